@@ -1,0 +1,1 @@
+//! Scenario, run, compare, sweep, replay, reproduce: the facade and API boundary

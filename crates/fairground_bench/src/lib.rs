@@ -1,0 +1,1 @@
+//! The speed of ourselves: events per second and instructions per event

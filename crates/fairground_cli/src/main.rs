@@ -1,0 +1,2 @@
+//! The command `fairground`.
+fn main() {}

@@ -1,0 +1,1 @@
+//! One folder per trace format, readers and writers

@@ -1,0 +1,1 @@
+//! What the hardware is and what things cost

@@ -1,0 +1,1 @@
+//! The nouns on both sides of every boundary: trace events, sinks, counted operations, programs

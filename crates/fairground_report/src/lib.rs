@@ -1,0 +1,1 @@
+//! Numbers to people: tables in mail style, CSV, JSON

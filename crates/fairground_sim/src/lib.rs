@@ -1,0 +1,1 @@
+//! The discrete-event engine: event queue, CPU contexts, timers, pipes, the loop

@@ -1,0 +1,1 @@
+//! Random whole-system runs under invariants, and slow reference models; a test product

@@ -1,0 +1,2 @@
+//! Our own tools, run as `cargo xtask NAME`.
+fn main() {}
