@@ -1,1 +1,19 @@
-//! Units, typed ids and tables, CPU masks, random streams: what we wish were in std
+//! Units, typed ids and tables, CPU masks, random streams: what we wish were in std.
+//!
+//! Nothing here knows of a scheduler. All arithmetic is in integers; time comes from the caller.
+#![deny(clippy::float_arithmetic)]
+
+pub mod cpumask;
+pub mod ids;
+pub mod index_vec;
+pub mod prng;
+pub mod time;
+pub mod timeline;
+pub mod units;
+
+pub use cpumask::CpuMask;
+pub use ids::{CfsRqId, CpuId, Id, MarkerId, PipeId, ProgramId, SeId, TaskId, TgId};
+pub use index_vec::IndexVec;
+pub use prng::{RngStream, StreamKind};
+pub use time::{Instant, Ns, Vruntime};
+pub use timeline::Timeline;

@@ -1,0 +1,212 @@
+//! Sets of CPUs.
+
+use crate::ids::CpuId;
+
+const WORDS: usize = 16;
+
+/// A set of up to [`CpuMask::CAPACITY`] CPUs. Iteration is in CPU-number order, as the kernel's.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct CpuMask([u64; WORDS]);
+
+impl CpuMask {
+    /// One more than the largest CPU number a mask can hold.
+    pub const CAPACITY: usize = WORDS * 64;
+    /// No CPU.
+    pub const EMPTY: CpuMask = CpuMask([0; WORDS]);
+
+    /// CPUs 0 to `n - 1`.
+    pub fn first_n(n: usize) -> CpuMask {
+        (0..n).map(|cpu| CpuId::new(cpu as u32)).collect()
+    }
+    /// Exactly one CPU.
+    pub fn only(cpu: CpuId) -> CpuMask {
+        let mut mask = CpuMask::EMPTY;
+        mask.insert(cpu);
+        mask
+    }
+    /// Adds a CPU.
+    #[inline]
+    pub fn insert(&mut self, cpu: CpuId) {
+        self.0[cpu.get() as usize / 64] |= 1 << (cpu.get() % 64);
+    }
+    /// Takes a CPU out.
+    #[inline]
+    pub fn remove(&mut self, cpu: CpuId) {
+        self.0[cpu.get() as usize / 64] &= !(1 << (cpu.get() % 64));
+    }
+    /// Whether the CPU is in the set.
+    #[inline]
+    pub fn contains(&self, cpu: CpuId) -> bool {
+        self.0[cpu.get() as usize / 64] >> (cpu.get() % 64) & 1 == 1
+    }
+    /// Whether the set is empty.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.0.iter().all(|&word| word == 0)
+    }
+    /// The number of CPUs in the set (the kernel's cpumask_weight).
+    pub fn weight(&self) -> usize {
+        self.0.iter().map(|word| word.count_ones() as usize).sum()
+    }
+    /// The CPU with the smallest number.
+    #[inline]
+    pub fn first(&self) -> Option<CpuId> {
+        self.next_from(0)
+    }
+    /// The CPU with the smallest number that is at least `from`.
+    #[inline]
+    pub fn next_from(&self, from: u32) -> Option<CpuId> {
+        let mut index = from as usize / 64;
+        if index >= WORDS {
+            return None;
+        }
+        let mut word = self.0[index] & (u64::MAX << (from % 64));
+        loop {
+            if word != 0 {
+                return Some(CpuId::new(index as u32 * 64 + word.trailing_zeros()));
+            }
+            index += 1;
+            if index == WORDS {
+                return None;
+            }
+            word = self.0[index];
+        }
+    }
+    /// The CPUs in both sets.
+    #[inline]
+    pub fn and(&self, other: &CpuMask) -> CpuMask {
+        CpuMask(std::array::from_fn(|i| self.0[i] & other.0[i]))
+    }
+    /// The CPUs in at least one of the sets.
+    pub fn or(&self, other: &CpuMask) -> CpuMask {
+        CpuMask(std::array::from_fn(|i| self.0[i] | other.0[i]))
+    }
+    /// Whether every CPU of `self` is in `other`.
+    pub fn is_subset(&self, other: &CpuMask) -> bool {
+        self.and(other) == *self
+    }
+    /// Whether the sets share a CPU.
+    pub fn intersects(&self, other: &CpuMask) -> bool {
+        (0..WORDS).any(|i| self.0[i] & other.0[i] != 0)
+    }
+    /// The CPUs in number order.
+    pub fn iter(&self) -> impl Iterator<Item = CpuId> + '_ {
+        let mut from = 0;
+        std::iter::from_fn(move || {
+            let cpu = self.next_from(from)?;
+            from = cpu.get() + 1;
+            Some(cpu)
+        })
+    }
+    /// The CPUs in number order beginning at `start` and wrapping once.
+    pub fn iter_wrap(&self, start: CpuId) -> impl Iterator<Item = CpuId> + '_ {
+        let (mut from, mut wrapped) = (start.get(), false);
+        std::iter::from_fn(move || {
+            loop {
+                match self.next_from(from) {
+                    Some(cpu) if !wrapped || cpu < start => {
+                        from = cpu.get() + 1;
+                        return Some(cpu);
+                    }
+                    Some(_) => return None,
+                    None if wrapped => return None,
+                    None => (from, wrapped) = (0, true),
+                }
+            }
+        })
+    }
+    /// Reads a CPU list as the kernel and taskset write it: `0-3,8,10-11`.
+    pub fn parse_list(text: &str) -> Option<CpuMask> {
+        let mut mask = CpuMask::EMPTY;
+        for part in text.trim().split(',').filter(|part| !part.is_empty()) {
+            let (low, high) = part.split_once('-').unwrap_or((part, part));
+            let (low, high): (u32, u32) = (low.trim().parse().ok()?, high.trim().parse().ok()?);
+            if high < low || high as usize >= CpuMask::CAPACITY {
+                return None;
+            }
+            (low..=high).for_each(|cpu| mask.insert(CpuId::new(cpu)));
+        }
+        Some(mask)
+    }
+    /// Reads a hexadecimal mask, with or without `0x` and the kernel's commas: `ff`, `0000000f,ffffffff`.
+    pub fn parse_hex(text: &str) -> Option<CpuMask> {
+        let digits: Vec<u32> = text
+            .trim()
+            .trim_start_matches("0x")
+            .chars()
+            .filter(|&c| c != ',')
+            .map(|c| c.to_digit(16))
+            .collect::<Option<_>>()?;
+        let mut mask = CpuMask::EMPTY;
+        for (place, digit) in digits.iter().rev().enumerate() {
+            for bit in (0..4).filter(|bit| digit >> bit & 1 == 1) {
+                let cpu = place * 4 + bit;
+                if cpu >= CpuMask::CAPACITY {
+                    return None;
+                }
+                mask.insert(CpuId::new(cpu as u32));
+            }
+        }
+        (!digits.is_empty()).then_some(mask)
+    }
+}
+
+impl FromIterator<CpuId> for CpuMask {
+    fn from_iter<I: IntoIterator<Item = CpuId>>(cpus: I) -> CpuMask {
+        let mut mask = CpuMask::EMPTY;
+        cpus.into_iter().for_each(|cpu| mask.insert(cpu));
+        mask
+    }
+}
+
+/// Prints as a CPU list: `0-3,8`.
+impl std::fmt::Display for CpuMask {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (mut from, mut comma) = (0, "");
+        while let Some(low) = self.next_from(from) {
+            let mut high = low.get();
+            while (high as usize + 1) < CpuMask::CAPACITY && self.contains(CpuId::new(high + 1)) {
+                high += 1;
+            }
+            if high == low.get() {
+                write!(f, "{comma}{low}")?;
+            } else {
+                write!(f, "{comma}{low}-{high}")?;
+            }
+            (from, comma) = (high + 1, ",");
+        }
+        Ok(())
+    }
+}
+impl std::fmt::Debug for CpuMask {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "CpuMask({self})")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_and_hex_read_and_print() {
+        let mask = CpuMask::parse_list("0-3,8,10-11").unwrap();
+        assert_eq!((mask.to_string().as_str(), mask.weight()), ("0-3,8,10-11", 7));
+        assert_eq!(CpuMask::parse_hex("0xd0f").unwrap(), mask);
+        assert_eq!(CpuMask::parse_hex("00000001,00000000").unwrap().to_string(), "32");
+        assert_eq!(CpuMask::parse_list("3-1"), None);
+        assert_eq!(CpuMask::parse_list("2000"), None);
+        assert_eq!(CpuMask::parse_hex("xyz"), None);
+    }
+
+    #[test]
+    fn wrapping_order_starts_anywhere() {
+        let mask = CpuMask::parse_list("0-2,64,70").unwrap();
+        let order = |start| mask.iter_wrap(CpuId::new(start)).map(CpuId::get).collect::<Vec<_>>();
+        assert_eq!(order(2), [2, 64, 70, 0, 1]);
+        assert_eq!(order(71), [0, 1, 2, 64, 70]);
+        assert_eq!(order(0), [0, 1, 2, 64, 70]);
+        assert_eq!(CpuMask::first_n(1024).weight(), 1024);
+        assert_eq!(CpuMask::first_n(1024).to_string(), "0-1023");
+    }
+}
