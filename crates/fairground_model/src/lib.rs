@@ -1,1 +1,23 @@
-//! The nouns on both sides of every boundary: trace events, sinks, counted operations, programs
+//! The nouns on both sides of every boundary: trace events and sinks, counted operations and the
+//! machine as the scheduler sees it, what tasks do. Data and pure functions only.
+#![deny(clippy::float_arithmetic)]
+
+pub mod digest;
+pub mod event;
+pub mod machine_view;
+pub mod mistake;
+pub mod op;
+pub mod program;
+pub mod reason;
+pub mod sink;
+pub mod task_set;
+
+pub use digest::Digest;
+pub use event::{Decision, PrevState, Section, TraceEvent, WakeContext};
+pub use machine_view::MachineView;
+pub use mistake::{Mistake, Mistakes};
+pub use op::{Meter, Op};
+pub use program::{Frame, Instr, Mode, Program, Reg, Step, TimerMode};
+pub use reason::{IdKind, Reason};
+pub use sink::{NullSink, Sink, TaskInfo};
+pub use task_set::{Change, MarkerSpec, MarkerUnit, PipeSpec, Policy, Start, TaskSet, TaskSpec, TimedChange};

@@ -130,13 +130,8 @@ impl CpuMask {
     }
     /// Reads a hexadecimal mask, with or without `0x` and the kernel's commas: `ff`, `0000000f,ffffffff`.
     pub fn parse_hex(text: &str) -> Option<CpuMask> {
-        let digits: Vec<u32> = text
-            .trim()
-            .trim_start_matches("0x")
-            .chars()
-            .filter(|&c| c != ',')
-            .map(|c| c.to_digit(16))
-            .collect::<Option<_>>()?;
+        let digits: Vec<u32> =
+            text.trim().trim_start_matches("0x").chars().filter(|&c| c != ',').map(|c| c.to_digit(16)).collect::<Option<_>>()?;
         let mut mask = CpuMask::EMPTY;
         for (place, digit) in digits.iter().rev().enumerate() {
             for bit in (0..4).filter(|bit| digit >> bit & 1 == 1) {

@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use std::ops::{Index, IndexMut};
 
 /// Rows of `T`, addressed by the typed id `I`. Rows are never moved.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IndexVec<I, T> {
     raw: Vec<T>,
     of: PhantomData<fn(I)>,

@@ -166,10 +166,8 @@ mod tests {
 
     #[test]
     fn lengths_print_with_their_largest_exact_unit() {
-        let shown: Vec<String> = [0, 17, 1_000, 1_500_000, 3_000_000, 2_000_000_000]
-            .iter()
-            .map(|&ns| Ns(ns).to_string())
-            .collect();
+        let shown: Vec<String> =
+            [0, 17, 1_000, 1_500_000, 3_000_000, 2_000_000_000].iter().map(|&ns| Ns(ns).to_string()).collect();
         assert_eq!(shown, ["0ns", "17ns", "1us", "1500us", "3ms", "2s"]);
     }
 

@@ -98,7 +98,10 @@ mod tests {
         assert_eq!(line.iter().map(|row| row.1).collect::<String>(), "bdac");
         assert_eq!(line.after(Vruntime(3), 'b'), Some((Vruntime(3), 'd')));
         assert!(line.remove(Vruntime(3), 'd') && !line.remove(Vruntime(3), 'd'));
-        assert_eq!((line.first(), line.second(), line.last()), (Some((Vruntime(3), 'b')), Some((Vruntime(5), 'a')), Some((Vruntime(5), 'c'))));
+        assert_eq!(
+            (line.first(), line.second(), line.last()),
+            (Some((Vruntime(3), 'b')), Some((Vruntime(5), 'a')), Some((Vruntime(5), 'c')))
+        );
     }
 
     #[test]

@@ -1,0 +1,201 @@
+//! What happens in a run, spelt as the kernel's tracepoints. Simulated and recorded runs are both
+//! streams of these, so they meet in the same metrics and writers.
+
+use crate::reason::Reason;
+use fairground_stdx::{CpuId, MarkerId, Ns, TaskId, Vruntime};
+
+/// One record. Its time and CPU are given beside it (see [`crate::Sink`]).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum TraceEvent {
+    /// A wake-up begins. `target_cpu` is the wakee's *previous* CPU: the choice comes later.
+    SchedWaking {
+        /// The wakee.
+        task: TaskId,
+        /// The CPU on which the wakee last ran.
+        target_cpu: CpuId,
+        /// The task that was current on the waking CPU, if it was the cause.
+        waker: Option<TaskId>,
+        /// Where the wake-up came from.
+        context: WakeContext,
+    },
+    /// The wakee is queued on `target_cpu`.
+    SchedWakeup {
+        /// The wakee.
+        task: TaskId,
+        /// Where it is queued.
+        target_cpu: CpuId,
+    },
+    /// A new task is queued for the first time.
+    SchedWakeupNew {
+        /// The new task.
+        task: TaskId,
+        /// Where it is queued.
+        target_cpu: CpuId,
+    },
+    /// The CPU changes from one task to another; `None` is the idle task.
+    SchedSwitch {
+        /// The task that leaves the CPU.
+        prev: Option<TaskId>,
+        /// Why it leaves.
+        prev_state: PrevState,
+        /// The task that gets the CPU.
+        next: Option<TaskId>,
+    },
+    /// A task changes its CPU.
+    SchedMigrateTask {
+        /// The task.
+        task: TaskId,
+        /// The CPU it leaves.
+        orig_cpu: CpuId,
+        /// The CPU it goes to.
+        dest_cpu: CpuId,
+    },
+    /// Run time was accounted to a task (one update_curr).
+    SchedStatRuntime {
+        /// The task that ran.
+        task: TaskId,
+        /// For how long since the last account.
+        runtime: Ns,
+        /// Its virtual time afterwards; recordings of kernels from 6.8 on do not tell it.
+        vruntime: Option<Vruntime>,
+    },
+    /// `parent` made `child`.
+    SchedProcessFork {
+        /// The parent, if it is part of the run.
+        parent: Option<TaskId>,
+        /// The child.
+        child: TaskId,
+    },
+    /// A task ended.
+    SchedProcessExit {
+        /// The task.
+        task: TaskId,
+    },
+    /// A decision of the scheduler with its reason.
+    Decision(Decision),
+    /// Time that the kernel itself took, ending now.
+    KernelSection {
+        /// Which part of the kernel.
+        section: Section,
+        /// For how long.
+        took: Ns,
+    },
+    /// A measurement made by a program.
+    Marker {
+        /// The task that made it.
+        task: TaskId,
+        /// Which measurement.
+        marker: MarkerId,
+        /// The value, in the unit that the marker declares.
+        value: u64,
+    },
+    /// Sample for counter tracks: runnable tasks and load signals of the CPU's root queue. Samples
+    /// are made only on request and are not part of the digest.
+    CfsSample {
+        /// Runnable tasks, the running one included.
+        nr_running: u32,
+        /// The queue's util_avg.
+        util_avg: u32,
+        /// The queue's load_avg.
+        load_avg: u64,
+    },
+    /// Sample for counter tracks: the load signals of one task.
+    SeSample {
+        /// The task.
+        task: TaskId,
+        /// Its util_avg.
+        util_avg: u32,
+    },
+}
+
+impl TraceEvent {
+    /// Whether this is a sample: something that can be left out without changing what happened.
+    #[inline]
+    pub const fn is_sample(&self) -> bool {
+        matches!(self, TraceEvent::CfsSample { .. } | TraceEvent::SeSample { .. })
+    }
+}
+
+/// What was decided and why: a reason and at most two ids, whose meaning the reason defines.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Decision {
+    /// The rule that decided.
+    pub reason: Reason,
+    /// First id, as a raw row number; see [`Reason::ids`].
+    pub a: u32,
+    /// Second id.
+    pub b: u32,
+}
+
+/// The state in which a task leaves its CPU.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum PrevState {
+    /// Still runnable: it was preempted or yielded (`R`).
+    Running,
+    /// Asleep, can be interrupted (`S`).
+    Sleeping,
+    /// Asleep, cannot be interrupted (`D`).
+    DiskSleep,
+    /// Ended (`X`, `Z`).
+    Dead,
+    /// A kernel thread that waits for work (`I`).
+    IdleWait,
+}
+
+impl PrevState {
+    /// The letter in trace text.
+    pub const fn letter(self) -> &'static str {
+        match self {
+            PrevState::Running => "R",
+            PrevState::Sleeping => "S",
+            PrevState::DiskSleep => "D",
+            PrevState::Dead => "X",
+            PrevState::IdleWait => "I",
+        }
+    }
+}
+
+/// Where a wake-up comes from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum WakeContext {
+    /// A running task (a pipe write, a futex).
+    Task,
+    /// A soft interrupt (network).
+    Softirq,
+    /// A hard interrupt (a timer).
+    Hardirq,
+}
+
+/// A part of the kernel whose time is shown as a slice of its own.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Section {
+    /// The timer interrupt with the scheduler tick.
+    SchedTick,
+    /// schedule(): pick and switch.
+    Schedule,
+    /// try_to_wake_up().
+    TryToWakeUp,
+    /// Timer interrupt without a tick.
+    HrtimerInterrupt,
+    /// The reschedule interrupt.
+    RescheduleIpi,
+    /// System call entry, exit and body.
+    Syscall,
+    /// Leaving an idle state.
+    IdleExit,
+}
+
+impl Section {
+    /// The name in traces and tables.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Section::SchedTick => "scheduler_tick",
+            Section::Schedule => "schedule",
+            Section::TryToWakeUp => "try_to_wake_up",
+            Section::HrtimerInterrupt => "hrtimer_interrupt",
+            Section::RescheduleIpi => "reschedule_ipi",
+            Section::Syscall => "syscall",
+            Section::IdleExit => "idle_exit",
+        }
+    }
+}

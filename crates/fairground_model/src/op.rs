@@ -1,0 +1,99 @@
+//! Counted operations. The core counts what it does; it never knows what anything costs beyond the
+//! integer price table that the engine hands in with the meter.
+
+macro_rules! ops {
+    ($($name:ident $key:literal $text:literal;)*) => {
+        /// An operation of the kernel that has a price. The counts follow the kernel's walk, not our
+        /// loops: a faster structure of ours never changes a result.
+        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+        #[repr(u8)]
+        pub enum Op { $(#[doc = $text] $name,)* }
+        impl Op {
+            /// All operations in order.
+            pub const ALL: &'static [Op] = &[$(Op::$name),*];
+            /// How many there are.
+            pub const COUNT: usize = Op::ALL.len();
+            /// The key in price lists and tables.
+            pub const fn key(self) -> &'static str { match self { $(Op::$name => $key),* } }
+            /// What is counted, as a sentence.
+            pub const fn sentence(self) -> &'static str { match self { $(Op::$name => $text),* } }
+        }
+    };
+}
+
+ops! {
+    Tick "tick" "The timer interrupt with the scheduler tick";
+    HrtimerIrq "hrtimer_irq" "A timer interrupt that expires task timers";
+    PickSwitch "pick_switch" "schedule(): pick and switch within one address space";
+    MmSwitch "mm_switch" "Extra for a switch to another address space";
+    SwitchIdle "switch_idle" "A switch to or from the idle task";
+    Enqueue "enqueue" "Enqueue of a fair entity at the root level, load tracking included";
+    Dequeue "dequeue" "Dequeue of a fair entity at the root level, load tracking included";
+    CgroupLevel "cgroup_level" "Extra per nesting level of one hop (enqueue, dequeue, pick, put)";
+    TtwuBase "ttwu_base" "try_to_wake_up(): flags, locks, state checks";
+    ScanCpu "scan" "A look at another CPU's run queue during placement";
+    LockFree "lock_free" "An uncontended run-queue lock whose line is local";
+    LockRemote "lock_remote" "An uncontended run-queue lock of another core";
+    IpiSend "ipi_send" "Sending an interrupt to another CPU";
+    IpiFlight "ipi_flight" "From sending an interrupt to its handler's first instruction";
+    IpiBody "ipi_body" "The handler of a reschedule interrupt";
+    IdleExit "idle_exit" "Leaving the idle state";
+    Fork "fork" "fork() on the parent's side";
+    Exit "exit" "The end of a task";
+    Syscall "syscall" "System call entry and exit";
+    PipeOp "pipe_op" "A read or write of at most 4 KiB on a pipe, without the wake-up";
+    RecvBlock "recv_block" "A read that finds nothing and prepares to sleep";
+    TimerProgram "timer_program" "Arming a timer for a sleep";
+}
+
+/// Counts operations and, through a price table in picoseconds, the time that they took.
+///
+/// `total` counts over the whole run; `ps` is what the current phase has cost so far.
+#[derive(Clone, Debug)]
+pub struct Meter {
+    prices_ps: [u64; Op::COUNT],
+    total: [u64; Op::COUNT],
+    ps: u64,
+}
+
+impl Meter {
+    /// A meter with a price in picoseconds per operation.
+    pub fn new(prices_ps: [u64; Op::COUNT]) -> Meter {
+        Meter { prices_ps, total: [0; Op::COUNT], ps: 0 }
+    }
+    /// A meter for which everything is free.
+    pub fn free() -> Meter {
+        Meter::new([0; Op::COUNT])
+    }
+    /// Counts `op` once.
+    #[inline]
+    pub fn count(&mut self, op: Op) {
+        self.total[op as usize] += 1;
+        self.ps += self.prices_ps[op as usize];
+    }
+    /// Counts `op` `n` times.
+    #[inline]
+    pub fn count_n(&mut self, op: Op, n: u64) {
+        self.total[op as usize] += n;
+        self.ps += self.prices_ps[op as usize] * n;
+    }
+    /// What the current phase has cost so far, in whole ns (rounded down).
+    #[inline]
+    pub fn so_far_ns(&self) -> u64 {
+        self.ps / 1000
+    }
+    /// Ends the phase: returns its cost in picoseconds and starts the next at zero.
+    #[inline]
+    pub fn take_ps(&mut self) -> u64 {
+        std::mem::take(&mut self.ps)
+    }
+    /// The price of `op`, in picoseconds.
+    #[inline]
+    pub fn price_ps(&self, op: Op) -> u64 {
+        self.prices_ps[op as usize]
+    }
+    /// How often `op` was counted in the run.
+    pub fn total(&self, op: Op) -> u64 {
+        self.total[op as usize]
+    }
+}

@@ -1,0 +1,297 @@
+//! What a task does, as byte code: every workload and every replayed trace is made of these
+//! instructions and nothing else, so a task's state is a few integers that can be cloned and compared.
+
+#![allow(missing_docs, reason = "the fields of a variant are explained by the variant")]
+
+use fairground_stdx::{CpuMask, Instant, MarkerId, Ns, PipeId, RngStream, TaskId};
+
+use crate::task_set::Policy;
+
+/// In which mode a task computes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Mode {
+    /// User code: can be preempted whenever an interrupt returns.
+    User,
+    /// Kernel code on the task's behalf: preempted only where the preemption model allows it.
+    Kernel,
+}
+
+/// How a periodic timer treats a period that has already passed (rt-app's `mode`).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum TimerMode {
+    /// Periods follow one another from the last expiry; if the task is late the grid restarts now.
+    Relative,
+    /// Periods lie on a fixed grid, late or not.
+    Absolute,
+}
+
+/// One of a task's [`REGS`] private time registers, which hold an instant in ns.
+pub type Reg = u8;
+/// The number of time registers of a task.
+pub const REGS: usize = 8;
+/// The number of loop counters of a task.
+pub const COUNTERS: usize = 16;
+
+/// One instruction.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Instr {
+    /// Computes `work`: ns of running on a CPU of capacity 1024 at its highest frequency.
+    Run { work: Ns, mode: Mode },
+    /// Computes an amount of work drawn from the task's random stream, both bounds included.
+    RunBetween { low: Ns, high: Ns, mode: Mode },
+    /// Is on the CPU for `time`, however fast the CPU is (rt-app `runtime`).
+    RunTime { time: Ns, mode: Mode },
+    /// Computes until the clock shows the instant in the register (a loop that looks at the clock).
+    RunUntil { reg: Reg },
+    /// Sleeps for a length of time from now (nanosleep).
+    Sleep { time: Ns },
+    /// Sleeps for a length drawn from the task's random stream, both bounds included.
+    SleepBetween { low: Ns, high: Ns },
+    /// Sleeps until the instant in the register; goes on at once if it has passed (absolute timer).
+    SleepUntil { reg: Reg },
+    /// rt-app's timer: the register holds the last expiry (0 = never used: it starts now).
+    /// Adds `period`, then sleeps until then, or not at all if that time has passed.
+    TimerWait { reg: Reg, period: Ns, mode: TimerMode },
+    /// reg = now.
+    Now { reg: Reg },
+    /// reg = a fixed instant.
+    Set { reg: Reg, at: Instant },
+    /// reg += time.
+    Add { reg: Reg, time: Ns },
+    /// Writes one message into a pipe: the value of `value`, or the present time if `None`.
+    /// Blocks while the pipe is full. The reader is woken with the sync hint.
+    Write { pipe: PipeId, value: Option<Reg> },
+    /// Takes one message from a pipe into a register; blocks while the pipe is empty.
+    Read { pipe: PipeId, into: Reg },
+    /// Starts a task of the set whose start is [`crate::Start::Forked`].
+    Fork { task: TaskId },
+    /// Blocks until all tasks that this one forked have ended.
+    WaitChildren,
+    /// Gives the CPU away (sched_yield).
+    Yield,
+    /// Changes its own nice value.
+    SetNice { nice: i8 },
+    /// Changes its own policy.
+    SetPolicy { policy: Policy },
+    /// Changes its own allowed CPUs.
+    SetAffinity { cpus: CpuMask },
+    /// Changes its own timer slack.
+    SetTimerSlack { slack: Ns },
+    /// Reports `now - reg` (0 if reg lies in the future).
+    MarkSince { marker: MarkerId, reg: Reg },
+    /// Reports the difference of two registers, `late - early` (0 if negative).
+    MarkBetween { marker: MarkerId, early: Reg, late: Reg },
+    /// Reports a constant, to count things.
+    MarkValue { marker: MarkerId, value: u64 },
+    /// Goes to instruction `to`.
+    Jump { to: u32 },
+    /// Goes to `to` if the register's instant lies before `at`.
+    JumpIfBefore { reg: Reg, at: Instant, to: u32 },
+    /// Counts a round in `counter`; goes to `to` until `times` rounds are done, then clears the counter.
+    Repeat { counter: u8, times: u64, to: u32 },
+    /// Ends the task.
+    Exit,
+}
+
+/// A list of instructions. Falling off the end ends the task.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Program {
+    /// The instructions; jump targets are indices into this list.
+    pub code: Vec<Instr>,
+}
+
+impl Program {
+    /// Appends an instruction and returns its index.
+    pub fn push(&mut self, instr: Instr) -> u32 {
+        self.code.push(instr);
+        self.code.len() as u32 - 1
+    }
+    /// The index that the next instruction will get.
+    pub fn here(&self) -> u32 {
+        self.code.len() as u32
+    }
+}
+
+/// What a task wants next, with all numbers filled in: the engine knows nothing else of a program.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Step {
+    /// See [`Instr::Run`].
+    Run { work: Ns, mode: Mode },
+    /// See [`Instr::RunTime`].
+    RunTime { time: Ns, mode: Mode },
+    /// See [`Instr::RunUntil`].
+    RunUntil { at: Instant },
+    /// See [`Instr::Sleep`].
+    SleepFor(Ns),
+    /// See [`Instr::SleepUntil`].
+    SleepUntil(Instant),
+    /// See [`Instr::Write`].
+    Write { pipe: PipeId, value: u64 },
+    /// See [`Instr::Read`]. The engine answers with [`Frame::set`].
+    Read { pipe: PipeId, into: Reg },
+    /// See [`Instr::Fork`].
+    Fork { task: TaskId },
+    /// See [`Instr::WaitChildren`].
+    WaitChildren,
+    /// See [`Instr::Yield`].
+    Yield,
+    /// See [`Instr::SetNice`].
+    SetNice { nice: i8 },
+    /// See [`Instr::SetPolicy`].
+    SetPolicy { policy: Policy },
+    /// See [`Instr::SetAffinity`]. The mask is read from the program ([`Frame::affinity`]).
+    SetAffinity,
+    /// See [`Instr::SetTimerSlack`].
+    SetTimerSlack { slack: Ns },
+    /// A measurement.
+    Mark { marker: MarkerId, value: u64 },
+    /// The task ends.
+    Exit,
+    /// The program has run a great many instructions without asking for anything: it will never end.
+    Stuck,
+}
+
+/// Where a task is in its program.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Frame {
+    pc: u32,
+    regs: [u64; REGS],
+    counters: [u64; COUNTERS],
+}
+
+/// Control instructions that a program may run in one go before it counts as stuck.
+const FUEL: u32 = 100_000;
+
+impl Frame {
+    /// A frame at the first instruction, all registers zero.
+    pub fn new() -> Frame {
+        Frame::default()
+    }
+    /// The index of the next instruction.
+    pub fn pc(&self) -> u32 {
+        self.pc
+    }
+    /// Stores the answer to a [`Step::Read`].
+    pub fn set(&mut self, reg: Reg, value: u64) {
+        self.regs[usize::from(reg)] = value;
+    }
+    /// The mask of the [`Instr::SetAffinity`] that was just returned as a step.
+    pub fn affinity<'p>(&self, program: &'p Program) -> Option<&'p CpuMask> {
+        match program.code.get(self.pc as usize - 1) {
+            Some(Instr::SetAffinity { cpus }) => Some(cpus),
+            _ => None,
+        }
+    }
+    /// Runs to the next thing that the task wants.
+    pub fn next(&mut self, program: &Program, now: Instant, rng: &mut RngStream) -> Step {
+        for _ in 0..FUEL {
+            let Some(instr) = program.code.get(self.pc as usize) else { return Step::Exit };
+            self.pc += 1;
+            match *instr {
+                Instr::Run { work, mode } => return Step::Run { work, mode },
+                Instr::RunBetween { low, high, mode } => {
+                    return Step::Run { work: Ns(rng.between(low.0, high.0)), mode };
+                }
+                Instr::RunTime { time, mode } => return Step::RunTime { time, mode },
+                Instr::RunUntil { reg } => return Step::RunUntil { at: self.at(reg) },
+                Instr::Sleep { time } => return Step::SleepFor(time),
+                Instr::SleepBetween { low, high } => return Step::SleepFor(Ns(rng.between(low.0, high.0))),
+                Instr::SleepUntil { reg } => return Step::SleepUntil(self.at(reg)),
+                Instr::TimerWait { reg, period, mode } => {
+                    let slot = &mut self.regs[usize::from(reg)];
+                    if *slot == 0 {
+                        *slot = now.ns();
+                    }
+                    *slot += period.0;
+                    if *slot > now.ns() {
+                        return Step::SleepUntil(Instant::from_ns(*slot));
+                    }
+                    if mode == TimerMode::Relative {
+                        *slot = now.ns();
+                    }
+                }
+                Instr::Now { reg } => self.set(reg, now.ns()),
+                Instr::Set { reg, at } => self.set(reg, at.ns()),
+                Instr::Add { reg, time } => self.regs[usize::from(reg)] += time.0,
+                Instr::Write { pipe, value } => {
+                    return Step::Write { pipe, value: value.map_or(now.ns(), |reg| self.regs[usize::from(reg)]) };
+                }
+                Instr::Read { pipe, into } => return Step::Read { pipe, into },
+                Instr::Fork { task } => return Step::Fork { task },
+                Instr::WaitChildren => return Step::WaitChildren,
+                Instr::Yield => return Step::Yield,
+                Instr::SetNice { nice } => return Step::SetNice { nice },
+                Instr::SetPolicy { policy } => return Step::SetPolicy { policy },
+                Instr::SetAffinity { .. } => return Step::SetAffinity,
+                Instr::SetTimerSlack { slack } => return Step::SetTimerSlack { slack },
+                Instr::MarkSince { marker, reg } => {
+                    return Step::Mark { marker, value: now.saturating_since(self.at(reg)).0 };
+                }
+                Instr::MarkBetween { marker, early, late } => {
+                    return Step::Mark { marker, value: self.at(late).saturating_since(self.at(early)).0 };
+                }
+                Instr::MarkValue { marker, value } => return Step::Mark { marker, value },
+                Instr::Jump { to } => self.pc = to,
+                Instr::JumpIfBefore { reg, at, to } => {
+                    if self.at(reg) < at {
+                        self.pc = to;
+                    }
+                }
+                Instr::Repeat { counter, times, to } => {
+                    let count = &mut self.counters[usize::from(counter)];
+                    *count += 1;
+                    if *count < times {
+                        self.pc = to;
+                    } else {
+                        *count = 0;
+                    }
+                }
+                Instr::Exit => return Step::Exit,
+            }
+        }
+        Step::Stuck
+    }
+    fn at(&self, reg: Reg) -> Instant {
+        Instant::from_ns(self.regs[usize::from(reg)])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fairground_stdx::StreamKind;
+
+    fn steps(code: Vec<Instr>, nows: &[u64]) -> Vec<Step> {
+        let (program, mut frame) = (Program { code }, Frame::new());
+        let mut rng = RngStream::new(1, StreamKind::TaskBehavior, 0);
+        nows.iter().map(|&now| frame.next(&program, Instant::from_ns(now), &mut rng)).collect()
+    }
+
+    #[test]
+    fn loops_count_and_nest() {
+        let run = Instr::Run { work: Ns(1), mode: Mode::User };
+        let code =
+            vec![run, Instr::Repeat { counter: 0, times: 2, to: 0 }, Instr::Repeat { counter: 1, times: 2, to: 0 }, Instr::Exit];
+        let got = steps(code, &[0; 5]);
+        assert_eq!(got.iter().filter(|step| matches!(step, Step::Run { .. })).count(), 4);
+        assert_eq!(got[4], Step::Exit);
+    }
+
+    #[test]
+    fn relative_timer_restarts_when_late_and_absolute_does_not() {
+        let timer = |mode| {
+            let wait = Instr::TimerWait { reg: 0, period: Ns(10), mode };
+            let run = Instr::Run { work: Ns(1), mode: Mode::User };
+            steps(vec![wait, run, Instr::Jump { to: 0 }], &[100, 110, 135, 136])
+        };
+        // at 100: sleep to 110; run; at 135 the second period (120) has passed: no sleep, run; then the third.
+        assert_eq!(timer(TimerMode::Relative)[3], Step::SleepUntil(Instant::from_ns(145)));
+        assert_eq!(timer(TimerMode::Absolute)[3], Step::Run { work: Ns(1), mode: Mode::User });
+    }
+
+    #[test]
+    fn an_endless_loop_without_a_wish_is_found() {
+        assert_eq!(steps(vec![Instr::Jump { to: 0 }], &[0]), [Step::Stuck]);
+        assert_eq!(steps(vec![], &[0]), [Step::Exit]);
+    }
+}

@@ -1,0 +1,117 @@
+//! Why the scheduler decided as it did: one row per rule.
+
+/// What kind of id a reason carries.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum IdKind {
+    /// Nothing.
+    None,
+    /// A task row.
+    Task,
+    /// A CPU number.
+    Cpu,
+}
+
+/// Which question a reason answers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Question {
+    /// Who runs next?
+    Pick,
+    /// Does the tick end the slice?
+    TickPreempt,
+    /// Does a woken task preempt the running one?
+    WakeupPreempt,
+    /// On which CPU is a woken or new task queued?
+    SelectCpu,
+    /// Other acts with a reason.
+    Other,
+}
+
+macro_rules! reasons {
+    ($($name:ident $question:ident ($a:ident, $b:ident) $slug:literal $text:literal;)*) => {
+        /// The rule that decided. Order and numbers are part of the digest: new rows go to the end.
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+        #[repr(u8)]
+        pub enum Reason {
+            $(#[doc = $text] $name,)*
+        }
+        impl Reason {
+            /// All reasons in order.
+            pub const ALL: &'static [Reason] = &[$(Reason::$name),*];
+            /// Short name for files and scripts.
+            pub const fn slug(self) -> &'static str {
+                match self { $(Reason::$name => $slug),* }
+            }
+            /// The rule as a sentence; `{a}` and `{b}` stand for the ids.
+            pub const fn sentence(self) -> &'static str {
+                match self { $(Reason::$name => $text),* }
+            }
+            /// The question that it answers.
+            pub const fn question(self) -> Question {
+                match self { $(Reason::$name => Question::$question),* }
+            }
+            /// What the two ids are.
+            pub const fn ids(self) -> (IdKind, IdKind) {
+                match self { $(Reason::$name => (IdKind::$a, IdKind::$b)),* }
+            }
+        }
+    };
+}
+
+reasons! {
+    PickOnly Pick (Task, None) "pick-only" "{a} is the only candidate";
+    PickLeftmost Pick (Task, None) "pick-leftmost" "{a} has the smallest virtual time";
+    PickCurrEarlier Pick (Task, Task) "pick-curr-earlier" "running {a} has a smaller virtual time than every queued task, {b} is next";
+    PickSkipped Pick (Task, Task) "pick-skipped" "{a} goes before {b}, which yielded";
+    PickNextBuddy Pick (Task, Task) "pick-next-buddy" "{a} is the next buddy and not too far behind {b}";
+    PickLastBuddy Pick (Task, Task) "pick-last-buddy" "{a} was preempted before and is not too far behind {b}";
+    PickIdle Pick (None, None) "pick-idle" "nothing is runnable here";
+    TickAlone TickPreempt (Task, None) "tick-alone" "{a} is the only runnable task";
+    TickSliceExpired TickPreempt (Task, None) "tick-slice-expired" "{a} ran longer than its slice";
+    TickAlignRightmost TickPreempt (Task, Task) "tick-align-rightmost" "{a} ran longer than its slice and goes behind the last entity {b}";
+    TickMinGranularity TickPreempt (Task, None) "tick-min-granularity" "{a} ran less than the minimum granularity";
+    TickNotAhead TickPreempt (Task, Task) "tick-not-ahead" "{a} is not ahead of {b}";
+    TickWithinSlice TickPreempt (Task, Task) "tick-within-slice" "{a} is ahead of {b} by less than a slice";
+    TickAhead TickPreempt (Task, Task) "tick-ahead" "{a} is ahead of {b} by more than a slice";
+    WakeCurrIdle WakeupPreempt (Task, None) "wake-curr-idle" "{a} wakes on an idle CPU";
+    WakePolicy WakeupPreempt (Task, Task) "wake-policy" "{b} has policy SCHED_IDLE and {a} has not";
+    WakeAlreadyResched WakeupPreempt (Task, Task) "wake-already-resched" "a reschedule was already due when {a} woke, {b} runs";
+    WakeBatch WakeupPreempt (Task, Task) "wake-batch" "{a} has a policy that does not preempt {b}";
+    WakeFeatureOff WakeupPreempt (Task, Task) "wake-feature-off" "NO_WAKEUP_PREEMPTION: {a} does not preempt {b}";
+    WakeBehind WakeupPreempt (Task, Task) "wake-behind" "{a} does not have a smaller virtual time than {b}";
+    WakeWithinGranularity WakeupPreempt (Task, Task) "wake-within-granularity" "{a} is before {b} by less than the wake-up granularity";
+    WakePreempts WakeupPreempt (Task, Task) "wake-preempts" "{a} is before {b} by more than the wake-up granularity";
+    SelectOnlyAllowed SelectCpu (Task, Cpu) "select-only-allowed" "{a} may run on CPU {b} only";
+    SelectPrevIdle SelectCpu (Task, Cpu) "select-prev-idle" "the previous CPU {b} of {a} is idle";
+    SelectIdle SelectCpu (Task, Cpu) "select-idle" "CPU {b} is idle and near the previous CPU of {a}";
+    SelectPrev SelectCpu (Task, Cpu) "select-prev" "no allowed CPU is idle: {a} stays on its previous CPU {b}";
+    SelectFewest SelectCpu (Task, Cpu) "select-fewest" "{a} goes to CPU {b}, which has the fewest tasks";
+    SelectAllowed SelectCpu (Task, Cpu) "select-allowed" "{a} may no longer run where it was and goes to CPU {b}";
+    YieldSkip Other (Task, None) "yield-skip" "{a} yields: it is skipped at the next pick";
+    YieldAlone Other (Task, None) "yield-alone" "{a} yields but is alone on its CPU";
+    PlaceSleeperCredit Other (Task, None) "place-sleeper-credit" "{a} slept and is placed before the queue's minimum";
+    PlaceKeeps Other (Task, None) "place-keeps" "{a} keeps its virtual time, which is later than the sleeper's place";
+    PlaceStartDebit Other (Task, None) "place-start-debit" "new task {a} starts one slice behind";
+    PlaceStart Other (Task, None) "place-start" "new task {a} starts at the queue's minimum";
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sentences_name_exactly_the_ids_they_have() {
+        for &reason in Reason::ALL {
+            let (a, b) = reason.ids();
+            assert_eq!(reason.sentence().contains("{a}"), a != IdKind::None, "{reason:?}");
+            assert_eq!(reason.sentence().contains("{b}"), b != IdKind::None, "{reason:?}");
+        }
+    }
+
+    #[test]
+    fn slugs_are_unique() {
+        let mut slugs: Vec<_> = Reason::ALL.iter().map(|r| r.slug()).collect();
+        slugs.sort_unstable();
+        slugs.dedup();
+        assert_eq!(slugs.len(), Reason::ALL.len());
+    }
+}

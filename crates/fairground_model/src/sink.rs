@@ -1,0 +1,70 @@
+//! Everything downstream of a run is a sink. A sink cannot reach back: it gets records and returns nothing.
+
+use crate::event::TraceEvent;
+use fairground_stdx::{CpuId, Instant, TaskId};
+
+/// What is known of a task beside its row number.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct TaskInfo {
+    /// The command name (`comm`).
+    pub name: String,
+    /// The process id shown in traces.
+    pub pid: u32,
+    /// The kernel's priority number: 120 + nice for fair tasks.
+    pub prio: i32,
+}
+
+/// Receives a run.
+pub trait Sink {
+    /// A task is introduced (or its name or priority changed). Comes before the task's first record.
+    fn task(&mut self, _task: TaskId, _info: &TaskInfo) {}
+    /// One record. Times never go back.
+    fn record(&mut self, at: Instant, cpu: CpuId, event: &TraceEvent);
+    /// Whether samples ([`TraceEvent::is_sample`]) are wanted too.
+    fn wants_samples(&self) -> bool {
+        false
+    }
+}
+
+/// A sink that keeps nothing.
+pub struct NullSink;
+
+impl Sink for NullSink {
+    fn record(&mut self, _at: Instant, _cpu: CpuId, _event: &TraceEvent) {}
+}
+
+/// Passes everything to two sinks.
+impl<A: Sink + ?Sized, B: Sink + ?Sized> Sink for (&mut A, &mut B) {
+    fn task(&mut self, task: TaskId, info: &TaskInfo) {
+        self.0.task(task, info);
+        self.1.task(task, info);
+    }
+    fn record(&mut self, at: Instant, cpu: CpuId, event: &TraceEvent) {
+        if !event.is_sample() || self.0.wants_samples() {
+            self.0.record(at, cpu, event);
+        }
+        if !event.is_sample() || self.1.wants_samples() {
+            self.1.record(at, cpu, event);
+        }
+    }
+    fn wants_samples(&self) -> bool {
+        self.0.wants_samples() || self.1.wants_samples()
+    }
+}
+
+/// Passes everything to each of a list of sinks.
+impl Sink for Vec<Box<dyn Sink + '_>> {
+    fn task(&mut self, task: TaskId, info: &TaskInfo) {
+        self.iter_mut().for_each(|sink| sink.task(task, info));
+    }
+    fn record(&mut self, at: Instant, cpu: CpuId, event: &TraceEvent) {
+        for sink in self.iter_mut() {
+            if !event.is_sample() || sink.wants_samples() {
+                sink.record(at, cpu, event);
+            }
+        }
+    }
+    fn wants_samples(&self) -> bool {
+        self.iter().any(|sink| sink.wants_samples())
+    }
+}

@@ -1,0 +1,192 @@
+//! The tasks of a run: what each is and which program it follows.
+
+#![allow(missing_docs, reason = "the fields of a variant are explained by the variant")]
+
+use crate::program::Program;
+use fairground_stdx::{CpuId, CpuMask, IndexVec, Instant, MarkerId, Ns, PipeId, ProgramId, TaskId};
+
+/// Scheduling policies of the fair class.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Policy {
+    /// SCHED_OTHER.
+    #[default]
+    Normal,
+    /// SCHED_BATCH: does not preempt on wake-up.
+    Batch,
+    /// SCHED_IDLE: weight 3, preempted by everybody else.
+    Idle,
+}
+
+/// When a task comes to life.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Start {
+    /// Forked by somebody outside the run at this instant.
+    At(Instant),
+    /// Forked by the [`crate::Instr::Fork`] of another task.
+    Forked,
+}
+
+/// Default timer slack of a Linux task: 50 us.
+pub const DEFAULT_TIMER_SLACK: Ns = Ns::from_us(50);
+
+/// One task.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct TaskSpec {
+    /// The command name.
+    pub name: String,
+    /// Its policy.
+    pub policy: Policy,
+    /// Its nice value, -20..=19.
+    pub nice: i8,
+    /// The CPUs it may use; `None` = all. CPUs that the machine does not have do not count.
+    pub affinity: Option<CpuMask>,
+    /// The CPU on which it starts, if that is not left to the scheduler.
+    pub first_cpu: Option<CpuId>,
+    /// What it does.
+    pub program: ProgramId,
+    /// When it starts.
+    pub start: Start,
+    /// How much later than asked its sleeps may end. Children inherit by being declared so.
+    pub timer_slack: Ns,
+    /// Tasks with the same number share an address space.
+    pub mm: u32,
+    /// Whether its figures belong to the workload (helpers such as a forking parent say no).
+    pub measured: bool,
+}
+
+impl TaskSpec {
+    /// An ordinary task at nice 0 that starts at time 0 and may run anywhere.
+    pub fn new(name: impl Into<String>, program: ProgramId) -> TaskSpec {
+        TaskSpec {
+            name: name.into(),
+            policy: Policy::Normal,
+            nice: 0,
+            affinity: None,
+            first_cpu: None,
+            program,
+            start: Start::At(Instant::ZERO),
+            timer_slack: DEFAULT_TIMER_SLACK,
+            mm: 0,
+            measured: true,
+        }
+    }
+}
+
+/// One pipe.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PipeSpec {
+    /// Messages that fit before a writer blocks.
+    pub capacity: u32,
+}
+
+/// The unit of a marker's values.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum MarkerUnit {
+    /// Nanoseconds.
+    Ns,
+    /// A plain number.
+    Count,
+}
+
+/// One kind of measurement that programs make. Aggregated per task: count, sum, max, percentiles.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct MarkerSpec {
+    /// Its name in tables and JSON, such as `latency`.
+    pub name: String,
+    /// Its unit.
+    pub unit: MarkerUnit,
+}
+
+/// A change in mid-run, made from outside (`[[at]]` of a scenario).
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Change {
+    /// setpriority on a task.
+    Nice { task: TaskId, nice: i8 },
+    /// sched_setaffinity on a task.
+    Affinity { task: TaskId, cpus: CpuMask },
+    /// sched_setscheduler on a task.
+    Policy { task: TaskId, policy: Policy },
+    /// A scheduler feature, as written to the kernel's debugfs: `NEXT_BUDDY`, `NO_NEXT_BUDDY`.
+    Feature { name: String },
+    /// Frequency of a CPU relative to its highest, 1..=1024.
+    FreqCapacity { cpu: CpuId, freq_capacity: u32 },
+}
+
+/// A change and when it happens.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct TimedChange {
+    /// When.
+    pub at: Instant,
+    /// What.
+    pub change: Change,
+}
+
+/// Everything that the engine needs to know of a workload.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct TaskSet {
+    /// The programs.
+    pub programs: IndexVec<ProgramId, Program>,
+    /// The tasks. A task's row here is its id in the run.
+    pub tasks: IndexVec<TaskId, TaskSpec>,
+    /// The pipes.
+    pub pipes: IndexVec<PipeId, PipeSpec>,
+    /// The kinds of measurement.
+    pub markers: IndexVec<MarkerId, MarkerSpec>,
+    /// Changes in mid-run, in order of time.
+    pub changes: Vec<TimedChange>,
+}
+
+impl TaskSet {
+    /// Appends the tasks, pipes, markers and changes of `other`, renumbered. Markers of the same
+    /// name and unit are shared. Returns the offset by which `other`'s task ids moved.
+    pub fn append(&mut self, other: TaskSet) -> u32 {
+        use crate::program::Instr;
+        use fairground_stdx::Id;
+        let tasks = self.tasks.len() as u32;
+        let pipes = self.pipes.len() as u32;
+        let programs = self.programs.len() as u32;
+        let mms = self.tasks.iter().map(|task| task.mm + 1).max().unwrap_or(0);
+        let task_id = |id: TaskId| TaskId::new(id.get() + tasks);
+        let pipe_id = |id: PipeId| PipeId::new(id.get() + pipes);
+        let markers: Vec<MarkerId> = other
+            .markers
+            .iter()
+            .map(|spec| {
+                let known = self.markers.iter_enumerated().find(|row| row.1 == spec).map(|row| row.0);
+                known.unwrap_or_else(|| self.markers.push(spec.clone()))
+            })
+            .collect();
+        for program in other.programs.iter() {
+            let mut program = program.clone();
+            for instr in &mut program.code {
+                match instr {
+                    Instr::Write { pipe, .. } | Instr::Read { pipe, .. } => *pipe = pipe_id(*pipe),
+                    Instr::Fork { task } => *task = task_id(*task),
+                    Instr::MarkSince { marker, .. } | Instr::MarkBetween { marker, .. } | Instr::MarkValue { marker, .. } => {
+                        *marker = markers[marker.index()];
+                    }
+                    _ => {}
+                }
+            }
+            self.programs.push(program);
+        }
+        for task in other.tasks.iter() {
+            let mut task = task.clone();
+            task.program = ProgramId::new(task.program.get() + programs);
+            task.mm += mms;
+            self.tasks.push(task);
+        }
+        other.pipes.iter().for_each(|pipe| {
+            self.pipes.push(pipe.clone());
+        });
+        for mut timed in other.changes {
+            match &mut timed.change {
+                Change::Nice { task, .. } | Change::Affinity { task, .. } | Change::Policy { task, .. } => *task = task_id(*task),
+                Change::Feature { .. } | Change::FreqCapacity { .. } => {}
+            }
+            self.changes.push(timed);
+        }
+        self.changes.sort_by_key(|timed| timed.at);
+        tasks
+    }
+}
