@@ -19,5 +19,5 @@ pub use mistake::{Mistake, Mistakes};
 pub use op::{Meter, Op};
 pub use program::{Frame, Instr, Mode, Program, Reg, Step, TimerMode};
 pub use reason::{IdKind, Reason};
-pub use sink::{NullSink, Sink, TaskInfo};
+pub use sink::{NullSink, Recorder, Sink, TaskInfo};
 pub use task_set::{Change, MarkerSpec, MarkerUnit, PipeSpec, Policy, Start, TaskSet, TaskSpec, TimedChange};

@@ -1,5 +1,6 @@
 //! Everything downstream of a run is a sink. A sink cannot reach back: it gets records and returns nothing.
 
+use crate::digest::Digest;
 use crate::event::TraceEvent;
 use fairground_stdx::{CpuId, Instant, TaskId};
 
@@ -66,5 +67,35 @@ impl Sink for Vec<Box<dyn Sink + '_>> {
     }
     fn wants_samples(&self) -> bool {
         self.iter().any(|sink| sink.wants_samples())
+    }
+}
+
+/// The one way records leave the core: into the digest, then to whoever watches.
+pub struct Recorder<'a> {
+    digest: &'a mut Digest,
+    sink: &'a mut dyn Sink,
+    samples: bool,
+}
+
+impl<'a> Recorder<'a> {
+    /// A recorder that digests every record and passes it on to `sink`.
+    pub fn new(digest: &'a mut Digest, sink: &'a mut dyn Sink) -> Recorder<'a> {
+        let samples = sink.wants_samples();
+        Recorder { digest, sink, samples }
+    }
+    /// Takes one record.
+    #[inline]
+    pub fn record(&mut self, at: Instant, cpu: CpuId, event: TraceEvent) {
+        self.digest.record(at, cpu, &event);
+        self.sink.record(at, cpu, &event);
+    }
+    /// Introduces a task to the sink.
+    pub fn task(&mut self, task: TaskId, info: &TaskInfo) {
+        self.sink.task(task, info);
+    }
+    /// Whether samples are wanted; they cost nothing where they are not.
+    #[inline]
+    pub fn wants_samples(&self) -> bool {
+        self.samples
     }
 }
