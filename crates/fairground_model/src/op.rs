@@ -1,6 +1,8 @@
 //! Counted operations. The core counts what it does; it never knows what anything costs beyond the
 //! integer price table that the engine hands in with the meter.
 
+use fairground_stdx::Ns;
+
 macro_rules! ops {
     ($($name:ident $key:literal $text:literal;)*) => {
         /// An operation of the kernel that has a price. The counts follow the kernel's walk, not our
@@ -76,6 +78,11 @@ impl Meter {
     pub fn count_n(&mut self, op: Op, n: u64) {
         self.total[op as usize] += n;
         self.ps += self.prices_ps[op as usize] * n;
+    }
+    /// Time that passes without an operation: waiting for another CPU.
+    #[inline]
+    pub fn spend(&mut self, time: Ns) {
+        self.ps += time.0 * 1000;
     }
     /// What the current phase has cost so far, in whole ns (rounded down).
     #[inline]
