@@ -1,0 +1,174 @@
+//! What happens next, and where.
+//!
+//! Every CPU has a fixed set of sources of events: the end of the stretch that it computes, an
+//! interrupt from another CPU, its tick, and its queue of task timers. A source is set, moved or
+//! cleared in place; nothing stale ever comes out of the queue.
+//!
+//! # The order of events is a contract
+//!
+//! Events are ordered by the key `(at, class, cpu)`, and within one interrupt of one CPU by the
+//! source's own id: the interrupt from another CPU first, then task timers by hard expiry and task
+//! row. The key is total and holds no insertion counter, so that neither another kind of queue nor
+//! skipped ticks can change an order. The order of the classes is part of every digest.
+//!
+//! ```text
+//!  63           12 11 10 9        0
+//! +---------------+-----+----------+
+//! |   at (ns)     |class|   cpu    |     one u64: comparing keys is comparing integers
+//! +---------------+-----+----------+
+//! ```
+//!
+//! [`FastQueue`] is what runs use; [`HeapQueue`] is a plain heap that gives the same sequence and
+//! serves as its oracle.
+
+mod fast;
+mod heap;
+mod timer_wheel;
+mod winner_tree;
+
+#[cfg(test)]
+mod tests;
+
+pub use fast::FastQueue;
+pub use heap::HeapQueue;
+
+use fairground_stdx::{CpuId, CpuMask, Instant, TaskId};
+
+/// What kind of event. At one instant lower classes come first, on all CPUs.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Class {
+    /// A stretch of computing ends.
+    Segment = 0,
+    /// Task timers expire or an interrupt from another CPU arrives: one interrupt handles both.
+    Irq = 1,
+    /// The scheduler tick.
+    Tick = 2,
+}
+
+/// A source of events of which every CPU has exactly one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Slot {
+    /// The end of the stretch that the CPU computes.
+    Segment = 0,
+    /// An interrupt sent by another CPU.
+    Ipi = 1,
+    /// The CPU's tick.
+    Tick = 2,
+}
+
+impl Slot {
+    /// All slots in order.
+    pub const ALL: [Slot; 3] = [Slot::Segment, Slot::Ipi, Slot::Tick];
+
+    /// The class of the slot's events.
+    pub const fn class(self) -> Class {
+        match self {
+            Slot::Segment => Class::Segment,
+            Slot::Ipi => Class::Irq,
+            Slot::Tick => Class::Tick,
+        }
+    }
+}
+
+/// A queue of events: a clock that never goes back and, per CPU, the sources that can move it.
+///
+/// The engine's round is: [`advance`](EventQueue::advance), handle, then move or clear the source
+/// that fired. A source that is left as it is fires again at once.
+pub trait EventQueue: Clone {
+    /// A queue for CPUs `0..nr_cpus` and the timers of tasks `0..nr_tasks`, with nothing set.
+    fn new(nr_cpus: usize, nr_tasks: usize) -> Self;
+
+    /// The instant of the last event, [`Instant::ZERO`] before the first.
+    fn now(&self) -> Instant;
+
+    /// Sets, moves or clears (`None`) a slot of `cpu`.
+    fn set(&mut self, cpu: CpuId, slot: Slot, at: Option<Instant>);
+
+    /// When a slot of `cpu` fires.
+    fn get(&self, cpu: CpuId, slot: Slot) -> Option<Instant>;
+
+    /// Holds interrupts of `cpu` back until an instant: as long as the kernel has them off there,
+    /// IPIs, timers and the tick wait, and are reported at `until` in their usual order. A call
+    /// replaces the one before; with an instant that has passed, what was held comes now.
+    fn hold_irqs(&mut self, cpu: CpuId, until: Instant);
+
+    /// Queues the timer of `task` on `cpu`. The interrupt comes at `hard`; one that comes from
+    /// `soft` on may take the timer along. A task has at most one timer.
+    ///
+    /// Kernel: hrtimer.c hrtimer_start_range_ns(), v4.12–
+    fn arm_timer(&mut self, cpu: CpuId, task: TaskId, soft: Instant, hard: Instant);
+
+    /// Takes the timer of `task` out, wherever it is queued; false if there is none.
+    fn cancel_timer(&mut self, task: TaskId) -> bool;
+
+    /// The timer of `cpu` with the smallest `(hard, task)`, as `(task, soft, hard)`.
+    fn first_timer(&self, cpu: CpuId) -> Option<(TaskId, Instant, Instant)>;
+
+    /// The earliest event.
+    fn peek(&self) -> Option<(Instant, Class, CpuId)>;
+
+    /// The earliest event; the clock moves there.
+    fn advance(&mut self) -> Option<(Instant, Class, CpuId)>;
+
+    /// Takes the first timer of `cpu` out if an interrupt at `now` may expire it.
+    ///
+    /// Timers stand in order of hard expiry, and the walk ends at the first whose soft expiry lies
+    /// ahead, even if a later one could be taken.
+    ///
+    /// Kernel: hrtimer.c __hrtimer_run_queues(), v4.12–
+    fn expire_timer(&mut self, cpu: CpuId) -> Option<TaskId> {
+        let (task, soft, _) = self.first_timer(cpu)?;
+        if soft > self.now() {
+            return None;
+        }
+        self.cancel_timer(task);
+        Some(task)
+    }
+}
+
+/// Bits of a key below the instant.
+const AT_SHIFT: u32 = 12;
+/// Bits of a key below the class.
+const CLASS_SHIFT: u32 = 10;
+/// In place of ns: later than every instant, and still small enough to be shifted into a key.
+const NEVER: u64 = u64::MAX >> AT_SHIFT;
+
+const _: () = assert!(Instant::MAX.ns() < NEVER);
+const _: () = assert!(CpuMask::CAPACITY <= 1 << CLASS_SHIFT);
+
+/// The key of an event, or a key above those of all events if `at` is [`NEVER`].
+#[inline]
+const fn key(at: u64, class: Class, cpu: usize) -> u64 {
+    at << AT_SHIFT | (class as u64) << CLASS_SHIFT | cpu as u64
+}
+
+/// The event of a key.
+#[inline]
+fn unpack(key: u64) -> Option<(Instant, Class, CpuId)> {
+    let at = key >> AT_SHIFT;
+    if at == NEVER {
+        return None;
+    }
+    let class = match key >> CLASS_SHIFT & 3 {
+        0 => Class::Segment,
+        1 => Class::Irq,
+        _ => Class::Tick,
+    };
+    Some((Instant::from_ns(at), class, CpuId::new((key & ((1 << CLASS_SHIFT) - 1)) as u32)))
+}
+
+/// The ns of a source, [`NEVER`] for none. An instant before `now`, or too late for a key, is our own bug.
+#[inline]
+fn checked(now: u64, at: Option<Instant>) -> u64 {
+    let Some(at) = at else { return NEVER };
+    assert!(now <= at.ns(), "an event at {} ns is set when the clock shows {now} ns", at.ns());
+    assert!(at <= Instant::MAX, "an event at {} ns does not fit into a key", at.ns());
+    at.ns()
+}
+
+/// The clock after an event of the source at `at`.
+#[inline]
+fn advanced(now: u64, at: Instant) -> u64 {
+    assert!(now <= at.ns(), "time goes back from {now} ns to {} ns", at.ns());
+    at.ns()
+}
