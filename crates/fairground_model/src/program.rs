@@ -49,7 +49,7 @@ pub enum Instr {
     SleepBetween { low: Ns, high: Ns },
     /// Sleeps until the instant in the register; goes on at once if it has passed (absolute timer).
     SleepUntil { reg: Reg },
-    /// rt-app's timer: the register holds the last expiry (0 = never used: it starts now).
+    /// rt-app's timer: the register holds the last expiry (at first what [`Instr::Now`] put there).
     /// Adds `period`, then sleeps until then, or not at all if that time has passed.
     TimerWait { reg: Reg, period: Ns, mode: TimerMode },
     /// reg = now.
@@ -199,9 +199,6 @@ impl Frame {
                 Instr::SleepUntil { reg } => return Step::SleepUntil(self.at(reg)),
                 Instr::TimerWait { reg, period, mode } => {
                     let slot = &mut self.regs[usize::from(reg)];
-                    if *slot == 0 {
-                        *slot = now.ns();
-                    }
                     *slot += period.0;
                     if *slot > now.ns() {
                         return Step::SleepUntil(Instant::from_ns(*slot));
@@ -282,7 +279,7 @@ mod tests {
         let timer = |mode| {
             let wait = Instr::TimerWait { reg: 0, period: Ns(10), mode };
             let run = Instr::Run { work: Ns(1), mode: Mode::User };
-            steps(vec![wait, run, Instr::Jump { to: 0 }], &[100, 110, 135, 136])
+            steps(vec![Instr::Now { reg: 0 }, wait, run, Instr::Jump { to: 1 }], &[100, 110, 135, 136])
         };
         // at 100: sleep to 110; run; at 135 the second period (120) has passed: no sleep, run; then the third.
         assert_eq!(timer(TimerMode::Relative)[3], Step::SleepUntil(Instant::from_ns(145)));
