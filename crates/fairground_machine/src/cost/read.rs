@@ -1,0 +1,130 @@
+//! Price lists as people write them.
+
+use super::{CostModel, MAX_PRICE_PS};
+use crate::machine_file::{Fields, clip, parse_document};
+use fairground_model::{Mistakes, Op};
+use fairground_stdx::units::{UnitError, parse_ns};
+use std::ops::Range;
+use toml_edit::{Item, TableLike};
+
+/// Source of a price that a user's file sets without saying why.
+const SET_BY_USER: &str = "set in the machine file";
+
+/// Reads a price list of our own.
+pub(super) fn parse(text: &str) -> Result<CostModel, Mistakes> {
+    let mut mistakes = Mistakes::default();
+    let Some(document) = parse_document(text, &mut mistakes) else { return Err(mistakes) };
+    match read_table(document.as_table(), 0..text.len(), &mut mistakes) {
+        Some(model) => mistakes.or(model),
+        None => Err(mistakes),
+    }
+}
+
+/// Reads the value of a machine's `costs`: the name of a price list, or a table.
+pub(crate) fn read_item(item: &Item, span: Range<usize>, mistakes: &mut Mistakes) -> Option<CostModel> {
+    if let Some(name) = item.as_str() {
+        return preset(name, span, mistakes);
+    }
+    match item.as_table_like() {
+        Some(table) => read_table(table, span, mistakes),
+        None => {
+            mistakes.at(span, "`costs` is neither a name nor a table", "Write costs = \"xeon-spr\", or a [costs] table.");
+            None
+        }
+    }
+}
+
+/// Reads a table of prices: all that differ from a `preset`, or all there are.
+fn read_table(table: &dyn TableLike, span: Range<usize>, mistakes: &mut Mistakes) -> Option<CostModel> {
+    let fields = Fields::new(table, span);
+    let known: Vec<&str> =
+        ["preset", "name", "description", "all"].into_iter().chain(Op::ALL.iter().map(|op| op.key())).collect();
+    fields.refuse_unknown(&known, mistakes);
+    let from = match fields.text("preset", mistakes) {
+        Some(name) => Some(preset(name, fields.span_of("preset"), mistakes)?),
+        None => None,
+    };
+    let all = price(&fields, "all", mistakes);
+    let missing: Vec<&str> = Op::ALL.iter().map(|op| op.key()).filter(|key| !fields.has(key)).collect();
+    if from.is_none() && !fields.has("preset") && !fields.has("all") && !missing.is_empty() {
+        let hint = "Write preset = \"xeon-spr\" to take what is not given from there.";
+        mistakes.at(fields.span(), format!("no price for {}", missing.join(", ")), hint);
+    }
+    let mut model = from.unwrap_or_else(|| CostModel {
+        name: "custom".to_string(),
+        description: String::new(),
+        prices_ps: [0; Op::COUNT],
+        sources: Default::default(),
+    });
+    if let Some((ps, source)) = all {
+        model.prices_ps = [ps; Op::COUNT];
+        model.sources = std::array::from_fn(|_| source.clone());
+    }
+    for &op in Op::ALL {
+        if let Some((ps, source)) = price(&fields, op.key(), mistakes) {
+            (model.prices_ps[op as usize], model.sources[op as usize]) = (ps, source);
+        }
+    }
+    if let Some(name) = fields.text("name", mistakes) {
+        model.name = name.to_string();
+    }
+    if let Some(description) = fields.text("description", mistakes) {
+        model.description = description.to_string();
+    }
+    Some(model)
+}
+
+fn preset(name: &str, span: Range<usize>, mistakes: &mut Mistakes) -> Option<CostModel> {
+    match CostModel::preset(name) {
+        Ok(model) => Some(model),
+        Err(unknown) => {
+            unknown.0.into_iter().for_each(|mistake| mistakes.at(span.clone(), mistake.message, mistake.hint));
+            None
+        }
+    }
+}
+
+/// The price at `key` in picoseconds with its source: a text, or a table of `price` and `source`.
+fn price(fields: &Fields, key: &str, mistakes: &mut Mistakes) -> Option<(u64, String)> {
+    let item = fields.item(key)?;
+    let Some(table) = item.as_table_like() else {
+        return Some((amount(fields, key, mistakes)?, SET_BY_USER.to_string()));
+    };
+    let inner = Fields::new(table, fields.span_of(key));
+    inner.refuse_unknown(&["price", "source"], mistakes);
+    if !inner.has("price") {
+        mistakes.at(inner.span(), format!("`{key}` has no price"), "Write { price = \"1us\", source = \"…\" }.");
+    }
+    let source = inner.text("source", mistakes).unwrap_or(SET_BY_USER);
+    Some((amount(&inner, "price", mistakes)?, source.to_string()))
+}
+
+/// A length of time in picoseconds.
+fn amount(fields: &Fields, key: &str, mistakes: &mut Mistakes) -> Option<u64> {
+    let item = fields.item(key)?;
+    let Some(text) = item.as_str() else {
+        fields.wrong(key, item, "a price with its unit, as in \"1.8us\"", mistakes);
+        return None;
+    };
+    match parse_ps(text) {
+        Ok(ps) if ps <= MAX_PRICE_PS => Some(ps),
+        Ok(_) => {
+            let hint = "No single operation costs more than 10ms.";
+            mistakes.at(fields.span_of(key), format!("`{key}` is \"{}\": too dear", clip(text)), hint);
+            None
+        }
+        Err(error) => {
+            let message = format!("`{key}` is \"{}\": {error}", clip(text));
+            mistakes.at(fields.span_of(key), message, "Write a number and one of ps, ns, us, ms, as in \"1.8us\".");
+            None
+        }
+    }
+}
+
+/// Reads a length of time in picoseconds: the units of [`parse_ns`], and `ps`.
+fn parse_ps(text: &str) -> Result<u64, UnitError> {
+    match text.trim().strip_suffix("ps") {
+        Some(number) => number.trim().parse().map_err(|_| UnitError::NotANumber(number.trim().to_string())),
+        None => parse_ns(text)?.ns().checked_mul(1000).ok_or(UnitError::OutOfRange),
+    }
+}

@@ -1,0 +1,217 @@
+//! The machine: an ordered list of CPUs, how they share things, and how time passes on them.
+
+use crate::cost::CostModel;
+use crate::presets;
+use crate::validate;
+use fairground_model::machine_view::CpuView;
+use fairground_model::{MachineView, Mistakes};
+use fairground_stdx::time::NSEC_PER_SEC;
+use fairground_stdx::{CpuId, CpuMask, IndexVec, Ns};
+use std::collections::BTreeMap;
+
+/// The scale of capacities and frequencies: 1024 is the machine's biggest CPU at its highest frequency.
+///
+/// Kernel: sched.h SCHED_CAPACITY_SCALE, v4.12–
+pub const CAPACITY_SCALE: u32 = 1024;
+
+/// The distance of a NUMA node to itself.
+///
+/// Kernel: topology.h LOCAL_DISTANCE, v4.12–
+pub const LOCAL_DISTANCE: u32 = 10;
+
+/// The distance of two NUMA nodes where the firmware does not say more.
+///
+/// Kernel: topology.h REMOTE_DISTANCE, v4.12–
+pub const REMOTE_DISTANCE: u32 = 20;
+
+/// The tick rates that kernels are built with.
+///
+/// Kernel: Kconfig.hz, v4.12–
+pub const TICK_RATES: [u32; 4] = [100, 250, 300, 1000];
+
+/// One CPU (a hardware thread). All ids count over the whole machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CpuSpec {
+    /// The core; CPUs of one core are SMT siblings.
+    pub core: u32,
+    /// The group of cores that share a cache or a tag below the last-level cache, if there is one.
+    pub cluster: Option<u32>,
+    /// The last-level cache.
+    pub llc: u32,
+    /// The package (socket).
+    pub package: u32,
+    /// The NUMA node: a row of the distance matrix.
+    pub node: u32,
+    /// Full capacity, 1..=1024.
+    pub capacity: u32,
+    /// Current frequency over highest frequency, 1..=1024.
+    pub freq_capacity: u32,
+    /// CPUs of one frequency domain change frequency together.
+    pub freq_domain: u32,
+}
+
+impl CpuSpec {
+    /// The time that `amount` of full-speed CPU work takes here, in the unit of `amount`:
+    /// amount · (1024 / capacity) · (1024 / freq_capacity), rounded to the nearest.
+    pub fn at_speed(&self, amount: u64) -> u64 {
+        let scale = u128::from(CAPACITY_SCALE) * u128::from(CAPACITY_SCALE);
+        let speed = u128::from(self.capacity.max(1)) * u128::from(self.freq_capacity.max(1));
+        let slowed = (u128::from(amount) * scale + speed / 2) / speed;
+        u64::try_from(slowed).unwrap_or(u64::MAX)
+    }
+}
+
+/// A machine that a simulation can run on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Machine {
+    /// How reports call it.
+    pub name: String,
+    /// What it stands for, in one line.
+    pub description: String,
+    /// The CPUs in the order in which Linux numbers them.
+    pub cpus: IndexVec<CpuId, CpuSpec>,
+    /// Distance of each NUMA node to each, 10 on the diagonal.
+    pub distances: Vec<Vec<u32>>,
+    /// Ticks per second as the kernel was configured (CONFIG_HZ).
+    pub hz: u32,
+    /// Length of one tick; 1/HZ unless set otherwise.
+    pub tick: Ns,
+    /// Whether interrupt time is taken out of the task clock (CONFIG_IRQ_TIME_ACCOUNTING).
+    pub irq_time_accounting: bool,
+    /// Whether an idle CPU stops its tick (CONFIG_NO_HZ_IDLE).
+    pub nohz_idle: bool,
+    /// A tick is late by 0 to `tick_jitter` − 1 ns; 0 = always on time.
+    pub tick_jitter: Ns,
+    /// Start value of the tick jitter's own linear congruential generator; none = a random stream of the run.
+    pub tick_jitter_seed: Option<u32>,
+    /// CPU n ticks n · `tick_offset` after CPU 0; 0 = all CPUs tick together.
+    pub tick_offset: Ns,
+    /// What kernel paths cost on this machine.
+    pub costs: CostModel,
+}
+
+impl Machine {
+    /// A machine of these CPUs with a kernel's defaults: HZ 250, no jitter, interrupt time accounted,
+    /// ticks stopped in idle, prices `xeon-spr`.
+    pub fn new(name: impl Into<String>, cpus: IndexVec<CpuId, CpuSpec>, distances: Vec<Vec<u32>>) -> Machine {
+        let hz = 250;
+        Machine {
+            name: name.into(),
+            description: String::new(),
+            cpus,
+            distances,
+            hz,
+            tick: tick_of(hz),
+            irq_time_accounting: true,
+            nohz_idle: true,
+            tick_jitter: Ns::ZERO,
+            tick_jitter_seed: None,
+            tick_offset: Ns::ZERO,
+            costs: CostModel::default(),
+        }
+    }
+    /// The machine preset `name`, `smp-N` included.
+    pub fn preset(name: &str) -> Result<Machine, Mistakes> {
+        presets::load(name)
+    }
+    /// All mistakes in the description: see [`validate`].
+    pub fn validate(&self) -> Result<(), Mistakes> {
+        let mut mistakes = Mistakes::default();
+        for problem in validate::problems(self) {
+            mistakes.whole(problem.message, problem.hint);
+        }
+        mistakes.or(())
+    }
+    /// The machine as the scheduler sees it.
+    pub fn view(&self) -> MachineView {
+        let cores = self.groups(|cpu| cpu.core);
+        let llcs = self.groups(|cpu| cpu.llc);
+        let cpus = self.cpus.iter().map(|cpu| CpuView {
+            capacity: cpu.capacity,
+            freq_capacity: cpu.freq_capacity,
+            smt: cores[&cpu.core],
+            llc: llcs[&cpu.llc],
+        });
+        MachineView {
+            cpus: cpus.collect(),
+            online: CpuMask::first_n(self.cpus.len()),
+            tick: self.tick,
+            irq_time_accounting: self.irq_time_accounting,
+        }
+    }
+    /// The CPUs of each value of `key`: cores, caches, packages, nodes.
+    pub fn groups(&self, key: impl Fn(&CpuSpec) -> u32) -> BTreeMap<u32, CpuMask> {
+        let mut groups: BTreeMap<u32, CpuMask> = BTreeMap::new();
+        for (id, cpu) in self.cpus.iter_enumerated() {
+            groups.entry(key(cpu)).or_insert(CpuMask::EMPTY).insert(id);
+        }
+        groups
+    }
+    /// The offset between the ticks of neighbouring CPUs under `skew_tick=1`: half a tick over all CPUs.
+    ///
+    /// Kernel: tick-sched.c tick_setup_sched_timer(), v4.12–
+    pub fn skewed_tick_offset(&self) -> Ns {
+        Ns(self.tick.ns() / 2 / (self.cpus.len() as u64).max(1))
+    }
+    /// How long after CPU 0 this CPU's ticks fall.
+    pub fn tick_offset_of(&self, cpu: CpuId) -> Ns {
+        Ns(self.tick_offset.ns() * u64::from(cpu.get()))
+    }
+}
+
+/// One tick at `hz` ticks per second, to the nearest nanosecond.
+///
+/// Kernel: jiffies.h TICK_NSEC, v4.12–
+pub fn tick_of(hz: u32) -> Ns {
+    let hz = u64::from(hz.max(1));
+    Ns((NSEC_PER_SEC + hz / 2) / hz)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ticks_are_rounded_as_the_kernel_does() {
+        let ticks: Vec<u64> = TICK_RATES.iter().map(|&hz| tick_of(hz).ns()).collect();
+        assert_eq!(ticks, [10_000_000, 4_000_000, 3_333_333, 1_000_000]);
+    }
+
+    #[test]
+    fn work_takes_longer_on_a_small_or_slow_cpu() {
+        let cpu = |capacity, freq_capacity| CpuSpec {
+            core: 0,
+            cluster: None,
+            llc: 0,
+            package: 0,
+            node: 0,
+            capacity,
+            freq_capacity,
+            freq_domain: 0,
+        };
+        assert_eq!(cpu(1024, 1024).at_speed(1_000), 1_000);
+        assert_eq!(cpu(512, 1024).at_speed(1_000), 2_000);
+        assert_eq!(cpu(512, 512).at_speed(1_000), 4_000);
+        assert_eq!(cpu(446, 1024).at_speed(1_000), 2_296);
+        assert_eq!(cpu(1, 1).at_speed(u64::MAX), u64::MAX);
+    }
+
+    #[test]
+    fn the_view_knows_siblings_and_caches() {
+        let view = Machine::preset("spr-2x56").unwrap().view();
+        let cpu = |id| &view.cpus[CpuId::new(id)];
+        assert_eq!((view.cpus.len(), view.online.weight()), (224, 224));
+        assert_eq!(cpu(0).smt.to_string(), "0,112");
+        assert_eq!(cpu(0).llc.to_string(), "0-55,112-167");
+        assert_eq!(cpu(223).llc.to_string(), "56-111,168-223");
+        assert_eq!(view.tick, Ns::from_ms(4));
+    }
+
+    #[test]
+    fn skewed_ticks_spread_over_half_a_tick() {
+        let mut machine = Machine::preset("smp-4").unwrap();
+        assert_eq!(machine.skewed_tick_offset(), Ns(500_000));
+        machine.tick_offset = machine.skewed_tick_offset();
+        assert_eq!(machine.tick_offset_of(CpuId::new(3)), Ns(1_500_000));
+    }
+}

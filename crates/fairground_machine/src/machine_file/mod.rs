@@ -1,0 +1,58 @@
+//! Machine files: TOML, either regular (so many sockets, caches, cores, threads) or one table per CPU.
+//!
+//! ```toml
+//! name = "two sockets"
+//! sockets = 2                  # packages
+//! nodes = 1                    # NUMA nodes per package
+//! llcs = 1                     # last-level caches per node
+//! clusters = 2                 # per last-level cache; leave out if there are none
+//! cores = 4                    # per cluster, or per last-level cache
+//! threads = 2                  # per core
+//! numbering = "thread-major"   # or "adjacent"
+//! freq_domains = "core"        # or "cpu", "llc", "package", "machine"
+//! distances = [[10, 21], [21, 10]]
+//! capacity = 1024              # all CPUs; or a list, one number per CPU
+//! freq_capacity = 1024         # the same
+//! hz = 250
+//! tick = "4ms"                 # 1/hz if left out
+//! tick_jitter = "300us"
+//! tick_jitter_seed = 12345
+//! tick_offset = "10us"         # CPU n ticks n times this later; or skew_tick = true
+//! irq_time_accounting = true
+//! nohz_idle = true
+//! costs = "xeon-spr"           # or a table, see below
+//!
+//! [costs]
+//! preset = "xeon-spr"
+//! tick = "2us"
+//! idle_exit = { price = "170us", source = "measured, C6" }
+//! ```
+//!
+//! `preset = "spr-2x56"` instead of a shape takes a ready machine; everything that is no shape can
+//! then be changed. A machine of no regular shape has one `[[cpu]]` table per CPU, in CPU order, with
+//! the keys `id`, `core`, `cluster`, `llc`, `package`, `node`, `capacity`, `freq_capacity`, `freq_domain`.
+//! All of these count over the whole machine. What is left out: the CPU's own number for `core`, none
+//! for `cluster`, 0 for `llc`, `package` and `node`, 1024 for the capacities, the core for `freq_domain`.
+
+mod explicit;
+mod fields;
+mod read;
+mod write;
+
+pub(crate) use fields::{Fields, clip, parse_document};
+pub use read::from_table;
+pub use write::write;
+
+use crate::machine::Machine;
+use fairground_model::Mistakes;
+
+/// Reads a machine file. All mistakes are reported together.
+pub fn parse(text: &str) -> Result<Machine, Mistakes> {
+    let mut mistakes = Mistakes::default();
+    let Some(document) = parse_document(text, &mut mistakes) else { return Err(mistakes) };
+    match from_table(document.as_table(), 0..text.len(), &mut mistakes) {
+        Some(machine) if mistakes.0.is_empty() => Ok(machine),
+        Some(machine) => mistakes.or(machine),
+        None => Err(mistakes),
+    }
+}

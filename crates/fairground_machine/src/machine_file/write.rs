@@ -1,0 +1,176 @@
+//! From a machine to the text of a machine file.
+
+use crate::cost::CostModel;
+use crate::machine::{CpuSpec, Machine, tick_of};
+use crate::regular::{Level, Numbering, Regular, default_distances};
+use fairground_model::Op;
+use fairground_stdx::{CpuId, IndexVec, Ns};
+use std::fmt::Write;
+
+/// The machine file that reads back as `machine`: the regular form if it is regular, else one table per CPU.
+pub fn write(machine: &Machine) -> String {
+    let mut text = format!("name = {}\n", quoted(&machine.name));
+    if !machine.description.is_empty() {
+        line(&mut text, "description", &quoted(&machine.description));
+    }
+    let shape = shape_of(&machine.cpus);
+    if let Some(shape) = &shape {
+        write_shape(&mut text, shape);
+        write_capacities(&mut text, machine);
+    }
+    let nodes = machine.cpus.iter().map(|cpu| cpu.node as usize + 1).max().unwrap_or(1);
+    if machine.distances != default_distances(nodes) {
+        line(&mut text, "distances", &format!("{:?}", machine.distances));
+    }
+    write_ticks(&mut text, machine);
+    line(&mut text, "irq_time_accounting", &machine.irq_time_accounting.to_string());
+    line(&mut text, "nohz_idle", &machine.nohz_idle.to_string());
+    write_costs(&mut text, &machine.costs);
+    if shape.is_none() {
+        write_cpus(&mut text, &machine.cpus);
+    }
+    text
+}
+
+fn line(text: &mut String, key: &str, value: &str) {
+    writeln!(text, "{key} = {value}").expect("invariant: a String takes all text");
+}
+
+/// A TOML basic string.
+fn quoted(text: &str) -> String {
+    let mut quoted = String::from("\"");
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => quoted.extend(['\\', c]),
+            c if c.is_control() => write!(quoted, "\\u{:04X}", u32::from(c)).expect("invariant: a String takes all text"),
+            c => quoted.push(c),
+        }
+    }
+    quoted.push('"');
+    quoted
+}
+
+/// The regular shape whose CPUs these are, whatever their capacities, if there is one.
+fn shape_of(cpus: &IndexVec<CpuId, CpuSpec>) -> Option<Regular> {
+    let distinct = |key: fn(&CpuSpec) -> u32| {
+        let mut ids: Vec<u32> = cpus.iter().map(key).collect();
+        ids.sort_unstable();
+        ids.dedup();
+        ids.len() as u32
+    };
+    let (sockets, nodes) = (distinct(|cpu| cpu.package), distinct(|cpu| cpu.node));
+    let (llcs, cores) = (distinct(|cpu| cpu.llc), distinct(|cpu| cpu.core));
+    let clustered = cpus.iter().all(|cpu| cpu.cluster.is_some());
+    let clusters = clustered.then(|| distinct(|cpu| cpu.cluster.unwrap_or(0)));
+    let total = cpus.len() as u32;
+    let parts = |whole: u32, parts: u32| parts.checked_div(whole).filter(|n| *n > 0);
+    let shape = Regular {
+        sockets: parts(1, sockets)?,
+        nodes: parts(sockets, nodes)?,
+        llcs: parts(nodes, llcs)?,
+        clusters: match clusters {
+            Some(clusters) => Some(parts(llcs, clusters)?),
+            None => None,
+        },
+        cores: parts(clusters.unwrap_or(llcs), cores)?,
+        threads: parts(cores, total)?,
+        ..Regular::default()
+    };
+    let variants = Numbering::NAMES.iter().flat_map(|(_, numbering)| {
+        Level::NAMES.iter().map(|(_, freq_domains)| Regular {
+            numbering: *numbering,
+            freq_domains: *freq_domains,
+            ..shape.clone()
+        })
+    });
+    let same = |a: &CpuSpec, b: &CpuSpec| CpuSpec { capacity: b.capacity, freq_capacity: b.freq_capacity, ..a.clone() } == *b;
+    variants.into_iter().find(|shape| {
+        let regular = shape.cpus();
+        regular.len() == cpus.len() && regular.iter().zip(cpus.iter()).all(|(a, b)| same(a, b))
+    })
+}
+
+fn write_shape(text: &mut String, shape: &Regular) {
+    let number = |text: &mut String, key, value: u32| line(text, key, &value.to_string());
+    number(text, "sockets", shape.sockets);
+    number(text, "nodes", shape.nodes);
+    number(text, "llcs", shape.llcs);
+    if let Some(clusters) = shape.clusters {
+        number(text, "clusters", clusters);
+    }
+    number(text, "cores", shape.cores);
+    number(text, "threads", shape.threads);
+    let name = Numbering::NAMES.iter().find(|(_, value)| *value == shape.numbering).map_or("", |(name, _)| *name);
+    line(text, "numbering", &quoted(name));
+    let name = Level::NAMES.iter().find(|(_, value)| *value == shape.freq_domains).map_or("", |(name, _)| *name);
+    line(text, "freq_domains", &quoted(name));
+}
+
+fn write_capacities(text: &mut String, machine: &Machine) {
+    let list = |key: fn(&CpuSpec) -> u32| {
+        let list: Vec<u32> = machine.cpus.iter().map(key).collect();
+        let equal = list.windows(2).all(|pair| pair[0] == pair[1]);
+        if equal { list.first().copied().unwrap_or(0).to_string() } else { format!("{list:?}") }
+    };
+    line(text, "capacity", &list(|cpu| cpu.capacity));
+    line(text, "freq_capacity", &list(|cpu| cpu.freq_capacity));
+}
+
+fn write_ticks(text: &mut String, machine: &Machine) {
+    line(text, "hz", &machine.hz.to_string());
+    let length = |text: &mut String, key, length: Ns| line(text, key, &format!("\"{length}\""));
+    if machine.tick != tick_of(machine.hz) {
+        length(text, "tick", machine.tick);
+    }
+    if machine.tick_jitter != Ns::ZERO {
+        length(text, "tick_jitter", machine.tick_jitter);
+    }
+    if let Some(seed) = machine.tick_jitter_seed {
+        line(text, "tick_jitter_seed", &seed.to_string());
+    }
+    if machine.tick_offset != Ns::ZERO {
+        length(text, "tick_offset", machine.tick_offset);
+    }
+}
+
+fn write_costs(text: &mut String, costs: &CostModel) {
+    let preset = CostModel::preset(&costs.name).ok();
+    if preset.as_ref() == Some(costs) {
+        line(text, "costs", &quoted(&costs.name));
+        return;
+    }
+    text.push_str("\n[costs]\n");
+    if preset.is_some() {
+        line(text, "preset", &quoted(&costs.name));
+    } else {
+        line(text, "name", &quoted(&costs.name));
+    }
+    if preset.as_ref().is_none_or(|preset| preset.description != costs.description) {
+        line(text, "description", &quoted(&costs.description));
+    }
+    for &op in Op::ALL {
+        let same = |preset: &CostModel| preset.price_ps(op) == costs.price_ps(op) && preset.source(op) == costs.source(op);
+        if !preset.as_ref().is_some_and(same) {
+            let price = format!("{{ price = \"{}ps\", source = {} }}", costs.price_ps(op), quoted(costs.source(op)));
+            line(text, op.key(), &price);
+        }
+    }
+}
+
+fn write_cpus(text: &mut String, cpus: &IndexVec<CpuId, CpuSpec>) {
+    for (id, cpu) in cpus.iter_enumerated() {
+        text.push_str("\n[[cpu]]\n");
+        let mut number = |key, value: u32| line(text, key, &value.to_string());
+        number("id", id.get());
+        number("core", cpu.core);
+        if let Some(cluster) = cpu.cluster {
+            number("cluster", cluster);
+        }
+        number("llc", cpu.llc);
+        number("package", cpu.package);
+        number("node", cpu.node);
+        number("capacity", cpu.capacity);
+        number("freq_capacity", cpu.freq_capacity);
+        number("freq_domain", cpu.freq_domain);
+    }
+}

@@ -1,0 +1,270 @@
+//! What makes a machine a possible one.
+
+use crate::machine::{CpuSpec, LOCAL_DISTANCE, Machine, TICK_RATES};
+use fairground_stdx::time::NSEC_PER_SEC;
+use fairground_stdx::{CpuId, CpuMask};
+use std::collections::BTreeMap;
+
+/// The most CPUs that a machine can have.
+pub const MAX_CPUS: usize = CpuMask::CAPACITY;
+/// The largest distance of two nodes; the firmware's next value means "no way there".
+const MAX_DISTANCE: u32 = 254;
+
+/// The part of a machine that a problem is about, so that a reader can point at it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Place {
+    /// The list of CPUs as a whole.
+    Cpus,
+    /// One CPU.
+    Cpu(CpuId),
+    /// The capacities.
+    Capacity,
+    /// The frequencies.
+    FreqCapacity,
+    /// The distance matrix.
+    Distances,
+    /// The tick rate.
+    Hz,
+    /// The length of a tick.
+    Tick,
+    /// The jitter of ticks.
+    TickJitter,
+    /// The offset between the ticks of neighbouring CPUs.
+    TickOffset,
+}
+
+/// One thing that is wrong with a machine.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Problem {
+    /// What it is about.
+    pub place: Place,
+    /// What is wrong.
+    pub message: String,
+    /// What would be right.
+    pub hint: String,
+}
+
+/// Everything that is wrong with `machine`.
+pub fn problems(machine: &Machine) -> Vec<Problem> {
+    let mut found = Found(Vec::new());
+    found.count(machine);
+    if machine.cpus.is_empty() || machine.cpus.len() > MAX_CPUS {
+        return found.0;
+    }
+    found.numbers(machine);
+    found.nesting(machine);
+    found.smt_capacity(machine);
+    found.distances(machine);
+    found.ticks(machine);
+    found.0
+}
+
+struct Found(Vec<Problem>);
+
+impl Found {
+    fn add(&mut self, place: Place, message: impl Into<String>, hint: impl Into<String>) {
+        self.0.push(Problem { place, message: message.into(), hint: hint.into() });
+    }
+
+    fn count(&mut self, machine: &Machine) {
+        if machine.cpus.is_empty() {
+            self.add(Place::Cpus, "a machine without CPUs", "Give it at least one CPU.");
+        } else if machine.cpus.len() > MAX_CPUS {
+            let message = format!("a machine of {} CPUs", machine.cpus.len());
+            self.add(Place::Cpus, message, format!("At most {MAX_CPUS} CPUs can be simulated."));
+        }
+    }
+
+    fn numbers(&mut self, machine: &Machine) {
+        for (id, cpu) in machine.cpus.iter_enumerated() {
+            let hint = "A capacity lies in 1..=1024; 1024 is the biggest CPU at its highest frequency.";
+            if !(1..=1024).contains(&cpu.capacity) {
+                self.add(Place::Capacity, format!("CPU {id} has capacity {}", cpu.capacity), hint);
+            }
+            if !(1..=1024).contains(&cpu.freq_capacity) {
+                self.add(Place::FreqCapacity, format!("CPU {id} has freq_capacity {}", cpu.freq_capacity), hint);
+            }
+            if cpu.node as usize >= machine.distances.len() {
+                let message = format!("CPU {id} is on node {}, which the distance matrix does not have", cpu.node);
+                self.add(Place::Cpu(id), message, format!("The matrix has {} rows.", machine.distances.len()));
+            }
+        }
+    }
+
+    /// Cores lie in clusters, clusters in LLCs, LLCs in packages; packages in nodes or nodes in packages.
+    fn nesting(&mut self, machine: &Machine) {
+        self.inside(machine, ("core", |cpu| Some(cpu.core)), ("cluster", |cpu| cpu.cluster));
+        self.inside(machine, ("core", |cpu| Some(cpu.core)), ("last-level cache", |cpu| Some(cpu.llc)));
+        self.inside(machine, ("core", |cpu| Some(cpu.core)), ("node", |cpu| Some(cpu.node)));
+        self.inside(machine, ("cluster", |cpu| cpu.cluster), ("last-level cache", |cpu| Some(cpu.llc)));
+        self.inside(machine, ("last-level cache", |cpu| Some(cpu.llc)), ("package", |cpu| Some(cpu.package)));
+        let (package, node): (Part, Part) = (("package", |cpu| Some(cpu.package)), ("node", |cpu| Some(cpu.node)));
+        if let (Some((id, message)), Some(_)) = (split(machine, package, node), split(machine, node, package)) {
+            let hint = "Either packages lie within nodes or nodes lie within packages, all over the machine.";
+            self.add(Place::Cpu(id), message, hint);
+        }
+    }
+
+    fn inside(&mut self, machine: &Machine, inner: Part, outer: Part) {
+        if let Some((id, message)) = split(machine, inner, outer) {
+            let hint = format!("All CPUs of one {} belong to one {}.", inner.0, outer.0);
+            self.add(Place::Cpu(id), message, hint);
+        }
+    }
+
+    fn smt_capacity(&mut self, machine: &Machine) {
+        let first = machine.cpus.iter().next().map(|cpu| cpu.capacity);
+        let equal = machine.cpus.iter().all(|cpu| Some(cpu.capacity) == first);
+        let siblings = machine.groups(|cpu| cpu.core).values().any(|core| core.weight() > 1);
+        if siblings && !equal {
+            let message = "SMT together with CPUs of different capacity is not modelled yet";
+            self.add(Place::Capacity, message, "Use one thread per core, or one capacity for all CPUs.");
+        }
+    }
+
+    fn distances(&mut self, machine: &Machine) {
+        let rows = &machine.distances;
+        if let Some(row) = rows.iter().find(|row| row.len() != rows.len()) {
+            let message = format!("the distance matrix has {} rows but a row of {} columns", rows.len(), row.len());
+            self.add(Place::Distances, message, "It has one row and one column per NUMA node.");
+            return;
+        }
+        for (from, row) in rows.iter().enumerate() {
+            for (to, &distance) in row.iter().enumerate() {
+                if from == to && distance != LOCAL_DISTANCE {
+                    let message = format!("the distance of node {from} to itself is {distance}");
+                    self.add(Place::Distances, message, "The diagonal of the matrix is 10.");
+                } else if !(LOCAL_DISTANCE..=MAX_DISTANCE).contains(&distance) {
+                    let message = format!("the distance from node {from} to node {to} is {distance}");
+                    self.add(Place::Distances, message, "A distance lies in 10..=254; 10 is local, 20 twice as far.");
+                } else if from < to && distance != rows[to][from] {
+                    let message = format!("from node {from} to node {to} it is {distance}, back it is {}", rows[to][from]);
+                    self.add(Place::Distances, message, "The distance matrix is symmetric.");
+                }
+            }
+        }
+    }
+
+    fn ticks(&mut self, machine: &Machine) {
+        if !TICK_RATES.contains(&machine.hz) {
+            self.add(Place::Hz, format!("hz = {}", machine.hz), "A kernel has HZ 100, 250, 300 or 1000.");
+        }
+        if machine.tick.ns() == 0 || machine.tick.ns() > NSEC_PER_SEC {
+            self.add(Place::Tick, format!("a tick of {}", machine.tick), "A tick lasts from 1ns to 1s.");
+            return;
+        }
+        if machine.tick_jitter >= machine.tick {
+            let message =
+                format!("ticks are late by up to {}, but the next one is due after {}", machine.tick_jitter, machine.tick);
+            self.add(Place::TickJitter, message, "The jitter is shorter than a tick.");
+        }
+        let last = machine.tick_offset.ns().checked_mul(machine.cpus.len() as u64 - 1);
+        if last.is_none_or(|last| last >= machine.tick.ns()) {
+            let message = format!("with {} between neighbours the last CPU ticks a whole tick late", machine.tick_offset);
+            self.add(Place::TickOffset, message, "CPU n ticks n times this after CPU 0; keep the last below one tick.");
+        }
+    }
+}
+
+/// A way to part the machine, with its name.
+type Part = (&'static str, fn(&CpuSpec) -> Option<u32>);
+
+/// The first CPU whose `inner` part reaches into two `outer` parts, with the sentence that says so.
+fn split(machine: &Machine, inner: Part, outer: Part) -> Option<(CpuId, String)> {
+    let mut seen: BTreeMap<u32, Option<u32>> = BTreeMap::new();
+    for (id, cpu) in machine.cpus.iter_enumerated() {
+        let Some(part) = inner.1(cpu) else { continue };
+        let whole = outer.1(cpu);
+        let first = *seen.entry(part).or_insert(whole);
+        if first != whole {
+            let name = |id: Option<u32>| id.map_or(format!("no {}", outer.0), |id| format!("{} {id}", outer.0));
+            return Some((id, format!("{} {part} reaches into {} and, with CPU {id}, {}", inner.0, name(first), name(whole))));
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fairground_stdx::Ns;
+
+    fn messages(machine: &Machine) -> Vec<String> {
+        problems(machine).into_iter().map(|problem| problem.message).collect()
+    }
+    fn changed(name: &str, change: impl FnOnce(&mut Machine)) -> Vec<String> {
+        let mut machine = Machine::preset(name).unwrap();
+        change(&mut machine);
+        messages(&machine)
+    }
+
+    #[test]
+    fn counts_have_limits() {
+        assert_eq!(changed("smp-4", |m| m.cpus = Default::default()), ["a machine without CPUs"]);
+        let many = |m: &mut Machine| m.cpus = (0..5000).map(|_| m.cpus[CpuId::new(0)].clone()).collect();
+        assert_eq!(changed("smp-4", many), ["a machine of 5000 CPUs"]);
+    }
+
+    #[test]
+    fn parts_nest() {
+        let core = |m: &mut Machine| m.cpus[CpuId::new(5)].core = 0;
+        assert_eq!(changed("hikey", core), ["core 0 reaches into last-level cache 0 and, with CPU 5, last-level cache 1"]);
+        let package = |m: &mut Machine| m.cpus[CpuId::new(2)].package = 1;
+        assert_eq!(changed("hikey", package), ["last-level cache 0 reaches into package 0 and, with CPU 2, package 1"]);
+        let cluster = |m: &mut Machine| m.cpus[CpuId::new(1)].cluster = Some(3);
+        assert_eq!(changed("hikey", cluster), [""; 0]);
+        let cluster = |m: &mut Machine| m.cpus[CpuId::new(1)].cluster = Some(3);
+        assert_eq!(changed("lap8", cluster), ["core 1 reaches into cluster 3 and, with CPU 5, no cluster"]);
+    }
+
+    #[test]
+    fn nodes_and_packages_nest_one_way_or_the_other() {
+        let sub_numa = |m: &mut Machine| {
+            m.distances = vec![vec![10, 12], vec![12, 10]];
+            (2..4).for_each(|cpu| m.cpus[CpuId::new(cpu)].node = 1);
+        };
+        assert_eq!(changed("smp-4", sub_numa), [""; 0]);
+        let crossing = |m: &mut Machine| {
+            m.distances = vec![vec![10, 12], vec![12, 10]];
+            for (cpu, package, node) in [(0, 0, 0), (1, 0, 1), (2, 1, 0), (3, 1, 1)] {
+                let spec = &mut m.cpus[CpuId::new(cpu)];
+                (spec.package, spec.node, spec.llc) = (package, node, package);
+            }
+        };
+        assert_eq!(changed("smp-4", crossing), ["package 0 reaches into node 0 and, with CPU 1, node 1"]);
+    }
+
+    #[test]
+    fn capacities_and_smt() {
+        let big = |m: &mut Machine| m.cpus[CpuId::new(1)].capacity = 1025;
+        assert_eq!(changed("smp-2", big), ["CPU 1 has capacity 1025"]);
+        let stopped = |m: &mut Machine| m.cpus[CpuId::new(1)].freq_capacity = 0;
+        assert_eq!(changed("smp-2", stopped), ["CPU 1 has freq_capacity 0"]);
+        let mixed = |m: &mut Machine| m.cpus[CpuId::new(1)].capacity = 446;
+        assert_eq!(changed("lap8", mixed), ["SMT together with CPUs of different capacity is not modelled yet"]);
+    }
+
+    #[test]
+    fn distances_are_a_symmetric_matrix() {
+        let set = |rows: &[&[u32]]| {
+            let rows: Vec<Vec<u32>> = rows.iter().map(|row| row.to_vec()).collect();
+            changed("spr-2x56", move |m| m.distances = rows)
+        };
+        assert_eq!(set(&[&[10, 21], &[21, 10]]), [""; 0]);
+        assert_eq!(set(&[&[10, 21], &[22, 10]]), ["from node 0 to node 1 it is 21, back it is 22"]);
+        assert_eq!(set(&[&[11, 21], &[21, 10]]), ["the distance of node 0 to itself is 11"]);
+        assert_eq!(set(&[&[10, 21], &[21]]), ["the distance matrix has 2 rows but a row of 1 columns"]);
+        assert_eq!(set(&[&[10, 9], &[9, 10]]).len(), 2);
+        assert_eq!(set(&[&[10]]).len(), 112, "each CPU of the second node");
+    }
+
+    #[test]
+    fn ticks_are_possible() {
+        assert_eq!(changed("smp-2", |m| m.hz = 999), ["hz = 999"]);
+        assert_eq!(changed("smp-2", |m| m.tick = Ns(0)), ["a tick of 0ns"]);
+        assert_eq!(changed("smp-2", |m| m.tick_jitter = Ns::from_ms(4)).len(), 1);
+        assert_eq!(changed("smp-2", |m| m.tick_offset = Ns::from_ms(4)).len(), 1);
+        assert_eq!(changed("smp-2", |m| m.tick_offset = Ns::from_ms(3)).len(), 0);
+        assert_eq!(changed("smp-3", |m| m.tick_offset = Ns(u64::MAX)).len(), 1);
+    }
+}
