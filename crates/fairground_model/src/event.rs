@@ -73,7 +73,7 @@ pub enum TraceEvent {
     },
     /// A decision of the scheduler with its reason.
     Decision(Decision),
-    /// Time that the kernel itself took, ending now.
+    /// The kernel itself is busy from now on for `took`.
     KernelSection {
         /// Which part of the kernel.
         section: Section,

@@ -79,6 +79,11 @@ impl Meter {
         self.total[op as usize] += n;
         self.ps += self.prices_ps[op as usize] * n;
     }
+    /// Counts `op` without spending time here: something else takes the time.
+    #[inline]
+    pub fn note(&mut self, op: Op) {
+        self.total[op as usize] += 1;
+    }
     /// Time that passes without an operation: waiting for another CPU.
     #[inline]
     pub fn spend(&mut self, time: Ns) {
