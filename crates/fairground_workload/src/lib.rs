@@ -1,1 +1,24 @@
-//! One folder per benchmark or workload language
+//! One folder per benchmark or workload language. Each compiles what a person wrote, or what a
+//! kernel recorded, to a [`fairground_model::TaskSet`]: byte code that the engine steps through.
+//!
+//! Nothing here looks into a run queue: a program sees time, its own registers and a random stream.
+#![deny(clippy::float_arithmetic)]
+
+mod args;
+mod build;
+mod param;
+mod table;
+
+pub mod hog;
+pub mod periodic;
+pub mod press;
+pub mod registry;
+pub mod sched_pipe;
+
+pub use args::{Arg, Args};
+pub use param::{Param, ParamKind};
+pub use registry::{Workload, args_of_flags, build, find, flags_text, workloads};
+pub use table::{Aggregate, Column, Figure};
+
+#[cfg(test)]
+mod testing;

@@ -1,0 +1,181 @@
+//! The parameters that a workload declares, and the reading of their values.
+
+use crate::args::{Arg, Args};
+use fairground_model::Mistakes;
+use fairground_stdx::{CpuMask, Instant, Ns, units::parse_ns};
+use std::ops::Range;
+
+/// What values a parameter takes.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum ParamKind {
+    /// A whole number between two bounds, both included.
+    Count(u64, u64),
+    /// A length of time with its unit.
+    Time,
+    /// A list of CPUs as taskset writes it; empty = all.
+    Cpus,
+    /// A comma-separated list of nice values.
+    Nices,
+    /// Given or not.
+    Switch,
+}
+
+/// One parameter of a workload.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Param {
+    /// Its name: `--name` as a flag, `name = …` in a scenario.
+    pub name: &'static str,
+    /// Its one-letter flag, if the real program has one.
+    pub short: Option<char>,
+    /// What values it takes.
+    pub kind: ParamKind,
+    /// The value that holds where none is given, written as a user would write it.
+    pub default: &'static str,
+    /// What it is, as a sentence.
+    pub sentence: &'static str,
+}
+
+impl Param {
+    /// The unit of its values, in words.
+    pub fn unit(&self) -> &'static str {
+        match self.kind {
+            ParamKind::Count(..) => "number",
+            ParamKind::Time => "time with unit",
+            ParamKind::Cpus => "list of CPUs",
+            ParamKind::Nices => "list of nice values",
+            ParamKind::Switch => "switch",
+        }
+    }
+    /// A value that would be accepted.
+    pub fn example(&self) -> &'static str {
+        match self.kind {
+            _ if !self.default.is_empty() => self.default,
+            ParamKind::Count(..) => "1",
+            ParamKind::Time => "10ms",
+            ParamKind::Cpus => "0-3,8",
+            ParamKind::Nices => "0,5,-5",
+            ParamKind::Switch => "true",
+        }
+    }
+    fn read(&self, text: &str) -> Result<Value, String> {
+        match self.kind {
+            ParamKind::Count(low, high) => match text.trim().replace('_', "").parse() {
+                Ok(count) if (low..=high).contains(&count) => Ok(Value::Count(count)),
+                _ => Err(format!("a whole number from {low} to {high}")),
+            },
+            ParamKind::Time => {
+                parse_ns(text).map(Value::Time).map_err(|error| format!("a time such as {} ({error})", self.example()))
+            }
+            ParamKind::Cpus if text.trim().is_empty() => Ok(Value::Cpus(None)),
+            ParamKind::Cpus => match CpuMask::parse_list(text) {
+                Some(cpus) if !cpus.is_empty() => Ok(Value::Cpus(Some(cpus))),
+                _ => Err("a list of CPUs such as 0-3,8".into()),
+            },
+            ParamKind::Nices => read_nices(text).map(Value::Nices).ok_or("nice values from -20 to 19 such as 0,5,-5".into()),
+            ParamKind::Switch => match text.trim() {
+                "true" => Ok(Value::Switch(true)),
+                "false" => Ok(Value::Switch(false)),
+                _ => Err("true or false".into()),
+            },
+        }
+    }
+}
+
+fn read_nices(text: &str) -> Option<Vec<i8>> {
+    let nices: Option<Vec<i8>> = text.split(',').map(|nice| nice.trim().parse().ok()).collect();
+    nices.filter(|nices| nices.iter().all(|nice| (-20..=19).contains(nice)))
+}
+
+enum Value {
+    Count(u64),
+    Time(Ns),
+    Cpus(Option<CpuMask>),
+    Nices(Vec<i8>),
+    Switch(bool),
+}
+
+/// One value for each declared parameter. A workload asks only for what it declares.
+pub(crate) struct Values {
+    rows: Vec<(&'static str, Value, Option<Range<usize>>)>,
+}
+
+impl Values {
+    /// Reads `args` against the declaration; what is not given gets its default.
+    pub(crate) fn read(params: &[Param], args: &Args) -> Result<Values, Mistakes> {
+        let mut mistakes = Mistakes::default();
+        for (index, arg) in args.0.iter().enumerate() {
+            if params.iter().all(|param| param.name != arg.key) {
+                let known: Vec<&str> = params.iter().map(|param| param.name).collect();
+                let hint = format!("The parameters of this workload are: {}.", known.join(", "));
+                place(&mut mistakes, arg, format!("unknown parameter `{}`", arg.key), hint);
+            } else if args.0[..index].iter().any(|earlier| earlier.key == arg.key) {
+                place(&mut mistakes, arg, format!("`{}` is given twice", arg.key), "Keep one of them.".into());
+            }
+        }
+        let mut rows = Vec::new();
+        for param in params {
+            let given = args.0.iter().find(|arg| arg.key == param.name);
+            match param.read(given.map_or(param.default, |arg| &arg.value)) {
+                Ok(value) => rows.push((param.name, value, given.and_then(|arg| arg.span.clone()))),
+                Err(expected) => {
+                    let arg = given.expect("invariant: the default of a parameter is a value of it");
+                    let message = format!("`{}` is no value for `{}`", arg.value, param.name);
+                    place(&mut mistakes, arg, message, format!("Expected {expected}."));
+                }
+            }
+        }
+        mistakes.or(Values { rows })
+    }
+    /// Adds a mistake at the place where a parameter was given.
+    pub(crate) fn mistake(&self, mistakes: &mut Mistakes, name: &str, message: &str, hint: &str) {
+        match self.rows.iter().find(|row| row.0 == name).and_then(|row| row.2.clone()) {
+            Some(span) => mistakes.at(span, message, hint),
+            None => mistakes.whole(message, hint),
+        }
+    }
+    pub(crate) fn count(&self, name: &str) -> u64 {
+        match self.get(name) {
+            Value::Count(count) => Some(*count),
+            _ => None,
+        }
+        .expect("invariant: declared as a count")
+    }
+    pub(crate) fn time(&self, name: &str) -> Ns {
+        match self.get(name) {
+            Value::Time(time) => Some(*time),
+            _ => None,
+        }
+        .expect("invariant: declared as a time")
+    }
+    pub(crate) fn cpus(&self, name: &str) -> Option<CpuMask> {
+        match self.get(name) {
+            Value::Cpus(cpus) => Some(*cpus),
+            _ => None,
+        }
+        .expect("invariant: declared as a list of CPUs")
+    }
+    pub(crate) fn nices(&self, name: &str) -> &[i8] {
+        match self.get(name) {
+            Value::Nices(nices) => Some(nices.as_slice()),
+            _ => None,
+        }
+        .expect("invariant: declared as nice values")
+    }
+    pub(crate) fn switch(&self, name: &str) -> bool {
+        match self.get(name) {
+            Value::Switch(on) => Some(*on),
+            _ => None,
+        }
+        .expect("invariant: declared as a switch")
+    }
+    fn get(&self, name: &str) -> &Value {
+        &self.rows.iter().find(|row| row.0 == name).expect("invariant: a workload asks for declared parameters").1
+    }
+}
+
+fn place(mistakes: &mut Mistakes, arg: &Arg, message: String, hint: String) {
+    match &arg.span {
+        Some(span) => mistakes.at(span.clone(), message, hint),
+        None => mistakes.whole(message, hint),
+    }
+}

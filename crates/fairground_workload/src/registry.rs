@@ -1,0 +1,107 @@
+//! The workloads that have a name: one row each. `list workloads`, the flags of
+//! `run --workload NAME -- FLAGS` and the `[[workload]]` of a scenario all come from this table.
+
+use crate::args::{self, Args};
+use crate::param::{Param, Values};
+use crate::table::Column;
+use fairground_model::{Mistakes, TaskSet};
+
+/// One named workload.
+pub struct Workload {
+    /// Its name.
+    pub name: &'static str,
+    /// What it does, as a sentence.
+    pub sentence: &'static str,
+    /// Its parameters.
+    pub params: &'static [Param],
+    /// The columns of its table.
+    pub table: &'static [Column],
+    pub(crate) build: fn(&Values, &mut Mistakes) -> TaskSet,
+}
+
+static WORKLOADS: &[Workload] =
+    &[crate::hog::WORKLOAD, crate::periodic::WORKLOAD, crate::press::WORKLOAD, crate::sched_pipe::WORKLOAD];
+
+/// All named workloads.
+pub fn workloads() -> &'static [Workload] {
+    WORKLOADS
+}
+
+/// The workload of this name.
+pub fn find(name: &str) -> Option<&'static Workload> {
+    WORKLOADS.iter().find(|workload| workload.name == name)
+}
+
+fn known(name: &str) -> Result<&'static Workload, Mistakes> {
+    find(name).ok_or_else(|| {
+        let names: Vec<&str> = WORKLOADS.iter().map(|workload| workload.name).collect();
+        Mistakes::one(format!("there is no workload `{name}`"), format!("The workloads are: {}.", names.join(", ")))
+    })
+}
+
+/// Builds the tasks of a named workload; every wrong setting is a mistake at its place.
+pub fn build(name: &str, args: &Args) -> Result<TaskSet, Mistakes> {
+    let workload = known(name)?;
+    let values = Values::read(workload.params, args)?;
+    let mut mistakes = Mistakes::default();
+    let set = (workload.build)(&values, &mut mistakes);
+    mistakes.or(set)
+}
+
+/// Reads the real program's flags. Places of mistakes are byte ranges of [`flags_text`].
+pub fn args_of_flags(name: &str, flags: &[String]) -> Result<Args, Mistakes> {
+    args::parse_flags(known(name)?.params, flags)
+}
+
+/// The flags as one line of text, to show mistakes in.
+pub fn flags_text(flags: &[String]) -> String {
+    args::flags_text(flags)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn defaults_build() {
+        for workload in workloads() {
+            let set = build(workload.name, &Args::default()).unwrap();
+            assert!(!set.tasks.is_empty(), "{}", workload.name);
+            crate::testing::check(&set);
+        }
+    }
+
+    #[test]
+    fn tables_use_declared_markers() {
+        use crate::table::Figure;
+        for workload in workloads() {
+            let set = build(workload.name, &Args::default()).unwrap();
+            let has = |name: &str| set.markers.iter().any(|marker| marker.name == name);
+            for column in workload.table {
+                match column.figure {
+                    Figure::Of(marker, _) => assert!(has(marker), "{} {marker}", workload.name),
+                    Figure::Ratio(top, bottom) => assert!(has(top) && has(bottom), "{}", workload.name),
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn five_mistakes_are_five_mistakes() {
+        let flags: Vec<String> = "--tasks 0 --nice 40 --cpus 3-1 --pin=perhaps --tasks 2".split(' ').map(String::from).collect();
+        let args = args_of_flags("hog", &flags).unwrap();
+        let mistakes = build("hog", &args).unwrap_err();
+        let text = flags_text(&flags);
+        let places: Vec<&str> = mistakes.0.iter().map(|mistake| &text[mistake.span.clone().unwrap()]).collect();
+        assert_eq!(places, ["0", "40", "3-1", "--pin=perhaps", "2"]);
+        assert!(build("nothing", &Args::default()).unwrap_err().to_string().contains("hog"));
+    }
+
+    #[test]
+    fn flags_that_do_not_exist_or_lack_a_value() {
+        let flags: Vec<String> = ["stray", "--what", "-q", "--tasks"].map(String::from).into();
+        let mistakes = args_of_flags("hog", &flags).unwrap_err();
+        assert_eq!(mistakes.0.len(), 4);
+        assert!(mistakes.0[3].message.contains("no value"));
+    }
+}

@@ -1,0 +1,82 @@
+//! What the tests of this crate share: a printer of task sets, their invariants, a slow interpreter.
+
+use fairground_model::{Frame, Instr, Program, Start, Step, TaskSet};
+use fairground_stdx::{Id, Instant, RngStream, StreamKind};
+use std::fmt::Write;
+
+/// The task set as text: one line per task, one per instruction.
+pub(crate) fn dump(set: &TaskSet) -> String {
+    let mut out = String::new();
+    for task in set.tasks.iter() {
+        let affinity = task.affinity.map_or("all".into(), |cpus| cpus.to_string());
+        writeln!(
+            out,
+            "task {} {:?} nice {} cpus {affinity} program {} start {:?} slack {} mm {}{}{}",
+            task.name,
+            task.policy,
+            task.nice,
+            task.program,
+            task.start,
+            task.timer_slack,
+            task.mm,
+            task.first_cpu.map_or(String::new(), |cpu| format!(" first {cpu}")),
+            if task.measured { "" } else { " helper" },
+        )
+        .unwrap();
+    }
+    for (id, program) in set.programs.iter_enumerated() {
+        writeln!(out, "program {id}").unwrap();
+        program.code.iter().enumerate().for_each(|(at, instr)| writeln!(out, "  {at} {instr:?}").unwrap());
+    }
+    set.pipes.iter_enumerated().for_each(|(id, pipe)| writeln!(out, "pipe {id} holds {}", pipe.capacity).unwrap());
+    set.markers
+        .iter_enumerated()
+        .for_each(|(id, marker)| writeln!(out, "marker {id} {} {:?}", marker.name, marker.unit).unwrap());
+    out
+}
+
+/// Asserts what the engine relies on: every id exists, every jump lands, forked tasks are forked once.
+pub(crate) fn check(set: &TaskSet) {
+    let mut forks = vec![0; set.tasks.len()];
+    for task in set.tasks.iter() {
+        let program = &set.programs[task.program];
+        for instr in &program.code {
+            match instr {
+                Instr::Jump { to } | Instr::JumpIfBefore { to, .. } | Instr::Repeat { to, .. } => {
+                    assert!((*to as usize) < program.code.len(), "jump to {to}");
+                }
+                Instr::Write { pipe, .. } | Instr::Read { pipe, .. } => assert!(pipe.index() < set.pipes.len()),
+                Instr::Fork { task } => forks[task.index()] += 1,
+                Instr::MarkSince { marker, .. } | Instr::MarkBetween { marker, .. } | Instr::MarkValue { marker, .. } => {
+                    assert!(marker.index() < set.markers.len());
+                }
+                _ => {}
+            }
+        }
+    }
+    for (task, forks) in set.tasks.iter().zip(forks) {
+        assert_eq!(forks, usize::from(task.start == Start::Forked), "{}", task.name);
+        assert!((-20..=19).contains(&task.nice));
+        assert!(task.affinity.is_none_or(|cpus| !cpus.is_empty()));
+    }
+}
+
+/// The first steps of a program on a machine of its own: runs take their time, sleeps end on time.
+pub(crate) fn steps(program: &Program, count: usize) -> Vec<(u64, Step)> {
+    let (mut frame, mut now) = (Frame::new(), 0);
+    let mut rng = RngStream::new(1, StreamKind::TaskBehavior, 0);
+    let mut out = Vec::new();
+    while out.len() < count {
+        let step = frame.next(program, Instant::from_ns(now), &mut rng);
+        out.push((now, step));
+        match step {
+            Step::Run { work, .. } => now += work.0,
+            Step::RunTime { time, .. } | Step::SleepFor(time) => now += time.0,
+            Step::RunUntil { at } | Step::SleepUntil(at) => now = now.max(at.ns()),
+            Step::Read { into, .. } => frame.set(into, now),
+            Step::Exit | Step::Stuck => break,
+            _ => {}
+        }
+    }
+    out
+}
