@@ -1,1 +1,24 @@
-//! Sinks that become numbers
+//! Sinks that become numbers.
+//!
+//! Each sink reads the same [`fairground_model::TraceEvent`]s, whether a run was simulated or recorded.
+//! What decides anything (percentiles, whether a figure lies in its limits, A/B verdicts) is computed
+//! in integers; floats serve the eye only.
+
+pub mod compare;
+pub mod decimal;
+pub mod expect;
+pub mod figures;
+pub mod histogram;
+pub mod latency;
+pub mod marker;
+pub mod metric;
+pub mod percentile;
+
+pub use compare::{Comparison, Paired, Rule, Verdict};
+pub use decimal::Decimal;
+pub use expect::{Check, ExpectRow, SkippedRow};
+pub use figures::{Figure, FigureValue, Figures, Window, WindowRule};
+pub use histogram::Histogram;
+pub use latency::{RunReport, RunStats};
+pub use marker::{MarkerReport, MarkerStats};
+pub use metric::{Better, Metric, Unit};

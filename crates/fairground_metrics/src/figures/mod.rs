@@ -1,0 +1,159 @@
+//! The figures of a recorded set: what its `summary.json` holds, from the records of any run.
+//!
+//! The rules were found by recomputing the recorded sets and hold for each of them to the last digit:
+//!
+//! * **Window.** Everything is taken from `start ..= end`, except that a wait counts if it *begins*
+//!   in `start .. end`, whenever it ends.
+//! * **Slice.** A task's uninterrupted stay on a CPU, cut to the window. Run time is their sum.
+//! * **Wait.** From `sched_waking` (or the first queueing, or the preemption) to the switch to the task.
+//! * **Wake to run.** The waits that a waking or a first queueing began.
+//! * **Preemptions.** Slices with a part in the window whose end left the task runnable.
+//! * **Switches** are those of all tasks; all else is of the measured ones.
+//! * **Percentiles** are those of [`crate::percentile::percentile`].
+//! * **runtime_cv.** Population standard deviation over mean of the tasks' run times, four digits.
+//! * **Markers.** A marker `lat` of task `p00` in ns gives `p00.maxlat_ns` and `p00.avglat_ns`.
+//!   `p00.jobs` counts the marker that was made most often.
+
+mod reported;
+mod summary;
+mod task;
+mod window;
+
+pub use window::{Window, WindowRule};
+
+use fairground_model::{MarkerSpec, PrevState, Sink, TaskInfo, TraceEvent};
+use fairground_stdx::{CpuId, CpuMask, IndexVec, Instant, MarkerId, TaskId};
+use reported::Reported;
+use std::collections::BTreeMap;
+use task::{Wait, WorkloadTask};
+
+use crate::decimal::Decimal;
+use crate::metric::Unit;
+
+/// The value of a figure.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum FigureValue {
+    /// A number.
+    Number(Decimal),
+    /// A set of CPUs.
+    Cpus(CpuMask),
+}
+
+/// One figure of a set.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Figure {
+    /// Its value.
+    pub value: FigureValue,
+    /// Its unit.
+    pub unit: Unit,
+}
+
+/// Computes the figures of a set. Keeps each slice of a measured task, as exact percentiles need
+/// them, so it is for recorded experiments of seconds, not for runs of hours ([`crate::RunStats`]).
+#[derive(Clone, Debug)]
+pub struct Figures {
+    window: Window,
+    /// Set while the window has not begun yet: no waking before this instant begins it.
+    pending: Option<(Instant, fairground_stdx::Ns)>,
+    measured: Vec<TaskId>,
+    /// Indexed by task; `None` = not measured.
+    tasks: Vec<Option<WorkloadTask>>,
+    switches: u64,
+    reported: Reported,
+}
+
+impl Figures {
+    /// Figures of the `measured` tasks within a window.
+    pub fn new(window: impl Into<WindowRule>, measured: impl IntoIterator<Item = TaskId>) -> Figures {
+        let (window, pending) = window.into().begin();
+        let mut figures =
+            Figures { window, pending, measured: Vec::new(), tasks: Vec::new(), switches: 0, reported: Reported::default() };
+        measured.into_iter().for_each(|task| figures.measure(task));
+        figures
+    }
+    /// Also takes the measurements that the workload's programs make.
+    pub fn with_markers(mut self, markers: &IndexVec<MarkerId, MarkerSpec>) -> Figures {
+        self.reported = Reported::new(markers);
+        self
+    }
+    /// The window, as far as it is known.
+    pub fn window(&self) -> Window {
+        self.window
+    }
+    /// The figures of a run that ended at `end`, by name.
+    pub fn finish(mut self, end: Instant) -> BTreeMap<String, Figure> {
+        for task in self.tasks.iter_mut().flatten() {
+            task.leave(end, PrevState::Sleeping, self.window);
+        }
+        let mut tasks: Vec<(TaskId, WorkloadTask)> = Vec::new();
+        for &id in &self.measured {
+            let row = self.tasks.get_mut(fairground_stdx::Id::index(id)).and_then(Option::take);
+            tasks.extend(row.map(|row| (id, row)));
+        }
+        let mut figures = summary::summary(&tasks, self.switches);
+        self.reported.add_to(&tasks, &mut figures);
+        figures
+    }
+
+    fn measure(&mut self, task: TaskId) {
+        let index = fairground_stdx::Id::index(task);
+        if self.tasks.len() <= index {
+            self.tasks.resize(index + 1, None);
+        }
+        if self.tasks[index].is_none() {
+            self.tasks[index] = Some(WorkloadTask::new(format!("task{task}")));
+            self.measured.push(task);
+        }
+    }
+    fn row(&mut self, task: TaskId) -> Option<&mut WorkloadTask> {
+        self.tasks.get_mut(fairground_stdx::Id::index(task))?.as_mut()
+    }
+    /// Begins a window that waits for the first waking of a measured task.
+    fn waking(&mut self, at: Instant) {
+        if let Some((_, length)) = self.pending.take_if(|(not_before, _)| at >= *not_before) {
+            self.window = Window { start: at, end: at + length };
+        }
+    }
+    fn switch(&mut self, at: Instant, cpu: CpuId, prev: Option<TaskId>, prev_state: PrevState, next: Option<TaskId>) {
+        let window = self.window;
+        self.switches += u64::from(window.holds(at));
+        if let Some(row) = prev.and_then(|task| self.row(task)) {
+            row.leave(at, prev_state, window);
+        }
+        if let Some(row) = next.and_then(|task| self.row(task)) {
+            row.enter(at, cpu, window);
+        }
+    }
+}
+
+impl Sink for Figures {
+    fn task(&mut self, task: TaskId, info: &TaskInfo) {
+        if let Some(row) = self.row(task) {
+            row.name.clone_from(&info.name);
+        }
+    }
+    fn record(&mut self, at: Instant, cpu: CpuId, event: &TraceEvent) {
+        match *event {
+            TraceEvent::SchedWaking { task, .. } | TraceEvent::SchedWakeupNew { task, .. } => {
+                let is_waking = matches!(event, TraceEvent::SchedWaking { .. });
+                if self.row(task).is_some() && is_waking {
+                    self.waking(at);
+                }
+                if let Some(row) = self.row(task) {
+                    row.wait(Wait { since: at, woken: true });
+                }
+            }
+            TraceEvent::SchedSwitch { prev, prev_state, next } => self.switch(at, cpu, prev, prev_state, next),
+            TraceEvent::SchedMigrateTask { task, .. } if self.window.holds(at) => {
+                if let Some(row) = self.row(task) {
+                    row.migrations += 1;
+                }
+            }
+            TraceEvent::Marker { task, marker, value } if self.row(task).is_some() => self.reported.record(task, marker, value),
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

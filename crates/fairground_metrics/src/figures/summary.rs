@@ -1,0 +1,104 @@
+//! From slices and waits to the named figures.
+
+use super::task::WorkloadTask;
+use super::{Figure, FigureValue};
+use crate::decimal::Decimal;
+use crate::metric::Unit;
+use crate::percentile::percentile;
+use fairground_stdx::{Ns, TaskId};
+use std::collections::BTreeMap;
+
+/// Four digits behind the point.
+const CV_SCALE: u128 = 10_000;
+/// Run times are shifted right until their sum has no more bits than this, so that squares fit.
+const CV_BITS: u32 = 40;
+
+pub(super) fn count(value: u64) -> Figure {
+    Figure { value: FigureValue::Number(Decimal::from(value)), unit: Unit::Count }
+}
+pub(super) fn ns(value: Ns) -> Figure {
+    Figure { value: FigureValue::Number(Decimal::from(value.0)), unit: Unit::Ns }
+}
+fn sorted<'a>(values: impl Iterator<Item = &'a Ns>) -> Vec<Ns> {
+    let mut values: Vec<Ns> = values.copied().collect();
+    values.sort_unstable();
+    values
+}
+
+/// All figures under `tasks.` and `all.`.
+pub(super) fn summary(tasks: &[(TaskId, WorkloadTask)], switches: u64) -> BTreeMap<String, Figure> {
+    let mut figures = BTreeMap::new();
+    tasks.iter().for_each(|(_, task)| one_task(task, &mut figures));
+    let sum = |of: fn(&WorkloadTask) -> u64| count(tasks.iter().map(|(_, task)| of(task)).sum());
+    let mut all = |name: &str, figure| figures.insert(format!("all.{name}"), figure);
+    all("tasks", count(tasks.len() as u64));
+    all("runtime_ns", ns(Ns(tasks.iter().map(|(_, task)| task.runtime().0).sum())));
+    all("switches", count(switches));
+    all("migrations", sum(|task| task.migrations));
+    all("preemptions", sum(|task| task.preemptions));
+    all("max_wait_ns", ns(tasks.iter().map(|(_, task)| task.max_wait).max().unwrap_or_default()));
+    if let Some(cv) = runtime_cv(&tasks.iter().map(|(_, task)| task.runtime()).collect::<Vec<_>>()) {
+        all("runtime_cv", Figure { value: FigureValue::Number(cv), unit: Unit::Count });
+    }
+    let slices = sorted(tasks.iter().flat_map(|(_, task)| &task.slices));
+    let waits = sorted(tasks.iter().flat_map(|(_, task)| &task.wakeup_waits));
+    spread("slice_ns", &slices, &[5, 25, 50, 75, 95], &mut figures);
+    spread("wake_to_run_ns", &waits, &[50, 90, 99], &mut figures);
+    figures
+}
+
+fn one_task(task: &WorkloadTask, figures: &mut BTreeMap<String, Figure>) {
+    let slices = sorted(task.slices.iter());
+    let mut one = |name: &str, figure| figures.insert(format!("tasks.{}.{name}", task.name), figure);
+    one("runtime_ns", ns(task.runtime()));
+    one("slices", count(slices.len() as u64));
+    one("slice_median_ns", ns(percentile(&slices, 50).unwrap_or_default()));
+    one("slice_max_ns", ns(slices.last().copied().unwrap_or_default()));
+    one("max_wait_ns", ns(task.max_wait));
+    one("migrations", count(task.migrations));
+    one("cpus", Figure { value: FigureValue::Cpus(task.cpus), unit: Unit::Count });
+}
+
+fn spread(of: &str, sorted: &[Ns], percents: &[usize], figures: &mut BTreeMap<String, Figure>) {
+    figures.insert(format!("all.{of}.n"), count(sorted.len() as u64));
+    for &percent in percents {
+        if let Some(value) = percentile(sorted, percent) {
+            figures.insert(format!("all.{of}.p{percent}"), ns(value));
+        }
+    }
+    if let Some(&max) = sorted.last() {
+        figures.insert(format!("all.{of}.max"), ns(max));
+    }
+}
+
+/// `sqrt(n * sum(x^2) - sum(x)^2) / sum(x)`, rounded to four digits; `None` if nothing ran.
+fn runtime_cv(runtimes: &[Ns]) -> Option<Decimal> {
+    let total: u128 = runtimes.iter().map(|runtime| u128::from(runtime.0)).sum();
+    let shift = (u128::BITS - total.leading_zeros()).saturating_sub(CV_BITS);
+    let scaled = || runtimes.iter().map(|runtime| u128::from(runtime.0 >> shift));
+    let (sum, squares) = (scaled().sum::<u128>(), scaled().map(|x| x * x).sum::<u128>());
+    if sum == 0 {
+        return None;
+    }
+    let spread = runtimes.len() as u128 * squares - sum * sum;
+    // One digit (a bit) more than needed, then rounded: floor(sqrt(floor(x))) = floor(sqrt(x)).
+    let doubled = (spread * (2 * CV_SCALE) * (2 * CV_SCALE) / (sum * sum)).isqrt();
+    let rounded = u64::try_from(doubled.div_ceil(2)).ok()?;
+    Some(Decimal::ratio(rounded, CV_SCALE as u64))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runtime_cv_rounds_to_four_digits() {
+        let cv = |list: &[u64]| runtime_cv(&list.iter().map(|&x| Ns(x)).collect::<Vec<_>>()).map(|cv| cv.to_string());
+        assert_eq!(cv(&[]), None);
+        assert_eq!(cv(&[0, 0]), None);
+        assert_eq!(cv(&[5, 5, 5]).unwrap(), "0");
+        assert_eq!(cv(&[1, 3]).unwrap(), "0.5");
+        assert_eq!(cv(&[1_324_569_720, 1_399_154_801, 1_276_125_248]).unwrap(), "0.038");
+        assert_eq!(cv(&[u64::MAX / 4, u64::MAX / 4 * 3]).unwrap(), "0.5");
+    }
+}

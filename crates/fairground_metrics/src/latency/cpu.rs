@@ -1,0 +1,129 @@
+//! Time accounting of one CPU.
+
+use fairground_model::Section;
+use fairground_stdx::{CpuId, Instant, Ns, TaskId};
+
+/// All kernel sections, in the order of tables.
+pub const SECTIONS: [Section; 7] = [
+    Section::SchedTick,
+    Section::Schedule,
+    Section::TryToWakeUp,
+    Section::HrtimerInterrupt,
+    Section::RescheduleIpi,
+    Section::Syscall,
+    Section::IdleExit,
+];
+
+/// The place of a section in [`SECTIONS`].
+const fn place(section: Section) -> usize {
+    match section {
+        Section::SchedTick => 0,
+        Section::Schedule => 1,
+        Section::TryToWakeUp => 2,
+        Section::HrtimerInterrupt => 3,
+        Section::RescheduleIpi => 4,
+        Section::Syscall => 5,
+        Section::IdleExit => 6,
+    }
+}
+
+/// How often a kernel section ran and how long in all.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct SectionTime {
+    /// How often.
+    pub count: u64,
+    /// How long in all.
+    pub time: Ns,
+}
+
+/// What is counted for one CPU.
+#[derive(Clone, Debug)]
+pub(super) struct CpuRow {
+    current: Option<TaskId>,
+    since: Instant,
+    switches: u64,
+    busy_ns: u64,
+    idle_ns: u64,
+    sections: [SectionTime; SECTIONS.len()],
+}
+
+impl CpuRow {
+    pub(super) fn new(start: Instant) -> CpuRow {
+        CpuRow { current: None, since: start, switches: 0, busy_ns: 0, idle_ns: 0, sections: Default::default() }
+    }
+    /// Counts the time since the last switch up to `at`.
+    #[inline]
+    pub(super) fn account(&mut self, at: Instant) {
+        let passed = at.saturating_since(self.since).0;
+        if self.current.is_some() {
+            self.busy_ns += passed;
+        } else {
+            self.idle_ns += passed;
+        }
+        self.since = at;
+    }
+    /// The CPU switches. False if `prev` is not the task that the last switch left here: a record in
+    /// between was lost. Before its first switch a CPU has always had `prev`.
+    #[inline]
+    pub(super) fn switch(&mut self, at: Instant, prev: Option<TaskId>, next: Option<TaskId>) -> bool {
+        if self.switches == 0 {
+            self.current = prev;
+        }
+        self.account(at);
+        let matches = self.current == prev;
+        self.current = next;
+        self.switches += 1;
+        matches
+    }
+    /// A kernel section ends.
+    #[inline]
+    pub(super) fn section(&mut self, section: Section, took: Ns) {
+        let row = &mut self.sections[place(section)];
+        row.count += 1;
+        row.time += took;
+    }
+    /// The row as it is reported.
+    pub(super) fn report(self, cpu: CpuId) -> CpuReport {
+        CpuReport {
+            cpu,
+            busy: Ns(self.busy_ns),
+            idle: Ns(self.idle_ns),
+            switches: self.switches,
+            sections: SECTIONS.map(|section| (section, self.sections[place(section)])),
+        }
+    }
+}
+
+/// The statistics of one CPU.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct CpuReport {
+    /// The CPU.
+    pub cpu: CpuId,
+    /// Time with a task on it.
+    pub busy: Ns,
+    /// Time with the idle task on it.
+    pub idle: Ns,
+    /// Its context switches.
+    pub switches: u64,
+    /// Its kernel sections.
+    pub sections: [(Section, SectionTime); SECTIONS.len()],
+}
+
+impl CpuReport {
+    /// Time that kernel sections took.
+    pub fn kernel(&self) -> Ns {
+        Ns(self.sections.iter().map(|(_, section)| section.time.0).sum())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_section_has_its_own_place() {
+        for (index, section) in SECTIONS.into_iter().enumerate() {
+            assert_eq!(place(section), index);
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! The statistics of every run: how long tasks wait and run, what CPUs do, why decisions fell.
+//!
+//! [`RunStats`] lies on the hot path: a record costs a few table updates, and nothing is allocated
+//! once each task and CPU was seen.
+//!
+//! * **Wake-up latency**: from `sched_waking` (or the first queueing of a new task) to the switch to
+//!   the task.
+//! * **Scheduling delay**: any time in which a task could run and did not, after a wake-up or a preemption.
+//! * **Run time**: from the switch to a task to the switch away from it, kernel sections included.
+//! * **Busy**: a CPU's time with a task on it; **kernel** is the part of the CPU's time that kernel
+//!   sections took, whether a task or the idle task was current.
+//! * **Voluntary** switches leave a task asleep or dead, **involuntary** ones leave it runnable.
+
+mod cpu;
+mod report;
+mod task;
+
+pub use cpu::{CpuReport, SECTIONS, SectionTime};
+pub use report::{ReasonCount, RunReport};
+pub use task::TaskReport;
+
+use crate::marker::MarkerStats;
+use cpu::CpuRow;
+use fairground_model::{PrevState, Reason, Sink, TaskInfo, TraceEvent};
+use fairground_stdx::{CpuId, Id, Instant, TaskId};
+use task::TaskRow;
+
+/// Collects the statistics of a run.
+#[derive(Clone, Debug)]
+pub struct RunStats {
+    start: Instant,
+    tasks: Vec<TaskRow>,
+    cpus: Vec<CpuRow>,
+    reasons: Vec<u64>,
+    markers: MarkerStats,
+    switches: u64,
+    wakeups: u64,
+    migrations: u64,
+    mismatched_switches: u64,
+}
+
+impl RunStats {
+    /// Statistics of a run that begins at `start` on `nr_cpus` CPUs. More CPUs are accepted as they
+    /// are seen (a recorded trace may not tell their number beforehand).
+    pub fn new(start: Instant, nr_cpus: usize) -> RunStats {
+        RunStats {
+            start,
+            tasks: Vec::new(),
+            cpus: vec![CpuRow::new(start); nr_cpus],
+            reasons: vec![0; Reason::ALL.len()],
+            markers: MarkerStats::default(),
+            switches: 0,
+            wakeups: 0,
+            migrations: 0,
+            mismatched_switches: 0,
+        }
+    }
+    /// The report of a run that ended at `end`.
+    pub fn finish(mut self, end: Instant) -> RunReport {
+        self.tasks.iter_mut().for_each(|task| task.run_ends(end));
+        self.cpus.iter_mut().for_each(|cpu| cpu.account(end));
+        RunReport::new(self, end)
+    }
+
+    #[inline]
+    fn task_row(&mut self, task: TaskId) -> &mut TaskRow {
+        if task.index() >= self.tasks.len() {
+            self.grow_tasks(task);
+        }
+        &mut self.tasks[task.index()]
+    }
+    #[cold]
+    fn grow_tasks(&mut self, task: TaskId) {
+        self.tasks.resize_with(task.index() + 1, TaskRow::default);
+    }
+    #[inline]
+    fn cpu_row(&mut self, cpu: CpuId) -> &mut CpuRow {
+        if cpu.index() >= self.cpus.len() {
+            self.grow_cpus(cpu);
+        }
+        &mut self.cpus[cpu.index()]
+    }
+    #[cold]
+    fn grow_cpus(&mut self, cpu: CpuId) {
+        self.cpus.resize(cpu.index() + 1, CpuRow::new(self.start));
+    }
+    #[inline]
+    fn switch(&mut self, at: Instant, cpu: CpuId, prev: Option<TaskId>, prev_state: PrevState, next: Option<TaskId>) {
+        self.switches += 1;
+        let matches = self.cpu_row(cpu).switch(at, prev, next);
+        self.mismatched_switches += u64::from(!matches);
+        if let Some(prev) = prev {
+            self.task_row(prev).leaves_cpu(at, prev_state);
+        }
+        if let Some(next) = next {
+            self.task_row(next).gets_cpu(at);
+        }
+    }
+}
+
+impl Sink for RunStats {
+    fn task(&mut self, task: TaskId, info: &TaskInfo) {
+        self.task_row(task).info = Some(info.clone());
+    }
+    #[inline]
+    fn record(&mut self, at: Instant, cpu: CpuId, event: &TraceEvent) {
+        match *event {
+            TraceEvent::SchedSwitch { prev, prev_state, next } => self.switch(at, cpu, prev, prev_state, next),
+            TraceEvent::SchedStatRuntime { task, runtime, .. } => self.task_row(task).exec_ns += runtime.0,
+            TraceEvent::Decision(decision) => self.reasons[decision.reason as usize] += 1,
+            TraceEvent::KernelSection { section, took } => self.cpu_row(cpu).section(section, took),
+            TraceEvent::SchedWaking { task, .. } => self.task_row(task).wakes(at),
+            TraceEvent::SchedWakeup { task, .. } => {
+                self.wakeups += 1;
+                self.task_row(task).is_queued(at);
+            }
+            TraceEvent::SchedWakeupNew { task, .. } => {
+                self.wakeups += 1;
+                self.task_row(task).wakes(at);
+            }
+            TraceEvent::SchedMigrateTask { task, .. } => {
+                self.migrations += 1;
+                self.task_row(task).migrations += 1;
+            }
+            TraceEvent::Marker { task, marker, value } => self.markers.record(task, marker, value),
+            TraceEvent::SchedProcessFork { .. }
+            | TraceEvent::SchedProcessExit { .. }
+            | TraceEvent::CfsSample { .. }
+            | TraceEvent::SeSample { .. } => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

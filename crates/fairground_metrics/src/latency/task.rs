@@ -1,0 +1,156 @@
+//! Time accounting of one task.
+
+use crate::histogram::Histogram;
+use fairground_model::{PrevState, TaskInfo};
+use fairground_stdx::{Instant, Ns, TaskId};
+
+/// What a task is doing, and since when.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+enum Doing {
+    /// Asleep, dead, or not seen yet.
+    #[default]
+    Nothing,
+    /// Could run after a wake-up, and waits.
+    Woken(Instant),
+    /// Could run after a preemption, and waits.
+    Preempted(Instant),
+    /// Runs.
+    Running(Instant),
+}
+
+/// What is counted for one task.
+#[derive(Clone, Debug, Default)]
+pub(super) struct TaskRow {
+    pub(super) info: Option<TaskInfo>,
+    doing: Doing,
+    run_ns: u64,
+    pub(super) exec_ns: u64,
+    wait_ns: u64,
+    max_wait_ns: u64,
+    slices: u64,
+    voluntary: u64,
+    involuntary: u64,
+    pub(super) migrations: u64,
+    latency: Option<Box<Histogram>>,
+}
+
+impl TaskRow {
+    /// A wake-up begins. The waking of a task that runs or is queued already begins nothing.
+    #[inline]
+    pub(super) fn wakes(&mut self, at: Instant) {
+        if self.doing == Doing::Nothing {
+            self.doing = Doing::Woken(at);
+        }
+    }
+    /// A wakee is queued; counts as its waking where the record of that was lost.
+    #[inline]
+    pub(super) fn is_queued(&mut self, at: Instant) {
+        self.wakes(at);
+    }
+    /// A CPU switches to the task.
+    #[inline]
+    pub(super) fn gets_cpu(&mut self, at: Instant) {
+        match self.doing {
+            Doing::Woken(since) => {
+                let waited = self.waited(at.since(since));
+                self.latency.get_or_insert_default().record(waited);
+            }
+            Doing::Preempted(since) => {
+                self.waited(at.since(since));
+            }
+            Doing::Nothing | Doing::Running(_) => {}
+        }
+        self.doing = Doing::Running(at);
+        self.slices += 1;
+    }
+    #[inline]
+    fn waited(&mut self, length: Ns) -> u64 {
+        self.wait_ns += length.0;
+        self.max_wait_ns = self.max_wait_ns.max(length.0);
+        length.0
+    }
+    /// A CPU switches away from the task.
+    #[inline]
+    pub(super) fn leaves_cpu(&mut self, at: Instant, state: PrevState) {
+        if let Doing::Running(since) = self.doing {
+            self.run_ns += at.since(since).0;
+        }
+        if state == PrevState::Running {
+            self.involuntary += 1;
+            self.doing = Doing::Preempted(at);
+        } else {
+            self.voluntary += 1;
+            self.doing = Doing::Nothing;
+        }
+    }
+    /// The run ends: what lasts still is counted up to here. A wait that lasts still is a delay but
+    /// no latency, as nobody knows how long it would have become.
+    pub(super) fn run_ends(&mut self, at: Instant) {
+        match self.doing {
+            Doing::Running(since) => self.run_ns += at.saturating_since(since).0,
+            Doing::Woken(since) | Doing::Preempted(since) => {
+                self.waited(at.saturating_since(since));
+            }
+            Doing::Nothing => {}
+        }
+        self.doing = Doing::Nothing;
+    }
+    /// The row as it is reported.
+    pub(super) fn report(self, task: TaskId) -> TaskReport {
+        TaskReport {
+            task,
+            info: self.info.unwrap_or_else(|| TaskInfo { name: format!("task{task}"), pid: 0, prio: 120 }),
+            run: Ns(self.run_ns),
+            exec: Ns(self.exec_ns),
+            wait: Ns(self.wait_ns),
+            max_wait: Ns(self.max_wait_ns),
+            slices: self.slices,
+            voluntary: self.voluntary,
+            involuntary: self.involuntary,
+            migrations: self.migrations,
+            latency: self.latency.map(|histogram| *histogram).unwrap_or_default(),
+        }
+    }
+    /// Whether anything is known of the task.
+    pub(super) fn is_known(&self) -> bool {
+        self.info.is_some() || self.slices + self.voluntary + self.involuntary > 0
+    }
+}
+
+/// The statistics of one task.
+#[derive(Clone, Debug)]
+pub struct TaskReport {
+    /// The task.
+    pub task: TaskId,
+    /// Its name, pid and priority.
+    pub info: TaskInfo,
+    /// Time on a CPU.
+    pub run: Ns,
+    /// Time that update_curr accounted to it (sum_exec_runtime), where the run tells it.
+    pub exec: Ns,
+    /// Total time in which it could run and did not.
+    pub wait: Ns,
+    /// The longest such time (scheduling delay).
+    pub max_wait: Ns,
+    /// How often a CPU switched to it.
+    pub slices: u64,
+    /// Switches away from it that left it asleep or dead.
+    pub voluntary: u64,
+    /// Switches away from it that left it runnable.
+    pub involuntary: u64,
+    /// Changes of its CPU.
+    pub migrations: u64,
+    /// Wake-up latencies.
+    pub latency: Histogram,
+}
+
+impl TaskReport {
+    /// The nice value of a fair task.
+    pub fn nice(&self) -> i32 {
+        self.info.prio - 120
+    }
+    /// Switches away from the task.
+    pub fn switches(&self) -> u64 {
+        self.voluntary + self.involuntary
+    }
+}
