@@ -11,8 +11,8 @@
 //! * **Switches** are those of all tasks; all else is of the measured ones.
 //! * **Percentiles** are those of [`crate::percentile::percentile`].
 //! * **runtime_cv.** Population standard deviation over mean of the tasks' run times, four digits.
-//! * **Markers.** A marker `lat` of task `p00` in ns gives `p00.maxlat_ns` and `p00.avglat_ns`.
-//!   `p00.jobs` counts the marker that was made most often.
+//! * **Reports of the programs.** The markers `latency`, `response` and `first_run` of a task `p00`
+//!   give `p00.maxlat_ns`, `p00.avglat_ns`, `p00.maxresp_ns` …; the marker `jobs` gives `p00.jobs`.
 
 mod reported;
 mod summary;

@@ -3,9 +3,12 @@
 use super::Figure;
 use super::summary::{count, ns};
 use super::task::WorkloadTask;
-use fairground_model::{MarkerSpec, MarkerUnit};
+use fairground_model::MarkerSpec;
 use fairground_stdx::{Id, IndexVec, MarkerId, Ns, TaskId};
 use std::collections::BTreeMap;
+
+/// Markers that are lengths of time, and how `wl` spells them in its report.
+const TIMES: [(&str, &str); 3] = [("latency", "lat"), ("response", "resp"), ("first_run", "first")];
 
 /// Count, sum and maximum of one marker of one task.
 #[derive(Clone, Copy, Debug, Default)]
@@ -43,27 +46,33 @@ impl Reported {
     }
     /// Adds `NAME.maxlat_ns` and the like, and the maxima over the tasks of `press`.
     pub(super) fn add_to(&self, tasks: &[(TaskId, WorkloadTask)], figures: &mut BTreeMap<String, Figure>) {
-        for (id, task) in tasks {
-            let Some(row) = self.tallies.get(id.index()).filter(|row| !row.is_empty()) else { continue };
-            figures.insert(format!("{}.jobs", task.name), count(row.iter().map(|tally| tally.count).max().unwrap_or(0)));
-            for (spec, tally) in self.markers.iter().zip(row).filter(|(_, tally)| tally.count > 0) {
-                if spec.unit == MarkerUnit::Ns {
-                    let mean = u64::try_from(tally.sum / u128::from(tally.count)).unwrap_or(u64::MAX);
-                    figures.insert(format!("{}.max{}_ns", task.name, spec.name), ns(Ns(tally.max)));
-                    figures.insert(format!("{}.avg{}_ns", task.name, spec.name), ns(Ns(mean)));
-                }
+        for (marker, stem) in TIMES {
+            for (name, tally) in self.tallies_of(marker, tasks) {
+                let mean = u64::try_from(tally.sum / u128::from(tally.count)).unwrap_or(u64::MAX);
+                figures.insert(format!("{name}.max{stem}_ns"), ns(Ns(tally.max)));
+                figures.insert(format!("{name}.avg{stem}_ns"), ns(Ns(mean)));
             }
         }
-        for (marker, name) in [("first", "press.max_first_run_ns"), ("resp", "press.max_response_ns")] {
-            if let Some(max) = self.press_max(tasks, marker) {
-                figures.insert(name.to_string(), ns(Ns(max)));
+        for (name, tally) in self.tallies_of("jobs", tasks) {
+            figures.insert(format!("{name}.jobs"), count(u64::try_from(tally.sum).unwrap_or(u64::MAX)));
+        }
+        for (marker, figure) in [("first_run", "press.max_first_run_ns"), ("response", "press.max_response_ns")] {
+            let press = self.tallies_of(marker, tasks).filter(|(name, _)| name.starts_with("press"));
+            if let Some(max) = press.map(|(_, tally)| tally.max).max() {
+                figures.insert(figure.to_string(), ns(Ns(max)));
             }
         }
     }
-    /// The largest value of a marker among the tasks of the `press` program.
-    fn press_max(&self, tasks: &[(TaskId, WorkloadTask)], marker: &str) -> Option<u64> {
-        let column = self.markers.iter().position(|spec| spec.name == marker)?;
-        let press = tasks.iter().filter(|(_, task)| task.name.starts_with("press"));
-        press.filter_map(|(id, _)| self.tallies.get(id.index())?.get(column)).filter(|t| t.count > 0).map(|t| t.max).max()
+    /// The tasks that made a measurement of this name, with what they measured.
+    fn tallies_of<'a>(
+        &'a self,
+        marker: &str,
+        tasks: &'a [(TaskId, WorkloadTask)],
+    ) -> impl Iterator<Item = (&'a str, Tally)> + use<'a> {
+        let column = self.markers.iter().position(|spec| spec.name == marker);
+        tasks.iter().filter_map(move |(id, task)| {
+            let tally = *self.tallies.get(id.index())?.get(column?)?;
+            (tally.count > 0).then_some((task.name.as_str(), tally))
+        })
     }
 }

@@ -75,7 +75,7 @@ impl CpuRow {
         self.switches += 1;
         matches
     }
-    /// A kernel section ends.
+    /// A kernel section begins.
     #[inline]
     pub(super) fn section(&mut self, section: Section, took: Ns) {
         let row = &mut self.sections[place(section)];

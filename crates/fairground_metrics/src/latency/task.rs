@@ -100,7 +100,7 @@ impl TaskRow {
         TaskReport {
             task,
             info: self.info.unwrap_or_else(|| TaskInfo { name: format!("task{task}"), pid: 0, prio: 120 }),
-            run: Ns(self.run_ns),
+            runtime: Ns(self.run_ns),
             exec: Ns(self.exec_ns),
             wait: Ns(self.wait_ns),
             max_wait: Ns(self.max_wait_ns),
@@ -125,7 +125,7 @@ pub struct TaskReport {
     /// Its name, pid and priority.
     pub info: TaskInfo,
     /// Time on a CPU.
-    pub run: Ns,
+    pub runtime: Ns,
     /// Time that update_curr accounted to it (sum_exec_runtime), where the run tells it.
     pub exec: Ns,
     /// Total time in which it could run and did not.

@@ -42,11 +42,11 @@ fn small_run() -> RunReport {
 fn tasks_account_for_their_time() {
     let report = small_run();
     let hog = &report.tasks[0];
-    assert_eq!((hog.info.name.as_str(), hog.nice(), hog.run, hog.exec, hog.slices), ("hog", 5, Ns(450), Ns(250), 2));
+    assert_eq!((hog.info.name.as_str(), hog.nice(), hog.runtime, hog.exec, hog.slices), ("hog", 5, Ns(450), Ns(250), 2));
     assert_eq!((hog.wait, hog.max_wait, hog.voluntary, hog.involuntary), (Ns(60), Ns(50), 1, 1));
     assert_eq!((hog.latency.len(), hog.latency.max()), (1, 10));
     let other = &report.tasks[1];
-    assert_eq!((other.info.name.as_str(), other.run, other.latency.len(), other.latency.max()), ("task1", Ns(50), 1, 100));
+    assert_eq!((other.info.name.as_str(), other.runtime, other.latency.len(), other.latency.max()), ("task1", Ns(50), 1, 100));
     assert_eq!(other.max_wait, Ns(300), "a wait that lasts at the end is a delay but no latency");
 }
 
