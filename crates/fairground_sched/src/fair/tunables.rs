@@ -1,0 +1,232 @@
+//! The fair class's tunables: base values, how they grow with the number of CPUs, and what a user set.
+
+use fairground_stdx::units::{UnitError, parse_ns};
+
+use crate::version::{KernelVersion, v};
+
+/// CPUs beyond this number do not make the values larger.
+const SCALING_CPU_LIMIT: u32 = 8;
+
+/// How the base values grow with the number of online CPUs.
+///
+/// Kernel: fair.c get_update_sysctl_factor(), v4.12–
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum TunableScaling {
+    /// Not at all.
+    None,
+    /// By 1 + floor(log2(CPUs)), at most 8 CPUs counted; the default.
+    #[default]
+    Logarithmic,
+    /// By the number of CPUs, at most 8 counted.
+    Linear,
+}
+
+impl TunableScaling {
+    /// The factor for this number of online CPUs.
+    pub fn factor(self, nr_online_cpus: u32) -> u64 {
+        let cpus = nr_online_cpus.clamp(1, SCALING_CPU_LIMIT);
+        match self {
+            TunableScaling::None => 1,
+            TunableScaling::Logarithmic => 1 + u64::from(cpus.ilog2()),
+            TunableScaling::Linear => u64::from(cpus),
+        }
+    }
+}
+
+/// One tunable of the table.
+#[derive(Debug)]
+pub struct TunableRow {
+    /// The kernel's name.
+    pub name: &'static str,
+    /// What it does, as a sentence.
+    pub sentence: &'static str,
+    /// First kernel of our profiles that has it.
+    pub since: KernelVersion,
+    /// Value before scaling.
+    pub base: u64,
+    /// Whether the value grows with the number of CPUs.
+    pub scaled: bool,
+    /// Values that a user may set.
+    pub range: std::ops::RangeInclusive<u64>,
+}
+
+macro_rules! tunables {
+    ($($name:ident $since:expr, $base:literal, $scaled:literal, $range:expr, $sentence:literal;)*) => {
+        /// Which tunable; the order is that of [`TUNABLES`].
+        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+        #[allow(non_camel_case_types, reason = "the kernel's own names")]
+        enum Row { $($name),* }
+
+        /// All tunables.
+        pub static TUNABLES: &[TunableRow] = &[$(TunableRow {
+            name: stringify!($name), sentence: $sentence, since: $since, base: $base, scaled: $scaled, range: $range,
+        }),*];
+
+        const NR_TUNABLES: usize = [$(stringify!($name)),*].len();
+    };
+}
+
+tunables! {
+    sched_latency_ns v(4, 12), 6_000_000, true, 1..=0xffff_ffff, "Period in which each of a few runnable tasks runs once.";
+    sched_min_granularity_ns v(4, 12), 750_000, true, 1..=0xffff_ffff, "Least time that a task runs before the tick may end its slice.";
+    sched_wakeup_granularity_ns v(4, 12), 1_000_000, true, 0..=0xffff_ffff, "Lead in virtual time that a woken task needs to preempt.";
+    sched_idle_min_granularity_ns v(5, 16), 750_000, false, 0..=0xffff_ffff, "Least slice of an idle entity beside others.";
+    sched_migration_cost_ns v(4, 12), 500_000, false, 0..=0xffff_ffff, "A task that ran within this time counts as cache hot.";
+    sched_child_runs_first v(4, 12), 0, false, 0..=1, "Whether a forked child is to run before its parent.";
+    sched_tunable_scaling v(4, 12), 1, false, 0..=2, "How values grow with the number of CPUs: 0 not, 1 logarithmic, 2 linear.";
+}
+
+/// Why a tunable could not be set.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum TunableError {
+    /// No kernel of the table has a tunable of this name.
+    Unknown,
+    /// Another kernel has it, this one not.
+    NotInKernel {
+        /// The first kernel that has it.
+        since: KernelVersion,
+    },
+    /// It belongs to a part of the kernel that has no model.
+    NotModelledYet,
+    /// The value is no number, or has a wrong unit.
+    NotAValue(UnitError),
+    /// The value is too small or too large.
+    OutOfRange(std::ops::RangeInclusive<u64>),
+}
+
+/// What a user set; everything else has the kernel's value for the machine.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Tunables {
+    set: [Option<u64>; NR_TUNABLES],
+}
+
+/// The values that hold on a machine.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct EffectiveTunables {
+    /// Period in which each of at most `nr_latency` tasks runs once, in ns.
+    pub latency_ns: u64,
+    /// Least run time before a tick preemption, in ns.
+    pub min_granularity_ns: u64,
+    /// Lead of a wakee that preempts, in ns of nice 0.
+    pub wakeup_granularity_ns: u64,
+    /// Least slice of an idle entity beside others, in ns.
+    pub idle_min_granularity_ns: u64,
+    /// A task that ran within this time is cache hot, in ns.
+    pub migration_cost_ns: u64,
+    /// Whether a forked child runs before its parent.
+    pub child_runs_first: bool,
+    /// With more tasks than this the period grows: ceil(latency / min_granularity).
+    pub nr_latency: u64,
+}
+
+impl Tunables {
+    /// Sets a tunable by its kernel name, with or without `sched_` in front (debugfs has it without).
+    /// The value is in ns, or a number with its unit; it holds as it is, whatever the number of CPUs.
+    pub fn set(&mut self, kernel: KernelVersion, name: &str, value: &str) -> Result<(), TunableError> {
+        let short = |full: &'static str| full.trim_start_matches("sched_");
+        let wanted = name.strip_prefix("sched_").unwrap_or(name);
+        let Some(index) = TUNABLES.iter().position(|row| short(row.name) == wanted) else {
+            return Err(if wanted == "base_slice_ns" { TunableError::NotModelledYet } else { TunableError::Unknown });
+        };
+        let row = &TUNABLES[index];
+        if kernel < row.since {
+            return Err(TunableError::NotInKernel { since: row.since });
+        }
+        let number = parse_value(row, value)?;
+        if !row.range.contains(&number) {
+            return Err(TunableError::OutOfRange(row.range.clone()));
+        }
+        self.set[index] = Some(number);
+        Ok(())
+    }
+
+    /// Names and values of what was set, in the order of the table.
+    pub fn overrides(&self) -> impl Iterator<Item = (&'static TunableRow, u64)> + '_ {
+        TUNABLES.iter().zip(self.set).filter_map(|(row, set)| Some((row, set?)))
+    }
+
+    /// The values on a machine with this number of online CPUs.
+    pub fn at(&self, nr_online_cpus: u32) -> EffectiveTunables {
+        let factor = self.scaling().factor(nr_online_cpus);
+        let value = |row: Row| {
+            let entry = &TUNABLES[row as usize];
+            let scaled = entry.base * if entry.scaled { factor } else { 1 };
+            self.set[row as usize].unwrap_or(scaled)
+        };
+        let (latency_ns, min_granularity_ns) = (value(Row::sched_latency_ns), value(Row::sched_min_granularity_ns));
+        EffectiveTunables {
+            latency_ns,
+            min_granularity_ns,
+            wakeup_granularity_ns: value(Row::sched_wakeup_granularity_ns),
+            idle_min_granularity_ns: value(Row::sched_idle_min_granularity_ns),
+            migration_cost_ns: value(Row::sched_migration_cost_ns),
+            child_runs_first: value(Row::sched_child_runs_first) != 0,
+            nr_latency: latency_ns.div_ceil(min_granularity_ns),
+        }
+    }
+
+    fn scaling(&self) -> TunableScaling {
+        match self.set[Row::sched_tunable_scaling as usize] {
+            Some(0) => TunableScaling::None,
+            Some(2) => TunableScaling::Linear,
+            _ => TunableScaling::Logarithmic,
+        }
+    }
+}
+
+/// A bare number is in the unit of the tunable's name; times may also have a unit of their own.
+fn parse_value(row: &TunableRow, value: &str) -> Result<u64, TunableError> {
+    match parse_ns(value) {
+        Ok(time) if row.name.ends_with("_ns") => Ok(time.0),
+        Ok(_) => Err(TunableError::NotAValue(UnitError::NotANumber(value.to_string()))),
+        Err(UnitError::NoUnit) => {
+            let digits = value.trim().replace('_', "");
+            digits.parse().map_err(|_| TunableError::NotAValue(UnitError::NotANumber(value.to_string())))
+        }
+        Err(error) => Err(TunableError::NotAValue(error)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_grow_with_the_cpus() {
+        let known = [(1, 6, 750), (2, 12, 1500), (3, 12, 1500), (4, 18, 2250), (8, 24, 3000), (12, 24, 3000), (0, 6, 750)];
+        for (cpus, latency_ms, granularity_us) in known {
+            let at = Tunables::default().at(cpus);
+            assert_eq!((at.latency_ns, at.min_granularity_ns), (latency_ms * 1_000_000, granularity_us * 1_000), "{cpus} CPUs");
+            assert_eq!((at.nr_latency, at.idle_min_granularity_ns, at.migration_cost_ns), (8, 750_000, 500_000));
+        }
+    }
+
+    #[test]
+    fn set_values_hold_as_they_are() {
+        let mut tunables = Tunables::default();
+        tunables.set(v(5, 1), "sched_latency_ns", "24ms").unwrap();
+        tunables.set(v(5, 1), "min_granularity_ns", "5_000_000").unwrap();
+        tunables.set(v(5, 1), "sched_tunable_scaling", "2").unwrap();
+        let at = tunables.at(4);
+        assert_eq!((at.latency_ns, at.min_granularity_ns, at.nr_latency), (24_000_000, 5_000_000, 5));
+        assert_eq!(at.wakeup_granularity_ns, 4_000_000);
+        assert_eq!(tunables.overrides().count(), 3);
+    }
+
+    #[test]
+    fn refuses_with_a_reason() {
+        let mut tunables = Tunables::default();
+        assert_eq!(tunables.set(v(5, 1), "sched_latency", "1"), Err(TunableError::Unknown));
+        assert_eq!(tunables.set(v(5, 1), "base_slice_ns", "3ms"), Err(TunableError::NotModelledYet));
+        let idle = tunables.set(v(5, 1), "sched_idle_min_granularity_ns", "1ms");
+        assert_eq!(idle, Err(TunableError::NotInKernel { since: v(5, 16) }));
+        for (name, value) in [("sched_min_granularity_ns", "0"), ("sched_child_runs_first", "2"), ("sched_latency_ns", "10s")] {
+            assert!(matches!(tunables.set(v(5, 1), name, value), Err(TunableError::OutOfRange(_))), "{name}={value}");
+        }
+        for (name, value) in [("latency_ns", ""), ("latency_ns", "-1"), ("latency_ns", "1.5"), ("sched_child_runs_first", "1ms")]
+        {
+            assert!(matches!(tunables.set(v(5, 1), name, value), Err(TunableError::NotAValue(_))), "{name}={value}");
+        }
+        assert_eq!(tunables, Tunables::default());
+    }
+}

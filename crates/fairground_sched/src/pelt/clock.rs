@@ -1,0 +1,159 @@
+//! The clocks of a CPU's run queue, and the rule by which load tracking reads time.
+
+use super::sum::{cap_scale, pelt_divider};
+use super::tables::{LOAD_AVG_MAX, PELT_MIN_DIVIDER};
+use super::{SCHED_CAPACITY_SHIFT, Scale, SchedAvg};
+use crate::seam::seam;
+
+seam! {
+    /// Which time load tracking reads, and what becomes of idle time that a slow CPU did not have.
+    PeltClockRule = "pelt_clock" {
+        ScaledContribution "scaled-contribution" "Load tracking reads clock_task; contributions are scaled instead of time.",
+        ClockPeltAsMailed "clock-pelt-as-mailed"
+            "Time is scaled by frequency, then capacity; lost idle time is tested at every idle clock update (the patch as mailed).",
+        RqClockPelt "rq-clock-pelt" "Time is scaled by capacity, then frequency; lost idle time is tested once, when the CPU goes idle.",
+        RqClockPeltIdle "rq-clock-pelt-idle"
+            "As rq-clock-pelt; a CPU that goes idle also syncs and remembers its clocks, so that sleepers who leave it decay.",
+    }
+    history { v(4, 12) => ScaledContribution, v(5, 1) => RqClockPelt, v(6, 0) => RqClockPeltIdle, }
+}
+
+impl PeltClockRule {
+    /// Whether the sums of a CPU say that it had no spare time at any capacity, so that its idle time
+    /// was lost to slowness.
+    ///
+    /// Kernel: pelt.h update_idle_rq_clock_pelt(), v5.1–
+    pub fn overloaded(self, cfs: &SchedAvg, rt: &SchedAvg, dl: &SchedAvg) -> bool {
+        let sum = u64::from(cfs.util_sum) + u64::from(rt.util_sum) + u64::from(dl.util_sum);
+        let threshold = match self {
+            PeltClockRule::ScaledContribution => return false,
+            PeltClockRule::ClockPeltAsMailed => pelt_divider(cfs) << SCHED_CAPACITY_SHIFT,
+            PeltClockRule::RqClockPelt | PeltClockRule::RqClockPeltIdle => PELT_MIN_DIVIDER << SCHED_CAPACITY_SHIFT,
+        };
+        sum + LOAD_AVG_MAX >= threshold
+    }
+
+    /// Time running that is in a `util_sum`. The patch as mailed left the division by capacity in place.
+    pub(super) fn running_time(self, util_sum: u32, cpu_capacity: u32) -> u64 {
+        match self {
+            PeltClockRule::ScaledContribution | PeltClockRule::ClockPeltAsMailed => {
+                u64::from(util_sum.checked_div(cpu_capacity).unwrap_or(0))
+            }
+            PeltClockRule::RqClockPelt | PeltClockRule::RqClockPeltIdle => u64::from(util_sum >> SCHED_CAPACITY_SHIFT),
+        }
+    }
+
+    /// Run time in clock_task, as scaled time; the order of the two truncations matters to the last bit.
+    #[inline]
+    const fn scaled(self, delta_ns: u64, scale: Scale) -> u64 {
+        match self {
+            PeltClockRule::ScaledContribution => delta_ns,
+            PeltClockRule::ClockPeltAsMailed => cap_scale(cap_scale(delta_ns, scale.freq), scale.cpu),
+            PeltClockRule::RqClockPelt | PeltClockRule::RqClockPeltIdle => cap_scale(cap_scale(delta_ns, scale.cpu), scale.freq),
+        }
+    }
+}
+
+/// The clocks of one CPU, in ns. They change only in [`RqClocks::update`] and [`RqClocks::enter_idle`].
+///
+/// Kernel: sched.h struct rq, v4.12–
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct RqClocks {
+    /// Wall time.
+    pub clock: u64,
+    /// Wall time without interrupts and stolen time.
+    pub clock_task: u64,
+    /// Scaled time; in step with `clock_task` while idle.
+    pub clock_pelt: u64,
+    /// Idle time that is not shown as idle, since the CPU had no spare time.
+    pub lost_idle_time: u64,
+    /// `clock` when the CPU last went idle (v6.0 on).
+    pub clock_idle: u64,
+    /// [`RqClocks::rq_clock_pelt`] when the CPU last went idle (v6.0 on).
+    pub clock_pelt_idle: u64,
+}
+
+impl RqClocks {
+    /// Moves the clocks on: `delta` ns of wall time, of which `delta_task` were not interrupts or
+    /// stolen. `idle`: the current task is the idle task. `overloaded` ([`PeltClockRule::overloaded`])
+    /// is asked only where the rule tests it.
+    ///
+    /// Kernel: core.c update_rq_clock(), pelt.h update_rq_clock_pelt(), v4.12–
+    #[inline]
+    pub fn update(
+        &mut self,
+        rule: PeltClockRule,
+        delta: u64,
+        delta_task: u64,
+        idle: bool,
+        scale: Scale,
+        overloaded: impl FnOnce() -> bool,
+    ) {
+        self.clock += delta;
+        self.clock_task += delta_task;
+        if !idle {
+            self.clock_pelt += rule.scaled(delta_task, scale);
+            return;
+        }
+        if rule == PeltClockRule::ClockPeltAsMailed && overloaded() {
+            self.lose_idle_time();
+        }
+        self.clock_pelt = self.clock_task;
+    }
+
+    /// The fair class found nothing to run and the CPU is about to go idle.
+    ///
+    /// Kernel: pelt.h update_idle_rq_clock_pelt(), v5.1–
+    #[inline]
+    pub fn enter_idle(&mut self, rule: PeltClockRule, overloaded: impl FnOnce() -> bool) {
+        match rule {
+            PeltClockRule::ScaledContribution | PeltClockRule::ClockPeltAsMailed => {}
+            PeltClockRule::RqClockPelt => {
+                if overloaded() {
+                    self.lose_idle_time();
+                }
+            }
+            PeltClockRule::RqClockPeltIdle => {
+                if overloaded() {
+                    self.lose_idle_time();
+                }
+                self.clock_pelt = self.clock_task;
+                self.clock_idle = self.clock;
+                self.clock_pelt_idle = self.rq_clock_pelt();
+            }
+        }
+    }
+
+    /// Scaled time without lost idle time.
+    ///
+    /// Kernel: pelt.h rq_clock_pelt(), v5.1–
+    #[inline]
+    pub const fn rq_clock_pelt(&self) -> u64 {
+        self.clock_pelt - self.lost_idle_time
+    }
+
+    /// The time that load tracking of this CPU reads.
+    #[inline]
+    pub const fn pelt(&self, rule: PeltClockRule) -> u64 {
+        match rule {
+            PeltClockRule::ScaledContribution => self.clock_task,
+            PeltClockRule::ClockPeltAsMailed | PeltClockRule::RqClockPelt | PeltClockRule::RqClockPeltIdle => {
+                self.rq_clock_pelt()
+            }
+        }
+    }
+
+    /// What the scaled clock of an idle CPU would show at `sched_clock`, for a sleeper who leaves it:
+    /// its clocks stand still since it went idle. `throttled_ns` is the time that the task's queue was
+    /// throttled, `last_update_time` that of the queue.
+    ///
+    /// Kernel: fair.c migrate_se_pelt_lag(), v6.0–
+    pub fn idle_estimate(&self, sched_clock: u64, throttled_ns: u64, last_update_time: u64) -> u64 {
+        let frozen = self.clock_pelt_idle.saturating_sub(throttled_ns);
+        (frozen + sched_clock.saturating_sub(self.clock_idle)).max(last_update_time)
+    }
+
+    fn lose_idle_time(&mut self) {
+        self.lost_idle_time += self.clock_task - self.clock_pelt;
+    }
+}

@@ -1,0 +1,161 @@
+//! How changes of a group's queue reach the group's entity and the queue above it.
+
+use super::tables::{LOAD_AVG_MAX, PELT_MIN_DIVIDER};
+use super::{PeltClockRule, PeltFamily, SchedAvg};
+
+/// What family A needs to know of a task group to give one of its queues its share of the load.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct GroupShare {
+    /// Load of all queues of the group, as far as they have reported it.
+    pub tg_load_avg: u64,
+    /// What this queue has reported.
+    pub tg_load_avg_contrib: u64,
+    /// The group's shares, scaled down.
+    pub shares: u64,
+}
+
+/// A group entity whose state is to follow its queue.
+pub struct GroupEntity<'a> {
+    /// The entity's state.
+    pub se: &'a mut SchedAvg,
+    /// Its scaled-down weight and, in families B and C, runnable weight.
+    pub weight: u64,
+    /// Scaled-down runnable weight of families B and C.
+    pub runnable_weight: u64,
+    /// Whether the entity is queued.
+    pub on_rq: bool,
+}
+
+impl PeltFamily {
+    /// The group entity takes its queue's utilisation, and the queue above the difference.
+    ///
+    /// Kernel: fair.c update_tg_cfs_util(), v4.12–
+    pub fn propagate_util(self, parent: &mut SchedAvg, se: &mut SchedAvg, group: &SchedAvg) {
+        let delta = i64::from(group.util_avg) - i64::from(se.util_avg);
+        if delta == 0 {
+            return;
+        }
+        let divider = self.propagation_divider(parent) as u32;
+        let sum = group.util_avg * divider;
+        let delta_sum = i64::from(sum) - i64::from(se.util_sum);
+        (se.util_avg, se.util_sum) = (group.util_avg, sum);
+        parent.util_avg = add_positive(u64::from(parent.util_avg), delta) as u32;
+        parent.util_sum = match self {
+            PeltFamily::D => {
+                let moved = add_positive(u64::from(parent.util_sum), delta_sum) as u32;
+                moved.max(parent.util_avg * PELT_MIN_DIVIDER as u32)
+            }
+            _ => parent.util_avg * divider,
+        };
+    }
+
+    /// The same for the number of runnable tasks; only family D has it.
+    ///
+    /// Kernel: fair.c update_tg_cfs_runnable(), v5.7–
+    pub fn propagate_runnable(self, parent: &mut SchedAvg, se: &mut SchedAvg, group: &SchedAvg) {
+        let delta = group.runnable_avg as i64 - se.runnable_avg as i64;
+        if self != PeltFamily::D || delta == 0 {
+            return;
+        }
+        let sum = group.runnable_avg * self.propagation_divider(parent);
+        let delta_sum = sum as i64 - se.runnable_sum as i64;
+        (se.runnable_avg, se.runnable_sum) = (group.runnable_avg, sum);
+        parent.runnable_avg = add_positive(parent.runnable_avg, delta);
+        let moved = add_positive(parent.runnable_sum, delta_sum);
+        parent.runnable_sum = moved.max(parent.runnable_avg * PELT_MIN_DIVIDER);
+    }
+
+    /// Family A: the group entity takes its queue's share of the group's load, and the queue above the difference.
+    ///
+    /// Kernel: fair.c update_tg_cfs_load(), v4.12–v4.14
+    pub fn propagate_load_by_share(parent: &mut SchedAvg, se: &mut SchedAvg, on_rq: bool, group: &SchedAvg, share: GroupShare) {
+        let mut load = group.load_avg;
+        if load != 0 {
+            let tg_load = (share.tg_load_avg + 1 + load).saturating_sub(share.tg_load_avg_contrib);
+            if tg_load > share.shares {
+                load = load * share.shares / tg_load;
+            }
+        }
+        let delta = load as i64 - se.load_avg as i64;
+        if delta == 0 {
+            return;
+        }
+        (se.load_avg, se.load_sum) = (load, load * LOAD_AVG_MAX);
+        parent.load_avg = add_positive(parent.load_avg, delta);
+        parent.load_sum = parent.load_avg * LOAD_AVG_MAX;
+        if on_rq {
+            parent.runnable_avg = add_positive(parent.runnable_avg, delta);
+            parent.runnable_sum = parent.runnable_avg * LOAD_AVG_MAX;
+        }
+    }
+
+    /// Families B to D: what joined (`sum` > 0) or left (`sum` < 0) the group's queue since the last
+    /// time changes the time that the group entity was runnable. `group_weight` is the scaled-down
+    /// load of the group's queue, `cpu_capacity` that of the CPU.
+    ///
+    /// Kernel: fair.c update_tg_cfs_load(), v4.15–
+    pub fn propagate_load(
+        self,
+        clock: PeltClockRule,
+        parent: &mut SchedAvg,
+        entity: GroupEntity<'_>,
+        group: (&SchedAvg, u64),
+        sum: i64,
+        cpu_capacity: u32,
+    ) {
+        if sum == 0 {
+            return;
+        }
+        let GroupEntity { se, weight, runnable_weight, on_rq } = entity;
+        let divider = self.propagation_divider(parent);
+        let runnable_sum = runnable_time(se, group, sum, divider).max(clock.running_time(se.util_sum, cpu_capacity));
+        let load_sum = weight * runnable_sum;
+        let load_avg = load_sum / divider;
+        let delta_avg = load_avg as i64 - se.load_avg as i64;
+        if self == PeltFamily::D && delta_avg == 0 {
+            return;
+        }
+        let delta_sum = load_sum as i64 - (weight * se.load_sum) as i64;
+        (se.load_avg, se.load_sum) = (load_avg, runnable_sum);
+        parent.load_avg = add_positive(parent.load_avg, delta_avg);
+        parent.load_sum = add_positive(parent.load_sum, delta_sum);
+        if self == PeltFamily::D {
+            parent.load_sum = parent.load_sum.max(parent.load_avg * PELT_MIN_DIVIDER);
+            return;
+        }
+        // The sum that is taken off has the load weight in it, not the runnable weight, as in the kernel.
+        let runnable_load_sum = runnable_weight * runnable_sum;
+        let runnable_load_avg = runnable_load_sum / divider;
+        let delta_avg = runnable_load_avg as i64 - se.runnable_avg as i64;
+        let delta_sum = runnable_load_sum as i64 - (weight * se.runnable_sum) as i64;
+        (se.runnable_avg, se.runnable_sum) = (runnable_load_avg, runnable_sum);
+        if on_rq {
+            parent.runnable_avg = add_positive(parent.runnable_avg, delta_avg);
+            parent.runnable_sum = add_positive(parent.runnable_sum, delta_sum);
+        }
+    }
+
+    /// Up to family C sums are rebuilt for a whole period, wherever the queue is in it.
+    const fn propagation_divider(self, parent: &SchedAvg) -> u64 {
+        match self {
+            PeltFamily::A | PeltFamily::B | PeltFamily::C => LOAD_AVG_MAX,
+            PeltFamily::D => self.divider(parent),
+        }
+    }
+}
+
+/// How long the group entity counts as runnable after `sum` joined or left its queue.
+fn runnable_time(se: &SchedAvg, group: (&SchedAvg, u64), sum: i64, divider: u64) -> u64 {
+    if sum >= 0 {
+        return (sum.unsigned_abs() + se.load_sum).min(divider);
+    }
+    let (group, group_weight) = group;
+    se.load_sum.min(group.load_sum.checked_div(group_weight).unwrap_or(0))
+}
+
+/// Adds a signed difference, but not below 0.
+///
+/// Kernel: fair.c add_positive(), v4.12–
+fn add_positive(value: u64, difference: i64) -> u64 {
+    value.saturating_add_signed(difference)
+}

@@ -1,0 +1,26 @@
+//! A change of weight of an entity that stays on its queue's books.
+
+use super::moving::sub_positive;
+use super::sum::pelt_divider;
+use super::{PeltFamily, SchedAvg};
+
+impl PeltFamily {
+    /// The entity's load follows its new weight at once, and its queue's load with it. `old` and `new`
+    /// are scaled-down weights. Family A lets the average follow by ageing.
+    ///
+    /// Kernel: fair.c reweight_entity(), v4.15–v6.5
+    pub fn reweight(self, cfs: &mut SchedAvg, se: &mut SchedAvg, old: u64, new: u64) {
+        if self == PeltFamily::A {
+            return;
+        }
+        sub_positive(&mut cfs.load_avg, se.load_avg);
+        sub_positive(&mut cfs.load_sum, old * se.load_sum);
+        let divider = pelt_divider(se);
+        se.load_avg = new * se.load_sum / divider;
+        if self != PeltFamily::D {
+            se.runnable_avg = new * se.runnable_sum / divider;
+        }
+        cfs.load_avg += se.load_avg;
+        cfs.load_sum += new * se.load_sum;
+    }
+}

@@ -1,0 +1,46 @@
+//! Mixes that no kernel could have: refused with a sentence, so that the core may assume consistency.
+
+use super::{Profile, ProfileError};
+use crate::features::Feat;
+use crate::pelt::{PeltClockRule, PeltFamily, UtilEstRule};
+
+/// A rule: whether a profile breaks it, and why that cannot be.
+struct Rule {
+    breaks: fn(&Profile) -> bool,
+    sentence: &'static str,
+}
+
+const RULES: &[Rule] = &[
+    Rule {
+        breaks: |p| scales_contributions(p) && p.pelt_clock != PeltClockRule::ScaledContribution,
+        sentence: "families a and b of seam `pelt` scale contributions, so a scaled `pelt_clock` would scale twice",
+    },
+    Rule {
+        breaks: |p| !scales_contributions(p) && p.pelt_clock == PeltClockRule::ScaledContribution,
+        sentence: "families c and d of seam `pelt` do not scale contributions, so they need a scaled `pelt_clock`",
+    },
+    Rule {
+        breaks: |p| p.util_est == UtilEstRule::None && p.feats.has(Feat::UTIL_EST),
+        sentence: "UTIL_EST is on, but seam `util_est` is `none`: turn NO_UTIL_EST too",
+    },
+    Rule {
+        breaks: |p| p.util_est != UtilEstRule::None && Feat::UTIL_EST.row().at(p.base).is_none(),
+        sentence: "a rule of seam `util_est` needs the switch UTIL_EST, which this kernel does not have",
+    },
+    Rule {
+        breaks: |p| p.util_est == UtilEstRule::SingleValue && p.pelt != PeltFamily::D,
+        sentence: "`single-value` of seam `util_est` reads runnable_avg, which only family d of seam `pelt` has",
+    },
+];
+
+fn scales_contributions(profile: &Profile) -> bool {
+    matches!(profile.pelt, PeltFamily::A | PeltFamily::B)
+}
+
+/// The profile, if it keeps all rules.
+pub(super) fn check(profile: Profile) -> Result<Profile, ProfileError> {
+    match RULES.iter().find(|rule| (rule.breaks)(&profile)) {
+        None => Ok(profile),
+        Some(rule) => Err(ProfileError::impossible_mix(&profile, rule.sentence)),
+    }
+}

@@ -1,0 +1,69 @@
+//! A seam is a place where kernels differ in structure: a closed set of variants with a history.
+
+use crate::version::KernelVersion;
+
+mod fair;
+
+pub use fair::{IdleEntity, LongSleeper, MinVruntimeAtDequeue, TickPreempt};
+
+/// One structural difference between kernels. Callers ask the seam; only the seam matches on the variant.
+pub trait Seam: Copy + PartialEq + Sized + 'static {
+    /// Name on the command line and in scenario files.
+    const NAME: &'static str;
+    /// All variants with their names.
+    const VARIANTS: &'static [(&'static str, Self)];
+    /// From this version on this variant is what the kernel does; the first row also holds for all before it.
+    const HISTORY: &'static [(KernelVersion, Self)];
+
+    /// What this variant does, as a sentence.
+    fn sentence(self) -> &'static str;
+
+    /// The variant of a kernel.
+    fn at(version: KernelVersion) -> Self {
+        let mut found = Self::HISTORY[0].1;
+        for &(since, variant) in Self::HISTORY {
+            if since <= version {
+                found = variant;
+            }
+        }
+        found
+    }
+
+    /// Name of this variant.
+    fn name(self) -> &'static str {
+        Self::VARIANTS.iter().find(|row| row.1 == self).expect("invariant: each variant is listed").0
+    }
+
+    /// The variant of that name.
+    fn by_name(name: &str) -> Option<Self> {
+        Self::VARIANTS.iter().find(|row| row.0 == name).map(|row| row.1)
+    }
+}
+
+/// Declares a seam: the enum, its names and sentences, and its history.
+macro_rules! seam {
+    (
+        $(#[$doc:meta])* $type:ident = $name:literal {
+            $($variant:ident $slug:literal $sentence:literal,)+
+        }
+        history { $(v($major:literal, $minor:literal) => $since:ident,)+ }
+    ) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+        pub enum $type {
+            $(#[doc = $sentence] $variant,)+
+        }
+
+        impl $crate::seam::Seam for $type {
+            const NAME: &'static str = $name;
+            const VARIANTS: &'static [(&'static str, Self)] = &[$(($slug, $type::$variant)),+];
+            const HISTORY: &'static [($crate::version::KernelVersion, Self)] =
+                &[$(($crate::version::v($major, $minor), $type::$since)),+];
+
+            fn sentence(self) -> &'static str {
+                match self { $($type::$variant => $sentence),+ }
+            }
+        }
+    };
+}
+pub(crate) use seam;
