@@ -1,2 +1,40 @@
 //! Our own tools, run as `cargo xtask NAME`.
-fn main() {}
+//!
+//! They are written in Rust so that nothing but Rust is needed to run them, and so that what the
+//! robots run is what a developer runs.
+
+mod rust_source;
+mod spec_tests;
+mod steps;
+mod tidy;
+mod tree;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// One tool: its name, what it does, and the function.
+type Tool = (&'static str, &'static str, fn(&Path) -> bool);
+
+const TOOLS: &[Tool] = &[
+    ("tidy", "checks the rules of the house that the compiler cannot see", tidy::run),
+    ("spec-tests", "lists the numbered tests of the specification: landed, not yet, refused", spec_tests::run),
+    ("spec-list", "rewrites the list of those numbers from the specification", spec_tests::write_list),
+    ("ci", "everything that a change must pass", steps::ci),
+    ("nightly", "the slow things: ignored tests in release, full reproductions, long random runs, benches", steps::nightly),
+];
+
+/// The root of the workspace.
+fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+fn main() -> ExitCode {
+    let wanted = std::env::args().nth(1);
+    let tool = TOOLS.iter().find(|tool| Some(tool.0) == wanted.as_deref());
+    let Some((_, _, tool)) = tool else {
+        eprintln!("usage: cargo xtask NAME\n");
+        TOOLS.iter().for_each(|(name, does, _)| eprintln!("  {name:<12} {does}"));
+        return ExitCode::from(2);
+    };
+    if tool(&root()) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}

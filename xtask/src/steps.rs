@@ -1,0 +1,125 @@
+//! Lists of steps: what a change must pass, and what runs at night.
+//!
+//! Every step is a command that a developer can type. The names and times of the steps go to stderr.
+
+use crate::{spec_tests, tidy};
+use std::path::Path;
+use std::process::Command;
+use std::time::Instant;
+
+/// What a step does.
+enum Act {
+    /// Runs cargo with these arguments and environment variables.
+    Cargo(&'static [&'static str], &'static [(&'static str, &'static str)]),
+    /// Runs our own command line, as users get it, if it knows the first argument.
+    Fairground(&'static [&'static str]),
+    /// Runs one of our tools.
+    Tool(fn(&Path) -> bool),
+}
+
+/// How a step ended.
+#[derive(PartialEq, Eq)]
+enum End {
+    Passed,
+    Failed,
+    NotYet,
+}
+
+const CI: &[(&str, Act)] = &[
+    ("format", Act::Cargo(&["fmt", "--all", "--", "--check"], &[])),
+    ("tidy", Act::Tool(tidy::run)),
+    ("spec-tests", Act::Tool(spec_tests::run)),
+    ("clippy", Act::Cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"], &[])),
+    ("docs", Act::Cargo(&["doc", "--workspace", "--no-deps"], &[("RUSTDOCFLAGS", "-D warnings")])),
+    ("test", Act::Cargo(&["test", "--workspace"], &[])),
+    ("reproduce, quick", Act::Fairground(&["reproduce", "all", "--quick"])),
+];
+
+const NIGHTLY: &[(&str, Act)] = &[
+    (
+        "all tests in release",
+        Act::Cargo(&["test", "--workspace", "--release", "--", "--include-ignored"], &[("PROPTEST_CASES", "20000")]),
+    ),
+    ("reproduce, full", Act::Fairground(&["reproduce", "all"])),
+    ("random whole systems", Act::Fairground(&["vopr", "--time", "2h"])),
+    ("benches", Act::Cargo(&["bench", "--workspace"], &[])),
+];
+
+/// `cargo xtask ci`: everything that a change must pass.
+pub(crate) fn ci(root: &Path) -> bool {
+    run_all(root, CI)
+}
+
+/// `cargo xtask nightly`: what takes too long for every change.
+pub(crate) fn nightly(root: &Path) -> bool {
+    run_all(root, NIGHTLY)
+}
+
+/// Runs all steps, also after a failure, and prints how each ended.
+fn run_all(root: &Path, steps: &[(&str, Act)]) -> bool {
+    let mut lines = Vec::new();
+    let mut all_passed = true;
+    for (name, act) in steps {
+        eprintln!("== {name}");
+        let start = Instant::now();
+        let end = run(root, act);
+        all_passed &= end != End::Failed;
+        let word = match end {
+            End::Passed => "passed",
+            End::Failed => "FAILED",
+            End::NotYet => "not there yet",
+        };
+        let line = format!("{name:<24} {word:<14} {:>6} s", start.elapsed().as_secs());
+        eprintln!("== {line}");
+        lines.push(line);
+    }
+    eprintln!("\n{}", lines.join("\n"));
+    all_passed
+}
+
+fn run(root: &Path, act: &Act) -> End {
+    let passed = match act {
+        Act::Cargo(arguments, environment) => succeeds(cargo(root).args(*arguments).envs(environment.iter().copied())),
+        Act::Tool(tool) => tool(root),
+        Act::Fairground(arguments) => {
+            if !fairground_knows(root, arguments[0]) {
+                return End::NotYet;
+            }
+            succeeds(fairground(root).args(*arguments))
+        }
+    };
+    if passed { End::Passed } else { End::Failed }
+}
+
+fn cargo(root: &Path) -> Command {
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.current_dir(root);
+    command
+}
+
+fn fairground(root: &Path) -> Command {
+    let mut command = cargo(root);
+    command.args(["run", "--release", "--quiet", "--package", "fairground_cli", "--"]);
+    command
+}
+
+fn succeeds(command: &mut Command) -> bool {
+    match command.status() {
+        Ok(status) => status.success(),
+        Err(error) => {
+            eprintln!("{command:?}: {error}");
+            false
+        }
+    }
+}
+
+/// Whether the command line lists a command of this name in its help. A command line that does not
+/// build or start counts as knowing it, so that the step itself shows the failure.
+fn fairground_knows(root: &Path, name: &str) -> bool {
+    match fairground(root).arg("--help").output() {
+        Ok(output) if output.status.success() => {
+            String::from_utf8_lossy(&output.stdout).lines().any(|line| line.split_whitespace().next() == Some(name))
+        }
+        _ => true,
+    }
+}

@@ -1,0 +1,219 @@
+//! Which crate may use which. The table is the house plan; ARCHITECTURE.md says it in prose.
+
+use super::{Finding, Project};
+use toml_edit::{Document, Table};
+
+/// One crate of the house.
+pub(super) struct Room {
+    pub(super) name: &'static str,
+    /// Dependencies go to the same layer or down; the lists below say where exactly.
+    pub(super) layer: u8,
+    /// The crates of ours that it may use.
+    uses: &'static [&'static str],
+    /// The libraries of others that it may use; `None` = any.
+    libraries: Option<&'static [&'static str]>,
+    /// The invariant of absence, word for word as in ARCHITECTURE.md.
+    pub(super) absent: &'static str,
+}
+
+const STDX: &str = "fairground_stdx";
+const MODEL: &str = "fairground_model";
+const SCHED: &str = "fairground_sched";
+const MACHINE: &str = "fairground_machine";
+const SIM: &str = "fairground_sim";
+const WORKLOAD: &str = "fairground_workload";
+const FORMATS: &str = "fairground_formats";
+const METRICS: &str = "fairground_metrics";
+const REPORT: &str = "fairground_report";
+const FACADE: &str = "fairground";
+
+pub(super) const ROOMS: &[Room] = &[
+    Room {
+        name: STDX,
+        layer: 0,
+        uses: &[],
+        libraries: Some(&["rand_xoshiro"]),
+        absent: "`fairground_stdx` knows nothing of scheduling: no type in it names a task's policy, a queue or a machine",
+    },
+    Room {
+        name: MODEL,
+        layer: 0,
+        uses: &[STDX],
+        libraries: Some(&[]),
+        absent: "`fairground_model` decides nothing: it has data and pure functions, and no state that outlives a call",
+    },
+    Room {
+        name: SCHED,
+        layer: 1,
+        uses: &[STDX, MODEL],
+        libraries: Some(&[]),
+        absent: "`fairground_sched` cannot read a clock, do I/O, start a thread, or know what anything costs: it sees capacities \
+                 as numbers in `MachineView`, never the price list",
+    },
+    Room {
+        name: MACHINE,
+        layer: 1,
+        uses: &[STDX, MODEL],
+        libraries: None,
+        absent: "`fairground_machine` knows no scheduler: what is priced is the list of `Op`s in the model, and no price depends \
+                 on a decision",
+    },
+    Room {
+        name: SIM,
+        layer: 2,
+        uses: &[STDX, MODEL, SCHED, MACHINE],
+        libraries: Some(&[]),
+        absent: "`fairground_sim` contains no scheduling policy and no benchmark: it spends time, and asks `fairground_sched` \
+                 whenever there is something to choose",
+    },
+    Room {
+        name: WORKLOAD,
+        layer: 3,
+        uses: &[STDX, MODEL],
+        libraries: None,
+        absent: "`fairground_workload` cannot look into run queues or the engine: a benchmark is data, and is tested without either",
+    },
+    Room {
+        name: FORMATS,
+        layer: 3,
+        uses: &[STDX, MODEL],
+        libraries: None,
+        absent: "`fairground_formats` cannot tell a simulated run from a recorded one: it sees trace events only",
+    },
+    Room {
+        name: METRICS,
+        layer: 3,
+        uses: &[STDX, MODEL],
+        libraries: None,
+        absent: "`fairground_metrics` cannot reach back into a run: it gets trace events and returns numbers",
+    },
+    Room {
+        name: REPORT,
+        layer: 4,
+        uses: &[STDX, MODEL, METRICS],
+        libraries: None,
+        absent: "`fairground_report` computes nothing: every figure that it prints was handed to it",
+    },
+    Room {
+        name: FACADE,
+        layer: 4,
+        uses: &[STDX, MODEL, SCHED, MACHINE, SIM, WORKLOAD, FORMATS, METRICS, REPORT],
+        libraries: None,
+        absent: "`fairground` has no rule of the scheduler and no price of its own: it puts the rooms together",
+    },
+    Room {
+        name: "fairground_cli",
+        layer: 5,
+        uses: &[FACADE, REPORT],
+        libraries: None,
+        absent: "`fairground_cli` can do nothing that a user of the library cannot: it parses flags, draws and exits",
+    },
+    Room {
+        name: "fairground_vopr",
+        layer: 5,
+        uses: &[STDX, MODEL, SCHED, MACHINE, SIM, WORKLOAD, METRICS, FACADE],
+        libraries: None,
+        absent: "`fairground_vopr` is used by nothing: it is a test product",
+    },
+    Room {
+        name: "fairground_bench",
+        layer: 5,
+        uses: &[STDX, MODEL, SCHED, MACHINE, SIM, WORKLOAD, FORMATS, METRICS, FACADE],
+        libraries: None,
+        absent: "`fairground_bench` is used by nothing, and no test depends on how fast something was",
+    },
+];
+
+/// The row of a crate.
+pub(super) fn room(name: &str) -> Option<&'static Room> {
+    ROOMS.iter().find(|room| room.name == name)
+}
+
+pub(super) fn check(project: &Project<'_>) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for file in project.files {
+        let Some(name) = file.path.strip_prefix("crates/").and_then(|rest| rest.strip_suffix("/Cargo.toml")) else { continue };
+        let mut add = |message: String| findings.push(Finding { path: file.path.clone(), line: 1, message });
+        let Some(room) = room(name) else {
+            add(format!("`{name}` has no row in the table of crates (xtask/src/tidy/edges.rs) and none in ARCHITECTURE.md"));
+            continue;
+        };
+        let Ok(manifest) = file.text.parse::<Document<String>>() else {
+            add("is no TOML".to_string());
+            continue;
+        };
+        for section in ["dependencies", "dev-dependencies", "build-dependencies"] {
+            let Some(table) = manifest.get(section).and_then(|item| item.as_table()) else { continue };
+            for message in edges(room, table, section) {
+                add(message);
+            }
+        }
+    }
+    findings.extend(sentences(project));
+    findings
+}
+
+/// What is wrong with the dependencies of one section.
+fn edges(room: &Room, table: &Table, section: &str) -> Vec<String> {
+    let mut messages = Vec::new();
+    for (used, how) in table {
+        if used.starts_with("fairground") && !room.uses.contains(&used) {
+            messages.push(format!("`{}` may not use `{used}`: {}", room.name, room.absent));
+        }
+        let is_foreign = !used.starts_with("fairground") && section == "dependencies";
+        if is_foreign && room.libraries.is_some_and(|allowed| !allowed.contains(&used)) {
+            messages
+                .push(format!("`{}` may not use the library `{used}`: the core stays free of what others may change", room.name));
+        }
+        let versions_above = how.get("workspace").and_then(|value| value.as_bool()) == Some(true);
+        if !versions_above {
+            messages.push(format!(
+                "`{used}` must be written `{used}.workspace = true`: versions live in the workspace manifest only"
+            ));
+        }
+    }
+    messages
+}
+
+/// The sentences of the table must stand in ARCHITECTURE.md word for word.
+fn sentences(project: &Project<'_>) -> Vec<Finding> {
+    let path = "ARCHITECTURE.md";
+    let Some(file) = project.file(path) else { return Vec::new() };
+    let prose = file.text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let missing = ROOMS.iter().filter(|room| !prose.contains(&format!("*Invariant:* {}", room.absent)));
+    missing
+        .map(|room| Finding { path: path.to_string(), line: 1, message: format!("lacks \"*Invariant:* {}\"", room.absent) })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::messages;
+    use super::*;
+
+    #[test]
+    fn a_forbidden_edge_is_refused_with_its_reason() {
+        let manifest = "[dependencies]\nfairground_machine.workspace = true\nfairground_model.workspace = true\n";
+        let found = messages(check, &[("crates/fairground_sched/Cargo.toml", manifest)]);
+        assert_eq!(found.len(), 1);
+        assert!(found[0].contains("`fairground_sched` may not use `fairground_machine`: `fairground_sched` cannot read a clock"));
+    }
+
+    #[test]
+    fn edges_of_tests_count_and_versions_stay_in_one_place() {
+        let manifest = "[dependencies]\nlibc = \"1\"\n[dev-dependencies]\nfairground_sim.workspace = true\n";
+        let found = messages(check, &[("crates/fairground_workload/Cargo.toml", manifest)]);
+        assert_eq!(found.len(), 2);
+        assert!(found[0].contains("libc.workspace = true") && found[1].contains("may not use `fairground_sim`"));
+        assert_eq!(messages(check, &[("crates/fairground_new/Cargo.toml", "")]).len(), 1);
+    }
+
+    #[test]
+    fn the_table_goes_down_only() {
+        for row in ROOMS {
+            for used in row.uses {
+                assert!(room(used).is_some_and(|used| used.layer <= row.layer), "{} -> {used}", row.name);
+            }
+        }
+    }
+}
