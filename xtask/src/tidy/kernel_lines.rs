@@ -5,7 +5,7 @@
 //! ```
 //!
 //! A file, the functions (or a structure, a table), and the versions for which it holds; an open end
-//! means "still so". A remark in brackets may follow.
+//! means "still so". A remark may follow, in brackets or behind a semicolon.
 
 use super::{Finding, Project};
 
@@ -28,19 +28,17 @@ pub(super) fn check(project: &Project<'_>) -> Vec<Finding> {
 }
 
 fn is_well_formed(claim: &str) -> bool {
-    let claim = claim.trim_end_matches('.');
-    let claim = if claim.ends_with(')') && !claim.ends_with("()") {
-        claim.rsplit_once(" (").map_or(claim, |parts| parts.0)
-    } else {
-        claim
-    };
+    let claim = claim.split("; ").next().unwrap_or(claim).trim_end_matches('.');
+    let has_remark = claim.ends_with(')') && !claim.ends_with("()");
+    let claim = if has_remark { claim.rsplit_once(" (").map_or(claim, |parts| parts.0) } else { claim };
     let Some((what, range)) = claim.rsplit_once(", ") else { return false };
-    let Some((file, names)) = what.split_once(' ') else { return false };
-    is_file(file) && !names.trim().is_empty() && is_range(range)
+    let (file, names) = what.split_once(' ').unwrap_or((what, ""));
+    is_file(file) && (!names.is_empty() || file.starts_with("Kconfig")) && is_range(range)
 }
 fn is_file(text: &str) -> bool {
-    let stem = text.strip_suffix(".c").or_else(|| text.strip_suffix(".h")).or_else(|| text.strip_suffix(".S"));
-    stem.is_some_and(|stem| !stem.is_empty() && stem.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_/".contains(&byte)))
+    let is_source = [".c", ".h", ".S"].iter().any(|ending| text.len() > ending.len() && text.ends_with(ending));
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_/.".contains(&byte);
+    (is_source || text.starts_with("Kconfig")) && text.bytes().all(is_plain)
 }
 fn is_range(text: &str) -> bool {
     let Some((from, until)) = text.split_once('–') else { return false };
@@ -65,6 +63,8 @@ mod tests {
             "entry/common.c exit_to_user_mode_loop(), v5.8– (earlier per architecture)",
             "fair.c entity_is_long_sleeper(), v6.1 stable–v6.5",
             "sched-pelt.h LOAD_AVG_MAX, v4.12–",
+            "fair.c sched_slice(), v5.13–v6.5; the idle floor from v5.16",
+            "Kconfig.hz, v4.12–",
         ] {
             assert!(is_well_formed(good), "{good}");
         }

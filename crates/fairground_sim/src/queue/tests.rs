@@ -90,8 +90,6 @@ fn drain<Q: EventQueue>(mut queue: Q) -> Vec<Outcome> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
-
     #[test]
     fn both_queues_show_the_same_after_every_call(calls in prop::collection::vec(call(), 1..120)) {
         let mut fast = FastQueue::new(CPUS as usize, TASKS as usize);
