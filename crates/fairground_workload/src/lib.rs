@@ -13,6 +13,7 @@ pub mod hog;
 pub mod periodic;
 pub mod press;
 pub mod registry;
+pub mod rtapp;
 pub mod sched_pipe;
 
 pub use args::{Arg, Args};

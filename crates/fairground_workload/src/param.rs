@@ -63,9 +63,11 @@ impl Param {
                 Ok(count) if (low..=high).contains(&count) => Ok(Value::Count(count)),
                 _ => Err(format!("a whole number from {low} to {high}")),
             },
-            ParamKind::Time => {
-                parse_ns(text).map(Value::Time).map_err(|error| format!("a time such as {} ({error})", self.example()))
-            }
+            ParamKind::Time => match parse_ns(text) {
+                Ok(time) if time.0 <= Instant::MAX.ns() => Ok(Value::Time(time)),
+                Ok(_) => Err("at most 13 days, the longest run".into()),
+                Err(error) => Err(format!("a time such as {} ({error})", self.example())),
+            },
             ParamKind::Cpus if text.trim().is_empty() => Ok(Value::Cpus(None)),
             ParamKind::Cpus => match CpuMask::parse_list(text) {
                 Some(cpus) if !cpus.is_empty() => Ok(Value::Cpus(Some(cpus))),

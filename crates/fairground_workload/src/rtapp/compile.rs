@@ -1,0 +1,234 @@
+//! From thread objects to tasks and byte code.
+
+use super::event::{Event, TimerUse};
+use super::policy::Attributes;
+use super::task::{Loop, Phase, Thread};
+use crate::build::marker;
+use fairground_model::{Instr, MarkerUnit, Mistakes, Mode, Policy, Program, TaskSet, TaskSpec, TimerMode};
+use fairground_stdx::{CpuMask, MarkerId, Ns};
+
+/// Register: when the present round of a phase began.
+const ROUND: u8 = 0;
+/// Register: for one event at a time.
+const SCRATCH: u8 = 1;
+/// The first of the registers that hold timers.
+const TIMERS: u8 = 2;
+const MAX_TIMERS: usize = fairground_model::program::REGS - TIMERS as usize;
+/// Loop counters.
+const PHASE_LOOP: u8 = 0;
+const THREAD_LOOP: u8 = 1;
+
+/// Makes the tasks: `instances` per thread object, named `NAME-INDEX` with one index over all
+/// threads, as rt-app names them. They share the address space of the one process.
+pub(super) fn compile(threads: &[Thread], default_policy: Policy, mistakes: &mut Mistakes) -> TaskSet {
+    shared_timers(threads, mistakes);
+    let mut set = TaskSet::default();
+    let markers = Markers {
+        period: marker(&mut set, "period", MarkerUnit::Ns),
+        timer_latency: marker(&mut set, "timer_latency", MarkerUnit::Ns),
+        slack: marker(&mut set, "slack", MarkerUnit::Ns),
+    };
+    for thread in threads {
+        let policy = thread.attributes.policy.unwrap_or(default_policy);
+        let compiler = Compiler { thread, timers: timers(thread, mistakes), policy, markers };
+        let program = set.programs.push(compiler.program());
+        for _ in 0..thread.instances {
+            let name = format!("{}-{}", thread.name, set.tasks.len());
+            let mut task = TaskSpec::new(name, program);
+            task.policy = policy;
+            // The nice value of a SCHED_IDLE task has no meaning, and rt-app does not set it.
+            task.nice = if policy == Policy::Idle { 0 } else { thread.attributes.priority.unwrap_or(0) };
+            task.affinity = thread.phases.first().and_then(|phase| compiler.cpus(phase));
+            set.tasks.push(task);
+        }
+    }
+    set
+}
+
+/// A timer whose name does not begin with `unique` is one for all threads that use it.
+fn shared_timers(threads: &[Thread], mistakes: &mut Mistakes) {
+    let mut users: Vec<(&str, u32)> = Vec::new();
+    for thread in threads {
+        let mut own: Vec<&TimerUse> = Vec::new();
+        for timer in uses(thread).filter(|timer| !timer.name.starts_with("unique")) {
+            if !own.iter().any(|earlier| earlier.name == timer.name) {
+                own.push(timer);
+            }
+        }
+        for timer in own {
+            let before = users.iter().filter(|user| user.0 == timer.name).map(|user| user.1).sum::<u32>();
+            users.push((&timer.name, thread.instances));
+            if before + thread.instances > 1 && thread.instances > 0 {
+                let message = format!(
+                    "timer `{}` is shared by threads: this is not modelled yet (needs timers with several users)",
+                    timer.name
+                );
+                let hint = "Begin its name with `unique`: then each thread has its own.";
+                mistakes.at(timer.span.clone(), message, hint);
+            }
+        }
+    }
+}
+
+fn uses(thread: &Thread) -> impl Iterator<Item = &TimerUse> {
+    thread.phases.iter().flat_map(|phase| &phase.events).filter_map(|event| match event {
+        Event::Timer(timer) => Some(timer),
+        _ => None,
+    })
+}
+
+/// The timers of a thread. One use with `mode` absolute makes all its uses absolute, as in rt-app.
+fn timers(thread: &Thread, mistakes: &mut Mistakes) -> Vec<(String, TimerMode)> {
+    let mut timers: Vec<(String, TimerMode)> = Vec::new();
+    for timer in uses(thread) {
+        let full = timers.len() == MAX_TIMERS;
+        match timers.iter_mut().find(|known| known.0 == timer.name) {
+            Some(known) if timer.mode == TimerMode::Absolute => known.1 = TimerMode::Absolute,
+            Some(_) => {}
+            None if full => {
+                let message = format!("more than {MAX_TIMERS} timers in one thread are not modelled yet (needs more registers)");
+                mistakes.at(
+                    timer.span.clone(),
+                    message,
+                    "Use one timer for several phases where their periods may follow one another.",
+                );
+                break;
+            }
+            None => timers.push((timer.name.clone(), timer.mode)),
+        }
+    }
+    timers
+}
+
+#[derive(Clone, Copy)]
+struct Markers {
+    period: MarkerId,
+    timer_latency: MarkerId,
+    slack: MarkerId,
+}
+
+struct Compiler<'t> {
+    thread: &'t Thread,
+    timers: Vec<(String, TimerMode)>,
+    /// The policy with which the thread starts.
+    policy: Policy,
+    markers: Markers,
+}
+
+impl Compiler<'_> {
+    fn program(&self) -> Program {
+        let mut program = Program::default();
+        self.begin(&mut program);
+        let changes = self.changes();
+        // Set once where only the first phase has something to set: rt-app leaves out what is set already.
+        let once = changes[1.min(changes.len())..].iter().all(Vec::is_empty);
+        if once {
+            program.code.extend(changes.first().cloned().unwrap_or_default());
+        }
+        if self.thread.repeat == Some(0) {
+            return program;
+        }
+        let top = program.here();
+        for (index, phase) in self.thread.phases.iter().enumerate() {
+            self.affinity(index, &mut program);
+            if !once {
+                program.code.extend(changes[index].iter().cloned());
+            }
+            let phase_top = program.push(Instr::Now { reg: ROUND });
+            phase.events.iter().for_each(|event| self.event(event, &mut program));
+            program.push(Instr::MarkSince { marker: self.markers.period, reg: ROUND });
+            again(phase.repeat, PHASE_LOOP, phase_top, &mut program);
+        }
+        again(self.thread.repeat, THREAD_LOOP, top, &mut program);
+        program
+    }
+    /// Timers count from the thread's start, which a delay moves.
+    fn begin(&self, program: &mut Program) {
+        for reg in (TIMERS..).take(self.timers.len()) {
+            program.push(Instr::Now { reg });
+            if self.thread.delay > Ns::ZERO {
+                program.push(Instr::Add { reg, time: self.thread.delay });
+            }
+        }
+        if self.thread.delay > Ns::ZERO {
+            program.push(Instr::Now { reg: SCRATCH });
+            program.push(Instr::Add { reg: SCRATCH, time: self.thread.delay });
+            program.push(Instr::SleepUntil { reg: SCRATCH });
+        }
+    }
+    /// The changes of policy and nice value with which each phase begins. A priority without a policy
+    /// belongs to the policy that holds when the phase is reached for the first time; a policy
+    /// without a priority means nice 0.
+    fn changes(&self) -> Vec<Vec<Instr>> {
+        let mut policy = self.policy;
+        let mut resolved = Vec::new();
+        for Phase { attributes, .. } in &self.thread.phases {
+            let Attributes { policy: own, priority, .. } = attributes;
+            let any = own.is_some() || priority.is_some();
+            policy = own.unwrap_or(policy);
+            resolved.push(any.then_some((policy, priority.unwrap_or(0))));
+        }
+        let varies = resolved.iter().flatten().any(|row| row.0 != self.policy);
+        let change = |(policy, nice): (Policy, i8)| {
+            let set_policy = varies.then_some(Instr::SetPolicy { policy });
+            let set_nice = (policy != Policy::Idle).then_some(Instr::SetNice { nice });
+            set_policy.into_iter().chain(set_nice).collect()
+        };
+        resolved.into_iter().map(|row| row.map_or(Vec::new(), change)).collect()
+    }
+    /// The CPUs of a phase: its own, else the thread's, else all.
+    fn cpus(&self, phase: &Phase) -> Option<CpuMask> {
+        phase.attributes.cpus.or(self.thread.attributes.cpus)
+    }
+    /// Sets the CPUs where the phase before had others. The first phase comes after the last.
+    fn affinity(&self, index: usize, program: &mut Program) {
+        let phases = &self.thread.phases;
+        let before = if index == 0 { phases.len() - 1 } else { index - 1 };
+        let (old, new) = (self.cpus(&phases[before]), self.cpus(&phases[index]));
+        let from_start = index == 0 && self.thread.repeat == Some(1);
+        if old != new && !from_start {
+            let cpus = new.unwrap_or_else(|| CpuMask::first_n(CpuMask::CAPACITY));
+            program.push(Instr::SetAffinity { cpus });
+        }
+    }
+    fn event(&self, event: &Event, program: &mut Program) {
+        match event {
+            Event::Run(work) => {
+                program.push(Instr::Run { work: *work, mode: Mode::User });
+            }
+            Event::Runtime(time) => {
+                program.push(Instr::Now { reg: SCRATCH });
+                program.push(Instr::Add { reg: SCRATCH, time: *time });
+                program.push(Instr::RunUntil { reg: SCRATCH });
+            }
+            Event::Sleep(time) => {
+                program.push(Instr::Sleep { time: *time });
+            }
+            Event::Yield => {
+                program.push(Instr::Yield);
+            }
+            Event::Timer(timer) => self.timer(timer, program),
+        }
+    }
+    fn timer(&self, timer: &TimerUse, program: &mut Program) {
+        let found = (TIMERS..).zip(&self.timers).find(|row| row.1.0 == timer.name);
+        // A timer that was refused has no register, and the program is not used.
+        let Some((reg, &(_, mode))) = found else { return };
+        program.push(Instr::Now { reg: SCRATCH });
+        program.push(Instr::TimerWait { reg, period: timer.period, mode });
+        program.push(Instr::MarkSince { marker: self.markers.timer_latency, reg });
+        program.push(Instr::MarkBetween { marker: self.markers.slack, early: SCRATCH, late: reg });
+    }
+}
+
+fn again(repeat: Loop, counter: u8, to: u32, program: &mut Program) {
+    match repeat {
+        None => {
+            program.push(Instr::Jump { to });
+        }
+        Some(0 | 1) => {}
+        Some(times) => {
+            program.push(Instr::Repeat { counter, times, to });
+        }
+    }
+}

@@ -1,0 +1,225 @@
+use super::{RtApp, parse};
+use crate::testing;
+use expect_test::{expect, expect_file};
+use fairground_model::{Mistakes, Step};
+use fairground_stdx::Ns;
+use proptest::prelude::*;
+
+fn read(text: &str) -> RtApp {
+    let app = parse(text).unwrap_or_else(|mistakes| panic!("{mistakes}"));
+    testing::check(&app.tasks);
+    app
+}
+
+fn refused(text: &str) -> Mistakes {
+    parse(text).unwrap_err()
+}
+
+fn messages(text: &str) -> Vec<String> {
+    refused(text).0.iter().map(|mistake| mistake.message.clone()).collect()
+}
+
+/// The steps of the first thread, without measurements.
+fn acts(text: &str, count: usize) -> Vec<(u64, Step)> {
+    let app = read(text);
+    let steps = testing::steps(app.tasks.programs.iter().next().unwrap(), count);
+    steps.into_iter().filter(|row| !matches!(row.1, Step::Mark { .. })).collect()
+}
+
+#[test]
+fn golden_phases_timers_and_attributes() {
+    let app = read(
+        r#"{
+        /* a comment */ "tasks" : {
+            "light" : { "instance" : 2, "priority" : -5, "cpus" : [0, 1], "run" : 1000, "run" : 500, // twice
+                        "timer" : { "ref" : "unique", "period" : 10000 } },
+            "heavy" : { "loop" : 3, "delay" : 20, "policy" : "SCHED_BATCH", "phases" : {
+                "one" : { "loop" : 2, "runtime0" : 7, "sleep1" : 9, "cpus" : [2] },
+                "two" : { "priority" : 4, "yield" : "", "timer0" : { "ref" : "tick", "period" : 50, "mode" : "absolute" }, },
+            }},
+        },
+        "global" : { "duration" : 6, "calibration" : "CPU0", "default_policy" : "SCHED_OTHER", "pi_enabled" : false }
+    }"#,
+    );
+    assert_eq!(app.duration, Some(Ns::from_secs(6)));
+    assert_eq!(app.notes.len(), 1);
+    expect_file!["golden/two-threads.txt"].assert_eq(&testing::dump(&app.tasks));
+}
+
+#[test]
+fn loops_without_phases_are_loops_of_the_phase() {
+    let runs = |text: &str| acts(text, 40).iter().filter(|row| matches!(row.1, Step::Run { .. })).count();
+    assert_eq!(runs(r#"{"tasks":{"a":{"loop":3,"run":10,"sleep":10}}}"#), 3);
+    assert!(runs(r#"{"tasks":{"a":{"run":10,"sleep":10}}}"#) > 9);
+    assert!(runs(r#"{"tasks":{"a":{"loop":-1,"run":10,"sleep":10}}}"#) > 9);
+    assert_eq!(runs(r#"{"tasks":{"a":{"loop":2,"phases":{"p":{"loop":2,"run":10},"q":{"run":5}}}}}"#), 6);
+    assert_eq!(runs(r#"{"tasks":{"a":{"loop":0,"phases":{"p":{"run":10}}}}}"#), 0);
+}
+
+#[test]
+fn a_timer_counts_from_the_start_of_its_thread() {
+    let sleeps = |text: &str| -> Vec<u64> {
+        let until = |row: &(u64, Step)| match row.1 {
+            Step::SleepUntil(at) => Some(at.ns() / 1000),
+            _ => None,
+        };
+        acts(text, 60).iter().filter_map(until).take(3).collect()
+    };
+    let timer = |mode: &str, run: u32, more: &str| {
+        format!(r#"{{"tasks":{{"a":{{"run":{run},"timer":{{"ref":"unique","period":100{mode}}}{more}}}}}}}"#)
+    };
+    assert_eq!(sleeps(&timer("", 30, "")), [100, 200, 300]);
+    assert_eq!(sleeps(&timer("", 30, r#","delay":1000"#)), [1000, 1100, 1200]);
+    // Late in each round: a relative timer starts anew and never sleeps, an absolute one keeps its grid.
+    assert_eq!(sleeps(&timer("", 150, "")), [0; 0]);
+    let mixed = r#"{"tasks":{"a":{"run":150,"timer":{"ref":"t","period":100,"mode":"absolute"},"run":20,"timer":{"ref":"t","period":100}}}}"#;
+    assert_eq!(sleeps(mixed), [200, 400, 600]);
+}
+
+#[test]
+fn instances_are_numbered_over_all_threads() {
+    let app = read(r#"{"tasks":{"b":{"run":1},"a":{"instance":2,"run":1},"none":{"instance":0,"run":1},"c":{"run":1}}}"#);
+    let names: Vec<&str> = app.tasks.tasks.iter().map(|task| task.name.as_str()).collect();
+    assert_eq!(names, ["b-0", "a-1", "a-2", "c-3"]);
+    assert_eq!(app.duration, None);
+    assert_eq!(app.notes, ["task `none` has 0 instances and does not run"]);
+}
+
+#[test]
+fn policies_follow_the_phases() {
+    let text = r#"{"tasks":{"a":{"policy":"SCHED_IDLE","phases":{
+        "p":{"priority":3,"run":1},"q":{"policy":"SCHED_OTHER","run":1},"r":{"priority":-3,"run":1}}}}}"#;
+    expect_file!["golden/policies.txt"].assert_eq(&testing::dump(&read(text).tasks));
+}
+
+#[test]
+fn five_mistakes_are_shown_together_with_their_places() {
+    let text = r#"{
+      "tasks" : {
+        "a" : { "run" : -5, "sleep" : "long", "loop" : 2, "loop" : 3 },
+        "b" : { "lock" : "m", "priority" : 40, "run" : 1 }
+      },
+      "global" : { "duration" : 99999999 }
+    }"#;
+    let mistakes = refused(text);
+    let rows: Vec<(usize, &str)> = mistakes
+        .0
+        .iter()
+        .map(|mistake| (Mistakes::line_of(text, mistake.span.as_ref().unwrap().start), mistake.message.as_str()))
+        .collect();
+    expect![[r#"
+        [
+            (
+                3,
+                "`-5` is no value for `run`",
+            ),
+            (
+                3,
+                "`long` is no value for `sleep`",
+            ),
+            (
+                3,
+                "`loop` is given twice",
+            ),
+            (
+                4,
+                "`lock` is not modelled yet (needs mutexes)",
+            ),
+            (
+                4,
+                "`40` is no value for `priority`",
+            ),
+            (
+                6,
+                "`99999999` is no value for `duration`",
+            ),
+        ]
+    "#]]
+    .assert_debug_eq(&rows);
+}
+
+#[test]
+fn what_is_not_modelled_is_refused_by_name() {
+    for (part, name) in [
+        (r#""suspend" : "a""#, "suspend"),
+        (r#""resume" : "a""#, "resume"),
+        (r#""unlock0" : "m""#, "unlock0"),
+        (r#""wait" : {"ref":"q","mutex":"m"}"#, "wait"),
+        (r#""barrier" : "b""#, "barrier"),
+        (r#""fork" : "b""#, "fork"),
+        (r#""sem_post" : "s""#, "sem_post"),
+        (r#""mem" : 1000"#, "mem"),
+        (r#""iorun" : 1000"#, "iorun"),
+        (r#""memrun" : {"type":"read"}"#, "memrun"),
+        (r#""taskgroup" : "/tg1""#, "taskgroup"),
+        (r#""util_min" : 10"#, "util_min"),
+        (r#""dl-runtime" : 10"#, "dl-runtime"),
+        (r#""policy" : "SCHED_FIFO""#, "SCHED_FIFO"),
+    ] {
+        let found = messages(&format!(r#"{{"tasks":{{"a":{{"run":1, {part}}}}}}}"#));
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(found[0].contains(name) && found[0].contains("not modelled yet"), "{}", found[0]);
+    }
+    let shared = r#"{"tasks":{"a":{"instance":2,"run":1,"timer":{"ref":"tick","period":5}}}}"#;
+    assert!(messages(shared)[0].contains("not modelled yet"));
+}
+
+#[test]
+fn bad_files_are_explained() {
+    let first = |text: &str| messages(text).remove(0);
+    assert_eq!(first(""), "the text is empty");
+    assert_eq!(first("[]"), "the text is no JSON object");
+    assert!(first(r#"{"tasks":{"a":{"suspend","run":1}}}"#).contains("no JSON"));
+    assert!(first(r#"{"tasks":{"a":{"run":1"#).contains("no JSON"));
+    assert_eq!(first(r#"{}"#), "there is no `tasks` object");
+    assert_eq!(first(r#"{"tasks":{}}"#), "no task runs here");
+    assert_eq!(first(r#"{"tasks":{"a":{"loop":-1}}}"#), "there is no event here");
+    assert_eq!(first(r#"{"tasks":{"a":{"phases":{}}}}"#), "`a` has no phase");
+    assert_eq!(first(r#"{"tasks":{"a":{"run":1,"phases":{"p":{"run":1}}}}}"#), "event `run` stands beside `phases`");
+    assert_eq!(first(r#"{"tasks":{"a":{"yield":"","sleep":0}}}"#), "`a` loops without letting time pass");
+    assert_eq!(first(r#"{"tasks":{"a":{"run":1},"a":{"run":1}}}"#), "two tasks are called `a`");
+    assert_eq!(first(r#"{"tasks":{"a":{"run":1,"colour":1}}}"#), "`colour` means nothing in a thread object");
+    assert_eq!(first(r#"{"tasks":{"a":{"run":1.5}}}"#), "`1.5` is no value for `run`");
+    assert_eq!(first(r#"{"tasks":{"a":{"run":1,"cpus":[]}}}"#), "`[ … ]` is no value for `cpus`");
+    assert_eq!(first(r#"{"tasks":{"a":{"run":1,"loop":0}}}"#), "`0` is no value for `loop`");
+    assert!(first(r#"{"tasks":{"a":{"instance":32768,"run":1},"b":{"run":1}}}"#).contains("more than 32768 threads"));
+}
+
+#[test]
+fn the_shipped_example_is_read() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/video-player.json");
+    let app = read(&std::fs::read_to_string(path).unwrap());
+    assert!(app.duration.is_some() && app.tasks.tasks.len() >= 6);
+}
+
+proptest! {
+    #[test]
+    fn no_text_makes_it_panic(text in "\\PC{0,200}") {
+        let _ = parse(&text);
+    }
+
+    #[test]
+    fn no_file_made_of_its_words_makes_it_panic(words in prop::collection::vec(
+        prop::sample::select(vec![
+            "{", "}", "[", "]", ",", ":", "\"tasks\"", "\"global\"", "\"a\"", "\"run\"", "\"timer\"", "\"phases\"", "\"loop\"", "\"cpus\"",
+            "\"ref\"", "\"period\"", "-1", "0", "7", "99999999999999999999", "true", "null", "\"unique\"", "\"priority\"", "\"instance\"",
+        ]), 0..60)
+    ) {
+        let _ = parse(&words.concat());
+    }
+
+    #[test]
+    fn any_values_at_any_key_are_read_or_refused(rows in prop::collection::vec(
+        (prop::sample::select(vec![
+            "run", "sleep", "timer", "loop", "cpus", "priority", "policy", "phases", "instance", "delay", "yield", "nodes_membind",
+        ]), prop::sample::select(vec![
+            "0", "1", "-1", "2000000000", "1.5", "[1]", "[]", "[-1]", "\"SCHED_IDLE\"", "null", "true",
+            "{\"ref\":\"unique\",\"period\":7}", "{\"p\":{\"run\":1}}", "{}",
+        ])), 0..8)
+    ) {
+        let body: Vec<String> = rows.iter().map(|(key, value)| format!("\"{key}\":{value}")).collect();
+        if let Ok(app) = parse(&format!("{{\"tasks\":{{\"a\":{{{}}}}}}}", body.join(","))) {
+            testing::check(&app.tasks);
+        }
+    }
+}
