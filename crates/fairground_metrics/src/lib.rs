@@ -14,9 +14,9 @@ pub mod marker;
 pub mod metric;
 pub mod percentile;
 
-pub use compare::{Comparison, Paired, Rule, Verdict};
+pub use compare::{Comparison, Paired, Rule, SideStats, Verdict};
 pub use decimal::Decimal;
-pub use expect::{Check, ExpectRow, SkippedRow};
+pub use expect::{Check, CheckedRow, ExpectRow, SkippedRow};
 pub use figures::{Figure, FigureValue, Figures, Window, WindowRule};
 pub use histogram::Histogram;
 pub use latency::{RunReport, RunStats};

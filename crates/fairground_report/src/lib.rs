@@ -1,1 +1,22 @@
-//! Numbers to people: tables in mail style, CSV, JSON
+//! Numbers to people and programs: tables that can be pasted into a mail, CSV, markdown, JSON documents.
+//!
+//! Nothing here computes a result or decides anything; wall-clock time appears only where a caller
+//! hands it in.
+
+pub mod compare;
+pub mod document;
+pub mod expect;
+pub mod list;
+pub mod profile;
+pub mod reproduce;
+pub mod run;
+pub mod table;
+pub mod units;
+
+pub use compare::{CompareReport, CompareRow};
+pub use document::{Document, Input};
+pub use list::ListRow;
+pub use profile::ProfileChange;
+pub use reproduce::{Band, Calibration, Claim, Kind, Quantity, Reproduction, ReproductionRow, Simulated};
+pub use run::RunFacts;
+pub use table::{Align, Cell, Column, Table};

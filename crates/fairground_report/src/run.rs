@@ -1,0 +1,212 @@
+//! `run`: what a run did, per task, per CPU and in all.
+
+use crate::document::{Document, Input, hex};
+use crate::table::{Cell, Column, Table, number};
+use crate::units::{decimal, fixed, format_metric};
+use fairground_metrics::{Metric, RunReport, Unit};
+use fairground_model::{MarkerSpec, MarkerUnit};
+use fairground_stdx::{IndexVec, MarkerId, Ns};
+use serde_json::{Map, Value, json};
+
+/// Facts about a run that are not statistics.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct RunFacts {
+    /// The digest of all that decides the run.
+    pub scenario_digest: u128,
+    /// The digest of the record stream.
+    pub digest: u128,
+    /// The seed.
+    pub seed: u64,
+    /// The length of simulated time.
+    pub simulated: Ns,
+    /// Ticks, context switches and wake-ups.
+    pub events: u64,
+    /// How long the run took, measured by the caller.
+    pub wall: Ns,
+}
+
+impl RunFacts {
+    /// Events per second of wall-clock time, rounded down.
+    pub fn events_per_s(&self) -> u64 {
+        let rate = u128::from(self.events) * 1_000_000_000 / u128::from(self.wall.0.max(1));
+        u64::try_from(rate).unwrap_or(u64::MAX)
+    }
+}
+
+/// The document of `run --json`, to which a command may add fields.
+pub fn run_document(inputs: &[Input], facts: &RunFacts, metrics: &[Metric], tables: &[Table]) -> Document {
+    let mut document = Document::new("run", inputs, Some(facts.seed), Some(facts.digest));
+    document
+        .set("scenario_digest", hex(facts.scenario_digest))
+        .set("simulated_ns", facts.simulated.0)
+        .set("events", facts.events)
+        .set("wall_ns", facts.wall.0)
+        .set("events_per_s", facts.events_per_s())
+        .set("metrics", metrics_json(metrics))
+        .set_tables(tables);
+    document
+}
+
+/// `{name: {"value", "unit"}, …}`.
+pub fn metrics_json(metrics: &[Metric]) -> Value {
+    let pair = |metric: &Metric| {
+        let value = number(decimal(metric.value, metric.unit));
+        (metric.name.clone(), json!({ "value": value, "unit": metric.unit.name() }))
+    };
+    Value::Object(metrics.iter().map(pair).collect::<Map<_, _>>())
+}
+
+/// The named numbers of a run.
+pub fn metrics_table(metrics: &[Metric]) -> Table {
+    let columns = vec![Column::left("metric", "metric"), Column::right("value", "value"), Column::left("unit", "unit")];
+    let mut table = Table::new("metrics", "Metrics", columns);
+    for metric in metrics {
+        let places = if metric.unit == Unit::Count { 0 } else { 3 };
+        let text = fixed(metric.value, metric.unit.scale(), places);
+        table.push(vec![
+            metric.name.clone().into(),
+            Cell::new(text, number(decimal(metric.value, metric.unit))),
+            metric.unit.name().into(),
+        ]);
+    }
+    table
+}
+
+/// Per task: run time, share of one CPU, switches, delays and wake-up latencies.
+pub fn task_table(report: &RunReport) -> Table {
+    let columns = vec![
+        Column::left("task", "task"),
+        Column::right("nice", "nice"),
+        Column::right("runs", "runs"),
+        Column::right("run ms", "run_ns"),
+        Column::right("%cpu", "cpu_pct"),
+        Column::right("switches", "switches"),
+        Column::right("invol", "switches_involuntary"),
+        Column::right("migr", "migrations"),
+        Column::right("wait max", "wait_max_ns"),
+        Column::right("wakeups", "wakeups"),
+        Column::right("lat p50", "wakeup_latency_p50_ns"),
+        Column::right("lat p99", "wakeup_latency_p99_ns"),
+        Column::right("lat max", "wakeup_latency_max_ns"),
+    ];
+    let mut table = Table::new("tasks", "Tasks", columns);
+    for task in &report.tasks {
+        table.push(vec![
+            task.info.name.clone().into(),
+            task.nice().into(),
+            task.slices.into(),
+            Cell::new(fixed(task.runtime.0, 1_000_000, 3), task.runtime.0),
+            share_cell(task.runtime, report.length),
+            task.switches().into(),
+            task.involuntary.into(),
+            task.migrations.into(),
+            Cell::ns(task.max_wait),
+            task.latency.len().into(),
+            Cell::ns(Ns(task.latency.quantile(500))),
+            Cell::ns(Ns(task.latency.quantile(990))),
+            Cell::ns(Ns(task.latency.max())),
+        ]);
+    }
+    table
+}
+
+/// Per CPU: time busy, idle and in the kernel.
+pub fn cpu_table(report: &RunReport) -> Table {
+    let columns = vec![
+        Column::right("cpu", "cpu"),
+        Column::right("busy ms", "busy_ns"),
+        Column::right("busy %", "busy_pct"),
+        Column::right("idle ms", "idle_ns"),
+        Column::right("kernel ms", "kernel_ns"),
+        Column::right("kernel %", "kernel_pct"),
+        Column::right("switches", "switches"),
+    ];
+    let mut table = Table::new("cpus", "CPUs", columns);
+    let ms = |time: Ns| Cell::new(fixed(time.0, 1_000_000, 3), time.0);
+    for cpu in &report.cpus {
+        table.push(vec![
+            u64::from(cpu.cpu.get()).into(),
+            ms(cpu.busy),
+            share_cell(cpu.busy, report.length),
+            ms(cpu.idle),
+            ms(cpu.kernel()),
+            share_cell(cpu.kernel(), report.length),
+            cpu.switches.into(),
+        ]);
+    }
+    table
+}
+
+/// What the kernel spent its time on, all CPUs together. Sections that never ran are left out.
+pub fn section_table(report: &RunReport) -> Table {
+    let columns = vec![
+        Column::left("section", "section"),
+        Column::right("count", "count"),
+        Column::right("total", "total_ns"),
+        Column::right("mean", "mean_ns"),
+    ];
+    let mut table = Table::new("kernel_sections", "Time in the kernel", columns);
+    for (section, sum) in report.sections().into_iter().filter(|(_, sum)| sum.count > 0) {
+        let mean = Ns(sum.time.0 / sum.count);
+        table.push(vec![section.name().into(), Cell::count(sum.count), Cell::ns(sum.time), Cell::ns(mean)]);
+    }
+    table
+}
+
+/// How often each rule decided.
+pub fn reason_table(report: &RunReport) -> Table {
+    let columns = vec![Column::left("reason", "reason"), Column::right("count", "count"), Column::left("rule", "rule")];
+    let mut table = Table::new("reasons", "Why decisions fell", columns);
+    for row in &report.reasons {
+        let rule = row.reason.sentence().replace("{a}", "A").replace("{b}", "B");
+        table.push(vec![row.reason.slug().into(), Cell::count(row.count), rule.into()]);
+    }
+    table
+}
+
+/// What the programs measured, per task and marker.
+pub fn marker_table(report: &RunReport, markers: &IndexVec<MarkerId, MarkerSpec>) -> Table {
+    let columns = vec![
+        Column::left("task", "task"),
+        Column::left("marker", "marker"),
+        Column::left("unit", "unit"),
+        Column::right("count", "count"),
+        Column::right("sum", "sum"),
+        Column::right("mean", "mean"),
+        Column::right("p50", "p50"),
+        Column::right("p99", "p99"),
+        Column::right("max", "max"),
+    ];
+    let mut table = Table::new("markers", "Measured by the workload", columns);
+    for row in &report.markers {
+        let Some(spec) = markers.get(row.marker) else { continue };
+        let (unit, unit_name) = match spec.unit {
+            MarkerUnit::Ns => (Unit::Ns, "ns"),
+            MarkerUnit::Count => (Unit::Count, ""),
+        };
+        let value = |value: u64| Cell::new(format_metric(value, unit), value);
+        let task = report.tasks.iter().find(|task| task.task == row.task);
+        table.push(vec![
+            task.map_or_else(|| format!("task{}", row.task), |task| task.info.name.clone()).into(),
+            spec.name.clone().into(),
+            unit_name.into(),
+            Cell::count(row.values.len()),
+            value(u64::try_from(row.values.sum()).unwrap_or(u64::MAX)),
+            value(row.values.mean()),
+            value(row.values.quantile(500)),
+            value(row.values.quantile(990)),
+            value(row.values.max()),
+        ]);
+    }
+    table
+}
+
+/// `part` of `whole` in percent, two digits.
+fn share_cell(part: Ns, whole: Ns) -> Cell {
+    let hundredths = u128::from(part.0) * 10_000 / u128::from(whole.0.max(1));
+    let hundredths = u64::try_from(hundredths).unwrap_or(u64::MAX);
+    Cell::new(fixed(hundredths, 100, 2), number(fairground_metrics::Decimal::ratio(hundredths, 100)))
+}
+
+#[cfg(test)]
+mod tests;

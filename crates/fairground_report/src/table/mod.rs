@@ -1,0 +1,85 @@
+//! One table for all outputs: text that can be pasted into a mail, CSV, markdown, JSON.
+
+mod cell;
+mod csv;
+mod json;
+mod markdown;
+mod text;
+
+pub use cell::Cell;
+pub use json::number;
+
+/// On which side a column's cells are flush.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Align {
+    /// Words.
+    Left,
+    /// Numbers.
+    Right,
+}
+
+/// One column.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Column {
+    /// Its heading for people.
+    pub title: String,
+    /// Its name for programs (CSV, JSON), with the unit of the data: `wait_max_ns`.
+    pub key: String,
+    /// On which side its cells are flush.
+    pub align: Align,
+}
+
+impl Column {
+    /// A column of words.
+    pub fn left(title: impl Into<String>, key: impl Into<String>) -> Column {
+        Column { title: title.into(), key: key.into(), align: Align::Left }
+    }
+    /// A column of numbers.
+    pub fn right(title: impl Into<String>, key: impl Into<String>) -> Column {
+        Column { title: title.into(), key: key.into(), align: Align::Right }
+    }
+}
+
+/// A table: each row has a cell for each column.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Table {
+    /// What it shows; empty for a table that needs no heading.
+    pub title: String,
+    /// Its name in JSON documents.
+    pub name: String,
+    columns: Vec<Column>,
+    rows: Vec<Vec<Cell>>,
+    notes: Vec<String>,
+}
+
+impl Table {
+    /// A table without rows.
+    pub fn new(name: impl Into<String>, title: impl Into<String>, columns: Vec<Column>) -> Table {
+        Table { title: title.into(), name: name.into(), columns, rows: Vec::new(), notes: Vec::new() }
+    }
+    /// Appends a row. Missing cells are empty, surplus ones an error of ours.
+    pub fn push(&mut self, mut row: Vec<Cell>) {
+        assert!(row.len() <= self.columns.len(), "invariant: a row has no more cells than the table has columns");
+        row.resize(self.columns.len(), Cell::empty());
+        self.rows.push(row);
+    }
+    /// Adds a line that stands under the table.
+    pub fn note(&mut self, note: impl Into<String>) {
+        self.notes.push(note.into());
+    }
+    /// The columns.
+    pub fn columns(&self) -> &[Column] {
+        &self.columns
+    }
+    /// The rows.
+    pub fn rows(&self) -> &[Vec<Cell>] {
+        &self.rows
+    }
+    /// The lines under the table.
+    pub fn notes(&self) -> &[String] {
+        &self.notes
+    }
+}
+
+#[cfg(test)]
+mod tests;
