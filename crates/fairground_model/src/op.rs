@@ -99,6 +99,10 @@ impl Meter {
     pub fn take_ps(&mut self) -> u64 {
         std::mem::take(&mut self.ps)
     }
+    /// From now on these prices hold: the CPU changed its speed.
+    pub fn set_prices(&mut self, prices_ps: [u64; Op::COUNT]) {
+        self.prices_ps = prices_ps;
+    }
     /// The price of `op`, in picoseconds.
     #[inline]
     pub fn price_ps(&self, op: Op) -> u64 {

@@ -1,13 +1,25 @@
-//! The scheduler: run queues, PELT, the fair class; no clock, no cost, no I/O
+//! The scheduler: run queues, load tracking, the fair class. It has no clock, knows no cost and does
+//! no I/O: the engine hands in *now* ([`Ctx`]), gets back what the core wants done ([`Request`]), and
+//! prices what the core counted.
+//!
+//! Reading order: `sched.rs` (the tables), `core/` (wake-up, schedule(), tick), `fair/` (CFS), `pelt/`.
 #![deny(clippy::float_arithmetic)]
 
-/// The fair class.
-pub mod fair {
-    pub mod tunables;
-    pub mod weight;
-}
+mod core;
+mod ctx;
+pub mod fair;
 pub mod features;
 pub mod pelt;
 pub mod profile;
+mod rq;
+mod sched;
 pub mod seam;
+mod task;
 pub mod version;
+
+pub use crate::core::{Switch, UserReturn, WakeFlags, Waking};
+pub use crate::ctx::{Ctx, Request, SCHED_CLOCK_AT_START};
+pub use crate::profile::Profile;
+pub use crate::rq::Rq;
+pub use crate::sched::{Broken, Sched};
+pub use crate::task::{Task, TaskState};

@@ -1,1 +1,21 @@
-//! The discrete-event engine: event queue, CPU contexts, timers, pipes, the loop
+//! The discrete-event engine: CPU contexts, ticks, timers, interrupts, pipes, the loop.
+//!
+//! The core counts, the machine prices, the engine spends: every call into the scheduler happens at
+//! one instant; what it counted is priced, and the CPU is busy for that long before the next thing
+//! happens on it. Long kernel paths are chains of such phases ([`cpu::Then`]), between which events of
+//! other CPUs run.
+#![deny(clippy::float_arithmetic)]
+
+mod cpu;
+mod interrupt;
+mod kernel;
+mod pipe;
+pub mod queue;
+mod script;
+mod simulation;
+mod step;
+mod task;
+mod tick;
+
+pub use queue::{EventQueue, FastQueue, HeapQueue};
+pub use simulation::{Counts, Ending, Flow, RunEnd, Setup, Simulation, Stopped};

@@ -10,6 +10,7 @@ pub mod clock;
 mod family;
 mod moving;
 mod propagate;
+mod reweight;
 mod sum;
 mod tables;
 mod util_est;

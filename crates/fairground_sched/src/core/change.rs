@@ -1,0 +1,126 @@
+//! Changes to a task while it lives: nice, policy, affinity, yield.
+
+use crate::Sched;
+use crate::ctx::Ctx;
+use crate::fair::{DequeueFlags, EnqueueFlags};
+use crate::task::TaskState;
+use fairground_model::{Policy, Reason};
+use fairground_stdx::{CpuMask, TaskId};
+
+impl Sched {
+    /// Changes the nice value of a task.
+    ///
+    /// Kernel: core.c set_user_nice(), v4.12–
+    pub fn set_user_nice(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, nice: i8) {
+        self.change_weight(cx, task, |row| row.nice = nice);
+    }
+
+    /// Changes the policy of a task within the fair class.
+    ///
+    /// Kernel: core.c __sched_setscheduler(), v4.12–
+    pub fn sched_setscheduler(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, policy: Policy) {
+        self.change_weight(cx, task, |row| row.policy = policy);
+    }
+
+    /// Takes a task off its queue, lets `change` act, and puts it back: a change of weight must not
+    /// find it in a tree or a sum.
+    fn change_weight(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, change: impl FnOnce(&mut crate::task::Task)) {
+        let cpu = self.tasks[task].cpu;
+        let queued = matches!(self.tasks[task].state, TaskState::Running | TaskState::Queued);
+        let running = self.rqs[cpu].curr == Some(task);
+        let old = self.tasks[task].prio();
+        if queued {
+            self.update_rq_clock(cx, cpu);
+            self.dequeue_task(cx, task, DequeueFlags::SAVE);
+            if running {
+                self.put_prev_task_fair(cx, task);
+            }
+        }
+        change(&mut self.tasks[task]);
+        self.reweight_task(task);
+        if queued {
+            self.enqueue_task(cx, task, EnqueueFlags::empty());
+            if running {
+                self.set_next_task_fair(cx, task);
+            }
+            self.prio_changed(cx, task, old);
+        }
+    }
+
+    /// After a change of priority: the running task gives way if it became less urgent, a queued one may preempt.
+    ///
+    /// Kernel: fair.c prio_changed_fair(), v4.12–
+    fn prio_changed(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, old: i32) {
+        let cpu = self.tasks[task].cpu;
+        if self.rqs[cpu].curr != Some(task) {
+            self.check_preempt_curr(cx, cpu, task, false);
+        } else if self.tasks[task].prio() > old {
+            self.resched_curr(cx, cpu);
+        }
+    }
+
+    /// Changes the allowed CPUs of a task; one that may no longer run where it is moves.
+    ///
+    /// Kernel: core.c __set_cpus_allowed_ptr(), v4.12–
+    pub fn set_cpus_allowed(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, cpus: CpuMask) {
+        self.tasks[task].cpus_allowed = cpus;
+        let cpu = self.tasks[task].cpu;
+        if cpus.contains(cpu) {
+            self.tasks[task].migration_pending = None;
+            return;
+        }
+        let target = match cpus.and(&cx.machine.online).first() {
+            Some(target) => target,
+            None => return,
+        };
+        match self.tasks[task].state {
+            TaskState::Running => {
+                // The kernel sends its stopper thread; the move happens at the task's next schedule().
+                cx.decide(Reason::SelectAllowed, Some(task), target.get());
+                self.tasks[task].migration_pending = Some(target);
+                self.resched_curr(cx, cpu);
+            }
+            TaskState::Queued => {
+                cx.decide(Reason::SelectAllowed, Some(task), target.get());
+                self.update_rq_clock(cx, cpu);
+                self.deactivate_task(cx, task, DequeueFlags::empty());
+                self.push_moved_task(cx, task, target);
+            }
+            // A sleeper is placed by its next wake-up, a new task by its first.
+            _ => {}
+        }
+    }
+
+    /// A runnable task that was taken off its queue arrives on `target`.
+    ///
+    /// Kernel: core.c move_queued_task(), v4.12–
+    pub(crate) fn push_moved_task(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, target: fairground_stdx::CpuId) {
+        self.count_rq_lock(cx, target);
+        self.set_task_cpu(cx, task, target);
+        self.update_rq_clock(cx, target);
+        self.activate_task(cx, task, EnqueueFlags::empty());
+        self.check_preempt_curr(cx, target, task, false);
+    }
+
+    /// The current task of `cx.cpu` gives the CPU away; the caller calls schedule() next.
+    ///
+    /// Kernel: core.c do_sched_yield(), fair.c yield_task_fair(), v4.12–
+    pub fn sched_yield(&mut self, cx: &mut Ctx<'_, '_>) {
+        let cpu = cx.cpu;
+        let Some(task) = self.rqs[cpu].curr else { return };
+        if self.rqs[cpu].nr_running == 1 {
+            cx.decide(Reason::YieldAlone, Some(task), 0);
+            return;
+        }
+        let se = self.tasks[task].se;
+        let cfs = self.ses[se].cfs_rq;
+        self.clear_buddies(cfs, se);
+        if self.tasks[task].policy != Policy::Batch {
+            self.update_rq_clock(cx, cpu);
+            self.update_curr(cx, cfs);
+            self.rq_clock_skip_update(cpu);
+        }
+        self.set_skip_buddy(se);
+        cx.decide(Reason::YieldSkip, Some(task), 0);
+    }
+}

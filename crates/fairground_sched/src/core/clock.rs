@@ -1,0 +1,64 @@
+//! Run-queue clocks. They change here and nowhere else.
+//!
+//! ```text
+//! clock       wall time                              += delta
+//! clock_task  without interrupt time                 += delta - irq
+//! clock_pelt  clock_task scaled by capacity x freq   (families C and D, see pelt::clock)
+//! ```
+
+use crate::Sched;
+use crate::ctx::Ctx;
+use crate::features::Feat;
+use crate::pelt::Scale;
+use fairground_stdx::{CpuId, Ns};
+
+impl Sched {
+    /// Brings the clocks of `cpu` up to now, unless schedule() was told to reuse the last reading.
+    /// Interrupt time is taken out of the task clock, and of what is stepped by it.
+    ///
+    /// Kernel: core.c update_rq_clock(), update_rq_clock_task(), v4.12–
+    #[inline]
+    pub(crate) fn update_rq_clock(&mut self, cx: &mut Ctx<'_, '_>, cpu: CpuId) {
+        let rq = &mut self.rqs[cpu];
+        if rq.clock_skip.active {
+            return;
+        }
+        let delta = cx.sched_clock().wrapping_sub(rq.clocks.clock) as i64;
+        if delta <= 0 {
+            return;
+        }
+        let (delta, scale) = (delta as u64, self.scale(cx, cpu));
+        let rq = &mut self.rqs[cpu];
+        let irq = (rq.irq_time.0 - rq.prev_irq_time.0).min(delta);
+        rq.prev_irq_time.0 += irq;
+        let (rule, idle) = (self.profile.pelt_clock, rq.curr.is_none());
+        let (cfs, rt, dl) = (&self.pelt_cfs[rq.cfs], &rq.avg_rt, &rq.avg_dl);
+        rq.clocks.update(rule, delta, delta - irq, idle, scale, || rule.overloaded(cfs, rt, dl));
+        if irq > 0 && self.profile.feats.has(Feat::NONTASK_CAPACITY) {
+            self.profile.pelt.update_irq(rq.clocks.clock, &mut rq.avg_irq, irq, scale);
+        }
+    }
+
+    /// The next schedule() on `cpu` will reuse the present reading: a wake-up or a yield has just read it.
+    ///
+    /// Kernel: sched.h rq_clock_skip_update(), v4.12–
+    #[inline]
+    pub(crate) fn rq_clock_skip_update(&mut self, cpu: CpuId) {
+        self.rqs[cpu].clock_skip.requested = true;
+    }
+
+    /// Adds interrupt time to `cpu`. It is subtracted from the task clock at the next reading. Not called
+    /// where the kernel is built without CONFIG_IRQ_TIME_ACCOUNTING.
+    ///
+    /// Kernel: cputime.c irqtime_account_irq(), v4.12–
+    pub fn irq_time(&mut self, cpu: CpuId, took: Ns) {
+        self.rqs[cpu].irq_time += took;
+    }
+
+    /// Capacity and frequency of `cpu` for the scaling of load tracking.
+    #[inline]
+    pub(crate) fn scale(&self, cx: &Ctx<'_, '_>, cpu: CpuId) -> Scale {
+        let view = &cx.machine.cpus[cpu];
+        Scale { freq: view.freq_capacity, cpu: view.capacity }
+    }
+}

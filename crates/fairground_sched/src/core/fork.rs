@@ -1,0 +1,40 @@
+//! The birth of a task.
+
+use crate::Sched;
+use crate::ctx::Ctx;
+use crate::fair::EnqueueFlags;
+use crate::task::TaskState;
+use fairground_model::{Op, TraceEvent};
+use fairground_stdx::{CpuId, TaskId};
+
+impl Sched {
+    /// The child of `parent` (or of somebody outside the run) gets its virtual time, as if on `cx.cpu`.
+    ///
+    /// Kernel: core.c sched_fork(), sched_cgroup_fork(), fair.c task_fork_fair(), v4.12–v6.11
+    pub fn sched_fork(&mut self, cx: &mut Ctx<'_, '_>, parent: Option<TaskId>, child: TaskId) {
+        let cpu = parent.map_or(self.tasks[child].cpu, |parent| self.tasks[parent].cpu);
+        self.set_task_rq(child, cpu);
+        self.update_rq_clock(cx, cpu);
+        self.task_fork_fair(cx, cpu, parent, child);
+        cx.meter.count(Op::Fork);
+        cx.record(TraceEvent::SchedProcessFork { parent, child });
+    }
+
+    /// A new task is queued for the first time; returns where. `wanted` fixes the CPU.
+    ///
+    /// Kernel: core.c wake_up_new_task(), v4.12–
+    pub fn wake_up_new_task(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, wanted: Option<CpuId>) -> CpuId {
+        let target = wanted
+            .filter(|&cpu| self.tasks[task].cpus_allowed.contains(cpu))
+            .unwrap_or_else(|| self.select_task_rq(cx, task, true));
+        self.set_task_rq(task, target);
+        self.count_rq_lock(cx, target);
+        self.update_rq_clock(cx, target);
+        self.post_init_entity_util_avg(cx, task);
+        self.activate_task(cx, task, EnqueueFlags::empty());
+        cx.record(TraceEvent::SchedWakeupNew { task, target_cpu: target });
+        self.check_preempt_curr(cx, target, task, true);
+        debug_assert_eq!(self.tasks[task].state, TaskState::Queued);
+        target
+    }
+}

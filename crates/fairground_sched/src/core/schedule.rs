@@ -1,0 +1,154 @@
+//! schedule(): put the current task down, pick the next one.
+
+use crate::Sched;
+use crate::ctx::Ctx;
+use crate::fair::DequeueFlags;
+use crate::task::TaskState;
+use fairground_model::{Op, PrevState, Reason, TraceEvent};
+use fairground_stdx::{CpuId, Instant, TaskId};
+
+/// What schedule() did.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Switch {
+    /// The task that was current; `None` = idle.
+    pub prev: Option<TaskId>,
+    /// The task that is current now; `None` = idle.
+    pub next: Option<TaskId>,
+}
+
+/// Whether a task may go on in user mode.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum UserReturn {
+    /// It runs.
+    Run,
+    /// A reschedule is due first.
+    Resched,
+}
+
+impl Sched {
+    /// Announces that the current task of `cx.cpu` will sleep (or end) at its next schedule(). A
+    /// wake-up that comes before takes the announcement back.
+    ///
+    /// Kernel: sched.h set_current_state(), v4.12–
+    pub fn set_current_state(&mut self, cpu: CpuId, state: PrevState) {
+        let curr = self.rqs[cpu].curr.expect("invariant: only a running task changes its own state");
+        self.tasks[curr].sleep_state = Some(state);
+    }
+
+    /// Puts the current task of `cx.cpu` down and picks the next.
+    ///
+    /// Kernel: core.c __schedule(), v4.12–
+    pub fn schedule(&mut self, cx: &mut Ctx<'_, '_>) -> Switch {
+        let cpu = cx.cpu;
+        let skip = &mut self.rqs[cpu].clock_skip;
+        skip.active = std::mem::take(&mut skip.requested);
+        self.update_rq_clock(cx, cpu);
+
+        let prev = self.rqs[cpu].curr;
+        let mut prev_state = PrevState::Running;
+        let mut moving = None;
+        if let Some(task) = prev {
+            if let Some(state) = self.tasks[task].sleep_state.take() {
+                prev_state = state;
+                self.deactivate_task(cx, task, DequeueFlags::SLEEP);
+                self.tasks[task].state = match state {
+                    PrevState::Dead => TaskState::Dead,
+                    _ => TaskState::OffCpuPending,
+                };
+            } else if let Some(target) = self.tasks[task].migration_pending.take() {
+                moving = Some((task, target));
+                self.deactivate_task(cx, task, DequeueFlags::empty());
+            }
+        }
+        let next = self.pick_next_task(cx, prev);
+        let rq = &mut self.rqs[cpu];
+        rq.need_resched = false;
+        rq.clock_skip = Default::default();
+        if prev != next {
+            self.context_switch(cx, prev, prev_state, next);
+        }
+        if let Some((task, target)) = moving {
+            self.push_moved_task(cx, task, target);
+        }
+        Switch { prev, next }
+    }
+
+    fn context_switch(&mut self, cx: &mut Ctx<'_, '_>, prev: Option<TaskId>, prev_state: PrevState, next: Option<TaskId>) {
+        cx.meter.count(Op::PickSwitch);
+        match (prev, next) {
+            (Some(from), Some(to)) if self.tasks[from].mm != self.tasks[to].mm => cx.meter.count(Op::MmSwitch),
+            (None, _) | (_, None) => cx.meter.count(Op::SwitchIdle),
+            _ => {}
+        }
+        if let Some(task) = prev.filter(|&task| self.tasks[task].state == TaskState::Running) {
+            self.tasks[task].state = TaskState::Queued;
+        }
+        if let Some(task) = next {
+            self.tasks[task].state = TaskState::Running;
+        }
+        self.rqs[cx.cpu].curr = next;
+        self.nr_switches += 1;
+        cx.record(TraceEvent::SchedSwitch { prev, prev_state, next });
+    }
+
+    /// Kernel: core.c pick_next_task(), v4.12–
+    fn pick_next_task(&mut self, cx: &mut Ctx<'_, '_>, prev: Option<TaskId>) -> Option<TaskId> {
+        if let Some(task) = self.pick_next_task_fair(cx, prev) {
+            return Some(task);
+        }
+        if prev.is_some() {
+            self.enter_idle(cx);
+        }
+        cx.decide(Reason::PickIdle, None, 0);
+        None
+    }
+
+    /// The fair class found nothing and the CPU is about to run idle: lost idle time is settled here.
+    ///
+    /// Kernel: fair.c pick_next_task_fair() with pelt.h update_idle_rq_clock_pelt(), v5.1–
+    fn enter_idle(&mut self, cx: &Ctx<'_, '_>) {
+        let rq = &mut self.rqs[cx.cpu];
+        let (rule, cfs) = (self.profile.pelt_clock, &self.pelt_cfs[rq.cfs]);
+        rq.clocks.enter_idle(rule, || rule.overloaded(cfs, &rq.avg_rt, &rq.avg_dl));
+    }
+
+    /// The switch away from `prev` will be over at `at`: whoever wakes it before then waits.
+    pub fn set_on_cpu_until(&mut self, prev: TaskId, at: Instant) {
+        self.tasks[prev].on_cpu_until = at;
+    }
+
+    /// The switch away from `prev` is over.
+    ///
+    /// Kernel: core.c finish_task(), v4.12–
+    pub fn finish_task_switch(&mut self, prev: TaskId) {
+        let state = &mut self.tasks[prev].state;
+        if *state == TaskState::OffCpuPending {
+            *state = TaskState::Asleep;
+        }
+    }
+
+    /// The last thing before user code of the current task of `cpu` runs.
+    ///
+    /// Kernel: entry/common.c exit_to_user_mode_loop(), v5.8– (earlier per architecture)
+    #[inline]
+    pub fn exit_to_user(&self, cpu: CpuId) -> UserReturn {
+        if self.rqs[cpu].need_resched { UserReturn::Resched } else { UserReturn::Run }
+    }
+
+    /// Asks `cpu` to call schedule() soon; another CPU is interrupted for that.
+    ///
+    /// Kernel: core.c resched_curr(), v4.12–
+    #[inline]
+    pub(crate) fn resched_curr(&mut self, cx: &mut Ctx<'_, '_>, cpu: CpuId) {
+        let rq = &mut self.rqs[cpu];
+        if rq.need_resched {
+            return;
+        }
+        rq.need_resched = true;
+        if cpu != cx.cpu {
+            cx.meter.count(Op::IpiSend);
+            let at = cx.clock();
+            cx.requests.push(crate::ctx::Request::ReschedIpi { cpu, at });
+        }
+    }
+}

@@ -1,0 +1,39 @@
+//! The periodic tick.
+
+use crate::Sched;
+use crate::ctx::Ctx;
+use fairground_model::{Op, TraceEvent};
+
+impl Sched {
+    /// The tick of `cx.cpu`: clocks, accounting, load tracking, and whether the slice is over.
+    ///
+    /// Kernel: core.c scheduler_tick(), sched_tick() from v6.10, v4.12–
+    #[inline]
+    pub fn sched_tick(&mut self, cx: &mut Ctx<'_, '_>) {
+        let cpu = cx.cpu;
+        self.update_rq_clock(cx, cpu);
+        if let Some(task) = self.rqs[cpu].curr {
+            self.task_tick_fair(cx, task);
+        }
+        cx.meter.count(Op::Tick);
+        if cx.trace.wants_samples() {
+            self.sample(cx);
+        }
+    }
+
+    /// Samples for counter tracks; no part of what happens.
+    fn sample(&self, cx: &mut Ctx<'_, '_>) {
+        let rq = &self.rqs[cx.cpu];
+        let avg = &self.pelt_cfs[rq.cfs];
+        cx.record(TraceEvent::CfsSample { nr_running: rq.nr_running, util_avg: avg.util_avg, load_avg: avg.load_avg });
+        if let Some(task) = rq.curr {
+            cx.record(TraceEvent::SeSample { task, util_avg: self.pelt_se[self.tasks[task].se].util_avg });
+        }
+    }
+
+    /// Accounts what the current tasks have run, at the very end of a run, so that figures are complete.
+    pub fn settle(&mut self, cx: &mut Ctx<'_, '_>) {
+        self.update_rq_clock(cx, cx.cpu);
+        self.update_curr(cx, self.rqs[cx.cpu].cfs);
+    }
+}

@@ -1,0 +1,64 @@
+//! What the core may see and touch of the outside, handed in for the length of one call.
+
+use fairground_model::{Decision, MachineView, Meter, Reason, Recorder, TraceEvent};
+use fairground_stdx::{CpuId, Instant, TaskId};
+
+/// The outside during one call: no clock to read, no callback to re-enter.
+pub struct Ctx<'a, 'r> {
+    /// When the call began.
+    pub now: Instant,
+    /// The CPU that runs the call.
+    pub cpu: CpuId,
+    /// The machine.
+    pub machine: &'a MachineView,
+    /// Counts what the call does.
+    pub meter: &'a mut Meter,
+    /// What the core asks of the engine.
+    pub requests: &'a mut Vec<Request>,
+    /// Where records go.
+    pub trace: &'a mut Recorder<'r>,
+}
+
+/// What the core asks of the machine. The engine turns each into events.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Request {
+    /// Interrupt `cpu` so that it looks at its reschedule flag; sent at `at`, inside the call.
+    ReschedIpi {
+        /// The CPU to interrupt.
+        cpu: CpuId,
+        /// When the interrupt was sent.
+        at: Instant,
+    },
+}
+
+/// Age of the scheduler clock when a run begins. The kernel's clocks are never 0 after boot, and a
+/// `last_update_time` of 0 means "detached"; a multiple of the PELT period keeps periods aligned to the run.
+pub const SCHED_CLOCK_AT_START: u64 = 1 << 30;
+
+impl Ctx<'_, '_> {
+    /// *Now* plus what the call has cost so far.
+    #[inline]
+    pub fn clock(&self) -> Instant {
+        Instant::from_ns(self.now.ns() + self.meter.so_far_ns())
+    }
+    /// The scheduler's clock in ns (sched_clock_cpu): the same on all CPUs.
+    #[inline]
+    pub(crate) fn sched_clock(&self) -> u64 {
+        SCHED_CLOCK_AT_START + self.clock().ns()
+    }
+    /// Records an event of the calling CPU.
+    #[inline]
+    pub(crate) fn record(&mut self, event: TraceEvent) {
+        self.trace.record(self.now, self.cpu, event);
+    }
+    /// Records a decision about one task.
+    #[inline]
+    pub(crate) fn decide(&mut self, reason: Reason, a: Option<TaskId>, b: u32) {
+        self.record(TraceEvent::Decision(Decision { reason, a: a.map_or(0, TaskId::get), b }));
+    }
+    /// Records a decision about two tasks.
+    #[inline]
+    pub(crate) fn decide2(&mut self, reason: Reason, a: Option<TaskId>, b: Option<TaskId>) {
+        self.decide(reason, a, b.map_or(0, TaskId::get));
+    }
+}

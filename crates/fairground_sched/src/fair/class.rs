@@ -1,0 +1,110 @@
+//! What the core calls: a task becomes runnable, stops being so, gets the CPU, loses it, moves.
+
+use super::{DequeueFlags, EnqueueFlags};
+use crate::Sched;
+use crate::ctx::Ctx;
+use crate::sched::load_weight;
+use crate::task::TaskState;
+use fairground_stdx::{CfsRqId, CpuId, SeId, TaskId};
+
+impl Sched {
+    /// Kernel: core.c activate_task(), v4.12–
+    pub(crate) fn activate_task(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, flags: EnqueueFlags) {
+        self.enqueue_task(cx, task, flags);
+        self.tasks[task].state = TaskState::Queued;
+        self.rqs[self.tasks[task].cpu].nr_running += 1;
+    }
+
+    /// Kernel: core.c deactivate_task(), v4.12–
+    pub(crate) fn deactivate_task(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, flags: DequeueFlags) {
+        self.dequeue_task(cx, task, flags);
+        self.rqs[self.tasks[task].cpu].nr_running -= 1;
+    }
+
+    /// The running task leaves the CPU; if it is still queued it goes back into the order.
+    ///
+    /// Kernel: fair.c put_prev_task_fair(), v4.12–
+    pub(crate) fn put_prev_task_fair(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId) {
+        let mut level = Some(self.tasks[task].se);
+        while let Some(se) = level {
+            self.put_prev_entity(cx, self.ses[se].cfs_rq, se);
+            level = self.ses[se].parent;
+        }
+    }
+
+    /// Kernel: fair.c put_prev_entity(), v4.12–v6.5
+    fn put_prev_entity(&mut self, cx: &mut Ctx<'_, '_>, cfs_rq: CfsRqId, se: SeId) {
+        if self.ses[se].on_rq {
+            self.update_curr(cx, cfs_rq);
+            self.cfs_rqs[cfs_rq].timeline.insert(self.ses[se].vruntime, se);
+            self.update_load_avg(cx, cfs_rq, se);
+        }
+        self.cfs_rqs[cfs_rq].curr = None;
+    }
+
+    /// A queued task gets the CPU: its slice and its accounting begin.
+    ///
+    /// Kernel: fair.c set_next_task_fair(), v4.12–
+    pub(crate) fn set_next_task_fair(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId) {
+        let mut level = Some(self.tasks[task].se);
+        while let Some(se) = level {
+            self.set_next_entity(cx, self.ses[se].cfs_rq, se);
+            level = self.ses[se].parent;
+        }
+    }
+
+    /// Kernel: fair.c set_next_entity(), v4.12–v6.5
+    fn set_next_entity(&mut self, cx: &mut Ctx<'_, '_>, cfs_rq: CfsRqId, se: SeId) {
+        self.clear_buddies(cfs_rq, se);
+        if self.ses[se].on_rq {
+            let present = self.cfs_rqs[cfs_rq].timeline.remove(self.ses[se].vruntime, se);
+            assert!(present, "invariant: a queued entity that does not run is in its timeline");
+            self.update_load_avg(cx, cfs_rq, se);
+        }
+        let clock_task = self.rqs[self.cfs_rqs[cfs_rq].cpu].clocks.clock_task;
+        let entity = &mut self.ses[se];
+        entity.exec_start = clock_task;
+        entity.prev_sum_exec_runtime = entity.sum_exec_runtime;
+        self.cfs_rqs[cfs_rq].curr = Some(se);
+    }
+
+    /// Binds a task to the queues of `cpu`.
+    ///
+    /// Kernel: sched.h set_task_rq(), v4.12–
+    pub(crate) fn set_task_rq(&mut self, task: TaskId, cpu: CpuId) {
+        let row = &mut self.tasks[task];
+        row.cpu = cpu;
+        self.ses[row.se].cfs_rq = self.rqs[cpu].cfs;
+    }
+
+    /// A task leaves its CPU for another: what is relative to the old queue is taken off.
+    ///
+    /// Kernel: fair.c migrate_task_rq_fair(), v4.12–v6.5
+    pub(crate) fn migrate_task_rq_fair(&mut self, cx: &Ctx<'_, '_>, task: TaskId) {
+        let (state, se) = (self.tasks[task].state, self.tasks[task].se);
+        let cfs_rq = self.ses[se].cfs_rq;
+        if state == TaskState::Waking {
+            let floor = self.cfs_rqs[cfs_rq].min_vruntime.0;
+            self.ses[se].vruntime = self.ses[se].vruntime.minus(floor);
+            self.remove_entity_load_avg(cx, se);
+        } else {
+            self.detach_entity_cfs_rq(cx, se);
+        }
+        self.pelt_se[se].last_update_time = 0;
+        self.ses[se].exec_start = 0;
+    }
+
+    /// The weight of a task follows its nice value and policy.
+    ///
+    /// Kernel: core.c set_load_weight(), fair.c reweight_task(), v4.12–
+    pub(crate) fn reweight_task(&mut self, task: TaskId) {
+        let se = self.tasks[task].se;
+        let load = load_weight(self.tasks[task].policy, self.tasks[task].nice);
+        self.reweight_entity(se, load);
+    }
+
+    /// The entity of a task.
+    pub(crate) fn se_of(&self, task: TaskId) -> SeId {
+        self.tasks[task].se
+    }
+}

@@ -1,0 +1,145 @@
+//! An entity comes onto a queue, or leaves it.
+
+use super::place::Placement;
+use super::{DequeueFlags, EnqueueFlags};
+use crate::Sched;
+use crate::ctx::Ctx;
+use crate::seam::MinVruntimeAtDequeue;
+use fairground_model::{Op, Policy};
+use fairground_stdx::{CfsRqId, SeId, TaskId};
+
+impl Sched {
+    /// Kernel: fair.c enqueue_entity(), v4.12–v6.5
+    fn enqueue_entity(&mut self, cx: &mut Ctx<'_, '_>, cfs_rq: CfsRqId, se: SeId, flags: EnqueueFlags) {
+        // Off a queue, virtual time is relative to the queue's minimum unless the entity sleeps.
+        let renormalise = !flags.has(EnqueueFlags::WAKEUP) || flags.has(EnqueueFlags::MIGRATED);
+        let is_curr = self.cfs_rqs[cfs_rq].curr == Some(se);
+        if renormalise && is_curr {
+            self.add_min_vruntime(cfs_rq, se);
+        }
+        self.update_curr(cx, cfs_rq);
+        if renormalise && !is_curr {
+            self.add_min_vruntime(cfs_rq, se);
+        }
+        self.update_load_avg(cx, cfs_rq, se);
+        self.enqueue_runnable_load_avg(cfs_rq, se);
+        self.account_entity_enqueue(cfs_rq, se);
+        if flags.has(EnqueueFlags::WAKEUP) {
+            self.place_entity(cx, cfs_rq, se, Placement::WakeUp);
+        }
+        if !is_curr {
+            self.cfs_rqs[cfs_rq].timeline.insert(self.ses[se].vruntime, se);
+        }
+        self.ses[se].on_rq = true;
+    }
+
+    fn add_min_vruntime(&mut self, cfs_rq: CfsRqId, se: SeId) {
+        let entity = &mut self.ses[se];
+        entity.vruntime = entity.vruntime.plus(self.cfs_rqs[cfs_rq].min_vruntime.0);
+    }
+
+    /// Kernel: fair.c dequeue_entity(), v4.12–v6.5
+    fn dequeue_entity(&mut self, cx: &mut Ctx<'_, '_>, cfs_rq: CfsRqId, se: SeId, flags: DequeueFlags) {
+        self.update_curr(cx, cfs_rq);
+        self.update_load_avg(cx, cfs_rq, se);
+        self.dequeue_runnable_load_avg(cfs_rq, se);
+        self.clear_buddies(cfs_rq, se);
+        if self.cfs_rqs[cfs_rq].curr != Some(se) {
+            let present = self.cfs_rqs[cfs_rq].timeline.remove(self.ses[se].vruntime, se);
+            assert!(present, "invariant: a queued entity that does not run is in its timeline");
+        }
+        self.ses[se].on_rq = false;
+        self.account_entity_dequeue(cfs_rq, se);
+        if !flags.has(DequeueFlags::SLEEP) {
+            let entity = &mut self.ses[se];
+            entity.vruntime = entity.vruntime.minus(self.cfs_rqs[cfs_rq].min_vruntime.0);
+        }
+        let saved = flags.has(DequeueFlags::SAVE);
+        match self.profile.min_vruntime_at_dequeue {
+            MinVruntimeAtDequeue::UnlessSaveRestore if saved => {}
+            MinVruntimeAtDequeue::SaveRestoreOnly if !saved => {}
+            _ => self.update_min_vruntime(cfs_rq),
+        }
+    }
+
+    /// Kernel: fair.c account_entity_enqueue(), v4.12–
+    fn account_entity_enqueue(&mut self, cfs_rq: CfsRqId, se: SeId) {
+        let idle = self.se_is_idle(se);
+        let queue = &mut self.cfs_rqs[cfs_rq];
+        queue.load.add(self.ses[se].load.weight());
+        queue.nr_running += 1;
+        queue.idle_nr_running += u32::from(idle);
+    }
+
+    /// Kernel: fair.c account_entity_dequeue(), v4.12–
+    fn account_entity_dequeue(&mut self, cfs_rq: CfsRqId, se: SeId) {
+        let idle = self.se_is_idle(se);
+        let queue = &mut self.cfs_rqs[cfs_rq];
+        queue.load.sub(self.ses[se].load.weight());
+        queue.nr_running -= 1;
+        queue.idle_nr_running -= u32::from(idle);
+    }
+
+    /// Whether the entity is of policy SCHED_IDLE.
+    ///
+    /// Kernel: fair.c se_is_idle(), v5.15– (task_has_idle_policy() before)
+    pub(crate) fn se_is_idle(&self, se: SeId) -> bool {
+        self.ses[se].task.is_some_and(|task| self.tasks[task].policy == Policy::Idle)
+    }
+
+    /// Queues a task and every group above it that is not queued yet.
+    ///
+    /// Kernel: fair.c enqueue_task_fair(), v4.12–v6.5
+    pub(crate) fn enqueue_task(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, flags: EnqueueFlags) {
+        cx.meter.count(Op::Enqueue);
+        self.util_est_enqueue(task);
+        let (mut flags, mut level) = (flags, Some(self.tasks[task].se));
+        while let Some(se) = level {
+            let cfs_rq = self.ses[se].cfs_rq;
+            if self.ses[se].on_rq {
+                self.update_load_avg(cx, cfs_rq, se);
+            } else {
+                self.enqueue_entity(cx, cfs_rq, se, flags);
+                flags = EnqueueFlags::WAKEUP;
+            }
+            self.cfs_rqs[cfs_rq].h_nr_running += 1;
+            level = self.next_level(cx, se);
+        }
+    }
+
+    /// Takes a task off its queue, and every group above it that is left empty.
+    ///
+    /// Kernel: fair.c dequeue_task_fair(), v4.12–v6.5
+    pub(crate) fn dequeue_task(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, flags: DequeueFlags) {
+        cx.meter.count(Op::Dequeue);
+        let (mut flags, mut emptied, mut level) = (flags, true, Some(self.tasks[task].se));
+        while let Some(se) = level {
+            let cfs_rq = self.ses[se].cfs_rq;
+            if emptied {
+                self.dequeue_entity(cx, cfs_rq, se, flags);
+                emptied = self.cfs_rqs[cfs_rq].nr_running == 0;
+                if !emptied
+                    && flags.has(DequeueFlags::SLEEP)
+                    && let Some(parent) = self.ses[se].parent
+                {
+                    // The group goes on with another of its tasks rather than lose its turn.
+                    self.set_next_buddy(parent);
+                }
+                flags = flags.with(DequeueFlags::SLEEP);
+            } else {
+                self.update_load_avg(cx, cfs_rq, se);
+            }
+            self.cfs_rqs[cfs_rq].h_nr_running -= 1;
+            level = self.next_level(cx, se);
+        }
+        self.util_est_dequeue(cx, task, flags.has(DequeueFlags::SLEEP));
+    }
+
+    fn next_level(&self, cx: &mut Ctx<'_, '_>, se: SeId) -> Option<SeId> {
+        let parent = self.ses[se].parent;
+        if parent.is_some() {
+            cx.meter.count(Op::CgroupLevel);
+        }
+        parent
+    }
+}

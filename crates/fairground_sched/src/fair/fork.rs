@@ -1,0 +1,36 @@
+//! The virtual time of a new task.
+
+use super::place::Placement;
+use crate::Sched;
+use crate::ctx::Ctx;
+use fairground_stdx::{CpuId, TaskId};
+
+impl Sched {
+    /// A child starts from its parent's virtual time and is placed as a new entity, relative to the
+    /// minimum of the parent's queue.
+    ///
+    /// Kernel: fair.c task_fork_fair(), v4.12–v6.11
+    pub(crate) fn task_fork_fair(&mut self, cx: &mut Ctx<'_, '_>, cpu: CpuId, parent: Option<TaskId>, child: TaskId) {
+        let cfs_rq = self.rqs[cpu].cfs;
+        let se = self.se_of(child);
+        let parent_se = parent.map(|task| self.se_of(task)).filter(|&se| self.cfs_rqs[cfs_rq].curr == Some(se));
+        if let Some(parent_se) = parent_se {
+            self.update_curr(cx, cfs_rq);
+            self.ses[se].vruntime = self.ses[parent_se].vruntime;
+        } else {
+            self.ses[se].vruntime = self.cfs_rqs[cfs_rq].min_vruntime;
+        }
+        self.place_entity(cx, cfs_rq, se, Placement::Initial);
+        if let Some(parent_se) = parent_se.filter(|_| self.tunables.child_runs_first)
+            && self.ses[parent_se].vruntime.since(self.ses[se].vruntime) < 0
+        {
+            // The child takes the parent's place; the parent is not in the timeline while it runs.
+            let earlier = self.ses[parent_se].vruntime;
+            self.ses[parent_se].vruntime = self.ses[se].vruntime;
+            self.ses[se].vruntime = earlier;
+            self.resched_curr(cx, cpu);
+        }
+        let floor = self.cfs_rqs[cfs_rq].min_vruntime.0;
+        self.ses[se].vruntime = self.ses[se].vruntime.minus(floor);
+    }
+}

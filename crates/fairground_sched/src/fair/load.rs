@@ -1,0 +1,167 @@
+//! Load tracking of entities and queues: when it is updated, and what moves with a task.
+
+use crate::Sched;
+use crate::ctx::Ctx;
+use crate::fair::weight::LoadWeight;
+use crate::features::Feat;
+use crate::pelt::{PeltClockRule, PeltFamily};
+use fairground_stdx::{CfsRqId, SeId, TaskId};
+
+impl Sched {
+    /// Ages the entity, then its queue; an entity that comes from elsewhere is attached.
+    ///
+    /// Kernel: fair.c update_load_avg(), v4.12–
+    #[inline]
+    pub(crate) fn update_load_avg(&mut self, cx: &Ctx<'_, '_>, cfs_rq: CfsRqId, se: SeId) {
+        let queue = &self.cfs_rqs[cfs_rq];
+        let now = self.rqs[queue.cpu].clocks.pelt(self.profile.pelt_clock);
+        let scale = self.scale(cx, queue.cpu);
+        let (pelt, entity) = (self.profile.pelt, &self.ses[se]);
+        let weight = self.profile.scale_load_down.apply(entity.load.weight());
+        let attached = self.pelt_se[se].last_update_time != 0;
+        if attached {
+            let running = queue.curr == Some(se);
+            let runnable = self.se_runnable(se, weight);
+            pelt.update_se(now, &mut self.pelt_se[se], entity.on_rq, runnable, running, weight, scale);
+        }
+        self.update_cfs_rq_load_avg(cx, cfs_rq);
+        if !attached {
+            pelt.attach(&mut self.pelt_cfs[cfs_rq], &mut self.pelt_se[se], weight);
+        }
+    }
+
+    /// What an entity counts as runnable: families B and C its weight, D the number of its tasks.
+    ///
+    /// Kernel: sched.h se_runnable(), v5.7– (se_runnable_weight v4.15–v5.6)
+    fn se_runnable(&self, se: SeId, weight: u64) -> u64 {
+        let entity = &self.ses[se];
+        match (self.profile.pelt, entity.my_q) {
+            (PeltFamily::D, Some(group)) => u64::from(self.cfs_rqs[group].h_nr_running),
+            (PeltFamily::D, None) => u64::from(entity.on_rq),
+            (PeltFamily::A | PeltFamily::B | PeltFamily::C, _) => weight,
+        }
+    }
+
+    /// Empties the box of migrated sleepers into the queue, then ages it.
+    ///
+    /// Kernel: fair.c update_cfs_rq_load_avg(), v4.12–
+    #[inline]
+    fn update_cfs_rq_load_avg(&mut self, cx: &Ctx<'_, '_>, cfs_rq: CfsRqId) {
+        let scale = self.scale(cx, self.cfs_rqs[cfs_rq].cpu);
+        let queue = &mut self.cfs_rqs[cfs_rq];
+        let avg = &mut self.pelt_cfs[cfs_rq];
+        let pelt = self.profile.pelt;
+        pelt.consume_removed(avg, &mut queue.removed);
+        let now = self.rqs[queue.cpu].clocks.pelt(self.profile.pelt_clock);
+        let weight = self.profile.scale_load_down.apply(queue.load.weight());
+        let runnable = match pelt {
+            PeltFamily::D => u64::from(queue.h_nr_running),
+            PeltFamily::A | PeltFamily::B | PeltFamily::C => weight,
+        };
+        pelt.update_cfs_rq(now, avg, weight, runnable, queue.curr.is_some(), scale);
+    }
+
+    /// Kernel: fair.c enqueue_runnable_load_avg(), v4.12–v5.6
+    pub(crate) fn enqueue_runnable_load_avg(&mut self, cfs_rq: CfsRqId, se: SeId) {
+        let weight = self.profile.scale_load_down.apply(self.ses[se].load.weight());
+        self.profile.pelt.enqueue_runnable_load(&mut self.pelt_cfs[cfs_rq], &self.pelt_se[se], weight);
+    }
+
+    /// Kernel: fair.c dequeue_runnable_load_avg(), v4.12–v5.6
+    pub(crate) fn dequeue_runnable_load_avg(&mut self, cfs_rq: CfsRqId, se: SeId) {
+        let weight = self.profile.scale_load_down.apply(self.ses[se].load.weight());
+        self.profile.pelt.dequeue_runnable_load(&mut self.pelt_cfs[cfs_rq], &self.pelt_se[se], weight);
+    }
+
+    /// Gives a new task its first utilisation and attaches it to the queue that was chosen.
+    ///
+    /// Kernel: fair.c post_init_entity_util_avg(), v4.12–
+    pub(crate) fn post_init_entity_util_avg(&mut self, cx: &Ctx<'_, '_>, task: TaskId) {
+        let (se, cpu) = (self.tasks[task].se, self.tasks[task].cpu);
+        let cfs_rq = self.ses[se].cfs_rq;
+        let (pelt, weight) = (self.profile.pelt, self.ses[se].load.weight());
+        let capacity = cx.machine.cpus[cpu].capacity;
+        pelt.post_init(self.profile.post_init, &mut self.pelt_se[se], &self.pelt_cfs[cfs_rq], capacity, weight);
+        self.update_cfs_rq_load_avg(cx, cfs_rq);
+        let weight = self.profile.scale_load_down.apply(weight);
+        pelt.attach(&mut self.pelt_cfs[cfs_rq], &mut self.pelt_se[se], weight);
+    }
+
+    /// A sleeper leaves its CPU: it is aged up to what that CPU's queue knows, and goes into the box
+    /// that the queue empties at its next update.
+    ///
+    /// Kernel: fair.c remove_entity_load_avg(), migrate_se_pelt_lag() from v6.0, v4.12–
+    pub(crate) fn remove_entity_load_avg(&mut self, cx: &Ctx<'_, '_>, se: SeId) {
+        let cfs_rq = self.ses[se].cfs_rq;
+        let cpu = self.cfs_rqs[cfs_rq].cpu;
+        let queue_time = self.pelt_cfs[cfs_rq].last_update_time;
+        let rq = &self.rqs[cpu];
+        let now = match self.profile.pelt_clock {
+            PeltClockRule::RqClockPeltIdle if rq.curr.is_none() => rq.clocks.idle_estimate(cx.sched_clock(), 0, queue_time),
+            _ => queue_time,
+        };
+        self.sync_entity(cx, se, now);
+        self.profile.pelt.remove(&mut self.cfs_rqs[cfs_rq].removed, &mut self.pelt_se[se]);
+    }
+
+    /// A runnable task leaves its queue for another CPU's.
+    ///
+    /// Kernel: fair.c detach_entity_cfs_rq(), v4.12–
+    pub(crate) fn detach_entity_cfs_rq(&mut self, cx: &Ctx<'_, '_>, se: SeId) {
+        if self.pelt_se[se].last_update_time == 0 {
+            return;
+        }
+        let cfs_rq = self.ses[se].cfs_rq;
+        let now = self.rqs[self.cfs_rqs[cfs_rq].cpu].clocks.pelt(self.profile.pelt_clock);
+        self.sync_entity(cx, se, now);
+        self.update_cfs_rq_load_avg(cx, cfs_rq);
+        let weight = self.profile.scale_load_down.apply(self.ses[se].load.weight());
+        self.profile.pelt.detach(&mut self.pelt_cfs[cfs_rq], &self.pelt_se[se], weight);
+    }
+
+    /// Ages a blocked entity to `now`.
+    ///
+    /// Kernel: fair.c sync_entity_load_avg(), v4.12–
+    fn sync_entity(&mut self, cx: &Ctx<'_, '_>, se: SeId, now: u64) {
+        let scale = self.scale(cx, self.cfs_rqs[self.ses[se].cfs_rq].cpu);
+        let weight = self.profile.scale_load_down.apply(self.ses[se].load.weight());
+        self.profile.pelt.update_blocked_se(now, &mut self.pelt_se[se], weight, weight, scale);
+    }
+
+    /// Changes the weight of an entity that is on no queue; its share of the queue's load follows.
+    ///
+    /// Kernel: fair.c reweight_entity(), v4.15–v6.5 (v4.12 changes the weight alone)
+    pub(crate) fn reweight_entity(&mut self, se: SeId, load: LoadWeight) {
+        let down = self.profile.scale_load_down;
+        let cfs_rq = self.ses[se].cfs_rq;
+        let (old, new) = (down.apply(self.ses[se].load.weight()), down.apply(load.weight()));
+        self.ses[se].load = load;
+        if self.pelt_se[se].last_update_time != 0 {
+            self.profile.pelt.reweight(&mut self.pelt_cfs[cfs_rq], &mut self.pelt_se[se], old, new);
+        } else {
+            self.profile.pelt.init_task(&mut self.pelt_se[se], new);
+        }
+    }
+
+    /// Kernel: fair.c util_est_enqueue(), v4.17–
+    pub(crate) fn util_est_enqueue(&mut self, task: TaskId) {
+        if self.profile.feats.has(Feat::UTIL_EST) {
+            let (se, cpu) = (self.tasks[task].se, self.tasks[task].cpu);
+            self.profile.util_est.enqueue(&mut self.pelt_cfs[self.rqs[cpu].cfs], &self.pelt_se[se]);
+        }
+    }
+
+    /// Kernel: fair.c util_est_dequeue(), util_est_update(), v4.17–
+    pub(crate) fn util_est_dequeue(&mut self, cx: &Ctx<'_, '_>, task: TaskId, sleep: bool) {
+        if !self.profile.feats.has(Feat::UTIL_EST) {
+            return;
+        }
+        let (se, cpu) = (self.tasks[task].se, self.tasks[task].cpu);
+        let rule = self.profile.util_est;
+        rule.dequeue(&mut self.pelt_cfs[self.rqs[cpu].cfs], &self.pelt_se[se]);
+        if sleep {
+            let fastup = self.profile.feats.has(Feat::UTIL_EST_FASTUP);
+            rule.update(&mut self.pelt_se[se], cx.machine.cpus[cpu].capacity, fastup);
+        }
+    }
+}

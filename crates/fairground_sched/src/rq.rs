@@ -1,0 +1,36 @@
+//! Everything that one CPU needs to schedule.
+
+use crate::pelt::{RqClocks, SchedAvg};
+use fairground_stdx::{CfsRqId, Ns, TaskId};
+
+/// Whether the next update of the clock is passed over (RQCF_REQ_SKIP, RQCF_ACT_SKIP).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct ClockSkip {
+    /// The next schedule() shall reuse the present reading.
+    pub(crate) requested: bool,
+    /// schedule() is reusing it.
+    pub(crate) active: bool,
+}
+
+/// The run queue of a CPU.
+#[derive(Clone, Debug)]
+pub struct Rq {
+    /// The running task; `None` is the idle task.
+    pub curr: Option<TaskId>,
+    /// The root queue of the fair class.
+    pub cfs: CfsRqId,
+    /// The clocks.
+    pub clocks: RqClocks,
+    pub(crate) clock_skip: ClockSkip,
+    /// Interrupt time in all, and how much of it the clock has already taken out.
+    pub(crate) irq_time: Ns,
+    pub(crate) prev_irq_time: Ns,
+    /// Runnable tasks, the running one included.
+    pub nr_running: u32,
+    /// Whether schedule() is due.
+    pub need_resched: bool,
+    /// Load tracking of interrupts and of the other classes.
+    pub(crate) avg_irq: SchedAvg,
+    pub(crate) avg_rt: SchedAvg,
+    pub(crate) avg_dl: SchedAvg,
+}

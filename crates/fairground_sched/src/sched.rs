@@ -1,0 +1,218 @@
+//! The tables of the scheduler, how they come to be, and what must always hold of them.
+
+use crate::ctx::SCHED_CLOCK_AT_START;
+use crate::fair::tunables::EffectiveTunables;
+use crate::fair::weight::LoadWeight;
+use crate::fair::{CfsRq, SchedEntity};
+use crate::pelt::{RqClocks, SchedAvg};
+use crate::profile::{Profile, ProfileError};
+use crate::rq::{ClockSkip, Rq};
+use crate::task::{Task, TaskState};
+use fairground_model::{Policy, TaskSpec};
+use fairground_stdx::{CfsRqId, CpuId, CpuMask, IndexVec, Instant, Ns, SeId, TaskId, Vruntime};
+
+/// The scheduler of a machine. One value: it can be cloned, compared and continued.
+#[derive(Clone)]
+pub struct Sched {
+    pub(crate) profile: Profile,
+    pub(crate) tunables: EffectiveTunables,
+    pub(crate) rqs: IndexVec<CpuId, Rq>,
+    pub(crate) tasks: IndexVec<TaskId, Task>,
+    pub(crate) ses: IndexVec<SeId, SchedEntity>,
+    pub(crate) pelt_se: IndexVec<SeId, SchedAvg>,
+    pub(crate) cfs_rqs: IndexVec<CfsRqId, CfsRq>,
+    pub(crate) pelt_cfs: IndexVec<CfsRqId, SchedAvg>,
+    pub(crate) nr_switches: u64,
+    pub(crate) nr_wakeups: u64,
+    pub(crate) nr_migrations: u64,
+}
+
+/// An invariant that does not hold, as a sentence.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Broken(pub String);
+
+impl Sched {
+    /// A scheduler for `nr_cpus` idle CPUs and no task.
+    pub fn new(profile: Profile, nr_cpus: usize) -> Sched {
+        let mut sched = Sched {
+            tunables: profile.tunables.at(nr_cpus as u32),
+            profile,
+            rqs: IndexVec::new(),
+            tasks: IndexVec::new(),
+            ses: IndexVec::new(),
+            pelt_se: IndexVec::new(),
+            cfs_rqs: IndexVec::new(),
+            pelt_cfs: IndexVec::new(),
+            nr_switches: 0,
+            nr_wakeups: 0,
+            nr_migrations: 0,
+        };
+        for index in 0..nr_cpus {
+            let cpu = CpuId::new(index as u32);
+            let cfs = sched.cfs_rqs.push(CfsRq::new(cpu));
+            sched.pelt_cfs.push(SchedAvg::default());
+            sched.rqs.push(new_rq(cfs));
+        }
+        sched
+    }
+
+    /// Adds a task of that description, not forked yet. `allowed` are its CPUs, at least one.
+    pub fn add_task(&mut self, spec: &TaskSpec, allowed: CpuMask) -> TaskId {
+        let cpu = spec.first_cpu.or_else(|| allowed.first()).expect("invariant: a task has at least one allowed CPU");
+        let load = load_weight(spec.policy, spec.nice);
+        let mut avg = SchedAvg::default();
+        self.profile.pelt.init_task(&mut avg, self.profile.scale_load_down.apply(load.weight()));
+        self.pelt_se.push(avg);
+        let se = self.ses.push(SchedEntity {
+            load,
+            vruntime: Vruntime(0),
+            exec_start: 0,
+            sum_exec_runtime: 0,
+            prev_sum_exec_runtime: 0,
+            cfs_rq: self.rqs[cpu].cfs,
+            parent: None,
+            my_q: None,
+            task: None,
+            on_rq: false,
+        });
+        let task = self.tasks.push(Task {
+            se,
+            cpu,
+            state: TaskState::New,
+            sleep_state: None,
+            on_cpu_until: Instant::ZERO,
+            policy: spec.policy,
+            nice: spec.nice,
+            cpus_allowed: allowed,
+            migration_pending: None,
+            mm: spec.mm,
+        });
+        self.ses[se].task = Some(task);
+        task
+    }
+
+    /// Switches a feature, as a write to the kernel's debugfs does.
+    pub fn set_feature(&mut self, name: &str) -> Result<(), ProfileError> {
+        self.profile = self.profile.clone().with_feature(name)?;
+        Ok(())
+    }
+
+    /// The profile in force.
+    pub fn profile(&self) -> &Profile {
+        &self.profile
+    }
+    /// A task.
+    pub fn task(&self, task: TaskId) -> &Task {
+        &self.tasks[task]
+    }
+    /// A CPU's run queue.
+    pub fn rq(&self, cpu: CpuId) -> &Rq {
+        &self.rqs[cpu]
+    }
+    /// The entity of a task.
+    pub fn se(&self, task: TaskId) -> &SchedEntity {
+        &self.ses[self.tasks[task].se]
+    }
+    /// Load tracking of a task.
+    pub fn se_avg(&self, task: TaskId) -> &SchedAvg {
+        &self.pelt_se[self.tasks[task].se]
+    }
+    /// The root queue of a CPU.
+    pub fn cfs_rq(&self, cpu: CpuId) -> &CfsRq {
+        &self.cfs_rqs[self.rqs[cpu].cfs]
+    }
+    /// Load tracking of a CPU's root queue.
+    pub fn cfs_avg(&self, cpu: CpuId) -> &SchedAvg {
+        &self.pelt_cfs[self.rqs[cpu].cfs]
+    }
+    /// Context switches so far.
+    pub fn nr_switches(&self) -> u64 {
+        self.nr_switches
+    }
+    /// Wake-ups so far.
+    pub fn nr_wakeups(&self) -> u64 {
+        self.nr_wakeups
+    }
+    /// Migrations so far.
+    pub fn nr_migrations(&self) -> u64 {
+        self.nr_migrations
+    }
+
+    /// Slow, complete check of every invariant.
+    pub fn check(&self) -> Result<(), Broken> {
+        let broken = |text: String| Err(Broken(text));
+        for (id, queue) in self.cfs_rqs.iter_enumerated() {
+            let mut weight = 0;
+            let mut last = None;
+            for (key, se) in queue.timeline.iter() {
+                let entity = &self.ses[se];
+                weight += entity.load.weight();
+                if key != entity.vruntime {
+                    return broken(format!("{se:?} moved in virtual time while it stood in the timeline of {id:?}"));
+                }
+                if last.is_some_and(|last: Vruntime| key.since(last) < 0) {
+                    return broken(format!("the timeline of {id:?} is out of order at {se:?}"));
+                }
+                if queue.curr == Some(se) || !entity.on_rq || entity.cfs_rq != id {
+                    return broken(format!("{se:?} stands in the timeline of {id:?} but does not wait there"));
+                }
+                last = Some(key);
+            }
+            let running = queue.curr.filter(|&se| self.ses[se].on_rq);
+            weight += running.map_or(0, |se| self.ses[se].load.weight());
+            if weight != queue.load.weight() {
+                return broken(format!("the weights on {id:?} sum to {weight}, its load says {}", queue.load.weight()));
+            }
+            if queue.timeline.len() + usize::from(running.is_some()) != queue.nr_running as usize {
+                return broken(format!("{id:?} counts {} entities and holds another number", queue.nr_running));
+            }
+        }
+        for (id, task) in self.tasks.iter_enumerated() {
+            let (rq, on_rq) = (&self.rqs[task.cpu], self.ses[task.se].on_rq);
+            let right = match task.state {
+                TaskState::Running => rq.curr == Some(id) && on_rq,
+                TaskState::Queued => rq.curr != Some(id) && on_rq,
+                _ => rq.curr != Some(id) && !on_rq,
+            };
+            if !right {
+                return broken(format!("{id:?} is {:?} and yet elsewhere", task.state));
+            }
+        }
+        for (cpu, rq) in self.rqs.iter_enumerated() {
+            if self.cfs_rqs[rq.cfs].h_nr_running != rq.nr_running {
+                return broken(format!("CPU {cpu} counts {} tasks, its queues another number", rq.nr_running));
+            }
+            if rq.clocks.clock_pelt > rq.clocks.clock_task || rq.clocks.clock_task > rq.clocks.clock {
+                return broken(format!("the clocks of CPU {cpu} overtook one another"));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn new_rq(cfs: CfsRqId) -> Rq {
+    let start = SCHED_CLOCK_AT_START;
+    Rq {
+        curr: None,
+        cfs,
+        clocks: RqClocks { clock: start, clock_task: start, clock_pelt: start, ..RqClocks::default() },
+        clock_skip: ClockSkip::default(),
+        irq_time: Ns::ZERO,
+        prev_irq_time: Ns::ZERO,
+        nr_running: 0,
+        need_resched: false,
+        avg_irq: SchedAvg::default(),
+        avg_rt: SchedAvg::default(),
+        avg_dl: SchedAvg::default(),
+    }
+}
+
+/// The weight of a policy and nice value.
+///
+/// Kernel: core.c set_load_weight(), v4.12–
+pub(crate) fn load_weight(policy: Policy, nice: i8) -> LoadWeight {
+    match policy {
+        Policy::Idle => LoadWeight::idle_policy(),
+        Policy::Normal | Policy::Batch => LoadWeight::nice(nice),
+    }
+}

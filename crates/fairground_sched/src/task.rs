@@ -1,0 +1,59 @@
+//! A task as the scheduler core sees it.
+
+use fairground_model::{Policy, PrevState};
+use fairground_stdx::{CpuId, CpuMask, Instant, SeId};
+
+/// Where a task is. Each task is in exactly one state.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum TaskState {
+    /// Not forked yet.
+    New,
+    /// Current on its CPU.
+    Running,
+    /// On a run queue, waiting.
+    Queued,
+    /// Asleep, but kept on its queue until its lag is used up (EEVDF's delayed dequeue).
+    Delayed,
+    /// Woken: a CPU is chosen, it is not queued yet.
+    Waking,
+    /// Off the queue, but its CPU has not finished switching away from it.
+    OffCpuPending,
+    /// Asleep.
+    Asleep,
+    /// Taken off the CPU by its own throttle work, waiting for quota.
+    Limbo,
+    /// Ended.
+    Dead,
+}
+
+/// One task.
+#[derive(Clone, Debug)]
+pub struct Task {
+    /// Its entity in the fair class.
+    pub se: SeId,
+    /// The CPU on whose queue it is, or was last (task_cpu).
+    pub cpu: CpuId,
+    /// Where it is.
+    pub state: TaskState,
+    /// What it will be when it next calls schedule(): set before it sleeps, cleared by a wake-up.
+    pub(crate) sleep_state: Option<PrevState>,
+    /// Until when its last CPU is still switching away from it.
+    pub(crate) on_cpu_until: Instant,
+    /// Its policy.
+    pub policy: Policy,
+    /// Its nice value.
+    pub nice: i8,
+    /// The CPUs it may use.
+    pub cpus_allowed: CpuMask,
+    /// The CPU it must be moved to at its next schedule(), because its affinity changed.
+    pub(crate) migration_pending: Option<CpuId>,
+    /// Tasks with the same number share an address space.
+    pub mm: u32,
+}
+
+impl Task {
+    /// The kernel's priority number: 120 + nice.
+    pub fn prio(&self) -> i32 {
+        120 + i32::from(self.nice)
+    }
+}

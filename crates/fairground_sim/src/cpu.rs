@@ -1,0 +1,82 @@
+//! A CPU of the engine: what it is doing, and what comes next.
+
+use crate::tick::TickClock;
+use fairground_model::Section;
+use fairground_stdx::{Instant, PipeId, TaskId};
+
+/// What a CPU is doing.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Doing {
+    /// The idle task: waits for an interrupt.
+    Idle,
+    /// The current task computes; interrupts are on.
+    Compute,
+    /// A phase of kernel work, interrupts off; what follows it.
+    Kernel(Then),
+}
+
+/// What follows a phase of kernel work.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Then {
+    /// Call schedule().
+    Schedule,
+    /// The switch away from the task (if any) is over; the current task goes on, or the CPU idles.
+    Switched(Option<TaskId>),
+    /// Back to the current task: reschedule if that is due, else go on with what it wants.
+    Resume,
+    /// In an interrupt: wake the next task whose timer has expired.
+    ExpireTimers,
+    /// Queue a woken task, for which a CPU was selected in the phase before.
+    Activate { wakee: TaskId, target: fairground_stdx::CpuId, after: AfterWake },
+    /// The interrupt is over.
+    IrqExit,
+    /// The body of a write into a pipe.
+    PipeWrite { pipe: PipeId, value: u64 },
+    /// The body of a read from a pipe.
+    PipeRead { pipe: PipeId, into: u8 },
+}
+
+/// Where a wake-up goes on when its last phase is over.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum AfterWake {
+    /// In the timer interrupt.
+    ExpireTimers,
+    /// In the task that made it.
+    Resume,
+    /// In the task that made it, which ends.
+    Schedule,
+}
+
+impl AfterWake {
+    pub(crate) const fn then(self) -> Then {
+        match self {
+            AfterWake::ExpireTimers => Then::ExpireTimers,
+            AfterWake::Resume => Then::Resume,
+            AfterWake::Schedule => Then::Schedule,
+        }
+    }
+}
+
+/// One CPU.
+#[derive(Clone, Debug)]
+pub(crate) struct Cpu {
+    pub(crate) doing: Doing,
+    /// What the CPU goes back to when the interrupt that it serves is over, and when that began.
+    pub(crate) interrupted: Option<Interrupted>,
+    /// From when on the current task's computing counts: the start of its stretch, moved on by
+    /// every interrupt that took time away from it.
+    pub(crate) computes_from: Instant,
+    /// Picoseconds that earlier phases cost beyond whole nanoseconds.
+    pub(crate) carry_ps: u64,
+    pub(crate) tick: TickClock,
+    /// Program steps taken at the present instant, to find programs that never let time pass.
+    pub(crate) steps_at: (Instant, u32),
+}
+
+/// What an interrupt interrupted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Interrupted {
+    pub(crate) idle: bool,
+    pub(crate) since: Instant,
+    pub(crate) section: Section,
+}

@@ -1,0 +1,214 @@
+//! Phases of kernel work on a CPU: call the core, price what it counted, spend that, go on.
+
+use crate::cpu::{AfterWake, Doing, Then};
+use crate::queue::{EventQueue, Slot};
+use crate::simulation::Simulation;
+use crate::task::Want;
+use fairground_model::{Mode, Op, Recorder, Section, TraceEvent, WakeContext};
+use fairground_sched::{Ctx, Request, Sched, UserReturn, WakeFlags, Waking};
+use fairground_stdx::{CpuId, Instant, Ns, TaskId};
+
+/// What a phase leads to.
+pub(crate) enum Next {
+    /// Pay what was counted, then go on.
+    Pay(Section, Then),
+    /// The CPU has left the kernel: it idles or computes.
+    Left,
+}
+
+impl<Q: EventQueue> Simulation<Q> {
+    /// Calls the core on behalf of `cpu` and carries out what it asks for.
+    #[inline]
+    pub(crate) fn core<R>(
+        &mut self,
+        rec: &mut Recorder<'_>,
+        cpu: CpuId,
+        call: impl FnOnce(&mut Sched, &mut Ctx<'_, '_>) -> R,
+    ) -> R {
+        let mut cx = Ctx {
+            now: self.now,
+            cpu,
+            machine: &self.view,
+            meter: &mut self.meters[cpu],
+            requests: &mut self.requests,
+            trace: rec,
+        };
+        let result = call(&mut self.sched, &mut cx);
+        if !self.requests.is_empty() {
+            self.send_requests(cpu);
+        }
+        result
+    }
+
+    fn send_requests(&mut self, from: CpuId) {
+        while let Some(Request::ReschedIpi { cpu, at }) = self.requests.pop() {
+            let flight = Ns(self.meters[from].price_ps(Op::IpiFlight) / 1000);
+            self.meters[from].note(Op::IpiFlight);
+            self.send_ipi(cpu, at + flight);
+        }
+    }
+
+    /// An interrupt will arrive at `cpu`; one that is under way earlier serves for both.
+    pub(crate) fn send_ipi(&mut self, cpu: CpuId, arrives: Instant) {
+        let pending = self.queue.get(cpu, Slot::Ipi);
+        self.queue.set(cpu, Slot::Ipi, Some(pending.map_or(arrives, |earlier| earlier.min(arrives))));
+    }
+
+    /// The price of what was counted on `cpu` since the last payment, in whole ns; the rest is carried.
+    #[inline]
+    pub(crate) fn price(&mut self, cpu: CpuId) -> Ns {
+        let row = &mut self.cpus[cpu];
+        let ps = self.meters[cpu].take_ps() + row.carry_ps;
+        row.carry_ps = ps % 1000;
+        Ns(ps / 1000)
+    }
+
+    /// Runs the chain of phases that begins with `then`, until one of them costs time or the CPU
+    /// leaves the kernel. With free operations the whole chain happens at one instant.
+    pub(crate) fn kernel(&mut self, rec: &mut Recorder<'_>, cpu: CpuId, then: Then) {
+        let mut next = self.phase(rec, cpu, then);
+        while let Next::Pay(section, then) = next {
+            let took = self.price(cpu);
+            if took > Ns::ZERO {
+                rec.record(self.now, cpu, TraceEvent::KernelSection { section, took });
+                let until = self.now + took;
+                if let Then::Switched(Some(prev)) = then {
+                    self.sched.set_on_cpu_until(prev, until);
+                }
+                self.cpus[cpu].doing = Doing::Kernel(then);
+                self.queue.set(cpu, Slot::Segment, Some(until));
+                self.queue.hold_irqs(cpu, until);
+                return;
+            }
+            next = self.phase(rec, cpu, then);
+        }
+    }
+
+    fn phase(&mut self, rec: &mut Recorder<'_>, cpu: CpuId, then: Then) -> Next {
+        match then {
+            Then::Schedule => self.schedule(rec, cpu),
+            Then::Switched(prev) => self.switched(rec, cpu, prev),
+            Then::Resume => self.resume(rec, cpu),
+            Then::ExpireTimers => self.expire_timers(rec, cpu),
+            Then::Activate { wakee, target, after } => {
+                self.core(rec, cpu, |sched, cx| sched.ttwu_activate(cx, wakee, target));
+                Next::Pay(Section::TryToWakeUp, after.then())
+            }
+            Then::IrqExit => self.irq_exit(cpu),
+            Then::PipeWrite { pipe, value } => self.pipe_write(rec, cpu, pipe, value),
+            Then::PipeRead { pipe, into } => self.pipe_read(rec, cpu, pipe, into),
+        }
+    }
+
+    fn schedule(&mut self, rec: &mut Recorder<'_>, cpu: CpuId) -> Next {
+        let switch = self.core(rec, cpu, |sched, cx| sched.schedule(cx));
+        Next::Pay(Section::Schedule, Then::Switched(switch.prev.filter(|_| switch.prev != switch.next)))
+    }
+
+    fn switched(&mut self, rec: &mut Recorder<'_>, cpu: CpuId, prev: Option<TaskId>) -> Next {
+        if let Some(task) = prev {
+            self.sched.finish_task_switch(task);
+        }
+        if self.sched.rq(cpu).curr.is_none() && !self.sched.rq(cpu).need_resched {
+            return self.go_idle(cpu);
+        }
+        if self.queue.get(cpu, Slot::Tick).is_none() {
+            let due = self.cpus[cpu].tick.restart(self.now);
+            self.queue.set(cpu, Slot::Tick, Some(due));
+        }
+        self.resume(rec, cpu)
+    }
+
+    pub(crate) fn go_idle(&mut self, cpu: CpuId) -> Next {
+        self.cpus[cpu].doing = Doing::Idle;
+        self.queue.set(cpu, Slot::Segment, None);
+        if self.machine.nohz_idle {
+            self.queue.set(cpu, Slot::Tick, None);
+            self.jiffies.stop(cpu);
+        }
+        Next::Left
+    }
+
+    /// The current task is about to go on: in user mode after a last look at the reschedule flag.
+    fn resume(&mut self, rec: &mut Recorder<'_>, cpu: CpuId) -> Next {
+        let Some(task) = self.sched.rq(cpu).curr else { return Next::Pay(Section::Schedule, Then::Schedule) };
+        let row = &self.tasks[task];
+        let in_kernel = row.mode == Mode::Kernel && row.want != Want::Nothing;
+        if !in_kernel && self.sched.exit_to_user(cpu) == UserReturn::Resched {
+            return Next::Pay(Section::Schedule, Then::Schedule);
+        }
+        match row.want {
+            Want::Nothing => self.next_step(rec, cpu, task),
+            Want::Retry(then) => {
+                self.tasks[task].want = Want::Nothing;
+                self.phase(rec, cpu, then)
+            }
+            Want::Work(_) | Want::Time(_) | Want::Until(_) => self.compute(cpu, task),
+        }
+    }
+
+    /// The current task computes from now on.
+    fn compute(&mut self, cpu: CpuId, task: TaskId) -> Next {
+        let row = &mut self.cpus[cpu];
+        row.doing = Doing::Compute;
+        row.computes_from = self.now;
+        let end = match self.tasks[task].want {
+            Want::Work(work) => self.now.ns().checked_add(self.machine.cpus[cpu].at_speed(work.0)),
+            Want::Time(time) => self.now.ns().checked_add(time.0),
+            Want::Until(at) => Some(at.max(self.now).ns()),
+            Want::Nothing | Want::Retry(_) => Some(self.now.ns()),
+        };
+        let end = end.filter(|&ns| ns <= Instant::MAX.ns()).map(Instant::from_ns);
+        self.queue.set(cpu, Slot::Segment, end);
+        Next::Left
+    }
+
+    /// The current task stops computing for a while: what it has done is taken off what it wants.
+    pub(crate) fn pause(&mut self, cpu: CpuId) {
+        let Some(task) = self.sched.rq(cpu).curr else { return };
+        let ran = self.now.saturating_since(self.cpus[cpu].computes_from);
+        let spec = &self.machine.cpus[cpu];
+        let want = &mut self.tasks[task].want;
+        match want {
+            Want::Work(work) => {
+                let speed = u128::from(spec.capacity) * u128::from(spec.freq_capacity);
+                let done = (u128::from(ran.0) * speed >> 20) as u64;
+                *work = work.saturating_sub(Ns(done));
+            }
+            Want::Time(time) => *time = time.saturating_sub(ran),
+            Want::Until(_) | Want::Nothing | Want::Retry(_) => {}
+        }
+        self.queue.set(cpu, Slot::Segment, None);
+    }
+
+    /// The stretch that a CPU was busy with is over.
+    pub(crate) fn stretch_ends(&mut self, rec: &mut Recorder<'_>, cpu: CpuId) {
+        match self.cpus[cpu].doing {
+            Doing::Kernel(then) => {
+                self.queue.set(cpu, Slot::Segment, None);
+                self.kernel(rec, cpu, then);
+            }
+            Doing::Compute => {
+                self.queue.set(cpu, Slot::Segment, None);
+                if let Some(task) = self.sched.rq(cpu).curr {
+                    self.tasks[task].want = Want::Nothing;
+                }
+                self.kernel(rec, cpu, Then::Resume);
+            }
+            Doing::Idle => self.queue.set(cpu, Slot::Segment, None),
+        }
+    }
+
+    /// First phase of waking `wakee` from `cpu`; the second follows when the search is paid.
+    pub(crate) fn wake(&mut self, rec: &mut Recorder<'_>, cpu: CpuId, wakee: TaskId, flags: WakeFlags, after: AfterWake) -> Next {
+        match self.core(rec, cpu, |sched, cx| sched.ttwu_select(cx, wakee, flags)) {
+            Waking::Selected(target) => Next::Pay(Section::TryToWakeUp, Then::Activate { wakee, target, after }),
+            Waking::StillQueued | Waking::Nothing => Next::Pay(Section::TryToWakeUp, after.then()),
+        }
+    }
+
+    /// Wakes `wakee` from a system call of the current task.
+    pub(crate) fn wake_from_task(&mut self, rec: &mut Recorder<'_>, cpu: CpuId, wakee: TaskId, sync: bool) -> Next {
+        self.wake(rec, cpu, wakee, WakeFlags { sync, context: WakeContext::Task }, AfterWake::Resume)
+    }
+}

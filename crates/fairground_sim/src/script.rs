@@ -1,0 +1,94 @@
+//! What happens from outside at a fixed time: tasks start, and settings change.
+
+use crate::cpu::Doing;
+use crate::queue::EventQueue;
+use crate::simulation::Simulation;
+use fairground_model::{Change, Recorder, Start, TaskSet};
+use fairground_stdx::{CpuId, Instant, TaskId};
+
+/// One act from outside.
+#[derive(Clone, Debug)]
+pub(crate) struct Scripted {
+    pub(crate) at: Instant,
+    act: Act,
+}
+
+#[derive(Clone, Debug)]
+enum Act {
+    Start(TaskId),
+    Change(Change),
+}
+
+/// All acts in order of time; at one instant tasks start first, in order of their rows.
+pub(crate) fn script_of(set: &TaskSet) -> Vec<Scripted> {
+    let starts = set.tasks.iter_enumerated().filter_map(|(task, spec)| match spec.start {
+        Start::At(at) => Some(Scripted { at, act: Act::Start(task) }),
+        Start::Forked => None,
+    });
+    let changes = set.changes.iter().map(|timed| Scripted { at: timed.at, act: Act::Change(timed.change.clone()) });
+    let mut script: Vec<Scripted> = starts.chain(changes).collect();
+    script.sort_by_key(|row| row.at);
+    script
+}
+
+impl<Q: EventQueue> Simulation<Q> {
+    /// Carries out the next act. Whoever acts from outside takes no time of the machine; a CPU that
+    /// must reschedule is interrupted at once.
+    pub(crate) fn run_script(&mut self, rec: &mut Recorder<'_>) {
+        let act = self.script[self.script_next].act.clone();
+        self.script_next += 1;
+        let cpu = match &act {
+            Act::Start(task) => self.sched.task(*task).cpu,
+            Act::Change(_) => CpuId::new(0),
+        };
+        match act {
+            Act::Start(task) => self.start(rec, cpu, task),
+            Act::Change(change) => self.change(rec, cpu, change),
+        }
+        self.meters[cpu].take_ps();
+        for cpu in self.machine.cpus.ids() {
+            if self.sched.rq(cpu).need_resched && !matches!(self.cpus[cpu].doing, Doing::Kernel(_)) {
+                self.send_ipi(cpu, self.now);
+            }
+        }
+    }
+
+    fn start(&mut self, rec: &mut Recorder<'_>, cpu: CpuId, task: TaskId) {
+        let wanted = self.specs[task].first_cpu;
+        self.core(rec, cpu, |sched, cx| {
+            sched.sched_fork(cx, None, task);
+            sched.wake_up_new_task(cx, task, wanted);
+        });
+    }
+
+    fn change(&mut self, rec: &mut Recorder<'_>, cpu: CpuId, change: Change) {
+        match change {
+            Change::Nice { task, nice } => {
+                self.core(rec, cpu, |sched, cx| sched.set_user_nice(cx, task, nice));
+                self.renice(rec, task);
+            }
+            Change::Affinity { task, cpus } => self.core(rec, cpu, |sched, cx| sched.set_cpus_allowed(cx, task, cpus)),
+            Change::Policy { task, policy } => self.core(rec, cpu, |sched, cx| sched.sched_setscheduler(cx, task, policy)),
+            Change::Feature { name } => {
+                let known = self.sched.set_feature(&name);
+                assert!(known.is_ok(), "invariant: features are checked before the run begins: {name}");
+            }
+            Change::FreqCapacity { cpu, freq_capacity } => self.set_frequency(rec, cpu, freq_capacity),
+        }
+    }
+
+    /// The CPU's clocks and what its task has done so far go by the old frequency, the rest by the new.
+    fn set_frequency(&mut self, rec: &mut Recorder<'_>, cpu: CpuId, freq_capacity: u32) {
+        self.core(rec, cpu, |sched, cx| sched.settle(cx));
+        let computing = self.cpus[cpu].doing == Doing::Compute;
+        if computing {
+            self.pause(cpu);
+        }
+        self.machine.cpus[cpu].freq_capacity = freq_capacity;
+        self.view.cpus[cpu].freq_capacity = freq_capacity;
+        self.meters[cpu].set_prices(self.machine.costs.prices_for(&self.machine.cpus[cpu]));
+        if computing {
+            self.kernel(rec, cpu, crate::cpu::Then::Resume);
+        }
+    }
+}

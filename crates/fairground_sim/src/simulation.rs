@@ -1,0 +1,375 @@
+//! A run: what goes in, the loop, what comes out.
+
+use crate::cpu::{Cpu, Doing};
+use crate::pipe::Pipe;
+use crate::queue::{Class, EventQueue, FastQueue};
+use crate::script::{Scripted, script_of};
+use crate::task::{SimTask, Want};
+use crate::tick::{Jiffies, TickClock};
+use fairground_machine::Machine;
+use fairground_model::{Digest, MachineView, Meter, Mistakes, Mode, Op, Program, Recorder, Sink, TaskInfo, TaskSet, TaskSpec};
+use fairground_sched::{Profile, Request, Sched};
+use fairground_stdx::{CpuId, CpuMask, IndexVec, Instant, Ns, PipeId, ProgramId, RngStream, StreamKind, TaskId};
+
+/// Everything that decides a run.
+#[derive(Clone, Debug)]
+pub struct Setup {
+    /// The machine.
+    pub machine: Machine,
+    /// The kernel.
+    pub profile: Profile,
+    /// The workload.
+    pub tasks: TaskSet,
+    /// The seed of all random streams.
+    pub seed: u64,
+    /// How long the run lasts, if its tasks do not end before.
+    pub duration: Ns,
+    /// Whether every invariant is checked again and again: slow, for tests.
+    pub paranoid: bool,
+}
+
+/// What happened, in numbers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Counts {
+    /// Ticks.
+    pub ticks: u64,
+    /// Context switches.
+    pub switches: u64,
+    /// Wake-ups.
+    pub wakeups: u64,
+    /// Migrations.
+    pub migrations: u64,
+}
+
+impl Counts {
+    /// Ticks, context switches and wake-ups: the events by which speed is measured.
+    pub fn events(&self) -> u64 {
+        self.ticks + self.switches + self.wakeups
+    }
+}
+
+/// Whether there is more to do.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Flow {
+    /// The run goes on.
+    More,
+    /// The run is over.
+    Done,
+}
+
+/// Why a run was over.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Ending {
+    /// Its time was up.
+    Duration,
+    /// All tasks had ended.
+    AllExited,
+    /// Nothing could ever happen again: every task sleeps without a timer.
+    NothingLeft,
+}
+
+/// The end of a run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct RunEnd {
+    /// When.
+    pub at: Instant,
+    /// Why.
+    pub ending: Ending,
+}
+
+/// A run that cannot go on because of what it was given.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Stopped {
+    /// A task's program goes round without ever letting time pass.
+    NoProgress {
+        /// The task's name.
+        task: String,
+        /// When it got stuck.
+        at: Instant,
+    },
+}
+
+impl std::fmt::Display for Stopped {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Stopped::NoProgress { task, at } => {
+                write!(f, "task `{task}` makes no progress at {}: its program repeats without letting time pass", Ns(at.ns()))
+            }
+        }
+    }
+}
+impl std::error::Error for Stopped {}
+
+/// Steps that a program may take at one instant before it counts as stuck.
+pub(crate) const STEPS_AT_ONE_INSTANT: u32 = 1_000_000;
+/// Events between two complete checks of a paranoid run.
+const PARANOID_EVERY: u64 = 16;
+
+/// A machine with its scheduler and tasks, in mid-run. A clone continues to the same digest.
+#[derive(Clone)]
+pub struct Simulation<Q: EventQueue = FastQueue> {
+    pub(crate) machine: Machine,
+    pub(crate) view: MachineView,
+    pub(crate) sched: Sched,
+    pub(crate) queue: Q,
+    pub(crate) cpus: IndexVec<CpuId, Cpu>,
+    pub(crate) meters: IndexVec<CpuId, Meter>,
+    pub(crate) tasks: IndexVec<TaskId, SimTask>,
+    pub(crate) specs: IndexVec<TaskId, TaskSpec>,
+    pub(crate) programs: IndexVec<ProgramId, Program>,
+    pub(crate) pipes: IndexVec<PipeId, Pipe>,
+    pub(crate) requests: Vec<Request>,
+    pub(crate) script: Vec<Scripted>,
+    pub(crate) script_next: usize,
+    pub(crate) now: Instant,
+    pub(crate) jiffies: Jiffies,
+    pub(crate) live_tasks: usize,
+    pub(crate) ticks: u64,
+    pub(crate) stopped: Option<Stopped>,
+    end: Instant,
+    paranoid: bool,
+    digest: Digest,
+    ended: Option<RunEnd>,
+}
+
+impl Simulation<FastQueue> {
+    /// A run at its beginning, with the event queue that is made for it.
+    pub fn new(setup: Setup) -> Result<Simulation, Mistakes> {
+        Simulation::with_queue(setup)
+    }
+}
+
+impl<Q: EventQueue> Simulation<Q> {
+    /// A run at its beginning, with an event queue of the caller's choice.
+    pub fn with_queue(setup: Setup) -> Result<Simulation<Q>, Mistakes> {
+        setup.machine.validate()?;
+        let Setup { machine, profile, tasks: set, seed, duration, paranoid } = setup;
+        let allowed = check(&machine, &set, duration)?;
+        let mut sched = Sched::new(profile, machine.cpus.len());
+        for (spec, &cpus) in set.tasks.iter().zip(allowed.iter()) {
+            sched.add_task(spec, cpus);
+        }
+        let script = script_of(&set);
+        let tasks = set.tasks.iter_enumerated().map(|(id, spec)| new_task(id, spec, seed)).collect();
+        let cpus = machine.cpus.ids().map(|cpu| new_cpu(&machine, cpu, seed)).collect();
+        Ok(Simulation {
+            view: machine.view(),
+            queue: Q::new(machine.cpus.len(), set.tasks.len()),
+            meters: machine.cpus.iter().map(|cpu| machine.costs.meter(cpu)).collect(),
+            jiffies: Jiffies::new(machine.tick),
+            pipes: set.pipes.iter().map(|pipe| Pipe::new(pipe.capacity)).collect(),
+            live_tasks: set.tasks.len(),
+            programs: set.programs,
+            specs: set.tasks,
+            end: Instant::ZERO + duration,
+            requests: Vec::with_capacity(machine.cpus.len()),
+            machine,
+            sched,
+            cpus,
+            tasks,
+            script,
+            script_next: 0,
+            now: Instant::ZERO,
+            ticks: 0,
+            stopped: None,
+            paranoid,
+            digest: Digest::default(),
+            ended: None,
+        })
+    }
+
+    /// Introduces all tasks to a sink: before the first record, and again for a sink that comes later.
+    pub fn introduce(&self, sink: &mut dyn Sink) {
+        for (id, task) in self.tasks.iter_enumerated() {
+            sink.task(id, &task.info);
+        }
+    }
+
+    /// Runs to the end.
+    pub fn run(&mut self, sink: &mut dyn Sink) -> Result<RunEnd, Stopped> {
+        self.introduce(sink);
+        while self.run_until(Instant::MAX, sink)? == Flow::More {}
+        Ok(self.ended.expect("invariant: a run that is done has an end"))
+    }
+
+    /// Handles all events before `at` (or to the end of the run, if that comes first).
+    pub fn run_until(&mut self, at: Instant, sink: &mut dyn Sink) -> Result<Flow, Stopped> {
+        let mut digest = self.digest;
+        let mut rec = Recorder::new(&mut digest, sink);
+        let mut flow = Flow::More;
+        while flow == Flow::More && self.next_at().is_none_or(|next| next < at) {
+            flow = self.next_event(&mut rec);
+        }
+        self.digest = digest;
+        self.stopped.clone().map_or(Ok(flow), Err)
+    }
+
+    /// Handles one event.
+    pub fn step(&mut self, sink: &mut dyn Sink) -> Result<Flow, Stopped> {
+        let mut digest = self.digest;
+        let flow = self.next_event(&mut Recorder::new(&mut digest, sink));
+        self.digest = digest;
+        self.stopped.clone().map_or(Ok(flow), Err)
+    }
+
+    /// When the next event is; `None` if there is none.
+    fn next_at(&self) -> Option<Instant> {
+        let scripted = self.script.get(self.script_next).map(|row| row.at);
+        let event = self.queue.peek().map(|event| event.0);
+        match (scripted, event) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        }
+    }
+
+    #[inline]
+    fn next_event(&mut self, rec: &mut Recorder<'_>) -> Flow {
+        if self.ended.is_some() || self.stopped.is_some() {
+            return Flow::Done;
+        }
+        let Some(next) = self.next_at() else { return self.finish(rec, self.now, Ending::NothingLeft) };
+        if next >= self.end {
+            return self.finish(rec, self.end, Ending::Duration);
+        }
+        self.now = next;
+        if self.script.get(self.script_next).is_some_and(|row| row.at == next) {
+            self.run_script(rec);
+        } else if let Some((_, class, cpu)) = self.queue.advance() {
+            match class {
+                Class::Segment => self.stretch_ends(rec, cpu),
+                Class::Irq => self.interrupt(rec, cpu),
+                Class::Tick => self.tick(rec, cpu),
+            }
+        }
+        if self.paranoid && (self.counts().events()).is_multiple_of(PARANOID_EVERY) {
+            self.check();
+        }
+        if self.live_tasks == 0 {
+            return self.finish(rec, self.now, Ending::AllExited);
+        }
+        Flow::More
+    }
+
+    fn finish(&mut self, rec: &mut Recorder<'_>, at: Instant, ending: Ending) -> Flow {
+        self.now = at;
+        for cpu in self.machine.cpus.ids() {
+            self.core(rec, cpu, |sched, cx| sched.settle(cx));
+        }
+        self.ended = Some(RunEnd { at, ending });
+        Flow::Done
+    }
+
+    /// Every invariant of the core; a broken one is our bug and stops the program.
+    fn check(&self) {
+        let held = self.sched.check();
+        assert!(held.is_ok(), "invariant: at {} after {} events: {:?}", self.now.ns(), self.counts().events(), held.err());
+    }
+
+    /// The present instant.
+    pub fn now(&self) -> Instant {
+        self.now
+    }
+    /// When the run ends at the latest.
+    pub fn end(&self) -> Instant {
+        self.end
+    }
+    /// 128 bits over every record so far: equal digests, equal runs.
+    pub fn digest(&self) -> u128 {
+        self.digest.value()
+    }
+    /// What happened so far, in numbers.
+    pub fn counts(&self) -> Counts {
+        Counts {
+            ticks: self.ticks,
+            switches: self.sched.nr_switches(),
+            wakeups: self.sched.nr_wakeups(),
+            migrations: self.sched.nr_migrations(),
+        }
+    }
+    /// How often an operation was counted, on all CPUs.
+    pub fn op_total(&self, op: Op) -> u64 {
+        self.meters.iter().map(|meter| meter.total(op)).sum()
+    }
+    /// The kernel's count of ticks.
+    pub fn jiffies(&self) -> u64 {
+        self.jiffies.count()
+    }
+    /// The scheduler, to look at.
+    pub fn sched(&self) -> &Sched {
+        &self.sched
+    }
+    /// The name and numbers of a task.
+    pub fn task_info(&self, task: TaskId) -> &TaskInfo {
+        &self.tasks[task].info
+    }
+}
+
+/// The process id of the first task; the others follow.
+const FIRST_PID: u32 = 1000;
+
+fn new_task(id: TaskId, spec: &TaskSpec, seed: u64) -> SimTask {
+    SimTask {
+        info: TaskInfo { name: spec.name.clone(), pid: FIRST_PID + id.get(), prio: 120 + i32::from(spec.nice) },
+        program: spec.program,
+        frame: fairground_model::Frame::new(),
+        rng: RngStream::new(seed, StreamKind::TaskBehavior, id.get()),
+        want: Want::Nothing,
+        mode: Mode::User,
+        timer_slack: spec.timer_slack,
+        parent: None,
+        live_children: 0,
+        waits_for_children: false,
+    }
+}
+
+fn new_cpu(machine: &Machine, cpu: CpuId, seed: u64) -> Cpu {
+    Cpu {
+        doing: Doing::Idle,
+        interrupted: None,
+        computes_from: Instant::ZERO,
+        carry_ps: 0,
+        tick: TickClock::new(machine, cpu, seed),
+        steps_at: (Instant::ZERO, 0),
+    }
+}
+
+/// Finds what a machine cannot run; returns the CPUs that each task may use.
+fn check(machine: &Machine, set: &TaskSet, duration: Ns) -> Result<IndexVec<TaskId, CpuMask>, Mistakes> {
+    let mut mistakes = Mistakes::default();
+    if Instant::ZERO.ns() + duration.0 > Instant::MAX.ns() {
+        mistakes.whole(
+            format!("a duration of {duration} is too long"),
+            format!("A run lasts at most {} (about 13 days).", Ns(Instant::MAX.ns())),
+        );
+    }
+    let online = CpuMask::first_n(machine.cpus.len());
+    let mut allowed = IndexVec::new();
+    for spec in set.tasks.iter() {
+        let cpus = spec.affinity.map_or(online, |cpus| cpus.and(&online));
+        if cpus.is_empty() {
+            mistakes.whole(
+                format!("task `{}` has no CPU to run on: it may use {} only", spec.name, spec.affinity.unwrap_or(CpuMask::EMPTY)),
+                format!("The machine has CPUs {online}."),
+            );
+        }
+        if spec.first_cpu.is_some_and(|cpu| !cpus.contains(cpu)) {
+            mistakes
+                .whole(format!("task `{}` starts on a CPU that it may not use", spec.name), format!("It may use CPUs {cpus}."));
+        }
+        if !(-20..=19).contains(&spec.nice) {
+            mistakes.whole(format!("task `{}` has nice {}", spec.name, spec.nice), "Nice values go from -20 to 19.");
+        }
+        allowed.push(cpus);
+    }
+    for timed in &set.changes {
+        if let fairground_model::Change::Affinity { task, cpus } = &timed.change
+            && !cpus.intersects(&online)
+        {
+            mistakes.whole(
+                format!("the change of affinity of task `{}` at {} leaves it no CPU", set.tasks[*task].name, Ns(timed.at.ns())),
+                format!("The machine has CPUs {online}."),
+            );
+        }
+    }
+    mistakes.or(allowed)
+}

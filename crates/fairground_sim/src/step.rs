@@ -1,0 +1,189 @@
+//! What a task wants next, carried out.
+
+use crate::cpu::{AfterWake, Then};
+use crate::kernel::Next;
+use crate::queue::EventQueue;
+use crate::simulation::{STEPS_AT_ONE_INSTANT, Simulation, Stopped};
+use crate::task::Want;
+use fairground_model::{Mode, Op, PrevState, Recorder, Section, Step, TraceEvent, WakeContext};
+use fairground_sched::WakeFlags;
+use fairground_stdx::{CpuId, Instant, Ns, PipeId, TaskId};
+
+impl<Q: EventQueue> Simulation<Q> {
+    /// Asks the current task's program what it wants, and begins to do it.
+    pub(crate) fn next_step(&mut self, rec: &mut Recorder<'_>, cpu: CpuId, task: TaskId) -> Next {
+        let row = &mut self.tasks[task];
+        let step = row.frame.next(&self.programs[row.program], self.now, &mut row.rng);
+        row.mode = Mode::User;
+        if step == Step::Stuck || self.goes_in_circles(cpu) {
+            self.stopped = Some(Stopped::NoProgress { task: self.tasks[task].info.name.clone(), at: self.now });
+            return Next::Left;
+        }
+        match step {
+            Step::Run { work, mode } => self.want(task, Want::Work(work), mode),
+            Step::RunTime { time, mode } => self.want(task, Want::Time(time), mode),
+            Step::RunUntil { at } => self.want(task, Want::Until(at), Mode::User),
+            Step::SleepFor(time) => self.sleep_until(cpu, task, self.now + time),
+            Step::SleepUntil(at) if at <= self.now => self.syscall(cpu, Then::Resume),
+            Step::SleepUntil(at) => self.sleep_until(cpu, task, at),
+            Step::Write { pipe, value } => self.syscall(cpu, Then::PipeWrite { pipe, value }),
+            Step::Read { pipe, into } => self.syscall(cpu, Then::PipeRead { pipe, into }),
+            Step::Fork { task: child } => self.fork(rec, cpu, task, child),
+            Step::WaitChildren => self.wait_children(cpu, task),
+            Step::Yield => {
+                self.core(rec, cpu, |sched, cx| sched.sched_yield(cx));
+                self.syscall(cpu, Then::Schedule)
+            }
+            Step::SetNice { nice } => {
+                self.core(rec, cpu, |sched, cx| sched.set_user_nice(cx, task, nice));
+                self.renice(rec, task);
+                self.syscall(cpu, Then::Resume)
+            }
+            Step::SetPolicy { policy } => {
+                self.core(rec, cpu, |sched, cx| sched.sched_setscheduler(cx, task, policy));
+                self.syscall(cpu, Then::Resume)
+            }
+            Step::SetAffinity => self.set_own_affinity(rec, cpu, task),
+            Step::SetTimerSlack { slack } => {
+                self.tasks[task].timer_slack = slack;
+                self.syscall(cpu, Then::Resume)
+            }
+            Step::Mark { marker, value } => {
+                rec.record(self.now, cpu, TraceEvent::Marker { task, marker, value });
+                Next::Pay(Section::Syscall, Then::Resume)
+            }
+            Step::Exit | Step::Stuck => self.exit(rec, cpu, task),
+        }
+    }
+
+    /// Whether the programs of `cpu` have taken very many steps without letting time pass.
+    fn goes_in_circles(&mut self, cpu: CpuId) -> bool {
+        let (at, steps) = &mut self.cpus[cpu].steps_at;
+        if *at != self.now {
+            (*at, *steps) = (self.now, 0);
+        }
+        *steps += 1;
+        *steps > STEPS_AT_ONE_INSTANT
+    }
+
+    fn want(&mut self, task: TaskId, want: Want, mode: Mode) -> Next {
+        let row = &mut self.tasks[task];
+        (row.want, row.mode) = (want, mode);
+        Next::Pay(Section::Syscall, Then::Resume)
+    }
+
+    fn syscall(&mut self, cpu: CpuId, then: Then) -> Next {
+        self.meters[cpu].count(Op::Syscall);
+        Next::Pay(Section::Syscall, then)
+    }
+
+    /// Sleeps on a timer: it may ring up to the task's slack later than asked.
+    ///
+    /// Kernel: hrtimer.c do_nanosleep(), v4.12–
+    fn sleep_until(&mut self, cpu: CpuId, task: TaskId, at: Instant) -> Next {
+        if at > Instant::MAX {
+            // Later than any run can last: no timer is needed.
+            self.sched.set_current_state(cpu, PrevState::Sleeping);
+            return self.syscall(cpu, Then::Schedule);
+        }
+        let hard = Instant::from_ns((at.ns() + self.tasks[task].timer_slack.0).min(Instant::MAX.ns()));
+        self.queue.arm_timer(cpu, task, at, hard);
+        self.meters[cpu].count(Op::TimerProgram);
+        self.sched.set_current_state(cpu, PrevState::Sleeping);
+        self.syscall(cpu, Then::Schedule)
+    }
+
+    /// Goes to sleep inside a system call, whose body runs again after the wake-up.
+    fn sleep_in(&mut self, cpu: CpuId, task: TaskId, retry: Then) -> Next {
+        self.tasks[task].want = Want::Retry(retry);
+        self.tasks[task].mode = Mode::Kernel;
+        self.meters[cpu].count(Op::RecvBlock);
+        self.sched.set_current_state(cpu, PrevState::Sleeping);
+        Next::Pay(Section::Syscall, Then::Schedule)
+    }
+
+    /// Kernel: pipe.c pipe_write(), v4.12–
+    pub(crate) fn pipe_write(&mut self, rec: &mut Recorder<'_>, cpu: CpuId, pipe: PipeId, value: u64) -> Next {
+        let task = self.sched.rq(cpu).curr.expect("invariant: a task is in its system call");
+        let end = &mut self.pipes[pipe];
+        if !end.push(value) {
+            end.wait_to_write(task);
+            return self.sleep_in(cpu, task, Then::PipeWrite { pipe, value });
+        }
+        self.meters[cpu].count(Op::PipeOp);
+        match self.pipes[pipe].next_reader() {
+            Some(reader) => self.wake_from_task(rec, cpu, reader, true),
+            None => Next::Pay(Section::Syscall, Then::Resume),
+        }
+    }
+
+    /// Kernel: pipe.c pipe_read(), v4.12–
+    pub(crate) fn pipe_read(&mut self, rec: &mut Recorder<'_>, cpu: CpuId, pipe: PipeId, into: u8) -> Next {
+        let task = self.sched.rq(cpu).curr.expect("invariant: a task is in its system call");
+        let Some(value) = self.pipes[pipe].pop() else {
+            self.pipes[pipe].wait_to_read(task);
+            return self.sleep_in(cpu, task, Then::PipeRead { pipe, into });
+        };
+        self.tasks[task].frame.set(into, value);
+        self.meters[cpu].count(Op::PipeOp);
+        match self.pipes[pipe].next_writer() {
+            Some(writer) => self.wake_from_task(rec, cpu, writer, true),
+            None => Next::Pay(Section::Syscall, Then::Resume),
+        }
+    }
+
+    fn fork(&mut self, rec: &mut Recorder<'_>, cpu: CpuId, parent: TaskId, child: TaskId) -> Next {
+        self.tasks[parent].live_children += 1;
+        self.tasks[child].parent = Some(parent);
+        let wanted = self.specs[child].first_cpu;
+        self.core(rec, cpu, |sched, cx| {
+            sched.sched_fork(cx, Some(parent), child);
+            sched.wake_up_new_task(cx, child, wanted);
+        });
+        self.syscall(cpu, Then::Resume)
+    }
+
+    fn wait_children(&mut self, cpu: CpuId, task: TaskId) -> Next {
+        if self.tasks[task].live_children == 0 {
+            return self.syscall(cpu, Then::Resume);
+        }
+        self.tasks[task].waits_for_children = true;
+        self.sched.set_current_state(cpu, PrevState::Sleeping);
+        self.syscall(cpu, Then::Schedule)
+    }
+
+    fn set_own_affinity(&mut self, rec: &mut Recorder<'_>, cpu: CpuId, task: TaskId) -> Next {
+        let row = &self.tasks[task];
+        let cpus = row.frame.affinity(&self.programs[row.program]).copied();
+        if let Some(cpus) = cpus.filter(|cpus| cpus.intersects(&self.view.online)) {
+            self.core(rec, cpu, |sched, cx| sched.set_cpus_allowed(cx, task, cpus));
+        }
+        self.syscall(cpu, Then::Resume)
+    }
+
+    /// Kernel: exit.c do_exit(), v4.12–
+    fn exit(&mut self, rec: &mut Recorder<'_>, cpu: CpuId, task: TaskId) -> Next {
+        self.live_tasks -= 1;
+        self.meters[cpu].count(Op::Exit);
+        rec.record(self.now, cpu, TraceEvent::SchedProcessExit { task });
+        self.sched.set_current_state(cpu, PrevState::Dead);
+        let Some(parent) = self.tasks[task].parent else { return Next::Pay(Section::Syscall, Then::Schedule) };
+        let row = &mut self.tasks[parent];
+        row.live_children -= 1;
+        if row.live_children == 0 && std::mem::take(&mut row.waits_for_children) {
+            return self.wake(rec, cpu, parent, WakeFlags { sync: true, context: WakeContext::Task }, AfterWake::Schedule);
+        }
+        Next::Pay(Section::Syscall, Then::Schedule)
+    }
+
+    /// Tells sinks that a task's priority has changed.
+    pub(crate) fn renice(&mut self, rec: &mut Recorder<'_>, task: TaskId) {
+        self.tasks[task].info.prio = self.sched.task(task).prio();
+        rec.task(task, &self.tasks[task].info);
+    }
+
+    /// The length of one tick.
+    pub fn tick_length(&self) -> Ns {
+        self.machine.tick
+    }
+}

@@ -1,0 +1,35 @@
+//! A task of the engine: where it is in its program, and what it is computing.
+
+use crate::cpu::Then;
+use fairground_model::{Frame, Mode, TaskInfo};
+use fairground_stdx::{Instant, Ns, ProgramId, RngStream, TaskId};
+
+/// What the current step of a task still needs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Want {
+    /// Nothing: the next step is to be asked for.
+    Nothing,
+    /// So much work at full capacity.
+    Work(Ns),
+    /// So much time on the CPU.
+    Time(Ns),
+    /// Computing until an instant.
+    Until(Instant),
+    /// The kernel path that was left by going to sleep, to be entered again.
+    Retry(Then),
+}
+
+/// One task.
+#[derive(Clone, Debug)]
+pub(crate) struct SimTask {
+    pub(crate) info: TaskInfo,
+    pub(crate) program: ProgramId,
+    pub(crate) frame: Frame,
+    pub(crate) rng: RngStream,
+    pub(crate) want: Want,
+    pub(crate) mode: Mode,
+    pub(crate) timer_slack: Ns,
+    pub(crate) parent: Option<TaskId>,
+    pub(crate) live_children: u32,
+    pub(crate) waits_for_children: bool,
+}
