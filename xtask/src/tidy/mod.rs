@@ -1,5 +1,6 @@
 //! The rules of the house that the compiler cannot see. Each module is one family of rules.
 
+mod clock_readers;
 mod edges;
 mod kernel_lines;
 mod layout;
@@ -88,7 +89,7 @@ fn is_test(path: &str, tests: &BTreeSet<String>) -> bool {
 /// All findings, in order of rule, file and line.
 fn check(files: &[File]) -> Vec<Finding> {
     let project = Project::new(files);
-    let rules = [edges::check, purity::check, kernel_lines::check, wording::check, layout::check];
+    let rules = [edges::check, purity::check, clock_readers::check, kernel_lines::check, wording::check, layout::check];
     rules.iter().flat_map(|rule| rule(&project)).collect()
 }
 

@@ -8,6 +8,8 @@ use crate::tree::File;
 const NOTES: &[[&str; 2]] = &[["TO", "DO"], ["FIX", "ME"], ["XX", "X"]];
 /// Folders of one machine, likewise.
 const PLACES: &[[&str; 2]] = &[["/ro", "ot"], ["/t", "mp"], ["/wo", "rk"], ["/ho", "me/"], ["/Us", "ers/"]];
+/// The home of nobody: examples may use it.
+const NOBODY: &str = "me/";
 /// What is written by people; recordings may hold anything.
 const WRITTEN: &[&str] = &["rs", "md", "toml", "json", "jsonc", "sh", "py", "txt", "yml"];
 
@@ -37,8 +39,10 @@ fn check_text(file: &File) -> Vec<Finding> {
 fn is_path(text: &str, at: usize, place: &str) -> bool {
     let goes_on = |byte: u8| byte.is_ascii_alphanumeric() || b"._-}*>)~".contains(&byte);
     let before = text[..at].bytes().next_back();
-    let after = text[at + place.len()..].bytes().next();
+    let rest = &text[at + place.len()..];
+    let after = rest.bytes().next();
     !before.is_some_and(goes_on)
+        && !(place.ends_with('/') && rest.starts_with(NOBODY))
         && (place.ends_with('/') || !after.is_some_and(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte)))
 }
 
