@@ -12,6 +12,7 @@ mod table;
 pub mod hog;
 pub mod periodic;
 pub mod press;
+pub mod recorded;
 pub mod registry;
 pub mod rtapp;
 pub mod sched_pipe;

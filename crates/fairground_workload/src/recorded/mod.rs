@@ -1,0 +1,112 @@
+//! The workloads of the recorded sets: reads a set's `workload.txt` and does what its `wl` program did.
+
+mod options;
+mod programs;
+mod script;
+#[cfg(test)]
+mod tests;
+
+use crate::table::Aggregate;
+use fairground_model::{Instr, Mistakes, PipeSpec, Program, TaskSet, TaskSpec};
+use fairground_stdx::{Instant, PipeId};
+use options::Command;
+use programs::{LEAD, Launch, PRESS_LEAD, RAMP_REST, RAMP_SLEEP};
+use script::Act;
+
+/// The workload of one recorded experiment.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct RecordedWorkload {
+    /// The tasks. Those that the record's figures are about are the measured ones; they carry the
+    /// record's names, and each name belongs to one task.
+    pub tasks: TaskSet,
+    /// Scheduler features to set before the start, as debugfs spells them.
+    pub features: Vec<String>,
+    /// The time over which the record's figures are taken: that of the first `wl`.
+    pub window: (Instant, Instant),
+}
+
+/// The figures under `reported_by_task` of a record's summary.json: name, marker, aggregate over
+/// that marker's values of one task. A task without the marker has 0. `cpu_ns` is missing here: it is
+/// the task's run time.
+pub const REPORTED: &[(&str, &str, Aggregate)] = &[
+    ("wall_ns", "wall", Aggregate::Max),
+    ("jobs", "jobs", Aggregate::Sum),
+    ("maxlat_ns", "latency", Aggregate::Max),
+    ("avglat_ns", "latency", Aggregate::Mean),
+    ("maxresp_ns", "response", Aggregate::Max),
+    ("maxfirst_ns", "first_run", Aggregate::Max),
+    ("avgfirst_ns", "first_run", Aggregate::Mean),
+];
+
+/// Reads a `workload.txt`. All mistakes are found, each with its place.
+pub fn parse(text: &str) -> Result<RecordedWorkload, Mistakes> {
+    let mut mistakes = Mistakes::default();
+    let script = script::read(text, &mut mistakes);
+    let tasks = tasks(&script.acts);
+    let mut names: Vec<&str> = tasks.tasks.iter().filter(|task| task.measured).map(|task| task.name.as_str()).collect();
+    names.sort_unstable();
+    if let Some(twice) = names.windows(2).find(|pair| pair[0] == pair[1]) {
+        mistakes.whole(format!("two tasks are called `{}`", twice[0]), "Figures are given by name: each task needs its own.");
+    }
+    let first = script.acts.iter().find_map(|act| match act {
+        Act::Launch { command, .. } => Some(window(command)),
+        Act::Wait => None,
+    });
+    mistakes.or(RecordedWorkload { tasks, features: script.features, window: first.unwrap_or_default() })
+}
+
+fn window(command: &Command) -> (Instant, Instant) {
+    let (start, length) = match command {
+        Command::Hog { dur, .. } | Command::Periodic { dur, .. } => (LEAD, *dur),
+        Command::Press { period, rounds, .. } => (PRESS_LEAD, fairground_stdx::Ns(period.0.saturating_mul(*rounds))),
+        Command::Ramp { dur, .. } => (RAMP_SLEEP, *dur + RAMP_REST),
+    };
+    let start = Instant::ZERO + start;
+    (start, Instant::from_ns(start.ns().saturating_add(length.0)))
+}
+
+/// Several `wl` at once need nobody who starts them. As soon as one begins after another has
+/// ended, there is a shell that waits in between.
+fn tasks(acts: &[Act]) -> TaskSet {
+    let blocks = |act: &Act| !matches!(act, Act::Launch { background: true, .. });
+    let first_stop = acts.iter().position(blocks).unwrap_or(acts.len());
+    let later = acts.iter().skip(first_stop + 1).any(|act| matches!(act, Act::Launch { .. }));
+    if later { with_shell(acts) } else { at_once(acts) }
+}
+
+fn at_once(acts: &[Act]) -> TaskSet {
+    let mut set = TaskSet::default();
+    for act in acts {
+        if let Act::Launch { command, .. } = act {
+            set.append(programs::build(command, Launch::AtZero).0);
+        }
+    }
+    set
+}
+
+fn with_shell(acts: &[Act]) -> TaskSet {
+    let mut set = TaskSet::default();
+    let mut shell = Program::default();
+    for act in acts {
+        match act {
+            Act::Wait => {
+                shell.push(Instr::WaitChildren);
+            }
+            Act::Launch { command, background } => {
+                let (wl, first) = programs::build(command, Launch::ByShell);
+                let first = fairground_stdx::TaskId::new(set.append(wl) + first.get());
+                shell.push(Instr::Fork { task: first });
+                if !background {
+                    let done: PipeId = set.pipes.push(PipeSpec { capacity: 1 });
+                    let program = set.tasks[first].program;
+                    set.programs[program].push(Instr::Write { pipe: done, value: None });
+                    shell.push(Instr::Read { pipe: done, into: 0 });
+                }
+            }
+        }
+    }
+    let program = set.programs.push(shell);
+    let mm = set.tasks.iter().map(|task| task.mm + 1).max().unwrap_or(0);
+    set.tasks.push(TaskSpec { measured: false, mm, ..TaskSpec::new("sh", program) });
+    set
+}

@@ -1,0 +1,159 @@
+//! What wl.c does, as byte code.
+
+use super::options::{Command, HogTask, PeriodicTask};
+use crate::build::marker;
+use crate::press::{Press, press};
+use fairground_model::{Instr, MarkerUnit, Mode, PipeSpec, Program, Start, TaskSet, TaskSpec};
+use fairground_stdx::{Instant, Ns, PipeId, TaskId};
+
+/// From the parent's start to the instant at which hogs and periodic tasks begin.
+pub(super) const LEAD: Ns = Ns::from_ms(50);
+/// From the end of the forking to a press's first round.
+pub(super) const PRESS_LEAD: Ns = Ns::from_ms(100);
+/// How long a ramp sleeps before it computes, and afterwards.
+pub(super) const RAMP_SLEEP: Ns = Ns::from_secs(2);
+pub(super) const RAMP_REST: Ns = Ns::from_ms(300);
+/// The timer slack that `wl` sets for hogs and periodic tasks.
+const SLACK: Ns = Ns(1);
+
+/// Register: the instant at which the workload begins.
+const START: u8 = 0;
+/// Register: when the loop ends, or the present job was due.
+const DUE: u8 = 1;
+
+/// When a `wl` starts.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Launch {
+    /// At the start of the run: its times are known.
+    AtZero,
+    /// By the shell's fork, some time later.
+    ByShell,
+}
+
+/// Builds one `wl`. Returns the tasks and the process that the shell starts.
+pub(super) fn build(command: &Command, launch: Launch) -> (TaskSet, TaskId) {
+    let (mut set, first) = match command {
+        Command::Hog { tasks, dur } => {
+            let loops = tasks.iter().map(|task| (task, Body::Hog { dur: *dur })).collect::<Vec<_>>();
+            crew(&loops, launch)
+        }
+        Command::Periodic { tasks, dur } => {
+            let body =
+                |task: &PeriodicTask| Body::Periodic { run: task.run, period: task.period, jobs: dur.0.div_ceil(task.period.0) };
+            let loops = tasks.iter().map(|task| (&task.hog, body(task))).collect::<Vec<_>>();
+            crew(&loops, launch)
+        }
+        Command::Press { n, cpus, work, period, rounds } => {
+            let first_round = (launch == Launch::AtZero).then_some(Instant::ZERO + PRESS_LEAD);
+            let set =
+                press(&Press { processes: *n, affinity: *cpus, every: *period, work: *work, rounds: Some(*rounds), first_round });
+            let main = set.tasks.ids().next_back().expect("invariant: a press has a parent");
+            (set, main)
+        }
+        Command::Ramp { name, cpus, dur } => {
+            let mut set = TaskSet::default();
+            let mut program = Program::default();
+            program.code.extend(cpus.map(|cpus| Instr::SetAffinity { cpus }));
+            ramp(&mut set, &mut program, *dur);
+            let program = set.programs.push(program);
+            let task = set.tasks.push(TaskSpec::new(name.clone(), program));
+            (set, task)
+        }
+    };
+    if launch == Launch::ByShell {
+        set.tasks[first].start = Start::Forked;
+    }
+    (set, first)
+}
+
+fn ramp(set: &mut TaskSet, program: &mut Program, dur: Ns) {
+    let wall = marker(set, "wall", MarkerUnit::Ns);
+    program.push(Instr::Now { reg: DUE });
+    program.push(Instr::Add { reg: DUE, time: RAMP_SLEEP });
+    program.push(Instr::SleepUntil { reg: DUE });
+    program.push(Instr::Now { reg: START });
+    program.push(Instr::RunTime { time: dur, mode: Mode::User });
+    program.push(Instr::MarkSince { marker: wall, reg: START });
+    program.push(Instr::Now { reg: DUE });
+    program.push(Instr::Add { reg: DUE, time: RAMP_REST });
+    program.push(Instr::SleepUntil { reg: DUE });
+}
+
+/// What a forked child does between the common start and its exit.
+enum Body {
+    Hog { dur: Ns },
+    Periodic { run: Ns, period: Ns, jobs: u64 },
+}
+
+/// A parent that forks children which all begin at the same instant.
+fn crew(children: &[(&HogTask, Body)], launch: Launch) -> (TaskSet, TaskId) {
+    let mut set = TaskSet::default();
+    let mut parent = Program::default();
+    // The parent computes the common start before it forks; where that is not known in advance the
+    // children get it through a pipe, one message per register.
+    let line = match launch {
+        Launch::AtZero => None,
+        Launch::ByShell => {
+            let copies = 2 * children.len() as u32;
+            let pipe = set.pipes.push(PipeSpec { capacity: copies });
+            parent.push(Instr::Now { reg: START });
+            parent.push(Instr::Add { reg: START, time: LEAD });
+            let write = parent.push(Instr::Write { pipe, value: Some(START) });
+            parent.push(Instr::Repeat { counter: 0, times: u64::from(copies), to: write });
+            Some(pipe)
+        }
+    };
+    for (index, (task, body)) in children.iter().enumerate() {
+        let program = child(&mut set, task, body, line);
+        let program = set.programs.push(program);
+        let spec = TaskSpec::new(task.name.clone(), program);
+        let task = set.tasks.push(TaskSpec { start: Start::Forked, mm: index as u32 + 1, ..spec });
+        parent.push(Instr::Fork { task });
+    }
+    parent.push(Instr::WaitChildren);
+    let program = set.programs.push(parent);
+    let parent = set.tasks.push(TaskSpec { measured: false, ..TaskSpec::new("wl", program) });
+    (set, parent)
+}
+
+fn load(reg: u8, line: Option<PipeId>) -> Instr {
+    match line {
+        None => Instr::Set { reg, at: Instant::ZERO + LEAD },
+        Some(pipe) => Instr::Read { pipe, into: reg },
+    }
+}
+
+fn child(set: &mut TaskSet, task: &HogTask, body: &Body, line: Option<PipeId>) -> Program {
+    let wall = marker(set, "wall", MarkerUnit::Ns);
+    let mut program = Program::default();
+    program.push(Instr::SetTimerSlack { slack: SLACK });
+    program.push(Instr::SetNice { nice: task.nice });
+    program.code.extend(task.cpus.map(|cpus| Instr::SetAffinity { cpus }));
+    program.push(load(START, line));
+    program.push(load(DUE, line));
+    match *body {
+        Body::Hog { dur } => {
+            program.push(Instr::Add { reg: DUE, time: dur });
+            program.push(Instr::SleepUntil { reg: START });
+            program.push(Instr::RunUntil { reg: DUE });
+        }
+        Body::Periodic { run, period, jobs } => periodic(set, &mut program, run, period, jobs),
+    }
+    program.push(Instr::MarkSince { marker: wall, reg: START });
+    program
+}
+
+/// Jobs are due at start + k * period. A late job begins at once, so their number is known.
+fn periodic(set: &mut TaskSet, program: &mut Program, run: Ns, period: Ns, times: u64) {
+    let latency = marker(set, "latency", MarkerUnit::Ns);
+    let response = marker(set, "response", MarkerUnit::Ns);
+    let jobs = marker(set, "jobs", MarkerUnit::Count);
+    program.push(Instr::SleepUntil { reg: START });
+    let top = program.push(Instr::MarkSince { marker: latency, reg: DUE });
+    program.push(Instr::RunTime { time: run, mode: Mode::User });
+    program.push(Instr::MarkSince { marker: response, reg: DUE });
+    program.push(Instr::MarkValue { marker: jobs, value: 1 });
+    program.push(Instr::Add { reg: DUE, time: period });
+    program.push(Instr::SleepUntil { reg: DUE });
+    program.push(Instr::Repeat { counter: 0, times, to: top });
+}

@@ -1,0 +1,135 @@
+//! The lines of a `workload.txt`: the guest shell's commands, told apart and checked.
+
+use super::options::{self, Command};
+use fairground_model::Mistakes;
+use std::ops::Range;
+
+/// One thing that the shell does.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Act {
+    /// Starts a `wl`; in the foreground it waits for its end.
+    Launch { command: Command, background: bool },
+    /// Waits for everything in the background.
+    Wait,
+}
+
+/// A script that was read.
+#[derive(Default)]
+pub(super) struct Script {
+    pub(super) acts: Vec<Act>,
+    pub(super) features: Vec<String>,
+}
+
+/// A piece of the text with its place.
+#[derive(Clone, Copy)]
+pub(super) struct Word<'t> {
+    pub(super) text: &'t str,
+    pub(super) at: usize,
+}
+
+impl Word<'_> {
+    pub(super) fn span(&self) -> Range<usize> {
+        self.at..self.at + self.text.len()
+    }
+}
+
+/// Words that make, change or use control groups.
+const GROUP_WORDS: &[&str] = &["cgon", "cgoff", "mk", "rmcg", "cgroup"];
+/// Words with which the sets' shell loops over groups.
+const LOOP_WORDS: &[&str] = &["while", "for", "until"];
+const KNOWN: &str = "The commands of a recorded set are: trace_on, feat, wl, wait.";
+
+pub(super) fn read(text: &str, mistakes: &mut Mistakes) -> Script {
+    let mut script = Script::default();
+    let mut at = 0;
+    for line in text.split_inclusive('\n') {
+        self::line(Word { text: line, at }, &mut script, mistakes);
+        at += line.len();
+    }
+    if !script.acts.iter().any(|act| matches!(act, Act::Launch { .. })) && mistakes.0.is_empty() {
+        mistakes.whole("there is no workload in this text", "A workload is a line such as `wl hog tasks=h00:0,h01:0 dur=2000`.");
+    }
+    script
+}
+
+fn line(line: Word<'_>, script: &mut Script, mistakes: &mut Mistakes) {
+    let words = words(line);
+    if let Some(word) = words.iter().find(|word| LOOP_WORDS.contains(&word.text)) {
+        mistakes.at(word.span(), "loops of the shell are not modelled yet (groups)", "Write the commands out, one per line.");
+        return;
+    }
+    let mut at = line.at;
+    for part in line.text.split(';') {
+        command(Word { text: part, at }, script, mistakes);
+        at += part.len() + 1;
+    }
+}
+
+fn words(text: Word<'_>) -> Vec<Word<'_>> {
+    let code = text.text.split('#').next().unwrap_or_default();
+    let mut words = Vec::new();
+    let mut from = None;
+    for (offset, c) in code.char_indices().chain([(code.len(), ' ')]) {
+        match from {
+            None if !c.is_whitespace() => from = Some(offset),
+            Some(start) if c.is_whitespace() => {
+                words.push(Word { text: &code[start..offset], at: text.at + start });
+                from = None;
+            }
+            _ => {}
+        }
+    }
+    words
+}
+
+fn command(text: Word<'_>, script: &mut Script, mistakes: &mut Mistakes) {
+    let mut words = words(text);
+    let background = words.pop_if(|word| word.text == "&").is_some();
+    let Some((name, args)) = words.split_first() else { return };
+    match name.text {
+        "trace_on" => trace_on(*name, args, mistakes),
+        "feat" => features(*name, args, script, mistakes),
+        "wait" => {
+            args.iter()
+                .for_each(|word| mistakes.at(word.span(), format!("`wait {}`: wait takes no argument here", word.text), KNOWN));
+            script.acts.push(Act::Wait);
+        }
+        "wl" => {
+            if let Some(command) = options::read(*name, args, mistakes) {
+                script.acts.push(Act::Launch { command, background });
+            }
+        }
+        "hackbench" => mistakes.at(name.span(), "`hackbench` is not modelled yet", KNOWN),
+        group if GROUP_WORDS.contains(&group) => {
+            mistakes.at(
+                name.span(),
+                format!("`{group}` is not modelled yet (groups)"),
+                "Sets without control groups can be run.",
+            );
+        }
+        other => mistakes.at(name.span(), format!("unknown command `{other}`"), KNOWN),
+    }
+}
+
+/// `trace_on KILOBYTES [EVENT …]` starts the recording: nothing that tasks do.
+fn trace_on(name: Word<'_>, args: &[Word<'_>], mistakes: &mut Mistakes) {
+    match args.first() {
+        Some(size) if size.text.parse::<u64>().is_ok() => {}
+        Some(size) => mistakes.at(size.span(), format!("`{}` is no size", size.text), "Write a number, as in `trace_on 2000`."),
+        None => mistakes.at(name.span(), "`trace_on` has no size", "Write a number, as in `trace_on 2000`."),
+    }
+}
+
+fn features(name: Word<'_>, args: &[Word<'_>], script: &mut Script, mistakes: &mut Mistakes) {
+    let spelt =
+        |word: &Word<'_>| word.text.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_');
+    match args {
+        [feature] if spelt(feature) => script.features.push(feature.text.into()),
+        [feature] => mistakes.at(
+            feature.span(),
+            format!("`{}` is no feature", feature.text),
+            "Features are spelt as in debugfs: SIS_UTIL, NO_SIS_UTIL.",
+        ),
+        _ => mistakes.at(name.span(), "`feat` takes one feature", "Write for example `feat NO_SIS_UTIL`."),
+    }
+}
