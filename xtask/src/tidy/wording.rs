@@ -37,13 +37,13 @@ fn check_text(file: &File) -> Vec<Finding> {
 
 /// Whether a path begins here, and does not merely go on.
 fn is_path(text: &str, at: usize, place: &str) -> bool {
-    let goes_on = |byte: u8| byte.is_ascii_alphanumeric() || b"._-}*>)~".contains(&byte);
-    let before = text[..at].bytes().next_back();
+    let is_part = |byte: u8| byte.is_ascii_alphanumeric() || b"_-".contains(&byte);
+    let goes_on = |byte: u8| is_part(byte) || b".}*>)~".contains(&byte);
+    if text[..at].bytes().next_back().is_some_and(goes_on) {
+        return false;
+    }
     let rest = &text[at + place.len()..];
-    let after = rest.bytes().next();
-    !before.is_some_and(goes_on)
-        && !(place.ends_with('/') && rest.starts_with(NOBODY))
-        && (place.ends_with('/') || !after.is_some_and(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte)))
+    if place.ends_with('/') { !rest.starts_with(NOBODY) } else { !rest.bytes().next().is_some_and(is_part) }
 }
 
 /// `.expect("…")` outside tests must name the invariant that makes it impossible.
