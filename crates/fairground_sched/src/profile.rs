@@ -12,7 +12,7 @@ use crate::fair::tunables::Tunables;
 use crate::fair::weight::ScaleLoadDown;
 use crate::features::{Feat, FeatSet, Status};
 use crate::pelt::{PeltClockRule, PeltFamily, PostInit, UtilEstRule};
-use crate::seam::{IdleEntity, LongSleeper, MinVruntimeAtDequeue, Seam, TickPreempt};
+use crate::seam::{IdleEntity, LongSleeper, MinVruntimeAtDequeue, RepeatedPick, Seam, TickPreempt};
 use crate::version::KernelVersion;
 
 /// A property of a profile, for people.
@@ -90,6 +90,7 @@ profile! {
     util_est: UtilEstRule, "How estimated utilisation is kept.";
     scale_load_down: ScaleLoadDown, "How stored weights are scaled down.";
     tick_preempt: TickPreempt, "What the tick does with a used-up slice.";
+    repeated_pick: RepeatedPick, "Whether a task that is picked again begins a new slice.";
     min_vruntime_at_dequeue: MinVruntimeAtDequeue, "Which dequeues update min_vruntime.";
     long_sleeper: LongSleeper, "Placement after a very long sleep.";
     idle_entity: IdleEntity, "Whether entities, or only tasks' policies, are idle.";

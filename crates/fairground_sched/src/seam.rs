@@ -4,7 +4,7 @@ use crate::version::KernelVersion;
 
 mod fair;
 
-pub use fair::{IdleEntity, LongSleeper, MinVruntimeAtDequeue, TickPreempt};
+pub use fair::{IdleEntity, LongSleeper, MinVruntimeAtDequeue, RepeatedPick, TickPreempt};
 
 /// One structural difference between kernels. Callers ask the seam; only the seam matches on the variant.
 pub trait Seam: Copy + PartialEq + Sized + 'static {

@@ -39,3 +39,13 @@ seam! {
     }
     history { v(4, 12) => PolicyOnly, v(5, 16) => EntityAware, }
 }
+
+seam! {
+    /// Whether a task that is picked again while it runs begins a new slice.
+    RepeatedPick = "repeated_pick" {
+        KeepsSlice "keeps-slice" "A running task that is picked again goes on with its slice (kernels with CONFIG_FAIR_GROUP_SCHED).",
+        RenewsSlice "renews-slice"
+            "A running task that is picked again is put down and set anew: its slice begins again (kernels without CONFIG_FAIR_GROUP_SCHED).",
+    }
+    history { v(4, 12) => KeepsSlice, }
+}

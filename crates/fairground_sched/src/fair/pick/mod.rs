@@ -7,6 +7,7 @@ mod leftmost;
 
 use crate::Sched;
 use crate::ctx::Ctx;
+use crate::seam::RepeatedPick;
 use fairground_model::{Op, Reason};
 use fairground_stdx::{SeId, TaskId};
 
@@ -47,7 +48,7 @@ impl Sched {
                 None => break shown.expect("invariant: an entity without a queue of its own is a task"),
             }
         };
-        if prev != Some(task) {
+        if prev != Some(task) || self.profile.repeated_pick == RepeatedPick::RenewsSlice {
             if let Some(task) = prev {
                 self.put_prev_task_fair(cx, task);
             }
