@@ -82,7 +82,7 @@ mod tests {
               "schema": 1,
               "tool": {
                 "name": "fairground",
-                "version": "0.1.0"
+                "version": "VERSION"
               },
               "command": "run",
               "inputs": [
@@ -100,7 +100,7 @@ mod tests {
               "events": 3
             }
         "#]]
-        .assert_eq(&document.to_string());
+        .assert_eq(&document.to_string().replace(env!("CARGO_PKG_VERSION"), "VERSION"));
         assert_eq!(document.get("events"), Some(&json!(3)));
     }
 

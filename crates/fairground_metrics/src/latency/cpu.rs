@@ -62,18 +62,16 @@ impl CpuRow {
         }
         self.since = at;
     }
-    /// The CPU switches. False if `prev` is not the task that the last switch left here: a record in
-    /// between was lost. Before its first switch a CPU has always had `prev`.
+    /// The CPU switches. Returns the task that was on it according to the records: another one than
+    /// `prev` means that a record in between was lost. Before its first switch a CPU has always had `prev`.
     #[inline]
-    pub(super) fn switch(&mut self, at: Instant, prev: Option<TaskId>, next: Option<TaskId>) -> bool {
+    pub(super) fn switch(&mut self, at: Instant, prev: Option<TaskId>, next: Option<TaskId>) -> Option<TaskId> {
         if self.switches == 0 {
             self.current = prev;
         }
         self.account(at);
-        let matches = self.current == prev;
-        self.current = next;
         self.switches += 1;
-        matches
+        std::mem::replace(&mut self.current, next)
     }
     /// A kernel section begins.
     #[inline]

@@ -31,7 +31,7 @@ pub struct RunStats {
     start: Instant,
     tasks: Vec<TaskRow>,
     cpus: Vec<CpuRow>,
-    reasons: Vec<u64>,
+    reasons: [u64; Reason::ALL.len()],
     markers: MarkerStats,
     switches: u64,
     wakeups: u64,
@@ -47,7 +47,7 @@ impl RunStats {
             start,
             tasks: Vec::new(),
             cpus: vec![CpuRow::new(start); nr_cpus],
-            reasons: vec![0; Reason::ALL.len()],
+            reasons: [0; Reason::ALL.len()],
             markers: MarkerStats::default(),
             switches: 0,
             wakeups: 0,
@@ -84,11 +84,21 @@ impl RunStats {
     fn grow_cpus(&mut self, cpu: CpuId) {
         self.cpus.resize(cpu.index() + 1, CpuRow::new(self.start));
     }
+    /// The switch away from `current` was lost: nobody knows until when it ran.
+    #[cold]
+    fn mismatch(&mut self, current: Option<TaskId>) {
+        self.mismatched_switches += 1;
+        if let Some(current) = current {
+            self.task_row(current).is_lost();
+        }
+    }
     #[inline]
     fn switch(&mut self, at: Instant, cpu: CpuId, prev: Option<TaskId>, prev_state: PrevState, next: Option<TaskId>) {
         self.switches += 1;
-        let matches = self.cpu_row(cpu).switch(at, prev, next);
-        self.mismatched_switches += u64::from(!matches);
+        let current = self.cpu_row(cpu).switch(at, prev, next);
+        if current != prev {
+            self.mismatch(current);
+        }
         if let Some(prev) = prev {
             self.task_row(prev).leaves_cpu(at, prev_state);
         }

@@ -83,6 +83,12 @@ impl TaskRow {
             self.doing = Doing::Nothing;
         }
     }
+    /// The record of the switch away from the task was lost: the time since it got the CPU does not count.
+    pub(super) fn is_lost(&mut self) {
+        if matches!(self.doing, Doing::Running(_)) {
+            self.doing = Doing::Nothing;
+        }
+    }
     /// The run ends: what lasts still is counted up to here. A wait that lasts still is a delay but
     /// no latency, as nobody knows how long it would have become.
     pub(super) fn run_ends(&mut self, at: Instant) {

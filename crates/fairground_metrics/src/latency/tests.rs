@@ -96,6 +96,7 @@ fn lost_records_are_counted_and_harmless() {
     feed(&mut stats, 40, 3, switch(Some(5), PrevState::Running, Some(5)));
     let report = stats.finish(Instant::from_ns(50));
     assert_eq!(report.mismatched_switches, 1);
+    assert_eq!(report.tasks[0].runtime, Ns(0), "nobody saw when task 2 left the CPU");
     assert_eq!((report.cpus.len(), report.cpus[3].busy, report.cpus[0].idle), (4, Ns(40), Ns(40)));
     assert_eq!(report.tasks.iter().map(|task| task.task.get()).collect::<Vec<_>>(), [2, 4, 5, 9]);
 }
