@@ -4,6 +4,7 @@
 //! Rows that do not follow from the row before are those between which the entity moved, was attached,
 //! reweighted or propagated to; `summary.json` of a set says how many follow. Of tasks all others must
 //! be the result of an attach.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -1,4 +1,5 @@
 //! Load tracking, number by number: each test is an item of the specification's list for this part.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 
 use fairground_sched::pelt::{
     GroupEntity, LOAD_AVG_MAX, PELT_MIN_DIVIDER, PeltClockRule, PeltFamily, PostInit, RUNNABLE_AVG_YN_INV, RqClocks, Scale,
