@@ -32,6 +32,9 @@ impl WinnerTree {
     #[inline]
     pub(super) fn replace(&mut self, cpu: usize, key: u64) {
         let mut node = self.leaves + cpu;
+        if self.nodes[node] == key {
+            return;
+        }
         self.nodes[node] = key;
         while node > 1 {
             let winner = self.nodes[node].min(self.nodes[node ^ 1]);
