@@ -6,14 +6,20 @@
 #![deny(clippy::float_arithmetic)]
 
 pub mod cost;
+pub mod import;
+pub mod lstopo;
 pub mod machine;
 pub mod machine_file;
 pub mod presets;
+pub mod recorded;
 pub mod regular;
 pub mod suggest;
+pub mod synthetic;
+pub mod sysfs;
 pub mod validate;
 
 pub use cost::CostModel;
+pub use import::Imported;
 pub use machine::{CpuSpec, Machine};
 pub use presets::{PresetInfo, presets};
 pub use regular::{Level, Numbering, Regular};

@@ -48,13 +48,12 @@ pub struct Problem {
 pub fn problems(machine: &Machine) -> Vec<Problem> {
     let mut found = Found(Vec::new());
     found.count(machine);
-    if machine.cpus.is_empty() || machine.cpus.len() > MAX_CPUS {
-        return found.0;
+    if (1..=MAX_CPUS).contains(&machine.cpus.len()) {
+        found.numbers(machine);
+        found.nesting(machine);
+        found.smt_capacity(machine);
+        found.distances(machine);
     }
-    found.numbers(machine);
-    found.nesting(machine);
-    found.smt_capacity(machine);
-    found.distances(machine);
     found.ticks(machine);
     found.0
 }
@@ -158,7 +157,7 @@ impl Found {
                 format!("ticks are late by up to {}, but the next one is due after {}", machine.tick_jitter, machine.tick);
             self.add(Place::TickJitter, message, "The jitter is shorter than a tick.");
         }
-        let last = machine.tick_offset.ns().checked_mul(machine.cpus.len() as u64 - 1);
+        let last = machine.tick_offset.ns().checked_mul((machine.cpus.len() as u64).saturating_sub(1));
         if last.is_none_or(|last| last >= machine.tick.ns()) {
             let message = format!("with {} between neighbours the last CPU ticks a whole tick late", machine.tick_offset);
             self.add(Place::TickOffset, message, "CPU n ticks n times this after CPU 0; keep the last below one tick.");

@@ -49,10 +49,8 @@ use fairground_model::Mistakes;
 /// Reads a machine file. All mistakes are reported together.
 pub fn parse(text: &str) -> Result<Machine, Mistakes> {
     let mut mistakes = Mistakes::default();
-    let Some(document) = parse_document(text, &mut mistakes) else { return Err(mistakes) };
-    match from_table(document.as_table(), 0..text.len(), &mut mistakes) {
-        Some(machine) if mistakes.0.is_empty() => Ok(machine),
-        Some(machine) => mistakes.or(machine),
-        None => Err(mistakes),
-    }
+    let document = parse_document(text, &mut mistakes);
+    let machine = document.and_then(|document| from_table(document.as_table(), 0..text.len(), &mut mistakes));
+    mistakes.or(())?;
+    machine.ok_or_else(|| Mistakes::one("this file describes no machine", "Write `preset`, `cores` or `[[cpu]]` tables."))
 }

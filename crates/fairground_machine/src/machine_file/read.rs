@@ -46,18 +46,15 @@ pub fn from_table(table: &dyn TableLike, span: Range<usize>, mistakes: &mut Mist
         let hint = "Leave it out: no CPU is preferred to another.";
         mistakes.at(fields.span_of("asym_priority"), "packing by CPU priority (`asym_priority`) is not modelled yet", hint);
     }
-    let before = mistakes.0.len();
-    let mut machine = base(&fields, mistakes);
+    let machine = base(&fields, mistakes);
+    let known = machine.is_some();
     // What does not depend on the CPUs is read in any case, so that its mistakes are found as well.
-    let mut without = Machine::new("", IndexVec::new(), Vec::new());
-    common(&fields, machine.as_mut().unwrap_or(&mut without), mistakes);
-    let machine = machine?;
-    if mistakes.0.len() == before {
-        for problem in validate::problems(&machine) {
-            mistakes.at(place(&fields, problem.place), problem.message, problem.hint);
-        }
+    let mut machine = machine.unwrap_or_else(|| Machine::new("", IndexVec::new(), Vec::new()));
+    common(&fields, &mut machine, mistakes);
+    for problem in validate::problems(&machine).into_iter().filter(|problem| known || problem.place != Place::Cpus) {
+        mistakes.at(place(&fields, problem.place), problem.message, problem.hint);
     }
-    Some(machine)
+    known.then_some(machine)
 }
 
 /// The machine with its CPUs and nodes, all else at its default.
