@@ -1,1 +1,18 @@
-//! One folder per trace format, readers and writers
+//! One folder per trace format: readers that turn recordings into events, writers that turn events
+//! into files. Readers never fail on dirty input: they count it and note it ([`ImportStats`]).
+//! The list of formats is [`registry::formats`]; the doors are [`read_any`] and [`writer_for`].
+#![deny(clippy::float_arithmetic)]
+
+pub mod csv;
+mod export;
+mod flat;
+pub mod ftrace;
+mod import;
+pub mod json;
+pub mod perfetto;
+pub mod recorded;
+pub mod registry;
+
+pub use export::{TraceWriter, WriterOptions};
+pub use import::{ImportStats, Note, RecordedTrace, Severity};
+pub use registry::{Format, FormatError, ImportError, formats, read_any, read_into, read_set, writer_for, writer_with};

@@ -1,0 +1,127 @@
+//! From raw records in any order to events in order.
+
+use crate::import::order::OrderWindow;
+use crate::import::tasks::{Role, TaskDirectory};
+use crate::import::{Feed, ImportStats, NameTable, RawEvent, RawRecord, Who};
+use fairground_model::{PrevState, TraceEvent, WakeContext};
+use fairground_stdx::{CpuId, Ns, TaskId, Vruntime};
+
+/// Sorts records, finds their tasks and hands them on as events.
+pub(crate) struct Assembler<'a> {
+    pub(crate) names: NameTable,
+    feed: Feed<'a>,
+    window: OrderWindow,
+    tasks: TaskDirectory,
+    newest_ns: u64,
+}
+
+impl<'a> Assembler<'a> {
+    pub(crate) fn new(feed: Feed<'a>) -> Assembler<'a> {
+        Assembler {
+            names: NameTable::default(),
+            feed,
+            window: OrderWindow::default(),
+            tasks: TaskDirectory::default(),
+            newest_ns: 0,
+        }
+    }
+    /// Where notes go.
+    pub(crate) fn stats(&mut self) -> &mut ImportStats {
+        &mut self.feed.stats
+    }
+    /// Takes one record.
+    pub(crate) fn push(&mut self, record: RawRecord) {
+        let cpus = std::iter::once(record.cpu).chain(record.event.cpus().into_iter().flatten());
+        for cpu in cpus {
+            if !self.feed.holds_cpu(cpu, record.line) {
+                return;
+            }
+        }
+        if record.at_ns < self.newest_ns {
+            self.feed.stats.time_went_back += 1;
+            self.feed.stats.info(record.line, "records are not in order of time: they were sorted");
+        }
+        self.newest_ns = record.at_ns;
+        if let Some(earliest) = self.window.push(record) {
+            self.deliver(earliest);
+        }
+    }
+    /// Hands on what is still held back and ends the import.
+    pub(crate) fn finish(mut self) -> ImportStats {
+        while let Some(record) = self.window.pop() {
+            self.deliver(record);
+        }
+        self.feed.finish()
+    }
+    fn deliver(&mut self, record: RawRecord) {
+        match self.event(record.event) {
+            Some(event) => {
+                record.event.cpus().into_iter().flatten().for_each(|cpu| self.feed.stats.cpus.insert(CpuId::new(cpu)));
+                self.feed.emit(record.at_ns, record.cpu, record.line, &event);
+            }
+            None => self.feed.stats.unused(record.line, "a record about the idle task is not used"),
+        }
+    }
+    fn resolve(&mut self, who: Who, role: Role) -> Option<TaskId> {
+        self.tasks.resolve(who, role, &self.names, self.feed.sink)
+    }
+    /// The event, or nothing if its subject is the idle task.
+    fn event(&mut self, raw: RawEvent) -> Option<TraceEvent> {
+        Some(match raw {
+            RawEvent::Waking { task, target_cpu, current, context } => {
+                let waker = self.resolve(current, Role::Mentioned);
+                let (waker, context) = waking_cause(waker, context);
+                TraceEvent::SchedWaking {
+                    task: self.resolve(task, Role::Runs)?,
+                    target_cpu: CpuId::new(target_cpu),
+                    waker,
+                    context,
+                }
+            }
+            RawEvent::Wakeup { task, target_cpu } => {
+                TraceEvent::SchedWakeup { task: self.resolve(task, Role::Runs)?, target_cpu: CpuId::new(target_cpu) }
+            }
+            RawEvent::WakeupNew { task, target_cpu } => {
+                TraceEvent::SchedWakeupNew { task: self.resolve(task, Role::WokenNew)?, target_cpu: CpuId::new(target_cpu) }
+            }
+            RawEvent::Switch { prev, prev_state, next } => {
+                let prev_task = self.resolve(prev, Role::Mentioned);
+                if prev_state == PrevState::Dead {
+                    self.tasks.gone(prev.pid);
+                }
+                TraceEvent::SchedSwitch { prev: prev_task, prev_state, next: self.resolve(next, Role::Runs) }
+            }
+            RawEvent::MigrateTask { task, orig_cpu, dest_cpu } => TraceEvent::SchedMigrateTask {
+                task: self.resolve(task, Role::Mentioned)?,
+                orig_cpu: CpuId::new(orig_cpu),
+                dest_cpu: CpuId::new(dest_cpu),
+            },
+            RawEvent::StatRuntime { task, runtime, vruntime } => TraceEvent::SchedStatRuntime {
+                task: self.resolve(task, Role::Mentioned)?,
+                runtime: Ns(runtime),
+                vruntime: vruntime.map(Vruntime),
+            },
+            RawEvent::Fork { parent, child } => {
+                let parent = self.resolve(parent, Role::Mentioned);
+                TraceEvent::SchedProcessFork { parent, child: self.resolve(child, Role::Child)? }
+            }
+            RawEvent::Exit { task } => {
+                let gone = self.resolve(task, Role::Mentioned)?;
+                self.tasks.exiting(task.pid);
+                TraceEvent::SchedProcessExit { task: gone }
+            }
+        })
+    }
+}
+
+/// Who caused a wake-up. `current` is the task of the waking CPU. A hard interrupt is nobody's doing;
+/// the idle task wakes nobody itself, so a wake-up from it comes from an interrupt whatever the
+/// recorder says; a soft interrupt may be the doing of the current task (loopback network) or not.
+fn waking_cause(current: Option<TaskId>, context: Option<WakeContext>) -> (Option<TaskId>, WakeContext) {
+    match (current, context) {
+        (_, Some(WakeContext::Hardirq)) => (None, WakeContext::Hardirq),
+        (None, Some(WakeContext::Softirq)) => (None, WakeContext::Softirq),
+        (None, _) => (None, WakeContext::Hardirq),
+        (current, context) => (current, context.unwrap_or(WakeContext::Task)),
+    }
+}

@@ -1,0 +1,22 @@
+//! What all readers share: lines of bounded length, the notes on dirty input, the window in which
+//! records are put in order, and the table that turns process ids into task rows.
+
+mod assembler;
+mod feed;
+mod lines;
+mod order;
+mod own;
+mod raw;
+mod recording;
+mod stats;
+pub(crate) mod tasks;
+pub(crate) mod zstd;
+
+pub(crate) use assembler::Assembler;
+pub(crate) use feed::Feed;
+pub(crate) use lines::for_each_line;
+pub(crate) use own::OwnRows;
+pub(crate) use raw::{NameTable, RawEvent, RawRecord, Who};
+pub use recording::RecordedTrace;
+pub(crate) use recording::Recording;
+pub use stats::{ImportStats, Note, Severity};

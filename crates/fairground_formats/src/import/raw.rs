@@ -1,0 +1,85 @@
+//! A record as it stands in a trace: tasks are process ids with names.
+
+use fairground_model::{PrevState, WakeContext};
+use std::collections::BTreeMap;
+
+/// One record before its process ids are turned into task rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct RawRecord {
+    /// The input's own time, in ns.
+    pub(crate) at_ns: u64,
+    /// The CPU on which it was written.
+    pub(crate) cpu: u32,
+    /// The line that it stands on.
+    pub(crate) line: u64,
+    /// What happened.
+    pub(crate) event: RawEvent,
+}
+
+/// The kernel's tracepoints with their fields.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RawEvent {
+    Waking { task: Who, target_cpu: u32, current: Who, context: Option<WakeContext> },
+    Wakeup { task: Who, target_cpu: u32 },
+    WakeupNew { task: Who, target_cpu: u32 },
+    Switch { prev: Who, prev_state: PrevState, next: Who },
+    MigrateTask { task: Who, orig_cpu: u32, dest_cpu: u32 },
+    StatRuntime { task: Who, runtime: u64, vruntime: Option<u64> },
+    Fork { parent: Who, child: Who },
+    Exit { task: Who },
+}
+
+impl RawEvent {
+    /// The CPU numbers among the fields.
+    pub(crate) fn cpus(&self) -> [Option<u32>; 2] {
+        match *self {
+            RawEvent::Waking { target_cpu, .. }
+            | RawEvent::Wakeup { target_cpu, .. }
+            | RawEvent::WakeupNew { target_cpu, .. } => [Some(target_cpu), None],
+            RawEvent::MigrateTask { orig_cpu, dest_cpu, .. } => [Some(orig_cpu), Some(dest_cpu)],
+            _ => [None, None],
+        }
+    }
+}
+
+/// A task as a record names it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Who {
+    /// Process id; 0 is the idle task.
+    pub(crate) pid: u32,
+    /// Priority, where the record has it.
+    pub(crate) prio: Option<i32>,
+    /// Command name, where the record has it.
+    pub(crate) name: Option<NameId>,
+    /// The name comes from a cache of the recorder (the first column of ftrace text) and may be
+    /// out of date: it counts only where no other is known.
+    pub(crate) name_is_stale: bool,
+}
+
+/// A row of [`NameTable`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct NameId(u32);
+
+/// Command names, each kept once: records are copied through the window without allocation.
+#[derive(Default)]
+pub(crate) struct NameTable {
+    rows: Vec<String>,
+    ids: BTreeMap<String, NameId>,
+}
+
+impl NameTable {
+    /// The row of `name`.
+    pub(crate) fn intern(&mut self, name: &str) -> NameId {
+        if let Some(&id) = self.ids.get(name) {
+            return id;
+        }
+        let id = NameId(self.rows.len() as u32);
+        self.rows.push(name.to_string());
+        self.ids.insert(name.to_string(), id);
+        id
+    }
+    /// The name of a row.
+    pub(crate) fn get(&self, id: NameId) -> &str {
+        &self.rows[id.0 as usize]
+    }
+}

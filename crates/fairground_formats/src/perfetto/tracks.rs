@@ -1,0 +1,76 @@
+//! The tracks of a Perfetto trace beside those that the viewer makes of scheduling events.
+
+use crate::export::Shown;
+use crate::perfetto::proto::{CounterDescriptor, CounterUnit, ThreadDescriptor, TrackDescriptor};
+use fairground_stdx::{CpuId, MarkerId, TaskId};
+
+/// A track. Its number in the file is made of the kind (bits 56–63) and its ids.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) enum Track {
+    /// Heading over the tracks of a CPU.
+    Cpu(CpuId),
+    /// Instants of the decisions made on a CPU.
+    Decisions(CpuId),
+    /// Slices of kernel sections on a CPU.
+    Kernel(CpuId),
+    /// Counter: runnable tasks of a CPU.
+    NrRunning(CpuId),
+    /// Counter: util_avg of a CPU's root queue.
+    CpuUtil(CpuId),
+    /// Counter: load_avg of a CPU's root queue.
+    CpuLoad(CpuId),
+    /// A thread: the parent of its counters.
+    Thread(TaskId),
+    /// Counter: util_avg of a task.
+    TaskUtil(TaskId),
+    /// Counter: vruntime of a task.
+    Vruntime(TaskId),
+    /// Counter: values of a marker made by a task.
+    Marker(TaskId, MarkerId),
+}
+
+impl Track {
+    pub(super) fn uuid(self) -> u64 {
+        let (kind, id, sub) = match self {
+            Track::Cpu(cpu) => (1, cpu.get(), 0),
+            Track::Decisions(cpu) => (2, cpu.get(), 0),
+            Track::Kernel(cpu) => (3, cpu.get(), 0),
+            Track::NrRunning(cpu) => (4, cpu.get(), 0),
+            Track::CpuUtil(cpu) => (5, cpu.get(), 0),
+            Track::CpuLoad(cpu) => (6, cpu.get(), 0),
+            Track::Thread(task) => (16, task.get(), 0),
+            Track::TaskUtil(task) => (17, task.get(), 0),
+            Track::Vruntime(task) => (18, task.get(), 0),
+            Track::Marker(task, marker) => (19, task.get(), marker.get()),
+        };
+        // A row number has 32 bits; the 24 between it and the kind are left for markers.
+        kind << 56 | u64::from(sub & 0xff_ffff) << 32 | u64::from(id)
+    }
+    /// The track above it.
+    pub(super) fn parent(self) -> Option<Track> {
+        match self {
+            Track::Cpu(_) | Track::Thread(_) => None,
+            Track::Decisions(cpu) | Track::Kernel(cpu) | Track::NrRunning(cpu) | Track::CpuUtil(cpu) | Track::CpuLoad(cpu) => {
+                Some(Track::Cpu(cpu))
+            }
+            Track::TaskUtil(task) | Track::Vruntime(task) | Track::Marker(task, _) => Some(Track::Thread(task)),
+        }
+    }
+    /// What introduces it. `name` is the marker's or CPU's name where the kind has none of its own.
+    pub(super) fn descriptor(self, name: String, unit: CounterUnit, shown: Option<Shown<'_>>) -> TrackDescriptor {
+        TrackDescriptor {
+            uuid: Some(self.uuid()),
+            parent_uuid: self.parent().map(Track::uuid),
+            name: shown.is_none().then_some(name),
+            thread: shown.map(|task| ThreadDescriptor {
+                pid: Some(task.pid as i32),
+                tid: Some(task.pid as i32),
+                thread_name: Some(task.name.to_string()),
+            }),
+            counter: self.is_counter().then_some(CounterDescriptor { unit: Some(unit.into()) }),
+        }
+    }
+    fn is_counter(self) -> bool {
+        !matches!(self, Track::Cpu(_) | Track::Decisions(_) | Track::Kernel(_) | Track::Thread(_))
+    }
+}

@@ -1,0 +1,268 @@
+//! The list of formats and the doors to them.
+
+use crate::csv::{self, CsvWriter};
+use crate::export::{TraceWriter, WriterOptions};
+use crate::ftrace::{self, FtraceWriter};
+use crate::import::zstd::{MAGIC as ZSTD_MAGIC, ZstdReader};
+use crate::import::{ImportStats, RecordedTrace, Recording};
+use crate::json::{self, JsonWriter};
+use crate::perfetto::PerfettoWriter;
+use crate::{perfetto, recorded};
+use fairground_model::Sink;
+use std::fmt;
+use std::io::{self, BufRead, BufReader, Cursor, Read, Write};
+
+/// One row of the list of formats.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Format {
+    /// Its name.
+    pub name: &'static str,
+    /// The ending of its files, without the dot.
+    pub ending: &'static str,
+    /// Whether it can be read.
+    pub reads: bool,
+    /// Whether it can be written.
+    pub writes: bool,
+    /// What it is.
+    pub sentence: &'static str,
+}
+
+const fn row(name: &'static str, ending: &'static str, reads: bool, writes: bool, sentence: &'static str) -> Format {
+    Format { name, ending, reads, writes, sentence }
+}
+
+static FORMATS: [Format; 9] = [
+    row(ftrace::NAME, "txt", true, true, "Trace text of ftrace, trace-cmd report and perf script"),
+    row(recorded::NAME, "csv.zst", true, false, "trace.csv.zst of a recorded experiment, with tasks.csv beside it"),
+    row(perfetto::NAME, "pftrace", false, true, "Perfetto trace, for ui.perfetto.dev"),
+    row(json::NAME, "json", true, true, "One JSON document with a record a line"),
+    row(csv::NAME, "csv", true, true, "Table with a line per record"),
+    row("html", "html", false, false, "Report as a web page; not built yet"),
+    row("parquet", "parquet", false, false, "Columnar table; not built yet"),
+    row("hgrm", "hgrm", false, false, "Latency percentiles of HdrHistogram; not built yet"),
+    row("schedstat", "schedstat", false, false, "Counters as in /proc/schedstat; not built yet"),
+];
+
+/// All formats, those included that are only planned (they neither read nor write).
+pub fn formats() -> &'static [Format] {
+    &FORMATS
+}
+
+/// Why there is no writer for an ending.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum FormatError {
+    /// The format is planned.
+    NotBuilt {
+        /// The ending.
+        ending: &'static str,
+        /// What it will be.
+        sentence: &'static str,
+    },
+    /// The format is only read.
+    ReadOnly {
+        /// The ending.
+        ending: &'static str,
+    },
+    /// No format has this ending.
+    Unknown {
+        /// The ending as it was given.
+        ending: String,
+    },
+}
+
+impl fmt::Display for FormatError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            FormatError::NotBuilt { ending, sentence } => write!(f, "writing `.{ending}` files is not built yet ({sentence})")?,
+            FormatError::ReadOnly { ending } => write!(f, "`.{ending}` files are only read")?,
+            FormatError::Unknown { ending } => write!(f, "there is no writer for files that end in `.{ending}`")?,
+        }
+        let writable: Vec<String> = FORMATS.iter().filter(|row| row.writes).map(|row| format!(".{}", row.ending)).collect();
+        write!(f, "; there are writers for {}", writable.join(", "))
+    }
+}
+
+impl std::error::Error for FormatError {}
+
+/// The writer for files that end in `ending` (with or without the dot).
+pub fn writer_for<'w>(ending: &str, out: Box<dyn Write + 'w>) -> Result<Box<dyn TraceWriter + 'w>, FormatError> {
+    writer_with(ending, out, &WriterOptions::default())
+}
+
+/// Like [`writer_for`], with what is known of the run beside its events.
+pub fn writer_with<'w>(
+    ending: &str,
+    out: Box<dyn Write + 'w>,
+    options: &WriterOptions,
+) -> Result<Box<dyn TraceWriter + 'w>, FormatError> {
+    let ending = ending.trim_start_matches('.');
+    let Some(format) = FORMATS.iter().find(|row| row.ending.eq_ignore_ascii_case(ending)) else {
+        return Err(FormatError::Unknown { ending: ending.to_string() });
+    };
+    Ok(match format.name {
+        ftrace::NAME => Box::new(FtraceWriter::new(out, options)),
+        perfetto::NAME => Box::new(PerfettoWriter::new(out, options)),
+        json::NAME => Box::new(JsonWriter::new(out, options)),
+        csv::NAME => Box::new(CsvWriter::new(out)),
+        _ if format.reads => return Err(FormatError::ReadOnly { ending: format.ending }),
+        _ => return Err(FormatError::NotBuilt { ending: format.ending, sentence: format.sentence }),
+    })
+}
+
+/// Why a file could not be read at all. Dirty content is no such reason: see [`ImportStats`].
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum ImportError {
+    /// There is not one byte in it.
+    Empty {
+        /// The file's name.
+        name: String,
+    },
+    /// Not one byte of it could be got.
+    Unreadable {
+        /// The file's name.
+        name: String,
+        /// What happened.
+        error: String,
+    },
+    /// It is of a known kind that is not read.
+    Refused {
+        /// The file's name.
+        name: String,
+        /// What it is.
+        kind: &'static str,
+        /// What to do instead.
+        hint: &'static str,
+    },
+    /// It is of no known kind.
+    Unknown {
+        /// The file's name.
+        name: String,
+    },
+}
+
+impl fmt::Display for ImportError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ImportError::Empty { name } => write!(f, "`{name}` is empty"),
+            ImportError::Unreadable { name, error } => write!(f, "`{name}` cannot be read: {error}"),
+            ImportError::Refused { name, kind, hint } => {
+                write!(f, "`{name}` is {kind}, reading which is not modelled yet; {hint}")
+            }
+            ImportError::Unknown { name } => write!(
+                f,
+                "`{name}` is no trace of a known format: known are the text of ftrace, `trace-cmd report` and `perf script`, \
+                 recorded experiments (trace.csv.zst), and our own JSON and CSV"
+            ),
+        }
+    }
+}
+
+impl std::error::Error for ImportError {}
+
+/// Bytes at the beginning of a file by which its format is found out.
+const HEAD: usize = 64 * 1024;
+
+/// Reads a trace of any format to its end, packed by zstd or not. `name` is the file's name; it
+/// stands in errors and decides where the content does not.
+pub fn read_any(source: impl Read, name: &str) -> Result<RecordedTrace, ImportError> {
+    read_set(source, name, &[])
+}
+
+/// Like [`read_any`]; a recorded experiment takes its names and priorities from `tasks_csv`.
+pub fn read_set(source: impl Read, name: &str, tasks_csv: &[u8]) -> Result<RecordedTrace, ImportError> {
+    let mut recording = Recording::default();
+    let stats = read_into(source, name, tasks_csv, &mut recording)?;
+    Ok(recording.into_trace(stats))
+}
+
+/// Like [`read_set`], into a sink: memory is bounded.
+pub fn read_into(source: impl Read, name: &str, tasks_csv: &[u8], sink: &mut dyn Sink) -> Result<ImportStats, ImportError> {
+    let packed = Peeked::new(source);
+    if packed.head().is_empty() {
+        return Err(packed.nothing(name));
+    }
+    if !packed.head().starts_with(&ZSTD_MAGIC) {
+        return read_plain(packed, name, tasks_csv, sink);
+    }
+    let unpacked = Peeked::new(ZstdReader::new(BufReader::new(packed)));
+    if unpacked.head().is_empty() {
+        return Err(unpacked.nothing(name));
+    }
+    read_plain(unpacked, name.strip_suffix(".zst").unwrap_or(name), tasks_csv, sink)
+}
+
+fn read_plain(source: Peeked<impl Read>, name: &str, tasks_csv: &[u8], sink: &mut dyn Sink) -> Result<ImportStats, ImportError> {
+    refuse(source.head(), name)?;
+    let Some(format) = format_of(source.head(), name) else {
+        return Err(ImportError::Unknown { name: name.to_string() });
+    };
+    let source: &mut dyn BufRead = &mut BufReader::new(source);
+    Ok(match format {
+        recorded::NAME => recorded::read(source, tasks_csv, sink),
+        csv::NAME => csv::read(source, sink),
+        json::NAME => json::read(source, sink),
+        _ => ftrace::read(source, sink),
+    })
+}
+
+/// The format that the first bytes show; text that shows nothing is told by its name.
+fn format_of(head: &[u8], name: &str) -> Option<&'static str> {
+    type Sniff = fn(&[u8]) -> bool;
+    let sniffs: [(&'static str, Sniff); 4] =
+        [(recorded::NAME, recorded::sniff), (csv::NAME, csv::sniff), (json::NAME, json::sniff), (ftrace::NAME, ftrace::sniff)];
+    let named_as_text = [".txt", ".trace", ".ftrace"].iter().any(|ending| name.ends_with(ending));
+    let found = sniffs.iter().find(|(_, sniff)| sniff(head)).map(|&(name, _)| name);
+    found.or(named_as_text.then_some(ftrace::NAME))
+}
+
+/// Kinds of files that are recognised and not read.
+fn refuse(head: &[u8], name: &str) -> Result<(), ImportError> {
+    let is_pftrace = name.ends_with(".pftrace") || name.ends_with(".perfetto-trace");
+    let (kind, hint) = if head.starts_with(b"PERFILE2") || head.starts_with(b"2ELIFREP") {
+        ("a binary perf.data", "turn it into text with `perf script --ns -i FILE`")
+    } else if head.starts_with(b"\x17\x08\x44tracing") {
+        ("a binary trace.dat of trace-cmd", "turn it into text with `trace-cmd report -t -i FILE`")
+    } else if head.starts_with(&[0x1f, 0x8b]) {
+        ("packed by gzip", "unpack it with `gunzip` or pack it with `zstd`")
+    } else if is_pftrace && head.first() == Some(&0x0a) {
+        ("a Perfetto trace", "convert it to text with Perfetto's `traceconv systrace`")
+    } else {
+        return Ok(());
+    };
+    Err(ImportError::Refused { name: name.to_string(), kind, hint })
+}
+
+/// A source whose first bytes can be looked at before it is read.
+struct Peeked<R> {
+    head: Cursor<Vec<u8>>,
+    failure: Option<io::Error>,
+    rest: R,
+}
+
+impl<R: Read> Peeked<R> {
+    fn new(mut rest: R) -> Peeked<R> {
+        let mut head = Vec::new();
+        let failure = (&mut rest).take(HEAD as u64).read_to_end(&mut head).err();
+        Peeked { head: Cursor::new(head), failure, rest }
+    }
+    fn head(&self) -> &[u8] {
+        self.head.get_ref()
+    }
+    /// Why there is no head.
+    fn nothing(&self, name: &str) -> ImportError {
+        let name = name.to_string();
+        match &self.failure {
+            Some(failure) => ImportError::Unreadable { name, error: failure.to_string() },
+            None => ImportError::Empty { name },
+        }
+    }
+}
+
+impl<R: Read> Read for Peeked<R> {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        match self.head.read(buf)? {
+            0 => self.failure.take().map_or_else(|| self.rest.read(buf), Err),
+            length => Ok(length),
+        }
+    }
+}
