@@ -4,6 +4,8 @@
 mod error;
 mod known;
 mod rules;
+#[cfg(test)]
+mod tests;
 
 pub use error::ProfileError;
 pub use known::{Known, KnownKind};

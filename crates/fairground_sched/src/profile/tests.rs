@@ -1,0 +1,165 @@
+use super::*;
+use crate::seam::Seam;
+use crate::version::v;
+
+fn message(outcome: Result<Profile, ProfileError>) -> String {
+    outcome.expect_err("refused").to_string()
+}
+
+#[test]
+fn every_known_name_parses_or_is_not_modelled_yet() {
+    let known = Profile::known();
+    for name in ["v4.12", "v4.20", "v5.1", "v5.10", "v5.19", "v6.1", "v4.20+align-vruntime", "v4.20+clock-pelt"] {
+        assert!(known.iter().any(|known| known.name == name && known.kind == KnownKind::Modelled), "{name}");
+    }
+    for known in known {
+        match (known.kind, Profile::parse(&known.name)) {
+            (KnownKind::Modelled, Ok(profile)) => assert_eq!(profile.name, known.name),
+            (KnownKind::NotModelledYet, Err(error)) => assert!(error.message.contains("not modelled yet"), "{error}"),
+            (_, outcome) => panic!("{}: {outcome:?}", known.name),
+        }
+    }
+}
+
+#[test]
+fn a_profile_is_a_query() {
+    let families = [(v(4, 12), PeltFamily::A), (v(4, 20), PeltFamily::B), (v(5, 1), PeltFamily::C), (v(5, 10), PeltFamily::D)];
+    for (version, family) in families.into_iter().chain([(v(5, 19), PeltFamily::D), (v(6, 1), PeltFamily::D)]) {
+        let profile = Profile::kernel(version).unwrap();
+        assert_eq!((profile.pelt, profile.base), (family, version));
+        assert_eq!(profile.without_effect(), []);
+        assert!(rules::check(profile).is_ok());
+    }
+    let clocks = [v(4, 20), v(5, 1), v(5, 19), v(6, 1)].map(|version| Profile::kernel(version).unwrap().pelt_clock);
+    use PeltClockRule::{RqClockPelt, RqClockPeltIdle, ScaledContribution};
+    assert_eq!(clocks, [ScaledContribution, RqClockPelt, RqClockPelt, RqClockPeltIdle]);
+}
+
+#[test]
+fn overlays_change_their_seams_only() {
+    let base = Profile::parse("v4.20").unwrap();
+    let names = |profile: &Profile| base.diff(profile).iter().map(|row| row.name).collect::<Vec<_>>();
+    assert_eq!(names(&Profile::parse("v4.20+align-vruntime").unwrap()), ["tick_preempt"]);
+    let patched = Profile::parse("v4.20+clock-pelt").unwrap();
+    assert_eq!(names(&patched), ["pelt", "pelt_clock"]);
+    assert_eq!((patched.pelt, patched.pelt_clock), (PeltFamily::C, PeltClockRule::ClockPeltAsMailed));
+    let both = Profile::parse("v4.20+clock-pelt+align-vruntime").unwrap();
+    assert_eq!(names(&both), ["pelt", "pelt_clock", "tick_preempt"]);
+}
+
+#[test]
+fn refuses_names_with_a_sentence() {
+    for (text, part) in [
+        ("v9.9", "no profile `v9.9`"),
+        ("", "no profile ``"),
+        ("4.20", "no profile `4.20`"),
+        ("v6.6", "`v6.6` is not modelled yet"),
+        ("v4.12+independent-runnable", "`v4.12+independent-runnable` is not modelled yet"),
+        ("v5.19+sis-util", "not modelled yet"),
+        ("v4.20+", "no overlay ``"),
+        ("v4.20+speed", "no overlay `speed`"),
+        ("v5.1+clock-pelt", "write `v4.20+clock-pelt`"),
+        ("v4.20+clock-pelt+clock-pelt", "already"),
+    ] {
+        let message = message(Profile::parse(text));
+        assert!(message.contains(part), "{text}: {message}");
+    }
+}
+
+#[test]
+fn every_switch_of_every_profile_can_be_set() {
+    for known in Profile::known().iter().filter(|known| known.kind == KnownKind::Modelled) {
+        let profile = Profile::parse(&known.name).unwrap();
+        for &feat in Feat::ALL {
+            let name = feat.row().name;
+            for (text, on) in [(name.to_string(), true), (format!("NO_{name}"), false)] {
+                match profile.clone().with_feature(&text) {
+                    Ok(changed) => assert!(changed.feats.has(feat) == on && feat.row().at(profile.base).is_some()),
+                    Err(error) => {
+                        assert_eq!(feat.row().at(profile.base), None);
+                        assert!(error.message.contains(&format!("`{}`", profile.name)), "{error}");
+                    }
+                }
+            }
+        }
+        let unknown = message(profile.clone().with_feature("NO_SUCH_SWITCH"));
+        assert!(unknown.contains(&format!("profile `{}` has no feature `SUCH_SWITCH`", profile.name)), "{unknown}");
+    }
+}
+
+#[test]
+fn tells_which_switches_do_nothing_here() {
+    let profile = Profile::parse("v5.19").unwrap().with_feature("HRTICK").unwrap().with_feature("NO_START_DEBIT").unwrap();
+    assert_eq!(profile.without_effect().iter().map(|row| row.name).collect::<Vec<_>>(), ["HRTICK"]);
+}
+
+#[test]
+fn refuses_impossible_mixes() {
+    let with = |name: &str, seam: &str, variant: &str| Profile::parse(name).unwrap().with_seam(seam, variant);
+    for (name, seam, variant, part) in [
+        ("v4.20", "pelt_clock", "rq-clock-pelt", "scale twice"),
+        ("v5.1", "pelt_clock", "scaled-contribution", "need a scaled"),
+        ("v5.1", "pelt", "b", "scale twice"),
+        ("v5.1", "util_est", "none", "NO_UTIL_EST"),
+        ("v4.12", "util_est", "two-values", "needs the switch UTIL_EST"),
+        ("v5.1", "util_est", "single-value", "runnable_avg"),
+        ("v5.1", "tick_preempt", "eevdf", "has no variant `eevdf`"),
+        ("v5.1", "speed", "fast", "no seam `speed`"),
+    ] {
+        let message = message(with(name, seam, variant));
+        assert!(message.contains(part), "{name} {seam}={variant}: {message}");
+    }
+    let quiet = Profile::parse("v5.1").unwrap().with_feature("NO_UTIL_EST").unwrap().with_seam("util_est", "none").unwrap();
+    assert!(message(quiet.with_feature("UTIL_EST")).contains("impossible mix"));
+    assert_eq!(with("v5.19", "tick_preempt", "align-rightmost").unwrap().tick_preempt, TickPreempt::AlignRightmost);
+}
+
+#[test]
+fn tunables_name_the_profile() {
+    let profile = Profile::parse("v5.1").unwrap();
+    let set = profile.clone().with_tunable("sched_latency_ns", "24000000").unwrap();
+    assert_eq!(set.tunables.at(1).latency_ns, 24_000_000);
+    let differences = profile.diff(&set);
+    assert_eq!(differences.len(), 1);
+    assert_eq!((differences[0].name, differences[0].from.value.as_str()), ("sched_latency_ns", "-"));
+    for (name, value, part) in [
+        ("sched_idle_min_granularity_ns", "1ms", "profile `v5.1` has no tunable"),
+        ("nonsense", "1", "It has sched_latency_ns"),
+        ("base_slice_ns", "3ms", "not modelled yet"),
+        ("sched_latency_ns", "soon", "no value for tunable"),
+        ("sched_min_granularity_ns", "0", "1 to 4294967295"),
+    ] {
+        let message = message(profile.clone().with_tunable(name, value));
+        assert!(message.contains(part), "{message}");
+    }
+}
+
+#[test]
+fn describes_and_compares() {
+    let (old, new) = (Profile::parse("v5.10").unwrap(), Profile::parse("v6.1").unwrap());
+    assert_eq!(old.diff(&old), []);
+    let names: Vec<&str> = old.diff(&new).iter().map(|row| row.name).collect();
+    assert!(names.contains(&"pelt_clock") && names.contains(&"SIS_UTIL") && names.contains(&"SIS_AVG_CPU"), "{names:?}");
+    assert!(old.describe().iter().all(|row| row.sentence.ends_with('.') || row.sentence.ends_with(')')));
+}
+
+/// Each history begins with the oldest kernel and goes forward, and all names differ.
+#[test]
+fn seams_are_well_formed() {
+    fn check<S: Seam + std::fmt::Debug>() {
+        assert!(S::HISTORY[0].0 <= v(4, 12) && S::HISTORY.is_sorted_by_key(|row| row.0), "{}", S::NAME);
+        for &(name, variant) in S::VARIANTS {
+            assert_eq!((S::by_name(name), variant.name()), (Some(variant), name));
+            assert!(variant.sentence().ends_with('.') || variant.sentence().ends_with(')'), "{name}");
+        }
+    }
+    check::<PeltFamily>();
+    check::<PeltClockRule>();
+    check::<PostInit>();
+    check::<UtilEstRule>();
+    check::<ScaleLoadDown>();
+    check::<TickPreempt>();
+    check::<MinVruntimeAtDequeue>();
+    check::<LongSleeper>();
+    check::<IdleEntity>();
+}
