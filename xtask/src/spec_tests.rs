@@ -7,6 +7,7 @@
 use crate::rust_source;
 use crate::tree;
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::Write;
 use std::path::Path;
 
 /// A test: its part and number, such as `("05", "T01b")`.
@@ -62,8 +63,8 @@ pub(crate) fn run(root: &Path) -> bool {
     let known = parse_list(&kept);
     let claimed = claimed(root);
     let account: BTreeMap<Id, State> = known.iter().map(|id| (id.clone(), state(id, &claimed))).collect();
-    print_parts(&account);
-    print_groups(&account);
+    // Whoever reads may stop reading (`| head`): that is no failure.
+    let _ = std::io::stdout().write_all((parts_table(&account) + &groups(&account)).as_bytes());
     let unknown: Vec<&Id> = claimed.iter().filter(|id| !known.contains(*id)).collect();
     unknown
         .iter()
@@ -177,8 +178,9 @@ fn format_list(ids: &BTreeSet<Id>) -> String {
     by_part(ids.iter()).into_iter().map(|(part, numbers)| format!("{part}: {}\n", numbers.join(" "))).collect()
 }
 
-fn print_parts(account: &BTreeMap<Id, State>) {
-    println!("part  tests  landed  not yet  refused  missing");
+/// Per part, how many tests are in which state.
+fn parts_table(account: &BTreeMap<Id, State>) -> String {
+    let mut lines = String::from("part  tests  landed  not yet  refused  missing\n");
     let mut total = [0; 5];
     for (part, numbers) in by_part(account.keys()) {
         let mut row = [numbers.len(), 0, 0, 0, 0];
@@ -191,28 +193,30 @@ fn print_parts(account: &BTreeMap<Id, State>) {
             };
             row[column] += 1;
         }
-        print_row(part, row);
+        lines += &table_row(part, row);
         row.iter().zip(&mut total).for_each(|(count, sum)| *sum += count);
     }
-    print_row("all", total);
+    lines + &table_row("all", total)
 }
 
-fn print_row(part: &str, [tests, landed, not_yet, refused, missing]: [usize; 5]) {
-    println!("{part:<4} {tests:>6} {landed:>7} {not_yet:>8} {refused:>8} {missing:>8}");
+fn table_row(part: &str, [tests, landed, not_yet, refused, missing]: [usize; 5]) -> String {
+    format!("{part:<4} {tests:>6} {landed:>7} {not_yet:>8} {refused:>8} {missing:>8}\n")
 }
 
-fn print_groups(account: &BTreeMap<Id, State>) {
-    let states: BTreeSet<State> = account.values().copied().collect();
-    for state in states {
-        match state {
-            State::Landed => println!("\nlanded"),
-            State::NotYet(room) => println!("\nnot yet: {room}"),
-            State::Refused(reason) => println!("\nrefused: {reason}"),
-            State::Missing => println!("\nmissing"),
-        }
+/// The tests in each state, by part.
+fn groups(account: &BTreeMap<Id, State>) -> String {
+    let mut lines = String::new();
+    for state in account.values().copied().collect::<BTreeSet<State>>() {
+        lines += &match state {
+            State::Landed => "\nlanded\n".to_string(),
+            State::NotYet(room) => format!("\nnot yet: {room}\n"),
+            State::Refused(reason) => format!("\nrefused: {reason}\n"),
+            State::Missing => "\nmissing\n".to_string(),
+        };
         let ids = account.iter().filter(|row| *row.1 == state).map(|row| row.0);
-        by_part(ids).into_iter().for_each(|(part, numbers)| println!("  {part} {}", numbers.join(" ")));
+        lines.extend(by_part(ids).into_iter().map(|(part, numbers)| format!("  {part} {}\n", numbers.join(" "))));
     }
+    lines
 }
 
 #[cfg(test)]
@@ -234,6 +238,16 @@ mod tests {
         assert_eq!(test_id("01_t04() {"), id("01", "T04"));
         assert_eq!(test_id("07_t15b_worked_example() {"), id("07", "T15b"));
         assert_eq!(test_id("tests() {"), None);
+    }
+
+    #[test]
+    fn the_account_counts_every_state() {
+        let id = |part: &str, number: &str| (part.to_string(), number.to_string());
+        let known = [id("01", "T01"), id("01", "T16"), id("02", "T01"), id("03", "T09")];
+        let claimed = BTreeSet::from([id("01", "T01")]);
+        let account = known.into_iter().map(|id| (id.clone(), state(&id, &claimed))).collect();
+        assert_eq!(parts_table(&account).lines().last(), Some("all       4       1        2        0        1"));
+        assert_eq!(groups(&account), "\nlanded\n  01 T01\n\nnot yet: task groups\n  01 T16\n  03 T09\n\nmissing\n  02 T01\n");
     }
 
     #[test]
