@@ -65,7 +65,7 @@ impl Check {
             let (Some(value), Some(lo), Some(hi)) =
                 (Decimal::parse(&row.value), Decimal::parse(&row.lo), Decimal::parse(&row.hi))
             else {
-                check.skipped.push(SkippedRow { figure: row.figure.clone(), reason: "its limits are text" });
+                check.skipped.push(SkippedRow { figure: row.figure.clone(), reason: "its limits are no plain decimal numbers" });
                 continue;
             };
             let ours = match figures.get(&row.figure).map(|figure| &figure.value) {
@@ -104,7 +104,7 @@ mod tests {
         let check = Check::new(&expect, &figures);
         assert_eq!(check.rows.iter().map(CheckedRow::inside).collect::<Vec<_>>(), [true, false, false]);
         assert_eq!(check.rows[2].ours, None);
-        assert_eq!(check.skipped, [SkippedRow { figure: "pelt".into(), reason: "its limits are text" }]);
+        assert_eq!(check.skipped, [SkippedRow { figure: "pelt".into(), reason: "its limits are no plain decimal numbers" }]);
         assert!(!check.passes());
         assert!(Check::new(&expect[..1], &figures).passes());
     }

@@ -84,7 +84,7 @@ mod tests {
             all.runtime_cv   0.1191     0.038    0  0.119  NO
             all.gone        missing         1    0      2  NO
             1 of 3 figures inside their limits
-            skipped: pelt rows replay (its limits are text)
+            skipped: pelt rows replay (its limits are no plain decimal numbers)
         "#]]
         .assert_eq(&expect_table(&check().0).to_string());
     }

@@ -100,3 +100,28 @@ fn lost_records_are_counted_and_harmless() {
     assert_eq!((report.cpus.len(), report.cpus[3].busy, report.cpus[0].idle), (4, Ns(40), Ns(40)));
     assert_eq!(report.tasks.iter().map(|task| task.task.get()).collect::<Vec<_>>(), [2, 4, 5, 9]);
 }
+
+proptest::proptest! {
+    /// Random switching of six tasks over three CPUs: all time is busy or idle, busy time is the
+    /// tasks' run time, and a task never runs and waits at once.
+    #[test]
+    fn time_adds_up(steps in proptest::collection::vec((1u64..1000, 0u32..3, 0u32..7, 0u8..2), 0..200)) {
+        let mut stats = RunStats::new(Instant::ZERO, 3);
+        let mut current: [Option<u32>; 3] = [None; 3];
+        let mut now = 0;
+        for (passed, cpu, wanted, sleeps) in steps {
+            now += passed;
+            let next = (wanted < 6 && !current.contains(&Some(wanted))).then_some(wanted);
+            let state = if sleeps == 1 { PrevState::Sleeping } else { PrevState::Running };
+            next.into_iter().for_each(|task| feed(&mut stats, now, cpu, waking(task)));
+            feed(&mut stats, now, cpu, switch(current[cpu as usize], state, next));
+            current[cpu as usize] = next;
+        }
+        let report = stats.finish(Instant::from_ns(now + 10));
+        let busy: u64 = report.cpus.iter().map(|cpu| cpu.busy.0).sum();
+        proptest::prop_assert!(report.cpus.iter().all(|cpu| cpu.busy + cpu.idle == report.length));
+        proptest::prop_assert_eq!(busy, report.tasks.iter().map(|task| task.runtime.0).sum::<u64>());
+        proptest::prop_assert!(report.tasks.iter().all(|task| task.runtime + task.wait <= report.length));
+        proptest::prop_assert_eq!(report.mismatched_switches, 0);
+    }
+}
