@@ -211,7 +211,8 @@ mod tests {
                 row.at(version).map(|on| if on { row.name.to_string() } else { format!("NO_{}", row.name) })
             });
             let mut ours: Vec<String> = ours.collect();
-            (listed.sort(), ours.sort());
+            listed.sort();
+            ours.sort();
             assert_eq!(ours, listed, "{version}");
         }
     }
