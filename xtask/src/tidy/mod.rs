@@ -4,6 +4,7 @@ mod clock_readers;
 mod edges;
 mod kernel_lines;
 mod layout;
+mod links;
 mod purity;
 mod wording;
 
@@ -89,7 +90,8 @@ fn is_test(path: &str, tests: &BTreeSet<String>) -> bool {
 /// All findings, in order of rule, file and line.
 fn check(files: &[File]) -> Vec<Finding> {
     let project = Project::new(files);
-    let rules = [edges::check, purity::check, clock_readers::check, kernel_lines::check, wording::check, layout::check];
+    let rules =
+        [edges::check, purity::check, clock_readers::check, kernel_lines::check, wording::check, layout::check, links::check];
     rules.iter().flat_map(|rule| rule(&project)).collect()
 }
 
