@@ -6,7 +6,7 @@
 use crate::import::{FoundCpu, FoundDistances, Imported, build};
 use crate::machine::CAPACITY_SCALE;
 use crate::machine_file::clip;
-use crate::validate::MAX_CPUS;
+use crate::validate::{MAX_CPUS, MAX_NODES};
 use fairground_model::Mistakes;
 use fairground_stdx::CpuMask;
 use roxmltree::{Document, Node, ParsingOptions};
@@ -16,8 +16,6 @@ use std::collections::BTreeMap;
 const MAX_XML_NODES: u32 = 2_000_000;
 /// hwloc's own objects nest about a dozen deep.
 const MAX_DEPTH: usize = 64;
-/// More NUMA nodes than Linux has (CONFIG_NODES_SHIFT 10).
-const MAX_NODES: usize = 1024;
 
 /// Reads lstopo XML.
 pub fn parse(xml: &str) -> Result<Imported, Mistakes> {

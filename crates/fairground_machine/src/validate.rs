@@ -7,6 +7,8 @@ use std::collections::BTreeMap;
 
 /// The most CPUs that a machine can have.
 pub const MAX_CPUS: usize = CpuMask::CAPACITY;
+/// The most NUMA nodes that Linux can be built for (CONFIG_NODES_SHIFT 10).
+pub const MAX_NODES: usize = 1024;
 /// The largest distance of two nodes; the firmware's next value means "no way there".
 const MAX_DISTANCE: u32 = 254;
 
@@ -123,6 +125,11 @@ impl Found {
 
     fn distances(&mut self, machine: &Machine) {
         let rows = &machine.distances;
+        if rows.len() > MAX_NODES {
+            let message = format!("the distance matrix has {} rows", rows.len());
+            self.add(Place::Distances, message, format!("A machine has at most {MAX_NODES} NUMA nodes."));
+            return;
+        }
         if let Some(row) = rows.iter().find(|row| row.len() != rows.len()) {
             let message = format!("the distance matrix has {} rows but a row of {} columns", rows.len(), row.len());
             self.add(Place::Distances, message, "It has one row and one column per NUMA node.");
@@ -254,6 +261,7 @@ mod tests {
         assert_eq!(set(&[&[11, 21], &[21, 10]]), ["the distance of node 0 to itself is 11"]);
         assert_eq!(set(&[&[10, 21], &[21]]), ["the distance matrix has 2 rows but a row of 1 columns"]);
         assert_eq!(set(&[&[10, 9], &[9, 10]]).len(), 2);
+        assert_eq!(set(&vec![[10].as_slice(); 2000]), ["the distance matrix has 2000 rows"]);
         assert_eq!(set(&[&[10]]).len(), 112, "each CPU of the second node");
     }
 

@@ -7,9 +7,6 @@ use fairground_stdx::units::{UnitError, parse_ns};
 use std::ops::{Range, RangeInclusive};
 use toml_edit::{Document, Item, TableLike, Value};
 
-/// The largest integer key that is read; far above every real one and far below overflow.
-const MAX_INTEGER: i64 = u32::MAX as i64;
-
 /// Parses TOML; a syntax error becomes a mistake.
 pub(crate) fn parse_document<'a>(text: &'a str, mistakes: &mut Mistakes) -> Option<Document<&'a str>> {
     match Document::parse(text) {
@@ -158,8 +155,7 @@ impl<'a> Fields<'a> {
 }
 
 fn within(value: i64, range: &RangeInclusive<u32>) -> Option<u32> {
-    let value = u32::try_from(value.min(MAX_INTEGER + 1)).ok()?;
-    range.contains(&value).then_some(value)
+    u32::try_from(value).ok().filter(|value| range.contains(value))
 }
 
 /// What an item is, in words.
