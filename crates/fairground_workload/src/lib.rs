@@ -14,6 +14,7 @@ pub mod periodic;
 pub mod press;
 pub mod recorded;
 pub mod registry;
+pub mod replay;
 pub mod rtapp;
 pub mod sched_pipe;
 

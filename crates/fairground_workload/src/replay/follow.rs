@@ -1,0 +1,305 @@
+//! Follows the records and writes the tracks. Whatever is missing or contradicts itself is counted
+//! and completed in the way that keeps most of the recording.
+
+use super::track::{Act, Origin, State, Track};
+use fairground_model::{PrevState, TaskInfo, TraceEvent, WakeContext};
+use fairground_stdx::{CpuId, Id, IndexVec, Instant, Ns, TaskId};
+use std::collections::BTreeMap;
+
+/// How often something was met.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) struct Counts {
+    /// Wake-ups by a running task, kept in the wake graph.
+    pub(super) by_task: u64,
+    /// Wake-ups from interrupts or by the idle task, kept at their times.
+    pub(super) by_timer: u64,
+    /// Wake-ups of a task that was awake, dropped.
+    pub(super) awake: u64,
+    /// Sleeps whose end has no sched_waking record, ended at the time of the next sign of life.
+    pub(super) no_waking: u64,
+    /// Records that say that a task was on a CPU, or had left it, without the switch to tell.
+    pub(super) no_switch: u64,
+    /// Run intervals that begin with a sched_stat_runtime record.
+    pub(super) by_runtime: u64,
+    /// Forks that cannot be: of a known task, or by one that is not running.
+    pub(super) odd_forks: u64,
+    /// Records of ended tasks.
+    pub(super) after_death: u64,
+    /// Records of tasks that nobody introduced, or of idle tasks.
+    pub(super) strangers: u64,
+    /// Records whose time lies before that of an earlier one.
+    pub(super) back_in_time: u64,
+    /// Records later than the longest run.
+    pub(super) too_late: u64,
+}
+
+/// The state of following.
+pub(super) struct Follower<'t> {
+    infos: &'t IndexVec<TaskId, TaskInfo>,
+    pub(super) tracks: IndexVec<TaskId, Track>,
+    current: BTreeMap<CpuId, TaskId>,
+    /// CPUs with a switch record so far.
+    switched: BTreeMap<CpuId, Instant>,
+    pub(super) counts: Counts,
+    /// The time of the first record.
+    zero: Option<Instant>,
+    /// The time of the latest record, after the first.
+    pub(super) now: Instant,
+}
+
+impl<'t> Follower<'t> {
+    pub(super) fn new(infos: &'t IndexVec<TaskId, TaskInfo>) -> Follower<'t> {
+        Follower {
+            infos,
+            tracks: IndexVec::filled(Track::default(), infos.len()),
+            current: BTreeMap::new(),
+            switched: BTreeMap::new(),
+            counts: Counts::default(),
+            zero: None,
+            now: Instant::ZERO,
+        }
+    }
+    /// Takes the next record.
+    pub(super) fn record(&mut self, at: Instant, cpu: CpuId, event: &TraceEvent) {
+        let zero = *self.zero.get_or_insert(at);
+        let at = Instant::from_ns(at.ns().saturating_sub(zero.ns()));
+        if at > Instant::MAX {
+            self.counts.too_late += 1;
+            return;
+        }
+        self.counts.back_in_time += u64::from(at < self.now);
+        self.now = self.now.max(at);
+        match *event {
+            TraceEvent::SchedSwitch { prev, prev_state, next } => self.switch(cpu, prev, prev_state, next),
+            TraceEvent::SchedWaking { task, target_cpu, waker, context } => self.waking(cpu, task, target_cpu, waker, context),
+            TraceEvent::SchedWakeup { task, target_cpu } => self.wakeup(task, target_cpu),
+            TraceEvent::SchedWakeupNew { task, .. } => self.wakeup_new(task),
+            TraceEvent::SchedStatRuntime { task, runtime, .. } => self.stat_runtime(cpu, task, runtime),
+            TraceEvent::SchedProcessFork { parent, child } => self.fork(cpu, parent, child),
+            TraceEvent::SchedProcessExit { task } => {
+                if self.known(task) {
+                    self.seen_running(cpu, task);
+                }
+            }
+            // A move says nothing of what the task does; the rest is of our own making.
+            TraceEvent::SchedMigrateTask { .. }
+            | TraceEvent::Decision(_)
+            | TraceEvent::KernelSection { .. }
+            | TraceEvent::Marker { .. }
+            | TraceEvent::CfsSample { .. }
+            | TraceEvent::SeSample { .. } => {}
+        }
+    }
+    /// The end: everything that still runs has run until now.
+    pub(super) fn finish(&mut self) {
+        let now = self.now;
+        self.tracks.iter_mut().for_each(|track| track.finish(now));
+    }
+
+    /// Whether the task was introduced, is no idle task and has not ended.
+    fn known(&mut self, task: TaskId) -> bool {
+        let introduced = self.infos.get(task).is_some_and(|info| !info.name.starts_with("swapper/"));
+        if !introduced {
+            self.counts.strangers += 1;
+        } else if self.tracks[task].state == State::Dead {
+            self.counts.after_death += 1;
+            return false;
+        }
+        introduced
+    }
+    fn switch(&mut self, cpu: CpuId, prev: Option<TaskId>, prev_state: PrevState, next: Option<TaskId>) {
+        let now = self.now;
+        if let Some(&old) = self.current.get(&cpu)
+            && Some(old) != prev
+        {
+            self.displaced(cpu, old);
+        }
+        if let Some(prev) = prev
+            && self.known(prev)
+        {
+            self.seen_running(cpu, prev);
+            let state = match prev_state {
+                PrevState::Running => State::Runnable,
+                PrevState::Sleeping | PrevState::DiskSleep | PrevState::IdleWait => State::Asleep,
+                PrevState::Dead => State::Dead,
+            };
+            self.tracks[prev].leave(now, state);
+        }
+        self.current.remove(&cpu);
+        self.switched.insert(cpu, now);
+        if let Some(next) = next
+            && self.known(next)
+        {
+            match self.tracks[next].state {
+                State::Asleep => self.woke_unseen(next),
+                State::Running(..) => {
+                    self.counts.no_switch += 1;
+                    self.tracks[next].leave(now, State::Runnable);
+                }
+                State::Unseen | State::Runnable | State::Lost | State::Dead => {}
+            }
+            self.tracks[next].run_from(cpu, now);
+            self.current.insert(cpu, next);
+        }
+    }
+    /// Another task turns out to be on the CPU on which `old` was: it left at an unknown time after
+    /// its last account.
+    fn displaced(&mut self, cpu: CpuId, old: TaskId) {
+        if let State::Running(on, since) = self.tracks[old].state
+            && on == cpu
+        {
+            self.counts.no_switch += 1;
+            self.tracks[old].leave(since, State::Lost);
+        }
+    }
+    fn occupy(&mut self, cpu: CpuId, task: TaskId) {
+        if let Some(old) = self.current.insert(cpu, task).filter(|&old| old != task) {
+            self.displaced(cpu, old);
+        }
+    }
+    /// A record shows that the task is on this CPU now.
+    fn seen_running(&mut self, cpu: CpuId, task: TaskId) {
+        let now = self.now;
+        match self.tracks[task].state {
+            State::Running(on, _) if on == cpu => return,
+            // Before the first switch of a CPU its task has run from the start.
+            State::Unseen if !self.switched.contains_key(&cpu) => self.tracks[task].run_from(cpu, Instant::ZERO),
+            State::Unseen => self.tracks[task].run_from(cpu, now),
+            State::Asleep => {
+                self.counts.no_switch += 1;
+                self.woke_unseen(task);
+                self.tracks[task].run_from(cpu, now);
+            }
+            State::Running(..) => {
+                self.counts.no_switch += 1;
+                self.tracks[task].leave(now, State::Runnable);
+                self.tracks[task].run_from(cpu, now);
+            }
+            State::Runnable | State::Lost | State::Dead => {
+                self.counts.no_switch += 1;
+                self.tracks[task].run_from(cpu, now);
+            }
+        }
+        self.occupy(cpu, task);
+    }
+    /// A sleep ended without a record of the wake-up.
+    fn woke_unseen(&mut self, task: TaskId) {
+        self.counts.no_waking += 1;
+        self.sleep_until_now(task);
+    }
+    fn sleep_until_now(&mut self, task: TaskId) {
+        let until = Act::Until(self.now.ns());
+        self.tracks[task].act(until);
+        self.tracks[task].state = State::Runnable;
+    }
+    fn waking(&mut self, cpu: CpuId, task: TaskId, target_cpu: CpuId, waker: Option<TaskId>, context: WakeContext) {
+        if !self.known(task) {
+            return;
+        }
+        match self.tracks[task].state {
+            State::Unseen => {
+                self.tracks[task].first_cpu = Some(target_cpu);
+            }
+            State::Asleep | State::Lost => {}
+            State::Running(..) | State::Runnable | State::Dead => {
+                self.counts.awake += 1;
+                return;
+            }
+        }
+        let waker = waker.filter(|&waker| context == WakeContext::Task && waker != task && self.known(waker));
+        match waker {
+            Some(waker) => {
+                self.counts.by_task += 1;
+                self.seen_running(cpu, waker);
+                self.tracks[waker].spend(self.now);
+                self.tracks[waker].act(Act::Wake(task));
+                self.tracks[task].act(Act::Await);
+                self.tracks[task].state = State::Runnable;
+            }
+            None => {
+                self.counts.by_timer += 1;
+                self.sleep_until_now(task);
+            }
+        }
+    }
+    /// Follows sched_waking; alone it is the only sign of the wake-up.
+    fn wakeup(&mut self, task: TaskId, target_cpu: CpuId) {
+        if !self.known(task) {
+            return;
+        }
+        match self.tracks[task].state {
+            State::Unseen => {
+                self.tracks[task].first_cpu = Some(target_cpu);
+                self.woke_unseen(task);
+            }
+            State::Asleep | State::Lost => self.woke_unseen(task),
+            State::Running(..) | State::Runnable | State::Dead => {}
+        }
+    }
+    fn wakeup_new(&mut self, task: TaskId) {
+        if self.known(task) && self.tracks[task].state == State::Unseen {
+            self.born(task, Origin::Outside(self.now));
+        }
+    }
+    fn born(&mut self, task: TaskId, origin: Origin) {
+        self.tracks[task].origin = origin;
+        self.tracks[task].state = State::Runnable;
+    }
+    /// Run time is accounted. A task of which no switch told that it runs began so long ago.
+    fn stat_runtime(&mut self, cpu: CpuId, task: TaskId, runtime: Ns) {
+        if !self.known(task) || runtime == Ns::ZERO {
+            return;
+        }
+        let begin = Instant::from_ns(self.now.ns().saturating_sub(runtime.0));
+        let busy = self.current.contains_key(&cpu);
+        match self.tracks[task].state {
+            State::Running(..) => {
+                self.tracks[task].spend(self.now);
+                return;
+            }
+            State::Unseen if !busy && !self.switched.contains_key(&cpu) => {
+                self.tracks[task].run_from(cpu, Instant::ZERO);
+                self.current.insert(cpu, task);
+                return;
+            }
+            // Accounts are also made from other CPUs: only on a CPU without a task is this one new.
+            State::Unseen | State::Runnable | State::Lost | State::Asleep if !busy => {}
+            _ => return,
+        }
+        self.counts.by_runtime += 1;
+        if self.tracks[task].state == State::Asleep {
+            self.counts.no_waking += 1;
+            self.tracks[task].act(Act::Until(begin.ns()));
+        }
+        self.tracks[task].run_from(cpu, begin);
+        self.current.insert(cpu, task);
+    }
+    fn fork(&mut self, cpu: CpuId, parent: Option<TaskId>, child: TaskId) {
+        if !self.known(child) {
+            return;
+        }
+        if self.tracks[child].state != State::Unseen || parent == Some(child) {
+            self.counts.odd_forks += 1;
+            return;
+        }
+        match parent.filter(|&parent| self.known(parent)) {
+            Some(parent) => {
+                self.seen_running(cpu, parent);
+                self.tracks[parent].spend(self.now);
+                self.tracks[parent].act(Act::Fork(child));
+                self.born(child, Origin::Forked);
+            }
+            None => self.born(child, Origin::Outside(self.now)),
+        }
+    }
+}
+
+/// The rows of a table in which a task took part.
+pub(super) fn took_part(tracks: &IndexVec<TaskId, Track>) -> impl Iterator<Item = (TaskId, &Track)> {
+    tracks
+        .as_slice()
+        .iter()
+        .enumerate()
+        .filter(|row| row.1.state != State::Unseen)
+        .map(|(row, track)| (TaskId::from_index(row), track))
+}

@@ -1,0 +1,175 @@
+//! `replay`: a recording becomes tasks that can run on another machine or under another kernel.
+//!
+//! Kept: how long each task computed between its sleeps, who woke or made whom after how much
+//! work, and when timers fired. Dropped: how long tasks waited for a CPU, and where they ran.
+
+mod follow;
+mod notes;
+#[cfg(test)]
+mod tests;
+mod track;
+
+use fairground_model::{Instr, Mode, PipeSpec, Program, Start, TaskInfo, TaskSet, TaskSpec, TraceEvent};
+use fairground_stdx::{CpuId, CpuMask, IndexVec, Instant, Ns, PipeId, TaskId};
+use follow::{Follower, took_part};
+use track::{Act, Origin, State, Track};
+
+/// A recording as tasks.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Replay {
+    /// The tasks. Time 0 is the recording's first record.
+    pub tasks: TaskSet,
+    /// What was assumed and what was wrong with the recording, as sentences with counts.
+    pub notes: Vec<String>,
+    /// For each task of the recording its row in `tasks`, if it took part.
+    pub task_of: IndexVec<TaskId, Option<TaskId>>,
+    /// From the first record to the last.
+    pub length: Ns,
+}
+
+/// Register for the instants of timers, and one for tokens.
+const TIMER: u8 = 0;
+const TOKEN: u8 = 1;
+
+/// Kernel threads of which each CPU has its own: `NAME/CPU`.
+const PER_CPU: &[&str] = &["migration", "ksoftirqd", "cpuhp", "rcuc", "idle_inject", "watchdog", "kworker"];
+/// Names with which other kernel threads begin.
+const KERNEL: &[&str] =
+    &["kworker/", "rcu_", "kcompactd", "kthreadd", "khugepaged", "kswapd", "ksoftirqd/", "migration/", "jbd2/"];
+
+/// Makes tasks of a recording, to run on a machine with `cpus` CPUs. Never fails: what is dirty is noted.
+pub fn build(records: &[(Instant, CpuId, TraceEvent)], infos: &IndexVec<TaskId, TaskInfo>, cpus: usize) -> Replay {
+    let mut follower = Follower::new(infos);
+    records.iter().for_each(|(at, cpu, event)| follower.record(*at, *cpu, event));
+    follower.finish();
+    let mut task_of = IndexVec::filled(None, infos.len());
+    for (row, (task, _)) in took_part(&follower.tracks).enumerate() {
+        task_of[task] = Some(TaskId::new(row as u32));
+    }
+    let mut builder = Builder {
+        set: TaskSet::default(),
+        task_of: &task_of,
+        pipe_of: IndexVec::filled(None, infos.len()),
+        cpus,
+        facts: Facts::default(),
+    };
+    pipes(&follower.tracks, &mut builder);
+    for (task, track) in took_part(&follower.tracks) {
+        builder.task(task, track, &infos[task]);
+    }
+    let (tasks, facts) = (builder.set, builder.facts);
+    let notes = notes::notes(&follower.counts, &facts, tasks.tasks.len());
+    Replay { tasks, notes, task_of, length: follower.now.since(Instant::ZERO) }
+}
+
+/// Things met while building, for the notes.
+#[derive(Default)]
+struct Facts {
+    asleep_at_start: u64,
+    alive_at_end: u64,
+    real_time: u64,
+    pinned: u64,
+    unpinned: u64,
+}
+
+/// Each task that another one wakes has a pipe of its own: a token written before it sleeps is kept.
+/// The pipe holds all tokens that will ever be written, so that no waker blocks.
+fn pipes(tracks: &IndexVec<TaskId, Track>, builder: &mut Builder<'_>) {
+    for (task, track) in took_part(tracks) {
+        let tokens = track.acts.iter().filter(|act| **act == Act::Await).count();
+        if tokens > 0 {
+            let capacity = u32::try_from(tokens).unwrap_or(u32::MAX);
+            builder.pipe_of[task] = Some(builder.set.pipes.push(PipeSpec { capacity }));
+        }
+    }
+}
+
+struct Builder<'t> {
+    set: TaskSet,
+    task_of: &'t IndexVec<TaskId, Option<TaskId>>,
+    pipe_of: IndexVec<TaskId, Option<PipeId>>,
+    cpus: usize,
+    facts: Facts,
+}
+
+impl Builder<'_> {
+    fn task(&mut self, task: TaskId, track: &Track, info: &TaskInfo) {
+        let kernel = KERNEL.iter().any(|name| info.name.starts_with(name)) || per_cpu(&info.name).is_some();
+        let program = self.program(task, track, if kernel { Mode::Kernel } else { Mode::User });
+        let program = self.set.programs.push(program);
+        let mut spec = TaskSpec::new(info.name.clone(), program);
+        spec.nice = self.nice(info);
+        spec.affinity = self.affinity(track, info);
+        spec.first_cpu = track
+            .first_cpu
+            .filter(|cpu| (cpu.get() as usize) < self.cpus && spec.affinity.is_none_or(|cpus| cpus.contains(*cpu)));
+        spec.start = match track.origin {
+            Origin::Before => Start::At(Instant::ZERO),
+            Origin::Outside(at) => Start::At(at),
+            Origin::Forked => Start::Forked,
+        };
+        if track.origin != Origin::Before {
+            spec.first_cpu = None;
+        }
+        // The recorded times of timers have their slack in them.
+        spec.timer_slack = Ns::ZERO;
+        spec.mm = self.set.tasks.len() as u32;
+        spec.measured = !kernel;
+        let asleep = track.origin == Origin::Before && matches!(track.acts.first(), Some(Act::Await | Act::Until(_)));
+        self.facts.asleep_at_start += u64::from(asleep);
+        self.facts.alive_at_end += u64::from(track.state != State::Dead);
+        self.set.tasks.push(spec);
+    }
+    /// 120 + nice for fair tasks; smaller numbers belong to real-time classes.
+    fn nice(&mut self, info: &TaskInfo) -> i8 {
+        if info.prio < 100 {
+            self.facts.real_time += 1;
+            return -20;
+        }
+        i8::try_from(info.prio - 120).map_or(0, |nice| nice.clamp(-20, 19))
+    }
+    /// A per-CPU kernel thread stays on its CPU if it never ran elsewhere and the machine has that CPU.
+    fn affinity(&mut self, track: &Track, info: &TaskInfo) -> Option<CpuMask> {
+        let cpu = per_cpu(&info.name)?;
+        let own = CpuMask::only(cpu);
+        let stays = (cpu.get() as usize) < self.cpus && track.cpus.is_subset(&own);
+        self.facts.pinned += u64::from(stays);
+        self.facts.unpinned += u64::from(!stays);
+        stays.then_some(own)
+    }
+    fn program(&self, task: TaskId, track: &Track, mode: Mode) -> Program {
+        let mut program = Program::default();
+        for act in &track.acts {
+            match *act {
+                Act::Run(ns) => {
+                    program.push(Instr::Run { work: Ns(ns), mode });
+                }
+                Act::Until(ns) => {
+                    program.push(Instr::Set { reg: TIMER, at: Instant::from_ns(ns) });
+                    program.push(Instr::SleepUntil { reg: TIMER });
+                }
+                Act::Await => {
+                    let own = self.pipe_of[task].expect("invariant: a task that waits for tokens has a pipe");
+                    program.push(Instr::Read { pipe: own, into: TOKEN });
+                }
+                Act::Wake(wakee) => {
+                    let pipe = self.pipe_of[wakee].expect("invariant: a task that is woken by a task has a pipe");
+                    program.push(Instr::Write { pipe, value: None });
+                }
+                Act::Fork(child) => {
+                    let task = self.task_of[child].expect("invariant: a forked task took part");
+                    program.push(Instr::Fork { task });
+                }
+            }
+        }
+        program
+    }
+}
+
+/// The CPU of a per-CPU kernel thread: `migration/3`, `kworker/3:1H`, but not `kworker/u8:2`.
+fn per_cpu(name: &str) -> Option<CpuId> {
+    let (kind, rest) = name.split_once('/')?;
+    let digits = rest.split(':').next().unwrap_or(rest);
+    let cpu: u32 = digits.parse().ok()?;
+    (PER_CPU.contains(&kind) && (cpu as usize) < CpuMask::CAPACITY).then(|| CpuId::new(cpu))
+}

@@ -1,0 +1,37 @@
+//! The sentences that say what a replay assumed and what the recording lacked.
+
+use super::Facts;
+use super::follow::Counts;
+
+pub(super) fn notes(counts: &Counts, facts: &Facts, tasks: usize) -> Vec<String> {
+    let mut notes = vec![
+        format!(
+            "{tasks} tasks: {} wake-ups by a running task are kept in the wake graph, {} from interrupts or idle CPUs at their recorded times; waiting for a CPU is dropped",
+            counts.by_task, counts.by_timer
+        ),
+        "where a recording does not tell interrupts apart, a timer that fires while a task runs looks like a wake-up by that task".to_string(),
+        "recorded run time is taken as work on a CPU of capacity 1024 at its highest frequency".to_string(),
+        "affinity, policy and address spaces are not in a trace: tasks may run on all CPUs, are SCHED_OTHER, and each has its own address space".to_string(),
+        "a wake-up of another task is done as a write into its pipe, with the sync hint".to_string(),
+    ];
+    let mut say = |count: u64, what: &str| {
+        if count > 0 {
+            notes.push(format!("{what}: {count}"));
+        }
+    };
+    say(facts.asleep_at_start, "tasks that slept when the recording began (they start at time 0 and sleep at once)");
+    say(facts.alive_at_end, "tasks that had not ended when the recording did (they end after what was recorded of them)");
+    say(facts.pinned, "per-CPU kernel threads bound to the CPU of their name");
+    say(facts.unpinned, "per-CPU kernel threads left free (their CPU does not exist here, or they ran elsewhere)");
+    say(facts.real_time, "tasks of other classes (real-time, stop) that run as fair tasks of nice -20");
+    say(counts.awake, "wake-ups of tasks that were awake, dropped");
+    say(counts.no_waking, "sleeps without a sched_waking record at their end (they end at the next sign of life)");
+    say(counts.by_runtime, "run intervals without a switch record, completed from sched_stat_runtime");
+    say(counts.no_switch, "records that contradict the switches before them (a sched_switch is missing)");
+    say(counts.odd_forks, "forks of tasks that already existed, dropped");
+    say(counts.after_death, "records of tasks that had ended, dropped");
+    say(counts.strangers, "records of idle or unknown tasks, dropped");
+    say(counts.back_in_time, "records that lie before an earlier one (they count as of its time)");
+    say(counts.too_late, "records more than 13 days after the first, dropped");
+    notes
+}
