@@ -61,6 +61,7 @@ pub fn flags_text(flags: &[String]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     #[test]
     fn defaults_build() {
@@ -103,5 +104,26 @@ mod tests {
         let mistakes = args_of_flags("hog", &flags).unwrap_err();
         assert_eq!(mistakes.0.len(), 4);
         assert!(mistakes.0[3].message.contains("no value"));
+    }
+
+    proptest! {
+        #[test]
+        fn any_flags_build_or_are_refused(name in 0..workloads().len(), flags in prop::collection::vec(prop_oneof![
+            "\\PC{0,12}",
+            prop::sample::select(vec![
+                "--tasks", "--nice", "--cpus", "--pin", "--run", "--period", "--jitter", "-l", "-T", "--every", "--work", "--rounds",
+                "--processes", "0", "1", "3", "0-3", "1023", "-20,19", "10ms", "13d", "999999h", "0.5ns", "--loop=5", "=", "--",
+            ]).prop_map(String::from),
+        ], 0..8)) {
+            let workload = &workloads()[name];
+            if let Ok(args) = args_of_flags(workload.name, &flags)
+                && let Ok(set) = build(workload.name, &args)
+            {
+                crate::testing::check(&set);
+                for program in set.programs.iter().take(3) {
+                    crate::testing::steps(program, 50);
+                }
+            }
+        }
     }
 }

@@ -62,7 +62,14 @@ fn build(values: &Values, mistakes: &mut Mistakes) -> TaskSet {
 
 #[cfg(test)]
 mod tests {
-    use crate::{Args, build};
+    use crate::{Args, build, testing};
+    use expect_test::expect_file;
+
+    #[test]
+    fn golden() {
+        let set = build("hog", &Args::of(&[("tasks", "2"), ("cpus", "0-1")])).unwrap();
+        expect_file!["golden/two-tasks.txt"].assert_eq(&testing::dump(&set));
+    }
 
     #[test]
     fn nice_values_and_cpus_go_round() {

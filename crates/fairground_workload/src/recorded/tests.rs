@@ -3,7 +3,6 @@ use crate::testing;
 use expect_test::{expect, expect_file};
 use fairground_model::{Instr, Mistakes, Step};
 use proptest::prelude::*;
-use std::path::{Path, PathBuf};
 
 fn read(text: &str) -> RecordedWorkload {
     let workload = parse(text).unwrap_or_else(|mistakes| panic!("{mistakes}"));
@@ -88,26 +87,23 @@ fn nothing_to_run_is_a_mistake() {
     assert!(parse("wl hog tasks=a:0,a:0").unwrap_err().to_string().contains("two tasks are called"));
 }
 
-fn golden() -> Vec<PathBuf> {
-    let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/golden"));
-    let list = |path: &Path| -> Vec<PathBuf> {
-        let entries = std::fs::read_dir(path).into_iter().flatten();
-        entries.map(|entry| entry.unwrap().path()).filter(|path| path.is_dir()).collect()
-    };
-    let mut sets: Vec<PathBuf> =
-        list(root).iter().flat_map(|set| list(set)).filter(|path| path.join("workload.txt").exists()).collect();
-    sets.sort();
-    if sets.is_empty() {
-        eprintln!("skipped: no recorded sets beside this checkout");
-    }
-    sets
+/// The record's window has our length (a ramp's ends when the task is gone) and begins where ours
+/// does, up to loading the program and forking.
+fn same_window(workload: &RecordedWorkload, set: &std::path::Path) {
+    let trace = testing::unzip(&set.join("trace.csv.zst"));
+    let window = trace.lines().next().and_then(|line| line.split("window ").nth(1)).unwrap();
+    let (from, to) = window.split_once("..").unwrap();
+    let (from, to): (u64, u64) = (from.parse().unwrap(), to.parse().unwrap());
+    let ours = (workload.window.0.ns(), workload.window.1.ns());
+    assert!((to - from).abs_diff(ours.1 - ours.0) < 2_000_000, "{}: {window}", set.display());
+    assert!(from.abs_diff(ours.0) < 25_000_000, "{}: {window}", set.display());
 }
 
 /// Every set is either run, with exactly the record's tasks, or refused as not modelled yet.
 #[test]
 fn every_recorded_workload_is_run_or_refused_by_name() {
     let mut runs = 0;
-    for set in golden() {
+    for set in testing::recorded_sets() {
         let text = std::fs::read_to_string(set.join("workload.txt")).unwrap();
         match parse(&text) {
             Ok(workload) => {
@@ -120,6 +116,7 @@ fn every_recorded_workload_is_run_or_refused_by_name() {
                 names.sort();
                 recorded.sort();
                 assert_eq!(names, recorded, "{}", set.display());
+                same_window(&workload, &set);
                 runs += 1;
             }
             Err(mistakes) => {

@@ -166,13 +166,6 @@ fn an_empty_recording_has_no_tasks() {
     assert_eq!(replay(&[], &[]).length, Ns::ZERO);
 }
 
-fn unzip(path: &Path) -> String {
-    let mut file = std::fs::File::open(path).unwrap();
-    let mut text = String::new();
-    std::io::Read::read_to_string(&mut ruzstd::decoding::StreamingDecoder::new(&mut file).unwrap(), &mut text).unwrap();
-    text
-}
-
 /// The record of one experiment, as the reader of the sets gives it.
 fn load(set: &Path) -> (Vec<Record>, IndexVec<TaskId, TaskInfo>, u64) {
     let mut infos = IndexVec::new();
@@ -186,7 +179,7 @@ fn load(set: &Path) -> (Vec<Record>, IndexVec<TaskId, TaskInfo>, u64) {
     }
     let mut records = Vec::new();
     let mut accounted = 0;
-    for line in unzip(&set.join("trace.csv.zst")).lines().skip(2) {
+    for line in testing::unzip(&set.join("trace.csv.zst")).lines().skip(2) {
         let row: Vec<&str> = line.split(',').collect();
         let number = |field: usize| row[field].parse::<u64>().unwrap_or(0);
         let who = |field: usize| ids.get(&(number(field) as u32)).copied();
@@ -228,19 +221,7 @@ fn load(set: &Path) -> (Vec<Record>, IndexVec<TaskId, TaskInfo>, u64) {
 /// Every recorded set becomes tasks that run to their end, and the run time is the recorded one.
 #[test]
 fn every_recorded_set_replays() {
-    let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/golden"));
-    let dirs =
-        |path: &Path| -> Vec<_> { std::fs::read_dir(path).into_iter().flatten().map(|entry| entry.unwrap().path()).collect() };
-    let sets: Vec<_> = dirs(root)
-        .iter()
-        .filter(|set| set.is_dir())
-        .flat_map(|set| dirs(set))
-        .filter(|set| set.join("trace.csv.zst").exists())
-        .collect();
-    if sets.is_empty() {
-        eprintln!("skipped: no recorded sets beside this checkout");
-    }
-    for set in sets {
+    for set in testing::recorded_sets() {
         let (records, infos, accounted) = load(&set);
         let replay = build(&records, &infos, 32);
         testing::check(&replay.tasks);

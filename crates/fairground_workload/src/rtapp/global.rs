@@ -30,6 +30,20 @@ const KEYS: &[&str] = &[
     "frag",
 ];
 
+/// Settings of the real program's own work: locking memory, writing logs.
+const NO_EFFECT: &[&str] = &[
+    "pi_enabled",
+    "lock_pages",
+    "logdir",
+    "log_basename",
+    "log_size",
+    "ftrace",
+    "gnuplot",
+    "io_device",
+    "mem_buffer_size",
+    "cumulative_slack",
+];
+
 /// Ten years and more do not fit into a run: the longest is `Instant::MAX`, 13 days.
 const MAX_SECONDS: i64 = 1_125_899;
 
@@ -51,6 +65,10 @@ pub(super) fn read(object: Option<&Object<'_>>, fields: &mut Fields<'_>, notes: 
             }
             other => setting(other, property, fields, notes),
         }
+    }
+    let idle: Vec<String> = NO_EFFECT.iter().filter(|name| object.get(name).is_some()).map(|name| format!("`{name}`")).collect();
+    if !idle.is_empty() {
+        notes.add(&format!("accepted without effect in a simulation: {}", idle.join(", ")));
     }
     global
 }
@@ -74,9 +92,7 @@ fn setting(name: &str, property: &ObjectProp<'_>, fields: &mut Fields<'_>, notes
             fields.boolean(property);
         }
         "logdir" | "log_basename" | "io_device" => {
-            if fields.string(property).is_some() {
-                notes.add("log files are not written: results are in the report and in the trace");
-            }
+            fields.string(property);
         }
         "log_size" => {
             if property.value.as_string_lit().is_none() {

@@ -42,7 +42,8 @@ fn golden_phases_timers_and_attributes() {
     }"#,
     );
     assert_eq!(app.duration, Some(Ns::from_secs(6)));
-    assert_eq!(app.notes.len(), 1);
+    assert_eq!(app.notes.len(), 2);
+    assert_eq!(app.notes[1], "accepted without effect in a simulation: `pi_enabled`");
     expect_file!["golden/two-threads.txt"].assert_eq(&testing::dump(&app.tasks));
 }
 
