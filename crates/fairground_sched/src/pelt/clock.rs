@@ -157,3 +157,29 @@ impl RqClocks {
         self.lost_idle_time += self.clock_task - self.clock_pelt;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_idle_cpu_remembers_its_clocks() {
+        let mut clocks = RqClocks::default();
+        let half = Scale { freq: 512, cpu: 1024 };
+        clocks.update(PeltClockRule::RqClockPeltIdle, 1000, 1000, false, half, || false);
+        assert_eq!(clocks.rq_clock_pelt(), 500);
+        clocks.enter_idle(PeltClockRule::RqClockPeltIdle, || true);
+        assert_eq!((clocks.clock_pelt, clocks.lost_idle_time), (1000, 500));
+        assert_eq!((clocks.clock_idle, clocks.clock_pelt_idle), (1000, 500));
+        assert_eq!(clocks.idle_estimate(1700, 0, 0), 1200, "idle time counts in full");
+        assert_eq!(clocks.idle_estimate(1700, 200, 0), 1000, "throttled time does not");
+        assert_eq!(clocks.idle_estimate(1700, 200, 1100), 1100, "never before the queue's own time");
+    }
+
+    #[test]
+    fn interrupt_time_moves_only_the_wall_clock() {
+        let mut clocks = RqClocks::default();
+        clocks.update(PeltClockRule::ScaledContribution, 1000, 400, false, Scale::FULL, || true);
+        assert_eq!((clocks.clock, clocks.pelt(PeltClockRule::ScaledContribution)), (1000, 400));
+    }
+}

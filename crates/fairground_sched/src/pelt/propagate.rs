@@ -159,3 +159,50 @@ fn runnable_time(se: &SchedAvg, group: (&SchedAvg, u64), sum: i64, divider: u64)
 fn add_positive(value: u64, difference: i64) -> u64 {
     value.saturating_add_signed(difference)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn family_a_gives_the_entity_its_share() {
+        let share = GroupShare { tg_load_avg: 3000, tg_load_avg_contrib: 1500, shares: 1024 };
+        let group = SchedAvg { load_avg: 2000, ..SchedAvg::default() };
+        let (mut parent, mut se) = (SchedAvg { load_avg: 100, ..SchedAvg::default() }, SchedAvg::default());
+        PeltFamily::propagate_load_by_share(&mut parent, &mut se, true, &group, share);
+        let load = 2000 * 1024 / 3501;
+        assert_eq!((se.load_avg, se.load_sum), (load, load * LOAD_AVG_MAX));
+        assert_eq!((parent.load_avg, parent.load_sum), (100 + load, (100 + load) * LOAD_AVG_MAX));
+        assert_eq!((parent.runnable_avg, parent.runnable_sum), (load, load * LOAD_AVG_MAX));
+
+        PeltFamily::propagate_load_by_share(&mut parent, &mut se, false, &SchedAvg::default(), share);
+        assert_eq!((se.load_avg, parent.load_avg, parent.runnable_avg), (0, 100, load), "blocked load is not runnable load");
+    }
+
+    #[test]
+    fn older_families_rebuild_the_sum_above() {
+        let mut parent = SchedAvg { util_avg: 300, util_sum: 5, ..SchedAvg::default() };
+        let mut se = SchedAvg { util_avg: 400, util_sum: 1, ..SchedAvg::default() };
+        PeltFamily::B.propagate_util(&mut parent, &mut se, &SchedAvg { util_avg: 50, ..SchedAvg::default() });
+        assert_eq!((se.util_avg, se.util_sum), (50, 50 * 47_742));
+        assert_eq!((parent.util_avg, parent.util_sum), (0, 0));
+    }
+
+    #[test]
+    fn runnable_moves_with_its_sum() {
+        let mut parent = SchedAvg { period_contrib: 200, runnable_avg: 400, runnable_sum: 20_000_000, ..SchedAvg::default() };
+        let mut se = SchedAvg { runnable_avg: 100, runnable_sum: 4_691_800, ..SchedAvg::default() };
+        let group = SchedAvg { runnable_avg: 250, ..SchedAvg::default() };
+        PeltFamily::D.propagate_runnable(&mut parent, &mut se, &group);
+        assert_eq!((se.runnable_sum, parent.runnable_avg, parent.runnable_sum), (11_729_500, 550, 27_037_700));
+        let before = (parent, se);
+        PeltFamily::C.propagate_runnable(&mut parent, &mut se, &SchedAvg::default());
+        assert_eq!((parent, se), before);
+    }
+
+    #[test]
+    fn the_patch_as_mailed_divides_by_capacity() {
+        assert_eq!(PeltClockRule::ClockPeltAsMailed.running_time(512_000, 512), 1000);
+        assert_eq!(PeltClockRule::RqClockPelt.running_time(512_000, 512), 500);
+    }
+}

@@ -131,3 +131,49 @@ const fn within_margin(difference: i64) -> bool {
 const fn quarter_step(ewma: u32, diff: i64) -> u32 {
     ((((ewma as i64) << UTIL_EST_WEIGHT_SHIFT) + diff) >> UTIL_EST_WEIGHT_SHIFT) as u32
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RULE: UtilEstRule = UtilEstRule::TwoValues;
+
+    /// Sample and average after a task with these went to sleep with `util`.
+    fn after(stored: (u32, u32), util: u32, capacity: u32, fastup: bool) -> (u32, u32, bool) {
+        let util_est = UtilEst { enqueued: stored.0, ewma: stored.1, unchanged: false };
+        let mut task = SchedAvg { util_avg: util, util_est, ..SchedAvg::default() };
+        RULE.update(&mut task, capacity, fastup);
+        (task.util_est.enqueued, task.util_est.ewma, task.util_est.unchanged)
+    }
+
+    #[test]
+    fn two_values_by_case() {
+        assert_eq!(after((0, 0), 400, 1024, true), (400, 400, true), "a rise is followed at once");
+        assert_eq!(after((0, 0), 400, 1024, false), (400, 100, true), "or by a quarter");
+        assert_eq!(after((400, 400), 300, 1024, true), (300, 375, true), "a fall by a quarter");
+        assert_eq!(after((300, 375), 370, 1024, true), (370, 375, true), "near the average a moved sample is kept");
+        assert_eq!(after((368, 375), 370, 1024, true), (368, 375, false), "a sample that hardly moved is not");
+        assert_eq!(after((900, 900), 600, 512, true), (900, 900, false), "more than the CPU has is no sample");
+    }
+
+    #[test]
+    fn the_flag_is_part_of_the_oldest_sums() {
+        let rule = UtilEstRule::FlagInSample;
+        let mut task = SchedAvg { util_avg: 400, ..SchedAvg::default() };
+        rule.update(&mut task, 1024, true);
+        assert_eq!(rule.task_estimate(&task), 401);
+        task.util_est.unchanged = false;
+        assert_eq!(rule.task_estimate(&task), 400);
+        let mut cfs = SchedAvg::default();
+        rule.enqueue(&mut cfs, &task);
+        assert_eq!(cfs.util_est.enqueued, 401);
+    }
+
+    #[test]
+    fn a_task_that_was_held_up_keeps_its_value() {
+        let mut task = SchedAvg { util_avg: 300, runnable_avg: 311, ..SchedAvg::default() };
+        task.util_est.ewma = 400;
+        UtilEstRule::SingleValue.update(&mut task, 1024, true);
+        assert_eq!((task.util_est.ewma, task.util_est.unchanged), (400, true));
+    }
+}
