@@ -10,6 +10,8 @@ pub mod pick;
 pub mod place;
 pub mod select_task_rq;
 mod slice;
+#[cfg(test)]
+mod spec_02;
 pub mod tick_preempt;
 pub mod tunables;
 mod update_curr;
