@@ -42,6 +42,12 @@ pub const REPORTED: &[(&str, &str, Aggregate)] = &[
 pub fn parse(text: &str) -> Result<RecordedWorkload, Mistakes> {
     let mut mistakes = Mistakes::default();
     let script = script::read(text, &mut mistakes);
+    let count: u64 = script.acts.iter().map(processes).sum();
+    if count > MAX_PROCESSES {
+        mistakes
+            .whole(format!("{count} processes are too many"), format!("Linux itself has room for {MAX_PROCESSES} by default."));
+        return Err(mistakes);
+    }
     let tasks = tasks(&script.acts);
     let mut names: Vec<&str> = tasks.tasks.iter().filter(|task| task.measured).map(|task| task.name.as_str()).collect();
     names.sort_unstable();
@@ -53,6 +59,19 @@ pub fn parse(text: &str) -> Result<RecordedWorkload, Mistakes> {
         Act::Wait => None,
     });
     mistakes.or(RecordedWorkload { tasks, features: script.features, window: first.unwrap_or_default() })
+}
+
+/// Linux's default limit on process ids.
+const MAX_PROCESSES: u64 = 32_768;
+
+fn processes(act: &Act) -> u64 {
+    match act {
+        Act::Launch { command: Command::Hog { tasks, .. }, .. } => tasks.len() as u64 + 1,
+        Act::Launch { command: Command::Periodic { tasks, .. }, .. } => tasks.len() as u64 + 1,
+        Act::Launch { command: Command::Press { n, .. }, .. } => u64::from(*n) + 1,
+        Act::Launch { command: Command::Ramp { .. }, .. } => 1,
+        Act::Wait => 0,
+    }
 }
 
 fn window(command: &Command) -> (Instant, Instant) {

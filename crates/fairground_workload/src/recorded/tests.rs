@@ -84,6 +84,7 @@ fn mistakes_are_shown_together_with_their_places() {
 fn nothing_to_run_is_a_mistake() {
     assert!(parse("").unwrap_err().to_string().contains("no workload"));
     assert!(parse("trace_on 2000\nwait\n").is_err());
+    assert!(parse(&"wl press n=4096 &\n".repeat(9)).unwrap_err().to_string().contains("too many"));
     assert!(parse("wl hog tasks=a:0,a:0").unwrap_err().to_string().contains("two tasks are called"));
 }
 

@@ -6,6 +6,7 @@ use super::task::{Loop, Phase, Thread};
 use crate::build::marker;
 use fairground_model::{Instr, MarkerUnit, Mistakes, Mode, Policy, Program, TaskSet, TaskSpec, TimerMode};
 use fairground_stdx::{CpuMask, MarkerId, Ns};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Register: when the present round of a phase began.
 const ROUND: u8 = 0;
@@ -47,18 +48,16 @@ pub(super) fn compile(threads: &[Thread], default_policy: Policy, mistakes: &mut
 
 /// A timer whose name does not begin with `unique` is one for all threads that use it.
 fn shared_timers(threads: &[Thread], mistakes: &mut Mistakes) {
-    let mut users: Vec<(&str, u32)> = Vec::new();
+    let mut users: BTreeMap<&str, u32> = BTreeMap::new();
     for thread in threads {
-        let mut own: Vec<&TimerUse> = Vec::new();
+        let mut own = BTreeSet::new();
         for timer in uses(thread).filter(|timer| !timer.name.starts_with("unique")) {
-            if !own.iter().any(|earlier| earlier.name == timer.name) {
-                own.push(timer);
+            if !own.insert(timer.name.as_str()) {
+                continue;
             }
-        }
-        for timer in own {
-            let before = users.iter().filter(|user| user.0 == timer.name).map(|user| user.1).sum::<u32>();
-            users.push((&timer.name, thread.instances));
-            if before + thread.instances > 1 && thread.instances > 0 {
+            let all = users.entry(&timer.name).or_default();
+            *all += thread.instances;
+            if *all > 1 && thread.instances > 0 {
                 let message = format!(
                     "timer `{}` is shared by threads: this is not modelled yet (needs timers with several users)",
                     timer.name

@@ -6,6 +6,7 @@ use super::policy::{self, RtPolicy};
 use fairground_model::Policy;
 use fairground_stdx::Ns;
 use jsonc_parser::ast::{Object, ObjectProp};
+use std::collections::BTreeSet;
 
 /// What of the global object changes the run.
 pub(super) struct Global {
@@ -50,12 +51,15 @@ const MAX_SECONDS: i64 = 1_125_899;
 pub(super) fn read(object: Option<&Object<'_>>, fields: &mut Fields<'_>, notes: &mut Notes) -> Global {
     let mut global = Global { duration: None, policy: Policy::Normal };
     let Some(object) = object else { return global };
-    for (index, property) in object.properties.iter().enumerate() {
+    KEYS.iter().for_each(|name| {
+        fields.one(object, name);
+    });
+    let mut names = BTreeSet::new();
+    for property in &object.properties {
         let name = key(property).0;
-        if object.properties[..index].iter().any(|earlier| key(earlier).0 == name) {
+        if !names.insert(name) {
             continue;
         }
-        fields.one(object, name);
         match name {
             "duration" => global.duration = duration(property, fields),
             "default_policy" => {

@@ -14,6 +14,7 @@ use fairground_model::{Mistakes, TaskSet};
 use fairground_stdx::Ns;
 use json::{Fields, key};
 use jsonc_parser::ast::{Object, ObjectProp};
+use std::collections::BTreeSet;
 
 /// A use case that was read.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -54,14 +55,17 @@ pub const TABLE: &[Column] = &[
     },
 ];
 
-/// Notes, each kept once.
+/// Notes in order, each kept once.
 #[derive(Default)]
-struct Notes(Vec<String>);
+struct Notes {
+    list: Vec<String>,
+    known: BTreeSet<String>,
+}
 
 impl Notes {
     fn add(&mut self, note: &str) {
-        if !self.0.iter().any(|known| known == note) {
-            self.0.push(note.into());
+        if self.known.insert(note.into()) {
+            self.list.push(note.into());
         }
     }
 }
@@ -92,7 +96,7 @@ pub fn parse(text: &str) -> Result<RtApp, Mistakes> {
         return Err(mistakes);
     }
     let tasks = compile::compile(&threads, global.policy, &mut mistakes);
-    mistakes.or(RtApp { tasks, duration: global.duration, notes: notes.0 })
+    mistakes.or(RtApp { tasks, duration: global.duration, notes: notes.list })
 }
 
 fn threads(root: &Object<'_>, fields: &mut Fields<'_>, notes: &mut Notes) -> Vec<task::Thread> {
@@ -102,8 +106,9 @@ fn threads(root: &Object<'_>, fields: &mut Fields<'_>, notes: &mut Notes) -> Vec
     };
     let Some(object) = fields.object(property) else { return Vec::new() };
     let mut threads: Vec<task::Thread> = Vec::new();
-    for (index, property) in object.properties.iter().enumerate() {
-        if object.properties[..index].iter().any(|earlier| key(earlier).0 == key(property).0) {
+    let mut names = BTreeSet::new();
+    for property in &object.properties {
+        if !names.insert(key(property).0) {
             let message = format!("two tasks are called `{}`", key(property).0);
             fields.mistakes.at(key(property).1, message, "Give each its own name, or use `instance` for equal ones.");
         }

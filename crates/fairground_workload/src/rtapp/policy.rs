@@ -78,9 +78,17 @@ pub(super) fn attributes(object: &Object<'_>, fields: &mut Fields<'_>, notes: &m
         notes.add("`nodes_membind` is accepted and has no effect: where memory lies is not part of the model");
     }
     for (name, needs) in REFUSED {
-        if let Some(property) = fields.one(object, name) {
+        if let Some(property) = fields.one(object, name)
+            && !is_root_group(property)
+        {
             fields.not_modelled(property, needs);
         }
     }
     attributes
+}
+
+/// `"taskgroup" : ""` stands for no group, `"/"` for the root group: both are where tasks are anyway.
+fn is_root_group(property: &ObjectProp<'_>) -> bool {
+    super::json::key(property).0 == "taskgroup"
+        && property.value.as_string_lit().is_some_and(|name| matches!(&*name.value, "" | "/"))
 }

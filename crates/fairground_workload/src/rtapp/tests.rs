@@ -161,6 +161,7 @@ fn what_is_not_modelled_is_refused_by_name() {
         assert_eq!(found.len(), 1, "{found:?}");
         assert!(found[0].contains(name) && found[0].contains("not modelled yet"), "{}", found[0]);
     }
+    read(r#"{"tasks":{"a":{"run":1,"taskgroup":"/"}}}"#);
     let shared = r#"{"tasks":{"a":{"instance":2,"run":1,"timer":{"ref":"tick","period":5}}}}"#;
     assert!(messages(shared)[0].contains("not modelled yet"));
 }
