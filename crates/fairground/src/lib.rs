@@ -1,1 +1,25 @@
-//! Scenario, run, compare, sweep, replay, reproduce: the facade and API boundary
+//! The facade: scenarios, run, compare, sweep, replay, reproduce and everything else that the command line
+//! and other bindings offer. This is the only crate of the project whose interface is promised.
+//!
+//! Data flow in one direction: a [`scenario::Scenario`] is a value that decides a run; [`run::run`] gives
+//! its records to sinks; reports are made of what the sinks counted.
+
+pub mod compare;
+pub mod control;
+pub mod diff_runs;
+pub mod error;
+pub mod guard;
+pub mod metrics;
+pub mod nearest;
+pub mod output;
+pub mod recorded_set;
+pub mod replay;
+pub mod run;
+pub mod scenario;
+pub mod sweep;
+pub mod tables;
+pub mod trace_file;
+
+pub use control::{Control, Progress};
+pub use error::{Error, FileMistakes};
+pub use scenario::{Overrides, Scenario};

@@ -1,0 +1,175 @@
+//! A against B: two profiles of one scenario over paired seeds.
+
+use crate::control::Control;
+use crate::error::Error;
+use crate::run::{self, RunEnding, RunOptions, RunOutcome};
+use crate::scenario::{Overrides, Scenario, profile};
+use fairground_metrics::{Better, Metric, Paired, Rule, Verdict};
+use fairground_model::{Digest, Mistakes, NullSink};
+use fairground_report::{CompareReport, CompareRow};
+use fairground_sched::profile::Profile;
+use rayon::prelude::*;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// What is compared.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct CompareOptions {
+    /// The baseline's profile; the scenario's if there is none.
+    pub a: Option<String>,
+    /// The other side's profile; the baseline's if there is none.
+    pub b: Option<String>,
+    /// Changes that make B out of its profile: a feature, `NAME=VALUE`, or `+overlay`.
+    pub changes: Vec<String>,
+    /// The number of pairs: seeds from the scenario's on.
+    pub runs: u64,
+    /// Whether every run checks its invariants.
+    pub paranoid: bool,
+}
+
+/// A comparison with what is behind it.
+#[derive(Clone, Debug)]
+pub struct Compared {
+    /// The table.
+    pub report: CompareReport,
+    /// What differs between the sides.
+    pub differences: Vec<fairground_sched::profile::DiffRow>,
+    /// Digest over the record digests of all runs in order.
+    pub digest: u128,
+    /// Whether the caller stopped it: then nothing was decided.
+    pub interrupted: bool,
+}
+
+impl Compared {
+    /// 0 no row speaks against B, 1 a row is worse, 4 the runs do not tell.
+    pub fn exit_code(&self) -> u8 {
+        let judged = || self.report.rows.iter().filter(|row| row.comparison.better != Better::Neither);
+        if self.report.any_worse() {
+            1
+        } else if judged().any(|row| row.comparison.verdict == Verdict::Inconclusive) {
+            4
+        } else {
+            0
+        }
+    }
+}
+
+/// Runs both sides with the same seeds, on all CPUs of this host. Results are stored by run number.
+pub fn compare(scenario: &Scenario, options: &CompareOptions, control: Control<'_>) -> Result<Compared, Error> {
+    let (a, b) = sides(scenario, options)?;
+    let differences = a.profile.diff(&b.profile);
+    let jobs: Vec<Scenario> =
+        (0..options.runs.max(1)).flat_map(|run| [&a, &b].map(|side| side.with_seed(scenario.seed.wrapping_add(run)))).collect();
+    let done = AtomicU64::new(0);
+    let total = jobs.len() as u64;
+    let settings = RunOptions { paranoid: options.paranoid, ..RunOptions::default() };
+    let outcomes: Result<Vec<RunOutcome>, Error> = jobs
+        .par_iter()
+        .map(|job| {
+            let outcome = run::run(job, &settings, &mut NullSink, control.quiet());
+            control.at(done.fetch_add(1, Ordering::Relaxed) + 1, total);
+            outcome
+        })
+        .collect();
+    let outcomes = outcomes?;
+    let interrupted = outcomes.iter().any(|outcome| outcome.ending == RunEnding::Interrupted);
+    let side = |index: usize| {
+        outcomes.iter().skip(index).step_by(2).map(|outcome| outcome.metrics.clone()).collect::<Vec<Vec<Metric>>>()
+    };
+    let mut digest = Digest::default();
+    outcomes.iter().for_each(|outcome| digest.bytes(&outcome.digest.to_le_bytes()));
+    let pairs = Paired::collect(&side(0), &side(1));
+    let rows = pairs.iter().filter(|pair| is_shown(pair)).map(|pair| CompareRow {
+        case: scenario.title.clone(),
+        load: load(scenario),
+        comparison: pair.compare(Rule::default()),
+    });
+    let report = CompareReport {
+        a: side_name(&a.profile),
+        b: side_name(&b.profile),
+        single_change: is_single_change(&a.profile, &b.profile),
+        rows: rows.collect(),
+    };
+    Ok(Compared { report, differences, digest: digest.value(), interrupted })
+}
+
+/// Metrics that are 0 in every run say nothing.
+fn is_shown(pair: &Paired) -> bool {
+    pair.a.iter().chain(&pair.b).any(|&value| value != 0)
+}
+
+fn load(scenario: &Scenario) -> String {
+    match scenario.tasks().tasks.iter().filter(|task| task.measured).count() {
+        1 => "1 task".to_string(),
+        many => format!("{many} tasks"),
+    }
+}
+
+/// Both sides of a comparison.
+pub(crate) fn sides(scenario: &Scenario, options: &CompareOptions) -> Result<(Scenario, Scenario), Error> {
+    let with = |flag: &str, name: &Option<String>, base: &Profile| match name {
+        None => Ok(base.clone()),
+        Some(name) => Profile::parse(name).map_err(|wrong| Error::one(flag, wrong.message, wrong.hint)),
+    };
+    let a = with("--a", &options.a, &scenario.profile)?;
+    let mut b = with("--b", &options.b, &a)?;
+    let mut wrong = Mistakes::default();
+    for change in &options.changes {
+        match changed(b.clone(), change) {
+            Ok(profile) => b = profile,
+            Err(error) => wrong.whole(format!("--change {change}: {}", error.message), error.hint),
+        }
+    }
+    if wrong.0.is_empty() && a == b {
+        wrong.whole(
+            "both sides are the same",
+            "Give `--a` and `--b`, or `--change FEATURE`, `--change NAME=VALUE`, `--change +overlay`.",
+        );
+    }
+    wrong.or(()).map_err(|wrong| Error::input("command line", "", wrong))?;
+    Ok((scenario.with_profile(a), scenario.with_profile(b)))
+}
+
+fn changed(base: Profile, change: &str) -> Result<Profile, fairground_sched::profile::ProfileError> {
+    if let Some(overlay) = change.strip_prefix('+') {
+        return base.with_overlay(overlay);
+    }
+    match change.split_once('=') {
+        Some((name, value)) => profile::with_setting(base, name.trim(), value.trim()),
+        None => base.with_feature(change),
+    }
+}
+
+/// One feature, one tunable, one seam, or one overlay.
+pub(crate) fn is_single_change(a: &Profile, b: &Profile) -> bool {
+    let overlay = |from: &Profile, to: &Profile| {
+        let rest = to.name.strip_prefix(from.name.as_str()).and_then(|rest| rest.strip_prefix('+'));
+        let name = rest.filter(|rest| !rest.contains('+'));
+        name.and_then(|name| from.clone().with_overlay(name).ok()).is_some_and(|with| with == *to)
+    };
+    a.diff(b).len() == 1 || overlay(a, b) || overlay(b, a)
+}
+
+/// The profile's name with what was changed from it: `v5.19 NEXT_BUDDY`.
+pub(crate) fn side_name(profile: &Profile) -> String {
+    let Ok(base) = Profile::parse(&profile.name) else { return profile.name.clone() };
+    let mut name = profile.name.clone();
+    for row in base.diff(profile) {
+        let text = match row.to.value.as_str() {
+            "on" => row.name.to_string(),
+            "off" => format!("NO_{}", row.name),
+            value => format!("{}={value}", row.name),
+        };
+        name = format!("{name} {text}");
+    }
+    name
+}
+
+/// The scenario's own flags cannot be given to only one side.
+pub fn refuse_profile_override(overrides: &Overrides) -> Result<(), Error> {
+    match &overrides.profile {
+        Some(name) => {
+            Err(Error::one("--profile", format!("`{name}` would change both sides"), "Give the sides with `--a` and `--b`."))
+        }
+        None => Ok(()),
+    }
+}

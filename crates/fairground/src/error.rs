@@ -1,0 +1,97 @@
+//! What can go wrong, by whose fault it is. Each kind has its exit code.
+
+use crate::guard::Broken;
+use fairground_model::Mistakes;
+use std::path::Path;
+
+/// Everything that is wrong with one text, together with the text, so that the lines can be shown.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct FileMistakes {
+    /// What the text is called: a path as the user gave it, or the name of a flag.
+    pub name: String,
+    /// The text itself; empty where the mistake is not in a text.
+    pub text: String,
+    /// The mistakes in order of place.
+    pub mistakes: Mistakes,
+}
+
+impl FileMistakes {
+    /// `name:line: message` of each mistake, one per line.
+    pub fn lines(&self) -> Vec<String> {
+        let place = |offset| format!("{}:{}", self.name, Mistakes::line_of(&self.text, offset));
+        let rows = self.mistakes.0.iter();
+        rows.map(|mistake| {
+            let place = mistake.span.as_ref().map_or_else(|| self.name.clone(), |span| place(span.start));
+            format!("{place}: {} (hint: {})", mistake.message, mistake.hint)
+        })
+        .collect()
+    }
+}
+
+/// Why something could not be done.
+#[derive(Debug)]
+pub enum Error {
+    /// The input is wrong: all mistakes of all texts concerned.
+    Input(Vec<FileMistakes>),
+    /// The disk or another part of the world failed; `what` says what was tried.
+    World {
+        /// What was tried, naming the path.
+        what: String,
+        /// What the system said.
+        cause: std::io::Error,
+    },
+    /// An invariant of ours broke.
+    Broken(Box<Broken>),
+}
+
+impl Error {
+    /// The mistakes of one text.
+    pub fn input(name: impl Into<String>, text: impl Into<String>, mistakes: Mistakes) -> Error {
+        Error::Input(vec![FileMistakes { name: name.into(), text: text.into(), mistakes }])
+    }
+    /// One mistake that has no place in a text, such as a flag's value.
+    pub fn one(name: impl Into<String>, message: impl Into<String>, hint: impl Into<String>) -> Error {
+        Error::input(name, "", Mistakes::one(message, hint))
+    }
+    /// The system refused to `verb` (`read`, `write`) this path.
+    pub fn world(verb: &str, path: &Path, cause: std::io::Error) -> Error {
+        Error::World { what: format!("cannot {verb} {}", path.display()), cause }
+    }
+    /// The exit code of the command: 2 the input, 3 the world, 101 our own bug.
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Error::Input(_) => 2,
+            Error::World { .. } => 3,
+            Error::Broken(_) => 101,
+        }
+    }
+}
+
+impl std::fmt::Display for Error {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Error::Input(files) => {
+                let lines: Vec<String> = files.iter().flat_map(FileMistakes::lines).collect();
+                f.write_str(&lines.join("\n"))
+            }
+            Error::World { what, cause } => write!(f, "{what}: {cause}"),
+            Error::Broken(broken) => write!(f, "{broken}"),
+        }
+    }
+}
+impl std::error::Error for Error {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_name_file_line_and_hint() {
+        let mut mistakes = Mistakes::default();
+        mistakes.at(4..5, "`b` is wrong", "Write `c`.");
+        mistakes.whole("no end", "Add one.");
+        let error = Error::input("x.toml", "aaa\nb", mistakes);
+        assert_eq!(error.to_string(), "x.toml:2: `b` is wrong (hint: Write `c`.)\nx.toml: no end (hint: Add one.)");
+        assert_eq!(error.exit_code(), 2);
+    }
+}

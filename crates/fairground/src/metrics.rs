@@ -1,0 +1,52 @@
+//! The named numbers of a run: those of every run and those of the workload's own measurements.
+
+use fairground_metrics::{Better, Histogram, Metric, RunReport, RunStats, Unit};
+use fairground_model::{MarkerUnit, TaskSet};
+use fairground_stdx::{Instant, MarkerId};
+
+/// Tasks up to this number have metrics of their own; beyond it a list would drown the rest.
+const MAX_TASKS_WITH_METRICS: usize = 64;
+
+/// All named numbers of a run of `tasks`.
+///
+/// A marker `wait` gives `wait.count`, `wait.mean`, `wait.p50`, `wait.p99`, `wait.max` over all measured
+/// tasks; a task `h00` gives `tasks.h00.runtime_ms` and `tasks.h00.max_wait_ms`.
+pub fn metrics(report: &RunReport, tasks: &TaskSet) -> Vec<Metric> {
+    let mut metrics = report.metrics();
+    for (marker, spec) in tasks.markers.iter_enumerated() {
+        let (unit, better) = match spec.unit {
+            MarkerUnit::Ns => (Unit::Us, Better::Lower),
+            MarkerUnit::Count => (Unit::Count, Better::Neither),
+        };
+        let values = marker_values(report, tasks, marker);
+        let mut push =
+            |name: &str, value, unit, better| metrics.push(Metric::new(format!("{}.{name}", spec.name), value, unit, better));
+        push("count", values.len(), Unit::Count, Better::Higher);
+        push("mean", values.mean(), unit, better);
+        push("p50", values.quantile(500), unit, better);
+        push("p99", values.quantile(990), unit, better);
+        push("max", values.max(), unit, better);
+    }
+    if tasks.tasks.len() <= MAX_TASKS_WITH_METRICS {
+        for (id, spec) in tasks.tasks.iter_enumerated() {
+            let row = report.tasks.iter().find(|row| row.task == id);
+            let (runtime, wait) = row.map_or((0, 0), |row| (row.runtime.0, row.max_wait.0));
+            metrics.push(Metric::new(format!("tasks.{}.runtime_ms", spec.name), runtime, Unit::Ms, Better::Neither));
+            metrics.push(Metric::new(format!("tasks.{}.max_wait_ms", spec.name), wait, Unit::Ms, Better::Lower));
+        }
+    }
+    metrics
+}
+
+/// The values of a marker over all measured tasks.
+pub fn marker_values(report: &RunReport, tasks: &TaskSet, marker: MarkerId) -> Histogram {
+    let mut values = Histogram::new();
+    let measured = |row: &&fairground_metrics::MarkerReport| tasks.tasks.get(row.task).is_some_and(|task| task.measured);
+    report.markers.iter().filter(|row| row.marker == marker).filter(measured).for_each(|row| values.merge(&row.values));
+    values
+}
+
+/// The metrics that a run of `tasks` will have, with value 0.
+pub fn metrics_to_come(tasks: &TaskSet) -> Vec<Metric> {
+    metrics(&RunStats::new(Instant::ZERO, 1).finish(Instant::ZERO), tasks)
+}

@@ -1,0 +1,115 @@
+//! Files that are written beside a run. A file bears the ending `.partial` until it is complete, so that an
+//! interrupted or failed run never leaves something that looks like a result.
+
+use crate::error::Error;
+use fairground_formats::{TraceWriter, WriterOptions, writer_with};
+use fairground_model::{Mistakes, Sink, TaskInfo, TraceEvent};
+use fairground_stdx::{CpuId, Instant, TaskId};
+use std::fs::{self, File};
+use std::io::BufWriter;
+use std::path::{Path, PathBuf};
+
+/// A file being written.
+#[derive(Debug)]
+pub struct OutputFile {
+    target: PathBuf,
+    partial: PathBuf,
+}
+
+impl OutputFile {
+    /// Begins `target` under its partial name.
+    pub fn create(target: &Path) -> Result<(OutputFile, BufWriter<File>), Error> {
+        let mut name = target.as_os_str().to_os_string();
+        name.push(".partial");
+        let partial = PathBuf::from(name);
+        let file = File::create(&partial).map_err(|cause| Error::world("write", &partial, cause))?;
+        Ok((OutputFile { target: target.to_path_buf(), partial }, BufWriter::new(file)))
+    }
+    /// Gives a complete file its name.
+    pub fn complete(self) -> Result<PathBuf, Error> {
+        fs::rename(&self.partial, &self.target).map_err(|cause| Error::world("write", &self.target, cause))?;
+        Ok(self.target)
+    }
+    /// Leaves an incomplete file under its partial name.
+    pub fn leave_partial(self) -> PathBuf {
+        self.partial
+    }
+}
+
+/// The trace files that a run writes beside its report: `-o FILE`, the writer chosen by the file's ending.
+#[derive(Default)]
+pub struct Outputs {
+    writers: Vec<(OutputFile, Box<dyn TraceWriter>)>,
+}
+
+impl Outputs {
+    /// Begins all files; an ending without a writer is refused before any file is made.
+    pub fn open(paths: &[PathBuf], options: &WriterOptions) -> Result<Outputs, Error> {
+        let mut wrong = Mistakes::default();
+        for path in paths {
+            if let Err(refusal) = writer_with(ending(path), Box::new(std::io::sink()), options) {
+                wrong.whole(
+                    format!("-o {}: {refusal}", path.display()),
+                    "The ending of the file chooses the writer; see `fairground list formats`.",
+                );
+            }
+        }
+        wrong.or(()).map_err(|wrong| Error::input("command line", "", wrong))?;
+        let mut outputs = Outputs::default();
+        for path in paths {
+            let (file, out) = OutputFile::create(path)?;
+            match writer_with(ending(path), Box::new(out), options) {
+                Ok(writer) => outputs.writers.push((file, writer)),
+                Err(refusal) => return Err(Error::one("-o", refusal.to_string(), "Choose another ending.")),
+            }
+        }
+        Ok(outputs)
+    }
+    /// Ends all files. Those of an incomplete run keep the ending `.partial`. Returns their paths.
+    pub fn finish(self, complete: bool) -> Result<Vec<PathBuf>, Error> {
+        let mut paths = Vec::new();
+        for (file, writer) in self.writers {
+            writer.finish().map_err(|cause| Error::world("write", &file.target, cause))?;
+            paths.push(if complete { file.complete()? } else { file.leave_partial() });
+        }
+        Ok(paths)
+    }
+}
+
+fn ending(path: &Path) -> &str {
+    path.extension().and_then(|ending| ending.to_str()).unwrap_or("")
+}
+
+impl Sink for Outputs {
+    fn task(&mut self, task: TaskId, info: &TaskInfo) {
+        self.writers.iter_mut().for_each(|(_, writer)| writer.task(task, info));
+    }
+    fn record(&mut self, at: Instant, cpu: CpuId, event: &TraceEvent) {
+        for (_, writer) in &mut self.writers {
+            if !event.is_sample() || writer.wants_samples() {
+                writer.record(at, cpu, event);
+            }
+        }
+    }
+    fn wants_samples(&self) -> bool {
+        self.writers.iter().any(|(_, writer)| writer.wants_samples())
+    }
+}
+
+/// Writes a small text at once.
+pub fn write_text(target: &Path, text: &str) -> Result<(), Error> {
+    fs::write(target, text).map_err(|cause| Error::world("write", target, cause))
+}
+
+/// Reads a text that somebody wrote. Bytes that are no UTF-8 are the input's fault, not the disk's.
+pub fn read_text(path: &Path) -> Result<String, Error> {
+    let bytes = fs::read(path).map_err(|cause| Error::world("read", path, cause))?;
+    String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        Error::one(
+            path.display().to_string(),
+            format!("byte {at} is no UTF-8 text"),
+            "Is it a binary file? Scenarios are plain text.",
+        )
+    })
+}

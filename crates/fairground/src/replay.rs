@@ -1,0 +1,116 @@
+//! `replay`: a recorded trace on another machine or under another kernel.
+
+use crate::error::Error;
+use crate::recorded_set::System;
+use crate::scenario::{DEFAULT_PROFILE, Overrides, Parts, Scenario, Source, Workload};
+use crate::trace_file::TraceFile;
+use fairground_machine::Machine;
+use fairground_metrics::{Metric, RunStats};
+use fairground_model::Sink;
+use fairground_report::units::format_metric;
+use fairground_report::{Cell, Column, Table};
+use fairground_sched::profile::Profile;
+use fairground_stdx::{CpuMask, Instant, Ns};
+use std::path::Path;
+
+/// A replay may take so many times as long as what was recorded, as the machine may be smaller or slower.
+const LONGEST_FACTOR: u64 = 16;
+
+/// A trace made ready to run again.
+#[derive(Clone, Debug)]
+pub struct Replay {
+    /// What is run.
+    pub scenario: Scenario,
+    /// The recording.
+    pub trace: TraceFile,
+    /// The numbers of the recording itself.
+    pub recorded: Vec<Metric>,
+}
+
+impl Replay {
+    /// Reads a trace and makes tasks of it. Where no flag says otherwise, machine and kernel are those of the
+    /// recording, as far as it tells them. `strict` turns warnings about the recording into an error.
+    pub fn load(path: &Path, overrides: &Overrides, strict: bool) -> Result<Replay, Error> {
+        let trace = TraceFile::load(path)?;
+        if strict && !trace.trace.stats.is_clean() {
+            let warnings: Vec<String> = trace.trace.stats.warnings().map(ToString::to_string).collect();
+            return Err(Error::one(
+                trace.name,
+                format!("the recording is dirty: {}", warnings.join("; ")),
+                "Leave out --strict to go on with notes.",
+            ));
+        }
+        let mut notes = trace.notes();
+        let folder = trace.path.parent().unwrap_or(Path::new(""));
+        let system = System::find(folder).ok();
+        let machine = match (overrides.machine.is_some(), &system) {
+            (true, _) => None,
+            (false, Some(system)) => Some(system.machine(&mut notes)?),
+            (false, None) => Some(smp_of(&trace, &mut notes)?),
+        };
+        let profile = if overrides.profile.is_some() { None } else { Some(profile_of(system.as_ref(), &mut notes)?) };
+        let effective = overrides.machine(machine.clone())?;
+        let cpus = effective.as_ref().map_or(CpuMask::CAPACITY, |machine| machine.cpus.len());
+        let workload = Workload::replay(&trace, cpus);
+        let length = workload.duration.unwrap_or_default();
+        let duration = Ns(length.0.saturating_mul(LONGEST_FACTOR).saturating_add(1_000_000_000).min(Instant::MAX.ns()));
+        let parts = Parts {
+            title: Some(format!("replay of {}", trace.name)),
+            duration: Some(duration),
+            machine,
+            profile,
+            workloads: vec![workload],
+            notes,
+            source: Source { name: trace.path.display().to_string(), text: String::new() },
+            ..Parts::default()
+        };
+        let scenario = parts.build(overrides)?;
+        let recorded = recorded_metrics(&trace);
+        Ok(Replay { scenario, trace, recorded })
+    }
+    /// The recording's numbers beside those of the replay.
+    pub fn table(&self, replayed: &[Metric]) -> Table {
+        let columns =
+            vec![Column::left("metric", "metric"), Column::right("recorded", "recorded"), Column::right("replayed", "replayed")];
+        let mut table = Table::new("replay", "Recorded and replayed", columns);
+        for metric in &self.recorded {
+            let cell = |metric: &Metric| Cell::new(format_metric(metric.value, metric.unit), metric.value);
+            let ours = replayed.iter().find(|other| other.name == metric.name).map_or_else(Cell::empty, cell);
+            table.push(vec![metric.name.clone().into(), cell(metric), ours]);
+        }
+        table
+    }
+}
+
+/// As many equal CPUs as the recording names.
+fn smp_of(trace: &TraceFile, notes: &mut Vec<String>) -> Result<Machine, Error> {
+    let name = format!("smp-{}", trace.trace.stats.nr_cpus().max(1));
+    notes.push(format!("no machine given: {name}, after the CPUs that the recording names"));
+    Machine::preset(&name).map_err(|wrong| Error::input("--machine", "", wrong))
+}
+
+/// The recorded kernel's profile, or the default where the kernel is not known or not modelled yet.
+fn profile_of(system: Option<&System>, notes: &mut Vec<String>) -> Result<Profile, Error> {
+    let recorded = system.map(|system| system.profile(&mut Vec::new()));
+    if let (Some(Ok(_)), Some(system)) = (&recorded, system) {
+        return system.profile(notes);
+    }
+    let reason = match recorded {
+        Some(Err(Error::Input(files))) => {
+            files.iter().flat_map(|file| &file.mistakes.0).map(|mistake| mistake.message.clone()).collect()
+        }
+        _ => vec!["the recording does not tell its kernel".to_string()],
+    };
+    notes.push(format!("profile {DEFAULT_PROFILE}: {}", reason.join("; ")));
+    Profile::parse(DEFAULT_PROFILE).map_err(|wrong| Error::one("--profile", wrong.message, wrong.hint))
+}
+
+fn recorded_metrics(trace: &TraceFile) -> Vec<Metric> {
+    let cpus = usize::try_from(trace.trace.stats.nr_cpus()).unwrap_or(0);
+    let mut stats = RunStats::new(trace.trace.stats.first_at, cpus);
+    for (task, info) in trace.trace.tasks.iter_enumerated() {
+        stats.task(task, info);
+    }
+    trace.trace.events.iter().for_each(|(at, cpu, event)| stats.record(*at, *cpu, event));
+    stats.finish(trace.trace.stats.last_at).metrics()
+}

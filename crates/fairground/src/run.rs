@@ -1,0 +1,183 @@
+//! One simulation: from a scenario to its report.
+
+use crate::control::Control;
+use crate::error::Error;
+use crate::guard::{self, Broken, BrokenRun};
+use crate::metrics;
+use crate::scenario::{self, BandResult, Scenario};
+use fairground_metrics::{Metric, RunReport, RunStats};
+use fairground_model::{Mistakes, NullSink, Sink, TaskSet};
+use fairground_sim::{Counts, Ending, Flow, Simulation};
+use fairground_stdx::{Instant, Ns};
+use std::time::Duration;
+
+/// How a run is made, beside what decides its result.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct RunOptions {
+    /// Checks every invariant again and again.
+    pub paranoid: bool,
+    /// Stops before this event (ticks, switches and wake-ups are counted): the way to a broken invariant.
+    pub stop_before_event: Option<u64>,
+    /// The command line that makes this run, for the message of a broken invariant.
+    pub command: String,
+}
+
+/// Why a run ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RunEnding {
+    /// It was complete.
+    Complete(Ending),
+    /// The caller stopped it.
+    Interrupted,
+    /// It reached the event before which it was to stop.
+    AtEvent,
+}
+
+/// What came out of a run.
+#[derive(Clone, Debug)]
+pub struct RunOutcome {
+    /// Digest of the scenario.
+    pub scenario_digest: u128,
+    /// Digest of the records.
+    pub digest: u128,
+    /// The seed.
+    pub seed: u64,
+    /// Simulated time.
+    pub simulated: Ns,
+    /// What was counted.
+    pub counts: Counts,
+    /// Time that the run took here; never part of a result.
+    pub wall: Duration,
+    /// Why it ended.
+    pub ending: RunEnding,
+    /// The statistics.
+    pub report: RunReport,
+    /// The tasks.
+    pub tasks: TaskSet,
+    /// The named numbers.
+    pub metrics: Vec<Metric>,
+    /// The scenario's expectations beside them.
+    pub bands: Vec<BandResult>,
+}
+
+impl RunOutcome {
+    /// Whether this is only the beginning of what was asked for.
+    pub fn is_partial(&self) -> bool {
+        !matches!(self.ending, RunEnding::Complete(_))
+    }
+    /// Whether every expectation holds.
+    pub fn holds(&self) -> bool {
+        self.bands.iter().all(BandResult::within)
+    }
+}
+
+/// Longest simulated time between two looks at the flag that stops a run.
+const BATCH_MAX: Ns = Ns::from_ms(100);
+/// Shortest such time.
+const BATCH_MIN: Ns = Ns::from_us(100);
+/// A run is cut into about so many batches, for the progress bar.
+const BATCHES: u64 = 500;
+
+/// Runs a scenario. `sink` gets every record beside the statistics.
+pub fn run(scenario: &Scenario, options: &RunOptions, sink: &mut dyn Sink, control: Control<'_>) -> Result<RunOutcome, Error> {
+    let mut setup = scenario.setup()?;
+    setup.paranoid = options.paranoid;
+    let tasks = setup.tasks.clone();
+    let mut simulation = Simulation::new(setup).map_err(|mistakes| scenario.wrong(mistakes))?;
+    let mut stats = RunStats::new(Instant::ZERO, scenario.machine.cpus.len());
+    let began = std::time::Instant::now();
+    let ended = guard::catch(|| {
+        let mut both = (&mut stats, sink);
+        simulation.introduce(&mut both);
+        drive(&mut simulation, &mut both, options.stop_before_event, control)
+    });
+    let wall = began.elapsed();
+    let ending = match ended {
+        Ok(Ok(ending)) => ending,
+        Ok(Err(stopped)) => {
+            return Err(scenario.wrong(Mistakes::one(stopped.to_string(), "Let its loop run, sleep or wait for something.")));
+        }
+        Err(broken) => return Err(Error::Broken(Box::new(located(broken, &simulation, scenario, options)))),
+    };
+    let report = stats.finish(simulation.now());
+    let metrics = metrics::metrics(&report, &tasks);
+    Ok(RunOutcome {
+        scenario_digest: scenario.digest(),
+        digest: simulation.digest(),
+        seed: scenario.seed,
+        simulated: simulation.now().since(Instant::ZERO),
+        counts: simulation.counts(),
+        wall,
+        ending,
+        bands: scenario::check(&scenario.bands, &metrics),
+        report,
+        metrics,
+        tasks,
+    })
+}
+
+/// Runs in batches, so that it can be stopped and watched.
+fn drive(
+    simulation: &mut Simulation,
+    sink: &mut dyn Sink,
+    stop_before: Option<u64>,
+    control: Control<'_>,
+) -> Result<RunEnding, fairground_sim::Stopped> {
+    let total = simulation.end().ns();
+    let batch = Ns((total / BATCHES).clamp(BATCH_MIN.0, BATCH_MAX.0));
+    let mut until = Instant::ZERO;
+    loop {
+        // Past the end nothing is left but to finish, however far away the next event would be.
+        until = if until >= simulation.end() { Instant::MAX } else { until + batch };
+        let flow = match stop_before {
+            None => simulation.run_until(until, sink)?,
+            Some(limit) => {
+                let flow = step_until(simulation, sink, until, limit)?;
+                if flow == Flow::More && simulation.counts().events() >= limit {
+                    return Ok(RunEnding::AtEvent);
+                }
+                flow
+            }
+        };
+        control.at(simulation.now().ns().min(total), total);
+        if flow == Flow::Done {
+            return Ok(RunEnding::Complete(ending(simulation)));
+        }
+        if control.stopped() {
+            return Ok(RunEnding::Interrupted);
+        }
+    }
+}
+
+fn step_until(
+    simulation: &mut Simulation,
+    sink: &mut dyn Sink,
+    until: Instant,
+    limit: u64,
+) -> Result<Flow, fairground_sim::Stopped> {
+    while simulation.now() < until && simulation.counts().events() < limit {
+        if simulation.step(sink)? == Flow::Done {
+            return Ok(Flow::Done);
+        }
+    }
+    Ok(Flow::More)
+}
+
+fn located(mut broken: Broken, simulation: &Simulation, scenario: &Scenario, options: &RunOptions) -> Broken {
+    let events = simulation.counts().events();
+    let command =
+        if options.command.is_empty() { format!("fairground run {}", scenario.name()) } else { options.command.clone() };
+    broken.run = Some(BrokenRun {
+        at_ns: simulation.now().ns(),
+        events,
+        scenario_digest: scenario.digest(),
+        seed: scenario.seed,
+        replay: format!("{command} --stop-before-event {events}"),
+    });
+    broken
+}
+
+/// Why a simulation that is done was over. `run` on a finished simulation only tells its end.
+fn ending(simulation: &mut Simulation) -> Ending {
+    simulation.run(&mut NullSink).map_or(Ending::Duration, |end| end.ending)
+}

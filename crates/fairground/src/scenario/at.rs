@@ -1,0 +1,300 @@
+//! `[[at]]`: changes in mid-run.
+//!
+//! `time = "2s"` and `do = "nice TASK 5"`, or the same as a table: `do = { nice = 5, task = "TASK" }`.
+
+use super::fields::{Fields, Spanned};
+use super::words;
+use crate::nearest;
+use fairground_model::{Change, Mistakes, Policy, TaskSet, TimedChange};
+use fairground_sched::profile::Profile;
+use fairground_stdx::{CpuId, CpuMask, Instant, Ns, TaskId};
+use std::ops::Range;
+
+/// What is done.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Act {
+    /// Sets the nice value of tasks of this name.
+    Nice(String, i8),
+    /// Sets the allowed CPUs of tasks of this name.
+    Affinity(String, CpuMask),
+    /// Sets the policy of tasks of this name.
+    Policy(String, Policy),
+    /// Writes a scheduler feature, as to the kernel's debugfs.
+    Feature(String),
+    /// Sets the frequency of CPUs, in 1024ths of their highest.
+    Frequency(CpuMask, u32),
+}
+
+/// One `[[at]]`.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct At {
+    /// When.
+    pub time: Ns,
+    /// What.
+    pub act: Act,
+}
+
+/// As a `do` string.
+impl std::fmt::Display for Act {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Act::Nice(task, nice) => write!(f, "nice {task} {nice}"),
+            Act::Affinity(task, cpus) => write!(f, "affinity {task} {cpus}"),
+            Act::Policy(task, policy) => write!(f, "policy {task} {}", words::policy_name(*policy)),
+            Act::Feature(name) => write!(f, "feature {name}"),
+            Act::Frequency(cpus, share) => write!(f, "frequency {cpus} {share}/1024"),
+        }
+    }
+}
+
+const VERBS: [&str; 5] = ["nice", "affinity", "policy", "feature", "frequency"];
+const LATER: [&str; 6] = ["hotplug", "online", "offline", "cpu.max", "cpu.weight", "weight"];
+const FORMS: &str =
+    "Forms: \"nice TASK 5\", \"affinity TASK 0-3\", \"policy TASK batch\", \"feature NO_NEXT_BUDDY\", \"frequency CPUS 50%\".";
+
+type Wrong = (String, String);
+
+/// Reads all `[[at]]` rows.
+pub(super) fn read(rows: Vec<Fields<'_>>, m: &mut Mistakes) -> Vec<Spanned<At>> {
+    let mut found = Vec::new();
+    for mut row in rows {
+        let span = row.span();
+        let time = row.time("time", m);
+        if time.is_none() && row.span_of("time") == span {
+            m.at(span.clone(), "`[[at]]` without `time`", "Say when: `time = \"2s\"`.");
+        }
+        let act = read_act(&mut row, m);
+        row.end(m);
+        if let (Some(time), Some(act)) = (time, act) {
+            found.push(Spanned { value: At { time: time.value, act: act.value }, span: act.span });
+        }
+    }
+    found
+}
+
+fn read_act(row: &mut Fields<'_>, m: &mut Mistakes) -> Option<Spanned<Act>> {
+    let span = row.span_of("do");
+    let Some(item) = row.item("do") else {
+        m.at(row.span(), "`[[at]]` without `do`", FORMS);
+        return None;
+    };
+    let act = match (item.as_str(), item.as_table_like()) {
+        (Some(text), _) => from_text(text),
+        (None, Some(table)) => return from_table(Fields::new(table, span.clone(), "[at.do]"), span, m),
+        (None, None) => Err(("`do` is neither a string nor a table".to_string(), FORMS.to_string())),
+    };
+    match act {
+        Ok(value) => Some(Spanned { value, span }),
+        Err((message, hint)) => {
+            m.at(span, message, hint);
+            None
+        }
+    }
+}
+
+/// The verb is the first word, the new value the last; what stands between names the task or the CPUs.
+fn from_text(text: &str) -> Result<Act, Wrong> {
+    let text = text.trim();
+    let (verb, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
+    let rest = rest.trim();
+    if verb == "feature" && !rest.is_empty() && !rest.contains(char::is_whitespace) {
+        return Ok(Act::Feature(rest.to_string()));
+    }
+    let (target, value) = rest.rsplit_once(char::is_whitespace).unwrap_or((rest, ""));
+    let target = target.trim_end();
+    if !VERBS.contains(&verb) {
+        return Err(unknown_verb(verb));
+    }
+    if value.is_empty() || verb == "feature" {
+        return Err((format!("`{text}` is incomplete"), FORMS.to_string()));
+    }
+    build(verb, target, value)
+}
+
+fn unknown_verb(verb: &str) -> Wrong {
+    if LATER.contains(&verb) {
+        return (format!("`{verb}` in mid-run is not modelled yet"), FORMS.to_string());
+    }
+    let hint = match nearest::nearest(verb, VERBS) {
+        Some(near) => format!("Did you mean `{near}`?"),
+        None => FORMS.to_string(),
+    };
+    (format!("unknown change `{verb}`"), hint)
+}
+
+fn build(verb: &str, target: &str, value: &str) -> Result<Act, Wrong> {
+    let task = target.to_string();
+    match verb {
+        "nice" => {
+            let number =
+                value.parse().map_err(|_| (format!("`{value}` is no nice value"), "A number from -20 to 19.".to_string()))?;
+            Ok(Act::Nice(task, words::nice(number)?))
+        }
+        "affinity" => Ok(Act::Affinity(task, words::cpus(value)?)),
+        "policy" => Ok(Act::Policy(task, words::policy(value)?)),
+        "frequency" => Ok(Act::Frequency(words::cpus(target)?, words::frequency(value)?)),
+        _ => Err(unknown_verb(verb)),
+    }
+}
+
+fn from_table(mut table: Fields<'_>, span: Range<usize>, m: &mut Mistakes) -> Option<Spanned<Act>> {
+    let task = table.text("task", m).map(|row| row.value.to_string());
+    let cpus = table.text("cpus", m).map(|row| row.value.to_string());
+    let mut acts: Vec<Result<Act, Wrong>> = Vec::new();
+    let mut on_task = |verb: &str, value: String| {
+        let need = || (format!("`{verb}` without `task`"), "Say which task: `task = \"NAME\"`.".to_string());
+        acts.push(task.as_deref().ok_or_else(need).and_then(|task| build(verb, task, &value)));
+    };
+    if let Some(nice) = table.integer("nice", m) {
+        on_task("nice", nice.value.to_string());
+    }
+    for verb in ["affinity", "policy"] {
+        if let Some(value) = table.text(verb, m) {
+            on_task(verb, value.value.to_string());
+        }
+    }
+    if let Some(name) = table.text("feature", m) {
+        acts.push(Ok(Act::Feature(name.value.to_string())));
+    }
+    if let Some(share) = table.text("frequency", m) {
+        let need = || ("`frequency` without `cpus`".to_string(), "Say which CPUs: `cpus = \"0-3\"`.".to_string());
+        acts.push(cpus.as_deref().ok_or_else(need).and_then(|cpus| build("frequency", cpus, share.value)));
+    }
+    for verb in LATER {
+        if table.item(verb).is_some() {
+            acts.push(Err(unknown_verb(verb)));
+        }
+    }
+    table.end(m);
+    if acts.len() != 1 {
+        m.at(
+            span,
+            format!("`do` asks for {} changes", acts.len()),
+            "One `[[at]]` makes exactly one change; write another `[[at]]`.",
+        );
+        return None;
+    }
+    match acts.pop()? {
+        Ok(value) => Some(Spanned { value, span }),
+        Err((message, hint)) => {
+            m.at(span, message, hint);
+            None
+        }
+    }
+}
+
+/// The changes for the tasks that bear the names; a name that no task bears is a mistake, and so is a feature
+/// that the kernel does not have.
+pub(super) fn resolve(
+    rows: &[Spanned<At>],
+    tasks: &TaskSet,
+    online: &CpuMask,
+    profile: Option<&Profile>,
+    m: &mut Mistakes,
+) -> Vec<TimedChange> {
+    let mut changes = Vec::new();
+    for Spanned { value: At { time, act }, span } in rows {
+        let mut push = |change| changes.push(TimedChange { at: Instant::from_ns(time.0), change });
+        match act {
+            Act::Nice(task, nice) => {
+                named(task, tasks, span, m).into_iter().for_each(|task| push(Change::Nice { task, nice: *nice }));
+            }
+            Act::Affinity(task, cpus) => {
+                if !cpus.intersects(online) {
+                    m.at(
+                        span.clone(),
+                        format!("`{task}` would have no allowed CPU"),
+                        format!("The machine has the CPUs {online}."),
+                    );
+                }
+                named(task, tasks, span, m).into_iter().for_each(|task| push(Change::Affinity { task, cpus: *cpus }));
+            }
+            Act::Policy(task, policy) => {
+                named(task, tasks, span, m).into_iter().for_each(|task| push(Change::Policy { task, policy: *policy }));
+            }
+            Act::Feature(name) => {
+                if let Some(Err(wrong)) = profile.map(|profile| profile.clone().with_feature(name)) {
+                    m.at(span.clone(), wrong.message, wrong.hint);
+                }
+                push(Change::Feature { name: name.clone() });
+            }
+            Act::Frequency(cpus, share) => {
+                if !cpus.is_subset(online) {
+                    m.at(span.clone(), format!("CPUs {cpus} do not all exist"), format!("The machine has the CPUs {online}."));
+                }
+                cpus.and(online).iter().for_each(|cpu: CpuId| push(Change::FreqCapacity { cpu, freq_capacity: *share }));
+            }
+        }
+    }
+    changes.sort_by_key(|change| change.at);
+    changes
+}
+
+fn named(name: &str, tasks: &TaskSet, span: &Range<usize>, m: &mut Mistakes) -> Vec<TaskId> {
+    let found: Vec<TaskId> = tasks.tasks.iter_enumerated().filter(|row| row.1.name == name).map(|row| row.0).collect();
+    if found.is_empty() {
+        // A set may hold thousands of names; those of the first dozen tasks show how they look.
+        let names: Vec<&str> = tasks.tasks.iter().map(|task| task.name.as_str()).collect();
+        let hint = match nearest::nearest(name, names.iter().copied()) {
+            Some(near) => format!("Did you mean `{near}`?"),
+            None => format!("Tasks: {}.", names.iter().take(12).map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")),
+        };
+        m.at(span.clone(), format!("no task is called `{name}`"), hint);
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fields::parse_toml;
+    use super::*;
+
+    fn read_text(text: &str) -> (Vec<At>, Mistakes) {
+        let mut m = Mistakes::default();
+        let table = parse_toml(text, &mut m);
+        let rows = Fields::new(&table, 0..0, "scenario").tables("at", &mut m);
+        (read(rows, &mut m).into_iter().map(|row| row.value).collect(), m)
+    }
+
+    #[test]
+    fn both_forms_say_the_same() {
+        for (text, table) in [
+            ("\"nice my task 5\"", "{ nice = 5, task = \"my task\" }"),
+            ("\"affinity a 0-3\"", "{ affinity = \"0-3\", task = \"a\" }"),
+            ("\"policy a SCHED_IDLE\"", "{ policy = \"idle\", task = \"a\" }"),
+            ("\"feature NO_NEXT_BUDDY\"", "{ feature = \"NO_NEXT_BUDDY\" }"),
+            ("\"frequency 0,2 50%\"", "{ frequency = \"512/1024\", cpus = \"0,2\" }"),
+        ] {
+            let (one, wrong) = read_text(&format!("[[at]]\ntime = \"1s\"\ndo = {text}\n"));
+            assert!(wrong.0.is_empty(), "{wrong}");
+            let (two, wrong) = read_text(&format!("[[at]]\ntime = \"1s\"\ndo = {table}\n"));
+            assert!(wrong.0.is_empty(), "{wrong}");
+            assert_eq!(one, two);
+            // The printed form reads back as the same.
+            assert_eq!(from_text(&one[0].act.to_string()), Ok(one[0].act.clone()));
+        }
+    }
+
+    #[test]
+    fn mistakes_are_named() {
+        for (text, part) in [
+            ("time = \"1s\"\ndo = \"hotplug 3 off\"", "not modelled yet"),
+            ("time = \"1s\"\ndo = \"nise a 3\"", "unknown change `nise`"),
+            ("time = \"1s\"\ndo = \"nice a 30\"", "nice 30 does not exist"),
+            ("time = \"1s\"\ndo = \"nice a\"", "incomplete"),
+            ("time = \"1s\"\ndo = \"feature\"", "incomplete"),
+            ("time = 1\ndo = \"nice a 3\"", "`time = 1` has no unit"),
+            ("do = \"nice a 3\"", "without `time`"),
+            ("time = \"1s\"", "without `do`"),
+            ("time = \"1s\"\ndo = 5", "neither a string nor a table"),
+            ("time = \"1s\"\ndo = { nice = 3 }", "without `task`"),
+            ("time = \"1s\"\ndo = { nice = 3, policy = \"batch\", task = \"a\" }", "2 changes"),
+            ("time = \"1s\"\ndo = { task = \"a\" }", "0 changes"),
+        ] {
+            let (rows, wrong) = read_text(&format!("[[at]]\n{text}\n"));
+            assert!(rows.is_empty(), "{text}");
+            assert_eq!(wrong.0.len(), 1, "{text}: {wrong}");
+            assert!(wrong.0[0].message.contains(part), "{text}: {wrong}");
+        }
+    }
+}

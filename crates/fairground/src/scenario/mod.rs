@@ -1,0 +1,376 @@
+//! A scenario: everything that decides the result of a run, as one value that can be read, checked,
+//! changed by flags, printed in one fixed spelling, and hashed.
+//!
+//! ```toml
+//! title    = "a hog beside a periodic task"
+//! seed     = 1
+//! duration = "10s"
+//!
+//! [machine]
+//! preset = "smp-2"
+//!
+//! [profile]
+//! kernel = "5.19"
+//!
+//! [[workload]]
+//! tasks = [{ name = "hog", hog = true }, { name = "player", run = "3ms", period = "16ms" }]
+//!
+//! [[at]]
+//! time = "5s"
+//! do   = "nice hog 5"
+//!
+//! [expect]
+//! "tasks.player.max_wait_ms" = { max = "10ms", why = "a frame lasts 16 ms" }
+//! ```
+
+mod at;
+pub(crate) mod canonical;
+mod expect;
+pub(crate) mod fields;
+mod machine;
+mod overrides;
+pub(crate) mod profile;
+mod schema;
+mod tasks;
+mod words;
+mod workload;
+
+pub use at::{Act, At};
+pub use expect::{Band, BandResult, Limit, check};
+pub use overrides::Overrides;
+pub use schema::{rtapp_schema, scenario_schema};
+pub use workload::Workload;
+
+use crate::error::{Error, FileMistakes};
+use crate::metrics;
+use crate::output;
+use at::resolve;
+use fairground_machine::Machine;
+use fairground_model::{Digest, Mistakes, TaskSet};
+use fairground_sched::profile::Profile;
+use fairground_sim::Setup;
+use fairground_stdx::{CpuMask, Instant, Ns};
+use fields::{Fields, Spanned, parse_toml};
+use std::path::Path;
+
+/// Longest run: event times are held in 50 bits.
+pub const MAX_DURATION: Ns = Ns(Instant::MAX.ns());
+
+/// Everything that decides the result of a run.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Scenario {
+    /// What it is about.
+    pub title: String,
+    /// The seed of all random streams.
+    pub seed: u64,
+    /// How long is simulated.
+    pub duration: Ns,
+    /// The machine.
+    pub machine: Machine,
+    /// The kernel.
+    pub profile: Profile,
+    /// The tasks.
+    pub workloads: Vec<Workload>,
+    /// What is expected of the run.
+    pub bands: Vec<Band>,
+    /// What was assumed when it was read, for people.
+    pub notes: Vec<String>,
+    at: Vec<Spanned<At>>,
+    source: Source,
+}
+
+/// The text from which a scenario was read.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Source {
+    /// What it is called.
+    pub name: String,
+    /// The text; empty if there is none.
+    pub text: String,
+}
+
+/// A scenario of which flags may give the rest.
+#[derive(Default)]
+pub(crate) struct Parts {
+    pub(crate) title: Option<String>,
+    pub(crate) seed: Option<u64>,
+    pub(crate) duration: Option<Ns>,
+    pub(crate) machine: Option<Machine>,
+    pub(crate) profile: Option<Profile>,
+    pub(crate) workloads: Vec<Workload>,
+    pub(crate) notes: Vec<String>,
+    pub(crate) source: Source,
+}
+
+impl Scenario {
+    /// Reads the scenario file at `path`, changed by `overrides`.
+    pub fn load(path: &Path, overrides: &Overrides) -> Result<Scenario, Error> {
+        let text = output::read_text(path)?;
+        let folder = path.parent().unwrap_or(Path::new(""));
+        Scenario::parse(&path.display().to_string(), &text, folder, overrides)
+    }
+    /// Reads a scenario; files that it names are looked for in `folder`. All mistakes are reported together.
+    pub fn parse(name: &str, text: &str, folder: &Path, overrides: &Overrides) -> Result<Scenario, Error> {
+        let mut m = Mistakes::default();
+        let mut files = Vec::new();
+        let table = parse_toml(text, &mut m);
+        let mut top = Fields::new(&table, 0..0, "scenario");
+        let mut parts = Parts { source: Source { name: name.to_string(), text: text.to_string() }, ..Parts::default() };
+        parts.title = top.text("title", &mut m).map(|title| title.value.to_string());
+        parts.seed = top.natural("seed", &mut m).map(|seed| seed.value);
+        let duration = top.time("duration", &mut m);
+        if duration.is_none() && !table.contains_key("duration") && overrides.duration.is_none() {
+            m.whole("a scenario without `duration`", "Say how long is simulated: `duration = \"10s\"`.");
+        }
+        if let Some(duration) = &duration {
+            check_duration(duration.value, Some(duration.span.clone()), &mut m);
+        }
+        parts.duration = duration.map(|duration| duration.value);
+        parts.machine = read_or_miss(&mut top, "machine", overrides.machine.is_some(), machine::read, &mut m);
+        parts.profile = read_or_miss(&mut top, "profile", overrides.profile.is_some(), profile::read, &mut m);
+        let has_workload = table.contains_key("workload");
+        let changed = overrides.machine(parts.machine.clone())?;
+        let place = workload::Place { folder, cpus: changed.map_or(CpuMask::CAPACITY, |machine| machine.cpus.len()) };
+        parts.workloads = workload::read(top.tables("workload", &mut m), &place, &mut m, &mut files);
+        if !has_workload {
+            m.whole("a scenario without `[[workload]]`", "Say what runs: `[[workload]]` with `tasks`, `name` or `rtapp`.");
+        }
+        let at = at::read(top.tables("at", &mut m), &mut m);
+        let bands = expect::read(top.table("expect", &mut m), &mut m);
+        if !top.tables("group", &mut m).is_empty() {
+            m.at(top.span_of("group"), "`[[group]]` is not modelled yet", "Tasks run in the root group; leave it out.");
+        }
+        top.end(&mut m);
+        let complete = m.0.is_empty() && files.is_empty();
+        let tasks = merged(&parts.workloads);
+        if let (Some(machine), true) = (&parts.machine, parts.workloads.len() == count_workloads(&table)) {
+            let online = CpuMask::first_n(machine.cpus.len());
+            check_tasks(&parts.workloads, &online, &mut m);
+            resolve(&at, &tasks, &online, parts.profile.as_ref(), &mut m);
+        }
+        let bands = if complete { expect::resolve(bands, &metrics::metrics_to_come(&tasks), &mut m) } else { Vec::new() };
+        if !m.0.is_empty() || !files.is_empty() {
+            return Err(all_mistakes(parts.source, m, files));
+        }
+        let mut scenario = parts.build(overrides)?;
+        scenario.at = at;
+        scenario.bands = bands;
+        Ok(scenario)
+    }
+    /// The tasks of all workloads with the changes of `[[at]]`.
+    pub fn tasks(&self) -> TaskSet {
+        let mut tasks = merged(&self.workloads);
+        let mut changes = resolve(&self.at, &tasks, &self.online(), None, &mut Mistakes::default());
+        tasks.changes.append(&mut changes);
+        tasks.changes.sort_by_key(|change| change.at);
+        tasks
+    }
+    /// What the engine needs; everything is checked once more, as flags may have changed the machine.
+    pub fn setup(&self) -> Result<Setup, Error> {
+        let mut m = Mistakes::default();
+        check_duration(self.duration, None, &mut m);
+        check_tasks(&self.workloads, &self.online(), &mut m);
+        resolve(&self.at, &merged(&self.workloads), &self.online(), Some(&self.profile), &mut m);
+        let setup = Setup {
+            machine: self.machine.clone(),
+            profile: self.profile.clone(),
+            tasks: self.tasks(),
+            seed: self.seed,
+            duration: self.duration,
+            paranoid: false,
+        };
+        m.or(setup).map_err(|mistakes| self.wrong(mistakes))
+    }
+    /// The same with another seed.
+    pub fn with_seed(&self, seed: u64) -> Scenario {
+        Scenario { seed, ..self.clone() }
+    }
+    /// The same with another profile; features that its workloads set are set again.
+    pub fn with_profile(&self, profile: Profile) -> Scenario {
+        let profile = workload_features(profile.clone(), &self.workloads).unwrap_or(profile);
+        Scenario { profile, ..self.clone() }
+    }
+    /// Mistakes of this scenario as an error that shows its lines.
+    pub fn wrong(&self, mistakes: Mistakes) -> Error {
+        Error::input(self.source.name.clone(), self.source.text.clone(), mistakes)
+    }
+    /// The scenario in one fixed spelling, complete in itself: files that it names are written out.
+    pub fn canonical(&self) -> String {
+        let mut text = format!("title = {}\n", canonical::quoted(&self.title));
+        text.push_str(&self.deciding_text());
+        for band in &self.bands {
+            let mut rows = Vec::new();
+            for (key, limit) in [("min", &band.min), ("max", &band.max)] {
+                rows.extend(limit.as_ref().map(|limit| format!("{key} = {}", limit.literal())));
+            }
+            rows.extend(band.why.as_ref().map(|why| format!("why = {}", canonical::quoted(why))));
+            if text.rfind("\n[expect]\n").is_none() {
+                text.push_str("\n[expect]\n");
+            }
+            text.push_str(&format!("{} = {{ {} }}\n", canonical::key(&band.metric), rows.join(", ")));
+        }
+        text
+    }
+    /// Digest of everything that decides the result: title and expectations do not.
+    pub fn digest(&self) -> u128 {
+        let mut digest = Digest::default();
+        digest.bytes(self.deciding_text().as_bytes());
+        digest.value()
+    }
+    /// What the scenario is called in reports: never a path.
+    pub fn name(&self) -> String {
+        let file = Path::new(&self.source.name).file_name().map(|name| name.to_string_lossy().into_owned());
+        file.unwrap_or_else(|| self.title.clone())
+    }
+    fn online(&self) -> CpuMask {
+        CpuMask::first_n(self.machine.cpus.len())
+    }
+    fn deciding_text(&self) -> String {
+        let mut text = format!("seed = {}\nduration = \"{}\"\n", self.seed, self.duration);
+        text.push_str(&format!("\n[machine]\n{}", machine::canonical(&self.machine)));
+        text.push_str(&format!("\n[profile]\n{}", profile::canonical(&self.profile)));
+        for workload in &self.workloads {
+            text.push_str(&format!("\n[[workload]]\n{}", workload.canonical));
+        }
+        for row in &self.at {
+            let act = canonical::quoted(&row.value.act.to_string());
+            text.push_str(&format!("\n[[at]]\ntime = \"{}\"\ndo = {act}\n", row.value.time));
+        }
+        text
+    }
+}
+
+impl Parts {
+    /// The scenario, with what flags say and with defaults for what nobody said; the defaults are noted.
+    pub(crate) fn build(self, overrides: &Overrides) -> Result<Scenario, Error> {
+        let mut notes = self.notes;
+        let mut default = |what: &str, value: &str| notes.push(format!("no {what} given: {value}"));
+        let machine = match (self.machine, &overrides.machine) {
+            (None, None) => {
+                default("machine", DEFAULT_MACHINE);
+                Some(Machine::preset(DEFAULT_MACHINE).map_err(|wrong| Error::input("--machine", "", wrong))?)
+            }
+            (machine, _) => machine,
+        };
+        let profile = match (self.profile, &overrides.profile) {
+            (None, None) => {
+                default("profile", DEFAULT_PROFILE);
+                Some(Profile::parse(DEFAULT_PROFILE).map_err(|wrong| Error::one("--profile", wrong.message, wrong.hint))?)
+            }
+            (profile, _) => profile,
+        };
+        let duration = match (overrides.duration()?, self.duration) {
+            (Some(duration), _) | (None, Some(duration)) => duration,
+            (None, None) => {
+                default("duration", &DEFAULT_DURATION.to_string());
+                DEFAULT_DURATION
+            }
+        };
+        let mut wrong = Mistakes::default();
+        check_duration(duration, None, &mut wrong);
+        wrong.or(()).map_err(|wrong| Error::input("--duration", "", wrong))?;
+        let profile = match profile {
+            Some(profile) => Some(workload_features(profile, &self.workloads)?),
+            None => None,
+        };
+        notes.extend(self.workloads.iter().flat_map(|workload| workload.notes.iter().cloned()));
+        let need = |what: &str| Error::one("command line", format!("no {what}"), format!("Give one with --{what}."));
+        Ok(Scenario {
+            title: self.title.unwrap_or_else(|| self.source.name.clone()),
+            seed: overrides.seed.or(self.seed).unwrap_or(1),
+            duration,
+            machine: overrides.machine(machine)?.ok_or_else(|| need("machine"))?,
+            profile: overrides.profile(profile)?.ok_or_else(|| need("profile"))?,
+            workloads: self.workloads,
+            bands: Vec::new(),
+            notes,
+            at: Vec::new(),
+            source: self.source,
+        })
+    }
+}
+
+const DEFAULT_MACHINE: &str = "smp-4";
+pub(crate) const DEFAULT_PROFILE: &str = "v5.19";
+const DEFAULT_DURATION: Ns = Ns::from_secs(10);
+
+fn read_or_miss<'t, T>(
+    top: &mut Fields<'t>,
+    key: &'static str,
+    by_flag: bool,
+    read: impl Fn(Fields<'t>, &mut Mistakes) -> Option<T>,
+    m: &mut Mistakes,
+) -> Option<T> {
+    let there = top.item(key).is_some();
+    if !there && !by_flag {
+        m.whole(format!("a scenario without `[{key}]`"), format!("Write a table `[{key}]`, or give `--{key}`."));
+    }
+    top.table(key, m).and_then(|table| read(table, m))
+}
+
+/// The profile with the features that workloads set before they start.
+fn workload_features(profile: Profile, workloads: &[Workload]) -> Result<Profile, Error> {
+    let mut names = workloads.iter().flat_map(|workload| workload.features.iter().map(|name| (&workload.label, name)));
+    names.try_fold(profile, |profile, (label, name)| {
+        profile.with_feature(name).map_err(|wrong| Error::one(label.clone(), wrong.message, wrong.hint))
+    })
+}
+
+fn count_workloads(table: &toml_edit::Table) -> usize {
+    let item = table.get("workload");
+    let tables = item.and_then(|item| item.as_array_of_tables()).map(|list| list.len());
+    tables.or_else(|| item.and_then(|item| item.as_array()).map(|list| list.len())).unwrap_or(0)
+}
+
+fn merged(workloads: &[Workload]) -> TaskSet {
+    let mut tasks = TaskSet::default();
+    for workload in workloads {
+        tasks.append(workload.tasks.clone());
+    }
+    tasks
+}
+
+fn check_duration(duration: Ns, span: Option<std::ops::Range<usize>>, m: &mut Mistakes) {
+    let message = match duration {
+        Ns::ZERO => "a duration of 0",
+        _ if duration > MAX_DURATION => "the duration is longer than 13 days",
+        _ => return,
+    };
+    let hint = "Simulated time goes up to 13 days; seconds are usual.";
+    match span {
+        Some(span) => m.at(span, message, hint),
+        None => m.whole(message, hint),
+    }
+}
+
+/// Every task needs a CPU that exists.
+fn check_tasks(workloads: &[Workload], online: &CpuMask, m: &mut Mistakes) {
+    for workload in workloads {
+        for task in workload.tasks.tasks.iter() {
+            let allowed = task.affinity.unwrap_or(*online);
+            let message = if !allowed.intersects(online) {
+                format!("task `{}` has no allowed CPU: it may use {allowed}", task.name)
+            } else if let Some(cpu) = task.first_cpu.filter(|cpu| !allowed.and(online).contains(*cpu)) {
+                format!("task `{}` cannot start on CPU {cpu}", task.name)
+            } else {
+                continue;
+            };
+            let hint = format!("The machine has the CPUs {online}.");
+            match &workload.span {
+                Some(span) => m.at(span.clone(), message, hint),
+                None => m.whole(message, hint),
+            }
+        }
+    }
+}
+
+fn all_mistakes(source: Source, m: Mistakes, files: Vec<FileMistakes>) -> Error {
+    let mut all = Vec::new();
+    if let Err(mistakes) = m.or(()) {
+        all.push(FileMistakes { name: source.name, text: source.text, mistakes });
+    }
+    all.extend(files);
+    Error::Input(all)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,150 @@
+//! JSON Schemas of what people write, for editors: scenarios (TOML) and the rt-app subset (JSON).
+
+use fairground_sched::profile::{KnownKind, Profile};
+use fairground_workload::{ParamKind, Workload, workloads};
+use serde_json::{Map, Value, json};
+
+const DRAFT: &str = "https://json-schema.org/draft/2020-12/schema";
+
+fn time() -> Value {
+    json!({ "type": "string", "pattern": "^[0-9][0-9_]*(\\.[0-9]+)? *(ns|us|µs|ms|s|min|h|d)$" })
+}
+fn cpus() -> Value {
+    json!({ "type": "string", "pattern": "^[0-9]+(-[0-9]+)?(,[0-9]+(-[0-9]+)?)*$" })
+}
+fn nice() -> Value {
+    json!({ "type": "integer", "minimum": -20, "maximum": 19 })
+}
+fn policy() -> Value {
+    json!({ "enum": ["other", "batch", "idle", "SCHED_OTHER", "SCHED_BATCH", "SCHED_IDLE"] })
+}
+fn object(required: &[&str], properties: Value) -> Value {
+    json!({ "type": "object", "required": required, "properties": properties, "additionalProperties": false })
+}
+
+/// The JSON Schema of a scenario file.
+pub fn scenario_schema() -> Value {
+    let mut schema = object(
+        &["duration", "machine", "profile", "workload"],
+        json!({
+            "title": { "type": "string" },
+            "seed": { "type": "integer", "minimum": 0 },
+            "duration": time(),
+            "machine": { "type": "object", "description": "a preset with changes, a regular shape, or one [[machine.cpu]] per CPU" },
+            "profile": profile(),
+            "workload": { "type": "array", "minItems": 1, "items": { "oneOf": workload_forms() } },
+            "at": { "type": "array", "items": at() },
+            "expect": { "type": "object", "additionalProperties": object(&[], json!({
+                "min": { "type": ["string", "integer"] }, "max": { "type": ["string", "integer"] }, "why": { "type": "string" } })) },
+        }),
+    );
+    schema["$schema"] = json!(DRAFT);
+    schema["title"] = json!("fairground scenario");
+    schema
+}
+
+fn profile() -> Value {
+    let kernels: Vec<String> =
+        Profile::known().into_iter().filter(|row| row.kind == KnownKind::Modelled).map(|row| row.name).collect();
+    json!({
+        "type": "object",
+        "required": ["kernel"],
+        "properties": {
+            "kernel": { "type": "string", "examples": kernels },
+            "overlay": { "type": "array", "items": { "type": "string" } },
+            "features": { "type": "array", "items": { "type": "string", "pattern": "^(NO_)?[A-Z_0-9]+$" } },
+            "tunables": { "type": "object", "additionalProperties": { "type": ["string", "integer"] } },
+        },
+        "additionalProperties": { "type": "string", "description": "a seam and its variant" },
+    })
+}
+
+fn workload_forms() -> Vec<Value> {
+    let mut forms: Vec<Value> = workloads().iter().map(named).collect();
+    for key in ["rtapp", "rtapp_text", "recorded", "recorded_text"] {
+        forms.push(object(&[key], json!({ key: { "type": "string" } })));
+    }
+    forms.push(object(&["tasks"], json!({ "tasks": { "type": "array", "items": task() } })));
+    forms
+}
+
+fn named(workload: &Workload) -> Value {
+    let mut args = Map::new();
+    for param in workload.params {
+        let mut value = match param.kind {
+            ParamKind::Count(low, high) => json!({ "type": ["integer", "string"], "minimum": low, "maximum": high }),
+            ParamKind::Time => time(),
+            ParamKind::Cpus => cpus(),
+            ParamKind::Nices => json!({ "anyOf": [nice(), { "type": "string" }, { "type": "array", "items": nice() }] }),
+            ParamKind::Switch => json!({ "type": "boolean" }),
+        };
+        value["description"] = json!(param.sentence);
+        args.insert(param.name.to_string(), value);
+    }
+    let args = json!({ "type": "object", "properties": args, "additionalProperties": false });
+    let mut form = object(&["name"], json!({ "name": { "const": workload.name }, "args": args }));
+    form["description"] = json!(workload.sentence);
+    form
+}
+
+fn task() -> Value {
+    object(
+        &["name"],
+        json!({
+            "name": { "type": "string" }, "count": { "type": "integer", "minimum": 1 },
+            "nice": nice(), "policy": policy(), "cpus": cpus(), "first_cpu": { "type": "integer", "minimum": 0 },
+            "start": time(), "timer_slack": time(),
+            "hog": { "type": "boolean" }, "run": time(), "period": time(), "sleep": time(),
+            "do": { "type": "array", "items": { "type": "string" } }, "loop": { "type": "integer", "minimum": 0 },
+        }),
+    )
+}
+
+fn at() -> Value {
+    let table = object(
+        &[],
+        json!({
+            "task": { "type": "string" }, "nice": nice(), "affinity": cpus(), "policy": policy(),
+            "feature": { "type": "string" }, "cpus": cpus(), "frequency": { "type": "string" },
+        }),
+    );
+    object(&["time", "do"], json!({ "time": time(), "do": { "oneOf": [{ "type": "string" }, table] } }))
+}
+
+/// The JSON Schema of the rt-app files that are understood. All times are whole microseconds, as rt-app defines.
+pub fn rtapp_schema() -> Value {
+    let micros = json!({ "type": "integer", "minimum": 0 });
+    let own = |extra: Value| {
+        let mut properties = json!({
+            "loop": { "type": "integer", "minimum": -1 }, "policy": { "enum": ["SCHED_OTHER", "SCHED_BATCH", "SCHED_IDLE"] },
+            "priority": nice(), "cpus": { "type": "array", "items": { "type": "integer", "minimum": 0 } },
+        });
+        if let (Some(all), Some(extra)) = (properties.as_object_mut(), extra.as_object()) {
+            all.extend(extra.clone());
+        }
+        json!({
+            "type": "object", "properties": properties,
+            "patternProperties": {
+                "^(run|runtime|sleep)[^a-z_]*$": micros,
+                "^timer[^a-z_]*$": { "type": "object", "required": ["period"], "properties": {
+                    "ref": { "type": "string" }, "period": micros, "mode": { "enum": ["relative", "absolute"] } } },
+                "^yield[^a-z_]*$": { "type": "string" },
+            },
+        })
+    };
+    let thread = own(json!({
+        "instance": { "type": "integer", "minimum": 1 }, "delay": micros,
+        "phases": { "type": "object", "additionalProperties": own(json!({})) },
+    }));
+    json!({
+        "$schema": DRAFT,
+        "title": "rt-app, as far as it is understood",
+        "type": "object",
+        "required": ["tasks"],
+        "properties": {
+            "tasks": { "type": "object", "additionalProperties": thread },
+            "global": { "type": "object", "properties": { "duration": { "type": "integer", "minimum": -1 } } },
+            "resources": { "type": "object" },
+        },
+    })
+}

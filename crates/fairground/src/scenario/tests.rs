@@ -1,0 +1,152 @@
+use super::*;
+
+const GOOD: &str = "
+title = \"two hogs\"
+seed = 7
+duration = \"1s\"
+
+[machine]
+preset = \"smp-2\"
+
+[profile]
+kernel = \"5.19\"
+features = [\"NO_START_DEBIT\"]
+
+[[workload]]
+tasks = [{ name = \"a\", hog = true }, { name = \"b\", run = \"3ms\", period = \"10ms\", cpus = \"0\" }]
+
+[[at]]
+time = \"500ms\"
+do = \"nice a 5\"
+
+[expect]
+switches = { min = 1, why = \"something happens\" }
+\"tasks.b.max_wait_ms\" = { max = \"20ms\" }
+";
+
+fn parse(text: &str) -> Result<Scenario, Error> {
+    Scenario::parse("test.toml", text, Path::new(""), &Overrides::default())
+}
+fn mistakes(text: &str) -> Vec<String> {
+    match parse(text) {
+        Err(Error::Input(files)) => files.iter().flat_map(FileMistakes::lines).collect(),
+        other => panic!("expected mistakes, got {other:?}"),
+    }
+}
+
+#[test]
+fn canonical_text_reads_back_as_the_same_scenario() {
+    let scenario = parse(GOOD).unwrap();
+    let printed = scenario.canonical();
+    let again = parse(&printed).unwrap();
+    assert_eq!(again.canonical(), printed);
+    assert_eq!(again.digest(), scenario.digest());
+    assert_eq!(again.tasks(), scenario.tasks());
+    assert_eq!((again.bands, again.profile, again.machine), (scenario.bands, scenario.profile, scenario.machine));
+}
+
+#[test]
+fn the_digest_holds_what_decides_and_nothing_else() {
+    let base = parse(GOOD).unwrap().digest();
+    let with = |from: &str, to: &str| parse(&GOOD.replace(from, to)).unwrap().digest();
+    assert_eq!(base, with("two hogs", "another title"));
+    assert_eq!(base, with("seed = 7", "seed=7 # the same"));
+    assert_eq!(base, with("min = 1", "min = 2"));
+    for (from, to) in [
+        ("seed = 7", "seed = 8"),
+        ("\"1s\"", "\"2s\""),
+        ("smp-2", "smp-3"),
+        ("5.19", "6.1"),
+        ("NO_START_DEBIT", "NEXT_BUDDY"),
+        ("3ms", "4ms"),
+        ("nice a 5", "nice a 6"),
+    ] {
+        assert_ne!(base, with(from, to), "{from}");
+    }
+}
+
+#[test]
+fn five_mistakes_are_all_shown_with_their_lines() {
+    let text = "
+duration = 10
+sed = 1
+[machine]
+preset = \"smp-0\"
+[profile]
+kernel = \"5.19\"
+features = [\"NO_SUCH\"]
+[[workload]]
+tasks = [{ name = \"a\", run = \"1ms\", sleep = \"-3ms\" }]
+";
+    let found = mistakes(text);
+    let lines: Vec<&str> = found.iter().map(|line| line.split(": ").next().unwrap()).collect();
+    assert_eq!(lines, ["test.toml:2", "test.toml:3", "test.toml:5", "test.toml:8", "test.toml:10"], "{found:#?}");
+    assert!(found.iter().all(|line| line.contains("(hint: ")));
+}
+
+#[test]
+fn what_cannot_run_is_refused() {
+    for (from, to, part) in [
+        ("\"1s\"", "\"3650d\"", "longer than 13 days"),
+        ("\"1s\"", "\"0s\"", "a duration of 0"),
+        ("smp-2", "smp-0", "smp-0"),
+        ("cpus = \"0\"", "cpus = \"7\"", "no allowed CPU"),
+        ("nice a 5", "nice c 5", "no task is called `c`"),
+        ("nice a 5", "affinity a 9", "no allowed CPU"),
+        ("nice a 5", "feature NO_FOO", "no feature `FOO`"),
+        ("switches =", "swiches =", "no metric `swiches`"),
+        ("[expect]", "[[group]]\nname = \"g\"\n[expect]", "not modelled yet"),
+        ("[[workload]]\n", "[[workload]]\nname = \"hog\"\n", "exactly one place"),
+    ] {
+        let found = mistakes(&GOOD.replace(from, to));
+        assert_eq!(found.len(), 1, "{to}: {found:#?}");
+        assert!(found[0].contains(part), "{to}: {found:#?}");
+    }
+    for (key, part) in [("duration", "without `duration`"), ("[machine]", "without `[machine]`")] {
+        let text: String =
+            GOOD.split_inclusive('\n').filter(|line| !line.starts_with(key) && !line.starts_with("preset")).collect();
+        assert!(mistakes(&text).iter().any(|line| line.contains(part)), "{key}");
+    }
+}
+
+#[test]
+fn flags_change_a_scenario() {
+    let overrides = Overrides {
+        profile: Some("v4.20+align-vruntime".into()),
+        features: vec!["NEXT_BUDDY".into()],
+        set: vec!["sched_latency_ns=24ms".into(), "machine.hz=1000".into()],
+        machine: Some("smp-4".into()),
+        seed: Some(9),
+        duration: Some("2s".into()),
+    };
+    let scenario = Scenario::parse("x", GOOD, Path::new(""), &overrides).unwrap();
+    assert_eq!(
+        (scenario.seed, scenario.duration, scenario.machine.cpus.len(), scenario.machine.hz),
+        (9, Ns::from_secs(2), 4, 1000)
+    );
+    assert!(scenario.canonical().contains("kernel = \"v4.20+align-vruntime\""));
+    assert!(scenario.canonical().contains("sched_latency_ns = 24000000"));
+    assert_eq!(parse(&scenario.canonical()).unwrap().digest(), scenario.digest());
+}
+
+#[test]
+fn every_wrong_flag_is_named() {
+    let overrides = Overrides {
+        profile: None,
+        features: vec!["FOO".into(), "BAR".into()],
+        set: vec!["nothing".into(), "sched_latency_ns=x".into()],
+        ..Overrides::default()
+    };
+    let Err(Error::Input(files)) = Scenario::parse("x", GOOD, Path::new(""), &overrides) else { panic!("it must be refused") };
+    let lines: Vec<String> = files.iter().flat_map(FileMistakes::lines).collect();
+    assert_eq!(lines.len(), 4, "{lines:#?}");
+}
+
+#[test]
+fn schemas_are_objects_that_name_every_key() {
+    let schema = scenario_schema();
+    for key in ["title", "seed", "duration", "machine", "profile", "workload", "at", "expect"] {
+        assert!(schema["properties"][key].is_object(), "{key}");
+    }
+    assert!(rtapp_schema()["properties"]["tasks"].is_object());
+}

@@ -1,0 +1,88 @@
+//! Values that are written as words: policies, CPU lists, shares of a frequency.
+
+use fairground_model::Policy;
+use fairground_stdx::CpuMask;
+
+/// The policies by name.
+pub(super) const POLICIES: [(&str, Policy); 3] = [("other", Policy::Normal), ("batch", Policy::Batch), ("idle", Policy::Idle)];
+
+/// A scheduling policy: `other`, `batch`, `idle`, or the kernel's `SCHED_OTHER` and so on.
+pub(super) fn policy(word: &str) -> Result<Policy, (String, String)> {
+    let short = word.to_lowercase();
+    let short = short.strip_prefix("sched_").unwrap_or(&short);
+    let short = if short == "normal" { "other" } else { short };
+    if let Some(row) = POLICIES.iter().find(|row| row.0 == short) {
+        return Ok(row.1);
+    }
+    if ["fifo", "rr", "deadline", "ext"].contains(&short) {
+        return Err((format!("policy `{word}` is not modelled yet"), "Policies: `other`, `batch`, `idle`.".to_string()));
+    }
+    Err((format!("unknown policy `{word}`"), crate::nearest::hint(short, "Policies", POLICIES.iter().map(|row| row.0))))
+}
+
+/// The name of a policy.
+pub(super) fn policy_name(policy: Policy) -> &'static str {
+    match policy {
+        Policy::Normal => "other",
+        Policy::Batch => "batch",
+        Policy::Idle => "idle",
+    }
+}
+
+/// A list of CPUs as taskset writes it.
+pub(super) fn cpus(word: &str) -> Result<CpuMask, (String, String)> {
+    let hint = || format!("Write a list such as \"0-3,8\"; CPU numbers end at {}.", CpuMask::CAPACITY - 1);
+    match CpuMask::parse_list(word) {
+        Some(mask) if mask.is_empty() => Err(("the list of CPUs is empty".to_string(), hint())),
+        Some(mask) => Ok(mask),
+        None => Err((format!("`{word}` is no list of CPUs"), hint())),
+    }
+}
+
+/// A nice value.
+pub(super) fn nice(value: i64) -> Result<i8, (String, String)> {
+    match i8::try_from(value) {
+        Ok(nice) if (-20..=19).contains(&nice) => Ok(nice),
+        _ => Err((format!("nice {value} does not exist"), "Nice values go from -20 (most CPU time) to 19.".to_string())),
+    }
+}
+
+/// A share of the highest frequency as 1024ths: `50%` is 512, `768/1024` is 768.
+pub(super) fn frequency(word: &str) -> Result<u32, (String, String)> {
+    let hint = || "Write a share of the highest frequency, above 0% and up to 100%: `50%` or `512/1024`.".to_string();
+    let wrong = || (format!("`{word}` is no share of a frequency"), hint());
+    let value = if let Some(percent) = word.strip_suffix('%') {
+        let (whole, places) = percent.split_once('.').unwrap_or((percent, ""));
+        let digits: u64 = format!("{whole}{places}").parse().map_err(|_| wrong())?;
+        let tens = 10u64.checked_pow(u32::try_from(places.len()).map_err(|_| wrong())?).ok_or_else(wrong)?;
+        // Rounded to the nearest 1024th.
+        (digits.checked_mul(1024).ok_or_else(wrong)? / tens + 50) / 100
+    } else if let Some(part) = word.strip_suffix("/1024") {
+        part.parse().map_err(|_| wrong())?
+    } else {
+        return Err(wrong());
+    };
+    match u32::try_from(value) {
+        Ok(share @ 1..=1024) => Ok(share),
+        _ => Err((format!("`{word}` is no possible frequency"), hint())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_read_or_refused_with_a_hint() {
+        assert_eq!(policy("SCHED_BATCH").unwrap(), Policy::Batch);
+        assert!(policy("fifo").unwrap_err().0.contains("not modelled yet"));
+        assert_eq!(policy("batsh").unwrap_err().1, "Did you mean `batch`?");
+        assert!(cpus("").is_err() && cpus("4-1").is_err() && cpus("0-3,8").is_ok());
+        assert!(nice(20).is_err() && nice(-21).is_err() && nice(-20) == Ok(-20));
+        assert_eq!((frequency("50%"), frequency("100%"), frequency("12.5%")), (Ok(512), Ok(1024), Ok(128)));
+        assert_eq!(frequency("768/1024"), Ok(768));
+        assert!(
+            frequency("0%").is_err() && frequency("101%").is_err() && frequency("2GHz").is_err() && frequency("1.1.1%").is_err()
+        );
+    }
+}

@@ -1,0 +1,217 @@
+//! Many scenarios: every combination of the axes of a sweep file, on the threads of this host.
+
+mod journal;
+mod row;
+mod spec;
+mod table;
+
+pub use row::{Outcome, Row};
+pub use spec::{Axis, AxisKind, MAX_RUNS, SweepSpec};
+pub use table::{sweep_document, sweep_table};
+
+use crate::control::Control;
+use crate::error::{Error, FileMistakes};
+use crate::output::read_text;
+use crate::run::{self, RunEnding, RunOptions};
+use crate::scenario::{BandResult, Overrides, Scenario};
+use fairground_model::{Digest, NullSink};
+use fairground_report::document::hex;
+use journal::Journal;
+use rayon::prelude::*;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// How a sweep is made.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct SweepOptions {
+    /// Threads; 0 = one per CPU of this host.
+    pub threads: usize,
+    /// Forgets what is finished and begins anew.
+    pub fresh: bool,
+    /// Where the journal lies; beside the sweep file if not said.
+    pub journal: Option<PathBuf>,
+}
+
+/// A sweep that ran.
+#[derive(Clone, Debug)]
+pub struct Swept {
+    /// The sweep file.
+    pub spec: SweepSpec,
+    /// One row per combination, by run number.
+    pub rows: Vec<Row>,
+    /// Rows that were finished before.
+    pub resumed: usize,
+    /// Digest over the rows' digests in order.
+    pub digest: u128,
+    /// Digest of the sweep file and its base scenario.
+    pub input_digest: u128,
+    /// Whether the caller stopped it.
+    pub interrupted: bool,
+}
+
+impl Swept {
+    /// 101 a run broke, 2 a combination was refused, 1 an expectation was missed, 0 fine.
+    pub fn exit_code(&self) -> u8 {
+        let any = |test: fn(&Outcome) -> bool| self.rows.iter().any(|row| test(&row.outcome));
+        match () {
+            () if any(|outcome| matches!(outcome, Outcome::Broken(_))) => 101,
+            () if any(|outcome| matches!(outcome, Outcome::Refused(_))) => 2,
+            () if any(|outcome| matches!(outcome, Outcome::Done { holds: false, .. })) => 1,
+            () => 0,
+        }
+    }
+}
+
+/// A sweep file with its base scenario, checked.
+pub struct Sweep {
+    spec: SweepSpec,
+    base_name: String,
+    base_text: String,
+    base_folder: PathBuf,
+    input_digest: u128,
+    journal: PathBuf,
+}
+
+impl Sweep {
+    /// Reads a sweep file and checks each value of each axis once, so that a wrong one is found before
+    /// the first run and not after a night.
+    pub fn load(path: &Path) -> Result<Sweep, Error> {
+        let text = read_text(path)?;
+        let spec = SweepSpec::parse(&text).map_err(|wrong| Error::input(path.display().to_string(), text.clone(), wrong))?;
+        let base = path.parent().unwrap_or(Path::new("")).join(&spec.base);
+        let base_text = read_text(&base)?;
+        let mut digest = Digest::default();
+        digest.bytes(text.as_bytes());
+        digest.bytes(base_text.as_bytes());
+        let mut journal = path.as_os_str().to_os_string();
+        journal.push(".journal");
+        let sweep = Sweep {
+            base_name: base.display().to_string(),
+            base_folder: base.parent().unwrap_or(Path::new("")).to_path_buf(),
+            base_text,
+            spec,
+            input_digest: digest.value(),
+            journal: PathBuf::from(journal),
+        };
+        sweep.check_axes()?;
+        Ok(sweep)
+    }
+    /// The number of runs.
+    pub fn runs(&self) -> usize {
+        self.spec.runs().unwrap_or(0)
+    }
+    /// Runs what is not finished yet.
+    pub fn run(&self, options: &SweepOptions, control: Control<'_>) -> Result<Swept, Error> {
+        let path = options.journal.as_deref().unwrap_or(&self.journal);
+        let (journal, finished) = Journal::open(path, options.fresh)?;
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(options.threads).build();
+        let pool =
+            pool.map_err(|error| Error::World { what: "cannot start threads".into(), cause: std::io::Error::other(error) })?;
+        let (done, resumed) = (AtomicU64::new(0), AtomicU64::new(0));
+        let total = self.runs();
+        let one = |number: usize| -> Result<Row, Error> {
+            let row = self.row(number, &finished, &journal, &resumed, control)?;
+            control.at(done.fetch_add(1, Ordering::Relaxed) + 1, total as u64);
+            Ok(row)
+        };
+        // `collect` of an indexed iterator keeps the order of the numbers.
+        let rows: Vec<Row> = pool.install(|| (0..total).into_par_iter().map(one).collect::<Result<_, _>>())?;
+        let mut digest = Digest::default();
+        for row in &rows {
+            if let Outcome::Done { digest: of_run, .. } = &row.outcome {
+                digest.bytes(of_run.as_bytes());
+            }
+        }
+        Ok(Swept {
+            spec: self.spec.clone(),
+            interrupted: rows.iter().any(|row| row.outcome == Outcome::Missing),
+            rows,
+            resumed: usize::try_from(resumed.into_inner()).unwrap_or(usize::MAX),
+            digest: digest.value(),
+            input_digest: self.input_digest,
+        })
+    }
+    fn row(
+        &self,
+        number: usize,
+        finished: &journal::Finished,
+        journal: &Journal,
+        resumed: &AtomicU64,
+        control: Control<'_>,
+    ) -> Result<Row, Error> {
+        let point: Vec<String> = self.spec.point(number).into_iter().map(str::to_string).collect();
+        let mut row = Row { number, scenario_digest: String::new(), outcome: Outcome::Missing, point };
+        if control.stopped() {
+            return Ok(row);
+        }
+        let scenario = match self.scenario(&row.point) {
+            Ok(scenario) => scenario,
+            Err(error) => {
+                row.outcome = Outcome::Refused(error.to_string());
+                return Ok(row);
+            }
+        };
+        row.scenario_digest = hex(scenario.digest());
+        if let Some(outcome) = finished.get(&row.scenario_digest) {
+            resumed.fetch_add(1, Ordering::Relaxed);
+            row.outcome = outcome.clone();
+            if let Outcome::Done { metrics, holds, .. } = &mut row.outcome {
+                *holds = crate::scenario::check(&scenario.bands, metrics).iter().all(BandResult::within);
+            }
+            return Ok(row);
+        }
+        row.outcome = match run::run(&scenario, &RunOptions::default(), &mut NullSink, control.quiet()) {
+            Ok(outcome) if outcome.ending == RunEnding::Interrupted => return Ok(row),
+            Ok(outcome) => Outcome::Done {
+                digest: hex(outcome.digest),
+                simulated_ns: outcome.simulated.0,
+                events: outcome.counts.events(),
+                holds: outcome.holds(),
+                metrics: outcome.metrics,
+            },
+            Err(Error::Broken(broken)) => Outcome::Broken(broken.to_string()),
+            Err(error @ Error::Input(_)) => Outcome::Refused(error.to_string()),
+            Err(error) => return Err(error),
+        };
+        journal.append(&row)?;
+        Ok(row)
+    }
+    /// The scenario of one combination.
+    fn scenario(&self, point: &[String]) -> Result<Scenario, Error> {
+        let mut overrides = Overrides::default();
+        for (axis, value) in self.spec.axes.iter().zip(point) {
+            match &axis.kind {
+                AxisKind::Seed => match value.parse() {
+                    Ok(seed) => overrides.seed = Some(seed),
+                    Err(_) => {
+                        return Err(Error::one("seed", format!("`{value}` is no seed"), "A seed is a whole number, 0 or larger."));
+                    }
+                },
+                AxisKind::Profile => overrides.profile = Some(value.clone()),
+                AxisKind::Feature => overrides.features.push(value.clone()),
+                AxisKind::Machine => overrides.machine = Some(value.clone()),
+                AxisKind::Set(name) => overrides.set.push(format!("{name}={value}")),
+            }
+        }
+        Scenario::parse(&self.base_name, &self.base_text, &self.base_folder, &overrides)
+    }
+    fn check_axes(&self) -> Result<(), Error> {
+        let first: Vec<String> = self.spec.axes.iter().map(|axis| axis.values[0].clone()).collect();
+        self.scenario(&first)?;
+        let mut all: Vec<FileMistakes> = Vec::new();
+        for (place, axis) in self.spec.axes.iter().enumerate() {
+            for value in axis.values.iter().skip(1).filter(|_| axis.kind != AxisKind::Seed) {
+                let mut point = first.clone();
+                point[place] = value.clone();
+                match self.scenario(&point) {
+                    Ok(_) => {}
+                    Err(Error::Input(files)) => {
+                        all.extend(files.into_iter().filter(|file| !all.contains(file)).collect::<Vec<_>>())
+                    }
+                    Err(error) => return Err(error),
+                }
+            }
+        }
+        if all.is_empty() { Ok(()) } else { Err(Error::Input(all)) }
+    }
+}

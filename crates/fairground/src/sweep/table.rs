@@ -1,0 +1,108 @@
+//! A sweep as a table and as a JSON document.
+
+use super::{Outcome, Row, Swept};
+use fairground_metrics::Metric;
+use fairground_report::run::metrics_json;
+use fairground_report::table::number;
+use fairground_report::units::{decimal, format_metric};
+use fairground_report::{Cell, Column, Document, Input, Table};
+use serde_json::{Value, json};
+
+/// One line per run: number, axes, state, metrics.
+pub fn sweep_table(swept: &Swept) -> Table {
+    let metrics = metric_names(swept);
+    let mut columns = vec![Column::right("run", "run")];
+    columns.extend(swept.spec.axes.iter().map(|axis| Column::left(axis.kind.name(), axis.kind.name())));
+    columns.push(Column::left("state", "state"));
+    columns.extend(metrics.iter().map(|name| Column::right(name.clone(), name.clone())));
+    columns.push(Column::left("digest", "digest"));
+    let mut table = Table::new("sweep", swept.spec.title.clone(), columns);
+    for row in &swept.rows {
+        let mut cells: Vec<Cell> = vec![(row.number as u64).into()];
+        cells.extend(row.point.iter().map(|value| Cell::from(value.clone())));
+        cells.push(state(row).into());
+        cells.extend(metrics.iter().map(|name| metric_cell(row, name)));
+        cells.push(digest_of(row).into());
+        table.push(cells);
+    }
+    for row in &swept.rows {
+        if let Outcome::Broken(message) | Outcome::Refused(message) = &row.outcome {
+            table.note(format!("run {}: {}: {}", row.number, state(row), message.lines().next().unwrap_or_default()));
+        }
+    }
+    table
+}
+
+/// The document of `sweep --json`.
+pub fn sweep_document(swept: &Swept, inputs: &[Input]) -> Document {
+    let mut document = Document::new("sweep", inputs, None, Some(swept.digest));
+    let rows: Vec<Value> = swept.rows.iter().map(|row| row_json(swept, row)).collect();
+    document
+        .set("title", swept.spec.title.as_str())
+        .set("runs", swept.rows.len())
+        .set("partial", swept.interrupted)
+        .set("rows", rows);
+    document
+}
+
+fn row_json(swept: &Swept, row: &Row) -> Value {
+    let axes: serde_json::Map<String, Value> =
+        swept.spec.axes.iter().zip(&row.point).map(|(axis, value)| (axis.kind.name().to_string(), json!(value))).collect();
+    let mut line = json!({ "run": row.number, "axes": axes, "state": state(row), "scenario_digest": row.scenario_digest });
+    match &row.outcome {
+        Outcome::Done { digest, simulated_ns, events, metrics, .. } => {
+            line["digest"] = json!(digest);
+            line["simulated_ns"] = json!(simulated_ns);
+            line["events"] = json!(events);
+            line["metrics"] = metrics_json(metrics);
+        }
+        Outcome::Broken(message) | Outcome::Refused(message) => line["message"] = json!(message),
+        Outcome::Missing => {}
+    }
+    line
+}
+
+fn state(row: &Row) -> &'static str {
+    match row.outcome {
+        Outcome::Done { holds: true, .. } => "done",
+        Outcome::Done { holds: false, .. } => "missed",
+        Outcome::Broken(_) => "broken",
+        Outcome::Refused(_) => "refused",
+        Outcome::Missing => "missing",
+    }
+}
+
+fn digest_of(row: &Row) -> String {
+    match &row.outcome {
+        Outcome::Done { digest, .. } => digest.clone(),
+        _ => String::new(),
+    }
+}
+
+fn metrics_of(row: &Row) -> &[Metric] {
+    match &row.outcome {
+        Outcome::Done { metrics, .. } => metrics,
+        _ => &[],
+    }
+}
+
+/// The metrics that the file asks for, or else all that occur, in order of first sight.
+fn metric_names(swept: &Swept) -> Vec<String> {
+    if !swept.spec.metrics.is_empty() {
+        return swept.spec.metrics.clone();
+    }
+    let mut names: Vec<String> = Vec::new();
+    for metric in swept.rows.iter().flat_map(metrics_of) {
+        if !names.contains(&metric.name) {
+            names.push(metric.name.clone());
+        }
+    }
+    names
+}
+
+fn metric_cell(row: &Row, name: &str) -> Cell {
+    let found = metrics_of(row).iter().find(|metric| metric.name == name);
+    found.map_or_else(Cell::empty, |metric| {
+        Cell::new(format_metric(metric.value, metric.unit), number(decimal(metric.value, metric.unit)))
+    })
+}
