@@ -1,1 +1,100 @@
-//! The speed of ourselves: events per second and instructions per event
+//! The cases by which our own speed is measured.
+//!
+//! An event is one tick, one context switch or one wake-up, as the report counts them. Reasons,
+//! statistics and the digest are on, as in every run.
+
+use fairground_machine::{CostModel, Machine};
+use fairground_metrics::RunStats;
+use fairground_model::{Instr, Mode, PipeSpec, Program, TaskSet, TaskSpec};
+use fairground_sched::Profile;
+use fairground_sim::{Counts, Setup, Simulation};
+use fairground_stdx::{CpuId, Instant, Ns, PipeId};
+
+/// One case.
+pub struct Case {
+    /// Its name on the command line and in tables.
+    pub name: &'static str,
+    /// What it is.
+    pub what: &'static str,
+    /// The goal in its figure of merit.
+    pub goal: Goal,
+    build: fn() -> (Machine, TaskSet),
+}
+
+/// What a case is to reach on one core of the reference machine.
+pub enum Goal {
+    /// Millions of events per second.
+    EventsPerSecond(u64),
+    /// Simulated seconds per second.
+    SimulatedPerSecond(u64),
+}
+
+/// All cases.
+pub const CASES: &[Case] = &[
+    Case {
+        name: "hogs-2x10",
+        what: "10 hogs on 2 CPUs, HZ 1000",
+        goal: Goal::EventsPerSecond(12),
+        build: || (machine("smp-2", 1000, "xeon-spr"), hogs(10)),
+    },
+    Case {
+        name: "hogs-112x224",
+        what: "224 hogs on 112 CPUs, HZ 1000",
+        goal: Goal::EventsPerSecond(10),
+        build: || (machine("llc112", 1000, "xeon-spr"), hogs(224)),
+    },
+    Case {
+        name: "pipe-8xA53",
+        what: "two tasks over two pipes on eight Cortex-A53, HZ 250",
+        goal: Goal::SimulatedPerSecond(40),
+        build: || (machine("hikey", 250, "a53"), ping_pong()),
+    },
+];
+
+fn machine(preset: &str, hz: u32, prices: &str) -> Machine {
+    let mut machine = Machine::preset(preset).expect("invariant: the preset exists");
+    machine.hz = hz;
+    machine.tick = Ns(1_000_000_000 / u64::from(hz));
+    machine.costs = CostModel::preset(prices).expect("invariant: the price list exists");
+    machine
+}
+
+fn hogs(n: usize) -> TaskSet {
+    let mut set = TaskSet::default();
+    let program = set.programs.push(Program { code: vec![Instr::Run { work: Ns(u64::MAX), mode: Mode::User }] });
+    for row in 0..n {
+        set.tasks.push(TaskSpec::new(format!("hog{row}"), program));
+    }
+    set
+}
+
+fn ping_pong() -> TaskSet {
+    let mut set = TaskSet::default();
+    let pipes: Vec<PipeId> = (0..2).map(|_| set.pipes.push(PipeSpec { capacity: 16_384 })).collect();
+    for side in 0..2 {
+        let (out, back) = (pipes[side], pipes[1 - side]);
+        let write = Instr::Write { pipe: out, value: None };
+        let read = Instr::Read { pipe: back, into: 0 };
+        let mut code = if side == 0 { vec![write, read] } else { vec![read, write] };
+        code.push(Instr::Jump { to: 0 });
+        let program = set.programs.push(Program { code });
+        let mut task = TaskSpec::new(format!("pipe{side}"), program);
+        task.mm = side as u32;
+        set.tasks.push(task);
+    }
+    set
+}
+
+impl Case {
+    /// Runs the case for a length of simulated time under v5.19.
+    pub fn run(&self, duration: Ns) -> Counts {
+        let (machine, tasks) = (self.build)();
+        let profile = Profile::parse("v5.19").expect("invariant: the profile exists");
+        let mut stats = RunStats::new(Instant::ZERO, machine.cpus.len());
+        let setup = Setup { machine, profile, tasks, seed: 1, duration, paranoid: false };
+        let mut simulation = Simulation::new(setup).expect("invariant: the case is sound");
+        simulation.run(&mut stats).expect("invariant: the case makes progress");
+        assert!(simulation.sched().rq(CpuId::new(0)).clocks.clock > 0);
+        simulation.counts()
+    }
+}

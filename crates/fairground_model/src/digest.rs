@@ -5,8 +5,8 @@ use fairground_stdx::{CpuId, Id, Instant, TaskId};
 
 /// Running digest of a record stream. Samples do not enter it.
 ///
-/// Two 64-bit lanes, each `lane = rotl(lane ^ word, r) * odd`: not cryptographic, a tripwire for
-/// differences between runs. The encoding of a record is three words, fixed for ever by the match below.
+/// Two 64-bit lanes: not cryptographic, a tripwire for differences between runs. A record is three words:
+/// its head (time, CPU, kind) enters both lanes, its contents one each. The encoding is fixed for ever.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Digest {
     lanes: [u64; 2],
@@ -45,6 +45,13 @@ const fn context(context: WakeContext) -> u64 {
     }
 }
 
+/// Two words into a lane: each step is a bijection of the lane, so that no difference is ever lost.
+#[inline]
+const fn absorb(lane: u64, first: u64, second: u64) -> u64 {
+    let half = (lane ^ first).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(29);
+    (half ^ second).wrapping_mul(0xc2b2_ae3d_27d4_eb4f).rotate_left(32)
+}
+
 impl Digest {
     /// Mixes one record in.
     #[inline]
@@ -65,27 +72,20 @@ impl Digest {
             TraceEvent::SchedProcessFork { parent, child } => (7, task(parent), task(Some(child))),
             TraceEvent::SchedProcessExit { task: gone } => (8, task(Some(gone)), 0),
             TraceEvent::Decision(decision) => (9, pair(decision.a as u64, decision.b as u64), decision.reason as u64),
-            TraceEvent::KernelSection { section, took } => (10, section as u64, took.0),
-            TraceEvent::Marker { task: who, marker, value } => (11, pair(task(Some(who)), marker.index() as u64), value),
-            TraceEvent::CfsSample { .. } | TraceEvent::SeSample { .. } => return,
+            TraceEvent::Marker { task: who, marker, value } => (10, pair(task(Some(who)), marker.index() as u64), value),
+            TraceEvent::KernelSection { .. } | TraceEvent::CfsSample { .. } | TraceEvent::SeSample { .. } => return,
         };
         self.records += 1;
-        self.mix(at.ns() << 14 | (cpu.get() as u64) << 4 | kind);
-        self.mix(a);
-        self.mix(b);
-    }
-    #[inline]
-    fn mix(&mut self, word: u64) {
-        self.lanes[0] = (self.lanes[0] ^ word).rotate_left(29).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        self.lanes[1] = (self.lanes[1] ^ word).rotate_left(41).wrapping_mul(0xc2b2_ae3d_27d4_eb4f);
+        let head = at.ns() << 14 | (cpu.get() as u64) << 4 | kind;
+        self.lanes = [absorb(self.lanes[0], head, a), absorb(self.lanes[1], !head, b)];
     }
     /// Mixes bytes in (for the digest of an input text).
     pub fn bytes(&mut self, bytes: &[u8]) {
-        self.mix(bytes.len() as u64);
-        for chunk in bytes.chunks(8) {
+        for (index, chunk) in bytes.chunks(8).enumerate() {
             let mut word = [0; 8];
             word[..chunk.len()].copy_from_slice(chunk);
-            self.mix(u64::from_le_bytes(word));
+            let (place, word) = (index as u64 * 16 + chunk.len() as u64, u64::from_le_bytes(word));
+            self.lanes = [absorb(self.lanes[0], place, word), absorb(self.lanes[1], word, place)];
         }
     }
     /// The number of records mixed in.

@@ -73,7 +73,7 @@ pub enum TraceEvent {
     },
     /// A decision of the scheduler with its reason.
     Decision(Decision),
-    /// The kernel itself is busy from now on for `took`.
+    /// The kernel itself is busy from now on for `took`. A sample: its effect is in the times of what follows.
     KernelSection {
         /// Which part of the kernel.
         section: Section,
@@ -112,7 +112,7 @@ impl TraceEvent {
     /// Whether this is a sample: something that can be left out without changing what happened.
     #[inline]
     pub const fn is_sample(&self) -> bool {
-        matches!(self, TraceEvent::CfsSample { .. } | TraceEvent::SeSample { .. })
+        matches!(self, TraceEvent::KernelSection { .. } | TraceEvent::CfsSample { .. } | TraceEvent::SeSample { .. })
     }
 }
 
@@ -166,7 +166,7 @@ pub enum WakeContext {
     Hardirq,
 }
 
-/// A part of the kernel whose time is shown as a slice of its own.
+/// A part of the kernel whose time is booked under its own name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Section {
     /// The timer interrupt with the scheduler tick.
@@ -186,6 +186,16 @@ pub enum Section {
 }
 
 impl Section {
+    /// All sections in order.
+    pub const ALL: [Section; 7] = [
+        Section::SchedTick,
+        Section::Schedule,
+        Section::TryToWakeUp,
+        Section::HrtimerInterrupt,
+        Section::RescheduleIpi,
+        Section::Syscall,
+        Section::IdleExit,
+    ];
     /// The name in traces and tables.
     pub const fn name(self) -> &'static str {
         match self {

@@ -72,6 +72,7 @@ impl Sched {
             cfs_rq: self.rqs[cpu].cfs,
             parent: None,
             my_q: None,
+            runnable_tasks: 0,
             task: None,
             on_rq: false,
         });

@@ -2,7 +2,7 @@
 
 use crate::tick::TickClock;
 use fairground_model::Section;
-use fairground_stdx::{Instant, PipeId, TaskId};
+use fairground_stdx::{Instant, Ns, PipeId, TaskId};
 
 /// What a CPU is doing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -34,6 +34,10 @@ pub(crate) enum Then {
     PipeWrite { pipe: PipeId, value: u64 },
     /// The body of a read from a pipe.
     PipeRead { pipe: PipeId, into: u8 },
+    /// The end of a write: wake who waits for a message.
+    WakeReader(PipeId),
+    /// The end of a read: wake who waits for room.
+    WakeWriter(PipeId),
 }
 
 /// Where a wake-up goes on when its last phase is over.
@@ -69,6 +73,8 @@ pub(crate) struct Cpu {
     /// Picoseconds that earlier phases cost beyond whole nanoseconds.
     pub(crate) carry_ps: u64,
     pub(crate) tick: TickClock,
+    /// How often each section of the kernel ran here, and for how long in all.
+    pub(crate) kernel_time: [(u64, Ns); Section::ALL.len()],
     /// Program steps taken at the present instant, to find programs that never let time pass.
     pub(crate) steps_at: (Instant, u32),
 }

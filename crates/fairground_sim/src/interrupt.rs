@@ -5,7 +5,7 @@ use crate::kernel::Next;
 use crate::queue::{EventQueue, Slot};
 use crate::simulation::Simulation;
 use crate::task::Want;
-use fairground_model::{Mode, Op, Recorder, Section, TraceEvent, WakeContext};
+use fairground_model::{Mode, Op, Recorder, Section, WakeContext};
 use fairground_sched::WakeFlags;
 use fairground_stdx::{CpuId, Ns};
 
@@ -47,17 +47,17 @@ impl<Q: EventQueue> Simulation<Q> {
     }
 
     /// The interrupt is over: its time is booked, and the CPU reschedules or goes on where it was.
-    pub(crate) fn irq_exit(&mut self, cpu: CpuId) -> Next {
+    pub(crate) fn irq_exit(&mut self, rec: &mut Recorder<'_>, cpu: CpuId) -> Next {
         let irq = self.cpus[cpu].interrupted.take().expect("invariant: an interrupt that ends has begun");
         let took = self.now.since(irq.since);
         if self.view.irq_time_accounting {
             self.sched.irq_time(cpu, took);
         }
         if !irq.idle {
-            return Next::Pay(irq.section, Then::Resume);
+            return self.resume(rec, cpu);
         }
         match self.sched.rq(cpu).need_resched {
-            true => Next::Pay(Section::IdleExit, Then::Schedule),
+            true => self.schedule(rec, cpu),
             false => self.go_idle(cpu),
         }
     }
@@ -93,7 +93,7 @@ impl<Q: EventQueue> Simulation<Q> {
         if took == Ns::ZERO {
             return;
         }
-        rec.record(self.now, cpu, TraceEvent::KernelSection { section: Section::SchedTick, took });
+        self.book(rec, cpu, Section::SchedTick, took);
         if self.view.irq_time_accounting {
             self.sched.irq_time(cpu, took);
         }

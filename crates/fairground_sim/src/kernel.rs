@@ -4,7 +4,7 @@ use crate::cpu::{AfterWake, Doing, Then};
 use crate::queue::{EventQueue, Slot};
 use crate::simulation::Simulation;
 use crate::task::Want;
-use fairground_model::{Mode, Op, Recorder, Section, TraceEvent, WakeContext};
+use fairground_model::{Mode, Op, Recorder, Section, TraceEvent};
 use fairground_sched::{Ctx, Request, Sched, UserReturn, WakeFlags, Waking};
 use fairground_stdx::{CpuId, Instant, Ns, TaskId};
 
@@ -70,20 +70,34 @@ impl<Q: EventQueue> Simulation<Q> {
         while let Next::Pay(section, then) = next {
             let took = self.price(cpu);
             if took > Ns::ZERO {
-                rec.record(self.now, cpu, TraceEvent::KernelSection { section, took });
-                let until = self.now + took;
-                if let Then::Switched(Some(prev)) = then {
-                    self.sched.set_on_cpu_until(prev, until);
-                }
-                self.cpus[cpu].doing = Doing::Kernel(then);
-                self.queue.set(cpu, Slot::Segment, Some(until));
-                self.queue.hold_irqs(cpu, until);
-                return;
+                return self.spend(rec, cpu, section, took, then);
             }
             next = self.phase(rec, cpu, then);
         }
     }
 
+    /// The CPU is busy in the kernel for `took`; `then` follows.
+    fn spend(&mut self, rec: &mut Recorder<'_>, cpu: CpuId, section: Section, took: Ns, then: Then) {
+        self.book(rec, cpu, section, took);
+        let until = self.now + took;
+        if let Then::Switched(Some(prev)) = then {
+            self.sched.set_on_cpu_until(prev, until);
+        }
+        self.cpus[cpu].doing = Doing::Kernel(then);
+        self.queue.busy(cpu, until);
+    }
+
+    /// Books kernel time of `cpu` under its name.
+    #[inline]
+    pub(crate) fn book(&mut self, rec: &mut Recorder<'_>, cpu: CpuId, section: Section, took: Ns) {
+        let (count, time) = &mut self.cpus[cpu].kernel_time[section as usize];
+        (*count, *time) = (*count + 1, *time + took);
+        if rec.wants_samples() {
+            rec.record(self.now, cpu, TraceEvent::KernelSection { section, took });
+        }
+    }
+
+    #[inline]
     fn phase(&mut self, rec: &mut Recorder<'_>, cpu: CpuId, then: Then) -> Next {
         match then {
             Then::Schedule => self.schedule(rec, cpu),
@@ -94,13 +108,21 @@ impl<Q: EventQueue> Simulation<Q> {
                 self.core(rec, cpu, |sched, cx| sched.ttwu_activate(cx, wakee, target));
                 Next::Pay(Section::TryToWakeUp, after.then())
             }
-            Then::IrqExit => self.irq_exit(cpu),
-            Then::PipeWrite { pipe, value } => self.pipe_write(rec, cpu, pipe, value),
-            Then::PipeRead { pipe, into } => self.pipe_read(rec, cpu, pipe, into),
+            Then::IrqExit => self.irq_exit(rec, cpu),
+            Then::PipeWrite { pipe, value } => self.pipe_write(cpu, pipe, value),
+            Then::PipeRead { pipe, into } => self.pipe_read(cpu, pipe, into),
+            Then::WakeReader(pipe) => {
+                let reader = self.pipes[pipe].next_reader();
+                self.wake_waiter(rec, cpu, reader)
+            }
+            Then::WakeWriter(pipe) => {
+                let writer = self.pipes[pipe].next_writer();
+                self.wake_waiter(rec, cpu, writer)
+            }
         }
     }
 
-    fn schedule(&mut self, rec: &mut Recorder<'_>, cpu: CpuId) -> Next {
+    pub(crate) fn schedule(&mut self, rec: &mut Recorder<'_>, cpu: CpuId) -> Next {
         let switch = self.core(rec, cpu, |sched, cx| sched.schedule(cx));
         Next::Pay(Section::Schedule, Then::Switched(switch.prev.filter(|_| switch.prev != switch.next)))
     }
@@ -130,12 +152,12 @@ impl<Q: EventQueue> Simulation<Q> {
     }
 
     /// The current task is about to go on: in user mode after a last look at the reschedule flag.
-    fn resume(&mut self, rec: &mut Recorder<'_>, cpu: CpuId) -> Next {
-        let Some(task) = self.sched.rq(cpu).curr else { return Next::Pay(Section::Schedule, Then::Schedule) };
+    pub(crate) fn resume(&mut self, rec: &mut Recorder<'_>, cpu: CpuId) -> Next {
+        let Some(task) = self.sched.rq(cpu).curr else { return self.schedule(rec, cpu) };
         let row = &self.tasks[task];
         let in_kernel = row.mode == Mode::Kernel && row.want != Want::Nothing;
         if !in_kernel && self.sched.exit_to_user(cpu) == UserReturn::Resched {
-            return Next::Pay(Section::Schedule, Then::Schedule);
+            return self.schedule(rec, cpu);
         }
         match row.want {
             Want::Nothing => self.next_step(rec, cpu, task),
@@ -164,6 +186,7 @@ impl<Q: EventQueue> Simulation<Q> {
     }
 
     /// The current task stops computing for a while: what it has done is taken off what it wants.
+    /// Whoever calls goes on to decide what the CPU does next, and so when its stretch ends.
     pub(crate) fn pause(&mut self, cpu: CpuId) {
         let Some(task) = self.sched.rq(cpu).curr else { return };
         let ran = self.now.saturating_since(self.cpus[cpu].computes_from);
@@ -172,24 +195,19 @@ impl<Q: EventQueue> Simulation<Q> {
         match want {
             Want::Work(work) => {
                 let speed = u128::from(spec.capacity) * u128::from(spec.freq_capacity);
-                let done = (u128::from(ran.0) * speed >> 20) as u64;
+                let done = ((u128::from(ran.0) * speed) >> 20) as u64;
                 *work = work.saturating_sub(Ns(done));
             }
             Want::Time(time) => *time = time.saturating_sub(ran),
             Want::Until(_) | Want::Nothing | Want::Retry(_) => {}
         }
-        self.queue.set(cpu, Slot::Segment, None);
     }
 
     /// The stretch that a CPU was busy with is over.
     pub(crate) fn stretch_ends(&mut self, rec: &mut Recorder<'_>, cpu: CpuId) {
         match self.cpus[cpu].doing {
-            Doing::Kernel(then) => {
-                self.queue.set(cpu, Slot::Segment, None);
-                self.kernel(rec, cpu, then);
-            }
+            Doing::Kernel(then) => self.kernel(rec, cpu, then),
             Doing::Compute => {
-                self.queue.set(cpu, Slot::Segment, None);
                 if let Some(task) = self.sched.rq(cpu).curr {
                     self.tasks[task].want = Want::Nothing;
                 }
@@ -205,10 +223,5 @@ impl<Q: EventQueue> Simulation<Q> {
             Waking::Selected(target) => Next::Pay(Section::TryToWakeUp, Then::Activate { wakee, target, after }),
             Waking::StillQueued | Waking::Nothing => Next::Pay(Section::TryToWakeUp, after.then()),
         }
-    }
-
-    /// Wakes `wakee` from a system call of the current task.
-    pub(crate) fn wake_from_task(&mut self, rec: &mut Recorder<'_>, cpu: CpuId, wakee: TaskId, sync: bool) -> Next {
-        self.wake(rec, cpu, wakee, WakeFlags { sync, context: WakeContext::Task }, AfterWake::Resume)
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! The core counts, the machine prices, the engine spends: every call into the scheduler happens at
 //! one instant; what it counted is priced, and the CPU is busy for that long before the next thing
-//! happens on it. Long kernel paths are chains of such phases ([`cpu::Then`]), between which events of
+//! happens on it. Long kernel paths are chains of such phases (`cpu::Then`), between which events of
 //! other CPUs run.
 #![deny(clippy::float_arithmetic)]
 

@@ -7,7 +7,9 @@ use crate::script::{Scripted, script_of};
 use crate::task::{SimTask, Want};
 use crate::tick::{Jiffies, TickClock};
 use fairground_machine::Machine;
-use fairground_model::{Digest, MachineView, Meter, Mistakes, Mode, Op, Program, Recorder, Sink, TaskInfo, TaskSet, TaskSpec};
+use fairground_model::{
+    Digest, MachineView, Meter, Mistakes, Mode, Op, Program, Recorder, Section, Sink, TaskInfo, TaskSet, TaskSpec,
+};
 use fairground_sched::{Profile, Request, Sched};
 use fairground_stdx::{CpuId, CpuMask, IndexVec, Instant, Ns, PipeId, ProgramId, RngStream, StreamKind, TaskId};
 
@@ -55,6 +57,17 @@ pub enum Flow {
     More,
     /// The run is over.
     Done,
+}
+
+/// What a look at the next event came to.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Round {
+    /// It was handled.
+    Event,
+    /// It lies behind the instant that was asked for.
+    Later,
+    /// The run is over.
+    Over,
 }
 
 /// Why a run was over.
@@ -196,10 +209,13 @@ impl<Q: EventQueue> Simulation<Q> {
     pub fn run_until(&mut self, at: Instant, sink: &mut dyn Sink) -> Result<Flow, Stopped> {
         let mut digest = self.digest;
         let mut rec = Recorder::new(&mut digest, sink);
-        let mut flow = Flow::More;
-        while flow == Flow::More && self.next_at().is_none_or(|next| next < at) {
-            flow = self.next_event(&mut rec);
-        }
+        let flow = loop {
+            match self.next_event(&mut rec, at) {
+                Round::Event => {}
+                Round::Later => break Flow::More,
+                Round::Over => break Flow::Done,
+            }
+        };
         self.digest = digest;
         self.stopped.clone().map_or(Ok(flow), Err)
     }
@@ -207,32 +223,31 @@ impl<Q: EventQueue> Simulation<Q> {
     /// Handles one event.
     pub fn step(&mut self, sink: &mut dyn Sink) -> Result<Flow, Stopped> {
         let mut digest = self.digest;
-        let flow = self.next_event(&mut Recorder::new(&mut digest, sink));
+        let round = self.next_event(&mut Recorder::new(&mut digest, sink), Instant::MAX);
         self.digest = digest;
-        self.stopped.clone().map_or(Ok(flow), Err)
+        self.stopped.clone().map_or(Ok(if round == Round::Over { Flow::Done } else { Flow::More }), Err)
     }
 
-    /// When the next event is; `None` if there is none.
-    fn next_at(&self) -> Option<Instant> {
-        let scripted = self.script.get(self.script_next).map(|row| row.at);
-        let event = self.queue.peek().map(|event| event.0);
-        match (scripted, event) {
-            (Some(a), Some(b)) => Some(a.min(b)),
-            (a, b) => a.or(b),
-        }
-    }
-
+    /// Handles the next event if it lies before `before`. What is scripted comes before everything
+    /// else of its instant.
     #[inline]
-    fn next_event(&mut self, rec: &mut Recorder<'_>) -> Flow {
+    fn next_event(&mut self, rec: &mut Recorder<'_>, before: Instant) -> Round {
         if self.ended.is_some() || self.stopped.is_some() {
-            return Flow::Done;
+            return Round::Over;
         }
-        let Some(next) = self.next_at() else { return self.finish(rec, self.now, Ending::NothingLeft) };
-        if next >= self.end {
+        let event = self.queue.peek();
+        let scripted = self.script.get(self.script_next).map(|row| row.at);
+        let is_scripted = scripted.is_some_and(|at| event.is_none_or(|event| at <= event.0));
+        let next = if is_scripted { scripted } else { event.map(|event| event.0) };
+        let Some(next) = next else { return self.finish(rec, self.now, Ending::NothingLeft) };
+        if next >= self.end && self.end <= before {
             return self.finish(rec, self.end, Ending::Duration);
         }
+        if next >= before {
+            return Round::Later;
+        }
         self.now = next;
-        if self.script.get(self.script_next).is_some_and(|row| row.at == next) {
+        if is_scripted {
             self.run_script(rec);
         } else if let Some((_, class, cpu)) = self.queue.advance() {
             match class {
@@ -247,16 +262,17 @@ impl<Q: EventQueue> Simulation<Q> {
         if self.live_tasks == 0 {
             return self.finish(rec, self.now, Ending::AllExited);
         }
-        Flow::More
+        Round::Event
     }
 
-    fn finish(&mut self, rec: &mut Recorder<'_>, at: Instant, ending: Ending) -> Flow {
+    #[cold]
+    fn finish(&mut self, rec: &mut Recorder<'_>, at: Instant, ending: Ending) -> Round {
         self.now = at;
         for cpu in self.machine.cpus.ids() {
             self.core(rec, cpu, |sched, cx| sched.settle(cx));
         }
         self.ended = Some(RunEnd { at, ending });
-        Flow::Done
+        Round::Over
     }
 
     /// Every invariant of the core; a broken one is our bug and stops the program.
@@ -289,6 +305,11 @@ impl<Q: EventQueue> Simulation<Q> {
     /// How often an operation was counted, on all CPUs.
     pub fn op_total(&self, op: Op) -> u64 {
         self.meters.iter().map(|meter| meter.total(op)).sum()
+    }
+    /// How often each section of the kernel ran on `cpu` and for how long in all, in the order of
+    /// [`Section::ALL`].
+    pub fn kernel_time(&self, cpu: CpuId) -> impl Iterator<Item = (Section, u64, Ns)> + '_ {
+        Section::ALL.into_iter().zip(self.cpus[cpu].kernel_time).map(|(section, (count, time))| (section, count, time))
     }
     /// The kernel's count of ticks.
     pub fn jiffies(&self) -> u64 {
@@ -329,6 +350,7 @@ fn new_cpu(machine: &Machine, cpu: CpuId, seed: u64) -> Cpu {
         computes_from: Instant::ZERO,
         carry_ps: 0,
         tick: TickClock::new(machine, cpu, seed),
+        kernel_time: Default::default(),
         steps_at: (Instant::ZERO, 0),
     }
 }

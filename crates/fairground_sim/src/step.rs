@@ -103,7 +103,7 @@ impl<Q: EventQueue> Simulation<Q> {
     }
 
     /// Kernel: pipe.c pipe_write(), v4.12–
-    pub(crate) fn pipe_write(&mut self, rec: &mut Recorder<'_>, cpu: CpuId, pipe: PipeId, value: u64) -> Next {
+    pub(crate) fn pipe_write(&mut self, cpu: CpuId, pipe: PipeId, value: u64) -> Next {
         let task = self.sched.rq(cpu).curr.expect("invariant: a task is in its system call");
         let end = &mut self.pipes[pipe];
         if !end.push(value) {
@@ -111,14 +111,11 @@ impl<Q: EventQueue> Simulation<Q> {
             return self.sleep_in(cpu, task, Then::PipeWrite { pipe, value });
         }
         self.meters[cpu].count(Op::PipeOp);
-        match self.pipes[pipe].next_reader() {
-            Some(reader) => self.wake_from_task(rec, cpu, reader, true),
-            None => Next::Pay(Section::Syscall, Then::Resume),
-        }
+        Next::Pay(Section::Syscall, Then::WakeReader(pipe))
     }
 
     /// Kernel: pipe.c pipe_read(), v4.12–
-    pub(crate) fn pipe_read(&mut self, rec: &mut Recorder<'_>, cpu: CpuId, pipe: PipeId, into: u8) -> Next {
+    pub(crate) fn pipe_read(&mut self, cpu: CpuId, pipe: PipeId, into: u8) -> Next {
         let task = self.sched.rq(cpu).curr.expect("invariant: a task is in its system call");
         let Some(value) = self.pipes[pipe].pop() else {
             self.pipes[pipe].wait_to_read(task);
@@ -126,8 +123,15 @@ impl<Q: EventQueue> Simulation<Q> {
         };
         self.tasks[task].frame.set(into, value);
         self.meters[cpu].count(Op::PipeOp);
-        match self.pipes[pipe].next_writer() {
-            Some(writer) => self.wake_from_task(rec, cpu, writer, true),
+        Next::Pay(Section::Syscall, Then::WakeWriter(pipe))
+    }
+
+    /// A system call has changed a pipe: the task (if any) that waits for that is woken, with the sync hint.
+    ///
+    /// Kernel: pipe.c wake_up_interruptible_sync_poll() at the end of a read or write, v4.12–
+    pub(crate) fn wake_waiter(&mut self, rec: &mut Recorder<'_>, cpu: CpuId, waiter: Option<TaskId>) -> Next {
+        match waiter {
+            Some(waiter) => self.wake(rec, cpu, waiter, WakeFlags { sync: true, context: WakeContext::Task }, AfterWake::Resume),
             None => Next::Pay(Section::Syscall, Then::Resume),
         }
     }

@@ -23,6 +23,8 @@ pub struct SchedEntity {
     pub parent: Option<SeId>,
     /// The queue it stands for, if it is a group.
     pub my_q: Option<CfsRqId>,
+    /// Tasks below it when it was last queued or taken off, if it is a group.
+    pub runnable_tasks: u32,
     /// The task it is, if it is a task.
     pub task: Option<TaskId>,
     /// Whether it is queued or running.

@@ -2,9 +2,10 @@
 
 use crate::Sched;
 use crate::ctx::Ctx;
-use crate::fair::weight::LoadWeight;
+use crate::fair::CfsRq;
+use crate::fair::weight::{LoadWeight, ScaleLoadDown};
 use crate::features::Feat;
-use crate::pelt::{PeltClockRule, PeltFamily};
+use crate::pelt::{PeltClockRule, PeltFamily, Scale, SchedAvg};
 use fairground_stdx::{CfsRqId, SeId, TaskId};
 
 impl Sched {
@@ -13,52 +14,34 @@ impl Sched {
     /// Kernel: fair.c update_load_avg(), v4.12–
     #[inline]
     pub(crate) fn update_load_avg(&mut self, cx: &Ctx<'_, '_>, cfs_rq: CfsRqId, se: SeId) {
-        let queue = &self.cfs_rqs[cfs_rq];
+        let queue = &mut self.cfs_rqs[cfs_rq];
         let now = self.rqs[queue.cpu].clocks.pelt(self.profile.pelt_clock);
-        let scale = self.scale(cx, queue.cpu);
-        let (pelt, entity) = (self.profile.pelt, &self.ses[se]);
-        let weight = self.profile.scale_load_down.apply(entity.load.weight());
-        let attached = self.pelt_se[se].last_update_time != 0;
+        let view = &cx.machine.cpus[queue.cpu];
+        let scale = Scale { freq: view.freq_capacity, cpu: view.capacity };
+        let (pelt, down, entity) = (self.profile.pelt, self.profile.scale_load_down, &self.ses[se]);
+        let weight = down.apply(entity.load.weight());
+        let (avg, queue_avg) = (&mut self.pelt_se[se], &mut self.pelt_cfs[cfs_rq]);
+        let attached = avg.last_update_time != 0;
         if attached {
-            let running = queue.curr == Some(se);
-            let runnable = self.se_runnable(se, weight);
-            pelt.update_se(now, &mut self.pelt_se[se], entity.on_rq, runnable, running, weight, scale);
+            let runnable = match (pelt, entity.my_q) {
+                (PeltFamily::D, None) => u64::from(entity.on_rq),
+                (PeltFamily::D, Some(_)) => u64::from(entity.runnable_tasks),
+                (PeltFamily::A | PeltFamily::B | PeltFamily::C, _) => weight,
+            };
+            pelt.update_se(now, avg, entity.on_rq, runnable, queue.curr == Some(se), weight, scale);
         }
-        self.update_cfs_rq_load_avg(cx, cfs_rq);
+        age_cfs_rq(pelt, down, now, queue, queue_avg, scale);
         if !attached {
-            pelt.attach(&mut self.pelt_cfs[cfs_rq], &mut self.pelt_se[se], weight);
+            pelt.attach(queue_avg, avg, weight);
         }
     }
 
-    /// What an entity counts as runnable: families B and C its weight, D the number of its tasks.
-    ///
-    /// Kernel: sched.h se_runnable(), v5.7– (se_runnable_weight v4.15–v5.6)
-    fn se_runnable(&self, se: SeId, weight: u64) -> u64 {
-        let entity = &self.ses[se];
-        match (self.profile.pelt, entity.my_q) {
-            (PeltFamily::D, Some(group)) => u64::from(self.cfs_rqs[group].h_nr_running),
-            (PeltFamily::D, None) => u64::from(entity.on_rq),
-            (PeltFamily::A | PeltFamily::B | PeltFamily::C, _) => weight,
-        }
-    }
-
-    /// Empties the box of migrated sleepers into the queue, then ages it.
-    ///
     /// Kernel: fair.c update_cfs_rq_load_avg(), v4.12–
-    #[inline]
     fn update_cfs_rq_load_avg(&mut self, cx: &Ctx<'_, '_>, cfs_rq: CfsRqId) {
         let scale = self.scale(cx, self.cfs_rqs[cfs_rq].cpu);
         let queue = &mut self.cfs_rqs[cfs_rq];
-        let avg = &mut self.pelt_cfs[cfs_rq];
-        let pelt = self.profile.pelt;
-        pelt.consume_removed(avg, &mut queue.removed);
         let now = self.rqs[queue.cpu].clocks.pelt(self.profile.pelt_clock);
-        let weight = self.profile.scale_load_down.apply(queue.load.weight());
-        let runnable = match pelt {
-            PeltFamily::D => u64::from(queue.h_nr_running),
-            PeltFamily::A | PeltFamily::B | PeltFamily::C => weight,
-        };
-        pelt.update_cfs_rq(now, avg, weight, runnable, queue.curr.is_some(), scale);
+        age_cfs_rq(self.profile.pelt, self.profile.scale_load_down, now, queue, &mut self.pelt_cfs[cfs_rq], scale);
     }
 
     /// Kernel: fair.c enqueue_runnable_load_avg(), v4.12–v5.6
@@ -164,4 +147,16 @@ impl Sched {
             rule.update(&mut self.pelt_se[se], cx.machine.cpus[cpu].capacity, fastup);
         }
     }
+}
+
+/// Empties the box of migrated sleepers into the queue, then ages it.
+#[inline]
+fn age_cfs_rq(pelt: PeltFamily, down: ScaleLoadDown, now: u64, queue: &mut CfsRq, avg: &mut SchedAvg, scale: Scale) {
+    pelt.consume_removed(avg, &mut queue.removed);
+    let weight = down.apply(queue.load.weight());
+    let runnable = match pelt {
+        PeltFamily::D => u64::from(queue.h_nr_running),
+        PeltFamily::A | PeltFamily::B | PeltFamily::C => weight,
+    };
+    pelt.update_cfs_rq(now, avg, weight, runnable, queue.curr.is_some(), scale);
 }

@@ -27,27 +27,28 @@ impl Sched {
     ///
     /// Kernel: fair.c sched_slice(), v4.12–v6.5
     pub(crate) fn sched_slice(&mut self, cfs_rq: CfsRqId, se: SeId) -> u64 {
-        let root = self.rqs[self.cfs_rqs[cfs_rq].cpu].cfs;
-        let mut nr_running = match self.profile.feats.has(Feat::ALT_PERIOD) {
-            true => self.cfs_rqs[root].h_nr_running,
-            false => self.cfs_rqs[cfs_rq].nr_running,
+        let (down, alt_period) = (self.profile.scale_load_down, self.profile.feats.has(Feat::ALT_PERIOD));
+        let queue = &self.cfs_rqs[cfs_rq];
+        let queued = match alt_period {
+            true => self.cfs_rqs[self.rqs[queue.cpu].cfs].h_nr_running,
+            false => queue.nr_running,
         };
-        nr_running += u32::from(!self.ses[se].on_rq);
-        let mut slice = self.sched_period(nr_running);
-        let down = self.profile.scale_load_down;
-        let mut level = Some(se);
-        while let Some(id) = level {
-            let entity = &self.ses[id];
-            let weight = entity.load.weight();
-            let load = &mut self.cfs_rqs[entity.cfs_rq].load;
-            slice = if entity.on_rq {
+        let mut level = &self.ses[se];
+        let mut slice = self.sched_period(queued + u32::from(!level.on_rq));
+        loop {
+            let weight = level.load.weight();
+            let load = &mut self.cfs_rqs[level.cfs_rq].load;
+            slice = if level.on_rq {
                 calc_delta(down, slice, weight, load)
             } else {
                 let mut with_it = *load;
                 with_it.add(weight);
                 calc_delta(down, slice, weight, &mut with_it)
             };
-            level = entity.parent;
+            match level.parent {
+                Some(parent) => level = &self.ses[parent],
+                None => break,
+            }
         }
         if self.profile.feats.has(Feat::BASE_SLICE) {
             slice = slice.max(self.base_slice_floor(cfs_rq, se));

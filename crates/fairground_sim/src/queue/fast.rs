@@ -80,6 +80,13 @@ impl EventQueue for FastQueue {
         self.sources[cpu.index()].irqs_held = until.ns().max(self.now);
         self.replay(cpu.index());
     }
+    #[inline]
+    fn busy(&mut self, cpu: CpuId, until: Instant) {
+        let sources = &mut self.sources[cpu.index()];
+        sources.slots[Slot::Segment as usize] = checked(self.now, Some(until));
+        sources.irqs_held = until.ns();
+        self.replay(cpu.index());
+    }
     fn arm_timer(&mut self, cpu: CpuId, task: TaskId, soft: Instant, hard: Instant) {
         let ns = checked(self.now, Some(hard));
         assert!(soft <= hard, "the soft expiry of {task:?} lies behind its hard expiry");

@@ -92,6 +92,12 @@ pub trait EventQueue: Clone {
     /// replaces the one before; with an instant that has passed, what was held comes now.
     fn hold_irqs(&mut self, cpu: CpuId, until: Instant);
 
+    /// A stretch with interrupts off: [`Slot::Segment`] fires at `until`, and interrupts wait till then.
+    fn busy(&mut self, cpu: CpuId, until: Instant) {
+        self.set(cpu, Slot::Segment, Some(until));
+        self.hold_irqs(cpu, until);
+    }
+
     /// Queues the timer of `task` on `cpu`. The interrupt comes at `hard`; one that comes from
     /// `soft` on may take the timer along. A task has at most one timer.
     ///
