@@ -232,9 +232,10 @@ impl Row {
                 a: self.bounded(Column::Value)?,
                 b: self.bounded(Column::Value2)?,
             }),
-            "kernel_section" => {
-                TraceEvent::KernelSection { section: self.find(&SECTIONS, Section::name)?, took: Ns(self.need(Column::Value)?) }
-            }
+            "kernel_section" => TraceEvent::KernelSection {
+                section: self.find(&Section::ALL, Section::name)?,
+                took: Ns(self.need(Column::Value)?),
+            },
             "marker" => TraceEvent::Marker {
                 task: task()?,
                 marker: MarkerId::new(self.bounded(Column::Value2)?),
@@ -289,16 +290,6 @@ impl Row {
 const CONTEXTS: [WakeContext; 3] = [WakeContext::Task, WakeContext::Softirq, WakeContext::Hardirq];
 const PREV_STATES: [PrevState; 5] =
     [PrevState::Running, PrevState::Sleeping, PrevState::DiskSleep, PrevState::Dead, PrevState::IdleWait];
-const SECTIONS: [Section; 7] = [
-    Section::SchedTick,
-    Section::Schedule,
-    Section::TryToWakeUp,
-    Section::HrtimerInterrupt,
-    Section::RescheduleIpi,
-    Section::Syscall,
-    Section::IdleExit,
-];
-
 const fn context_name(context: WakeContext) -> &'static str {
     match context {
         WakeContext::Task => "task",

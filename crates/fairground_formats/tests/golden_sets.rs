@@ -1,4 +1,5 @@
 //! The recorded experiments, where they lie beside the checkout.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test stops where it fails")]
 
 use fairground_formats::{read_any, read_set};
 use fairground_model::TraceEvent;

@@ -39,15 +39,17 @@ pub(super) enum LineKind<'a> {
 /// Finds out what a line is.
 pub(super) fn classify(line: &str) -> LineKind<'_> {
     let trimmed = line.trim();
-    if let Some(comment) = trimmed.strip_prefix('#') {
-        return overwritten(comment).map_or(LineKind::Heading, |lost| LineKind::Lost(Some(lost)));
-    }
     if trimmed.is_empty() {
         return LineKind::Heading;
     }
+    // Events first: a task may be called `# LOST 1 EVENTS`.
     match event_line(line) {
-        Some(Some(event)) => LineKind::Event(event),
-        Some(None) => LineKind::CallChain,
+        Some(Some(event)) => return LineKind::Event(event),
+        Some(None) => return LineKind::CallChain,
+        None => {}
+    }
+    match trimmed.strip_prefix('#') {
+        Some(comment) => overwritten(comment).map_or(LineKind::Heading, |lost| LineKind::Lost(Some(lost))),
         None if is_lost(trimmed) => LineKind::Lost(count_lost(trimmed)),
         None if is_call_chain(trimmed) => LineKind::CallChain,
         None if is_heading(trimmed) => LineKind::Heading,
@@ -207,6 +209,7 @@ mod tests {
             ("Web Content  77 [003] 12345.678901: g:e: b c", "Web Content", 77, None, at),
             ("a [1] b: c/d-e-77 [003] ..... 12345.678901: e: b c", "a [1] b: c/d-e", 77, Some(Task), at),
             ("kworker/u8:2-ev-77 [003] ..... 12345.678901: e: b c", "kworker/u8:2-ev", 77, Some(Task), at),
+            ("# LOST 1 EVENTS-77 [003] ..... 12345.678901: e: b c", "# LOST 1 EVENTS", 77, Some(Task), at),
             ("(sd-pam)-77 [003] ..... 12345.678901: e: b c", "(sd-pam)", 77, Some(Task), at),
         ] {
             assert_eq!(columns(line), (name, pid, 3, context, at_ns, "e", "b c"), "{line}");

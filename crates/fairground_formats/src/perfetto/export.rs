@@ -34,16 +34,6 @@ const ANNOTATION_B: u64 = 3;
 /// Interned names of sections follow those of reasons.
 const SECTION_NAMES: u64 = 1000;
 
-const SECTIONS: [Section; 7] = [
-    Section::SchedTick,
-    Section::Schedule,
-    Section::TryToWakeUp,
-    Section::HrtimerInterrupt,
-    Section::RescheduleIpi,
-    Section::Syscall,
-    Section::IdleExit,
-];
-
 /// What is known of a CPU.
 #[derive(Default)]
 struct Cpu {
@@ -150,17 +140,17 @@ impl<'w> PerfettoWriter<'w> {
             self.counter(at, track, value);
         }
     }
-    /// A section that ended at `at`.
+    /// A section that begins at `at`.
     fn section(&mut self, at: Instant, cpu: CpuId, section: Section, took_ns: u64) {
-        let begin = Instant::from_ns(at.ns().saturating_sub(took_ns));
+        let end = Instant::from_ns(at.ns().saturating_add(took_ns));
         let edge = |r#type: TrackEventType| TrackEvent {
             r#type: Some(r#type.into()),
             category_iids: vec![CATEGORY_KERNEL],
             name_iid: (r#type == TrackEventType::SliceBegin).then_some(section_iid(section)),
             ..TrackEvent::default()
         };
-        self.track_event(begin, Track::Kernel(cpu), edge(TrackEventType::SliceBegin));
-        self.track_event(at, Track::Kernel(cpu), edge(TrackEventType::SliceEnd));
+        self.track_event(at, Track::Kernel(cpu), edge(TrackEventType::SliceBegin));
+        self.track_event(end, Track::Kernel(cpu), edge(TrackEventType::SliceEnd));
     }
     fn decision(&mut self, at: Instant, cpu: CpuId, decision: &Decision) {
         let text = sentence(decision, &self.tasks);
@@ -272,7 +262,7 @@ impl<'w> PerfettoWriter<'w> {
 fn interned_names() -> InternedData {
     let row = |iid: u64, name: &str| InternedName { iid: Some(iid), name: Some(name.to_string()) };
     let reasons = Reason::ALL.iter().map(|&reason| row(reason_iid(reason), reason.slug()));
-    let sections = SECTIONS.iter().map(|&section| row(section_iid(section), section.name()));
+    let sections = Section::ALL.iter().map(|&section| row(section_iid(section), section.name()));
     InternedData {
         event_categories: vec![row(CATEGORY_DECISION, "decision"), row(CATEGORY_KERNEL, "kernel")],
         event_names: reasons.chain(sections).collect(),
