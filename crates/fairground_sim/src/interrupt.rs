@@ -7,7 +7,7 @@ use crate::simulation::Simulation;
 use crate::task::Want;
 use fairground_model::{Mode, Op, Recorder, Section, WakeContext};
 use fairground_sched::WakeFlags;
-use fairground_stdx::{CpuId, Ns};
+use fairground_stdx::{CpuId, Instant, Ns};
 
 impl<Q: EventQueue> Simulation<Q> {
     /// Timers of `cpu` expire or another CPU's interrupt arrives: one interrupt serves both.
@@ -67,14 +67,14 @@ impl<Q: EventQueue> Simulation<Q> {
         self.ticks += 1;
         self.jiffies.tick(cpu, self.now);
         let due = self.cpus[cpu].tick.advance(self.now);
-        self.queue.set(cpu, Slot::Tick, Some(due));
         self.core(rec, cpu, |sched, cx| sched.sched_tick(cx));
         let expires = self.queue.first_timer(cpu).is_some_and(|timer| timer.1 <= self.now);
         if expires || self.cpus[cpu].doing == Doing::Idle || self.must_leave_user_mode(cpu) {
+            self.queue.set(cpu, Slot::Tick, Some(due));
             self.irq_enter(cpu, Section::SchedTick);
             self.kernel(rec, cpu, Then::ExpireTimers);
         } else {
-            self.delay_stretch(rec, cpu);
+            self.delay_stretch(rec, cpu, due);
         }
     }
 
@@ -88,8 +88,10 @@ impl<Q: EventQueue> Simulation<Q> {
 
     /// The common tick: nothing follows from it, so the task's stretch just ends that much later.
     #[inline]
-    fn delay_stretch(&mut self, rec: &mut Recorder<'_>, cpu: CpuId) {
+    fn delay_stretch(&mut self, rec: &mut Recorder<'_>, cpu: CpuId, due: Instant) {
         let took = self.price(cpu);
+        let until = self.now + took;
+        self.queue.ticked(cpu, due, until);
         if took == Ns::ZERO {
             return;
         }
@@ -97,8 +99,6 @@ impl<Q: EventQueue> Simulation<Q> {
         if self.view.irq_time_accounting {
             self.sched.irq_time(cpu, took);
         }
-        let until = self.now + took;
-        self.queue.hold_irqs(cpu, until);
         self.cpus[cpu].computes_from += took;
         let Some(end) = self.queue.get(cpu, Slot::Segment) else { return };
         let fixed = self.sched.rq(cpu).curr.is_some_and(|task| matches!(self.tasks[task].want, Want::Until(_)));

@@ -135,10 +135,15 @@ impl<Q: EventQueue> Simulation<Q> {
             return self.go_idle(cpu);
         }
         if self.queue.get(cpu, Slot::Tick).is_none() {
-            let due = self.cpus[cpu].tick.restart(self.now);
-            self.queue.set(cpu, Slot::Tick, Some(due));
+            self.start_tick(cpu);
         }
         self.resume(rec, cpu)
+    }
+
+    /// The tick of `cpu` begins (again), on the grid.
+    pub(crate) fn start_tick(&mut self, cpu: CpuId) {
+        let due = self.cpus[cpu].tick.restart(self.now);
+        self.queue.set(cpu, Slot::Tick, Some(due));
     }
 
     pub(crate) fn go_idle(&mut self, cpu: CpuId) -> Next {

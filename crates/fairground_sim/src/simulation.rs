@@ -139,6 +139,8 @@ pub struct Simulation<Q: EventQueue = FastQueue> {
     pub(crate) live_tasks: usize,
     pub(crate) ticks: u64,
     pub(crate) stopped: Option<Stopped>,
+    /// Set when there may be no more to do: all tasks have ended, or the run stopped.
+    pub(crate) over: bool,
     end: Instant,
     paranoid: bool,
     digest: Digest,
@@ -165,7 +167,7 @@ impl<Q: EventQueue> Simulation<Q> {
         let script = script_of(&set);
         let tasks = set.tasks.iter_enumerated().map(|(id, spec)| new_task(id, spec, seed)).collect();
         let cpus = machine.cpus.ids().map(|cpu| new_cpu(&machine, cpu, seed)).collect();
-        Ok(Simulation {
+        let mut simulation = Simulation {
             view: machine.view(),
             queue: Q::new(machine.cpus.len(), set.tasks.len()),
             meters: machine.cpus.iter().map(|cpu| machine.costs.meter(cpu)).collect(),
@@ -185,10 +187,15 @@ impl<Q: EventQueue> Simulation<Q> {
             now: Instant::ZERO,
             ticks: 0,
             stopped: None,
+            over: false,
             paranoid,
             digest: Digest::default(),
             ended: None,
-        })
+        };
+        if !simulation.machine.nohz_idle {
+            simulation.machine.cpus.ids().for_each(|cpu| simulation.start_tick(cpu));
+        }
+        Ok(simulation)
     }
 
     /// Introduces all tasks to a sink: before the first record, and again for a sink that comes later.
@@ -210,7 +217,14 @@ impl<Q: EventQueue> Simulation<Q> {
         let mut digest = self.digest;
         let mut rec = Recorder::new(&mut digest, sink);
         let flow = loop {
-            match self.next_event(&mut rec, at) {
+            let horizon = self.horizon(at);
+            while let Some(event) = self.queue.advance_before(horizon) {
+                self.handle(&mut rec, event);
+                if self.over {
+                    break;
+                }
+            }
+            match self.next_round(&mut rec, at) {
                 Round::Event => {}
                 Round::Later => break Flow::More,
                 Round::Over => break Flow::Done,
@@ -223,46 +237,62 @@ impl<Q: EventQueue> Simulation<Q> {
     /// Handles one event.
     pub fn step(&mut self, sink: &mut dyn Sink) -> Result<Flow, Stopped> {
         let mut digest = self.digest;
-        let round = self.next_event(&mut Recorder::new(&mut digest, sink), Instant::MAX);
-        self.digest = digest;
-        self.stopped.clone().map_or(Ok(if round == Round::Over { Flow::Done } else { Flow::More }), Err)
-    }
-
-    /// Handles the next event if it lies before `before`. What is scripted comes before everything
-    /// else of its instant.
-    #[inline]
-    fn next_event(&mut self, rec: &mut Recorder<'_>, before: Instant) -> Round {
-        if self.ended.is_some() || self.stopped.is_some() {
-            return Round::Over;
-        }
-        let event = self.queue.peek();
-        let scripted = self.script.get(self.script_next).map(|row| row.at);
-        let is_scripted = scripted.is_some_and(|at| event.is_none_or(|event| at <= event.0));
-        let next = if is_scripted { scripted } else { event.map(|event| event.0) };
-        let Some(next) = next else { return self.finish(rec, self.now, Ending::NothingLeft) };
-        if next >= self.end && self.end <= before {
-            return self.finish(rec, self.end, Ending::Duration);
-        }
-        if next >= before {
-            return Round::Later;
-        }
-        self.now = next;
-        if is_scripted {
-            self.run_script(rec);
-        } else if let Some((_, class, cpu)) = self.queue.advance() {
-            match class {
-                Class::Segment => self.stretch_ends(rec, cpu),
-                Class::Irq => self.interrupt(rec, cpu),
-                Class::Tick => self.tick(rec, cpu),
+        let mut rec = Recorder::new(&mut digest, sink);
+        let mut flow = Flow::More;
+        match self.queue.advance_before(self.horizon(Instant::MAX)) {
+            Some(event) if !self.over => self.handle(&mut rec, event),
+            _ => {
+                if self.next_round(&mut rec, Instant::MAX) == Round::Over {
+                    flow = Flow::Done;
+                }
             }
         }
-        if self.paranoid && (self.counts().events()).is_multiple_of(PARANOID_EVERY) {
+        self.digest = digest;
+        self.stopped.clone().map_or(Ok(flow), Err)
+    }
+
+    /// Up to where events of CPUs can be handled one after another: what is scripted comes before
+    /// everything else of its instant.
+    fn horizon(&self, before: Instant) -> Instant {
+        let scripted = self.script.get(self.script_next).map_or(Instant::MAX, |row| row.at);
+        before.min(self.end).min(scripted)
+    }
+
+    #[inline]
+    fn handle(&mut self, rec: &mut Recorder<'_>, (at, class, cpu): (Instant, Class, CpuId)) {
+        self.now = at;
+        match class {
+            Class::Segment => self.stretch_ends(rec, cpu),
+            Class::Irq => self.interrupt(rec, cpu),
+            Class::Tick => self.tick(rec, cpu),
+        }
+        if self.paranoid && self.counts().events().is_multiple_of(PARANOID_EVERY) {
             self.check();
+        }
+    }
+
+    /// No event of a CPU lies before the horizon: the next scripted act, or the end.
+    fn next_round(&mut self, rec: &mut Recorder<'_>, before: Instant) -> Round {
+        if self.ended.is_some() || self.stopped.is_some() {
+            return Round::Over;
         }
         if self.live_tasks == 0 {
             return self.finish(rec, self.now, Ending::AllExited);
         }
-        Round::Event
+        let scripted = self.script.get(self.script_next).map(|row| row.at);
+        if self.queue.peek().is_none() && scripted.is_none() {
+            return self.finish(rec, self.now, Ending::NothingLeft);
+        }
+        let horizon = self.horizon(before);
+        if scripted == Some(horizon) && horizon < self.end && horizon < before {
+            self.now = horizon;
+            self.run_script(rec);
+            return Round::Event;
+        }
+        if horizon == self.end {
+            return self.finish(rec, self.end, Ending::Duration);
+        }
+        Round::Later
     }
 
     #[cold]

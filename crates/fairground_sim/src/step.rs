@@ -17,13 +17,14 @@ impl<Q: EventQueue> Simulation<Q> {
         row.mode = Mode::User;
         if step == Step::Stuck || self.goes_in_circles(cpu) {
             self.stopped = Some(Stopped::NoProgress { task: self.tasks[task].info.name.clone(), at: self.now });
+            self.over = true;
             return Next::Left;
         }
         match step {
             Step::Run { work, mode } => self.want(task, Want::Work(work), mode),
             Step::RunTime { time, mode } => self.want(task, Want::Time(time), mode),
             Step::RunUntil { at } => self.want(task, Want::Until(at), Mode::User),
-            Step::SleepFor(time) => self.sleep_until(cpu, task, self.now + time),
+            Step::SleepFor(time) => self.sleep_until(cpu, task, Instant::from_ns(self.now.ns().saturating_add(time.0))),
             Step::SleepUntil(at) if at <= self.now => self.syscall(cpu, Then::Resume),
             Step::SleepUntil(at) => self.sleep_until(cpu, task, at),
             Step::Write { pipe, value } => self.syscall(cpu, Then::PipeWrite { pipe, value }),
@@ -86,7 +87,7 @@ impl<Q: EventQueue> Simulation<Q> {
             self.sched.set_current_state(cpu, PrevState::Sleeping);
             return self.syscall(cpu, Then::Schedule);
         }
-        let hard = Instant::from_ns((at.ns() + self.tasks[task].timer_slack.0).min(Instant::MAX.ns()));
+        let hard = Instant::from_ns(at.ns().saturating_add(self.tasks[task].timer_slack.0).min(Instant::MAX.ns()));
         self.queue.arm_timer(cpu, task, at, hard);
         self.meters[cpu].count(Op::TimerProgram);
         self.sched.set_current_state(cpu, PrevState::Sleeping);
@@ -168,6 +169,7 @@ impl<Q: EventQueue> Simulation<Q> {
     /// Kernel: exit.c do_exit(), v4.12–
     fn exit(&mut self, rec: &mut Recorder<'_>, cpu: CpuId, task: TaskId) -> Next {
         self.live_tasks -= 1;
+        self.over = self.live_tasks == 0;
         self.meters[cpu].count(Op::Exit);
         rec.record(self.now, cpu, TraceEvent::SchedProcessExit { task });
         self.sched.set_current_state(cpu, PrevState::Dead);

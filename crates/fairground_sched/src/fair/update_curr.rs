@@ -8,9 +8,10 @@
 
 use crate::Sched;
 use crate::ctx::Ctx;
+use crate::fair::CfsRq;
 use crate::fair::weight::calc_delta_fair;
 use fairground_model::TraceEvent;
-use fairground_stdx::{CfsRqId, Ns};
+use fairground_stdx::{CfsRqId, Ns, Vruntime};
 
 impl Sched {
     /// Accounts the running entity of `cfs_rq` up to the queue's task clock.
@@ -31,7 +32,7 @@ impl Sched {
         se.sum_exec_runtime += delta;
         se.vruntime = se.vruntime.plus(calc_delta_fair(self.profile.scale_load_down, delta, &mut se.load));
         let (vruntime, task) = (se.vruntime, se.task);
-        self.update_min_vruntime(cfs_rq);
+        raise_min_vruntime(queue, se.on_rq.then_some(vruntime));
         if let Some(task) = task {
             cx.record(TraceEvent::SchedStatRuntime { task, runtime: Ns(delta), vruntime: Some(vruntime) });
         }
@@ -44,12 +45,17 @@ impl Sched {
     pub(crate) fn update_min_vruntime(&mut self, cfs_rq: CfsRqId) {
         let queue = &mut self.cfs_rqs[cfs_rq];
         let curr = queue.curr.map(|se| &self.ses[se]).filter(|se| se.on_rq).map(|se| se.vruntime);
-        let leftmost = queue.timeline.first().map(|row| row.0);
-        let candidate = match (curr, leftmost) {
-            (Some(curr), Some(left)) => curr.min(left),
-            (Some(only), None) | (None, Some(only)) => only,
-            (None, None) => return,
-        };
-        queue.min_vruntime = queue.min_vruntime.max(candidate);
+        raise_min_vruntime(queue, curr);
     }
+}
+
+#[inline]
+fn raise_min_vruntime(queue: &mut CfsRq, curr: Option<Vruntime>) {
+    let leftmost = queue.timeline.first().map(|row| row.0);
+    let candidate = match (curr, leftmost) {
+        (Some(curr), Some(left)) => curr.min(left),
+        (Some(only), None) | (None, Some(only)) => only,
+        (None, None) => return,
+    };
+    queue.min_vruntime = queue.min_vruntime.max(candidate);
 }

@@ -1,6 +1,6 @@
 //! The four sets of rules, and what each caller feeds into the core step.
 
-use super::sum::{Rates, cap_scale, pelt_divider, update_sum};
+use super::sum::{Rates, cap_scale, pelt_divider, update_sum, update_util_sum};
 use super::{LOAD_AVG_MAX, SCHED_CAPACITY_SCALE, SCHED_CAPACITY_SHIFT, Scale, SchedAvg};
 use crate::seam::seam;
 
@@ -99,7 +99,7 @@ impl PeltFamily {
     }
 
     /// Ages the average of interrupt and stolen time: `running_ns` of it lie just before `rq_clock`.
-    /// Family A has none.
+    /// Only its utilisation is ever read, so only that is kept. Family A has none.
     ///
     /// Kernel: pelt.c update_irq_load_avg(), v4.19–
     pub fn update_irq(self, rq_clock: u64, sa: &mut SchedAvg, running_ns: u64, scale: Scale) -> bool {
@@ -109,10 +109,10 @@ impl PeltFamily {
             PeltFamily::C | PeltFamily::D => cap_scale(cap_scale(running_ns, scale.freq), scale.cpu),
         };
         let freq = self.contribution_scale(scale);
-        let quiet = update_sum(rq_clock.wrapping_sub(busy_ns), sa, self.class_rates(false, scale), freq);
-        let busy = update_sum(rq_clock, sa, self.class_rates(true, scale), freq);
+        let quiet = update_util_sum(rq_clock.wrapping_sub(busy_ns), sa, 0, freq);
+        let busy = update_util_sum(rq_clock, sa, self.util_rate(true, scale), freq);
         if quiet || busy {
-            self.average(sa, Factors { load: 1, runnable: 1 });
+            sa.util_avg = sa.util_sum / self.divider(sa) as u32;
         }
         quiet || busy
     }

@@ -94,39 +94,89 @@ pub(super) struct Rates {
 /// Kernel: pelt.c ___update_load_sum(), v4.12–
 #[inline(always)]
 pub(super) fn update_sum(now: u64, sa: &mut SchedAvg, rates: Rates, freq: u32) -> bool {
-    let delta = now.wrapping_sub(sa.last_update_time);
-    if (delta as i64) < 0 {
-        sa.last_update_time = now;
-        return false;
+    match advance_time(now, sa) {
+        0 => false,
+        units => accumulate(units, sa, rates, freq),
     }
-    let units = delta >> UNIT_SHIFT;
+}
+
+/// As [`update_sum`] for the utilisation alone; the other sums stay as they are.
+///
+/// Kernel: pelt.c ___update_load_sum(), v4.19–
+#[inline(always)]
+pub(super) fn update_util_sum(now: u64, sa: &mut SchedAvg, rate: u64, freq: u32) -> bool {
+    let units = advance_time(now, sa);
     if units == 0 {
         return false;
     }
+    let stretch = Stretch::of(units, sa);
+    if let Some(decay) = stretch.decay {
+        sa.util_sum = decay.apply(u64::from(sa.util_sum)) as u32;
+    }
+    if rate != 0 {
+        sa.util_sum += (rate * stretch.contribution(freq)) as u32;
+    }
+    stretch.decay.is_some()
+}
+
+/// Moves the time of the last update to `now` in whole units; returns how many have passed.
+#[inline(always)]
+fn advance_time(now: u64, sa: &mut SchedAvg) -> u64 {
+    let delta = now.wrapping_sub(sa.last_update_time);
+    if (delta as i64) < 0 {
+        sa.last_update_time = now;
+        return 0;
+    }
+    let units = delta >> UNIT_SHIFT;
     sa.last_update_time += units << UNIT_SHIFT;
-    accumulate(units, sa, rates, freq)
+    units
+}
+
+/// A stretch of time since the last update.
+struct Stretch {
+    units: u64,
+    /// Units of the period that was open at its beginning which still lay ahead.
+    head: u64,
+    periods: u64,
+    tail: u64,
+    /// What the sums lose, if a period ended.
+    decay: Option<Decay>,
+}
+
+impl Stretch {
+    /// The stretch of `units` that begins in the open period of `sa`, which it moves on.
+    #[inline(always)]
+    fn of(units: u64, sa: &mut SchedAvg) -> Stretch {
+        let open = u64::from(sa.period_contrib);
+        let end = open + units;
+        let (periods, tail) = (end / PERIOD_UNITS, end % PERIOD_UNITS);
+        sa.period_contrib = tail as u32;
+        let decay = if periods == 0 { None } else { Some(Decay::over(periods)) };
+        Stretch { units, head: PERIOD_UNITS - open, periods, tail, decay }
+    }
+    /// What it adds to a sum, scaled by frequency.
+    #[inline(always)]
+    fn contribution(&self, freq: u32) -> u64 {
+        let contribution = match self.decay {
+            Some(decay) => decay.apply(self.head) + whole_periods(self.periods) + self.tail,
+            None => self.units,
+        };
+        if u64::from(freq) == SCHED_CAPACITY_SCALE { contribution } else { cap_scale(contribution, freq) }
+    }
 }
 
 /// Kernel: pelt.c accumulate_sum(), v4.12–
 #[inline(always)]
 fn accumulate(units: u64, sa: &mut SchedAvg, rates: Rates, freq: u32) -> bool {
-    let open = u64::from(sa.period_contrib);
-    let end = open + units;
-    let (periods, tail) = (end / PERIOD_UNITS, end % PERIOD_UNITS);
-    sa.period_contrib = tail as u32;
-    let mut contribution = units;
-    if periods != 0 {
-        let decay = Decay::over(periods);
+    let stretch = Stretch::of(units, sa);
+    if let Some(decay) = stretch.decay {
         sa.load_sum = decay.apply(sa.load_sum);
         sa.runnable_sum = decay.apply(sa.runnable_sum);
         sa.util_sum = decay.apply(u64::from(sa.util_sum)) as u32;
-        contribution = decay.apply(PERIOD_UNITS - open) + whole_periods(periods) + tail;
     }
-    if u64::from(freq) != SCHED_CAPACITY_SCALE {
-        contribution = cap_scale(contribution, freq);
-    }
+    let contribution = stretch.contribution(freq);
     sa.load_sum += rates.load * contribution;
     sa.runnable_sum += rates.runnable * contribution;
     sa.util_sum += (rates.util * contribution) as u32;
-    periods != 0
+    stretch.decay.is_some()
 }

@@ -87,6 +87,22 @@ impl EventQueue for FastQueue {
         sources.irqs_held = until.ns();
         self.replay(cpu.index());
     }
+    #[inline]
+    fn ticked(&mut self, cpu: CpuId, due: Instant, until: Instant) {
+        let sources = &mut self.sources[cpu.index()];
+        sources.slots[Slot::Tick as usize] = checked(self.now, Some(due));
+        sources.irqs_held = until.ns();
+        self.replay(cpu.index());
+    }
+    #[inline]
+    fn advance_before(&mut self, limit: Instant) -> Option<(Instant, Class, CpuId)> {
+        let (at, class, cpu) = unpack(self.tree.min())?;
+        if at >= limit {
+            return None;
+        }
+        self.now = advanced(self.now, at);
+        Some((at, class, cpu))
+    }
     fn arm_timer(&mut self, cpu: CpuId, task: TaskId, soft: Instant, hard: Instant) {
         let ns = checked(self.now, Some(hard));
         assert!(soft <= hard, "the soft expiry of {task:?} lies behind its hard expiry");

@@ -98,6 +98,17 @@ pub trait EventQueue: Clone {
         self.hold_irqs(cpu, until);
     }
 
+    /// The tick of `cpu` came: the next is due at `due`, and interrupts wait till `until`.
+    fn ticked(&mut self, cpu: CpuId, due: Instant, until: Instant) {
+        self.set(cpu, Slot::Tick, Some(due));
+        self.hold_irqs(cpu, until);
+    }
+
+    /// The earliest event if it lies before `limit`; the clock moves there.
+    fn advance_before(&mut self, limit: Instant) -> Option<(Instant, Class, CpuId)> {
+        if self.peek()?.0 < limit { self.advance() } else { None }
+    }
+
     /// Queues the timer of `task` on `cpu`. The interrupt comes at `hard`; one that comes from
     /// `soft` on may take the timer along. A task has at most one timer.
     ///
