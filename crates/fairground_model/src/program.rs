@@ -199,7 +199,7 @@ impl Frame {
                 Instr::SleepUntil { reg } => return Step::SleepUntil(self.at(reg)),
                 Instr::TimerWait { reg, period, mode } => {
                     let slot = &mut self.regs[usize::from(reg)];
-                    *slot += period.0;
+                    *slot = slot.saturating_add(period.0);
                     if *slot > now.ns() {
                         return Step::SleepUntil(Instant::from_ns(*slot));
                     }
@@ -209,7 +209,7 @@ impl Frame {
                 }
                 Instr::Now { reg } => self.set(reg, now.ns()),
                 Instr::Set { reg, at } => self.set(reg, at.ns()),
-                Instr::Add { reg, time } => self.regs[usize::from(reg)] += time.0,
+                Instr::Add { reg, time } => self.set(reg, self.regs[usize::from(reg)].saturating_add(time.0)),
                 Instr::Write { pipe, value } => {
                     return Step::Write { pipe, value: value.map_or(now.ns(), |reg| self.regs[usize::from(reg)]) };
                 }
