@@ -3,12 +3,13 @@
 use crate::control::Control;
 use crate::error::Error;
 use crate::run::{self, RunEnding, RunOptions, RunOutcome};
-use crate::scenario::{Overrides, Scenario, profile};
+use crate::scenario::{Scenario, profile};
 use fairground_metrics::{Better, Metric, Paired, Rule, Verdict};
 use fairground_model::{Digest, Mistakes, NullSink};
-use fairground_report::{CompareReport, CompareRow};
+use fairground_report::{CompareReport, CompareRow, Document, Input};
 use fairground_sched::profile::Profile;
 use rayon::prelude::*;
+use serde_json::json;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What is compared.
@@ -40,6 +41,18 @@ pub struct Compared {
 }
 
 impl Compared {
+    /// The document of `compare --json`.
+    pub fn document(&self, scenario: &Scenario) -> Document {
+        let inputs = [Input::new(&scenario.name(), scenario.digest())];
+        let mut document = self.report.document(&inputs, Some(scenario.seed), self.digest);
+        let differences: Vec<serde_json::Value> = self
+            .differences
+            .iter()
+            .map(|row| json!({ "name": row.name, "baseline": row.from.value, "compare": row.to.value }))
+            .collect();
+        document.set("differences", differences).set("partial", self.interrupted);
+        document
+    }
     /// 0 no row speaks against B, 1 a row is worse, 4 the runs do not tell.
     pub fn exit_code(&self) -> u8 {
         let judged = || self.report.rows.iter().filter(|row| row.comparison.better != Better::Neither);
@@ -105,7 +118,7 @@ fn load(scenario: &Scenario) -> String {
 }
 
 /// Both sides of a comparison.
-pub(crate) fn sides(scenario: &Scenario, options: &CompareOptions) -> Result<(Scenario, Scenario), Error> {
+pub fn sides(scenario: &Scenario, options: &CompareOptions) -> Result<(Scenario, Scenario), Error> {
     let with = |flag: &str, name: &Option<String>, base: &Profile| match name {
         None => Ok(base.clone()),
         Some(name) => Profile::parse(name).map_err(|wrong| Error::one(flag, wrong.message, wrong.hint)),
@@ -162,14 +175,4 @@ pub(crate) fn side_name(profile: &Profile) -> String {
         name = format!("{name} {text}");
     }
     name
-}
-
-/// The scenario's own flags cannot be given to only one side.
-pub fn refuse_profile_override(overrides: &Overrides) -> Result<(), Error> {
-    match &overrides.profile {
-        Some(name) => {
-            Err(Error::one("--profile", format!("`{name}` would change both sides"), "Give the sides with `--a` and `--b`."))
-        }
-        None => Ok(()),
-    }
 }

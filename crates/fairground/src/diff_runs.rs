@@ -1,12 +1,15 @@
 //! Where two runs part: the first record that differs, with the records before it.
 
+use crate::compare::side_name;
 use crate::control::Control;
 use crate::error::Error;
 use crate::guard;
 use crate::scenario::Scenario;
-use fairground_model::{Mistakes, Sink, TaskInfo, TraceEvent};
+use fairground_model::{Decision, IdKind, Mistakes, Sink, TaskInfo, TraceEvent};
+use fairground_report::document::hex;
+use fairground_report::{Column, Document, Input, Table};
 use fairground_sim::{Flow, Simulation};
-use fairground_stdx::{CpuId, Instant, Ns, TaskId};
+use fairground_stdx::{CpuId, Id, Instant, Ns, TaskId};
 use std::collections::VecDeque;
 
 /// Records shown before the first difference.
@@ -98,6 +101,94 @@ pub fn diff_runs(a: &Scenario, b: &Scenario, control: Control<'_>) -> Result<Run
     diff.digests = (one.simulation.digest(), two.simulation.digest());
     diff.tasks = one.sink.tasks;
     Ok(diff)
+}
+
+/// The last equal records, then the first that differ: `side  time  cpu  record`.
+pub fn diff_table(diff: &RunsDiff) -> Table {
+    let columns = vec![
+        Column::left("run", "run"),
+        Column::right("time ns", "at_ns"),
+        Column::right("cpu", "cpu"),
+        Column::left("record", "record"),
+    ];
+    let mut table = Table::new("diff_runs", "", columns);
+    let mut push = |side: &str, record: &Record| {
+        let (at, cpu, event) = record;
+        table.push(vec![side.into(), at.ns().into(), u64::from(cpu.get()).into(), sentence(event, &diff.tasks).into()]);
+    };
+    diff.before.iter().for_each(|record| push("both", record));
+    if let Some(record) = &diff.a {
+        push("A", record);
+    }
+    if let Some(record) = &diff.b {
+        push("B", record);
+    }
+    table.note(match (diff.differs(), diff.a.is_some(), diff.b.is_some()) {
+        (false, ..) if diff.interrupted => format!("no difference in the first {} records; then it was interrupted", diff.equal),
+        (false, ..) => format!("no difference: {} records are equal", diff.equal),
+        (true, true, true) => format!("the runs differ after {} equal records", diff.equal),
+        (true, true, false) => format!("B ends after {} equal records", diff.equal),
+        (true, ..) => format!("A ends after {} equal records", diff.equal),
+    });
+    table
+}
+
+/// What is compared, in two lines.
+pub fn heading(a: &Scenario, b: &Scenario) -> String {
+    let line = |side: &str, scenario: &Scenario| {
+        format!("{side}: {}, {}, seed {}\n", scenario.name(), side_name(&scenario.profile), scenario.seed)
+    };
+    line("A", a) + &line("B", b)
+}
+
+/// The document of `diff-runs --json`.
+pub fn document(diff: &RunsDiff, a: &Scenario, b: &Scenario) -> Document {
+    let inputs = [a, b].map(|scenario| Input::new(&scenario.name(), scenario.digest()));
+    let mut document = Document::new("diff-runs", &inputs, Some(a.seed), Some(diff.digests.0));
+    document
+        .set("digest_b", hex(diff.digests.1))
+        .set("differs", diff.differs())
+        .set("equal_records", diff.equal)
+        .set("partial", diff.interrupted)
+        .set_tables(&[diff_table(diff)]);
+    document
+}
+
+/// A record in the words of the kernel's tracepoints.
+fn sentence(event: &TraceEvent, tasks: &[TaskInfo]) -> String {
+    let name = |task: TaskId| tasks.get(task.index()).map_or_else(|| format!("task{task}"), |info| info.name.clone());
+    let or_idle = |task: Option<TaskId>| task.map_or_else(|| "idle".to_string(), name);
+    match *event {
+        TraceEvent::SchedWaking { task, target_cpu, waker, .. } => {
+            format!("sched_waking {} by {}, last on CPU {target_cpu}", name(task), or_idle(waker))
+        }
+        TraceEvent::SchedWakeup { task, target_cpu } => format!("sched_wakeup {} on CPU {target_cpu}", name(task)),
+        TraceEvent::SchedWakeupNew { task, target_cpu } => format!("sched_wakeup_new {} on CPU {target_cpu}", name(task)),
+        TraceEvent::SchedSwitch { prev, prev_state, next } => {
+            format!("sched_switch {} ({}) to {}", or_idle(prev), prev_state.letter(), or_idle(next))
+        }
+        TraceEvent::SchedMigrateTask { task, orig_cpu, dest_cpu } => {
+            format!("sched_migrate_task {} from CPU {orig_cpu} to {dest_cpu}", name(task))
+        }
+        TraceEvent::SchedStatRuntime { task, runtime, vruntime } => {
+            let vruntime = vruntime.map_or_else(String::new, |vruntime| format!(", vruntime {}", vruntime.0));
+            format!("sched_stat_runtime {} ran {runtime}{vruntime}", name(task))
+        }
+        TraceEvent::SchedProcessFork { parent, child } => format!("sched_process_fork {} by {}", name(child), or_idle(parent)),
+        TraceEvent::SchedProcessExit { task } => format!("sched_process_exit {}", name(task)),
+        TraceEvent::Decision(Decision { reason, a, b }) => {
+            let (kind_a, kind_b) = reason.ids();
+            let shown = |kind: IdKind, id: u32| match kind {
+                IdKind::Task => name(TaskId::new(id)),
+                IdKind::Cpu => id.to_string(),
+                IdKind::None => String::new(),
+            };
+            let text = reason.sentence().replace("{b}", &shown(kind_b, b)).replace("{a}", &shown(kind_a, a));
+            format!("{}: {text}", reason.slug())
+        }
+        TraceEvent::Marker { task, marker, value } => format!("marker {marker} of {}: {value}", name(task)),
+        ref other => format!("{other:?}"),
+    }
 }
 
 struct Side<'s> {

@@ -4,16 +4,22 @@
 //! Data flow in one direction: a [`scenario::Scenario`] is a value that decides a run; [`run::run`] gives
 //! its records to sinks; reports are made of what the sinks counted.
 
+pub mod capture;
 pub mod compare;
 pub mod control;
+pub mod convert;
 pub mod diff_runs;
 pub mod error;
 pub mod guard;
+pub mod input;
+pub mod lists;
 pub mod metrics;
 pub mod nearest;
 pub mod output;
 pub mod recorded_set;
 pub mod replay;
+pub mod report;
+pub mod reproduce;
 pub mod run;
 pub mod scenario;
 pub mod sweep;

@@ -2,11 +2,12 @@
 //! interrupted or failed run never leaves something that looks like a result.
 
 use crate::error::Error;
+use crate::scenario::Scenario;
 use fairground_formats::{TraceWriter, WriterOptions, writer_with};
 use fairground_model::{Mistakes, Sink, TaskInfo, TraceEvent};
 use fairground_stdx::{CpuId, Instant, TaskId};
 use std::fs::{self, File};
-use std::io::BufWriter;
+use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 /// A file being written.
@@ -65,6 +66,19 @@ impl Outputs {
         }
         Ok(outputs)
     }
+    /// The files of a run of `scenario`.
+    pub fn for_run(paths: &[PathBuf], scenario: &Scenario) -> Result<Outputs, Error> {
+        if paths.is_empty() {
+            return Ok(Outputs::default());
+        }
+        let options = WriterOptions {
+            command: "run".to_string(),
+            inputs: vec![(scenario.name(), format!("{:032x}", scenario.digest()))],
+            seed: Some(scenario.seed),
+            markers: scenario.tasks().markers,
+        };
+        Outputs::open(paths, &options)
+    }
     /// Ends all files. Those of an incomplete run keep the ending `.partial`. Returns their paths.
     pub fn finish(self, complete: bool) -> Result<Vec<PathBuf>, Error> {
         let mut paths = Vec::new();
@@ -94,6 +108,13 @@ impl Sink for Outputs {
     fn wants_samples(&self) -> bool {
         self.writers.iter().any(|(_, writer)| writer.wants_samples())
     }
+}
+
+/// Writes a result under its name, or under its partial name if it is not complete. Returns the path.
+pub fn write_result(target: &Path, text: &str, complete: bool) -> Result<PathBuf, Error> {
+    let (file, mut out) = OutputFile::create(target)?;
+    out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(|cause| Error::world("write", target, cause))?;
+    if complete { file.complete() } else { Ok(file.leave_partial()) }
 }
 
 /// Writes a small text at once.

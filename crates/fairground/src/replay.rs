@@ -2,15 +2,19 @@
 
 use crate::error::Error;
 use crate::recorded_set::System;
+use crate::run::RunOutcome;
 use crate::scenario::{DEFAULT_PROFILE, Overrides, Parts, Scenario, Source, Workload};
+use crate::tables::run_document;
 use crate::trace_file::TraceFile;
 use fairground_machine::Machine;
 use fairground_metrics::{Metric, RunStats};
 use fairground_model::Sink;
+use fairground_report::run::metrics_json;
 use fairground_report::units::format_metric;
-use fairground_report::{Cell, Column, Table};
+use fairground_report::{Cell, Column, Document, Table};
 use fairground_sched::profile::Profile;
 use fairground_stdx::{CpuMask, Instant, Ns};
+use serde_json::json;
 use std::path::Path;
 
 /// A replay may take so many times as long as what was recorded, as the machine may be smaller or slower.
@@ -67,6 +71,17 @@ impl Replay {
         let scenario = parts.build(overrides)?;
         let recorded = recorded_metrics(&trace);
         Ok(Replay { scenario, trace, recorded })
+    }
+    /// The document of `replay --json`.
+    pub fn document(&self, outcome: &RunOutcome) -> Document {
+        let mut document = run_document(&self.scenario, outcome);
+        let stats = &self.trace.trace.stats;
+        document
+            .set("command", "replay")
+            .set("inputs", vec![json!({ "name": self.trace.name, "digest": format!("{:032x}", self.trace.digest) })])
+            .set("recorded", metrics_json(&self.recorded))
+            .set("import", json!({ "format": stats.format, "events": stats.events, "skipped": stats.skipped, "lost_events": stats.lost_events }));
+        document
     }
     /// The recording's numbers beside those of the replay.
     pub fn table(&self, replayed: &[Metric]) -> Table {

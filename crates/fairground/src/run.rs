@@ -65,6 +65,10 @@ impl RunOutcome {
     pub fn is_partial(&self) -> bool {
         !matches!(self.ending, RunEnding::Complete(_))
     }
+    /// When it ended.
+    pub fn end(&self) -> Instant {
+        Instant::ZERO + self.simulated
+    }
     /// Whether every expectation holds.
     pub fn holds(&self) -> bool {
         self.bands.iter().all(BandResult::within)

@@ -1,11 +1,13 @@
 //! The tables of a run: those of the workloads, then those that every run has.
 
+use crate::compare::side_name;
 use crate::metrics::marker_values;
-use crate::run::RunOutcome;
+use crate::run::{RunEnding, RunOutcome};
 use crate::scenario::{BandResult, Scenario, Workload};
 use fairground_metrics::Histogram;
-use fairground_report::units::{fixed, format_metric};
-use fairground_report::{Cell, Column, Table, run};
+use fairground_report::units::{fixed, format_count, format_metric, format_ns};
+use fairground_report::{Cell, Column, Document, Input, RunFacts, Table, run};
+use fairground_stdx::Ns;
 use fairground_workload::{Aggregate, Figure};
 use serde_json::Value;
 
@@ -22,6 +24,64 @@ pub fn run_tables(scenario: &Scenario, outcome: &RunOutcome) -> Vec<Table> {
         tables.push(band_table(&outcome.bands));
     }
     tables
+}
+
+/// The document of `run --json`, to which a command may add fields.
+pub fn run_document(scenario: &Scenario, outcome: &RunOutcome) -> Document {
+    let facts = RunFacts {
+        scenario_digest: outcome.scenario_digest,
+        digest: outcome.digest,
+        seed: outcome.seed,
+        simulated: outcome.simulated,
+        events: outcome.counts.events(),
+        wall: Ns(u64::try_from(outcome.wall.as_nanos()).unwrap_or(u64::MAX)),
+    };
+    let inputs = [Input::new(&scenario.name(), scenario.digest())];
+    let mut document = run::run_document(&inputs, &facts, &outcome.metrics, &run_tables(scenario, outcome));
+    document.set("title", scenario.title.as_str()).set("partial", outcome.is_partial());
+    document.set("ticks", outcome.counts.ticks).set("notes", scenario.notes.clone());
+    if !outcome.bands.is_empty() {
+        document.set("holds", outcome.holds());
+    }
+    document
+}
+
+/// What was run and what came out, in a few lines. No wall-clock time.
+pub fn summary(scenario: &Scenario, outcome: &RunOutcome) -> String {
+    let partial = match outcome.ending {
+        RunEnding::Complete(_) => String::new(),
+        RunEnding::Interrupted => format!("PARTIAL: interrupted at {} of {}\n", outcome.simulated, scenario.duration),
+        RunEnding::AtEvent => format!("PARTIAL: stopped at {} before an event, as asked\n", outcome.simulated),
+    };
+    let counts = outcome.counts;
+    format!(
+        "{partial}{}: {} on {} ({} CPUs), seed {}, {} simulated\n{} ticks, {} switches, {} wake-ups, {} migrations\nscenario {:032x}\ndigest   {:032x}",
+        scenario.title,
+        side_name(&scenario.profile),
+        scenario.machine.name,
+        scenario.machine.cpus.len(),
+        outcome.seed,
+        format_ns(outcome.simulated),
+        format_count(counts.ticks),
+        format_count(counts.switches),
+        format_count(counts.wakeups),
+        format_count(counts.migrations),
+        outcome.scenario_digest,
+        outcome.digest,
+    )
+}
+
+/// How fast it went here: the only line with wall-clock time, for stderr.
+pub fn speed(outcome: &RunOutcome) -> String {
+    let wall = Ns(u64::try_from(outcome.wall.as_nanos()).unwrap_or(u64::MAX));
+    let events = outcome.counts.events();
+    let rate = u128::from(events) * 1_000_000_000 / u128::from(wall.0.max(1));
+    format!(
+        "{} events in {} ({} events/s)",
+        format_count(events),
+        format_ns(wall),
+        format_count(u64::try_from(rate).unwrap_or(u64::MAX))
+    )
 }
 
 /// The workload's own table: one row, its columns computed from its markers.

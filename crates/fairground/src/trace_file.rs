@@ -1,8 +1,8 @@
 //! Recorded traces as inputs: a file of any format that is read, or the folder of a recorded set.
 
 use crate::error::Error;
-use fairground_formats::{RecordedTrace, read_set};
-use fairground_model::Digest;
+use fairground_formats::{ImportError, ImportStats, RecordedTrace, read_into, read_set};
+use fairground_model::{Digest, Sink};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
@@ -24,18 +24,42 @@ pub struct TraceFile {
     pub trace: RecordedTrace,
 }
 
+/// A trace about to be read.
+pub(crate) struct Source {
+    pub(crate) name: String,
+    pub(crate) digest: u128,
+    path: PathBuf,
+    file: File,
+    tasks: Vec<u8>,
+}
+
+/// Opens a trace: a file, or the one in a set's folder.
+pub(crate) fn open(path: &Path) -> Result<Source, Error> {
+    let path = if path.is_dir() { path.join(TRACE) } else { path.to_path_buf() };
+    let name = path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+    let beside = path.with_file_name(TASKS);
+    let tasks = if name.starts_with("trace.csv") && beside.is_file() { read(&beside)? } else { Vec::new() };
+    let digest = digest_of(&path)?;
+    let file = File::open(&path).map_err(|cause| Error::world("read", &path, cause))?;
+    Ok(Source { name, digest, path, file, tasks })
+}
+
+impl Source {
+    /// Hands the events to a sink: memory is bounded.
+    pub(crate) fn read_into(self, sink: &mut dyn Sink) -> Result<ImportStats, Error> {
+        read_into(self.file, &self.name, &self.tasks, sink).map_err(|error| no_trace(&self.path, &error))
+    }
+}
+
+fn no_trace(path: &Path, error: &ImportError) -> Error {
+    Error::one(path.display().to_string(), error.to_string(), "See `fairground list formats` for what can be read.")
+}
+
 impl TraceFile {
     /// Reads a trace. Dirty content is noted in its statistics; only what is no trace at all is an error.
     pub fn load(path: &Path) -> Result<TraceFile, Error> {
-        let path = if path.is_dir() { path.join(TRACE) } else { path.to_path_buf() };
-        let name = path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
-        let beside = path.with_file_name(TASKS);
-        let tasks = if name.starts_with("trace.csv") && beside.is_file() { read(&beside)? } else { Vec::new() };
-        let digest = digest_of(&path)?;
-        let file = File::open(&path).map_err(|cause| Error::world("read", &path, cause))?;
-        let trace = read_set(file, &name, &tasks).map_err(|error| {
-            Error::one(path.display().to_string(), error.to_string(), "See `fairground list formats` for what can be read.")
-        })?;
+        let Source { name, digest, path, file, tasks } = open(path)?;
+        let trace = read_set(file, &name, &tasks).map_err(|error| no_trace(&path, &error))?;
         Ok(TraceFile { name, path, digest, trace })
     }
     /// Notes on what was odd, warnings first.

@@ -1,2 +1,20 @@
-//! The command `fairground`.
-fn main() {}
+//! The command `fairground`. Flags in, text or one JSON document out; everything else is in the facade.
+
+mod cli;
+mod commands;
+mod flags;
+mod interrupt;
+mod progress;
+mod show;
+
+use clap::Parser;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let cli = cli::Cli::parse();
+    let json = cli.json;
+    match commands::dispatch(cli) {
+        Ok(code) => ExitCode::from(code),
+        Err(error) => show::error(&error, json),
+    }
+}

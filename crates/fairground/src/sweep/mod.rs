@@ -15,6 +15,7 @@ use crate::output::read_text;
 use crate::run::{self, RunEnding, RunOptions};
 use crate::scenario::{BandResult, Overrides, Scenario};
 use fairground_model::{Digest, NullSink};
+use fairground_report::Input;
 use fairground_report::document::hex;
 use journal::Journal;
 use rayon::prelude::*;
@@ -43,8 +44,6 @@ pub struct Swept {
     pub resumed: usize,
     /// Digest over the rows' digests in order.
     pub digest: u128,
-    /// Digest of the sweep file and its base scenario.
-    pub input_digest: u128,
     /// Whether the caller stopped it.
     pub interrupted: bool,
 }
@@ -64,11 +63,13 @@ impl Swept {
 
 /// A sweep file with its base scenario, checked.
 pub struct Sweep {
+    name: String,
     spec: SweepSpec,
     base_name: String,
     base_text: String,
     base_folder: PathBuf,
     input_digest: u128,
+    base_digest: u128,
     journal: PathBuf,
 }
 
@@ -80,21 +81,29 @@ impl Sweep {
         let spec = SweepSpec::parse(&text).map_err(|wrong| Error::input(path.display().to_string(), text.clone(), wrong))?;
         let base = path.parent().unwrap_or(Path::new("")).join(&spec.base);
         let base_text = read_text(&base)?;
-        let mut digest = Digest::default();
-        digest.bytes(text.as_bytes());
-        digest.bytes(base_text.as_bytes());
+        let digest_of = |text: &str| {
+            let mut digest = Digest::default();
+            digest.bytes(text.as_bytes());
+            digest.value()
+        };
         let mut journal = path.as_os_str().to_os_string();
         journal.push(".journal");
         let sweep = Sweep {
             base_name: base.display().to_string(),
             base_folder: base.parent().unwrap_or(Path::new("")).to_path_buf(),
+            name: path.display().to_string(),
+            input_digest: digest_of(&text),
+            base_digest: digest_of(&base_text),
             base_text,
             spec,
-            input_digest: digest.value(),
             journal: PathBuf::from(journal),
         };
         sweep.check_axes()?;
         Ok(sweep)
+    }
+    /// The sweep file and its base as inputs of documents.
+    pub fn inputs(&self) -> Vec<Input> {
+        vec![Input::new(&self.name, self.input_digest), Input::new(&self.base_name, self.base_digest)]
     }
     /// The number of runs.
     pub fn runs(&self) -> usize {
@@ -128,7 +137,6 @@ impl Sweep {
             rows,
             resumed: usize::try_from(resumed.into_inner()).unwrap_or(usize::MAX),
             digest: digest.value(),
-            input_digest: self.input_digest,
         })
     }
     fn row(
@@ -184,7 +192,11 @@ impl Sweep {
                 AxisKind::Seed => match value.parse() {
                     Ok(seed) => overrides.seed = Some(seed),
                     Err(_) => {
-                        return Err(Error::one("seed", format!("`{value}` is no seed"), "A seed is a whole number, 0 or larger."));
+                        return Err(Error::one(
+                            "seed",
+                            format!("`{value}` is no seed"),
+                            "A seed is a whole number, 0 or larger.",
+                        ));
                     }
                 },
                 AxisKind::Profile => overrides.profile = Some(value.clone()),

@@ -1,0 +1,68 @@
+//! `convert`: from one trace format to another, in bounded memory.
+
+use crate::error::Error;
+use crate::output::Outputs;
+use crate::trace_file;
+use fairground_formats::{ImportStats, WriterOptions};
+use fairground_report::{Document, Input};
+use std::path::{Path, PathBuf};
+
+/// A trace that was converted.
+#[derive(Clone, Debug)]
+pub struct Converted {
+    /// The input's name without its path.
+    pub name: String,
+    /// What was read.
+    pub stats: ImportStats,
+    /// Digest of the input's bytes.
+    pub input_digest: u128,
+    /// The file that was written.
+    pub output: PathBuf,
+}
+
+impl Converted {
+    /// What was odd in the input, warnings first, and what was read.
+    pub fn notes(&self) -> Vec<String> {
+        let mut notes: Vec<String> = self.stats.warnings().map(|note| format!("Warning: {note}")).collect();
+        notes.push(format!("{} events read as {}, {} not used", self.stats.events, self.stats.format, self.stats.not_used));
+        notes
+    }
+    /// The document of `convert --json`.
+    pub fn document(&self) -> Document {
+        let mut document = Document::new("convert", &[Input::new(&self.name, self.input_digest)], None, None);
+        let stats = &self.stats;
+        document
+            .set("format", stats.format)
+            .set("events", stats.events)
+            .set("skipped", stats.skipped)
+            .set("not_used", stats.not_used)
+            .set("lost_events", stats.lost_events)
+            .set("notes", self.notes());
+        document
+    }
+}
+
+/// Reads `input` and writes `output`, whose ending chooses the format. `strict` refuses dirty input; then
+/// what was written keeps the ending `.partial`.
+pub fn convert(input: &Path, output: &Path, strict: bool) -> Result<Converted, Error> {
+    let source = trace_file::open(input)?;
+    let options = WriterOptions {
+        command: "convert".to_string(),
+        inputs: vec![(source.name.clone(), format!("{:032x}", source.digest))],
+        ..WriterOptions::default()
+    };
+    let mut outputs = Outputs::open(&[output.to_path_buf()], &options)?;
+    let (name, input_digest) = (source.name.clone(), source.digest);
+    let stats = source.read_into(&mut outputs)?;
+    let clean = !strict || stats.is_clean();
+    let written = outputs.finish(clean)?;
+    if !clean {
+        let warnings: Vec<String> = stats.warnings().map(ToString::to_string).collect();
+        return Err(Error::one(
+            name,
+            format!("the recording is dirty: {}", warnings.join("; ")),
+            "Leave out --strict to go on with notes.",
+        ));
+    }
+    Ok(Converted { name, stats, input_digest, output: written.into_iter().next().unwrap_or_else(|| output.to_path_buf()) })
+}

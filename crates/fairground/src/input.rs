@@ -1,0 +1,73 @@
+//! What can be run: a scenario, an rt-app file, the folder of a recorded set, or a workload by its name.
+
+use crate::error::Error;
+use crate::output::read_text;
+use crate::recorded_set::RecordedSet;
+use crate::scenario::{Overrides, Parts, Scenario, Source, Workload};
+use fairground_workload::{args_of_flags, flags_text};
+use std::path::Path;
+
+/// Something to run.
+#[derive(Clone, Debug)]
+pub enum RunInput {
+    /// A scenario, read or made.
+    Scenario(Box<Scenario>),
+    /// An experiment of a recorded set, with the figures that it must reach.
+    Set(Box<RecordedSet>),
+}
+
+impl RunInput {
+    /// Reads what `path` names: a folder is a recorded set, `.json` is an rt-app file, everything else a scenario.
+    pub fn open(path: &Path, overrides: &Overrides) -> Result<RunInput, Error> {
+        if path.is_dir() {
+            if !RecordedSet::is_set(path) {
+                let message = "this folder has no `workload.txt`";
+                return Err(Error::one(
+                    path.display().to_string(),
+                    message,
+                    "Give a scenario, an rt-app file or the folder of one recorded experiment.",
+                ));
+            }
+            return Ok(RunInput::Set(Box::new(RecordedSet::open(path, overrides)?)));
+        }
+        if path.extension().is_some_and(|ending| ending == "json") {
+            return Ok(RunInput::Scenario(Box::new(rtapp(path, overrides)?)));
+        }
+        Ok(RunInput::Scenario(Box::new(Scenario::load(path, overrides)?)))
+    }
+    /// A workload of the registry with the flags of the real program.
+    pub fn workload(name: &str, flags: &[String], overrides: &Overrides) -> Result<RunInput, Error> {
+        let text = flags_text(flags);
+        let wrong = |mistakes| Error::input(format!("--workload {name}"), text.clone(), mistakes);
+        let args = args_of_flags(name, flags).map_err(wrong)?;
+        let workload = Workload::named(name, &args).map_err(wrong)?;
+        let title = if flags.is_empty() { name.to_string() } else { format!("{name} {text}") };
+        let source = Source { name: format!("--workload {name}"), text: text.clone() };
+        let parts =
+            Parts { title: Some(title), duration: workload.duration, workloads: vec![workload], source, ..Parts::default() };
+        Ok(RunInput::Scenario(Box::new(parts.build(overrides)?)))
+    }
+    /// The scenario that is run.
+    pub fn scenario(&self) -> &Scenario {
+        match self {
+            RunInput::Scenario(scenario) => scenario,
+            RunInput::Set(set) => &set.scenario,
+        }
+    }
+}
+
+fn rtapp(path: &Path, overrides: &Overrides) -> Result<Scenario, Error> {
+    let text = read_text(path)?;
+    let name = path.display().to_string();
+    let mut workload = Workload::rtapp(&text).map_err(|wrong| Error::input(name.clone(), text.clone(), wrong))?;
+    workload.label = path.file_stem().map_or(workload.label, |stem| stem.to_string_lossy().into_owned());
+    let title = Some(workload.label.clone());
+    let parts = Parts {
+        title,
+        duration: workload.duration,
+        workloads: vec![workload],
+        source: Source { name, text },
+        ..Parts::default()
+    };
+    parts.build(overrides)
+}

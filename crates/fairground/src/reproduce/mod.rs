@@ -1,0 +1,73 @@
+//! `reproduce`: published experiments beside our numbers. One module per experiment, one row in [`EXPERIMENTS`].
+
+use crate::control::Control;
+use crate::error::Error;
+use crate::nearest;
+use fairground_model::Digest;
+use fairground_report::{Document, Input, Reproduction};
+use serde_json::Value;
+
+/// How an experiment is made.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct ReproduceOptions {
+    /// Same machine sizes, fewer rows and shorter windows.
+    pub quick: bool,
+}
+
+/// What an experiment gave.
+#[derive(Clone, Debug)]
+pub struct Reproduced {
+    /// Published and simulated rows, claims, calibration.
+    pub reproduction: Reproduction,
+    /// What it was made of: published data by name and digest.
+    pub inputs: Vec<Input>,
+    /// The seed, if randomness was involved.
+    pub seed: Option<u64>,
+    /// Digest over the record digests of all its runs, in order.
+    pub digest: u128,
+    /// Whether the caller stopped it.
+    pub interrupted: bool,
+}
+
+/// One published experiment.
+pub struct Experiment {
+    /// Its name on the command line.
+    pub name: &'static str,
+    /// What it shows.
+    pub sentence: &'static str,
+    /// Runs it.
+    pub run: fn(ReproduceOptions, Control<'_>) -> Result<Reproduced, Error>,
+}
+
+/// All experiments that can be reproduced.
+pub static EXPERIMENTS: &[Experiment] = &[];
+
+/// The experiments that `name` stands for: one, or `all`.
+pub fn find(name: &str) -> Result<Vec<&'static Experiment>, Error> {
+    let found: Vec<&'static Experiment> = EXPERIMENTS.iter().filter(|row| name == "all" || row.name == name).collect();
+    if found.is_empty() {
+        let names = EXPERIMENTS.iter().map(|row| row.name).chain(["all"]);
+        return Err(Error::one(
+            "reproduce",
+            format!("there is no experiment `{name}`"),
+            nearest::hint(name, "Experiments", names),
+        ));
+    }
+    Ok(found)
+}
+
+/// The document of `reproduce --json`: of one experiment, or of several under `experiments`.
+pub fn document(done: &[Reproduced]) -> Document {
+    let one = |row: &Reproduced| row.reproduction.document(&row.inputs, row.seed, row.digest);
+    if let [only] = done {
+        return one(only);
+    }
+    let mut digest = Digest::default();
+    done.iter().for_each(|row| digest.bytes(&row.digest.to_le_bytes()));
+    let inputs: Vec<Input> = done.iter().flat_map(|row| row.inputs.clone()).collect();
+    let mut document = Document::new("reproduce", &inputs, None, Some(digest.value()));
+    // A document prints as the JSON that it is, so reading it back loses nothing.
+    let inner = done.iter().filter_map(|row| serde_json::from_str::<Value>(&one(row).to_string()).ok());
+    document.set("experiments", inner.collect::<Vec<_>>());
+    document
+}

@@ -1,0 +1,49 @@
+//! Commands and flags.
+
+use crate::commands::{capture, compare, completions, convert, diff_runs, list, profile, replay, reproduce, run, sweep};
+use clap::{Parser, Subcommand};
+
+/// The Linux fair scheduler as a simulator: a workload in, an explained schedule out.
+#[derive(Parser)]
+#[command(name = "fairground", version, propagate_version = true, arg_required_else_help = true)]
+#[command(
+    after_help = "Exit codes: 0 fine; 1 a verdict went against you; 2 the input is wrong; 3 the world (disk, missing file); \
+                        4 inconclusive; 101 our bug; 130 interrupted."
+)]
+pub(crate) struct Cli {
+    /// Print exactly one JSON document on stdout.
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    /// Run one simulation and print its tables
+    Run(run::Args),
+    /// Compare two profiles over paired seeds
+    Compare(compare::Args),
+    /// Run a published experiment and show our numbers beside its own
+    Reproduce(reproduce::Args),
+    /// Run a recorded trace on another machine or profile
+    Replay(replay::Args),
+    /// Run every combination of a sweep file
+    Sweep(sweep::Args),
+    /// Convert between trace formats
+    Convert(convert::Args),
+    /// List what there is
+    List(list::Args),
+    /// Show a profile, or what changed between two
+    #[command(subcommand)]
+    Profile(profile::Command),
+    /// Write a description of this host
+    #[command(subcommand)]
+    Capture(capture::Command),
+    /// Find the first record in which two runs differ
+    DiffRuns(diff_runs::Args),
+    /// Print completions for a shell
+    Completions(completions::Args),
+    /// Print the manual page
+    Man,
+}

@@ -1,0 +1,31 @@
+//! `fairground capture`.
+
+use crate::show;
+use fairground::{Error, capture, output};
+use std::path::PathBuf;
+
+#[derive(clap::Subcommand)]
+pub(crate) enum Command {
+    /// This host's topology as a machine file
+    Machine {
+        /// Where to write it; stdout if left out
+        #[arg(short, long = "output", value_name = "FILE")]
+        output: Option<PathBuf>,
+    },
+}
+
+pub(crate) fn run(command: &Command, json: bool) -> Result<u8, Error> {
+    let Command::Machine { output } = command;
+    let captured = capture::capture_machine()?;
+    show::notes(&captured.imported.notes);
+    if let Some(path) = output {
+        output::write_text(path, &captured.text)?;
+        show::written(path);
+    }
+    if json {
+        show::document(&captured.document())?;
+    } else if output.is_none() {
+        show::text(&captured.text)?;
+    }
+    Ok(0)
+}

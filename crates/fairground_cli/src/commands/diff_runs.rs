@@ -1,0 +1,61 @@
+//! `fairground diff-runs`.
+
+use crate::flags::ScenarioFlags;
+use crate::interrupt::{self, EXIT_INTERRUPTED};
+use crate::progress::Bar;
+use crate::show;
+use fairground::compare::{self, CompareOptions};
+use fairground::input::RunInput;
+use fairground::{Control, Error, diff_runs};
+use std::path::PathBuf;
+
+/// Find the first record in which two runs differ: two scenarios, or one under two profiles.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// The first scenario
+    a_scenario: PathBuf,
+    /// The second scenario; the first one under another profile if left out
+    b_scenario: Option<PathBuf>,
+    /// With one scenario: the first profile
+    #[arg(long, value_name = "PROFILE", conflicts_with = "b_scenario")]
+    a: Option<String>,
+    /// With one scenario: the second profile
+    #[arg(long, value_name = "PROFILE", conflicts_with = "b_scenario")]
+    b: Option<String>,
+    /// With one scenario: what makes the second side out of its profile
+    #[arg(long = "change", value_name = "CHANGE", conflicts_with = "b_scenario")]
+    changes: Vec<String>,
+    #[command(flatten)]
+    change: ScenarioFlags,
+}
+
+pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
+    let overrides = args.change.overrides();
+    let first = RunInput::open(&args.a_scenario, &overrides)?;
+    let (a, b) = match &args.b_scenario {
+        Some(path) => (first.scenario().clone(), RunInput::open(path, &overrides)?.scenario().clone()),
+        None => {
+            let options = CompareOptions {
+                a: args.a.clone(),
+                b: args.b.clone(),
+                changes: args.changes.clone(),
+                ..CompareOptions::default()
+            };
+            compare::sides(first.scenario(), &options)?
+        }
+    };
+    let bar = Bar::new("stepping");
+    let diff = diff_runs::diff_runs(&a, &b, Control::new(interrupt::flag(), &bar));
+    bar.finish();
+    let diff = diff?;
+    if json {
+        show::document(&diff_runs::document(&diff, &a, &b))?;
+    } else {
+        show::text(&diff_runs::heading(&a, &b))?;
+        show::tables(&[diff_runs::diff_table(&diff)])?;
+    }
+    match diff.interrupted {
+        true => Ok(EXIT_INTERRUPTED),
+        false => Ok(u8::from(diff.differs())),
+    }
+}

@@ -1,0 +1,56 @@
+//! `fairground replay`.
+
+use super::run::command_line;
+use crate::flags::ScenarioFlags;
+use crate::interrupt::{self, EXIT_INTERRUPTED};
+use crate::progress::Bar;
+use crate::show;
+use fairground::output::Outputs;
+use fairground::replay::Replay;
+use fairground::run::{RunEnding, RunOptions};
+use fairground::{Control, Error, tables};
+use std::path::PathBuf;
+
+/// Run a recorded trace on another machine or profile.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// A trace, or the folder of a recorded experiment
+    trace: PathBuf,
+    #[command(flatten)]
+    change: ScenarioFlags,
+    /// Also write a trace; its ending chooses the format
+    #[arg(short, long = "output", value_name = "FILE")]
+    output: Vec<PathBuf>,
+    /// Refuse a recording with lost or unreadable records
+    #[arg(long)]
+    strict: bool,
+    /// Stop before this event: ticks, switches and wake-ups are counted
+    #[arg(long, value_name = "N")]
+    stop_before_event: Option<u64>,
+}
+
+pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
+    let replay = Replay::load(&args.trace, &args.change.overrides(), args.strict)?;
+    let scenario = &replay.scenario;
+    show::notes(&scenario.notes);
+    let mut outputs = Outputs::for_run(&args.output, scenario)?;
+    let bar = Bar::new("replaying");
+    let options = RunOptions { stop_before_event: args.stop_before_event, command: command_line(), ..RunOptions::default() };
+    let outcome = fairground::run::run(scenario, &options, &mut outputs, Control::new(interrupt::flag(), &bar));
+    bar.finish();
+    let outcome = outcome?;
+    for path in outputs.finish(!outcome.is_partial())? {
+        show::written(&path);
+    }
+    let beside = replay.table(&outcome.metrics);
+    if json {
+        show::document(&replay.document(&outcome))?;
+    } else {
+        let mut shown = tables::run_tables(scenario, &outcome);
+        shown.push(beside);
+        show::tables(&shown)?;
+        show::text(&format!("\n{}\n", tables::summary(scenario, &outcome)))?;
+        eprintln!("{}", tables::speed(&outcome));
+    }
+    Ok(if outcome.ending == RunEnding::Interrupted { EXIT_INTERRUPTED } else { 0 })
+}

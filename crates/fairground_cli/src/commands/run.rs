@@ -1,0 +1,112 @@
+//! `fairground run`.
+
+use crate::flags::ScenarioFlags;
+use crate::interrupt::{self, EXIT_INTERRUPTED};
+use crate::progress::Bar;
+use crate::show;
+use fairground::input::RunInput;
+use fairground::output::Outputs;
+use fairground::recorded_set::RecordedSet;
+use fairground::run::{RunEnding, RunOptions, RunOutcome};
+use fairground::{Control, Error, Scenario, report, tables};
+use std::path::PathBuf;
+
+/// Run one simulation and print its tables.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// A scenario (.toml), an rt-app file (.json) or the folder of a recorded experiment
+    #[arg(required_unless_present = "workload", conflicts_with = "workload")]
+    scenario: Option<PathBuf>,
+    /// A workload by its name; the flags of the real program follow behind `--`
+    #[arg(long, value_name = "NAME")]
+    workload: Option<String>,
+    /// Flags of the real program
+    #[arg(last = true, requires = "workload")]
+    flags: Vec<String>,
+    #[command(flatten)]
+    change: ScenarioFlags,
+    /// Also write a trace; its ending chooses the format: .pftrace, .txt, .json, .csv
+    #[arg(short, long = "output", value_name = "FILE")]
+    output: Vec<PathBuf>,
+    /// Print the scenario in its one fixed spelling, complete in itself, and do not run it
+    #[arg(long)]
+    print_scenario: bool,
+    /// Check every invariant again and again
+    #[arg(long)]
+    paranoid: bool,
+    /// Stop before this event: ticks, switches and wake-ups are counted
+    #[arg(long, value_name = "N")]
+    stop_before_event: Option<u64>,
+}
+
+pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
+    let overrides = args.change.overrides();
+    let input = match (&args.workload, &args.scenario) {
+        (Some(name), _) => RunInput::workload(name, &args.flags, &overrides)?,
+        (None, Some(path)) => RunInput::open(path, &overrides)?,
+        (None, None) => return Err(Error::one("command line", "nothing to run", "Give a scenario, or --workload NAME.")),
+    };
+    let scenario = input.scenario();
+    if args.print_scenario {
+        show::text(&scenario.canonical())?;
+        return Ok(0);
+    }
+    show::notes(&scenario.notes);
+    let mut outputs = Outputs::for_run(&args.output, scenario)?;
+    let bar = Bar::new("simulating");
+    let control = Control::new(interrupt::flag(), &bar);
+    let options = RunOptions { paranoid: args.paranoid, stop_before_event: args.stop_before_event, command: command_line() };
+    let (outcome, set) = match &input {
+        RunInput::Scenario(scenario) => (fairground::run::run(scenario, &options, &mut outputs, control), None),
+        RunInput::Set(set) => {
+            let mut figures = set.figures();
+            let outcome = fairground::run::run(&set.scenario, &options, &mut (&mut figures, &mut outputs), control);
+            (outcome, Some((set.as_ref(), figures)))
+        }
+    };
+    bar.finish();
+    let outcome = outcome?;
+    for path in outputs.finish(!outcome.is_partial())? {
+        show::written(&path);
+    }
+    let checked = set.map(|(set, figures)| (set, set.check(figures, outcome.end())));
+    let passes = checked.as_ref().is_none_or(|(_, (_, check))| check.passes());
+    print(scenario, &outcome, checked, json)?;
+    Ok(exit_code(&outcome, passes))
+}
+
+type Checked<'s> = (&'s RecordedSet, (report::FigureMap, report::Check));
+
+fn print(scenario: &Scenario, outcome: &RunOutcome, checked: Option<Checked<'_>>, json: bool) -> Result<(), Error> {
+    if json {
+        let mut document = tables::run_document(scenario, outcome);
+        if let Some((_, (figures, check))) = &checked {
+            document.set("figures", report::figures_json(figures)).set("expect", report::expect_json(check));
+        }
+        return show::document(&document);
+    }
+    let mut shown = tables::run_tables(scenario, outcome);
+    shown.extend(checked.map(|(_, (_, check))| report::expect_table(&check)));
+    show::tables(&shown)?;
+    show::text(&format!("\n{}\n", tables::summary(scenario, outcome)))?;
+    eprintln!("{}", tables::speed(outcome));
+    Ok(())
+}
+
+/// 130 interrupted, 1 an expectation or a recorded figure is missed, 0 fine.
+fn exit_code(outcome: &RunOutcome, passes: bool) -> u8 {
+    match outcome.ending {
+        RunEnding::Interrupted => EXIT_INTERRUPTED,
+        RunEnding::AtEvent => 0,
+        RunEnding::Complete(_) => u8::from(!(passes && outcome.holds())),
+    }
+}
+
+/// The command line as it can be typed again.
+pub(crate) fn command_line() -> String {
+    let plain =
+        |word: &str| word.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_./=:,+@".contains(&byte)) && !word.is_empty();
+    let quote = |word: String| if plain(&word) { word } else { format!("'{}'", word.replace('\'', "'\\''")) };
+    let words = std::env::args().skip(1).map(quote).collect::<Vec<_>>().join(" ");
+    format!("fairground {words}")
+}

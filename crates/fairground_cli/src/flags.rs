@@ -1,0 +1,40 @@
+//! Flags that several commands have.
+
+use clap::Args;
+use fairground::Overrides;
+
+/// What flags change of a scenario.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct ScenarioFlags {
+    /// Kernel and overlays, such as v5.19 or v4.20+align-vruntime
+    #[arg(long, value_name = "PROFILE")]
+    profile: Option<String>,
+    /// A scheduler feature as debugfs spells it: NEXT_BUDDY, NO_NEXT_BUDDY
+    #[arg(long = "feature", value_name = "FEATURE")]
+    features: Vec<String>,
+    /// A tunable (sched_latency_ns=24000000), a seam (tick_preempt=align-rightmost) or a key of the machine (machine.hz=1000)
+    #[arg(long = "set", value_name = "NAME=VALUE")]
+    set: Vec<String>,
+    /// A preset, a machine file (.toml), an lstopo file (.xml) or an hwloc synthetic string
+    #[arg(long, value_name = "MACHINE")]
+    machine: Option<String>,
+    /// Seed of all random streams
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+    /// How long is simulated, with its unit: 10s
+    #[arg(long, value_name = "TIME")]
+    duration: Option<String>,
+}
+
+impl ScenarioFlags {
+    pub(crate) fn overrides(&self) -> Overrides {
+        Overrides {
+            profile: self.profile.clone(),
+            features: self.features.clone(),
+            set: self.set.clone(),
+            machine: self.machine.clone(),
+            seed: self.seed,
+            duration: self.duration.clone(),
+        }
+    }
+}
