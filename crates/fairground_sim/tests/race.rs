@@ -2,9 +2,9 @@
 
 mod common;
 
-use common::{Build, Log, MS, US, busy_until, cpu, free_machine, priced_machine, setup, work};
+use common::{Build, Log, MS, US, asleep_until, busy_until, cpu, free_machine, priced_machine, setup, work};
 use fairground_machine::Machine;
-use fairground_model::{Instr, Section, TaskSet, TraceEvent};
+use fairground_model::{Change, Instr, Section, TaskSet, TraceEvent};
 use fairground_stdx::{CpuId, CpuMask, TaskId};
 
 /// CPUs 0 and 1 wake one reader each at the same instant; both readers were last on CPU 2, and CPUs
@@ -92,4 +92,21 @@ fn a_waker_waits_until_the_switch_is_over() {
     let woken = log.wakeups(reader);
     assert_eq!(woken.len(), 1);
     assert!(woken[0].0 >= switched_at + 3 * US, "woken at {} while the switch began at {switched_at}", woken[0].0);
+}
+
+/// The CPUs that a task may use change while it is being woken: it is queued, and moves on at once.
+#[test]
+fn a_change_of_affinity_waits_for_the_wake_up() {
+    for change_us in 0..12 {
+        let mut set = TaskSet::default();
+        set.pinned("hog", 0, vec![work(u64::MAX)]);
+        let mut code = asleep_until(10 * MS).to_vec();
+        code.push(work(u64::MAX));
+        let wakee = set.task("wakee", code);
+        set.tasks[wakee].affinity = Some(CpuMask::only(cpu(1)));
+        let cpus = CpuMask::only(cpu(2));
+        set.at(10 * MS + change_us * US, Change::Affinity { task: wakee, cpus });
+        let (_, simulation, _) = Log::and_simulation(setup(priced_machine(3, "unit"), "v5.19", set, 11 * MS));
+        assert_eq!(simulation.sched().rq(cpu(2)).curr, Some(wakee), "changed {change_us} us after the timer");
+    }
 }

@@ -64,15 +64,19 @@ impl Sched {
     /// Kernel: core.c __set_cpus_allowed_ptr(), v4.12–
     pub fn set_cpus_allowed(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, cpus: CpuMask) {
         self.tasks[task].cpus_allowed = cpus;
-        let cpu = self.tasks[task].cpu;
+        self.leave_forbidden_cpu(cx, task);
+    }
+
+    /// A runnable task moves if its CPU is none of those that it may use.
+    ///
+    /// Kernel: core.c affine_move_task() from v5.10, part of __set_cpus_allowed_ptr() before, v4.12–
+    pub(crate) fn leave_forbidden_cpu(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId) {
+        let (cpu, cpus) = (self.tasks[task].cpu, self.tasks[task].cpus_allowed);
         if cpus.contains(cpu) {
             self.tasks[task].migration_pending = None;
             return;
         }
-        let target = match cpus.and(&cx.machine.online).first() {
-            Some(target) => target,
-            None => return,
-        };
+        let Some(target) = cpus.and(&cx.machine.online).first() else { return };
         match self.tasks[task].state {
             TaskState::Running => {
                 // The kernel sends its stopper thread; the move happens at the task's next schedule().
@@ -86,7 +90,8 @@ impl Sched {
                 self.deactivate_task(cx, task, DequeueFlags::empty());
                 self.push_moved_task(cx, task, target);
             }
-            // A sleeper is placed by its next wake-up, a new task by its first.
+            // A sleeper is placed by its next wake-up, a new task by its first; one that is just being
+            // woken moves as soon as it is queued.
             _ => {}
         }
     }

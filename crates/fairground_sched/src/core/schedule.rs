@@ -48,6 +48,8 @@ impl Sched {
         let mut prev_state = PrevState::Running;
         let mut moving = None;
         if let Some(task) = prev {
+            // A task that sleeps needs no push: its wake-up will choose among the CPUs that it may use.
+            let push_to = self.tasks[task].migration_pending.take();
             if let Some(state) = self.tasks[task].sleep_state.take() {
                 prev_state = state;
                 self.deactivate_task(cx, task, DequeueFlags::SLEEP);
@@ -55,7 +57,7 @@ impl Sched {
                     PrevState::Dead => TaskState::Dead,
                     _ => TaskState::OffCpuPending,
                 };
-            } else if let Some(target) = self.tasks[task].migration_pending.take() {
+            } else if let Some(target) = push_to {
                 moving = Some((task, target));
                 self.deactivate_task(cx, task, DequeueFlags::empty());
             }

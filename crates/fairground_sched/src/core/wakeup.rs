@@ -81,6 +81,10 @@ impl Sched {
         self.nr_wakeups += 1;
         cx.record(TraceEvent::SchedWakeup { task, target_cpu: target });
         self.check_preempt_curr(cx, target, task, false);
+        if !self.tasks[task].cpus_allowed.contains(target) {
+            // The allowed CPUs changed between the phases; that change had to wait for the wake-up (pi_lock).
+            self.leave_forbidden_cpu(cx, task);
+        }
     }
 
     /// Counts taking the run-queue lock of `cpu`.

@@ -195,8 +195,12 @@ impl Log {
     }
     /// Accounted run time of `task`.
     pub(crate) fn runtime(&self, of: TaskId) -> u64 {
+        self.runtime_in(of, 0..u64::MAX)
+    }
+    /// Run time of `task` that was accounted in a stretch of time.
+    pub(crate) fn runtime_in(&self, of: TaskId, when: std::ops::Range<u64>) -> u64 {
         let runtime = |row: &(u64, CpuId, TraceEvent)| match row.2 {
-            TraceEvent::SchedStatRuntime { task, runtime, .. } if task == of => runtime.0,
+            TraceEvent::SchedStatRuntime { task, runtime, .. } if task == of && when.contains(&row.0) => runtime.0,
             _ => 0,
         };
         self.events.iter().map(runtime).sum()

@@ -1,0 +1,217 @@
+//! Settings that change in mid-run, by the task itself and from outside: nice, policy, affinity, speed.
+
+mod common;
+
+use common::{Build, Log, MS, US, asleep_until, busy_until, cpu, free_machine, hogs, priced_machine, setup, sleep, work};
+use fairground_model::{Change, Instr, Mode, Policy, Reason, TaskSet, TraceEvent};
+use fairground_stdx::{CpuId, CpuMask, Ns, TaskId};
+
+fn task(row: u32) -> TaskId {
+    TaskId::new(row)
+}
+
+fn migrations(log: &Log, of: TaskId) -> Vec<(u64, CpuId, CpuId)> {
+    let migration = |row: &(u64, CpuId, TraceEvent)| match row.2 {
+        TraceEvent::SchedMigrateTask { task, orig_cpu, dest_cpu } if task == of => Some((row.0, orig_cpu, dest_cpu)),
+        _ => None,
+    };
+    log.events.iter().filter_map(migration).collect()
+}
+
+fn decided(log: &Log, reason: Reason, of: TaskId) -> usize {
+    let is_it = |row: &&(u64, CpuId, TraceEvent)| matches!(row.2, TraceEvent::Decision(decision) if decision.reason == reason && decision.a == of.get());
+    log.events.iter().filter(is_it).count()
+}
+
+/// Run time of two hogs of one CPU before and after 500 ms, in ms, with a change of the second at 500 ms.
+fn halves(change: Change) -> [u64; 2] {
+    let mut set = hogs(&[0, 0]);
+    set.at(500 * MS, change);
+    let log = Log::of(setup(free_machine(1, 1000), "v5.19", set, 1_500 * MS));
+    let second = |from, to| log.runtime_in(task(1), from..to) / MS;
+    [second(0, 500 * MS), second(500 * MS, 1_500 * MS)]
+}
+
+#[test]
+fn nice_changes_the_share_from_then_on() {
+    let [before, after] = halves(Change::Nice { task: task(1), nice: 5 });
+    assert!((244..=256).contains(&before), "{before} ms of 500");
+    // 335 / (1024 + 335) of 1000 ms, within a slice.
+    assert!((230..=260).contains(&after), "{after} ms of 1000");
+    let [_, after] = halves(Change::Nice { task: task(1), nice: -5 });
+    // 3121 / (1024 + 3121).
+    assert!((735..=770).contains(&after), "{after} ms of 1000");
+}
+
+#[test]
+fn policy_idle_leaves_almost_nothing() {
+    let [_, after] = halves(Change::Policy { task: task(1), policy: Policy::Idle });
+    // 3 / 1027 of 1000 ms is 3 ms; an idle entity beside others runs at least a tick.
+    assert!((1..=8).contains(&after), "{after} ms of 1000");
+    let [_, after] = halves(Change::Policy { task: task(1), policy: Policy::Batch });
+    assert!((490..=510).contains(&after), "{after} ms of 1000");
+}
+
+#[test]
+fn a_task_renices_itself() {
+    let mut set = hogs(&[0]);
+    let kind = set.task("kind", vec![work(50 * MS), Instr::SetNice { nice: 10 }, work(u64::MAX)]);
+    let (log, simulation, _) = Log::and_simulation(setup(free_machine(1, 1000), "v5.19", set, 1_100 * MS));
+    assert_eq!((simulation.sched().task(kind).nice, simulation.task_info(kind).prio), (10, 130));
+    // It has its 50 ms at 100 ms; then 110 / 1134 of 1000 ms are 97 ms.
+    assert!((130..=165).contains(&(log.runtime(kind) / MS)), "{} ms", log.runtime(kind) / MS);
+}
+
+#[test]
+fn affinity_moves_a_running_task() {
+    let mut set = hogs(&[0]);
+    set.tasks[task(0)].first_cpu = Some(cpu(0));
+    set.at(10 * MS + 300 * US, Change::Affinity { task: task(0), cpus: CpuMask::only(cpu(1)) });
+    let (log, simulation, _) = Log::and_simulation(setup(free_machine(2, 1000), "v5.19", set, 20 * MS));
+    assert_eq!(migrations(&log, task(0)), [(10_300 * US, cpu(0), cpu(1))]);
+    assert_eq!(log.stays_on(cpu(0)).iter().map(|stay| stay.ns).collect::<Vec<_>>(), [10_300 * US]);
+    assert_eq!(simulation.sched().rq(cpu(1)).curr, Some(task(0)));
+    assert_eq!(log.runtime(task(0)), 20 * MS);
+}
+
+#[test]
+fn affinity_moves_a_queued_task_and_a_sleeper_at_its_wake_up() {
+    let mut set = hogs(&[0, 0]);
+    for row in 0..2 {
+        set.tasks[task(row)].first_cpu = Some(cpu(0));
+    }
+    let sleeper = set.task("sleeper", vec![sleep(10 * MS), work(MS)]);
+    set.tasks[sleeper].first_cpu = Some(cpu(0));
+    // At 1 ms the first hog runs, the second waits and the sleeper sleeps.
+    for moved in [task(1), sleeper] {
+        set.at(MS + 100 * US, Change::Affinity { task: moved, cpus: CpuMask::only(cpu(1)) });
+    }
+    let log = Log::of(setup(free_machine(2, 1000), "v5.19", set, 100 * MS));
+    let moves = migrations(&log, task(1));
+    assert_eq!(moves, [(1_100 * US, cpu(0), cpu(1))]);
+    assert!(log.wakeups(sleeper).iter().all(|wakeup| wakeup.1 == cpu(1)), "{:?}", log.wakeups(sleeper));
+}
+
+#[test]
+fn affinity_of_a_task_to_where_it_is_does_nothing() {
+    let mut set = hogs(&[0]);
+    set.tasks[task(0)].first_cpu = Some(cpu(1));
+    set.at(10 * MS, Change::Affinity { task: task(0), cpus: CpuMask::only(cpu(1)) });
+    let (log, simulation, _) = Log::and_simulation(setup(free_machine(2, 1000), "v5.19", set, 20 * MS));
+    assert_eq!((migrations(&log, task(0)).len(), simulation.counts().switches), (0, 1));
+}
+
+/// A task that is told to move while it is about to sleep is placed by its wake-up, and then stays.
+#[test]
+fn a_move_that_sleep_forestalls_happens_at_the_wake_up() {
+    let mut set = TaskSet::default();
+    let mut code = busy_until(10 * MS).to_vec();
+    code.extend([sleep(5 * MS), work(MS), Instr::Yield, work(MS)]);
+    let mover = set.task("mover", code);
+    set.tasks[mover].first_cpu = Some(cpu(0));
+    // In the middle of the system call: entry and timer take 2 us.
+    let allowed: CpuMask = [cpu(1), cpu(2)].into_iter().collect();
+    set.at(10 * MS + US, Change::Affinity { task: mover, cpus: allowed });
+    // When it wakes its first allowed CPU is taken, so it is placed on the other.
+    set.pinned("hog", 1, vec![work(u64::MAX)]);
+    let log = Log::of(setup(priced_machine(3, "unit"), "v5.19", set, 100 * MS));
+    let moves: Vec<_> = migrations(&log, mover).iter().map(|row| (row.1, row.2)).collect();
+    assert_eq!(moves, [(cpu(0), cpu(2))]);
+}
+
+#[test]
+fn a_task_sets_its_own_affinity() {
+    let mut set = TaskSet::default();
+    let code = vec![
+        work(MS),
+        Instr::SetAffinity { cpus: CpuMask::only(cpu(2)) },
+        work(MS),
+        Instr::SetAffinity { cpus: CpuMask::only(cpu(0)) },
+        work(MS),
+    ];
+    let nomad = set.task("nomad", code);
+    set.tasks[nomad].first_cpu = Some(cpu(1));
+    let log = Log::of(setup(free_machine(3, 1000), "v5.19", set, 10 * MS));
+    assert_eq!(migrations(&log, nomad), [(MS, cpu(1), cpu(2)), (2 * MS, cpu(2), cpu(0))]);
+    assert_eq!(log.exit_of(nomad), Some(3 * MS));
+}
+
+/// A sleeper with the policy wakes up beside a hog, far before it in virtual time.
+fn wake_beside_hog(policy: Policy, hog_policy: Policy) -> (Log, TaskId) {
+    let mut set = TaskSet::default();
+    let hog = set.task("hog", vec![work(u64::MAX)]);
+    set.tasks[hog].policy = hog_policy;
+    let mut code = asleep_until(50 * MS + 100 * US).to_vec();
+    code.push(work(MS));
+    let wakee = set.task("wakee", code);
+    set.tasks[wakee].policy = policy;
+    (Log::of(setup(free_machine(1, 1000), "v5.19", set, 2_000 * MS)), wakee)
+}
+
+#[test]
+fn batch_and_idle_wakees_do_not_preempt() {
+    let wakes = [
+        (Policy::Normal, Policy::Normal, Reason::WakePreempts),
+        (Policy::Normal, Policy::Batch, Reason::WakePreempts),
+        (Policy::Normal, Policy::Idle, Reason::WakePolicy),
+        (Policy::Batch, Policy::Normal, Reason::WakeBatch),
+        (Policy::Batch, Policy::Idle, Reason::WakePolicy),
+        (Policy::Idle, Policy::Normal, Reason::WakeBatch),
+        (Policy::Idle, Policy::Idle, Reason::WakeBatch),
+    ];
+    for (policy, hog_policy, reason) in wakes {
+        let (log, wakee) = wake_beside_hog(policy, hog_policy);
+        let woken = log.wakeups(wakee).last().expect("it wakes").0;
+        assert_eq!(decided(&log, reason, wakee), log.wakeups(wakee).len(), "{policy:?} beside {hog_policy:?}");
+        let next = log.stays().iter().find(|stay| stay.task == wakee.get() && stay.from >= woken).expect("it runs").from;
+        let at_once = matches!(reason, Reason::WakePreempts | Reason::WakePolicy);
+        assert_eq!(next == woken, at_once, "{policy:?} beside {hog_policy:?}: woken at {woken}, runs at {next}");
+    }
+}
+
+#[test]
+fn work_takes_longer_on_a_slow_cpu_and_time_does_not() {
+    for (capacity, freq_capacity, factor) in [(1024, 1024, 1), (512, 1024, 2), (1024, 512, 2), (512, 512, 4), (256, 1024, 4)] {
+        let mut set = TaskSet::default();
+        let worker = set.pinned("worker", 0, vec![work(10 * MS)]);
+        let timer = set.pinned("timer", 1, vec![Instr::RunTime { time: Ns(10 * MS), mode: Mode::User }]);
+        let until = set.pinned("until", 2, busy_until(10 * MS).to_vec());
+        let mut machine = free_machine(3, 1000);
+        for cpu in machine.cpus.iter_mut() {
+            (cpu.capacity, cpu.freq_capacity) = (capacity, freq_capacity);
+        }
+        let log = Log::of(setup(machine, "v5.19", set, 100 * MS));
+        assert_eq!(log.exit_of(worker), Some(10 * MS * factor), "capacity {capacity}, frequency {freq_capacity}");
+        assert_eq!([timer, until].map(|task| log.exit_of(task)), [Some(10 * MS); 2]);
+    }
+}
+
+#[test]
+fn a_change_of_frequency_is_exact() {
+    let change = |at, freq_capacity| (at, Change::FreqCapacity { cpu: cpu(0), freq_capacity });
+    let run = |changes: Vec<(u64, Change)>| {
+        let mut set = TaskSet::default();
+        let worker = set.task("worker", vec![work(10 * MS), Instr::RunTime { time: Ns(MS), mode: Mode::User }]);
+        changes.into_iter().for_each(|(at, change)| set.at(at, change));
+        Log::of(setup(free_machine(1, 1000), "v5.19", set, 100 * MS)).exit_of(worker)
+    };
+    // 4 ms of work at full speed, the other 6 ms at half: 12 ms.
+    assert_eq!(run(vec![change(4 * MS, 512)]), Some(17 * MS));
+    // 3 + 7.7 / 2 (to 10.7 ms) are 6.85; the last 3.15 ms at a quarter take 12.6 ms.
+    assert_eq!(run(vec![change(3 * MS, 512), change(10_700 * US, 256)]), Some(24_300 * US));
+    // Back to full speed: 3 + 2 / 2, then 6.
+    assert_eq!(run(vec![change(3 * MS, 512), change(5 * MS, 1024)]), Some(12 * MS));
+    assert_eq!(run(vec![change(3 * MS, 1024)]), Some(11 * MS));
+    assert_eq!(run(vec![change(50 * MS, 512)]), Some(11 * MS));
+}
+
+#[test]
+fn a_feature_can_be_switched_in_mid_run() {
+    let mut set = TaskSet::default();
+    set.task("hog", vec![work(u64::MAX)]);
+    let sleeper = set.task("sleeper", vec![work(100 * US), sleep(10 * MS), Instr::Jump { to: 0 }]);
+    set.at(500 * MS, Change::Feature { name: "NO_WAKEUP_PREEMPTION".into() });
+    let log = Log::of(setup(free_machine(1, 1000), "v5.19", set, 1_000 * MS));
+    let (on, off) = (decided(&log, Reason::WakePreempts, sleeper), decided(&log, Reason::WakeFeatureOff, sleeper));
+    assert!(on > 40 && off > 20, "{on} wake-ups preempted, {off} were not allowed to");
+}

@@ -1,0 +1,47 @@
+//! The event loop does not allocate once its tables have their size.
+
+mod common;
+
+use common::{Build, MS, US, hogs, priced_machine, setup, sleep, work};
+use fairground_model::{Instr, NullSink, TaskSet};
+use fairground_sim::Simulation;
+use fairground_stdx::Instant;
+use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
+use std::alloc::System;
+
+#[global_allocator]
+static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
+
+/// Allocations of a run from `warm_ms` to its end, and the events in that time.
+fn allocations(tasks: TaskSet, cpus: usize, warm_ms: u64) -> (usize, u64) {
+    let mut setup = setup(priced_machine(cpus, "xeon-spr"), "v5.19", tasks, 1_000 * MS);
+    setup.paranoid = false;
+    let mut simulation = Simulation::new(setup).unwrap();
+    simulation.run_until(Instant::from_ns(warm_ms * MS), &mut NullSink).unwrap();
+    let before = simulation.counts().events();
+    let region = Region::new(ALLOCATOR);
+    simulation.run_until(Instant::MAX, &mut NullSink).unwrap();
+    let change = region.change();
+    (change.allocations + change.reallocations, simulation.counts().events() - before)
+}
+
+/// One test, as the count is of the whole process.
+#[test]
+fn no_event_allocates_after_warm_up() {
+    let (count, events) = allocations(hogs(&[0, 0, 0, 0, 0, 5, 5, -5, 0, 19]), 2, 100);
+    assert!(events > 1_000, "hogs: {events} events");
+    assert_eq!(count, 0, "hogs: {events} events");
+
+    let mut pipes = TaskSet::default();
+    let (ping, pong) = (pipes.pipe(1), pipes.pipe(1));
+    let write = |pipe| Instr::Write { pipe, value: None };
+    let read = |pipe| Instr::Read { pipe, into: 0 };
+    pipes.task("ping", vec![write(ping), read(pong), Instr::Jump { to: 0 }]);
+    pipes.task("pong", vec![read(ping), write(pong), Instr::Jump { to: 0 }]);
+    for row in 0..6 {
+        pipes.task("sleeper", vec![work((100 + row) * US), sleep((300 + 7 * row) * US), Instr::Jump { to: 0 }]);
+    }
+    let (count, events) = allocations(pipes, 3, 100);
+    assert!(events > 10_000, "pipes and sleepers: {events} events");
+    assert_eq!(count, 0, "pipes and sleepers: {events} events");
+}
