@@ -16,6 +16,10 @@ pub(super) enum BodyError {
     Malformed,
 }
 
+/// Places that are tried as the border between two tasks. A name of the kernel (15 bytes) holds 3 at
+/// most; without a bound a hostile line would cost the square of its length.
+const BORDERS_TRIED: usize = 16;
+
 /// Reads the fields of `line`'s event.
 pub(super) fn parse(line: &EventLine<'_>, names: &mut NameTable) -> Result<RawEvent, BodyError> {
     let body = line.body;
@@ -41,7 +45,7 @@ pub(super) fn parse(line: &EventLine<'_>, names: &mut NameTable) -> Result<RawEv
 fn switch(body: &str, names: &mut NameTable) -> Option<RawEvent> {
     let long = body.trim_start().starts_with("prev_comm=");
     let separator = if long { " ==> next_comm=" } else { " ==> " };
-    let (prev, prev_state, next) = body.match_indices(separator).find_map(|(at, _)| {
+    let (prev, prev_state, next) = body.match_indices(separator).take(BORDERS_TRIED).find_map(|(at, _)| {
         let (left, right) = (body[..at].trim_start(), &body[at + separator.len()..]);
         if long { long_switch(left, right, names) } else { short_switch(left, right, names) }
     })?;
@@ -118,7 +122,7 @@ fn runtime(body: &str, names: &mut NameTable) -> Option<RawEvent> {
 fn fork(body: &str, names: &mut NameTable) -> Option<RawEvent> {
     const CHILD: &str = " child_comm=";
     let (left, child_pid) = take_last(body.trim_start(), " child_pid=")?;
-    left.match_indices(CHILD).find_map(|(at, _)| {
+    left.match_indices(CHILD).take(BORDERS_TRIED).find_map(|(at, _)| {
         let (parent_name, parent_pid) = take_last(&left[..at], " pid=")?;
         let parent = who(parent_name.strip_prefix("comm=")?, parent_pid, None, names)?;
         let child = who(&left[at + CHILD.len()..], child_pid, None, names)?;

@@ -36,6 +36,10 @@ pub(super) enum LineKind<'a> {
     Unknown,
 }
 
+/// Brackets that are tried as the column `[CPU]`. A name of the kernel (15 bytes) holds 5 at most;
+/// without a bound a hostile line would cost the square of its length.
+const CPU_COLUMNS_TRIED: usize = 16;
+
 /// Finds out what a line is.
 pub(super) fn classify(line: &str) -> LineKind<'_> {
     let trimmed = line.trim();
@@ -93,7 +97,7 @@ fn is_heading(line: &str) -> bool {
 /// The parts of an event line; `Some(None)` if it has its columns but no event (function tracer).
 /// A task's name may hold anything, so each `[number]` that the rest fits is tried in turn.
 fn event_line(line: &str) -> Option<Option<EventLine<'_>>> {
-    line.match_indices('[').find_map(|(open, _)| event_line_with_cpu_at(line, open))
+    line.match_indices('[').take(CPU_COLUMNS_TRIED).find_map(|(open, _)| event_line_with_cpu_at(line, open))
 }
 
 fn event_line_with_cpu_at(line: &str, open: usize) -> Option<Option<EventLine<'_>>> {

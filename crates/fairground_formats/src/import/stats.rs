@@ -62,7 +62,8 @@ pub struct ImportStats {
     pub clamped: u64,
     /// The CPUs that records name.
     pub cpus: CpuMask,
-    /// The input's time of the first event, in ns. All times are counted from it.
+    /// The input's time that counts as 0, in ns: that of the first event; 0 where a format's own times
+    /// are kept (recorded experiments, our own files).
     pub offset_ns: u64,
     /// When the first event happened.
     pub first_at: Instant,
