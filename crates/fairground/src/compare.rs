@@ -4,7 +4,7 @@ use crate::control::Control;
 use crate::error::Error;
 use crate::run::{self, RunEnding, RunOptions, RunOutcome};
 use crate::scenario::{Scenario, profile};
-use fairground_metrics::{Better, Metric, Paired, Rule, Verdict};
+use fairground_metrics::{Better, Comparison, Metric, Paired, Rule, Verdict};
 use fairground_model::{Digest, Mistakes, NullSink};
 use fairground_report::{CompareReport, CompareRow, Document, Input};
 use fairground_sched::profile::Profile;
@@ -91,11 +91,9 @@ pub fn compare(scenario: &Scenario, options: &CompareOptions, control: Control<'
     let mut digest = Digest::default();
     outcomes.iter().for_each(|outcome| digest.bytes(&outcome.digest.to_le_bytes()));
     let pairs = Paired::collect(&side(0), &side(1));
-    let rows = pairs.iter().filter(|pair| is_shown(pair)).map(|pair| CompareRow {
-        case: scenario.title.clone(),
-        load: load(scenario),
-        comparison: pair.compare(Rule::default()),
-    });
+    let rows =
+        pairs.iter().map(|pair| (pair, pair.compare(Rule::default()))).filter(|(pair, comparison)| is_shown(pair, comparison));
+    let rows = rows.map(|(_, comparison)| CompareRow { case: scenario.title.clone(), load: load(scenario), comparison });
     let report = CompareReport {
         a: side_name(&a.profile),
         b: side_name(&b.profile),
@@ -105,9 +103,11 @@ pub fn compare(scenario: &Scenario, options: &CompareOptions, control: Control<'
     Ok(Compared { report, differences, digest: digest.value(), interrupted })
 }
 
-/// Metrics that are 0 in every run say nothing.
-fn is_shown(pair: &Paired) -> bool {
-    pair.a.iter().chain(&pair.b).any(|&value| value != 0)
+/// Metrics that are 0 in every run say nothing, and those of single tasks only where they differ.
+fn is_shown(pair: &Paired, comparison: &Comparison) -> bool {
+    let is_zero = pair.a.iter().chain(&pair.b).all(|&value| value == 0);
+    let is_quiet = pair.name.starts_with("tasks.") && comparison.verdict == Verdict::NoDifference;
+    !is_zero && !is_quiet
 }
 
 fn load(scenario: &Scenario) -> String {

@@ -116,6 +116,7 @@ impl System {
         Ok(imported.machine)
     }
     pub(crate) fn profile(&self, notes: &mut Vec<String>) -> Result<Profile, Error> {
+        let cpus = u32::try_from(self.machine(&mut Vec::new())?.cpus.len()).unwrap_or(u32::MAX);
         let (name, text) = self.text("uname.txt")?;
         let wrong = |message: String, hint: String| Error::one(name.clone(), message, hint);
         let version = kernel_version(&text).ok_or_else(|| {
@@ -124,7 +125,7 @@ impl System {
         let mut profile = Profile::parse(&version).map_err(|error| wrong(error.message, error.hint))?;
         let debug = self.optional("debug_sched.txt")?;
         profile = with_features(profile, &debug, notes);
-        Ok(with_tunables(profile, &[debug, self.optional("sysctl.txt")?], notes))
+        Ok(with_tunables(profile, cpus, &[debug, self.optional("sysctl.txt")?], notes))
     }
 }
 
@@ -161,8 +162,9 @@ fn is_feature_line(line: &str) -> bool {
 }
 
 /// Tunables of `debug/sched` (`./latency_ns: 6000000`) and of sysctl (`/proc/sys/kernel/sched_latency_ns: …`).
-/// The values are those that held on the machine, so nothing is scaled again. What has no model is left out.
-fn with_tunables(mut profile: Profile, texts: &[String], notes: &mut Vec<String>) -> Profile {
+/// The values are those that held on the machine, so nothing is scaled again; those that this kernel has on so
+/// many CPUs anyway change nothing. What has no model is left out.
+fn with_tunables(mut profile: Profile, cpus: u32, texts: &[String], notes: &mut Vec<String>) -> Profile {
     let mut left_out = Vec::new();
     for line in texts.iter().flat_map(|text| text.lines()) {
         let Some((path, value)) = line.split_once(':') else { continue };
@@ -172,6 +174,7 @@ fn with_tunables(mut profile: Profile, texts: &[String], notes: &mut Vec<String>
             continue;
         }
         match profile.clone().with_tunable(name, value.trim()) {
+            Ok(changed) if changed.tunables.at(cpus) == profile.tunables.at(cpus) => {}
             Ok(changed) => profile = changed,
             Err(_) => left_out.push(name.to_string()),
         }
@@ -220,7 +223,9 @@ mod tests {
         assert_eq!(base.diff(&profile).len(), 2);
         assert!(notes[0].contains("NO_SUCH_THING"));
         let texts = ["./latency_ns: 24000000 \n./numa_balancing/scan_delay_ms: 1000\n".to_string()];
-        let tuned = with_tunables(base.clone(), &texts, &mut Vec::new());
+        let tuned = with_tunables(base.clone(), 1, &texts, &mut Vec::new());
         assert_eq!(base.diff(&tuned)[0].to.value, "24000000");
+        // That is what the kernel has on eight CPUs without being told.
+        assert_eq!(with_tunables(base.clone(), 8, &texts, &mut Vec::new()), base);
     }
 }

@@ -12,7 +12,7 @@ use fairground_model::Sink;
 use fairground_report::run::metrics_json;
 use fairground_report::units::format_metric;
 use fairground_report::{Cell, Column, Document, Table};
-use fairground_sched::profile::Profile;
+use fairground_sched::profile::{KnownKind, Profile};
 use fairground_stdx::{CpuMask, Instant, Ns};
 use serde_json::json;
 use std::path::Path;
@@ -116,8 +116,15 @@ fn profile_of(system: Option<&System>, notes: &mut Vec<String>) -> Result<Profil
         }
         _ => vec!["the recording does not tell its kernel".to_string()],
     };
-    notes.push(format!("profile {DEFAULT_PROFILE}: {}", reason.join("; ")));
-    Profile::parse(DEFAULT_PROFILE).map_err(|wrong| Error::one("--profile", wrong.message, wrong.hint))
+    let name = latest_kernel();
+    notes.push(format!("profile {name}: {}", reason.join("; ")));
+    Profile::parse(&name).map_err(|wrong| Error::one("--profile", wrong.message, wrong.hint))
+}
+
+/// The latest kernel that is modelled: the nearest to recorded ones that are not.
+fn latest_kernel() -> String {
+    let kernels = Profile::known().into_iter().filter(|known| known.kind == KnownKind::Modelled && !known.name.contains('+'));
+    kernels.last().map_or_else(|| DEFAULT_PROFILE.to_string(), |known| known.name)
 }
 
 fn recorded_metrics(trace: &TraceFile) -> Vec<Metric> {

@@ -6,9 +6,9 @@ use crate::guard::{self, Broken, BrokenRun};
 use crate::metrics;
 use crate::scenario::{self, BandResult, Scenario};
 use fairground_metrics::{Metric, RunReport, RunStats};
-use fairground_model::{Mistakes, NullSink, Sink, TaskSet};
+use fairground_model::{Mistakes, NullSink, Sink, TaskInfo, TaskSet, TraceEvent};
 use fairground_sim::{Counts, Ending, Flow, Simulation};
-use fairground_stdx::{Instant, Ns};
+use fairground_stdx::{CpuId, Instant, Ns, TaskId};
 use std::time::Duration;
 
 /// How a run is made, beside what decides its result.
@@ -91,7 +91,8 @@ pub fn run(scenario: &Scenario, options: &RunOptions, sink: &mut dyn Sink, contr
     let mut stats = RunStats::new(Instant::ZERO, scenario.machine.cpus.len());
     let began = std::time::Instant::now();
     let ended = guard::catch(|| {
-        let mut both = (&mut stats, sink);
+        let mut statistics = Statistics(&mut stats);
+        let mut both = (&mut statistics, sink);
         simulation.introduce(&mut both);
         drive(&mut simulation, &mut both, options.stop_before_event, control)
     });
@@ -118,6 +119,21 @@ pub fn run(scenario: &Scenario, options: &RunOptions, sink: &mut dyn Sink, contr
         metrics,
         tasks,
     })
+}
+
+/// The statistics of a run. Kernel sections are among the samples, which are made only on request.
+struct Statistics<'s>(&'s mut RunStats);
+
+impl Sink for Statistics<'_> {
+    fn task(&mut self, task: TaskId, info: &TaskInfo) {
+        self.0.task(task, info);
+    }
+    fn record(&mut self, at: Instant, cpu: CpuId, event: &TraceEvent) {
+        self.0.record(at, cpu, event);
+    }
+    fn wants_samples(&self) -> bool {
+        true
+    }
 }
 
 /// Runs in batches, so that it can be stopped and watched.

@@ -81,7 +81,7 @@ fn error_lines(error: &Error) -> Vec<String> {
 /// A mistake as miette draws it.
 #[derive(Debug)]
 struct Shown<'a> {
-    message: &'a str,
+    message: String,
     hint: &'a str,
     label: Option<LabeledSpan>,
     source: &'a NamedSource<String>,
@@ -89,7 +89,7 @@ struct Shown<'a> {
 
 impl fmt::Display for Shown<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.message)
+        f.write_str(&self.message)
     }
 }
 impl std::error::Error for Shown<'_> {}
@@ -112,16 +112,15 @@ fn show_mistakes(file: &FileMistakes) {
     for mistake in &file.mistakes.0 {
         let span = mistake.span.clone().filter(|span| span.end <= file.text.len() && !file.text.is_empty());
         let shown = Shown {
-            message: &mistake.message,
+            message: if span.is_some() { mistake.message.clone() } else { format!("{}: {}", file.name, mistake.message) },
             hint: &mistake.hint,
             label: span.map(|span| LabeledSpan::new_primary_with_span(None, span)),
             source: &source,
         };
-        let place = if shown.label.is_none() { format!("{}: ", file.name) } else { String::new() };
         let mut drawn = String::new();
         match handler.render_report(&mut drawn, &shown) {
-            Ok(()) => eprint!("{place}{}", drawn.trim_start_matches('\n')),
-            Err(_) => eprintln!("{place}{} (hint: {})", mistake.message, mistake.hint),
+            Ok(()) => eprint!("{}", drawn.trim_start_matches('\n')),
+            Err(_) => eprintln!("{shown} (hint: {})", mistake.hint),
         }
     }
     let count = file.mistakes.0.len();

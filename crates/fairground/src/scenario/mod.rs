@@ -113,25 +113,27 @@ impl Scenario {
         let mut m = Mistakes::default();
         let mut files = Vec::new();
         let table = parse_toml(text, &mut m);
+        // What stands on a line that is no TOML must not be called missing as well.
+        let whole = m.0.is_empty();
         let mut top = Fields::new(&table, 0..0, "scenario");
         let mut parts = Parts { source: Source { name: name.to_string(), text: text.to_string() }, ..Parts::default() };
         parts.title = top.text("title", &mut m).map(|title| title.value.to_string());
         parts.seed = top.natural("seed", &mut m).map(|seed| seed.value);
         let duration = top.time("duration", &mut m);
-        if duration.is_none() && !table.contains_key("duration") && overrides.duration.is_none() {
+        if whole && !table.contains_key("duration") && overrides.duration.is_none() {
             m.whole("a scenario without `duration`", "Say how long is simulated: `duration = \"10s\"`.");
         }
         if let Some(duration) = &duration {
             check_duration(duration.value, Some(duration.span.clone()), &mut m);
         }
         parts.duration = duration.map(|duration| duration.value);
-        parts.machine = read_or_miss(&mut top, "machine", overrides.machine.is_some(), machine::read, &mut m);
-        parts.profile = read_or_miss(&mut top, "profile", overrides.profile.is_some(), profile::read, &mut m);
+        parts.machine = read_or_miss(&mut top, "machine", !whole || overrides.machine.is_some(), machine::read, &mut m);
+        parts.profile = read_or_miss(&mut top, "profile", !whole || overrides.profile.is_some(), profile::read, &mut m);
         let has_workload = table.contains_key("workload");
         let changed = overrides.machine(parts.machine.clone())?;
         let place = workload::Place { folder, cpus: changed.map_or(CpuMask::CAPACITY, |machine| machine.cpus.len()) };
         parts.workloads = workload::read(top.tables("workload", &mut m), &place, &mut m, &mut files);
-        if !has_workload {
+        if whole && !has_workload {
             m.whole("a scenario without `[[workload]]`", "Say what runs: `[[workload]]` with `tasks`, `name` or `rtapp`.");
         }
         let at = at::read(top.tables("at", &mut m), &mut m);
@@ -296,12 +298,12 @@ const DEFAULT_DURATION: Ns = Ns::from_secs(10);
 fn read_or_miss<'t, T>(
     top: &mut Fields<'t>,
     key: &'static str,
-    by_flag: bool,
+    may_miss: bool,
     read: impl Fn(Fields<'t>, &mut Mistakes) -> Option<T>,
     m: &mut Mistakes,
 ) -> Option<T> {
     let there = top.item(key).is_some();
-    if !there && !by_flag {
+    if !there && !may_miss {
         m.whole(format!("a scenario without `[{key}]`"), format!("Write a table `[{key}]`, or give `--{key}`."));
     }
     top.table(key, m).and_then(|table| read(table, m))
