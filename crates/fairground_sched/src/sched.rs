@@ -98,6 +98,14 @@ impl Sched {
         Ok(())
     }
 
+    /// All CPUs in order of their numbers.
+    pub fn cpu_ids(&self) -> impl Iterator<Item = CpuId> + use<> {
+        self.rqs.ids()
+    }
+    /// All tasks in order of their rows.
+    pub fn task_ids(&self) -> impl Iterator<Item = TaskId> + use<> {
+        self.tasks.ids()
+    }
     /// The profile in force.
     pub fn profile(&self) -> &Profile {
         &self.profile
