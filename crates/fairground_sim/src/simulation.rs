@@ -218,11 +218,10 @@ impl<Q: EventQueue> Simulation<Q> {
         let mut rec = Recorder::new(&mut digest, sink);
         let flow = loop {
             let horizon = self.horizon(at);
-            while let Some(event) = self.queue.advance_before(horizon) {
+            while !self.over
+                && let Some(event) = self.queue.advance_before(horizon)
+            {
                 self.handle(&mut rec, event);
-                if self.over {
-                    break;
-                }
             }
             match self.next_round(&mut rec, at) {
                 Round::Event => {}
@@ -239,13 +238,12 @@ impl<Q: EventQueue> Simulation<Q> {
         let mut digest = self.digest;
         let mut rec = Recorder::new(&mut digest, sink);
         let mut flow = Flow::More;
-        match self.queue.advance_before(self.horizon(Instant::MAX)) {
-            Some(event) if !self.over => self.handle(&mut rec, event),
-            _ => {
-                if self.next_round(&mut rec, Instant::MAX) == Round::Over {
-                    flow = Flow::Done;
-                }
-            }
+        if !self.over
+            && let Some(event) = self.queue.advance_before(self.horizon(Instant::MAX))
+        {
+            self.handle(&mut rec, event);
+        } else if self.next_round(&mut rec, Instant::MAX) == Round::Over {
+            flow = Flow::Done;
         }
         self.digest = digest;
         self.stopped.clone().map_or(Ok(flow), Err)

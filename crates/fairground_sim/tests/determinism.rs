@@ -106,6 +106,22 @@ fn pieces_make_the_whole() {
     assert_eq!((simulation.digest(), simulation.counts().events()), whole);
 }
 
+#[test]
+fn a_run_that_is_over_stays_over() {
+    let mut set = TaskSet::default();
+    set.pinned("short", 0, vec![work(500 * US)]);
+    let mut machine = common::free_machine(2, 1000);
+    machine.nohz_idle = false;
+    let mut simulation = Simulation::new(setup(machine, "v5.19", set, 10 * MS)).unwrap();
+    let end = simulation.run(&mut NullSink).unwrap();
+    let (digest, counts) = (simulation.digest(), simulation.counts());
+    assert_eq!((end.at.ns(), counts.ticks), (500 * US, 0));
+    assert_eq!(simulation.run(&mut NullSink), Ok(end));
+    assert_eq!(simulation.step(&mut NullSink), Ok(Flow::Done));
+    assert_eq!(simulation.run_until(Instant::MAX, &mut NullSink), Ok(Flow::Done));
+    assert_eq!((simulation.digest(), simulation.counts(), simulation.now()), (digest, counts, end.at));
+}
+
 /// What the sleepers of [`drawers`] drew, by marker.
 fn draws(setup: Setup, tasks: usize) -> Vec<Vec<u64>> {
     let log = Log::of(setup);
