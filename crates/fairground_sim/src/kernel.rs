@@ -170,20 +170,20 @@ impl<Q: EventQueue> Simulation<Q> {
                 self.tasks[task].want = Want::Nothing;
                 self.phase(rec, cpu, then)
             }
-            Want::Work(_) | Want::Time(_) | Want::Until(_) => self.compute(cpu, task),
+            Want::Work(_) | Want::Time(_) | Want::Until(_) => self.compute(cpu, task, self.now),
         }
     }
 
-    /// The current task computes from now on.
-    fn compute(&mut self, cpu: CpuId, task: TaskId) -> Next {
+    /// The current task computes from `from` on, which is now or the end of the interrupt that is being served.
+    pub(crate) fn compute(&mut self, cpu: CpuId, task: TaskId, from: Instant) -> Next {
         let row = &mut self.cpus[cpu];
         row.doing = Doing::Compute;
-        row.computes_from = self.now;
+        row.computes_from = from;
         let end = match self.tasks[task].want {
-            Want::Work(work) => self.now.ns().checked_add(self.machine.cpus[cpu].at_speed(work.0)),
-            Want::Time(time) => self.now.ns().checked_add(time.0),
-            Want::Until(at) => Some(at.max(self.now).ns()),
-            Want::Nothing | Want::Retry(_) => Some(self.now.ns()),
+            Want::Work(work) => from.ns().checked_add(self.machine.cpus[cpu].at_speed(work.0)),
+            Want::Time(time) => from.ns().checked_add(time.0),
+            Want::Until(at) => Some(at.max(from).ns()),
+            Want::Nothing | Want::Retry(_) => Some(from.ns()),
         };
         let end = end.filter(|&ns| ns <= Instant::MAX.ns()).map(Instant::from_ns);
         self.queue.set(cpu, Slot::Segment, end);

@@ -80,15 +80,17 @@ impl<Q: EventQueue> Simulation<Q> {
     /// The CPU's clocks and what its task has done so far go by the old frequency, the rest by the new.
     fn set_frequency(&mut self, rec: &mut Recorder<'_>, cpu: CpuId, freq_capacity: u32) {
         self.core(rec, cpu, |sched, cx| sched.settle(cx));
-        let computing = self.cpus[cpu].doing == Doing::Compute;
-        if computing {
+        let computing = self.sched.rq(cpu).curr.filter(|_| self.cpus[cpu].doing == Doing::Compute);
+        // Later than now while the CPU serves a tick, which takes its time whatever happens.
+        let from = self.cpus[cpu].computes_from.max(self.now);
+        if computing.is_some() {
             self.pause(cpu);
         }
         self.machine.cpus[cpu].freq_capacity = freq_capacity;
         self.view.cpus[cpu].freq_capacity = freq_capacity;
         self.meters[cpu].set_prices(self.machine.costs.prices_for(&self.machine.cpus[cpu]));
-        if computing {
-            self.kernel(rec, cpu, crate::cpu::Then::Resume);
+        if let Some(task) = computing {
+            self.compute(cpu, task, from);
         }
     }
 }
