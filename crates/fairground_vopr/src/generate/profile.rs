@@ -1,0 +1,56 @@
+//! Kernels with random switches, tunables and seams.
+
+use crate::case::ProfileChange;
+use crate::dice::Dice;
+use fairground_sched::Profile;
+use fairground_sched::features::Feat;
+use fairground_sched::profile::KnownKind;
+
+const TIMES: [&str; 4] =
+    ["sched_latency_ns", "sched_min_granularity_ns", "sched_wakeup_granularity_ns", "sched_idle_min_granularity_ns"];
+const SEAMS: [(&str, &str); 8] = [
+    ("repeated_pick", "keeps-slice"),
+    ("repeated_pick", "renews-slice"),
+    ("min_vruntime_at_dequeue", "save-restore-only"),
+    ("min_vruntime_at_dequeue", "unless-save-restore"),
+    ("tick_preempt", "align-rightmost"),
+    ("idle_entity", "policy-only"),
+    ("idle_entity", "entity-aware"),
+    ("long_sleeper", "take-placement"),
+];
+
+/// A kernel by name, and what is changed about it.
+pub(crate) fn profile(dice: &mut Dice) -> (String, Vec<ProfileChange>) {
+    let usable: Vec<_> = Profile::known().into_iter().filter(|known| known.kind == KnownKind::Modelled).collect();
+    let kernel = dice.pick(&usable).name;
+    let mut changes = Vec::new();
+    let base = Profile::parse(&kernel).expect("invariant: a known kernel");
+    for feat in switches(&base) {
+        if dice.once_in(5) {
+            changes.push(ProfileChange::Feature(flipped(&base, feat)));
+        }
+    }
+    for name in TIMES {
+        if dice.once_in(3) {
+            changes.push(ProfileChange::Tunable(name, dice.time(1, 30_000_000).to_string()));
+        }
+    }
+    if dice.once_in(4) {
+        changes.push(ProfileChange::Tunable("sched_child_runs_first", "1".to_string()));
+    }
+    if dice.once_in(3) {
+        let (seam, variant) = dice.pick(&SEAMS);
+        changes.push(ProfileChange::Seam(seam, variant));
+    }
+    (kernel, changes)
+}
+
+/// The switches of a kernel.
+pub(super) fn switches(profile: &Profile) -> Vec<Feat> {
+    Feat::ALL.iter().copied().filter(|feat| feat.row().at(profile.base).is_some()).collect()
+}
+
+/// The text that turns a switch over.
+fn flipped(profile: &Profile, feat: Feat) -> String {
+    format!("{}{}", if profile.feats.has(feat) { "NO_" } else { "" }, feat.row().name)
+}

@@ -1,0 +1,93 @@
+//! Random programs. Every loop computes for at least a microsecond, so that time passes in it.
+
+use crate::dice::Dice;
+use fairground_model::{Instr, Mode, Policy, TimerMode};
+use fairground_stdx::{CpuId, CpuMask, Ns, PipeId};
+
+/// A random, not empty set of CPUs of a machine.
+pub(super) fn some_cpus(dice: &mut Dice, cpus: usize) -> CpuMask {
+    let mut mask = CpuMask::only(CpuId::new(dice.index(cpus) as u32));
+    for cpu in (0..cpus as u32).map(CpuId::new) {
+        if dice.once_in(2) {
+            mask.insert(cpu);
+        }
+    }
+    mask
+}
+
+pub(super) fn some_nice(dice: &mut Dice) -> i8 {
+    dice.pick(&[0, 0, 0, 1, 5, -5, 10, 19, -20])
+}
+
+pub(super) fn some_policy(dice: &mut Dice) -> Policy {
+    dice.pick(&[Policy::Normal, Policy::Normal, Policy::Normal, Policy::Batch, Policy::Idle])
+}
+
+pub(super) fn burst(dice: &mut Dice) -> Instr {
+    let (low, mode) = (dice.time(1_000, 2_000_000), dice.pick(&[Mode::User, Mode::User, Mode::Kernel]));
+    match dice.index(4) {
+        0 => Instr::RunTime { time: Ns(low), mode },
+        1 => Instr::RunBetween { low: Ns(low), high: Ns(low + dice.time(0, 3_000_000)), mode },
+        _ => Instr::Run { work: Ns(low), mode },
+    }
+}
+
+fn nap(dice: &mut Dice) -> Instr {
+    let low = dice.time(0, 5_000_000);
+    match dice.once_in(2) {
+        true => Instr::Sleep { time: Ns(low) },
+        false => Instr::SleepBetween { low: Ns(low), high: Ns(low + dice.time(0, 3_000_000)) },
+    }
+}
+
+pub(super) fn hog() -> Vec<Instr> {
+    vec![Instr::Run { work: Ns(u64::MAX), mode: Mode::User }]
+}
+
+pub(super) fn sleeper(dice: &mut Dice) -> Vec<Instr> {
+    vec![burst(dice), nap(dice), Instr::Jump { to: 0 }]
+}
+
+pub(super) fn periodic(dice: &mut Dice) -> Vec<Instr> {
+    let mode = dice.pick(&[TimerMode::Relative, TimerMode::Absolute]);
+    let period = Ns(dice.time(10_000, 10_000_000));
+    vec![Instr::Now { reg: 0 }, burst(dice), Instr::TimerWait { reg: 0, period, mode }, Instr::Jump { to: 1 }]
+}
+
+/// One of a ring of tasks that hand a message on.
+pub(super) fn link(dice: &mut Dice, from: PipeId, to: PipeId, first: bool) -> Vec<Instr> {
+    let (read, write) = (Instr::Read { pipe: from, into: 0 }, Instr::Write { pipe: to, value: None });
+    let mut code = if first { vec![write, read] } else { vec![read, write] };
+    code.extend([burst(dice), Instr::Jump { to: 0 }]);
+    code
+}
+
+/// Anything in any order, in one or two nested loops; may well end or wait for ever.
+pub(super) fn anything(dice: &mut Dice, pipes: usize, cpus: usize) -> Vec<Instr> {
+    let mut code = vec![burst(dice)];
+    for _ in 0..dice.between(1, 8) {
+        let next = match dice.index(10) {
+            0..3 => burst(dice),
+            3 | 4 => nap(dice),
+            5 => Instr::Yield,
+            6 if pipes > 0 => Instr::Write { pipe: PipeId::new(dice.index(pipes) as u32), value: None },
+            7 if pipes > 0 => Instr::Read { pipe: PipeId::new(dice.index(pipes) as u32), into: 1 },
+            8 => own_setting(dice, cpus),
+            _ => Instr::Repeat { counter: dice.index(4) as u8, times: dice.between(1, 5), to: 0 },
+        };
+        code.push(next);
+    }
+    if !dice.once_in(4) {
+        code.push(Instr::Jump { to: 0 });
+    }
+    code
+}
+
+fn own_setting(dice: &mut Dice, cpus: usize) -> Instr {
+    match dice.index(4) {
+        0 => Instr::SetNice { nice: some_nice(dice) },
+        1 => Instr::SetPolicy { policy: some_policy(dice) },
+        2 => Instr::SetAffinity { cpus: some_cpus(dice, cpus) },
+        _ => Instr::SetTimerSlack { slack: Ns(dice.pick(&[0, 1, 50_000, 1_000_000])) },
+    }
+}

@@ -1,0 +1,135 @@
+//! Random sets of tasks, and what happens to them from outside.
+
+use super::profile::switches;
+use super::programs::{anything, burst, hog, link, periodic, sleeper, some_cpus, some_nice, some_policy};
+use crate::dice::Dice;
+use fairground_machine::Machine;
+use fairground_model::{Change, Instr, PipeSpec, Program, Start, TaskSet, TaskSpec, TimedChange};
+use fairground_sched::Profile;
+use fairground_stdx::{CpuId, Instant, Ns, PipeId, TaskId};
+
+/// The parts of one set.
+struct Maker<'a> {
+    dice: &'a mut Dice,
+    set: TaskSet,
+    cpus: usize,
+    duration: Ns,
+}
+
+pub(crate) fn tasks(dice: &mut Dice, machine: &Machine, kernel: &str, duration: Ns) -> TaskSet {
+    let mut maker = Maker { dice, set: TaskSet::default(), cpus: machine.cpus.len(), duration };
+    for _ in 0..maker.dice.between(0, 3) {
+        maker.pipe();
+    }
+    for _ in 0..maker.dice.between(1, 6) {
+        maker.unit();
+    }
+    let profile = Profile::parse(kernel).expect("invariant: a known kernel");
+    for _ in 0..maker.dice.between(0, 5) {
+        maker.change(&profile);
+    }
+    maker.set.changes.sort_by_key(|timed| timed.at);
+    maker.set
+}
+
+impl Maker<'_> {
+    fn pipe(&mut self) -> PipeId {
+        let capacity = self.dice.between(1, 3) as u32;
+        self.set.pipes.push(PipeSpec { capacity })
+    }
+
+    /// One task, or a few that belong together.
+    fn unit(&mut self) {
+        match self.dice.index(8) {
+            0 | 1 => {
+                self.task(hog());
+            }
+            2 => {
+                let code = sleeper(self.dice);
+                self.task(code);
+            }
+            3 => {
+                let code = periodic(self.dice);
+                self.task(code);
+            }
+            4 => self.ring(),
+            5 => self.family(),
+            _ => {
+                let code = anything(self.dice, self.set.pipes.len(), self.cpus);
+                self.task(code);
+            }
+        }
+    }
+
+    fn ring(&mut self) {
+        let pipes: Vec<PipeId> = (0..self.dice.between(2, 3)).map(|_| self.pipe()).collect();
+        for (row, &from) in pipes.iter().enumerate() {
+            let to = pipes[(row + 1) % pipes.len()];
+            let code = link(self.dice, from, to, row == 0);
+            self.task(code);
+        }
+    }
+
+    /// A parent that forks each of its children once, and perhaps waits for them.
+    fn family(&mut self) {
+        let children: Vec<TaskId> = (0..self.dice.between(1, 3))
+            .map(|_| {
+                let code = anything(self.dice, self.set.pipes.len(), self.cpus);
+                let child = self.task(code);
+                self.set.tasks[child].start = Start::Forked;
+                child
+            })
+            .collect();
+        let mut code = vec![burst(self.dice)];
+        for task in children {
+            code.push(Instr::Fork { task });
+            if self.dice.once_in(2) {
+                code.push(burst(self.dice));
+            }
+        }
+        if self.dice.once_in(2) {
+            code.push(Instr::WaitChildren);
+        }
+        code.push(burst(self.dice));
+        self.task(code);
+    }
+
+    fn task(&mut self, code: Vec<Instr>) -> TaskId {
+        let program = self.set.programs.push(Program { code });
+        let mut spec = TaskSpec::new(format!("task{}", self.set.tasks.len()), program);
+        if self.dice.once_in(3) {
+            spec.start = Start::At(Instant::from_ns(self.dice.time(0, self.duration.0 / 2)));
+        }
+        (spec.nice, spec.policy) = (some_nice(self.dice), some_policy(self.dice));
+        spec.timer_slack = Ns(self.dice.pick(&[0, 1, 50_000, 1_000_000]));
+        spec.mm = self.dice.between(0, 2) as u32;
+        if self.dice.once_in(3) {
+            spec.affinity = Some(some_cpus(self.dice, self.cpus));
+        }
+        let wanted = CpuId::new(self.dice.index(self.cpus) as u32);
+        if spec.affinity.is_none_or(|cpus| cpus.contains(wanted)) && self.dice.once_in(2) {
+            spec.first_cpu = Some(wanted);
+        }
+        self.set.tasks.push(spec)
+    }
+
+    /// Something happens from outside, often at a round time, when ticks and timers do too.
+    fn change(&mut self, profile: &Profile) {
+        let mut at = self.dice.between(0, self.duration.0);
+        if self.dice.once_in(2) {
+            at -= at % 1_000_000;
+        }
+        let task = TaskId::new(self.dice.index(self.set.tasks.len()) as u32);
+        let change = match self.dice.index(5) {
+            0 => Change::Nice { task, nice: some_nice(self.dice) },
+            1 => Change::Policy { task, policy: some_policy(self.dice) },
+            2 => Change::FreqCapacity {
+                cpu: CpuId::new(self.dice.index(self.cpus) as u32),
+                freq_capacity: self.dice.between(1, 1024) as u32,
+            },
+            3 => Change::Feature { name: self.dice.pick(&switches(profile)).row().name.to_string() },
+            _ => Change::Affinity { task, cpus: some_cpus(self.dice, self.cpus) },
+        };
+        self.set.changes.push(TimedChange { at: Instant::from_ns(at), change });
+    }
+}

@@ -1,0 +1,196 @@
+//! What must hold of every run: of its records, and of the scheduler between two events.
+
+use fairground_model::{Instr, Mode, PrevState, Sink, TraceEvent};
+use fairground_sched::TaskState;
+use fairground_sim::Simulation;
+use fairground_stdx::{CpuId, IndexVec, Instant, TaskId, Vruntime};
+
+use crate::case::Case;
+
+/// What the records say of a CPU.
+#[derive(Clone, Default)]
+struct CpuBook {
+    curr: Option<TaskId>,
+    /// Since when the current task is current.
+    since: u64,
+    /// The kernel is busy here until then.
+    busy_until: u64,
+    /// The longest section of the kernel.
+    longest_section: u64,
+    /// Run time that was accounted to tasks here.
+    accounted: u64,
+}
+
+/// What the records say of a task.
+#[derive(Clone, Default)]
+struct TaskBook {
+    /// Where it was queued last.
+    cpu: Option<CpuId>,
+    dead: bool,
+    accounted: u64,
+    /// Time between the switches to and from it.
+    on_cpu: u64,
+}
+
+/// Reads the records of a run and finds contradictions. Only the first is kept.
+pub struct Records {
+    cpus: IndexVec<CpuId, CpuBook>,
+    tasks: IndexVec<TaskId, TaskBook>,
+    exact: bool,
+    broken: Option<String>,
+}
+
+impl Records {
+    /// A reader for the records of a case.
+    pub fn new(case: &Case) -> Records {
+        // A task in kernel mode is rescheduled late, and its successor is charged from the wake-up on.
+        let in_kernel = |instr: &Instr| {
+            matches!(
+                instr,
+                Instr::Run { mode: Mode::Kernel, .. }
+                    | Instr::RunBetween { mode: Mode::Kernel, .. }
+                    | Instr::RunTime { mode: Mode::Kernel, .. }
+            )
+        };
+        let user_only = !case.tasks.programs.iter().any(|program| program.code.iter().any(in_kernel));
+        Records {
+            cpus: IndexVec::filled(CpuBook::default(), case.machine.cpus.len()),
+            tasks: IndexVec::filled(TaskBook::default(), case.tasks.tasks.len()),
+            exact: user_only && case.is_free(),
+            broken: None,
+        }
+    }
+
+    fn must(&mut self, holds: bool, what: impl FnOnce() -> String) {
+        if !holds && self.broken.is_none() {
+            self.broken = Some(what());
+        }
+    }
+
+    fn switch(&mut self, at: u64, cpu: CpuId, prev: Option<TaskId>, state: PrevState, next: Option<TaskId>) {
+        let book = self.cpus[cpu].clone();
+        self.must(book.curr == prev, || format!("at {at}: CPU {cpu} switches away from {prev:?}, but {:?} ran", book.curr));
+        self.must(book.busy_until <= at, || format!("at {at}: CPU {cpu} switches before a kernel section is over"));
+        self.must(prev != next, || format!("at {at}: CPU {cpu} switches from {prev:?} to itself"));
+        if let Some(task) = prev {
+            self.tasks[task].on_cpu += at - book.since;
+            self.tasks[task].dead |= state == PrevState::Dead;
+        }
+        if let Some(task) = next {
+            let elsewhere = self.cpus.iter_enumerated().find(|row| row.1.curr == Some(task) && row.0 != cpu).map(|row| row.0);
+            self.must(elsewhere.is_none(), || format!("at {at}: {task:?} runs on CPU {cpu} and on {elsewhere:?}"));
+            let placed = self.tasks[task].cpu;
+            self.must(placed == Some(cpu), || format!("at {at}: {task:?} runs on CPU {cpu} but was queued on {placed:?}"));
+            let dead = self.tasks[task].dead;
+            self.must(!dead, || format!("at {at}: {task:?} runs after its end"));
+        }
+        let book = &mut self.cpus[cpu];
+        (book.curr, book.since) = (next, at);
+    }
+
+    /// What the end of the run at `end` adds: all time must be accounted for.
+    pub fn finish(mut self, end: Instant) -> Result<(), String> {
+        let end = end.ns();
+        for cpu in self.cpus.ids() {
+            let book = self.cpus[cpu].clone();
+            if let Some(task) = book.curr {
+                self.tasks[task].on_cpu += end - book.since;
+            }
+            // A reading of the clock may lie ahead of the event's instant by what the call has cost so far.
+            let most = end + book.longest_section;
+            self.must(book.accounted <= most, || format!("{} ns were accounted on CPU {cpu} in {end} ns", book.accounted));
+        }
+        if self.exact {
+            for task in self.tasks.ids() {
+                let book = self.tasks[task].clone();
+                self.must(book.accounted == book.on_cpu, || {
+                    format!("{task:?} was on a CPU for {} ns and was charged {}", book.on_cpu, book.accounted)
+                });
+            }
+        }
+        self.broken.map_or(Ok(()), Err)
+    }
+
+    /// The first contradiction so far.
+    pub fn broken(&self) -> Option<&str> {
+        self.broken.as_deref()
+    }
+}
+
+impl Sink for Records {
+    fn record(&mut self, at: Instant, cpu: CpuId, event: &TraceEvent) {
+        let at = at.ns();
+        match *event {
+            TraceEvent::SchedSwitch { prev, prev_state, next } => self.switch(at, cpu, prev, prev_state, next),
+            TraceEvent::SchedWakeup { task, target_cpu } | TraceEvent::SchedWakeupNew { task, target_cpu } => {
+                let dead = self.tasks[task].dead;
+                self.must(!dead, || format!("at {at}: {task:?} wakes after its end"));
+                self.tasks[task].cpu = Some(target_cpu);
+            }
+            TraceEvent::SchedMigrateTask { task, orig_cpu, dest_cpu } => {
+                self.must(orig_cpu != dest_cpu, || format!("at {at}: {task:?} moves from CPU {orig_cpu} to itself"));
+                self.tasks[task].cpu = Some(dest_cpu);
+            }
+            TraceEvent::SchedStatRuntime { task, runtime, .. } => {
+                self.tasks[task].accounted += runtime.0;
+                if let Some(on) = self.tasks[task].cpu {
+                    self.cpus[on].accounted += runtime.0;
+                }
+            }
+            TraceEvent::KernelSection { took, .. } => {
+                let busy_until = self.cpus[cpu].busy_until;
+                self.must(busy_until <= at, || format!("at {at}: a kernel section of CPU {cpu} begins inside another"));
+                let book = &mut self.cpus[cpu];
+                book.busy_until = at + took.0;
+                book.longest_section = book.longest_section.max(took.0);
+            }
+            _ => {}
+        }
+    }
+    fn wants_samples(&self) -> bool {
+        true
+    }
+}
+
+/// Watches the scheduler between events.
+pub struct Between {
+    floors: Vec<Vruntime>,
+}
+
+impl Between {
+    /// A watcher of a simulation at its beginning.
+    pub fn new(simulation: &Simulation) -> Between {
+        Between { floors: floors(simulation).collect() }
+    }
+
+    /// What must hold after every event.
+    pub fn check(&mut self, simulation: &Simulation) -> Result<(), String> {
+        let (sched, at) = (simulation.sched(), simulation.now().ns());
+        for (cpu, (before, now)) in self.floors.iter_mut().zip(floors(simulation)).enumerate() {
+            if now.since(*before) < 0 {
+                return Err(format!("at {at}: min_vruntime of CPU {cpu} went back"));
+            }
+            *before = now;
+        }
+        for task in sched.task_ids() {
+            let row = sched.task(task);
+            let allowed = row.cpus_allowed.contains(row.cpu);
+            let right = match row.state {
+                TaskState::Queued => allowed,
+                TaskState::Running => allowed || sched.rq(row.cpu).need_resched,
+                _ => true,
+            };
+            if !right {
+                return Err(format!("at {at}: {task:?} is {:?} on CPU {}, of {}", row.state, row.cpu, row.cpus_allowed));
+            }
+            if sched.se_avg(task).util_avg > 1024 {
+                return Err(format!("at {at}: {task:?} has utilisation {}", sched.se_avg(task).util_avg));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn floors(simulation: &Simulation) -> impl Iterator<Item = Vruntime> + '_ {
+    simulation.sched().cpu_ids().map(|cpu| simulation.sched().cfs_rq(cpu).min_vruntime)
+}

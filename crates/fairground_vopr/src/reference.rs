@@ -1,0 +1,1 @@
+//! CFS of one CPU as naive lists.
