@@ -51,7 +51,9 @@ impl<Q: EventQueue> Simulation<Q> {
     /// An interrupt will arrive at `cpu`; one that is under way earlier serves for both.
     pub(crate) fn send_ipi(&mut self, cpu: CpuId, arrives: Instant) {
         let pending = self.queue.get(cpu, Slot::Ipi);
-        self.queue.set(cpu, Slot::Ipi, Some(pending.map_or(arrives, |earlier| earlier.min(arrives))));
+        if pending.is_none_or(|earlier| arrives < earlier) {
+            self.queue.set(cpu, Slot::Ipi, Some(arrives));
+        }
     }
 
     /// The price of what was counted on `cpu` since the last payment, in whole ns; the rest is carried.
