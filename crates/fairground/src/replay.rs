@@ -123,8 +123,9 @@ fn profile_of(system: Option<&System>, notes: &mut Vec<String>) -> Result<Profil
 
 /// The latest kernel that is modelled: the nearest to recorded ones that are not.
 fn latest_kernel() -> String {
-    let kernels = Profile::known().into_iter().filter(|known| known.kind == KnownKind::Modelled && !known.name.contains('+'));
-    kernels.last().map_or_else(|| DEFAULT_PROFILE.to_string(), |known| known.name)
+    let known = Profile::known().into_iter();
+    let latest = known.rev().find(|known| known.kind == KnownKind::Modelled && !known.name.contains('+'));
+    latest.map_or_else(|| DEFAULT_PROFILE.to_string(), |known| known.name)
 }
 
 fn recorded_metrics(trace: &TraceFile) -> Vec<Metric> {

@@ -5,10 +5,11 @@ use crate::error::Error;
 use crate::guard::{self, Broken, BrokenRun};
 use crate::metrics;
 use crate::scenario::{self, BandResult, Scenario};
+use fairground_metrics::latency::SectionTime;
 use fairground_metrics::{Metric, RunReport, RunStats};
-use fairground_model::{Mistakes, NullSink, Sink, TaskInfo, TaskSet, TraceEvent};
+use fairground_model::{Mistakes, NullSink, Sink, TaskSet};
 use fairground_sim::{Counts, Ending, Flow, Simulation};
-use fairground_stdx::{CpuId, Instant, Ns, TaskId};
+use fairground_stdx::{Instant, Ns};
 use std::time::Duration;
 
 /// How a run is made, beside what decides its result.
@@ -91,8 +92,7 @@ pub fn run(scenario: &Scenario, options: &RunOptions, sink: &mut dyn Sink, contr
     let mut stats = RunStats::new(Instant::ZERO, scenario.machine.cpus.len());
     let began = std::time::Instant::now();
     let ended = guard::catch(|| {
-        let mut statistics = Statistics(&mut stats);
-        let mut both = (&mut statistics, sink);
+        let mut both = (&mut stats, sink);
         simulation.introduce(&mut both);
         drive(&mut simulation, &mut both, options.stop_before_event, control)
     });
@@ -104,7 +104,8 @@ pub fn run(scenario: &Scenario, options: &RunOptions, sink: &mut dyn Sink, contr
         }
         Err(broken) => return Err(Error::Broken(Box::new(located(broken, &simulation, scenario, options)))),
     };
-    let report = stats.finish(simulation.now());
+    let mut report = stats.finish(simulation.now());
+    book_kernel_time(&mut report, &simulation);
     let metrics = metrics::metrics(&report, &tasks);
     Ok(RunOutcome {
         scenario_digest: scenario.digest(),
@@ -121,18 +122,14 @@ pub fn run(scenario: &Scenario, options: &RunOptions, sink: &mut dyn Sink, contr
     })
 }
 
-/// The statistics of a run. Kernel sections are among the samples, which are made only on request.
-struct Statistics<'s>(&'s mut RunStats);
-
-impl Sink for Statistics<'_> {
-    fn task(&mut self, task: TaskId, info: &TaskInfo) {
-        self.0.task(task, info);
-    }
-    fn record(&mut self, at: Instant, cpu: CpuId, event: &TraceEvent) {
-        self.0.record(at, cpu, event);
-    }
-    fn wants_samples(&self) -> bool {
-        true
+/// Books the kernel time that the engine counted: it is not in the stream unless a sink asks for samples.
+fn book_kernel_time(report: &mut RunReport, simulation: &Simulation) {
+    for cpu in &mut report.cpus {
+        for (section, count, time) in simulation.kernel_time(cpu.cpu) {
+            if let Some(row) = cpu.sections.iter_mut().find(|row| row.0 == section) {
+                row.1 = SectionTime { count, time };
+            }
+        }
     }
 }
 
@@ -184,6 +181,7 @@ fn step_until(
 }
 
 fn located(mut broken: Broken, simulation: &Simulation, scenario: &Scenario, options: &RunOptions) -> Broken {
+    // The event in which the invariant broke may have been counted already.
     let events = simulation.counts().events();
     let command =
         if options.command.is_empty() { format!("fairground run {}", scenario.name()) } else { options.command.clone() };
@@ -192,7 +190,7 @@ fn located(mut broken: Broken, simulation: &Simulation, scenario: &Scenario, opt
         events,
         scenario_digest: scenario.digest(),
         seed: scenario.seed,
-        replay: format!("{command} --stop-before-event {events}"),
+        replay: format!("{command} --stop-before-event {}", events.saturating_sub(1)),
     });
     broken
 }

@@ -1,0 +1,148 @@
+//! Whatever is wrong with the input: every mistake is shown, nothing panics, and the exit code says whose fault it is.
+
+use crate::support::{Folder, SMALL, recording, run};
+use expect_test::expect;
+
+#[test]
+fn five_mistakes_are_all_shown_with_line_and_hint() {
+    let folder = Folder::new();
+    let path = folder.file(
+        "bad.toml",
+        "title = \"bad\"\n\
+         duration = 10\n\
+         sead = 1\n\
+         \n\
+         [machine]\n\
+         preset = \"smp-0\"\n\
+         \n\
+         [profile]\n\
+         kernel = \"5.19\"\n\
+         features = [\"NO_SUCH\"]\n\
+         \n\
+         [[workload]]\n\
+         tasks = [{ name = \"a\", run = \"1ms\", sleep = \"-3ms\" }]\n",
+    );
+    let ran = run(&["run", &path]);
+    assert_eq!(ran.code, 2);
+    assert_eq!(ran.out, "");
+    let shown = ran.err.replace(&path, "bad.toml").replace(env!("CARGO_PKG_VERSION"), "VERSION");
+    // The first line keeps the margin of the others.
+    let first_two: String = shown.split_inclusive('\n').take(16).collect();
+    expect![[r#"
+        stderr
+          × `duration = 10` has no unit
+           ╭─[bad.toml:2:12]
+         1 │ title = "bad"
+         2 │ duration = 10
+           ·            ──
+         3 │ sead = 1
+           ╰────
+          help: Write it in quotes with its unit, as in `duration = "10ms"`.
+          × unknown key `sead` in scenario
+           ╭─[bad.toml:3:1]
+         2 │ duration = 10
+         3 │ sead = 1
+           · ────
+         4 │ 
+           ╰────
+          help: Did you mean `seed`?
+    "#]]
+    .assert_eq(&format!("stderr\n{first_two}"));
+    for part in ["bad.toml:6:", "bad.toml:10:", "bad.toml:13:", "bad.toml: 5 mistakes (fairground VERSION)"] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+    assert_eq!(shown.matches("help: ").count(), 5);
+}
+
+#[test]
+fn json_says_the_same() {
+    let folder = Folder::new();
+    let path = folder.file("bad.toml", "duration = 10\n");
+    let ran = run(&["run", &path, "--json"]);
+    let document = ran.json();
+    assert_eq!((ran.code, &document["exit_code"]), (2, &2.into()));
+    assert_eq!(document["errors"].as_array().unwrap().len(), 4, "{document}");
+}
+
+#[test]
+fn what_no_machine_can_run_is_refused() {
+    let folder = Folder::new();
+    for (from, to, part) in [
+        ("\"1s\"", "\"3650d\"", "longer than 13 days"),
+        ("\"1s\"", "\"-1s\"", "cannot be negative"),
+        ("smp-1", "smp-0", "smp-0"),
+        ("smp-1", "smp-99999", "smp-99999"),
+        ("hog = true,", "hog = true, cpus = \"5\",", "no allowed CPU"),
+        ("run = \"2ms\"", "run = \"-2ms\"", "cannot be negative"),
+        ("5.19", "6.12", "not modelled yet"),
+        ("hog = true", "do = [\"nice 3\"]", "makes no progress"),
+    ] {
+        let path = folder.file("x.toml", SMALL.replace(from, to));
+        let ran = run(&["run", &path]);
+        assert_eq!(ran.code, 2, "{to}: {}", ran.err);
+        assert!(ran.err.contains(part), "{to}: {}", ran.err);
+    }
+}
+
+#[test]
+fn strange_files_are_the_inputs_fault_and_missing_ones_the_worlds() {
+    let folder = Folder::new();
+    assert_eq!(run(&["run", &folder.path("nothing.toml")]).code, 3);
+    assert_eq!(run(&["replay", &folder.path("nothing.txt")]).code, 3);
+    assert_eq!(run(&["run", &folder.path("")]).code, 2);
+    for (name, content) in [
+        ("empty.toml", &b""[..]),
+        ("binary.toml", &[0xff, 0xfe, 0, 1, 2]),
+        ("empty.json", b""),
+        ("broken.json", b"{\"tasks\": {"),
+        ("duplicate.json", b"{\"tasks\": {}, \"tasks\": {}}"),
+    ] {
+        let ran = run(&["run", &folder.file(name, content)]);
+        assert_eq!(ran.code, 2, "{name}: {}", ran.err);
+        assert!(ran.err.contains("help: "), "{name}: {}", ran.err);
+    }
+    for (name, content) in [("empty.txt", &b""[..]), ("binary.dat", &[0xff, 0xfe, 0, 1, 2])] {
+        let ran = run(&["replay", &folder.file(name, content)]);
+        assert_eq!(ran.code, 2, "{name}: {}", ran.err);
+    }
+    let full = run(&["run", &folder.file("good.toml", SMALL), "-o", "/nonexistent/x.txt"]);
+    assert_eq!(full.code, 3, "{}", full.err);
+}
+
+#[test]
+fn wrong_flags_are_named() {
+    let folder = Folder::new();
+    let path = folder.file("good.toml", SMALL);
+    for (args, part) in [
+        (&["--profile", "v9.9"][..], "there is no profile `v9.9`"),
+        (&["--profile", "v6.12"], "not modelled yet"),
+        (&["--feature", "SIS_FOO"], "no feature `SIS_FOO`"),
+        (&["--set", "sched_latency_ns"], "no value"),
+        (&["--set", "sched_latency_ns=fast"], "no value for tunable"),
+        (&["--set", "machine.hz=333"], "machine.hz=333"),
+        (&["--machine", "nowhere"], "nowhere"),
+        (&["--duration", "10"], "a unit is missing"),
+        (&["-o", "x.html"], "not built yet"),
+        (&["-o", "x.docx"], "no writer"),
+    ] {
+        let ran = run(&[&["run", path.as_str()], args].concat());
+        assert_eq!(ran.code, 2, "{args:?}: {}", ran.err);
+        assert!(ran.err.contains(part), "{args:?}: {}", ran.err);
+    }
+    let ran = run(&["run", "--workload", "press", "--", "--proceses=10", "--cpus", "9-3"]);
+    assert_eq!(ran.code, 2);
+    assert!(ran.err.contains("unknown flag `--proceses=10`"), "{}", ran.err);
+    assert_eq!(run(&["run", "--workload", "nothing"]).code, 2);
+    assert_eq!(run(&["reproduce", "nothing"]).code, 2);
+    assert_eq!(run(&["sweep", &path]).code, 2);
+    assert_eq!(run(&["dance"]).code, 2);
+    assert_eq!(run(&["compare", &path]).code, 2, "both sides are the same");
+}
+
+#[test]
+fn sets_that_are_not_modelled_yet_are_refused_by_name() {
+    let Some(path) = recording("k6.12-hogs-1cpu/a_eq2_1") else { return };
+    let ran = run(&["run", &path]);
+    assert_eq!(ran.code, 2);
+    assert!(ran.err.contains("profile `v6.12` is not modelled yet"), "{}", ran.err);
+}

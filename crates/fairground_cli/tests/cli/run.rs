@@ -1,0 +1,191 @@
+//! `run`: tables, documents, files, digests, interruption.
+
+use crate::support::{Folder, SMALL, command, ok, recording, run};
+use expect_test::expect;
+use std::io::Read;
+use std::process::Stdio;
+
+#[test]
+fn text_shows_tasks_and_the_last_lines_say_what_was_run() {
+    let folder = Folder::new();
+    let ran = ok(&["run", &folder.file("small.toml", SMALL)]);
+    for part in
+        ["\nCPUs\n", "\nWhy decisions fell\n", "\nMetrics\n", "\nsmall: v5.19 on smp-1 (1 CPUs), seed 1, 1.00 s simulated\n"]
+    {
+        assert!(ran.out.contains(part), "{part}: {}", ran.out);
+    }
+    // Wall-clock time stands in the last line of stderr and nowhere else.
+    assert!(ran.err.trim_end().ends_with("events/s)"), "{}", ran.err);
+    assert!(!ran.out.contains("events/s"));
+}
+
+#[test]
+fn the_document_holds_what_is_promised() {
+    let folder = Folder::new();
+    let document = ok(&["run", &folder.file("small.toml", SMALL), "--json"]).json();
+    let mut keys: Vec<&str> = document.as_object().unwrap().keys().map(String::as_str).collect();
+    keys.sort_unstable();
+    expect![[r#"
+        [
+            "command",
+            "digest",
+            "events",
+            "events_per_s",
+            "inputs",
+            "metrics",
+            "notes",
+            "partial",
+            "scenario_digest",
+            "schema",
+            "seed",
+            "simulated_ns",
+            "tables",
+            "ticks",
+            "title",
+            "tool",
+            "wall_ns",
+        ]
+    "#]]
+    .assert_debug_eq(&keys);
+    assert_eq!((&document["simulated_ns"], &document["partial"]), (&1_000_000_000u64.into(), &false.into()));
+    assert_eq!(document["inputs"][0]["name"], "small.toml");
+    assert_eq!(document["digest"].as_str().unwrap().len(), 32);
+    assert!(document["metrics"]["switches"]["value"].as_u64().unwrap() > 0);
+}
+
+#[test]
+fn equal_scenarios_give_equal_digests_and_other_seeds_other_ones() {
+    let folder = Folder::new();
+    let random = SMALL.replace("run = \"2ms\", period = \"20ms\"", "do = [\"run 1ms..3ms\", \"sleep 5ms..20ms\"]");
+    let path = folder.file("random.toml", random);
+    let digest = |args: &[&str]| ok(&[&["run", path.as_str(), "--json"], args].concat()).json()["digest"].clone();
+    assert_eq!(digest(&[]), digest(&[]));
+    assert_eq!(digest(&[]), digest(&["--paranoid"]));
+    assert_ne!(digest(&[]), digest(&["--seed", "2"]));
+    // The canonical spelling is the same scenario.
+    let printed = ok(&["run", &path, "--print-scenario"]).out;
+    let again = folder.file("again.toml", &printed);
+    assert_eq!(ok(&["run", &again, "--json"]).json()["digest"], digest(&[]));
+    assert_eq!(ok(&["run", &again, "--print-scenario"]).out, printed);
+}
+
+#[test]
+fn the_ending_of_a_file_chooses_its_writer() {
+    let folder = Folder::new();
+    let path = folder.file("small.toml", SMALL);
+    let names = ["x.pftrace", "x.txt", "x.json", "x.csv"];
+    let mut args = vec!["run".to_string(), path];
+    names.iter().for_each(|name| args.extend(["-o".to_string(), folder.path(name)]));
+    let ran = ok(&args.iter().map(String::as_str).collect::<Vec<_>>());
+    assert!(ran.err.contains("ui.perfetto.dev"), "{}", ran.err);
+    assert!(names.iter().all(|name| folder.has(name) && !folder.has(&format!("{name}.partial"))));
+    assert!(folder.read("x.txt").contains("sched_switch"));
+    assert!(serde_json::from_str::<serde_json::Value>(&folder.read("x.json")).is_ok());
+}
+
+#[test]
+fn a_run_can_stop_before_an_event_and_says_that_it_is_partial() {
+    let folder = Folder::new();
+    let path = folder.file("small.toml", SMALL);
+    let ran = ok(&["run", &path, "--stop-before-event", "50", "-o", &folder.path("x.txt"), "--json"]);
+    let document = ran.json();
+    assert_eq!(document["partial"], true);
+    // One step of the engine may count a tick and the switch that follows from it.
+    assert!((50..55).contains(&document["events"].as_u64().unwrap()), "{}", document["events"]);
+    assert!(folder.has("x.txt.partial") && !folder.has("x.txt"));
+}
+
+#[test]
+fn a_missed_expectation_ends_with_1() {
+    let folder = Folder::new();
+    let path = folder.file("missed.toml", format!("{SMALL}[expect]\nswitches = {{ max = 1, why = \"never\" }}\n"));
+    let ran = run(&["run", &path]);
+    assert_eq!(ran.code, 1);
+    assert!(ran.out.contains("Expectations"), "{}", ran.out);
+    assert_eq!(run(&["run", &path, "--json"]).json()["holds"], false);
+}
+
+#[test]
+fn workloads_have_the_flags_of_the_real_program() {
+    let ran = ok(&["run", "--workload", "sched_pipe", "--machine", "smp-2", "--", "-l", "100"]);
+    assert!(ran.out.starts_with("sched_pipe\n"), "{}", ran.out);
+    assert!(ran.err.contains("note: no profile given"), "{}", ran.err);
+    let table = ok(&[
+        "run",
+        "--workload",
+        "press",
+        "--duration",
+        "1s",
+        "--json",
+        "--",
+        "--processes",
+        "4",
+        "--cpus",
+        "0-1",
+        "--work",
+        "10ms",
+    ]);
+    assert_eq!(table.json()["tables"][0]["rows"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn an_rt_app_file_is_a_workload() {
+    let folder = Folder::new();
+    let text = "{ \"tasks\": { \"t\": { \"loop\": 10, \"run\": 1000, \"sleep\": 1000 } }, \"global\": { \"duration\": 1 } }";
+    let ran = ok(&[
+        "run",
+        &folder.file("t.json", text),
+        "--machine",
+        "smp-1",
+        "--profile",
+        "v6.1",
+        "--set",
+        "machine.costs=zero",
+        "--json",
+    ]);
+    let document = ran.json();
+    assert_eq!(document["metrics"]["tasks.t-0.runtime_ms"]["value"], 10);
+}
+
+#[test]
+fn a_recorded_set_runs_exactly_and_its_figures_stand_beside() {
+    let Some(path) = recording("k5.10-hogs-1cpu/a_nice3_1") else { return };
+    let ran = run(&["run", &path, "--json"]);
+    let document = ran.json();
+    assert!(document["figures"]["tasks.h00.runtime_ns"].is_u64(), "{document}");
+    let rows = document["expect"]["rows"].as_array().unwrap();
+    assert!(rows.len() > 5 && rows.iter().all(|row| row["inside"].is_boolean()));
+    let passes = document["expect"]["passes"].as_bool().unwrap();
+    assert_eq!(ran.code, i32::from(!passes));
+    assert_eq!(run(&["run", &path]).code, ran.code);
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_failure() {
+    let folder = Folder::new();
+    let path = folder.file("small.toml", SMALL);
+    let mut child = command(&["run", &path]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    let mut err = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut err).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(0), "{err}");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn ctrl_c_leaves_marked_output_and_130() {
+    let folder = Folder::new();
+    let path = folder.file("long.toml", SMALL.replace("\"1s\"", "\"10d\""));
+    let out = folder.path("x.csv");
+    let child = command(&["run", &path, "-o", &out]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    // The output file is made just before the run begins.
+    while !folder.has("x.csv.partial") {
+        std::thread::yield_now();
+    }
+    let killed = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(killed.success());
+    let ended = child.wait_with_output().unwrap();
+    assert_eq!(ended.status.code(), Some(130));
+    assert!(String::from_utf8_lossy(&ended.stdout).contains("PARTIAL: interrupted at "));
+    assert!(folder.has("x.csv.partial") && !folder.has("x.csv"));
+}

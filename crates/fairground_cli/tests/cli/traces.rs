@@ -1,0 +1,49 @@
+//! `replay`, `convert`: recorded traces in and out.
+
+use crate::support::{Folder, SMALL, ok, recording, run};
+
+#[test]
+fn what_a_run_writes_can_be_replayed_and_converted() {
+    let folder = Folder::new();
+    let path = folder.file("small.toml", SMALL);
+    ok(&["run", &path, "-o", &folder.path("a.txt"), "-o", &folder.path("a.csv")]);
+    let converted = ok(&["convert", &folder.path("a.txt"), &folder.path("b.csv"), "--json"]);
+    assert!(converted.json()["events"].as_u64().unwrap() > 100);
+    ok(&["convert", &folder.path("b.csv"), &folder.path("c.pftrace")]);
+    assert!(folder.has("c.pftrace"));
+    let ran = ok(&["replay", &folder.path("a.txt"), "--machine", "smp-2", "--profile", "v6.1"]);
+    assert!(ran.out.contains("Recorded and replayed"), "{}", ran.out);
+    assert!(ran.err.contains("note: "), "{}", ran.err);
+    let document = ok(&["replay", &folder.path("a.csv"), "--json"]).json();
+    assert_eq!(document["command"], "replay");
+    assert!(document["recorded"]["switches"]["value"].as_u64().unwrap() > 0);
+}
+
+#[test]
+fn dirty_traces_are_noted_and_refused_only_when_asked() {
+    let folder = Folder::new();
+    let path = folder.file("small.toml", SMALL);
+    ok(&["run", &path, "-o", &folder.path("a.txt")]);
+    let text = folder.read("a.txt");
+    let middle = text.len() / 2;
+    let dirty = folder.file("dirty.txt", format!("{}\ngarbage <...>-7 [000] nonsense\n{}", &text[..middle], &text[middle..]));
+    let ran = ok(&["replay", &dirty]);
+    assert!(ran.err.contains("Warning: "), "{}", ran.err);
+    assert_eq!(run(&["replay", &dirty, "--strict"]).code, 2);
+    assert_eq!(run(&["convert", &dirty, &folder.path("x.csv"), "--strict"]).code, 2);
+    assert!(folder.has("x.csv.partial") && !folder.has("x.csv"));
+    let truncated = folder.file("truncated.txt", &text[..middle]);
+    ok(&["replay", &truncated]);
+}
+
+#[test]
+fn recorded_sets_are_replayed_with_notes() {
+    for set in ["k5.10-hogs-1cpu/a_mix_1", "k6.12-press-8cpu/c_press24_120", "k7.2-hogs-8cpu/a_9on8", "real6.18-2cpu/c_press6_60"]
+    {
+        let Some(path) = recording(set) else { continue };
+        let ran = ok(&["replay", &path, "--json"]);
+        let document = ran.json();
+        assert!(!document["notes"].as_array().unwrap().is_empty(), "{set}");
+        assert!(document["metrics"]["switches"]["value"].as_u64().unwrap() > 0, "{set}");
+    }
+}
