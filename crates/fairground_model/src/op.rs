@@ -99,9 +99,9 @@ impl Meter {
     pub fn take_ps(&mut self) -> u64 {
         std::mem::take(&mut self.ps)
     }
-    /// From now on these prices hold: the CPU changed its speed.
-    pub fn set_prices(&mut self, prices_ps: [u64; Op::COUNT]) {
-        self.prices_ps = prices_ps;
+    /// From now on these prices hold: the CPU changed its speed. Returns those that held before.
+    pub fn set_prices(&mut self, prices_ps: [u64; Op::COUNT]) -> [u64; Op::COUNT] {
+        std::mem::replace(&mut self.prices_ps, prices_ps)
     }
     /// The price of `op`, in picoseconds.
     #[inline]

@@ -26,6 +26,8 @@ pub(crate) enum Then {
     Resume,
     /// In an interrupt: wake the next task whose timer has expired.
     ExpireTimers,
+    /// Queue a new task for the first time.
+    WakeNew(TaskId),
     /// Queue a woken task, for which a CPU was selected in the phase before.
     Activate { wakee: TaskId, target: fairground_stdx::CpuId, after: AfterWake },
     /// The interrupt is over.

@@ -110,6 +110,7 @@ impl<Q: EventQueue> Simulation<Q> {
                 self.core(rec, cpu, |sched, cx| sched.ttwu_activate(cx, wakee, target));
                 Next::Pay(Section::TryToWakeUp, after.then())
             }
+            Then::WakeNew(child) => self.wake_new(rec, cpu, child),
             Then::IrqExit => self.irq_exit(rec, cpu),
             Then::PipeWrite { pipe, value } => self.pipe_write(cpu, pipe, value),
             Then::PipeRead { pipe, into } => self.pipe_read(cpu, pipe, into),

@@ -3,7 +3,8 @@
 use crate::cpu::Doing;
 use crate::queue::EventQueue;
 use crate::simulation::Simulation;
-use fairground_model::{Change, Recorder, Start, TaskSet};
+use fairground_model::{Change, Op, Recorder, Start, TaskSet};
+use fairground_sched::{Ctx, Sched};
 use fairground_stdx::{CpuId, Instant, TaskId};
 
 /// One act from outside.
@@ -45,7 +46,6 @@ impl<Q: EventQueue> Simulation<Q> {
             Act::Start(task) => self.start(rec, cpu, task),
             Act::Change(change) => self.change(rec, cpu, change),
         }
-        self.meters[cpu].take_ps();
         for cpu in self.machine.cpus.ids() {
             if self.sched.rq(cpu).need_resched && !matches!(self.cpus[cpu].doing, Doing::Kernel(_)) {
                 self.send_ipi(cpu, self.now);
@@ -53,9 +53,17 @@ impl<Q: EventQueue> Simulation<Q> {
         }
     }
 
+    /// Calls the core as if on `cpu`, but at no price: counted it is all the same.
+    fn from_outside<R>(&mut self, rec: &mut Recorder<'_>, cpu: CpuId, call: impl FnOnce(&mut Sched, &mut Ctx<'_, '_>) -> R) -> R {
+        let prices = self.meters[cpu].set_prices([0; Op::COUNT]);
+        let result = self.core(rec, cpu, call);
+        self.meters[cpu].set_prices(prices);
+        result
+    }
+
     fn start(&mut self, rec: &mut Recorder<'_>, cpu: CpuId, task: TaskId) {
         let wanted = self.specs[task].first_cpu;
-        self.core(rec, cpu, |sched, cx| {
+        self.from_outside(rec, cpu, |sched, cx| {
             sched.sched_fork(cx, None, task);
             sched.wake_up_new_task(cx, task, wanted);
         });
@@ -64,11 +72,13 @@ impl<Q: EventQueue> Simulation<Q> {
     fn change(&mut self, rec: &mut Recorder<'_>, cpu: CpuId, change: Change) {
         match change {
             Change::Nice { task, nice } => {
-                self.core(rec, cpu, |sched, cx| sched.set_user_nice(cx, task, nice));
+                self.from_outside(rec, cpu, |sched, cx| sched.set_user_nice(cx, task, nice));
                 self.renice(rec, task);
             }
-            Change::Affinity { task, cpus } => self.core(rec, cpu, |sched, cx| sched.set_cpus_allowed(cx, task, cpus)),
-            Change::Policy { task, policy } => self.core(rec, cpu, |sched, cx| sched.sched_setscheduler(cx, task, policy)),
+            Change::Affinity { task, cpus } => self.from_outside(rec, cpu, |sched, cx| sched.set_cpus_allowed(cx, task, cpus)),
+            Change::Policy { task, policy } => {
+                self.from_outside(rec, cpu, |sched, cx| sched.sched_setscheduler(cx, task, policy))
+            }
             Change::Feature { name } => {
                 let known = self.sched.set_feature(&name);
                 assert!(known.is_ok(), "invariant: features are checked before the run begins: {name}");

@@ -137,14 +137,20 @@ impl<Q: EventQueue> Simulation<Q> {
         }
     }
 
+    /// First phase of fork(): the child exists, but is not queued before its making is paid.
     fn fork(&mut self, rec: &mut Recorder<'_>, cpu: CpuId, parent: TaskId, child: TaskId) -> Next {
         self.tasks[parent].live_children += 1;
         self.tasks[child].parent = Some(parent);
+        self.core(rec, cpu, |sched, cx| sched.sched_fork(cx, Some(parent), child));
+        Next::Pay(Section::Syscall, Then::WakeNew(child))
+    }
+
+    /// Second phase of fork().
+    ///
+    /// Kernel: fork.c kernel_clone(), _do_fork() before v5.10, v4.12–
+    pub(crate) fn wake_new(&mut self, rec: &mut Recorder<'_>, cpu: CpuId, child: TaskId) -> Next {
         let wanted = self.specs[child].first_cpu;
-        self.core(rec, cpu, |sched, cx| {
-            sched.sched_fork(cx, Some(parent), child);
-            sched.wake_up_new_task(cx, child, wanted);
-        });
+        self.core(rec, cpu, |sched, cx| sched.wake_up_new_task(cx, child, wanted));
         self.syscall(cpu, Then::Resume)
     }
 
