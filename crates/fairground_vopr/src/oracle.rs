@@ -15,8 +15,6 @@ struct CpuBook {
     since: u64,
     /// The kernel is busy here until then.
     busy_until: u64,
-    /// The longest section of the kernel.
-    longest_section: u64,
     /// Run time that was accounted to tasks here.
     accounted: u64,
 }
@@ -37,6 +35,8 @@ pub struct Records {
     cpus: IndexVec<CpuId, CpuBook>,
     tasks: IndexVec<TaskId, TaskBook>,
     exact: bool,
+    /// The longest section of the kernel on any CPU.
+    longest_section: u64,
     broken: Option<String>,
 }
 
@@ -57,6 +57,7 @@ impl Records {
             cpus: IndexVec::filled(CpuBook::default(), case.machine.cpus.len()),
             tasks: IndexVec::filled(TaskBook::default(), case.tasks.tasks.len()),
             exact: user_only && case.is_free(),
+            longest_section: 0,
             broken: None,
         }
     }
@@ -97,7 +98,7 @@ impl Records {
                 self.tasks[task].on_cpu += end - book.since;
             }
             // A reading of the clock may lie ahead of the event's instant by what the call has cost so far.
-            let most = end + book.longest_section;
+            let most = end + self.longest_section;
             self.must(book.accounted <= most, || format!("{} ns were accounted on CPU {cpu} in {end} ns", book.accounted));
         }
         if self.exact {
@@ -140,9 +141,8 @@ impl Sink for Records {
             TraceEvent::KernelSection { took, .. } => {
                 let busy_until = self.cpus[cpu].busy_until;
                 self.must(busy_until <= at, || format!("at {at}: a kernel section of CPU {cpu} begins inside another"));
-                let book = &mut self.cpus[cpu];
-                book.busy_until = at + took.0;
-                book.longest_section = book.longest_section.max(took.0);
+                self.cpus[cpu].busy_until = at + took.0;
+                self.longest_section = self.longest_section.max(took.0);
             }
             _ => {}
         }

@@ -21,7 +21,7 @@ fn run_seeds(seeds: std::ops::Range<u64>) {
 
 #[test]
 fn random_systems_hold_every_invariant() {
-    run_seeds(0..300);
+    run_seeds(0..3_000);
 }
 
 #[test]
