@@ -27,7 +27,7 @@ impl<Q: EventQueue> Simulation<Q> {
         if idle {
             self.meters[cpu].count(Op::IdleExit);
         } else {
-            self.pause(cpu);
+            self.pause(cpu, self.now);
         }
         self.cpus[cpu].interrupted = Some(Interrupted { idle, since: self.now, section });
     }

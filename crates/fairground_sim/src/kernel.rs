@@ -193,11 +193,11 @@ impl<Q: EventQueue> Simulation<Q> {
         Next::Left
     }
 
-    /// The current task stops computing for a while: what it has done is taken off what it wants.
+    /// The current task stops computing for a while: what it has done until `at` is taken off what it wants.
     /// Whoever calls goes on to decide what the CPU does next, and so when its stretch ends.
-    pub(crate) fn pause(&mut self, cpu: CpuId) {
+    pub(crate) fn pause(&mut self, cpu: CpuId, at: Instant) {
         let Some(task) = self.sched.rq(cpu).curr else { return };
-        let ran = self.now.saturating_since(self.cpus[cpu].computes_from);
+        let ran = at.saturating_since(self.cpus[cpu].computes_from);
         let spec = &self.machine.cpus[cpu];
         let want = &mut self.tasks[task].want;
         match want {

@@ -91,10 +91,11 @@ impl<Q: EventQueue> Simulation<Q> {
     fn set_frequency(&mut self, rec: &mut Recorder<'_>, cpu: CpuId, freq_capacity: u32) {
         self.core(rec, cpu, |sched, cx| sched.settle(cx));
         let computing = self.sched.rq(cpu).curr.filter(|_| self.cpus[cpu].doing == Doing::Compute);
-        // Later than now while the CPU serves a tick, which takes its time whatever happens.
-        let from = self.cpus[cpu].computes_from.max(self.now);
+        // Later than now while the CPU serves a tick, which takes its time whatever happens; the time of
+        // the tick is already taken off the stretch.
+        let from = self.queue.irqs_held_until(cpu).max(self.now);
         if computing.is_some() {
-            self.pause(cpu);
+            self.pause(cpu, from);
         }
         self.machine.cpus[cpu].freq_capacity = freq_capacity;
         self.view.cpus[cpu].freq_capacity = freq_capacity;

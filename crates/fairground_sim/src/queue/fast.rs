@@ -2,29 +2,41 @@
 
 use super::timer_wheel::TimerWheels;
 use super::winner_tree::WinnerTree;
-use super::{Class, EventQueue, NEVER, Slot, advanced, checked, key, unpack};
+use super::{Class, EventQueue, NEVER, Slot, advanced, checked, fields, key, unpack};
 use fairground_stdx::{CpuId, Id, Instant, TaskId};
 
-/// The sources of one CPU, in ns.
+/// The sources of one CPU, as the keys of their events.
 #[derive(Clone, Debug)]
 struct Sources {
     /// By [`Slot`].
     slots: [u64; 3],
     /// Hard expiry of the first timer.
     timer: u64,
-    /// Interrupts are held back until here.
-    irqs_held: u64,
+    /// Interrupts and the tick are held back until here: the least keys that they may have.
+    irqs_held: [u64; 2],
 }
 
 impl Sources {
-    /// The smallest key of the CPU's sources.
+    fn new(cpu: usize) -> Sources {
+        Sources {
+            slots: Slot::ALL.map(|slot| key(NEVER, slot.class(), cpu)),
+            timer: key(NEVER, Class::Irq, cpu),
+            irqs_held: [key(0, Class::Irq, cpu), key(0, Class::Tick, cpu)],
+        }
+    }
+    /// The smallest key.
     #[inline]
-    fn first(&self, cpu: usize) -> u64 {
-        let [segment, ipi, tick] = self.slots;
-        let segment = key(segment, Class::Segment, cpu);
-        let irq = key(ipi.min(self.timer).max(self.irqs_held), Class::Irq, cpu);
-        let tick = key(tick.max(self.irqs_held), Class::Tick, cpu);
-        segment.min(irq).min(tick)
+    fn first(&self) -> u64 {
+        let ([segment, ipi, tick], [irq_held, tick_held]) = (self.slots, self.irqs_held);
+        segment.min(ipi.min(self.timer).max(irq_held)).min(tick.max(tick_held))
+    }
+    #[inline]
+    fn set(&mut self, cpu: usize, slot: Slot, at: u64) {
+        self.slots[slot as usize] = key(at, slot.class(), cpu);
+    }
+    #[inline]
+    fn hold_irqs(&mut self, cpu: usize, until: u64) {
+        self.irqs_held = [key(until, Class::Irq, cpu), key(until, Class::Tick, cpu)];
     }
 }
 
@@ -39,24 +51,25 @@ pub struct FastQueue {
 }
 
 impl FastQueue {
+    /// Changes the sources of `cpu`, and with them perhaps who is first.
     #[inline]
-    fn replay(&mut self, cpu: usize) {
-        self.tree.replace(cpu, self.sources[cpu].first(cpu));
+    fn change(&mut self, cpu: usize, change: impl FnOnce(&mut Sources)) {
+        let sources = &mut self.sources[cpu];
+        change(sources);
+        self.tree.replace(cpu, sources.first());
     }
     /// Takes over a change of the first timer of `cpu`.
-    #[inline]
     fn timer_changed(&mut self, cpu: usize) {
-        self.sources[cpu].timer = self.timers.first(cpu).map_or(NEVER, |(_, _, hard)| hard);
-        self.replay(cpu);
+        let at = self.timers.first(cpu).map_or(NEVER, |(_, _, hard)| hard);
+        self.change(cpu, |sources| sources.timer = key(at, Class::Irq, cpu));
     }
 }
 
 impl EventQueue for FastQueue {
     fn new(nr_cpus: usize, nr_tasks: usize) -> FastQueue {
-        let sources = Sources { slots: [NEVER; 3], timer: NEVER, irqs_held: 0 };
         FastQueue {
             now: 0,
-            sources: vec![sources; nr_cpus],
+            sources: (0..nr_cpus).map(Sources::new).collect(),
             tree: WinnerTree::new(nr_cpus),
             timers: TimerWheels::new(nr_cpus, nr_tasks),
         }
@@ -67,39 +80,44 @@ impl EventQueue for FastQueue {
     }
     #[inline]
     fn set(&mut self, cpu: CpuId, slot: Slot, at: Option<Instant>) {
-        self.sources[cpu.index()].slots[slot as usize] = checked(self.now, at);
-        self.replay(cpu.index());
+        let (cpu, at) = (cpu.index(), checked(self.now, at));
+        self.change(cpu, |sources| sources.set(cpu, slot, at));
     }
     #[inline]
     fn get(&self, cpu: CpuId, slot: Slot) -> Option<Instant> {
-        let at = self.sources[cpu.index()].slots[slot as usize];
-        (at != NEVER).then(|| Instant::from_ns(at))
+        Some(unpack(self.sources[cpu.index()].slots[slot as usize])?.0)
     }
     #[inline]
     fn hold_irqs(&mut self, cpu: CpuId, until: Instant) {
-        self.sources[cpu.index()].irqs_held = until.ns().max(self.now);
-        self.replay(cpu.index());
+        let (cpu, until) = (cpu.index(), until.ns().max(self.now).min(NEVER));
+        self.change(cpu, |sources| sources.hold_irqs(cpu, until));
+    }
+    fn irqs_held_until(&self, cpu: CpuId) -> Instant {
+        fields(self.sources[cpu.index()].irqs_held[0]).0
     }
     #[inline]
     fn busy(&mut self, cpu: CpuId, until: Instant) {
-        let sources = &mut self.sources[cpu.index()];
-        sources.slots[Slot::Segment as usize] = checked(self.now, Some(until));
-        sources.irqs_held = until.ns();
-        self.replay(cpu.index());
+        let (cpu, until) = (cpu.index(), checked(self.now, Some(until)));
+        self.change(cpu, |sources| {
+            sources.set(cpu, Slot::Segment, until);
+            sources.hold_irqs(cpu, until);
+        });
     }
     #[inline]
     fn ticked(&mut self, cpu: CpuId, due: Instant, until: Instant) {
-        let sources = &mut self.sources[cpu.index()];
-        sources.slots[Slot::Tick as usize] = checked(self.now, Some(due));
-        sources.irqs_held = until.ns();
-        self.replay(cpu.index());
+        let (cpu, due, until) = (cpu.index(), checked(self.now, Some(due)), until.ns().min(NEVER));
+        self.change(cpu, |sources| {
+            sources.set(cpu, Slot::Tick, due);
+            sources.hold_irqs(cpu, until);
+        });
     }
     #[inline]
     fn advance_before(&mut self, limit: Instant) -> Option<(Instant, Class, CpuId)> {
-        let (at, class, cpu) = unpack(self.tree.min())?;
-        if at >= limit {
+        let first = self.tree.min();
+        if first >= key(limit.ns().min(NEVER), Class::Segment, 0) {
             return None;
         }
+        let (at, class, cpu) = fields(first);
         self.now = advanced(self.now, at);
         Some((at, class, cpu))
     }

@@ -76,6 +76,9 @@ impl EventQueue for HeapQueue {
         let ids: Vec<usize> = (0..self.sources.len()).filter(of_cpu).collect();
         ids.into_iter().for_each(|id| self.changed(id));
     }
+    fn irqs_held_until(&self, cpu: CpuId) -> Instant {
+        Instant::from_ns(self.irqs_held[cpu.index()])
+    }
     fn arm_timer(&mut self, cpu: CpuId, task: TaskId, soft: Instant, hard: Instant) {
         assert!(soft <= hard, "the soft expiry of {task:?} lies behind its hard expiry");
         let (id, at) = (self.timer_id(task), checked(self.now, Some(hard)));

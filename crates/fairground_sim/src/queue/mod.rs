@@ -92,6 +92,9 @@ pub trait EventQueue: Clone {
     /// replaces the one before; with an instant that has passed, what was held comes now.
     fn hold_irqs(&mut self, cpu: CpuId, until: Instant);
 
+    /// Until when interrupts of `cpu` are held back; may have passed.
+    fn irqs_held_until(&self, cpu: CpuId) -> Instant;
+
     /// A stretch with interrupts off: [`Slot::Segment`] fires at `until`, and interrupts wait till then.
     fn busy(&mut self, cpu: CpuId, until: Instant) {
         self.set(cpu, Slot::Segment, Some(until));
@@ -159,19 +162,21 @@ const fn key(at: u64, class: Class, cpu: usize) -> u64 {
     at << AT_SHIFT | (class as u64) << CLASS_SHIFT | cpu as u64
 }
 
-/// The event of a key.
+/// The event of a key, if it is one.
 #[inline]
 fn unpack(key: u64) -> Option<(Instant, Class, CpuId)> {
-    let at = key >> AT_SHIFT;
-    if at == NEVER {
-        return None;
-    }
+    (key >> AT_SHIFT != NEVER).then(|| fields(key))
+}
+
+/// The fields of a key.
+#[inline]
+fn fields(key: u64) -> (Instant, Class, CpuId) {
     let class = match key >> CLASS_SHIFT & 3 {
         0 => Class::Segment,
         1 => Class::Irq,
         _ => Class::Tick,
     };
-    Some((Instant::from_ns(at), class, CpuId::new((key & ((1 << CLASS_SHIFT) - 1)) as u32)))
+    (Instant::from_ns(key >> AT_SHIFT), class, CpuId::new((key & ((1 << CLASS_SHIFT) - 1)) as u32))
 }
 
 /// The ns of a source, [`NEVER`] for none. An instant before `now`, or too late for a key, is our own bug.
