@@ -1,9 +1,11 @@
 //! A folder of a recorded set: `workload.txt`, `summary.json`, and `system/` (here or one folder up).
-//! It is run exactly as recorded: machine, kernel, features and tunables come from `system/`.
+//! It is run exactly as recorded: machine, kernel, features and tunables come from `system/`. Where the
+//! record lies beside them, it tells what the workload does not: the phase of the tick and what kernel threads did.
 
 use crate::error::Error;
 use crate::output::read_text;
 use crate::scenario::{Overrides, Parts, Scenario, Source, Workload};
+use crate::trace_file::TraceFile;
 use fairground_machine::recorded;
 use fairground_metrics::{Check, ExpectRow, Figure, Figures, Window};
 use fairground_sched::features::Feat;
@@ -37,14 +39,21 @@ impl RecordedSet {
         let file = folder.join("workload.txt");
         let text = read_text(&file)?;
         let name = file.display().to_string();
-        let workload = Workload::recorded(&text).map_err(|wrong| Error::input(name.clone(), text.clone(), wrong))?;
         let system = System::find(folder)?;
         let mut notes = Vec::new();
+        let machine = system.machine(&mut notes)?;
+        let record = TraceFile::beside(folder)?;
+        let started = record.as_ref().and_then(|record| Some((record, record.trace.stats.window?.0)));
+        let workload = match started {
+            Some((record, start)) => Workload::recorded_with(&text, start, record, machine.tick),
+            None => Workload::recorded(&text),
+        };
+        let workload = workload.map_err(|wrong| Error::input(name.clone(), text.clone(), wrong))?;
         let window = workload.window.unwrap_or_default();
         let parts = Parts {
             title: Some(set_name(folder)),
             duration: Some(LONGEST),
-            machine: if overrides.machine.is_some() { None } else { Some(system.machine(&mut notes)?) },
+            machine: if overrides.machine.is_some() { None } else { Some(machine) },
             profile: if overrides.profile.is_some() { None } else { Some(system.profile(&mut notes)?) },
             workloads: vec![workload],
             notes,

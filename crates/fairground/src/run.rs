@@ -88,7 +88,8 @@ pub fn run(scenario: &Scenario, options: &RunOptions, sink: &mut dyn Sink, contr
     let mut setup = scenario.setup()?;
     setup.paranoid = options.paranoid;
     let tasks = setup.tasks.clone();
-    let mut simulation = Simulation::new(setup).map_err(|mistakes| scenario.wrong(mistakes))?;
+    let built = guard::catch(|| Simulation::new(setup)).map_err(|broken| Error::Broken(Box::new(broken)))?;
+    let mut simulation = built.map_err(|mistakes| scenario.wrong(mistakes))?;
     let mut stats = RunStats::new(Instant::ZERO, scenario.machine.cpus.len());
     let began = std::time::Instant::now();
     let ended = guard::catch(|| {
@@ -198,4 +199,73 @@ fn located(mut broken: Broken, simulation: &Simulation, scenario: &Scenario, opt
 /// Why a simulation that is done was over. `run` on a finished simulation only tells its end.
 fn ending(simulation: &mut Simulation) -> Ending {
     simulation.run(&mut NullSink).map_or(Ending::Duration, |end| end.ending)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::control::Progress;
+    use crate::scenario::Overrides;
+    use fairground_model::TraceEvent;
+    use fairground_stdx::CpuId;
+    use std::path::Path;
+    use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+    const TEXT: &str = "duration = \"1s\"\n[machine]\npreset = \"smp-1\"\n[profile]\nkernel = \"5.19\"\n\
+                        [[workload]]\ntasks = [{ name = \"a\", hog = true, count = 2 }]\n";
+
+    fn scenario() -> Scenario {
+        Scenario::parse("t.toml", TEXT, Path::new(""), &Overrides::default()).unwrap()
+    }
+
+    /// A sink that breaks an invariant of its own after some records.
+    struct Breaks(u64);
+    impl Sink for Breaks {
+        fn record(&mut self, _at: Instant, _cpu: CpuId, _event: &TraceEvent) {
+            assert!(self.0 > 0, "invariant: this sink takes few records");
+            self.0 -= 1;
+        }
+    }
+
+    #[test]
+    fn a_broken_invariant_names_time_event_scenario_seed_and_the_way_back() {
+        let scenario = scenario();
+        let Err(Error::Broken(broken)) = run(&scenario, &RunOptions::default(), &mut Breaks(100), Control::none()) else {
+            panic!("it must be caught");
+        };
+        assert_eq!(broken.message, "invariant: this sink takes few records");
+        let run = broken.run.as_ref().unwrap();
+        assert!(run.at_ns > 0 && run.events > 0);
+        assert_eq!((run.scenario_digest, run.seed), (scenario.digest(), 1));
+        assert_eq!(run.replay, format!("fairground run t.toml --stop-before-event {}", run.events - 1));
+        assert!(broken.to_string().contains("to stop one event before: "));
+    }
+
+    struct StopsAtOnce<'a>(&'a AtomicBool, AtomicU64);
+    impl Progress for StopsAtOnce<'_> {
+        fn at(&self, done: u64, total: u64) {
+            self.1.store(done * 1000 / total, Ordering::Relaxed);
+            self.0.store(true, Ordering::Relaxed);
+        }
+    }
+
+    #[test]
+    fn a_run_can_be_stopped_between_batches() {
+        let stop = AtomicBool::new(false);
+        let progress = StopsAtOnce(&stop, AtomicU64::new(0));
+        let outcome = run(&scenario(), &RunOptions::default(), &mut NullSink, Control::new(&stop, &progress)).unwrap();
+        assert_eq!(outcome.ending, RunEnding::Interrupted);
+        assert!(outcome.is_partial() && outcome.simulated < Ns::from_ms(100));
+        assert!(progress.1.into_inner() < 100);
+    }
+
+    #[test]
+    fn batches_do_not_change_a_run() {
+        let scenario = scenario();
+        let whole = run(&scenario, &RunOptions::default(), &mut NullSink, Control::none()).unwrap();
+        let mut simulation = Simulation::new(scenario.setup().unwrap()).unwrap();
+        simulation.run(&mut NullSink).unwrap();
+        assert_eq!(simulation.digest(), whole.digest);
+        assert_eq!(whole.ending, RunEnding::Complete(Ending::Duration));
+    }
 }

@@ -62,6 +62,10 @@ impl TraceFile {
         let trace = read_set(file, &name, &tasks).map_err(|error| no_trace(&path, &error))?;
         Ok(TraceFile { name, path, digest, trace })
     }
+    /// The trace of a set's folder, if it has one.
+    pub fn beside(folder: &Path) -> Result<Option<TraceFile>, Error> {
+        if folder.join(TRACE).is_file() { TraceFile::load(folder).map(Some) } else { Ok(None) }
+    }
     /// Notes on what was odd, warnings first.
     pub fn notes(&self) -> Vec<String> {
         let stats = &self.trace.stats;

@@ -3,6 +3,9 @@
 use clap::Args;
 use fairground::Overrides;
 
+/// Seeds are whole numbers of TOML as well.
+const MAX_SEED: u64 = i64::MAX as u64;
+
 /// What flags change of a scenario.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct ScenarioFlags {
@@ -19,7 +22,7 @@ pub(crate) struct ScenarioFlags {
     #[arg(long, value_name = "MACHINE")]
     machine: Option<String>,
     /// Seed of all random streams
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(..=MAX_SEED))]
     seed: Option<u64>,
     /// How long is simulated, with its unit: 10s
     #[arg(long, value_name = "TIME")]

@@ -183,6 +183,14 @@ fn from_table(mut table: Fields<'_>, span: Range<usize>, m: &mut Mistakes) -> Op
     }
 }
 
+/// A change at or after the end would never be made.
+pub(super) fn check_times(rows: &[Spanned<At>], duration: Ns, m: &mut Mistakes) {
+    for row in rows.iter().filter(|row| row.value.time >= duration) {
+        let message = format!("`{}` at {} is never done: the run ends at {duration}", row.value.act, row.value.time);
+        m.at(row.span.clone(), message, "Choose an earlier time or a longer duration.");
+    }
+}
+
 /// The changes for the tasks that bear the names; a name that no task bears is a mistake, and so is a feature
 /// that the kernel does not have.
 pub(super) fn resolve(

@@ -137,6 +137,9 @@ impl Scenario {
             m.whole("a scenario without `[[workload]]`", "Say what runs: `[[workload]]` with `tasks`, `name` or `rtapp`.");
         }
         let at = at::read(top.tables("at", &mut m), &mut m);
+        if let (Some(duration @ Ns(1..)), None) = (parts.duration, &overrides.duration) {
+            at::check_times(&at, duration, &mut m);
+        }
         let bands = expect::read(top.table("expect", &mut m), &mut m);
         if !top.tables("group", &mut m).is_empty() {
             m.at(top.span_of("group"), "`[[group]]` is not modelled yet", "Tasks run in the root group; leave it out.");
@@ -275,13 +278,16 @@ impl Parts {
             None => None,
         };
         notes.extend(self.workloads.iter().flat_map(|workload| workload.notes.iter().cloned()));
+        let profile = overrides.profile(profile)?;
+        let moved = profile.iter().flat_map(Profile::without_effect);
+        notes.extend(moved.map(|row| format!("{} is {}, but its effect is not modelled yet", row.name, row.value)));
         let need = |what: &str| Error::one("command line", format!("no {what}"), format!("Give one with --{what}."));
         Ok(Scenario {
             title: self.title.unwrap_or_else(|| self.source.name.clone()),
             seed: overrides.seed.or(self.seed).unwrap_or(1),
             duration,
             machine: overrides.machine(machine)?.ok_or_else(|| need("machine"))?,
-            profile: overrides.profile(profile)?.ok_or_else(|| need("profile"))?,
+            profile: profile.ok_or_else(|| need("profile"))?,
             workloads: self.workloads,
             bands: Vec::new(),
             notes,

@@ -79,6 +79,10 @@ pub(crate) fn with_setting(profile: Profile, name: &str, value: &str) -> Result<
         let message = format!("`{name}` is a feature, not a setting");
         return Err(ProfileError { message, hint: format!("Features are written as debugfs does: `{name}` or `NO_{name}`.") });
     }
+    if name.starts_with("cpu.") {
+        let message = format!("`{name}` is not modelled yet");
+        return Err(ProfileError { message, hint: "Tasks run in the root group, without weight or quota.".to_string() });
+    }
     profile.with_tunable(name, value)
 }
 

@@ -13,7 +13,7 @@ use std::ops::Range;
 
 /// A hog's program repeats a stretch of this length; only the clock of the run ends it.
 const HOG_STRETCH: Ns = Ns::from_secs(3600);
-/// Most tasks that one row may stand for.
+/// Most tasks of one list.
 const MAX_COUNT: u64 = 100_000;
 const BEHAVIOURS: &str = "Say one of: `hog = true`; `run = \"1ms\"` with `period = \"10ms\"`; `run` with `sleep`; `do = [\"run 1ms\", \"sleep 9ms\"]`.";
 
@@ -30,11 +30,11 @@ fn read_row(mut row: Fields<'_>, set: &mut TaskSet, m: &mut Mistakes) {
     let span = row.span();
     let name = row.text("name", m).map(|name| name.value.to_string());
     if name.is_none() && row.span_of("name") == span {
-        m.at(span, "a task without `name`", "Give it a name: `name = \"worker\"`.");
+        m.at(span.clone(), "a task without `name`", "Give it a name: `name = \"worker\"`.");
     }
     let count = row.natural("count", m).map_or(1, |count| {
         if !(1..=MAX_COUNT).contains(&count.value) {
-            m.at(count.span, format!("`count = {}`", count.value), format!("A row stands for 1 to {MAX_COUNT} tasks."));
+            m.at(count.span, format!("`count = {}`", count.value), format!("A list holds 1 to {MAX_COUNT} tasks."));
         }
         count.value.clamp(1, MAX_COUNT)
     });
@@ -42,6 +42,10 @@ fn read_row(mut row: Fields<'_>, set: &mut TaskSet, m: &mut Mistakes) {
     let program = read_program(&mut row, m);
     row.end(m);
     let (Some(name), Some(program)) = (name, program) else { return };
+    if set.tasks.len() as u64 + count > MAX_COUNT {
+        m.at(span, format!("more than {MAX_COUNT} tasks"), "Write fewer tasks.");
+        return;
+    }
     let program = set.programs.push(program);
     for index in 0..count {
         let name = if count == 1 { name.clone() } else { format!("{name}-{index}") };

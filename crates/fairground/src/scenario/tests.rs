@@ -93,6 +93,7 @@ fn what_cannot_run_is_refused() {
         ("cpus = \"0\"", "cpus = \"7\"", "no allowed CPU"),
         ("nice a 5", "nice c 5", "no task is called `c`"),
         ("nice a 5", "affinity a 9", "no allowed CPU"),
+        ("500ms", "1500ms", "never done"),
         ("nice a 5", "feature NO_FOO", "no feature `FOO`"),
         ("switches =", "swiches =", "no metric `swiches`"),
         ("[expect]", "[[group]]\nname = \"g\"\n[expect]", "not modelled yet"),
@@ -149,4 +150,26 @@ fn schemas_are_objects_that_name_every_key() {
         assert!(schema["properties"][key].is_object(), "{key}");
     }
     assert!(rtapp_schema()["properties"]["tasks"].is_object());
+}
+
+proptest::proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig::with_cases(400))]
+
+    /// Whatever a slip of the pen does to a scenario: it is read or refused, and every mistake lies in the text.
+    #[test]
+    fn damaged_scenarios_never_panic(cuts in proptest::collection::vec((0usize..1000, 0usize..40, "\\PC{0,6}"), 1..4)) {
+        let mut text = GOOD.to_string();
+        for (place, length, insert) in cuts {
+            let start = place % (text.len() + 1);
+            let end = (start + length).min(text.len());
+            if text.is_char_boundary(start) && text.is_char_boundary(end) {
+                text.replace_range(start..end, &insert);
+            }
+        }
+        if let Err(Error::Input(files)) = parse(&text) {
+            for span in files.iter().flat_map(|file| &file.mistakes.0).filter_map(|mistake| mistake.span.clone()) {
+                proptest::prop_assert!(text.get(span).is_some());
+            }
+        }
+    }
 }

@@ -62,8 +62,27 @@ impl Workload {
     }
     /// The `workload.txt` of a recorded set.
     pub fn recorded(text: &str) -> Result<Workload, Mistakes> {
-        let parsed = recorded::parse(text)?;
-        let canonical = format!("recorded_text = {}\n", canonical::block(text));
+        Workload::of_record(text, recorded::parse(text)?, String::new())
+    }
+    /// The same with the kernel threads of the record, whose tasks began at `start`. The run is shifted so
+    /// that a tick of the record's phase is a tick of the run.
+    pub fn recorded_with(text: &str, start: Instant, file: &TraceFile, tick: Ns) -> Result<Workload, Mistakes> {
+        let mut parsed = recorded::parse_from(text, Some(start))?;
+        let beside = recorded::housekeeping(&file.trace.events, &file.trace.tasks, tick);
+        let threads = beside.tasks.tasks.len();
+        parsed.tasks.append(beside.tasks);
+        let shift = beside.tick_phase.map_or(Ns::ZERO, |phase| Ns((tick.0 - phase.0) % tick.0));
+        parsed.tasks.delay(shift);
+        parsed.window = (parsed.window.0 + shift, parsed.window.1 + shift);
+        let mut workload = Workload::of_record(text, parsed, format!("housekeeping = \"{:032x}\"\n", file.digest))?;
+        workload.notes.push(format!(
+            "from the recording: the phase of the tick, and {} wake-ups of {threads} kernel threads ({} of the stop class left out)",
+            beside.wakeups, beside.left_out
+        ));
+        Ok(workload)
+    }
+    fn of_record(text: &str, parsed: recorded::RecordedWorkload, more: String) -> Result<Workload, Mistakes> {
+        let canonical = format!("recorded_text = {}\n{more}", canonical::block(text));
         let workload = Workload::new("recorded", parsed.tasks, canonical);
         Ok(Workload { features: parsed.features, window: Some(parsed.window), ..workload })
     }

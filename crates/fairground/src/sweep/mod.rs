@@ -189,16 +189,7 @@ impl Sweep {
         let mut overrides = Overrides::default();
         for (axis, value) in self.spec.axes.iter().zip(point) {
             match &axis.kind {
-                AxisKind::Seed => match value.parse() {
-                    Ok(seed) => overrides.seed = Some(seed),
-                    Err(_) => {
-                        return Err(Error::one(
-                            "seed",
-                            format!("`{value}` is no seed"),
-                            "A seed is a whole number, 0 or larger.",
-                        ));
-                    }
-                },
+                AxisKind::Seed => overrides.seed = value.parse().ok(),
                 AxisKind::Profile => overrides.profile = Some(value.clone()),
                 AxisKind::Feature => overrides.features.push(value.clone()),
                 AxisKind::Machine => overrides.machine = Some(value.clone()),

@@ -149,6 +149,8 @@ fn push(kind: AxisKind, item: Spanned<&Item>, axes: &mut Vec<Axis>, m: &mut Mist
         (None, Some(list)) => list.iter().map(scalar).collect(),
         _ => None,
     };
+    let is_seed = |value: &String| value.parse::<i64>().is_ok_and(|seed| seed >= 0);
+    let values = values.filter(|values| kind != AxisKind::Seed || values.iter().all(is_seed));
     match values {
         Some(values) if !values.is_empty() => axes.push(Axis { kind, values }),
         _ => {
