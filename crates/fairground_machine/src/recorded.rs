@@ -24,9 +24,9 @@ struct Row {
     capacity: u32,
 }
 
-/// Reads the topology of a recorded set. The machine is an emulator: HZ 250; prices `zero`, because
-/// what its instructions cost says nothing about hardware; interrupt time stays with the task, as in
-/// the recorded kernels, whose `clock_task` keeps step with the clock over more than a second of ticks.
+/// Reads the topology of a recorded set. The machine is an emulator: HZ 250; prices `icount`, one
+/// instruction per ns; interrupt time stays with the task, as in the recorded kernels, whose
+/// `clock_task` keeps step with the clock over more than a second of ticks.
 pub fn parse_topology(text: &str) -> Result<Imported, Mistakes> {
     let mut mistakes = Mistakes::default();
     let mut rows = Vec::new();
@@ -58,7 +58,7 @@ pub fn parse_topology(text: &str) -> Result<Imported, Mistakes> {
         freq_domain: first(row.smt, row.number),
     });
     let mut imported = build("recorded", found.collect(), None, notes)?;
-    imported.machine.costs = CostModel::preset("zero")?;
+    imported.machine.costs = CostModel::preset("icount")?;
     imported.machine.irq_time_accounting = false;
     Ok(imported)
 }

@@ -105,7 +105,7 @@ mod recorded_sets {
         assert_eq!(column(&machine, |cpu| cpu.core), [0, 1, 2, 3]);
         assert_eq!(column(&machine, |cpu| cpu.llc), [0, 0, 1, 1]);
         assert_eq!(column(&machine, |cpu| cpu.package), [0, 0, 1, 1]);
-        assert_eq!((machine.hz, machine.costs.name.as_str(), machine.irq_time_accounting), (250, "zero", false));
+        assert_eq!((machine.hz, machine.costs.name.as_str(), machine.irq_time_accounting), (250, "icount", false));
     }
 
     #[test]

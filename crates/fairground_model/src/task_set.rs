@@ -137,6 +137,23 @@ pub struct TaskSet {
 }
 
 impl TaskSet {
+    /// Moves everything that happens at a fixed instant by `length`: starts, changes, and the instants
+    /// that programs name.
+    pub fn delay(&mut self, length: Ns) {
+        use crate::program::Instr;
+        for task in self.tasks.iter_mut() {
+            if let Start::At(at) = &mut task.start {
+                *at += length;
+            }
+        }
+        for instr in self.programs.iter_mut().flat_map(|program| &mut program.code) {
+            if let Instr::Set { at, .. } | Instr::JumpIfBefore { at, .. } = instr {
+                *at += length;
+            }
+        }
+        self.changes.iter_mut().for_each(|timed| timed.at += length);
+    }
+
     /// Appends the tasks, pipes, markers and changes of `other`, renumbered. Markers of the same
     /// name and unit are shared. Returns the offset by which `other`'s task ids moved.
     pub fn append(&mut self, other: TaskSet) -> u32 {

@@ -19,8 +19,9 @@ pub const MAX_PRICE_PS: u64 = 10_000_000_000;
 const DEFAULT: &str = "xeon-spr";
 
 /// The price lists that come with us, as files of the form that users write.
-const PRESETS: [(&str, &str); 7] = [
+const PRESETS: [(&str, &str); 8] = [
     ("zero", include_str!("../prices/zero.toml")),
+    ("icount", include_str!("../prices/icount.toml")),
     ("unit", include_str!("../prices/unit.toml")),
     ("xeon-spr", include_str!("../prices/xeon-spr.toml")),
     ("xeon-bdw", include_str!("../prices/xeon-bdw.toml")),

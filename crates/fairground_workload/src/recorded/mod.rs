@@ -1,5 +1,6 @@
 //! The workloads of the recorded sets: reads a set's `workload.txt` and does what its `wl` program did.
 
+mod housekeeping;
 mod options;
 mod programs;
 mod script;
@@ -9,8 +10,9 @@ mod tests;
 use crate::table::Aggregate;
 use fairground_model::{Instr, Mistakes, PipeSpec, Program, TaskSet, TaskSpec};
 use fairground_stdx::{Instant, PipeId};
+pub use housekeeping::{Housekeeping, housekeeping};
 use options::Command;
-use programs::{LEAD, Launch, PRESS_LEAD, RAMP_REST, RAMP_SLEEP};
+use programs::{EXEC, LEAD, Launch, PRESS_LEAD, RAMP_REST, RAMP_SLEEP};
 use script::Act;
 
 /// The workload of one recorded experiment.
@@ -40,6 +42,11 @@ pub const REPORTED: &[(&str, &str, Aggregate)] = &[
 
 /// Reads a `workload.txt`. All mistakes are found, each with its place.
 pub fn parse(text: &str) -> Result<RecordedWorkload, Mistakes> {
+    parse_from(text, None)
+}
+
+/// As [`parse`], with the instant at which the first `wl`'s tasks begin, where the record tells it.
+pub fn parse_from(text: &str, start: Option<Instant>) -> Result<RecordedWorkload, Mistakes> {
     let mut mistakes = Mistakes::default();
     let script = script::read(text, &mut mistakes);
     let count: u64 = script.acts.iter().map(processes).sum();
@@ -48,14 +55,14 @@ pub fn parse(text: &str) -> Result<RecordedWorkload, Mistakes> {
             .whole(format!("{count} processes are too many"), format!("Linux itself has room for {MAX_PROCESSES} by default."));
         return Err(mistakes);
     }
-    let tasks = tasks(&script.acts);
+    let tasks = tasks(&script.acts, start);
     let mut names: Vec<&str> = tasks.tasks.iter().filter(|task| task.measured).map(|task| task.name.as_str()).collect();
     names.sort_unstable();
     if let Some(twice) = names.windows(2).find(|pair| pair[0] == pair[1]) {
         mistakes.whole(format!("two tasks are called `{}`", twice[0]), "Figures are given by name: each task needs its own.");
     }
     let first = script.acts.iter().find_map(|act| match act {
-        Act::Launch { command, .. } => Some(window(command)),
+        Act::Launch { command, .. } => Some(window(command, start)),
         Act::Wait => None,
     });
     mistakes.or(RecordedWorkload { tasks, features: script.features, window: first.unwrap_or_default() })
@@ -74,30 +81,30 @@ fn processes(act: &Act) -> u64 {
     }
 }
 
-fn window(command: &Command) -> (Instant, Instant) {
-    let (start, length) = match command {
-        Command::Hog { dur, .. } | Command::Periodic { dur, .. } => (LEAD, *dur),
+fn window(command: &Command, start: Option<Instant>) -> (Instant, Instant) {
+    let (lead, length) = match command {
+        Command::Hog { dur, .. } | Command::Periodic { dur, .. } => (EXEC + LEAD, *dur),
         Command::Press { period, rounds, .. } => (PRESS_LEAD, fairground_stdx::Ns(period.0.saturating_mul(*rounds))),
         Command::Ramp { dur, .. } => (RAMP_SLEEP, *dur + RAMP_REST),
     };
-    let start = Instant::ZERO + start;
+    let start = start.unwrap_or(Instant::ZERO + lead);
     (start, Instant::from_ns(start.ns().saturating_add(length.0)))
 }
 
 /// Several `wl` at once need nobody who starts them. As soon as one begins after another has
 /// ended, there is a shell that waits in between.
-fn tasks(acts: &[Act]) -> TaskSet {
+fn tasks(acts: &[Act], start: Option<Instant>) -> TaskSet {
     let blocks = |act: &Act| !matches!(act, Act::Launch { background: true, .. });
     let first_stop = acts.iter().position(blocks).unwrap_or(acts.len());
     let later = acts.iter().skip(first_stop + 1).any(|act| matches!(act, Act::Launch { .. }));
-    if later { with_shell(acts) } else { at_once(acts) }
+    if later { with_shell(acts) } else { at_once(acts, start) }
 }
 
-fn at_once(acts: &[Act]) -> TaskSet {
+fn at_once(acts: &[Act], start: Option<Instant>) -> TaskSet {
     let mut set = TaskSet::default();
     for act in acts {
         if let Act::Launch { command, .. } = act {
-            set.append(programs::build(command, Launch::AtZero).0);
+            set.append(programs::build(command, Launch::AtZero(start)).0);
         }
     }
     set

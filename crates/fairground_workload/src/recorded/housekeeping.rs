@@ -1,0 +1,169 @@
+//! What a recorded machine did beside its workload: kernel threads woke up now and then, and the tick
+//! had a phase. Neither follows from `workload.txt`; both are inputs of the recording, none of the
+//! scheduler's decisions.
+
+use fairground_model::{Instr, Mode, PrevState, Program, TaskInfo, TaskSet, TaskSpec, TraceEvent};
+use fairground_stdx::{CpuId, CpuMask, Id, IndexVec, Instant, Ns, TaskId};
+
+/// Kernel threads as tasks, and the phase of the tick.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Housekeeping {
+    /// A task per kernel thread, with its wake-ups at their recorded times.
+    pub tasks: TaskSet,
+    /// The tick comes at this phase and whole ticks after; none if the record does not show it.
+    pub tick_phase: Option<Ns>,
+    /// Wake-ups of kernel threads.
+    pub wakeups: usize,
+    /// Wake-ups of `migration/N`, which belongs to the stop class and is left out.
+    pub left_out: usize,
+}
+
+/// Process id of the shell of the recorded machines.
+const INIT: u32 = 1;
+/// Bins in which the phase of the tick is searched.
+const BIN: Ns = Ns::from_us(2);
+/// After a wake-up or a switch an account of run time may follow from that and not from the tick.
+const NOT_A_TICK: Ns = Ns::from_us(60);
+
+/// One thread as it is followed through the record.
+#[derive(Clone, Default)]
+struct Thread {
+    woken: Option<(Instant, CpuId)>,
+    ran: Ns,
+    jobs: Vec<(Instant, CpuId, Ns)>,
+}
+
+/// Reads the housekeeping of a record: `events` in order of time.
+pub fn housekeeping(events: &[(Instant, CpuId, TraceEvent)], tasks: &IndexVec<TaskId, TaskInfo>, tick: Ns) -> Housekeeping {
+    let forked: Vec<TaskId> = events.iter().filter_map(|row| child_of(&row.2)).collect();
+    let is_kernel_thread =
+        |task: TaskId| tasks.get(task).is_some_and(|info| info.pid != INIT && info.pid != 0) && !forked.contains(&task);
+    let mut threads = vec![Thread::default(); tasks.len()];
+    for (at, _, event) in events {
+        match *event {
+            TraceEvent::SchedWaking { task, target_cpu, .. } => threads[task.index()].wakes(*at, target_cpu),
+            TraceEvent::SchedStatRuntime { task, runtime, .. } => threads[task.index()].ran += runtime,
+            TraceEvent::SchedSwitch { prev: Some(task), prev_state, .. } if prev_state != PrevState::Running => {
+                threads[task.index()].sleeps();
+            }
+            _ => {}
+        }
+    }
+    let mut found = Housekeeping { tick_phase: tick_phase(events, tick), ..Housekeeping::default() };
+    for (task, thread) in tasks.ids().zip(threads).filter(|row| is_kernel_thread(row.0) && !row.1.jobs.is_empty()) {
+        if tasks[task].name.starts_with("migration/") {
+            found.left_out += thread.jobs.len();
+        } else {
+            found.wakeups += thread.jobs.len();
+            add(&mut found.tasks, &tasks[task], &thread.jobs);
+        }
+    }
+    found
+}
+
+impl Thread {
+    fn wakes(&mut self, at: Instant, cpu: CpuId) {
+        self.woken = self.woken.or(Some((at, cpu)));
+        self.ran = Ns::ZERO;
+    }
+    fn sleeps(&mut self) {
+        if let Some((at, cpu)) = self.woken.take() {
+            self.jobs.push((at, cpu, self.ran));
+        }
+    }
+}
+
+fn child_of(event: &TraceEvent) -> Option<TaskId> {
+    match *event {
+        TraceEvent::SchedProcessFork { child, .. } | TraceEvent::SchedWakeupNew { task: child, .. } => Some(child),
+        _ => None,
+    }
+}
+
+fn add(set: &mut TaskSet, info: &TaskInfo, jobs: &[(Instant, CpuId, Ns)]) {
+    let mut program = Program::default();
+    for &(at, _, ran) in jobs {
+        program.push(Instr::Set { reg: 0, at });
+        program.push(Instr::SleepUntil { reg: 0 });
+        program.push(Instr::Run { work: ran, mode: Mode::Kernel });
+    }
+    let program = set.programs.push(program);
+    let bound = info.name.rsplit_once('/').is_some_and(|(_, cpu)| cpu.starts_with(|c: char| c.is_ascii_digit()));
+    let cpu = jobs[0].1;
+    set.tasks.push(TaskSpec {
+        nice: (info.prio - 120).clamp(-20, 19) as i8,
+        affinity: bound.then(|| CpuMask::only(cpu)),
+        first_cpu: Some(cpu),
+        timer_slack: Ns::ZERO,
+        measured: false,
+        ..TaskSpec::new(info.name.clone(), program)
+    });
+}
+
+/// The fullest bin of accounts of run time that neither a wake-up nor a switch explains. On an idle
+/// stretch there is no account, so this is the phase of the first CPU's tick while it is busy.
+fn tick_phase(events: &[(Instant, CpuId, TraceEvent)], tick: Ns) -> Option<Ns> {
+    let first_cpu = CpuId::new(0);
+    let mut bins = vec![0u32; tick.0.div_ceil(BIN.0) as usize];
+    let mut explained_until = Instant::ZERO;
+    for (at, _, event) in events.iter().filter(|row| row.1 == first_cpu) {
+        match event {
+            TraceEvent::SchedWaking { .. } | TraceEvent::SchedSwitch { .. } => explained_until = *at + NOT_A_TICK,
+            TraceEvent::SchedStatRuntime { .. } if *at >= explained_until => bins[(at.ns() % tick.0 / BIN.0) as usize] += 1,
+            _ => {}
+        }
+    }
+    let (bin, count) = bins.iter().enumerate().max_by_key(|&(bin, count)| (count, std::cmp::Reverse(bin)))?;
+    (*count > 1).then_some(Ns(bin as u64 * BIN.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn info(name: &str, pid: u32, prio: i32) -> TaskInfo {
+        TaskInfo { name: name.into(), pid, prio }
+    }
+
+    #[test]
+    fn kernel_threads_become_tasks_and_the_tick_has_a_phase() {
+        let tasks: IndexVec<TaskId, TaskInfo> =
+            [info("init", 1, 120), info("kworker/0:1H", 9, 100), info("hog", 30, 120), info("migration/0", 12, 0)]
+                .into_iter()
+                .collect();
+        let (kworker, hog, stopper) = (TaskId::new(1), TaskId::new(2), TaskId::new(3));
+        let cpu = CpuId::new(0);
+        let waking = |task| TraceEvent::SchedWaking {
+            task,
+            target_cpu: cpu,
+            waker: None,
+            context: fairground_model::WakeContext::Hardirq,
+        };
+        let ran = |task, ns| TraceEvent::SchedStatRuntime { task, runtime: Ns(ns), vruntime: None };
+        let off = |task| TraceEvent::SchedSwitch { prev: Some(task), prev_state: PrevState::IdleWait, next: Some(hog) };
+        let at = |us: u64, event| (Instant::from_ns(us * 1000), cpu, event);
+        let events = [
+            at(1, TraceEvent::SchedProcessFork { parent: Some(TaskId::new(0)), child: hog }),
+            at(1_500, ran(hog, 1_000)),
+            at(5_500, ran(hog, 4_000_000)),
+            at(6_000, waking(kworker)),
+            at(6_010, ran(kworker, 7_000)),
+            at(6_011, off(kworker)),
+            at(7_000, waking(stopper)),
+            at(7_001, off(stopper)),
+        ];
+        let found = housekeeping(&events, &tasks, Ns::from_ms(4));
+        assert_eq!(found.tick_phase, Some(Ns::from_us(1_500)));
+        assert_eq!((found.wakeups, found.left_out, found.tasks.tasks.len()), (1, 1, 1));
+        let task = found.tasks.tasks.iter().next().unwrap();
+        assert_eq!((task.name.as_str(), task.nice, task.affinity), ("kworker/0:1H", -20, Some(CpuMask::only(cpu))));
+        let code = &found.tasks.programs[task.program].code;
+        assert_eq!(code[0], Instr::Set { reg: 0, at: Instant::from_ns(6_000_000) });
+        assert_eq!(code[2], Instr::Run { work: Ns(7_000), mode: Mode::Kernel });
+    }
+
+    #[test]
+    fn an_empty_record_has_no_housekeeping() {
+        assert_eq!(housekeeping(&[], &IndexVec::new(), Ns::from_ms(4)), Housekeeping::default());
+    }
+}
