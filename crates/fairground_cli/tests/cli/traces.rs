@@ -1,6 +1,6 @@
 //! `replay`, `convert`: recorded traces in and out.
 
-use crate::support::{Folder, SMALL, ok, recording, run};
+use crate::support::{Folder, SMALL, experiments, ok, run};
 
 #[test]
 fn what_a_run_writes_can_be_replayed_and_converted() {
@@ -37,13 +37,28 @@ fn dirty_traces_are_noted_and_refused_only_when_asked() {
 }
 
 #[test]
-fn recorded_sets_are_replayed_with_notes() {
-    for set in ["k5.10-hogs-1cpu/a_mix_1", "k6.12-press-8cpu/c_press24_120", "k7.2-hogs-8cpu/a_9on8", "real6.18-2cpu/c_press6_60"]
-    {
-        let Some(path) = recording(set) else { continue };
-        let ran = ok(&["replay", &path, "--json"]);
-        let document = ran.json();
-        assert!(!document["notes"].as_array().unwrap().is_empty(), "{set}");
-        assert!(document["metrics"]["switches"]["value"].as_u64().unwrap() > 0, "{set}");
+fn every_recorded_set_is_replayed_with_notes() {
+    let sets = experiments(&["k", "real"]);
+    std::thread::scope(|scope| {
+        for half in 0..2 {
+            let part = sets.iter().skip(half).step_by(2);
+            scope.spawn(move || part.for_each(|set| replays(set)));
+        }
+    });
+}
+
+fn replays(set: &str) {
+    let document = ok(&["replay", set, "--json"]).json();
+    assert!(!document["notes"].as_array().unwrap().is_empty(), "{set}");
+    assert!(document["metrics"]["switches"]["value"].as_u64().unwrap() > 0, "{set}");
+    assert_eq!(document["partial"], false, "{set}");
+}
+
+#[test]
+fn one_cpu_hogs_of_cfs_kernels_stay_inside_the_recorded_limits() {
+    for set in experiments(&["k5.10-hogs-1cpu", "k6.1-hogs-1cpu"]) {
+        let document = ok(&["run", &set, "--json"]).json();
+        assert_eq!(document["expect"]["passes"], true, "{set}: {}", document["expect"]);
+        assert!(document["expect"]["rows"].as_array().unwrap().len() >= 8, "{set}");
     }
 }
