@@ -192,7 +192,7 @@ fn a_program_that_never_lets_time_pass_stops_the_run() {
     let mut later = busy_until(5 * MS).to_vec();
     later.extend([Instr::Yield, Instr::Jump { to: 2 }]);
     assert!(matches!(stuck(later), Err(Stopped::NoProgress { at, .. }) if at.ns() == 5 * MS));
-    assert_eq!(stuck(vec![Instr::Yield, work(1), jump]), Ok(Flow::Done));
+    assert_eq!(stuck(vec![Instr::Yield, work(10 * US), jump]), Ok(Flow::Done));
 }
 
 /// The message names the task, so that its author can find the loop.
