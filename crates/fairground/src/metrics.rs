@@ -1,8 +1,9 @@
 //! The named numbers of a run: those of every run and those of the workload's own measurements.
 
-use fairground_metrics::{Better, Histogram, Metric, RunReport, RunStats, Unit};
+use fairground_metrics::{Better, Histogram, MarkerReport, Metric, RunReport, RunStats, Unit};
 use fairground_model::{MarkerUnit, TaskSet};
-use fairground_stdx::{Instant, MarkerId};
+use fairground_stdx::{Id, Instant, MarkerId};
+use std::ops::Range;
 
 /// Tasks up to this number have metrics of their own; beyond it a list would drown the rest.
 const MAX_TASKS_WITH_METRICS: usize = 64;
@@ -18,7 +19,7 @@ pub fn metrics(report: &RunReport, tasks: &TaskSet) -> Vec<Metric> {
             MarkerUnit::Ns => (Unit::Us, Better::Lower),
             MarkerUnit::Count => (Unit::Count, Better::Neither),
         };
-        let values = marker_values(report, tasks, marker);
+        let values = marker_values(report, tasks, &(0..tasks.tasks.len()), marker);
         let mut push =
             |name: &str, value, unit, better| metrics.push(Metric::new(format!("{}.{name}", spec.name), value, unit, better));
         push("count", values.len(), Unit::Count, Better::Higher);
@@ -38,11 +39,12 @@ pub fn metrics(report: &RunReport, tasks: &TaskSet) -> Vec<Metric> {
     metrics
 }
 
-/// The values of a marker over all measured tasks.
-pub fn marker_values(report: &RunReport, tasks: &TaskSet, marker: MarkerId) -> Histogram {
+/// The values of a marker over the measured tasks among `rows`.
+pub fn marker_values(report: &RunReport, tasks: &TaskSet, rows: &Range<usize>, marker: MarkerId) -> Histogram {
     let mut values = Histogram::new();
-    let measured = |row: &&fairground_metrics::MarkerReport| tasks.tasks.get(row.task).is_some_and(|task| task.measured);
-    report.markers.iter().filter(|row| row.marker == marker).filter(measured).for_each(|row| values.merge(&row.values));
+    let counts =
+        |row: &&MarkerReport| rows.contains(&row.task.index()) && tasks.tasks.get(row.task).is_some_and(|task| task.measured);
+    report.markers.iter().filter(|row| row.marker == marker).filter(counts).for_each(|row| values.merge(&row.values));
     values
 }
 

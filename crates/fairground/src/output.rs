@@ -47,7 +47,10 @@ impl Outputs {
     /// Begins all files; an ending without a writer is refused before any file is made.
     pub fn open(paths: &[PathBuf], options: &WriterOptions) -> Result<Outputs, Error> {
         let mut wrong = Mistakes::default();
-        for path in paths {
+        for (index, path) in paths.iter().enumerate() {
+            if paths[..index].contains(path) {
+                wrong.whole(format!("-o {} is given twice", path.display()), "Give each file once.");
+            }
             if let Err(refusal) = writer_with(ending(path), Box::new(std::io::sink()), options) {
                 wrong.whole(
                     format!("-o {}: {refusal}", path.display()),

@@ -10,12 +10,20 @@ use fairground_report::{Cell, Column, Document, Input, RunFacts, Table, run};
 use fairground_stdx::Ns;
 use fairground_workload::{Aggregate, Figure};
 use serde_json::Value;
+use std::ops::Range;
 
 /// The tables of a run, the workloads' own first.
 pub fn run_tables(scenario: &Scenario, outcome: &RunOutcome) -> Vec<Table> {
     let mut tables: Vec<Table> = Vec::new();
-    let own = scenario.workloads.iter().filter(|workload| !workload.columns.is_empty());
-    tables.extend(own.map(|workload| workload_table(workload, outcome)));
+    let mut first = 0;
+    for workload in &scenario.workloads {
+        // Tasks are numbered by workload, in the order in which these are written.
+        let last = first + workload.tasks.tasks.len();
+        if !workload.columns.is_empty() {
+            tables.push(workload_table(workload, first..last, outcome));
+        }
+        first = last;
+    }
     tables.push(run::task_table(&outcome.report));
     tables.push(run::cpu_table(&outcome.report));
     let rest = [run::section_table(&outcome.report), run::reason_table(&outcome.report), run::metrics_table(&outcome.metrics)];
@@ -84,10 +92,8 @@ pub fn speed(outcome: &RunOutcome) -> String {
     )
 }
 
-/// The workload's own table: one row, its columns computed from its markers.
-///
-/// Markers of the same name and unit are shared by all workloads of a scenario.
-fn workload_table(workload: &Workload, outcome: &RunOutcome) -> Table {
+/// The workload's own table: one row, its columns computed from the markers of its tasks.
+fn workload_table(workload: &Workload, own: Range<usize>, outcome: &RunOutcome) -> Table {
     let key = |title: &str| title.replace([' ', '/'], "_");
     let heading = |title: &str, unit: &str| if unit.is_empty() { title.to_string() } else { format!("{title} ({unit})") };
     let columns =
@@ -95,7 +101,7 @@ fn workload_table(workload: &Workload, outcome: &RunOutcome) -> Table {
     let mut table = Table::new(key(&workload.label), workload.label.clone(), columns);
     let values = |name: &str| {
         let marker = outcome.tasks.markers.iter_enumerated().find(|row| row.1.name == name);
-        marker.map_or_else(Histogram::new, |(marker, _)| marker_values(&outcome.report, &outcome.tasks, marker))
+        marker.map_or_else(Histogram::new, |(marker, _)| marker_values(&outcome.report, &outcome.tasks, &own, marker))
     };
     let cells = workload.columns.iter().map(|column| {
         let (top, bottom) = match column.figure {
