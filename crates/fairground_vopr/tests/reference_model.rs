@@ -2,20 +2,20 @@
 
 use fairground_vopr::reference::{Habit, Reference, Workload, compare};
 
-fn compare_seeds(seeds: std::ops::Range<u64>) -> usize {
-    seeds.map(|seed| compare(seed).unwrap_or_else(|difference| panic!("{difference}"))).sum()
+fn compare_seeds(mut seeds: std::ops::Range<u64>) -> Result<usize, String> {
+    seeds.try_fold(0, |facts, seed| Ok(facts + compare(seed)?))
 }
 
 #[test]
 fn the_core_equals_the_slow_model() {
-    let facts = compare_seeds(0..10_000);
+    let facts = compare_seeds(0..10_000).unwrap_or_else(|difference| panic!("{difference}"));
     assert!(facts > 1_000_000, "{facts} facts are few");
 }
 
 #[test]
 #[ignore = "takes minutes: for the nightly run"]
 fn the_core_equals_the_slow_model_in_very_many_workloads() {
-    compare_seeds(10_000..1_000_000);
+    compare_seeds(10_000..500_000).unwrap_or_else(|difference| panic!("{difference}"));
 }
 
 /// The model itself gives the known turns: three hogs, slices of 8 ms at eight CPUs' tunables.
