@@ -54,7 +54,12 @@ impl<Q: EventQueue> Simulation<Q> {
     }
 
     /// Calls the core as if on `cpu`, but at no price: counted it is all the same.
-    fn from_outside<R>(&mut self, rec: &mut Recorder<'_>, cpu: CpuId, call: impl FnOnce(&mut Sched, &mut Ctx<'_, '_>) -> R) -> R {
+    fn core_from_outside<R>(
+        &mut self,
+        rec: &mut Recorder<'_>,
+        cpu: CpuId,
+        call: impl FnOnce(&mut Sched, &mut Ctx<'_, '_>) -> R,
+    ) -> R {
         let prices = self.meters[cpu].set_prices([0; Op::COUNT]);
         let result = self.core(rec, cpu, call);
         self.meters[cpu].set_prices(prices);
@@ -63,7 +68,7 @@ impl<Q: EventQueue> Simulation<Q> {
 
     fn start(&mut self, rec: &mut Recorder<'_>, cpu: CpuId, task: TaskId) {
         let wanted = self.specs[task].first_cpu;
-        self.from_outside(rec, cpu, |sched, cx| {
+        self.core_from_outside(rec, cpu, |sched, cx| {
             sched.sched_fork(cx, None, task);
             sched.wake_up_new_task(cx, task, wanted);
         });
@@ -72,12 +77,14 @@ impl<Q: EventQueue> Simulation<Q> {
     fn change(&mut self, rec: &mut Recorder<'_>, cpu: CpuId, change: Change) {
         match change {
             Change::Nice { task, nice } => {
-                self.from_outside(rec, cpu, |sched, cx| sched.set_user_nice(cx, task, nice));
+                self.core_from_outside(rec, cpu, |sched, cx| sched.set_user_nice(cx, task, nice));
                 self.renice(rec, task);
             }
-            Change::Affinity { task, cpus } => self.from_outside(rec, cpu, |sched, cx| sched.set_cpus_allowed(cx, task, cpus)),
+            Change::Affinity { task, cpus } => {
+                self.core_from_outside(rec, cpu, |sched, cx| sched.set_cpus_allowed(cx, task, cpus))
+            }
             Change::Policy { task, policy } => {
-                self.from_outside(rec, cpu, |sched, cx| sched.sched_setscheduler(cx, task, policy))
+                self.core_from_outside(rec, cpu, |sched, cx| sched.sched_setscheduler(cx, task, policy))
             }
             Change::Feature { name } => {
                 let known = self.sched.set_feature(&name);
