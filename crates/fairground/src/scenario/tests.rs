@@ -98,6 +98,7 @@ fn what_cannot_run_is_refused() {
         ("switches =", "swiches =", "no metric `swiches`"),
         ("[expect]", "[[group]]\nname = \"g\"\n[expect]", "not modelled yet"),
         ("[[workload]]\n", "[[workload]]\nname = \"hog\"\n", "exactly one place"),
+        ("[[workload]]\n", "[[workload]]\nhousekeeping = \"0\"\n", "names a recording"),
     ] {
         let found = mistakes(&GOOD.replace(from, to));
         assert_eq!(found.len(), 1, "{to}: {found:#?}");

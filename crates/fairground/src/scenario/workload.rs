@@ -140,6 +140,11 @@ fn read_row(row: &mut Fields<'_>, place: &Place<'_>, m: &mut Mistakes, files: &m
     let trace = row.text("replay", m);
     let digest = row.text("replay_digest", m);
     let listed = row.tables("tasks", m);
+    if let Some(record) = row.text("housekeeping", m) {
+        let message = "`housekeeping` names a recording, which is no part of a scenario file";
+        m.at(record.span, message, "Run the folder of the recorded experiment itself.");
+        return None;
+    }
     let given =
         [&name, &file, &text, &set_file, &set_text, &trace].into_iter().flatten().count() + usize::from(!listed.is_empty());
     if given != 1 {
