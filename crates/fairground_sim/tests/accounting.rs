@@ -1,4 +1,5 @@
 //! Where the time goes: every nanosecond of every CPU belongs to a task, to the kernel or to idle.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test stops where it fails")]
 
 mod common;
 

@@ -1,4 +1,5 @@
 //! Settings that change in mid-run, by the task itself and from outside: nice, policy, affinity, speed.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test stops where it fails")]
 
 mod common;
 

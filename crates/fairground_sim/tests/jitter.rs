@@ -2,6 +2,7 @@
 //!
 //! The model begins a new slice at every pick, also when the running task is picked again. Kernels with
 //! CONFIG_FAIR_GROUP_SCHED do not; the second test shows that there the waits differ only in detail.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test stops where it fails")]
 
 mod common;
 

@@ -1,4 +1,5 @@
 //! Pipes, forks, exits: tasks that depend on one another.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test stops where it fails")]
 
 mod common;
 

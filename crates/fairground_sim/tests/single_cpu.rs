@@ -1,4 +1,5 @@
 //! One CPU, exact ticks, no prices: what CFS does with hogs, to the nanosecond.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test stops where it fails")]
 
 mod common;
 
