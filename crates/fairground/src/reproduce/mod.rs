@@ -1,5 +1,10 @@
 //! `reproduce`: published experiments beside our numbers. One module per experiment, one row in [`EXPERIMENTS`].
 
+mod align_vruntime;
+mod clock_pelt;
+mod published;
+mod runs;
+
 use crate::control::Control;
 use crate::error::Error;
 use crate::nearest;
@@ -40,7 +45,18 @@ pub struct Experiment {
 }
 
 /// All experiments that can be reproduced.
-pub static EXPERIMENTS: &[Experiment] = &[];
+pub static EXPERIMENTS: &[Experiment] = &[
+    Experiment {
+        name: "clock-pelt",
+        sentence: "Scale invariance of load tracking (2018): time until utilisation reaches a value, at full and half capacity.",
+        run: clock_pelt::run,
+    },
+    Experiment {
+        name: "align-vruntime",
+        sentence: "Vruntime aligned to the last entity (RFC of 2018), on one CPU: the longest wait when ticks come late.",
+        run: align_vruntime::run,
+    },
+];
 
 /// The experiments that `name` stands for: one, or `all`.
 pub fn find(name: &str) -> Result<Vec<&'static Experiment>, Error> {

@@ -1,0 +1,59 @@
+//! The runs of an experiment, and what they add up to.
+
+use super::Reproduced;
+use super::published::Published;
+use crate::control::Control;
+use crate::error::Error;
+use fairground_machine::{CostModel, Machine};
+use fairground_model::{Digest, Mistakes, Sink, TaskSet};
+use fairground_report::Reproduction;
+use fairground_sched::Profile;
+use fairground_sim::{Setup, Simulation};
+use fairground_stdx::Ns;
+
+/// Collects the digests of runs in their order.
+#[derive(Default)]
+pub(super) struct Runs(Digest);
+
+impl Runs {
+    /// Runs once.
+    pub(super) fn run(
+        &mut self,
+        machine: Machine,
+        profile: Profile,
+        tasks: TaskSet,
+        duration: Ns,
+        seed: u64,
+        sink: &mut dyn Sink,
+    ) -> Result<(), Error> {
+        let setup = Setup { machine, profile, tasks, seed, duration, paranoid: false };
+        let mut simulation = Simulation::new(setup).map_err(refused)?;
+        let ended = simulation.run(sink);
+        ended.map_err(|stopped| Error::one("reproduce", stopped.to_string(), "It is an error in this build."))?;
+        self.0.bytes(&simulation.digest().to_le_bytes());
+        Ok(())
+    }
+    /// The end of an experiment.
+    pub(super) fn reproduced(self, reproduction: Reproduction, published: &[&Published], control: Control<'_>) -> Reproduced {
+        Reproduced {
+            reproduction,
+            inputs: published.iter().map(|file| file.input()).collect(),
+            seed: Some(1),
+            digest: self.0.value(),
+            interrupted: control.stopped(),
+        }
+    }
+}
+
+/// One CPU at full capacity on which everything is free.
+pub(super) fn one_cpu(hz: u32) -> Result<Machine, Error> {
+    let mut machine = Machine::preset("smp-1").map_err(refused)?;
+    machine.hz = hz;
+    machine.tick = Ns(1_000_000_000 / u64::from(hz));
+    machine.costs = CostModel::preset("zero").map_err(refused)?;
+    Ok(machine)
+}
+
+fn refused(mistakes: Mistakes) -> Error {
+    Error::one("reproduce", mistakes.to_string(), "It is an error in this build.")
+}
