@@ -39,8 +39,6 @@ const MODEL: [(usize, [u64; 4]); 4] = [
 const OTHER_JITTERS: [Ns; 4] = [Ns::ZERO, Ns::from_us(10), Ns::from_us(100), Ns::from_ms(1)];
 /// Seeds of runs whose lateness is drawn.
 const SEEDS: u64 = 5;
-/// In the mail's cases a tick comes right behind the end of each slice, a few microseconds late.
-const MAIL_LATENESS: Ns = Ns::from_us(10);
 /// The mail's sleeper wakes when each hog has had a turn, and computes for three slices of four tasks. Ours
 /// comes again, so that the run meets it at every state of the turn.
 const SLEEPER_WAKES: Instant = Instant::from_ns(24_000_000);
@@ -183,8 +181,8 @@ struct WorkedCase {
     /// Ticks are late by less than this.
     late: Ns,
     sleeper: bool,
-    /// What ours may be off.
-    off: Ns,
+    /// What ours may be off; none if it is not judged.
+    off: Option<Ns>,
 }
 
 impl WorkedCase {
@@ -199,8 +197,8 @@ impl WorkedCase {
         }
     }
     fn band(&self, published_ms: u64) -> Band {
-        let ns = published_ms * 1_000_000;
-        Band::Between(Decimal::ratio(ns - self.off.0, 1_000_000), Decimal::ratio(ns + self.off.0, 1_000_000))
+        let (ns, Some(off)) = (published_ms * 1_000_000, self.off) else { return Band::NotJudged };
+        Band::Between(Decimal::ratio(ns - off.0, 1_000_000), Decimal::ratio(ns + off.0, 1_000_000))
     }
 }
 
@@ -219,29 +217,19 @@ impl Parts {
             let value = cases.and_then(|cases| cases.get(key)).and_then(Item::as_integer);
             value.and_then(|value| u64::try_from(value).ok())
         };
-        // Exact ticks; ticks right behind the end of each slice, a little late; a kernel of HZ 250 and one of
-        // HZ 1000 as they are built, with a sleeper. The mail counts whole slices: ours may be off by what
-        // ticks add, at most one tick where that is coarser than a slice's end.
-        let hz250 = Ns::from_ms(4);
+        // Exact ticks, the jitter model, and a sleeper on kernels as they are built. The mail's late ticks are
+        // an example with made-up run times, so ours stand beside it unjudged. With a sleeper the mail counts
+        // whole slices and ours whole ticks, so they may be off by one of these.
+        let (hz250, hz1000) = (Ns::from_ms(4), Ns::from_ms(1));
+        let worked = |name, figure, tick, off| WorkedCase { name, figure, tick, late: Ns::ZERO, sleeper: false, off };
+        let late = |name, tick| WorkedCase { late: MODEL_JITTER, ..worked(name, "late_tick_delay_ms", tick, None) };
+        let sleeper = |name, figure, tick, off| WorkedCase { sleeper: true, ..worked(name, figure, tick, off) };
         let cases = [
-            WorkedCase {
-                name: "ideal",
-                figure: "ideal_delay_ms",
-                tick: Ns::from_ms(1),
-                late: Ns::ZERO,
-                sleeper: false,
-                off: Ns::ZERO,
-            },
-            WorkedCase {
-                name: "late_tick",
-                figure: "late_tick_delay_ms",
-                tick: Ns::from_ms(8),
-                late: MAIL_LATENESS,
-                sleeper: false,
-                off: Ns::from_us(100),
-            },
-            WorkedCase { name: "sleeper", figure: "sleeper_delay_ms", tick: hz250, late: Ns::ZERO, sleeper: true, off: hz250 },
-            WorkedCase { name: "sleeper_hz1000", figure: "", tick: Ns::from_ms(1), late: Ns::ZERO, sleeper: true, off: Ns::ZERO },
+            worked("ideal", "ideal_delay_ms", hz1000, Some(Ns::ZERO)),
+            late("late_tick.hz250", hz250),
+            late("late_tick.hz1000", hz1000),
+            sleeper("sleeper", "sleeper_delay_ms", hz250, Some(hz250)),
+            sleeper("sleeper_hz1000", "", hz1000, None),
         ];
         for worked in cases {
             for (side, profile) in [("before", STOCK), ("after", ALIGNED)] {
@@ -323,6 +311,6 @@ mod tests {
         let missed: Vec<_> = done.reproduction.rows.iter().filter(|row| row.within() == Some(false)).collect();
         assert!(missed.is_empty(), "{missed:#?}");
         assert!(done.reproduction.holds());
-        assert_eq!(done.reproduction.rows.len(), 8 + 16 + 2 + 16);
+        assert_eq!(done.reproduction.rows.len(), 10 + 16 + 2 + 16);
     }
 }
