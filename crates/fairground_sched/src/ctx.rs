@@ -1,5 +1,6 @@
 //! What the core may see and touch of the outside, handed in for the length of one call.
 
+use crate::pelt::Scale;
 use fairground_model::{Decision, MachineView, Meter, Reason, Recorder, TraceEvent};
 use fairground_stdx::{CpuId, Instant, TaskId};
 
@@ -45,6 +46,12 @@ impl Ctx<'_, '_> {
     #[inline]
     pub(crate) fn sched_clock(&self) -> u64 {
         SCHED_CLOCK_AT_START + self.clock().ns()
+    }
+    /// Capacity and frequency of `cpu` for the scaling of load tracking.
+    #[inline]
+    pub(crate) fn scale(&self, cpu: CpuId) -> Scale {
+        let view = &self.machine.cpus[cpu];
+        Scale { freq: view.freq_capacity, cpu: view.capacity }
     }
     /// Records an event of the calling CPU.
     #[inline]

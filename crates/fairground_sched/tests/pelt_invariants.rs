@@ -2,7 +2,8 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 use fairground_sched::pelt::{
-    LOAD_AVG_MAX, PELT_MIN_DIVIDER, PeltClockRule, PeltFamily, Removed, RqClocks, Scale, SchedAvg, UtilEstRule, cap_scale,
+    CfsRqLoad, LOAD_AVG_MAX, PELT_MIN_DIVIDER, PeltClockRule, PeltFamily, Removed, RqClocks, Scale, SchedAvg, SeLoad,
+    UtilEstRule, cap_scale,
 };
 use fairground_sched::seam::Seam;
 use proptest::prelude::*;
@@ -28,7 +29,7 @@ fn family() -> impl Strategy<Value = PeltFamily> {
 fn apply(family: PeltFamily, now: &mut u64, sa: &mut SchedAvg, (ns, on_rq, running, tasks): Step, scale: Scale) -> bool {
     *now += ns;
     let runnable = if family == PeltFamily::D { tasks } else { 1024 };
-    family.update_se(*now, sa, on_rq, runnable, running, 1024, scale)
+    family.update_se(*now, sa, SeLoad { on_rq, runnable, running, weight: 1024 }, scale)
 }
 
 proptest! {
@@ -101,7 +102,8 @@ proptest! {
         }
         let earlier = sa.last_update_time - back;
         let expected = SchedAvg { last_update_time: earlier, ..sa };
-        prop_assert!(!family.update_se(earlier, &mut sa, true, 1, true, 1024, Scale::FULL));
+        let load = SeLoad { on_rq: true, runnable: 1, running: true, weight: 1024 };
+        prop_assert!(!family.update_se(earlier, &mut sa, load, Scale::FULL));
         prop_assert_eq!(sa, expected);
     }
 
@@ -141,9 +143,9 @@ proptest! {
             now += ns;
             let on_rq = |index: usize| index == curr || queued >> index & 1 == 1;
             let runnable = (0..nr).filter(|&index| on_rq(index)).count() as u64;
-            family.update_cfs_rq(now, &mut cfs, 1024 * runnable, runnable, curr < nr, Scale::FULL);
+            family.update_cfs_rq(now, &mut cfs, CfsRqLoad { weight: 1024 * runnable, runnable, running: curr < nr }, Scale::FULL);
             for (index, task) in tasks.iter_mut().enumerate() {
-                family.update_se(now, task, on_rq(index), u64::from(on_rq(index)), index == curr, 1024, Scale::FULL);
+                family.update_se(now, task, SeLoad { on_rq: on_rq(index), runnable: u64::from(on_rq(index)), running: index == curr, weight: 1024 }, Scale::FULL);
             }
             let sum = |value: fn(&SchedAvg) -> u64| tasks.iter().map(value).sum::<u64>();
             prop_assert!(sum(|task| task.util_avg.into()).abs_diff(cfs.util_avg.into()) <= nr as u64);
@@ -166,9 +168,9 @@ proptest! {
             now += ns;
             let attached = tasks.iter().filter(|task| task.1).count() as u64;
             family.consume_removed(&mut cfs, &mut removed);
-            family.update_cfs_rq(now, &mut cfs, 1024 * attached, 1024 * attached.min(1), attached > 0, Scale::FULL);
+            family.update_cfs_rq(now, &mut cfs, CfsRqLoad { weight: 1024 * attached, runnable: 1024 * attached.min(1), running: attached > 0 }, Scale::FULL);
             for (task, _) in tasks.iter_mut().filter(|task| task.1) {
-                family.update_se(now, task, true, 1, false, 1024, Scale::FULL);
+                family.update_se(now, task, SeLoad { on_rq: true, runnable: 1, running: false, weight: 1024 }, Scale::FULL);
             }
             let (task, is_attached) = &mut tasks[index];
             match (*is_attached, by_box) {
@@ -185,7 +187,7 @@ proptest! {
         for (task, _) in tasks.iter().filter(|task| task.1) {
             family.detach(&mut cfs, task, 1024);
         }
-        family.update_cfs_rq(now + 3_000 * MS, &mut cfs, 0, 0, false, Scale::FULL);
+        family.update_cfs_rq(now + 3_000 * MS, &mut cfs, CfsRqLoad { weight: 0, runnable: 0, running: false }, Scale::FULL);
         prop_assert_eq!((cfs.load_avg, cfs.util_avg, cfs.runnable_avg), (0, 0, 0));
     }
 

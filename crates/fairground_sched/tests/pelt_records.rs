@@ -11,7 +11,7 @@ use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use fairground_sched::pelt::{PeltFamily, Scale, SchedAvg};
+use fairground_sched::pelt::{CfsRqLoad, PeltFamily, Scale, SchedAvg, SeLoad};
 use fairground_sched::seam::Seam;
 use fairground_sched::version::KernelVersion;
 
@@ -93,11 +93,21 @@ impl<'a> Record<'a> {
             "bse" => family.update_blocked_se(self.now, &mut sa, self.weight, 0, Scale::FULL),
             "se" => {
                 let runnable = self.runnable.unwrap_or(u64::from(self.on_rq && !self.delayed));
-                family.update_se(self.now, &mut sa, self.on_rq, runnable, self.running, self.weight, Scale::FULL)
+                family.update_se(
+                    self.now,
+                    &mut sa,
+                    SeLoad { on_rq: self.on_rq, runnable, running: self.running, weight: self.weight },
+                    Scale::FULL,
+                )
             }
             "cfs" => {
                 let runnable = self.runnable.expect("a queue has a number of tasks");
-                family.update_cfs_rq(self.now, &mut sa, self.weight, runnable, self.running, Scale::FULL)
+                family.update_cfs_rq(
+                    self.now,
+                    &mut sa,
+                    CfsRqLoad { weight: self.weight, runnable, running: self.running },
+                    Scale::FULL,
+                )
             }
             other => panic!("unknown kind {other}"),
         };

@@ -2,8 +2,8 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 
 use fairground_sched::pelt::{
-    GroupEntity, LOAD_AVG_MAX, PELT_MIN_DIVIDER, PeltClockRule, PeltFamily, PostInit, RUNNABLE_AVG_YN_INV, RqClocks, Scale,
-    SchedAvg, UtilEstRule, cap_scale, decay_load, pelt_divider, segments,
+    CfsRqLoad, GroupEntity, LOAD_AVG_MAX, PELT_MIN_DIVIDER, PeltClockRule, PeltFamily, PostInit, RUNNABLE_AVG_YN_INV, RqClocks,
+    Scale, SchedAvg, SeLoad, UtilEstRule, cap_scale, decay_load, pelt_divider, segments,
 };
 
 const PERIOD_NS: u64 = 1 << 20;
@@ -28,7 +28,7 @@ impl Signal {
     fn step(&mut self, ns: u64, running: bool) -> u32 {
         self.now += ns;
         let runnable = if running { 1 } else { 0 };
-        self.family.update_se(self.now, &mut self.sa, running, runnable, running, 1024, self.scale);
+        self.family.update_se(self.now, &mut self.sa, SeLoad { on_rq: running, runnable, running, weight: 1024 }, self.scale);
         self.sa.util_avg
     }
 }
@@ -251,7 +251,12 @@ impl Cpu {
         let overloaded = self.overloaded();
         self.clocks.update(self.rule, MS, MS, idle, self.scale, || overloaded);
         let busy = u64::from(!idle);
-        PeltFamily::C.update_cfs_rq(self.clocks.rq_clock_pelt(), &mut self.cfs, 1024 * busy, 1024 * busy, !idle, self.scale);
+        PeltFamily::C.update_cfs_rq(
+            self.clocks.rq_clock_pelt(),
+            &mut self.cfs,
+            CfsRqLoad { weight: 1024 * busy, runnable: 1024 * busy, running: !idle },
+            self.scale,
+        );
         self.cfs.util_avg
     }
     fn run(&mut self, ms: u64) -> u32 {
@@ -534,7 +539,7 @@ fn golden(family: PeltFamily) -> Vec<(u64, SchedAvg)> {
             let on_rq = running || bits >> 1 & 1 == 1;
             let tasks = u64::from(on_rq) * (1 + (bits >> 2 & 3));
             let runnable = if family == PeltFamily::D { tasks } else { 1024 };
-            family.update_se(now, &mut sa, on_rq, runnable, running, 1024, scale);
+            family.update_se(now, &mut sa, SeLoad { on_rq, runnable, running, weight: 1024 }, scale);
             (now, sa)
         })
         .collect()

@@ -1,7 +1,7 @@
 //! A CPU of the engine: what it is doing, and what comes next.
 
 use crate::tick::TickClock;
-use fairground_model::Section;
+use fairground_model::{Meter, Section};
 use fairground_stdx::{Instant, Ns, PipeId, TaskId};
 
 /// What a CPU is doing.
@@ -63,6 +63,9 @@ impl AfterWake {
     }
 }
 
+/// Picoseconds in a nanosecond.
+const PSEC_PER_NSEC: u64 = 1000;
+
 /// One CPU.
 #[derive(Clone, Debug)]
 pub(crate) struct Cpu {
@@ -72,6 +75,8 @@ pub(crate) struct Cpu {
     /// From when on the current task's computing counts: the start of its stretch, moved on by
     /// every interrupt that took time away from it.
     pub(crate) computes_from: Instant,
+    /// What the kernel's operations cost here.
+    pub(crate) meter: Meter,
     /// Picoseconds that earlier phases cost beyond whole nanoseconds.
     pub(crate) carry_ps: u64,
     pub(crate) tick: TickClock,
@@ -79,6 +84,23 @@ pub(crate) struct Cpu {
     pub(crate) kernel_time: [(u64, Ns); Section::ALL.len()],
     /// Program steps taken at the present instant, to find programs that never let time pass.
     pub(crate) steps_at: (Instant, u32),
+}
+
+impl Cpu {
+    /// The price of what was counted since the last payment, in whole ns; the rest is carried.
+    #[inline]
+    pub(crate) fn price(&mut self) -> Ns {
+        let ps = self.meter.take_ps() + self.carry_ps;
+        self.carry_ps = ps % PSEC_PER_NSEC;
+        Ns(ps / PSEC_PER_NSEC)
+    }
+
+    /// Books kernel time under its name.
+    #[inline]
+    pub(crate) fn book(&mut self, section: Section, took: Ns) {
+        let (count, time) = &mut self.kernel_time[section as usize];
+        (*count, *time) = (*count + 1, *time + took);
+    }
 }
 
 /// What an interrupt interrupted.

@@ -15,7 +15,7 @@ impl<Q: EventQueue> Simulation<Q> {
         let mut section = Section::HrtimerInterrupt;
         if self.queue.get(cpu, Slot::Ipi).is_some_and(|at| at <= self.now) {
             self.queue.set(cpu, Slot::Ipi, None);
-            self.meters[cpu].count(Op::IpiBody);
+            self.cpus[cpu].meter.count(Op::IpiBody);
             section = Section::RescheduleIpi;
         }
         self.irq_enter(cpu, section);
@@ -25,7 +25,7 @@ impl<Q: EventQueue> Simulation<Q> {
     fn irq_enter(&mut self, cpu: CpuId, section: Section) {
         let idle = self.cpus[cpu].doing == Doing::Idle;
         if idle {
-            self.meters[cpu].count(Op::IdleExit);
+            self.cpus[cpu].meter.count(Op::IdleExit);
         } else {
             self.pause(cpu, self.now);
         }
@@ -39,7 +39,7 @@ impl<Q: EventQueue> Simulation<Q> {
         let section = self.cpus[cpu].interrupted.map_or(Section::HrtimerInterrupt, |irq| irq.section);
         match self.queue.expire_timer(cpu) {
             Some(wakee) => {
-                self.meters[cpu].count(Op::HrtimerIrq);
+                self.cpus[cpu].meter.count(Op::HrtimerIrq);
                 self.wake(rec, cpu, wakee, WakeFlags { sync: false, context: WakeContext::Hardirq }, AfterWake::ExpireTimers)
             }
             None => Next::Pay(section, Then::IrqExit),
@@ -82,24 +82,25 @@ impl<Q: EventQueue> Simulation<Q> {
     /// to its end (no and voluntary preemption).
     fn must_leave_user_mode(&self, cpu: CpuId) -> bool {
         let rq = self.sched.rq(cpu);
-        let in_kernel = rq.curr.is_some_and(|task| self.tasks[task].mode == Mode::Kernel);
-        rq.need_resched && !in_kernel
+        rq.need_resched && rq.curr.is_none_or(|task| self.tasks[task].mode != Mode::Kernel)
     }
 
     /// The common tick: nothing follows from it, so the task's stretch just ends that much later.
     #[inline]
     fn delay_stretch(&mut self, rec: &mut Recorder<'_>, cpu: CpuId, due: Instant) {
-        let took = self.price(cpu);
+        let row = &mut self.cpus[cpu];
+        let took = row.price();
         let until = self.now + took;
         self.queue.ticked(cpu, due, until);
         if took == Ns::ZERO {
             return;
         }
-        self.book(rec, cpu, Section::SchedTick, took);
+        row.book(Section::SchedTick, took);
+        row.computes_from += took;
         if self.view.irq_time_accounting {
             self.sched.irq_time(cpu, took);
         }
-        self.cpus[cpu].computes_from += took;
+        self.show_section(rec, cpu, Section::SchedTick, took);
         let Some(end) = self.queue.get(cpu, Slot::Segment) else { return };
         let fixed = self.sched.rq(cpu).curr.is_some_and(|task| matches!(self.tasks[task].want, Want::Until(_)));
         self.queue.set(cpu, Slot::Segment, Some(if fixed { end.max(until) } else { end + took }));

@@ -12,6 +12,8 @@ use fairground_stdx::{CpuId, Instant, Ns, TaskId};
 pub(crate) enum Next {
     /// Pay what was counted, then go on.
     Pay(Section, Then),
+    /// Go on at once; nothing was counted.
+    Go(Then),
     /// The CPU has left the kernel: it idles or computes.
     Left,
 }
@@ -29,7 +31,7 @@ impl<Q: EventQueue> Simulation<Q> {
             now: self.now,
             cpu,
             machine: &self.view,
-            meter: &mut self.meters[cpu],
+            meter: &mut self.cpus[cpu].meter,
             requests: &mut self.requests,
             trace: rec,
         };
@@ -42,8 +44,8 @@ impl<Q: EventQueue> Simulation<Q> {
 
     fn send_requests(&mut self, from: CpuId) {
         while let Some(Request::ReschedIpi { cpu, at }) = self.requests.pop() {
-            let flight = Ns(self.meters[from].price_ps(Op::IpiFlight) / 1000);
-            self.meters[from].note(Op::IpiFlight);
+            let flight = Ns(self.cpus[from].meter.price_ps(Op::IpiFlight) / 1000);
+            self.cpus[from].meter.note(Op::IpiFlight);
             self.send_ipi(cpu, at + flight);
         }
     }
@@ -56,44 +58,41 @@ impl<Q: EventQueue> Simulation<Q> {
         }
     }
 
-    /// The price of what was counted on `cpu` since the last payment, in whole ns; the rest is carried.
-    #[inline]
-    pub(crate) fn price(&mut self, cpu: CpuId) -> Ns {
-        let row = &mut self.cpus[cpu];
-        let ps = self.meters[cpu].take_ps() + row.carry_ps;
-        row.carry_ps = ps % 1000;
-        Ns(ps / 1000)
-    }
-
     /// Runs the chain of phases that begins with `then`, until one of them costs time or the CPU
     /// leaves the kernel. With free operations the whole chain happens at one instant.
-    pub(crate) fn kernel(&mut self, rec: &mut Recorder<'_>, cpu: CpuId, then: Then) {
-        let mut next = self.phase(rec, cpu, then);
-        while let Next::Pay(section, then) = next {
-            let took = self.price(cpu);
-            if took > Ns::ZERO {
-                return self.spend(rec, cpu, section, took, then);
+    pub(crate) fn kernel(&mut self, rec: &mut Recorder<'_>, cpu: CpuId, mut then: Then) {
+        loop {
+            match self.phase(rec, cpu, then) {
+                Next::Left => return,
+                Next::Go(next) => then = next,
+                Next::Pay(section, next) => {
+                    let took = self.cpus[cpu].price();
+                    if took > Ns::ZERO {
+                        return self.spend(rec, cpu, section, took, next);
+                    }
+                    then = next;
+                }
             }
-            next = self.phase(rec, cpu, then);
         }
     }
 
     /// The CPU is busy in the kernel for `took`; `then` follows.
+    #[inline]
     fn spend(&mut self, rec: &mut Recorder<'_>, cpu: CpuId, section: Section, took: Ns, then: Then) {
-        self.book(rec, cpu, section, took);
         let until = self.now + took;
         if let Then::Switched(Some(prev)) = then {
             self.sched.set_on_cpu_until(prev, until);
         }
-        self.cpus[cpu].doing = Doing::Kernel(then);
+        let row = &mut self.cpus[cpu];
+        row.book(section, took);
+        row.doing = Doing::Kernel(then);
         self.queue.busy(cpu, until);
+        self.show_section(rec, cpu, section, took);
     }
 
-    /// Books kernel time of `cpu` under its name.
+    /// Shows a stretch of kernel time to whom samples are wanted by.
     #[inline]
-    pub(crate) fn book(&mut self, rec: &mut Recorder<'_>, cpu: CpuId, section: Section, took: Ns) {
-        let (count, time) = &mut self.cpus[cpu].kernel_time[section as usize];
-        (*count, *time) = (*count + 1, *time + took);
+    pub(crate) fn show_section(&self, rec: &mut Recorder<'_>, cpu: CpuId, section: Section, took: Ns) {
         if rec.wants_samples() {
             rec.record(self.now, cpu, TraceEvent::KernelSection { section, took });
         }
@@ -171,7 +170,7 @@ impl<Q: EventQueue> Simulation<Q> {
             Want::Nothing => self.next_step(rec, cpu, task),
             Want::Retry(then) => {
                 self.tasks[task].want = Want::Nothing;
-                self.phase(rec, cpu, then)
+                Next::Go(then)
             }
             Want::Work(_) | Want::Time(_) | Want::Until(_) => self.compute(cpu, task, self.now),
         }

@@ -60,9 +60,9 @@ impl<Q: EventQueue> Simulation<Q> {
         cpu: CpuId,
         call: impl FnOnce(&mut Sched, &mut Ctx<'_, '_>) -> R,
     ) -> R {
-        let prices = self.meters[cpu].set_prices([0; Op::COUNT]);
+        let prices = self.cpus[cpu].meter.set_prices([0; Op::COUNT]);
         let result = self.core(rec, cpu, call);
-        self.meters[cpu].set_prices(prices);
+        self.cpus[cpu].meter.set_prices(prices);
         result
     }
 
@@ -106,7 +106,7 @@ impl<Q: EventQueue> Simulation<Q> {
         }
         self.machine.cpus[cpu].freq_capacity = freq_capacity;
         self.view.cpus[cpu].freq_capacity = freq_capacity;
-        self.meters[cpu].set_prices(self.machine.costs.prices_for(&self.machine.cpus[cpu]));
+        self.cpus[cpu].meter.set_prices(self.machine.costs.prices_for(&self.machine.cpus[cpu]));
         if let Some(task) = computing {
             self.compute(cpu, task, from);
         }

@@ -7,9 +7,7 @@ use crate::script::{Scripted, script_of};
 use crate::task::{SimTask, Want};
 use crate::tick::{Jiffies, TickClock};
 use fairground_machine::Machine;
-use fairground_model::{
-    Digest, MachineView, Meter, Mistakes, Mode, Op, Program, Recorder, Section, Sink, TaskInfo, TaskSet, TaskSpec,
-};
+use fairground_model::{Digest, MachineView, Mistakes, Mode, Op, Program, Recorder, Section, Sink, TaskInfo, TaskSet, TaskSpec};
 use fairground_sched::{Profile, Request, Sched};
 use fairground_stdx::{CpuId, CpuMask, IndexVec, Instant, Ns, PipeId, ProgramId, RngStream, StreamKind, TaskId};
 
@@ -126,7 +124,6 @@ pub struct Simulation<Q: EventQueue = FastQueue> {
     pub(crate) sched: Sched,
     pub(crate) queue: Q,
     pub(crate) cpus: IndexVec<CpuId, Cpu>,
-    pub(crate) meters: IndexVec<CpuId, Meter>,
     pub(crate) tasks: IndexVec<TaskId, SimTask>,
     pub(crate) specs: IndexVec<TaskId, TaskSpec>,
     pub(crate) programs: IndexVec<ProgramId, Program>,
@@ -170,7 +167,6 @@ impl<Q: EventQueue> Simulation<Q> {
         let mut simulation = Simulation {
             view: machine.view(),
             queue: Q::new(machine.cpus.len(), set.tasks.len()),
-            meters: machine.cpus.iter().map(|cpu| machine.costs.meter(cpu)).collect(),
             jiffies: Jiffies::new(machine.tick),
             pipes: set.pipes.iter().map(|pipe| Pipe::new(pipe.capacity)).collect(),
             live_tasks: set.tasks.len(),
@@ -332,7 +328,7 @@ impl<Q: EventQueue> Simulation<Q> {
     }
     /// How often an operation was counted, on all CPUs.
     pub fn op_total(&self, op: Op) -> u64 {
-        self.meters.iter().map(|meter| meter.total(op)).sum()
+        self.cpus.iter().map(|cpu| cpu.meter.total(op)).sum()
     }
     /// How often each section of the kernel ran on `cpu` and for how long in all, in the order of
     /// [`Section::ALL`].
@@ -376,6 +372,7 @@ fn new_cpu(machine: &Machine, cpu: CpuId, seed: u64) -> Cpu {
         doing: Doing::Idle,
         interrupted: None,
         computes_from: Instant::ZERO,
+        meter: machine.costs.meter(&machine.cpus[cpu]),
         carry_ps: 0,
         tick: TickClock::new(machine, cpu, seed),
         kernel_time: Default::default(),

@@ -74,7 +74,7 @@ impl<Q: EventQueue> Simulation<Q> {
     }
 
     fn syscall(&mut self, cpu: CpuId, then: Then) -> Next {
-        self.meters[cpu].count(Op::Syscall);
+        self.cpus[cpu].meter.count(Op::Syscall);
         Next::Pay(Section::Syscall, then)
     }
 
@@ -89,7 +89,7 @@ impl<Q: EventQueue> Simulation<Q> {
         }
         let hard = Instant::from_ns(at.ns().saturating_add(self.tasks[task].timer_slack.0).min(Instant::MAX.ns()));
         self.queue.arm_timer(cpu, task, at, hard);
-        self.meters[cpu].count(Op::TimerProgram);
+        self.cpus[cpu].meter.count(Op::TimerProgram);
         self.sched.set_current_state(cpu, PrevState::Sleeping);
         self.syscall(cpu, Then::Schedule)
     }
@@ -98,7 +98,7 @@ impl<Q: EventQueue> Simulation<Q> {
     fn sleep_in(&mut self, cpu: CpuId, task: TaskId, retry: Then) -> Next {
         self.tasks[task].want = Want::Retry(retry);
         self.tasks[task].mode = Mode::Kernel;
-        self.meters[cpu].count(Op::RecvBlock);
+        self.cpus[cpu].meter.count(Op::RecvBlock);
         self.sched.set_current_state(cpu, PrevState::Sleeping);
         Next::Pay(Section::Syscall, Then::Schedule)
     }
@@ -111,7 +111,7 @@ impl<Q: EventQueue> Simulation<Q> {
             end.wait_to_write(task);
             return self.sleep_in(cpu, task, Then::PipeWrite { pipe, value });
         }
-        self.meters[cpu].count(Op::PipeOp);
+        self.cpus[cpu].meter.count(Op::PipeOp);
         Next::Pay(Section::Syscall, Then::WakeReader(pipe))
     }
 
@@ -123,7 +123,7 @@ impl<Q: EventQueue> Simulation<Q> {
             return self.sleep_in(cpu, task, Then::PipeRead { pipe, into });
         };
         self.tasks[task].frame.set(into, value);
-        self.meters[cpu].count(Op::PipeOp);
+        self.cpus[cpu].meter.count(Op::PipeOp);
         Next::Pay(Section::Syscall, Then::WakeWriter(pipe))
     }
 
@@ -176,7 +176,7 @@ impl<Q: EventQueue> Simulation<Q> {
     fn exit(&mut self, rec: &mut Recorder<'_>, cpu: CpuId, task: TaskId) -> Next {
         self.live_tasks -= 1;
         self.over = self.live_tasks == 0;
-        self.meters[cpu].count(Op::Exit);
+        self.cpus[cpu].meter.count(Op::Exit);
         rec.record(self.now, cpu, TraceEvent::SchedProcessExit { task });
         self.sched.set_current_state(cpu, PrevState::Dead);
         let Some(parent) = self.tasks[task].parent else { return Next::Pay(Section::Syscall, Then::Schedule) };

@@ -92,7 +92,8 @@ impl RunStats {
             self.task_row(current).is_lost();
         }
     }
-    #[inline]
+    // Apart, so that the records of every tick need no registers saved for this one.
+    #[inline(never)]
     fn switch(&mut self, at: Instant, cpu: CpuId, prev: Option<TaskId>, prev_state: PrevState, next: Option<TaskId>) {
         self.switches += 1;
         let current = self.cpu_row(cpu).switch(at, prev, next);

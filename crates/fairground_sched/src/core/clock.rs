@@ -9,7 +9,6 @@
 use crate::Sched;
 use crate::ctx::Ctx;
 use crate::features::Feat;
-use crate::pelt::Scale;
 use fairground_stdx::{CpuId, Ns};
 
 impl Sched {
@@ -27,7 +26,7 @@ impl Sched {
         if delta <= 0 {
             return;
         }
-        let (delta, scale) = (delta as u64, self.scale(cx, cpu));
+        let (delta, scale) = (delta as u64, cx.scale(cpu));
         let rq = &mut self.rqs[cpu];
         let irq = (rq.irq_time.0 - rq.prev_irq_time.0).min(delta);
         rq.prev_irq_time.0 += irq;
@@ -53,12 +52,5 @@ impl Sched {
     /// Kernel: cputime.c irqtime_account_irq(), v4.12–
     pub fn irq_time(&mut self, cpu: CpuId, took: Ns) {
         self.rqs[cpu].irq_time += took;
-    }
-
-    /// Capacity and frequency of `cpu` for the scaling of load tracking.
-    #[inline]
-    pub(crate) fn scale(&self, cx: &Ctx<'_, '_>, cpu: CpuId) -> Scale {
-        let view = &cx.machine.cpus[cpu];
-        Scale { freq: view.freq_capacity, cpu: view.capacity }
     }
 }

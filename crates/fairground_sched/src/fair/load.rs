@@ -2,46 +2,39 @@
 
 use crate::Sched;
 use crate::ctx::Ctx;
-use crate::fair::CfsRq;
 use crate::fair::weight::{LoadWeight, ScaleLoadDown};
+use crate::fair::{CfsRq, SchedEntity};
 use crate::features::Feat;
-use crate::pelt::{PeltClockRule, PeltFamily, Scale, SchedAvg};
+use crate::pelt::{CfsRqLoad, PeltClockRule, PeltFamily, SeLoad};
 use fairground_stdx::{CfsRqId, SeId, TaskId};
 
 impl Sched {
-    /// Ages the entity, then its queue; an entity that comes from elsewhere is attached.
+    /// Ages the entity and its queue; an entity that comes from elsewhere is attached.
     ///
     /// Kernel: fair.c update_load_avg(), v4.12–
-    #[inline]
     pub(crate) fn update_load_avg(&mut self, cx: &Ctx<'_, '_>, cfs_rq: CfsRqId, se: SeId) {
         let queue = &mut self.cfs_rqs[cfs_rq];
         let now = self.rqs[queue.cpu].clocks.pelt(self.profile.pelt_clock);
-        let view = &cx.machine.cpus[queue.cpu];
-        let scale = Scale { freq: view.freq_capacity, cpu: view.capacity };
+        let scale = cx.scale(queue.cpu);
         let (pelt, down, entity) = (self.profile.pelt, self.profile.scale_load_down, &self.ses[se]);
-        let weight = down.apply(entity.load.weight());
         let (avg, queue_avg) = (&mut self.pelt_se[se], &mut self.pelt_cfs[cfs_rq]);
-        let attached = avg.last_update_time != 0;
-        if attached {
-            let runnable = match (pelt, entity.my_q) {
-                (PeltFamily::D, None) => u64::from(entity.on_rq),
-                (PeltFamily::D, Some(_)) => u64::from(entity.runnable_tasks),
-                (PeltFamily::A | PeltFamily::B | PeltFamily::C, _) => weight,
-            };
-            pelt.update_se(now, avg, entity.on_rq, runnable, queue.curr == Some(se), weight, scale);
-        }
-        age_cfs_rq(pelt, down, now, queue, queue_avg, scale);
-        if !attached {
-            pelt.attach(queue_avg, avg, weight);
+        let (load, queue_load) = (se_load(pelt, down, entity, queue.curr == Some(se)), cfs_rq_load(pelt, down, queue));
+        if avg.last_update_time != 0 {
+            pelt.update_se_and_cfs_rq(now, (avg, load), (queue_avg, &mut queue.removed, queue_load), scale);
+        } else {
+            pelt.consume_removed(queue_avg, &mut queue.removed);
+            pelt.update_cfs_rq(now, queue_avg, queue_load, scale);
+            pelt.attach(queue_avg, avg, load.weight);
         }
     }
 
     /// Kernel: fair.c update_cfs_rq_load_avg(), v4.12–
     fn update_cfs_rq_load_avg(&mut self, cx: &Ctx<'_, '_>, cfs_rq: CfsRqId) {
-        let scale = self.scale(cx, self.cfs_rqs[cfs_rq].cpu);
-        let queue = &mut self.cfs_rqs[cfs_rq];
+        let (pelt, down) = (self.profile.pelt, self.profile.scale_load_down);
+        let (queue, avg) = (&mut self.cfs_rqs[cfs_rq], &mut self.pelt_cfs[cfs_rq]);
         let now = self.rqs[queue.cpu].clocks.pelt(self.profile.pelt_clock);
-        age_cfs_rq(self.profile.pelt, self.profile.scale_load_down, now, queue, &mut self.pelt_cfs[cfs_rq], scale);
+        pelt.consume_removed(avg, &mut queue.removed);
+        pelt.update_cfs_rq(now, avg, cfs_rq_load(pelt, down, queue), cx.scale(queue.cpu));
     }
 
     /// Kernel: fair.c enqueue_runnable_load_avg(), v4.12–v5.6
@@ -106,7 +99,7 @@ impl Sched {
     ///
     /// Kernel: fair.c sync_entity_load_avg(), v4.12–
     fn sync_entity(&mut self, cx: &Ctx<'_, '_>, se: SeId, now: u64) {
-        let scale = self.scale(cx, self.cfs_rqs[self.ses[se].cfs_rq].cpu);
+        let scale = cx.scale(self.cfs_rqs[self.ses[se].cfs_rq].cpu);
         let weight = self.profile.scale_load_down.apply(self.ses[se].load.weight());
         self.profile.pelt.update_blocked_se(now, &mut self.pelt_se[se], weight, weight, scale);
     }
@@ -149,14 +142,25 @@ impl Sched {
     }
 }
 
-/// Empties the box of migrated sleepers into the queue, then ages it.
+/// What an entity feeds into its average.
 #[inline]
-fn age_cfs_rq(pelt: PeltFamily, down: ScaleLoadDown, now: u64, queue: &mut CfsRq, avg: &mut SchedAvg, scale: Scale) {
-    pelt.consume_removed(avg, &mut queue.removed);
+fn se_load(pelt: PeltFamily, down: ScaleLoadDown, entity: &SchedEntity, running: bool) -> SeLoad {
+    let weight = down.apply(entity.load.weight());
+    let runnable = match (pelt, entity.my_q) {
+        (PeltFamily::D, None) => u64::from(entity.on_rq),
+        (PeltFamily::D, Some(_)) => u64::from(entity.runnable_tasks),
+        (PeltFamily::A | PeltFamily::B | PeltFamily::C, _) => weight,
+    };
+    SeLoad { on_rq: entity.on_rq, running, runnable, weight }
+}
+
+/// What a queue feeds into its average.
+#[inline]
+fn cfs_rq_load(pelt: PeltFamily, down: ScaleLoadDown, queue: &CfsRq) -> CfsRqLoad {
     let weight = down.apply(queue.load.weight());
     let runnable = match pelt {
         PeltFamily::D => u64::from(queue.h_nr_running),
         PeltFamily::A | PeltFamily::B | PeltFamily::C => weight,
     };
-    pelt.update_cfs_rq(now, avg, weight, runnable, queue.curr.is_some(), scale);
+    CfsRqLoad { weight, runnable, running: queue.curr.is_some() }
 }

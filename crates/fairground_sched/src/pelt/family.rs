@@ -1,7 +1,7 @@
 //! The four sets of rules, and what each caller feeds into the core step.
 
-use super::sum::{Rates, cap_scale, pelt_divider, update_sum, update_util_sum};
-use super::{LOAD_AVG_MAX, SCHED_CAPACITY_SCALE, SCHED_CAPACITY_SHIFT, Scale, SchedAvg};
+use super::sum::{Rates, Stretch, cap_scale, pelt_divider};
+use super::{LOAD_AVG_MAX, Removed, SCHED_CAPACITY_SCALE, SCHED_CAPACITY_SHIFT, Scale, SchedAvg};
 use crate::seam::seam;
 
 seam! {
@@ -22,31 +22,105 @@ struct Factors {
     runnable: u64,
 }
 
+/// What an entity of a queue feeds into its average.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SeLoad {
+    /// Whether it is queued or running.
+    pub on_rq: bool,
+    /// Whether it runs.
+    pub running: bool,
+    /// Family D: se_runnable (a task: whether it is on the queue; a group: its task count). B and C:
+    /// the scaled-down runnable weight. A ignores it.
+    pub runnable: u64,
+    /// The scaled-down se_weight.
+    pub weight: u64,
+}
+
+/// What a run queue feeds into its average.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CfsRqLoad {
+    /// Its scaled-down load.
+    pub weight: u64,
+    /// Family D: its number of runnable tasks. B and C: its scaled-down runnable weight. A uses
+    /// `weight` for both.
+    pub runnable: u64,
+    /// Whether one of its entities runs.
+    pub running: bool,
+}
+
+/// Calls a method with the family as a constant, so that nothing inside has to ask which one it is.
+macro_rules! monomorphic {
+    ($family:ident.$method:ident($($arg:expr),*)) => {
+        match $family {
+            PeltFamily::A => PeltFamily::A.$method($($arg),*),
+            PeltFamily::B => PeltFamily::B.$method($($arg),*),
+            PeltFamily::C => PeltFamily::C.$method($($arg),*),
+            PeltFamily::D => PeltFamily::D.$method($($arg),*),
+        }
+    };
+}
+
 impl PeltFamily {
     /// Ages an entity that is on no queue, and whose queue's lock may not be held.
     /// `weight` and `runnable_weight` are scaled down; families A and D have no runnable weight.
     ///
     /// Kernel: pelt.c __update_load_avg_blocked_se(), v4.12–
-    #[inline]
     pub fn update_blocked_se(self, now: u64, sa: &mut SchedAvg, weight: u64, runnable_weight: u64, scale: Scale) -> bool {
-        self.step(now, sa, Rates::default(), Factors { load: weight, runnable: runnable_weight }, scale)
+        let factors = Factors { load: weight, runnable: runnable_weight };
+        self.step(Stretch::since_update(sa, now), sa, Rates::default(), factors, scale)
     }
 
-    /// Ages an entity of a queue. `weight` is the scaled-down se_weight. `runnable`: in family D
-    /// se_runnable (a task: whether it is on the queue; a group: its task count), in B and C the
-    /// scaled-down runnable weight; A ignores it.
+    /// Ages an entity of a queue.
     ///
     /// Kernel: pelt.c __update_load_avg_se(), v4.12–
+    pub fn update_se(self, now: u64, sa: &mut SchedAvg, load: SeLoad, scale: Scale) -> bool {
+        self.step_se(Stretch::since_update(sa, now), sa, load, scale)
+    }
+
+    /// Ages a run queue.
+    ///
+    /// Kernel: pelt.c __update_load_avg_cfs_rq(), v4.12–
+    pub fn update_cfs_rq(self, now: u64, sa: &mut SchedAvg, load: CfsRqLoad, scale: Scale) -> bool {
+        self.step_cfs_rq(Stretch::since_update(sa, now), sa, load, scale)
+    }
+
+    /// Ages an entity and the queue on which it is. The same as one after the other, but where both
+    /// were updated last at the same time, as they mostly are, the stretch is worked out once.
+    ///
+    /// Kernel: fair.c update_load_avg(), v4.12–
     #[inline]
-    #[allow(clippy::too_many_arguments, reason = "the inputs of the kernel's function, all numbers")]
-    pub fn update_se(
+    pub(crate) fn update_se_and_cfs_rq(
         self,
         now: u64,
+        (se, se_load): (&mut SchedAvg, SeLoad),
+        (cfs, removed, cfs_load): (&mut SchedAvg, &mut Removed, CfsRqLoad),
+        scale: Scale,
+    ) {
+        self.consume_removed(cfs, removed);
+        monomorphic!(self.step_se_and_cfs_rq(now, (se, se_load), (cfs, cfs_load), scale));
+    }
+
+    #[inline(always)]
+    fn step_se_and_cfs_rq(
+        self,
+        now: u64,
+        (se, se_load): (&mut SchedAvg, SeLoad),
+        (cfs, cfs_load): (&mut SchedAvg, CfsRqLoad),
+        scale: Scale,
+    ) {
+        let together = (se.last_update_time, se.period_contrib) == (cfs.last_update_time, cfs.period_contrib);
+        let stretch = Stretch::since_update(se, now);
+        self.step_se(stretch, se, se_load, scale);
+        let stretch = if together { stretch } else { Stretch::since_update(cfs, now) };
+        self.step_cfs_rq(stretch, cfs, cfs_load, scale);
+    }
+
+    #[inline(always)]
+    fn step_se(
+        self,
+        stretch: Stretch,
         sa: &mut SchedAvg,
-        on_rq: bool,
-        runnable: u64,
-        running: bool,
-        weight: u64,
+        SeLoad { on_rq, running, runnable, weight }: SeLoad,
         scale: Scale,
     ) -> bool {
         let queued = u64::from(on_rq);
@@ -61,17 +135,19 @@ impl PeltFamily {
                 util: self.util_rate(running && on_rq, scale),
             },
         };
-        let updated = self.step(now, sa, rates, Factors { load: weight, runnable }, scale);
+        let updated = self.step(stretch, sa, rates, Factors { load: weight, runnable }, scale);
         sa.util_est.unchanged &= !updated;
         updated
     }
 
-    /// Ages a run queue. `weight` is its scaled-down load. `runnable`: in family D its number of
-    /// runnable tasks, in B and C its scaled-down runnable weight; A uses `weight` for both.
-    ///
-    /// Kernel: pelt.c __update_load_avg_cfs_rq(), v4.12–
-    #[inline]
-    pub fn update_cfs_rq(self, now: u64, sa: &mut SchedAvg, weight: u64, runnable: u64, running: bool, scale: Scale) -> bool {
+    #[inline(always)]
+    fn step_cfs_rq(
+        self,
+        stretch: Stretch,
+        sa: &mut SchedAvg,
+        CfsRqLoad { weight, runnable, running }: CfsRqLoad,
+        scale: Scale,
+    ) -> bool {
         let some = weight != 0;
         let rates = match self {
             PeltFamily::A => Rates { load: weight, runnable: weight, util: self.util_rate(running, scale) },
@@ -84,33 +160,38 @@ impl PeltFamily {
                 util: self.util_rate(running && some, scale),
             },
         };
-        self.step(now, sa, rates, Factors { load: 1, runnable: 1 }, scale)
+        self.step(stretch, sa, rates, Factors { load: 1, runnable: 1 }, scale)
     }
 
     /// Ages the average of the real-time or the deadline class of a CPU. Family A has none.
     ///
     /// Kernel: pelt.c update_rt_rq_load_avg(), v4.19–
-    #[inline]
     pub fn update_class(self, now: u64, sa: &mut SchedAvg, running: bool, scale: Scale) -> bool {
         if self == PeltFamily::A {
             return false;
         }
-        self.step(now, sa, self.class_rates(running, scale), Factors { load: 1, runnable: 1 }, scale)
+        self.step(Stretch::since_update(sa, now), sa, self.class_rates(running, scale), Factors { load: 1, runnable: 1 }, scale)
     }
 
     /// Ages the average of interrupt and stolen time: `running_ns` of it lie just before `rq_clock`.
     /// Only its utilisation is ever read, so only that is kept. Family A has none.
     ///
     /// Kernel: pelt.c update_irq_load_avg(), v4.19–
+    #[inline]
     pub fn update_irq(self, rq_clock: u64, sa: &mut SchedAvg, running_ns: u64, scale: Scale) -> bool {
+        monomorphic!(self.step_irq(rq_clock, sa, running_ns, scale))
+    }
+
+    #[inline(always)]
+    fn step_irq(self, rq_clock: u64, sa: &mut SchedAvg, running_ns: u64, scale: Scale) -> bool {
         let busy_ns = match self {
             PeltFamily::A => return false,
             PeltFamily::B => running_ns,
             PeltFamily::C | PeltFamily::D => cap_scale(cap_scale(running_ns, scale.freq), scale.cpu),
         };
         let freq = self.contribution_scale(scale);
-        let quiet = update_util_sum(rq_clock.wrapping_sub(busy_ns), sa, 0, freq);
-        let busy = update_util_sum(rq_clock, sa, self.util_rate(true, scale), freq);
+        let quiet = Stretch::since_update(sa, rq_clock.wrapping_sub(busy_ns)).step_util(sa, 0, freq);
+        let busy = Stretch::since_update(sa, rq_clock).step_util(sa, self.util_rate(true, scale), freq);
         if quiet || busy {
             sa.util_avg = sa.util_sum / self.divider(sa) as u32;
         }
@@ -118,8 +199,8 @@ impl PeltFamily {
     }
 
     #[inline(always)]
-    fn step(self, now: u64, sa: &mut SchedAvg, rates: Rates, factors: Factors, scale: Scale) -> bool {
-        let updated = update_sum(now, sa, rates, self.contribution_scale(scale));
+    fn step(self, stretch: Stretch, sa: &mut SchedAvg, rates: Rates, factors: Factors, scale: Scale) -> bool {
+        let updated = stretch.step(sa, rates, self.contribution_scale(scale));
         if updated {
             self.average(sa, factors);
         }

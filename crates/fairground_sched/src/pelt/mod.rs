@@ -18,7 +18,7 @@ mod util_est;
 pub use avg::{Scale, SchedAvg, UtilEst};
 pub use birth::PostInit;
 pub use clock::{PeltClockRule, RqClocks};
-pub use family::PeltFamily;
+pub use family::{CfsRqLoad, PeltFamily, SeLoad};
 pub use moving::Removed;
 pub use propagate::{GroupEntity, GroupShare};
 pub use sum::{cap_scale, decay_load, pelt_divider, segments};

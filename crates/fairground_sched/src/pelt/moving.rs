@@ -77,17 +77,19 @@ impl PeltFamily {
     /// else the sum to propagate to the group entity above (families B to D).
     ///
     /// Kernel: fair.c update_cfs_rq_load_avg(), v4.12–
+    #[inline]
     pub fn consume_removed(self, cfs: &mut SchedAvg, removed: &mut Removed) -> Option<i64> {
-        if removed.nr == 0 {
-            return None;
-        }
-        let gone = std::mem::take(removed);
+        (removed.nr != 0).then(|| self.subtract_removed(cfs, std::mem::take(removed)))
+    }
+
+    #[cold]
+    fn subtract_removed(self, cfs: &mut SchedAvg, gone: Removed) -> i64 {
         let divider = self.divider(cfs);
         sub_positive(&mut cfs.load_avg, gone.load_avg);
         sub_positive(&mut cfs.load_sum, gone.load_avg * divider);
         cfs.util_avg = u64::from(cfs.util_avg).saturating_sub(gone.util_avg) as u32;
         cfs.util_sum = u64::from(cfs.util_sum).saturating_sub(gone.util_avg * divider) as u32;
-        Some(match self {
+        match self {
             PeltFamily::A => 0,
             PeltFamily::B | PeltFamily::C => -(gone.runnable as i64),
             PeltFamily::D => {
@@ -96,7 +98,7 @@ impl PeltFamily {
                 floor_sums(cfs);
                 -((gone.runnable * divider) as i64) >> SCHED_CAPACITY_SHIFT
             }
-        })
+        }
     }
 
     /// An entity becomes runnable: its load joins the queue's runnable load. `runnable_weight` is

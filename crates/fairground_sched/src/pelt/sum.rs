@@ -87,96 +87,80 @@ pub(super) struct Rates {
     pub(super) util: u64,
 }
 
-/// Steps the sums to `now`; true if a period ended, so that the averages are to be computed again.
-/// `freq` scales the contribution (1024 where the clock is scaled instead). Time below one unit is
-/// kept for the next call; a clock that went back only resets the time.
-///
-/// Kernel: pelt.c ___update_load_sum(), v4.12–
-#[inline(always)]
-pub(super) fn update_sum(now: u64, sa: &mut SchedAvg, rates: Rates, freq: u32) -> bool {
-    match advance_time(now, sa) {
-        0 => false,
-        units => accumulate(units, sa, rates, freq),
-    }
-}
-
-/// As [`update_sum`] for the utilisation alone; the other sums stay as they are.
-///
-/// Kernel: pelt.c ___update_load_sum(), v4.19–
-#[inline(always)]
-pub(super) fn update_util_sum(now: u64, sa: &mut SchedAvg, rate: u64, freq: u32) -> bool {
-    let units = advance_time(now, sa);
-    if units == 0 {
-        return false;
-    }
-    let stretch = Stretch::of(units, sa);
-    if let Some(decay) = stretch.decay {
-        sa.util_sum = decay.apply(u64::from(sa.util_sum)) as u32;
-    }
-    if rate != 0 {
-        sa.util_sum += (rate * stretch.contribution(freq)) as u32;
-    }
-    stretch.decay.is_some()
-}
-
-/// Moves the time of the last update to `now` in whole units; returns how many have passed.
-#[inline(always)]
-fn advance_time(now: u64, sa: &mut SchedAvg) -> u64 {
-    let delta = now.wrapping_sub(sa.last_update_time);
-    if (delta as i64) < 0 {
-        sa.last_update_time = now;
-        return 0;
-    }
-    let units = delta >> UNIT_SHIFT;
-    sa.last_update_time += units << UNIT_SHIFT;
-    units
-}
-
-/// A stretch of time since the last update.
-struct Stretch {
-    units: u64,
-    /// Units of the period that was open at its beginning which still lay ahead.
-    head: u64,
-    periods: u64,
-    tail: u64,
+/// A stretch of time since an update: where it ends, and what it does to sums.
+#[derive(Clone, Copy)]
+pub(super) struct Stretch {
+    /// Time of the last update, and units of the period that is open, at its end.
+    last_update_time: u64,
+    period_contrib: u32,
     /// What the sums lose, if a period ended.
     decay: Option<Decay>,
+    /// What a sum gains per unit of its rate, before scaling.
+    contribution: u64,
 }
 
 impl Stretch {
-    /// The stretch of `units` that begins in the open period of `sa`, which it moves on.
+    /// From the last update of `sa` to `now`. Time below one unit is kept for the next call; a clock
+    /// that went back only resets the time.
+    ///
+    /// Kernel: pelt.c ___update_load_sum(), v4.12–
     #[inline(always)]
-    fn of(units: u64, sa: &mut SchedAvg) -> Stretch {
-        let open = u64::from(sa.period_contrib);
-        let end = open + units;
+    pub(super) fn since_update(sa: &SchedAvg, now: u64) -> Stretch {
+        let delta = now.wrapping_sub(sa.last_update_time);
+        let open = sa.period_contrib;
+        if (delta as i64) < 0 {
+            return Stretch { last_update_time: now, period_contrib: open, decay: None, contribution: 0 };
+        }
+        let units = delta >> UNIT_SHIFT;
+        let end = u64::from(open) + units;
         let (periods, tail) = (end / PERIOD_UNITS, end % PERIOD_UNITS);
-        sa.period_contrib = tail as u32;
-        let decay = if periods == 0 { None } else { Some(Decay::over(periods)) };
-        Stretch { units, head: PERIOD_UNITS - open, periods, tail, decay }
-    }
-    /// What it adds to a sum, scaled by frequency.
-    #[inline(always)]
-    fn contribution(&self, freq: u32) -> u64 {
-        let contribution = match self.decay {
-            Some(decay) => decay.apply(self.head) + whole_periods(self.periods) + self.tail,
-            None => self.units,
+        let (decay, contribution) = if periods == 0 {
+            (None, units)
+        } else {
+            let decay = Decay::over(periods);
+            (Some(decay), decay.apply(u64::from(PERIOD_UNITS as u32 - open)) + whole_periods(periods) + tail)
         };
-        if u64::from(freq) == SCHED_CAPACITY_SCALE { contribution } else { cap_scale(contribution, freq) }
+        Stretch {
+            last_update_time: sa.last_update_time + (units << UNIT_SHIFT),
+            period_contrib: tail as u32,
+            decay,
+            contribution,
+        }
     }
-}
-
-/// Kernel: pelt.c accumulate_sum(), v4.12–
-#[inline(always)]
-fn accumulate(units: u64, sa: &mut SchedAvg, rates: Rates, freq: u32) -> bool {
-    let stretch = Stretch::of(units, sa);
-    if let Some(decay) = stretch.decay {
-        sa.load_sum = decay.apply(sa.load_sum);
-        sa.runnable_sum = decay.apply(sa.runnable_sum);
-        sa.util_sum = decay.apply(u64::from(sa.util_sum)) as u32;
+    /// Steps all sums to its end; true if a period ended, so that the averages are to be computed
+    /// again. `freq` scales the contribution (1024 where the clock is scaled instead).
+    ///
+    /// Kernel: pelt.c accumulate_sum(), v4.12–
+    #[inline(always)]
+    pub(super) fn step(&self, sa: &mut SchedAvg, rates: Rates, freq: u32) -> bool {
+        (sa.last_update_time, sa.period_contrib) = (self.last_update_time, self.period_contrib);
+        match self.decay {
+            Some(decay) => {
+                sa.load_sum = decay.apply(sa.load_sum);
+                sa.runnable_sum = decay.apply(sa.runnable_sum);
+                sa.util_sum = decay.apply(u64::from(sa.util_sum)) as u32;
+            }
+            None if self.contribution == 0 => return false,
+            None => {}
+        }
+        let contribution = self.scaled_contribution(freq);
+        sa.load_sum += rates.load * contribution;
+        sa.runnable_sum += rates.runnable * contribution;
+        sa.util_sum += (rates.util * contribution) as u32;
+        self.decay.is_some()
     }
-    let contribution = stretch.contribution(freq);
-    sa.load_sum += rates.load * contribution;
-    sa.runnable_sum += rates.runnable * contribution;
-    sa.util_sum += (rates.util * contribution) as u32;
-    stretch.decay.is_some()
+    /// As [`Stretch::step`] for the utilisation alone; the other sums stay as they are.
+    #[inline(always)]
+    pub(super) fn step_util(&self, sa: &mut SchedAvg, rate: u64, freq: u32) -> bool {
+        (sa.last_update_time, sa.period_contrib) = (self.last_update_time, self.period_contrib);
+        if let Some(decay) = self.decay {
+            sa.util_sum = decay.apply(u64::from(sa.util_sum)) as u32;
+        }
+        sa.util_sum += (rate * self.scaled_contribution(freq)) as u32;
+        self.decay.is_some()
+    }
+    #[inline(always)]
+    fn scaled_contribution(&self, freq: u32) -> u64 {
+        if u64::from(freq) == SCHED_CAPACITY_SCALE { self.contribution } else { cap_scale(self.contribution, freq) }
+    }
 }
