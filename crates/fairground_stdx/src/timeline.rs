@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 /// Rows sorted by virtual time; among equals the one inserted first stands first.
 ///
 /// A ring kept sorted: taking the first is O(1), inserting near either end moves few rows. Queues
-/// hold tens of entities; in the hundreds it is still on par with a balanced tree (docs/internals/speed.md).
+/// hold tens of entities; in the hundreds it is still on par with a balanced tree (docs/speed.md).
 #[derive(Clone, Debug)]
 pub struct Timeline<T> {
     rows: VecDeque<(Vruntime, T)>,
