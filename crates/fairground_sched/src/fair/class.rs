@@ -1,11 +1,12 @@
 //! What the core calls: a task becomes runnable, stops being so, gets the CPU, loses it, moves.
 
+use super::level::Level;
 use super::{DequeueFlags, EnqueueFlags};
 use crate::Sched;
 use crate::ctx::Ctx;
 use crate::sched::load_weight;
 use crate::task::TaskState;
-use fairground_stdx::{CfsRqId, CpuId, SeId, TaskId};
+use fairground_stdx::{CpuId, SeId, TaskId};
 
 impl Sched {
     /// Kernel: core.c activate_task(), v4.12–
@@ -25,47 +26,25 @@ impl Sched {
     ///
     /// Kernel: fair.c put_prev_task_fair(), v4.12–
     pub(crate) fn put_prev_task_fair(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId) {
-        let mut level = Some(self.tasks[task].se);
-        while let Some(se) = level {
-            self.put_prev_entity(cx, self.ses[se].cfs_rq, se);
-            level = self.ses[se].parent;
+        let mut next = Some(self.tasks[task].se);
+        while let Some(se) = next {
+            let mut level = self.level(se);
+            level.put_prev_entity(cx);
+            next = level.se.parent;
         }
-    }
-
-    /// Kernel: fair.c put_prev_entity(), v4.12–v6.5
-    fn put_prev_entity(&mut self, cx: &mut Ctx<'_, '_>, cfs_rq: CfsRqId, se: SeId) {
-        if self.ses[se].on_rq {
-            self.update_curr(cx, cfs_rq);
-            self.cfs_rqs[cfs_rq].timeline.insert(self.ses[se].vruntime, se);
-            self.update_load_avg(cx, cfs_rq, se);
-        }
-        self.cfs_rqs[cfs_rq].curr = None;
     }
 
     /// A queued task gets the CPU: its slice and its accounting begin.
     ///
     /// Kernel: fair.c set_next_task_fair(), v4.12–
     pub(crate) fn set_next_task_fair(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId) {
-        let mut level = Some(self.tasks[task].se);
-        while let Some(se) = level {
-            self.set_next_entity(cx, self.ses[se].cfs_rq, se);
-            level = self.ses[se].parent;
+        let mut next = Some(self.tasks[task].se);
+        while let Some(se) = next {
+            self.clear_buddies(self.ses[se].cfs_rq, se);
+            let mut level = self.level(se);
+            level.set_next_entity(cx);
+            next = level.se.parent;
         }
-    }
-
-    /// Kernel: fair.c set_next_entity(), v4.12–v6.5
-    fn set_next_entity(&mut self, cx: &mut Ctx<'_, '_>, cfs_rq: CfsRqId, se: SeId) {
-        self.clear_buddies(cfs_rq, se);
-        if self.ses[se].on_rq {
-            let present = self.cfs_rqs[cfs_rq].timeline.remove(self.ses[se].vruntime, se);
-            assert!(present, "invariant: a queued entity that does not run is in its timeline");
-            self.update_load_avg(cx, cfs_rq, se);
-        }
-        let clock_task = self.rqs[self.cfs_rqs[cfs_rq].cpu].clocks.clock_task;
-        let entity = &mut self.ses[se];
-        entity.exec_start = clock_task;
-        entity.prev_sum_exec_runtime = entity.sum_exec_runtime;
-        self.cfs_rqs[cfs_rq].curr = Some(se);
     }
 
     /// Binds a task to the queues of `cpu`.
@@ -106,5 +85,29 @@ impl Sched {
     /// The entity of a task.
     pub(crate) fn se_of(&self, task: TaskId) -> SeId {
         self.tasks[task].se
+    }
+}
+
+impl Level<'_> {
+    /// Kernel: fair.c put_prev_entity(), v4.12–v6.5
+    fn put_prev_entity(&mut self, cx: &mut Ctx<'_, '_>) {
+        if self.se.on_rq {
+            self.update_curr(cx);
+            self.cfs_rq.timeline.insert(self.se.vruntime, self.id);
+            self.update_load_avg(cx);
+        }
+        self.cfs_rq.curr = None;
+    }
+
+    /// Kernel: fair.c set_next_entity() after clear_buddies(), v4.12–v6.5
+    fn set_next_entity(&mut self, cx: &mut Ctx<'_, '_>) {
+        if self.se.on_rq {
+            let present = self.cfs_rq.timeline.remove(self.se.vruntime, self.id);
+            assert!(present, "invariant: a queued entity that does not run is in its timeline");
+            self.update_load_avg(cx);
+        }
+        self.se.exec_start = self.rq.clocks.clock_task;
+        self.se.prev_sum_exec_runtime = self.se.sum_exec_runtime;
+        self.cfs_rq.curr = Some(self.id);
     }
 }

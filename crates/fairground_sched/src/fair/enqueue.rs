@@ -4,6 +4,7 @@ use super::place::Placement;
 use super::{DequeueFlags, EnqueueFlags};
 use crate::Sched;
 use crate::ctx::Ctx;
+use crate::fair::SchedEntity;
 use crate::seam::MinVruntimeAtDequeue;
 use fairground_model::{Op, Policy};
 use fairground_stdx::{CfsRqId, SeId, TaskId};
@@ -21,7 +22,7 @@ impl Sched {
         if renormalise && !is_curr {
             self.add_min_vruntime(cfs_rq, se);
         }
-        self.update_load_avg(cx, cfs_rq, se);
+        self.level(se).update_load_avg(cx);
         self.enqueue_runnable_load_avg(cfs_rq, se);
         self.account_entity_enqueue(cfs_rq, se);
         if flags.has(EnqueueFlags::WAKEUP) {
@@ -41,7 +42,7 @@ impl Sched {
     /// Kernel: fair.c dequeue_entity(), v4.12–v6.5
     fn dequeue_entity(&mut self, cx: &mut Ctx<'_, '_>, cfs_rq: CfsRqId, se: SeId, flags: DequeueFlags) {
         self.update_curr(cx, cfs_rq);
-        self.update_load_avg(cx, cfs_rq, se);
+        self.level(se).update_load_avg(cx);
         self.dequeue_runnable_load_avg(cfs_rq, se);
         self.clear_buddies(cfs_rq, se);
         if self.cfs_rqs[cfs_rq].curr != Some(se) {
@@ -64,7 +65,7 @@ impl Sched {
 
     /// Kernel: fair.c account_entity_enqueue(), v4.12–
     fn account_entity_enqueue(&mut self, cfs_rq: CfsRqId, se: SeId) {
-        let idle = self.se_is_idle(se);
+        let idle = self.se_is_idle(&self.ses[se]);
         let queue = &mut self.cfs_rqs[cfs_rq];
         queue.load.add(self.ses[se].load.weight());
         queue.nr_running += 1;
@@ -73,7 +74,7 @@ impl Sched {
 
     /// Kernel: fair.c account_entity_dequeue(), v4.12–
     fn account_entity_dequeue(&mut self, cfs_rq: CfsRqId, se: SeId) {
-        let idle = self.se_is_idle(se);
+        let idle = self.se_is_idle(&self.ses[se]);
         let queue = &mut self.cfs_rqs[cfs_rq];
         queue.load.sub(self.ses[se].load.weight());
         queue.nr_running -= 1;
@@ -83,8 +84,9 @@ impl Sched {
     /// Whether the entity is of policy SCHED_IDLE.
     ///
     /// Kernel: fair.c se_is_idle(), v5.15– (task_has_idle_policy() before)
-    pub(crate) fn se_is_idle(&self, se: SeId) -> bool {
-        self.ses[se].task.is_some_and(|task| self.tasks[task].policy == Policy::Idle)
+    #[inline]
+    pub(crate) fn se_is_idle(&self, se: &SchedEntity) -> bool {
+        se.task.is_some_and(|task| self.tasks[task].policy == Policy::Idle)
     }
 
     /// Queues a task and every group above it that is not queued yet.
@@ -97,7 +99,7 @@ impl Sched {
         while let Some(se) = level {
             let cfs_rq = self.ses[se].cfs_rq;
             if self.ses[se].on_rq {
-                self.update_load_avg(cx, cfs_rq, se);
+                self.level(se).update_load_avg(cx);
             } else {
                 self.enqueue_entity(cx, cfs_rq, se, flags);
                 flags = EnqueueFlags::WAKEUP;
@@ -127,7 +129,7 @@ impl Sched {
                 }
                 flags = flags.with(DequeueFlags::SLEEP);
             } else {
-                self.update_load_avg(cx, cfs_rq, se);
+                self.level(se).update_load_avg(cx);
             }
             self.cfs_rqs[cfs_rq].h_nr_running -= 1;
             level = self.next_level(cx, se);

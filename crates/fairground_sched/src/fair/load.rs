@@ -9,32 +9,13 @@ use crate::pelt::{CfsRqLoad, PeltClockRule, PeltFamily, SeLoad};
 use fairground_stdx::{CfsRqId, SeId, TaskId};
 
 impl Sched {
-    /// Ages the entity and its queue; an entity that comes from elsewhere is attached.
-    ///
-    /// Kernel: fair.c update_load_avg(), v4.12–
-    pub(crate) fn update_load_avg(&mut self, cx: &Ctx<'_, '_>, cfs_rq: CfsRqId, se: SeId) {
-        let queue = &mut self.cfs_rqs[cfs_rq];
-        let now = self.rqs[queue.cpu].clocks.pelt(self.profile.pelt_clock);
-        let scale = cx.scale(queue.cpu);
-        let (pelt, down, entity) = (self.profile.pelt, self.profile.scale_load_down, &self.ses[se]);
-        let (avg, queue_avg) = (&mut self.pelt_se[se], &mut self.pelt_cfs[cfs_rq]);
-        let (load, queue_load) = (se_load(pelt, down, entity, queue.curr == Some(se)), cfs_rq_load(pelt, down, queue));
-        if avg.last_update_time != 0 {
-            pelt.update_se_and_cfs_rq(now, (avg, load), (queue_avg, &mut queue.removed, queue_load), scale);
-        } else {
-            pelt.consume_removed(queue_avg, &mut queue.removed);
-            pelt.update_cfs_rq(now, queue_avg, queue_load, scale);
-            pelt.attach(queue_avg, avg, load.weight);
-        }
-    }
-
     /// Kernel: fair.c update_cfs_rq_load_avg(), v4.12–
     fn update_cfs_rq_load_avg(&mut self, cx: &Ctx<'_, '_>, cfs_rq: CfsRqId) {
         let (pelt, down) = (self.profile.pelt, self.profile.scale_load_down);
         let (queue, avg) = (&mut self.cfs_rqs[cfs_rq], &mut self.pelt_cfs[cfs_rq]);
         let now = self.rqs[queue.cpu].clocks.pelt(self.profile.pelt_clock);
         pelt.consume_removed(avg, &mut queue.removed);
-        pelt.update_cfs_rq(now, avg, cfs_rq_load(pelt, down, queue), cx.scale(queue.cpu));
+        pelt.update_cfs_rq(now, avg, queue.pelt_load(pelt, down), cx.scale(queue.cpu));
     }
 
     /// Kernel: fair.c enqueue_runnable_load_avg(), v4.12–v5.6
@@ -142,25 +123,29 @@ impl Sched {
     }
 }
 
-/// What an entity feeds into its average.
-#[inline]
-fn se_load(pelt: PeltFamily, down: ScaleLoadDown, entity: &SchedEntity, running: bool) -> SeLoad {
-    let weight = down.apply(entity.load.weight());
-    let runnable = match (pelt, entity.my_q) {
-        (PeltFamily::D, None) => u64::from(entity.on_rq),
-        (PeltFamily::D, Some(_)) => u64::from(entity.runnable_tasks),
-        (PeltFamily::A | PeltFamily::B | PeltFamily::C, _) => weight,
-    };
-    SeLoad { on_rq: entity.on_rq, running, runnable, weight }
+impl SchedEntity {
+    /// What it feeds into its average.
+    #[inline]
+    pub(super) fn pelt_load(&self, pelt: PeltFamily, down: ScaleLoadDown, running: bool) -> SeLoad {
+        let weight = down.apply(self.load.weight());
+        let runnable = match (pelt, self.my_q) {
+            (PeltFamily::D, None) => u64::from(self.on_rq),
+            (PeltFamily::D, Some(_)) => u64::from(self.runnable_tasks),
+            (PeltFamily::A | PeltFamily::B | PeltFamily::C, _) => weight,
+        };
+        SeLoad { on_rq: self.on_rq, running, runnable, weight }
+    }
 }
 
-/// What a queue feeds into its average.
-#[inline]
-fn cfs_rq_load(pelt: PeltFamily, down: ScaleLoadDown, queue: &CfsRq) -> CfsRqLoad {
-    let weight = down.apply(queue.load.weight());
-    let runnable = match pelt {
-        PeltFamily::D => u64::from(queue.h_nr_running),
-        PeltFamily::A | PeltFamily::B | PeltFamily::C => weight,
-    };
-    CfsRqLoad { weight, runnable, running: queue.curr.is_some() }
+impl CfsRq {
+    /// What it feeds into its average.
+    #[inline]
+    pub(super) fn pelt_load(&self, pelt: PeltFamily, down: ScaleLoadDown) -> CfsRqLoad {
+        let weight = down.apply(self.load.weight());
+        let runnable = match pelt {
+            PeltFamily::D => u64::from(self.h_nr_running),
+            PeltFamily::A | PeltFamily::B | PeltFamily::C => weight,
+        };
+        CfsRqLoad { weight, runnable, running: self.curr.is_some() }
+    }
 }

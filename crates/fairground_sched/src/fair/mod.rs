@@ -5,6 +5,7 @@ mod class;
 mod enqueue;
 mod entity;
 mod fork;
+mod level;
 mod load;
 pub mod pick;
 pub mod place;

@@ -7,13 +7,15 @@
 //! ```
 
 use crate::Sched;
-use crate::fair::weight::{calc_delta, calc_delta_fair};
+use crate::fair::weight::{LoadWeight, ScaleLoadDown, calc_delta, calc_delta_fair};
+use crate::fair::{CfsRq, SchedEntity};
 use crate::features::Feat;
 use crate::seam::IdleEntity;
-use fairground_stdx::{CfsRqId, SeId};
+use fairground_stdx::SeId;
 
 impl Sched {
     /// Kernel: fair.c __sched_period(), v4.12–v6.5
+    #[inline]
     pub(crate) fn sched_period(&self, nr_running: u32) -> u64 {
         let tunables = &self.tunables;
         if u64::from(nr_running) > tunables.nr_latency {
@@ -26,42 +28,37 @@ impl Sched {
     /// The wall time that `se` may run, in ns.
     ///
     /// Kernel: fair.c sched_slice(), v4.12–v6.5
-    pub(crate) fn sched_slice(&mut self, cfs_rq: CfsRqId, se: SeId) -> u64 {
-        let (down, alt_period) = (self.profile.scale_load_down, self.profile.feats.has(Feat::ALT_PERIOD));
-        let queue = &self.cfs_rqs[cfs_rq];
-        let queued = match alt_period {
-            true => self.cfs_rqs[self.rqs[queue.cpu].cfs].h_nr_running,
-            false => queue.nr_running,
+    #[inline]
+    pub(crate) fn sched_slice(&mut self, se: SeId) -> u64 {
+        let (down, feats) = (self.profile.scale_load_down, self.profile.feats);
+        let entity = &self.ses[se];
+        let queue = &self.cfs_rqs[entity.cfs_rq];
+        let queued = match entity.parent {
+            // Without a group above it the queue is the root queue, which counts all tasks of the CPU.
+            None if feats.has(Feat::ALT_PERIOD) => queue.h_nr_running,
+            Some(_) if feats.has(Feat::ALT_PERIOD) => self.cfs_rqs[self.rqs[queue.cpu].cfs].h_nr_running,
+            _ => queue.nr_running,
         };
-        let mut level = &self.ses[se];
-        let mut slice = self.sched_period(queued + u32::from(!level.on_rq));
-        loop {
-            let weight = level.load.weight();
-            let load = &mut self.cfs_rqs[level.cfs_rq].load;
-            slice = if level.on_rq {
-                calc_delta(down, slice, weight, load)
-            } else {
-                let mut with_it = *load;
-                with_it.add(weight);
-                calc_delta(down, slice, weight, &mut with_it)
-            };
-            match level.parent {
-                Some(parent) => level = &self.ses[parent],
-                None => break,
-            }
+        let floor = if feats.has(Feat::BASE_SLICE) { self.base_slice_floor(queue, entity) } else { 0 };
+        let mut slice = self.sched_period(queued + u32::from(!entity.on_rq));
+        let mut level = Some(entity);
+        while let Some(entity) = level {
+            slice = share_of(down, slice, entity, &mut self.cfs_rqs[entity.cfs_rq].load);
+            level = entity.parent.map(|parent| &self.ses[parent]);
         }
-        if self.profile.feats.has(Feat::BASE_SLICE) {
-            slice = slice.max(self.base_slice_floor(cfs_rq, se));
-        }
-        slice
+        slice.max(floor)
     }
 
     /// Kernel: fair.c sched_slice(), v5.13–v6.5; the idle floor from v5.16
-    fn base_slice_floor(&self, cfs_rq: CfsRqId, se: SeId) -> u64 {
-        let queue = &self.cfs_rqs[cfs_rq];
+    #[inline]
+    fn base_slice_floor(&self, queue: &CfsRq, se: &SchedEntity) -> u64 {
         let beside_others = queue.nr_running != queue.idle_nr_running;
+        // A queued entity is among the idle ones of its queue, if there are any.
+        let may_be_idle = queue.idle_nr_running > 0 || !se.on_rq;
         match self.profile.idle_entity {
-            IdleEntity::EntityAware if beside_others && self.se_is_idle(se) => self.tunables.idle_min_granularity_ns,
+            IdleEntity::EntityAware if beside_others && may_be_idle && self.se_is_idle(se) => {
+                self.tunables.idle_min_granularity_ns
+            }
             _ => self.tunables.min_granularity_ns,
         }
     }
@@ -69,8 +66,20 @@ impl Sched {
     /// The slice in virtual time: what a new task is put behind.
     ///
     /// Kernel: fair.c sched_vslice(), v4.12–v6.5
-    pub(crate) fn sched_vslice(&mut self, cfs_rq: CfsRqId, se: SeId) -> u64 {
-        let slice = self.sched_slice(cfs_rq, se);
+    pub(crate) fn sched_vslice(&mut self, se: SeId) -> u64 {
+        let slice = self.sched_slice(se);
         calc_delta_fair(self.profile.scale_load_down, slice, &mut self.ses[se].load)
     }
+}
+
+/// The share of `se` in a time of its queue, whose load is `load`, as if it were queued there.
+#[inline]
+fn share_of(down: ScaleLoadDown, time: u64, se: &SchedEntity, load: &mut LoadWeight) -> u64 {
+    let weight = se.load.weight();
+    if se.on_rq {
+        return calc_delta(down, time, weight, load);
+    }
+    let mut with_it = *load;
+    with_it.add(weight);
+    calc_delta(down, time, weight, &mut with_it)
 }

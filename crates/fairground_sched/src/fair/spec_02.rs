@@ -121,8 +121,7 @@ impl Bench {
     }
 
     fn slice(&mut self, task: TaskId) -> u64 {
-        let (root, se) = (self.sched.rqs[CPU].cfs, self.sched.se_of(task));
-        self.sched.sched_slice(root, se)
+        self.sched.sched_slice(self.sched.se_of(task))
     }
 
     fn place(&mut self, task: TaskId, why: Placement) -> u64 {

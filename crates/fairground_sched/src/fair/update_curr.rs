@@ -8,8 +8,8 @@
 
 use crate::Sched;
 use crate::ctx::Ctx;
-use crate::fair::CfsRq;
-use crate::fair::weight::calc_delta_fair;
+use crate::fair::weight::{ScaleLoadDown, calc_delta_fair};
+use crate::fair::{CfsRq, SchedEntity};
 use fairground_model::TraceEvent;
 use fairground_stdx::{CfsRqId, Ns, Vruntime};
 
@@ -22,20 +22,7 @@ impl Sched {
         let queue = &mut self.cfs_rqs[cfs_rq];
         let Some(curr) = queue.curr else { return };
         let now = self.rqs[queue.cpu].clocks.clock_task;
-        let se = &mut self.ses[curr];
-        let delta = now.wrapping_sub(se.exec_start) as i64;
-        if delta <= 0 {
-            return;
-        }
-        let delta = delta as u64;
-        se.exec_start = now;
-        se.sum_exec_runtime += delta;
-        se.vruntime = se.vruntime.plus(calc_delta_fair(self.profile.scale_load_down, delta, &mut se.load));
-        let (vruntime, task) = (se.vruntime, se.task);
-        raise_min_vruntime(queue, se.on_rq.then_some(vruntime));
-        if let Some(task) = task {
-            cx.record(TraceEvent::SchedStatRuntime { task, runtime: Ns(delta), vruntime: Some(vruntime) });
-        }
+        account(cx, self.profile.scale_load_down, now, queue, &mut self.ses[curr]);
     }
 
     /// Moves the floor of virtual time up to the smaller of the running and the leftmost entity.
@@ -46,6 +33,25 @@ impl Sched {
         let queue = &mut self.cfs_rqs[cfs_rq];
         let curr = queue.curr.map(|se| &self.ses[se]).filter(|se| se.on_rq).map(|se| se.vruntime);
         raise_min_vruntime(queue, curr);
+    }
+}
+
+/// Accounts `se`, the running entity of `queue`, up to `now` on the task clock.
+///
+/// Kernel: fair.c update_curr(), v4.12–v6.5
+#[inline]
+pub(super) fn account(cx: &mut Ctx<'_, '_>, down: ScaleLoadDown, now: u64, queue: &mut CfsRq, se: &mut SchedEntity) {
+    let delta = now.wrapping_sub(se.exec_start) as i64;
+    if delta <= 0 {
+        return;
+    }
+    let delta = delta as u64;
+    se.exec_start = now;
+    se.sum_exec_runtime += delta;
+    se.vruntime = se.vruntime.plus(calc_delta_fair(down, delta, &mut se.load));
+    raise_min_vruntime(queue, se.on_rq.then_some(se.vruntime));
+    if let Some(task) = se.task {
+        cx.record(TraceEvent::SchedStatRuntime { task, runtime: Ns(delta), vruntime: Some(se.vruntime) });
     }
 }
 

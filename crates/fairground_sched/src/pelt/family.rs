@@ -1,7 +1,7 @@
 //! The four sets of rules, and what each caller feeds into the core step.
 
 use super::sum::{Rates, Stretch, cap_scale, pelt_divider};
-use super::{LOAD_AVG_MAX, Removed, SCHED_CAPACITY_SCALE, SCHED_CAPACITY_SHIFT, Scale, SchedAvg};
+use super::{LOAD_AVG_MAX, SCHED_CAPACITY_SCALE, SCHED_CAPACITY_SHIFT, Scale, SchedAvg};
 use crate::seam::seam;
 
 seam! {
@@ -93,10 +93,9 @@ impl PeltFamily {
         self,
         now: u64,
         (se, se_load): (&mut SchedAvg, SeLoad),
-        (cfs, removed, cfs_load): (&mut SchedAvg, &mut Removed, CfsRqLoad),
+        (cfs, cfs_load): (&mut SchedAvg, CfsRqLoad),
         scale: Scale,
     ) {
-        self.consume_removed(cfs, removed);
         monomorphic!(self.step_se_and_cfs_rq(now, (se, se_load), (cfs, cfs_load), scale));
     }
 

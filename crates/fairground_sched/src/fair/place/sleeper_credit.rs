@@ -25,7 +25,7 @@ impl Sched {
         match why {
             Placement::Initial => {
                 if self.profile.feats.has(Feat::START_DEBIT) {
-                    place = place.plus(self.sched_vslice(cfs_rq, se));
+                    place = place.plus(self.sched_vslice(se));
                     reason = Reason::PlaceStartDebit;
                 }
             }
@@ -50,7 +50,7 @@ impl Sched {
     }
 
     fn sleeper_credit(&self, se: SeId) -> u64 {
-        if self.profile.idle_entity == IdleEntity::EntityAware && self.se_is_idle(se) {
+        if self.profile.idle_entity == IdleEntity::EntityAware && self.se_is_idle(&self.ses[se]) {
             self.tunables.min_granularity_ns
         } else {
             self.tunables.latency_ns

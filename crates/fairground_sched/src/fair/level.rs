@@ -1,0 +1,70 @@
+//! The rows of one entity and its queue, looked up once for everything that happens to them together.
+
+use crate::Sched;
+use crate::ctx::Ctx;
+use crate::fair::tunables::EffectiveTunables;
+use crate::fair::update_curr::account;
+use crate::fair::{CfsRq, SchedEntity};
+use crate::pelt::SchedAvg;
+use crate::profile::Profile;
+use crate::rq::Rq;
+use fairground_stdx::SeId;
+
+/// An entity on its queue. The kernel passes the two pointers; from here the other rows are one step away.
+pub(crate) struct Level<'a> {
+    pub(crate) profile: &'a Profile,
+    pub(crate) tunables: &'a EffectiveTunables,
+    pub(crate) rq: &'a mut Rq,
+    pub(crate) cfs_rq: &'a mut CfsRq,
+    pub(crate) cfs_avg: &'a mut SchedAvg,
+    pub(crate) id: SeId,
+    pub(crate) se: &'a mut SchedEntity,
+    pub(crate) se_avg: &'a mut SchedAvg,
+}
+
+impl Sched {
+    /// The rows of `se` and its queue.
+    #[inline(always)]
+    pub(crate) fn level(&mut self, id: SeId) -> Level<'_> {
+        let se = &mut self.ses[id];
+        let cfs_rq = &mut self.cfs_rqs[se.cfs_rq];
+        Level {
+            profile: &self.profile,
+            tunables: &self.tunables,
+            rq: &mut self.rqs[cfs_rq.cpu],
+            cfs_avg: &mut self.pelt_cfs[se.cfs_rq],
+            cfs_rq,
+            id,
+            se_avg: &mut self.pelt_se[id],
+            se,
+        }
+    }
+}
+
+impl Level<'_> {
+    /// Accounts the entity, which runs, up to the queue's task clock.
+    ///
+    /// Kernel: fair.c update_curr(), v4.12–v6.5
+    #[inline]
+    pub(crate) fn update_curr(&mut self, cx: &mut Ctx<'_, '_>) {
+        account(cx, self.profile.scale_load_down, self.rq.clocks.clock_task, self.cfs_rq, self.se);
+    }
+
+    /// Ages the entity and its queue; an entity that comes from elsewhere is attached.
+    ///
+    /// Kernel: fair.c update_load_avg(), v4.12–
+    #[inline]
+    pub(crate) fn update_load_avg(&mut self, cx: &Ctx<'_, '_>) {
+        let Level { profile, rq, cfs_rq, cfs_avg, id, se, se_avg, .. } = self;
+        let (pelt, down) = (profile.pelt, profile.scale_load_down);
+        let (now, scale) = (rq.clocks.pelt(profile.pelt_clock), cx.scale(cfs_rq.cpu));
+        let (load, queue_load) = (se.pelt_load(pelt, down, cfs_rq.curr == Some(*id)), cfs_rq.pelt_load(pelt, down));
+        pelt.consume_removed(cfs_avg, &mut cfs_rq.removed);
+        if se_avg.last_update_time != 0 {
+            pelt.update_se_and_cfs_rq(now, (se_avg, load), (cfs_avg, queue_load), scale);
+        } else {
+            pelt.update_cfs_rq(now, cfs_avg, queue_load, scale);
+            pelt.attach(cfs_avg, se_avg, load.weight);
+        }
+    }
+}
