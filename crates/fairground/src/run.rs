@@ -7,7 +7,7 @@ use crate::metrics;
 use crate::scenario::{self, BandResult, Scenario};
 use fairground_metrics::latency::SectionTime;
 use fairground_metrics::{Metric, RunReport, RunStats};
-use fairground_model::{Mistakes, NullSink, Sink, TaskSet};
+use fairground_model::{Mistakes, Sink, TaskSet};
 use fairground_sim::{Counts, Ending, Flow, Simulation};
 use fairground_stdx::{Instant, Ns};
 use std::time::Duration;
@@ -101,7 +101,7 @@ pub fn run(scenario: &Scenario, options: &RunOptions, sink: &mut dyn Sink, contr
     let ending = match ended {
         Ok(Ok(ending)) => ending,
         Ok(Err(stopped)) => {
-            return Err(scenario.wrong(Mistakes::one(stopped.to_string(), "Let its loop run, sleep or wait for something.")));
+            return Err(scenario.wrong(Mistakes::one(stopped.to_string(), stopped.hint())));
         }
         Err(broken) => return Err(Error::Broken(Box::new(located(broken, &simulation, scenario, options)))),
     };
@@ -159,7 +159,8 @@ fn drive(
         };
         control.at(simulation.now().ns().min(total), total);
         if flow == Flow::Done {
-            return Ok(RunEnding::Complete(ending(simulation)));
+            let end = simulation.ended().expect("invariant: a run that is done has an end");
+            return Ok(RunEnding::Complete(end.ending));
         }
         if control.stopped() {
             return Ok(RunEnding::Interrupted);
@@ -196,17 +197,12 @@ fn located(mut broken: Broken, simulation: &Simulation, scenario: &Scenario, opt
     broken
 }
 
-/// Why a simulation that is done was over. `run` on a finished simulation only tells its end.
-fn ending(simulation: &mut Simulation) -> Ending {
-    simulation.run(&mut NullSink).map_or(Ending::Duration, |end| end.ending)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::control::Progress;
     use crate::scenario::Overrides;
-    use fairground_model::TraceEvent;
+    use fairground_model::{NullSink, TraceEvent};
     use fairground_stdx::CpuId;
     use std::path::Path;
     use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

@@ -6,6 +6,7 @@
 //! other CPUs run.
 #![deny(clippy::float_arithmetic)]
 
+mod check;
 mod cpu;
 mod interrupt;
 mod kernel;

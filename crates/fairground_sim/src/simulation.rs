@@ -1,5 +1,6 @@
 //! A run: what goes in, the loop, what comes out.
 
+use crate::check::check;
 use crate::cpu::{Cpu, Doing};
 use crate::pipe::Pipe;
 use crate::queue::{Class, EventQueue, FastQueue};
@@ -9,7 +10,7 @@ use crate::tick::{Jiffies, TickClock};
 use fairground_machine::Machine;
 use fairground_model::{Digest, MachineView, Mistakes, Mode, Op, Program, Recorder, Section, Sink, TaskInfo, TaskSet, TaskSpec};
 use fairground_sched::{Profile, Request, Sched};
-use fairground_stdx::{CpuId, CpuMask, IndexVec, Instant, Ns, PipeId, ProgramId, RngStream, StreamKind, TaskId};
+use fairground_stdx::{CpuId, IndexVec, Instant, Ns, PipeId, ProgramId, RngStream, StreamKind, TaskId};
 
 /// Everything that decides a run.
 #[derive(Clone, Debug)]
@@ -98,6 +99,25 @@ pub enum Stopped {
         /// When it got stuck.
         at: Instant,
     },
+    /// A task forks a row of the task set that lives already: a row is one task, which is born once.
+    ForkedTwice {
+        /// The forking task's name.
+        task: String,
+        /// The child's name.
+        child: String,
+        /// When.
+        at: Instant,
+    },
+}
+
+impl Stopped {
+    /// What to do about it.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            Stopped::NoProgress { .. } => "Let its loop run, sleep or wait for something.",
+            Stopped::ForkedTwice { .. } => "Give every fork a task of its own.",
+        }
+    }
 }
 
 impl std::fmt::Display for Stopped {
@@ -105,6 +125,9 @@ impl std::fmt::Display for Stopped {
         match self {
             Stopped::NoProgress { task, at } => {
                 write!(f, "task `{task}` makes no progress at {}: its program repeats without letting time pass", Ns(at.ns()))
+            }
+            Stopped::ForkedTwice { task, child, at } => {
+                write!(f, "task `{task}` forks `{child}` at {}, which was forked before", Ns(at.ns()))
             }
         }
     }
@@ -156,7 +179,7 @@ impl<Q: EventQueue> Simulation<Q> {
     pub fn with_queue(setup: Setup) -> Result<Simulation<Q>, Mistakes> {
         setup.machine.validate()?;
         let Setup { machine, profile, tasks: set, seed, duration, paranoid } = setup;
-        let allowed = check(&machine, &set, duration)?;
+        let allowed = check(&machine, &profile, &set, duration)?;
         let mut sched = Sched::new(profile, machine.cpus.len());
         for (spec, &cpus) in set.tasks.iter().zip(allowed.iter()) {
             sched.add_task(spec, cpus);
@@ -309,6 +332,10 @@ impl<Q: EventQueue> Simulation<Q> {
     pub fn now(&self) -> Instant {
         self.now
     }
+    /// How the run ended, if it has.
+    pub fn ended(&self) -> Option<RunEnd> {
+        self.ended
+    }
     /// When the run ends at the latest.
     pub fn end(&self) -> Instant {
         self.end
@@ -378,45 +405,4 @@ fn new_cpu(machine: &Machine, cpu: CpuId, seed: u64) -> Cpu {
         kernel_time: Default::default(),
         steps_at: (Instant::ZERO, 0),
     }
-}
-
-/// Finds what a machine cannot run; returns the CPUs that each task may use.
-fn check(machine: &Machine, set: &TaskSet, duration: Ns) -> Result<IndexVec<TaskId, CpuMask>, Mistakes> {
-    let mut mistakes = Mistakes::default();
-    if Instant::ZERO.ns() + duration.0 > Instant::MAX.ns() {
-        mistakes.whole(
-            format!("a duration of {duration} is too long"),
-            format!("A run lasts at most {} (about 13 days).", Ns(Instant::MAX.ns())),
-        );
-    }
-    let online = CpuMask::first_n(machine.cpus.len());
-    let mut allowed = IndexVec::new();
-    for spec in set.tasks.iter() {
-        let cpus = spec.affinity.map_or(online, |cpus| cpus.and(&online));
-        if cpus.is_empty() {
-            mistakes.whole(
-                format!("task `{}` has no CPU to run on: it may use {} only", spec.name, spec.affinity.unwrap_or(CpuMask::EMPTY)),
-                format!("The machine has CPUs {online}."),
-            );
-        }
-        if spec.first_cpu.is_some_and(|cpu| !cpus.contains(cpu)) {
-            mistakes
-                .whole(format!("task `{}` starts on a CPU that it may not use", spec.name), format!("It may use CPUs {cpus}."));
-        }
-        if !(-20..=19).contains(&spec.nice) {
-            mistakes.whole(format!("task `{}` has nice {}", spec.name, spec.nice), "Nice values go from -20 to 19.");
-        }
-        allowed.push(cpus);
-    }
-    for timed in &set.changes {
-        if let fairground_model::Change::Affinity { task, cpus } = &timed.change
-            && !cpus.intersects(&online)
-        {
-            mistakes.whole(
-                format!("the change of affinity of task `{}` at {} leaves it no CPU", set.tasks[*task].name, Ns(timed.at.ns())),
-                format!("The machine has CPUs {online}."),
-            );
-        }
-    }
-    mistakes.or(allowed)
 }

@@ -16,9 +16,7 @@ impl<Q: EventQueue> Simulation<Q> {
         let step = row.frame.next(&self.programs[row.program], self.now, &mut row.rng);
         row.mode = Mode::User;
         if step == Step::Stuck || self.goes_in_circles(cpu) {
-            self.stopped = Some(Stopped::NoProgress { task: self.tasks[task].info.name.clone(), at: self.now });
-            self.over = true;
-            return Next::Left;
+            return self.stop(Stopped::NoProgress { task: self.tasks[task].info.name.clone(), at: self.now });
         }
         match step {
             Step::Run { work, mode } => self.want(task, Want::Work(work), mode),
@@ -55,6 +53,14 @@ impl<Q: EventQueue> Simulation<Q> {
             }
             Step::Exit | Step::Stuck => self.exit(rec, cpu, task),
         }
+    }
+
+    /// The run cannot go on.
+    #[cold]
+    fn stop(&mut self, why: Stopped) -> Next {
+        self.stopped = Some(why);
+        self.over = true;
+        Next::Left
     }
 
     /// Whether the programs of `cpu` have taken very many steps without letting time pass.
@@ -139,6 +145,10 @@ impl<Q: EventQueue> Simulation<Q> {
 
     /// First phase of fork(): the child exists, but is not queued before its making is paid.
     fn fork(&mut self, rec: &mut Recorder<'_>, cpu: CpuId, parent: TaskId, child: TaskId) -> Next {
+        if self.tasks[child].parent.is_some() {
+            let name = |task: TaskId| self.tasks[task].info.name.clone();
+            return self.stop(Stopped::ForkedTwice { task: name(parent), child: name(child), at: self.now });
+        }
         self.tasks[parent].live_children += 1;
         self.tasks[child].parent = Some(parent);
         self.core(rec, cpu, |sched, cx| sched.sched_fork(cx, Some(parent), child));

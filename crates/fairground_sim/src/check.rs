@@ -1,0 +1,91 @@
+//! What must hold before a run begins: after that the engine relies on it.
+
+use fairground_machine::Machine;
+use fairground_model::{Change, Instr, Mistakes, Start, TaskSet};
+use fairground_sched::Profile;
+use fairground_stdx::{CpuMask, IndexVec, Instant, Ns, TaskId};
+use std::ops::RangeInclusive;
+
+/// The nice values that there are.
+const NICE: RangeInclusive<i8> = -20..=19;
+
+/// Finds what a machine cannot run; returns the CPUs that each task may use.
+pub(crate) fn check(
+    machine: &Machine,
+    profile: &Profile,
+    set: &TaskSet,
+    duration: Ns,
+) -> Result<IndexVec<TaskId, CpuMask>, Mistakes> {
+    let mut mistakes = Mistakes::default();
+    if Instant::ZERO.ns() + duration.0 > Instant::MAX.ns() {
+        mistakes.whole(
+            format!("a duration of {duration} is too long"),
+            format!("A run lasts at most {} (about 13 days).", Ns(Instant::MAX.ns())),
+        );
+    }
+    let online = CpuMask::first_n(machine.cpus.len());
+    let mut allowed = IndexVec::new();
+    for spec in set.tasks.iter() {
+        let cpus = spec.affinity.map_or(online, |cpus| cpus.and(&online));
+        if cpus.is_empty() {
+            mistakes.whole(
+                format!("task `{}` has no CPU to run on: it may use {} only", spec.name, spec.affinity.unwrap_or(CpuMask::EMPTY)),
+                format!("The machine has CPUs {online}."),
+            );
+        }
+        if spec.first_cpu.is_some_and(|cpu| !cpus.contains(cpu)) {
+            mistakes
+                .whole(format!("task `{}` starts on a CPU that it may not use", spec.name), format!("It may use CPUs {cpus}."));
+        }
+        if !NICE.contains(&spec.nice) {
+            mistakes.whole(format!("task `{}` has nice {}", spec.name, spec.nice), "Nice values go from -20 to 19.");
+        }
+        allowed.push(cpus);
+    }
+    check_changes(set, profile, &online, &mut mistakes);
+    check_forks(set, &mut mistakes);
+    mistakes.or(allowed)
+}
+
+/// Finds changes in mid-run that this machine or this kernel cannot make.
+fn check_changes(set: &TaskSet, profile: &Profile, online: &CpuMask, mistakes: &mut Mistakes) {
+    let mut profile = profile.clone();
+    for timed in &set.changes {
+        let at = Ns(timed.at.ns());
+        match &timed.change {
+            Change::Affinity { task, cpus } if !cpus.intersects(online) => mistakes.whole(
+                format!("the change of affinity of task `{}` at {at} leaves it no CPU", set.tasks[*task].name),
+                format!("The machine has CPUs {online}."),
+            ),
+            Change::FreqCapacity { cpu, freq_capacity } if !online.contains(*cpu) || !(1..=1024).contains(freq_capacity) => {
+                mistakes.whole(
+                    format!("the change of frequency of CPU {cpu} to {freq_capacity}/1024 at {at} cannot be made"),
+                    format!("The machine has CPUs {online}; a frequency is 1 to 1024 of 1024."),
+                )
+            }
+            Change::Nice { task, nice } if !NICE.contains(nice) => mistakes.whole(
+                format!("the change at {at} gives task `{}` nice {nice}", set.tasks[*task].name),
+                "Nice values go from -20 to 19.",
+            ),
+            Change::Feature { name } => match profile.clone().with_feature(name) {
+                Ok(changed) => profile = changed,
+                Err(error) => mistakes.whole(format!("the change at {at}: {}", error.message), error.hint),
+            },
+            _ => {}
+        }
+    }
+}
+
+/// Finds forks of tasks that are started by somebody else.
+fn check_forks(set: &TaskSet, mistakes: &mut Mistakes) {
+    for instr in set.programs.iter().flat_map(|program| &program.code) {
+        if let Instr::Fork { task } = instr
+            && set.tasks[*task].start != Start::Forked
+        {
+            mistakes.whole(
+                format!("task `{}` is forked, but also starts by itself", set.tasks[*task].name),
+                "A task that another one forks has no time of its own at which it starts.",
+            );
+        }
+    }
+}
