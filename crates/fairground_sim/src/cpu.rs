@@ -91,8 +91,9 @@ impl Cpu {
     #[inline]
     pub(crate) fn price(&mut self) -> Ns {
         let ps = self.meter.take_ps() + self.carry_ps;
-        self.carry_ps = ps % PSEC_PER_NSEC;
-        Ns(ps / PSEC_PER_NSEC)
+        let whole = Ns(ps / PSEC_PER_NSEC);
+        self.carry_ps = ps - whole.0 * PSEC_PER_NSEC;
+        whole
     }
 
     /// Books kernel time under its name.

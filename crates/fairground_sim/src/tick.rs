@@ -66,13 +66,14 @@ impl TickClock {
 #[derive(Clone, Debug)]
 pub(crate) struct Jiffies {
     period: Ns,
-    count: u64,
+    /// The last tick that counted.
+    last: Instant,
     keeper: Option<CpuId>,
 }
 
 impl Jiffies {
     pub(crate) fn new(period: Ns) -> Jiffies {
-        Jiffies { period, count: 0, keeper: None }
+        Jiffies { period, last: Instant::ZERO, keeper: None }
     }
 
     /// A CPU ticks: if it keeps the count (or nobody does) the count follows the clock.
@@ -80,7 +81,7 @@ impl Jiffies {
     /// Kernel: tick-sched.c tick_sched_do_timer(), tick_do_update_jiffies64(), v4.12–
     pub(crate) fn tick(&mut self, cpu: CpuId, now: Instant) {
         if *self.keeper.get_or_insert(cpu) == cpu {
-            self.count = now.ns() / self.period.0;
+            self.last = now;
         }
     }
 
@@ -92,7 +93,7 @@ impl Jiffies {
     }
 
     pub(crate) fn count(&self) -> u64 {
-        self.count
+        self.last.ns() / self.period.0
     }
 }
 

@@ -248,11 +248,11 @@ impl PeltFamily {
     }
 
     #[inline(always)]
-    const fn util_rate(self, running: bool, scale: Scale) -> u64 {
+    const fn util_rate(self, running: bool, scale: Scale) -> u32 {
         match (running, self) {
             (false, _) => 0,
-            (true, PeltFamily::A | PeltFamily::B) => scale.cpu as u64,
-            (true, PeltFamily::C | PeltFamily::D) => SCHED_CAPACITY_SCALE,
+            (true, PeltFamily::A | PeltFamily::B) => scale.cpu,
+            (true, PeltFamily::C | PeltFamily::D) => SCHED_CAPACITY_SCALE as u32,
         }
     }
 

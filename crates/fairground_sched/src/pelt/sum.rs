@@ -84,7 +84,7 @@ pub const fn pelt_divider(sa: &SchedAvg) -> u64 {
 pub(super) struct Rates {
     pub(super) load: u64,
     pub(super) runnable: u64,
-    pub(super) util: u64,
+    pub(super) util: u32,
 }
 
 /// A stretch of time since an update: where it ends, and what it does to sums.
@@ -95,8 +95,8 @@ pub(super) struct Stretch {
     period_contrib: u32,
     /// What the sums lose, if a period ended.
     decay: Option<Decay>,
-    /// What a sum gains per unit of its rate, before scaling.
-    contribution: u64,
+    /// What a sum gains per unit of its rate, before scaling; at most [`LOAD_AVG_MAX`].
+    contribution: u32,
 }
 
 impl Stretch {
@@ -115,10 +115,11 @@ impl Stretch {
         let end = u64::from(open) + units;
         let (periods, tail) = (end / PERIOD_UNITS, end % PERIOD_UNITS);
         let (decay, contribution) = if periods == 0 {
-            (None, units)
+            (None, units as u32)
         } else {
             let decay = Decay::over(periods);
-            (Some(decay), decay.apply(u64::from(PERIOD_UNITS as u32 - open)) + whole_periods(periods) + tail)
+            let head = decay.apply(u64::from(PERIOD_UNITS as u32 - open));
+            (Some(decay), head as u32 + whole_periods(periods) as u32 + tail as u32)
         };
         Stretch {
             last_update_time: sa.last_update_time + (units << UNIT_SHIFT),
@@ -144,23 +145,24 @@ impl Stretch {
             None => {}
         }
         let contribution = self.scaled_contribution(freq);
-        sa.load_sum += rates.load * contribution;
-        sa.runnable_sum += rates.runnable * contribution;
-        sa.util_sum += (rates.util * contribution) as u32;
+        sa.load_sum += rates.load * u64::from(contribution);
+        sa.runnable_sum += rates.runnable * u64::from(contribution);
+        sa.util_sum += rates.util * contribution;
         self.decay.is_some()
     }
     /// As [`Stretch::step`] for the utilisation alone; the other sums stay as they are.
     #[inline(always)]
-    pub(super) fn step_util(&self, sa: &mut SchedAvg, rate: u64, freq: u32) -> bool {
+    pub(super) fn step_util(&self, sa: &mut SchedAvg, rate: u32, freq: u32) -> bool {
         (sa.last_update_time, sa.period_contrib) = (self.last_update_time, self.period_contrib);
         if let Some(decay) = self.decay {
             sa.util_sum = decay.apply(u64::from(sa.util_sum)) as u32;
         }
-        sa.util_sum += (rate * self.scaled_contribution(freq)) as u32;
+        sa.util_sum += rate * self.scaled_contribution(freq);
         self.decay.is_some()
     }
     #[inline(always)]
-    fn scaled_contribution(&self, freq: u32) -> u64 {
-        if u64::from(freq) == SCHED_CAPACITY_SCALE { self.contribution } else { cap_scale(self.contribution, freq) }
+    fn scaled_contribution(&self, freq: u32) -> u32 {
+        let full = u64::from(freq) == SCHED_CAPACITY_SCALE;
+        if full { self.contribution } else { cap_scale(u64::from(self.contribution), freq) as u32 }
     }
 }
