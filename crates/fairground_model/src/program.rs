@@ -5,7 +5,7 @@
 
 use fairground_stdx::{CpuMask, Instant, MarkerId, Ns, PipeId, RngStream, TaskId};
 
-use crate::task_set::Policy;
+use crate::policy::Policy;
 
 /// In which mode a task computes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -2,20 +2,9 @@
 
 #![allow(missing_docs, reason = "the fields of a variant are explained by the variant")]
 
+use crate::policy::Policy;
 use crate::program::Program;
 use fairground_stdx::{CpuId, CpuMask, IndexVec, Instant, MarkerId, Ns, PipeId, ProgramId, TaskId};
-
-/// Scheduling policies of the fair class.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Policy {
-    /// SCHED_OTHER.
-    #[default]
-    Normal,
-    /// SCHED_BATCH: does not preempt on wake-up.
-    Batch,
-    /// SCHED_IDLE: weight 3, preempted by everybody else.
-    Idle,
-}
 
 /// When a task comes to life.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
