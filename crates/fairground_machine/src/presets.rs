@@ -1,9 +1,10 @@
 //! Machines that come with us, as files of the form that users write, and `smp-N`.
 
 use crate::machine::Machine;
-use crate::machine_file::{self, clip};
+use crate::machine_file;
 use crate::regular::{Regular, default_distances};
 use crate::suggest;
+use crate::suggest::clip;
 use crate::validate::MAX_CPUS;
 use fairground_model::Mistakes;
 

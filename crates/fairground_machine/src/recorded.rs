@@ -4,8 +4,8 @@
 use crate::cost::CostModel;
 use crate::import::{FoundCpu, Imported, build};
 use crate::machine::CAPACITY_SCALE;
-use crate::machine_file::clip;
 use crate::suggest;
+use crate::suggest::clip;
 use fairground_model::Mistakes;
 use fairground_stdx::{CpuId, CpuMask};
 use std::collections::BTreeMap;

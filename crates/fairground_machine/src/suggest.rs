@@ -1,9 +1,16 @@
-//! Names near to one that does not exist.
+//! How messages quote what a user wrote, and names near to one that does not exist.
 
 use strsim::damerau_levenshtein;
 
 /// Of a wrong name only this many characters are looked at, so that a huge one costs nothing.
 const LONGEST: usize = 64;
+
+/// Text of the user as a message may quote it.
+pub(crate) fn clip(text: &str) -> String {
+    const MOST: usize = 60;
+    let shown: String = text.chars().take(MOST).flat_map(char::escape_debug).collect();
+    if text.chars().nth(MOST).is_some() { format!("{shown}…") } else { shown }
+}
 
 /// The names that differ least from `wrong`, at most three: for "did you mean" hints.
 pub fn near<'a>(wrong: &str, names: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {

@@ -8,7 +8,7 @@ mod indexes;
 
 use crate::import::{FoundCpu, Imported, build};
 use crate::machine::CAPACITY_SCALE;
-use crate::machine_file::clip;
+use crate::suggest::clip;
 use crate::validate::MAX_CPUS;
 use fairground_model::Mistakes;
 use std::ops::Range;

@@ -2,7 +2,7 @@
 
 use crate::import::{FoundCpu, FoundDistances, Imported, build};
 use crate::machine::CAPACITY_SCALE;
-use crate::machine_file::clip;
+use crate::suggest::clip;
 use crate::validate::MAX_CPUS;
 use fairground_model::Mistakes;
 use fairground_stdx::{CpuId, CpuMask};

@@ -8,8 +8,8 @@ mod read;
 pub(crate) use read::read_item;
 
 use crate::machine::CpuSpec;
-use crate::machine_file::clip;
 use crate::suggest;
+use crate::suggest::clip;
 use fairground_model::{Meter, Mistakes, Op};
 
 /// The largest price: above it a sum of prices on the slowest CPU might no longer fit 64 bits.

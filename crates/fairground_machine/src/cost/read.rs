@@ -1,7 +1,8 @@
 //! Price lists as people write them.
 
 use super::{CostModel, MAX_PRICE_PS};
-use crate::machine_file::{Fields, clip, parse_document};
+use crate::machine_file::{Fields, parse_document};
+use crate::suggest::clip;
 use fairground_model::{Mistakes, Op};
 use fairground_stdx::units::{UnitError, parse_ns};
 use std::ops::Range;

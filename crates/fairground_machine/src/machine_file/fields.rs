@@ -1,6 +1,6 @@
 //! Typed access to the keys of a TOML table, with a mistake for each that is not as expected.
 
-use crate::suggest;
+use crate::suggest::{self, clip};
 use fairground_model::Mistakes;
 use fairground_stdx::Ns;
 use fairground_stdx::units::{UnitError, parse_ns};
@@ -169,11 +169,4 @@ fn describe(item: &Item) -> String {
         Some(Value::Array(list)) => format!("a list of {}", list.len()),
         Some(Value::InlineTable(_)) | None => "a table".to_string(),
     }
-}
-
-/// Text of the user as a message may quote it.
-pub(crate) fn clip(text: &str) -> String {
-    const MOST: usize = 60;
-    let shown: String = text.chars().take(MOST).flat_map(char::escape_debug).collect();
-    if text.chars().nth(MOST).is_some() { format!("{shown}…") } else { shown }
 }

@@ -39,7 +39,7 @@ mod fields;
 mod read;
 mod write;
 
-pub(crate) use fields::{Fields, clip, parse_document};
+pub(crate) use fields::{Fields, parse_document};
 pub use read::from_table;
 pub use write::write;
 

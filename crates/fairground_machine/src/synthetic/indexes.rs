@@ -1,7 +1,7 @@
 //! The CPU numbers that `indexes=` gives the PUs.
 
 use super::{Kind, Level, kind_of};
-use crate::machine_file::clip;
+use crate::suggest::clip;
 
 /// One interleaving loop: `nb` PUs that stand `step` PUs apart get neighbouring numbers.
 struct Loop {
