@@ -150,10 +150,11 @@ impl<Q: EventQueue> Simulation<Q> {
 
     pub(crate) fn go_idle(&mut self, cpu: CpuId) -> Next {
         self.cpus[cpu].doing = Doing::Idle;
-        self.queue.set(cpu, Slot::Segment, None);
         if self.machine.nohz_idle {
-            self.queue.set(cpu, Slot::Tick, None);
+            self.queue.idle(cpu);
             self.jiffies.stop(cpu);
+        } else {
+            self.queue.set(cpu, Slot::Segment, None);
         }
         Next::Left
     }

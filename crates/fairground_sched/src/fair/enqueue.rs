@@ -1,5 +1,6 @@
 //! An entity comes onto a queue, or leaves it.
 
+use super::level::Level;
 use super::place::Placement;
 use super::{DequeueFlags, EnqueueFlags};
 use crate::Sched;
@@ -7,53 +8,52 @@ use crate::ctx::Ctx;
 use crate::fair::SchedEntity;
 use crate::seam::MinVruntimeAtDequeue;
 use fairground_model::{Op, Policy};
-use fairground_stdx::{CfsRqId, SeId, TaskId};
+use fairground_stdx::{SeId, TaskId};
 
 impl Sched {
     /// Kernel: fair.c enqueue_entity(), v4.12–v6.5
-    fn enqueue_entity(&mut self, cx: &mut Ctx<'_, '_>, cfs_rq: CfsRqId, se: SeId, flags: EnqueueFlags) {
+    fn enqueue_entity(&mut self, cx: &mut Ctx<'_, '_>, se: SeId, flags: EnqueueFlags) {
         // Off a queue, virtual time is relative to the queue's minimum unless the entity sleeps.
         let renormalise = !flags.has(EnqueueFlags::WAKEUP) || flags.has(EnqueueFlags::MIGRATED);
+        let (cfs_rq, idle) = (self.ses[se].cfs_rq, self.se_is_idle(&self.ses[se]));
         let is_curr = self.cfs_rqs[cfs_rq].curr == Some(se);
         if renormalise && is_curr {
-            self.add_min_vruntime(cfs_rq, se);
+            self.level(se).add_min_vruntime();
         }
         self.update_curr(cx, cfs_rq);
+        let mut level = self.level(se);
         if renormalise && !is_curr {
-            self.add_min_vruntime(cfs_rq, se);
+            level.add_min_vruntime();
         }
-        self.level(se).update_load_avg(cx);
-        self.enqueue_runnable_load_avg(cfs_rq, se);
-        self.account_entity_enqueue(cfs_rq, se);
+        level.update_load_avg(cx);
+        level.enqueue_runnable_load_avg();
+        level.account_entity_enqueue(idle);
         if flags.has(EnqueueFlags::WAKEUP) {
             self.place_entity(cx, cfs_rq, se, Placement::WakeUp);
         }
-        if !is_curr {
-            self.cfs_rqs[cfs_rq].timeline.insert(self.ses[se].vruntime, se);
-        }
-        self.ses[se].on_rq = true;
-    }
-
-    fn add_min_vruntime(&mut self, cfs_rq: CfsRqId, se: SeId) {
         let entity = &mut self.ses[se];
-        entity.vruntime = entity.vruntime.plus(self.cfs_rqs[cfs_rq].min_vruntime.0);
+        if !is_curr {
+            self.cfs_rqs[cfs_rq].timeline.insert(entity.vruntime, se);
+        }
+        entity.on_rq = true;
     }
 
     /// Kernel: fair.c dequeue_entity(), v4.12–v6.5
-    fn dequeue_entity(&mut self, cx: &mut Ctx<'_, '_>, cfs_rq: CfsRqId, se: SeId, flags: DequeueFlags) {
+    fn dequeue_entity(&mut self, cx: &mut Ctx<'_, '_>, se: SeId, flags: DequeueFlags) {
+        let (cfs_rq, idle) = (self.ses[se].cfs_rq, self.se_is_idle(&self.ses[se]));
         self.update_curr(cx, cfs_rq);
-        self.level(se).update_load_avg(cx);
-        self.dequeue_runnable_load_avg(cfs_rq, se);
         self.clear_buddies(cfs_rq, se);
-        if self.cfs_rqs[cfs_rq].curr != Some(se) {
-            let present = self.cfs_rqs[cfs_rq].timeline.remove(self.ses[se].vruntime, se);
+        let mut level = self.level(se);
+        level.update_load_avg(cx);
+        level.dequeue_runnable_load_avg();
+        if level.cfs_rq.curr != Some(se) {
+            let present = level.cfs_rq.timeline.remove(level.se.vruntime, se);
             assert!(present, "invariant: a queued entity that does not run is in its timeline");
         }
-        self.ses[se].on_rq = false;
-        self.account_entity_dequeue(cfs_rq, se);
+        level.se.on_rq = false;
+        level.account_entity_dequeue(idle);
         if !flags.has(DequeueFlags::SLEEP) {
-            let entity = &mut self.ses[se];
-            entity.vruntime = entity.vruntime.minus(self.cfs_rqs[cfs_rq].min_vruntime.0);
+            level.se.vruntime = level.se.vruntime.minus(level.cfs_rq.min_vruntime.0);
         }
         let saved = flags.has(DequeueFlags::SAVE);
         match self.profile.min_vruntime_at_dequeue {
@@ -61,24 +61,6 @@ impl Sched {
             MinVruntimeAtDequeue::SaveRestoreOnly if !saved => {}
             _ => self.update_min_vruntime(cfs_rq),
         }
-    }
-
-    /// Kernel: fair.c account_entity_enqueue(), v4.12–
-    fn account_entity_enqueue(&mut self, cfs_rq: CfsRqId, se: SeId) {
-        let idle = self.se_is_idle(&self.ses[se]);
-        let queue = &mut self.cfs_rqs[cfs_rq];
-        queue.load.add(self.ses[se].load.weight());
-        queue.nr_running += 1;
-        queue.idle_nr_running += u32::from(idle);
-    }
-
-    /// Kernel: fair.c account_entity_dequeue(), v4.12–
-    fn account_entity_dequeue(&mut self, cfs_rq: CfsRqId, se: SeId) {
-        let idle = self.se_is_idle(&self.ses[se]);
-        let queue = &mut self.cfs_rqs[cfs_rq];
-        queue.load.sub(self.ses[se].load.weight());
-        queue.nr_running -= 1;
-        queue.idle_nr_running -= u32::from(idle);
     }
 
     /// Whether the entity is of policy SCHED_IDLE.
@@ -101,7 +83,7 @@ impl Sched {
             if self.ses[se].on_rq {
                 self.level(se).update_load_avg(cx);
             } else {
-                self.enqueue_entity(cx, cfs_rq, se, flags);
+                self.enqueue_entity(cx, se, flags);
                 flags = EnqueueFlags::WAKEUP;
             }
             self.cfs_rqs[cfs_rq].h_nr_running += 1;
@@ -118,7 +100,7 @@ impl Sched {
         while let Some(se) = level {
             let cfs_rq = self.ses[se].cfs_rq;
             if emptied {
-                self.dequeue_entity(cx, cfs_rq, se, flags);
+                self.dequeue_entity(cx, se, flags);
                 emptied = self.cfs_rqs[cfs_rq].nr_running == 0;
                 if !emptied
                     && flags.has(DequeueFlags::SLEEP)
@@ -143,5 +125,37 @@ impl Sched {
             cx.meter.count(Op::CgroupLevel);
         }
         parent
+    }
+}
+
+impl Level<'_> {
+    fn add_min_vruntime(&mut self) {
+        self.se.vruntime = self.se.vruntime.plus(self.cfs_rq.min_vruntime.0);
+    }
+
+    /// Kernel: fair.c account_entity_enqueue(), v4.12–
+    fn account_entity_enqueue(&mut self, idle: bool) {
+        self.cfs_rq.load.add(self.se.load.weight());
+        self.cfs_rq.nr_running += 1;
+        self.cfs_rq.idle_nr_running += u32::from(idle);
+    }
+
+    /// Kernel: fair.c account_entity_dequeue(), v4.12–
+    fn account_entity_dequeue(&mut self, idle: bool) {
+        self.cfs_rq.load.sub(self.se.load.weight());
+        self.cfs_rq.nr_running -= 1;
+        self.cfs_rq.idle_nr_running -= u32::from(idle);
+    }
+
+    /// Kernel: fair.c enqueue_runnable_load_avg(), v4.12–v5.6
+    fn enqueue_runnable_load_avg(&mut self) {
+        let weight = self.profile.scale_load_down.apply(self.se.load.weight());
+        self.profile.pelt.enqueue_runnable_load(self.cfs_avg, self.se_avg, weight);
+    }
+
+    /// Kernel: fair.c dequeue_runnable_load_avg(), v4.12–v5.6
+    fn dequeue_runnable_load_avg(&mut self) {
+        let weight = self.profile.scale_load_down.apply(self.se.load.weight());
+        self.profile.pelt.dequeue_runnable_load(self.cfs_avg, self.se_avg, weight);
     }
 }

@@ -18,18 +18,6 @@ impl Sched {
         pelt.update_cfs_rq(now, avg, queue.pelt_load(pelt, down), cx.scale(queue.cpu));
     }
 
-    /// Kernel: fair.c enqueue_runnable_load_avg(), v4.12–v5.6
-    pub(crate) fn enqueue_runnable_load_avg(&mut self, cfs_rq: CfsRqId, se: SeId) {
-        let weight = self.profile.scale_load_down.apply(self.ses[se].load.weight());
-        self.profile.pelt.enqueue_runnable_load(&mut self.pelt_cfs[cfs_rq], &self.pelt_se[se], weight);
-    }
-
-    /// Kernel: fair.c dequeue_runnable_load_avg(), v4.12–v5.6
-    pub(crate) fn dequeue_runnable_load_avg(&mut self, cfs_rq: CfsRqId, se: SeId) {
-        let weight = self.profile.scale_load_down.apply(self.ses[se].load.weight());
-        self.profile.pelt.dequeue_runnable_load(&mut self.pelt_cfs[cfs_rq], &self.pelt_se[se], weight);
-    }
-
     /// Gives a new task its first utilisation and attaches it to the queue that was chosen.
     ///
     /// Kernel: fair.c post_init_entity_util_avg(), v4.12–

@@ -112,6 +112,14 @@ impl EventQueue for FastQueue {
         });
     }
     #[inline]
+    fn idle(&mut self, cpu: CpuId) {
+        let cpu = cpu.index();
+        self.change(cpu, |sources| {
+            sources.set(cpu, Slot::Segment, NEVER);
+            sources.set(cpu, Slot::Tick, NEVER);
+        });
+    }
+    #[inline]
     fn advance_before(&mut self, limit: Instant) -> Option<(Instant, Class, CpuId)> {
         let first = self.tree.min();
         if first >= key(limit.ns().min(NEVER), Class::Segment, 0) {

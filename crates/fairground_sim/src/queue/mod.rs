@@ -107,6 +107,12 @@ pub trait EventQueue: Clone {
         self.hold_irqs(cpu, until);
     }
 
+    /// `cpu` goes idle without a tick: nothing but an interrupt is due there.
+    fn idle(&mut self, cpu: CpuId) {
+        self.set(cpu, Slot::Segment, None);
+        self.set(cpu, Slot::Tick, None);
+    }
+
     /// The earliest event if it lies before `limit`; the clock moves there.
     fn advance_before(&mut self, limit: Instant) -> Option<(Instant, Class, CpuId)> {
         if self.peek()?.0 < limit { self.advance() } else { None }

@@ -2,46 +2,65 @@
 
 use super::{Class, NEVER, key};
 
-/// A complete binary tree over one key per CPU; every inner node holds the smaller of its children.
+/// Keys that are compared in one game.
+const GAME: usize = 8;
+
+/// A tree of games over one key per CPU; the winner of a game, its smallest key, plays in the game above.
 ///
 /// ```text
-///             [1]                 children of node i are nodes 2i and 2i + 1
-///        [2]       [3]
-///     [4]   [5]  [6]   [7]        leaves: the keys of CPUs 0, 1, 2, 3
+///                      [game 0]                        the final
+///          [game 1]               [game 2] …           winners of the games below
+///   [game 9] [game 10] …   [game 17] …                 keys of CPUs 0–7, 8–15, …; 64–71, …
 /// ```
 ///
-/// Keys carry their CPU, so the root alone tells who is first, and two keys are never equal.
+/// Keys carry their CPU, so the winner alone tells who is first, and two keys are never equal.
 #[derive(Clone, Debug)]
 pub(super) struct WinnerTree {
-    /// Nodes side by side with the one that they play against: node i is `matches[i / 2][i % 2]`.
-    /// There is no node 0.
-    matches: Vec<[u64; 2]>,
-    leaves: usize,
+    /// The games, from the final on; the winner of game `g` stands at place `(g - 1) % 8` of game `(g - 1) / 8`.
+    games: Vec<[u64; GAME]>,
+    /// The first game of the lowest round.
+    first_round: usize,
+    winner: u64,
 }
 
 impl WinnerTree {
     /// A tree over `nr_cpus` keys, none of which is an event.
     pub(super) fn new(nr_cpus: usize) -> WinnerTree {
-        let leaves = nr_cpus.next_power_of_two().max(2);
-        WinnerTree { matches: vec![[key(NEVER, Class::Tick, 0); 2]; leaves], leaves }
+        let never = key(NEVER, Class::Tick, 0);
+        let (mut first_round, mut room) = (0, GAME);
+        while room < nr_cpus {
+            (first_round, room) = (first_round * GAME + 1, room * GAME);
+        }
+        let games = vec![[never; GAME]; first_round + nr_cpus.div_ceil(GAME).max(1)];
+        WinnerTree { games, first_round, winner: never }
     }
     /// The smallest key.
     #[inline]
     pub(super) fn min(&self) -> u64 {
-        self.matches[0][1]
+        self.winner
     }
-    /// Replaces the key of `cpu` and replays its matches, up to the first node that does not change.
+    /// Replaces the key of `cpu` and plays its games again, up to the first whose winner does not change.
     #[inline]
     pub(super) fn replace(&mut self, cpu: usize, key: u64) {
-        let (mut node, mut winner) = (self.leaves + cpu, key);
-        while node > 0 {
-            let game = &mut self.matches[node / 2];
-            if game[node % 2] == winner {
+        let (mut game, mut place, mut winner) = (self.first_round + cpu / GAME, cpu % GAME, key);
+        loop {
+            let keys = &mut self.games[game];
+            if keys[place] == winner {
                 return;
             }
-            game[node % 2] = winner;
-            winner = game[0].min(game[1]);
-            node /= 2;
+            keys[place] = winner;
+            winner = least(*keys);
+            if game == 0 {
+                self.winner = winner;
+                return;
+            }
+            (game, place) = ((game - 1) / GAME, (game - 1) % GAME);
         }
     }
+}
+
+/// In three rounds of pairs, which a CPU can compare side by side.
+#[inline]
+fn least([a, b, c, d, e, f, g, h]: [u64; GAME]) -> u64 {
+    a.min(b).min(c.min(d)).min(e.min(f).min(g.min(h)))
 }
