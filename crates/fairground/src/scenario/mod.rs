@@ -131,7 +131,9 @@ impl Scenario {
         parts.profile = read_or_miss(&mut top, "profile", !whole || overrides.profile.is_some(), profile::read, &mut m);
         let has_workload = table.contains_key("workload");
         let changed = overrides.machine(parts.machine.clone())?;
-        let place = workload::Place { folder, cpus: changed.map_or(CpuMask::CAPACITY, |machine| machine.cpus.len()) };
+        // Where the machine itself is wrong, it is not held against the tasks that they do not fit.
+        let cpus = changed.map_or(CpuMask::CAPACITY, |machine| machine.cpus.len());
+        let place = workload::Place { folder, cpus };
         parts.workloads = workload::read(top.tables("workload", &mut m), &place, &mut m, &mut files);
         if whole && !has_workload {
             m.whole("a scenario without `[[workload]]`", "Say what runs: `[[workload]]` with `tasks`, `name` or `rtapp`.");
@@ -147,10 +149,11 @@ impl Scenario {
         top.end(&mut m);
         let complete = m.0.is_empty() && files.is_empty();
         let tasks = merged(&parts.workloads);
-        if let (Some(machine), true) = (&parts.machine, parts.workloads.len() == count_workloads(&table)) {
-            let online = CpuMask::first_n(machine.cpus.len());
+        if parts.workloads.len() == count_workloads(&table) {
+            let online = CpuMask::first_n(cpus);
+            let profile = overrides.profile(parts.profile.clone())?;
             check_tasks(&parts.workloads, &online, &mut m);
-            resolve(&at, &tasks, &online, parts.profile.as_ref(), &mut m);
+            resolve(&at, &tasks, &online, profile.as_ref(), &mut m);
         }
         let bands = if complete { expect::resolve(bands, &metrics::metrics_to_come(&tasks), &mut m) } else { Vec::new() };
         if !m.0.is_empty() || !files.is_empty() {

@@ -174,3 +174,19 @@ proptest::proptest! {
         }
     }
 }
+
+#[test]
+fn a_wrong_machine_hides_no_other_mistake() {
+    let text = GOOD.replace("smp-2", "smp-0").replace("nice a 5", "nice zz 5");
+    let lines = mistakes(&text);
+    assert_eq!(lines.len(), 2, "{lines:?}");
+    assert!(lines[0].contains("smp-0") && lines[1].contains("no task is called `zz`"), "{lines:?}");
+}
+
+#[test]
+fn tasks_and_changes_are_held_against_the_machine_and_kernel_of_the_flags() {
+    let text = GOOD.replace("cpus = \"0\"", "cpus = \"5\"").replace("nice a 5", "feature SIS_UTIL");
+    assert_eq!(mistakes(&text).len(), 2, "neither is there in the file itself");
+    let flags = Overrides { machine: Some("smp-8".to_string()), profile: Some("v6.1".to_string()), ..Overrides::default() };
+    assert!(Scenario::parse("test.toml", &text, Path::new(""), &flags).unwrap().setup().is_ok());
+}
