@@ -66,9 +66,13 @@ impl<Q: EventQueue> Simulation<Q> {
                 Next::Left => return,
                 Next::Go(next) => then = next,
                 Next::Pay(section, next) => {
-                    let took = self.cpus[cpu].price();
+                    let row = &mut self.cpus[cpu];
+                    let took = row.price();
                     if took > Ns::ZERO {
-                        return self.spend(rec, cpu, section, took, next);
+                        row.book(section, took);
+                        row.doing = Doing::Kernel(next);
+                        self.be_busy(cpu, took, next);
+                        return self.show_section(rec, cpu, section, took);
                     }
                     then = next;
                 }
@@ -78,16 +82,12 @@ impl<Q: EventQueue> Simulation<Q> {
 
     /// The CPU is busy in the kernel for `took`; `then` follows.
     #[inline]
-    fn spend(&mut self, rec: &mut Recorder<'_>, cpu: CpuId, section: Section, took: Ns, then: Then) {
+    fn be_busy(&mut self, cpu: CpuId, took: Ns, then: Then) {
         let until = self.now + took;
         if let Then::Switched(Some(prev)) = then {
             self.sched.set_on_cpu_until(prev, until);
         }
-        let row = &mut self.cpus[cpu];
-        row.book(section, took);
-        row.doing = Doing::Kernel(then);
         self.queue.busy(cpu, until);
-        self.show_section(rec, cpu, section, took);
     }
 
     /// Shows a stretch of kernel time to whom samples are wanted by.

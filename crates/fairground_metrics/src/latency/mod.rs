@@ -92,8 +92,34 @@ impl RunStats {
             self.task_row(current).is_lost();
         }
     }
-    // Apart, so that the records of every tick need no registers saved for this one.
+    /// What is not recorded at every tick. Apart, so that what is needs no registers saved for this.
     #[inline(never)]
+    fn record_rarer(&mut self, at: Instant, cpu: CpuId, event: &TraceEvent) {
+        match *event {
+            TraceEvent::SchedSwitch { prev, prev_state, next } => self.switch(at, cpu, prev, prev_state, next),
+            TraceEvent::SchedStatRuntime { task, runtime, .. } => self.task_row(task).exec_ns += runtime.0,
+            TraceEvent::KernelSection { section, took } => self.cpu_row(cpu).section(section, took),
+            TraceEvent::SchedWaking { task, .. } => self.task_row(task).wakes(at),
+            TraceEvent::SchedWakeup { task, .. } => {
+                self.wakeups += 1;
+                self.task_row(task).is_queued(at);
+            }
+            TraceEvent::SchedWakeupNew { task, .. } => {
+                self.wakeups += 1;
+                self.task_row(task).wakes(at);
+            }
+            TraceEvent::SchedMigrateTask { task, .. } => {
+                self.migrations += 1;
+                self.task_row(task).migrations += 1;
+            }
+            TraceEvent::Marker { task, marker, value } => self.markers.record(task, marker, value),
+            TraceEvent::Decision(_)
+            | TraceEvent::SchedProcessFork { .. }
+            | TraceEvent::SchedProcessExit { .. }
+            | TraceEvent::CfsSample { .. }
+            | TraceEvent::SeSample { .. } => {}
+        }
+    }
     fn switch(&mut self, at: Instant, cpu: CpuId, prev: Option<TaskId>, prev_state: PrevState, next: Option<TaskId>) {
         self.switches += 1;
         let current = self.cpu_row(cpu).switch(at, prev, next);
@@ -113,31 +139,13 @@ impl Sink for RunStats {
     fn task(&mut self, task: TaskId, info: &TaskInfo) {
         self.task_row(task).info = Some(info.clone());
     }
-    #[inline]
     fn record(&mut self, at: Instant, cpu: CpuId, event: &TraceEvent) {
         match *event {
-            TraceEvent::SchedSwitch { prev, prev_state, next } => self.switch(at, cpu, prev, prev_state, next),
-            TraceEvent::SchedStatRuntime { task, runtime, .. } => self.task_row(task).exec_ns += runtime.0,
             TraceEvent::Decision(decision) => self.reasons[decision.reason as usize] += 1,
-            TraceEvent::KernelSection { section, took } => self.cpu_row(cpu).section(section, took),
-            TraceEvent::SchedWaking { task, .. } => self.task_row(task).wakes(at),
-            TraceEvent::SchedWakeup { task, .. } => {
-                self.wakeups += 1;
-                self.task_row(task).is_queued(at);
+            TraceEvent::SchedStatRuntime { task, runtime, .. } if task.index() < self.tasks.len() => {
+                self.tasks[task.index()].exec_ns += runtime.0;
             }
-            TraceEvent::SchedWakeupNew { task, .. } => {
-                self.wakeups += 1;
-                self.task_row(task).wakes(at);
-            }
-            TraceEvent::SchedMigrateTask { task, .. } => {
-                self.migrations += 1;
-                self.task_row(task).migrations += 1;
-            }
-            TraceEvent::Marker { task, marker, value } => self.markers.record(task, marker, value),
-            TraceEvent::SchedProcessFork { .. }
-            | TraceEvent::SchedProcessExit { .. }
-            | TraceEvent::CfsSample { .. }
-            | TraceEvent::SeSample { .. } => {}
+            _ => self.record_rarer(at, cpu, event),
         }
     }
 }

@@ -27,12 +27,12 @@ impl Sched {
             return;
         }
         let (delta, scale) = (delta as u64, cx.scale(cpu));
-        let rq = &mut self.rqs[cpu];
         let irq = (rq.irq_time.0 - rq.prev_irq_time.0).min(delta);
         rq.prev_irq_time.0 += irq;
         let (rule, idle) = (self.profile.pelt_clock, rq.curr.is_none());
-        let (cfs, rt, dl) = (&self.pelt_cfs[rq.cfs], &rq.avg_rt, &rq.avg_dl);
-        rq.clocks.update(rule, delta, delta - irq, idle, scale, || rule.overloaded(cfs, rt, dl));
+        let pelt_cfs = &self.pelt_cfs;
+        let overloaded = || rule.overloaded(&pelt_cfs[rq.cfs], &rq.avg_rt, &rq.avg_dl);
+        rq.clocks.update(rule, delta, delta - irq, idle, scale, overloaded);
         if irq > 0 && self.profile.feats.has(Feat::NONTASK_CAPACITY) {
             self.profile.pelt.update_irq(rq.clocks.clock, &mut rq.avg_irq, irq, scale);
         }

@@ -45,21 +45,42 @@ impl Decay {
     }
 }
 
-/// What the whole periods of a stretch contribute, for stretches of fewer periods than this has entries.
-const WHOLE_PERIODS: [u64; 64] = {
-    let mut table = [0; 64];
-    let mut periods = 1;
-    while periods < 64 {
-        table[periods as usize] = LOAD_AVG_MAX - decay_load(LOAD_AVG_MAX, periods) - PERIOD_UNITS;
-        periods += 1;
-    }
-    table
-};
+/// What the end of some periods does to sums, whatever the units of the first and the last.
+#[derive(Clone, Copy)]
+struct Ended {
+    /// What sums lose.
+    decay: Decay,
+    /// Contribution of the whole periods between the first and the last.
+    whole: u32,
+}
 
-/// Contribution of the whole periods of a stretch that ends `periods` periods.
-#[inline(always)]
-const fn whole_periods(periods: u64) -> u64 {
-    if periods < 64 { WHOLE_PERIODS[periods as usize] } else { LOAD_AVG_MAX - decay_load(LOAD_AVG_MAX, periods) - PERIOD_UNITS }
+impl Ended {
+    /// Nearly all stretches end few periods: these are looked up.
+    const FEW: [Ended; 64] = {
+        let mut table = [Ended { decay: Decay::over(0), whole: 0 }; 64];
+        let mut periods = 1;
+        while periods < 64 {
+            table[periods as usize] = Ended::compute(periods);
+            periods += 1;
+        }
+        table
+    };
+
+    #[inline(always)]
+    const fn periods(periods: u64) -> Ended {
+        if periods < 64 { Ended::FEW[periods as usize] } else { Ended::compute(periods) }
+    }
+    #[cold]
+    const fn compute(periods: u64) -> Ended {
+        let decay = Decay::over(periods);
+        Ended { decay, whole: (LOAD_AVG_MAX - decay.apply(LOAD_AVG_MAX) - PERIOD_UNITS) as u32 }
+    }
+    /// Contribution of all: `head` units of the period that was open, the whole periods, and `tail`
+    /// units of the one that is open now.
+    #[inline(always)]
+    const fn contribution(self, head: u64, tail: u64) -> u32 {
+        self.decay.apply(head) as u32 + self.whole + tail as u32
+    }
 }
 
 /// Contribution of a stretch that ends at least one period: `head` units of the period that was open,
@@ -68,7 +89,7 @@ const fn whole_periods(periods: u64) -> u64 {
 /// Kernel: pelt.c __accumulate_pelt_segments(), v4.12–
 #[inline]
 pub const fn segments(periods: u64, head: u64, tail: u64) -> u64 {
-    decay_load(head, periods) + whole_periods(periods) + tail
+    Ended::periods(periods).contribution(head, tail) as u64
 }
 
 /// The largest sum that can exist at this place in the open period.
@@ -117,9 +138,8 @@ impl Stretch {
         let (decay, contribution) = if periods == 0 {
             (None, units as u32)
         } else {
-            let decay = Decay::over(periods);
-            let head = decay.apply(u64::from(PERIOD_UNITS as u32 - open));
-            (Some(decay), head as u32 + whole_periods(periods) as u32 + tail as u32)
+            let ended = Ended::periods(periods);
+            (Some(ended.decay), ended.contribution(u64::from(PERIOD_UNITS as u32 - open), tail))
         };
         Stretch {
             last_update_time: sa.last_update_time + (units << UNIT_SHIFT),
