@@ -53,7 +53,8 @@ impl Level<'_> {
     /// Ages the entity and its queue; an entity that comes from elsewhere is attached.
     ///
     /// Kernel: fair.c update_load_avg(), v4.12–
-    #[inline]
+    // One copy for all callers: inlined, it would take the registers that the tick needs.
+    #[inline(never)]
     pub(crate) fn update_load_avg(&mut self, cx: &Ctx<'_, '_>) {
         let Level { profile, rq, cfs_rq, cfs_avg, id, se, se_avg, .. } = self;
         let (pelt, down) = (profile.pelt, profile.scale_load_down);
