@@ -201,7 +201,8 @@ impl Scenario {
     pub fn wrong(&self, mistakes: Mistakes) -> Error {
         Error::input(self.source.name.clone(), self.source.text.clone(), mistakes)
     }
-    /// The scenario in one fixed spelling, complete in itself: files that it names are written out.
+    /// The scenario in one fixed spelling: files that it names are written out, but recordings, which stand
+    /// there by their name and digest.
     pub fn canonical(&self) -> String {
         let mut text = format!("title = {}\n", canonical::quoted(&self.title));
         text.push_str(&self.deciding_text());

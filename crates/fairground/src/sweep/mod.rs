@@ -14,7 +14,7 @@ use crate::error::{Error, FileMistakes};
 use crate::output::read_text;
 use crate::run::{self, RunEnding, RunOptions};
 use crate::scenario::{BandResult, Overrides, Scenario};
-use fairground_model::{Digest, NullSink};
+use fairground_model::{Digest, Mistakes, NullSink};
 use fairground_report::Input;
 use fairground_report::document::hex;
 use journal::Journal;
@@ -98,7 +98,7 @@ impl Sweep {
             spec,
             journal: PathBuf::from(journal),
         };
-        sweep.check_axes()?;
+        sweep.check_axes(&text)?;
         Ok(sweep)
     }
     /// The sweep file and its base as inputs of documents.
@@ -186,35 +186,91 @@ impl Sweep {
     }
     /// The scenario of one combination.
     fn scenario(&self, point: &[String]) -> Result<Scenario, Error> {
-        let mut overrides = Overrides::default();
-        for (axis, value) in self.spec.axes.iter().zip(point) {
-            match &axis.kind {
-                AxisKind::Seed => overrides.seed = value.parse().ok(),
-                AxisKind::Profile => overrides.profile = Some(value.clone()),
-                AxisKind::Feature => overrides.features.push(value.clone()),
-                AxisKind::Machine => overrides.machine = Some(value.clone()),
-                AxisKind::Set(name) => overrides.set.push(format!("{name}={value}")),
-            }
-        }
-        Scenario::parse(&self.base_name, &self.base_text, &self.base_folder, &overrides)
+        let mut flags = Overrides::default();
+        self.spec.axes.iter().zip(point).for_each(|(axis, value)| set_flag(&mut flags, &axis.kind, value));
+        self.changed(&flags)
     }
-    fn check_axes(&self) -> Result<(), Error> {
-        let first: Vec<String> = self.spec.axes.iter().map(|axis| axis.values[0].clone()).collect();
-        self.scenario(&first)?;
-        let mut all: Vec<FileMistakes> = Vec::new();
-        for (place, axis) in self.spec.axes.iter().enumerate() {
-            for value in axis.values.iter().skip(1).filter(|_| axis.kind != AxisKind::Seed) {
-                let mut point = first.clone();
-                point[place] = value.clone();
-                match self.scenario(&point) {
-                    Ok(_) => {}
-                    Err(Error::Input(files)) => {
-                        all.extend(files.into_iter().filter(|file| !all.contains(file)).collect::<Vec<_>>())
+    fn changed(&self, flags: &Overrides) -> Result<Scenario, Error> {
+        Scenario::parse(&self.base_name, &self.base_text, &self.base_folder, flags)
+    }
+    /// Tries every value of every axis, beside the first good ones of the axes before it.
+    fn check_axes(&self, text: &str) -> Result<(), Error> {
+        let (mut good, mut wrong, mut files) = (Overrides::default(), Mistakes::default(), Vec::new());
+        let mut complete = true;
+        for axis in &self.spec.axes {
+            let mut first = None;
+            for (value, span) in axis.values.iter().zip(&axis.spans).filter(|_| axis.kind != AxisKind::Seed) {
+                let mut flags = good.clone();
+                set_flag(&mut flags, &axis.kind, value);
+                match self.changed(&flags) {
+                    Err(Error::Input(found)) if found.iter().any(|file| file.name != self.base_name) => {
+                        let prefix = format!("{}: ", axis.kind.flag());
+                        // What stands in a file that the value names has lines of its own.
+                        let (of_files, of_value): (Vec<_>, Vec<_>) = found.into_iter().partition(|file| !file.text.is_empty());
+                        files.extend(of_files);
+                        for mistake in of_value.into_iter().flat_map(|file| file.mistakes.0) {
+                            let message = mistake.message.strip_prefix(&prefix).unwrap_or(&mistake.message);
+                            wrong.at(span.clone(), message, mistake.hint);
+                        }
                     }
-                    Err(error) => return Err(error),
+                    Err(error @ (Error::World { .. } | Error::Broken(_))) => return Err(error),
+                    Ok(_) | Err(Error::Input(_)) => first = first.or(Some(flags)),
                 }
             }
+            complete &= first.is_some() || axis.kind == AxisKind::Seed;
+            good = first.unwrap_or(good);
         }
-        if all.is_empty() { Ok(()) } else { Err(Error::Input(all)) }
+        // Without a good value on every axis the base may lack what the axis was to give.
+        if complete && let Err(Error::Input(of_base)) = self.changed(&good) {
+            files.extend(of_base);
+        }
+        if !wrong.0.is_empty() {
+            let text = text.to_string();
+            files.insert(0, FileMistakes { name: self.name.clone(), text, mistakes: wrong });
+        }
+        if files.is_empty() { Ok(()) } else { Err(Error::Input(files)) }
+    }
+}
+
+/// Says with flags what a value of an axis says.
+fn set_flag(flags: &mut Overrides, kind: &AxisKind, value: &str) {
+    match kind {
+        AxisKind::Seed => flags.seed = value.parse().ok(),
+        AxisKind::Profile => flags.profile = Some(value.to_string()),
+        AxisKind::Feature => flags.features.push(value.to_string()),
+        AxisKind::Machine => flags.machine = Some(value.to_string()),
+        AxisKind::Set(name) => flags.set.push(format!("{name}={value}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wrong_values_of_all_axes_and_mistakes_of_the_base_are_found_together() {
+        let folder = std::env::temp_dir().join(format!("fairground-sweep-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let base =
+            "duration = \"1s\"\n[machine]\npreset = \"smp-1\"\n[[workload]]\ntasks = [{ name = \"a\", hog = true, nice = 99 }]\n";
+        std::fs::write(folder.join("base.toml"), base).unwrap();
+        let sweep = "base = \"base.toml\"\n[axes]\nprofile = [\"v9\", \"v5.19\"]\nfeature = [\"FOO\", \"NEXT_BUDDY\"]\n\
+                     machine = [\"smp-0\", \"smp-2\"]\nset = { sched_latency_ns = [1000000, 0] }\nseed = \"1..2\"\n";
+        let path = folder.join("sweep.toml");
+        std::fs::write(&path, sweep).unwrap();
+        let Err(Error::Input(files)) = Sweep::load(&path) else { panic!("much is wrong") };
+        std::fs::remove_dir_all(&folder).unwrap();
+        let lines: Vec<String> = files.iter().flat_map(FileMistakes::lines).collect();
+        let parts = [
+            "toml:3: there is no profile `v9`",
+            "toml:4: ",
+            "toml:5: unknown machine",
+            "toml:6: 0 is out",
+            "base.toml:5: nice 99",
+        ];
+        assert_eq!(lines.len(), parts.len(), "{lines:?}");
+        for part in parts {
+            assert!(lines.iter().any(|line| line.contains(part)), "{part}: {lines:?}");
+        }
     }
 }

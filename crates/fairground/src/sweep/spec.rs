@@ -15,6 +15,7 @@
 
 use crate::scenario::fields::{Fields, Spanned, parse_toml};
 use fairground_model::Mistakes;
+use std::ops::Range;
 use toml_edit::{Item, Value};
 
 /// Most runs of one sweep.
@@ -27,6 +28,8 @@ pub struct Axis {
     pub kind: AxisKind,
     /// The values in order.
     pub values: Vec<String>,
+    /// Where each value stands in the sweep file.
+    pub(super) spans: Vec<Range<usize>>,
 }
 
 /// What an axis varies.
@@ -53,6 +56,16 @@ impl AxisKind {
             AxisKind::Feature => "feature",
             AxisKind::Machine => "machine",
             AxisKind::Set(name) => name,
+        }
+    }
+    /// The flag that says the same for one run.
+    pub(super) fn flag(&self) -> &'static str {
+        match self {
+            AxisKind::Seed => "--seed",
+            AxisKind::Profile => "--profile",
+            AxisKind::Feature => "--feature",
+            AxisKind::Machine => "--machine",
+            AxisKind::Set(_) => "--set",
         }
     }
 }
@@ -144,7 +157,12 @@ fn read_axes(mut axes: Fields<'_>, m: &mut Mistakes) -> Vec<Axis> {
 
 fn push(kind: AxisKind, item: Spanned<&Item>, axes: &mut Vec<Axis>, m: &mut Mistakes) {
     let name = kind.name().to_string();
-    let values = match (item.value.as_str(), item.value.as_array()) {
+    let list = item.value.as_array();
+    let spans = |count| match list {
+        Some(list) => list.iter().map(|value| value.span().unwrap_or_else(|| item.span.clone())).collect(),
+        None => vec![item.span.clone(); count],
+    };
+    let values = match (item.value.as_str(), list) {
         (Some(range), _) if kind == AxisKind::Seed => seeds(range),
         (None, Some(list)) => list.iter().map(scalar).collect(),
         _ => None,
@@ -152,7 +170,7 @@ fn push(kind: AxisKind, item: Spanned<&Item>, axes: &mut Vec<Axis>, m: &mut Mist
     let is_seed = |value: &String| value.parse::<i64>().is_ok_and(|seed| seed >= 0);
     let values = values.filter(|values| kind != AxisKind::Seed || values.iter().all(is_seed));
     match values {
-        Some(values) if !values.is_empty() => axes.push(Axis { kind, values }),
+        Some(values) if !values.is_empty() => axes.push(Axis { kind, spans: spans(values.len()), values }),
         _ => {
             let hint = if kind == AxisKind::Seed {
                 "Write `\"1..5\"` or a list of whole numbers."

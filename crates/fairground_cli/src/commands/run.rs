@@ -28,7 +28,7 @@ pub(crate) struct Args {
     /// Also write a trace; its ending chooses the format: .pftrace, .txt, .json, .csv
     #[arg(short, long = "output", value_name = "FILE")]
     output: Vec<PathBuf>,
-    /// Print the scenario in its one fixed spelling, complete in itself, and do not run it
+    /// Print the scenario in its one fixed spelling, recordings by name and digest, and do not run it
     #[arg(long)]
     print_scenario: bool,
     /// Check every invariant again and again
