@@ -40,7 +40,7 @@ impl Sources {
     }
 }
 
-/// An [`EventQueue`] in which moving a source costs a walk of log2(CPUs) steps at most, and arming
+/// An [`EventQueue`] in which moving a source costs a walk of log8(CPUs) steps at most, and arming
 /// or cancelling a timer is O(1). Nothing is allocated after [`EventQueue::new`].
 #[derive(Clone, Debug)]
 pub struct FastQueue {

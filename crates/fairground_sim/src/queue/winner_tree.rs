@@ -64,3 +64,24 @@ impl WinnerTree {
 fn least([a, b, c, d, e, f, g, h]: [u64; GAME]) -> u64 {
     a.min(b).min(c.min(d)).min(e.min(f).min(g.min(h)))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Sizes at the edges of full rounds: the winner is the smallest of all keys.
+    #[test]
+    fn the_winner_is_the_smallest_key() {
+        for nr_cpus in [1, 2, 7, 8, 9, 63, 64, 65, 112, 511, 512, 513, 1024] {
+            let mut tree = WinnerTree::new(nr_cpus);
+            let mut keys = vec![key(NEVER, Class::Tick, 0); nr_cpus];
+            assert_eq!(tree.min(), keys[0]);
+            for step in 0..4 * nr_cpus {
+                let cpu = step * 7 % nr_cpus;
+                keys[cpu] = key((step as u64 * 7919) % 1009, Class::Irq, cpu);
+                tree.replace(cpu, keys[cpu]);
+                assert_eq!(Some(tree.min()), keys.iter().copied().min(), "{nr_cpus} CPUs, step {step}");
+            }
+        }
+    }
+}
