@@ -5,7 +5,7 @@ use crate::control::Control;
 use crate::error::Error;
 use crate::guard;
 use crate::scenario::Scenario;
-use fairground_model::{Decision, IdKind, Mistakes, Sink, TaskInfo, TraceEvent};
+use fairground_model::{Decision, IdKind, Sink, TaskInfo, TraceEvent};
 use fairground_report::document::hex;
 use fairground_report::{Column, Document, Input, Table};
 use fairground_sim::{Flow, Simulation};
@@ -212,8 +212,7 @@ impl<'s> Side<'s> {
         let until = if until > self.simulation.end() { Instant::MAX } else { until };
         let flow = guard::catch(|| self.simulation.run_until(until, &mut self.sink))
             .map_err(|broken| Error::Broken(Box::new(broken)))?;
-        let flow =
-            flow.map_err(|stopped| self.scenario.wrong(Mistakes::one(stopped.to_string(), "Let its loop run, sleep or wait.")))?;
+        let flow = flow.map_err(|stopped| self.scenario.stopped(&stopped))?;
         self.done = flow == Flow::Done;
         Ok(())
     }

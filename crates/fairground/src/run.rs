@@ -7,7 +7,7 @@ use crate::metrics;
 use crate::scenario::{self, BandResult, Scenario};
 use fairground_metrics::latency::SectionTime;
 use fairground_metrics::{Metric, RunReport, RunStats};
-use fairground_model::{Mistakes, Sink, TaskSet};
+use fairground_model::{Sink, TaskSet};
 use fairground_sim::{Counts, Ending, Flow, Simulation};
 use fairground_stdx::{Instant, Ns};
 use std::time::Duration;
@@ -100,9 +100,7 @@ pub fn run(scenario: &Scenario, options: &RunOptions, sink: &mut dyn Sink, contr
     let wall = began.elapsed();
     let ending = match ended {
         Ok(Ok(ending)) => ending,
-        Ok(Err(stopped)) => {
-            return Err(scenario.wrong(Mistakes::one(stopped.to_string(), stopped.hint())));
-        }
+        Ok(Err(stopped)) => return Err(scenario.stopped(&stopped)),
         Err(broken) => return Err(Error::Broken(Box::new(located(broken, &simulation, scenario, options)))),
     };
     let mut report = stats.finish(simulation.now());

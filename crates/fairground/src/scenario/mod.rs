@@ -48,7 +48,7 @@ use at::resolve;
 use fairground_machine::Machine;
 use fairground_model::{Digest, Mistakes, TaskSet};
 use fairground_sched::profile::Profile;
-use fairground_sim::Setup;
+use fairground_sim::{Setup, Stopped};
 use fairground_stdx::{CpuMask, Instant, Ns};
 use fields::{Fields, Spanned, parse_toml};
 use std::path::Path;
@@ -200,6 +200,10 @@ impl Scenario {
     /// Mistakes of this scenario as an error that shows its lines.
     pub fn wrong(&self, mistakes: Mistakes) -> Error {
         Error::input(self.source.name.clone(), self.source.text.clone(), mistakes)
+    }
+    /// A run of this scenario that could not go on, as an error.
+    pub(crate) fn stopped(&self, why: &Stopped) -> Error {
+        self.wrong(Mistakes::one(why.to_string(), why.hint()))
     }
     /// The scenario in one fixed spelling: files that it names are written out, but recordings, which stand
     /// there by their name and digest.

@@ -21,7 +21,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "NAME")]
     workload: Option<String>,
     /// Flags of the real program
-    #[arg(last = true, requires = "workload")]
+    #[arg(last = true)]
     flags: Vec<String>,
     #[command(flatten)]
     change: ScenarioFlags,
@@ -43,6 +43,11 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
     let overrides = args.change.overrides();
     let input = match (&args.workload, &args.scenario) {
         (Some(name), _) => RunInput::workload(name, &args.flags, &overrides)?,
+        // `requires` does not help here: a scenario, which excludes a workload, would satisfy it.
+        (None, _) if !args.flags.is_empty() => {
+            let message = "flags behind `--` are those of a workload, and none is given";
+            return Err(Error::one("command line", message, "Name it with --workload, or leave them out."));
+        }
         (None, Some(path)) => RunInput::open(path, &overrides)?,
         (None, None) => return Err(Error::one("command line", "nothing to run", "Give a scenario, or --workload NAME.")),
     };

@@ -146,3 +146,11 @@ fn sets_that_are_not_modelled_yet_are_refused_by_name() {
     assert_eq!(ran.code, 2);
     assert!(ran.err.contains("profile `v6.12` is not modelled yet"), "{}", ran.err);
 }
+
+#[test]
+fn flags_of_a_workload_that_nobody_named_are_refused() {
+    let folder = Folder::new();
+    let ran = run(&["run", &folder.file("small.toml", SMALL), "--", "--tasks", "3"]);
+    assert_eq!((ran.code, ran.out.as_str()), (2, ""), "{}", ran.err);
+    assert!(ran.err.contains("none is given") && ran.err.contains("--workload"), "{}", ran.err);
+}
