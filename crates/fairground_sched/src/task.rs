@@ -43,7 +43,7 @@ pub struct Task {
     pub policy: Policy,
     /// Its nice value.
     pub nice: i8,
-    /// The CPUs it may use.
+    /// The CPUs of the machine that it may use, at least one.
     pub cpus_allowed: CpuMask,
     /// The CPU it must be moved to at its next schedule(), because its affinity changed.
     pub(crate) migration_pending: Option<CpuId>,

@@ -71,8 +71,13 @@ impl<Q: EventQueue> Simulation<Q> {
                     if took > Ns::ZERO {
                         row.book(section, took);
                         row.doing = Doing::Kernel(next);
-                        self.be_busy(cpu, took, next);
-                        return self.show_section(rec, cpu, section, took);
+                        self.show_section(rec, cpu, section, took);
+                        let until = self.be_busy(cpu, took, next);
+                        if self.over || !self.queue.advance_if_next(cpu, until, self.horizon) {
+                            return;
+                        }
+                        // Nothing happens anywhere before this stretch ends: go on at once.
+                        self.now = until;
                     }
                     then = next;
                 }
@@ -80,14 +85,15 @@ impl<Q: EventQueue> Simulation<Q> {
         }
     }
 
-    /// The CPU is busy in the kernel for `took`; `then` follows.
+    /// The CPU is busy in the kernel for `took`; `then` follows at the instant that is returned.
     #[inline]
-    fn be_busy(&mut self, cpu: CpuId, took: Ns, then: Then) {
+    fn be_busy(&mut self, cpu: CpuId, took: Ns, then: Then) -> Instant {
         let until = self.now + took;
         if let Then::Switched(Some(prev)) = then {
             self.sched.set_on_cpu_until(prev, until);
         }
         self.queue.busy(cpu, until);
+        until
     }
 
     /// Shows a stretch of kernel time to whom samples are wanted by.

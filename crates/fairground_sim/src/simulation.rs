@@ -159,6 +159,8 @@ pub struct Simulation<Q: EventQueue = FastQueue> {
     pub(crate) live_tasks: usize,
     pub(crate) ticks: u64,
     pub(crate) stopped: Option<Stopped>,
+    /// Up to where a CPU may go on by itself when its own next event is the first of all.
+    pub(crate) horizon: Instant,
     /// Set when there may be no more to do: all tasks have ended, or the run stopped.
     pub(crate) over: bool,
     end: Instant,
@@ -206,6 +208,7 @@ impl<Q: EventQueue> Simulation<Q> {
             now: Instant::ZERO,
             ticks: 0,
             stopped: None,
+            horizon: Instant::ZERO,
             over: false,
             paranoid,
             digest: Digest::default(),
@@ -236,9 +239,9 @@ impl<Q: EventQueue> Simulation<Q> {
         let mut digest = self.digest;
         let mut rec = Recorder::new(&mut digest, sink);
         let flow = loop {
-            let horizon = self.horizon(at);
+            self.horizon = self.horizon_before(at);
             while !self.over
-                && let Some(event) = self.queue.advance_before(horizon)
+                && let Some(event) = self.queue.advance_before(self.horizon)
             {
                 self.handle(&mut rec, event);
             }
@@ -257,8 +260,9 @@ impl<Q: EventQueue> Simulation<Q> {
         let mut digest = self.digest;
         let mut rec = Recorder::new(&mut digest, sink);
         let mut flow = Flow::More;
+        self.horizon = Instant::ZERO;
         if !self.over
-            && let Some(event) = self.queue.advance_before(self.horizon(Instant::MAX))
+            && let Some(event) = self.queue.advance_before(self.horizon_before(Instant::MAX))
         {
             self.handle(&mut rec, event);
         } else if self.next_round(&mut rec, Instant::MAX) == Round::Over {
@@ -270,7 +274,7 @@ impl<Q: EventQueue> Simulation<Q> {
 
     /// Up to where events of CPUs can be handled one after another: what is scripted comes before
     /// everything else of its instant.
-    fn horizon(&self, before: Instant) -> Instant {
+    fn horizon_before(&self, before: Instant) -> Instant {
         let scripted = self.script.get(self.script_next).map_or(Instant::MAX, |row| row.at);
         before.min(self.end).min(scripted)
     }
@@ -300,7 +304,7 @@ impl<Q: EventQueue> Simulation<Q> {
         if self.queue.peek().is_none() && scripted.is_none() {
             return self.finish(rec, self.now, Ending::NothingLeft);
         }
-        let horizon = self.horizon(before);
+        let horizon = self.horizon_before(before);
         if scripted == Some(horizon) && horizon < self.end && horizon < before {
             self.now = horizon;
             self.run_script(rec);

@@ -25,7 +25,11 @@ impl<Q: EventQueue> Simulation<Q> {
             Step::SleepFor(time) => self.sleep_until(cpu, task, Instant::from_ns(self.now.ns().saturating_add(time.0))),
             Step::SleepUntil(at) if at <= self.now => self.syscall(cpu, Then::Resume),
             Step::SleepUntil(at) => self.sleep_until(cpu, task, at),
-            Step::Write { pipe, value } => self.syscall(cpu, Then::PipeWrite { pipe, value }),
+            Step::Write { pipe, value } => {
+                // Entry and copy are one stretch: nobody can see the message before it is whole.
+                self.cpus[cpu].meter.count(Op::PipeOp);
+                self.syscall(cpu, Then::PipeWrite { pipe, value })
+            }
             Step::Read { pipe, into } => self.syscall(cpu, Then::PipeRead { pipe, into }),
             Step::Fork { task: child } => self.fork(rec, cpu, task, child),
             Step::WaitChildren => self.wait_children(cpu, task),
@@ -117,8 +121,7 @@ impl<Q: EventQueue> Simulation<Q> {
             end.wait_to_write(task);
             return self.sleep_in(cpu, task, Then::PipeWrite { pipe, value });
         }
-        self.cpus[cpu].meter.count(Op::PipeOp);
-        Next::Pay(Section::Syscall, Then::WakeReader(pipe))
+        Next::Go(Then::WakeReader(pipe))
     }
 
     /// Kernel: pipe.c pipe_read(), v4.12–

@@ -63,7 +63,7 @@ impl Sched {
     ///
     /// Kernel: core.c __set_cpus_allowed_ptr(), v4.12–
     pub fn set_cpus_allowed(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, cpus: CpuMask) {
-        self.tasks[task].cpus_allowed = cpus;
+        self.tasks[task].cpus_allowed = cpus.and(&cx.machine.online);
         self.leave_forbidden_cpu(cx, task);
     }
 

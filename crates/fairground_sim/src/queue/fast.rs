@@ -129,6 +129,14 @@ impl EventQueue for FastQueue {
         self.now = advanced(self.now, at);
         Some((at, class, cpu))
     }
+    #[inline]
+    fn advance_if_next(&mut self, cpu: CpuId, until: Instant, limit: Instant) -> bool {
+        let is_next = until < limit && self.tree.min() == key(until.ns(), Class::Segment, cpu.index());
+        if is_next {
+            self.now = advanced(self.now, until);
+        }
+        is_next
+    }
     fn arm_timer(&mut self, cpu: CpuId, task: TaskId, soft: Instant, hard: Instant) {
         let ns = checked(self.now, Some(hard));
         assert!(soft <= hard, "the soft expiry of {task:?} lies behind its hard expiry");

@@ -113,6 +113,16 @@ pub trait EventQueue: Clone {
         self.set(cpu, Slot::Tick, None);
     }
 
+    /// Whether the end of the stretch of `cpu` at `until` is the first of all events and lies before
+    /// `limit`; if so the clock moves there, as if it had been taken out.
+    fn advance_if_next(&mut self, cpu: CpuId, until: Instant, limit: Instant) -> bool {
+        let is_next = until < limit && self.peek() == Some((until, Class::Segment, cpu));
+        if is_next {
+            self.advance();
+        }
+        is_next
+    }
+
     /// The earliest event if it lies before `limit`; the clock moves there.
     fn advance_before(&mut self, limit: Instant) -> Option<(Instant, Class, CpuId)> {
         if self.peek()?.0 < limit { self.advance() } else { None }

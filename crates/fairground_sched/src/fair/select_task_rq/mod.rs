@@ -13,15 +13,15 @@ use fairground_stdx::{CpuId, TaskId};
 impl Sched {
     /// Kernel: core.c select_task_rq(), v4.12–
     pub(crate) fn select_task_rq(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, fork: bool) -> CpuId {
-        let allowed = self.tasks[task].cpus_allowed.and(&cx.machine.online);
+        let allowed = &self.tasks[task].cpus_allowed;
         let prev = self.tasks[task].cpu;
         let first = allowed.first().expect("invariant: a task has at least one allowed CPU of the machine");
         let (cpu, reason) = if allowed.next_from(first.get() + 1).is_none() {
             (first, Reason::SelectOnlyAllowed)
         } else if fork {
-            (self.fewest_tasks(cx, prev, &allowed), Reason::SelectFewest)
+            (self.fewest_tasks(cx, prev, allowed), Reason::SelectFewest)
         } else {
-            self.nearest_idle(cx, prev, &allowed)
+            self.nearest_idle(cx, prev, allowed)
         };
         cx.decide(reason, Some(task), cpu.get());
         cpu
