@@ -5,7 +5,7 @@
 //! event queue, from a clone taken in mid-run) under the [`oracle`]s; what fails is made smaller as
 //! long as it fails, and printed with its seed.
 //!
-//! [`reference`] is CFS of one CPU as naive lists, written from the rules and not from the core; the
+//! [`reference`](mod@reference) is CFS of one CPU as naive lists, written from the rules and not from the core; the
 //! two are compared decision by decision.
 #![deny(clippy::float_arithmetic)]
 
