@@ -3,6 +3,7 @@
 //! They are written in Rust so that nothing but Rust is needed to run them, and so that what the
 //! robots run is what a developer runs.
 
+mod digests;
 mod rust_source;
 mod spec_tests;
 mod steps;
@@ -19,6 +20,7 @@ const TOOLS: &[Tool] = &[
     ("tidy", "checks the rules of the house that the compiler cannot see", tidy::run),
     ("spec-tests", "lists the numbered tests of the specification: landed, not yet, refused", spec_tests::run),
     ("spec-list", "rewrites the list of those numbers from the specification", spec_tests::write_list),
+    ("digests", "compares the digests of the example scenarios in debug and in release", digests::run),
     ("ci", "everything that a change must pass", steps::ci),
     ("nightly", "the slow things: ignored tests in release, full reproductions, long random runs, benches", steps::nightly),
 ];

@@ -2,7 +2,7 @@
 //!
 //! Every step is a command that a developer can type. The names and times of the steps go to stderr.
 
-use crate::{spec_tests, tidy};
+use crate::{digests, spec_tests, tidy};
 use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
@@ -24,6 +24,7 @@ const CI: &[(&str, Act)] = &[
     ("clippy", Act::Cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"], &[])),
     ("docs", Act::Cargo(&["doc", "--workspace", "--no-deps"], &[("RUSTDOCFLAGS", "-D warnings")])),
     ("test", Act::Cargo(&["test", "--workspace"], &[])),
+    ("digests of both builds", Act::Tool(digests::run)),
     ("reproduce, quick", Act::Fairground(&["reproduce", "all", "--quick"])),
 ];
 
