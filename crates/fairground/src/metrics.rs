@@ -3,6 +3,7 @@
 use fairground_metrics::{Better, Histogram, MarkerReport, Metric, RunReport, RunStats, Unit};
 use fairground_model::{MarkerUnit, TaskSet};
 use fairground_stdx::{Id, Instant, MarkerId};
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 /// Tasks up to this number have metrics of their own; beyond it a list would drown the rest.
@@ -11,7 +12,8 @@ const MAX_TASKS_WITH_METRICS: usize = 64;
 /// All named numbers of a run of `tasks`.
 ///
 /// A marker `wait` gives `wait.count`, `wait.mean`, `wait.p50`, `wait.p99`, `wait.max` over all measured
-/// tasks; a task `h00` gives `tasks.h00.runtime_ms` and `tasks.h00.max_wait_ms`.
+/// tasks; a task `h00` gives `tasks.h00.runtime_ms` and `tasks.h00.max_wait_ms`, a second one of that name
+/// `tasks.h00#2.runtime_ms` and so on.
 pub fn metrics(report: &RunReport, tasks: &TaskSet) -> Vec<Metric> {
     let mut metrics = report.metrics();
     for (marker, spec) in tasks.markers.iter_enumerated() {
@@ -29,11 +31,15 @@ pub fn metrics(report: &RunReport, tasks: &TaskSet) -> Vec<Metric> {
         push("max", values.max(), unit, better);
     }
     if tasks.tasks.len() <= MAX_TASKS_WITH_METRICS {
+        let mut bearers: BTreeMap<&str, u32> = BTreeMap::new();
         for (id, spec) in tasks.tasks.iter_enumerated() {
+            let bearer = bearers.entry(&spec.name).or_insert(0);
+            *bearer += 1;
+            let name = if *bearer == 1 { spec.name.clone() } else { format!("{}#{bearer}", spec.name) };
             let row = report.tasks.iter().find(|row| row.task == id);
             let (runtime, wait) = row.map_or((0, 0), |row| (row.runtime.0, row.max_wait.0));
-            metrics.push(Metric::new(format!("tasks.{}.runtime_ms", spec.name), runtime, Unit::Ms, Better::Neither));
-            metrics.push(Metric::new(format!("tasks.{}.max_wait_ms", spec.name), wait, Unit::Ms, Better::Lower));
+            metrics.push(Metric::new(format!("tasks.{name}.runtime_ms"), runtime, Unit::Ms, Better::Neither));
+            metrics.push(Metric::new(format!("tasks.{name}.max_wait_ms"), wait, Unit::Ms, Better::Lower));
         }
     }
     metrics

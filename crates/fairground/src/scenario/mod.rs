@@ -46,7 +46,7 @@ use crate::metrics;
 use crate::output;
 use at::resolve;
 use fairground_machine::Machine;
-use fairground_model::{Digest, Mistakes, TaskSet};
+use fairground_model::{Digest, Mistakes, Start, TaskSet};
 use fairground_sched::profile::Profile;
 use fairground_sim::{Setup, Stopped};
 use fairground_stdx::{CpuMask, Instant, Ns};
@@ -286,6 +286,7 @@ impl Parts {
             None => None,
         };
         notes.extend(self.workloads.iter().flat_map(|workload| workload.notes.iter().cloned()));
+        notes.extend(never_started(&self.workloads, duration));
         let profile = overrides.profile(profile)?;
         let moved = profile.iter().flat_map(Profile::without_effect);
         notes.extend(moved.map(|row| format!("{} is {}, but its effect is not modelled yet", row.name, row.value)));
@@ -356,6 +357,17 @@ fn check_duration(duration: Ns, span: Option<std::ops::Range<usize>>, m: &mut Mi
         Some(span) => m.at(span, message, hint),
         None => m.whole(message, hint),
     }
+}
+
+/// Says which tasks have their start behind the end of the run.
+fn never_started(workloads: &[Workload], duration: Ns) -> Option<String> {
+    let tasks = workloads.iter().flat_map(|workload| workload.tasks.tasks.iter());
+    let late: Vec<&str> = tasks
+        .filter(|task| matches!(task.start, Start::At(at) if at.ns() >= duration.0))
+        .map(|task| task.name.as_str())
+        .collect();
+    let first = late.first()?;
+    Some(format!("the run ends at {duration}, before {} of its tasks would start (the first is `{first}`)", late.len()))
 }
 
 /// Every task needs a CPU that exists.

@@ -29,8 +29,8 @@ pub(super) fn read(rows: Vec<Fields<'_>>, m: &mut Mistakes) -> TaskSet {
 fn read_row(mut row: Fields<'_>, set: &mut TaskSet, m: &mut Mistakes) {
     let span = row.span();
     let name = row.text("name", m).map(|name| name.value.to_string());
-    if name.is_none() && row.span_of("name") == span {
-        m.at(span.clone(), "a task without `name`", "Give it a name: `name = \"worker\"`.");
+    if name.as_deref().map_or(row.span_of("name") == span, str::is_empty) {
+        m.at(row.span_of("name"), "a task without `name`", "Give it a name: `name = \"worker\"`.");
     }
     let count = row.natural("count", m).map_or(1, |count| {
         if !(1..=MAX_COUNT).contains(&count.value) {

@@ -190,3 +190,21 @@ fn tasks_and_changes_are_held_against_the_machine_and_kernel_of_the_flags() {
     let flags = Overrides { machine: Some("smp-8".to_string()), profile: Some("v6.1".to_string()), ..Overrides::default() };
     assert!(Scenario::parse("test.toml", &text, Path::new(""), &flags).unwrap().setup().is_ok());
 }
+
+#[test]
+fn tasks_that_never_start_are_noted() {
+    let late = GOOD.replace("hog = true }", "hog = true, start = \"1s\" }");
+    let notes = parse(&late).unwrap().notes;
+    assert_eq!(notes, ["the run ends at 1s, before 1 of its tasks would start (the first is `a`)"]);
+    assert!(parse(GOOD).unwrap().notes.is_empty());
+}
+
+#[test]
+fn tasks_of_one_name_have_metrics_of_their_own() {
+    let twins = GOOD.replace("name = \"b\"", "name = \"a\"").replace("tasks.b.max_wait_ms", "tasks.a#2.max_wait_ms");
+    let scenario = parse(&twins).unwrap();
+    let metrics = metrics::metrics_to_come(&scenario.tasks());
+    let names: std::collections::BTreeSet<&str> = metrics.iter().map(|metric| metric.name.as_str()).collect();
+    assert_eq!(names.len(), metrics.len());
+    assert!(names.contains("tasks.a.runtime_ms") && names.contains("tasks.a#2.runtime_ms"));
+}
