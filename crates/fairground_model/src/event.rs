@@ -209,3 +209,15 @@ impl Section {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_section_has_its_own_place() {
+        for (index, section) in Section::ALL.into_iter().enumerate() {
+            assert_eq!(section as usize, index);
+        }
+    }
+}

@@ -32,6 +32,8 @@ pub(crate) enum Then {
     Activate { wakee: TaskId, target: fairground_stdx::CpuId, after: AfterWake },
     /// The interrupt is over.
     IrqExit,
+    /// The body of sched_yield(): schedule() follows at once, by the clock that it has read.
+    Yield,
     /// The body of a write into a pipe.
     PipeWrite { pipe: PipeId, value: u64 },
     /// The body of a read from a pipe.

@@ -117,6 +117,10 @@ impl<Q: EventQueue> Simulation<Q> {
             }
             Then::WakeNew(child) => self.wake_new(rec, cpu, child),
             Then::IrqExit => self.irq_exit(rec, cpu),
+            Then::Yield => {
+                self.core(rec, cpu, |sched, cx| sched.sched_yield(cx));
+                self.schedule(rec, cpu)
+            }
             Then::PipeWrite { pipe, value } => self.pipe_write(cpu, pipe, value),
             Then::PipeRead { pipe, into } => self.pipe_read(cpu, pipe, into),
             Then::WakeReader(pipe) => {

@@ -7,7 +7,7 @@ use crate::simulation::{STEPS_AT_ONE_INSTANT, Simulation, Stopped};
 use crate::task::Want;
 use fairground_model::{Mode, Op, PrevState, Recorder, Section, Step, TraceEvent, WakeContext};
 use fairground_sched::WakeFlags;
-use fairground_stdx::{CpuId, Instant, Ns, PipeId, TaskId};
+use fairground_stdx::{CpuId, Instant, PipeId, TaskId};
 
 impl<Q: EventQueue> Simulation<Q> {
     /// Asks the current task's program what it wants, and begins to do it.
@@ -33,10 +33,7 @@ impl<Q: EventQueue> Simulation<Q> {
             Step::Read { pipe, into } => self.syscall(cpu, Then::PipeRead { pipe, into }),
             Step::Fork { task: child } => self.fork(rec, cpu, task, child),
             Step::WaitChildren => self.wait_children(cpu, task),
-            Step::Yield => {
-                self.core(rec, cpu, |sched, cx| sched.sched_yield(cx));
-                self.syscall(cpu, Then::Schedule)
-            }
+            Step::Yield => self.syscall(cpu, Then::Yield),
             Step::SetNice { nice } => {
                 self.core(rec, cpu, |sched, cx| sched.set_user_nice(cx, task, nice));
                 self.renice(rec, task);
@@ -205,10 +202,5 @@ impl<Q: EventQueue> Simulation<Q> {
     pub(crate) fn renice(&mut self, rec: &mut Recorder<'_>, task: TaskId) {
         self.tasks[task].info.prio = self.sched.task(task).prio();
         rec.task(task, &self.tasks[task].info);
-    }
-
-    /// The length of one tick.
-    pub fn tick_length(&self) -> Ns {
-        self.machine.tick
     }
 }

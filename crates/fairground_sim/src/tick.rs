@@ -7,7 +7,7 @@
 use fairground_machine::Machine;
 use fairground_stdx::{CpuId, Instant, Ns, RngStream, StreamKind};
 
-/// Multiplier, increment and modulus of the jitter generator: the one of the published jitter model.
+/// Multiplier, increment and modulus of the jitter generator: the one of the reference jitter model.
 const LCG_FACTOR: u64 = 1_103_515_245;
 const LCG_STEP: u64 = 12_345;
 const LCG_MASK: u64 = (1 << 31) - 1;
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn jitter_is_the_published_generator() {
+    fn jitter_is_the_reference_generator() {
         let mut tick = clock(300_000);
         let first = (12345u64 * LCG_FACTOR + LCG_STEP) % (1 << 31);
         assert_eq!(tick.restart(Instant::ZERO).ns(), 1_000_000 + (first >> 8) % 300_000);

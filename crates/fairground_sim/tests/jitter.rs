@@ -1,4 +1,4 @@
-//! The published jitter model: late ticks make CFS break the turn, and the aligned rule keeps it.
+//! The reference jitter model: late ticks make CFS break the turn, and the aligned rule keeps it.
 //!
 //! The model begins a new slice at every pick, also when the running task is picked again. Kernels with
 //! CONFIG_FAIR_GROUP_SCHED do not; the second test shows that there the waits differ only in detail.
@@ -47,15 +47,15 @@ fn spec_02_t09_jitter_model() {
     assert_eq!(longest_waits(3, 250, aligned).0, [24_025_760, 24_044_299, 24_116_779]);
     assert_eq!(longest_waits(3, 1000, stock).1, "ABCBACBCABCABCABCABCACBA");
     assert_eq!(longest_waits(3, 1000, aligned).1, "ABCABCABCABCABCABCABCABC");
-    let published = [
+    let expected = [
         (3, [40_125_304, 24_116_779, 26_105_002, 18_197_136]),
         (4, [48_141_359, 24_274_525, 31_824_280, 21_140_655]),
         (5, [64_137_503, 32_281_396, 40_079_566, 21_253_739]),
         (6, [55_840_504, 40_097_355, 36_862_402, 25_162_042]),
     ];
-    for (n, expected) in published {
+    for (n, waits) in expected {
         let longest = |hz, profile| longest_waits(n, hz, profile).0.into_iter().max().unwrap();
         let got = [longest(250, stock), longest(250, aligned), longest(1000, stock), longest(1000, aligned)];
-        assert_eq!(got, expected, "n = {n}");
+        assert_eq!(got, waits, "n = {n}");
     }
 }

@@ -1,7 +1,7 @@
 //! `align-vruntime` (RFC of 2018), the part on one CPU: how long hogs wait when ticks come late.
 //!
 //! The mail's worked cases assume a latency of 24 ms (that of eight CPUs and more), equal hogs A, B, C and
-//! slices of 8 ms. The jitter of ticks is the published model: each tick is late by (s >> 8) mod 300 µs,
+//! slices of 8 ms. The jitter of ticks is a reference model of our own, whose figures an independent program gave: each tick is late by (s >> 8) mod 300 µs,
 //! s = s * 1103515245 + 12345 mod 2^31 from 12345. It begins a slice at every pick, as kernels without
 //! CONFIG_FAIR_GROUP_SCHED do; the rows `group_sched` show kernels with it.
 
@@ -23,12 +23,12 @@ const ALIGNED: &str = "v4.20+align-vruntime";
 /// What the mail's machine has, and what eight or more CPUs have.
 const TUNABLES: [(&str, &str); 3] =
     [("sched_latency_ns", "24000000"), ("sched_min_granularity_ns", "3000000"), ("sched_wakeup_granularity_ns", "4000000")];
-/// The published jitter model.
+/// The jitter model.
 const MODEL_JITTER: Ns = Ns::from_us(300);
 const MODEL_SEED: u32 = 12345;
 /// How long the model runs.
 const MODEL_LENGTH: Ns = Ns::from_ms(2000);
-/// The longest waits of the model in ns: hogs; HZ 250 without and with the patch, HZ 1000 without and with.
+/// The longest waits that an independent program found in the model, in ns, as bands: hogs; HZ 250 without and with the patch, HZ 1000 without and with.
 const MODEL: [(usize, [u64; 4]); 4] = [
     (3, [40_125_304, 24_116_779, 26_105_002, 18_197_136]),
     (4, [48_141_359, 24_274_525, 31_824_280, 21_140_655]),
@@ -36,7 +36,8 @@ const MODEL: [(usize, [u64; 4]); 4] = [
     (6, [55_840_504, 40_097_355, 36_862_402, 25_162_042]),
 ];
 /// Lateness of ticks for which waits are shown too.
-const OTHER_JITTERS: [Ns; 4] = [Ns::ZERO, Ns::from_us(10), Ns::from_us(100), Ns::from_ms(1)];
+const OTHER_JITTERS: [(&str, Ns); 4] =
+    [("0", Ns::ZERO), ("10us", Ns::from_us(10)), ("100us", Ns::from_us(100)), ("1ms", Ns::from_ms(1))];
 /// Seeds of runs whose lateness is drawn.
 const SEEDS: u64 = 5;
 /// The mail's sleeper wakes when each hog has had a turn, and computes for three slices of four tasks. Ours
@@ -178,27 +179,17 @@ struct WorkedCase {
     /// Its key in the published figures.
     figure: &'static str,
     tick: Ns,
-    /// Ticks are late by less than this.
-    late: Ns,
+    /// Whether ticks come late, as in the jitter model.
+    late: bool,
     sleeper: bool,
-    /// What ours may be off; none if it is not judged.
-    off: Option<Ns>,
+    /// Whether ours must equal the mail's figure.
+    judged: bool,
 }
 
 impl WorkedCase {
     fn case(&self, profile: &'static str) -> Case {
-        Case {
-            repeated_pick: "keeps-slice",
-            sleeper: self.sleeper,
-            tick: self.tick,
-            jitter: self.late,
-            jitter_seed: None,
-            ..Case::model(profile, 3, 1000)
-        }
-    }
-    fn band(&self, published_ms: u64) -> Band {
-        let (ns, Some(off)) = (published_ms * 1_000_000, self.off) else { return Band::NotJudged };
-        Band::Between(Decimal::ratio(ns - off.0, 1_000_000), Decimal::ratio(ns + off.0, 1_000_000))
+        let model = Case { sleeper: self.sleeper, tick: self.tick, ..Case::model(profile, 3, 1000) };
+        if self.late { model } else { Case { repeated_pick: "keeps-slice", jitter: Ns::ZERO, ..model } }
     }
 }
 
@@ -217,25 +208,26 @@ impl Parts {
             let value = cases.and_then(|cases| cases.get(key)).and_then(Item::as_integer);
             value.and_then(|value| u64::try_from(value).ok())
         };
-        // Exact ticks, the jitter model, and a sleeper on kernels as they are built. The mail's late ticks are
-        // an example with made-up run times, so ours stand beside it unjudged. With a sleeper the mail counts
-        // whole slices and ours whole ticks, so they may be off by one of these.
+        // Late ticks and the sleeper are worked with made-up run times in the mail, and the sleeper's figure
+        // depends on HZ: ours stand beside them unjudged, at both tick rates.
         let (hz250, hz1000) = (Ns::from_ms(4), Ns::from_ms(1));
-        let worked = |name, figure, tick, off| WorkedCase { name, figure, tick, late: Ns::ZERO, sleeper: false, off };
-        let late = |name, tick| WorkedCase { late: MODEL_JITTER, ..worked(name, "late_tick_delay_ms", tick, None) };
-        let sleeper = |name, figure, tick, off| WorkedCase { sleeper: true, ..worked(name, figure, tick, off) };
+        let worked = |name, figure, tick, judged| WorkedCase { name, figure, tick, late: false, sleeper: false, judged };
+        let late = |name, tick| WorkedCase { late: true, ..worked(name, "late_tick_delay_ms", tick, false) };
+        let sleeper = |name, tick| WorkedCase { sleeper: true, ..worked(name, "sleeper_delay_ms", tick, false) };
         let cases = [
-            worked("ideal", "ideal_delay_ms", hz1000, Some(Ns::ZERO)),
+            worked("ideal", "ideal_delay_ms", hz1000, true),
             late("late_tick.hz250", hz250),
             late("late_tick.hz1000", hz1000),
-            sleeper("sleeper", "sleeper_delay_ms", hz250, Some(hz250)),
-            sleeper("sleeper_hz1000", "", hz1000, None),
+            sleeper("sleeper.hz250", hz250),
+            sleeper("sleeper.hz1000", hz1000),
         ];
         for worked in cases {
             for (side, profile) in [("before", STOCK), ("after", ALIGNED)] {
-                let simulated = worked.case(profile).over_seeds(&mut self.runs)?;
+                let wait = worked.case(profile).longest_wait(&mut self.runs, 1)?.0;
+                let simulated = Simulated::same(in_ms(wait), 1);
                 let (shown, band) = match figure(worked.figure).filter(|_| side == "before") {
-                    Some(ms) => (Quantity::Number(ms.into()), worked.band(ms)),
+                    Some(ms) if worked.judged => (Quantity::Number(ms.into()), Band::Between(ms.into(), ms.into())),
+                    Some(ms) => (Quantity::Number(ms.into()), Band::NotJudged),
                     None => (Quantity::Unknown, Band::NotJudged),
                 };
                 self.rows.push(row(format!("case.{}.{side}", worked.name), shown, simulated, Kind::Predicted, band));
@@ -252,7 +244,7 @@ impl Parts {
                 let exact = Decimal::ratio(expected, 1_000_000);
                 let id = format!("jitter_300us.{hogs}_hogs.hz{hz}.{side}");
                 let simulated = Simulated::same(in_ms(wait), 1);
-                self.rows.push(row(id, Quantity::Number(exact), simulated, Kind::Exact, Band::Between(exact, exact)));
+                self.rows.push(row(id, Quantity::Unknown, simulated, Kind::Exact, Band::Between(exact, exact)));
                 if hogs == 3 && hz == 1000 {
                     self.claim_order(side, &order);
                 }
@@ -277,7 +269,7 @@ impl Parts {
     }
 
     fn other_jitters(&mut self) -> Result<(), Error> {
-        for jitter in OTHER_JITTERS {
+        for (name, jitter) in OTHER_JITTERS {
             for (hz, side, profile) in
                 [(250, "before", STOCK), (250, "after", ALIGNED), (1000, "before", STOCK), (1000, "after", ALIGNED)]
             {
@@ -286,19 +278,12 @@ impl Parts {
                 let jitter = jitter.min(Ns(tick.0 - 1));
                 let case = Case { jitter, jitter_seed: None, ..Case::model(profile, 3, hz) };
                 let simulated = case.over_seeds(&mut self.runs)?;
-                let id = format!("jitter_{}.3_hogs.hz{hz}.{side}", OTHER_NAMES[place(jitter)]);
+                let id = format!("jitter_{name}.3_hogs.hz{hz}.{side}");
                 self.rows.push(row(id, Quantity::Unknown, simulated, Kind::Predicted, Band::NotJudged));
             }
         }
         Ok(())
     }
-}
-
-/// Names of [`OTHER_JITTERS`] in ids.
-const OTHER_NAMES: [&str; 4] = ["0", "10us", "100us", "1ms"];
-
-fn place(jitter: Ns) -> usize {
-    OTHER_JITTERS.iter().rposition(|&known| known <= jitter + Ns(1)).unwrap_or(0)
 }
 
 #[cfg(test)]

@@ -3,30 +3,6 @@
 use fairground_model::Section;
 use fairground_stdx::{CpuId, Instant, Ns, TaskId};
 
-/// All kernel sections, in the order of tables.
-pub const SECTIONS: [Section; 7] = [
-    Section::SchedTick,
-    Section::Schedule,
-    Section::TryToWakeUp,
-    Section::HrtimerInterrupt,
-    Section::RescheduleIpi,
-    Section::Syscall,
-    Section::IdleExit,
-];
-
-/// The place of a section in [`SECTIONS`].
-const fn place(section: Section) -> usize {
-    match section {
-        Section::SchedTick => 0,
-        Section::Schedule => 1,
-        Section::TryToWakeUp => 2,
-        Section::HrtimerInterrupt => 3,
-        Section::RescheduleIpi => 4,
-        Section::Syscall => 5,
-        Section::IdleExit => 6,
-    }
-}
-
 /// How often a kernel section ran and how long in all.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct SectionTime {
@@ -44,7 +20,7 @@ pub(super) struct CpuRow {
     switches: u64,
     busy_ns: u64,
     idle_ns: u64,
-    sections: [SectionTime; SECTIONS.len()],
+    sections: [SectionTime; Section::ALL.len()],
 }
 
 impl CpuRow {
@@ -76,7 +52,7 @@ impl CpuRow {
     /// A kernel section begins.
     #[inline]
     pub(super) fn section(&mut self, section: Section, took: Ns) {
-        let row = &mut self.sections[place(section)];
+        let row = &mut self.sections[section as usize];
         row.count += 1;
         row.time += took;
     }
@@ -87,7 +63,7 @@ impl CpuRow {
             busy: Ns(self.busy_ns),
             idle: Ns(self.idle_ns),
             switches: self.switches,
-            sections: SECTIONS.map(|section| (section, self.sections[place(section)])),
+            sections: Section::ALL.map(|section| (section, self.sections[section as usize])),
         }
     }
 }
@@ -104,24 +80,12 @@ pub struct CpuReport {
     /// Its context switches.
     pub switches: u64,
     /// Its kernel sections.
-    pub sections: [(Section, SectionTime); SECTIONS.len()],
+    pub sections: [(Section, SectionTime); Section::ALL.len()],
 }
 
 impl CpuReport {
     /// Time that kernel sections took.
     pub fn kernel(&self) -> Ns {
         Ns(self.sections.iter().map(|(_, section)| section.time.0).sum())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn each_section_has_its_own_place() {
-        for (index, section) in SECTIONS.into_iter().enumerate() {
-            assert_eq!(place(section), index);
-        }
     }
 }

@@ -15,7 +15,7 @@ mod cpu;
 mod report;
 mod task;
 
-pub use cpu::{CpuReport, SECTIONS, SectionTime};
+pub use cpu::{CpuReport, SectionTime};
 pub use report::{ReasonCount, RunReport};
 pub use task::TaskReport;
 

@@ -1,6 +1,6 @@
 //! The statistics of a whole run.
 
-use super::{CpuReport, RunStats, SECTIONS, SectionTime, TaskReport};
+use super::{CpuReport, RunStats, SectionTime, TaskReport};
 use crate::histogram::Histogram;
 use crate::marker::MarkerReport;
 use crate::metric::{Better, Metric, Unit};
@@ -62,8 +62,8 @@ impl RunReport {
         }
     }
     /// Kernel sections of all CPUs together.
-    pub fn sections(&self) -> [(Section, SectionTime); SECTIONS.len()] {
-        let mut sum = SECTIONS.map(|section| (section, SectionTime::default()));
+    pub fn sections(&self) -> [(Section, SectionTime); Section::ALL.len()] {
+        let mut sum = Section::ALL.map(|section| (section, SectionTime::default()));
         for cpu in &self.cpus {
             for ((_, total), (_, part)) in sum.iter_mut().zip(&cpu.sections) {
                 total.count += part.count;
