@@ -3,6 +3,7 @@
 use crate::Sched;
 use crate::ctx::Ctx;
 use crate::fair::DequeueFlags;
+use crate::seam::RepeatedPick;
 use crate::task::TaskState;
 use fairground_model::{Op, PrevState, Reason, TraceEvent};
 use fairground_stdx::{CpuId, Instant, TaskId};
@@ -39,6 +40,21 @@ impl Sched {
     ///
     /// Kernel: core.c __schedule(), v4.12–
     pub fn schedule(&mut self, cx: &mut Ctx<'_, '_>) -> Switch {
+        self.schedule_as(cx, |answer| answer).1
+    }
+
+    /// Like [`Sched::schedule`], but after the pick is made the task of `follow` runs next, whatever the pick was:
+    /// for a comparison with a record, which is followed after the question was asked. Returns the pick too.
+    /// The followed task must be queued on this CPU, or be the current one and not go to sleep.
+    pub fn schedule_following(&mut self, cx: &mut Ctx<'_, '_>, follow: Option<TaskId>) -> (Option<TaskId>, Switch) {
+        self.schedule_as(cx, |_| follow)
+    }
+
+    fn schedule_as(
+        &mut self,
+        cx: &mut Ctx<'_, '_>,
+        choose: impl FnOnce(Option<TaskId>) -> Option<TaskId>,
+    ) -> (Option<TaskId>, Switch) {
         let cpu = cx.cpu;
         let skip = &mut self.rqs[cpu].clock_skip;
         skip.active = std::mem::take(&mut skip.requested);
@@ -62,7 +78,9 @@ impl Sched {
                 self.deactivate_task(cx, task, DequeueFlags::empty());
             }
         }
-        let next = self.pick_next_task(cx, prev);
+        let answer = self.pick_next_task(cx, prev);
+        let next = choose(answer);
+        self.put_prev_set_next_task(cx, prev, next);
         let rq = &mut self.rqs[cpu];
         rq.need_resched = false;
         rq.clock_skip = Default::default();
@@ -72,7 +90,7 @@ impl Sched {
         if let Some((task, target)) = moving {
             self.push_moved_task(cx, task, target);
         }
-        Switch { prev, next }
+        (answer, Switch { prev, next })
     }
 
     fn context_switch(&mut self, cx: &mut Ctx<'_, '_>, prev: Option<TaskId>, prev_state: PrevState, next: Option<TaskId>) {
@@ -95,14 +113,29 @@ impl Sched {
 
     /// Kernel: core.c pick_next_task(), v4.12–
     fn pick_next_task(&mut self, cx: &mut Ctx<'_, '_>, prev: Option<TaskId>) -> Option<TaskId> {
-        if let Some(task) = self.pick_next_task_fair(cx, prev) {
-            return Some(task);
+        let picked = self.pick_task_fair(cx);
+        if picked.is_none() {
+            if prev.is_some() {
+                self.enter_idle(cx);
+            }
+            cx.decide(Reason::PickIdle, None, 0);
         }
-        if prev.is_some() {
-            self.enter_idle(cx);
+        picked
+    }
+
+    /// Puts `prev` back into its order and takes `next` out of it.
+    ///
+    /// Kernel: sched.h put_prev_set_next_task(), v6.12– (inside pick_next_task_fair() before)
+    fn put_prev_set_next_task(&mut self, cx: &mut Ctx<'_, '_>, prev: Option<TaskId>, next: Option<TaskId>) {
+        if prev == next && self.profile.repeated_pick == RepeatedPick::KeepsSlice {
+            return;
         }
-        cx.decide(Reason::PickIdle, None, 0);
-        None
+        if let Some(task) = prev {
+            self.put_prev_task_fair(cx, task);
+        }
+        if let Some(task) = next {
+            self.set_next_task_fair(cx, task);
+        }
     }
 
     /// The fair class found nothing and the CPU is about to run idle: lost idle time is settled here.

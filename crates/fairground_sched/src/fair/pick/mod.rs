@@ -7,7 +7,6 @@ mod leftmost;
 
 use crate::Sched;
 use crate::ctx::Ctx;
-use crate::seam::RepeatedPick;
 use fairground_model::{Op, Reason};
 use fairground_stdx::{SeId, TaskId};
 
@@ -19,20 +18,15 @@ pub(crate) struct Picked {
 }
 
 impl Sched {
-    /// Picks the next task of the calling CPU; `prev` is the task that runs now.
+    /// The next task of the calling CPU, which nothing is done with yet.
     ///
-    /// Kernel: fair.c pick_next_task_fair(), v4.12–v6.11
-    pub(crate) fn pick_next_task_fair(&mut self, cx: &mut Ctx<'_, '_>, prev: Option<TaskId>) -> Option<TaskId> {
-        let cpu = cx.cpu;
-        let root = self.rqs[cpu].cfs;
-        if self.cfs_rqs[root].nr_running == 0 {
-            if let Some(task) = prev {
-                self.put_prev_task_fair(cx, task);
-            }
+    /// Kernel: fair.c pick_task_fair(), v5.11– (pick_next_task_fair() before)
+    pub(crate) fn pick_task_fair(&mut self, cx: &mut Ctx<'_, '_>) -> Option<TaskId> {
+        let mut cfs_rq = self.rqs[cx.cpu].cfs;
+        if self.cfs_rqs[cfs_rq].nr_running == 0 {
             return None;
         }
-        let mut cfs_rq = root;
-        let task = loop {
+        loop {
             let curr = self.cfs_rqs[cfs_rq].curr.filter(|&se| self.ses[se].on_rq);
             if curr.is_some() {
                 self.update_curr(cx, cfs_rq);
@@ -45,15 +39,8 @@ impl Sched {
                     cx.meter.count(Op::CgroupLevel);
                     cfs_rq = below;
                 }
-                None => break shown.expect("invariant: an entity without a queue of its own is a task"),
+                None => return Some(shown.expect("invariant: an entity without a queue of its own is a task")),
             }
-        };
-        if prev != Some(task) || self.profile.repeated_pick == RepeatedPick::RenewsSlice {
-            if let Some(task) = prev {
-                self.put_prev_task_fair(cx, task);
-            }
-            self.set_next_task_fair(cx, task);
         }
-        Some(task)
     }
 }
