@@ -21,14 +21,11 @@ impl Sched {
         }
     }
 
-    /// Samples for counter tracks; no part of what happens.
+    /// Samples of the queue for counter tracks; no part of what happens. Entities give theirs at each update.
     fn sample(&self, cx: &mut Ctx<'_, '_>) {
         let rq = &self.rqs[cx.cpu];
         let avg = &self.pelt_cfs[rq.cfs];
         cx.record(TraceEvent::CfsSample { nr_running: rq.nr_running, util_avg: avg.util_avg, load_avg: avg.load_avg });
-        if let Some(task) = rq.curr {
-            cx.record(TraceEvent::SeSample { task, util_avg: self.pelt_se[self.tasks[task].se].util_avg });
-        }
     }
 
     /// Accounts what the current tasks have run, at the very end of a run, so that figures are complete.

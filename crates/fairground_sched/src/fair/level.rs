@@ -8,6 +8,7 @@ use crate::fair::{CfsRq, SchedEntity};
 use crate::pelt::SchedAvg;
 use crate::profile::Profile;
 use crate::rq::Rq;
+use fairground_model::TraceEvent;
 use fairground_stdx::SeId;
 
 /// An entity on its queue. The kernel passes the two pointers; from here the other rows are one step away.
@@ -55,7 +56,7 @@ impl Level<'_> {
     /// Kernel: fair.c update_load_avg(), v4.12–
     // One copy for all callers: inlined, it would take the registers that the tick needs.
     #[inline(never)]
-    pub(crate) fn update_load_avg(&mut self, cx: &Ctx<'_, '_>) {
+    pub(crate) fn update_load_avg(&mut self, cx: &mut Ctx<'_, '_>) {
         let Level { profile, rq, cfs_rq, cfs_avg, id, se, se_avg, .. } = self;
         let (pelt, down) = (profile.pelt, profile.scale_load_down);
         let (now, scale) = (rq.clocks.pelt(profile.pelt_clock), cx.scale(cfs_rq.cpu));
@@ -66,6 +67,9 @@ impl Level<'_> {
         } else {
             pelt.update_cfs_rq(now, cfs_avg, queue_load, scale);
             pelt.attach(cfs_avg, se_avg, load.weight);
+        }
+        if let (Some(task), true) = (se.task, cx.trace.wants_samples()) {
+            cx.trace.record(cx.now, cfs_rq.cpu, TraceEvent::SeSample { task, util_avg: se_avg.util_avg });
         }
     }
 }
