@@ -1,7 +1,7 @@
 //! Recorded traces as inputs: a file of any format that is read, or the folder of a recorded set.
 
 use crate::error::Error;
-use fairground_formats::{ImportError, ImportStats, RecordedTrace, read_into, read_set};
+use fairground_formats::{ImportError, ImportStats, RecordedTrace, read_file, read_file_into};
 use fairground_model::{Digest, Sink};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -47,7 +47,7 @@ pub(crate) fn open(path: &Path) -> Result<Source, Error> {
 impl Source {
     /// Hands the events to a sink: memory is bounded.
     pub(crate) fn read_into(self, sink: &mut dyn Sink) -> Result<ImportStats, Error> {
-        read_into(self.file, &self.name, &self.tasks, sink).map_err(|error| no_trace(&self.path, &error))
+        read_file_into(self.file, &self.name, &self.tasks, sink).map_err(|error| no_trace(&self.path, &error))
     }
 }
 
@@ -59,7 +59,7 @@ impl TraceFile {
     /// Reads a trace. Dirty content is noted in its statistics; only what is no trace at all is an error.
     pub fn load(path: &Path) -> Result<TraceFile, Error> {
         let Source { name, digest, path, file, tasks } = open(path)?;
-        let trace = read_set(file, &name, &tasks).map_err(|error| no_trace(&path, &error))?;
+        let trace = read_file(file, &name, &tasks).map_err(|error| no_trace(&path, &error))?;
         Ok(TraceFile { name, path, digest, trace })
     }
     /// The trace of a set's folder, if it has one.

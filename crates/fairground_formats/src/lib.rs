@@ -15,4 +15,7 @@ pub mod registry;
 
 pub use export::{TraceWriter, WriterOptions};
 pub use import::{ImportStats, Note, RecordedTrace, Severity};
-pub use registry::{Format, FormatError, ImportError, formats, read_any, read_into, read_set, writer_for, writer_with};
+pub use registry::{
+    Format, FormatError, ImportError, ReadSeek, formats, read_any, read_file, read_file_into, read_into, read_set, writer_for,
+    writer_with,
+};

@@ -10,7 +10,7 @@ use crate::perfetto::PerfettoWriter;
 use crate::{perfetto, recorded};
 use fairground_model::Sink;
 use std::fmt;
-use std::io::{self, BufRead, BufReader, Cursor, Read, Write};
+use std::io::{self, BufRead, BufReader, Cursor, Read, Seek, SeekFrom, Write};
 
 /// One row of the list of formats.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -133,6 +133,15 @@ pub enum ImportError {
         /// What to do instead.
         hint: &'static str,
     },
+    /// It is of a known kind, but something without which nothing can be read is not in it.
+    Unusable {
+        /// The file's name.
+        name: String,
+        /// What is wrong with it, as the rest of a sentence about the file.
+        why: String,
+        /// What to do instead.
+        hint: &'static str,
+    },
     /// It is of no known kind.
     Unknown {
         /// The file's name.
@@ -148,6 +157,7 @@ impl fmt::Display for ImportError {
             ImportError::Refused { name, kind, hint } => {
                 write!(f, "`{name}` is {kind}, reading which is not modelled yet; {hint}")
             }
+            ImportError::Unusable { name, why, hint } => write!(f, "`{name}` {why}; {hint}"),
             ImportError::Unknown { name } => write!(
                 f,
                 "`{name}` is no trace of a known format: known are the text of ftrace, `trace-cmd report` and `perf script`, \
@@ -175,7 +185,65 @@ pub fn read_set(source: impl Read, name: &str, tasks_csv: &[u8]) -> Result<Recor
     Ok(recording.into_trace(stats))
 }
 
-/// Like [`read_set`], into a sink: memory is bounded.
+/// A source that can be read from any place: a plain file, or bytes in memory.
+pub trait ReadSeek: Read + Seek {}
+impl<T: Read + Seek> ReadSeek for T {}
+
+/// Reads a format whose parts lie far apart, so that reading goes to and fro. `name` is the file's name.
+type ReadSought = fn(&mut dyn ReadSeek, &str, &mut dyn Sink) -> Result<ImportStats, ImportError>;
+
+/// How the formats are told that are read by going to and fro, and their readers.
+static SOUGHT: [(fn(&[u8]) -> bool, ReadSought); 0] = [];
+
+/// Bytes of such a format that are held in memory where the source is a pipe or packed. A plain file of any
+/// length is read in place: see [`read_file_into`].
+const HELD_MAX: u64 = 1 << 30;
+
+/// Like [`read_into`], from a source that can be sought: no format needs to be held in memory.
+pub fn read_file_into(
+    mut file: impl Read + Seek,
+    name: &str,
+    tasks_csv: &[u8],
+    sink: &mut dyn Sink,
+) -> Result<ImportStats, ImportError> {
+    let unreadable = |error: io::Error| ImportError::Unreadable { name: name.to_string(), error: error.to_string() };
+    let start = file.stream_position().map_err(unreadable)?;
+    let head = Peeked::new(&mut file).head;
+    file.seek(SeekFrom::Start(start)).map_err(unreadable)?;
+    match sought(head.get_ref()) {
+        Some(read) => read(&mut file, name, sink),
+        None => read_into(file, name, tasks_csv, sink),
+    }
+}
+
+/// Like [`read_set`], from a source that can be sought.
+pub fn read_file(file: impl Read + Seek, name: &str, tasks_csv: &[u8]) -> Result<RecordedTrace, ImportError> {
+    let mut recording = Recording::default();
+    let stats = read_file_into(file, name, tasks_csv, &mut recording)?;
+    Ok(recording.into_trace(stats))
+}
+
+fn sought(head: &[u8]) -> Option<ReadSought> {
+    SOUGHT.iter().find(|(sniff, _)| sniff(head)).map(|&(_, read)| read)
+}
+
+/// Reads a format that goes to and fro from a source that does not: it is held in memory.
+fn read_held(source: impl Read, name: &str, read: ReadSought, sink: &mut dyn Sink) -> Result<ImportStats, ImportError> {
+    let mut held = Vec::new();
+    let outcome = source.take(HELD_MAX + 1).read_to_end(&mut held);
+    if held.len() as u64 > HELD_MAX {
+        let why = "comes from a pipe or is packed, and is longer than the 1 GiB that are held in memory".to_string();
+        return Err(ImportError::Unusable { name: name.to_string(), why, hint: "put it into a plain file" });
+    }
+    let mut stats = read(&mut Cursor::new(held), name, sink)?;
+    if let Err(error) = outcome {
+        stats.warn(0, &format!("reading stopped before the end: {error}"));
+    }
+    Ok(stats)
+}
+
+/// Like [`read_set`], into a sink: memory is bounded. The binary formats whose parts lie far apart are held in
+/// memory, up to 1 GiB; [`read_file_into`] reads them in place.
 pub fn read_into(source: impl Read, name: &str, tasks_csv: &[u8], sink: &mut dyn Sink) -> Result<ImportStats, ImportError> {
     let packed = Peeked::new(source);
     if packed.head().is_empty() {
@@ -193,6 +261,9 @@ pub fn read_into(source: impl Read, name: &str, tasks_csv: &[u8], sink: &mut dyn
 
 fn read_plain(source: Peeked<impl Read>, name: &str, tasks_csv: &[u8], sink: &mut dyn Sink) -> Result<ImportStats, ImportError> {
     refuse(source.head(), name)?;
+    if let Some(read) = sought(source.head()) {
+        return read_held(source, name, read, sink);
+    }
     let Some(format) = format_of(source.head(), name) else {
         return Err(ImportError::Unknown { name: name.to_string() });
     };
