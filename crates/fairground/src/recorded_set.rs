@@ -6,7 +6,8 @@ use crate::error::Error;
 use crate::output::read_text;
 use crate::scenario::{Overrides, Parts, Scenario, Source, Workload};
 use crate::trace_file::TraceFile;
-use fairground_machine::recorded;
+use fairground_machine::machine::CAPACITY_SCALE;
+use fairground_machine::{CpuSpec, recorded};
 use fairground_metrics::{Check, ExpectRow, Figure, Figures, Window};
 use fairground_sched::features::Feat;
 use fairground_sched::profile::Profile;
@@ -17,6 +18,8 @@ use std::path::{Path, PathBuf};
 
 /// The run ends when all tasks have ended; this is only the limit for tasks that starve.
 const LONGEST: Ns = Ns::from_secs(600);
+/// Figures whose name begins so are made of samples of load tracking.
+const LOAD_FIGURES: &str = "pelt.";
 
 /// One experiment of a recorded set.
 #[derive(Clone, Debug)]
@@ -68,7 +71,13 @@ impl RecordedSet {
     pub fn figures(&self) -> Figures {
         let tasks = self.scenario.tasks();
         let measured = tasks.tasks.iter_enumerated().filter(|row| row.1.measured).map(|row| row.0);
-        Figures::new(self.window, measured).with_markers(&tasks.markers)
+        let figures = Figures::new(self.window, measured).with_markers(&tasks.markers);
+        if self.expect.iter().any(|row| row.figure.starts_with(LOAD_FIGURES)) {
+            let speed = |cpu: &CpuSpec| cpu.capacity * cpu.freq_capacity / CAPACITY_SCALE;
+            figures.with_load(self.scenario.machine.cpus.iter().map(speed))
+        } else {
+            figures
+        }
     }
     /// The figures of a run that ended at `end`, and how they stand to the recorded limits.
     pub fn check(&self, figures: Figures, end: Instant) -> (BTreeMap<String, Figure>, Check) {

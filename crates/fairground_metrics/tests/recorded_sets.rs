@@ -70,10 +70,7 @@ impl Recording {
                 recording.measured.push(task);
             }
         }
-        let packed = std::fs::read(folder.join("trace.csv.zst")).unwrap();
-        let mut text = String::new();
-        ruzstd::decoding::StreamingDecoder::new(packed.as_slice()).unwrap().read_to_string(&mut text).unwrap();
-        for line in text.lines() {
+        for line in unpacked(&folder.join("trace.csv.zst")).lines() {
             if let Some((_, window)) = line.split_once("; window ") {
                 let (start, end) = window.split_once("..").unwrap();
                 let instant = |text: &str| Instant::from_ns(text.parse().unwrap());
@@ -100,6 +97,13 @@ impl Recording {
         let end = self.feed(&mut figures);
         figures.finish(end)
     }
+}
+
+fn unpacked(path: &Path) -> String {
+    let packed = std::fs::read(path).unwrap();
+    let mut text = String::new();
+    ruzstd::decoding::StreamingDecoder::new(packed.as_slice()).unwrap().read_to_string(&mut text).unwrap();
+    text
 }
 
 /// All experiments of the sets whose name satisfies `wanted`.
@@ -179,6 +183,56 @@ fn the_first_waking_begins_the_window() {
     }
 }
 
+/// The samples of load tracking in a set's `pelt.csv`, as a run of ours would give them. A row holds the state
+/// *before* an update, so it is the sample that follows the row before it.
+fn load_samples(recording: &mut Recording, folder: &Path) -> Vec<(Instant, CpuId, TraceEvent)> {
+    let text = unpacked(&folder.join("pelt.csv.zst"));
+    let columns: Vec<&str> = text.lines().next().unwrap().split(',').collect();
+    let column = |name: &str| columns.iter().position(|&column| column == name).unwrap();
+    let [t, cpu, kind, pid, util] = ["t", "cpu", "kind", "pid", "util_avg"].map(column);
+    let mut updated: BTreeMap<String, Instant> = BTreeMap::new();
+    let mut samples = Vec::new();
+    for row in text.lines().skip(1).map(|line| line.split(',').collect::<Vec<_>>()).filter(|row| row[kind] == "se") {
+        // The entity of a group has no task.
+        if row[pid].bytes().all(|byte| byte.is_ascii_digit()) {
+            let now = Instant::from_ns(row[t].parse().unwrap());
+            let at = updated.insert(row[pid].to_string(), now).unwrap_or(now);
+            let task = recording.task(row[pid]).unwrap();
+            let sample = TraceEvent::SeSample { task, util_avg: row[util].parse().unwrap() };
+            samples.push((at, CpuId::new(row[cpu].parse().unwrap()), sample));
+        }
+    }
+    samples
+}
+
+/// The figures of load tracking, from the samples of the recordings, on CPUs of full capacity and of half
+/// (arm64, CPUs 0 to 3). Times are given to 0.01 ms; a recorded time is that of the state, up to 1024 ns of
+/// load tracking's clock before the update (2 us at half capacity, and that set's times are whole us).
+#[test]
+fn figures_of_load_tracking_equal_the_summaries() {
+    for folder in experiments(|name| name.contains("-pelt-")) {
+        let mut recording = Recording::read(&folder);
+        recording.records = load_samples(&mut recording, &folder);
+        let half = folder.to_string_lossy().contains("half");
+        let capacities = (0..8).map(|cpu| if half && cpu < 4 { 512 } else { 1024 });
+        let mut figures = Figures::new(recording.window, recording.measured.iter().copied()).with_load(capacities);
+        let end = recording.feed(&mut figures);
+        let (ours, summary) = (figures.finish(end), summary(&folder));
+        let number = |name: &str| shown(ours.get(name)).unwrap().parse::<f64>().unwrap();
+        for (task, recorded) in summary["pelt"]["util_avg"].as_object().unwrap() {
+            for side in ["min", "max"] {
+                let ours = number(&format!("pelt.util_avg.{task}.{side}"));
+                assert_eq!(Some(ours), recorded[side].as_f64(), "{}: {task} {side}", folder.display());
+            }
+        }
+        for (target, recorded) in summary["pelt"]["ramp_reaches"].as_object().into_iter().flatten() {
+            let ours = number(&format!("pelt.ramp_reaches.{target}.linear_ms"));
+            let difference = ours - recorded["linear_ms"].as_f64().unwrap();
+            assert!(difference.abs() < 0.01, "{}: {target}: {ours} ms, {difference}", folder.display());
+        }
+    }
+}
+
 /// Two ways to the same numbers: run time and longest wait of the whole trace.
 #[test]
 fn run_statistics_agree_with_figures() {
@@ -200,7 +254,8 @@ fn run_statistics_agree_with_figures() {
 }
 
 /// Figures of `expect` lists that no run of ours gives yet, by name: bandwidth and cgroup counters,
-/// shares of groups, reports of message programs, load-tracking samples.
+/// shares of groups, reports of message programs; those of
+/// load tracking need samples, which these records are not.
 #[test]
 fn every_other_expected_figure_is_known_by_name() {
     let unsupported = |name: &str| {

@@ -13,7 +13,9 @@
 //! * **runtime_cv.** Population standard deviation over mean of the tasks' run times, four digits.
 //! * **Reports of the programs.** The markers `latency`, `response` and `first_run` of a task `p00`
 //!   give `p00.maxlat_ns`, `p00.avglat_ns`, `p00.maxresp_ns` …; the marker `jobs` gives `p00.jobs`.
+//! * **Load tracking**, on request: see `load.rs`.
 
+mod load;
 mod reported;
 mod summary;
 mod task;
@@ -23,6 +25,7 @@ pub use window::{Window, WindowRule};
 
 use fairground_model::{MarkerSpec, PrevState, Sink, TaskInfo, TraceEvent};
 use fairground_stdx::{CpuId, CpuMask, IndexVec, Instant, MarkerId, TaskId};
+use load::LoadSamples;
 use reported::Reported;
 use std::collections::BTreeMap;
 use task::{Wait, WorkloadTask};
@@ -60,20 +63,28 @@ pub struct Figures {
     tasks: Vec<Option<WorkloadTask>>,
     switches: u64,
     reported: Reported,
+    /// Samples of load tracking, if figures of it are asked for.
+    load: Option<LoadSamples>,
 }
 
 impl Figures {
     /// Figures of the `measured` tasks within a window.
     pub fn new(window: impl Into<WindowRule>, measured: impl IntoIterator<Item = TaskId>) -> Figures {
         let (window, pending) = window.into().begin();
-        let mut figures =
-            Figures { window, pending, measured: Vec::new(), tasks: Vec::new(), switches: 0, reported: Reported::default() };
+        let (reported, load) = (Reported::default(), None);
+        let mut figures = Figures { window, pending, measured: Vec::new(), tasks: Vec::new(), switches: 0, reported, load };
         measured.into_iter().for_each(|task| figures.measure(task));
         figures
     }
     /// Also takes the measurements that the workload's programs make.
     pub fn with_markers(mut self, markers: &IndexVec<MarkerId, MarkerSpec>) -> Figures {
         self.reported = Reported::new(markers);
+        self
+    }
+    /// Also takes the figures of load tracking (`pelt.…`): samples are wanted then. `capacities` are those of the
+    /// CPUs in order, of 1024 at most; a CPU that is not in it has 1024.
+    pub fn with_load(mut self, capacities: impl IntoIterator<Item = u32>) -> Figures {
+        self.load = Some(LoadSamples::new(capacities.into_iter().collect()));
         self
     }
     /// The window, as far as it is known.
@@ -92,6 +103,9 @@ impl Figures {
         }
         let mut figures = summary::summary(&tasks, self.switches);
         self.reported.add_to(&tasks, &mut figures);
+        if let Some(load) = &self.load {
+            load.add_to(&tasks, self.window, &mut figures);
+        }
         figures
     }
 
@@ -150,8 +164,16 @@ impl Sink for Figures {
                 }
             }
             TraceEvent::Marker { task, marker, value } if self.row(task).is_some() => self.reported.record(task, marker, value),
+            TraceEvent::SeSample { task, util_avg } if self.row(task).is_some() => {
+                if let Some(load) = &mut self.load {
+                    load.record(at, cpu, task, util_avg);
+                }
+            }
             _ => {}
         }
+    }
+    fn wants_samples(&self) -> bool {
+        self.load.is_some()
     }
 }
 
