@@ -8,7 +8,7 @@ mod state;
 
 pub(crate) use export::FtraceWriter;
 pub use import::{read, sniff};
-pub(crate) use state::parse as parse_prev_state;
+pub(crate) use state::{from_bits as state_from_bits, from_letters as state_from_letters, parse as parse_prev_state};
 
 /// The format's name in the registry.
 pub(crate) const NAME: &str = "ftrace";

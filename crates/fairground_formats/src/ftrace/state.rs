@@ -29,18 +29,23 @@ pub(crate) fn parse(text: &str) -> Option<PrevState> {
     if letters.iter().any(|letter| letter.len() != 1 || !"RSDTtXxZPIKWNL".contains(letter)) {
         return None;
     }
-    let has = |letter: &str| letters.contains(&letter);
+    let has = |wanted: char| letters.iter().any(|letter| letter.starts_with(wanted));
+    Some(from_letters(has).unwrap_or(if has('R') { PrevState::Running } else { PrevState::Sleeping }))
+}
+
+/// The state that a set of letters means; `None` if the task neither sleeps nor ends.
+pub(crate) fn from_letters(has: impl Fn(char) -> bool) -> Option<PrevState> {
     Some(match () {
-        () if has("X") || has("x") || has("Z") => PrevState::Dead,
-        () if has("I") || has("P") || (has("D") && has("N")) => PrevState::IdleWait,
-        () if has("D") || has("L") => PrevState::DiskSleep,
-        () if has("S") || has("T") || has("t") => PrevState::Sleeping,
-        () if has("R") => PrevState::Running,
-        () => PrevState::Sleeping,
+        () if has('X') || has('x') || has('Z') => PrevState::Dead,
+        () if has('I') || has('P') || (has('D') && has('N')) => PrevState::IdleWait,
+        () if has('D') || has('L') => PrevState::DiskSleep,
+        () if has('S') || has('T') || has('t') => PrevState::Sleeping,
+        () => return None,
     })
 }
 
-fn from_bits(bits: u64) -> PrevState {
+/// The state that the bits of a binary record mean.
+pub(crate) fn from_bits(bits: u64) -> PrevState {
     let has = |bit: u64| bits & bit != 0;
     match () {
         () if has(DEAD) || has(ZOMBIE) => PrevState::Dead,

@@ -2,12 +2,14 @@
 //! records are put in order, and the table that turns process ids into task rows.
 
 mod assembler;
+pub(crate) mod event_format;
 mod feed;
 mod lines;
 mod order;
 mod own;
 mod raw;
 mod recording;
+pub(crate) mod sched_record;
 mod stats;
 pub(crate) mod tasks;
 pub(crate) mod zstd;
@@ -16,7 +18,7 @@ pub(crate) use assembler::Assembler;
 pub(crate) use feed::Feed;
 pub(crate) use lines::for_each_line;
 pub(crate) use own::OwnRows;
-pub(crate) use raw::{NameTable, RawEvent, RawRecord, Who};
+pub(crate) use raw::{NameId, NameTable, RawEvent, RawRecord, Who};
 pub use recording::RecordedTrace;
 pub(crate) use recording::Recording;
 pub use stats::{ImportStats, Note, Severity};
