@@ -207,7 +207,9 @@ pub fn read_file_into(
     sink: &mut dyn Sink,
 ) -> Result<ImportStats, ImportError> {
     let unreadable = |error: io::Error| ImportError::Unreadable { name: name.to_string(), error: error.to_string() };
-    let start = file.stream_position().map_err(unreadable)?;
+    let Ok(start) = file.stream_position() else {
+        return read_into(file, name, tasks_csv, sink); // a pipe after all
+    };
     let head = Peeked::new(&mut file).head;
     file.seek(SeekFrom::Start(start)).map_err(unreadable)?;
     match sought(head.get_ref()) {

@@ -25,8 +25,10 @@ pub struct Note {
     pub severity: Severity,
     /// How often it was met.
     pub count: u64,
-    /// The line (in JSON: the record) where it was met first, counted from 1; 0 = the input as a whole.
+    /// The line (in JSON and binary files: the record) where it was met first, counted from 1; 0 = the input as a whole.
     pub first_line: u64,
+    /// What is counted by [`Note::first_line`]: `line` or `record`.
+    pub unit: &'static str,
     /// What it is, as a sentence.
     pub what: String,
 }
@@ -35,7 +37,7 @@ impl fmt::Display for Note {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.first_line {
             0 => write!(f, "{}", self.what)?,
-            line => write!(f, "line {line}: {}", self.what)?,
+            line => write!(f, "{} {line}: {}", self.unit, self.what)?,
         }
         if self.count > 1 { write!(f, " ({} times)", self.count) } else { Ok(()) }
     }
@@ -73,6 +75,8 @@ pub struct ImportStats {
     pub window: Option<(Instant, Instant)>,
     /// What was odd.
     pub notes: Vec<Note>,
+    /// What notes count places by: `line` or `record`.
+    unit: &'static str,
 }
 
 impl ImportStats {
@@ -92,7 +96,12 @@ impl ImportStats {
             last_at: Instant::ZERO,
             window: None,
             notes: Vec::new(),
+            unit: "line",
         }
+    }
+    /// The input has no lines: places are numbers of records.
+    pub(crate) fn count_records(&mut self) {
+        self.unit = "record";
     }
     /// Whether there is nothing to warn of: what `--strict` asks for.
     pub fn is_clean(&self) -> bool {
@@ -136,12 +145,11 @@ impl ImportStats {
             note.count += count;
             note.first_line = note.first_line.min(first_line);
         } else if self.notes.len() < NOTES_MAX {
-            self.notes.push(Note { severity, count, first_line, what: what.to_string() });
+            self.notes.push(Note { severity, count, first_line, unit: self.unit, what: what.to_string() });
         } else {
             let last = self.notes.last_mut().expect("invariant: the list is full, so it has a last row");
             if last.what != FURTHER {
-                *last =
-                    Note { severity: last.severity, count: last.count, first_line: last.first_line, what: FURTHER.to_string() };
+                last.what = FURTHER.to_string();
             }
             last.severity = last.severity.max(severity);
             last.count += count;
@@ -158,7 +166,7 @@ mod tests {
         let mut stats = ImportStats::new("test");
         stats.info(7, "a");
         stats.info(3, "a");
-        assert_eq!(stats.notes, [Note { severity: Severity::Info, count: 2, first_line: 3, what: "a".into() }]);
+        assert_eq!(stats.notes, [Note { severity: Severity::Info, count: 2, first_line: 3, unit: "line", what: "a".into() }]);
         assert!(stats.is_clean());
         (0..1000).for_each(|n| stats.warn(n, &format!("kind {n}")));
         assert_eq!(stats.notes.len(), NOTES_MAX);
@@ -168,7 +176,9 @@ mod tests {
 
     #[test]
     fn notes_read_as_sentences() {
-        let note = |first_line, count| Note { severity: Severity::Info, count, first_line, what: "odd".into() }.to_string();
-        assert_eq!([note(0, 1), note(4, 1), note(4, 2)], ["odd", "line 4: odd", "line 4: odd (2 times)"]);
+        let note =
+            |first_line, count, unit| Note { severity: Severity::Info, count, first_line, unit, what: "odd".into() }.to_string();
+        let texts = [note(0, 1, "line"), note(4, 1, "line"), note(4, 2, "record")];
+        assert_eq!(texts, ["odd", "line 4: odd", "record 4: odd (2 times)"]);
     }
 }
