@@ -17,7 +17,7 @@ pub mod seam;
 mod task;
 pub mod version;
 
-pub use crate::core::{Switch, UserReturn, WakeFlags, Waking};
+pub use crate::core::{Leaving, Switch, UserReturn, WakeFlags, Waking};
 pub use crate::ctx::{Ctx, Request, SCHED_CLOCK_AT_START};
 pub use crate::profile::Profile;
 pub use crate::rq::Rq;

@@ -2,10 +2,11 @@
 
 mod change;
 mod clock;
+mod follow;
 mod fork;
 mod schedule;
 mod tick;
 mod wakeup;
 
-pub use schedule::{Switch, UserReturn};
+pub use schedule::{Leaving, Switch, UserReturn};
 pub use wakeup::{WakeFlags, Waking};

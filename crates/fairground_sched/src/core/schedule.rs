@@ -17,6 +17,15 @@ pub struct Switch {
     pub next: Option<TaskId>,
 }
 
+/// A schedule() between its two parts: what leaves the CPU.
+#[derive(Clone, Copy, Debug)]
+pub struct Leaving {
+    pub(super) prev: Option<TaskId>,
+    prev_state: PrevState,
+    /// A runnable task that may no longer run here, and where it goes.
+    moving: Option<(TaskId, CpuId)>,
+}
+
 /// Whether a task may go on in user mode.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum UserReturn {
@@ -43,45 +52,53 @@ impl Sched {
         self.schedule_as(cx, |answer| answer).1
     }
 
-    /// Like [`Sched::schedule`], but after the pick is made the task of `follow` runs next, whatever the pick was:
-    /// for a comparison with a record, which is followed after the question was asked. Returns the pick too.
-    /// The followed task must be queued on this CPU, or be the current one and not go to sleep.
-    pub fn schedule_following(&mut self, cx: &mut Ctx<'_, '_>, follow: Option<TaskId>) -> (Option<TaskId>, Switch) {
-        self.schedule_as(cx, |_| follow)
-    }
-
     fn schedule_as(
         &mut self,
         cx: &mut Ctx<'_, '_>,
         choose: impl FnOnce(Option<TaskId>) -> Option<TaskId>,
     ) -> (Option<TaskId>, Switch) {
+        let leaving = self.leave_cpu(cx);
+        let answer = self.pick_next_task(cx, leaving.prev);
+        let next = choose(answer);
+        (answer, self.switch_to(cx, leaving, next))
+    }
+
+    /// The first part of schedule(): a task that goes to sleep or must move leaves the queue.
+    ///
+    /// Kernel: core.c __schedule() up to pick_next_task(), v4.12–
+    pub(super) fn leave_cpu(&mut self, cx: &mut Ctx<'_, '_>) -> Leaving {
         let cpu = cx.cpu;
         let skip = &mut self.rqs[cpu].clock_skip;
         skip.active = std::mem::take(&mut skip.requested);
         self.update_rq_clock(cx, cpu);
 
         let prev = self.rqs[cpu].curr;
-        let mut prev_state = PrevState::Running;
-        let mut moving = None;
+        let mut leaving = Leaving { prev, prev_state: PrevState::Running, moving: None };
         if let Some(task) = prev {
             // A task that sleeps needs no push: its wake-up will choose among the CPUs that it may use.
             let push_to = self.tasks[task].migration_pending.take();
             if let Some(state) = self.tasks[task].sleep_state.take() {
-                prev_state = state;
+                leaving.prev_state = state;
                 self.deactivate_task(cx, task, DequeueFlags::SLEEP);
                 self.tasks[task].state = match state {
                     PrevState::Dead => TaskState::Dead,
                     _ => TaskState::OffCpuPending,
                 };
             } else if let Some(target) = push_to {
-                moving = Some((task, target));
+                leaving.moving = Some((task, target));
                 self.deactivate_task(cx, task, DequeueFlags::empty());
             }
         }
-        let answer = self.pick_next_task(cx, prev);
-        let next = choose(answer);
+        leaving
+    }
+
+    /// The last part of schedule(): `next` becomes current.
+    ///
+    /// Kernel: core.c __schedule() from pick_next_task() on, v4.12–
+    pub(super) fn switch_to(&mut self, cx: &mut Ctx<'_, '_>, leaving: Leaving, next: Option<TaskId>) -> Switch {
+        let Leaving { prev, prev_state, moving } = leaving;
         self.put_prev_set_next_task(cx, prev, next);
-        let rq = &mut self.rqs[cpu];
+        let rq = &mut self.rqs[cx.cpu];
         rq.need_resched = false;
         rq.clock_skip = Default::default();
         if prev != next {
@@ -90,7 +107,7 @@ impl Sched {
         if let Some((task, target)) = moving {
             self.push_moved_task(cx, task, target);
         }
-        (answer, Switch { prev, next })
+        Switch { prev, next }
     }
 
     fn context_switch(&mut self, cx: &mut Ctx<'_, '_>, prev: Option<TaskId>, prev_state: PrevState, next: Option<TaskId>) {
@@ -112,7 +129,7 @@ impl Sched {
     }
 
     /// Kernel: core.c pick_next_task(), v4.12–
-    fn pick_next_task(&mut self, cx: &mut Ctx<'_, '_>, prev: Option<TaskId>) -> Option<TaskId> {
+    pub(super) fn pick_next_task(&mut self, cx: &mut Ctx<'_, '_>, prev: Option<TaskId>) -> Option<TaskId> {
         let picked = self.pick_task_fair(cx);
         if picked.is_none() {
             if prev.is_some() {

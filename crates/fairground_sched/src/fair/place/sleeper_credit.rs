@@ -49,7 +49,7 @@ impl Sched {
         cx.decide(reason, task, 0);
     }
 
-    fn sleeper_credit(&self, se: SeId) -> u64 {
+    pub(crate) fn sleeper_credit(&self, se: SeId) -> u64 {
         if self.profile.idle_entity == IdleEntity::EntityAware && self.se_is_idle(&self.ses[se]) {
             self.tunables.min_granularity_ns
         } else {

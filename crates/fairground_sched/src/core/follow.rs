@@ -1,0 +1,128 @@
+//! Following a record: what a comparison with a recorded kernel needs beside the entry points.
+//!
+//! The core is driven through its entry points and asked; afterwards it is brought to where the recorded kernel went.
+//! Nothing here tells the core a virtual time, but for tasks and queues whose past lies before the record.
+
+use crate::Sched;
+use crate::core::{Leaving, Switch};
+use crate::ctx::{Ctx, SCHED_CLOCK_AT_START};
+use crate::fair::weight::calc_delta_fair;
+use crate::fair::{DequeueFlags, EnqueueFlags};
+use crate::features::Feat;
+use crate::task::TaskState;
+use fairground_stdx::{CpuId, Instant, Ns, TaskId, Vruntime};
+
+/// How far behind its queue a sleeper counts whose past is not known and not recorded later: longer than any credit.
+const SLEPT_LONG_NS: u64 = 1 << 32;
+
+impl Sched {
+    /// When the run time of `task` was last accounted, if it is accounted for at all.
+    pub fn accounted_until(&self, task: TaskId) -> Instant {
+        Instant::from_ns(self.se(task).exec_start.saturating_sub(SCHED_CLOCK_AT_START))
+    }
+
+    /// Accounts the running task of `cx.cpu` up to now, as a query of its run time does.
+    ///
+    /// Kernel: core.c task_sched_runtime(), v4.12–
+    pub fn account_curr(&mut self, cx: &mut Ctx<'_, '_>) {
+        self.update_rq_clock(cx, cx.cpu);
+        self.update_curr(cx, self.rqs[cx.cpu].cfs);
+    }
+
+    /// The reschedule flag of `cpu` becomes what was recorded.
+    pub fn follow_need_resched(&mut self, cpu: CpuId, due: bool) {
+        let rq = &mut self.rqs[cpu];
+        rq.need_resched = due;
+        rq.clock_skip = Default::default();
+    }
+
+    /// Whether the next schedule() of `cpu` would not read the clock, so that it leaves no account of run time.
+    pub fn skips_next_clock_update(&self, cpu: CpuId) -> bool {
+        self.rqs[cpu].clock_skip.requested
+    }
+
+    /// The first part of [`Sched::schedule`] on `cx.cpu`: the current task leaves the queue if it sleeps. The clock is
+    /// read whether or not that was to be skipped: the record says what it showed. Before the second part other tasks
+    /// may be pulled here.
+    pub fn schedule_begin(&mut self, cx: &mut Ctx<'_, '_>) -> Leaving {
+        self.rqs[cx.cpu].clock_skip = Default::default();
+        self.leave_cpu(cx)
+    }
+
+    /// The second part: asks who shall run, then lets the task of `follow` run, whatever the answer was. Returns the
+    /// answer too. The followed task must be queued here, or be the current one and not have left the queue.
+    pub fn schedule_following(
+        &mut self,
+        cx: &mut Ctx<'_, '_>,
+        leaving: Leaving,
+        follow: Option<TaskId>,
+    ) -> (Option<TaskId>, Switch) {
+        let answer = self.pick_next_task(cx, leaving.prev);
+        (answer, self.switch_to(cx, leaving, follow))
+    }
+
+    /// The second part where a task of a higher class takes the CPU: the fair class is not asked, its running task is
+    /// put down. From then on the fair class has no current task here.
+    ///
+    /// Kernel: core.c put_prev_task_balance(), pick_next_task(), v5.5–
+    pub fn schedule_other_class(&mut self, cx: &mut Ctx<'_, '_>, leaving: Leaving) {
+        self.switch_to(cx, leaving, None);
+    }
+
+    /// A queued task is taken off its queue, which `cx.cpu` is, and bound to `target`: the first half of a recorded move.
+    ///
+    /// Kernel: fair.c detach_task(), core.c move_queued_task(), v4.12–
+    pub fn detach_task(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, target: CpuId) {
+        self.update_rq_clock(cx, cx.cpu);
+        self.deactivate_task(cx, task, DequeueFlags::empty());
+        self.set_task_cpu(cx, task, target);
+    }
+
+    /// A detached task is queued on `cx.cpu`, to which it was bound: the second half.
+    ///
+    /// Kernel: fair.c attach_task(), core.c move_queued_task(), v4.12–
+    pub fn attach_task(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId) {
+        self.update_rq_clock(cx, cx.cpu);
+        self.activate_task(cx, task, EnqueueFlags::empty());
+        self.check_preempt_curr(cx, cx.cpu, task, false);
+    }
+
+    /// A task that was runnable on `cx.cpu` before the record began. `vruntime` is the virtual time that it is known
+    /// to have had.
+    pub fn adopt_queued(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, vruntime: Option<Vruntime>) {
+        self.set_task_rq(task, cx.cpu);
+        let floor = self.cfs_rq(cx.cpu).min_vruntime;
+        let se = self.se_of(task);
+        self.ses[se].vruntime = Vruntime(vruntime.map_or(0, |known| known.minus(floor.0).0));
+        self.activate_task(cx, task, EnqueueFlags::empty());
+    }
+
+    /// A task that slept before the record began, last on `cpu`. Without a known virtual time it slept long.
+    pub fn adopt_sleeper(&mut self, task: TaskId, cpu: CpuId, vruntime: Option<Vruntime>) {
+        self.set_task_rq(task, cpu);
+        self.tasks[task].state = TaskState::Asleep;
+        let floor = self.cfs_rq(cpu).min_vruntime;
+        let se = self.se_of(task);
+        self.ses[se].vruntime = vruntime.unwrap_or_else(|| floor.minus(SLEPT_LONG_NS));
+    }
+
+    /// The floor of virtual time that a queue has whose past is not known.
+    pub fn adopt_min_vruntime(&mut self, cpu: CpuId, floor: Vruntime) {
+        let cfs_rq = self.rqs[cpu].cfs;
+        self.cfs_rqs[cfs_rq].min_vruntime = floor;
+    }
+
+    /// The virtual time of `task` before an account of `runtime` that brought it to `after`.
+    pub fn vruntime_before(&self, task: TaskId, runtime: Ns, after: Vruntime) -> Vruntime {
+        let mut load = self.se(task).load;
+        after.minus(calc_delta_fair(self.profile.scale_load_down, runtime.0, &mut load))
+    }
+
+    /// How far before the floor of its queue this kernel places `task` when it wakes after a long sleep.
+    ///
+    /// Kernel: fair.c place_entity(), v4.12–v6.5
+    pub fn sleeper_credit_of(&self, task: TaskId) -> u64 {
+        let credit = self.sleeper_credit(self.se_of(task));
+        if self.profile.feats.has(Feat::GENTLE_FAIR_SLEEPERS) { credit >> 1 } else { credit }
+    }
+}
