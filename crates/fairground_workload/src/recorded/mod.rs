@@ -85,7 +85,7 @@ fn window(command: &Command, start: Option<Instant>) -> (Instant, Instant) {
     let (lead, length) = match command {
         Command::Hog { dur, .. } | Command::Periodic { dur, .. } => (EXEC + LEAD, *dur),
         Command::Press { period, rounds, .. } => (PRESS_LEAD, fairground_stdx::Ns(period.0.saturating_mul(*rounds))),
-        Command::Ramp { dur, .. } => (RAMP_SLEEP, *dur + RAMP_REST),
+        Command::Ramp { dur, .. } => (EXEC + RAMP_SLEEP, *dur + RAMP_REST),
     };
     let start = start.unwrap_or(Instant::ZERO + lead);
     (start, Instant::from_ns(start.ns().saturating_add(length.0)))

@@ -58,11 +58,16 @@ pub(super) fn build(command: &Command, launch: Launch) -> (TaskSet, TaskId) {
         }
         Command::Ramp { name, cpus, dur } => {
             let mut set = TaskSet::default();
+            let recorded = if let Launch::AtZero(start) = launch { start } else { None };
             let mut program = Program::default();
+            program.push(Instr::Run { work: EXEC, mode: Mode::User });
             program.code.extend(cpus.map(|cpus| Instr::SetAffinity { cpus }));
-            ramp(&mut set, &mut program, *dur);
+            ramp(&mut set, &mut program, recorded, *dur);
             let program = set.programs.push(program);
-            let task = set.tasks.push(TaskSpec::new(name.clone(), program));
+            let spec = TaskSpec::new(name.clone(), program);
+            // A recorded waking has the timer's slack in it.
+            let timer_slack = if recorded.is_some() { SLACK } else { spec.timer_slack };
+            let task = set.tasks.push(TaskSpec { timer_slack, ..spec });
             (set, task)
         }
     };
@@ -72,10 +77,15 @@ pub(super) fn build(command: &Command, launch: Launch) -> (TaskSet, TaskId) {
     (set, first)
 }
 
-fn ramp(set: &mut TaskSet, program: &mut Program, dur: Ns) {
+/// Sleeps until the recorded waking, or for its usual time; computes; rests.
+fn ramp(set: &mut TaskSet, program: &mut Program, recorded: Option<Instant>, dur: Ns) {
     let wall = marker(set, "wall", MarkerUnit::Ns);
-    program.push(Instr::Now { reg: DUE });
-    program.push(Instr::Add { reg: DUE, time: RAMP_SLEEP });
+    if let Some(at) = recorded {
+        program.push(Instr::Set { reg: DUE, at });
+    } else {
+        program.push(Instr::Now { reg: DUE });
+        program.push(Instr::Add { reg: DUE, time: RAMP_SLEEP });
+    }
     program.push(Instr::SleepUntil { reg: DUE });
     program.push(Instr::Now { reg: START });
     program.push(Instr::RunTime { time: dur, mode: Mode::User });
