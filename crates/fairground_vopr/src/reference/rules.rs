@@ -12,10 +12,15 @@ const WEIGHTS: [u64; 40] = [
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Weight {
     pub(super) weight: u64,
-    inverse: u64,
+    pub(super) inverse: u64,
 }
 
 impl Weight {
+    pub(super) fn of_idle_policy() -> Weight {
+        Weight { weight: 3, inverse: 1_431_655_765 }
+    }
+
+
     pub(super) fn of_nice(nice: i8) -> Weight {
         let weight = WEIGHTS[(i16::from(nice) + 20) as usize];
         let half = if [13, 14, 16, 17].contains(&nice) { 0 } else { weight / 2 };

@@ -1,0 +1,157 @@
+//! What differs between the kernels with EEVDF, and their switches.
+
+/// How long a picked entity is protected against others that are eligible too.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Protection {
+    /// Until its deadline moves.
+    UntilDeadlineMoves,
+    /// Up to a virtual time that is set when it is picked.
+    UpToVprot,
+}
+
+/// When an account of run time asks for a reschedule, other than at a passed deadline.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Unprotected {
+    /// Never.
+    GoesOn,
+    /// When a short wakee ended the protection (PREEMPT_SHORT) and the lag is used up.
+    StopsIfNotEligible,
+    /// As soon as the protection is over.
+    Stops,
+}
+
+/// In which order equal deadlines are taken.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Ties {
+    /// The running one, then by virtual time, then by arrival.
+    RunningThenVruntime,
+    /// By arrival, then the running one.
+    ArrivalThenRunning,
+}
+
+/// What sched_yield() does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Yield {
+    /// The deadline moves on by a request.
+    PutsDeadlineOff,
+    /// An eligible task gives up the rest of its request.
+    ForfeitsRequest,
+}
+
+/// A kernel with EEVDF.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Kernel {
+    pub(super) protection: Protection,
+    pub(super) unprotected: Unprotected,
+    pub(super) ties: Ties,
+    pub(super) yields: Yield,
+    /// The halved first request of a new task lasts: the kernel does not place it a second time.
+    pub(super) first_request_lasts: bool,
+    /// fork() charges the parent.
+    pub(super) fork_charges: bool,
+    /// The buddy mark is honoured by its own switch, PICK_BUDDY.
+    pub(super) has_pick_buddy: bool,
+    /// Idleness is compared before the policy, and only if WAKEUP_PREEMPTION is on.
+    pub(super) idleness_after_feature: bool,
+    /// The request of one CPU, ns.
+    pub(super) base_slice: u64,
+}
+
+const V6_6: Kernel = Kernel {
+    protection: Protection::UntilDeadlineMoves,
+    unprotected: Unprotected::GoesOn,
+    ties: Ties::RunningThenVruntime,
+    yields: Yield::PutsDeadlineOff,
+    first_request_lasts: false,
+    fork_charges: true,
+    has_pick_buddy: false,
+    idleness_after_feature: false,
+    base_slice: 750_000,
+};
+const V6_12: Kernel = Kernel {
+    unprotected: Unprotected::StopsIfNotEligible,
+    ties: Ties::ArrivalThenRunning,
+    first_request_lasts: true,
+    fork_charges: false,
+    has_pick_buddy: true,
+    base_slice: 700_000,
+    ..V6_6
+};
+const V6_14: Kernel = Kernel { idleness_after_feature: true, base_slice: 750_000, ..V6_12 };
+const V6_18: Kernel = Kernel {
+    protection: Protection::UpToVprot,
+    unprotected: Unprotected::Stops,
+    yields: Yield::ForfeitsRequest,
+    base_slice: 700_000,
+    ..V6_14
+};
+
+/// The switches that matter here; what a kernel does not have is off.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Switches {
+    pub(super) place_lag: bool,
+    pub(super) place_deadline_initial: bool,
+    pub(super) place_rel_deadline: bool,
+    pub(super) run_to_parity: bool,
+    pub(super) preempt_short: bool,
+    pub(super) next_buddy: bool,
+    pub(super) pick_buddy: bool,
+    pub(super) delay_dequeue: bool,
+    pub(super) delay_zero: bool,
+    pub(super) wakeup_preemption: bool,
+}
+
+const SWITCHES_V6_6: Switches = Switches {
+    place_lag: true,
+    place_deadline_initial: true,
+    place_rel_deadline: false,
+    run_to_parity: true,
+    preempt_short: false,
+    next_buddy: false,
+    pick_buddy: false,
+    delay_dequeue: false,
+    delay_zero: false,
+    wakeup_preemption: true,
+};
+const SWITCHES_V6_12: Switches = Switches {
+    place_rel_deadline: true,
+    preempt_short: true,
+    pick_buddy: true,
+    delay_dequeue: true,
+    delay_zero: true,
+    ..SWITCHES_V6_6
+};
+
+impl Switches {
+    /// Turns a switch as it is written to the kernel: `NAME` or `NO_NAME`.
+    pub(super) fn turn(&mut self, text: &str) {
+        let (name, on) = text.strip_prefix("NO_").map_or((text, true), |name| (name, false));
+        let switch = match name {
+            "PLACE_LAG" => &mut self.place_lag,
+            "PLACE_DEADLINE_INITIAL" => &mut self.place_deadline_initial,
+            "PLACE_REL_DEADLINE" => &mut self.place_rel_deadline,
+            "RUN_TO_PARITY" => &mut self.run_to_parity,
+            "PREEMPT_SHORT" => &mut self.preempt_short,
+            "NEXT_BUDDY" => &mut self.next_buddy,
+            "PICK_BUDDY" => &mut self.pick_buddy,
+            "DELAY_DEQUEUE" => &mut self.delay_dequeue,
+            "DELAY_ZERO" => &mut self.delay_zero,
+            "WAKEUP_PREEMPTION" => &mut self.wakeup_preemption,
+            other => unreachable!("the slow model has no switch {other}"),
+        };
+        *switch = on;
+    }
+}
+
+/// The kernels by name, with the switches that are on by default.
+pub(super) const KERNELS: [(&str, Kernel, Switches); 4] = [
+    ("v6.6", V6_6, SWITCHES_V6_6),
+    ("v6.12", V6_12, SWITCHES_V6_12),
+    ("v6.14", V6_14, SWITCHES_V6_12),
+    ("v6.18", V6_18, SWITCHES_V6_12),
+];
+
+/// The request grows with the CPUs: 1 + floor(log2(CPUs)) times, at most eight counted.
+pub(super) fn scaled(base_slice: u64, cpus: u32) -> u64 {
+    base_slice * (1 + u64::from(cpus.clamp(1, 8).ilog2()))
+}

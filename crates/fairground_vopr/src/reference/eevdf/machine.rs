@@ -1,0 +1,444 @@
+//! CPUs with their ticks and timers, and tasks that follow their habits, around the slow queues.
+//!
+//! At one instant: what comes from outside, ends of bursts, interrupts (timers, requests from other
+//! CPUs), ticks; each in order of the CPUs.
+
+use super::super::rules::Weight;
+use super::kernel::scaled;
+use super::queue::{Entity, Fair, Leave, Queue};
+use super::workload::{Act, Change, Habit, What};
+use super::{Fact, Setting};
+use fairground_model::Policy;
+
+/// What a task is about.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum State {
+    /// Not forked yet.
+    New,
+    /// Queued or running.
+    Awake,
+    /// Asleep; the timer is that of a CPU.
+    Asleep { until: u64, timer_of: usize },
+    /// Ended.
+    Dead,
+}
+
+#[derive(Clone, Debug)]
+struct Task {
+    habit: Habit,
+    nice: i8,
+    state: State,
+    /// On whose queue it is, or was last.
+    cpu: usize,
+    /// The one CPU that it may use.
+    pinned: usize,
+    /// It runs where it must not, and moves at the next schedule().
+    moves: bool,
+    /// What is left of the present burst.
+    left: Option<u64>,
+    /// The number of its next act.
+    next_act: usize,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Cpu {
+    next_tick: Option<u64>,
+    interrupt: Option<u64>,
+    resched: bool,
+    /// Up to when the current task is charged.
+    charged_until: u64,
+    /// Since when it computes.
+    since: u64,
+}
+
+/// A machine with its tasks, none of which is forked yet.
+#[derive(Clone, Debug)]
+pub struct Reference {
+    now: u64,
+    setting: Setting,
+    fair: Fair,
+    cpus: Vec<Cpu>,
+    tasks: Vec<Task>,
+    changes: Vec<Change>,
+    facts: Vec<Fact>,
+}
+
+/// What comes next; in this order at one instant.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Event {
+    Fork(usize),
+    Change(usize),
+    BurstEnds(usize),
+    Interrupt(usize),
+    Tick(usize),
+}
+
+fn weight_of(policy: Policy, nice: i8) -> Weight {
+    if policy == Policy::Idle { Weight::of_idle_policy() } else { Weight::of_nice(nice) }
+}
+
+impl Reference {
+    /// A machine of `setting` that knows these tasks and changes.
+    pub fn new(setting: &Setting, habits: &[Habit], changes: &[Change]) -> Reference {
+        let slice = setting.base_slice.unwrap_or(scaled(setting.kernel.base_slice, setting.cpus as u32));
+        let entity = |habit: &Habit| Entity::new(weight_of(habit.policy, habit.nice), slice);
+        let task = |habit: &Habit| Task {
+            habit: habit.clone(),
+            nice: habit.nice,
+            state: State::New,
+            cpu: habit.cpu,
+            pinned: habit.cpu,
+            moves: false,
+            left: None,
+            next_act: 0,
+        };
+        Reference {
+            now: 0,
+            fair: Fair {
+                kernel: setting.kernel,
+                has: setting.has,
+                tick: setting.tick,
+                entities: habits.iter().map(entity).collect(),
+                queues: vec![Queue::default(); setting.cpus],
+            },
+            setting: setting.clone(),
+            cpus: vec![Cpu::default(); setting.cpus],
+            tasks: habits.iter().map(task).collect(),
+            changes: changes.to_vec(),
+            facts: Vec::new(),
+        }
+    }
+
+    /// Another request for one task.
+    pub fn with_slice(mut self, task: usize, slice: u64) -> Reference {
+        self.fair.entities[task].slice = slice;
+        self
+    }
+
+    /// Everything that happens before `end`, and the last charge at it.
+    pub fn run(&mut self, end: u64) -> &[Fact] {
+        while self.step(end) {}
+        &self.facts
+    }
+
+    /// The next thing that happens before `end`; false if that was the last.
+    pub fn step(&mut self, end: u64) -> bool {
+        let Some((at, event)) = self.next_event().filter(|event| event.0 < end) else {
+            self.now = end;
+            (0..self.cpus.len()).for_each(|cpu| self.update_curr(cpu));
+            return false;
+        };
+        self.now = at;
+        match event {
+            Event::Fork(task) => {
+                self.fork(task);
+                self.interrupt_all();
+            }
+            Event::Change(row) => {
+                let change = self.changes.remove(row);
+                self.change(change);
+                self.interrupt_all();
+            }
+            Event::BurstEnds(cpu) => {
+                self.pause(cpu);
+                self.go_on(cpu);
+            }
+            Event::Interrupt(cpu) => {
+                self.cpus[cpu].interrupt = None;
+                self.pause(cpu);
+                self.wake_all(cpu);
+                self.go_on(cpu);
+            }
+            Event::Tick(cpu) => {
+                self.pause(cpu);
+                self.cpus[cpu].next_tick = Some(self.tick_after_now(cpu));
+                self.update_curr(cpu);
+                self.go_on(cpu);
+            }
+        }
+        true
+    }
+
+    /// What has happened so far.
+    pub fn facts(&self) -> &[Fact] {
+        &self.facts
+    }
+
+    /// Queues and tasks, for people.
+    pub fn state(&self) -> String {
+        let queues = self.fair.queues.iter().enumerate().map(|(cpu, queue)| format!("  CPU {cpu}: {queue:?}\n"));
+        let tasks = self.tasks.iter().zip(&self.fair.entities).enumerate();
+        queues.chain(tasks.map(|(row, (task, entity))| format!("  task {row}: {:?} {entity:?}\n", task.state))).collect()
+    }
+
+    fn next_event(&self) -> Option<(u64, Event)> {
+        let new = |task: &Task| task.habit.start.filter(|_| task.state == State::New);
+        let forks = self.tasks.iter().enumerate().filter_map(|(row, task)| Some((new(task)?, Event::Fork(row))));
+        let changes = self.changes.iter().enumerate().map(|(row, change)| (change.at, Event::Change(row)));
+        let on_cpus = (0..self.cpus.len()).flat_map(|cpu| {
+            let burst = || self.cpus[cpu].since.checked_add(self.tasks[self.fair.queues[cpu].curr?].left?);
+            let interrupt = self.cpus[cpu].interrupt.into_iter().chain(self.timers(cpu).map(|timer| timer.0)).min();
+            let events = [
+                burst().map(|at| (at, Event::BurstEnds(cpu))),
+                interrupt.map(|at| (at, Event::Interrupt(cpu))),
+                self.cpus[cpu].next_tick.map(|at| (at, Event::Tick(cpu))),
+            ];
+            events.into_iter().flatten()
+        });
+        forks.chain(changes).chain(on_cpus).min()
+    }
+
+    /// Timers of a CPU with their tasks.
+    fn timers(&self, cpu: usize) -> impl Iterator<Item = (u64, usize)> + '_ {
+        self.tasks.iter().enumerate().filter_map(move |(row, task)| match task.state {
+            State::Asleep { until, timer_of } if timer_of == cpu => Some((until, row)),
+            _ => None,
+        })
+    }
+
+    fn tick_after_now(&self, cpu: usize) -> u64 {
+        let offset = self.setting.tick_offset * cpu as u64;
+        match self.now.checked_sub(offset) {
+            Some(since) => offset + (since / self.setting.tick + 1) * self.setting.tick,
+            None => offset,
+        }
+    }
+
+    /// Whoever acts from outside makes every CPU look at its flag.
+    fn interrupt_all(&mut self) {
+        let now = self.now;
+        self.cpus.iter_mut().filter(|cpu| cpu.resched).for_each(|cpu| cpu.interrupt = Some(now));
+    }
+
+    /// What the current task has computed is taken off its burst.
+    fn pause(&mut self, cpu: usize) {
+        let ran = self.now - std::mem::replace(&mut self.cpus[cpu].since, self.now);
+        if let Some(curr) = self.fair.queues[cpu].curr {
+            let left = &mut self.tasks[curr].left;
+            *left = left.map(|left| left - ran).filter(|&left| left > 0);
+        }
+    }
+
+    /// Reschedules as long as that is due, and lets the current task act until it computes.
+    fn go_on(&mut self, cpu: usize) {
+        loop {
+            if self.cpus[cpu].resched {
+                self.schedule(cpu, None);
+                continue;
+            }
+            let Some(curr) = self.fair.queues[cpu].curr else {
+                self.cpus[cpu].next_tick = None;
+                return;
+            };
+            if self.cpus[cpu].next_tick.is_none() {
+                self.cpus[cpu].next_tick = Some(self.tick_after_now(cpu));
+            }
+            let task = &mut self.tasks[curr];
+            if task.left.is_some() {
+                self.cpus[cpu].since = self.now;
+                return;
+            }
+            let act = task.habit.act(task.next_act);
+            task.next_act += 1;
+            self.act(cpu, curr, act);
+        }
+    }
+
+    fn act(&mut self, cpu: usize, task: usize, act: Option<Act>) {
+        match act {
+            Some(Act::Run(time)) => self.tasks[task].left = Some(time),
+            Some(Act::Sleep(time)) => {
+                self.tasks[task].state = State::Asleep { until: self.now + time, timer_of: cpu };
+                self.schedule(cpu, Some(Leave::Sleep));
+            }
+            Some(Act::Yield) => {
+                if self.fair.on_queue(cpu).len() > 1 {
+                    self.update_curr(cpu);
+                    self.fair.yields(cpu, task);
+                }
+                self.schedule(cpu, None);
+            }
+            Some(Act::Nice(nice)) => self.set_nice(cpu, task, nice),
+            Some(Act::Fork(child)) => {
+                if self.fair.kernel.fork_charges {
+                    self.update_curr(cpu);
+                }
+                self.fork(child);
+                self.interrupt_others(cpu);
+            }
+            None => {
+                self.tasks[task].state = State::Dead;
+                self.schedule(cpu, Some(Leave::Exit));
+            }
+        }
+    }
+
+    /// What a CPU asks of others reaches them at once.
+    fn interrupt_others(&mut self, from: usize) {
+        let now = self.now;
+        let others = self.cpus.iter_mut().enumerate().filter(|row| row.0 != from && row.1.resched);
+        others.for_each(|row| row.1.interrupt = Some(now));
+    }
+
+    fn update_curr(&mut self, cpu: usize) {
+        let Some(curr) = self.fair.queues[cpu].curr.filter(|&curr| self.fair.entities[curr].on_rq) else { return };
+        let runtime = self.now - std::mem::replace(&mut self.cpus[cpu].charged_until, self.now);
+        if runtime == 0 {
+            return;
+        }
+        self.cpus[cpu].resched |= self.fair.charge(cpu, curr, runtime);
+        self.facts.push(Fact::Ran { task: curr, runtime, vruntime: self.fair.entities[curr].vruntime });
+    }
+
+    fn fork(&mut self, task: usize) {
+        let cpu = self.tasks[task].pinned;
+        self.enqueue(task, cpu, true);
+        self.check_preempt(cpu, task, true);
+    }
+
+    fn enqueue(&mut self, task: usize, cpu: usize, initial: bool) {
+        if self.tasks[task].state == State::New {
+            self.tasks[task].state = State::Awake;
+        }
+        self.tasks[task].cpu = cpu;
+        self.update_curr(cpu);
+        self.fair.enqueue(cpu, task, initial);
+    }
+
+    fn dequeue(&mut self, task: usize, how: Leave) -> bool {
+        let cpu = self.tasks[task].cpu;
+        self.update_curr(cpu);
+        self.fair.dequeue(cpu, task, how)
+    }
+
+    fn wake_all(&mut self, cpu: usize) {
+        let mut due: Vec<(u64, usize)> = self.timers(cpu).filter(|timer| timer.0 <= self.now).collect();
+        due.sort_unstable();
+        for (_, task) in due {
+            self.tasks[task].state = State::Awake;
+            if self.fair.entities[task].delayed {
+                self.fair.requeue(self.tasks[task].cpu, task);
+            } else {
+                self.enqueue(task, self.tasks[task].pinned, false);
+            }
+            self.check_preempt(self.tasks[task].cpu, task, false);
+            self.interrupt_others(cpu);
+        }
+    }
+
+    /// Whether a task that was just queued preempts the current one.
+    fn check_preempt(&mut self, cpu: usize, task: usize, fork: bool) {
+        let Some(curr) = self.fair.queues[cpu].curr else {
+            self.cpus[cpu].resched = true;
+            return;
+        };
+        let idle = |row: usize| self.tasks[row].habit.policy == Policy::Idle;
+        let (curr_idle, wakee_idle) = (idle(curr), idle(task));
+        let has = self.fair.has;
+        if has.next_buddy && !fork && !wakee_idle && !self.fair.entities[task].delayed {
+            self.fair.queues[cpu].next_buddy = Some(task);
+        }
+        if self.cpus[cpu].resched || (self.fair.kernel.idleness_after_feature && !has.wakeup_preemption) {
+            return;
+        }
+        if curr_idle && !wakee_idle {
+            self.cpus[cpu].resched = true;
+            return;
+        }
+        if wakee_idle != curr_idle || self.tasks[task].habit.policy != Policy::Normal || !has.wakeup_preemption {
+            return;
+        }
+        self.update_curr(cpu);
+        self.cpus[cpu].resched |= self.fair.wins(cpu, task, curr);
+    }
+
+    fn change(&mut self, change: Change) {
+        let task = change.task;
+        match change.what {
+            What::Nice(nice) => self.set_nice(self.tasks[task].cpu, task, nice),
+            What::Move(cpu) => self.pin(task, cpu),
+        }
+    }
+
+    fn set_nice(&mut self, cpu: usize, task: usize, nice: i8) {
+        let old = std::mem::replace(&mut self.tasks[task].nice, nice);
+        if old == nice {
+            return;
+        }
+        let queued = self.fair.entities[task].on_rq;
+        let running = self.fair.queues[cpu].curr == Some(task);
+        if queued {
+            self.dequeue(task, Leave::Restore);
+        }
+        if running {
+            self.fair.put_prev(cpu);
+        }
+        self.fair.reweight(task, weight_of(self.tasks[task].habit.policy, nice));
+        if queued {
+            self.enqueue(task, cpu, false);
+        }
+        if running {
+            self.set_next(cpu, task);
+            self.cpus[cpu].resched |= nice > old;
+        } else if queued {
+            self.check_preempt(cpu, task, false);
+        }
+    }
+
+    fn pin(&mut self, task: usize, target: usize) {
+        self.tasks[task].pinned = target;
+        let cpu = self.tasks[task].cpu;
+        let running = self.fair.queues[cpu].curr == Some(task);
+        self.tasks[task].moves = running && cpu != target;
+        if running {
+            self.cpus[cpu].resched |= cpu != target;
+        } else if self.fair.entities[task].on_rq && cpu != target {
+            self.dequeue(task, Leave::Move);
+            self.enqueue(task, target, false);
+            self.check_preempt(target, task, false);
+        }
+    }
+
+    fn set_next(&mut self, cpu: usize, task: usize) {
+        self.fair.set_next(cpu, task);
+        self.cpus[cpu].charged_until = self.now;
+    }
+
+    /// The current task leaves (or not), and the next one is picked.
+    fn schedule(&mut self, cpu: usize, leaves: Option<Leave>) {
+        let prev = self.fair.queues[cpu].curr;
+        let moves = prev.filter(|&task| std::mem::take(&mut self.tasks[task].moves) && leaves.is_none());
+        if let Some(task) = prev {
+            self.update_curr(cpu);
+            if let Some(how) = leaves.or(moves.map(|_| Leave::Move)) {
+                self.dequeue(task, how);
+            }
+        }
+        let next = self.pick_awake(cpu);
+        if next != prev {
+            self.fair.put_prev(cpu);
+            if let Some(task) = next {
+                self.set_next(cpu, task);
+            }
+            self.facts.push(Fact::Switch { at: self.now, cpu, prev, next });
+        }
+        self.cpus[cpu].resched = false;
+        if let Some(task) = moves {
+            let target = self.tasks[task].pinned;
+            self.enqueue(task, target, false);
+            self.check_preempt(target, task, false);
+            self.interrupt_others(cpu);
+        }
+    }
+
+    /// Picks until a task comes that is awake: what sleeps and is picked has used up its lag, and leaves.
+    fn pick_awake(&mut self, cpu: usize) -> Option<usize> {
+        loop {
+            let task = self.fair.pick_next(cpu)?;
+            if !self.fair.entities[task].delayed {
+                return Some(task);
+            }
+            self.dequeue(task, Leave::SleepAtLast);
+        }
+    }
+}

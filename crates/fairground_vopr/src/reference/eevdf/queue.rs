@@ -1,0 +1,345 @@
+//! Entities and queues as plain lists. Every sum is taken afresh, in 128 bits, whenever it is asked for.
+
+use super::super::rules::Weight;
+use super::kernel::{Kernel, Protection, Switches, Ties, Unprotected, Yield};
+
+/// A task in virtual time. All times are in ns; virtual ones count from the first minimum of the queues.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Entity {
+    pub(super) weight: Weight,
+    pub(super) vruntime: i128,
+    /// Measured from `vruntime` while `relative` is set.
+    pub(super) deadline: i128,
+    pub(super) relative: bool,
+    /// What it was owed when it last left a queue.
+    pub(super) lag: i128,
+    pub(super) slice: u64,
+    /// The deadline that it was picked with, or the virtual time up to which it is protected.
+    pub(super) protection: Option<i128>,
+    pub(super) on_rq: bool,
+    /// Asleep, but still on its queue.
+    pub(super) delayed: bool,
+}
+
+impl Entity {
+    pub(super) fn new(weight: Weight, slice: u64) -> Entity {
+        Entity {
+            weight,
+            vruntime: 0,
+            deadline: 0,
+            relative: false,
+            lag: 0,
+            slice,
+            protection: None,
+            on_rq: false,
+            delayed: false,
+        }
+    }
+
+    pub(super) fn w(&self) -> i128 {
+        i128::from(self.weight.weight)
+    }
+
+    fn virtual_time(&self, delta: u64) -> i128 {
+        i128::from(self.weight.virtual_time(delta))
+    }
+
+    /// The virtual length of its request.
+    pub(super) fn request(&self) -> i128 {
+        self.virtual_time(self.slice)
+    }
+}
+
+/// How an entity leaves its queue.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Leave {
+    /// To sleep: it may have to stay until its lag is used up.
+    Sleep,
+    /// To sleep, after it stayed.
+    SleepAtLast,
+    /// For ever.
+    Exit,
+    /// To come back at once, with another weight.
+    Restore,
+    /// For another queue.
+    Move,
+}
+
+/// One queue.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(super) struct Queue {
+    /// Who waits, in order of arrival.
+    pub(super) waiting: Vec<usize>,
+    pub(super) curr: Option<usize>,
+    pub(super) next_buddy: Option<usize>,
+    /// The floor that an empty queue starts from again.
+    pub(super) min_vruntime: i128,
+}
+
+/// Queues with all entities, and the rules between them.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Fair {
+    pub(super) kernel: Kernel,
+    pub(super) has: Switches,
+    /// The length of a tick.
+    pub(super) tick: u64,
+    pub(super) entities: Vec<Entity>,
+    pub(super) queues: Vec<Queue>,
+}
+
+impl Fair {
+    /// Everybody on a queue, the running entity last.
+    pub(super) fn on_queue(&self, queue: usize) -> Vec<usize> {
+        let Queue { waiting, curr, .. } = &self.queues[queue];
+        waiting.iter().copied().chain(curr.filter(|&curr| self.entities[curr].on_rq)).collect()
+    }
+
+    /// Sum of weight * vruntime, and sum of weights.
+    fn sums(&self, queue: usize) -> (i128, i128) {
+        let all = self.on_queue(queue);
+        let entities = all.iter().map(|&row| &self.entities[row]);
+        entities.fold((0, 0), |(moment, weight), entity| (moment + entity.w() * entity.vruntime, weight + entity.w()))
+    }
+
+    /// The weighted average of virtual time, rounded down.
+    pub(super) fn average(&self, queue: usize) -> i128 {
+        match self.sums(queue) {
+            (_, 0) => self.queues[queue].min_vruntime,
+            (moment, weight) => moment.div_euclid(weight),
+        }
+    }
+
+    /// Whether nothing is owed by `row`: its lag is not negative.
+    pub(super) fn eligible(&self, queue: usize, row: usize) -> bool {
+        let (moment, weight) = self.sums(queue);
+        self.entities[row].vruntime * weight <= moment
+    }
+
+    /// The lag of an entity on the queue, within two requests (or a tick, if that is more).
+    pub(super) fn lag(&self, queue: usize, row: usize) -> i128 {
+        let entity = &self.entities[row];
+        let limit = entity.virtual_time(self.tick.max(2 * entity.slice));
+        (self.average(queue) - entity.vruntime).clamp(-limit, limit)
+    }
+
+    pub(super) fn raise_min_vruntime(&mut self, queue: usize) {
+        if let Some(least) = self.on_queue(queue).into_iter().map(|row| self.entities[row].vruntime).min() {
+            let floor = &mut self.queues[queue].min_vruntime;
+            *floor = least.max(*floor);
+        }
+    }
+
+    /// Gives an entity that is about to be queued its place, so that it has its old lag afterwards.
+    pub(super) fn place(&mut self, queue: usize, row: usize, initial: bool) {
+        let (_, weight) = self.sums(queue);
+        let mut entity = self.entities[row];
+        let mut lag = 0;
+        if self.has.place_lag && weight > 0 {
+            lag = entity.lag * (weight + entity.w()) / weight;
+        }
+        entity.vruntime = self.average(queue) - lag;
+        if entity.relative {
+            (entity.relative, entity.deadline) = (false, entity.vruntime + entity.deadline);
+        } else {
+            let halved = initial && self.has.place_deadline_initial && self.kernel.first_request_lasts;
+            entity.deadline = entity.vruntime + entity.request() / if halved { 2 } else { 1 };
+        }
+        self.entities[row] = entity;
+    }
+
+    /// Places and queues an entity.
+    pub(super) fn enqueue(&mut self, queue: usize, row: usize, initial: bool) {
+        self.place(queue, row, initial);
+        self.entities[row].on_rq = true;
+        self.queues[queue].waiting.push(row);
+    }
+
+    /// Takes an entity off its queue; false if it has to stay there, delayed.
+    pub(super) fn dequeue(&mut self, queue: usize, row: usize, how: Leave) -> bool {
+        self.queues[queue].next_buddy.take_if(|marked| *marked == row);
+        if how == Leave::Sleep && self.has.delay_dequeue && !self.eligible(queue, row) {
+            self.entities[row].delayed = true;
+            return false;
+        }
+        let lag = self.lag(queue, row);
+        let entity = &mut self.entities[row];
+        entity.lag = lag;
+        if how == Leave::SleepAtLast {
+            entity.delayed = false;
+            if self.has.delay_zero {
+                entity.lag = lag.min(0);
+            }
+        }
+        if matches!(how, Leave::Restore | Leave::Move) && self.has.place_rel_deadline {
+            (entity.relative, entity.deadline) = (true, entity.deadline - entity.vruntime);
+        }
+        entity.on_rq = false;
+        self.queues[queue].waiting.retain(|&other| other != row);
+        if how != Leave::Restore {
+            self.raise_min_vruntime(queue);
+        }
+        true
+    }
+
+    /// A delayed entity wakes up: it is queued as if it had never slept, but gains nothing by that.
+    pub(super) fn requeue(&mut self, queue: usize, row: usize) {
+        if self.has.delay_zero && self.lag(queue, row) > 0 {
+            self.queues[queue].waiting.retain(|&other| other != row);
+            self.entities[row].lag = 0;
+            self.enqueue(queue, row, false);
+        }
+        self.entities[row].delayed = false;
+    }
+
+    /// Another weight for an entity that is on no queue: what it is owed and asks for is scaled.
+    pub(super) fn reweight(&mut self, row: usize, weight: Weight) {
+        let entity = &mut self.entities[row];
+        let old = std::mem::replace(&mut entity.weight, weight);
+        let (old, new) = (i128::from(old.weight), entity.w());
+        entity.lag = entity.lag * old / new;
+        if entity.relative {
+            entity.deadline = entity.deadline * old / new;
+        }
+    }
+
+    /// Charges the running entity; whether it has to give way.
+    pub(super) fn charge(&mut self, queue: usize, row: usize, runtime: u64) -> bool {
+        let entity = &mut self.entities[row];
+        entity.vruntime += entity.virtual_time(runtime);
+        let expired = entity.vruntime >= entity.deadline;
+        if expired {
+            entity.deadline = entity.vruntime + entity.request();
+        }
+        self.raise_min_vruntime(queue);
+        let stops = match self.kernel.unprotected {
+            Unprotected::GoesOn => false,
+            Unprotected::StopsIfNotEligible => self.has.preempt_short && !self.protected(row) && !self.eligible(queue, row),
+            Unprotected::Stops => !self.protected(row),
+        };
+        let resched = self.on_queue(queue).len() > 1 && (expired || stops);
+        if resched {
+            self.queues[queue].next_buddy.take_if(|marked| *marked == row);
+        }
+        resched
+    }
+
+    pub(super) fn protected(&self, row: usize) -> bool {
+        let entity = &self.entities[row];
+        match self.kernel.protection {
+            Protection::UntilDeadlineMoves => entity.protection == Some(entity.deadline),
+            Protection::UpToVprot => entity.protection.is_some_and(|vprot| vprot > entity.vruntime),
+        }
+    }
+
+    fn smallest_slice(&self, queue: usize) -> Option<u64> {
+        self.on_queue(queue).into_iter().map(|row| self.entities[row].slice).min()
+    }
+
+    /// A waiting entity gets the CPU.
+    pub(super) fn set_next(&mut self, queue: usize, row: usize) {
+        let slice = match self.has.run_to_parity {
+            true => self.smallest_slice(queue).unwrap_or(u64::MAX),
+            false => self.kernel.base_slice,
+        };
+        self.queues[queue].next_buddy.take_if(|marked| *marked == row);
+        self.queues[queue].waiting.retain(|&other| other != row);
+        self.queues[queue].curr = Some(row);
+        let entity = &mut self.entities[row];
+        let mut protection = entity.deadline;
+        if self.kernel.protection == Protection::UpToVprot && slice < entity.slice {
+            protection = protection.min(entity.vruntime + entity.virtual_time(slice));
+        }
+        entity.protection = Some(protection);
+    }
+
+    /// The running entity loses the CPU.
+    pub(super) fn put_prev(&mut self, queue: usize) {
+        let Queue { waiting, curr, .. } = &mut self.queues[queue];
+        waiting.extend(curr.take().filter(|&row| self.entities[row].on_rq));
+    }
+
+    /// Who runs next, a delayed entity too.
+    pub(super) fn pick_next(&self, queue: usize) -> Option<usize> {
+        let honoured = if self.kernel.has_pick_buddy { self.has.pick_buddy } else { self.has.next_buddy };
+        let buddy = self.queues[queue].next_buddy.filter(|&row| honoured && self.eligible(queue, row));
+        buddy.or_else(|| self.pick(queue, true))
+    }
+
+    /// The earliest deadline among those to whom something is owed; a protected running entity goes on.
+    pub(super) fn pick(&self, queue: usize, protect: bool) -> Option<usize> {
+        if let [only] = self.on_queue(queue)[..] {
+            return Some(only);
+        }
+        let curr = self.queues[queue].curr.filter(|&row| self.entities[row].on_rq && self.eligible(queue, row));
+        // With a field of its own the protection is only shorter without RUN_TO_PARITY, not gone.
+        let protect = protect && (self.has.run_to_parity || self.kernel.protection == Protection::UpToVprot);
+        if let Some(row) = curr.filter(|&row| protect && self.protected(row)) {
+            return Some(row);
+        }
+        let waiting = self.queues[queue].waiting.iter().copied().filter(|&row| self.eligible(queue, row));
+        let mut candidates: Vec<usize> = waiting.collect();
+        match self.kernel.ties {
+            Ties::RunningThenVruntime => {
+                candidates.sort_by_key(|&row| self.entities[row].vruntime);
+                candidates.splice(0..0, curr);
+            }
+            Ties::ArrivalThenRunning => candidates.extend(curr),
+        }
+        candidates.into_iter().min_by_key(|&row| self.entities[row].deadline)
+    }
+
+    /// Whether a wakee with a shorter request may end the protection of the running entity (kernels with a mark).
+    pub(super) fn ends_protection(&self, queue: usize, wakee: usize, curr: usize) -> bool {
+        let (short, long) = (&self.entities[wakee], &self.entities[curr]);
+        self.has.preempt_short
+            && short.slice < long.slice
+            && self.eligible(queue, wakee)
+            && (short.deadline < long.deadline || !self.eligible(queue, curr))
+    }
+
+    /// The wakee is not picked: the running entity is protected for the smallest request on the queue from now on.
+    pub(super) fn shrink_protection(&mut self, queue: usize, curr: usize) {
+        let slice = self.smallest_slice(queue).unwrap_or(u64::MAX);
+        let entity = &mut self.entities[curr];
+        let until = entity.vruntime + entity.virtual_time(slice.min(entity.slice));
+        entity.protection = entity.protection.map(|vprot| vprot.min(until));
+    }
+
+    /// Does a just queued entity preempt the running one?
+    pub(super) fn wins(&mut self, queue: usize, wakee: usize, curr: usize) -> bool {
+        match self.kernel.protection {
+            Protection::UntilDeadlineMoves => {
+                if self.ends_protection(queue, wakee, curr) {
+                    self.entities[curr].protection = None;
+                }
+                self.pick(queue, true) == Some(wakee)
+            }
+            Protection::UpToVprot => {
+                let short = self.has.preempt_short && self.entities[wakee].slice < self.entities[curr].slice;
+                let wins = self.pick(queue, !short) == Some(wakee);
+                if wins {
+                    self.entities[curr].protection = None;
+                } else if self.has.run_to_parity {
+                    self.shrink_protection(queue, curr);
+                }
+                wins
+            }
+        }
+    }
+
+    /// The running entity yields.
+    pub(super) fn yields(&mut self, queue: usize, row: usize) {
+        self.queues[queue].next_buddy.take_if(|marked| *marked == row);
+        let eligible = self.eligible(queue, row);
+        let entity = &mut self.entities[row];
+        match self.kernel.yields {
+            Yield::PutsDeadlineOff => entity.deadline += entity.request(),
+            Yield::ForfeitsRequest if eligible => {
+                entity.vruntime = entity.deadline;
+                entity.deadline += entity.request();
+                self.raise_min_vruntime(queue);
+            }
+            Yield::ForfeitsRequest => {}
+        }
+    }
+}
