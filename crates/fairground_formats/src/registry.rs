@@ -34,7 +34,7 @@ const fn row(name: &'static str, ending: &'static str, reads: bool, writes: bool
 static FORMATS: [Format; 9] = [
     row(ftrace::NAME, "txt", true, true, "Trace text of ftrace, trace-cmd report and perf script"),
     row(recorded::NAME, "csv.zst", true, false, "trace.csv.zst of a recorded experiment, with tasks.csv beside it"),
-    row(perfetto::NAME, "pftrace", false, true, "Perfetto trace, for ui.perfetto.dev"),
+    row(perfetto::NAME, "pftrace", true, true, "Perfetto trace, for ui.perfetto.dev"),
     row(json::NAME, "json", true, true, "One JSON document with a record a line"),
     row(csv::NAME, "csv", true, true, "Table with a line per record"),
     row("html", "html", false, false, "Report as a web page; not built yet"),
@@ -161,7 +161,7 @@ impl fmt::Display for ImportError {
             ImportError::Unknown { name } => write!(
                 f,
                 "`{name}` is no trace of a known format: known are the text of ftrace, `trace-cmd report` and `perf script`, \
-                 recorded experiments (trace.csv.zst), and our own JSON and CSV"
+                 recorded experiments (trace.csv.zst), Perfetto traces, and our own JSON and CSV"
             ),
         }
     }
@@ -274,6 +274,7 @@ fn read_plain(source: Peeked<impl Read>, name: &str, tasks_csv: &[u8], sink: &mu
         recorded::NAME => recorded::read(source, tasks_csv, sink),
         csv::NAME => csv::read(source, sink),
         json::NAME => json::read(source, sink),
+        perfetto::NAME => perfetto::read(source, sink),
         _ => ftrace::read(source, sink),
     })
 }
@@ -281,24 +282,28 @@ fn read_plain(source: Peeked<impl Read>, name: &str, tasks_csv: &[u8], sink: &mu
 /// The format that the first bytes show; text that shows nothing is told by its name.
 fn format_of(head: &[u8], name: &str) -> Option<&'static str> {
     type Sniff = fn(&[u8]) -> bool;
-    let sniffs: [(&'static str, Sniff); 4] =
-        [(recorded::NAME, recorded::sniff), (csv::NAME, csv::sniff), (json::NAME, json::sniff), (ftrace::NAME, ftrace::sniff)];
-    let named_as_text = [".txt", ".trace", ".ftrace"].iter().any(|ending| name.ends_with(ending));
+    let sniffs: [(&'static str, Sniff); 5] = [
+        (perfetto::NAME, perfetto::sniff), // before text: a Perfetto trace may hold lines of it
+        (recorded::NAME, recorded::sniff),
+        (csv::NAME, csv::sniff),
+        (json::NAME, json::sniff),
+        (ftrace::NAME, ftrace::sniff),
+    ];
+    let named = |endings: &[&str]| endings.iter().any(|ending| name.ends_with(ending));
     let found = sniffs.iter().find(|(_, sniff)| sniff(head)).map(|&(name, _)| name);
-    found.or(named_as_text.then_some(ftrace::NAME))
+    found
+        .or((head.first() == Some(&0x0a) && named(&[".pftrace", ".perfetto-trace"])).then_some(perfetto::NAME))
+        .or(named(&[".txt", ".trace", ".ftrace"]).then_some(ftrace::NAME))
 }
 
 /// Kinds of files that are recognised and not read.
 fn refuse(head: &[u8], name: &str) -> Result<(), ImportError> {
-    let is_pftrace = name.ends_with(".pftrace") || name.ends_with(".perfetto-trace");
     let (kind, hint) = if head.starts_with(b"PERFILE2") || head.starts_with(b"2ELIFREP") {
         ("a binary perf.data", "turn it into text with `perf script --ns -i FILE`")
     } else if head.starts_with(b"\x17\x08\x44tracing") {
         ("a binary trace.dat of trace-cmd", "turn it into text with `trace-cmd report -t -i FILE`")
     } else if head.starts_with(&[0x1f, 0x8b]) {
         ("packed by gzip", "unpack it with `gunzip` or pack it with `zstd`")
-    } else if is_pftrace && head.first() == Some(&0x0a) {
-        ("a Perfetto trace", "convert it to text with Perfetto's `traceconv systrace`")
     } else {
         return Ok(());
     };

@@ -62,7 +62,6 @@ fn files_that_are_no_text_are_refused_with_a_hint() {
     assert!(error(b"PERFILE2....", "perf.data").to_string().contains("perf script"));
     assert!(error(b"\x17\x08\x44tracing6", "trace.dat").to_string().contains("trace-cmd report"));
     assert!(error(b"\x1f\x8b\x08", "t.gz").to_string().contains("gunzip"));
-    assert!(error(b"\x0a\x04abcd", "t.pftrace").to_string().contains("not modelled yet"));
     assert!(error(b"\x00\x01\x02\x03", "core").to_string().contains("no trace of a known format"));
     assert!(error(b"{\"tasks\": {}}", "rt-app.json").to_string().contains("no trace of a known format"));
     assert!(matches!(error(b"\x28\xb5\x2f\xfd\x00", "t.zst"), ImportError::Unreadable { .. }));

@@ -10,7 +10,7 @@ fn formats_are_listed_with_what_is_not_built_yet() {
         ---------  ----------  ----  -----  ----------------------------------------------------------------
         ftrace     .txt        yes   yes    Trace text of ftrace, trace-cmd report and perf script
         recorded   .csv.zst    yes   -      trace.csv.zst of a recorded experiment, with tasks.csv beside it
-        perfetto   .pftrace    -     yes    Perfetto trace, for ui.perfetto.dev
+        perfetto   .pftrace    yes   yes    Perfetto trace, for ui.perfetto.dev
         json       .json       yes   yes    One JSON document with a record a line
         csv        .csv        yes   yes    Table with a line per record
         html       .html       -     -      Report as a web page; not built yet
