@@ -13,6 +13,7 @@ pub mod error;
 pub mod guard;
 pub mod input;
 pub mod lists;
+pub mod load_tracking;
 pub mod metrics;
 pub mod nearest;
 pub mod output;

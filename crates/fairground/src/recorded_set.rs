@@ -3,14 +3,16 @@
 //! record lies beside them, it tells what the workload does not: the phase of the tick and what kernel threads did.
 
 use crate::error::Error;
+use crate::load_tracking;
 use crate::output::read_text;
 use crate::scenario::{Overrides, Parts, Scenario, Source, Workload};
 use crate::trace_file::TraceFile;
 use fairground_machine::machine::CAPACITY_SCALE;
-use fairground_machine::{CpuSpec, recorded};
+use fairground_machine::{CpuSpec, Machine, recorded};
 use fairground_metrics::{Check, ExpectRow, Figure, Figures, Window};
 use fairground_sched::features::Feat;
 use fairground_sched::profile::Profile;
+use fairground_sched::version::KernelVersion;
 use fairground_stdx::{Instant, Ns};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -94,15 +96,18 @@ fn set_name(folder: &Path) -> String {
     last.into_iter().rev().collect::<Vec<_>>().join("/")
 }
 
-/// The folder `system/` of a set.
-pub(crate) struct System(PathBuf);
+/// The folder `system/` of a set, and the experiment's own.
+pub(crate) struct System {
+    system: PathBuf,
+    experiment: PathBuf,
+}
 
 impl System {
     pub(crate) fn find(folder: &Path) -> Result<System, Error> {
         let full = folder.canonicalize().map_err(|cause| Error::world("read", folder, cause))?;
         let places = [Some(full.join("system")), full.parent().map(|parent| parent.join("system"))];
         let found = places.into_iter().flatten().find(|place| place.is_dir());
-        found.map(System).ok_or_else(|| {
+        found.map(|system| System { system, experiment: full }).ok_or_else(|| {
             let message = "there is no folder `system` in it or beside it";
             Error::one(
                 folder.display().to_string(),
@@ -112,34 +117,60 @@ impl System {
         })
     }
     fn text(&self, name: &str) -> Result<(String, String), Error> {
-        let path = self.0.join(name);
+        let path = self.system.join(name);
         Ok((path.display().to_string(), read_text(&path)?))
     }
     /// Reads a file that not every set has.
     fn optional(&self, name: &str) -> Result<String, Error> {
-        if self.0.join(name).is_file() { Ok(self.text(name)?.1) } else { Ok(String::new()) }
+        if self.system.join(name).is_file() { Ok(self.text(name)?.1) } else { Ok(String::new()) }
     }
-    pub(crate) fn machine(&self, notes: &mut Vec<String>) -> Result<fairground_machine::Machine, Error> {
+    pub(crate) fn machine(&self, notes: &mut Vec<String>) -> Result<Machine, Error> {
         let (name, text) = self.text("topology.txt")?;
         let imported = recorded::parse_topology(&text).map_err(|wrong| Error::input(name, text.clone(), wrong))?;
         notes.extend(imported.notes);
-        if recorded::has_asymmetric_capacity(&self.optional("debug_sched.txt")?)
-            && imported.machine.cpus.iter().all(|cpu| cpu.capacity == 1024)
-        {
-            notes.push(
-                "Warning: the recorded CPUs differ in capacity, but the recording does not say which: all are taken as 1024"
-                    .to_string(),
-            );
+        let mut machine = imported.machine;
+        let is_asymmetric = recorded::has_asymmetric_capacity(&self.optional("debug_sched.txt")?);
+        if is_asymmetric && machine.cpus.iter().all(|cpu| cpu.capacity == CAPACITY_SCALE) {
+            notes.push(self.find_capacities(&mut machine)?);
         }
-        Ok(imported.machine)
+        Ok(machine)
+    }
+    /// The capacities that the record of load tracking shows, where there is one. Returns a note on what was found.
+    fn find_capacities(&self, machine: &mut Machine) -> Result<String, Error> {
+        let found = load_tracking::capacities(&load_tracking::read(&self.experiment)?.unwrap_or_default());
+        let mut shown = Vec::new();
+        for (&id, &capacity) in found.iter().filter(|row| (1..=CAPACITY_SCALE).contains(row.1)) {
+            if machine.cpus.get(id).is_some() {
+                machine.cpus[id].capacity = capacity;
+                shown.push(format!("CPU {id} has {capacity}"));
+            }
+        }
+        Ok(if shown.is_empty() {
+            "Warning: the recorded CPUs differ in capacity, but the recording does not say which: all are taken as 1024".into()
+        } else {
+            format!("capacities by the recorded clocks of load tracking: {}; all others are taken as 1024", shown.join(", "))
+        })
+    }
+    /// The kernel's version and the file that tells it.
+    fn kernel(&self) -> Result<(String, String), Error> {
+        let (name, text) = self.text("uname.txt")?;
+        match kernel_version(&text) {
+            Some(version) => Ok((name, version)),
+            None => {
+                let message = format!("no kernel version in `{}`", text.trim());
+                Err(Error::one(name, message, "The third word of uname -a is the version."))
+            }
+        }
+    }
+    pub(crate) fn version(&self) -> Result<KernelVersion, Error> {
+        let (name, version) = self.kernel()?;
+        KernelVersion::parse(&version)
+            .ok_or_else(|| Error::one(name, format!("`{version}` is no kernel version"), "As in v6.12."))
     }
     pub(crate) fn profile(&self, notes: &mut Vec<String>) -> Result<Profile, Error> {
         let cpus = u32::try_from(self.machine(&mut Vec::new())?.cpus.len()).unwrap_or(u32::MAX);
-        let (name, text) = self.text("uname.txt")?;
+        let (name, version) = self.kernel()?;
         let wrong = |message: String, hint: String| Error::one(name.clone(), message, hint);
-        let version = kernel_version(&text).ok_or_else(|| {
-            wrong(format!("no kernel version in `{}`", text.trim()), "The third word of uname -a is the version.".into())
-        })?;
         let mut profile = Profile::parse(&version).map_err(|error| wrong(error.message, error.hint))?;
         let debug = self.optional("debug_sched.txt")?;
         profile = with_features(profile, &debug, notes);

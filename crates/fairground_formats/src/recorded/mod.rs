@@ -1,9 +1,11 @@
 #![doc = include_str!("README.md")]
 
 mod import;
+mod load;
 mod tasks;
 
 pub use import::{read, sniff};
+pub use load::{LoadInput, LoadKind, LoadRow, LoadState, read_load_rows};
 pub use tasks::{RecordedTask, read_tasks};
 
 /// The format's name in the registry.

@@ -1,0 +1,89 @@
+//! Load tracking against real kernels, bit for bit.
+//!
+//! Rows that do not follow from the row before are those between which the entity moved, was attached,
+//! reweighted or propagated to; `summary.json` of a set says how many follow. Of tasks all others must
+//! be the result of an attach.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
+
+use fairground::load_tracking::{Followed, LoadKind, capacities, follow, follow_set};
+use fairground_formats::recorded::read_load_rows;
+use fairground_sched::pelt::PeltFamily;
+use fairground_stdx::CpuId;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+const GROUP_5_10: &str = include_str!("data/pelt_5.10_group.csv");
+const GROUP_6_18: &str = include_str!("data/pelt_6.18_group.csv");
+const TWO_HALF: &str = include_str!("data/pelt_arm64_6.1_two_half.csv");
+
+/// Counts by kind: exact, attached, other.
+fn counts<const N: usize>(rows: [(LoadKind, u64, u64, u64); N]) -> BTreeMap<LoadKind, Followed> {
+    rows.into_iter().map(|(kind, exact, attached, other)| (kind, Followed { exact, attached, other })).collect()
+}
+
+#[test]
+fn samples_in_the_tree_follow_bit_for_bit() {
+    use LoadKind::{Blocked, Group, Queue, Task};
+    let samples = [
+        (GROUP_5_10, counts([(Blocked, 1, 0, 0), (Queue, 143, 0, 9), (Task, 59, 3, 0), (Group, 35, 0, 2)])),
+        (GROUP_6_18, counts([(Queue, 136, 0, 0), (Task, 77, 0, 0), (Group, 40, 0, 0)])),
+        (TWO_HALF, counts([(Queue, 144, 0, 7), (Task, 68, 2, 0)])),
+    ];
+    for (text, expected) in samples {
+        let (rows, stats) = read_load_rows(text.as_bytes());
+        assert!(stats.is_clean());
+        assert_eq!(follow(PeltFamily::D, &rows), expected);
+    }
+}
+
+#[test]
+fn the_pace_of_two_clocks_tells_a_capacity() {
+    let of = |text: &str| capacities(&read_load_rows(text.as_bytes()).0);
+    assert_eq!(of(TWO_HALF), BTreeMap::from([(CpuId::new(2), 512)]));
+    assert_eq!(of(GROUP_6_18), BTreeMap::from([(CpuId::new(2), 1024)]));
+    assert_eq!(of(""), BTreeMap::new());
+}
+
+/// All folders of recorded experiments with load-tracking rows, in order.
+fn recorded_sets() -> Vec<PathBuf> {
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/golden");
+    let folders = |path: &Path| -> Vec<PathBuf> {
+        let entries = fs::read_dir(path).into_iter().flatten();
+        let mut found: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).filter(|path| path.is_dir()).collect();
+        found.sort();
+        found
+    };
+    let experiments = folders(&golden).into_iter().flat_map(|set| folders(&set));
+    experiments.filter(|folder| folder.join("pelt.csv.zst").exists()).collect()
+}
+
+/// How many rows of each kind follow exactly, by the summary of an experiment.
+fn recorded_exact(experiment: &Path) -> Vec<(LoadKind, u64)> {
+    let kind = |name: &str| match name {
+        "se" => LoadKind::Task,
+        "se-group" => LoadKind::Group,
+        "bse" => LoadKind::Blocked,
+        "cfs" => LoadKind::Queue,
+        other => panic!("unknown kind {other}"),
+    };
+    let summary: serde_json::Value = serde_json::from_slice(&fs::read(experiment.join("summary.json")).unwrap()).unwrap();
+    let rows = summary["pelt"]["replay_exact_vs_not"].as_object().expect("counts of rows that follow");
+    rows.iter().map(|(name, value)| (kind(name), value[0].as_u64().expect("a count"))).collect()
+}
+
+#[test]
+fn recorded_kernels_follow_bit_for_bit() {
+    let experiments = recorded_sets();
+    if experiments.is_empty() {
+        eprintln!("skipped: there are no recorded sets beside this tree");
+    }
+    for experiment in experiments {
+        let ours = follow_set(&experiment).unwrap().unwrap();
+        for (kind, exact) in recorded_exact(&experiment) {
+            let reached = ours.get(&kind).map_or(0, |count| count.exact);
+            assert!(reached >= exact, "{} {kind:?}: {reached} of {exact}", experiment.display());
+        }
+        assert_eq!(ours[&LoadKind::Task].other, 0, "{}: tasks' rows that nothing explains", experiment.display());
+    }
+}
