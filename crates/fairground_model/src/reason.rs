@@ -92,6 +92,30 @@ reasons! {
     PlaceKeeps Other (Task, None) "place-keeps" "{a} keeps its virtual time, which is later than the sleeper's place";
     PlaceStartDebit Other (Task, None) "place-start-debit" "new task {a} starts one slice behind";
     PlaceStart Other (Task, None) "place-start" "new task {a} starts at the queue's minimum";
+    PickProtected Pick (Task, None) "pick-protected" "running {a} is eligible and has not used up its protection";
+    PickEligibleDeadline Pick (Task, None) "pick-eligible-deadline" "{a} has the earliest deadline of all eligible tasks";
+    PickCurrDeadline Pick (Task, Task) "pick-curr-deadline" "running {a} is eligible and its deadline is not later than that of {b}, the first eligible one that waits";
+    PickEligibleBuddy Pick (Task, None) "pick-eligible-buddy" "{a} is the next buddy and eligible";
+    PickDelayed Other (Task, None) "pick-delayed" "{a} sleeps and would be next: its lag is used up and its dequeue is completed";
+    TickDeadlinePassed TickPreempt (Task, None) "tick-deadline-passed" "{a} has run its request: its deadline has passed";
+    TickNotEligible TickPreempt (Task, None) "tick-not-eligible" "{a} is neither protected nor eligible any more";
+    TickProtectionOver TickPreempt (Task, None) "tick-protection-over" "the protection of {a} is over";
+    TickProtected TickPreempt (Task, None) "tick-protected" "{a} is protected until its request is done";
+    TickEligible TickPreempt (Task, None) "tick-eligible" "{a} is not protected, but eligible, and its request is not done";
+    TickLazyDue Other (Task, None) "tick-lazy-due" "{a} did not give way to a lazy reschedule since the last tick: now it must";
+    WakeDeadlinePreempts WakeupPreempt (Task, Task) "wake-deadline-preempts" "{a} would be picked before {b}: it is eligible and its deadline is the earliest";
+    WakeShortPreempts WakeupPreempt (Task, Task) "wake-short-preempts" "{a} has a shorter slice than {b}, whose protection it ends, and would be picked";
+    WakeNotEligible WakeupPreempt (Task, Task) "wake-not-eligible" "{a} is not eligible and does not preempt {b}";
+    WakeProtected WakeupPreempt (Task, Task) "wake-protected" "{a} does not preempt {b}, which is protected until its request is done";
+    WakeLaterDeadline WakeupPreempt (Task, Task) "wake-later-deadline" "{a} does not preempt {b}: an eligible task has an earlier deadline than {a}";
+    YieldDeadline Other (Task, None) "yield-deadline" "{a} yields: its deadline moves on by a request";
+    YieldForfeit Other (Task, None) "yield-forfeit" "{a} yields: it gives up the rest of its request";
+    YieldNotEligible Other (Task, None) "yield-not-eligible" "{a} yields but is not eligible: it keeps its place";
+    PlaceAverage Other (Task, None) "place-average" "{a} is placed at the queue's average";
+    PlaceLag Other (Task, None) "place-lag" "{a} is placed so that it has the lag again with which it left";
+    DelayDequeue Other (Task, None) "delay-dequeue" "{a} sleeps but has negative lag: it stays on the queue until that is used up";
+    DelayRequeue Other (Task, None) "delay-requeue" "{a} wakes before its delayed dequeue and goes on from its place";
+    DelayZero Other (Task, None) "delay-zero" "{a} wakes before its delayed dequeue and is placed anew: it gained lag while it slept";
 }
 
 #[cfg(test)]

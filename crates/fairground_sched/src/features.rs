@@ -109,14 +109,14 @@ features! {
     NI_RANDOM NotModelledYet [(6, 18) ON] stable [(6, 1) ON, (6, 12) ON]
         "A CPU that goes idle balances only with the probability of its past success.";
     NI_RATE NotModelledYet [(7, 2) ON] "That probability also grows with the time that the CPU takes for such calls.";
-    PLACE_LAG NotModelledYet [(6, 6) ON] "A task keeps its lag over a sleep.";
-    PLACE_DEADLINE_INITIAL NotModelledYet [(6, 6) ON] "The first request of a new task is halved.";
-    PLACE_REL_DEADLINE NotModelledYet [(6, 12) ON] "A task keeps its relative deadline over a migration.";
-    RUN_TO_PARITY NotModelledYet [(6, 6) ON] "A picked entity runs until its request is done or its lag is gone.";
-    PREEMPT_SHORT NotModelledYet [(6, 12) ON] "A woken entity with a shorter slice may end that protection.";
-    PICK_BUDDY NotModelledYet [(6, 12) ON] "The pick honours the next buddy if it is eligible.";
-    DELAY_DEQUEUE NotModelledYet [(6, 12) ON] "A sleeper with negative lag stays queued until its lag is gone.";
-    DELAY_ZERO NotModelledYet [(6, 12) ON] "Lag that a delayed sleeper gained beyond zero is cut.";
+    PLACE_LAG Modelled [(6, 6) ON] "A task keeps its lag over a sleep.";
+    PLACE_DEADLINE_INITIAL Modelled [(6, 6) ON] "The first request of a new task is halved.";
+    PLACE_REL_DEADLINE Modelled [(6, 12) ON] "A task keeps its relative deadline over a migration.";
+    RUN_TO_PARITY Modelled [(6, 6) ON] "A picked entity runs until its request is done or its lag is gone.";
+    PREEMPT_SHORT Modelled [(6, 12) ON] "A woken entity with a shorter slice may end that protection.";
+    PICK_BUDDY Modelled [(6, 12) ON] "The pick honours the next buddy if it is eligible.";
+    DELAY_DEQUEUE Modelled [(6, 12) ON] "A sleeper with negative lag stays queued until its lag is gone.";
+    DELAY_ZERO Modelled [(6, 12) ON] "Lag that a delayed sleeper gained beyond zero is cut.";
     PARANOID_AVG NotModelledYet [(7, 2) OFF] "The average of virtual time is kept in a narrower range, against overflow.";
     HZ_BW NotModelledYet [(6, 6) ON, (6, 12) GONE] "A lone task with a bandwidth limit keeps the tick on full-dynticks CPUs.";
 }

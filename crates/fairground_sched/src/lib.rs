@@ -5,6 +5,7 @@
 //! Reading order: `sched.rs` (the tables), `core/` (wake-up, schedule(), tick), `fair/` (CFS), `pelt/`.
 #![deny(clippy::float_arithmetic)]
 
+mod check;
 mod core;
 mod ctx;
 pub mod fair;
@@ -17,9 +18,10 @@ pub mod seam;
 mod task;
 pub mod version;
 
+pub use crate::check::Broken;
 pub use crate::core::{Leaving, Switch, UserReturn, WakeFlags, Waking};
 pub use crate::ctx::{Ctx, Request, SCHED_CLOCK_AT_START};
 pub use crate::profile::Profile;
 pub use crate::rq::Rq;
-pub use crate::sched::{Broken, Sched};
+pub use crate::sched::Sched;
 pub use crate::task::{Task, TaskState};

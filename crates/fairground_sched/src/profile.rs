@@ -13,8 +13,11 @@ pub use known::{Known, KnownKind};
 use crate::fair::tunables::Tunables;
 use crate::fair::weight::ScaleLoadDown;
 use crate::features::{Feat, FeatSet, Status};
-use crate::pelt::{PeltClockRule, PeltFamily, PostInit, UtilEstRule};
-use crate::seam::{IdleEntity, LongSleeper, MinVruntimeAtDequeue, RepeatedPick, Seam, TickPreempt};
+use crate::pelt::{PeltClockRule, PeltFamily, PostInit, UtilEstRule, UtilEstSample};
+use crate::seam::{
+    ForkPlace, IdleEntity, LongSleeper, MinVruntimeAtDequeue, Pick, Place, Preemption, Protection, RepeatedPick, Seam,
+    TickPreempt, Yield,
+};
 use crate::version::KernelVersion;
 
 /// A property of a profile, for people.
@@ -62,7 +65,7 @@ macro_rules! profile {
                     name: base.to_string(),
                     base,
                     feats: FeatSet::at(base),
-                    tunables: Tunables::default(),
+                    tunables: Tunables::of(base),
                     $($field: $seam::at(base),)*
                 }
             }
@@ -91,7 +94,14 @@ profile! {
     post_init: PostInit, "Utilisation of a new task.";
     util_est: UtilEstRule, "How estimated utilisation is kept.";
     scale_load_down: ScaleLoadDown, "How stored weights are scaled down.";
-    tick_preempt: TickPreempt, "What the tick does with a used-up slice.";
+    util_est_sample: UtilEstSample, "When a sleeper's utilisation is sampled.";
+    pick: Pick, "Who runs next.";
+    place: Place, "Where in virtual time an entity starts.";
+    fork_place: ForkPlace, "When a new task is placed.";
+    tick_preempt: TickPreempt, "What ends the turn of the running entity.";
+    protection: Protection, "For how long a picked entity is safe.";
+    yields: Yield, "What sched_yield() does.";
+    preemption: Preemption, "When a running task gives way.";
     repeated_pick: RepeatedPick, "Whether a task that is picked again begins a new slice.";
     min_vruntime_at_dequeue: MinVruntimeAtDequeue, "Which dequeues update min_vruntime.";
     long_sleeper: LongSleeper, "Placement after a very long sleep.";

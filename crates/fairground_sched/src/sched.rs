@@ -9,7 +9,7 @@ use crate::profile::{Profile, ProfileError};
 use crate::rq::{ClockSkip, Rq};
 use crate::task::{Task, TaskState};
 use fairground_model::{Policy, TaskSpec};
-use fairground_stdx::{CfsRqId, CpuId, CpuMask, IndexVec, Instant, Ns, SeId, TaskId, Vruntime};
+use fairground_stdx::{CfsRqId, CpuId, CpuMask, IndexVec, Instant, Ns, SeId, TaskId};
 
 /// The scheduler of a machine. One value: it can be cloned, compared and continued.
 #[derive(Clone)]
@@ -26,10 +26,6 @@ pub struct Sched {
     pub(crate) nr_wakeups: u64,
     pub(crate) nr_migrations: u64,
 }
-
-/// An invariant that does not hold, as a sentence.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Broken(pub String);
 
 impl Sched {
     /// A scheduler for `nr_cpus` idle CPUs and no task.
@@ -63,19 +59,7 @@ impl Sched {
         let mut avg = SchedAvg::default();
         self.profile.pelt.init_task(&mut avg, self.profile.scale_load_down.apply(load.weight()));
         self.pelt_se.push(avg);
-        let se = self.ses.push(SchedEntity {
-            load,
-            vruntime: Vruntime(0),
-            exec_start: 0,
-            sum_exec_runtime: 0,
-            prev_sum_exec_runtime: 0,
-            cfs_rq: self.rqs[cpu].cfs,
-            parent: None,
-            my_q: None,
-            runnable_tasks: 0,
-            task: None,
-            on_rq: false,
-        });
+        let se = self.ses.push(SchedEntity::new(self.rqs[cpu].cfs, load, self.tunables.base_slice_ns));
         let task = self.tasks.push(Task {
             se,
             cpu,
@@ -146,57 +130,6 @@ impl Sched {
     pub fn nr_migrations(&self) -> u64 {
         self.nr_migrations
     }
-
-    /// Slow, complete check of every invariant.
-    pub fn check(&self) -> Result<(), Broken> {
-        let broken = |text: String| Err(Broken(text));
-        for (id, queue) in self.cfs_rqs.iter_enumerated() {
-            let mut weight = 0;
-            let mut last = None;
-            for (key, se) in queue.timeline.iter() {
-                let entity = &self.ses[se];
-                weight += entity.load.weight();
-                if key != entity.vruntime {
-                    return broken(format!("{se:?} moved in virtual time while it stood in the timeline of {id:?}"));
-                }
-                if last.is_some_and(|last: Vruntime| key.since(last) < 0) {
-                    return broken(format!("the timeline of {id:?} is out of order at {se:?}"));
-                }
-                if queue.curr == Some(se) || !entity.on_rq || entity.cfs_rq != id {
-                    return broken(format!("{se:?} stands in the timeline of {id:?} but does not wait there"));
-                }
-                last = Some(key);
-            }
-            let running = queue.curr.filter(|&se| self.ses[se].on_rq);
-            weight += running.map_or(0, |se| self.ses[se].load.weight());
-            if weight != queue.load.weight() {
-                return broken(format!("the weights on {id:?} sum to {weight}, its load says {}", queue.load.weight()));
-            }
-            if queue.timeline.len() + usize::from(running.is_some()) != queue.nr_running as usize {
-                return broken(format!("{id:?} counts {} entities and holds another number", queue.nr_running));
-            }
-        }
-        for (id, task) in self.tasks.iter_enumerated() {
-            let (rq, on_rq) = (&self.rqs[task.cpu], self.ses[task.se].on_rq);
-            let right = match task.state {
-                TaskState::Running => rq.curr == Some(id) && on_rq,
-                TaskState::Queued => rq.curr != Some(id) && on_rq,
-                _ => rq.curr != Some(id) && !on_rq,
-            };
-            if !right {
-                return broken(format!("{id:?} is {:?} and yet elsewhere", task.state));
-            }
-        }
-        for (cpu, rq) in self.rqs.iter_enumerated() {
-            if self.cfs_rqs[rq.cfs].h_nr_running != rq.nr_running {
-                return broken(format!("CPU {cpu} counts {} tasks, its queues another number", rq.nr_running));
-            }
-            if rq.clocks.clock_pelt > rq.clocks.clock_task || rq.clocks.clock_task > rq.clocks.clock {
-                return broken(format!("the clocks of CPU {cpu} overtook one another"));
-            }
-        }
-        Ok(())
-    }
 }
 
 fn new_rq(cfs: CfsRqId) -> Rq {
@@ -210,6 +143,7 @@ fn new_rq(cfs: CfsRqId) -> Rq {
         prev_irq_time: Ns::ZERO,
         nr_running: 0,
         need_resched: false,
+        need_resched_lazy: false,
         avg_irq: SchedAvg::default(),
         avg_rt: SchedAvg::default(),
         avg_dl: SchedAvg::default(),

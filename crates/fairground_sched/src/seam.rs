@@ -4,7 +4,10 @@ use crate::version::KernelVersion;
 
 mod fair;
 
-pub use fair::{IdleEntity, LongSleeper, MinVruntimeAtDequeue, RepeatedPick, TickPreempt};
+pub use fair::{
+    ForkPlace, IdleEntity, LongSleeper, MinVruntimeAtDequeue, Pick, Place, Preemption, Protection, RepeatedPick, TickPreempt,
+    Yield,
+};
 
 /// One structural difference between kernels. Callers ask the seam; only the seam matches on the variant.
 pub trait Seam: Copy + PartialEq + Sized + 'static {

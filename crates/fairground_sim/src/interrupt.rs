@@ -78,11 +78,12 @@ impl<Q: EventQueue> Simulation<Q> {
         }
     }
 
-    /// Whether the return from an interrupt leads to schedule(): not from kernel mode, which goes on
-    /// to its end (no and voluntary preemption).
+    /// Whether the return from an interrupt leads to schedule(). Kernel mode goes on to its end (no and
+    /// voluntary preemption), or until a reschedule is fully due (lazy preemption).
     fn must_leave_user_mode(&self, cpu: CpuId) -> bool {
         let rq = self.sched.rq(cpu);
-        rq.need_resched && rq.curr.is_none_or(|task| self.tasks[task].mode != Mode::Kernel)
+        let in_kernel = rq.curr.is_some_and(|task| self.tasks[task].mode == Mode::Kernel);
+        if in_kernel { self.sched.preempts_in_kernel(cpu) } else { rq.resched_on_user_return() }
     }
 
     /// The common tick: nothing follows from it, so the task's stretch just ends that much later.

@@ -174,7 +174,11 @@ impl<Q: EventQueue> Simulation<Q> {
         let Some(task) = self.sched.rq(cpu).curr else { return self.schedule(rec, cpu) };
         let row = &self.tasks[task];
         let in_kernel = row.mode == Mode::Kernel && row.want != Want::Nothing;
-        if !in_kernel && self.sched.exit_to_user(cpu) == UserReturn::Resched {
+        let due = match in_kernel {
+            true => self.sched.preempts_in_kernel(cpu),
+            false => self.sched.exit_to_user(cpu) == UserReturn::Resched,
+        };
+        if due {
             return self.schedule(rec, cpu);
         }
         match row.want {

@@ -46,8 +46,11 @@ impl<Q: EventQueue> Simulation<Q> {
             Act::Start(task) => self.start(rec, cpu, task),
             Act::Change(change) => self.change(rec, cpu, change),
         }
+        let acting = cpu;
         for cpu in self.machine.cpus.ids() {
-            if self.sched.rq(cpu).need_resched && !matches!(self.cpus[cpu].doing, Doing::Kernel(_)) {
+            let rq = self.sched.rq(cpu);
+            let due = rq.need_resched || (cpu == acting && rq.resched_on_user_return());
+            if due && !matches!(self.cpus[cpu].doing, Doing::Kernel(_)) {
                 self.send_ipi(cpu, self.now);
             }
         }

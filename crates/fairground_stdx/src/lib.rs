@@ -4,6 +4,7 @@
 #![deny(clippy::float_arithmetic)]
 
 pub mod cpumask;
+pub mod deadline_line;
 pub mod ids;
 pub mod index_vec;
 pub mod prng;
@@ -12,6 +13,7 @@ pub mod timeline;
 pub mod units;
 
 pub use cpumask::CpuMask;
+pub use deadline_line::{DeadlineLine, DeadlineRow};
 pub use ids::{CfsRqId, CpuId, Id, MarkerId, PipeId, ProgramId, SeId, TaskId, TgId};
 pub use index_vec::IndexVec;
 pub use prng::{RngStream, StreamKind};

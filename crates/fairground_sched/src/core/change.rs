@@ -2,10 +2,12 @@
 
 use crate::Sched;
 use crate::ctx::Ctx;
+use crate::fair::tunables::{MAX_SLICE_NS, MIN_SLICE_NS};
 use crate::fair::{DequeueFlags, EnqueueFlags};
+use crate::seam::Pick;
 use crate::task::TaskState;
 use fairground_model::{Policy, Reason};
-use fairground_stdx::{CpuMask, TaskId};
+use fairground_stdx::{CpuMask, Ns, TaskId};
 
 impl Sched {
     /// Changes the nice value of a task.
@@ -22,11 +24,34 @@ impl Sched {
         self.change_weight(cx, task, |row| row.policy = policy);
     }
 
-    /// Takes a task off its queue, lets `change` act, and puts it back: a change of weight must not
-    /// find it in a tree or a sum.
+    /// Gives a task a slice of its own, of 100 us to 100 ms, or the base slice again. Kernels before v6.12
+    /// do not look at what they are asked, nor does this.
+    ///
+    /// Kernel: syscalls.c __setparam_fair(), v6.12–
+    pub fn set_slice(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, slice: Option<Ns>) {
+        if self.profile.pick != Pick::EligibleByDeadline {
+            return;
+        }
+        let se = self.tasks[task].se;
+        let wanted = slice.map_or(self.tunables.base_slice_ns, |slice| slice.0.clamp(MIN_SLICE_NS, MAX_SLICE_NS));
+        self.change_off_queue(cx, task, |sched| {
+            let entity = &mut sched.ses[se];
+            (entity.slice, entity.custom_slice) = (wanted, slice.is_some());
+        });
+    }
+
     fn change_weight(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, change: impl FnOnce(&mut crate::task::Task)) {
+        self.change_off_queue(cx, task, |sched| {
+            change(&mut sched.tasks[task]);
+            sched.reweight_task(task);
+        });
+    }
+
+    /// Takes a task off its queue, lets `change` act, and puts it back: a change of weight or slice must
+    /// not find it in an order or a sum.
+    fn change_off_queue(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, change: impl FnOnce(&mut Sched)) {
         let cpu = self.tasks[task].cpu;
-        let queued = matches!(self.tasks[task].state, TaskState::Running | TaskState::Queued);
+        let queued = matches!(self.tasks[task].state, TaskState::Running | TaskState::Queued | TaskState::Delayed);
         let running = self.rqs[cpu].curr == Some(task);
         let old = self.tasks[task].prio();
         if queued {
@@ -36,8 +61,7 @@ impl Sched {
                 self.put_prev_task_fair(cx, task);
             }
         }
-        change(&mut self.tasks[task]);
-        self.reweight_task(task);
+        change(self);
         if queued {
             self.enqueue_task(cx, task, EnqueueFlags::empty());
             if running {
@@ -84,7 +108,7 @@ impl Sched {
                 self.tasks[task].migration_pending = Some(target);
                 self.resched_curr(cx, cpu);
             }
-            TaskState::Queued => {
+            TaskState::Queued | TaskState::Delayed => {
                 cx.decide(Reason::SelectAllowed, Some(task), target.get());
                 self.update_rq_clock(cx, cpu);
                 self.deactivate_task(cx, task, DequeueFlags::empty());
@@ -109,7 +133,7 @@ impl Sched {
 
     /// The current task of `cx.cpu` gives the CPU away; the caller calls schedule() next.
     ///
-    /// Kernel: core.c do_sched_yield(), fair.c yield_task_fair(), v4.12–
+    /// Kernel: core.c do_sched_yield(), v4.12–
     pub fn sched_yield(&mut self, cx: &mut Ctx<'_, '_>) {
         let cpu = cx.cpu;
         let Some(task) = self.rqs[cpu].curr else { return };
@@ -117,15 +141,7 @@ impl Sched {
             cx.decide(Reason::YieldAlone, Some(task), 0);
             return;
         }
-        let se = self.tasks[task].se;
-        let cfs = self.ses[se].cfs_rq;
-        self.clear_buddies(cfs, se);
-        if self.tasks[task].policy != Policy::Batch {
-            self.update_rq_clock(cx, cpu);
-            self.update_curr(cx, cfs);
-            self.rq_clock_skip_update(cpu);
-        }
-        self.set_skip_buddy(se);
-        cx.decide(Reason::YieldSkip, Some(task), 0);
+        let reason = self.yield_task_fair(cx, task);
+        cx.decide(reason, Some(task), 0);
     }
 }

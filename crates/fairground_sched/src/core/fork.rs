@@ -3,6 +3,7 @@
 use crate::Sched;
 use crate::ctx::Ctx;
 use crate::fair::EnqueueFlags;
+use crate::seam::ForkPlace;
 use crate::task::TaskState;
 use fairground_model::{Op, TraceEvent};
 use fairground_stdx::{CpuId, TaskId};
@@ -31,7 +32,11 @@ impl Sched {
         self.count_rq_lock(cx, target);
         self.update_rq_clock(cx, target);
         self.post_init_entity_util_avg(cx, task);
-        self.activate_task(cx, task, EnqueueFlags::empty());
+        let flags = match self.profile.fork_place {
+            ForkPlace::AtFork => EnqueueFlags::empty(),
+            ForkPlace::AtEnqueue => EnqueueFlags::INITIAL,
+        };
+        self.activate_task(cx, task, flags);
         cx.record(TraceEvent::SchedWakeupNew { task, target_cpu: target });
         self.check_preempt_curr(cx, target, task, true);
         debug_assert_eq!(self.tasks[task].state, TaskState::Queued);

@@ -3,7 +3,8 @@
 use crate::Sched;
 use crate::ctx::Ctx;
 use crate::fair::DequeueFlags;
-use crate::seam::RepeatedPick;
+use crate::rq::Urgency;
+use crate::seam::{Preemption, RepeatedPick};
 use crate::task::TaskState;
 use fairground_model::{Op, PrevState, Reason, TraceEvent};
 use fairground_stdx::{CpuId, Instant, TaskId};
@@ -79,11 +80,7 @@ impl Sched {
             let push_to = self.tasks[task].migration_pending.take();
             if let Some(state) = self.tasks[task].sleep_state.take() {
                 leaving.prev_state = state;
-                self.deactivate_task(cx, task, DequeueFlags::SLEEP);
-                self.tasks[task].state = match state {
-                    PrevState::Dead => TaskState::Dead,
-                    _ => TaskState::OffCpuPending,
-                };
+                self.tasks[task].state = self.block_task(cx, task, state);
             } else if let Some(target) = push_to {
                 leaving.moving = Some((task, target));
                 self.deactivate_task(cx, task, DequeueFlags::empty());
@@ -99,7 +96,7 @@ impl Sched {
         let Leaving { prev, prev_state, moving } = leaving;
         self.put_prev_set_next_task(cx, prev, next);
         let rq = &mut self.rqs[cx.cpu];
-        rq.need_resched = false;
+        (rq.need_resched, rq.need_resched_lazy) = (false, false);
         rq.clock_skip = Default::default();
         if prev != next {
             self.context_switch(cx, prev, prev_state, next);
@@ -108,6 +105,20 @@ impl Sched {
             self.push_moved_task(cx, task, target);
         }
         Switch { prev, next }
+    }
+
+    /// The current task goes to sleep, or ends. Returns where that leaves it.
+    ///
+    /// Kernel: core.c block_task(), v6.12– (__schedule() before)
+    fn block_task(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, state: PrevState) -> TaskState {
+        if state == PrevState::Dead {
+            self.deactivate_task(cx, task, DequeueFlags::SLEEP.with(DequeueFlags::SPECIAL));
+            return TaskState::Dead;
+        }
+        match self.deactivate_task(cx, task, DequeueFlags::SLEEP) {
+            true => TaskState::OffCpuPending,
+            false => TaskState::Delayed,
+        }
     }
 
     fn context_switch(&mut self, cx: &mut Ctx<'_, '_>, prev: Option<TaskId>, prev_state: PrevState, next: Option<TaskId>) {
@@ -184,7 +195,15 @@ impl Sched {
     /// Kernel: entry/common.c exit_to_user_mode_loop(), v5.8– (earlier per architecture)
     #[inline]
     pub fn exit_to_user(&self, cpu: CpuId) -> UserReturn {
-        if self.rqs[cpu].need_resched { UserReturn::Resched } else { UserReturn::Run }
+        if self.rqs[cpu].resched_on_user_return() { UserReturn::Resched } else { UserReturn::Run }
+    }
+
+    /// Whether the current task of `cpu` is taken off the CPU where it is in the kernel, at the end of an interrupt.
+    ///
+    /// Kernel: core.c preempt_schedule_irq(), v6.18– (not with voluntary preemption)
+    #[inline]
+    pub fn preempts_in_kernel(&self, cpu: CpuId) -> bool {
+        self.profile.preemption == Preemption::Lazy && self.rqs[cpu].need_resched
     }
 
     /// Asks `cpu` to call schedule() soon; another CPU is interrupted for that.
@@ -192,8 +211,21 @@ impl Sched {
     /// Kernel: core.c resched_curr(), v4.12–
     #[inline]
     pub(crate) fn resched_curr(&mut self, cx: &mut Ctx<'_, '_>, cpu: CpuId) {
+        self.resched_curr_as(cx, cpu, Urgency::Full);
+    }
+
+    /// Asks `cpu` to call schedule(). What is not urgent waits, with lazy preemption, for its own return to
+    /// user mode: nobody is interrupted for that. The idle task never waits.
+    ///
+    /// Kernel: core.c resched_curr_lazy(), __resched_curr(), v6.13– (always full before)
+    #[inline]
+    pub(crate) fn resched_curr_as(&mut self, cx: &mut Ctx<'_, '_>, cpu: CpuId, urgency: Urgency) {
         let rq = &mut self.rqs[cpu];
         if rq.need_resched {
+            return;
+        }
+        if urgency == Urgency::Lazy && self.profile.preemption == Preemption::Lazy && rq.curr.is_some() {
+            rq.need_resched_lazy = true;
             return;
         }
         rq.need_resched = true;

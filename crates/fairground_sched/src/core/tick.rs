@@ -2,7 +2,7 @@
 
 use crate::Sched;
 use crate::ctx::Ctx;
-use fairground_model::{Op, TraceEvent};
+use fairground_model::{Op, Reason, TraceEvent};
 
 impl Sched {
     /// The tick of `cx.cpu`: clocks, accounting, load tracking, and whether the slice is over.
@@ -13,6 +13,10 @@ impl Sched {
         let cpu = cx.cpu;
         self.update_rq_clock(cx, cpu);
         if let Some(task) = self.rqs[cpu].curr {
+            if self.rqs[cpu].need_resched_lazy && !self.rqs[cpu].need_resched {
+                cx.decide(Reason::TickLazyDue, Some(task), 0);
+                self.resched_curr(cx, cpu);
+            }
             self.task_tick_fair(cx, task);
         }
         cx.meter.count(Op::Tick);

@@ -19,7 +19,7 @@ pub struct WakeFlags {
 /// What the first phase of a wake-up found.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Waking {
-    /// The task had not left its queue: it is runnable again and nothing is left to do.
+    /// The task had not left its queue (delayed dequeue included): it is runnable again and nothing is left to do.
     StillQueued,
     /// The task cannot be woken: it runs, is being woken by another CPU, or is dead.
     Nothing,
@@ -34,6 +34,7 @@ impl Sched {
     pub fn ttwu_select(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, flags: WakeFlags) -> Waking {
         match self.tasks[task].state {
             TaskState::Running | TaskState::Queued => return self.ttwu_runnable(cx, task, flags),
+            TaskState::Delayed => return self.ttwu_delayed(cx, task, flags),
             TaskState::Asleep | TaskState::OffCpuPending => {}
             _ => return Waking::Nothing,
         }
@@ -58,6 +59,23 @@ impl Sched {
         cx.meter.count(Op::TtwuBase);
         self.record_waking(cx, task, flags);
         cx.record(TraceEvent::SchedWakeup { task, target_cpu: self.tasks[task].cpu });
+        Waking::StillQueued
+    }
+
+    /// The wakee sleeps on its queue: it is runnable again there, and may preempt what runs. Its queue's
+    /// running task is accounted only then.
+    ///
+    /// Kernel: core.c ttwu_runnable(), v6.12–
+    fn ttwu_delayed(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, flags: WakeFlags) -> Waking {
+        let cpu = self.tasks[task].cpu;
+        cx.meter.count(Op::TtwuBase);
+        self.record_waking(cx, task, flags);
+        self.count_rq_lock(cx, cpu);
+        self.update_rq_clock(cx, cpu);
+        self.requeue_delayed_task(cx, task);
+        self.nr_wakeups += 1;
+        cx.record(TraceEvent::SchedWakeup { task, target_cpu: cpu });
+        self.check_preempt_curr(cx, cpu, task, false);
         Waking::StillQueued
     }
 
@@ -102,7 +120,8 @@ impl Sched {
         } else {
             self.check_preempt_wakeup(cx, cpu, task, fork);
         }
-        // A queue event has just read the clock: the schedule() that follows need not read it again.
+        // A queue event has just read the clock: the schedule() that follows need not read it again. One that
+        // is only lazily due may be far off.
         if self.rqs[cpu].need_resched {
             self.rq_clock_skip_update(cpu);
         }

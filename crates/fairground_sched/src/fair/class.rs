@@ -5,21 +5,27 @@ use super::{DequeueFlags, EnqueueFlags};
 use crate::Sched;
 use crate::ctx::Ctx;
 use crate::sched::load_weight;
+use crate::seam::Place;
 use crate::task::TaskState;
+use fairground_model::Reason;
 use fairground_stdx::{CpuId, SeId, TaskId};
 
 impl Sched {
     /// Kernel: core.c activate_task(), v4.12–
     pub(crate) fn activate_task(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, flags: EnqueueFlags) {
         self.enqueue_task(cx, task, flags);
-        self.tasks[task].state = TaskState::Queued;
+        let delayed = self.ses[self.tasks[task].se].sched_delayed;
+        self.tasks[task].state = if delayed { TaskState::Delayed } else { TaskState::Queued };
         self.rqs[self.tasks[task].cpu].nr_running += 1;
     }
 
-    /// Kernel: core.c deactivate_task(), v4.12–
-    pub(crate) fn deactivate_task(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, flags: DequeueFlags) {
-        self.dequeue_task(cx, task, flags);
-        self.rqs[self.tasks[task].cpu].nr_running -= 1;
+    /// False: the task stays queued although it sleeps.
+    ///
+    /// Kernel: core.c deactivate_task(), block_task() from v6.12, v4.12–
+    pub(crate) fn deactivate_task(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, flags: DequeueFlags) -> bool {
+        let left = self.dequeue_task(cx, task, flags);
+        self.rqs[self.tasks[task].cpu].nr_running -= u32::from(left);
+        left
     }
 
     /// The running task leaves the CPU; if it is still queued it goes back into the order.
@@ -29,8 +35,11 @@ impl Sched {
         let mut next = Some(self.tasks[task].se);
         while let Some(se) = next {
             let mut level = self.level(se);
-            level.put_prev_entity(cx);
+            let turn = level.put_prev_entity(cx);
             next = level.se.parent;
+            if let Some(reason) = turn {
+                self.end_turn(cx, se, reason);
+            }
         }
     }
 
@@ -58,13 +67,17 @@ impl Sched {
 
     /// A task leaves its CPU for another: what is relative to the old queue is taken off.
     ///
-    /// Kernel: fair.c migrate_task_rq_fair(), v4.12–v6.5
+    /// Lag and relative deadlines belong to no queue and go with the task.
+    ///
+    /// Kernel: fair.c migrate_task_rq_fair(), v4.12–
     pub(crate) fn migrate_task_rq_fair(&mut self, cx: &Ctx<'_, '_>, task: TaskId) {
         let (state, se) = (self.tasks[task].state, self.tasks[task].se);
         let cfs_rq = self.ses[se].cfs_rq;
         if state == TaskState::Waking {
-            let floor = self.cfs_rqs[cfs_rq].min_vruntime.0;
-            self.ses[se].vruntime = self.ses[se].vruntime.minus(floor);
+            if self.profile.place == Place::SleeperCredit {
+                let floor = self.cfs_rqs[cfs_rq].min_vruntime.0;
+                self.ses[se].vruntime = self.ses[se].vruntime.minus(floor);
+            }
             self.remove_entity_load_avg(cx, se);
         } else {
             self.detach_entity_cfs_rq(cx, se);
@@ -89,22 +102,28 @@ impl Sched {
 }
 
 impl Level<'_> {
-    /// Kernel: fair.c put_prev_entity(), v4.12–v6.5
-    fn put_prev_entity(&mut self, cx: &mut Ctx<'_, '_>) {
+    /// Returns why the turn of the entity is over, if its last account finds that.
+    ///
+    /// Kernel: fair.c put_prev_entity(), v4.12–
+    fn put_prev_entity(&mut self, cx: &mut Ctx<'_, '_>) -> Option<Reason> {
+        let mut turn = None;
         if self.se.on_rq {
-            self.update_curr(cx);
-            self.cfs_rq.timeline.insert(self.se.vruntime, self.id);
+            turn = self.update_curr(cx);
+            self.enqueue_in_order();
             self.update_load_avg(cx);
         }
         self.cfs_rq.curr = None;
+        turn
     }
 
-    /// Kernel: fair.c set_next_entity() after clear_buddies(), v4.12–v6.5
+    /// Kernel: fair.c set_next_entity() after clear_buddies(), v4.12–
     fn set_next_entity(&mut self, cx: &mut Ctx<'_, '_>) {
         if self.se.on_rq {
-            let present = self.cfs_rq.timeline.remove(self.se.vruntime, self.id);
-            assert!(present, "invariant: a queued entity that does not run is in its timeline");
+            self.dequeue_from_order();
             self.update_load_avg(cx);
+            if self.profile.pick.is_eevdf() {
+                self.set_protection();
+            }
         }
         self.se.exec_start = self.rq.clocks.clock_task;
         self.se.prev_sum_exec_runtime = self.se.sum_exec_runtime;

@@ -2,7 +2,7 @@
 
 use crate::fair::weight::LoadWeight;
 use crate::pelt::Removed;
-use fairground_stdx::{CfsRqId, CpuId, SeId, TaskId, Timeline, Vruntime};
+use fairground_stdx::{CfsRqId, CpuId, DeadlineLine, SeId, TaskId, Timeline, Vruntime};
 
 /// What is queued: a task, or a group on one CPU (then `my_q` is set).
 #[derive(Clone, Debug)]
@@ -29,6 +29,46 @@ pub struct SchedEntity {
     pub task: Option<TaskId>,
     /// Whether it is queued or running.
     pub on_rq: bool,
+    /// EEVDF: by when in virtual time its request shall be done; relative to `vruntime` if `rel_deadline`.
+    pub deadline: Vruntime,
+    /// EEVDF: how far it was behind the average when it left its queue, in virtual ns.
+    pub vlag: i64,
+    /// EEVDF: its request, ns.
+    pub slice: u64,
+    /// EEVDF: it is protected until there in virtual time; see the seam `protection`.
+    pub vprot: Vruntime,
+    /// Whether the slice was set for it (sched_setattr), so that it does not follow the base slice.
+    pub custom_slice: bool,
+    /// Whether the deadline is relative to `vruntime`: only while it is off a queue.
+    pub rel_deadline: bool,
+    /// Whether it sleeps, but stays queued until its lag is used up.
+    pub sched_delayed: bool,
+}
+
+impl SchedEntity {
+    /// A task that was never queued, with that weight and slice.
+    pub(crate) fn new(cfs_rq: CfsRqId, load: LoadWeight, slice: u64) -> SchedEntity {
+        SchedEntity {
+            load,
+            vruntime: Vruntime(0),
+            exec_start: 0,
+            sum_exec_runtime: 0,
+            prev_sum_exec_runtime: 0,
+            cfs_rq,
+            parent: None,
+            my_q: None,
+            runnable_tasks: 0,
+            task: None,
+            on_rq: false,
+            deadline: Vruntime(0),
+            vlag: 0,
+            slice,
+            vprot: Vruntime(0),
+            custom_slice: false,
+            rel_deadline: false,
+            sched_delayed: false,
+        }
+    }
 }
 
 /// The fair queue of one group on one CPU; the root group's is part of the run queue.
@@ -46,18 +86,26 @@ pub struct CfsRq {
     pub skip: Option<SeId>,
     /// Sum of the weights of all entities, the running one included.
     pub load: LoadWeight,
-    /// Entities queued here, the running one included.
+    /// Entities queued here, the running one and those in delayed dequeue included (nr_queued from v6.13).
     pub nr_running: u32,
-    /// Tasks queued here or in groups below.
+    /// Tasks queued here or in groups below, likewise (h_nr_queued from v6.13).
     pub h_nr_running: u32,
+    /// How many of these are in delayed dequeue: they sleep.
+    pub h_nr_delayed: u32,
     /// Entities of policy SCHED_IDLE queued here.
     pub idle_nr_running: u32,
     /// The floor of virtual time: never goes back.
     pub min_vruntime: Vruntime,
     /// Load that sleepers took away since the last update.
     pub(crate) removed: Removed,
-    /// Queued entities in order of virtual time.
+    /// CFS: queued entities in order of virtual time.
     pub timeline: Timeline<SeId>,
+    /// EEVDF: queued entities in order of their deadlines.
+    pub deadlines: DeadlineLine<SeId>,
+    /// EEVDF: sum of weight * (vruntime - min_vruntime) over `deadlines`; the running entity is added where it is needed.
+    pub avg_vruntime: i128,
+    /// EEVDF: sum of the (scaled-down) weights over `deadlines`.
+    pub avg_load: u64,
 }
 
 impl CfsRq {
@@ -72,12 +120,24 @@ impl CfsRq {
             load: LoadWeight::default(),
             nr_running: 0,
             h_nr_running: 0,
+            h_nr_delayed: 0,
             idle_nr_running: 0,
             // 1 ms before the wrap, as in the kernel, so that wrong comparisons show early.
             min_vruntime: Vruntime(0).minus(1 << 20),
             removed: Removed::default(),
             timeline: Timeline::default(),
+            deadlines: DeadlineLine::default(),
+            avg_vruntime: 0,
+            avg_load: 0,
         }
+    }
+
+    /// Tasks that want to run, here or in groups below.
+    ///
+    /// Kernel: sched.h struct cfs_rq, h_nr_runnable, v6.13– (h_nr_running less h_nr_delayed in v6.12)
+    #[inline]
+    pub fn h_nr_runnable(&self) -> u32 {
+        self.h_nr_running - self.h_nr_delayed
     }
 }
 
@@ -112,6 +172,8 @@ flags! {
         WAKEUP = 0,
         /// It wakes up on another CPU than before.
         MIGRATED = 1,
+        /// It is queued for the first time.
+        INITIAL = 2,
     }
 }
 flags! {
@@ -121,5 +183,9 @@ flags! {
         SLEEP = 0,
         /// It is put back at once (a change of weight or policy).
         SAVE = 1,
+        /// It ends: it cannot stay queued while it sleeps.
+        SPECIAL = 2,
+        /// It sleeps since its dequeue was delayed, which is completed now.
+        DELAYED = 3,
     }
 }

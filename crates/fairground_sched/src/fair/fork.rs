@@ -3,14 +3,18 @@
 use super::place::Placement;
 use crate::Sched;
 use crate::ctx::Ctx;
+use crate::seam::{ForkPlace, Place};
 use fairground_stdx::{CpuId, TaskId};
 
 impl Sched {
-    /// A child starts from its parent's virtual time and is placed as a new entity, relative to the
+    /// A child starts from its parent's virtual time and is placed as a new entity; in CFS relative to the
     /// minimum of the parent's queue.
     ///
     /// Kernel: fair.c task_fork_fair(), v4.12–v6.11
     pub(crate) fn task_fork_fair(&mut self, cx: &mut Ctx<'_, '_>, cpu: CpuId, parent: Option<TaskId>, child: TaskId) {
+        if self.profile.fork_place == ForkPlace::AtEnqueue {
+            return;
+        }
         let cfs_rq = self.rqs[cpu].cfs;
         let se = self.se_of(child);
         let parent_se = parent.map(|task| self.se_of(task)).filter(|&se| self.cfs_rqs[cfs_rq].curr == Some(se));
@@ -19,6 +23,10 @@ impl Sched {
             self.ses[se].vruntime = self.ses[parent_se].vruntime;
         } else {
             self.ses[se].vruntime = self.cfs_rqs[cfs_rq].min_vruntime;
+        }
+        if self.profile.place == Place::Lag {
+            self.place_entity_by_lag(cx, cfs_rq, se, true);
+            return;
         }
         self.place_entity(cx, cfs_rq, se, Placement::Initial);
         if let Some(parent_se) = parent_se.filter(|_| self.tunables.child_runs_first)

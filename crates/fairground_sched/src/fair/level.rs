@@ -8,7 +8,8 @@ use crate::fair::{CfsRq, SchedEntity};
 use crate::pelt::SchedAvg;
 use crate::profile::Profile;
 use crate::rq::Rq;
-use fairground_model::TraceEvent;
+use crate::seam::TickPreempt;
+use fairground_model::{Reason, TraceEvent};
 use fairground_stdx::SeId;
 
 /// An entity on its queue. The kernel passes the two pointers; from here the other rows are one step away.
@@ -43,12 +44,19 @@ impl Sched {
 }
 
 impl Level<'_> {
-    /// Accounts the entity, which runs, up to the queue's task clock.
+    /// Accounts the entity, which runs, up to the queue's task clock. Returns why its turn is over, if the
+    /// account finds that; ticks of CFS look by themselves.
     ///
-    /// Kernel: fair.c update_curr(), v4.12–v6.5
+    /// Kernel: fair.c update_curr(), v4.12–
     #[inline]
-    pub(crate) fn update_curr(&mut self, cx: &mut Ctx<'_, '_>) {
-        account(cx, self.profile.scale_load_down, self.rq.clocks.clock_task, self.cfs_rq, self.se);
+    pub(crate) fn update_curr(&mut self, cx: &mut Ctx<'_, '_>) -> Option<Reason> {
+        match self.profile.tick_preempt {
+            TickPreempt::CfsSlice | TickPreempt::AlignRightmost => {
+                account(cx, self.profile.scale_load_down, self.rq.clocks.clock_task, self.cfs_rq, self.se);
+                None
+            }
+            TickPreempt::Deadline => self.account_request(cx),
+        }
     }
 
     /// Ages the entity and its queue; an entity that comes from elsewhere is attached.

@@ -6,6 +6,7 @@ use crate::fair::weight::{LoadWeight, ScaleLoadDown};
 use crate::fair::{CfsRq, SchedEntity};
 use crate::features::Feat;
 use crate::pelt::{CfsRqLoad, PeltClockRule, PeltFamily, SeLoad};
+use crate::seam::Place;
 use fairground_stdx::{CfsRqId, SeId, TaskId};
 
 impl Sched {
@@ -75,11 +76,14 @@ impl Sched {
 
     /// Changes the weight of an entity that is on no queue; its share of the queue's load follows.
     ///
-    /// Kernel: fair.c reweight_entity(), v4.15–v6.5 (v4.12 changes the weight alone)
+    /// Kernel: fair.c reweight_entity(), v4.15– (v4.12 changes the weight alone)
     pub(crate) fn reweight_entity(&mut self, se: SeId, load: LoadWeight) {
         let down = self.profile.scale_load_down;
         let cfs_rq = self.ses[se].cfs_rq;
         let (old, new) = (down.apply(self.ses[se].load.weight()), down.apply(load.weight()));
+        if self.profile.place == Place::Lag {
+            self.ses[se].scale_lag(load);
+        }
         self.ses[se].load = load;
         if self.pelt_se[se].last_update_time != 0 {
             self.profile.pelt.reweight(&mut self.pelt_cfs[cfs_rq], &mut self.pelt_se[se], old, new);
@@ -117,7 +121,7 @@ impl SchedEntity {
     pub(super) fn pelt_load(&self, pelt: PeltFamily, down: ScaleLoadDown, running: bool) -> SeLoad {
         let weight = down.apply(self.load.weight());
         let runnable = match (pelt, self.my_q) {
-            (PeltFamily::D, None) => u64::from(self.on_rq),
+            (PeltFamily::D, None) => u64::from(self.on_rq && !self.sched_delayed),
             (PeltFamily::D, Some(_)) => u64::from(self.runnable_tasks),
             (PeltFamily::A | PeltFamily::B | PeltFamily::C, _) => weight,
         };
@@ -131,7 +135,7 @@ impl CfsRq {
     pub(super) fn pelt_load(&self, pelt: PeltFamily, down: ScaleLoadDown) -> CfsRqLoad {
         let weight = down.apply(self.load.weight());
         let runnable = match pelt {
-            PeltFamily::D => u64::from(self.h_nr_running),
+            PeltFamily::D => u64::from(self.h_nr_runnable()),
             PeltFamily::A | PeltFamily::B | PeltFamily::C => weight,
         };
         CfsRqLoad { weight, runnable, running: self.curr.is_some() }

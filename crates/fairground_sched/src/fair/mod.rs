@@ -1,23 +1,34 @@
-//! The fair class (CFS). Start reading at `update_curr.rs`, then `enqueue.rs`, `pick/`, `tick_preempt/`.
+//! The fair class, CFS and EEVDF. Start reading at `update_curr.rs`, then `enqueue.rs`, `pick/`,
+//! `tick_preempt/`; of EEVDF alone are `avg_vruntime.rs`, `deadline.rs`, `protect.rs` and `delay.rs`.
 
+mod avg_vruntime;
 mod buddies;
 mod class;
+mod deadline;
+mod delay;
 mod enqueue;
 mod entity;
 mod fork;
 mod level;
 mod load;
+mod order;
 pub mod pick;
 pub mod place;
+mod protect;
 pub mod select_task_rq;
 mod slice;
 #[cfg(test)]
 mod spec_02;
+#[cfg(test)]
+mod spec_02_eevdf;
+#[cfg(test)]
+mod test_bench;
 pub mod tick_preempt;
 pub mod tunables;
 mod update_curr;
 mod wakeup_preempt;
 pub mod weight;
+mod yield_task;
 
 pub use entity::{CfsRq, SchedEntity};
 pub(crate) use entity::{DequeueFlags, EnqueueFlags};

@@ -1,150 +1,23 @@
-//! The numbered tests of specification 02 (the fair core) that need no engine. T07 and T09 run in
+//! The numbered tests of specification 02 (the fair core) that need no engine, but for EEVDF. T07 and T09 run in
 //! the engine: see the tests of `fairground_sim`.
 
 use super::Lead;
 use super::place::Placement;
+use super::test_bench::{Bench, CPU, Decisions, MS};
 use super::tunables::Tunables;
 use super::weight::{LoadWeight, SCHED_PRIO_TO_WEIGHT, SCHED_PRIO_TO_WMULT, ScaleLoadDown, calc_delta_fair};
 use crate::features::Feat;
 use crate::profile::KnownKind;
 use crate::sched::load_weight;
 use crate::seam::Seam;
-use crate::task::TaskState;
-use crate::{Ctx, Profile, Request, Sched, WakeFlags, Waking};
-use fairground_model::machine_view::CpuView;
-use fairground_model::{
-    Digest, MachineView, Meter, NullSink, Policy, PrevState, Reason, Recorder, Sink, TaskSpec, TraceEvent, WakeContext,
-};
-use fairground_stdx::{CpuId, CpuMask, Instant, Ns, ProgramId, TaskId, Vruntime};
-
-const CPU: CpuId = CpuId::new(0);
-const MS: u64 = 1_000_000;
-
-/// A scheduler on one CPU with the tunables of a machine of eight, and a clock turned by hand.
-struct Bench {
-    sched: Sched,
-    machine: MachineView,
-    meter: Meter,
-    requests: Vec<Request>,
-    now: Instant,
-}
-
-/// Keeps what was decided.
-#[derive(Default)]
-struct Decisions(Vec<Reason>);
-
-impl Sink for Decisions {
-    fn record(&mut self, _at: Instant, _cpu: CpuId, event: &TraceEvent) {
-        if let TraceEvent::Decision(decision) = event {
-            self.0.push(decision.reason);
-        }
-    }
-}
+use crate::{Profile, Sched, WakeFlags, Waking};
+use fairground_model::{Policy, PrevState, Reason, WakeContext};
+use fairground_stdx::{Instant, TaskId};
 
 fn eight_cpu_tunables(name: &str) -> Profile {
     let set = [("sched_latency_ns", "24ms"), ("sched_min_granularity_ns", "3ms"), ("sched_wakeup_granularity_ns", "4ms")];
     let base = Profile::parse(name).unwrap();
     set.iter().fold(base, |profile, (name, value)| profile.with_tunable(name, value).unwrap())
-}
-
-impl Bench {
-    fn new(profile: Profile) -> Bench {
-        let only = CpuMask::only(CPU);
-        let view = CpuView { capacity: 1024, freq_capacity: 1024, smt: only, llc: only };
-        Bench {
-            sched: Sched::new(profile, 1),
-            machine: MachineView { cpus: [view].into_iter().collect(), online: only, tick: Ns(MS), irq_time_accounting: true },
-            meter: Meter::free(),
-            requests: Vec::new(),
-            now: Instant::ZERO,
-        }
-    }
-
-    fn call_with<R>(&mut self, sink: &mut dyn Sink, call: impl FnOnce(&mut Sched, &mut Ctx<'_, '_>) -> R) -> R {
-        let mut digest = Digest::default();
-        let mut rec = Recorder::new(&mut digest, sink);
-        let mut cx = Ctx {
-            now: self.now,
-            cpu: CPU,
-            machine: &self.machine,
-            meter: &mut self.meter,
-            requests: &mut self.requests,
-            trace: &mut rec,
-        };
-        call(&mut self.sched, &mut cx)
-    }
-
-    fn call<R>(&mut self, call: impl FnOnce(&mut Sched, &mut Ctx<'_, '_>) -> R) -> R {
-        self.call_with(&mut NullSink, call)
-    }
-
-    /// A task of that policy and nice value, forked and queued.
-    fn queued(&mut self, policy: Policy, nice: i8) -> TaskId {
-        let task = self.forked(policy, nice);
-        self.call(|sched, cx| sched.wake_up_new_task(cx, task, Some(CPU)));
-        task
-    }
-
-    /// A task that has its first virtual time, but is not queued yet.
-    fn forked(&mut self, policy: Policy, nice: i8) -> TaskId {
-        let mut spec = TaskSpec::new("task", ProgramId::new(0));
-        (spec.policy, spec.nice) = (policy, nice);
-        let task = self.sched.add_task(&spec, CpuMask::only(CPU));
-        self.call(|sched, cx| sched.sched_fork(cx, None, task));
-        task
-    }
-
-    fn normal(&mut self, nice: i8) -> TaskId {
-        self.queued(Policy::Normal, nice)
-    }
-
-    fn vruntime(&self, task: TaskId) -> u64 {
-        self.sched.se(task).vruntime.0
-    }
-
-    /// Moves a task in virtual time, in the order of the queue too if it waits there.
-    fn set_vruntime(&mut self, task: TaskId, ns: u64) {
-        let se = self.sched.se_of(task);
-        let root = self.sched.rqs[CPU].cfs;
-        let waits = self.sched.tasks[task].state == TaskState::Queued;
-        let timeline = &mut self.sched.cfs_rqs[root].timeline;
-        if waits {
-            assert!(timeline.remove(self.sched.ses[se].vruntime, se));
-            timeline.insert(Vruntime(ns), se);
-        }
-        self.sched.ses[se].vruntime = Vruntime(ns);
-    }
-
-    fn set_min_vruntime(&mut self, ns: u64) {
-        let root = self.sched.rqs[CPU].cfs;
-        self.sched.cfs_rqs[root].min_vruntime = Vruntime(ns);
-    }
-
-    fn slice(&mut self, task: TaskId) -> u64 {
-        self.sched.sched_slice(self.sched.se_of(task))
-    }
-
-    fn place(&mut self, task: TaskId, why: Placement) -> u64 {
-        let (root, se) = (self.sched.rqs[CPU].cfs, self.sched.se_of(task));
-        self.call(|sched, cx| sched.place_entity(cx, root, se, why));
-        self.vruntime(task)
-    }
-
-    fn lead(&mut self, curr: TaskId, wakee: TaskId) -> Lead {
-        let (curr, wakee) = (self.sched.se_of(curr), self.sched.se_of(wakee));
-        self.sched.wakeup_preempt_entity(curr, wakee)
-    }
-
-    fn schedule(&mut self) -> TaskId {
-        self.call(|sched, cx| sched.schedule(cx)).next.expect("a task is runnable")
-    }
-
-    /// The tick at `ns`; schedules if that is due, and tells who runs then.
-    fn tick(&mut self, ns: u64) -> TaskId {
-        self.now = Instant::from_ns(ns);
-        self.call(|sched, cx| sched.sched_tick(cx));
-        if self.sched.rq(CPU).need_resched { self.schedule() } else { self.sched.rq(CPU).curr.expect("a task runs") }
-    }
 }
 
 /// The rule: to nearest, but floored at nice 13, 14, 16 and 17.

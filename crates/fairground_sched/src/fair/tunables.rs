@@ -2,10 +2,18 @@
 
 use fairground_stdx::units::{UnitError, parse_ns};
 
+use crate::seam::{Seam, seam};
 use crate::version::{KernelVersion, v};
 
 /// CPUs beyond this number do not make the values larger.
 const SCALING_CPU_LIMIT: u32 = 8;
+
+/// The least and the largest request of an entity.
+pub const MIN_SLICE_NS: u64 = 100_000;
+/// See [`MIN_SLICE_NS`].
+pub const MAX_SLICE_NS: u64 = 100_000_000;
+/// What belongs to CFS alone is gone with EEVDF.
+const CFS: Option<KernelVersion> = Some(v(6, 6));
 
 /// How the base values grow with the number of online CPUs.
 ///
@@ -42,6 +50,8 @@ pub struct TunableRow {
     pub sentence: &'static str,
     /// First kernel of our profiles that has it.
     pub since: KernelVersion,
+    /// First kernel that does not have it any more.
+    pub until: Option<KernelVersion>,
     /// Value before scaling.
     pub base: u64,
     /// Whether the value grows with the number of CPUs.
@@ -50,8 +60,15 @@ pub struct TunableRow {
     pub range: std::ops::RangeInclusive<u64>,
 }
 
+impl TunableRow {
+    /// Whether a kernel has it.
+    pub fn is_in(&self, kernel: KernelVersion) -> bool {
+        kernel >= self.since && self.until.is_none_or(|until| kernel < until)
+    }
+}
+
 macro_rules! tunables {
-    ($($name:ident $since:expr, $base:literal, $scaled:literal, $range:expr, $sentence:literal;)*) => {
+    ($($name:ident $since:expr, $until:expr, $base:literal, $scaled:literal, $range:expr, $sentence:literal;)*) => {
         /// Which tunable; the order is that of [`TUNABLES`].
         #[derive(Clone, Copy, PartialEq, Eq, Debug)]
         #[allow(non_camel_case_types, reason = "the kernel's own names")]
@@ -59,7 +76,7 @@ macro_rules! tunables {
 
         /// All tunables.
         pub static TUNABLES: &[TunableRow] = &[$(TunableRow {
-            name: stringify!($name), sentence: $sentence, since: $since, base: $base, scaled: $scaled, range: $range,
+            name: stringify!($name), sentence: $sentence, since: $since, until: $until, base: $base, scaled: $scaled, range: $range,
         }),*];
 
         const NR_TUNABLES: usize = [$(stringify!($name)),*].len();
@@ -67,13 +84,14 @@ macro_rules! tunables {
 }
 
 tunables! {
-    sched_latency_ns v(4, 12), 6_000_000, true, 1..=0xffff_ffff, "Period in which each of a few runnable tasks runs once.";
-    sched_min_granularity_ns v(4, 12), 750_000, true, 1..=0xffff_ffff, "Least time that a task runs before the tick may end its slice.";
-    sched_wakeup_granularity_ns v(4, 12), 1_000_000, true, 0..=0xffff_ffff, "Lead in virtual time that a woken task needs to preempt.";
-    sched_idle_min_granularity_ns v(5, 16), 750_000, false, 0..=0xffff_ffff, "Least slice of an idle entity beside others.";
-    sched_migration_cost_ns v(4, 12), 500_000, false, 0..=0xffff_ffff, "A task that ran within this time counts as cache hot.";
-    sched_child_runs_first v(4, 12), 0, false, 0..=1, "Whether a forked child is to run before its parent.";
-    sched_tunable_scaling v(4, 12), 1, false, 0..=2, "How values grow with the number of CPUs: 0 not, 1 logarithmic, 2 linear.";
+    sched_latency_ns v(4, 12), CFS, 6_000_000, true, 1..=0xffff_ffff, "Period in which each of a few runnable tasks runs once.";
+    sched_min_granularity_ns v(4, 12), CFS, 750_000, true, 1..=0xffff_ffff, "Least time that a task runs before the tick may end its slice.";
+    sched_wakeup_granularity_ns v(4, 12), CFS, 1_000_000, true, 0..=0xffff_ffff, "Lead in virtual time that a woken task needs to preempt.";
+    sched_idle_min_granularity_ns v(5, 16), CFS, 750_000, false, 0..=0xffff_ffff, "Least slice of an idle entity beside others.";
+    sched_base_slice_ns v(6, 6), None, 750_000, true, MIN_SLICE_NS..=MAX_SLICE_NS, "Request of an entity: it runs that long before its deadline moves on.";
+    sched_migration_cost_ns v(4, 12), None, 500_000, false, 0..=0xffff_ffff, "A task that ran within this time counts as cache hot.";
+    sched_child_runs_first v(4, 12), CFS, 0, false, 0..=1, "Whether a forked child is to run before its parent.";
+    sched_tunable_scaling v(4, 12), None, 1, false, 0..=2, "How values grow with the number of CPUs: 0 not, 1 logarithmic, 2 linear.";
 }
 
 /// Why a tunable could not be set.
@@ -85,9 +103,9 @@ pub enum TunableError {
     NotInKernel {
         /// The first kernel that has it.
         since: KernelVersion,
+        /// The first kernel that does not have it any more.
+        until: Option<KernelVersion>,
     },
-    /// It belongs to a part of the kernel that has no model.
-    NotModelledYet,
     /// The value is no number, or has a wrong unit.
     NotAValue(UnitError),
     /// The value is too small or too large.
@@ -95,9 +113,28 @@ pub enum TunableError {
 }
 
 /// What a user set; everything else has the kernel's value for the machine.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Tunables {
     set: [Option<u64>; NR_TUNABLES],
+    base_slice: BaseSlice,
+}
+
+seam! {
+    /// The request of an entity on a machine with one CPU.
+    BaseSlice = "base_slice" {
+        Us750 "750us" "0.75 ms.",
+        Us700 "700us" "0.70 ms, so that a slice of several CPUs' factor ends before a tick.",
+    }
+    history { v(4, 12) => Us750, v(6, 12) => Us700, v(6, 14) => Us750, v(6, 18) => Us700, }
+}
+
+impl BaseSlice {
+    const fn ns(self) -> u64 {
+        match self {
+            BaseSlice::Us750 => 750_000,
+            BaseSlice::Us700 => 700_000,
+        }
+    }
 }
 
 /// The values that hold on a machine.
@@ -111,6 +148,10 @@ pub struct EffectiveTunables {
     pub wakeup_granularity_ns: u64,
     /// Least slice of an idle entity beside others, in ns.
     pub idle_min_granularity_ns: u64,
+    /// Request of an entity, in ns.
+    pub base_slice_ns: u64,
+    /// The same before scaling by the number of CPUs, in ns.
+    pub normalized_base_slice_ns: u64,
     /// A task that ran within this time is cache hot, in ns.
     pub migration_cost_ns: u64,
     /// Whether a forked child runs before its parent.
@@ -119,18 +160,29 @@ pub struct EffectiveTunables {
     pub nr_latency: u64,
 }
 
+impl Default for Tunables {
+    fn default() -> Tunables {
+        Tunables::of(v(4, 12))
+    }
+}
+
 impl Tunables {
+    /// Nothing set, on a kernel (or the recorded stable one of that version).
+    pub fn of(kernel: KernelVersion) -> Tunables {
+        Tunables { set: [None; NR_TUNABLES], base_slice: BaseSlice::at(kernel) }
+    }
+
     /// Sets a tunable by its kernel name, with or without `sched_` in front (debugfs has it without).
     /// The value is in ns, or a number with its unit; it holds as it is, whatever the number of CPUs.
     pub fn set(&mut self, kernel: KernelVersion, name: &str, value: &str) -> Result<(), TunableError> {
         let short = |full: &'static str| full.trim_start_matches("sched_");
         let wanted = name.strip_prefix("sched_").unwrap_or(name);
         let Some(index) = TUNABLES.iter().position(|row| short(row.name) == wanted) else {
-            return Err(if wanted == "base_slice_ns" { TunableError::NotModelledYet } else { TunableError::Unknown });
+            return Err(TunableError::Unknown);
         };
         let row = &TUNABLES[index];
-        if kernel < row.since {
-            return Err(TunableError::NotInKernel { since: row.since });
+        if !row.is_in(kernel) {
+            return Err(TunableError::NotInKernel { since: row.since, until: row.until });
         }
         let number = parse_value(row, value)?;
         if !row.range.contains(&number) {
@@ -150,7 +202,8 @@ impl Tunables {
         let factor = self.scaling().factor(nr_online_cpus);
         let value = |row: Row| {
             let entry = &TUNABLES[row as usize];
-            let scaled = entry.base * if entry.scaled { factor } else { 1 };
+            let base = if row == Row::sched_base_slice_ns { self.base_slice.ns() } else { entry.base };
+            let scaled = base * if entry.scaled { factor } else { 1 };
             self.set[row as usize].unwrap_or(scaled)
         };
         let (latency_ns, min_granularity_ns) = (value(Row::sched_latency_ns), value(Row::sched_min_granularity_ns));
@@ -159,6 +212,8 @@ impl Tunables {
             min_granularity_ns,
             wakeup_granularity_ns: value(Row::sched_wakeup_granularity_ns),
             idle_min_granularity_ns: value(Row::sched_idle_min_granularity_ns),
+            base_slice_ns: value(Row::sched_base_slice_ns),
+            normalized_base_slice_ns: self.base_slice.ns(),
             migration_cost_ns: value(Row::sched_migration_cost_ns),
             child_runs_first: value(Row::sched_child_runs_first) != 0,
             nr_latency: latency_ns.div_ceil(min_granularity_ns),
@@ -217,9 +272,10 @@ mod tests {
     fn refuses_with_a_reason() {
         let mut tunables = Tunables::default();
         assert_eq!(tunables.set(v(5, 1), "sched_latency", "1"), Err(TunableError::Unknown));
-        assert_eq!(tunables.set(v(5, 1), "base_slice_ns", "3ms"), Err(TunableError::NotModelledYet));
+        let slice = tunables.set(v(5, 1), "base_slice_ns", "3ms");
+        assert_eq!(slice, Err(TunableError::NotInKernel { since: v(6, 6), until: None }));
         let idle = tunables.set(v(5, 1), "sched_idle_min_granularity_ns", "1ms");
-        assert_eq!(idle, Err(TunableError::NotInKernel { since: v(5, 16) }));
+        assert_eq!(idle, Err(TunableError::NotInKernel { since: v(5, 16), until: Some(v(6, 6)) }));
         for (name, value) in [("sched_min_granularity_ns", "0"), ("sched_child_runs_first", "2"), ("sched_latency_ns", "10s")] {
             assert!(matches!(tunables.set(v(5, 1), name, value), Err(TunableError::OutOfRange(_))), "{name}={value}");
         }

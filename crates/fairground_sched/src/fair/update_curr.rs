@@ -8,31 +8,49 @@
 
 use crate::Sched;
 use crate::ctx::Ctx;
+use crate::fair::level::Level;
 use crate::fair::weight::{ScaleLoadDown, calc_delta_fair};
 use crate::fair::{CfsRq, SchedEntity};
-use fairground_model::TraceEvent;
+use fairground_model::{Reason, TraceEvent};
 use fairground_stdx::{CfsRqId, Ns, Vruntime};
 
 impl Sched {
     /// Accounts the running entity of `cfs_rq` up to the queue's task clock.
     ///
-    /// Kernel: fair.c update_curr(), v4.12–v6.5
+    /// Kernel: fair.c update_curr(), v4.12–
     #[inline]
     pub(crate) fn update_curr(&mut self, cx: &mut Ctx<'_, '_>, cfs_rq: CfsRqId) {
-        let queue = &mut self.cfs_rqs[cfs_rq];
-        let Some(curr) = queue.curr else { return };
-        let now = self.rqs[queue.cpu].clocks.clock_task;
-        account(cx, self.profile.scale_load_down, now, queue, &mut self.ses[curr]);
+        let Some(curr) = self.cfs_rqs[cfs_rq].curr else { return };
+        if let Some(reason) = self.level(curr).update_curr(cx) {
+            self.end_turn(cx, curr, reason);
+        }
     }
 
-    /// Moves the floor of virtual time up to the smaller of the running and the leftmost entity.
+    /// Moves the floor of virtual time up to the smaller of the running and the first waiting entity.
     ///
-    /// Kernel: fair.c update_min_vruntime(), v4.12–v6.5
+    /// Kernel: fair.c update_min_vruntime(), v4.12–v6.18
     #[inline]
     pub(crate) fn update_min_vruntime(&mut self, cfs_rq: CfsRqId) {
         let queue = &mut self.cfs_rqs[cfs_rq];
         let curr = queue.curr.map(|se| &self.ses[se]).filter(|se| se.on_rq).map(|se| se.vruntime);
-        raise_min_vruntime(queue, curr);
+        match self.profile.pick.is_eevdf() {
+            false => raise_min_vruntime(queue, curr),
+            true => queue.raise_zero_of_averages(curr),
+        }
+    }
+}
+
+impl Level<'_> {
+    /// Accounts the entity, which runs, and its request. Returns why its turn is over, if it is.
+    ///
+    /// Kernel: fair.c update_curr(), v6.6–v6.18
+    #[inline]
+    pub(super) fn account_request(&mut self, cx: &mut Ctx<'_, '_>) -> Option<Reason> {
+        let ran = charge(self.profile.scale_load_down, self.rq.clocks.clock_task, self.se)?;
+        let renewed = self.update_deadline();
+        self.cfs_rq.raise_zero_of_averages(self.se.on_rq.then_some(self.se.vruntime));
+        record_runtime(cx, self.se, ran);
+        self.turn_is_over(renewed)
     }
 }
 
@@ -41,17 +59,29 @@ impl Sched {
 /// Kernel: fair.c update_curr(), v4.12–v6.5
 #[inline]
 pub(super) fn account(cx: &mut Ctx<'_, '_>, down: ScaleLoadDown, now: u64, queue: &mut CfsRq, se: &mut SchedEntity) {
+    let Some(ran) = charge(down, now, se) else { return };
+    raise_min_vruntime(queue, se.on_rq.then_some(se.vruntime));
+    record_runtime(cx, se, ran);
+}
+
+/// Charges `se` with what it has run since the last account, if it has.
+#[inline]
+fn charge(down: ScaleLoadDown, now: u64, se: &mut SchedEntity) -> Option<Ns> {
     let delta = now.wrapping_sub(se.exec_start) as i64;
     if delta <= 0 {
-        return;
+        return None;
     }
     let delta = delta as u64;
     se.exec_start = now;
     se.sum_exec_runtime += delta;
     se.vruntime = se.vruntime.plus(calc_delta_fair(down, delta, &mut se.load));
-    raise_min_vruntime(queue, se.on_rq.then_some(se.vruntime));
+    Some(Ns(delta))
+}
+
+#[inline]
+fn record_runtime(cx: &mut Ctx<'_, '_>, se: &SchedEntity, runtime: Ns) {
     if let Some(task) = se.task {
-        cx.record(TraceEvent::SchedStatRuntime { task, runtime: Ns(delta), vruntime: Some(se.vruntime) });
+        cx.record(TraceEvent::SchedStatRuntime { task, runtime, vruntime: Some(se.vruntime) });
     }
 }
 

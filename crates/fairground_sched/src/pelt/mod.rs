@@ -23,7 +23,7 @@ pub use moving::Removed;
 pub use propagate::{GroupEntity, GroupShare};
 pub use sum::{cap_scale, decay_load, pelt_divider, segments};
 pub use tables::{LOAD_AVG_MAX, PELT_MIN_DIVIDER, RUNNABLE_AVG_YN_INV};
-pub use util_est::UtilEstRule;
+pub use util_est::{UtilEstRule, UtilEstSample};
 
 /// Binary places of a capacity of one.
 pub const SCHED_CAPACITY_SHIFT: u32 = 10;

@@ -19,6 +19,15 @@ seam! {
     history { v(4, 12) => None, v(4, 17) => FlagInSample, v(5, 5) => TwoValues, v(6, 8) => SingleValue, }
 }
 
+seam! {
+    /// When the utilisation of a task that goes to sleep is sampled.
+    UtilEstSample = "util_est_sample" {
+        AfterDequeue "after-dequeue" "After its dequeue has brought its utilisation up to date.",
+        BeforeDequeue "before-dequeue" "Before its dequeue: since its last update by then.",
+    }
+    history { v(4, 12) => AfterDequeue, v(6, 12) => BeforeDequeue, }
+}
+
 impl UtilEstRule {
     /// Estimate of a task's next activation.
     ///

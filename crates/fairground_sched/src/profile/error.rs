@@ -79,13 +79,10 @@ impl ProfileError {
     }
 
     pub(super) fn tunable(name: &str, value: &str, error: TunableError, profile: &Profile) -> ProfileError {
-        let names = || TUNABLES.iter().filter(|row| row.since <= profile.base).map(|row| row.name).collect::<Vec<_>>().join(", ");
+        let names = || TUNABLES.iter().filter(|row| row.is_in(profile.base)).map(|row| row.name).collect::<Vec<_>>().join(", ");
         match error {
             TunableError::Unknown | TunableError::NotInKernel { .. } => {
                 ProfileError::new(format!("profile `{}` has no tunable `{name}`", profile.name), format!("It has {}.", names()))
-            }
-            TunableError::NotModelledYet => {
-                ProfileError::new(format!("tunable `{name}` is not modelled yet"), format!("`{}` has {}.", profile.name, names()))
             }
             TunableError::NotAValue(reason) => ProfileError::new(
                 format!("`{value}` is no value for tunable `{name}`: {reason}"),

@@ -2,7 +2,8 @@
 
 use super::{Profile, ProfileError};
 use crate::features::Feat;
-use crate::pelt::{PeltClockRule, PeltFamily, UtilEstRule};
+use crate::pelt::{PeltClockRule, PeltFamily, UtilEstRule, UtilEstSample};
+use crate::seam::{ForkPlace, Place, Protection, TickPreempt, Yield};
 
 /// A rule: whether a profile breaks it, and why that cannot be.
 struct Rule {
@@ -30,6 +31,30 @@ const RULES: &[Rule] = &[
     Rule {
         breaks: |p| p.util_est == UtilEstRule::SingleValue && p.pelt != PeltFamily::D,
         sentence: "`single-value` of seam `util_est` reads runnable_avg, which only family d of seam `pelt` has",
+    },
+    Rule {
+        breaks: |p| p.pick.is_eevdf() != (p.place == Place::Lag),
+        sentence: "eligibility is the sign of the lag, so an EEVDF `pick` and `lag` of seam `place` need each other",
+    },
+    Rule {
+        breaks: |p| p.pick.is_eevdf() != (p.tick_preempt == TickPreempt::Deadline),
+        sentence: "an EEVDF `pick` and `deadline` of seam `tick_preempt` need each other",
+    },
+    Rule {
+        breaks: |p| p.pick.is_eevdf() != (p.protection != Protection::None),
+        sentence: "an EEVDF `pick` needs a rule of seam `protection`, and no other pick has one",
+    },
+    Rule {
+        breaks: |p| p.pick.is_eevdf() != (p.yields != Yield::SkipBuddy),
+        sentence: "only `leftmost` of seam `pick` knows the mark that `skip-buddy` of seam `yield` sets, and it knows no deadline",
+    },
+    Rule {
+        breaks: |p| p.place == Place::SleeperCredit && p.fork_place == ForkPlace::AtEnqueue,
+        sentence: "`sleeper-credit` of seam `place` places new tasks relative to their parent's queue, which is `at-fork`",
+    },
+    Rule {
+        breaks: |p| p.feats.has(Feat::DELAY_DEQUEUE) && p.util_est_sample != UtilEstSample::BeforeDequeue,
+        sentence: "with DELAY_DEQUEUE a dequeue may end a task's time on the queue later, so `util_est_sample` must be `before-dequeue`",
     },
 ];
 

@@ -9,7 +9,20 @@ fn message(outcome: Result<Profile, ProfileError>) -> String {
 #[test]
 fn every_known_name_parses_or_is_not_modelled_yet() {
     let known = Profile::known();
-    for name in ["v4.12", "v4.20", "v5.1", "v5.10", "v5.19", "v6.1", "v4.20+align-vruntime", "v4.20+clock-pelt"] {
+    for name in [
+        "v4.12",
+        "v4.20",
+        "v5.1",
+        "v5.10",
+        "v5.19",
+        "v6.1",
+        "v6.6",
+        "v6.12",
+        "v6.14",
+        "v6.18",
+        "v4.20+align-vruntime",
+        "v4.20+clock-pelt",
+    ] {
         assert!(known.iter().any(|known| known.name == name && known.kind == KnownKind::Modelled), "{name}");
     }
     for known in known {
@@ -53,7 +66,7 @@ fn refuses_names_with_a_sentence() {
         ("v9.9", "no profile `v9.9`"),
         ("", "no profile ``"),
         ("4.20", "no profile `4.20`"),
-        ("v6.6", "`v6.6` is not modelled yet"),
+        ("v7.2", "`v7.2` is not modelled yet"),
         ("v4.12+independent-runnable", "`v4.12+independent-runnable` is not modelled yet"),
         ("v5.19+sis-util", "not modelled yet"),
         ("v4.20+", "no overlay ``"),
@@ -125,7 +138,7 @@ fn tunables_name_the_profile() {
     for (name, value, part) in [
         ("sched_idle_min_granularity_ns", "1ms", "profile `v5.1` has no tunable"),
         ("nonsense", "1", "It has sched_latency_ns"),
-        ("base_slice_ns", "3ms", "not modelled yet"),
+        ("base_slice_ns", "3ms", "profile `v5.1` has no tunable `base_slice_ns`"),
         ("sched_latency_ns", "soon", "no value for tunable"),
         ("sched_min_granularity_ns", "0", "1 to 4294967295"),
     ] {

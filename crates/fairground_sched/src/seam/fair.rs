@@ -1,15 +1,86 @@
-//! The small seams of the fair class.
+//! The seams of the fair class. One kernel, v6.6, changed four of them at once: `pick`, `place`,
+//! `tick_preempt` and `protection` are CFS together or EEVDF together.
 
 use super::seam;
 
 seam! {
-    /// What the tick does with an entity whose slice is used up.
+    /// Who of a queue runs next.
+    Pick = "pick" {
+        Leftmost "leftmost" "The smallest virtual time, unless a buddy is near enough (CFS).",
+        EligibleByVruntime "eligible-by-vruntime"
+            "The earliest virtual deadline among entities with no negative lag; equal deadlines go by virtual time (EEVDF).",
+        EligibleByDeadline "eligible-by-deadline"
+            "The earliest virtual deadline among entities with no negative lag; equal deadlines go by arrival (EEVDF).",
+    }
+    history { v(4, 12) => Leftmost, v(6, 6) => EligibleByVruntime, v(6, 8) => EligibleByDeadline, }
+}
+
+impl Pick {
+    /// Whether entities are picked by eligibility and virtual deadline.
+    #[inline]
+    pub const fn is_eevdf(self) -> bool {
+        !matches!(self, Pick::Leftmost)
+    }
+}
+
+seam! {
+    /// Where in virtual time an entity starts.
+    Place = "place" {
+        SleeperCredit "sleeper-credit" "New ones a slice behind the queue's minimum, sleepers up to half a latency before it (CFS).",
+        Lag "lag" "At the queue's average, less the lag with which it left (EEVDF).",
+    }
+    history { v(4, 12) => SleeperCredit, v(6, 6) => Lag, }
+}
+
+seam! {
+    /// When a new task is placed.
+    ForkPlace = "fork_place" {
+        AtFork "at-fork" "On its parent's queue, before its CPU is chosen.",
+        AtEnqueue "at-enqueue" "When it is queued for the first time.",
+    }
+    history { v(4, 12) => AtFork, v(6, 12) => AtEnqueue, }
+}
+
+seam! {
+    /// For how long a picked entity is safe from entities with an earlier deadline.
+    Protection = "protection" {
+        None "none" "There are no deadlines.",
+        DeadlineMark "deadline-mark" "With RUN_TO_PARITY until the deadline that it was picked with moves, while it is eligible.",
+        Vprot "vprot"
+            "Until its virtual time passes a mark: its deadline, or earlier if a queued entity has a shorter slice (RUN_TO_PARITY).",
+    }
+    history { v(4, 12) => None, v(6, 6) => DeadlineMark, v(6, 18) => Vprot, }
+}
+
+seam! {
+    /// What sched_yield() does.
+    Yield = "yield" {
+        SkipBuddy "skip-buddy" "The next pick passes over the task (CFS).",
+        PushDeadline "push-deadline" "The task's deadline moves on by a request.",
+        ForfeitRequest "forfeit-request" "An eligible task goes to its deadline in virtual time and gets a new one.",
+    }
+    history { v(4, 12) => SkipBuddy, v(6, 6) => PushDeadline, v(6, 18) => ForfeitRequest, }
+}
+
+seam! {
+    /// When a running task gives way to a reschedule that the fair class asks for.
+    Preemption = "preemption" {
+        Voluntary "voluntary" "On its return to user mode; in the kernel it goes on to its end.",
+        Lazy "lazy"
+            "On its return to user mode; other CPUs are not interrupted for that, and at the next tick it gives way in the kernel too.",
+    }
+    history { v(4, 12) => Voluntary, v(6, 18) => Lazy, }
+}
+
+seam! {
+    /// What ends the turn of the running entity.
     TickPreempt = "tick_preempt" {
         CfsSlice "cfs-slice" "An entity that used up its slice is rescheduled and keeps its vruntime.",
         AlignRightmost "align-rightmost"
             "An entity that used up its slice is also moved behind the rightmost entity of its queue (a patch that was never merged).",
+        Deadline "deadline" "Any account of its run time that finds its virtual deadline passed, or its protection over (EEVDF).",
     }
-    history { v(4, 12) => CfsSlice, }
+    history { v(4, 12) => CfsSlice, v(6, 6) => Deadline, }
 }
 
 seam! {
@@ -36,8 +107,9 @@ seam! {
         PolicyOnly "policy-only" "Only the policy SCHED_IDLE counts: such a task is preempted by any other at wake-up.",
         EntityAware "entity-aware"
             "Entities are idle or not (cpu.idle for groups): idle ones wake with a smaller credit and take shorter slices beside others.",
+        EntityOnly "entity-only" "Only entities of one queue are compared, and the policy after them; NO_WAKEUP_PREEMPTION stops that too.",
     }
-    history { v(4, 12) => PolicyOnly, v(5, 16) => EntityAware, }
+    history { v(4, 12) => PolicyOnly, v(5, 16) => EntityAware, v(6, 12) => EntityOnly, }
 }
 
 seam! {

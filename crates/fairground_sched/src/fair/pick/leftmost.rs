@@ -8,7 +8,7 @@ use fairground_stdx::{CfsRqId, SeId, Vruntime};
 
 impl Sched {
     /// Kernel: fair.c pick_next_entity(), v4.12–v6.5
-    pub(crate) fn pick_next_entity(&mut self, cfs_rq: CfsRqId, curr: Option<SeId>) -> Option<Picked> {
+    pub(super) fn pick_leftmost(&mut self, cfs_rq: CfsRqId, curr: Option<SeId>) -> Option<Picked> {
         let queue = &self.cfs_rqs[cfs_rq];
         let first = queue.timeline.first();
         let curr_row = curr.map(|se| (self.ses[se].vruntime, se));

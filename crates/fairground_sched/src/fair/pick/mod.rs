@@ -3,12 +3,16 @@
 //! Contract: `curr` is the running entity if it is still queued (it is not in the timeline then), else
 //! `None`. The queue holds at least one candidate. The answer carries its reason.
 
+mod eevdf;
 mod leftmost;
+
+pub(super) use eevdf::Respect;
 
 use crate::Sched;
 use crate::ctx::Ctx;
+use crate::seam::Pick;
 use fairground_model::{Op, Reason};
-use fairground_stdx::{SeId, TaskId};
+use fairground_stdx::{CfsRqId, SeId, TaskId};
 
 /// A pick with its reason and the entity that it was measured against.
 pub(crate) struct Picked {
@@ -17,30 +21,55 @@ pub(crate) struct Picked {
     pub(crate) against: Option<SeId>,
 }
 
+impl Picked {
+    fn alone(se: SeId, reason: Reason) -> Picked {
+        Picked { se, reason, against: None }
+    }
+}
+
 impl Sched {
-    /// The next task of the calling CPU, which nothing is done with yet.
+    /// The next task of the calling CPU, which nothing is done with yet. Sleepers that would be next leave
+    /// the queue.
     ///
     /// Kernel: fair.c pick_task_fair(), v5.11– (pick_next_task_fair() before)
     pub(crate) fn pick_task_fair(&mut self, cx: &mut Ctx<'_, '_>) -> Option<TaskId> {
-        let mut cfs_rq = self.rqs[cx.cpu].cfs;
-        if self.cfs_rqs[cfs_rq].nr_running == 0 {
-            return None;
-        }
+        let root = self.rqs[cx.cpu].cfs;
+        let mut cfs_rq = root;
         loop {
+            if self.cfs_rqs[root].nr_running == 0 {
+                return None;
+            }
             let curr = self.cfs_rqs[cfs_rq].curr.filter(|&se| self.ses[se].on_rq);
             if curr.is_some() {
                 self.update_curr(cx, cfs_rq);
             }
             let picked = self.pick_next_entity(cfs_rq, curr).expect("invariant: a queue with entities has a candidate");
-            let shown = self.ses[picked.se].task;
-            cx.decide2(picked.reason, shown, picked.against.and_then(|se| self.ses[se].task));
-            match self.ses[picked.se].my_q {
+            let entity = &self.ses[picked.se];
+            let (task, below) = (entity.task, entity.my_q);
+            if entity.sched_delayed
+                && let Some(sleeper) = task
+            {
+                self.complete_delayed_dequeue(cx, sleeper);
+                cfs_rq = root;
+                continue;
+            }
+            cx.decide2(picked.reason, task, picked.against.and_then(|se| self.ses[se].task));
+            match below {
                 Some(below) => {
                     cx.meter.count(Op::CgroupLevel);
                     cfs_rq = below;
                 }
-                None => return Some(shown.expect("invariant: an entity without a queue of its own is a task")),
+                None => return Some(task.expect("invariant: an entity without a queue of its own is a task")),
             }
+        }
+    }
+
+    /// Kernel: fair.c pick_next_entity(), v4.12–
+    #[inline]
+    fn pick_next_entity(&mut self, cfs_rq: CfsRqId, curr: Option<SeId>) -> Option<Picked> {
+        match self.profile.pick {
+            Pick::Leftmost => self.pick_leftmost(cfs_rq, curr),
+            Pick::EligibleByVruntime | Pick::EligibleByDeadline => self.pick_buddy_or_eevdf(cfs_rq),
         }
     }
 }

@@ -1,6 +1,16 @@
-//! Seam `place`: where in virtual time an entity starts when it is new or wakes up.
+//! Seam `place`: where in virtual time an entity starts when it comes onto a queue.
+//!
+//! Contract: a dequeue returns false if the entity stays queued although it sleeps; otherwise both keep
+//! what the entity needs to be placed again, on this or on another queue.
 
+mod lag;
 mod sleeper_credit;
+
+use super::{DequeueFlags, EnqueueFlags};
+use crate::Sched;
+use crate::ctx::Ctx;
+use crate::seam::Place;
+use fairground_stdx::SeId;
 
 /// Why an entity is placed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -9,4 +19,27 @@ pub(crate) enum Placement {
     Initial,
     /// It woke up.
     WakeUp,
+}
+
+impl Sched {
+    /// Kernel: fair.c enqueue_entity(), v4.12–
+    #[inline]
+    pub(super) fn enqueue_entity(&mut self, cx: &mut Ctx<'_, '_>, se: SeId, flags: EnqueueFlags) {
+        match self.profile.place {
+            Place::SleeperCredit => self.enqueue_entity_with_credit(cx, se, flags),
+            Place::Lag => self.enqueue_entity_with_lag(cx, se, flags),
+        }
+    }
+
+    /// Kernel: fair.c dequeue_entity(), v4.12–
+    #[inline]
+    pub(super) fn dequeue_entity(&mut self, cx: &mut Ctx<'_, '_>, se: SeId, flags: DequeueFlags) -> bool {
+        match self.profile.place {
+            Place::SleeperCredit => {
+                self.dequeue_entity_with_credit(cx, se, flags);
+                true
+            }
+            Place::Lag => self.dequeue_entity_with_lag(cx, se, flags),
+        }
+    }
 }

@@ -6,11 +6,13 @@
 //! vruntime = max(vruntime, v)                   never backwards
 //! ```
 
+use super::super::level::Level;
 use super::Placement;
 use crate::Sched;
 use crate::ctx::Ctx;
+use crate::fair::{DequeueFlags, EnqueueFlags};
 use crate::features::Feat;
-use crate::seam::{IdleEntity, LongSleeper};
+use crate::seam::{IdleEntity, LongSleeper, MinVruntimeAtDequeue};
 use fairground_model::Reason;
 use fairground_stdx::{CfsRqId, SeId};
 
@@ -18,6 +20,57 @@ use fairground_stdx::{CfsRqId, SeId};
 const LONG_SLEEP_NS: u64 = (1 << 63) / 1024;
 
 impl Sched {
+    /// Kernel: fair.c enqueue_entity(), v4.12–v6.5
+    pub(super) fn enqueue_entity_with_credit(&mut self, cx: &mut Ctx<'_, '_>, se: SeId, flags: EnqueueFlags) {
+        // Off a queue, virtual time is relative to the queue's minimum unless the entity sleeps.
+        let renormalise = !flags.has(EnqueueFlags::WAKEUP) || flags.has(EnqueueFlags::MIGRATED);
+        let (cfs_rq, idle) = (self.ses[se].cfs_rq, self.se_is_idle(&self.ses[se]));
+        let is_curr = self.cfs_rqs[cfs_rq].curr == Some(se);
+        if renormalise && is_curr {
+            self.level(se).add_min_vruntime();
+        }
+        self.update_curr(cx, cfs_rq);
+        let mut level = self.level(se);
+        if renormalise && !is_curr {
+            level.add_min_vruntime();
+        }
+        level.update_load_avg(cx);
+        level.enqueue_runnable_load_avg();
+        level.account_entity_enqueue(idle);
+        if flags.has(EnqueueFlags::WAKEUP) {
+            self.place_entity(cx, cfs_rq, se, Placement::WakeUp);
+        }
+        let mut level = self.level(se);
+        if !is_curr {
+            level.enqueue_in_order();
+        }
+        level.se.on_rq = true;
+    }
+
+    /// Kernel: fair.c dequeue_entity(), v4.12–v6.5
+    pub(super) fn dequeue_entity_with_credit(&mut self, cx: &mut Ctx<'_, '_>, se: SeId, flags: DequeueFlags) {
+        let (cfs_rq, idle) = (self.ses[se].cfs_rq, self.se_is_idle(&self.ses[se]));
+        self.update_curr(cx, cfs_rq);
+        self.clear_buddies(cfs_rq, se);
+        let mut level = self.level(se);
+        level.update_load_avg(cx);
+        level.dequeue_runnable_load_avg();
+        if level.cfs_rq.curr != Some(se) {
+            level.dequeue_from_order();
+        }
+        level.se.on_rq = false;
+        level.account_entity_dequeue(idle);
+        if !flags.has(DequeueFlags::SLEEP) {
+            level.se.vruntime = level.se.vruntime.minus(level.cfs_rq.min_vruntime.0);
+        }
+        let saved = flags.has(DequeueFlags::SAVE);
+        match self.profile.min_vruntime_at_dequeue {
+            MinVruntimeAtDequeue::UnlessSaveRestore if saved => {}
+            MinVruntimeAtDequeue::SaveRestoreOnly if !saved => {}
+            _ => self.update_min_vruntime(cfs_rq),
+        }
+    }
+
     /// Kernel: fair.c place_entity(), v4.12–v6.5
     pub(crate) fn place_entity(&mut self, cx: &mut Ctx<'_, '_>, cfs_rq: CfsRqId, se: SeId, why: Placement) {
         let mut place = self.cfs_rqs[cfs_rq].min_vruntime;
@@ -65,5 +118,23 @@ impl Sched {
         }
         let clock = self.rqs[self.cfs_rqs[cfs_rq].cpu].clocks.clock_task;
         clock.saturating_sub(entity.exec_start) > LONG_SLEEP_NS
+    }
+}
+
+impl Level<'_> {
+    fn add_min_vruntime(&mut self) {
+        self.se.vruntime = self.se.vruntime.plus(self.cfs_rq.min_vruntime.0);
+    }
+
+    /// Kernel: fair.c enqueue_runnable_load_avg(), v4.12–v5.6
+    fn enqueue_runnable_load_avg(&mut self) {
+        let weight = self.profile.scale_load_down.apply(self.se.load.weight());
+        self.profile.pelt.enqueue_runnable_load(self.cfs_avg, self.se_avg, weight);
+    }
+
+    /// Kernel: fair.c dequeue_runnable_load_avg(), v4.12–v5.6
+    fn dequeue_runnable_load_avg(&mut self) {
+        let weight = self.profile.scale_load_down.apply(self.se.load.weight());
+        self.profile.pelt.dequeue_runnable_load(self.cfs_avg, self.se_avg, weight);
     }
 }

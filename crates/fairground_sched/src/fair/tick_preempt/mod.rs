@@ -2,6 +2,7 @@
 
 mod align_rightmost;
 mod cfs_slice;
+mod deadline;
 
 use crate::Sched;
 use crate::ctx::Ctx;
@@ -13,16 +14,18 @@ use fairground_stdx::{SeId, TaskId};
 impl Sched {
     /// The tick of the fair class, for the running task and every group above it.
     ///
-    /// Kernel: fair.c task_tick_fair(), entity_tick(), v4.12–v6.5
+    /// Kernel: fair.c task_tick_fair(), entity_tick(), v4.12–
     #[inline]
     pub(crate) fn task_tick_fair(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId) {
         let mut next = Some(self.tasks[task].se);
         while let Some(se) = next {
             let mut level = self.level(se);
-            level.update_curr(cx);
+            let turn = level.update_curr(cx);
             level.update_load_avg(cx);
             next = level.se.parent;
-            if level.cfs_rq.nr_running > 1 {
+            if level.profile.tick_preempt == TickPreempt::Deadline {
+                self.entity_tick(cx, se, turn);
+            } else if level.cfs_rq.nr_running > 1 {
                 self.check_preempt_tick(cx, se);
             } else {
                 cx.decide(Reason::TickAlone, level.se.task, 0);
@@ -44,7 +47,7 @@ impl Sched {
             self.resched_curr(cx, cpu);
             if reason == Reason::TickSliceExpired {
                 match self.profile.tick_preempt {
-                    TickPreempt::CfsSlice => {}
+                    TickPreempt::CfsSlice | TickPreempt::Deadline => {}
                     TickPreempt::AlignRightmost => {
                         against = self.align_vruntime_to_last(cfs_rq, curr);
                         reason = Reason::TickAlignRightmost;

@@ -1,4 +1,4 @@
-//! Does a woken task preempt the running one?
+//! CFS: a wakee preempts if it is before the running entity by more than the wake-up granularity.
 
 use crate::Sched;
 use crate::ctx::Ctx;
@@ -42,19 +42,15 @@ impl Sched {
         }
     }
 
-    /// Decides whether `wakee`, just queued on `cpu`, preempts what runs there.
-    ///
     /// Kernel: fair.c check_preempt_wakeup(), v4.12–v6.5
-    pub(crate) fn check_preempt_wakeup(&mut self, cx: &mut Ctx<'_, '_>, cpu: CpuId, wakee: TaskId, fork: bool) {
-        let Some(curr) = self.rqs[cpu].curr else { return };
-        let reason = self.wakeup_preempt_reason(cx, cpu, curr, wakee, fork);
-        cx.decide2(reason, Some(wakee), Some(curr));
-        if matches!(reason, Reason::WakePreempts | Reason::WakePolicy) {
-            self.preempt_curr(cx, cpu, curr);
-        }
-    }
-
-    fn wakeup_preempt_reason(&mut self, cx: &mut Ctx<'_, '_>, cpu: CpuId, curr: TaskId, wakee: TaskId, fork: bool) -> Reason {
+    pub(super) fn wakeup_preempt_by_granularity(
+        &mut self,
+        cx: &mut Ctx<'_, '_>,
+        cpu: CpuId,
+        curr: TaskId,
+        wakee: TaskId,
+        fork: bool,
+    ) -> Reason {
         let (se, pse) = (self.tasks[curr].se, self.tasks[wakee].se);
         let mark_next = self.profile.feats.has(Feat::NEXT_BUDDY) && self.buddies_matter(se) && !fork;
         if mark_next && self.tasks[wakee].policy != Policy::Idle {
@@ -82,20 +78,6 @@ impl Sched {
                 }
                 Reason::WakePreempts
             }
-        }
-    }
-
-    /// Buddies are kept only where enough entities wait that a preempted one would lose its cache.
-    fn buddies_matter(&self, se: SeId) -> bool {
-        u64::from(self.cfs_rqs[self.ses[se].cfs_rq].nr_running) >= self.tunables.nr_latency
-    }
-
-    fn preempt_curr(&mut self, cx: &mut Ctx<'_, '_>, cpu: CpuId, curr: TaskId) {
-        self.resched_curr(cx, cpu);
-        let se = self.tasks[curr].se;
-        let idle = self.tasks[curr].policy == Policy::Idle;
-        if self.ses[se].on_rq && self.profile.feats.has(Feat::LAST_BUDDY) && self.buddies_matter(se) && !idle {
-            self.set_last_buddy(se);
         }
     }
 }

@@ -1,0 +1,128 @@
+//! What must always hold of the tables.
+
+use crate::Sched;
+use crate::fair::{CfsRq, SchedEntity};
+use crate::task::TaskState;
+use fairground_stdx::{CfsRqId, SeId, Vruntime};
+
+/// An invariant that does not hold, as a sentence.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Broken(pub String);
+
+impl Sched {
+    /// Slow, complete check of every invariant.
+    pub fn check(&self) -> Result<(), Broken> {
+        for (id, queue) in self.cfs_rqs.iter_enumerated() {
+            match self.profile.pick.is_eevdf() {
+                false => self.check_timeline(id, queue)?,
+                true => self.check_deadlines(id, queue)?,
+            }
+            self.check_counts(id, queue)?;
+        }
+        self.check_tasks()?;
+        self.check_rqs()
+    }
+
+    /// CFS: the order is that of virtual time.
+    fn check_timeline(&self, id: CfsRqId, queue: &CfsRq) -> Result<(), Broken> {
+        let mut last = None;
+        for (key, se) in queue.timeline.iter() {
+            hold(key == self.ses[se].vruntime, || {
+                format!("{se:?} moved in virtual time while it stood in the timeline of {id:?}")
+            })?;
+            hold(last.is_none_or(|last: Vruntime| key.since(last) >= 0), || {
+                format!("the timeline of {id:?} is out of order at {se:?}")
+            })?;
+            self.check_waits(id, queue, se)?;
+            last = Some(key);
+        }
+        Ok(())
+    }
+
+    /// EEVDF: the order is that of deadlines, the sums are right, and no lag is lost.
+    fn check_deadlines(&self, id: CfsRqId, queue: &CfsRq) -> Result<(), Broken> {
+        hold(queue.deadlines.is_sound(), || format!("the deadlines of {id:?} are out of order"))?;
+        let (mut sum, mut weight) = (0, 0);
+        for row in queue.deadlines.iter() {
+            let entity = &self.ses[row.item];
+            let same = (row.deadline, row.vruntime, row.slice) == (entity.deadline, entity.vruntime, entity.slice);
+            hold(same, || format!("{:?} changed while it stood in the order of {id:?}", row.item))?;
+            self.check_waits(id, queue, row.item)?;
+            let key = i128::from(entity.vruntime.since(queue.min_vruntime));
+            sum += key * self.small_weight(entity);
+            weight += self.small_weight(entity);
+        }
+        let right = (sum, weight) == (queue.avg_vruntime, i128::from(queue.avg_load));
+        hold(right, || {
+            format!("the sums of {id:?} are {sum} and {weight}, it says {} and {}", queue.avg_vruntime, queue.avg_load)
+        })?;
+        self.check_lags(id, queue)
+    }
+
+    /// The weighted lags of a queue sum to less than its weight: to zero but for the rounding of the average.
+    fn check_lags(&self, id: CfsRqId, queue: &CfsRq) -> Result<(), Broken> {
+        let averages = self.averages(id);
+        let (average, total) = (averages.avg_vruntime(), i128::from(averages.weight()));
+        let running = queue.curr.filter(|&se| self.ses[se].on_rq);
+        let queued = queue.deadlines.iter().map(|row| row.item).chain(running);
+        let lags = queued.map(|se| i128::from(average.since(self.ses[se].vruntime)) * self.small_weight(&self.ses[se]));
+        let sum: i128 = lags.sum();
+        hold(sum <= 0 && sum > -total.max(1), || format!("the weighted lags on {id:?} sum to {sum}, beyond its weight {total}"))
+    }
+
+    fn small_weight(&self, entity: &SchedEntity) -> i128 {
+        i128::from(self.profile.scale_load_down.apply(entity.load.weight()))
+    }
+
+    fn check_waits(&self, id: CfsRqId, queue: &CfsRq, se: SeId) -> Result<(), Broken> {
+        let entity = &self.ses[se];
+        let waits = queue.curr != Some(se) && entity.on_rq && entity.cfs_rq == id;
+        hold(waits, || format!("{se:?} stands in the order of {id:?} but does not wait there"))
+    }
+
+    fn check_counts(&self, id: CfsRqId, queue: &CfsRq) -> Result<(), Broken> {
+        let running = queue.curr.filter(|&se| self.ses[se].on_rq);
+        let waiting = queue.timeline.iter().map(|row| row.1).chain(queue.deadlines.iter().map(|row| row.item));
+        let queued: Vec<SeId> = waiting.chain(running).collect();
+        let weight: u64 = queued.iter().map(|&se| self.ses[se].load.weight()).sum();
+        hold(weight == queue.load.weight(), || {
+            format!("the weights on {id:?} sum to {weight}, its load says {}", queue.load.weight())
+        })?;
+        hold(queued.len() == queue.nr_running as usize, || {
+            format!("{id:?} counts {} entities and holds {}", queue.nr_running, queued.len())
+        })?;
+        let delayed = queued.iter().filter(|&&se| self.ses[se].sched_delayed).count();
+        hold(delayed == queue.h_nr_delayed as usize, || {
+            format!("{id:?} counts {} in delayed dequeue and holds {delayed}", queue.h_nr_delayed)
+        })
+    }
+
+    fn check_tasks(&self) -> Result<(), Broken> {
+        for (id, task) in self.tasks.iter_enumerated() {
+            let (rq, se) = (&self.rqs[task.cpu], &self.ses[task.se]);
+            let right = match task.state {
+                TaskState::Running => rq.curr == Some(id) && se.on_rq && !se.sched_delayed,
+                TaskState::Queued => rq.curr != Some(id) && se.on_rq && !se.sched_delayed,
+                TaskState::Delayed => rq.curr != Some(id) && se.on_rq && se.sched_delayed,
+                _ => rq.curr != Some(id) && !se.on_rq && !se.sched_delayed,
+            };
+            hold(right, || format!("{id:?} is {:?} and yet elsewhere", task.state))?;
+        }
+        Ok(())
+    }
+
+    fn check_rqs(&self) -> Result<(), Broken> {
+        for (cpu, rq) in self.rqs.iter_enumerated() {
+            hold(self.cfs_rqs[rq.cfs].h_nr_running == rq.nr_running, || {
+                format!("CPU {cpu} counts {} tasks, its queues another number", rq.nr_running)
+            })?;
+            let ordered = rq.clocks.clock_pelt <= rq.clocks.clock_task && rq.clocks.clock_task <= rq.clocks.clock;
+            hold(ordered, || format!("the clocks of CPU {cpu} overtook one another"))?;
+        }
+        Ok(())
+    }
+}
+
+fn hold(holds: bool, broken: impl FnOnce() -> String) -> Result<(), Broken> {
+    if holds { Ok(()) } else { Err(Broken(broken())) }
+}

@@ -1,0 +1,97 @@
+//! EEVDF: requests and their deadlines, and what ends the turn of the running entity.
+//!
+//! ```text
+//! deadline = vruntime + slice * 1024 / weight       renewed as soon as vruntime reaches it
+//! ```
+
+use super::level::Level;
+use crate::Sched;
+use crate::ctx::Ctx;
+use crate::fair::SchedEntity;
+use crate::fair::weight::{ScaleLoadDown, calc_delta_fair};
+use crate::features::Feat;
+use crate::rq::Urgency;
+use crate::seam::Protection;
+use fairground_model::Reason;
+use fairground_stdx::SeId;
+
+impl SchedEntity {
+    /// Its request in virtual time.
+    #[inline]
+    pub(crate) fn virtual_request(&mut self, down: ScaleLoadDown) -> u64 {
+        calc_delta_fair(down, self.slice, &mut self.load)
+    }
+}
+
+impl Level<'_> {
+    /// Gives the running entity a new request if it has run the old one; true then.
+    ///
+    /// Kernel: fair.c update_deadline(), v6.6–
+    #[inline]
+    pub(super) fn update_deadline(&mut self) -> bool {
+        if self.se.vruntime.since(self.se.deadline) < 0 {
+            return false;
+        }
+        if !self.se.custom_slice {
+            self.se.slice = self.tunables.base_slice_ns;
+        }
+        self.se.deadline = self.se.vruntime.plus(self.se.virtual_request(self.profile.scale_load_down));
+        true
+    }
+
+    /// Why the turn of the running entity is over, after an account of its run time; `renewed`: it got
+    /// a new request. An entity that is alone goes on.
+    ///
+    /// Kernel: fair.c update_curr(), update_deadline() before v6.12, did_preempt_short() v6.12–v6.16, v6.6–
+    #[inline]
+    pub(super) fn turn_is_over(&self, renewed: bool) -> Option<Reason> {
+        if self.cfs_rq.nr_running == 1 {
+            return None;
+        }
+        if renewed {
+            return Some(Reason::TickDeadlinePassed);
+        }
+        match self.profile.protection {
+            Protection::Vprot => (!self.se.has_protection_left()).then_some(Reason::TickProtectionOver),
+            Protection::DeadlineMark => {
+                let unsafe_now = self.profile.feats.has(Feat::PREEMPT_SHORT) && !self.se.has_deadline_mark();
+                (unsafe_now && !self.is_eligible()).then_some(Reason::TickNotEligible)
+            }
+            Protection::None => None,
+        }
+    }
+
+    /// Why the running entity, whose turn is not over, goes on.
+    pub(super) fn turn_goes_on(&self) -> Reason {
+        let protected = match self.profile.protection {
+            Protection::Vprot => self.se.has_protection_left(),
+            Protection::DeadlineMark | Protection::None => self.se.has_deadline_mark(),
+        };
+        if self.cfs_rq.nr_running == 1 {
+            Reason::TickAlone
+        } else if protected {
+            Reason::TickProtected
+        } else {
+            Reason::TickEligible
+        }
+    }
+
+    /// Whether the running entity is eligible.
+    #[inline]
+    fn is_eligible(&self) -> bool {
+        self.cfs_rq.averages(self.profile.scale_load_down, Some(self.se)).eligible(self.se.vruntime)
+    }
+}
+
+impl Sched {
+    /// The turn of the running entity `se` is over: its CPU shall pick again.
+    ///
+    /// Kernel: fair.c update_curr(), v6.6–
+    #[cold]
+    pub(crate) fn end_turn(&mut self, cx: &mut Ctx<'_, '_>, se: SeId, reason: Reason) {
+        let cfs_rq = self.ses[se].cfs_rq;
+        self.resched_curr_as(cx, self.cfs_rqs[cfs_rq].cpu, Urgency::Lazy);
+        self.clear_buddies(cfs_rq, se);
+        cx.decide(reason, self.ses[se].task, 0);
+    }
+}

@@ -1,0 +1,94 @@
+//! EEVDF's delayed dequeue: who sleeps with negative lag stays queued and competes until its lag is used up.
+
+use crate::Sched;
+use crate::ctx::Ctx;
+use crate::fair::{CfsRq, DequeueFlags};
+use crate::features::Feat;
+use crate::task::TaskState;
+use fairground_model::Reason;
+use fairground_stdx::{CfsRqId, SeId, TaskId};
+
+impl Sched {
+    /// Whether `se`, which is to leave its queue, stays for now.
+    ///
+    /// Kernel: fair.c dequeue_entity(), v6.12–
+    pub(super) fn delays_dequeue(&self, cfs_rq: CfsRqId, se: SeId, flags: DequeueFlags) -> bool {
+        let goes_now = !flags.has(DequeueFlags::SLEEP) || flags.has(DequeueFlags::SPECIAL) || flags.has(DequeueFlags::DELAYED);
+        !goes_now && self.profile.feats.has(Feat::DELAY_DEQUEUE) && !self.averages(cfs_rq).eligible(self.ses[se].vruntime)
+    }
+
+    /// Kernel: fair.c set_delayed(), v6.12–
+    pub(super) fn set_delayed(&mut self, cx: &mut Ctx<'_, '_>, se: SeId) {
+        self.ses[se].sched_delayed = true;
+        if let Some(task) = self.ses[se].task {
+            self.for_each_queue_above(se, |queue| queue.h_nr_delayed += 1);
+            cx.decide(Reason::DelayDequeue, Some(task), 0);
+        }
+    }
+
+    /// Kernel: fair.c clear_delayed(), v6.12–
+    fn clear_delayed(&mut self, se: SeId) {
+        self.ses[se].sched_delayed = false;
+        if self.ses[se].task.is_some() {
+            self.for_each_queue_above(se, |queue| queue.h_nr_delayed -= 1);
+        }
+    }
+
+    fn for_each_queue_above(&mut self, se: SeId, mut act: impl FnMut(&mut CfsRq)) {
+        let mut level = Some(se);
+        while let Some(id) = level {
+            act(&mut self.cfs_rqs[self.ses[id].cfs_rq]);
+            level = self.ses[id].parent;
+        }
+    }
+
+    /// `se` has left its queue at last; whoever takes it off counts it out.
+    ///
+    /// Kernel: fair.c finish_delayed_dequeue_entity(), v6.12–
+    pub(super) fn finish_delayed_dequeue_entity(&mut self, se: SeId) {
+        let entity = &mut self.ses[se];
+        entity.sched_delayed = false;
+        if self.profile.feats.has(Feat::DELAY_ZERO) {
+            entity.vlag = entity.vlag.min(0);
+        }
+    }
+
+    /// `task`, which sleeps on its queue, would run next: now it leaves.
+    ///
+    /// Kernel: fair.c pick_next_entity() with __block_task(), v6.12–
+    pub(super) fn complete_delayed_dequeue(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId) {
+        cx.decide(Reason::PickDelayed, Some(task), 0);
+        self.deactivate_task(cx, task, DequeueFlags::SLEEP.with(DequeueFlags::DELAYED));
+        let switching = self.rqs[self.tasks[task].cpu].curr == Some(task);
+        self.tasks[task].state = if switching { TaskState::OffCpuPending } else { TaskState::Asleep };
+    }
+
+    /// `task` is woken before it has left its queue: it is runnable again where it stands, or at the
+    /// average if it has gained lag while it slept (DELAY_ZERO).
+    ///
+    /// Kernel: fair.c requeue_delayed_entity() with enqueue_task_fair(), v6.12–
+    pub(crate) fn requeue_delayed_task(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId) {
+        let se = self.tasks[task].se;
+        let cfs_rq = self.ses[se].cfs_rq;
+        self.util_est_enqueue(task);
+        let mut reason = Reason::DelayRequeue;
+        if self.profile.feats.has(Feat::DELAY_ZERO) {
+            self.update_entity_lag(cx, cfs_rq, se);
+            if self.ses[se].vlag > 0 {
+                self.ses[se].vlag = 0;
+                self.place_anew(cx, cfs_rq, se);
+                reason = Reason::DelayZero;
+            }
+        }
+        self.level(se).update_load_avg(cx);
+        self.clear_delayed(se);
+        self.tasks[task].state = TaskState::Queued;
+        cx.decide(reason, Some(task), 0);
+    }
+
+    fn place_anew(&mut self, cx: &mut Ctx<'_, '_>, cfs_rq: CfsRqId, se: SeId) {
+        self.level(se).dequeue_from_order();
+        self.place_entity_by_lag(cx, cfs_rq, se, false);
+        self.level(se).enqueue_in_order();
+    }
+}

@@ -1,0 +1,130 @@
+//! EEVDF: an entity comes onto a queue with the lag with which it left the last one.
+//!
+//! ```text
+//! leaving   vlag = average - vruntime                       within +-limit
+//!           limit = max(2 * slice, a tick) * 1024 / weight
+//! coming    lag = vlag * (W + w) / W                        since the newcomer moves the average itself
+//!           vruntime = average - lag
+//!           deadline = vruntime + request                   INITIAL: half a request
+//! ```
+
+use crate::Sched;
+use crate::ctx::Ctx;
+use crate::fair::weight::{LoadWeight, calc_delta_fair};
+use crate::fair::{DequeueFlags, EnqueueFlags, SchedEntity};
+use crate::features::Feat;
+use fairground_model::Reason;
+use fairground_stdx::{CfsRqId, SeId, Vruntime};
+
+impl Sched {
+    /// Kernel: fair.c enqueue_entity(), v6.6–v6.18
+    pub(super) fn enqueue_entity_with_lag(&mut self, cx: &mut Ctx<'_, '_>, se: SeId, flags: EnqueueFlags) {
+        let (cfs_rq, idle) = (self.ses[se].cfs_rq, self.se_is_idle(&self.ses[se]));
+        let is_curr = self.cfs_rqs[cfs_rq].curr == Some(se);
+        if is_curr {
+            self.place_entity_by_lag(cx, cfs_rq, se, flags.has(EnqueueFlags::INITIAL));
+        }
+        self.update_curr(cx, cfs_rq);
+        self.level(se).update_load_avg(cx);
+        if !is_curr {
+            self.place_entity_by_lag(cx, cfs_rq, se, flags.has(EnqueueFlags::INITIAL));
+        }
+        let mut level = self.level(se);
+        level.account_entity_enqueue(idle);
+        if !is_curr {
+            level.enqueue_in_order();
+        }
+        level.se.on_rq = true;
+    }
+
+    /// Kernel: fair.c dequeue_entity(), v6.6–v6.18
+    pub(super) fn dequeue_entity_with_lag(&mut self, cx: &mut Ctx<'_, '_>, se: SeId, flags: DequeueFlags) -> bool {
+        let (cfs_rq, idle) = (self.ses[se].cfs_rq, self.se_is_idle(&self.ses[se]));
+        self.update_curr(cx, cfs_rq);
+        self.clear_buddies(cfs_rq, se);
+        if self.delays_dequeue(cfs_rq, se, flags) {
+            self.level(se).update_load_avg(cx);
+            self.set_delayed(cx, se);
+            return false;
+        }
+        self.level(se).update_load_avg(cx);
+        self.update_entity_lag(cx, cfs_rq, se);
+        let relative = self.profile.feats.has(Feat::PLACE_REL_DEADLINE) && !flags.has(DequeueFlags::SLEEP);
+        let mut level = self.level(se);
+        if level.cfs_rq.curr != Some(se) {
+            level.dequeue_from_order();
+        }
+        if relative {
+            level.se.deadline = level.se.deadline.minus(level.se.vruntime.0);
+            level.se.rel_deadline = true;
+        }
+        level.se.on_rq = false;
+        level.account_entity_dequeue(idle);
+        if !flags.has(DequeueFlags::SAVE) {
+            self.update_min_vruntime(cfs_rq);
+        }
+        if flags.has(DequeueFlags::DELAYED) {
+            self.finish_delayed_dequeue_entity(se);
+        }
+        true
+    }
+
+    /// Keeps how far `se` is behind the average of its queue.
+    ///
+    /// Kernel: fair.c update_entity_lag(), v6.6–v6.18
+    pub(crate) fn update_entity_lag(&mut self, cx: &Ctx<'_, '_>, cfs_rq: CfsRqId, se: SeId) {
+        let average = self.averages(cfs_rq).avg_vruntime();
+        let down = self.profile.scale_load_down;
+        let entity = &mut self.ses[se];
+        let longest = (2 * entity.slice).max(cx.machine.tick.0);
+        let limit = calc_delta_fair(down, longest, &mut entity.load) as i64;
+        entity.vlag = average.since(entity.vruntime).clamp(-limit, limit);
+    }
+
+    /// Puts `se`, which is not queued, somewhere in virtual time, and gives it a deadline.
+    ///
+    /// Kernel: fair.c place_entity(), v6.6–v6.18
+    pub(crate) fn place_entity_by_lag(&mut self, cx: &mut Ctx<'_, '_>, cfs_rq: CfsRqId, se: SeId, initial: bool) {
+        let sums = self.averages(cfs_rq);
+        let down = self.profile.scale_load_down;
+        let feats = self.profile.feats;
+        let base_slice = self.tunables.base_slice_ns;
+        let entity = &mut self.ses[se];
+        if !entity.custom_slice {
+            entity.slice = base_slice;
+        }
+        let keeps_lag = feats.has(Feat::PLACE_LAG) && sums.weight() > 0 && entity.vlag != 0;
+        let lag = if keeps_lag { inflated(entity.vlag, sums.weight(), down.apply(entity.load.weight())) } else { 0 };
+        entity.vruntime = sums.avg_vruntime().minus(lag as u64);
+        let task = entity.task;
+        if entity.rel_deadline {
+            entity.deadline = entity.vruntime.plus(entity.deadline.0);
+            entity.rel_deadline = false;
+        } else {
+            let request = entity.virtual_request(down);
+            let halved = initial && feats.has(Feat::PLACE_DEADLINE_INITIAL);
+            entity.deadline = entity.vruntime.plus(if halved { request / 2 } else { request });
+        }
+        cx.decide(if keeps_lag { Reason::PlaceLag } else { Reason::PlaceAverage }, task, 0);
+    }
+}
+
+/// The distance from the average of a queue of weight `queue` that becomes `vlag` when an entity of
+/// `weight` stands there; truncated.
+fn inflated(vlag: i64, queue: u64, weight: u64) -> i64 {
+    let scaled = i128::from(vlag) * i128::from(queue + weight) / i128::from(queue);
+    scaled.clamp(i128::from(i64::MIN), i128::from(i64::MAX)) as i64
+}
+
+impl SchedEntity {
+    /// The weight of an entity that is on no queue changes: what it is owed (weight * vlag) does not.
+    ///
+    /// Kernel: fair.c reweight_entity(), v6.6–
+    pub(crate) fn scale_lag(&mut self, new: LoadWeight) {
+        let (old, new) = (i128::from(self.load.weight()), i128::from(new.weight()));
+        self.vlag = (i128::from(self.vlag) * old / new) as i64;
+        if self.rel_deadline {
+            self.deadline = Vruntime((i128::from(self.deadline.since(Vruntime(0))) * old / new) as u64);
+        }
+    }
+}

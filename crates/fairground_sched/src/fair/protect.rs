@@ -1,0 +1,97 @@
+//! Seam `protection`: for how long a picked entity is safe from those with an earlier deadline.
+//!
+//! ```text
+//! deadline-mark   vprot = deadline when picked; broken as soon as they differ
+//! vprot           vprot = min(deadline, vruntime + smallest slice * 1024 / weight) when picked;
+//!                 over as soon as vruntime reaches it
+//! ```
+//!
+//! Contract: set when an entity is put on the CPU, and only then; picked again while it runs, an entity
+//! keeps what is left.
+
+use super::level::Level;
+use crate::Sched;
+use crate::fair::SchedEntity;
+use crate::fair::weight::{ScaleLoadDown, calc_delta_fair};
+use crate::features::{Feat, FeatSet};
+use crate::seam::Protection;
+use fairground_stdx::{CfsRqId, SeId};
+
+impl SchedEntity {
+    /// Whether its deadline is still the one that it was picked with (the kernel keeps the mark in `vlag`).
+    ///
+    /// Kernel: fair.c did_preempt_short(), pick_eevdf(), v6.6–v6.16
+    #[inline]
+    pub(super) fn has_deadline_mark(&self) -> bool {
+        self.vprot == self.deadline
+    }
+
+    /// Whether it has not reached the end of its protection.
+    ///
+    /// Kernel: fair.c protect_slice(), v6.17–
+    #[inline]
+    pub(super) fn has_protection_left(&self) -> bool {
+        self.vprot.since(self.vruntime) > 0
+    }
+
+    /// Nothing protects it any more.
+    ///
+    /// Kernel: fair.c cancel_protect_slice(), v6.16– (check_preempt_wakeup_fair() before)
+    pub(super) fn cancel_protection(&mut self, rule: Protection) {
+        match rule {
+            Protection::DeadlineMark if self.has_deadline_mark() => self.vprot = self.deadline.plus(1),
+            Protection::Vprot if self.has_protection_left() => self.vprot = self.vruntime,
+            Protection::None | Protection::DeadlineMark | Protection::Vprot => {}
+        }
+    }
+
+    /// Its protection ends at the latest when it has run `slice` from here.
+    fn protect_no_longer_than(&mut self, down: ScaleLoadDown, slice: u64) {
+        let end = self.vruntime.plus(calc_delta_fair(down, slice, &mut self.load));
+        self.vprot = self.vprot.min(end);
+    }
+}
+
+impl Protection {
+    /// Whether the running entity `se` keeps the CPU at a pick without regard to deadlines.
+    #[inline]
+    pub(super) fn holds(self, feats: FeatSet, se: &SchedEntity) -> bool {
+        match self {
+            Protection::None => false,
+            Protection::DeadlineMark => feats.has(Feat::RUN_TO_PARITY) && se.has_deadline_mark(),
+            Protection::Vprot => se.has_protection_left(),
+        }
+    }
+}
+
+impl Level<'_> {
+    /// The entity, which is not in the order any more, gets the CPU.
+    ///
+    /// Kernel: fair.c set_protect_slice(), v6.17– (set_next_entity() before)
+    #[inline]
+    pub(super) fn set_protection(&mut self) {
+        self.se.vprot = self.se.deadline;
+        if self.profile.protection != Protection::Vprot {
+            return;
+        }
+        let limit = match self.profile.feats.has(Feat::RUN_TO_PARITY) {
+            true => self.cfs_rq.deadlines.min_slice().unwrap_or(u64::MAX),
+            false => self.tunables.normalized_base_slice_ns,
+        };
+        if limit < self.se.slice {
+            self.se.protect_no_longer_than(self.profile.scale_load_down, limit);
+        }
+    }
+}
+
+impl Sched {
+    /// The running entity `curr` is protected for no longer than the smallest request of its queue from here.
+    ///
+    /// Kernel: fair.c update_protect_slice(), v6.17–
+    pub(super) fn shrink_protection(&mut self, cfs_rq: CfsRqId, curr: SeId) {
+        let down = self.profile.scale_load_down;
+        let waiting = self.cfs_rqs[cfs_rq].deadlines.min_slice().unwrap_or(u64::MAX);
+        let entity = &mut self.ses[curr];
+        entity.protect_no_longer_than(down, waiting.min(entity.slice));
+    }
+}

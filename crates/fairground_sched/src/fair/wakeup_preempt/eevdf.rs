@@ -1,0 +1,105 @@
+//! EEVDF: a wakee preempts if it would be picked now.
+
+use crate::Sched;
+use crate::ctx::Ctx;
+use crate::fair::pick::Respect;
+use crate::features::Feat;
+use crate::seam::{IdleEntity, Protection};
+use fairground_model::{Policy, Reason};
+use fairground_stdx::{CfsRqId, CpuId, SeId, TaskId};
+
+impl Sched {
+    /// Kernel: fair.c check_preempt_wakeup(), check_preempt_wakeup_fair() from v6.8, v6.6–v6.18
+    pub(super) fn wakeup_preempt_by_deadline(
+        &mut self,
+        cx: &mut Ctx<'_, '_>,
+        cpu: CpuId,
+        curr: TaskId,
+        wakee: TaskId,
+        fork: bool,
+    ) -> Reason {
+        let (se, pse) = (self.tasks[curr].se, self.tasks[wakee].se);
+        let may_be_buddy = !fork && !self.ses[pse].sched_delayed && !self.se_is_idle(&self.ses[pse]);
+        if self.profile.feats.has(Feat::NEXT_BUDDY) && may_be_buddy {
+            self.set_next_buddy(pse);
+        }
+        if self.rqs[cpu].need_resched {
+            return Reason::WakeAlreadyResched;
+        }
+        if let Some(reason) = self.wakeup_preempt_by_policy(curr, wakee) {
+            if reason == Reason::WakePolicy {
+                self.ses[se].cancel_protection(self.profile.protection);
+            }
+            return reason;
+        }
+        let cfs_rq = self.ses[se].cfs_rq;
+        self.update_curr(cx, cfs_rq);
+        match self.profile.protection {
+            Protection::None | Protection::DeadlineMark => self.preempts_by_mark(cfs_rq, se, pse),
+            Protection::Vprot => self.preempts_by_vprot(cfs_rq, se, pse),
+        }
+    }
+
+    /// What the policies of two tasks decide without a look at virtual time.
+    fn wakeup_preempt_by_policy(&self, curr: TaskId, wakee: TaskId) -> Option<Reason> {
+        let off = !self.profile.feats.has(Feat::WAKEUP_PREEMPTION);
+        let (idle, policy) = (self.tasks[curr].policy == Policy::Idle, self.tasks[wakee].policy);
+        if off && self.profile.idle_entity == IdleEntity::EntityOnly {
+            return Some(Reason::WakeFeatureOff);
+        }
+        if idle && policy != Policy::Idle {
+            return Some(Reason::WakePolicy);
+        }
+        if policy != Policy::Normal {
+            return Some(Reason::WakeBatch);
+        }
+        off.then_some(Reason::WakeFeatureOff)
+    }
+
+    /// A wakee with a shorter request may break the protection of the running entity before the pick.
+    ///
+    /// Kernel: fair.c do_preempt_short(), v6.12–v6.16
+    fn preempts_by_mark(&mut self, cfs_rq: CfsRqId, se: SeId, pse: SeId) -> Reason {
+        let short = self.is_shorter(pse, se) && self.deserves_to_preempt(cfs_rq, se, pse);
+        if short {
+            self.ses[se].cancel_protection(self.profile.protection);
+        }
+        self.preempts_if_picked(cfs_rq, pse, Respect::Protection, short)
+    }
+
+    /// A wakee with a shorter request is picked without regard to the protection of the running entity.
+    ///
+    /// Kernel: fair.c check_preempt_wakeup_fair(), v6.17–v6.18
+    fn preempts_by_vprot(&mut self, cfs_rq: CfsRqId, se: SeId, pse: SeId) -> Reason {
+        let short = self.is_shorter(pse, se);
+        let respect = if short { Respect::DeadlinesOnly } else { Respect::Protection };
+        let reason = self.preempts_if_picked(cfs_rq, pse, respect, short);
+        if reason == Reason::WakeShortPreempts {
+            self.ses[se].cancel_protection(self.profile.protection);
+        } else if reason != Reason::WakeDeadlinePreempts && self.profile.feats.has(Feat::RUN_TO_PARITY) {
+            self.shrink_protection(cfs_rq, se);
+        }
+        reason
+    }
+
+    fn is_shorter(&self, pse: SeId, se: SeId) -> bool {
+        self.profile.feats.has(Feat::PREEMPT_SHORT) && self.ses[pse].slice < self.ses[se].slice
+    }
+
+    fn deserves_to_preempt(&self, cfs_rq: CfsRqId, se: SeId, pse: SeId) -> bool {
+        let averages = self.averages(cfs_rq);
+        let (curr, wakee) = (&self.ses[se], &self.ses[pse]);
+        averages.eligible(wakee.vruntime) && (wakee.deadline.since(curr.deadline) < 0 || !averages.eligible(curr.vruntime))
+    }
+
+    fn preempts_if_picked(&self, cfs_rq: CfsRqId, pse: SeId, respect: Respect, short: bool) -> Reason {
+        let picked = self.pick_eevdf(cfs_rq, respect);
+        match picked {
+            Some(picked) if picked.se == pse && short => Reason::WakeShortPreempts,
+            Some(picked) if picked.se == pse => Reason::WakeDeadlinePreempts,
+            _ if !self.averages(cfs_rq).eligible(self.ses[pse].vruntime) => Reason::WakeNotEligible,
+            Some(picked) if picked.reason == Reason::PickProtected => Reason::WakeProtected,
+            _ => Reason::WakeLaterDeadline,
+        }
+    }
+}

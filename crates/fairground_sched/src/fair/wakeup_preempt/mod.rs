@@ -1,0 +1,49 @@
+//! Does a woken task preempt the running one? The rule goes with the seam `pick`.
+//!
+//! Contract: `curr` runs on `cpu`, `wakee` has just been queued there. The answer is a reason; nothing
+//! else than protection and buddy marks has changed.
+
+mod eevdf;
+mod granularity;
+
+use crate::Sched;
+use crate::ctx::Ctx;
+use crate::features::Feat;
+use crate::rq::Urgency;
+use crate::seam::Pick;
+use fairground_model::{Policy, Reason};
+use fairground_stdx::{CpuId, SeId, TaskId};
+
+pub use granularity::Lead;
+
+impl Sched {
+    /// Decides whether `wakee`, just queued on `cpu`, preempts what runs there.
+    ///
+    /// Kernel: fair.c check_preempt_wakeup(), check_preempt_wakeup_fair() from v6.8, v4.12–
+    pub(crate) fn check_preempt_wakeup(&mut self, cx: &mut Ctx<'_, '_>, cpu: CpuId, wakee: TaskId, fork: bool) {
+        let Some(curr) = self.rqs[cpu].curr else { return };
+        let reason = match self.profile.pick {
+            Pick::Leftmost => self.wakeup_preempt_by_granularity(cx, cpu, curr, wakee, fork),
+            Pick::EligibleByVruntime | Pick::EligibleByDeadline => self.wakeup_preempt_by_deadline(cx, cpu, curr, wakee, fork),
+        };
+        cx.decide2(reason, Some(wakee), Some(curr));
+        let preempts = [Reason::WakePreempts, Reason::WakePolicy, Reason::WakeDeadlinePreempts, Reason::WakeShortPreempts];
+        if preempts.contains(&reason) {
+            self.preempt_curr(cx, cpu, curr);
+        }
+    }
+
+    /// Buddies are kept only where enough entities wait that a preempted one would lose its cache.
+    fn buddies_matter(&self, se: SeId) -> bool {
+        u64::from(self.cfs_rqs[self.ses[se].cfs_rq].nr_running) >= self.tunables.nr_latency
+    }
+
+    fn preempt_curr(&mut self, cx: &mut Ctx<'_, '_>, cpu: CpuId, curr: TaskId) {
+        self.resched_curr_as(cx, cpu, Urgency::Lazy);
+        let se = self.tasks[curr].se;
+        let idle = self.tasks[curr].policy == Policy::Idle;
+        if self.ses[se].on_rq && self.profile.feats.has(Feat::LAST_BUDDY) && self.buddies_matter(se) && !idle {
+            self.set_last_buddy(se);
+        }
+    }
+}
