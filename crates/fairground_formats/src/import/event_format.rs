@@ -56,7 +56,7 @@ impl Field {
     /// Reads `char comm[16];\toffset:8;\tsize:16;\tsigned:0;`. Kernels before 2.6.32 do not say `signed`.
     fn parse(line: &str) -> Option<Field> {
         let (declaration, rest) = line.split_once(';')?;
-        let mut number = |key: &str| {
+        let number = |key: &str| {
             let mut keys = rest.split(';').map(str::trim);
             keys.find_map(|part| part.strip_prefix(key)?.strip_prefix(':')?.trim().parse::<usize>().ok())
         };
@@ -115,14 +115,19 @@ pub(crate) struct EventFormat {
 impl EventFormat {
     /// Reads a description; `None` if it has no name or id.
     pub(crate) fn parse(text: &str) -> Option<EventFormat> {
-        let value = |key: &str| text.lines().find_map(|line| line.trim_start().strip_prefix(key)).map(str::trim);
-        let lines = || text.lines().map(str::trim_start);
+        let (name, id) = EventFormat::heading(text)?;
+        let print_format = text.lines().filter_map(|line| line.trim_start().strip_prefix("print fmt:"));
         Some(EventFormat {
-            name: value("name:")?.to_string(),
-            id: value("ID:")?.parse().ok()?,
-            fields: lines().filter_map(|line| Field::parse(line.strip_prefix("field:")?)).collect(),
-            flags: lines().filter_map(|line| line.strip_prefix("print fmt:")).flat_map(flags_of).collect(),
+            name: name.to_string(),
+            id,
+            fields: fields_of(text),
+            flags: print_format.flat_map(flags_of).collect(),
         })
+    }
+    /// Name and id alone.
+    pub(crate) fn heading(text: &str) -> Option<(&str, u32)> {
+        let value = |key: &str| text.lines().find_map(|line| line.trim_start().strip_prefix(key)).map(str::trim);
+        Some((value("name:")?, value("ID:")?.parse().ok()?))
     }
     /// The field of this name.
     pub(crate) fn field(&self, name: &str) -> Option<&Field> {
@@ -132,6 +137,11 @@ impl EventFormat {
     pub(crate) fn flags(&self) -> &[(u64, String)] {
         &self.flags
     }
+}
+
+/// All fields that a text describes, line by line.
+pub(crate) fn fields_of(text: &str) -> Vec<Field> {
+    text.lines().filter_map(|line| Field::parse(line.trim_start().strip_prefix("field:")?)).collect()
 }
 
 /// The pairs `{ 0x00000001, "S" }` of a print format.
