@@ -10,18 +10,23 @@ use fairground_model::{Policy, Reason};
 use fairground_stdx::{CpuMask, Ns, TaskId};
 
 impl Sched {
-    /// Changes the nice value of a task.
+    /// Changes the nice value of a task. The value that it has already changes nothing.
     ///
     /// Kernel: core.c set_user_nice(), v4.12–
     pub fn set_user_nice(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, nice: i8) {
-        self.change_weight(cx, task, |row| row.nice = nice);
+        let old = self.tasks[task].prio();
+        if self.tasks[task].nice != nice && self.change_weight(cx, task, |row| row.nice = nice) {
+            self.prio_changed(cx, task, old);
+        }
     }
 
-    /// Changes the policy of a task within the fair class.
+    /// Changes the policy of a task within the fair class. Its priority stays, so nobody is preempted by that.
     ///
     /// Kernel: core.c __sched_setscheduler(), v4.12–
     pub fn sched_setscheduler(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, policy: Policy) {
-        self.change_weight(cx, task, |row| row.policy = policy);
+        if self.tasks[task].policy != policy {
+            self.change_weight(cx, task, |row| row.policy = policy);
+        }
     }
 
     /// Gives a task a slice of its own, of 100 us to 100 ms, or the base slice again. Kernels before v6.12
@@ -40,20 +45,19 @@ impl Sched {
         });
     }
 
-    fn change_weight(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, change: impl FnOnce(&mut crate::task::Task)) {
+    fn change_weight(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, change: impl FnOnce(&mut crate::task::Task)) -> bool {
         self.change_off_queue(cx, task, |sched| {
             change(&mut sched.tasks[task]);
             sched.reweight_task(task);
-        });
+        })
     }
 
     /// Takes a task off its queue, lets `change` act, and puts it back: a change of weight or slice must
-    /// not find it in an order or a sum.
-    fn change_off_queue(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, change: impl FnOnce(&mut Sched)) {
+    /// not find it in an order or a sum. Whether it was queued.
+    fn change_off_queue(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, change: impl FnOnce(&mut Sched)) -> bool {
         let cpu = self.tasks[task].cpu;
         let queued = matches!(self.tasks[task].state, TaskState::Running | TaskState::Queued | TaskState::Delayed);
         let running = self.rqs[cpu].curr == Some(task);
-        let old = self.tasks[task].prio();
         if queued {
             self.update_rq_clock(cx, cpu);
             self.dequeue_task(cx, task, DequeueFlags::SAVE);
@@ -67,8 +71,8 @@ impl Sched {
             if running {
                 self.set_next_task_fair(cx, task);
             }
-            self.prio_changed(cx, task, old);
         }
+        queued
     }
 
     /// After a change of priority: the running task gives way if it became less urgent, a queued one may preempt.

@@ -335,6 +335,26 @@ fn yield_alone_and_yield_of_a_batch_task() {
     assert_eq!(bench.vruntime(batch), before, "a batch task that yields is not accounted");
 }
 
+#[test]
+fn what_is_set_to_its_own_value_stays_as_it_is_and_a_policy_preempts_nobody() {
+    for profile in ["v5.19", "v6.18"] {
+        let mut bench = Bench::new(Profile::parse(profile).unwrap());
+        let first = bench.normal(0);
+        bench.schedule();
+        let second = bench.queued(Policy::Batch, 0);
+        bench.now = Instant::from_ns(MS);
+        let mut decisions = Decisions::default();
+        for task in [first, second] {
+            bench.call_with(&mut decisions, |sched, cx| sched.set_user_nice(cx, task, 0));
+        }
+        bench.call_with(&mut decisions, |sched, cx| sched.sched_setscheduler(cx, first, Policy::Normal));
+        assert_eq!(bench.sched.se(first).sum_exec_runtime, 0, "{profile}: nobody touched the queue");
+        bench.call_with(&mut decisions, |sched, cx| sched.sched_setscheduler(cx, second, Policy::Normal));
+        assert_eq!(bench.sched.se(first).sum_exec_runtime, MS, "{profile}");
+        assert!(decisions.0.iter().all(|reason| !reason.slug().starts_with("wake-")), "{profile}: {:?}", decisions.0);
+    }
+}
+
 /// The history of a seam never goes back in time, so that a query finds the latest row.
 #[test]
 fn histories_are_in_order() {
