@@ -3,10 +3,10 @@
 
 mod common;
 
-use common::{Run, event, run, tracepoint, written};
+use common::{Run, event, run, tracepoint, with_pids, written};
 use fairground_formats::{RecordedTrace, WriterOptions, formats, read_any};
 use fairground_model::{TraceEvent, WakeContext};
-use fairground_stdx::{Instant, TaskId};
+use fairground_stdx::Instant;
 use proptest::prelude::*;
 
 /// Our own formats keep everything, down to the task rows.
@@ -31,24 +31,6 @@ fn as_text_tells(event: TraceEvent) -> TraceEvent {
         }
         other => other,
     }
-}
-
-/// An event with process ids for task rows: rows are numbered anew when text is read.
-fn with_pids(event: &TraceEvent, pid: impl Fn(TaskId) -> u32) -> TraceEvent {
-    let mut event = *event;
-    let set = |task: &mut TaskId| *task = TaskId::new(pid(*task));
-    match &mut event {
-        TraceEvent::SchedWaking { task, waker, .. } => [Some(task), waker.as_mut()].into_iter().flatten().for_each(set),
-        TraceEvent::SchedSwitch { prev, next, .. } => [prev, next].into_iter().flatten().for_each(set),
-        TraceEvent::SchedProcessFork { parent, child } => [parent.as_mut(), Some(child)].into_iter().flatten().for_each(set),
-        TraceEvent::SchedWakeup { task, .. }
-        | TraceEvent::SchedWakeupNew { task, .. }
-        | TraceEvent::SchedMigrateTask { task, .. }
-        | TraceEvent::SchedStatRuntime { task, .. }
-        | TraceEvent::SchedProcessExit { task } => set(task),
-        other => panic!("{other:?} is no tracepoint"),
-    }
-    event
 }
 
 fn pids_of(trace: &RecordedTrace) -> Vec<(Instant, u32, TraceEvent)> {

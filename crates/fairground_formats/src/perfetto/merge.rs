@@ -90,7 +90,7 @@ mod tests {
             prop_assert_eq!(merged.len(), rows.len());
             prop_assert!(merged.is_sorted_by_key(|record| record.at_ns));
             for cpu in 0..4 {
-                let of_cpu = merged.iter().filter(|record| record.cpu == cpu).map(|record| key(record));
+                let of_cpu = merged.iter().filter(|record| record.cpu == cpu).map(key);
                 let expected = rows.iter().filter(|row| row.1 == cpu).map(|&(at, cpu, is_switch)| (at, is_switch, cpu));
                 prop_assert!(of_cpu.eq(expected));
             }

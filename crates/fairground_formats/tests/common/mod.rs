@@ -1,6 +1,8 @@
 //! What the tests share: any sequence of events that a run could produce.
 #![allow(dead_code, reason = "each test binary uses its own part")]
-#![allow(clippy::unwrap_used, reason = "a test stops where it fails")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test stops where it fails")]
+
+pub(crate) mod pftrace;
 
 use fairground_formats::{WriterOptions, writer_with};
 use fairground_model::reason::IdKind;
@@ -85,6 +87,24 @@ pub(crate) fn run(event: impl Strategy<Value = TraceEvent>) -> impl Strategy<Val
         });
         Run { tasks, events: timed.collect() }
     })
+}
+
+/// An event with process ids for task rows: rows are numbered anew when text is read.
+pub(crate) fn with_pids(event: &TraceEvent, pid: impl Fn(TaskId) -> u32) -> TraceEvent {
+    let mut event = *event;
+    let set = |task: &mut TaskId| *task = TaskId::new(pid(*task));
+    match &mut event {
+        TraceEvent::SchedWaking { task, waker, .. } => [Some(task), waker.as_mut()].into_iter().flatten().for_each(set),
+        TraceEvent::SchedSwitch { prev, next, .. } => [prev, next].into_iter().flatten().for_each(set),
+        TraceEvent::SchedProcessFork { parent, child } => [parent.as_mut(), Some(child)].into_iter().flatten().for_each(set),
+        TraceEvent::SchedWakeup { task, .. }
+        | TraceEvent::SchedWakeupNew { task, .. }
+        | TraceEvent::SchedMigrateTask { task, .. }
+        | TraceEvent::SchedStatRuntime { task, .. }
+        | TraceEvent::SchedProcessExit { task } => set(task),
+        other => panic!("{other:?} is no tracepoint"),
+    }
+    event
 }
 
 /// The run as a file of the format with this ending.
