@@ -23,7 +23,6 @@ const NOT_YET: &[(&str, &str, &str)] = &[
     ("01", "T16 T20", "task groups"),
     ("01", "T19", "CPU quota"),
     ("02", "T10", "wake-up placement and load balance"),
-    ("02", "T12 T13 T14 T15", "EEVDF"),
     ("02", "T16 T17", "real-time and deadline classes"),
     ("03", "*", "task groups"),
     ("04", "*", "frequency governors and capacity"),

@@ -115,7 +115,7 @@ fn wrong_flags_are_named() {
     let path = folder.file("good.toml", SMALL);
     for (args, part) in [
         (&["--profile", "v9.9"][..], "there is no profile `v9.9`"),
-        (&["--profile", "v6.12"], "not modelled yet"),
+        (&["--profile", "v7.2"], "not modelled yet"),
         (&["--feature", "SIS_FOO"], "no feature `SIS_FOO`"),
         (&["--set", "sched_latency_ns"], "no value"),
         (&["--set", "sched_latency_ns=fast"], "no value for tunable"),
@@ -141,10 +141,10 @@ fn wrong_flags_are_named() {
 
 #[test]
 fn sets_that_are_not_modelled_yet_are_refused_by_name() {
-    let Some(path) = recording("k6.12-hogs-1cpu/a_eq2_1") else { return };
+    let Some(path) = recording("k7.2-hogs-1cpu/a_eq2_1") else { return };
     let ran = run(&["run", &path]);
     assert_eq!(ran.code, 2);
-    assert!(ran.err.contains("profile `v6.12` is not modelled yet"), "{}", ran.err);
+    assert!(ran.err.contains("profile `v7.2` is not modelled yet"), "{}", ran.err);
 }
 
 #[test]

@@ -52,7 +52,7 @@ fn profiles_are_shown_and_compared() {
     "#]]
     .assert_eq(&ok(&["profile", "diff", "v4.20", "v4.20+align-vruntime"]).out);
     assert!(ok(&["profile", "show", "v5.19"]).out.contains("GENTLE_FAIR_SLEEPERS"));
-    assert_eq!(run(&["profile", "show", "v6.12"]).code, 2);
+    assert_eq!(run(&["profile", "show", "v7.2"]).code, 2);
 }
 
 #[test]
