@@ -9,9 +9,11 @@ mod flat;
 pub mod ftrace;
 mod import;
 pub mod json;
+pub mod perf_data;
 pub mod perfetto;
 pub mod recorded;
 pub mod registry;
+pub mod trace_dat;
 
 pub use export::{TraceWriter, WriterOptions};
 pub use import::{ImportStats, Note, RecordedTrace, Severity};

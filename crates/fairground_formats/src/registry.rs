@@ -7,7 +7,7 @@ use crate::import::zstd::{MAGIC as ZSTD_MAGIC, ZstdReader};
 use crate::import::{ImportStats, RecordedTrace, Recording};
 use crate::json::{self, JsonWriter};
 use crate::perfetto::PerfettoWriter;
-use crate::{perfetto, recorded};
+use crate::{perf_data, perfetto, recorded, trace_dat};
 use fairground_model::Sink;
 use std::fmt;
 use std::io::{self, BufRead, BufReader, Cursor, Read, Seek, SeekFrom, Write};
@@ -31,9 +31,11 @@ const fn row(name: &'static str, ending: &'static str, reads: bool, writes: bool
     Format { name, ending, reads, writes, sentence }
 }
 
-static FORMATS: [Format; 9] = [
+static FORMATS: [Format; 11] = [
     row(ftrace::NAME, "txt", true, true, "Trace text of ftrace, trace-cmd report and perf script"),
+    row(trace_dat::NAME, "dat", true, false, "trace.dat of trace-cmd record, versions 6 and 7"),
     row(recorded::NAME, "csv.zst", true, false, "trace.csv.zst of a recorded experiment, with tasks.csv beside it"),
+    row(perf_data::NAME, "data", true, false, "perf.data of perf sched record or perf record -e 'sched:*'"),
     row(perfetto::NAME, "pftrace", true, true, "Perfetto trace, for ui.perfetto.dev"),
     row(json::NAME, "json", true, true, "One JSON document with a record a line"),
     row(csv::NAME, "csv", true, true, "Table with a line per record"),
@@ -160,8 +162,8 @@ impl fmt::Display for ImportError {
             ImportError::Unusable { name, why, hint } => write!(f, "`{name}` {why}; {hint}"),
             ImportError::Unknown { name } => write!(
                 f,
-                "`{name}` is no trace of a known format: known are the text of ftrace, `trace-cmd report` and `perf script`, \
-                 recorded experiments (trace.csv.zst), Perfetto traces, and our own JSON and CSV"
+                "`{name}` is no trace of a known format: known are the text of ftrace, `trace-cmd report` and `perf script`, perf.data, \
+                 recorded experiments (trace.csv.zst), Perfetto traces, trace.dat of trace-cmd, and our own JSON and CSV"
             ),
         }
     }
@@ -193,7 +195,7 @@ impl<T: Read + Seek> ReadSeek for T {}
 type ReadSought = fn(&mut dyn ReadSeek, &str, &mut dyn Sink) -> Result<ImportStats, ImportError>;
 
 /// How the formats are told that are read by going to and fro, and their readers.
-static SOUGHT: [(fn(&[u8]) -> bool, ReadSought); 0] = [];
+static SOUGHT: [(fn(&[u8]) -> bool, ReadSought); 2] = [(perf_data::sniff, perf_data::read), (trace_dat::sniff, trace_dat::read)];
 
 /// Bytes of such a format that are held in memory where the source is a pipe or packed. A plain file of any
 /// length is read in place: see [`read_file_into`].
@@ -261,8 +263,16 @@ pub fn read_into(source: impl Read, name: &str, tasks_csv: &[u8], sink: &mut dyn
     read_plain(unpacked, name.strip_suffix(".zst").unwrap_or(name), tasks_csv, sink)
 }
 
-fn read_plain(source: Peeked<impl Read>, name: &str, tasks_csv: &[u8], sink: &mut dyn Sink) -> Result<ImportStats, ImportError> {
+fn read_plain(
+    mut source: Peeked<impl Read>,
+    name: &str,
+    tasks_csv: &[u8],
+    sink: &mut dyn Sink,
+) -> Result<ImportStats, ImportError> {
     refuse(source.head(), name)?;
+    if perf_data::sniff_pipe(source.head()) {
+        return perf_data::read_pipe(&mut source, name, sink);
+    }
     if let Some(read) = sought(source.head()) {
         return read_held(source, name, read, sink);
     }
@@ -298,11 +308,7 @@ fn format_of(head: &[u8], name: &str) -> Option<&'static str> {
 
 /// Kinds of files that are recognised and not read.
 fn refuse(head: &[u8], name: &str) -> Result<(), ImportError> {
-    let (kind, hint) = if head.starts_with(b"PERFILE2") || head.starts_with(b"2ELIFREP") {
-        ("a binary perf.data", "turn it into text with `perf script --ns -i FILE`")
-    } else if head.starts_with(b"\x17\x08\x44tracing") {
-        ("a binary trace.dat of trace-cmd", "turn it into text with `trace-cmd report -t -i FILE`")
-    } else if head.starts_with(&[0x1f, 0x8b]) {
+    let (kind, hint) = if head.starts_with(&[0x1f, 0x8b]) {
         ("packed by gzip", "unpack it with `gunzip` or pack it with `zstd`")
     } else {
         return Ok(());
