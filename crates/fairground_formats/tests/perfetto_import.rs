@@ -102,8 +102,11 @@ fn consistent(run: Run) -> Run {
     let events = run.events.into_iter().map(|(at, cpu, mut event)| {
         let before = current.get(&cpu).copied().flatten();
         match &mut event {
-            TraceEvent::SchedSwitch { prev, next, .. } => {
+            TraceEvent::SchedSwitch { prev, prev_state, next } => {
                 *prev = before;
+                if before.is_none() {
+                    *prev_state = PrevState::Running; // the idle task never sleeps
+                }
                 current.insert(cpu, *next);
             }
             TraceEvent::SchedWaking { waker, .. } => *waker = before,
@@ -483,7 +486,7 @@ fn compact_switches_follow_each_other_and_begin_anew_behind_lost_events() {
     let packets = vec![
         compact(0, compact_switches(&[100, 10], &[7, 8])),
         compact(0, compact_switches(&[120], &[0])),
-        lossy(compact(0, compact_switches(&[200, 10], &[9, 0]))),
+        lossy(compact(0, compact_switches(&[200, 10, 10], &[9, 0, 7]))),
     ];
     let trace = read(&file(packets));
     let pid = |task: Option<_>| task.map_or(0, |task| trace.tasks[task].pid);
@@ -496,8 +499,11 @@ fn compact_switches_follow_each_other_and_begin_anew_behind_lost_events() {
         })
         .collect();
     assert_eq!(switches, [(0, 7, 8), (10, 8, 0), (100, 9, 0)]);
-    assert_eq!((trace.stats.not_used, trace.stats.lost_events), (2, 1), "{}", notes(&trace));
-    assert!(notes(&trace).contains("does not tell who ran before"), "{}", notes(&trace));
+    let stats = &trace.stats;
+    assert_eq!((stats.not_used, stats.lost_events, stats.skipped), (2, 1, 1), "{}", notes(&trace));
+    for what in ["does not tell who ran before", "the idle task, which cannot sleep"] {
+        assert!(notes(&trace).contains(what), "{what}: {}", notes(&trace));
+    }
 }
 
 #[test]

@@ -12,7 +12,7 @@ use crate::perfetto::packets::{self, Next, Packets};
 use crate::perfetto::process_tree;
 use crate::perfetto::state::StateBits;
 use crate::perfetto::wire::WireError;
-use fairground_model::Sink;
+use fairground_model::{PrevState, Sink};
 use fairground_stdx::CpuMask;
 use flate2::read::ZlibDecoder;
 use std::collections::{BTreeMap, BTreeSet};
@@ -293,6 +293,9 @@ impl<'a> Import<'a> {
         let Some(next) = self.compact_who(row.next_pid, row.next_prio, compact.name(row.next_name)) else { return };
         let prev_state = self.state_bits.state(row.prev_state);
         match self.current[cpu as usize].replace(stale(next)) {
+            Some(Who { pid: 0, .. }) if prev_state != PrevState::Running => {
+                self.skip("a compact switch from the idle task, which cannot sleep, was left out: the switch before it is missing");
+            }
             Some(prev) => self.push(cpu, row.at_ns, RawEvent::Switch { prev, prev_state, next }),
             None => self.unused(
                 "the first compact switch of a CPU, and that behind lost events, does not tell who ran before: it was left out",
