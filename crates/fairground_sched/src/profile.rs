@@ -15,8 +15,8 @@ use crate::fair::weight::ScaleLoadDown;
 use crate::features::{Feat, FeatSet, Status};
 use crate::pelt::{PeltClockRule, PeltFamily, PostInit, UtilEstRule, UtilEstSample};
 use crate::seam::{
-    ForkPlace, IdleEntity, LongSleeper, MinVruntimeAtDequeue, Pick, Place, Preemption, Protection, RepeatedPick, Seam,
-    TickPreempt, Yield,
+    ForkPlace, IdleEntity, IdleProtection, LongSleeper, MinVruntimeAtDequeue, Pick, Place, Preemption, Protection, RepeatedPick,
+    Seam, TickPreempt, Yield,
 };
 use crate::version::KernelVersion;
 
@@ -106,6 +106,7 @@ profile! {
     min_vruntime_at_dequeue: MinVruntimeAtDequeue, "Which dequeues update min_vruntime.";
     long_sleeper: LongSleeper, "Placement after a very long sleep.";
     idle_entity: IdleEntity, "Whether entities, or only tasks' policies, are idle.";
+    idle_protection: IdleProtection, "Whether an idle entity that is preempted keeps its protection.";
 }
 
 fn names<S>(variants: &'static [(&'static str, S)]) -> Vec<&'static str> {

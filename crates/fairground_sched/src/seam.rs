@@ -5,8 +5,8 @@ use crate::version::KernelVersion;
 mod fair;
 
 pub use fair::{
-    ForkPlace, IdleEntity, LongSleeper, MinVruntimeAtDequeue, Pick, Place, Preemption, Protection, RepeatedPick, TickPreempt,
-    Yield,
+    ForkPlace, IdleEntity, IdleProtection, LongSleeper, MinVruntimeAtDequeue, Pick, Place, Preemption, Protection, RepeatedPick,
+    TickPreempt, Yield,
 };
 
 /// One structural difference between kernels. Callers ask the seam; only the seam matches on the variant.

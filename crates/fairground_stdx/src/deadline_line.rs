@@ -246,3 +246,86 @@ impl<T: Copy + Eq> Block<T> {
             && (self.min_slice, self.nr_min_slice) == self.smallest_slice()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::prng::{RngStream, StreamKind};
+
+    fn row(deadline: u64, vruntime: u64, slice: u64, item: u32) -> DeadlineRow<u32> {
+        DeadlineRow { deadline: Vruntime(deadline), vruntime: Vruntime(vruntime), slice, item }
+    }
+
+    /// The slow model: rows in order, nothing remembered.
+    #[derive(Default)]
+    struct Slow(Vec<DeadlineRow<u32>>);
+
+    impl Slow {
+        fn insert(&mut self, row: DeadlineRow<u32>) {
+            self.0.push(row);
+            self.0.sort_by_key(|row| row.deadline.0);
+        }
+        fn first_where(&self, limit: u64) -> Option<&DeadlineRow<u32>> {
+            self.0.iter().find(|row| row.vruntime.0 <= limit)
+        }
+        fn smallest_at(&self, deadline: u64) -> Option<&DeadlineRow<u32>> {
+            self.0.iter().filter(|row| row.deadline.0 == deadline).min_by_key(|row| row.vruntime.0)
+        }
+    }
+
+    fn agree(line: &DeadlineLine<u32>, slow: &Slow, limit: u64) {
+        assert!(line.is_sound());
+        assert!(line.iter().eq(&slow.0));
+        assert_eq!((line.len(), line.is_empty(), line.first()), (slow.0.len(), slow.0.is_empty(), slow.0.first()));
+        assert_eq!(line.min_vruntime().map(|v| v.0), slow.0.iter().map(|row| row.vruntime.0).min());
+        assert_eq!(line.min_slice(), slow.0.iter().map(|row| row.slice).min());
+        assert_eq!(line.first_where(|vruntime| vruntime.0 <= limit), slow.first_where(limit));
+        for deadline in [limit, slow.0.first().map_or(0, |row| row.deadline.0)] {
+            assert_eq!(line.smallest_at(Vruntime(deadline)), slow.smallest_at(deadline));
+        }
+    }
+
+    #[test]
+    fn order_survives_the_wrap() {
+        let mut line = DeadlineLine::default();
+        line.insert(row(2, 1, 3, 1));
+        line.insert(row(u64::MAX - 2, u64::MAX - 9, 3, 0));
+        assert_eq!(line.iter().map(|row| row.item).collect::<Vec<_>>(), [0, 1]);
+        assert_eq!(line.min_vruntime(), Some(Vruntime(u64::MAX - 9)));
+        assert!(line.is_sound());
+    }
+
+    #[test]
+    fn nothing_is_found_in_nothing() {
+        let mut line = DeadlineLine::<u32>::default();
+        assert!(line.is_empty() && line.is_sound() && !line.remove(Vruntime(0), 0));
+        assert_eq!((line.first(), line.min_vruntime(), line.min_slice()), (None, None, None));
+        assert_eq!((line.first_where(|_| true), line.smallest_at(Vruntime(0))), (None, None));
+    }
+
+    /// Few keys, so that many are equal, and enough rows that blocks split and merge; checked after every act.
+    #[test]
+    fn equals_the_slow_model() {
+        let mut dice = RngStream::new(1, StreamKind::Vopr, 0);
+        for round in 0..60 {
+            let (mut line, mut slow) = (DeadlineLine::default(), Slow::default());
+            // Queues grow to this many rows, then shrink to nothing.
+            let most = if round % 4 == 0 { 300 } else { 40 };
+            let mut grows = true;
+            for item in 0..4 * most as u32 {
+                grows &= slow.0.len() < most;
+                let removes = dice.below(8) < if grows { 2 } else { 6 };
+                if removes && !slow.0.is_empty() {
+                    let gone = slow.0.remove(dice.below(slow.0.len() as u64) as usize);
+                    assert!(line.remove(gone.deadline, gone.item));
+                    assert!(!line.remove(gone.deadline, gone.item));
+                } else {
+                    let new = row(dice.below(12), dice.below(40), 1 + dice.below(3), item);
+                    line.insert(new);
+                    slow.insert(new);
+                }
+                agree(&line, &slow, dice.below(40));
+            }
+        }
+    }
+}

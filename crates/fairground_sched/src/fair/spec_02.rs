@@ -355,6 +355,19 @@ fn what_is_set_to_its_own_value_stays_as_it_is_and_a_policy_preempts_nobody() {
     }
 }
 
+/// An idle task is asked to give way in every kernel; where it keeps its protection it is picked again all the same.
+#[test]
+fn idle_tasks_lose_their_protection_in_some_kernels_only() {
+    for (kernel, gives_way) in [("v6.1", true), ("v6.6", false), ("v6.12", true), ("v6.14", false), ("v6.18", true)] {
+        let mut bench = Bench::new(Profile::parse(kernel).unwrap());
+        let idle = bench.queued(Policy::Idle, 0);
+        bench.schedule();
+        let normal = bench.normal(0);
+        assert!(bench.sched.rq(CPU).resched_on_user_return(), "{kernel}");
+        assert_eq!(bench.schedule(), if gives_way { normal } else { idle }, "{kernel}");
+    }
+}
+
 /// The history of a seam never goes back in time, so that a query finds the latest row.
 #[test]
 fn histories_are_in_order() {
@@ -365,6 +378,7 @@ fn histories_are_in_order() {
     check::<crate::seam::MinVruntimeAtDequeue>();
     check::<crate::seam::LongSleeper>();
     check::<crate::seam::IdleEntity>();
+    check::<crate::seam::IdleProtection>();
     check::<crate::seam::RepeatedPick>();
     check::<ScaleLoadDown>();
 }

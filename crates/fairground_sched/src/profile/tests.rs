@@ -175,4 +175,5 @@ fn seams_are_well_formed() {
     check::<MinVruntimeAtDequeue>();
     check::<LongSleeper>();
     check::<IdleEntity>();
+    check::<IdleProtection>();
 }

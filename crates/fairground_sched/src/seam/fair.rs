@@ -113,6 +113,15 @@ seam! {
 }
 
 seam! {
+    /// What becomes of the protection of an idle entity that a wakee of another kind preempts.
+    IdleProtection = "idle_protection" {
+        Kept "kept" "An idle entity keeps its protection: the wake-up asks for a reschedule, but the idle one may be picked again.",
+        Cancelled "cancelled" "An idle entity loses its protection when any other wakes (v6.15, and the stable kernels 6.12).",
+    }
+    history { v(4, 12) => Kept, v(6, 12) => Cancelled, v(6, 14) => Kept, v(6, 18) => Cancelled, }
+}
+
+seam! {
     /// Whether a task that is picked again while it runs begins a new slice.
     RepeatedPick = "repeated_pick" {
         KeepsSlice "keeps-slice" "A running task that is picked again goes on with its slice (kernels with CONFIG_FAIR_GROUP_SCHED).",

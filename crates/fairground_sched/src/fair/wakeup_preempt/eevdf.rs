@@ -4,7 +4,7 @@ use crate::Sched;
 use crate::ctx::Ctx;
 use crate::fair::pick::Respect;
 use crate::features::Feat;
-use crate::seam::{IdleEntity, Protection};
+use crate::seam::{IdleEntity, IdleProtection, Protection};
 use fairground_model::{Policy, Reason};
 use fairground_stdx::{CfsRqId, CpuId, SeId, TaskId};
 
@@ -27,7 +27,7 @@ impl Sched {
             return Reason::WakeAlreadyResched;
         }
         if let Some(reason) = self.wakeup_preempt_by_policy(curr, wakee) {
-            if reason == Reason::WakePolicy {
+            if reason == Reason::WakePolicy && self.profile.idle_protection == IdleProtection::Cancelled {
                 self.ses[se].cancel_protection(self.profile.protection);
             }
             return reason;
