@@ -25,6 +25,9 @@ pub(crate) fn parse(text: &str) -> Option<PrevState> {
     if text.bytes().all(|byte| byte.is_ascii_digit()) {
         return text.parse().ok().map(from_bits);
     }
+    if text == "W" {
+        return Some(PrevState::IdleWait); // how trace-cmd's own table of letters spells bit 0x80, `I`
+    }
     let letters: Vec<&str> = text.trim_end_matches('+').split('|').collect();
     if letters.iter().any(|letter| letter.len() != 1 || !"RSDTtXxZPIKWNL".contains(letter)) {
         return None;
@@ -83,6 +86,7 @@ mod tests {
             ("T|K", Sleeping),
             ("K", Sleeping),
             ("R|W", Running),
+            ("W", IdleWait),
             ("0x0", Running),
             ("0x1", Sleeping),
             ("0x2", DiskSleep),

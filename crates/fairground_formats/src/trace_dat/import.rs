@@ -110,7 +110,7 @@ fn read_events(
 ) -> Result<(), Broken> {
     let layout = description.page.clone().ok_or_else(|| Broken("does not describe its pages".to_string()))?;
     let pages = Pages::new(buffer, layout, description.packing, head.order);
-    let streams = buffer.cpus.iter().map(|&cpu| CpuStream::new(cpu)).collect();
+    let streams = buffer.cpus.iter().map(|&cpu| CpuStream::new(cpu, &pages)).collect();
     let mut merge = Merge::new(streams, file, &pages, import.stats());
     while let Some(merged) = merge.next(file, &pages, import.stats()) {
         if let Some(event) = description.tracepoints.event(merged.record, merged.number, import) {
@@ -122,7 +122,8 @@ fn read_events(
 }
 
 impl Cycles {
-    /// Kernel: arch/x86/kernel/tsc.c cyc2ns, v4.12–
+    /// cycles · mult / 2^shift. The constant that the file has beside them is left out: times are
+    /// counted from the first event.
     fn ns(self, cycles: u64) -> u64 {
         ((u128::from(cycles) * u128::from(self.mult)) >> self.shift) as u64
     }

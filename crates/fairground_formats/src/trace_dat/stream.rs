@@ -13,6 +13,8 @@ use std::ops::Range;
 const HELD_MAX: usize = 256 << 20;
 /// Bytes that are read at once where pages are not packed.
 const READ_AHEAD: usize = 64 << 10;
+/// Bytes of the number of chunks before packed pages.
+const CHUNK_COUNT: u64 = 4;
 
 /// What all CPUs of a buffer share.
 pub(super) struct Pages {
@@ -51,10 +53,12 @@ pub(super) struct CpuStream {
 }
 
 impl CpuStream {
-    pub(super) fn new(data: CpuData) -> CpuStream {
+    pub(super) fn new(data: CpuData, pages: &Pages) -> CpuStream {
+        // The size of packed data does not count the number of chunks before them.
+        let before = if pages.packing.is_some() && data.size > 0 { CHUNK_COUNT } else { 0 };
         CpuStream {
             cpu: data.cpu,
-            data: data.offset..data.offset.saturating_add(data.size),
+            data: data.offset..data.offset.saturating_add(data.size).saturating_add(before),
             chunks_left: None,
             block: Vec::new(),
             next_page: 0,
