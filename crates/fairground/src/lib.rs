@@ -6,6 +6,7 @@
 
 pub mod capture;
 pub mod compare;
+pub mod conform;
 pub mod control;
 pub mod convert;
 pub mod diff_runs;

@@ -19,7 +19,7 @@ mod task;
 pub mod version;
 
 pub use crate::check::Broken;
-pub use crate::core::{Leaving, Switch, UserReturn, WakeFlags, Waking};
+pub use crate::core::{Leaving, QueueSeat, Switch, UserReturn, WakeFlags, Waking};
 pub use crate::ctx::{Ctx, Request, SCHED_CLOCK_AT_START};
 pub use crate::profile::Profile;
 pub use crate::rq::Rq;

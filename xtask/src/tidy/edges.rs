@@ -21,6 +21,7 @@ const MODEL: &str = "fairground_model";
 const SCHED: &str = "fairground_sched";
 const MACHINE: &str = "fairground_machine";
 const SIM: &str = "fairground_sim";
+const CONFORM: &str = "fairground_conform";
 const WORKLOAD: &str = "fairground_workload";
 const FORMATS: &str = "fairground_formats";
 const METRICS: &str = "fairground_metrics";
@@ -67,6 +68,14 @@ pub(super) const ROOMS: &[Room] = &[
                  whenever there is something to choose",
     },
     Room {
+        name: CONFORM,
+        layer: 2,
+        uses: &[STDX, MODEL, SCHED],
+        libraries: Some(&[]),
+        absent: "`fairground_conform` never writes what a record says into the core's state, but for tasks and queues whose past \
+                 lies before the record: it drives the entry points and compares",
+    },
+    Room {
         name: WORKLOAD,
         layer: 3,
         uses: &[STDX, MODEL],
@@ -97,7 +106,7 @@ pub(super) const ROOMS: &[Room] = &[
     Room {
         name: FACADE,
         layer: 4,
-        uses: &[STDX, MODEL, SCHED, MACHINE, SIM, WORKLOAD, FORMATS, METRICS, REPORT],
+        uses: &[STDX, MODEL, SCHED, MACHINE, SIM, CONFORM, WORKLOAD, FORMATS, METRICS, REPORT],
         libraries: None,
         absent: "`fairground` has no rule of the scheduler and no price of its own: it puts the rooms together",
     },

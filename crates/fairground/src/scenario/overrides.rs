@@ -27,7 +27,7 @@ pub struct Overrides {
 
 impl Overrides {
     /// The profile after all changes; every wrong flag is reported.
-    pub(super) fn profile(&self, base: Option<Profile>) -> Result<Option<Profile>, Error> {
+    pub(crate) fn profile(&self, base: Option<Profile>) -> Result<Option<Profile>, Error> {
         let mut wrong = Mistakes::default();
         let mut current = base;
         if let Some(name) = &self.profile {

@@ -9,8 +9,10 @@ use crate::ctx::{Ctx, SCHED_CLOCK_AT_START};
 use crate::fair::weight::calc_delta_fair;
 use crate::fair::{DequeueFlags, EnqueueFlags};
 use crate::features::Feat;
+use crate::profile::Profile;
+use crate::seam::{ForkPlace, TickPreempt};
 use crate::task::TaskState;
-use fairground_stdx::{CpuId, Instant, Ns, TaskId, Vruntime};
+use fairground_stdx::{CpuId, Instant, Ns, SeId, TaskId, Vruntime};
 
 /// How far behind its queue a sleeper counts whose past is not known and not recorded later: longer than any credit.
 const SLEPT_LONG_NS: u64 = 1 << 32;
@@ -29,10 +31,15 @@ impl Sched {
         self.update_curr(cx, self.rqs[cx.cpu].cfs);
     }
 
+    /// Whether the running task of `cpu` is to give way.
+    pub fn resched_due(&self, cpu: CpuId) -> bool {
+        self.rqs[cpu].resched_on_user_return()
+    }
+
     /// The reschedule flag of `cpu` becomes what was recorded.
     pub fn follow_need_resched(&mut self, cpu: CpuId, due: bool) {
         let rq = &mut self.rqs[cpu];
-        rq.need_resched = due;
+        (rq.need_resched, rq.need_resched_lazy) = (due, false);
         rq.clock_skip = Default::default();
     }
 
@@ -106,8 +113,12 @@ impl Sched {
         self.ses[se].vruntime = vruntime.unwrap_or_else(|| floor.minus(SLEPT_LONG_NS));
     }
 
-    /// The floor of virtual time that a queue has whose past is not known.
+    /// The floor of virtual time that a queue has whose past is not known. EEVDF has no use for one: only distances
+    /// on one queue matter.
     pub fn adopt_min_vruntime(&mut self, cpu: CpuId, floor: Vruntime) {
+        if self.profile.pick.is_eevdf() {
+            return;
+        }
         let cfs_rq = self.rqs[cpu].cfs;
         self.cfs_rqs[cfs_rq].min_vruntime = floor;
     }
@@ -124,5 +135,91 @@ impl Sched {
     pub fn sleeper_credit_of(&self, task: TaskId) -> u64 {
         let credit = self.sleeper_credit(self.se_of(task));
         if self.profile.feats.has(Feat::GENTLE_FAIR_SLEEPERS) { credit >> 1 } else { credit }
+    }
+}
+
+/// One task of a queue as a comparison shows it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct QueueSeat {
+    /// The task.
+    pub task: TaskId,
+    /// Whether it runs.
+    pub running: bool,
+    /// Whether it sleeps, in delayed dequeue.
+    pub delayed: bool,
+    /// Its virtual time.
+    pub vruntime: Vruntime,
+    /// Its weight as in the nice table.
+    pub weight: u64,
+    /// What it has run since it was last put on the CPU.
+    pub slice_used: Ns,
+    /// What EEVDF adds.
+    pub request: Option<Request>,
+}
+
+/// The request of an entity in EEVDF.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Request {
+    /// By when in virtual time it shall be done.
+    pub deadline: Vruntime,
+    /// How far the entity is behind the average of its queue, in virtual ns.
+    pub lag: i64,
+    /// Whether it may be picked: it is not ahead of the average.
+    pub eligible: bool,
+}
+
+impl Sched {
+    /// The tasks of the root queue of `cpu`: the running one, then the waiting ones in the queue's order.
+    pub fn queue_seats(&self, cpu: CpuId) -> Vec<QueueSeat> {
+        let queue = self.cfs_rq(cpu);
+        let eevdf = self.profile.pick.is_eevdf();
+        let running = queue.curr.filter(|&se| self.ses[se].on_rq);
+        let waiting: Vec<_> = match eevdf {
+            true => queue.deadlines.iter().map(|row| row.item).collect(),
+            false => queue.timeline.iter().map(|row| row.1).collect(),
+        };
+        let averages = self.averages(self.rqs[cpu].cfs);
+        let seat = |se: SeId| {
+            let entity = &self.ses[se];
+            let request = Request {
+                deadline: entity.deadline,
+                lag: averages.avg_vruntime().since(entity.vruntime),
+                eligible: averages.eligible(entity.vruntime),
+            };
+            Some(QueueSeat {
+                task: entity.task?,
+                running: running == Some(se),
+                delayed: entity.sched_delayed,
+                vruntime: entity.vruntime,
+                weight: self.profile.scale_load_down.apply(entity.load.weight()),
+                slice_used: Ns(entity.sum_exec_runtime - entity.prev_sum_exec_runtime),
+                request: eevdf.then_some(request),
+            })
+        };
+        running.into_iter().chain(waiting).filter_map(seat).collect()
+    }
+
+    /// Whether any account of run time may ask for a reschedule in this kernel.
+    pub fn account_may_resched(&self) -> bool {
+        self.profile.tick_preempt == TickPreempt::Deadline
+    }
+
+    /// The exiting current task of `cx.cpu` leaves its autogroup: it is taken off its queue and put back.
+    ///
+    /// Kernel: autogroup.c sched_autogroup_exit_task(), core.c sched_move_task(), v4.12–
+    pub fn exit_autogroup(&mut self, cx: &mut Ctx<'_, '_>) {
+        let Some(task) = self.rqs[cx.cpu].curr else { return };
+        self.update_rq_clock(cx, cx.cpu);
+        self.dequeue_task(cx, task, DequeueFlags::empty());
+        self.put_prev_task_fair(cx, task);
+        self.enqueue_task(cx, task, EnqueueFlags::empty());
+        self.set_next_task_fair(cx, task);
+    }
+}
+
+impl Profile {
+    /// Whether fork() accounts the parent's run time in this kernel, since the child is placed there.
+    pub fn fork_accounts_parent(&self) -> bool {
+        self.fork_place == ForkPlace::AtFork
     }
 }

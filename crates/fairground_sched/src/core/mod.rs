@@ -8,5 +8,6 @@ mod schedule;
 mod tick;
 mod wakeup;
 
+pub use follow::QueueSeat;
 pub use schedule::{Leaving, Switch, UserReturn};
 pub use wakeup::{WakeFlags, Waking};

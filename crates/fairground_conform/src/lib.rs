@@ -1,0 +1,21 @@
+//! Holds the scheduler core against a recorded kernel, decision by decision.
+//!
+//! The recorded *events* (wake-ups, sleeps, forks, exits, migrations, ticks) drive the real core through its entry
+//! points. At each recorded *decision* the core is asked what it would have done in that very state; the answer is
+//! counted; then the record is followed. Time comes from the recorded accounts of run time: each
+//! `sched_stat_runtime` is one `update_curr`, and the core's clock of that CPU is set so that its own `update_curr`
+//! sees the same length. A recorded virtual time is compared, never copied, but for tasks whose past lies before the
+//! record.
+//!
+//! Reading order: [`read`] (what was each record part of?), [`lockstep`] (the drive), [`outcome`] (what came of it).
+#![deny(clippy::float_arithmetic)]
+
+pub mod lockstep;
+pub mod outcome;
+pub mod read;
+pub mod recording;
+
+pub use lockstep::{Lockstep, Setup};
+pub use outcome::{Choice, Kind, KindTally, Mismatch, Outcome, Share, Tally, VruntimeError, Vruntimes};
+pub use read::{Known, Reading};
+pub use recording::{PrioChange, Record, Recording};

@@ -1,0 +1,143 @@
+//! Accounts of run time: they move the clock, and are compared.
+
+use super::{Lockstep, Owed};
+use crate::outcome::{Kind, VruntimeError};
+use crate::read::Mark;
+use fairground_stdx::{CpuId, Instant, Ns, TaskId};
+
+impl Lockstep<'_> {
+    /// One `sched_stat_runtime`: the clock moves; where no other record follows that belongs to the same act, the
+    /// core is called at once.
+    pub(super) fn account(&mut self, index: usize, owed: Owed) {
+        let record = self.recording.records[index];
+        let (writer, at, task) = (record.cpu, record.at, owed.task);
+        let mark = self.mark(index);
+        if mark == Mark::Foreign {
+            if self.rows[task].fair {
+                self.fact("accounts of run time of tasks that do not run");
+            }
+            return;
+        }
+        let cpu = self.world.sched.task(task).cpu;
+        if self.curr(cpu) != Some(task) {
+            return self.fact("accounts of run time of tasks that do not run");
+        }
+        match mark {
+            Mark::Tick => {
+                self.close_stale(cpu, at);
+                self.owe(cpu, owed);
+                self.tick(index, cpu, at);
+            }
+            Mark::Enqueue => {
+                self.close_stale(cpu, at);
+                self.owe(cpu, owed);
+            }
+            Mark::Attach => {
+                self.close_stale(cpu, at);
+                self.owe(cpu, owed);
+                self.attach_all(index, writer, at);
+            }
+            Mark::Bare | Mark::EndOfJob if std::mem::take(&mut self.rows[task].exiting) => {
+                self.owe(cpu, owed);
+                self.world.call(cpu, cpu, |sched, cx| sched.exit_autogroup(cx));
+                self.hear_accounts(cpu);
+            }
+            Mark::Bare | Mark::EndOfJob if self.rows[task].nice_due.is_some() => self.change_nice(index, cpu, at, owed),
+            Mark::Bare | Mark::EndOfJob => self.bare(index, writer, cpu, at, owed),
+            _ => self.owe(cpu, owed),
+        }
+    }
+
+    /// The clock of `cpu` moves so that the next account of its running task has the recorded length.
+    fn owe(&mut self, cpu: CpuId, owed: Owed) {
+        self.settle(cpu);
+        self.attribute(cpu, owed.task, owed.runtime);
+        self.world.clocks[cpu] = self.world.sched.accounted_until(owed.task) + owed.runtime;
+        self.cpus[cpu].owed = Some(owed);
+    }
+
+    /// An account that no call of the core made yet is made now.
+    pub(super) fn settle(&mut self, cpu: CpuId) {
+        if self.cpus[cpu].owed.is_some() {
+            self.world.call(cpu, cpu, |sched, cx| sched.account_curr(cx));
+            self.hear_accounts(cpu);
+            if self.cpus[cpu].owed.take().is_some() {
+                self.fact("accounts of run time that the core could not make");
+            }
+        }
+    }
+
+    /// Compares the accounts that the core just made on `cpu` with the one that is owed.
+    pub(super) fn hear_accounts(&mut self, cpu: CpuId) {
+        for heard in std::mem::take(&mut self.world.ear.accounts) {
+            let Some(owed) = self.cpus[cpu].owed.filter(|owed| owed.task == heard.task && owed.runtime == heard.runtime) else {
+                if self.reading.has_runtime {
+                    self.fact("accounts of run time that the core made and the record does not have");
+                }
+                self.attribute(cpu, heard.task, heard.runtime);
+                continue;
+            };
+            self.cpus[cpu].owed = None;
+            let (Some(ours), Some(recorded)) = (heard.vruntime, owed.vruntime) else { continue };
+            self.vruntimes.compared += 1;
+            let error = ours.since(recorded).unsigned_abs();
+            self.vruntimes.exact += u64::from(error == 0);
+            self.vruntimes.largest = self.vruntimes.largest.max(error);
+            if error != 0 && self.vruntime_errors.len() < self.keep {
+                let at = self.recording.records[self.next].at;
+                self.vruntime_errors.push(VruntimeError { at, cpu, task: owed.task, recorded, core: ours });
+            }
+        }
+    }
+
+    /// Books run time: to the task that ran, and to the one that would have run by the core's answers.
+    fn attribute(&mut self, cpu: CpuId, task: TaskId, runtime: Ns) {
+        self.shares[task].ran += runtime;
+        match self.cpus[cpu].instead {
+            None => self.shares[task].given += runtime,
+            Some(Some(other)) => self.shares[other].given += runtime,
+            Some(None) => {}
+        }
+    }
+
+    fn tick(&mut self, index: usize, cpu: CpuId, at: Instant) {
+        let was_due = self.world.sched.resched_due(cpu);
+        self.world.call(cpu, cpu, |sched, cx| sched.sched_tick(cx));
+        self.asked(index, cpu, at, Kind::TickPreempt, was_due);
+        self.hear_accounts(cpu);
+    }
+
+    /// A mere account. Kernels in which any account may end a turn are asked that too.
+    pub(super) fn update(&mut self, cpu: CpuId, at: Instant) {
+        let was_due = self.world.sched.resched_due(cpu);
+        self.world.call(cpu, cpu, |sched, cx| sched.account_curr(cx));
+        if self.world.sched.account_may_resched() {
+            self.asked(self.next, cpu, at, Kind::UpdatePreempt, was_due);
+        }
+        self.hear_accounts(cpu);
+    }
+
+    /// The first own act of a child that was to get another nice value.
+    fn change_nice(&mut self, index: usize, cpu: CpuId, at: Instant, owed: Owed) {
+        let Some(nice) = self.rows[owed.task].nice_due.take() else { return };
+        self.close_stale(cpu, at);
+        self.owe(cpu, owed);
+        let was_due = self.world.sched.resched_due(cpu);
+        self.world.call(cpu, cpu, |sched, cx| sched.set_user_nice(cx, owed.task, nice));
+        self.asked(index, cpu, at, Kind::UpdatePreempt, was_due);
+        self.hear_accounts(cpu);
+    }
+
+    /// An account that nothing around it explains.
+    fn bare(&mut self, index: usize, writer: CpuId, cpu: CpuId, at: Instant, owed: Owed) {
+        let kept = writer == cpu && self.is_outcome(cpu, owed.runtime, self.mark(index) == Mark::EndOfJob);
+        if kept {
+            self.owe(cpu, owed);
+            self.kept(index, cpu, at);
+        } else {
+            self.close_stale(cpu, at);
+            self.owe(cpu, owed);
+            self.update(cpu, at);
+        }
+    }
+}

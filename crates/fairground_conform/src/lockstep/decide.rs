@@ -1,0 +1,209 @@
+//! Questions about preemption, their outcome in the record, and the verdict.
+
+use super::Lockstep;
+use crate::outcome::{Choice, Kind, Mismatch};
+use fairground_model::{Decision, Reason};
+use fairground_stdx::{CpuId, Instant, Ns, TaskId};
+
+/// Questions so close together share one outcome: a tick and the wake-ups of its soft interrupt.
+const GROUP_NS: u64 = 60_000;
+/// With several CPUs the recorded ones may share a host CPU, and an interrupt's work is cut in pieces.
+const GROUP_SMP_NS: u64 = 110_000;
+
+/// A schedule() that keeps the task comes so soon after the question.
+const KEPT_NS: u64 = 10_000;
+
+/// How long outcomes take: on one CPU, and on several.
+#[derive(Clone, Copy)]
+pub(super) struct Patience {
+    /// How close questions must be to share an outcome.
+    group_ns: u64,
+    /// Run time until a schedule() that keeps the task.
+    kept_ns: u64,
+}
+
+impl Patience {
+    pub(super) const fn new(nr_cpus: usize) -> Patience {
+        match nr_cpus {
+            0 | 1 => Patience { group_ns: GROUP_NS, kept_ns: KEPT_NS },
+            _ => Patience { group_ns: GROUP_SMP_NS, kept_ns: GROUP_SMP_NS },
+        }
+    }
+}
+
+/// Questions of one CPU that wait for their outcome.
+pub(super) struct Group {
+    at: Instant,
+    last: Instant,
+    kind: Kind,
+    /// The core's rule: of the question that flagged, else of the last.
+    reason: Option<Decision>,
+    /// The task that ran.
+    curr: TaskId,
+    /// Run time of that task since the last question.
+    since: Ns,
+}
+
+impl Lockstep<'_> {
+    /// The core was just asked, on `cpu`, whether the running task shall give way. `was_due`: a reschedule was due
+    /// before already.
+    pub(super) fn asked(&mut self, _index: usize, cpu: CpuId, at: Instant, kind: Kind, was_due: bool) {
+        let Some(curr) = self.curr(cpu) else { return };
+        let due = self.world.sched.resched_due(cpu);
+        if self.world.sched.cfs_rq(cpu).h_nr_runnable() < 2 && !due {
+            return;
+        }
+        let flagged = due && !was_due;
+        let heard = self.world.ear.decisions.iter().rev().find(|decision| answers_preemption(decision.reason)).copied();
+        self.cpus[cpu].instead = None;
+        match &mut self.cpus[cpu].group {
+            Some(group) => {
+                (group.last, group.kind, group.since) = (at, Kind::Shared, Ns::ZERO);
+                if flagged {
+                    group.reason = heard;
+                }
+            }
+            empty => *empty = Some(Group { at, last: at, kind, reason: heard, curr, since: Ns::ZERO }),
+        }
+    }
+
+    /// Whether an account of `runtime` is the schedule() that a question led to. After a mere account it may as well be
+    /// the next one of the same kind, and nothing tells them apart: then it is what the core expects. The last reads
+    /// of a task that ends its job (`ends`) are no schedule() after other questions.
+    pub(super) fn is_outcome(&mut self, cpu: CpuId, runtime: Ns, ends: bool) -> bool {
+        let limit = self.patience.kept_ns;
+        let due = self.world.sched.resched_due(cpu);
+        self.cpus[cpu].group.as_mut().is_some_and(|group| {
+            group.since += runtime;
+            let unclear = group.kind == Kind::UpdatePreempt;
+            group.since.0 <= limit && if unclear { due } else { !ends }
+        })
+    }
+
+    /// Before the next question, asked at `at`: those that are too old to share its outcome had none, the task went on.
+    /// So it did after an account: a task that reads its clock again has returned to user mode.
+    pub(super) fn close_stale(&mut self, cpu: CpuId, at: Instant) {
+        let limit = self.patience.group_ns;
+        let over = |group: &Group| group.kind == Kind::UpdatePreempt || at.saturating_since(group.last).0 > limit;
+        if self.cpus[cpu].group.as_ref().is_some_and(over) {
+            self.went_on(cpu);
+        }
+    }
+
+    /// The record shows no reschedule after the questions of `cpu`.
+    pub(super) fn went_on(&mut self, cpu: CpuId) {
+        let Some(group) = self.cpus[cpu].group.take() else { return };
+        let due = self.world.sched.resched_due(cpu);
+        if !due {
+            return self.verdict(cpu, &group, false, false);
+        }
+        let invisible = self.world.sched.skips_next_clock_update(cpu) && self.cpus[cpu].leaving.is_none();
+        if invisible {
+            // schedule() would leave no trace if it kept the task: ask whether it does.
+            let answer = self.ask_pick(cpu, group.curr);
+            if answer == Some(group.curr) {
+                self.tally(group.kind, false, true);
+                self.kinds.entry(group.kind).or_default().unseen += 1;
+                return;
+            }
+        }
+        self.verdict(cpu, &group, false, true);
+        self.world.sched.follow_need_resched(cpu, false);
+    }
+
+    /// The record shows a reschedule on `cpu`.
+    pub(super) fn rescheduled(&mut self, cpu: CpuId) {
+        let Some(group) = self.cpus[cpu].group.take() else {
+            if self.world.sched.cfs_rq(cpu).h_nr_runnable() > 1 {
+                self.fact("reschedules that no recorded question explains (a yield, a call of schedule())");
+            }
+            return;
+        };
+        let due = self.world.sched.resched_due(cpu);
+        self.verdict(cpu, &group, true, due);
+    }
+
+    /// Questions of `cpu` whose outcome the record cannot show.
+    pub(super) fn drop_group(&mut self, cpu: CpuId, why: &'static str) {
+        if self.cpus[cpu].group.take().is_some() {
+            self.fact(why);
+        }
+    }
+
+    /// The running task of `cpu` goes to sleep. Where it did so at once, in kernel mode, its own schedule() may have
+    /// been the one that was asked for.
+    pub(super) fn slept(&mut self, cpu: CpuId) {
+        let limit = self.patience.group_ns;
+        let due = self.world.sched.resched_due(cpu);
+        let soon = self.cpus[cpu].group.as_ref().is_some_and(|group| group.since.0 <= limit);
+        if due && soon {
+            self.drop_group(cpu, "preemption questions whose task went to sleep before an outcome could show");
+        } else {
+            self.went_on(cpu);
+        }
+    }
+
+    fn ask_pick(&mut self, cpu: CpuId, curr: TaskId) -> Option<TaskId> {
+        let answer = self.world.call(cpu, cpu, |sched, cx| {
+            let leaving = sched.schedule_begin(cx);
+            sched.schedule_following(cx, leaving, Some(curr)).0
+        });
+        self.hear_accounts(cpu);
+        answer
+    }
+
+    fn tally(&mut self, kind: Kind, did: bool, agree: bool) {
+        let row = self.kinds.entry(kind).or_default();
+        row.all.count(agree);
+        if did { row.did.count(agree) } else { row.did_not.count(agree) }
+    }
+
+    fn verdict(&mut self, cpu: CpuId, group: &Group, recorded: bool, core: bool) {
+        self.tally(group.kind, recorded, recorded == core);
+        if recorded == core {
+            return;
+        }
+        // Whom the core would run: the task that ran, or the first of the others.
+        self.cpus[cpu].instead = Some(if core { self.next_in_line(cpu) } else { Some(group.curr) });
+        self.mismatch(group.at, cpu, group.kind, (Choice::Resched(recorded), Choice::Resched(core)), group.reason);
+    }
+
+    /// The waiting task that the core's order puts first.
+    fn next_in_line(&self, cpu: CpuId) -> Option<TaskId> {
+        self.world.sched.queue_seats(cpu).into_iter().find(|seat| !seat.running).map(|seat| seat.task)
+    }
+
+    /// Compares a pick. `candidates` counts all that could have been picked.
+    pub(super) fn picked(&mut self, at: Instant, cpu: CpuId, recorded: Option<TaskId>, core: Option<TaskId>, candidates: u32) {
+        self.cpus[cpu].instead = None;
+        if candidates < 2 {
+            return;
+        }
+        let agree = recorded == core;
+        self.kinds.entry(Kind::Pick).or_default().all.count(agree);
+        if !agree {
+            self.cpus[cpu].instead = Some(core);
+            let reason = self.world.ear.decisions.iter().rev().find(|heard| is_pick(heard.reason)).copied();
+            self.mismatch(at, cpu, Kind::Pick, (Choice::Task(recorded), Choice::Task(core)), reason);
+        }
+    }
+
+    fn mismatch(&mut self, at: Instant, cpu: CpuId, kind: Kind, sides: (Choice, Choice), reason: Option<Decision>) {
+        if self.mismatches.len() >= self.keep {
+            return;
+        }
+        let queue = self.world.sched.queue_seats(cpu);
+        let unknown_lag = queue.iter().map(|seat| seat.task).filter(|&task| self.rows[task].unknown_past).collect();
+        let (recorded, core) = sides;
+        self.mismatches.push(Mismatch { at, cpu, kind, recorded, core, reason, queue, unknown_lag });
+    }
+}
+
+fn answers_preemption(reason: Reason) -> bool {
+    use fairground_model::reason::Question;
+    matches!(reason.question(), Question::TickPreempt | Question::WakeupPreempt)
+}
+
+fn is_pick(reason: Reason) -> bool {
+    reason.question() == fairground_model::reason::Question::Pick
+}

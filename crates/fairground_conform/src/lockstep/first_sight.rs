@@ -1,0 +1,123 @@
+//! What lies before the record: tasks and queues whose virtual times are learnt at first sight.
+//!
+//! A task's first account tells its virtual time before that account. A queue's floor is known for certain from the
+//! first placement that depends on it: what the record gave the task, minus what the placement adds.
+
+use super::Lockstep;
+use fairground_model::TraceEvent;
+use fairground_sched::TaskState;
+use fairground_stdx::{CpuId, TaskId, Vruntime};
+
+impl Lockstep<'_> {
+    /// Puts everybody where he was when the record began.
+    pub(super) fn adopt_start(&mut self) {
+        for cpu in self.cpus.ids() {
+            let running = self.cpus[cpu].running.filter(|&task| self.rows[task].fair);
+            let waiting: Vec<TaskId> = self.reading.start.queued.iter().filter(|row| row.1 == cpu).map(|row| row.0).collect();
+            let known: Vec<Vruntime> = running.iter().chain(&waiting).filter_map(|&task| self.vruntime_at(task, 0)).collect();
+            if let Some(floor) = known.into_iter().reduce(Vruntime::min) {
+                self.world.sched.adopt_min_vruntime(cpu, floor);
+            }
+            for task in running.into_iter().chain(waiting) {
+                self.adopt_here(0, task, cpu);
+            }
+            if running.is_some() {
+                self.world.call(cpu, cpu, |sched, cx| {
+                    let leaving = sched.schedule_begin(cx);
+                    sched.schedule_following(cx, leaving, running)
+                });
+            }
+            self.world.ear.accounts.clear();
+        }
+    }
+
+    /// The virtual time that `task` had at record `from`, by its next account.
+    fn vruntime_at(&self, task: TaskId, from: usize) -> Option<Vruntime> {
+        let account = self.reading.order.next_account(task, from)?;
+        match self.recording.records[account].event {
+            TraceEvent::SchedStatRuntime { runtime, vruntime: Some(after), .. } => {
+                Some(self.world.sched.vruntime_before(task, runtime, after))
+            }
+            _ => None,
+        }
+    }
+
+    /// Queues a task of unknown past on `cpu`.
+    pub(super) fn adopt_here(&mut self, index: usize, task: TaskId, cpu: CpuId) {
+        let vruntime = self.vruntime_at(task, index);
+        self.vruntimes.adopted += u64::from(vruntime.is_some());
+        (self.rows[task].known, self.rows[task].unknown_past) = (true, true);
+        self.world.call(cpu, cpu, |sched, cx| sched.adopt_queued(cx, task, vruntime));
+        self.hear_accounts(cpu);
+    }
+
+    /// A task of unknown past wakes on `cpu`: it slept there with the virtual time that its first account tells.
+    pub(super) fn adopt_wakee(&mut self, index: usize, task: TaskId, cpu: CpuId) {
+        let vruntime = self.vruntime_at(task, index);
+        self.vruntimes.adopted += u64::from(vruntime.is_some());
+        (self.rows[task].known, self.rows[task].unknown_past) = (true, true);
+        if let Some(placed) =
+            vruntime.filter(|_| !self.cpus[cpu].floor_known && self.world.sched.cfs_rq(cpu).h_nr_runnable() == 0)
+        {
+            // A long sleeper on an idle queue: the best guess at its floor until something tells it for certain.
+            let floor = Vruntime(placed.0.wrapping_add(self.world.sched.sleeper_credit_of(task)));
+            if floor.since(self.world.sched.cfs_rq(cpu).min_vruntime) > 0 || self.world.sched.cfs_rq(cpu).min_vruntime.0 == 0 {
+                self.world.sched.adopt_min_vruntime(cpu, floor);
+            }
+        }
+        self.world.sched.adopt_sleeper(task, cpu, vruntime);
+    }
+
+    /// A known task sleeps no longer although no wake-up was recorded.
+    pub(super) fn revive(&mut self, task: TaskId, cpu: CpuId) {
+        if matches!(self.state(task), TaskState::Delayed) {
+            let from = self.world.sched.task(task).cpu;
+            self.world.call(from, from, |sched, cx| sched.ttwu_select(cx, task, super::wake::WAKE));
+            if self.state(task) == TaskState::Queued {
+                if from != cpu {
+                    self.move_queued(task, from, cpu);
+                }
+                return;
+            }
+        }
+        self.world.sched.adopt_sleeper(task, cpu, None);
+        self.world.call(cpu, cpu, |sched, cx| {
+            sched.ttwu_select(cx, task, super::wake::WAKE);
+            sched.ttwu_activate(cx, task, cpu);
+        });
+        self.hear_accounts(cpu);
+    }
+
+    /// Before `task`, whose virtual time is relative now, is queued on `cpu`: the floor there, if it is not known yet.
+    pub(super) fn learn_floor(&mut self, index: usize, task: TaskId, cpu: CpuId) {
+        if self.cpus[cpu].floor_known {
+            return;
+        }
+        if let Some(placed) = self.vruntime_at(task, index) {
+            let relative = self.world.sched.se(task).vruntime;
+            self.world.sched.adopt_min_vruntime(cpu, placed.minus(relative.0));
+            self.cpus[cpu].floor_known = true;
+        }
+    }
+
+    /// Before `task` is queued on `cpu` by a wake-up: the same, where its placement depends on the floor.
+    pub(super) fn learn_floor_at_wakeup(&mut self, index: usize, task: TaskId, cpu: CpuId) {
+        if self.cpus[cpu].floor_known || self.rows[task].unknown_past {
+            return;
+        }
+        let Some(placed) = self.vruntime_at(task, index) else { return };
+        let (own, credit) = (self.world.sched.se(task).vruntime, self.world.sched.sleeper_credit_of(task));
+        let from = self.world.sched.task(task).cpu;
+        let floor = if from != cpu {
+            // Relative to the floor that it leaves; placed at the later of that and the credit.
+            let relative = own.since(self.world.sched.cfs_rq(from).min_vruntime);
+            placed.0.wrapping_sub(relative.max(-(credit as i64)) as u64)
+        } else if placed.since(own) > 0 {
+            placed.0.wrapping_add(credit)
+        } else {
+            return;
+        };
+        self.world.sched.adopt_min_vruntime(cpu, Vruntime(floor));
+        self.cpus[cpu].floor_known = true;
+    }
+}

@@ -1,0 +1,250 @@
+//! The drive: records in, entry points called, answers counted, the record followed.
+
+mod accounts;
+mod decide;
+mod first_sight;
+mod queue;
+mod switch;
+mod wake;
+mod world;
+
+use crate::outcome::{Kind, KindTally, Mismatch, Outcome, Share, VruntimeError, Vruntimes};
+use crate::read::{Known, Mark, Reading, is_fair};
+use crate::recording::{Record, Recording};
+use decide::{Group, Patience};
+use fairground_model::{MachineView, TaskInfo, TaskSpec, TraceEvent};
+use fairground_sched::{Leaving, Profile, TaskState};
+use fairground_stdx::{CpuId, CpuMask, IndexVec, Instant, Ns, ProgramId, TaskId, Vruntime};
+use std::collections::BTreeMap;
+use world::World;
+
+/// What a comparison is made with.
+#[derive(Clone, Debug)]
+pub struct Setup {
+    /// The kernel.
+    pub profile: Profile,
+    /// The machine; it has all CPUs that the recording names.
+    pub machine: MachineView,
+    /// Length of a tick, if it is known.
+    pub tick: Option<Ns>,
+    /// How many disagreements are kept with their state.
+    pub keep: usize,
+}
+
+/// An account that was read and that the next call of the core shall make.
+#[derive(Clone, Copy)]
+struct Owed {
+    task: TaskId,
+    runtime: Ns,
+    vruntime: Option<Vruntime>,
+}
+
+/// What the drive knows of a CPU beside the core.
+struct Cpu {
+    /// The task that runs by the record, of any class.
+    running: Option<TaskId>,
+    owed: Option<Owed>,
+    /// A schedule() between its halves, while tasks are pulled here.
+    leaving: Option<Leaving>,
+    /// Tasks that this CPU took off a queue and has not queued yet.
+    in_flight: Vec<TaskId>,
+    /// Questions whose outcome the record has not shown yet.
+    group: Option<Group>,
+    /// Whether the floor of virtual time is known for certain.
+    floor_known: bool,
+    /// Whom the core would have run since its last differing answer.
+    instead: Option<Option<TaskId>>,
+}
+
+/// What the drive knows of a task beside the core.
+#[derive(Clone, Copy, Default)]
+struct Row {
+    fair: bool,
+    /// Whether the core has heard of it.
+    known: bool,
+    /// It slept before the record began.
+    unknown_past: bool,
+    /// The priority that it gets at its first own act, where that is not its parent's.
+    nice_due: Option<i8>,
+    /// Its end was announced; it has not left its autogroup yet.
+    exiting: bool,
+    /// The CPU that the core would have chosen for it, between waking and wake-up.
+    chosen: Option<CpuId>,
+}
+
+/// A comparison under way.
+pub struct Lockstep<'r> {
+    recording: &'r Recording,
+    reading: Reading,
+    world: World,
+    cpus: IndexVec<CpuId, Cpu>,
+    rows: IndexVec<TaskId, Row>,
+    shares: IndexVec<TaskId, Share>,
+    kinds: BTreeMap<Kind, KindTally>,
+    vruntimes: Vruntimes,
+    vruntime_errors: Vec<VruntimeError>,
+    mismatches: Vec<Mismatch>,
+    keep: usize,
+    facts: BTreeMap<&'static str, u64>,
+    patience: Patience,
+    next: usize,
+    next_prio: usize,
+}
+
+impl<'r> Lockstep<'r> {
+    /// Reads the recording and sets the core up as it was at its beginning.
+    pub fn new(recording: &'r Recording, setup: &Setup) -> Lockstep<'r> {
+        let nr_cpus = setup.machine.cpus.len();
+        let known = Known { tick: setup.tick, fork_accounts: setup.profile.fork_accounts_parent() };
+        let reading = Reading::new(recording, nr_cpus, known);
+        let mut cpus = IndexVec::new();
+        for cpu in setup.machine.cpus.ids() {
+            cpus.push(Cpu {
+                running: reading.start.running[cpu],
+                owed: None,
+                leaving: None,
+                in_flight: Vec::new(),
+                group: None,
+                floor_known: false,
+                instead: None,
+            });
+        }
+        let mut drive = Lockstep {
+            recording,
+            reading,
+            world: World::new(setup.profile.clone(), setup.machine.clone()),
+            cpus,
+            rows: IndexVec::new(),
+            shares: IndexVec::filled(Share::default(), recording.tasks.len()),
+            kinds: Kind::ALL.into_iter().map(|kind| (kind, KindTally::default())).collect(),
+            vruntimes: Vruntimes::default(),
+            vruntime_errors: Vec::new(),
+            mismatches: Vec::new(),
+            keep: setup.keep,
+            facts: BTreeMap::new(),
+            patience: Patience::new(nr_cpus),
+            next: 0,
+            next_prio: 0,
+        };
+        drive.add_tasks(&setup.machine.online);
+        drive.adopt_start();
+        drive
+    }
+    /// How many records there are.
+    pub fn len(&self) -> usize {
+        self.recording.records.len()
+    }
+    /// Whether there is no record.
+    pub fn is_empty(&self) -> bool {
+        self.recording.records.is_empty()
+    }
+    /// Walks through the next `count` records; returns how many have been walked through in all.
+    pub fn advance(&mut self, count: usize) -> usize {
+        let end = self.len().min(self.next.saturating_add(count));
+        while self.next < end {
+            self.prio_changes();
+            self.record(self.next);
+            self.next += 1;
+        }
+        self.next
+    }
+    /// Ends the comparison: questions without an outcome in the record are left aside.
+    pub fn finish(mut self) -> Outcome {
+        for cpu in self.cpus.ids() {
+            self.settle(cpu);
+            self.drop_group(cpu, "preemption questions without an outcome before the record ends");
+        }
+        Outcome {
+            kinds: self.kinds,
+            vruntimes: self.vruntimes,
+            vruntime_errors: self.vruntime_errors,
+            shares: self.shares,
+            mismatches: self.mismatches,
+            facts: self.facts,
+            records: self.next as u64,
+        }
+    }
+
+    fn add_tasks(&mut self, online: &CpuMask) {
+        for (id, info) in self.recording.tasks.iter_enumerated() {
+            let fair = is_fair(&self.recording.tasks, id);
+            self.rows.push(Row { fair, ..Row::default() });
+            let mut spec = TaskSpec::new(info.name.clone(), ProgramId::new(0));
+            spec.nice = if fair { nice_of(info) } else { 0 };
+            self.world.sched.add_task(&spec, *online);
+        }
+    }
+    /// Priorities that changed before the next record.
+    fn prio_changes(&mut self) {
+        while let Some(change) = self.recording.prio_changes.get(self.next_prio).filter(|change| change.before <= self.next) {
+            self.next_prio += 1;
+            let nice = i8::try_from(change.prio - 120).unwrap_or(0).clamp(-20, 19);
+            if self.rows[change.task].fair && (100..140).contains(&change.prio) {
+                self.set_nice(change.task, nice);
+            } else {
+                self.fact("changes of priority between the fair class and others (not modelled yet)");
+            }
+        }
+    }
+    fn set_nice(&mut self, task: TaskId, nice: i8) {
+        if self.world.sched.task(task).nice != nice {
+            let cpu = self.world.sched.task(task).cpu;
+            self.world.call(cpu, cpu, |sched, cx| sched.set_user_nice(cx, task, nice));
+            self.hear_accounts(cpu);
+        }
+    }
+
+    fn record(&mut self, index: usize) {
+        let Record { at, cpu, event } = self.recording.records[index];
+        if !self.reading.has_runtime {
+            self.timestamp(cpu, at, &event);
+        }
+        match event {
+            TraceEvent::SchedStatRuntime { task, runtime, vruntime } => {
+                self.account(index, Owed { task, runtime, vruntime });
+            }
+            TraceEvent::SchedWaking { task, target_cpu, .. } => self.waking(cpu, at, task, target_cpu),
+            TraceEvent::SchedWakeup { task, target_cpu } => self.wakeup(index, cpu, at, task, target_cpu),
+            TraceEvent::SchedProcessFork { parent, child } => self.fork(cpu, at, parent, child),
+            TraceEvent::SchedWakeupNew { task, target_cpu } => self.wakeup_new(index, cpu, at, task, target_cpu),
+            TraceEvent::SchedSwitch { prev, prev_state, next } => self.switch(index, cpu, at, (prev, prev_state), next),
+            TraceEvent::SchedMigrateTask { task, orig_cpu, dest_cpu } => {
+                self.migrate(index, cpu, at, task, (orig_cpu, dest_cpu));
+            }
+            TraceEvent::SchedProcessExit { task } => self.rows[task].exiting = true,
+            _ => {}
+        }
+    }
+    /// Without accounts of run time, timestamps move the clocks of the CPUs that an event is about.
+    fn timestamp(&mut self, cpu: CpuId, at: Instant, event: &TraceEvent) {
+        self.world.idle_until(cpu, at);
+        match *event {
+            TraceEvent::SchedWakeup { target_cpu, .. } | TraceEvent::SchedWakeupNew { target_cpu, .. } => {
+                self.world.idle_until(target_cpu, at);
+            }
+            TraceEvent::SchedMigrateTask { orig_cpu, dest_cpu, .. } => {
+                self.world.idle_until(orig_cpu, at);
+                self.world.idle_until(dest_cpu, at);
+            }
+            _ => {}
+        }
+    }
+
+    fn fact(&mut self, what: &'static str) {
+        *self.facts.entry(what).or_insert(0) += 1;
+    }
+    fn mark(&self, index: usize) -> Mark {
+        self.reading.marks[index]
+    }
+    fn state(&self, task: TaskId) -> TaskState {
+        self.world.sched.task(task).state
+    }
+    /// The fair task that is current on `cpu`, by the core.
+    fn curr(&self, cpu: CpuId) -> Option<TaskId> {
+        self.world.sched.rq(cpu).curr
+    }
+}
+
+fn nice_of(info: &TaskInfo) -> i8 {
+    i8::try_from(info.prio - 120).unwrap_or(0).clamp(-20, 19)
+}

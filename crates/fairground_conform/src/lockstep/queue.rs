@@ -1,0 +1,95 @@
+//! Migrations of waiting tasks, as recorded.
+
+use super::Lockstep;
+use crate::outcome::Kind;
+use crate::read::Mark;
+use fairground_model::{PrevState, TraceEvent};
+use fairground_sched::TaskState;
+use fairground_stdx::{CpuId, Instant, TaskId};
+
+impl Lockstep<'_> {
+    /// One `sched_migrate_task`. Inside a wake-up it is part of that.
+    pub(super) fn migrate(&mut self, index: usize, writer: CpuId, at: Instant, task: TaskId, (from, to): (CpuId, CpuId)) {
+        let mark = self.mark(index);
+        if mark == Mark::WakeMove || !self.rows[task].fair {
+            return;
+        }
+        if self.curr(from).is_none() {
+            self.world.idle_until(from, at);
+        }
+        if mark == Mark::Pull && self.cpus[to].leaving.is_none() {
+            self.begin_pull(index, to);
+        }
+        let row = self.world.sched.task(task);
+        let waits = matches!(row.state, TaskState::Queued | TaskState::Delayed) && row.cpu == from;
+        if !waits || self.curr(from) == Some(task) {
+            return self.fact("migrations of tasks that do not wait on the CPU that they leave");
+        }
+        self.close_stale(from, at);
+        let was_due = self.world.sched.resched_due(from);
+        self.world.call(from, from, |sched, cx| sched.detach_task(cx, task, to));
+        if self.world.sched.account_may_resched() {
+            self.asked(index, from, at, Kind::UpdatePreempt, was_due);
+        }
+        self.hear_accounts(from);
+        self.cpus[writer].in_flight.push(task);
+        if !self.arrival_follows(index) {
+            self.attach_all(index, writer, at);
+        }
+    }
+
+    /// Whether the same CPU goes on with another migration, or with the account that comes before the arrival.
+    fn arrival_follows(&self, index: usize) -> bool {
+        self.reading.order.next(index).is_some_and(|next| match self.recording.records[next].event {
+            TraceEvent::SchedStatRuntime { .. } => self.mark(next) == Mark::Attach,
+            TraceEvent::SchedMigrateTask { .. } => matches!(self.mark(next), Mark::Move | Mark::Pull),
+            _ => false,
+        })
+    }
+
+    /// All that `writer` has taken off queues arrives.
+    pub(super) fn attach_all(&mut self, index: usize, writer: CpuId, at: Instant) {
+        for task in std::mem::take(&mut self.cpus[writer].in_flight) {
+            self.attach(index, task, at);
+        }
+    }
+
+    fn attach(&mut self, index: usize, task: TaskId, at: Instant) {
+        let cpu = self.world.sched.task(task).cpu;
+        if self.curr(cpu).is_none() {
+            self.world.idle_until(cpu, at);
+        }
+        self.learn_floor(index, task, cpu);
+        self.close_stale(cpu, at);
+        let was_due = self.world.sched.resched_due(cpu);
+        self.world.call(cpu, cpu, |sched, cx| sched.attach_task(cx, task));
+        if self.cpus[cpu].leaving.is_none() {
+            self.asked(index, cpu, at, Kind::WakeupPreempt, was_due);
+        }
+        self.hear_accounts(cpu);
+    }
+
+    /// The running task of `cpu` goes to sleep, and before the CPU switches away tasks are pulled there.
+    fn begin_pull(&mut self, index: usize, cpu: CpuId) {
+        let mut next = self.reading.order.next(index);
+        while let Some(at) = next {
+            if let TraceEvent::SchedSwitch { prev_state, .. } = self.recording.records[at].event {
+                if self.curr(cpu).is_some() && prev_state != PrevState::Running {
+                    self.slept(cpu);
+                    self.world.sched.set_current_state(cpu, prev_state);
+                    self.schedule_begin(cpu);
+                }
+                return;
+            }
+            next = self.reading.order.next(at);
+        }
+    }
+
+    /// Moves a waiting task without a record of it.
+    pub(super) fn move_queued(&mut self, task: TaskId, from: CpuId, to: CpuId) {
+        self.world.call(from, from, |sched, cx| sched.detach_task(cx, task, to));
+        self.hear_accounts(from);
+        self.world.call(to, to, |sched, cx| sched.attach_task(cx, task));
+        self.hear_accounts(to);
+    }
+}

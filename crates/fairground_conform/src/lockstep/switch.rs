@@ -1,0 +1,143 @@
+//! schedule(): the core is asked who shall run, then the record is followed.
+
+use super::Lockstep;
+use fairground_model::PrevState;
+use fairground_sched::TaskState;
+use fairground_stdx::{CpuId, Instant, TaskId};
+
+impl Lockstep<'_> {
+    /// schedule() kept the running task of `cpu`.
+    pub(super) fn kept(&mut self, _index: usize, cpu: CpuId, at: Instant) {
+        let Some(curr) = self.curr(cpu) else { return };
+        self.rescheduled(cpu);
+        let candidates = self.world.sched.cfs_rq(cpu).h_nr_runnable();
+        let answer = self.world.call(cpu, cpu, |sched, cx| {
+            let leaving = sched.schedule_begin(cx);
+            sched.schedule_following(cx, leaving, Some(curr)).0
+        });
+        self.picked(at, cpu, Some(curr), answer, candidates);
+        self.hear_accounts(cpu);
+    }
+
+    /// One `sched_switch`.
+    pub(super) fn switch(
+        &mut self,
+        index: usize,
+        cpu: CpuId,
+        at: Instant,
+        (prev, prev_state): (Option<TaskId>, PrevState),
+        next: Option<TaskId>,
+    ) {
+        let fair = |task: Option<TaskId>| task.filter(|&task| self.rows[task].fair);
+        let (fair_prev, fair_next) = (fair(prev), fair(next));
+        if self.cpus[cpu].running != prev {
+            self.fact("switches away from a task that did not run: records are missing");
+        }
+        self.force_curr(cpu, at, fair_prev);
+        if fair_prev.is_none() {
+            self.world.idle_until(cpu, at);
+        }
+        match (fair_prev, prev_state) {
+            (None, _) => self.drop_group(cpu, "preemption questions without an outcome in the record"),
+            (Some(_), PrevState::Running) if next.is_some() && fair_next.is_none() => {
+                self.drop_group(cpu, "preemption questions overtaken by a task of another class");
+            }
+            (Some(_), PrevState::Running) => self.rescheduled(cpu),
+            (Some(_), state) => {
+                self.slept(cpu);
+                if self.cpus[cpu].leaving.is_none() {
+                    self.world.sched.set_current_state(cpu, state);
+                }
+            }
+        }
+        if let Some(task) = fair_next {
+            self.force_queued(index, task, cpu);
+        }
+        self.leave_and_enter(cpu, at, next, fair_next);
+        self.settle(cpu);
+        if let Some(prev) = fair_prev {
+            self.world.sched.finish_task_switch(prev);
+        }
+        self.cpus[cpu].running = next;
+    }
+
+    fn leave_and_enter(&mut self, cpu: CpuId, at: Instant, next: Option<TaskId>, fair_next: Option<TaskId>) {
+        self.schedule_begin(cpu);
+        let leaving = self.cpus[cpu].leaving.take().expect("invariant: the first half of schedule() was just done");
+        if next.is_some() && fair_next.is_none() {
+            self.world.call(cpu, cpu, |sched, cx| sched.schedule_other_class(cx, leaving));
+            self.cpus[cpu].instead = None;
+            return self.hear_accounts(cpu);
+        }
+        let candidates = self.world.sched.cfs_rq(cpu).h_nr_runnable();
+        let answer = self.world.call(cpu, cpu, |sched, cx| sched.schedule_following(cx, leaving, fair_next).0);
+        self.picked(at, cpu, fair_next, answer, candidates);
+        if fair_next.is_none() && answer.is_some() {
+            self.fact("CPUs that go idle although the core has a task for them: records are missing");
+        }
+        self.hear_accounts(cpu);
+    }
+
+    /// The first half of schedule(), unless it is done already.
+    pub(super) fn schedule_begin(&mut self, cpu: CpuId) {
+        if self.cpus[cpu].leaving.is_none() {
+            let leaving = self.world.call(cpu, cpu, |sched, cx| sched.schedule_begin(cx));
+            self.hear_accounts(cpu);
+            self.cpus[cpu].leaving = Some(leaving);
+        }
+    }
+
+    /// Makes `task` the current one of `cpu` in the core, if lost records left another one there.
+    fn force_curr(&mut self, cpu: CpuId, at: Instant, task: Option<TaskId>) {
+        if self.curr(cpu) == task {
+            return;
+        }
+        self.settle(cpu);
+        self.cpus[cpu].group = None;
+        self.world.idle_until(cpu, at);
+        if let Some(task) = task {
+            self.force_queued(self.next, task, cpu);
+        }
+        self.schedule_begin(cpu);
+        let leaving = self.cpus[cpu].leaving.take().expect("invariant: the first half of schedule() was just done");
+        self.world.call(cpu, cpu, |sched, cx| match task {
+            Some(_) => {
+                sched.schedule_following(cx, leaving, task);
+            }
+            None => sched.schedule_other_class(cx, leaving),
+        });
+        self.hear_accounts(cpu);
+    }
+
+    /// Makes sure that `task` waits (or runs) on `cpu`, if lost records left it elsewhere.
+    pub(super) fn force_queued(&mut self, index: usize, task: TaskId, cpu: CpuId) {
+        let row = self.world.sched.task(task);
+        match row.state {
+            TaskState::Running | TaskState::Queued if row.cpu == cpu => {}
+            TaskState::Running => {
+                let elsewhere = row.cpu;
+                self.fact("tasks that run on two CPUs: records are missing");
+                self.settle(elsewhere);
+                self.cpus[elsewhere].group = None;
+                self.schedule_begin(elsewhere);
+                let leaving = self.cpus[elsewhere].leaving.take().expect("invariant: the first half of schedule() was just done");
+                self.world.call(elsewhere, elsewhere, |sched, cx| sched.schedule_other_class(cx, leaving));
+                self.cpus[elsewhere].running = None;
+                self.move_queued(task, elsewhere, cpu);
+            }
+            TaskState::Queued => {
+                let elsewhere = row.cpu;
+                self.fact("tasks that get the CPU while they wait on another: records are missing");
+                self.move_queued(task, elsewhere, cpu);
+            }
+            TaskState::New if !self.rows[task].known => {
+                self.fact("tasks that get the CPU without a wake-up in the record");
+                self.adopt_here(index, task, cpu);
+            }
+            _ => {
+                self.fact("tasks that get the CPU without a wake-up in the record");
+                self.revive(task, cpu);
+            }
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! Wake-ups and births.
+
+use super::Lockstep;
+use crate::outcome::Kind;
+use fairground_model::WakeContext;
+use fairground_sched::{TaskState, WakeFlags, Waking};
+use fairground_stdx::{CpuId, Instant, TaskId};
+
+pub(super) const WAKE: WakeFlags = WakeFlags { sync: false, context: WakeContext::Task };
+
+impl Lockstep<'_> {
+    /// A wake-up begins: the core is asked where the wakee shall run.
+    pub(super) fn waking(&mut self, writer: CpuId, at: Instant, task: TaskId, prev_cpu: CpuId) {
+        if !self.rows[task].fair {
+            return;
+        }
+        if !self.rows[task].known {
+            return self.rows[task].chosen = None;
+        }
+        if matches!(self.state(task), TaskState::Asleep | TaskState::OffCpuPending) {
+            self.world.idle_until(prev_cpu, if self.curr(prev_cpu).is_none() { at } else { self.world.clocks[prev_cpu] });
+            let waking = self.world.call(writer, prev_cpu, |sched, cx| sched.ttwu_select(cx, task, WAKE));
+            if let Waking::Selected(cpu) = waking {
+                self.rows[task].chosen = Some(cpu);
+            }
+        }
+    }
+
+    /// The wakee is queued.
+    pub(super) fn wakeup(&mut self, index: usize, writer: CpuId, at: Instant, task: TaskId, target: CpuId) {
+        if !self.rows[task].fair {
+            return;
+        }
+        self.close_stale(target, at);
+        if self.curr(target).is_none() {
+            self.world.idle_until(target, at);
+        }
+        if !self.rows[task].known {
+            self.adopt_wakee(index, task, target);
+        }
+        if let Some(chosen) = self.rows[task].chosen.take() {
+            self.kinds.entry(Kind::SelectCpu).or_default().all.count(chosen == target);
+        }
+        let was_due = self.world.sched.resched_due(target);
+        match self.state(task) {
+            TaskState::Waking => {}
+            TaskState::Asleep | TaskState::OffCpuPending => {
+                self.world.call(writer, target, |sched, cx| sched.ttwu_select(cx, task, WAKE));
+            }
+            TaskState::Delayed => {
+                let cpu = self.world.sched.task(task).cpu;
+                self.world.call(writer, cpu, |sched, cx| sched.ttwu_select(cx, task, WAKE));
+                if self.state(task) != TaskState::Waking {
+                    self.asked(index, cpu, at, Kind::WakeupPreempt, was_due);
+                    return self.hear_accounts(cpu);
+                }
+            }
+            TaskState::Running | TaskState::Queued => return self.settle(target),
+            _ => return self.fact("wake-ups of tasks that cannot be woken"),
+        }
+        if self.state(task) != TaskState::Waking {
+            return self.fact("wake-ups of tasks that cannot be woken");
+        }
+        self.learn_floor_at_wakeup(index, task, target);
+        self.world.call(writer, target, |sched, cx| sched.ttwu_activate(cx, task, target));
+        self.asked(index, target, at, Kind::WakeupPreempt, was_due);
+        self.hear_accounts(target);
+    }
+
+    /// A child is made. It starts with its parent's nice value.
+    pub(super) fn fork(&mut self, writer: CpuId, at: Instant, parent: Option<TaskId>, child: TaskId) {
+        if !self.rows[child].fair || self.state(child) != TaskState::New {
+            return;
+        }
+        let parent = parent.filter(|&parent| self.rows[parent].fair && self.rows[parent].known);
+        let cpu = parent.map_or(writer, |parent| self.world.sched.task(parent).cpu);
+        if let Some(parent) = parent {
+            self.inherit_nice(parent, child);
+        }
+        self.rows[child].known = true;
+        self.close_stale(cpu, at);
+        let was_due = self.world.sched.resched_due(cpu);
+        self.world.call(writer, cpu, |sched, cx| sched.sched_fork(cx, parent, child));
+        if self.world.sched.account_may_resched() && self.world.sched.profile().fork_accounts_parent() {
+            self.asked(self.next, cpu, at, Kind::UpdatePreempt, was_due);
+        }
+        self.hear_accounts(cpu);
+    }
+
+    /// Where the trace gives a child another priority than its parent's, the child changes it by its first own act.
+    fn inherit_nice(&mut self, parent: TaskId, child: TaskId) {
+        let (inherited, own) = (self.world.sched.task(parent).nice, self.world.sched.task(child).nice);
+        if inherited != own {
+            self.rows[child].nice_due = Some(own);
+            let cpu = self.world.sched.task(child).cpu;
+            self.world.call(cpu, cpu, |sched, cx| sched.set_user_nice(cx, child, inherited));
+        }
+    }
+
+    /// A new task is queued for the first time.
+    pub(super) fn wakeup_new(&mut self, index: usize, writer: CpuId, at: Instant, task: TaskId, target: CpuId) {
+        if !self.rows[task].fair {
+            return;
+        }
+        if self.state(task) != TaskState::New {
+            return self.fact("births of tasks that live already");
+        }
+        self.close_stale(target, at);
+        if self.curr(target).is_none() {
+            self.world.idle_until(target, at);
+        }
+        if self.rows[task].known {
+            self.learn_floor(index, task, target);
+        } else {
+            self.rows[task].known = true;
+            self.world.call(writer, target, |sched, cx| sched.sched_fork(cx, None, task));
+            self.fact("births without a fork in the record");
+        }
+        let was_due = self.world.sched.resched_due(target);
+        self.world.call(writer, target, |sched, cx| sched.wake_up_new_task(cx, task, Some(target)));
+        self.asked(index, target, at, Kind::WakeupPreempt, was_due);
+        self.hear_accounts(target);
+    }
+}

@@ -1,0 +1,82 @@
+//! The core with what stands around it: a machine, clocks that the record sets, and an ear for what it says.
+
+use fairground_model::{Decision, Digest, MachineView, Meter, Recorder, Sink, TraceEvent};
+use fairground_sched::{Ctx, Profile, Request, Sched};
+use fairground_stdx::{CpuId, IndexVec, Instant, Ns, TaskId, Vruntime};
+
+/// An account of run time that the core made.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Account {
+    pub(super) task: TaskId,
+    pub(super) runtime: Ns,
+    pub(super) vruntime: Option<Vruntime>,
+}
+
+/// Keeps what the core said during one call.
+#[derive(Default)]
+pub(super) struct Ear {
+    pub(super) accounts: Vec<Account>,
+    pub(super) decisions: Vec<Decision>,
+}
+
+impl Sink for Ear {
+    fn record(&mut self, _at: Instant, _cpu: CpuId, event: &TraceEvent) {
+        match *event {
+            TraceEvent::SchedStatRuntime { task, runtime, vruntime } => {
+                self.accounts.push(Account { task, runtime, vruntime });
+            }
+            TraceEvent::Decision(decision) => self.decisions.push(decision),
+            _ => {}
+        }
+    }
+}
+
+/// The core and its surroundings.
+pub(super) struct World {
+    pub(super) sched: Sched,
+    pub(super) ear: Ear,
+    /// The clock of each CPU's run queue: real time while it is idle, sums of recorded run time while it is busy.
+    pub(super) clocks: IndexVec<CpuId, Instant>,
+    machine: MachineView,
+    meter: Meter,
+    requests: Vec<Request>,
+    digest: Digest,
+}
+
+impl World {
+    pub(super) fn new(profile: Profile, machine: MachineView) -> World {
+        let nr_cpus = machine.cpus.len();
+        World {
+            sched: Sched::new(profile, nr_cpus),
+            ear: Ear::default(),
+            clocks: IndexVec::filled(Instant::ZERO, nr_cpus),
+            machine,
+            meter: Meter::free(),
+            requests: Vec::new(),
+            digest: Digest::default(),
+        }
+    }
+    /// Calls the core. It runs on `cpu`; the clock that it reads is that of the queue of `clock_of`.
+    pub(super) fn call<R>(&mut self, cpu: CpuId, clock_of: CpuId, entry: impl FnOnce(&mut Sched, &mut Ctx<'_, '_>) -> R) -> R {
+        self.ear.accounts.clear();
+        self.ear.decisions.clear();
+        let mut trace = Recorder::new(&mut self.digest, &mut self.ear);
+        let mut cx = Ctx {
+            now: self.clocks[clock_of],
+            cpu,
+            machine: &self.machine,
+            meter: &mut self.meter,
+            requests: &mut self.requests,
+            trace: &mut trace,
+        };
+        let result = entry(&mut self.sched, &mut cx);
+        // Interrupts and waits that the core asks for are in the record already.
+        self.requests.clear();
+        self.meter.take_ps();
+        result
+    }
+    /// The clock of an idle CPU follows real time.
+    pub(super) fn idle_until(&mut self, cpu: CpuId, at: Instant) {
+        self.clocks[cpu] = self.clocks[cpu].max(at);
+    }
+}

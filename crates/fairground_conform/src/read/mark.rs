@@ -1,0 +1,231 @@
+//! What each record was part of.
+
+use super::{Known, Order, Start, TickPhase, is_fair};
+use crate::recording::Recording;
+use fairground_model::{PrevState, TraceEvent};
+use fairground_stdx::{CpuId, Id, IndexVec, TaskId};
+
+/// A task that ends its job reads its clock at most so often before it sleeps.
+const READS_AT_END: usize = 2;
+/// And goes to sleep so soon.
+const END_OF_JOB_NS: u64 = 60_000;
+/// A tick so soon after a wake-up may be followed by a schedule() that does not read the clock again.
+const SAME_INTERRUPT_NS: u64 = 60_000;
+
+/// What a record was part of. Accounts of run time are told apart by it; records of other kinds are `Plain`, but for
+/// migrations.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Mark {
+    /// Says all by itself.
+    Plain,
+    /// Account of a tick.
+    Tick,
+    /// Account before a task is queued; the wake-up follows.
+    Enqueue,
+    /// Account inside fork().
+    Fork,
+    /// Account of schedule(); the switch follows.
+    Leave,
+    /// Account before a task is taken off for another CPU; the migration follows.
+    Detach,
+    /// Account before tasks that came from another CPU are queued.
+    Attach,
+    /// Account of a task that reads its clock and then sleeps.
+    EndOfJob,
+    /// Account that nothing around it explains: a schedule() that kept the task, a change of nice, or a clock read.
+    Bare,
+    /// Account of a task that does not run, or is not fair.
+    Foreign,
+    /// Migration inside a wake-up.
+    WakeMove,
+    /// Migration of a waiting task.
+    Move,
+    /// Migration to a CPU that is about to go idle, inside its schedule().
+    Pull,
+}
+
+/// Who runs where, as the records tell it.
+struct Running {
+    on: IndexVec<CpuId, Option<TaskId>>,
+    cpu_of: Vec<Option<CpuId>>,
+}
+
+impl Running {
+    fn new(start: &Start, tasks: usize) -> Running {
+        let mut running = Running { on: start.running.clone(), cpu_of: vec![None; tasks] };
+        for (cpu, task) in start.running.iter_enumerated() {
+            if let Some(task) = task {
+                running.cpu_of[task.index()] = Some(cpu);
+            }
+        }
+        running
+    }
+    fn switch(&mut self, cpu: CpuId, next: Option<TaskId>) {
+        if let Some(old) = self.on[cpu].take() {
+            self.cpu_of[old.index()] = None;
+        }
+        if let Some(next) = next {
+            if let Some(elsewhere) = self.cpu_of[next.index()].replace(cpu) {
+                self.on[elsewhere] = None;
+            }
+            self.on[cpu] = Some(next);
+        }
+    }
+}
+
+pub(super) fn mark_all(
+    recording: &Recording,
+    order: &Order,
+    start: &Start,
+    ticks: &IndexVec<CpuId, Option<TickPhase>>,
+    known: Known,
+) -> Vec<Mark> {
+    let nr_cpus = ticks.len();
+    let mut pass = Pass {
+        recording,
+        order,
+        ticks,
+        known,
+        running: Running::new(start, recording.tasks.len()),
+        ticked: vec![None; nr_cpus],
+        woken_at: vec![None; nr_cpus],
+        waking: vec![false; recording.tasks.len()],
+        marks: vec![Mark::Plain; recording.records.len()],
+    };
+    (0..recording.records.len()).for_each(|index| pass.record(index));
+    pass.marks
+}
+
+struct Pass<'a> {
+    recording: &'a Recording,
+    order: &'a Order,
+    ticks: &'a IndexVec<CpuId, Option<TickPhase>>,
+    known: Known,
+    running: Running,
+    /// The number of the last tick of each CPU.
+    ticked: Vec<Option<u64>>,
+    /// When something was last queued on each CPU since its last switch.
+    woken_at: Vec<Option<u64>>,
+    /// Tasks between waking and wake-up.
+    waking: Vec<bool>,
+    marks: Vec<Mark>,
+}
+
+impl Pass<'_> {
+    fn event(&self, index: usize) -> TraceEvent {
+        self.recording.records[index].event
+    }
+    fn at(&self, index: usize) -> u64 {
+        self.recording.records[index].at.ns()
+    }
+    fn record(&mut self, index: usize) {
+        let cpu = self.recording.records[index].cpu;
+        match self.event(index) {
+            TraceEvent::SchedWaking { task, .. } => self.waking[task.index()] = true,
+            TraceEvent::SchedWakeup { task, target_cpu } | TraceEvent::SchedWakeupNew { task, target_cpu } => {
+                self.waking[task.index()] = false;
+                self.woken_at[target_cpu.index()] = Some(self.at(index));
+            }
+            TraceEvent::SchedSwitch { next, .. } => {
+                self.woken_at[cpu.index()] = None;
+                self.running.switch(cpu, next);
+            }
+            TraceEvent::SchedMigrateTask { task, dest_cpu, .. } => {
+                self.marks[index] = match () {
+                    () if self.waking[task.index()] => Mark::WakeMove,
+                    () if dest_cpu == cpu && self.sleeps_next(index, cpu) => Mark::Pull,
+                    () => Mark::Move,
+                };
+            }
+            TraceEvent::SchedStatRuntime { task, .. } => self.marks[index] = self.account(index, cpu, task),
+            _ => {}
+        }
+    }
+    fn account(&mut self, index: usize, writer: CpuId, task: TaskId) -> Mark {
+        let cpu = match self.running.cpu_of[task.index()] {
+            Some(cpu) if is_fair(&self.recording.tasks, task) => cpu,
+            _ => return Mark::Foreign,
+        };
+        let arrived = |prev: usize| matches!(self.event(prev), TraceEvent::SchedMigrateTask { dest_cpu, .. } if dest_cpu == cpu && self.marks[prev] != Mark::WakeMove);
+        if self.order.prev(index).is_some_and(arrived) {
+            return Mark::Attach;
+        }
+        let own = writer == cpu;
+        let Some(next) = self.order.next(index) else {
+            return if own { self.tick_or(index, cpu, Mark::Bare) } else { Mark::Bare };
+        };
+        match self.event(next) {
+            TraceEvent::SchedWakeup { target_cpu, .. } | TraceEvent::SchedWakeupNew { target_cpu, .. } if target_cpu == cpu => {
+                Mark::Enqueue
+            }
+            TraceEvent::SchedMigrateTask { task: moved, orig_cpu, .. } if orig_cpu == cpu && !self.waking[moved.index()] => {
+                Mark::Detach
+            }
+            _ if !own => Mark::Bare,
+            TraceEvent::SchedProcessFork { parent, .. } if parent == Some(task) && self.known.fork_accounts => Mark::Fork,
+            TraceEvent::SchedSwitch { prev, prev_state, .. } if prev == Some(task) => match prev_state {
+                PrevState::Running if self.woken_just_now(index, cpu) => self.tick_or(index, cpu, Mark::Leave),
+                _ => Mark::Leave,
+            },
+            TraceEvent::SchedStatRuntime { .. } | TraceEvent::SchedMigrateTask { .. } if self.pulls_next(index, cpu, task) => {
+                Mark::Leave
+            }
+            _ if self.ends_job(index, task) => self.tick_or(index, cpu, Mark::EndOfJob),
+            _ => self.tick_or(index, cpu, Mark::Bare),
+        }
+    }
+    /// A tick if the record is the first in the window of one.
+    fn tick_or(&mut self, index: usize, cpu: CpuId, otherwise: Mark) -> Mark {
+        let number = self.ticks[cpu].and_then(|phase| phase.number_at(self.at(index)));
+        if number.is_none() || number == self.ticked[cpu.index()] {
+            return otherwise;
+        }
+        self.ticked[cpu.index()] = number;
+        Mark::Tick
+    }
+    fn woken_just_now(&self, index: usize, cpu: CpuId) -> bool {
+        self.woken_at[cpu.index()].is_some_and(|woken| self.at(index) - woken <= SAME_INTERRUPT_NS)
+    }
+    /// Whether, but for accounts and migrations, the CPU's next act is to switch away from a task that sleeps.
+    fn sleeps_next(&self, index: usize, cpu: CpuId) -> bool {
+        let Some(running) = self.running.on[cpu] else { return false };
+        self.after_balance(index).is_some_and(|next| self.sleeps_at(next, running))
+    }
+    /// Whether `task`, which leaves the queue at this account, leaves its CPU empty so that others are pulled there.
+    fn pulls_next(&self, index: usize, cpu: CpuId, task: TaskId) -> bool {
+        let mut next = self.order.next(index);
+        while let Some(at) = next {
+            match self.event(at) {
+                TraceEvent::SchedStatRuntime { task: other, .. } if other != task => next = self.order.next(at),
+                TraceEvent::SchedMigrateTask { dest_cpu, .. } if dest_cpu == cpu => {
+                    return self.after_balance(at).is_some_and(|end| self.sleeps_at(end, task));
+                }
+                _ => return false,
+            }
+        }
+        false
+    }
+    /// The next record of the same CPU that is neither an account nor a migration.
+    fn after_balance(&self, index: usize) -> Option<usize> {
+        let mut next = self.order.next(index)?;
+        while matches!(self.event(next), TraceEvent::SchedStatRuntime { .. } | TraceEvent::SchedMigrateTask { .. }) {
+            next = self.order.next(next)?;
+        }
+        Some(next)
+    }
+    fn sleeps_at(&self, index: usize, task: TaskId) -> bool {
+        matches!(self.event(index), TraceEvent::SchedSwitch { prev, prev_state, .. } if prev == Some(task) && prev_state != PrevState::Running)
+    }
+    /// Whether the task reads its clock at most a few times more and then sleeps.
+    fn ends_job(&self, index: usize, task: TaskId) -> bool {
+        let mut next = self.order.next(index);
+        for _ in 0..=READS_AT_END {
+            let Some(at) = next else { return false };
+            match self.event(at) {
+                TraceEvent::SchedStatRuntime { task: same, .. } if same == task => next = self.order.next(at),
+                _ => return self.sleeps_at(at, task) && self.at(at) - self.at(index) <= END_OF_JOB_NS,
+            }
+        }
+        false
+    }
+}

@@ -1,0 +1,58 @@
+//! Reading states out of a trace: what each record was part of, derived from the records alone.
+//!
+//! `sched_stat_runtime` marks one `update_curr`, but not why it was made. The events that the same CPU wrote just
+//! before and after say so ([`Mark`]); ticks are known by their phase.
+
+mod mark;
+mod order;
+mod start;
+mod tick_phase;
+
+pub use mark::Mark;
+pub use start::Start;
+pub use tick_phase::TickPhase;
+
+use crate::recording::Recording;
+use fairground_model::TaskInfo;
+use fairground_stdx::{CpuId, IndexVec, Ns, TaskId};
+pub(crate) use order::Order;
+
+/// What was read out of a recording.
+pub struct Reading {
+    /// For each record what it was part of.
+    pub marks: Vec<Mark>,
+    /// The tick of each CPU, where one was found.
+    pub ticks: IndexVec<CpuId, Option<TickPhase>>,
+    /// Who was where when the recording began.
+    pub start: Start,
+    /// Whether run time was recorded; otherwise timestamps must do.
+    pub has_runtime: bool,
+    pub(crate) order: Order,
+}
+
+/// Facts about the kernel and the machine that a trace does not hold.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Known {
+    /// Length of a tick; `None` = to be found.
+    pub tick: Option<Ns>,
+    /// Whether this kernel accounts the parent's run time when it places a child, inside fork().
+    pub fork_accounts: bool,
+}
+
+impl Reading {
+    /// Reads a recording.
+    pub fn new(recording: &Recording, nr_cpus: usize, known: Known) -> Reading {
+        let order = Order::new(recording, nr_cpus);
+        let start = Start::find(recording, nr_cpus);
+        let ticks = tick_phase::find_all(recording, nr_cpus, &start, known.tick);
+        let marks = mark::mark_all(recording, &order, &start, &ticks, known);
+        let has_runtime =
+            recording.records.iter().any(|record| matches!(record.event, fairground_model::TraceEvent::SchedStatRuntime { .. }));
+        Reading { marks, ticks, start, has_runtime, order }
+    }
+}
+
+/// Whether a task is of the fair class: priorities 100 to 139; smaller ones are real-time, deadline and stop.
+pub fn is_fair(tasks: &IndexVec<TaskId, TaskInfo>, task: TaskId) -> bool {
+    (100..140).contains(&tasks[task].prio)
+}

@@ -1,0 +1,57 @@
+//! The neighbours of a record among those that the same CPU wrote, which are in the order of that CPU's code.
+
+use crate::recording::Recording;
+use fairground_model::TraceEvent;
+use fairground_stdx::{Id, TaskId};
+
+const NONE: u32 = u32::MAX;
+
+/// Neighbours of each record.
+pub(crate) struct Order {
+    next: Vec<u32>,
+    prev: Vec<u32>,
+    /// For each task its accounts of run time, in order.
+    accounts: Vec<Vec<u32>>,
+    /// For each task its moves to another CPU, in order.
+    moves: Vec<Vec<u32>>,
+}
+
+impl Order {
+    pub(crate) fn new(recording: &Recording, nr_cpus: usize) -> Order {
+        let records = &recording.records;
+        let (mut next, mut prev) = (vec![NONE; records.len()], vec![NONE; records.len()]);
+        let mut last = vec![NONE; nr_cpus];
+        let (mut accounts, mut moves) = (vec![Vec::new(); recording.tasks.len()], vec![Vec::new(); recording.tasks.len()]);
+        for (index, record) in records.iter().enumerate() {
+            let number = index as u32;
+            let before = std::mem::replace(&mut last[record.cpu.index()], number);
+            prev[index] = before;
+            if before != NONE {
+                next[before as usize] = number;
+            }
+            match record.event {
+                TraceEvent::SchedStatRuntime { task, .. } => accounts[task.index()].push(number),
+                TraceEvent::SchedMigrateTask { task, .. } => moves[task.index()].push(number),
+                _ => {}
+            }
+        }
+        Order { next, prev, accounts, moves }
+    }
+    /// The record that the CPU of `index` wrote next.
+    #[inline]
+    pub(crate) fn next(&self, index: usize) -> Option<usize> {
+        Some(self.next[index]).filter(|&next| next != NONE).map(|next| next as usize)
+    }
+    /// The record that the CPU of `index` wrote before.
+    #[inline]
+    pub(crate) fn prev(&self, index: usize) -> Option<usize> {
+        Some(self.prev[index]).filter(|&prev| prev != NONE).map(|prev| prev as usize)
+    }
+    /// The first account of the run time of `task` from record `from` on, if the task does not move before it.
+    pub(crate) fn next_account(&self, task: TaskId, from: usize) -> Option<usize> {
+        let first_from = |rows: &[u32], from: usize| rows.get(rows.partition_point(|&row| (row as usize) < from)).copied();
+        let account = first_from(&self.accounts[task.index()], from)?;
+        let moved = first_from(&self.moves[task.index()], from + 1);
+        moved.is_none_or(|moved| moved > account).then_some(account as usize)
+    }
+}

@@ -1,0 +1,93 @@
+//! A recording as the comparison needs it: scheduling events in order, and what is known of tasks along the way.
+
+use fairground_model::{Sink, TaskInfo, TraceEvent};
+use fairground_stdx::{CpuId, Id, IndexVec, Instant, TaskId};
+
+/// One event of the recording.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Record {
+    /// When it was written.
+    pub at: Instant,
+    /// The CPU that wrote it.
+    pub cpu: CpuId,
+    /// What happened.
+    pub event: TraceEvent,
+}
+
+/// From the event of this number on, a task has another priority.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PrioChange {
+    /// The number of the first event after the change was seen.
+    pub before: usize,
+    /// The task.
+    pub task: TaskId,
+    /// Its new priority number.
+    pub prio: i32,
+}
+
+/// A recording. It is a sink: readers of traces fill it.
+#[derive(Clone, Debug)]
+pub struct Recording {
+    /// The tasks as they were when they were first seen, but with the name that they had last.
+    pub tasks: IndexVec<TaskId, TaskInfo>,
+    /// The events in order of time.
+    pub records: Vec<Record>,
+    /// Priorities that changed, in order.
+    pub prio_changes: Vec<PrioChange>,
+    prios: Vec<i32>,
+}
+
+impl Default for Recording {
+    fn default() -> Recording {
+        Recording { tasks: IndexVec::new(), records: Vec::new(), prio_changes: Vec::new(), prios: Vec::new() }
+    }
+}
+
+impl Recording {
+    /// One more than the largest number of a CPU that is named.
+    pub fn nr_cpus(&self) -> usize {
+        let own = self.records.iter().map(|record| record.cpu.index() + 1);
+        let named = self.records.iter().flat_map(|record| cpus_of(&record.event)).flatten().map(|cpu| cpu.index() + 1);
+        own.chain(named).max().unwrap_or(0)
+    }
+}
+
+/// The CPUs that an event names.
+fn cpus_of(event: &TraceEvent) -> [Option<CpuId>; 2] {
+    match *event {
+        TraceEvent::SchedWaking { target_cpu, .. }
+        | TraceEvent::SchedWakeup { target_cpu, .. }
+        | TraceEvent::SchedWakeupNew { target_cpu, .. } => [Some(target_cpu), None],
+        TraceEvent::SchedMigrateTask { orig_cpu, dest_cpu, .. } => [Some(orig_cpu), Some(dest_cpu)],
+        _ => [None, None],
+    }
+}
+
+/// Whether a comparison has a use for it.
+const fn matters(event: &TraceEvent) -> bool {
+    !event.is_sample() && !matches!(event, TraceEvent::Decision(_) | TraceEvent::Marker { .. })
+}
+
+impl Sink for Recording {
+    fn task(&mut self, task: TaskId, info: &TaskInfo) {
+        while self.tasks.len() <= task.index() {
+            self.tasks.push(TaskInfo { name: String::new(), pid: 0, prio: i32::MIN });
+            self.prios.push(i32::MIN);
+        }
+        let (row, prio) = (&mut self.tasks[task], &mut self.prios[task.index()]);
+        if *prio == i32::MIN {
+            *row = info.clone();
+        } else {
+            row.name.clone_from(&info.name);
+            if *prio != info.prio {
+                self.prio_changes.push(PrioChange { before: self.records.len(), task, prio: info.prio });
+            }
+        }
+        *prio = info.prio;
+    }
+    fn record(&mut self, at: Instant, cpu: CpuId, event: &TraceEvent) {
+        if matters(event) {
+            self.records.push(Record { at, cpu, event: *event });
+        }
+    }
+}
