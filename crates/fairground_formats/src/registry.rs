@@ -9,6 +9,7 @@ use crate::json::{self, JsonWriter};
 use crate::perfetto::PerfettoWriter;
 use crate::{perf_data, perfetto, recorded, trace_dat};
 use fairground_model::Sink;
+use flate2::bufread::MultiGzDecoder;
 use std::fmt;
 use std::io::{self, BufRead, BufReader, Cursor, Read, Seek, SeekFrom, Write};
 
@@ -126,15 +127,6 @@ pub enum ImportError {
         /// What happened.
         error: String,
     },
-    /// It is of a known kind that is not read.
-    Refused {
-        /// The file's name.
-        name: String,
-        /// What it is.
-        kind: &'static str,
-        /// What to do instead.
-        hint: &'static str,
-    },
     /// It is of a known kind, but something without which nothing can be read is not in it.
     Unusable {
         /// The file's name.
@@ -156,9 +148,6 @@ impl fmt::Display for ImportError {
         match self {
             ImportError::Empty { name } => write!(f, "`{name}` is empty"),
             ImportError::Unreadable { name, error } => write!(f, "`{name}` cannot be read: {error}"),
-            ImportError::Refused { name, kind, hint } => {
-                write!(f, "`{name}` is {kind}, reading which is not modelled yet; {hint}")
-            }
             ImportError::Unusable { name, why, hint } => write!(f, "`{name}` {why}; {hint}"),
             ImportError::Unknown { name } => write!(
                 f,
@@ -173,8 +162,10 @@ impl std::error::Error for ImportError {}
 
 /// Bytes at the beginning of a file by which its format is found out.
 const HEAD: usize = 64 * 1024;
+/// The first bytes of a gzip member.
+const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 
-/// Reads a trace of any format to its end, packed by zstd or not. `name` is the file's name; it
+/// Reads a trace of any format to its end, packed by zstd or gzip or not. `name` is the file's name; it
 /// stands in errors and decides where the content does not.
 pub fn read_any(source: impl Read, name: &str) -> Result<RecordedTrace, ImportError> {
     read_set(source, name, &[])
@@ -253,14 +244,28 @@ pub fn read_into(source: impl Read, name: &str, tasks_csv: &[u8], sink: &mut dyn
     if packed.head().is_empty() {
         return Err(packed.nothing(name));
     }
-    if !packed.head().starts_with(&ZSTD_MAGIC) {
-        return read_plain(packed, name, tasks_csv, sink);
+    if packed.head().starts_with(&ZSTD_MAGIC) {
+        read_packed(ZstdReader::new(BufReader::new(packed)), name, ".zst", tasks_csv, sink)
+    } else if packed.head().starts_with(&GZIP_MAGIC) {
+        read_packed(MultiGzDecoder::new(BufReader::new(packed)), name, ".gz", tasks_csv, sink)
+    } else {
+        read_plain(packed, name, tasks_csv, sink)
     }
-    let unpacked = Peeked::new(ZstdReader::new(BufReader::new(packed)));
+}
+
+/// Reads what is unpacked from a file whose name has this ending.
+fn read_packed(
+    unpacked: impl Read,
+    name: &str,
+    ending: &str,
+    tasks_csv: &[u8],
+    sink: &mut dyn Sink,
+) -> Result<ImportStats, ImportError> {
+    let unpacked = Peeked::new(unpacked);
     if unpacked.head().is_empty() {
         return Err(unpacked.nothing(name));
     }
-    read_plain(unpacked, name.strip_suffix(".zst").unwrap_or(name), tasks_csv, sink)
+    read_plain(unpacked, name.strip_suffix(ending).unwrap_or(name), tasks_csv, sink)
 }
 
 fn read_plain(
@@ -269,7 +274,6 @@ fn read_plain(
     tasks_csv: &[u8],
     sink: &mut dyn Sink,
 ) -> Result<ImportStats, ImportError> {
-    refuse(source.head(), name)?;
     if perf_data::sniff_pipe(source.head()) {
         return perf_data::read_pipe(&mut source, name, sink);
     }
@@ -304,16 +308,6 @@ fn format_of(head: &[u8], name: &str) -> Option<&'static str> {
     found
         .or((head.first() == Some(&0x0a) && named(&[".pftrace", ".perfetto-trace"])).then_some(perfetto::NAME))
         .or(named(&[".txt", ".trace", ".ftrace"]).then_some(ftrace::NAME))
-}
-
-/// Kinds of files that are recognised and not read.
-fn refuse(head: &[u8], name: &str) -> Result<(), ImportError> {
-    let (kind, hint) = if head.starts_with(&[0x1f, 0x8b]) {
-        ("packed by gzip", "unpack it with `gunzip` or pack it with `zstd`")
-    } else {
-        return Ok(());
-    };
-    Err(ImportError::Refused { name: name.to_string(), kind, hint })
 }
 
 /// A source whose first bytes can be looked at before it is read.

@@ -61,7 +61,7 @@ fn files_that_are_no_text_are_refused_with_a_hint() {
     assert_eq!(error(b"", "x"), ImportError::Empty { name: "x".into() });
     assert!(error(b"PERFILE2....", "perf.data").to_string().contains("cut off"));
     assert!(error(b"\x17\x08\x44tracing6", "trace.dat").to_string().contains("cut off"));
-    assert!(error(b"\x1f\x8b\x08", "t.gz").to_string().contains("gunzip"));
+    assert!(matches!(error(b"\x1f\x8b\x08", "t.gz"), ImportError::Unreadable { .. }));
     assert!(error(b"\x00\x01\x02\x03", "core").to_string().contains("no trace of a known format"));
     assert!(error(b"{\"tasks\": {}}", "rt-app.json").to_string().contains("no trace of a known format"));
     assert!(matches!(error(b"\x28\xb5\x2f\xfd\x00", "t.zst"), ImportError::Unreadable { .. }));

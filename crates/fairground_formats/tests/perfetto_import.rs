@@ -8,7 +8,7 @@ use common::{Run, run, tracepoint, with_pids, written};
 use fairground_formats::{ImportError, RecordedTrace, WriterOptions, read_any, read_into, read_set};
 use fairground_model::{NullSink, PrevState, TraceEvent, WakeContext};
 use flate2::Compression;
-use flate2::write::ZlibEncoder;
+use flate2::write::{GzEncoder, ZlibEncoder};
 use perfetto_protos::ftrace::PrintFtraceEvent;
 use perfetto_protos::ftrace_event::FtraceEvent;
 use perfetto_protos::ftrace_event::ftrace_event::Event;
@@ -585,6 +585,18 @@ fn a_small_file_that_unpacks_to_a_huge_one_ends_soon() {
     let bomb = packet(Data::CompressedPackets(encoder.finish().unwrap()));
     let trace = read(&file(vec![events(0, vec![switch(1, 0, 7)]), bomb]));
     assert_eq!((trace.stats.events, trace.stats.not_used), (1, 32 << 20), "{}", notes(&trace));
+}
+
+#[test]
+fn files_packed_as_a_whole() {
+    let plain = fs::read(sample("plain.pftrace")).unwrap();
+    let expected = read(&plain);
+    let mut gzip = GzEncoder::new(Vec::new(), Compression::default());
+    gzip.write_all(&plain).unwrap();
+    let gzip = gzip.finish().unwrap();
+    assert_eq!(read_any(&gzip[..], "x.pftrace.gz").unwrap().events, expected.events);
+    let cut = read_any(&gzip[..gzip.len() / 2], "x.pftrace.gz").unwrap();
+    assert!(!cut.stats.is_clean() && cut.stats.events > 0, "{}", notes(&cut));
 }
 
 #[test]

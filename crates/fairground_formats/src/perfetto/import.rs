@@ -294,7 +294,9 @@ impl<'a> Import<'a> {
         let prev_state = self.state_bits.state(row.prev_state);
         match self.current[cpu as usize].replace(stale(next)) {
             Some(Who { pid: 0, .. }) if prev_state != PrevState::Running => {
-                self.skip("a compact switch from the idle task, which cannot sleep, was left out: the switch before it is missing");
+                self.skip(
+                    "a compact switch from the idle task, which cannot sleep, was left out: the switch before it is missing",
+                );
             }
             Some(prev) => self.push(cpu, row.at_ns, RawEvent::Switch { prev, prev_state, next }),
             None => self.unused(
