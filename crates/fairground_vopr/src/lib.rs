@@ -1,7 +1,7 @@
 //! Random whole systems under every check there is, and a slow model of CFS beside the fast one.
 //!
 //! A seed makes a [`Case`]: a small machine, a kernel with random switches and tunables, random
-//! tasks and random changes in mid-run. [`run_case`] runs it again and again (twice, with another
+//! tasks and random changes in mid-run. [`run_case`] runs it again and again (twice, in another thread, with another
 //! event queue, from a clone taken in mid-run) under the [`oracle`]s; what fails is made smaller as
 //! long as it fails, and printed with its seed.
 //!

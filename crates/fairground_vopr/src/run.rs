@@ -8,7 +8,8 @@ use fairground_model::NullSink;
 use fairground_sim::{Counts, EventQueue, FastQueue, Flow, HeapQueue, RunEnd, Simulation, Stopped};
 use std::any::Any;
 use std::fmt;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::thread;
 
 /// A further check after every event, for tests of the alarm itself and for hunting.
 pub type Watch = fn(&Simulation) -> Result<(), String>;
@@ -76,7 +77,7 @@ struct Outcome {
 fn check(case: &Case, watch: Watch) -> Result<CaseReport, String> {
     let (first, steps) = caught("a run under all checks", || watched(case, watch))?;
     let others = [
-        ("the same run again", caught("the same run again", || plain::<FastQueue>(case))?),
+        ("the same run in another thread", caught("the same run in another thread", || elsewhere(case))?),
         ("a run with a plain heap", caught("a run with a plain heap", || plain::<HeapQueue>(case))?),
         ("a clone taken in mid-run", caught("a clone taken in mid-run", || cloned(case, steps))?),
     ];
@@ -110,6 +111,11 @@ fn plain<Q: EventQueue>(case: &Case) -> Result<Outcome, String> {
     let mut simulation = simulation::<Q>(case)?;
     let end = simulation.run(&mut NullSink);
     Ok(outcome(&simulation, end))
+}
+
+/// In a thread of its own: nothing of a run may hang on where it is made.
+fn elsewhere(case: &Case) -> Result<Outcome, String> {
+    thread::scope(|scope| scope.spawn(|| plain::<FastQueue>(case)).join().unwrap_or_else(|panic| resume_unwind(panic)))
 }
 
 /// Step by step under the oracles; the number of steps as well.

@@ -6,8 +6,13 @@ use fairground_sched::Profile;
 use fairground_sched::features::Feat;
 use fairground_sched::profile::KnownKind;
 
-const TIMES: [&str; 4] =
-    ["sched_latency_ns", "sched_min_granularity_ns", "sched_wakeup_granularity_ns", "sched_idle_min_granularity_ns"];
+const TIMES: [&str; 5] = [
+    "sched_latency_ns",
+    "sched_min_granularity_ns",
+    "sched_wakeup_granularity_ns",
+    "sched_idle_min_granularity_ns",
+    "sched_base_slice_ns",
+];
 const SEAMS: [(&str, &str); 8] = [
     ("repeated_pick", "keeps-slice"),
     ("repeated_pick", "renews-slice"),

@@ -20,7 +20,6 @@ impl Weight {
         Weight { weight: 3, inverse: 1_431_655_765 }
     }
 
-
     pub(super) fn of_nice(nice: i8) -> Weight {
         let weight = WEIGHTS[(i16::from(nice) + 20) as usize];
         let half = if [13, 14, 16, 17].contains(&nice) { 0 } else { weight / 2 };

@@ -44,7 +44,7 @@ impl Workload {
         }
     }
 
-    fn setting(&self) -> Option<Setting> {
+    pub(super) fn setting(&self) -> Option<Setting> {
         let mut setting = Setting::new(self.kernel, self.cpus, tick_of(self.hz).0)?;
         self.switches.iter().for_each(|switch| setting.turn(switch));
         self.base_slice.into_iter().for_each(|slice| setting.set_base_slice(slice));

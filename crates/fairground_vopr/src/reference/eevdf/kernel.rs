@@ -53,6 +53,11 @@ pub(super) struct Kernel {
     pub(super) has_pick_buddy: bool,
     /// Idleness is compared before the policy, and only if WAKEUP_PREEMPTION is on.
     pub(super) idleness_after_feature: bool,
+    /// An idle task that gives way to another kind also loses its protection.
+    pub(super) idle_loses_protection: bool,
+    /// Accounts and wake-ups ask for a reschedule lazily: no other CPU is interrupted for it, and it does
+    /// not stop the checks of further wake-ups.
+    pub(super) lazy: bool,
     /// The request of one CPU, ns.
     pub(super) base_slice: u64,
 }
@@ -66,6 +71,8 @@ const V6_6: Kernel = Kernel {
     fork_charges: true,
     has_pick_buddy: false,
     idleness_after_feature: false,
+    idle_loses_protection: false,
+    lazy: false,
     base_slice: 750_000,
 };
 const V6_12: Kernel = Kernel {
@@ -74,14 +81,18 @@ const V6_12: Kernel = Kernel {
     first_request_lasts: true,
     fork_charges: false,
     has_pick_buddy: true,
+    idleness_after_feature: true,
+    idle_loses_protection: true,
     base_slice: 700_000,
     ..V6_6
 };
-const V6_14: Kernel = Kernel { idleness_after_feature: true, base_slice: 750_000, ..V6_12 };
+const V6_14: Kernel = Kernel { idle_loses_protection: false, base_slice: 750_000, ..V6_12 };
 const V6_18: Kernel = Kernel {
     protection: Protection::UpToVprot,
     unprotected: Unprotected::Stops,
     yields: Yield::ForfeitsRequest,
+    idle_loses_protection: true,
+    lazy: true,
     base_slice: 700_000,
     ..V6_14
 };

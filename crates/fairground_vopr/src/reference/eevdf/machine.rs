@@ -45,6 +45,8 @@ struct Cpu {
     next_tick: Option<u64>,
     interrupt: Option<u64>,
     resched: bool,
+    /// As `resched`, but nobody hurries.
+    resched_lazy: bool,
     /// Up to when the current task is charged.
     charged_until: u64,
     /// Since when it computes.
@@ -132,12 +134,12 @@ impl Reference {
         match event {
             Event::Fork(task) => {
                 self.fork(task);
-                self.interrupt_all();
+                self.interrupt_all(self.tasks[task].pinned);
             }
             Event::Change(row) => {
                 let change = self.changes.remove(row);
                 self.change(change);
-                self.interrupt_all();
+                self.interrupt_all(0);
             }
             Event::BurstEnds(cpu) => {
                 self.pause(cpu);
@@ -204,10 +206,12 @@ impl Reference {
         }
     }
 
-    /// Whoever acts from outside makes every CPU look at its flag.
-    fn interrupt_all(&mut self) {
-        let now = self.now;
-        self.cpus.iter_mut().filter(|cpu| cpu.resched).for_each(|cpu| cpu.interrupt = Some(now));
+    /// Whoever acts from outside makes every CPU look at its flag, and the one on which it acts return to user mode.
+    fn interrupt_all(&mut self, acts_on: usize) {
+        self.interrupt_others(acts_on);
+        if self.cpus[acts_on].resched || self.cpus[acts_on].resched_lazy {
+            self.cpus[acts_on].interrupt = Some(self.now);
+        }
     }
 
     /// What the current task has computed is taken off its burst.
@@ -222,7 +226,7 @@ impl Reference {
     /// Reschedules as long as that is due, and lets the current task act until it computes.
     fn go_on(&mut self, cpu: usize) {
         loop {
-            if self.cpus[cpu].resched {
+            if self.cpus[cpu].resched || self.cpus[cpu].resched_lazy {
                 self.schedule(cpu, None);
                 continue;
             }
@@ -286,7 +290,9 @@ impl Reference {
         if runtime == 0 {
             return;
         }
-        self.cpus[cpu].resched |= self.fair.charge(cpu, curr, runtime);
+        if self.fair.charge(cpu, curr, runtime) {
+            self.resched_in_time(cpu);
+        }
         self.facts.push(Fact::Ran { task: curr, runtime, vruntime: self.fair.entities[curr].vruntime });
     }
 
@@ -342,14 +348,25 @@ impl Reference {
             return;
         }
         if curr_idle && !wakee_idle {
-            self.cpus[cpu].resched = true;
+            if self.fair.kernel.idle_loses_protection {
+                self.fair.entities[curr].protection = None;
+            }
+            self.resched_in_time(cpu);
             return;
         }
         if wakee_idle != curr_idle || self.tasks[task].habit.policy != Policy::Normal || !has.wakeup_preemption {
             return;
         }
         self.update_curr(cpu);
-        self.cpus[cpu].resched |= self.fair.wins(cpu, task, curr);
+        if self.fair.wins(cpu, task, curr) {
+            self.resched_in_time(cpu);
+        }
+    }
+
+    /// Asks for a reschedule of a CPU that runs a task, lazily if the kernel does.
+    fn resched_in_time(&mut self, cpu: usize) {
+        let Cpu { resched, resched_lazy, .. } = &mut self.cpus[cpu];
+        *(if self.fair.kernel.lazy { resched_lazy } else { resched }) = true;
     }
 
     fn change(&mut self, change: Change) {
@@ -422,7 +439,7 @@ impl Reference {
             }
             self.facts.push(Fact::Switch { at: self.now, cpu, prev, next });
         }
-        self.cpus[cpu].resched = false;
+        (self.cpus[cpu].resched, self.cpus[cpu].resched_lazy) = (false, false);
         if let Some(task) = moves {
             let target = self.tasks[task].pinned;
             self.enqueue(task, target, false);

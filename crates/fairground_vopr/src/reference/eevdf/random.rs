@@ -7,7 +7,7 @@ use fairground_machine::machine::TICK_RATES;
 use fairground_model::Policy;
 
 const KERNELS: [&str; 4] = ["v6.6", "v6.12", "v6.14", "v6.18"];
-const SWITCHES: [&str; 10] = [
+pub(super) const SWITCHES: [&str; 10] = [
     "NO_PLACE_LAG",
     "NO_PLACE_DEADLINE_INITIAL",
     "NO_PLACE_REL_DEADLINE",
@@ -32,7 +32,7 @@ impl Workload {
         switches.retain(|name| kernel != "v6.6" || !SINCE_V6_12.contains(name));
         let base_slice = dice.once_in(4).then(|| dice.time(100_000, 20_000_000));
         let cpus = dice.pick(&[1, 1, 1, 1, 2, 3, 4, 8]);
-        let (hz, tick_offset) = (dice.pick(&TICK_RATES), dice.pick(&[0, 0, 777, 250_000]));
+        let (hz, tick_offset) = (dice.pick(&TICK_RATES), dice.pick(&[0, 0, 777, 100_000]));
         let duration = dice.between(10_000_000, 200_000_000);
         let tasks = if dice.once_in(20) { dice.between(30, 100) } else { dice.between(1, 10) };
         let mut habits: Vec<Habit> = (0..tasks).map(|_| habit(&mut dice, cpus)).collect();

@@ -3,7 +3,8 @@
 use super::super::rules::Weight;
 use super::kernel::{KERNELS, scaled};
 use super::queue::{Entity, Fair, Leave, Queue};
-use super::{Act, Fact, Habit, Reference, Setting};
+use super::random::SWITCHES;
+use super::{Act, Fact, Habit, Reference, Setting, Workload};
 use fairground_model::Policy;
 
 fn fair(kernel: &str) -> Fair {
@@ -237,4 +238,35 @@ fn yields_put_off_or_forfeit() {
 #[test]
 fn the_request_grows_with_the_cpus() {
     assert_eq!([1, 2, 3, 4, 7, 8, 64].map(|cpus| scaled(700_000, cpus) / 1_000), [700, 1400, 1400, 2100, 2100, 2800, 2800]);
+}
+
+/// The first seed whose workload takes another course when its setting is changed.
+fn first_seed_that_tells(change: impl Fn(&mut Setting)) -> Option<u64> {
+    (0..400).find(|&seed| {
+        let workload = Workload::random(seed);
+        let setting = workload.setting().unwrap();
+        let mut other = setting.clone();
+        change(&mut other);
+        let run =
+            |setting: &Setting| Reference::new(setting, &workload.habits, &workload.changes).run(workload.duration).to_vec();
+        run(&setting) != run(&other)
+    })
+}
+
+/// A rule that no workload can tell from its opposite would not be compared at all.
+#[test]
+fn random_workloads_tell_every_rule_from_its_opposite() {
+    for switch in SWITCHES {
+        assert!(first_seed_that_tells(|setting| setting.turn(switch)).is_some(), "{switch}");
+    }
+    for (kernel, rules, switches) in KERNELS {
+        for (other, other_rules, _) in KERNELS.iter().filter(|row| row.0 != kernel) {
+            let told = first_seed_that_tells(|setting| {
+                let base_slice = if setting.kernel == rules { other_rules.base_slice } else { rules.base_slice };
+                (setting.kernel, setting.has) = (if setting.kernel == rules { *other_rules } else { rules }, switches);
+                setting.set_base_slice(base_slice);
+            });
+            assert!(told.is_some(), "{kernel} and {other}");
+        }
+    }
 }
