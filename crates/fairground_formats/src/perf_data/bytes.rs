@@ -56,6 +56,6 @@ mod tests {
         );
         let mut big = Bytes::new(&bytes, ByteOrder::Big);
         assert_eq!((big.u8(), big.u32()), (Some(1), Some(0x0203_0405)));
-        assert_eq!((big.take(u64::MAX), big.take(7)), (None, None));
+        assert_eq!((big.take(u64::MAX), big.take(8)), (None, None));
     }
 }
