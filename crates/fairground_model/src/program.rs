@@ -69,6 +69,8 @@ pub enum Instr {
     WaitChildren,
     /// Gives the CPU away (sched_yield).
     Yield,
+    /// Looks at its own CPU time (clock_gettime of CLOCK_THREAD_CPUTIME_ID), which is accounted for that.
+    ThreadClock,
     /// Changes its own nice value.
     SetNice { nice: i8 },
     /// Changes its own policy.
@@ -135,6 +137,8 @@ pub enum Step {
     WaitChildren,
     /// See [`Instr::Yield`].
     Yield,
+    /// See [`Instr::ThreadClock`].
+    ThreadClock,
     /// See [`Instr::SetNice`].
     SetNice { nice: i8 },
     /// See [`Instr::SetPolicy`].
@@ -217,6 +221,7 @@ impl Frame {
                 Instr::Fork { task } => return Step::Fork { task },
                 Instr::WaitChildren => return Step::WaitChildren,
                 Instr::Yield => return Step::Yield,
+                Instr::ThreadClock => return Step::ThreadClock,
                 Instr::SetNice { nice } => return Step::SetNice { nice },
                 Instr::SetPolicy { policy } => return Step::SetPolicy { policy },
                 Instr::SetAffinity { .. } => return Step::SetAffinity,

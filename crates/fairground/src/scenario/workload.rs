@@ -64,10 +64,11 @@ impl Workload {
     pub fn recorded(text: &str) -> Result<Workload, Mistakes> {
         Workload::of_record(text, recorded::parse(text)?, String::new())
     }
-    /// The same with the kernel threads of the record, whose tasks began at `start`. The run is shifted so
+    /// The same with the kernel threads of the record, whose window begins at `start`, and its tasks' own beginnings. The run is shifted so
     /// that a tick of the record's phase is a tick of the run.
     pub fn recorded_with(text: &str, start: Instant, file: &TraceFile, tick: Ns) -> Result<Workload, Mistakes> {
-        let mut parsed = recorded::parse_from(text, Some(start))?;
+        let starts = recorded::Starts::new(&file.trace.events, &file.trace.tasks, start);
+        let mut parsed = recorded::parse_from(text, Some(&starts))?;
         let beside = recorded::housekeeping(&file.trace.events, &file.trace.tasks, tick);
         let threads = beside.tasks.tasks.len();
         parsed.tasks.append(beside.tasks);

@@ -4,6 +4,7 @@ mod housekeeping;
 mod options;
 mod programs;
 mod script;
+mod starts;
 #[cfg(test)]
 mod tests;
 
@@ -14,6 +15,7 @@ pub use housekeeping::{Housekeeping, housekeeping};
 use options::Command;
 use programs::{EXEC, LEAD, Launch, PRESS_LEAD, RAMP_REST, RAMP_SLEEP};
 use script::Act;
+pub use starts::Starts;
 
 /// The workload of one recorded experiment.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -45,8 +47,8 @@ pub fn parse(text: &str) -> Result<RecordedWorkload, Mistakes> {
     parse_from(text, None)
 }
 
-/// As [`parse`], with the instant at which the first `wl`'s tasks begin, where the record tells it.
-pub fn parse_from(text: &str, start: Option<Instant>) -> Result<RecordedWorkload, Mistakes> {
+/// As [`parse`], with the instants at which tasks begin, where the record tells them.
+pub fn parse_from(text: &str, starts: Option<&Starts>) -> Result<RecordedWorkload, Mistakes> {
     let mut mistakes = Mistakes::default();
     let script = script::read(text, &mut mistakes);
     let count: u64 = script.acts.iter().map(processes).sum();
@@ -55,14 +57,14 @@ pub fn parse_from(text: &str, start: Option<Instant>) -> Result<RecordedWorkload
             .whole(format!("{count} processes are too many"), format!("Linux itself has room for {MAX_PROCESSES} by default."));
         return Err(mistakes);
     }
-    let tasks = tasks(&script.acts, start);
+    let tasks = tasks(&script.acts, starts);
     let mut names: Vec<&str> = tasks.tasks.iter().filter(|task| task.measured).map(|task| task.name.as_str()).collect();
     names.sort_unstable();
     if let Some(twice) = names.windows(2).find(|pair| pair[0] == pair[1]) {
         mistakes.whole(format!("two tasks are called `{}`", twice[0]), "Figures are given by name: each task needs its own.");
     }
     let first = script.acts.iter().find_map(|act| match act {
-        Act::Launch { command, .. } => Some(window(command, start)),
+        Act::Launch { command, .. } => Some(window(command, starts.map(|starts| starts.window))),
         Act::Wait => None,
     });
     mistakes.or(RecordedWorkload { tasks, features: script.features, window: first.unwrap_or_default() })
@@ -93,17 +95,18 @@ fn window(command: &Command, start: Option<Instant>) -> (Instant, Instant) {
 
 /// Several `wl` at once need nobody who starts them. As soon as one begins after another has
 /// ended, there is a shell that waits in between.
-fn tasks(acts: &[Act], start: Option<Instant>) -> TaskSet {
+fn tasks(acts: &[Act], starts: Option<&Starts>) -> TaskSet {
     let blocks = |act: &Act| !matches!(act, Act::Launch { background: true, .. });
     let first_stop = acts.iter().position(blocks).unwrap_or(acts.len());
     let later = acts.iter().skip(first_stop + 1).any(|act| matches!(act, Act::Launch { .. }));
-    if later { with_shell(acts) } else { at_once(acts, start) }
+    if later { with_shell(acts) } else { at_once(acts, starts) }
 }
 
-fn at_once(acts: &[Act], start: Option<Instant>) -> TaskSet {
+fn at_once(acts: &[Act], starts: Option<&Starts>) -> TaskSet {
     let mut set = TaskSet::default();
     for act in acts {
         if let Act::Launch { command, .. } = act {
+            let start = starts.map(|starts| starts.of(command));
             set.append(programs::build(command, Launch::AtZero(start)).0);
         }
     }
