@@ -3,6 +3,7 @@
 use super::{Lockstep, Owed};
 use crate::outcome::{Kind, VruntimeError};
 use crate::read::Mark;
+use fairground_model::TraceEvent;
 use fairground_stdx::{CpuId, Instant, Ns, TaskId};
 
 impl Lockstep<'_> {
@@ -23,11 +24,6 @@ impl Lockstep<'_> {
             return self.fact("accounts of run time of tasks that do not run");
         }
         match mark {
-            Mark::Tick => {
-                self.close_stale(cpu, at);
-                self.owe(cpu, owed);
-                self.tick(index, cpu, at);
-            }
             Mark::Enqueue => {
                 self.close_stale(cpu, at);
                 self.owe(cpu, owed);
@@ -42,7 +38,12 @@ impl Lockstep<'_> {
                 self.world.call(cpu, cpu, |sched, cx| sched.exit_autogroup(cx));
                 self.hear_accounts(cpu);
             }
-            Mark::Bare | Mark::EndOfJob if self.rows[task].nice_due.is_some() => self.change_nice(index, cpu, at, owed),
+            Mark::Bare | Mark::EndOfJob | Mark::Tick if self.changes_nice(index, owed) => self.change_nice(index, cpu, at, owed),
+            Mark::Tick => {
+                self.close_stale(cpu, at);
+                self.owe(cpu, owed);
+                self.tick(index, cpu, at);
+            }
             Mark::Bare | Mark::EndOfJob => self.bare(index, writer, cpu, at, owed),
             _ => self.owe(cpu, owed),
         }
@@ -93,6 +94,7 @@ impl Lockstep<'_> {
     /// Books run time: to the task that ran, and to the one that would have run by the core's answers.
     fn attribute(&mut self, cpu: CpuId, task: TaskId, runtime: Ns) {
         self.shares[task].ran += runtime;
+        self.rows[task].ran_since_wakeup += runtime;
         match self.cpus[cpu].instead {
             None => self.shares[task].given += runtime,
             Some(Some(other)) => self.shares[other].given += runtime,
@@ -117,7 +119,22 @@ impl Lockstep<'_> {
         self.hear_accounts(cpu);
     }
 
-    /// The first own act of a child that was to get another nice value.
+    /// Whether a task that is to get another nice value got it at this account. Where the record has virtual times, the
+    /// weight of the next account tells; else it is the first one, but for a tick with another one behind it.
+    fn changes_nice(&self, index: usize, owed: Owed) -> bool {
+        let Some(nice) = self.rows[owed.task].nice_due else { return false };
+        let next = self.reading.order.next_account(owed.task, index + 1).map(|next| (next, self.recording.records[next].event));
+        let Some((next, TraceEvent::SchedStatRuntime { runtime, vruntime, .. })) = next else { return true };
+        match (owed.vruntime, vruntime) {
+            (Some(before), Some(after)) => {
+                let expected = self.world.sched.profile().vruntime_at_nice(nice, runtime);
+                after.since(before).unsigned_abs() == expected
+            }
+            _ => self.mark(index) != Mark::Tick || self.mark(next) == Mark::Leave,
+        }
+    }
+
+    /// The act of a child by which it gets another nice value.
     fn change_nice(&mut self, index: usize, cpu: CpuId, at: Instant, owed: Owed) {
         let Some(nice) = self.rows[owed.task].nice_due.take() else { return };
         self.close_stale(cpu, at);

@@ -3,22 +3,25 @@
 use super::Lockstep;
 use crate::outcome::{Choice, Kind, Mismatch};
 use fairground_model::{Decision, Reason};
-use fairground_stdx::{CpuId, Instant, Ns, TaskId};
+use fairground_stdx::{CpuId, Id, Instant, Ns, TaskId};
 
 /// Questions so close together share one outcome: a tick and the wake-ups of its soft interrupt.
 const GROUP_NS: u64 = 60_000;
 /// With several CPUs the recorded ones may share a host CPU, and an interrupt's work is cut in pieces.
 const GROUP_SMP_NS: u64 = 110_000;
 
-/// A schedule() that keeps the task comes so soon after the question.
+/// A schedule() that keeps the task comes so soon after the question if nothing comes between.
 const KEPT_NS: u64 = 10_000;
+
+/// A task that has run for less since it woke may well be about to read its clock.
+const JUST_BEGUN_NS: u64 = 200_000;
 
 /// How long outcomes take: on one CPU, and on several.
 #[derive(Clone, Copy)]
 pub(super) struct Patience {
     /// How close questions must be to share an outcome.
     group_ns: u64,
-    /// Run time until a schedule() that keeps the task.
+    /// Run time until a schedule() that keeps the task, at the longest.
     kept_ns: u64,
 }
 
@@ -42,6 +45,8 @@ pub(super) struct Group {
     curr: TaskId,
     /// Run time of that task since the last question.
     since: Ns,
+    /// Whether the outcome was taken from what the core expects, since the record fits both.
+    unclear: bool,
 }
 
 impl Lockstep<'_> {
@@ -63,20 +68,23 @@ impl Lockstep<'_> {
                     group.reason = heard;
                 }
             }
-            empty => *empty = Some(Group { at, last: at, kind, reason: heard, curr, since: Ns::ZERO }),
+            empty => *empty = Some(Group { at, last: at, kind, reason: heard, curr, since: Ns::ZERO, unclear: false }),
         }
     }
 
-    /// Whether an account of `runtime` is the schedule() that a question led to. After a mere account it may as well be
-    /// the next one of the same kind, and nothing tells them apart: then it is what the core expects. The last reads
-    /// of a task that ends its job (`ends`) are no schedule() after other questions.
+    /// Whether an account of `runtime` is the schedule() that a question led to. It may as well be that the task reads
+    /// its clock: always so after a mere account, and where the task does that now and then, or has just begun to run.
+    /// Nothing tells them apart; then it is what the core expects. The last reads of a task that ends its job (`ends`)
+    /// are no schedule() after other questions.
     pub(super) fn is_outcome(&mut self, cpu: CpuId, runtime: Ns, ends: bool) -> bool {
         let limit = self.patience.kept_ns;
         let due = self.world.sched.resched_due(cpu);
+        let (reading, rows) = (&self.reading, &self.rows);
+        let reads = |task: TaskId| reading.reads_clock[task.index()] || rows[task].ran_since_wakeup.0 < JUST_BEGUN_NS;
         self.cpus[cpu].group.as_mut().is_some_and(|group| {
             group.since += runtime;
-            let unclear = group.kind == Kind::UpdatePreempt;
-            group.since.0 <= limit && if unclear { due } else { !ends }
+            group.unclear = group.kind == Kind::UpdatePreempt || reads(group.curr);
+            group.since.0 <= limit && if group.unclear { due } else { !ends }
         })
     }
 
@@ -111,8 +119,8 @@ impl Lockstep<'_> {
         self.world.sched.follow_need_resched(cpu, false);
     }
 
-    /// The record shows a reschedule on `cpu`.
-    pub(super) fn rescheduled(&mut self, cpu: CpuId) {
+    /// The record shows a reschedule on `cpu`, which `kept` the task or not.
+    pub(super) fn rescheduled(&mut self, cpu: CpuId, kept: bool) {
         let Some(group) = self.cpus[cpu].group.take() else {
             if self.world.sched.cfs_rq(cpu).h_nr_runnable() > 1 {
                 self.fact("reschedules that no recorded question explains (a yield, a call of schedule())");
@@ -120,6 +128,9 @@ impl Lockstep<'_> {
             return;
         };
         let due = self.world.sched.resched_due(cpu);
+        if group.unclear && kept {
+            self.kinds.entry(group.kind).or_default().unseen += 1;
+        }
         self.verdict(cpu, &group, true, due);
     }
 

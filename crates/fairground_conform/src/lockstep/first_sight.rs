@@ -17,6 +17,7 @@ impl Lockstep<'_> {
             let known: Vec<Vruntime> = running.iter().chain(&waiting).filter_map(|&task| self.vruntime_at(task, 0)).collect();
             if let Some(floor) = known.into_iter().reduce(Vruntime::min) {
                 self.world.sched.adopt_min_vruntime(cpu, floor);
+                self.cpus[cpu].floor_guessed = true;
             }
             for task in running.into_iter().chain(waiting) {
                 self.adopt_here(0, task, cpu);
@@ -56,13 +57,12 @@ impl Lockstep<'_> {
         let vruntime = self.vruntime_at(task, index);
         self.vruntimes.adopted += u64::from(vruntime.is_some());
         (self.rows[task].known, self.rows[task].unknown_past) = (true, true);
-        if let Some(placed) =
-            vruntime.filter(|_| !self.cpus[cpu].floor_known && self.world.sched.cfs_rq(cpu).h_nr_runnable() == 0)
-        {
-            // A long sleeper on an idle queue: the best guess at its floor until something tells it for certain.
-            let floor = Vruntime(placed.0.wrapping_add(self.world.sched.sleeper_credit_of(task)));
-            if floor.since(self.world.sched.cfs_rq(cpu).min_vruntime) > 0 || self.world.sched.cfs_rq(cpu).min_vruntime.0 == 0 {
-                self.world.sched.adopt_min_vruntime(cpu, floor);
+        if let Some(placed) = vruntime.filter(|_| !self.cpus[cpu].floor_known) {
+            // Nobody is placed more than the credit before the floor; a long sleeper just there.
+            let highest = placed.plus(self.world.sched.sleeper_credit_of(task));
+            let guessed = std::mem::replace(&mut self.cpus[cpu].floor_guessed, true);
+            if !guessed || highest.since(self.world.sched.cfs_rq(cpu).min_vruntime) < 0 {
+                self.world.sched.adopt_min_vruntime(cpu, highest);
             }
         }
         self.world.sched.adopt_sleeper(task, cpu, vruntime);

@@ -52,6 +52,8 @@ struct Cpu {
     group: Option<Group>,
     /// Whether the floor of virtual time is known for certain.
     floor_known: bool,
+    /// Whether it is known at least roughly.
+    floor_guessed: bool,
     /// Whom the core would have run since its last differing answer.
     instead: Option<Option<TaskId>>,
 }
@@ -66,6 +68,8 @@ struct Row {
     unknown_past: bool,
     /// The priority that it gets at its first own act, where that is not its parent's.
     nice_due: Option<i8>,
+    /// Its run time since it last woke.
+    ran_since_wakeup: Ns,
     /// Its end was announced; it has not left its autogroup yet.
     exiting: bool,
     /// The CPU that the core would have chosen for it, between waking and wake-up.
@@ -106,6 +110,7 @@ impl<'r> Lockstep<'r> {
                 in_flight: Vec::new(),
                 group: None,
                 floor_known: false,
+                floor_guessed: false,
                 instead: None,
             });
         }

@@ -49,7 +49,12 @@ impl Lockstep<'_> {
 
     /// All that `writer` has taken off queues arrives.
     pub(super) fn attach_all(&mut self, index: usize, writer: CpuId, at: Instant) {
-        for task in std::mem::take(&mut self.cpus[writer].in_flight) {
+        let arriving = std::mem::take(&mut self.cpus[writer].in_flight);
+        for &task in &arriving {
+            self.learn_floor(index, task, self.world.sched.task(task).cpu);
+        }
+        // The kernel's list is a stack.
+        for task in arriving.into_iter().rev() {
             self.attach(index, task, at);
         }
     }
@@ -59,7 +64,6 @@ impl Lockstep<'_> {
         if self.curr(cpu).is_none() {
             self.world.idle_until(cpu, at);
         }
-        self.learn_floor(index, task, cpu);
         self.close_stale(cpu, at);
         let was_due = self.world.sched.resched_due(cpu);
         self.world.call(cpu, cpu, |sched, cx| sched.attach_task(cx, task));
@@ -74,6 +78,7 @@ impl Lockstep<'_> {
         let mut next = self.reading.order.next(index);
         while let Some(at) = next {
             if let TraceEvent::SchedSwitch { prev_state, .. } = self.recording.records[at].event {
+                let prev_state = self.reading.order.prev_state(at, prev_state);
                 if self.curr(cpu).is_some() && prev_state != PrevState::Running {
                     self.slept(cpu);
                     self.world.sched.set_current_state(cpu, prev_state);

@@ -9,7 +9,7 @@ impl Lockstep<'_> {
     /// schedule() kept the running task of `cpu`.
     pub(super) fn kept(&mut self, _index: usize, cpu: CpuId, at: Instant) {
         let Some(curr) = self.curr(cpu) else { return };
-        self.rescheduled(cpu);
+        self.rescheduled(cpu, true);
         let candidates = self.world.sched.cfs_rq(cpu).h_nr_runnable();
         let answer = self.world.call(cpu, cpu, |sched, cx| {
             let leaving = sched.schedule_begin(cx);
@@ -28,6 +28,7 @@ impl Lockstep<'_> {
         (prev, prev_state): (Option<TaskId>, PrevState),
         next: Option<TaskId>,
     ) {
+        let prev_state = self.reading.order.prev_state(index, prev_state);
         let fair = |task: Option<TaskId>| task.filter(|&task| self.rows[task].fair);
         let (fair_prev, fair_next) = (fair(prev), fair(next));
         if self.cpus[cpu].running != prev {
@@ -42,7 +43,7 @@ impl Lockstep<'_> {
             (Some(_), PrevState::Running) if next.is_some() && fair_next.is_none() => {
                 self.drop_group(cpu, "preemption questions overtaken by a task of another class");
             }
-            (Some(_), PrevState::Running) => self.rescheduled(cpu),
+            (Some(_), PrevState::Running) => self.rescheduled(cpu, false),
             (Some(_), state) => {
                 self.slept(cpu);
                 if self.cpus[cpu].leaving.is_none() {
@@ -57,6 +58,12 @@ impl Lockstep<'_> {
         self.settle(cpu);
         if let Some(prev) = fair_prev {
             self.world.sched.finish_task_switch(prev);
+            if prev_state != PrevState::Running
+                && let Some(nice) = self.rows[prev].nice_due.take()
+            {
+                // It did not do it itself: its maker does while it sleeps.
+                self.set_nice(prev, nice);
+            }
         }
         self.cpus[cpu].running = next;
     }

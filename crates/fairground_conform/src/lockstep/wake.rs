@@ -4,7 +4,7 @@ use super::Lockstep;
 use crate::outcome::Kind;
 use fairground_model::WakeContext;
 use fairground_sched::{TaskState, WakeFlags, Waking};
-use fairground_stdx::{CpuId, Instant, TaskId};
+use fairground_stdx::{CpuId, Instant, Ns, TaskId};
 
 pub(super) const WAKE: WakeFlags = WakeFlags { sync: false, context: WakeContext::Task };
 
@@ -61,6 +61,7 @@ impl Lockstep<'_> {
         if self.state(task) != TaskState::Waking {
             return self.fact("wake-ups of tasks that cannot be woken");
         }
+        self.rows[task].ran_since_wakeup = Ns::ZERO;
         self.learn_floor_at_wakeup(index, task, target);
         self.world.call(writer, target, |sched, cx| sched.ttwu_activate(cx, task, target));
         self.asked(index, target, at, Kind::WakeupPreempt, was_due);

@@ -12,6 +12,12 @@ const END_OF_JOB_NS: u64 = 60_000;
 /// A tick so soon after a wake-up may be followed by a schedule() that does not read the clock again.
 const SAME_INTERRUPT_NS: u64 = 60_000;
 
+/// An account so long after the one before is no outcome of anything that was asked there.
+const LONG_AFTER_NS: u64 = 200_000;
+
+/// So many such accounts make a task one that reads its own clock now and then.
+const NOW_AND_THEN: u32 = 3;
+
 /// What a record was part of. Accounts of run time are told apart by it; records of other kinds are `Plain`, but for
 /// migrations.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -73,13 +79,14 @@ impl Running {
     }
 }
 
+/// What each record was part of, and which tasks read their own clock now and then.
 pub(super) fn mark_all(
     recording: &Recording,
     order: &Order,
     start: &Start,
     ticks: &IndexVec<CpuId, Option<TickPhase>>,
     known: Known,
-) -> Vec<Mark> {
+) -> (Vec<Mark>, Vec<bool>) {
     let nr_cpus = ticks.len();
     let mut pass = Pass {
         recording,
@@ -90,10 +97,11 @@ pub(super) fn mark_all(
         ticked: vec![None; nr_cpus],
         woken_at: vec![None; nr_cpus],
         waking: vec![false; recording.tasks.len()],
+        clock_reads: vec![0; recording.tasks.len()],
         marks: vec![Mark::Plain; recording.records.len()],
     };
     (0..recording.records.len()).for_each(|index| pass.record(index));
-    pass.marks
+    (pass.marks, pass.clock_reads.into_iter().map(|reads| reads >= NOW_AND_THEN).collect())
 }
 
 struct Pass<'a> {
@@ -108,6 +116,7 @@ struct Pass<'a> {
     woken_at: Vec<Option<u64>>,
     /// Tasks between waking and wake-up.
     waking: Vec<bool>,
+    clock_reads: Vec<u32>,
     marks: Vec<Mark>,
 }
 
@@ -137,7 +146,11 @@ impl Pass<'_> {
                     () => Mark::Move,
                 };
             }
-            TraceEvent::SchedStatRuntime { task, .. } => self.marks[index] = self.account(index, cpu, task),
+            TraceEvent::SchedStatRuntime { task, runtime, .. } => {
+                let mark = self.account(index, cpu, task);
+                self.marks[index] = mark;
+                self.clock_reads[task.index()] += u32::from(mark == Mark::Bare && runtime.0 > LONG_AFTER_NS);
+            }
             _ => {}
         }
     }
@@ -163,7 +176,7 @@ impl Pass<'_> {
             }
             _ if !own => Mark::Bare,
             TraceEvent::SchedProcessFork { parent, .. } if parent == Some(task) && self.known.fork_accounts => Mark::Fork,
-            TraceEvent::SchedSwitch { prev, prev_state, .. } if prev == Some(task) => match prev_state {
+            TraceEvent::SchedSwitch { prev, prev_state, .. } if prev == Some(task) => match self.order.prev_state(next, prev_state) {
                 PrevState::Running if self.woken_just_now(index, cpu) => self.tick_or(index, cpu, Mark::Leave),
                 _ => Mark::Leave,
             },
@@ -214,7 +227,12 @@ impl Pass<'_> {
         Some(next)
     }
     fn sleeps_at(&self, index: usize, task: TaskId) -> bool {
-        matches!(self.event(index), TraceEvent::SchedSwitch { prev, prev_state, .. } if prev == Some(task) && prev_state != PrevState::Running)
+        match self.event(index) {
+            TraceEvent::SchedSwitch { prev, prev_state, .. } => {
+                prev == Some(task) && self.order.prev_state(index, prev_state) != PrevState::Running
+            }
+            _ => false,
+        }
     }
     /// Whether the task reads its clock at most a few times more and then sleeps.
     fn ends_job(&self, index: usize, task: TaskId) -> bool {

@@ -21,6 +21,8 @@ pub(crate) use order::Order;
 pub struct Reading {
     /// For each record what it was part of.
     pub marks: Vec<Mark>,
+    /// For each task whether it reads its own clock now and then, so that accounts come at any time.
+    pub reads_clock: Vec<bool>,
     /// The tick of each CPU, where one was found.
     pub ticks: IndexVec<CpuId, Option<TickPhase>>,
     /// Who was where when the recording began.
@@ -45,10 +47,10 @@ impl Reading {
         let order = Order::new(recording, nr_cpus);
         let start = Start::find(recording, nr_cpus);
         let ticks = tick_phase::find_all(recording, nr_cpus, &start, known.tick);
-        let marks = mark::mark_all(recording, &order, &start, &ticks, known);
+        let (marks, reads_clock) = mark::mark_all(recording, &order, &start, &ticks, known);
         let has_runtime =
             recording.records.iter().any(|record| matches!(record.event, fairground_model::TraceEvent::SchedStatRuntime { .. }));
-        Reading { marks, ticks, start, has_runtime, order }
+        Reading { marks, reads_clock, ticks, start, has_runtime, order }
     }
 }
 

@@ -1,7 +1,8 @@
-//! The neighbours of a record among those that the same CPU wrote, which are in the order of that CPU's code.
+//! The neighbours of a record among those that the same CPU wrote, which are in the order of that CPU's code; and
+//! what the next records of a task tell in advance.
 
 use crate::recording::Recording;
-use fairground_model::TraceEvent;
+use fairground_model::{PrevState, TraceEvent};
 use fairground_stdx::{Id, TaskId};
 
 const NONE: u32 = u32::MAX;
@@ -10,6 +11,8 @@ const NONE: u32 = u32::MAX;
 pub(crate) struct Order {
     next: Vec<u32>,
     prev: Vec<u32>,
+    /// Switches away from a task that another CPU is waking already: it sleeps, though its state reads as running.
+    woken_in_passing: Vec<bool>,
     /// For each task its accounts of run time, in order.
     accounts: Vec<Vec<u32>>,
     /// For each task its moves to another CPU, in order.
@@ -22,6 +25,8 @@ impl Order {
         let (mut next, mut prev) = (vec![NONE; records.len()], vec![NONE; records.len()]);
         let mut last = vec![NONE; nr_cpus];
         let (mut accounts, mut moves) = (vec![Vec::new(); recording.tasks.len()], vec![Vec::new(); recording.tasks.len()]);
+        let mut woken_in_passing = vec![false; records.len()];
+        let mut waking = vec![false; recording.tasks.len()];
         for (index, record) in records.iter().enumerate() {
             let number = index as u32;
             let before = std::mem::replace(&mut last[record.cpu.index()], number);
@@ -30,12 +35,20 @@ impl Order {
                 next[before as usize] = number;
             }
             match record.event {
+                TraceEvent::SchedWaking { task, .. } => waking[task.index()] = true,
+                TraceEvent::SchedWakeup { task, .. } => waking[task.index()] = false,
+                TraceEvent::SchedSwitch { prev: Some(prev), .. } => woken_in_passing[index] = waking[prev.index()],
                 TraceEvent::SchedStatRuntime { task, .. } => accounts[task.index()].push(number),
                 TraceEvent::SchedMigrateTask { task, .. } => moves[task.index()].push(number),
                 _ => {}
             }
         }
-        Order { next, prev, accounts, moves }
+        Order { next, prev, woken_in_passing, accounts, moves }
+    }
+    /// The state in which the task of a switch leaves its CPU.
+    #[inline]
+    pub(crate) fn prev_state(&self, index: usize, recorded: PrevState) -> PrevState {
+        if recorded == PrevState::Running && self.woken_in_passing[index] { PrevState::Sleeping } else { recorded }
     }
     /// The record that the CPU of `index` wrote next.
     #[inline]

@@ -6,7 +6,7 @@
 use crate::Sched;
 use crate::core::{Leaving, Switch};
 use crate::ctx::{Ctx, SCHED_CLOCK_AT_START};
-use crate::fair::weight::calc_delta_fair;
+use crate::fair::weight::{LoadWeight, calc_delta_fair};
 use crate::fair::{DequeueFlags, EnqueueFlags};
 use crate::features::Feat;
 use crate::profile::Profile;
@@ -218,6 +218,11 @@ impl Sched {
 }
 
 impl Profile {
+    /// By how much `runtime` moves the virtual time of a task of that nice value.
+    pub fn vruntime_at_nice(&self, nice: i8, runtime: Ns) -> u64 {
+        calc_delta_fair(self.scale_load_down, runtime.0, &mut LoadWeight::nice(nice))
+    }
+
     /// Whether fork() accounts the parent's run time in this kernel, since the child is placed there.
     pub fn fork_accounts_parent(&self) -> bool {
         self.fork_place == ForkPlace::AtFork
