@@ -18,6 +18,8 @@ pub struct Case {
     pub what: &'static str,
     /// The goal in its figure of merit.
     pub goal: Goal,
+    /// The kernel.
+    profile: &'static str,
     build: fn() -> (Machine, TaskSet),
 }
 
@@ -29,24 +31,44 @@ pub enum Goal {
     SimulatedPerSecond(u64),
 }
 
+/// The kernel of the cases that are not of EEVDF.
+const CFS: &str = "v5.19";
+
 /// All cases.
 pub const CASES: &[Case] = &[
     Case {
         name: "hogs-2x10",
         what: "10 hogs on 2 CPUs, HZ 1000",
         goal: Goal::EventsPerSecond(12),
+        profile: CFS,
         build: || (machine("smp-2", 1000, "xeon-spr"), hogs(10)),
+    },
+    Case {
+        name: "eevdf-2x10",
+        what: "10 hogs on 2 CPUs, HZ 1000, v6.12",
+        goal: Goal::EventsPerSecond(10),
+        profile: "v6.12",
+        build: || (machine("smp-2", 1000, "xeon-spr"), hogs(10)),
+    },
+    Case {
+        name: "eevdf-2x500",
+        what: "500 hogs on 2 CPUs, HZ 1000, v6.18",
+        goal: Goal::EventsPerSecond(5),
+        profile: "v6.18",
+        build: || (machine("smp-2", 1000, "xeon-spr"), hogs(500)),
     },
     Case {
         name: "hogs-112x224",
         what: "224 hogs on 112 CPUs, HZ 1000",
         goal: Goal::EventsPerSecond(10),
+        profile: CFS,
         build: || (machine("llc112", 1000, "xeon-spr"), hogs(224)),
     },
     Case {
         name: "pipe-8xA53",
         what: "two tasks over two pipes on eight Cortex-A53, HZ 250",
         goal: Goal::SimulatedPerSecond(40),
+        profile: CFS,
         build: || (machine("hikey", 250, "a53"), ping_pong()),
     },
 ];
@@ -86,10 +108,10 @@ fn ping_pong() -> TaskSet {
 }
 
 impl Case {
-    /// Runs the case for a length of simulated time under v5.19.
+    /// Runs the case for a length of simulated time.
     pub fn run(&self, duration: Ns) -> Counts {
         let (machine, tasks) = (self.build)();
-        let profile = Profile::parse("v5.19").expect("invariant: the profile exists");
+        let profile = Profile::parse(self.profile).expect("invariant: the profile exists");
         let mut stats = RunStats::new(Instant::ZERO, machine.cpus.len());
         let setup = Setup { machine, profile, tasks, seed: 1, duration, paranoid: false };
         let mut simulation = Simulation::new(setup).expect("invariant: the case is sound");

@@ -92,8 +92,8 @@ impl Sched {
             format!("{id:?} counts {} entities and holds {}", queue.nr_running, queued.len())
         })?;
         let delayed = queued.iter().filter(|&&se| self.ses[se].sched_delayed).count();
-        hold(delayed == queue.h_nr_delayed as usize, || {
-            format!("{id:?} counts {} in delayed dequeue and holds {delayed}", queue.h_nr_delayed)
+        hold(queue.h_nr_runnable + delayed as u32 == queue.h_nr_running, || {
+            format!("{id:?} counts {} that want to run of {}, {delayed} do not", queue.h_nr_runnable, queue.h_nr_running)
         })
     }
 

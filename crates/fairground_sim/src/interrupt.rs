@@ -82,8 +82,8 @@ impl<Q: EventQueue> Simulation<Q> {
     /// voluntary preemption), or until a reschedule is fully due (lazy preemption).
     fn must_leave_user_mode(&self, cpu: CpuId) -> bool {
         let rq = self.sched.rq(cpu);
-        let in_kernel = rq.curr.is_some_and(|task| self.tasks[task].mode == Mode::Kernel);
-        if in_kernel { self.sched.preempts_in_kernel(cpu) } else { rq.resched_on_user_return() }
+        let in_kernel = || rq.curr.is_some_and(|task| self.tasks[task].mode == Mode::Kernel);
+        rq.resched_on_user_return() && (!in_kernel() || self.sched.preempts_in_kernel(cpu))
     }
 
     /// The common tick: nothing follows from it, so the task's stretch just ends that much later.

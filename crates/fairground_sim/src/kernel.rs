@@ -174,11 +174,8 @@ impl<Q: EventQueue> Simulation<Q> {
         let Some(task) = self.sched.rq(cpu).curr else { return self.schedule(rec, cpu) };
         let row = &self.tasks[task];
         let in_kernel = row.mode == Mode::Kernel && row.want != Want::Nothing;
-        let due = match in_kernel {
-            true => self.sched.preempts_in_kernel(cpu),
-            false => self.sched.exit_to_user(cpu) == UserReturn::Resched,
-        };
-        if due {
+        let due = self.sched.exit_to_user(cpu) == UserReturn::Resched;
+        if due && (!in_kernel || self.sched.preempts_in_kernel(cpu)) {
             return self.schedule(rec, cpu);
         }
         match row.want {

@@ -14,8 +14,8 @@ use std::alloc::System;
 static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 
 /// Allocations of a run from `warm_ms` to its end, and the events in that time.
-fn allocations(tasks: TaskSet, cpus: usize, warm_ms: u64) -> (usize, u64) {
-    let mut setup = setup(priced_machine(cpus, "xeon-spr"), "v5.19", tasks, 1_000 * MS);
+fn allocations(profile: &str, tasks: TaskSet, cpus: usize, warm_ms: u64) -> (usize, u64) {
+    let mut setup = setup(priced_machine(cpus, "xeon-spr"), profile, tasks, 1_000 * MS);
     setup.paranoid = false;
     let mut simulation = Simulation::new(setup).unwrap();
     simulation.run_until(Instant::from_ns(warm_ms * MS), &mut NullSink).unwrap();
@@ -29,10 +29,19 @@ fn allocations(tasks: TaskSet, cpus: usize, warm_ms: u64) -> (usize, u64) {
 /// One test, as the count is of the whole process.
 #[test]
 fn no_event_allocates_after_warm_up() {
-    let (count, events) = allocations(hogs(&[0, 0, 0, 0, 0, 5, 5, -5, 0, 19]), 2, 100);
-    assert!(events > 1_000, "hogs: {events} events");
-    assert_eq!(count, 0, "hogs: {events} events");
+    for profile in ["v5.19", "v6.6", "v6.12", "v6.18"] {
+        let (count, events) = allocations(profile, hogs(&[0, 0, 0, 0, 0, 5, 5, -5, 0, 19]), 2, 100);
+        assert!(events > 1_000, "{profile}: hogs: {events} events");
+        assert_eq!(count, 0, "{profile}: hogs: {events} events");
+        let (count, events) = allocations(profile, pipes_and_sleepers(), 3, 100);
+        assert!(events > 10_000, "{profile}: pipes and sleepers: {events} events");
+        assert_eq!(count, 0, "{profile}: pipes and sleepers: {events} events");
+    }
+    let (count, events) = allocations("v6.18", hogs(&[0; 300]), 2, 400);
+    assert_eq!(count, 0, "a long queue: {events} events");
+}
 
+fn pipes_and_sleepers() -> TaskSet {
     let mut pipes = TaskSet::default();
     let (ping, pong) = (pipes.pipe(1), pipes.pipe(1));
     let write = |pipe| Instr::Write { pipe, value: None };
@@ -42,7 +51,5 @@ fn no_event_allocates_after_warm_up() {
     for row in 0..6 {
         pipes.task("sleeper", vec![work((100 + row) * US), sleep((300 + 7 * row) * US), Instr::Jump { to: 0 }]);
     }
-    let (count, events) = allocations(pipes, 3, 100);
-    assert!(events > 10_000, "pipes and sleepers: {events} events");
-    assert_eq!(count, 0, "pipes and sleepers: {events} events");
+    pipes
 }

@@ -3,6 +3,7 @@
 use crate::Sched;
 use crate::ctx::Ctx;
 use fairground_model::{Op, Reason, TraceEvent};
+use fairground_stdx::TaskId;
 
 impl Sched {
     /// The tick of `cx.cpu`: clocks, accounting, load tracking, and whether the slice is over.
@@ -13,15 +14,25 @@ impl Sched {
         let cpu = cx.cpu;
         self.update_rq_clock(cx, cpu);
         if let Some(task) = self.rqs[cpu].curr {
-            if self.rqs[cpu].need_resched_lazy && !self.rqs[cpu].need_resched {
-                cx.decide(Reason::TickLazyDue, Some(task), 0);
-                self.resched_curr(cx, cpu);
+            if self.rqs[cpu].need_resched_lazy {
+                self.end_laziness(cx, task);
             }
             self.task_tick_fair(cx, task);
         }
         cx.meter.count(Op::Tick);
         if cx.trace.wants_samples() {
             self.sample(cx);
+        }
+    }
+
+    /// The running task did not give way to a lazy reschedule since the last tick: it becomes a full one.
+    ///
+    /// Kernel: core.c sched_tick(), v6.13–
+    #[cold]
+    fn end_laziness(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId) {
+        if !self.rqs[cx.cpu].need_resched {
+            cx.decide(Reason::TickLazyDue, Some(task), 0);
+            self.resched_curr(cx, cx.cpu);
         }
     }
 

@@ -5,9 +5,8 @@ use super::{DequeueFlags, EnqueueFlags};
 use crate::Sched;
 use crate::ctx::Ctx;
 use crate::sched::load_weight;
-use crate::seam::Place;
+use crate::seam::{Place, TickPreempt};
 use crate::task::TaskState;
-use fairground_model::Reason;
 use fairground_stdx::{CpuId, SeId, TaskId};
 
 impl Sched {
@@ -35,11 +34,8 @@ impl Sched {
         let mut next = Some(self.tasks[task].se);
         while let Some(se) = next {
             let mut level = self.level(se);
-            let turn = level.put_prev_entity(cx);
+            level.put_prev_entity(cx);
             next = level.se.parent;
-            if let Some(reason) = turn {
-                self.end_turn(cx, se, reason);
-            }
         }
     }
 
@@ -102,18 +98,20 @@ impl Sched {
 }
 
 impl Level<'_> {
-    /// Returns why the turn of the entity is over, if its last account finds that.
-    ///
     /// Kernel: fair.c put_prev_entity(), v4.12–
-    fn put_prev_entity(&mut self, cx: &mut Ctx<'_, '_>) -> Option<Reason> {
-        let mut turn = None;
+    fn put_prev_entity(&mut self, cx: &mut Ctx<'_, '_>) {
         if self.se.on_rq {
-            turn = self.update_curr(cx);
+            match self.profile.tick_preempt {
+                TickPreempt::CfsSlice | TickPreempt::AlignRightmost => self.account(cx),
+                TickPreempt::Deadline => {
+                    // Whether that ends its turn does not matter any more: the CPU has picked.
+                    self.account_request(cx);
+                }
+            }
             self.enqueue_in_order();
             self.update_load_avg(cx);
         }
         self.cfs_rq.curr = None;
-        turn
     }
 
     /// Kernel: fair.c set_next_entity() after clear_buddies(), v4.12–

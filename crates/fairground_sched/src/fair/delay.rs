@@ -21,7 +21,7 @@ impl Sched {
     pub(super) fn set_delayed(&mut self, cx: &mut Ctx<'_, '_>, se: SeId) {
         self.ses[se].sched_delayed = true;
         if let Some(task) = self.ses[se].task {
-            self.for_each_queue_above(se, |queue| queue.h_nr_delayed += 1);
+            self.for_each_queue_above(se, |queue| queue.h_nr_runnable -= 1);
             cx.decide(Reason::DelayDequeue, Some(task), 0);
         }
     }
@@ -30,7 +30,7 @@ impl Sched {
     fn clear_delayed(&mut self, se: SeId) {
         self.ses[se].sched_delayed = false;
         if self.ses[se].task.is_some() {
-            self.for_each_queue_above(se, |queue| queue.h_nr_delayed -= 1);
+            self.for_each_queue_above(se, |queue| queue.h_nr_runnable += 1);
         }
     }
 

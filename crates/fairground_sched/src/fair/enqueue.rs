@@ -40,7 +40,7 @@ impl Sched {
             }
             let queue = &mut self.cfs_rqs[cfs_rq];
             queue.h_nr_running += 1;
-            queue.h_nr_delayed += u32::from(delayed);
+            queue.h_nr_runnable += u32::from(!delayed);
             level = self.next_level(cx, se);
         }
     }
@@ -78,7 +78,7 @@ impl Sched {
             }
             let queue = &mut self.cfs_rqs[cfs_rq];
             queue.h_nr_running -= 1;
-            queue.h_nr_delayed -= u32::from(delayed);
+            queue.h_nr_runnable -= u32::from(!delayed);
             level = self.next_level(cx, se);
         }
         if !sample_first {

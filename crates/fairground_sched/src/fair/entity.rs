@@ -90,8 +90,8 @@ pub struct CfsRq {
     pub nr_running: u32,
     /// Tasks queued here or in groups below, likewise (h_nr_queued from v6.13).
     pub h_nr_running: u32,
-    /// How many of these are in delayed dequeue: they sleep.
-    pub h_nr_delayed: u32,
+    /// How many of these want to run: all but those in delayed dequeue (h_nr_running less h_nr_delayed in v6.12).
+    pub h_nr_runnable: u32,
     /// Entities of policy SCHED_IDLE queued here.
     pub idle_nr_running: u32,
     /// The floor of virtual time: never goes back.
@@ -120,7 +120,7 @@ impl CfsRq {
             load: LoadWeight::default(),
             nr_running: 0,
             h_nr_running: 0,
-            h_nr_delayed: 0,
+            h_nr_runnable: 0,
             idle_nr_running: 0,
             // 1 ms before the wrap, as in the kernel, so that wrong comparisons show early.
             min_vruntime: Vruntime(0).minus(1 << 20),
@@ -130,14 +130,6 @@ impl CfsRq {
             avg_vruntime: 0,
             avg_load: 0,
         }
-    }
-
-    /// Tasks that want to run, here or in groups below.
-    ///
-    /// Kernel: sched.h struct cfs_rq, h_nr_runnable, v6.13– (h_nr_running less h_nr_delayed in v6.12)
-    #[inline]
-    pub fn h_nr_runnable(&self) -> u32 {
-        self.h_nr_running - self.h_nr_delayed
     }
 }
 

@@ -8,8 +8,7 @@ use crate::fair::{CfsRq, SchedEntity};
 use crate::pelt::SchedAvg;
 use crate::profile::Profile;
 use crate::rq::Rq;
-use crate::seam::TickPreempt;
-use fairground_model::{Reason, TraceEvent};
+use fairground_model::TraceEvent;
 use fairground_stdx::SeId;
 
 /// An entity on its queue. The kernel passes the two pointers; from here the other rows are one step away.
@@ -44,19 +43,12 @@ impl Sched {
 }
 
 impl Level<'_> {
-    /// Accounts the entity, which runs, up to the queue's task clock. Returns why its turn is over, if the
-    /// account finds that; ticks of CFS look by themselves.
+    /// Accounts the entity, which runs, up to the queue's task clock, in CFS.
     ///
-    /// Kernel: fair.c update_curr(), v4.12–
+    /// Kernel: fair.c update_curr(), v4.12–v6.5
     #[inline]
-    pub(crate) fn update_curr(&mut self, cx: &mut Ctx<'_, '_>) -> Option<Reason> {
-        match self.profile.tick_preempt {
-            TickPreempt::CfsSlice | TickPreempt::AlignRightmost => {
-                account(cx, self.profile.scale_load_down, self.rq.clocks.clock_task, self.cfs_rq, self.se);
-                None
-            }
-            TickPreempt::Deadline => self.account_request(cx),
-        }
+    pub(crate) fn account(&mut self, cx: &mut Ctx<'_, '_>) {
+        account(cx, self.profile.scale_load_down, self.rq.clocks.clock_task, self.cfs_rq, self.se);
     }
 
     /// Ages the entity and its queue; an entity that comes from elsewhere is attached.

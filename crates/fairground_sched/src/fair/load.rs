@@ -101,6 +101,7 @@ impl Sched {
     }
 
     /// Kernel: fair.c util_est_dequeue(), util_est_update(), v4.17–
+    #[inline]
     pub(crate) fn util_est_dequeue(&mut self, cx: &Ctx<'_, '_>, task: TaskId, sleep: bool) {
         if !self.profile.feats.has(Feat::UTIL_EST) {
             return;
@@ -121,7 +122,7 @@ impl SchedEntity {
     pub(super) fn pelt_load(&self, pelt: PeltFamily, down: ScaleLoadDown, running: bool) -> SeLoad {
         let weight = down.apply(self.load.weight());
         let runnable = match (pelt, self.my_q) {
-            (PeltFamily::D, None) => u64::from(self.on_rq && !self.sched_delayed),
+            (PeltFamily::D, None) => u64::from(!self.sched_delayed),
             (PeltFamily::D, Some(_)) => u64::from(self.runnable_tasks),
             (PeltFamily::A | PeltFamily::B | PeltFamily::C, _) => weight,
         };
@@ -135,7 +136,7 @@ impl CfsRq {
     pub(super) fn pelt_load(&self, pelt: PeltFamily, down: ScaleLoadDown) -> CfsRqLoad {
         let weight = down.apply(self.load.weight());
         let runnable = match pelt {
-            PeltFamily::D => u64::from(self.h_nr_runnable()),
+            PeltFamily::D => u64::from(self.h_nr_runnable),
             PeltFamily::A | PeltFamily::B | PeltFamily::C => weight,
         };
         CfsRqLoad { weight, runnable, running: self.curr.is_some() }

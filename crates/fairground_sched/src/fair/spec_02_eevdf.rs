@@ -129,7 +129,7 @@ impl Bench {
 
     fn counts(&self) -> (u32, u32) {
         let queue = self.sched.cfs_rq(CPU);
-        (queue.nr_running, queue.h_nr_runnable())
+        (queue.nr_running, queue.h_nr_runnable)
     }
 }
 

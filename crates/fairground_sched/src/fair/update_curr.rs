@@ -11,17 +11,31 @@ use crate::ctx::Ctx;
 use crate::fair::level::Level;
 use crate::fair::weight::{ScaleLoadDown, calc_delta_fair};
 use crate::fair::{CfsRq, SchedEntity};
+use crate::seam::TickPreempt;
 use fairground_model::{Reason, TraceEvent};
-use fairground_stdx::{CfsRqId, Ns, Vruntime};
+use fairground_stdx::{CfsRqId, Ns, SeId, Vruntime};
 
 impl Sched {
     /// Accounts the running entity of `cfs_rq` up to the queue's task clock.
     ///
     /// Kernel: fair.c update_curr(), v4.12–
-    #[inline]
+    #[inline(always)]
     pub(crate) fn update_curr(&mut self, cx: &mut Ctx<'_, '_>, cfs_rq: CfsRqId) {
-        let Some(curr) = self.cfs_rqs[cfs_rq].curr else { return };
-        if let Some(reason) = self.level(curr).update_curr(cx) {
+        let queue = &mut self.cfs_rqs[cfs_rq];
+        let Some(curr) = queue.curr else { return };
+        match self.profile.tick_preempt {
+            TickPreempt::CfsSlice | TickPreempt::AlignRightmost => {
+                let now = self.rqs[queue.cpu].clocks.clock_task;
+                account(cx, self.profile.scale_load_down, now, queue, &mut self.ses[curr]);
+            }
+            TickPreempt::Deadline => self.update_curr_request(cx, curr),
+        }
+    }
+
+    // Not inlined: CFS keeps its registers.
+    #[inline(never)]
+    fn update_curr_request(&mut self, cx: &mut Ctx<'_, '_>, curr: SeId) {
+        if let Some(reason) = self.level(curr).account_request(cx) {
             self.end_turn(cx, curr, reason);
         }
     }
@@ -44,7 +58,8 @@ impl Level<'_> {
     /// Accounts the entity, which runs, and its request. Returns why its turn is over, if it is.
     ///
     /// Kernel: fair.c update_curr(), v6.6–v6.18
-    #[inline]
+    // Not inlined: CFS keeps its registers.
+    #[inline(never)]
     pub(super) fn account_request(&mut self, cx: &mut Ctx<'_, '_>) -> Option<Reason> {
         let ran = charge(self.profile.scale_load_down, self.rq.clocks.clock_task, self.se)?;
         let renewed = self.update_deadline();

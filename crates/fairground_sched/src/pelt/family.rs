@@ -29,8 +29,8 @@ pub struct SeLoad {
     pub on_rq: bool,
     /// Whether it runs.
     pub running: bool,
-    /// Family D: se_runnable (a task: whether it is on the queue; a group: its task count). B and C:
-    /// the scaled-down runnable weight. A ignores it.
+    /// Family D: se_runnable of an entity that is on the queue (a task: whether it wants to run; a group: its
+    /// task count). B and C: the scaled-down runnable weight. A ignores it.
     pub runnable: u64,
     /// The scaled-down se_weight.
     pub weight: u64,

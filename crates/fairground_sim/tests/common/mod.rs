@@ -95,11 +95,15 @@ pub(crate) fn free_machine(cpus: usize, hz: u32) -> Machine {
     machine
 }
 
-/// A profile with the tunables of a machine of 8 CPUs and no start debit.
+/// A profile with the tunables of a machine of 8 CPUs; in CFS without start debit.
 pub(crate) fn profile(name: &str) -> Profile {
+    let base = Profile::parse(name).unwrap();
+    if base.pick.is_eevdf() {
+        return base.with_tunable("sched_base_slice_ns", "3ms").unwrap();
+    }
     let tunables =
         [("sched_latency_ns", "24000000"), ("sched_min_granularity_ns", "3000000"), ("sched_wakeup_granularity_ns", "4000000")];
-    let base = Profile::parse(name).unwrap().with_feature("NO_START_DEBIT").unwrap();
+    let base = base.with_feature("NO_START_DEBIT").unwrap();
     tunables.iter().fold(base, |profile, (name, value)| profile.with_tunable(name, value).unwrap())
 }
 

@@ -3,21 +3,23 @@
 
 use crate::Sched;
 use crate::ctx::Ctx;
-use fairground_model::Reason;
 use fairground_stdx::SeId;
 
 impl Sched {
-    /// Acts on what the account at the tick found of the running entity `curr`.
+    /// Returns the entity above.
     ///
     /// Kernel: fair.c entity_tick(), v6.6–
-    #[inline]
-    pub(super) fn entity_tick(&mut self, cx: &mut Ctx<'_, '_>, curr: SeId, turn: Option<Reason>) {
+    // Not inlined: CFS keeps its registers.
+    #[inline(never)]
+    pub(super) fn entity_tick_by_deadline(&mut self, cx: &mut Ctx<'_, '_>, curr: SeId) -> Option<SeId> {
+        let mut level = self.level(curr);
+        let turn = level.account_request(cx);
+        level.update_load_avg(cx);
+        let above = level.se.parent;
         match turn {
             Some(reason) => self.end_turn(cx, curr, reason),
-            None => {
-                let level = self.level(curr);
-                cx.decide(level.turn_goes_on(), level.se.task, 0);
-            }
+            None => cx.decide(level.turn_goes_on(), level.se.task, 0),
         }
+        above
     }
 }

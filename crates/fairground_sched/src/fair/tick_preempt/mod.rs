@@ -19,18 +19,28 @@ impl Sched {
     pub(crate) fn task_tick_fair(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId) {
         let mut next = Some(self.tasks[task].se);
         while let Some(se) = next {
-            let mut level = self.level(se);
-            let turn = level.update_curr(cx);
-            level.update_load_avg(cx);
-            next = level.se.parent;
-            if level.profile.tick_preempt == TickPreempt::Deadline {
-                self.entity_tick(cx, se, turn);
-            } else if level.cfs_rq.nr_running > 1 {
-                self.check_preempt_tick(cx, se);
-            } else {
-                cx.decide(Reason::TickAlone, level.se.task, 0);
-            }
+            next = match self.profile.tick_preempt {
+                TickPreempt::CfsSlice | TickPreempt::AlignRightmost => self.entity_tick_by_slice(cx, se),
+                TickPreempt::Deadline => self.entity_tick_by_deadline(cx, se),
+            };
         }
+    }
+
+    /// Returns the entity above.
+    ///
+    /// Kernel: fair.c entity_tick(), v4.12–v6.5
+    #[inline]
+    fn entity_tick_by_slice(&mut self, cx: &mut Ctx<'_, '_>, se: SeId) -> Option<SeId> {
+        let mut level = self.level(se);
+        level.account(cx);
+        level.update_load_avg(cx);
+        let above = level.se.parent;
+        if level.cfs_rq.nr_running > 1 {
+            self.check_preempt_tick(cx, se);
+        } else {
+            cx.decide(Reason::TickAlone, level.se.task, 0);
+        }
+        above
     }
 
     /// Asks whether `curr` has run long enough, and if so marks its CPU for a reschedule.
@@ -46,12 +56,9 @@ impl Sched {
             let (cpu, cfs_rq) = (level.cfs_rq.cpu, level.se.cfs_rq);
             self.resched_curr(cx, cpu);
             if reason == Reason::TickSliceExpired {
-                match self.profile.tick_preempt {
-                    TickPreempt::CfsSlice | TickPreempt::Deadline => {}
-                    TickPreempt::AlignRightmost => {
-                        against = self.align_vruntime_to_last(cfs_rq, curr);
-                        reason = Reason::TickAlignRightmost;
-                    }
+                if self.profile.tick_preempt == TickPreempt::AlignRightmost {
+                    against = self.align_vruntime_to_last(cfs_rq, curr);
+                    reason = Reason::TickAlignRightmost;
                 }
                 self.clear_buddies(cfs_rq, curr);
             }
