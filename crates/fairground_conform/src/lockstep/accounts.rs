@@ -25,11 +25,11 @@ impl Lockstep<'_> {
         }
         match mark {
             Mark::Enqueue => {
-                self.close_stale(cpu, at);
+                self.close_stale(cpu, owed.runtime);
                 self.owe(cpu, owed);
             }
             Mark::Attach => {
-                self.close_stale(cpu, at);
+                self.close_stale(cpu, owed.runtime);
                 self.owe(cpu, owed);
                 self.attach_all(index, writer, at);
             }
@@ -40,7 +40,7 @@ impl Lockstep<'_> {
             }
             Mark::Bare | Mark::EndOfJob | Mark::Tick if self.changes_nice(index, owed) => self.change_nice(index, cpu, at, owed),
             Mark::Tick => {
-                self.close_stale(cpu, at);
+                self.close_stale(cpu, owed.runtime);
                 self.owe(cpu, owed);
                 self.tick(index, cpu, at);
             }
@@ -137,7 +137,7 @@ impl Lockstep<'_> {
     /// The act of a child by which it gets another nice value.
     fn change_nice(&mut self, index: usize, cpu: CpuId, at: Instant, owed: Owed) {
         let Some(nice) = self.rows[owed.task].nice_due.take() else { return };
-        self.close_stale(cpu, at);
+        self.close_stale(cpu, owed.runtime);
         self.owe(cpu, owed);
         let was_due = self.world.sched.resched_due(cpu);
         self.world.call(cpu, cpu, |sched, cx| sched.set_user_nice(cx, owed.task, nice));
@@ -152,7 +152,7 @@ impl Lockstep<'_> {
             self.owe(cpu, owed);
             self.kept(index, cpu, at);
         } else {
-            self.close_stale(cpu, at);
+            self.close_stale(cpu, owed.runtime);
             self.owe(cpu, owed);
             self.update(cpu, at);
         }

@@ -14,7 +14,7 @@ const GROUP_SMP_NS: u64 = 110_000;
 const KEPT_NS: u64 = 10_000;
 
 /// A task that has run for less since it woke may well be about to read its clock.
-const JUST_BEGUN_NS: u64 = 200_000;
+const JUST_BEGUN_NS: u64 = 1_000_000;
 
 /// How long outcomes take: on one CPU, and on several.
 #[derive(Clone, Copy)]
@@ -61,14 +61,15 @@ impl Lockstep<'_> {
         let flagged = due && !was_due;
         let heard = self.world.ear.decisions.iter().rev().find(|decision| answers_preemption(decision.reason)).copied();
         self.cpus[cpu].instead = None;
+        let now = self.world.clocks[cpu];
         match &mut self.cpus[cpu].group {
             Some(group) => {
-                (group.last, group.kind, group.since) = (at, Kind::Shared, Ns::ZERO);
+                (group.last, group.kind, group.since) = (now, Kind::Shared, Ns::ZERO);
                 if flagged {
                     group.reason = heard;
                 }
             }
-            empty => *empty = Some(Group { at, last: at, kind, reason: heard, curr, since: Ns::ZERO, unclear: false }),
+            empty => *empty = Some(Group { at, last: now, kind, reason: heard, curr, since: Ns::ZERO, unclear: false }),
         }
     }
 
@@ -88,9 +89,11 @@ impl Lockstep<'_> {
         })
     }
 
-    /// Before the next question, asked at `at`: those that are too old to share its outcome had none, the task went on.
+    /// Before the next question: those that are too old to share its outcome had none, the task went on.
     /// So it did after an account: a task that reads its clock again has returned to user mode.
-    pub(super) fn close_stale(&mut self, cpu: CpuId, at: Instant) {
+    /// Time is that of the queue's clock, which `ahead` will move: records of a busy machine may be written late.
+    pub(super) fn close_stale(&mut self, cpu: CpuId, ahead: Ns) {
+        let at = self.world.clocks[cpu] + ahead;
         let limit = self.patience.group_ns;
         let over = |group: &Group| group.kind == Kind::UpdatePreempt || at.saturating_since(group.last).0 > limit;
         if self.cpus[cpu].group.as_ref().is_some_and(over) {

@@ -5,7 +5,7 @@ use crate::outcome::Kind;
 use crate::read::Mark;
 use fairground_model::{PrevState, TraceEvent};
 use fairground_sched::TaskState;
-use fairground_stdx::{CpuId, Instant, TaskId};
+use fairground_stdx::{CpuId, Instant, Ns, TaskId};
 
 impl Lockstep<'_> {
     /// One `sched_migrate_task`. Inside a wake-up it is part of that.
@@ -25,7 +25,7 @@ impl Lockstep<'_> {
         if !waits || self.curr(from) == Some(task) {
             return self.fact("migrations of tasks that do not wait on the CPU that they leave");
         }
-        self.close_stale(from, at);
+        self.close_stale(from, Ns::ZERO);
         let was_due = self.world.sched.resched_due(from);
         self.world.call(from, from, |sched, cx| sched.detach_task(cx, task, to));
         if self.world.sched.account_may_resched() {
@@ -64,7 +64,7 @@ impl Lockstep<'_> {
         if self.curr(cpu).is_none() {
             self.world.idle_until(cpu, at);
         }
-        self.close_stale(cpu, at);
+        self.close_stale(cpu, Ns::ZERO);
         let was_due = self.world.sched.resched_due(cpu);
         self.world.call(cpu, cpu, |sched, cx| sched.attach_task(cx, task));
         if self.cpus[cpu].leaving.is_none() {

@@ -31,7 +31,7 @@ impl Lockstep<'_> {
         if !self.rows[task].fair {
             return;
         }
-        self.close_stale(target, at);
+        self.close_stale(target, Ns::ZERO);
         if self.curr(target).is_none() {
             self.world.idle_until(target, at);
         }
@@ -79,7 +79,7 @@ impl Lockstep<'_> {
             self.inherit_nice(parent, child);
         }
         self.rows[child].known = true;
-        self.close_stale(cpu, at);
+        self.close_stale(cpu, Ns::ZERO);
         let was_due = self.world.sched.resched_due(cpu);
         self.world.call(writer, cpu, |sched, cx| sched.sched_fork(cx, parent, child));
         if self.world.sched.account_may_resched() && self.world.sched.profile().fork_accounts_parent() {
@@ -106,7 +106,7 @@ impl Lockstep<'_> {
         if self.state(task) != TaskState::New {
             return self.fact("births of tasks that live already");
         }
-        self.close_stale(target, at);
+        self.close_stale(target, Ns::ZERO);
         if self.curr(target).is_none() {
             self.world.idle_until(target, at);
         }

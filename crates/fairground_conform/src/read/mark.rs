@@ -16,7 +16,7 @@ const SAME_INTERRUPT_NS: u64 = 60_000;
 const LONG_AFTER_NS: u64 = 200_000;
 
 /// So many such accounts make a task one that reads its own clock now and then.
-const NOW_AND_THEN: u32 = 3;
+const NOW_AND_THEN: u32 = 2;
 
 /// What a record was part of. Accounts of run time are told apart by it; records of other kinds are `Plain`, but for
 /// migrations.

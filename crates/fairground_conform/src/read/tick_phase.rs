@@ -18,7 +18,7 @@ const AFTER_NS: i64 = 40_000;
 const WIDEST_NS: i64 = 150_000;
 /// Accounts further from their neighbours than that are no ticks: on one CPU, and on several.
 const GAP_NS: i64 = 8_000;
-const GAP_SMP_NS: i64 = 30_000;
+const GAP_SMP_NS: i64 = 60_000;
 
 /// When the ticks of a CPU come.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
