@@ -11,7 +11,7 @@ use fairground_stdx::{CpuId, Ns, TaskId, Vruntime};
 use std::io::Cursor;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use writer::{Kind, Layout, Page, Record, Value};
+use writer::{DISCARDED, Kind, Layout, Page, Record, Value};
 
 fn n(number: i64) -> Value {
     Value::Number(number)
@@ -26,13 +26,14 @@ fn page(records: Vec<Record>) -> Page {
     Page { records, lost: None }
 }
 
-/// Two CPUs, every tracepoint, several pages, a time extend, one unused event.
+/// Two CPUs, every tracepoint, several pages, a time extend, a discarded record, an unused event.
 fn pages() -> Vec<Vec<Page>> {
     let start = 1_000_000_000_000;
     let cpu0 = vec![
         page(vec![
             record(start, "sched_process_fork", 7, &[t("parent"), n(7), t("parent"), n(8)]),
             record(start + 30, "sched_wakeup_new", 7, &[t("parent"), n(8), n(120), n(1)]),
+            record(start + 35, DISCARDED, 7, &[]),
             record(start + 40, "sched_stat_runtime", 7, &[t("parent"), n(7), n(5_000_000_000), n(-1)]),
         ]),
         page(vec![

@@ -61,18 +61,41 @@ pub(crate) struct Who {
 pub(crate) struct NameId(u32);
 
 /// Command names, each kept once: records are copied through the window without allocation.
-#[derive(Default)]
 pub(crate) struct NameTable {
     rows: Vec<String>,
     ids: BTreeMap<String, NameId>,
+    /// The name met last in each class of [`recent_class`]: most records name a task that was just named.
+    recent: [NameId; RECENT],
+}
+
+/// Classes of names.
+const RECENT: usize = 256;
+
+/// A name's class: FNV-1a over its bytes, of which a kernel's names have 15 at most.
+fn recent_class(name: &str) -> usize {
+    let hash = name.bytes().take(16).fold(0x811c_9dc5_u32, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193));
+    hash as usize % RECENT
+}
+
+impl Default for NameTable {
+    fn default() -> NameTable {
+        NameTable { rows: Vec::new(), ids: BTreeMap::new(), recent: [NameId(0); RECENT] }
+    }
 }
 
 impl NameTable {
     /// The row of `name`.
     pub(crate) fn intern(&mut self, name: &str) -> NameId {
-        if let Some(&id) = self.ids.get(name) {
-            return id;
+        let class = recent_class(name);
+        let recent = self.recent[class];
+        if self.rows.get(recent.0 as usize).is_some_and(|row| row == name) {
+            return recent;
         }
+        let id = self.ids.get(name).copied().unwrap_or_else(|| self.add(name));
+        self.recent[class] = id;
+        id
+    }
+    fn add(&mut self, name: &str) -> NameId {
         let id = NameId(self.rows.len() as u32);
         self.rows.push(name.to_string());
         self.ids.insert(name.to_string(), id);

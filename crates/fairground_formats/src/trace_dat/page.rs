@@ -277,7 +277,7 @@ mod tests {
     #[test]
     fn time_stamps_keep_the_upper_bits() {
         assert_eq!(with_upper_bits(5, 1 << 58), 5);
-        assert_eq!(with_upper_bits(5, 3 << 59), (3 << 59) + (1 << 59) + 5);
         assert_eq!(with_upper_bits(5, (3 << 59) + 4), (3 << 59) + 5);
+        assert_eq!(with_upper_bits(5, (3 << 59) + 6), (4 << 59) + 5);
     }
 }

@@ -63,6 +63,8 @@ pub(crate) struct Page {
 }
 
 const FIRST_ID: usize = 300;
+/// A record that the kernel took back after it was written.
+pub(crate) const DISCARDED: &str = "(discarded)";
 
 /// The eight tracepoints as kernel 6.18 describes them; `vruntime` as kernels before 6.8.
 pub(crate) fn formats() -> Vec<(&'static str, Vec<(&'static str, Kind)>)> {
@@ -253,7 +255,10 @@ impl Layout {
                 delta = 0;
             }
             let bytes = self.record(record);
-            if bytes.len() > 28 * 4 {
+            if record.event == DISCARDED {
+                data.extend(self.word(29, delta.max(1)));
+                data.extend(self.number(bytes.len() as u64 + 4, 4));
+            } else if bytes.len() > 28 * 4 {
                 data.extend(self.word(0, delta));
                 data.extend(self.number(bytes.len() as u64 + 4, 4));
             } else {
@@ -387,9 +392,7 @@ impl Layout {
                 let size = bytes.len() - if self.packing == "none" { 0 } else { 4 };
                 let place = (start + data.len()).next_multiple_of(self.page_size);
                 data.resize(place - start, 0);
-                places.push(
-                    [self.number(cpu as u64, 4), self.number(place as u64, 8), self.number(bytes.len() as u64, 8)].concat(),
-                );
+                places.push([self.number(cpu as u64, 4), self.number(place as u64, 8), self.number(size as u64, 8)].concat());
                 data.extend(bytes);
             }
             let flags = u64::from(self.packing != "none");
