@@ -4,7 +4,7 @@ use crate::import::{RawEvent, RawRecord};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-/// Records held back (about 90 bytes each). A recorder empties the buffers of all CPUs in rounds, so
+/// Records held back (about 100 bytes each). A recorder empties the buffers of all CPUs in rounds, so
 /// records of one CPU lie up to two rounds away from those of another: at the usual ten rounds a
 /// second this holds the two rounds of a machine with five million events a second.
 const HELD_MAX: usize = 1 << 20;
