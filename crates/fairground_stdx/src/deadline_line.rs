@@ -3,9 +3,9 @@
 
 use crate::time::Vruntime;
 
-/// Rows of a block before it is split in two. One block is scanned faster than a tree of its size is
-/// walked; `docs/speed.md` has the measurement.
-const BLOCK_ROWS: usize = 32;
+/// Rows of a block before it is split in two: up to that many a queue is one sorted array. `docs/speed.md`
+/// has the measurement.
+const BLOCK_ROWS: usize = 64;
 
 /// A row: where it stands, and what is asked of it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -493,6 +493,164 @@ fn spec_02_t15_woken_while_delayed() {
     }
 }
 
+/// Kernels before v6.18 move the deadline of whoever yields; v6.18 moves an eligible one to its deadline.
+#[test]
+fn spec_02_t19_yield_with_deadlines() {
+    for kernel in EEVDF {
+        let mut bench = Bench::new(with_slice(kernel, "3ms"));
+        let (a, b) = (bench.normal(0), bench.normal(0));
+        assert_eq!(bench.schedule(), a);
+        let start = bench.vruntime(b);
+        let deadline = bench.sched.se(a).deadline.0;
+        let yields = |bench: &mut Bench| {
+            let mut decisions = Decisions::default();
+            bench.call_with(&mut decisions, |sched, cx| sched.sched_yield(cx));
+            (decisions.0.pop(), bench.vruntime(a).wrapping_sub(start), bench.sched.se(a).deadline.0.wrapping_sub(deadline))
+        };
+        // At the start A is eligible.
+        let first = yields(&mut bench);
+        let request = deadline.wrapping_sub(start);
+        match kernel {
+            "v6.18" => assert_eq!(first, (Some(Reason::YieldForfeit), request, 3 * MS)),
+            _ => assert_eq!(first, (Some(Reason::YieldDeadline), 0, 3 * MS), "{kernel}"),
+        }
+        bench.sched.check().unwrap();
+        // 100 us later it is ahead of the average.
+        bench.at(100_000);
+        let second = yields(&mut bench);
+        match kernel {
+            "v6.18" => assert_eq!(second, (Some(Reason::YieldNotEligible), request + 100_000, 3 * MS)),
+            _ => assert_eq!(second, (Some(Reason::YieldDeadline), 100_000, 6 * MS), "{kernel}"),
+        }
+        assert_eq!(bench.schedule(), b, "{kernel}");
+    }
+}
+
+/// What is decided when a task of that slice wakes at the average while A, of 3 ms, runs protected: A was
+/// picked, ran 1 ms and is not eligible any more.
+fn short_wakes(profile: Profile, slice_us: u64) -> Reason {
+    let mut bench = Bench::new(profile);
+    let wakee = bench.queued_with_slice(0, Ns::from_us(slice_us));
+    assert_eq!(bench.schedule(), wakee);
+    assert_eq!(bench.current_leaves(PrevState::Sleeping).0, None);
+    let a = bench.normal(0);
+    bench.normal(0);
+    assert_eq!(bench.schedule(), a);
+    bench.at(MS);
+    *bench.wakes(wakee).last().unwrap()
+}
+
+#[test]
+fn a_short_slice_may_break_protection() {
+    for kernel in DELAYING {
+        let stock = Profile::parse(kernel).unwrap().with_tunable("sched_base_slice_ns", "3ms").unwrap();
+        assert_eq!(short_wakes(stock.clone(), 400), Reason::WakeShortPreempts, "{kernel}");
+        assert_eq!(short_wakes(stock.clone(), 3000), Reason::WakeLaterDeadline, "{kernel}: A is not eligible, B is earlier");
+        let without = stock.with_feature("NO_PREEMPT_SHORT").unwrap();
+        assert_eq!(short_wakes(without, 400), Reason::WakeDeadlinePreempts, "{kernel}: a protected task must be eligible too");
+    }
+}
+
+/// A runs 200 us of its request with B and a sleeper at the same virtual time; a wakee of nice -10, whose
+/// deadline is early, meets its protection.
+#[test]
+fn protection_holds_while_eligible() {
+    for kernel in EEVDF {
+        for (feature, preempts) in [("RUN_TO_PARITY", false), ("NO_RUN_TO_PARITY", true)] {
+            let mut bench = Bench::new(with_slice(kernel, "3ms").with_feature(feature).unwrap());
+            let heavy = bench.normal(-10);
+            assert_eq!(bench.schedule(), heavy);
+            assert_eq!(bench.current_leaves(PrevState::Sleeping).0, None);
+            let a = bench.normal(0);
+            assert_eq!(bench.schedule(), a);
+            // Alone it is eligible for ever, and has the mark as long as its first request lasts.
+            let now = if kernel == "v6.18" && preempts { 1_000_000 } else { 200_000 };
+            bench.at(now);
+            let reason = *bench.wakes(heavy).last().unwrap();
+            assert_eq!(reason, if preempts { Reason::WakeDeadlinePreempts } else { Reason::WakeProtected }, "{kernel} {feature}");
+        }
+    }
+}
+
+#[test]
+fn the_next_buddy_is_picked_if_eligible() {
+    for kernel in EEVDF {
+        let mut bench = Bench::new(with_slice(kernel, "3ms").with_feature("NEXT_BUDDY").unwrap());
+        let (a, b) = (bench.normal(0), bench.normal(0));
+        assert_eq!(bench.schedule(), a);
+        let buddy = bench.sched.se_of(b);
+        bench.sched.set_next_buddy(buddy);
+        // A is protected, but the buddy goes first, and only once.
+        assert_eq!(bench.schedule(), b, "{kernel}");
+        assert_eq!(bench.schedule(), b, "{kernel}: it is protected now");
+        bench.tick(4 * MS);
+        assert_eq!(bench.sched.rq(CPU).curr, Some(a), "{kernel}");
+        // B is ahead of the average: not eligible.
+        bench.sched.set_next_buddy(buddy);
+        assert_eq!(bench.schedule(), a, "{kernel}");
+    }
+}
+
+#[test]
+fn idle_policy_gives_way() {
+    for kernel in EEVDF {
+        let wakes_against_idle = |feature: &str| {
+            let mut bench = Bench::new(with_slice(kernel, "3ms").with_feature(feature).unwrap());
+            let wakee = bench.normal(0);
+            bench.schedule();
+            assert_eq!(bench.current_leaves(PrevState::Sleeping).0, None);
+            bench.queued(Policy::Idle, 0);
+            bench.schedule();
+            *bench.wakes(wakee).last().unwrap()
+        };
+        assert_eq!(wakes_against_idle("WAKEUP_PREEMPTION"), Reason::WakePolicy, "{kernel}");
+        let off = if kernel == "v6.6" { Reason::WakePolicy } else { Reason::WakeFeatureOff };
+        assert_eq!(wakes_against_idle("NO_WAKEUP_PREEMPTION"), off, "{kernel}");
+        let mut bench = Bench::new(with_slice(kernel, "3ms"));
+        let idle = bench.queued(Policy::Idle, 0);
+        bench.schedule();
+        assert_eq!(bench.current_leaves(PrevState::Sleeping).0, None);
+        bench.normal(0);
+        bench.schedule();
+        assert_eq!(bench.wakes(idle).last(), Some(&Reason::WakeBatch), "{kernel}");
+    }
+}
+
+/// Base slices as recorded and as in the source, and who has which tunables.
+#[test]
+fn base_slices() {
+    for (kernel, base_us) in [("v6.6", 750), ("v6.12", 700), ("v6.14", 750), ("v6.18", 700)] {
+        let profile = Profile::parse(kernel).unwrap();
+        for (cpus, factor) in [(1, 1), (2, 2), (3, 2), (4, 3), (8, 4), (64, 4)] {
+            assert_eq!(profile.tunables.at(cpus).base_slice_ns, base_us * 1000 * factor, "{kernel} at {cpus} CPUs");
+        }
+        for name in ["sched_latency_ns", "sched_min_granularity_ns", "sched_wakeup_granularity_ns", "sched_child_runs_first"] {
+            let error = profile.clone().with_tunable(name, "1").unwrap_err();
+            assert!(error.message.contains(&format!("profile `{kernel}` has no tunable `{name}`")), "{error}");
+            assert!(error.hint.contains("sched_base_slice_ns"), "{error}");
+        }
+        for value in ["99us", "101ms"] {
+            assert!(profile.clone().with_tunable("base_slice_ns", value).unwrap_err().message.contains("out of range"));
+        }
+    }
+}
+
+/// A slice of one's own is cut to what the kernel allows, and v6.6 knows none.
+#[test]
+fn slices_of_tasks() {
+    for (kernel, slice, kept) in [("v6.12", 50_000, 100_000), ("v6.12", 200 * MS, 100 * MS), ("v6.18", 5 * MS, 5 * MS)] {
+        let mut bench = Bench::new(with_slice(kernel, "3ms"));
+        let task = bench.queued_with_slice(0, Ns(slice));
+        assert_eq!((bench.sched.se(task).slice, bench.sched.se(task).custom_slice), (kept, true), "{kernel} {slice}");
+        bench.call(|sched, cx| sched.set_slice(cx, task, None));
+        assert_eq!((bench.sched.se(task).slice, bench.sched.se(task).custom_slice), (3 * MS, false), "{kernel} {slice}");
+        bench.sched.check().unwrap();
+    }
+    let mut bench = Bench::new(with_slice("v6.6", "3ms"));
+    let task = bench.queued_with_slice(0, Ns(MS));
+    assert_eq!(bench.sched.se(task).slice, 3 * MS);
+}
+
 /// A delayed sleeper keeps sleeping through changes of nice value and CPU.
 #[test]
 fn spec_02_t15_changes_of_a_delayed_task() {
