@@ -38,11 +38,11 @@ impl Lockstep<'_> {
                 self.world.call(cpu, cpu, |sched, cx| sched.exit_autogroup(cx));
                 self.hear_accounts(cpu);
             }
-            Mark::Bare | Mark::EndOfJob | Mark::Tick if self.changes_nice(index, owed) => self.change_nice(index, cpu, at, owed),
+            Mark::Bare | Mark::EndOfJob | Mark::Tick if self.changes_nice(index, owed) => self.change_nice(cpu, at, owed),
             Mark::Tick => {
                 self.close_stale(cpu, owed.runtime);
                 self.owe(cpu, owed);
-                self.tick(index, cpu, at);
+                self.tick(cpu, at);
             }
             Mark::Bare | Mark::EndOfJob => self.bare(index, writer, cpu, at, owed),
             _ => self.owe(cpu, owed),
@@ -102,10 +102,10 @@ impl Lockstep<'_> {
         }
     }
 
-    fn tick(&mut self, index: usize, cpu: CpuId, at: Instant) {
+    fn tick(&mut self, cpu: CpuId, at: Instant) {
         let was_due = self.world.sched.resched_due(cpu);
         self.world.call(cpu, cpu, |sched, cx| sched.sched_tick(cx));
-        self.asked(index, cpu, at, Kind::TickPreempt, was_due);
+        self.asked(cpu, cpu, at, Kind::TickPreempt, was_due);
         self.hear_accounts(cpu);
     }
 
@@ -114,7 +114,7 @@ impl Lockstep<'_> {
         let was_due = self.world.sched.resched_due(cpu);
         self.world.call(cpu, cpu, |sched, cx| sched.account_curr(cx));
         if self.world.sched.account_may_resched() {
-            self.asked(self.next, cpu, at, Kind::UpdatePreempt, was_due);
+            self.asked(cpu, cpu, at, Kind::UpdatePreempt, was_due);
         }
         self.hear_accounts(cpu);
     }
@@ -135,13 +135,13 @@ impl Lockstep<'_> {
     }
 
     /// The act of a child by which it gets another nice value.
-    fn change_nice(&mut self, index: usize, cpu: CpuId, at: Instant, owed: Owed) {
+    fn change_nice(&mut self, cpu: CpuId, at: Instant, owed: Owed) {
         let Some(nice) = self.rows[owed.task].nice_due.take() else { return };
         self.close_stale(cpu, owed.runtime);
         self.owe(cpu, owed);
         let was_due = self.world.sched.resched_due(cpu);
         self.world.call(cpu, cpu, |sched, cx| sched.set_user_nice(cx, owed.task, nice));
-        self.asked(index, cpu, at, Kind::UpdatePreempt, was_due);
+        self.asked(cpu, cpu, at, Kind::UpdatePreempt, was_due);
         self.hear_accounts(cpu);
     }
 

@@ -47,17 +47,25 @@ pub(super) struct Group {
     since: Ns,
     /// Whether the outcome was taken from what the core expects, since the record fits both.
     unclear: bool,
+    /// Whether the CPU learns of the answer only when it next enters the kernel, at the tick at the latest.
+    waits: bool,
 }
 
 impl Lockstep<'_> {
-    /// The core was just asked, on `cpu`, whether the running task shall give way. `was_due`: a reschedule was due
-    /// before already.
-    pub(super) fn asked(&mut self, _index: usize, cpu: CpuId, at: Instant, kind: Kind, was_due: bool) {
+    /// The core was just asked, on `cpu` by `writer`, whether the running task shall give way. `was_due`: a reschedule
+    /// was due before already.
+    pub(super) fn asked(&mut self, writer: CpuId, cpu: CpuId, at: Instant, kind: Kind, was_due: bool) {
         let Some(curr) = self.curr(cpu) else { return };
         let due = self.world.sched.resched_due(cpu);
-        if self.world.sched.cfs_rq(cpu).h_nr_runnable() < 2 && !due {
+        if self.world.sched.cfs_rq(cpu).h_nr_runnable < 2 {
+            if due {
+                self.hear_accounts(cpu);
+                // Nobody else could run: a sleeper in delayed dequeue is what the core wants to look at.
+                self.ask_pick(cpu, curr);
+            }
             return;
         }
+        let waits = writer != cpu && self.world.sched.remote_resched_waits();
         let flagged = due && !was_due;
         let heard = self.world.ear.decisions.iter().rev().find(|decision| answers_preemption(decision.reason)).copied();
         self.cpus[cpu].instead = None;
@@ -65,11 +73,12 @@ impl Lockstep<'_> {
         match &mut self.cpus[cpu].group {
             Some(group) => {
                 (group.last, group.kind, group.since) = (now, Kind::Shared, Ns::ZERO);
+                group.waits = waits || (group.waits && kind != Kind::TickPreempt);
                 if flagged {
                     group.reason = heard;
                 }
             }
-            empty => *empty = Some(Group { at, last: now, kind, reason: heard, curr, since: Ns::ZERO, unclear: false }),
+            empty => *empty = Some(Group { at, last: now, kind, reason: heard, curr, since: Ns::ZERO, unclear: false, waits }),
         }
     }
 
@@ -96,7 +105,7 @@ impl Lockstep<'_> {
         let at = self.world.clocks[cpu] + ahead;
         let limit = self.patience.group_ns;
         let over = |group: &Group| group.kind == Kind::UpdatePreempt || at.saturating_since(group.last).0 > limit;
-        if self.cpus[cpu].group.as_ref().is_some_and(over) {
+        if self.cpus[cpu].group.as_ref().is_some_and(|group| !group.waits && over(group)) {
             self.went_on(cpu);
         }
     }
@@ -125,7 +134,7 @@ impl Lockstep<'_> {
     /// The record shows a reschedule on `cpu`, which `kept` the task or not.
     pub(super) fn rescheduled(&mut self, cpu: CpuId, kept: bool) {
         let Some(group) = self.cpus[cpu].group.take() else {
-            if self.world.sched.cfs_rq(cpu).h_nr_runnable() > 1 {
+            if self.world.sched.cfs_rq(cpu).h_nr_runnable > 1 {
                 self.fact("reschedules that no recorded question explains (a yield, a call of schedule())");
             }
             return;

@@ -29,7 +29,7 @@ impl Lockstep<'_> {
         let was_due = self.world.sched.resched_due(from);
         self.world.call(from, from, |sched, cx| sched.detach_task(cx, task, to));
         if self.world.sched.account_may_resched() {
-            self.asked(index, from, at, Kind::UpdatePreempt, was_due);
+            self.asked(writer, from, at, Kind::UpdatePreempt, was_due);
         }
         self.hear_accounts(from);
         self.cpus[writer].in_flight.push(task);
@@ -55,11 +55,11 @@ impl Lockstep<'_> {
         }
         // The kernel's list is a stack.
         for task in arriving.into_iter().rev() {
-            self.attach(index, task, at);
+            self.attach(writer, task, at);
         }
     }
 
-    fn attach(&mut self, index: usize, task: TaskId, at: Instant) {
+    fn attach(&mut self, writer: CpuId, task: TaskId, at: Instant) {
         let cpu = self.world.sched.task(task).cpu;
         if self.curr(cpu).is_none() {
             self.world.idle_until(cpu, at);
@@ -68,7 +68,7 @@ impl Lockstep<'_> {
         let was_due = self.world.sched.resched_due(cpu);
         self.world.call(cpu, cpu, |sched, cx| sched.attach_task(cx, task));
         if self.cpus[cpu].leaving.is_none() {
-            self.asked(index, cpu, at, Kind::WakeupPreempt, was_due);
+            self.asked(writer, cpu, at, Kind::WakeupPreempt, was_due);
         }
         self.hear_accounts(cpu);
     }

@@ -10,7 +10,7 @@ impl Lockstep<'_> {
     pub(super) fn kept(&mut self, _index: usize, cpu: CpuId, at: Instant) {
         let Some(curr) = self.curr(cpu) else { return };
         self.rescheduled(cpu, true);
-        let candidates = self.world.sched.cfs_rq(cpu).h_nr_runnable();
+        let candidates = self.world.sched.cfs_rq(cpu).h_nr_runnable;
         let answer = self.world.call(cpu, cpu, |sched, cx| {
             let leaving = sched.schedule_begin(cx);
             sched.schedule_following(cx, leaving, Some(curr)).0
@@ -76,7 +76,7 @@ impl Lockstep<'_> {
             self.cpus[cpu].instead = None;
             return self.hear_accounts(cpu);
         }
-        let candidates = self.world.sched.cfs_rq(cpu).h_nr_runnable();
+        let candidates = self.world.sched.cfs_rq(cpu).h_nr_runnable;
         let answer = self.world.call(cpu, cpu, |sched, cx| sched.schedule_following(cx, leaving, fair_next).0);
         self.picked(at, cpu, fair_next, answer, candidates);
         if fair_next.is_none() && answer.is_some() {

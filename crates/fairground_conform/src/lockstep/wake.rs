@@ -51,7 +51,7 @@ impl Lockstep<'_> {
                 let cpu = self.world.sched.task(task).cpu;
                 self.world.call(writer, cpu, |sched, cx| sched.ttwu_select(cx, task, WAKE));
                 if self.state(task) != TaskState::Waking {
-                    self.asked(index, cpu, at, Kind::WakeupPreempt, was_due);
+                    self.asked(writer, cpu, at, Kind::WakeupPreempt, was_due);
                     return self.hear_accounts(cpu);
                 }
             }
@@ -64,7 +64,7 @@ impl Lockstep<'_> {
         self.rows[task].ran_since_wakeup = Ns::ZERO;
         self.learn_floor_at_wakeup(index, task, target);
         self.world.call(writer, target, |sched, cx| sched.ttwu_activate(cx, task, target));
-        self.asked(index, target, at, Kind::WakeupPreempt, was_due);
+        self.asked(writer, target, at, Kind::WakeupPreempt, was_due);
         self.hear_accounts(target);
     }
 
@@ -83,7 +83,7 @@ impl Lockstep<'_> {
         let was_due = self.world.sched.resched_due(cpu);
         self.world.call(writer, cpu, |sched, cx| sched.sched_fork(cx, parent, child));
         if self.world.sched.account_may_resched() && self.world.sched.profile().fork_accounts_parent() {
-            self.asked(self.next, cpu, at, Kind::UpdatePreempt, was_due);
+            self.asked(writer, cpu, at, Kind::UpdatePreempt, was_due);
         }
         self.hear_accounts(cpu);
     }
@@ -119,7 +119,7 @@ impl Lockstep<'_> {
         }
         let was_due = self.world.sched.resched_due(target);
         self.world.call(writer, target, |sched, cx| sched.wake_up_new_task(cx, task, Some(target)));
-        self.asked(index, target, at, Kind::WakeupPreempt, was_due);
+        self.asked(writer, target, at, Kind::WakeupPreempt, was_due);
         self.hear_accounts(target);
     }
 }

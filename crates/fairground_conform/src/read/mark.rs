@@ -176,10 +176,12 @@ impl Pass<'_> {
             }
             _ if !own => Mark::Bare,
             TraceEvent::SchedProcessFork { parent, .. } if parent == Some(task) && self.known.fork_accounts => Mark::Fork,
-            TraceEvent::SchedSwitch { prev, prev_state, .. } if prev == Some(task) => match self.order.prev_state(next, prev_state) {
-                PrevState::Running if self.woken_just_now(index, cpu) => self.tick_or(index, cpu, Mark::Leave),
-                _ => Mark::Leave,
-            },
+            TraceEvent::SchedSwitch { prev, prev_state, .. } if prev == Some(task) => {
+                match self.order.prev_state(next, prev_state) {
+                    PrevState::Running if self.woken_just_now(index, cpu) => self.tick_or(index, cpu, Mark::Leave),
+                    _ => Mark::Leave,
+                }
+            }
             TraceEvent::SchedStatRuntime { .. } | TraceEvent::SchedMigrateTask { .. } if self.pulls_next(index, cpu, task) => {
                 Mark::Leave
             }

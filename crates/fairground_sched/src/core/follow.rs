@@ -10,7 +10,7 @@ use crate::fair::weight::{LoadWeight, calc_delta_fair};
 use crate::fair::{DequeueFlags, EnqueueFlags};
 use crate::features::Feat;
 use crate::profile::Profile;
-use crate::seam::{ForkPlace, TickPreempt};
+use crate::seam::{ForkPlace, Preemption, TickPreempt};
 use crate::task::TaskState;
 use fairground_stdx::{CpuId, Instant, Ns, SeId, TaskId, Vruntime};
 
@@ -202,6 +202,11 @@ impl Sched {
     /// Whether any account of run time may ask for a reschedule in this kernel.
     pub fn account_may_resched(&self) -> bool {
         self.profile.tick_preempt == TickPreempt::Deadline
+    }
+
+    /// Whether a CPU whose running task is to give way is not told so by an interrupt.
+    pub fn remote_resched_waits(&self) -> bool {
+        self.profile.preemption == Preemption::Lazy
     }
 
     /// The exiting current task of `cx.cpu` leaves its autogroup: it is taken off its queue and put back.
