@@ -182,11 +182,14 @@ pub fn read_set(source: impl Read, name: &str, tasks_csv: &[u8]) -> Result<Recor
 pub trait ReadSeek: Read + Seek {}
 impl<T: Read + Seek> ReadSeek for T {}
 
+/// Whether the first bytes are those of a format.
+type Sniff = fn(&[u8]) -> bool;
+
 /// Reads a format whose parts lie far apart, so that reading goes to and fro. `name` is the file's name.
 type ReadSought = fn(&mut dyn ReadSeek, &str, &mut dyn Sink) -> Result<ImportStats, ImportError>;
 
 /// How the formats are told that are read by going to and fro, and their readers.
-static SOUGHT: [(fn(&[u8]) -> bool, ReadSought); 2] = [(perf_data::sniff, perf_data::read), (trace_dat::sniff, trace_dat::read)];
+static SOUGHT: [(Sniff, ReadSought); 2] = [(perf_data::sniff, perf_data::read), (trace_dat::sniff, trace_dat::read)];
 
 /// Bytes of such a format that are held in memory where the source is a pipe or packed. A plain file of any
 /// length is read in place: see [`read_file_into`].
@@ -295,7 +298,6 @@ fn read_plain(
 
 /// The format that the first bytes show; text that shows nothing is told by its name.
 fn format_of(head: &[u8], name: &str) -> Option<&'static str> {
-    type Sniff = fn(&[u8]) -> bool;
     let sniffs: [(&'static str, Sniff); 5] = [
         (perfetto::NAME, perfetto::sniff), // before text: a Perfetto trace may hold lines of it
         (recorded::NAME, recorded::sniff),

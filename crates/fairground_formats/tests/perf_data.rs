@@ -114,6 +114,30 @@ fn perf_record_with_another_clock() {
     same_as_perf_script("clock", &["record", "-q", "-a", "-k", "mono", "-e", "sched:sched_switch,sched:sched_waking"]);
 }
 
+/// A file that perf 6.1 recorded on kernel 6.18 (the names of other processes in it are overwritten).
+fn sample(name: &str) -> RecordedTrace {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/perf_data/samples").join(name);
+    read_file(File::open(path).unwrap(), name, &[]).unwrap()
+}
+
+#[test]
+fn samples_of_the_real_tool() {
+    for (name, events, first_ns, tasks) in [
+        ("file.data", 11, 14_952_734_108_802, [(5861, "sh"), (5982, "ls")]),
+        ("packed.data", 8, 15_039_583_848_521, [(12582, "sh"), (12975, "ls")]),
+        ("pipe.data", 7, 15_139_460_064_442, [(15026, "sh"), (15266, "ls")]),
+        ("call_chains.data", 8, 15_234_129_865_754, [(26767, "sh"), (27069, "ls")]),
+    ] {
+        let trace = sample(name);
+        assert!(trace.stats.is_clean() && trace.stats.skipped == 0, "{name}: {}", notes(&trace));
+        assert_eq!((trace.stats.events, trace.stats.offset_ns), (events, first_ns), "{name}");
+        let found = |(pid, comm): &(u32, &str)| trace.tasks.iter().any(|task| task.pid == *pid && task.name == *comm);
+        assert!(tasks.iter().all(found), "{name}: {:?}", trace.tasks);
+        let forks = trace.events.iter().filter(|(.., event)| matches!(event, TraceEvent::SchedProcessFork { .. }));
+        assert_eq!(forks.count(), 1, "{name}");
+    }
+}
+
 fn n(number: i64) -> Value {
     Value::Number(number)
 }
@@ -357,6 +381,17 @@ fn a_pipe_that_breaks_gives_what_came_before() {
         let trace = read_any(Failing(&file), "perf.data").unwrap();
         assert!(trace.stats.events == 10 && notes(&trace).contains("the disk is gone"), "{}", notes(&trace));
     }
+}
+
+#[test]
+fn what_the_fuzzer_kept() {
+    let seeds = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds/read_perf_data");
+    let mut read = 0;
+    for entry in fs::read_dir(seeds).unwrap() {
+        let _ = read_file_into(File::open(entry.unwrap().path()).unwrap(), "perf.data", &[], &mut NullSink);
+        read += 1;
+    }
+    assert!(read > 20);
 }
 
 #[test]

@@ -17,7 +17,7 @@ pub(super) struct Tracepoint {
 /// What the records of a tracepoint are to us.
 pub(super) enum Records {
     /// Events.
-    Used(SchedRecord),
+    Used(Box<SchedRecord>),
     /// Events, were this field in them.
     Without(String),
     /// Of no use.
@@ -42,7 +42,7 @@ impl Tracepoints {
     pub(super) fn add(&mut self, order: ByteOrder, text: &[u8]) -> bool {
         let Some(format) = EventFormat::parse(&String::from_utf8_lossy(text)) else { return false };
         let records = match SchedRecord::new(&format, order) {
-            Ok(Some(record)) => Records::Used(record),
+            Ok(Some(record)) => Records::Used(Box::new(record)),
             Ok(None) => Records::NotUsed,
             Err(MissingField(field)) => Records::Without(field),
         };
