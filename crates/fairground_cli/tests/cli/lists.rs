@@ -9,7 +9,9 @@ fn formats_are_listed_with_what_is_not_built_yet() {
         formats    ending      read  write  what it is
         ---------  ----------  ----  -----  ----------------------------------------------------------------
         ftrace     .txt        yes   yes    Trace text of ftrace, trace-cmd report and perf script
+        trace-dat  .dat        yes   -      trace.dat of trace-cmd record, versions 6 and 7
         recorded   .csv.zst    yes   -      trace.csv.zst of a recorded experiment, with tasks.csv beside it
+        perf-data  .data       yes   -      perf.data of perf sched record or perf record -e 'sched:*'
         perfetto   .pftrace    yes   yes    Perfetto trace, for ui.perfetto.dev
         json       .json       yes   yes    One JSON document with a record a line
         csv        .csv        yes   yes    Table with a line per record
