@@ -11,7 +11,7 @@ use fairground_stdx::{CpuId, Ns, TaskId, Vruntime};
 use std::io::Cursor;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use writer::{DISCARDED, Kind, Layout, Page, Record, Value};
+use writer::{DISCARDED, Fields, Layout, Page, Record, Value};
 
 fn n(number: i64) -> Value {
     Value::Number(number)
@@ -125,7 +125,7 @@ fn lost_events_are_counted() {
 
 #[test]
 fn fields_that_are_missing_or_elsewhere() {
-    let file = |change: &dyn Fn(&mut Vec<(&'static str, Kind)>), event: &str| {
+    let file = |change: &dyn Fn(&mut Fields), event: &str| {
         let mut layout = Layout::new(7);
         let format = layout.formats.iter_mut().find(|(name, _)| *name == event).unwrap();
         change(&mut format.1);

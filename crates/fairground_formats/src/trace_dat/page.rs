@@ -108,7 +108,7 @@ impl PageCursor {
         };
         match kind {
             // A padding without time fills the rest of the page; one with time is a discarded record.
-            RINGBUF_TYPE_PADDING if delta == 0 => return Some(Step::End),
+            RINGBUF_TYPE_PADDING if delta == 0 => Some(Step::End),
             RINGBUF_TYPE_PADDING => {
                 let length = word(second)? as usize;
                 self.pass(delta, second.checked_add(length)?)?;

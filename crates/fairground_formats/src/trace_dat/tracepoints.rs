@@ -13,7 +13,7 @@ const NAME_SHOWN: usize = 60;
 /// What is done with the records of one tracepoint.
 enum Tracepoint {
     /// They are read.
-    Sched { name: String, record: SchedRecord },
+    Sched { name: String, record: Box<SchedRecord> },
     /// They are counted, under this note.
     NotUsed { note: String },
     /// They cannot be read, as this note says.
@@ -52,7 +52,7 @@ impl Tracepoints {
             self.learn_common(format);
         }
         let tracepoint = match format.filter(|_| system == SCHED).map(|format| SchedRecord::new(&format, self.order)) {
-            Some(Ok(Some(record))) => Tracepoint::Sched { name: name.to_string(), record },
+            Some(Ok(Some(record))) => Tracepoint::Sched { name: name.to_string(), record: Box::new(record) },
             Some(Err(MissingField(field))) => {
                 let note = format!("the description of `{name}` has no field `{field}`: such events were left out");
                 Tracepoint::Unreadable { note }

@@ -17,7 +17,7 @@ pub(crate) struct Layout {
     pub(crate) page_size: usize,
     pub(crate) clock: &'static str,
     /// Tracepoints with their fields.
-    pub(crate) formats: Vec<(&'static str, Vec<(&'static str, Kind)>)>,
+    pub(crate) formats: Vec<(&'static str, Fields)>,
     /// The option that turns cycles into ns: multiplier and shift.
     pub(crate) cycles: Option<(u32, u32)>,
     /// Names of buffers; the events go into the first.
@@ -37,6 +37,9 @@ pub(crate) enum Kind {
     /// `__data_loc char[] name`.
     String,
 }
+
+/// The fields of a tracepoint behind the common ones.
+pub(crate) type Fields = Vec<(&'static str, Kind)>;
 
 /// The value of a field.
 #[derive(Clone, Copy, Debug)]
@@ -67,7 +70,7 @@ const FIRST_ID: usize = 300;
 pub(crate) const DISCARDED: &str = "(discarded)";
 
 /// The eight tracepoints as kernel 6.18 describes them; `vruntime` as kernels before 6.8.
-pub(crate) fn formats() -> Vec<(&'static str, Vec<(&'static str, Kind)>)> {
+pub(crate) fn formats() -> Vec<(&'static str, Fields)> {
     use Kind::*;
     let wakeup = || vec![("comm", Comm), ("pid", Int), ("prio", Int), ("target_cpu", Int)];
     vec![
