@@ -30,14 +30,14 @@ impl Sched {
     }
 
     /// Gives a task a slice of its own, of 100 us to 100 ms, or the base slice again. Kernels before v6.12
-    /// do not look at what they are asked, nor does this.
+    /// do not look at what they are asked, nor does this; none changes anything if the task has that slice already.
     ///
     /// Kernel: syscalls.c __setparam_fair(), v6.12–
     pub fn set_slice(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, slice: Option<Ns>) {
-        if self.profile.pick != Pick::EligibleByDeadline {
+        let se = self.tasks[task].se;
+        if self.profile.pick != Pick::EligibleByDeadline || slice == Some(Ns(self.ses[se].slice)) {
             return;
         }
-        let se = self.tasks[task].se;
         let wanted = slice.map_or(self.tunables.base_slice_ns, |slice| slice.0.clamp(MIN_SLICE_NS, MAX_SLICE_NS));
         self.change_off_queue(cx, task, |sched| {
             let entity = &mut sched.ses[se];

@@ -12,7 +12,7 @@ use crate::sched::load_weight;
 use crate::seam::Seam;
 use crate::{Profile, Sched, WakeFlags, Waking};
 use fairground_model::{Policy, PrevState, Reason, WakeContext};
-use fairground_stdx::{Instant, TaskId};
+use fairground_stdx::{Instant, Ns, TaskId};
 
 fn eight_cpu_tunables(name: &str) -> Profile {
     let set = [("sched_latency_ns", "24ms"), ("sched_min_granularity_ns", "3ms"), ("sched_wakeup_granularity_ns", "4ms")];
@@ -347,6 +347,8 @@ fn what_is_set_to_its_own_value_stays_as_it_is_and_a_policy_preempts_nobody() {
         for task in [first, second] {
             bench.call_with(&mut decisions, |sched, cx| sched.set_user_nice(cx, task, 0));
         }
+        let slice = Ns(bench.sched.se(first).slice);
+        bench.call_with(&mut decisions, |sched, cx| sched.set_slice(cx, first, Some(slice)));
         bench.call_with(&mut decisions, |sched, cx| sched.sched_setscheduler(cx, first, Policy::Normal));
         assert_eq!(bench.sched.se(first).sum_exec_runtime, 0, "{profile}: nobody touched the queue");
         bench.call_with(&mut decisions, |sched, cx| sched.sched_setscheduler(cx, second, Policy::Normal));

@@ -153,8 +153,11 @@ impl RqClocks {
         (frozen + sched_clock.saturating_sub(self.clock_idle)).max(last_update_time)
     }
 
+    /// The time by which the scaled clock is behind is lost, once: a CPU may go idle again before its clock has
+    /// moved, and before an update has brought the scaled clock up.
     fn lose_idle_time(&mut self) {
         self.lost_idle_time += self.clock_task - self.clock_pelt;
+        self.clock_pelt = self.clock_task;
     }
 }
 
@@ -174,6 +177,17 @@ mod tests {
         assert_eq!(clocks.idle_estimate(1700, 0, 0), 1200, "idle time counts in full");
         assert_eq!(clocks.idle_estimate(1700, 200, 0), 1000, "throttled time does not");
         assert_eq!(clocks.idle_estimate(1700, 200, 1100), 1100, "never before the queue's own time");
+    }
+
+    #[test]
+    fn idle_time_is_lost_once_at_one_instant() {
+        let mut clocks = RqClocks::default();
+        let half = Scale { freq: 512, cpu: 1024 };
+        clocks.update(PeltClockRule::RqClockPelt, 1000, 1000, false, half, || true);
+        for _ in 0..3 {
+            clocks.enter_idle(PeltClockRule::RqClockPelt, || true);
+            assert_eq!((clocks.lost_idle_time, clocks.rq_clock_pelt()), (500, 500));
+        }
     }
 
     #[test]
