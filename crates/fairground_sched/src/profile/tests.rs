@@ -118,12 +118,24 @@ fn refuses_impossible_mixes() {
         ("v5.1", "util_est", "single-value", "runnable_avg"),
         ("v5.1", "tick_preempt", "eevdf", "has no variant `eevdf`"),
         ("v5.1", "speed", "fast", "no seam `speed`"),
+        ("v6.12", "pick", "leftmost", "`lag` of seam `place` need each other"),
+        ("v5.19", "place", "lag", "need each other"),
+        ("v6.12", "tick_preempt", "cfs-slice", "`deadline` of seam `tick_preempt`"),
+        ("v6.18", "protection", "none", "needs a rule of seam `protection`"),
+        ("v6.6", "yield", "skip-buddy", "it knows no deadline"),
+        ("v6.1", "fork_place", "at-enqueue", "`at-fork`"),
+        ("v6.14", "util_est_sample", "after-dequeue", "`before-dequeue`"),
     ] {
         let message = message(with(name, seam, variant));
         assert!(message.contains(part), "{name} {seam}={variant}: {message}");
     }
     let quiet = Profile::parse("v5.1").unwrap().with_feature("NO_UTIL_EST").unwrap().with_seam("util_est", "none").unwrap();
     assert!(message(quiet.with_feature("UTIL_EST")).contains("impossible mix"));
+    for (name, seam, variant) in
+        [("v6.12", "protection", "vprot"), ("v6.12", "preemption", "lazy"), ("v6.14", "yield", "forfeit-request")]
+    {
+        assert!(with(name, seam, variant).is_ok(), "{name} {seam}={variant}");
+    }
     assert_eq!(with("v5.19", "tick_preempt", "align-rightmost").unwrap().tick_preempt, TickPreempt::AlignRightmost);
 }
 
@@ -173,6 +185,14 @@ fn seams_are_well_formed() {
     check::<ScaleLoadDown>();
     check::<TickPreempt>();
     check::<MinVruntimeAtDequeue>();
+    check::<Pick>();
+    check::<Place>();
+    check::<ForkPlace>();
+    check::<Protection>();
+    check::<Yield>();
+    check::<Preemption>();
+    check::<RepeatedPick>();
+    check::<UtilEstSample>();
     check::<LongSleeper>();
     check::<IdleEntity>();
     check::<IdleProtection>();
