@@ -22,6 +22,9 @@ fn samples() -> Vec<(&'static str, PathBuf)> {
         of("json", "json/samples/run.json"),
         of("trace-dat", "trace_dat/samples/linux-6.18.v6.dat"),
         of("trace-dat", "trace_dat/samples/linux-6.18.v7.dat"),
+        of("perf-data", "perf_data/samples/file.data"),
+        of("perf-data", "perf_data/samples/packed.data"),
+        of("perf-data", "perf_data/samples/pipe.data"),
         of("perfetto", "perfetto/samples/plain.pftrace"),
         of("perfetto", "perfetto/samples/compact.pftrace"),
     ]

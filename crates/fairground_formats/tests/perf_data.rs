@@ -316,6 +316,7 @@ fn events_that_were_not_recorded_are_noted() {
         notes(&read_bytes(&layout.file(&items)))
     };
     assert!(without(&["sched_waking"]).contains("`sched_waking` was not recorded"));
+    assert!(without(&["sched_wakeup"]).contains("`sched_wakeup` was not recorded"));
     assert!(without(&["sched_waking", "sched_wakeup"]).contains("no wake-ups were recorded"));
     assert!(without(&["sched_switch"]).contains("`sched_switch` was not recorded"));
 }

@@ -30,6 +30,9 @@ pub(super) fn on_recording(attrs: &Attrs, tracepoints: &Tracepoints, stats: &mut
     match (has("sched_waking"), has("sched_wakeup")) {
         (false, false) => stats.warn(0, "no wake-ups were recorded (neither `sched_waking` nor `sched_wakeup`)"),
         (false, true) => stats.info(0, "`sched_waking` was not recorded: wakers and previous CPUs are not known"),
-        (true, _) => {}
+        (true, false) => {
+            stats.info(0, "`sched_wakeup` was not recorded: the CPU that a wake-up chose shows only when the task runs");
+        }
+        (true, true) => {}
     }
 }
