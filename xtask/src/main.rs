@@ -4,6 +4,7 @@
 //! robots run is what a developer runs.
 
 mod digests;
+mod fidelity;
 mod rust_source;
 mod spec_tests;
 mod steps;
@@ -21,6 +22,11 @@ const TOOLS: &[Tool] = &[
     ("spec-tests", "lists the numbered tests of the specification: landed, not yet, refused", spec_tests::run),
     ("spec-list", "rewrites the list of those numbers from the specification", spec_tests::write_list),
     ("digests", "compares the digests of the example scenarios in debug and in release", digests::run),
+    (
+        "fidelity",
+        "writes docs/fidelity.md from the recorded sets; with --check compares it, with --quick --check a subset",
+        fidelity::run,
+    ),
     ("ci", "everything that a change must pass", steps::ci),
     ("nightly", "the slow things: ignored tests in release, full reproductions, long random runs, benches", steps::nightly),
 ];

@@ -2,7 +2,7 @@
 //!
 //! Every step is a command that a developer can type. The names and times of the steps go to stderr.
 
-use crate::{digests, spec_tests, tidy};
+use crate::{digests, fidelity, spec_tests, tidy};
 use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
@@ -25,12 +25,14 @@ const CI: &[(&str, Act)] = &[
     ("docs", Act::Cargo(&["doc", "--workspace", "--no-deps"], &[("RUSTDOCFLAGS", "-D warnings")])),
     ("test", Act::Cargo(&["test", "--workspace"], &[])),
     ("digests of both builds", Act::Tool(digests::run)),
+    ("fidelity, quick", Act::Tool(fidelity::check_quick)),
     ("reproduce, quick", Act::Fairground(&["reproduce", "all", "--quick"])),
 ];
 
 const NIGHTLY: &[(&str, Act)] = &[
     ("all tests in release", Act::Cargo(&["test", "--workspace", "--release"], &[("PROPTEST_CASES", "20000")])),
     ("reproduce, full", Act::Fairground(&["reproduce", "all"])),
+    ("fidelity, full", Act::Tool(fidelity::check)),
     // The long hunts only: the short ones are tests like all others.
     ("random whole systems", Act::Cargo(&["test", "--release", "--package", "fairground_vopr", "--", "--ignored"], &[])),
     ("benches", Act::Cargo(&["bench", "--workspace"], &[])),
@@ -72,7 +74,7 @@ fn run(root: &Path, act: &Act) -> bool {
     }
 }
 
-fn cargo(root: &Path) -> Command {
+pub(crate) fn cargo(root: &Path) -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.current_dir(root);
     command
@@ -84,7 +86,7 @@ fn fairground(root: &Path) -> Command {
     command
 }
 
-fn succeeds(command: &mut Command) -> bool {
+pub(crate) fn succeeds(command: &mut Command) -> bool {
     match command.status() {
         Ok(status) => status.success(),
         Err(error) => {

@@ -20,6 +20,8 @@ use std::path::{Path, PathBuf};
 
 /// The run ends when all tasks have ended; this is only the limit for tasks that starve.
 const LONGEST: Ns = Ns::from_secs(600);
+/// The tick of recorded machines: HZ 250.
+const DEFAULT_TICK: Ns = Ns::from_ms(4);
 /// Figures whose name begins so are made of samples of load tracking.
 const LOAD_FIGURES: &str = "pelt.";
 
@@ -44,22 +46,25 @@ impl RecordedSet {
         let file = folder.join("workload.txt");
         let text = read_text(&file)?;
         let name = file.display().to_string();
-        let system = System::find(folder)?;
+        let described = overrides.machine.is_some() && overrides.profile.is_some();
+        let system = if described { System::find(folder).ok() } else { Some(System::find(folder)?) };
         let mut notes = Vec::new();
-        let machine = system.machine(&mut notes)?;
+        let machine = system.as_ref().map(|system| system.machine(&mut notes)).transpose()?;
+        let tick = overrides.machine(machine.clone())?.map_or(DEFAULT_TICK, |machine| machine.tick);
         let record = TraceFile::beside(folder)?;
         let started = record.as_ref().and_then(|record| Some((record, record.trace.stats.window?.0)));
         let workload = match started {
-            Some((record, start)) => Workload::recorded_with(&text, start, record, machine.tick),
+            Some((record, start)) => Workload::recorded_with(&text, start, record, tick),
             None => Workload::recorded(&text),
         };
         let workload = workload.map_err(|wrong| Error::input(name.clone(), text.clone(), wrong))?;
+        let profile = system.as_ref().filter(|_| overrides.profile.is_none()).map(|system| system.profile(&mut notes));
         let window = workload.window.unwrap_or_default();
         let parts = Parts {
             title: Some(set_name(folder)),
             duration: Some(LONGEST),
-            machine: if overrides.machine.is_some() { None } else { Some(machine) },
-            profile: if overrides.profile.is_some() { None } else { Some(system.profile(&mut notes)?) },
+            machine: machine.filter(|_| overrides.machine.is_none()),
+            profile: profile.transpose()?,
             workloads: vec![workload],
             notes,
             source: Source { name, text },

@@ -125,6 +125,13 @@ pub(super) const ROOMS: &[Room] = &[
         absent: "`fairground_vopr` is used by nothing: it is a test product",
     },
     Room {
+        name: "fairground_scorecard",
+        layer: 5,
+        uses: &[MODEL, SCHED, CONFORM, METRICS, REPORT, FACADE],
+        libraries: None,
+        absent: "`fairground_scorecard` is used by nothing: it runs what users can run and writes down how close it comes",
+    },
+    Room {
         name: "fairground_bench",
         layer: 5,
         uses: &[STDX, MODEL, SCHED, MACHINE, SIM, WORKLOAD, FORMATS, METRICS, FACADE],

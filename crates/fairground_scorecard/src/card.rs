@@ -1,0 +1,55 @@
+//! Everything that is measured of the recorded sets.
+
+use crate::decisions::{Conformed, compare};
+use crate::golden::Set;
+use crate::simulation::{Simulated, simulate};
+use fairground::load_tracking::{Followed, LoadKind, follow_set};
+use fairground::reproduce::{EXPERIMENTS, ReproduceOptions};
+use fairground::{Control, Error};
+use fairground_report::Reproduction;
+use rayon::prelude::*;
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// What is measured of one set.
+#[derive(Clone, Debug)]
+pub struct Card {
+    /// The set.
+    pub set: Set,
+    /// Its decisions, put to our core.
+    pub decisions: Conformed,
+    /// Its workload, run by us.
+    pub simulated: Simulated,
+    /// Its load-tracking updates, made again by us; `None` if it recorded none.
+    pub load: Option<BTreeMap<LoadKind, Followed>>,
+}
+
+impl Card {
+    fn measure(set: Set) -> Result<Card, Error> {
+        Ok(Card {
+            decisions: compare(&set)?,
+            simulated: simulate(&set.folder, &set.overrides())?,
+            load: follow_set(&set.folder)?,
+            set,
+        })
+    }
+}
+
+/// Measures all sets, several at a time. The order is theirs.
+pub fn measure(sets: Vec<Set>, control: Control<'_>) -> Result<Vec<Card>, Error> {
+    let (total, done) = (sets.len() as u64, AtomicU64::new(0));
+    let one = |set: Set| {
+        let card = Card::measure(set);
+        control.at(done.fetch_add(1, Ordering::Relaxed) + 1, total);
+        card
+    };
+    sets.into_par_iter().map(one).collect()
+}
+
+/// All experiments that can be reproduced.
+pub fn published() -> Result<Vec<Reproduction>, Error> {
+    let run = |experiment: &fairground::reproduce::Experiment| {
+        (experiment.run)(ReproduceOptions::default(), Control::none()).map(|reproduced| reproduced.reproduction)
+    };
+    EXPERIMENTS.iter().map(run).collect()
+}

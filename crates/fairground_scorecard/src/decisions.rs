@@ -1,0 +1,196 @@
+//! A set's recorded decisions, put to our core.
+
+use crate::golden::Set;
+use crate::simulation::refusal;
+use fairground::conform::{ConformOptions, conform};
+use fairground::{Control, Error};
+use fairground_conform::{Kind, Outcome, Tally, Vruntimes};
+
+/// Tasks that ran for less are left out of the run-time error: of a few microseconds it says nothing.
+const SHORTEST_RUN_NS: u64 = 10_000_000;
+
+/// What came of one set.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Conformed {
+    /// It was walked through.
+    Compared(Agreement),
+    /// It needs what is not modelled yet, or an invariant of ours broke on the way: the messages.
+    Refused(Vec<String>),
+}
+
+/// Counts of one set, or sums over several.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Agreement {
+    /// By measure, in the order of [`Measure::ALL`].
+    tallies: [Tally; Measure::ALL.len()],
+    /// The largest share of a task's run time that went elsewhere, in millionths.
+    pub runtime_error_ppm: u64,
+    /// Why nothing is asked of this set, if so.
+    pub no_threshold: Option<String>,
+}
+
+/// What is counted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Measure {
+    /// Who runs next.
+    Pick,
+    /// A wake-up preempted.
+    WakeupDid,
+    /// A wake-up did not.
+    WakeupDidNot,
+    /// A tick ended a turn.
+    TickDid,
+    /// A tick did not.
+    TickDidNot,
+    /// Another account ended a turn.
+    UpdateDid,
+    /// Another account did not.
+    UpdateDidNot,
+    /// Several questions with one outcome.
+    Both,
+    /// Virtual times to the nanosecond.
+    Vruntime,
+}
+
+impl Measure {
+    /// All in the order of tables.
+    pub const ALL: [Measure; 9] = [
+        Measure::Pick,
+        Measure::WakeupDid,
+        Measure::WakeupDidNot,
+        Measure::TickDid,
+        Measure::TickDidNot,
+        Measure::UpdateDid,
+        Measure::UpdateDidNot,
+        Measure::Both,
+        Measure::Vruntime,
+    ];
+    /// Its name in tables and in `notes.toml`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Measure::Pick => "pick",
+            Measure::WakeupDid => "wake-up did",
+            Measure::WakeupDidNot => "wake-up did not",
+            Measure::TickDid => "tick did",
+            Measure::TickDidNot => "tick did not",
+            Measure::UpdateDid => "update did",
+            Measure::UpdateDidNot => "update did not",
+            Measure::Both => "both",
+            Measure::Vruntime => "vruntime",
+        }
+    }
+    fn of(self, outcome: &Outcome) -> Tally {
+        let kind = |kind: Kind| outcome.kinds.get(&kind).copied().unwrap_or_default();
+        match self {
+            Measure::Pick => kind(Kind::Pick).all,
+            Measure::WakeupDid => kind(Kind::WakeupPreempt).did,
+            Measure::WakeupDidNot => kind(Kind::WakeupPreempt).did_not,
+            Measure::TickDid => kind(Kind::TickPreempt).did,
+            Measure::TickDidNot => kind(Kind::TickPreempt).did_not,
+            Measure::UpdateDid => kind(Kind::UpdatePreempt).did,
+            Measure::UpdateDidNot => kind(Kind::UpdatePreempt).did_not,
+            Measure::Both => kind(Kind::Shared).all,
+            Measure::Vruntime => vruntimes(&outcome.vruntimes),
+        }
+    }
+    /// The least share that is asked for, in hundredths of a percent: on one CPU, and on several. None for what is
+    /// only shown.
+    pub fn threshold(self, one_cpu: bool) -> Option<u64> {
+        match (self, one_cpu) {
+            (Measure::Pick | Measure::Vruntime, true) => Some(99_50),
+            (Measure::WakeupDid | Measure::WakeupDidNot | Measure::TickDid | Measure::TickDidNot, true) => Some(99_00),
+            (Measure::UpdateDid | Measure::UpdateDidNot | Measure::Both, _) => None,
+            (_, false) => Some(98_00),
+        }
+    }
+}
+
+fn vruntimes(found: &Vruntimes) -> Tally {
+    Tally { decisions: found.compared, agree: found.exact }
+}
+
+/// The largest run-time error that is asked for: half a percent.
+const RUNTIME_ERROR_PPM: u64 = 5_000;
+
+impl Agreement {
+    /// Takes the counts of an outcome.
+    pub fn new(outcome: &Outcome, no_threshold: Option<String>) -> Agreement {
+        let ran = outcome.shares.iter().filter(|share| share.ran.0 >= SHORTEST_RUN_NS);
+        let error = ran.map(|share| share.given.0.abs_diff(share.ran.0) * 1_000_000 / share.ran.0).max();
+        let tallies = Measure::ALL.map(|measure| measure.of(outcome));
+        Agreement { tallies, runtime_error_ppm: error.unwrap_or(0), no_threshold }
+    }
+    /// The counts of one measure.
+    pub fn of(&self, measure: Measure) -> Tally {
+        self.tallies[measure as usize]
+    }
+    /// Adds another set's counts; the run-time error is the larger one.
+    pub fn add(&mut self, other: &Agreement) {
+        for (sum, tally) in self.tallies.iter_mut().zip(other.tallies) {
+            sum.decisions += tally.decisions;
+            sum.agree += tally.agree;
+        }
+        self.runtime_error_ppm = self.runtime_error_ppm.max(other.runtime_error_ppm);
+    }
+    /// What falls short of what is asked for, by its name.
+    pub fn short_of(&self, one_cpu: bool) -> Vec<&'static str> {
+        let is_short = |measure: &&Measure| {
+            let Tally { decisions, agree } = self.of(**measure);
+            measure.threshold(one_cpu).is_some_and(|least| agree * 10_000 < least * decisions)
+        };
+        let mut short: Vec<&str> = Measure::ALL.iter().filter(is_short).map(|measure| measure.name()).collect();
+        if self.runtime_error_ppm > RUNTIME_ERROR_PPM {
+            short.push("run time");
+        }
+        short
+    }
+}
+
+/// Walks through one set.
+pub fn compare(set: &Set) -> Result<Conformed, Error> {
+    let options = ConformOptions { overrides: set.overrides(), keep: 1 };
+    match conform(&set.folder, &options, Control::none()) {
+        Ok(found) => {
+            // Its first clause; the rest names files of this machine.
+            let why = found.no_threshold.map(|why| why.split(": ").next().unwrap_or_default().to_string());
+            Ok(Conformed::Compared(Agreement::new(&found.outcome, why.or(set.not_judged().map(str::to_string)))))
+        }
+        Err(error) => refusal(&error).map(Conformed::Refused).ok_or(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn agreement(pick: (u64, u64), both: (u64, u64), runtime_error_ppm: u64) -> Agreement {
+        let mut agreement = Agreement { runtime_error_ppm, ..Agreement::default() };
+        let tally = |(agree, decisions)| Tally { decisions, agree };
+        agreement.tallies[Measure::Pick as usize] = tally(pick);
+        agreement.tallies[Measure::Both as usize] = tally(both);
+        agreement
+    }
+
+    #[test]
+    fn measures_are_where_their_number_says() {
+        for (index, measure) in Measure::ALL.into_iter().enumerate() {
+            assert_eq!(measure as usize, index);
+        }
+    }
+
+    #[test]
+    fn what_is_asked_for_depends_on_the_machine_and_classes_of_their_own_are_only_shown() {
+        let almost = agreement((99, 100), (0, 5), 0);
+        assert_eq!(almost.short_of(true), ["pick"]);
+        assert_eq!(almost.short_of(false), Vec::<&str>::new());
+        assert_eq!(agreement((0, 0), (0, 0), 5_001).short_of(true), ["run time"]);
+        assert_eq!(agreement((199, 200), (0, 0), 5_000).short_of(true), Vec::<&str>::new());
+    }
+
+    #[test]
+    fn sums_keep_the_largest_error() {
+        let mut sum = agreement((1, 2), (3, 4), 7);
+        sum.add(&agreement((10, 20), (0, 0), 5));
+        assert_eq!((sum.of(Measure::Pick), sum.runtime_error_ppm), (Tally { decisions: 22, agree: 11 }, 7));
+    }
+}

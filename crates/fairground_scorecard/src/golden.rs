@@ -1,0 +1,142 @@
+//! The recorded sets: folders `FAMILY/EXPERIMENT`, family `k6.12-hogs-1cpu`, experiment `a_eq3_1`.
+
+use fairground::recorded_set::RecordedSet;
+use fairground::{Error, Overrides};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// One experiment.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Set {
+    /// `k6.12-hogs-1cpu/a_eq3_1`.
+    pub name: String,
+    /// Its folder.
+    pub folder: PathBuf,
+}
+
+impl Set {
+    /// The kernel that was recorded: `6.12`, `6.1 arm64`, `6.18 real`.
+    pub fn kernel(&self) -> String {
+        let prefix = self.name.split('-').next().unwrap_or_default();
+        match (prefix.strip_prefix("karm"), prefix.strip_prefix("real")) {
+            (Some(version), _) => format!("{version} arm64"),
+            (_, Some(version)) => format!("{version} real"),
+            _ => prefix.trim_start_matches('k').to_string(),
+        }
+    }
+    /// What kind of experiment it is: `hogs-1cpu`.
+    pub fn kind(&self) -> &str {
+        let family = self.name.split('/').next().unwrap_or_default();
+        family.split_once('-').map_or(family, |(_, kind)| kind)
+    }
+    /// What the folder does not tell: a set of a real machine has no `system/`, but its family's name says its
+    /// kernel and number of CPUs.
+    pub fn overrides(&self) -> Overrides {
+        let described = [Some(self.folder.as_path()), self.folder.parent()];
+        if described.into_iter().flatten().any(|place| place.join("system").is_dir()) {
+            return Overrides::default();
+        }
+        let version = self.kernel().split(' ').next().map(|version| format!("v{version}"));
+        let cpus = self.kind().strip_suffix("cpu").map(|cpus| format!("smp-{cpus}"));
+        Overrides { profile: version, machine: cpus, ..Overrides::default() }
+    }
+    /// Why nothing is asked of the set, if so: it is shown only.
+    pub fn not_judged(&self) -> Option<&'static str> {
+        if self.name.starts_with("k7.2") {
+            Some("the rules of kernel 7.2 are not asked for yet")
+        } else if self.name.starts_with("real") {
+            Some("a real machine under other load; most records of switches from idle are missing")
+        } else {
+            None
+        }
+    }
+    /// Whether it belongs to the fixed small subset: two mixtures on one CPU and three of load tracking, which
+    /// every kernel has.
+    pub fn is_quick(&self) -> bool {
+        let experiment = self.name.rsplit('/').next().unwrap_or_default();
+        match self.kind() {
+            "hogs-1cpu" => ["a_eq3_1", "a_mix_1"].contains(&experiment),
+            "pelt-4cpu" => ["b_ramp", "b_hogper", "b_group"].contains(&experiment),
+            _ => false,
+        }
+    }
+}
+
+/// All experiments under a folder of families, by kernel's age and then by name.
+pub fn sets(golden: &Path) -> Result<Vec<Set>, Error> {
+    let mut sets = Vec::new();
+    for family in folders(golden)? {
+        for folder in folders(&family)?.into_iter().filter(|folder| RecordedSet::is_set(folder)) {
+            let name = |path: &Path| path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+            sets.push(Set { name: format!("{}/{}", name(&family), name(&folder)), folder });
+        }
+    }
+    if sets.is_empty() {
+        let hint = "Give the folder that holds the families of recorded sets.";
+        return Err(Error::one(golden.display().to_string(), "there is no recorded set in it", hint));
+    }
+    sets.sort_by_cached_key(|set| (age(&set.kernel()), set.name.clone()));
+    Ok(sets)
+}
+
+/// A key that puts 5.10 after 5.4, and variants of a kernel after it.
+fn age(kernel: &str) -> (Vec<u32>, String) {
+    let (version, variant) = kernel.split_once(' ').unwrap_or((kernel, ""));
+    (version.split('.').map(|part| part.parse().unwrap_or(u32::MAX)).collect(), variant.to_string())
+}
+
+fn folders(path: &Path) -> Result<Vec<PathBuf>, Error> {
+    let entries = fs::read_dir(path).map_err(|cause| Error::world("read", path, cause))?;
+    let mut folders = Vec::new();
+    for entry in entries {
+        let path = entry.map_err(|cause| Error::world("read", path, cause))?.path();
+        if path.is_dir() {
+            folders.push(path);
+        }
+    }
+    Ok(folders)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn set(name: &str) -> Set {
+        Set { name: name.into(), folder: PathBuf::new() }
+    }
+
+    #[test]
+    fn names_tell_kernel_and_kind() {
+        let told = |name: &str| (set(name).kernel(), set(name).kind().to_string());
+        assert_eq!(told("k6.12-hogs-1cpu/a_eq3_1"), ("6.12".into(), "hogs-1cpu".into()));
+        assert_eq!(told("karm6.1-pelt-4half-4full/b_ramp_half"), ("6.1 arm64".into(), "pelt-4half-4full".into()));
+        assert_eq!(told("real6.18-2cpu/a_3on2"), ("6.18 real".into(), "2cpu".into()));
+    }
+
+    #[test]
+    fn a_set_without_a_system_folder_is_told_by_its_family() {
+        let overrides = set("real6.18-2cpu/a_3on2").overrides();
+        assert_eq!((overrides.profile.as_deref(), overrides.machine.as_deref()), (Some("v6.18"), Some("smp-2")));
+        assert!(set("real6.18-2cpu/a_3on2").not_judged().is_some() && set("k6.18-hogs-1cpu/a_eq2_1").not_judged().is_none());
+    }
+
+    #[test]
+    fn kernels_are_ordered_by_age() {
+        let mut kernels = ["6.12", "6.1 arm64", "5.10", "6.1", "7.2", "6.18 real"];
+        kernels.sort_by_key(|kernel| age(kernel));
+        assert_eq!(kernels, ["5.10", "6.1", "6.1 arm64", "6.12", "6.18 real", "7.2"]);
+    }
+
+    #[test]
+    fn the_small_subset_is_fixed() {
+        assert!(set("k6.1-hogs-1cpu/a_mix_1").is_quick() && set("k7.2-pelt-4cpu/b_ramp").is_quick());
+        assert!(!set("k6.1-hogs-1cpu/a_eq9_1").is_quick() && !set("k6.1-hogs-8cpu/a_9on8").is_quick());
+    }
+
+    #[test]
+    fn a_folder_without_sets_is_refused() {
+        let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+        assert!(sets(&here).unwrap_err().to_string().contains("no recorded set"));
+        assert_eq!(sets(&here.join("nowhere")).unwrap_err().exit_code(), 3);
+    }
+}

@@ -1,0 +1,35 @@
+//! What is not modelled yet.
+
+use super::{Section, Table};
+use crate::notes::Notes;
+use fairground_sched::features::{Feat, Status};
+use fairground_sched::profile::{KnownKind, Profile};
+
+/// Published figures, kernels and switches without a model.
+pub(super) fn sections(notes: &Notes) -> Vec<Section> {
+    vec![figures(notes), kernels(), features()]
+}
+
+fn figures(notes: &Notes) -> Section {
+    let mut table = Table::new(&["experiment", "figures", "need"]);
+    for row in &notes.no_figures {
+        table.push(vec![row.experiment.clone(), row.figures.clone(), row.needs.clone()]);
+    }
+    Section::new("Published figures that are not modelled yet", "They have no number of ours.", table)
+}
+
+fn kernels() -> Section {
+    let mut table = Table::new(&["profile", "what it is"]);
+    for known in Profile::known().into_iter().filter(|known| known.kind == KnownKind::NotModelledYet) {
+        table.push(vec![known.name, known.note.to_string()]);
+    }
+    Section::new("Kernels that are not modelled yet", "From the table of profiles.", table)
+}
+
+fn features() -> Section {
+    let mut table = Table::new(&["switch", "what it does"]);
+    for feat in Feat::ALL.iter().map(|feat| feat.row()).filter(|row| row.status == Status::NotModelledYet) {
+        table.push(vec![feat.name.to_string(), feat.sentence.to_string()]);
+    }
+    Section::new("Switches that are not modelled yet", "From the table of features: their position is kept and shown.", table)
+}

@@ -1,0 +1,60 @@
+//! A set's workload, run by us, against its `expect` list.
+
+use fairground::recorded_set::RecordedSet;
+use fairground::run::{RunOptions, run};
+use fairground::{Control, Error, Overrides};
+use fairground_metrics::Check;
+use std::path::Path;
+
+/// What a refusal says in each of its messages.
+const REFUSED: &str = "not modelled yet";
+
+/// What came of one set.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Simulated {
+    /// It ran.
+    Ran(Check),
+    /// It needs what is not modelled yet, or an invariant of ours broke on the way: the messages.
+    Refused(Vec<String>),
+}
+
+/// Runs one set. What is not modelled yet, and what breaks, is part of the result.
+pub fn simulate(folder: &Path, overrides: &Overrides) -> Result<Simulated, Error> {
+    let set = match RecordedSet::open(folder, overrides) {
+        Ok(set) => set,
+        Err(error) => return refusal(&error).map(Simulated::Refused).ok_or(error),
+    };
+    let mut figures = set.figures();
+    match run(&set.scenario, &RunOptions::default(), &mut figures, Control::none()) {
+        Ok(outcome) => Ok(Simulated::Ran(set.check(figures, outcome.end()).1)),
+        Err(error) => refusal(&error).map(Simulated::Refused).ok_or(error),
+    }
+}
+
+/// The messages of an error that is nothing but a refusal, each once; or what broke.
+pub(crate) fn refusal(error: &Error) -> Option<Vec<String>> {
+    let files = match error {
+        Error::Input(files) => files,
+        Error::World { .. } => return None,
+        // Its first line; the place in the code would change the page with every edit.
+        Error::Broken(broken) => return broken.to_string().lines().next().map(|line| vec![line.to_string()]),
+    };
+    let mut messages: Vec<String> =
+        files.iter().flat_map(|file| &file.mistakes.0).map(|mistake| mistake.message.clone()).collect();
+    messages.sort();
+    messages.dedup();
+    messages.iter().all(|message| message.contains(REFUSED)).then_some(messages)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refusal_is_told_from_a_mistake() {
+        let refused = Error::one("x", "`mk` is not modelled yet (groups)", "-");
+        assert_eq!(refusal(&refused), Some(vec!["`mk` is not modelled yet (groups)".to_string()]));
+        assert_eq!(refusal(&Error::one("x", "unknown word", "-")), None);
+        assert_eq!(refusal(&Error::world("read", Path::new("x"), std::io::ErrorKind::NotFound.into())), None);
+    }
+}

@@ -1,0 +1,91 @@
+//! The page of two small sets in the tree, and the limits that all sets of a kind must keep.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot read its data must fail")]
+
+use expect_test::expect_file;
+use fairground::Control;
+use fairground_scorecard::card::{Card, measure};
+use fairground_scorecard::decisions::Conformed;
+use fairground_scorecard::golden::{Set, sets};
+use fairground_scorecard::judge::is_inside;
+use fairground_scorecard::notes::Notes;
+use fairground_scorecard::report;
+use fairground_scorecard::simulation::{Simulated, simulate};
+use std::collections::BTreeSet;
+use std::path::Path;
+
+fn cards() -> Vec<Card> {
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data");
+    measure(sets(&data).unwrap(), Control::none()).unwrap()
+}
+
+/// What follows is about publications and tables of the program, not about these sets.
+const END: &str = "\n## Published figures";
+
+#[test]
+fn the_page_of_two_small_sets() {
+    let page = report::page(&cards(), &[], &Notes::default()).markdown();
+    expect_file!["data/page.md"].assert_eq(page.split(END).next().unwrap());
+}
+
+#[test]
+fn the_same_page_again_and_a_subset_of_it() {
+    let cards = cards();
+    let whole = report::page(&cards, &[], &Notes::default());
+    assert_eq!(whole.markdown(), report::page(&self::cards(), &[], &Notes::default()).markdown());
+    let (subset, names) = (&cards[..1], BTreeSet::from([cards[0].set.name.as_str()]));
+    let part = report::page(subset, &[], &Notes::default());
+    assert_eq!(part.differences(&whole.markdown(), &names), Vec::<String>::new());
+    let older = whole.markdown().replace("k6.1-hogs-1cpu/a_mix_1 | all.switches |", "k6.1-hogs-1cpu/a_mix_1 | all.switches | 1");
+    assert_eq!(part.differences(&older, &names).len(), 2);
+}
+
+#[test]
+fn the_notes_are_not_about_sets_that_fall_short_of_nothing() {
+    let notes = Notes::parse("[[suspect]]\nid = \"x\"\nsets = [\"k6.1-*\"]\nfigures = [\"*\"]\nrule = \"r\"\nevidence = \"e\"\n")
+        .unwrap();
+    assert_eq!(report::stale(&cards(), &notes), ["x"]);
+}
+
+/// The recorded sets of a kind; none where they are absent.
+fn recorded(wanted: impl Fn(&Set) -> bool) -> Vec<Set> {
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/golden");
+    if !golden.is_dir() {
+        eprintln!("skipped: there are no recorded sets beside this tree");
+        return Vec::new();
+    }
+    sets(&golden).unwrap().into_iter().filter(|set| set.not_judged().is_none() && wanted(set)).collect()
+}
+
+/// Where no rule of placement or balance is asked, a simulation gives the recorded figures.
+#[test]
+fn one_cpu_sets_of_hogs_meet_their_figures() {
+    for set in recorded(|set| set.kind() == "hogs-1cpu") {
+        let Simulated::Ran(check) = simulate(&set.folder, &set.overrides()).unwrap() else {
+            panic!("{} is not simulated", set.name);
+        };
+        let missed: Vec<_> = check.rows.iter().filter(|row| !is_inside(row)).collect();
+        assert!(missed.is_empty(), "{}: {missed:?}", set.name);
+    }
+}
+
+/// The curve of a task that computes after a long sleep, on every kernel and at half capacity.
+#[test]
+fn ramps_meet_their_figures() {
+    for set in recorded(|set| set.name.contains("/b_ramp")) {
+        let Simulated::Ran(check) = simulate(&set.folder, &set.overrides()).unwrap() else {
+            panic!("{} is not simulated", set.name);
+        };
+        let missed: Vec<_> = check.rows.iter().filter(|row| !is_inside(row)).collect();
+        assert!(missed.is_empty() && check.rows.len() >= 10, "{}: {missed:?}", set.name);
+    }
+}
+
+/// Of the kernels before EEVDF nothing about one CPU is unknown: not even the past of kernel threads.
+#[test]
+fn decisions_of_one_cpu_sets_of_cfs_agree() {
+    let sets = recorded(|set| set.kind() == "hogs-1cpu" && ["5.10", "6.1"].contains(&set.kernel().as_str()));
+    for card in measure(sets, Control::none()).unwrap() {
+        let Conformed::Compared(agreement) = &card.decisions else { panic!("{} is not compared", card.set.name) };
+        assert_eq!(agreement.short_of(true), Vec::<&str>::new(), "{}", card.set.name);
+    }
+}
