@@ -299,6 +299,20 @@ fn thousands_of_corruptions() {
 }
 
 #[test]
+fn seeds_of_the_fuzz_target() {
+    let seeds = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds/read_trace_dat");
+    let mut readable = 0;
+    for seed in std::fs::read_dir(seeds).unwrap() {
+        let bytes = std::fs::read(seed.unwrap().path()).unwrap();
+        if let Ok(trace) = read(bytes) {
+            assert_eq!(trace.stats.events, trace.events.len() as u64);
+            readable += usize::from(trace.stats.events > 0);
+        }
+    }
+    assert!(readable >= 5, "the variants of the writer give events");
+}
+
+#[test]
 fn a_sample_of_a_real_kernel() {
     let samples = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/trace_dat/samples");
     let [six, seven] = ["linux-6.18.v6.dat", "linux-6.18.v7.dat"].map(|name| {
