@@ -1,6 +1,6 @@
 //! Commands and flags.
 
-use crate::commands::{capture, compare, completions, convert, diff_runs, list, profile, replay, reproduce, run, sweep};
+use crate::commands::{capture, compare, completions, conform, convert, diff_runs, list, profile, replay, reproduce, run, sweep};
 use clap::{Parser, Subcommand};
 
 /// The Linux fair scheduler as a simulator: a workload in, an explained schedule out.
@@ -28,6 +28,8 @@ pub(crate) enum Command {
     Reproduce(reproduce::Args),
     /// Run a recorded trace on another machine or profile
     Replay(replay::Args),
+    /// Compare a recorded trace with the model, decision by decision
+    Conform(conform::Args),
     /// Run every combination of a sweep file
     Sweep(sweep::Args),
     /// Convert between trace formats

@@ -10,11 +10,13 @@
 //! Reading order: [`read`] (what was each record part of?), [`lockstep`] (the drive), [`outcome`] (what came of it).
 #![deny(clippy::float_arithmetic)]
 
+mod fit;
 pub mod lockstep;
 pub mod outcome;
 pub mod read;
 pub mod recording;
 
+pub use fit::{Fit, fit};
 pub use lockstep::{Lockstep, Setup};
 pub use outcome::{Choice, Kind, KindTally, Mismatch, Outcome, Share, Tally, VruntimeError, Vruntimes};
 pub use read::{Known, Reading};

@@ -118,6 +118,8 @@ pub struct Mismatch {
     pub queue: Vec<QueueSeat>,
     /// Queued tasks that slept before the record began, so that their lag is not known.
     pub unknown_lag: Vec<TaskId>,
+    /// The running task, if it is a kernel thread: it gives way at its next preemption point only.
+    pub kernel_mode: Option<TaskId>,
 }
 
 /// Accounts of run time and their virtual times.

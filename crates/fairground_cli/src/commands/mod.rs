@@ -3,6 +3,7 @@
 pub(crate) mod capture;
 pub(crate) mod compare;
 pub(crate) mod completions;
+pub(crate) mod conform;
 pub(crate) mod convert;
 pub(crate) mod diff_runs;
 pub(crate) mod list;
@@ -24,6 +25,7 @@ pub(crate) fn dispatch(cli: Cli) -> Result<u8, Error> {
         Command::Compare(args) => compare::run(&args, json),
         Command::Reproduce(args) => reproduce::run(&args, json),
         Command::Replay(args) => replay::run(&args, json),
+        Command::Conform(args) => conform::run(&args, json),
         Command::Sweep(args) => sweep::run(&args, json),
         Command::Convert(args) => convert::run(&args, json),
         Command::List(args) => list::run(&args, json),

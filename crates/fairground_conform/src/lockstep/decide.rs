@@ -1,6 +1,7 @@
 //! Questions about preemption, their outcome in the record, and the verdict.
 
 use super::Lockstep;
+use crate::fit::is_kernel_thread;
 use crate::outcome::{Choice, Kind, Mismatch};
 use fairground_model::{Decision, Reason};
 use fairground_stdx::{CpuId, Id, Instant, Ns, TaskId};
@@ -218,7 +219,9 @@ impl Lockstep<'_> {
         let queue = self.world.sched.queue_seats(cpu);
         let unknown_lag = queue.iter().map(|seat| seat.task).filter(|&task| self.rows[task].unknown_past).collect();
         let (recorded, core) = sides;
-        self.mismatches.push(Mismatch { at, cpu, kind, recorded, core, reason, queue, unknown_lag });
+        let runs = queue.iter().find(|seat| seat.running).map(|seat| seat.task);
+        let kernel_mode = runs.filter(|&task| is_kernel_thread(&self.recording.tasks[task].name));
+        self.mismatches.push(Mismatch { at, cpu, kind, recorded, core, reason, queue, unknown_lag, kernel_mode });
     }
 }
 

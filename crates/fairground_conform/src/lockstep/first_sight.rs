@@ -66,6 +66,9 @@ impl Lockstep<'_> {
             }
         }
         self.world.sched.adopt_sleeper(task, cpu, vruntime);
+        if let Some(&(_, lag)) = self.lags.iter().find(|row| row.0 == task) {
+            self.world.sched.adopt_lag(task, lag);
+        }
     }
 
     /// A known task sleeps no longer although no wake-up was recorded.

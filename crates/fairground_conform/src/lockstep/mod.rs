@@ -16,6 +16,7 @@ use fairground_model::{MachineView, TaskInfo, TaskSpec, TraceEvent};
 use fairground_sched::{Leaving, Profile, TaskState};
 use fairground_stdx::{CpuId, CpuMask, IndexVec, Instant, Ns, ProgramId, TaskId, Vruntime};
 use std::collections::BTreeMap;
+use std::rc::Rc;
 use world::World;
 
 /// What a comparison is made with.
@@ -29,6 +30,8 @@ pub struct Setup {
     pub tick: Option<Ns>,
     /// How many disagreements are kept with their state.
     pub keep: usize,
+    /// Lags with which tasks slept before the record began (EEVDF); 0 for all others.
+    pub lags: Vec<(TaskId, i64)>,
 }
 
 /// An account that was read and that the next call of the core shall make.
@@ -79,7 +82,7 @@ struct Row {
 /// A comparison under way.
 pub struct Lockstep<'r> {
     recording: &'r Recording,
-    reading: Reading,
+    reading: Rc<Reading>,
     world: World,
     cpus: IndexVec<CpuId, Cpu>,
     rows: IndexVec<TaskId, Row>,
@@ -89,6 +92,7 @@ pub struct Lockstep<'r> {
     vruntime_errors: Vec<VruntimeError>,
     mismatches: Vec<Mismatch>,
     keep: usize,
+    lags: Vec<(TaskId, i64)>,
     facts: BTreeMap<&'static str, u64>,
     patience: Patience,
     next: usize,
@@ -98,9 +102,13 @@ pub struct Lockstep<'r> {
 impl<'r> Lockstep<'r> {
     /// Reads the recording and sets the core up as it was at its beginning.
     pub fn new(recording: &'r Recording, setup: &Setup) -> Lockstep<'r> {
-        let nr_cpus = setup.machine.cpus.len();
         let known = Known { tick: setup.tick, fork_accounts: setup.profile.fork_accounts_parent() };
-        let reading = Reading::new(recording, nr_cpus, known);
+        let reading = Reading::new(recording, setup.machine.cpus.len(), known);
+        Lockstep::over(recording, Rc::new(reading), setup)
+    }
+    /// The same with a reading that was made before.
+    pub fn over(recording: &'r Recording, reading: Rc<Reading>, setup: &Setup) -> Lockstep<'r> {
+        let nr_cpus = setup.machine.cpus.len();
         let mut cpus = IndexVec::new();
         for cpu in setup.machine.cpus.ids() {
             cpus.push(Cpu {
@@ -126,6 +134,7 @@ impl<'r> Lockstep<'r> {
             vruntime_errors: Vec::new(),
             mismatches: Vec::new(),
             keep: setup.keep,
+            lags: setup.lags.clone(),
             facts: BTreeMap::new(),
             patience: Patience::new(nr_cpus),
             next: 0,

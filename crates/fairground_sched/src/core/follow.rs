@@ -113,6 +113,12 @@ impl Sched {
         self.ses[se].vruntime = vruntime.unwrap_or_else(|| floor.minus(SLEPT_LONG_NS));
     }
 
+    /// The lag with which a sleeper left its queue before the record began. Without a word of it, it is 0.
+    pub fn adopt_lag(&mut self, task: TaskId, lag: i64) {
+        let se = self.se_of(task);
+        self.ses[se].vlag = lag;
+    }
+
     /// The floor of virtual time that a queue has whose past is not known. EEVDF has no use for one: only distances
     /// on one queue matter.
     pub fn adopt_min_vruntime(&mut self, cpu: CpuId, floor: Vruntime) {

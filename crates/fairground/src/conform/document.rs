@@ -1,0 +1,99 @@
+//! The comparison as a document for programs.
+
+use super::explain::sentence;
+use super::tables::{choice, error_percent, is_later, mismatch_table};
+use super::{Conformance, percent};
+use fairground_conform::{Kind, KindTally, Mismatch, Outcome, Tally};
+use fairground_report::{Document, Input};
+use serde_json::{Map, Value, json};
+
+/// The document of `conform --json`.
+pub fn document(conformance: &Conformance) -> Document {
+    let inputs = [Input::new(&conformance.name, conformance.digest)];
+    let mut document = Document::new("conform", &inputs, None, Some(conformance.digest));
+    let vruntimes = conformance.outcome.vruntimes;
+    document
+        .set("profile", conformance.profile.as_str())
+        .set("records", conformance.outcome.records)
+        .set("partial", conformance.interrupted)
+        .set("kinds", kinds(&conformance.outcome))
+        .set(
+            "vruntime",
+            json!({
+                "compared": vruntimes.compared,
+                "exact": vruntimes.exact,
+                "exact_pct": percent(vruntimes.exact, vruntimes.compared),
+                "adopted": vruntimes.adopted,
+                "largest_difference": vruntimes.largest,
+            }),
+        )
+        .set("tasks", tasks(conformance))
+        .set("first_mismatch", conformance.outcome.mismatches.first().map(|first| mismatch(conformance, first)))
+        .set(
+            "fitted",
+            conformance.fitted.as_ref().map(|fit| {
+                let lags: Vec<Value> =
+                    fit.lags.iter().map(|&(task, lag)| json!({ "task": conformance.task_name(task), "lag_ns": lag })).collect();
+                json!({ "lags": lags, "kinds": kinds(&fit.outcome) })
+            }),
+        )
+        .set("threshold_applies", conformance.no_threshold.is_none())
+        .set("notes", conformance.notes.clone());
+    document
+}
+
+fn kinds(outcome: &Outcome) -> Value {
+    let row = |kind: Kind| (kind.name().to_string(), kind_json(kind, outcome.kinds.get(&kind).copied().unwrap_or_default()));
+    Value::Object(Kind::ALL.into_iter().map(row).collect::<Map<_, _>>())
+}
+
+fn kind_json(kind: Kind, row: KindTally) -> Value {
+    let mut value = tally(row.all);
+    if is_later(kind) {
+        value["note"] = "not modelled yet".into();
+    }
+    if kind == Kind::SelectCpu {
+        value["note"] = "placement is a stand-in rule".into();
+    }
+    if kind.has_sides() {
+        value["did"] = tally(row.did);
+        value["did_not"] = tally(row.did_not);
+        value["unclear"] = row.unseen.into();
+    }
+    value
+}
+
+/// Decisions, agreements and their share; no share of nothing.
+fn tally(tally: Tally) -> Value {
+    let share = (tally.decisions > 0).then(|| percent(tally.agree, tally.decisions));
+    json!({ "decisions": tally.decisions, "agree": tally.agree, "agree_pct": share })
+}
+
+fn tasks(conformance: &Conformance) -> Vec<Value> {
+    let ran = conformance.outcome.shares.iter_enumerated().filter(|row| row.1.ran.0 > 0);
+    ran.map(|(task, share)| {
+        json!({
+            "task": conformance.task_name(task),
+            "ran_ns": share.ran.0,
+            "given_ns": share.given.0,
+            "runtime_error_pct": error_percent(share.ran, share.given),
+        })
+    })
+    .collect()
+}
+
+fn mismatch(conformance: &Conformance, mismatch: &Mismatch) -> Value {
+    let names: Vec<String> = mismatch.unknown_lag.iter().map(|&task| conformance.task_name(task)).collect();
+    json!({
+        "at_ns": mismatch.at.ns(),
+        "cpu": mismatch.cpu.get(),
+        "kind": mismatch.kind.name(),
+        "recorded": choice(conformance, mismatch.recorded),
+        "model": choice(conformance, mismatch.core),
+        "reason": mismatch.reason.map(|reason| reason.reason.slug()),
+        "rule": mismatch.reason.map(|reason| sentence(conformance, reason)),
+        "unknown_lag": names,
+        "kernel_mode": mismatch.kernel_mode.map(|task| conformance.task_name(task)),
+        "queue": mismatch_table(conformance, &mismatch.queue).to_json()["rows"],
+    })
+}

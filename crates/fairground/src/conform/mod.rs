@@ -1,0 +1,273 @@
+//! `conform`: decision by decision, does the model do what the recorded kernel did?
+
+mod document;
+mod explain;
+mod tables;
+
+pub use document::document;
+pub use explain::explain;
+pub use tables::{fitted_table, heading, mismatch_table, shares_table, table};
+
+use crate::control::Control;
+use crate::error::Error;
+use crate::guard;
+use crate::recorded_set::System;
+use crate::scenario::{DEFAULT_PROFILE, Overrides};
+use crate::trace_file;
+use fairground_conform::{Fit, Kind, KindTally, Lockstep, Outcome, Recording, Setup, Tally};
+use fairground_formats::ImportStats;
+use fairground_machine::Machine;
+use fairground_model::TaskInfo;
+use fairground_sched::Profile;
+use fairground_sched::profile::KnownKind;
+use fairground_stdx::{IndexVec, TaskId};
+use std::path::Path;
+
+/// Records walked through between two looks at the caller's flag.
+const BATCH: usize = 4096;
+
+/// What a comparison is made with.
+#[derive(Clone, Debug, Default)]
+pub struct ConformOptions {
+    /// Flags that change profile and machine.
+    pub overrides: Overrides,
+    /// Disagreements to keep with their state; at least one is kept.
+    pub keep: usize,
+    /// Whether unknown lags of kernel threads are fitted too.
+    pub fit: bool,
+}
+
+/// A comparison that was made.
+#[derive(Clone, Debug)]
+pub struct Conformance {
+    /// The recording's name.
+    pub name: String,
+    /// Digest of its bytes.
+    pub digest: u128,
+    /// The profile that the core had.
+    pub profile: String,
+    /// The tasks.
+    pub tasks: IndexVec<TaskId, TaskInfo>,
+    /// What came out.
+    pub outcome: Outcome,
+    /// The same with fitted lags of kernel threads, if that was asked for and changes anything.
+    pub fitted: Option<Fit>,
+    /// What was assumed, and what was odd about the recording.
+    pub notes: Vec<String>,
+    /// Why a threshold says nothing about this recording, if so.
+    pub no_threshold: Option<String>,
+    /// Whether the caller stopped it.
+    pub interrupted: bool,
+}
+
+/// A figure that a threshold is held against.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Headline {
+    /// `pick`, `tick_preempt.did` and the like.
+    pub name: String,
+    /// Decisions and agreements.
+    pub tally: Tally,
+}
+
+/// Percent of `part` in `whole`; all of nothing.
+pub fn percent(part: u64, whole: u64) -> f64 {
+    if whole == 0 { 100.0 } else { part as f64 * 100.0 / whole as f64 }
+}
+
+impl Conformance {
+    /// The figures that a threshold is held against: each kind that is modelled, preemption by what the kernel did.
+    pub fn headlines(&self) -> Vec<Headline> {
+        let mut headlines = Vec::new();
+        let mut add = |name: String, tally: Tally| {
+            if tally.decisions > 0 {
+                headlines.push(Headline { name, tally });
+            }
+        };
+        for kind in [Kind::Pick, Kind::WakeupPreempt, Kind::TickPreempt, Kind::UpdatePreempt] {
+            let row = self.row(kind);
+            if kind.has_sides() {
+                add(format!("{}.did", kind.name()), row.did);
+                add(format!("{}.did_not", kind.name()), row.did_not);
+            } else {
+                add(kind.name().to_string(), row.all);
+            }
+        }
+        let vruntimes = self.outcome.vruntimes;
+        add("vruntime".to_string(), Tally { decisions: vruntimes.compared, agree: vruntimes.exact });
+        headlines
+    }
+    /// The figures that stay below `percent_wanted`; none where a threshold says nothing.
+    pub fn below(&self, percent_wanted: f64) -> Vec<Headline> {
+        if self.no_threshold.is_some() {
+            return Vec::new();
+        }
+        let below = |row: &Headline| percent(row.tally.agree, row.tally.decisions) < percent_wanted;
+        self.headlines().into_iter().filter(below).collect()
+    }
+    /// The counts of a kind.
+    pub fn row(&self, kind: Kind) -> KindTally {
+        self.outcome.kinds.get(&kind).copied().unwrap_or_default()
+    }
+    /// A task as `name-pid`.
+    pub(crate) fn task_name(&self, task: TaskId) -> String {
+        self.tasks.get(task).map_or_else(|| format!("task {task}"), |info| format!("{}-{}", info.name, info.pid))
+    }
+}
+
+/// Compares a trace, or the trace of a recorded set, with the model.
+pub fn conform(path: &Path, options: &ConformOptions, control: Control<'_>) -> Result<Conformance, Error> {
+    let source = trace_file::open(path)?;
+    let (name, digest) = (source.name.clone(), source.digest);
+    let folder = if path.is_dir() { path } else { path.parent().unwrap_or(Path::new("")) };
+    let system = System::find(folder).ok();
+    let mut recording = Recording::default();
+    let stats = source.read_into(&mut recording)?;
+    let mut facts = Facts { notes: import_notes(&name, &stats), no_threshold: None };
+    facts.groups(folder);
+    let machine = machine_of(options, system.as_ref(), recording.nr_cpus(), &mut facts.notes)?;
+    let profile = facts.profile_of(options, system.as_ref(), &name)?;
+    let setup = Setup {
+        profile: profile.clone(),
+        machine: machine.view(),
+        tick: system.is_some().then_some(machine.tick),
+        keep: options.keep.max(1),
+        lags: Vec::new(),
+    };
+    let (outcome, fitted) = walk(&recording, &setup, options.fit, control)?;
+    let interrupted = outcome.records < recording.records.len() as u64;
+    facts.notes.extend(outcome.facts.iter().map(|(what, count)| format!("{count} {what}")));
+    Ok(Conformance {
+        name: set_name(path).unwrap_or(name),
+        digest,
+        profile: profile.name.clone(),
+        tasks: recording.tasks,
+        outcome,
+        fitted,
+        notes: facts.notes,
+        no_threshold: facts.no_threshold,
+        interrupted,
+    })
+}
+
+/// The folder of a set and the one above it: `k5.10-hogs-1cpu/a_eq2_1`.
+fn set_name(path: &Path) -> Option<String> {
+    let full = path.is_dir().then(|| path.canonicalize().ok()).flatten()?;
+    let last: Vec<String> = full.iter().rev().take(2).map(|part| part.to_string_lossy().into_owned()).collect();
+    Some(last.into_iter().rev().collect::<Vec<_>>().join("/"))
+}
+
+fn walk(recording: &Recording, setup: &Setup, fit: bool, control: Control<'_>) -> Result<(Outcome, Option<Fit>), Error> {
+    let walked = guard::catch(|| {
+        let mut lockstep = Lockstep::new(recording, setup);
+        let total = lockstep.len() as u64;
+        while !control.stopped() {
+            let done = lockstep.advance(BATCH);
+            control.at(done as u64, total);
+            if done as u64 >= total {
+                break;
+            }
+        }
+        let outcome = lockstep.finish();
+        let fitted = fit.then(|| fairground_conform::fit(recording, setup, &|| control.stopped())).flatten();
+        (outcome, fitted)
+    });
+    walked.map_err(|broken| Error::Broken(Box::new(broken)))
+}
+
+fn import_notes(name: &str, stats: &ImportStats) -> Vec<String> {
+    let mut notes: Vec<String> = stats.warnings().map(|note| format!("Warning: {note}")).collect();
+    notes.push(format!("{name}: {} events read as {}, {} not used", stats.events, stats.format, stats.not_used));
+    for (kind, without) in [
+        ("sched_stat_runtime", "clocks follow timestamps, which are some 100 ns late, and virtual times are not compared"),
+        ("sched_waking", "where a wake-up went is not compared"),
+        ("sched_wakeup", "tasks are woken when they are first seen again, and no wake-up preemption is judged"),
+    ] {
+        if !stats.kinds.contains_key(kind) && stats.events > 0 {
+            notes.push(format!("Warning: there is no {kind} in it: {without}"));
+        }
+    }
+    notes
+}
+
+fn machine_of(
+    options: &ConformOptions,
+    system: Option<&System>,
+    nr_cpus: usize,
+    notes: &mut Vec<String>,
+) -> Result<Machine, Error> {
+    let recorded = system.map(|system| system.machine(notes)).transpose()?;
+    let machine = match recorded.filter(|machine| machine.cpus.len() >= nr_cpus) {
+        Some(machine) => machine,
+        None => {
+            let name = format!("smp-{}", nr_cpus.max(1));
+            if options.overrides.machine.is_none() {
+                notes.push(format!("no machine given: {name}, after the CPUs that the recording names"));
+            }
+            Machine::preset(&name).map_err(|wrong| Error::input("--machine", "", wrong))?
+        }
+    };
+    match options.overrides.machine(Some(machine.clone()))? {
+        Some(changed) if changed.cpus.len() < nr_cpus => Err(Error::one(
+            "--machine",
+            format!("it has {} CPUs, the recording names {nr_cpus}", changed.cpus.len()),
+            "Leave it out, or give a machine with at least as many CPUs.",
+        )),
+        changed => Ok(changed.unwrap_or(machine)),
+    }
+}
+
+/// What is found out about a recording on the way.
+struct Facts {
+    notes: Vec<String>,
+    no_threshold: Option<String>,
+}
+
+impl Facts {
+    /// A set whose tasks run in groups: the trace does not tell which.
+    fn groups(&mut self, folder: &Path) {
+        let workload = std::fs::read_to_string(folder.join("workload.txt")).unwrap_or_default();
+        let makes_group = |line: &str| line.split([';', ' ']).any(|word| word == "cgon" || word == "cgroup");
+        if workload.lines().any(makes_group) {
+            self.without_threshold(
+                "groups are not modelled yet: their tasks count as tasks of the root group, and the figures of this set are \
+                 shown without threshold"
+                    .to_string(),
+            );
+        }
+    }
+    fn without_threshold(&mut self, why: String) {
+        self.notes.push(why.clone());
+        self.no_threshold = Some(why);
+    }
+    fn profile_of(&mut self, options: &ConformOptions, system: Option<&System>, name: &str) -> Result<Profile, Error> {
+        let recorded = match system {
+            _ if options.overrides.profile.is_some() => None,
+            None => None,
+            Some(system) => match system.profile(&mut self.notes) {
+                Ok(profile) => Some(profile),
+                Err(error) => Some(self.nearest(&error)?),
+            },
+        };
+        options.overrides.profile(recorded)?.ok_or_else(|| {
+            let message = "the recording does not tell its kernel";
+            Error::one(name.to_string(), message, "Give it with --profile, such as `--profile v6.12`.")
+        })
+    }
+    /// The latest kernel that is modelled, for a recorded one that is not.
+    fn nearest(&mut self, error: &Error) -> Result<Profile, Error> {
+        let mut known = Profile::known().into_iter().rev();
+        let latest = known.find(|known| known.kind == KnownKind::Modelled && !known.name.contains('+'));
+        let latest = latest.map_or_else(|| DEFAULT_PROFILE.to_string(), |known| known.name);
+        let reason: Vec<String> = match error {
+            Error::Input(files) => {
+                files.iter().flat_map(|file| &file.mistakes.0).map(|mistake| mistake.message.clone()).collect()
+            }
+            other => vec![other.to_string()],
+        };
+        self.without_threshold(format!(
+            "{}: {latest} is taken instead, and nothing is held against a threshold",
+            reason.join("; ")
+        ));
+        Profile::parse(&latest).map_err(|wrong| Error::one("--profile", wrong.message, wrong.hint))
+    }
+}

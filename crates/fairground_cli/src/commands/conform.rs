@@ -1,0 +1,75 @@
+//! `fairground conform`.
+
+use crate::flags::ScenarioFlags;
+use crate::interrupt::{self, EXIT_INTERRUPTED};
+use crate::progress::Bar;
+use crate::show;
+use fairground::conform::{self, ConformOptions, Conformance};
+use fairground::{Control, Error};
+use std::path::PathBuf;
+
+/// Disagreements that are kept with their state when all are to be shown.
+const ALL: usize = 1000;
+
+/// Compare a recorded trace with the model, decision by decision.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// A trace, or the folder of a recorded experiment
+    trace: PathBuf,
+    #[command(flatten)]
+    change: ScenarioFlags,
+    /// Show only where record and model part, with the state and the rule, from the first one on
+    #[arg(long)]
+    first_mismatch: bool,
+    /// Also fit the lag of kernel threads that slept before the record (EEVDF), and show what that explains
+    #[arg(long)]
+    fit_lags: bool,
+    /// Exit with 1 if a kind of decision agrees in less than so many percent
+    #[arg(long, value_name = "PCT", value_parser = parse_percent)]
+    threshold: Option<f64>,
+}
+
+fn parse_percent(text: &str) -> Result<f64, String> {
+    match text.trim_end_matches('%').parse::<f64>() {
+        Ok(percent) if (0.0..=100.0).contains(&percent) => Ok(percent),
+        _ => Err("a percentage from 0 to 100".to_string()),
+    }
+}
+
+pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
+    let keep = if args.first_mismatch { ALL } else { 1 };
+    let options = ConformOptions { overrides: args.change.overrides(), keep, fit: args.fit_lags };
+    let bar = Bar::new("comparing");
+    let made = conform::conform(&args.trace, &options, Control::new(interrupt::flag(), &bar));
+    bar.finish();
+    let made = made?;
+    if json {
+        show::document(&conform::document(&made))?;
+    } else {
+        show::notes(&made.notes);
+        print(&made, args.first_mismatch)?;
+    }
+    let below = args.threshold.map_or_else(Vec::new, |threshold| made.below(threshold));
+    for row in &below {
+        eprintln!("below the threshold: {} ({} of {} agree)", row.name, row.tally.agree, row.tally.decisions);
+    }
+    Ok(if made.interrupted { EXIT_INTERRUPTED } else { u8::from(!below.is_empty()) })
+}
+
+fn print(made: &Conformance, only_mismatches: bool) -> Result<(), Error> {
+    show::text(&conform::heading(made))?;
+    if !only_mismatches {
+        let mut tables = vec![conform::table(made), conform::shares_table(made)];
+        tables.extend(conform::fitted_table(made));
+        show::tables(&tables)?;
+    }
+    let shown = if only_mismatches { made.outcome.mismatches.len() } else { 1 };
+    for (number, mismatch) in made.outcome.mismatches.iter().take(shown).enumerate() {
+        let title = if number == 0 { "\nFirst disagreement, " } else { "\n" };
+        show::text(&format!("{title}{}", conform::explain(made, mismatch)))?;
+    }
+    if made.outcome.mismatches.is_empty() {
+        show::text("\nno disagreement\n")?;
+    }
+    Ok(())
+}
