@@ -76,7 +76,7 @@ impl Sched {
         let prev = self.rqs[cpu].curr;
         let mut leaving = Leaving { prev, prev_state: PrevState::Running, moving: None };
         if let Some(task) = prev {
-            // A task that sleeps needs no push: its wake-up will choose among the CPUs that it may use.
+            // A task that leaves the queue to sleep needs no push: its wake-up will choose among the CPUs that it may use.
             let push_to = self.tasks[task].migration_pending.take();
             if let Some(state) = self.tasks[task].sleep_state.take() {
                 leaving.prev_state = state;
@@ -103,6 +103,9 @@ impl Sched {
         }
         if let Some((task, target)) = moving {
             self.push_moved_task(cx, task, target);
+        } else if let Some(task) = prev.filter(|&task| self.tasks[task].state == TaskState::Delayed) {
+            // It sleeps, but is queued still: that must not be where it may no longer run.
+            self.leave_forbidden_cpu(cx, task);
         }
         Switch { prev, next }
     }

@@ -5,9 +5,9 @@ use super::test_bench::{Bench, CPU, Decisions, MS};
 use super::weight::{NICE_0_LOAD, SCHED_FIXEDPOINT_SHIFT};
 use super::{CfsRq, weight::LoadWeight};
 use crate::task::TaskState;
-use crate::{Profile, WakeFlags, Waking};
+use crate::{Profile, Sched, WakeFlags, Waking};
 use fairground_model::{Policy, PrevState, Reason, WakeContext};
-use fairground_stdx::{Instant, Ns, RngStream, StreamKind, TaskId, Vruntime};
+use fairground_stdx::{CpuId, CpuMask, Instant, Ns, RngStream, StreamKind, TaskId, Vruntime};
 
 /// The kernels with delayed dequeue.
 const DELAYING: [&str; 3] = ["v6.12", "v6.14", "v6.18"];
@@ -669,5 +669,25 @@ fn spec_02_t15_changes_of_a_delayed_task() {
         assert!((before - after).abs() < 4096, "{kernel}: {before} {after}");
         bench.wakes(a);
         assert_eq!(bench.state(a), TaskState::Queued, "{kernel}");
+    }
+}
+
+/// A running task may no longer use its CPU, and goes to sleep before it can be moved.
+#[test]
+fn spec_02_t15_a_delayed_task_leaves_a_forbidden_cpu() {
+    let other = CpuId::new(1);
+    for kernel in DELAYING {
+        let mut bench = Bench::new(with_slice(kernel, "3ms"));
+        let view = bench.machine.cpus[CPU].clone();
+        bench.machine.cpus.push(view);
+        bench.machine.online = CpuMask::first_n(2);
+        bench.sched = Sched::new(with_slice(kernel, "3ms"), 2);
+        let (a, b) = (bench.normal(0), bench.normal(0));
+        assert_eq!(bench.schedule(), a);
+        bench.at(2 * MS);
+        bench.call(|sched, cx| sched.set_cpus_allowed(cx, a, CpuMask::only(other)));
+        assert_eq!(bench.current_leaves(PrevState::Sleeping).0, Some(b));
+        assert_eq!((bench.state(a), bench.sched.task(a).cpu, bench.counts()), (TaskState::Delayed, other, (1, 1)), "{kernel}");
+        assert_eq!(bench.sched.cfs_rq(other).nr_running, 1, "{kernel}");
     }
 }
