@@ -1,9 +1,9 @@
 //! What must hold of every run: of its records, and of the scheduler between two events.
 
 use fairground_model::{Instr, Mode, PrevState, Sink, TraceEvent};
-use fairground_sched::TaskState;
+use fairground_sched::{Sched, TaskState};
 use fairground_sim::Simulation;
-use fairground_stdx::{CpuId, IndexVec, Instant, TaskId, Vruntime};
+use fairground_stdx::{CpuId, IndexVec, Instant, Ns, TaskId, Vruntime};
 
 use crate::case::Case;
 
@@ -155,12 +155,13 @@ impl Sink for Records {
 /// Watches the scheduler between events.
 pub struct Between {
     floors: Vec<Vruntime>,
+    tick: Ns,
 }
 
 impl Between {
-    /// A watcher of a simulation at its beginning.
-    pub fn new(simulation: &Simulation) -> Between {
-        Between { floors: floors(simulation).collect() }
+    /// A watcher of a simulation of `case` at its beginning.
+    pub fn new(case: &Case, simulation: &Simulation) -> Between {
+        Between { floors: floors(simulation).collect(), tick: case.machine.tick }
     }
 
     /// What must hold after every event.
@@ -172,11 +173,17 @@ impl Between {
             }
             *before = now;
         }
+        for cpu in sched.cpu_ids() {
+            let (rq, queued) = (sched.rq(cpu), sched.cfs_rq(cpu).nr_running);
+            if rq.curr.is_none() && !rq.need_resched && queued > 0 {
+                return Err(format!("at {at}: CPU {cpu} is idle beside {queued} queued entities"));
+            }
+        }
         for task in sched.task_ids() {
             let row = sched.task(task);
             let allowed = row.cpus_allowed.contains(row.cpu);
             let right = match row.state {
-                TaskState::Queued => allowed,
+                TaskState::Queued | TaskState::Delayed => allowed,
                 TaskState::Running => allowed || sched.rq(row.cpu).need_resched,
                 _ => true,
             };
@@ -186,6 +193,25 @@ impl Between {
             if sched.se_avg(task).util_avg > 1024 {
                 return Err(format!("at {at}: {task:?} has utilisation {}", sched.se_avg(task).util_avg));
             }
+        }
+        sched.task_ids().try_for_each(|task| self.check_lag(sched, task)).map_err(|broken| format!("at {at}: {broken}"))
+    }
+
+    /// Who sleeps in delayed dequeue is queued. Lag that outlives a sleep is limited, to the length of two requests
+    /// or a tick; another weight scales both.
+    ///
+    /// ```text
+    /// |vlag| * w  <=  max(2 * slice, tick) * 1024      weights have inverses that are exact to 2^-15
+    /// ```
+    fn check_lag(&self, sched: &Sched, task: TaskId) -> Result<(), String> {
+        let (se, state) = (sched.se(task), sched.task(task).state);
+        if se.sched_delayed != (state == TaskState::Delayed) || (se.sched_delayed && !se.on_rq) {
+            return Err(format!("{task:?} is {state:?}, but its entity says otherwise: {se:?}"));
+        }
+        let weight = u128::from(se.load.weight() >> 10);
+        let limit = u128::from(self.tick.0.max(2 * se.slice)) * 1024;
+        if !se.on_rq && u128::from(se.vlag.unsigned_abs()) * weight > limit + (limit >> 15) + 2 * weight {
+            return Err(format!("{task:?} has left with lag {} at weight {weight}", se.vlag));
         }
         Ok(())
     }

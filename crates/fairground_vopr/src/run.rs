@@ -121,7 +121,7 @@ fn elsewhere(case: &Case) -> Result<Outcome, String> {
 /// Step by step under the oracles; the number of steps as well.
 fn watched(case: &Case, watch: Watch) -> Result<(Outcome, u64), String> {
     let mut simulation = simulation::<FastQueue>(case)?;
-    let (mut records, mut between) = (Records::new(case), Between::new(&simulation));
+    let (mut records, mut between) = (Records::new(case), Between::new(case, &simulation));
     let mut steps = 0;
     let stopped = loop {
         let flow = simulation.step(&mut records);

@@ -13,7 +13,7 @@ const TIMES: [&str; 5] = [
     "sched_idle_min_granularity_ns",
     "sched_base_slice_ns",
 ];
-const SEAMS: [(&str, &str); 8] = [
+const SEAMS: [(&str, &str); 21] = [
     ("repeated_pick", "keeps-slice"),
     ("repeated_pick", "renews-slice"),
     ("min_vruntime_at_dequeue", "save-restore-only"),
@@ -21,7 +21,20 @@ const SEAMS: [(&str, &str); 8] = [
     ("tick_preempt", "align-rightmost"),
     ("idle_entity", "policy-only"),
     ("idle_entity", "entity-aware"),
+    ("idle_entity", "entity-only"),
+    ("idle_protection", "kept"),
+    ("idle_protection", "cancelled"),
     ("long_sleeper", "take-placement"),
+    ("preemption", "voluntary"),
+    ("preemption", "lazy"),
+    ("pick", "eligible-by-vruntime"),
+    ("pick", "eligible-by-deadline"),
+    ("fork_place", "at-fork"),
+    ("fork_place", "at-enqueue"),
+    ("protection", "deadline-mark"),
+    ("protection", "vprot"),
+    ("yield", "push-deadline"),
+    ("yield", "forfeit-request"),
 ];
 
 /// A kernel by name, and what is changed about it.
@@ -43,7 +56,7 @@ pub(crate) fn profile(dice: &mut Dice) -> (String, Vec<ProfileChange>) {
     if dice.once_in(4) {
         changes.push(ProfileChange::Tunable("sched_child_runs_first", "1".to_string()));
     }
-    if dice.once_in(3) {
+    for _ in 0..dice.pick(&[0, 0, 1, 2]) {
         let (seam, variant) = dice.pick(&SEAMS);
         changes.push(ProfileChange::Seam(seam, variant));
     }

@@ -6,6 +6,7 @@
 //! price. Virtual time counts from the queues' first minimum and does not wrap.
 
 mod compare;
+mod direct;
 mod kernel;
 mod machine;
 mod queue;
@@ -15,10 +16,11 @@ mod tests;
 mod workload;
 
 pub use compare::{Workload, compare, compare_workload};
+pub use direct::{Call, Calls, compare_calls};
 pub use machine::Reference;
 pub use workload::{Act, Change, Habit, What};
 
-use kernel::{KERNELS, Kernel, Switches};
+use kernel::{KERNELS, Kernel, Switches, scaled};
 
 /// What can be compared with the core's records.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -62,6 +64,11 @@ impl Setting {
     pub fn new(kernel: &str, cpus: usize, tick: u64) -> Option<Setting> {
         let &(_, kernel, has) = KERNELS.iter().find(|row| row.0 == kernel)?;
         Some(Setting { kernel, has, cpus, tick, tick_offset: 0, base_slice: None })
+    }
+
+    /// The request of every task that has none of its own, in ns.
+    fn slice(&self) -> u64 {
+        self.base_slice.unwrap_or(scaled(self.kernel.base_slice, self.cpus as u32))
     }
 
     /// Turns a switch: `NAME` or `NO_NAME`.

@@ -53,6 +53,8 @@ pub(super) struct Kernel {
     pub(super) has_pick_buddy: bool,
     /// Idleness is compared before the policy, and only if WAKEUP_PREEMPTION is on.
     pub(super) idleness_after_feature: bool,
+    /// A task may ask for a slice of its own.
+    pub(super) has_own_slices: bool,
     /// An idle task that gives way to another kind also loses its protection.
     pub(super) idle_loses_protection: bool,
     /// Accounts and wake-ups ask for a reschedule lazily: no other CPU is interrupted for it, and it does
@@ -71,6 +73,7 @@ const V6_6: Kernel = Kernel {
     fork_charges: true,
     has_pick_buddy: false,
     idleness_after_feature: false,
+    has_own_slices: false,
     idle_loses_protection: false,
     lazy: false,
     base_slice: 750_000,
@@ -82,6 +85,7 @@ const V6_12: Kernel = Kernel {
     fork_charges: false,
     has_pick_buddy: true,
     idleness_after_feature: true,
+    has_own_slices: true,
     idle_loses_protection: true,
     base_slice: 700_000,
     ..V6_6

@@ -4,7 +4,6 @@
 //! CPUs), ticks; each in order of the CPUs.
 
 use super::super::rules::Weight;
-use super::kernel::scaled;
 use super::queue::{Entity, Fair, Leave, Queue};
 use super::workload::{Act, Change, Habit, What};
 use super::{Fact, Setting};
@@ -41,12 +40,12 @@ struct Task {
 }
 
 #[derive(Clone, Debug, Default)]
-struct Cpu {
+pub(super) struct Cpu {
     next_tick: Option<u64>,
     interrupt: Option<u64>,
-    resched: bool,
+    pub(super) resched: bool,
     /// As `resched`, but nobody hurries.
-    resched_lazy: bool,
+    pub(super) resched_lazy: bool,
     /// Up to when the current task is charged.
     charged_until: u64,
     /// Since when it computes.
@@ -56,10 +55,10 @@ struct Cpu {
 /// A machine with its tasks, none of which is forked yet.
 #[derive(Clone, Debug)]
 pub struct Reference {
-    now: u64,
+    pub(super) now: u64,
     setting: Setting,
-    fair: Fair,
-    cpus: Vec<Cpu>,
+    pub(super) fair: Fair,
+    pub(super) cpus: Vec<Cpu>,
     tasks: Vec<Task>,
     changes: Vec<Change>,
     facts: Vec<Fact>,
@@ -82,8 +81,7 @@ fn weight_of(policy: Policy, nice: i8) -> Weight {
 impl Reference {
     /// A machine of `setting` that knows these tasks and changes.
     pub fn new(setting: &Setting, habits: &[Habit], changes: &[Change]) -> Reference {
-        let slice = setting.base_slice.unwrap_or(scaled(setting.kernel.base_slice, setting.cpus as u32));
-        let entity = |habit: &Habit| Entity::new(weight_of(habit.policy, habit.nice), slice);
+        let entity = |habit: &Habit| Entity::new(weight_of(habit.policy, habit.nice), setting.slice());
         let task = |habit: &Habit| Task {
             habit: habit.clone(),
             nice: habit.nice,
@@ -154,7 +152,7 @@ impl Reference {
             Event::Tick(cpu) => {
                 self.pause(cpu);
                 self.cpus[cpu].next_tick = Some(self.tick_after_now(cpu));
-                self.update_curr(cpu);
+                self.tick(cpu);
                 self.go_on(cpu);
             }
         }
@@ -169,7 +167,7 @@ impl Reference {
     /// Queues and tasks, for people.
     pub fn state(&self) -> String {
         let queues = self.fair.queues.iter().enumerate().map(|(cpu, queue)| format!("  CPU {cpu}: {queue:?}\n"));
-        let tasks = self.tasks.iter().zip(&self.fair.entities).enumerate();
+        let tasks = self.tasks.iter().zip(&self.fair.entities).enumerate().filter(|row| row.1.0.state != State::New);
         queues.chain(tasks.map(|(row, (task, entity))| format!("  task {row}: {:?} {entity:?}\n", task.state))).collect()
     }
 
@@ -256,10 +254,7 @@ impl Reference {
                 self.schedule(cpu, Some(Leave::Sleep));
             }
             Some(Act::Yield) => {
-                if self.fair.on_queue(cpu).len() > 1 {
-                    self.update_curr(cpu);
-                    self.fair.yields(cpu, task);
-                }
+                self.yields(cpu, task);
                 self.schedule(cpu, None);
             }
             Some(Act::Nice(nice)) => self.set_nice(cpu, task, nice),
@@ -277,6 +272,20 @@ impl Reference {
         }
     }
 
+    /// The tick: who did not give way in time must now.
+    pub(super) fn tick(&mut self, cpu: usize) {
+        let Cpu { resched, resched_lazy, .. } = &mut self.cpus[cpu];
+        *resched |= *resched_lazy;
+        self.update_curr(cpu);
+    }
+
+    pub(super) fn yields(&mut self, cpu: usize, task: usize) {
+        if self.fair.on_queue(cpu).len() > 1 {
+            self.update_curr(cpu);
+            self.fair.yields(cpu, task);
+        }
+    }
+
     /// What a CPU asks of others reaches them at once.
     fn interrupt_others(&mut self, from: usize) {
         let now = self.now;
@@ -284,7 +293,7 @@ impl Reference {
         others.for_each(|row| row.1.interrupt = Some(now));
     }
 
-    fn update_curr(&mut self, cpu: usize) {
+    pub(super) fn update_curr(&mut self, cpu: usize) {
         let Some(curr) = self.fair.queues[cpu].curr.filter(|&curr| self.fair.entities[curr].on_rq) else { return };
         let runtime = self.now - std::mem::replace(&mut self.cpus[cpu].charged_until, self.now);
         if runtime == 0 {
@@ -296,7 +305,7 @@ impl Reference {
         self.facts.push(Fact::Ran { task: curr, runtime, vruntime: self.fair.entities[curr].vruntime });
     }
 
-    fn fork(&mut self, task: usize) {
+    pub(super) fn fork(&mut self, task: usize) {
         let cpu = self.tasks[task].pinned;
         self.enqueue(task, cpu, true);
         self.check_preempt(cpu, task, true);
@@ -321,15 +330,19 @@ impl Reference {
         let mut due: Vec<(u64, usize)> = self.timers(cpu).filter(|timer| timer.0 <= self.now).collect();
         due.sort_unstable();
         for (_, task) in due {
-            self.tasks[task].state = State::Awake;
-            if self.fair.entities[task].delayed {
-                self.fair.requeue(self.tasks[task].cpu, task);
-            } else {
-                self.enqueue(task, self.tasks[task].pinned, false);
-            }
-            self.check_preempt(self.tasks[task].cpu, task, false);
+            self.wake(task);
             self.interrupt_others(cpu);
         }
+    }
+
+    pub(super) fn wake(&mut self, task: usize) {
+        self.tasks[task].state = State::Awake;
+        if self.fair.entities[task].delayed {
+            self.fair.requeue(self.tasks[task].cpu, task);
+        } else {
+            self.enqueue(task, self.tasks[task].pinned, false);
+        }
+        self.check_preempt(self.tasks[task].cpu, task, false);
     }
 
     /// Whether a task that was just queued preempts the current one.
@@ -366,7 +379,10 @@ impl Reference {
     /// Asks for a reschedule of a CPU that runs a task, lazily if the kernel does.
     fn resched_in_time(&mut self, cpu: usize) {
         let Cpu { resched, resched_lazy, .. } = &mut self.cpus[cpu];
-        *(if self.fair.kernel.lazy { resched_lazy } else { resched }) = true;
+        match self.fair.kernel.lazy {
+            true => *resched_lazy |= !*resched,
+            false => *resched = true,
+        }
     }
 
     fn change(&mut self, change: Change) {
@@ -377,11 +393,40 @@ impl Reference {
         }
     }
 
-    fn set_nice(&mut self, cpu: usize, task: usize, nice: i8) {
+    pub(super) fn set_nice(&mut self, cpu: usize, task: usize, nice: i8) {
         let old = std::mem::replace(&mut self.tasks[task].nice, nice);
         if old == nice {
             return;
         }
+        let weight = weight_of(self.tasks[task].habit.policy, nice);
+        self.change_off_queue(cpu, task, |fair| fair.reweight(task, weight));
+        if self.fair.queues[cpu].curr == Some(task) {
+            self.cpus[cpu].resched |= nice > old;
+        } else if self.fair.entities[task].on_rq {
+            self.check_preempt(cpu, task, false);
+        }
+    }
+
+    /// Another policy is another weight, but no other priority: nobody is preempted by it.
+    pub(super) fn set_policy(&mut self, cpu: usize, task: usize, policy: Policy) {
+        if std::mem::replace(&mut self.tasks[task].habit.policy, policy) != policy {
+            let weight = weight_of(policy, self.tasks[task].nice);
+            self.change_off_queue(cpu, task, |fair| fair.reweight(task, weight));
+        }
+    }
+
+    /// The next requests are of another length, of 100 us to 100 ms, or again of that of all; the present one stays
+    /// as long as it is. What is asked for and is so already changes nothing.
+    pub(super) fn set_slice(&mut self, cpu: usize, task: usize, slice: Option<u64>) {
+        if !self.fair.kernel.has_own_slices || slice == Some(self.fair.entities[task].slice) {
+            return;
+        }
+        let slice = slice.map_or(self.setting.slice(), |slice| slice.clamp(100_000, 100_000_000));
+        self.change_off_queue(cpu, task, |fair| fair.entities[task].slice = slice);
+    }
+
+    /// Takes a task off its queue for the time of a change; if it ran it goes on, under a new protection.
+    fn change_off_queue(&mut self, cpu: usize, task: usize, change: impl FnOnce(&mut Fair)) {
         let queued = self.fair.entities[task].on_rq;
         let running = self.fair.queues[cpu].curr == Some(task);
         if queued {
@@ -390,15 +435,12 @@ impl Reference {
         if running {
             self.fair.put_prev(cpu);
         }
-        self.fair.reweight(task, weight_of(self.tasks[task].habit.policy, nice));
+        change(&mut self.fair);
         if queued {
             self.enqueue(task, cpu, false);
         }
         if running {
             self.set_next(cpu, task);
-            self.cpus[cpu].resched |= nice > old;
-        } else if queued {
-            self.check_preempt(cpu, task, false);
         }
     }
 
@@ -422,7 +464,7 @@ impl Reference {
     }
 
     /// The current task leaves (or not), and the next one is picked.
-    fn schedule(&mut self, cpu: usize, leaves: Option<Leave>) {
+    pub(super) fn schedule(&mut self, cpu: usize, leaves: Option<Leave>) {
         let prev = self.fair.queues[cpu].curr;
         let moves = prev.filter(|&task| std::mem::take(&mut self.tasks[task].moves) && leaves.is_none());
         if let Some(task) = prev {

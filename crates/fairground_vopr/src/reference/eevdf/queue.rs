@@ -317,9 +317,9 @@ impl Fair {
             Protection::UpToVprot => {
                 let short = self.has.preempt_short && self.entities[wakee].slice < self.entities[curr].slice;
                 let wins = self.pick(queue, !short) == Some(wakee);
-                if wins {
+                if wins && short {
                     self.entities[curr].protection = None;
-                } else if self.has.run_to_parity {
+                } else if !wins && self.has.run_to_parity {
                     self.shrink_protection(queue, curr);
                 }
                 wins

@@ -6,7 +6,7 @@ use crate::dice::Dice;
 use fairground_machine::machine::TICK_RATES;
 use fairground_model::Policy;
 
-const KERNELS: [&str; 4] = ["v6.6", "v6.12", "v6.14", "v6.18"];
+pub(super) const KERNELS: [&str; 4] = ["v6.6", "v6.12", "v6.14", "v6.18"];
 pub(super) const SWITCHES: [&str; 10] = [
     "NO_PLACE_LAG",
     "NO_PLACE_DEADLINE_INITIAL",
@@ -28,8 +28,7 @@ impl Workload {
     pub fn random(seed: u64) -> Workload {
         let mut dice = Dice::new(seed, 7);
         let kernel = dice.pick(&KERNELS);
-        let mut switches: Vec<&str> = SWITCHES.into_iter().filter(|_| dice.once_in(8)).collect();
-        switches.retain(|name| kernel != "v6.6" || !SINCE_V6_12.contains(name));
+        let switches = turned(&mut dice, kernel);
         let base_slice = dice.once_in(4).then(|| dice.time(100_000, 20_000_000));
         let cpus = dice.pick(&[1, 1, 1, 1, 2, 3, 4, 8]);
         let (hz, tick_offset) = (dice.pick(&TICK_RATES), dice.pick(&[0, 0, 777, 100_000]));
@@ -107,6 +106,13 @@ impl Workload {
             }
         }
     }
+}
+
+/// A few switches of a kernel, turned.
+pub(super) fn turned(dice: &mut Dice, kernel: &str) -> Vec<&'static str> {
+    let mut switches: Vec<&str> = SWITCHES.into_iter().filter(|_| dice.once_in(8)).collect();
+    switches.retain(|name| kernel != "v6.6" || !SINCE_V6_12.contains(name));
+    switches
 }
 
 fn take<T>(rows: &mut Vec<T>, row: usize) {
