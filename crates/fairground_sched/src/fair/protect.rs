@@ -36,7 +36,7 @@ impl SchedEntity {
 
     /// Nothing protects it any more.
     ///
-    /// Kernel: fair.c cancel_protect_slice(), v6.16– (check_preempt_wakeup_fair() before)
+    /// Kernel: fair.c cancel_protect_slice(), v6.15– (check_preempt_wakeup_fair() before)
     pub(super) fn cancel_protection(&mut self, rule: Protection) {
         match rule {
             Protection::DeadlineMark if self.has_deadline_mark() => self.vprot = self.deadline.plus(1),
@@ -67,7 +67,7 @@ impl Protection {
 impl Level<'_> {
     /// The entity, which is not in the order any more, gets the CPU.
     ///
-    /// Kernel: fair.c set_protect_slice(), v6.17– (set_next_entity() before)
+    /// Kernel: fair.c set_protect_slice(), v6.15– (set_next_entity() before)
     #[inline]
     pub(super) fn set_protection(&mut self) {
         self.se.vprot = self.se.deadline;
