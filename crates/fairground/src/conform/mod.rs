@@ -125,7 +125,8 @@ pub fn conform(path: &Path, options: &ConformOptions, control: Control<'_>) -> R
     let mut facts = Facts { notes: import_notes(&name, &stats), no_threshold: None };
     facts.groups(folder);
     let machine = machine_of(options, system.as_ref(), recording.nr_cpus(), &mut facts.notes)?;
-    let profile = facts.profile_of(options, system.as_ref(), &name)?;
+    let is_set = folder.join("workload.txt").is_file();
+    let profile = facts.profile_of(options, system.as_ref(), is_set, &name)?;
     let setup = Setup {
         profile: profile.clone(),
         machine: machine.view(),
@@ -239,13 +240,20 @@ impl Facts {
         self.notes.push(why.clone());
         self.no_threshold = Some(why);
     }
-    fn profile_of(&mut self, options: &ConformOptions, system: Option<&System>, name: &str) -> Result<Profile, Error> {
+    fn profile_of(
+        &mut self,
+        options: &ConformOptions,
+        system: Option<&System>,
+        is_set: bool,
+        name: &str,
+    ) -> Result<Profile, Error> {
         let recorded = match system {
             _ if options.overrides.profile.is_some() => None,
+            None if is_set => Some(self.nearest("the set has no `system/` that tells its kernel")?),
             None => None,
             Some(system) => match system.profile(&mut self.notes) {
                 Ok(profile) => Some(profile),
-                Err(error) => Some(self.nearest(&error)?),
+                Err(error) => Some(self.nearest(&messages(&error))?),
             },
         };
         options.overrides.profile(recorded)?.ok_or_else(|| {
@@ -254,20 +262,22 @@ impl Facts {
         })
     }
     /// The latest kernel that is modelled, for a recorded one that is not.
-    fn nearest(&mut self, error: &Error) -> Result<Profile, Error> {
+    fn nearest(&mut self, why: &str) -> Result<Profile, Error> {
         let mut known = Profile::known().into_iter().rev();
         let latest = known.find(|known| known.kind == KnownKind::Modelled && !known.name.contains('+'));
         let latest = latest.map_or_else(|| DEFAULT_PROFILE.to_string(), |known| known.name);
-        let reason: Vec<String> = match error {
-            Error::Input(files) => {
-                files.iter().flat_map(|file| &file.mistakes.0).map(|mistake| mistake.message.clone()).collect()
-            }
-            other => vec![other.to_string()],
-        };
-        self.without_threshold(format!(
-            "{}: {latest} is taken instead, and nothing is held against a threshold",
-            reason.join("; ")
-        ));
+        self.without_threshold(format!("{why}: {latest} is taken instead, and nothing is held against a threshold"));
         Profile::parse(&latest).map_err(|wrong| Error::one("--profile", wrong.message, wrong.hint))
+    }
+}
+
+/// What is wrong, without places and hints.
+fn messages(error: &Error) -> String {
+    match error {
+        Error::Input(files) => {
+            let mistakes = files.iter().flat_map(|file| &file.mistakes.0);
+            mistakes.map(|mistake| mistake.message.clone()).collect::<Vec<_>>().join("; ")
+        }
+        other => other.to_string(),
     }
 }

@@ -73,15 +73,8 @@ impl Lockstep<'_> {
 
     /// A known task sleeps no longer although no wake-up was recorded.
     pub(super) fn revive(&mut self, task: TaskId, cpu: CpuId) {
-        if matches!(self.state(task), TaskState::Delayed) {
-            let from = self.world.sched.task(task).cpu;
-            self.world.call(from, from, |sched, cx| sched.ttwu_select(cx, task, super::wake::WAKE));
-            if self.state(task) == TaskState::Queued {
-                if from != cpu {
-                    self.move_queued(task, from, cpu);
-                }
-                return;
-            }
+        if self.state(task) == TaskState::Delayed {
+            self.finish_delayed(task);
         }
         self.world.sched.adopt_sleeper(task, cpu, None);
         self.world.call(cpu, cpu, |sched, cx| {

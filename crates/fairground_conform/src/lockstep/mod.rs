@@ -73,6 +73,8 @@ struct Row {
     nice_due: Option<i8>,
     /// Its run time since it last woke.
     ran_since_wakeup: Ns,
+    /// It was taken off a queue and has not arrived on the next one.
+    in_flight: bool,
     /// Its end was announced; it has not left its autogroup yet.
     exiting: bool,
     /// The CPU that the core would have chosen for it, between waking and wake-up.

@@ -10,6 +10,7 @@ use fairground_stdx::{CpuId, Instant, Ns, TaskId};
 impl Lockstep<'_> {
     /// One `sched_migrate_task`. Inside a wake-up it is part of that.
     pub(super) fn migrate(&mut self, index: usize, writer: CpuId, at: Instant, task: TaskId, (from, to): (CpuId, CpuId)) {
+        self.land(index, task, at);
         let mark = self.mark(index);
         if mark == Mark::WakeMove || !self.rows[task].fair {
             return;
@@ -20,8 +21,12 @@ impl Lockstep<'_> {
         if mark == Mark::Pull && self.cpus[to].leaving.is_none() {
             self.begin_pull(index, to);
         }
+        if self.state(task) == TaskState::Delayed {
+            self.fact("migrations of sleepers in delayed dequeue (not modelled yet): they are taken off their queue");
+            return self.finish_delayed(task);
+        }
         let row = self.world.sched.task(task);
-        let waits = matches!(row.state, TaskState::Queued | TaskState::Delayed) && row.cpu == from;
+        let waits = row.state == TaskState::Queued && row.cpu == from;
         if !waits || self.curr(from) == Some(task) {
             return self.fact("migrations of tasks that do not wait on the CPU that they leave");
         }
@@ -33,16 +38,19 @@ impl Lockstep<'_> {
         }
         self.hear_accounts(from);
         self.cpus[writer].in_flight.push(task);
-        if !self.arrival_follows(index) {
+        self.rows[task].in_flight = true;
+        if !self.arrival_follows(index, (from, to)) {
             self.attach_all(index, writer, at);
         }
     }
 
     /// Whether the same CPU goes on with another migration, or with the account that comes before the arrival.
-    fn arrival_follows(&self, index: usize) -> bool {
+    fn arrival_follows(&self, index: usize, way: (CpuId, CpuId)) -> bool {
         self.reading.order.next(index).is_some_and(|next| match self.recording.records[next].event {
             TraceEvent::SchedStatRuntime { .. } => self.mark(next) == Mark::Attach,
-            TraceEvent::SchedMigrateTask { .. } => matches!(self.mark(next), Mark::Move | Mark::Pull),
+            TraceEvent::SchedMigrateTask { orig_cpu, dest_cpu, .. } => {
+                (orig_cpu, dest_cpu) == way && matches!(self.mark(next), Mark::Move | Mark::Pull)
+            }
             _ => false,
         })
     }
@@ -55,7 +63,18 @@ impl Lockstep<'_> {
         }
         // The kernel's list is a stack.
         for task in arriving.into_iter().rev() {
+            self.rows[task].in_flight = false;
             self.attach(writer, task, at);
+        }
+    }
+
+    /// A task that something happens to has arrived, whatever comes later.
+    pub(super) fn land(&mut self, index: usize, task: TaskId, at: Instant) {
+        if self.rows[task].in_flight {
+            let mover = self.cpus.ids().find(|&cpu| self.cpus[cpu].in_flight.contains(&task));
+            if let Some(mover) = mover {
+                self.attach_all(index, mover, at);
+            }
         }
     }
 
@@ -88,6 +107,13 @@ impl Lockstep<'_> {
             }
             next = self.reading.order.next(at);
         }
+    }
+
+    /// A task that the core has in delayed dequeue is off its queue.
+    pub(super) fn finish_delayed(&mut self, task: TaskId) {
+        let cpu = self.world.sched.task(task).cpu;
+        self.world.call(cpu, cpu, |sched, cx| sched.finish_delayed_dequeue(cx, task));
+        self.hear_accounts(cpu);
     }
 
     /// Moves a waiting task without a record of it.

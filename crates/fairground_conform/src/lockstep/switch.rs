@@ -52,6 +52,7 @@ impl Lockstep<'_> {
             }
         }
         if let Some(task) = fair_next {
+            self.land(index, task, at);
             self.force_queued(index, task, cpu);
         }
         self.leave_and_enter(cpu, at, next, fair_next);
@@ -103,6 +104,7 @@ impl Lockstep<'_> {
         self.cpus[cpu].group = None;
         self.world.idle_until(cpu, at);
         if let Some(task) = task {
+            self.land(self.next, task, at);
             self.force_queued(self.next, task, cpu);
         }
         self.schedule_begin(cpu);

@@ -31,6 +31,7 @@ impl Lockstep<'_> {
         if !self.rows[task].fair {
             return;
         }
+        self.land(index, task, at);
         self.close_stale(target, Ns::ZERO);
         if self.curr(target).is_none() {
             self.world.idle_until(target, at);
@@ -40,6 +41,9 @@ impl Lockstep<'_> {
         }
         if let Some(chosen) = self.rows[task].chosen.take() {
             self.kinds.entry(Kind::SelectCpu).or_default().all.count(chosen == target);
+        }
+        if self.state(task) == TaskState::Delayed && self.world.sched.task(task).cpu != target {
+            self.finish_delayed(task);
         }
         let was_due = self.world.sched.resched_due(target);
         match self.state(task) {

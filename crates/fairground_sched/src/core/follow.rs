@@ -94,6 +94,12 @@ impl Sched {
         self.check_preempt_curr(cx, cx.cpu, task, false);
     }
 
+    /// A task in delayed dequeue on `cx.cpu` has left the queue by now, as the record shows it elsewhere.
+    pub fn finish_delayed_dequeue(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId) {
+        self.update_rq_clock(cx, cx.cpu);
+        self.complete_delayed_dequeue(cx, task);
+    }
+
     /// A task that was runnable on `cx.cpu` before the record began. `vruntime` is the virtual time that it is known
     /// to have had.
     pub fn adopt_queued(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, vruntime: Option<Vruntime>) {

@@ -56,7 +56,7 @@ impl Sched {
     /// `task`, which sleeps on its queue, would run next: now it leaves.
     ///
     /// Kernel: fair.c pick_next_entity() with __block_task(), v6.12–
-    pub(super) fn complete_delayed_dequeue(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId) {
+    pub(crate) fn complete_delayed_dequeue(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId) {
         cx.decide(Reason::PickDelayed, Some(task), 0);
         self.deactivate_task(cx, task, DequeueFlags::SLEEP.with(DequeueFlags::DELAYED));
         let switching = self.rqs[self.tasks[task].cpu].curr == Some(task);
