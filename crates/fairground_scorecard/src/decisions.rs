@@ -13,9 +13,23 @@ const SHORTEST_RUN_NS: u64 = 10_000_000;
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Conformed {
     /// It was walked through.
-    Compared(Agreement),
+    Compared {
+        /// All unknown lags taken as 0.
+        agreement: Agreement,
+        /// With the lags of kernel threads that slept before the record fitted, if that was tried and helps.
+        fitted: Option<Fitted>,
+    },
     /// It needs what is not modelled yet, or an invariant of ours broke on the way: the messages.
     Refused(Vec<String>),
+}
+
+/// What becomes of a comparison when lags that no record tells are fitted.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Fitted {
+    /// The threads by name, with their lag in virtual ns.
+    pub lags: Vec<(String, i64)>,
+    /// The counts with these lags.
+    pub agreement: Agreement,
 }
 
 /// Counts of one set, or sums over several.
@@ -146,17 +160,21 @@ impl Agreement {
     }
 }
 
-/// Walks through one set.
+/// Walks through one set, if it is worth it a second time with fitted lags.
 pub fn compare(set: &Set) -> Result<Conformed, Error> {
-    let options = ConformOptions { overrides: set.overrides(), keep: 1 };
-    match conform(&set.folder, &options, Control::none()) {
-        Ok(found) => {
-            // Its first clause; the rest names files of this machine.
-            let why = found.no_threshold.map(|why| why.split(": ").next().unwrap_or_default().to_string());
-            Ok(Conformed::Compared(Agreement::new(&found.outcome, why.or(set.not_judged().map(str::to_string)))))
-        }
-        Err(error) => refusal(&error).map(Conformed::Refused).ok_or(error),
-    }
+    let options = ConformOptions { overrides: set.overrides(), keep: 1, fit: set.fits_lags() };
+    let found = match conform(&set.folder, &options, Control::none()) {
+        Ok(found) => found,
+        Err(error) => return refusal(&error).map(Conformed::Refused).ok_or(error),
+    };
+    // Its first clause; the rest names files of this machine.
+    let why = found.no_threshold.map(|why| why.split(": ").next().unwrap_or_default().to_string());
+    let no_threshold = why.or(set.not_judged().map(str::to_string));
+    let fitted = found.fitted.map(|fit| Fitted {
+        lags: fit.lags.iter().map(|&(task, lag)| (found.tasks[task].name.clone(), lag)).collect(),
+        agreement: Agreement::new(&fit.outcome, no_threshold.clone()),
+    });
+    Ok(Conformed::Compared { agreement: Agreement::new(&found.outcome, no_threshold), fitted })
 }
 
 #[cfg(test)]

@@ -29,6 +29,15 @@ impl Set {
         let family = self.name.split('/').next().unwrap_or_default();
         family.split_once('-').map_or(family, |(_, kind)| kind)
     }
+    /// Whether it was recorded on a machine of one CPU.
+    pub fn one_cpu(&self) -> bool {
+        self.kind().ends_with("-1cpu")
+    }
+    /// Whether the lags of kernel threads are worth fitting: beside hundreds of tasks that talk to one another they
+    /// decide little.
+    pub fn fits_lags(&self) -> bool {
+        ["hackbench", "msg", "idle-search", "bandwidth", "weights"].iter().all(|kind| !self.kind().starts_with(kind))
+    }
     /// What the folder does not tell: a set of a real machine has no `system/`, but its family's name says its
     /// kernel and number of CPUs.
     pub fn overrides(&self) -> Overrides {

@@ -20,7 +20,7 @@ const MEASURES: [&str; 9] = [
 
 fn agreement(card: &Card) -> Option<&Agreement> {
     match &card.decisions {
-        Conformed::Compared(agreement) => Some(agreement),
+        Conformed::Compared { agreement, .. } => Some(agreement),
         Conformed::Refused(_) => None,
     }
 }
@@ -29,15 +29,11 @@ fn is_judged(card: &Card) -> bool {
     agreement(card).is_some_and(|agreement| agreement.no_threshold.is_none())
 }
 
-fn one_cpu(card: &Card) -> bool {
-    card.set.kind().ends_with("-1cpu")
-}
-
 /// What falls short, with its set.
 pub(super) fn short(cards: &[Card]) -> impl Iterator<Item = (&str, &str)> {
     let judged = cards.iter().filter(|card| is_judged(card));
     judged.flat_map(|card| {
-        let short = agreement(card).map(|agreement| agreement.short_of(one_cpu(card))).unwrap_or_default();
+        let short = agreement(card).map(|agreement| agreement.short_of(card.set.one_cpu())).unwrap_or_default();
         short.into_iter().map(|measure: &str| (card.set.name.as_str(), measure))
     })
 }
@@ -68,14 +64,38 @@ pub(super) fn by_family(cards: &[Card]) -> Section {
     Section::new("Decisions by kernel", text, table)
 }
 
+/// Agreements and decisions of each measure, and the run-time error.
+fn counts(found: &Agreement) -> impl Iterator<Item = String> {
+    let cell = |measure| format!("{}/{}", found.of(measure).agree, found.of(measure).decisions);
+    Measure::ALL.map(cell).into_iter().chain([error(found)])
+}
+
+/// The sets for which unknown lags were fitted.
+pub(super) fn fitted(cards: &[Card]) -> Section {
+    let heads = [&["set"][..], &MEASURES, &["#run time off by", "fitted lags"]].concat();
+    let mut table = Table::by_set(&heads);
+    for card in cards {
+        if let Conformed::Compared { fitted: Some(fitted), .. } = &card.decisions {
+            let lags = fitted.lags.iter().map(|(name, lag)| format!("{name} {} us", lag / 1000));
+            let mut row = vec![card.set.name.clone()];
+            row.extend(counts(&fitted.agreement));
+            row.push(lags.collect::<Vec<_>>().join(", "));
+            table.push(row);
+        }
+    }
+    let text = "An EEVDF kernel keeps the lag of a thread over its sleep. That of a kernel thread which slept before the record began \
+                is in no record: everywhere else on this page it counts as 0. Here it is fitted, one number per thread (virtual time), \
+                where that explains disagreements.";
+    Section::new("Decisions by set, with fitted lags of kernel threads", text, table)
+}
+
 /// One row per set, as numbers.
 pub(super) fn by_set(cards: &[Card]) -> Section {
     let heads = [&["set"][..], &MEASURES, &["#run time off by"]].concat();
     let mut table = Table::by_set(&heads);
     for (card, found) in cards.iter().filter_map(|card| Some((card, agreement(card)?))) {
         let mut row = vec![card.set.name.clone()];
-        row.extend(Measure::ALL.map(|measure| format!("{}/{}", found.of(measure).agree, found.of(measure).decisions)));
-        row.push(error(found));
+        row.extend(counts(found));
         table.push(row);
     }
     Section::new("Decisions by set", "Agreements / decisions.", table)
@@ -97,7 +117,7 @@ pub(super) fn unjudged(cards: &[Card]) -> Section {
     for card in cards {
         let because = match &card.decisions {
             Conformed::Refused(messages) => Some(messages.join("; ")),
-            Conformed::Compared(found) => found.no_threshold.clone(),
+            Conformed::Compared { agreement, .. } => agreement.no_threshold.clone(),
         };
         if let Some(because) = because {
             table.push(vec![card.set.name.clone(), because]);
