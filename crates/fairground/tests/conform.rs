@@ -1,0 +1,180 @@
+//! `conform` against recordings of real kernels: samples in the tree, all sets where they lie beside it.
+
+use fairground::conform::{ConformOptions, Conformance, conform, percent};
+use fairground::run::{RunOptions, run};
+use fairground::{Control, Overrides, input::RunInput, output::Outputs};
+use fairground_conform::Kind;
+use std::path::{Path, PathBuf};
+
+fn samples() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/conform")
+}
+
+/// The recorded sets, if they are here.
+fn golden() -> Option<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/golden");
+    if !folder.is_dir() {
+        eprintln!("skipped: {} is not here", folder.display());
+        return None;
+    }
+    Some(folder)
+}
+
+fn compare(path: &Path, change: impl FnOnce(&mut ConformOptions)) -> Conformance {
+    let mut options = ConformOptions::default();
+    change(&mut options);
+    conform(path, &options, Control::none()).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// All kinds of a recording agree, and so does each virtual time.
+fn assert_agrees(made: &Conformance) {
+    for row in made.headlines() {
+        assert_eq!(row.tally.agree, row.tally.decisions, "{} of {}", row.name, made.name);
+    }
+}
+
+#[test]
+fn samples_of_cfs_agree_in_every_decision_and_every_nanosecond() {
+    for set in ["k5.10-hogs-1cpu/a_mix_1", "k6.1-hogs-1cpu/a_nice3_1", "k6.1-hogs-2cpu/a_3on2"] {
+        let made = compare(&samples().join(set), |_| ());
+        assert_agrees(&made);
+        assert!(made.row(Kind::Pick).all.decisions > 100 && made.outcome.vruntimes.compared > 800, "{set}");
+        assert!(made.outcome.mismatches.is_empty() && made.no_threshold.is_none());
+        let errors = made.outcome.shares.iter().map(|share| share.ran.0.abs_diff(share.given.0));
+        assert_eq!(errors.max(), Some(0));
+    }
+}
+
+#[test]
+fn samples_of_eevdf_agree_but_for_unknown_lags() {
+    for set in ["k6.12-hogs-1cpu/a_mix_1b", "k6.18-hogs-1cpu/a_eq3_1"] {
+        let made = compare(&samples().join(set), |options| options.fit = true);
+        for kind in [Kind::TickPreempt, Kind::WakeupPreempt, Kind::UpdatePreempt] {
+            assert_eq!(made.row(kind).all.agree, made.row(kind).all.decisions, "{kind:?} of {set}");
+        }
+        let wrong = |outcome: &fairground_conform::Outcome| {
+            let row = outcome.kinds[&Kind::Pick].all;
+            row.decisions - row.agree
+        };
+        assert!(wrong(&made.outcome) <= 4, "{set}");
+        assert!(made.outcome.mismatches.iter().all(|mismatch| !mismatch.unknown_lag.is_empty()), "{set}");
+        if let Some(fit) = &made.fitted {
+            assert!(wrong(&fit.outcome) < wrong(&made.outcome), "{set}");
+        }
+    }
+}
+
+#[test]
+fn a_wrong_kernel_shows() {
+    let set = samples().join("k6.1-hogs-1cpu/a_nice3_1");
+    let wrong = |change: fn(&mut Overrides)| {
+        let made = compare(&set, |options| change(&mut options.overrides));
+        assert!(!made.below(99.0).is_empty());
+        made
+    };
+    let latency = wrong(|flags| flags.set = vec!["sched_latency_ns=12000000".to_string()]);
+    assert!(latency.row(Kind::TickPreempt).all.agree < latency.row(Kind::TickPreempt).all.decisions);
+    let mismatch = latency.outcome.mismatches.first().expect("there are disagreements");
+    let text = fairground::conform::explain(&latency, mismatch);
+    assert!(text.contains("recorded:") && text.contains("rule:") && text.contains("vruntime"), "{text}");
+    let credit = wrong(|flags| flags.features = vec!["NO_GENTLE_FAIR_SLEEPERS".to_string()]);
+    assert!(credit.outcome.vruntimes.exact < credit.outcome.vruntimes.compared);
+    let debit = wrong(|flags| flags.features = vec!["NO_START_DEBIT".to_string()]);
+    assert!(debit.outcome.vruntimes.exact < debit.outcome.vruntimes.compared);
+    wrong(|flags| flags.profile = Some("v6.12".to_string()));
+}
+
+/// What our own simulator writes agrees with the core that made it.
+#[test]
+fn our_own_runs_agree_under_every_kernel() {
+    let set = samples().join("k6.1-hogs-1cpu/a_nice3_1");
+    for kernel in ["v5.10", "v6.1", "v6.6", "v6.12", "v6.18"] {
+        let overrides = Overrides { profile: Some(kernel.to_string()), ..Overrides::default() };
+        let RunInput::Set(set) = RunInput::open(&set, &overrides).expect("the sample can be run") else {
+            panic!("a folder of a set is one")
+        };
+        let file = std::env::temp_dir().join(format!("fairground-conform-{}-{kernel}.csv", std::process::id()));
+        let mut outputs = Outputs::for_run(&[file.clone()], &set.scenario).expect("a file can be written");
+        let outcome = run(&set.scenario, &RunOptions::default(), &mut outputs, Control::none()).expect("it runs");
+        assert!(!outcome.is_partial());
+        outputs.finish(true).expect("it is written");
+        let made = compare(&file, |options| options.overrides = overrides);
+        std::fs::remove_file(&file).expect("it is there");
+        assert_agrees(&made);
+        assert!(made.row(Kind::Pick).all.decisions > 100, "{kernel}");
+    }
+}
+
+#[test]
+fn a_trace_of_an_unknown_kernel_needs_a_profile() {
+    let file = std::env::temp_dir().join(format!("fairground-conform-{}-bare.csv.zst", std::process::id()));
+    std::fs::copy(samples().join("k6.1-hogs-1cpu/a_nice3_1/trace.csv.zst"), &file).expect("a sample can be copied");
+    let error = conform(&file, &ConformOptions::default(), Control::none()).expect_err("no kernel is known");
+    assert!(error.to_string().contains("--profile"), "{error}");
+    let made = compare(&file, |options| options.overrides.profile = Some("v6.1".to_string()));
+    std::fs::remove_file(&file).expect("it is there");
+    assert!(made.notes.iter().any(|note| note.contains("smp-1")), "{:?}", made.notes);
+}
+
+/// The least agreement per family of sets: picks, each side of ticks and of wake-ups, in percent.
+const WANTED: &[(&str, f64, f64)] = &[
+    ("k5.10-hogs-1cpu", 100.0, 100.0),
+    ("k5.10-hogs-2cpu", 100.0, 100.0),
+    ("k5.10-hogs-8cpu", 100.0, 100.0),
+    ("k5.10-press-12cpu", 99.5, 98.5),
+    ("k6.1-hogs-1cpu", 100.0, 100.0),
+    ("k6.1-hogs-2cpu", 99.5, 100.0),
+    ("k6.1-hogs-2x4cpu", 100.0, 100.0),
+    ("k6.1-hogs-4x2smt", 100.0, 100.0),
+    ("k6.1-hogs-8cpu", 99.9, 98.0),
+    ("k6.1-many-32cpu", 100.0, 100.0),
+    ("k6.12-hogs-1cpu", 99.5, 99.0),
+    ("k6.12-hogs-2x4cpu", 99.5, 99.0),
+    ("k6.12-hogs-4x2smt", 99.5, 99.0),
+    ("k6.12-press-8cpu", 99.5, 93.0),
+    ("k6.18-hogs-1cpu", 99.0, 99.0),
+    ("karm6.1-asym-4half-4full", 99.0, 99.0),
+    ("karm6.1-pelt-4half-4full", 100.0, 100.0),
+];
+
+#[test]
+fn families_of_recorded_sets_reach_their_agreement() {
+    let Some(golden) = golden() else { return };
+    for &(family, picks, sides) in WANTED {
+        let made: Vec<Conformance> = sets(&golden.join(family)).iter().map(|set| compare(set, |_| ())).collect();
+        let sum = |kind: Kind, part: fn(&fairground_conform::KindTally) -> fairground_conform::Tally| {
+            let rows: Vec<_> = made.iter().map(|one| part(&one.row(kind))).collect();
+            percent(rows.iter().map(|row| row.agree).sum(), rows.iter().map(|row| row.decisions).sum())
+        };
+        assert!(sum(Kind::Pick, |row| row.all) >= picks, "picks of {family}");
+        for kind in [Kind::TickPreempt, Kind::WakeupPreempt] {
+            assert!(sum(kind, |row| row.did) >= sides, "{kind:?} of {family}, where the kernel did");
+            assert!(sum(kind, |row| row.did_not) >= sides, "{kind:?} of {family}, where the kernel did not");
+        }
+        let (exact, compared) =
+            made.iter().fold((0, 0), |sum, one| (sum.0 + one.outcome.vruntimes.exact, sum.1 + one.outcome.vruntimes.compared));
+        assert!(percent(exact, compared) >= 99.5, "virtual times of {family}: {exact} of {compared}");
+    }
+}
+
+#[test]
+fn every_recorded_set_goes_through() {
+    let Some(golden) = golden() else { return };
+    let mut families: Vec<PathBuf> =
+        std::fs::read_dir(&golden).expect("a folder").flatten().map(|entry| entry.path()).filter(|path| path.is_dir()).collect();
+    families.sort();
+    for set in families.iter().flat_map(|family| sets(family)) {
+        let made = compare(&set, |_| ());
+        assert!(made.outcome.records > 0 && !made.interrupted, "{}", set.display());
+        let document = fairground::conform::document(&made).to_string();
+        assert!(document.contains("\"throttle\"") && document.contains("not modelled yet"));
+    }
+}
+
+fn sets(family: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(family).expect("a folder of a family");
+    let mut sets: Vec<PathBuf> =
+        entries.flatten().map(|entry| entry.path()).filter(|path| path.join("trace.csv.zst").is_file()).collect();
+    sets.sort();
+    sets
+}
