@@ -13,14 +13,18 @@ const SHORTEST_RUN_NS: u64 = 10_000_000;
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Conformed {
     /// It was walked through.
-    Compared {
-        /// All unknown lags taken as 0.
-        agreement: Agreement,
-        /// With the lags of kernel threads that slept before the record fitted, if that was tried and helps.
-        fitted: Option<Fitted>,
-    },
+    Compared(Box<Compared>),
     /// It needs what is not modelled yet, or an invariant of ours broke on the way: the messages.
     Refused(Vec<String>),
+}
+
+/// A comparison that was made.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Compared {
+    /// All unknown lags taken as 0.
+    pub agreement: Agreement,
+    /// With the lags of kernel threads that slept before the record fitted, if that was tried and helps.
+    pub fitted: Option<Fitted>,
 }
 
 /// What becomes of a comparison when lags that no record tells are fitted.
@@ -174,7 +178,8 @@ pub fn compare(set: &Set) -> Result<Conformed, Error> {
         lags: fit.lags.iter().map(|&(task, lag)| (found.tasks[task].name.clone(), lag)).collect(),
         agreement: Agreement::new(&fit.outcome, no_threshold.clone()),
     });
-    Ok(Conformed::Compared { agreement: Agreement::new(&found.outcome, no_threshold), fitted })
+    let agreement = Agreement::new(&found.outcome, no_threshold);
+    Ok(Conformed::Compared(Box::new(Compared { agreement, fitted })))
 }
 
 #[cfg(test)]

@@ -85,7 +85,7 @@ fn ramps_meet_their_figures() {
 fn decisions_of_one_cpu_sets_of_cfs_agree() {
     let sets = recorded(|set| set.kind() == "hogs-1cpu" && ["5.10", "6.1"].contains(&set.kernel().as_str()));
     for card in measure(sets, Control::none()).unwrap() {
-        let Conformed::Compared { agreement, .. } = &card.decisions else { panic!("{} is not compared", card.set.name) };
-        assert_eq!(agreement.short_of(true), Vec::<&str>::new(), "{}", card.set.name);
+        let Conformed::Compared(found) = &card.decisions else { panic!("{} is not compared", card.set.name) };
+        assert_eq!(found.agreement.short_of(true), Vec::<&str>::new(), "{}", card.set.name);
     }
 }

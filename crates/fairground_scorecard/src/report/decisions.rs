@@ -20,7 +20,7 @@ const MEASURES: [&str; 9] = [
 
 fn agreement(card: &Card) -> Option<&Agreement> {
     match &card.decisions {
-        Conformed::Compared { agreement, .. } => Some(agreement),
+        Conformed::Compared(found) => Some(&found.agreement),
         Conformed::Refused(_) => None,
     }
 }
@@ -75,7 +75,9 @@ pub(super) fn fitted(cards: &[Card]) -> Section {
     let heads = [&["set"][..], &MEASURES, &["#run time off by", "fitted lags"]].concat();
     let mut table = Table::by_set(&heads);
     for card in cards {
-        if let Conformed::Compared { fitted: Some(fitted), .. } = &card.decisions {
+        if let Conformed::Compared(found) = &card.decisions
+            && let Some(fitted) = &found.fitted
+        {
             let lags = fitted.lags.iter().map(|(name, lag)| format!("{name} {} us", lag / 1000));
             let mut row = vec![card.set.name.clone()];
             row.extend(counts(&fitted.agreement));
@@ -117,7 +119,7 @@ pub(super) fn unjudged(cards: &[Card]) -> Section {
     for card in cards {
         let because = match &card.decisions {
             Conformed::Refused(messages) => Some(messages.join("; ")),
-            Conformed::Compared { agreement, .. } => agreement.no_threshold.clone(),
+            Conformed::Compared(found) => found.agreement.no_threshold.clone(),
         };
         if let Some(because) = because {
             table.push(vec![card.set.name.clone(), because]);
