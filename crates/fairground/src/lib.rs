@@ -18,6 +18,7 @@ pub mod load_tracking;
 pub mod metrics;
 pub mod nearest;
 pub mod output;
+mod recorded_kernel;
 pub mod recorded_set;
 pub mod replay;
 pub mod report;

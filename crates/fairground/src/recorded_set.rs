@@ -5,6 +5,7 @@
 use crate::error::Error;
 use crate::load_tracking;
 use crate::output::read_text;
+use crate::recorded_kernel::version_of;
 use crate::scenario::{Overrides, Parts, Scenario, Source, Workload};
 use crate::trace_file::TraceFile;
 use fairground_machine::machine::CAPACITY_SCALE;
@@ -185,11 +186,8 @@ impl System {
 
 /// `v5.10` from `Linux (none) 5.10.0-32-cloud-amd64 #1 …`.
 fn kernel_version(uname: &str) -> Option<String> {
-    let release = uname.split_whitespace().find(|word| word.starts_with(|c: char| c.is_ascii_digit()) && word.contains('.'))?;
-    let mut numbers = release.split('.');
-    let (major, minor) = (numbers.next()?, numbers.next()?);
-    let minor: String = minor.chars().take_while(char::is_ascii_digit).collect();
-    Some(format!("v{major}.{minor}"))
+    let mut words = uname.split_whitespace().filter(|word| word.starts_with(|c: char| c.is_ascii_digit()));
+    words.find_map(version_of).map(|version| version.to_string())
 }
 
 /// The features as debugfs shows them; those that the profile does not know are noted.

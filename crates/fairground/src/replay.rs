@@ -1,6 +1,7 @@
 //! `replay`: a recorded trace on another machine or under another kernel.
 
 use crate::error::Error;
+use crate::recorded_kernel::profile_of_release;
 use crate::recorded_set::System;
 use crate::run::RunOutcome;
 use crate::scenario::{DEFAULT_PROFILE, Overrides, Parts, Scenario, Source, Workload};
@@ -52,7 +53,7 @@ impl Replay {
             (false, Some(system)) => Some(system.machine(&mut notes)?),
             (false, None) => Some(smp_of(&trace, &mut notes)?),
         };
-        let profile = if overrides.profile.is_some() { None } else { Some(profile_of(system.as_ref(), &mut notes)?) };
+        let profile = if overrides.profile.is_some() { None } else { Some(profile_of(system.as_ref(), &trace, &mut notes)?) };
         let effective = overrides.machine(machine.clone())?;
         let cpus = effective.as_ref().map_or(CpuMask::CAPACITY, |machine| machine.cpus.len());
         let workload = Workload::replay(&trace, cpus);
@@ -105,10 +106,14 @@ fn smp_of(trace: &TraceFile, notes: &mut Vec<String>) -> Result<Machine, Error> 
 }
 
 /// The recorded kernel's profile, or the default where the kernel is not known or not modelled yet.
-fn profile_of(system: Option<&System>, notes: &mut Vec<String>) -> Result<Profile, Error> {
+fn profile_of(system: Option<&System>, trace: &TraceFile, notes: &mut Vec<String>) -> Result<Profile, Error> {
     let recorded = system.map(|system| system.profile(&mut Vec::new()));
     if let (Some(Ok(_)), Some(system)) = (&recorded, system) {
         return system.profile(notes);
+    }
+    let release = trace.trace.stats.kernel_release.as_deref();
+    if let Some(profile) = release.and_then(|release| profile_of_release(release, notes)) {
+        return Ok(profile);
     }
     let reason = match recorded {
         Some(Err(Error::Input(files))) => {

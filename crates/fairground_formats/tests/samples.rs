@@ -87,3 +87,12 @@ fn a_recorded_experiment_without_its_tasks() {
     assert!(trace.stats.notes.iter().any(|note| note.what.contains("tasks.csv")) && trace.stats.is_clean());
     assert_eq!(trace.stats.window.map(|(from, to)| (from.ns(), to.ns())), Some((50_620_076, 2_050_620_076)));
 }
+
+#[test]
+fn the_recorded_kernel_is_known_where_the_file_tells_it() {
+    for name in ["file", "pipe", "packed", "call_chains"] {
+        let trace = sample(&format!("perf_data/samples/{name}.data"));
+        assert_eq!(trace.stats.kernel_release.as_deref(), Some("6.18.44-fc-v657"), "{name}");
+    }
+    assert_eq!(sample("ftrace/samples/ftrace_flags.txt").stats.kernel_release, None);
+}

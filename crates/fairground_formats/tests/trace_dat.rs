@@ -106,6 +106,7 @@ fn every_variant_gives_the_same_events() {
         let stats = &trace.stats;
         assert_eq!((stats.format, stats.not_used, stats.skipped, stats.lost_events), ("trace-dat", 1, 0, 0));
         assert_eq!((stats.offset_ns, stats.nr_cpus(), stats.is_clean()), (1_000_000_000_000, 2, true));
+        assert_eq!(stats.kernel_release.as_deref(), Some("6.12.3-test"));
         let piped = read_any(&file[..], "-").unwrap();
         assert_eq!(piped, trace, "from a pipe");
     }

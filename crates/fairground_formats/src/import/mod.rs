@@ -21,4 +21,5 @@ pub(crate) use own::OwnRows;
 pub(crate) use raw::{NameId, NameTable, RawEvent, RawRecord, Who};
 pub use recording::RecordedTrace;
 pub(crate) use recording::Recording;
+pub(crate) use stats::OWN_RELEASE;
 pub use stats::{ImportStats, Note, Severity};

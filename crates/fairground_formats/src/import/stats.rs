@@ -7,6 +7,8 @@ use std::fmt;
 /// Distinct notes kept; whatever is noted beyond is counted under one heading, so that hostile input
 /// cannot fill the memory with notes.
 const NOTES_MAX: usize = 100;
+/// The end of the release in Perfetto traces that we write, which must name one.
+pub(crate) const OWN_RELEASE: &str = "-fairground";
 const FURTHER: &str = "further notes of other kinds";
 
 /// How much a note matters.
@@ -73,6 +75,8 @@ pub struct ImportStats {
     pub last_at: Instant,
     /// The part of the recording that counts, where the recording says so.
     pub window: Option<(Instant, Instant)>,
+    /// The release of the recorded kernel (`uname -r`), where the recording says it.
+    pub kernel_release: Option<String>,
     /// What was odd.
     pub notes: Vec<Note>,
     /// What notes count places by: `line` or `record`.
@@ -95,6 +99,7 @@ impl ImportStats {
             first_at: Instant::ZERO,
             last_at: Instant::ZERO,
             window: None,
+            kernel_release: None,
             notes: Vec::new(),
             unit: "line",
         }
@@ -116,6 +121,13 @@ impl ImportStats {
         self.notes.iter().filter(|note| note.severity == Severity::Warning)
     }
 
+    /// The recording tells its kernel; what a simulator wrote as such is none.
+    pub(crate) fn recorded_on(&mut self, release: &str) {
+        let release = release.trim();
+        if release.starts_with(|c: char| c.is_ascii_digit()) && !release.ends_with(OWN_RELEASE) {
+            self.kernel_release = Some(release.to_string());
+        }
+    }
     pub(crate) fn info(&mut self, line: u64, what: &str) {
         self.add(Severity::Info, line, 1, what);
     }

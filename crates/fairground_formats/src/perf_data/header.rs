@@ -102,12 +102,12 @@ impl FileHeader {
         }
         Ok(rows)
     }
-    /// The formats of the tracepoints.
-    pub(super) fn tracing_data(&self, file: &mut dyn ReadSeek) -> io::Result<Option<Vec<u8>>> {
-        if !self.has(Feature::TRACING_DATA) {
+    /// A part of the file: the formats of the tracepoints, the kernel's release.
+    pub(super) fn part(&self, feature: Feature, file: &mut dyn ReadSeek) -> io::Result<Option<Vec<u8>>> {
+        if !self.has(feature) {
             return Ok(None);
         }
-        let earlier = (self.features & ((1 << Feature::TRACING_DATA.0) - 1)).count_ones();
+        let earlier = (self.features & ((1 << feature.0) - 1)).count_ones();
         let table = self.data.offset.saturating_add(self.data.size).saturating_add(16 * u64::from(earlier));
         let place = read_section(file, Section { offset: table, size: 16 }, 16)?;
         match section(&mut Bytes::new(&place, self.order)) {

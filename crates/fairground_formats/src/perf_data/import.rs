@@ -64,8 +64,11 @@ fn read_sections(
     let mut session = Session::new(header.order, sink);
     let failed = |error: io::Error| unreadable(name, &error);
     header.attrs(file).map_err(failed)?.iter().for_each(|attr| session.add_attr(attr));
-    if let Some(data) = header.tracing_data(file).map_err(failed)? {
+    if let Some(data) = header.part(Feature::TRACING_DATA, file).map_err(failed)? {
         session.add_tracing_data(&data);
+    }
+    if let Some(release) = header.part(Feature::OSRELEASE, file).map_err(failed)? {
+        session.add_release(&release);
     }
     if header.has(Feature::DIR_FORMAT) {
         session.stats().warn(0, "this is one of several files (`perf record --threads`): the others are not read");

@@ -10,8 +10,8 @@ use crate::perf_data::rounds::Rounds;
 use crate::perf_data::tracepoints::{Records, Tracepoints};
 use crate::perf_data::tracing_data;
 use fairground_model::Sink;
-use linux_perf_data::UserRecordType;
 use linux_perf_data::linux_perf_event_reader::{EventRecord, RawData, RawEventRecord, RecordType};
+use linux_perf_data::{Feature, UserRecordType};
 use std::collections::BTreeMap;
 
 /// Length of a record's head: type (u32), misc (u16), length with the head (u16).
@@ -104,12 +104,29 @@ impl<'a> Session<'a> {
             self.import.stats().warn(number, "the format of a tracepoint could not be read");
         }
     }
+    /// Takes the kernel's release: a text with its length before it, filled up with zeros.
+    pub(super) fn add_release(&mut self, data: &[u8]) {
+        let mut bytes = Bytes::new(data, self.order);
+        if let Some(text) = bytes.u32().and_then(|length| bytes.take(u64::from(length))) {
+            let text = String::from_utf8_lossy(text);
+            self.import.stats().recorded_on(text.trim_end_matches('\0'));
+        }
+    }
+    /// A part of the header that came as a record, through a pipe.
+    fn part(&mut self, body: &[u8]) {
+        let mut bytes = Bytes::new(body, self.order);
+        match bytes.u64() {
+            Some(kind) if kind == u64::from(Feature::OSRELEASE.0) => self.add_release(&body[size_of::<u64>()..]),
+            _ => self.not_used(),
+        }
+    }
     /// Takes the next record of the file.
     pub(super) fn record(&mut self, record: PerfRecord<'_>) {
         self.number += 1;
         match UserRecordType::try_from(record.kind) {
             None => self.kernel_record(record),
             Some(UserRecordType::PERF_HEADER_ATTR) => self.add_attr(record.body),
+            Some(UserRecordType::PERF_HEADER_FEATURE) => self.part(record.body),
             Some(UserRecordType::PERF_FINISHED_ROUND) => self.end_round(),
             Some(UserRecordType::PERF_COMPRESSED) => self.packed(record.body),
             Some(UserRecordType::PERF_COMPRESSED2) => self.packed_with_length(record.body),

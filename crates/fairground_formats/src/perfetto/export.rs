@@ -2,6 +2,7 @@
 //! in one bundle per CPU, of bounded size.
 
 use crate::export::{Output, Shown, TaskTable, TraceWriter, WriterOptions, sentence};
+use crate::import::OWN_RELEASE;
 use crate::perfetto::proto::*;
 use crate::perfetto::tracks::Track;
 use fairground_model::{Decision, MarkerUnit, PrevState, Reason, Section, Sink, TaskInfo, TraceEvent, WakeContext};
@@ -21,7 +22,7 @@ const SEQ_NEEDS_INCREMENTAL_STATE: u32 = 2;
 const CLOCK_BOOTTIME: u32 = 6;
 const CLOCK_MONOTONIC: u32 = 3;
 /// The letters of `prev_state` are those of kernels from this release on; older ones had other bits.
-const STATE_BITS_RELEASE: &str = "4.14.0-fairground";
+const STATE_BITS_RELEASE: &str = "4.14.0";
 /// Bits of common_flags (the kernel's TRACE_FLAG_HARDIRQ and TRACE_FLAG_SOFTIRQ).
 const FLAG_HARDIRQ: u32 = 0x08;
 const FLAG_SOFTIRQ: u32 = 0x10;
@@ -78,7 +79,7 @@ impl<'w> PerfettoWriter<'w> {
             trace_packet_defaults: Some(TracePacketDefaults { timestamp_clock_id: Some(CLOCK_BOOTTIME) }),
             ..TracePacket::default()
         });
-        let utsname = Utsname { sysname: Some("Linux".to_string()), release: Some(STATE_BITS_RELEASE.to_string()) };
+        let utsname = Utsname { sysname: Some("Linux".to_string()), release: Some(format!("{STATE_BITS_RELEASE}{OWN_RELEASE}")) };
         self.data(Data::SystemInfo(SystemInfo { utsname: Some(utsname) }));
     }
     fn packet(&mut self, packet: TracePacket) {

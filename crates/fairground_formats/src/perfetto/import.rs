@@ -137,7 +137,10 @@ impl<'a> Import<'a> {
             Content::ProcessTree(tree) => self.process_tree(tree),
             Content::FtraceStats(stats) => self.losses.take(stats),
             Content::SystemInfo(info) => {
-                self.state_bits = packet::release(info).map_or(self.state_bits, StateBits::of_release);
+                if let Some(release) = packet::release(info) {
+                    self.state_bits = StateBits::of_release(release);
+                    self.assembler.stats().recorded_on(release);
+                }
             }
             Content::CompressedPackets(packed) if depth == Depth::File => {
                 let unpacked = ZlibDecoder::new(packed).take(UNPACKED_MAX);

@@ -17,6 +17,7 @@ pub(super) const OPTION_DONE: u16 = 0;
 const OPTION_CPUSTAT: u16 = 2;
 pub(super) const OPTION_BUFFER: u16 = 3;
 const OPTION_TRACECLOCK: u16 = 4;
+const OPTION_UNAME: u16 = 5;
 const OPTION_TIME_SHIFT: u16 = 12;
 const OPTION_GUEST: u16 = 13;
 const OPTION_TSC2NSEC: u16 = 14;
@@ -124,6 +125,8 @@ impl Description {
         match id {
             OPTION_CPUSTAT => dropped_events(&text(), stats),
             OPTION_TRACECLOCK => self.clock = chosen_clock(&text()).or(self.clock.take()),
+            // System, host, release, architecture.
+            OPTION_UNAME => text().split_whitespace().nth(2).into_iter().for_each(|release| stats.recorded_on(release)),
             OPTION_TIME_SHIFT => stats.info(0, "it is the record of a guest: times are the guest's own, not the host's"),
             OPTION_GUEST => stats.info(0, "it is the record of a host: the events of its guests lie in files of their own"),
             OPTION_TSC2NSEC => match (fields.u32(), fields.u32()) {

@@ -302,6 +302,7 @@ impl Layout {
             let numbers = [self.number(mult.into(), 4), self.number(shift.into(), 4), self.number(0, 8)].concat();
             options.extend(self.option(14, &numbers));
         }
+        options.extend(self.option(5, b"Linux host 6.12.3-test x86_64\0"));
         options
     }
     fn version6(&self, cpus: &[Vec<u8>]) -> Vec<u8> {
