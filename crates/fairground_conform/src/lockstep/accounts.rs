@@ -27,6 +27,14 @@ impl Lockstep<'_> {
             Mark::Enqueue => {
                 self.close_stale(cpu, owed.runtime);
                 self.owe(cpu, owed);
+                if !self.world.sched.account_may_resched() {
+                    // Others may read the floor of this queue before the wake-up is written.
+                    self.settle(cpu);
+                }
+            }
+            Mark::Leave => {
+                self.owe(cpu, owed);
+                self.begin_sleep(index, cpu);
             }
             Mark::Attach => {
                 self.close_stale(cpu, owed.runtime);

@@ -56,7 +56,7 @@ impl Lockstep<'_> {
     /// The core was just asked, on `cpu` by `writer`, whether the running task shall give way. `was_due`: a reschedule
     /// was due before already.
     pub(super) fn asked(&mut self, writer: CpuId, cpu: CpuId, at: Instant, kind: Kind, was_due: bool) {
-        let Some(curr) = self.curr(cpu) else { return };
+        let Some(curr) = self.curr(cpu).filter(|_| self.cpus[cpu].leaving.is_none()) else { return };
         let due = self.world.sched.resched_due(cpu);
         if self.world.sched.cfs_rq(cpu).h_nr_runnable < 2 {
             if due {

@@ -19,7 +19,7 @@ impl Lockstep<'_> {
             self.world.idle_until(from, at);
         }
         if mark == Mark::Pull && self.cpus[to].leaving.is_none() {
-            self.begin_pull(index, to);
+            self.begin_sleep(index, to);
         }
         if self.state(task) == TaskState::Delayed {
             self.fact("migrations of sleepers in delayed dequeue (not modelled yet): they are taken off their queue");
@@ -92,13 +92,14 @@ impl Lockstep<'_> {
         self.hear_accounts(cpu);
     }
 
-    /// The running task of `cpu` goes to sleep, and before the CPU switches away tasks are pulled there.
-    fn begin_pull(&mut self, index: usize, cpu: CpuId) {
+    /// If the running task of `cpu` goes to sleep at the next switch, it leaves the queue now: before the CPU switches
+    /// away tasks may be pulled there, and others may read what the queue's floor is then.
+    pub(super) fn begin_sleep(&mut self, index: usize, cpu: CpuId) {
         let mut next = self.reading.order.next(index);
         while let Some(at) = next {
             if let TraceEvent::SchedSwitch { prev_state, .. } = self.recording.records[at].event {
                 let prev_state = self.reading.order.prev_state(at, prev_state);
-                if self.curr(cpu).is_some() && prev_state != PrevState::Running {
+                if self.curr(cpu).is_some() && self.cpus[cpu].leaving.is_none() && prev_state != PrevState::Running {
                     self.slept(cpu);
                     self.world.sched.set_current_state(cpu, prev_state);
                     self.schedule_begin(cpu);

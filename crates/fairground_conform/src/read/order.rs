@@ -11,7 +11,8 @@ const NONE: u32 = u32::MAX;
 pub(crate) struct Order {
     next: Vec<u32>,
     prev: Vec<u32>,
-    /// Switches away from a task that another CPU is waking already: it sleeps, though its state reads as running.
+    /// Switches away from a task that another CPU is waking already, or wakes next and places anew: it sleeps, though
+    /// its state reads as running.
     woken_in_passing: Vec<bool>,
     /// For each task its accounts of run time, in order.
     accounts: Vec<Vec<u32>>,
@@ -27,6 +28,7 @@ impl Order {
         let (mut accounts, mut moves) = (vec![Vec::new(); recording.tasks.len()], vec![Vec::new(); recording.tasks.len()]);
         let mut woken_in_passing = vec![false; records.len()];
         let mut waking = vec![false; recording.tasks.len()];
+        let mut left_at = vec![None; recording.tasks.len()];
         for (index, record) in records.iter().enumerate() {
             let number = index as u32;
             let before = std::mem::replace(&mut last[record.cpu.index()], number);
@@ -37,9 +39,23 @@ impl Order {
             match record.event {
                 TraceEvent::SchedWaking { task, .. } => waking[task.index()] = true,
                 TraceEvent::SchedWakeup { task, .. } => waking[task.index()] = false,
-                TraceEvent::SchedSwitch { prev: Some(prev), .. } => woken_in_passing[index] = waking[prev.index()],
+                TraceEvent::SchedSwitch { prev, next, .. } => {
+                    if let Some(prev) = prev {
+                        woken_in_passing[index] = waking[prev.index()];
+                        left_at[prev.index()] = Some(index);
+                    }
+                    if let Some(next) = next {
+                        left_at[next.index()] = None;
+                    }
+                }
                 TraceEvent::SchedStatRuntime { task, .. } => accounts[task.index()].push(number),
-                TraceEvent::SchedMigrateTask { task, .. } => moves[task.index()].push(number),
+                TraceEvent::SchedMigrateTask { task, .. } => {
+                    moves[task.index()].push(number);
+                    // Only a task that is on no queue chooses a CPU when it wakes.
+                    if let Some(left) = left_at[task.index()].filter(|_| waking[task.index()]) {
+                        woken_in_passing[left] = true;
+                    }
+                }
                 _ => {}
             }
         }
