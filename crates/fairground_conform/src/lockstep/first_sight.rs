@@ -104,10 +104,10 @@ impl Lockstep<'_> {
         let Some(placed) = self.vruntime_at(task, index) else { return };
         let (own, credit) = (self.world.sched.se(task).vruntime, self.world.sched.sleeper_credit_of(task));
         let from = self.world.sched.task(task).cpu;
-        let floor = if from != cpu {
-            // Relative to the floor that it leaves; placed at the later of that and the credit.
-            let relative = own.since(self.world.sched.cfs_rq(from).min_vruntime);
-            placed.0.wrapping_sub(relative.max(-(credit as i64)) as u64)
+        let floor = if self.rows[task].bound || from != cpu {
+            // Relative to the floor that it left, or leaves; placed at the later of that and the credit.
+            let origin = if self.rows[task].bound { Vruntime(0) } else { self.world.sched.cfs_rq(from).min_vruntime };
+            placed.0.wrapping_sub(own.since(origin).max(-(credit as i64)) as u64)
         } else if placed.since(own) > 0 {
             placed.0.wrapping_add(credit)
         } else {

@@ -75,6 +75,8 @@ struct Row {
     ran_since_wakeup: Ns,
     /// It was taken off a queue and has not arrived on the next one.
     in_flight: bool,
+    /// It is being woken, and was bound to another CPU for that.
+    bound: bool,
     /// Its end was announced; it has not left its autogroup yet.
     exiting: bool,
     /// The CPU that the core would have chosen for it, between waking and wake-up.

@@ -1,6 +1,7 @@
 //! Migrations of waiting tasks, as recorded.
 
 use super::Lockstep;
+use super::wake::WAKE;
 use crate::outcome::Kind;
 use crate::read::Mark;
 use fairground_model::{PrevState, TraceEvent};
@@ -12,8 +13,11 @@ impl Lockstep<'_> {
     pub(super) fn migrate(&mut self, index: usize, writer: CpuId, at: Instant, task: TaskId, (from, to): (CpuId, CpuId)) {
         self.land(index, task, at);
         let mark = self.mark(index);
-        if mark == Mark::WakeMove || !self.rows[task].fair {
+        if !self.rows[task].fair {
             return;
+        }
+        if mark == Mark::WakeMove {
+            return self.bind_woken(writer, task, to);
         }
         if self.curr(from).is_none() {
             self.world.idle_until(from, at);
@@ -41,6 +45,17 @@ impl Lockstep<'_> {
         self.rows[task].in_flight = true;
         if !self.arrival_follows(index, (from, to)) {
             self.attach_all(index, writer, at);
+        }
+    }
+
+    /// A migration inside a wake-up.
+    fn bind_woken(&mut self, writer: CpuId, task: TaskId, target: CpuId) {
+        if matches!(self.state(task), TaskState::Asleep | TaskState::OffCpuPending) && self.rows[task].known {
+            self.world.call(writer, target, |sched, cx| sched.ttwu_select(cx, task, WAKE));
+        }
+        if self.state(task) == TaskState::Waking && self.world.sched.task(task).cpu != target {
+            self.world.call(writer, target, |sched, cx| sched.ttwu_migrate(cx, task, target));
+            self.rows[task].bound = true;
         }
     }
 

@@ -67,7 +67,11 @@ impl Lockstep<'_> {
         }
         self.rows[task].ran_since_wakeup = Ns::ZERO;
         self.learn_floor_at_wakeup(index, task, target);
-        self.world.call(writer, target, |sched, cx| sched.ttwu_activate(cx, task, target));
+        let bound = std::mem::take(&mut self.rows[task].bound) && self.world.sched.task(task).cpu == target;
+        self.world.call(writer, target, |sched, cx| match bound {
+            true => sched.ttwu_activate_migrated(cx, task),
+            false => sched.ttwu_activate(cx, task, target),
+        });
         self.asked(writer, target, at, Kind::WakeupPreempt, was_due);
         self.hear_accounts(target);
     }

@@ -100,6 +100,23 @@ impl Sched {
         self.complete_delayed_dequeue(cx, task);
     }
 
+    /// A task that is being woken is bound to `target`: the floor that its virtual time is relative to is read now.
+    ///
+    /// Kernel: core.c try_to_wake_up() with set_task_cpu(), v4.12–
+    pub fn ttwu_migrate(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, target: CpuId) {
+        self.set_task_cpu(cx, task, target);
+    }
+
+    /// A woken task that [`Sched::ttwu_migrate`] bound to `cx.cpu` is queued there.
+    ///
+    /// Kernel: core.c ttwu_do_activate() with ENQUEUE_MIGRATED, v4.12–
+    pub fn ttwu_activate_migrated(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId) {
+        let cpu = self.tasks[task].cpu;
+        self.update_rq_clock(cx, cpu);
+        self.activate_task(cx, task, EnqueueFlags::WAKEUP.with(EnqueueFlags::MIGRATED));
+        self.check_preempt_curr(cx, cpu, task, false);
+    }
+
     /// A task that was runnable on `cx.cpu` before the record began. `vruntime` is the virtual time that it is known
     /// to have had.
     pub fn adopt_queued(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, vruntime: Option<Vruntime>) {
