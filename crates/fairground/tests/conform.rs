@@ -3,7 +3,8 @@
 use fairground::conform::{ConformOptions, Conformance, conform, percent};
 use fairground::run::{RunOptions, run};
 use fairground::{Control, Overrides, input::RunInput, output::Outputs};
-use fairground_conform::Kind;
+use fairground_conform::{Kind, Lockstep, Recording, Setup};
+use fairground_model::Sink;
 use std::path::{Path, PathBuf};
 
 fn samples() -> PathBuf {
@@ -102,6 +103,45 @@ fn our_own_runs_agree_under_every_kernel() {
         std::fs::remove_file(&file).expect("it is there");
         assert_agrees(&made);
         assert!(made.row(Kind::Pick).all.decisions > 100, "{kernel}");
+    }
+}
+
+/// A recording of which every event of a number that `lost` divides was lost.
+fn thinned(set: &Path, lost: usize) -> Recording {
+    let trace = fairground::trace_file::TraceFile::load(set).expect("a sample is a trace").trace;
+    let mut recording = Recording::default();
+    trace.tasks.iter_enumerated().for_each(|(task, info)| recording.task(task, info));
+    for (number, (at, cpu, event)) in trace.events.iter().enumerate() {
+        if (number + 1) % lost != 0 {
+            recording.record(*at, *cpu, event);
+        }
+    }
+    recording
+}
+
+#[test]
+fn lost_records_are_noted_and_break_nothing() {
+    for (set, kernel) in [
+        ("k5.10-hogs-1cpu/a_mix_1", "v5.10"),
+        ("k6.1-hogs-2cpu/a_3on2", "v6.1"),
+        ("k6.12-hogs-1cpu/a_mix_1b", "v6.12"),
+        ("k6.18-hogs-1cpu/a_eq3_1", "v6.18"),
+    ] {
+        for lost in [2, 3, 5, 7, 11, 31] {
+            let recording = thinned(&samples().join(set), lost);
+            let setup = Setup {
+                profile: fairground_sched::Profile::parse(kernel).expect("a modelled kernel"),
+                machine: fairground_machine::Machine::preset("smp-2").expect("a preset").view(),
+                tick: None,
+                keep: 3,
+                lags: Vec::new(),
+            };
+            let mut lockstep = Lockstep::new(&recording, &setup);
+            lockstep.advance(usize::MAX);
+            let outcome = lockstep.finish();
+            assert_eq!(outcome.records, recording.records.len() as u64);
+            assert!(!outcome.facts.is_empty(), "{set} without every {lost}th record");
+        }
     }
 }
 

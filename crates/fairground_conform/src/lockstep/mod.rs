@@ -5,6 +5,8 @@ mod decide;
 mod first_sight;
 mod queue;
 mod switch;
+#[cfg(test)]
+mod tests;
 mod wake;
 mod world;
 
