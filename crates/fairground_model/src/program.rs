@@ -75,6 +75,8 @@ pub enum Instr {
     SetNice { nice: i8 },
     /// Changes its own policy.
     SetPolicy { policy: Policy },
+    /// Gives itself a slice of its own (sched_runtime of sched_setattr), or the base slice again.
+    SetSlice { slice: Option<Ns> },
     /// Changes its own allowed CPUs.
     SetAffinity { cpus: CpuMask },
     /// Changes its own timer slack.
@@ -143,6 +145,8 @@ pub enum Step {
     SetNice { nice: i8 },
     /// See [`Instr::SetPolicy`].
     SetPolicy { policy: Policy },
+    /// See [`Instr::SetSlice`].
+    SetSlice { slice: Option<Ns> },
     /// See [`Instr::SetAffinity`]. The mask is read from the program ([`Frame::affinity`]).
     SetAffinity,
     /// See [`Instr::SetTimerSlack`].
@@ -224,6 +228,7 @@ impl Frame {
                 Instr::ThreadClock => return Step::ThreadClock,
                 Instr::SetNice { nice } => return Step::SetNice { nice },
                 Instr::SetPolicy { policy } => return Step::SetPolicy { policy },
+                Instr::SetSlice { slice } => return Step::SetSlice { slice },
                 Instr::SetAffinity { .. } => return Step::SetAffinity,
                 Instr::SetTimerSlack { slack } => return Step::SetTimerSlack { slack },
                 Instr::MarkSince { marker, reg } => {

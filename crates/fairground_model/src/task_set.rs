@@ -27,6 +27,9 @@ pub struct TaskSpec {
     pub policy: Policy,
     /// Its nice value, -20..=19.
     pub nice: i8,
+    /// The slice of its own with which it starts (sched_runtime of sched_setattr), which kernels cut to
+    /// 100 us to 100 ms; `None` = the base slice, or what its parent has when it is forked.
+    pub slice: Option<Ns>,
     /// The CPUs it may use; `None` = all. CPUs that the machine does not have do not count.
     pub affinity: Option<CpuMask>,
     /// The CPU on which it starts, if that is not left to the scheduler.
@@ -50,6 +53,7 @@ impl TaskSpec {
             name: name.into(),
             policy: Policy::Normal,
             nice: 0,
+            slice: None,
             affinity: None,
             first_cpu: None,
             program,
@@ -95,6 +99,8 @@ pub enum Change {
     Affinity { task: TaskId, cpus: CpuMask },
     /// sched_setscheduler on a task.
     Policy { task: TaskId, policy: Policy },
+    /// sched_setattr on a task: a slice of its own, or the base slice again.
+    Slice { task: TaskId, slice: Option<Ns> },
     /// A scheduler feature, as written to the kernel's debugfs: `NEXT_BUDDY`, `NO_NEXT_BUDDY`.
     Feature { name: String },
     /// Frequency of a CPU relative to its highest, 1..=1024.
@@ -143,6 +149,29 @@ impl TaskSet {
         self.changes.iter_mut().for_each(|timed| timed.at += length);
     }
 
+    /// Who asks for a slice of its own, or for the base slice again (`None`): tasks at their start, then programs,
+    /// each under the first task that follows it, then changes.
+    pub fn slices(&self) -> Vec<(&str, Option<Ns>)> {
+        use crate::program::Instr;
+        let name = |task: TaskId| self.tasks[task].name.as_str();
+        let mut asked: Vec<(&str, Option<Ns>)> =
+            self.tasks.iter().filter_map(|task| Some((task.name.as_str(), Some(task.slice?)))).collect();
+        for (id, program) in self.programs.iter_enumerated() {
+            for instr in &program.code {
+                if let Instr::SetSlice { slice } = instr
+                    && let Some(task) = self.tasks.iter().find(|task| task.program == id)
+                {
+                    asked.push((&task.name, *slice));
+                }
+            }
+        }
+        asked.extend(self.changes.iter().filter_map(|timed| match timed.change {
+            Change::Slice { task, slice } => Some((name(task), slice)),
+            _ => None,
+        }));
+        asked
+    }
+
     /// Appends the tasks, pipes, markers and changes of `other`, renumbered. Markers of the same
     /// name and unit are shared. Returns the offset by which `other`'s task ids moved.
     pub fn append(&mut self, other: TaskSet) -> u32 {
@@ -187,7 +216,10 @@ impl TaskSet {
         });
         for mut timed in other.changes {
             match &mut timed.change {
-                Change::Nice { task, .. } | Change::Affinity { task, .. } | Change::Policy { task, .. } => *task = task_id(*task),
+                Change::Nice { task, .. }
+                | Change::Affinity { task, .. }
+                | Change::Policy { task, .. }
+                | Change::Slice { task, .. } => *task = task_id(*task),
                 Change::Feature { .. } | Change::FreqCapacity { .. } => {}
             }
             self.changes.push(timed);

@@ -16,7 +16,7 @@ use crate::features::{Feat, FeatSet, Status};
 use crate::pelt::{PeltClockRule, PeltFamily, PostInit, UtilEstRule, UtilEstSample};
 use crate::seam::{
     ForkPlace, IdleEntity, IdleProtection, LongSleeper, MinVruntimeAtDequeue, Pick, Place, Preemption, Protection, RepeatedPick,
-    Seam, TickPreempt, Yield,
+    Seam, TaskSlice, TickPreempt, Yield,
 };
 use crate::version::KernelVersion;
 
@@ -100,6 +100,7 @@ profile! {
     fork_place: ForkPlace, "When a new task is placed.";
     tick_preempt: TickPreempt, "What ends the turn of the running entity.";
     protection: Protection, "For how long a picked entity is safe.";
+    task_slice: TaskSlice, "Whose slice a request is.";
     yields: Yield, "What sched_yield() does.";
     preemption: Preemption, "When a running task gives way.";
     repeated_pick: RepeatedPick, "Whether a task that is picked again begins a new slice.";

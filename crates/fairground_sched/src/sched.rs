@@ -60,6 +60,9 @@ impl Sched {
         self.profile.pelt.init_task(&mut avg, self.profile.scale_load_down.apply(load.weight()));
         self.pelt_se.push(avg);
         let se = self.ses.push(SchedEntity::new(self.rqs[cpu].cfs, load, self.tunables.base_slice_ns));
+        if let Some(slice) = spec.slice.and_then(|slice| self.profile.task_slice.granted(slice)) {
+            (self.ses[se].slice, self.ses[se].custom_slice) = (slice.0, true);
+        }
         let task = self.tasks.push(Task {
             se,
             cpu,

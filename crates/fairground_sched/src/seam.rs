@@ -6,7 +6,7 @@ mod fair;
 
 pub use fair::{
     ForkPlace, IdleEntity, IdleProtection, LongSleeper, MinVruntimeAtDequeue, Pick, Place, Preemption, Protection, RepeatedPick,
-    TickPreempt, Yield,
+    TaskSlice, TickPreempt, Yield,
 };
 
 /// One structural difference between kernels. Callers ask the seam; only the seam matches on the variant.

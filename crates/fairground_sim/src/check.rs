@@ -42,6 +42,7 @@ pub(crate) fn check(
         }
         allowed.push(cpus);
     }
+    check_slices(set, profile, &mut mistakes);
     check_changes(set, profile, &online, &mut mistakes);
     check_forks(set, &mut mistakes);
     mistakes.or(allowed)
@@ -73,6 +74,19 @@ fn check_changes(set: &TaskSet, profile: &Profile, online: &CpuMask, mistakes: &
             },
             _ => {}
         }
+    }
+}
+
+/// Finds slices of tasks' own where the kernel knows none.
+fn check_slices(set: &TaskSet, profile: &Profile, mistakes: &mut Mistakes) {
+    if profile.task_slice.is_custom() {
+        return;
+    }
+    if let Some((task, _)) = set.slices().first() {
+        mistakes.whole(
+            format!("task `{task}` asks for a slice of its own, and profile `{}` knows none", profile.name),
+            "Kernels have them from v6.12 on (sched_runtime of sched_setattr).",
+        );
     }
 }
 

@@ -89,6 +89,7 @@ impl<Q: EventQueue> Simulation<Q> {
             Change::Policy { task, policy } => {
                 self.core_from_outside(rec, cpu, |sched, cx| sched.sched_setscheduler(cx, task, policy))
             }
+            Change::Slice { task, slice } => self.core_from_outside(rec, cpu, |sched, cx| sched.set_slice(cx, task, slice)),
             Change::Feature { name } => {
                 let known = self.sched.set_feature(&name);
                 assert!(known.is_ok(), "invariant: features are checked before the run begins: {name}");

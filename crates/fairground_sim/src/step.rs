@@ -47,6 +47,10 @@ impl<Q: EventQueue> Simulation<Q> {
                 self.core(rec, cpu, |sched, cx| sched.sched_setscheduler(cx, task, policy));
                 self.syscall(cpu, Then::Resume)
             }
+            Step::SetSlice { slice } => {
+                self.core(rec, cpu, |sched, cx| sched.set_slice(cx, task, slice));
+                self.syscall(cpu, Then::Resume)
+            }
             Step::SetAffinity => self.set_own_affinity(rec, cpu, task),
             Step::SetTimerSlack { slack } => {
                 self.tasks[task].timer_slack = slack;

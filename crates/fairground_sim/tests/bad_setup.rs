@@ -7,7 +7,7 @@ mod common;
 use common::{Build, MS, cpu, free_machine, repeat, setup, work};
 use fairground_model::{Change, Instr, NullSink, Start, TaskSet};
 use fairground_sim::{Simulation, Stopped};
-use fairground_stdx::CpuMask;
+use fairground_stdx::{CpuMask, Ns};
 
 #[test]
 fn everything_that_cannot_be_run_is_named_at_once() {
@@ -18,6 +18,7 @@ fn everything_that_cannot_be_run_is_named_at_once() {
     set.tasks[child].affinity = Some(CpuMask::only(cpu(7)));
     set.at(0, Change::Affinity { task, cpus: CpuMask::only(cpu(2)) });
     set.at(0, Change::Nice { task, nice: -21 });
+    set.at(MS, Change::Slice { task, slice: Some(Ns(MS)) });
     set.at(MS, Change::Feature { name: "NO_NEXT_BUDY".into() });
     set.at(MS, Change::FreqCapacity { cpu: cpu(0), freq_capacity: 0 });
     set.at(MS, Change::FreqCapacity { cpu: cpu(2), freq_capacity: 512 });
@@ -28,6 +29,7 @@ fn everything_that_cannot_be_run_is_named_at_once() {
         "has nice 20",
         "leaves it no CPU",
         "nice -21",
+        "asks for a slice of its own, and profile `v5.19` knows none",
         "no feature `NEXT_BUDY`",
         "CPU 0 to 0/1024",
         "CPU 2 to 512/1024",

@@ -56,7 +56,9 @@ fn last_is_named(case: &Case) -> bool {
     let last = TaskId::from_index(case.tasks.tasks.len() - 1);
     let forked = |instr: &Instr| matches!(*instr, Instr::Fork { task } if task == last);
     let changed = |change: &Change| match *change {
-        Change::Nice { task, .. } | Change::Affinity { task, .. } | Change::Policy { task, .. } => task == last,
+        Change::Nice { task, .. } | Change::Affinity { task, .. } | Change::Policy { task, .. } | Change::Slice { task, .. } => {
+            task == last
+        }
         Change::Feature { .. } | Change::FreqCapacity { .. } => false,
     };
     case.tasks.programs.iter().any(|program| program.code.iter().any(forked))

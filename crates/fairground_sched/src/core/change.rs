@@ -1,10 +1,8 @@
-//! Changes to a task while it lives: nice, policy, affinity, yield.
+//! Changes to a task while it lives: nice, policy, slice, affinity, yield.
 
 use crate::Sched;
 use crate::ctx::Ctx;
-use crate::fair::tunables::{MAX_SLICE_NS, MIN_SLICE_NS};
 use crate::fair::{DequeueFlags, EnqueueFlags};
-use crate::seam::Pick;
 use crate::task::TaskState;
 use fairground_model::{Policy, Reason};
 use fairground_stdx::{CpuMask, Ns, TaskId};
@@ -29,19 +27,21 @@ impl Sched {
         }
     }
 
-    /// Gives a task a slice of its own, of 100 us to 100 ms, or the base slice again. Kernels before v6.12
-    /// do not look at what they are asked, nor does this; none changes anything if the task has that slice already.
+    /// Gives a task a slice of its own, cut to 100 us to 100 ms, or the base slice again. Kernels that know no
+    /// such slices do not look at what they are asked, nor does this; none changes anything if the task has that
+    /// slice already.
     ///
     /// Kernel: syscalls.c __setparam_fair(), v6.12–
     pub fn set_slice(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, slice: Option<Ns>) {
         let se = self.tasks[task].se;
-        if self.profile.pick != Pick::EligibleByDeadline || slice == Some(Ns(self.ses[se].slice)) {
+        let granted = slice.and_then(|slice| self.profile.task_slice.granted(slice));
+        if !self.profile.task_slice.is_custom() || slice == Some(Ns(self.ses[se].slice)) {
             return;
         }
-        let wanted = slice.map_or(self.tunables.base_slice_ns, |slice| slice.0.clamp(MIN_SLICE_NS, MAX_SLICE_NS));
+        let wanted = granted.map_or(self.tunables.base_slice_ns, |slice| slice.0);
         self.change_off_queue(cx, task, |sched| {
             let entity = &mut sched.ses[se];
-            (entity.slice, entity.custom_slice) = (wanted, slice.is_some());
+            (entity.slice, entity.custom_slice) = (wanted, granted.is_some());
         });
     }
 
@@ -52,8 +52,8 @@ impl Sched {
         })
     }
 
-    /// Takes a task off its queue, lets `change` act, and puts it back: a change of weight or slice must
-    /// not find it in an order or a sum. Whether it was queued.
+    /// Takes a task off its queue, lets `change` act, and puts it back, as kernels do for every change: a new weight
+    /// or slice must not find it in an order or a sum. It is placed anew for that. Whether it was queued.
     fn change_off_queue(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, change: impl FnOnce(&mut Sched)) -> bool {
         let cpu = self.tasks[task].cpu;
         let queued = matches!(self.tasks[task].state, TaskState::Running | TaskState::Queued | TaskState::Delayed);
@@ -87,11 +87,16 @@ impl Sched {
         }
     }
 
-    /// Changes the allowed CPUs of a task; one that may no longer run where it is moves.
+    /// Changes the allowed CPUs of a task; one that may no longer run where it is moves. The CPUs that it may use
+    /// already change nothing.
     ///
-    /// Kernel: core.c __set_cpus_allowed_ptr(), v4.12–
+    /// Kernel: core.c __set_cpus_allowed_ptr(), do_set_cpus_allowed(), v4.12–
     pub fn set_cpus_allowed(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, cpus: CpuMask) {
-        self.tasks[task].cpus_allowed = cpus.and(&cx.machine.online);
+        let cpus = cpus.and(&cx.machine.online);
+        if self.tasks[task].cpus_allowed == cpus {
+            return;
+        }
+        self.change_off_queue(cx, task, |sched| sched.tasks[task].cpus_allowed = cpus);
         self.leave_forbidden_cpu(cx, task);
     }
 

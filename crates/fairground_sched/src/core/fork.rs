@@ -15,10 +15,22 @@ impl Sched {
     pub fn sched_fork(&mut self, cx: &mut Ctx<'_, '_>, parent: Option<TaskId>, child: TaskId) {
         let cpu = parent.map_or(self.tasks[child].cpu, |parent| self.tasks[parent].cpu);
         self.set_task_rq(child, cpu);
+        self.inherit_slice(parent, child);
         self.update_rq_clock(cx, cpu);
         self.task_fork_fair(cx, cpu, parent, child);
         cx.meter.count(Op::Fork);
         cx.record(TraceEvent::SchedProcessFork { parent, child });
+    }
+
+    /// A child has its parent's own slice, unless it was given one: it sets that before it is queued.
+    ///
+    /// Kernel: fork.c dup_task_struct(), v6.12–
+    fn inherit_slice(&mut self, parent: Option<TaskId>, child: TaskId) {
+        let Some(parent) = parent.map(|parent| self.se(parent)).filter(|se| se.custom_slice) else { return };
+        let (slice, child) = (parent.slice, self.se_of(child));
+        if !self.ses[child].custom_slice {
+            (self.ses[child].slice, self.ses[child].custom_slice) = (slice, true);
+        }
     }
 
     /// A new task is queued for the first time; returns where. `wanted` fixes the CPU.

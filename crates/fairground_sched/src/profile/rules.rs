@@ -45,6 +45,10 @@ const RULES: &[Rule] = &[
         sentence: "an EEVDF `pick` needs a rule of seam `protection`, and no other pick has one",
     },
     Rule {
+        breaks: |p| p.task_slice.is_custom() && !p.pick.is_eevdf(),
+        sentence: "`custom` of seam `task_slice` is the length of a request, which only an EEVDF `pick` knows",
+    },
+    Rule {
         breaks: |p| p.pick.is_eevdf() != (p.yields != Yield::SkipBuddy),
         sentence: "only `leftmost` of seam `pick` knows the mark that `skip-buddy` of seam `yield` sets, and it knows no deadline",
     },

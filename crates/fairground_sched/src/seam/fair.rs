@@ -2,6 +2,8 @@
 //! `tick_preempt` and `protection` are CFS together or EEVDF together.
 
 use super::seam;
+use crate::fair::tunables::{MAX_SLICE_NS, MIN_SLICE_NS};
+use fairground_stdx::Ns;
 
 seam! {
     /// Who of a queue runs next.
@@ -50,6 +52,29 @@ seam! {
             "Until its virtual time passes a mark: its deadline, or earlier if a queued entity has a shorter slice (RUN_TO_PARITY).",
     }
     history { v(4, 12) => None, v(6, 6) => DeadlineMark, v(6, 18) => Vprot, }
+}
+
+seam! {
+    /// Whose slice a request is.
+    TaskSlice = "task_slice" {
+        Base "base" "Every request is of the base slice, or slices come from the period (CFS); sched_setattr's sched_runtime is not looked at.",
+        Custom "custom" "A task may have a slice of its own, sched_setattr's sched_runtime of 100 us to 100 ms, which children inherit (EEVDF).",
+    }
+    history { v(4, 12) => Base, v(6, 12) => Custom, }
+}
+
+impl TaskSlice {
+    /// Whether a task may have a slice of its own.
+    pub const fn is_custom(self) -> bool {
+        matches!(self, TaskSlice::Custom)
+    }
+    /// The slice of a task that asks for `asked`: cut to 100 us to 100 ms; `None` where nobody looks at what is asked.
+    pub fn granted(self, asked: Ns) -> Option<Ns> {
+        match self {
+            TaskSlice::Base => None,
+            TaskSlice::Custom => Some(Ns(asked.0.clamp(MIN_SLICE_NS, MAX_SLICE_NS))),
+        }
+    }
 }
 
 seam! {
