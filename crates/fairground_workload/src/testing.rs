@@ -12,10 +12,11 @@ pub(crate) fn dump(set: &TaskSet) -> String {
         let affinity = task.affinity.map_or("all".into(), |cpus| cpus.to_string());
         writeln!(
             out,
-            "task {} {:?} nice {} cpus {affinity} program {} start {:?} slack {} mm {}{}{}",
+            "task {} {:?} nice {}{} cpus {affinity} program {} start {:?} slack {} mm {}{}{}",
             task.name,
             task.policy,
             task.nice,
+            task.slice.map_or(String::new(), |slice| format!(" slice {slice}")),
             task.program,
             task.start,
             task.timer_slack,

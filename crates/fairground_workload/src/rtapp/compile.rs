@@ -1,7 +1,7 @@
 //! From thread objects to tasks and byte code.
 
+use super::Notes;
 use super::event::{Event, TimerUse};
-use super::policy::Attributes;
 use super::task::{Loop, Phase, Thread};
 use crate::build::marker;
 use fairground_model::{Instr, MarkerUnit, Mistakes, Mode, Policy, Program, TaskSet, TaskSpec, TimerMode};
@@ -21,7 +21,7 @@ const THREAD_LOOP: u8 = 1;
 
 /// Makes the tasks: `instances` per thread object, named `NAME-INDEX` with one index over all
 /// threads, as rt-app names them. They share the address space of the one process.
-pub(super) fn compile(threads: &[Thread], default_policy: Policy, mistakes: &mut Mistakes) -> TaskSet {
+pub(super) fn compile(threads: &[Thread], default_policy: Policy, mistakes: &mut Mistakes, notes: &mut Notes) -> TaskSet {
     shared_timers(threads, mistakes);
     let mut set = TaskSet::default();
     let markers = Markers {
@@ -32,6 +32,7 @@ pub(super) fn compile(threads: &[Thread], default_policy: Policy, mistakes: &mut
     for thread in threads {
         let policy = thread.attributes.policy.unwrap_or(default_policy);
         let compiler = Compiler { thread, timers: timers(thread, mistakes), policy, markers };
+        compiler.slices_without_effect(notes);
         let program = set.programs.push(compiler.program());
         for _ in 0..thread.instances {
             let name = format!("{}-{}", thread.name, set.tasks.len());
@@ -39,6 +40,7 @@ pub(super) fn compile(threads: &[Thread], default_policy: Policy, mistakes: &mut
             task.policy = policy;
             // The nice value of a SCHED_IDLE task has no meaning, and rt-app does not set it.
             task.nice = if policy == Policy::Idle { 0 } else { thread.attributes.priority.unwrap_or(0) };
+            task.slice = thread.attributes.dl_runtime.filter(|_| policy != Policy::Idle);
             task.affinity = thread.phases.first().and_then(|phase| compiler.cpus(phase));
             set.tasks.push(task);
         }
@@ -155,25 +157,47 @@ impl Compiler<'_> {
             program.push(Instr::SleepUntil { reg: SCRATCH });
         }
     }
-    /// The changes of policy and nice value with which each phase begins. A priority without a policy
+    /// The changes of policy, nice value and slice with which each phase begins. A priority without a policy
     /// belongs to the policy that holds when the phase is reached for the first time; a policy
-    /// without a priority means nice 0.
+    /// without a priority means nice 0. A slice is set beside one of them only, and kept where none is given.
     fn changes(&self) -> Vec<Vec<Instr>> {
         let mut policy = self.policy;
         let mut resolved = Vec::new();
         for Phase { attributes, .. } in &self.thread.phases {
-            let Attributes { policy: own, priority, .. } = attributes;
-            let any = own.is_some() || priority.is_some();
-            policy = own.unwrap_or(policy);
-            resolved.push(any.then_some((policy, priority.unwrap_or(0))));
+            let any = attributes.sets_policy();
+            policy = attributes.policy.unwrap_or(policy);
+            resolved.push(any.then_some((policy, attributes.priority.unwrap_or(0), attributes.dl_runtime)));
         }
         let varies = resolved.iter().flatten().any(|row| row.0 != self.policy);
-        let change = |(policy, nice): (Policy, i8)| {
+        let change = |(policy, nice, slice): (Policy, i8, Option<Ns>)| {
             let set_policy = varies.then_some(Instr::SetPolicy { policy });
-            let set_nice = (policy != Policy::Idle).then_some(Instr::SetNice { nice });
-            set_policy.into_iter().chain(set_nice).collect()
+            let fair = policy != Policy::Idle;
+            let set_nice = fair.then_some(Instr::SetNice { nice });
+            let set_slice = slice.filter(|_| fair).map(|slice| Instr::SetSlice { slice: Some(slice) });
+            set_policy.into_iter().chain(set_nice).chain(set_slice).collect()
         };
         resolved.into_iter().map(|row| row.map_or(Vec::new(), change)).collect()
+    }
+    /// Notes where rt-app would read `dl-runtime` and not use it.
+    fn slices_without_effect(&self, notes: &mut Notes) {
+        let name = &self.thread.name;
+        if self.thread.attributes.dl_runtime.is_some() && self.policy == Policy::Idle {
+            notes.add(&format!("thread `{name}`: `dl-runtime` has no effect, rt-app sets no slice with SCHED_IDLE"));
+        }
+        let mut policy = self.policy;
+        for Phase { attributes, .. } in &self.thread.phases {
+            policy = attributes.policy.unwrap_or(policy);
+            if attributes.dl_runtime.is_none() {
+                continue;
+            }
+            if !attributes.sets_policy() {
+                notes.add(&format!(
+                    "thread `{name}`: the `dl-runtime` of a phase has no effect without `policy` or `priority` beside it, as in rt-app"
+                ));
+            } else if policy == Policy::Idle {
+                notes.add(&format!("thread `{name}`: `dl-runtime` has no effect, rt-app sets no slice with SCHED_IDLE"));
+            }
+        }
     }
     /// The CPUs of a phase: its own, else the thread's, else all.
     fn cpus(&self, phase: &Phase) -> Option<CpuMask> {

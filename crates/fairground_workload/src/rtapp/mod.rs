@@ -95,7 +95,7 @@ pub fn parse(text: &str) -> Result<RtApp, Mistakes> {
         mistakes.whole(format!("there are more than {MAX_THREADS} threads"), hint);
         return Err(mistakes);
     }
-    let tasks = compile::compile(&threads, global.policy, &mut mistakes);
+    let tasks = compile::compile(&threads, global.policy, &mut mistakes, &mut notes);
     mistakes.or(RtApp { tasks, duration: global.duration, notes: notes.list })
 }
 

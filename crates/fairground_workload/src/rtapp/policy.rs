@@ -1,9 +1,9 @@
-//! Scheduling attributes of tasks and phases: policy, priority, CPUs.
+//! Scheduling attributes of tasks and phases: policy, priority, slice, CPUs.
 
 use super::Notes;
 use super::json::Fields;
 use fairground_model::Policy;
-use fairground_stdx::{CpuId, CpuMask};
+use fairground_stdx::{CpuId, CpuMask, Ns};
 use jsonc_parser::ast::{Object, ObjectProp};
 
 /// A policy that rt-app knows.
@@ -38,14 +38,22 @@ pub(super) struct Attributes {
     pub(super) policy: Option<Policy>,
     /// The nice value.
     pub(super) priority: Option<i8>,
+    /// The slice of its own that a SCHED_OTHER or SCHED_BATCH thread asks for.
+    pub(super) dl_runtime: Option<Ns>,
     pub(super) cpus: Option<CpuMask>,
 }
 
+impl Attributes {
+    /// Whether rt-app calls the kernel for it: a slice alone makes no call.
+    pub(super) fn sets_policy(&self) -> bool {
+        self.policy.is_some() || self.priority.is_some()
+    }
+}
+
 /// The keys that [`attributes`] reads.
-pub(super) const KEYS: &[&str] = &["policy", "priority", "cpus", "nodes_membind"];
+pub(super) const KEYS: &[&str] = &["policy", "priority", "dl-runtime", "cpus", "nodes_membind"];
 /// Keys of the same kind that are refused, with what they need.
 pub(super) const REFUSED: &[(&str, &str)] = &[
-    ("dl-runtime", "needs custom slices or the deadline class"),
     ("dl-period", "needs the deadline class"),
     ("dl-deadline", "needs the deadline class"),
     ("period", "needs the deadline class"),
@@ -67,6 +75,10 @@ pub(super) fn attributes(object: &Object<'_>, fields: &mut Fields<'_>, notes: &m
     }
     if let Some(property) = fields.one(object, "priority").filter(|_| !refused) {
         attributes.priority = fields.int(property, -20, 19, "a nice value").and_then(|nice| i8::try_from(nice).ok());
+    }
+    // 0 is what rt-app takes where nothing is given. The budget of a refused class is refused with it.
+    if let Some(property) = fields.one(object, "dl-runtime").filter(|_| !refused) {
+        attributes.dl_runtime = fields.usec(property).filter(|&usec| usec > 0).map(Ns::from_us);
     }
     if let Some(property) = fields.one(object, "cpus") {
         let cpus = fields.numbers(property, CpuMask::CAPACITY as u32 - 1);

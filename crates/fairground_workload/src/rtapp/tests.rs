@@ -94,6 +94,30 @@ fn policies_follow_the_phases() {
 }
 
 #[test]
+fn dl_runtime_is_the_slice_of_a_fair_thread() {
+    let first = |text: &str| read(text).tasks.tasks.iter().next().unwrap().slice;
+    assert_eq!(first(r#"{"tasks":{"a":{"dl-runtime":3000,"run":1}}}"#), Some(Ns::from_ms(3)));
+    assert_eq!(first(r#"{"tasks":{"a":{"policy":"SCHED_BATCH","dl-runtime":1,"run":1}}}"#), Some(Ns::from_us(1)));
+    assert_eq!(first(r#"{"tasks":{"a":{"dl-runtime":0,"run":1}}}"#), None);
+    let set = |text: &str| -> Vec<Option<Ns>> {
+        let slice = |row: &(u64, Step)| match row.1 {
+            Step::SetSlice { slice } => Some(slice),
+            _ => None,
+        };
+        acts(text, 30).iter().filter_map(slice).collect()
+    };
+    let phases = r#"{"tasks":{"a":{"loop":1,"phases":{"p":{"priority":0,"dl-runtime":500,"run":1},"q":{"priority":1,"run":1},
+        "r":{"dl-runtime":700,"run":1},"s":{"policy":"SCHED_IDLE","dl-runtime":900,"run":1}}}}}"#;
+    assert_eq!(set(phases), [Some(Ns::from_us(500))], "kept by the second; the others are no call, or no slice");
+    let without_effect = |text: &str| read(text).notes.iter().filter(|note| note.contains("no effect")).count();
+    assert_eq!(without_effect(phases), 2);
+    assert_eq!(without_effect(r#"{"tasks":{"a":{"policy":"SCHED_IDLE","dl-runtime":9,"run":1}}}"#), 1);
+    // The budget of a class that is refused is no mistake of its own.
+    assert_eq!(messages(r#"{"tasks":{"a":{"policy":"SCHED_DEADLINE","dl-runtime":9,"run":1}}}"#).len(), 1);
+    assert_eq!(messages(r#"{"tasks":{"a":{"dl-runtime":-9,"run":1}}}"#), ["`-9` is no value for `dl-runtime`"]);
+}
+
+#[test]
 fn five_mistakes_are_shown_together_with_their_places() {
     let text = r#"{
       "tasks" : {
@@ -154,7 +178,8 @@ fn what_is_not_modelled_is_refused_by_name() {
         (r#""memrun" : {"type":"read"}"#, "memrun"),
         (r#""taskgroup" : "/tg1""#, "taskgroup"),
         (r#""util_min" : 10"#, "util_min"),
-        (r#""dl-runtime" : 10"#, "dl-runtime"),
+        (r#""dl-period" : 10"#, "dl-period"),
+        (r#""dl-deadline" : 10"#, "dl-deadline"),
         (r#""policy" : "SCHED_FIFO""#, "SCHED_FIFO"),
     ] {
         let found = messages(&format!(r#"{{"tasks":{{"a":{{"run":1, {part}}}}}}}"#));
@@ -213,7 +238,7 @@ proptest! {
     #[test]
     fn any_values_at_any_key_are_read_or_refused(rows in prop::collection::vec(
         (prop::sample::select(vec![
-            "run", "sleep", "timer", "loop", "cpus", "priority", "policy", "phases", "instance", "delay", "yield", "nodes_membind",
+            "run", "sleep", "timer", "loop", "cpus", "priority", "dl-runtime", "policy", "phases", "instance", "delay", "yield", "nodes_membind",
         ]), prop::sample::select(vec![
             "0", "1", "-1", "2000000000", "1.5", "[1]", "[]", "[-1]", "\"SCHED_IDLE\"", "null", "true",
             "{\"ref\":\"unique\",\"period\":7}", "{\"p\":{\"run\":1}}", "{}",
