@@ -3,6 +3,7 @@
 //! `time = "2s"` and `do = "nice TASK 5"`, or the same as a table: `do = { nice = 5, task = "TASK" }`.
 
 use super::fields::{Fields, Spanned};
+use super::slices;
 use super::words;
 use crate::nearest;
 use fairground_model::{Change, Mistakes, Policy, TaskSet, TimedChange};
@@ -19,6 +20,8 @@ pub enum Act {
     Affinity(String, CpuMask),
     /// Sets the policy of tasks of this name.
     Policy(String, Policy),
+    /// Gives tasks of this name a slice of their own (sched_runtime of sched_setattr), or the base slice again.
+    Slice(String, Option<Ns>),
     /// Writes a scheduler feature, as to the kernel's debugfs.
     Feature(String),
     /// Sets the frequency of CPUs, in 1024ths of their highest.
@@ -41,16 +44,16 @@ impl std::fmt::Display for Act {
             Act::Nice(task, nice) => write!(f, "nice {task} {nice}"),
             Act::Affinity(task, cpus) => write!(f, "affinity {task} {cpus}"),
             Act::Policy(task, policy) => write!(f, "policy {task} {}", words::policy_name(*policy)),
+            Act::Slice(task, slice) => write!(f, "slice {task} {}", words::slice_name(*slice)),
             Act::Feature(name) => write!(f, "feature {name}"),
             Act::Frequency(cpus, share) => write!(f, "frequency {cpus} {share}/1024"),
         }
     }
 }
 
-const VERBS: [&str; 5] = ["nice", "affinity", "policy", "feature", "frequency"];
+const VERBS: [&str; 6] = ["nice", "affinity", "policy", "slice", "feature", "frequency"];
 const LATER: [&str; 6] = ["hotplug", "online", "offline", "cpu.max", "cpu.weight", "weight"];
-const FORMS: &str =
-    "Forms: \"nice TASK 5\", \"affinity TASK 0-3\", \"policy TASK batch\", \"feature NO_NEXT_BUDDY\", \"frequency CPUS 50%\".";
+const FORMS: &str = "Forms: \"nice TASK 5\", \"affinity TASK 0-3\", \"policy TASK batch\", \"slice TASK 5ms\", \"feature NO_NEXT_BUDDY\", \"frequency CPUS 50%\".";
 
 type Wrong = (String, String);
 
@@ -132,6 +135,7 @@ fn build(verb: &str, target: &str, value: &str) -> Result<Act, Wrong> {
         }
         "affinity" => Ok(Act::Affinity(task, words::cpus(value)?)),
         "policy" => Ok(Act::Policy(task, words::policy(value)?)),
+        "slice" => Ok(Act::Slice(task, words::slice(value)?)),
         "frequency" => Ok(Act::Frequency(words::cpus(target)?, words::frequency(value)?)),
         _ => Err(unknown_verb(verb)),
     }
@@ -148,7 +152,7 @@ fn from_table(mut table: Fields<'_>, span: Range<usize>, m: &mut Mistakes) -> Op
     if let Some(nice) = table.integer("nice", m) {
         on_task("nice", nice.value.to_string());
     }
-    for verb in ["affinity", "policy"] {
+    for verb in ["affinity", "policy", "slice"] {
         if let Some(value) = table.text(verb, m) {
             on_task(verb, value.value.to_string());
         }
@@ -220,6 +224,13 @@ pub(super) fn resolve(
             Act::Policy(task, policy) => {
                 named(task, tasks, span, m).into_iter().for_each(|task| push(Change::Policy { task, policy: *policy }));
             }
+            Act::Slice(task, slice) => {
+                if let Some(profile) = profile.filter(|profile| !profile.task_slice.is_custom()) {
+                    let (message, hint) = slices::unknown(task, profile);
+                    m.at(span.clone(), message, hint);
+                }
+                named(task, tasks, span, m).into_iter().for_each(|task| push(Change::Slice { task, slice: *slice }));
+            }
             Act::Feature(name) => {
                 if let Some(Err(wrong)) = profile.map(|profile| profile.clone().with_feature(name)) {
                     m.at(span.clone(), wrong.message, wrong.hint);
@@ -270,6 +281,8 @@ mod tests {
             ("\"nice my task 5\"", "{ nice = 5, task = \"my task\" }"),
             ("\"affinity a 0-3\"", "{ affinity = \"0-3\", task = \"a\" }"),
             ("\"policy a SCHED_IDLE\"", "{ policy = \"idle\", task = \"a\" }"),
+            ("\"slice a 5ms\"", "{ slice = \"5000us\", task = \"a\" }"),
+            ("\"slice a base\"", "{ slice = \"base\", task = \"a\" }"),
             ("\"feature NO_NEXT_BUDDY\"", "{ feature = \"NO_NEXT_BUDDY\" }"),
             ("\"frequency 0,2 50%\"", "{ frequency = \"512/1024\", cpus = \"0,2\" }"),
         ] {
@@ -289,6 +302,7 @@ mod tests {
             ("time = \"1s\"\ndo = \"hotplug 3 off\"", "not modelled yet"),
             ("time = \"1s\"\ndo = \"nise a 3\"", "unknown change `nise`"),
             ("time = \"1s\"\ndo = \"nice a 30\"", "nice 30 does not exist"),
+            ("time = \"1s\"\ndo = \"slice a 5\"", "`5` is no slice"),
             ("time = \"1s\"\ndo = \"nice a\"", "incomplete"),
             ("time = \"1s\"\ndo = \"feature\"", "incomplete"),
             ("time = 1\ndo = \"nice a 3\"", "`time = 1` has no unit"),

@@ -31,6 +31,7 @@ mod machine;
 mod overrides;
 pub(crate) mod profile;
 mod schema;
+mod slices;
 mod tasks;
 mod words;
 mod workload;
@@ -99,6 +100,7 @@ pub(crate) struct Parts {
     pub(crate) workloads: Vec<Workload>,
     pub(crate) notes: Vec<String>,
     pub(crate) source: Source,
+    pub(crate) at: Vec<Spanned<At>>,
 }
 
 impl Scenario {
@@ -153,14 +155,17 @@ impl Scenario {
             let online = CpuMask::first_n(cpus);
             let profile = overrides.profile(parts.profile.clone())?;
             check_tasks(&parts.workloads, &online, &mut m);
+            if let Some(profile) = &profile {
+                slices::check(&parts.workloads, profile, &mut m);
+            }
             resolve(&at, &tasks, &online, profile.as_ref(), &mut m);
         }
         let bands = if complete { expect::resolve(bands, &metrics::metrics_to_come(&tasks), &mut m) } else { Vec::new() };
         if !m.0.is_empty() || !files.is_empty() {
             return Err(all_mistakes(parts.source, m, files));
         }
+        parts.at = at;
         let mut scenario = parts.build(overrides)?;
-        scenario.at = at;
         scenario.bands = bands;
         Ok(scenario)
     }
@@ -177,6 +182,7 @@ impl Scenario {
         let mut m = Mistakes::default();
         check_duration(self.duration, None, &mut m);
         check_tasks(&self.workloads, &self.online(), &mut m);
+        slices::check(&self.workloads, &self.profile, &mut m);
         resolve(&self.at, &merged(&self.workloads), &self.online(), Some(&self.profile), &mut m);
         let setup = Setup {
             machine: self.machine.clone(),
@@ -288,6 +294,7 @@ impl Parts {
         notes.extend(self.workloads.iter().flat_map(|workload| workload.notes.iter().cloned()));
         notes.extend(never_started(&self.workloads, duration));
         let profile = overrides.profile(profile)?;
+        notes.extend(profile.iter().flat_map(|profile| slices::cut(&self.workloads, &self.at, profile)));
         let moved = profile.iter().flat_map(Profile::without_effect);
         notes.extend(moved.map(|row| format!("{} is {}, but its effect is not modelled yet", row.name, row.value)));
         let need = |what: &str| Error::one("command line", format!("no {what}"), format!("Give one with --{what}."));
@@ -300,7 +307,7 @@ impl Parts {
             workloads: self.workloads,
             bands: Vec::new(),
             notes,
-            at: Vec::new(),
+            at: self.at,
             source: self.source,
         })
     }

@@ -15,6 +15,11 @@ fn cpus() -> Value {
 fn nice() -> Value {
     json!({ "type": "integer", "minimum": -20, "maximum": 19 })
 }
+fn slice() -> Value {
+    let mut length = time();
+    length["description"] = json!("sched_runtime of sched_setattr, 100us to 100ms, from kernel v6.12 on");
+    json!({ "anyOf": [length, { "const": "base" }] })
+}
 fn policy() -> Value {
     json!({ "enum": ["other", "batch", "idle", "SCHED_OTHER", "SCHED_BATCH", "SCHED_IDLE"] })
 }
@@ -92,7 +97,7 @@ fn task() -> Value {
         &["name"],
         json!({
             "name": { "type": "string" }, "count": { "type": "integer", "minimum": 1 },
-            "nice": nice(), "policy": policy(), "cpus": cpus(), "first_cpu": { "type": "integer", "minimum": 0 },
+            "nice": nice(), "policy": policy(), "slice": slice(), "cpus": cpus(), "first_cpu": { "type": "integer", "minimum": 0 },
             "start": time(), "timer_slack": time(),
             "hog": { "type": "boolean" }, "run": time(), "period": time(), "sleep": time(),
             "do": { "type": "array", "items": { "type": "string" } }, "loop": { "type": "integer", "minimum": 0 },
@@ -104,7 +109,7 @@ fn at() -> Value {
     let table = object(
         &[],
         json!({
-            "task": { "type": "string" }, "nice": nice(), "affinity": cpus(), "policy": policy(),
+            "task": { "type": "string" }, "nice": nice(), "affinity": cpus(), "policy": policy(), "slice": slice(),
             "feature": { "type": "string" }, "cpus": cpus(), "frequency": { "type": "string" },
         }),
     );
@@ -117,7 +122,7 @@ pub fn rtapp_schema() -> Value {
     let own = |extra: Value| {
         let mut properties = json!({
             "loop": { "type": "integer", "minimum": -1 }, "policy": { "enum": ["SCHED_OTHER", "SCHED_BATCH", "SCHED_IDLE"] },
-            "priority": nice(), "cpus": { "type": "array", "items": { "type": "integer", "minimum": 0 } },
+            "priority": nice(), "dl-runtime": micros, "cpus": { "type": "array", "items": { "type": "integer", "minimum": 0 } },
         });
         if let (Some(all), Some(extra)) = (properties.as_object_mut(), extra.as_object()) {
             all.extend(extra.clone());

@@ -68,6 +68,9 @@ fn read_spec(row: &mut Fields<'_>, m: &mut Mistakes) -> TaskSpec {
     if let Some(policy) = row.text("policy", &mut inner) {
         keep(words::policy(policy.value).map(|policy: Policy| spec.policy = policy), policy.span);
     }
+    if let Some(slice) = row.text("slice", &mut inner) {
+        keep(words::slice(slice.value).map(|own| spec.slice = own), slice.span);
+    }
     if let Some(cpus) = row.text("cpus", &mut inner) {
         keep(words::cpus(cpus.value).map(|cpus| spec.affinity = Some(cpus)), cpus.span);
     }
@@ -144,7 +147,7 @@ fn append_loop(mut program: Program, body: Vec<Instr>, rounds: Option<Spanned<u6
     program
 }
 
-const VERBS: [&str; 7] = ["run", "runtime", "sleep", "yield", "nice", "affinity", "policy"];
+const VERBS: [&str; 8] = ["run", "runtime", "sleep", "yield", "nice", "affinity", "policy", "slice"];
 
 /// One instruction: `run 3ms`, `run 1ms..3ms` (drawn anew each time), `sleep 2ms`, `yield` and so on.
 fn instr(text: Spanned<&str>, m: &mut Mistakes) -> Option<Instr> {
@@ -169,6 +172,7 @@ fn instr(text: Spanned<&str>, m: &mut Mistakes) -> Option<Instr> {
             .map(|nice| Instr::SetNice { nice }),
         "affinity" => words::cpus(value).map(|cpus| Instr::SetAffinity { cpus }),
         "policy" => words::policy(value).map(|policy| Instr::SetPolicy { policy }),
+        "slice" => words::slice(value).map(|slice| Instr::SetSlice { slice }),
         _ => Err((format!("unknown step `{verb}`"), nearest::hint(verb, "Steps", VERBS))),
     };
     found.map_err(|(message, hint)| m.at(text.span, message, hint)).ok()
@@ -227,6 +231,9 @@ mod tests {
             ("name = \"a\", run = 5, sleep = \"1ms\"", "has no unit"),
             ("name = \"a\", run = \"1ms\", period = \"0ms\"", "a period of 0"),
             ("name = \"a\", hog = true, nice = 99", "nice 99 does not exist"),
+            ("name = \"a\", hog = true, slice = \"3\"", "`3` is no slice"),
+            ("name = \"a\", hog = true, slice = \"0ms\"", "`0ms` is no slice"),
+            ("name = \"a\", hog = true, slice = 3", "slice"),
             ("name = \"a\", hog = true, count = 0", "`count = 0`"),
             ("name = \"a\", hog = true, cpus = \"x\"", "no list of CPUs"),
             ("name = \"a\", hog = true, first_cpu = 99999999999", "there is no CPU"),

@@ -112,6 +112,24 @@ fn what_cannot_run_is_refused() {
 }
 
 #[test]
+fn slices_are_for_kernels_that_know_them() {
+    let text = GOOD.replace("name = \"a\", hog", "name = \"a\", slice = \"5ms\", hog").replace("nice a 5", "slice b 50us");
+    let text = text.replace("\nfeatures = [\"NO_START_DEBIT\"]", "");
+    let found = mistakes(&text);
+    assert_eq!(found.len(), 2, "{found:#?}");
+    assert!(found.iter().all(|line| line.contains("profile `v5.19` knows none") && line.contains("v6.12")), "{found:#?}");
+    assert!(found[0].contains("task `a`") && found[1].contains("task `b`"), "{found:#?}");
+    let scenario = parse(&text.replace("5.19", "6.12")).unwrap();
+    assert_eq!(scenario.notes, ["the slice 50us of task `b` becomes 100us: kernels allow 100us to 100ms"]);
+    let tasks = scenario.tasks();
+    assert_eq!(tasks.tasks.iter().map(|task| task.slice).collect::<Vec<_>>(), [Some(Ns::from_ms(5)), None]);
+    assert_eq!(tasks.changes.len(), 1);
+    assert_eq!(parse(&scenario.canonical()).unwrap().tasks(), tasks);
+    // A flag for an older kernel is held against them as well.
+    assert!(scenario.with_profile(Profile::parse("v6.6").unwrap()).setup().is_err());
+}
+
+#[test]
 fn flags_change_a_scenario() {
     let overrides = Overrides {
         profile: Some("v4.20+align-vruntime".into()),

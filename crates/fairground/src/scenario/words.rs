@@ -1,7 +1,7 @@
 //! Values that are written as words: policies, CPU lists, shares of a frequency.
 
 use fairground_model::Policy;
-use fairground_stdx::CpuMask;
+use fairground_stdx::{CpuMask, Ns, units};
 
 /// The policies by name.
 pub(super) const POLICIES: [(&str, Policy); 3] = [("other", Policy::Normal), ("batch", Policy::Batch), ("idle", Policy::Idle)];
@@ -47,6 +47,28 @@ pub(super) fn nice(value: i64) -> Result<i8, (String, String)> {
     }
 }
 
+/// The word for the base slice.
+const BASE_SLICE: &str = "base";
+
+/// A slice of one's own, longer than 0, or `base` for the base slice (0 of sched_setattr's sched_runtime).
+pub(super) fn slice(word: &str) -> Result<Option<Ns>, (String, String)> {
+    if word == BASE_SLICE {
+        return Ok(None);
+    }
+    match units::parse_ns(word) {
+        Ok(slice @ Ns(1..)) => Ok(Some(slice)),
+        _ => Err((
+            format!("`{word}` is no slice"),
+            format!("Write a length of time with its unit, 100us to 100ms, or `{BASE_SLICE}` for the base slice."),
+        )),
+    }
+}
+
+/// As [`slice`] reads it.
+pub(super) fn slice_name(slice: Option<Ns>) -> String {
+    slice.map_or(BASE_SLICE.to_string(), |slice| slice.to_string())
+}
+
 /// A share of the highest frequency as 1024ths: `50%` is 512, `768/1024` is 768.
 pub(super) fn frequency(word: &str) -> Result<u32, (String, String)> {
     let hint = || "Write a share of the highest frequency, above 0% and up to 100%: `50%` or `512/1024`.".to_string();
@@ -78,6 +100,8 @@ mod tests {
         assert!(policy("fifo").unwrap_err().0.contains("not modelled yet"));
         assert_eq!(policy("batsh").unwrap_err().1, "Did you mean `batch`?");
         assert!(cpus("").is_err() && cpus("4-1").is_err() && cpus("0-3,8").is_ok());
+        assert_eq!((slice("1.5ms"), slice("base")), (Ok(Some(Ns::from_us(1500))), Ok(None)));
+        assert!(slice("0us").is_err() && slice("5").is_err() && slice("-1ms").is_err() && slice("").is_err());
         assert!(nice(20).is_err() && nice(-21).is_err() && nice(-20) == Ok(-20));
         assert_eq!((frequency("50%"), frequency("100%"), frequency("12.5%")), (Ok(512), Ok(1024), Ok(128)));
         assert_eq!(frequency("768/1024"), Ok(768));

@@ -1,0 +1,51 @@
+//! Slices of tasks' own: which kernels know them, and what becomes of one that is too short or too long.
+
+use super::at::{Act, At};
+use super::fields::Spanned;
+use super::workload::Workload;
+use fairground_model::Mistakes;
+use fairground_sched::profile::Profile;
+use std::collections::BTreeSet;
+
+/// A slice that the kernel would not look at, as message and hint.
+pub(super) fn unknown(task: &str, profile: &Profile) -> (String, String) {
+    (
+        format!("task `{task}` asks for a slice of its own, and profile `{}` knows none", profile.name),
+        "Kernels have them from v6.12 on (sched_runtime of sched_setattr): choose such a profile, or leave the slice out."
+            .to_string(),
+    )
+}
+
+/// Finds workloads that ask for slices where the kernel knows none: one mistake for each.
+pub(super) fn check(workloads: &[Workload], profile: &Profile, m: &mut Mistakes) {
+    if profile.task_slice.is_custom() {
+        return;
+    }
+    for workload in workloads {
+        let asked = workload.tasks.slices();
+        let Some((task, _)) = asked.first() else { continue };
+        let (message, hint) = unknown(task, profile);
+        match &workload.span {
+            Some(span) => m.at(span.clone(), message, hint),
+            None => m.whole(message, hint),
+        }
+    }
+}
+
+/// Says which slices the kernel cuts, each length once.
+pub(super) fn cut(workloads: &[Workload], at: &[Spanned<At>], profile: &Profile) -> Vec<String> {
+    let changed = at.iter().filter_map(|row| match &row.value.act {
+        Act::Slice(task, slice) => Some((task.as_str(), *slice)),
+        _ => None,
+    });
+    let asked = workloads.iter().flat_map(|workload| workload.tasks.slices()).chain(changed);
+    let mut known = BTreeSet::new();
+    let mut notes = Vec::new();
+    for (task, slice) in asked.filter_map(|(task, slice)| Some((task, slice?))) {
+        let granted = profile.task_slice.granted(slice).unwrap_or(slice);
+        if granted != slice && known.insert(slice) {
+            notes.push(format!("the slice {slice} of task `{task}` becomes {granted}: kernels allow 100us to 100ms"));
+        }
+    }
+    notes
+}
