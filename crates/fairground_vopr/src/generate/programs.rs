@@ -23,6 +23,11 @@ pub(super) fn some_policy(dice: &mut Dice) -> Policy {
     dice.pick(&[Policy::Normal, Policy::Normal, Policy::Normal, Policy::Batch, Policy::Idle])
 }
 
+/// A slice that a task asks for, perhaps one that it may not have, or that of all.
+pub(super) fn some_slice(dice: &mut Dice) -> Option<Ns> {
+    (!dice.once_in(4)).then(|| Ns(dice.time(1, 200_000_000)))
+}
+
 pub(super) fn burst(dice: &mut Dice) -> Instr {
     let (low, mode) = (dice.time(1_000, 2_000_000), dice.pick(&[Mode::User, Mode::User, Mode::Kernel]));
     match dice.index(4) {
@@ -63,7 +68,7 @@ pub(super) fn link(dice: &mut Dice, from: PipeId, to: PipeId, first: bool) -> Ve
 }
 
 /// Anything in any order, in one or two nested loops; may well end or wait for ever.
-pub(super) fn anything(dice: &mut Dice, pipes: usize, cpus: usize) -> Vec<Instr> {
+pub(super) fn anything(dice: &mut Dice, pipes: usize, cpus: usize, own_slices: bool) -> Vec<Instr> {
     let mut code = vec![burst(dice)];
     for _ in 0..dice.between(1, 8) {
         let next = match dice.index(10) {
@@ -72,7 +77,7 @@ pub(super) fn anything(dice: &mut Dice, pipes: usize, cpus: usize) -> Vec<Instr>
             5 => Instr::Yield,
             6 if pipes > 0 => Instr::Write { pipe: PipeId::new(dice.index(pipes) as u32), value: None },
             7 if pipes > 0 => Instr::Read { pipe: PipeId::new(dice.index(pipes) as u32), into: 1 },
-            8 => own_setting(dice, cpus),
+            8 => own_setting(dice, cpus, own_slices),
             _ => Instr::Repeat { counter: dice.index(4) as u8, times: dice.between(1, 5), to: 0 },
         };
         code.push(next);
@@ -83,8 +88,9 @@ pub(super) fn anything(dice: &mut Dice, pipes: usize, cpus: usize) -> Vec<Instr>
     code
 }
 
-fn own_setting(dice: &mut Dice, cpus: usize) -> Instr {
-    match dice.index(4) {
+fn own_setting(dice: &mut Dice, cpus: usize, own_slices: bool) -> Instr {
+    match dice.index(5) {
+        4 if own_slices => Instr::SetSlice { slice: some_slice(dice) },
         0 => Instr::SetNice { nice: some_nice(dice) },
         1 => Instr::SetPolicy { policy: some_policy(dice) },
         2 => Instr::SetAffinity { cpus: some_cpus(dice, cpus) },

@@ -1,7 +1,7 @@
 //! Random sets of tasks, and what happens to them from outside.
 
 use super::profile::switches;
-use super::programs::{anything, burst, hog, link, periodic, sleeper, some_cpus, some_nice, some_policy};
+use super::programs::{anything, burst, hog, link, periodic, sleeper, some_cpus, some_nice, some_policy, some_slice};
 use crate::dice::Dice;
 use fairground_machine::Machine;
 use fairground_model::{Change, Instr, PipeSpec, Program, Start, TaskSet, TaskSpec, TimedChange};
@@ -14,17 +14,20 @@ struct Maker<'a> {
     set: TaskSet,
     cpus: usize,
     duration: Ns,
+    /// Whether the kernel knows slices of tasks' own.
+    own_slices: bool,
 }
 
 pub(crate) fn tasks(dice: &mut Dice, machine: &Machine, kernel: &str, duration: Ns) -> TaskSet {
-    let mut maker = Maker { dice, set: TaskSet::default(), cpus: machine.cpus.len(), duration };
+    let profile = Profile::parse(kernel).expect("invariant: a known kernel");
+    let own_slices = profile.task_slice.is_custom();
+    let mut maker = Maker { dice, set: TaskSet::default(), cpus: machine.cpus.len(), duration, own_slices };
     for _ in 0..maker.dice.between(0, 3) {
         maker.pipe();
     }
     for _ in 0..maker.dice.between(1, 6) {
         maker.unit();
     }
-    let profile = Profile::parse(kernel).expect("invariant: a known kernel");
     for _ in 0..maker.dice.between(0, 5) {
         maker.change(&profile);
     }
@@ -55,7 +58,7 @@ impl Maker<'_> {
             4 => self.ring(),
             5 => self.family(),
             _ => {
-                let code = anything(self.dice, self.set.pipes.len(), self.cpus);
+                let code = anything(self.dice, self.set.pipes.len(), self.cpus, self.own_slices);
                 self.task(code);
             }
         }
@@ -74,7 +77,7 @@ impl Maker<'_> {
     fn family(&mut self) {
         let children: Vec<TaskId> = (0..self.dice.between(1, 3))
             .map(|_| {
-                let code = anything(self.dice, self.set.pipes.len(), self.cpus);
+                let code = anything(self.dice, self.set.pipes.len(), self.cpus, self.own_slices);
                 let child = self.task(code);
                 self.set.tasks[child].start = Start::Forked;
                 child
@@ -101,6 +104,9 @@ impl Maker<'_> {
             spec.start = Start::At(Instant::from_ns(self.dice.time(0, self.duration.0 / 2)));
         }
         (spec.nice, spec.policy) = (some_nice(self.dice), some_policy(self.dice));
+        if self.own_slices && self.dice.once_in(3) {
+            spec.slice = some_slice(self.dice);
+        }
         spec.timer_slack = Ns(self.dice.pick(&[0, 1, 50_000, 1_000_000]));
         spec.mm = self.dice.between(0, 2) as u32;
         if self.dice.once_in(3) {
@@ -120,7 +126,8 @@ impl Maker<'_> {
             at -= at % 1_000_000;
         }
         let task = TaskId::new(self.dice.index(self.set.tasks.len()) as u32);
-        let change = match self.dice.index(5) {
+        let change = match self.dice.index(6) {
+            5 if self.own_slices => Change::Slice { task, slice: some_slice(self.dice) },
             0 => Change::Nice { task, nice: some_nice(self.dice) },
             1 => Change::Policy { task, policy: some_policy(self.dice) },
             2 => Change::FreqCapacity {

@@ -70,7 +70,7 @@ impl Workload {
         let mut set = TaskSet::default();
         for (row, habit) in self.habits.iter().enumerate() {
             let mut spec = TaskSpec::new(format!("task{row}"), set.programs.push(program(habit)));
-            (spec.nice, spec.policy, spec.timer_slack) = (habit.nice, habit.policy, Ns::ZERO);
+            (spec.nice, spec.policy, spec.slice, spec.timer_slack) = (habit.nice, habit.policy, habit.slice.map(Ns), Ns::ZERO);
             spec.start = habit.start.map_or(Start::Forked, |at| Start::At(Instant::from_ns(at)));
             (spec.affinity, spec.first_cpu) = (Some(only(habit.cpu)), Some(CpuId::new(habit.cpu as u32)));
             set.tasks.push(spec);
@@ -90,6 +90,7 @@ fn program(habit: &Habit) -> Program {
         Act::Sleep(time) => Instr::Sleep { time: Ns(time) },
         Act::Yield => Instr::Yield,
         Act::Nice(nice) => Instr::SetNice { nice },
+        Act::Slice(slice) => Instr::SetSlice { slice: slice.map(Ns) },
         Act::Fork(task) => Instr::Fork { task: TaskId::new(task as u32) },
     };
     let mut code: Vec<Instr> = habit.once.iter().chain(&habit.rounds).map(instr).collect();
@@ -103,6 +104,7 @@ fn timed(change: &Change) -> TimedChange {
     let task = TaskId::new(change.task as u32);
     let what = match change.what {
         What::Nice(nice) => fairground_model::Change::Nice { task, nice },
+        What::Slice(slice) => fairground_model::Change::Slice { task, slice: slice.map(Ns) },
         What::Move(cpu) => fairground_model::Change::Affinity { task, cpus: only(cpu) },
     };
     TimedChange { at: Instant::from_ns(change.at), change: what }

@@ -5,7 +5,7 @@ use super::Setting;
 use super::kernel::Protection;
 use super::machine::Reference;
 use super::queue::{Entity, Leave};
-use super::random::{KERNELS, turned};
+use super::random::{KERNELS, slice, turned};
 use super::workload::Habit;
 use crate::dice::Dice;
 use fairground_model::machine_view::CpuView;
@@ -102,14 +102,6 @@ fn nice(dice: &mut Dice) -> i8 {
 
 fn policy(dice: &mut Dice) -> Policy {
     dice.pick(&[Policy::Normal, Policy::Normal, Policy::Normal, Policy::Normal, Policy::Batch, Policy::Idle])
-}
-
-fn slice(dice: &mut Dice) -> Option<u64> {
-    match dice.index(4) {
-        0 => None,
-        1 => Some(dice.pick(&[100_000, 700_000, 750_000, 3_000_000])),
-        _ => Some(dice.time(1, 200_000_000)),
-    }
 }
 
 /// A call, mostly after some time.
@@ -289,7 +281,7 @@ fn make(model: &mut Reference, call: Call) {
     match call {
         Call::Wait(_) => {}
         Call::Tick => model.tick(0),
-        Call::Fork(task) => model.fork(task),
+        Call::Fork(task) => model.fork(task, curr),
         Call::Wake(task) => model.wake(task),
         Call::Schedule => model.schedule(0, None),
         Call::Sleep => model.schedule(0, Some(Leave::Sleep)),

@@ -78,10 +78,21 @@ fn weight_of(policy: Policy, nice: i8) -> Weight {
     if policy == Policy::Idle { Weight::of_idle_policy() } else { Weight::of_nice(nice) }
 }
 
+/// Of 100 us to 100 ms, or that of all.
+fn granted(slice: Option<u64>, setting: &Setting) -> u64 {
+    slice.map_or(setting.slice(), |slice| slice.clamp(100_000, 100_000_000))
+}
+
 impl Reference {
     /// A machine of `setting` that knows these tasks and changes.
     pub fn new(setting: &Setting, habits: &[Habit], changes: &[Change]) -> Reference {
-        let entity = |habit: &Habit| Entity::new(weight_of(habit.policy, habit.nice), setting.slice());
+        let entity = |habit: &Habit| {
+            let mut entity = Entity::new(weight_of(habit.policy, habit.nice), setting.slice());
+            if setting.kernel.has_own_slices {
+                (entity.slice, entity.own_slice) = (granted(habit.slice, setting), habit.slice.is_some());
+            }
+            entity
+        };
         let task = |habit: &Habit| Task {
             habit: habit.clone(),
             nice: habit.nice,
@@ -109,12 +120,6 @@ impl Reference {
         }
     }
 
-    /// Another request for one task.
-    pub fn with_slice(mut self, task: usize, slice: u64) -> Reference {
-        self.fair.entities[task].slice = slice;
-        self
-    }
-
     /// Everything that happens before `end`, and the last charge at it.
     pub fn run(&mut self, end: u64) -> &[Fact] {
         while self.step(end) {}
@@ -131,7 +136,7 @@ impl Reference {
         self.now = at;
         match event {
             Event::Fork(task) => {
-                self.fork(task);
+                self.fork(task, None);
                 self.interrupt_all(self.tasks[task].pinned);
             }
             Event::Change(row) => {
@@ -258,11 +263,12 @@ impl Reference {
                 self.schedule(cpu, None);
             }
             Some(Act::Nice(nice)) => self.set_nice(cpu, task, nice),
+            Some(Act::Slice(slice)) => self.set_slice(cpu, task, slice),
             Some(Act::Fork(child)) => {
                 if self.fair.kernel.fork_charges {
                     self.update_curr(cpu);
                 }
-                self.fork(child);
+                self.fork(child, Some(task));
                 self.interrupt_others(cpu);
             }
             None => {
@@ -305,8 +311,14 @@ impl Reference {
         self.facts.push(Fact::Ran { task: curr, runtime, vruntime: self.fair.entities[curr].vruntime });
     }
 
-    pub(super) fn fork(&mut self, task: usize) {
+    /// A task begins; it has its parent's own slice, if it has none itself.
+    pub(super) fn fork(&mut self, task: usize, parent: Option<usize>) {
         let cpu = self.tasks[task].pinned;
+        if let Some(parent) = parent.map(|parent| self.fair.entities[parent]).filter(|parent| parent.own_slice)
+            && !self.fair.entities[task].own_slice
+        {
+            (self.fair.entities[task].slice, self.fair.entities[task].own_slice) = (parent.slice, true);
+        }
         self.enqueue(task, cpu, true);
         self.check_preempt(cpu, task, true);
     }
@@ -389,6 +401,7 @@ impl Reference {
         let task = change.task;
         match change.what {
             What::Nice(nice) => self.set_nice(self.tasks[task].cpu, task, nice),
+            What::Slice(slice) => self.set_slice(self.tasks[task].cpu, task, slice),
             What::Move(cpu) => self.pin(task, cpu),
         }
     }
@@ -415,14 +428,16 @@ impl Reference {
         }
     }
 
-    /// The next requests are of another length, of 100 us to 100 ms, or again of that of all; the present one stays
-    /// as long as it is. What is asked for and is so already changes nothing.
+    /// The next requests are of another length, or again of that of all; the present one stays as long as it is. What
+    /// is asked for and is so already changes nothing.
     pub(super) fn set_slice(&mut self, cpu: usize, task: usize, slice: Option<u64>) {
         if !self.fair.kernel.has_own_slices || slice == Some(self.fair.entities[task].slice) {
             return;
         }
-        let slice = slice.map_or(self.setting.slice(), |slice| slice.clamp(100_000, 100_000_000));
-        self.change_off_queue(cpu, task, |fair| fair.entities[task].slice = slice);
+        let wanted = granted(slice, &self.setting);
+        self.change_off_queue(cpu, task, |fair| {
+            (fair.entities[task].slice, fair.entities[task].own_slice) = (wanted, slice.is_some());
+        });
     }
 
     /// Takes a task off its queue for the time of a change; if it ran it goes on, under a new protection.
@@ -444,9 +459,13 @@ impl Reference {
         }
     }
 
+    /// A task may use another CPU only. It is placed anew for that where it is, and then moves.
     fn pin(&mut self, task: usize, target: usize) {
-        self.tasks[task].pinned = target;
+        if std::mem::replace(&mut self.tasks[task].pinned, target) == target {
+            return;
+        }
         let cpu = self.tasks[task].cpu;
+        self.change_off_queue(cpu, task, |_| ());
         let running = self.fair.queues[cpu].curr == Some(task);
         self.tasks[task].moves = running && cpu != target;
         if running {

@@ -14,6 +14,8 @@ pub(super) struct Entity {
     /// What it was owed when it last left a queue.
     pub(super) lag: i128,
     pub(super) slice: u64,
+    /// It asked for that slice itself.
+    pub(super) own_slice: bool,
     /// The deadline that it was picked with, or the virtual time up to which it is protected.
     pub(super) protection: Option<i128>,
     pub(super) on_rq: bool,
@@ -30,6 +32,7 @@ impl Entity {
             relative: false,
             lag: 0,
             slice,
+            own_slice: false,
             protection: None,
             on_rq: false,
             delayed: false,

@@ -36,9 +36,13 @@ impl Workload {
         let tasks = if dice.once_in(20) { dice.between(30, 100) } else { dice.between(1, 10) };
         let mut habits: Vec<Habit> = (0..tasks).map(|_| habit(&mut dice, cpus)).collect();
         give_birth(&mut dice, &mut habits);
+        let slices = kernel != "v6.6" && dice.once_in(2);
+        if slices {
+            habits.iter_mut().for_each(|habit| give_slices(&mut dice, habit));
+        }
         let mut changes: Vec<Change> = Vec::new();
         for _ in 0..dice.between(0, 6) {
-            changes.extend(change(&mut dice, &habits, cpus, duration));
+            changes.extend(change(&mut dice, &habits, cpus, duration, slices));
         }
         changes.sort_by_key(|change| change.at);
         Workload { kernel, switches, base_slice, cpus, hz, tick_offset, habits, changes, duration }
@@ -79,6 +83,7 @@ impl Workload {
         for row in 0..self.habits.len() {
             with(&|workload| workload.habits[row].nice = 0);
             with(&|workload| workload.habits[row].policy = Policy::Normal);
+            with(&|workload| workload.habits[row].slice = None);
             with(&|workload| workload.habits[row].start = self.habits[row].start.map(|_| 0));
             for act in 0..self.habits[row].once.len() {
                 with(&|workload| take(&mut workload.habits[row].once, act));
@@ -141,6 +146,7 @@ fn habit(dice: &mut Dice, cpus: usize) -> Habit {
     Habit {
         nice: nice(dice),
         policy: dice.pick(&[Policy::Normal, Policy::Normal, Policy::Normal, Policy::Normal, Policy::Batch, Policy::Idle]),
+        slice: None,
         cpu: dice.index(cpus),
         start: Some(if dice.once_in(2) { 0 } else { time(dice, 20_000_000) }),
         once,
@@ -161,6 +167,25 @@ fn anything(dice: &mut Dice) -> Vec<Act> {
     acts
 }
 
+/// A slice that a task asks for, also one that it may not have or that it has already.
+pub(super) fn slice(dice: &mut Dice) -> Option<u64> {
+    match dice.index(4) {
+        0 => None,
+        1 => Some(dice.pick(&[100_000, 700_000, 750_000, 3_000_000])),
+        _ => Some(dice.time(1, 200_000_000)),
+    }
+}
+
+/// Some tasks have slices of their own, or ask for them.
+fn give_slices(dice: &mut Dice, habit: &mut Habit) {
+    match dice.index(4) {
+        0 => habit.slice = slice(dice),
+        1 => habit.once.insert(0, Act::Slice(slice(dice))),
+        2 => habit.rounds.extend((!habit.rounds.is_empty()).then(|| Act::Slice(slice(dice)))),
+        _ => {}
+    }
+}
+
 /// Some tasks are not started from outside, but by one before them.
 fn give_birth(dice: &mut Dice, habits: &mut [Habit]) {
     for child in 1..habits.len() {
@@ -174,9 +199,13 @@ fn give_birth(dice: &mut Dice, habits: &mut [Habit]) {
 }
 
 /// A change to a task that has been started by then, if the one that was drawn is started from outside.
-fn change(dice: &mut Dice, habits: &[Habit], cpus: usize, duration: u64) -> Option<Change> {
+fn change(dice: &mut Dice, habits: &[Habit], cpus: usize, duration: u64, slices: bool) -> Option<Change> {
     let task = dice.index(habits.len());
     let at = habits[task].start? + time(dice, duration.max(1_000_000));
-    let what = if dice.once_in(2) { What::Nice(nice(dice)) } else { What::Move(dice.index(cpus)) };
+    let what = match dice.index(3) {
+        0 if slices => What::Slice(slice(dice)),
+        0 | 1 => What::Nice(nice(dice)),
+        _ => What::Move(dice.index(cpus)),
+    };
     Some(Change { at, task, what })
 }

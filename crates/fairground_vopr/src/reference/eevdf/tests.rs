@@ -103,11 +103,10 @@ struct Hogs {
 
 fn hogs(nices: &[i8], hz: u64, slices: &[u64]) -> Hogs {
     let setting = Setting::new("v6.14", 8, 1_000_000_000 / hz).unwrap();
-    let habits: Vec<Habit> = nices.iter().map(|&nice| Habit { nice, ..Habit::hog() }).collect();
+    let slice = |row: usize| slices.get(row).copied();
+    let habit = |(row, &nice): (usize, &i8)| Habit { nice, slice: slice(row), ..Habit::hog() };
+    let habits: Vec<Habit> = nices.iter().enumerate().map(habit).collect();
     let mut reference = Reference::new(&setting, &habits, &[]);
-    for (task, &slice) in slices.iter().enumerate() {
-        reference = reference.with_slice(task, slice);
-    }
     let mut found = Hogs { turns: Vec::new(), cpu_ms: vec![0; nices.len()], wait_ms: vec![0; nices.len()] };
     let (mut since, mut left) = (0, vec![0; nices.len()]);
     for fact in reference.run(10_000_000_000 + 1) {

@@ -13,6 +13,8 @@ pub enum Act {
     Yield,
     /// Sets its own nice value.
     Nice(i8),
+    /// Asks for a slice of its own, ns, or for that of all.
+    Slice(Option<u64>),
     /// Starts another task, whose `start` is none.
     Fork(usize),
 }
@@ -24,6 +26,8 @@ pub struct Habit {
     pub nice: i8,
     /// Its policy.
     pub policy: Policy,
+    /// Its own slice at first, ns, if it has one.
+    pub slice: Option<u64>,
     /// The one CPU that it may use at first.
     pub cpu: usize,
     /// When somebody outside starts it; none if another task does.
@@ -37,7 +41,15 @@ pub struct Habit {
 impl Habit {
     /// A task of nice 0 on the first CPU that runs for ever from the beginning.
     pub fn hog() -> Habit {
-        Habit { nice: 0, policy: Policy::Normal, cpu: 0, start: Some(0), once: Vec::new(), rounds: vec![Act::Run(u64::MAX)] }
+        Habit {
+            nice: 0,
+            policy: Policy::Normal,
+            slice: None,
+            cpu: 0,
+            start: Some(0),
+            once: Vec::new(),
+            rounds: vec![Act::Run(u64::MAX)],
+        }
     }
 
     /// The act with that number.
@@ -52,6 +64,8 @@ impl Habit {
 pub enum What {
     /// Its nice value changes.
     Nice(i8),
+    /// It gets a slice of its own, ns, or that of all.
+    Slice(Option<u64>),
     /// It must go to another CPU.
     Move(usize),
 }
