@@ -4,7 +4,7 @@
 mod common;
 
 use common::{Build, Log, MS, US, asleep_until, busy_until, cpu, free_machine, hogs, priced_machine, setup, sleep, work};
-use fairground_model::{Change, Instr, Mode, Policy, Reason, TaskSet, TraceEvent};
+use fairground_model::{Change, Instr, Mode, Policy, Reason, Start, TaskSet, TraceEvent};
 use fairground_stdx::{CpuId, CpuMask, Ns, TaskId};
 
 fn task(row: u32) -> TaskId {
@@ -61,6 +61,61 @@ fn a_task_renices_itself() {
     assert_eq!((simulation.sched().task(kind).nice, simulation.task_info(kind).prio), (10, 130));
     // It has its 50 ms at 100 ms; then 110 / 1134 of 1000 ms are 97 ms.
     assert!((130..=165).contains(&(log.runtime(kind) / MS)), "{} ms", log.runtime(kind) / MS);
+}
+
+/// The lengths of the turns on CPU 0 after `from`, without the last.
+fn turns(log: &Log, from: usize) -> Vec<u64> {
+    let stays = log.stays_on(cpu(0));
+    stays[from..stays.len() - 1].iter().map(|stay| stay.ns).collect()
+}
+
+#[test]
+fn a_slice_of_ones_own_is_the_length_of_a_turn() {
+    let mut set = hogs(&[0, 0]);
+    set.tasks[task(0)].slice = Some(Ns(8 * MS));
+    set.tasks[task(1)].slice = Some(Ns(8 * MS));
+    set.at(200 * MS, Change::Slice { task: task(0), slice: None });
+    set.at(200 * MS, Change::Slice { task: task(1), slice: Some(Ns(0)) });
+    let (log, simulation, _) = Log::and_simulation(setup(free_machine(1, 1000), "v6.12", set, 400 * MS));
+    let turns = turns(&log, 2);
+    assert_eq!((turns[..20].iter().min(), turns[..20].iter().max()), (Some(&(8 * MS)), Some(&(8 * MS))));
+    let se = |row| (simulation.sched().se(task(row)).slice, simulation.sched().se(task(row)).custom_slice);
+    assert_eq!((se(0), se(1)), ((3 * MS, false), (MS / 10, true)), "the base slice, and the shortest that there is");
+    assert!(turns[turns.len() - 20..].iter().all(|&turn| turn <= 4 * MS), "{turns:?}");
+}
+
+#[test]
+fn children_have_their_parents_slice_unless_they_set_one() {
+    let mut set = TaskSet::default();
+    let forked: Vec<TaskId> = ["heir", "own", "late"].map(|name| set.task(name, vec![work(u64::MAX)])).into();
+    forked.iter().for_each(|&child| set.tasks[child].start = Start::Forked);
+    set.tasks[forked[1]].slice = Some(Ns(2 * MS));
+    let fork = |row: usize| Instr::Fork { task: forked[row] };
+    let slice = |slice| Instr::SetSlice { slice };
+    set.task("parent", vec![slice(Some(Ns(9 * MS))), fork(0), fork(1), slice(None), fork(2), work(u64::MAX)]);
+    let (_, simulation, _) = Log::and_simulation(setup(free_machine(1, 1000), "v6.18", set, 50 * MS));
+    let se = |child: TaskId| (simulation.sched().se(child).slice, simulation.sched().se(child).custom_slice);
+    assert_eq!((se(forked[0]), se(forked[1]), se(forked[2])), ((9 * MS, true), (2 * MS, true), (3 * MS, false)));
+}
+
+/// Kernels take the task off its queue and put it back: in CFS its slice begins anew, in EEVDF it keeps its deadline.
+#[test]
+fn new_cpus_put_a_running_task_down_and_up() {
+    let second_turn = |kernel: &str, cpus: CpuMask| {
+        let mut set = hogs(&[0, 0]);
+        for row in 0..2 {
+            set.tasks[task(row)].affinity = Some(CpuMask::only(cpu(0)));
+        }
+        // The first turn ends at 12 ms in CFS and at 3 ms in EEVDF; the second task runs then.
+        let from = if kernel == "v5.19" { 13 * MS } else { 4 * MS };
+        set.at(from + 300 * US, Change::Affinity { task: task(1), cpus });
+        turns(&Log::of(setup(free_machine(2, 1000), kernel, set, 100 * MS)), 0)[1]
+    };
+    let (same, more) = (CpuMask::only(cpu(0)), CpuMask::first_n(2));
+    assert_eq!((second_turn("v5.19", same), second_turn("v5.19", more)), (12 * MS, 14 * MS));
+    for kernel in ["v6.12", "v6.18"] {
+        assert_eq!(second_turn(kernel, same), second_turn(kernel, more), "{kernel}");
+    }
 }
 
 #[test]
