@@ -156,12 +156,15 @@ impl Sink for Records {
 pub struct Between {
     floors: Vec<Vruntime>,
     tick: Ns,
+    /// The longest slice that each task ever had: one that sleeps keeps its lag when its slice gets shorter.
+    longest_slice: IndexVec<TaskId, u64>,
 }
 
 impl Between {
     /// A watcher of a simulation of `case` at its beginning.
     pub fn new(case: &Case, simulation: &Simulation) -> Between {
-        Between { floors: floors(simulation).collect(), tick: case.machine.tick }
+        let longest_slice = IndexVec::filled(0, case.tasks.tasks.len());
+        Between { floors: floors(simulation).collect(), tick: case.machine.tick, longest_slice }
     }
 
     /// What must hold after every event.
@@ -203,13 +206,15 @@ impl Between {
     /// ```text
     /// |vlag| * w  <=  max(2 * slice, tick) * 1024      weights have inverses that are exact to 2^-15
     /// ```
-    fn check_lag(&self, sched: &Sched, task: TaskId) -> Result<(), String> {
+    fn check_lag(&mut self, sched: &Sched, task: TaskId) -> Result<(), String> {
         let (se, state) = (sched.se(task), sched.task(task).state);
+        let longest_slice = &mut self.longest_slice[task];
+        *longest_slice = se.slice.max(*longest_slice);
         if se.sched_delayed != (state == TaskState::Delayed) || (se.sched_delayed && !se.on_rq) {
             return Err(format!("{task:?} is {state:?}, but its entity says otherwise: {se:?}"));
         }
         let weight = u128::from(se.load.weight() >> 10);
-        let limit = u128::from(self.tick.0.max(2 * se.slice)) * 1024;
+        let limit = u128::from(self.tick.0.max(2 * *longest_slice)) * 1024;
         if !se.on_rq && u128::from(se.vlag.unsigned_abs()) * weight > limit + (limit >> 15) + 2 * weight {
             return Err(format!("{task:?} has left with lag {} at weight {weight}", se.vlag));
         }
