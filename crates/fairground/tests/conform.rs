@@ -1,4 +1,5 @@
 //! `conform` against recordings of real kernels: samples in the tree, all sets where they lie beside it.
+#![allow(clippy::panic, reason = "a test stops where it fails")]
 
 use fairground::conform::{ConformOptions, Conformance, conform, percent};
 use fairground::run::{RunOptions, run};
@@ -95,7 +96,7 @@ fn our_own_runs_agree_under_every_kernel() {
             panic!("a folder of a set is one")
         };
         let file = std::env::temp_dir().join(format!("fairground-conform-{}-{kernel}.csv", std::process::id()));
-        let mut outputs = Outputs::for_run(&[file.clone()], &set.scenario).expect("a file can be written");
+        let mut outputs = Outputs::for_run(std::slice::from_ref(&file), &set.scenario).expect("a file can be written");
         let outcome = run(&set.scenario, &RunOptions::default(), &mut outputs, Control::none()).expect("it runs");
         assert!(!outcome.is_partial());
         outputs.finish(true).expect("it is written");

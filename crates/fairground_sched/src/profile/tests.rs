@@ -120,6 +120,7 @@ fn refuses_impossible_mixes() {
         ("v5.1", "speed", "fast", "no seam `speed`"),
         ("v6.12", "pick", "leftmost", "`lag` of seam `place` need each other"),
         ("v5.19", "place", "lag", "need each other"),
+        ("v6.1", "task_slice", "custom", "only an EEVDF `pick` knows"),
         ("v6.12", "tick_preempt", "cfs-slice", "`deadline` of seam `tick_preempt`"),
         ("v6.18", "protection", "none", "needs a rule of seam `protection`"),
         ("v6.6", "yield", "skip-buddy", "it knows no deadline"),
@@ -131,9 +132,12 @@ fn refuses_impossible_mixes() {
     }
     let quiet = Profile::parse("v5.1").unwrap().with_feature("NO_UTIL_EST").unwrap().with_seam("util_est", "none").unwrap();
     assert!(message(quiet.with_feature("UTIL_EST")).contains("impossible mix"));
-    for (name, seam, variant) in
-        [("v6.12", "protection", "vprot"), ("v6.12", "preemption", "lazy"), ("v6.14", "yield", "forfeit-request")]
-    {
+    for (name, seam, variant) in [
+        ("v6.12", "protection", "vprot"),
+        ("v6.6", "task_slice", "custom"),
+        ("v6.12", "preemption", "lazy"),
+        ("v6.14", "yield", "forfeit-request"),
+    ] {
         assert!(with(name, seam, variant).is_ok(), "{name} {seam}={variant}");
     }
     assert_eq!(with("v5.19", "tick_preempt", "align-rightmost").unwrap().tick_preempt, TickPreempt::AlignRightmost);
