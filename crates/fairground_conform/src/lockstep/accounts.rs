@@ -42,6 +42,10 @@ impl Lockstep<'_> {
                 self.attach_all(index, writer, at);
             }
             Mark::Bare | Mark::EndOfJob if std::mem::take(&mut self.rows[task].exiting) => {
+                if !self.world.sched.resched_due(cpu) {
+                    // Whatever happens from here on, leaving the autogroup asks for a reschedule of its own.
+                    self.went_on(cpu);
+                }
                 self.owe(cpu, owed);
                 self.world.call(cpu, cpu, |sched, cx| sched.exit_autogroup(cx));
                 self.hear_accounts(cpu);

@@ -8,11 +8,14 @@ use fairground_stdx::{CpuId, Id, Instant, Ns, TaskId};
 
 /// Questions so close together share one outcome: a tick and the wake-ups of its soft interrupt.
 const GROUP_NS: u64 = 60_000;
-/// With several CPUs the recorded ones may share a host CPU, and an interrupt's work is cut in pieces.
-const GROUP_SMP_NS: u64 = 110_000;
+/// With several CPUs the recorded ones may share a host CPU in turns of some 100 us, and the work of one interrupt (the
+/// tick with the balancing and the wake-ups of its soft interrupt) is cut in pieces: up to 180 us were recorded.
+const GROUP_SMP_NS: u64 = 250_000;
 
 /// A schedule() that keeps the task comes so soon after the question if nothing comes between.
 const KEPT_NS: u64 = 10_000;
+/// The same where CPUs take turns.
+const KEPT_SMP_NS: u64 = 110_000;
 
 /// A task that has run for less since it woke may well be about to read its clock.
 const JUST_BEGUN_NS: u64 = 1_000_000;
@@ -30,7 +33,7 @@ impl Patience {
     pub(super) const fn new(nr_cpus: usize) -> Patience {
         match nr_cpus {
             0 | 1 => Patience { group_ns: GROUP_NS, kept_ns: KEPT_NS },
-            _ => Patience { group_ns: GROUP_SMP_NS, kept_ns: GROUP_SMP_NS },
+            _ => Patience { group_ns: GROUP_SMP_NS, kept_ns: KEPT_SMP_NS },
         }
     }
 }
@@ -48,8 +51,10 @@ pub(super) struct Group {
     since: Ns,
     /// Whether the outcome was taken from what the core expects, since the record fits both.
     unclear: bool,
-    /// Whether the CPU learns of the answer only when it next enters the kernel, at the tick at the latest.
+    /// Whether the CPU acts on the answer only at its next tick at the latest.
     waits: bool,
+    /// Whether another CPU asked last.
+    remote: bool,
 }
 
 impl Lockstep<'_> {
@@ -66,20 +71,26 @@ impl Lockstep<'_> {
             }
             return;
         }
-        let waits = writer != cpu && self.world.sched.remote_resched_waits();
+        // A lazy reschedule reaches another CPU when that enters the kernel, and a kernel thread at its next tick.
+        let remote = writer != cpu;
+        let in_kernel = is_kernel_thread(&self.recording.tasks[curr].name);
+        let waits = (remote || in_kernel) && self.world.sched.resched_is_lazy();
         let flagged = due && !was_due;
         let heard = self.world.ear.decisions.iter().rev().find(|decision| answers_preemption(decision.reason)).copied();
         self.cpus[cpu].instead = None;
         let now = self.world.clocks[cpu];
         match &mut self.cpus[cpu].group {
             Some(group) => {
-                (group.last, group.kind, group.since) = (now, Kind::Shared, Ns::ZERO);
+                (group.last, group.kind, group.since, group.remote) = (now, Kind::Shared, Ns::ZERO, remote);
                 group.waits = waits || (group.waits && kind != Kind::TickPreempt);
                 if flagged {
                     group.reason = heard;
                 }
             }
-            empty => *empty = Some(Group { at, last: now, kind, reason: heard, curr, since: Ns::ZERO, unclear: false, waits }),
+            empty => {
+                let (last, since, unclear) = (now, Ns::ZERO, false);
+                *empty = Some(Group { at, last, kind, reason: heard, curr, since, unclear, waits, remote });
+            }
         }
     }
 
@@ -100,12 +111,12 @@ impl Lockstep<'_> {
     }
 
     /// Before the next question: those that are too old to share its outcome had none, the task went on.
-    /// So it did after an account: a task that reads its clock again has returned to user mode.
+    /// So it did after an account of its own: a task that reads its clock again has returned to user mode.
     /// Time is that of the queue's clock, which `ahead` will move: records of a busy machine may be written late.
     pub(super) fn close_stale(&mut self, cpu: CpuId, ahead: Ns) {
         let at = self.world.clocks[cpu] + ahead;
         let limit = self.patience.group_ns;
-        let over = |group: &Group| group.kind == Kind::UpdatePreempt || at.saturating_since(group.last).0 > limit;
+        let over = |group: &Group| (group.kind == Kind::UpdatePreempt && !group.remote) || at.saturating_since(group.last).0 > limit;
         if self.cpus[cpu].group.as_ref().is_some_and(|group| !group.waits && over(group)) {
             self.went_on(cpu);
         }

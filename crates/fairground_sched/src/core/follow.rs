@@ -233,12 +233,14 @@ impl Sched {
         self.profile.tick_preempt == TickPreempt::Deadline
     }
 
-    /// Whether a CPU whose running task is to give way is not told so by an interrupt.
-    pub fn remote_resched_waits(&self) -> bool {
+    /// Whether a reschedule that is due reaches user mode only: no other CPU is interrupted for it, and work in the
+    /// kernel goes on until the next tick.
+    pub fn resched_is_lazy(&self) -> bool {
         self.profile.preemption == Preemption::Lazy
     }
 
     /// The exiting current task of `cx.cpu` leaves its autogroup: it is taken off its queue and put back.
+    /// The reschedule that the kernel asks for then is left to the record: an exiting task has no user mode to return to.
     ///
     /// Kernel: autogroup.c sched_autogroup_exit_task(), core.c sched_move_task(), v4.12–
     pub fn exit_autogroup(&mut self, cx: &mut Ctx<'_, '_>) {
