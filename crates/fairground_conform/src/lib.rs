@@ -18,6 +18,6 @@ pub mod recording;
 
 pub use fit::{Fit, fit};
 pub use lockstep::{Lockstep, Setup};
-pub use outcome::{Choice, Kind, KindTally, Mismatch, Outcome, Share, Tally, VruntimeError, Vruntimes};
+pub use outcome::{Choice, Kind, KindTally, Mismatch, NOTABLE_PERCENT, Outcome, Share, Tally, VruntimeError, Vruntimes};
 pub use read::{Known, Reading};
 pub use recording::{PrioChange, Record, Recording};

@@ -178,3 +178,16 @@ pub struct Outcome {
     /// Records compared.
     pub records: u64,
 }
+
+/// Tasks that ran less than this share of all run time say little: a few microseconds here or there are much of theirs.
+pub const NOTABLE_PERCENT: u64 = 1;
+
+impl Outcome {
+    /// The tasks that ran at least [`NOTABLE_PERCENT`] of all run time.
+    pub fn notable_shares(&self) -> impl Iterator<Item = (TaskId, &Share)> {
+        let total: u128 = self.shares.iter().map(|share| u128::from(share.ran.0)).sum();
+        let notable =
+            move |share: &Share| share.ran.0 > 0 && u128::from(share.ran.0) * 100 >= total * u128::from(NOTABLE_PERCENT);
+        self.shares.iter_enumerated().filter(move |row| notable(row.1))
+    }
+}

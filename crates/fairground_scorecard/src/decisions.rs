@@ -6,9 +6,6 @@ use fairground::conform::{ConformOptions, conform};
 use fairground::{Control, Error};
 use fairground_conform::{Kind, Outcome, Tally, Vruntimes};
 
-/// Tasks that ran for less are left out of the run-time error: of a few microseconds it says nothing.
-const SHORTEST_RUN_NS: u64 = 10_000_000;
-
 /// What came of one set.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Conformed {
@@ -133,8 +130,8 @@ const RUNTIME_ERROR_PPM: u64 = 5_000;
 impl Agreement {
     /// Takes the counts of an outcome.
     pub fn new(outcome: &Outcome, no_threshold: Option<String>) -> Agreement {
-        let ran = outcome.shares.iter().filter(|share| share.ran.0 >= SHORTEST_RUN_NS);
-        let error = ran.map(|share| share.given.0.abs_diff(share.ran.0) * 1_000_000 / share.ran.0).max();
+        let error =
+            outcome.notable_shares().map(|(_, share)| share.given.0.abs_diff(share.ran.0) * 1_000_000 / share.ran.0).max();
         let tallies = Measure::ALL.map(|measure| measure.of(outcome));
         Agreement { tallies, runtime_error_ppm: error.unwrap_or(0), no_threshold }
     }

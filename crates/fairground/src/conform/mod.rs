@@ -11,6 +11,7 @@ pub use tables::{fitted_table, heading, mismatch_table, shares_table, table};
 use crate::control::Control;
 use crate::error::Error;
 use crate::guard;
+use crate::recorded_kernel::{profile_of_release, version_of};
 use crate::recorded_set::System;
 use crate::scenario::{DEFAULT_PROFILE, Overrides};
 use crate::trace_file;
@@ -126,7 +127,7 @@ pub fn conform(path: &Path, options: &ConformOptions, control: Control<'_>) -> R
     facts.groups(folder);
     let machine = machine_of(options, system.as_ref(), recording.nr_cpus(), &mut facts.notes)?;
     let is_set = folder.join("workload.txt").is_file();
-    let profile = facts.profile_of(options, system.as_ref(), is_set, &name)?;
+    let profile = facts.profile_of(options, system.as_ref(), is_set, (&name, stats.kernel_release.as_deref()))?;
     let setup = Setup {
         profile: profile.clone(),
         machine: machine.view(),
@@ -245,12 +246,12 @@ impl Facts {
         options: &ConformOptions,
         system: Option<&System>,
         is_set: bool,
-        name: &str,
+        (name, release): (&str, Option<&str>),
     ) -> Result<Profile, Error> {
         let recorded = match system {
             _ if options.overrides.profile.is_some() => None,
             None if is_set => Some(self.nearest("the set has no `system/` that tells its kernel")?),
-            None => None,
+            None => release.and_then(|release| self.of_release(release)),
             Some(system) => match system.profile(&mut self.notes) {
                 Ok(profile) => Some(profile),
                 Err(error) => Some(self.nearest(&messages(&error))?),
@@ -260,6 +261,14 @@ impl Facts {
             let message = "the recording does not tell its kernel";
             Error::one(name.to_string(), message, "Give it with --profile, such as `--profile v6.12`.")
         })
+    }
+    /// The profile of the kernel that a binary recording names; one that only stands in for it is held to nothing.
+    fn of_release(&mut self, release: &str) -> Option<Profile> {
+        let profile = profile_of_release(release, &mut self.notes)?;
+        if version_of(release) != Some(profile.base) {
+            self.without_threshold("nothing is held against a threshold under the profile of another kernel".to_string());
+        }
+        Some(profile)
     }
     /// The latest kernel that is modelled, for a recorded one that is not.
     fn nearest(&mut self, why: &str) -> Result<Profile, Error> {

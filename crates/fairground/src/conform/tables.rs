@@ -1,14 +1,12 @@
 //! The comparison as tables for people.
 
 use super::{Conformance, percent};
-use fairground_conform::{Choice, Kind, Outcome, Tally};
+use fairground_conform::{Choice, Kind, NOTABLE_PERCENT, Outcome, Tally};
 use fairground_report::units::{format_count, format_ns};
 use fairground_report::{Cell, Column, Table};
 use fairground_sched::QueueSeat;
 use fairground_stdx::{Ns, Vruntime};
 
-/// Tasks that ran less than this share of all run time are not looked at when the worst one is named.
-const NOTABLE_PERCENT: u64 = 1;
 /// Rows of the table of run times.
 const SHOWN_TASKS: usize = 8;
 
@@ -92,14 +90,8 @@ pub fn shares_table(conformance: &Conformance) -> Table {
         Column::right("error %", "runtime_error_pct"),
     ];
     let mut table = Table::new("shares", "Run time, worst first", columns);
-    let total: u64 = conformance.outcome.shares.iter().map(|share| share.ran.0).sum();
-    let mut rows: Vec<_> = conformance
-        .outcome
-        .shares
-        .iter_enumerated()
-        .filter(|(_, share)| share.ran.0 > 0 && share.ran.0.saturating_mul(100) >= total.saturating_mul(NOTABLE_PERCENT))
-        .map(|(task, share)| (error_percent(share.ran, share.given), task, share))
-        .collect();
+    let notable = conformance.outcome.notable_shares();
+    let mut rows: Vec<_> = notable.map(|(task, share)| (error_percent(share.ran, share.given), task, share)).collect();
     rows.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
     let left_out = rows.len().saturating_sub(SHOWN_TASKS);
     for (error, task, share) in rows.into_iter().take(SHOWN_TASKS) {

@@ -58,7 +58,7 @@ pub(super) fn by_family(cards: &[Card]) -> Section {
     let text = "Each recorded decision with at least two candidates, put to our core in the state that the record led it to; then the record \
                 is followed (`fairground conform`). *did* and *did not*: the kernel preempted, or did not, at a wake-up, a tick, another account \
                 of run time. *both*: questions so close together that the record shows one outcome for them; a class of its own. *vruntime exact*: \
-                to the nanosecond, where recorded. *run time off by*: the largest share of a task's run time that our answers would have given to \
+                to the nanosecond, where recorded. *run time off by*: of the tasks with at least 1 % of all run time, the largest share that our answers would have given to \
                 somebody else. Asked for are, on one CPU, 99.50 % of picks and virtual times and 99.00 % of each side of wake-up and tick; on \
                 several, 98.00 % of each; run times off by 0.5 % at most.";
     Section::new("Decisions by kernel", text, table)
