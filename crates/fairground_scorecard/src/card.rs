@@ -28,7 +28,7 @@ impl Card {
     fn measure(set: Set) -> Result<Card, Error> {
         Ok(Card {
             decisions: compare(&set)?,
-            simulated: simulate(&set.folder, &set.overrides())?,
+            simulated: simulate(&set.folder, &set.simulated_with())?,
             load: follow_set(&set.folder)?,
             set,
         })

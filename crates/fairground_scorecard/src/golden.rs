@@ -2,8 +2,12 @@
 
 use fairground::recorded_set::RecordedSet;
 use fairground::{Error, Overrides};
+use fairground_sched::Profile;
 use std::fs;
 use std::path::{Path, PathBuf};
+
+/// The latest kernel that is modelled: simulates the sets of kernels that are not, of which nothing is asked.
+pub const STAND_IN: &str = "v6.18";
 
 /// One experiment.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -48,6 +52,14 @@ impl Set {
         let version = self.kernel().split(' ').next().map(|version| format!("v{version}"));
         let cpus = self.kind().strip_suffix("cpu").map(|cpus| format!("smp-{cpus}"));
         Overrides { profile: version, machine: cpus, ..Overrides::default() }
+    }
+    /// The same for a simulation, where a kernel that is not modelled yet is stood for by [`STAND_IN`].
+    pub fn simulated_with(&self) -> Overrides {
+        let version = self.kernel().split(' ').next().map(|version| format!("v{version}"));
+        if version.is_some_and(|version| Profile::parse(&version).is_err()) {
+            return Overrides { profile: Some(STAND_IN.to_string()), ..self.overrides() };
+        }
+        self.overrides()
     }
     /// Why nothing is asked of the set, if so: it is shown only.
     pub fn not_judged(&self) -> Option<&'static str> {
