@@ -86,8 +86,9 @@ pub struct KindTally {
     pub did: Tally,
     /// Those in which it did not.
     pub did_not: Tally,
-    /// Agreements that no record could have shown: schedule() keeps the task and does not read the clock again.
-    pub unseen: u64,
+    /// Agreements of which the record fits both answers: schedule() may keep the task without a trace, an account may be
+    /// that of a schedule() or a read of the clock, and another switch may come first.
+    pub unclear: u64,
 }
 
 /// What one side chose.

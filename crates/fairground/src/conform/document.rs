@@ -22,7 +22,7 @@ pub fn document(conformance: &Conformance) -> Document {
             json!({
                 "compared": vruntimes.compared,
                 "exact": vruntimes.exact,
-                "exact_pct": percent(vruntimes.exact, vruntimes.compared),
+                "exact_pct": (vruntimes.compared > 0).then(|| percent(vruntimes.exact, vruntimes.compared)),
                 "adopted": vruntimes.adopted,
                 "largest_difference": vruntimes.largest,
             }),
@@ -58,7 +58,7 @@ fn kind_json(kind: Kind, row: KindTally) -> Value {
     if kind.has_sides() {
         value["did"] = tally(row.did);
         value["did_not"] = tally(row.did_not);
-        value["unclear"] = row.unseen.into();
+        value["unclear"] = row.unclear.into();
     }
     value
 }

@@ -43,7 +43,7 @@ pub fn table(conformance: &Conformance) -> Table {
             for side in [row.did, row.did_not] {
                 cells.extend([Cell::count(side.decisions), share(side)]);
             }
-            cells.push(Cell::count(row.unseen));
+            cells.push(Cell::count(row.unclear));
         }
         table.push(cells);
     }

@@ -6,12 +6,18 @@ use crate::read::Mark;
 use fairground_model::TraceEvent;
 use fairground_stdx::{CpuId, Instant, Ns, TaskId};
 
+/// No account is longer than this: a running task is accounted for at every tick, without ticks still once in a while.
+const LONGEST_ACCOUNT: Ns = Ns(3_600_000_000_000);
+
 impl Lockstep<'_> {
     /// One `sched_stat_runtime`: the clock moves; where no other record follows that belongs to the same act, the
     /// core is called at once.
     pub(super) fn account(&mut self, index: usize, owed: Owed) {
         let record = self.recording.records[index];
         let (writer, at, task) = (record.cpu, record.at, owed.task);
+        if owed.runtime > LONGEST_ACCOUNT {
+            return self.fact("accounts of more than an hour of run time, which no kernel makes: left out");
+        }
         let mark = self.mark(index);
         if mark == Mark::Foreign {
             if self.rows[task].fair {

@@ -49,7 +49,7 @@ pub(super) struct Group {
     curr: TaskId,
     /// Run time of that task since the last question.
     since: Ns,
-    /// Whether the outcome was taken from what the core expects, since the record fits both.
+    /// Whether an account came that may or may not be the outcome, so that what the core expects was taken for it.
     unclear: bool,
     /// Whether the CPU acts on the answer only at its next tick at the latest.
     waits: bool,
@@ -82,6 +82,7 @@ impl Lockstep<'_> {
         match &mut self.cpus[cpu].group {
             Some(group) => {
                 (group.last, group.kind, group.since, group.remote) = (now, Kind::Shared, Ns::ZERO, remote);
+                group.unclear = false;
                 group.waits = waits || (group.waits && kind != Kind::TickPreempt);
                 if flagged {
                     group.reason = heard;
@@ -105,8 +106,10 @@ impl Lockstep<'_> {
         let reads = |task: TaskId| reading.reads_clock[task.index()] || rows[task].ran_since_wakeup.0 < JUST_BEGUN_NS;
         self.cpus[cpu].group.as_mut().is_some_and(|group| {
             group.since += runtime;
-            group.unclear = group.kind == Kind::UpdatePreempt || reads(group.curr);
-            group.since.0 <= limit && if group.unclear { due } else { !ends }
+            let unclear = group.kind == Kind::UpdatePreempt || reads(group.curr);
+            let soon = group.since.0 <= limit;
+            group.unclear |= unclear && soon;
+            soon && if unclear { due } else { !ends }
         })
     }
 
@@ -116,7 +119,8 @@ impl Lockstep<'_> {
     pub(super) fn close_stale(&mut self, cpu: CpuId, ahead: Ns) {
         let at = self.world.clocks[cpu] + ahead;
         let limit = self.patience.group_ns;
-        let over = |group: &Group| (group.kind == Kind::UpdatePreempt && !group.remote) || at.saturating_since(group.last).0 > limit;
+        let over =
+            |group: &Group| (group.kind == Kind::UpdatePreempt && !group.remote) || at.saturating_since(group.last).0 > limit;
         if self.cpus[cpu].group.as_ref().is_some_and(|group| !group.waits && over(group)) {
             self.went_on(cpu);
         }
@@ -127,6 +131,9 @@ impl Lockstep<'_> {
         let Some(group) = self.cpus[cpu].group.take() else { return };
         let due = self.world.sched.resched_due(cpu);
         if !due {
+            if group.unclear {
+                self.count_unclear(group.kind);
+            }
             return self.verdict(cpu, &group, false, false);
         }
         let invisible = self.world.sched.skips_next_clock_update(cpu) && self.cpus[cpu].leaving.is_none();
@@ -135,8 +142,7 @@ impl Lockstep<'_> {
             let answer = self.ask_pick(cpu, group.curr);
             if answer == Some(group.curr) {
                 self.tally(group.kind, false, true);
-                self.kinds.entry(group.kind).or_default().unseen += 1;
-                return;
+                return self.count_unclear(group.kind);
             }
         }
         self.verdict(cpu, &group, false, true);
@@ -153,7 +159,7 @@ impl Lockstep<'_> {
         };
         let due = self.world.sched.resched_due(cpu);
         if group.unclear && kept {
-            self.kinds.entry(group.kind).or_default().unseen += 1;
+            self.count_unclear(group.kind);
         }
         self.verdict(cpu, &group, true, due);
     }
@@ -165,17 +171,15 @@ impl Lockstep<'_> {
         }
     }
 
-    /// The running task of `cpu` goes to sleep. Where it did so at once, in kernel mode, its own schedule() may have
-    /// been the one that was asked for.
-    pub(super) fn slept(&mut self, cpu: CpuId) {
-        let limit = self.patience.group_ns;
+    /// The running task of `cpu` goes to sleep, or another class takes the CPU. If that comes so soon that no outcome of
+    /// the questions could show before, the record fits both answers; else the task went on after them.
+    pub(super) fn overtaken(&mut self, cpu: CpuId) {
+        let (now, limit) = (self.world.clocks[cpu], self.patience.group_ns);
+        let soon = |group: &mut Group| now.saturating_since(group.last).0 <= limit || group.waits;
+        let Some(group) = self.cpus[cpu].group.take_if(soon) else { return self.went_on(cpu) };
         let due = self.world.sched.resched_due(cpu);
-        let soon = self.cpus[cpu].group.as_ref().is_some_and(|group| group.since.0 <= limit);
-        if due && soon {
-            self.drop_group(cpu, "preemption questions whose task went to sleep before an outcome could show");
-        } else {
-            self.went_on(cpu);
-        }
+        self.count_unclear(group.kind);
+        self.verdict(cpu, &group, due, due);
     }
 
     fn ask_pick(&mut self, cpu: CpuId, curr: TaskId) -> Option<TaskId> {
@@ -185,6 +189,10 @@ impl Lockstep<'_> {
         });
         self.hear_accounts(cpu);
         answer
+    }
+
+    fn count_unclear(&mut self, kind: Kind) {
+        self.kinds.entry(kind).or_default().unclear += 1;
     }
 
     fn tally(&mut self, kind: Kind, did: bool, agree: bool) {

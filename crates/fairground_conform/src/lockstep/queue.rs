@@ -115,7 +115,7 @@ impl Lockstep<'_> {
             if let TraceEvent::SchedSwitch { prev_state, .. } = self.recording.records[at].event {
                 let prev_state = self.reading.order.prev_state(at, prev_state);
                 if self.curr(cpu).is_some() && self.cpus[cpu].leaving.is_none() && prev_state != PrevState::Running {
-                    self.slept(cpu);
+                    self.overtaken(cpu);
                     self.world.sched.set_current_state(cpu, prev_state);
                     self.schedule_begin(cpu);
                 }

@@ -5,6 +5,9 @@ use fairground_model::PrevState;
 use fairground_sched::TaskState;
 use fairground_stdx::{CpuId, Instant, TaskId};
 
+/// Questions that were open where records are missing.
+const CUT_OFF: &str = "preemption questions whose outcome is missing from the record";
+
 impl Lockstep<'_> {
     /// schedule() kept the running task of `cpu`.
     pub(super) fn kept(&mut self, _index: usize, cpu: CpuId, at: Instant) {
@@ -41,11 +44,11 @@ impl Lockstep<'_> {
         match (fair_prev, prev_state) {
             (None, _) => self.drop_group(cpu, "preemption questions without an outcome in the record"),
             (Some(_), PrevState::Running) if next.is_some() && fair_next.is_none() => {
-                self.drop_group(cpu, "preemption questions overtaken by a task of another class");
+                self.overtaken(cpu);
             }
             (Some(_), PrevState::Running) => self.rescheduled(cpu, false),
             (Some(_), state) => {
-                self.slept(cpu);
+                self.overtaken(cpu);
                 if self.cpus[cpu].leaving.is_none() {
                     self.world.sched.set_current_state(cpu, state);
                 }
@@ -101,7 +104,7 @@ impl Lockstep<'_> {
             return;
         }
         self.settle(cpu);
-        self.cpus[cpu].group = None;
+        self.drop_group(cpu, CUT_OFF);
         self.world.idle_until(cpu, at);
         if let Some(task) = task {
             self.land(self.next, task, at);
@@ -127,7 +130,7 @@ impl Lockstep<'_> {
                 let elsewhere = row.cpu;
                 self.fact("tasks that run on two CPUs: records are missing");
                 self.settle(elsewhere);
-                self.cpus[elsewhere].group = None;
+                self.drop_group(elsewhere, CUT_OFF);
                 self.schedule_begin(elsewhere);
                 let leaving = self.cpus[elsewhere].leaving.take().expect("invariant: the first half of schedule() was just done");
                 self.world.call(elsewhere, elsewhere, |sched, cx| sched.schedule_other_class(cx, leaving));

@@ -39,10 +39,17 @@ fn wake(row: u32) -> [TraceEvent; 2] {
 }
 
 fn compare(recording: &Recording, kernel: &str) -> Outcome {
-    let only = CpuMask::first_n(1);
+    compare_on(1, recording, kernel)
+}
+
+fn compare_on(nr_cpus: usize, recording: &Recording, kernel: &str) -> Outcome {
+    let online = CpuMask::first_n(nr_cpus);
     let mut cpus = IndexVec::new();
-    cpus.push(CpuView { capacity: 1024, freq_capacity: 1024, smt: only, llc: only });
-    let machine = MachineView { cpus, online: only, tick: Ns(TICK), irq_time_accounting: false };
+    for cpu in 0..nr_cpus {
+        let own = [CpuId::new(cpu as u32)].into_iter().collect();
+        cpus.push(CpuView { capacity: 1024, freq_capacity: 1024, smt: own, llc: online });
+    }
+    let machine = MachineView { cpus, online, tick: Ns(TICK), irq_time_accounting: false };
     let profile = Profile::parse(kernel).expect("a modelled kernel");
     let setup = Setup { profile, machine, tick: Some(Ns(TICK)), keep: 10, lags: Vec::new() };
     let mut lockstep = Lockstep::new(recording, &setup);
@@ -111,4 +118,147 @@ fn a_wakeup_that_should_preempt_and_did_not_is_told_with_its_state() {
     let first = &outcome.mismatches[0];
     assert_eq!((first.kind, first.queue.len()), (Kind::WakeupPreempt, 2));
     assert_eq!(first.unknown_lag.len(), 2, "both were there before the recording began");
+}
+
+const MS: u64 = 1_000_000;
+
+/// Tasks t0, t1 and t2 on one CPU of v5.10. t0 forks t2, wakes t1 at `woken` ns and is preempted by it; t1 has run until
+/// the tick at 44 ms. There are three tasks then, so that slices are 2 ms, and t1 is the one that is furthest behind if
+/// it ran for less than 3 ms. `after` follows, by time since that tick.
+fn three(woken: u64, after: &[(u64, TraceEvent)]) -> Recording {
+    let placed = woken - 3 * MS;
+    let forked = 41 * MS;
+    let [waking, wakeup] = wake(1);
+    let mut events = vec![(1_000, switch(None, PrevState::Running, Some(0)))];
+    events.extend((1..=10).map(|tick| (tick * TICK, ran(0, TICK, tick * TICK))));
+    events.extend([
+        (forked, ran(0, MS, forked)),
+        (forked + 1_000, TraceEvent::SchedProcessFork { parent: Some(task(0)), child: task(2) }),
+        (forked + 2_000, ran(0, 1_000, forked + 1_000)),
+        (forked + 3_000, TraceEvent::SchedWakeupNew { task: task(2), target_cpu: CpuId::new(0) }),
+        (woken, waking),
+        (woken + 1_000, ran(0, woken - forked - 1_000, woken)),
+        (woken + 2_000, wakeup),
+        (woken + 4_000, switch(Some(0), PrevState::Running, Some(1))),
+        (11 * TICK, ran(1, 11 * TICK - woken, placed + 11 * TICK - woken)),
+    ]);
+    events.extend(after.iter().map(|(later, event)| (11 * TICK + later, *event)));
+    recording(4, &events)
+}
+
+/// t1 forks t3 20 us after the tick; nothing shows until the next tick.
+fn forks_after_the_tick(placed: u64) -> Vec<(u64, TraceEvent)> {
+    vec![
+        (20_000, ran(1, 20_000, placed + 20_000)),
+        (21_000, TraceEvent::SchedProcessFork { parent: Some(task(1)), child: task(3) }),
+        (22_000, ran(1, 2_000, placed + 22_000)),
+        (23_000, TraceEvent::SchedWakeupNew { task: task(3), target_cpu: CpuId::new(0) }),
+        (TICK, ran(1, TICK - 22_000, placed + TICK)),
+        (TICK + 2_000, ran(1, 2_000, placed + TICK + 2_000)),
+        (TICK + 3_000, switch(Some(1), PrevState::Running, Some(0))),
+    ]
+}
+
+#[test]
+fn a_reschedule_that_leaves_no_line_is_an_agreement_and_unclear() {
+    // t1 ran for 2.5 ms of 2: the tick wants a reschedule. The birth leaves the clock as it is, and t1 is still first.
+    let woken = 41_500_000;
+    let outcome = compare(&three(woken, &forks_after_the_tick(11 * TICK - 3 * MS)), "v5.10");
+    let row = outcome.kinds[&Kind::Shared];
+    assert_eq!((row.did_not.decisions, row.did_not.agree, row.unclear), (1, 1, 1), "{:?}", outcome.mismatches);
+}
+
+#[test]
+fn a_reschedule_that_would_read_the_clock_and_did_not_is_a_disagreement() {
+    let placed = 11 * TICK - 3 * MS;
+    let after = [
+        (TICK, ran(1, TICK, placed + TICK)),
+        (TICK + 2_000, ran(1, 2_000, placed + TICK + 2_000)),
+        (TICK + 3_000, switch(Some(1), PrevState::Running, Some(0))),
+    ];
+    let outcome = compare(&three(41_500_000, &after), "v5.10");
+    let row = outcome.kinds[&Kind::TickPreempt];
+    assert_eq!((row.did_not.decisions, row.did_not.agree, row.unclear), (1, 0, 0));
+    assert_eq!(outcome.mismatches[0].kind, Kind::TickPreempt);
+}
+
+/// t3 is woken `gap` after a tick at which t1 has time left (1.5 ms of 2), and preempts t1.
+fn wakes_after_the_tick(gap: u64) -> Outcome {
+    let (woken, placed) = (42_500_000, 11 * TICK - 3 * MS);
+    let [waking, wakeup] = wake(3);
+    let credited = woken - 3 * MS;
+    let after = [
+        (gap, waking),
+        (gap + 1_000, ran(1, gap, placed + gap)),
+        (gap + 2_000, wakeup),
+        (gap + 4_000, switch(Some(1), PrevState::Running, Some(3))),
+        (gap + 9_000, ran(3, 5_000, credited + 5_000)),
+        (gap + 10_000, switch(Some(3), PrevState::Sleeping, Some(1))),
+    ];
+    compare(&three(woken, &after), "v5.10")
+}
+
+#[test]
+fn a_tick_and_a_wakeup_close_by_are_one_decision_of_a_class_of_its_own() {
+    let close = wakes_after_the_tick(20_000);
+    let row = close.kinds[&Kind::Shared];
+    assert_eq!((row.did.decisions, row.did.agree, row.did_not.decisions), (1, 1, 0));
+    assert_eq!(close.kinds[&Kind::TickPreempt].all.decisions, 0);
+
+    let apart = wakes_after_the_tick(70_000);
+    let (tick, wakeup) = (apart.kinds[&Kind::TickPreempt], apart.kinds[&Kind::WakeupPreempt]);
+    assert_eq!(apart.kinds[&Kind::Shared].all.decisions, 0);
+    assert_eq!((tick.did_not.decisions, tick.did_not.agree, tick.did.decisions), (1, 1, 0));
+    assert_eq!(wakeup.did.decisions, close.kinds[&Kind::WakeupPreempt].did.decisions + 1);
+}
+
+/// A hog that should give way to the task that it wakes sleeps `gap` ns after.
+fn sleeps_after_its_wakeup(gap: u64) -> Outcome {
+    let at = TICK * 20 + TICK / 2;
+    let after = [
+        (gap, ran(0, gap - 1_000, at + gap - 1_000)),
+        (gap + 1_000, switch(Some(0), PrevState::Sleeping, Some(1))),
+        (gap + 9_000, ran(1, 8_000, at - 3 * MS + 8_000)),
+    ];
+    compare(&wakes(&after), "v5.10")
+}
+
+#[test]
+fn a_question_just_before_its_task_sleeps_is_counted_and_unclear() {
+    let outcome = sleeps_after_its_wakeup(5_000);
+    let row = outcome.kinds[&Kind::WakeupPreempt];
+    assert_eq!((row.all.decisions, row.all.agree, row.unclear), (1, 1, 1));
+    assert!(outcome.facts.keys().all(|what| !what.contains("questions")), "{:?}", outcome.facts);
+}
+
+#[test]
+fn a_task_that_sleeps_long_after_a_question_went_on() {
+    let outcome = sleeps_after_its_wakeup(MS);
+    let row = outcome.kinds[&Kind::WakeupPreempt];
+    assert_eq!((row.did_not.decisions, row.did_not.agree, row.unclear), (1, 0, 0));
+}
+
+#[test]
+fn with_one_cpu_there_is_no_choice_of_one() {
+    assert_eq!(compare(&wakes(&[]), "v5.10").kinds[&Kind::SelectCpu].all.decisions, 0);
+}
+
+#[test]
+fn an_account_that_no_kernel_makes_is_noted() {
+    for runtime in [1 << 42, u64::MAX >> 4, u64::MAX] {
+        let events =
+            [(1_000, switch(None, PrevState::Running, Some(0))), (TICK, ran(0, runtime, 0)), (2 * TICK, ran(0, TICK, TICK))];
+        let outcome = compare(&recording(1, &events), "v6.12");
+        assert!(outcome.facts.keys().any(|what| what.contains("more than an hour")), "{:?}", outcome.facts);
+    }
+}
+
+#[test]
+fn a_task_that_ran_on_two_cpus_at_the_start_shows_that_records_are_missing() {
+    let mut recording = recording(2, &[(1_000, switch(Some(0), PrevState::Sleeping, None))]);
+    recording.record(Instant::from_ns(TICK), CpuId::new(1), &switch(Some(0), PrevState::Running, Some(1)));
+    for kernel in ["v4.12", "v6.1", "v6.18"] {
+        let outcome = compare_on(2, &recording, kernel);
+        assert!(outcome.facts.keys().any(|what| what.contains("records are missing")), "{:?}", outcome.facts);
+    }
 }

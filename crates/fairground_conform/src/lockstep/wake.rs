@@ -39,7 +39,7 @@ impl Lockstep<'_> {
         if !self.rows[task].known {
             self.adopt_wakee(index, task, target);
         }
-        if let Some(chosen) = self.rows[task].chosen.take() {
+        if let Some(chosen) = self.rows[task].chosen.take().filter(|_| self.cpus.len() > 1) {
             self.kinds.entry(Kind::SelectCpu).or_default().all.count(chosen == target);
         }
         if self.state(task) == TaskState::Delayed && self.world.sched.task(task).cpu != target {

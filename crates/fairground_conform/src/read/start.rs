@@ -21,7 +21,7 @@ impl Start {
     }
 }
 
-/// The first switch of a CPU names who ran before it. On a CPU without any switch, whoever is accounted for there ran
+/// The first switch of a CPU names who ran before it, unless that was seen elsewhere before: then records are missing. On a CPU without any switch, whoever is accounted for there ran
 /// all the time, if he was never seen to get the CPU.
 fn running(recording: &Recording, nr_cpus: usize) -> IndexVec<CpuId, Option<TaskId>> {
     let mut running = IndexVec::filled(None, nr_cpus);
@@ -30,7 +30,7 @@ fn running(recording: &Recording, nr_cpus: usize) -> IndexVec<CpuId, Option<Task
     for record in &recording.records {
         if let TraceEvent::SchedSwitch { prev, next, .. } = record.event {
             if !std::mem::replace(&mut known[record.cpu.index()], true) {
-                running[record.cpu] = prev;
+                running[record.cpu] = prev.filter(|task| !switched[task.index()]);
             }
             prev.into_iter().chain(next).for_each(|task| switched[task.index()] = true);
         }
