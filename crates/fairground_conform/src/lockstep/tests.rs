@@ -262,3 +262,20 @@ fn a_task_that_ran_on_two_cpus_at_the_start_shows_that_records_are_missing() {
         assert!(outcome.facts.keys().any(|what| what.contains("records are missing")), "{:?}", outcome.facts);
     }
 }
+
+#[test]
+fn tasks_that_waited_at_the_start_have_the_virtual_time_that_their_first_account_tells() {
+    let (running, waiting) = (100 * MS, 103 * MS);
+    let events = [
+        (1_000, switch(None, PrevState::Running, Some(0))),
+        (TICK, ran(0, TICK, running + TICK)),
+        (2 * TICK, ran(0, TICK, running + 2 * TICK)),
+        (2 * TICK + 2_000, ran(0, 2_000, running + 2 * TICK + 2_000)),
+        (2 * TICK + 3_000, switch(Some(0), PrevState::Running, Some(1))),
+        (3 * TICK, ran(1, TICK, waiting + TICK)),
+        (4 * TICK, ran(1, TICK, waiting + 2 * TICK)),
+    ];
+    let outcome = compare(&recording(2, &events), "v6.1");
+    let vruntimes = outcome.vruntimes;
+    assert_eq!((vruntimes.compared, vruntimes.exact, vruntimes.adopted), (5, 5, 2), "{:?}", outcome.vruntime_errors);
+}

@@ -130,6 +130,8 @@ fn spread(distances: impl Iterator<Item = i64>, gap: i64) -> i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use fairground_model::{PrevState, Sink, TaskInfo, WakeContext};
+    use fairground_stdx::{Instant, TaskId};
 
     fn ticks(length: u64, phase: u64, n: u64) -> Vec<u64> {
         (1..=n).map(|tick| tick * length + phase + tick % 7 * 100).collect()
@@ -158,5 +160,30 @@ mod tests {
         assert_eq!(likeliest_length(&[ticks(4_000_000, 570_000, 100)]), Some(4_000_000));
         assert_eq!(likeliest_length(&[ticks(1_000_000, 1_000, 100)]), Some(1_000_000));
         assert_eq!(likeliest_length(&[Vec::new()]), None);
+    }
+
+    /// A job that wakes at every tick's distance leaves more accounts at its phase than the tick does.
+    #[test]
+    fn accounts_after_wakeups_and_switches_have_no_vote() {
+        let (cpu, hog, job) = (CpuId::new(0), TaskId::new(0), TaskId::new(1));
+        let mut recording = Recording::default();
+        for (task, pid) in [(hog, 100), (job, 101)] {
+            recording.task(task, &TaskInfo { name: format!("t{pid}"), pid, prio: 120 });
+        }
+        let mut record = |at: u64, event: TraceEvent| recording.record(Instant::from_ns(at), cpu, &event);
+        let ran = |task| TraceEvent::SchedStatRuntime { task, runtime: Ns(1_000), vruntime: None };
+        let switch = |prev, next| TraceEvent::SchedSwitch { prev: Some(prev), prev_state: PrevState::Running, next: Some(next) };
+        for start in (1..=50).map(|tick| tick * 4_000_000) {
+            record(start + 570_000, ran(hog));
+            let wakes = start + 2_000_000;
+            record(wakes, TraceEvent::SchedWaking { task: job, target_cpu: cpu, waker: None, context: WakeContext::Hardirq });
+            (0..3).for_each(|number| record(wakes + 300 + number, ran(hog)));
+            record(wakes + 20_000, switch(hog, job));
+            (0..3).for_each(|number| record(wakes + 40_000 + number, ran(job)));
+            record(wakes + 50_000, switch(job, hog));
+        }
+        let start = Start::find(&recording, 1);
+        let found = find_all(&recording, 1, &start, Some(Ns(4_000_000)))[cpu].unwrap();
+        assert!(found.phase.0.abs_diff(570_000) <= BIN_NS, "{found:?}");
     }
 }
