@@ -147,6 +147,15 @@ fn lost_records_are_noted_and_break_nothing() {
 }
 
 #[test]
+fn flags_that_only_runs_have_a_use_for_are_refused() {
+    let overrides = Overrides { seed: Some(3), duration: Some("1s".to_string()), ..Overrides::default() };
+    let options = ConformOptions { overrides, ..ConformOptions::default() };
+    let error = conform(&samples().join("k6.1-hogs-1cpu/a_nice3_1"), &options, Control::none()).expect_err("two flags too many");
+    let text = format!("{error:?}");
+    assert!(text.contains("--seed") && text.contains("--duration"), "{text}");
+}
+
+#[test]
 fn a_trace_of_an_unknown_kernel_needs_a_profile() {
     let file = std::env::temp_dir().join(format!("fairground-conform-{}-bare.csv.zst", std::process::id()));
     std::fs::copy(samples().join("k6.1-hogs-1cpu/a_nice3_1/trace.csv.zst"), &file).expect("a sample can be copied");

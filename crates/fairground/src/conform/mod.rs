@@ -18,7 +18,7 @@ use crate::trace_file;
 use fairground_conform::{Fit, Kind, KindTally, Lockstep, Outcome, Recording, Setup, Tally};
 use fairground_formats::ImportStats;
 use fairground_machine::Machine;
-use fairground_model::TaskInfo;
+use fairground_model::{Mistakes, TaskInfo};
 use fairground_sched::Profile;
 use fairground_sched::profile::KnownKind;
 use fairground_stdx::{IndexVec, TaskId};
@@ -117,6 +117,7 @@ impl Conformance {
 
 /// Compares a trace, or the trace of a recorded set, with the model.
 pub fn conform(path: &Path, options: &ConformOptions, control: Control<'_>) -> Result<Conformance, Error> {
+    refuse_flags_of_runs(&options.overrides)?;
     let source = trace_file::open(path)?;
     let (name, digest) = (source.name.clone(), source.digest);
     let folder = if path.is_dir() { path } else { path.parent().unwrap_or(Path::new("")) };
@@ -136,7 +137,8 @@ pub fn conform(path: &Path, options: &ConformOptions, control: Control<'_>) -> R
         lags: Vec::new(),
     };
     let (outcome, fitted) = walk(&recording, &setup, options.fit, control)?;
-    let interrupted = outcome.records < recording.records.len() as u64;
+    // A search for lags that was stopped found none.
+    let interrupted = outcome.records < recording.records.len() as u64 || (options.fit && fitted.is_none() && control.stopped());
     facts.notes.extend(outcome.facts.iter().map(|(what, count)| format!("{count} {what}")));
     Ok(Conformance {
         name: set_name(path).unwrap_or(name),
@@ -149,6 +151,17 @@ pub fn conform(path: &Path, options: &ConformOptions, control: Control<'_>) -> R
         no_threshold: facts.no_threshold,
         interrupted,
     })
+}
+
+/// Nothing is simulated: there are no random streams, and the recording says how long it is.
+fn refuse_flags_of_runs(overrides: &Overrides) -> Result<(), Error> {
+    let mut wrong = Mistakes::default();
+    for (flag, given) in [("--seed", overrides.seed.is_some()), ("--duration", overrides.duration.is_some())] {
+        if given {
+            wrong.whole(format!("{flag}: a comparison with a recording has no use for it"), "Leave it out.");
+        }
+    }
+    wrong.or(()).map_err(|wrong| Error::input("command line", "", wrong))
 }
 
 /// The folder of a set and the one above it: `k5.10-hogs-1cpu/a_eq2_1`.
