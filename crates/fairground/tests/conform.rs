@@ -6,6 +6,7 @@ use fairground::run::{RunOptions, run};
 use fairground::{Control, Overrides, input::RunInput, output::Outputs};
 use fairground_conform::{Kind, Lockstep, Recording, Setup};
 use fairground_model::Sink;
+use fairground_stdx::{RngStream, StreamKind};
 use std::path::{Path, PathBuf};
 
 fn samples() -> PathBuf {
@@ -107,52 +108,61 @@ fn our_own_runs_agree_under_every_kernel() {
     }
 }
 
-/// A recording of which every event of a number that `lost` divides was lost.
-fn thinned(set: &Path, lost: usize) -> Recording {
+/// A recording without the events whose numbers are `lost`.
+fn thinned(set: &Path, mut lost: impl FnMut(usize) -> bool) -> Recording {
     let trace = fairground::trace_file::TraceFile::load(set).expect("a sample is a trace").trace;
     let mut recording = Recording::default();
     trace.tasks.iter_enumerated().for_each(|(task, info)| recording.task(task, info));
     for (number, (at, cpu, event)) in trace.events.iter().enumerate() {
-        if (number + 1) % lost != 0 {
+        if !lost(number + 1) {
             recording.record(*at, *cpu, event);
         }
     }
     recording
 }
 
+const THINNED: [(&str, &str); 5] = [
+    ("k5.10-hogs-1cpu/a_mix_1", "v5.10"),
+    ("k6.1-hogs-2cpu/a_3on2", "v6.1"),
+    ("k6.1-hogs-2cpu/a_3on2", "v6.6"),
+    ("k6.12-hogs-1cpu/a_mix_1b", "v6.12"),
+    ("k6.18-hogs-1cpu/a_eq3_1", "v6.18"),
+];
+
+fn walked(recording: &Recording, kernel: &str) -> fairground_conform::Outcome {
+    let setup = Setup {
+        profile: fairground_sched::Profile::parse(kernel).expect("a modelled kernel"),
+        machine: fairground_machine::Machine::preset("smp-2").expect("a preset").view(),
+        tick: None,
+        keep: 3,
+        lags: Vec::new(),
+    };
+    let mut lockstep = Lockstep::new(recording, &setup);
+    lockstep.advance(usize::MAX);
+    let outcome = lockstep.finish();
+    assert_eq!(outcome.records, recording.records.len() as u64);
+    outcome
+}
+
 #[test]
 fn lost_records_are_noted_and_break_nothing() {
-    for (set, kernel) in [
-        ("k5.10-hogs-1cpu/a_mix_1", "v5.10"),
-        ("k6.1-hogs-2cpu/a_3on2", "v6.1"),
-        ("k6.12-hogs-1cpu/a_mix_1b", "v6.12"),
-        ("k6.18-hogs-1cpu/a_eq3_1", "v6.18"),
-    ] {
+    for (set, kernel) in THINNED {
         for lost in [2, 3, 5, 7, 11, 31] {
-            let recording = thinned(&samples().join(set), lost);
-            let setup = Setup {
-                profile: fairground_sched::Profile::parse(kernel).expect("a modelled kernel"),
-                machine: fairground_machine::Machine::preset("smp-2").expect("a preset").view(),
-                tick: None,
-                keep: 3,
-                lags: Vec::new(),
-            };
-            let mut lockstep = Lockstep::new(&recording, &setup);
-            lockstep.advance(usize::MAX);
-            let outcome = lockstep.finish();
-            assert_eq!(outcome.records, recording.records.len() as u64);
+            let outcome = walked(&thinned(&samples().join(set), |number| number % lost == 0), kernel);
             assert!(!outcome.facts.is_empty(), "{set} without every {lost}th record");
         }
     }
 }
 
 #[test]
-fn flags_that_only_runs_have_a_use_for_are_refused() {
-    let overrides = Overrides { seed: Some(3), duration: Some("1s".to_string()), ..Overrides::default() };
-    let options = ConformOptions { overrides, ..ConformOptions::default() };
-    let error = conform(&samples().join("k6.1-hogs-1cpu/a_nice3_1"), &options, Control::none()).expect_err("two flags too many");
-    let text = format!("{error:?}");
-    assert!(text.contains("--seed") && text.contains("--duration"), "{text}");
+fn records_lost_at_random_break_nothing() {
+    for (row, (set, kernel)) in THINNED.into_iter().enumerate() {
+        for seed in 0..40 {
+            let mut dice = RngStream::new(seed, StreamKind::Vopr, row as u32);
+            let (rate, from) = (2 + dice.below(60), dice.below(200));
+            walked(&thinned(&samples().join(set), |number| (number as u64) < from || dice.below(rate) == 0), kernel);
+        }
+    }
 }
 
 #[test]

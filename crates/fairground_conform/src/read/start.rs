@@ -21,18 +21,23 @@ impl Start {
     }
 }
 
-/// The first switch of a CPU names who ran before it, unless that was seen elsewhere before: then records are missing. On a CPU without any switch, whoever is accounted for there ran
-/// all the time, if he was never seen to get the CPU.
+/// The first switch of a CPU names who ran before it, unless that task was made or seen elsewhere before: then records
+/// are missing. On a CPU without any switch, whoever is accounted for there ran all the time, if he was never seen to
+/// get the CPU.
 fn running(recording: &Recording, nr_cpus: usize) -> IndexVec<CpuId, Option<TaskId>> {
     let mut running = IndexVec::filled(None, nr_cpus);
     let mut known = vec![false; nr_cpus];
     let mut switched = vec![false; recording.tasks.len()];
     for record in &recording.records {
-        if let TraceEvent::SchedSwitch { prev, next, .. } = record.event {
-            if !std::mem::replace(&mut known[record.cpu.index()], true) {
-                running[record.cpu] = prev.filter(|task| !switched[task.index()]);
+        match record.event {
+            TraceEvent::SchedSwitch { prev, next, .. } => {
+                if !std::mem::replace(&mut known[record.cpu.index()], true) {
+                    running[record.cpu] = prev.filter(|task| !switched[task.index()]);
+                }
+                prev.into_iter().chain(next).for_each(|task| switched[task.index()] = true);
             }
-            prev.into_iter().chain(next).for_each(|task| switched[task.index()] = true);
+            TraceEvent::SchedProcessFork { child, .. } => switched[child.index()] = true,
+            _ => {}
         }
     }
     for record in &recording.records {

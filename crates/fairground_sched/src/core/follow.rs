@@ -239,12 +239,13 @@ impl Sched {
         self.profile.preemption == Preemption::Lazy
     }
 
-    /// The exiting current task of `cx.cpu` leaves its autogroup: it is taken off its queue and put back.
+    /// The exiting current task of `cx.cpu` leaves its autogroup: it is taken off its queue and put back, unless it has
+    /// left already.
     /// The reschedule that the kernel asks for then is left to the record: an exiting task has no user mode to return to.
     ///
     /// Kernel: autogroup.c sched_autogroup_exit_task(), core.c sched_move_task(), v4.12–
     pub fn exit_autogroup(&mut self, cx: &mut Ctx<'_, '_>) {
-        let Some(task) = self.rqs[cx.cpu].curr else { return };
+        let Some(task) = self.rqs[cx.cpu].curr.filter(|&task| self.se(task).on_rq) else { return };
         self.update_rq_clock(cx, cx.cpu);
         self.dequeue_task(cx, task, DequeueFlags::empty());
         self.put_prev_task_fair(cx, task);
