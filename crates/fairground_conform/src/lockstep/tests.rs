@@ -240,7 +240,18 @@ fn a_task_that_sleeps_long_after_a_question_went_on() {
 
 #[test]
 fn with_one_cpu_there_is_no_choice_of_one() {
-    assert_eq!(compare(&wakes(&[]), "v5.10").kinds[&Kind::SelectCpu].all.decisions, 0);
+    let at = TICK * 20 + TICK / 2;
+    let [waking, wakeup] = wake(1);
+    let after = [
+        (4_000, switch(Some(0), PrevState::Running, Some(1))),
+        (9_000, ran(1, 5_000, at - 3 * MS + 5_000)),
+        (10_000, switch(Some(1), PrevState::Sleeping, Some(0))),
+        (MS, waking),
+        (MS + 1_000, ran(0, MS - 10_000, at + MS - 10_000)),
+        (MS + 2_000, wakeup),
+    ];
+    let choices = |nr_cpus| compare_on(nr_cpus, &wakes(&after), "v5.10").kinds[&Kind::SelectCpu].all.decisions;
+    assert_eq!((choices(1), choices(2)), (0, 1));
 }
 
 #[test]
