@@ -128,6 +128,11 @@ pub fn conform(path: &Path, options: &ConformOptions, control: Control<'_>) -> R
     facts.groups(folder);
     let machine = machine_of(options, system.as_ref(), recording.nr_cpus(), &mut facts.notes)?;
     let is_set = folder.join("workload.txt").is_file();
+    if !is_set {
+        facts
+            .notes
+            .push("a trace does not tell groups (cgroups, autogroups): all tasks count as tasks of the root group".to_string());
+    }
     let profile = facts.profile_of(options, system.as_ref(), is_set, (&name, stats.kernel_release.as_deref()))?;
     let setup = Setup {
         profile: profile.clone(),
