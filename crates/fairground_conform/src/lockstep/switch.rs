@@ -31,6 +31,9 @@ impl Lockstep<'_> {
         (prev, prev_state): (Option<TaskId>, PrevState),
         next: Option<TaskId>,
     ) {
+        if prev.is_some() && prev == next {
+            return self.fact("switches from a task to itself, which no kernel makes: left out");
+        }
         let prev_state = self.reading.order.prev_state(index, prev_state);
         let fair = |task: Option<TaskId>| task.filter(|&task| self.rows[task].fair);
         let (fair_prev, fair_next) = (fair(prev), fair(next));

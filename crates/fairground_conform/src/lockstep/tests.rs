@@ -290,3 +290,16 @@ fn tasks_that_waited_at_the_start_have_the_virtual_time_that_their_first_account
     let vruntimes = outcome.vruntimes;
     assert_eq!((vruntimes.compared, vruntimes.exact, vruntimes.adopted), (5, 5, 2), "{:?}", outcome.vruntime_errors);
 }
+
+#[test]
+fn a_switch_from_a_task_to_itself_is_noted() {
+    let events = [
+        (1_000, wake(0)[0]),
+        (2_000, switch(Some(0), PrevState::Running, Some(0))),
+        (3_000, switch(Some(0), PrevState::Sleeping, None)),
+    ];
+    for kernel in ["v5.10", "v6.12"] {
+        let outcome = compare(&recording(1, &events), kernel);
+        assert!(outcome.facts.keys().any(|what| what.contains("to itself")), "{:?}", outcome.facts);
+    }
+}
