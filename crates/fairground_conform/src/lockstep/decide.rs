@@ -81,7 +81,9 @@ impl Lockstep<'_> {
         let now = self.world.clocks[cpu];
         match &mut self.cpus[cpu].group {
             Some(group) => {
-                (group.last, group.kind, group.since, group.remote) = (now, Kind::Shared, Ns::ZERO, remote);
+                // Several wake-ups are one decision about wake-ups; a tick and a wake-up are a kind of their own.
+                let shared = if group.kind == kind { kind } else { Kind::Shared };
+                (group.last, group.kind, group.since, group.remote) = (now, shared, Ns::ZERO, remote);
                 group.unclear = false;
                 group.waits = waits || (group.waits && kind != Kind::TickPreempt);
                 if flagged {
