@@ -67,7 +67,7 @@ pub fn fit(recording: &Recording, setup: &Setup, stopped: &dyn Fn() -> bool) -> 
 fn threads_in_doubt(recording: &Recording, outcome: &Outcome) -> Vec<TaskId> {
     let mut counts: BTreeMap<TaskId, usize> = BTreeMap::new();
     for task in outcome.mismatches.iter().flat_map(|mismatch| &mismatch.unknown_lag) {
-        if is_kernel_thread(&recording.tasks[*task].name) {
+        if recording.is_kernel_thread(*task) {
             *counts.entry(*task).or_insert(0) += 1;
         }
     }
@@ -79,11 +79,4 @@ fn threads_in_doubt(recording: &Recording, outcome: &Outcome) -> Vec<TaskId> {
 fn disagreements(outcome: &Outcome) -> u64 {
     let kinds = [Kind::Pick, Kind::WakeupPreempt, Kind::TickPreempt, Kind::UpdatePreempt, Kind::Shared];
     kinds.iter().filter_map(|kind| outcome.kinds.get(kind)).map(|row| row.all.decisions - row.all.agree).sum()
-}
-
-/// Whether a command name is one that kernel threads have.
-pub(crate) fn is_kernel_thread(name: &str) -> bool {
-    const PREFIXES: [&str; 9] =
-        ["rcu_", "kcompactd", "kthreadd", "khugepaged", "kswapd", "kdamond", "ksmd", "oom_reaper", "khungtaskd"];
-    name.contains('/') || PREFIXES.iter().any(|prefix| name.starts_with(prefix))
 }

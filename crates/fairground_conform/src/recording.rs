@@ -50,6 +50,13 @@ impl Recording {
         let named = self.records.iter().flat_map(|record| cpus_of(&record.event)).flatten().map(|cpu| cpu.index() + 1);
         own.chain(named).max().unwrap_or(0)
     }
+    /// Whether a task has a name that kernel threads have: no trace tells it otherwise.
+    pub fn is_kernel_thread(&self, task: TaskId) -> bool {
+        const PREFIXES: [&str; 9] =
+            ["rcu_", "kcompactd", "kthreadd", "khugepaged", "kswapd", "kdamond", "ksmd", "oom_reaper", "khungtaskd"];
+        let name = &self.tasks[task].name;
+        name.contains('/') || PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+    }
 }
 
 /// The CPUs that an event names.

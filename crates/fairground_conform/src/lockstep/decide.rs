@@ -1,7 +1,6 @@
 //! Questions about preemption, their outcome in the record, and the verdict.
 
 use super::Lockstep;
-use crate::fit::is_kernel_thread;
 use crate::outcome::{Choice, Kind, Mismatch};
 use fairground_model::{Decision, Reason};
 use fairground_stdx::{CpuId, Id, Instant, Ns, TaskId};
@@ -73,7 +72,7 @@ impl Lockstep<'_> {
         }
         // A lazy reschedule reaches another CPU when that enters the kernel, and a kernel thread at its next tick.
         let remote = writer != cpu;
-        let in_kernel = is_kernel_thread(&self.recording.tasks[curr].name);
+        let in_kernel = self.recording.is_kernel_thread(curr);
         let waits = (remote || in_kernel) && self.world.sched.resched_is_lazy();
         let flagged = due && !was_due;
         let heard = self.world.ear.decisions.iter().rev().find(|decision| answers_preemption(decision.reason)).copied();
@@ -241,7 +240,7 @@ impl Lockstep<'_> {
         let unknown_lag = queue.iter().map(|seat| seat.task).filter(|&task| self.rows[task].unknown_past).collect();
         let (recorded, core) = sides;
         let runs = queue.iter().find(|seat| seat.running).map(|seat| seat.task);
-        let kernel_mode = runs.filter(|&task| is_kernel_thread(&self.recording.tasks[task].name));
+        let kernel_mode = runs.filter(|&task| self.recording.is_kernel_thread(task));
         self.mismatches.push(Mismatch { at, cpu, kind, recorded, core, reason, queue, unknown_lag, kernel_mode });
     }
 }
