@@ -8,8 +8,7 @@ use fairground_stdx::Ns;
 use std::process::Command;
 use std::time::Instant;
 
-/// Simulated time of a timed run, and of the two counted ones.
-const TIMED: Ns = Ns::from_secs(10);
+/// Simulated time of the two counted runs.
 const COUNTED_MS: [u64; 2] = [1_000, 3_000];
 const ROUNDS: usize = 20;
 
@@ -31,10 +30,10 @@ fn measure(case: &Case) {
     let mut events = 0;
     for _ in 0..ROUNDS {
         let start = Instant::now();
-        events = case.run(TIMED).events();
+        events = case.run(case.timed).events();
         best = best.min(start.elapsed().as_secs_f64());
     }
-    let simulated = TIMED.ns() as f64 / 1e9;
+    let simulated = case.timed.ns() as f64 / 1e9;
     let goal = match case.goal {
         Goal::EventsPerSecond(millions) => format!("{millions} M ev/s"),
         Goal::SimulatedPerSecond(seconds) => format!("{seconds} s/s"),

@@ -18,6 +18,8 @@ pub struct Case {
     pub what: &'static str,
     /// The goal in its figure of merit.
     pub goal: Goal,
+    /// Simulated time of a timed run: long enough that making the tasks does not count.
+    pub timed: Ns,
     /// The kernel.
     profile: &'static str,
     build: fn() -> (Machine, TaskSet),
@@ -40,6 +42,7 @@ pub const CASES: &[Case] = &[
         name: "hogs-2x10",
         what: "10 hogs on 2 CPUs, HZ 1000",
         goal: Goal::EventsPerSecond(12),
+        timed: Ns::from_secs(10),
         profile: CFS,
         build: || (machine("smp-2", 1000, "xeon-spr"), hogs(10)),
     },
@@ -47,6 +50,7 @@ pub const CASES: &[Case] = &[
         name: "eevdf-2x10",
         what: "10 hogs on 2 CPUs, HZ 1000, v6.12",
         goal: Goal::EventsPerSecond(10),
+        timed: Ns::from_secs(10),
         profile: "v6.12",
         build: || (machine("smp-2", 1000, "xeon-spr"), hogs(10)),
     },
@@ -54,6 +58,7 @@ pub const CASES: &[Case] = &[
         name: "eevdf-2x500",
         what: "500 hogs on 2 CPUs, HZ 1000, v6.18",
         goal: Goal::EventsPerSecond(5),
+        timed: Ns::from_secs(100),
         profile: "v6.18",
         build: || (machine("smp-2", 1000, "xeon-spr"), hogs(500)),
     },
@@ -61,6 +66,7 @@ pub const CASES: &[Case] = &[
         name: "hogs-112x224",
         what: "224 hogs on 112 CPUs, HZ 1000",
         goal: Goal::EventsPerSecond(10),
+        timed: Ns::from_secs(10),
         profile: CFS,
         build: || (machine("llc112", 1000, "xeon-spr"), hogs(224)),
     },
@@ -68,6 +74,7 @@ pub const CASES: &[Case] = &[
         name: "pipe-8xA53",
         what: "two tasks over two pipes on eight Cortex-A53, HZ 250",
         goal: Goal::SimulatedPerSecond(40),
+        timed: Ns::from_secs(10),
         profile: CFS,
         build: || (machine("hikey", 250, "a53"), ping_pong()),
     },
