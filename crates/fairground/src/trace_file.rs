@@ -35,13 +35,23 @@ pub(crate) struct Source {
 
 /// Opens a trace: a file, or the one in a set's folder.
 pub(crate) fn open(path: &Path) -> Result<Source, Error> {
-    let path = if path.is_dir() { path.join(TRACE) } else { path.to_path_buf() };
+    let path = if path.is_dir() { trace_of_folder(path)? } else { path.to_path_buf() };
     let name = path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
     let beside = path.with_file_name(TASKS);
     let tasks = if name.starts_with("trace.csv") && beside.is_file() { read(&beside)? } else { Vec::new() };
     let digest = digest_of(&path)?;
     let file = File::open(&path).map_err(|cause| Error::world("read", &path, cause))?;
     Ok(Source { name, digest, path, file, tasks })
+}
+
+/// The trace of a recorded experiment's folder.
+fn trace_of_folder(folder: &Path) -> Result<PathBuf, Error> {
+    let trace = folder.join(TRACE);
+    if trace.is_file() {
+        return Ok(trace);
+    }
+    let hint = "Give a trace, or the folder of one recorded experiment: a family of them is compared one by one.";
+    Err(Error::one(folder.display().to_string(), format!("there is no {TRACE} in this folder"), hint))
 }
 
 impl Source {

@@ -176,6 +176,13 @@ fn a_trace_of_an_unknown_kernel_needs_a_profile() {
     assert!(made.notes.iter().any(|note| note.contains("smp-1")), "{:?}", made.notes);
 }
 
+#[test]
+fn a_folder_without_a_trace_says_what_to_give() {
+    let family = samples().join("k6.1-hogs-1cpu");
+    let error = conform(&family, &ConformOptions::default(), Control::none()).expect_err("a family is no experiment");
+    assert!(error.to_string().contains("no trace.csv.zst in this folder"), "{error}");
+}
+
 /// The least agreement per family of sets: picks, each side of ticks and of wake-ups, in percent.
 const WANTED: &[(&str, f64, f64)] = &[
     ("k5.10-hogs-1cpu", 100.0, 100.0),
