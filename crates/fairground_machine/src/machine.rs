@@ -3,7 +3,7 @@
 use crate::cost::CostModel;
 use crate::presets;
 use crate::validate;
-use fairground_model::machine_view::CpuView;
+use fairground_model::machine_view::{CpuView, RECLAIM_DISTANCE};
 use fairground_model::{MachineView, Mistakes};
 use fairground_stdx::time::NSEC_PER_SEC;
 use fairground_stdx::{CpuId, CpuMask, IndexVec, Ns};
@@ -126,15 +126,24 @@ impl Machine {
     pub fn view(&self) -> MachineView {
         let cores = self.groups(|cpu| cpu.core);
         let llcs = self.groups(|cpu| cpu.llc);
+        let clusters: BTreeMap<Option<u32>, CpuMask> = self.cpus.iter_enumerated().fold(BTreeMap::new(), |mut map, (id, cpu)| {
+            map.entry(cpu.cluster).or_insert(CpuMask::EMPTY).insert(id);
+            map
+        });
         let cpus = self.cpus.iter().map(|cpu| CpuView {
             capacity: cpu.capacity,
             freq_capacity: cpu.freq_capacity,
             smt: cores[&cpu.core],
+            cluster: cpu.cluster.map(|_| clusters[&cpu.cluster]),
             llc: llcs[&cpu.llc],
+            package: cpu.package,
+            node: cpu.node,
         });
         MachineView {
             cpus: cpus.collect(),
             online: CpuMask::first_n(self.cpus.len()),
+            distances: self.distances.clone(),
+            reclaim_distance: RECLAIM_DISTANCE,
             tick: self.tick,
             irq_time_accounting: self.irq_time_accounting,
         }

@@ -11,8 +11,14 @@ pub struct CpuView {
     pub freq_capacity: u32,
     /// CPUs of the same core, this one included.
     pub smt: CpuMask,
+    /// CPUs of the same cluster, this one included, if the machine has clusters (topology_cluster_cpumask).
+    pub cluster: Option<CpuMask>,
     /// CPUs that share the last-level cache, this one included.
     pub llc: CpuMask,
+    /// The package (socket).
+    pub package: u32,
+    /// The NUMA node: a row of the distance matrix.
+    pub node: u32,
 }
 
 /// Read-only facts that the scheduler may use.
@@ -20,10 +26,48 @@ pub struct CpuView {
 pub struct MachineView {
     /// The CPUs in the order in which Linux numbers them.
     pub cpus: IndexVec<CpuId, CpuView>,
-    /// All CPUs.
+    /// The CPUs that are on line (cpu_active_mask: here the same).
     pub online: CpuMask,
+    /// Distance of each NUMA node to each, 10 on the diagonal.
+    pub distances: Vec<Vec<u32>>,
+    /// Nodes farther apart than this do not share wake-ups, forks and execs (node_reclaim_distance; 32 on AMD Zen).
+    pub reclaim_distance: u32,
     /// One tick: 1/HZ (or what the scenario sets).
     pub tick: Ns,
     /// Whether interrupt time is taken out of the task clock (CONFIG_IRQ_TIME_ACCOUNTING).
     pub irq_time_accounting: bool,
+}
+
+/// The distance of nodes up to which everything is balanced alike, unless the platform says otherwise.
+///
+/// Kernel: topology.h RECLAIM_DISTANCE, v4.12–
+pub const RECLAIM_DISTANCE: u32 = 30;
+
+impl MachineView {
+    /// `nr_cpus` equal CPUs at full speed without siblings, under one cache, on one node.
+    pub fn flat(nr_cpus: usize, tick: Ns) -> MachineView {
+        let all = CpuMask::first_n(nr_cpus);
+        let cpu = |cpu: CpuId| CpuView {
+            capacity: 1024,
+            freq_capacity: 1024,
+            smt: CpuMask::only(cpu),
+            cluster: None,
+            llc: all,
+            package: 0,
+            node: 0,
+        };
+        MachineView {
+            cpus: all.iter().map(cpu).collect(),
+            online: all,
+            distances: vec![vec![10]],
+            reclaim_distance: RECLAIM_DISTANCE,
+            tick,
+            irq_time_accounting: false,
+        }
+    }
+
+    /// Ticks in a second (HZ), to the nearest.
+    pub fn hz(&self) -> u64 {
+        (1_000_000_000 + self.tick.ns() / 2) / self.tick.ns().max(1)
+    }
 }

@@ -10,6 +10,8 @@ pub struct Ctx<'a, 'r> {
     pub now: Instant,
     /// The CPU that runs the call.
     pub cpu: CpuId,
+    /// The kernel's count of ticks.
+    pub jiffies: u64,
     /// The machine.
     pub machine: &'a MachineView,
     /// Counts what the call does.
@@ -28,6 +30,28 @@ pub enum Request {
         /// The CPU to interrupt.
         cpu: CpuId,
         /// When the interrupt was sent.
+        at: Instant,
+    },
+    /// Interrupt `cpu` so that it queues the tasks on its wake list ([`crate::Sched::sched_ttwu_pending`]).
+    WakeListIpi {
+        /// The CPU to interrupt.
+        cpu: CpuId,
+        /// When the interrupt was sent.
+        at: Instant,
+    },
+    /// Interrupt the idle `cpu` so that it balances on behalf of the idle CPUs ([`crate::Sched::nohz_csd_func`]).
+    NohzKick {
+        /// The CPU to interrupt.
+        cpu: CpuId,
+        /// When the interrupt was sent.
+        at: Instant,
+    },
+    /// Let the stopper of `cpu` run as soon as it can: it pushes the task that runs there
+    /// ([`crate::Sched::active_load_balance_cpu_stop`]).
+    Stop {
+        /// The CPU whose running task gives way.
+        cpu: CpuId,
+        /// When that was asked for.
         at: Instant,
     },
 }

@@ -1,7 +1,8 @@
 //! Everything that one CPU needs to schedule.
 
+use crate::fair::balance::{BalanceWork, TaskRing};
 use crate::pelt::{RqClocks, SchedAvg};
-use fairground_stdx::{CfsRqId, Ns, TaskId};
+use fairground_stdx::{CfsRqId, CpuId, Ns, TaskId};
 
 /// Whether the next update of the clock is passed over (RQCF_REQ_SKIP, RQCF_ACT_SKIP).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -31,10 +32,124 @@ pub struct Rq {
     pub need_resched: bool,
     /// Whether schedule() is due when the running task returns to user mode, or else at the next tick.
     pub need_resched_lazy: bool,
+    /// Whether the CPU is on line.
+    pub online: bool,
+    /// Woken tasks that another CPU chose this one for and left to it to queue, oldest first.
+    pub(crate) wake_list: Vec<TaskId>,
+    /// What balancing knows of this CPU.
+    pub(crate) lb: RqBalance,
+    /// Counters (/proc/schedstat).
+    pub stats: RqStats,
     /// Load tracking of interrupts and of the other classes.
     pub(crate) avg_irq: SchedAvg,
     pub(crate) avg_rt: SchedAvg,
     pub(crate) avg_dl: SchedAvg,
+}
+
+/// What placement and balance keep per CPU.
+#[derive(Clone, Debug)]
+pub(crate) struct RqBalance {
+    /// What is left of the CPU's capacity for fair tasks (cpu_capacity).
+    pub(crate) cpu_capacity: u32,
+    /// The CPU's full capacity as balance counts it (cpu_capacity_orig; threads of a core share 1178 up to v4.20).
+    pub(crate) cpu_capacity_orig: u32,
+    /// jiffies from when on the tick balances.
+    pub(crate) next_balance: u64,
+    /// Clock at which the CPU ran out of tasks, 0 = it has some.
+    pub(crate) idle_stamp: u64,
+    /// Mean length of idle times, ns.
+    pub(crate) avg_idle: u64,
+    /// SIS_PROP: the estimate of idle time that searches use up, and the jiffy up to which it was aged.
+    pub(crate) wake_avg_idle: u64,
+    pub(crate) wake_stamp: u64,
+    /// The highest cost of balancing while idle, ns: half the bound of `avg_idle`.
+    pub(crate) max_idle_balance_cost: u64,
+    /// Older loads: index 0 is that of the last tick, the higher the slower (up to v5.2).
+    pub(crate) cpu_load: [u64; 5],
+    /// jiffy of the last update of `cpu_load`.
+    pub(crate) last_load_update_tick: u64,
+    /// Load of a task that does not fit the CPU, 0 if all do.
+    pub(crate) misfit_task_load: u64,
+    /// Another CPU has asked the stopper to push a task there.
+    pub(crate) push_cpu: Option<CpuId>,
+    /// SCHED_SOFTIRQ is raised.
+    pub(crate) softirq_raised: bool,
+    /// This CPU was asked to balance on behalf of idle ones, and for what.
+    pub(crate) nohz_kick: NohzKick,
+    /// Its tick is stopped: it is in nohz.idle_cpus_mask.
+    pub(crate) nohz_tick_stopped: bool,
+    /// Its blocked load may have to be aged by others.
+    pub(crate) has_blocked_load: bool,
+    /// The exit latency of the idle state that it is in, ns; 0 = unknown or none.
+    pub(crate) idle_exit_latency: u64,
+    /// Fair tasks queued here, in the order in which balance tries them.
+    pub(crate) cfs_tasks: TaskRing,
+    /// The balance that is under way here.
+    pub(crate) work: BalanceWork,
+}
+
+impl RqBalance {
+    /// Those of an idle CPU of that capacity.
+    ///
+    /// Kernel: core.c sched_init(), v4.12–
+    pub(crate) fn new(capacity: u32) -> RqBalance {
+        RqBalance {
+            cpu_capacity: capacity,
+            cpu_capacity_orig: capacity,
+            next_balance: 0,
+            idle_stamp: 0,
+            avg_idle: 2 * SYSCTL_SCHED_MIGRATION_COST,
+            wake_avg_idle: 2 * SYSCTL_SCHED_MIGRATION_COST,
+            wake_stamp: 0,
+            max_idle_balance_cost: SYSCTL_SCHED_MIGRATION_COST,
+            cpu_load: [0; 5],
+            last_load_update_tick: 0,
+            misfit_task_load: 0,
+            push_cpu: None,
+            softirq_raised: false,
+            nohz_kick: NohzKick::default(),
+            nohz_tick_stopped: false,
+            has_blocked_load: false,
+            idle_exit_latency: 0,
+            cfs_tasks: TaskRing::default(),
+            work: BalanceWork::None,
+        }
+    }
+}
+
+/// For how long after it ran a task counts as cache hot, ns.
+///
+/// Kernel: fair.c sysctl_sched_migration_cost, v4.12–
+pub(crate) const SYSCTL_SCHED_MIGRATION_COST: u64 = 500_000;
+
+/// For what a CPU was asked to balance on behalf of idle ones (NOHZ_STATS_KICK, NOHZ_BALANCE_KICK).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct NohzKick {
+    pub(crate) stats: bool,
+    pub(crate) balance: bool,
+}
+
+/// Counters of a CPU.
+///
+/// Kernel: sched.h struct rq under CONFIG_SCHEDSTATS, v4.12–
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct RqStats {
+    /// Calls of sched_yield().
+    pub yld_count: u64,
+    /// Calls of schedule().
+    pub sched_count: u64,
+    /// Those that left the CPU idle.
+    pub sched_goidle: u64,
+    /// Wake-ups done by this CPU.
+    pub ttwu_count: u64,
+    /// Those onto itself.
+    pub ttwu_local: u64,
+    /// Time that tasks ran here, ns.
+    pub rq_cpu_time: u64,
+    /// Time that tasks waited here, ns.
+    pub run_delay: u64,
+    /// Times that a task was put on the CPU.
+    pub pcount: u64,
 }
 
 /// How soon a reschedule is wanted.

@@ -6,15 +6,17 @@ use crate::fair::weight::LoadWeight;
 use crate::fair::{CfsRq, SchedEntity};
 use crate::pelt::{RqClocks, SchedAvg};
 use crate::profile::{Profile, ProfileError};
-use crate::rq::{ClockSkip, Rq};
+use crate::rq::{ClockSkip, Rq, RqBalance, RqStats};
 use crate::task::{Task, TaskState};
-use fairground_model::{Policy, TaskSpec};
+use crate::topology::Topology;
+use fairground_model::{MachineView, Policy, TaskSpec};
 use fairground_stdx::{CfsRqId, CpuId, CpuMask, IndexVec, Instant, Ns, SeId, TaskId};
 
 /// The scheduler of a machine. One value: it can be cloned, compared and continued.
 #[derive(Clone)]
 pub struct Sched {
     pub(crate) profile: Profile,
+    pub(crate) topology: Topology,
     pub(crate) tunables: EffectiveTunables,
     pub(crate) rqs: IndexVec<CpuId, Rq>,
     pub(crate) tasks: IndexVec<TaskId, Task>,
@@ -28,10 +30,12 @@ pub struct Sched {
 }
 
 impl Sched {
-    /// A scheduler for `nr_cpus` idle CPUs and no task.
-    pub fn new(profile: Profile, nr_cpus: usize) -> Sched {
+    /// A scheduler for the CPUs of `machine`, all idle, and no task.
+    pub fn new(profile: Profile, machine: &MachineView) -> Sched {
+        let nr_cpus = machine.cpus.len();
         let mut sched = Sched {
             tunables: profile.tunables.at(nr_cpus as u32),
+            topology: Topology::build(&profile, machine),
             profile,
             rqs: IndexVec::new(),
             tasks: IndexVec::new(),
@@ -47,7 +51,7 @@ impl Sched {
             let cpu = CpuId::new(index as u32);
             let cfs = sched.cfs_rqs.push(CfsRq::new(cpu));
             sched.pelt_cfs.push(SchedAvg::default());
-            sched.rqs.push(new_rq(cfs));
+            sched.rqs.push(new_rq(cfs, machine.cpus[cpu].capacity));
         }
         sched
     }
@@ -101,6 +105,10 @@ impl Sched {
     pub fn task(&self, task: TaskId) -> &Task {
         &self.tasks[task]
     }
+    /// The scheduling domains.
+    pub fn topology(&self) -> &Topology {
+        &self.topology
+    }
     /// A CPU's run queue.
     pub fn rq(&self, cpu: CpuId) -> &Rq {
         &self.rqs[cpu]
@@ -135,7 +143,7 @@ impl Sched {
     }
 }
 
-fn new_rq(cfs: CfsRqId) -> Rq {
+fn new_rq(cfs: CfsRqId, capacity: u32) -> Rq {
     let start = SCHED_CLOCK_AT_START;
     Rq {
         curr: None,
@@ -147,6 +155,10 @@ fn new_rq(cfs: CfsRqId) -> Rq {
         nr_running: 0,
         need_resched: false,
         need_resched_lazy: false,
+        online: true,
+        wake_list: Vec::new(),
+        lb: RqBalance::new(capacity),
+        stats: RqStats::default(),
         avg_irq: SchedAvg::default(),
         avg_rt: SchedAvg::default(),
         avg_dl: SchedAvg::default(),

@@ -30,6 +30,7 @@ impl<Q: EventQueue> Simulation<Q> {
         let mut cx = Ctx {
             now: self.now,
             cpu,
+            jiffies: self.jiffies.count(),
             machine: &self.view,
             meter: &mut self.cpus[cpu].meter,
             requests: &mut self.requests,
@@ -43,7 +44,11 @@ impl<Q: EventQueue> Simulation<Q> {
     }
 
     fn send_requests(&mut self, from: CpuId) {
-        while let Some(Request::ReschedIpi { cpu, at }) = self.requests.pop() {
+        while let Some(request) = self.requests.pop() {
+            let (Request::ReschedIpi { cpu, at }
+            | Request::WakeListIpi { cpu, at }
+            | Request::NohzKick { cpu, at }
+            | Request::Stop { cpu, at }) = request;
             let flight = Ns(self.cpus[from].meter.price_ps(Op::IpiFlight) / 1000);
             self.cpus[from].meter.note(Op::IpiFlight);
             self.send_ipi(cpu, at + flight);

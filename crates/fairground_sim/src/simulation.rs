@@ -182,7 +182,7 @@ impl<Q: EventQueue> Simulation<Q> {
         setup.machine.validate()?;
         let Setup { machine, profile, tasks: set, seed, duration, paranoid } = setup;
         let allowed = check(&machine, &profile, &set, duration)?;
-        let mut sched = Sched::new(profile, machine.cpus.len());
+        let mut sched = Sched::new(profile, &machine.view());
         for (spec, &cpus) in set.tasks.iter().zip(allowed.iter()) {
             sched.add_task(spec, cpus);
         }

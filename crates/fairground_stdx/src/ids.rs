@@ -65,6 +65,12 @@ typed_id!(
     CfsRqId,
     /// A task group (CPU cgroup).
     TgId,
+    /// A scheduling domain: a level as one CPU sees it.
+    SdId,
+    /// A scheduling group: a part of a domain.
+    SgId,
+    /// What the CPUs of one cache share.
+    SdSharedId,
     /// A pipe.
     PipeId,
     /// A program that tasks run.

@@ -3,10 +3,9 @@
 use super::{Lockstep, Setup};
 use crate::outcome::{Kind, Outcome};
 use crate::recording::Recording;
-use fairground_model::machine_view::CpuView;
 use fairground_model::{MachineView, PrevState, Sink, TaskInfo, TraceEvent, WakeContext};
 use fairground_sched::Profile;
-use fairground_stdx::{CpuId, CpuMask, IndexVec, Instant, Ns, TaskId, Vruntime};
+use fairground_stdx::{CpuId, Instant, Ns, TaskId, Vruntime};
 
 const TICK: u64 = 4_000_000;
 
@@ -43,13 +42,7 @@ fn compare(recording: &Recording, kernel: &str) -> Outcome {
 }
 
 fn compare_on(nr_cpus: usize, recording: &Recording, kernel: &str) -> Outcome {
-    let online = CpuMask::first_n(nr_cpus);
-    let mut cpus = IndexVec::new();
-    for cpu in 0..nr_cpus {
-        let own = [CpuId::new(cpu as u32)].into_iter().collect();
-        cpus.push(CpuView { capacity: 1024, freq_capacity: 1024, smt: own, llc: online });
-    }
-    let machine = MachineView { cpus, online, tick: Ns(TICK), irq_time_accounting: false };
+    let machine = MachineView::flat(nr_cpus, Ns(TICK));
     let profile = Profile::parse(kernel).expect("a modelled kernel");
     let setup = Setup { profile, machine, tick: Some(Ns(TICK)), keep: 10, lags: Vec::new() };
     let mut lockstep = Lockstep::new(recording, &setup);

@@ -47,7 +47,7 @@ impl World {
     pub(super) fn new(profile: Profile, machine: MachineView) -> World {
         let nr_cpus = machine.cpus.len();
         World {
-            sched: Sched::new(profile, nr_cpus),
+            sched: Sched::new(profile, &machine),
             ear: Ear::default(),
             clocks: IndexVec::filled(Instant::ZERO, nr_cpus),
             machine,
@@ -64,6 +64,7 @@ impl World {
         let mut cx = Ctx {
             now: self.clocks[clock_of],
             cpu,
+            jiffies: self.clocks[clock_of].ns() / self.machine.tick.ns(),
             machine: &self.machine,
             meter: &mut self.meter,
             requests: &mut self.requests,

@@ -2,6 +2,7 @@
 //! `tick_preempt/`; of EEVDF alone are `avg_vruntime.rs`, `deadline.rs`, `protect.rs` and `delay.rs`.
 
 mod avg_vruntime;
+pub mod balance;
 mod buddies;
 mod class;
 mod deadline;

@@ -284,7 +284,7 @@ fn spec_02_t18_every_switch_can_be_set() {
 /// In the profile and in mid-run, as a write to debugfs.
 fn switch_both_ways(base: &Profile, feat: Feat) {
     let name = feat.row().name;
-    let mut sched = Sched::new(base.clone(), 1);
+    let mut sched = Sched::new(base.clone(), &fairground_model::MachineView::flat(1, Ns(MS)));
     for (text, on) in [(name.to_string(), true), (format!("NO_{name}"), false), (name.to_string(), true)] {
         assert_eq!(base.clone().with_feature(&text).unwrap().feats.has(feat), on, "{text} in {}", base.name);
         sched.set_feature(&text).unwrap();

@@ -681,7 +681,7 @@ fn spec_02_t15_a_delayed_task_leaves_a_forbidden_cpu() {
         let view = bench.machine.cpus[CPU].clone();
         bench.machine.cpus.push(view);
         bench.machine.online = CpuMask::first_n(2);
-        bench.sched = Sched::new(with_slice(kernel, "3ms"), 2);
+        bench.sched = Sched::new(with_slice(kernel, "3ms"), &fairground_model::MachineView::flat(2, Ns(MS)));
         let (a, b) = (bench.normal(0), bench.normal(0));
         assert_eq!(bench.schedule(), a);
         bench.at(2 * MS);

@@ -4,7 +4,6 @@ use super::Lead;
 use super::place::Placement;
 use crate::task::TaskState;
 use crate::{Ctx, Profile, Request, Sched};
-use fairground_model::machine_view::CpuView;
 use fairground_model::{Digest, MachineView, Meter, NullSink, Policy, Reason, Recorder, Sink, TaskSpec, TraceEvent};
 use fairground_stdx::{CpuId, CpuMask, Instant, Ns, ProgramId, TaskId, Vruntime};
 
@@ -34,15 +33,8 @@ impl Sink for Decisions {
 
 impl Bench {
     pub(super) fn new(profile: Profile) -> Bench {
-        let only = CpuMask::only(CPU);
-        let view = CpuView { capacity: 1024, freq_capacity: 1024, smt: only, llc: only };
-        Bench {
-            sched: Sched::new(profile, 1),
-            machine: MachineView { cpus: [view].into_iter().collect(), online: only, tick: Ns(MS), irq_time_accounting: true },
-            meter: Meter::free(),
-            requests: Vec::new(),
-            now: Instant::ZERO,
-        }
+        let machine = MachineView { irq_time_accounting: true, ..MachineView::flat(1, Ns(MS)) };
+        Bench { sched: Sched::new(profile, &machine), machine, meter: Meter::free(), requests: Vec::new(), now: Instant::ZERO }
     }
 
     pub(super) fn call_with<R>(&mut self, sink: &mut dyn Sink, call: impl FnOnce(&mut Sched, &mut Ctx<'_, '_>) -> R) -> R {
@@ -51,6 +43,7 @@ impl Bench {
         let mut cx = Ctx {
             now: self.now,
             cpu: CPU,
+            jiffies: self.now.ns() / self.machine.tick.ns(),
             machine: &self.machine,
             meter: &mut self.meter,
             requests: &mut self.requests,

@@ -8,7 +8,6 @@ use super::queue::{Entity, Leave};
 use super::random::{KERNELS, slice, turned};
 use super::workload::Habit;
 use crate::dice::Dice;
-use fairground_model::machine_view::CpuView;
 use fairground_model::{Digest, MachineView, Meter, NullSink, Policy, PrevState, Recorder, TaskSpec, WakeContext};
 use fairground_sched::{Ctx, Profile, SCHED_CLOCK_AT_START, Sched, TaskState, WakeFlags, Waking};
 use fairground_stdx::{CpuId, CpuMask, Instant, Ns, ProgramId, TaskId, Vruntime};
@@ -141,10 +140,8 @@ impl Core {
             profile = profile.with_feature(switch).map_err(|error| error.message)?;
         }
         let only = CpuMask::only(CPU);
-        let view = CpuView { capacity: 1024, freq_capacity: 1024, smt: only, llc: only };
-        let machine =
-            MachineView { cpus: [view].into_iter().collect(), online: only, tick: Ns(TICK), irq_time_accounting: false };
-        let mut sched = Sched::new(profile, 1);
+        let machine = MachineView::flat(1, Ns(TICK));
+        let mut sched = Sched::new(profile, &machine);
         for &(nice, policy) in &calls.tasks {
             let mut spec = TaskSpec::new("task", ProgramId::new(0));
             (spec.nice, spec.policy) = (nice, policy);
@@ -159,7 +156,15 @@ impl Core {
         let mut sink = NullSink;
         let mut trace = Recorder::new(&mut digest, &mut sink);
         let now = Instant::from_ns(self.now);
-        let mut cx = Ctx { now, cpu: CPU, machine: &self.machine, meter: &mut meter, requests: &mut requests, trace: &mut trace };
+        let mut cx = Ctx {
+            now,
+            cpu: CPU,
+            jiffies: now.ns() / TICK,
+            machine: &self.machine,
+            meter: &mut meter,
+            requests: &mut requests,
+            trace: &mut trace,
+        };
         call(&mut self.sched, &mut cx)
     }
 

@@ -1,0 +1,25 @@
+//! Load balance: moving runnable tasks between CPUs.
+//!
+//! ```text
+//! tick ──► SCHED_SOFTIRQ ──► rebalance_domains ──┐
+//! kick ──► nohz_idle_balance ── for each idle CPU┼──► load_balance: statistics ─► detach ─► attach
+//! schedule() with an empty queue ──► newidle ────┘         └─ failed too often ──► active balance (stopper)
+//! ```
+//!
+//! Each arrow within load_balance() is a phase: the engine lets the time pass that it cost before the next one, and
+//! other CPUs go on meanwhile.
+
+mod env;
+mod ring;
+
+pub(crate) use env::{BalanceWork, LbEnv, MigrationType};
+pub(crate) use ring::TaskRing;
+
+/// Whether a path that is done in phases is over.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum BalanceStep {
+    /// Pay what was counted, then call again.
+    More,
+    /// It is over.
+    Done,
+}

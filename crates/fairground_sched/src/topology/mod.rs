@@ -1,0 +1,277 @@
+//! Scheduling domains and groups: within what spans of CPUs tasks are placed and balanced.
+//!
+//! Every CPU has its own chain of domains, smallest span first; each domain is divided into groups. Domains of
+//! one level and span differ only in whose they are, which group is the first, and in their state of balancing.
+
+mod build;
+mod flags;
+
+pub use flags::SdFlags;
+
+use fairground_stdx::{CpuId, CpuMask, IndexVec, SdId, SdSharedId, SgId};
+
+/// What a domain spans.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Level {
+    /// The threads of a core.
+    Smt,
+    /// The cores of a cluster.
+    Cluster,
+    /// The CPUs of a last-level cache.
+    Mc,
+    /// The CPUs of a node (DIE, PKG from v6.7).
+    Die,
+    /// The node, where nodes differ in distance.
+    Node,
+    /// All CPUs up to the so-many-th distance above the local one, counted from 1.
+    Numa(u8),
+}
+
+/// A scheduling domain: a level as one CPU sees it.
+///
+/// Kernel: sched/topology.h struct sched_domain, v4.12–
+#[derive(Clone, Debug)]
+pub struct SchedDomain {
+    /// Whose view it is.
+    pub cpu: CpuId,
+    /// What it spans.
+    pub level: Level,
+    /// The place of that level in the machine's list of levels, those removed included (`level` in debugfs).
+    pub level_index: u32,
+    /// Its CPUs.
+    pub span: CpuMask,
+    /// How many they are.
+    pub span_weight: u32,
+    /// What it is for.
+    pub flags: SdFlags,
+    /// The next larger domain of this CPU.
+    pub parent: Option<SdId>,
+    /// The next smaller one.
+    pub child: Option<SdId>,
+    /// Its groups: rows of the group table, which form a ring.
+    pub groups: std::ops::Range<u32>,
+    /// The group that holds `cpu`: where the ring is entered.
+    pub first_group: SgId,
+    /// Bounds of the balance interval, ms.
+    pub min_interval: u32,
+    /// The upper bound, ms.
+    pub max_interval: u32,
+    /// By how much the interval is longer while the CPU is busy.
+    pub busy_factor: u32,
+    /// From which ratio of loads on, in percent, there is an imbalance.
+    pub imbalance_pct: u32,
+    /// How many failed balances make the cache not matter.
+    pub cache_nice_tries: u32,
+    /// Which of the older loads a busy balancer looks at (up to v5.2).
+    pub busy_idx: u32,
+    /// Which one an idle balancer looks at.
+    pub idle_idx: u32,
+    /// How many tasks a node may have more than another without that being an imbalance (from v5.18).
+    pub imb_numa_nr: u32,
+    /// What the CPUs of one cache share, if it spans no more than one.
+    pub shared: Option<SdSharedId>,
+
+    /// jiffies of the last balance.
+    pub last_balance: u64,
+    /// The present interval, ms.
+    pub balance_interval: u32,
+    /// Balances in a row that failed to move a task.
+    pub nr_balance_failed: u32,
+    /// The highest cost of a newidle balance of late, ns.
+    pub max_newidle_lb_cost: u64,
+    /// jiffies of the last (up to v5.15: next) decay of that cost.
+    pub last_decay_max_lb_cost: u64,
+    /// Mean cost of a search for an idle CPU, ns (SIS_PROP, SIS_AVG_CPU).
+    pub avg_scan_cost: u64,
+    /// NI_RANDOM: calls, calls that pulled a task, and the rate of the past in 1/1024.
+    pub newidle: NewidleRate,
+    /// Counters (/proc/schedstat).
+    pub stats: SdStats,
+}
+
+/// How often newidle balance was tried in a domain, and with what success.
+///
+/// Kernel: fair.c update_newidle_stats(), v6.18– (carried back into stable kernels)
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct NewidleRate {
+    /// Calls since the rate was taken last.
+    pub call: u32,
+    /// How many pulled something, weighted by the inverse of their probability.
+    pub success: u32,
+    /// The rate, in 1/1024.
+    pub ratio: u32,
+}
+
+impl Default for NewidleRate {
+    fn default() -> NewidleRate {
+        NewidleRate { call: 512, success: 256, ratio: 512 }
+    }
+}
+
+/// A scheduling group: a part of a domain.
+///
+/// Kernel: sched.h struct sched_group with sched_group_capacity, v4.12–
+#[derive(Clone, Debug)]
+pub struct SchedGroup {
+    /// Its CPUs.
+    pub span: CpuMask,
+    /// How many they are.
+    pub group_weight: u32,
+    /// The CPUs that may balance on its behalf (group_balance_mask).
+    pub balance_mask: CpuMask,
+    /// How many cores they belong to (from v6.6).
+    pub cores: u32,
+    /// The flags of the child domain (from v5.15; empty at the lowest level).
+    pub flags: SdFlags,
+    /// The CPU of the highest priority (ASYM_PACKING).
+    pub asym_prefer_cpu: CpuId,
+    /// Sum of the capacities of its CPUs.
+    pub capacity: u64,
+    /// The smallest of them.
+    pub min_capacity: u64,
+    /// The biggest of them.
+    pub max_capacity: u64,
+    /// jiffies from when on the capacity is refreshed by newidle balance too.
+    pub next_update: u64,
+    /// A lower level could not balance for lack of allowed CPUs.
+    pub imbalance: bool,
+}
+
+/// What the CPUs of one cache share.
+///
+/// Kernel: sched/topology.h struct sched_domain_shared, v4.12–
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SchedDomainShared {
+    /// CPUs whose tick runs.
+    pub nr_busy_cpus: u32,
+    /// Whether there may be a core all of whose threads are idle.
+    pub has_idle_cores: bool,
+}
+
+/// What a CPU remembers of its domains.
+///
+/// Kernel: topology.c update_top_cache_domain(), v4.12–
+#[derive(Clone, Copy, Debug)]
+pub struct CpuDomains {
+    /// The smallest domain; none on a machine of one CPU or off line.
+    pub base: Option<SdId>,
+    /// The highest one that shares a cache.
+    pub sd_llc: Option<SdId>,
+    /// How many CPUs that spans, 1 if there is none.
+    pub llc_size: u32,
+    /// The first of them, or the CPU itself: two CPUs share a cache if this is equal.
+    pub llc_id: CpuId,
+    /// The first CPU of its cluster, else `llc_id` (sd_share_id).
+    pub share_id: CpuId,
+    /// What those that share the cache share.
+    pub sd_llc_shared: Option<SdSharedId>,
+    /// The lowest NUMA domain.
+    pub sd_numa: Option<SdId>,
+    /// The highest domain with ASYM_PACKING.
+    pub sd_asym_packing: Option<SdId>,
+    /// The lowest domain that spans all capacities of the machine.
+    pub sd_asym_cpucapacity: Option<SdId>,
+}
+
+/// All domains of the machine.
+#[derive(Clone, Debug, Default)]
+pub struct Topology {
+    /// The domains of all CPUs.
+    pub domains: IndexVec<SdId, SchedDomain>,
+    /// Their groups.
+    pub groups: IndexVec<SgId, SchedGroup>,
+    /// What caches share.
+    pub shared: IndexVec<SdSharedId, SchedDomainShared>,
+    /// What each CPU remembers.
+    pub cpus: IndexVec<CpuId, CpuDomains>,
+    /// Upper bound of every balance interval, jiffies: HZ * online CPUs / 10.
+    pub max_load_balance_interval: u64,
+    /// Some CPU has two tasks or more (root_domain.overload).
+    pub overload: bool,
+    /// Some CPU is used beyond what fits it (root_domain.overutilized).
+    pub overutilized: bool,
+    /// The biggest capacity of any CPU (max_cpu_capacity).
+    pub max_cpu_capacity: u32,
+    /// Some core has more than one thread (sched_smt_active).
+    pub smt_active: bool,
+    /// Some domain is a cluster (sched_cluster_active).
+    pub cluster_active: bool,
+    /// CPUs differ in capacity (sched_asym_cpucap_active).
+    pub asym_cpucap_active: bool,
+}
+
+impl Topology {
+    /// The domains of `cpu`, smallest first.
+    #[inline]
+    pub fn domains_of(&self, cpu: CpuId) -> impl Iterator<Item = SdId> + '_ {
+        std::iter::successors(self.cpus[cpu].base, |&sd| self.domains[sd].parent)
+    }
+
+    /// The groups of a domain, that of its own CPU first.
+    #[inline]
+    pub fn groups_of(&self, sd: SdId) -> impl Iterator<Item = SgId> + '_ {
+        let SchedDomain { groups, first_group, .. } = &self.domains[sd];
+        (first_group.get()..groups.end).chain(groups.start..first_group.get()).map(SgId::new)
+    }
+
+    /// Whether two CPUs share their last-level cache.
+    ///
+    /// Kernel: core.c cpus_share_cache(), v4.12–
+    #[inline]
+    pub fn cpus_share_cache(&self, a: CpuId, b: CpuId) -> bool {
+        self.cpus[a].llc_id == self.cpus[b].llc_id
+    }
+}
+
+/// In what state a CPU balances.
+///
+/// Kernel: sched/idle.h enum cpu_idle_type, v4.12–
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum CpuIdleType {
+    /// It runs a task.
+    NotIdle,
+    /// It is idle.
+    Idle,
+    /// It has just run out of tasks.
+    NewlyIdle,
+}
+
+/// Counters of one domain and one state of the balancing CPU.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct LbStats {
+    /// Calls of load_balance().
+    pub count: u64,
+    /// Calls that found no imbalance.
+    pub balanced: u64,
+    /// Calls that found one and moved nothing.
+    pub failed: u64,
+    /// Sums of imbalances by what they count: load, util, task, misfit (one sum up to v6.13).
+    pub imbalance: [u64; 4],
+    /// Tasks moved.
+    pub gained: u64,
+    /// Tasks moved though they were cache hot.
+    pub hot_gained: u64,
+    /// A group was found, but no queue in it.
+    pub nobusyq: u64,
+    /// No group was found.
+    pub nobusyg: u64,
+}
+
+/// Counters of a domain (/proc/schedstat).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct SdStats {
+    /// By [`CpuIdleType`].
+    pub lb: [LbStats; 3],
+    /// Active balances asked for.
+    pub alb_count: u64,
+    /// Those that moved nothing.
+    pub alb_failed: u64,
+    /// Those that moved a task.
+    pub alb_pushed: u64,
+    /// Wake-ups onto another CPU of the domain.
+    pub ttwu_wake_remote: u64,
+    /// Wake-ups that wake_affine() moved to the waker's CPU.
+    pub ttwu_move_affine: u64,
+    /// Wake-ups moved by the slow path.
+    pub ttwu_move_balance: u64,
+}
