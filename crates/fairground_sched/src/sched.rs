@@ -89,6 +89,18 @@ impl Sched {
         Ok(())
     }
 
+    /// From now on an overlay holds too: what would it have done from here? Only one that changes rules, and not what
+    /// the tables mean, can join a run.
+    pub fn add_overlay(&mut self, name: &str) -> Result<(), ProfileError> {
+        let changed = self.profile.clone().with_overlay(name)?;
+        let meaning = |profile: &Profile| (profile.pelt, profile.pelt_clock, profile.pick, profile.place, profile.scale_load_down);
+        if meaning(&changed) != meaning(&self.profile) {
+            return Err(ProfileError::not_in_mid_run(name));
+        }
+        self.profile = changed;
+        Ok(())
+    }
+
     /// All CPUs in order of their numbers.
     pub fn cpu_ids(&self) -> impl Iterator<Item = CpuId> + use<> {
         self.rqs.ids()

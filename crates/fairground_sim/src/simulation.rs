@@ -9,6 +9,7 @@ use crate::task::{SimTask, Want};
 use crate::tick::{Jiffies, TickClock};
 use fairground_machine::Machine;
 use fairground_model::{Digest, MachineView, Mistakes, Mode, Op, Program, Recorder, Section, Sink, TaskInfo, TaskSet, TaskSpec};
+use fairground_sched::profile::ProfileError;
 use fairground_sched::{Profile, Request, Sched};
 use fairground_stdx::{CpuId, IndexVec, Instant, Ns, PipeId, ProgramId, RngStream, StreamKind, TaskId};
 
@@ -332,6 +333,10 @@ impl<Q: EventQueue> Simulation<Q> {
         assert!(held.is_ok(), "invariant: at {} after {} events: {:?}", self.now.ns(), self.counts().events(), held.err());
     }
 
+    /// From now on an overlay of the profile holds too: for the question what it would have done from this state.
+    pub fn add_overlay(&mut self, name: &str) -> Result<(), ProfileError> {
+        self.sched.add_overlay(name)
+    }
     /// The present instant.
     pub fn now(&self) -> Instant {
         self.now

@@ -11,7 +11,7 @@ use crate::fair::weight::{LoadWeight, ScaleLoadDown, calc_delta, calc_delta_fair
 use crate::fair::{CfsRq, SchedEntity};
 use crate::features::Feat;
 use crate::seam::IdleEntity;
-use fairground_stdx::SeId;
+use fairground_stdx::{Ns, SeId, TaskId};
 
 impl Sched {
     /// Kernel: fair.c __sched_period(), v4.12–v6.5
@@ -30,8 +30,37 @@ impl Sched {
     /// Kernel: fair.c sched_slice(), v4.12–v6.5
     #[inline]
     pub(crate) fn sched_slice(&mut self, se: SeId) -> u64 {
-        let (down, feats) = (self.profile.scale_load_down, self.profile.feats);
-        let entity = &self.ses[se];
+        let (down, entity) = (self.profile.scale_load_down, &self.ses[se]);
+        let (mut slice, floor) = self.period_and_floor(entity);
+        let mut level = Some(entity);
+        while let Some(entity) = level {
+            slice = share_of(down, slice, entity, &mut self.cfs_rqs[entity.cfs_rq].load);
+            level = entity.parent.map(|parent| &self.ses[parent]);
+        }
+        slice.max(floor)
+    }
+
+    /// How long a task may run at a stretch while others wait: its slice (CFS) or its request (EEVDF).
+    pub fn sched_slice_of(&self, task: TaskId) -> Ns {
+        let (down, entity) = (self.profile.scale_load_down, self.se(task));
+        if self.profile.pick.is_eevdf() {
+            return Ns(entity.slice);
+        }
+        let (mut slice, floor) = self.period_and_floor(entity);
+        let mut level = Some(entity);
+        while let Some(entity) = level {
+            // A copy: what looks must not leave the inverse of the weight behind.
+            let mut load = self.cfs_rqs[entity.cfs_rq].load;
+            slice = share_of(down, slice, entity, &mut load);
+            level = entity.parent.map(|parent| &self.ses[parent]);
+        }
+        Ns(slice.max(floor))
+    }
+
+    /// The time that all tasks of the CPU share, and the least that an entity gets of it.
+    #[inline]
+    fn period_and_floor(&self, entity: &SchedEntity) -> (u64, u64) {
+        let feats = self.profile.feats;
         let queue = &self.cfs_rqs[entity.cfs_rq];
         let queued = match entity.parent {
             // Without a group above it the queue is the root queue, which counts all tasks of the CPU.
@@ -40,13 +69,7 @@ impl Sched {
             _ => queue.nr_running,
         };
         let floor = if feats.has(Feat::BASE_SLICE) { self.base_slice_floor(queue, entity) } else { 0 };
-        let mut slice = self.sched_period(queued + u32::from(!entity.on_rq));
-        let mut level = Some(entity);
-        while let Some(entity) = level {
-            slice = share_of(down, slice, entity, &mut self.cfs_rqs[entity.cfs_rq].load);
-            level = entity.parent.map(|parent| &self.ses[parent]);
-        }
-        slice.max(floor)
+        (self.sched_period(queued + u32::from(!entity.on_rq)), floor)
     }
 
     /// Kernel: fair.c sched_slice(), v5.13–v6.5; the idle floor from v5.16

@@ -52,6 +52,13 @@ impl ProfileError {
         ProfileError::new(format!("overlay `{overlay}` is in `{profile}` already"), "Name each overlay once.".to_string())
     }
 
+    pub(crate) fn not_in_mid_run(overlay: &str) -> ProfileError {
+        ProfileError::new(
+            format!("overlay `{overlay}` cannot join a run: it changes what the tables of the scheduler mean"),
+            "Run it from the beginning.".to_string(),
+        )
+    }
+
     pub(super) fn unknown_feature(name: &str, profile: &Profile) -> ProfileError {
         let hint = match Feat::by_name(name) {
             Some(_) => "Other kernels have it.".to_string(),
