@@ -15,8 +15,8 @@ use crate::fair::weight::ScaleLoadDown;
 use crate::features::{Feat, FeatSet, Status};
 use crate::pelt::{PeltClockRule, PeltFamily, PostInit, UtilEstRule, UtilEstSample};
 use crate::seam::{
-    ForkPlace, IdleEntity, IdleProtection, LongSleeper, MinVruntimeAtDequeue, Pick, Place, Preemption, Protection, RepeatedPick,
-    Seam, TaskSlice, TickPreempt, Yield,
+    Balance, ForkPlace, IdleEntity, IdleProtection, LongSleeper, MinVruntimeAtDequeue, Pick, Place, Preemption, Protection,
+    RepeatedPick, Seam, TaskSlice, TickPreempt, Yield,
 };
 use crate::version::KernelVersion;
 
@@ -108,6 +108,7 @@ profile! {
     long_sleeper: LongSleeper, "Placement after a very long sleep.";
     idle_entity: IdleEntity, "Whether entities, or only tasks' policies, are idle.";
     idle_protection: IdleProtection, "Whether an idle entity that is preempted keeps its protection.";
+    balance: Balance, "What balance compares, and what it moves.";
 }
 
 fn names<S>(variants: &'static [(&'static str, S)]) -> Vec<&'static str> {

@@ -2,8 +2,10 @@
 
 use crate::version::KernelVersion;
 
+mod balance;
 mod fair;
 
+pub use balance::Balance;
 pub use fair::{
     ForkPlace, IdleEntity, IdleProtection, LongSleeper, MinVruntimeAtDequeue, Pick, Place, Preemption, Protection, RepeatedPick,
     TaskSlice, TickPreempt, Yield,

@@ -98,6 +98,9 @@ pub struct CfsRq {
     pub min_vruntime: Vruntime,
     /// Load that sleepers took away since the last update.
     pub(crate) removed: Removed,
+    /// Its load as the root queue sees it, and the jiffy of the last update of that.
+    pub(crate) h_load: u64,
+    pub(crate) last_h_load_update: Option<u64>,
     /// CFS: queued entities in order of virtual time.
     pub timeline: Timeline<SeId>,
     /// EEVDF: queued entities in order of their deadlines.
@@ -125,6 +128,8 @@ impl CfsRq {
             // 1 ms before the wrap, as in the kernel, so that wrong comparisons show early.
             min_vruntime: Vruntime(0).minus(1 << 20),
             removed: Removed::default(),
+            h_load: 0,
+            last_h_load_update: None,
             timeline: Timeline::default(),
             deadlines: DeadlineLine::default(),
             avg_vruntime: 0,

@@ -11,7 +11,7 @@ use fairground_stdx::{CfsRqId, SeId, TaskId};
 
 impl Sched {
     /// Kernel: fair.c update_cfs_rq_load_avg(), v4.12–
-    fn update_cfs_rq_load_avg(&mut self, cx: &Ctx<'_, '_>, cfs_rq: CfsRqId) {
+    pub(crate) fn update_cfs_rq_load_avg(&mut self, cx: &Ctx<'_, '_>, cfs_rq: CfsRqId) {
         let (pelt, down) = (self.profile.pelt, self.profile.scale_load_down);
         let (queue, avg) = (&mut self.cfs_rqs[cfs_rq], &mut self.pelt_cfs[cfs_rq]);
         let now = self.rqs[queue.cpu].clocks.pelt(self.profile.pelt_clock);

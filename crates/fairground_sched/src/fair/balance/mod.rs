@@ -9,7 +9,11 @@
 //! Each arrow within load_balance() is a phase: the engine lets the time pass that it cost before the next one, and
 //! other CPUs go on meanwhile.
 
+mod blocked;
+mod cpu_load;
 mod env;
+pub(crate) mod group;
+pub(crate) mod loads;
 mod ring;
 
 pub(crate) use env::{BalanceWork, LbEnv, MigrationType};

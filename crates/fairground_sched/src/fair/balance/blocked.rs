@@ -1,0 +1,41 @@
+//! Ageing the averages of a CPU from outside: those of its sleepers would stand still while nothing happens there.
+
+use crate::Sched;
+use crate::ctx::Ctx;
+use fairground_stdx::CpuId;
+
+impl Sched {
+    /// Brings clock and averages of `cpu` up to now, under its lock, and notes whether anything is left to age.
+    ///
+    /// Kernel: fair.c update_blocked_averages(), v4.12– (sched_balance_update_blocked_averages() from v6.10)
+    pub(crate) fn update_blocked_averages(&mut self, cx: &mut Ctx<'_, '_>, cpu: CpuId) {
+        self.count_rq_lock(cx, cpu);
+        self.update_rq_clock(cx, cpu);
+        self.update_blocked_others(cx, cpu);
+        let cfs_rq = self.rqs[cpu].cfs;
+        self.update_cfs_rq_load_avg(cx, cfs_rq);
+        if !self.has_blocked(cpu) {
+            self.rqs[cpu].lb.has_blocked_load = false;
+        }
+    }
+
+    /// Ages what the other classes and interrupts used.
+    ///
+    /// Kernel: fair.c __update_blocked_others(), v5.4– (in update_blocked_averages() before)
+    fn update_blocked_others(&mut self, cx: &Ctx<'_, '_>, cpu: CpuId) {
+        let (pelt, scale) = (self.profile.pelt, cx.scale(cpu));
+        let rq = &mut self.rqs[cpu];
+        let now = rq.clocks.pelt(self.profile.pelt_clock);
+        pelt.update_class(now, &mut rq.avg_rt, false, scale);
+        pelt.update_class(now, &mut rq.avg_dl, false, scale);
+        pelt.update_irq(rq.clocks.clock, &mut rq.avg_irq, 0, scale);
+    }
+
+    /// Whether any average of a CPU is left that would fall.
+    ///
+    /// Kernel: fair.c cfs_rq_has_blocked(), others_have_blocked(), v4.17–
+    fn has_blocked(&self, cpu: CpuId) -> bool {
+        let (rq, cfs) = (&self.rqs[cpu], self.cfs_avg(cpu));
+        cfs.load_avg != 0 || [cfs, &rq.avg_rt, &rq.avg_dl, &rq.avg_irq].iter().any(|avg| avg.util_avg != 0)
+    }
+}
