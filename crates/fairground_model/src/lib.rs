@@ -10,6 +10,7 @@ pub mod op;
 pub mod policy;
 pub mod program;
 pub mod reason;
+pub mod schedstat;
 pub mod sink;
 pub mod task_set;
 
@@ -21,5 +22,6 @@ pub use op::{Meter, Op};
 pub use policy::Policy;
 pub use program::{Frame, Instr, Mode, Program, Reg, Step, TimerMode};
 pub use reason::{IdKind, Reason};
+pub use schedstat::{CpuStat, DomainStat, LbStats, RqStats, SchedStat, SdStats};
 pub use sink::{NullSink, Recorder, Sink, TaskInfo};
 pub use task_set::{Change, MarkerSpec, MarkerUnit, PipeSpec, Start, TaskSet, TaskSpec, TimedChange};

@@ -20,10 +20,10 @@ pub mod topology;
 pub mod version;
 
 pub use crate::check::Broken;
-pub use crate::core::{Leaving, QueueSeat, Switch, UserReturn, WakeFlags, Waking};
+pub use crate::core::{Leaving, QueueSeat, SchedInfo, Switch, UserReturn, WakeFlags, Waking};
 pub use crate::ctx::{Ctx, Request, SCHED_CLOCK_AT_START};
 pub use crate::fair::balance::BalanceStep;
 pub use crate::profile::Profile;
-pub use crate::rq::{Rq, RqStats};
+pub use crate::rq::Rq;
 pub use crate::sched::Sched;
 pub use crate::task::{Task, TaskState};

@@ -2,6 +2,7 @@
 
 use crate::fair::balance::{BalanceWork, TaskRing};
 use crate::pelt::{RqClocks, SchedAvg};
+use fairground_model::RqStats;
 use fairground_stdx::{CfsRqId, CpuId, Ns, TaskId};
 
 /// Whether the next update of the clock is passed over (RQCF_REQ_SKIP, RQCF_ACT_SKIP).
@@ -127,29 +128,6 @@ pub(crate) const SYSCTL_SCHED_MIGRATION_COST: u64 = 500_000;
 pub(crate) struct NohzKick {
     pub(crate) stats: bool,
     pub(crate) balance: bool,
-}
-
-/// Counters of a CPU.
-///
-/// Kernel: sched.h struct rq under CONFIG_SCHEDSTATS, v4.12–
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct RqStats {
-    /// Calls of sched_yield().
-    pub yld_count: u64,
-    /// Calls of schedule().
-    pub sched_count: u64,
-    /// Those that left the CPU idle.
-    pub sched_goidle: u64,
-    /// Wake-ups done by this CPU.
-    pub ttwu_count: u64,
-    /// Those onto itself.
-    pub ttwu_local: u64,
-    /// Time that tasks ran here, ns.
-    pub rq_cpu_time: u64,
-    /// Time that tasks waited here, ns.
-    pub run_delay: u64,
-    /// Times that a task was put on the CPU.
-    pub pcount: u64,
 }
 
 /// How soon a reschedule is wanted.

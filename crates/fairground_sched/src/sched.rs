@@ -1,15 +1,16 @@
 //! The tables of the scheduler, how they come to be, and what must always hold of them.
 
+use crate::core::SchedInfo;
 use crate::ctx::SCHED_CLOCK_AT_START;
 use crate::fair::tunables::EffectiveTunables;
 use crate::fair::weight::LoadWeight;
 use crate::fair::{CfsRq, SchedEntity};
 use crate::pelt::{RqClocks, SchedAvg};
 use crate::profile::{Profile, ProfileError};
-use crate::rq::{ClockSkip, Rq, RqBalance, RqStats};
+use crate::rq::{ClockSkip, Rq, RqBalance};
 use crate::task::{Task, TaskState};
 use crate::topology::Topology;
-use fairground_model::{MachineView, Policy, TaskSpec};
+use fairground_model::{MachineView, Policy, RqStats, TaskSpec};
 use fairground_stdx::{CfsRqId, CpuId, CpuMask, IndexVec, Instant, Ns, SeId, TaskId};
 
 /// The scheduler of a machine. One value: it can be cloned, compared and continued.
@@ -78,6 +79,7 @@ impl Sched {
             cpus_allowed: allowed,
             migration_pending: None,
             mm: spec.mm,
+            sched_info: SchedInfo::default(),
         });
         self.ses[se].task = Some(task);
         task

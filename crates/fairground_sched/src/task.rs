@@ -1,5 +1,6 @@
 //! A task as the scheduler core sees it.
 
+use crate::core::SchedInfo;
 use fairground_model::{Policy, PrevState};
 use fairground_stdx::{CpuId, CpuMask, Instant, SeId};
 
@@ -49,6 +50,8 @@ pub struct Task {
     pub(crate) migration_pending: Option<CpuId>,
     /// Tasks with the same number share an address space.
     pub mm: u32,
+    /// How long it has waited, and how often it got a CPU.
+    pub sched_info: SchedInfo,
 }
 
 impl Task {

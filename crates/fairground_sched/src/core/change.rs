@@ -67,7 +67,7 @@ impl Sched {
         }
         change(self);
         if queued {
-            self.enqueue_task(cx, task, EnqueueFlags::empty());
+            self.enqueue_task(cx, task, EnqueueFlags::RESTORE);
             if running {
                 self.set_next_task_fair(cx, task);
             }
@@ -146,6 +146,7 @@ impl Sched {
     pub fn sched_yield(&mut self, cx: &mut Ctx<'_, '_>) {
         let cpu = cx.cpu;
         let Some(task) = self.rqs[cpu].curr else { return };
+        self.rqs[cpu].stats.yld_count += 1;
         if self.rqs[cpu].nr_running == 1 {
             cx.decide(Reason::YieldAlone, Some(task), 0);
             return;

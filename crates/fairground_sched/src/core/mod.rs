@@ -4,10 +4,13 @@ mod change;
 mod clock;
 mod follow;
 mod fork;
+mod sched_info;
+mod schedstat;
 mod schedule;
 mod tick;
 mod wakeup;
 
 pub use follow::QueueSeat;
+pub use sched_info::SchedInfo;
 pub use schedule::{Leaving, Switch, UserReturn};
 pub use wakeup::{WakeFlags, Waking};

@@ -73,6 +73,7 @@ impl Sched {
         skip.active = std::mem::take(&mut skip.requested);
         self.update_rq_clock(cx, cpu);
 
+        self.rqs[cpu].stats.sched_count += 1;
         let prev = self.rqs[cpu].curr;
         let mut leaving = Leaving { prev, prev_state: PrevState::Running, moving: None };
         if let Some(task) = prev {
@@ -131,6 +132,7 @@ impl Sched {
             (None, _) | (_, None) => cx.meter.count(Op::SwitchIdle),
             _ => {}
         }
+        self.sched_info_switch(cx.cpu, prev, prev_state, next);
         if let Some(task) = prev.filter(|&task| self.tasks[task].state == TaskState::Running) {
             self.tasks[task].state = TaskState::Queued;
         }
@@ -164,8 +166,9 @@ impl Sched {
         if let Some(task) = prev {
             self.put_prev_task_fair(cx, task);
         }
-        if let Some(task) = next {
-            self.set_next_task_fair(cx, task);
+        match next {
+            Some(task) => self.set_next_task_fair(cx, task),
+            None => self.rqs[cx.cpu].stats.sched_goidle += 1,
         }
     }
 

@@ -58,6 +58,7 @@ impl Sched {
         }
         cx.meter.count(Op::TtwuBase);
         self.record_waking(cx, task, flags);
+        self.ttwu_stat(cx.cpu, self.tasks[task].cpu);
         cx.record(TraceEvent::SchedWakeup { task, target_cpu: self.tasks[task].cpu });
         Waking::StillQueued
     }
@@ -74,6 +75,7 @@ impl Sched {
         self.update_rq_clock(cx, cpu);
         self.requeue_delayed_task(cx, task);
         self.nr_wakeups += 1;
+        self.ttwu_stat(cx.cpu, cpu);
         cx.record(TraceEvent::SchedWakeup { task, target_cpu: cpu });
         self.check_preempt_curr(cx, cpu, task, false);
         Waking::StillQueued
@@ -97,6 +99,7 @@ impl Sched {
         self.update_rq_clock(cx, target);
         self.activate_task(cx, task, flags);
         self.nr_wakeups += 1;
+        self.ttwu_stat(cx.cpu, target);
         cx.record(TraceEvent::SchedWakeup { task, target_cpu: target });
         self.check_preempt_curr(cx, target, task, false);
         if !self.tasks[task].cpus_allowed.contains(target) {

@@ -71,6 +71,7 @@ impl Sched {
         let se = self.tasks[task].se;
         let cfs_rq = self.ses[se].cfs_rq;
         self.util_est_enqueue(task);
+        self.sched_info_enqueue(task);
         let mut reason = Reason::DelayRequeue;
         if self.profile.feats.has(Feat::DELAY_ZERO) {
             self.update_entity_lag(cx, cfs_rq, se);

@@ -24,6 +24,9 @@ impl Sched {
     /// Kernel: fair.c enqueue_task_fair(), v4.12–
     pub(crate) fn enqueue_task(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, flags: EnqueueFlags) {
         cx.meter.count(Op::Enqueue);
+        if !flags.has(EnqueueFlags::RESTORE) {
+            self.sched_info_enqueue(task);
+        }
         let se = self.tasks[task].se;
         let delayed = self.ses[se].sched_delayed;
         if !delayed {
@@ -51,6 +54,9 @@ impl Sched {
     /// Kernel: fair.c dequeue_task_fair(), dequeue_entities() from v6.12, v4.12–
     pub(crate) fn dequeue_task(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, flags: DequeueFlags) -> bool {
         cx.meter.count(Op::Dequeue);
+        if !flags.has(DequeueFlags::SAVE) && !flags.has(DequeueFlags::DELAYED) {
+            self.sched_info_dequeue(task);
+        }
         let se = self.tasks[task].se;
         let (sleep, delayed) = (flags.has(DequeueFlags::SLEEP), self.ses[se].sched_delayed);
         let sample_first = self.profile.util_est_sample == UtilEstSample::BeforeDequeue;

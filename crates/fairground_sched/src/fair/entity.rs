@@ -171,6 +171,8 @@ flags! {
         MIGRATED = 1,
         /// It is queued for the first time.
         INITIAL = 2,
+        /// It is put back at once (a change of weight or policy).
+        RESTORE = 3,
     }
 }
 flags! {

@@ -6,6 +6,7 @@
 mod build;
 mod flags;
 
+pub use fairground_model::{LbStats, SdStats};
 pub use flags::SdFlags;
 
 use fairground_stdx::{CpuId, CpuMask, IndexVec, SdId, SdSharedId, SgId};
@@ -234,44 +235,4 @@ pub enum CpuIdleType {
     Idle,
     /// It has just run out of tasks.
     NewlyIdle,
-}
-
-/// Counters of one domain and one state of the balancing CPU.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct LbStats {
-    /// Calls of load_balance().
-    pub count: u64,
-    /// Calls that found no imbalance.
-    pub balanced: u64,
-    /// Calls that found one and moved nothing.
-    pub failed: u64,
-    /// Sums of imbalances by what they count: load, util, task, misfit (one sum up to v6.13).
-    pub imbalance: [u64; 4],
-    /// Tasks moved.
-    pub gained: u64,
-    /// Tasks moved though they were cache hot.
-    pub hot_gained: u64,
-    /// A group was found, but no queue in it.
-    pub nobusyq: u64,
-    /// No group was found.
-    pub nobusyg: u64,
-}
-
-/// Counters of a domain (/proc/schedstat).
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct SdStats {
-    /// By [`CpuIdleType`].
-    pub lb: [LbStats; 3],
-    /// Active balances asked for.
-    pub alb_count: u64,
-    /// Those that moved nothing.
-    pub alb_failed: u64,
-    /// Those that moved a task.
-    pub alb_pushed: u64,
-    /// Wake-ups onto another CPU of the domain.
-    pub ttwu_wake_remote: u64,
-    /// Wake-ups that wake_affine() moved to the waker's CPU.
-    pub ttwu_move_affine: u64,
-    /// Wake-ups moved by the slow path.
-    pub ttwu_move_balance: u64,
 }
