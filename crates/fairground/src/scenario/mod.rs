@@ -32,15 +32,18 @@ mod overrides;
 pub(crate) mod profile;
 mod schema;
 mod slices;
+mod steps;
 mod tasks;
 mod words;
 mod workload;
+mod write;
 
 pub use at::{Act, At};
 pub use expect::{Band, BandResult, Limit, check};
 pub use overrides::Overrides;
 pub use schema::{rtapp_schema, scenario_schema};
 pub use workload::Workload;
+pub use write::{Unwritable, write};
 
 use crate::error::{Error, FileMistakes};
 use crate::metrics;

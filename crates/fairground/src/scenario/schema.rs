@@ -69,7 +69,9 @@ fn workload_forms() -> Vec<Value> {
     for key in ["rtapp", "rtapp_text", "recorded", "recorded_text"] {
         forms.push(object(&[key], json!({ key: { "type": "string" } })));
     }
-    forms.push(object(&["tasks"], json!({ "tasks": { "type": "array", "items": task() } })));
+    let pipes = json!({ "type": "object", "additionalProperties": { "type": "integer", "minimum": 1 },
+        "description": "pipes that steps may name, with the messages that fit" });
+    forms.push(object(&["tasks"], json!({ "tasks": { "type": "array", "items": task() }, "pipes": pipes })));
     forms
 }
 
@@ -99,8 +101,11 @@ fn task() -> Value {
             "name": { "type": "string" }, "count": { "type": "integer", "minimum": 1 },
             "nice": nice(), "policy": policy(), "slice": slice(), "cpus": cpus(), "first_cpu": { "type": "integer", "minimum": 0 },
             "start": time(), "timer_slack": time(),
+            "forked": { "type": "boolean", "description": "starts when the step `fork NAME` of another task makes it" },
+            "mm": { "type": "integer", "minimum": 0, "description": "tasks of one number share an address space" },
             "hog": { "type": "boolean" }, "run": time(), "period": time(), "sleep": time(),
             "do": { "type": "array", "items": { "type": "string" } }, "loop": { "type": "integer", "minimum": 0 },
+            "program": { "type": "array", "items": { "type": "string" }, "description": "steps that are gone through once" },
         }),
     )
 }

@@ -1,32 +1,55 @@
 //! `[[workload]] tasks = […]`: tasks written out in the scenario itself.
 //!
-//! A row is one task, or `count` equal ones. What it does is said in one of four ways: `hog = true`
-//! (computes without end), `run` with `period` (on a fixed grid), `run` with `sleep`, or `do = ["run 3ms",
-//! "sleep 2ms..4ms", "yield"]`, which is repeated for ever or `loop` times.
+//! A row is one task, or `count` equal ones. What it does is said in one of five ways: `hog = true`
+//! (computes without end), `run` with `period` (on a fixed grid), `run` with `sleep`, `do = ["run 3ms",
+//! "sleep 2ms..4ms", "yield"]`, which is repeated for ever or `loop` times, or `program`: such a list that is
+//! gone through once, with jumps of its own. [`steps`] says what steps there are.
 
 use super::fields::{Fields, Spanned};
+use super::steps::{self, Names};
 use super::words;
-use crate::nearest;
-use fairground_model::{Instr, Mistakes, Mode, Policy, Program, Start, TaskSet, TaskSpec, TimerMode};
-use fairground_stdx::{CpuId, Instant, Ns, units};
+use fairground_model::{Instr, Mistakes, Mode, PipeSpec, Policy, Program, Start, TaskSet, TaskSpec, TimerMode};
+use fairground_stdx::{CpuId, Instant, Ns};
 use std::ops::Range;
 
 /// A hog's program repeats a stretch of this length; only the clock of the run ends it.
 const HOG_STRETCH: Ns = Ns::from_secs(3600);
 /// Most tasks of one list.
 const MAX_COUNT: u64 = 100_000;
-const BEHAVIOURS: &str = "Say one of: `hog = true`; `run = \"1ms\"` with `period = \"10ms\"`; `run` with `sleep`; `do = [\"run 1ms\", \"sleep 9ms\"]`.";
+const BEHAVIOURS: &str = "Say one of: `hog = true`; `run = \"1ms\"` with `period = \"10ms\"`; `run` with `sleep`; `do = [\"run 1ms\", \"sleep 9ms\"]`; `program = [\"run 1ms\", \"exit\"]`.";
 
-/// Reads the rows into a task set.
-pub(super) fn read(rows: Vec<Fields<'_>>, m: &mut Mistakes) -> TaskSet {
+/// Reads the rows, and the pipes that their steps name, into a task set.
+pub(super) fn read(rows: Vec<Fields<'_>>, pipes: Option<Fields<'_>>, m: &mut Mistakes) -> TaskSet {
     let mut set = TaskSet::default();
+    let mut names = Names { tasks: task_names(&rows), pipes: Vec::new() };
+    for (name, item) in pipes.map(|mut table| table.free()).unwrap_or_default() {
+        let capacity = item.as_integer().and_then(|n| u32::try_from(n).ok()).filter(|n| *n > 0);
+        if capacity.is_none() {
+            m.at(name.span, format!("pipe `{}` without a size", name.value), "Say how many messages fit: `pipes = { p = 16 }`.");
+        }
+        set.pipes.push(PipeSpec { capacity: capacity.unwrap_or(1) });
+        names.pipes.push(name.value.to_string());
+    }
     for row in rows {
-        read_row(row, &mut set, m);
+        read_row(row, &names, &mut set, m);
     }
     set
 }
 
-fn read_row(mut row: Fields<'_>, set: &mut TaskSet, m: &mut Mistakes) {
+/// The names of all tasks that the rows will make, as `count` says: a step may fork a task of a later row.
+fn task_names(rows: &[Fields<'_>]) -> Vec<String> {
+    let mut names = Vec::new();
+    for row in rows {
+        let name = row.raw().get("name").and_then(toml_edit::Item::as_str).unwrap_or_default();
+        match row.raw().get("count").and_then(toml_edit::Item::as_integer).unwrap_or(1).clamp(0, MAX_COUNT as i64) {
+            1 => names.push(name.to_string()),
+            count => names.extend((0..count).map(|index| format!("{name}-{index}"))),
+        }
+    }
+    names
+}
+
+fn read_row(mut row: Fields<'_>, names: &Names, set: &mut TaskSet, m: &mut Mistakes) {
     let span = row.span();
     let name = row.text("name", m).map(|name| name.value.to_string());
     if name.as_deref().map_or(row.span_of("name") == span, str::is_empty) {
@@ -39,7 +62,7 @@ fn read_row(mut row: Fields<'_>, set: &mut TaskSet, m: &mut Mistakes) {
         count.value.clamp(1, MAX_COUNT)
     });
     let spec = read_spec(&mut row, m);
-    let program = read_program(&mut row, m);
+    let program = read_program(&mut row, names, m);
     row.end(m);
     let (Some(name), Some(program)) = (name, program) else { return };
     if set.tasks.len() as u64 + count > MAX_COUNT {
@@ -82,6 +105,17 @@ fn read_spec(row: &mut Fields<'_>, m: &mut Mistakes) -> TaskSpec {
     if let Some(start) = row.time("start", &mut inner) {
         spec.start = Start::At(Instant::from_ns(start.value.0));
     }
+    if let Some(forked) = row.boolean("forked", &mut inner).filter(|forked| forked.value) {
+        if spec.start != Start::At(Instant::ZERO) {
+            keep(Err(("`forked` beside `start`".to_string(), "It starts when another task forks it.".to_string())), forked.span);
+        }
+        spec.start = Start::Forked;
+    }
+    if let Some(mm) = row.natural("mm", &mut inner) {
+        let wrong = || (format!("`mm = {}`", mm.value), format!("Address spaces are numbered from 0 to {}.", MAX_COUNT - 1));
+        let number = u32::try_from(mm.value).ok().filter(|&number| u64::from(number) < MAX_COUNT);
+        keep(number.ok_or_else(wrong).map(|number| spec.mm = number), mm.span);
+    }
     if let Some(slack) = row.time("timer_slack", &mut inner) {
         spec.timer_slack = slack.value;
     }
@@ -89,28 +123,30 @@ fn read_spec(row: &mut Fields<'_>, m: &mut Mistakes) -> TaskSpec {
     spec
 }
 
-fn read_program(row: &mut Fields<'_>, m: &mut Mistakes) -> Option<Program> {
+fn read_program(row: &mut Fields<'_>, names: &Names, m: &mut Mistakes) -> Option<Program> {
     let before = m.0.len();
     let hog = row.boolean("hog", m).is_some_and(|hog| hog.value);
     let run = row.time("run", m);
     let period = row.time("period", m);
     let sleep = row.time("sleep", m);
     let list = row.texts("do", m);
+    let once = row.item("program").is_some();
+    let code = row.texts("program", m);
     let rounds = row.natural("loop", m);
     if m.0.len() > before {
         return None;
     }
-    let program = match (hog, run, period, sleep, list.is_empty()) {
-        (true, None, None, None, true) => looped(vec![Instr::Run { work: HOG_STRETCH, mode: Mode::User }], rounds),
+    if once && !hog && run.is_none() && period.is_none() && sleep.is_none() && list.is_empty() && rounds.is_none() {
+        return Some(Program { code: steps::read(code, names, m) });
+    }
+    let program = match (hog || once, run, period, sleep, list.is_empty()) {
+        (true, None, None, None, true) if !once => looped(vec![Instr::Run { work: HOG_STRETCH, mode: Mode::User }], rounds),
         (false, Some(run), Some(period), None, true) => periodic(run.value, period, rounds, m)?,
         (false, Some(run), None, Some(sleep), true) => {
             let body = vec![Instr::Run { work: run.value, mode: Mode::User }, Instr::Sleep { time: sleep.value }];
             looped(body, rounds)
         }
-        (false, None, None, None, false) => {
-            let body: Vec<Instr> = list.into_iter().filter_map(|text| instr(text, m)).collect();
-            looped(body, rounds)
-        }
+        (false, None, None, None, false) => looped(steps::read(list, names, m), rounds),
         _ => {
             m.at(row.span(), "a task must do exactly one thing", BEHAVIOURS);
             return None;
@@ -147,51 +183,6 @@ fn append_loop(mut program: Program, body: Vec<Instr>, rounds: Option<Spanned<u6
     program
 }
 
-const VERBS: [&str; 8] = ["run", "runtime", "sleep", "yield", "nice", "affinity", "policy", "slice"];
-
-/// One instruction: `run 3ms`, `run 1ms..3ms` (drawn anew each time), `sleep 2ms`, `yield` and so on.
-fn instr(text: Spanned<&str>, m: &mut Mistakes) -> Option<Instr> {
-    let (verb, value) = text.value.trim().split_once(char::is_whitespace).unwrap_or((text.value.trim(), ""));
-    let value = value.trim();
-    let found = match verb {
-        "run" => between(value).map(|(low, high)| match low == high {
-            true => Instr::Run { work: low, mode: Mode::User },
-            false => Instr::RunBetween { low, high, mode: Mode::User },
-        }),
-        "runtime" => length(value).map(|time| Instr::RunTime { time, mode: Mode::User }),
-        "sleep" => between(value).map(|(low, high)| match low == high {
-            true => Instr::Sleep { time: low },
-            false => Instr::SleepBetween { low, high },
-        }),
-        "yield" if value.is_empty() => Ok(Instr::Yield),
-        "yield" => Err(("`yield` takes no value".to_string(), "Write `yield` alone.".to_string())),
-        "nice" => value
-            .parse()
-            .map_err(|_| (format!("`{value}` is no nice value"), "A number from -20 to 19.".to_string()))
-            .and_then(words::nice)
-            .map(|nice| Instr::SetNice { nice }),
-        "affinity" => words::cpus(value).map(|cpus| Instr::SetAffinity { cpus }),
-        "policy" => words::policy(value).map(|policy| Instr::SetPolicy { policy }),
-        "slice" => words::slice(value).map(|slice| Instr::SetSlice { slice }),
-        _ => Err((format!("unknown step `{verb}`"), nearest::hint(verb, "Steps", VERBS))),
-    };
-    found.map_err(|(message, hint)| m.at(text.span, message, hint)).ok()
-}
-
-fn length(text: &str) -> Result<Ns, (String, String)> {
-    let hint = || "A length of time has a unit: `3ms`.".to_string();
-    units::parse_ns(text).map_err(|error| (format!("`{text}`: {error}"), hint()))
-}
-
-fn between(text: &str) -> Result<(Ns, Ns), (String, String)> {
-    let (low, high) = text.split_once("..").unwrap_or((text, text));
-    let (low, high) = (length(low)?, length(high)?);
-    match low <= high {
-        true => Ok((low, high)),
-        false => Err((format!("`{text}` ends before it begins"), "The smaller value stands first: `1ms..3ms`.".to_string())),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::fields::parse_toml;
@@ -201,7 +192,8 @@ mod tests {
         let mut m = Mistakes::default();
         let table = parse_toml(text, &mut m);
         let rows = Fields::new(&table, 0..0, "workload").tables("tasks", &mut m);
-        (read(rows, &mut m), m)
+        let pipes = Fields::new(&table, 0..0, "workload").table("pipes", &mut m);
+        (read(rows, pipes, &mut m), m)
     }
 
     #[test]
@@ -239,11 +231,42 @@ mod tests {
             ("name = \"a\", hog = true, first_cpu = 99999999999", "there is no CPU"),
             ("name = \"a\", do = [\"dance 3ms\"]", "unknown step `dance`"),
             ("name = \"a\", do = [\"run 3ms..1ms\"]", "ends before it begins"),
+            ("name = \"a\", program = [\"exit\"], loop = 2", "exactly one thing"),
+            ("name = \"a\", program = [\"exit\"], hog = true", "exactly one thing"),
+            ("name = \"a\", program = [\"fork b\"]", "no task of this workload is called `b`"),
+            ("name = \"a\", hog = true, start = \"1ms\", forked = true", "`forked` beside `start`"),
+            ("name = \"a\", hog = true, mm = 100000", "`mm = 100000`"),
             ("name = \"a\", hog = true, nise = 3", "unknown key `nise`"),
         ] {
             let (_, wrong) = read_text(&format!("tasks = [{{ {row} }}]"));
             assert_eq!(wrong.0.len(), 1, "{row}: {wrong}");
             assert!(wrong.0[0].message.contains(part), "{row}: {wrong}");
+        }
+    }
+
+    #[test]
+    fn tasks_may_name_pipes_and_tasks_of_later_rows() {
+        let (set, wrong) = read_text(
+            "pipes = { there = 2, back = 1 }\n\
+             tasks = [{ name = \"a\", program = [\"fork b-1\", \"write there\", \"read back\", \"jump 1\"], mm = 3 },\n\
+             { name = \"b\", count = 2, forked = true, do = [\"read there\", \"write back\"] }, { name = \"none\", program = [] }]",
+        );
+        assert!(wrong.0.is_empty(), "{wrong}");
+        assert_eq!(set.pipes.iter().map(|pipe| pipe.capacity).collect::<Vec<_>>(), [2, 1]);
+        let code = |index: usize| &set.programs.as_slice()[index].code;
+        assert_eq!(code(0)[0], Instr::Fork { task: fairground_stdx::TaskId::new(2) });
+        assert_eq!(code(0)[3], Instr::Jump { to: 1 });
+        assert!(code(2).is_empty());
+        let tasks = set.tasks.as_slice();
+        assert_eq!((tasks[0].mm, tasks[1].start, tasks[2].start), (3, Start::Forked, Start::Forked));
+    }
+
+    #[test]
+    fn a_pipe_has_a_size() {
+        for size in ["0", "-1", "\"2\"", "true"] {
+            let (_, wrong) = read_text(&format!("pipes = {{ p = {size} }}\ntasks = [{{ name = \"a\", hog = true }}]"));
+            assert_eq!(wrong.0.len(), 1, "{size}: {wrong}");
+            assert!(wrong.0[0].message.contains("pipe `p` without a size"), "{wrong}");
         }
     }
 }

@@ -141,6 +141,7 @@ fn read_row(row: &mut Fields<'_>, place: &Place<'_>, m: &mut Mistakes, files: &m
     let trace = row.text("replay", m);
     let digest = row.text("replay_digest", m);
     let listed = row.tables("tasks", m);
+    let pipes = row.table("pipes", m);
     if let Some(record) = row.text("housekeeping", m) {
         let message = "`housekeeping` names a recording, which is no part of a scenario file";
         m.at(record.span, message, "Run the folder of the recorded experiment itself.");
@@ -150,6 +151,10 @@ fn read_row(row: &mut Fields<'_>, place: &Place<'_>, m: &mut Mistakes, files: &m
         [&name, &file, &text, &set_file, &set_text, &trace].into_iter().flatten().count() + usize::from(!listed.is_empty());
     if given != 1 {
         m.at(row.span(), "a workload comes from exactly one place", PLACES);
+        return None;
+    }
+    if let (Some(pipes), true) = (&pipes, listed.is_empty()) {
+        m.at(pipes.span(), "`pipes` without `tasks`", "Pipes are named by the steps of tasks that are written out.");
         return None;
     }
     if let Some(name) = name {
@@ -165,8 +170,9 @@ fn read_row(row: &mut Fields<'_>, place: &Place<'_>, m: &mut Mistakes, files: &m
     } else if let Some(trace) = trace {
         read_trace(&trace, digest, place, m)
     } else {
-        let canonical = format!("tasks = {}\n", row.item("tasks").map(canonical::of_item).unwrap_or_default());
-        Some(Workload::new("tasks", tasks::read(listed, m), canonical))
+        let mut text = row.item("pipes").map(|pipes| format!("pipes = {}\n", canonical::of_item(pipes))).unwrap_or_default();
+        text.push_str(&format!("tasks = {}\n", row.item("tasks").map(canonical::of_item).unwrap_or_default()));
+        Some(Workload::new("tasks", tasks::read(listed, pipes, m), text))
     }
 }
 
