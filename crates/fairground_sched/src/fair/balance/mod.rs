@@ -9,11 +9,15 @@
 //! Each arrow within load_balance() is a phase: the engine lets the time pass that it cost before the next one, and
 //! other CPUs go on meanwhile.
 
+mod active;
 mod blocked;
 mod cpu_load;
 mod env;
 pub(crate) mod group;
 pub(crate) mod loads;
+mod newidle;
+mod nohz;
+mod rebalance;
 mod ring;
 
 pub(crate) use env::{BalanceWork, LbEnv, MigrationType};
