@@ -46,6 +46,10 @@ ops! {
     PipeOp "pipe_op" "A read or write of at most 4 KiB on a pipe, without the wake-up";
     RecvBlock "recv_block" "A read that finds nothing and prepares to sleep";
     TimerProgram "timer_program" "Arming a timer for a sleep";
+    LbDomain "lb_domain" "A call of load_balance() for one domain: set-up, checks and end";
+    LbCpu "lb_cpu" "A look at a CPU's run queue in the statistics of load balance";
+    LbDetach "lb_detach" "A task of another CPU's list that load balance considers";
+    LbAttach "lb_attach" "A task that load balance queues on its new CPU, beside the enqueue";
 }
 
 /// Counts operations and, through a price table in picoseconds, the time that they took.
