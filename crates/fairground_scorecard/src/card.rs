@@ -28,7 +28,7 @@ impl Card {
     fn measure(set: Set) -> Result<Card, Error> {
         Ok(Card {
             decisions: compare(&set)?,
-            simulated: simulate(&set.folder, &set.simulated_with())?,
+            simulated: simulate(&set.folder, &set.simulated_with(), set.seeds())?,
             load: follow_set(&set.folder)?,
             set,
         })

@@ -37,6 +37,10 @@ impl Set {
     pub fn one_cpu(&self) -> bool {
         self.kind().ends_with("-1cpu")
     }
+    /// With how many seeds its workload is run: on several CPUs balance draws, and what it draws moves tasks.
+    pub fn seeds(&self) -> u64 {
+        if self.one_cpu() { 1 } else { 3 }
+    }
     /// Whether the lags of kernel threads are worth fitting: beside hundreds of tasks that talk to one another they
     /// decide little.
     pub fn fits_lags(&self) -> bool {

@@ -12,21 +12,22 @@ const REFUSED: &str = "not modelled yet";
 /// What came of one set.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Simulated {
-    /// It ran.
-    Ran(Check),
+    /// It ran, with each seed.
+    Ran(Vec<Check>),
     /// It needs what is not modelled yet, or an invariant of ours broke on the way: the messages.
     Refused(Vec<String>),
 }
 
-/// Runs one set. What is not modelled yet, and what breaks, is part of the result.
-pub fn simulate(folder: &Path, overrides: &Overrides) -> Result<Simulated, Error> {
-    let set = match RecordedSet::open(folder, overrides) {
-        Ok(set) => set,
-        Err(error) => return refusal(&error).map(Simulated::Refused).ok_or(error),
+/// Runs one set with the seeds 1 to `seeds`. What is not modelled yet, and what breaks, is part of the result.
+pub fn simulate(folder: &Path, overrides: &Overrides, seeds: u64) -> Result<Simulated, Error> {
+    let one = |seed| {
+        let set = RecordedSet::open(folder, &Overrides { seed: Some(seed), ..overrides.clone() })?;
+        let mut figures = set.figures();
+        let outcome = run(&set.scenario, &RunOptions::default(), &mut figures, Control::none())?;
+        Ok(set.check(figures, outcome.end()).1)
     };
-    let mut figures = set.figures();
-    match run(&set.scenario, &RunOptions::default(), &mut figures, Control::none()) {
-        Ok(outcome) => Ok(Simulated::Ran(set.check(figures, outcome.end()).1)),
+    match (1..=seeds).map(one).collect() {
+        Ok(checks) => Ok(Simulated::Ran(checks)),
         Err(error) => refusal(&error).map(Simulated::Refused).ok_or(error),
     }
 }
