@@ -13,11 +13,12 @@ pub mod perf_data;
 pub mod perfetto;
 pub mod recorded;
 pub mod registry;
+pub mod schedstat;
 pub mod trace_dat;
 
 pub use export::{TraceWriter, WriterOptions};
 pub use import::{ImportStats, Note, RecordedTrace, Severity};
 pub use registry::{
-    Format, FormatError, ImportError, ReadSeek, formats, read_any, read_file, read_file_into, read_into, read_set, writer_for,
-    writer_with,
+    Format, FormatError, ImportError, ReadSeek, formats, read_any, read_file, read_file_into, read_into, read_set, unpack,
+    writer_for, writer_with,
 };

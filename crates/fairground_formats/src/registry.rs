@@ -7,7 +7,7 @@ use crate::import::zstd::{MAGIC as ZSTD_MAGIC, ZstdReader};
 use crate::import::{ImportStats, RecordedTrace, Recording};
 use crate::json::{self, JsonWriter};
 use crate::perfetto::PerfettoWriter;
-use crate::{perf_data, perfetto, recorded, trace_dat};
+use crate::{perf_data, perfetto, recorded, schedstat, trace_dat};
 use fairground_model::Sink;
 use flate2::bufread::MultiGzDecoder;
 use std::fmt;
@@ -43,7 +43,7 @@ static FORMATS: [Format; 11] = [
     row("html", "html", false, false, "Report as a web page; not built yet"),
     row("parquet", "parquet", false, false, "Columnar table; not built yet"),
     row("hgrm", "hgrm", false, false, "Latency percentiles of HdrHistogram; not built yet"),
-    row("schedstat", "schedstat", false, false, "Counters as in /proc/schedstat; not built yet"),
+    row(schedstat::NAME, "schedstat", true, true, "Counters as in /proc/schedstat, versions 15 to 17: no events"),
 ];
 
 /// All formats, those included that are only planned (they neither read nor write).
@@ -66,6 +66,11 @@ pub enum FormatError {
         /// The ending.
         ending: &'static str,
     },
+    /// The format holds no events.
+    Snapshot {
+        /// The ending.
+        ending: &'static str,
+    },
     /// No format has this ending.
     Unknown {
         /// The ending as it was given.
@@ -78,6 +83,7 @@ impl fmt::Display for FormatError {
         match self {
             FormatError::NotBuilt { ending, sentence } => write!(f, "writing `.{ending}` files is not built yet ({sentence})")?,
             FormatError::ReadOnly { ending } => write!(f, "`.{ending}` files are only read")?,
+            FormatError::Snapshot { ending } => write!(f, "`.{ending}` files hold the counters of a simulated kernel, no events")?,
             FormatError::Unknown { ending } => write!(f, "there is no writer for files that end in `.{ending}`")?,
         }
         let writable: Vec<String> = FORMATS.iter().filter(|row| row.writes).map(|row| format!(".{}", row.ending)).collect();
@@ -107,6 +113,7 @@ pub fn writer_with<'w>(
         perfetto::NAME => Box::new(PerfettoWriter::new(out, options)),
         json::NAME => Box::new(JsonWriter::new(out, options)),
         csv::NAME => Box::new(CsvWriter::new(out)),
+        schedstat::NAME => return Err(FormatError::Snapshot { ending: format.ending }),
         _ if format.reads => return Err(FormatError::ReadOnly { ending: format.ending }),
         _ => return Err(FormatError::NotBuilt { ending: format.ending, sentence: format.sentence }),
     })
@@ -294,6 +301,20 @@ fn read_plain(
         perfetto::NAME => perfetto::read(source, sink),
         _ => ftrace::read(source, sink),
     })
+}
+
+/// All bytes of a file that may be packed by zstd or gzip, at most so many.
+pub fn unpack(source: impl Read, most: u64) -> io::Result<Vec<u8>> {
+    let packed = Peeked::new(source);
+    let mut bytes = Vec::new();
+    if packed.head().starts_with(&ZSTD_MAGIC) {
+        ZstdReader::new(BufReader::new(packed)).take(most).read_to_end(&mut bytes)?;
+    } else if packed.head().starts_with(&GZIP_MAGIC) {
+        MultiGzDecoder::new(BufReader::new(packed)).take(most).read_to_end(&mut bytes)?;
+    } else {
+        packed.take(most).read_to_end(&mut bytes)?;
+    }
+    Ok(bytes)
 }
 
 /// The format that the first bytes show; text that shows nothing is told by its name.
