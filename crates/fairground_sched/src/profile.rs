@@ -15,6 +15,10 @@ use crate::fair::weight::ScaleLoadDown;
 use crate::features::{Feat, FeatSet, Status};
 use crate::pelt::{PeltClockRule, PeltFamily, PostInit, UtilEstRule, UtilEstSample};
 use crate::seam::{
+    ActiveBalance, DetachAmount, LbInterval, LbLoop, LbPinned, Migratable, NewidleBatch, NewidleCost, NohzBalance,
+    ShouldWeBalance, TaskOrder,
+};
+use crate::seam::{
     Balance, ForkPlace, IdleEntity, IdleProtection, LongSleeper, MinVruntimeAtDequeue, Pick, Place, Preemption, Protection,
     RepeatedPick, Seam, TaskSlice, TickPreempt, Yield,
 };
@@ -108,6 +112,17 @@ profile! {
     long_sleeper: LongSleeper, "Placement after a very long sleep.";
     idle_entity: IdleEntity, "Whether entities, or only tasks' policies, are idle.";
     idle_protection: IdleProtection, "Whether an idle entity that is preempted keeps its protection.";
+    lb_task_order: TaskOrder, "In what order tasks are tried for a move.";
+    lb_detach_amount: DetachAmount, "How large a task may be for an imbalance.";
+    lb_migratable: Migratable, "Which tasks balance leaves alone.";
+    should_we_balance: ShouldWeBalance, "Which CPU balances for its group.";
+    lb_pinned: LbPinned, "What follows when tasks are pinned.";
+    lb_loop: LbLoop, "How many tasks one look goes through.";
+    lb_interval: LbInterval, "How the interval of a domain goes on.";
+    active_balance: ActiveBalance, "When the running task is pushed.";
+    newidle_cost: NewidleCost, "When newidle balance pays.";
+    newidle_batch: NewidleBatch, "How many tasks newidle balance takes.";
+    nohz_balance: NohzBalance, "How idle CPUs without a tick are balanced for.";
     balance: Balance, "What balance compares, and what it moves.";
 }
 

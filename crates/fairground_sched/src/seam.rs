@@ -4,11 +4,16 @@ use crate::version::KernelVersion;
 
 mod balance;
 mod fair;
+mod rebalance;
 
 pub use balance::Balance;
 pub use fair::{
     ForkPlace, IdleEntity, IdleProtection, LongSleeper, MinVruntimeAtDequeue, Pick, Place, Preemption, Protection, RepeatedPick,
     TaskSlice, TickPreempt, Yield,
+};
+pub use rebalance::{
+    ActiveBalance, DetachAmount, LbInterval, LbLoop, LbPinned, Migratable, NewidleBatch, NewidleCost, NohzBalance, ShouldWeBalance,
+    TaskOrder,
 };
 
 /// One structural difference between kernels. Callers ask the seam; only the seam matches on the variant.

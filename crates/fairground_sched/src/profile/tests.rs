@@ -200,4 +200,15 @@ fn seams_are_well_formed() {
     check::<LongSleeper>();
     check::<IdleEntity>();
     check::<IdleProtection>();
+    check::<TaskOrder>();
+    check::<ShouldWeBalance>();
+    check::<NohzBalance>();
+    check::<NewidleCost>();
+    check::<NewidleBatch>();
+    check::<Migratable>();
+    check::<LbPinned>();
+    check::<LbLoop>();
+    check::<LbInterval>();
+    check::<DetachAmount>();
+    check::<ActiveBalance>();
 }
