@@ -15,8 +15,9 @@ use crate::fair::weight::ScaleLoadDown;
 use crate::features::{Feat, FeatSet, Status};
 use crate::pelt::{PeltClockRule, PeltFamily, PostInit, UtilEstRule, UtilEstSample};
 use crate::seam::{
-    ActiveBalance, DetachAmount, LbInterval, LbLoop, LbPinned, Migratable, NewidleBatch, NewidleCost, NohzBalance,
-    ShouldWeBalance, TaskOrder,
+    AboveMean, ActiveBalance, AsymPacking, BalanceTasks, DetachAmount, LbInterval, LbLoop, LbPinned, Migratable, Misfit,
+    NewidleBatch, NewidleCost, NohzBalance, NumaImbalance, ReducedCapacity, RunnableBoost, ScaleRtCapacity, ShouldWeBalance,
+    SiblingBalance, SmtCapacity, SparePull, TaskOrder, ZeroImbalance,
 };
 use crate::seam::{
     Balance, ForkPlace, IdleEntity, IdleProtection, LongSleeper, MinVruntimeAtDequeue, Pick, Place, Preemption, Protection,
@@ -124,6 +125,18 @@ profile! {
     newidle_batch: NewidleBatch, "How many tasks newidle balance takes.";
     nohz_balance: NohzBalance, "How idle CPUs without a tick are balanced for.";
     balance: Balance, "What balance compares, and what it moves.";
+    scale_rt_capacity: ScaleRtCapacity, "What interrupts and other classes take off a CPU's capacity.";
+    smt_capacity: SmtCapacity, "The full capacity of one thread of a core.";
+    misfit: Misfit, "Whether tasks that need a bigger CPU are looked after.";
+    spare_pull: SparePull, "Load-based: which idle CPUs pull whatever the loads are.";
+    zero_imbalance: ZeroImbalance, "Load-based: what an imbalance of zero means.";
+    numa_imbalance: NumaImbalance, "Group-type: how small an imbalance between nodes is left alone.";
+    above_mean: AboveMean, "Group-type: whether a group above the mean pulls.";
+    reduced_capacity: ReducedCapacity, "Group-type: a CPU that lost capacity to interrupts.";
+    sibling_balance: SiblingBalance, "Group-type: whether groups are compared by their cores.";
+    balance_tasks: BalanceTasks, "Which tasks of a CPU balance counts.";
+    asym_packing: AsymPacking, "When a CPU of high priority takes tasks from others.";
+    runnable_boost: RunnableBoost, "Whether tasks that wait count as utilisation.";
 }
 
 fn names<S>(variants: &'static [(&'static str, S)]) -> Vec<&'static str> {

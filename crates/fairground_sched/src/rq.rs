@@ -1,6 +1,6 @@
 //! Everything that one CPU needs to schedule.
 
-use crate::fair::balance::{BalanceWork, TaskRing};
+use crate::fair::balance::{BalanceWork, RtAvg, TaskRing};
 use crate::pelt::{RqClocks, SchedAvg};
 use fairground_model::RqStats;
 use fairground_stdx::{CfsRqId, CpuId, Ns, TaskId};
@@ -54,6 +54,8 @@ pub(crate) struct RqBalance {
     pub(crate) cpu_capacity: u32,
     /// The CPU's full capacity as balance counts it (cpu_capacity_orig; threads of a core share 1178 up to v4.20).
     pub(crate) cpu_capacity_orig: u32,
+    /// What interrupts and other classes take of the CPU's time (up to v4.18).
+    pub(crate) rt_avg: RtAvg,
     /// jiffies from when on the tick balances.
     pub(crate) next_balance: u64,
     /// Clock at which the CPU ran out of tasks, 0 = it has some.
@@ -97,6 +99,7 @@ impl RqBalance {
         RqBalance {
             cpu_capacity: capacity,
             cpu_capacity_orig: capacity,
+            rt_avg: RtAvg::default(),
             next_balance: 0,
             idle_stamp: 0,
             avg_idle: 2 * SYSCTL_SCHED_MIGRATION_COST,

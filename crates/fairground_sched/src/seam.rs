@@ -3,10 +3,15 @@
 use crate::version::KernelVersion;
 
 mod balance;
+mod busiest;
 mod fair;
 mod rebalance;
 
 pub use balance::Balance;
+pub use busiest::{
+    AboveMean, AsymPacking, BalanceTasks, Misfit, NumaImbalance, ReducedCapacity, RunnableBoost, ScaleRtCapacity, SiblingBalance,
+    SmtCapacity, SparePull, ZeroImbalance,
+};
 pub use fair::{
     ForkPlace, IdleEntity, IdleProtection, LongSleeper, MinVruntimeAtDequeue, Pick, Place, Preemption, Protection, RepeatedPick,
     TaskSlice, TickPreempt, Yield,

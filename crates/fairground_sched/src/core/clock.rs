@@ -9,6 +9,7 @@
 use crate::Sched;
 use crate::ctx::Ctx;
 use crate::features::Feat;
+use crate::seam::ScaleRtCapacity;
 use fairground_stdx::{CpuId, Ns};
 
 impl Sched {
@@ -34,7 +35,12 @@ impl Sched {
         let overloaded = || rule.overloaded(&pelt_cfs[rq.cfs], &rq.avg_rt, &rq.avg_dl);
         rq.clocks.update(rule, delta, delta - irq, idle, scale, overloaded);
         if irq > 0 && self.profile.feats.has(Feat::NONTASK_CAPACITY) {
-            self.profile.pelt.update_irq(rq.clocks.clock, &mut rq.avg_irq, irq, scale);
+            match self.profile.scale_rt_capacity {
+                ScaleRtCapacity::HalvedMean => rq.lb.rt_avg.add(rq.clocks.clock, irq, scale.freq),
+                ScaleRtCapacity::Pelt => {
+                    self.profile.pelt.update_irq(rq.clocks.clock, &mut rq.avg_irq, irq, scale);
+                }
+            }
         }
     }
 

@@ -159,7 +159,7 @@ mod tests {
     fn missed_ticks_are_made_up_for_once() {
         let mut lb = RqBalance { cpu_load: [0, 1024, 1024, 1024, 1024], last_load_update_tick: 10, ..RqBalance::new(1024) };
         lb.cpu_load_update_nohz(13, 0);
-        assert_eq!(lb.cpu_load, [0, 1024 >> 3, 432, 686, 843]);
+        assert_eq!(lb.cpu_load, [0, 1024 >> 3, 432, 686, 840]);
         let before = lb.cpu_load;
         lb.cpu_load_update_nohz(13, 1024);
         assert_eq!(lb.cpu_load, before, "no tick was missed since");

@@ -11,6 +11,7 @@
 
 mod active;
 mod blocked;
+mod capacity;
 mod cpu_load;
 mod env;
 pub(crate) mod group;
@@ -20,6 +21,7 @@ mod nohz;
 mod rebalance;
 mod ring;
 
+pub(crate) use capacity::RtAvg;
 pub(crate) use env::{BalanceWork, LbEnv, MigrationType};
 pub(crate) use ring::TaskRing;
 
