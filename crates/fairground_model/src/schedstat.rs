@@ -27,6 +27,32 @@ pub struct RqStats {
     pub pcount: u64,
 }
 
+impl RqStats {
+    /// The names of the counters, in the kernel's order.
+    pub const NAMES: [&str; 8] =
+        ["yld_count", "sched_count", "sched_goidle", "ttwu_count", "ttwu_local", "rq_cpu_time", "run_delay", "pcount"];
+
+    /// The counters in the order of [`RqStats::NAMES`].
+    pub fn numbers(&self) -> [u64; 8] {
+        [
+            self.yld_count,
+            self.sched_count,
+            self.sched_goidle,
+            self.ttwu_count,
+            self.ttwu_local,
+            self.rq_cpu_time,
+            self.run_delay,
+            self.pcount,
+        ]
+    }
+
+    /// Counters in the order of [`RqStats::NAMES`].
+    pub fn from_numbers(numbers: [u64; 8]) -> RqStats {
+        let [yld_count, sched_count, sched_goidle, ttwu_count, ttwu_local, rq_cpu_time, run_delay, pcount] = numbers;
+        RqStats { yld_count, sched_count, sched_goidle, ttwu_count, ttwu_local, rq_cpu_time, run_delay, pcount }
+    }
+}
+
 /// Counters of one domain and one state of the balancing CPU.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct LbStats {
@@ -48,6 +74,39 @@ pub struct LbStats {
     pub nobusyg: u64,
 }
 
+impl LbStats {
+    /// The names of the counters, in the order of version 17.
+    pub const NAMES: [&str; 11] = [
+        "lb_count",
+        "lb_balanced",
+        "lb_failed",
+        "lb_imbalance_load",
+        "lb_imbalance_util",
+        "lb_imbalance_task",
+        "lb_imbalance_misfit",
+        "lb_gained",
+        "lb_hot_gained",
+        "lb_nobusyq",
+        "lb_nobusyg",
+    ];
+    /// Where in [`LbStats::NAMES`] the sums of imbalances stand: sums of loads may wrap around, counts do not.
+    pub const IMBALANCE: std::ops::Range<usize> = 3..7;
+
+    /// The counters in the order of [`LbStats::NAMES`].
+    pub fn numbers(&self) -> [u64; 11] {
+        let [load, util, task, misfit] = self.imbalance;
+        let (count, balanced, failed) = (self.count, self.balanced, self.failed);
+        let (gained, hot_gained, nobusyq, nobusyg) = (self.gained, self.hot_gained, self.nobusyq, self.nobusyg);
+        [count, balanced, failed, load, util, task, misfit, gained, hot_gained, nobusyq, nobusyg]
+    }
+
+    /// Counters in the order of [`LbStats::NAMES`].
+    pub fn from_numbers(numbers: [u64; 11]) -> LbStats {
+        let [count, balanced, failed, load, util, task, misfit, gained, hot_gained, nobusyq, nobusyg] = numbers;
+        LbStats { count, balanced, failed, imbalance: [load, util, task, misfit], gained, hot_gained, nobusyq, nobusyg }
+    }
+}
+
 /// Counters of a domain.
 ///
 /// Kernel: sched/topology.h struct sched_domain under CONFIG_SCHEDSTATS, v4.12–
@@ -67,6 +126,24 @@ pub struct SdStats {
     pub ttwu_move_affine: u64,
     /// Wake-ups moved by the slow path.
     pub ttwu_move_balance: u64,
+}
+
+impl SdStats {
+    /// The names of the counters behind the blocks of `lb`.
+    pub const TAIL_NAMES: [&str; 6] =
+        ["alb_count", "alb_failed", "alb_pushed", "ttwu_wake_remote", "ttwu_move_affine", "ttwu_move_balance"];
+
+    /// The counters in the order of [`SdStats::TAIL_NAMES`].
+    pub fn tail(&self) -> [u64; 6] {
+        let (alb_count, alb_failed, alb_pushed) = (self.alb_count, self.alb_failed, self.alb_pushed);
+        [alb_count, alb_failed, alb_pushed, self.ttwu_wake_remote, self.ttwu_move_affine, self.ttwu_move_balance]
+    }
+
+    /// Counters of the blocks, then those in the order of [`SdStats::TAIL_NAMES`].
+    pub fn from_numbers(lb: [LbStats; 3], tail: [u64; 6]) -> SdStats {
+        let [alb_count, alb_failed, alb_pushed, ttwu_wake_remote, ttwu_move_affine, ttwu_move_balance] = tail;
+        SdStats { lb, alb_count, alb_failed, alb_pushed, ttwu_wake_remote, ttwu_move_affine, ttwu_move_balance }
+    }
 }
 
 /// One domain of a CPU with its counters.
@@ -106,4 +183,25 @@ pub struct SchedStat {
     pub nr_cpu_ids: u32,
     /// The CPUs in order of their numbers.
     pub cpus: Vec<CpuStat>,
+}
+
+/// In what state a CPU balanced, in the order of [`SdStats::lb`].
+pub const BALANCING_AS: [&str; 3] = ["busy", "idle", "newidle"];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_and_fields_are_the_same() {
+        let rq: [u64; 8] = std::array::from_fn(|n| n as u64 + 1);
+        assert_eq!(RqStats::from_numbers(rq).numbers(), rq);
+        assert_eq!(RqStats::from_numbers(rq).pcount, 8);
+        let lb: [u64; 11] = std::array::from_fn(|n| n as u64 + 1);
+        assert_eq!(LbStats::from_numbers(lb).numbers(), lb);
+        assert_eq!(LbStats::from_numbers(lb).imbalance, [4, 5, 6, 7]);
+        let tail = [1, 2, 3, 4, 5, 6];
+        let sd = SdStats::from_numbers([LbStats::from_numbers(lb); 3], tail);
+        assert_eq!((sd.tail(), sd.lb[2].nobusyg), (tail, 11));
+    }
 }

@@ -23,6 +23,7 @@ use crate::seam::{
     Balance, ForkPlace, IdleEntity, IdleProtection, LongSleeper, MinVruntimeAtDequeue, Pick, Place, Preemption, Protection,
     RepeatedPick, Seam, TaskSlice, TickPreempt, Yield,
 };
+use crate::seam::SchedstatText;
 use crate::version::KernelVersion;
 
 /// A property of a profile, for people.
@@ -137,6 +138,7 @@ profile! {
     balance_tasks: BalanceTasks, "Which tasks of a CPU balance counts.";
     asym_packing: AsymPacking, "When a CPU of high priority takes tasks from others.";
     runnable_boost: RunnableBoost, "Whether tasks that wait count as utilisation.";
+    schedstat: SchedstatText, "How /proc/schedstat is printed.";
 }
 
 fn names<S>(variants: &'static [(&'static str, S)]) -> Vec<&'static str> {

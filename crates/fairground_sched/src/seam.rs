@@ -6,6 +6,7 @@ mod balance;
 mod busiest;
 mod fair;
 mod rebalance;
+mod stats;
 
 pub use balance::Balance;
 pub use busiest::{
@@ -20,6 +21,7 @@ pub use rebalance::{
     ActiveBalance, DetachAmount, LbInterval, LbLoop, LbPinned, Migratable, NewidleBatch, NewidleCost, NohzBalance, ShouldWeBalance,
     TaskOrder,
 };
+pub use stats::SchedstatText;
 
 /// One structural difference between kernels. Callers ask the seam; only the seam matches on the variant.
 pub trait Seam: Copy + PartialEq + Sized + 'static {

@@ -30,11 +30,8 @@ fn line(text: &mut String, head: String, numbers: Vec<u64>) {
 }
 
 fn cpu_numbers(cpu: &CpuStat) -> Vec<u64> {
-    let stats = &cpu.stats;
-    let wakeups = [stats.ttwu_count, stats.ttwu_local];
-    let times = [stats.rq_cpu_time, stats.run_delay, stats.pcount];
-    let schedule = [stats.yld_count, cpu.legacy, stats.sched_count, stats.sched_goidle];
-    schedule.into_iter().chain(wakeups).chain(times).chain(cpu.added.iter().copied()).collect()
+    let [yld_count, counted @ ..] = cpu.stats.numbers();
+    [yld_count, cpu.legacy].into_iter().chain(counted).chain(cpu.added.iter().copied()).collect()
 }
 
 fn domain_head(layout: Layout, level: usize, domain: &DomainStat, nr_cpu_ids: u32) -> String {
@@ -46,11 +43,10 @@ fn domain_head(layout: Layout, level: usize, domain: &DomainStat, nr_cpu_ids: u3
 }
 
 fn domain_numbers(layout: Layout, domain: &DomainStat) -> Vec<u64> {
-    let stats = &domain.stats;
-    let blocks = layout.blocks().into_iter().flat_map(|row| layout.block(&stats.lb[row]));
-    let active = [stats.alb_count, stats.alb_failed, stats.alb_pushed];
-    let wakeups = [stats.ttwu_wake_remote, stats.ttwu_move_affine, stats.ttwu_move_balance];
-    blocks.chain(active).chain(domain.unused).chain(wakeups).collect()
+    let blocks = layout.blocks().into_iter().flat_map(|row| layout.block(&domain.stats.lb[row]));
+    let tail = domain.stats.tail();
+    let (active, wakeups) = tail.split_at(3);
+    blocks.chain(active.iter().copied()).chain(domain.unused).chain(wakeups.iter().copied()).collect()
 }
 
 /// A mask of so many bits in hexadecimal digits, with a comma before each further 32 bits.

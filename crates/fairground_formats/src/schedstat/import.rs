@@ -250,16 +250,9 @@ impl RawCpu<'_> {
         let mut numbers = self.numbers.into_iter();
         let mut next = || numbers.next().unwrap_or_default();
         let (yld_count, legacy) = (next(), next());
-        let stats = RqStats {
-            yld_count,
-            sched_count: next(),
-            sched_goidle: next(),
-            ttwu_count: next(),
-            ttwu_local: next(),
-            rq_cpu_time: next(),
-            run_delay: next(),
-            pcount: next(),
-        };
+        let counted: [u64; 7] = std::array::from_fn(|_| next());
+        let [sched_count, sched_goidle, ttwu_count, ttwu_local, rq_cpu_time, run_delay, pcount] = counted;
+        let stats = RqStats { yld_count, sched_count, sched_goidle, ttwu_count, ttwu_local, rq_cpu_time, run_delay, pcount };
         let domains = self.domains.into_iter().map(|domain| domain.ordered(layout)).collect();
         CpuStat { cpu: self.cpu, stats, legacy, added: numbers.collect(), domains }
     }
