@@ -183,11 +183,17 @@ pub enum Section {
     Syscall,
     /// Leaving an idle state.
     IdleExit,
+    /// The soft interrupt that balances load.
+    SchedSoftirq,
+    /// Balancing inside schedule(), before the CPU goes idle.
+    NewidleBalance,
+    /// The stopper thread.
+    Stopper,
 }
 
 impl Section {
     /// All sections in order.
-    pub const ALL: [Section; 7] = [
+    pub const ALL: [Section; 10] = [
         Section::SchedTick,
         Section::Schedule,
         Section::TryToWakeUp,
@@ -195,6 +201,9 @@ impl Section {
         Section::RescheduleIpi,
         Section::Syscall,
         Section::IdleExit,
+        Section::SchedSoftirq,
+        Section::NewidleBalance,
+        Section::Stopper,
     ];
     /// The name in traces and tables.
     pub const fn name(self) -> &'static str {
@@ -206,6 +215,9 @@ impl Section {
             Section::RescheduleIpi => "reschedule_ipi",
             Section::Syscall => "syscall",
             Section::IdleExit => "idle_exit",
+            Section::SchedSoftirq => "sched_softirq",
+            Section::NewidleBalance => "newidle_balance",
+            Section::Stopper => "stopper",
         }
     }
 }

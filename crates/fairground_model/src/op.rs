@@ -46,6 +46,8 @@ ops! {
     PipeOp "pipe_op" "A read or write of at most 4 KiB on a pipe, without the wake-up";
     RecvBlock "recv_block" "A read that finds nothing and prepares to sleep";
     TimerProgram "timer_program" "Arming a timer for a sleep";
+    WakeListAdd "wake_list_add" "Appending a task to another CPU's wake list";
+    WakeListTask "wake_list_task" "Taking a task off the own wake list, without the enqueue";
     LbDomain "lb_domain" "A call of load_balance() for one domain: set-up, checks and end";
     LbCpu "lb_cpu" "A look at a CPU's run queue in the statistics of load balance";
     LbDetach "lb_detach" "A task of another CPU's list that load balance considers";

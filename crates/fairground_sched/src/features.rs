@@ -84,7 +84,7 @@ features! {
     HRTICK_DL NotModelledYet [(5, 12) OFF, (7, 2) ON] "A high-resolution timer ends the runtime of a deadline task.";
     DOUBLE_TICK NotModelledYet [(4, 12) OFF, (6, 14) GONE] "The tick checks preemption even while a high-resolution timer is armed.";
     NONTASK_CAPACITY Modelled [(4, 12) ON] "Interrupt and stolen time is taken off the CPU's capacity.";
-    TTWU_QUEUE NotModelledYet [(4, 12) ON] "Wake-ups across caches are queued and done by the target CPU.";
+    TTWU_QUEUE Modelled [(4, 12) ON] "Wake-ups across caches are queued and done by the target CPU.";
     SIS_AVG_CPU NotModelledYet [(4, 12) OFF, (5, 11) GONE] "No search for an idle CPU if the average idle time is below its cost.";
     SIS_PROP NotModelledYet [(4, 12) ON, (6, 0) OFF, (6, 12) GONE]
         "The search for an idle CPU visits as many as average idle time and cost of a visit allow.";

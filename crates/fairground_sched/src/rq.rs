@@ -33,6 +33,8 @@ pub struct Rq {
     pub need_resched: bool,
     /// Whether schedule() is due when the running task returns to user mode, or else at the next tick.
     pub need_resched_lazy: bool,
+    /// The stopper runs: there is no current task, and yet the CPU is not idle.
+    pub(crate) stop_running: bool,
     /// Whether the CPU is on line.
     pub online: bool,
     /// Woken tasks that another CPU chose this one for and left to it to queue, oldest first.

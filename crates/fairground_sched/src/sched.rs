@@ -11,7 +11,7 @@ use crate::rq::{ClockSkip, Rq, RqBalance};
 use crate::task::{Task, TaskState};
 use crate::topology::Topology;
 use fairground_model::{MachineView, Policy, RqStats, TaskSpec};
-use fairground_stdx::{CfsRqId, CpuId, CpuMask, IndexVec, Instant, Ns, SeId, TaskId};
+use fairground_stdx::{CfsRqId, CpuId, CpuMask, IndexVec, Ns, SeId, TaskId};
 
 /// The scheduler of a machine. One value: it can be cloned, compared and continued.
 #[derive(Clone)]
@@ -73,7 +73,8 @@ impl Sched {
             cpu,
             state: TaskState::New,
             sleep_state: None,
-            on_cpu_until: Instant::ZERO,
+            on_cpu: false,
+            sched_remote_wakeup: false,
             policy: spec.policy,
             nice: spec.nice,
             cpus_allowed: allowed,
@@ -169,6 +170,7 @@ fn new_rq(cfs: CfsRqId, capacity: u32) -> Rq {
         nr_running: 0,
         need_resched: false,
         need_resched_lazy: false,
+        stop_running: false,
         online: true,
         wake_list: Vec::new(),
         lb: RqBalance::new(capacity),

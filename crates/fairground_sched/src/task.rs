@@ -2,7 +2,7 @@
 
 use crate::core::SchedInfo;
 use fairground_model::{Policy, PrevState};
-use fairground_stdx::{CpuId, CpuMask, Instant, SeId};
+use fairground_stdx::{CpuId, CpuMask, SeId};
 
 /// Where a task is. Each task is in exactly one state.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -38,8 +38,10 @@ pub struct Task {
     pub state: TaskState,
     /// What it will be when it next calls schedule(): set before it sleeps, cleared by a wake-up.
     pub(crate) sleep_state: Option<PrevState>,
-    /// Until when its last CPU is still switching away from it.
-    pub(crate) on_cpu_until: Instant,
+    /// It runs, or its CPU has not finished switching away from it.
+    pub on_cpu: bool,
+    /// Its wake-up moved it and left the rest to its new CPU.
+    pub(crate) sched_remote_wakeup: bool,
     /// Its policy.
     pub policy: Policy,
     /// Its nice value.

@@ -2,7 +2,8 @@
 
 use crate::tick::TickClock;
 use fairground_model::{Meter, Section};
-use fairground_stdx::{Instant, Ns, PipeId, TaskId};
+use fairground_sched::{Leaving, WakeFlags};
+use fairground_stdx::{CpuId, Instant, Ns, PipeId, TaskId};
 
 /// What a CPU is doing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -20,6 +21,12 @@ pub(crate) enum Doing {
 pub(crate) enum Then {
     /// Call schedule().
     Schedule,
+    /// In the middle of schedule(), with nothing to run: look for a task elsewhere.
+    NewidleBalance(Leaving),
+    /// The rest of schedule() after newidle balance.
+    FinishSchedule(Leaving),
+    /// The stopper goes on, once the switch away from the task (if any) is over.
+    Stopper(Option<TaskId>),
     /// The switch away from the task (if any) is over; the current task goes on, or the CPU idles.
     Switched(Option<TaskId>),
     /// Back to the current task: reschedule if that is due, else go on with what it wants.
@@ -28,10 +35,14 @@ pub(crate) enum Then {
     ExpireTimers,
     /// Queue a new task for the first time.
     WakeNew(TaskId),
+    /// Wait until the wakee's old CPU has switched away from it, then select a CPU.
+    SpinOnCpu { wakee: TaskId, flags: WakeFlags, after: AfterWake },
     /// Queue a woken task, for which a CPU was selected in the phase before.
-    Activate { wakee: TaskId, target: fairground_stdx::CpuId, after: AfterWake },
+    Activate { wakee: TaskId, target: CpuId, after: AfterWake },
     /// The interrupt is over.
     IrqExit,
+    /// The next phase of the balance softirq, on the way out of an interrupt.
+    Softirq,
     /// The body of sched_yield(): schedule() follows at once, by the clock that it has read.
     Yield,
     /// The body of a write into a pipe.
@@ -74,6 +85,12 @@ pub(crate) struct Cpu {
     pub(crate) doing: Doing,
     /// What the CPU goes back to when the interrupt that it serves is over, and when that began.
     pub(crate) interrupted: Option<Interrupted>,
+    /// The CPU that waits for the end of the switch that is under way here.
+    pub(crate) spinner: Option<CpuId>,
+    /// Since when this one waits for another's.
+    pub(crate) spins_since: Instant,
+    /// Another CPU asks this one to balance on behalf of the idle ones; the interrupt is under way.
+    pub(crate) nohz_kick: bool,
     /// From when on the current task's computing counts: the start of its stretch, moved on by
     /// every interrupt that took time away from it.
     pub(crate) computes_from: Instant,
@@ -110,6 +127,9 @@ impl Cpu {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Interrupted {
     pub(crate) idle: bool,
+    /// Up to when its time is booked as interrupt time.
     pub(crate) since: Instant,
     pub(crate) section: Section,
+    /// The hard interrupt is over, and a softirq runs on its way out.
+    pub(crate) in_softirq: bool,
 }

@@ -6,30 +6,47 @@ use crate::queue::{EventQueue, Slot};
 use crate::simulation::Simulation;
 use crate::task::Want;
 use fairground_model::{Mode, Op, Recorder, Section, WakeContext};
-use fairground_sched::WakeFlags;
+use fairground_sched::{BalanceStep, WakeFlags};
 use fairground_stdx::{CpuId, Instant, Ns};
 
 impl<Q: EventQueue> Simulation<Q> {
     /// Timers of `cpu` expire or another CPU's interrupt arrives: one interrupt serves both.
     pub(crate) fn interrupt(&mut self, rec: &mut Recorder<'_>, cpu: CpuId) {
-        let mut section = Section::HrtimerInterrupt;
-        if self.queue.get(cpu, Slot::Ipi).is_some_and(|at| at <= self.now) {
-            self.queue.set(cpu, Slot::Ipi, None);
-            self.cpus[cpu].meter.count(Op::IpiBody);
-            section = Section::RescheduleIpi;
+        let ipi = self.ipi_due(cpu);
+        self.irq_enter(cpu, if ipi { Section::RescheduleIpi } else { Section::HrtimerInterrupt });
+        if ipi {
+            self.scheduler_ipi(rec, cpu);
         }
-        self.irq_enter(cpu, section);
         self.kernel(rec, cpu, Then::ExpireTimers);
+    }
+
+    fn ipi_due(&self, cpu: CpuId) -> bool {
+        self.queue.get(cpu, Slot::Ipi).is_some_and(|at| at <= self.now)
+    }
+
+    /// Another CPU's interrupt has arrived: what it was sent for is done. A mere reschedule is done by the way out.
+    ///
+    /// Kernel: core.c scheduler_ipi(), v4.12–; smp.c flush_smp_call_function_queue(), v5.8–
+    fn scheduler_ipi(&mut self, rec: &mut Recorder<'_>, cpu: CpuId) {
+        self.queue.set(cpu, Slot::Ipi, None);
+        self.cpus[cpu].meter.count(Op::IpiBody);
+        if self.sched.ttwu_pending(cpu) {
+            self.core(rec, cpu, |sched, cx| sched.sched_ttwu_pending(cx));
+        }
+        if std::mem::take(&mut self.cpus[cpu].nohz_kick) {
+            self.core(rec, cpu, |sched, cx| sched.nohz_csd_func(cx));
+        }
     }
 
     fn irq_enter(&mut self, cpu: CpuId, section: Section) {
         let idle = self.cpus[cpu].doing == Doing::Idle;
         if idle {
             self.cpus[cpu].meter.count(Op::IdleExit);
+            self.jiffies.catch_up(self.now);
         } else {
             self.pause(cpu, self.now);
         }
-        self.cpus[cpu].interrupted = Some(Interrupted { idle, since: self.now, section });
+        self.cpus[cpu].interrupted = Some(Interrupted { idle, since: self.now, section, in_softirq: false });
     }
 
     /// Wakes the next task whose timer an interrupt at this instant may expire.
@@ -46,20 +63,49 @@ impl<Q: EventQueue> Simulation<Q> {
         }
     }
 
-    /// The interrupt is over: its time is booked, and the CPU reschedules or goes on where it was.
+    /// The interrupt is over: its time is booked, a raised softirq runs, and the CPU reschedules or goes on where it was.
+    ///
+    /// Kernel: softirq.c irq_exit(), invoke_softirq(), v4.12–
     pub(crate) fn irq_exit(&mut self, rec: &mut Recorder<'_>, cpu: CpuId) -> Next {
-        let irq = self.cpus[cpu].interrupted.take().expect("invariant: an interrupt that ends has begun");
-        let took = self.now.since(irq.since);
+        let irq = self.cpus[cpu].interrupted.as_mut().expect("invariant: an interrupt that ends has begun");
+        if irq.in_softirq {
+            return Next::Go(Then::Softirq);
+        }
+        let took = self.now.since(std::mem::replace(&mut irq.since, self.now));
         if self.view.irq_time_accounting {
             self.sched.irq_time(cpu, took);
         }
-        if !irq.idle {
+        if self.sched.softirq_raised(cpu) {
+            irq.in_softirq = true;
+            return Next::Go(Then::Softirq);
+        }
+        let idle = irq.idle;
+        self.cpus[cpu].interrupted = None;
+        if !idle {
             return self.resume(rec, cpu);
         }
         match self.sched.rq(cpu).need_resched {
             true => self.schedule(rec, cpu),
-            false => self.go_idle(cpu),
+            false => self.go_idle(rec, cpu),
         }
+    }
+
+    /// One phase of the balance softirq. Interrupts are on while it runs: those of other CPUs and of timers that came
+    /// during the last phase are served before the next one; the tick waits for the softirq's end.
+    ///
+    /// Kernel: softirq.c __do_softirq(), handle_softirqs() from v6.10, v4.12–
+    pub(crate) fn softirq(&mut self, rec: &mut Recorder<'_>, cpu: CpuId) -> Next {
+        if self.ipi_due(cpu) {
+            self.scheduler_ipi(rec, cpu);
+            return Next::Go(Then::ExpireTimers);
+        }
+        if self.queue.first_timer(cpu).is_some_and(|(_, _, hard)| hard <= self.now) {
+            return Next::Go(Then::ExpireTimers);
+        }
+        let step = self.core(rec, cpu, |sched, cx| sched.run_rebalance_domains(cx));
+        let irq = self.cpus[cpu].interrupted.as_mut().expect("invariant: a softirq runs on the way out of an interrupt");
+        irq.in_softirq = step == BalanceStep::More;
+        Next::Pay(Section::SchedSoftirq, Then::IrqExit)
     }
 
     /// The tick of `cpu`.
@@ -69,7 +115,8 @@ impl<Q: EventQueue> Simulation<Q> {
         let due = self.cpus[cpu].tick.advance(self.now);
         self.core(rec, cpu, |sched, cx| sched.sched_tick(cx));
         let expires = self.queue.first_timer(cpu).is_some_and(|timer| timer.1 <= self.now);
-        if expires || self.cpus[cpu].doing == Doing::Idle || self.must_leave_user_mode(cpu) {
+        let softirq = self.sched.softirq_raised(cpu);
+        if expires || softirq || self.cpus[cpu].doing == Doing::Idle || self.must_leave_user_mode(cpu) {
             self.queue.set(cpu, Slot::Tick, Some(due));
             self.irq_enter(cpu, Section::SchedTick);
             self.kernel(rec, cpu, Then::ExpireTimers);

@@ -45,10 +45,17 @@ impl<Q: EventQueue> Simulation<Q> {
 
     fn send_requests(&mut self, from: CpuId) {
         while let Some(request) = self.requests.pop() {
-            let (Request::ReschedIpi { cpu, at }
-            | Request::WakeListIpi { cpu, at }
-            | Request::NohzKick { cpu, at }
-            | Request::Stop { cpu, at }) = request;
+            let (cpu, at) = match request {
+                Request::ReschedIpi { cpu, at } | Request::WakeListIpi { cpu, at } => (cpu, at),
+                Request::NohzKick { cpu, at } => {
+                    self.cpus[cpu].nohz_kick = true;
+                    (cpu, at)
+                }
+                Request::Stop { cpu, at } => {
+                    self.sched.wake_stopper(cpu);
+                    (cpu, at)
+                }
+            };
             let flight = Ns(self.cpus[from].meter.price_ps(Op::IpiFlight) / 1000);
             self.cpus[from].meter.note(Op::IpiFlight);
             self.send_ipi(cpu, at + flight);
@@ -77,7 +84,8 @@ impl<Q: EventQueue> Simulation<Q> {
                         row.book(section, took);
                         row.doing = Doing::Kernel(next);
                         self.show_section(rec, cpu, section, took);
-                        let until = self.be_busy(cpu, took, next);
+                        let until = self.now + took;
+                        self.queue.busy(cpu, until);
                         if self.over || !self.queue.advance_if_next(cpu, until, self.horizon) {
                             return;
                         }
@@ -88,17 +96,6 @@ impl<Q: EventQueue> Simulation<Q> {
                 }
             }
         }
-    }
-
-    /// The CPU is busy in the kernel for `took`; `then` follows at the instant that is returned.
-    #[inline]
-    fn be_busy(&mut self, cpu: CpuId, took: Ns, then: Then) -> Instant {
-        let until = self.now + took;
-        if let Then::Switched(Some(prev)) = then {
-            self.sched.set_on_cpu_until(prev, until);
-        }
-        self.queue.busy(cpu, until);
-        until
     }
 
     /// Shows a stretch of kernel time to whom samples are wanted by.
@@ -113,15 +110,20 @@ impl<Q: EventQueue> Simulation<Q> {
     fn phase(&mut self, rec: &mut Recorder<'_>, cpu: CpuId, then: Then) -> Next {
         match then {
             Then::Schedule => self.schedule(rec, cpu),
+            Then::NewidleBalance(leaving) => self.newidle_balance(rec, cpu, leaving),
+            Then::FinishSchedule(leaving) => self.finish_schedule(rec, cpu, leaving),
+            Then::Stopper(prev) => self.stopper(rec, cpu, prev),
             Then::Switched(prev) => self.switched(rec, cpu, prev),
             Then::Resume => self.resume(rec, cpu),
             Then::ExpireTimers => self.expire_timers(rec, cpu),
+            Then::SpinOnCpu { wakee, flags, after } => self.spin_on_cpu(rec, cpu, wakee, flags, after),
             Then::Activate { wakee, target, after } => {
-                self.core(rec, cpu, |sched, cx| sched.ttwu_activate(cx, wakee, target));
+                self.core(rec, cpu, |sched, cx| sched.ttwu_queue(cx, wakee, target));
                 Next::Pay(Section::TryToWakeUp, after.then())
             }
             Then::WakeNew(child) => self.wake_new(rec, cpu, child),
             Then::IrqExit => self.irq_exit(rec, cpu),
+            Then::Softirq => self.softirq(rec, cpu),
             Then::Yield => {
                 self.core(rec, cpu, |sched, cx| sched.sched_yield(cx));
                 self.schedule(rec, cpu)
@@ -139,35 +141,24 @@ impl<Q: EventQueue> Simulation<Q> {
         }
     }
 
-    pub(crate) fn schedule(&mut self, rec: &mut Recorder<'_>, cpu: CpuId) -> Next {
-        let switch = self.core(rec, cpu, |sched, cx| sched.schedule(cx));
-        Next::Pay(Section::Schedule, Then::Switched(switch.prev.filter(|_| switch.prev != switch.next)))
-    }
-
-    fn switched(&mut self, rec: &mut Recorder<'_>, cpu: CpuId, prev: Option<TaskId>) -> Next {
-        if let Some(task) = prev {
-            self.sched.finish_task_switch(task);
-        }
-        if self.sched.rq(cpu).curr.is_none() && !self.sched.rq(cpu).need_resched {
-            return self.go_idle(cpu);
-        }
-        if self.queue.get(cpu, Slot::Tick).is_none() {
-            self.start_tick(cpu);
-        }
-        self.resume(rec, cpu)
-    }
-
     /// The tick of `cpu` begins (again), on the grid.
     pub(crate) fn start_tick(&mut self, cpu: CpuId) {
         let due = self.cpus[cpu].tick.restart(self.now);
         self.queue.set(cpu, Slot::Tick, Some(due));
     }
 
-    pub(crate) fn go_idle(&mut self, cpu: CpuId) -> Next {
+    /// The CPU has nothing to do. Where its tick stops for that, others balance for it from now on.
+    ///
+    /// Kernel: idle.c do_idle(), tick-sched.c tick_nohz_idle_stop_tick(), v4.12–
+    pub(crate) fn go_idle(&mut self, rec: &mut Recorder<'_>, cpu: CpuId) -> Next {
         self.cpus[cpu].doing = Doing::Idle;
         if self.machine.nohz_idle {
+            let ticked = self.queue.get(cpu, Slot::Tick).is_some();
             self.queue.idle(cpu);
             self.jiffies.stop(cpu);
+            if ticked {
+                self.core(rec, cpu, |sched, cx| sched.nohz_balance_enter_idle(cx));
+            }
         } else {
             self.queue.set(cpu, Slot::Segment, None);
         }
@@ -243,9 +234,23 @@ impl<Q: EventQueue> Simulation<Q> {
 
     /// First phase of waking `wakee` from `cpu`; the second follows when the search is paid.
     pub(crate) fn wake(&mut self, rec: &mut Recorder<'_>, cpu: CpuId, wakee: TaskId, flags: WakeFlags, after: AfterWake) -> Next {
-        match self.core(rec, cpu, |sched, cx| sched.ttwu_select(cx, wakee, flags)) {
-            Waking::Selected(target) => Next::Pay(Section::TryToWakeUp, Then::Activate { wakee, target, after }),
-            Waking::StillQueued | Waking::Nothing => Next::Pay(Section::TryToWakeUp, after.then()),
+        let then = match self.core(rec, cpu, |sched, cx| sched.ttwu_select(cx, wakee, flags)) {
+            Waking::Selected(target) => Then::Activate { wakee, target, after },
+            Waking::OnCpu => Then::SpinOnCpu { wakee, flags, after },
+            Waking::OnWakeList | Waking::StillQueued | Waking::Nothing => after.then(),
+        };
+        Next::Pay(Section::TryToWakeUp, then)
+    }
+
+    /// The waker looks whether the wakee's old CPU has switched away from it.
+    ///
+    /// Kernel: core.c try_to_wake_up(), smp_cond_load_acquire() on p->on_cpu, v4.12–
+    fn spin_on_cpu(&mut self, rec: &mut Recorder<'_>, cpu: CpuId, wakee: TaskId, flags: WakeFlags, after: AfterWake) -> Next {
+        let row = self.sched.task(wakee);
+        if row.on_cpu {
+            return self.park(cpu, row.cpu, Then::SpinOnCpu { wakee, flags, after });
         }
+        let target = self.core(rec, cpu, |sched, cx| sched.ttwu_off_cpu(cx, wakee, flags));
+        Next::Pay(Section::TryToWakeUp, Then::Activate { wakee, target, after })
     }
 }

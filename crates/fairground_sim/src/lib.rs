@@ -12,6 +12,7 @@ mod interrupt;
 mod kernel;
 mod pipe;
 pub mod queue;
+mod schedule;
 mod script;
 mod simulation;
 mod step;

@@ -8,7 +8,9 @@ use crate::script::{Scripted, script_of};
 use crate::task::{SimTask, Want};
 use crate::tick::{Jiffies, TickClock};
 use fairground_machine::Machine;
-use fairground_model::{Digest, MachineView, Mistakes, Mode, Op, Program, Recorder, Section, Sink, TaskInfo, TaskSet, TaskSpec};
+use fairground_model::{
+    Digest, MachineView, Mistakes, Mode, NullSink, Op, Program, Recorder, Section, Sink, TaskInfo, TaskSet, TaskSpec,
+};
 use fairground_sched::profile::ProfileError;
 use fairground_sched::{Profile, Request, Sched};
 use fairground_stdx::{CpuId, IndexVec, Instant, Ns, PipeId, ProgramId, RngStream, StreamKind, TaskId};
@@ -215,10 +217,22 @@ impl<Q: EventQueue> Simulation<Q> {
             digest: Digest::default(),
             ended: None,
         };
-        if !simulation.machine.nohz_idle {
-            simulation.machine.cpus.ids().for_each(|cpu| simulation.start_tick(cpu));
-        }
+        simulation.begin_idle();
         Ok(simulation)
+    }
+
+    /// All CPUs idle when a run begins: with their ticks, or long without.
+    fn begin_idle(&mut self) {
+        let mut sink = NullSink;
+        let mut digest = self.digest;
+        let mut rec = Recorder::new(&mut digest, &mut sink);
+        for cpu in self.machine.cpus.ids() {
+            match self.machine.nohz_idle {
+                true => self.core(&mut rec, cpu, |sched, cx| sched.nohz_balance_enter_idle(cx)),
+                false => self.start_tick(cpu),
+            }
+        }
+        self.digest = digest;
     }
 
     /// Introduces all tasks to a sink: before the first record, and again for a sink that comes later.
@@ -407,6 +421,9 @@ fn new_cpu(machine: &Machine, cpu: CpuId, seed: u64) -> Cpu {
     Cpu {
         doing: Doing::Idle,
         interrupted: None,
+        spinner: None,
+        spins_since: Instant::ZERO,
+        nohz_kick: false,
         computes_from: Instant::ZERO,
         meter: machine.costs.meter(&machine.cpus[cpu]),
         carry_ps: 0,

@@ -85,6 +85,13 @@ impl Jiffies {
         }
     }
 
+    /// An interrupt ends an idle time: the count follows the clock, as there may have been no tick for long.
+    ///
+    /// Kernel: tick-sched.c tick_nohz_update_jiffies(), v4.12–
+    pub(crate) fn catch_up(&mut self, now: Instant) {
+        self.last = now;
+    }
+
     /// A CPU stops its tick.
     pub(crate) fn stop(&mut self, cpu: CpuId) {
         if self.keeper == Some(cpu) {

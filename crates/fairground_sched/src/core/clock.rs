@@ -30,7 +30,7 @@ impl Sched {
         let (delta, scale) = (delta as u64, cx.scale(cpu));
         let irq = (rq.irq_time.0 - rq.prev_irq_time.0).min(delta);
         rq.prev_irq_time.0 += irq;
-        let (rule, idle) = (self.profile.pelt_clock, rq.curr.is_none());
+        let (rule, idle) = (self.profile.pelt_clock, rq.curr.is_none() && !rq.stop_running);
         let pelt_cfs = &self.pelt_cfs;
         let overloaded = || rule.overloaded(&pelt_cfs[rq.cfs], &rq.avg_rt, &rq.avg_dl);
         rq.clocks.update(rule, delta, delta - irq, idle, scale, overloaded);

@@ -65,7 +65,7 @@ impl Sched {
         follow: Option<TaskId>,
     ) -> (Option<TaskId>, Switch) {
         let answer = self.pick_next_task(cx, leaving.prev);
-        (answer, self.switch_to(cx, leaving, follow))
+        (answer, self.switch_at_once(cx, leaving, follow))
     }
 
     /// The second part where a task of a higher class takes the CPU: the fair class is not asked, its running task is
@@ -73,7 +73,16 @@ impl Sched {
     ///
     /// Kernel: core.c put_prev_task_balance(), pick_next_task(), v5.5–
     pub fn schedule_other_class(&mut self, cx: &mut Ctx<'_, '_>, leaving: Leaving) {
-        self.switch_to(cx, leaving, None);
+        self.switch_at_once(cx, leaving, None);
+    }
+
+    /// A record does not tell how long a switch took: it is over when it is recorded.
+    fn switch_at_once(&mut self, cx: &mut Ctx<'_, '_>, leaving: Leaving, next: Option<TaskId>) -> Switch {
+        let switch = self.switch_to(cx, leaving, next);
+        if let Some(prev) = switch.prev.filter(|_| switch.prev != switch.next) {
+            self.finish_task_switch(prev);
+        }
+        switch
     }
 
     /// A queued task is taken off its queue, which `cx.cpu` is, and bound to `target`: the first half of a recorded move.

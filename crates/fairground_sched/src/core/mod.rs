@@ -7,7 +7,9 @@ mod fork;
 mod sched_info;
 mod schedstat;
 mod schedule;
+mod stop;
 mod tick;
+mod wake_list;
 mod wakeup;
 
 pub use follow::QueueSeat;

@@ -1,8 +1,9 @@
 //! schedule(): put the current task down, pick the next one.
 
 use crate::Sched;
-use crate::ctx::Ctx;
+use crate::ctx::{Ctx, Request};
 use crate::fair::DequeueFlags;
+use crate::fair::balance::BalanceStep;
 use crate::rq::Urgency;
 use crate::seam::{Preemption, RepeatedPick};
 use crate::task::TaskState;
@@ -19,12 +20,22 @@ pub struct Switch {
 }
 
 /// A schedule() between its two parts: what leaves the CPU.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Leaving {
     pub(super) prev: Option<TaskId>,
     prev_state: PrevState,
     /// A runnable task that may no longer run here, and where it goes.
     moving: Option<(TaskId, CpuId)>,
+    /// Who runs next, if anybody is queued.
+    picked: Option<TaskId>,
+}
+
+impl Leaving {
+    /// Whether the CPU is about to go idle and may look for tasks elsewhere first. One whose stopper moves its task
+    /// away does so when that is done.
+    pub fn found_nothing(&self) -> bool {
+        self.picked.is_none() && self.moving.is_none()
+    }
 }
 
 /// Whether a task may go on in user mode.
@@ -46,22 +57,41 @@ impl Sched {
         self.tasks[curr].sleep_state = Some(state);
     }
 
-    /// Puts the current task of `cx.cpu` down and picks the next.
+    /// Puts the current task of `cx.cpu` down and picks the next, all at one instant.
     ///
     /// Kernel: core.c __schedule(), v4.12–
     pub fn schedule(&mut self, cx: &mut Ctx<'_, '_>) -> Switch {
-        self.schedule_as(cx, |answer| answer).1
+        let leaving = self.schedule_start(cx);
+        if leaving.found_nothing() && self.wants_newidle_balance(cx.cpu, &leaving) {
+            while self.newidle_balance(cx) == BalanceStep::More {}
+        }
+        let switch = self.schedule_finish(cx, leaving);
+        if let Some(prev) = switch.prev.filter(|_| switch.prev != switch.next) {
+            self.finish_task_switch(prev);
+        }
+        switch
     }
 
-    fn schedule_as(
-        &mut self,
-        cx: &mut Ctx<'_, '_>,
-        choose: impl FnOnce(Option<TaskId>) -> Option<TaskId>,
-    ) -> (Option<TaskId>, Switch) {
+    /// The first part of schedule() on `cx.cpu`: a task that goes to sleep leaves the queue, and the next one is picked
+    /// if there is one. If there is none ([`Leaving::found_nothing`]) the CPU may balance before the second part; until
+    /// that is over its current task stays the one that leaves.
+    ///
+    /// Kernel: core.c __schedule() with fair.c pick_task_fair(), v4.12–
+    #[inline]
+    pub fn schedule_start(&mut self, cx: &mut Ctx<'_, '_>) -> Leaving {
         let leaving = self.leave_cpu(cx);
-        let answer = self.pick_next_task(cx, leaving.prev);
-        let next = choose(answer);
-        (answer, self.switch_to(cx, leaving, next))
+        Leaving { picked: self.pick_task_fair(cx), ..leaving }
+    }
+
+    /// The second part: the switch. What was queued in between is picked only if nothing had been before.
+    ///
+    /// Kernel: core.c __schedule() from pick_next_task() on, v4.12–
+    #[inline]
+    pub fn schedule_finish(&mut self, cx: &mut Ctx<'_, '_>, leaving: Leaving) -> Switch {
+        let next = leaving.picked.or_else(|| self.pick_next_task(cx, leaving.prev));
+        let switch = self.switch_to(cx, leaving, next);
+        self.rqs[cx.cpu].stop_running = false;
+        switch
     }
 
     /// The first part of schedule(): a task that goes to sleep or must move leaves the queue.
@@ -75,7 +105,7 @@ impl Sched {
 
         self.rqs[cpu].stats.sched_count += 1;
         let prev = self.rqs[cpu].curr;
-        let mut leaving = Leaving { prev, prev_state: PrevState::Running, moving: None };
+        let mut leaving = Leaving { prev, prev_state: PrevState::Running, moving: None, picked: None };
         if let Some(task) = prev {
             // A task that leaves the queue to sleep needs no push: its wake-up will choose among the CPUs that it may use.
             let push_to = self.tasks[task].migration_pending.take();
@@ -94,7 +124,7 @@ impl Sched {
     ///
     /// Kernel: core.c __schedule() from pick_next_task() on, v4.12–
     pub(super) fn switch_to(&mut self, cx: &mut Ctx<'_, '_>, leaving: Leaving, next: Option<TaskId>) -> Switch {
-        let Leaving { prev, prev_state, moving } = leaving;
+        let Leaving { prev, prev_state, moving, .. } = leaving;
         self.put_prev_set_next_task(cx, prev, next);
         let rq = &mut self.rqs[cx.cpu];
         (rq.need_resched, rq.need_resched_lazy) = (false, false);
@@ -104,6 +134,8 @@ impl Sched {
         }
         if let Some((task, target)) = moving {
             self.push_moved_task(cx, task, target);
+            // The stopper that moved it leaves the CPU to whom it finds.
+            self.rqs[cx.cpu].need_resched |= next.is_none();
         } else if let Some(task) = prev.filter(|&task| self.tasks[task].state == TaskState::Delayed) {
             // It sleeps, but is queued still: that must not be where it may no longer run.
             self.leave_forbidden_cpu(cx, task);
@@ -129,7 +161,7 @@ impl Sched {
         cx.meter.count(Op::PickSwitch);
         match (prev, next) {
             (Some(from), Some(to)) if self.tasks[from].mm != self.tasks[to].mm => cx.meter.count(Op::MmSwitch),
-            (None, _) | (_, None) => cx.meter.count(Op::SwitchIdle),
+            (None, _) | (_, None) if !self.rqs[cx.cpu].stop_running => cx.meter.count(Op::SwitchIdle),
             _ => {}
         }
         self.sched_info_switch(cx.cpu, prev, prev_state, next);
@@ -138,6 +170,7 @@ impl Sched {
         }
         if let Some(task) = next {
             self.tasks[task].state = TaskState::Running;
+            self.tasks[task].on_cpu = true;
         }
         self.rqs[cx.cpu].curr = next;
         self.nr_switches += 1;
@@ -148,7 +181,7 @@ impl Sched {
     pub(super) fn pick_next_task(&mut self, cx: &mut Ctx<'_, '_>, prev: Option<TaskId>) -> Option<TaskId> {
         let picked = self.pick_task_fair(cx);
         if picked.is_none() {
-            if prev.is_some() {
+            if prev.is_some() || self.rqs[cx.cpu].stop_running {
                 self.enter_idle(cx);
             }
             cx.decide(Reason::PickIdle, None, 0);
@@ -168,7 +201,7 @@ impl Sched {
         }
         match next {
             Some(task) => self.set_next_task_fair(cx, task),
-            None => self.rqs[cx.cpu].stats.sched_goidle += 1,
+            None => self.rqs[cx.cpu].stats.sched_goidle += u64::from(!self.rqs[cx.cpu].stop_running),
         }
     }
 
@@ -181,18 +214,14 @@ impl Sched {
         rq.clocks.enter_idle(rule, || rule.overloaded(cfs, &rq.avg_rt, &rq.avg_dl));
     }
 
-    /// The switch away from `prev` will be over at `at`: whoever wakes it before then waits.
-    pub fn set_on_cpu_until(&mut self, prev: TaskId, at: Instant) {
-        self.tasks[prev].on_cpu_until = at;
-    }
-
     /// The switch away from `prev` is over.
     ///
     /// Kernel: core.c finish_task(), v4.12–
     pub fn finish_task_switch(&mut self, prev: TaskId) {
-        let state = &mut self.tasks[prev].state;
-        if *state == TaskState::OffCpuPending {
-            *state = TaskState::Asleep;
+        let row = &mut self.tasks[prev];
+        row.on_cpu = false;
+        if row.state == TaskState::OffCpuPending {
+            row.state = TaskState::Asleep;
         }
     }
 
@@ -236,9 +265,14 @@ impl Sched {
         }
         rq.need_resched = true;
         if cpu != cx.cpu {
-            cx.meter.count(Op::IpiSend);
-            let at = cx.clock();
-            cx.requests.push(crate::ctx::Request::ReschedIpi { cpu, at });
+            self.interrupt_cpu(cx, cpu, |cpu, at| Request::ReschedIpi { cpu, at });
         }
+    }
+
+    /// Sends an interrupt to another CPU.
+    pub(crate) fn interrupt_cpu(&self, cx: &mut Ctx<'_, '_>, cpu: CpuId, request: impl FnOnce(CpuId, Instant) -> Request) {
+        cx.meter.count(Op::IpiSend);
+        let at = cx.clock();
+        cx.requests.push(request(cpu, at));
     }
 }

@@ -1,4 +1,12 @@
 //! Waking a task: select a CPU, then queue it there. Two phases, between which time may pass.
+//!
+//! ```text
+//! ttwu_select ──┬─ still queued ───────────────────────────────────────────► done
+//!               ├─ on_cpu ─┬─ wake list of the old CPU ────────────────────► done, that CPU queues it
+//!               │          └─ wait ── ttwu_off_cpu ──┐
+//!               └─ asleep ── select_task_rq ─────────┴─► ttwu_queue ─┬─ direct
+//!                                                                    └─ wake list of the target
+//! ```
 
 use crate::Sched;
 use crate::ctx::Ctx;
@@ -23,7 +31,12 @@ pub enum Waking {
     StillQueued,
     /// The task cannot be woken: it runs, is being woken by another CPU, or is dead.
     Nothing,
-    /// The task goes to this CPU: call [`Sched::ttwu_activate`] when the price of the search is paid.
+    /// The task's old CPU has not finished switching away from it, and will queue it there when it has: nothing is left
+    /// to do.
+    OnWakeList,
+    /// The task's old CPU has not finished switching away from it: wait for that, then call [`Sched::ttwu_off_cpu`].
+    OnCpu,
+    /// The task goes to this CPU: call [`Sched::ttwu_queue`] when the price of the search is paid.
     Selected(CpuId),
 }
 
@@ -40,13 +53,24 @@ impl Sched {
         }
         cx.meter.count(Op::TtwuBase);
         self.record_waking(cx, task, flags);
-        if self.tasks[task].state == TaskState::OffCpuPending {
-            // The waker spins until the old CPU has finished switching away (smp_cond_load_acquire on on_cpu).
-            let wait = self.tasks[task].on_cpu_until.saturating_since(cx.clock());
-            cx.meter.spend(wait);
-        }
         self.tasks[task].state = TaskState::Waking;
-        Waking::Selected(self.select_task_rq(cx, task, false))
+        if !self.tasks[task].on_cpu {
+            return Waking::Selected(self.ttwu_off_cpu(cx, task, flags));
+        }
+        let old = self.tasks[task].cpu;
+        if !self.queues_on_cpu(cx.cpu, task) {
+            return Waking::OnCpu;
+        }
+        self.ttwu_queue_wakelist(cx, task, false);
+        self.ttwu_stat(cx.cpu, old);
+        Waking::OnWakeList
+    }
+
+    /// The wakee is on no CPU (any more): where shall it run?
+    ///
+    /// Kernel: core.c try_to_wake_up() after smp_cond_load_acquire(), v4.12–
+    pub fn ttwu_off_cpu(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, _flags: WakeFlags) -> CpuId {
+        self.select_task_rq(cx, task, false)
     }
 
     /// The wakee never left its queue: its wish to sleep is taken back.
@@ -86,23 +110,49 @@ impl Sched {
         cx.record(TraceEvent::SchedWaking { task, target_cpu: self.tasks[task].cpu, waker, context: flags.context });
     }
 
-    /// Second phase: the wakee is queued on `target`, and may preempt what runs there.
+    /// Second phase: the wakee is bound to `target` and queued there, or `target` is left to do that.
     ///
-    /// Kernel: core.c ttwu_queue(), ttwu_do_activate(), v4.12–
+    /// Kernel: core.c try_to_wake_up() from set_task_cpu() on, ttwu_queue(), v4.12–
+    pub fn ttwu_queue(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, target: CpuId) {
+        let migrated = self.ttwu_set_task_cpu(cx, task, target);
+        match self.queues_remotely(cx.cpu, task) {
+            true => self.ttwu_queue_wakelist(cx, task, migrated),
+            false => self.ttwu_do_activate(cx, task, migrated),
+        }
+        self.ttwu_stat(cx.cpu, target);
+    }
+
+    /// As [`Sched::ttwu_queue`], but never left to the target.
+    ///
+    /// Kernel: core.c ttwu_queue() without TTWU_QUEUE, v4.12–
     pub fn ttwu_activate(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, target: CpuId) {
-        self.count_rq_lock(cx, target);
-        let mut flags = EnqueueFlags::WAKEUP;
-        if self.tasks[task].cpu != target {
-            flags = flags.with(EnqueueFlags::MIGRATED);
+        let migrated = self.ttwu_set_task_cpu(cx, task, target);
+        self.ttwu_do_activate(cx, task, migrated);
+        self.ttwu_stat(cx.cpu, target);
+    }
+
+    /// Binds a wakee to `target`; whether it was elsewhere.
+    fn ttwu_set_task_cpu(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, target: CpuId) -> bool {
+        let migrated = self.tasks[task].cpu != target;
+        if migrated {
             self.set_task_cpu(cx, task, target);
         }
-        self.update_rq_clock(cx, target);
+        migrated
+    }
+
+    /// The wakee is queued on its CPU, and may preempt what runs there.
+    ///
+    /// Kernel: core.c ttwu_do_activate(), v4.12–
+    pub(super) fn ttwu_do_activate(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, migrated: bool) {
+        let cpu = self.tasks[task].cpu;
+        let flags = if migrated { EnqueueFlags::WAKEUP.with(EnqueueFlags::MIGRATED) } else { EnqueueFlags::WAKEUP };
+        self.count_rq_lock(cx, cpu);
+        self.update_rq_clock(cx, cpu);
         self.activate_task(cx, task, flags);
         self.nr_wakeups += 1;
-        self.ttwu_stat(cx.cpu, target);
-        cx.record(TraceEvent::SchedWakeup { task, target_cpu: target });
-        self.check_preempt_curr(cx, target, task, false);
-        if !self.tasks[task].cpus_allowed.contains(target) {
+        cx.record(TraceEvent::SchedWakeup { task, target_cpu: cpu });
+        self.check_preempt_curr(cx, cpu, task, false);
+        if !self.tasks[task].cpus_allowed.contains(cpu) {
             // The allowed CPUs changed between the phases; that change had to wait for the wake-up (pi_lock).
             self.leave_forbidden_cpu(cx, task);
         }
@@ -117,6 +167,9 @@ impl Sched {
     ///
     /// Kernel: core.c check_preempt_curr(), wakeup_preempt() from v6.6, v4.12–
     pub(crate) fn check_preempt_curr(&mut self, cx: &mut Ctx<'_, '_>, cpu: CpuId, task: TaskId, fork: bool) {
+        if self.rqs[cpu].stop_running {
+            return;
+        }
         if self.rqs[cpu].curr.is_none() {
             cx.decide(fairground_model::Reason::WakeCurrIdle, Some(task), 0);
             self.resched_curr(cx, cpu);

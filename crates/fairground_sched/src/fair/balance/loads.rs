@@ -32,7 +32,7 @@ impl Sched {
     #[inline]
     pub(crate) fn idle_cpu(&self, cpu: CpuId) -> bool {
         let rq = &self.rqs[cpu];
-        rq.curr.is_none() && rq.nr_running == 0 && rq.wake_list.is_empty()
+        rq.curr.is_none() && !rq.stop_running && rq.nr_running == 0 && rq.wake_list.is_empty()
     }
 
     /// As [`Sched::idle_cpu`]; no CPU of the model is taken away by a hypervisor.

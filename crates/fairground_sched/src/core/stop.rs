@@ -1,0 +1,26 @@
+//! The stopper: the thread of the highest class that each CPU has. It runs as soon as a reschedule is served, on behalf of
+//! another CPU that cannot take a running task away by itself.
+
+use crate::Sched;
+use crate::core::{Leaving, Switch};
+use crate::ctx::Ctx;
+use fairground_stdx::CpuId;
+
+impl Sched {
+    /// The stopper of `cpu` is woken: whatever runs there gives way.
+    ///
+    /// Kernel: stop_machine.c stop_one_cpu_nowait(), v4.12–
+    pub fn wake_stopper(&mut self, cpu: CpuId) {
+        self.rqs[cpu].need_resched = true;
+    }
+
+    /// schedule() on `cx.cpu` whose stopper is due: the current task is put down, and the fair class is not asked. With
+    /// `leaving` its first part is over already. The stopper runs until the next [`Sched::schedule_finish`].
+    ///
+    /// Kernel: core.c __schedule() with stop_task.c pick_next_task_stop(), v4.12–
+    pub fn schedule_stopper(&mut self, cx: &mut Ctx<'_, '_>, leaving: Option<Leaving>) -> Switch {
+        let leaving = leaving.unwrap_or_else(|| self.leave_cpu(cx));
+        self.rqs[cx.cpu].stop_running = true;
+        self.switch_to(cx, leaving, None)
+    }
+}

@@ -1,0 +1,72 @@
+//! Wake-ups that the target CPU finishes: its wake list (TTWU_QUEUE).
+
+use crate::Sched;
+use crate::ctx::{Ctx, Request};
+use crate::features::Feat;
+use fairground_model::Op;
+use fairground_stdx::{CpuId, TaskId};
+
+impl Sched {
+    /// Whether a wakee that is still on its old CPU is left to that CPU by a waker on `this`.
+    ///
+    /// Kernel: core.c try_to_wake_up() with WF_ON_CPU, v5.8–
+    pub(super) fn queues_on_cpu(&self, this: CpuId, task: TaskId) -> bool {
+        self.profile.remote_wakeup.queues_on_cpu() && self.ttwu_queue_cond(this, task, true)
+    }
+
+    /// Whether a wakee that is bound to its CPU is left to that CPU by a waker on `this`.
+    ///
+    /// Kernel: core.c ttwu_queue(), v4.12–
+    pub(super) fn queues_remotely(&self, this: CpuId, task: TaskId) -> bool {
+        self.ttwu_queue_cond(this, task, false)
+    }
+
+    /// Kernel: core.c ttwu_queue_cond(), v5.8– (inside ttwu_queue() before)
+    fn ttwu_queue_cond(&self, this: CpuId, task: TaskId, on_cpu: bool) -> bool {
+        let row = &self.tasks[task];
+        if this == row.cpu || !self.profile.feats.has(Feat::TTWU_QUEUE) || !self.rqs[row.cpu].online {
+            return false;
+        }
+        let share_cache = self.topology.cpus_share_cache(this, row.cpu);
+        let allowed = row.cpus_allowed.contains(row.cpu);
+        self.profile.remote_wakeup.leaves_to_target(share_cache, on_cpu, allowed, self.rqs[row.cpu].nr_running)
+    }
+
+    /// Appends a wakee to the wake list of the CPU that it is bound to, which is interrupted if the list was empty: else
+    /// an interrupt is under way.
+    ///
+    /// Kernel: core.c __ttwu_queue_wakelist(), ttwu_queue_remote() up to v5.7, v4.12–
+    pub(super) fn ttwu_queue_wakelist(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, migrated: bool) {
+        let cpu = self.tasks[task].cpu;
+        self.tasks[task].sched_remote_wakeup = migrated;
+        cx.meter.count(Op::WakeListAdd);
+        let list = &mut self.rqs[cpu].wake_list;
+        list.push(task);
+        if list.len() == 1 {
+            self.interrupt_cpu(cx, cpu, |cpu, at| Request::WakeListIpi { cpu, at });
+        }
+    }
+
+    /// Queues the tasks on the wake list of `cx.cpu`.
+    ///
+    /// Kernel: core.c sched_ttwu_pending(), v4.12–
+    pub fn sched_ttwu_pending(&mut self, cx: &mut Ctx<'_, '_>) {
+        let mut list = std::mem::take(&mut self.rqs[cx.cpu].wake_list);
+        if self.profile.remote_wakeup.takes_newest_first() {
+            list.reverse();
+        }
+        for &task in &list {
+            cx.meter.count(Op::WakeListTask);
+            let migrated = self.tasks[task].sched_remote_wakeup;
+            self.ttwu_do_activate(cx, task, migrated);
+        }
+        list.clear();
+        self.rqs[cx.cpu].wake_list = list;
+    }
+
+    /// Whether woken tasks wait for `cpu` to queue them (ttwu_pending).
+    #[inline]
+    pub fn ttwu_pending(&self, cpu: CpuId) -> bool {
+        !self.rqs[cpu].wake_list.is_empty()
+    }
+}

@@ -1,0 +1,40 @@
+//! The seams of wake-ups beyond the choice of a CPU.
+
+use super::seam;
+
+seam! {
+    /// Which wake-ups are left to the target CPU while TTWU_QUEUE is on.
+    RemoteWakeup = "remote_wakeup" {
+        OtherCache "other-cache" "Those onto a CPU of another last-level cache; a waker waits for a wakee that is still on its CPU.",
+        OnCpu "on-cpu"
+            "Those onto another cache, and those of a task that is still on its CPU if no more than one is runnable there.",
+        IdleTarget "idle-target" "Those onto another cache, and those onto a CPU where nothing is runnable.",
+    }
+    history { v(4, 12) => OtherCache, v(5, 8) => OnCpu, v(6, 0) => IdleTarget, }
+}
+
+impl RemoteWakeup {
+    /// Whether a wakee that is still on its CPU may be left to that CPU.
+    pub(crate) const fn queues_on_cpu(self) -> bool {
+        !matches!(self, RemoteWakeup::OtherCache)
+    }
+
+    /// Whether a wake-up onto another CPU than the waker's is left to the target. `allowed`: the wakee may run there;
+    /// `nr_running`: the target's runnable tasks.
+    ///
+    /// Kernel: core.c ttwu_queue_cond(), v5.8– (inside ttwu_queue() before)
+    pub(crate) const fn leaves_to_target(self, share_cache: bool, on_cpu: bool, allowed: bool, nr_running: u32) -> bool {
+        match self {
+            RemoteWakeup::OtherCache => !share_cache,
+            RemoteWakeup::OnCpu => !share_cache || (on_cpu && nr_running <= 1),
+            RemoteWakeup::IdleTarget => allowed && (!share_cache || nr_running == 0),
+        }
+    }
+
+    /// Whether the target queues its wake list from the newest to the oldest, as a list without locks is by itself.
+    ///
+    /// Kernel: core.c sched_ttwu_pending(), v4.12–v5.7
+    pub(crate) const fn takes_newest_first(self) -> bool {
+        matches!(self, RemoteWakeup::OtherCache)
+    }
+}

@@ -1,0 +1,108 @@
+//! schedule() in phases: what leaves, the look for work elsewhere, the switch; and the stopper.
+
+use crate::cpu::{Doing, Then};
+use crate::kernel::Next;
+use crate::queue::{EventQueue, Slot};
+use crate::simulation::Simulation;
+use fairground_model::{Recorder, Section};
+use fairground_sched::{BalanceStep, Leaving, Switch};
+use fairground_stdx::{CpuId, Instant, TaskId};
+
+impl<Q: EventQueue> Simulation<Q> {
+    /// schedule() up to the switch, or up to newidle balance where nothing is left to run.
+    pub(crate) fn schedule(&mut self, rec: &mut Recorder<'_>, cpu: CpuId) -> Next {
+        if self.sched.stop_work_due(cpu) {
+            return self.schedule_stopper(rec, cpu, None);
+        }
+        let switch = self.core(rec, cpu, |sched, cx| {
+            let leaving = sched.schedule_start(cx);
+            match leaving.found_nothing() && sched.wants_newidle_balance(cx.cpu, &leaving) {
+                true => Err(leaving),
+                false => Ok(sched.schedule_finish(cx, leaving)),
+            }
+        });
+        match switch {
+            Ok(switch) => Next::Pay(Section::Schedule, Then::Switched(left(switch))),
+            Err(leaving) => Next::Pay(Section::Schedule, Then::NewidleBalance(leaving)),
+        }
+    }
+
+    /// One phase of newidle balance; the switch follows the last. All that time the leaving task is current, so that the
+    /// CPU is not idle for others, and interrupts are off.
+    pub(crate) fn newidle_balance(&mut self, rec: &mut Recorder<'_>, cpu: CpuId, leaving: Leaving) -> Next {
+        let step = self.core(rec, cpu, |sched, cx| sched.newidle_balance(cx));
+        match step {
+            BalanceStep::More => Next::Pay(Section::NewidleBalance, Then::NewidleBalance(leaving)),
+            BalanceStep::Done => Next::Pay(Section::NewidleBalance, Then::FinishSchedule(leaving)),
+        }
+    }
+
+    /// The rest of schedule() after newidle balance.
+    pub(crate) fn finish_schedule(&mut self, rec: &mut Recorder<'_>, cpu: CpuId, leaving: Leaving) -> Next {
+        if self.sched.stop_work_due(cpu) {
+            return self.schedule_stopper(rec, cpu, Some(leaving));
+        }
+        let switch = self.core(rec, cpu, |sched, cx| sched.schedule_finish(cx, leaving));
+        Next::Pay(Section::Schedule, Then::Switched(left(switch)))
+    }
+
+    fn schedule_stopper(&mut self, rec: &mut Recorder<'_>, cpu: CpuId, leaving: Option<Leaving>) -> Next {
+        let switch = self.core(rec, cpu, |sched, cx| sched.schedule_stopper(cx, leaving));
+        Next::Pay(Section::Stopper, Then::Stopper(left(switch)))
+    }
+
+    /// One phase of the stopper; schedule() follows the last.
+    ///
+    /// Kernel: stop_machine.c cpu_stopper_thread(), v4.12–
+    pub(crate) fn stopper(&mut self, rec: &mut Recorder<'_>, cpu: CpuId, prev: Option<TaskId>) -> Next {
+        self.finish_task_switch(cpu, prev);
+        let step = self.core(rec, cpu, |sched, cx| sched.active_load_balance_cpu_stop(cx));
+        match step {
+            BalanceStep::More => Next::Pay(Section::Stopper, Then::Stopper(None)),
+            BalanceStep::Done => Next::Pay(Section::Stopper, Then::Schedule),
+        }
+    }
+
+    /// The switch away from `prev` (if any) is over: the current task goes on, or the CPU idles.
+    pub(crate) fn switched(&mut self, rec: &mut Recorder<'_>, cpu: CpuId, prev: Option<TaskId>) -> Next {
+        self.finish_task_switch(cpu, prev);
+        if self.sched.rq(cpu).curr.is_none() && !self.sched.rq(cpu).need_resched {
+            return self.go_idle(rec, cpu);
+        }
+        if self.queue.get(cpu, Slot::Tick).is_none() {
+            self.start_tick(cpu);
+        }
+        self.resume(rec, cpu)
+    }
+
+    fn finish_task_switch(&mut self, cpu: CpuId, prev: Option<TaskId>) {
+        let Some(task) = prev else { return };
+        self.sched.finish_task_switch(task);
+        if let Some(waker) = self.cpus[cpu].spinner.take() {
+            self.release(waker);
+        }
+    }
+
+    /// `waker` waits, interrupts off, until `cpu` has finished the switch that is under way there.
+    pub(crate) fn park(&mut self, waker: CpuId, cpu: CpuId, then: Then) -> Next {
+        self.cpus[cpu].spinner = Some(waker);
+        let row = &mut self.cpus[waker];
+        (row.doing, row.spins_since) = (Doing::Kernel(then), self.now);
+        self.queue.set(waker, Slot::Segment, None);
+        self.queue.hold_irqs(waker, Instant::MAX);
+        Next::Left
+    }
+
+    /// What `waker` waited for has come: it goes on at this instant. Its wait is booked, but not shown as a section: when
+    /// it began nobody knew how long it would be.
+    fn release(&mut self, waker: CpuId) {
+        let row = &mut self.cpus[waker];
+        row.book(Section::TryToWakeUp, self.now.since(row.spins_since));
+        self.queue.busy(waker, self.now);
+    }
+}
+
+/// The task that a switch takes off the CPU.
+fn left(switch: Switch) -> Option<TaskId> {
+    switch.prev.filter(|_| switch.prev != switch.next)
+}
