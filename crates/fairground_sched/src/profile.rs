@@ -114,7 +114,6 @@ profile! {
     long_sleeper: LongSleeper, "Placement after a very long sleep.";
     idle_entity: IdleEntity, "Whether entities, or only tasks' policies, are idle.";
     idle_protection: IdleProtection, "Whether an idle entity that is preempted keeps its protection.";
-<<<<<<< f9c0dea5b62ecda1cc5672ba2f0da8347812b2d3
     lb_task_order: TaskOrder, "In what order tasks are tried for a move.";
     lb_detach_amount: DetachAmount, "How large a task may be for an imbalance.";
     lb_migratable: Migratable, "Which tasks balance leaves alone.";
@@ -126,9 +125,7 @@ profile! {
     newidle_cost: NewidleCost, "When newidle balance pays.";
     newidle_batch: NewidleBatch, "How many tasks newidle balance takes.";
     nohz_balance: NohzBalance, "How idle CPUs without a tick are balanced for.";
-=======
     remote_wakeup: RemoteWakeup, "Which wake-ups are left to the target CPU.";
->>>>>>> HEAD
     balance: Balance, "What balance compares, and what it moves.";
     scale_rt_capacity: ScaleRtCapacity, "What interrupts and other classes take off a CPU's capacity.";
     smt_capacity: SmtCapacity, "The full capacity of one thread of a core.";

@@ -5,12 +5,9 @@ use crate::version::KernelVersion;
 mod balance;
 mod busiest;
 mod fair;
-<<<<<<< f9c0dea5b62ecda1cc5672ba2f0da8347812b2d3
 mod rebalance;
 mod stats;
-=======
 mod wakeup;
->>>>>>> HEAD
 
 pub use balance::Balance;
 pub use busiest::{
@@ -21,15 +18,12 @@ pub use fair::{
     ForkPlace, IdleEntity, IdleProtection, LongSleeper, MinVruntimeAtDequeue, Pick, Place, Preemption, Protection, RepeatedPick,
     TaskSlice, TickPreempt, Yield,
 };
-<<<<<<< f9c0dea5b62ecda1cc5672ba2f0da8347812b2d3
 pub use rebalance::{
     ActiveBalance, DetachAmount, LbInterval, LbLoop, LbPinned, Migratable, NewidleBatch, NewidleCost, NohzBalance, ShouldWeBalance,
     TaskOrder,
 };
 pub use stats::SchedstatText;
-=======
 pub use wakeup::RemoteWakeup;
->>>>>>> HEAD
 
 /// One structural difference between kernels. Callers ask the seam; only the seam matches on the variant.
 pub trait Seam: Copy + PartialEq + Sized + 'static {
