@@ -82,9 +82,6 @@ reasons! {
     WakePreempts WakeupPreempt (Task, Task) "wake-preempts" "{a} is before {b} by more than the wake-up granularity";
     SelectOnlyAllowed SelectCpu (Task, Cpu) "select-only-allowed" "{a} may run on CPU {b} only";
     SelectPrevIdle SelectCpu (Task, Cpu) "select-prev-idle" "the previous CPU {b} of {a} is idle";
-    SelectIdle SelectCpu (Task, Cpu) "select-idle" "CPU {b} is idle and near the previous CPU of {a}";
-    SelectPrev SelectCpu (Task, Cpu) "select-prev" "no allowed CPU is idle: {a} stays on its previous CPU {b}";
-    SelectFewest SelectCpu (Task, Cpu) "select-fewest" "{a} goes to CPU {b}, which has the fewest tasks";
     SelectAllowed SelectCpu (Task, Cpu) "select-allowed" "{a} may no longer run where it was and goes to CPU {b}";
     YieldSkip Other (Task, None) "yield-skip" "{a} yields: it is skipped at the next pick";
     YieldAlone Other (Task, None) "yield-alone" "{a} yields but is alone on its CPU";
@@ -116,6 +113,23 @@ reasons! {
     DelayDequeue Other (Task, None) "delay-dequeue" "{a} sleeps but has negative lag: it stays on the queue until that is used up";
     DelayRequeue Other (Task, None) "delay-requeue" "{a} wakes before its delayed dequeue and goes on from its place";
     DelayZero Other (Task, None) "delay-zero" "{a} wakes before its delayed dequeue and is placed anew: it gained lag while it slept";
+    SelectTargetIdle SelectCpu (Task, Cpu) "select-target-idle" "CPU {b} of the waker, towards which {a} is woken, is idle";
+    SelectKthread SelectCpu (Task, Cpu) "select-kthread" "{a} was on CPU {b}, where a kernel thread wakes it that is bound and alone there";
+    SelectRecent SelectCpu (Task, Cpu) "select-recent" "CPU {b}, which {a} used before its previous one, is idle";
+    SelectIdleCore SelectCpu (Task, Cpu) "select-idle-core" "all threads of the core of CPU {b} are idle, to which {a} goes";
+    SelectIdleCpu SelectCpu (Task, Cpu) "select-idle-cpu" "the search for {a} finds CPU {b} idle";
+    SelectIdleSmt SelectCpu (Task, Cpu) "select-idle-smt" "CPU {b}, a thread of the same core, is idle and {a} goes there";
+    SelectIdleCapacity SelectCpu (Task, Cpu) "select-idle-capacity" "CPU {b} is idle and has the capacity for {a}, or the most of those idle";
+    SelectTarget SelectCpu (Task, Cpu) "select-target" "the search for {a} finds no idle CPU: it goes to its target, CPU {b}";
+    SelectIdlest SelectCpu (Task, Cpu) "select-idlest" "CPU {b} is the idlest of the idlest group for {a}, which starts anew";
+    SelectLocal SelectCpu (Task, Cpu) "select-local" "no group is idler than that of CPU {b}, where {a} starts";
+    SelectFallback SelectCpu (Task, Cpu) "select-fallback" "the choice for {a} is not allowed or off line: CPU {b} is the nearest that is";
+    AffineCache Other (Task, Cpu) "affine-cache" "{a} is woken towards its waker's CPU {b}: both share a cache";
+    AffineIdle Other (Task, Cpu) "affine-idle" "{a} is woken towards the idle CPU {b} on which an interrupt wakes it";
+    AffinePrevIdle Other (Task, Cpu) "affine-prev-idle" "{a} is woken towards its previous CPU {b}, which is idle";
+    AffineSync Other (Task, Cpu) "affine-sync" "{a} is woken towards CPU {b}, whose only task wakes it and will sleep";
+    AffineLessLoad Other (Task, Cpu) "affine-less-load" "{a} is woken towards its waker's CPU {b}, which would have less load for its capacity";
+    AffinePrev Other (Task, Cpu) "affine-prev" "{a} is woken towards its previous CPU {b}: its waker's does not have less load";
 }
 
 #[cfg(test)]

@@ -40,6 +40,8 @@ pub struct TaskSpec {
     pub start: Start,
     /// How much later than asked its sleeps may end. Children inherit by being declared so.
     pub timer_slack: Ns,
+    /// Whether it is a kernel thread; one that is bound to a single CPU hands work on and sleeps.
+    pub kthread: bool,
     /// Tasks with the same number share an address space.
     pub mm: u32,
     /// Whether its figures belong to the workload (helpers such as a forking parent say no).
@@ -59,6 +61,7 @@ impl TaskSpec {
             program,
             start: Start::At(Instant::ZERO),
             timer_slack: DEFAULT_TIMER_SLACK,
+            kthread: false,
             mm: 0,
             measured: true,
         }

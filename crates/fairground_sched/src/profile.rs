@@ -24,6 +24,9 @@ use crate::seam::{
     RemoteWakeup, RepeatedPick, Seam, TaskSlice, TickPreempt, Yield,
 };
 use crate::seam::SchedstatText;
+use crate::seam::{
+    ClusterSearch, IdleCapacity, IdleSearch, IdlestGroup, KthreadWaker, RecentCpu, SchedIdleCpu, StartNode, WakeAffine, WakeCap,
+};
 use crate::version::KernelVersion;
 
 /// A property of a profile, for people.
@@ -114,6 +117,16 @@ profile! {
     long_sleeper: LongSleeper, "Placement after a very long sleep.";
     idle_entity: IdleEntity, "Whether entities, or only tasks' policies, are idle.";
     idle_protection: IdleProtection, "Whether an idle entity that is preempted keeps its protection.";
+    wake_affine: WakeAffine, "Whether a wakee goes towards its waker.";
+    wake_cap: WakeCap, "Whether capacity decides before the search for an idle CPU.";
+    recent_used_cpu: RecentCpu, "What is remembered of a task's CPUs.";
+    kthread_waker: KthreadWaker, "Whether a wakee queues up behind a kernel thread.";
+    sched_idle_cpu: SchedIdleCpu, "Whether tasks of policy SCHED_IDLE make a CPU busy.";
+    idle_search: IdleSearch, "How a cache domain is searched for an idle CPU.";
+    idle_capacity: IdleCapacity, "How CPUs of different capacities are searched.";
+    cluster_search: ClusterSearch, "Whether clusters are searched first.";
+    idlest_group: IdlestGroup, "In which group a new task starts.";
+    start_node: StartNode, "When a task starts on another node.";
     lb_task_order: TaskOrder, "In what order tasks are tried for a move.";
     lb_detach_amount: DetachAmount, "How large a task may be for an imbalance.";
     lb_migratable: Migratable, "Which tasks balance leaves alone.";

@@ -1,5 +1,6 @@
 //! Everything that one CPU needs to schedule.
 
+use crate::fair::WakeeFlips;
 use crate::fair::balance::{BalanceWork, RtAvg, TaskRing};
 use crate::pelt::{RqClocks, SchedAvg};
 use fairground_model::RqStats;
@@ -81,6 +82,8 @@ pub(crate) struct RqBalance {
     pub(crate) softirq_raised: bool,
     /// This CPU was asked to balance on behalf of idle ones, and for what.
     pub(crate) nohz_kick: NohzKick,
+    /// The wake-ups that its idle task made: interrupts while it was idle.
+    pub(crate) idle_wakees: WakeeFlips,
     /// Its tick is stopped: it is in nohz.idle_cpus_mask.
     pub(crate) nohz_tick_stopped: bool,
     /// Its blocked load may have to be aged by others.
@@ -114,6 +117,7 @@ impl RqBalance {
             push_cpu: None,
             softirq_raised: false,
             nohz_kick: NohzKick::default(),
+            idle_wakees: WakeeFlips::default(),
             nohz_tick_stopped: false,
             has_blocked_load: false,
             idle_exit_latency: 0,

@@ -4,7 +4,7 @@ use crate::core::SchedInfo;
 use crate::ctx::SCHED_CLOCK_AT_START;
 use crate::fair::tunables::EffectiveTunables;
 use crate::fair::weight::LoadWeight;
-use crate::fair::{CfsRq, SchedEntity};
+use crate::fair::{CfsRq, SchedEntity, WakeeFlips};
 use crate::pelt::{RqClocks, SchedAvg};
 use crate::profile::{Profile, ProfileError};
 use crate::rq::{ClockSkip, Rq, RqBalance};
@@ -79,6 +79,9 @@ impl Sched {
             nice: spec.nice,
             cpus_allowed: allowed,
             migration_pending: None,
+            kthread: spec.kthread,
+            wakees: WakeeFlips::default(),
+            recent_used_cpu: cpu,
             mm: spec.mm,
             sched_info: SchedInfo::default(),
         });

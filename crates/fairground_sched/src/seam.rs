@@ -5,6 +5,7 @@ use crate::version::KernelVersion;
 mod balance;
 mod busiest;
 mod fair;
+mod placement;
 mod rebalance;
 mod stats;
 mod wakeup;
@@ -17,6 +18,9 @@ pub use busiest::{
 pub use fair::{
     ForkPlace, IdleEntity, IdleProtection, LongSleeper, MinVruntimeAtDequeue, Pick, Place, Preemption, Protection, RepeatedPick,
     TaskSlice, TickPreempt, Yield,
+};
+pub use placement::{
+    ClusterSearch, IdleCapacity, IdleSearch, IdlestGroup, KthreadWaker, RecentCpu, SchedIdleCpu, StartNode, WakeAffine, WakeCap,
 };
 pub use rebalance::{
     ActiveBalance, DetachAmount, LbInterval, LbLoop, LbPinned, Migratable, NewidleBatch, NewidleCost, NohzBalance, ShouldWeBalance,

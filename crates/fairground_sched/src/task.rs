@@ -1,6 +1,7 @@
 //! A task as the scheduler core sees it.
 
 use crate::core::SchedInfo;
+use crate::fair::WakeeFlips;
 use fairground_model::{Policy, PrevState};
 use fairground_stdx::{CpuId, CpuMask, SeId};
 
@@ -50,6 +51,12 @@ pub struct Task {
     pub cpus_allowed: CpuMask,
     /// The CPU it must be moved to at its next schedule(), because its affinity changed.
     pub(crate) migration_pending: Option<CpuId>,
+    /// Whether it is a kernel thread.
+    pub kthread: bool,
+    /// How often it turns from one wakee to another.
+    pub(crate) wakees: WakeeFlips,
+    /// A CPU that it used before its last one, if that is remembered.
+    pub(crate) recent_used_cpu: CpuId,
     /// Tasks with the same number share an address space.
     pub mm: u32,
     /// How long it has waited, and how often it got a CPU.

@@ -81,6 +81,10 @@ impl CpuMask {
     pub fn or(&self, other: &CpuMask) -> CpuMask {
         CpuMask(std::array::from_fn(|i| self.0[i] | other.0[i]))
     }
+    /// The CPUs of `self` that are not in `other`.
+    pub fn and_not(&self, other: &CpuMask) -> CpuMask {
+        CpuMask(std::array::from_fn(|i| self.0[i] & !other.0[i]))
+    }
     /// Whether every CPU of `self` is in `other`.
     pub fn is_subset(&self, other: &CpuMask) -> bool {
         self.and(other) == *self
@@ -104,6 +108,37 @@ impl CpuMask {
         std::iter::from_fn(move || {
             loop {
                 match self.next_from(from) {
+                    Some(cpu) if !wrapped || cpu < start => {
+                        from = cpu.get() + 1;
+                        return Some(cpu);
+                    }
+                    Some(_) => return None,
+                    None if wrapped => return None,
+                    None => (from, wrapped) = (0, true),
+                }
+            }
+        })
+    }
+    /// The CPU with the smallest number that is at least `from` and in both sets.
+    #[inline]
+    pub fn next_from_and(&self, other: &CpuMask, from: u32) -> Option<CpuId> {
+        let mut index = from as usize / 64;
+        let mut wanted = u64::MAX << (from % 64);
+        while index < WORDS {
+            let word = self.0[index] & other.0[index] & wanted;
+            if word != 0 {
+                return Some(CpuId::new(index as u32 * 64 + word.trailing_zeros()));
+            }
+            (index, wanted) = (index + 1, u64::MAX);
+        }
+        None
+    }
+    /// The CPUs in both sets in number order beginning at `start` and wrapping once, without building the set.
+    pub fn iter_wrap_and<'m>(&'m self, other: &'m CpuMask, start: CpuId) -> impl Iterator<Item = CpuId> + 'm {
+        let (mut from, mut wrapped) = (start.get(), false);
+        std::iter::from_fn(move || {
+            loop {
+                match self.next_from_and(other, from) {
                     Some(cpu) if !wrapped || cpu < start => {
                         from = cpu.get() + 1;
                         return Some(cpu);
@@ -201,6 +236,11 @@ mod tests {
         assert_eq!(order(2), [2, 64, 70, 0, 1]);
         assert_eq!(order(71), [0, 1, 2, 64, 70]);
         assert_eq!(order(0), [0, 1, 2, 64, 70]);
+        let both = |start| {
+            mask.iter_wrap_and(&CpuMask::parse_list("1-69").unwrap(), CpuId::new(start)).map(CpuId::get).collect::<Vec<_>>()
+        };
+        assert_eq!((both(2), both(71)), (vec![2, 64, 1], vec![1, 2, 64]));
+        assert_eq!(mask.and_not(&CpuMask::parse_list("1-69").unwrap()).to_string(), "0,70");
         assert_eq!(CpuMask::first_n(1024).weight(), 1024);
         assert_eq!(CpuMask::first_n(1024).to_string(), "0-1023");
     }

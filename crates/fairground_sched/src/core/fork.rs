@@ -3,6 +3,7 @@
 use crate::Sched;
 use crate::ctx::Ctx;
 use crate::fair::EnqueueFlags;
+use crate::fair::select_task_rq::Wake;
 use crate::seam::ForkPlace;
 use crate::task::TaskState;
 use fairground_model::{Op, TraceEvent};
@@ -16,6 +17,7 @@ impl Sched {
         let cpu = parent.map_or(self.tasks[child].cpu, |parent| self.tasks[parent].cpu);
         self.set_task_rq(child, cpu);
         self.inherit_slice(parent, child);
+        self.inherit_wakees(parent, child);
         self.update_rq_clock(cx, cpu);
         self.task_fork_fair(cx, cpu, parent, child);
         cx.meter.count(Op::Fork);
@@ -33,13 +35,23 @@ impl Sched {
         }
     }
 
+    /// A child is a copy of its parent, its habits as a waker included.
+    ///
+    /// Kernel: fork.c dup_task_struct(), v4.12–
+    fn inherit_wakees(&mut self, parent: Option<TaskId>, child: TaskId) {
+        if let Some(parent) = parent {
+            self.tasks[child].wakees = self.tasks[parent].wakees;
+        }
+    }
+
     /// A new task is queued for the first time; returns where. `wanted` fixes the CPU.
     ///
     /// Kernel: core.c wake_up_new_task(), v4.12–
     pub fn wake_up_new_task(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, wanted: Option<CpuId>) -> CpuId {
+        self.tasks[task].recent_used_cpu = self.tasks[task].cpu;
         let target = wanted
             .filter(|&cpu| self.tasks[task].cpus_allowed.contains(cpu))
-            .unwrap_or_else(|| self.select_task_rq(cx, task, true));
+            .unwrap_or_else(|| self.select_task_rq(cx, task, Wake::Fork));
         self.set_task_rq(task, target);
         self.count_rq_lock(cx, target);
         self.update_rq_clock(cx, target);

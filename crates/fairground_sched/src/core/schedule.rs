@@ -126,6 +126,9 @@ impl Sched {
     pub(super) fn switch_to(&mut self, cx: &mut Ctx<'_, '_>, leaving: Leaving, next: Option<TaskId>) -> Switch {
         let Leaving { prev, prev_state, moving, .. } = leaving;
         self.put_prev_set_next_task(cx, prev, next);
+        if next.is_none() {
+            self.update_idle_core(cx, cx.cpu);
+        }
         let rq = &mut self.rqs[cx.cpu];
         (rq.need_resched, rq.need_resched_lazy) = (false, false);
         rq.clock_skip = Default::default();

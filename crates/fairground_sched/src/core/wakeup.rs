@@ -11,6 +11,7 @@
 use crate::Sched;
 use crate::ctx::Ctx;
 use crate::fair::EnqueueFlags;
+use crate::fair::select_task_rq::Wake;
 use crate::task::TaskState;
 use fairground_model::{Op, TraceEvent, WakeContext};
 use fairground_stdx::{CpuId, TaskId};
@@ -69,8 +70,8 @@ impl Sched {
     /// The wakee is on no CPU (any more): where shall it run?
     ///
     /// Kernel: core.c try_to_wake_up() after smp_cond_load_acquire(), v4.12–
-    pub fn ttwu_off_cpu(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, _flags: WakeFlags) -> CpuId {
-        self.select_task_rq(cx, task, false)
+    pub fn ttwu_off_cpu(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, flags: WakeFlags) -> CpuId {
+        self.select_task_rq(cx, task, Wake::Ttwu { sync: flags.sync, context: flags.context })
     }
 
     /// The wakee never left its queue: its wish to sleep is taken back.
@@ -152,6 +153,7 @@ impl Sched {
         self.nr_wakeups += 1;
         cx.record(TraceEvent::SchedWakeup { task, target_cpu: cpu });
         self.check_preempt_curr(cx, cpu, task, false);
+        self.update_avg_idle(cx, cpu);
         if !self.tasks[task].cpus_allowed.contains(cpu) {
             // The allowed CPUs changed between the phases; that change had to wait for the wake-up (pi_lock).
             self.leave_forbidden_cpu(cx, task);

@@ -65,6 +65,15 @@ impl Sched {
         self.profile.pelt.detach(&mut self.pelt_cfs[cfs_rq], &self.pelt_se[se], weight);
     }
 
+    /// Ages a sleeping task up to what its CPU's queue knows.
+    ///
+    /// Kernel: fair.c sync_entity_load_avg(), v4.12–
+    pub(crate) fn sync_entity_load_avg(&mut self, cx: &Ctx<'_, '_>, task: TaskId) {
+        let se = self.tasks[task].se;
+        let now = self.pelt_cfs[self.ses[se].cfs_rq].last_update_time;
+        self.sync_entity(cx, se, now);
+    }
+
     /// Ages a blocked entity to `now`.
     ///
     /// Kernel: fair.c sync_entity_load_avg(), v4.12–

@@ -33,4 +33,5 @@ mod yield_task;
 
 pub use entity::{CfsRq, SchedEntity};
 pub(crate) use entity::{DequeueFlags, EnqueueFlags};
+pub(crate) use select_task_rq::WakeeFlips;
 pub use wakeup_preempt::Lead;

@@ -91,12 +91,12 @@ impl Sched {
         self.cfs_avg(cpu).load_avg
     }
 
-    /// That load without what `task`, which slept there last, has in it.
+    /// That load without `h_load`, the hierarchical load of `task`, if it slept there last.
     ///
     /// Kernel: fair.c cpu_load_without(), v5.5–
-    pub(crate) fn cpu_load_without(&mut self, cx: &Ctx<'_, '_>, cpu: CpuId, task: TaskId) -> u64 {
+    pub(crate) fn cpu_load_without(&self, cpu: CpuId, task: TaskId, h_load: u64) -> u64 {
         let load = self.cpu_load(cpu);
-        if self.contributes(cpu, task) { load.saturating_sub(self.task_h_load(cx, task)) } else { load }
+        if self.contributes(cpu, task) { load.saturating_sub(h_load) } else { load }
     }
 
     /// Tasks that want to run on a CPU on average, times 1024.

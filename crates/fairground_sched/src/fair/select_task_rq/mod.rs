@@ -1,29 +1,170 @@
-//! Seam `select_task_rq`: on which CPU a woken or new task is queued.
+//! On which CPU a woken or new task is queued.
 //!
-//! Contract: the answer is one of the task's allowed CPUs that the machine has; the reason is recorded.
-//! The one variant so far is `nearest-idle`, which no kernel uses: docs/limits.md says what it leaves out.
+//! ```text
+//! wake-up ──► wake_wide? ──► wake_affine: previous or waker's CPU ──► select_idle_sibling: an idle CPU near that
+//! fork, exec ──► find_idlest_cpu: from the largest domain down, the idlest group, there the idlest CPU
+//! both ──► is the choice allowed and on line? else select_fallback_rq
+//! ```
+//!
+//! The waking CPU holds no run-queue lock meanwhile: what it reads of other CPUs is how they stand at that instant,
+//! and each look at one is counted. The choice is recorded with the rule that made it.
 
-mod nearest_idle;
+mod affine;
+mod avg_idle;
+mod fallback;
+mod idle_capacity;
+mod idle_core;
+mod idle_cpu;
+mod idle_sibling;
+mod idle_steps;
+mod idlest_cpu;
+mod idlest_group;
+mod scan_budget;
+mod wakee;
+
+pub(crate) use wakee::WakeeFlips;
 
 use crate::Sched;
 use crate::ctx::Ctx;
-use fairground_model::Reason;
-use fairground_stdx::{CpuId, TaskId};
+use crate::seam::RecentCpu;
+use crate::topology::SdFlags;
+use fairground_model::{Reason, WakeContext};
+use fairground_stdx::{CpuId, CpuMask, SdId, TaskId};
+
+/// What makes a choice of a CPU necessary.
+///
+/// Kernel: sched.h WF_TTWU, WF_FORK, WF_EXEC, v5.11– (SD_BALANCE_* before)
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Wake {
+    /// A sleeper is woken.
+    Ttwu {
+        /// The waker says that it will sleep soon (WF_SYNC).
+        sync: bool,
+        /// Where the wake-up comes from.
+        context: WakeContext,
+    },
+    /// A new task starts.
+    Fork,
+    /// The running task calls exec(): it has nothing in any cache.
+    Exec,
+}
+
+/// A choice that is being made.
+#[derive(Clone, Copy)]
+struct Placing {
+    task: TaskId,
+    /// The CPU that chooses.
+    this: CpuId,
+    /// The CPU on which the task last ran.
+    prev: CpuId,
+    /// The waker will sleep soon.
+    sync: bool,
+    /// The waker is a task, not an interrupt.
+    in_task: bool,
+}
+
+/// What the domains of the choosing CPU say.
+struct Walk {
+    /// Near which CPU an idle one is searched.
+    target: CpuId,
+    /// The largest domain in which such a choice is balanced, if the slow path is to be taken.
+    balance: Option<SdId>,
+}
 
 impl Sched {
     /// Kernel: core.c select_task_rq(), v4.12–
-    pub(crate) fn select_task_rq(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, fork: bool) -> CpuId {
-        let allowed = &self.tasks[task].cpus_allowed;
-        let prev = self.tasks[task].cpu;
-        let first = allowed.first().expect("invariant: a task has at least one allowed CPU of the machine");
-        let (cpu, reason) = if allowed.next_from(first.get() + 1).is_none() {
-            (first, Reason::SelectOnlyAllowed)
-        } else if fork {
-            (self.fewest_tasks(cx, prev, allowed), Reason::SelectFewest)
-        } else {
-            self.nearest_idle(cx, prev, allowed)
+    pub(crate) fn select_task_rq(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, wake: Wake) -> CpuId {
+        let (mut cpu, mut reason) = match only_cpu(&self.tasks[task].cpus_allowed) {
+            Some(only) => (only, Reason::SelectOnlyAllowed),
+            None => self.select_task_rq_fair(cx, task, wake),
         };
+        if !self.is_cpu_allowed(task, cpu) {
+            (cpu, reason) = (self.select_fallback_rq(cx, self.tasks[task].cpu, task), Reason::SelectFallback);
+        }
         cx.decide(reason, Some(task), cpu.get());
         cpu
     }
+
+    /// Kernel: fair.c select_task_rq_fair(), v4.12–
+    fn select_task_rq_fair(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, wake: Wake) -> (CpuId, Reason) {
+        let mut placing = Placing { task, this: cx.cpu, prev: self.tasks[task].cpu, sync: false, in_task: false };
+        match wake {
+            Wake::Ttwu { sync, context } => {
+                (placing.sync, placing.in_task) = (sync, context == WakeContext::Task);
+                self.place_woken(cx, &placing)
+            }
+            Wake::Fork => self.place_starting(cx, &placing, SdFlags::BALANCE_FORK),
+            Wake::Exec => self.place_starting(cx, &placing, SdFlags::BALANCE_EXEC),
+        }
+    }
+
+    fn place_woken(&mut self, cx: &mut Ctx<'_, '_>, placing: &Placing) -> (CpuId, Reason) {
+        self.record_wakee(cx, placing.task);
+        let want_affine = !self.wake_wide(placing)
+            && !self.wake_cap(cx, placing)
+            && self.tasks[placing.task].cpus_allowed.contains(placing.this);
+        let walk = self.walk_domains(cx, placing, SdFlags::BALANCE_WAKE, want_affine);
+        if let Some(sd) = walk.balance {
+            return self.find_idlest_cpu(cx, placing, sd, SdFlags::BALANCE_WAKE);
+        }
+        let choice = self.select_idle_sibling(cx, placing, walk.target);
+        if want_affine && self.profile.recent_used_cpu == RecentCpu::OnHit {
+            self.note_waker_cpu(placing.this);
+        }
+        choice
+    }
+
+    /// A task that starts anew anywhere: fork and exec.
+    fn place_starting(&mut self, cx: &mut Ctx<'_, '_>, placing: &Placing, kind: SdFlags) -> (CpuId, Reason) {
+        match self.walk_domains(cx, placing, kind, false).balance {
+            Some(sd) => self.find_idlest_cpu(cx, placing, sd, kind),
+            None => (placing.prev, Reason::SelectLocal),
+        }
+    }
+
+    /// From the smallest domain of the choosing CPU up: the first that spans the previous CPU too decides between
+    /// both, if the wake-up is to be affine; else the largest one with the flag of this kind of choice is remembered.
+    fn walk_domains(&mut self, cx: &mut Ctx<'_, '_>, placing: &Placing, kind: SdFlags, want_affine: bool) -> Walk {
+        let mut walk = Walk { target: placing.prev, balance: None };
+        let mut next = self.topology.cpus[placing.this].base;
+        while let Some(sd) = next {
+            let domain = &self.topology.domains[sd];
+            if want_affine && domain.flags.has(SdFlags::WAKE_AFFINE) && domain.span.contains(placing.prev) {
+                if placing.this != placing.prev {
+                    walk.target = self.wake_affine(cx, placing, sd);
+                }
+                walk.balance = None;
+                return walk;
+            }
+            if domain.flags.has(kind) {
+                walk.balance = Some(sd);
+            } else if !want_affine {
+                return walk;
+            }
+            next = domain.parent;
+        }
+        walk
+    }
+
+    /// After an affine wake-up the waker remembers its own CPU.
+    ///
+    /// Kernel: fair.c select_task_rq_fair(), v4.16–v5.13
+    fn note_waker_cpu(&mut self, this: CpuId) {
+        if let Some(waker) = self.rqs[this].curr {
+            self.tasks[waker].recent_used_cpu = this;
+        }
+    }
+
+    /// Whether a CPU may be used for `task` and is on line.
+    ///
+    /// Kernel: core.c is_cpu_allowed(), v4.17–
+    fn is_cpu_allowed(&self, task: TaskId, cpu: CpuId) -> bool {
+        self.tasks[task].cpus_allowed.contains(cpu) && self.rqs[cpu].online
+    }
+}
+
+/// The only CPU of a set, if it is the only one.
+fn only_cpu(cpus: &CpuMask) -> Option<CpuId> {
+    let first = cpus.first()?;
+    cpus.next_from(first.get() + 1).is_none().then_some(first)
 }
