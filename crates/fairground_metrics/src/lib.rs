@@ -13,6 +13,8 @@ pub mod latency;
 pub mod marker;
 pub mod metric;
 pub mod percentile;
+pub mod schedstat;
+pub mod timehist;
 
 pub use compare::{Comparison, Paired, Rule, SideStats, Verdict};
 pub use decimal::Decimal;

@@ -1,0 +1,102 @@
+//! One row for each switch away from a task.
+
+use super::class::{ReadyMark, Wait, WaitClass, WakeFilter};
+use fairground_model::{PrevState, Sink, TaskInfo, TraceEvent};
+use fairground_stdx::{CpuId, Id, Instant, Ns, TaskId};
+
+/// What a task did until a switch away from it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct TimeHistRow {
+    /// When it was switched out.
+    pub at: Instant,
+    /// On which CPU.
+    pub cpu: CpuId,
+    /// The task.
+    pub task: TaskId,
+    /// How long it ran; unknown if the switch to it is not in the trace.
+    pub run: Option<Ns>,
+    /// How long it was off the CPU before; unknown if the switch away from it is not in the trace.
+    pub wait: Option<Wait>,
+    /// From its wake-up to the CPU; 0 if it was not woken since it was last switched out.
+    pub delay: Ns,
+    /// What it was when it was switched out.
+    pub state: PrevState,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Row {
+    info: TaskInfo,
+    /// When it was last switched out, and as what.
+    out: Option<(Instant, PrevState)>,
+    /// The first wake-up since then.
+    ready: Option<Instant>,
+    /// When it was switched in, and what was known then.
+    running: Option<(Instant, Option<Wait>, Ns)>,
+}
+
+/// Makes rows of a run and hands each to `each`, with what is known of the task.
+pub struct TimeHist<F> {
+    wakes: WakeFilter,
+    tasks: Vec<Row>,
+    current: Vec<Option<TaskId>>,
+    each: F,
+}
+
+impl<F: FnMut(&TimeHistRow, &TaskInfo)> TimeHist<F> {
+    /// Makes rows.
+    pub fn new(mark: ReadyMark, each: F) -> TimeHist<F> {
+        TimeHist { wakes: WakeFilter::new(mark), tasks: Vec::new(), current: Vec::new(), each }
+    }
+    fn row(&mut self, task: TaskId) -> &mut Row {
+        if task.index() >= self.tasks.len() {
+            self.tasks.resize_with(task.index() + 1, Row::default);
+        }
+        &mut self.tasks[task.index()]
+    }
+    fn switch(&mut self, at: Instant, cpu: CpuId, prev: Option<(TaskId, PrevState)>, next: Option<TaskId>) {
+        self.lost_switch(cpu, prev.map(|row| row.0), next);
+        if let Some((task, state)) = prev {
+            let row = self.row(task);
+            let running = row.running.take();
+            (row.out, row.ready) = (Some((at, state)), None);
+            let (run, wait, delay) = match running {
+                Some((since, wait, delay)) => (Some(at.saturating_since(since)), wait, delay),
+                None => (None, None, Ns::ZERO),
+            };
+            (self.each)(&TimeHistRow { at, cpu, task, run, wait, delay, state }, &self.tasks[task.index()].info);
+        }
+        if let Some(task) = next {
+            let row = self.row(task);
+            let wait = row.out.map(|(since, state)| Wait { class: WaitClass::of(state), length: at.saturating_since(since) });
+            let delay = row.ready.take().map_or(Ns::ZERO, |since| at.saturating_since(since));
+            row.running = Some((at, wait, delay));
+        }
+    }
+    /// The record of a switch away from the task that was here is lost: nobody knows how long it ran.
+    fn lost_switch(&mut self, cpu: CpuId, prev: Option<TaskId>, next: Option<TaskId>) {
+        if cpu.index() >= self.current.len() {
+            self.current.resize(cpu.index() + 1, None);
+        }
+        let was = std::mem::replace(&mut self.current[cpu.index()], next);
+        if let Some(was) = was.filter(|&was| prev != Some(was)) {
+            let row = self.row(was);
+            (row.running, row.out) = (None, None);
+        }
+    }
+}
+
+impl<F: FnMut(&TimeHistRow, &TaskInfo)> Sink for TimeHist<F> {
+    fn task(&mut self, task: TaskId, info: &TaskInfo) {
+        self.row(task).info = info.clone();
+    }
+    fn record(&mut self, at: Instant, cpu: CpuId, event: &TraceEvent) {
+        if let Some(task) = self.wakes.woken(event) {
+            let row = self.row(task);
+            if row.running.is_none() {
+                row.ready.get_or_insert(at);
+            }
+        } else if let TraceEvent::SchedSwitch { prev, prev_state, next } = *event {
+            self.switch(at, cpu, prev.map(|task| (task, prev_state)), next);
+        }
+    }
+}

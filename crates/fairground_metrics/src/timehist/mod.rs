@@ -1,0 +1,26 @@
+//! What `perf sched timehist` and `perf sched latency` compute, from any recorded or simulated run.
+//!
+//! ```text
+//!  switched out     ready        switched in      switched out
+//!       |------------|---------------|----------------|
+//!       |            '--- delay -----'                |
+//!       '---------- wait ------------'---- run -------'    one row of timehist
+//! ```
+//!
+//! * **Wait** is classed by what the task was when it was switched out: runnable (preempted), asleep without
+//!   interruption (I/O), otherwise asleep. It contains the delay.
+//! * **Delay** of timehist is from the wake-up alone; a task that was not woken since has none.
+//! * **Delay** of the latency table also counts waits after a preemption.
+
+mod class;
+mod history;
+mod latency;
+mod summary;
+
+pub use class::{ReadyMark, Wait, WaitClass};
+pub use history::{TimeHist, TimeHistRow};
+pub use latency::{LatencyRow, LatencyTable, LongestDelay, PendingDelay, SchedLatency};
+pub use summary::{Span, Summary, SummaryRow};
+
+#[cfg(test)]
+mod tests;
