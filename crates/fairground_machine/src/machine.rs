@@ -3,7 +3,7 @@
 use crate::cost::CostModel;
 use crate::presets;
 use crate::validate;
-use fairground_model::machine_view::{CpuView, RECLAIM_DISTANCE};
+use fairground_model::machine_view::{CpuView, DomainLevels, RECLAIM_DISTANCE};
 use fairground_model::{MachineView, Mistakes};
 use fairground_stdx::time::NSEC_PER_SEC;
 use fairground_stdx::{CpuId, CpuMask, IndexVec, Ns};
@@ -72,6 +72,10 @@ pub struct Machine {
     pub cpus: IndexVec<CpuId, CpuSpec>,
     /// Distance of each NUMA node to each, 10 on the diagonal.
     pub distances: Vec<Vec<u32>>,
+    /// Nodes farther apart than this do not share wake-ups, forks and execs (node_reclaim_distance).
+    pub reclaim_distance: u32,
+    /// The levels of scheduling domains that the kernel was built with.
+    pub levels: DomainLevels,
     /// Ticks per second as the kernel was configured (CONFIG_HZ).
     pub hz: u32,
     /// Length of one tick; 1/HZ unless set otherwise.
@@ -100,6 +104,8 @@ impl Machine {
             description: String::new(),
             cpus,
             distances,
+            reclaim_distance: RECLAIM_DISTANCE,
+            levels: DomainLevels::default(),
             hz,
             tick: tick_of(hz),
             irq_time_accounting: true,
@@ -143,7 +149,8 @@ impl Machine {
             cpus: cpus.collect(),
             online: CpuMask::first_n(self.cpus.len()),
             distances: self.distances.clone(),
-            reclaim_distance: RECLAIM_DISTANCE,
+            reclaim_distance: self.reclaim_distance,
+            levels: self.levels,
             tick: self.tick,
             irq_time_accounting: self.irq_time_accounting,
         }

@@ -25,6 +25,10 @@ pub enum Place {
     FreqCapacity,
     /// The distance matrix.
     Distances,
+    /// The distance up to which nodes are balanced alike.
+    ReclaimDistance,
+    /// The levels of domains.
+    Levels,
     /// The tick rate.
     Hz,
     /// The length of a tick.
@@ -55,6 +59,7 @@ pub fn problems(machine: &Machine) -> Vec<Problem> {
         found.nesting(machine);
         found.smt_capacity(machine);
         found.distances(machine);
+        found.levels(machine);
     }
     found.ticks(machine);
     found.0
@@ -148,6 +153,19 @@ impl Found {
                     self.add(Place::Distances, message, "The distance matrix is symmetric.");
                 }
             }
+        }
+    }
+
+    /// Without NUMA there is one node.
+    fn levels(&mut self, machine: &Machine) {
+        if machine.reclaim_distance < LOCAL_DISTANCE || machine.reclaim_distance > MAX_DISTANCE {
+            let message = format!("reclaim_distance = {}", machine.reclaim_distance);
+            self.add(Place::ReclaimDistance, message, "A distance lies in 10..=254; kernels have 30, on AMD Zen 32.");
+        }
+        let nodes = machine.groups(|cpu| cpu.node).len();
+        if !machine.levels.numa && nodes > 1 {
+            let message = format!("a kernel without NUMA on a machine of {nodes} nodes");
+            self.add(Place::Levels, message, "Leave `numa = false` out, or put all CPUs on one node.");
         }
     }
 

@@ -21,6 +21,25 @@ pub struct CpuView {
     pub node: u32,
 }
 
+/// Which levels of scheduling domains the kernel was built with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DomainLevels {
+    /// Threads of a core (CONFIG_SCHED_SMT).
+    pub smt: bool,
+    /// Cores of a cluster (CONFIG_SCHED_CLUSTER), where the kernel knows that level.
+    pub cluster: bool,
+    /// CPUs of a cache (CONFIG_SCHED_MC).
+    pub mc: bool,
+    /// Nodes and their distances (CONFIG_NUMA).
+    pub numa: bool,
+}
+
+impl Default for DomainLevels {
+    fn default() -> DomainLevels {
+        DomainLevels { smt: true, cluster: true, mc: true, numa: true }
+    }
+}
+
 /// Read-only facts that the scheduler may use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MachineView {
@@ -32,6 +51,8 @@ pub struct MachineView {
     pub distances: Vec<Vec<u32>>,
     /// Nodes farther apart than this do not share wake-ups, forks and execs (node_reclaim_distance; 32 on AMD Zen).
     pub reclaim_distance: u32,
+    /// The levels of domains that the kernel was built with.
+    pub levels: DomainLevels,
     /// One tick: 1/HZ (or what the scenario sets).
     pub tick: Ns,
     /// Whether interrupt time is taken out of the task clock (CONFIG_IRQ_TIME_ACCOUNTING).
@@ -61,6 +82,7 @@ impl MachineView {
             online: all,
             distances: vec![vec![10]],
             reclaim_distance: RECLAIM_DISTANCE,
+            levels: DomainLevels::default(),
             tick,
             irq_time_accounting: false,
         }

@@ -26,6 +26,7 @@ use crate::seam::{
 use crate::seam::SchedstatText;
 use crate::seam::{
     ClusterSearch, IdleCapacity, IdleSearch, IdlestGroup, KthreadWaker, RecentCpu, SchedIdleCpu, StartNode, WakeAffine, WakeCap,
+    AsymCapacity, AsymSpread, Degenerate, DomainInit, DomainLevels, DomainNames, GroupFlags, NumaAllowance, OverlapGroups,
 };
 use crate::version::KernelVersion;
 
@@ -127,6 +128,15 @@ profile! {
     cluster_search: ClusterSearch, "Whether clusters are searched first.";
     idlest_group: IdlestGroup, "In which group a new task starts.";
     start_node: StartNode, "When a task starts on another node.";
+    domain_levels: DomainLevels, "Which levels of domains there are.";
+    domain_init: DomainInit, "What a domain starts with.";
+    asym_capacity: AsymCapacity, "Which domains count as asymmetric in capacity.";
+    asym_spread: AsymSpread, "What that does to them and those below.";
+    degenerate: Degenerate, "Which domains have no use.";
+    group_flags: GroupFlags, "What a group says of the domain below.";
+    overlap_groups: OverlapGroups, "What groups of nodes three hops apart span.";
+    numa_allowance: NumaAllowance, "How many tasks a node may have more than another.";
+    domain_names: DomainNames, "How domains are called in debugfs.";
     lb_task_order: TaskOrder, "In what order tasks are tried for a move.";
     lb_detach_amount: DetachAmount, "How large a task may be for an imbalance.";
     lb_migratable: Migratable, "Which tasks balance leaves alone.";

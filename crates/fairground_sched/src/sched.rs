@@ -52,7 +52,7 @@ impl Sched {
             let cpu = CpuId::new(index as u32);
             let cfs = sched.cfs_rqs.push(CfsRq::new(cpu));
             sched.pelt_cfs.push(SchedAvg::default());
-            sched.rqs.push(new_rq(cfs, machine.cpus[cpu].capacity));
+            sched.rqs.push(new_rq(cfs, sched.topology.capacity_orig[cpu]));
         }
         sched
     }

@@ -9,6 +9,7 @@ mod placement;
 mod rebalance;
 mod stats;
 mod wakeup;
+mod topology;
 
 pub use balance::Balance;
 pub use busiest::{
@@ -28,6 +29,9 @@ pub use rebalance::{
 };
 pub use stats::SchedstatText;
 pub use wakeup::RemoteWakeup;
+pub use topology::{
+    AsymCapacity, AsymSpread, Degenerate, DomainInit, DomainLevels, DomainNames, GroupFlags, NumaAllowance, OverlapGroups,
+};
 
 /// One structural difference between kernels. Callers ask the seam; only the seam matches on the variant.
 pub trait Seam: Copy + PartialEq + Sized + 'static {

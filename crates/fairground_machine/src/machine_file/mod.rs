@@ -11,6 +11,11 @@
 //! numbering = "thread-major"   # or "adjacent"
 //! freq_domains = "core"        # or "cpu", "llc", "package", "machine"
 //! distances = [[10, 21], [21, 10]]
+//! reclaim_distance = 30        # nodes farther apart share no wake-ups, forks and execs; 32 on AMD Zen
+//! smt = true                   # false: a kernel without this level of scheduling domains;
+//! cluster = true               # the same for these
+//! mc = true
+//! numa = true
 //! capacity = 1024              # all CPUs; or a list, one number per CPU
 //! freq_capacity = 1024         # the same
 //! hz = 250

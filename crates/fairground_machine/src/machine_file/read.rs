@@ -15,11 +15,16 @@ use toml_edit::TableLike;
 /// Keys that say which CPUs there are.
 const SHAPE: [&str; 9] = ["sockets", "nodes", "llcs", "clusters", "cores", "threads", "numbering", "freq_domains", "cpu"];
 /// Keys of every machine.
-const COMMON: [&str; 17] = [
+const COMMON: [&str; 22] = [
     "preset",
     "name",
     "description",
     "distances",
+    "reclaim_distance",
+    "smt",
+    "cluster",
+    "mc",
+    "numa",
     "capacity",
     "capacities",
     "freq_capacity",
@@ -127,6 +132,10 @@ fn common(fields: &Fields, machine: &mut Machine, mistakes: &mut Mistakes) {
     if let Some(distances) = fields.matrix("distances", mistakes) {
         machine.distances = distances;
     }
+    if let Some(distance) = fields.integer("reclaim_distance", 0..=u32::MAX, mistakes) {
+        machine.reclaim_distance = distance;
+    }
+    levels(fields, machine, mistakes);
     capacities(fields, machine, mistakes);
     ticks(fields, machine, mistakes);
     if let Some(on) = fields.boolean("irq_time_accounting", mistakes) {
@@ -137,6 +146,18 @@ fn common(fields: &Fields, machine: &mut Machine, mistakes: &mut Mistakes) {
     }
     if let Some(costs) = fields.item("costs").and_then(|item| cost::read_item(item, fields.span_of("costs"), mistakes)) {
         machine.costs = costs;
+    }
+}
+
+/// Which levels of scheduling domains the kernel was built with.
+fn levels(fields: &Fields, machine: &mut Machine, mistakes: &mut Mistakes) {
+    let levels = &mut machine.levels;
+    let switches =
+        [("smt", &mut levels.smt), ("cluster", &mut levels.cluster), ("mc", &mut levels.mc), ("numa", &mut levels.numa)];
+    for (key, level) in switches {
+        if let Some(on) = fields.boolean(key, mistakes) {
+            *level = on;
+        }
     }
 }
 
@@ -192,6 +213,8 @@ fn place(fields: &Fields, place: Place) -> Range<usize> {
         Place::Capacity => first(&["capacity", "capacities", "cpu", "preset"]),
         Place::FreqCapacity => first(&["freq_capacity", "cpu", "preset"]),
         Place::Distances => first(&["distances", "nodes", "cpu"]),
+        Place::ReclaimDistance => first(&["reclaim_distance"]),
+        Place::Levels => first(&["numa", "nodes", "cpu"]),
         Place::Hz => first(&["hz"]),
         Place::Tick => first(&["tick", "hz"]),
         Place::TickJitter => first(&["tick_jitter"]),

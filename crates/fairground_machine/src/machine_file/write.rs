@@ -4,6 +4,7 @@ use crate::cost::CostModel;
 use crate::machine::{CpuSpec, Machine, tick_of};
 use crate::regular::{Level, Numbering, Regular, default_distances};
 use fairground_model::Op;
+use fairground_model::machine_view::{DomainLevels, RECLAIM_DISTANCE};
 use fairground_stdx::{CpuId, IndexVec, Ns};
 use std::fmt::Write;
 
@@ -22,6 +23,7 @@ pub fn write(machine: &Machine) -> String {
     if machine.distances != default_distances(nodes) {
         line(&mut text, "distances", &format!("{:?}", machine.distances));
     }
+    write_domains(&mut text, machine);
     write_ticks(&mut text, machine);
     line(&mut text, "irq_time_accounting", &machine.irq_time_accounting.to_string());
     line(&mut text, "nohz_idle", &machine.nohz_idle.to_string());
@@ -114,6 +116,19 @@ fn write_capacities(text: &mut String, machine: &Machine) {
     };
     line(text, "capacity", &list(|cpu| cpu.capacity));
     line(text, "freq_capacity", &list(|cpu| cpu.freq_capacity));
+}
+
+/// What is not as most kernels have it.
+fn write_domains(text: &mut String, machine: &Machine) {
+    if machine.reclaim_distance != RECLAIM_DISTANCE {
+        line(text, "reclaim_distance", &machine.reclaim_distance.to_string());
+    }
+    let DomainLevels { smt, cluster, mc, numa } = machine.levels;
+    for (key, on) in [("smt", smt), ("cluster", cluster), ("mc", mc), ("numa", numa)] {
+        if !on {
+            line(text, key, "false");
+        }
+    }
 }
 
 fn write_ticks(text: &mut String, machine: &Machine) {

@@ -1,25 +1,117 @@
 //! From the machine to its domains.
 
-use super::{CpuDomains, Topology};
+use super::asym::{self, Asymmetry};
+use super::groups::{Chains, Groups};
+use super::levels::{LevelRow, levels};
+use super::{CpuDomains, SchedDomain, SchedDomainShared, SdFlags, Topology, cached, capacity, degenerate, domain};
 use crate::profile::Profile;
+use crate::seam::{AsymCapacity, GroupFlags};
 use fairground_model::MachineView;
+use fairground_stdx::{CpuId, CpuMask, IndexVec, SdId, SdSharedId};
+use std::collections::BTreeMap;
+
+/// The domains of one CPU, smallest first, one per level.
+pub(super) type Chain = Vec<SchedDomain>;
 
 impl Topology {
     /// The domains of the CPUs of `machine` that are on line.
     ///
     /// Kernel: topology.c build_sched_domains(), v4.12–
-    pub fn build(_profile: &Profile, machine: &MachineView) -> Topology {
-        let cpus = machine.cpus.ids().map(|cpu| CpuDomains {
-            base: None,
-            sd_llc: None,
-            llc_size: 1,
-            llc_id: cpu,
-            share_id: cpu,
-            sd_llc_shared: None,
-            sd_numa: None,
-            sd_asym_packing: None,
-            sd_asym_cpucapacity: None,
-        });
-        Topology { cpus: cpus.collect(), ..Topology::default() }
+    pub fn build(profile: &Profile, machine: &MachineView) -> Topology {
+        let rows = levels(profile.domain_levels, machine);
+        let mut chains = chains(profile, machine, &rows);
+        let mut topology = Topology::empty(profile, machine);
+        let mut groups = Groups::new(machine, profile.overlap_groups);
+        for cpu in machine.online.iter() {
+            capacity::numa_imbalance(profile.numa_allowance, &mut chains[cpu]);
+            for level in 0..chains[cpu].len() {
+                groups.attach(&mut topology, &mut chains, cpu, level);
+            }
+        }
+        if profile.group_flags == GroupFlags::None {
+            topology.groups.iter_mut().for_each(|group| group.flags = SdFlags::EMPTY);
+        }
+        capacity::init_group_capacity(&mut topology);
+        topology.attach(profile, chains);
+        topology
     }
+
+    /// What is known before any domain is.
+    fn empty(profile: &Profile, machine: &MachineView) -> Topology {
+        let capacity_orig: IndexVec<CpuId, u32> =
+            machine.cpus.ids().map(|cpu| capacity::capacity_orig(profile, machine, cpu)).collect();
+        let online = || machine.online.iter();
+        let hz = machine.hz();
+        Topology {
+            cpus: machine.cpus.ids().map(CpuDomains::alone).collect(),
+            hz,
+            short_intervals: profile.lb_interval.busy_is_one_less(),
+            max_load_balance_interval: hz * machine.online.weight() as u64 / 10,
+            max_cpu_capacity: online().map(|cpu| capacity_orig[cpu]).max().unwrap_or(0),
+            smt_active: online().any(|cpu| machine.cpus[cpu].smt.and(&machine.online).weight() > 1),
+            capacity_orig,
+            ..Topology::default()
+        }
+    }
+
+    /// Removes what is of no use from each chain and puts the rest into the tables.
+    fn attach(&mut self, profile: &Profile, mut chains: Chains) {
+        let mut shared: BTreeMap<(u32, CpuId), SdSharedId> = BTreeMap::new();
+        let asym = match profile.asym_capacity {
+            AsymCapacity::LowestLevel => SdFlags::ASYM_CPUCAPACITY,
+            AsymCapacity::Classified => SdFlags::ASYM_CPUCAPACITY_FULL,
+        };
+        for cpu in chains.ids() {
+            let chain = std::mem::take(&mut chains[cpu]);
+            let mut child: Option<SdId> = None;
+            let mut base = None;
+            for mut sd in degenerate::prune(profile, self, chain) {
+                if sd.flags.has(SdFlags::SHARE_LLC) {
+                    let key = (sd.level_index, sd.span.first().unwrap_or(cpu));
+                    sd.shared = Some(*shared.entry(key).or_insert_with(|| self.shared.push(SchedDomainShared::of(&sd))));
+                }
+                self.cluster_active |= sd.flags.has(SdFlags::CLUSTER);
+                self.asym_cpucap_active |= sd.flags.has(SdFlags::ASYM_CPUCAPACITY);
+                sd.child = child;
+                let id = self.domains.push(sd);
+                match child {
+                    Some(below) => self.domains[below].parent = Some(id),
+                    None => base = Some(id),
+                }
+                child = Some(id);
+            }
+            self.cpus[cpu] = cached::remember(self, cpu, base, asym);
+        }
+    }
+}
+
+impl SchedDomainShared {
+    fn of(sd: &SchedDomain) -> SchedDomainShared {
+        SchedDomainShared { nr_busy_cpus: sd.span_weight, has_idle_cores: false }
+    }
+}
+
+/// The chains of all CPUs, nothing removed; CPUs off line have none.
+fn chains(profile: &Profile, machine: &MachineView, rows: &[LevelRow]) -> Chains {
+    let asymmetry = Asymmetry::of(profile.asym_capacity, machine, rows);
+    let chain = |cpu| if machine.online.contains(cpu) { chain(profile, machine, rows, &asymmetry, cpu) } else { Chain::new() };
+    machine.cpus.ids().map(chain).collect()
+}
+
+/// The domains of one CPU up to the first above the caches that spans everything. (The kernel stops at a cache
+/// that spans everything too; what is built above one is removed again, and hands PREFER_SIBLING down before.)
+fn chain(profile: &Profile, machine: &MachineView, rows: &[LevelRow], asymmetry: &Asymmetry, cpu: CpuId) -> Chain {
+    let mut chain: Chain = Vec::with_capacity(rows.len());
+    for (index, row) in rows.iter().enumerate() {
+        let below = chain.last().map(|sd| sd.span).unwrap_or(CpuMask::EMPTY);
+        let span = row.mask(machine, cpu).and(&machine.online).or(&below);
+        let mut sd = domain::sd_init(profile, row, index as u32, cpu, span, machine.reclaim_distance);
+        sd.flags = sd.flags.with(asymmetry.flags(machine, index, &span));
+        chain.push(sd);
+        asym::spread(profile.asym_spread, &mut chain);
+        if span == machine.online && !row.flags.has(SdFlags::SHARE_LLC) {
+            break;
+        }
+    }
+    chain
 }

@@ -53,6 +53,10 @@ impl SdFlags {
     pub const fn with(self, flags: SdFlags) -> SdFlags {
         SdFlags(self.0 | flags.0)
     }
+    /// Those that are in both.
+    pub const fn and(self, flags: SdFlags) -> SdFlags {
+        SdFlags(self.0 & flags.0)
+    }
     /// These without those of `flags`.
     pub const fn without(self, flags: SdFlags) -> SdFlags {
         SdFlags(self.0 & !flags.0)

@@ -3,8 +3,18 @@
 //! Every CPU has its own chain of domains, smallest span first; each domain is divided into groups. Domains of
 //! one level and span differ only in whose they are, which group is the first, and in their state of balancing.
 
+mod asym;
 mod build;
+mod cached;
+mod capacity;
+mod degenerate;
+mod domain;
 mod flags;
+mod groups;
+mod interval;
+mod levels;
+#[cfg(test)]
+mod spec_05;
 
 pub use fairground_model::{LbStats, SdStats};
 pub use flags::SdFlags;
@@ -49,9 +59,11 @@ pub struct SchedDomain {
     pub parent: Option<SdId>,
     /// The next smaller one.
     pub child: Option<SdId>,
-    /// Its groups: rows of the group table, which form a ring.
+    /// Its groups: a ring, which stands here in [`Topology::rings`].
     pub groups: std::ops::Range<u32>,
-    /// The group that holds `cpu`: where the ring is entered.
+    /// Where in [`Topology::rings`] the ring is entered.
+    pub ring_start: u32,
+    /// The group there: the one that holds `cpu`.
     pub first_group: SgId,
     /// Bounds of the balance interval, ms.
     pub min_interval: u32,
@@ -181,10 +193,18 @@ pub struct Topology {
     pub domains: IndexVec<SdId, SchedDomain>,
     /// Their groups.
     pub groups: IndexVec<SgId, SchedGroup>,
+    /// The rings that groups form, one after the other; views of one group share its row.
+    pub rings: Vec<SgId>,
     /// What caches share.
     pub shared: IndexVec<SdSharedId, SchedDomainShared>,
     /// What each CPU remembers.
     pub cpus: IndexVec<CpuId, CpuDomains>,
+    /// The full capacity of each CPU, before interrupts and other classes take their part.
+    pub capacity_orig: IndexVec<CpuId, u32>,
+    /// Ticks in a second.
+    pub hz: u64,
+    /// Busy CPUs balance a jiffy earlier than the interval says (from v5.10).
+    pub short_intervals: bool,
     /// Upper bound of every balance interval, jiffies: HZ * online CPUs / 10.
     pub max_load_balance_interval: u64,
     /// Some CPU has two tasks or more (root_domain.overload).
@@ -211,8 +231,8 @@ impl Topology {
     /// The groups of a domain, that of its own CPU first.
     #[inline]
     pub fn groups_of(&self, sd: SdId) -> impl Iterator<Item = SgId> + '_ {
-        let SchedDomain { groups, first_group, .. } = &self.domains[sd];
-        (first_group.get()..groups.end).chain(groups.start..first_group.get()).map(SgId::new)
+        let SchedDomain { groups, ring_start, .. } = &self.domains[sd];
+        (*ring_start..groups.end).chain(groups.start..*ring_start).map(|at| self.rings[at as usize])
     }
 
     /// Whether two CPUs share their last-level cache.

@@ -1,0 +1,33 @@
+//! How often a domain is balanced.
+
+use super::{SchedDomain, Topology};
+use fairground_stdx::SdId;
+
+/// Milliseconds in jiffies, rounded up.
+///
+/// Kernel: jiffies.h msecs_to_jiffies(), v4.12–
+pub(crate) fn msecs_to_jiffies(ms: u64, hz: u64) -> u64 {
+    (ms * hz).div_ceil(1000)
+}
+
+impl Topology {
+    /// Jiffies between two balances of a domain: balance_interval ms, `busy_factor` times as long on a busy CPU
+    /// (from v5.10 less one, so that levels do not meet), within 1 and max_load_balance_interval.
+    ///
+    /// Kernel: fair.c get_sd_balance_interval(), v4.12–
+    pub fn get_sd_balance_interval(&self, sd: SdId, cpu_busy: bool) -> u64 {
+        self.domains[sd].interval(self.hz, cpu_busy, self.short_intervals).clamp(1, self.max_load_balance_interval.max(1))
+    }
+}
+
+impl SchedDomain {
+    /// The same before it is kept within bounds.
+    fn interval(&self, hz: u64, cpu_busy: bool, short: bool) -> u64 {
+        let ms = u64::from(self.balance_interval);
+        if !cpu_busy {
+            return msecs_to_jiffies(ms, hz);
+        }
+        let busy = msecs_to_jiffies(ms * u64::from(self.busy_factor), hz);
+        if short { busy.saturating_sub(1) } else { busy }
+    }
+}
