@@ -34,7 +34,8 @@ const NIGHTLY: &[(&str, Act)] = &[
     ("reproduce, full", Act::Fairground(&["reproduce", "all"])),
     ("fidelity, full", Act::Tool(fidelity::check)),
     // The long hunts only: the short ones are tests like all others.
-    ("random whole systems", Act::Cargo(&["test", "--release", "--package", "fairground_vopr", "--", "--ignored"], &[])),
+    ("random whole systems", Act::Fairground(&["vopr", "--seed", "2000", "--runs", "10000"])),
+    ("slow models, long", Act::Cargo(&["test", "--release", "--package", "fairground_vopr", "--", "--ignored"], &[])),
     ("benches", Act::Cargo(&["bench", "--workspace"], &[])),
 ];
 

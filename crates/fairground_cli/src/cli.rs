@@ -1,6 +1,6 @@
 //! Commands and flags.
 
-use crate::commands::{capture, compare, completions, conform, convert, diff_runs, list, profile, replay, reproduce, run, sweep};
+use crate::commands::{capture, compare, completions, conform, convert, diff_runs, list, profile, replay, reproduce, run, sweep, vopr};
 use clap::{Parser, Subcommand};
 
 /// The Linux fair scheduler as a simulator: a workload in, an explained schedule out.
@@ -44,6 +44,8 @@ pub(crate) enum Command {
     Capture(capture::Command),
     /// Find the first record in which two runs differ
     DiffRuns(diff_runs::Args),
+    /// Run random whole systems under every invariant
+    Vopr(vopr::Args),
     /// Print completions for a shell
     Completions(completions::Args),
     /// Print the manual page

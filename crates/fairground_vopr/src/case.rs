@@ -2,23 +2,13 @@
 
 use crate::dice::Dice;
 use crate::generate;
+use fairground::{Error, Scenario, scenario};
 use fairground_machine::Machine;
 use fairground_model::TaskSet;
 use fairground_sched::Profile;
 use fairground_sim::Setup;
 use fairground_stdx::Ns;
 use std::fmt;
-
-/// One change to the kernel of a case.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum ProfileChange {
-    /// A feature switch, as written to debugfs.
-    Feature(String),
-    /// A tunable and its value.
-    Tunable(&'static str, String),
-    /// A seam and its variant.
-    Seam(&'static str, &'static str),
-}
 
 /// A random run.
 #[derive(Clone, PartialEq, Debug)]
@@ -27,10 +17,8 @@ pub struct Case {
     pub seed: u64,
     /// The machine.
     pub machine: Machine,
-    /// The kernel by name.
-    pub kernel: String,
-    /// What differs from that kernel.
-    pub changes: Vec<ProfileChange>,
+    /// The kernel.
+    pub profile: Profile,
     /// The workload.
     pub tasks: TaskSet,
     /// How long it runs.
@@ -41,30 +29,23 @@ impl Case {
     /// The case of a seed.
     pub fn random(seed: u64) -> Case {
         let machine = generate::machine(&mut Dice::new(seed, 0));
-        let (kernel, changes) = generate::profile(&mut Dice::new(seed, 1));
-        let duration = Ns(Dice::new(seed, 2).between(5_000_000, 60_000_000));
-        let tasks = generate::tasks(&mut Dice::new(seed, 3), &machine, &kernel, duration);
-        Case { seed, machine, kernel, changes, tasks, duration }
+        let profile = generate::profile(&mut Dice::new(seed, 1));
+        let duration = generate::duration(&mut Dice::new(seed, 2), machine.cpus.len());
+        let tasks = generate::tasks(&mut Dice::new(seed, 3), &machine, &profile, duration);
+        Case { seed, machine, profile, tasks, duration }
     }
 
-    /// The kernel with its changes; those that make an impossible mix are left out.
-    pub fn profile(&self) -> Profile {
-        let base = Profile::parse(&self.kernel).expect("invariant: cases are made of known kernels");
-        self.changes.iter().fold(base, |profile, change| {
-            let changed = match change {
-                ProfileChange::Feature(text) => profile.clone().with_feature(text),
-                ProfileChange::Tunable(name, value) => profile.clone().with_tunable(name, value),
-                ProfileChange::Seam(name, variant) => profile.clone().with_seam(name, variant),
-            };
-            changed.unwrap_or(profile)
-        })
+    /// The run of a scenario file.
+    pub fn of_scenario(scenario: &Scenario) -> Result<Case, Error> {
+        let Setup { machine, profile, tasks, seed, duration, .. } = scenario.setup()?;
+        Ok(Case { seed, machine, profile, tasks, duration })
     }
 
     /// The run, under every check of the engine.
     pub fn setup(&self) -> Setup {
         Setup {
             machine: self.machine.clone(),
-            profile: self.profile(),
+            profile: self.profile.clone(),
             tasks: self.tasks.clone(),
             seed: self.seed,
             duration: self.duration,
@@ -78,44 +59,12 @@ impl Case {
     }
 }
 
+/// The scenario file that replays the case.
 impl fmt::Display for Case {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let machine = &self.machine;
-        writeln!(f, "seed {}, {} of {} with {:?}", self.seed, self.duration, self.kernel, self.changes)?;
-        writeln!(
-            f,
-            "machine: {} CPUs, HZ {}, prices {}, jitter {}, offset {}, irq time {}, nohz {}",
-            machine.cpus.len(),
-            machine.hz,
-            machine.costs.name,
-            machine.tick_jitter,
-            machine.tick_offset,
-            machine.irq_time_accounting,
-            machine.nohz_idle
-        )?;
-        for (id, cpu) in machine.cpus.iter_enumerated() {
-            writeln!(
-                f,
-                "  CPU {id}: core {} llc {} capacity {} frequency {}",
-                cpu.core, cpu.llc, cpu.capacity, cpu.freq_capacity
-            )?;
+        match scenario::write(&format!("vopr, seed {}", self.seed), &self.setup()) {
+            Ok(text) => f.write_str(&text),
+            Err(wrong) => write!(f, "# {wrong}\n# {:?}\n", self.tasks),
         }
-        for (id, task) in self.tasks.tasks.iter_enumerated() {
-            writeln!(
-                f,
-                "  task {id}: {:?} nice {} on {:?} first {:?} {:?} slack {} does {:?}",
-                task.policy,
-                task.nice,
-                task.affinity,
-                task.first_cpu,
-                task.start,
-                task.timer_slack,
-                self.tasks.programs[task.program].code
-            )?;
-        }
-        for (id, pipe) in self.tasks.pipes.iter_enumerated() {
-            writeln!(f, "  pipe {id}: {} messages", pipe.capacity)?;
-        }
-        self.tasks.changes.iter().try_for_each(|timed| writeln!(f, "  at {} ns: {:?}", timed.at.ns(), timed.change))
     }
 }

@@ -15,6 +15,8 @@ struct CpuBook {
     since: u64,
     /// The kernel is busy here until then.
     busy_until: u64,
+    /// Time of all its sections.
+    in_kernel: u64,
     /// Run time that was accounted to tasks here.
     accounted: u64,
 }
@@ -90,10 +92,15 @@ impl Records {
     }
 
     /// What the end of the run at `end` adds: all time must be accounted for.
-    pub fn finish(mut self, end: Instant) -> Result<(), String> {
+    pub fn finish(mut self, end: Instant, simulation: &Simulation) -> Result<(), String> {
         let end = end.ns();
         for cpu in self.cpus.ids() {
             let book = self.cpus[cpu].clone();
+            let booked = simulation.kernel_time(cpu).map(|section| section.2.0).sum::<u64>();
+            // A CPU that spins until a task has left its CPU books that when it is over; a record would come too late.
+            self.must(book.in_kernel <= booked, || {
+                format!("CPU {cpu} shows {} ns of kernel sections and has booked {booked}", book.in_kernel)
+            });
             if let Some(task) = book.curr {
                 self.tasks[task].on_cpu += end - book.since;
             }
@@ -142,6 +149,7 @@ impl Sink for Records {
                 let busy_until = self.cpus[cpu].busy_until;
                 self.must(busy_until <= at, || format!("at {at}: a kernel section of CPU {cpu} begins inside another"));
                 self.cpus[cpu].busy_until = at + took.0;
+                self.cpus[cpu].in_kernel += took.0;
                 self.longest_section = self.longest_section.max(took.0);
             }
             _ => {}

@@ -1,21 +1,22 @@
 //! Runs a case in every way that must give the same, and reports what did not.
 
 use crate::case::Case;
+use crate::coverage::Coverage;
 use crate::dice::Dice;
 use crate::oracle::{Between, Records};
 use crate::shrink::shrink;
+use fairground::guard;
 use fairground_model::NullSink;
 use fairground_sim::{Counts, EventQueue, FastQueue, Flow, HeapQueue, RunEnd, Simulation, Stopped};
-use std::any::Any;
+use fairground_stdx::{Instant, Ns};
 use std::fmt;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::thread;
 
 /// A further check after every event, for tests of the alarm itself and for hunting.
 pub type Watch = fn(&Simulation) -> Result<(), String>;
 
 /// A case that held.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct CaseReport {
     /// Its seed.
     pub seed: u64,
@@ -25,6 +26,8 @@ pub struct CaseReport {
     pub counts: Counts,
     /// How it ended; none if a program made no progress.
     pub end: Option<RunEnd>,
+    /// What it touched.
+    pub coverage: Coverage,
 }
 
 /// A case that did not hold, as small as it could be made.
@@ -32,8 +35,25 @@ pub struct CaseReport {
 pub struct Failure {
     /// What went wrong in the small case.
     pub what: String,
-    /// The small case.
+    /// The small case. Printed, it is the scenario file that replays it.
     pub case: Case,
+    /// Whether the run alone shows it, under the checks of the engine: then `fairground run --paranoid` does.
+    pub breaks_a_run: bool,
+}
+
+impl Failure {
+    fn of(what: String, case: Case) -> Failure {
+        let breaks_a_run = matches!(caught("the run", || plain::<FastQueue>(&case)), Err(what) if what.contains("panicked"));
+        Failure { what, case, breaks_a_run }
+    }
+
+    /// The command that replays it from a scenario file.
+    pub fn replay(&self, file: &str) -> String {
+        match self.breaks_a_run {
+            true => format!("fairground run {file} --paranoid"),
+            false => format!("fairground vopr --replay {file}"),
+        }
+    }
 }
 
 impl fmt::Display for Failure {
@@ -53,18 +73,36 @@ pub fn run_case(seed: u64) -> Result<CaseReport, Box<Failure>> {
 
 /// As [`run_case`], with a further check after every event.
 pub fn run_case_watched(seed: u64, watch: Watch) -> Result<CaseReport, Box<Failure>> {
-    let case = Case::random(seed);
+    run_this(Case::random(seed), watch)
+}
+
+/// As [`run_case_watched`], for a case of any origin.
+pub fn run_this(case: Case, watch: Watch) -> Result<CaseReport, Box<Failure>> {
     check(&case, watch).map_err(|what| {
-        let small = shrink(case, |smaller| check(smaller, watch).is_err());
-        let what = check(&small, watch).err().unwrap_or(what);
-        Box::new(Failure { what, case: small })
+        let kind = kind_of(&what);
+        let small = shrink(case, |smaller| failure_of(smaller, watch).is_some_and(|what| kind_of(&what) == kind));
+        let what = failure_of(&small, watch).unwrap_or(what);
+        Box::new(Failure::of(what, small))
     })
 }
 
-/// Whether a case fails.
-pub fn fails(case: &Case, watch: Watch) -> bool {
-    check(case, watch).is_err()
+/// As [`run_this`], but a case that fails is left as it is.
+pub fn failure_as_it_is(case: Case, watch: Watch) -> Result<CaseReport, Box<Failure>> {
+    check(&case, watch).map_err(|what| Box::new(Failure::of(what, case)))
 }
+
+/// How a case fails, if it does.
+pub fn failure_of(case: &Case, watch: Watch) -> Option<String> {
+    check(case, watch).err()
+}
+
+/// What is said of a failure without its numbers: a smaller case must fail in the same way, not in any.
+fn kind_of(what: &str) -> String {
+    what.chars().filter(|c| c.is_alphabetic()).take(KIND_LETTERS).collect()
+}
+
+/// So many letters tell one failure from another.
+const KIND_LETTERS: usize = 70;
 
 /// What all runs of a case must agree on.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -75,9 +113,9 @@ struct Outcome {
 }
 
 fn check(case: &Case, watch: Watch) -> Result<CaseReport, String> {
-    let (first, steps) = caught("a run under all checks", || watched(case, watch))?;
+    let (first, steps, coverage) = caught("a run under all checks", || watched(case, watch))?;
     let others = [
-        ("the same run in another thread", caught("the same run in another thread", || elsewhere(case))?),
+        ("the same run in another thread", elsewhere(case)?),
         ("a run with a plain heap", caught("a run with a plain heap", || plain::<HeapQueue>(case))?),
         ("a clone taken in mid-run", caught("a clone taken in mid-run", || cloned(case, steps))?),
     ];
@@ -86,17 +124,12 @@ fn check(case: &Case, watch: Watch) -> Result<CaseReport, String> {
             return Err(format!("{which} differs: {other:?}, not {first:?}"));
         }
     }
-    Ok(CaseReport { seed: case.seed, digest: first.digest, counts: first.counts, end: first.end.ok() })
+    Ok(CaseReport { seed: case.seed, digest: first.digest, counts: first.counts, end: first.end.ok(), coverage })
 }
 
 /// A panic is a failure like any other.
 fn caught<T>(which: &str, run: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
-    catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|panic| Err(format!("{which} panicked: {}", message_of(&*panic))))
-}
-
-fn message_of(panic: &(dyn Any + Send)) -> String {
-    let text = panic.downcast_ref::<&str>().map(ToString::to_string);
-    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "without a message".to_string())
+    guard::catch(run).unwrap_or_else(|broken| Err(format!("{which} panicked: {}, at {}", broken.message, broken.place)))
 }
 
 fn simulation<Q: EventQueue>(case: &Case) -> Result<Simulation<Q>, String> {
@@ -113,18 +146,36 @@ fn plain<Q: EventQueue>(case: &Case) -> Result<Outcome, String> {
     Ok(outcome(&simulation, end))
 }
 
-/// In a thread of its own: nothing of a run may hang on where it is made.
+/// In a thread of its own and in strides: nothing of a run may hang on where it is made, or on who looks.
 fn elsewhere(case: &Case) -> Result<Outcome, String> {
-    thread::scope(|scope| scope.spawn(|| plain::<FastQueue>(case)).join().unwrap_or_else(|panic| resume_unwind(panic)))
+    let run = || caught("the same run in another thread", || strided(case));
+    thread::scope(|scope| scope.spawn(run).join()).unwrap_or_else(|_| Err("a thread of its own died".to_string()))
 }
 
-/// Step by step under the oracles; the number of steps as well.
-fn watched(case: &Case, watch: Watch) -> Result<(Outcome, u64), String> {
+fn strided(case: &Case) -> Result<Outcome, String> {
+    let mut simulation = simulation::<FastQueue>(case)?;
+    let mut dice = Dice::new(case.seed, 5);
+    let mut until = Instant::ZERO;
+    while until < simulation.end() {
+        until += Ns(dice.time(1, case.duration.0));
+        match simulation.run_until(until.min(simulation.end()), &mut NullSink) {
+            Ok(Flow::More) => {}
+            Ok(Flow::Done) => break,
+            Err(stopped) => return Ok(outcome(&simulation, Err(stopped))),
+        }
+    }
+    let end = simulation.run(&mut NullSink);
+    Ok(outcome(&simulation, end))
+}
+
+/// Step by step under the oracles; the number of steps and what they touched as well.
+fn watched(case: &Case, watch: Watch) -> Result<(Outcome, u64, Coverage), String> {
     let mut simulation = simulation::<FastQueue>(case)?;
     let (mut records, mut between) = (Records::new(case), Between::new(case, &simulation));
+    let mut coverage = Coverage::of(case);
     let mut steps = 0;
     let stopped = loop {
-        let flow = simulation.step(&mut records);
+        let flow = simulation.step(&mut (&mut records, &mut coverage));
         steps += 1;
         if let Some(broken) = records.broken() {
             return Err(broken.to_string());
@@ -139,9 +190,9 @@ fn watched(case: &Case, watch: Watch) -> Result<(Outcome, u64), String> {
     };
     let end = stopped.map_or_else(|| simulation.run(&mut NullSink), Err);
     if let Ok(end) = &end {
-        records.finish(end.at)?;
+        records.finish(end.at, &simulation)?;
     }
-    Ok((outcome(&simulation, end), steps))
+    Ok((outcome(&simulation, end), steps, coverage))
 }
 
 /// The original goes on for a while and is dropped; its clone goes to the end.

@@ -1,118 +1,86 @@
 //! Makes a failing case smaller: what can go without the failure going is taken away.
 
+mod parts;
+mod simpler;
+
 use crate::case::Case;
-use fairground_machine::CostModel;
-use fairground_model::{Change, Instr};
-use fairground_stdx::{Id, Ns, ProgramId, TaskId};
+use fairground_stdx::Ns;
 
 /// Rounds over all parts of a case; a part that went may free another.
-const ROUNDS: usize = 3;
+const ROUNDS: usize = 8;
+/// Runs that one search may spend.
+const ATTEMPTS: u32 = 3_000;
 
 /// The smallest case that was found of which `fails` still says so.
-pub(crate) fn shrink(case: Case, fails: impl Fn(&Case) -> bool) -> Case {
-    let mut small = case;
+pub(crate) fn shrink(case: Case, fails: impl FnMut(&Case) -> bool) -> Case {
+    let mut search = Search { small: case, fails, left: ATTEMPTS };
     for _ in 0..ROUNDS {
-        let before = small.clone();
-        for step in [shorten, drop_last_tasks, empty_programs, drop_changes, plain_kernel, plain_machine, drop_instructions] {
-            step(&mut small, &fails);
-        }
-        if small == before {
+        let before = search.small.clone();
+        search.shorten();
+        search.drop_tasks();
+        search.drop_changes();
+        search.drop_cpus();
+        search.simpler_kernel();
+        search.simpler_machine();
+        search.drop_instructions();
+        search.simpler_tasks();
+        search.simpler_times();
+        if search.small == before || search.left == 0 {
             break;
         }
     }
-    small
+    search.small
 }
 
-type Fails<'a> = &'a dyn Fn(&Case) -> bool;
-
-/// Takes a change of the case over if it fails still.
-fn attempt(case: &mut Case, fails: Fails<'_>, change: impl FnOnce(&mut Case)) -> bool {
-    let mut smaller = case.clone();
-    change(&mut smaller);
-    let taken = smaller != *case && fails(&smaller);
-    if taken {
-        *case = smaller;
-    }
-    taken
+/// A case that fails, and what is left of the effort to make it smaller.
+struct Search<F> {
+    small: Case,
+    fails: F,
+    left: u32,
 }
 
-fn shorten(case: &mut Case, fails: Fails<'_>) {
-    while case.duration > Ns(1_000) && attempt(case, fails, |case| case.duration = Ns(case.duration.0 / 2)) {}
-    attempt(case, fails, |case| case.duration = Ns(case.duration.0 * 3 / 4));
-}
-
-/// Rows in the middle stay, as ids are row numbers: they are emptied instead.
-fn drop_last_tasks(case: &mut Case, fails: Fails<'_>) {
-    while case.tasks.tasks.len() > 1 && !last_is_named(case) && attempt(case, fails, drop_last) {}
-}
-
-fn drop_last(case: &mut Case) {
-    let keep = case.tasks.tasks.len() - 1;
-    case.tasks.tasks = case.tasks.tasks.iter().take(keep).cloned().collect();
-}
-
-/// Whether a program or a change names the last task.
-fn last_is_named(case: &Case) -> bool {
-    let last = TaskId::from_index(case.tasks.tasks.len() - 1);
-    let forked = |instr: &Instr| matches!(*instr, Instr::Fork { task } if task == last);
-    let changed = |change: &Change| match *change {
-        Change::Nice { task, .. } | Change::Affinity { task, .. } | Change::Policy { task, .. } | Change::Slice { task, .. } => {
-            task == last
+impl<F: FnMut(&Case) -> bool> Search<F> {
+    /// Takes a change of the case over if it fails still.
+    fn attempt(&mut self, change: impl FnOnce(&mut Case)) -> bool {
+        let mut smaller = self.small.clone();
+        change(&mut smaller);
+        if smaller == self.small || self.left == 0 {
+            return false;
         }
-        Change::Feature { .. } | Change::FreqCapacity { .. } => false,
-    };
-    case.tasks.programs.iter().any(|program| program.code.iter().any(forked))
-        || case.tasks.changes.iter().any(|timed| changed(&timed.change))
-}
-
-fn empty_programs(case: &mut Case, fails: Fails<'_>) {
-    for program in (0..case.tasks.programs.len()).map(ProgramId::from_index) {
-        attempt(case, fails, |case| case.tasks.programs[program].code.clear());
-    }
-}
-
-fn drop_changes(case: &mut Case, fails: Fails<'_>) {
-    for row in (0..case.tasks.changes.len()).rev() {
-        attempt(case, fails, |case| drop(case.tasks.changes.remove(row)));
-    }
-}
-
-fn plain_kernel(case: &mut Case, fails: Fails<'_>) {
-    for row in (0..case.changes.len()).rev() {
-        attempt(case, fails, |case| drop(case.changes.remove(row)));
-    }
-}
-
-fn plain_machine(case: &mut Case, fails: Fails<'_>) {
-    if let Ok(zero) = CostModel::preset("zero") {
-        attempt(case, fails, |case| case.machine.costs = zero);
-    }
-    attempt(case, fails, |case| case.machine.tick_jitter = Ns::ZERO);
-    attempt(case, fails, |case| case.machine.tick_offset = Ns::ZERO);
-    attempt(case, fails, |case| {
-        for cpu in case.machine.cpus.iter_mut() {
-            (cpu.capacity, cpu.freq_capacity) = (1024, 1024);
+        self.left -= 1;
+        let taken = (self.fails)(&smaller);
+        if taken {
+            self.small = smaller;
         }
-    });
-    for task in (0..case.tasks.tasks.len()).map(TaskId::from_index) {
-        attempt(case, fails, |case| {
-            let spec = &mut case.tasks.tasks[task];
-            (spec.nice, spec.policy, spec.affinity, spec.first_cpu) = (0, Default::default(), None, None);
-        });
+        taken
     }
-}
 
-/// Replaces what is no computing (without which loops would take no time) by a jump to what follows.
-fn drop_instructions(case: &mut Case, fails: Fails<'_>) {
-    for program in (0..case.tasks.programs.len()).map(ProgramId::from_index) {
-        for row in (0..case.tasks.programs[program].code.len()).rev() {
-            let computes = matches!(
-                case.tasks.programs[program].code[row],
-                Instr::Run { .. } | Instr::RunBetween { .. } | Instr::RunTime { .. } | Instr::Jump { .. }
-            );
-            if !computes {
-                attempt(case, fails, |case| case.tasks.programs[program].code[row] = Instr::Jump { to: row as u32 + 1 });
+    /// Takes rows away, halves of them at first, single ones at last. From the end, so that rows before keep
+    /// their numbers.
+    fn drop_rows(&mut self, count: impl Fn(&Case) -> usize, remove: impl Fn(&mut Case, usize)) {
+        let mut size = count(&self.small).div_ceil(2);
+        while size > 0 {
+            let mut end = count(&self.small);
+            while end > 0 {
+                let start = end.saturating_sub(size);
+                self.attempt(|case| (start..end).rev().for_each(|row| remove(case, row)));
+                end = start;
+            }
+            size /= 2;
+        }
+    }
+
+    fn shorten(&mut self) {
+        let halve = |case: &mut Case| case.duration = Ns(case.duration.0 / 2);
+        while self.small.duration > Ns(1_000) && self.attempt(halve) {}
+        let mut step = self.small.duration.0 / 4;
+        while step > self.small.duration.0 / 100 && step > 0 {
+            if !self.attempt(|case| case.duration = Ns(case.duration.0.saturating_sub(step).max(1))) {
+                step /= 2;
             }
         }
+        // What happens behind the end is refused in a file.
+        let end = self.small.duration.0;
+        self.attempt(|case| case.tasks.changes.retain(|timed| timed.at.ns() < end));
     }
 }

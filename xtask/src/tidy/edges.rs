@@ -27,6 +27,7 @@ const FORMATS: &str = "fairground_formats";
 const METRICS: &str = "fairground_metrics";
 const REPORT: &str = "fairground_report";
 const FACADE: &str = "fairground";
+const VOPR: &str = "fairground_vopr";
 
 pub(super) const ROOMS: &[Room] = &[
     Room {
@@ -113,16 +114,16 @@ pub(super) const ROOMS: &[Room] = &[
     Room {
         name: "fairground_cli",
         layer: 5,
-        uses: &[FACADE, REPORT],
+        uses: &[FACADE, REPORT, VOPR],
         libraries: None,
         absent: "`fairground_cli` can do nothing that a user of the library cannot: it parses flags, draws and exits",
     },
     Room {
-        name: "fairground_vopr",
+        name: VOPR,
         layer: 5,
         uses: &[STDX, MODEL, SCHED, MACHINE, SIM, WORKLOAD, METRICS, FACADE],
         libraries: None,
-        absent: "`fairground_vopr` is used by nothing: it is a test product",
+        absent: "`fairground_vopr` is used by the command alone: no result that a user gets depends on it",
     },
     Room {
         name: "fairground_scorecard",

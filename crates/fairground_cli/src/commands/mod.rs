@@ -13,6 +13,7 @@ pub(crate) mod replay;
 pub(crate) mod reproduce;
 pub(crate) mod run;
 pub(crate) mod sweep;
+pub(crate) mod vopr;
 
 use crate::cli::{Cli, Command};
 use fairground::Error;
@@ -32,6 +33,7 @@ pub(crate) fn dispatch(cli: Cli) -> Result<u8, Error> {
         Command::Profile(command) => profile::run(&command, json),
         Command::Capture(command) => capture::run(&command, json),
         Command::DiffRuns(args) => diff_runs::run(&args, json),
+        Command::Vopr(args) => vopr::run(&args, json),
         Command::Completions(args) => completions::run(&args),
         Command::Man => man::run(),
     }

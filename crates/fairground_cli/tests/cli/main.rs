@@ -8,3 +8,4 @@ mod lists;
 mod run;
 mod support;
 mod traces;
+mod vopr;

@@ -8,3 +8,12 @@ mod tasks;
 pub(crate) use machine::machine;
 pub(crate) use profile::profile;
 pub(crate) use tasks::tasks;
+
+use crate::dice::Dice;
+use fairground_stdx::Ns;
+
+/// How long a case runs: a few ticks, or long enough for balancing to begin; big machines run shorter.
+pub(crate) fn duration(dice: &mut Dice, cpus: usize) -> Ns {
+    let most = if dice.once_in(8) { 600_000_000 } else { 80_000_000 };
+    Ns(dice.between(5_000_000, most / (1 + cpus as u64 / 12)))
+}

@@ -1,10 +1,9 @@
 //! Kernels with random switches, tunables and seams.
 
-use crate::case::ProfileChange;
 use crate::dice::Dice;
 use fairground_sched::Profile;
-use fairground_sched::features::Feat;
-use fairground_sched::profile::KnownKind;
+use fairground_sched::features::{Feat, Status};
+use fairground_sched::profile::{KnownKind, ProfileError};
 
 const TIMES: [&str; 5] = [
     "sched_latency_ns",
@@ -37,38 +36,47 @@ const SEAMS: [(&str, &str); 21] = [
     ("yield", "forfeit-request"),
 ];
 
-/// A kernel by name, and what is changed about it.
-pub(crate) fn profile(dice: &mut Dice) -> (String, Vec<ProfileChange>) {
+/// A kernel, and what is changed about it; changes that make an impossible mix are left out.
+pub(crate) fn profile(dice: &mut Dice) -> Profile {
     let usable: Vec<_> = Profile::known().into_iter().filter(|known| known.kind == KnownKind::Modelled).collect();
-    let kernel = dice.pick(&usable).name;
-    let mut changes = Vec::new();
-    let base = Profile::parse(&kernel).expect("invariant: a known kernel");
-    for feat in switches(&base) {
-        if dice.once_in(5) {
-            changes.push(ProfileChange::Feature(flipped(&base, feat)));
+    let mut profile = Profile::parse(&dice.pick(&usable).name).expect("invariant: a known kernel");
+    let mut change = |change: &dyn Fn(Profile) -> Result<Profile, ProfileError>| {
+        if let Ok(changed) = change(profile.clone()) {
+            profile = changed;
+        }
+    };
+    for _ in 0..dice.pick(&[0, 0, 1, 2]) {
+        let (seam, variant) = dice.pick(&SEAMS);
+        change(&|profile| profile.with_seam(seam, variant));
+    }
+    for &feat in Feat::ALL {
+        if dice.once_in(6) {
+            change(&|profile| flip(profile, feat));
         }
     }
     for name in TIMES {
+        let value = dice.time(1, 30_000_000).to_string();
         if dice.once_in(3) {
-            changes.push(ProfileChange::Tunable(name, dice.time(1, 30_000_000).to_string()));
+            change(&|profile| profile.with_tunable(name, &value));
         }
     }
     if dice.once_in(4) {
-        changes.push(ProfileChange::Tunable("sched_child_runs_first", "1".to_string()));
+        change(&|profile| profile.with_tunable("sched_child_runs_first", "1"));
     }
-    for _ in 0..dice.pick(&[0, 0, 1, 2]) {
-        let (seam, variant) = dice.pick(&SEAMS);
-        changes.push(ProfileChange::Seam(seam, variant));
-    }
-    (kernel, changes)
+    profile
 }
 
-/// The switches of a kernel.
+/// Turns a switch over, if the kernel has it and it does something.
+fn flip(profile: Profile, feat: Feat) -> Result<Profile, ProfileError> {
+    if feat.row().status == Status::NotModelledYet {
+        return Ok(profile);
+    }
+    let off = if profile.feats.has(feat) { "NO_" } else { "" };
+    profile.with_feature(&format!("{off}{}", feat.row().name))
+}
+
+/// The switches of a kernel that do something.
 pub(super) fn switches(profile: &Profile) -> Vec<Feat> {
-    Feat::ALL.iter().copied().filter(|feat| feat.row().at(profile.base).is_some()).collect()
-}
-
-/// The text that turns a switch over.
-fn flipped(profile: &Profile, feat: Feat) -> String {
-    format!("{}{}", if profile.feats.has(feat) { "NO_" } else { "" }, feat.row().name)
+    let there = |feat: &Feat| feat.row().at(profile.base).is_some() && feat.row().status != Status::NotModelledYet;
+    Feat::ALL.iter().copied().filter(there).collect()
 }

@@ -29,19 +29,21 @@ pub(super) fn some_slice(dice: &mut Dice) -> Option<Ns> {
 }
 
 pub(super) fn burst(dice: &mut Dice) -> Instr {
-    let (low, mode) = (dice.time(1_000, 2_000_000), dice.pick(&[Mode::User, Mode::User, Mode::Kernel]));
+    let most = if dice.once_in(10) { 100_000_000 } else { 2_000_000 };
+    let (low, mode) = (dice.time(1_000, most), dice.pick(&[Mode::User, Mode::User, Mode::Kernel]));
     match dice.index(4) {
         0 => Instr::RunTime { time: Ns(low), mode },
-        1 => Instr::RunBetween { low: Ns(low), high: Ns(low + dice.time(0, 3_000_000)), mode },
+        1 => Instr::RunBetween { low: Ns(low), high: Ns(low + dice.time(1, 3_000_000)), mode },
         _ => Instr::Run { work: Ns(low), mode },
     }
 }
 
 fn nap(dice: &mut Dice) -> Instr {
-    let low = dice.time(0, 5_000_000);
+    let most = if dice.once_in(10) { 200_000_000 } else { 5_000_000 };
+    let low = dice.time(0, most);
     match dice.once_in(2) {
         true => Instr::Sleep { time: Ns(low) },
-        false => Instr::SleepBetween { low: Ns(low), high: Ns(low + dice.time(0, 3_000_000)) },
+        false => Instr::SleepBetween { low: Ns(low), high: Ns(low + dice.time(1, 3_000_000)) },
     }
 }
 
@@ -57,6 +59,14 @@ pub(super) fn periodic(dice: &mut Dice) -> Vec<Instr> {
     let mode = dice.pick(&[TimerMode::Relative, TimerMode::Absolute]);
     let period = Ns(dice.time(10_000, 10_000_000));
     vec![Instr::Now { reg: 0 }, burst(dice), Instr::TimerWait { reg: 0, period, mode }, Instr::Jump { to: 1 }]
+}
+
+/// Wakes on a fixed grid, as all its siblings do, and runs for the same time.
+pub(super) fn rhythm(dice: &mut Dice) -> Vec<Instr> {
+    let period = Ns(dice.time(100_000, 10_000_000));
+    let work = Ns(dice.time(1_000, period.0));
+    let wait = Instr::TimerWait { reg: 0, period, mode: TimerMode::Absolute };
+    vec![Instr::Now { reg: 0 }, Instr::Run { work, mode: Mode::User }, wait, Instr::Jump { to: 1 }]
 }
 
 /// One of a ring of tasks that hand a message on.

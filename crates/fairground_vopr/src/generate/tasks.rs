@@ -1,7 +1,7 @@
 //! Random sets of tasks, and what happens to them from outside.
 
 use super::profile::switches;
-use super::programs::{anything, burst, hog, link, periodic, sleeper, some_cpus, some_nice, some_policy, some_slice};
+use super::programs::{anything, burst, hog, link, periodic, rhythm, sleeper, some_cpus, some_nice, some_policy, some_slice};
 use crate::dice::Dice;
 use fairground_machine::Machine;
 use fairground_model::{Change, Instr, PipeSpec, Program, Start, TaskSet, TaskSpec, TimedChange};
@@ -18,8 +18,7 @@ struct Maker<'a> {
     own_slices: bool,
 }
 
-pub(crate) fn tasks(dice: &mut Dice, machine: &Machine, kernel: &str, duration: Ns) -> TaskSet {
-    let profile = Profile::parse(kernel).expect("invariant: a known kernel");
+pub(crate) fn tasks(dice: &mut Dice, machine: &Machine, profile: &Profile, duration: Ns) -> TaskSet {
     let own_slices = profile.task_slice.is_custom();
     let mut maker = Maker { dice, set: TaskSet::default(), cpus: machine.cpus.len(), duration, own_slices };
     for _ in 0..maker.dice.between(0, 3) {
@@ -28,8 +27,14 @@ pub(crate) fn tasks(dice: &mut Dice, machine: &Machine, kernel: &str, duration: 
     for _ in 0..maker.dice.between(1, 6) {
         maker.unit();
     }
+    if maker.dice.once_in(3) {
+        maker.load();
+    }
     for _ in 0..maker.dice.between(0, 5) {
-        maker.change(&profile);
+        maker.change(profile);
+    }
+    if maker.dice.once_in(6) {
+        maker.storm();
     }
     maker.set.changes.sort_by_key(|timed| timed.at);
     maker.set
@@ -57,6 +62,7 @@ impl Maker<'_> {
             }
             4 => self.ring(),
             5 => self.family(),
+            6 if self.dice.once_in(2) => self.wave(),
             _ => {
                 let code = anything(self.dice, self.set.pipes.len(), self.cpus, self.own_slices);
                 self.task(code);
@@ -70,6 +76,36 @@ impl Maker<'_> {
             let to = pipes[(row + 1) % pipes.len()];
             let code = link(self.dice, from, to, row == 0);
             self.task(code);
+        }
+    }
+
+    /// Tasks that all wake at the same instants.
+    fn wave(&mut self) {
+        let code = rhythm(self.dice);
+        let start = Start::At(Instant::from_ns(self.dice.time(0, self.duration.0 / 2)));
+        for _ in 0..self.dice.between(2, 2 + 2 * self.cpus as u64) {
+            let task = self.task(code.clone());
+            self.set.tasks[task].start = start;
+        }
+    }
+
+    /// More hogs, or tasks that sleep now and then, than there are CPUs: work for the balancer.
+    fn load(&mut self) {
+        let sleeps = self.dice.once_in(2);
+        for _ in 0..self.dice.between(1, 3 * self.cpus as u64) {
+            let code = if sleeps { sleeper(self.dice) } else { hog() };
+            self.task(code);
+        }
+    }
+
+    /// Many changes of affinity at one instant.
+    fn storm(&mut self) {
+        let at = Instant::from_ns(self.dice.between(0, self.duration.0 - 1));
+        let cpus = some_cpus(self.dice, self.cpus);
+        for task in self.set.tasks.ids().collect::<Vec<_>>() {
+            if !self.dice.once_in(4) {
+                self.set.changes.push(TimedChange { at, change: Change::Affinity { task, cpus } });
+            }
         }
     }
 
@@ -121,7 +157,7 @@ impl Maker<'_> {
 
     /// Something happens from outside, often at a round time, when ticks and timers do too.
     fn change(&mut self, profile: &Profile) {
-        let mut at = self.dice.between(0, self.duration.0);
+        let mut at = self.dice.between(0, self.duration.0 - 1);
         if self.dice.once_in(2) {
             at -= at % 1_000_000;
         }
@@ -134,7 +170,11 @@ impl Maker<'_> {
                 cpu: CpuId::new(self.dice.index(self.cpus) as u32),
                 freq_capacity: self.dice.between(1, 1024) as u32,
             },
-            3 => Change::Feature { name: self.dice.pick(&switches(profile)).row().name.to_string() },
+            3 => {
+                let name = self.dice.pick(&switches(profile)).row().name;
+                let off = if self.dice.once_in(2) { "NO_" } else { "" };
+                Change::Feature { name: format!("{off}{name}") }
+            }
             _ => Change::Affinity { task, cpus: some_cpus(self.dice, self.cpus) },
         };
         self.set.changes.push(TimedChange { at: Instant::from_ns(at), change });

@@ -1,0 +1,149 @@
+//! `fairground vopr`.
+
+use crate::interrupt::{self, EXIT_INTERRUPTED};
+use crate::progress::Bar;
+use crate::show;
+use fairground::output::write_result;
+use fairground::{Control, Error, Overrides, Scenario};
+use fairground_report::Document;
+use fairground_vopr::{Case, Failure, Found, Hunt, hunt, replay, time_limit};
+use serde_json::{Value, json};
+use std::ops::Range;
+use std::path::PathBuf;
+
+/// Run random whole systems under every invariant.
+///
+/// A seed makes a machine, a kernel, tasks and changes in mid-run. What breaks an invariant is made smaller as
+/// long as it breaks it, and written as a scenario file.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Seeds to run, the second not included
+    #[arg(long, value_name = "A..B", conflicts_with_all = ["seed", "runs", "smoke"], value_parser = seeds)]
+    seeds: Option<Range<u64>>,
+    /// The first seed to run; alone it is the only one
+    #[arg(long, value_name = "N")]
+    seed: Option<u64>,
+    /// How many seeds to run
+    #[arg(long, value_name = "N", conflicts_with = "smoke")]
+    runs: Option<u64>,
+    /// Begin no further run after so long, as in 60s
+    #[arg(long, value_name = "TIME")]
+    time: Option<String>,
+    /// A few runs, to see that all is in place
+    #[arg(long)]
+    smoke: bool,
+    /// Run a scenario file under the same checks instead; with -o it is made smaller if it fails
+    #[arg(long, value_name = "SCENARIO", conflicts_with_all = ["seeds", "seed", "runs", "time", "smoke"])]
+    replay: Option<PathBuf>,
+    /// Where the scenario of a failing run is written; vopr-SEED.toml if left out
+    #[arg(short, long = "output", value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+/// Runs if nothing is said about how many.
+const RUNS: u64 = 1_000;
+/// Runs of `--smoke`.
+const SMOKE: u64 = 50;
+/// Exit code of a broken invariant.
+const EXIT_BROKEN: u8 = 101;
+
+fn seeds(text: &str) -> Result<Range<u64>, String> {
+    let wrong = || "write two numbers, the smaller first, as in 0..1000".to_string();
+    let (low, high) = text.split_once("..").ok_or_else(wrong)?;
+    let number = |text: &str| text.trim().parse::<u64>().map_err(|_| wrong());
+    let (low, high) = (number(low)?, number(high)?);
+    if low < high { Ok(low..high) } else { Err(wrong()) }
+}
+
+pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
+    let found = match &args.replay {
+        Some(path) => {
+            let case = Case::of_scenario(&Scenario::load(path, &Overrides::default())?)?;
+            replay(case, args.output.is_some())
+        }
+        None => {
+            let bar = Bar::new("hunting");
+            let found = hunt(&plan(args)?, Control::new(interrupt::flag(), &bar));
+            bar.finish();
+            found
+        }
+    };
+    let written = found.failure.as_deref().map(|failure| hand_on(args, failure)).transpose()?;
+    let command = found.failure.as_deref().zip(written.as_deref()).map(|(failure, file)| failure.replay(file));
+    if json {
+        show::document(&document(&found, written.as_deref(), command.as_deref()))?;
+    } else {
+        show::text(&summary(&found))?;
+    }
+    if let (Some(failure), Some(command)) = (&found.failure, &command) {
+        eprintln!("broken invariant: {}", failure.what);
+        eprintln!("  seed {}; to see it again: {command}", failure.case.seed);
+        return Ok(EXIT_BROKEN);
+    }
+    if found.interrupted {
+        return Ok(EXIT_INTERRUPTED);
+    }
+    Ok(0)
+}
+
+fn plan(args: &Args) -> Result<Hunt, Error> {
+    let limit = |text: &String| {
+        let wrong = |error| Error::one("--time", format!("`{text}`: {error}"), "Write it with its unit, as in `--time 60s`.");
+        time_limit(text).map_err(wrong)
+    };
+    let time = args.time.as_ref().map(limit).transpose()?;
+    let first = args.seed.unwrap_or(0);
+    let runs = match (args.smoke, args.runs, args.seed, time) {
+        (true, ..) => SMOKE,
+        (_, Some(runs), ..) => runs,
+        (_, None, Some(_), None) => 1,
+        (_, None, _, Some(_)) => u64::MAX,
+        (_, None, None, None) => RUNS,
+    };
+    Ok(Hunt { seeds: args.seeds.clone().unwrap_or(first..first.saturating_add(runs)), time })
+}
+
+/// Writes the scenario of a failure. A replayed file is left as it is, unless another place is named.
+fn hand_on(args: &Args, failure: &Failure) -> Result<String, Error> {
+    let path = match (&args.output, &args.replay) {
+        (Some(path), _) => path.clone(),
+        (None, Some(path)) => return Ok(path.display().to_string()),
+        (None, None) => PathBuf::from(format!("vopr-{}.toml", failure.case.seed)),
+    };
+    let written = write_result(&path, &failure.case.to_string(), true)?;
+    show::written(&written);
+    Ok(written.display().to_string())
+}
+
+fn summary(found: &Found) -> String {
+    let coverage = &found.coverage;
+    let mut text = format!("{} runs held, {} events, {} migrations\n", found.runs, found.events, found.migrations);
+    let profiles: Vec<String> = coverage.profiles.iter().map(|(name, runs)| format!("{name} {runs}")).collect();
+    text.push_str(&format!("kernels: {}\n", profiles.join(", ")));
+    let missed: Vec<&str> = coverage.missed().map(|reason| reason.slug()).collect();
+    text.push_str(&format!("rules that decided: {}", coverage.reasons.len()));
+    if !missed.is_empty() {
+        text.push_str(&format!("; never: {}", missed.join(", ")));
+    }
+    text + "\n"
+}
+
+fn document(found: &Found, file: Option<&str>, command: Option<&str>) -> Document {
+    let reasons: serde_json::Map<String, Value> =
+        found.coverage.reasons.iter().map(|(reason, count)| (reason.slug().to_string(), json!(count))).collect();
+    let missed: Vec<&str> = found.coverage.missed().map(|reason| reason.slug()).collect();
+    let failure = found.failure.as_ref().map(|failure| {
+        json!({ "what": failure.what, "seed": failure.case.seed, "scenario": failure.case.to_string(), "file": file,
+            "replay": command })
+    });
+    let mut document = Document::new("vopr", &[], None, Some(found.digest));
+    document
+        .set("runs", found.runs)
+        .set("events", found.events)
+        .set("migrations", found.migrations)
+        .set("profiles", json!(found.coverage.profiles))
+        .set("rules", reasons)
+        .set("rules_never", missed)
+        .set("failure", failure);
+    document
+}
