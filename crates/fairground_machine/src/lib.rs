@@ -6,6 +6,7 @@
 #![deny(clippy::float_arithmetic)]
 
 pub mod cost;
+pub mod idle;
 pub mod import;
 pub mod lstopo;
 pub mod machine;
@@ -19,6 +20,7 @@ pub mod sysfs;
 pub mod validate;
 
 pub use cost::CostModel;
+pub use idle::{IdleGovernor, IdleState};
 pub use import::Imported;
 pub use machine::{CpuSpec, Machine};
 pub use presets::{PresetInfo, presets};

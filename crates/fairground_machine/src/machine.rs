@@ -1,6 +1,7 @@
 //! The machine: an ordered list of CPUs, how they share things, and how time passes on them.
 
 use crate::cost::CostModel;
+use crate::idle::{IdleGovernor, IdleState};
 use crate::presets;
 use crate::validate;
 use fairground_model::machine_view::{CpuView, DomainLevels, RECLAIM_DISTANCE};
@@ -90,6 +91,10 @@ pub struct Machine {
     pub tick_jitter_seed: Option<u32>,
     /// CPU n ticks n · `tick_offset` after CPU 0; 0 = all CPUs tick together.
     pub tick_offset: Ns,
+    /// The idle states, shallowest first; none: one state, whose price is that of leaving idle.
+    pub idle_states: Vec<IdleState>,
+    /// Who chooses among them.
+    pub idle_governor: IdleGovernor,
     /// What kernel paths cost on this machine.
     pub costs: CostModel,
 }
@@ -113,6 +118,8 @@ impl Machine {
             tick_jitter: Ns::ZERO,
             tick_jitter_seed: None,
             tick_offset: Ns::ZERO,
+            idle_states: Vec::new(),
+            idle_governor: IdleGovernor::default(),
             costs: CostModel::default(),
         }
     }

@@ -34,6 +34,8 @@ pub struct Rq {
     pub need_resched: bool,
     /// Whether schedule() is due when the running task returns to user mode, or else at the next tick.
     pub need_resched_lazy: bool,
+    /// It idles in a state in which it watches its reschedule flag.
+    pub(crate) idle_polling: bool,
     /// The stopper runs: there is no current task, and yet the CPU is not idle.
     pub(crate) stop_running: bool,
     /// Whether the CPU is on line.

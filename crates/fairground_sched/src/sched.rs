@@ -173,6 +173,7 @@ fn new_rq(cfs: CfsRqId, capacity: u32) -> Rq {
         nr_running: 0,
         need_resched: false,
         need_resched_lazy: false,
+        idle_polling: false,
         stop_running: false,
         online: true,
         wake_list: Vec::new(),

@@ -1,5 +1,6 @@
 //! A CPU of the engine: what it is doing, and what comes next.
 
+use crate::idle::IdleDevice;
 use crate::tick::TickClock;
 use fairground_model::{Meter, Section};
 use fairground_sched::{Leaving, WakeFlags};
@@ -85,6 +86,8 @@ pub(crate) struct Cpu {
     pub(crate) doing: Doing,
     /// What the CPU goes back to when the interrupt that it serves is over, and when that began.
     pub(crate) interrupted: Option<Interrupted>,
+    /// Its idle state and what the governor remembers.
+    pub(crate) idle: IdleDevice,
     /// The CPU that waits for the end of the switch that is under way here.
     pub(crate) spinner: Option<CpuId>,
     /// Since when this one waits for another's.

@@ -12,9 +12,19 @@ use fairground_stdx::{CpuId, Instant, Ns};
 impl<Q: EventQueue> Simulation<Q> {
     /// Timers of `cpu` expire or another CPU's interrupt arrives: one interrupt serves both.
     pub(crate) fn interrupt(&mut self, rec: &mut Recorder<'_>, cpu: CpuId) {
-        let ipi = self.ipi_due(cpu);
-        self.irq_enter(cpu, if ipi { Section::RescheduleIpi } else { Section::HrtimerInterrupt });
+        // A CPU that polls sees a flag that is set in this very moment, whatever woke it.
+        let polled = self.polls(cpu) && self.queue.get(cpu, Slot::Ipi).is_some();
+        let ipi = polled || self.ipi_due(cpu);
+        let section = match (polled, ipi) {
+            (true, _) => Section::IdleExit,
+            (false, true) => Section::RescheduleIpi,
+            (false, false) => Section::HrtimerInterrupt,
+        };
+        self.irq_enter(cpu, section);
         if ipi {
+            if !polled {
+                self.cpus[cpu].meter.count(Op::IpiBody);
+            }
             self.scheduler_ipi(rec, cpu);
         }
         self.kernel(rec, cpu, Then::ExpireTimers);
@@ -24,12 +34,11 @@ impl<Q: EventQueue> Simulation<Q> {
         self.queue.get(cpu, Slot::Ipi).is_some_and(|at| at <= self.now)
     }
 
-    /// Another CPU's interrupt has arrived: what it was sent for is done. A mere reschedule is done by the way out.
+    /// Another CPU's interrupt has arrived, or an idle CPU has seen its flag: what that was for is done. A mere reschedule is done by the way out.
     ///
     /// Kernel: core.c scheduler_ipi(), v4.12–; smp.c flush_smp_call_function_queue(), v5.8–
     fn scheduler_ipi(&mut self, rec: &mut Recorder<'_>, cpu: CpuId) {
         self.queue.set(cpu, Slot::Ipi, None);
-        self.cpus[cpu].meter.count(Op::IpiBody);
         if self.sched.ttwu_pending(cpu) {
             self.core(rec, cpu, |sched, cx| sched.sched_ttwu_pending(cx));
         }
@@ -41,7 +50,7 @@ impl<Q: EventQueue> Simulation<Q> {
     fn irq_enter(&mut self, cpu: CpuId, section: Section) {
         let idle = self.cpus[cpu].doing == Doing::Idle;
         if idle {
-            self.cpus[cpu].meter.count(Op::IdleExit);
+            self.leave_idle_state(cpu);
             self.jiffies.catch_up(self.now);
         } else {
             self.pause(cpu, self.now);
@@ -96,6 +105,7 @@ impl<Q: EventQueue> Simulation<Q> {
     /// Kernel: softirq.c __do_softirq(), handle_softirqs() from v6.10, v4.12–
     pub(crate) fn softirq(&mut self, rec: &mut Recorder<'_>, cpu: CpuId) -> Next {
         if self.ipi_due(cpu) {
+            self.cpus[cpu].meter.count(Op::IpiBody);
             self.scheduler_ipi(rec, cpu);
             return Next::Go(Then::ExpireTimers);
         }

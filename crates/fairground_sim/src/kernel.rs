@@ -56,13 +56,17 @@ impl<Q: EventQueue> Simulation<Q> {
                     (cpu, at)
                 }
             };
+            if self.polls(cpu) {
+                self.send_ipi(cpu, at);
+                continue;
+            }
             let flight = Ns(self.cpus[from].meter.price_ps(Op::IpiFlight) / 1000);
             self.cpus[from].meter.note(Op::IpiFlight);
             self.send_ipi(cpu, at + flight);
         }
     }
 
-    /// An interrupt will arrive at `cpu`; one that is under way earlier serves for both.
+    /// An interrupt will arrive at `cpu`, or it will see its flag; one that is under way earlier serves for both.
     pub(crate) fn send_ipi(&mut self, cpu: CpuId, arrives: Instant) {
         let pending = self.queue.get(cpu, Slot::Ipi);
         if pending.is_none_or(|earlier| arrives < earlier) {
@@ -162,6 +166,7 @@ impl<Q: EventQueue> Simulation<Q> {
         } else {
             self.queue.set(cpu, Slot::Segment, None);
         }
+        self.enter_idle_state(cpu);
         Next::Left
     }
 

@@ -2,6 +2,7 @@
 
 use crate::check::check;
 use crate::cpu::{Cpu, Doing};
+use crate::idle::IdleDevice;
 use crate::pipe::Pipe;
 use crate::queue::{Class, EventQueue, FastQueue};
 use crate::script::{Scripted, script_of};
@@ -227,6 +228,7 @@ impl<Q: EventQueue> Simulation<Q> {
         let mut digest = self.digest;
         let mut rec = Recorder::new(&mut digest, &mut sink);
         for cpu in self.machine.cpus.ids() {
+            self.enter_idle_state(cpu);
             match self.machine.nohz_idle {
                 true => self.core(&mut rec, cpu, |sched, cx| sched.nohz_balance_enter_idle(cx)),
                 false => self.start_tick(cpu),
@@ -421,6 +423,7 @@ fn new_cpu(machine: &Machine, cpu: CpuId, seed: u64) -> Cpu {
     Cpu {
         doing: Doing::Idle,
         interrupted: None,
+        idle: IdleDevice::default(),
         spinner: None,
         spins_since: Instant::ZERO,
         nohz_kick: false,

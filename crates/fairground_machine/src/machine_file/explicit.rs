@@ -67,10 +67,10 @@ pub(super) fn span_of(fields: &Fields, cpu: CpuId) -> Option<Range<usize>> {
     named.or_else(|| tables.get(cpu.index())).and_then(|(_, span)| span.clone())
 }
 
-type Tables<'a> = Vec<(&'a dyn TableLike, Option<Range<usize>>)>;
+pub(super) type Tables<'a> = Vec<(&'a dyn TableLike, Option<Range<usize>>)>;
 
-/// The tables of `[[cpu]]`, or of a list of inline tables; `None` if it is neither.
-fn tables<'a>(item: &'a Item) -> Option<Tables<'a>> {
+/// The tables of `[[key]]`, or of a list of inline tables; `None` if it is neither.
+pub(super) fn tables<'a>(item: &'a Item) -> Option<Tables<'a>> {
     if let Some(tables) = item.as_array_of_tables() {
         return Some(tables.iter().map(|table| (table as &dyn TableLike, table.span())).collect());
     }

@@ -25,6 +25,7 @@
 //! tick_offset = "10us"         # CPU n ticks n times this later; or skew_tick = true
 //! irq_time_accounting = true
 //! nohz_idle = true
+//! idle_governor = "menu-like"  # or "shallowest", "deepest"
 //! costs = "xeon-spr"           # or a table, see below
 //!
 //! [costs]
@@ -32,6 +33,10 @@
 //! tick = "2us"
 //! idle_exit = { price = "170us", source = "measured, C6" }
 //! ```
+//!
+//! One `[[idle_state]]` table per idle state of the CPUs, shallowest first, with the keys `name`, `exit_latency`,
+//! `target_residency` and `polling` (whether the CPU watches its reschedule flag, as with mwait; false if left out).
+//! Without any there is one state, and leaving it costs `idle_exit`.
 //!
 //! `preset = "spr-2x56"` instead of a shape takes a ready machine; everything that is no shape can
 //! then be changed. A machine of no regular shape has one `[[cpu]]` table per CPU, in CPU order, with
@@ -41,6 +46,7 @@
 
 mod explicit;
 mod fields;
+mod idle;
 mod read;
 mod write;
 

@@ -2,7 +2,9 @@
 
 use super::explicit;
 use super::fields::Fields;
+use super::idle;
 use crate::cost;
+use crate::idle::IdleGovernor;
 use crate::machine::{CpuSpec, Machine, tick_of};
 use crate::presets;
 use crate::regular::{Level, Numbering, Regular, default_distances};
@@ -15,7 +17,7 @@ use toml_edit::TableLike;
 /// Keys that say which CPUs there are.
 const SHAPE: [&str; 9] = ["sockets", "nodes", "llcs", "clusters", "cores", "threads", "numbering", "freq_domains", "cpu"];
 /// Keys of every machine.
-const COMMON: [&str; 22] = [
+const COMMON: [&str; 24] = [
     "preset",
     "name",
     "description",
@@ -36,6 +38,8 @@ const COMMON: [&str; 22] = [
     "skew_tick",
     "irq_time_accounting",
     "nohz_idle",
+    "idle_state",
+    "idle_governor",
     "costs",
     "asym_priority",
 ];
@@ -143,6 +147,12 @@ fn common(fields: &Fields, machine: &mut Machine, mistakes: &mut Mistakes) {
     }
     if let Some(on) = fields.boolean("nohz_idle", mistakes) {
         machine.nohz_idle = on;
+    }
+    if let Some(states) = idle::idle_states(fields, mistakes) {
+        machine.idle_states = states;
+    }
+    if let Some(governor) = fields.one_of("idle_governor", &IdleGovernor::NAMES, mistakes) {
+        machine.idle_governor = governor;
     }
     if let Some(costs) = fields.item("costs").and_then(|item| cost::read_item(item, fields.span_of("costs"), mistakes)) {
         machine.costs = costs;

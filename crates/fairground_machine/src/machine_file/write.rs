@@ -1,6 +1,7 @@
 //! From a machine to the text of a machine file.
 
 use crate::cost::CostModel;
+use crate::idle::{IdleGovernor, IdleState};
 use crate::machine::{CpuSpec, Machine, tick_of};
 use crate::regular::{Level, Numbering, Regular, default_distances};
 use fairground_model::Op;
@@ -27,7 +28,12 @@ pub fn write(machine: &Machine) -> String {
     write_ticks(&mut text, machine);
     line(&mut text, "irq_time_accounting", &machine.irq_time_accounting.to_string());
     line(&mut text, "nohz_idle", &machine.nohz_idle.to_string());
+    if machine.idle_governor != IdleGovernor::default() {
+        let name = IdleGovernor::NAMES.iter().find(|row| row.1 == machine.idle_governor).map_or("", |row| row.0);
+        line(&mut text, "idle_governor", &quoted(name));
+    }
     write_costs(&mut text, &machine.costs);
+    write_idle_states(&mut text, &machine.idle_states);
     if shape.is_none() {
         write_cpus(&mut text, &machine.cpus);
     }
@@ -169,6 +175,16 @@ fn write_costs(text: &mut String, costs: &CostModel) {
             let price = format!("{{ price = \"{}ps\", source = {} }}", costs.price_ps(op), quoted(costs.source(op)));
             line(text, op.key(), &price);
         }
+    }
+}
+
+fn write_idle_states(text: &mut String, states: &[IdleState]) {
+    for state in states {
+        text.push_str("\n[[idle_state]]\n");
+        line(text, "name", &quoted(&state.name));
+        line(text, "exit_latency", &format!("\"{}\"", state.exit_latency));
+        line(text, "target_residency", &format!("\"{}\"", state.target_residency));
+        line(text, "polling", &state.polling.to_string());
     }
 }
 

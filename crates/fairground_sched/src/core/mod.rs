@@ -6,6 +6,7 @@ mod follow;
 mod fork;
 mod sched_info;
 mod schedstat;
+mod idle_state;
 mod schedule;
 mod stop;
 mod tick;

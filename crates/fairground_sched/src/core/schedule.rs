@@ -272,9 +272,13 @@ impl Sched {
         }
     }
 
-    /// Sends an interrupt to another CPU.
+    /// Sends an interrupt to another CPU, or sets its flag if it polls that in idle.
+    ///
+    /// Kernel: core.c set_nr_if_polling(), set_nr_and_not_polling(), v4.12–
     pub(crate) fn interrupt_cpu(&self, cx: &mut Ctx<'_, '_>, cpu: CpuId, request: impl FnOnce(CpuId, Instant) -> Request) {
-        cx.meter.count(Op::IpiSend);
+        if !self.rqs[cpu].idle_polling {
+            cx.meter.count(Op::IpiSend);
+        }
         let at = cx.clock();
         cx.requests.push(request(cpu, at));
     }
