@@ -183,6 +183,7 @@ impl Sched {
     /// Kernel: core.c pick_next_task(), v4.12–
     pub(super) fn pick_next_task(&mut self, cx: &mut Ctx<'_, '_>, prev: Option<TaskId>) -> Option<TaskId> {
         let picked = self.pick_task_fair(cx);
+        self.update_misfit_status(cx, cx.cpu, picked);
         if picked.is_none() {
             if prev.is_some() || self.rqs[cx.cpu].stop_running {
                 self.enter_idle(cx);

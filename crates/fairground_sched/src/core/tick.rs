@@ -18,7 +18,9 @@ impl Sched {
                 self.end_laziness(cx, task);
             }
             self.task_tick_fair(cx, task);
+            self.update_misfit_status(cx, cpu, Some(task));
         }
+        self.update_cpu_load_active(cx, cpu);
         cx.meter.count(Op::Tick);
         if cx.trace.wants_samples() {
             self.sample(cx);

@@ -15,7 +15,16 @@ impl Sched {
         self.enqueue_task(cx, task, flags);
         let delayed = self.ses[self.tasks[task].se].sched_delayed;
         self.tasks[task].state = if delayed { TaskState::Delayed } else { TaskState::Queued };
-        self.rqs[self.tasks[task].cpu].nr_running += 1;
+        self.add_nr_running(self.tasks[task].cpu);
+    }
+
+    /// A task more on `cpu`: with two, others may pull.
+    ///
+    /// Kernel: sched.h add_nr_running(), v4.12–
+    fn add_nr_running(&mut self, cpu: CpuId) {
+        let rq = &mut self.rqs[cpu];
+        rq.nr_running += 1;
+        self.topology.overload |= rq.nr_running == 2;
     }
 
     /// False: the task stays queued although it sleeps.

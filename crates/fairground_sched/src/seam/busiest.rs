@@ -26,8 +26,9 @@ seam! {
         Ignored "ignored" "Nobody looks whether a task fits its CPU.",
         Running "running" "The running task of a CPU is looked at, whichever CPUs it may use.",
         Movable "movable" "The running task of a CPU is looked at if it may use other CPUs.",
+        BiggerCpu "bigger-cpu" "The running task of a CPU is looked at if it may use a bigger one.",
     }
-    history { v(4, 12) => Ignored, v(4, 20) => Running, v(5, 10) => Movable, }
+    history { v(4, 12) => Ignored, v(4, 20) => Running, v(5, 12) => Movable, v(6, 10) => BiggerCpu, }
 }
 
 seam! {

@@ -32,6 +32,8 @@ pub(crate) struct LbEnv {
     /// How much is to be moved, in the unit of `migration`.
     pub(crate) imbalance: i64,
     pub(crate) migration: MigrationType,
+    /// The busiest group is one with a task that does not fit its CPU (src_grp_type in load-based balance, v4.20–v5.4).
+    pub(crate) busiest_misfit: bool,
     /// The CPUs that are looked at.
     pub(crate) cpus: CpuMask,
     pub(crate) all_pinned: bool,

@@ -11,11 +11,16 @@
 
 mod active;
 mod blocked;
+mod busiest_group;
+mod busiest_queue;
 mod capacity;
 mod cpu_load;
 mod env;
 pub(crate) mod group;
+mod group_type;
+mod load_based;
 pub(crate) mod loads;
+mod misfit;
 mod newidle;
 mod nohz;
 mod rebalance;

@@ -1,0 +1,115 @@
+//! Balance by how busy groups are (v5.5 on).
+//!
+//! ```text
+//! stats.rs      sums over the CPUs of each group ─► its type ─► the busiest group
+//! pick.rs       whether a group is busier than the busiest so far
+//! decide.rs     whether there is an imbalance between the busiest and the local group
+//! imbalance.rs  how much of what makes up for it
+//! asym.rs       CPUs of different priority
+//! ```
+
+mod asym;
+mod decide;
+mod imbalance;
+mod pick;
+mod stats;
+
+use super::LbEnv;
+use super::group::{GroupSums, GroupType};
+use crate::Profile;
+use crate::topology::{CpuIdleType, SchedDomain, SchedGroup, SdFlags};
+use fairground_stdx::SgId;
+
+/// What the statistics say of a group.
+///
+/// Kernel: fair.c struct sg_lb_stats, v5.5–
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SgLbStats {
+    pub(super) sums: GroupSums,
+    /// Sum of the loads of its CPUs.
+    pub(super) group_load: u64,
+    /// That load over its capacity; only for an overloaded group.
+    pub(super) avg_load: u64,
+    /// Its fair tasks.
+    pub(super) sum_h_nr_running: u64,
+    pub(super) idle_cpus: u64,
+    pub(super) group_type: GroupType,
+    /// Its tasks belong on the balancing CPU, which has a higher priority.
+    pub(super) group_asym_packing: bool,
+    /// It is a core with more than one task, and the balancing CPU is idle.
+    pub(super) group_smt_balance: bool,
+    /// The greatest load of a task that needs another CPU.
+    pub(super) group_misfit_task_load: u64,
+}
+
+impl SgLbStats {
+    /// A group of which nothing is known: any group with a task is busier.
+    pub(super) const IDLEST: SgLbStats = SgLbStats {
+        sums: GroupSums { group_weight: 0, group_capacity: 0, group_util: 0, group_runnable: 0, sum_nr_running: 0 },
+        group_load: 0,
+        avg_load: 0,
+        sum_h_nr_running: 0,
+        idle_cpus: u64::MAX,
+        group_type: GroupType::HasSpare,
+        group_asym_packing: false,
+        group_smt_balance: false,
+        group_misfit_task_load: 0,
+    };
+
+    /// Load per capacity, times 1024.
+    const fn load_over_capacity(&self) -> u64 {
+        self.group_load * 1024 / self.sums.group_capacity
+    }
+}
+
+/// What the statistics say of a domain.
+///
+/// Kernel: fair.c struct sd_lb_stats, v5.5–
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SdLbStats {
+    pub(super) local: SgId,
+    pub(super) local_stat: SgLbStats,
+    pub(super) busiest: Option<SgId>,
+    pub(super) busiest_stat: SgLbStats,
+    pub(super) total_load: u64,
+    pub(super) total_capacity: u64,
+}
+
+impl SdLbStats {
+    /// Mean load per capacity in the domain, times 1024.
+    const fn avg_load(&self) -> u64 {
+        self.total_load * 1024 / self.total_capacity
+    }
+}
+
+/// The busiest group of a domain beside the local one, with all that the decision reads.
+#[derive(Clone, Copy)]
+pub(super) struct Pair<'a> {
+    pub(super) profile: &'a Profile,
+    pub(super) domain: &'a SchedDomain,
+    pub(super) idle: CpuIdleType,
+    pub(super) local_group: &'a SchedGroup,
+    pub(super) busiest_group: &'a SchedGroup,
+    pub(super) sds: &'a SdLbStats,
+    /// Tasks are spread over the groups (SD_PREFER_SIBLING).
+    pub(super) prefer_sibling: bool,
+}
+
+impl Pair<'_> {
+    const fn local(&self) -> &SgLbStats {
+        &self.sds.local_stat
+    }
+    const fn busiest(&self) -> &SgLbStats {
+        &self.sds.busiest_stat
+    }
+    fn balancer_is_idle(&self) -> bool {
+        self.idle != CpuIdleType::NotIdle
+    }
+}
+
+/// Whether exactly one of two groups is a core with several threads.
+///
+/// Kernel: fair.c smt_vs_nonsmt_groups(), v6.6–
+fn smt_vs_nonsmt_groups(a: &SchedGroup, b: &SchedGroup) -> bool {
+    a.flags.has(SdFlags::SHARE_CPUCAPACITY) != b.flags.has(SdFlags::SHARE_CPUCAPACITY)
+}

@@ -1,0 +1,40 @@
+//! Tasks that need a bigger CPU than the one that they run on.
+
+use super::loads::fits_capacity;
+use crate::Sched;
+use crate::ctx::Ctx;
+use crate::seam::Misfit;
+use fairground_stdx::{CpuId, TaskId};
+
+impl Sched {
+    /// Whether the kernel looks after such tasks at all.
+    #[inline]
+    pub(super) fn knows_misfits(&self) -> bool {
+        self.profile.misfit != Misfit::Ignored
+    }
+
+    /// `cpu` runs `task` (or nothing) from now on, or it still does at the tick: notes the load of a task that does not
+    /// fit, for balance. Nothing where all CPUs are alike.
+    ///
+    /// Kernel: fair.c update_misfit_status(), v4.20–
+    #[inline]
+    pub(crate) fn update_misfit_status(&mut self, cx: &Ctx<'_, '_>, cpu: CpuId, task: Option<TaskId>) {
+        if self.topology.asym_cpucap_active && self.knows_misfits() {
+            self.rqs[cpu].lb.misfit_task_load = match task {
+                Some(task) if self.is_misfit(cx, cpu, task) => self.task_h_load(cx, task).max(1),
+                _ => 0,
+            };
+        }
+    }
+
+    fn is_misfit(&self, cx: &Ctx<'_, '_>, cpu: CpuId, task: TaskId) -> bool {
+        let allowed = &self.tasks[task].cpus_allowed;
+        let could_move = match self.profile.misfit {
+            Misfit::Ignored => false,
+            Misfit::Running => true,
+            Misfit::Movable => allowed.weight() > 1,
+            Misfit::BiggerCpu => allowed.iter().any(|other| cx.machine.cpus[other].capacity > cx.machine.cpus[cpu].capacity),
+        };
+        could_move && !fits_capacity(self.task_util_est(task), self.capacity_of(cpu))
+    }
+}
