@@ -85,8 +85,8 @@ features! {
     DOUBLE_TICK NotModelledYet [(4, 12) OFF, (6, 14) GONE] "The tick checks preemption even while a high-resolution timer is armed.";
     NONTASK_CAPACITY Modelled [(4, 12) ON] "Interrupt and stolen time is taken off the CPU's capacity.";
     TTWU_QUEUE Modelled [(4, 12) ON] "Wake-ups across caches are queued and done by the target CPU.";
-    SIS_AVG_CPU NotModelledYet [(4, 12) OFF, (5, 11) GONE] "No search for an idle CPU if the average idle time is below its cost.";
-    SIS_PROP NotModelledYet [(4, 12) ON, (6, 0) OFF, (6, 12) GONE]
+    SIS_AVG_CPU Modelled [(4, 12) OFF, (5, 11) GONE] "No search for an idle CPU if the average idle time is below its cost.";
+    SIS_PROP Modelled [(4, 12) ON, (6, 0) OFF, (6, 12) GONE]
         "The search for an idle CPU visits as many as average idle time and cost of a visit allow.";
     SIS_UTIL NotModelledYet [(6, 0) ON] "The search for an idle CPU visits the fewer, the more the cache domain is used.";
     WARN_DOUBLE_CLOCK NoEffect [(4, 12) OFF] "Warns when a run queue's clock is updated twice; no scheduling depends on it.";
@@ -95,9 +95,9 @@ features! {
     RT_RUNTIME_SHARE NotModelledYet [(4, 12) ON, (5, 10) OFF] "A real-time queue that ran out of runtime borrows from other CPUs.";
     LB_MIN NotModelledYet [(4, 12) OFF] "The balancer passes over tasks with a load below 16.";
     ATTACH_AGE_LOAD Modelled [(4, 12) ON] "A task's load is aged when it changes queue.";
-    WA_IDLE NotModelledYet [(4, 14) ON] "An affine wake-up prefers an idle waker's or previous CPU.";
-    WA_WEIGHT NotModelledYet [(4, 14) ON] "An affine wake-up compares the effective loads of both CPUs.";
-    WA_BIAS NotModelledYet [(4, 14) ON] "That comparison gives the previous CPU a handicap.";
+    WA_IDLE Modelled [(4, 14) ON] "An affine wake-up prefers an idle waker's or previous CPU.";
+    WA_WEIGHT Modelled [(4, 14) ON] "An affine wake-up compares the effective loads of both CPUs.";
+    WA_BIAS Modelled [(4, 14) ON] "That comparison gives the previous CPU a handicap.";
     UTIL_EST Modelled [(4, 17) ON] "Utilisation of tasks is estimated from their last activations.";
     UTIL_EST_FASTUP Modelled [(5, 5) ON, (6, 8) GONE] "The estimate follows a rise at once and averages only downwards.";
     LATENCY_WARN NoEffect [(5, 13) OFF] "Warns when a reschedule is due for too long; no scheduling depends on it.";

@@ -20,6 +20,10 @@ mod idle_steps;
 mod idlest_cpu;
 mod idlest_group;
 mod scan_budget;
+#[cfg(test)]
+mod spec_06;
+#[cfg(test)]
+mod test_machine;
 mod wakee;
 
 pub(crate) use wakee::WakeeFlips;
