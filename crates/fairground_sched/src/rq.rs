@@ -1,5 +1,6 @@
 //! Everything that one CPU needs to schedule.
 
+use crate::ctx::SCHED_CLOCK_AT_START;
 use crate::fair::WakeeFlips;
 use crate::fair::balance::{BalanceWork, RtAvg, TaskRing};
 use crate::pelt::{RqClocks, SchedAvg};
@@ -108,7 +109,8 @@ impl RqBalance {
             cpu_capacity_orig: capacity,
             rt_avg: RtAvg::default(),
             next_balance: 0,
-            idle_stamp: 0,
+            // It became idle just before the run, as every CPU of a machine that has booted.
+            idle_stamp: SCHED_CLOCK_AT_START,
             avg_idle: 2 * SYSCTL_SCHED_MIGRATION_COST,
             wake_avg_idle: 2 * SYSCTL_SCHED_MIGRATION_COST,
             wake_stamp: 0,

@@ -1,11 +1,11 @@
 //! The tests that the specification of wake-up placement asks for.
 
-use super::avg_idle::update_avg;
+use super::Wake;
 use super::affine::WeightRule;
+use super::avg_idle::update_avg;
 use super::scan_budget::{age_wake_avg_idle, sis_prop_nr};
 use super::test_machine::{TestMachine, cpu, flat8, preset};
 use super::wakee::{WakeeFlips, is_wide};
-use super::Wake;
 use fairground_model::Reason;
 use fairground_stdx::TaskId;
 
@@ -58,7 +58,7 @@ fn spec_06_t03b_a_search_of_v4_12_looks_at_three_at_least() {
         machine.sched.rqs[cpu(0)].lb.avg_idle = 1;
         let llc = machine.sched.topology.cpus[cpu(0)].sd_llc.unwrap();
         machine.sched.topology.domains[llc].avg_scan_cost = 2_000;
-        let (found, looks) = machine.looks(|machine| machine.search(TaskId::new(7), 0, 0));
+        let (found, looks) = machine.looks(|machine| machine.search(TaskId::new(0), 0, 0));
         assert_eq!((found, looks), (chosen, 1 + u64::from(idle + 1).min(3)));
     }
 }
@@ -240,15 +240,9 @@ fn spec_06_t08c_the_idle_task_is_a_waker_too() {
 #[test]
 fn spec_06_t09_where_the_search_starts() {
     // CPUs 2 and 6 are idle; the search for a wakee of CPU 5 begins at the target, or behind it.
-    for (kernel, target, found) in [
-        ("v4.12", 3, 6),
-        ("v4.20", 7, 2),
-        ("v5.10", 3, 6),
-        ("v5.19", 3, 6),
-        ("v5.19", 7, 2),
-        ("v6.1", 5, 6),
-        ("v6.14", 6, 6),
-    ] {
+    for (kernel, target, found) in
+        [("v4.12", 3, 6), ("v4.20", 7, 2), ("v5.10", 3, 6), ("v5.19", 3, 6), ("v5.19", 7, 2), ("v6.1", 5, 6), ("v6.14", 6, 6)]
+    {
         let mut machine = TestMachine::new(kernel, flat8());
         machine.busy([0, 1, 3, 4, 5, 7]);
         assert_eq!(machine.search(TaskId::new(4), 0, target).0, found, "{kernel}");
@@ -328,7 +322,9 @@ fn spec_06_t10_the_recently_used_cpu() {
 /// v5.14 to v5.19 ask of the previous CPU whether the recent one is allowed.
 #[test]
 fn spec_06_t10b_which_cpu_must_be_allowed() {
-    for (kernel, allowed, taken) in [("v5.19", "0,2", true), ("v5.19", "0,7", false), ("v6.1", "0,2", false), ("v6.1", "0,7", true)] {
+    for (kernel, allowed, taken) in
+        [("v5.19", "0,2", true), ("v5.19", "0,7", false), ("v6.1", "0,2", false), ("v6.1", "0,7", true)]
+    {
         let mut machine = TestMachine::new(kernel, flat8());
         let task = machine.sleeper(2);
         machine.busy([0, 2]);
