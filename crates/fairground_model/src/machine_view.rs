@@ -88,11 +88,6 @@ impl MachineView {
         }
     }
 
-    /// Ticks that cover a time given in ms (msecs_to_jiffies).
-    pub fn msecs_to_jiffies(&self, ms: u64) -> u64 {
-        (ms * 1_000_000).div_ceil(self.tick.ns().max(1))
-    }
-
     /// Ticks in a second (HZ), to the nearest.
     pub fn hz(&self) -> u64 {
         (1_000_000_000 + self.tick.ns() / 2) / self.tick.ns().max(1)

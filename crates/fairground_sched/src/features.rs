@@ -104,7 +104,7 @@ features! {
     ALT_PERIOD Modelled [(5, 13) ON, (6, 6) GONE] stable [(5, 10) ON]
         "The scheduling period counts all tasks of the CPU, not those of the group.";
     BASE_SLICE Modelled [(5, 13) ON, (6, 6) GONE] stable [(5, 10) ON] "No slice is shorter than the minimal granularity.";
-    LB_BIAS NotModelledYet [(4, 12) ON, (4, 20) OFF, (5, 3) GONE] "The balancer compares decayed loads that are biased against moves.";
+    LB_BIAS Modelled [(4, 12) ON, (4, 20) OFF, (5, 3) GONE] "The balancer compares decayed loads that are biased against moves.";
     FORCE_SD_OVERLAP NotModelledYet [(4, 12) OFF, (4, 13) GONE] "Scheduling groups are built as if they overlapped.";
     NI_RANDOM NotModelledYet [(6, 18) ON] stable [(6, 1) ON, (6, 12) ON]
         "A CPU that goes idle balances only with the probability of its past success.";

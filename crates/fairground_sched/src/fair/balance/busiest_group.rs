@@ -37,7 +37,7 @@ impl Sched {
     /// Kernel: fair.c update_sd_lb_stats(), v4.12–
     pub(super) fn refresh_local_group(&mut self, cx: &Ctx<'_, '_>, env: &LbEnv, local: SgId) {
         if env.idle != CpuIdleType::NewlyIdle || cx.jiffies >= self.topology.groups[local].next_update {
-            self.update_group_capacity(cx.machine, cx.jiffies, env.sd);
+            self.update_group_capacity(cx.jiffies, env.sd);
         }
     }
 

@@ -10,15 +10,9 @@
 use crate::Sched;
 use crate::pelt::{SCHED_CAPACITY_SCALE, SCHED_CAPACITY_SHIFT};
 use crate::rq::Rq;
-use crate::seam::{ScaleRtCapacity, SmtCapacity};
+use crate::seam::ScaleRtCapacity;
 use crate::topology::SdFlags;
-use fairground_model::MachineView;
 use fairground_stdx::{CpuId, SdId, SgId};
-
-/// What the threads of a core are worth together, in 1/1024 of a CPU.
-///
-/// Kernel: topology.c sd_init() smt_gain, v4.12–v4.20
-const SMT_GAIN: u32 = 1178;
 
 /// Half of sysctl_sched_time_avg, 1 s.
 ///
@@ -76,39 +70,17 @@ impl ScaleRtCapacity {
 }
 
 impl Sched {
-    /// Capacities of all CPUs and groups, after the domains were built. The CPUs come in falling order, and a group is
-    /// summed up when the CPU that may balance for it comes.
-    ///
-    /// Kernel: topology.c init_sched_groups_capacity(), v4.12–
-    pub(crate) fn init_sched_groups_capacity(&mut self, machine: &MachineView) {
-        let mut cpus: Vec<CpuId> = self.cpu_ids().collect();
-        cpus.reverse();
-        for &cpu in &cpus {
-            self.set_cpu_capacity(machine, self.topology.cpus[cpu].base, cpu);
-        }
-        for &cpu in &cpus {
-            let domains: Vec<SdId> = self.topology.domains_of(cpu).collect();
-            for sd in domains {
-                let group = self.topology.domains[sd].first_group;
-                if self.topology.groups[group].balance_mask.first() == Some(cpu) {
-                    self.update_group_capacity(machine, 0, sd);
-                }
-            }
-        }
-    }
-
     /// Takes the capacities of the local group of a domain anew: of the CPU itself at the lowest level, else from the
     /// groups of the domain below. From `next_update` on a newidle balance does it too.
     ///
     /// Kernel: fair.c update_group_capacity(), v4.12–
-    pub(crate) fn update_group_capacity(&mut self, machine: &MachineView, jiffies: u64, sd: SdId) {
+    pub(crate) fn update_group_capacity(&mut self, jiffies: u64, sd: SdId) {
         let domain = &self.topology.domains[sd];
         let (cpu, group, child) = (domain.cpu, domain.first_group, domain.child);
-        let interval = machine.msecs_to_jiffies(u64::from(domain.balance_interval));
-        let next_update = jiffies + interval.clamp(1, self.topology.max_load_balance_interval.max(1));
+        let next_update = jiffies + self.topology.get_sd_balance_interval(sd, false);
         let (capacity, min, max) = match child {
             None => {
-                let own = self.set_cpu_capacity(machine, Some(sd), cpu);
+                let own = self.update_cpu_capacity(cpu);
                 (own, own, own)
             }
             Some(child) if self.topology.domains[child].flags.has(SdFlags::OVERLAP) => self.capacity_of_cpus(group),
@@ -122,21 +94,12 @@ impl Sched {
     /// What a CPU has in full, and what is left of it for fair tasks: at least 1.
     ///
     /// Kernel: fair.c update_cpu_capacity(), v4.12–
-    fn set_cpu_capacity(&mut self, machine: &MachineView, sd: Option<SdId>, cpu: CpuId) -> u64 {
-        let orig = self.full_capacity(machine, sd, cpu);
+    fn update_cpu_capacity(&mut self, cpu: CpuId) -> u64 {
+        let orig = self.topology.capacity_orig[cpu];
         let left = self.profile.scale_rt_capacity.left(u64::from(orig), &self.rqs[cpu]).max(1);
         let lb = &mut self.rqs[cpu].lb;
         (lb.cpu_capacity_orig, lb.cpu_capacity) = (orig, left as u32);
         left
-    }
-
-    /// Kernel: topology.h arch_scale_cpu_capacity(), v4.12–
-    fn full_capacity(&self, machine: &MachineView, sd: Option<SdId>, cpu: CpuId) -> u32 {
-        let threads = sd.map(|sd| &self.topology.domains[sd]).filter(|sd| sd.flags.has(SdFlags::SHARE_CPUCAPACITY));
-        match (self.profile.smt_capacity, threads) {
-            (SmtCapacity::Shared, Some(core)) if core.span_weight > 1 => SMT_GAIN / core.span_weight,
-            _ => machine.cpus[cpu].capacity,
-        }
     }
 
     /// Sum, least and greatest capacity of the CPUs of a group.
@@ -165,6 +128,7 @@ mod tests {
     use super::*;
     use crate::Profile;
     use crate::version::v;
+    use fairground_model::MachineView;
 
     fn rq_with(rt: u32, dl: u32, irq: u32) -> Rq {
         let sched = Sched::new(Profile::kernel(v(6, 12)).unwrap(), &MachineView::flat(1, fairground_stdx::Ns(1_000_000)));
