@@ -24,6 +24,10 @@ mod misfit;
 mod newidle;
 mod nohz;
 mod rebalance;
+#[cfg(test)]
+mod reference;
+#[cfg(test)]
+mod spec_07_decide;
 mod ring;
 
 pub(crate) use capacity::RtAvg;

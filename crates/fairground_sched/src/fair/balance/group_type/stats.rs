@@ -24,6 +24,13 @@ impl Sched {
         (env.imbalance != 0).then_some(busiest)
     }
 
+    /// The excess of tasks in the busiest group of a domain, for a test.
+    #[cfg(test)]
+    pub(in super::super) fn sibling_excess_of(&mut self, cx: &mut Ctx<'_, '_>, env: &LbEnv) -> Option<i64> {
+        let sds = self.update_sd_lb_stats(cx, env);
+        sds.busiest.map(|busiest| self.pair(env, &sds, busiest).sibling_excess())
+    }
+
     fn pair<'a>(&'a self, env: &LbEnv, sds: &'a SdLbStats, busiest: SgId) -> Pair<'a> {
         let domain = &self.topology.domains[env.sd];
         let busiest_group = &self.topology.groups[busiest];
