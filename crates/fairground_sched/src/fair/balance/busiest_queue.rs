@@ -5,7 +5,6 @@ use super::loads::capacity_greater;
 use super::{LbEnv, MigrationType};
 use crate::Sched;
 use crate::ctx::Ctx;
-use crate::features::Feat;
 use crate::seam::{AsymPacking, Balance, RunnableBoost};
 use crate::topology::SdFlags;
 use fairground_stdx::{CpuId, SgId};

@@ -100,7 +100,7 @@ impl Pair<'_> {
 
     /// Kernel: fair.c adjust_numa_imbalance(), v5.18–
     fn adjust_numa_imbalance(&self, imbalance: i64) -> i64 {
-        let room = self.local().sums.sum_nr_running + 1 <= u64::from(self.domain.imb_numa_nr);
+        let room = self.local().sums.sum_nr_running < u64::from(self.domain.imb_numa_nr);
         if room && imbalance <= NUMA_IMBALANCE_MIN { 0 } else { imbalance }
     }
 

@@ -172,7 +172,7 @@ fn imbalance(p: &Plain, era: &Era, (l, b, at): (&Sums, &Sums, usize), mean: i128
             true => (b.nr - l.nr).max(0),
             false => (l.idle - b.idle).max(0),
         };
-        let adjust = |i: i128| if l.nr + 1 <= p.imb_numa_nr && i <= 2 { 0 } else { i };
+        let adjust = |i: i128| if l.nr < p.imb_numa_nr && i <= 2 { 0 } else { i };
         let half = difference / 2;
         let moved = match p.numa {
             false => half,
