@@ -22,6 +22,8 @@ pub enum Question {
     WakeupPreempt,
     /// On which CPU is a woken or new task queued?
     SelectCpu,
+    /// Which runnable task moves to another CPU, and why?
+    Migrate,
     /// Other acts with a reason.
     Other,
 }
@@ -130,6 +132,12 @@ reasons! {
     AffineSync Other (Task, Cpu) "affine-sync" "{a} is woken towards CPU {b}, whose only task wakes it and will sleep";
     AffineLessLoad Other (Task, Cpu) "affine-less-load" "{a} is woken towards its waker's CPU {b}, which would have less load for its capacity";
     AffinePrev Other (Task, Cpu) "affine-prev" "{a} is woken towards its previous CPU {b}: its waker's does not have less load";
+    MigrateNewidle Migrate (Task, Cpu) "migrate-newidle" "{a} is pulled to CPU {b}, which has run out of tasks";
+    MigrateBusyTick Migrate (Task, Cpu) "migrate-busy-tick" "{a} is pulled to CPU {b}, whose tick found it less loaded";
+    MigrateIdleTick Migrate (Task, Cpu) "migrate-idle-tick" "{a} is pulled to CPU {b}, whose tick found it idle";
+    MigrateNoTick Migrate (Task, Cpu) "migrate-no-tick" "{a} is pulled to CPU {b}, which is idle without a tick: another one balances for it";
+    MigrateActive Migrate (Task, Cpu) "migrate-active" "{a} is pushed to CPU {b} by the stopper";
+    MigrateAskStopper Other (Task, Cpu) "migrate-ask-stopper" "no waiting task could be moved to CPU {b}: the stopper is asked to push, {a} runs now";
 }
 
 #[cfg(test)]

@@ -78,7 +78,7 @@ features! {
     START_DEBIT Modelled [(4, 12) ON, (6, 6) GONE] "A new task starts one virtual slice behind min_vruntime.";
     NEXT_BUDDY Modelled [(4, 12) OFF] "The task that was woken last is preferred at the next pick.";
     LAST_BUDDY Modelled [(4, 12) ON, (6, 6) GONE] "A preempted task is preferred when its preemptor stops.";
-    CACHE_HOT_BUDDY NotModelledYet [(4, 12) ON] "The balancer takes buddy tasks for cache hot if the destination is busy.";
+    CACHE_HOT_BUDDY Modelled [(4, 12) ON] "The balancer takes buddy tasks for cache hot if the destination is busy.";
     WAKEUP_PREEMPTION Modelled [(4, 12) ON] "A woken task may preempt the running one.";
     HRTICK NotModelledYet [(4, 12) OFF, (7, 2) ON] "A high-resolution timer ends the fair slice.";
     HRTICK_DL NotModelledYet [(5, 12) OFF, (7, 2) ON] "A high-resolution timer ends the runtime of a deadline task.";
@@ -93,7 +93,7 @@ features! {
     RT_PUSH_IPI NotModelledYet [(4, 12) ON, (7, 2) OFF]
         "A CPU that lowers its priority asks overloaded CPUs to push real-time tasks, instead of pulling them.";
     RT_RUNTIME_SHARE NotModelledYet [(4, 12) ON, (5, 10) OFF] "A real-time queue that ran out of runtime borrows from other CPUs.";
-    LB_MIN NotModelledYet [(4, 12) OFF] "The balancer passes over tasks with a load below 16.";
+    LB_MIN Modelled [(4, 12) OFF] "The balancer passes over tasks with a load below 16.";
     ATTACH_AGE_LOAD Modelled [(4, 12) ON] "A task's load is aged when it changes queue.";
     WA_IDLE Modelled [(4, 14) ON] "An affine wake-up prefers an idle waker's or previous CPU.";
     WA_WEIGHT Modelled [(4, 14) ON] "An affine wake-up compares the effective loads of both CPUs.";
@@ -106,7 +106,7 @@ features! {
     BASE_SLICE Modelled [(5, 13) ON, (6, 6) GONE] stable [(5, 10) ON] "No slice is shorter than the minimal granularity.";
     LB_BIAS Modelled [(4, 12) ON, (4, 20) OFF, (5, 3) GONE] "The balancer compares decayed loads that are biased against moves.";
     FORCE_SD_OVERLAP NotModelledYet [(4, 12) OFF, (4, 13) GONE] "Scheduling groups are built as if they overlapped.";
-    NI_RANDOM NotModelledYet [(6, 18) ON] stable [(6, 1) ON, (6, 12) ON]
+    NI_RANDOM Modelled [(6, 18) ON] stable [(6, 1) ON, (6, 12) ON]
         "A CPU that goes idle balances only with the probability of its past success.";
     NI_RATE NotModelledYet [(7, 2) ON] "That probability also grows with the time that the CPU takes for such calls.";
     PLACE_LAG Modelled [(6, 6) ON] "A task keeps its lag over a sleep.";

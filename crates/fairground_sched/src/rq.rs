@@ -85,6 +85,16 @@ pub(crate) struct RqBalance {
     pub(crate) softirq_raised: bool,
     /// This CPU was asked to balance on behalf of idle ones, and for what.
     pub(crate) nohz_kick: NohzKick,
+    /// That interrupt has come: this is what its softirq does.
+    pub(crate) nohz_idle_balance: NohzKick,
+    /// Whether it was idle when its softirq was raised (idle_balance).
+    pub(crate) idle_at_tick: bool,
+    /// Newidle balance left it to the idle loop to age the load of idle CPUs (NOHZ_NEWILB_KICK).
+    pub(crate) stats_pass_due: bool,
+    /// It is not counted among the busy CPUs of its cache.
+    pub(crate) counted_idle: bool,
+    /// jiffy in which its load was last aged on behalf of others.
+    pub(crate) last_blocked_load_update_tick: u64,
     /// The wake-ups that its idle task made: interrupts while it was idle.
     pub(crate) idle_wakees: WakeeFlips,
     /// Its tick is stopped: it is in nohz.idle_cpus_mask.
@@ -97,6 +107,8 @@ pub(crate) struct RqBalance {
     pub(crate) cfs_tasks: TaskRing,
     /// The balance that is under way here.
     pub(crate) work: BalanceWork,
+    /// Room for the tasks that a balance of this CPU has detached.
+    pub(crate) detached: Vec<TaskId>,
 }
 
 impl RqBalance {
@@ -121,12 +133,18 @@ impl RqBalance {
             push_cpu: None,
             softirq_raised: false,
             nohz_kick: NohzKick::default(),
+            nohz_idle_balance: NohzKick::default(),
+            idle_at_tick: false,
+            stats_pass_due: false,
+            counted_idle: false,
+            last_blocked_load_update_tick: 0,
             idle_wakees: WakeeFlips::default(),
             nohz_tick_stopped: false,
             has_blocked_load: false,
             idle_exit_latency: 0,
             cfs_tasks: TaskRing::default(),
             work: BalanceWork::None,
+            detached: Vec::new(),
         }
     }
 }
@@ -136,11 +154,22 @@ impl RqBalance {
 /// Kernel: fair.c sysctl_sched_migration_cost, v4.12–
 pub(crate) const SYSCTL_SCHED_MIGRATION_COST: u64 = 500_000;
 
-/// For what a CPU was asked to balance on behalf of idle ones (NOHZ_STATS_KICK, NOHZ_BALANCE_KICK).
+/// For what a CPU was asked to balance on behalf of idle ones (NOHZ_STATS_KICK, NOHZ_BALANCE_KICK, NOHZ_NEXT_KICK).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct NohzKick {
+    /// Age their load.
     pub(crate) stats: bool,
+    /// Balance their domains that are due.
     pub(crate) balance: bool,
+    /// See when the next of their domains is due.
+    pub(crate) next: bool,
+}
+
+impl NohzKick {
+    /// What either asks for.
+    pub(crate) const fn with(self, other: NohzKick) -> NohzKick {
+        NohzKick { stats: self.stats || other.stats, balance: self.balance || other.balance, next: self.next || other.next }
+    }
 }
 
 /// How soon a reschedule is wanted.

@@ -2,6 +2,7 @@
 
 use crate::core::SchedInfo;
 use crate::ctx::SCHED_CLOCK_AT_START;
+use crate::fair::balance::{GroupNode, Nohz};
 use crate::fair::tunables::EffectiveTunables;
 use crate::fair::weight::LoadWeight;
 use crate::fair::{CfsRq, SchedEntity, WakeeFlips};
@@ -11,7 +12,7 @@ use crate::rq::{ClockSkip, Rq, RqBalance};
 use crate::task::{Task, TaskState};
 use crate::topology::Topology;
 use fairground_model::{MachineView, Policy, RqStats, TaskSpec};
-use fairground_stdx::{CfsRqId, CpuId, CpuMask, IndexVec, Ns, SeId, TaskId};
+use fairground_stdx::{CfsRqId, CpuId, CpuMask, IndexVec, Ns, RngStream, SeId, StreamKind, TaskId};
 
 /// The scheduler of a machine. One value: it can be cloned, compared and continued.
 #[derive(Clone)]
@@ -25,6 +26,12 @@ pub struct Sched {
     pub(crate) pelt_se: IndexVec<SeId, SchedAvg>,
     pub(crate) cfs_rqs: IndexVec<CfsRqId, CfsRq>,
     pub(crate) pelt_cfs: IndexVec<CfsRqId, SchedAvg>,
+    /// No-tick balance.
+    pub(crate) nohz: Nohz,
+    /// Some CPU balances a domain that only one at a time may balance.
+    pub(crate) balancing: bool,
+    /// The dice of newidle balance, by CPU.
+    pub(crate) newidle_dice: IndexVec<CpuId, RngStream>,
     pub(crate) nr_switches: u64,
     pub(crate) nr_wakeups: u64,
     pub(crate) nr_migrations: u64,
@@ -44,6 +51,9 @@ impl Sched {
             pelt_se: IndexVec::new(),
             cfs_rqs: IndexVec::new(),
             pelt_cfs: IndexVec::new(),
+            nohz: Nohz::new(),
+            balancing: false,
+            newidle_dice: newidle_dice(nr_cpus, 0),
             nr_switches: 0,
             nr_wakeups: 0,
             nr_migrations: 0,
@@ -55,6 +65,11 @@ impl Sched {
             sched.rqs.push(new_rq(cfs, sched.topology.capacity_orig[cpu]));
         }
         sched
+    }
+
+    /// What is random in the scheduler follows from `seed` from now on.
+    pub fn set_seed(&mut self, seed: u64) {
+        self.newidle_dice = newidle_dice(self.rqs.len(), seed);
     }
 
     /// Adds a task of that description, not forked yet. `allowed` are its CPUs, at least one.
@@ -83,6 +98,7 @@ impl Sched {
             wakees: WakeeFlips::default(),
             recent_used_cpu: cpu,
             mm: spec.mm,
+            group_node: GroupNode::default(),
             sched_info: SchedInfo::default(),
         });
         self.ses[se].task = Some(task);
@@ -99,7 +115,8 @@ impl Sched {
     /// the tables mean, can join a run.
     pub fn add_overlay(&mut self, name: &str) -> Result<(), ProfileError> {
         let changed = self.profile.clone().with_overlay(name)?;
-        let meaning = |profile: &Profile| (profile.pelt, profile.pelt_clock, profile.pick, profile.place, profile.scale_load_down);
+        let meaning =
+            |profile: &Profile| (profile.pelt, profile.pelt_clock, profile.pick, profile.place, profile.scale_load_down);
         if meaning(&changed) != meaning(&self.profile) {
             return Err(ProfileError::not_in_mid_run(name));
         }
@@ -159,6 +176,10 @@ impl Sched {
     pub fn nr_migrations(&self) -> u64 {
         self.nr_migrations
     }
+}
+
+fn newidle_dice(nr_cpus: usize, seed: u64) -> IndexVec<CpuId, RngStream> {
+    (0..nr_cpus as u32).map(|cpu| RngStream::new(seed, StreamKind::NewidleBalance, cpu)).collect()
 }
 
 fn new_rq(cfs: CfsRqId, capacity: u32) -> Rq {

@@ -2,6 +2,7 @@
 
 use crate::core::SchedInfo;
 use crate::fair::WakeeFlips;
+use crate::fair::balance::GroupNode;
 use fairground_model::{Policy, PrevState};
 use fairground_stdx::{CpuId, CpuMask, SeId};
 
@@ -22,6 +23,8 @@ pub enum TaskState {
     OffCpuPending,
     /// Asleep.
     Asleep,
+    /// Taken off one queue by balance, not on the next yet (TASK_ON_RQ_MIGRATING).
+    Migrating,
     /// Taken off the CPU by its own throttle work, waiting for quota.
     Limbo,
     /// Ended.
@@ -61,6 +64,8 @@ pub struct Task {
     pub mm: u32,
     /// How long it has waited, and how often it got a CPU.
     pub sched_info: SchedInfo,
+    /// Its neighbours on the list of its CPU's tasks.
+    pub(crate) group_node: GroupNode,
 }
 
 impl Task {

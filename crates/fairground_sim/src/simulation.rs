@@ -187,6 +187,7 @@ impl<Q: EventQueue> Simulation<Q> {
         let Setup { machine, profile, tasks: set, seed, duration, paranoid } = setup;
         let allowed = check(&machine, &profile, &set, duration)?;
         let mut sched = Sched::new(profile, &machine.view());
+        sched.set_seed(seed);
         for (spec, &cpus) in set.tasks.iter().zip(allowed.iter()) {
             sched.add_task(spec, cpus);
         }

@@ -14,6 +14,8 @@ pub enum StreamKind {
     TickJitter = 2,
     /// Random whole-system tests; row = number of the case.
     Vopr = 3,
+    /// Whether newidle balance is tried; row = CPU.
+    NewidleBalance = 4,
 }
 
 /// A stream of random integers.

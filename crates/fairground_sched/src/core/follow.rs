@@ -90,8 +90,7 @@ impl Sched {
     /// Kernel: fair.c detach_task(), core.c move_queued_task(), v4.12–
     pub fn detach_task(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, target: CpuId) {
         self.update_rq_clock(cx, cx.cpu);
-        self.deactivate_task(cx, task, DequeueFlags::empty());
-        self.set_task_cpu(cx, task, target);
+        self.detach_queued_task(cx, task, target);
     }
 
     /// A detached task is queued on `cx.cpu`, to which it was bound: the second half.
@@ -99,8 +98,7 @@ impl Sched {
     /// Kernel: fair.c attach_task(), core.c move_queued_task(), v4.12–
     pub fn attach_task(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId) {
         self.update_rq_clock(cx, cx.cpu);
-        self.activate_task(cx, task, EnqueueFlags::empty());
-        self.check_preempt_curr(cx, cx.cpu, task, false);
+        self.attach_detached_task(cx, task);
     }
 
     /// A task in delayed dequeue on `cx.cpu` has left the queue by now, as the record shows it elsewhere.

@@ -197,6 +197,9 @@ impl Sched {
     ///
     /// Kernel: sched.h put_prev_set_next_task(), v6.12– (inside pick_next_task_fair() before)
     fn put_prev_set_next_task(&mut self, cx: &mut Ctx<'_, '_>, prev: Option<TaskId>, next: Option<TaskId>) {
+        if let Some(task) = next {
+            self.cfs_tasks_picked(cx.cpu, task, prev != next);
+        }
         if prev == next && self.profile.repeated_pick == RepeatedPick::KeepsSlice {
             return;
         }

@@ -22,6 +22,7 @@ impl Sched {
         }
         self.update_cpu_load_active(cx, cpu);
         cx.meter.count(Op::Tick);
+        self.trigger_load_balance(cx);
         if cx.trace.wants_samples() {
             self.sample(cx);
         }

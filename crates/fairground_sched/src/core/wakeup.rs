@@ -46,6 +46,7 @@ impl Sched {
     ///
     /// Kernel: core.c try_to_wake_up() up to set_task_cpu(), v4.12–
     pub fn ttwu_select(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, flags: WakeFlags) -> Waking {
+        self.end_migration(cx, task);
         match self.tasks[task].state {
             TaskState::Running | TaskState::Queued => return self.ttwu_runnable(cx, task, flags),
             TaskState::Delayed => return self.ttwu_delayed(cx, task, flags),

@@ -5,6 +5,7 @@ use super::{DequeueFlags, EnqueueFlags};
 use crate::Sched;
 use crate::ctx::Ctx;
 use crate::fair::SchedEntity;
+use crate::fair::balance::End;
 use crate::pelt::UtilEstSample;
 use fairground_model::{Op, Policy};
 use fairground_stdx::{SeId, TaskId};
@@ -46,6 +47,7 @@ impl Sched {
             queue.h_nr_runnable += u32::from(!delayed);
             level = self.next_level(cx, se);
         }
+        self.cfs_tasks_add(self.tasks[task].cpu, task, End::Head);
     }
 
     /// Takes a task off its queue, and every group above it that is left empty. False: the task stays
@@ -69,6 +71,9 @@ impl Sched {
             if emptied {
                 if !self.dequeue_entity(cx, se, flags) {
                     return false;
+                }
+                if self.ses[se].task.is_some() {
+                    self.cfs_tasks_remove(self.tasks[task].cpu, task);
                 }
                 emptied = self.cfs_rqs[cfs_rq].nr_running == 0;
                 if !emptied

@@ -83,10 +83,6 @@ impl LbInterval {
     pub(crate) const fn busy_is_one_less(self) -> bool {
         matches!(self, LbInterval::LessOneBusy | LbInterval::NotByActive | LbInterval::NotByMisfit)
     }
-    /// Whether active balance is followed by the shortest interval.
-    pub(crate) const fn reset_by_active(self) -> bool {
-        matches!(self, LbInterval::NotByActive | LbInterval::NotByMisfit)
-    }
 }
 
 seam! {

@@ -1,7 +1,15 @@
 //! One load_balance() between its phases.
 
+use super::active::Push;
+use super::newidle::Newidle;
+use super::rebalance::Softirq;
 use crate::topology::CpuIdleType;
 use fairground_stdx::{CpuId, CpuMask, SdId, TaskId};
+
+/// After so many tasks balance lets go of the source's lock for a moment.
+///
+/// Kernel: fair.c sched_nr_migrate_break, v4.12– (SCHED_NR_MIGRATE_BREAK from v5.19)
+pub(super) const SCHED_NR_MIGRATE_BREAK: u32 = 32;
 
 /// What the imbalance counts.
 ///
@@ -49,10 +57,47 @@ pub(crate) struct LbEnv {
     pub(crate) tasks: Vec<TaskId>,
 }
 
+impl LbEnv {
+    /// The balance of a domain that its CPU, `dst_cpu`, begins; what is detached goes into `tasks`, which is empty.
+    pub(crate) fn new(sd: SdId, dst_cpu: CpuId, idle: CpuIdleType, cpus: CpuMask, tasks: Vec<TaskId>) -> LbEnv {
+        LbEnv {
+            sd,
+            dst_cpu,
+            src_cpu: None,
+            new_dst_cpu: None,
+            idle,
+            imbalance: 0,
+            migration: MigrationType::Load,
+            busiest_misfit: false,
+            cpus,
+            all_pinned: false,
+            some_pinned: false,
+            dst_pinned: false,
+            need_break: false,
+            active: false,
+            loops: 0,
+            loop_break: SCHED_NR_MIGRATE_BREAK,
+            loop_max: 0,
+            tasks,
+        }
+    }
+
+    /// Another queue or another destination: its tasks are counted from the beginning.
+    pub(super) fn begin_loop_anew(&mut self) {
+        (self.loops, self.loop_break) = (0, SCHED_NR_MIGRATE_BREAK);
+    }
+}
+
 /// The balance that a CPU is in the middle of.
 #[derive(Clone, Debug, Default)]
 pub(crate) enum BalanceWork {
     /// None.
     #[default]
     None,
+    /// In its softirq.
+    Softirq(Softirq),
+    /// In schedule().
+    Newidle(Newidle),
+    /// In its stopper.
+    Push(Push),
 }

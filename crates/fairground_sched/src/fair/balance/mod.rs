@@ -9,15 +9,19 @@
 //! Each arrow within load_balance() is a phase: the engine lets the time pass that it cost before the next one, and
 //! other CPUs go on meanwhile.
 
+mod abort;
 mod active;
+mod attach;
 mod blocked;
 mod busiest_group;
 mod busiest_queue;
 mod capacity;
 mod cpu_load;
+mod detach;
 mod env;
 pub(crate) mod group;
 mod group_type;
+mod load_balance;
 mod load_based;
 pub(crate) mod loads;
 mod misfit;
@@ -29,10 +33,12 @@ mod reference;
 #[cfg(test)]
 mod spec_07_decide;
 mod ring;
+mod should_we_balance;
 
 pub(crate) use capacity::RtAvg;
 pub(crate) use env::{BalanceWork, LbEnv, MigrationType};
-pub(crate) use ring::TaskRing;
+pub(crate) use nohz::Nohz;
+pub(crate) use ring::{End, GroupNode, TaskRing};
 
 /// Whether a path that is done in phases is over.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -1,28 +1,239 @@
 //! Newidle balance: a CPU that runs out of tasks looks for some elsewhere before it goes idle.
 
-use super::BalanceStep;
+use super::load_balance::LoadBalance;
+use super::nohz::NohzPass;
+use super::{BalanceStep, BalanceWork};
 use crate::Sched;
 use crate::core::Leaving;
 use crate::ctx::Ctx;
-use fairground_stdx::CpuId;
+use crate::features::Feat;
+use crate::seam::{NewidleCost, NohzBalance, ShouldWeBalance};
+use crate::topology::{CpuIdleType, NewidleRate, SdFlags};
+use fairground_stdx::{CpuId, SdId};
+
+/// One in the rate of success, and the number of faces of the die.
+const RATE_SCALE: u32 = 1024;
+
+/// A newidle balance between its phases.
+#[derive(Clone, Debug)]
+pub(crate) struct Newidle {
+    /// The domain that is looked at.
+    sd: Option<SdId>,
+    next_balance: u64,
+    /// What the balances so far cost, ns.
+    curr_cost: u64,
+    /// When the measurement of the present domain began.
+    t0: u64,
+    /// How much a success counts: the inverse of the probability of the try.
+    weight: u32,
+    pulled: bool,
+    /// The balance of `sd`, while it goes on.
+    lb: Option<LoadBalance>,
+    /// The pass over idle CPUs whose load is aged instead, while it goes on.
+    pass: Option<NohzPass>,
+}
+
+impl NewidleRate {
+    /// How much a success of the next try counts; `None` if the die, 0 to 1023, forbids a try.
+    ///
+    /// Kernel: fair.c sched_balance_newidle() with NI_RANDOM, v6.18– (carried back into stable kernels)
+    pub(super) fn weight(&self, die: u32) -> Option<u32> {
+        let odds = 1 + self.ratio;
+        (die <= odds).then(|| (RATE_SCALE + odds / 2) / odds)
+    }
+
+    /// Counts a call with that much success.
+    ///
+    /// Kernel: fair.c update_newidle_stats(), v6.18– (carried back into stable kernels)
+    pub(super) fn count(&mut self, success: u32) {
+        self.call += 1;
+        self.success += success;
+        if self.call >= RATE_SCALE {
+            self.ratio = self.success;
+            self.call /= 2;
+            self.success /= 2;
+        }
+    }
+}
 
 impl Sched {
-    /// Whether `cpu`, in the middle of schedule(), has no fair task that wants to run: newidle balance comes before the
-    /// pick.
+    /// Whether `cpu`, in the middle of schedule(), has found nothing to run: newidle balance comes before the switch.
     ///
     /// Kernel: fair.c pick_next_task_fair(), v4.12–
     #[inline]
     pub fn wants_newidle_balance(&self, cpu: CpuId, _leaving: &Leaving) -> bool {
-        let rq = &self.rqs[cpu];
-        rq.online && self.cfs_rqs[rq.cfs].h_nr_runnable == 0
+        self.rqs[cpu].nr_running == 0
     }
 
-    /// `cx.cpu` looks for a task before it goes idle, one phase of it.
+    /// `cx.cpu`, in the middle of schedule(), looks for a task before it goes idle, one phase of it. Its lock is free
+    /// between the phases: a wake-up may come, which ends the search.
     ///
     /// Kernel: fair.c idle_balance(), newidle_balance() from v5.4, sched_balance_newidle() from v6.10, v4.12–
     pub fn newidle_balance(&mut self, cx: &mut Ctx<'_, '_>) -> BalanceStep {
-        let rq = &mut self.rqs[cx.cpu];
+        let cpu = cx.cpu;
+        let begun = match std::mem::take(&mut self.rqs[cpu].lb.work) {
+            BalanceWork::Newidle(work) => Some(work),
+            other => {
+                assert!(matches!(other, BalanceWork::None), "invariant: no newidle balance begins within another balance");
+                self.begin_newidle(cx)
+            }
+        };
+        let Some(mut work) = begun else { return BalanceStep::Done };
+        let step = self.newidle_step(cx, &mut work);
+        if step == BalanceStep::More {
+            self.rqs[cpu].lb.work = BalanceWork::Newidle(work);
+        }
+        step
+    }
+
+    /// Looks whether it is worth it; `None`: the CPU goes idle, or runs what it has.
+    fn begin_newidle(&mut self, cx: &mut Ctx<'_, '_>) -> Option<Newidle> {
+        let cpu = cx.cpu;
+        let measured = self.profile.newidle_cost == NewidleCost::Measured;
+        let rq = &mut self.rqs[cpu];
+        if measured && !rq.wake_list.is_empty() {
+            return None;
+        }
         rq.lb.idle_stamp = rq.clocks.clock;
+        if !cx.machine.online.contains(cpu) {
+            return None;
+        }
+        let t0 = cx.sched_clock();
+        let mut work = Newidle {
+            sd: self.topology.cpus[cpu].base,
+            next_balance: cx.jiffies + cx.machine.hz(),
+            curr_cost: 0,
+            t0,
+            weight: 1,
+            pulled: false,
+            lb: None,
+            pass: None,
+        };
+        if self.expects_gain(&work) {
+            self.update_blocked_averages(cx, cpu);
+            return Some(work);
+        }
+        if let Some(sd) = work.sd.take() {
+            self.update_next_balance(cx, &mut work, sd);
+        }
+        if matches!(self.profile.nohz_balance, NohzBalance::Stats | NohzBalance::CapacityFirst) {
+            work.pass = self.wants_stats_pass(cx).then(NohzPass::newidle);
+        }
+        Some(work)
+    }
+
+    /// Whether some CPU has tasks to give, and this one expects to be idle for long enough.
+    fn expects_gain(&self, work: &Newidle) -> bool {
+        let Some(sd) = work.sd.filter(|_| self.topology.overload) else { return false };
+        let needed = match self.profile.newidle_cost {
+            NewidleCost::Fixed => self.tunables.migration_cost_ns,
+            NewidleCost::Measured => self.topology.domains[sd].max_newidle_lb_cost,
+        };
+        self.rqs[self.topology.domains[sd].cpu].lb.avg_idle >= needed
+    }
+
+    fn newidle_step(&mut self, cx: &mut Ctx<'_, '_>, work: &mut Newidle) -> BalanceStep {
+        if let Some(pass) = &mut work.pass {
+            if self.nohz_pass(cx, pass, &mut None) == BalanceStep::More {
+                return BalanceStep::More;
+            }
+            work.pass = None;
+        }
+        while let Some(sd) = work.sd {
+            if let Some(lb) = &mut work.lb {
+                let mut continue_balancing = true;
+                if let Some(moved) = self.load_balance(cx, lb, &mut continue_balancing) {
+                    work.lb = None;
+                    work.pulled = moved > 0;
+                    self.account_newidle(cx, work, sd);
+                    self.go_on_newidle(cx, work, sd, continue_balancing);
+                }
+                return BalanceStep::More;
+            }
+            let domain = &self.topology.domains[sd];
+            if self.rqs[cx.cpu].lb.avg_idle < work.curr_cost + domain.max_newidle_lb_cost {
+                self.update_next_balance(cx, work, sd);
+                work.sd = None;
+            } else if !domain.flags.has(SdFlags::BALANCE_NEWIDLE) || !self.dares_newidle(cx, work, sd) {
+                self.go_on_newidle(cx, work, sd, true);
+            } else {
+                if self.profile.newidle_cost == NewidleCost::Fixed {
+                    work.t0 = cx.sched_clock();
+                }
+                work.lb = Some(self.begin_load_balance(cx, sd, CpuIdleType::NewlyIdle));
+            }
+        }
+        self.end_newidle(cx, work);
         BalanceStep::Done
+    }
+
+    /// NI_RANDOM: whether the die allows a try, by the rate of success so far.
+    fn dares_newidle(&mut self, cx: &Ctx<'_, '_>, work: &mut Newidle, sd: SdId) -> bool {
+        work.weight = 1;
+        if !self.profile.feats.has(Feat::NI_RANDOM) {
+            return true;
+        }
+        let die = self.newidle_dice[cx.cpu].below(u64::from(RATE_SCALE)) as u32;
+        let rate = &mut self.topology.domains[sd].newidle;
+        match rate.weight(die) {
+            Some(weight) => work.weight = weight,
+            None => rate.count(0),
+        }
+        rate.weight(die).is_some()
+    }
+
+    /// The balance of a domain is over: what did it cost, and was it worth it?
+    ///
+    /// Kernel: fair.c newidle_balance(), update_newidle_cost() from v5.16, v4.12–
+    fn account_newidle(&mut self, cx: &Ctx<'_, '_>, work: &mut Newidle, sd: SdId) {
+        let t1 = cx.sched_clock();
+        let cost = t1.saturating_sub(work.t0);
+        (work.t0, work.curr_cost) = (t1, work.curr_cost + cost);
+        if self.profile.feats.has(Feat::NI_RANDOM) {
+            let success = if work.pulled { work.weight } else { 0 };
+            self.topology.domains[sd].newidle.count(success);
+        }
+        let measured = self.profile.newidle_cost == NewidleCost::Measured;
+        let domain = &mut self.topology.domains[sd];
+        if cost > domain.max_newidle_lb_cost {
+            domain.max_newidle_lb_cost = cost;
+            if measured {
+                domain.last_decay_max_lb_cost = cx.jiffies;
+            }
+        } else if measured {
+            self.decay_newidle_cost(cx, sd);
+        }
+    }
+
+    /// A domain is done: the next larger one follows, unless the CPU has got something to do.
+    fn go_on_newidle(&mut self, cx: &Ctx<'_, '_>, work: &mut Newidle, sd: SdId, continue_balancing: bool) {
+        self.update_next_balance(cx, work, sd);
+        let rq = &self.rqs[cx.cpu];
+        let fed = match self.profile.should_we_balance {
+            // A pending wake-up shows from v5.19 on; before, wakees of the same cache are never pending.
+            ShouldWeBalance::FirstIdle => rq.nr_running > 0 || !rq.wake_list.is_empty(),
+            _ => !continue_balancing,
+        };
+        work.sd = self.topology.domains[sd].parent.filter(|_| !work.pulled && !fed);
+    }
+
+    /// An idle CPU balances a domain earlier than a busy one.
+    ///
+    /// Kernel: fair.c update_next_balance(), v4.12–
+    fn update_next_balance(&self, cx: &Ctx<'_, '_>, work: &mut Newidle, sd: SdId) {
+        let next = self.topology.domains[sd].last_balance + self.sd_balance_interval(cx, sd, false);
+        work.next_balance = work.next_balance.min(next);
+    }
+
+    fn end_newidle(&mut self, cx: &Ctx<'_, '_>, work: &Newidle) {
+        let stats_later = self.profile.nohz_balance == NohzBalance::Wrap && self.wants_stats_pass(cx);
+        let rq = &mut self.rqs[cx.cpu];
+        rq.lb.max_idle_balance_cost = rq.lb.max_idle_balance_cost.max(work.curr_cost);
+        rq.lb.next_balance = rq.lb.next_balance.min(work.next_balance);
+        if work.pulled || rq.nr_running > 0 {
+            rq.lb.idle_stamp = 0;
+        } else {
+            rq.lb.stats_pass_due = stats_later;
+        }
     }
 }

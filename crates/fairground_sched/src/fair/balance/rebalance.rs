@@ -1,9 +1,48 @@
 //! The balance softirq: which domains of a CPU are due, one after the other.
 
-use super::BalanceStep;
+use super::load_balance::LoadBalance;
+use super::nohz::NohzPass;
+use super::{BalanceStep, BalanceWork};
 use crate::Sched;
 use crate::ctx::Ctx;
-use fairground_stdx::CpuId;
+use crate::seam::{NewidleCost, NohzBalance};
+use crate::topology::{CpuIdleType, SdFlags};
+use fairground_stdx::{CpuId, SdId};
+
+/// A CPU without a domain that is due looks again after this time, s.
+const NEXT_BALANCE_AT_MOST_S: u64 = 60;
+
+/// The highest cost of newidle balance falls to 253/256 of itself.
+const DECAY_NUMERATOR: u64 = 253;
+const DECAY_SHIFT: u32 = 8;
+
+/// The softirq of a CPU between its phases.
+#[derive(Clone, Debug)]
+pub(crate) struct Softirq {
+    /// Whether the CPU was idle when it was raised.
+    idle: CpuIdleType,
+    /// The idle CPUs that it balances for, while it does.
+    pass: Option<NohzPass>,
+    /// The CPU's own domains are done, or not its business.
+    own_done: bool,
+    /// The domains of one CPU, while it goes through them.
+    rebalance: Option<Rebalance>,
+}
+
+/// rebalance_domains() of one CPU between its phases.
+#[derive(Clone, Debug)]
+pub(super) struct Rebalance {
+    cpu: CpuId,
+    idle: CpuIdleType,
+    /// The domain that is looked at.
+    sd: Option<SdId>,
+    next_balance: Option<u64>,
+    need_decay: bool,
+    max_cost: u64,
+    continue_balancing: bool,
+    /// The balance of `sd`, while it goes on.
+    lb: Option<LoadBalance>,
+}
 
 impl Sched {
     /// At each tick: is it time to balance, here or on behalf of idle CPUs?
@@ -12,8 +51,15 @@ impl Sched {
     #[inline]
     pub(crate) fn trigger_load_balance(&mut self, cx: &mut Ctx<'_, '_>) {
         let cpu = cx.cpu;
-        if self.topology.cpus[cpu].base.is_some() && cx.jiffies >= self.rqs[cpu].lb.next_balance {
-            self.rqs[cpu].lb.softirq_raised = true;
+        if self.topology.cpus[cpu].base.is_none() {
+            return;
+        }
+        let idle = self.idle_cpu(cpu);
+        let lb = &mut self.rqs[cpu].lb;
+        lb.idle_at_tick = idle;
+        lb.softirq_raised |= cx.jiffies >= lb.next_balance;
+        if !idle {
+            self.nohz_balancer_kick(cx);
         }
     }
 
@@ -27,7 +73,172 @@ impl Sched {
     ///
     /// Kernel: fair.c run_rebalance_domains(), sched_balance_softirq() from v6.10, v4.12–
     pub fn run_rebalance_domains(&mut self, cx: &mut Ctx<'_, '_>) -> BalanceStep {
-        self.rqs[cx.cpu].lb.softirq_raised = false;
+        let cpu = cx.cpu;
+        let mut softirq = match std::mem::take(&mut self.rqs[cpu].lb.work) {
+            BalanceWork::Softirq(softirq) => softirq,
+            other => {
+                assert!(matches!(other, BalanceWork::None), "invariant: a softirq does not begin within another balance");
+                self.begin_softirq(cx)
+            }
+        };
+        let step = self.softirq_step(cx, &mut softirq);
+        if step == BalanceStep::More {
+            self.rqs[cpu].lb.work = BalanceWork::Softirq(softirq);
+        }
+        step
+    }
+
+    fn begin_softirq(&mut self, cx: &Ctx<'_, '_>) -> Softirq {
+        let lb = &mut self.rqs[cx.cpu].lb;
+        lb.softirq_raised = false;
+        let idle = if lb.idle_at_tick { CpuIdleType::Idle } else { CpuIdleType::NotIdle };
+        let pass = self.begin_nohz_idle_balance(cx, idle);
+        // The pass goes through the CPU that makes it, too, but in the oldest kernels.
+        let own_done = pass.is_some() && self.profile.nohz_balance != NohzBalance::BalanceOnly;
+        Softirq { idle, pass, own_done, rebalance: None }
+    }
+
+    fn softirq_step(&mut self, cx: &mut Ctx<'_, '_>, softirq: &mut Softirq) -> BalanceStep {
+        if let Some(pass) = &mut softirq.pass {
+            if self.nohz_pass(cx, pass, &mut softirq.rebalance) == BalanceStep::More {
+                return BalanceStep::More;
+            }
+            softirq.pass = None;
+            return if softirq.own_done { BalanceStep::Done } else { BalanceStep::More };
+        }
+        if softirq.own_done {
+            return BalanceStep::Done;
+        }
+        if softirq.rebalance.is_none() {
+            self.update_blocked_averages(cx, cx.cpu);
+        }
+        let rebalance = softirq.rebalance.get_or_insert_with(|| self.begin_rebalance(cx, cx.cpu, softirq.idle));
+        self.rebalance_domains(cx, rebalance)
+    }
+
+    /// Begins to go through the domains of `cpu`.
+    pub(super) fn begin_rebalance(&self, cx: &Ctx<'_, '_>, cpu: CpuId, idle: CpuIdleType) -> Rebalance {
+        Rebalance {
+            cpu,
+            idle,
+            sd: self.topology.cpus[cpu].base.filter(|_| cx.machine.online.contains(cpu)),
+            next_balance: None,
+            need_decay: false,
+            max_cost: 0,
+            continue_balancing: true,
+            lb: None,
+        }
+    }
+
+    /// One phase of going through the domains of a CPU, smallest first.
+    ///
+    /// Kernel: fair.c rebalance_domains(), sched_balance_domains() from v6.10, v4.12–
+    pub(super) fn rebalance_domains(&mut self, cx: &mut Ctx<'_, '_>, work: &mut Rebalance) -> BalanceStep {
+        while let Some(sd) = work.sd {
+            if let Some(lb) = &mut work.lb {
+                if let Some(moved) = self.load_balance(cx, lb, &mut work.continue_balancing) {
+                    work.lb = None;
+                    self.balanced(cx, work, sd, moved);
+                }
+                return BalanceStep::More;
+            }
+            let decayed = self.decay_newidle_cost(cx, sd);
+            work.need_decay = decayed || (work.need_decay && self.profile.newidle_cost == NewidleCost::Fixed);
+            work.max_cost += self.topology.domains[sd].max_newidle_lb_cost;
+            if !work.continue_balancing {
+                work.sd = self.topology.domains[sd].parent.filter(|_| work.need_decay);
+            } else if self.is_due(cx, work, sd) {
+                work.lb = Some(self.begin_load_balance(cx, sd, work.idle));
+            } else {
+                self.note_next_balance(cx, work, sd);
+            }
+        }
+        self.end_rebalance(cx, work);
         BalanceStep::Done
+    }
+
+    /// Whether it is time for a domain, and nobody else is at one that only one CPU at a time may balance.
+    fn is_due(&mut self, cx: &Ctx<'_, '_>, work: &Rebalance, sd: SdId) -> bool {
+        let domain = &self.topology.domains[sd];
+        let serialize = domain.flags.has(SdFlags::SERIALIZE);
+        let due = cx.jiffies >= domain.last_balance + self.sd_balance_interval(cx, sd, self.is_busy(work));
+        if !due || (serialize && self.balancing) {
+            return false;
+        }
+        self.balancing |= serialize;
+        true
+    }
+
+    /// The balance of a domain is over.
+    fn balanced(&mut self, cx: &Ctx<'_, '_>, work: &mut Rebalance, sd: SdId, moved: u32) {
+        if moved > 0 {
+            // The destination may have been changed on the way: the CPU looks at itself.
+            work.idle = if self.idle_cpu(work.cpu) { CpuIdleType::Idle } else { CpuIdleType::NotIdle };
+        }
+        self.topology.domains[sd].last_balance = cx.jiffies;
+        if self.topology.domains[sd].flags.has(SdFlags::SERIALIZE) {
+            self.balancing = false;
+        }
+        self.note_next_balance(cx, work, sd);
+    }
+
+    /// Notes when a domain is due next, and goes on to the next larger one.
+    fn note_next_balance(&self, cx: &Ctx<'_, '_>, work: &mut Rebalance, sd: SdId) {
+        let domain = &self.topology.domains[sd];
+        let next = domain.last_balance + self.sd_balance_interval(cx, sd, self.is_busy(work));
+        let before = work.next_balance.unwrap_or(cx.jiffies + NEXT_BALANCE_AT_MOST_S * cx.machine.hz());
+        if next < before {
+            work.next_balance = Some(next);
+        }
+        work.sd = domain.parent;
+    }
+
+    fn end_rebalance(&mut self, cx: &Ctx<'_, '_>, work: &Rebalance) {
+        let lb = &mut self.rqs[work.cpu].lb;
+        if work.need_decay {
+            lb.max_idle_balance_cost = work.max_cost.max(self.tunables.migration_cost_ns);
+        }
+        let Some(next) = work.next_balance else { return };
+        lb.next_balance = next;
+        if work.cpu == cx.cpu && work.idle == CpuIdleType::Idle && self.profile.nohz_balance != NohzBalance::Wrap {
+            self.nohz.next_balance = self.nohz.next_balance.min(next);
+        }
+    }
+
+    fn is_busy(&self, work: &Rebalance) -> bool {
+        let sched_idle = self.profile.lb_interval.busy_is_one_less() && self.sched_idle_cpu(work.cpu);
+        work.idle != CpuIdleType::Idle && !sched_idle
+    }
+
+    /// How long after its last balance a domain is due, jiffies.
+    ///
+    /// Kernel: fair.c get_sd_balance_interval(), v4.12–
+    pub(super) fn sd_balance_interval(&self, cx: &Ctx<'_, '_>, sd: SdId, busy: bool) -> u64 {
+        let domain = &self.topology.domains[sd];
+        let factor = if busy { domain.busy_factor } else { 1 };
+        let interval_ms = u64::from(domain.balance_interval) * u64::from(factor);
+        let mut jiffies = (interval_ms * 1_000_000).div_ceil(cx.machine.tick.ns());
+        if busy && self.profile.lb_interval.busy_is_one_less() {
+            jiffies = jiffies.saturating_sub(1);
+        }
+        jiffies.clamp(1, self.topology.max_load_balance_interval.max(1))
+    }
+
+    /// The highest cost of newidle balance of a domain is forgotten by and by. Whether it fell now.
+    ///
+    /// Kernel: fair.c rebalance_domains(), update_newidle_cost() from v5.16, v4.12–
+    pub(super) fn decay_newidle_cost(&mut self, cx: &Ctx<'_, '_>, sd: SdId) -> bool {
+        let (now, hz) = (cx.jiffies, cx.machine.hz());
+        let domain = &mut self.topology.domains[sd];
+        let (due, stamp) = match self.profile.newidle_cost {
+            NewidleCost::Fixed => (domain.last_decay_max_lb_cost, now + hz),
+            NewidleCost::Measured => (domain.last_decay_max_lb_cost + hz, now),
+        };
+        if now <= due {
+            return false;
+        }
+        domain.max_newidle_lb_cost = (domain.max_newidle_lb_cost * DECAY_NUMERATOR) >> DECAY_SHIFT;
+        domain.last_decay_max_lb_cost = stamp;
+        true
     }
 }
