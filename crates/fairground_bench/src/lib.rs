@@ -71,6 +71,14 @@ pub const CASES: &[Case] = &[
         build: || (machine("llc112", 1000, "xeon-spr"), hogs(224)),
     },
     Case {
+        name: "wakes-112x224",
+        what: "224 tasks that work and sleep for about 100 us on 112 CPUs, HZ 1000",
+        goal: Goal::EventsPerSecond(8),
+        timed: Ns::from_secs(2),
+        profile: CFS,
+        build: || (machine("llc112", 1000, "xeon-spr"), sleepers(224)),
+    },
+    Case {
         name: "pipe-8xA53",
         what: "two tasks over two pipes on eight Cortex-A53, HZ 250",
         goal: Goal::SimulatedPerSecond(40),
@@ -93,6 +101,19 @@ fn hogs(n: usize) -> TaskSet {
     let program = set.programs.push(Program { code: vec![Instr::Run { work: Ns(u64::MAX), mode: Mode::User }] });
     for row in 0..n {
         set.tasks.push(TaskSpec::new(format!("hog{row}"), program));
+    }
+    set
+}
+
+/// Tasks that work for 50 to 150 us and sleep for 100 us, by turns.
+fn sleepers(n: usize) -> TaskSet {
+    let mut set = TaskSet::default();
+    let work = Instr::RunBetween { low: Ns::from_us(50), high: Ns::from_us(150), mode: Mode::User };
+    let program = set.programs.push(Program { code: vec![work, Instr::Sleep { time: Ns::from_us(100) }, Instr::Jump { to: 0 }] });
+    for row in 0..n {
+        let mut task = TaskSpec::new(format!("sleeper{row}"), program);
+        task.timer_slack = Ns(1);
+        set.tasks.push(task);
     }
     set
 }

@@ -24,6 +24,8 @@ mod scan_budget;
 mod spec_06;
 #[cfg(test)]
 mod test_machine;
+#[cfg(test)]
+mod tests;
 mod wakee;
 
 pub(crate) use wakee::WakeeFlips;

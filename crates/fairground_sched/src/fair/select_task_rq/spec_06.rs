@@ -1,6 +1,5 @@
 //! The tests that the specification of wake-up placement asks for.
 
-use super::Wake;
 use super::affine::WeightRule;
 use super::avg_idle::update_avg;
 use super::scan_budget::{age_wake_avg_idle, sis_prop_nr};
