@@ -3,6 +3,8 @@
 
 use crate::error::Error;
 use crate::scenario::Scenario;
+use crate::schedstat::ENDING as SCHEDSTAT;
+use fairground_formats::schedstat::{self, SchedStatFile};
 use fairground_formats::{TraceWriter, WriterOptions, writer_with};
 use fairground_model::{Mistakes, Sink, TaskInfo, TraceEvent};
 use fairground_stdx::{CpuId, Instant, TaskId};
@@ -37,10 +39,12 @@ impl OutputFile {
     }
 }
 
-/// The trace files that a run writes beside its report: `-o FILE`, the writer chosen by the file's ending.
+/// The files that a run writes beside its report: `-o FILE`, the writer chosen by the file's ending.
 #[derive(Default)]
 pub struct Outputs {
     writers: Vec<(OutputFile, Box<dyn TraceWriter>)>,
+    /// Files that get the counters at the end of the run.
+    snapshots: Vec<(OutputFile, BufWriter<File>)>,
 }
 
 impl Outputs {
@@ -74,19 +78,39 @@ impl Outputs {
         if paths.is_empty() {
             return Ok(Outputs::default());
         }
+        let is_snapshot = |path: &&PathBuf| ending(path).eq_ignore_ascii_case(SCHEDSTAT);
+        let (snapshots, traces): (Vec<&PathBuf>, Vec<&PathBuf>) = paths.iter().partition(is_snapshot);
         let options = WriterOptions {
             command: "run".to_string(),
             inputs: vec![(scenario.name(), format!("{:032x}", scenario.digest()))],
             seed: Some(scenario.seed),
             markers: scenario.tasks().markers,
         };
-        Outputs::open(paths, &options)
+        let mut outputs = Outputs::open(&traces.into_iter().cloned().collect::<Vec<_>>(), &options)?;
+        for (index, path) in snapshots.iter().enumerate() {
+            if snapshots[..index].contains(path) {
+                return Err(Error::one("command line", format!("-o {} is given twice", path.display()), "Give each file once."));
+            }
+            outputs.snapshots.push(OutputFile::create(path)?);
+        }
+        Ok(outputs)
+    }
+    /// Writes the counters at the end of the run to the files that want them.
+    pub fn schedstat(&mut self, counters: &SchedStatFile) -> Result<(), Error> {
+        for (file, out) in &mut self.snapshots {
+            let written = out.write_all(schedstat::write(counters).as_bytes()).and_then(|()| out.flush());
+            written.map_err(|cause| Error::world("write", &file.target, cause))?;
+        }
+        Ok(())
     }
     /// Ends all files. Those of an incomplete run keep the ending `.partial`. Returns their paths.
     pub fn finish(self, complete: bool) -> Result<Vec<PathBuf>, Error> {
         let mut paths = Vec::new();
         for (file, writer) in self.writers {
             writer.finish().map_err(|cause| Error::world("write", &file.target, cause))?;
+            paths.push(if complete { file.complete()? } else { file.leave_partial() });
+        }
+        for (file, _) in self.snapshots {
             paths.push(if complete { file.complete()? } else { file.leave_partial() });
         }
         Ok(paths)

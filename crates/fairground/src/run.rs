@@ -5,6 +5,8 @@ use crate::error::Error;
 use crate::guard::{self, Broken, BrokenRun};
 use crate::metrics;
 use crate::scenario::{self, BandResult, Scenario};
+use crate::schedstat;
+use fairground_formats::schedstat::SchedStatFile;
 use fairground_metrics::latency::SectionTime;
 use fairground_metrics::{Metric, RunReport, RunStats};
 use fairground_model::{Sink, TaskSet};
@@ -59,6 +61,8 @@ pub struct RunOutcome {
     pub metrics: Vec<Metric>,
     /// The scenario's expectations beside them.
     pub bands: Vec<BandResult>,
+    /// The counters of /proc/schedstat at its end.
+    pub schedstat: SchedStatFile,
 }
 
 impl RunOutcome {
@@ -115,6 +119,7 @@ pub fn run(scenario: &Scenario, options: &RunOptions, sink: &mut dyn Sink, contr
         wall,
         ending,
         bands: scenario::check(&scenario.bands, &metrics),
+        schedstat: schedstat::snapshot(simulation.sched(), simulation.jiffies()),
         report,
         metrics,
         tasks,

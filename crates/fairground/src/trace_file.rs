@@ -33,6 +33,17 @@ pub(crate) struct Source {
     tasks: Vec<u8>,
 }
 
+/// Whether a file is a trace by its content.
+pub(crate) fn is_trace(path: &Path) -> bool {
+    let name = path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+    File::open(path).is_ok_and(|file| fairground_formats::is_trace(file, &name))
+}
+
+/// Whether a folder holds the trace of a recorded experiment.
+pub(crate) fn is_in_folder(folder: &Path) -> bool {
+    folder.join(TRACE).is_file()
+}
+
 /// Opens a trace: a file, or the one in a set's folder.
 pub(crate) fn open(path: &Path) -> Result<Source, Error> {
     let path = if path.is_dir() { trace_of_folder(path)? } else { path.to_path_buf() };

@@ -1,6 +1,9 @@
 //! Commands and flags.
 
-use crate::commands::{capture, compare, completions, conform, convert, diff_runs, list, profile, replay, reproduce, run, sweep, vopr};
+use crate::commands::{
+    capture, compare, completions, conform, convert, diff_runs, latency, list, profile, replay, reproduce, run, schedstat,
+    sweep, timehist, vopr,
+};
 use clap::{Parser, Subcommand};
 
 /// The Linux fair scheduler as a simulator: a workload in, an explained schedule out.
@@ -34,6 +37,12 @@ pub(crate) enum Command {
     Sweep(sweep::Args),
     /// Convert between trace formats
     Convert(convert::Args),
+    /// Show counters of /proc/schedstat, or what was counted between two snapshots
+    Schedstat(schedstat::Args),
+    /// Show how long tasks wait for a CPU, as `perf sched latency` does
+    Latency(latency::Args),
+    /// Show what each task did until each switch, as `perf sched timehist` does
+    Timehist(timehist::Args),
     /// List what there is
     List(list::Args),
     /// Show a profile, or what changed between two

@@ -1,7 +1,8 @@
 //! Flags that several commands have.
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use fairground::Overrides;
+use fairground::perf_sched::{ReadyMark, Source};
 
 /// Seeds are whole numbers of TOML as well.
 const MAX_SEED: u64 = i64::MAX as u64;
@@ -27,6 +28,37 @@ pub(crate) struct ScenarioFlags {
     /// How long is simulated, with its unit: 10s
     #[arg(long, value_name = "TIME")]
     duration: Option<String>,
+}
+
+/// Where the records of `latency` and `timehist` come from, and what counts as the time of a wake-up.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct RecordFlags {
+    /// Count a wake-up from `waking` (the waker begins; the default where the trace has it) or from `wakeup` (it is queued)
+    #[arg(long, value_name = "RECORD", value_enum, default_value = "waking")]
+    mark: Mark,
+    /// Simulate the folder of a recorded experiment instead of reading its record
+    #[arg(long)]
+    simulate: bool,
+    #[command(flatten)]
+    change: ScenarioFlags,
+}
+
+#[derive(ValueEnum, Clone, Copy, Debug)]
+enum Mark {
+    Waking,
+    Wakeup,
+}
+
+impl RecordFlags {
+    pub(crate) fn source(&self) -> Source {
+        Source { overrides: self.change.overrides(), simulate: self.simulate }
+    }
+    pub(crate) fn mark(&self) -> ReadyMark {
+        match self.mark {
+            Mark::Waking => ReadyMark::Waking,
+            Mark::Wakeup => ReadyMark::Wakeup,
+        }
+    }
 }
 
 impl ScenarioFlags {

@@ -18,6 +18,29 @@ pub(crate) fn text(text: &str) -> Result<(), Error> {
     }
 }
 
+/// Lines that are printed while they are made. A reader that went away is no failure; then nothing more is printed.
+pub(crate) struct Lines {
+    out: io::BufWriter<io::Stdout>,
+    failure: Option<io::Error>,
+}
+
+impl Lines {
+    pub(crate) fn new() -> Lines {
+        Lines { out: io::BufWriter::new(io::stdout()), failure: None }
+    }
+    pub(crate) fn push(&mut self, line: &str) {
+        if self.failure.is_none() {
+            self.failure = self.out.write_all(line.as_bytes()).err();
+        }
+    }
+    pub(crate) fn finish(mut self) -> Result<(), Error> {
+        match self.failure.take().map_or_else(|| self.out.flush(), Err) {
+            Err(cause) if cause.kind() != ErrorKind::BrokenPipe => Err(Error::World { what: "cannot write to stdout".into(), cause }),
+            _ => Ok(()),
+        }
+    }
+}
+
 /// Prints a document.
 pub(crate) fn document(document: &Document) -> Result<(), Error> {
     text(&document.to_string())

@@ -303,6 +303,11 @@ fn read_plain(
     })
 }
 
+/// Whether the plain text of a file looks like a trace that can be read.
+pub fn is_trace(source: impl Read, name: &str) -> bool {
+    format_of(Peeked::new(source).head(), name).is_some()
+}
+
 /// All bytes of a file that may be packed by zstd or gzip, at most so many.
 pub fn unpack(source: impl Read, most: u64) -> io::Result<Vec<u8>> {
     let packed = Peeked::new(source);

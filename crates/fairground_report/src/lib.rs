@@ -10,7 +10,9 @@ pub mod list;
 pub mod profile;
 pub mod reproduce;
 pub mod run;
+pub mod schedstat;
 pub mod table;
+pub mod timehist;
 pub mod units;
 
 pub use compare::{CompareReport, CompareRow};

@@ -6,13 +6,16 @@ pub(crate) mod completions;
 pub(crate) mod conform;
 pub(crate) mod convert;
 pub(crate) mod diff_runs;
+pub(crate) mod latency;
 pub(crate) mod list;
 pub(crate) mod man;
 pub(crate) mod profile;
 pub(crate) mod replay;
 pub(crate) mod reproduce;
 pub(crate) mod run;
+pub(crate) mod schedstat;
 pub(crate) mod sweep;
+pub(crate) mod timehist;
 pub(crate) mod vopr;
 
 use crate::cli::{Cli, Command};
@@ -29,6 +32,9 @@ pub(crate) fn dispatch(cli: Cli) -> Result<u8, Error> {
         Command::Conform(args) => conform::run(&args, json),
         Command::Sweep(args) => sweep::run(&args, json),
         Command::Convert(args) => convert::run(&args, json),
+        Command::Schedstat(args) => schedstat::run(&args, json),
+        Command::Latency(args) => latency::run(&args, json),
+        Command::Timehist(args) => timehist::run(&args, json),
         Command::List(args) => list::run(&args, json),
         Command::Profile(command) => profile::run(&command, json),
         Command::Capture(command) => capture::run(&command, json),

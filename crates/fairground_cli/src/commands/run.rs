@@ -25,7 +25,7 @@ pub(crate) struct Args {
     flags: Vec<String>,
     #[command(flatten)]
     change: ScenarioFlags,
-    /// Also write a trace; its ending chooses the format: .pftrace, .txt, .json, .csv
+    /// Also write a trace, its ending chooses the format: .pftrace, .txt, .json, .csv; or the counters at the end: .schedstat
     #[arg(short, long = "output", value_name = "FILE")]
     output: Vec<PathBuf>,
     /// Print the scenario in its one fixed spelling, recordings by name and digest, and do not run it
@@ -71,6 +71,7 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
     };
     bar.finish();
     let outcome = outcome?;
+    outputs.schedstat(&outcome.schedstat)?;
     for path in outputs.finish(!outcome.is_partial())? {
         show::written(&path);
     }

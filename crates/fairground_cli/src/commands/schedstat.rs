@@ -1,0 +1,31 @@
+//! `fairground schedstat`.
+
+use crate::show;
+use fairground::Error;
+use fairground::schedstat::{Counters, Detail};
+use std::path::PathBuf;
+
+/// Show counters of /proc/schedstat, or what was counted between two snapshots.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// A text of /proc/schedstat (version 15, 16 or 17), or the folder of a recorded experiment
+    file: PathBuf,
+    /// A later one of the same boot: what was counted in between is shown
+    later: Option<PathBuf>,
+    /// Sums over the CPUs
+    #[arg(long)]
+    total: bool,
+}
+
+pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
+    let counters = Counters::load(&args.file, args.later.as_deref())?;
+    let detail = if args.total { Detail::Total } else { Detail::PerCpu };
+    show::notes(&counters.notes);
+    if json {
+        show::document(&counters.document(detail))?;
+    } else {
+        show::text(&format!("{}\n\n", counters.title))?;
+        show::tables(&counters.tables(detail))?;
+    }
+    Ok(0)
+}
