@@ -19,7 +19,7 @@ fn main() {
         println!("{}", case.run(Ns::from_ms(ms.parse().expect("milliseconds"))).events());
         return;
     }
-    println!("{:<14} {:>12} {:>12} {:>8} {:>10}  case", "name", "events/s", "sim-s/s", "Ir/event", "goal");
+    println!("{:<17} {:>12} {:>12} {:>8} {:>10}  case", "name", "events/s", "sim-s/s", "Ir/event", "goal");
     for case in CASES {
         measure(case);
     }
@@ -39,7 +39,7 @@ fn measure(case: &Case) {
         Goal::SimulatedPerSecond(seconds) => format!("{seconds} s/s"),
     };
     println!(
-        "{:<14} {:>10.2} M {:>12.1} {:>8} {:>10}  {}",
+        "{:<17} {:>10.2} M {:>12.1} {:>8} {:>10}  {}",
         case.name,
         events as f64 / best / 1e6,
         simulated / best,

@@ -71,12 +71,20 @@ pub const CASES: &[Case] = &[
         build: || (machine("llc112", 1000, "xeon-spr"), hogs(224)),
     },
     Case {
-        name: "wakes-112x224",
+        name: "sleepers-112x224",
         what: "224 tasks that work and sleep for about 100 us on 112 CPUs, HZ 1000",
         goal: Goal::EventsPerSecond(8),
         timed: Ns::from_secs(2),
         profile: CFS,
         build: || (machine("llc112", 1000, "xeon-spr"), sleepers(224)),
+    },
+    Case {
+        name: "press-12x36",
+        what: "36 processes on 12 CPUs that work 120 ms each second, HZ 250",
+        goal: Goal::SimulatedPerSecond(700),
+        timed: Ns::from_secs(100),
+        profile: CFS,
+        build: || (machine("box12", 250, "xeon-spr"), press(36)),
     },
     Case {
         name: "pipe-8xA53",
@@ -114,6 +122,24 @@ fn sleepers(n: usize) -> TaskSet {
         let mut task = TaskSpec::new(format!("sleeper{row}"), program);
         task.timer_slack = Ns(1);
         set.tasks.push(task);
+    }
+    set
+}
+
+/// Processes that are all woken at once, once a second, and work for 120 ms.
+fn press(n: usize) -> TaskSet {
+    let mut set = TaskSet::default();
+    let (reg, second) = (0, Ns::from_secs(1));
+    let code = vec![
+        Instr::Now { reg },
+        Instr::Run { work: Ns::from_ms(120), mode: Mode::User },
+        Instr::Add { reg, time: second },
+        Instr::SleepUntil { reg },
+        Instr::Jump { to: 1 },
+    ];
+    let program = set.programs.push(Program { code });
+    for row in 0..n {
+        set.tasks.push(TaskSpec::new(format!("press{row}"), program));
     }
     set
 }

@@ -80,7 +80,7 @@ fn a_clone_continues_to_the_same_digest() {
         let mut clones = Vec::new();
         let mut flow = Flow::More;
         while flow == Flow::More {
-            if random.below(whole.1 / 10) == 0 {
+            if random.below(whole.1 / 20) == 0 {
                 clones.push(original.clone());
             }
             flow = original.step(&mut NullSink).unwrap();

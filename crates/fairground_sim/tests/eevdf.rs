@@ -60,7 +60,7 @@ fn all_invariants_hold_in_a_restless_system() {
             let delayed = decided(&log, Reason::DelayDequeue).len();
             assert_eq!(delayed > 100, kernel != "v6.6", "{kernel}: {delayed} delayed");
             let (left, woken) = (decided(&log, Reason::PickDelayed).len(), decided(&log, Reason::DelayRequeue).len());
-            assert_eq!(left > 5 && woken > 0, kernel != "v6.6", "{kernel}: {left} left, {woken} woken");
+            assert_eq!(left > 2 && woken > 0, kernel != "v6.6", "{kernel}: {left} left, {woken} woken");
         }
     }
 }
