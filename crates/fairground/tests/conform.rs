@@ -136,6 +136,7 @@ fn walked(recording: &Recording, kernel: &str) -> fairground_conform::Outcome {
         tick: None,
         keep: 3,
         lags: Vec::new(),
+        allowed: Vec::new(),
     };
     let mut lockstep = Lockstep::new(recording, &setup);
     lockstep.advance(usize::MAX);

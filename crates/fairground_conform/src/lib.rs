@@ -13,11 +13,13 @@
 mod fit;
 pub mod lockstep;
 pub mod outcome;
+mod places;
 pub mod read;
 pub mod recording;
 
 pub use fit::{Fit, fit};
 pub use lockstep::{Lockstep, Setup};
 pub use outcome::{Choice, Kind, KindTally, Mismatch, NOTABLE_PERCENT, Outcome, Share, Tally, VruntimeError, Vruntimes};
+pub use places::{BatchRule, MoveKind, MoveTally, Moves, PlaceRule, Placement, RuleTally, Unexplained};
 pub use read::{Known, Reading};
 pub use recording::{PrioChange, Record, Recording};

@@ -1,5 +1,6 @@
 //! What came out of a comparison: counts, and the places where record and core part.
 
+use crate::places::{Moves, Placement};
 use fairground_model::Decision;
 use fairground_sched::QueueSeat;
 use fairground_stdx::{CpuId, IndexVec, Instant, Ns, TaskId, Vruntime};
@@ -166,6 +167,10 @@ pub struct Share {
 pub struct Outcome {
     /// Counts of each kind.
     pub kinds: BTreeMap<Kind, KindTally>,
+    /// Choices of CPUs, by the rule that explains them.
+    pub placement: Placement,
+    /// Moves of runnable tasks outside wake-ups.
+    pub moves: Moves,
     /// Virtual times.
     pub vruntimes: Vruntimes,
     /// The first virtual times that differ.

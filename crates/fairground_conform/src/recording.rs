@@ -50,6 +50,11 @@ impl Recording {
         let named = self.records.iter().flat_map(|record| cpus_of(&record.event)).flatten().map(|cpu| cpu.index() + 1);
         own.chain(named).max().unwrap_or(0)
     }
+    /// Whether a task has the name of a thread that is bound to one CPU: `ksoftirqd/3`, `kworker/3:1H`, not `kworker/u8:1`.
+    pub fn is_per_cpu_thread(&self, task: TaskId) -> bool {
+        let after = self.tasks[task].name.split_once('/').map(|name| name.1);
+        after.is_some_and(|number| number.starts_with(|first: char| first.is_ascii_digit()))
+    }
     /// Whether a task has a name that kernel threads have: no trace tells it otherwise.
     pub fn is_kernel_thread(&self, task: TaskId) -> bool {
         const PREFIXES: [&str; 9] =

@@ -3,6 +3,7 @@
 mod document;
 mod explain;
 mod tables;
+mod workload;
 
 pub use document::document;
 pub use explain::explain;
@@ -125,7 +126,8 @@ pub fn conform(path: &Path, options: &ConformOptions, control: Control<'_>) -> R
     let mut recording = Recording::default();
     let stats = source.read_into(&mut recording)?;
     let mut facts = Facts { notes: import_notes(&name, &stats), no_threshold: None };
-    facts.groups(folder);
+    let workload = std::fs::read_to_string(folder.join("workload.txt")).unwrap_or_default();
+    facts.groups(&workload);
     let machine = machine_of(options, system.as_ref(), recording.nr_cpus(), &mut facts.notes)?;
     let is_set = folder.join("workload.txt").is_file();
     if !is_set {
@@ -134,12 +136,14 @@ pub fn conform(path: &Path, options: &ConformOptions, control: Control<'_>) -> R
             .push("a trace does not tell groups (cgroups, autogroups): all tasks count as tasks of the root group".to_string());
     }
     let profile = facts.profile_of(options, system.as_ref(), is_set, (&name, stats.kernel_release.as_deref()))?;
+    let profile = facts.switched(profile, &workload);
     let setup = Setup {
         profile: profile.clone(),
         machine: machine.view(),
         tick: system.is_some().then_some(machine.tick),
         keep: options.keep.max(1),
         lags: Vec::new(),
+        allowed: workload::allowed(&workload, &recording.tasks),
     };
     let (outcome, fitted) = walk(&recording, &setup, options.fit, control)?;
     // A search for lags that was stopped found none.
@@ -244,8 +248,7 @@ struct Facts {
 
 impl Facts {
     /// A set whose tasks run in groups: the trace does not tell which.
-    fn groups(&mut self, folder: &Path) {
-        let workload = std::fs::read_to_string(folder.join("workload.txt")).unwrap_or_default();
+    fn groups(&mut self, workload: &str) {
         let makes_group = |line: &str| line.split([';', ' ']).any(|word| word == "cgon" || word == "cgroup");
         if workload.lines().any(makes_group) {
             self.without_threshold(
@@ -254,6 +257,16 @@ impl Facts {
                     .to_string(),
             );
         }
+    }
+    /// The features that the set's workload switches. One that the profile does not have changes nothing.
+    fn switched(&mut self, mut profile: Profile, workload: &str) -> Profile {
+        for feature in workload::features(workload) {
+            match profile.clone().with_feature(&feature) {
+                Ok(changed) => profile = changed,
+                Err(_) => self.notes.push(format!("{} has no feature {feature}: left out", profile.name)),
+            }
+        }
+        profile
     }
     fn without_threshold(&mut self, why: String) {
         self.notes.push(why.clone());

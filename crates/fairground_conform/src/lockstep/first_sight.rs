@@ -78,7 +78,7 @@ impl Lockstep<'_> {
         }
         self.world.sched.adopt_sleeper(task, cpu, None);
         self.world.call(cpu, cpu, |sched, cx| {
-            sched.ttwu_select(cx, task, super::wake::WAKE);
+            sched.ttwu_select_following(cx, task, super::wake::WAKE);
             sched.ttwu_activate(cx, task, cpu);
         });
         self.hear_accounts(cpu);

@@ -3,6 +3,8 @@
 mod accounts;
 mod decide;
 mod first_sight;
+mod moves;
+mod places;
 mod queue;
 mod switch;
 #[cfg(test)]
@@ -17,6 +19,7 @@ use decide::{Group, Patience};
 use fairground_model::{MachineView, TaskInfo, TaskSpec, TraceEvent};
 use fairground_sched::{Leaving, Profile, TaskState};
 use fairground_stdx::{CpuId, CpuMask, IndexVec, Instant, Ns, ProgramId, TaskId, Vruntime};
+use places::Places;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use world::World;
@@ -34,6 +37,8 @@ pub struct Setup {
     pub keep: usize,
     /// Lags with which tasks slept before the record began (EEVDF); 0 for all others.
     pub lags: Vec<(TaskId, i64)>,
+    /// Tasks that may use some CPUs only, where something other than the trace tells.
+    pub allowed: Vec<(TaskId, CpuMask)>,
 }
 
 /// An account that was read and that the next call of the core shall make.
@@ -81,8 +86,14 @@ struct Row {
     bound: bool,
     /// Its end was announced; it has not left its autogroup yet.
     exiting: bool,
-    /// The CPU that the core would have chosen for it, between waking and wake-up.
-    chosen: Option<CpuId>,
+    /// It may run on one CPU only: it makes no choice.
+    pinned: bool,
+    /// The CPU that it is on its way to.
+    coming: Option<CpuId>,
+    /// Its recent_used_cpu, if the record tells.
+    recent: Option<CpuId>,
+    /// The record that made it.
+    made_at: Option<u32>,
 }
 
 /// A comparison under way.
@@ -101,6 +112,7 @@ pub struct Lockstep<'r> {
     lags: Vec<(TaskId, i64)>,
     facts: BTreeMap<&'static str, u64>,
     patience: Patience,
+    places: Places,
     next: usize,
     next_prio: usize,
 }
@@ -128,6 +140,7 @@ impl<'r> Lockstep<'r> {
                 instead: None,
             });
         }
+        let places = Places::new(&reading, setup);
         let mut drive = Lockstep {
             recording,
             reading,
@@ -143,10 +156,11 @@ impl<'r> Lockstep<'r> {
             lags: setup.lags.clone(),
             facts: BTreeMap::new(),
             patience: Patience::new(nr_cpus),
+            places,
             next: 0,
             next_prio: 0,
         };
-        drive.add_tasks(&setup.machine.online);
+        drive.add_tasks(&setup.machine.online, &setup.allowed);
         drive.adopt_start();
         drive
     }
@@ -176,6 +190,8 @@ impl<'r> Lockstep<'r> {
         }
         Outcome {
             kinds: self.kinds,
+            moves: self.places.moves,
+            placement: self.places.into_found(),
             vruntimes: self.vruntimes,
             vruntime_errors: self.vruntime_errors,
             shares: self.shares,
@@ -185,10 +201,12 @@ impl<'r> Lockstep<'r> {
         }
     }
 
-    fn add_tasks(&mut self, online: &CpuMask) {
+    fn add_tasks(&mut self, online: &CpuMask, allowed: &[(TaskId, CpuMask)]) {
         for (id, info) in self.recording.tasks.iter_enumerated() {
             let fair = is_fair(&self.recording.tasks, id);
-            self.rows.push(Row { fair, ..Row::default() });
+            let only = allowed.iter().any(|row| row.0 == id && row.1.weight() == 1);
+            let pinned = !fair || only || self.cpus.len() == 1 || self.recording.is_per_cpu_thread(id);
+            self.rows.push(Row { fair, pinned, ..Row::default() });
             let mut spec = TaskSpec::new(info.name.clone(), ProgramId::new(0));
             spec.nice = if fair { nice_of(info) } else { 0 };
             self.world.sched.add_task(&spec, *online);
@@ -225,7 +243,7 @@ impl<'r> Lockstep<'r> {
             }
             TraceEvent::SchedWaking { task, target_cpu, .. } => self.waking(cpu, at, task, target_cpu),
             TraceEvent::SchedWakeup { task, target_cpu } => self.wakeup(index, cpu, at, task, target_cpu),
-            TraceEvent::SchedProcessFork { parent, child } => self.fork(cpu, at, parent, child),
+            TraceEvent::SchedProcessFork { parent, child } => self.fork(index, cpu, at, parent, child),
             TraceEvent::SchedWakeupNew { task, target_cpu } => self.wakeup_new(index, cpu, at, task, target_cpu),
             TraceEvent::SchedSwitch { prev, prev_state, next } => self.switch(index, cpu, at, (prev, prev_state), next),
             TraceEvent::SchedMigrateTask { task, orig_cpu, dest_cpu } => {

@@ -11,13 +11,15 @@ use fairground_stdx::{CpuId, Instant, Ns, TaskId};
 impl Lockstep<'_> {
     /// One `sched_migrate_task`. Inside a wake-up it is part of that.
     pub(super) fn migrate(&mut self, index: usize, writer: CpuId, at: Instant, task: TaskId, (from, to): (CpuId, CpuId)) {
+        self.balanced(index, at);
         self.land(index, task, at);
         let mark = self.mark(index);
         if !self.rows[task].fair {
             return;
         }
         if mark == Mark::WakeMove {
-            return self.bind_woken(writer, task, to);
+            self.bind_woken(writer, task, to);
+            return self.on_its_way(task, to);
         }
         if self.curr(from).is_none() {
             self.world.idle_until(from, at);
@@ -51,7 +53,7 @@ impl Lockstep<'_> {
     /// A migration inside a wake-up.
     fn bind_woken(&mut self, writer: CpuId, task: TaskId, target: CpuId) {
         if matches!(self.state(task), TaskState::Asleep | TaskState::OffCpuPending) && self.rows[task].known {
-            self.world.call(writer, target, |sched, cx| sched.ttwu_select(cx, task, WAKE));
+            self.world.call(writer, target, |sched, cx| sched.ttwu_select_following(cx, task, WAKE));
         }
         if self.state(task) == TaskState::Waking && self.world.sched.task(task).cpu != target {
             self.world.call(writer, target, |sched, cx| sched.ttwu_migrate(cx, task, target));

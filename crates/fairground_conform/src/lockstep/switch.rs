@@ -62,6 +62,7 @@ impl Lockstep<'_> {
             self.force_queued(index, task, cpu);
         }
         self.leave_and_enter(cpu, at, next, fair_next);
+        self.world.sched.follow_other_class(cpu, next.is_some() && fair_next.is_none());
         self.settle(cpu);
         if let Some(prev) = fair_prev {
             self.world.sched.finish_task_switch(prev);

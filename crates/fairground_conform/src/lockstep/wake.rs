@@ -3,26 +3,25 @@
 use super::Lockstep;
 use crate::outcome::Kind;
 use fairground_model::WakeContext;
-use fairground_sched::{TaskState, WakeFlags, Waking};
+use fairground_sched::{TaskState, WakeFlags};
 use fairground_stdx::{CpuId, Instant, Ns, TaskId};
 
 pub(super) const WAKE: WakeFlags = WakeFlags { sync: false, context: WakeContext::Task };
 
 impl Lockstep<'_> {
-    /// A wake-up begins: the core is asked where the wakee shall run.
+    /// A wake-up begins.
     pub(super) fn waking(&mut self, writer: CpuId, at: Instant, task: TaskId, prev_cpu: CpuId) {
+        let choice = self.next_wake();
         if !self.rows[task].fair {
             return;
         }
-        if !self.rows[task].known {
-            return self.rows[task].chosen = None;
-        }
-        if matches!(self.state(task), TaskState::Asleep | TaskState::OffCpuPending) {
-            self.world.idle_until(prev_cpu, if self.curr(prev_cpu).is_none() { at } else { self.world.clocks[prev_cpu] });
-            let waking = self.world.call(writer, prev_cpu, |sched, cx| sched.ttwu_select(cx, task, WAKE));
-            if let Waking::Selected(cpu) = waking {
-                self.rows[task].chosen = Some(cpu);
+        match choice {
+            Some(wake) => self.choose(at, &wake),
+            None if matches!(self.state(task), TaskState::Asleep | TaskState::OffCpuPending) && self.rows[task].known => {
+                self.world.idle_until(prev_cpu, if self.curr(prev_cpu).is_none() { at } else { self.world.clocks[prev_cpu] });
+                self.world.call(writer, prev_cpu, |sched, cx| sched.ttwu_select_following(cx, task, WAKE));
             }
+            None => {}
         }
     }
 
@@ -31,6 +30,7 @@ impl Lockstep<'_> {
         if !self.rows[task].fair {
             return;
         }
+        self.arrived(task);
         self.land(index, task, at);
         self.close_stale(target, Ns::ZERO);
         if self.curr(target).is_none() {
@@ -39,9 +39,6 @@ impl Lockstep<'_> {
         if !self.rows[task].known {
             self.adopt_wakee(index, task, target);
         }
-        if let Some(chosen) = self.rows[task].chosen.take().filter(|_| self.cpus.len() > 1) {
-            self.kinds.entry(Kind::SelectCpu).or_default().all.count(chosen == target);
-        }
         if self.state(task) == TaskState::Delayed && self.world.sched.task(task).cpu != target {
             self.finish_delayed(task);
         }
@@ -49,11 +46,11 @@ impl Lockstep<'_> {
         match self.state(task) {
             TaskState::Waking => {}
             TaskState::Asleep | TaskState::OffCpuPending => {
-                self.world.call(writer, target, |sched, cx| sched.ttwu_select(cx, task, WAKE));
+                self.world.call(writer, target, |sched, cx| sched.ttwu_select_following(cx, task, WAKE));
             }
             TaskState::Delayed => {
                 let cpu = self.world.sched.task(task).cpu;
-                self.world.call(writer, cpu, |sched, cx| sched.ttwu_select(cx, task, WAKE));
+                self.world.call(writer, cpu, |sched, cx| sched.ttwu_select_following(cx, task, WAKE));
                 if self.state(task) != TaskState::Waking {
                     self.asked(writer, cpu, at, Kind::WakeupPreempt, was_due);
                     return self.hear_accounts(cpu);
@@ -77,7 +74,7 @@ impl Lockstep<'_> {
     }
 
     /// A child is made. It starts with its parent's nice value.
-    pub(super) fn fork(&mut self, writer: CpuId, at: Instant, parent: Option<TaskId>, child: TaskId) {
+    pub(super) fn fork(&mut self, index: usize, writer: CpuId, at: Instant, parent: Option<TaskId>, child: TaskId) {
         if !self.rows[child].fair || self.state(child) != TaskState::New {
             return;
         }
@@ -87,6 +84,7 @@ impl Lockstep<'_> {
             self.inherit_nice(parent, child);
         }
         self.rows[child].known = true;
+        (self.rows[child].made_at, self.rows[child].recent) = (Some(index as u32), Some(writer));
         self.close_stale(cpu, Ns::ZERO);
         let was_due = self.world.sched.resched_due(cpu);
         self.world.call(writer, cpu, |sched, cx| sched.sched_fork(cx, parent, child));
@@ -119,6 +117,7 @@ impl Lockstep<'_> {
             self.world.idle_until(target, at);
         }
         if self.rows[task].known {
+            self.choose_for_child(index, writer, at, task, target);
             self.learn_floor(index, task, target);
         } else {
             self.rows[task].known = true;

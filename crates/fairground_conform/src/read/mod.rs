@@ -12,6 +12,7 @@ pub use mark::Mark;
 pub use start::Start;
 pub use tick_phase::TickPhase;
 
+use crate::places::{Batch, Occupancy, Wake, batches, wakes};
 use crate::recording::Recording;
 use fairground_model::TaskInfo;
 use fairground_stdx::{CpuId, IndexVec, Ns, TaskId};
@@ -30,6 +31,9 @@ pub struct Reading {
     /// Whether run time was recorded; otherwise timestamps must do.
     pub has_runtime: bool,
     pub(crate) order: Order,
+    pub(crate) wakes: Vec<Wake>,
+    pub(crate) occupancy: Occupancy,
+    pub(crate) batches: Vec<Batch>,
 }
 
 /// Facts about the kernel and the machine that a trace does not hold.
@@ -50,7 +54,10 @@ impl Reading {
         let (marks, reads_clock) = mark::mark_all(recording, &order, &start, &ticks, known);
         let has_runtime =
             recording.records.iter().any(|record| matches!(record.event, fairground_model::TraceEvent::SchedStatRuntime { .. }));
-        Reading { marks, reads_clock, ticks, start, has_runtime, order }
+        let wakes = wakes(recording, &order);
+        let occupancy = Occupancy::new(recording, &order, &start, &wakes);
+        let batches = batches(recording, &order, &start, &marks);
+        Reading { marks, reads_clock, ticks, start, has_runtime, order, wakes, occupancy, batches }
     }
 }
 

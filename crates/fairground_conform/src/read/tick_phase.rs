@@ -41,6 +41,10 @@ impl TickPhase {
         let since = at.checked_sub(phase)? + self.before.0;
         (since % length <= self.before.0 + self.after.0).then_some(since / length)
     }
+    /// Whether `at` lies at most so long after a tick.
+    pub(crate) fn is_after(&self, at: u64, within: u64) -> bool {
+        (at + self.length.0 - self.phase.0 + self.before.0) % self.length.0 <= self.before.0 + within
+    }
 }
 
 /// The ticks of all CPUs. Without a given length the longest one is taken that explains as much as the best.

@@ -4,13 +4,14 @@
 //! Nothing here tells the core a virtual time, but for tasks and queues whose past lies before the record.
 
 use crate::Sched;
-use crate::core::{Leaving, Switch};
+use crate::core::{Leaving, Switch, WakeFlags, Waking};
 use crate::ctx::{Ctx, SCHED_CLOCK_AT_START};
 use crate::fair::weight::{LoadWeight, calc_delta_fair};
 use crate::fair::{DequeueFlags, EnqueueFlags};
+use crate::fair::select_task_rq::Wake;
 use crate::features::Feat;
 use crate::profile::Profile;
-use crate::seam::{ForkPlace, Preemption, TickPreempt};
+use crate::seam::{ForkPlace, NewidleBatch, Preemption, TickPreempt};
 use crate::task::TaskState;
 use fairground_stdx::{CpuId, Instant, Ns, SeId, TaskId, Vruntime};
 
@@ -124,6 +125,60 @@ impl Sched {
         self.check_preempt_curr(cx, cpu, task, false);
     }
 
+    /// On which CPU a wake-up would queue `task`, which ran on `prev` last: a task that cannot be woken yet, since the
+    /// record of its sleep comes late, or of which nothing is known but that it sleeps.
+    ///
+    /// Kernel: core.c try_to_wake_up() with select_task_rq(), v4.12–
+    pub fn ask_select_task_rq(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, prev: CpuId, flags: WakeFlags) -> CpuId {
+        if self.tasks[task].state == TaskState::New {
+            self.set_task_rq(task, prev);
+        }
+        self.ttwu_off_cpu(cx, task, flags)
+    }
+
+    /// The first phase of a wake-up where the record says who queues the task: it is on no wake list, even if its old
+    /// CPU has not finished switching away from it. Then that CPU would queue it, if this kernel leaves it that.
+    ///
+    /// Kernel: core.c try_to_wake_up() up to set_task_cpu(), v4.12–
+    pub fn ttwu_select_following(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, flags: WakeFlags) -> Waking {
+        if !std::mem::take(&mut self.tasks[task].on_cpu) {
+            return self.ttwu_select(cx, task, flags);
+        }
+        if !self.queues_on_cpu(cx.cpu, task) {
+            return self.ttwu_select(cx, task, flags);
+        }
+        self.tasks[task].state = TaskState::Waking;
+        Waking::Selected(self.tasks[task].cpu)
+    }
+
+    /// What the record tells of `task`'s CPU before the last one.
+    pub fn follow_recent_used_cpu(&mut self, task: TaskId, cpu: CpuId) {
+        self.tasks[task].recent_used_cpu = cpu;
+    }
+
+    /// A task of another class than the fair one runs on `cpu`, or none any more.
+    pub fn follow_other_class(&mut self, cpu: CpuId, runs: bool) {
+        self.rqs[cpu].stop_running = runs;
+    }
+
+    /// A task on its way to `target` makes that CPU count as busy, until it `arrived`.
+    ///
+    /// Kernel: sched.h rq::ttwu_pending, v5.8–
+    pub fn follow_wake_list(&mut self, task: TaskId, target: CpuId, arrived: bool) {
+        let list = &mut self.rqs[target].wake_list;
+        match arrived {
+            true => list.retain(|&waiting| waiting != task),
+            false => list.push(task),
+        }
+    }
+
+    /// On which CPU a child would be queued first.
+    ///
+    /// Kernel: core.c wake_up_new_task() with select_task_rq(), v4.12–
+    pub fn ask_select_task_rq_fork(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId) -> CpuId {
+        self.select_task_rq(cx, task, Wake::Fork)
+    }
+
     /// A task that was runnable on `cx.cpu` before the record began. `vruntime` is the virtual time that it is known
     /// to have had.
     pub fn adopt_queued(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, vruntime: Option<Vruntime>) {
@@ -233,6 +288,16 @@ impl Sched {
             })
         };
         running.into_iter().chain(waiting).filter_map(seat).collect()
+    }
+
+    /// The weight of all fair tasks on `cpu`, as in the nice table.
+    pub fn queue_weight(&self, cpu: CpuId) -> u64 {
+        self.profile.scale_load_down.apply(self.cfs_rq(cpu).load.weight())
+    }
+
+    /// Whether newidle balance stops after the first task.
+    pub fn newidle_detaches_one(&self) -> bool {
+        self.profile.newidle_batch == NewidleBatch::One
     }
 
     /// Whether any account of run time may ask for a reschedule in this kernel.
