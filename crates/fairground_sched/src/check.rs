@@ -20,7 +20,15 @@ impl Sched {
             self.check_counts(id, queue)?;
         }
         self.check_tasks()?;
+        self.check_idle_cpus()?;
         self.check_rqs()
+    }
+
+    /// The set of idle CPUs is that of the CPUs that are idle.
+    fn check_idle_cpus(&self) -> Result<(), Broken> {
+        self.rqs.ids().try_for_each(|cpu| {
+            hold(self.idle_cpus.contains(cpu) == self.idle_cpu(cpu), || format!("{cpu} is wrong in the set of idle CPUs"))
+        })
     }
 
     /// CFS: the order is that of virtual time.

@@ -32,6 +32,10 @@ pub struct Sched {
     pub(crate) balancing: bool,
     /// The dice of newidle balance, by CPU.
     pub(crate) newidle_dice: IndexVec<CpuId, RngStream>,
+    /// The CPUs that are idle ([`Sched::idle_cpu`]).
+    pub(crate) idle_cpus: CpuMask,
+    /// Some task has had policy SCHED_IDLE.
+    pub(crate) has_idle_policy: bool,
     pub(crate) nr_switches: u64,
     pub(crate) nr_wakeups: u64,
     pub(crate) nr_migrations: u64,
@@ -54,6 +58,8 @@ impl Sched {
             nohz: Nohz::new(),
             balancing: false,
             newidle_dice: newidle_dice(nr_cpus, 0),
+            idle_cpus: CpuMask::first_n(nr_cpus),
+            has_idle_policy: false,
             nr_switches: 0,
             nr_wakeups: 0,
             nr_migrations: 0,
@@ -74,6 +80,7 @@ impl Sched {
 
     /// Adds a task of that description, not forked yet. `allowed` are its CPUs, at least one.
     pub fn add_task(&mut self, spec: &TaskSpec, allowed: CpuMask) -> TaskId {
+        self.note_policy(spec.policy);
         let cpu = spec.first_cpu.or_else(|| allowed.first()).expect("invariant: a task has at least one allowed CPU");
         let load = load_weight(spec.policy, spec.nice);
         let mut avg = SchedAvg::default();

@@ -133,6 +133,38 @@ impl CpuMask {
         }
         None
     }
+    /// The CPU with the smallest number that is at least `from` and in all three sets.
+    #[inline]
+    pub fn next_from_all(&self, second: &CpuMask, third: &CpuMask, from: u32) -> Option<CpuId> {
+        let mut index = from as usize / 64;
+        let mut wanted = u64::MAX << (from % 64);
+        while index < WORDS {
+            let word = self.0[index] & second.0[index] & third.0[index] & wanted;
+            if word != 0 {
+                return Some(CpuId::new(index as u32 * 64 + word.trailing_zeros()));
+            }
+            (index, wanted) = (index + 1, u64::MAX);
+        }
+        None
+    }
+    /// The number of CPUs in both sets.
+    #[inline]
+    pub fn weight_and(&self, other: &CpuMask) -> u64 {
+        (0..WORDS).map(|i| u64::from((self.0[i] & other.0[i]).count_ones())).sum()
+    }
+    /// The number of CPUs in both sets with numbers below `end`.
+    fn weight_and_below(&self, other: &CpuMask, end: u32) -> u64 {
+        let (full, rest) = (end as usize / 64, end % 64);
+        let whole: u64 = (0..full.min(WORDS)).map(|i| u64::from((self.0[i] & other.0[i]).count_ones())).sum();
+        let part = if full < WORDS { self.0[full] & other.0[full] & !(u64::MAX << rest) } else { 0 };
+        whole + u64::from(part.count_ones())
+    }
+    /// At which place `last`, which is in both sets, stands in [`CpuMask::iter_wrap_and`], counted from 1.
+    pub fn weight_wrap_and(&self, other: &CpuMask, start: CpuId, last: CpuId) -> u64 {
+        let before_start = self.weight_and_below(other, start.get());
+        let up_to_last = self.weight_and_below(other, last.get() + 1);
+        if last >= start { up_to_last - before_start } else { self.weight_and(other) - before_start + up_to_last }
+    }
     /// The CPUs in both sets in number order beginning at `start` and wrapping once, without building the set.
     pub fn iter_wrap_and<'m>(&'m self, other: &'m CpuMask, start: CpuId) -> impl Iterator<Item = CpuId> + 'm {
         let (mut from, mut wrapped) = (start.get(), false);
@@ -240,6 +272,14 @@ mod tests {
             mask.iter_wrap_and(&CpuMask::parse_list("1-69").unwrap(), CpuId::new(start)).map(CpuId::get).collect::<Vec<_>>()
         };
         assert_eq!((both(2), both(71)), (vec![2, 64, 1], vec![1, 2, 64]));
+        for start in 0..72 {
+            let other = CpuMask::parse_list("1-69").unwrap();
+            for (place, cpu) in (1..).zip(mask.iter_wrap_and(&other, CpuId::new(start))) {
+                assert_eq!(mask.weight_wrap_and(&other, CpuId::new(start), cpu), place);
+            }
+            assert_eq!(mask.next_from_all(&other, &CpuMask::first_n(64), start).is_some(), start <= 2);
+        }
+        assert_eq!(mask.weight_and(&CpuMask::parse_list("1-69").unwrap()), 3);
         assert_eq!(mask.and_not(&CpuMask::parse_list("1-69").unwrap()).to_string(), "0,70");
         assert_eq!(CpuMask::first_n(1024).weight(), 1024);
         assert_eq!(CpuMask::first_n(1024).to_string(), "0-1023");

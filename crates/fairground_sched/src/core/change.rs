@@ -23,6 +23,7 @@ impl Sched {
     /// Kernel: core.c __sched_setscheduler(), v4.12–
     pub fn sched_setscheduler(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, policy: Policy) {
         if self.tasks[task].policy != policy {
+            self.note_policy(policy);
             self.change_weight(cx, task, |row| row.policy = policy);
         }
     }

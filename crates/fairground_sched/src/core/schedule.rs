@@ -127,7 +127,7 @@ impl Sched {
         let Leaving { prev, prev_state, moving, .. } = leaving;
         self.put_prev_set_next_task(cx, prev, next);
         if next.is_none() {
-            self.update_idle_core(cx, cx.cpu);
+            self.update_idle_core(cx.cpu);
         }
         let rq = &mut self.rqs[cx.cpu];
         (rq.need_resched, rq.need_resched_lazy) = (false, false);
@@ -176,6 +176,7 @@ impl Sched {
             self.tasks[task].on_cpu = true;
         }
         self.rqs[cx.cpu].curr = next;
+        self.note_idleness(cx.cpu);
         self.nr_switches += 1;
         cx.record(TraceEvent::SchedSwitch { prev, prev_state, next });
     }

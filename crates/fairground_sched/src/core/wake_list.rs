@@ -40,9 +40,9 @@ impl Sched {
         let cpu = self.tasks[task].cpu;
         self.tasks[task].sched_remote_wakeup = migrated;
         cx.meter.count(Op::WakeListAdd);
-        let list = &mut self.rqs[cpu].wake_list;
-        list.push(task);
-        if list.len() == 1 {
+        self.rqs[cpu].wake_list.push(task);
+        self.note_idleness(cpu);
+        if self.rqs[cpu].wake_list.len() == 1 {
             self.interrupt_cpu(cx, cpu, |cpu, at| Request::WakeListIpi { cpu, at });
         }
     }
@@ -62,6 +62,7 @@ impl Sched {
         }
         list.clear();
         self.rqs[cx.cpu].wake_list = list;
+        self.note_idleness(cx.cpu);
     }
 
     /// Whether woken tasks wait for `cpu` to queue them (ttwu_pending).

@@ -25,6 +25,7 @@ impl Sched {
         let rq = &mut self.rqs[cpu];
         rq.nr_running += 1;
         self.topology.overload |= rq.nr_running == 2;
+        self.note_idleness(cpu);
     }
 
     /// False: the task stays queued although it sleeps.
@@ -32,7 +33,9 @@ impl Sched {
     /// Kernel: core.c deactivate_task(), block_task() from v6.12, v4.12–
     pub(crate) fn deactivate_task(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, flags: DequeueFlags) -> bool {
         let left = self.dequeue_task(cx, task, flags);
-        self.rqs[self.tasks[task].cpu].nr_running -= u32::from(left);
+        let cpu = self.tasks[task].cpu;
+        self.rqs[cpu].nr_running -= u32::from(left);
+        self.note_idleness(cpu);
         left
     }
 

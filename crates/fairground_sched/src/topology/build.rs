@@ -3,7 +3,7 @@
 use super::asym::{self, Asymmetry};
 use super::groups::{Chains, Groups};
 use super::levels::{LevelRow, levels};
-use super::{CpuDomains, SchedDomain, SchedDomainShared, SdFlags, Topology, cached, capacity, degenerate, domain};
+use super::{CpuDomains, SchedDomain, SchedDomainShared, SdFlags, Threads, Topology, cached, capacity, degenerate, domain};
 use crate::profile::Profile;
 use crate::seam::{AsymCapacity, GroupFlags};
 use fairground_model::MachineView;
@@ -49,6 +49,7 @@ impl Topology {
             max_load_balance_interval: hz * machine.online.weight() as u64 / 10,
             max_cpu_capacity: online().map(|cpu| capacity_orig[cpu]).max().unwrap_or(0),
             smt_active: online().any(|cpu| machine.cpus[cpu].smt.and(&machine.online).weight() > 1),
+            threads: Threads::new(machine),
             capacity_orig,
             ..Topology::default()
         }

@@ -13,11 +13,13 @@ mod flags;
 mod groups;
 mod interval;
 mod levels;
+mod threads;
 #[cfg(test)]
 mod spec_05;
 
 pub use fairground_model::{LbStats, SdStats};
 pub use flags::SdFlags;
+pub use threads::Threads;
 
 use fairground_stdx::{CpuId, CpuMask, IndexVec, SdId, SdSharedId, SgId};
 
@@ -199,6 +201,8 @@ pub struct Topology {
     pub shared: IndexVec<SdSharedId, SchedDomainShared>,
     /// What each CPU remembers.
     pub cpus: IndexVec<CpuId, CpuDomains>,
+    /// The threads of each core.
+    pub threads: Threads,
     /// The full capacity of each CPU, before interrupts and other classes take their part.
     pub capacity_orig: IndexVec<CpuId, u32>,
     /// Ticks in a second.

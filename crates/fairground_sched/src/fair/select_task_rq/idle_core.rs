@@ -26,12 +26,12 @@ impl Sched {
     ///
     /// Kernel: fair.c __update_idle_core(), v4.12–
     #[inline]
-    pub(crate) fn update_idle_core(&mut self, cx: &Ctx<'_, '_>, cpu: CpuId) {
+    pub(crate) fn update_idle_core(&mut self, cpu: CpuId) {
         if !self.topology.smt_active || self.test_idle_cores(cpu) {
             return;
         }
-        let mut siblings = cx.machine.cpus[cpu].smt.iter().filter(|&sibling| sibling != cpu && self.rqs[sibling].online);
-        if siblings.all(|sibling| self.available_idle_cpu(sibling)) {
+        let mut siblings = self.topology.threads.of(cpu).iter().filter(|&&sibling| sibling != cpu);
+        if siblings.all(|&sibling| self.idle_cpus.contains(sibling)) {
             self.set_idle_cores(cpu, true);
         }
     }
@@ -49,9 +49,9 @@ impl Sched {
     ) -> bool {
         let allowed = &self.tasks[placing.task].cpus_allowed;
         let mut idle = true;
-        for sibling in cx.machine.cpus[cpu].smt.iter().filter(|&sibling| self.rqs[sibling].online) {
+        for &sibling in self.topology.threads.of(cpu) {
             cx.meter.count(Op::ScanCpu);
-            if self.available_idle_cpu(sibling) {
+            if self.idle_cpus.contains(sibling) {
                 if candidate.is_none() && allowed.contains(sibling) {
                     *candidate = Some(sibling);
                 }
@@ -61,7 +61,7 @@ impl Sched {
             if candidate.is_some() {
                 break;
             }
-            if self.sched_idle_cpu(sibling) && allowed.contains(sibling) {
+            if self.has_idle_policy && self.sched_idle_cpu(sibling) && allowed.contains(sibling) {
                 *candidate = Some(sibling);
                 break;
             }
@@ -77,7 +77,7 @@ impl Sched {
         let span = &self.topology.domains[sd].span;
         let others_only = self.profile.idle_search == IdleSearch::OnePassOthers;
         let usable = |sibling: CpuId| allowed.contains(sibling) && span.contains(sibling);
-        for sibling in cx.machine.cpus[of].smt.iter().filter(|&sibling| self.rqs[sibling].online) {
+        for &sibling in self.topology.threads.of(of) {
             if others_only && (sibling == of || !usable(sibling)) {
                 continue;
             }
@@ -90,8 +90,8 @@ impl Sched {
     }
 
     /// Takes the threads of the core of `cpu` out of `cpus`.
-    pub(super) fn remove_core(cx: &Ctx<'_, '_>, cpus: &mut CpuMask, cpu: CpuId) {
-        for sibling in cx.machine.cpus[cpu].smt.iter() {
+    pub(super) fn remove_core(&self, cpus: &mut CpuMask, cpu: CpuId) {
+        for &sibling in self.topology.threads.of(cpu) {
             cpus.remove(sibling);
         }
     }

@@ -81,7 +81,7 @@ impl Sched {
                 if self.is_core_idle(cx, placing, cpu, candidate) {
                     return Some(cpu);
                 }
-                Sched::remove_core(cx, &mut cpus, cpu);
+                self.remove_core(&mut cpus, cpu);
                 from = cpu.get() + 1;
             }
         }
@@ -111,12 +111,11 @@ impl Sched {
 
     fn scan_cluster_then_rest(&self, cx: &mut Ctx<'_, '_>, placing: &Placing, sd: SdId, target: CpuId, nr: &mut u64) -> Scan {
         let behind = CpuId::new(target.get() + 1);
-        let allowed = &self.tasks[placing.task].cpus_allowed;
-        let cpus = self.topology.domains[sd].span.iter_wrap_and(allowed, behind);
-        let Some(cluster) = self.cluster_of_target(sd) else { return self.first_free(cx, cpus, nr) };
+        let (span, allowed) = (&self.topology.domains[sd].span, &self.tasks[placing.task].cpus_allowed);
+        let Some(cluster) = self.cluster_of_target(sd) else { return self.first_free_of(cx, span, allowed, behind, nr) };
         let cluster = &self.topology.groups[cluster].span;
-        match self.first_free(cx, cluster.iter_wrap_and(allowed, behind), nr) {
-            Scan::Exhausted => self.first_free(cx, cpus.filter(|&cpu| !cluster.contains(cpu)), nr),
+        match self.first_free_of(cx, cluster, allowed, behind, nr) {
+            Scan::Exhausted => self.first_free_of(cx, &span.and_not(cluster), allowed, behind, nr),
             outcome => outcome,
         }
     }

@@ -56,7 +56,8 @@ impl Sched {
     /// Kernel: fair.c select_idle_sibling(), v4.12–; choose_sched_idle_rq(), v7.0–
     #[inline]
     pub(super) fn is_free(&self, cpu: CpuId) -> bool {
-        self.available_idle_cpu(cpu) || (self.profile.sched_idle_cpu == SchedIdleCpu::Free && self.sched_idle_cpu(cpu))
+        self.available_idle_cpu(cpu)
+            || (self.has_idle_policy && self.profile.sched_idle_cpu == SchedIdleCpu::Free && self.sched_idle_cpu(cpu))
     }
 
     /// Whether `cpu` is free, shares the cache of `target` and fits.

@@ -37,7 +37,7 @@ impl Sched {
                 if self.are_threads_idle(cx, cpu) {
                     return Some(cpu);
                 }
-                Sched::remove_core(cx, &mut cpus, cpu);
+                self.remove_core(&mut cpus, cpu);
                 from = cpu.get() + 1;
             }
         }
@@ -49,9 +49,9 @@ impl Sched {
     fn are_threads_idle(&self, cx: &mut Ctx<'_, '_>, cpu: CpuId) -> bool {
         let looks_at_all = self.profile.idle_search == IdleSearch::Steps;
         let mut idle = true;
-        for sibling in cx.machine.cpus[cpu].smt.iter().filter(|&sibling| self.rqs[sibling].online) {
+        for &sibling in self.topology.threads.of(cpu) {
             cx.meter.count(Op::ScanCpu);
-            idle &= self.available_idle_cpu(sibling);
+            idle &= self.idle_cpus.contains(sibling);
             if !idle && !looks_at_all {
                 return false;
             }
@@ -79,7 +79,7 @@ impl Sched {
     fn scan_from_target(&self, cx: &mut Ctx<'_, '_>, placing: &Placing, sd: SdId, target: CpuId, mut nr: u64) -> Scan {
         let (span, allowed) = (&self.topology.domains[sd].span, &self.tasks[placing.task].cpus_allowed);
         if self.profile.idle_search == IdleSearch::StepsOfAllowed {
-            return self.first_free(cx, span.iter_wrap_and(allowed, target), &mut nr);
+            return self.first_free_of(cx, span, allowed, target, &mut nr);
         }
         for cpu in span.iter_wrap(target) {
             nr -= 1;

@@ -15,6 +15,7 @@ mod fallback;
 mod idle_capacity;
 mod idle_core;
 mod idle_cpu;
+mod idle_cpus;
 mod idle_sibling;
 mod idle_steps;
 mod idlest_cpu;

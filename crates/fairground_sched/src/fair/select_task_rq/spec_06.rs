@@ -372,6 +372,7 @@ fn spec_06_t11b_a_pending_wake_up_makes_a_cpu_busy() {
     machine.busy([0]);
     assert_eq!(machine.search(task, 0, 0), (3, Reason::SelectPrevIdle));
     machine.sched.rqs[cpu(3)].wake_list.push(other);
+    machine.sched.note_idleness(cpu(3));
     assert_eq!(machine.search(task, 0, 0), (1, Reason::SelectIdleCpu));
 }
 
