@@ -8,6 +8,8 @@ mod sched_info;
 mod schedstat;
 mod idle_state;
 mod schedule;
+#[cfg(test)]
+mod spec_06_queue;
 mod stop;
 mod tick;
 mod wake_list;
