@@ -138,6 +138,7 @@ reasons! {
     MigrateNoTick Migrate (Task, Cpu) "migrate-no-tick" "{a} is pulled to CPU {b}, which is idle without a tick: another one balances for it";
     MigrateActive Migrate (Task, Cpu) "migrate-active" "{a} is pushed to CPU {b} by the stopper";
     MigrateAskStopper Other (Task, Cpu) "migrate-ask-stopper" "no waiting task could be moved to CPU {b}: the stopper is asked to push, {a} runs now";
+    AffinityWidened Other (Task, Cpu) "affinity-widened" "no CPU that {a} may use is on line after CPU {b}: it may use all from now on";
 }
 
 #[cfg(test)]

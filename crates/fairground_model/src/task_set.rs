@@ -108,6 +108,8 @@ pub enum Change {
     Feature { name: String },
     /// Frequency of a CPU relative to its highest, 1..=1024.
     FreqCapacity { cpu: CpuId, freq_capacity: u32 },
+    /// A CPU goes off line or comes back (/sys/devices/system/cpu/cpuN/online).
+    Hotplug { cpu: CpuId, online: bool },
 }
 
 /// A change and when it happens.
@@ -223,7 +225,7 @@ impl TaskSet {
                 | Change::Affinity { task, .. }
                 | Change::Policy { task, .. }
                 | Change::Slice { task, .. } => *task = task_id(*task),
-                Change::Feature { .. } | Change::FreqCapacity { .. } => {}
+                Change::Feature { .. } | Change::FreqCapacity { .. } | Change::Hotplug { .. } => {}
             }
             self.changes.push(timed);
         }

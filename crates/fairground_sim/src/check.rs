@@ -51,19 +51,29 @@ pub(crate) fn check(
 /// Finds changes in mid-run that this machine or this kernel cannot make.
 fn check_changes(set: &TaskSet, profile: &Profile, online: &CpuMask, mistakes: &mut Mistakes) {
     let mut profile = profile.clone();
+    let (all, mut online) = (online, *online);
     for timed in &set.changes {
         let at = Ns(timed.at.ns());
         match &timed.change {
-            Change::Affinity { task, cpus } if !cpus.intersects(online) => mistakes.whole(
-                format!("the change of affinity of task `{}` at {at} leaves it no CPU", set.tasks[*task].name),
-                format!("The machine has CPUs {online}."),
-            ),
-            Change::FreqCapacity { cpu, freq_capacity } if !online.contains(*cpu) || !(1..=1024).contains(freq_capacity) => {
-                mistakes.whole(
-                    format!("the change of frequency of CPU {cpu} to {freq_capacity}/1024 at {at} cannot be made"),
-                    format!("The machine has CPUs {online}; a frequency is 1 to 1024 of 1024."),
-                )
+            Change::Hotplug { cpu, .. } if !all.contains(*cpu) => {
+                mistakes
+                    .whole(format!("the hotplug of CPU {cpu} at {at} cannot be done"), format!("The machine has CPUs {all}."));
             }
+            Change::Hotplug { cpu, online: true } => online.insert(*cpu),
+            Change::Hotplug { cpu, online: false } if online == CpuMask::only(*cpu) => mistakes.whole(
+                format!("at {at} CPU {cpu}, the last one on line, would go off line (EBUSY)"),
+                "Leave one CPU on line at any time.",
+            ),
+            Change::Hotplug { cpu, online: false } => online.remove(*cpu),
+            Change::Affinity { task, cpus } if !cpus.intersects(&online) => mistakes.whole(
+                format!("the change of affinity of task `{}` at {at} leaves it no CPU", set.tasks[*task].name),
+                format!("CPUs {online} are on line then."),
+            ),
+            Change::FreqCapacity { cpu, freq_capacity } if !all.contains(*cpu) || !(1..=1024).contains(freq_capacity) => mistakes
+                .whole(
+                    format!("the change of frequency of CPU {cpu} to {freq_capacity}/1024 at {at} cannot be made"),
+                    format!("The machine has CPUs {all}; a frequency is 1 to 1024 of 1024."),
+                ),
             Change::Nice { task, nice } if !NICE.contains(nice) => mistakes.whole(
                 format!("the change at {at} gives task `{}` nice {nice}", set.tasks[*task].name),
                 "Nice values go from -20 to 19.",

@@ -84,7 +84,7 @@ impl<Q: EventQueue> Simulation<Q> {
                 self.renice(rec, task);
             }
             Change::Affinity { task, cpus } => {
-                self.core_from_outside(rec, cpu, |sched, cx| sched.set_cpus_allowed(cx, task, cpus))
+                self.core_from_outside(rec, cpu, |sched, cx| sched.set_cpus_allowed(cx, task, cpus));
             }
             Change::Policy { task, policy } => {
                 self.core_from_outside(rec, cpu, |sched, cx| sched.sched_setscheduler(cx, task, policy))
@@ -95,7 +95,26 @@ impl<Q: EventQueue> Simulation<Q> {
                 assert!(known.is_ok(), "invariant: features are checked before the run begins: {name}");
             }
             Change::FreqCapacity { cpu, freq_capacity } => self.set_frequency(rec, cpu, freq_capacity),
+            Change::Hotplug { cpu, online } => self.hotplug(rec, cpu, online),
         }
+    }
+
+    /// A CPU goes off line or comes back; whoever acts does so on another CPU.
+    fn hotplug(&mut self, rec: &mut Recorder<'_>, cpu: CpuId, online: bool) {
+        if online {
+            self.view.online.insert(cpu);
+        } else {
+            self.view.online.remove(cpu);
+        }
+        let acting = self.view.online.first().unwrap_or(cpu);
+        let done = self.core_from_outside(rec, acting, |sched, cx| match online {
+            true => {
+                sched.set_cpu_online(cx, cpu);
+                Ok(())
+            }
+            false => sched.set_cpu_offline(cx, cpu),
+        });
+        assert!(done.is_ok(), "invariant: hotplug is checked before the run begins: {cpu}");
     }
 
     /// The CPU's clocks and what its task has done so far go by the old frequency, the rest by the new.

@@ -26,6 +26,8 @@ pub enum Act {
     Feature(String),
     /// Sets the frequency of CPUs, in 1024ths of their highest.
     Frequency(CpuMask, u32),
+    /// CPUs come back on line, or go off line.
+    Hotplug(CpuMask, bool),
 }
 
 /// One `[[at]]`.
@@ -47,13 +49,16 @@ impl std::fmt::Display for Act {
             Act::Slice(task, slice) => write!(f, "slice {task} {}", words::slice_name(*slice)),
             Act::Feature(name) => write!(f, "feature {name}"),
             Act::Frequency(cpus, share) => write!(f, "frequency {cpus} {share}/1024"),
+            Act::Hotplug(cpus, online) => write!(f, "{} {cpus}", if *online { "online" } else { "offline" }),
         }
     }
 }
 
-const VERBS: [&str; 6] = ["nice", "affinity", "policy", "slice", "feature", "frequency"];
-const LATER: [&str; 6] = ["hotplug", "online", "offline", "cpu.max", "cpu.weight", "weight"];
-const FORMS: &str = "Forms: \"nice TASK 5\", \"affinity TASK 0-3\", \"policy TASK batch\", \"slice TASK 5ms\", \"feature NO_NEXT_BUDDY\", \"frequency CPUS 50%\".";
+const VERBS: [&str; 8] = ["nice", "affinity", "policy", "slice", "feature", "frequency", "offline", "online"];
+/// What may stand in place of `do`: `offline = "3"`.
+const HOTPLUG: [(&str, bool); 2] = [("offline", false), ("online", true)];
+const LATER: [&str; 3] = ["cpu.max", "cpu.weight", "weight"];
+const FORMS: &str = "Forms: \"nice TASK 5\", \"affinity TASK 0-3\", \"policy TASK batch\", \"slice TASK 5ms\", \"feature NO_NEXT_BUDDY\", \"frequency CPUS 50%\", \"offline CPUS\", \"online CPUS\".";
 
 type Wrong = (String, String);
 
@@ -78,6 +83,9 @@ pub(super) fn read(rows: Vec<Fields<'_>>, m: &mut Mistakes) -> Vec<Spanned<At>> 
 fn read_act(row: &mut Fields<'_>, m: &mut Mistakes) -> Option<Spanned<Act>> {
     let span = row.span_of("do");
     let Some(item) = row.item("do") else {
+        if HOTPLUG.iter().any(|(key, _)| row.item(key).is_some()) {
+            return read_hotplug(row, m);
+        }
         m.at(row.span(), "`[[at]]` without `do`", FORMS);
         return None;
     };
@@ -95,6 +103,29 @@ fn read_act(row: &mut Fields<'_>, m: &mut Mistakes) -> Option<Spanned<Act>> {
     }
 }
 
+/// `offline = "3"` or `online = "3"` beside `time`.
+fn read_hotplug(row: &mut Fields<'_>, m: &mut Mistakes) -> Option<Spanned<Act>> {
+    let asked: Vec<(Spanned<String>, bool)> = HOTPLUG
+        .iter()
+        .filter_map(|&(key, online)| {
+            Some((row.text(key, m).map(|row| Spanned { value: row.value.to_string(), span: row.span })?, online))
+        })
+        .collect();
+    let [(cpus, online)] = asked.as_slice() else {
+        if asked.len() > 1 {
+            m.at(row.span(), "`[[at]]` with both `offline` and `online`", "One `[[at]]` makes exactly one change.");
+        }
+        return None;
+    };
+    match words::cpus(&cpus.value) {
+        Ok(mask) => Some(Spanned { value: Act::Hotplug(mask, *online), span: cpus.span.clone() }),
+        Err((message, hint)) => {
+            m.at(cpus.span.clone(), message, hint);
+            None
+        }
+    }
+}
+
 /// The verb is the first word, the new value the last; what stands between names the task or the CPUs.
 fn from_text(text: &str) -> Result<Act, Wrong> {
     let text = text.trim();
@@ -102,6 +133,9 @@ fn from_text(text: &str) -> Result<Act, Wrong> {
     let rest = rest.trim();
     if verb == "feature" && !rest.is_empty() && !rest.contains(char::is_whitespace) {
         return Ok(Act::Feature(rest.to_string()));
+    }
+    if let Some((_, online)) = HOTPLUG.iter().find(|row| row.0 == verb && !rest.is_empty()) {
+        return Ok(Act::Hotplug(words::cpus(rest)?, *online));
     }
     let (target, value) = rest.rsplit_once(char::is_whitespace).unwrap_or((rest, ""));
     let target = target.trim_end();
@@ -164,6 +198,11 @@ fn from_table(mut table: Fields<'_>, span: Range<usize>, m: &mut Mistakes) -> Op
         let need = || ("`frequency` without `cpus`".to_string(), "Say which CPUs: `cpus = \"0-3\"`.".to_string());
         acts.push(cpus.as_deref().ok_or_else(need).and_then(|cpus| build("frequency", cpus, share.value)));
     }
+    for (verb, online) in HOTPLUG {
+        if let Some(cpus) = table.text(verb, m) {
+            acts.push(words::cpus(cpus.value).map(|cpus| Act::Hotplug(cpus, online)));
+        }
+    }
     for verb in LATER {
         if table.item(verb).is_some() {
             acts.push(Err(unknown_verb(verb)));
@@ -205,6 +244,7 @@ pub(super) fn resolve(
     m: &mut Mistakes,
 ) -> Vec<TimedChange> {
     let mut changes = Vec::new();
+    check_online(rows, online, m);
     for Spanned { value: At { time, act }, span } in rows {
         let mut push = |change| changes.push(TimedChange { at: Instant::from_ns(time.0), change });
         match act {
@@ -212,13 +252,6 @@ pub(super) fn resolve(
                 named(task, tasks, span, m).into_iter().for_each(|task| push(Change::Nice { task, nice: *nice }));
             }
             Act::Affinity(task, cpus) => {
-                if !cpus.intersects(online) {
-                    m.at(
-                        span.clone(),
-                        format!("`{task}` would have no allowed CPU"),
-                        format!("The machine has the CPUs {online}."),
-                    );
-                }
                 named(task, tasks, span, m).into_iter().for_each(|task| push(Change::Affinity { task, cpus: *cpus }));
             }
             Act::Policy(task, policy) => {
@@ -243,10 +276,46 @@ pub(super) fn resolve(
                 }
                 cpus.and(online).iter().for_each(|cpu: CpuId| push(Change::FreqCapacity { cpu, freq_capacity: *share }));
             }
+            Act::Hotplug(cpus, to) => {
+                cpus.and(online).iter().for_each(|cpu: CpuId| push(Change::Hotplug { cpu, online: *to }));
+            }
         }
     }
     changes.sort_by_key(|change| change.at);
     changes
+}
+
+/// Goes through the changes in order of time, with the CPUs that are on line: of `all` one always is, and a task is
+/// never asked to run on none that is.
+fn check_online(rows: &[Spanned<At>], all: &CpuMask, m: &mut Mistakes) {
+    let mut in_time: Vec<&Spanned<At>> = rows.iter().collect();
+    in_time.sort_by_key(|row| row.value.time);
+    let mut online = *all;
+    for Spanned { value: At { time, act }, span } in in_time {
+        match act {
+            Act::Hotplug(cpus, _) if !cpus.is_subset(all) => {
+                m.at(span.clone(), format!("CPUs {cpus} do not all exist"), format!("The machine has the CPUs {all}."));
+            }
+            Act::Hotplug(cpus, true) => online = online.or(cpus),
+            Act::Hotplug(cpus, false) => {
+                let left: CpuMask = online.iter().filter(|cpu| !cpus.contains(*cpu)).collect();
+                if left.is_empty() {
+                    let message = format!("at {time} the last CPU would go off line (EBUSY)");
+                    m.at(span.clone(), message, format!("Just before the CPUs {online} are on line; leave one of them."));
+                } else {
+                    online = left;
+                }
+            }
+            Act::Affinity(task, cpus) if !cpus.intersects(all) => {
+                m.at(span.clone(), format!("`{task}` would have no allowed CPU"), format!("The machine has the CPUs {all}."));
+            }
+            Act::Affinity(task, cpus) if !cpus.intersects(&online) => {
+                let message = format!("none of the CPUs {cpus} for `{task}` is on line at {time} (EINVAL)");
+                m.at(span.clone(), message, format!("The CPUs {online} are on line then."));
+            }
+            _ => {}
+        }
+    }
 }
 
 fn named(name: &str, tasks: &TaskSet, span: &Range<usize>, m: &mut Mistakes) -> Vec<TaskId> {
@@ -285,6 +354,8 @@ mod tests {
             ("\"slice a base\"", "{ slice = \"base\", task = \"a\" }"),
             ("\"feature NO_NEXT_BUDDY\"", "{ feature = \"NO_NEXT_BUDDY\" }"),
             ("\"frequency 0,2 50%\"", "{ frequency = \"512/1024\", cpus = \"0,2\" }"),
+            ("\"offline 2-3\"", "{ offline = \"2,3\" }"),
+            ("\"online 3\"", "{ online = \"3\" }"),
         ] {
             let (one, wrong) = read_text(&format!("[[at]]\ntime = \"1s\"\ndo = {text}\n"));
             assert!(wrong.0.is_empty(), "{wrong}");
@@ -299,7 +370,10 @@ mod tests {
     #[test]
     fn mistakes_are_named() {
         for (text, part) in [
-            ("time = \"1s\"\ndo = \"hotplug 3 off\"", "not modelled yet"),
+            ("time = \"1s\"\ndo = \"cpu.max group 1\"", "not modelled yet"),
+            ("time = \"1s\"\ndo = \"offline\"", "incomplete"),
+            ("time = \"1s\"\noffline = \"x\"", "`x`"),
+            ("time = \"1s\"\noffline = \"1\"\nonline = \"2\"", "both `offline` and `online`"),
             ("time = \"1s\"\ndo = \"nise a 3\"", "unknown change `nise`"),
             ("time = \"1s\"\ndo = \"nice a 30\"", "nice 30 does not exist"),
             ("time = \"1s\"\ndo = \"slice a 5\"", "`5` is no slice"),

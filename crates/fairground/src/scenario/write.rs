@@ -100,6 +100,7 @@ fn act(change: &Change, names: &Names) -> Act {
         Change::Slice { task, slice } => Act::Slice(name(*task), *slice),
         Change::Feature { name } => Act::Feature(name.clone()),
         Change::FreqCapacity { cpu, freq_capacity } => Act::Frequency(CpuMask::only(*cpu), *freq_capacity),
+        Change::Hotplug { cpu, online } => Act::Hotplug(CpuMask::only(*cpu), *online),
     }
 }
 

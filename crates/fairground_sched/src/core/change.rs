@@ -5,7 +5,7 @@ use crate::ctx::Ctx;
 use crate::fair::{DequeueFlags, EnqueueFlags};
 use crate::task::TaskState;
 use fairground_model::{Policy, Reason};
-use fairground_stdx::{CpuMask, Ns, TaskId};
+use fairground_stdx::{CpuId, CpuMask, Ns, TaskId};
 
 impl Sched {
     /// Changes the nice value of a task. The value that it has already changes nothing.
@@ -90,28 +90,37 @@ impl Sched {
     }
 
     /// Changes the allowed CPUs of a task; one that may no longer run where it is moves. The CPUs that it may use
-    /// already change nothing.
+    /// already change nothing. Those off line are remembered: the task may use them when they come back. If none is on
+    /// line the answer is false (EINVAL), and nothing changes.
     ///
     /// Kernel: core.c __set_cpus_allowed_ptr(), do_set_cpus_allowed(), v4.12–
-    pub fn set_cpus_allowed(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, cpus: CpuMask) {
-        let cpus = cpus.and(&cx.machine.online);
-        if self.tasks[task].cpus_allowed == cpus {
-            return;
+    pub fn set_cpus_allowed(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, cpus: CpuMask) -> bool {
+        let cpus = cpus.and(&CpuMask::first_n(self.rqs.len()));
+        if !cpus.intersects(&cx.machine.online) {
+            return false;
         }
-        self.change_off_queue(cx, task, |sched| sched.tasks[task].cpus_allowed = cpus);
-        self.leave_forbidden_cpu(cx, task);
+        if self.tasks[task].cpus_allowed != cpus {
+            self.change_off_queue(cx, task, |sched| sched.tasks[task].cpus_allowed = cpus);
+            self.leave_forbidden_cpu(cx, task);
+        }
+        true
     }
 
     /// A runnable task moves if its CPU is none of those that it may use.
     ///
     /// Kernel: core.c affine_move_task() from v5.10, part of __set_cpus_allowed_ptr() before, v4.12–
     pub(crate) fn leave_forbidden_cpu(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId) {
-        let (cpu, cpus) = (self.tasks[task].cpu, self.tasks[task].cpus_allowed);
-        if cpus.contains(cpu) {
+        let cpu = self.tasks[task].cpu;
+        if self.is_cpu_allowed(task, cpu) {
             self.tasks[task].migration_pending = None;
             return;
         }
-        let Some(target) = cpus.and(&cx.machine.online).first() else { return };
+        if !matches!(self.tasks[task].state, TaskState::Running | TaskState::Queued | TaskState::Delayed) {
+            // A sleeper is placed by its next wake-up, a new task by its first; one that is just being
+            // woken moves as soon as it is queued.
+            return;
+        }
+        let target = self.cpu_to_go_to(cx, task);
         match self.tasks[task].state {
             TaskState::Running => {
                 // The kernel sends its stopper thread; the move happens at the task's next schedule().
@@ -125,16 +134,27 @@ impl Sched {
                 self.deactivate_task(cx, task, DequeueFlags::empty());
                 self.push_moved_task(cx, task, target);
             }
-            // A sleeper is placed by its next wake-up, a new task by its first; one that is just being
-            // woken moves as soon as it is queued.
             _ => {}
+        }
+    }
+
+    /// Where a task goes that must leave its CPU: if that is off line, near it; else to the first CPU allowed.
+    fn cpu_to_go_to(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId) -> CpuId {
+        let row = &self.tasks[task];
+        let (cpu, first) = (row.cpu, row.cpus_allowed.and(&cx.machine.online).first());
+        match first.filter(|_| self.rqs[cpu].online) {
+            Some(first) => first,
+            None => self.select_fallback_rq(cx, cpu, task),
         }
     }
 
     /// A runnable task that was taken off its queue arrives on `target`.
     ///
     /// Kernel: core.c move_queued_task(), v4.12–
-    pub(crate) fn push_moved_task(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, target: fairground_stdx::CpuId) {
+    pub(crate) fn push_moved_task(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, mut target: CpuId) {
+        if !self.is_cpu_allowed(task, target) {
+            target = self.select_fallback_rq(cx, target, task);
+        }
         self.count_rq_lock(cx, target);
         self.set_task_cpu(cx, task, target);
         self.update_rq_clock(cx, target);

@@ -50,7 +50,7 @@ impl Sched {
     pub fn wake_up_new_task(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, wanted: Option<CpuId>) -> CpuId {
         self.tasks[task].recent_used_cpu = self.tasks[task].cpu;
         let target = wanted
-            .filter(|&cpu| self.tasks[task].cpus_allowed.contains(cpu))
+            .filter(|&cpu| self.is_cpu_allowed(task, cpu))
             .unwrap_or_else(|| self.select_task_rq(cx, task, Wake::Fork));
         self.set_task_rq(task, target);
         self.count_rq_lock(cx, target);

@@ -4,6 +4,7 @@ mod change;
 mod clock;
 mod follow;
 mod fork;
+mod hotplug;
 mod sched_info;
 mod schedstat;
 mod idle_state;
@@ -16,6 +17,7 @@ mod wake_list;
 mod wakeup;
 
 pub use follow::QueueSeat;
+pub use hotplug::LastCpu;
 pub use sched_info::SchedInfo;
 pub use schedule::{Leaving, Switch, UserReturn};
 pub use wakeup::{WakeFlags, Waking};

@@ -155,8 +155,8 @@ impl Sched {
         cx.record(TraceEvent::SchedWakeup { task, target_cpu: cpu });
         self.check_preempt_curr(cx, cpu, task, false);
         self.update_avg_idle(cx, cpu);
-        if !self.tasks[task].cpus_allowed.contains(cpu) {
-            // The allowed CPUs changed between the phases; that change had to wait for the wake-up (pi_lock).
+        if !self.is_cpu_allowed(task, cpu) {
+            // Between the phases the allowed CPUs changed, which had to wait for the wake-up (pi_lock), or the CPU went off line.
             self.leave_forbidden_cpu(cx, task);
         }
     }

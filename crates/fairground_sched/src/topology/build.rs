@@ -7,7 +7,7 @@ use super::{CpuDomains, SchedDomain, SchedDomainShared, SdFlags, Threads, Topolo
 use crate::profile::Profile;
 use crate::seam::{AsymCapacity, GroupFlags};
 use fairground_model::MachineView;
-use fairground_stdx::{CpuId, CpuMask, IndexVec, SdId, SdSharedId};
+use fairground_stdx::{CpuId, CpuMask, IndexVec, SdId, SdSharedId, SgId};
 use std::collections::BTreeMap;
 
 /// The domains of one CPU, smallest first, one per level.
@@ -83,6 +83,50 @@ impl Topology {
             }
             self.cpus[cpu] = cached::remember(self, cpu, base, asym);
         }
+    }
+}
+
+impl Topology {
+    /// Domains are born at `jiffies`.
+    pub(crate) fn set_birth(&mut self, jiffies: u64) {
+        for sd in self.domains.iter_mut() {
+            (sd.last_balance, sd.last_decay_max_lb_cost) = (jiffies, jiffies);
+        }
+    }
+
+    /// Takes the place of these domains by `fresh` ones. With `keep` the old ones stay valid for who still holds one,
+    /// though no CPU leads there any more.
+    ///
+    /// Kernel: topology.c cpu_attach_domain(), destroy_sched_domains() after a grace period, v4.12–
+    pub(crate) fn replace(&mut self, mut fresh: Topology, keep: bool) {
+        if keep {
+            fresh.stand_behind(self);
+        }
+        *self = fresh;
+    }
+
+    /// Puts the rows of `old` before the own ones, which are renumbered for that.
+    fn stand_behind(&mut self, old: &Topology) {
+        let (domains, groups) = (old.domains.len() as u32, old.groups.len() as u32);
+        let (rings, shared) = (old.rings.len() as u32, old.shared.len() as u32);
+        let sd_id = |id: SdId| SdId::new(id.get() + domains);
+        let sg_id = |id: SgId| SgId::new(id.get() + groups);
+        let shared_id = |id: SdSharedId| SdSharedId::new(id.get() + shared);
+        for sd in self.domains.iter_mut() {
+            (sd.parent, sd.child) = (sd.parent.map(sd_id), sd.child.map(sd_id));
+            (sd.first_group, sd.shared) = (sg_id(sd.first_group), sd.shared.map(shared_id));
+            (sd.groups, sd.ring_start) = (sd.groups.start + rings..sd.groups.end + rings, sd.ring_start + rings);
+        }
+        for cpu in self.cpus.iter_mut() {
+            for sd in [&mut cpu.base, &mut cpu.sd_llc, &mut cpu.sd_numa, &mut cpu.sd_asym_packing, &mut cpu.sd_asym_cpucapacity] {
+                *sd = sd.map(sd_id);
+            }
+            cpu.sd_llc_shared = cpu.sd_llc_shared.map(shared_id);
+        }
+        self.domains = old.domains.iter().chain(self.domains.iter()).cloned().collect();
+        self.groups = old.groups.iter().chain(self.groups.iter()).cloned().collect();
+        self.shared = old.shared.iter().chain(self.shared.iter()).copied().collect();
+        self.rings = old.rings.iter().copied().chain(self.rings.iter().map(|&id| sg_id(id))).collect();
     }
 }
 

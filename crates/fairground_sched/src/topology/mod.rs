@@ -21,6 +21,7 @@ pub use fairground_model::{LbStats, SdStats};
 pub use flags::SdFlags;
 pub use threads::Threads;
 
+use crate::seam::DomainNames;
 use fairground_stdx::{CpuId, CpuMask, IndexVec, SdId, SdSharedId, SgId};
 
 /// What a domain spans.
@@ -38,6 +39,20 @@ pub enum Level {
     Node,
     /// All CPUs up to the so-many-th distance above the local one, counted from 1.
     Numa(u8),
+}
+
+impl Level {
+    /// The name in debugfs.
+    pub const fn debugfs_name(self, names: DomainNames) -> &'static str {
+        match self {
+            Level::Smt => "SMT",
+            Level::Cluster => "CLS",
+            Level::Mc => "MC",
+            Level::Die => names.die(),
+            Level::Node => "NODE",
+            Level::Numa(_) => "NUMA",
+        }
+    }
 }
 
 /// A scheduling domain: a level as one CPU sees it.

@@ -76,7 +76,7 @@ fn task_of(change: &Change) -> Option<TaskId> {
         Change::Nice { task, .. } | Change::Affinity { task, .. } | Change::Policy { task, .. } | Change::Slice { task, .. } => {
             Some(task)
         }
-        Change::Feature { .. } | Change::FreqCapacity { .. } => None,
+        Change::Feature { .. } | Change::FreqCapacity { .. } | Change::Hotplug { .. } => None,
     }
 }
 
@@ -153,10 +153,13 @@ fn remove_cpu(case: &mut Case, row: usize) {
             *cpus = narrow(cpus);
         }
     }
-    case.tasks.changes.retain(|timed| !matches!(timed.change, Change::FreqCapacity { cpu, .. } if cpu == gone));
+    let about = |change: &Change| matches!(*change, Change::FreqCapacity { cpu, .. } | Change::Hotplug { cpu, .. } if cpu == gone);
+    case.tasks.changes.retain(|timed| !about(&timed.change));
     for timed in &mut case.tasks.changes {
         match &mut timed.change {
-            Change::FreqCapacity { cpu, .. } => *cpu = CpuId::from_index(moved(cpu.index(), row).unwrap_or(0)),
+            Change::FreqCapacity { cpu, .. } | Change::Hotplug { cpu, .. } => {
+                *cpu = CpuId::from_index(moved(cpu.index(), row).unwrap_or(0));
+            }
             Change::Affinity { cpus, .. } => *cpus = narrow(cpus),
             _ => {}
         }

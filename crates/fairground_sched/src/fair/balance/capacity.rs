@@ -94,7 +94,7 @@ impl Sched {
     /// What a CPU has in full, and what is left of it for fair tasks: at least 1.
     ///
     /// Kernel: fair.c update_cpu_capacity(), v4.12–
-    fn update_cpu_capacity(&mut self, cpu: CpuId) -> u64 {
+    pub(crate) fn update_cpu_capacity(&mut self, cpu: CpuId) -> u64 {
         let orig = self.topology.capacity_orig[cpu];
         let left = self.profile.scale_rt_capacity.left(u64::from(orig), &self.rqs[cpu]).max(1);
         let lb = &mut self.rqs[cpu].lb;

@@ -98,7 +98,7 @@ impl Sched {
     ///
     /// Kernel: fair.c nohz_balance_exit_idle(), v4.12–
     #[inline]
-    pub(super) fn nohz_balance_exit_idle(&mut self, cpu: CpuId) {
+    pub(crate) fn nohz_balance_exit_idle(&mut self, cpu: CpuId) {
         if self.rqs[cpu].lb.nohz_tick_stopped {
             self.rqs[cpu].lb.nohz_tick_stopped = false;
             self.nohz.idle_cpus_mask.remove(cpu);

@@ -2,6 +2,7 @@
 
 use crate::Sched;
 use crate::ctx::Ctx;
+use fairground_model::Reason;
 use fairground_stdx::{CpuId, CpuMask, TaskId};
 
 impl Sched {
@@ -9,11 +10,12 @@ impl Sched {
     /// anywhere from now on.
     ///
     /// Kernel: core.c select_fallback_rq(), v4.12–
-    pub(crate) fn select_fallback_rq(&mut self, cx: &Ctx<'_, '_>, cpu: CpuId, task: TaskId) -> CpuId {
+    pub(crate) fn select_fallback_rq(&mut self, cx: &mut Ctx<'_, '_>, cpu: CpuId, task: TaskId) -> CpuId {
         if let Some(found) = self.allowed_cpu_near(cx, cpu, task) {
             return found;
         }
         self.tasks[task].cpus_allowed = CpuMask::first_n(self.rqs.len());
+        cx.decide(Reason::AffinityWidened, Some(task), cpu.get());
         self.allowed_cpu_near(cx, cpu, task).expect("invariant: one CPU is always on line")
     }
 

@@ -165,7 +165,7 @@ impl Sched {
     /// Whether a CPU may be used for `task` and is on line.
     ///
     /// Kernel: core.c is_cpu_allowed(), v4.17–
-    fn is_cpu_allowed(&self, task: TaskId, cpu: CpuId) -> bool {
+    pub(crate) fn is_cpu_allowed(&self, task: TaskId, cpu: CpuId) -> bool {
         self.tasks[task].cpus_allowed.contains(cpu) && self.rqs[cpu].online
     }
 }
