@@ -32,6 +32,8 @@ mod rebalance;
 mod reference;
 #[cfg(test)]
 mod spec_07_decide;
+#[cfg(test)]
+mod spec_07_move;
 mod ring;
 mod should_we_balance;
 
