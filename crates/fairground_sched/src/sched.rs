@@ -189,6 +189,9 @@ fn newidle_dice(nr_cpus: usize, seed: u64) -> IndexVec<CpuId, RngStream> {
     (0..nr_cpus as u32).map(|cpu| RngStream::new(seed, StreamKind::NewidleBalance, cpu)).collect()
 }
 
+/// How long a wake list grows without an allocation.
+const WAKE_LIST: usize = 16;
+
 fn new_rq(cfs: CfsRqId, capacity: u32) -> Rq {
     let start = SCHED_CLOCK_AT_START;
     Rq {
@@ -204,7 +207,7 @@ fn new_rq(cfs: CfsRqId, capacity: u32) -> Rq {
         idle_polling: false,
         stop_running: false,
         online: true,
-        wake_list: Vec::new(),
+        wake_list: Vec::with_capacity(WAKE_LIST),
         lb: RqBalance::new(capacity),
         stats: RqStats::default(),
         avg_irq: SchedAvg::default(),

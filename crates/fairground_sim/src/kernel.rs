@@ -156,11 +156,12 @@ impl<Q: EventQueue> Simulation<Q> {
     /// Kernel: idle.c do_idle(), tick-sched.c tick_nohz_idle_stop_tick(), v4.12–
     pub(crate) fn go_idle(&mut self, rec: &mut Recorder<'_>, cpu: CpuId) -> Next {
         self.cpus[cpu].doing = Doing::Idle;
-        if self.machine.nohz_idle {
+        let online = self.view.online.contains(cpu);
+        if self.machine.nohz_idle || !online {
             let ticked = self.queue.get(cpu, Slot::Tick).is_some();
             self.queue.idle(cpu);
             self.jiffies.stop(cpu);
-            if ticked {
+            if ticked && online {
                 self.core(rec, cpu, |sched, cx| sched.nohz_balance_enter_idle(cx));
             }
         } else {

@@ -8,6 +8,7 @@
 
 mod check;
 mod cpu;
+mod hotplug;
 mod idle;
 mod interrupt;
 mod kernel;

@@ -115,6 +115,10 @@ impl<Q: EventQueue> Simulation<Q> {
             false => sched.set_cpu_offline(cx, cpu),
         });
         assert!(done.is_ok(), "invariant: hotplug is checked before the run begins: {cpu}");
+        match online {
+            true => self.revive_cpu(rec, cpu),
+            false => self.retire_cpu(cpu, acting),
+        }
     }
 
     /// The CPU's clocks and what its task has done so far go by the old frequency, the rest by the new.

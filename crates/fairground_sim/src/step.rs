@@ -103,7 +103,7 @@ impl<Q: EventQueue> Simulation<Q> {
             return self.syscall(cpu, Then::Schedule);
         }
         let hard = Instant::from_ns(at.ns().saturating_add(self.tasks[task].timer_slack.0).min(Instant::MAX.ns()));
-        self.queue.arm_timer(cpu, task, at, hard);
+        self.queue.arm_timer(self.timer_base(cpu), task, at, hard);
         self.cpus[cpu].meter.count(Op::TimerProgram);
         self.sched.set_current_state(cpu, PrevState::Sleeping);
         self.syscall(cpu, Then::Schedule)

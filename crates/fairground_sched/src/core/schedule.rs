@@ -89,9 +89,10 @@ impl Sched {
     #[inline]
     pub fn schedule_finish(&mut self, cx: &mut Ctx<'_, '_>, leaving: Leaving) -> Switch {
         let next = leaving.picked.or_else(|| self.pick_next_task(cx, leaving.prev));
-        let switch = self.switch_to(cx, leaving, next);
-        self.rqs[cx.cpu].stop_running = false;
-        switch
+        if std::mem::take(&mut self.rqs[cx.cpu].stop_running) {
+            self.note_idleness(cx.cpu);
+        }
+        self.switch_to(cx, leaving, next)
     }
 
     /// The first part of schedule(): a task that goes to sleep or must move leaves the queue.
@@ -126,7 +127,7 @@ impl Sched {
     pub(super) fn switch_to(&mut self, cx: &mut Ctx<'_, '_>, leaving: Leaving, next: Option<TaskId>) -> Switch {
         let Leaving { prev, prev_state, moving, .. } = leaving;
         self.put_prev_set_next_task(cx, prev, next);
-        if next.is_none() {
+        if next.is_none() && !self.rqs[cx.cpu].stop_running {
             self.update_idle_core(cx.cpu);
         }
         let rq = &mut self.rqs[cx.cpu];

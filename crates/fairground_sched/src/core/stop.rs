@@ -21,6 +21,7 @@ impl Sched {
     pub fn schedule_stopper(&mut self, cx: &mut Ctx<'_, '_>, leaving: Option<Leaving>) -> Switch {
         let leaving = leaving.unwrap_or_else(|| self.leave_cpu(cx));
         self.rqs[cx.cpu].stop_running = true;
+        self.note_idleness(cx.cpu);
         self.switch_to(cx, leaving, None)
     }
 }
