@@ -95,6 +95,9 @@ pub struct Machine {
     pub idle_states: Vec<IdleState>,
     /// Who chooses among them.
     pub idle_governor: IdleGovernor,
+    /// Whether busy CPUs take turns, as in an emulator that executes all CPUs on one thread: kernel work takes as many
+    /// times its price as CPUs are busy. Programs that watch a clock, as those of recorded sets do, are not slower.
+    pub cpus_take_turns: bool,
     /// What kernel paths cost on this machine.
     pub costs: CostModel,
 }
@@ -120,6 +123,7 @@ impl Machine {
             tick_offset: Ns::ZERO,
             idle_states: Vec::new(),
             idle_governor: IdleGovernor::default(),
+            cpus_take_turns: false,
             costs: CostModel::default(),
         }
     }

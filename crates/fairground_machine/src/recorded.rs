@@ -60,6 +60,7 @@ pub fn parse_topology(text: &str) -> Result<Imported, Mistakes> {
     let mut imported = build("recorded", found.collect(), None, notes)?;
     imported.machine.costs = CostModel::preset("icount")?;
     imported.machine.irq_time_accounting = false;
+    imported.machine.cpus_take_turns = true;
     Ok(imported)
 }
 

@@ -27,6 +27,9 @@ impl<Q: EventQueue> Simulation<Q> {
         cpu: CpuId,
         call: impl FnOnce(&mut Sched, &mut Ctx<'_, '_>) -> R,
     ) -> R {
+        if self.machine.cpus_take_turns {
+            self.take_turns(cpu);
+        }
         let mut cx = Ctx {
             now: self.now,
             cpu,
@@ -41,6 +44,13 @@ impl<Q: EventQueue> Simulation<Q> {
             self.send_requests(cpu);
         }
         result
+    }
+
+    /// How long kernel work takes on `cpu` depends on how many others are busy now.
+    #[cold]
+    fn take_turns(&mut self, cpu: CpuId) {
+        let others = self.cpus.iter_enumerated().filter(|row| row.0 != cpu && row.1.doing != Doing::Idle).count();
+        self.cpus[cpu].meter.set_slowness(others as u64 + 1);
     }
 
     fn send_requests(&mut self, from: CpuId) {

@@ -17,7 +17,7 @@ use toml_edit::TableLike;
 /// Keys that say which CPUs there are.
 const SHAPE: [&str; 9] = ["sockets", "nodes", "llcs", "clusters", "cores", "threads", "numbering", "freq_domains", "cpu"];
 /// Keys of every machine.
-const COMMON: [&str; 24] = [
+const COMMON: [&str; 25] = [
     "preset",
     "name",
     "description",
@@ -38,6 +38,7 @@ const COMMON: [&str; 24] = [
     "skew_tick",
     "irq_time_accounting",
     "nohz_idle",
+    "cpus_take_turns",
     "idle_state",
     "idle_governor",
     "costs",
@@ -147,6 +148,9 @@ fn common(fields: &Fields, machine: &mut Machine, mistakes: &mut Mistakes) {
     }
     if let Some(on) = fields.boolean("nohz_idle", mistakes) {
         machine.nohz_idle = on;
+    }
+    if let Some(on) = fields.boolean("cpus_take_turns", mistakes) {
+        machine.cpus_take_turns = on;
     }
     if let Some(states) = idle::idle_states(fields, mistakes) {
         machine.idle_states = states;

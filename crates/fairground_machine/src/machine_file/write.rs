@@ -28,6 +28,9 @@ pub fn write(machine: &Machine) -> String {
     write_ticks(&mut text, machine);
     line(&mut text, "irq_time_accounting", &machine.irq_time_accounting.to_string());
     line(&mut text, "nohz_idle", &machine.nohz_idle.to_string());
+    if machine.cpus_take_turns {
+        line(&mut text, "cpus_take_turns", "true");
+    }
     if machine.idle_governor != IdleGovernor::default() {
         let name = IdleGovernor::NAMES.iter().find(|row| row.1 == machine.idle_governor).map_or("", |row| row.0);
         line(&mut text, "idle_governor", &quoted(name));
