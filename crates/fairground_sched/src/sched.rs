@@ -76,6 +76,7 @@ impl Sched {
     /// What is random in the scheduler follows from `seed` from now on.
     pub fn set_seed(&mut self, seed: u64) {
         self.newidle_dice = newidle_dice(self.rqs.len(), seed);
+        self.topology.shift_balance_phases(seed);
     }
 
     /// Adds a task of that description, not forked yet. `allowed` are its CPUs, at least one.

@@ -16,6 +16,8 @@ pub enum StreamKind {
     Vopr = 3,
     /// Whether newidle balance is tried; row = CPU.
     NewidleBalance = 4,
+    /// When a CPU balanced its domains last before the run; row = CPU.
+    BalancePhase = 5,
 }
 
 /// A stream of random integers.

@@ -90,7 +90,7 @@ impl Topology {
     /// Domains are born at `jiffies`.
     pub(crate) fn set_birth(&mut self, jiffies: u64) {
         for sd in self.domains.iter_mut() {
-            (sd.last_balance, sd.last_decay_max_lb_cost) = (jiffies, jiffies);
+            (sd.last_balance, sd.last_decay_max_lb_cost) = (jiffies as i64, jiffies);
         }
     }
 

@@ -1,7 +1,7 @@
 //! How often a domain is balanced.
 
 use super::{SchedDomain, Topology};
-use fairground_stdx::SdId;
+use fairground_stdx::{CpuId, IndexVec, RngStream, SdId, StreamKind};
 
 /// Milliseconds in jiffies, rounded up.
 ///
@@ -20,7 +20,26 @@ impl Topology {
     }
 }
 
+impl Topology {
+    /// The machine was busy before the run began: each CPU balanced its domains last at a moment of its own, less than
+    /// a busy interval ago. Nothing in the kernel ties the CPUs' intervals to each other.
+    pub(crate) fn shift_balance_phases(&mut self, seed: u64) {
+        let mut streams: IndexVec<CpuId, RngStream> =
+            self.cpus.ids().map(|cpu| RngStream::new(seed, StreamKind::BalancePhase, cpu.get())).collect();
+        for sd in self.domains.ids() {
+            let interval = self.get_sd_balance_interval(sd, true);
+            let domain = &mut self.domains[sd];
+            domain.last_balance = -(streams[domain.cpu].below(interval) as i64);
+        }
+    }
+}
+
 impl SchedDomain {
+    /// jiffies at which it is due, so many after its last balance.
+    pub(crate) fn due_at(&self, interval: u64) -> u64 {
+        self.last_balance.saturating_add_unsigned(interval).max(0) as u64
+    }
+
     /// The same before it is kept within bounds.
     fn interval(&self, hz: u64, cpu_busy: bool, short: bool) -> u64 {
         let ms = u64::from(self.balance_interval);

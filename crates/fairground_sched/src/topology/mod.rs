@@ -101,8 +101,8 @@ pub struct SchedDomain {
     /// What the CPUs of one cache share, if it spans no more than one.
     pub shared: Option<SdSharedId>,
 
-    /// jiffies of the last balance.
-    pub last_balance: u64,
+    /// jiffies of the last balance; negative: it was before the run began.
+    pub last_balance: i64,
     /// The present interval, ms.
     pub balance_interval: u32,
     /// Balances in a row that failed to move a task.

@@ -221,7 +221,7 @@ impl Sched {
     ///
     /// Kernel: fair.c update_next_balance(), v4.12–
     fn update_next_balance(&self, cx: &Ctx<'_, '_>, work: &mut Newidle, sd: SdId) {
-        let next = self.topology.domains[sd].last_balance + self.sd_balance_interval(cx, sd, false);
+        let next = self.topology.domains[sd].due_at(self.sd_balance_interval(cx, sd, false));
         work.next_balance = work.next_balance.min(next);
     }
 

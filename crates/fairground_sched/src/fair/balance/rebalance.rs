@@ -161,7 +161,7 @@ impl Sched {
     fn is_due(&mut self, cx: &Ctx<'_, '_>, work: &Rebalance, sd: SdId) -> bool {
         let domain = &self.topology.domains[sd];
         let serialize = domain.flags.has(SdFlags::SERIALIZE);
-        let due = cx.jiffies >= domain.last_balance + self.sd_balance_interval(cx, sd, self.is_busy(work));
+        let due = cx.jiffies >= domain.due_at(self.sd_balance_interval(cx, sd, self.is_busy(work)));
         if !due || (serialize && self.balancing) {
             return false;
         }
@@ -175,7 +175,7 @@ impl Sched {
             // The destination may have been changed on the way: the CPU looks at itself.
             work.idle = if self.idle_cpu(work.cpu) { CpuIdleType::Idle } else { CpuIdleType::NotIdle };
         }
-        self.topology.domains[sd].last_balance = cx.jiffies;
+        self.topology.domains[sd].last_balance = cx.jiffies as i64;
         if self.topology.domains[sd].flags.has(SdFlags::SERIALIZE) {
             self.balancing = false;
         }
@@ -185,7 +185,7 @@ impl Sched {
     /// Notes when a domain is due next, and goes on to the next larger one.
     fn note_next_balance(&self, cx: &Ctx<'_, '_>, work: &mut Rebalance, sd: SdId) {
         let domain = &self.topology.domains[sd];
-        let next = domain.last_balance + self.sd_balance_interval(cx, sd, self.is_busy(work));
+        let next = domain.due_at(self.sd_balance_interval(cx, sd, self.is_busy(work)));
         let before = work.next_balance.unwrap_or(cx.jiffies + NEXT_BALANCE_AT_MOST_S * cx.machine.hz());
         if next < before {
             work.next_balance = Some(next);
