@@ -246,3 +246,27 @@ fn sets(family: &Path) -> Vec<PathBuf> {
     sets.sort();
     sets
 }
+
+/// Choices and moves of the recorded hog, press and message sets: what is allowed, possible, and how many move.
+#[test]
+fn places_of_recorded_sets_are_explained() {
+    let Some(golden) = golden() else { return };
+    for kernel in ["k5.10", "k6.1", "k6.12", "k6.18"] {
+        for (family, strict) in [("hogs-8cpu", 85), ("press-12cpu", 60), ("press-8cpu", 70), ("msg-8cpu", 60)] {
+            let folder = golden.join(format!("{kernel}-{family}"));
+            let sets: Vec<PathBuf> =
+                std::fs::read_dir(&folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
+            let (mut choices, mut allowed, mut same) = (0, 0, 0);
+            for set in sets.iter().filter(|set| set.join("workload.txt").is_file()) {
+                let made = compare(set, |_| ());
+                let sums = made.outcome.placement.sums(false);
+                (choices, allowed, same) = (choices + sums.0, allowed + sums.1, same + sums.2);
+                let (kind, size) = (made.outcome.moves.kind(), made.outcome.moves.rule(fairground_conform::BatchRule::Size));
+                assert!(kind.agree * 100 >= kind.decisions * 95, "{}: {kind:?}", made.name);
+                assert!(size.agree * 100 >= size.decisions * 90, "{}: {size:?}", made.name);
+            }
+            assert!(allowed * 1000 >= choices * 995, "{kernel}-{family}: {allowed} of {choices} allowed");
+            assert!(same * 100 >= choices * strict, "{kernel}-{family}: {same} of {choices} the same");
+        }
+    }
+}

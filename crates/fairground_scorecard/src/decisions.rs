@@ -4,7 +4,7 @@ use crate::golden::Set;
 use crate::simulation::refusal;
 use fairground::conform::{ConformOptions, conform};
 use fairground::{Control, Error};
-use fairground_conform::{Kind, Outcome, Tally, Vruntimes};
+use fairground_conform::{BatchRule, Kind, Outcome, PlaceRule, Placement, Tally, Vruntimes};
 
 /// What came of one set.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -42,6 +42,8 @@ pub struct Agreement {
     pub runtime_error_ppm: u64,
     /// Why nothing is asked of this set, if so.
     pub no_threshold: Option<String>,
+    /// Choices of CPUs by the rule that explains them, in the order of [`PlaceRule::ALL`].
+    rules: [u64; PlaceRule::ALL.len()],
 }
 
 /// What is counted.
@@ -65,11 +67,27 @@ pub enum Measure {
     Both,
     /// Virtual times to the nanosecond.
     Vruntime,
+    /// The CPU that a wake-up chose.
+    PlaceStrict,
+    /// Whether the rules allow the choice.
+    PlaceAllowed,
+    /// The CPU on which a child began.
+    BirthStrict,
+    /// Whether the rules allow it.
+    BirthAllowed,
+    /// Moves of waiting tasks, of a kind that was possible.
+    MoveKind,
+    /// How many tasks a balance moved to an empty CPU.
+    MoveBatch,
+    /// From where.
+    MoveSource,
+    /// Moves to busy CPUs: from a CPU above the mean to one below.
+    MoveMean,
 }
 
 impl Measure {
     /// All in the order of tables.
-    pub const ALL: [Measure; 9] = [
+    pub const ALL: [Measure; 17] = [
         Measure::Pick,
         Measure::WakeupDid,
         Measure::WakeupDidNot,
@@ -79,7 +97,19 @@ impl Measure {
         Measure::UpdateDidNot,
         Measure::Both,
         Measure::Vruntime,
+        Measure::PlaceStrict,
+        Measure::PlaceAllowed,
+        Measure::BirthStrict,
+        Measure::BirthAllowed,
+        Measure::MoveKind,
+        Measure::MoveBatch,
+        Measure::MoveSource,
+        Measure::MoveMean,
     ];
+    /// Those about who runs when.
+    pub const TIME: &[Measure] = &Measure::ALL.as_slice().split_at(9).0;
+    /// Those about where.
+    pub const PLACE: &[Measure] = &Measure::ALL.as_slice().split_at(9).1;
     /// Its name in tables and in `notes.toml`.
     pub const fn name(self) -> &'static str {
         match self {
@@ -92,6 +122,14 @@ impl Measure {
             Measure::UpdateDidNot => "update did not",
             Measure::Both => "both",
             Measure::Vruntime => "vruntime",
+            Measure::PlaceStrict => "wake-up same CPU",
+            Measure::PlaceAllowed => "wake-up allowed",
+            Measure::BirthStrict => "birth same CPU",
+            Measure::BirthAllowed => "birth allowed",
+            Measure::MoveKind => "move kind",
+            Measure::MoveBatch => "move batch",
+            Measure::MoveSource => "move source",
+            Measure::MoveMean => "move mean",
         }
     }
     fn of(self, outcome: &Outcome) -> Tally {
@@ -106,6 +144,14 @@ impl Measure {
             Measure::UpdateDidNot => kind(Kind::UpdatePreempt).did_not,
             Measure::Both => kind(Kind::Shared).all,
             Measure::Vruntime => vruntimes(&outcome.vruntimes),
+            Measure::PlaceStrict => strict(outcome, false),
+            Measure::PlaceAllowed => allowed(outcome, false),
+            Measure::BirthStrict => strict(outcome, true),
+            Measure::BirthAllowed => allowed(outcome, true),
+            Measure::MoveKind => outcome.moves.kind(),
+            Measure::MoveBatch => outcome.moves.rule(BatchRule::Size),
+            Measure::MoveSource => outcome.moves.rule(BatchRule::MostTasks),
+            Measure::MoveMean => outcome.moves.rule(BatchRule::Mean),
         }
     }
     /// The least share that is asked for, in hundredths of a percent: on one CPU, and on several. None for what is
@@ -115,9 +161,26 @@ impl Measure {
             (Measure::Pick | Measure::Vruntime, true) => Some(99_50),
             (Measure::WakeupDid | Measure::WakeupDidNot | Measure::TickDid | Measure::TickDidNot, true) => Some(99_00),
             (Measure::UpdateDid | Measure::UpdateDidNot | Measure::Both, _) => None,
+            (Measure::PlaceStrict | Measure::BirthStrict | Measure::MoveSource | Measure::MoveMean, _) => None,
+            (Measure::PlaceAllowed | Measure::BirthAllowed, _) => Some(97_00),
+            (Measure::MoveKind | Measure::MoveBatch, _) => Some(95_00),
             (_, false) => Some(98_00),
         }
     }
+}
+
+fn rules(placement: &Placement) -> [u64; PlaceRule::ALL.len()] {
+    PlaceRule::ALL.map(|rule| placement.of(rule).choices)
+}
+
+fn strict(outcome: &Outcome, fork: bool) -> Tally {
+    let (decisions, _, agree) = outcome.placement.sums(fork);
+    Tally { decisions, agree }
+}
+
+fn allowed(outcome: &Outcome, fork: bool) -> Tally {
+    let (decisions, agree, _) = outcome.placement.sums(fork);
+    Tally { decisions, agree }
 }
 
 fn vruntimes(found: &Vruntimes) -> Tally {
@@ -133,7 +196,12 @@ impl Agreement {
         let error =
             outcome.notable_shares().map(|(_, share)| share.given.0.abs_diff(share.ran.0) * 1_000_000 / share.ran.0).max();
         let tallies = Measure::ALL.map(|measure| measure.of(outcome));
-        Agreement { tallies, runtime_error_ppm: error.unwrap_or(0), no_threshold }
+        let rules = rules(&outcome.placement);
+        Agreement { tallies, runtime_error_ppm: error.unwrap_or(0), no_threshold, rules }
+    }
+    /// The choices of CPUs that one rule explains.
+    pub fn choices(&self, rule: PlaceRule) -> u64 {
+        self.rules[rule as usize]
     }
     /// The counts of one measure.
     pub fn of(&self, measure: Measure) -> Tally {
@@ -145,6 +213,7 @@ impl Agreement {
             sum.decisions += tally.decisions;
             sum.agree += tally.agree;
         }
+        self.rules.iter_mut().zip(other.rules).for_each(|(sum, choices)| *sum += choices);
         self.runtime_error_ppm = self.runtime_error_ppm.max(other.runtime_error_ppm);
     }
     /// What falls short of what is asked for, by its name.

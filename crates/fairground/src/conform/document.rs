@@ -1,6 +1,7 @@
 //! The comparison as a document for programs.
 
 use super::explain::sentence;
+use super::places::{moves_json, placement_json};
 use super::tables::{choice, error_percent, is_later, mismatch_table};
 use super::{Conformance, percent};
 use fairground_conform::{Kind, KindTally, Mismatch, Outcome, Tally};
@@ -27,6 +28,8 @@ pub fn document(conformance: &Conformance) -> Document {
                 "largest_difference": vruntimes.largest,
             }),
         )
+        .set("placement", placement_json(conformance))
+        .set("moves", moves_json(conformance))
         .set("tasks", tasks(conformance))
         .set("first_mismatch", conformance.outcome.mismatches.first().map(|first| mismatch(conformance, first)))
         .set(
@@ -51,9 +54,6 @@ fn kind_json(kind: Kind, row: KindTally) -> Value {
     let mut value = tally(row.all);
     if is_later(kind) {
         value["note"] = "not modelled yet".into();
-    }
-    if kind == Kind::SelectCpu {
-        value["note"] = "placement is a stand-in rule".into();
     }
     if kind.has_sides() {
         value["did"] = tally(row.did);

@@ -2,11 +2,13 @@
 
 mod document;
 mod explain;
+mod places;
 mod tables;
 mod workload;
 
 pub use document::document;
 pub use explain::explain;
+pub use places::{moves_table, placement_table};
 pub use tables::{fitted_table, heading, mismatch_table, shares_table, table};
 
 use crate::control::Control;
@@ -16,7 +18,7 @@ use crate::recorded_kernel::{profile_of_release, version_of};
 use crate::recorded_set::System;
 use crate::scenario::{DEFAULT_PROFILE, Overrides};
 use crate::trace_file;
-use fairground_conform::{Fit, Kind, KindTally, Lockstep, Outcome, Recording, Setup, Tally};
+use fairground_conform::{BatchRule, Fit, Kind, KindTally, Lockstep, Outcome, Recording, Setup, Tally};
 use fairground_formats::ImportStats;
 use fairground_machine::Machine;
 use fairground_model::{Mistakes, TaskInfo};
@@ -94,6 +96,12 @@ impl Conformance {
                 add(kind.name().to_string(), row.all);
             }
         }
+        let (choices, allowed, _) = self.outcome.placement.sums(false);
+        add("select_cpu.allowed".to_string(), Tally { decisions: choices, agree: allowed });
+        let (births, allowed, _) = self.outcome.placement.sums(true);
+        add("select_cpu.fork_allowed".to_string(), Tally { decisions: births, agree: allowed });
+        add("migrate.kind".to_string(), self.outcome.moves.kind());
+        add("migrate.batch_size".to_string(), self.outcome.moves.rule(BatchRule::Size));
         let vruntimes = self.outcome.vruntimes;
         add("vruntime".to_string(), Tally { decisions: vruntimes.compared, agree: vruntimes.exact });
         headlines

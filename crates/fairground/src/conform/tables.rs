@@ -53,7 +53,7 @@ pub fn table(conformance: &Conformance) -> Table {
 
 /// Kinds that nothing is asked about yet.
 pub(super) const fn is_later(kind: Kind) -> bool {
-    matches!(kind, Kind::Migrate | Kind::Throttle | Kind::Unthrottle)
+    matches!(kind, Kind::Throttle | Kind::Unthrottle)
 }
 
 fn share(tally: Tally) -> Cell {
@@ -78,7 +78,9 @@ fn notes(conformance: &Conformance, table: &mut Table) {
         table.note("vruntime: not recorded");
     }
     table.note("`both`: several questions that share one outcome, counted apart; `unclear`: the record fits both answers");
-    table.note("select_cpu: placement is a stand-in rule (docs/limits.md), so its figure says nothing about a kernel yet");
+    table.note(
+        "select_cpu: the same CPU to the number; what the rules allow stands below. migrate: moves of a kind that was possible",
+    );
 }
 
 /// Run time of the tasks that ran most, as recorded and by the core's answers.

@@ -60,6 +60,8 @@ fn print(made: &Conformance, only_mismatches: bool) -> Result<(), Error> {
     show::text(&conform::heading(made))?;
     if !only_mismatches {
         let mut tables = vec![conform::table(made), conform::shares_table(made)];
+        tables.extend(conform::placement_table(made));
+        tables.extend(conform::moves_table(made));
         tables.extend(conform::fitted_table(made));
         show::tables(&tables)?;
     }

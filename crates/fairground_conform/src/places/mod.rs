@@ -10,6 +10,8 @@ mod fork;
 mod moves;
 mod occupancy;
 mod rules;
+#[cfg(test)]
+mod tests;
 mod view;
 mod wakes;
 

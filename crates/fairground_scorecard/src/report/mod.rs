@@ -17,12 +17,19 @@ const COMMAND: &str = "cargo xtask fidelity";
 
 /// The page of all these cards.
 pub fn page(cards: &[Card], published: &[Reproduction], notes: &Notes) -> Page {
-    let mut sections = vec![decisions::by_family(cards), simulation::by_family(cards), load::by_kernel(cards)];
+    let mut sections = vec![
+        decisions::by_family(cards),
+        decisions::places_by_family(cards),
+        decisions::rules_by_family(cards),
+        simulation::by_family(cards),
+        load::by_kernel(cards),
+    ];
     sections.extend([
         decisions::misses(cards, notes),
         rules(cards, notes),
         decisions::unjudged(cards),
         decisions::by_set(cards),
+        decisions::places_by_set(cards),
         decisions::fitted(cards),
     ]);
     sections.extend(simulation::sections(cards, notes));
