@@ -34,6 +34,7 @@ impl Sched {
             return Ok(());
         }
         self.queue_wake_list(cx, cpu);
+        self.end_migrations_to(cx, cpu);
         self.nohz_balance_exit_idle(cpu);
         self.rqs[cpu].online = false;
         // The kernel scales its tunables while the CPU still counts.

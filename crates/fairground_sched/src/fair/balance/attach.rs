@@ -49,6 +49,15 @@ impl Sched {
         }
     }
 
+    /// `cpu` is about to go off line: who is on its way there arrives, and leaves with the others.
+    pub(crate) fn end_migrations_to(&mut self, cx: &mut Ctx<'_, '_>, cpu: CpuId) {
+        for task in self.tasks.ids() {
+            if self.tasks[task].cpu == cpu {
+                self.end_migration(cx, task);
+            }
+        }
+    }
+
     /// The end of a task's move, if it is on its way: somebody needs it.
     ///
     /// Kernel: core.c task_rq_lock(), v4.12–

@@ -9,7 +9,6 @@
 //! Each arrow within load_balance() is a phase: the engine lets the time pass that it cost before the next one, and
 //! other CPUs go on meanwhile.
 
-mod abort;
 mod active;
 mod attach;
 mod blocked;

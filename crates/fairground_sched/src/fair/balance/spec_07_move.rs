@@ -295,6 +295,25 @@ fn who_needs_a_task_on_its_way_does_not_find_it_on_no_queue() {
     }
 }
 
+#[test]
+fn a_destination_that_goes_off_line_hands_on_what_was_on_its_way() {
+    for kernel in ["v4.12", "v5.19", "v6.14"] {
+        let mut world = World::flat(kernel, 3);
+        let (sd, all) = (world.sd(0, 0), world.all());
+        let tasks = [world.queued(1, all), world.queued(1, all)];
+        world.fully_used(1);
+        let mut lb = world.call(0, |sched, cx| sched.begin_load_balance(cx, sd, CpuIdleType::Idle));
+        let mut phase = |world: &mut World| world.call(0, |sched, cx| sched.load_balance(cx, &mut lb, &mut true));
+        assert_eq!((phase(&mut world), phase(&mut world)), (None, None));
+        world.view.online.remove(cpu(0));
+        world.call(1, |sched, cx| sched.set_cpu_offline(cx, cpu(0))).unwrap();
+        assert_eq!(phase(&mut world), Some(1), "{kernel}");
+        assert!(tasks.iter().all(|&task| world.sched.tasks[task].cpu != cpu(0)), "{kernel}");
+        assert_eq!(world.sched.rqs[cpu(0)].nr_running, 0);
+        world.check();
+    }
+}
+
 proptest::proptest! {
     /// The list of a CPU's tasks is a list, whatever is done to it.
     #[test]
