@@ -70,6 +70,7 @@ impl<Q: EventQueue> Simulation<Q> {
             return self.go_idle(rec, cpu);
         }
         if self.queue.get(cpu, Slot::Tick).is_none() {
+            self.core(rec, cpu, |sched, cx| sched.tick_nohz_restart(cx));
             self.start_tick(cpu);
         }
         self.resume(rec, cpu)

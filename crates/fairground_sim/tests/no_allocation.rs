@@ -33,7 +33,8 @@ fn no_event_allocates_after_warm_up() {
         let (count, events) = allocations(profile, hogs(&[0, 0, 0, 0, 0, 5, 5, -5, 0, 19]), 2, 100);
         assert!(events > 1_000, "{profile}: hogs: {events} events");
         assert_eq!(count, 0, "{profile}: hogs: {events} events");
-        let (count, events) = allocations(profile, pipes_and_sleepers(), 3, 100);
+        // A queue grows when more tasks than ever before meet on its CPU, which may take a while.
+        let (count, events) = allocations(profile, pipes_and_sleepers(), 3, 500);
         assert!(events > 10_000, "{profile}: pipes and sleepers: {events} events");
         assert_eq!(count, 0, "{profile}: pipes and sleepers: {events} events");
     }
