@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! wake-up ──► wake_wide? ──► wake_affine: previous or waker's CPU ──► select_idle_sibling: an idle CPU near that
-//! fork, exec ──► find_idlest_cpu: from the largest domain down, the idlest group, there the idlest CPU
+//! fork ──► find_idlest_cpu: from the largest domain down, the idlest group, there the idlest CPU
 //! both ──► is the choice allowed and on line? else select_fallback_rq
 //! ```
 //!
@@ -40,7 +40,7 @@ use fairground_stdx::{CpuId, CpuMask, SdId, TaskId};
 
 /// What makes a choice of a CPU necessary.
 ///
-/// Kernel: sched.h WF_TTWU, WF_FORK, WF_EXEC, v5.11– (SD_BALANCE_* before)
+/// Kernel: sched.h WF_TTWU, WF_FORK, v5.11– (SD_BALANCE_* before)
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Wake {
     /// A sleeper is woken.
@@ -52,8 +52,6 @@ pub enum Wake {
     },
     /// A new task starts.
     Fork,
-    /// The running task calls exec(): it has nothing in any cache.
-    Exec,
 }
 
 /// A choice that is being made.
@@ -100,8 +98,7 @@ impl Sched {
                 (placing.sync, placing.in_task) = (sync, context == WakeContext::Task);
                 self.place_woken(cx, &placing)
             }
-            Wake::Fork => self.place_starting(cx, &placing, SdFlags::BALANCE_FORK),
-            Wake::Exec => self.place_starting(cx, &placing, SdFlags::BALANCE_EXEC),
+            Wake::Fork => self.place_new(cx, &placing),
         }
     }
 
@@ -121,10 +118,9 @@ impl Sched {
         choice
     }
 
-    /// A task that starts anew anywhere: fork and exec.
-    fn place_starting(&mut self, cx: &mut Ctx<'_, '_>, placing: &Placing, kind: SdFlags) -> (CpuId, Reason) {
-        match self.walk_domains(cx, placing, kind, false).balance {
-            Some(sd) => self.find_idlest_cpu(cx, placing, sd, kind),
+    fn place_new(&mut self, cx: &mut Ctx<'_, '_>, placing: &Placing) -> (CpuId, Reason) {
+        match self.walk_domains(cx, placing, SdFlags::BALANCE_FORK, false).balance {
+            Some(sd) => self.find_idlest_cpu(cx, placing, sd, SdFlags::BALANCE_FORK),
             None => (placing.prev, Reason::SelectLocal),
         }
     }
