@@ -6,6 +6,7 @@ mod examples;
 mod experiments;
 mod lists;
 mod run;
+mod statistics;
 mod support;
 mod traces;
 mod vopr;

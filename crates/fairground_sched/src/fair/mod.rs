@@ -23,6 +23,8 @@ mod spec_02;
 #[cfg(test)]
 mod spec_02_eevdf;
 #[cfg(test)]
+mod spec_08;
+#[cfg(test)]
 mod test_bench;
 pub mod tick_preempt;
 pub mod tunables;
