@@ -3,7 +3,7 @@
 use crate::Sched;
 use crate::fair::{CfsRq, SchedEntity};
 use crate::task::TaskState;
-use fairground_stdx::{CfsRqId, SeId, Vruntime};
+use fairground_stdx::{CfsRqId, Id, SeId, Vruntime};
 
 /// An invariant that does not hold, as a sentence.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -21,7 +21,9 @@ impl Sched {
         }
         self.check_tasks()?;
         self.check_idle_cpus()?;
-        self.check_rqs()
+        self.check_rqs()?;
+        self.check_wake_lists()?;
+        self.check_balance()
     }
 
     /// The set of idle CPUs is that of the CPUs that are idle.
@@ -121,6 +123,22 @@ impl Sched {
         Ok(())
     }
 
+    /// Who stands on a wake list is being woken, stands on one only, and is bound to that CPU.
+    fn check_wake_lists(&self) -> Result<(), Broken> {
+        let mut listed = vec![false; self.tasks.len()];
+        for (cpu, rq) in self.rqs.iter_enumerated() {
+            for &task in &rq.wake_list {
+                let row = &self.tasks[task];
+                hold(row.state == TaskState::Waking && row.cpu == cpu, || {
+                    format!("{task:?} is {:?} on CPU {} and stands on the wake list of CPU {cpu}", row.state, row.cpu)
+                })?;
+                let twice = std::mem::replace(&mut listed[task.index()], true);
+                hold(!twice, || format!("{task:?} stands on two wake lists"))?;
+            }
+        }
+        Ok(())
+    }
+
     fn check_rqs(&self) -> Result<(), Broken> {
         for (cpu, rq) in self.rqs.iter_enumerated() {
             hold(self.cfs_rqs[rq.cfs].h_nr_running == rq.nr_running, || {
@@ -128,11 +146,15 @@ impl Sched {
             })?;
             let ordered = rq.clocks.clock_pelt <= rq.clocks.clock_task && rq.clocks.clock_task <= rq.clocks.clock;
             hold(ordered, || format!("the clocks of CPU {cpu} overtook one another"))?;
+            // The task that runs there leaves at its next schedule().
+            let runs = rq.curr.is_some_and(|task| self.ses[self.tasks[task].se].on_rq);
+            let left = rq.nr_running.saturating_sub(u32::from(runs));
+            hold(rq.online || left == 0, || format!("{left} tasks wait on CPU {cpu}, which is off line"))?;
         }
         Ok(())
     }
 }
 
-fn hold(holds: bool, broken: impl FnOnce() -> String) -> Result<(), Broken> {
+pub(crate) fn hold(holds: bool, broken: impl FnOnce() -> String) -> Result<(), Broken> {
     if holds { Ok(()) } else { Err(Broken(broken())) }
 }

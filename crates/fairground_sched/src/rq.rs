@@ -38,7 +38,7 @@ pub struct Rq {
     /// It idles in a state in which it watches its reschedule flag.
     pub(crate) idle_polling: bool,
     /// The stopper runs: there is no current task, and yet the CPU is not idle.
-    pub(crate) stop_running: bool,
+    pub stop_running: bool,
     /// Whether the CPU is on line.
     pub online: bool,
     /// Woken tasks that another CPU chose this one for and left to it to queue, oldest first.

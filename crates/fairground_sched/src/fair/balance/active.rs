@@ -18,6 +18,13 @@ pub(crate) struct Push {
     task: TaskId,
 }
 
+impl Push {
+    /// The task that it pushes.
+    pub(super) fn in_flight(&self) -> &[TaskId] {
+        std::slice::from_ref(&self.task)
+    }
+}
+
 impl Sched {
     /// Whether the running task of the source is to be pushed, since none that waits could be moved.
     ///

@@ -15,6 +15,7 @@ mod blocked;
 mod busiest_group;
 mod busiest_queue;
 mod capacity;
+mod check;
 mod cpu_load;
 mod detach;
 mod env;

@@ -9,7 +9,7 @@ use crate::ctx::Ctx;
 use crate::features::Feat;
 use crate::seam::{NewidleCost, NohzBalance, ShouldWeBalance};
 use crate::topology::{CpuIdleType, NewidleRate, SdFlags};
-use fairground_stdx::{CpuId, SdId};
+use fairground_stdx::{CpuId, SdId, TaskId};
 
 /// One in the rate of success, and the number of faces of the die.
 const RATE_SCALE: u32 = 1024;
@@ -31,6 +31,13 @@ pub(crate) struct Newidle {
     lb: Option<LoadBalance>,
     /// The pass over idle CPUs whose load is aged instead, while it goes on.
     pass: Option<NohzPass>,
+}
+
+impl Newidle {
+    /// The tasks that it has detached and not attached.
+    pub(super) fn in_flight(&self) -> &[TaskId] {
+        self.lb.as_ref().map_or(&[], |lb| &lb.env.tasks)
+    }
 }
 
 impl NewidleRate {

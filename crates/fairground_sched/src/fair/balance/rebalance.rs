@@ -7,7 +7,7 @@ use crate::Sched;
 use crate::ctx::Ctx;
 use crate::seam::{NewidleCost, NohzBalance};
 use crate::topology::{CpuIdleType, SdFlags};
-use fairground_stdx::{CpuId, SdId};
+use fairground_stdx::{CpuId, SdId, TaskId};
 
 /// A CPU without a domain that is due looks again after this time, s.
 const NEXT_BALANCE_AT_MOST_S: u64 = 60;
@@ -42,6 +42,20 @@ pub(super) struct Rebalance {
     continue_balancing: bool,
     /// The balance of `sd`, while it goes on.
     lb: Option<LoadBalance>,
+}
+
+impl Softirq {
+    fn balance(&self) -> Option<&LoadBalance> {
+        self.rebalance.as_ref()?.lb.as_ref()
+    }
+    /// The tasks that it has detached and not attached.
+    pub(super) fn in_flight(&self) -> &[TaskId] {
+        self.balance().map_or(&[], |lb| &lb.env.tasks)
+    }
+    /// Whether it balances a domain that only one CPU at a time may balance.
+    pub(super) fn holds_serialize_lock(&self, sched: &Sched) -> bool {
+        self.balance().is_some_and(|lb| sched.topology.domains[lb.env.sd].flags.has(SdFlags::SERIALIZE))
+    }
 }
 
 impl Sched {

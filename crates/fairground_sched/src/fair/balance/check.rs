@@ -1,0 +1,93 @@
+//! What must always hold of the state of balance.
+
+use super::BalanceWork;
+use crate::Sched;
+use crate::check::{Broken, hold};
+use crate::pelt::SCHED_CAPACITY_SCALE;
+use crate::task::TaskState;
+use fairground_stdx::{CpuId, TaskId};
+
+impl Sched {
+    pub(crate) fn check_balance(&self) -> Result<(), Broken> {
+        self.rqs.ids().try_for_each(|cpu| self.check_cfs_tasks(cpu))?;
+        self.check_detached()?;
+        self.check_busy_counts()?;
+        self.check_groups()
+    }
+
+    /// The list of a CPU's tasks holds those that are queued there, each once.
+    fn check_cfs_tasks(&self, cpu: CpuId) -> Result<(), Broken> {
+        let mut listed: Vec<TaskId> = Vec::new();
+        let mut next = self.cfs_tasks_candidate(cpu);
+        while let Some(task) = next.filter(|_| listed.len() <= self.tasks.len()) {
+            let here = self.tasks[task].cpu == cpu && self.ses[self.tasks[task].se].on_rq;
+            hold(here, || format!("{task:?} stands on the list of CPU {cpu}, but is queued elsewhere or nowhere"))?;
+            listed.push(task);
+            next = self.cfs_tasks_after(task);
+        }
+        let (listed, queued) = (listed.len(), self.rqs[cpu].nr_running as usize);
+        hold(listed == queued, || format!("CPU {cpu} has {queued} tasks and lists {listed} for balance"))
+    }
+
+    /// A task that is on its way is in the hands of a balance, or else it would never arrive.
+    fn check_detached(&self) -> Result<(), Broken> {
+        let carried: Vec<TaskId> = self.rqs.iter().flat_map(|rq| rq.lb.work.in_flight()).copied().collect();
+        for (id, task) in self.tasks.iter_enumerated() {
+            let lost = task.state == TaskState::Migrating && !carried.contains(&id);
+            hold(!lost, || format!("{id:?} was detached and no balance will attach it"))?;
+        }
+        let locked = self.rqs.iter().filter(|rq| rq.lb.work.holds_serialize_lock(self)).count();
+        hold(locked == usize::from(self.balancing), || {
+            format!("{locked} balances of domains that one at a time may balance; the lock says {}", self.balancing)
+        })
+    }
+
+    /// The counts of idle and busy CPUs are those that a recount gives.
+    fn check_busy_counts(&self) -> Result<(), Broken> {
+        for (cpu, rq) in self.rqs.iter_enumerated() {
+            let listed = self.nohz.idle_cpus_mask.contains(cpu);
+            hold(listed == rq.lb.nohz_tick_stopped, || format!("CPU {cpu} has no tick, or has one, against idle_cpus_mask"))?;
+        }
+        for (shared, row) in self.topology.shared.iter_enumerated() {
+            let members = self.topology.cpus.iter_enumerated().filter(|cpu| cpu.1.sd_llc_shared == Some(shared));
+            let (counted, busy) =
+                members.fold((0, 0), |(all, busy), (cpu, _)| (all + 1, busy + u32::from(!self.rqs[cpu].lb.counted_idle)));
+            // Caches inside of the last level have records of their own, which nobody counts.
+            hold(counted == 0 || busy == row.nr_busy_cpus, || {
+                format!("a cache counts {} busy CPUs and has {busy}", row.nr_busy_cpus)
+            })?;
+        }
+        Ok(())
+    }
+
+    /// A group's capacity lies between what its weakest CPU and as many full ones would give.
+    fn check_groups(&self) -> Result<(), Broken> {
+        for (id, group) in self.topology.groups.iter_enumerated() {
+            let most = u64::from(group.group_weight) * SCHED_CAPACITY_SCALE;
+            let between = group.min_capacity <= group.capacity && (1..=most).contains(&group.capacity);
+            hold(between, || {
+                format!("{id:?} of {} CPUs has capacity {}, the least {}", group.group_weight, group.capacity, group.min_capacity)
+            })?;
+        }
+        Ok(())
+    }
+}
+
+impl BalanceWork {
+    /// The tasks that it has taken off one queue and will put on another.
+    fn in_flight(&self) -> &[TaskId] {
+        match self {
+            BalanceWork::Softirq(softirq) => softirq.in_flight(),
+            BalanceWork::Newidle(newidle) => newidle.in_flight(),
+            BalanceWork::Push(push) => push.in_flight(),
+            BalanceWork::None => &[],
+        }
+    }
+
+    fn holds_serialize_lock(&self, sched: &Sched) -> bool {
+        match self {
+            BalanceWork::Softirq(softirq) => softirq.holds_serialize_lock(sched),
+            _ => false,
+        }
+    }
+}
