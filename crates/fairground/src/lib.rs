@@ -10,6 +10,7 @@ pub mod conform;
 pub mod control;
 pub mod convert;
 pub mod diff_runs;
+pub mod domains;
 pub mod error;
 pub mod guard;
 pub mod input;

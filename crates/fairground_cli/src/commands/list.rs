@@ -2,22 +2,65 @@
 
 use crate::show;
 use clap::builder::PossibleValuesParser;
+use fairground::domains::domain_table;
 use fairground::lists::{self, Listed};
-use fairground::scenario::{rtapp_schema, scenario_schema};
+use fairground::scenario::{Overrides, rtapp_schema, scenario_schema};
 use fairground::{Error, report};
+use std::path::PathBuf;
 
 /// List what there is.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// What to list
-    #[arg(value_parser = PossibleValuesParser::new(Listed::ALL.map(|row| row.0)))]
+    #[arg(value_parser = PossibleValuesParser::new(Listed::ALL.map(|row| row.0).into_iter().chain([DOMAINS])))]
     what: String,
     /// With `formats`: the JSON Schemas of scenario and rt-app files instead
     #[arg(long)]
     schema: bool,
+    /// With `domains`: the machine, as a preset, a machine file, an lstopo file or an hwloc string [default: lap8]
+    #[arg(long)]
+    machine: Option<String>,
+    /// With `domains`: the kernel [default: v6.14]
+    #[arg(long)]
+    profile: Option<String>,
+    /// With `domains`: machine and kernel of a recorded set
+    #[arg(long, value_name = "FOLDER")]
+    recorded: Option<PathBuf>,
+    /// With `domains`: one CPU only
+    #[arg(long)]
+    cpu: Option<u32>,
+}
+
+/// The list that depends on machine and kernel.
+const DOMAINS: &str = "domains";
+
+impl Args {
+    /// Flags that only the domains have.
+    fn asks_for_domains(&self) -> bool {
+        self.machine.is_some() || self.profile.is_some() || self.recorded.is_some() || self.cpu.is_some()
+    }
+
+    fn domains(&self, json: bool) -> Result<u8, Error> {
+        let overrides = Overrides { machine: self.machine.clone(), profile: self.profile.clone(), ..Overrides::default() };
+        let mut notes = Vec::new();
+        let table = domain_table(&overrides, self.recorded.as_deref(), self.cpu, &mut notes)?;
+        show::notes(&notes);
+        show::table_or_json("list", table, json)?;
+        Ok(0)
+    }
 }
 
 pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
+    if args.what == DOMAINS && !args.schema {
+        return args.domains(json);
+    }
+    if args.asks_for_domains() {
+        return Err(Error::one(
+            "command line",
+            format!("`{}` are the same on all machines and kernels", args.what),
+            "Only `fairground list domains` takes --machine, --profile, --recorded and --cpu.",
+        ));
+    }
     if args.schema {
         if args.what != "formats" {
             return Err(Error::one(

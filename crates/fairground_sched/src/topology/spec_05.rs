@@ -1,10 +1,13 @@
 //! The tests of file 05 of the specification, under its numbers.
 
 use super::{SchedDomain, SdFlags, Topology};
-use crate::Profile;
-use fairground_machine::Machine;
+use crate::fair::balance::loads::{capacity_greater, fits_capacity};
+use crate::{Profile, Sched};
+use fairground_machine::regular::default_distances;
+use fairground_machine::{Machine, Numbering, Regular};
 use fairground_model::MachineView;
-use fairground_stdx::{CpuId, CpuMask, Ns, SdId};
+use fairground_stdx::{CpuId, CpuMask, IndexVec, Ns, SdId};
+use proptest::prelude::*;
 
 fn profile(name: &str) -> Profile {
     Profile::parse(name).unwrap()
@@ -137,6 +140,56 @@ fn spec_05_t07_caches_of_one_cpu() {
     assert_eq!(chain(&topology, 0, |sd| sd.span_weight), [8]);
 }
 
+/// Weight; at HZ 1000 and then 250: idle, busy up to v5.9, busy from v5.10.
+const INTERVALS: [(u32, [u64; 6]); 7] = [
+    (2, [2, 64, 31, 1, 16, 7]),
+    (16, [16, 512, 255, 4, 128, 63]),
+    (32, [32, 1024, 511, 8, 256, 127]),
+    (112, [112, 3584, 1791, 28, 896, 447]),
+    (192, [192, 6144, 3071, 48, 1536, 767]),
+    (224, [224, 7168, 3583, 56, 1792, 895]),
+    (384, [384, 12_288, 6143, 96, 3072, 1535]),
+];
+
+#[test]
+fn spec_05_t08_intervals() {
+    for (weight, expected) in INTERVALS {
+        let interval = |name: &str, tick: Ns, busy: bool| {
+            // So many CPUs that the bound on all intervals does not matter.
+            let mut view = MachineView::flat(1024, tick);
+            let llc = CpuMask::first_n(weight as usize);
+            (0..weight).for_each(|number| view.cpus[cpu(number)].llc = llc);
+            let topology = build(name, &view);
+            assert_eq!(topology.domains[sd(&topology, 0, 0)].span_weight, weight);
+            topology.get_sd_balance_interval(sd(&topology, 0, 0), busy)
+        };
+        let of_hz = |tick: Ns| [interval("v4.12", tick, false), interval("v4.12", tick, true), interval("v5.19", tick, true)];
+        assert_eq!([of_hz(Ns::from_ms(1)), of_hz(Ns::from_ms(4))].concat(), expected, "weight {weight}");
+        assert_eq!(interval("v4.20", Ns::from_ms(1), true), expected[1]);
+        assert_eq!(interval("v6.14", Ns::from_ms(1), true), expected[2]);
+    }
+    for (cpus, most) in [(8, 800), (12, 1200), (32, 3200), (224, 22_400), (384, 38_400)] {
+        assert_eq!(build("v5.19", &MachineView::flat(cpus, Ns::from_ms(1))).max_load_balance_interval, most);
+    }
+}
+
+#[test]
+fn spec_05_t09_lost_capacity() {
+    let mut sched = Sched::new(profile("v5.19"), &preset("vm8"));
+    let mc = sd(&sched.topology, 0, 0);
+    assert_eq!(sched.topology.domains[mc].imbalance_pct, 117);
+    for (capacity, lost) in [(875, true), (876, false)] {
+        sched.rqs[cpu(0)].lb.cpu_capacity = capacity;
+        assert_eq!(sched.check_cpu_capacity(cpu(0), mc), lost, "{capacity}");
+    }
+}
+
+#[test]
+fn spec_05_t10_margins() {
+    assert!(fits_capacity(819, 1024) && !fits_capacity(820, 1024));
+    assert!(!capacity_greater(1078, 1024) && capacity_greater(1079, 1024));
+}
+
 #[test]
 fn spec_05_t11_small_machines() {
     for name in ["v4.12", "v5.19", "v6.14", "v6.18"] {
@@ -156,4 +209,95 @@ fn spec_05_t11_small_machines() {
         assert!(!flags[0].has(SdFlags::PREFER_SIBLING));
         assert!(flags[1].has(SdFlags::ASYM_CPUCAPACITY_FULL));
     }
+}
+
+/// Nodes in a row, each ten farther than the last.
+fn row_of_nodes(nodes: u32) -> Vec<Vec<u32>> {
+    (0..nodes).map(|from: u32| (0..nodes).map(|to| 10 + 10 * from.abs_diff(to)).collect()).collect()
+}
+
+fn machines() -> impl Strategy<Value = MachineView> {
+    let shape = (1..4u32, 1..4u32, 1..3u32, proptest::option::of(1..3u32), 1..4u32, 1..3u32);
+    (shape, any::<bool>(), any::<bool>(), any::<[bool; 8]>()).prop_map(|(shape, adjacent, in_a_row, offline)| {
+        let (sockets, nodes, llcs, clusters, cores, threads) = shape;
+        let numbering = if adjacent { Numbering::Adjacent } else { Numbering::ThreadMajor };
+        let shape = Regular { sockets, nodes, llcs, clusters, cores, threads, numbering, ..Regular::default() };
+        let count = shape.total_nodes();
+        let distances = if in_a_row { row_of_nodes(count as u32) } else { default_distances(count) };
+        let mut view = Machine::new("random", shape.cpus(), distances).view();
+        // CPU 0 stays.
+        for (number, _) in offline.iter().enumerate().skip(1).filter(|row| *row.1) {
+            view.online.remove(cpu(number as u32));
+        }
+        view
+    })
+}
+
+const KERNELS: [&str; 10] = ["v4.12", "v4.20", "v5.1", "v5.10", "v5.19", "v6.1", "v6.6", "v6.12", "v6.14", "v6.18"];
+
+proptest! {
+    #[test]
+    fn spec_05_t12_groups_of_any_machine(view in machines(), kernel in 0..KERNELS.len()) {
+        let topology = build(KERNELS[kernel], &view);
+        let capacity: &IndexVec<CpuId, u32> = &topology.capacity_orig;
+        for owner in view.cpus.ids() {
+            let mut below = CpuMask::only(owner);
+            let mut count = 0;
+            for id in topology.domains_of(owner) {
+                let sd = &topology.domains[id];
+                prop_assert!(sd.cpu == owner && sd.span.contains(owner) && sd.span.is_subset(&view.online));
+                prop_assert!(below.is_subset(&sd.span) && sd.span.weight() as u32 == sd.span_weight && sd.span_weight > 1);
+                let groups: Vec<_> = topology.groups_of(id).map(|group| &topology.groups[group]).collect();
+                prop_assert!(groups[0].span.contains(owner));
+                prop_assert!(groups.iter().all(|group| group.balance_mask.first().is_some()));
+                let union = groups.iter().fold(CpuMask::EMPTY, |all, group| all.or(&group.span));
+                prop_assert!(sd.span.is_subset(&union));
+                let apart = groups.iter().map(|group| group.span.weight()).sum::<usize>() == union.weight();
+                prop_assert!(apart || sd.flags.has(SdFlags::NUMA), "only groups of nodes overlap");
+                if apart {
+                    let sum: u64 = groups.iter().map(|group| group.capacity).sum();
+                    let own: u64 = sd.span.iter().map(|cpu| u64::from(capacity[cpu])).sum();
+                    prop_assert!(union != sd.span || sum == own);
+                }
+                below = sd.span;
+                count += 1;
+            }
+            prop_assert!(count == 0 || below == view.online || !view.online.contains(owner));
+            prop_assert!(view.online.contains(owner) || count == 0);
+            prop_assert!(topology.cpus[owner].llc_size as usize <= view.cpus[owner].llc.weight().max(1));
+        }
+    }
+}
+
+/// The example in the kernel's own comment: a ring of four nodes, of one CPU each here.
+#[test]
+fn groups_of_a_ring_of_nodes_overlap() {
+    let mut view = MachineView::flat(4, Ns::from_ms(4));
+    view.distances = vec![vec![10, 20, 30, 20], vec![20, 10, 20, 30], vec![30, 20, 10, 20], vec![20, 30, 20, 10]];
+    for number in 0..4 {
+        let home = &mut view.cpus[cpu(number)];
+        (home.node, home.package, home.llc) = (number, number, CpuMask::only(cpu(number)));
+    }
+    let topology = build("v6.1", &view);
+    assert_eq!(chain(&topology, 0, |sd| sd.span.to_string()), ["0-1,3", "0-3"]);
+    assert_eq!(ring(&topology, sd(&topology, 0, 0)), ["0", "1", "3"]);
+    assert_eq!(ring(&topology, sd(&topology, 0, 1)), ["0-1,3", "1-3"]);
+    assert_eq!(ring(&topology, sd(&topology, 1, 1)), ["0-2", "0,2-3"]);
+    let masks: Vec<String> =
+        topology.groups_of(sd(&topology, 0, 1)).map(|group| topology.groups[group].balance_mask.to_string()).collect();
+    assert_eq!(masks, ["0", "2"], "only those whose own domain below the group is");
+}
+
+/// Four nodes in a row: what would reach out of a domain is taken from a level farther down.
+#[test]
+fn groups_of_a_row_of_nodes_stay_within() {
+    let mut view = MachineView::flat(4, Ns::from_ms(4));
+    view.distances = row_of_nodes(4);
+    for number in 0..4 {
+        let home = &mut view.cpus[cpu(number)];
+        (home.node, home.package, home.llc) = (number, number, CpuMask::only(cpu(number)));
+    }
+    let second = |name| ring(&build(name, &view), sd(&build(name, &view), 0, 1));
+    assert_eq!(second("v5.10"), ["0-1", "1-3"]);
+    assert_eq!(second("v5.19"), ["0-1", "2"]);
 }
