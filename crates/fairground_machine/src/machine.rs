@@ -95,9 +95,10 @@ pub struct Machine {
     pub idle_states: Vec<IdleState>,
     /// Who chooses among them.
     pub idle_governor: IdleGovernor,
-    /// Whether busy CPUs take turns, as in an emulator that executes all CPUs on one thread: kernel work takes as many
-    /// times its price as CPUs are busy. Programs that watch a clock, as those of recorded sets do, are not slower.
-    pub cpus_take_turns: bool,
+    /// Busy CPUs take turns, and this is how long a round of all of them lasts, as in an emulator that executes all CPUs
+    /// on one thread: what a CPU does in the kernel waits for its turn, and others stand still meanwhile. 0 = all run at
+    /// once. Programs that watch a clock, as those of recorded sets do, are not slower.
+    pub round_of_turns: Ns,
     /// What kernel paths cost on this machine.
     pub costs: CostModel,
 }
@@ -123,7 +124,7 @@ impl Machine {
             tick_offset: Ns::ZERO,
             idle_states: Vec::new(),
             idle_governor: IdleGovernor::default(),
-            cpus_take_turns: false,
+            round_of_turns: Ns::ZERO,
             costs: CostModel::default(),
         }
     }

@@ -7,7 +7,7 @@ use crate::machine::CAPACITY_SCALE;
 use crate::suggest;
 use crate::suggest::clip;
 use fairground_model::Mistakes;
-use fairground_stdx::{CpuId, CpuMask};
+use fairground_stdx::{CpuId, CpuMask, Ns};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -24,7 +24,10 @@ struct Row {
     capacity: u32,
 }
 
-/// Reads the topology of a recorded set. The machine is an emulator: HZ 250; prices `icount`, one
+/// How long a round of all CPUs lasts in the emulator.
+const ROUND_OF_TURNS: Ns = Ns::from_us(100);
+
+/// Reads the topology of a recorded set. The machine is an emulator on which busy CPUs take turns: HZ 250; prices `icount`, one
 /// instruction per ns; interrupt time stays with the task, as in the recorded kernels, whose
 /// `clock_task` keeps step with the clock over more than a second of ticks.
 pub fn parse_topology(text: &str) -> Result<Imported, Mistakes> {
@@ -60,7 +63,7 @@ pub fn parse_topology(text: &str) -> Result<Imported, Mistakes> {
     let mut imported = build("recorded", found.collect(), None, notes)?;
     imported.machine.costs = CostModel::preset("icount")?;
     imported.machine.irq_time_accounting = false;
-    imported.machine.cpus_take_turns = true;
+    imported.machine.round_of_turns = ROUND_OF_TURNS;
     Ok(imported)
 }
 

@@ -2,7 +2,7 @@
 
 use crate::machine::{CpuSpec, LOCAL_DISTANCE, Machine, TICK_RATES};
 use fairground_stdx::time::NSEC_PER_SEC;
-use fairground_stdx::{CpuId, CpuMask};
+use fairground_stdx::{CpuId, CpuMask, Ns};
 use std::collections::BTreeMap;
 
 /// The most CPUs that a machine can have.
@@ -37,6 +37,8 @@ pub enum Place {
     TickJitter,
     /// The offset between the ticks of neighbouring CPUs.
     TickOffset,
+    /// The round of turns of CPUs.
+    RoundOfTurns,
 }
 
 /// One thing that is wrong with a machine.
@@ -187,6 +189,11 @@ impl Found {
             let message = format!("with {} between neighbours the last CPU ticks a whole tick late", machine.tick_offset);
             self.add(Place::TickOffset, message, "CPU n ticks n times this after CPU 0; keep the last below one tick.");
         }
+        let round = machine.round_of_turns;
+        if round > machine.tick || (round != Ns::ZERO && round < Ns(machine.cpus.len() as u64)) {
+            let message = format!("CPUs take turns in rounds of {round}");
+            self.add(Place::RoundOfTurns, message, "A round has at least 1ns for each CPU and lasts no longer than a tick.");
+        }
     }
 }
 
@@ -291,5 +298,8 @@ mod tests {
         assert_eq!(changed("smp-2", |m| m.tick_offset = Ns::from_ms(4)).len(), 1);
         assert_eq!(changed("smp-2", |m| m.tick_offset = Ns::from_ms(3)).len(), 0);
         assert_eq!(changed("smp-3", |m| m.tick_offset = Ns(u64::MAX)).len(), 1);
+        assert_eq!(changed("smp-3", |m| m.round_of_turns = Ns::from_us(100)).len(), 0);
+        assert_eq!(changed("smp-3", |m| m.round_of_turns = Ns(2)), ["CPUs take turns in rounds of 2ns"]);
+        assert_eq!(changed("smp-3", |m| m.round_of_turns = Ns(u64::MAX)).len(), 1);
     }
 }

@@ -62,14 +62,12 @@ pub struct Meter {
     prices_ps: [u64; Op::COUNT],
     total: [u64; Op::COUNT],
     ps: u64,
-    /// By how much everything takes longer at present.
-    slowness: u64,
 }
 
 impl Meter {
     /// A meter with a price in picoseconds per operation.
     pub fn new(prices_ps: [u64; Op::COUNT]) -> Meter {
-        Meter { prices_ps, total: [0; Op::COUNT], ps: 0, slowness: 1 }
+        Meter { prices_ps, total: [0; Op::COUNT], ps: 0 }
     }
     /// A meter for which everything is free.
     pub fn free() -> Meter {
@@ -95,32 +93,26 @@ impl Meter {
     /// Time that passes without an operation: waiting for another CPU.
     #[inline]
     pub fn spend(&mut self, time: Ns) {
-        self.ps += time.0 * 1000 / self.slowness;
+        self.ps += time.0 * 1000;
     }
     /// What the current phase has cost so far, in whole ns (rounded down).
     #[inline]
     pub fn so_far_ns(&self) -> u64 {
-        self.ps * self.slowness / 1000
+        self.ps / 1000
     }
     /// Ends the phase: returns its cost in picoseconds and starts the next at zero.
     #[inline]
     pub fn take_ps(&mut self) -> u64 {
-        std::mem::take(&mut self.ps) * self.slowness
-    }
-    /// From now on every operation takes so many times longer than its price, at least once: other CPUs take their turn
-    /// in between. Time that passes without an operation stays what it is.
-    #[inline]
-    pub fn set_slowness(&mut self, slowness: u64) {
-        self.slowness = slowness.max(1);
+        std::mem::take(&mut self.ps)
     }
     /// From now on these prices hold: the CPU changed its speed. Returns those that held before.
     pub fn set_prices(&mut self, prices_ps: [u64; Op::COUNT]) -> [u64; Op::COUNT] {
         std::mem::replace(&mut self.prices_ps, prices_ps)
     }
-    /// What `op` costs at present, in picoseconds.
+    /// The price of `op`, in picoseconds.
     #[inline]
     pub fn price_ps(&self, op: Op) -> u64 {
-        self.prices_ps[op as usize] * self.slowness
+        self.prices_ps[op as usize]
     }
     /// How often `op` was counted in the run.
     pub fn total(&self, op: Op) -> u64 {

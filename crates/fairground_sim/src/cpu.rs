@@ -102,6 +102,8 @@ pub(crate) struct Cpu {
     /// Picoseconds that earlier phases cost beyond whole nanoseconds.
     pub(crate) carry_ps: u64,
     pub(crate) tick: TickClock,
+    /// The turn that it waits for, or waited for last, where CPUs take turns.
+    pub(crate) turn_at: Instant,
     /// How often each section of the kernel ran here, and for how long in all.
     pub(crate) kernel_time: [(u64, Ns); Section::ALL.len()],
     /// Program steps taken at the present instant, to find programs that never let time pass.

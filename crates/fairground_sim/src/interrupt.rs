@@ -146,8 +146,9 @@ impl<Q: EventQueue> Simulation<Q> {
     /// The common tick: nothing follows from it, so the task's stretch just ends that much later.
     #[inline]
     fn delay_stretch(&mut self, rec: &mut Recorder<'_>, cpu: CpuId, due: Instant) {
+        let price = self.cpus[cpu].price();
+        let took = self.lasts(cpu, price);
         let row = &mut self.cpus[cpu];
-        let took = row.price();
         let until = self.now + took;
         self.queue.ticked(cpu, due, until);
         if took == Ns::ZERO {

@@ -27,9 +27,6 @@ impl<Q: EventQueue> Simulation<Q> {
         cpu: CpuId,
         call: impl FnOnce(&mut Sched, &mut Ctx<'_, '_>) -> R,
     ) -> R {
-        if self.machine.cpus_take_turns {
-            self.take_turns(cpu);
-        }
         let mut cx = Ctx {
             now: self.now,
             cpu,
@@ -44,13 +41,6 @@ impl<Q: EventQueue> Simulation<Q> {
             self.send_requests(cpu);
         }
         result
-    }
-
-    /// How long kernel work takes on `cpu` depends on how many others are busy now.
-    #[cold]
-    fn take_turns(&mut self, cpu: CpuId) {
-        let others = self.cpus.iter_enumerated().filter(|row| row.0 != cpu && row.1.doing != Doing::Idle).count();
-        self.cpus[cpu].meter.set_slowness(others as u64 + 1);
     }
 
     fn send_requests(&mut self, from: CpuId) {
@@ -92,9 +82,10 @@ impl<Q: EventQueue> Simulation<Q> {
                 Next::Left => return,
                 Next::Go(next) => then = next,
                 Next::Pay(section, next) => {
-                    let row = &mut self.cpus[cpu];
-                    let took = row.price();
-                    if took > Ns::ZERO {
+                    let price = self.cpus[cpu].price();
+                    if price > Ns::ZERO {
+                        let took = self.lasts(cpu, price);
+                        let row = &mut self.cpus[cpu];
                         row.book(section, took);
                         row.doing = Doing::Kernel(next);
                         self.show_section(rec, cpu, section, took);

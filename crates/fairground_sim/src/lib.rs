@@ -20,6 +20,7 @@ mod simulation;
 mod step;
 mod task;
 mod tick;
+mod turns;
 
 pub use queue::{EventQueue, FastQueue, HeapQueue};
 pub use simulation::{Counts, Ending, Flow, RunEnd, Setup, Simulation, Stopped};

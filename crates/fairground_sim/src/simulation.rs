@@ -300,6 +300,9 @@ impl<Q: EventQueue> Simulation<Q> {
     #[inline]
     fn handle(&mut self, rec: &mut Recorder<'_>, (at, class, cpu): (Instant, Class, CpuId)) {
         self.now = at;
+        if self.machine.round_of_turns > Ns::ZERO && self.waits_for_turn(class, cpu) {
+            return;
+        }
         match class {
             Class::Segment => self.stretch_ends(rec, cpu),
             Class::Irq => self.interrupt(rec, cpu),
@@ -432,6 +435,7 @@ fn new_cpu(machine: &Machine, cpu: CpuId, seed: u64) -> Cpu {
         meter: machine.costs.meter(&machine.cpus[cpu]),
         carry_ps: 0,
         tick: TickClock::new(machine, cpu, seed),
+        turn_at: Instant::ZERO,
         kernel_time: Default::default(),
         steps_at: (Instant::ZERO, 0),
     }

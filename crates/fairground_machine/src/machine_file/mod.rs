@@ -25,7 +25,7 @@
 //! tick_offset = "10us"         # CPU n ticks n times this later; or skew_tick = true
 //! irq_time_accounting = true
 //! nohz_idle = true
-//! cpus_take_turns = false      # true: an emulator of one thread; kernel work takes longer, the more CPUs are busy
+//! round_of_turns = "100us"     # an emulator that executes all CPUs on one thread, in turns; left out: all run at once
 //! idle_governor = "menu-like"  # or "shallowest", "deepest"
 //! costs = "xeon-spr"           # or a table, see below
 //!

@@ -38,7 +38,7 @@ const COMMON: [&str; 25] = [
     "skew_tick",
     "irq_time_accounting",
     "nohz_idle",
-    "cpus_take_turns",
+    "round_of_turns",
     "idle_state",
     "idle_governor",
     "costs",
@@ -149,9 +149,6 @@ fn common(fields: &Fields, machine: &mut Machine, mistakes: &mut Mistakes) {
     if let Some(on) = fields.boolean("nohz_idle", mistakes) {
         machine.nohz_idle = on;
     }
-    if let Some(on) = fields.boolean("cpus_take_turns", mistakes) {
-        machine.cpus_take_turns = on;
-    }
     if let Some(states) = idle::idle_states(fields, mistakes) {
         machine.idle_states = states;
     }
@@ -216,6 +213,9 @@ fn ticks(fields: &Fields, machine: &mut Machine, mistakes: &mut Mistakes) {
     if let Some(offset) = fields.length("tick_offset", mistakes) {
         machine.tick_offset = offset;
     }
+    if let Some(round) = fields.length("round_of_turns", mistakes) {
+        machine.round_of_turns = round;
+    }
 }
 
 /// Where in the file a problem has its cause.
@@ -233,5 +233,6 @@ fn place(fields: &Fields, place: Place) -> Range<usize> {
         Place::Tick => first(&["tick", "hz"]),
         Place::TickJitter => first(&["tick_jitter"]),
         Place::TickOffset => first(&["tick_offset", "skew_tick"]),
+        Place::RoundOfTurns => first(&["round_of_turns"]),
     }
 }

@@ -28,8 +28,8 @@ pub fn write(machine: &Machine) -> String {
     write_ticks(&mut text, machine);
     line(&mut text, "irq_time_accounting", &machine.irq_time_accounting.to_string());
     line(&mut text, "nohz_idle", &machine.nohz_idle.to_string());
-    if machine.cpus_take_turns {
-        line(&mut text, "cpus_take_turns", "true");
+    if machine.round_of_turns != Ns::ZERO {
+        line(&mut text, "round_of_turns", &quoted(&machine.round_of_turns.to_string()));
     }
     if machine.idle_governor != IdleGovernor::default() {
         let name = IdleGovernor::NAMES.iter().find(|row| row.1 == machine.idle_governor).map_or("", |row| row.0);
