@@ -186,5 +186,7 @@ flags! {
         SPECIAL = 2,
         /// It sleeps since its dequeue was delayed, which is completed now.
         DELAYED = 3,
+        /// It is put back at once, but perhaps on another queue (a change of group): with SAVE.
+        MOVE = 4,
     }
 }

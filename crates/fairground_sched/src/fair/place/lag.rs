@@ -60,7 +60,7 @@ impl Sched {
         }
         level.se.on_rq = false;
         level.account_entity_dequeue(idle);
-        if !flags.has(DequeueFlags::SAVE) {
+        if !flags.has(DequeueFlags::SAVE) || flags.has(DequeueFlags::MOVE) {
             self.update_min_vruntime(cfs_rq);
         }
         if flags.has(DequeueFlags::DELAYED) {

@@ -63,7 +63,7 @@ impl Sched {
         if !flags.has(DequeueFlags::SLEEP) {
             level.se.vruntime = level.se.vruntime.minus(level.cfs_rq.min_vruntime.0);
         }
-        let saved = flags.has(DequeueFlags::SAVE);
+        let saved = flags.has(DequeueFlags::SAVE) && !flags.has(DequeueFlags::MOVE);
         match self.profile.min_vruntime_at_dequeue {
             MinVruntimeAtDequeue::UnlessSaveRestore if saved => {}
             MinVruntimeAtDequeue::SaveRestoreOnly if !saved => {}
