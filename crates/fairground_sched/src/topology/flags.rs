@@ -4,7 +4,7 @@ macro_rules! sd_flags {
     ($($name:ident $bit:literal $debugfs:literal $text:literal;)*) => {
         /// Flags of a domain or group.
         ///
-        /// Kernel: sd_flags.h, v4.12–
+        /// Kernel: sd_flags.h SD_FLAG(), v4.12–
         #[derive(Clone, Copy, PartialEq, Eq, Default)]
         pub struct SdFlags(u32);
 

@@ -18,7 +18,7 @@ pub(super) struct LevelRow {
 
 /// The levels of `machine`, smallest first.
 ///
-/// Kernel: topology.c default_topology, sched_init_numa(); x86 smpboot.c build_sched_topology(), v4.12–
+/// Kernel: topology.c sched_init_numa(), v4.12–
 pub(super) fn levels(rule: DomainLevels, machine: &MachineView) -> Vec<LevelRow> {
     let row = |level, flags| LevelRow { level, flags, distance: LOCAL_DISTANCE };
     let mut rows = Vec::new();
@@ -71,7 +71,7 @@ fn nodes(machine: &MachineView) -> Vec<u32> {
 
 /// Whether a package holds several nodes: then its span lies between those of the NUMA levels.
 ///
-/// Kernel: x86 smpboot.c x86_has_numa_in_package, v4.12–
+/// Kernel: smpboot.c build_sched_topology(), v4.12–
 fn numa_in_package(machine: &MachineView) -> bool {
     let mut homes: Vec<(u32, u32)> = machine.cpus.iter().map(|cpu| (cpu.package, cpu.node)).collect();
     homes.sort_unstable();
