@@ -6,7 +6,7 @@ use fairground::{Error, Scenario, scenario};
 use fairground_machine::Machine;
 use fairground_model::TaskSet;
 use fairground_sched::Profile;
-use fairground_sim::Setup;
+use fairground_sim::{Setup, Simulation};
 use fairground_stdx::Ns;
 use std::fmt;
 
@@ -32,7 +32,11 @@ impl Case {
         let profile = generate::profile(&mut Dice::new(seed, 1));
         let duration = generate::duration(&mut Dice::new(seed, 2), machine.cpus.len());
         let tasks = generate::tasks(&mut Dice::new(seed, 3), &machine, &profile, duration);
-        Case { seed, machine, profile, tasks, duration }
+        let case = Case { seed, machine, profile, tasks, duration };
+        let mut plugged = case.clone();
+        generate::hotplug(&mut Dice::new(seed, 6), case.machine.cpus.len(), duration, &mut plugged.tasks);
+        // A task may be bound to a CPU that is off line then: such a mix is refused.
+        if Simulation::new(plugged.setup()).is_ok() { plugged } else { case }
     }
 
     /// The run of a scenario file.

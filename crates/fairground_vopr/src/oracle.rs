@@ -5,7 +5,10 @@ use fairground_sched::{Sched, TaskState};
 use fairground_sim::Simulation;
 use fairground_stdx::{CpuId, IndexVec, Instant, Ns, TaskId, Vruntime};
 
+mod waits;
+
 use crate::case::Case;
+use waits::Waits;
 
 /// What the records say of a CPU.
 #[derive(Clone, Default)]
@@ -166,13 +169,15 @@ pub struct Between {
     tick: Ns,
     /// The longest slice that each task ever had: one that sleeps keeps its lag when its slice gets shorter.
     longest_slice: IndexVec<TaskId, u64>,
+    waits: Waits,
 }
 
 impl Between {
     /// A watcher of a simulation of `case` at its beginning.
     pub fn new(case: &Case, simulation: &Simulation) -> Between {
         let longest_slice = IndexVec::filled(0, case.tasks.tasks.len());
-        Between { floors: floors(simulation).collect(), tick: case.machine.tick, longest_slice }
+        let waits = Waits::new(case);
+        Between { floors: floors(simulation).collect(), tick: case.machine.tick, longest_slice, waits }
     }
 
     /// What must hold after every event.
@@ -186,7 +191,7 @@ impl Between {
         }
         for cpu in sched.cpu_ids() {
             let (rq, queued) = (sched.rq(cpu), sched.cfs_rq(cpu).nr_running);
-            if rq.curr.is_none() && !rq.need_resched && queued > 0 {
+            if rq.curr.is_none() && !rq.stop_running && !rq.need_resched && queued > 0 {
                 return Err(format!("at {at}: CPU {cpu} is idle beside {queued} queued entities"));
             }
         }
@@ -205,6 +210,7 @@ impl Between {
                 return Err(format!("at {at}: {task:?} has utilisation {}", sched.se_avg(task).util_avg));
             }
         }
+        self.waits.check(sched, at)?;
         sched.task_ids().try_for_each(|task| self.check_lag(sched, task)).map_err(|broken| format!("at {at}: {broken}"))
     }
 
@@ -218,7 +224,9 @@ impl Between {
         let (se, state) = (sched.se(task), sched.task(task).state);
         let longest_slice = &mut self.longest_slice[task];
         *longest_slice = se.slice.max(*longest_slice);
-        if se.sched_delayed != (state == TaskState::Delayed) || (se.sched_delayed && !se.on_rq) {
+        // A task in delayed dequeue that balance moves stays in it, between two queues as well.
+        let moves = state == TaskState::Migrating;
+        if !moves && (se.sched_delayed != (state == TaskState::Delayed) || (se.sched_delayed && !se.on_rq)) {
             return Err(format!("{task:?} is {state:?}, but its entity says otherwise: {se:?}"));
         }
         let weight = u128::from(se.load.weight() >> 10);

@@ -5,6 +5,7 @@
 //! without prices. Virtual time counts from the queue's first minimum and does not wrap.
 
 mod compare;
+pub mod domains;
 pub mod eevdf;
 mod rules;
 

@@ -19,8 +19,8 @@ fn run_seeds(seeds: std::ops::Range<u64>) -> Result<(u64, u64), Box<Failure>> {
 /// A few hundred of the cases that the nightly run goes on with.
 #[test]
 fn random_systems_hold_every_invariant() {
-    let (wakeups, migrations) = run_seeds(0..2_000).unwrap_or_else(|failure| panic!("{failure}"));
-    assert!(wakeups > 50_000 && migrations > 500, "the cases are too tame: {wakeups} wake-ups, {migrations} migrations");
+    let (wakeups, migrations) = run_seeds(0..270).unwrap_or_else(|failure| panic!("{failure}"));
+    assert!(wakeups > 10_000 && migrations > 1_000, "the cases are too tame: {wakeups} wake-ups, {migrations} migrations");
 }
 
 /// What a failing case is handed on as must be the case.

@@ -1,10 +1,12 @@
 //! Random parts of a case. Limits are small, so that rare meetings become common.
 
+mod hotplug;
 mod machine;
 mod profile;
 mod programs;
 mod tasks;
 
+pub(crate) use hotplug::hotplug;
 pub(crate) use machine::machine;
 pub(crate) use profile::profile;
 pub(crate) use tasks::tasks;

@@ -153,7 +153,8 @@ fn remove_cpu(case: &mut Case, row: usize) {
             *cpus = narrow(cpus);
         }
     }
-    let about = |change: &Change| matches!(*change, Change::FreqCapacity { cpu, .. } | Change::Hotplug { cpu, .. } if cpu == gone);
+    let about =
+        |change: &Change| matches!(*change, Change::FreqCapacity { cpu, .. } | Change::Hotplug { cpu, .. } if cpu == gone);
     case.tasks.changes.retain(|timed| !about(&timed.change));
     for timed in &mut case.tasks.changes {
         match &mut timed.change {
@@ -171,11 +172,13 @@ mod tests {
     use super::*;
     use fairground_sim::Simulation;
 
-    /// Whatever is taken away, what is left is a run, and a file that reads back as the same.
+    /// Whatever is taken away, what is left is a run. Without hotplug: fewer CPUs may leave none on line, which
+    /// is refused.
     #[test]
     fn parts_can_go_in_any_order() {
         for seed in 0..300 {
             let mut case = Case::random(seed);
+            case.tasks.changes.retain(|timed| !matches!(timed.change, Change::Hotplug { .. }));
             for step in 0..12 {
                 let row = |count: usize| seed as usize % count;
                 let (tasks, cpus) = (case.tasks.tasks.len(), case.machine.cpus.len());

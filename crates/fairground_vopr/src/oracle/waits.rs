@@ -1,0 +1,87 @@
+//! Nobody waits for ever: who is runnable runs, who was woken is queued, who was detached arrives.
+
+use crate::case::Case;
+use fairground_model::{Instr, Mode};
+use fairground_sched::{Sched, TaskState};
+use fairground_stdx::{IndexVec, TaskId};
+
+/// A task that is neither here nor there is so for less than this, ns: interrupts are never off for so long.
+const IN_BETWEEN_NS: u64 = 100_000_000;
+/// How many times its fair turn a task may wait: wake-ups, sleeper credit and granularities come before it.
+const PATIENCE: u64 = 8;
+
+/// Since when each task waits, and for how long it may.
+pub(super) struct Waits {
+    tasks: IndexVec<TaskId, Option<Wait>>,
+    /// The longest turn that any task may take, ns.
+    turn: u64,
+}
+
+#[derive(Clone, Copy)]
+struct Wait {
+    state: TaskState,
+    since: u64,
+    limit: u64,
+}
+
+impl Waits {
+    pub(super) fn new(case: &Case) -> Waits {
+        let at = case.profile.tunables.at(case.machine.cpus.len() as u32);
+        let own = case.tasks.slices().into_iter().filter_map(|row| row.1).map(|slice| slice.0).max().unwrap_or(0);
+        let slice = at.latency_ns.max(at.min_granularity_ns).max(at.base_slice_ns).max(at.wakeup_granularity_ns).max(own);
+        let speed = |cpu: &fairground_machine::CpuSpec| cpu.at_speed(longest_in_kernel(case));
+        let in_kernel = case.machine.cpus.iter().map(speed).max().unwrap_or(0);
+        let turn = slice.saturating_add(in_kernel).saturating_add(2 * case.machine.tick.0);
+        Waits { tasks: IndexVec::filled(None, case.tasks.tasks.len()), turn }
+    }
+
+    pub(super) fn check(&mut self, sched: &Sched, at: u64) -> Result<(), String> {
+        for task in sched.task_ids() {
+            let state = sched.task(task).state;
+            let limit = match state {
+                TaskState::Queued => self.limit(sched, task),
+                TaskState::Waking | TaskState::Migrating | TaskState::OffCpuPending => IN_BETWEEN_NS,
+                _ => {
+                    self.tasks[task] = None;
+                    continue;
+                }
+            };
+            let wait = match self.tasks[task] {
+                Some(wait) if wait.state == state => Wait { limit: wait.limit.max(limit), ..wait },
+                _ => Wait { state, since: at, limit },
+            };
+            self.tasks[task] = Some(wait);
+            if at - wait.since > wait.limit {
+                return Err(format!(
+                    "at {at}: {task:?} is {state:?} on CPU {} for {} ns, more than {}",
+                    sched.task(task).cpu,
+                    at - wait.since,
+                    wait.limit
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// As many turns as its share of the queue takes.
+    ///
+    /// ```text
+    /// PATIENCE * (W / w + n) * turn        W, n weight and tasks of the queue, w its own weight
+    /// ```
+    fn limit(&self, sched: &Sched, task: TaskId) -> u64 {
+        let queue = sched.cfs_rq(sched.task(task).cpu);
+        let shares = queue.load.weight() / sched.se(task).load.weight().max(1) + u64::from(queue.nr_running);
+        self.turn.saturating_mul(shares).saturating_mul(PATIENCE)
+    }
+}
+
+/// The longest stretch in kernel mode, in which nobody else gets the CPU.
+fn longest_in_kernel(case: &Case) -> u64 {
+    let stretch = |instr: &Instr| match *instr {
+        Instr::Run { work: time, mode: Mode::Kernel }
+        | Instr::RunBetween { high: time, mode: Mode::Kernel, .. }
+        | Instr::RunTime { time, mode: Mode::Kernel } => time.0,
+        _ => 0,
+    };
+    case.tasks.programs.iter().flat_map(|program| &program.code).map(stretch).max().unwrap_or(0)
+}
