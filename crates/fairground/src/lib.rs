@@ -9,6 +9,7 @@ pub mod compare;
 pub mod conform;
 pub mod control;
 pub mod convert;
+pub mod delay;
 pub mod diff_runs;
 pub mod domains;
 pub mod error;

@@ -146,7 +146,7 @@ fn press(n: usize) -> TaskSet {
 
 fn ping_pong() -> TaskSet {
     let mut set = TaskSet::default();
-    let pipes: Vec<PipeId> = (0..2).map(|_| set.pipes.push(PipeSpec { capacity: 16_384 })).collect();
+    let pipes: Vec<PipeId> = (0..2).map(|_| set.pipes.push(PipeSpec::new(16_384))).collect();
     for side in 0..2 {
         let (out, back) = (pipes[side], pipes[1 - side]);
         let write = Instr::Write { pipe: out, value: None };

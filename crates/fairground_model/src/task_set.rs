@@ -73,6 +73,16 @@ impl TaskSpec {
 pub struct PipeSpec {
     /// Messages that fit before a writer blocks.
     pub capacity: u32,
+    /// Whether who wakes the other end says that it will sleep soon (WF_SYNC), as pipes do; a queue that is guarded by a
+    /// futex or a semaphore does not.
+    pub sync: bool,
+}
+
+impl PipeSpec {
+    /// A pipe for so many messages.
+    pub fn new(capacity: u32) -> PipeSpec {
+        PipeSpec { capacity, sync: true }
+    }
 }
 
 /// The unit of a marker's values.

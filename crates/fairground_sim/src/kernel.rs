@@ -136,12 +136,12 @@ impl<Q: EventQueue> Simulation<Q> {
             Then::PipeWrite { pipe, value } => self.pipe_write(cpu, pipe, value),
             Then::PipeRead { pipe, into } => self.pipe_read(cpu, pipe, into),
             Then::WakeReader(pipe) => {
-                let reader = self.pipes[pipe].next_reader();
-                self.wake_waiter(rec, cpu, reader)
+                let (reader, sync) = (self.pipes[pipe].next_reader(), self.pipes[pipe].sync);
+                self.wake_waiter(rec, cpu, reader, sync)
             }
             Then::WakeWriter(pipe) => {
-                let writer = self.pipes[pipe].next_writer();
-                self.wake_waiter(rec, cpu, writer)
+                let (writer, sync) = (self.pipes[pipe].next_writer(), self.pipes[pipe].sync);
+                self.wake_waiter(rec, cpu, writer, sync)
             }
         }
     }

@@ -1,5 +1,6 @@
 //! Pipes: bounded queues of messages with sleeping readers and writers.
 
+use fairground_model::PipeSpec;
 use fairground_stdx::TaskId;
 use std::collections::VecDeque;
 
@@ -7,16 +8,19 @@ use std::collections::VecDeque;
 #[derive(Clone, Debug)]
 pub(crate) struct Pipe {
     capacity: usize,
+    /// Whether wake-ups at its ends are synchronous.
+    pub(crate) sync: bool,
     messages: VecDeque<u64>,
     readers: VecDeque<TaskId>,
     writers: VecDeque<TaskId>,
 }
 
 impl Pipe {
-    pub(crate) fn new(capacity: u32) -> Pipe {
-        let capacity = capacity.max(1) as usize;
+    pub(crate) fn new(spec: &PipeSpec) -> Pipe {
+        let capacity = spec.capacity.max(1) as usize;
         Pipe {
             capacity,
+            sync: spec.sync,
             messages: VecDeque::with_capacity(capacity.min(64)),
             readers: VecDeque::with_capacity(2),
             writers: VecDeque::with_capacity(2),

@@ -198,7 +198,7 @@ impl<Q: EventQueue> Simulation<Q> {
             view: machine.view(),
             queue: Q::new(machine.cpus.len(), set.tasks.len()),
             jiffies: Jiffies::new(machine.tick),
-            pipes: set.pipes.iter().map(|pipe| Pipe::new(pipe.capacity)).collect(),
+            pipes: set.pipes.iter().map(Pipe::new).collect(),
             live_tasks: set.tasks.len(),
             programs: set.programs,
             specs: set.tasks,

@@ -141,12 +141,12 @@ impl<Q: EventQueue> Simulation<Q> {
         Next::Pay(Section::Syscall, Then::WakeWriter(pipe))
     }
 
-    /// A system call has changed a pipe: the task (if any) that waits for that is woken, with the sync hint.
+    /// A system call has changed a pipe: the task (if any) that waits for that is woken, with a pipe's sync hint.
     ///
     /// Kernel: pipe.c wake_up_interruptible_sync_poll() at the end of a read or write, v4.12–
-    pub(crate) fn wake_waiter(&mut self, rec: &mut Recorder<'_>, cpu: CpuId, waiter: Option<TaskId>) -> Next {
+    pub(crate) fn wake_waiter(&mut self, rec: &mut Recorder<'_>, cpu: CpuId, waiter: Option<TaskId>, sync: bool) -> Next {
         match waiter {
-            Some(waiter) => self.wake(rec, cpu, waiter, WakeFlags { sync: true, context: WakeContext::Task }, AfterWake::Resume),
+            Some(waiter) => self.wake(rec, cpu, waiter, WakeFlags { sync, context: WakeContext::Task }, AfterWake::Resume),
             None => Next::Pay(Section::Syscall, Then::Resume),
         }
     }

@@ -8,7 +8,7 @@ use fairground_machine::{CostModel, Machine};
 use fairground_model::{Digest, Mistakes, Sink, TaskSet};
 use fairground_report::Reproduction;
 use fairground_sched::Profile;
-use fairground_sim::{Setup, Simulation};
+use fairground_sim::{Setup, Simulation, Stopped};
 use fairground_stdx::Ns;
 
 /// Collects the digests of runs in their order.
@@ -26,10 +26,12 @@ impl Runs {
         seed: u64,
         sink: &mut dyn Sink,
     ) -> Result<(), Error> {
-        let setup = Setup { machine, profile, tasks, seed, duration, paranoid: false };
+        self.run_setup(Setup { machine, profile, tasks, seed, duration, paranoid: false }, sink)
+    }
+    /// Runs a set-up once.
+    pub(super) fn run_setup(&mut self, setup: Setup, sink: &mut dyn Sink) -> Result<(), Error> {
         let mut simulation = Simulation::new(setup).map_err(refused)?;
-        let ended = simulation.run(sink);
-        ended.map_err(|stopped| Error::one("reproduce", stopped.to_string(), "It is an error in this build."))?;
+        simulation.run(sink).map_err(stopped)?;
         self.0.bytes(&simulation.digest().to_le_bytes());
         Ok(())
     }
@@ -54,6 +56,10 @@ pub(super) fn one_cpu(hz: u32) -> Result<Machine, Error> {
     Ok(machine)
 }
 
-fn refused(mistakes: Mistakes) -> Error {
+pub(super) fn refused(mistakes: Mistakes) -> Error {
     Error::one("reproduce", mistakes.to_string(), "It is an error in this build.")
+}
+
+pub(super) fn stopped(stopped: Stopped) -> Error {
+    Error::one("reproduce", stopped.to_string(), "It is an error in this build.")
 }

@@ -27,7 +27,7 @@ pub(super) fn read(rows: Vec<Fields<'_>>, pipes: Option<Fields<'_>>, m: &mut Mis
         if capacity.is_none() {
             m.at(name.span, format!("pipe `{}` without a size", name.value), "Say how many messages fit: `pipes = { p = 16 }`.");
         }
-        set.pipes.push(PipeSpec { capacity: capacity.unwrap_or(1) });
+        set.pipes.push(PipeSpec::new(capacity.unwrap_or(1)));
         names.pipes.push(name.value.to_string());
     }
     for row in rows {

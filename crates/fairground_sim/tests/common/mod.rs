@@ -64,7 +64,7 @@ impl Build for TaskSet {
         task
     }
     fn pipe(&mut self, capacity: u32) -> PipeId {
-        self.pipes.push(PipeSpec { capacity })
+        self.pipes.push(PipeSpec::new(capacity))
     }
     fn marker(&mut self, name: &str) -> MarkerId {
         self.markers.push(MarkerSpec { name: name.into(), unit: MarkerUnit::Count })

@@ -43,7 +43,7 @@ pub(crate) fn tasks(dice: &mut Dice, machine: &Machine, profile: &Profile, durat
 impl Maker<'_> {
     fn pipe(&mut self) -> PipeId {
         let capacity = self.dice.between(1, 3) as u32;
-        self.set.pipes.push(PipeSpec { capacity })
+        self.set.pipes.push(PipeSpec::new(capacity))
     }
 
     /// One task, or a few that belong together.

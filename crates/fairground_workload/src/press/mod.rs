@@ -46,6 +46,13 @@ pub(crate) const WORKLOAD: Workload = Workload {
             default: "0",
             sentence: "The number of rounds; 0 = until the run ends.",
         },
+        Param {
+            name: "futex",
+            short: None,
+            kind: ParamKind::Switch,
+            default: "false",
+            sentence: "Processes wait on futexes and not on pipes: their wake-ups are not synchronous.",
+        },
     ],
     table: &[
         Column {
@@ -83,6 +90,7 @@ fn build(values: &Values, mistakes: &mut Mistakes) -> TaskSet {
         processes: values.count("processes") as u32,
         affinity: values.cpus("cpus"),
         every,
+        futex: values.switch("futex"),
         work: values.time("work"),
         rounds: Some(values.count("rounds")).filter(|&rounds| rounds > 0),
         first_round: None,
@@ -94,6 +102,8 @@ pub(crate) struct Press {
     pub(crate) processes: u32,
     pub(crate) affinity: Option<CpuMask>,
     pub(crate) every: Ns,
+    /// Whether processes are woken by futexes and not by pipes.
+    pub(crate) futex: bool,
     pub(crate) work: Ns,
     /// `None` = without end.
     pub(crate) rounds: Option<u64>,
@@ -111,7 +121,7 @@ pub(crate) fn press(press: &Press) -> TaskSet {
         parent.push(Instr::SetAffinity { cpus });
     }
     for index in 0..press.processes {
-        let pipe = set.pipes.push(PipeSpec { capacity: PIPE_MESSAGES });
+        let pipe = set.pipes.push(PipeSpec { sync: !press.futex, ..PipeSpec::new(PIPE_MESSAGES) });
         let program = set.programs.push(child(pipe, press, markers));
         let spec = TaskSpec::new(format!("press{index:02}"), program);
         let task = set.tasks.push(TaskSpec { start: Start::Forked, affinity: press.affinity, mm: index + 1, ..spec });

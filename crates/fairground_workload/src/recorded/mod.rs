@@ -126,7 +126,7 @@ fn with_shell(acts: &[Act]) -> TaskSet {
                 let first = fairground_stdx::TaskId::new(set.append(wl) + first.get());
                 shell.push(Instr::Fork { task: first });
                 if !background {
-                    let done: PipeId = set.pipes.push(PipeSpec { capacity: 1 });
+                    let done: PipeId = set.pipes.push(PipeSpec::new(1));
                     let program = set.tasks[first].program;
                     set.programs[program].push(Instr::Write { pipe: done, value: None });
                     shell.push(Instr::Read { pipe: done, into: 0 });

@@ -58,7 +58,7 @@ pub(super) fn build(command: &Command, launch: Launch) -> (TaskSet, TaskId) {
                 Launch::ByShell => None,
             };
             let set =
-                press(&Press { processes: *n, affinity: *cpus, every: *period, work: *work, rounds: Some(*rounds), first_round });
+                press(&Press { processes: *n, affinity: *cpus, every: *period, futex: false, work: *work, rounds: Some(*rounds), first_round });
             let main = set.tasks.ids().next_back().expect("invariant: a press has a parent");
             (set, main)
         }
@@ -123,7 +123,7 @@ fn crew(children: &[(&HogTask, Body)], launch: Launch) -> (TaskSet, TaskId) {
         }
         Launch::ByShell => {
             let copies = 2 * children.len() as u32;
-            let pipe = set.pipes.push(PipeSpec { capacity: copies });
+            let pipe = set.pipes.push(PipeSpec::new(copies));
             parent.push(Instr::Now { reg: START });
             parent.push(Instr::Add { reg: START, time: LEAD });
             let write = parent.push(Instr::Write { pipe, value: Some(START) });

@@ -79,7 +79,7 @@ fn pipes(tracks: &IndexVec<TaskId, Track>, builder: &mut Builder<'_>) {
         let tokens = track.acts.iter().filter(|act| **act == Act::Await).count();
         if tokens > 0 {
             let capacity = u32::try_from(tokens).unwrap_or(u32::MAX);
-            builder.pipe_of[task] = Some(builder.set.pipes.push(PipeSpec { capacity }));
+            builder.pipe_of[task] = Some(builder.set.pipes.push(PipeSpec::new(capacity)));
         }
     }
 }

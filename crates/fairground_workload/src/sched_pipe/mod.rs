@@ -49,8 +49,8 @@ pub(crate) const WORKLOAD: Workload = Workload {
 fn build(values: &Values, _mistakes: &mut Mistakes) -> TaskSet {
     let mut set = TaskSet::default();
     let loops = values.count("loop");
-    let there = set.pipes.push(PipeSpec { capacity: PIPE_MESSAGES });
-    let back = set.pipes.push(PipeSpec { capacity: PIPE_MESSAGES });
+    let there = set.pipes.push(PipeSpec::new(PIPE_MESSAGES));
+    let back = set.pipes.push(PipeSpec::new(PIPE_MESSAGES));
     let reads_first = Program { code: round_trips(Instr::Read { pipe: there, into: 1 }, write(back), 0, loops) };
     let writes_first = |at| round_trips(write(there), Instr::Read { pipe: back, into: 1 }, at, loops);
     if values.switch("threaded") {

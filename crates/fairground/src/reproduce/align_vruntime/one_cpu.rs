@@ -1,25 +1,21 @@
-//! `align-vruntime` (RFC of 2018), the part on one CPU: how long hogs wait when ticks come late.
+//! The part on one CPU: how long hogs wait when ticks come late.
 //!
 //! The mail's worked cases assume a latency of 24 ms (that of eight CPUs and more), equal hogs A, B, C and
 //! slices of 8 ms. The jitter of ticks is a reference model of our own, whose figures an independent program gave: each tick is late by (s >> 8) mod 300 µs,
 //! s = s * 1103515245 + 12345 mod 2^31 from 12345. It begins a slice at every pick, as kernels without
 //! CONFIG_FAIR_GROUP_SCHED do; the rows `group_sched` show kernels with it.
 
-use super::published::Published;
-use super::runs::{Runs, one_cpu};
-use super::{ReproduceOptions, Reproduced};
-use crate::control::Control;
+use super::{ALIGNED, Parts, STOCK, in_ms, row};
 use crate::error::Error;
+use crate::reproduce::runs::{Runs, one_cpu};
 use fairground_machine::Machine;
 use fairground_metrics::Decimal;
 use fairground_model::{Instr, Mode, PrevState, Program, Sink, TaskSet, TaskSpec, TraceEvent};
-use fairground_report::{Band, Claim, Kind, Quantity, Reproduction, ReproductionRow, Simulated};
+use fairground_report::{Band, Claim, Kind, Quantity, Simulated};
 use fairground_sched::Profile;
 use fairground_stdx::{CpuId, Id, Instant, Ns, TaskId};
 use toml_edit::{Item, Table};
 
-const STOCK: &str = "v4.20";
-const ALIGNED: &str = "v4.20+align-vruntime";
 /// What the mail's machine has, and what eight or more CPUs have.
 const TUNABLES: [(&str, &str); 3] =
     [("sched_latency_ns", "24000000"), ("sched_min_granularity_ns", "3000000"), ("sched_wakeup_granularity_ns", "4000000")];
@@ -150,29 +146,6 @@ impl Sink for Waits {
     }
 }
 
-fn in_ms(ns: u64) -> Quantity {
-    Quantity::Number(Decimal::ratio(ns, 1_000_000))
-}
-
-fn row(id: String, published: Quantity, simulated: Simulated, kind: Kind, band: Band) -> ReproductionRow {
-    ReproductionRow { id, unit: "ms".into(), published, simulated, kind, band }
-}
-
-pub(super) fn run(options: ReproduceOptions, control: Control<'_>) -> Result<Reproduced, Error> {
-    let published = Published::open("align-vruntime.toml", include_str!("published/align-vruntime.toml"))?;
-    let mut parts = Parts::default();
-    parts.worked_cases(published.root())?;
-    control.at(1, 3);
-    parts.jitter_model()?;
-    control.at(2, 3);
-    parts.other_jitters()?;
-    control.at(3, 3);
-    let Parts { runs, rows, claims } = parts;
-    let reproduction =
-        Reproduction { experiment: "align-vruntime".into(), quick: options.quick, rows, claims, calibration: Vec::new() };
-    Ok(runs.reproduced(reproduction, &[&published], control))
-}
-
 /// One of the mail's worked cases.
 struct WorkedCase {
     name: &'static str,
@@ -193,16 +166,9 @@ impl WorkedCase {
     }
 }
 
-#[derive(Default)]
-struct Parts {
-    runs: Runs,
-    rows: Vec<ReproductionRow>,
-    claims: Vec<Claim>,
-}
-
 impl Parts {
     /// Turns of 8 ms at exact ticks, at ticks that come a little late, and with a sleeper.
-    fn worked_cases(&mut self, root: &Table) -> Result<(), Error> {
+    pub(super) fn worked_cases(&mut self, root: &Table) -> Result<(), Error> {
         let figure = |key: &str| {
             let cases = root.get("cases").and_then(Item::as_table);
             let value = cases.and_then(|cases| cases.get(key)).and_then(Item::as_integer);
@@ -236,7 +202,7 @@ impl Parts {
         Ok(())
     }
 
-    fn jitter_model(&mut self) -> Result<(), Error> {
+    pub(super) fn jitter_model(&mut self) -> Result<(), Error> {
         for (hogs, figures) in MODEL {
             let sides = [(250, "before", STOCK), (250, "after", ALIGNED), (1000, "before", STOCK), (1000, "after", ALIGNED)];
             for ((hz, side, profile), expected) in sides.into_iter().zip(figures) {
@@ -268,7 +234,7 @@ impl Parts {
         self.claims.push(Claim { id: id.into(), holds, value: None });
     }
 
-    fn other_jitters(&mut self) -> Result<(), Error> {
+    pub(super) fn other_jitters(&mut self) -> Result<(), Error> {
         for (name, jitter) in OTHER_JITTERS {
             for (hz, side, profile) in
                 [(250, "before", STOCK), (250, "after", ALIGNED), (1000, "before", STOCK), (1000, "after", ALIGNED)]
@@ -283,19 +249,5 @@ impl Parts {
             }
         }
         Ok(())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn judged_rows_and_claims_hold() {
-        let done = run(ReproduceOptions::default(), Control::none()).unwrap();
-        let missed: Vec<_> = done.reproduction.rows.iter().filter(|row| row.within() == Some(false)).collect();
-        assert!(missed.is_empty(), "{missed:#?}");
-        assert!(done.reproduction.holds());
-        assert_eq!(done.reproduction.rows.len(), 10 + 16 + 2 + 16);
     }
 }
