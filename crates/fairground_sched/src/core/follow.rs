@@ -159,6 +159,7 @@ impl Sched {
     /// A task of another class than the fair one runs on `cpu`, or none any more.
     pub fn follow_other_class(&mut self, cpu: CpuId, runs: bool) {
         self.rqs[cpu].stop_running = runs;
+        self.note_idleness(cpu);
     }
 
     /// A task on its way to `target` makes that CPU count as busy, until it `arrived`.
@@ -170,6 +171,7 @@ impl Sched {
             true => list.retain(|&waiting| waiting != task),
             false => list.push(task),
         }
+        self.note_idleness(target);
     }
 
     /// On which CPU a child would be queued first.
