@@ -139,7 +139,10 @@ impl Sink for Records {
                 self.tasks[task].cpu = Some(target_cpu);
             }
             TraceEvent::SchedMigrateTask { task, orig_cpu, dest_cpu } => {
-                self.must(orig_cpu != dest_cpu, || format!("at {at}: {task:?} moves from CPU {orig_cpu} to itself"));
+                let was = self.tasks[task].cpu;
+                self.must(was.is_none_or(|was| was == orig_cpu), || {
+                    format!("at {at}: {task:?} moves from CPU {orig_cpu}, but was on {was:?}")
+                });
                 self.tasks[task].cpu = Some(dest_cpu);
             }
             TraceEvent::SchedStatRuntime { task, runtime, .. } => {

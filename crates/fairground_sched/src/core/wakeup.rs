@@ -186,14 +186,18 @@ impl Sched {
         }
     }
 
-    /// Moves a task that is on no queue to `target`.
+    /// Moves a task that is on no queue to `target`. Balance of groups that overlap may bring a pinned task back to
+    /// where it was: that is recorded, but no migration.
     ///
     /// Kernel: core.c set_task_cpu(), v4.12–
     pub(crate) fn set_task_cpu(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, target: CpuId) {
         let origin = self.tasks[task].cpu;
+        cx.record(TraceEvent::SchedMigrateTask { task, orig_cpu: origin, dest_cpu: target });
+        if origin == target {
+            return;
+        }
         self.migrate_task_rq_fair(cx, task);
         self.nr_migrations += 1;
-        cx.record(TraceEvent::SchedMigrateTask { task, orig_cpu: origin, dest_cpu: target });
         self.set_task_rq(task, target);
     }
 }
