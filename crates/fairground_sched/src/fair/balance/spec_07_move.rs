@@ -287,7 +287,6 @@ fn who_needs_a_task_on_its_way_does_not_find_it_on_no_queue() {
         let mut phase = |world: &mut World| world.call(0, |sched, cx| sched.load_balance(cx, &mut lb, &mut true));
         assert_eq!((phase(&mut world), phase(&mut world)), (None, None));
         let moves = *tasks.iter().find(|&&task| world.sched.tasks[task].state == TaskState::Migrating).unwrap();
-        world.check();
         world.call(1, |sched, cx| sched.set_user_nice(cx, moves, 5));
         assert_eq!((world.sched.tasks[moves].state, world.sched.tasks[moves].cpu), (TaskState::Queued, cpu(0)), "{kernel}");
         assert_eq!(phase(&mut world), Some(1), "{kernel}");
