@@ -281,7 +281,7 @@ fn is_degenerate(era: Era, domain: &Domain) -> bool {
     }
     let formerly = |flag: &&str| !era.since(5, 9) && (FORMERLY_KEPT.contains(flag) || *flag == "SD_PREFER_SIBLING");
     let wants = |flag: &&str| (NEEDS_GROUPS.contains(flag) && !formerly(flag)) || (*flag == "SD_SERIALIZE" && era.since(5, 9));
-    let useful = domain.flags.iter().any(|flag| wants(flag)) && domain.groups.len() > 1;
+    let useful = domain.flags.iter().any(wants) && domain.groups.len() > 1;
     !useful && !domain.flags.contains("SD_WAKE_AFFINE")
 }
 
