@@ -22,13 +22,10 @@ const SPEC: &str = "../shared/spec";
 const NOT_YET: &[(&str, &str, &str)] = &[
     ("01", "T16 T20", "task groups"),
     ("01", "T19", "CPU quota"),
-    ("02", "T10", "wake-up placement and load balance"),
     ("02", "T16 T17", "real-time and deadline classes"),
     ("03", "*", "task groups"),
     ("04", "*", "frequency governors and capacity"),
-    ("05", "*", "scheduling domains"),
     ("06", "T01 T14 T15", "SIS_UTIL and the price of a search"),
-    ("06", "*", "wake-up placement"),
     ("07", "T15 T15b T16", "task groups"),
     ("07", "T18", "SIS_UTIL and the price of a search"),
     ("08", "T01 T08", "SIS_UTIL and the price of a search"),

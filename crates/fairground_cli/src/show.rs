@@ -35,7 +35,9 @@ impl Lines {
     }
     pub(crate) fn finish(mut self) -> Result<(), Error> {
         match self.failure.take().map_or_else(|| self.out.flush(), Err) {
-            Err(cause) if cause.kind() != ErrorKind::BrokenPipe => Err(Error::World { what: "cannot write to stdout".into(), cause }),
+            Err(cause) if cause.kind() != ErrorKind::BrokenPipe => {
+                Err(Error::World { what: "cannot write to stdout".into(), cause })
+            }
             _ => Ok(()),
         }
     }

@@ -19,6 +19,6 @@ pub mod trace_dat;
 pub use export::{TraceWriter, WriterOptions};
 pub use import::{ImportStats, Note, RecordedTrace, Severity};
 pub use registry::{
-    Format, FormatError, ImportError, ReadSeek, formats, is_trace, read_any, read_file, read_file_into, read_into, read_set, unpack,
-    writer_for, writer_with,
+    Format, FormatError, ImportError, ReadSeek, formats, is_trace, read_any, read_file, read_file_into, read_into, read_set,
+    unpack, writer_for, writer_with,
 };

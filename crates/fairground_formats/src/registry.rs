@@ -83,7 +83,9 @@ impl fmt::Display for FormatError {
         match self {
             FormatError::NotBuilt { ending, sentence } => write!(f, "writing `.{ending}` files is not built yet ({sentence})")?,
             FormatError::ReadOnly { ending } => write!(f, "`.{ending}` files are only read")?,
-            FormatError::Snapshot { ending } => write!(f, "`.{ending}` files hold the counters of a simulated kernel, no events")?,
+            FormatError::Snapshot { ending } => {
+                write!(f, "`.{ending}` files hold the counters of a simulated kernel, no events")?
+            }
             FormatError::Unknown { ending } => write!(f, "there is no writer for files that end in `.{ending}`")?,
         }
         let writable: Vec<String> = FORMATS.iter().filter(|row| row.writes).map(|row| format!(".{}", row.ending)).collect();

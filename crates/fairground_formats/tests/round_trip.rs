@@ -75,7 +75,10 @@ fn each_format_that_is_not_written_says_so_by_name() {
         assert!(format.reads || error.contains("not built yet"), "{error}");
     }
     let error = fairground_formats::writer_for(".xyz", Box::new(Vec::new())).err().unwrap().to_string();
-    assert_eq!(error, "there is no writer for files that end in `.xyz`; there are writers for .txt, .pftrace, .json, .csv, .schedstat");
+    assert_eq!(
+        error,
+        "there is no writer for files that end in `.xyz`; there are writers for .txt, .pftrace, .json, .csv, .schedstat"
+    );
 }
 
 #[test]

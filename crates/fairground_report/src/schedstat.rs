@@ -189,7 +189,8 @@ mod tests {
             ---  ----------  ----  ------  ------  ------  ------------  ------------  ------------------
             0    domain0 MC  0-1        0       0       4             0             5                   0
             1    domain0 MC  0-1        0       0       4             0             5                   0
-        "#]].assert_eq(&text(Detail::PerCpu));
+        "#]]
+        .assert_eq(&text(Detail::PerCpu));
     }
 
     #[test]
@@ -211,6 +212,7 @@ mod tests {
             CPU  domain      CPUs       active  failed  pushed  wake-ups out  moved affine  moved by slow path
             ---  ----------  ---------  ------  ------  ------  ------------  ------------  ------------------
             all  domain0 MC  2 domains       0       0       8             0            10                   0
-        "#]].assert_eq(&text(Detail::Total));
+        "#]]
+        .assert_eq(&text(Detail::Total));
     }
 }

@@ -192,7 +192,10 @@ mod tests {
             state: PrevState::Sleeping,
         };
         let wait = Some(Wait { class: WaitClass::Iowait, length: Ns(11) });
-        [(row(0, 1_000_000_040, wait, 6, Some(Ns(9_000_000))), info("player", 7)), (row(1, 50, None, 0, None), info("kworker/3:1", 31))]
+        [
+            (row(0, 1_000_000_040, wait, 6, Some(Ns(9_000_000))), info("player", 7)),
+            (row(1, 50, None, 0, None), info("kworker/3:1", 31)),
+        ]
     }
 
     #[test]
@@ -203,7 +206,8 @@ mod tests {
             ----------------- ------  ------------------------ -------------- -------- -------------- --------------
                   1.000000040 [0003]  player[7]                      0.000011 iowait         0.000006       9.000000
                   0.000000050 [0003]  kworker/3:1[31]                       - -              0.000000              -
-        "#]].assert_eq(&(timehist_heading() + &lines.concat()));
+        "#]]
+        .assert_eq(&(timehist_heading() + &lines.concat()));
         let [(row, info), _] = rows();
         expect![[r#"{"time_ns":1000000040,"cpu":3,"task":"player","pid":7,"wait_ns":11,"wait_class":"iowait","delay_ns":6,"run_ns":9000000,"state":"S"}"#]].assert_eq(&timehist_json(&row, &info).to_string());
     }
@@ -242,7 +246,8 @@ mod tests {
             one:7       3.000000         1      0.003000      0.003000        0.000000005      0.000003005
             many:(3)    4.000000     1 000      0.002000      0.004000        0.000000005      0.000004005
             1 waiting at the end, not counted; longest one:7, for 8.00 us
-        "#]].assert_eq(&latency_table(&table, LatencyOrder::Avg, Instant::from_ns(9_000)).to_string());
+        "#]]
+        .assert_eq(&latency_table(&table, LatencyOrder::Avg, Instant::from_ns(9_000)).to_string());
         let first = |order| latency_table(&table, order, Instant::ZERO).rows()[0][0].text.clone();
         assert_eq!(first(LatencyOrder::Max), "many:(3)");
     }

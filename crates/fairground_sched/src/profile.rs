@@ -14,19 +14,19 @@ use crate::fair::tunables::Tunables;
 use crate::fair::weight::ScaleLoadDown;
 use crate::features::{Feat, FeatSet, Status};
 use crate::pelt::{PeltClockRule, PeltFamily, PostInit, UtilEstRule, UtilEstSample};
+use crate::seam::SchedstatText;
 use crate::seam::{
     AboveMean, ActiveBalance, AsymPacking, BalanceTasks, DetachAmount, LbInterval, LbLoop, LbPinned, Migratable, Misfit,
     NewidleBatch, NewidleCost, NohzBalance, NumaImbalance, ReducedCapacity, RunnableBoost, ScaleRtCapacity, ShouldWeBalance,
     SiblingBalance, SmtCapacity, SparePull, TaskOrder, ZeroImbalance,
 };
 use crate::seam::{
+    AsymCapacity, AsymSpread, ClusterSearch, Degenerate, DomainInit, DomainLevels, DomainNames, GroupFlags, IdleCapacity,
+    IdleSearch, IdlestGroup, KthreadWaker, NumaAllowance, OverlapGroups, RecentCpu, SchedIdleCpu, StartNode, WakeAffine, WakeCap,
+};
+use crate::seam::{
     Balance, ForkPlace, IdleEntity, IdleProtection, LongSleeper, MinVruntimeAtDequeue, Pick, Place, Preemption, Protection,
     RemoteWakeup, RepeatedPick, Seam, TaskSlice, TickPreempt, Yield,
-};
-use crate::seam::SchedstatText;
-use crate::seam::{
-    ClusterSearch, IdleCapacity, IdleSearch, IdlestGroup, KthreadWaker, RecentCpu, SchedIdleCpu, StartNode, WakeAffine, WakeCap,
-    AsymCapacity, AsymSpread, Degenerate, DomainInit, DomainLevels, DomainNames, GroupFlags, NumaAllowance, OverlapGroups,
 };
 use crate::version::KernelVersion;
 

@@ -8,8 +8,8 @@ mod fair;
 mod placement;
 mod rebalance;
 mod stats;
-mod wakeup;
 mod topology;
+mod wakeup;
 
 pub use balance::Balance;
 pub use busiest::{
@@ -24,14 +24,14 @@ pub use placement::{
     ClusterSearch, IdleCapacity, IdleSearch, IdlestGroup, KthreadWaker, RecentCpu, SchedIdleCpu, StartNode, WakeAffine, WakeCap,
 };
 pub use rebalance::{
-    ActiveBalance, DetachAmount, LbInterval, LbLoop, LbPinned, Migratable, NewidleBatch, NewidleCost, NohzBalance, ShouldWeBalance,
-    TaskOrder,
+    ActiveBalance, DetachAmount, LbInterval, LbLoop, LbPinned, Migratable, NewidleBatch, NewidleCost, NohzBalance,
+    ShouldWeBalance, TaskOrder,
 };
 pub use stats::SchedstatText;
-pub use wakeup::RemoteWakeup;
 pub use topology::{
     AsymCapacity, AsymSpread, Degenerate, DomainInit, DomainLevels, DomainNames, GroupFlags, NumaAllowance, OverlapGroups,
 };
+pub use wakeup::RemoteWakeup;
 
 /// One structural difference between kernels. Callers ask the seam; only the seam matches on the variant.
 pub trait Seam: Copy + PartialEq + Sized + 'static {

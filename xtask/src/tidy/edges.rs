@@ -10,6 +10,8 @@ pub(super) struct Room {
     pub(super) layer: u8,
     /// The crates of ours that it may use.
     uses: &'static [&'static str],
+    /// Those that its tests may use besides, each with the reason.
+    tests_use: &'static [(&'static str, &'static str)],
     /// The libraries of others that it may use; `None` = any.
     libraries: Option<&'static [&'static str]>,
     /// The invariant of absence, word for word as in ARCHITECTURE.md.
@@ -34,6 +36,7 @@ pub(super) const ROOMS: &[Room] = &[
         name: STDX,
         layer: 0,
         uses: &[],
+        tests_use: &[],
         libraries: Some(&["rand_xoshiro"]),
         absent: "`fairground_stdx` knows nothing of scheduling: no type in it names a task's policy, a queue or a machine",
     },
@@ -41,6 +44,7 @@ pub(super) const ROOMS: &[Room] = &[
         name: MODEL,
         layer: 0,
         uses: &[STDX],
+        tests_use: &[],
         libraries: Some(&[]),
         absent: "`fairground_model` decides nothing: it has data and pure functions, and no state that outlives a call",
     },
@@ -48,6 +52,7 @@ pub(super) const ROOMS: &[Room] = &[
         name: SCHED,
         layer: 1,
         uses: &[STDX, MODEL],
+        tests_use: &[(MACHINE, "domains and placement are tested on the machines of files, presets and recorded sets")],
         libraries: Some(&[]),
         absent: "`fairground_sched` cannot read a clock, do I/O, start a thread, or know what anything costs: it sees capacities \
                  as numbers in `MachineView`, never the price list",
@@ -56,6 +61,7 @@ pub(super) const ROOMS: &[Room] = &[
         name: MACHINE,
         layer: 1,
         uses: &[STDX, MODEL],
+        tests_use: &[],
         libraries: None,
         absent: "`fairground_machine` knows no scheduler: what is priced is the list of `Op`s in the model, and no price depends \
                  on a decision",
@@ -64,6 +70,7 @@ pub(super) const ROOMS: &[Room] = &[
         name: SIM,
         layer: 2,
         uses: &[STDX, MODEL, SCHED, MACHINE],
+        tests_use: &[],
         libraries: Some(&[]),
         absent: "`fairground_sim` contains no scheduling policy and no benchmark: it spends time, and asks `fairground_sched` \
                  whenever there is something to choose",
@@ -72,6 +79,7 @@ pub(super) const ROOMS: &[Room] = &[
         name: CONFORM,
         layer: 2,
         uses: &[STDX, MODEL, SCHED],
+        tests_use: &[],
         libraries: Some(&[]),
         absent: "`fairground_conform` never writes what a record says into the core's state, but for tasks and queues whose past \
                  lies before the record: it drives the entry points and compares",
@@ -80,6 +88,7 @@ pub(super) const ROOMS: &[Room] = &[
         name: WORKLOAD,
         layer: 3,
         uses: &[STDX, MODEL],
+        tests_use: &[],
         libraries: None,
         absent: "`fairground_workload` cannot look into run queues or the engine: a benchmark is data, and is tested without either",
     },
@@ -87,6 +96,7 @@ pub(super) const ROOMS: &[Room] = &[
         name: FORMATS,
         layer: 3,
         uses: &[STDX, MODEL],
+        tests_use: &[],
         libraries: None,
         absent: "`fairground_formats` cannot tell a simulated run from a recorded one: it sees trace events only",
     },
@@ -94,6 +104,7 @@ pub(super) const ROOMS: &[Room] = &[
         name: METRICS,
         layer: 3,
         uses: &[STDX, MODEL],
+        tests_use: &[],
         libraries: None,
         absent: "`fairground_metrics` cannot reach back into a run: it gets trace events and returns numbers",
     },
@@ -101,6 +112,7 @@ pub(super) const ROOMS: &[Room] = &[
         name: REPORT,
         layer: 4,
         uses: &[STDX, MODEL, METRICS],
+        tests_use: &[],
         libraries: None,
         absent: "`fairground_report` computes nothing: every figure that it prints was handed to it",
     },
@@ -108,6 +120,7 @@ pub(super) const ROOMS: &[Room] = &[
         name: FACADE,
         layer: 4,
         uses: &[STDX, MODEL, SCHED, MACHINE, SIM, CONFORM, WORKLOAD, FORMATS, METRICS, REPORT],
+        tests_use: &[],
         libraries: None,
         absent: "`fairground` has no rule of the scheduler and no price of its own: it puts the rooms together",
     },
@@ -115,6 +128,7 @@ pub(super) const ROOMS: &[Room] = &[
         name: "fairground_cli",
         layer: 5,
         uses: &[FACADE, REPORT, VOPR],
+        tests_use: &[],
         libraries: None,
         absent: "`fairground_cli` can do nothing that a user of the library cannot: it parses flags, draws and exits",
     },
@@ -122,6 +136,7 @@ pub(super) const ROOMS: &[Room] = &[
         name: VOPR,
         layer: 5,
         uses: &[STDX, MODEL, SCHED, MACHINE, SIM, WORKLOAD, METRICS, FACADE],
+        tests_use: &[],
         libraries: None,
         absent: "`fairground_vopr` is used by the command alone: no result that a user gets depends on it",
     },
@@ -129,6 +144,7 @@ pub(super) const ROOMS: &[Room] = &[
         name: "fairground_scorecard",
         layer: 5,
         uses: &[MODEL, SCHED, CONFORM, METRICS, REPORT, FACADE],
+        tests_use: &[],
         libraries: None,
         absent: "`fairground_scorecard` is used by nothing: it runs what users can run and writes down how close it comes",
     },
@@ -136,6 +152,7 @@ pub(super) const ROOMS: &[Room] = &[
         name: "fairground_bench",
         layer: 5,
         uses: &[STDX, MODEL, SCHED, MACHINE, SIM, WORKLOAD, FORMATS, METRICS, FACADE],
+        tests_use: &[],
         libraries: None,
         absent: "`fairground_bench` is used by nothing, and no test depends on how fast something was",
     },
@@ -174,7 +191,8 @@ pub(super) fn check(project: &Project<'_>) -> Vec<Finding> {
 fn edges(room: &Room, table: &Table, section: &str) -> Vec<String> {
     let mut messages = Vec::new();
     for (used, how) in table {
-        if used.starts_with("fairground") && !room.uses.contains(&used) {
+        let is_for_tests = section == "dev-dependencies" && room.tests_use.iter().any(|row| row.0 == used);
+        if used.starts_with("fairground") && !room.uses.contains(&used) && !is_for_tests {
             messages.push(format!("`{}` may not use `{used}`: {}", room.name, room.absent));
         }
         let is_foreign = !used.starts_with("fairground") && section == "dependencies";
@@ -226,9 +244,18 @@ mod tests {
     }
 
     #[test]
+    fn what_tests_may_use_the_crate_itself_may_not() {
+        let manifest = "[dev-dependencies]\nfairground_machine.workspace = true\nfairground_sim.workspace = true\n";
+        let found = messages(check, &[("crates/fairground_sched/Cargo.toml", manifest)]);
+        assert_eq!(found.len(), 1);
+        assert!(found[0].contains("may not use `fairground_sim`"));
+    }
+
+    #[test]
     fn the_table_goes_down_only() {
         for row in ROOMS {
-            for used in row.uses {
+            let for_tests = row.tests_use.iter().map(|(name, _)| name);
+            for used in row.uses.iter().chain(for_tests) {
                 assert!(room(used).is_some_and(|used| used.layer <= row.layer), "{} -> {used}", row.name);
             }
         }

@@ -6,9 +6,9 @@
 use crate::Sched;
 use crate::core::{Leaving, Switch, WakeFlags, Waking};
 use crate::ctx::{Ctx, SCHED_CLOCK_AT_START};
+use crate::fair::select_task_rq::Wake;
 use crate::fair::weight::{LoadWeight, calc_delta_fair};
 use crate::fair::{DequeueFlags, EnqueueFlags};
-use crate::fair::select_task_rq::Wake;
 use crate::features::Feat;
 use crate::profile::Profile;
 use crate::seam::{ForkPlace, NewidleBatch, Preemption, TickPreempt};

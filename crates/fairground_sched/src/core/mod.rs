@@ -5,9 +5,9 @@ mod clock;
 mod follow;
 mod fork;
 mod hotplug;
+mod idle_state;
 mod sched_info;
 mod schedstat;
-mod idle_state;
 mod schedule;
 #[cfg(test)]
 mod spec_06_queue;

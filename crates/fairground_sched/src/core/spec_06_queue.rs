@@ -132,7 +132,7 @@ fn spec_06_t12_queue_matrix() {
 /// A wakee that is still on its CPU is left to it from v5.8 on, without a choice; before, and if the rule is not met, the
 /// waker waits.
 #[test]
-fn spec_06_t12b_a_wakee_on_its_cpu() {
+fn spec_06_t12_a_wakee_on_its_cpu() {
     for (kernel, alone, beside_one, other_cache) in [
         ("v4.20", Waking::OnCpu, Waking::OnCpu, Waking::OnCpu),
         ("v5.19", Waking::OnWakeList, Waking::OnWakeList, Waking::OnWakeList),
@@ -162,7 +162,7 @@ fn spec_06_t12b_a_wakee_on_its_cpu() {
 
 /// One interrupt for the whole list; the target queues it, oldest first (up to v5.7 newest first), and records it.
 #[test]
-fn spec_06_t12c_the_wake_list() {
+fn spec_06_t12_the_wake_list() {
     for (kernel, newest_first) in [("v4.12", true), ("v5.19", false), ("v6.12", false)] {
         let mut bench = Bench::new(kernel);
         let tasks = [4, 5, 6].map(|number| bench.asleep(number, false));

@@ -13,9 +13,9 @@ mod flags;
 mod groups;
 mod interval;
 mod levels;
-mod threads;
 #[cfg(test)]
 mod spec_05;
+mod threads;
 
 pub use fairground_model::{LbStats, SdStats};
 pub use flags::SdFlags;

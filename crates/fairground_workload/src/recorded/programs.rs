@@ -57,8 +57,15 @@ pub(super) fn build(command: &Command, launch: Launch) -> (TaskSet, TaskId) {
                 Launch::AtZero(start) => Some(start.unwrap_or(Instant::ZERO + PRESS_LEAD)),
                 Launch::ByShell => None,
             };
-            let set =
-                press(&Press { processes: *n, affinity: *cpus, every: *period, futex: false, work: *work, rounds: Some(*rounds), first_round });
+            let set = press(&Press {
+                processes: *n,
+                affinity: *cpus,
+                every: *period,
+                futex: false,
+                work: *work,
+                rounds: Some(*rounds),
+                first_round,
+            });
             let main = set.tasks.ids().next_back().expect("invariant: a press has a parent");
             (set, main)
         }

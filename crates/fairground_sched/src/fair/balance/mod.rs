@@ -30,12 +30,12 @@ mod nohz;
 mod rebalance;
 #[cfg(test)]
 mod reference;
+mod ring;
+mod should_we_balance;
 #[cfg(test)]
 mod spec_07_decide;
 #[cfg(test)]
 mod spec_07_move;
-mod ring;
-mod should_we_balance;
 
 pub(crate) use capacity::RtAvg;
 pub(crate) use env::{BalanceWork, LbEnv, MigrationType};

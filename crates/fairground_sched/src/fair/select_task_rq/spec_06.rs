@@ -17,7 +17,7 @@ fn spec_06_t02_sis_prop_of_v5_19() {
 
 /// With a counter of 13, twelve CPUs are looked at, from behind the target on.
 #[test]
-fn spec_06_t02b_a_search_of_v5_19_stops_at_its_limit() {
+fn spec_06_t02_a_search_of_v5_19_stops_at_its_limit() {
     let mut machine = TestMachine::new("v5.19", preset("llc112"));
     machine.busy(0..112);
     let task = TaskId::new(5);
@@ -50,7 +50,7 @@ fn spec_06_t03_sis_prop_of_v4_12() {
 
 /// With the least counter the target and the two CPUs behind it are looked at, never a fourth.
 #[test]
-fn spec_06_t03b_a_search_of_v4_12_looks_at_three_at_least() {
+fn spec_06_t03_a_search_of_v4_12_looks_at_three_at_least() {
     for (idle, chosen) in [(1, (1, Reason::SelectIdleCpu)), (2, (2, Reason::SelectIdleCpu)), (3, (0, Reason::SelectTarget))] {
         let mut machine = TestMachine::new("v4.12", flat8());
         machine.busy((0..8).filter(|&busy| busy != idle));
@@ -84,7 +84,7 @@ fn spec_06_t05_average() {
 
 /// A wake-up of an idle CPU takes its idle time into the average, within twice the cost of balancing.
 #[test]
-fn spec_06_t05b_average_idle_time() {
+fn spec_06_t05_average_idle_time() {
     let mut machine = TestMachine::new("v5.19", flat8());
     let lb = |machine: &TestMachine| {
         let lb = &machine.sched.rqs[cpu(3)].lb;
@@ -170,7 +170,7 @@ fn spec_06_t07_wake_affine_by_idleness() {
 
 /// A previous CPU that is idle in another cache is kept from v5.11 on; before the loads decide.
 #[test]
-fn spec_06_t07b_an_idle_previous_cpu_in_another_cache() {
+fn spec_06_t07_an_idle_previous_cpu_in_another_cache() {
     for (kernel, target) in [("v4.20", 0), ("v5.10", 0), ("v5.19", 64), ("v6.1", 64)] {
         let mut machine = TestMachine::new(kernel, preset("spr-2x56"));
         let task = machine.sleeper(64);
@@ -183,7 +183,7 @@ fn spec_06_t07b_an_idle_previous_cpu_in_another_cache() {
 
 /// In v4.12 the waker's CPU is the target whenever both share a cache, whatever runs there.
 #[test]
-fn spec_06_t07c_wake_affine_of_v4_12() {
+fn spec_06_t07_wake_affine_of_v4_12() {
     let mut machine = TestMachine::new("v4.12", flat8());
     let task = machine.sleeper(3);
     machine.busy([0, 0, 0]);
@@ -214,7 +214,7 @@ fn spec_06_t08_wake_wide() {
 
 /// Flips are halved once when more than HZ jiffies have passed, however many more.
 #[test]
-fn spec_06_t08b_flips_decay_after_a_second() {
+fn spec_06_t08_flips_decay_after_a_second() {
     for (passed, flips) in [(1_000, 8), (1_001, 4), (9_000, 4)] {
         let mut machine = TestMachine::new("v6.1", flat8());
         let (waker, wakee) = (machine.running(0), machine.sleeper(1));
@@ -227,7 +227,7 @@ fn spec_06_t08b_flips_decay_after_a_second() {
 
 /// An interrupt that finds a CPU idle wakes in the name of its idle task.
 #[test]
-fn spec_06_t08c_the_idle_task_is_a_waker_too() {
+fn spec_06_t08_the_idle_task_is_a_waker_too() {
     let mut machine = TestMachine::new("v6.1", flat8());
     let (one, other) = (machine.sleeper(1), machine.sleeper(2));
     for wakee in [one, other, one] {
@@ -250,7 +250,7 @@ fn spec_06_t09_where_the_search_starts() {
 
 /// The target itself is the first CPU of a search up to v5.12, and the last one after.
 #[test]
-fn spec_06_t09b_the_target_is_first_or_last() {
+fn spec_06_t09_the_target_is_first_or_last() {
     for (kernel, looks) in [("v4.12", 2), ("v5.10", 2), ("v5.19", 1), ("v6.1", 1)] {
         let mut machine = TestMachine::new(kernel, flat8());
         machine.busy((0..8).filter(|&busy| busy != 4));
@@ -260,7 +260,7 @@ fn spec_06_t09b_the_target_is_first_or_last() {
 }
 
 #[test]
-fn spec_06_t09c_only_allowed_cpus_are_chosen() {
+fn spec_06_t09_only_allowed_cpus_are_chosen() {
     for kernel in ["v4.12", "v4.20", "v5.10", "v5.19", "v6.1", "v6.14"] {
         let mut machine = TestMachine::new(kernel, flat8());
         machine.busy([0, 5]);
@@ -272,7 +272,7 @@ fn spec_06_t09c_only_allowed_cpus_are_chosen() {
 
 /// An idle thread of a busy core is taken if there is no idle core, which is known from then on.
 #[test]
-fn spec_06_t09d_an_idle_thread_of_a_busy_core() {
+fn spec_06_t09_an_idle_thread_of_a_busy_core() {
     for kernel in ["v5.19", "v6.1", "v6.6", "v6.14"] {
         let mut machine = TestMachine::new(kernel, preset("lap8"));
         // Cores {0,4} {1,5} {2,6} {3,7}: a busy thread on each.
@@ -287,7 +287,7 @@ fn spec_06_t09d_an_idle_thread_of_a_busy_core() {
 
 /// A wholly idle core goes before an idle thread of a busy one.
 #[test]
-fn spec_06_t09e_an_idle_core_goes_first() {
+fn spec_06_t09_an_idle_core_goes_first() {
     for kernel in ["v4.12", "v4.20", "v5.10", "v5.19", "v6.1", "v6.14"] {
         let mut machine = TestMachine::new(kernel, preset("lap8"));
         let (a, b) = (machine.running(3), machine.running(7));
@@ -320,7 +320,7 @@ fn spec_06_t10_the_recently_used_cpu() {
 
 /// v5.14 to v5.19 ask of the previous CPU whether the recent one is allowed.
 #[test]
-fn spec_06_t10b_which_cpu_must_be_allowed() {
+fn spec_06_t10_which_cpu_must_be_allowed() {
     for (kernel, allowed, taken) in
         [("v5.19", "0,2", true), ("v5.19", "0,7", false), ("v6.1", "0,2", false), ("v6.1", "0,7", true)]
     {
@@ -335,7 +335,7 @@ fn spec_06_t10b_which_cpu_must_be_allowed() {
 
 /// The memory starts with the CPU on which the parent forked.
 #[test]
-fn spec_06_t10c_it_starts_with_the_parents_cpu() {
+fn spec_06_t10_it_starts_with_the_parents_cpu() {
     let mut machine = TestMachine::new("v6.1", flat8());
     let parent = machine.running(5);
     let spec = fairground_model::TaskSpec::new("child", fairground_stdx::ProgramId::new(0));
@@ -366,7 +366,7 @@ fn spec_06_t11_siblings() {
 }
 
 #[test]
-fn spec_06_t11b_a_pending_wake_up_makes_a_cpu_busy() {
+fn spec_06_t11_a_pending_wake_up_makes_a_cpu_busy() {
     let mut machine = TestMachine::new("v6.1", flat8());
     let (task, other) = (machine.sleeper(3), machine.sleeper(4));
     machine.busy([0]);
