@@ -118,7 +118,13 @@ impl Sched {
                 // While its CPU looks for other work, a task that has left its queue is still current.
                 _ => (rq.curr != Some(id) || task.on_cpu) && !se.on_rq && !se.sched_delayed,
             };
-            hold(right, || format!("{id:?} is {:?} and yet elsewhere", task.state))?;
+            hold(right, || {
+                let current = rq.curr == Some(id);
+                format!(
+                    "{id:?} is {:?} and yet elsewhere: current of CPU {} {current}, queued {}, delayed {}, on its CPU {}",
+                    task.state, task.cpu, se.on_rq, se.sched_delayed, task.on_cpu
+                )
+            })?;
         }
         Ok(())
     }

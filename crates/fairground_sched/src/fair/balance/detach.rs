@@ -143,7 +143,8 @@ impl Sched {
             return false;
         }
         env.all_pinned = false;
-        if self.rqs[src].curr == Some(task) {
+        // Until the switch away from it is over a task runs still, whoever is current.
+        if self.rqs[src].curr == Some(task) || self.tasks[task].on_cpu {
             return false;
         }
         if env.active && self.profile.lb_pinned == LbPinned::Tested {
