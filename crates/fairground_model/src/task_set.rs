@@ -120,6 +120,8 @@ pub enum Change {
     FreqCapacity { cpu: CpuId, freq_capacity: u32 },
     /// A CPU goes off line or comes back (/sys/devices/system/cpu/cpuN/online).
     Hotplug { cpu: CpuId, online: bool },
+    /// The stopper of a CPU runs for an instant and moves nothing: its watchdog looks whether it still can.
+    Watchdog { cpu: CpuId },
 }
 
 /// A change and when it happens.
@@ -235,7 +237,7 @@ impl TaskSet {
                 | Change::Affinity { task, .. }
                 | Change::Policy { task, .. }
                 | Change::Slice { task, .. } => *task = task_id(*task),
-                Change::Feature { .. } | Change::FreqCapacity { .. } | Change::Hotplug { .. } => {}
+                Change::Feature { .. } | Change::FreqCapacity { .. } | Change::Hotplug { .. } | Change::Watchdog { .. } => {}
             }
             self.changes.push(timed);
         }

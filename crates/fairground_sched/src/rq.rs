@@ -39,6 +39,8 @@ pub struct Rq {
     pub(crate) idle_polling: bool,
     /// The stopper runs: there is no current task, and yet the CPU is not idle.
     pub stop_running: bool,
+    /// The watchdog wants the stopper to run.
+    pub(crate) watchdog_due: bool,
     /// Whether the CPU is on line.
     pub online: bool,
     /// Woken tasks that another CPU chose this one for and left to it to queue, oldest first.

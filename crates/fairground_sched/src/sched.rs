@@ -207,6 +207,7 @@ fn new_rq(cfs: CfsRqId, capacity: u32) -> Rq {
         need_resched_lazy: false,
         idle_polling: false,
         stop_running: false,
+        watchdog_due: false,
         online: true,
         wake_list: Vec::with_capacity(WAKE_LIST),
         lb: RqBalance::new(capacity),

@@ -59,6 +59,10 @@ fn check_changes(set: &TaskSet, profile: &Profile, online: &CpuMask, mistakes: &
                 mistakes
                     .whole(format!("the hotplug of CPU {cpu} at {at} cannot be done"), format!("The machine has CPUs {all}."));
             }
+            Change::Watchdog { cpu } if !all.contains(*cpu) => {
+                mistakes
+                    .whole(format!("the watchdog of CPU {cpu} at {at} cannot be run"), format!("The machine has CPUs {all}."));
+            }
             Change::Hotplug { cpu, online: true } => online.insert(*cpu),
             Change::Hotplug { cpu, online: false } if online == CpuMask::only(*cpu) => mistakes.whole(
                 format!("at {at} CPU {cpu}, the last one on line, would go off line (EBUSY)"),

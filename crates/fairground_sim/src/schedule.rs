@@ -52,11 +52,9 @@ impl<Q: EventQueue> Simulation<Q> {
     }
 
     /// One phase of the stopper; schedule() follows the last.
-    ///
-    /// Kernel: stop_machine.c cpu_stopper_thread(), v4.12–
     pub(crate) fn stopper(&mut self, rec: &mut Recorder<'_>, cpu: CpuId, prev: Option<TaskId>) -> Next {
         self.finish_task_switch(cpu, prev);
-        let step = self.core(rec, cpu, |sched, cx| sched.active_load_balance_cpu_stop(cx));
+        let step = self.core(rec, cpu, |sched, cx| sched.run_stopper(cx));
         match step {
             BalanceStep::More => Next::Pay(Section::Stopper, Then::Stopper(None)),
             BalanceStep::Done => Next::Pay(Section::Stopper, Then::Schedule),

@@ -96,6 +96,9 @@ impl<Q: EventQueue> Simulation<Q> {
             }
             Change::FreqCapacity { cpu, freq_capacity } => self.set_frequency(rec, cpu, freq_capacity),
             Change::Hotplug { cpu, online } => self.hotplug(rec, cpu, online),
+            // A CPU that is off line has its watchdog switched off.
+            Change::Watchdog { cpu } if self.view.online.contains(cpu) => self.sched.wake_watchdog(cpu),
+            Change::Watchdog { .. } => {}
         }
     }
 

@@ -28,6 +28,8 @@ pub enum Act {
     Frequency(CpuMask, u32),
     /// CPUs come back on line, or go off line.
     Hotplug(CpuMask, bool),
+    /// The watchdogs of CPUs let the stoppers run for an instant.
+    Watchdog(CpuMask),
 }
 
 /// One `[[at]]`.
@@ -50,15 +52,16 @@ impl std::fmt::Display for Act {
             Act::Feature(name) => write!(f, "feature {name}"),
             Act::Frequency(cpus, share) => write!(f, "frequency {cpus} {share}/1024"),
             Act::Hotplug(cpus, online) => write!(f, "{} {cpus}", if *online { "online" } else { "offline" }),
+            Act::Watchdog(cpus) => write!(f, "watchdog {cpus}"),
         }
     }
 }
 
-const VERBS: [&str; 8] = ["nice", "affinity", "policy", "slice", "feature", "frequency", "offline", "online"];
+const VERBS: [&str; 9] = ["nice", "affinity", "policy", "slice", "feature", "frequency", "offline", "online", "watchdog"];
 /// What may stand in place of `do`: `offline = "3"`.
 const HOTPLUG: [(&str, bool); 2] = [("offline", false), ("online", true)];
 const LATER: [&str; 3] = ["cpu.max", "cpu.weight", "weight"];
-const FORMS: &str = "Forms: \"nice TASK 5\", \"affinity TASK 0-3\", \"policy TASK batch\", \"slice TASK 5ms\", \"feature NO_NEXT_BUDDY\", \"frequency CPUS 50%\", \"offline CPUS\", \"online CPUS\".";
+const FORMS: &str = "Forms: \"nice TASK 5\", \"affinity TASK 0-3\", \"policy TASK batch\", \"slice TASK 5ms\", \"feature NO_NEXT_BUDDY\", \"frequency CPUS 50%\", \"offline CPUS\", \"online CPUS\", \"watchdog CPUS\".";
 
 type Wrong = (String, String);
 
@@ -137,6 +140,9 @@ fn from_text(text: &str) -> Result<Act, Wrong> {
     if let Some((_, online)) = HOTPLUG.iter().find(|row| row.0 == verb && !rest.is_empty()) {
         return Ok(Act::Hotplug(words::cpus(rest)?, *online));
     }
+    if verb == "watchdog" && !rest.is_empty() {
+        return Ok(Act::Watchdog(words::cpus(rest)?));
+    }
     let (target, value) = rest.rsplit_once(char::is_whitespace).unwrap_or((rest, ""));
     let target = target.trim_end();
     if !VERBS.contains(&verb) {
@@ -202,6 +208,9 @@ fn from_table(mut table: Fields<'_>, span: Range<usize>, m: &mut Mistakes) -> Op
         if let Some(cpus) = table.text(verb, m) {
             acts.push(words::cpus(cpus.value).map(|cpus| Act::Hotplug(cpus, online)));
         }
+    }
+    if let Some(cpus) = table.text("watchdog", m) {
+        acts.push(words::cpus(cpus.value).map(Act::Watchdog));
     }
     for verb in LATER {
         if table.item(verb).is_some() {
@@ -279,6 +288,7 @@ pub(super) fn resolve(
             Act::Hotplug(cpus, to) => {
                 cpus.and(online).iter().for_each(|cpu: CpuId| push(Change::Hotplug { cpu, online: *to }));
             }
+            Act::Watchdog(cpus) => cpus.and(online).iter().for_each(|cpu: CpuId| push(Change::Watchdog { cpu })),
         }
     }
     changes.sort_by_key(|change| change.at);
@@ -293,7 +303,7 @@ fn check_online(rows: &[Spanned<At>], all: &CpuMask, m: &mut Mistakes) {
     let mut online = *all;
     for Spanned { value: At { time, act }, span } in in_time {
         match act {
-            Act::Hotplug(cpus, _) if !cpus.is_subset(all) => {
+            Act::Hotplug(cpus, _) | Act::Watchdog(cpus) if !cpus.is_subset(all) => {
                 m.at(span.clone(), format!("CPUs {cpus} do not all exist"), format!("The machine has the CPUs {all}."));
             }
             Act::Hotplug(cpus, true) => online = online.or(cpus),
@@ -356,6 +366,7 @@ mod tests {
             ("\"frequency 0,2 50%\"", "{ frequency = \"512/1024\", cpus = \"0,2\" }"),
             ("\"offline 2-3\"", "{ offline = \"2,3\" }"),
             ("\"online 3\"", "{ online = \"3\" }"),
+            ("\"watchdog 0-3\"", "{ watchdog = \"0-3\" }"),
         ] {
             let (one, wrong) = read_text(&format!("[[at]]\ntime = \"1s\"\ndo = {text}\n"));
             assert!(wrong.0.is_empty(), "{wrong}");
@@ -372,6 +383,7 @@ mod tests {
         for (text, part) in [
             ("time = \"1s\"\ndo = \"cpu.max group 1\"", "not modelled yet"),
             ("time = \"1s\"\ndo = \"offline\"", "incomplete"),
+            ("time = \"1s\"\ndo = \"watchdog\"", "incomplete"),
             ("time = \"1s\"\noffline = \"x\"", "`x`"),
             ("time = \"1s\"\noffline = \"1\"\nonline = \"2\"", "both `offline` and `online`"),
             ("time = \"1s\"\ndo = \"nise a 3\"", "unknown change `nise`"),

@@ -77,8 +77,8 @@ impl Workload {
         parsed.window = (parsed.window.0 + shift, parsed.window.1 + shift);
         let mut workload = Workload::of_record(text, parsed, format!("housekeeping = \"{:032x}\"\n", file.digest))?;
         workload.notes.push(format!(
-            "from the recording: the phase of the tick, and {} wake-ups of {threads} kernel threads ({} of the stop class left out)",
-            beside.wakeups, beside.left_out
+            "from the recording: the phase of the tick, and {} wake-ups of {threads} kernel threads, {} of stoppers for the watchdog ({} for a task's move left out)",
+            beside.wakeups, beside.watchdogs, beside.left_out
         ));
         Ok(workload)
     }

@@ -101,6 +101,7 @@ fn act(change: &Change, names: &Names) -> Act {
         Change::Feature { name } => Act::Feature(name.clone()),
         Change::FreqCapacity { cpu, freq_capacity } => Act::Frequency(CpuMask::only(*cpu), *freq_capacity),
         Change::Hotplug { cpu, online } => Act::Hotplug(CpuMask::only(*cpu), *online),
+        Change::Watchdog { cpu } => Act::Watchdog(CpuMask::only(*cpu)),
     }
 }
 

@@ -1,9 +1,9 @@
 //! The stopper: the thread of the highest class that each CPU has. It runs as soon as a reschedule is served, on behalf of
 //! another CPU that cannot take a running task away by itself.
 
-use crate::Sched;
 use crate::core::{Leaving, Switch};
 use crate::ctx::Ctx;
+use crate::{BalanceStep, Sched};
 use fairground_stdx::CpuId;
 
 impl Sched {
@@ -12,6 +12,28 @@ impl Sched {
     /// Kernel: stop_machine.c stop_one_cpu_nowait(), v4.12–
     pub fn wake_stopper(&mut self, cpu: CpuId) {
         self.rqs[cpu].need_resched = true;
+    }
+
+    /// The watchdog's timer has run out on `cpu`, which is on line: its stopper shall show that it still gets the CPU.
+    ///
+    /// Kernel: watchdog.c watchdog_timer_fn(), softlockup_fn(), v4.20– (a real-time thread before)
+    pub fn wake_watchdog(&mut self, cpu: CpuId) {
+        self.rqs[cpu].watchdog_due = true;
+        self.wake_stopper(cpu);
+    }
+
+    /// Whether the stopper of `cpu` has something to do: to push a task, or to please the watchdog.
+    #[inline]
+    pub fn stop_work_due(&self, cpu: CpuId) -> bool {
+        self.rqs[cpu].watchdog_due || self.rqs[cpu].lb.push_cpu.is_some()
+    }
+
+    /// The stopper of `cx.cpu` runs, one phase of it. The task that ran there is put down by then.
+    ///
+    /// Kernel: stop_machine.c cpu_stopper_thread(), v4.12–
+    pub fn run_stopper(&mut self, cx: &mut Ctx<'_, '_>) -> BalanceStep {
+        self.rqs[cx.cpu].watchdog_due = false;
+        self.active_load_balance_cpu_stop(cx)
     }
 
     /// schedule() on `cx.cpu` whose stopper is due: the current task is put down, and the fair class is not asked. With

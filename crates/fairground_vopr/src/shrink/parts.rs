@@ -76,7 +76,7 @@ fn task_of(change: &Change) -> Option<TaskId> {
         Change::Nice { task, .. } | Change::Affinity { task, .. } | Change::Policy { task, .. } | Change::Slice { task, .. } => {
             Some(task)
         }
-        Change::Feature { .. } | Change::FreqCapacity { .. } | Change::Hotplug { .. } => None,
+        Change::Feature { .. } | Change::FreqCapacity { .. } | Change::Hotplug { .. } | Change::Watchdog { .. } => None,
     }
 }
 

@@ -2,7 +2,7 @@
 //! had a phase. Neither follows from `workload.txt`; both are inputs of the recording, none of the
 //! scheduler's decisions.
 
-use fairground_model::{Instr, Mode, PrevState, Program, TaskInfo, TaskSet, TaskSpec, TraceEvent};
+use fairground_model::{Change, Instr, Mode, PrevState, Program, TaskInfo, TaskSet, TaskSpec, TimedChange, TraceEvent};
 use fairground_stdx::{CpuId, CpuMask, Id, IndexVec, Instant, Ns, TaskId};
 
 /// Kernel threads as tasks, and the phase of the tick.
@@ -14,7 +14,9 @@ pub struct Housekeeping {
     pub tick_phase: Option<Ns>,
     /// Wake-ups of kernel threads.
     pub wakeups: usize,
-    /// Wake-ups of `migration/N`, which belongs to the stop class and is left out.
+    /// Times at which a CPU's watchdog let its stopper run, among the changes of `tasks`.
+    pub watchdogs: usize,
+    /// Wake-ups of `migration/N` that moved a task: decisions of the scheduler, which are left out.
     pub left_out: usize,
 }
 
@@ -33,6 +35,15 @@ struct Thread {
     jobs: Vec<(Instant, CpuId, Ns)>,
 }
 
+/// What is known of a stopper's wake-up.
+#[derive(Clone, Copy)]
+struct StopWork {
+    at: Instant,
+    cpu: CpuId,
+    /// It was its own CPU that woke it, and it has moved no task since.
+    watchdog: bool,
+}
+
 /// Reads the housekeeping of a record: `events` in order of time.
 pub fn housekeeping(events: &[(Instant, CpuId, TraceEvent)], tasks: &IndexVec<TaskId, TaskInfo>, tick: Ns) -> Housekeeping {
     let forked: Vec<TaskId> = events.iter().filter_map(|row| child_of(&row.2)).collect();
@@ -49,16 +60,47 @@ pub fn housekeeping(events: &[(Instant, CpuId, TraceEvent)], tasks: &IndexVec<Ta
             _ => {}
         }
     }
+    let is_stopper = |task: TaskId| tasks.get(task).is_some_and(|info| info.name.starts_with("migration/"));
     let mut found = Housekeeping { tick_phase: tick_phase(events, tick), ..Housekeeping::default() };
     for (task, thread) in tasks.ids().zip(threads).filter(|row| is_kernel_thread(row.0) && !row.1.jobs.is_empty()) {
-        if tasks[task].name.starts_with("migration/") {
-            found.left_out += thread.jobs.len();
-        } else {
+        if !is_stopper(task) {
             found.wakeups += thread.jobs.len();
             add(&mut found.tasks, &tasks[task], &thread.jobs);
         }
     }
+    for work in stop_works(events, is_stopper) {
+        if work.watchdog {
+            found.watchdogs += 1;
+            found.tasks.changes.push(TimedChange { at: work.at, change: Change::Watchdog { cpu: work.cpu } });
+        } else {
+            found.left_out += 1;
+        }
+    }
     found
+}
+
+/// What the stoppers were woken for, in order of time. A watchdog's timer wakes the stopper of its own CPU, which then
+/// moves nothing; the scheduler wakes it to have a task moved.
+fn stop_works(events: &[(Instant, CpuId, TraceEvent)], is_stopper: impl Fn(TaskId) -> bool) -> Vec<StopWork> {
+    let mut works: Vec<StopWork> = Vec::new();
+    let mut running: Vec<CpuId> = Vec::new();
+    for &(at, cpu, ref event) in events {
+        match *event {
+            TraceEvent::SchedWaking { task, target_cpu, .. } if is_stopper(task) => {
+                works.push(StopWork { at, cpu: target_cpu, watchdog: cpu == target_cpu });
+            }
+            TraceEvent::SchedSwitch { next, .. } => {
+                running.retain(|&other| other != cpu);
+                running.extend(next.filter(|&next| is_stopper(next)).map(|_| cpu));
+            }
+            TraceEvent::SchedMigrateTask { .. } if running.contains(&cpu) => {
+                let work = works.iter_mut().rev().find(|work| work.cpu == cpu);
+                work.into_iter().for_each(|work| work.watchdog = false);
+            }
+            _ => {}
+        }
+    }
+    works
 }
 
 impl Thread {
@@ -141,6 +183,7 @@ mod tests {
         };
         let ran = |task, ns| TraceEvent::SchedStatRuntime { task, runtime: Ns(ns), vruntime: None };
         let off = |task| TraceEvent::SchedSwitch { prev: Some(task), prev_state: PrevState::IdleWait, next: Some(hog) };
+        let on = |task| TraceEvent::SchedSwitch { prev: Some(hog), prev_state: PrevState::Running, next: Some(task) };
         let at = |us: u64, event| (Instant::from_ns(us * 1000), cpu, event);
         let events = [
             at(1, TraceEvent::SchedProcessFork { parent: Some(TaskId::new(0)), child: hog }),
@@ -150,11 +193,19 @@ mod tests {
             at(6_010, ran(kworker, 7_000)),
             at(6_011, off(kworker)),
             at(7_000, waking(stopper)),
-            at(7_001, off(stopper)),
+            at(7_001, on(stopper)),
+            at(7_002, off(stopper)),
+            at(8_000, waking(stopper)),
+            at(8_001, on(stopper)),
+            at(8_002, TraceEvent::SchedMigrateTask { task: hog, orig_cpu: cpu, dest_cpu: CpuId::new(1) }),
+            at(8_003, off(stopper)),
+            (Instant::from_ns(9_000_000), CpuId::new(1), waking(stopper)),
         ];
         let found = housekeeping(&events, &tasks, Ns::from_ms(4));
         assert_eq!(found.tick_phase, Some(Ns::from_us(1_500)));
-        assert_eq!((found.wakeups, found.left_out, found.tasks.tasks.len()), (1, 1, 1));
+        assert_eq!((found.wakeups, found.watchdogs, found.left_out, found.tasks.tasks.len()), (1, 1, 2, 1));
+        let watchdog = TimedChange { at: Instant::from_ns(7_000_000), change: Change::Watchdog { cpu } };
+        assert_eq!(found.tasks.changes, [watchdog]);
         let task = found.tasks.tasks.iter().next().unwrap();
         assert_eq!((task.name.as_str(), task.nice, task.affinity), ("kworker/0:1H", -20, Some(CpuMask::only(cpu))));
         let code = &found.tasks.programs[task.program].code;

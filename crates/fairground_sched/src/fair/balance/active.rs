@@ -85,12 +85,6 @@ impl Sched {
         Some(newly)
     }
 
-    /// Whether the stopper of `cpu` is asked to push a task.
-    #[inline]
-    pub fn stop_work_due(&self, cpu: CpuId) -> bool {
-        self.rqs[cpu].lb.push_cpu.is_some()
-    }
-
     /// The stopper of `cx.cpu` runs, one phase of it. The task that ran there is put down by then: it is one of those
     /// that may be pushed.
     ///
