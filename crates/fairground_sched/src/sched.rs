@@ -85,7 +85,10 @@ impl Sched {
         let cpu = spec.first_cpu.or_else(|| allowed.first()).expect("invariant: a task has at least one allowed CPU");
         let load = load_weight(spec.policy, spec.nice);
         let mut avg = SchedAvg::default();
-        self.profile.pelt.init_task(&mut avg, self.profile.scale_load_down.apply(load.weight()));
+        // Kernel threads have slept since long before the run, and of what they used nothing is left.
+        if !spec.kthread {
+            self.profile.pelt.init_task(&mut avg, self.profile.scale_load_down.apply(load.weight()));
+        }
         self.pelt_se.push(avg);
         let se = self.ses.push(SchedEntity::new(self.rqs[cpu].cfs, load, self.tunables.base_slice_ns));
         if let Some(slice) = spec.slice.and_then(|slice| self.profile.task_slice.granted(slice)) {

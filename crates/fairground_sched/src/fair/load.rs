@@ -19,15 +19,18 @@ impl Sched {
         pelt.update_cfs_rq(now, avg, queue.pelt_load(pelt, down), cx.scale(queue.cpu));
     }
 
-    /// Gives a new task its first utilisation and attaches it to the queue that was chosen.
+    /// Gives a new task its first utilisation and attaches it to the queue that was chosen. A kernel thread is not new: it
+    /// comes with averages of 0.
     ///
     /// Kernel: fair.c post_init_entity_util_avg(), v4.12–
     pub(crate) fn post_init_entity_util_avg(&mut self, cx: &Ctx<'_, '_>, task: TaskId) {
         let (se, cpu) = (self.tasks[task].se, self.tasks[task].cpu);
         let cfs_rq = self.ses[se].cfs_rq;
         let (pelt, weight) = (self.profile.pelt, self.ses[se].load.weight());
-        let capacity = cx.machine.cpus[cpu].capacity;
-        pelt.post_init(self.profile.post_init, &mut self.pelt_se[se], &self.pelt_cfs[cfs_rq], capacity, weight);
+        if !self.tasks[task].kthread {
+            let capacity = cx.machine.cpus[cpu].capacity;
+            pelt.post_init(self.profile.post_init, &mut self.pelt_se[se], &self.pelt_cfs[cfs_rq], capacity, weight);
+        }
         self.update_cfs_rq_load_avg(cx, cfs_rq);
         let weight = self.profile.scale_load_down.apply(weight);
         pelt.attach(&mut self.pelt_cfs[cfs_rq], &mut self.pelt_se[se], weight);

@@ -137,6 +137,7 @@ fn add(set: &mut TaskSet, info: &TaskInfo, jobs: &[(Instant, CpuId, Ns)]) {
         affinity: bound.then(|| CpuMask::only(cpu)),
         first_cpu: Some(cpu),
         timer_slack: Ns::ZERO,
+        kthread: true,
         measured: false,
         ..TaskSpec::new(info.name.clone(), program)
     });

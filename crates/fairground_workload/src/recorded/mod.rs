@@ -107,7 +107,9 @@ fn at_once(acts: &[Act], starts: Option<&Starts>) -> TaskSet {
     for act in acts {
         if let Act::Launch { command, .. } = act {
             let start = starts.map(|starts| starts.of(command));
-            set.append(programs::build(command, Launch::AtZero(start)).0);
+            let (mut wl, first) = programs::build(command, Launch::AtZero(start));
+            wl.tasks[first].first_cpu = starts.and_then(|starts| starts.cpu_of(command));
+            set.append(wl);
         }
     }
     set
