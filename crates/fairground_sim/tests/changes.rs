@@ -137,6 +137,8 @@ fn affinity_moves_a_queued_task_and_a_sleeper_at_its_wake_up() {
     for row in 0..2 {
         set.tasks[task(row)].first_cpu = Some(cpu(0));
     }
+    // The idle CPU may not pull it before.
+    set.tasks[task(1)].affinity = Some(CpuMask::only(cpu(0)));
     let sleeper = set.task("sleeper", vec![sleep(10 * MS), work(MS)]);
     set.tasks[sleeper].first_cpu = Some(cpu(0));
     // At 1 ms the first hog runs, the second waits and the sleeper sleeps.
