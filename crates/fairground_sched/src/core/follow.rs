@@ -66,6 +66,11 @@ impl Sched {
         follow: Option<TaskId>,
     ) -> (Option<TaskId>, Switch) {
         let answer = self.pick_next_task(cx, leaving.prev);
+        if follow.is_none() && leaving.prev.is_some() {
+            // The moves of a newidle balance are in the record; that it began here is not.
+            let rq = &mut self.rqs[cx.cpu];
+            rq.lb.idle_stamp = rq.clocks.clock;
+        }
         (answer, self.switch_at_once(cx, leaving, follow))
     }
 
