@@ -5,6 +5,7 @@
 
 mod digests;
 mod fidelity;
+mod reproduce;
 mod rust_source;
 mod spec_tests;
 mod steps;

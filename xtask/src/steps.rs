@@ -2,7 +2,7 @@
 //!
 //! Every step is a command that a developer can type. The names and times of the steps go to stderr.
 
-use crate::{digests, fidelity, spec_tests, tidy};
+use crate::{digests, fidelity, reproduce, spec_tests, tidy};
 use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
@@ -26,7 +26,7 @@ const CI: &[(&str, Act)] = &[
     ("test", Act::Cargo(&["test", "--workspace"], &[])),
     ("digests of both builds", Act::Tool(digests::run)),
     ("fidelity, quick", Act::Tool(fidelity::check_quick)),
-    ("reproduce, quick", Act::Fairground(&["reproduce", "all", "--quick"])),
+    ("reproduce, quick", Act::Tool(reproduce::run_quick)),
 ];
 
 const NIGHTLY: &[(&str, Act)] = &[
@@ -81,7 +81,8 @@ pub(crate) fn cargo(root: &Path) -> Command {
     command
 }
 
-fn fairground(root: &Path) -> Command {
+/// Our own command line, in release.
+pub(crate) fn fairground(root: &Path) -> Command {
     let mut command = cargo(root);
     command.args(["run", "--release", "--quiet", "--package", "fairground_cli", "--"]);
     command

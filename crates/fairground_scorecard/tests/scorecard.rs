@@ -35,7 +35,8 @@ fn the_same_page_again_and_a_subset_of_it() {
     let (subset, names) = (&cards[..1], BTreeSet::from([cards[0].set.name.as_str()]));
     let part = report::page(subset, &[], &Notes::default());
     assert_eq!(part.differences(&whole.markdown(), &names), Vec::<String>::new());
-    let older = whole.markdown().replace("k6.1-hogs-1cpu/a_mix_1 | 1 | all.switches |", "k6.1-hogs-1cpu/a_mix_1 | 1 | all.switches | 1");
+    let older =
+        whole.markdown().replace("k6.1-hogs-1cpu/a_mix_1 | 1 | all.switches |", "k6.1-hogs-1cpu/a_mix_1 | 1 | all.switches | 1");
     assert_eq!(part.differences(&older, &names).len(), 2);
 }
 

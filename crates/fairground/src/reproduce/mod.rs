@@ -53,7 +53,7 @@ pub static EXPERIMENTS: &[Experiment] = &[
     },
     Experiment {
         name: "align-vruntime",
-        sentence: "Vruntime aligned to the last entity (RFC of 2018), on one CPU: the longest wait when ticks come late.",
+        sentence: "Vruntime aligned to the last entity (RFC of 2018): the longest waits of hogs on one CPU and of a press on 12.",
         run: align_vruntime::run,
     },
 ];

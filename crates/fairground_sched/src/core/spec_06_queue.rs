@@ -141,7 +141,9 @@ fn spec_06_t12_a_wakee_on_its_cpu() {
         for (waiting, this, expected) in [(0, 0, alone), (1, 0, beside_one), (0, 4, other_cache)] {
             let mut bench = Bench::new(kernel);
             let task = bench.asleep(2, true);
-            (0..waiting).for_each(|_| drop(bench.queued(2)));
+            for _ in 0..waiting {
+                bench.queued(2);
+            }
             let looks = bench.meter.total(Op::ScanCpu);
             let waking = bench.on(this, |sched, cx| sched.ttwu_select(cx, task, FLAGS));
             assert_eq!(waking, expected, "{kernel}, {waiting} wait, woken from {this}");
