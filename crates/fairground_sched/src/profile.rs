@@ -21,8 +21,9 @@ use crate::seam::{
     SiblingBalance, SmtCapacity, SparePull, TaskOrder, ZeroImbalance,
 };
 use crate::seam::{
-    AsymCapacity, AsymSpread, ClusterSearch, Degenerate, DomainInit, DomainLevels, DomainNames, GroupFlags, IdleCapacity,
-    IdleSearch, IdlestGroup, KthreadWaker, NumaAllowance, OverlapGroups, RecentCpu, SchedIdleCpu, StartNode, WakeAffine, WakeCap,
+    AsymCapacity, AsymSpread, ClusterSearch, Degenerate, DomainInit, DomainLevels, DomainNames, ExitingWaker, GroupFlags,
+    IdleCapacity, IdleSearch, IdlestGroup, KthreadWaker, NumaAllowance, OverlapGroups, RecentCpu, SchedIdleCpu, StartNode,
+    WakeAffine, WakeCap,
 };
 use crate::seam::{
     Balance, ForkPlace, IdleEntity, IdleProtection, LongSleeper, MinVruntimeAtDequeue, Pick, Place, Preemption, Protection,
@@ -119,6 +120,7 @@ profile! {
     idle_entity: IdleEntity, "Whether entities, or only tasks' policies, are idle.";
     idle_protection: IdleProtection, "Whether an idle entity that is preempted keeps its protection.";
     wake_affine: WakeAffine, "Whether a wakee goes towards its waker.";
+    exiting_waker: ExitingWaker, "Whether wake-ups of an exiting task are synchronous.";
     wake_cap: WakeCap, "Whether capacity decides before the search for an idle CPU.";
     recent_used_cpu: RecentCpu, "What is remembered of a task's CPUs.";
     kthread_waker: KthreadWaker, "Whether a wakee queues up behind a kernel thread.";

@@ -21,7 +21,8 @@ pub use fair::{
     TaskSlice, TickPreempt, Yield,
 };
 pub use placement::{
-    ClusterSearch, IdleCapacity, IdleSearch, IdlestGroup, KthreadWaker, RecentCpu, SchedIdleCpu, StartNode, WakeAffine, WakeCap,
+    ClusterSearch, ExitingWaker, IdleCapacity, IdleSearch, IdlestGroup, KthreadWaker, RecentCpu, SchedIdleCpu, StartNode,
+    WakeAffine, WakeCap,
 };
 pub use rebalance::{
     ActiveBalance, DetachAmount, LbInterval, LbLoop, LbPinned, Migratable, NewidleBatch, NewidleCost, NohzBalance,

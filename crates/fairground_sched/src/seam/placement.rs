@@ -15,6 +15,15 @@ seam! {
 }
 
 seam! {
+    /// Whether a waker that is exiting makes its wake-ups synchronous.
+    ExitingWaker = "exiting_waker" {
+        Sync "sync" "The parent that an exiting task wakes is pulled to its CPU as any wakee of a waker that will sleep soon.",
+        Plain "plain" "An exiting task wakes its parent like a waker that goes on running.",
+    }
+    history { v(4, 12) => Sync, v(4, 16) => Plain, }
+}
+
+seam! {
     /// Whether a wakee that is too big for one of both CPUs is placed by the slow path.
     WakeCap = "wake_cap" {
         SmallCpus "small-cpus" "A task that does not fit the smaller of its previous and its waker's CPU is not woken affine.",

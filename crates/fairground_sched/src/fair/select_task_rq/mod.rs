@@ -33,9 +33,9 @@ pub(crate) use wakee::WakeeFlips;
 
 use crate::Sched;
 use crate::ctx::Ctx;
-use crate::seam::RecentCpu;
+use crate::seam::{ExitingWaker, RecentCpu};
 use crate::topology::SdFlags;
-use fairground_model::{Reason, WakeContext};
+use fairground_model::{PrevState, Reason, WakeContext};
 use fairground_stdx::{CpuId, CpuMask, SdId, TaskId};
 
 /// What makes a choice of a CPU necessary.
@@ -95,11 +95,20 @@ impl Sched {
         let mut placing = Placing { task, this: cx.cpu, prev: self.tasks[task].cpu, sync: false, in_task: false };
         match wake {
             Wake::Ttwu { sync, context } => {
-                (placing.sync, placing.in_task) = (sync, context == WakeContext::Task);
+                placing.sync = sync && !self.ignores_sync(cx.cpu);
+                placing.in_task = context == WakeContext::Task;
                 self.place_woken(cx, &placing)
             }
             Wake::Fork => self.place_new(cx, &placing),
         }
+    }
+
+    /// Whether the current task of `this` is exiting: it frees its CPU, but nothing that the wakee would find in caches.
+    ///
+    /// Kernel: fair.c select_task_rq_fair() with PF_EXITING, v4.16–
+    fn ignores_sync(&self, this: CpuId) -> bool {
+        let exits = |waker| self.tasks[waker].sleep_state == Some(PrevState::Dead);
+        self.profile.exiting_waker == ExitingWaker::Plain && self.rqs[this].curr.is_some_and(exits)
     }
 
     fn place_woken(&mut self, cx: &mut Ctx<'_, '_>, placing: &Placing) -> (CpuId, Reason) {

@@ -2,7 +2,7 @@
 
 use super::Wake;
 use super::test_machine::{TestMachine, cpu, flat8, preset};
-use fairground_model::{Reason, WakeContext};
+use fairground_model::{PrevState, Reason, WakeContext};
 use fairground_stdx::{CpuMask, TaskId};
 use proptest::prelude::*;
 
@@ -52,6 +52,20 @@ fn a_bound_kernel_thread_keeps_its_wakee_behind_it() {
         assert!(!kept(&mut machine, WakeContext::Hardirq), "{kernel}: an interrupt wakes, not the thread");
         machine.busy([0]);
         assert!(!kept(&mut machine, WakeContext::Task), "{kernel}: the thread is not alone");
+    }
+}
+
+/// The waker is alone on CPU 0, all others are busy too: only a synchronous wake-up pulls the wakee to it.
+#[test]
+fn an_exiting_waker_is_not_synchronous_from_v4_16_on() {
+    for kernel in KERNELS {
+        let mut machine = TestMachine::new(kernel, flat8());
+        let (task, _waker) = (machine.sleeper(3), machine.running(0));
+        machine.busy(1..8);
+        assert_eq!(machine.wake(task, 0, true), (0, Reason::SelectTarget), "{kernel}");
+        machine.sched.set_current_state(cpu(0), PrevState::Dead);
+        let home = if kernel == "v4.12" { 0 } else { 3 };
+        assert_eq!(machine.wake(task, 0, true), (home, Reason::SelectTarget), "{kernel}: it exits");
     }
 }
 
