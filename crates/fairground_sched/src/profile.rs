@@ -16,9 +16,9 @@ use crate::features::{Feat, FeatSet, Status};
 use crate::pelt::{PeltClockRule, PeltFamily, PostInit, UtilEstRule, UtilEstSample};
 use crate::seam::SchedstatText;
 use crate::seam::{
-    AboveMean, ActiveBalance, AsymPacking, BalanceTasks, DetachAmount, LbInterval, LbLoop, LbPinned, Migratable, Misfit,
-    NewidleBatch, NewidleCost, NohzBalance, NumaImbalance, ReducedCapacity, RunnableBoost, ScaleRtCapacity, ShouldWeBalance,
-    SiblingBalance, SmtCapacity, SparePull, TaskOrder, ZeroImbalance,
+    AboveMean, ActiveBalance, AsymPacking, BalanceTasks, DetachAmount, HotGained, LbInterval, LbLoop, LbPinned, Migratable,
+    Misfit, NewidleBatch, NewidleCost, NohzBalance, NumaImbalance, ReducedCapacity, RunnableBoost, ScaleRtCapacity,
+    ShouldWeBalance, SiblingBalance, SmtCapacity, SparePull, TaskOrder, ZeroImbalance,
 };
 use crate::seam::{
     AsymCapacity, AsymSpread, ClusterSearch, Degenerate, DomainInit, DomainLevels, DomainNames, ExitingWaker, GroupFlags,
@@ -142,6 +142,7 @@ profile! {
     lb_task_order: TaskOrder, "In what order tasks are tried for a move.";
     lb_detach_amount: DetachAmount, "How large a task may be for an imbalance.";
     lb_migratable: Migratable, "Which tasks balance leaves alone.";
+    lb_hot_gained: HotGained, "When a move of a cache-hot task is counted.";
     should_we_balance: ShouldWeBalance, "Which CPU balances for its group.";
     lb_pinned: LbPinned, "What follows when tasks are pinned.";
     lb_loop: LbLoop, "How many tasks one look goes through.";

@@ -25,7 +25,7 @@ pub use placement::{
     WakeAffine, WakeCap,
 };
 pub use rebalance::{
-    ActiveBalance, DetachAmount, LbInterval, LbLoop, LbPinned, Migratable, NewidleBatch, NewidleCost, NohzBalance,
+    ActiveBalance, DetachAmount, HotGained, LbInterval, LbLoop, LbPinned, Migratable, NewidleBatch, NewidleCost, NohzBalance,
     ShouldWeBalance, TaskOrder,
 };
 pub use stats::SchedstatText;

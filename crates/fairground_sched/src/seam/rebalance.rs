@@ -34,6 +34,15 @@ seam! {
 }
 
 seam! {
+    /// When a move in spite of warm caches counts in the statistics (lb_hot_gained).
+    HotGained = "lb_hot_gained" {
+        MayMove "may-move" "When the task is found to be free to move, though it may be too big for the imbalance then.",
+        Moved "moved" "When it is moved (late stable kernels of older versions, too).",
+    }
+    history { v(4, 12) => MayMove, v(6, 1) => Moved, v(6, 6) => MayMove, v(6, 12) => Moved, }
+}
+
+seam! {
     /// Which CPU of a group balances on its behalf.
     ShouldWeBalance = "should_we_balance" {
         FirstIdle "first-idle" "Its first idle CPU, else its first; a CPU that runs out of tasks always.",

@@ -5,7 +5,7 @@ use super::{LbEnv, MigrationType};
 use crate::Sched;
 use crate::ctx::Ctx;
 use crate::features::Feat;
-use crate::seam::{DetachAmount, LbLoop, LbPinned, Migratable, NewidleBatch};
+use crate::seam::{DetachAmount, HotGained, LbLoop, LbPinned, Migratable, NewidleBatch};
 use crate::task::TaskState;
 use crate::topology::{CpuIdleType, SdFlags};
 use fairground_model::{Op, Policy, Reason};
@@ -69,7 +69,8 @@ impl Sched {
     }
 
     /// Takes a task off the source, and tells why.
-    fn detach_for(&mut self, cx: &mut Ctx<'_, '_>, env: &LbEnv, task: TaskId) {
+    fn detach_for(&mut self, cx: &mut Ctx<'_, '_>, env: &mut LbEnv, task: TaskId) {
+        self.count_hot_task(env);
         cx.decide(migration_reason(env, self.topology.domains[env.sd].cpu == cx.cpu), Some(task), env.dst_cpu.get());
         self.detach_queued_task(cx, task, env.dst_cpu);
     }
@@ -155,8 +156,17 @@ impl Sched {
         if hot && domain.nr_balance_failed <= domain.cache_nice_tries {
             return false;
         }
-        domain.stats.lb[env.idle as usize].hot_gained += u64::from(hot);
+        env.task_is_hot = hot;
+        if self.profile.lb_hot_gained == HotGained::MayMove {
+            self.count_hot_task(env);
+        }
         true
+    }
+
+    /// A task that may move, or is moved, is cache hot: too many balances have failed.
+    fn count_hot_task(&mut self, env: &mut LbEnv) {
+        let hot = std::mem::take(&mut env.task_is_hot);
+        self.topology.domains[env.sd].stats.lb[env.idle as usize].hot_gained += u64::from(hot);
     }
 
     /// Whether balance leaves a task alone for now: it sleeps, or has had more than its share.

@@ -50,6 +50,8 @@ pub(crate) struct LbEnv {
     pub(crate) need_break: bool,
     /// An active balance: the running task is the one to move.
     pub(crate) active: bool,
+    /// The task that was just found to be free to move is cache hot.
+    pub(crate) task_is_hot: bool,
     pub(crate) loops: u32,
     pub(crate) loop_break: u32,
     pub(crate) loop_max: u32,
@@ -75,6 +77,7 @@ impl LbEnv {
             dst_pinned: false,
             need_break: false,
             active: false,
+            task_is_hot: false,
             loops: 0,
             loop_break: SCHED_NR_MIGRATE_BREAK,
             loop_max: 0,

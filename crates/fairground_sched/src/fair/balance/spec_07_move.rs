@@ -202,6 +202,29 @@ fn spec_07_t11_cache_hot_tasks() {
     assert_eq!(world.lb_stats(sd, CpuIdleType::NotIdle).hot_gained, 1);
 }
 
+/// Late stable kernels and those from v6.14 on count a cache-hot task when it is moved, others when it may move.
+#[test]
+fn cache_hot_tasks_that_are_too_big_are_counted_by_some_kernels() {
+    for (kernel, too_big) in [("v5.10", 2), ("v5.19", 2), ("v6.1", 0), ("v6.6", 2), ("v6.12", 0), ("v6.14", 0), ("v6.18", 0)] {
+        let mut world = World::flat(kernel, 2);
+        let (sd, all) = (world.sd(0, 0), world.all());
+        let tasks = [world.queued(1, all), world.queued(1, all)];
+        let clock = world.sched.rqs[cpu(1)].clocks.clock_task;
+        for task in tasks {
+            let se = world.sched.se_of(task);
+            world.sched.ses[se].exec_start = clock;
+        }
+        world.domain(sd).nr_balance_failed = 2;
+        let mut env = world.env(sd, CpuIdleType::NotIdle);
+        (env.src_cpu, env.imbalance, env.loop_max, env.migration) = (Some(cpu(1)), 1, 2, MigrationType::Load);
+        assert_eq!(world.call(0, |sched, cx| sched.detach_tasks(cx, &mut env, cpu(1))), 0, "{kernel}");
+        assert_eq!(world.lb_stats(sd, CpuIdleType::NotIdle).hot_gained, too_big, "{kernel}");
+        (env.loops, env.migration) = (0, MigrationType::Task);
+        assert_eq!(world.call(0, |sched, cx| sched.detach_tasks(cx, &mut env, cpu(1))), 1, "{kernel}");
+        assert_eq!(world.lb_stats(sd, CpuIdleType::NotIdle).hot_gained, too_big + 1, "{kernel}");
+    }
+}
+
 #[test]
 fn spec_07_t12_order_of_detaching() {
     for (kernel, first) in [("v4.12", 2), ("v4.20", 0), ("v5.10", 0), ("v6.1", 0), ("v6.14", 0)] {

@@ -126,6 +126,7 @@ impl State {
             dst_pinned: false,
             need_break: false,
             active: false,
+            task_is_hot: false,
             loops: 0,
             loop_break: 0,
             loop_max: 0,
