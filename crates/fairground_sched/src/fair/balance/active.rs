@@ -7,7 +7,7 @@ use crate::ctx::{Ctx, Request};
 use crate::seam::{ActiveBalance, LbPinned};
 use crate::topology::{CpuIdleType, SdFlags};
 use fairground_model::Reason;
-use fairground_stdx::{CpuId, TaskId};
+use fairground_stdx::TaskId;
 
 /// Failures beyond `cache_nice_tries` after which the running task is pushed.
 const FAILURES_BEYOND_NICE_TRIES: u32 = 2;

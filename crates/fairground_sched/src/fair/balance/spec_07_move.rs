@@ -288,7 +288,9 @@ fn spec_07_t17_active_balance() {
         assert_eq!(stops.count(), 1, "{kernel}: it is asked once");
         assert!(world.sched.stop_work_due(cpu(1)));
 
-        world.call(1, |sched, cx| sched.schedule_stopper(cx, None));
+        let switch = world.call(1, |sched, cx| sched.schedule_stopper(cx, None));
+        assert_eq!(switch.prev, Some(runs), "{kernel}");
+        world.sched.finish_task_switch(runs);
         while world.call(1, |sched, cx| sched.active_load_balance_cpu_stop(cx)) == BalanceStep::More {}
         let domain = world.domain(sd);
         let counts = (domain.stats.alb_count, domain.stats.alb_pushed, domain.stats.alb_failed, domain.nr_balance_failed);
