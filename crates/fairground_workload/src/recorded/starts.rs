@@ -70,7 +70,7 @@ mod tests {
     use super::super::options::HogTask;
     use super::*;
     use fairground_model::WakeContext;
-    use fairground_stdx::{Id, Ns};
+    use fairground_stdx::Ns;
 
     #[test]
     fn a_workload_begins_at_its_first_waking_where_its_first_task_was_forked() {
