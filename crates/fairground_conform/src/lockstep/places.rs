@@ -33,6 +33,9 @@ pub(super) struct Places {
     pub(super) moves: Moves,
 }
 
+/// How many records of its CPU are looked at to see whether a waker goes to sleep.
+const LOOK_AHEAD: usize = 256;
+
 impl Places {
     pub(super) fn new(reading: &Reading, setup: &Setup) -> Places {
         let machine = &setup.machine;
@@ -156,13 +159,19 @@ impl Lockstep<'_> {
         }
     }
 
-    /// Whether the waker is the next to leave its CPU, and goes to sleep.
+    /// Whether the waker goes to sleep when it leaves its CPU next. That a wakee preempts it meanwhile tells nothing.
     fn sleeps_soon(&self, wake: &Wake, waker: TaskId) -> bool {
         let order = &self.reading.order;
         let mut next = order.next(wake.began as usize);
-        while let Some(index) = next {
-            if let TraceEvent::SchedSwitch { prev, prev_state, .. } = self.recording.records[index].event {
-                return prev == Some(waker) && order.prev_state(index, prev_state) == PrevState::Sleeping;
+        for _ in 0..LOOK_AHEAD {
+            let Some(index) = next else { break };
+            if let TraceEvent::SchedSwitch { prev: Some(prev), prev_state, .. } = self.recording.records[index].event
+                && prev == waker
+            {
+                match order.prev_state(index, prev_state) {
+                    PrevState::Running => {}
+                    state => return state == PrevState::Sleeping,
+                }
             }
             next = order.next(index);
         }
