@@ -2,7 +2,7 @@
 
 use crate::core::SchedInfo;
 use crate::ctx::SCHED_CLOCK_AT_START;
-use crate::fair::balance::{GroupNode, Nohz};
+use crate::fair::balance::{GroupNode, GroupStats, Nohz};
 use crate::fair::tunables::EffectiveTunables;
 use crate::fair::weight::LoadWeight;
 use crate::fair::{CfsRq, SchedEntity, WakeeFlips};
@@ -26,6 +26,8 @@ pub struct Sched {
     pub(crate) pelt_se: IndexVec<SeId, SchedAvg>,
     pub(crate) cfs_rqs: IndexVec<CfsRqId, CfsRq>,
     pub(crate) pelt_cfs: IndexVec<CfsRqId, SchedAvg>,
+    /// Statistics of groups for balance.
+    pub(crate) group_stats: GroupStats,
     /// No-tick balance.
     pub(crate) nohz: Nohz,
     /// Some CPU balances a domain that only one at a time may balance.
@@ -55,6 +57,7 @@ impl Sched {
             pelt_se: IndexVec::new(),
             cfs_rqs: IndexVec::new(),
             pelt_cfs: IndexVec::new(),
+            group_stats: GroupStats::new(),
             nohz: Nohz::new(),
             balancing: false,
             newidle_dice: newidle_dice(nr_cpus, 0),
@@ -119,6 +122,7 @@ impl Sched {
     /// Switches a feature, as a write to the kernel's debugfs does.
     pub fn set_feature(&mut self, name: &str) -> Result<(), ProfileError> {
         self.profile = self.profile.clone().with_feature(name)?;
+        self.group_stats.forget();
         Ok(())
     }
 
@@ -132,6 +136,7 @@ impl Sched {
             return Err(ProfileError::not_in_mid_run(name));
         }
         self.profile = changed;
+        self.group_stats.forget();
         Ok(())
     }
 

@@ -92,6 +92,7 @@ impl Sched {
         fresh.set_birth(cx.jiffies);
         let balancing = self.rqs.iter().any(|rq| !matches!(rq.lb.work, BalanceWork::None));
         self.topology.replace(fresh, balancing);
+        self.group_stats.forget();
         // The new domains count all their CPUs as busy.
         self.rqs.iter_mut().for_each(|rq| rq.lb.counted_idle = false);
         for cpu in cx.machine.online.iter() {

@@ -37,7 +37,9 @@ impl Sched {
     fn for_each_queue_above(&mut self, se: SeId, mut act: impl FnMut(&mut CfsRq)) {
         let mut level = Some(se);
         while let Some(id) = level {
-            act(&mut self.cfs_rqs[self.ses[id].cfs_rq]);
+            let queue = &mut self.cfs_rqs[self.ses[id].cfs_rq];
+            self.group_stats.cpu_changes(queue.cpu);
+            act(queue);
             level = self.ses[id].parent;
         }
     }

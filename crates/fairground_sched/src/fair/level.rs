@@ -2,6 +2,7 @@
 
 use crate::Sched;
 use crate::ctx::Ctx;
+use crate::fair::balance::GroupStats;
 use crate::fair::tunables::EffectiveTunables;
 use crate::fair::update_curr::account;
 use crate::fair::{CfsRq, SchedEntity};
@@ -21,6 +22,7 @@ pub(crate) struct Level<'a> {
     pub(crate) id: SeId,
     pub(crate) se: &'a mut SchedEntity,
     pub(crate) se_avg: &'a mut SchedAvg,
+    pub(crate) group_stats: &'a mut GroupStats,
 }
 
 impl Sched {
@@ -37,6 +39,7 @@ impl Sched {
             cfs_rq,
             id,
             se_avg: &mut self.pelt_se[id],
+            group_stats: &mut self.group_stats,
             se,
         }
     }
@@ -57,7 +60,8 @@ impl Level<'_> {
     // One copy for all callers: inlined, it would take the registers that the tick needs.
     #[inline(never)]
     pub(crate) fn update_load_avg(&mut self, cx: &mut Ctx<'_, '_>) {
-        let Level { profile, rq, cfs_rq, cfs_avg, id, se, se_avg, .. } = self;
+        let Level { profile, rq, cfs_rq, cfs_avg, id, se, se_avg, group_stats, .. } = self;
+        group_stats.cpu_changes(cfs_rq.cpu);
         let (pelt, down) = (profile.pelt, profile.scale_load_down);
         let (now, scale) = (rq.clocks.pelt(profile.pelt_clock), cx.scale(cfs_rq.cpu));
         let (load, queue_load) = (se.pelt_load(pelt, down, cfs_rq.curr == Some(*id)), cfs_rq.pelt_load(pelt, down));

@@ -15,6 +15,7 @@ impl Sched {
         let (pelt, down) = (self.profile.pelt, self.profile.scale_load_down);
         let (queue, avg) = (&mut self.cfs_rqs[cfs_rq], &mut self.pelt_cfs[cfs_rq]);
         let now = self.rqs[queue.cpu].clocks.pelt(self.profile.pelt_clock);
+        self.group_stats.cpu_changes(queue.cpu);
         pelt.consume_removed(avg, &mut queue.removed);
         pelt.update_cfs_rq(now, avg, queue.pelt_load(pelt, down), cx.scale(queue.cpu));
     }
@@ -98,6 +99,7 @@ impl Sched {
         }
         self.ses[se].load = load;
         if self.pelt_se[se].last_update_time != 0 {
+            self.group_stats.cpu_changes(self.cfs_rqs[cfs_rq].cpu);
             self.profile.pelt.reweight(&mut self.pelt_cfs[cfs_rq], &mut self.pelt_se[se], old, new);
         } else {
             self.profile.pelt.init_task(&mut self.pelt_se[se], new);
@@ -108,6 +110,7 @@ impl Sched {
     pub(crate) fn util_est_enqueue(&mut self, task: TaskId) {
         if self.profile.feats.has(Feat::UTIL_EST) {
             let (se, cpu) = (self.tasks[task].se, self.tasks[task].cpu);
+            self.group_stats.cpu_changes(cpu);
             self.profile.util_est.enqueue(&mut self.pelt_cfs[self.rqs[cpu].cfs], &self.pelt_se[se]);
         }
     }
@@ -120,6 +123,7 @@ impl Sched {
         }
         let (se, cpu) = (self.tasks[task].se, self.tasks[task].cpu);
         let rule = self.profile.util_est;
+        self.group_stats.cpu_changes(cpu);
         rule.dequeue(&mut self.pelt_cfs[self.rqs[cpu].cfs], &self.pelt_se[se]);
         if sleep {
             let fastup = self.profile.feats.has(Feat::UTIL_EST_FASTUP);

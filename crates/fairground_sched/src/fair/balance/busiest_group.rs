@@ -20,6 +20,13 @@ pub(super) struct RootStatus {
     pub(super) overutilized: bool,
 }
 
+impl RootStatus {
+    /// What either says.
+    pub(super) const fn with(self, other: RootStatus) -> RootStatus {
+        RootStatus { overload: self.overload || other.overload, overutilized: self.overutilized || other.overutilized }
+    }
+}
+
 impl Sched {
     /// The group that has most to give to `env.dst_cpu`, if there is an imbalance.
     ///

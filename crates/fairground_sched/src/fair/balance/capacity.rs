@@ -89,6 +89,7 @@ impl Sched {
         let group = &mut self.topology.groups[group];
         (group.capacity, group.min_capacity, group.max_capacity) = (capacity, min, max);
         group.next_update = next_update;
+        self.group_stats.cpu_changes(cpu);
     }
 
     /// What a CPU has in full, and what is left of it for fair tasks: at least 1.
@@ -97,6 +98,7 @@ impl Sched {
     pub(crate) fn update_cpu_capacity(&mut self, cpu: CpuId) -> u64 {
         let orig = self.topology.capacity_orig[cpu];
         let left = self.profile.scale_rt_capacity.left(u64::from(orig), &self.rqs[cpu]).max(1);
+        self.group_stats.cpu_changes(cpu);
         let lb = &mut self.rqs[cpu].lb;
         (lb.cpu_capacity_orig, lb.cpu_capacity) = (orig, left as u32);
         left

@@ -12,7 +12,8 @@ impl Sched {
         self.rqs.ids().try_for_each(|cpu| self.check_cfs_tasks(cpu))?;
         self.check_detached()?;
         self.check_busy_counts()?;
-        self.check_groups()
+        self.check_groups()?;
+        self.check_group_stats()
     }
 
     /// The list of a CPU's tasks holds those that are queued there, each once.

@@ -146,6 +146,7 @@ impl Sched {
         {
             let group = self.topology.domains[parent].first_group;
             self.topology.groups[group].imbalance = true;
+            self.group_stats.cpu_changes(domain.cpu);
         }
         if !env.all_pinned {
             return Some(self.end_load_balance(cx, lb));
@@ -204,7 +205,9 @@ impl Sched {
             && !keeps_mark
         {
             let group = self.topology.domains[parent].first_group;
-            self.topology.groups[group].imbalance = false;
+            if std::mem::take(&mut self.topology.groups[group].imbalance) {
+                self.group_stats.cpu_changes(self.topology.domains[env.sd].cpu);
+            }
         }
         self.out_all_pinned(env)
     }

@@ -10,6 +10,7 @@ impl Sched {
     /// What makes a CPU idle has changed there: its running task, its queue or its wake list.
     #[inline]
     pub(crate) fn note_idleness(&mut self, cpu: CpuId) {
+        self.group_stats.cpu_changes(cpu);
         if self.idle_cpu(cpu) {
             self.idle_cpus.insert(cpu);
         } else {

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! stats.rs      sums over the CPUs of each group ─► its type ─► the busiest group
+//! kept.rs       those sums, kept until a CPU of the group changes
 //! pick.rs       whether a group is busier than the busiest so far
 //! decide.rs     whether there is an imbalance between the busiest and the local group
 //! imbalance.rs  how much of what makes up for it
@@ -11,8 +12,11 @@
 mod asym;
 mod decide;
 mod imbalance;
+mod kept;
 mod pick;
 mod stats;
+
+pub(crate) use kept::GroupStats;
 
 use super::LbEnv;
 use super::group::{GroupSums, GroupType};
@@ -23,7 +27,7 @@ use fairground_stdx::SgId;
 /// What the statistics say of a group.
 ///
 /// Kernel: fair.c struct sg_lb_stats, v5.5–
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct SgLbStats {
     pub(super) sums: GroupSums,
     /// Sum of the loads of its CPUs.
@@ -76,6 +80,18 @@ pub(super) struct SdLbStats {
 }
 
 impl SdLbStats {
+    /// Those of a domain of which only the local group is known.
+    const fn of_local(local: SgId, local_stat: SgLbStats) -> SdLbStats {
+        SdLbStats {
+            local,
+            local_stat,
+            busiest: None,
+            busiest_stat: SgLbStats::IDLEST,
+            total_load: local_stat.group_load,
+            total_capacity: local_stat.sums.group_capacity,
+        }
+    }
+
     /// Mean load per capacity in the domain, times 1024.
     const fn avg_load(&self) -> u64 {
         self.total_load * 1024 / self.total_capacity

@@ -12,17 +12,18 @@ use fairground_stdx::SgId;
 impl Sched {
     /// Kernel: fair.c update_sd_pick_busiest(), v5.5–
     pub(super) fn is_busier(&self, env: &LbEnv, sds: &SdLbStats, group: SgId, stat: &SgLbStats) -> bool {
+        if stat.sum_h_nr_running == 0 || stat.group_type < sds.busiest_stat.group_type {
+            return false;
+        }
         let row = &self.topology.groups[group];
         let asymmetric = self.topology.domains[env.sd].flags.has(SdFlags::ASYM_CPUCAPACITY);
         let dst_capacity = self.capacity_of(env.dst_cpu);
         let can_help = capacity_greater(dst_capacity, row.max_capacity) && sds.local_stat.group_type == GroupType::HasSpare;
-        if stat.sum_h_nr_running == 0 || (stat.group_type == GroupType::MisfitTask && asymmetric && !can_help) {
+        if stat.group_type == GroupType::MisfitTask && asymmetric && !can_help {
             return false;
         }
-        if stat.group_type != sds.busiest_stat.group_type {
-            return stat.group_type > sds.busiest_stat.group_type && !self.is_bigger(env, row, stat);
-        }
-        self.is_busier_within_type(sds, row, stat) && !self.is_bigger(env, row, stat)
+        let busier = stat.group_type > sds.busiest_stat.group_type || self.is_busier_within_type(sds, row, stat);
+        busier && !self.is_bigger(env, row, stat)
     }
 
     /// Whether a group without waiting tasks has bigger CPUs than the one that would take from it.

@@ -49,26 +49,35 @@ impl Sched {
     fn update_sd_lb_stats(&mut self, cx: &mut Ctx<'_, '_>, env: &LbEnv) -> SdLbStats {
         let local = self.topology.domains[env.sd].first_group;
         self.refresh_local_group(cx, env, local);
-        let mut status = RootStatus::default();
-        let local_stat = self.update_sg_lb_stats(cx, env, local, None, &mut status);
-        let mut sds = SdLbStats {
-            local,
-            local_stat,
-            busiest: None,
-            busiest_stat: SgLbStats::IDLEST,
-            total_load: local_stat.group_load,
-            total_capacity: local_stat.sums.group_capacity,
+        let (sds, status) = if self.keeps_group_stats(env) {
+            self.add_up_kept_groups(cx, env, local)
+        } else {
+            self.add_up_groups(cx, env, local)
         };
-        for group in self.topology.groups_of(env.sd).skip(1) {
-            let stat = self.update_sg_lb_stats(cx, env, group, Some(&sds), &mut status);
-            if self.is_busier(env, &sds, group, &stat) {
-                (sds.busiest, sds.busiest_stat) = (Some(group), stat);
-            }
-            sds.total_load += stat.group_load;
-            sds.total_capacity += stat.sums.group_capacity;
-        }
         self.set_root_status(env, status);
         sds
+    }
+
+    /// The sums of a domain, with each CPU looked at.
+    fn add_up_groups(&self, cx: &mut Ctx<'_, '_>, env: &LbEnv, local: SgId) -> (SdLbStats, RootStatus) {
+        let mut status = RootStatus::default();
+        let local_stat = self.update_sg_lb_stats(cx, env, local, None, &mut status);
+        let mut sds = SdLbStats::of_local(local, local_stat);
+        for group in self.topology.groups_of(env.sd).skip(1) {
+            let stat = self.update_sg_lb_stats(cx, env, group, Some(&sds), &mut status);
+            self.add_group(env, &mut sds, group, &stat);
+        }
+        (sds, status)
+    }
+
+    /// One more group beside the local one.
+    #[inline]
+    pub(super) fn add_group(&self, env: &LbEnv, sds: &mut SdLbStats, group: SgId, stat: &SgLbStats) {
+        if self.is_busier(env, sds, group, stat) {
+            (sds.busiest, sds.busiest_stat) = (Some(group), *stat);
+        }
+        sds.total_load += stat.group_load;
+        sds.total_capacity += stat.sums.group_capacity;
     }
 
     /// Sums and type of a group. `sds` is what is known of the local group, if this is another.
@@ -83,24 +92,30 @@ impl Sched {
         status: &mut RootStatus,
     ) -> SgLbStats {
         let row = &self.topology.groups[group];
-        let sums = GroupSums { group_weight: u64::from(row.group_weight), group_capacity: row.capacity, ..GroupSums::default() };
-        let mut stat = SgLbStats { sums, idle_cpus: 0, ..SgLbStats::IDLEST };
-        for cpu in cpus_of(row, env) {
-            cx.meter.count(Op::LbCpu);
-            let idle = self.add_cpu(&mut stat, cpu, status);
-            if !idle && sds.is_some() {
-                self.look_for_misfit(env, &mut stat, cpu, status);
-            }
-        }
+        let (mut stat, looks) = self.add_up_cpus(env, group, sds.is_none(), status);
+        cx.meter.count_n(Op::LbCpu, looks);
         if let Some(sds) = sds {
             stat.group_asym_packing = self.group_asym(cx, env, sds, &stat, row);
             stat.group_smt_balance = self.group_smt(env, &stat, row);
         }
-        stat.group_type = group_classify(self.topology.domains[env.sd].imbalance_pct, row.imbalance, &stat);
-        if stat.group_type == GroupType::Overloaded {
-            stat.avg_load = stat.load_over_capacity();
-        }
+        stat.classify(self.topology.domains[env.sd].imbalance_pct, row.imbalance);
         stat
+    }
+
+    /// The sums over the CPUs of a group, and how many CPUs were looked at.
+    pub(super) fn add_up_cpus(&self, env: &LbEnv, group: SgId, local: bool, status: &mut RootStatus) -> (SgLbStats, u64) {
+        let row = &self.topology.groups[group];
+        let sums = GroupSums { group_weight: u64::from(row.group_weight), group_capacity: row.capacity, ..GroupSums::default() };
+        let mut stat = SgLbStats { sums, idle_cpus: 0, ..SgLbStats::IDLEST };
+        let mut looks = 0;
+        for cpu in cpus_of(row, env) {
+            looks += 1;
+            let idle = self.add_cpu(&mut stat, cpu, status);
+            if !idle && !local {
+                self.look_for_misfit(env, &mut stat, cpu, status);
+            }
+        }
+        (stat, looks)
     }
 
     /// Adds a CPU to the sums of its group; whether it is idle.
@@ -151,6 +166,15 @@ impl Sched {
             BalanceTasks::Queued => cfs.h_nr_running,
             BalanceTasks::Runnable => cfs.h_nr_runnable,
         }
+    }
+}
+
+impl SgLbStats {
+    /// The sums are complete: they give the type.
+    #[inline]
+    pub(super) fn classify(&mut self, imbalance_pct: u32, imbalance_flag: bool) {
+        self.group_type = group_classify(imbalance_pct, imbalance_flag, self);
+        self.avg_load = if self.group_type == GroupType::Overloaded { self.load_over_capacity() } else { 0 };
     }
 }
 
