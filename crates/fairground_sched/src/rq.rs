@@ -2,7 +2,7 @@
 
 use crate::ctx::SCHED_CLOCK_AT_START;
 use crate::fair::WakeeFlips;
-use crate::fair::balance::{BalanceWork, RtAvg, TaskRing};
+use crate::fair::balance::{RtAvg, TaskRing};
 use crate::pelt::{RqClocks, SchedAvg};
 use fairground_model::RqStats;
 use fairground_stdx::{CfsRqId, CpuId, Ns, TaskId};
@@ -107,8 +107,6 @@ pub(crate) struct RqBalance {
     pub(crate) idle_exit_latency: u64,
     /// Fair tasks queued here, in the order in which balance tries them.
     pub(crate) cfs_tasks: TaskRing,
-    /// The balance that is under way here.
-    pub(crate) work: BalanceWork,
     /// Room for the tasks that a balance of this CPU has detached.
     pub(crate) detached: Vec<TaskId>,
 }
@@ -145,7 +143,6 @@ impl RqBalance {
             has_blocked_load: false,
             idle_exit_latency: 0,
             cfs_tasks: TaskRing::default(),
-            work: BalanceWork::None,
             detached: Vec::new(),
         }
     }

@@ -2,7 +2,7 @@
 
 use crate::core::SchedInfo;
 use crate::ctx::SCHED_CLOCK_AT_START;
-use crate::fair::balance::{GroupNode, GroupStats, Nohz};
+use crate::fair::balance::{BalanceWork, GroupNode, GroupStats, Nohz};
 use crate::fair::tunables::EffectiveTunables;
 use crate::fair::weight::LoadWeight;
 use crate::fair::{CfsRq, SchedEntity, WakeeFlips};
@@ -26,6 +26,8 @@ pub struct Sched {
     pub(crate) pelt_se: IndexVec<SeId, SchedAvg>,
     pub(crate) cfs_rqs: IndexVec<CfsRqId, CfsRq>,
     pub(crate) pelt_cfs: IndexVec<CfsRqId, SchedAvg>,
+    /// The balance that each CPU is in the middle of; the table is out while one of them goes on.
+    pub(crate) balance_works: IndexVec<CpuId, BalanceWork>,
     /// Statistics of groups for balance.
     pub(crate) group_stats: GroupStats,
     /// No-tick balance.
@@ -57,6 +59,7 @@ impl Sched {
             pelt_se: IndexVec::new(),
             cfs_rqs: IndexVec::new(),
             pelt_cfs: IndexVec::new(),
+            balance_works: (0..nr_cpus).map(|_| BalanceWork::None).collect(),
             group_stats: GroupStats::new(),
             nohz: Nohz::new(),
             balancing: false,

@@ -66,14 +66,14 @@ impl TickClock {
 #[derive(Clone, Debug)]
 pub(crate) struct Jiffies {
     period: Ns,
-    /// The last tick that counted.
-    last: Instant,
+    /// Whole periods up to the last tick that counted.
+    count: u64,
     keeper: Option<CpuId>,
 }
 
 impl Jiffies {
     pub(crate) fn new(period: Ns) -> Jiffies {
-        Jiffies { period, last: Instant::ZERO, keeper: None }
+        Jiffies { period, count: 0, keeper: None }
     }
 
     /// A CPU ticks: if it keeps the count (or nobody does) the count follows the clock.
@@ -81,7 +81,7 @@ impl Jiffies {
     /// Kernel: tick-sched.c tick_sched_do_timer(), tick_do_update_jiffies64(), v4.12–
     pub(crate) fn tick(&mut self, cpu: CpuId, now: Instant) {
         if *self.keeper.get_or_insert(cpu) == cpu {
-            self.last = now;
+            self.catch_up(now);
         }
     }
 
@@ -89,7 +89,7 @@ impl Jiffies {
     ///
     /// Kernel: tick-sched.c tick_nohz_update_jiffies(), v4.12–
     pub(crate) fn catch_up(&mut self, now: Instant) {
-        self.last = now;
+        self.count = now.ns() / self.period.0;
     }
 
     /// A CPU stops its tick.
@@ -100,7 +100,7 @@ impl Jiffies {
     }
 
     pub(crate) fn count(&self) -> u64 {
-        self.last.ns() / self.period.0
+        self.count
     }
 }
 

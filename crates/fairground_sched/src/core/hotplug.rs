@@ -90,7 +90,7 @@ impl Sched {
     fn rebuild_sched_domains(&mut self, cx: &Ctx<'_, '_>) {
         let mut fresh = Topology::build(&self.profile, cx.machine);
         fresh.set_birth(cx.jiffies);
-        let balancing = self.rqs.iter().any(|rq| !matches!(rq.lb.work, BalanceWork::None));
+        let balancing = self.balance_works.iter().any(|work| !matches!(work, BalanceWork::None));
         self.topology.replace(fresh, balancing);
         self.group_stats.forget();
         // The new domains count all their CPUs as busy.

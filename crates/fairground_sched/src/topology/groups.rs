@@ -98,6 +98,7 @@ impl<'a> Groups<'a> {
         }
         let id = topology.groups.push(SchedGroup {
             span,
+            cpus: span.iter().collect(),
             group_weight: span.weight() as u32,
             balance_mask,
             cores: cores(self.machine, span),

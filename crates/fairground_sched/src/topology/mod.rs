@@ -145,6 +145,8 @@ impl Default for NewidleRate {
 pub struct SchedGroup {
     /// Its CPUs.
     pub span: CpuMask,
+    /// The same in order of their numbers: balance goes through them again and again.
+    pub cpus: Box<[CpuId]>,
     /// How many they are.
     pub group_weight: u32,
     /// The CPUs that may balance on its behalf (group_balance_mask).

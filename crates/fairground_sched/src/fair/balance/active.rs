@@ -90,7 +90,7 @@ impl Sched {
     ///
     /// Kernel: fair.c active_load_balance_cpu_stop(), v4.12–
     pub fn active_load_balance_cpu_stop(&mut self, cx: &mut Ctx<'_, '_>) -> BalanceStep {
-        match std::mem::take(&mut self.rqs[cx.cpu].lb.work) {
+        match std::mem::take(&mut self.balance_works[cx.cpu]) {
             BalanceWork::Push(push) => {
                 self.count_rq_lock(cx, self.tasks[push.task].cpu);
                 self.update_rq_clock(cx, self.tasks[push.task].cpu);
@@ -100,7 +100,7 @@ impl Sched {
             other => {
                 assert!(matches!(other, BalanceWork::None), "invariant: the stopper does not run within a balance");
                 let Some(task) = self.detach_for_push(cx) else { return BalanceStep::Done };
-                self.rqs[cx.cpu].lb.work = BalanceWork::Push(Push { task });
+                self.balance_works[cx.cpu] = BalanceWork::Push(Push { task });
                 BalanceStep::More
             }
         }

@@ -63,7 +63,7 @@ impl Sched {
 
 /// The CPUs of a group that a balance looks at.
 pub(super) fn cpus_of<'a>(group: &'a SchedGroup, env: &'a LbEnv) -> impl Iterator<Item = CpuId> + 'a {
-    group.span.iter().take(group.group_weight as usize).filter(|&cpu| env.cpus.contains(cpu))
+    group.cpus.iter().copied().filter(|&cpu| env.cpus.contains(cpu))
 }
 
 /// Whether a CPU is preferred to another where priorities matter: no platform of the model gives priorities of its

@@ -32,12 +32,12 @@ impl Sched {
 
     /// A task that is on its way is in the hands of a balance, or else it would never arrive.
     fn check_detached(&self) -> Result<(), Broken> {
-        let carried: Vec<TaskId> = self.rqs.iter().flat_map(|rq| rq.lb.work.in_flight()).copied().collect();
+        let carried: Vec<TaskId> = self.balance_works.iter().flat_map(BalanceWork::in_flight).copied().collect();
         for (id, task) in self.tasks.iter_enumerated() {
             let lost = task.state == TaskState::Migrating && !carried.contains(&id);
             hold(!lost, || format!("{id:?} was detached and no balance will attach it"))?;
         }
-        let locked = self.rqs.iter().filter(|rq| rq.lb.work.holds_serialize_lock(self)).count();
+        let locked = self.balance_works.iter().filter(|work| work.holds_serialize_lock(self)).count();
         hold(locked == usize::from(self.balancing), || {
             format!("{locked} balances of domains that one at a time may balance; the lock says {}", self.balancing)
         })

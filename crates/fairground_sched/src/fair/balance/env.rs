@@ -104,3 +104,15 @@ pub(crate) enum BalanceWork {
     /// In its stopper.
     Push(Push),
 }
+
+impl BalanceWork {
+    /// It, if it is one in the softirq.
+    pub(super) fn as_softirq(&mut self) -> Option<&mut Softirq> {
+        if let BalanceWork::Softirq(softirq) = self { Some(softirq) } else { None }
+    }
+
+    /// It, if it is one in schedule().
+    pub(super) fn as_newidle(&mut self) -> Option<&mut Newidle> {
+        if let BalanceWork::Newidle(newidle) = self { Some(newidle) } else { None }
+    }
+}

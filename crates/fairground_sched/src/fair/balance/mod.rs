@@ -38,8 +38,8 @@ mod spec_07_decide;
 mod spec_07_move;
 
 pub(crate) use capacity::RtAvg;
-pub(crate) use group_type::GroupStats;
 pub(crate) use env::{BalanceWork, LbEnv, MigrationType};
+pub(crate) use group_type::GroupStats;
 pub(crate) use nohz::Nohz;
 pub(crate) use ring::{End, GroupNode, TaskRing};
 

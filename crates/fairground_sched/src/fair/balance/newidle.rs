@@ -78,18 +78,17 @@ impl Sched {
     /// Kernel: fair.c idle_balance(), newidle_balance() from v5.4, sched_balance_newidle() from v6.10, v4.12–
     pub fn newidle_balance(&mut self, cx: &mut Ctx<'_, '_>) -> BalanceStep {
         let cpu = cx.cpu;
-        let begun = match std::mem::take(&mut self.rqs[cpu].lb.work) {
-            BalanceWork::Newidle(work) => Some(work),
-            other => {
-                assert!(matches!(other, BalanceWork::None), "invariant: no newidle balance begins within another balance");
-                self.begin_newidle(cx)
-            }
-        };
-        let Some(mut work) = begun else { return BalanceStep::Done };
-        let step = self.newidle_step(cx, &mut work);
-        if step == BalanceStep::More {
-            self.rqs[cpu].lb.work = BalanceWork::Newidle(work);
+        if matches!(self.balance_works[cpu], BalanceWork::None) {
+            let Some(work) = self.begin_newidle(cx) else { return BalanceStep::Done };
+            self.balance_works[cpu] = BalanceWork::Newidle(work);
         }
+        let mut works = std::mem::take(&mut self.balance_works);
+        let work = works[cpu].as_newidle().expect("invariant: no newidle balance begins within another balance");
+        let step = self.newidle_step(cx, work);
+        if step == BalanceStep::Done {
+            works[cpu] = BalanceWork::None;
+        }
+        self.balance_works = works;
         step
     }
 

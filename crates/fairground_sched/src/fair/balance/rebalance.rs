@@ -88,17 +88,16 @@ impl Sched {
     /// Kernel: fair.c run_rebalance_domains(), sched_balance_softirq() from v6.10, v4.12–
     pub fn run_rebalance_domains(&mut self, cx: &mut Ctx<'_, '_>) -> BalanceStep {
         let cpu = cx.cpu;
-        let mut softirq = match std::mem::take(&mut self.rqs[cpu].lb.work) {
-            BalanceWork::Softirq(softirq) => softirq,
-            other => {
-                assert!(matches!(other, BalanceWork::None), "invariant: a softirq does not begin within another balance");
-                self.begin_softirq(cx)
-            }
-        };
-        let step = self.softirq_step(cx, &mut softirq);
-        if step == BalanceStep::More {
-            self.rqs[cpu].lb.work = BalanceWork::Softirq(softirq);
+        if matches!(self.balance_works[cpu], BalanceWork::None) {
+            self.balance_works[cpu] = BalanceWork::Softirq(self.begin_softirq(cx));
         }
+        let mut works = std::mem::take(&mut self.balance_works);
+        let softirq = works[cpu].as_softirq().expect("invariant: a softirq does not begin within another balance");
+        let step = self.softirq_step(cx, softirq);
+        if step == BalanceStep::Done {
+            works[cpu] = BalanceWork::None;
+        }
+        self.balance_works = works;
         step
     }
 

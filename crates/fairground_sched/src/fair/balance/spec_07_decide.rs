@@ -20,6 +20,7 @@ fn domain(kernel: &str, view: MachineView, cpu: u32, place: usize, idle: CpuIdle
 /// `tasks` tasks on `cpu`, which always want to run and did so for long.
 fn busy(state: &mut State, cpu: u32, tasks: u32) {
     let cpu = CpuId::new(cpu);
+    state.sched.group_stats.cpu_changes(cpu);
     let (rq, load) = (&mut state.sched.rqs[cpu], u64::from(tasks) * 1024);
     (rq.nr_running, rq.curr) = (tasks, (tasks > 0).then(|| TaskId::new(0)));
     rq.lb.cpu_load = [load; 5];

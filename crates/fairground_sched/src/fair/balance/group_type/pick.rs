@@ -11,6 +11,7 @@ use fairground_stdx::SgId;
 
 impl Sched {
     /// Kernel: fair.c update_sd_pick_busiest(), v5.5–
+    #[inline(always)]
     pub(super) fn is_busier(&self, env: &LbEnv, sds: &SdLbStats, group: SgId, stat: &SgLbStats) -> bool {
         if stat.sum_h_nr_running == 0 || stat.group_type < sds.busiest_stat.group_type {
             return false;

@@ -71,7 +71,8 @@ impl Sched {
     }
 
     /// One more group beside the local one.
-    #[inline]
+    // In the loop over all groups of the machine: a call would cost more than what most groups need.
+    #[inline(always)]
     pub(super) fn add_group(&self, env: &LbEnv, sds: &mut SdLbStats, group: SgId, stat: &SgLbStats) {
         if self.is_busier(env, sds, group, stat) {
             (sds.busiest, sds.busiest_stat) = (Some(group), *stat);
