@@ -16,12 +16,15 @@ pub struct FileMistakes {
 }
 
 impl FileMistakes {
+    /// `name:line` of a byte of the text.
+    pub fn place(&self, offset: usize) -> String {
+        format!("{}:{}", self.name, Mistakes::line_of(&self.text, offset))
+    }
     /// `name:line: message` of each mistake, one per line.
     pub fn lines(&self) -> Vec<String> {
-        let place = |offset| format!("{}:{}", self.name, Mistakes::line_of(&self.text, offset));
         let rows = self.mistakes.0.iter();
         rows.map(|mistake| {
-            let place = mistake.span.as_ref().map_or_else(|| self.name.clone(), |span| place(span.start));
+            let place = mistake.span.as_ref().map_or_else(|| self.name.clone(), |span| self.place(span.start));
             format!("{place}: {} (hint: {})", mistake.message, mistake.hint)
         })
         .collect()

@@ -6,6 +6,7 @@ use fairground_report::{Document, Table};
 use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme, LabeledSpan, NamedSource, SourceCode};
 use std::fmt;
 use std::io::{self, ErrorKind, IsTerminal, Write};
+use std::ops::Range;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -130,14 +131,32 @@ impl Diagnostic for Shown<'_> {
     }
 }
 
+/// Longer lines are not drawn, bytes: nobody could find a mark on them, and beyond 65 535 miette cannot draw one.
+const LONGEST_DRAWN_LINE: usize = 4096;
+
+/// Whether the lines of a place are short enough to draw the place on them.
+fn can_be_drawn(text: &str, place: &Range<usize>) -> bool {
+    let (before, behind) = (&text.as_bytes()[..place.start], &text.as_bytes()[place.start..]);
+    let start = before.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
+    let end = behind.iter().position(|&byte| byte == b'\n').map_or(text.len(), |at| place.start + at);
+    end.max(place.end) - start <= LONGEST_DRAWN_LINE
+}
+
 fn show_mistakes(file: &FileMistakes) {
     let theme = if io::stderr().is_terminal() { GraphicalTheme::unicode() } else { GraphicalTheme::unicode_nocolor() };
     let handler = GraphicalReportHandler::new_themed(theme).with_links(false).with_context_lines(1);
     let source = NamedSource::new(&file.name, file.text.clone());
     for mistake in &file.mistakes.0 {
         let span = mistake.span.clone().filter(|span| span.end <= file.text.len() && !file.text.is_empty());
+        let place = span.as_ref().map(|span| file.place(span.start));
+        let span = span.filter(|span| can_be_drawn(&file.text, span));
+        let message = match (&span, place) {
+            (Some(_), _) => mistake.message.clone(),
+            (None, Some(place)) => format!("{place}: {}", mistake.message),
+            (None, None) => format!("{}: {}", file.name, mistake.message),
+        };
         let shown = Shown {
-            message: if span.is_some() { mistake.message.clone() } else { format!("{}: {}", file.name, mistake.message) },
+            message,
             hint: &mistake.hint,
             label: span.map(|span| LabeledSpan::new_primary_with_span(None, span)),
             source: &source,

@@ -55,6 +55,16 @@ fn five_mistakes_are_all_shown_with_line_and_hint() {
 }
 
 #[test]
+fn a_mistake_far_out_on_a_long_line_is_told_by_its_line() {
+    let folder = Folder::new();
+    let path = folder.file("long.toml", &format!("title = \"{}\\q\"\n", "x".repeat(100_000)));
+    let ran = run(&["run", &path]);
+    assert_eq!(ran.code, 2, "{}", ran.err);
+    assert!(ran.err.contains("long.toml:1: "), "{}", ran.err);
+    assert!(ran.err.len() < 10_000, "the line itself is not shown");
+}
+
+#[test]
 fn json_says_the_same() {
     let folder = Folder::new();
     let path = folder.file("bad.toml", "duration = 10\n");
