@@ -35,10 +35,12 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
     let control = if json || args.summary { control } else { control.quiet() };
     let (mut rows, mut summary) = (Vec::new(), Summary::default());
     let mut lines = Lines::new();
+    let mut shown = 0_u64;
     if !json && !args.summary {
         lines.push(&perf_sched::timehist_heading());
     }
     let origin = perf_sched::timehist(&args.input, &source, mark, &filter, control, |row, info| {
+        shown += 1;
         if args.summary {
             summary.add(row, info);
         } else if json {
@@ -51,6 +53,9 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
     let origin = origin?;
     lines.finish()?;
     show::notes(&origin.notes);
+    if shown == 0 {
+        eprintln!("warning: no switch away from such a task, or on such a CPU, is in the record");
+    }
     if json {
         show::document(&perf_sched::timehist_document(&origin, rows, args.summary.then_some(&summary)))?;
     } else if args.summary {

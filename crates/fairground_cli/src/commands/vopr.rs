@@ -24,7 +24,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
     /// How many seeds to run
-    #[arg(long, value_name = "N", conflicts_with = "smoke")]
+    #[arg(long, value_name = "N", conflicts_with = "smoke", value_parser = clap::value_parser!(u64).range(1..))]
     runs: Option<u64>,
     /// Begin no further run after so long, as in 60s
     #[arg(long, value_name = "TIME")]

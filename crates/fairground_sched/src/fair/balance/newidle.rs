@@ -120,7 +120,7 @@ impl Sched {
             return Some(work);
         }
         if let Some(sd) = work.sd.take() {
-            self.update_next_balance(cx, &mut work, sd);
+            self.update_next_balance(&mut work, sd);
         }
         if matches!(self.profile.nohz_balance, NohzBalance::Stats | NohzBalance::CapacityFirst) {
             work.pass = self.wants_stats_pass(cx).then(NohzPass::newidle);
@@ -158,7 +158,7 @@ impl Sched {
             }
             let domain = &self.topology.domains[sd];
             if self.rqs[cx.cpu].lb.avg_idle < work.curr_cost + domain.max_newidle_lb_cost {
-                self.update_next_balance(cx, work, sd);
+                self.update_next_balance(work, sd);
                 work.sd = None;
             } else if !domain.flags.has(SdFlags::BALANCE_NEWIDLE) || !self.dares_newidle(cx, work, sd) {
                 self.go_on_newidle(cx, work, sd, true);
@@ -213,7 +213,7 @@ impl Sched {
 
     /// A domain is done: the next larger one follows, unless the CPU has got something to do.
     fn go_on_newidle(&mut self, cx: &Ctx<'_, '_>, work: &mut Newidle, sd: SdId, continue_balancing: bool) {
-        self.update_next_balance(cx, work, sd);
+        self.update_next_balance(work, sd);
         let rq = &self.rqs[cx.cpu];
         let fed = match self.profile.should_we_balance {
             // A pending wake-up shows from v5.19 on; before, wakees of the same cache are never pending.
@@ -226,8 +226,8 @@ impl Sched {
     /// An idle CPU balances a domain earlier than a busy one.
     ///
     /// Kernel: fair.c update_next_balance(), v4.12–
-    fn update_next_balance(&self, cx: &Ctx<'_, '_>, work: &mut Newidle, sd: SdId) {
-        let next = self.topology.domains[sd].due_at(self.sd_balance_interval(cx, sd, false));
+    fn update_next_balance(&self, work: &mut Newidle, sd: SdId) {
+        let next = self.topology.domains[sd].due_at(self.topology.get_sd_balance_interval(sd, false));
         work.next_balance = work.next_balance.min(next);
     }
 

@@ -174,7 +174,7 @@ impl Sched {
     fn is_due(&mut self, cx: &Ctx<'_, '_>, work: &Rebalance, sd: SdId) -> bool {
         let domain = &self.topology.domains[sd];
         let serialize = domain.flags.has(SdFlags::SERIALIZE);
-        let due = cx.jiffies >= domain.due_at(self.sd_balance_interval(cx, sd, self.is_busy(work)));
+        let due = cx.jiffies >= domain.due_at(self.topology.get_sd_balance_interval(sd, self.is_busy(work)));
         if !due || (serialize && self.balancing) {
             return false;
         }
@@ -198,7 +198,7 @@ impl Sched {
     /// Notes when a domain is due next, and goes on to the next larger one.
     fn note_next_balance(&self, cx: &Ctx<'_, '_>, work: &mut Rebalance, sd: SdId) {
         let domain = &self.topology.domains[sd];
-        let next = domain.due_at(self.sd_balance_interval(cx, sd, self.is_busy(work)));
+        let next = domain.due_at(self.topology.get_sd_balance_interval(sd, self.is_busy(work)));
         let before = work.next_balance.unwrap_or(cx.jiffies + NEXT_BALANCE_AT_MOST_S * cx.machine.hz());
         if next < before {
             work.next_balance = Some(next);
@@ -221,20 +221,6 @@ impl Sched {
     fn is_busy(&self, work: &Rebalance) -> bool {
         let sched_idle = self.profile.lb_interval.busy_is_one_less() && self.sched_idle_cpu(work.cpu);
         work.idle != CpuIdleType::Idle && !sched_idle
-    }
-
-    /// How long after its last balance a domain is due, jiffies.
-    ///
-    /// Kernel: fair.c get_sd_balance_interval(), v4.12–
-    pub(super) fn sd_balance_interval(&self, cx: &Ctx<'_, '_>, sd: SdId, busy: bool) -> u64 {
-        let domain = &self.topology.domains[sd];
-        let factor = if busy { domain.busy_factor } else { 1 };
-        let interval_ms = u64::from(domain.balance_interval) * u64::from(factor);
-        let mut jiffies = (interval_ms * 1_000_000).div_ceil(cx.machine.tick.ns());
-        if busy && self.profile.lb_interval.busy_is_one_less() {
-            jiffies = jiffies.saturating_sub(1);
-        }
-        jiffies.clamp(1, self.topology.max_load_balance_interval.max(1))
     }
 
     /// The highest cost of newidle balance of a domain is forgotten by and by. Whether it fell now.
