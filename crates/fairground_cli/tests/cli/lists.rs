@@ -18,7 +18,7 @@ fn formats_are_listed_with_what_is_not_built_yet() {
         html       .html       -     -      Report as a web page; not built yet
         parquet    .parquet    -     -      Columnar table; not built yet
         hgrm       .hgrm       -     -      Latency percentiles of HdrHistogram; not built yet
-        schedstat  .schedstat  -     -      Counters as in /proc/schedstat; not built yet
+        schedstat  .schedstat  yes   yes    Counters as in /proc/schedstat, versions 15 to 17: no events
     "#]]
     .assert_eq(&ok(&["list", "formats"]).out);
 }
