@@ -57,7 +57,7 @@ fn five_mistakes_are_all_shown_with_line_and_hint() {
 #[test]
 fn a_mistake_far_out_on_a_long_line_is_told_by_its_line() {
     let folder = Folder::new();
-    let path = folder.file("long.toml", &format!("title = \"{}\\q\"\n", "x".repeat(100_000)));
+    let path = folder.file("long.toml", format!("title = \"{}\\q\"\n", "x".repeat(100_000)));
     let ran = run(&["run", &path]);
     assert_eq!(ran.code, 2, "{}", ran.err);
     assert!(ran.err.contains("long.toml:1: "), "{}", ran.err);
