@@ -69,6 +69,8 @@ pub enum Instr {
     WaitChildren,
     /// Gives the CPU away (sched_yield).
     Yield,
+    /// Becomes another program (execve): a good moment to move, since nothing of it is in a cache.
+    Exec,
     /// Looks at its own CPU time (clock_gettime of CLOCK_THREAD_CPUTIME_ID), which is accounted for that.
     ThreadClock,
     /// Changes its own nice value.
@@ -139,6 +141,8 @@ pub enum Step {
     WaitChildren,
     /// See [`Instr::Yield`].
     Yield,
+    /// See [`Instr::Exec`].
+    Exec,
     /// See [`Instr::ThreadClock`].
     ThreadClock,
     /// See [`Instr::SetNice`].
@@ -225,6 +229,7 @@ impl Frame {
                 Instr::Fork { task } => return Step::Fork { task },
                 Instr::WaitChildren => return Step::WaitChildren,
                 Instr::Yield => return Step::Yield,
+                Instr::Exec => return Step::Exec,
                 Instr::ThreadClock => return Step::ThreadClock,
                 Instr::SetNice { nice } => return Step::SetNice { nice },
                 Instr::SetPolicy { policy } => return Step::SetPolicy { policy },

@@ -34,6 +34,10 @@ impl<Q: EventQueue> Simulation<Q> {
             Step::Fork { task: child } => self.fork(rec, cpu, task, child),
             Step::WaitChildren => self.wait_children(cpu, task),
             Step::Yield => self.syscall(cpu, Then::Yield),
+            Step::Exec => {
+                self.core(rec, cpu, |sched, cx| sched.sched_exec(cx));
+                self.syscall(cpu, Then::Resume)
+            }
             Step::ThreadClock => {
                 self.core(rec, cpu, |sched, cx| sched.account_curr(cx));
                 self.syscall(cpu, Then::Resume)

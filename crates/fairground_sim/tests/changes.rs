@@ -5,7 +5,7 @@ mod common;
 
 use common::{Build, Log, MS, US, asleep_until, busy_until, cpu, free_machine, hogs, priced_machine, setup, sleep, work};
 use fairground_model::{Change, Instr, Mode, Policy, Reason, Start, TaskSet, TraceEvent};
-use fairground_stdx::{CpuId, CpuMask, Ns, TaskId};
+use fairground_stdx::{CpuId, CpuMask, Instant, Ns, TaskId};
 
 fn task(row: u32) -> TaskId {
     TaskId::new(row)
@@ -273,4 +273,21 @@ fn a_feature_can_be_switched_in_mid_run() {
     let log = Log::of(setup(free_machine(1, 1000), "v5.19", set, 1_000 * MS));
     let (on, off) = (decided(&log, Reason::WakePreempts, sleeper), decided(&log, Reason::WakeFeatureOff, sleeper));
     assert!(on > 40 && off > 20, "{on} wake-ups preempted, {off} were not allowed to");
+}
+
+/// A task that is bound to its CPU waits behind another one, which may run elsewhere and moves at its exec.
+#[test]
+fn exec_moves_a_task_to_the_idlest_cpu() {
+    for kernel in ["v4.12", "v4.20", "v5.10", "v6.1", "v6.18"] {
+        let mut set = hogs(&[0]);
+        let execs = set.task("execs", vec![work(1_500 * US), Instr::Exec, work(u64::MAX)]);
+        set.tasks[task(0)].start = Start::At(Instant::from_ns(MS));
+        for (task, cpus) in [(task(0), 1), (execs, 2)] {
+            set.tasks[task].first_cpu = Some(CpuId::new(0));
+            set.tasks[task].affinity = Some(CpuMask::first_n(cpus));
+        }
+        let log = Log::of(setup(free_machine(2, 1000), kernel, set, 10 * MS));
+        assert_eq!(migrations(&log, execs), [(1_500 * US, CpuId::new(0), CpuId::new(1))], "{kernel}");
+        assert_eq!(log.runtime(execs), 10 * MS, "{kernel}");
+    }
 }

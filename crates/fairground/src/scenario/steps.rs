@@ -23,7 +23,7 @@ pub(super) struct Names {
 
 type Wrong = (String, String);
 
-const VERBS: [&str; 22] = [
+const VERBS: [&str; 23] = [
     "run",
     "runtime",
     "kernel",
@@ -37,6 +37,7 @@ const VERBS: [&str; 22] = [
     "fork",
     "wait",
     "yield",
+    "exec",
     "exit",
     "nice",
     "affinity",
@@ -110,6 +111,7 @@ fn instr(text: &str, names: &Names) -> Result<Instr, Wrong> {
 fn plain(verb: &str, value: &str) -> Result<Instr, Wrong> {
     let instr = match verb {
         "yield" => Instr::Yield,
+        "exec" => Instr::Exec,
         "wait" => Instr::WaitChildren,
         "exit" => Instr::Exit,
         "thread-clock" => Instr::ThreadClock,
@@ -232,6 +234,7 @@ pub(super) fn text(instr: &Instr, names: &Names) -> Option<String> {
         Instr::Fork { task } => format!("fork {}", names.tasks.get(task.index())?),
         Instr::WaitChildren => "wait".to_string(),
         Instr::Yield => "yield".to_string(),
+        Instr::Exec => "exec".to_string(),
         Instr::ThreadClock => "thread-clock".to_string(),
         Instr::SetNice { nice } => format!("nice {nice}"),
         Instr::SetPolicy { policy } => format!("policy {}", words::policy_name(policy)),
@@ -289,6 +292,7 @@ mod tests {
             "fork a task",
             "wait",
             "yield",
+            "exec",
             "exit",
             "thread-clock",
             "nice -5",

@@ -44,6 +44,20 @@ impl Sched {
         }
     }
 
+    /// The current task of `cx.cpu` becomes another program: it moves to the idlest CPU, if that is another one, as soon
+    /// as it calls schedule(), which it must at once.
+    ///
+    /// Kernel: core.c sched_exec(), v4.12–
+    pub fn sched_exec(&mut self, cx: &mut Ctx<'_, '_>) {
+        let cpu = cx.cpu;
+        let Some(task) = self.rqs[cpu].curr else { return };
+        let target = self.select_task_rq(cx, task, Wake::Exec);
+        if target != cpu {
+            self.tasks[task].migration_pending = Some(target);
+            self.resched_curr(cx, cpu);
+        }
+    }
+
     /// A new task is queued for the first time; returns where. `wanted` fixes the CPU.
     ///
     /// Kernel: core.c wake_up_new_task(), v4.12–

@@ -84,6 +84,7 @@ pub(super) fn anything(dice: &mut Dice, pipes: usize, cpus: usize, own_slices: b
         let next = match dice.index(10) {
             0..3 => burst(dice),
             3 | 4 => nap(dice),
+            5 if dice.once_in(3) => Instr::Exec,
             5 => Instr::Yield,
             6 if pipes > 0 => Instr::Write { pipe: PipeId::new(dice.index(pipes) as u32), value: None },
             7 if pipes > 0 => Instr::Read { pipe: PipeId::new(dice.index(pipes) as u32), into: 1 },

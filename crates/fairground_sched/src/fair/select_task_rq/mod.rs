@@ -52,6 +52,8 @@ pub enum Wake {
     },
     /// A new task starts.
     Fork,
+    /// The running task becomes another program.
+    Exec,
 }
 
 /// A choice that is being made.
@@ -99,7 +101,8 @@ impl Sched {
                 placing.in_task = context == WakeContext::Task;
                 self.place_woken(cx, &placing)
             }
-            Wake::Fork => self.place_new(cx, &placing),
+            Wake::Fork => self.place_balanced(cx, &placing, SdFlags::BALANCE_FORK),
+            Wake::Exec => self.place_balanced(cx, &placing, SdFlags::BALANCE_EXEC),
         }
     }
 
@@ -127,9 +130,10 @@ impl Sched {
         choice
     }
 
-    fn place_new(&mut self, cx: &mut Ctx<'_, '_>, placing: &Placing) -> (CpuId, Reason) {
-        match self.walk_domains(cx, placing, SdFlags::BALANCE_FORK, false).balance {
-            Some(sd) => self.find_idlest_cpu(cx, placing, sd, SdFlags::BALANCE_FORK),
+    /// The slow path, which looks for the idlest CPU of the largest domain that is balanced at such a moment.
+    fn place_balanced(&mut self, cx: &mut Ctx<'_, '_>, placing: &Placing, kind: SdFlags) -> (CpuId, Reason) {
+        match self.walk_domains(cx, placing, kind, false).balance {
+            Some(sd) => self.find_idlest_cpu(cx, placing, sd, kind),
             None => (placing.prev, Reason::SelectLocal),
         }
     }
