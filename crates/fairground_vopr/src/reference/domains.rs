@@ -1,7 +1,7 @@
 //! Scheduling domains as plain lists of CPU numbers: slow, written from the rules alone, and held against the
 //! ones that the core builds.
 //!
-//! One era is one row of [`Era`]; a machine is a table with a row per CPU. Nothing is shared between CPUs:
+//! One era is one row of `Era`; a machine is a table with a row per CPU. Nothing is shared between CPUs:
 //! every CPU's chain is built from the machine anew, by going over all CPUs at every level.
 
 mod chain;
