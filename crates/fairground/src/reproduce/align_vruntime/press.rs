@@ -161,7 +161,8 @@ impl Parts {
             self.rows.push(row(id, Quantity::Unknown, simulated, Kind::Predicted, Band::NotJudged));
         }
         let sums = parts.total() == pressed.worst.length();
-        let id = format!("{}: the largest part of the worst delay is {}", variant.name(), parts.largest().name());
+        let id =
+            format!("{}: the parts of the worst delay add up to it, the largest is {}", variant.name(), parts.largest().name());
         self.claims.push(Claim { id, holds: sums, value: Some(Decimal::ratio(parts.of(parts.largest()).0, 1_000_000)) });
         Ok(())
     }

@@ -303,6 +303,21 @@ fn spec_07_t17_active_balance() {
 }
 
 #[test]
+fn a_task_whose_switch_away_is_not_over_stays() {
+    for (kernel, switching, moved) in [("v4.12", true, 0), ("v4.12", false, 1), ("v6.14", true, 0), ("v6.14", false, 1)] {
+        let mut world = World::flat(kernel, 2);
+        let (sd, all) = (world.sd(0, 0), world.all());
+        let tasks = [world.queued(1, all), world.queued(1, all)];
+        world.fully_used(1);
+        tasks.iter().for_each(|&task| world.sched.tasks[task].on_cpu = switching);
+        let mut lb = world.call(0, |sched, cx| sched.begin_load_balance(cx, sd, CpuIdleType::Idle));
+        let mut phase = |world: &mut World| world.call(0, |sched, cx| sched.load_balance(cx, &mut lb, &mut true));
+        let found = (0..10).find_map(|_| phase(&mut world));
+        assert_eq!(found, Some(moved), "{kernel}, switching {switching}");
+    }
+}
+
+#[test]
 fn who_needs_a_task_on_its_way_does_not_find_it_on_no_queue() {
     for kernel in ["v4.12", "v6.14"] {
         let mut world = World::flat(kernel, 2);
