@@ -181,6 +181,13 @@ pub(crate) enum Urgency {
 }
 
 impl Rq {
+    /// Whether it has nothing to do and nothing on its way: a CPU on its way from a task to idle is not idle yet.
+    ///
+    /// Kernel: core.c idle_cpu(), v4.12–
+    #[inline]
+    pub(crate) fn idle(&self) -> bool {
+        self.curr.is_none() && !self.stop_running && self.nr_running == 0 && self.wake_list.is_empty()
+    }
     /// Whether the running task gives way on its return to user mode.
     #[inline]
     pub fn resched_on_user_return(&self) -> bool {

@@ -42,7 +42,7 @@ impl CpuMask {
     /// Whether the set is empty.
     #[inline]
     pub fn is_empty(&self) -> bool {
-        // Without a branch per word: asked at every tick, of sets that are empty mostly.
+        // Without a branch per word: such sets are empty mostly.
         self.0.iter().fold(0, |all, word| all | word) == 0
     }
     /// The number of CPUs in the set (the kernel's cpumask_weight).

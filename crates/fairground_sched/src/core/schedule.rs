@@ -163,20 +163,27 @@ impl Sched {
 
     fn context_switch(&mut self, cx: &mut Ctx<'_, '_>, prev: Option<TaskId>, prev_state: PrevState, next: Option<TaskId>) {
         cx.meter.count(Op::PickSwitch);
-        match (prev, next) {
-            (Some(from), Some(to)) if self.tasks[from].mm != self.tasks[to].mm => cx.meter.count(Op::MmSwitch),
-            (None, _) | (_, None) if !self.rqs[cx.cpu].stop_running => cx.meter.count(Op::SwitchIdle),
+        self.sched_info_switch(cx.cpu, prev, prev_state, next);
+        let rq = &mut self.rqs[cx.cpu];
+        let mut spaces = [None; 2];
+        if let Some(prev) = prev {
+            let task = &mut self.tasks[prev];
+            spaces[0] = Some(task.mm);
+            if task.state == TaskState::Running {
+                task.state = TaskState::Queued;
+            }
+        }
+        if let Some(next) = next {
+            let task = &mut self.tasks[next];
+            spaces[1] = Some(task.mm);
+            (task.state, task.on_cpu) = (TaskState::Running, true);
+        }
+        match spaces {
+            [Some(from), Some(to)] if from != to => cx.meter.count(Op::MmSwitch),
+            [None, _] | [_, None] if !rq.stop_running => cx.meter.count(Op::SwitchIdle),
             _ => {}
         }
-        self.sched_info_switch(cx.cpu, prev, prev_state, next);
-        if let Some(task) = prev.filter(|&task| self.tasks[task].state == TaskState::Running) {
-            self.tasks[task].state = TaskState::Queued;
-        }
-        if let Some(task) = next {
-            self.tasks[task].state = TaskState::Running;
-            self.tasks[task].on_cpu = true;
-        }
-        self.rqs[cx.cpu].curr = next;
+        rq.curr = next;
         self.note_idleness(cx.cpu);
         self.nr_switches += 1;
         cx.record(TraceEvent::SchedSwitch { prev, prev_state, next });

@@ -10,6 +10,9 @@ impl Sched {
     #[inline]
     pub(crate) fn clear_buddies(&mut self, cfs_rq: CfsRqId, se: SeId) {
         let queue = &self.cfs_rqs[cfs_rq];
+        if (queue.last, queue.next, queue.skip) == (None, None, None) {
+            return;
+        }
         if queue.last == Some(se) {
             self.clear_upwards(se, |queue| &mut queue.last);
         }

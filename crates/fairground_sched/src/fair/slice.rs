@@ -30,14 +30,15 @@ impl Sched {
     /// Kernel: fair.c sched_slice(), v4.12–v6.5
     #[inline]
     pub(crate) fn sched_slice(&mut self, se: SeId) -> u64 {
-        let (down, entity) = (self.profile.scale_load_down, &self.ses[se]);
+        let (down, mut entity) = (self.profile.scale_load_down, &self.ses[se]);
         let (mut slice, floor) = self.period_and_floor(entity);
-        let mut level = Some(entity);
-        while let Some(entity) = level {
+        loop {
             slice = share_of(down, slice, entity, &mut self.cfs_rqs[entity.cfs_rq].load);
-            level = entity.parent.map(|parent| &self.ses[parent]);
+            match entity.parent {
+                Some(parent) => entity = &self.ses[parent],
+                None => return slice.max(floor),
+            }
         }
-        slice.max(floor)
     }
 
     /// How long a task may run at a stretch while others wait: its slice (CFS) or its request (EEVDF).

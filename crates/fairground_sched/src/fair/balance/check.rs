@@ -49,6 +49,10 @@ impl Sched {
             let listed = self.nohz.idle_cpus_mask.contains(cpu);
             hold(listed == rq.lb.nohz_tick_stopped, || format!("CPU {cpu} has no tick, or has one, against idle_cpus_mask"))?;
         }
+        let listed = self.nohz.idle_cpus_mask.weight();
+        hold(listed == self.nohz.nr_cpus as usize, || {
+            format!("{listed} CPUs without a tick are counted as {}", self.nohz.nr_cpus)
+        })?;
         for (shared, row) in self.topology.shared.iter_enumerated() {
             let members = self.topology.cpus.iter_enumerated().filter(|cpu| cpu.1.sd_llc_shared == Some(shared));
             let (counted, busy) =

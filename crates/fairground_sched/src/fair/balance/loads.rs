@@ -26,13 +26,12 @@ pub(crate) const fn capacity_greater(a: u64, b: u64) -> bool {
 }
 
 impl Sched {
-    /// Whether a CPU has nothing to do and nothing on its way: a CPU on its way from a task to idle is not idle yet.
+    /// Whether a CPU has nothing to do and nothing on its way.
     ///
     /// Kernel: core.c idle_cpu(), v4.12–
     #[inline]
     pub(crate) fn idle_cpu(&self, cpu: CpuId) -> bool {
-        let rq = &self.rqs[cpu];
-        rq.curr.is_none() && !rq.stop_running && rq.nr_running == 0 && rq.wake_list.is_empty()
+        self.rqs[cpu].idle()
     }
 
     /// As [`Sched::idle_cpu`]; no CPU of the model is taken away by a hypervisor.

@@ -25,6 +25,8 @@ const BLOCKED_LOAD_PERIOD_MS: u64 = 32;
 pub(crate) struct Nohz {
     /// The CPUs whose tick is stopped.
     pub(crate) idle_cpus_mask: CpuMask,
+    /// Their number.
+    pub(crate) nr_cpus: u32,
     /// jiffies from when on an idle CPU has a domain that is due.
     pub(crate) next_balance: u64,
     /// jiffies from when on their blocked load is to be aged.
@@ -38,7 +40,14 @@ pub(crate) struct Nohz {
 impl Nohz {
     /// No CPU is idle.
     pub(crate) const fn new() -> Nohz {
-        Nohz { idle_cpus_mask: CpuMask::EMPTY, next_balance: 0, next_blocked: 0, has_blocked: false, needs_update: false }
+        Nohz {
+            idle_cpus_mask: CpuMask::EMPTY,
+            nr_cpus: 0,
+            next_balance: 0,
+            next_blocked: 0,
+            has_blocked: false,
+            needs_update: false,
+        }
     }
 }
 
@@ -90,6 +99,7 @@ impl Sched {
         self.cpu_load_update_nohz_start(cpu);
         self.rqs[cpu].lb.nohz_tick_stopped = true;
         self.nohz.idle_cpus_mask.insert(cpu);
+        self.nohz.nr_cpus += 1;
         self.nohz.needs_update = self.profile.nohz_balance == NohzBalance::Wrap;
         self.set_cpu_sd_state(cpu, false);
     }
@@ -102,6 +112,7 @@ impl Sched {
         if self.rqs[cpu].lb.nohz_tick_stopped {
             self.rqs[cpu].lb.nohz_tick_stopped = false;
             self.nohz.idle_cpus_mask.remove(cpu);
+            self.nohz.nr_cpus -= 1;
             self.set_cpu_sd_state(cpu, true);
         }
     }
@@ -125,7 +136,7 @@ impl Sched {
     pub(super) fn nohz_balancer_kick(&mut self, cx: &mut Ctx<'_, '_>) {
         let (cpu, now, rule) = (cx.cpu, cx.jiffies, self.profile.nohz_balance);
         self.nohz_balance_exit_idle(cpu);
-        if self.nohz.idle_cpus_mask.is_empty() {
+        if self.nohz.nr_cpus == 0 {
             return;
         }
         let ages = rule != NohzBalance::BalanceOnly;

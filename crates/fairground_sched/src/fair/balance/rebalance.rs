@@ -64,16 +64,16 @@ impl Sched {
     /// Kernel: fair.c trigger_load_balance(), sched_balance_trigger() from v6.10, v4.12–
     #[inline]
     pub(crate) fn trigger_load_balance(&mut self, cx: &mut Ctx<'_, '_>) {
-        let cpu = cx.cpu;
-        if self.topology.cpus[cpu].base.is_none() {
-            return;
-        }
-        let idle = self.idle_cpu(cpu);
-        let lb = &mut self.rqs[cpu].lb;
-        lb.idle_at_tick = idle;
-        lb.softirq_raised |= cx.jiffies >= lb.next_balance;
-        if !idle {
-            self.nohz_balancer_kick(cx);
+        let rq = &mut self.rqs[cx.cpu];
+        let (idle, due) = (rq.idle(), cx.jiffies >= rq.lb.next_balance);
+        rq.lb.idle_at_tick = idle;
+        // A CPU whose own tick is stopped is among those that are counted.
+        let ask_nohz = !idle && self.nohz.nr_cpus > 0;
+        if (due || ask_nohz) && self.topology.cpus[cx.cpu].base.is_some() {
+            rq.lb.softirq_raised |= due;
+            if ask_nohz {
+                self.nohz_balancer_kick(cx);
+            }
         }
     }
 

@@ -49,11 +49,12 @@ impl Sched {
     #[inline]
     fn check_preempt_tick(&mut self, cx: &mut Ctx<'_, '_>, curr: SeId) {
         let ideal = self.sched_slice(curr);
-        let level = self.level(curr);
-        let task = level.se.task;
-        let (mut reason, mut against) = tick_preempt_reason(level.cfs_rq, level.se, ideal, level.tunables.min_granularity_ns);
+        let se = &self.ses[curr];
+        let (task, cfs_rq) = (se.task, se.cfs_rq);
+        let queue = &self.cfs_rqs[cfs_rq];
+        let (mut reason, mut against) = tick_preempt_reason(queue, se, ideal, self.tunables.min_granularity_ns);
         if matches!(reason, Reason::TickSliceExpired | Reason::TickAhead) {
-            let (cpu, cfs_rq) = (level.cfs_rq.cpu, level.se.cfs_rq);
+            let cpu = queue.cpu;
             self.resched_curr(cx, cpu);
             if reason == Reason::TickSliceExpired {
                 if self.profile.tick_preempt == TickPreempt::AlignRightmost {
