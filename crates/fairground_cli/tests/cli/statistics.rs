@@ -35,6 +35,11 @@ fn snapshots_that_cannot_be_compared_are_refused() {
     let ran = run(&["schedstat", &wrong]);
     assert_eq!(ran.code, 2);
     assert!(ran.err.contains("`cpu0` has 3 numbers"), "{}", ran.err);
+    let cut = folder.file("cut", &snapshot(12)[..snapshot(12).len() - 1]);
+    let ran = run(&["schedstat", &early, &cut]);
+    assert_eq!(ran.code, 2);
+    assert!(ran.err.contains("cut:3:1") && ran.err.contains("cut off in the line of `cpu0`"), "{}", ran.err);
+    assert!(ran.err.contains("help: "), "{}", ran.err);
     assert_eq!(run(&["schedstat", &folder.path("missing")]).code, 3);
 }
 

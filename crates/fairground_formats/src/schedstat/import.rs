@@ -52,8 +52,10 @@ pub fn read(text: &str) -> Result<SchedStatFile, Mistakes> {
     let mut start = 0;
     for line in text.split_inclusive('\n') {
         let words = words(line, start);
-        if !words.is_empty() {
-            reader.line(&words);
+        match (words.is_empty(), line.ends_with('\n')) {
+            (true, _) => {}
+            (false, true) => reader.line(&words),
+            (false, false) => reader.cut_off(&words),
         }
         if reader.wrong.0.len() >= MISTAKES_MAX {
             reader.wrong.whole("too many mistakes; the rest was not looked at", "Is it a text of /proc/schedstat?");
@@ -80,6 +82,8 @@ impl<'t> Reader<'t> {
     fn line(&mut self, words: &[Word<'t>]) {
         let (head, rest) = (&words[0], &words[1..]);
         match head.text {
+            "version" if self.version.is_some() => self.second(head),
+            "timestamp" if self.timestamp.is_some() => self.second(head),
             "version" => self.version = self.single(head, rest).and_then(|number| self.known_version(head, number)),
             "timestamp" => self.timestamp = self.single(head, rest),
             text if text.starts_with("cpu") => self.cpu(head, rest),
@@ -89,6 +93,19 @@ impl<'t> Reader<'t> {
                 self.wrong.at(head.span.clone(), format!("`{text}` begins no line of /proc/schedstat"), hint);
             }
         }
+    }
+
+    /// A last line without an end: its last number may lack digits even where there are enough numbers.
+    fn cut_off(&mut self, words: &[Word<'t>]) {
+        let message = format!("the text is cut off in the line of `{}`", words[0].text);
+        let place = words[0].span.start..words[words.len() - 1].span.end;
+        self.wrong.at(place, message, "The kernel ends every line, the last one too. Take the whole text again.");
+    }
+
+    /// A line that a text has once.
+    fn second(&mut self, head: &Word<'_>) {
+        let message = format!("a second line `{}`", head.text);
+        self.wrong.at(head.span.clone(), message, "One text of /proc/schedstat has one. Give two snapshots as two files.");
     }
 
     /// The one number of a line.
@@ -142,7 +159,10 @@ impl<'t> Reader<'t> {
         let Some(index) = self.index(head, "cpu") else { return };
         let cpu = CpuId::new(index as u32);
         if self.cpus.last().is_some_and(|last| last.cpu >= cpu) {
-            let message = format!("`{}` stands behind a CPU with a number that is not lower", head.text);
+            let message = match self.cpus.iter().any(|other| other.cpu == cpu) {
+                true => format!("`{}` is there twice", head.text),
+                false => format!("`{}` stands behind a CPU with a higher number", head.text),
+            };
             return self.wrong.at(head.span.clone(), message, "Each CPU has one line, in order of the numbers.");
         }
         let first = self.cpus.first().map(|first| first.numbers.len());

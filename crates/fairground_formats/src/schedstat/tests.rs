@@ -103,7 +103,12 @@ fn every_mistake_has_its_line() {
             format!("{head}cpux 1 2\ncpu9999 1\n"),
             &["3: `cpux` has no number below 1024", "4: `cpu9999` has no number below 1024"],
         ),
-        (format!("{head}{}{}", cpu(1), cpu(1)), &["4: `cpu1` stands behind a CPU with a number that is not lower"]),
+        (format!("{head}{}{}", cpu(1), cpu(1)), &["4: `cpu1` is there twice"]),
+        (
+            format!("{head}{}{}{}{}", cpu(0), cpu(2), cpu(0), cpu(1)),
+            &["5: `cpu0` is there twice", "6: `cpu1` stands behind a CPU with a higher number"],
+        ),
+        (format!("{head}{head}{}", cpu(0)), &["3: a second line `version`", "4: a second line `timestamp`"]),
         (
             format!("{head}{}cpu1{}\n", cpu(0), " 1".repeat(13)),
             &["4: `cpu1` has 13 numbers, the first CPU has another number of them"],
@@ -125,6 +130,25 @@ fn every_mistake_has_its_line() {
     let many = mistakes(&"x\n".repeat(1000));
     assert_eq!(many.len(), MANY, "the list of mistakes is bounded");
 }
+
+/// Where a line ends is seen by its end alone: half a number is a number too.
+#[test]
+fn a_text_that_is_cut_off_in_mid_line_is_refused() {
+    let text = write(&SchedStatFile::new(Layout::ByKind, numbered(0, true, true)));
+    let mut whole = 0;
+    for length in 0..text.len() {
+        let (cut, at) = (&text[..length], text[..length].lines().count());
+        let found = mistakes(cut);
+        match cut.ends_with('\n') || cut.is_empty() {
+            true => whole += usize::from(found.is_empty()),
+            false => {
+                assert!(found.last().is_some_and(|last| last.starts_with(&format!("{at}: the text is cut off in"))), "{found:?}")
+            }
+        }
+    }
+    assert_eq!(whole, 5, "what ends with a line of a CPU or of a domain may be a smaller machine's text");
+}
+
 /// Twenty mistakes and the word that there are more.
 const MANY: usize = 21;
 
