@@ -255,12 +255,11 @@ impl<'t> Reader<'t> {
 
 type DomainParts<'w, 't> = (Option<&'t str>, &'w Word<'t>, &'w [Word<'t>]);
 
-/// Name, mask and numbers, told by how many words there are.
+/// Name, mask and numbers, told by how many words there are: the layout with 45 numbers is the one with a name.
 fn parts_of_domain<'w, 't>(words: &'w [Word<'t>]) -> Option<DomainParts<'w, 't>> {
-    let is_line = |len: usize| len == Layout::IdleFirst.line_len() || len == Layout::ByKind.line_len();
     match words {
-        [mask, numbers @ ..] if is_line(numbers.len()) => Some((None, mask, numbers)),
-        [name, mask, numbers @ ..] if is_line(numbers.len()) => Some((Some(name.text), mask, numbers)),
+        [mask, numbers @ ..] if numbers.len() == Layout::IdleFirst.line_len() => Some((None, mask, numbers)),
+        [name, mask, numbers @ ..] if numbers.len() == Layout::ByKind.line_len() => Some((Some(name.text), mask, numbers)),
         _ => None,
     }
 }

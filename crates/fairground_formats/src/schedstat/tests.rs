@@ -120,7 +120,12 @@ fn every_mistake_has_its_line() {
         (format!("{head}{}", domain(36)), &["3: `domain0` stands before any CPU"]),
         (format!("{head}{}{}{}", cpu(0), domain(36), domain(36)), &["5: `domain0` is not the next domain of cpu0"]),
         (format!("{head}{}{}", cpu(0), domain(35)), &["4: `domain0` is followed by 36 words"]),
-        (format!("{head}{}{}", cpu(0), domain(45)), &["4: a domain of 45 numbers in a text of version 15"]),
+        (format!("{head}{}{}", cpu(0), domain(37)), &["4: `domain0` is followed by 38 words"]),
+        (format!("{head}{}{}", cpu(0), domain(45)), &["4: `domain0` is followed by 46 words"]),
+        (
+            format!("{head}{}{}", cpu(0), domain(45).replacen(' ', " MC ", 1)),
+            &["4: a domain of 45 numbers in a text of version 15"],
+        ),
         (format!("{head}{}{}", cpu(0), domain(36).replace('3', "x3")), &["4: `x3` is no mask of CPUs below 1024"]),
         (format!("{head}{}what is this\n", cpu(0)), &["4: `what` begins no line of /proc/schedstat"]),
     ];
@@ -160,12 +165,42 @@ fn a_machine_of_one_cpu_has_no_domains() {
     assert_eq!(write(&file), text);
 }
 
+/// What was read is written and read again to the same; what was not has mistakes whose places lie in the text.
+fn is_read_or_refused(text: &str) {
+    match read(text) {
+        Ok(file) => assert_eq!(read(&write(&file)).as_ref(), Ok(&file), "{text}"),
+        Err(Mistakes(rows)) => {
+            assert!(!rows.is_empty(), "{text}");
+            for row in rows {
+                assert!(row.span.is_none_or(|span| text.get(span).is_some()) && !row.hint.is_empty(), "{}: {text}", row.message);
+            }
+        }
+    }
+}
+
 proptest! {
     /// No text breaks the reader; what it takes it can write and take again.
     #[test]
     fn any_text_is_read_or_refused(text in "(version 1[4-8]\n|timestamp [0-9]{1,3}\n|cpu[0-9]( [0-9]{1,2}){9}\n|domain0 [0-9a-f]{1,9}( [0-9]){36}\n|[a-z0-9 ]{0,9}\n){0,12}") {
-        if let Ok(file) = read(&text) {
-            prop_assert_eq!(read(&write(&file)).unwrap(), file);
+        is_read_or_refused(&text);
+    }
+
+    /// Texts of every version with some characters changed, cut off, and with a stretch of another one behind.
+    #[test]
+    fn changed_texts_are_read_or_refused(
+        (layout, added) in prop::sample::select(vec![(Layout::IdleFirst, 0), (Layout::IdleFirst, 6), (Layout::BusyFirst, 0), (Layout::ByKind, 0)]),
+        changes in prop::collection::vec((any::<prop::sample::Index>(), any::<char>()), 0..12),
+        (end, from) in any::<(prop::sample::Index, prop::sample::Index)>(),
+    ) {
+        let by_kind = layout == Layout::ByKind;
+        let whole = write(&SchedStatFile::new(layout, numbered(added, by_kind, by_kind)));
+        let mut text: Vec<char> = whole.chars().collect();
+        text.truncate(end.index(whole.len() + 1));
+        text.extend(whole[from.index(whole.len())..].chars());
+        for (at, change) in changes {
+            let at = at.index(text.len());
+            text[at] = change;
         }
+        is_read_or_refused(&text.into_iter().collect::<String>());
     }
 }
