@@ -50,7 +50,7 @@ fn subject(overrides: &Overrides, recorded: Option<&Path>, notes: &mut Vec<Strin
         }
         None => (preset(DEFAULT_MACHINE)?, crate::lists::profile(DEFAULT_PROFILE)?),
     };
-    let machine = overrides.machine(Some(machine.clone()))?.unwrap_or(machine);
+    let machine = overrides.machine(Some(machine.clone()), notes)?.unwrap_or(machine);
     let profile = overrides.profile(Some(profile.clone()))?.unwrap_or(profile);
     Ok((machine, profile))
 }
@@ -154,6 +154,17 @@ mod tests {
         let overrides = Overrides { machine: Some("smp-2".into()), ..Overrides::default() };
         let error = domain_table(&overrides, None, Some(2), &mut Vec::new()).unwrap_err();
         assert!(error.to_string().contains("there is no CPU 2"), "{error}");
+    }
+
+    #[test]
+    fn what_an_importer_assumed_is_said() {
+        let mut notes = Vec::new();
+        let overrides = Overrides { machine: Some("l3:1 core:2 pu:1(indexes=0,5)".into()), ..Overrides::default() };
+        let table = domain_table(&overrides, None, None, &mut notes).unwrap();
+        assert!(table.to_string().contains("0-1"), "{table}");
+        let gaps =
+            "--machine: CPU numbers have gaps (CPUs that are offline): CPUs 0 to 1 of the machine are 0, 5 there".to_string();
+        assert_eq!(notes, [gaps]);
     }
 
     #[test]

@@ -51,7 +51,7 @@ impl RecordedSet {
         let system = if described { System::find(folder).ok() } else { Some(System::find(folder)?) };
         let mut notes = Vec::new();
         let machine = system.as_ref().map(|system| system.machine(&mut notes)).transpose()?;
-        let tick = overrides.machine(machine.clone())?.map_or(DEFAULT_TICK, |machine| machine.tick);
+        let tick = overrides.machine(machine.clone(), &mut Vec::new())?.map_or(DEFAULT_TICK, |machine| machine.tick);
         let record = TraceFile::beside(folder)?;
         let started = record.as_ref().and_then(|record| Some((record, record.trace.stats.window?.0)));
         let workload = match started {

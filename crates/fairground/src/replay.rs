@@ -54,7 +54,7 @@ impl Replay {
             (false, None) => Some(smp_of(&trace, &mut notes)?),
         };
         let profile = if overrides.profile.is_some() { None } else { Some(profile_of(system.as_ref(), &trace, &mut notes)?) };
-        let effective = overrides.machine(machine.clone())?;
+        let effective = overrides.machine(machine.clone(), &mut Vec::new())?;
         let cpus = effective.as_ref().map_or(CpuMask::CAPACITY, |machine| machine.cpus.len());
         let workload = Workload::replay(&trace, cpus);
         let length = workload.duration.unwrap_or_default();

@@ -49,6 +49,7 @@ pub(crate) fn build(
     note_holes(&found, &mut notes);
     drop_needless_clusters(&mut found);
     let nodes: Vec<u32> = found.iter().map(|cpu| cpu.node).collect::<BTreeSet<_>>().into_iter().collect();
+    note_node_holes(&nodes, &mut notes);
     let rows = rows_of(&nodes, distances, &mut notes);
     let (mut core, mut cluster, mut llc) = (Dense::default(), Dense::default(), Dense::default());
     let (mut package, mut freq_domain) = (Dense::default(), Dense::default());
@@ -94,13 +95,28 @@ fn check_numbers(found: &[FoundCpu]) -> Result<(), Mistakes> {
 /// Says how CPUs are renumbered if some numbers are not there (offline CPUs).
 fn note_holes(found: &[FoundCpu], notes: &mut Vec<String>) {
     if found.iter().zip(0..).any(|(cpu, place)| cpu.number != place) {
-        let numbers: Vec<String> = found.iter().map(|cpu| cpu.number.to_string()).collect();
+        let numbers = found.iter().map(|cpu| cpu.number);
         notes.push(format!(
             "CPU numbers have gaps (CPUs that are offline): CPUs 0 to {} of the machine are {} there",
             found.len() - 1,
-            numbers.join(", ")
+            joined(numbers)
         ));
     }
+}
+
+/// Says how nodes are renumbered if some numbers are not there, or belong to nodes without CPUs.
+fn note_node_holes(nodes: &[u32], notes: &mut Vec<String>) {
+    if nodes.iter().zip(0..).any(|(&node, place)| node != place) {
+        let last = nodes.len() - 1;
+        notes.push(format!(
+            "numbers of NUMA nodes have gaps: nodes 0 to {last} of the machine are {} there",
+            joined(nodes.iter().copied())
+        ));
+    }
+}
+
+fn joined(numbers: impl Iterator<Item = u32>) -> String {
+    numbers.map(|number| number.to_string()).collect::<Vec<_>>().join(", ")
 }
 
 /// A cluster says something only if it is larger than a core and smaller than its last-level cache.
@@ -196,6 +212,7 @@ mod tests {
         let distances = FoundDistances { nodes: vec![0, 2, 4], rows: vec![vec![10, 17, 21], vec![17, 10, 28], vec![21, 28, 10]] };
         let imported = build("m", found, Some(distances), Vec::new()).unwrap();
         assert_eq!(imported.machine.distances, [[10, 21], [21, 10]]);
-        assert_eq!(imported.notes, ["1 NUMA node(s) without CPUs are left out"]);
+        let renumbered = "numbers of NUMA nodes have gaps: nodes 0 to 1 of the machine are 0, 4 there";
+        assert_eq!(imported.notes, [renumbered, "1 NUMA node(s) without CPUs are left out"]);
     }
 }

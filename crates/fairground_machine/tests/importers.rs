@@ -61,6 +61,16 @@ mod lstopo_xml {
     }
 
     #[test]
+    fn indexes_with_holes_are_renumbered_and_said() {
+        let holes = OLD.replace("os_index=\"2\"", "os_index=\"6\"").replace("os_index=\"1\"", "os_index=\"9\"");
+        let imported = lstopo::parse(&holes).unwrap();
+        assert_eq!(column(&imported.machine, |cpu| cpu.node), [0, 1, 0, 1], "by the number of the CPU: 0, 3, 6, 9");
+        let said = |what: &str| imported.notes.iter().any(|note| note.contains(what));
+        assert!(said("CPUs 0 to 3 of the machine are 0, 3, 6, 9 there"), "{:?}", imported.notes);
+        assert!(said("nodes 0 to 1 of the machine are 0, 9 there"), "{:?}", imported.notes);
+    }
+
+    #[test]
     fn what_is_no_topology_is_refused() {
         assert_eq!(refused(lstopo::parse("<svg/>")), "the document is a <svg>");
         assert_eq!(refused(lstopo::parse("<topology/>")), "a machine of 0 CPUs");

@@ -238,7 +238,7 @@ fn machine_of(
             Machine::preset(&name).map_err(|wrong| Error::input("--machine", "", wrong))?
         }
     };
-    match options.overrides.machine(Some(machine.clone()))? {
+    match options.overrides.machine(Some(machine.clone()), notes)? {
         Some(changed) if changed.cpus.len() < nr_cpus => Err(Error::one(
             "--machine",
             format!("it has {} CPUs, the recording names {nr_cpus}", changed.cpus.len()),

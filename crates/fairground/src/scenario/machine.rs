@@ -4,7 +4,7 @@ use super::canonical;
 use super::fields::{Fields, parse_toml};
 use crate::error::Error;
 use crate::output;
-use fairground_machine::{Machine, lstopo, machine_file, synthetic};
+use fairground_machine::{Imported, Machine, lstopo, machine_file, synthetic};
 use fairground_model::Mistakes;
 use std::path::Path;
 use toml_edit::Table;
@@ -18,8 +18,13 @@ pub(super) fn read(table: Fields<'_>, m: &mut Mistakes) -> Option<Machine> {
     machine_file::from_table(table.raw(), span, m)
 }
 
-/// A machine as `--machine` names it: a preset, a machine file, an lstopo file, or an hwloc synthetic string.
-pub(super) fn from_flag(text: &str) -> Result<Machine, Error> {
+/// A machine as `--machine` names it: a preset, a machine file, an lstopo file, or an hwloc synthetic string. What the
+/// importers of the latter two assumed is added to `notes`.
+pub(super) fn from_flag(text: &str, notes: &mut Vec<String>) -> Result<Machine, Error> {
+    let imported = |found: Imported| {
+        notes.extend(found.notes.into_iter().map(|note| format!("--machine: {note}")));
+        found.machine
+    };
     let path = Path::new(text);
     let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or("");
     match ending {
@@ -29,12 +34,10 @@ pub(super) fn from_flag(text: &str) -> Result<Machine, Error> {
         }
         "xml" => {
             let content = output::read_text(path)?;
-            let imported = lstopo::parse(&content).map_err(|mistakes| Error::input(text, content.clone(), mistakes))?;
-            Ok(imported.machine)
+            lstopo::parse(&content).map(imported).map_err(|mistakes| Error::input(text, content, mistakes))
         }
         _ if text.contains(':') => {
-            let imported = synthetic::parse(text).map_err(|mistakes| Error::input("--machine", text, mistakes))?;
-            Ok(imported.machine)
+            synthetic::parse(text).map(imported).map_err(|mistakes| Error::input("--machine", text, mistakes))
         }
         _ => Machine::preset(text).map_err(|mistakes| Error::input("--machine", "", mistakes)),
     }

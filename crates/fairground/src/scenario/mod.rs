@@ -135,7 +135,7 @@ impl Scenario {
         parts.machine = read_or_miss(&mut top, "machine", !whole || overrides.machine.is_some(), machine::read, &mut m);
         parts.profile = read_or_miss(&mut top, "profile", !whole || overrides.profile.is_some(), profile::read, &mut m);
         let has_workload = table.contains_key("workload");
-        let changed = overrides.machine(parts.machine.clone())?;
+        let changed = overrides.machine(parts.machine.clone(), &mut Vec::new())?;
         // Where the machine itself is wrong, it is not held against the tasks that they do not fit.
         let cpus = changed.map_or(CpuMask::CAPACITY, |machine| machine.cpus.len());
         let place = workload::Place { folder, cpus };
@@ -300,12 +300,13 @@ impl Parts {
         notes.extend(profile.iter().flat_map(|profile| slices::cut(&self.workloads, &self.at, profile)));
         let moved = profile.iter().flat_map(Profile::without_effect);
         notes.extend(moved.map(|row| format!("{} is {}, but its effect is not modelled yet", row.name, row.value)));
+        let machine = overrides.machine(machine, &mut notes)?;
         let need = |what: &str| Error::one("command line", format!("no {what}"), format!("Give one with --{what}."));
         Ok(Scenario {
             title: self.title.unwrap_or_else(|| self.source.name.clone()),
             seed: overrides.seed.or(self.seed).unwrap_or(1),
             duration,
-            machine: overrides.machine(machine)?.ok_or_else(|| need("machine"))?,
+            machine: machine.ok_or_else(|| need("machine"))?,
             profile: profile.ok_or_else(|| need("profile"))?,
             workloads: self.workloads,
             bands: Vec::new(),

@@ -44,11 +44,11 @@ impl Overrides {
         }
         finish(current, wrong)
     }
-    /// The machine after all changes.
-    pub(crate) fn machine(&self, base: Option<Machine>) -> Result<Option<Machine>, Error> {
+    /// The machine after all changes. What was assumed about one of another program's description is added to `notes`.
+    pub(crate) fn machine(&self, base: Option<Machine>, notes: &mut Vec<String>) -> Result<Option<Machine>, Error> {
         let mut current = base;
         if let Some(text) = &self.machine {
-            current = Some(machine::from_flag(text)?);
+            current = Some(machine::from_flag(text, notes)?);
         }
         let mut wrong = Mistakes::default();
         for (key, value) in self.settings(&mut Mistakes::default()) {
