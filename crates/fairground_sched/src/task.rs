@@ -59,7 +59,7 @@ pub struct Task {
     /// How often it turns from one wakee to another.
     pub(crate) wakees: WakeeFlips,
     /// A CPU that it used before its last one, if that is remembered.
-    pub(crate) recent_used_cpu: CpuId,
+    pub recent_used_cpu: CpuId,
     /// Tasks with the same number share an address space.
     pub mm: u32,
     /// How long it has waited, and how often it got a CPU.

@@ -5,8 +5,8 @@
 //! another event queue, from a clone taken in mid-run) under the [`oracle`]s; what fails is made smaller as
 //! long as it fails in the same way, and printed as a scenario file. [`hunt()`] does so for many seeds.
 //!
-//! [`reference`](mod@reference) is CFS of one CPU as naive lists, and EEVDF of a few, written from the rules and not
-//! from the core; the two are compared decision by decision.
+//! [`reference`](mod@reference) is CFS of one CPU as naive lists, EEVDF of a few, and the search for an idle CPU on any
+//! machine, written from the rules and not from the core; the two are compared decision by decision.
 #![deny(clippy::float_arithmetic)]
 
 mod case;

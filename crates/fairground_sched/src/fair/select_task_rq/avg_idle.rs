@@ -12,7 +12,24 @@ pub(super) fn update_avg(avg: &mut u64, sample: u64) {
     *avg = avg.wrapping_add((difference / 8) as u64);
 }
 
+/// How long a CPU will be idle, as wake-ups that it makes reckon: what their searches may cost follows from it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct IdleEstimate {
+    /// Mean length of its idle times, ns.
+    pub avg_idle: u64,
+    /// What is left of the estimate that searches use up, ns.
+    pub wake_avg_idle: u64,
+    /// The jiffy up to which that was aged.
+    pub wake_stamp: u64,
+}
+
 impl Sched {
+    /// How long `cpu` is idle by its wake-ups' reckoning.
+    pub fn idle_estimate(&self, cpu: CpuId) -> IdleEstimate {
+        let lb = &self.rqs[cpu].lb;
+        IdleEstimate { avg_idle: lb.avg_idle, wake_avg_idle: lb.wake_avg_idle, wake_stamp: lb.wake_stamp }
+    }
+
     /// A wake-up ends an idle time of `cpu`: its length goes into the average, which is at most twice what balancing
     /// while idle costs. From v5.12 to v6.6 half of it is what searches of this CPU may use up.
     ///

@@ -29,6 +29,7 @@ mod test_machine;
 mod tests;
 mod wakee;
 
+pub use avg_idle::IdleEstimate;
 pub(crate) use wakee::WakeeFlips;
 
 use crate::Sched;
