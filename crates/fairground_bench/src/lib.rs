@@ -72,11 +72,19 @@ pub const CASES: &[Case] = &[
     },
     Case {
         name: "sleepers-112x224",
-        what: "224 tasks that work and sleep for about 100 us on 112 CPUs, HZ 1000",
+        what: "224 tasks that work and sleep for about 100 us on 112 CPUs, HZ 1000: each CPU idles every 200 us",
         goal: Goal::EventsPerSecond(8),
         timed: Ns::from_secs(2),
         profile: CFS,
         build: || (machine("llc112", 1000, "xeon-spr"), sleepers(224)),
+    },
+    Case {
+        name: "pairs-112x224",
+        what: "112 pairs of tasks that wake each other over pipes on 112 CPUs, HZ 1000",
+        goal: Goal::EventsPerSecond(8),
+        timed: Ns::from_ms(100),
+        profile: CFS,
+        build: || (machine("llc112", 1000, "xeon-spr"), ping_pong(112)),
     },
     Case {
         name: "press-12x36",
@@ -88,11 +96,11 @@ pub const CASES: &[Case] = &[
     },
     Case {
         name: "pipe-8xA53",
-        what: "two tasks over two pipes on eight Cortex-A53, HZ 250",
+        what: "a pair of tasks over pipes on eight Cortex-A53, HZ 250",
         goal: Goal::SimulatedPerSecond(40),
         timed: Ns::from_secs(10),
         profile: CFS,
-        build: || (machine("hikey", 250, "a53"), ping_pong()),
+        build: || (machine("hikey", 250, "a53"), ping_pong(1)),
     },
 ];
 
@@ -144,19 +152,22 @@ fn press(n: usize) -> TaskSet {
     set
 }
 
-fn ping_pong() -> TaskSet {
+/// Pairs of tasks that send each other one message to and fro over two pipes.
+fn ping_pong(pairs: usize) -> TaskSet {
     let mut set = TaskSet::default();
-    let pipes: Vec<PipeId> = (0..2).map(|_| set.pipes.push(PipeSpec::new(16_384))).collect();
-    for side in 0..2 {
-        let (out, back) = (pipes[side], pipes[1 - side]);
-        let write = Instr::Write { pipe: out, value: None };
-        let read = Instr::Read { pipe: back, into: 0 };
-        let mut code = if side == 0 { vec![write, read] } else { vec![read, write] };
-        code.push(Instr::Jump { to: 0 });
-        let program = set.programs.push(Program { code });
-        let mut task = TaskSpec::new(format!("pipe{side}"), program);
-        task.mm = side as u32;
-        set.tasks.push(task);
+    for pair in 0..pairs {
+        let pipes: Vec<PipeId> = (0..2).map(|_| set.pipes.push(PipeSpec::new(16_384))).collect();
+        for side in 0..2 {
+            let (out, back) = (pipes[side], pipes[1 - side]);
+            let write = Instr::Write { pipe: out, value: None };
+            let read = Instr::Read { pipe: back, into: 0 };
+            let mut code = if side == 0 { vec![write, read] } else { vec![read, write] };
+            code.push(Instr::Jump { to: 0 });
+            let program = set.programs.push(Program { code });
+            let mut task = TaskSpec::new(format!("pipe{pair}-{side}"), program);
+            task.mm = set.tasks.len() as u32;
+            set.tasks.push(task);
+        }
     }
     set
 }
