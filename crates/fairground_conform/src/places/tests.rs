@@ -58,7 +58,17 @@ impl Script {
         self.0.extend((1..=20).map(|tick| (tick * TICK, cpu, ran)));
         self
     }
-    fn outcome(mut self, nr_cpus: usize, kernel: &str, names: &[(u32, &str)]) -> Outcome {
+    /// A task that runs makes a child, which is queued on `to` first.
+    fn forks(mut self, at: u64, cpu: u32, parent: u32, child: u32, to: u32) -> Script {
+        let fork = TraceEvent::SchedProcessFork { parent: Some(task(parent)), child: task(child) };
+        let new = TraceEvent::SchedWakeupNew { task: task(child), target_cpu: CpuId::new(to) };
+        self.0.extend([(at, cpu, fork), (at + 100, cpu, new)]);
+        self
+    }
+    fn outcome(self, nr_cpus: usize, kernel: &str, names: &[(u32, &str)]) -> Outcome {
+        self.outcome_on(MachineView::flat(nr_cpus, Ns(TICK)), kernel, names)
+    }
+    fn outcome_on(mut self, machine: MachineView, kernel: &str, names: &[(u32, &str)]) -> Outcome {
         self.0.sort_by_key(|row| row.0);
         let mut recording = Recording::default();
         for row in 0..16 {
@@ -68,7 +78,6 @@ impl Script {
         }
         self.0.iter().for_each(|(at, cpu, event)| recording.record(Instant::from_ns(*at), CpuId::new(*cpu), event));
         let profile = Profile::parse(kernel).expect("a modelled kernel");
-        let machine = MachineView::flat(nr_cpus, Ns(TICK));
         let setup = Setup { profile, machine, tick: Some(Ns(TICK)), keep: 5, lags: Vec::new(), allowed: Vec::new() };
         let mut lockstep = Lockstep::new(&recording, &setup);
         lockstep.advance(usize::MAX);
@@ -76,7 +85,10 @@ impl Script {
     }
     /// The rules of its choices, in the order of the table.
     fn rules(self, nr_cpus: usize, kernel: &str, names: &[(u32, &str)]) -> Vec<(PlaceRule, u64)> {
-        let found = self.outcome(nr_cpus, kernel, names).placement;
+        self.rules_on(MachineView::flat(nr_cpus, Ns(TICK)), kernel, names)
+    }
+    fn rules_on(self, machine: MachineView, kernel: &str, names: &[(u32, &str)]) -> Vec<(PlaceRule, u64)> {
+        let found = self.outcome_on(machine, kernel, names).placement;
         let rows = PlaceRule::ALL.into_iter().map(|rule| (rule, found.of(rule).choices));
         rows.filter(|row| row.1 > 0).collect()
     }
@@ -140,6 +152,93 @@ fn threads_bound_to_a_cpu_choose_nothing() {
 #[test]
 fn a_task_that_had_not_left_its_queue_chooses_nothing() {
     assert_eq!(busy(4).wake(MS, 0, Some(0), 3, (3, 3)).rules(4, "v6.1", &[]), []);
+}
+
+/// An interrupt of the idle CPU 3 wakes a task of CPU 1, which is busy. Whoever chooses goes to CPU 3; who stays never left
+/// the queue, in kernels that keep sleepers there.
+#[test]
+fn a_sleeper_that_stays_beside_an_idle_waker_was_still_queued() {
+    for (kernel, rule) in [("v6.1", PlaceRule::Unexplained), ("v6.12", PlaceRule::DelayedDequeue)] {
+        assert_eq!(busy(2).wake(MS, 3, None, 9, (1, 1)).rules(4, kernel, &[]), [(rule, 1)], "{kernel}");
+    }
+    // Where it was moved there was a choice, whatever the kernel.
+    assert_eq!(busy(2).wake(MS, 3, None, 9, (1, 2)).rules(4, "v6.12", &[]), [(PlaceRule::Unexplained, 1)]);
+}
+
+/// A task that has just run more than its share sleeps with negative lag: the core itself keeps it queued, and no choice
+/// is counted for its wake-up. Earlier kernels choose.
+#[test]
+fn a_sleeper_in_delayed_dequeue_chooses_nothing() {
+    let script = || {
+        let shared = busy(2).wake(MS, 0, Some(0), 9, (1, 1)).ticks(0, 0);
+        let ran = |at: u64, row: u32, ns: u64| {
+            (at, 1, TraceEvent::SchedStatRuntime { task: task(row), runtime: Ns(ns), vruntime: None })
+        };
+        let mut script = shared.switch(4 * MS, 1, Some(1), PrevState::Running, Some(9));
+        script.0.extend([ran(4 * MS - 1, 1, 4 * MS - 1_001), ran(8 * MS, 9, 4 * MS), ran(8 * MS + 500, 9, 500)]);
+        script.switch(8 * MS + 600, 1, Some(9), PrevState::Sleeping, Some(1)).wake(8 * MS + 50_000, 0, Some(0), 9, (1, 1))
+    };
+    let delayed = script().outcome(4, "v6.12", &[]);
+    let told = delayed.facts.keys().any(|what| what.contains("sleepers in delayed dequeue"));
+    assert!(told && delayed.placement.sums(false).0 == 1, "{:?}, {:?}", delayed.facts, delayed.placement.sums(false));
+    assert_eq!(script().outcome(4, "v6.1", &[]).placement.sums(false).0, 2);
+}
+
+/// t9 of CPU 1 is woken there and stays, though CPUs 2 and 3 are idle. That is a rule only from v5.6 on, and only for a
+/// bound kernel thread that is alone and wakes it itself; else the search may have been cut.
+#[test]
+fn a_bound_kernel_thread_keeps_what_it_wakes() {
+    let bound = &[(8, "kworker/1:1")][..];
+    let script = || busy(1).runs(1, 8);
+    let stays = |waker: Option<u32>| script().wake(MS, 1, waker, 9, (1, 1));
+    assert_eq!(stays(Some(8)).rules(4, "v6.1", bound), [(PlaceRule::PerCpuKthread, 1)]);
+    assert_eq!(stays(Some(8)).rules(4, "v5.1", bound), [(PlaceRule::Cut, 1)], "before the rule");
+    assert_eq!(stays(Some(8)).rules(4, "v6.1", &[(8, "kworker/u8:1")]), [(PlaceRule::Cut, 1)], "not bound");
+    assert_eq!(stays(None).rules(4, "v6.1", bound), [(PlaceRule::Cut, 1)], "an interrupt wakes it");
+    let crowd = script().wake(MS / 2, 0, Some(0), 7, (1, 1)).wake(MS, 1, Some(8), 9, (1, 1));
+    assert_eq!(crowd.rules(4, "v6.1", bound), [(PlaceRule::Cut, 2)], "not alone");
+}
+
+#[test]
+fn a_child_begins_where_it_is_idle() {
+    let child = |busy_cpus: u32, to: u32| busy(busy_cpus).forks(MS, 0, 0, 9, to).rules(4, "v6.1", &[]);
+    for (to, rule) in [(2, PlaceRule::ForkIdle), (3, PlaceRule::ForkIdle), (0, PlaceRule::ForkUnexplained)] {
+        assert_eq!(child(2, to), [(rule, 1)], "to CPU {to}");
+    }
+    assert_eq!(child(4, 2), [(PlaceRule::ForkNoneIdle, 1)]);
+}
+
+/// CPUs with their neighbours in cores of two threads.
+fn with_threads(nr_cpus: usize) -> MachineView {
+    let mut machine = MachineView::flat(nr_cpus, Ns(TICK));
+    for cpu in (0..nr_cpus as u32).map(CpuId::new) {
+        let first = cpu.get() & !1;
+        machine.cpus[cpu].smt = [first, first + 1].map(CpuId::new).into_iter().collect();
+    }
+    machine
+}
+
+/// The second wake-up of t9 from CPU 0, its previous CPU is 2, on three cores; one thread of each of `cores` is busy. The
+/// first wake-up makes its recent CPU known.
+fn woken_among_threads(cores: &[u32], to: u32) -> Vec<(PlaceRule, u64)> {
+    let busy = cores.iter().fold(Script::default(), |script, &core| script.runs(2 * core, 2 * core));
+    let first = busy.wake(MS, 0, Some(0), 9, (2, 2)).switch(MS + 500, 2, Some(2), PrevState::Running, Some(9));
+    let second = first.switch(2 * MS, 2, Some(9), PrevState::Sleeping, Some(2)).wake(3 * MS, 0, Some(0), 9, (2, to));
+    second.rules_on(with_threads(6), "v6.1", &[]).into_iter().filter(|row| row.0 != PlaceRule::Cut).collect()
+}
+
+/// With no idle core: the thread beside the previous CPU, or the first idle thread behind the target.
+#[test]
+fn an_idle_thread_beside_the_previous_cpu_is_taken() {
+    assert_eq!(woken_among_threads(&[0, 1, 2], 3), [(PlaceRule::SearchHit, 1)]);
+    assert_eq!(woken_among_threads(&[0, 1, 2], 1), [(PlaceRule::SearchHit, 1)]);
+    assert_eq!(woken_among_threads(&[0, 1, 2], 5), [(PlaceRule::Unexplained, 1)]);
+}
+
+/// CPUs 4 and 5 are an idle core, whose first thread is taken though an idle thread lies before it.
+#[test]
+fn an_idle_core_is_entered_at_its_first_thread() {
+    assert_eq!(woken_among_threads(&[0, 1], 4), [(PlaceRule::SearchHit, 1)]);
 }
 
 #[test]
