@@ -76,7 +76,10 @@ impl<Q: EventQueue> Simulation<Q> {
 
     fn finish_task_switch(&mut self, cpu: CpuId, prev: Option<TaskId>) {
         let Some(task) = prev else { return };
-        self.sched.finish_task_switch(task);
+        // One that the stopper moved was off this CPU before, and may be current or asleep elsewhere.
+        if self.sched.task(task).cpu == cpu {
+            self.sched.finish_task_switch(task);
+        }
         if let Some(waker) = self.cpus[cpu].spinner.take() {
             self.release(waker);
         }

@@ -41,6 +41,13 @@ fn choices_are_those_of_the_rules_in_very_many_systems() {
     compare_seeds(10_000..200_000);
 }
 
+/// In this system a task that was moved off a slow CPU runs and sleeps on its new one before the old one has finished its
+/// switch, which must not touch it any more.
+#[test]
+fn a_task_that_was_moved_is_off_its_old_cpu() {
+    compare(61_399).unwrap_or_else(|difference| panic!("{difference}"));
+}
+
 /// The alarm: rules of another kernel are noticed.
 #[test]
 fn a_wrong_model_is_noticed() {

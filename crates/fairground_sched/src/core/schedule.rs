@@ -137,6 +137,8 @@ impl Sched {
             self.context_switch(cx, prev, prev_state, next);
         }
         if let Some((task, target)) = moving {
+            // The stopper moves it, to which this CPU has switched by then: the task is off it for good.
+            self.tasks[task].on_cpu = false;
             self.push_moved_task(cx, task, target);
             // The stopper that moved it leaves the CPU to whom it finds.
             self.rqs[cx.cpu].need_resched |= next.is_none();
@@ -230,7 +232,7 @@ impl Sched {
         rq.clocks.enter_idle(rule, || rule.overloaded(cfs, &rq.avg_rt, &rq.avg_dl));
     }
 
-    /// The switch away from `prev` is over.
+    /// The switch away from `prev` is over. Not for one that the stopper moved: it was off its CPU before.
     ///
     /// Kernel: core.c finish_task(), v4.12–
     pub fn finish_task_switch(&mut self, prev: TaskId) {
