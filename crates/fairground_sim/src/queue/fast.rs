@@ -2,7 +2,7 @@
 
 use super::timer_wheel::TimerWheels;
 use super::winner_tree::WinnerTree;
-use super::{Class, EventQueue, NEVER, Slot, advanced, checked, fields, key, unpack};
+use super::{AT_SHIFT, Class, EventQueue, NEVER, Slot, advanced, checked, fields, key, unpack};
 use fairground_stdx::{CpuId, Id, Instant, TaskId};
 
 /// The sources of one CPU, as the keys of their events.
@@ -40,13 +40,20 @@ impl Sources {
     }
 }
 
-/// An [`EventQueue`] in which moving a source costs a walk of log8(CPUs) steps at most, and arming
+/// An [`EventQueue`] in which moving a source costs a walk of log2(CPUs) steps at most, and arming
 /// or cancelling a timer is O(1). Nothing is allocated after [`EventQueue::new`].
+///
+/// While an event is handled the sources of its CPU change several times, and those of others hardly ever. So the tree
+/// learns of that CPU's changes once, when the next event is asked for.
 #[derive(Clone, Debug)]
 pub struct FastQueue {
     now: u64,
     sources: Vec<Sources>,
     tree: WinnerTree,
+    /// The CPU of the last event.
+    handled: usize,
+    /// Its sources have changed since; the tree has its old key.
+    stale: bool,
     timers: TimerWheels,
 }
 
@@ -56,7 +63,26 @@ impl FastQueue {
     fn change(&mut self, cpu: usize, change: impl FnOnce(&mut Sources)) {
         let sources = &mut self.sources[cpu];
         change(sources);
-        self.tree.replace(cpu, sources.first());
+        if cpu == self.handled {
+            self.stale = true;
+        } else {
+            self.tree.replace(cpu, sources.first());
+        }
+    }
+    /// The tree takes over what has changed on the CPU of the last event.
+    #[inline]
+    fn settle(&mut self) {
+        if std::mem::take(&mut self.stale) {
+            self.tree.replace(self.handled, self.sources[self.handled].first());
+        }
+    }
+    /// The event of `key` is the next to be handled.
+    #[inline]
+    fn take(&mut self, key: u64) -> (Instant, Class, CpuId) {
+        let event = fields(key);
+        self.now = advanced(self.now, event.0);
+        self.handled = event.2.index();
+        event
     }
     /// Takes over a change of the first timer of `cpu`.
     fn timer_changed(&mut self, cpu: usize) {
@@ -71,6 +97,8 @@ impl EventQueue for FastQueue {
             now: 0,
             sources: (0..nr_cpus).map(Sources::new).collect(),
             tree: WinnerTree::new(nr_cpus),
+            handled: 0,
+            stale: false,
             timers: TimerWheels::new(nr_cpus, nr_tasks),
         }
     }
@@ -121,19 +149,17 @@ impl EventQueue for FastQueue {
     }
     #[inline]
     fn advance_before(&mut self, limit: Instant) -> Option<(Instant, Class, CpuId)> {
+        self.settle();
         let first = self.tree.min();
-        if first >= key(limit.ns().min(NEVER), Class::Segment, 0) {
-            return None;
-        }
-        let (at, class, cpu) = fields(first);
-        self.now = advanced(self.now, at);
-        Some((at, class, cpu))
+        (first >> AT_SHIFT < limit.ns().min(NEVER)).then(|| self.take(first))
     }
     #[inline]
     fn advance_if_next(&mut self, cpu: CpuId, until: Instant, limit: Instant) -> bool {
-        let is_next = until < limit && self.tree.min() == key(until.ns(), Class::Segment, cpu.index());
+        self.settle();
+        let first = self.tree.min();
+        let is_next = until < limit && first == key(until.ns(), Class::Segment, cpu.index());
         if is_next {
-            self.now = advanced(self.now, until);
+            self.take(first);
         }
         is_next
     }
@@ -160,12 +186,16 @@ impl EventQueue for FastQueue {
     }
     #[inline]
     fn peek(&self) -> Option<(Instant, Class, CpuId)> {
-        unpack(self.tree.min())
+        unpack(match self.stale {
+            true => self.tree.min_with(self.handled, self.sources[self.handled].first()),
+            false => self.tree.min(),
+        })
     }
     #[inline]
     fn advance(&mut self) -> Option<(Instant, Class, CpuId)> {
-        let event = self.peek()?;
-        self.now = advanced(self.now, event.0);
-        Some(event)
+        self.settle();
+        let first = self.tree.min();
+        unpack(first)?;
+        Some(self.take(first))
     }
 }

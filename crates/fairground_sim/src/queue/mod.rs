@@ -187,8 +187,11 @@ fn unpack(key: u64) -> Option<(Instant, Class, CpuId)> {
 /// The fields of a key.
 #[inline]
 fn fields(key: u64) -> (Instant, Class, CpuId) {
-    const CLASSES: [Class; 4] = [Class::Segment, Class::Irq, Class::Tick, Class::Tick];
-    let class = CLASSES[(key >> CLASS_SHIFT & 3) as usize];
+    let class = match key >> CLASS_SHIFT & 3 {
+        0 => Class::Segment,
+        1 => Class::Irq,
+        _ => Class::Tick,
+    };
     (Instant::from_ns(key >> AT_SHIFT), class, CpuId::new((key & ((1 << CLASS_SHIFT) - 1)) as u32))
 }
 

@@ -1,68 +1,62 @@
 //! The smallest of a fixed number of keys.
 
 use super::{Class, NEVER, key};
+use fairground_stdx::CpuMask;
 
-/// Keys that are compared in one game.
-const GAME: usize = 8;
+/// Seats of a tree over the most CPUs that there can be.
+const SEATS: usize = 2 * CpuMask::CAPACITY;
 
-/// A tree of games over one key per CPU; the winner of a game, its smallest key, plays in the game above.
+/// A tree of games of two over one key per CPU; the winner of a game, its smaller key, plays in the game above.
 ///
 /// ```text
-///                      [game 0]                        the final
-///          [game 1]               [game 2] …           winners of the games below
-///   [game 9] [game 10] …   [game 17] …                 keys of CPUs 0–7, 8–15, …; 64–71, …
+///                      [1]                 the winner of all
+///          [2]                     [3]
+///     [4]         [5]         [6]         [7]      keys of CPUs 0 to 3
 /// ```
 ///
-/// Keys carry their CPU, so the winner alone tells who is first, and two keys are never equal.
+/// The winner of seats `2n` and `2n + 1` sits on `n`; nobody sits on seat 0. Keys carry their CPU, so the winner alone
+/// tells who is first, and two keys are never equal. The seats of the largest tree are a fixed array, so that none needs
+/// a bounds check; small trees touch only its beginning.
 #[derive(Clone, Debug)]
 pub(super) struct WinnerTree {
-    /// The games, from the final on; the winner of game `g` stands at place `(g - 1) % 8` of game `(g - 1) / 8`.
-    games: Vec<[u64; GAME]>,
-    /// The first game of the lowest round.
-    first_round: usize,
-    winner: u64,
+    seats: Box<[u64; SEATS]>,
+    /// The seat of CPU 0: a power of two.
+    first_cpu: usize,
 }
 
 impl WinnerTree {
     /// A tree over `nr_cpus` keys, none of which is an event.
     pub(super) fn new(nr_cpus: usize) -> WinnerTree {
-        let never = key(NEVER, Class::Tick, 0);
-        let (mut first_round, mut room) = (0, GAME);
-        while room < nr_cpus {
-            (first_round, room) = (first_round * GAME + 1, room * GAME);
-        }
-        let games = vec![[never; GAME]; first_round + nr_cpus.div_ceil(GAME).max(1)];
-        WinnerTree { games, first_round, winner: never }
+        assert!(nr_cpus <= CpuMask::CAPACITY, "{nr_cpus} CPUs do not fit into the queue");
+        WinnerTree { seats: Box::new([key(NEVER, Class::Tick, 0); SEATS]), first_cpu: nr_cpus.next_power_of_two() }
     }
     /// The smallest key.
     #[inline]
     pub(super) fn min(&self) -> u64 {
-        self.winner
+        self.seats[1]
     }
-    /// Replaces the key of `cpu` and plays its games again, up to the first whose winner does not change.
+    /// What the smallest key would be if the one of `cpu` were `key`.
+    pub(super) fn min_with(&self, cpu: usize, key: u64) -> u64 {
+        let above = |&seat: &usize| Some(seat / 2);
+        let path = std::iter::successors(Some(self.first_cpu + cpu), above).take_while(|&seat| seat > 1);
+        path.fold(key, |winner, seat| winner.min(self.seats[(seat ^ 1) % SEATS]))
+    }
+    /// Replaces the key of `cpu` and plays its games again, unless it is the same key.
+    ///
+    /// All the way up: whoever was first is now the loser of its games mostly, and a fixed number of rounds is cheaper
+    /// than to ask after each of them.
     #[inline]
     pub(super) fn replace(&mut self, cpu: usize, key: u64) {
-        let (mut game, mut place, mut winner) = (self.first_round + cpu / GAME, cpu % GAME, key);
-        loop {
-            let keys = &mut self.games[game];
-            if keys[place] == winner {
-                return;
-            }
-            keys[place] = winner;
-            winner = least(*keys);
-            if game == 0 {
-                self.winner = winner;
-                return;
-            }
-            (game, place) = ((game - 1) / GAME, (game - 1) % GAME);
+        let (mut seat, mut winner) = (self.first_cpu + cpu, key);
+        if self.seats[seat % SEATS] == winner {
+            return;
+        }
+        while seat > 0 {
+            self.seats[seat % SEATS] = winner;
+            winner = winner.min(self.seats[(seat ^ 1) % SEATS]);
+            seat /= 2;
         }
     }
-}
-
-/// In three rounds of pairs, which a CPU can compare side by side.
-#[inline]
-fn least([a, b, c, d, e, f, g, h]: [u64; GAME]) -> u64 {
-    a.min(b).min(c.min(d)).min(e.min(f).min(g.min(h)))
 }
 
 #[cfg(test)]
@@ -79,8 +73,10 @@ mod tests {
             for step in 0..4 * nr_cpus {
                 let cpu = step * 7 % nr_cpus;
                 keys[cpu] = key((step as u64 * 7919) % 1009, Class::Irq, cpu);
+                let least = keys.iter().copied().min();
+                assert_eq!(Some(tree.min_with(cpu, keys[cpu])), least, "{nr_cpus} CPUs, before step {step}");
                 tree.replace(cpu, keys[cpu]);
-                assert_eq!(Some(tree.min()), keys.iter().copied().min(), "{nr_cpus} CPUs, step {step}");
+                assert_eq!(Some(tree.min()), least, "{nr_cpus} CPUs, step {step}");
             }
         }
     }
