@@ -13,8 +13,8 @@ pub(crate) enum Doing {
     Idle,
     /// The current task computes; interrupts are on.
     Compute,
-    /// A phase of kernel work, interrupts off; what follows it.
-    Kernel(Then),
+    /// A phase of kernel work, interrupts off.
+    Kernel,
 }
 
 /// What follows a phase of kernel work.
@@ -84,6 +84,9 @@ const PSEC_PER_NSEC: u64 = 1000;
 #[derive(Clone, Debug)]
 pub(crate) struct Cpu {
     pub(crate) doing: Doing,
+    /// What follows the phase of kernel work that the CPU is in or enters. Here, and not handed from one function to the
+    /// next: what was just written in parts is slow to read back in one piece.
+    pub(crate) then: Then,
     /// What the CPU goes back to when the interrupt that it serves is over, and when that began.
     pub(crate) interrupted: Option<Interrupted>,
     /// Its idle state and what the governor remembers.

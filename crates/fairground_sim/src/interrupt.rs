@@ -27,7 +27,7 @@ impl<Q: EventQueue> Simulation<Q> {
             }
             self.scheduler_ipi(rec, cpu);
         }
-        self.kernel(rec, cpu, Then::ExpireTimers);
+        self.cpus[cpu].then = Then::ExpireTimers;
     }
 
     fn ipi_due(&self, cpu: CpuId) -> bool {
@@ -37,6 +37,7 @@ impl<Q: EventQueue> Simulation<Q> {
     /// Another CPU's interrupt has arrived, or an idle CPU has seen its flag: what that was for is done. A mere reschedule is done by the way out.
     ///
     /// Kernel: core.c scheduler_ipi(), v4.12–; smp.c flush_smp_call_function_queue(), v5.8–
+    #[inline(never)]
     fn scheduler_ipi(&mut self, rec: &mut Recorder<'_>, cpu: CpuId) {
         self.queue.set(cpu, Slot::Ipi, None);
         if self.sched.ttwu_pending(cpu) {
@@ -68,7 +69,7 @@ impl<Q: EventQueue> Simulation<Q> {
                 self.cpus[cpu].meter.count(Op::HrtimerIrq);
                 self.wake(rec, cpu, wakee, WakeFlags { sync: false, context: WakeContext::Hardirq }, AfterWake::ExpireTimers)
             }
-            None => Next::Pay(section, Then::IrqExit),
+            None => self.pay(cpu, section, Then::IrqExit),
         }
     }
 
@@ -78,7 +79,7 @@ impl<Q: EventQueue> Simulation<Q> {
     pub(crate) fn irq_exit(&mut self, rec: &mut Recorder<'_>, cpu: CpuId) -> Next {
         let irq = self.cpus[cpu].interrupted.as_mut().expect("invariant: an interrupt that ends has begun");
         if irq.in_softirq {
-            return Next::Go(Then::Softirq);
+            return self.go_on(cpu, Then::Softirq);
         }
         let took = self.now.since(std::mem::replace(&mut irq.since, self.now));
         if self.view.irq_time_accounting {
@@ -86,7 +87,7 @@ impl<Q: EventQueue> Simulation<Q> {
         }
         if self.sched.softirq_raised(cpu) {
             irq.in_softirq = true;
-            return Next::Go(Then::Softirq);
+            return self.go_on(cpu, Then::Softirq);
         }
         let idle = irq.idle;
         self.cpus[cpu].interrupted = None;
@@ -103,23 +104,24 @@ impl<Q: EventQueue> Simulation<Q> {
     /// during the last phase are served before the next one; the tick waits for the softirq's end.
     ///
     /// Kernel: softirq.c __do_softirq(), handle_softirqs() from v6.10, v4.12–
+    #[inline(never)]
     pub(crate) fn softirq(&mut self, rec: &mut Recorder<'_>, cpu: CpuId) -> Next {
         if self.ipi_due(cpu) {
             self.cpus[cpu].meter.count(Op::IpiBody);
             self.scheduler_ipi(rec, cpu);
-            return Next::Go(Then::ExpireTimers);
+            return self.go_on(cpu, Then::ExpireTimers);
         }
         if self.queue.first_timer(cpu).is_some_and(|(_, _, hard)| hard <= self.now) {
-            return Next::Go(Then::ExpireTimers);
+            return self.go_on(cpu, Then::ExpireTimers);
         }
         let step = self.core(rec, cpu, |sched, cx| sched.run_rebalance_domains(cx));
         let irq = self.cpus[cpu].interrupted.as_mut().expect("invariant: a softirq runs on the way out of an interrupt");
         irq.in_softirq = step == BalanceStep::More;
-        Next::Pay(Section::SchedSoftirq, Then::IrqExit)
+        self.pay(cpu, Section::SchedSoftirq, Then::IrqExit)
     }
 
-    /// The tick of `cpu`.
-    pub(crate) fn tick(&mut self, rec: &mut Recorder<'_>, cpu: CpuId) {
+    /// The tick of `cpu`. Returns whether a phase of the kernel follows.
+    pub(crate) fn tick(&mut self, rec: &mut Recorder<'_>, cpu: CpuId) -> bool {
         self.ticks += 1;
         self.jiffies.tick(cpu, self.now);
         let due = self.cpus[cpu].tick.advance(self.now);
@@ -129,10 +131,11 @@ impl<Q: EventQueue> Simulation<Q> {
         if expires || softirq || self.cpus[cpu].doing == Doing::Idle || self.must_leave_user_mode(cpu) {
             self.queue.set(cpu, Slot::Tick, Some(due));
             self.irq_enter(cpu, Section::SchedTick);
-            self.kernel(rec, cpu, Then::ExpireTimers);
-        } else {
-            self.delay_stretch(rec, cpu, due);
+            self.cpus[cpu].then = Then::ExpireTimers;
+            return true;
         }
+        self.delay_stretch(rec, cpu, due);
+        false
     }
 
     /// Whether the return from an interrupt leads to schedule(). Kernel mode goes on to its end (no and

@@ -8,12 +8,13 @@ use fairground_model::{Mode, Op, Recorder, Section, TraceEvent};
 use fairground_sched::{Ctx, Request, Sched, UserReturn, WakeFlags, Waking};
 use fairground_stdx::{CpuId, Instant, Ns, TaskId};
 
-/// What a phase leads to.
+/// What a phase leads to. The phase that follows stands in the CPU's row.
+#[derive(Clone, Copy)]
 pub(crate) enum Next {
     /// Pay what was counted, then go on.
-    Pay(Section, Then),
+    Pay(Section),
     /// Go on at once; nothing was counted.
-    Go(Then),
+    Go,
     /// The CPU has left the kernel: it idles or computes.
     Left,
 }
@@ -43,6 +44,7 @@ impl<Q: EventQueue> Simulation<Q> {
         result
     }
 
+    #[inline(never)]
     fn send_requests(&mut self, from: CpuId) {
         while let Some(request) = self.requests.pop() {
             let (cpu, at) = match request {
@@ -74,20 +76,23 @@ impl<Q: EventQueue> Simulation<Q> {
         }
     }
 
-    /// Runs the chain of phases that begins with `then`, until one of them costs time or the CPU
-    /// leaves the kernel. With free operations the whole chain happens at one instant.
-    pub(crate) fn kernel(&mut self, rec: &mut Recorder<'_>, cpu: CpuId, mut then: Then) {
+    /// Runs the chain of phases of `cpu`, until one of them costs time or the CPU leaves the kernel. With free
+    /// operations the whole chain happens at one instant.
+    ///
+    /// It is the body of the loop over events. Phases that are rare or large stand apart from it.
+    #[inline(always)]
+    pub(crate) fn kernel(&mut self, rec: &mut Recorder<'_>, cpu: CpuId) {
         loop {
-            match self.phase(rec, cpu, then) {
+            match self.phase(rec, cpu) {
                 Next::Left => return,
-                Next::Go(next) => then = next,
-                Next::Pay(section, next) => {
+                Next::Go => {}
+                Next::Pay(section) => {
                     let price = self.cpus[cpu].price();
                     if price > Ns::ZERO {
                         let took = self.lasts(cpu, price);
                         let row = &mut self.cpus[cpu];
                         row.book(section, took);
-                        row.doing = Doing::Kernel(next);
+                        row.doing = Doing::Kernel;
                         self.show_section(rec, cpu, section, took);
                         let until = self.now + took;
                         self.queue.busy(cpu, until);
@@ -97,10 +102,23 @@ impl<Q: EventQueue> Simulation<Q> {
                         // Nothing happens anywhere before this stretch ends: go on at once.
                         self.now = until;
                     }
-                    then = next;
                 }
             }
         }
+    }
+
+    /// What was counted is paid as `section`, then `then` follows.
+    #[inline]
+    pub(crate) fn pay(&mut self, cpu: CpuId, section: Section, then: Then) -> Next {
+        self.cpus[cpu].then = then;
+        Next::Pay(section)
+    }
+
+    /// `then` follows at once.
+    #[inline]
+    pub(crate) fn go_on(&mut self, cpu: CpuId, then: Then) -> Next {
+        self.cpus[cpu].then = then;
+        Next::Go
     }
 
     /// Shows a stretch of kernel time to whom samples are wanted by.
@@ -112,8 +130,8 @@ impl<Q: EventQueue> Simulation<Q> {
     }
 
     #[inline]
-    fn phase(&mut self, rec: &mut Recorder<'_>, cpu: CpuId, then: Then) -> Next {
-        match then {
+    fn phase(&mut self, rec: &mut Recorder<'_>, cpu: CpuId) -> Next {
+        match self.cpus[cpu].then {
             Then::Schedule => self.schedule(rec, cpu),
             Then::NewidleBalance(leaving) => self.newidle_balance(rec, cpu, leaving),
             Then::FinishSchedule(leaving) => self.finish_schedule(rec, cpu, leaving),
@@ -124,7 +142,7 @@ impl<Q: EventQueue> Simulation<Q> {
             Then::SpinOnCpu { wakee, flags, after } => self.spin_on_cpu(rec, cpu, wakee, flags, after),
             Then::Activate { wakee, target, after } => {
                 self.core(rec, cpu, |sched, cx| sched.ttwu_queue(cx, wakee, target));
-                Next::Pay(Section::TryToWakeUp, after.then())
+                self.pay(cpu, Section::TryToWakeUp, after.then())
             }
             Then::WakeNew(child) => self.wake_new(rec, cpu, child),
             Then::IrqExit => self.irq_exit(rec, cpu),
@@ -185,7 +203,7 @@ impl<Q: EventQueue> Simulation<Q> {
             Want::Nothing => self.next_step(rec, cpu, task),
             Want::Retry(then) => {
                 self.tasks[task].want = Want::Nothing;
-                Next::Go(then)
+                self.go_on(cpu, then)
             }
             Want::Work(_) | Want::Time(_) | Want::Until(_) => self.compute(cpu, task, self.now),
         }
@@ -225,18 +243,24 @@ impl<Q: EventQueue> Simulation<Q> {
         }
     }
 
-    /// The stretch that a CPU was busy with is over.
-    pub(crate) fn stretch_ends(&mut self, rec: &mut Recorder<'_>, cpu: CpuId) {
-        match self.cpus[cpu].doing {
-            Doing::Kernel(then) => self.kernel(rec, cpu, then),
+    /// The stretch that a CPU was busy with is over. Returns whether a phase of the kernel follows.
+    #[inline]
+    pub(crate) fn stretch_ends(&mut self, cpu: CpuId) -> bool {
+        let row = &mut self.cpus[cpu];
+        match row.doing {
+            Doing::Kernel => {}
             Doing::Compute => {
+                row.then = Then::Resume;
                 if let Some(task) = self.sched.rq(cpu).curr {
                     self.tasks[task].want = Want::Nothing;
                 }
-                self.kernel(rec, cpu, Then::Resume);
             }
-            Doing::Idle => self.queue.set(cpu, Slot::Segment, None),
+            Doing::Idle => {
+                self.queue.set(cpu, Slot::Segment, None);
+                return false;
+            }
         }
+        true
     }
 
     /// First phase of waking `wakee` from `cpu`; the second follows when the search is paid.
@@ -246,18 +270,19 @@ impl<Q: EventQueue> Simulation<Q> {
             Waking::OnCpu => Then::SpinOnCpu { wakee, flags, after },
             Waking::OnWakeList | Waking::StillQueued | Waking::Nothing => after.then(),
         };
-        Next::Pay(Section::TryToWakeUp, then)
+        self.pay(cpu, Section::TryToWakeUp, then)
     }
 
     /// The waker looks whether the wakee's old CPU has switched away from it.
     ///
     /// Kernel: core.c try_to_wake_up(), smp_cond_load_acquire() on p->on_cpu, v4.12–
+    #[inline(never)]
     fn spin_on_cpu(&mut self, rec: &mut Recorder<'_>, cpu: CpuId, wakee: TaskId, flags: WakeFlags, after: AfterWake) -> Next {
         let row = self.sched.task(wakee);
         if row.on_cpu {
             return self.park(cpu, row.cpu, Then::SpinOnCpu { wakee, flags, after });
         }
         let target = self.core(rec, cpu, |sched, cx| sched.ttwu_off_cpu(cx, wakee, flags));
-        Next::Pay(Section::TryToWakeUp, Then::Activate { wakee, target, after })
+        self.pay(cpu, Section::TryToWakeUp, Then::Activate { wakee, target, after })
     }
 }

@@ -22,18 +22,19 @@ impl<Q: EventQueue> Simulation<Q> {
             }
         });
         match switch {
-            Ok(switch) => Next::Pay(Section::Schedule, Then::Switched(left(switch))),
-            Err(leaving) => Next::Pay(Section::Schedule, Then::NewidleBalance(leaving)),
+            Ok(switch) => self.pay(cpu, Section::Schedule, Then::Switched(left(switch))),
+            Err(leaving) => self.pay(cpu, Section::Schedule, Then::NewidleBalance(leaving)),
         }
     }
 
-    /// One phase of newidle balance; the switch follows the last. All that time the leaving task is current, so that the
-    /// CPU is not idle for others, and interrupts are off.
+    /// One phase of newidle balance, after which the next one follows, or the switch after the last. All that time the
+    /// leaving task is current, so that the CPU is not idle for others, and interrupts are off.
+    #[inline(never)]
     pub(crate) fn newidle_balance(&mut self, rec: &mut Recorder<'_>, cpu: CpuId, leaving: Leaving) -> Next {
         let step = self.core(rec, cpu, |sched, cx| sched.newidle_balance(cx));
         match step {
-            BalanceStep::More => Next::Pay(Section::NewidleBalance, Then::NewidleBalance(leaving)),
-            BalanceStep::Done => Next::Pay(Section::NewidleBalance, Then::FinishSchedule(leaving)),
+            BalanceStep::More => Next::Pay(Section::NewidleBalance),
+            BalanceStep::Done => self.pay(cpu, Section::NewidleBalance, Then::FinishSchedule(leaving)),
         }
     }
 
@@ -43,21 +44,23 @@ impl<Q: EventQueue> Simulation<Q> {
             return self.schedule_stopper(rec, cpu, Some(leaving));
         }
         let switch = self.core(rec, cpu, |sched, cx| sched.schedule_finish(cx, leaving));
-        Next::Pay(Section::Schedule, Then::Switched(left(switch)))
+        self.pay(cpu, Section::Schedule, Then::Switched(left(switch)))
     }
 
+    #[inline(never)]
     fn schedule_stopper(&mut self, rec: &mut Recorder<'_>, cpu: CpuId, leaving: Option<Leaving>) -> Next {
         let switch = self.core(rec, cpu, |sched, cx| sched.schedule_stopper(cx, leaving));
-        Next::Pay(Section::Stopper, Then::Stopper(left(switch)))
+        self.pay(cpu, Section::Stopper, Then::Stopper(left(switch)))
     }
 
     /// One phase of the stopper; schedule() follows the last.
+    #[inline(never)]
     pub(crate) fn stopper(&mut self, rec: &mut Recorder<'_>, cpu: CpuId, prev: Option<TaskId>) -> Next {
         self.finish_task_switch(cpu, prev);
         let step = self.core(rec, cpu, |sched, cx| sched.run_stopper(cx));
         match step {
-            BalanceStep::More => Next::Pay(Section::Stopper, Then::Stopper(None)),
-            BalanceStep::Done => Next::Pay(Section::Stopper, Then::Schedule),
+            BalanceStep::More => self.pay(cpu, Section::Stopper, Then::Stopper(None)),
+            BalanceStep::Done => self.pay(cpu, Section::Stopper, Then::Schedule),
         }
     }
 
@@ -89,7 +92,7 @@ impl<Q: EventQueue> Simulation<Q> {
     pub(crate) fn park(&mut self, waker: CpuId, cpu: CpuId, then: Then) -> Next {
         self.cpus[cpu].spinner = Some(waker);
         let row = &mut self.cpus[waker];
-        (row.doing, row.spins_since) = (Doing::Kernel(then), self.now);
+        (row.doing, row.then, row.spins_since) = (Doing::Kernel, then, self.now);
         self.queue.set(waker, Slot::Segment, None);
         self.queue.hold_irqs(waker, Instant::MAX);
         Next::Left

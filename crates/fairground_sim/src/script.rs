@@ -50,7 +50,7 @@ impl<Q: EventQueue> Simulation<Q> {
         for cpu in self.machine.cpus.ids() {
             let rq = self.sched.rq(cpu);
             let due = rq.need_resched || (cpu == acting && rq.resched_on_user_return());
-            if due && !matches!(self.cpus[cpu].doing, Doing::Kernel(_)) {
+            if due && self.cpus[cpu].doing != Doing::Kernel {
                 self.send_ipi(cpu, self.now);
             }
         }

@@ -1,7 +1,7 @@
 //! A run: what goes in, the loop, what comes out.
 
 use crate::check::check;
-use crate::cpu::{Cpu, Doing};
+use crate::cpu::{Cpu, Doing, Then};
 use crate::idle::IdleDevice;
 use crate::pipe::Pipe;
 use crate::queue::{Class, EventQueue, FastQueue};
@@ -297,16 +297,23 @@ impl<Q: EventQueue> Simulation<Q> {
         before.min(self.end).min(scripted)
     }
 
-    #[inline]
+    /// Part of the loop itself: there is one event or more per phase of the kernel.
+    #[inline(always)]
     fn handle(&mut self, rec: &mut Recorder<'_>, (at, class, cpu): (Instant, Class, CpuId)) {
         self.now = at;
         if self.machine.round_of_turns > Ns::ZERO && self.waits_for_turn(class, cpu) {
             return;
         }
-        match class {
-            Class::Segment => self.stretch_ends(rec, cpu),
-            Class::Irq => self.interrupt(rec, cpu),
+        let in_kernel = match class {
+            Class::Segment => self.stretch_ends(cpu),
+            Class::Irq => {
+                self.interrupt(rec, cpu);
+                true
+            }
             Class::Tick => self.tick(rec, cpu),
+        };
+        if in_kernel {
+            self.kernel(rec, cpu);
         }
         if self.paranoid && self.counts().events().is_multiple_of(PARANOID_EVERY) {
             self.check();
@@ -426,6 +433,7 @@ fn new_task(id: TaskId, spec: &TaskSpec, seed: u64) -> SimTask {
 fn new_cpu(machine: &Machine, cpu: CpuId, seed: u64) -> Cpu {
     Cpu {
         doing: Doing::Idle,
+        then: Then::Resume,
         interrupted: None,
         idle: IdleDevice::default(),
         spinner: None,

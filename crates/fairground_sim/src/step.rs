@@ -19,9 +19,9 @@ impl<Q: EventQueue> Simulation<Q> {
             return self.stop(Stopped::NoProgress { task: self.tasks[task].info.name.clone(), at: self.now });
         }
         match step {
-            Step::Run { work, mode } => self.want(task, Want::Work(work), mode),
-            Step::RunTime { time, mode } => self.want(task, Want::Time(time), mode),
-            Step::RunUntil { at } => self.want(task, Want::Until(at), Mode::User),
+            Step::Run { work, mode } => self.want(cpu, task, Want::Work(work), mode),
+            Step::RunTime { time, mode } => self.want(cpu, task, Want::Time(time), mode),
+            Step::RunUntil { at } => self.want(cpu, task, Want::Until(at), Mode::User),
             Step::SleepFor(time) => self.sleep_until(cpu, task, Instant::from_ns(self.now.ns().saturating_add(time.0))),
             Step::SleepUntil(at) if at <= self.now => self.syscall(cpu, Then::Resume),
             Step::SleepUntil(at) => self.sleep_until(cpu, task, at),
@@ -62,7 +62,7 @@ impl<Q: EventQueue> Simulation<Q> {
             }
             Step::Mark { marker, value } => {
                 rec.record(self.now, cpu, TraceEvent::Marker { task, marker, value });
-                Next::Pay(Section::Syscall, Then::Resume)
+                self.pay(cpu, Section::Syscall, Then::Resume)
             }
             Step::Exit | Step::Stuck => self.exit(rec, cpu, task),
         }
@@ -86,15 +86,15 @@ impl<Q: EventQueue> Simulation<Q> {
         *steps > STEPS_AT_ONE_INSTANT
     }
 
-    fn want(&mut self, task: TaskId, want: Want, mode: Mode) -> Next {
+    fn want(&mut self, cpu: CpuId, task: TaskId, want: Want, mode: Mode) -> Next {
         let row = &mut self.tasks[task];
         (row.want, row.mode) = (want, mode);
-        Next::Pay(Section::Syscall, Then::Resume)
+        self.pay(cpu, Section::Syscall, Then::Resume)
     }
 
     fn syscall(&mut self, cpu: CpuId, then: Then) -> Next {
         self.cpus[cpu].meter.count(Op::Syscall);
-        Next::Pay(Section::Syscall, then)
+        self.pay(cpu, Section::Syscall, then)
     }
 
     /// Sleeps on a timer: it may ring up to the task's slack later than asked.
@@ -119,10 +119,11 @@ impl<Q: EventQueue> Simulation<Q> {
         self.tasks[task].mode = Mode::Kernel;
         self.cpus[cpu].meter.count(Op::RecvBlock);
         self.sched.set_current_state(cpu, PrevState::Sleeping);
-        Next::Pay(Section::Syscall, Then::Schedule)
+        self.pay(cpu, Section::Syscall, Then::Schedule)
     }
 
     /// Kernel: pipe.c pipe_write(), v4.12–
+    #[inline(never)]
     pub(crate) fn pipe_write(&mut self, cpu: CpuId, pipe: PipeId, value: u64) -> Next {
         let task = self.sched.rq(cpu).curr.expect("invariant: a task is in its system call");
         let end = &mut self.pipes[pipe];
@@ -130,10 +131,11 @@ impl<Q: EventQueue> Simulation<Q> {
             end.wait_to_write(task);
             return self.sleep_in(cpu, task, Then::PipeWrite { pipe, value });
         }
-        Next::Go(Then::WakeReader(pipe))
+        self.go_on(cpu, Then::WakeReader(pipe))
     }
 
     /// Kernel: pipe.c pipe_read(), v4.12–
+    #[inline(never)]
     pub(crate) fn pipe_read(&mut self, cpu: CpuId, pipe: PipeId, into: u8) -> Next {
         let task = self.sched.rq(cpu).curr.expect("invariant: a task is in its system call");
         let Some(value) = self.pipes[pipe].pop() else {
@@ -142,16 +144,17 @@ impl<Q: EventQueue> Simulation<Q> {
         };
         self.tasks[task].frame.set(into, value);
         self.cpus[cpu].meter.count(Op::PipeOp);
-        Next::Pay(Section::Syscall, Then::WakeWriter(pipe))
+        self.pay(cpu, Section::Syscall, Then::WakeWriter(pipe))
     }
 
     /// A system call has changed a pipe: the task (if any) that waits for that is woken, with a pipe's sync hint.
     ///
     /// Kernel: pipe.c wake_up_interruptible_sync_poll() at the end of a read or write, v4.12–
+    #[inline(never)]
     pub(crate) fn wake_waiter(&mut self, rec: &mut Recorder<'_>, cpu: CpuId, waiter: Option<TaskId>, sync: bool) -> Next {
         match waiter {
             Some(waiter) => self.wake(rec, cpu, waiter, WakeFlags { sync, context: WakeContext::Task }, AfterWake::Resume),
-            None => Next::Pay(Section::Syscall, Then::Resume),
+            None => self.pay(cpu, Section::Syscall, Then::Resume),
         }
     }
 
@@ -164,12 +167,13 @@ impl<Q: EventQueue> Simulation<Q> {
         self.tasks[parent].live_children += 1;
         self.tasks[child].parent = Some(parent);
         self.core(rec, cpu, |sched, cx| sched.sched_fork(cx, Some(parent), child));
-        Next::Pay(Section::Syscall, Then::WakeNew(child))
+        self.pay(cpu, Section::Syscall, Then::WakeNew(child))
     }
 
     /// Second phase of fork().
     ///
     /// Kernel: fork.c kernel_clone(), _do_fork() before v5.10, v4.12–
+    #[inline(never)]
     pub(crate) fn wake_new(&mut self, rec: &mut Recorder<'_>, cpu: CpuId, child: TaskId) -> Next {
         let wanted = self.specs[child].first_cpu;
         self.core(rec, cpu, |sched, cx| sched.wake_up_new_task(cx, child, wanted));
@@ -201,13 +205,13 @@ impl<Q: EventQueue> Simulation<Q> {
         self.cpus[cpu].meter.count(Op::Exit);
         rec.record(self.now, cpu, TraceEvent::SchedProcessExit { task });
         self.sched.set_current_state(cpu, PrevState::Dead);
-        let Some(parent) = self.tasks[task].parent else { return Next::Pay(Section::Syscall, Then::Schedule) };
+        let Some(parent) = self.tasks[task].parent else { return self.pay(cpu, Section::Syscall, Then::Schedule) };
         let row = &mut self.tasks[parent];
         row.live_children -= 1;
         if row.live_children == 0 && std::mem::take(&mut row.waits_for_children) {
             return self.wake(rec, cpu, parent, WakeFlags { sync: true, context: WakeContext::Task }, AfterWake::Schedule);
         }
-        Next::Pay(Section::Syscall, Then::Schedule)
+        self.pay(cpu, Section::Syscall, Then::Schedule)
     }
 
     /// Tells sinks that a task's priority has changed.

@@ -55,7 +55,7 @@ impl<Q: EventQueue> Simulation<Q> {
     /// CPU goes on with in the kernel has its times already.
     pub(crate) fn waits_for_turn(&mut self, class: Class, cpu: CpuId) -> bool {
         let row = &self.cpus[cpu];
-        if matches!(row.doing, Doing::Kernel(_)) || row.turn_at == self.now {
+        if row.doing == Doing::Kernel || row.turn_at == self.now {
             return false;
         }
         let wait = self.turn_of(cpu).wait(self.now.ns());
