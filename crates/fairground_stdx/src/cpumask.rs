@@ -148,23 +148,43 @@ impl CpuMask {
         }
         None
     }
+    /// Whether the three sets share a CPU.
+    #[inline]
+    pub fn intersects_both(&self, second: &CpuMask, third: &CpuMask) -> bool {
+        // Without a branch per word, as `is_empty`.
+        (0..WORDS).fold(0, |all, i| all | (self.0[i] & second.0[i] & third.0[i])) != 0
+    }
     /// The number of CPUs in both sets.
     #[inline]
     pub fn weight_and(&self, other: &CpuMask) -> u64 {
-        (0..WORDS).map(|i| u64::from((self.0[i] & other.0[i]).count_ones())).sum()
+        self.weight_and_within(other, 0, CpuMask::CAPACITY as u32)
     }
-    /// The number of CPUs in both sets with numbers below `end`.
-    fn weight_and_below(&self, other: &CpuMask, end: u32) -> u64 {
-        let (full, rest) = (end as usize / 64, end % 64);
-        let whole: u64 = (0..full.min(WORDS)).map(|i| u64::from((self.0[i] & other.0[i]).count_ones())).sum();
-        let part = if full < WORDS { self.0[full] & other.0[full] & !(u64::MAX << rest) } else { 0 };
-        whole + u64::from(part.count_ones())
+    /// The number of CPUs in both sets with numbers from `from` on and below `end`.
+    fn weight_and_within(&self, other: &CpuMask, from: u32, end: u32) -> u64 {
+        let (first, last) = (from as usize / 64, end as usize / 64);
+        let below_end = !(u64::MAX << (end % 64));
+        let mut wanted = u64::MAX << (from % 64);
+        let mut count = 0;
+        for index in first..WORDS.min(last + 1) {
+            let word = self.0[index] & other.0[index] & wanted & if index == last { below_end } else { u64::MAX };
+            // Most words of most sets are empty, and there need not be an instruction that counts bits.
+            if word != 0 {
+                count += u64::from(word.count_ones());
+            }
+            wanted = u64::MAX;
+        }
+        count
     }
     /// At which place `last`, which is in both sets, stands in [`CpuMask::iter_wrap_and`], counted from 1.
     pub fn weight_wrap_and(&self, other: &CpuMask, start: CpuId, last: CpuId) -> u64 {
-        let before_start = self.weight_and_below(other, start.get());
-        let up_to_last = self.weight_and_below(other, last.get() + 1);
-        if last >= start { up_to_last - before_start } else { self.weight_and(other) - before_start + up_to_last }
+        let behind_last = last.get() + 1;
+        match last >= start {
+            true => self.weight_and_within(other, start.get(), behind_last),
+            false => {
+                let to_the_end = self.weight_and_within(other, start.get(), CpuMask::CAPACITY as u32);
+                to_the_end + self.weight_and_within(other, 0, behind_last)
+            }
+        }
     }
     /// The CPUs in both sets in number order beginning at `start` and wrapping once, without building the set.
     pub fn iter_wrap_and<'m>(&'m self, other: &'m CpuMask, start: CpuId) -> impl Iterator<Item = CpuId> + 'm {
@@ -280,8 +300,14 @@ mod tests {
             }
             assert_eq!(mask.next_from_all(&other, &CpuMask::first_n(64), start).is_some(), start <= 2);
         }
+        for (third, shared) in [("0,70", false), ("2", true), ("3-64", true), ("65-1023", false)] {
+            let (other, third) = (CpuMask::parse_list("1-69").unwrap(), CpuMask::parse_list(third).unwrap());
+            assert_eq!(mask.intersects_both(&other, &third), shared);
+        }
         assert_eq!(mask.weight_and(&CpuMask::parse_list("1-69").unwrap()), 3);
         assert_eq!(mask.and_not(&CpuMask::parse_list("1-69").unwrap()).to_string(), "0,70");
+        let all = CpuMask::first_n(1024);
+        assert_eq!(all.weight_wrap_and(&all, CpuId::new(64), CpuId::new(63)), 1024);
         assert_eq!(CpuMask::first_n(1024).weight(), 1024);
         assert_eq!(CpuMask::first_n(1024).to_string(), "0-1023");
     }

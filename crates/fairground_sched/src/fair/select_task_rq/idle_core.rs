@@ -37,20 +37,14 @@ impl Sched {
     }
 
     /// Whether all threads of the core of `cpu` are idle. A thread of a busy core that the task may use is kept in
-    /// `candidate`; once there is one the first busy thread ends the look.
+    /// `candidate`; once there is one the first busy thread ends the look. `looks` counts them.
     ///
     /// Kernel: fair.c select_idle_core(), v5.12–
-    pub(super) fn is_core_idle(
-        &self,
-        cx: &mut Ctx<'_, '_>,
-        placing: &Placing,
-        cpu: CpuId,
-        candidate: &mut Option<CpuId>,
-    ) -> bool {
-        let allowed = &self.tasks[placing.task].cpus_allowed;
+    #[inline]
+    pub(super) fn is_core_idle(&self, allowed: &CpuMask, cpu: CpuId, candidate: &mut Option<CpuId>, looks: &mut u64) -> bool {
         let mut idle = true;
         for &sibling in self.topology.threads.of(cpu) {
-            cx.meter.count(Op::ScanCpu);
+            *looks += 1;
             if self.idle_cpus.contains(sibling) {
                 if candidate.is_none() && allowed.contains(sibling) {
                     *candidate = Some(sibling);

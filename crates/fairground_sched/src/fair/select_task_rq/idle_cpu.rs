@@ -75,17 +75,21 @@ impl Sched {
         target: CpuId,
         candidate: &mut Option<CpuId>,
     ) -> Option<CpuId> {
+        let allowed = &self.tasks[placing.task].cpus_allowed;
         let behind = target.get() + 1;
-        for (mut from, end) in [(behind, u32::MAX), (0, behind)] {
+        let (mut looks, mut found) = (0, None);
+        'search: for (mut from, end) in [(behind, u32::MAX), (0, behind)] {
             while let Some(cpu) = cpus.next_from(from).filter(|cpu| cpu.get() < end) {
-                if self.is_core_idle(cx, placing, cpu, candidate) {
-                    return Some(cpu);
+                if self.is_core_idle(allowed, cpu, candidate, &mut looks) {
+                    found = Some(cpu);
+                    break 'search;
                 }
                 self.remove_core(&mut cpus, cpu);
                 from = cpu.get() + 1;
             }
         }
-        None
+        cx.meter.count_n(Op::ScanCpu, looks);
+        found
     }
 
     /// The first free CPU from behind the target on, within the budget; the target's cluster goes first. Only a search

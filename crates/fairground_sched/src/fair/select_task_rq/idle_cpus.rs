@@ -54,5 +54,8 @@ impl Sched {
 
 /// The first CPU that is in all three sets, from `start` on, wrapping once.
 fn first_of_three(a: &CpuMask, b: &CpuMask, c: &CpuMask, start: CpuId) -> Option<CpuId> {
+    if !a.intersects_both(b, c) {
+        return None;
+    }
     a.next_from_all(b, c, start.get()).or_else(|| a.next_from_all(b, c, 0))
 }
