@@ -18,6 +18,41 @@ enum Doing {
     Running(Instant),
 }
 
+/// How many values wait to be put into their histogram together.
+const WAITING: usize = 8;
+
+/// A histogram whose last values wait in front of it. Its classes lie far apart in memory, and those of all tasks
+/// together fill no cache: each value alone would wait for its class, those of a handful are fetched side by side.
+#[derive(Clone, Debug, Default)]
+struct Latencies {
+    waiting: [u64; WAITING],
+    nr_waiting: usize,
+    histogram: Histogram,
+}
+
+impl Latencies {
+    #[inline]
+    fn record(&mut self, value: u64) {
+        if self.nr_waiting == WAITING {
+            self.flush();
+        }
+        self.waiting[self.nr_waiting] = value;
+        self.nr_waiting += 1;
+    }
+    #[inline(never)]
+    fn flush(&mut self) {
+        for &value in &self.waiting[..self.nr_waiting] {
+            self.histogram.record(value);
+        }
+        self.nr_waiting = 0;
+    }
+    /// The histogram of all values.
+    fn into_histogram(mut self) -> Histogram {
+        self.flush();
+        self.histogram
+    }
+}
+
 /// What is counted for one task.
 #[derive(Clone, Debug, Default)]
 pub(super) struct TaskRow {
@@ -31,7 +66,7 @@ pub(super) struct TaskRow {
     voluntary: u64,
     involuntary: u64,
     pub(super) migrations: u64,
-    latency: Option<Box<Histogram>>,
+    latency: Option<Box<Latencies>>,
 }
 
 impl TaskRow {
@@ -114,7 +149,7 @@ impl TaskRow {
             voluntary: self.voluntary,
             involuntary: self.involuntary,
             migrations: self.migrations,
-            latency: self.latency.map(|histogram| *histogram).unwrap_or_default(),
+            latency: self.latency.map(|latencies| latencies.into_histogram()).unwrap_or_default(),
         }
     }
     /// Whether anything is known of the task.

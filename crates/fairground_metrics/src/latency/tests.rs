@@ -50,6 +50,22 @@ fn tasks_account_for_their_time() {
     assert_eq!(other.max_wait, Ns(300), "a wait that lasts at the end is a delay but no latency");
 }
 
+/// None is lost on its way into the histogram, however many there are.
+#[test]
+fn every_latency_counts() {
+    for wakeups in [1, 7, 8, 9, 16, 100] {
+        let mut stats = RunStats::new(Instant::ZERO, 1);
+        for n in 1..=wakeups {
+            feed(&mut stats, 1_000 * n, 0, waking(0));
+            feed(&mut stats, 1_000 * n + n, 0, switch(None, PrevState::Running, Some(0)));
+            feed(&mut stats, 1_000 * n + 500, 0, switch(Some(0), PrevState::Sleeping, None));
+        }
+        let latency = &stats.finish(Instant::from_ns(1_000_000)).tasks[0].latency;
+        assert_eq!((latency.len(), latency.max()), (wakeups, wakeups));
+        assert_eq!(latency.sum(), u128::from(wakeups * (wakeups + 1) / 2));
+    }
+}
+
 #[test]
 fn cpus_are_busy_or_idle_all_the_time() {
     let report = small_run();
