@@ -57,6 +57,10 @@ impl CpuSpec {
     pub fn at_speed(&self, amount: u64) -> u64 {
         let scale = u128::from(CAPACITY_SCALE) * u128::from(CAPACITY_SCALE);
         let speed = u128::from(self.capacity.max(1)) * u128::from(self.freq_capacity.max(1));
+        // Most CPUs of most machines: nothing to divide.
+        if speed == scale {
+            return amount;
+        }
         let slowed = (u128::from(amount) * scale + speed / 2) / speed;
         u64::try_from(slowed).unwrap_or(u64::MAX)
     }
