@@ -230,8 +230,6 @@ pub struct Topology {
     pub max_load_balance_interval: u64,
     /// Some CPU has two tasks or more (root_domain.overload).
     pub overload: bool,
-    /// Some CPU is used beyond what fits it (root_domain.overutilized).
-    pub overutilized: bool,
     /// The biggest capacity of any CPU (max_cpu_capacity).
     pub max_cpu_capacity: u32,
     /// Some core has more than one thread (sched_smt_active).

@@ -11,22 +11,6 @@ use crate::seam::Balance;
 use crate::topology::{CpuIdleType, SchedGroup};
 use fairground_stdx::{CpuId, SgId};
 
-/// What the statistics of a domain say of the whole machine.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(super) struct RootStatus {
-    /// Some CPU has two tasks or more, or one that does not fit it (SG_OVERLOAD).
-    pub(super) overload: bool,
-    /// Some CPU is used beyond what fits it (SG_OVERUTILIZED).
-    pub(super) overutilized: bool,
-}
-
-impl RootStatus {
-    /// What either says.
-    pub(super) const fn with(self, other: RootStatus) -> RootStatus {
-        RootStatus { overload: self.overload || other.overload, overutilized: self.overutilized || other.overutilized }
-    }
-}
-
 impl Sched {
     /// The group that has most to give to `env.dst_cpu`, if there is an imbalance.
     ///
@@ -48,15 +32,13 @@ impl Sched {
         }
     }
 
-    /// The highest domain has seen all CPUs, a lower one only some.
+    /// The highest domain has seen all CPUs: whether some CPU of the machine has two tasks or more, or one that does not
+    /// fit it (SG_OVERLOAD).
     ///
     /// Kernel: fair.c update_sd_lb_stats(), v4.12–
-    pub(super) fn set_root_status(&mut self, env: &LbEnv, status: RootStatus) {
-        let topmost = self.topology.domains[env.sd].parent.is_none();
-        if topmost {
-            (self.topology.overload, self.topology.overutilized) = (status.overload, status.overutilized);
-        } else {
-            self.topology.overutilized |= status.overutilized;
+    pub(super) fn set_root_overload(&mut self, env: &LbEnv, overload: bool) {
+        if self.topology.domains[env.sd].parent.is_none() {
+            self.topology.overload = overload;
         }
     }
 }

@@ -4,7 +4,6 @@
 //! balances only a few CPUs have. Their groups are added up anew, the others are as they were. What is counted is the
 //! kernel's walk over all CPUs.
 
-use super::super::busiest_group::RootStatus;
 use super::{LbEnv, SdLbStats, SgLbStats};
 use crate::Sched;
 use crate::check::{Broken, hold};
@@ -28,11 +27,12 @@ struct Row {
     /// They are those of now.
     fresh: bool,
     stat: SgLbStats,
-    status: RootStatus,
+    /// Some CPU has two tasks or more.
+    overload: bool,
 }
 
 impl Row {
-    const STALE: Row = Row { fresh: false, stat: SgLbStats::IDLEST, status: RootStatus { overload: false, overutilized: false } };
+    const STALE: Row = Row { fresh: false, stat: SgLbStats::IDLEST, overload: false };
 }
 
 impl GroupStats {
@@ -66,19 +66,19 @@ impl Sched {
     }
 
     /// The sums of a domain, from those kept of its groups.
-    pub(super) fn add_up_kept_groups(&mut self, cx: &mut Ctx<'_, '_>, env: &LbEnv, local: SgId) -> (SdLbStats, RootStatus) {
+    pub(super) fn add_up_kept_groups(&mut self, cx: &mut Ctx<'_, '_>, env: &LbEnv, local: SgId) -> (SdLbStats, bool) {
         self.refresh_group_stats(env);
         let domain = &self.topology.domains[env.sd];
         cx.meter.count_n(Op::LbCpu, u64::from(domain.span_weight));
         let own = &self.group_stats.rows[domain.ring_start as usize];
         let local_stat = own.stat.as_local(domain.imbalance_pct, self.topology.groups[local].imbalance);
-        let (mut sds, mut status) = (SdLbStats::of_local(local, local_stat), own.status);
+        let (mut sds, mut overload) = (SdLbStats::of_local(local, local_stat), own.overload);
         for place in (domain.ring_start + 1..domain.groups.end).chain(domain.groups.start..domain.ring_start) {
             let row = &self.group_stats.rows[place as usize];
-            status = status.with(row.status);
+            overload |= row.overload;
             self.add_group(env, &mut sds, self.topology.rings[place as usize], &row.stat);
         }
-        (sds, status)
+        (sds, overload)
     }
 
     /// Adds up the groups of a domain that have changed.
@@ -104,12 +104,12 @@ impl Sched {
 
     fn group_row(&self, env: &LbEnv, place: u32) -> Row {
         let group = self.topology.rings[place as usize];
-        let mut status = RootStatus::default();
-        let (mut stat, _) = self.add_up_cpus(env, group, false, &mut status);
+        let mut overload = false;
+        let (mut stat, _) = self.add_up_cpus(env, group, false, &mut overload);
         let group = &self.topology.groups[group];
         stat.group_smt_balance = self.group_smt(env, &stat, group);
         stat.classify(self.topology.domains[env.sd].imbalance_pct, group.imbalance);
-        Row { fresh: true, stat, status }
+        Row { fresh: true, stat, overload }
     }
 
     /// What is kept of groups none of whose CPUs has changed is what they give now.

@@ -1,8 +1,7 @@
 //! Statistics of a domain: sums and type of each group, and which is the busiest.
 
-use super::super::busiest_group::{RootStatus, cpus_of};
+use super::super::busiest_group::cpus_of;
 use super::super::group::{GroupSums, GroupType, group_has_capacity, group_is_overloaded};
-use super::super::loads::fits_capacity;
 use super::{LbEnv, Pair, SdLbStats, SgLbStats};
 use crate::Sched;
 use crate::ctx::Ctx;
@@ -49,25 +48,25 @@ impl Sched {
     fn update_sd_lb_stats(&mut self, cx: &mut Ctx<'_, '_>, env: &LbEnv) -> SdLbStats {
         let local = self.topology.domains[env.sd].first_group;
         self.refresh_local_group(cx, env, local);
-        let (sds, status) = if self.keeps_group_stats(env) {
+        let (sds, overload) = if self.keeps_group_stats(env) {
             self.add_up_kept_groups(cx, env, local)
         } else {
             self.add_up_groups(cx, env, local)
         };
-        self.set_root_status(env, status);
+        self.set_root_overload(env, overload);
         sds
     }
 
     /// The sums of a domain, with each CPU looked at.
-    fn add_up_groups(&self, cx: &mut Ctx<'_, '_>, env: &LbEnv, local: SgId) -> (SdLbStats, RootStatus) {
-        let mut status = RootStatus::default();
-        let local_stat = self.update_sg_lb_stats(cx, env, local, None, &mut status);
+    fn add_up_groups(&self, cx: &mut Ctx<'_, '_>, env: &LbEnv, local: SgId) -> (SdLbStats, bool) {
+        let mut overload = false;
+        let local_stat = self.update_sg_lb_stats(cx, env, local, None, &mut overload);
         let mut sds = SdLbStats::of_local(local, local_stat);
         for group in self.topology.groups_of(env.sd).skip(1) {
-            let stat = self.update_sg_lb_stats(cx, env, group, Some(&sds), &mut status);
+            let stat = self.update_sg_lb_stats(cx, env, group, Some(&sds), &mut overload);
             self.add_group(env, &mut sds, group, &stat);
         }
-        (sds, status)
+        (sds, overload)
     }
 
     /// One more group beside the local one.
@@ -90,10 +89,10 @@ impl Sched {
         env: &LbEnv,
         group: SgId,
         sds: Option<&SdLbStats>,
-        status: &mut RootStatus,
+        overload: &mut bool,
     ) -> SgLbStats {
         let row = &self.topology.groups[group];
-        let (mut stat, looks) = self.add_up_cpus(env, group, sds.is_none(), status);
+        let (mut stat, looks) = self.add_up_cpus(env, group, sds.is_none(), overload);
         cx.meter.count_n(Op::LbCpu, looks);
         if let Some(sds) = sds {
             stat.group_asym_packing = self.group_asym(cx, env, sds, &stat, row);
@@ -104,46 +103,44 @@ impl Sched {
     }
 
     /// The sums over the CPUs of a group, and how many CPUs were looked at.
-    pub(super) fn add_up_cpus(&self, env: &LbEnv, group: SgId, local: bool, status: &mut RootStatus) -> (SgLbStats, u64) {
+    pub(super) fn add_up_cpus(&self, env: &LbEnv, group: SgId, local: bool, overload: &mut bool) -> (SgLbStats, u64) {
         let row = &self.topology.groups[group];
         let sums = GroupSums { group_weight: u64::from(row.group_weight), group_capacity: row.capacity, ..GroupSums::default() };
         let mut stat = SgLbStats { sums, idle_cpus: 0, ..SgLbStats::IDLEST };
         let mut looks = 0;
         for cpu in cpus_of(row, env) {
             looks += 1;
-            let idle = self.add_cpu(&mut stat, cpu, status);
+            let idle = self.add_cpu(&mut stat, cpu, overload);
             if !idle && !local {
-                self.look_for_misfit(env, &mut stat, cpu, status);
+                self.look_for_misfit(env, &mut stat, cpu, overload);
             }
         }
         (stat, looks)
     }
 
     /// Adds a CPU to the sums of its group; whether it is idle.
-    fn add_cpu(&self, stat: &mut SgLbStats, cpu: CpuId, status: &mut RootStatus) -> bool {
+    fn add_cpu(&self, stat: &mut SgLbStats, cpu: CpuId, overload: &mut bool) -> bool {
         let nr_running = self.rqs[cpu].nr_running;
-        let util = self.cpu_util(cpu);
         stat.group_load += self.cpu_load(cpu);
-        stat.sums.group_util += util;
+        stat.sums.group_util += self.cpu_util(cpu);
         stat.sums.group_runnable += self.cpu_runnable(cpu);
         stat.sums.sum_nr_running += u64::from(nr_running);
         stat.sum_h_nr_running += u64::from(self.balance_h_nr_running(cpu));
-        status.overload |= nr_running > 1;
-        status.overutilized |= !fits_capacity(util, self.capacity_of(cpu));
+        *overload |= nr_running > 1;
         let idle = nr_running == 0 && self.idle_cpu(cpu);
         stat.idle_cpus += u64::from(idle);
         idle
     }
 
     /// The greatest load of a task that needs a bigger CPU, or one with fewer interrupts.
-    fn look_for_misfit(&self, env: &LbEnv, stat: &mut SgLbStats, cpu: CpuId, status: &mut RootStatus) {
+    fn look_for_misfit(&self, env: &LbEnv, stat: &mut SgLbStats, cpu: CpuId, overload: &mut bool) {
         let asymmetric = self.topology.domains[env.sd].flags.has(SdFlags::ASYM_CPUCAPACITY);
         let reduced = self.profile.reduced_capacity == ReducedCapacity::Misfit && env.idle != CpuIdleType::NotIdle;
         if asymmetric {
             let load = self.rqs[cpu].lb.misfit_task_load;
             if stat.group_misfit_task_load < load {
                 stat.group_misfit_task_load = load;
-                status.overload = true;
+                *overload = true;
             }
         } else if reduced && self.sched_reduced_capacity(env, cpu) {
             stat.group_misfit_task_load = stat.group_misfit_task_load.max(self.cpu_load(cpu));

@@ -1,7 +1,7 @@
 //! Statistics of a domain: sums and class of each group, and which is the busiest.
 
 use super::super::LbEnv;
-use super::super::busiest_group::{RootStatus, cpus_of, sched_asym_prefer};
+use super::super::busiest_group::{cpus_of, sched_asym_prefer};
 use super::super::loads::fits_capacity;
 use super::{GroupClass, Pair, SdLbStats, SgLbStats, prefers_siblings};
 use crate::Sched;
@@ -68,8 +68,8 @@ impl Sched {
         };
         let misfit = self.profile.misfit != Misfit::Ignored && domain.flags.has(SdFlags::ASYM_CPUCAPACITY);
         let mut look = Look { local: true, load_idx, misfit };
-        let mut status = RootStatus::default();
-        let local_stat = self.sum_up_group(cx, env, local, look, &mut status);
+        let mut overload = false;
+        let local_stat = self.sum_up_group(cx, env, local, look, &mut overload);
         let mut sds = SdLbStats {
             local,
             local_stat,
@@ -80,7 +80,7 @@ impl Sched {
         };
         look.local = false;
         for group in self.topology.groups_of(env.sd).skip(1) {
-            let mut stat = self.sum_up_group(cx, env, group, look, &mut status);
+            let mut stat = self.sum_up_group(cx, env, group, look, &mut overload);
             if prefer_sibling && self.shall_spread(env, &sds.local_stat, &stat) {
                 stat.group_no_capacity = true;
                 stat.group_class = stat.classify(self.topology.groups[group].imbalance);
@@ -91,7 +91,7 @@ impl Sched {
             sds.total_load += stat.group_load;
             sds.total_capacity += stat.group_capacity;
         }
-        self.set_root_status(env, status);
+        self.set_root_overload(env, overload);
         sds
     }
 
@@ -103,12 +103,12 @@ impl Sched {
     /// Sums and class of a group.
     ///
     /// Kernel: fair.c update_sg_lb_stats(), v4.12–v5.4
-    fn sum_up_group(&self, cx: &mut Ctx<'_, '_>, env: &LbEnv, group: SgId, look: Look, status: &mut RootStatus) -> SgLbStats {
+    fn sum_up_group(&self, cx: &mut Ctx<'_, '_>, env: &LbEnv, group: SgId, look: Look, overload: &mut bool) -> SgLbStats {
         let (row, pct) = (&self.topology.groups[group], self.topology.domains[env.sd].imbalance_pct);
         let mut stat = SgLbStats { group_capacity: row.capacity, group_weight: u64::from(row.group_weight), ..SgLbStats::EMPTY };
         for cpu in cpus_of(row, env) {
             cx.meter.count(Op::LbCpu);
-            self.add_loads_of(cpu, look, &mut stat, status);
+            self.add_loads_of(cpu, look, &mut stat, overload);
         }
         stat.avg_load = stat.group_load * 1024 / stat.group_capacity;
         stat.load_per_task = stat.sum_weighted_load.checked_div(stat.sum_nr_running).unwrap_or(0);
@@ -118,20 +118,18 @@ impl Sched {
     }
 
     /// Adds a CPU to the sums of its group.
-    fn add_loads_of(&self, cpu: CpuId, look: Look, stat: &mut SgLbStats, status: &mut RootStatus) {
+    fn add_loads_of(&self, cpu: CpuId, look: Look, stat: &mut SgLbStats, overload: &mut bool) {
         let nr_running = self.rqs[cpu].nr_running;
-        let util = self.cpu_util(cpu);
         stat.group_load += if look.local { self.target_load(cpu, look.load_idx) } else { self.source_load(cpu, look.load_idx) };
         stat.sum_weighted_load += self.weighted_cpuload(cpu);
-        stat.group_util += util;
+        stat.group_util += self.cpu_util(cpu);
         stat.sum_nr_running += u64::from(self.cfs_rq(cpu).h_nr_running);
         stat.idle_cpus += u64::from(nr_running == 0 && self.idle_cpu(cpu));
-        status.overload |= nr_running > 1;
-        status.overutilized |= !fits_capacity(util, self.capacity_of(cpu));
+        *overload |= nr_running > 1;
         let misfit_load = self.rqs[cpu].lb.misfit_task_load;
         if look.misfit && stat.group_misfit_task_load < misfit_load {
             stat.group_misfit_task_load = misfit_load;
-            status.overload = true;
+            *overload = true;
         }
     }
 
