@@ -69,6 +69,8 @@ typed_id!(
     SdId,
     /// A scheduling group: a part of a domain.
     SgId,
+    /// A ring of scheduling groups: those of the domains of one level and span.
+    SgRingId,
     /// What the CPUs of one cache share.
     SdSharedId,
     /// A pipe.

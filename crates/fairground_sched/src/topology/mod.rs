@@ -17,6 +17,7 @@ mod levels;
 mod spec_05;
 mod threads;
 
+pub(crate) use domain::SMT_IMBALANCE_PCT;
 pub use fairground_model::{LbStats, SdStats};
 pub use flags::SdFlags;
 pub use threads::Threads;

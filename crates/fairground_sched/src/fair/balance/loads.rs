@@ -6,6 +6,8 @@
 use crate::Sched;
 use crate::ctx::Ctx;
 use crate::features::Feat;
+use crate::pelt::SchedAvg;
+use crate::rq::Rq;
 use crate::task::TaskState;
 use fairground_stdx::{CfsRqId, CpuId, SdId, TaskId};
 
@@ -119,9 +121,14 @@ impl Sched {
     /// Kernel: fair.c cpu_util(), cpu_util_cfs() from v6.6, v4.12–
     #[inline]
     pub(crate) fn cpu_util(&self, cpu: CpuId) -> u64 {
-        let avg = self.cfs_avg(cpu);
+        self.cpu_util_cfs(&self.rqs[cpu], self.cfs_avg(cpu))
+    }
+
+    /// The same, of the averages of a CPU's root queue.
+    #[inline]
+    pub(crate) fn cpu_util_cfs(&self, rq: &Rq, avg: &SchedAvg) -> u64 {
         let estimated = if self.profile.feats.has(Feat::UTIL_EST) { avg.util_est.enqueued } else { 0 };
-        u64::from(avg.util_avg.max(estimated)).min(self.capacity_orig_of(cpu))
+        u64::from(avg.util_avg.max(estimated)).min(u64::from(rq.lb.cpu_capacity_orig))
     }
 
     /// That utilisation without what `task` has in it. A task that is still queued there (exec) is in the estimate too.

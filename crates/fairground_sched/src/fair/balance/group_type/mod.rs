@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! stats.rs      sums over the CPUs of each group ─► its type ─► the busiest group
-//! kept.rs       those sums, kept until a CPU of the group changes
+//! cpu_stat.rs   what is read of each CPU
+//! kept/         those sums, kept from one balance to the next
 //! pick.rs       whether a group is busier than the busiest so far
 //! decide.rs     whether there is an imbalance between the busiest and the local group
 //! imbalance.rs  how much of what makes up for it
@@ -10,6 +11,7 @@
 //! ```
 
 mod asym;
+mod cpu_stat;
 mod decide;
 mod imbalance;
 mod kept;
@@ -60,6 +62,13 @@ impl SgLbStats {
         group_misfit_task_load: 0,
     };
 
+    /// A group none of whose CPUs has been looked at yet.
+    fn without_cpus(group: &SchedGroup) -> SgLbStats {
+        let (weight, capacity) = (u64::from(group.group_weight), group.capacity);
+        let sums = GroupSums { group_weight: weight, group_capacity: capacity, ..GroupSums::default() };
+        SgLbStats { sums, idle_cpus: 0, ..SgLbStats::IDLEST }
+    }
+
     /// Load per capacity, times 1024.
     const fn load_over_capacity(&self) -> u64 {
         self.group_load * 1024 / self.sums.group_capacity
@@ -77,18 +86,21 @@ pub(super) struct SdLbStats {
     pub(super) busiest_stat: SgLbStats,
     pub(super) total_load: u64,
     pub(super) total_capacity: u64,
+    /// Tasks wait on some CPU, or one does not fit it (SG_OVERLOAD).
+    pub(super) overload: bool,
 }
 
 impl SdLbStats {
-    /// Those of a domain of which only the local group is known.
-    const fn of_local(local: SgId, local_stat: SgLbStats) -> SdLbStats {
+    /// A domain of which nothing is known.
+    const fn new(local: SgId) -> SdLbStats {
         SdLbStats {
             local,
-            local_stat,
+            local_stat: SgLbStats::IDLEST,
             busiest: None,
             busiest_stat: SgLbStats::IDLEST,
-            total_load: local_stat.group_load,
-            total_capacity: local_stat.sums.group_capacity,
+            total_load: 0,
+            total_capacity: 0,
+            overload: false,
         }
     }
 

@@ -1,12 +1,12 @@
 //! Statistics of a domain: sums and type of each group, and which is the busiest.
 
 use super::super::busiest_group::cpus_of;
-use super::super::group::{GroupSums, GroupType, group_has_capacity, group_is_overloaded};
+use super::super::group::{GroupType, group_has_capacity, group_is_overloaded};
 use super::{LbEnv, Pair, SdLbStats, SgLbStats};
 use crate::Sched;
 use crate::ctx::Ctx;
-use crate::seam::{BalanceTasks, ReducedCapacity, SiblingBalance};
-use crate::topology::{CpuIdleType, SdFlags};
+use crate::seam::{ReducedCapacity, SiblingBalance};
+use crate::topology::{CpuIdleType, SchedGroup, SdFlags};
 use fairground_model::Op;
 use fairground_stdx::{CpuId, SgId};
 
@@ -45,106 +45,87 @@ impl Sched {
     /// Sums of all groups, the local one first.
     ///
     /// Kernel: fair.c update_sd_lb_stats(), v5.5–
+    #[inline]
     fn update_sd_lb_stats(&mut self, cx: &mut Ctx<'_, '_>, env: &LbEnv) -> SdLbStats {
-        let local = self.topology.domains[env.sd].first_group;
-        self.refresh_local_group(cx, env, local);
-        let (sds, overload) = if self.keeps_group_stats(env) {
-            self.add_up_kept_groups(cx, env, local)
-        } else {
-            self.add_up_groups(cx, env, local)
-        };
-        self.set_root_overload(env, overload);
+        let mut sds = SdLbStats::new(self.topology.domains[env.sd].first_group);
+        self.refresh_local_group(cx, env, sds.local);
+        match self.kept_ring(env) {
+            Some(ring) => self.add_up_kept_groups(cx, env, ring, &mut sds),
+            None => self.add_up_groups(cx, env, &mut sds),
+        }
+        self.set_root_overload(env, sds.overload);
         sds
     }
 
     /// The sums of a domain, with each CPU looked at.
-    fn add_up_groups(&self, cx: &mut Ctx<'_, '_>, env: &LbEnv, local: SgId) -> (SdLbStats, bool) {
-        let mut overload = false;
-        let local_stat = self.update_sg_lb_stats(cx, env, local, None, &mut overload);
-        let mut sds = SdLbStats::of_local(local, local_stat);
-        for group in self.topology.groups_of(env.sd).skip(1) {
-            let stat = self.update_sg_lb_stats(cx, env, group, Some(&sds), &mut overload);
-            self.add_group(env, &mut sds, group, &stat);
+    fn add_up_groups(&self, cx: &mut Ctx<'_, '_>, env: &LbEnv, sds: &mut SdLbStats) {
+        let domain = &self.topology.domains[env.sd];
+        sds.local_stat = self.update_sg_lb_stats(cx, env, sds, sds.local);
+        (sds.total_load, sds.total_capacity) = (sds.local_stat.group_load, sds.local_stat.sums.group_capacity);
+        for part in [domain.ring_start + 1..domain.groups.end, domain.groups.start..domain.ring_start] {
+            for &group in &self.topology.rings[part.start as usize..part.end as usize] {
+                let stat = self.update_sg_lb_stats(cx, env, sds, group);
+                self.note_if_busier(env, sds, group, &stat);
+                sds.total_load += stat.group_load;
+                sds.total_capacity += stat.sums.group_capacity;
+            }
         }
-        (sds, overload)
     }
 
-    /// One more group beside the local one.
-    // In the loop over all groups of the machine: a call would cost more than what most groups need.
-    #[inline(always)]
-    pub(super) fn add_group(&self, env: &LbEnv, sds: &mut SdLbStats, group: SgId, stat: &SgLbStats) {
+    /// A group beside the local one is the busiest so far, or is not.
+    pub(super) fn note_if_busier(&self, env: &LbEnv, sds: &mut SdLbStats, group: SgId, stat: &SgLbStats) {
         if self.is_busier(env, sds, group, stat) {
             (sds.busiest, sds.busiest_stat) = (Some(group), *stat);
         }
-        sds.total_load += stat.group_load;
-        sds.total_capacity += stat.sums.group_capacity;
     }
 
-    /// Sums and type of a group. `sds` is what is known of the local group, if this is another.
+    /// Sums and type of a group.
     ///
     /// Kernel: fair.c update_sg_lb_stats(), v5.5–
-    fn update_sg_lb_stats(
-        &self,
-        cx: &mut Ctx<'_, '_>,
-        env: &LbEnv,
-        group: SgId,
-        sds: Option<&SdLbStats>,
-        overload: &mut bool,
-    ) -> SgLbStats {
-        let row = &self.topology.groups[group];
-        let (mut stat, looks) = self.add_up_cpus(env, group, sds.is_none(), overload);
-        cx.meter.count_n(Op::LbCpu, looks);
-        if let Some(sds) = sds {
-            stat.group_asym_packing = self.group_asym(cx, env, sds, &stat, row);
-            stat.group_smt_balance = self.group_smt(env, &stat, row);
+    // In the loop over groups, of which most have one CPU where nothing is kept.
+    #[inline(always)]
+    fn update_sg_lb_stats(&self, cx: &mut Ctx<'_, '_>, env: &LbEnv, sds: &mut SdLbStats, group: SgId) -> SgLbStats {
+        let (local, group) = (group == sds.local, &self.topology.groups[group]);
+        let domain = &self.topology.domains[env.sd];
+        let mut stat = SgLbStats::without_cpus(group);
+        for cpu in cpus_of(group, env) {
+            cx.meter.count(Op::LbCpu);
+            let cpu = self.cpu_stat(cpu);
+            sds.overload |= cpu.overloaded > 0;
+            stat.add(&cpu);
         }
-        stat.classify(self.topology.domains[env.sd].imbalance_pct, row.imbalance);
+        if !local {
+            self.look_for_needs(env, group, &mut stat);
+            sds.overload |= domain.flags.has(SdFlags::ASYM_CPUCAPACITY) && stat.group_misfit_task_load > 0;
+            stat.group_asym_packing = self.group_asym(cx, env, sds, &stat, group);
+        }
+        stat.classify(domain.imbalance_pct, group.imbalance);
         stat
     }
 
-    /// The sums over the CPUs of a group, and how many CPUs were looked at.
-    pub(super) fn add_up_cpus(&self, env: &LbEnv, group: SgId, local: bool, overload: &mut bool) -> (SgLbStats, u64) {
-        let row = &self.topology.groups[group];
-        let sums = GroupSums { group_weight: u64::from(row.group_weight), group_capacity: row.capacity, ..GroupSums::default() };
-        let mut stat = SgLbStats { sums, idle_cpus: 0, ..SgLbStats::IDLEST };
-        let mut looks = 0;
-        for cpu in cpus_of(row, env) {
-            looks += 1;
-            let idle = self.add_cpu(&mut stat, cpu, overload);
-            if !idle && !local {
-                self.look_for_misfit(env, &mut stat, cpu, overload);
-            }
-        }
-        (stat, looks)
+    /// What makes other CPUs help a group.
+    pub(super) fn look_for_needs(&self, env: &LbEnv, group: &SchedGroup, stat: &mut SgLbStats) {
+        stat.group_smt_balance = self.group_smt(env, stat, group);
+        stat.group_misfit_task_load = self.greatest_misfit(env, group);
     }
 
-    /// Adds a CPU to the sums of its group; whether it is idle.
-    fn add_cpu(&self, stat: &mut SgLbStats, cpu: CpuId, overload: &mut bool) -> bool {
-        let nr_running = self.rqs[cpu].nr_running;
-        stat.group_load += self.cpu_load(cpu);
-        stat.sums.group_util += self.cpu_util(cpu);
-        stat.sums.group_runnable += self.cpu_runnable(cpu);
-        stat.sums.sum_nr_running += u64::from(nr_running);
-        stat.sum_h_nr_running += u64::from(self.balance_h_nr_running(cpu));
-        *overload |= nr_running > 1;
-        let idle = nr_running == 0 && self.idle_cpu(cpu);
-        stat.idle_cpus += u64::from(idle);
-        idle
-    }
-
-    /// The greatest load of a task that needs a bigger CPU, or one with fewer interrupts.
-    fn look_for_misfit(&self, env: &LbEnv, stat: &mut SgLbStats, cpu: CpuId, overload: &mut bool) {
+    /// The greatest load of a task of a group that needs a bigger CPU, or one with fewer interrupts.
+    #[inline]
+    pub(super) fn greatest_misfit(&self, env: &LbEnv, group: &SchedGroup) -> u64 {
         let asymmetric = self.topology.domains[env.sd].flags.has(SdFlags::ASYM_CPUCAPACITY);
         let reduced = self.profile.reduced_capacity == ReducedCapacity::Misfit && env.idle != CpuIdleType::NotIdle;
-        if asymmetric {
-            let load = self.rqs[cpu].lb.misfit_task_load;
-            if stat.group_misfit_task_load < load {
-                stat.group_misfit_task_load = load;
-                *overload = true;
-            }
-        } else if reduced && self.sched_reduced_capacity(env, cpu) {
-            stat.group_misfit_task_load = stat.group_misfit_task_load.max(self.cpu_load(cpu));
-        }
+        if asymmetric || reduced { self.search_misfit(env, group, asymmetric) } else { 0 }
+    }
+
+    /// The same among CPUs that differ in capacity (`asymmetric`), or else among those that have lost some.
+    fn search_misfit(&self, env: &LbEnv, group: &SchedGroup, asymmetric: bool) -> u64 {
+        let load = |cpu| match asymmetric {
+            true => self.rqs[cpu].lb.misfit_task_load,
+            false if self.sched_reduced_capacity(env, cpu) => self.cpu_load(cpu),
+            false => 0,
+        };
+        let busy = |&cpu: &CpuId| !self.idle_cpu(cpu);
+        cpus_of(group, env).filter(busy).map(load).max().unwrap_or(0)
     }
 
     /// Whether a CPU with one task has lost much of its capacity.
@@ -152,18 +133,6 @@ impl Sched {
     /// Kernel: fair.c sched_reduced_capacity(), v6.0–
     fn sched_reduced_capacity(&self, env: &LbEnv, cpu: CpuId) -> bool {
         self.balance_h_nr_running(cpu) == 1 && self.check_cpu_capacity(cpu, env.sd)
-    }
-
-    /// Fair tasks of a CPU, as balance counts them.
-    ///
-    /// Kernel: sched.h cfs_rq h_nr_running, h_nr_runnable from v6.14, v4.12–
-    #[inline]
-    pub(crate) fn balance_h_nr_running(&self, cpu: CpuId) -> u32 {
-        let cfs = self.cfs_rq(cpu);
-        match self.profile.balance_tasks {
-            BalanceTasks::Queued => cfs.h_nr_running,
-            BalanceTasks::Runnable => cfs.h_nr_runnable,
-        }
     }
 }
 

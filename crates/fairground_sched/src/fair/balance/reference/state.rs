@@ -68,6 +68,7 @@ pub(in super::super) struct State {
     pub(in super::super) sched: Sched,
     machine: MachineView,
     env: LbEnv,
+    rng: RngStream,
 }
 
 impl State {
@@ -81,16 +82,8 @@ impl State {
         for &cpu in &cpus {
             fill_cpu(&mut sched, &mut rng, cpu, busy);
         }
+        refresh_capacities(&mut sched);
         let chains: Vec<SdId> = cpus.iter().flat_map(|&cpu| sched.topology.domains_of(cpu).collect::<Vec<_>>()).collect();
-        let top = cpus.iter().map(|&cpu| sched.topology.domains_of(cpu).count()).max().unwrap_or(0);
-        for place in 0..top {
-            for &cpu in &cpus {
-                let sd = sched.topology.domains_of(cpu).nth(place);
-                if let Some(sd) = sd {
-                    sched.update_group_capacity(0, sd);
-                }
-            }
-        }
         for group in sched.topology.groups.iter_mut() {
             group.imbalance = rng.below(12) == 0;
         }
@@ -104,8 +97,27 @@ impl State {
         }
         let idle = [CpuIdleType::NotIdle, CpuIdleType::Idle, CpuIdleType::NewlyIdle][rng.below(3) as usize];
         let mut state = State::of(sched, machine, sd, idle);
-        state.env.cpus = looked_at;
+        (state.env.cpus, state.rng) = (looked_at, rng);
         state
+    }
+
+    /// Some CPUs are in another random state from now on, and some groups marked or not.
+    pub(super) fn change(&mut self) {
+        let (sched, rng) = (&mut self.sched, &mut self.rng);
+        let busy = rng.below(4);
+        for cpu in sched.cpu_ids() {
+            if rng.below(3) == 0 {
+                sched.rqs[cpu].wake_list.clear();
+                fill_cpu(sched, rng, cpu, busy);
+                let marked = rng.below(12) == 0;
+                if let Some(sd) = sched.topology.domains_of(cpu).last() {
+                    let group = sched.topology.domains[sd].first_group;
+                    sched.topology.groups[group].imbalance = marked;
+                }
+                sched.group_stats.cpu_changes(cpu);
+            }
+        }
+        refresh_capacities(sched);
     }
 
     /// The owner of the domain `sd` balances it.
@@ -132,7 +144,7 @@ impl State {
             loop_max: 0,
             tasks: Vec::new(),
         };
-        State { sched, machine, env }
+        State { sched, machine, env, rng: RngStream::new(0, StreamKind::Vopr, 0) }
     }
 
     /// What the scheduler decides.
@@ -241,6 +253,20 @@ fn random_machine(rng: &mut RngStream) -> MachineView {
                 row.llc = (node * 4..node * 4 + 4).map(CpuId::new).collect();
             }
             flat
+        }
+    }
+}
+
+/// The capacities of all groups follow from those of their CPUs, the smallest domains first.
+fn refresh_capacities(sched: &mut Sched) {
+    let cpus: Vec<CpuId> = sched.cpu_ids().collect();
+    let top = cpus.iter().map(|&cpu| sched.topology.domains_of(cpu).count()).max().unwrap_or(0);
+    for place in 0..top {
+        for &cpu in &cpus {
+            let sd = sched.topology.domains_of(cpu).nth(place);
+            if let Some(sd) = sd {
+                sched.update_group_capacity(0, sd);
+            }
         }
     }
 }
