@@ -190,11 +190,12 @@ impl<Q: EventQueue> Simulation<Q> {
         Next::Left
     }
 
-    /// The current task is about to go on: in user mode after a last look at the reschedule flag.
+    /// The current task is about to go on: in user mode after a last look at the reschedule flag. A kernel thread is
+    /// never on its way there: between two stretches of work it goes on as within one.
     pub(crate) fn resume(&mut self, rec: &mut Recorder<'_>, cpu: CpuId) -> Next {
         let Some(task) = self.sched.rq(cpu).curr else { return self.schedule(rec, cpu) };
         let row = &self.tasks[task];
-        let in_kernel = row.mode == Mode::Kernel && row.want != Want::Nothing;
+        let in_kernel = self.specs[task].kthread || (row.mode == Mode::Kernel && row.want != Want::Nothing);
         let due = self.sched.exit_to_user(cpu) == UserReturn::Resched;
         if due && (!in_kernel || self.sched.preempts_in_kernel(cpu)) {
             return self.schedule(rec, cpu);

@@ -5,7 +5,7 @@
 mod common;
 
 use common::{Build, Log, MS, US, cpu, free_machine, hogs, one_cpu, priced_machine, setup, sleep, work};
-use fairground_model::{Change, Instr, Mode, Reason, TaskSet, TraceEvent};
+use fairground_model::{Change, Instr, Mode, PrevState, Reason, TaskSet, TraceEvent};
 use fairground_stdx::{CpuMask, Ns, TaskId};
 
 const EEVDF: [&str; 4] = ["v6.6", "v6.12", "v6.14", "v6.18"];
@@ -102,4 +102,29 @@ fn when_a_preempted_task_gives_way() {
     assert_eq!(preempts_at("v6.18", Mode::User, false), Some(WAKES), "its own interrupt returns to user mode");
     assert_eq!(preempts_at("v6.18", Mode::Kernel, true), tick);
     assert_eq!(preempts_at("v6.18", Mode::Kernel, false), tick);
+}
+
+/// How a task leaves its CPU to a hog: its request is over at the tick of 2 ms, when it is in the kernel, up to 2.5 ms,
+/// and sleeps after that.
+fn leaves_as(kernel: &str, kthread: bool) -> PrevState {
+    let mut set = TaskSet::default();
+    let worker = set.task("worker", vec![Instr::Run { work: Ns(2_500 * US), mode: Mode::Kernel }, sleep(MS)]);
+    set.tasks[worker].kthread = kthread;
+    set.task("hog", vec![work(u64::MAX)]);
+    let log = Log::of(one_cpu(1000, kernel, set, Ns(6 * MS)));
+    let left = log.events.iter().find_map(|event| match event.2 {
+        TraceEvent::SchedSwitch { prev, prev_state, .. } if prev == Some(worker) => Some((event.0, prev_state)),
+        _ => None,
+    });
+    assert_eq!(left.unwrap().0, 2_500 * US, "{kernel}");
+    left.unwrap().1
+}
+
+/// Only who returns to user mode gives way there: a kernel thread goes on to its sleep.
+#[test]
+fn a_kernel_thread_ends_its_work_before_it_gives_way() {
+    for kernel in ["v6.12", "v6.18"] {
+        assert_eq!(leaves_as(kernel, false), PrevState::Running, "{kernel}");
+        assert_eq!(leaves_as(kernel, true), PrevState::Sleeping, "{kernel}");
+    }
 }
