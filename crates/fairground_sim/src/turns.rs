@@ -8,7 +8,7 @@
 //! meanwhile but what time alone brings about. So a wake-up finds no other CPU in the middle of one, and takes up to N
 //! times its price. The grid is that of the CPUs that are busy at the moment.
 
-use crate::cpu::Doing;
+use crate::cpu::{Cpu, Doing};
 use crate::queue::{Class, EventQueue, Slot};
 use crate::simulation::Simulation;
 use fairground_stdx::{CpuId, Ns};
@@ -80,9 +80,12 @@ impl<Q: EventQueue> Simulation<Q> {
         Ns(self.turn_of(cpu).lasts(self.now.ns(), price.0))
     }
 
+    /// The turn of `cpu` among the CPUs that execute or wait for theirs: interrupts of one instant come one after the
+    /// other.
     #[cold]
     fn turn_of(&self, cpu: CpuId) -> Turn {
-        let others = self.cpus.iter_enumerated().filter(|row| row.0 != cpu && row.1.doing != Doing::Idle);
+        let takes_turns = |row: &Cpu| row.doing != Doing::Idle || row.turn_at > self.now;
+        let others = self.cpus.iter_enumerated().filter(|row| row.0 != cpu && takes_turns(row.1));
         let (before, all) = others.fold((0, 0), |(before, all), row| (before + u64::from(row.0 < cpu), all + 1));
         Turn::new(self.machine.round_of_turns, before, all + 1)
     }

@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{Build, Log, MS, US, cpu, free_machine, hogs, priced_machine, setup, sleep, work};
+use common::{Build, Log, MS, US, asleep_until, cpu, free_machine, hogs, priced_machine, setup, sleep, work};
 use fairground_machine::{IdleState, Machine};
 use fairground_model::{Change, Instr, Op, Section, TaskSet, TraceEvent};
 use fairground_sim::{FastQueue, HeapQueue, Simulation};
@@ -171,4 +171,28 @@ fn cpus_come_and_go() {
             assert_eq!(simulation.digest(), heap.digest(), "{kernel}, {prices}");
         }
     }
+}
+
+/// Timers of all CPUs ring at once. Where the CPUs take turns each wake-up is over before the next one begins.
+#[test]
+fn interrupts_of_one_instant_come_turn_by_turn() {
+    let woken = |round: Ns| {
+        let mut machine = priced_machine(4, "xeon-spr");
+        machine.round_of_turns = round;
+        let mut set = TaskSet::default();
+        for number in 0..4 {
+            let [set_time, until] = asleep_until(2 * MS);
+            let sleeper = set.pinned("sleeper", number, vec![set_time, until, work(MS)]);
+            set.tasks[sleeper].timer_slack = Ns::ZERO;
+        }
+        let log = Log::of(setup(machine, "v6.1", set, 3 * MS));
+        let waking = |row: &&(u64, _, TraceEvent)| row.0 >= 2 * MS && matches!(row.2, TraceEvent::SchedWaking { .. });
+        let mut times: Vec<u64> = log.events.iter().filter(waking).map(|row| row.0).collect();
+        times.sort_unstable();
+        times
+    };
+    let apart = |times: &[u64]| times.windows(2).all(|pair| pair[0] + 500 < pair[1]);
+    let times = woken(Ns::from_us(100));
+    assert!(times.len() == 4 && apart(&times), "{times:?}");
+    assert!(!apart(&woken(Ns::ZERO)));
 }
