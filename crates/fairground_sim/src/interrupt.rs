@@ -7,7 +7,7 @@ use crate::simulation::Simulation;
 use crate::task::Want;
 use fairground_model::{Mode, Op, Recorder, Section, WakeContext};
 use fairground_sched::{BalanceStep, WakeFlags};
-use fairground_stdx::{CpuId, Instant, Ns};
+use fairground_stdx::{CpuId, Instant, Ns, TaskId};
 
 impl<Q: EventQueue> Simulation<Q> {
     /// Timers of `cpu` expire or another CPU's interrupt arrives: one interrupt serves both.
@@ -21,6 +21,10 @@ impl<Q: EventQueue> Simulation<Q> {
             (false, false) => Section::HrtimerInterrupt,
         };
         self.irq_enter(cpu, section);
+        if self.ticks_for_timer(cpu) {
+            self.ticks += 1;
+            self.core(rec, cpu, |sched, cx| sched.sched_tick(cx));
+        }
         if ipi {
             if !polled {
                 self.cpus[cpu].meter.count(Op::IpiBody);
@@ -28,6 +32,16 @@ impl<Q: EventQueue> Simulation<Q> {
             self.scheduler_ipi(rec, cpu);
         }
         self.cpus[cpu].then = Then::ExpireTimers;
+    }
+
+    /// Whether the interrupt that ends an idle time is a tick. Kernel threads sleep on the timer wheel, which is looked
+    /// at in ticks: for its next timer a CPU whose tick is stopped has one, and balances in it.
+    ///
+    /// Kernel: tick-sched.c tick_nohz_next_event(), tick_nohz_handler(), v4.12–
+    fn ticks_for_timer(&self, cpu: CpuId) -> bool {
+        let idle = self.cpus[cpu].interrupted.is_some_and(|irq| irq.idle) && self.queue.get(cpu, Slot::Tick).is_none();
+        let due = |(task, soft, _): (TaskId, Instant, Instant)| soft <= self.now && self.specs[task].kthread;
+        idle && self.queue.first_timer(cpu).is_some_and(due)
     }
 
     fn ipi_due(&self, cpu: CpuId) -> bool {

@@ -196,3 +196,17 @@ fn interrupts_of_one_instant_come_turn_by_turn() {
     assert!(times.len() == 4 && apart(&times), "{times:?}");
     assert!(!apart(&woken(Ns::ZERO)));
 }
+
+/// An idle CPU without a tick balances when a kernel thread's timer rings there, since that takes a tick; a task's own
+/// timer takes none.
+#[test]
+fn the_timer_of_a_kernel_thread_is_a_tick() {
+    let balances = |kthread: bool| {
+        let mut set = TaskSet::default();
+        let sleeper = set.pinned("sleeper", 1, vec![sleep(20 * MS), work(US), Instr::Jump { to: 0 }]);
+        set.tasks[sleeper].kthread = kthread;
+        let (_, simulation, _) = Log::and_simulation(setup(priced_machine(2, "xeon-spr"), "v6.1", set, 130 * MS));
+        simulation.op_total(Op::LbDomain)
+    };
+    assert_eq!((balances(false), balances(true)), (0, 6));
+}
