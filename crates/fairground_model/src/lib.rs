@@ -13,6 +13,7 @@ pub mod reason;
 pub mod schedstat;
 pub mod sink;
 pub mod task_set;
+pub mod turns;
 
 pub use digest::Digest;
 pub use event::{Decision, PrevState, Section, TraceEvent, WakeContext};
@@ -25,3 +26,4 @@ pub use reason::{IdKind, Reason};
 pub use schedstat::{CpuStat, DomainStat, LbStats, RqStats, SchedStat, SdStats};
 pub use sink::{NullSink, Recorder, Sink, TaskInfo};
 pub use task_set::{Change, MarkerSpec, MarkerUnit, PipeSpec, Start, TaskSet, TaskSpec, TimedChange};
+pub use turns::Turns;

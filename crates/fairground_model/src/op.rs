@@ -1,6 +1,7 @@
 //! Counted operations. The core counts what it does; it never knows what anything costs beyond the
 //! integer price table that the engine hands in with the meter.
 
+use crate::turns::Turns;
 use fairground_stdx::Ns;
 
 macro_rules! ops {
@@ -62,12 +63,13 @@ pub struct Meter {
     prices_ps: [u64; Op::COUNT],
     total: [u64; Op::COUNT],
     ps: u64,
+    turns: Turns,
 }
 
 impl Meter {
     /// A meter with a price in picoseconds per operation.
     pub fn new(prices_ps: [u64; Op::COUNT]) -> Meter {
-        Meter { prices_ps, total: [0; Op::COUNT], ps: 0 }
+        Meter { prices_ps, total: [0; Op::COUNT], ps: 0, turns: Turns::ALONE }
     }
     /// A meter for which everything is free.
     pub fn free() -> Meter {
@@ -95,10 +97,14 @@ impl Meter {
     pub fn spend(&mut self, time: Ns) {
         self.ps += time.0 * 1000;
     }
-    /// What the current phase has cost so far, in whole ns (rounded down).
+    /// How long the current phase has lasted so far, in whole ns (rounded down).
     #[inline]
     pub fn so_far_ns(&self) -> u64 {
-        self.ps / 1000
+        self.turns.last(self.ps / 1000)
+    }
+    /// From now on phases are spent in these turns.
+    pub fn set_turns(&mut self, turns: Turns) {
+        self.turns = turns;
     }
     /// Ends the phase: returns its cost in picoseconds and starts the next at zero.
     #[inline]

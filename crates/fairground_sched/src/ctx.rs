@@ -61,7 +61,7 @@ pub enum Request {
 pub const SCHED_CLOCK_AT_START: u64 = 1 << 30;
 
 impl Ctx<'_, '_> {
-    /// *Now* plus what the call has cost so far.
+    /// *Now* plus how long the call has lasted so far.
     #[inline]
     pub fn clock(&self) -> Instant {
         Instant::from_ns(self.now.ns() + self.meter.so_far_ns())

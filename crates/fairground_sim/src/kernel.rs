@@ -28,6 +28,7 @@ impl<Q: EventQueue> Simulation<Q> {
         cpu: CpuId,
         call: impl FnOnce(&mut Sched, &mut Ctx<'_, '_>) -> R,
     ) -> R {
+        self.set_turns(cpu);
         let mut cx = Ctx {
             now: self.now,
             cpu,

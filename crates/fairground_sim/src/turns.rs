@@ -11,6 +11,7 @@
 use crate::cpu::{Cpu, Doing};
 use crate::queue::{Class, EventQueue, Slot};
 use crate::simulation::Simulation;
+use fairground_model::Turns;
 use fairground_stdx::{CpuId, Ns};
 
 /// The turn of a CPU within each round.
@@ -37,16 +38,15 @@ impl Turn {
             _ => self.round - at + self.begin,
         }
     }
-    /// How long work takes that begins at `now` and needs so much time of its turns.
-    fn lasts(&self, now: u64, work: u64) -> u64 {
+    /// Its turns from `now` on.
+    fn seen_from(&self, now: u64) -> Turns {
         let wait = self.wait(now);
         let left = self.begin + self.length - (now + wait) % self.round;
-        if work <= left {
-            return wait + work;
-        }
-        let more_turns = (work - left - 1) / self.length;
-        let between = self.round - self.length;
-        wait + work + between * (more_turns + 1)
+        Turns { wait, left, length: self.length, between: self.round - self.length }
+    }
+    /// How long work takes that begins at `now` and needs so much time of its turns.
+    fn lasts(&self, now: u64, work: u64) -> u64 {
+        self.seen_from(now).last(work)
     }
 }
 
@@ -78,6 +78,15 @@ impl<Q: EventQueue> Simulation<Q> {
             return price;
         }
         Ns(self.turn_of(cpu).lasts(self.now.ns(), price.0))
+    }
+
+    /// What `cpu` reads off its clock within a phase that begins now goes by its turns.
+    #[inline]
+    pub(crate) fn set_turns(&mut self, cpu: CpuId) {
+        if self.machine.round_of_turns > Ns::ZERO {
+            let turns = self.turn_of(cpu).seen_from(self.now.ns());
+            self.cpus[cpu].meter.set_turns(turns);
+        }
     }
 
     /// The turn of `cpu` among the CPUs that execute or wait for theirs: interrupts of one instant come one after the
