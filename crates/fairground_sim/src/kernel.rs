@@ -196,9 +196,9 @@ impl<Q: EventQueue> Simulation<Q> {
     pub(crate) fn resume(&mut self, rec: &mut Recorder<'_>, cpu: CpuId) -> Next {
         let Some(task) = self.sched.rq(cpu).curr else { return self.schedule(rec, cpu) };
         let row = &self.tasks[task];
-        let in_kernel = self.specs[task].kthread || (row.mode == Mode::Kernel && row.want != Want::Nothing);
+        let in_kernel = || self.specs[task].kthread || (row.mode == Mode::Kernel && row.want != Want::Nothing);
         let due = self.sched.exit_to_user(cpu) == UserReturn::Resched;
-        if due && (!in_kernel || self.sched.preempts_in_kernel(cpu)) {
+        if due && (!in_kernel() || self.sched.preempts_in_kernel(cpu)) {
             return self.schedule(rec, cpu);
         }
         match row.want {
