@@ -1,8 +1,5 @@
 //! One load_balance() between its phases.
 
-use super::active::Push;
-use super::newidle::Newidle;
-use super::rebalance::Softirq;
 use crate::topology::CpuIdleType;
 use fairground_stdx::{CpuId, CpuMask, SdId, TaskId};
 
@@ -88,31 +85,5 @@ impl LbEnv {
     /// Another queue or another destination: its tasks are counted from the beginning.
     pub(super) fn begin_loop_anew(&mut self) {
         (self.loops, self.loop_break) = (0, SCHED_NR_MIGRATE_BREAK);
-    }
-}
-
-/// The balance that a CPU is in the middle of.
-#[derive(Clone, Debug, Default)]
-pub(crate) enum BalanceWork {
-    /// None.
-    #[default]
-    None,
-    /// In its softirq.
-    Softirq(Softirq),
-    /// In schedule().
-    Newidle(Newidle),
-    /// In its stopper.
-    Push(Push),
-}
-
-impl BalanceWork {
-    /// It, if it is one in the softirq.
-    pub(super) fn as_softirq(&mut self) -> Option<&mut Softirq> {
-        if let BalanceWork::Softirq(softirq) = self { Some(softirq) } else { None }
-    }
-
-    /// It, if it is one in schedule().
-    pub(super) fn as_newidle(&mut self) -> Option<&mut Newidle> {
-        if let BalanceWork::Newidle(newidle) = self { Some(newidle) } else { None }
     }
 }

@@ -36,12 +36,14 @@ mod should_we_balance;
 mod spec_07_decide;
 #[cfg(test)]
 mod spec_07_move;
+mod work;
 
 pub(crate) use capacity::RtAvg;
-pub(crate) use env::{BalanceWork, LbEnv, MigrationType};
+pub(crate) use env::{LbEnv, MigrationType};
 pub(crate) use group_type::GroupStats;
 pub(crate) use nohz::Nohz;
 pub(crate) use ring::{End, GroupNode, TaskRing};
+pub(crate) use work::BalanceWork;
 
 /// Whether a path that is done in phases is over.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
