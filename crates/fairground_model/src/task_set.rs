@@ -41,7 +41,8 @@ pub struct TaskSpec {
     /// How much later than asked its sleeps may end. Children inherit by being declared so.
     pub timer_slack: Ns,
     /// Whether it is a kernel thread: it is not new when it starts, but slept since long before the run. One that is
-    /// bound to a single CPU hands work on and sleeps.
+    /// bound to a single CPU hands work on and sleeps. It never returns to user mode, where it would give way, and its
+    /// timers are looked at in ticks.
     pub kthread: bool,
     /// Tasks with the same number share an address space.
     pub mm: u32,

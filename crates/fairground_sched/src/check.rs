@@ -115,6 +115,7 @@ impl Sched {
                 TaskState::Queued => rq.curr != Some(id) && se.on_rq && !se.sched_delayed,
                 TaskState::Delayed => rq.curr != Some(id) && se.on_rq && se.sched_delayed,
                 TaskState::Migrating => rq.curr != Some(id) && !se.on_rq,
+                TaskState::Asleep => rq.curr != Some(id) && !se.on_rq && !se.sched_delayed && !task.on_cpu,
                 // While its CPU looks for other work, a task that has left its queue is still current.
                 _ => (rq.curr != Some(id) || task.on_cpu) && !se.on_rq && !se.sched_delayed,
             };

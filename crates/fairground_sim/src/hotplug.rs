@@ -32,7 +32,7 @@ impl<Q: EventQueue> Simulation<Q> {
             return;
         }
         match self.machine.nohz_idle {
-            true => self.core(rec, cpu, |sched, cx| sched.nohz_balance_enter_idle(cx)),
+            true => self.core_from_outside(rec, cpu, |sched, cx| sched.nohz_balance_enter_idle(cx)),
             false => self.start_tick(cpu),
         }
     }

@@ -15,13 +15,15 @@ impl<Q: EventQueue> Simulation<Q> {
         // A CPU that polls sees a flag that is set in this very moment, whatever woke it.
         let polled = self.polls(cpu) && self.queue.get(cpu, Slot::Ipi).is_some();
         let ipi = polled || self.ipi_due(cpu);
-        let section = match (polled, ipi) {
-            (true, _) => Section::IdleExit,
-            (false, true) => Section::RescheduleIpi,
-            (false, false) => Section::HrtimerInterrupt,
+        let ticks = !polled && self.ticks_for_timer(cpu);
+        let section = match (polled, ticks, ipi) {
+            (true, ..) => Section::IdleExit,
+            (false, true, _) => Section::SchedTick,
+            (false, false, true) => Section::RescheduleIpi,
+            (false, false, false) => Section::HrtimerInterrupt,
         };
         self.irq_enter(cpu, section);
-        if self.ticks_for_timer(cpu) {
+        if ticks {
             self.ticks += 1;
             self.core(rec, cpu, |sched, cx| sched.sched_tick(cx));
         }
@@ -39,8 +41,8 @@ impl<Q: EventQueue> Simulation<Q> {
     ///
     /// Kernel: tick-sched.c tick_nohz_next_event(), tick_nohz_handler(), v4.12–
     fn ticks_for_timer(&self, cpu: CpuId) -> bool {
-        let idle = self.cpus[cpu].interrupted.is_some_and(|irq| irq.idle) && self.queue.get(cpu, Slot::Tick).is_none();
-        let due = |(task, soft, _): (TaskId, Instant, Instant)| soft <= self.now && self.specs[task].kthread;
+        let idle = self.cpus[cpu].doing == Doing::Idle && self.queue.get(cpu, Slot::Tick).is_none();
+        let due = |(task, _, hard): (TaskId, Instant, Instant)| hard <= self.now && self.specs[task].kthread;
         idle && self.queue.first_timer(cpu).is_some_and(due)
     }
 
@@ -156,7 +158,7 @@ impl<Q: EventQueue> Simulation<Q> {
     /// voluntary preemption), or until a reschedule is fully due (lazy preemption).
     fn must_leave_user_mode(&self, cpu: CpuId) -> bool {
         let rq = self.sched.rq(cpu);
-        let in_kernel = || rq.curr.is_some_and(|task| self.tasks[task].mode == Mode::Kernel);
+        let in_kernel = || rq.curr.is_some_and(|task| self.specs[task].kthread || self.tasks[task].mode == Mode::Kernel);
         rq.resched_on_user_return() && (!in_kernel() || self.sched.preempts_in_kernel(cpu))
     }
 

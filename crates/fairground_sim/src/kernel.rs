@@ -20,7 +20,7 @@ pub(crate) enum Next {
 }
 
 impl<Q: EventQueue> Simulation<Q> {
-    /// Calls the core on behalf of `cpu` and carries out what it asks for.
+    /// Calls the core in a phase of `cpu` and carries out what it asks for.
     #[inline]
     pub(crate) fn core<R>(
         &mut self,
@@ -29,6 +29,17 @@ impl<Q: EventQueue> Simulation<Q> {
         call: impl FnOnce(&mut Sched, &mut Ctx<'_, '_>) -> R,
     ) -> R {
         self.set_turns(cpu);
+        self.call_core(rec, cpu, call)
+    }
+
+    /// As [`Simulation::core`], by the turns of the CPU as they are set.
+    #[inline]
+    pub(crate) fn call_core<R>(
+        &mut self,
+        rec: &mut Recorder<'_>,
+        cpu: CpuId,
+        call: impl FnOnce(&mut Sched, &mut Ctx<'_, '_>) -> R,
+    ) -> R {
         let mut cx = Ctx {
             now: self.now,
             cpu,

@@ -3,7 +3,7 @@
 use crate::cpu::Doing;
 use crate::queue::EventQueue;
 use crate::simulation::Simulation;
-use fairground_model::{Change, Op, Recorder, Start, TaskSet};
+use fairground_model::{Change, Op, Recorder, Start, TaskSet, Turns};
 use fairground_sched::{Ctx, Sched};
 use fairground_stdx::{CpuId, Instant, TaskId};
 
@@ -56,15 +56,17 @@ impl<Q: EventQueue> Simulation<Q> {
         }
     }
 
-    /// Calls the core as if on `cpu`, but at no price: counted it is all the same.
-    fn core_from_outside<R>(
+    /// Calls the core as if on `cpu`, but at no price, and without waiting for its turn: counted it is all the same.
+    pub(crate) fn core_from_outside<R>(
         &mut self,
         rec: &mut Recorder<'_>,
         cpu: CpuId,
         call: impl FnOnce(&mut Sched, &mut Ctx<'_, '_>) -> R,
     ) -> R {
-        let prices = self.cpus[cpu].meter.set_prices([0; Op::COUNT]);
-        let result = self.core(rec, cpu, call);
+        let meter = &mut self.cpus[cpu].meter;
+        meter.set_turns(Turns::ALONE);
+        let prices = meter.set_prices([0; Op::COUNT]);
+        let result = self.call_core(rec, cpu, call);
         self.cpus[cpu].meter.set_prices(prices);
         result
     }

@@ -348,7 +348,7 @@ impl<Q: EventQueue> Simulation<Q> {
     fn finish(&mut self, rec: &mut Recorder<'_>, at: Instant, ending: Ending) -> Round {
         self.now = at;
         for cpu in self.machine.cpus.ids() {
-            self.core(rec, cpu, |sched, cx| sched.settle(cx));
+            self.core_from_outside(rec, cpu, |sched, cx| sched.settle(cx));
         }
         self.ended = Some(RunEnd { at, ending });
         Round::Over

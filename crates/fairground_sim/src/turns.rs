@@ -6,7 +6,7 @@
 //!
 //! What a CPU does in the kernel begins in its turn and goes on in its next ones; nothing else happens on the machine
 //! meanwhile but what time alone brings about. So a wake-up finds no other CPU in the middle of one, and takes up to N
-//! times its price. The grid is that of the CPUs that are busy at the moment.
+//! times its price. The grid is that of the CPUs that are busy at the moment or wait for their turn.
 
 use crate::cpu::{Cpu, Doing};
 use crate::queue::{Class, EventQueue, Slot};

@@ -291,3 +291,30 @@ fn exec_moves_a_task_to_the_idlest_cpu() {
         assert_eq!(log.runtime(execs), 10 * MS, "{kernel}");
     }
 }
+
+/// A task that sleeps on its queue (delayed dequeue) is moved while the switch away from it goes on: its old CPU is done
+/// with it, and whoever wakes it need not wait for that switch.
+#[test]
+fn a_task_moved_in_the_middle_of_its_switch_can_be_woken() {
+    for step in 0..40 {
+        let mut set = hogs(&[0, 1]);
+        let code = vec![work(2_500 * US), sleep(50 * MS), Instr::Jump { to: 0 }];
+        let worker = set.pinned("worker", 0, code);
+        let moved = Change::Affinity { task: worker, cpus: CpuMask::only(cpu(1)) };
+        set.at(4_506 * US + step * 100, moved);
+        let (log, simulation, _) = Log::and_simulation(setup(priced_machine(2, "xeon-spr"), "v6.12", set, 300 * MS));
+        assert!(simulation.sched().task(worker).nice == 0 && log.runtime(worker) > 12 * MS, "{step}: {} ns", log.runtime(worker));
+    }
+}
+
+/// Where CPUs take turns, what comes from outside waits for none: it finds the clock at its own instant.
+#[test]
+fn an_act_from_outside_waits_for_no_turn() {
+    let mut machine = free_machine(8, 250);
+    machine.round_of_turns = Ns::from_us(100);
+    let mut set = hogs(&[0, 1, 2, 3, 4, 5, 6, 7]);
+    let at = 2_013 * US;
+    set.at(at, Change::Nice { task: task(7), nice: 1 });
+    let log = Log::of(setup(machine, "v6.1", set, 12 * MS));
+    assert_eq!(log.runtime_in(task(7), 0..at + 1), at);
+}

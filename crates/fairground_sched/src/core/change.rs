@@ -156,6 +156,8 @@ impl Sched {
             target = self.select_fallback_rq(cx, target, task);
         }
         self.count_rq_lock(cx, target);
+        // Who moves it holds its queue's lock, which a switch away from it gives up at its end only.
+        self.tasks[task].on_cpu = false;
         self.set_task_cpu(cx, task, target);
         self.update_rq_clock(cx, target);
         self.activate_task(cx, task, EnqueueFlags::empty());

@@ -137,8 +137,6 @@ impl Sched {
             self.context_switch(cx, prev, prev_state, next);
         }
         if let Some((task, target)) = moving {
-            // The stopper moves it, to which this CPU has switched by then: the task is off it for good.
-            self.tasks[task].on_cpu = false;
             self.push_moved_task(cx, task, target);
             // The stopper that moved it leaves the CPU to whom it finds.
             self.rqs[cx.cpu].need_resched |= next.is_none();
