@@ -1,11 +1,11 @@
 //! What happens from outside at a fixed time: tasks start, and settings change.
 
-use crate::cpu::Doing;
-use crate::queue::EventQueue;
+use crate::cpu::{Doing, Then};
+use crate::queue::{EventQueue, Slot};
 use crate::simulation::Simulation;
 use fairground_model::{Change, Op, Recorder, Start, TaskSet, Turns};
 use fairground_sched::{Ctx, Sched};
-use fairground_stdx::{CpuId, Instant, TaskId};
+use fairground_stdx::{CpuId, Instant, Ns, TaskId};
 
 /// One act from outside.
 #[derive(Clone, Debug)]
@@ -104,8 +104,37 @@ impl<Q: EventQueue> Simulation<Q> {
         }
     }
 
-    /// A CPU goes off line or comes back; whoever acts does so on another CPU.
+    /// When the phase of schedule() is over in which `cpu` is, if it is in one.
+    fn leaves_phase_of_schedule(&self, cpu: CpuId) -> Option<Instant> {
+        let row = &self.cpus[cpu];
+        let within = match row.then {
+            Then::NewidleBalance(_) | Then::FinishSchedule(_) => true,
+            Then::Stopper(prev) | Then::Switched(prev) => prev.is_some(),
+            _ => false,
+        };
+        self.queue.get(cpu, Slot::Segment).filter(|_| within && row.doing == Doing::Kernel)
+    }
+
+    /// The act that has just begun comes later, and so does what happens to the same CPU before that.
+    fn postpone_hotplug(&mut self, cpu: CpuId, until: Instant) {
+        self.script_next -= 1;
+        let rest = &mut self.script[self.script_next..];
+        for row in rest.iter_mut() {
+            if matches!(row.act, Act::Change(Change::Hotplug { cpu: other, .. }) if other == cpu) {
+                row.at = row.at.max(until);
+            }
+        }
+        rest.sort_by_key(|row| row.at);
+    }
+
+    /// A CPU goes off line or comes back; whoever acts does so on another CPU. A CPU that is within schedule() ends that
+    /// first: its stopper, to which it switches, takes it down.
+    ///
+    /// Kernel: cpu.c takedown_cpu(), take_cpu_down(), v4.12–
     fn hotplug(&mut self, rec: &mut Recorder<'_>, cpu: CpuId, online: bool) {
+        if let Some(end) = self.leaves_phase_of_schedule(cpu).filter(|_| !online) {
+            return self.postpone_hotplug(cpu, end + Ns(1));
+        }
         if online {
             self.view.online.insert(cpu);
         } else {
@@ -128,7 +157,7 @@ impl<Q: EventQueue> Simulation<Q> {
 
     /// The CPU's clocks and what its task has done so far go by the old frequency, the rest by the new.
     fn set_frequency(&mut self, rec: &mut Recorder<'_>, cpu: CpuId, freq_capacity: u32) {
-        self.core(rec, cpu, |sched, cx| sched.settle(cx));
+        self.core_from_outside(rec, cpu, |sched, cx| sched.settle(cx));
         let computing = self.sched.rq(cpu).curr.filter(|_| self.cpus[cpu].doing == Doing::Compute);
         // Later than now while the CPU serves a tick, which takes its time whatever happens; the time of
         // the tick is already taken off the stretch.

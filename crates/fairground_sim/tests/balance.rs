@@ -142,6 +142,27 @@ fn idle_states_cost_their_exit_latency() {
     assert!(wakeups > 100 && sent * 4 < interrupted.0 && served * 4 < interrupted.1, "{sent} {served} {interrupted:?}");
 }
 
+/// A CPU is asked to go while it looks for work elsewhere, and the task that leaves it is being woken: it ends its schedule()
+/// first, and the task goes on somewhere else.
+#[test]
+fn a_cpu_goes_at_the_end_of_its_schedule() {
+    let mut machine = Machine::preset("spr-2x56").unwrap();
+    machine.costs = priced_machine(1, "xeon-spr").costs;
+    for kernel in KERNELS {
+        for gone in (0..20).map(|step| 3_002 * US + step * 2 * US) {
+            let mut set = TaskSet::default();
+            let pipe = set.pipe(16);
+            let read = || Instr::Read { pipe, into: 0 };
+            let reader = set.pinned("reader", 3, vec![work(3 * MS), read(), work(5 * US), read()]);
+            set.pinned("writer", 60, vec![work(3_003 * US), Instr::Write { pipe, value: None }]);
+            (0..3).for_each(|_| _ = set.pinned("hog", 0, vec![work(u64::MAX)]));
+            set.at(gone, Change::Hotplug { cpu: cpu(3), online: false });
+            let log = Log::of(setup(machine.clone(), kernel, set, 20 * MS));
+            assert!(log.runtime(reader) >= 3_005 * US, "{kernel}, {gone}: {} ns", log.runtime(reader));
+        }
+    }
+}
+
 /// CPUs go and come while tasks sleep, wake and compute everywhere: nothing is lost, and nobody runs on a CPU that is gone.
 #[test]
 fn cpus_come_and_go() {
