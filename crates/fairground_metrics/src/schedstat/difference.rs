@@ -47,6 +47,8 @@ fn cpu_difference(before: &CpuStat, after: &CpuStat, notes: &mut Vec<String>) ->
         }
         domains.push(counted.unwrap_or_else(|| domain.clone()));
     }
+    let gone = after.domains.len()..before.domains.len();
+    notes.extend(gone.map(|level| format!("domain{level} of cpu{cpu} is not in the second snapshot and left out")));
     Ok(CpuStat {
         cpu,
         stats: RqStats::from_numbers(since(before.stats.numbers(), after.stats.numbers()).ok_or_else(went_back)?),

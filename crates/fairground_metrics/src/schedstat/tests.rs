@@ -49,6 +49,22 @@ fn a_domain_that_was_built_anew_counts_from_then_on() {
     assert!(made.notes[1].starts_with("domain0 of cpu1 was built anew"), "{:?}", made.notes);
 }
 
+/// A text that ends with the line of a CPU is a whole one to the reader: only the first snapshot tells what it lacks.
+#[test]
+fn a_domain_that_is_gone_is_told() {
+    let (mut before, mut after) = (snapshot(0, 5), snapshot(9, 8));
+    let upper = before.cpus[0].domains[0].clone();
+    before.cpus[0].domains.push(upper);
+    after.cpus[1].domains.clear();
+    let made = difference(&before, &after).unwrap();
+    assert_eq!(made.stat.cpus.iter().map(|cpu| cpu.domains.len()).collect::<Vec<_>>(), [1, 0]);
+    let expected = [
+        "domain1 of cpu0 is not in the second snapshot and left out",
+        "domain0 of cpu1 is not in the second snapshot and left out",
+    ];
+    assert_eq!(made.notes, expected);
+}
+
 #[test]
 fn what_cannot_be_compared_is_told() {
     let older = difference(&snapshot(9, 1), &snapshot(3, 1)).unwrap_err();
