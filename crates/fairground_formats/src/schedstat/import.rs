@@ -78,6 +78,12 @@ fn words(line: &str, start: usize) -> Vec<Word<'_>> {
     words
 }
 
+/// A number as the kernel prints it: digits alone, the first of several no zero.
+fn decimal(text: &str) -> Option<u64> {
+    let is_plain = text.bytes().all(|byte| byte.is_ascii_digit()) && (text == "0" || !text.starts_with('0'));
+    text.parse().ok().filter(|_| is_plain)
+}
+
 impl<'t> Reader<'t> {
     fn line(&mut self, words: &[Word<'t>]) {
         let (head, rest) = (&words[0], &words[1..]);
@@ -130,10 +136,11 @@ impl<'t> Reader<'t> {
     }
 
     fn number(&mut self, word: &Word<'_>) -> Option<u64> {
-        let number = word.text.parse().ok().filter(|_| word.text.bytes().all(|byte| byte.is_ascii_digit()));
+        let number = decimal(word.text);
         if number.is_none() {
             let message = format!("`{}` is no count", word.text);
-            self.wrong.at(word.span.clone(), message, "A count is a whole number of at most 64 bits.");
+            let hint = "A count is a whole number of at most 64 bits, without a sign and without zeros in front.";
+            self.wrong.at(word.span.clone(), message, hint);
         }
         number
     }
@@ -146,11 +153,12 @@ impl<'t> Reader<'t> {
 
     /// The number at the end of a line's first word.
     fn index(&mut self, head: &Word<'_>, prefix: &str) -> Option<usize> {
-        let digits = head.text.strip_prefix(prefix)?;
-        let index = digits.parse().ok().filter(|&index| index < CpuMask::CAPACITY);
+        let number = decimal(head.text.strip_prefix(prefix)?);
+        let index = number.and_then(|number| usize::try_from(number).ok()).filter(|&index| index < CpuMask::CAPACITY);
         if index.is_none() {
             let message = format!("`{}` has no number below {}", head.text, CpuMask::CAPACITY);
-            self.wrong.at(head.span.clone(), message, "It is written as in `cpu0`, `domain0`.");
+            let hint = "It is written as in `cpu0`, `domain0`, without a sign and without zeros in front.";
+            self.wrong.at(head.span.clone(), message, hint);
         }
         index
     }

@@ -103,6 +103,14 @@ fn every_mistake_has_its_line() {
             format!("{head}cpux 1 2\ncpu9999 1\n"),
             &["3: `cpux` has no number below 1024", "4: `cpu9999` has no number below 1024"],
         ),
+        (
+            format!("{head}{}{}", cpu(0).replace('u', "u+"), cpu(1).replace('u', "u0")),
+            &["3: `cpu+0` has no number below 1024", "4: `cpu01` has no number below 1024"],
+        ),
+        (
+            format!("{head}{}{}{}", cpu(0), domain(36).replace('0', "00"), domain(36).replace('0', "")),
+            &["4: `domain00` has no number below 1024", "5: `domain` has no number below 1024"],
+        ),
         (format!("{head}{}{}", cpu(1), cpu(1)), &["4: `cpu1` is there twice"]),
         (
             format!("{head}{}{}{}{}", cpu(0), cpu(2), cpu(0), cpu(1)),
@@ -114,8 +122,14 @@ fn every_mistake_has_its_line() {
             &["4: `cpu1` has 13 numbers, the first CPU has another number of them"],
         ),
         (
-            format!("{head}cpu0 0 0 -1 +2 3 4 5 6 18446744073709551616\n"),
-            &["3: `-1` is no count", "3: `+2` is no count", "3: `18446744073709551616` is no count"],
+            format!("{head}cpu0 0 00 -1 +2 03 4 5 6 18446744073709551616\n"),
+            &[
+                "3: `00` is no count",
+                "3: `-1` is no count",
+                "3: `+2` is no count",
+                "3: `03` is no count",
+                "3: `18446744073709551616` is no count",
+            ],
         ),
         (format!("{head}{}", domain(36)), &["3: `domain0` stands before any CPU"]),
         (format!("{head}{}{}{}", cpu(0), domain(36), domain(36)), &["5: `domain0` is not the next domain of cpu0"]),
