@@ -47,6 +47,8 @@ struct Reader<'t> {
 }
 
 /// Reads a text of /proc/schedstat: version 15, 16 or 17, mainline or with the patches for SIS statistics.
+///
+/// Lines may end in `\r\n`, as they may in text traces; only [`super::write`] keeps to the kernel's `\n`.
 pub fn read(text: &str) -> Result<SchedStatFile, Mistakes> {
     let mut reader = Reader::default();
     let mut start = 0;

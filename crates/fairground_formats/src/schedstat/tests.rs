@@ -62,6 +62,15 @@ fn spec_08_t02_round_trip() {
     assert_eq!(read(&write(&rebased)).unwrap(), rebased);
 }
 
+/// White space alone is free: a text that went through another system or a mail is read, and written as the kernel has it.
+#[test]
+fn either_line_end_is_read_and_the_kernels_is_written() {
+    let text = write(&SchedStatFile::new(Layout::ByKind, numbered(0, true, true)));
+    for changed in [text.replace('\n', "\r\n"), text.replace(' ', " \t"), text.replace('\n', "\n\n")] {
+        assert_eq!(write(&read(&changed).unwrap()), text, "{changed}");
+    }
+}
+
 /// The first block of v15 is that of idle balancing, that of v16 the one of busy balancing.
 #[test]
 fn spec_08_t03_order_of_blocks() {
