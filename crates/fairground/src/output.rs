@@ -2,6 +2,7 @@
 //! interrupted or failed run never leaves something that looks like a result.
 
 use crate::error::Error;
+use crate::run::RunOutcome;
 use crate::scenario::Scenario;
 use crate::schedstat::ENDING as SCHEDSTAT;
 use fairground_formats::schedstat::{self, SchedStatFile};
@@ -95,8 +96,12 @@ impl Outputs {
         }
         Ok(outputs)
     }
-    /// Writes the counters at the end of the run to the files that want them.
-    pub fn schedstat(&mut self, counters: &SchedStatFile) -> Result<(), Error> {
+    /// Ends the files of a run: those that want its counters get them. Returns their paths.
+    pub fn finish_run(mut self, outcome: &RunOutcome) -> Result<Vec<PathBuf>, Error> {
+        self.schedstat(&outcome.schedstat)?;
+        self.finish(!outcome.is_partial())
+    }
+    fn schedstat(&mut self, counters: &SchedStatFile) -> Result<(), Error> {
         for (file, out) in &mut self.snapshots {
             let written = out.write_all(schedstat::write(counters).as_bytes()).and_then(|()| out.flush());
             written.map_err(|cause| Error::world("write", &file.target, cause))?;

@@ -71,8 +71,7 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
     };
     bar.finish();
     let outcome = outcome?;
-    outputs.schedstat(&outcome.schedstat)?;
-    for path in outputs.finish(!outcome.is_partial())? {
+    for path in outputs.finish_run(&outcome)? {
         show::written(&path);
     }
     let checked = set.map(|(set, figures)| (set, set.check(figures, outcome.end())));

@@ -20,6 +20,18 @@ fn what_a_run_writes_can_be_replayed_and_converted() {
 }
 
 #[test]
+fn a_replay_writes_the_counters_of_its_kernel_too() {
+    let folder = Folder::new();
+    let path = folder.file("small.toml", SMALL);
+    let (trace, end) = (folder.path("a.csv"), folder.path("end.schedstat"));
+    ok(&["run", &path, "-o", &trace]);
+    ok(&["replay", &trace, "--profile", "v6.14", "-o", &end]);
+    assert!(folder.read("end.schedstat").starts_with("version 17\ntimestamp "), "{}", folder.read("end.schedstat"));
+    let cpu = &ok(&["schedstat", &end, "--json"]).json()["tables"][0]["rows"][0];
+    assert!(cpu["pcount"].as_u64().unwrap() > 50, "{cpu}");
+}
+
+#[test]
 fn dirty_traces_are_noted_and_refused_only_when_asked() {
     let folder = Folder::new();
     let path = folder.file("small.toml", SMALL);
