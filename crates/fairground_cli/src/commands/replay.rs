@@ -24,7 +24,7 @@ pub(crate) struct Args {
     /// Refuse a recording with lost or unreadable records
     #[arg(long)]
     strict: bool,
-    /// Stop before this event: ticks, switches and wake-ups are counted
+    /// Stop before this event: ticks, switches and wake-ups are counted. Files of -o are written up to there, as FILE.partial
     #[arg(long, value_name = "N")]
     stop_before_event: Option<u64>,
 }
