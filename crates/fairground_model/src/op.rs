@@ -97,10 +97,15 @@ impl Meter {
     pub fn spend(&mut self, time: Ns) {
         self.ps += time.0 * 1000;
     }
-    /// How long the current phase has lasted so far, in whole ns (rounded down).
+    /// What the current phase has cost so far, in whole ns (rounded down).
     #[inline]
     pub fn so_far_ns(&self) -> u64 {
-        self.turns.last(self.ps / 1000)
+        self.ps / 1000
+    }
+    /// How long the current phase has lasted so far, ns: what it has cost, and where CPUs take turns those of the others.
+    #[inline]
+    pub fn lasted_ns(&self) -> u64 {
+        self.turns.last(self.so_far_ns())
     }
     /// From now on phases are spent in these turns.
     pub fn set_turns(&mut self, turns: Turns) {

@@ -2,7 +2,7 @@
 
 use crate::pelt::Scale;
 use fairground_model::{Decision, MachineView, Meter, Reason, Recorder, TraceEvent};
-use fairground_stdx::{CpuId, Instant, TaskId};
+use fairground_stdx::{CpuId, Instant, Ns, TaskId};
 
 /// The outside during one call: no clock to read, no callback to re-enter.
 pub struct Ctx<'a, 'r> {
@@ -61,10 +61,16 @@ pub enum Request {
 pub const SCHED_CLOCK_AT_START: u64 = 1 << 30;
 
 impl Ctx<'_, '_> {
-    /// *Now* plus how long the call has lasted so far.
+    /// *Now* plus what the call has cost so far.
     #[inline]
     pub fn clock(&self) -> Instant {
         Instant::from_ns(self.now.ns() + self.meter.so_far_ns())
+    }
+    /// How long the call has lasted so far, for what measures itself. Where CPUs take turns that is longer than what it has
+    /// cost; the clocks of run queues go by the cost, since all that a call does happens at its beginning.
+    #[inline]
+    pub(crate) fn lasted(&self) -> Ns {
+        Ns(self.meter.lasted_ns())
     }
     /// The scheduler's clock in ns (sched_clock_cpu): the same on all CPUs.
     #[inline]

@@ -28,10 +28,11 @@ pub struct Case {
 impl Case {
     /// The case of a seed.
     pub fn random(seed: u64) -> Case {
-        let machine = generate::machine(&mut Dice::new(seed, 0));
+        let mut machine = generate::machine(&mut Dice::new(seed, 0));
         let profile = generate::profile(&mut Dice::new(seed, 1));
         let duration = generate::duration(&mut Dice::new(seed, 2), machine.cpus.len());
-        let tasks = generate::tasks(&mut Dice::new(seed, 3), &machine, &profile, duration);
+        let mut tasks = generate::tasks(&mut Dice::new(seed, 3), &machine, &profile, duration);
+        generate::recorded(&mut Dice::new(seed, 9), &mut machine, &mut tasks);
         let case = Case { seed, machine, profile, tasks, duration };
         let mut plugged = case.clone();
         generate::hotplug(&mut Dice::new(seed, 6), case.machine.cpus.len(), duration, &mut plugged.tasks);
@@ -57,9 +58,9 @@ impl Case {
         }
     }
 
-    /// Whether kernel paths take no time on this machine.
+    /// Whether kernel paths take no time on this machine, nor wait for the turn of their CPU.
     pub fn is_free(&self) -> bool {
-        self.machine.costs.prices_ps.iter().all(|&price| price == 0)
+        self.machine.round_of_turns == Ns::ZERO && self.machine.costs.prices_ps.iter().all(|&price| price == 0)
     }
 }
 

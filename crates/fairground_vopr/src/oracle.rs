@@ -48,7 +48,7 @@ pub struct Records {
 impl Records {
     /// A reader for the records of a case.
     pub fn new(case: &Case) -> Records {
-        // A task in kernel mode is rescheduled late, and its successor is charged from the wake-up on.
+        // A kernel thread or a task in kernel mode is rescheduled late, and its successor is charged from the wake-up on.
         let in_kernel = |instr: &Instr| {
             matches!(
                 instr,
@@ -57,7 +57,8 @@ impl Records {
                     | Instr::RunTime { mode: Mode::Kernel, .. }
             )
         };
-        let user_only = !case.tasks.programs.iter().any(|program| program.code.iter().any(in_kernel));
+        let in_programs = case.tasks.programs.iter().any(|program| program.code.iter().any(in_kernel));
+        let user_only = !in_programs && !case.tasks.tasks.iter().any(|task| task.kthread);
         Records {
             cpus: IndexVec::filled(CpuBook::default(), case.machine.cpus.len()),
             tasks: IndexVec::filled(TaskBook::default(), case.tasks.tasks.len()),

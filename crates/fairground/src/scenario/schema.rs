@@ -102,6 +102,7 @@ fn task() -> Value {
             "nice": nice(), "policy": policy(), "slice": slice(), "cpus": cpus(), "first_cpu": { "type": "integer", "minimum": 0 },
             "start": time(), "timer_slack": time(),
             "forked": { "type": "boolean", "description": "starts when the step `fork NAME` of another task makes it" },
+            "kthread": { "type": "boolean", "description": "a kernel thread, which slept since long before the run" },
             "mm": { "type": "integer", "minimum": 0, "description": "tasks of one number share an address space" },
             "hog": { "type": "boolean" }, "run": time(), "period": time(), "sleep": time(),
             "do": { "type": "array", "items": { "type": "string" } }, "loop": { "type": "integer", "minimum": 0 },

@@ -119,6 +119,9 @@ fn read_spec(row: &mut Fields<'_>, m: &mut Mistakes) -> TaskSpec {
     if let Some(slack) = row.time("timer_slack", &mut inner) {
         spec.timer_slack = slack.value;
     }
+    if let Some(kthread) = row.boolean("kthread", &mut inner) {
+        spec.kthread = kthread.value;
+    }
     m.0.append(&mut inner.0);
     spec
 }

@@ -4,11 +4,13 @@ mod hotplug;
 mod machine;
 mod profile;
 mod programs;
+mod recorded;
 mod tasks;
 
 pub(crate) use hotplug::hotplug;
 pub(crate) use machine::machine;
 pub(crate) use profile::profile;
+pub(crate) use recorded::recorded;
 pub(crate) use tasks::tasks;
 
 use crate::dice::Dice;

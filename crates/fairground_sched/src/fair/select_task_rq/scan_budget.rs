@@ -4,7 +4,7 @@ use super::avg_idle::update_avg;
 use crate::Sched;
 use crate::ctx::Ctx;
 use crate::features::Feat;
-use fairground_stdx::{CpuId, SdId};
+use fairground_stdx::{CpuId, Ns, SdId};
 
 /// No limit.
 pub(super) const UNLIMITED: u64 = u64::MAX;
@@ -24,12 +24,12 @@ pub(super) fn sis_prop_nr(llc_weight: u32, idle_ns: u64, avg_scan_cost: u64) -> 
 pub(super) struct ScanClock {
     this: CpuId,
     this_sd: SdId,
-    began_ns: u64,
+    began: Ns,
 }
 
 impl ScanClock {
     pub(super) fn start(cx: &Ctx<'_, '_>, this_sd: SdId) -> ScanClock {
-        ScanClock { this: cx.cpu, this_sd, began_ns: cx.clock().ns() }
+        ScanClock { this: cx.cpu, this_sd, began: cx.lasted() }
     }
 }
 
@@ -59,7 +59,7 @@ impl Sched {
 
     /// A search that ended by itself: its cost goes into the average of the domain. Returns the cost, ns.
     pub(super) fn update_avg_scan_cost(&mut self, cx: &Ctx<'_, '_>, clock: &ScanClock) -> u64 {
-        let took = cx.clock().ns() - clock.began_ns;
+        let took = (cx.lasted() - clock.began).0;
         update_avg(&mut self.topology.domains[clock.this_sd].avg_scan_cost, took);
         took
     }
