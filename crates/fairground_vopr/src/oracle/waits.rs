@@ -75,8 +75,11 @@ impl Waits {
     }
 }
 
-/// The longest stretch in kernel mode, in which nobody else gets the CPU.
+/// The longest stretch in kernel mode, in which nobody else gets the CPU. A kernel thread is there until it sleeps, if it does.
 fn longest_in_kernel(case: &Case) -> u64 {
+    if case.tasks.tasks.iter().any(|task| task.kthread) {
+        return case.duration.0;
+    }
     let stretch = |instr: &Instr| match *instr {
         Instr::Run { work: time, mode: Mode::Kernel }
         | Instr::RunBetween { high: time, mode: Mode::Kernel, .. }
