@@ -82,9 +82,7 @@ impl Ring {
             self.stale.push(place);
         }
     }
-}
 
-impl Ring {
     /// The sums of the group at `place` are complete: type and rank follow. `needs` is what makes other CPUs help it.
     fn classify(&mut self, place: usize, imbalance_pct: u32, group: &SchedGroup, needs: (bool, u64)) {
         let row = &mut self.rows[place];
