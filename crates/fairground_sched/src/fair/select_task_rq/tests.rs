@@ -2,7 +2,7 @@
 
 use super::Wake;
 use super::test_machine::{TestMachine, cpu, flat8, preset};
-use fairground_model::{PrevState, Reason, WakeContext};
+use fairground_model::{Meter, Op, PrevState, Reason, Turns, WakeContext};
 use fairground_stdx::{CpuMask, TaskId};
 use proptest::prelude::*;
 
@@ -259,4 +259,26 @@ proptest! {
             prop_assert!(idle(&machine, chosen), "{reason:?} {chosen}");
         }
     }
+}
+
+/// Where CPUs take turns a search takes the time of the others too, and counts as that expensive.
+#[test]
+fn a_search_measures_itself_by_its_turns() {
+    let cost = |turns: Turns| {
+        let mut machine = TestMachine::new("v5.10", flat8());
+        machine.busy(0..8);
+        machine.sched.rqs[cpu(0)].lb.avg_idle = 1_000_000;
+        let mut prices = [0; Op::COUNT];
+        prices[Op::ScanCpu as usize] = 80_000;
+        machine.meter = Meter::new(prices);
+        machine.meter.set_turns(turns);
+        let (_, looks) = machine.looks(|machine| machine.search(TaskId::new(5), 0, 0));
+        let llc = machine.sched.topology.cpus[cpu(0)].sd_llc.unwrap();
+        (looks, machine.sched.topology.domains[llc].avg_scan_cost)
+    };
+    let (looks, alone) = cost(Turns::ALONE);
+    // Turns of 100 us, of which 300 ns are left, and 700 us of others between them: one border lies in the search.
+    let (same, turned) = cost(Turns { wait: 0, left: 300, length: 100_000, between: 700_000 });
+    assert!(looks > 4 && alone > 0);
+    assert_eq!((same, turned), (looks, alone + 700_000 / 8));
 }
