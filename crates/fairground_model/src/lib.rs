@@ -25,5 +25,7 @@ pub use program::{Frame, Instr, Mode, Program, Reg, Step, TimerMode};
 pub use reason::{IdKind, Reason};
 pub use schedstat::{CpuStat, DomainStat, LbStats, RqStats, SchedStat, SdStats};
 pub use sink::{NullSink, Recorder, Sink, TaskInfo};
-pub use task_set::{Change, MarkerSpec, MarkerUnit, PipeSpec, Start, TaskSet, TaskSpec, TimedChange};
+pub use task_set::{
+    Change, DEFAULT_SHARES, MarkerSpec, MarkerUnit, PipeSpec, Start, TaskGroupSpec, TaskSet, TaskSpec, TimedChange,
+};
 pub use turns::Turns;

@@ -3,7 +3,7 @@
 
 #![allow(missing_docs, reason = "the fields of a variant are explained by the variant")]
 
-use fairground_stdx::{CpuMask, Instant, MarkerId, Ns, PipeId, RngStream, TaskId};
+use fairground_stdx::{CpuMask, Instant, MarkerId, Ns, PipeId, RngStream, TaskId, TgId};
 
 use crate::policy::Policy;
 
@@ -81,6 +81,8 @@ pub enum Instr {
     SetSlice { slice: Option<Ns> },
     /// Changes its own allowed CPUs.
     SetAffinity { cpus: CpuMask },
+    /// Goes to another CPU cgroup; `None` is the root group.
+    SetGroup { group: Option<TgId> },
     /// Changes its own timer slack.
     SetTimerSlack { slack: Ns },
     /// Reports `now - reg` (0 if reg lies in the future).
@@ -153,6 +155,8 @@ pub enum Step {
     SetSlice { slice: Option<Ns> },
     /// See [`Instr::SetAffinity`]. The mask is read from the program ([`Frame::affinity`]).
     SetAffinity,
+    /// See [`Instr::SetGroup`].
+    SetGroup { group: Option<TgId> },
     /// See [`Instr::SetTimerSlack`].
     SetTimerSlack { slack: Ns },
     /// A measurement.
@@ -235,6 +239,7 @@ impl Frame {
                 Instr::SetPolicy { policy } => return Step::SetPolicy { policy },
                 Instr::SetSlice { slice } => return Step::SetSlice { slice },
                 Instr::SetAffinity { .. } => return Step::SetAffinity,
+                Instr::SetGroup { group } => return Step::SetGroup { group },
                 Instr::SetTimerSlack { slack } => return Step::SetTimerSlack { slack },
                 Instr::MarkSince { marker, reg } => {
                     return Step::Mark { marker, value: now.saturating_since(self.at(reg)).0 };

@@ -4,7 +4,7 @@
 
 use crate::policy::Policy;
 use crate::program::Program;
-use fairground_stdx::{CpuId, CpuMask, IndexVec, Instant, MarkerId, Ns, PipeId, ProgramId, TaskId};
+use fairground_stdx::{CpuId, CpuMask, IndexVec, Instant, MarkerId, Ns, PipeId, ProgramId, TaskId, TgId};
 
 /// When a task comes to life.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -34,6 +34,8 @@ pub struct TaskSpec {
     pub affinity: Option<CpuMask>,
     /// The CPU on which it starts, if that is not left to the scheduler.
     pub first_cpu: Option<CpuId>,
+    /// The CPU cgroup that it starts in; `None` is the root group, and with [`Start::Forked`] the parent's.
+    pub group: Option<TgId>,
     /// What it does.
     pub program: ProgramId,
     /// When it starts.
@@ -60,6 +62,7 @@ impl TaskSpec {
             slice: None,
             affinity: None,
             first_cpu: None,
+            group: None,
             program,
             start: Start::At(Instant::ZERO),
             timer_slack: DEFAULT_TIMER_SLACK,
@@ -67,6 +70,29 @@ impl TaskSpec {
             mm: 0,
             measured: true,
         }
+    }
+}
+
+/// A CPU cgroup. The root group is none of these: it is what `None` stands for wherever a group may be named.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct TaskGroupSpec {
+    /// Its path from the root, such as `/web/api`.
+    pub name: String,
+    /// The group in which it lies; it has a lower row than this one.
+    pub parent: Option<TgId>,
+    /// Its weight among its siblings as cpu.shares tells it: 2 to 262144, 1024 is the default. Not looked at while it is idle.
+    pub shares: u64,
+    /// cpu.idle: it runs when no sibling wants to, but for a weight of 3.
+    pub idle: bool,
+}
+
+/// The weight of a group that was told nothing else (cpu.shares; cpu.weight 100).
+pub const DEFAULT_SHARES: u64 = 1024;
+
+impl TaskGroupSpec {
+    /// A group of default weight.
+    pub fn new(name: impl Into<String>, parent: Option<TgId>) -> TaskGroupSpec {
+        TaskGroupSpec { name: name.into(), parent, shares: DEFAULT_SHARES, idle: false }
     }
 }
 
@@ -116,6 +142,14 @@ pub enum Change {
     Policy { task: TaskId, policy: Policy },
     /// sched_setattr on a task: a slice of its own, or the base slice again.
     Slice { task: TaskId, slice: Option<Ns> },
+    /// A task goes to another CPU cgroup (cgroup.procs, cgroup.threads); `None` is the root group.
+    Group { task: TaskId, group: Option<TgId> },
+    /// The weight of a group, as cpu.shares tells it (cpu.weight, cpu.weight.nice, cpu.shares).
+    Shares { group: TgId, shares: u64 },
+    /// cpu.idle of a group.
+    GroupIdle { group: TgId, idle: bool },
+    /// A group is removed (rmdir); refused while tasks or groups are in it.
+    RemoveGroup { group: TgId },
     /// A scheduler feature, as written to the kernel's debugfs: `NEXT_BUDDY`, `NO_NEXT_BUDDY`.
     Feature { name: String },
     /// Frequency of a CPU relative to its highest, 1..=1024.
@@ -140,6 +174,8 @@ pub struct TimedChange {
 pub struct TaskSet {
     /// The programs.
     pub programs: IndexVec<ProgramId, Program>,
+    /// The CPU cgroups, parents first.
+    pub groups: IndexVec<TgId, TaskGroupSpec>,
     /// The tasks. A task's row here is its id in the run.
     pub tasks: IndexVec<TaskId, TaskSpec>,
     /// The pipes.
@@ -191,8 +227,8 @@ impl TaskSet {
         asked
     }
 
-    /// Appends the tasks, pipes, markers and changes of `other`, renumbered. Markers of the same
-    /// name and unit are shared. Returns the offset by which `other`'s task ids moved.
+    /// Appends the groups, tasks, pipes, markers and changes of `other`, renumbered. Markers of the same
+    /// name and unit are shared, and so are groups of the same path. Returns the offset by which `other`'s task ids moved.
     pub fn append(&mut self, other: TaskSet) -> u32 {
         use crate::program::Instr;
         use fairground_stdx::Id;
@@ -200,7 +236,9 @@ impl TaskSet {
         let pipes = self.pipes.len() as u32;
         let programs = self.programs.len() as u32;
         let mms = self.tasks.iter().map(|task| task.mm + 1).max().unwrap_or(0);
+        let groups = self.append_groups(&other.groups);
         let task_id = |id: TaskId| TaskId::new(id.get() + tasks);
+        let group_id = |id: TgId| groups[id];
         let pipe_id = |id: PipeId| PipeId::new(id.get() + pipes);
         let markers: Vec<MarkerId> = other
             .markers
@@ -216,6 +254,7 @@ impl TaskSet {
                 match instr {
                     Instr::Write { pipe, .. } | Instr::Read { pipe, .. } => *pipe = pipe_id(*pipe),
                     Instr::Fork { task } => *task = task_id(*task),
+                    Instr::SetGroup { group } => *group = group.map(group_id),
                     Instr::MarkSince { marker, .. } | Instr::MarkBetween { marker, .. } | Instr::MarkValue { marker, .. } => {
                         *marker = markers[marker.index()];
                     }
@@ -228,6 +267,7 @@ impl TaskSet {
             let mut task = task.clone();
             task.program = ProgramId::new(task.program.get() + programs);
             task.mm += mms;
+            task.group = task.group.map(group_id);
             self.tasks.push(task);
         }
         other.pipes.iter().for_each(|pipe| {
@@ -239,11 +279,25 @@ impl TaskSet {
                 | Change::Affinity { task, .. }
                 | Change::Policy { task, .. }
                 | Change::Slice { task, .. } => *task = task_id(*task),
+                Change::Group { task, group } => (*task, *group) = (task_id(*task), group.map(group_id)),
+                Change::Shares { group, .. } | Change::GroupIdle { group, .. } | Change::RemoveGroup { group } => {
+                    *group = group_id(*group);
+                }
                 Change::Feature { .. } | Change::FreqCapacity { .. } | Change::Hotplug { .. } | Change::Watchdog { .. } => {}
             }
             self.changes.push(timed);
         }
         self.changes.sort_by_key(|timed| timed.at);
         tasks
+    }
+    /// Appends those of `groups` that are not here yet: a group is known by its path. Returns where each is now.
+    fn append_groups(&mut self, groups: &IndexVec<TgId, TaskGroupSpec>) -> IndexVec<TgId, TgId> {
+        let mut rows = IndexVec::new();
+        for group in groups.iter() {
+            let known = self.groups.iter_enumerated().find(|row| row.1.name == group.name).map(|row| row.0);
+            let parent = group.parent.map(|parent| rows[parent]);
+            rows.push(known.unwrap_or_else(|| self.groups.push(TaskGroupSpec { parent, ..group.clone() })));
+        }
+        rows
     }
 }

@@ -3,6 +3,7 @@
 use crate::core::SchedInfo;
 use crate::ctx::SCHED_CLOCK_AT_START;
 use crate::fair::balance::{BalanceWork, GroupNode, GroupStats, Nohz};
+use crate::fair::group::TaskGroup;
 use crate::fair::tunables::EffectiveTunables;
 use crate::fair::weight::LoadWeight;
 use crate::fair::{CfsRq, SchedEntity, WakeeFlips};
@@ -12,7 +13,7 @@ use crate::rq::{ClockSkip, Rq, RqBalance};
 use crate::task::{Task, TaskState};
 use crate::topology::Topology;
 use fairground_model::{MachineView, Policy, RqStats, TaskSpec};
-use fairground_stdx::{CfsRqId, CpuId, CpuMask, IndexVec, Ns, RngStream, SeId, StreamKind, TaskId};
+use fairground_stdx::{CfsRqId, CpuId, CpuMask, IndexVec, Ns, RngStream, SeId, StreamKind, TaskId, TgId};
 
 /// The scheduler of a machine. One value: it can be cloned, compared and continued.
 #[derive(Clone)]
@@ -21,6 +22,7 @@ pub struct Sched {
     pub(crate) topology: Topology,
     pub(crate) tunables: EffectiveTunables,
     pub(crate) rqs: IndexVec<CpuId, Rq>,
+    pub(crate) groups: IndexVec<TgId, TaskGroup>,
     pub(crate) tasks: IndexVec<TaskId, Task>,
     pub(crate) ses: IndexVec<SeId, SchedEntity>,
     pub(crate) pelt_se: IndexVec<SeId, SchedAvg>,
@@ -54,6 +56,7 @@ impl Sched {
             topology: Topology::build(&profile, machine),
             profile,
             rqs: IndexVec::new(),
+            groups: IndexVec::new(),
             tasks: IndexVec::new(),
             ses: IndexVec::new(),
             pelt_se: IndexVec::new(),

@@ -2,8 +2,9 @@
 
 use crate::cpu::{Doing, Then};
 use crate::queue::{EventQueue, Slot};
-use crate::simulation::Simulation;
+use crate::simulation::{Simulation, Stopped};
 use fairground_model::{Change, Op, Recorder, Start, TaskSet, Turns};
+use fairground_sched::fair::group::Busy;
 use fairground_sched::{Ctx, Sched};
 use fairground_stdx::{CpuId, Instant, Ns, TaskId};
 
@@ -92,6 +93,25 @@ impl<Q: EventQueue> Simulation<Q> {
                 self.core_from_outside(rec, cpu, |sched, cx| sched.sched_setscheduler(cx, task, policy))
             }
             Change::Slice { task, slice } => self.core_from_outside(rec, cpu, |sched, cx| sched.set_slice(cx, task, slice)),
+            Change::Group { task, group } => {
+                self.core_from_outside(rec, cpu, |sched, cx| sched.sched_move_task(cx, task, group));
+            }
+            Change::Shares { group, shares } => {
+                self.core_from_outside(rec, cpu, |sched, cx| sched.sched_group_set_shares(cx, group, shares));
+            }
+            Change::GroupIdle { group, idle } => {
+                self.core_from_outside(rec, cpu, |sched, cx| sched.sched_group_set_idle(cx, group, idle));
+            }
+            Change::RemoveGroup { group } => {
+                if let Err(busy) = self.sched.remove_group(group) {
+                    let inside = match busy {
+                        Busy::Task(task) => format!("task `{}`", self.tasks[task].info.name),
+                        Busy::Group(child) => format!("group `{}`", self.sched.group(child).name),
+                    };
+                    self.stopped = Some(Stopped::GroupBusy { group: self.sched.group(group).name.clone(), inside, at: self.now });
+                    self.over = true;
+                }
+            }
             Change::Feature { name } => {
                 let known = self.sched.set_feature(&name);
                 assert!(known.is_ok(), "invariant: features are checked before the run begins: {name}");

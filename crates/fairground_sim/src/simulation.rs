@@ -112,6 +112,15 @@ pub enum Stopped {
         /// When.
         at: Instant,
     },
+    /// A group is removed while somebody is in it (EBUSY).
+    GroupBusy {
+        /// The group's path.
+        group: String,
+        /// Who is in it: `task `x``, `group `/a/b``.
+        inside: String,
+        /// When.
+        at: Instant,
+    },
 }
 
 impl Stopped {
@@ -120,6 +129,9 @@ impl Stopped {
         match self {
             Stopped::NoProgress { .. } => "Let its loop run, sleep or wait for something.",
             Stopped::ForkedTwice { .. } => "Give every fork a task of its own.",
+            Stopped::GroupBusy { .. } => {
+                "Move tasks out, let them end, or remove the groups below first; a group that a task starts in later stays."
+            }
         }
     }
 }
@@ -132,6 +144,9 @@ impl std::fmt::Display for Stopped {
             }
             Stopped::ForkedTwice { task, child, at } => {
                 write!(f, "task `{task}` forks `{child}` at {}, which was forked before", Ns(at.ns()))
+            }
+            Stopped::GroupBusy { group, inside, at } => {
+                write!(f, "group `{group}` is removed at {} while {inside} is in it", Ns(at.ns()))
             }
         }
     }
@@ -188,6 +203,9 @@ impl<Q: EventQueue> Simulation<Q> {
         let allowed = check(&machine, &profile, &set, duration)?;
         let mut sched = Sched::new(profile, &machine.view());
         sched.set_seed(seed);
+        for group in set.groups.iter() {
+            sched.add_group(group);
+        }
         for (spec, &cpus) in set.tasks.iter().zip(allowed.iter()) {
             sched.add_task(spec, cpus);
         }

@@ -55,6 +55,10 @@ impl<Q: EventQueue> Simulation<Q> {
                 self.core(rec, cpu, |sched, cx| sched.set_slice(cx, task, slice));
                 self.syscall(cpu, Then::Resume)
             }
+            Step::SetGroup { group } => {
+                self.core(rec, cpu, |sched, cx| sched.sched_move_task(cx, task, group));
+                self.syscall(cpu, Then::Resume)
+            }
             Step::SetAffinity => self.set_own_affinity(rec, cpu, task),
             Step::SetTimerSlack { slack } => {
                 self.tasks[task].timer_slack = slack;

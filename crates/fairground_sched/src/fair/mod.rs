@@ -10,6 +10,7 @@ mod delay;
 mod enqueue;
 mod entity;
 mod fork;
+pub mod group;
 mod level;
 mod load;
 mod order;
