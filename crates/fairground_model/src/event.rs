@@ -2,7 +2,7 @@
 //! streams of these, so they meet in the same metrics and writers.
 
 use crate::reason::Reason;
-use fairground_stdx::{CpuId, MarkerId, Ns, TaskId, Vruntime};
+use fairground_stdx::{CpuId, MarkerId, Ns, TaskId, TgId, Vruntime};
 
 /// One record. Its time and CPU are given beside it (see [`crate::Sink`]).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -121,10 +121,37 @@ impl TraceEvent {
 pub struct Decision {
     /// The rule that decided.
     pub reason: Reason,
-    /// First id, as a raw row number; see [`Reason::ids`].
+    /// First id, as a raw row number; see [`Reason::ids`]. Where that is a task it may be a group: [`Decision::who`].
     pub a: u32,
     /// Second id.
     pub b: u32,
+}
+
+/// Whom a decision is about.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Who {
+    /// A task.
+    Task(TaskId),
+    /// A CPU cgroup as an entity of the queue that it stands on.
+    Group(TgId),
+}
+
+impl Decision {
+    /// The bit that tells the number of a group from that of a task.
+    const GROUP: u32 = 1 << 31;
+
+    /// The id under which a group stands in a decision.
+    pub const fn group(group: TgId) -> u32 {
+        Decision::GROUP | group.get()
+    }
+
+    /// Whom an id of a task, first or second, stands for.
+    pub const fn who(id: u32) -> Who {
+        match id & Decision::GROUP {
+            0 => Who::Task(TaskId::new(id)),
+            _ => Who::Group(TgId::new(id & !Decision::GROUP)),
+        }
+    }
 }
 
 /// The state in which a task leaves its CPU.

@@ -16,7 +16,7 @@ pub mod task_set;
 pub mod turns;
 
 pub use digest::Digest;
-pub use event::{Decision, PrevState, Section, TraceEvent, WakeContext};
+pub use event::{Decision, PrevState, Section, TraceEvent, WakeContext, Who};
 pub use machine_view::MachineView;
 pub use mistake::{Mistake, Mistakes};
 pub use op::{Meter, Op};

@@ -52,6 +52,7 @@ ops! {
     LbDomain "lb_domain" "A call of load_balance() for one domain: set-up, checks and end";
     LbCpu "lb_cpu" "A look at a CPU's run queue in the statistics of load balance";
     LbDetach "lb_detach" "A task of another CPU's list that load balance considers";
+    BlockedAvg "blocked_avg" "A group's queue whose averages balance ages";
     LbAttach "lb_attach" "A task that load balance queues on its new CPU, beside the enqueue";
 }
 

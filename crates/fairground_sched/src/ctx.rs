@@ -93,6 +93,11 @@ impl Ctx<'_, '_> {
     pub(crate) fn decide(&mut self, reason: Reason, a: Option<TaskId>, b: u32) {
         self.record(TraceEvent::Decision(Decision { reason, a: a.map_or(0, TaskId::get), b }));
     }
+    /// Records a decision about an entity, and perhaps another one, as [`crate::fair::SchedEntity::who`] calls them.
+    #[inline]
+    pub(crate) fn decide_who(&mut self, reason: Reason, a: u32, b: u32) {
+        self.record(TraceEvent::Decision(Decision { reason, a, b }));
+    }
     /// Records a decision about two tasks.
     #[inline]
     pub(crate) fn decide2(&mut self, reason: Reason, a: Option<TaskId>, b: Option<TaskId>) {

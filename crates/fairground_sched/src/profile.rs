@@ -29,6 +29,7 @@ use crate::seam::{
     Balance, ForkPlace, IdleEntity, IdleProtection, LongSleeper, MinVruntimeAtDequeue, Pick, Place, Preemption, Protection,
     RemoteWakeup, RepeatedPick, Seam, TaskSlice, TickPreempt, Yield,
 };
+use crate::seam::{GroupLoad, GroupSlice, GroupWeight, MigrateDetach, MoveRunning, Reweight, TgLoadUpdate};
 use crate::version::KernelVersion;
 
 /// A property of a profile, for people.
@@ -119,6 +120,13 @@ profile! {
     long_sleeper: LongSleeper, "Placement after a very long sleep.";
     idle_entity: IdleEntity, "Whether entities, or only tasks' policies, are idle.";
     idle_protection: IdleProtection, "Whether an idle entity that is preempted keeps its protection.";
+    group_load: GroupLoad, "How a group's load reaches the queue above.";
+    tg_load_update: TgLoadUpdate, "How often a queue tells its group its load.";
+    group_weight: GroupWeight, "When a group's entity gets its weight anew.";
+    reweight: Reweight, "Lag and deadline of an entity whose weight changes.";
+    group_slice: GroupSlice, "The request of a group's entity.";
+    migrate_detach: MigrateDetach, "How the load of a runnable task leaves its old CPU.";
+    move_running: MoveRunning, "Whether a running task that changes its group gives way.";
     wake_affine: WakeAffine, "Whether a wakee goes towards its waker.";
     exiting_waker: ExitingWaker, "Whether wake-ups of an exiting task are synchronous.";
     wake_cap: WakeCap, "Whether capacity decides before the search for an idle CPU.";

@@ -99,13 +99,15 @@ impl Sched {
             self.profile.pelt.init_task(&mut avg, self.profile.scale_load_down.apply(load.weight()));
         }
         self.pelt_se.push(avg);
-        let se = self.ses.push(SchedEntity::new(self.rqs[cpu].cfs, load, self.tunables.base_slice_ns));
+        let queue = self.group_queue(spec.group, cpu);
+        let se = self.ses.push(SchedEntity::new(queue, load, self.tunables.base_slice_ns));
         if let Some(slice) = spec.slice.and_then(|slice| self.profile.task_slice.granted(slice)) {
             (self.ses[se].slice, self.ses[se].custom_slice) = (slice.0, true);
         }
         let task = self.tasks.push(Task {
             se,
             cpu,
+            group: spec.group,
             state: TaskState::New,
             sleep_state: None,
             on_cpu: false,
@@ -121,7 +123,7 @@ impl Sched {
             group_node: GroupNode::default(),
             sched_info: SchedInfo::default(),
         });
-        self.ses[se].task = Some(task);
+        (self.ses[se].task, self.ses[se].parent) = (Some(task), self.cfs_rqs[queue].se);
         task
     }
 
@@ -224,6 +226,7 @@ fn new_rq(cfs: CfsRqId, capacity: u32) -> Rq {
         watchdog_due: false,
         online: true,
         wake_list: Vec::with_capacity(WAKE_LIST),
+        leaf_cfs_rqs: Vec::new(),
         lb: RqBalance::new(capacity),
         stats: RqStats::default(),
         avg_irq: SchedAvg::default(),

@@ -5,6 +5,7 @@ use crate::version::KernelVersion;
 mod balance;
 mod busiest;
 mod fair;
+mod groups;
 mod placement;
 mod rebalance;
 mod stats;
@@ -20,6 +21,7 @@ pub use fair::{
     ForkPlace, IdleEntity, IdleProtection, LongSleeper, MinVruntimeAtDequeue, Pick, Place, Preemption, Protection, RepeatedPick,
     TaskSlice, TickPreempt, Yield,
 };
+pub use groups::{GroupLoad, GroupSlice, GroupWeight, MigrateDetach, MoveRunning, Reweight, TgLoadUpdate};
 pub use placement::{
     ClusterSearch, ExitingWaker, IdleCapacity, IdleSearch, IdlestGroup, KthreadWaker, RecentCpu, SchedIdleCpu, StartNode,
     WakeAffine, WakeCap,

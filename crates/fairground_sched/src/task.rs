@@ -4,7 +4,7 @@ use crate::core::SchedInfo;
 use crate::fair::WakeeFlips;
 use crate::fair::balance::GroupNode;
 use fairground_model::{Policy, PrevState};
-use fairground_stdx::{CpuId, CpuMask, SeId};
+use fairground_stdx::{CpuId, CpuMask, SeId, TgId};
 
 /// Where a task is. Each task is in exactly one state.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -38,6 +38,8 @@ pub struct Task {
     pub se: SeId,
     /// The CPU on whose queue it is, or was last (task_cpu).
     pub cpu: CpuId,
+    /// Its group; `None` is the root group.
+    pub group: Option<TgId>,
     /// Where it is.
     pub state: TaskState,
     /// What it will be when it next calls schedule(): set before it sleeps, cleared by a wake-up.

@@ -103,7 +103,8 @@ impl<Q: EventQueue> Simulation<Q> {
                 self.core_from_outside(rec, cpu, |sched, cx| sched.sched_group_set_idle(cx, group, idle));
             }
             Change::RemoveGroup { group } => {
-                if let Err(busy) = self.sched.remove_group(group) {
+                let removed = self.core_from_outside(rec, cpu, |sched, cx| sched.remove_group(cx, group));
+                if let Err(busy) = removed {
                     let inside = match busy {
                         Busy::Task(task) => format!("task `{}`", self.tasks[task].info.name),
                         Busy::Group(child) => format!("group `{}`", self.sched.group(child).name),

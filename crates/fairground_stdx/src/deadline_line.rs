@@ -134,6 +134,16 @@ impl<T: Copy + Eq> DeadlineLine<T> {
         false
     }
 
+    /// Gives `item`, which was inserted with `deadline`, another slice where it stands; false if it is not there.
+    pub fn set_slice(&mut self, deadline: Vruntime, item: T, slice: u64) -> bool {
+        let first = self.first_block_of(deadline);
+        let found = self.blocks.iter_mut().skip(first).find_map(|block| Some((block.position(deadline, item)?, block)));
+        let Some((row, block)) = found else { return false };
+        block.rows[row].slice = slice;
+        block.measure();
+        true
+    }
+
     /// The first block that may hold a row of `deadline`: rows of one deadline may begin at the end of
     /// the block before the first that begins with it.
     #[inline]

@@ -131,7 +131,7 @@ impl Sched {
             TaskState::Queued | TaskState::Delayed => {
                 cx.decide(Reason::SelectAllowed, Some(task), target.get());
                 self.update_rq_clock(cx, cpu);
-                self.deactivate_task(cx, task, DequeueFlags::empty());
+                self.deactivate_task(cx, task, DequeueFlags::MIGRATING);
                 self.push_moved_task(cx, task, target);
             }
             _ => {}

@@ -29,7 +29,9 @@ impl Sched {
     /// Kernel: core.c task_sched_runtime(), v4.12–
     pub fn account_curr(&mut self, cx: &mut Ctx<'_, '_>) {
         self.update_rq_clock(cx, cx.cpu);
-        self.update_curr(cx, self.rqs[cx.cpu].cfs);
+        if let Some(curr) = self.rqs[cx.cpu].curr {
+            self.update_curr(cx, self.se(curr).cfs_rq);
+        }
     }
 
     /// Whether the running task of `cpu` is to give way.

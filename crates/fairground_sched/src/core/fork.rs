@@ -15,6 +15,7 @@ impl Sched {
     /// Kernel: core.c sched_fork(), sched_cgroup_fork(), fair.c task_fork_fair(), v4.12–v6.11
     pub fn sched_fork(&mut self, cx: &mut Ctx<'_, '_>, parent: Option<TaskId>, child: TaskId) {
         let cpu = parent.map_or(self.tasks[child].cpu, |parent| self.tasks[parent].cpu);
+        self.inherit_group(parent, child);
         self.set_task_rq(child, cpu);
         self.inherit_slice(parent, child);
         self.inherit_wakees(parent, child);
@@ -32,6 +33,16 @@ impl Sched {
         let (slice, child) = (parent.slice, self.se_of(child));
         if !self.ses[child].custom_slice {
             (self.ses[child].slice, self.ses[child].custom_slice) = (slice, true);
+        }
+    }
+
+    /// A child lies in its parent's group, unless it was given one.
+    ///
+    /// Kernel: cgroup.c cgroup_can_fork(), core.c sched_cgroup_fork(), v4.12–
+    fn inherit_group(&mut self, parent: Option<TaskId>, child: TaskId) {
+        if let Some(parent) = parent {
+            let group = self.tasks[child].group.or(self.tasks[parent].group);
+            self.tasks[child].group = group;
         }
     }
 

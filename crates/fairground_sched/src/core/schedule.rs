@@ -115,7 +115,7 @@ impl Sched {
                 self.tasks[task].state = self.block_task(cx, task, state);
             } else if let Some(target) = push_to {
                 leaving.moving = Some((task, target));
-                self.deactivate_task(cx, task, DequeueFlags::empty());
+                self.deactivate_task(cx, task, DequeueFlags::MIGRATING);
             }
         }
         leaving
@@ -211,6 +211,9 @@ impl Sched {
         }
         if prev == next && self.profile.repeated_pick == RepeatedPick::KeepsSlice {
             return;
+        }
+        if let (Some(prev), Some(next)) = (prev, next.filter(|&next| prev != Some(next))) {
+            return self.switch_fair(cx, prev, next);
         }
         if let Some(task) = prev {
             self.put_prev_task_fair(cx, task);

@@ -49,6 +49,6 @@ impl Sched {
     /// Accounts what the current tasks have run, at the very end of a run, so that figures are complete.
     pub fn settle(&mut self, cx: &mut Ctx<'_, '_>) {
         self.update_rq_clock(cx, cx.cpu);
-        self.update_curr(cx, self.rqs[cx.cpu].cfs);
+        self.update_curr_of_all_levels(cx);
     }
 }

@@ -36,6 +36,15 @@ impl Sched {
         }
     }
 
+    /// An idle entity is preferred nowhere, and so is none above it.
+    fn prefer_upwards(&mut self, se: SeId, mark: impl Fn(&mut super::CfsRq) -> &mut Option<SeId>) {
+        let mut level = Some(se).filter(|&se| !self.se_is_idle(&self.ses[se]));
+        while let Some(id) = level {
+            *mark(&mut self.cfs_rqs[self.ses[id].cfs_rq]) = Some(id);
+            level = self.ses[id].parent.filter(|&se| !self.se_is_idle(&self.ses[se]));
+        }
+    }
+
     fn mark_upwards(&mut self, se: SeId, mark: impl Fn(&mut super::CfsRq) -> &mut Option<SeId>) {
         let mut level = Some(se);
         while let Some(id) = level {
@@ -46,12 +55,12 @@ impl Sched {
 
     /// Kernel: fair.c set_next_buddy(), v4.12–
     pub(crate) fn set_next_buddy(&mut self, se: SeId) {
-        self.mark_upwards(se, |queue| &mut queue.next);
+        self.prefer_upwards(se, |queue| &mut queue.next);
     }
 
     /// Kernel: fair.c set_last_buddy(), v4.12–v6.5
     pub(crate) fn set_last_buddy(&mut self, se: SeId) {
-        self.mark_upwards(se, |queue| &mut queue.last);
+        self.prefer_upwards(se, |queue| &mut queue.last);
     }
 
     /// Kernel: fair.c set_skip_buddy(), v4.12–v6.5

@@ -4,7 +4,9 @@ use super::level::Level;
 use super::{DequeueFlags, EnqueueFlags};
 use crate::Sched;
 use crate::ctx::Ctx;
+use crate::fair::group::Tell;
 use crate::sched::load_weight;
+use crate::seam::MigrateDetach;
 use crate::seam::{Place, TickPreempt};
 use crate::task::TaskState;
 use fairground_stdx::{CpuId, SeId, TaskId};
@@ -43,11 +45,10 @@ impl Sched {
     ///
     /// Kernel: fair.c put_prev_task_fair(), v4.12–
     pub(crate) fn put_prev_task_fair(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId) {
-        let mut next = Some(self.tasks[task].se);
-        while let Some(se) = next {
-            let mut level = self.level(se);
-            level.put_prev_entity(cx);
-            next = level.se.parent;
+        let mut level = Some(self.tasks[task].se);
+        while let Some(se) = level {
+            self.put_prev_entity(cx, se);
+            level = self.ses[se].parent;
         }
     }
 
@@ -55,22 +56,69 @@ impl Sched {
     ///
     /// Kernel: fair.c set_next_task_fair(), v4.12–
     pub(crate) fn set_next_task_fair(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId) {
-        let mut next = Some(self.tasks[task].se);
-        while let Some(se) = next {
-            self.clear_buddies(self.ses[se].cfs_rq, se);
-            let mut level = self.level(se);
-            level.set_next_entity(cx);
-            next = level.se.parent;
+        let mut level = Some(self.tasks[task].se);
+        while let Some(se) = level {
+            self.set_next_entity(cx, se);
+            level = self.ses[se].parent;
         }
+    }
+
+    /// One task follows another: the groups that both lie in go on.
+    ///
+    /// Kernel: fair.c pick_next_task_fair(), v4.12–
+    pub(crate) fn switch_fair(&mut self, cx: &mut Ctx<'_, '_>, prev: TaskId, next: TaskId) {
+        let (mut se, mut pse) = (self.tasks[next].se, self.tasks[prev].se);
+        while self.ses[se].cfs_rq != self.ses[pse].cfs_rq {
+            let (depth, other) = (self.se_depth(se), self.se_depth(pse));
+            if depth <= other {
+                self.put_prev_entity(cx, pse);
+                pse = self.above(pse);
+            }
+            if depth >= other {
+                self.set_next_entity(cx, se);
+                se = self.above(se);
+            }
+        }
+        self.put_prev_entity(cx, pse);
+        self.set_next_entity(cx, se);
+    }
+
+    /// Kernel: fair.c put_prev_entity(), v4.12–
+    fn put_prev_entity(&mut self, cx: &mut Ctx<'_, '_>, se: SeId) {
+        let mut level = self.level(se);
+        if level.se.on_rq {
+            level.account_before_put(cx);
+            level.enqueue_in_order();
+            self.update_load_avg(cx, se, Tell::Nobody);
+        }
+        self.cfs_rqs[self.ses[se].cfs_rq].curr = None;
+    }
+
+    /// Kernel: fair.c set_next_entity(), v4.12–
+    fn set_next_entity(&mut self, cx: &mut Ctx<'_, '_>, se: SeId) {
+        self.clear_buddies(self.ses[se].cfs_rq, se);
+        let mut level = self.level(se);
+        if level.se.on_rq {
+            level.dequeue_from_order();
+            self.update_load_avg(cx, se, Tell::Group);
+            level = self.level(se);
+            if level.profile.pick.is_eevdf() {
+                level.set_protection();
+            }
+        }
+        level.se.exec_start = level.rq.clocks.clock_task;
+        level.se.prev_sum_exec_runtime = level.se.sum_exec_runtime;
+        level.cfs_rq.curr = Some(se);
     }
 
     /// Binds a task to the queues of `cpu`.
     ///
     /// Kernel: sched.h set_task_rq(), v4.12–
     pub(crate) fn set_task_rq(&mut self, task: TaskId, cpu: CpuId) {
-        let row = &mut self.tasks[task];
-        row.cpu = cpu;
-        self.ses[row.se].cfs_rq = self.rqs[cpu].cfs;
+        let (se, group) = (self.tasks[task].se, self.tasks[task].group);
+        let queue = self.group_queue(group, cpu);
+        self.tasks[task].cpu = cpu;
+        (self.ses[se].cfs_rq, self.ses[se].parent) = (queue, self.cfs_rqs[queue].se);
     }
 
     /// A task leaves its CPU for another: what is relative to the old queue is taken off.
@@ -78,7 +126,7 @@ impl Sched {
     /// Lag and relative deadlines belong to no queue and go with the task.
     ///
     /// Kernel: fair.c migrate_task_rq_fair(), v4.12–
-    pub(crate) fn migrate_task_rq_fair(&mut self, cx: &Ctx<'_, '_>, task: TaskId) {
+    pub(crate) fn migrate_task_rq_fair(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId) {
         let (state, se) = (self.tasks[task].state, self.tasks[task].se);
         let cfs_rq = self.ses[se].cfs_rq;
         if state == TaskState::Waking {
@@ -88,7 +136,11 @@ impl Sched {
             }
             self.remove_entity_load_avg(cx, se);
         } else {
-            self.detach_entity_cfs_rq(cx, se);
+            match self.profile.migrate_detach {
+                MigrateDetach::LeftInBox => self.remove_entity_load_avg(cx, se),
+                // With the latter only a task that was not queued has anything to leave here.
+                MigrateDetach::AfterDequeue | MigrateDetach::WithDequeue => self.detach_entity_cfs_rq(cx, se),
+            }
         }
         self.pelt_se[se].last_update_time = 0;
         self.ses[se].exec_start = 0;
@@ -110,33 +162,15 @@ impl Sched {
 }
 
 impl Level<'_> {
-    /// Kernel: fair.c put_prev_entity(), v4.12–
-    fn put_prev_entity(&mut self, cx: &mut Ctx<'_, '_>) {
-        if self.se.on_rq {
-            match self.profile.tick_preempt {
-                TickPreempt::CfsSlice | TickPreempt::AlignRightmost => self.account(cx),
-                TickPreempt::Deadline => {
-                    // Whether that ends its turn does not matter any more: the CPU has picked.
-                    self.account_request(cx);
-                }
-            }
-            self.enqueue_in_order();
-            self.update_load_avg(cx);
-        }
-        self.cfs_rq.curr = None;
-    }
-
-    /// Kernel: fair.c set_next_entity() after clear_buddies(), v4.12–
-    fn set_next_entity(&mut self, cx: &mut Ctx<'_, '_>) {
-        if self.se.on_rq {
-            self.dequeue_from_order();
-            self.update_load_avg(cx);
-            if self.profile.pick.is_eevdf() {
-                self.set_protection();
+    /// Accounts the entity, which has run, for the last time.
+    #[inline]
+    fn account_before_put(&mut self, cx: &mut Ctx<'_, '_>) {
+        match self.profile.tick_preempt {
+            TickPreempt::CfsSlice | TickPreempt::AlignRightmost => self.account(cx),
+            TickPreempt::Deadline => {
+                // Whether that ends its turn does not matter any more: the CPU has picked.
+                self.account_request(cx);
             }
         }
-        self.se.exec_start = self.rq.clocks.clock_task;
-        self.se.prev_sum_exec_runtime = self.se.sum_exec_runtime;
-        self.cfs_rq.curr = Some(self.id);
     }
 }

@@ -92,6 +92,6 @@ impl Sched {
         let cfs_rq = self.ses[se].cfs_rq;
         self.resched_curr_as(cx, self.cfs_rqs[cfs_rq].cpu, Urgency::Lazy);
         self.clear_buddies(cfs_rq, se);
-        cx.decide(reason, self.ses[se].task, 0);
+        cx.decide_who(reason, self.ses[se].who(), 0);
     }
 }

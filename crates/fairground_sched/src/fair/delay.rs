@@ -2,6 +2,8 @@
 
 use crate::Sched;
 use crate::ctx::Ctx;
+use crate::fair::enqueue::Counted;
+use crate::fair::group::Tell;
 use crate::fair::{CfsRq, DequeueFlags};
 use crate::features::Feat;
 use crate::task::TaskState;
@@ -65,15 +67,31 @@ impl Sched {
         self.tasks[task].state = if switching { TaskState::OffCpuPending } else { TaskState::Asleep };
     }
 
-    /// `task` is woken before it has left its queue: it is runnable again where it stands, or at the
-    /// average if it has gained lag while it slept (DELAY_ZERO).
+    /// The entity of a group whose last task has left stands on its queue still, and would run next: now it leaves.
     ///
-    /// Kernel: fair.c requeue_delayed_entity() with enqueue_task_fair(), v6.12–
+    /// Kernel: fair.c pick_next_entity() with dequeue_entities(), v6.12–
+    pub(crate) fn complete_delayed_group(&mut self, cx: &mut Ctx<'_, '_>, se: SeId) {
+        cx.decide_who(Reason::PickDelayed, self.ses[se].who(), 0);
+        let nobody = Counted { tasks: 0, runnable: 0, idle: 0 };
+        self.dequeue_entities(cx, se, DequeueFlags::SLEEP.with(DequeueFlags::DELAYED), nobody);
+    }
+
+    /// `task` is woken before it has left its queue: it is runnable again where it stands.
+    ///
+    /// Kernel: fair.c enqueue_task_fair() with ENQUEUE_DELAYED, v6.12–
     pub(crate) fn requeue_delayed_task(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId) {
-        let se = self.tasks[task].se;
-        let cfs_rq = self.ses[se].cfs_rq;
         self.util_est_enqueue(task);
         self.sched_info_enqueue(task);
+        self.requeue_delayed_entity(cx, self.tasks[task].se);
+        self.tasks[task].state = TaskState::Queued;
+    }
+
+    /// An entity in delayed dequeue is runnable again where it stands, or at the average if it has gained lag since
+    /// (DELAY_ZERO).
+    ///
+    /// Kernel: fair.c requeue_delayed_entity(), v6.12–
+    pub(crate) fn requeue_delayed_entity(&mut self, cx: &mut Ctx<'_, '_>, se: SeId) {
+        let cfs_rq = self.ses[se].cfs_rq;
         let mut reason = Reason::DelayRequeue;
         if self.profile.feats.has(Feat::DELAY_ZERO) {
             self.update_entity_lag(cx, cfs_rq, se);
@@ -83,15 +101,19 @@ impl Sched {
                 reason = Reason::DelayZero;
             }
         }
-        self.level(se).update_load_avg(cx);
+        self.update_load_avg(cx, se, Tell::Nobody);
         self.clear_delayed(se);
-        self.tasks[task].state = TaskState::Queued;
-        cx.decide(reason, Some(task), 0);
+        cx.decide_who(reason, self.ses[se].who(), 0);
     }
 
     fn place_anew(&mut self, cx: &mut Ctx<'_, '_>, cfs_rq: CfsRqId, se: SeId) {
-        self.level(se).dequeue_from_order();
+        let is_curr = self.cfs_rqs[cfs_rq].curr == Some(se);
+        if !is_curr {
+            self.level(se).dequeue_from_order();
+        }
         self.place_entity_by_lag(cx, cfs_rq, se, false);
-        self.level(se).enqueue_in_order();
+        if !is_curr {
+            self.level(se).enqueue_in_order();
+        }
     }
 }

@@ -11,19 +11,22 @@ use fairground_model::{Op, Policy};
 use fairground_stdx::{SeId, TaskId};
 
 impl Sched {
-    /// Whether the entity is of policy SCHED_IDLE.
+    /// Whether the entity is idle: of policy SCHED_IDLE, or a group with cpu.idle.
     ///
     /// Kernel: fair.c se_is_idle(), v5.15– (task_has_idle_policy() before)
     #[inline]
     pub(crate) fn se_is_idle(&self, se: &SchedEntity) -> bool {
-        se.task.is_some_and(|task| self.tasks[task].policy == Policy::Idle)
+        match se.my_q {
+            None => se.task.is_some_and(|task| self.tasks[task].policy == Policy::Idle),
+            Some(queue) => self.cfs_rq_is_idle(queue),
+        }
     }
 
     /// Queues a task and every group above it that is not queued yet. A task in delayed dequeue that
     /// moves to another queue goes on sleeping there.
     ///
     /// Kernel: fair.c enqueue_task_fair(), v4.12–
-    pub(crate) fn enqueue_task(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, flags: EnqueueFlags) {
+    pub(crate) fn enqueue_task(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, mut flags: EnqueueFlags) {
         cx.meter.count(Op::Enqueue);
         if !flags.has(EnqueueFlags::RESTORE) {
             self.sched_info_enqueue(task);
@@ -33,18 +36,24 @@ impl Sched {
         if !delayed {
             self.util_est_enqueue(task);
         }
-        let (mut flags, mut level) = (flags, Some(se));
+        let mut counted = Counted { tasks: 1, runnable: u32::from(!delayed), idle: u32::from(self.se_is_idle(&self.ses[se])) };
+        let (mut level, mut slice) = (Some(se), None);
+        while let Some(se) = level.filter(|&se| !self.ses[se].on_rq) {
+            self.set_group_slice(se, slice);
+            self.enqueue_entity(cx, se, flags);
+            slice = self.group_slice(self.ses[se].cfs_rq);
+            self.count_in(se, &mut counted);
+            flags = EnqueueFlags::WAKEUP;
+            level = self.next_level(cx, se);
+        }
+        if let Some(group) = level.filter(|&se| self.ses[se].sched_delayed) {
+            self.requeue_delayed_entity(cx, group);
+        }
         while let Some(se) = level {
-            let cfs_rq = self.ses[se].cfs_rq;
-            if self.ses[se].on_rq {
-                self.level(se).update_load_avg(cx);
-            } else {
-                self.enqueue_entity(cx, se, flags);
-                flags = EnqueueFlags::WAKEUP;
-            }
-            let queue = &mut self.cfs_rqs[cfs_rq];
-            queue.h_nr_running += 1;
-            queue.h_nr_runnable += u32::from(!delayed);
+            self.update_group_entity(cx, se);
+            self.set_group_slice(se, slice);
+            slice = self.group_slice(self.ses[se].cfs_rq);
+            self.count_in(se, &mut counted);
             level = self.next_level(cx, se);
         }
         self.cfs_tasks_add(self.tasks[task].cpu, task, End::Head);
@@ -53,7 +62,7 @@ impl Sched {
     /// Takes a task off its queue, and every group above it that is left empty. False: the task stays
     /// queued although it sleeps.
     ///
-    /// Kernel: fair.c dequeue_task_fair(), dequeue_entities() from v6.12, v4.12–
+    /// Kernel: fair.c dequeue_task_fair(), v4.12–
     pub(crate) fn dequeue_task(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, flags: DequeueFlags) -> bool {
         cx.meter.count(Op::Dequeue);
         if !flags.has(DequeueFlags::SAVE) && !flags.has(DequeueFlags::DELAYED) {
@@ -65,35 +74,57 @@ impl Sched {
         if sample_first && !delayed {
             self.util_est_dequeue(cx, task, sleep);
         }
-        let (mut flags, mut emptied, mut level) = (flags, true, Some(se));
+        let counted = Counted { tasks: 1, runnable: u32::from(!delayed), idle: u32::from(self.se_is_idle(&self.ses[se])) };
+        if !self.dequeue_entities(cx, se, flags, counted) {
+            return false;
+        }
+        self.cfs_tasks_remove(self.tasks[task].cpu, task);
+        if !sample_first {
+            self.util_est_dequeue(cx, task, sleep);
+        }
+        true
+    }
+
+    /// Takes an entity off its queue, and every group above it that is left empty; all above count `counted` less. False:
+    /// the entity itself stays. A group above that stays in delayed dequeue counts as left.
+    ///
+    /// Kernel: fair.c dequeue_entities(), v6.12– (dequeue_task_fair() before)
+    pub(crate) fn dequeue_entities(
+        &mut self,
+        cx: &mut Ctx<'_, '_>,
+        first: SeId,
+        mut flags: DequeueFlags,
+        mut counted: Counted,
+    ) -> bool {
+        let sleeps = flags.has(DequeueFlags::SLEEP);
+        let (mut level, mut slice) = (Some(first), None);
         while let Some(se) = level {
             let cfs_rq = self.ses[se].cfs_rq;
-            if emptied {
-                if !self.dequeue_entity(cx, se, flags) {
+            if !self.dequeue_entity(cx, se, flags) {
+                if se == first {
                     return false;
                 }
-                if self.ses[se].task.is_some() {
-                    self.cfs_tasks_remove(self.tasks[task].cpu, task);
-                }
-                emptied = self.cfs_rqs[cfs_rq].nr_running == 0;
-                if !emptied
-                    && flags.has(DequeueFlags::SLEEP)
-                    && let Some(parent) = self.ses[se].parent
-                {
+                slice = self.group_slice(cfs_rq);
+                break;
+            }
+            self.count_out(se, &mut counted);
+            level = self.next_level(cx, se);
+            if self.cfs_rqs[cfs_rq].nr_running > 0 {
+                slice = self.group_slice(cfs_rq);
+                if let Some(parent) = level.filter(|_| sleeps) {
                     // The group goes on with another of its tasks rather than lose its turn.
                     self.set_next_buddy(parent);
                 }
-                flags = flags.with(DequeueFlags::SLEEP);
-            } else {
-                self.level(se).update_load_avg(cx);
+                break;
             }
-            let queue = &mut self.cfs_rqs[cfs_rq];
-            queue.h_nr_running -= 1;
-            queue.h_nr_runnable -= u32::from(!delayed);
-            level = self.next_level(cx, se);
+            flags = flags.with(DequeueFlags::SLEEP).without(DequeueFlags::DELAYED).without(DequeueFlags::SPECIAL);
         }
-        if !sample_first {
-            self.util_est_dequeue(cx, task, sleep);
+        while let Some(se) = level {
+            self.update_group_entity(cx, se);
+            self.set_group_slice(se, slice);
+            slice = self.group_slice(self.ses[se].cfs_rq);
+            self.count_out(se, &mut counted);
+            level = self.next_level(cx, se);
         }
         true
     }
@@ -105,6 +136,43 @@ impl Sched {
         }
         parent
     }
+
+    /// The queue of `se` counts tasks more. Above an idle group all of them are idle.
+    #[inline]
+    fn count_in(&mut self, se: SeId, counted: &mut Counted) {
+        let cfs_rq = self.ses[se].cfs_rq;
+        let queue = &mut self.cfs_rqs[cfs_rq];
+        queue.h_nr_running += counted.tasks;
+        queue.h_nr_runnable += counted.runnable;
+        queue.idle_h_nr_running += counted.idle;
+        if self.cfs_rq_is_idle(cfs_rq) {
+            counted.idle = counted.tasks;
+        }
+    }
+
+    /// The queue of `se` counts tasks less.
+    #[inline]
+    fn count_out(&mut self, se: SeId, counted: &mut Counted) {
+        let cfs_rq = self.ses[se].cfs_rq;
+        let queue = &mut self.cfs_rqs[cfs_rq];
+        queue.h_nr_running -= counted.tasks;
+        queue.h_nr_runnable -= counted.runnable;
+        queue.idle_h_nr_running -= counted.idle;
+        if self.cfs_rq_is_idle(cfs_rq) {
+            counted.idle = counted.tasks;
+        }
+    }
+}
+
+/// What a walk up the groups adds to the counts of each queue, or takes off.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Counted {
+    /// Tasks.
+    pub(crate) tasks: u32,
+    /// How many of these want to run.
+    pub(crate) runnable: u32,
+    /// How many of these are idle.
+    pub(crate) idle: u32,
 }
 
 impl Level<'_> {

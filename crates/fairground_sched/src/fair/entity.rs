@@ -2,7 +2,8 @@
 
 use crate::fair::weight::LoadWeight;
 use crate::pelt::Removed;
-use fairground_stdx::{CfsRqId, CpuId, DeadlineLine, SeId, TaskId, Timeline, Vruntime};
+use fairground_model::Decision;
+use fairground_stdx::{CfsRqId, CpuId, DeadlineLine, SeId, TaskId, TgId, Timeline, Vruntime};
 
 /// What is queued: a task, or a group on one CPU (then `my_q` is set).
 #[derive(Clone, Debug)]
@@ -23,8 +24,11 @@ pub struct SchedEntity {
     pub parent: Option<SeId>,
     /// The queue it stands for, if it is a group.
     pub my_q: Option<CfsRqId>,
-    /// Tasks below it when it was last queued or taken off, if it is a group.
-    pub runnable_tasks: u32,
+    /// If it is a group: in families B and C its second weight (times 1024), by runnable load; in family D the runnable
+    /// tasks below it when it was last queued, taken off or passed on the way up.
+    pub runnable_weight: u64,
+    /// The group it is, if it is a group.
+    pub tg: Option<TgId>,
     /// The task it is, if it is a task.
     pub task: Option<TaskId>,
     /// Whether it is queued or running.
@@ -57,7 +61,8 @@ impl SchedEntity {
             cfs_rq,
             parent: None,
             my_q: None,
-            runnable_tasks: 0,
+            runnable_weight: 0,
+            tg: None,
             task: None,
             on_rq: false,
             deadline: Vruntime(0),
@@ -69,6 +74,16 @@ impl SchedEntity {
             sched_delayed: false,
         }
     }
+
+    /// What decisions call it: the number of its task, or that of its group.
+    #[inline]
+    pub(crate) fn who(&self) -> u32 {
+        match (self.task, self.tg) {
+            (Some(task), _) => task.get(),
+            (None, Some(tg)) => Decision::group(tg),
+            (None, None) => 0,
+        }
+    }
 }
 
 /// The fair queue of one group on one CPU; the root group's is part of the run queue.
@@ -76,6 +91,12 @@ impl SchedEntity {
 pub struct CfsRq {
     /// The CPU it belongs to.
     pub cpu: CpuId,
+    /// The group it belongs to; `None` is the root group.
+    pub tg: Option<TgId>,
+    /// The entity that stands for it in the queue above.
+    pub se: Option<SeId>,
+    /// How many groups lie above it.
+    pub depth: u32,
     /// The running entity of this queue; it is not in the timeline.
     pub curr: Option<SeId>,
     /// Wants to run next (a wakee that preempts, or NEXT_BUDDY).
@@ -92,8 +113,10 @@ pub struct CfsRq {
     pub h_nr_running: u32,
     /// How many of these want to run: all but those in delayed dequeue (h_nr_running less h_nr_delayed in v6.12).
     pub h_nr_runnable: u32,
-    /// Entities of policy SCHED_IDLE queued here.
+    /// Entities queued here that are idle: of policy SCHED_IDLE, or groups with cpu.idle.
     pub idle_nr_running: u32,
+    /// Tasks queued here or in groups below that are idle, or below an idle group under this one (h_nr_idle from v6.13).
+    pub idle_h_nr_running: u32,
     /// The floor of virtual time: never goes back.
     pub min_vruntime: Vruntime,
     /// Load that sleepers took away since the last update.
@@ -101,6 +124,16 @@ pub struct CfsRq {
     /// Its load as the root queue sees it, and the jiffy of the last update of that.
     pub(crate) h_load: u64,
     pub(crate) last_h_load_update: Option<u64>,
+    /// Families B and C: sum of the second weights of all entities (runnable_weight).
+    pub(crate) runnable_weight: u64,
+    /// What it has told its group of its load, and when (sched_clock).
+    pub(crate) tg_load_avg_contrib: u64,
+    pub(crate) last_update_tg_load_avg: u64,
+    /// Load has come or gone for good since its entity last looked, and in families B to D how much.
+    pub(crate) propagate: bool,
+    pub(crate) prop_runnable_sum: i64,
+    /// Whether it stands on its CPU's list of queues with load.
+    pub(crate) on_list: bool,
     /// CFS: queued entities in order of virtual time.
     pub timeline: Timeline<SeId>,
     /// EEVDF: queued entities in order of their deadlines.
@@ -116,6 +149,9 @@ impl CfsRq {
     pub(crate) fn new(cpu: CpuId) -> CfsRq {
         CfsRq {
             cpu,
+            tg: None,
+            se: None,
+            depth: 0,
             curr: None,
             next: None,
             last: None,
@@ -125,11 +161,18 @@ impl CfsRq {
             h_nr_running: 0,
             h_nr_runnable: 0,
             idle_nr_running: 0,
+            idle_h_nr_running: 0,
             // 1 ms before the wrap, as in the kernel, so that wrong comparisons show early.
             min_vruntime: Vruntime(0).minus(1 << 20),
             removed: Removed::default(),
             h_load: 0,
             last_h_load_update: None,
+            runnable_weight: 0,
+            tg_load_avg_contrib: 0,
+            last_update_tg_load_avg: 0,
+            propagate: false,
+            prop_runnable_sum: 0,
+            on_list: false,
             timeline: Timeline::default(),
             deadlines: DeadlineLine::default(),
             avg_vruntime: 0,
@@ -145,10 +188,6 @@ macro_rules! flags {
         pub(crate) struct $name(u8);
         impl $name {
             $($(#[$flag_meta])* pub(crate) const $flag: $name = $name(1 << $bit);)*
-            /// No flag.
-            pub(crate) const fn empty() -> $name {
-                $name(0)
-            }
             /// Whether `flag` is set.
             #[inline]
             pub(crate) const fn has(self, flag: $name) -> bool {
@@ -188,5 +227,22 @@ flags! {
         DELAYED = 3,
         /// It is put back at once, but perhaps on another queue (a change of group): with SAVE.
         MOVE = 4,
+        /// It goes to another CPU.
+        MIGRATING = 5,
+    }
+}
+
+impl EnqueueFlags {
+    /// No flag.
+    pub(crate) const fn empty() -> EnqueueFlags {
+        EnqueueFlags(0)
+    }
+}
+
+impl DequeueFlags {
+    /// The flags without `flag`.
+    #[inline]
+    pub(crate) const fn without(self, flag: DequeueFlags) -> DequeueFlags {
+        DequeueFlags(self.0 & !flag.0)
     }
 }

@@ -15,8 +15,8 @@ impl Sched {
         if self.profile.fork_place == ForkPlace::AtEnqueue {
             return;
         }
-        let cfs_rq = self.rqs[cpu].cfs;
         let se = self.se_of(child);
+        let cfs_rq = self.ses[se].cfs_rq;
         let parent_se = parent.map(|task| self.se_of(task)).filter(|&se| self.cfs_rqs[cfs_rq].curr == Some(se));
         if let Some(parent_se) = parent_se {
             self.update_curr(cx, cfs_rq);

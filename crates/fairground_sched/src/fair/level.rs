@@ -54,26 +54,32 @@ impl Level<'_> {
         account(cx, self.profile.scale_load_down, self.rq.clocks.clock_task, self.cfs_rq, self.se);
     }
 
-    /// Ages the entity and its queue; an entity that comes from elsewhere is attached.
+    /// Ages the entity and its queue; an entity that comes from elsewhere is attached. True: the queue's averages are others.
     ///
-    /// Kernel: fair.c update_load_avg(), v4.12–
+    /// Kernel: fair.c update_load_avg() but for groups, v4.12–
     // One copy for all callers: inlined, it would take the registers that the tick needs.
     #[inline(never)]
-    pub(crate) fn update_load_avg(&mut self, cx: &mut Ctx<'_, '_>) {
+    pub(crate) fn age(&mut self, cx: &mut Ctx<'_, '_>) -> bool {
         let Level { profile, rq, cfs_rq, cfs_avg, id, se, se_avg, group_stats, .. } = self;
         group_stats.cpu_changes(cfs_rq.cpu);
         let (pelt, down) = (profile.pelt, profile.scale_load_down);
         let (now, scale) = (rq.clocks.pelt(profile.pelt_clock), cx.scale(cfs_rq.cpu));
-        let (load, queue_load) = (se.pelt_load(pelt, down, cfs_rq.curr == Some(*id)), cfs_rq.pelt_load(pelt, down));
-        pelt.consume_removed(cfs_avg, &mut cfs_rq.removed);
-        if se_avg.last_update_time != 0 {
-            pelt.update_se_and_cfs_rq(now, (se_avg, load), (cfs_avg, queue_load), scale);
+        let (load, queue_load) = (se.pelt_load(profile, cfs_rq.curr == Some(*id)), cfs_rq.pelt_load(pelt, down));
+        let removed = pelt.consume_removed(cfs_avg, &mut cfs_rq.removed);
+        if let Some(sum) = removed {
+            cfs_rq.add_tg_cfs_propagate(sum);
+        }
+        let decayed = if se_avg.last_update_time != 0 {
+            pelt.update_se_and_cfs_rq(now, (se_avg, load), (cfs_avg, queue_load), scale)
         } else {
             pelt.update_cfs_rq(now, cfs_avg, queue_load, scale);
-            pelt.attach(cfs_avg, se_avg, load.weight);
-        }
+            let sum = pelt.attach(cfs_avg, se_avg, load.weight);
+            cfs_rq.add_tg_cfs_propagate(sum);
+            true
+        };
         if let (Some(task), true) = (se.task, cx.trace.wants_samples()) {
             cx.trace.record(cx.now, cfs_rq.cpu, TraceEvent::SeSample { task, util_avg: se_avg.util_avg });
         }
+        decayed || removed.is_some()
     }
 }

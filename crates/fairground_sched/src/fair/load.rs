@@ -2,29 +2,50 @@
 
 use crate::Sched;
 use crate::ctx::Ctx;
+use crate::fair::group::Tell;
+use crate::fair::level::Level;
 use crate::fair::weight::{LoadWeight, ScaleLoadDown};
 use crate::fair::{CfsRq, SchedEntity};
 use crate::features::Feat;
 use crate::pelt::{CfsRqLoad, PeltClockRule, PeltFamily, SeLoad};
+use crate::profile::Profile;
 use crate::seam::Place;
+use crate::seam::{GroupLoad, MigrateDetach};
 use fairground_stdx::{CfsRqId, SeId, TaskId};
 
 impl Sched {
+    /// Ages an entity and its queue, attaches one that comes from elsewhere, and lets what happened go up through groups.
+    ///
+    /// Kernel: fair.c update_load_avg(), v4.12–
+    #[inline]
+    pub(crate) fn update_load_avg(&mut self, cx: &mut Ctx<'_, '_>, se: SeId, tell: Tell) {
+        let mut level = self.level(se);
+        let decayed = level.age(cx);
+        if level.se.my_q.is_some() || level.cfs_rq.tg.is_some() {
+            self.update_load_of_groups(cx, se, decayed, tell);
+        }
+    }
+
+    /// Ages a queue, without what sleepers took away. True: its averages are others.
+    ///
     /// Kernel: fair.c update_cfs_rq_load_avg(), v4.12–
-    pub(crate) fn update_cfs_rq_load_avg(&mut self, cx: &Ctx<'_, '_>, cfs_rq: CfsRqId) {
+    pub(crate) fn update_cfs_rq_load_avg(&mut self, cx: &Ctx<'_, '_>, cfs_rq: CfsRqId) -> bool {
         let (pelt, down) = (self.profile.pelt, self.profile.scale_load_down);
         let (queue, avg) = (&mut self.cfs_rqs[cfs_rq], &mut self.pelt_cfs[cfs_rq]);
         let now = self.rqs[queue.cpu].clocks.pelt(self.profile.pelt_clock);
         self.group_stats.cpu_changes(queue.cpu);
-        pelt.consume_removed(avg, &mut queue.removed);
-        pelt.update_cfs_rq(now, avg, queue.pelt_load(pelt, down), cx.scale(queue.cpu));
+        let removed = pelt.consume_removed(avg, &mut queue.removed);
+        if let Some(sum) = removed {
+            queue.add_tg_cfs_propagate(sum);
+        }
+        pelt.update_cfs_rq(now, avg, queue.pelt_load(pelt, down), cx.scale(queue.cpu)) || removed.is_some()
     }
 
     /// Gives a new task its first utilisation and attaches it to the queue that was chosen. A kernel thread is not new: it
     /// comes with averages of 0.
     ///
     /// Kernel: fair.c post_init_entity_util_avg(), v4.12–
-    pub(crate) fn post_init_entity_util_avg(&mut self, cx: &Ctx<'_, '_>, task: TaskId) {
+    pub(crate) fn post_init_entity_util_avg(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId) {
         let (se, cpu) = (self.tasks[task].se, self.tasks[task].cpu);
         let cfs_rq = self.ses[se].cfs_rq;
         let (pelt, weight) = (self.profile.pelt, self.ses[se].load.weight());
@@ -32,9 +53,20 @@ impl Sched {
             let capacity = cx.machine.cpus[cpu].capacity;
             pelt.post_init(self.profile.post_init, &mut self.pelt_se[se], &self.pelt_cfs[cfs_rq], capacity, weight);
         }
+        self.attach_entity_cfs_rq(cx, se);
+    }
+
+    /// Adds the averages of an entity that is on no queue to those of its queue, and of all above it.
+    ///
+    /// Kernel: fair.c attach_entity_cfs_rq(), v4.12–
+    pub(crate) fn attach_entity_cfs_rq(&mut self, cx: &mut Ctx<'_, '_>, se: SeId) {
+        let cfs_rq = self.ses[se].cfs_rq;
         self.update_cfs_rq_load_avg(cx, cfs_rq);
-        let weight = self.profile.scale_load_down.apply(weight);
-        pelt.attach(&mut self.pelt_cfs[cfs_rq], &mut self.pelt_se[se], weight);
+        let weight = self.profile.scale_load_down.apply(self.ses[se].load.weight());
+        let sum = self.profile.pelt.attach(&mut self.pelt_cfs[cfs_rq], &mut self.pelt_se[se], weight);
+        self.cfs_rqs[cfs_rq].add_tg_cfs_propagate(sum);
+        self.tell_group(cx, cfs_rq);
+        self.propagate_entity_cfs_rq(cx, se);
     }
 
     /// A sleeper leaves its CPU: it is aged up to what that CPU's queue knows, and goes into the box
@@ -54,10 +86,10 @@ impl Sched {
         self.profile.pelt.remove(&mut self.cfs_rqs[cfs_rq].removed, &mut self.pelt_se[se]);
     }
 
-    /// A runnable task leaves its queue for another CPU's.
+    /// Takes the averages of an entity that is on no queue off those of its queue, and of all above it.
     ///
     /// Kernel: fair.c detach_entity_cfs_rq(), v4.12–
-    pub(crate) fn detach_entity_cfs_rq(&mut self, cx: &Ctx<'_, '_>, se: SeId) {
+    pub(crate) fn detach_entity_cfs_rq(&mut self, cx: &mut Ctx<'_, '_>, se: SeId) {
         if self.pelt_se[se].last_update_time == 0 {
             return;
         }
@@ -65,8 +97,30 @@ impl Sched {
         let now = self.rqs[self.cfs_rqs[cfs_rq].cpu].clocks.pelt(self.profile.pelt_clock);
         self.sync_entity(cx, se, now);
         self.update_cfs_rq_load_avg(cx, cfs_rq);
+        self.detach_entity_load_avg(cx, se);
+        self.propagate_entity_cfs_rq(cx, se);
+    }
+
+    /// A task that is being dequeued to go to another CPU leaves its averages' part behind, if that is done here.
+    ///
+    /// Kernel: fair.c dequeue_entity(), update_load_avg() with DO_DETACH, v6.0–
+    pub(crate) fn detach_at_dequeue(&mut self, cx: &Ctx<'_, '_>, se: SeId) {
+        let attached = self.ses[se].task.is_some() && self.pelt_se[se].last_update_time != 0;
+        if attached && self.profile.migrate_detach == MigrateDetach::WithDequeue {
+            self.detach_entity_load_avg(cx, se);
+            self.pelt_se[se].last_update_time = 0;
+        }
+    }
+
+    /// Takes the averages of an entity, which are up to date, off those of its queue.
+    ///
+    /// Kernel: fair.c detach_entity_load_avg(), v4.12–
+    pub(crate) fn detach_entity_load_avg(&mut self, cx: &Ctx<'_, '_>, se: SeId) {
+        let cfs_rq = self.ses[se].cfs_rq;
         let weight = self.profile.scale_load_down.apply(self.ses[se].load.weight());
-        self.profile.pelt.detach(&mut self.pelt_cfs[cfs_rq], &self.pelt_se[se], weight);
+        let sum = self.profile.pelt.detach(&mut self.pelt_cfs[cfs_rq], &self.pelt_se[se], weight);
+        self.cfs_rqs[cfs_rq].add_tg_cfs_propagate(sum);
+        self.tell_group(cx, cfs_rq);
     }
 
     /// Ages a sleeping task up to what its CPU's queue knows.
@@ -100,7 +154,7 @@ impl Sched {
         self.ses[se].load = load;
         if self.pelt_se[se].last_update_time != 0 {
             self.group_stats.cpu_changes(self.cfs_rqs[cfs_rq].cpu);
-            self.profile.pelt.reweight(&mut self.pelt_cfs[cfs_rq], &mut self.pelt_se[se], old, new);
+            self.profile.pelt.reweight(&mut self.pelt_cfs[cfs_rq], &mut self.pelt_se[se], old, new, new);
         } else {
             self.profile.pelt.init_task(&mut self.pelt_se[se], new);
         }
@@ -135,14 +189,23 @@ impl Sched {
 impl SchedEntity {
     /// What it feeds into its average.
     #[inline]
-    pub(super) fn pelt_load(&self, pelt: PeltFamily, down: ScaleLoadDown, running: bool) -> SeLoad {
-        let weight = down.apply(self.load.weight());
-        let runnable = match (pelt, self.my_q) {
-            (PeltFamily::D, None) => u64::from(!self.sched_delayed),
-            (PeltFamily::D, Some(_)) => u64::from(self.runnable_tasks),
-            (PeltFamily::A | PeltFamily::B | PeltFamily::C, _) => weight,
+    pub(super) fn pelt_load(&self, profile: &Profile, running: bool) -> SeLoad {
+        let weight = profile.scale_load_down.apply(self.load.weight());
+        let runnable = match (profile.group_load, self.my_q) {
+            (GroupLoad::RunnableAvg, _) if self.sched_delayed => 0,
+            (GroupLoad::RunnableAvg, None) => 1,
+            (GroupLoad::RunnableAvg, Some(_)) => self.runnable_weight,
+            (GroupLoad::Reweighted, Some(_)) => profile.scale_load_down.apply(self.runnable_weight),
+            (GroupLoad::Reweighted, None) | (GroupLoad::Independent, Some(_)) => weight,
+            (GroupLoad::Independent, None) | (GroupLoad::ViaLoadAvg, _) => 0,
         };
         SeLoad { on_rq: self.on_rq, running, runnable, weight }
+    }
+
+    /// Families B and C: the second weight, times 1024. That of a task is its weight.
+    #[inline]
+    pub(super) fn runnable_weight(&self) -> u64 {
+        if self.my_q.is_some() { self.runnable_weight } else { self.load.weight() }
     }
 }
 
@@ -153,8 +216,43 @@ impl CfsRq {
         let weight = down.apply(self.load.weight());
         let runnable = match pelt {
             PeltFamily::D => u64::from(self.h_nr_runnable),
-            PeltFamily::A | PeltFamily::B | PeltFamily::C => weight,
+            PeltFamily::B | PeltFamily::C => down.apply(self.runnable_weight),
+            PeltFamily::A => weight,
         };
         CfsRqLoad { weight, runnable, running: self.curr.is_some() }
+    }
+}
+
+impl Level<'_> {
+    /// The entity, which comes onto its queue, counts in the queue's runnable load; with `independent` of seam `group_load`
+    /// tasks only.
+    ///
+    /// Kernel: fair.c enqueue_runnable_load_avg(), v4.12–v5.6
+    #[inline]
+    pub(super) fn enqueue_runnable_load_avg(&mut self) {
+        if self.counts_in_runnable_load() {
+            let weight = self.se.runnable_weight();
+            self.cfs_rq.runnable_weight += weight;
+            self.profile.pelt.enqueue_runnable_load(self.cfs_avg, self.se_avg, self.profile.scale_load_down.apply(weight));
+        }
+    }
+
+    /// Kernel: fair.c dequeue_runnable_load_avg(), v4.12–v5.6
+    #[inline]
+    pub(super) fn dequeue_runnable_load_avg(&mut self) {
+        if self.counts_in_runnable_load() {
+            let weight = self.se.runnable_weight();
+            self.cfs_rq.runnable_weight -= weight;
+            self.profile.pelt.dequeue_runnable_load(self.cfs_avg, self.se_avg, self.profile.scale_load_down.apply(weight));
+        }
+    }
+
+    #[inline]
+    fn counts_in_runnable_load(&self) -> bool {
+        match self.profile.group_load {
+            GroupLoad::ViaLoadAvg | GroupLoad::Reweighted => true,
+            GroupLoad::Independent => self.se.my_q.is_none(),
+            GroupLoad::RunnableAvg => false,
+        }
     }
 }

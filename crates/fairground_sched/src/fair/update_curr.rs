@@ -40,6 +40,15 @@ impl Sched {
         }
     }
 
+    /// Accounts what runs on the calling CPU, the task and every group above it.
+    pub(crate) fn update_curr_of_all_levels(&mut self, cx: &mut Ctx<'_, '_>) {
+        let mut queue = Some(self.rqs[cx.cpu].cfs);
+        while let Some(cfs_rq) = queue {
+            self.update_curr(cx, cfs_rq);
+            queue = self.cfs_rqs[cfs_rq].curr.and_then(|se| self.ses[se].my_q);
+        }
+    }
+
     /// Moves the floor of virtual time up to the smaller of the running and the first waiting entity.
     ///
     /// Kernel: fair.c update_min_vruntime(), v4.12–v6.18

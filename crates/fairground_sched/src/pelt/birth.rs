@@ -60,6 +60,14 @@ impl PeltFamily {
         }
     }
 
+    /// The entity of a group on a queue in state `cfs`: without load, and in step with that queue.
+    ///
+    /// Kernel: fair.c init_entity_runnable_average(), attach_entity_cfs_rq(), v4.12–
+    pub fn init_group(self, sa: &mut SchedAvg, cfs: &SchedAvg) {
+        let period_contrib = if self == PeltFamily::A { FULL_PERIOD_CONTRIB } else { cfs.period_contrib };
+        *sa = SchedAvg { last_update_time: cfs.last_update_time, period_contrib, ..SchedAvg::default() };
+    }
+
     /// First wake-up of a task: the estimate of its utilisation on the queue that was chosen.
     /// `weight` is stored (scaled up). The caller attaches the entity afterwards, or only sets its
     /// time if the task is of another class (see [`PostInit::estimates_other_classes`]).

@@ -30,7 +30,8 @@ pub struct SeLoad {
     /// Whether it runs.
     pub running: bool,
     /// Family D: se_runnable of an entity that is on the queue (a task: whether it wants to run; a group: its
-    /// task count). B and C: the scaled-down runnable weight. A ignores it.
+    /// task count). B and C: the scaled-down runnable weight. A: the weight of a group whose runnable load is aged by itself,
+    /// else 0.
     pub runnable: u64,
     /// The scaled-down se_weight.
     pub weight: u64,
@@ -85,7 +86,8 @@ impl PeltFamily {
     }
 
     /// Ages an entity and the queue on which it is. The same as one after the other, but where both
-    /// were updated last at the same time, as they mostly are, the stretch is worked out once.
+    /// were updated last at the same time, as they mostly are, the stretch is worked out once. Returns what the queue's
+    /// update does.
     ///
     /// Kernel: fair.c update_load_avg(), v4.12–
     #[inline]
@@ -95,8 +97,8 @@ impl PeltFamily {
         (se, se_load): (&mut SchedAvg, SeLoad),
         (cfs, cfs_load): (&mut SchedAvg, CfsRqLoad),
         scale: Scale,
-    ) {
-        monomorphic!(self.step_se_and_cfs_rq(now, (se, se_load), (cfs, cfs_load), scale));
+    ) -> bool {
+        monomorphic!(self.step_se_and_cfs_rq(now, (se, se_load), (cfs, cfs_load), scale))
     }
 
     #[inline(always)]
@@ -106,12 +108,12 @@ impl PeltFamily {
         (se, se_load): (&mut SchedAvg, SeLoad),
         (cfs, cfs_load): (&mut SchedAvg, CfsRqLoad),
         scale: Scale,
-    ) {
+    ) -> bool {
         let together = (se.last_update_time, se.period_contrib) == (cfs.last_update_time, cfs.period_contrib);
         let stretch = Stretch::since_update(se, now);
         self.step_se(stretch, se, se_load, scale);
         let stretch = if together { stretch } else { Stretch::since_update(cfs, now) };
-        self.step_cfs_rq(stretch, cfs, cfs_load, scale);
+        self.step_cfs_rq(stretch, cfs, cfs_load, scale)
     }
 
     #[inline(always)]
@@ -124,7 +126,11 @@ impl PeltFamily {
     ) -> bool {
         let queued = u64::from(on_rq);
         let rates = match self {
-            PeltFamily::A => Rates { load: if on_rq { weight } else { 0 }, runnable: 0, util: self.util_rate(running, scale) },
+            PeltFamily::A => Rates {
+                load: if on_rq { weight } else { 0 },
+                runnable: if on_rq { runnable } else { 0 },
+                util: self.util_rate(running, scale),
+            },
             PeltFamily::B | PeltFamily::C => {
                 Rates { load: queued, runnable: queued, util: self.util_rate(running && on_rq, scale) }
             }

@@ -14,6 +14,18 @@ pub struct GroupShare {
     pub shares: u64,
 }
 
+impl GroupShare {
+    /// What of a queue's load its group's entity has: all of it, as long as the group has no more load than shares.
+    ///
+    /// load * shares / (tg_load_avg - contrib + load + 1)
+    ///
+    /// Kernel: fair.c update_tg_cfs_load(), v4.12–v4.14
+    pub fn of(self, load: u64) -> u64 {
+        let tg_load = (self.tg_load_avg + 1 + load).saturating_sub(self.tg_load_avg_contrib);
+        if load != 0 && tg_load > self.shares { load * self.shares / tg_load } else { load }
+    }
+}
+
 /// A group entity whose state is to follow its queue.
 pub struct GroupEntity<'a> {
     /// The entity's state.
@@ -65,27 +77,38 @@ impl PeltFamily {
         parent.runnable_sum = moved.max(parent.runnable_avg * PELT_MIN_DIVIDER);
     }
 
-    /// Family A: the group entity takes its queue's share of the group's load, and the queue above the difference.
+    /// Family A: the group entity takes that load, and the queue above the difference, which is returned.
     ///
     /// Kernel: fair.c update_tg_cfs_load(), v4.12–v4.14
-    pub fn propagate_load_by_share(parent: &mut SchedAvg, se: &mut SchedAvg, on_rq: bool, group: &SchedAvg, share: GroupShare) {
-        let mut load = group.load_avg;
-        if load != 0 {
-            let tg_load = (share.tg_load_avg + 1 + load).saturating_sub(share.tg_load_avg_contrib);
-            if tg_load > share.shares {
-                load = load * share.shares / tg_load;
-            }
-        }
+    pub fn take_load(parent: &mut SchedAvg, se: &mut SchedAvg, load: u64) -> i64 {
         let delta = load as i64 - se.load_avg as i64;
-        if delta == 0 {
-            return;
+        if delta != 0 {
+            (se.load_avg, se.load_sum) = (load, load * LOAD_AVG_MAX);
+            parent.load_avg = add_positive(parent.load_avg, delta);
+            parent.load_sum = parent.load_avg * LOAD_AVG_MAX;
         }
-        (se.load_avg, se.load_sum) = (load, load * LOAD_AVG_MAX);
-        parent.load_avg = add_positive(parent.load_avg, delta);
-        parent.load_sum = parent.load_avg * LOAD_AVG_MAX;
-        if on_rq {
+        delta
+    }
+
+    /// Family A: the runnable load of the queue above changes by `delta`.
+    ///
+    /// Kernel: fair.c update_tg_cfs_load(), v4.12–v4.14
+    pub fn add_runnable_load(parent: &mut SchedAvg, delta: i64) {
+        if delta != 0 {
             parent.runnable_avg = add_positive(parent.runnable_avg, delta);
             parent.runnable_sum = parent.runnable_avg * LOAD_AVG_MAX;
+        }
+    }
+
+    /// Family A with runnable load that propagates by itself: the group entity takes that runnable load, and the queue above
+    /// the difference.
+    ///
+    /// Kernel: fair.c update_tg_cfs_runnable() of the patch `independent-runnable`, v4.12–v4.12
+    pub fn take_runnable_load(parent: &mut SchedAvg, se: &mut SchedAvg, load: u64) {
+        let delta = load as i64 - se.runnable_avg as i64;
+        if delta != 0 {
+            (se.runnable_avg, se.runnable_sum) = (load, load * LOAD_AVG_MAX);
+            PeltFamily::add_runnable_load(parent, delta);
         }
     }
 
@@ -167,16 +190,18 @@ mod tests {
     #[test]
     fn family_a_gives_the_entity_its_share() {
         let share = GroupShare { tg_load_avg: 3000, tg_load_avg_contrib: 1500, shares: 1024 };
-        let group = SchedAvg { load_avg: 2000, ..SchedAvg::default() };
         let (mut parent, mut se) = (SchedAvg { load_avg: 100, ..SchedAvg::default() }, SchedAvg::default());
-        PeltFamily::propagate_load_by_share(&mut parent, &mut se, true, &group, share);
-        let load = 2000 * 1024 / 3501;
+        let load = share.of(2000);
+        assert_eq!(load, 2000 * 1024 / 3501);
+        let delta = PeltFamily::take_load(&mut parent, &mut se, load);
+        PeltFamily::add_runnable_load(&mut parent, delta);
         assert_eq!((se.load_avg, se.load_sum), (load, load * LOAD_AVG_MAX));
         assert_eq!((parent.load_avg, parent.load_sum), (100 + load, (100 + load) * LOAD_AVG_MAX));
         assert_eq!((parent.runnable_avg, parent.runnable_sum), (load, load * LOAD_AVG_MAX));
 
-        PeltFamily::propagate_load_by_share(&mut parent, &mut se, false, &SchedAvg::default(), share);
+        assert_eq!(PeltFamily::take_load(&mut parent, &mut se, share.of(0)), -(load as i64));
         assert_eq!((se.load_avg, parent.load_avg, parent.runnable_avg), (0, 100, load), "blocked load is not runnable load");
+        assert_eq!(GroupShare { shares: 4000, ..share }.of(2000), 2000, "a small group's load is not cut");
     }
 
     #[test]

@@ -6,10 +6,11 @@ use super::{PeltFamily, SchedAvg};
 
 impl PeltFamily {
     /// The entity's load follows its new weight at once, and its queue's load with it. `old` and `new`
-    /// are scaled-down weights. Family A lets the average follow by ageing.
+    /// are scaled-down weights, `runnable` is the new scaled-down runnable weight of families B and C. Family A lets the
+    /// average follow by ageing.
     ///
-    /// Kernel: fair.c reweight_entity(), v4.15–v6.5
-    pub fn reweight(self, cfs: &mut SchedAvg, se: &mut SchedAvg, old: u64, new: u64) {
+    /// Kernel: fair.c reweight_entity(), v4.15–
+    pub fn reweight(self, cfs: &mut SchedAvg, se: &mut SchedAvg, old: u64, new: u64, runnable: u64) {
         if self == PeltFamily::A {
             return;
         }
@@ -18,7 +19,7 @@ impl PeltFamily {
         let divider = pelt_divider(se);
         se.load_avg = new * se.load_sum / divider;
         if self != PeltFamily::D {
-            se.runnable_avg = new * se.runnable_sum / divider;
+            se.runnable_avg = runnable * se.runnable_sum / divider;
         }
         cfs.load_avg += se.load_avg;
         cfs.load_sum += new * se.load_sum;

@@ -50,7 +50,12 @@ static OVERLAYS: &[Overlay] = &[
         base: v(4, 20),
         seams: &[("pelt", "c"), ("pelt_clock", "clock-pelt-as-mailed")],
     },
-    Overlay { name: "independent-runnable", note: "runnable load of groups propagates on its own", base: v(4, 12), seams: &[] },
+    Overlay {
+        name: "independent-runnable",
+        note: "runnable load of groups propagates on its own",
+        base: v(4, 12),
+        seams: &[("group_load", "independent")],
+    },
     Overlay { name: "sis-util", note: "the idle search goes by utilisation", base: v(5, 19), seams: &[] },
     Overlay { name: "task-throttle", note: "throttled tasks stop on return to user mode", base: v(6, 14), seams: &[] },
 ];

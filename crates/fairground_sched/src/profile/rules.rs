@@ -3,7 +3,7 @@
 use super::{Profile, ProfileError};
 use crate::features::Feat;
 use crate::pelt::{PeltClockRule, PeltFamily, UtilEstRule, UtilEstSample};
-use crate::seam::{ForkPlace, Place, Protection, TickPreempt, Yield};
+use crate::seam::{ForkPlace, GroupLoad, Place, Protection, Reweight, TickPreempt, Yield};
 
 /// A rule: whether a profile breaks it, and why that cannot be.
 struct Rule {
@@ -19,6 +19,18 @@ const RULES: &[Rule] = &[
     Rule {
         breaks: |p| !scales_contributions(p) && p.pelt_clock == PeltClockRule::ScaledContribution,
         sentence: "families c and d of seam `pelt` do not scale contributions, so they need a scaled `pelt_clock`",
+    },
+    Rule {
+        breaks: |p| scales_weight_in_sums(p) != matches!(p.group_load, GroupLoad::ViaLoadAvg | GroupLoad::Independent),
+        sentence: "sums with the weight in them (family a of seam `pelt`) and `via-load-avg` or `independent` of seam `group_load` need each other",
+    },
+    Rule {
+        breaks: |p| (p.pelt == PeltFamily::D) != (p.group_load == GroupLoad::RunnableAvg),
+        sentence: "runnable_avg (family d of seam `pelt`) and `runnable-avg` of seam `group_load` need each other",
+    },
+    Rule {
+        breaks: |p| p.pick.is_eevdf() != (p.reweight != Reweight::KeepsVruntime),
+        sentence: "an entity has lag and a deadline to scale with an EEVDF `pick` only, so seam `reweight` goes with it",
     },
     Rule {
         breaks: |p| p.util_est == UtilEstRule::None && p.feats.has(Feat::UTIL_EST),
@@ -61,6 +73,10 @@ const RULES: &[Rule] = &[
         sentence: "with DELAY_DEQUEUE a dequeue may end a task's time on the queue later, so `util_est_sample` must be `before-dequeue`",
     },
 ];
+
+fn scales_weight_in_sums(profile: &Profile) -> bool {
+    profile.pelt == PeltFamily::A
+}
 
 fn scales_contributions(profile: &Profile) -> bool {
     matches!(profile.pelt, PeltFamily::A | PeltFamily::B)

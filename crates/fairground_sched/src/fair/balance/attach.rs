@@ -16,7 +16,7 @@ impl Sched {
     ///
     /// Kernel: fair.c detach_task(), core.c move_queued_task(), v4.12–
     pub(crate) fn detach_queued_task(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, target: CpuId) {
-        self.deactivate_task(cx, task, DequeueFlags::empty());
+        self.deactivate_task(cx, task, DequeueFlags::MIGRATING);
         self.set_task_cpu(cx, task, target);
         self.tasks[task].state = TaskState::Migrating;
     }

@@ -12,9 +12,10 @@ impl Sched {
         self.count_rq_lock(cx, cpu);
         self.update_rq_clock(cx, cpu);
         self.update_blocked_others(cx, cpu);
+        let in_groups = self.update_blocked_groups(cx, cpu);
         let cfs_rq = self.rqs[cpu].cfs;
         self.update_cfs_rq_load_avg(cx, cfs_rq);
-        if !self.has_blocked(cpu) {
+        if !in_groups && !self.has_blocked(cpu) {
             self.rqs[cpu].lb.has_blocked_load = false;
         }
     }

@@ -4,12 +4,11 @@
 //! still. The one exception is [`Sched::task_h_load`], which the kernel caches for a jiffy, and so do we.
 
 use crate::Sched;
-use crate::ctx::Ctx;
 use crate::features::Feat;
 use crate::pelt::SchedAvg;
 use crate::rq::Rq;
 use crate::task::TaskState;
-use fairground_stdx::{CfsRqId, CpuId, SdId, TaskId};
+use fairground_stdx::{CpuId, SdId, TaskId};
 
 /// A task fits a CPU if that has a quarter more than the task uses: 1280/1024.
 ///
@@ -50,7 +49,7 @@ impl Sched {
     #[inline]
     pub(crate) fn sched_idle_cpu(&self, cpu: CpuId) -> bool {
         let rq = &self.rqs[cpu];
-        rq.nr_running != 0 && rq.nr_running == self.cfs_rqs[rq.cfs].idle_nr_running
+        rq.nr_running != 0 && rq.nr_running == self.cfs_rqs[rq.cfs].idle_h_nr_running
     }
 
     /// Load of the tasks that want to run on a CPU.
@@ -168,29 +167,6 @@ impl Sched {
     pub(crate) fn task_util_est(&self, task: TaskId) -> u64 {
         let avg = self.se_avg(task);
         u64::from(avg.util_avg.max(self.profile.util_est.task_estimate(avg)))
-    }
-
-    /// Load of a task as its CPU's root queue sees it: its share of its queue's load, of which the hierarchical part
-    /// is at most a jiffy old.
-    ///
-    /// load_avg * h_load(queue) / (load_avg(queue) + 1)
-    ///
-    /// Kernel: fair.c task_h_load(), v4.12–
-    pub(crate) fn task_h_load(&mut self, cx: &Ctx<'_, '_>, task: TaskId) -> u64 {
-        let cfs_rq = self.se(task).cfs_rq;
-        self.update_cfs_rq_h_load(cx, cfs_rq);
-        self.se_avg(task).load_avg * self.cfs_rqs[cfs_rq].h_load / (self.pelt_cfs[cfs_rq].load_avg + 1)
-    }
-
-    /// Brings the hierarchical load of a queue up to date, at most once a jiffy. That of a root queue is its load.
-    ///
-    /// Kernel: fair.c update_cfs_rq_h_load(), v4.12–
-    fn update_cfs_rq_h_load(&mut self, cx: &Ctx<'_, '_>, cfs_rq: CfsRqId) {
-        let queue = &mut self.cfs_rqs[cfs_rq];
-        if queue.last_h_load_update != Some(cx.jiffies) {
-            queue.last_h_load_update = Some(cx.jiffies);
-            queue.h_load = self.pelt_cfs[cfs_rq].load_avg;
-        }
     }
 
     /// What a CPU has for fair tasks.

@@ -1,9 +1,29 @@
-//! Task groups: the CPU cgroups, each with a queue and an entity on every CPU that it was used on.
+//! Task groups: the CPU cgroups. A group has a queue on every CPU on which one of its tasks has been, and an entity that
+//! stands for that queue on the queue above, which is its parent's or the root's.
+//!
+//! Start reading at `shares.rs` (what such an entity weighs), then `propagate.rs` (how load goes up).
+
+mod change;
+mod h_load;
+mod leaf;
+mod matching;
+mod propagate;
+mod reweight;
+mod shares;
+mod slice;
+#[cfg(test)]
+mod spec_03;
+mod tg_load;
+
+pub use change::Busy;
+pub(crate) use propagate::Tell;
 
 use crate::Sched;
-use crate::ctx::Ctx;
+use crate::fair::weight::{LoadWeight, NICE_0_LOAD, SCHED_FIXEDPOINT_SHIFT};
+use crate::fair::{CfsRq, SchedEntity};
+use crate::pelt::SchedAvg;
 use fairground_model::TaskGroupSpec;
-use fairground_stdx::{TaskId, TgId};
+use fairground_stdx::{CfsRqId, CpuId, IndexVec, SeId, TgId};
 
 /// A CPU cgroup.
 #[derive(Clone, Debug)]
@@ -16,24 +36,29 @@ pub struct TaskGroup {
     pub shares: u64,
     /// Whether it is idle (cpu.idle).
     pub idle: bool,
-    /// It was removed.
+    /// Whether it was removed.
     pub removed: bool,
-}
-
-/// Who keeps a group from being removed (EBUSY).
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Busy {
-    /// This task is in it.
-    Task(TaskId),
-    /// This group is in it.
-    Group(TgId),
+    /// Sum of what its queues have told of their load.
+    pub load_avg: u64,
+    /// Its queue on each CPU; `None` where it was not used yet.
+    pub(crate) queues: IndexVec<CpuId, Option<CfsRqId>>,
 }
 
 impl Sched {
     /// Adds a group of that description; its parent was added before.
+    ///
+    /// Kernel: core.c sched_create_group(), v4.12–
     pub fn add_group(&mut self, spec: &TaskGroupSpec) -> TgId {
         let TaskGroupSpec { name, parent, shares, idle } = spec.clone();
-        self.groups.push(TaskGroup { name, parent, shares: shares << 10, idle, removed: false })
+        self.groups.push(TaskGroup {
+            name,
+            parent,
+            shares: change::stored_shares(shares, idle),
+            idle,
+            removed: false,
+            load_avg: 0,
+            queues: IndexVec::filled(None, self.rqs.len()),
+        })
     }
 
     /// A group.
@@ -41,17 +66,54 @@ impl Sched {
         &self.groups[group]
     }
 
-    /// A task goes to another group; `None` is the root group.
-    pub fn sched_move_task(&mut self, _cx: &mut Ctx<'_, '_>, _task: TaskId, _group: Option<TgId>) {}
+    /// The queue of a group on `cpu`, and the entity that stands for it, if it was used there.
+    pub fn group_on(&self, group: TgId, cpu: CpuId) -> Option<(CfsRqId, SeId)> {
+        let queue = self.groups[group].queues[cpu]?;
+        Some((queue, self.cfs_rqs[queue].se?))
+    }
 
-    /// Sets the weight of a group.
-    pub fn sched_group_set_shares(&mut self, _cx: &mut Ctx<'_, '_>, _group: TgId, _shares: u64) {}
+    /// The queue of a group on `cpu`, made when it is first asked for.
+    #[inline]
+    pub(crate) fn group_queue(&mut self, group: Option<TgId>, cpu: CpuId) -> CfsRqId {
+        match group {
+            None => self.rqs[cpu].cfs,
+            Some(tg) => self.groups[tg].queues[cpu].unwrap_or_else(|| self.make_group_queue(tg, cpu)),
+        }
+    }
 
-    /// Makes a group idle, or not.
-    pub fn sched_group_set_idle(&mut self, _cx: &mut Ctx<'_, '_>, _group: TgId, _idle: bool) {}
+    /// A queue of a group and its entity, both without load. In the kernel they are there since the group was made; an
+    /// average of 0 is the same whenever it was last aged.
+    ///
+    /// Kernel: fair.c alloc_fair_sched_group(), init_tg_cfs_entry(), online_fair_sched_group(), v4.12–
+    #[cold]
+    fn make_group_queue(&mut self, tg: TgId, cpu: CpuId) -> CfsRqId {
+        let above = self.group_queue(self.groups[tg].parent, cpu);
+        let mut avg = SchedAvg::default();
+        self.profile.pelt.init_group(&mut avg, &self.pelt_cfs[above]);
+        self.pelt_se.push(avg);
+        let se = self.ses.push(SchedEntity {
+            parent: self.cfs_rqs[above].se,
+            tg: Some(tg),
+            ..SchedEntity::new(above, LoadWeight::new(NICE_0_LOAD), self.tunables.base_slice_ns)
+        });
+        self.pelt_cfs.push(SchedAvg::default());
+        let depth = self.cfs_rqs[above].depth + 1;
+        let queue = self.cfs_rqs.push(CfsRq { tg: Some(tg), se: Some(se), depth, ..CfsRq::new(cpu) });
+        self.ses[se].my_q = Some(queue);
+        self.groups[tg].queues[cpu] = Some(queue);
+        queue
+    }
 
-    /// Removes a group in which nobody is.
-    pub fn remove_group(&mut self, _group: TgId) -> Result<(), Busy> {
-        Ok(())
+    /// Whether the group of a queue is idle; the root group never is.
+    ///
+    /// Kernel: fair.c cfs_rq_is_idle(), v5.15–
+    #[inline]
+    pub(crate) fn cfs_rq_is_idle(&self, queue: CfsRqId) -> bool {
+        self.cfs_rqs[queue].tg.is_some_and(|tg| self.groups[tg].idle)
+    }
+
+    /// The shares of a group as cpu.shares tells them.
+    pub fn shares_of(&self, group: TgId) -> u64 {
+        self.groups[group].shares >> SCHED_FIXEDPOINT_SHIFT
     }
 }

@@ -46,14 +46,15 @@ impl Sched {
             let picked = self.pick_next_entity(cfs_rq, curr).expect("invariant: a queue with entities has a candidate");
             let entity = &self.ses[picked.se];
             let (task, below) = (entity.task, entity.my_q);
-            if entity.sched_delayed
-                && let Some(sleeper) = task
-            {
-                self.complete_delayed_dequeue(cx, sleeper);
+            if entity.sched_delayed {
+                match task {
+                    Some(sleeper) => self.complete_delayed_dequeue(cx, sleeper),
+                    None => self.complete_delayed_group(cx, picked.se),
+                }
                 cfs_rq = root;
                 continue;
             }
-            cx.decide2(picked.reason, task, picked.against.and_then(|se| self.ses[se].task));
+            cx.decide_who(picked.reason, entity.who(), picked.against.map_or(0, |se| self.ses[se].who()));
             match below {
                 Some(below) => {
                     cx.meter.count(Op::CgroupLevel);

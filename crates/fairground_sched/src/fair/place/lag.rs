@@ -10,6 +10,7 @@
 
 use crate::Sched;
 use crate::ctx::Ctx;
+use crate::fair::group::Tell;
 use crate::fair::weight::{LoadWeight, calc_delta_fair};
 use crate::fair::{DequeueFlags, EnqueueFlags, SchedEntity};
 use crate::features::Feat;
@@ -25,7 +26,7 @@ impl Sched {
             self.place_entity_by_lag(cx, cfs_rq, se, flags.has(EnqueueFlags::INITIAL));
         }
         self.update_curr(cx, cfs_rq);
-        self.level(se).update_load_avg(cx);
+        self.update_group_entity(cx, se);
         if !is_curr {
             self.place_entity_by_lag(cx, cfs_rq, se, flags.has(EnqueueFlags::INITIAL));
         }
@@ -35,6 +36,9 @@ impl Sched {
             level.enqueue_in_order();
         }
         level.se.on_rq = true;
+        if level.cfs_rq.nr_running == 1 {
+            self.list_add_leaf_cfs_rq(cfs_rq);
+        }
     }
 
     /// Kernel: fair.c dequeue_entity(), v6.6–v6.18
@@ -43,11 +47,15 @@ impl Sched {
         self.update_curr(cx, cfs_rq);
         self.clear_buddies(cfs_rq, se);
         if self.delays_dequeue(cfs_rq, se, flags) {
-            self.level(se).update_load_avg(cx);
+            self.update_load_avg(cx, se, Tell::Nobody);
             self.set_delayed(cx, se);
             return false;
         }
-        self.level(se).update_load_avg(cx);
+        self.update_load_avg(cx, se, Tell::Group);
+        if flags.has(DequeueFlags::MIGRATING) {
+            self.detach_at_dequeue(cx, se);
+        }
+        self.se_update_runnable(se);
         self.update_entity_lag(cx, cfs_rq, se);
         let relative = self.profile.feats.has(Feat::PLACE_REL_DEADLINE) && !flags.has(DequeueFlags::SLEEP);
         let mut level = self.level(se);
@@ -60,6 +68,7 @@ impl Sched {
         }
         level.se.on_rq = false;
         level.account_entity_dequeue(idle);
+        self.update_cfs_group(cx, se);
         if !flags.has(DequeueFlags::SAVE) || flags.has(DequeueFlags::MOVE) {
             self.update_min_vruntime(cfs_rq);
         }
@@ -96,7 +105,7 @@ impl Sched {
         let keeps_lag = feats.has(Feat::PLACE_LAG) && sums.weight() > 0 && entity.vlag != 0;
         let lag = if keeps_lag { inflated(entity.vlag, sums.weight(), down.apply(entity.load.weight())) } else { 0 };
         entity.vruntime = sums.avg_vruntime().minus(lag as u64);
-        let task = entity.task;
+        let who = entity.who();
         if entity.rel_deadline {
             entity.deadline = entity.vruntime.plus(entity.deadline.0);
             entity.rel_deadline = false;
@@ -105,7 +114,7 @@ impl Sched {
             let halved = initial && feats.has(Feat::PLACE_DEADLINE_INITIAL);
             entity.deadline = entity.vruntime.plus(if halved { request / 2 } else { request });
         }
-        cx.decide(if keeps_lag { Reason::PlaceLag } else { Reason::PlaceAverage }, task, 0);
+        cx.decide_who(if keeps_lag { Reason::PlaceLag } else { Reason::PlaceAverage }, who, 0);
     }
 }
 

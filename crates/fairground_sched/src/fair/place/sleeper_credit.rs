@@ -10,6 +10,7 @@ use super::super::level::Level;
 use super::Placement;
 use crate::Sched;
 use crate::ctx::Ctx;
+use crate::fair::group::Tell;
 use crate::fair::{DequeueFlags, EnqueueFlags};
 use crate::features::Feat;
 use crate::seam::{IdleEntity, LongSleeper, MinVruntimeAtDequeue};
@@ -34,7 +35,8 @@ impl Sched {
         if renormalise && !is_curr {
             level.add_min_vruntime();
         }
-        level.update_load_avg(cx);
+        self.update_group_entity(cx, se);
+        let mut level = self.level(se);
         level.enqueue_runnable_load_avg();
         level.account_entity_enqueue(idle);
         if flags.has(EnqueueFlags::WAKEUP) {
@@ -45,6 +47,9 @@ impl Sched {
             level.enqueue_in_order();
         }
         level.se.on_rq = true;
+        if level.cfs_rq.nr_running == 1 {
+            self.list_add_leaf_cfs_rq(cfs_rq);
+        }
     }
 
     /// Kernel: fair.c dequeue_entity(), v4.12–v6.5
@@ -52,8 +57,12 @@ impl Sched {
         let (cfs_rq, idle) = (self.ses[se].cfs_rq, self.se_is_idle(&self.ses[se]));
         self.update_curr(cx, cfs_rq);
         self.clear_buddies(cfs_rq, se);
+        self.update_load_avg(cx, se, Tell::Group);
+        if flags.has(DequeueFlags::MIGRATING) {
+            self.detach_at_dequeue(cx, se);
+        }
+        self.se_update_runnable(se);
         let mut level = self.level(se);
-        level.update_load_avg(cx);
         level.dequeue_runnable_load_avg();
         if level.cfs_rq.curr != Some(se) {
             level.dequeue_from_order();
@@ -63,6 +72,7 @@ impl Sched {
         if !flags.has(DequeueFlags::SLEEP) {
             level.se.vruntime = level.se.vruntime.minus(level.cfs_rq.min_vruntime.0);
         }
+        self.update_cfs_group(cx, se);
         let saved = flags.has(DequeueFlags::SAVE) && !flags.has(DequeueFlags::MOVE);
         match self.profile.min_vruntime_at_dequeue {
             MinVruntimeAtDequeue::UnlessSaveRestore if saved => {}
@@ -98,8 +108,8 @@ impl Sched {
         } else if why == Placement::WakeUp {
             reason = Reason::PlaceKeeps;
         }
-        let task = entity.task;
-        cx.decide(reason, task, 0);
+        let who = entity.who();
+        cx.decide_who(reason, who, 0);
     }
 
     pub(crate) fn sleeper_credit(&self, se: SeId) -> u64 {
@@ -124,17 +134,5 @@ impl Sched {
 impl Level<'_> {
     fn add_min_vruntime(&mut self) {
         self.se.vruntime = self.se.vruntime.plus(self.cfs_rq.min_vruntime.0);
-    }
-
-    /// Kernel: fair.c enqueue_runnable_load_avg(), v4.12–v5.6
-    fn enqueue_runnable_load_avg(&mut self) {
-        let weight = self.profile.scale_load_down.apply(self.se.load.weight());
-        self.profile.pelt.enqueue_runnable_load(self.cfs_avg, self.se_avg, weight);
-    }
-
-    /// Kernel: fair.c dequeue_runnable_load_avg(), v4.12–v5.6
-    fn dequeue_runnable_load_avg(&mut self) {
-        let weight = self.profile.scale_load_down.apply(self.se.load.weight());
-        self.profile.pelt.dequeue_runnable_load(self.cfs_avg, self.se_avg, weight);
     }
 }

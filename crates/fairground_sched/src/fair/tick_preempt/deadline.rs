@@ -3,6 +3,7 @@
 
 use crate::Sched;
 use crate::ctx::Ctx;
+use crate::fair::group::Tell;
 use fairground_stdx::SeId;
 
 impl Sched {
@@ -12,14 +13,13 @@ impl Sched {
     // Not inlined: CFS keeps its registers.
     #[inline(never)]
     pub(super) fn entity_tick_by_deadline(&mut self, cx: &mut Ctx<'_, '_>, curr: SeId) -> Option<SeId> {
-        let mut level = self.level(curr);
-        let turn = level.account_request(cx);
-        level.update_load_avg(cx);
-        let above = level.se.parent;
+        let turn = self.level(curr).account_request(cx);
         match turn {
             Some(reason) => self.end_turn(cx, curr, reason),
-            None => cx.decide(level.turn_goes_on(), level.se.task, 0),
+            None => cx.decide_who(self.level(curr).turn_goes_on(), self.ses[curr].who(), 0),
         }
-        above
+        self.update_load_avg(cx, curr, Tell::Group);
+        self.update_cfs_group(cx, curr);
+        self.ses[curr].parent
     }
 }

@@ -6,6 +6,7 @@ mod deadline;
 
 use crate::Sched;
 use crate::ctx::Ctx;
+use crate::fair::group::Tell;
 use crate::seam::TickPreempt;
 use cfs_slice::tick_preempt_reason;
 use fairground_model::Reason;
@@ -31,14 +32,15 @@ impl Sched {
     /// Kernel: fair.c entity_tick(), v4.12–v6.5
     #[inline]
     fn entity_tick_by_slice(&mut self, cx: &mut Ctx<'_, '_>, se: SeId) -> Option<SeId> {
-        let mut level = self.level(se);
-        level.account(cx);
-        level.update_load_avg(cx);
-        let above = level.se.parent;
-        if level.cfs_rq.nr_running > 1 {
+        self.level(se).account(cx);
+        self.update_load_avg(cx, se, Tell::Group);
+        self.update_cfs_group(cx, se);
+        let entity = &self.ses[se];
+        let above = entity.parent;
+        if self.cfs_rqs[entity.cfs_rq].nr_running > 1 {
             self.check_preempt_tick(cx, se);
         } else {
-            cx.decide(Reason::TickAlone, level.se.task, 0);
+            cx.decide_who(Reason::TickAlone, entity.who(), 0);
         }
         above
     }
@@ -50,7 +52,7 @@ impl Sched {
     fn check_preempt_tick(&mut self, cx: &mut Ctx<'_, '_>, curr: SeId) {
         let ideal = self.sched_slice(curr);
         let se = &self.ses[curr];
-        let (task, cfs_rq) = (se.task, se.cfs_rq);
+        let (who, cfs_rq) = (se.who(), se.cfs_rq);
         let queue = &self.cfs_rqs[cfs_rq];
         let (mut reason, mut against) = tick_preempt_reason(queue, se, ideal, self.tunables.min_granularity_ns);
         if matches!(reason, Reason::TickSliceExpired | Reason::TickAhead) {
@@ -64,6 +66,6 @@ impl Sched {
                 self.clear_buddies(cfs_rq, curr);
             }
         }
-        cx.decide2(reason, task, against.and_then(|se| self.ses[se].task));
+        cx.decide_who(reason, who, against.map_or(0, |se| self.ses[se].who()));
     }
 }

@@ -19,18 +19,31 @@ impl Sched {
         fork: bool,
     ) -> Reason {
         let (se, pse) = (self.tasks[curr].se, self.tasks[wakee].se);
-        let may_be_buddy = !fork && !self.ses[pse].sched_delayed && !self.se_is_idle(&self.ses[pse]);
+        let may_be_buddy = !fork && !self.ses[pse].sched_delayed;
         if self.profile.feats.has(Feat::NEXT_BUDDY) && may_be_buddy {
             self.set_next_buddy(pse);
         }
         if self.rqs[cpu].need_resched {
             return Reason::WakeAlreadyResched;
         }
-        if let Some(reason) = self.wakeup_preempt_by_policy(curr, wakee) {
+        let rule = self.profile.idle_entity;
+        if rule != IdleEntity::EntityOnly
+            && let Some(reason) = self.preempts_by_policy(curr, wakee)
+        {
+            return reason;
+        }
+        if !self.profile.feats.has(Feat::WAKEUP_PREEMPTION) {
+            return Reason::WakeFeatureOff;
+        }
+        let (se, pse) = self.find_matching_se(se, pse);
+        if let Some(reason) = self.preempts_by_idleness(se, pse) {
             if reason == Reason::WakePolicy && self.profile.idle_protection == IdleProtection::Cancelled {
                 self.ses[se].cancel_protection(self.profile.protection);
             }
             return reason;
+        }
+        if rule == IdleEntity::EntityOnly && self.tasks[wakee].policy != Policy::Normal {
+            return Reason::WakeBatch;
         }
         let cfs_rq = self.ses[se].cfs_rq;
         self.update_curr(cx, cfs_rq);
@@ -40,20 +53,13 @@ impl Sched {
         }
     }
 
-    /// What the policies of two tasks decide without a look at virtual time.
-    fn wakeup_preempt_by_policy(&self, curr: TaskId, wakee: TaskId) -> Option<Reason> {
-        let off = !self.profile.feats.has(Feat::WAKEUP_PREEMPTION);
-        let (idle, policy) = (self.tasks[curr].policy == Policy::Idle, self.tasks[wakee].policy);
-        if off && self.profile.idle_entity == IdleEntity::EntityOnly {
-            return Some(Reason::WakeFeatureOff);
+    /// What the policies of two tasks decide, whatever groups they lie in.
+    fn preempts_by_policy(&self, curr: TaskId, wakee: TaskId) -> Option<Reason> {
+        match (self.tasks[curr].policy, self.tasks[wakee].policy) {
+            (Policy::Idle, Policy::Normal | Policy::Batch) => Some(Reason::WakePolicy),
+            (_, Policy::Batch | Policy::Idle) => Some(Reason::WakeBatch),
+            (_, Policy::Normal) => None,
         }
-        if idle && policy != Policy::Idle {
-            return Some(Reason::WakePolicy);
-        }
-        if policy != Policy::Normal {
-            return Some(Reason::WakeBatch);
-        }
-        off.then_some(Reason::WakeFeatureOff)
     }
 
     /// A wakee with a shorter request may break the protection of the running entity before the pick.

@@ -53,7 +53,7 @@ impl Sched {
     ) -> Reason {
         let (se, pse) = (self.tasks[curr].se, self.tasks[wakee].se);
         let mark_next = self.profile.feats.has(Feat::NEXT_BUDDY) && self.buddies_matter(se) && !fork;
-        if mark_next && self.tasks[wakee].policy != Policy::Idle {
+        if mark_next {
             self.set_next_buddy(pse);
         }
         if self.rqs[cpu].need_resched {
@@ -67,6 +67,10 @@ impl Sched {
         }
         if !self.profile.feats.has(Feat::WAKEUP_PREEMPTION) {
             return Reason::WakeFeatureOff;
+        }
+        let (se, pse) = self.find_matching_se(se, pse);
+        if let Some(reason) = self.preempts_by_idleness(se, pse) {
+            return reason;
         }
         self.update_curr(cx, self.ses[se].cfs_rq);
         match self.wakeup_preempt_entity(se, pse) {

@@ -11,7 +11,7 @@ use crate::ctx::Ctx;
 use crate::features::Feat;
 use crate::rq::Urgency;
 use crate::seam::Pick;
-use fairground_model::{Policy, Reason};
+use fairground_model::Reason;
 use fairground_stdx::{CpuId, SeId, TaskId};
 
 pub use granularity::Lead;
@@ -29,7 +29,19 @@ impl Sched {
         cx.decide2(reason, Some(wakee), Some(curr));
         let preempts = [Reason::WakePreempts, Reason::WakePolicy, Reason::WakeDeadlinePreempts, Reason::WakeShortPreempts];
         if preempts.contains(&reason) {
-            self.preempt_curr(cx, cpu, curr);
+            self.preempt_curr(cx, cpu, curr, wakee);
+        }
+    }
+
+    /// What decides if one of two entities of a queue is idle and the other is not: an idle one gives way to any other, and
+    /// preempts none.
+    ///
+    /// Kernel: fair.c check_preempt_wakeup(), v5.15–
+    fn preempts_by_idleness(&self, se: SeId, pse: SeId) -> Option<Reason> {
+        match (self.se_is_idle(&self.ses[se]), self.se_is_idle(&self.ses[pse])) {
+            (true, false) => Some(Reason::WakePolicy),
+            (false, true) => Some(Reason::WakeBatch),
+            _ => None,
         }
     }
 
@@ -38,11 +50,13 @@ impl Sched {
         u64::from(self.cfs_rqs[self.ses[se].cfs_rq].nr_running) >= self.tunables.nr_latency
     }
 
-    fn preempt_curr(&mut self, cx: &mut Ctx<'_, '_>, cpu: CpuId, curr: TaskId) {
+    /// A preempted task that is queued still may be preferred at the next pick, if it stood on the queue on which it was
+    /// preempted.
+    fn preempt_curr(&mut self, cx: &mut Ctx<'_, '_>, cpu: CpuId, curr: TaskId, wakee: TaskId) {
         self.resched_curr_as(cx, cpu, Urgency::Lazy);
         let se = self.tasks[curr].se;
-        let idle = self.tasks[curr].policy == Policy::Idle;
-        if self.ses[se].on_rq && self.profile.feats.has(Feat::LAST_BUDDY) && self.buddies_matter(se) && !idle {
+        let marks = self.profile.feats.has(Feat::LAST_BUDDY) && self.ses[se].on_rq && self.buddies_matter(se);
+        if marks && self.find_matching_se(se, self.tasks[wakee].se).0 == se {
             self.set_last_buddy(se);
         }
     }

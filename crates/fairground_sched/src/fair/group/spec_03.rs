@@ -1,0 +1,1 @@
+//! Tests of specification part 3.

@@ -1,0 +1,74 @@
+//! The seams of task groups.
+
+use super::seam;
+
+seam! {
+    /// How the load of a group on one CPU reaches the queue above.
+    GroupLoad = "group_load" {
+        ViaLoadAvg "via-load-avg"
+            "A group's entity stands on the queue above with its own average, which follows its weight by ageing and its queue only when tasks come or go for good.",
+        Independent "independent"
+            "Runnable load goes up by itself at every update, as the share of the group that the queue's runnable load makes; only tasks are counted at their enqueue (a patch of 2017).",
+        Reweighted "reweighted"
+            "The entity's averages are rescaled with its weight, and a second weight, by runnable load, is what the queue above counts.",
+        RunnableAvg "runnable-avg"
+            "The entity's averages are rescaled with its weight; in place of runnable load the number of runnable tasks goes up.",
+    }
+    history { v(4, 12) => ViaLoadAvg, v(4, 15) => Reweighted, v(5, 7) => RunnableAvg, }
+}
+
+seam! {
+    /// How often a queue tells its group how loaded it is.
+    TgLoadUpdate = "tg_load_update" {
+        OnChange "on-change" "Whenever its load has changed by more than a 64th of what it told.",
+        OnceAMillisecond "once-a-millisecond" "The same, but at most once a millisecond.",
+    }
+    history { v(4, 12) => OnChange, v(6, 7) => OnceAMillisecond, }
+}
+
+seam! {
+    /// When an entity of a group gets its weight anew.
+    GroupWeight = "group_weight" {
+        Always "always" "At every update, even if the weight is what it was: in CFS the averages are worked out again.",
+        IfChanged "if-changed" "Only if the weight is another one, and the group's queue has load.",
+    }
+    history { v(4, 12) => Always, v(6, 6) => IfChanged, }
+}
+
+seam! {
+    /// What becomes of lag and deadline when a queued entity changes its weight.
+    Reweight = "reweight" {
+        KeepsVruntime "keeps-vruntime" "Virtual time stays as it is (CFS).",
+        AroundAverage "around-average" "Lag and distance of the deadline from the average are scaled, around the average of before.",
+        PlacesAgain "places-again" "Lag and request are scaled, and the entity is placed again.",
+    }
+    history { v(4, 12) => KeepsVruntime, v(6, 6) => AroundAverage, v(6, 14) => PlacesAgain, }
+}
+
+seam! {
+    /// How the load of a task that changes its CPU while it is runnable leaves the old one.
+    MigrateDetach = "migrate_detach" {
+        LeftInBox "left-in-box" "As that of a sleeper: the old queue subtracts it at its next update.",
+        AfterDequeue "after-dequeue" "At once, when the task has left its queue.",
+        WithDequeue "with-dequeue" "At once, by the dequeue itself: before the groups above it get their weights.",
+    }
+    history { v(4, 12) => LeftInBox, v(4, 15) => AfterDequeue, v(6, 0) => WithDequeue, }
+}
+
+seam! {
+    /// What request an entity of a group has.
+    GroupSlice = "group_slice" {
+        Base "base" "The base slice, or a share of the period (CFS).",
+        SmallestBelow "smallest-below" "The smallest of its queue, told by each enqueue and dequeue below it.",
+    }
+    history { v(4, 12) => Base, v(6, 12) => SmallestBelow, }
+}
+
+seam! {
+    /// Whether a running task that changes its group gives way.
+    MoveRunning = "move_running" {
+        GoesOn "goes-on" "It goes on.",
+        Resched "resched" "Its CPU picks anew: the new group may be less urgent.",
+    }
+    history { v(4, 12) => GoesOn, v(5, 4) => Resched, }
+}
