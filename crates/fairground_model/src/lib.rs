@@ -2,6 +2,7 @@
 //! machine as the scheduler sees it, what tasks do. Data and pure functions only.
 #![deny(clippy::float_arithmetic)]
 
+pub mod cgroup;
 pub mod digest;
 pub mod event;
 pub mod machine_view;

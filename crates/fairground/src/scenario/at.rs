@@ -2,9 +2,10 @@
 //!
 //! `time = "2s"` and `do = "nice TASK 5"`, or the same as a table: `do = { nice = 5, task = "TASK" }`.
 
+use super::cgroup::{self, GroupAct};
 use super::fields::{Fields, Spanned};
 use super::slices;
-use super::words;
+use super::words::{self, Wrong};
 use crate::nearest;
 use fairground_model::{Change, Mistakes, Policy, TaskSet, TimedChange};
 use fairground_sched::profile::Profile;
@@ -30,6 +31,8 @@ pub enum Act {
     Hotplug(CpuMask, bool),
     /// The watchdogs of CPUs let the stoppers run for an instant.
     Watchdog(CpuMask),
+    /// Changes a group, or moves tasks into it.
+    Group(GroupAct),
 }
 
 /// One `[[at]]`.
@@ -53,6 +56,7 @@ impl std::fmt::Display for Act {
             Act::Frequency(cpus, share) => write!(f, "frequency {cpus} {share}/1024"),
             Act::Hotplug(cpus, online) => write!(f, "{} {cpus}", if *online { "online" } else { "offline" }),
             Act::Watchdog(cpus) => write!(f, "watchdog {cpus}"),
+            Act::Group(act) => act.fmt(f),
         }
     }
 }
@@ -60,10 +64,8 @@ impl std::fmt::Display for Act {
 const VERBS: [&str; 9] = ["nice", "affinity", "policy", "slice", "feature", "frequency", "offline", "online", "watchdog"];
 /// What may stand in place of `do`: `offline = "3"`.
 const HOTPLUG: [(&str, bool); 2] = [("offline", false), ("online", true)];
-const LATER: [&str; 3] = ["cpu.max", "cpu.weight", "weight"];
+const LATER: [&str; 4] = ["cpu.max", "cpu.max.burst", "cpu.cfs_quota_us", "cpu.cfs_period_us"];
 const FORMS: &str = "Forms: \"nice TASK 5\", \"affinity TASK 0-3\", \"policy TASK batch\", \"slice TASK 5ms\", \"feature NO_NEXT_BUDDY\", \"frequency CPUS 50%\", \"offline CPUS\", \"online CPUS\", \"watchdog CPUS\".";
-
-type Wrong = (String, String);
 
 /// Reads all `[[at]]` rows.
 pub(super) fn read(rows: Vec<Fields<'_>>, m: &mut Mistakes) -> Vec<Spanned<At>> {
@@ -143,6 +145,9 @@ fn from_text(text: &str) -> Result<Act, Wrong> {
     if verb == "watchdog" && !rest.is_empty() {
         return Ok(Act::Watchdog(words::cpus(rest)?));
     }
+    if cgroup::VERBS.contains(&verb) {
+        return cgroup::act(verb, rest).map(Act::Group);
+    }
     let (target, value) = rest.rsplit_once(char::is_whitespace).unwrap_or((rest, ""));
     let target = target.trim_end();
     if !VERBS.contains(&verb) {
@@ -158,7 +163,7 @@ fn unknown_verb(verb: &str) -> Wrong {
     if LATER.contains(&verb) {
         return (format!("`{verb}` in mid-run is not modelled yet"), FORMS.to_string());
     }
-    let hint = match nearest::nearest(verb, VERBS) {
+    let hint = match nearest::nearest(verb, VERBS.into_iter().chain(cgroup::VERBS)) {
         Some(near) => format!("Did you mean `{near}`?"),
         None => FORMS.to_string(),
     };
@@ -254,6 +259,7 @@ pub(super) fn resolve(
 ) -> Vec<TimedChange> {
     let mut changes = Vec::new();
     check_online(rows, online, m);
+    let groups = cgroup::paths(&tasks.groups);
     for Spanned { value: At { time, act }, span } in rows {
         let mut push = |change| changes.push(TimedChange { at: Instant::from_ns(time.0), change });
         match act {
@@ -287,6 +293,24 @@ pub(super) fn resolve(
             }
             Act::Hotplug(cpus, to) => {
                 cpus.and(online).iter().for_each(|cpu: CpuId| push(Change::Hotplug { cpu, online: *to }));
+            }
+            Act::Group(GroupAct::Move(path, task)) => {
+                let tasks = named(task, tasks, span, m);
+                if let Some(group) = keep(cgroup::find(path, &groups), span, m) {
+                    tasks.into_iter().for_each(|task| push(Change::Group { task, group }));
+                }
+            }
+            Act::Group(GroupAct::Weight(path, weight)) => {
+                let group = keep(cgroup::find(path, &groups), span, m).flatten();
+                group.into_iter().for_each(|group| push(Change::Shares { group, shares: weight.shares() }));
+            }
+            Act::Group(GroupAct::Idle(path, idle)) => {
+                let group = keep(cgroup::find(path, &groups), span, m).flatten();
+                group.into_iter().for_each(|group| push(Change::GroupIdle { group, idle: *idle }));
+            }
+            Act::Group(GroupAct::Remove(path)) => {
+                let group = keep(cgroup::find(path, &groups), span, m).flatten();
+                group.into_iter().for_each(|group| push(Change::RemoveGroup { group }));
             }
             Act::Watchdog(cpus) => cpus.and(online).iter().for_each(|cpu: CpuId| push(Change::Watchdog { cpu })),
         }
@@ -326,6 +350,10 @@ fn check_online(rows: &[Spanned<At>], all: &CpuMask, m: &mut Mistakes) {
             _ => {}
         }
     }
+}
+
+fn keep<T>(found: Result<T, Wrong>, span: &Range<usize>, m: &mut Mistakes) -> Option<T> {
+    found.map_err(|(message, hint)| m.at(span.clone(), message, hint)).ok()
 }
 
 fn named(name: &str, tasks: &TaskSet, span: &Range<usize>, m: &mut Mistakes) -> Vec<TaskId> {

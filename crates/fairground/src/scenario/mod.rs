@@ -25,6 +25,7 @@
 
 mod at;
 pub(crate) mod canonical;
+mod cgroup;
 mod expect;
 pub(crate) mod fields;
 mod machine;
@@ -39,6 +40,7 @@ mod workload;
 mod write;
 
 pub use at::{Act, At};
+pub use cgroup::{GroupAct, Weight, WeightFile, nice_to_shares, shares_to_nice};
 pub use expect::{Band, BandResult, Limit, check};
 pub use overrides::Overrides;
 pub use schema::{rtapp_schema, scenario_schema};

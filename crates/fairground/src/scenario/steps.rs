@@ -5,25 +5,26 @@
 //! sleep 2ms   sleep 2ms..4ms   now r0          timer r0 10ms absolute             slack 50us
 //! write PIPE  write PIPE r1    read PIPE       read PIPE r1   fork TASK           wait       yield    exit
 //! nice 5      affinity 0-3     policy batch    slice 5ms      jump 0              repeat 5 to 0 c1
+//! cgroup /web/api              until r0        thread-clock   exec
 //! ```
 
+use super::cgroup;
 use super::fields::Spanned;
-use super::words;
+use super::words::{self, Wrong};
 use crate::nearest;
 use fairground_model::program::{COUNTERS, REGS, Reg};
 use fairground_model::{Instr, Mistakes, Mode, TimerMode};
 use fairground_stdx::{Id, Ns, PipeId, TaskId, units};
 
-/// What a step may name: the tasks and pipes of its workload, in the order of their rows.
+/// What a step may name, in the order of their rows: the tasks and pipes of its workload, and groups by their paths.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Names {
     pub(super) tasks: Vec<String>,
     pub(super) pipes: Vec<String>,
+    pub(super) groups: Vec<String>,
 }
 
-type Wrong = (String, String);
-
-const VERBS: [&str; 23] = [
+const VERBS: [&str; 24] = [
     "run",
     "runtime",
     "kernel",
@@ -43,6 +44,7 @@ const VERBS: [&str; 23] = [
     "affinity",
     "policy",
     "slice",
+    "cgroup",
     "jump",
     "repeat",
     "thread-clock",
@@ -100,6 +102,7 @@ fn instr(text: &str, names: &Names) -> Result<Instr, Wrong> {
         }
         "affinity" => words::cpus(value).map(|cpus| Instr::SetAffinity { cpus }),
         "policy" => words::policy(value).map(|policy| Instr::SetPolicy { policy }),
+        "cgroup" => cgroup::find(value, &names.groups).map(|group| Instr::SetGroup { group }),
         "slice" => words::slice(value).map(|slice| Instr::SetSlice { slice }),
         "jump" => target(value).map(|to| Instr::Jump { to }),
         "repeat" => repeat(value),
@@ -240,6 +243,8 @@ pub(super) fn text(instr: &Instr, names: &Names) -> Option<String> {
         Instr::SetPolicy { policy } => format!("policy {}", words::policy_name(policy)),
         Instr::SetSlice { slice } => format!("slice {}", words::slice_name(slice)),
         Instr::SetAffinity { cpus } => format!("affinity {cpus}"),
+        Instr::SetGroup { group: None } => format!("cgroup {}", fairground_model::cgroup::ROOT),
+        Instr::SetGroup { group: Some(group) } => format!("cgroup {}", names.groups.get(group.index())?),
         Instr::SetTimerSlack { slack } => format!("slack {slack}"),
         Instr::Jump { to } => format!("jump {to}"),
         Instr::Repeat { counter, times, to } => format!("repeat {times} to {to} c{counter}"),
@@ -262,7 +267,11 @@ mod tests {
     use super::*;
 
     fn names() -> Names {
-        Names { tasks: vec!["a task".to_string(), "child".to_string()], pipes: vec!["p".to_string(), "r1 r2".to_string()] }
+        Names {
+            tasks: vec!["a task".to_string(), "child".to_string()],
+            pipes: vec!["p".to_string(), "r1 r2".to_string()],
+            groups: vec!["/web".to_string(), "/web/api".to_string()],
+        }
     }
 
     fn read_one(step: &str) -> (Vec<Instr>, Mistakes) {
@@ -300,6 +309,8 @@ mod tests {
             "slice base",
             "slice 5ms",
             "affinity 0-3,8",
+            "cgroup /",
+            "cgroup /web/api",
             "jump 1",
             "repeat 5 to 0 c3",
         ] {
@@ -338,6 +349,9 @@ mod tests {
             ("repeat 5", "not understood"),
             ("repeat 5 to 0 c16", "not understood"),
             ("nice 99", "nice 99 does not exist"),
+            ("cgroup /web/apo", "no group `/web/apo`"),
+            ("cgroup web", "`web` is no path"),
+            ("cgroup", "`` is no path"),
         ] {
             let (code, wrong) = read_one(step);
             assert!(code.is_empty(), "{step}");

@@ -21,7 +21,7 @@ const BEHAVIOURS: &str = "Say one of: `hog = true`; `run = \"1ms\"` with `period
 /// Reads the rows, and the pipes that their steps name, into a task set.
 pub(super) fn read(rows: Vec<Fields<'_>>, pipes: Option<Fields<'_>>, m: &mut Mistakes) -> TaskSet {
     let mut set = TaskSet::default();
-    let mut names = Names { tasks: task_names(&rows), pipes: Vec::new() };
+    let mut names = Names { tasks: task_names(&rows), ..Names::default() };
     for (name, item) in pipes.map(|mut table| table.free()).unwrap_or_default() {
         let capacity = item.as_integer().and_then(|n| u32::try_from(n).ok()).filter(|n| *n > 0);
         if capacity.is_none() {

@@ -3,6 +3,9 @@
 use fairground_model::Policy;
 use fairground_stdx::{CpuMask, Ns, units};
 
+/// What is wrong with a word, and a hint.
+pub(super) type Wrong = (String, String);
+
 /// The policies by name.
 pub(super) const POLICIES: [(&str, Policy); 3] = [("other", Policy::Normal), ("batch", Policy::Batch), ("idle", Policy::Idle)];
 

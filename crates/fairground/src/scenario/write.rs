@@ -2,11 +2,13 @@
 
 use super::at::{Act, At};
 use super::canonical::{key, quoted};
+use super::cgroup::{self, GroupAct, Weight, WeightFile};
 use super::steps::{self, Names};
 use super::words;
 use super::{machine, profile};
+use fairground_model::cgroup::ROOT;
 use fairground_model::task_set::DEFAULT_TIMER_SLACK;
-use fairground_model::{Change, Start, TaskSpec};
+use fairground_model::{Change, DEFAULT_SHARES, Start, TaskSpec};
 use fairground_sim::Setup;
 use fairground_stdx::{CpuMask, Id, Instant, Ns, TaskId};
 use std::fmt;
@@ -28,6 +30,15 @@ pub fn write(title: &str, setup: &Setup) -> Result<String, Unwritable> {
     let mut text = format!("title = {}\nseed = {}\nduration = \"{}\"\n", quoted(title), setup.seed, setup.duration);
     text.push_str(&format!("\n[machine]\n{}", machine::canonical(&setup.machine)));
     text.push_str(&format!("\n[profile]\n{}", profile::canonical(&setup.profile)));
+    for group in setup.tasks.groups.iter() {
+        text.push_str(&format!("\n[[group]]\npath = {}\n", quoted(&group.name)));
+        match group.idle {
+            // Its weight is not looked at, then or later.
+            true => text.push_str("\"cpu.idle\" = 1\n"),
+            false if group.shares != DEFAULT_SHARES => text.push_str(&format!("\"cpu.shares\" = {}\n", group.shares)),
+            false => {}
+        }
+    }
     text.push_str("\n[[workload]]\n");
     if !names.pipes.is_empty() {
         let sizes = setup.tasks.pipes.iter().map(|pipe| pipe.capacity);
@@ -58,7 +69,7 @@ fn names(setup: &Setup) -> Result<Names, Unwritable> {
         return Err(Unwritable(format!("two tasks that are called `{}`", pair[0])));
     }
     let pipes = (0..setup.tasks.pipes.len()).map(|row| format!("pipe{row}")).collect();
-    Ok(Names { tasks, pipes })
+    Ok(Names { tasks, pipes, groups: cgroup::paths(&setup.tasks.groups) })
 }
 
 /// The row of a task. What has its default is left out.
@@ -75,6 +86,7 @@ fn fields(setup: &Setup, task: &TaskSpec, names: &Names) -> Result<Vec<String>, 
     say(task.slice.is_some(), "slice", quoted(&words::slice_name(task.slice)));
     say(task.affinity.is_some(), "cpus", text(&task.affinity.unwrap_or(CpuMask::EMPTY)));
     say(task.first_cpu.is_some(), "first_cpu", task.first_cpu.map_or(0, |cpu| cpu.index()).to_string());
+    say(task.group.is_some(), "group", task.group.map_or(String::new(), |group| quoted(&names.groups[group.index()])));
     match task.start {
         Start::At(at) => say(at != Instant::ZERO, "start", text(&Ns(at.ns()))),
         Start::Forked => say(true, "forked", "true".to_string()),
@@ -103,6 +115,16 @@ fn act(change: &Change, names: &Names) -> Act {
         Change::FreqCapacity { cpu, freq_capacity } => Act::Frequency(CpuMask::only(*cpu), *freq_capacity),
         Change::Hotplug { cpu, online } => Act::Hotplug(CpuMask::only(*cpu), *online),
         Change::Watchdog { cpu } => Act::Watchdog(CpuMask::only(*cpu)),
+        Change::Group { task, group } => {
+            Act::Group(GroupAct::Move(group.map_or(ROOT.to_string(), |group| names.groups[group.index()].clone()), name(*task)))
+        }
+        Change::Shares { group, shares } => {
+            // cpu.shares has room for every weight; cpu.weight has not.
+            let weight = Weight { file: WeightFile::Shares, value: shares.cast_signed() };
+            Act::Group(GroupAct::Weight(names.groups[group.index()].clone(), weight))
+        }
+        Change::GroupIdle { group, idle } => Act::Group(GroupAct::Idle(names.groups[group.index()].clone(), *idle)),
+        Change::RemoveGroup { group } => Act::Group(GroupAct::Remove(names.groups[group.index()].clone())),
     }
 }
 

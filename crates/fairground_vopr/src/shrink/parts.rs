@@ -61,7 +61,8 @@ fn remove_task(case: &mut Case, row: usize) {
         if let Change::Nice { task, .. }
         | Change::Affinity { task, .. }
         | Change::Policy { task, .. }
-        | Change::Slice { task, .. } = &mut timed.change
+        | Change::Slice { task, .. }
+        | Change::Group { task, .. } = &mut timed.change
         {
             rename(task);
         }
@@ -73,9 +74,12 @@ fn remove_task(case: &mut Case, row: usize) {
 /// The task that a change is about.
 fn task_of(change: &Change) -> Option<TaskId> {
     match *change {
-        Change::Nice { task, .. } | Change::Affinity { task, .. } | Change::Policy { task, .. } | Change::Slice { task, .. } => {
-            Some(task)
-        }
+        Change::Nice { task, .. }
+        | Change::Affinity { task, .. }
+        | Change::Policy { task, .. }
+        | Change::Slice { task, .. }
+        | Change::Group { task, .. } => Some(task),
+        Change::Shares { .. } | Change::GroupIdle { .. } | Change::RemoveGroup { .. } => None,
         Change::Feature { .. } | Change::FreqCapacity { .. } | Change::Hotplug { .. } | Change::Watchdog { .. } => None,
     }
 }

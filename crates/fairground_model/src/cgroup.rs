@@ -1,0 +1,172 @@
+//! CPU cgroups by their names: paths, and the numbers of the files that weigh them.
+//!
+//! A weight is kept as cpu.shares tells it. cgroup v2 has another scale for the same (cpu.weight), of which 100 is 1024 shares.
+
+use crate::task_set::DEFAULT_SHARES;
+use std::ops::RangeInclusive;
+
+/// The root group's path.
+pub const ROOT: &str = "/";
+/// What may be written to cpu.weight; anything else is refused (ERANGE).
+///
+/// Kernel: cgroup.h CGROUP_WEIGHT_MIN, CGROUP_WEIGHT_MAX, v4.15–
+pub const WEIGHTS: RangeInclusive<u64> = 1..=10_000;
+/// The cpu.weight of a group that was told nothing.
+pub const DEFAULT_WEIGHT: u64 = 100;
+/// The shares that a group can have; what is written to cpu.shares is taken to the nearest of them.
+///
+/// Kernel: sched.h MIN_SHARES, MAX_SHARES, v4.12–
+pub const SHARES: RangeInclusive<u64> = 2..=1 << 18;
+/// Longest name of a group: file systems have no longer ones.
+const MAX_NAME: usize = 255;
+/// Most levels of groups below the root.
+///
+/// 16 are more than container managers nest; the kernel itself allows any number (cgroup.max.depth).
+const MAX_DEPTH: usize = 16;
+
+/// The shares of a cpu.weight: weight * 1024 / 100 to nearest.
+///
+/// Kernel: core.c cpu_weight_write_u64(), v4.15–
+pub const fn weight_to_shares(weight: u64) -> u64 {
+    (weight * DEFAULT_SHARES + DEFAULT_WEIGHT / 2) / DEFAULT_WEIGHT
+}
+
+/// The cpu.weight that is read of a group with these shares: shares * 100 / 1024 to nearest. Later kernels take what they show into
+/// [`WEIGHTS`] (`clamped`, seen in v6.14), earlier ones show a group with cpu.shares of 3 as 0.
+///
+/// Kernel: core.c cpu_weight_read_u64(), v4.15–
+pub fn shares_to_weight(shares: u64, clamped: bool) -> u64 {
+    let weight = (shares * DEFAULT_WEIGHT + DEFAULT_SHARES / 2) / DEFAULT_SHARES;
+    if clamped { weight.clamp(*WEIGHTS.start(), *WEIGHTS.end()) } else { weight }
+}
+
+/// The shares that a group has after `shares` was written to its cpu.shares.
+///
+/// Kernel: core.c sched_group_set_shares(), v4.12–
+pub fn clamped_shares(shares: u64) -> u64 {
+    shares.clamp(*SHARES.start(), *SHARES.end())
+}
+
+/// What is wrong with a path, and what would be right; both are sentences for people.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PathError {
+    /// What is wrong.
+    pub message: String,
+    /// What to do.
+    pub hint: String,
+}
+
+/// Checks that `path` leads from the root to a group by names: `/web/api`, or `/` for the root itself.
+///
+/// A cgroup is a directory, so `..` would lead through a group to another, and one group would have two names.
+pub fn check_path(path: &str) -> Result<(), PathError> {
+    let wrong = |message: String, hint: &str| Err(PathError { message, hint: hint.to_string() });
+    if path == ROOT {
+        return Ok(());
+    }
+    let Some(rest) = path.strip_prefix('/') else {
+        return wrong(format!("`{path}` is no path of a group"), "Write it from the root: `/web/api`.");
+    };
+    if rest.split('/').count() > MAX_DEPTH {
+        return wrong(format!("`{path}` nests too deep"), "Groups nest up to 16 levels below the root.");
+    }
+    for name in rest.split('/') {
+        match name {
+            "" => return wrong(format!("`{path}` has an empty name"), "One `/` stands between two names, and none at the end."),
+            "." | ".." => {
+                return wrong(
+                    format!("`{path}` does not lead straight to a group"),
+                    "Leave out `.` and `..`: name every group once.",
+                );
+            }
+            name if name.len() > MAX_NAME => {
+                return wrong(format!("a name in `{path}` is too long"), "A name has up to 255 bytes.");
+            }
+            name if name.contains(|c: char| c.is_whitespace() || c.is_control()) => {
+                return wrong(format!("`{path}` has a blank in a name"), "Join words with `-` or `_`.");
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// The path of the group in which that one lies; none if it lies in the root.
+pub fn parent(path: &str) -> Option<&str> {
+    path.rsplit_once('/').map(|row| row.0).filter(|path| !path.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spec_03_t01_shares_of_a_weight() {
+        let rows = [
+            (1, 10),
+            (2, 20),
+            (10, 102),
+            (50, 512),
+            (99, 1014),
+            (100, 1024),
+            (101, 1034),
+            (200, 2048),
+            (1000, 10_240),
+            (10_000, 102_400),
+        ];
+        for (weight, shares) in rows {
+            assert_eq!(weight_to_shares(weight), shares, "cpu.weight {weight}");
+        }
+    }
+
+    #[test]
+    fn spec_03_t01_weight_of_shares_before_and_after_it_was_clamped() {
+        for (shares, plain, clamped) in [
+            (2, 0, 1),
+            (3, 0, 1),
+            (10, 1, 1),
+            (15, 1, 1),
+            (1024, 100, 100),
+            (2048, 200, 200),
+            (102_400, 10_000, 10_000),
+            (262_144, 25_600, 10_000),
+        ] {
+            assert_eq!((shares_to_weight(shares, false), shares_to_weight(shares, true)), (plain, clamped), "{shares} shares");
+        }
+    }
+
+    #[test]
+    fn every_weight_reads_back_as_it_was_written() {
+        assert!(WEIGHTS.into_iter().all(|weight| shares_to_weight(weight_to_shares(weight), false) == weight));
+    }
+
+    #[test]
+    fn shares_have_a_least_and_a_most() {
+        assert_eq!([0, 1, 2, 1024, 262_144, 262_145].map(clamped_shares), [2, 2, 2, 1024, 262_144, 262_144]);
+    }
+
+    #[test]
+    fn a_path_leads_straight_from_the_root() {
+        for path in ["/", "/a", "/a/b.slice", "/web/api-1"] {
+            assert_eq!(check_path(path), Ok(()));
+        }
+        for path in [
+            "",
+            "a",
+            "a/b",
+            "//",
+            "/a/",
+            "/a//b",
+            "/a/../b",
+            "/..",
+            "/./a",
+            "/a b",
+            "/a\n",
+            &"/a".repeat(17),
+            &format!("/{}", "x".repeat(256)),
+        ] {
+            assert!(check_path(path).is_err(), "{path}");
+        }
+        assert_eq!([parent("/a/b/c"), parent("/a/b"), parent("/a")], [Some("/a/b"), Some("/a"), None]);
+    }
+}
