@@ -2,6 +2,7 @@
 
 use crate::Sched;
 use crate::fair::{CfsRq, SchedEntity};
+use crate::seam::GroupLoad;
 use crate::task::TaskState;
 use fairground_stdx::{CfsRqId, Id, SeId, Vruntime};
 
@@ -19,6 +20,7 @@ impl Sched {
             }
             self.check_counts(id, queue)?;
         }
+        self.check_task_groups()?;
         self.check_tasks()?;
         self.check_idle_cpus()?;
         self.check_rqs()?;
@@ -101,9 +103,68 @@ impl Sched {
         hold(queued.len() == queue.nr_running as usize, || {
             format!("{id:?} counts {} entities and holds {}", queue.nr_running, queued.len())
         })?;
-        let delayed = queued.iter().filter(|&&se| self.ses[se].sched_delayed).count();
-        hold(queue.h_nr_runnable + delayed as u32 == queue.h_nr_running, || {
-            format!("{id:?} counts {} that want to run of {}, {delayed} do not", queue.h_nr_runnable, queue.h_nr_running)
+        self.check_runnable_weight(id, queue, &queued)?;
+        self.check_hierarchical_counts(id, queue, &queued)
+    }
+
+    /// What a queue counts of the tasks below it is what its entities say.
+    fn check_hierarchical_counts(&self, id: CfsRqId, queue: &CfsRq, queued: &[SeId]) -> Result<(), Broken> {
+        let count = |of: fn(&Sched, &SchedEntity, Option<&CfsRq>) -> u32| -> u32 {
+            queued.iter().map(|&se| of(self, &self.ses[se], self.ses[se].my_q.map(|below| &self.cfs_rqs[below]))).sum()
+        };
+        let counts = [
+            ("tasks", queue.h_nr_running, count(|_, _, below| below.map_or(1, |below| below.h_nr_running))),
+            (
+                "tasks that want to run",
+                queue.h_nr_runnable,
+                count(|_, se, below| below.map_or(u32::from(!se.sched_delayed), |below| below.h_nr_runnable)),
+            ),
+            ("idle entities", queue.idle_nr_running, count(|sched, se, _| u32::from(sched.se_is_idle(se)))),
+            (
+                "idle tasks",
+                queue.idle_h_nr_running,
+                count(|sched, se, below| match below {
+                    Some(below) if sched.se_is_idle(se) => below.h_nr_running,
+                    Some(below) => below.idle_h_nr_running,
+                    None => u32::from(sched.se_is_idle(se)),
+                }),
+            ),
+        ];
+        counts.into_iter().try_for_each(|(what, says, holds)| {
+            hold(says == holds, || format!("{id:?} counts {says} {what}, its entities {holds}"))
+        })
+    }
+
+    /// The entity of a group is queued if its queue holds anything, or in delayed dequeue; it runs with what runs below it;
+    /// a group's load is the sum of what its queues have told.
+    fn check_task_groups(&self) -> Result<(), Broken> {
+        let mut told = vec![0; self.groups.len()];
+        for (id, queue) in self.cfs_rqs.iter_enumerated() {
+            let (Some(tg), Some(se)) = (queue.tg, queue.se) else { continue };
+            told[tg.index()] += queue.tg_load_avg_contrib;
+            let entity = &self.ses[se];
+            let queued = queue.nr_running > 0 || entity.sched_delayed;
+            hold(entity.on_rq == queued, || {
+                format!("{id:?} holds {} entities, its own is queued: {}", queue.nr_running, entity.on_rq)
+            })?;
+            let above = &self.cfs_rqs[entity.cfs_rq];
+            hold(queue.curr.is_none() || above.curr == Some(se), || format!("{id:?} has a running entity, {se:?} does not run"))?;
+            let runnable = above.curr == Some(se) && queue.curr.is_none() && entity.on_rq && !entity.sched_delayed;
+            hold(!runnable, || format!("{se:?} runs, and nothing on its {id:?}"))?;
+            let listed = self.rqs[queue.cpu].leaf_cfs_rqs.contains(&id);
+            hold(listed == queue.on_list, || format!("{id:?} is wrong about the list of its CPU"))?;
+        }
+        self.groups.iter().zip(told).try_for_each(|(tg, told)| {
+            hold(tg.load_avg == told, || format!("{} has a load of {}, its queues have told {told}", tg.name, tg.load_avg))
+        })
+    }
+
+    /// Families B and C: the second weights of a queue's entities sum to what it says.
+    fn check_runnable_weight(&self, id: CfsRqId, queue: &CfsRq, queued: &[SeId]) -> Result<(), Broken> {
+        let counted = self.profile.group_load == GroupLoad::Reweighted;
+        let sum: u64 = queued.iter().filter(|_| counted).map(|&se| self.ses[se].runnable_weight()).sum();
+        hold(!counted || sum == queue.runnable_weight, || {
+            format!("the second weights on {id:?} sum to {sum}, it says {}", queue.runnable_weight)
         })
     }
 

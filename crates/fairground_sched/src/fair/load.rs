@@ -204,7 +204,7 @@ impl SchedEntity {
 
     /// Families B and C: the second weight, times 1024. That of a task is its weight.
     #[inline]
-    pub(super) fn runnable_weight(&self) -> u64 {
+    pub(crate) fn runnable_weight(&self) -> u64 {
         if self.my_q.is_some() { self.runnable_weight } else { self.load.weight() }
     }
 }

@@ -29,10 +29,6 @@ const RULES: &[Rule] = &[
         sentence: "runnable_avg (family d of seam `pelt`) and `runnable-avg` of seam `group_load` need each other",
     },
     Rule {
-        breaks: |p| p.pick.is_eevdf() != (p.reweight != Reweight::KeepsVruntime),
-        sentence: "an entity has lag and a deadline to scale with an EEVDF `pick` only, so seam `reweight` goes with it",
-    },
-    Rule {
         breaks: |p| p.util_est == UtilEstRule::None && p.feats.has(Feat::UTIL_EST),
         sentence: "UTIL_EST is on, but seam `util_est` is `none`: turn NO_UTIL_EST too",
     },
@@ -71,6 +67,10 @@ const RULES: &[Rule] = &[
     Rule {
         breaks: |p| p.feats.has(Feat::DELAY_DEQUEUE) && p.util_est_sample != UtilEstSample::BeforeDequeue,
         sentence: "with DELAY_DEQUEUE a dequeue may end a task's time on the queue later, so `util_est_sample` must be `before-dequeue`",
+    },
+    Rule {
+        breaks: |p| p.pick.is_eevdf() != (p.reweight != Reweight::KeepsVruntime),
+        sentence: "an entity has lag and a deadline to scale with an EEVDF `pick` only, so seam `reweight` goes with it",
     },
 ];
 

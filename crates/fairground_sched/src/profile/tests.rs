@@ -20,6 +20,7 @@ fn every_known_name_parses_or_is_not_modelled_yet() {
         "v6.12",
         "v6.14",
         "v6.18",
+        "v4.12+independent-runnable",
         "v4.20+align-vruntime",
         "v4.20+clock-pelt",
     ] {
@@ -125,6 +126,9 @@ fn refuses_impossible_mixes() {
         ("v6.18", "protection", "none", "needs a rule of seam `protection`"),
         ("v6.6", "yield", "skip-buddy", "it knows no deadline"),
         ("v6.1", "fork_place", "at-enqueue", "`at-fork`"),
+        ("v4.20", "group_load", "independent", "family a of seam `pelt`"),
+        ("v5.19", "group_load", "reweighted", "`runnable-avg` of seam `group_load`"),
+        ("v6.12", "reweight", "keeps-vruntime", "seam `reweight` goes with it"),
         ("v6.14", "util_est_sample", "after-dequeue", "`before-dequeue`"),
     ] {
         let message = message(with(name, seam, variant));
