@@ -4,6 +4,8 @@
 
 use super::cgroup::{self, GroupAct};
 use super::fields::{Fields, Spanned};
+use super::group_life;
+use super::groups;
 use super::slices;
 use super::words::{self, Wrong};
 use crate::nearest;
@@ -64,8 +66,7 @@ impl std::fmt::Display for Act {
 const VERBS: [&str; 9] = ["nice", "affinity", "policy", "slice", "feature", "frequency", "offline", "online", "watchdog"];
 /// What may stand in place of `do`: `offline = "3"`.
 const HOTPLUG: [(&str, bool); 2] = [("offline", false), ("online", true)];
-const LATER: [&str; 4] = ["cpu.max", "cpu.max.burst", "cpu.cfs_quota_us", "cpu.cfs_period_us"];
-const FORMS: &str = "Forms: \"nice TASK 5\", \"affinity TASK 0-3\", \"policy TASK batch\", \"slice TASK 5ms\", \"feature NO_NEXT_BUDDY\", \"frequency CPUS 50%\", \"offline CPUS\", \"online CPUS\", \"watchdog CPUS\".";
+const FORMS: &str = "Forms: \"nice TASK 5\", \"affinity TASK 0-3\", \"policy TASK batch\", \"slice TASK 5ms\", \"feature NO_NEXT_BUDDY\", \"frequency CPUS 50%\", \"offline CPUS\", \"online CPUS\", \"watchdog CPUS\", \"cgroup.procs /GROUP TASK\", \"cpu.weight /GROUP 200\", \"cpu.weight.nice /GROUP -5\", \"cpu.shares /GROUP 2048\", \"cpu.idle /GROUP 1\", \"rmdir /GROUP\".";
 
 /// Reads all `[[at]]` rows.
 pub(super) fn read(rows: Vec<Fields<'_>>, m: &mut Mistakes) -> Vec<Spanned<At>> {
@@ -160,8 +161,8 @@ fn from_text(text: &str) -> Result<Act, Wrong> {
 }
 
 fn unknown_verb(verb: &str) -> Wrong {
-    if LATER.contains(&verb) {
-        return (format!("`{verb}` in mid-run is not modelled yet"), FORMS.to_string());
+    if let Some(wrong) = groups::refused(verb) {
+        return wrong;
     }
     let hint = match nearest::nearest(verb, VERBS.into_iter().chain(cgroup::VERBS)) {
         Some(near) => format!("Did you mean `{near}`?"),
@@ -217,11 +218,8 @@ fn from_table(mut table: Fields<'_>, span: Range<usize>, m: &mut Mistakes) -> Op
     if let Some(cpus) = table.text("watchdog", m) {
         acts.push(words::cpus(cpus.value).map(Act::Watchdog));
     }
-    for verb in LATER {
-        if table.item(verb).is_some() {
-            acts.push(Err(unknown_verb(verb)));
-        }
-    }
+    let group = table.text("group", m).map(|row| row.value.to_string());
+    acts.extend(on_group(&mut table, task.as_deref(), group.as_deref(), m));
     table.end(m);
     if acts.len() != 1 {
         m.at(
@@ -238,6 +236,31 @@ fn from_table(mut table: Fields<'_>, span: Range<usize>, m: &mut Mistakes) -> Op
             None
         }
     }
+}
+
+/// The changes of groups: `{ "cpu.weight" = 200, group = "/web" }`, `{ "cgroup.procs" = "/web", task = "a" }`, `{ rmdir = "/web" }`.
+fn on_group(table: &mut Fields<'_>, task: Option<&str>, group: Option<&str>, m: &mut Mistakes) -> Vec<Result<Act, Wrong>> {
+    let need = |verb: &str, key: &str| (format!("`{verb}` without `{key}`"), format!("Forms: {}.", cgroup::FORMS));
+    let mut acts = Vec::new();
+    if let Some(path) = table.text(cgroup::MOVE, m) {
+        let words = task.map(|task| format!("{} {task}", path.value)).ok_or_else(|| need(cgroup::MOVE, "task"));
+        acts.push(words.and_then(|words| cgroup::act(cgroup::MOVE, &words)).map(Act::Group));
+    }
+    if let Some(path) = table.text(cgroup::REMOVE, m) {
+        acts.push(cgroup::act(cgroup::REMOVE, path.value).map(Act::Group));
+    }
+    for verb in cgroup::VALUES {
+        if let Some(value) = table.integer(verb, m) {
+            let words = group.map(|group| format!("{group} {}", value.value)).ok_or_else(|| need(verb, "group"));
+            acts.push(words.and_then(|words| cgroup::act(verb, &words)).map(Act::Group));
+        }
+    }
+    for verb in groups::REFUSED_FILES {
+        if table.item(verb).is_some() {
+            acts.push(Err(unknown_verb(verb)));
+        }
+    }
+    acts
 }
 
 /// A change at or after the end would never be made.
@@ -259,6 +282,7 @@ pub(super) fn resolve(
 ) -> Vec<TimedChange> {
     let mut changes = Vec::new();
     check_online(rows, online, m);
+    group_life::check(rows, tasks, m);
     let groups = cgroup::paths(&tasks.groups);
     for Spanned { value: At { time, act }, span } in rows {
         let mut push = |change| changes.push(TimedChange { at: Instant::from_ns(time.0), change });
@@ -394,6 +418,13 @@ mod tests {
             ("\"frequency 0,2 50%\"", "{ frequency = \"512/1024\", cpus = \"0,2\" }"),
             ("\"offline 2-3\"", "{ offline = \"2,3\" }"),
             ("\"online 3\"", "{ online = \"3\" }"),
+            ("\"cgroup.procs /web/api my task\"", "{ \"cgroup.procs\" = \"/web/api\", task = \"my task\" }"),
+            ("\"cgroup.procs / a\"", "{ \"cgroup.procs\" = \"/\", task = \"a\" }"),
+            ("\"cpu.weight /web 200\"", "{ \"cpu.weight\" = 200, group = \"/web\" }"),
+            ("\"cpu.weight.nice /web -5\"", "{ \"cpu.weight.nice\" = -5, group = \"/web\" }"),
+            ("\"cpu.shares /web 2048\"", "{ \"cpu.shares\" = 2048, group = \"/web\" }"),
+            ("\"cpu.idle /web 1\"", "{ \"cpu.idle\" = 1, group = \"/web\" }"),
+            ("\"rmdir /web/api\"", "{ rmdir = \"/web/api\" }"),
             ("\"watchdog 0-3\"", "{ watchdog = \"0-3\" }"),
         ] {
             let (one, wrong) = read_text(&format!("[[at]]\ntime = \"1s\"\ndo = {text}\n"));
@@ -410,6 +441,21 @@ mod tests {
     fn mistakes_are_named() {
         for (text, part) in [
             ("time = \"1s\"\ndo = \"cpu.max group 1\"", "not modelled yet"),
+            ("time = \"1s\"\ndo = { \"cpu.max\" = \"max\", group = \"/a\" }", "not modelled yet"),
+            ("time = \"1s\"\ndo = \"cpu.weight /a 0\"", "cpu.weight 0 does not exist"),
+            ("time = \"1s\"\ndo = \"cpu.weight /a 10001\"", "cpu.weight 10001 does not exist"),
+            ("time = \"1s\"\ndo = \"cpu.weight.nice /a 20\"", "cpu.weight.nice 20 does not exist"),
+            ("time = \"1s\"\ndo = \"cpu.weight /a much\"", "`much` is no value"),
+            ("time = \"1s\"\ndo = \"cpu.weight / 100\"", "of the root group"),
+            ("time = \"1s\"\ndo = \"cpu.weight a 100\"", "`a` is no path"),
+            ("time = \"1s\"\ndo = \"cpu.weigth /a 100\"", "unknown change `cpu.weigth`"),
+            ("time = \"1s\"\ndo = \"cpu.weight /a\"", "incomplete"),
+            ("time = \"1s\"\ndo = \"cgroup.procs /a\"", "incomplete"),
+            ("time = \"1s\"\ndo = \"rmdir\"", "incomplete"),
+            ("time = \"1s\"\ndo = \"rmdir /a b\"", "too long"),
+            ("time = \"1s\"\ndo = \"rmdir /\"", "of the root group"),
+            ("time = \"1s\"\ndo = { \"cpu.weight\" = 3 }", "without `group`"),
+            ("time = \"1s\"\ndo = { \"cgroup.procs\" = \"/a\" }", "without `task`"),
             ("time = \"1s\"\ndo = \"offline\"", "incomplete"),
             ("time = \"1s\"\ndo = \"watchdog\"", "incomplete"),
             ("time = \"1s\"\noffline = \"x\"", "`x`"),

@@ -120,6 +120,8 @@ pub(super) const IDLE: &str = "cpu.idle";
 pub(super) const REMOVE: &str = "rmdir";
 /// The words that begin the change of a group.
 pub(super) const VERBS: [&str; 6] = [MOVE, "cpu.weight", "cpu.weight.nice", "cpu.shares", IDLE, REMOVE];
+/// Those of them that write a number.
+pub(super) const VALUES: [&str; 4] = ["cpu.weight", "cpu.weight.nice", "cpu.shares", IDLE];
 /// The forms of the changes, for hints.
 pub(super) const FORMS: &str = "\"cgroup.procs /GROUP TASK\", \"cpu.weight /GROUP 200\", \"cpu.weight.nice /GROUP -5\", \"cpu.shares /GROUP 2048\", \"cpu.idle /GROUP 1\", \"rmdir /GROUP\"";
 
@@ -189,4 +191,29 @@ pub(super) fn find(path: &str, known: &[String]) -> Result<Option<TgId>, Wrong> 
 /// The paths of groups in the order of their rows.
 pub(super) fn paths(groups: &IndexVec<TgId, TaskGroupSpec>) -> Vec<String> {
     groups.iter().map(|group| group.name.clone()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spec_03_t01_nice_that_is_read_of_shares() {
+        for (shares, nice) in [(1024, 0), (2048, -3), (102_400, -20), (10, 19), (820, 1), (15, 19), (900, 1), (922, 0), (923, 0)]
+        {
+            assert_eq!(shares_to_nice(shares), nice, "{shares} shares");
+        }
+    }
+
+    #[test]
+    fn every_nice_reads_back_as_it_was_written() {
+        assert!((-20..=19).all(|nice| shares_to_nice(nice_to_shares(nice)) == nice));
+        assert_eq!([-20, 0, 19].map(nice_to_shares), [88_761, 1024, 15]);
+    }
+
+    #[test]
+    fn shares_out_of_range_are_taken_to_the_nearest() {
+        let shares = |value| Weight::new(WeightFile::Shares, value).unwrap().shares();
+        assert_eq!([0, 2, 1024, i64::MAX].map(shares), [2, 2, 1024, 262_144]);
+    }
 }

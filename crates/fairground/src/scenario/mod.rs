@@ -28,6 +28,8 @@ pub(crate) mod canonical;
 mod cgroup;
 mod expect;
 pub(crate) mod fields;
+mod group_life;
+mod groups;
 mod machine;
 mod overrides;
 pub(crate) mod profile;
@@ -57,6 +59,7 @@ use fairground_sched::profile::Profile;
 use fairground_sim::{Setup, Stopped};
 use fairground_stdx::{CpuMask, Instant, Ns};
 use fields::{Fields, Spanned, parse_toml};
+use groups::Groups;
 use std::path::Path;
 
 /// Longest run: event times are held in 50 bits.
@@ -81,6 +84,7 @@ pub struct Scenario {
     pub bands: Vec<Band>,
     /// What was assumed when it was read, for people.
     pub notes: Vec<String>,
+    groups: Groups,
     at: Vec<Spanned<At>>,
     source: Source,
 }
@@ -105,6 +109,7 @@ pub(crate) struct Parts {
     pub(crate) workloads: Vec<Workload>,
     pub(crate) notes: Vec<String>,
     pub(crate) source: Source,
+    pub(crate) groups: Groups,
     pub(crate) at: Vec<Spanned<At>>,
 }
 
@@ -140,7 +145,8 @@ impl Scenario {
         let changed = overrides.machine(parts.machine.clone(), &mut Vec::new())?;
         // Where the machine itself is wrong, it is not held against the tasks that they do not fit.
         let cpus = changed.map_or(CpuMask::CAPACITY, |machine| machine.cpus.len());
-        let place = workload::Place { folder, cpus };
+        parts.groups = groups::read(top.tables("group", &mut m), &mut m);
+        let place = workload::Place { folder, cpus, groups: &parts.groups };
         parts.workloads = workload::read(top.tables("workload", &mut m), &place, &mut m, &mut files);
         if whole && !has_workload {
             m.whole("a scenario without `[[workload]]`", "Say what runs: `[[workload]]` with `tasks`, `name` or `rtapp`.");
@@ -150,18 +156,17 @@ impl Scenario {
             at::check_times(&at, duration, &mut m);
         }
         let bands = expect::read(top.table("expect", &mut m), &mut m);
-        if !top.tables("group", &mut m).is_empty() {
-            m.at(top.span_of("group"), "`[[group]]` is not modelled yet", "Tasks run in the root group; leave it out.");
-        }
+        groups::check_versions(&parts.groups, &at, &mut m);
         top.end(&mut m);
         let complete = m.0.is_empty() && files.is_empty();
-        let tasks = merged(&parts.workloads);
+        let tasks = merged(&parts.groups, &parts.workloads);
         if parts.workloads.len() == count_workloads(&table) {
             let online = CpuMask::first_n(cpus);
             let profile = overrides.profile(parts.profile.clone())?;
             check_tasks(&parts.workloads, &online, &mut m);
             if let Some(profile) = &profile {
                 slices::check(&parts.workloads, profile, &mut m);
+                group_life::check_files(&parts.groups, &at, profile, &mut m);
             }
             resolve(&at, &tasks, &online, profile.as_ref(), &mut m);
         }
@@ -176,7 +181,7 @@ impl Scenario {
     }
     /// The tasks of all workloads with the changes of `[[at]]`.
     pub fn tasks(&self) -> TaskSet {
-        let mut tasks = merged(&self.workloads);
+        let mut tasks = merged(&self.groups, &self.workloads);
         let mut changes = resolve(&self.at, &tasks, &self.online(), None, &mut Mistakes::default());
         tasks.changes.append(&mut changes);
         tasks.changes.sort_by_key(|change| change.at);
@@ -188,7 +193,8 @@ impl Scenario {
         check_duration(self.duration, None, &mut m);
         check_tasks(&self.workloads, &self.online(), &mut m);
         slices::check(&self.workloads, &self.profile, &mut m);
-        resolve(&self.at, &merged(&self.workloads), &self.online(), Some(&self.profile), &mut m);
+        group_life::check_files(&self.groups, &self.at, &self.profile, &mut m);
+        resolve(&self.at, &merged(&self.groups, &self.workloads), &self.online(), Some(&self.profile), &mut m);
         let setup = Setup {
             machine: self.machine.clone(),
             profile: self.profile.clone(),
@@ -252,6 +258,7 @@ impl Scenario {
         let mut text = format!("seed = {}\nduration = \"{}\"\n", self.seed, self.duration);
         text.push_str(&format!("\n[machine]\n{}", machine::canonical(&self.machine)));
         text.push_str(&format!("\n[profile]\n{}", profile::canonical(&self.profile)));
+        text.push_str(&self.groups.canonical());
         for workload in &self.workloads {
             text.push_str(&format!("\n[[workload]]\n{}", workload.canonical));
         }
@@ -313,6 +320,7 @@ impl Parts {
             workloads: self.workloads,
             bands: Vec::new(),
             notes,
+            groups: self.groups,
             at: self.at,
             source: self.source,
         })
@@ -351,8 +359,9 @@ fn count_workloads(table: &toml_edit::Table) -> usize {
     tables.or_else(|| item.and_then(|item| item.as_array()).map(|list| list.len())).unwrap_or(0)
 }
 
-fn merged(workloads: &[Workload]) -> TaskSet {
-    let mut tasks = TaskSet::default();
+/// The groups that are declared and the tasks of all workloads, with the groups that these bring along.
+fn merged(groups: &Groups, workloads: &[Workload]) -> TaskSet {
+    let mut tasks = groups.set();
     for workload in workloads {
         tasks.append(workload.tasks.clone());
     }

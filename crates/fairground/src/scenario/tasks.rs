@@ -5,11 +5,13 @@
 //! "sleep 2ms..4ms", "yield"]`, which is repeated for ever or `loop` times, or `program`: such a list that is
 //! gone through once, with jumps of its own. [`steps`] says what steps there are.
 
+use super::cgroup;
 use super::fields::{Fields, Spanned};
+use super::groups::Groups;
 use super::steps::{self, Names};
 use super::words;
 use fairground_model::{Instr, Mistakes, Mode, PipeSpec, Policy, Program, Start, TaskSet, TaskSpec, TimerMode};
-use fairground_stdx::{CpuId, Instant, Ns};
+use fairground_stdx::{CpuId, Instant, Ns, TgId};
 use std::ops::Range;
 
 /// A hog's program repeats a stretch of this length; only the clock of the run ends it.
@@ -18,10 +20,17 @@ const HOG_STRETCH: Ns = Ns::from_secs(3600);
 const MAX_COUNT: u64 = 100_000;
 const BEHAVIOURS: &str = "Say one of: `hog = true`; `run = \"1ms\"` with `period = \"10ms\"`; `run` with `sleep`; `do = [\"run 1ms\", \"sleep 9ms\"]`; `program = [\"run 1ms\", \"exit\"]`.";
 
-/// Reads the rows, and the pipes that their steps name, into a task set.
-pub(super) fn read(rows: Vec<Fields<'_>>, pipes: Option<Fields<'_>>, m: &mut Mistakes) -> TaskSet {
-    let mut set = TaskSet::default();
-    let mut names = Names { tasks: task_names(&rows), ..Names::default() };
+/// Reads the rows, and the pipes that their steps name, into a task set that has the `groups` of the scenario. A task that says
+/// nothing of groups starts in `default`.
+pub(super) fn read(
+    rows: Vec<Fields<'_>>,
+    pipes: Option<Fields<'_>>,
+    groups: &Groups,
+    default: Option<TgId>,
+    m: &mut Mistakes,
+) -> TaskSet {
+    let mut set = groups.set();
+    let mut names = Names { tasks: task_names(&rows), pipes: Vec::new(), groups: groups.paths() };
     for (name, item) in pipes.map(|mut table| table.free()).unwrap_or_default() {
         let capacity = item.as_integer().and_then(|n| u32::try_from(n).ok()).filter(|n| *n > 0);
         if capacity.is_none() {
@@ -31,7 +40,7 @@ pub(super) fn read(rows: Vec<Fields<'_>>, pipes: Option<Fields<'_>>, m: &mut Mis
         names.pipes.push(name.value.to_string());
     }
     for row in rows {
-        read_row(row, &names, &mut set, m);
+        read_row(row, &names, default, &mut set, m);
     }
     set
 }
@@ -49,7 +58,7 @@ fn task_names(rows: &[Fields<'_>]) -> Vec<String> {
     names
 }
 
-fn read_row(mut row: Fields<'_>, names: &Names, set: &mut TaskSet, m: &mut Mistakes) {
+fn read_row(mut row: Fields<'_>, names: &Names, default: Option<TgId>, set: &mut TaskSet, m: &mut Mistakes) {
     let span = row.span();
     let name = row.text("name", m).map(|name| name.value.to_string());
     if name.as_deref().map_or(row.span_of("name") == span, str::is_empty) {
@@ -61,7 +70,8 @@ fn read_row(mut row: Fields<'_>, names: &Names, set: &mut TaskSet, m: &mut Mista
         }
         count.value.clamp(1, MAX_COUNT)
     });
-    let spec = read_spec(&mut row, m);
+    let mut spec = read_spec(&mut row, m);
+    spec.group = read_group(&mut row, names, default.filter(|_| spec.start != Start::Forked), m);
     let program = read_program(&mut row, names, m);
     row.end(m);
     let (Some(name), Some(program)) = (name, program) else { return };
@@ -124,6 +134,13 @@ fn read_spec(row: &mut Fields<'_>, m: &mut Mistakes) -> TaskSpec {
     }
     m.0.append(&mut inner.0);
     spec
+}
+
+/// The group in which a task starts. That of a forked one is its parent's if nothing is said of it.
+fn read_group(row: &mut Fields<'_>, names: &Names, default: Option<TgId>, m: &mut Mistakes) -> Option<TgId> {
+    let Some(path) = row.text("group", m) else { return default };
+    let found = cgroup::find(path.value, &names.groups);
+    found.map_err(|(message, hint)| m.at(path.span, message, hint)).ok().flatten()
 }
 
 fn read_program(row: &mut Fields<'_>, names: &Names, m: &mut Mistakes) -> Option<Program> {
@@ -189,6 +206,7 @@ fn append_loop(mut program: Program, body: Vec<Instr>, rounds: Option<Spanned<u6
 #[cfg(test)]
 mod tests {
     use super::super::fields::parse_toml;
+    use super::super::groups;
     use super::*;
 
     fn read_text(text: &str) -> (TaskSet, Mistakes) {
@@ -196,7 +214,9 @@ mod tests {
         let table = parse_toml(text, &mut m);
         let rows = Fields::new(&table, 0..0, "workload").tables("tasks", &mut m);
         let pipes = Fields::new(&table, 0..0, "workload").table("pipes", &mut m);
-        (read(rows, pipes, &mut m), m)
+        let groups = groups::read(Fields::new(&table, 0..0, "scenario").tables("group", &mut m), &mut m);
+        let default = groups.set().groups.ids().next();
+        (read(rows, pipes, &groups, default, &mut m), m)
     }
 
     #[test]
@@ -214,6 +234,20 @@ mod tests {
         assert_eq!(code(1)[0], Instr::Now { reg: 0 });
         assert_eq!(code(3)[0], Instr::RunBetween { low: Ns::from_ms(1), high: Ns::from_ms(2), mode: Mode::User });
         assert_eq!(code(3)[3], Instr::Repeat { counter: 0, times: 7, to: 0 });
+    }
+
+    #[test]
+    fn tasks_start_in_the_group_that_they_or_their_workload_name() {
+        let (set, wrong) = read_text(
+            "group = [{ path = \"/w/api\" }]\n\
+             tasks = [{ name = \"a\", hog = true }, { name = \"b\", hog = true, group = \"/w/api\" },\n\
+             { name = \"c\", hog = true, group = \"/\" }, { name = \"d\", program = [\"cgroup /w/api\", \"cgroup /\"], forked = true }]",
+        );
+        assert!(wrong.0.is_empty(), "{wrong}");
+        let (w, api) = (TgId::new(0), TgId::new(1));
+        assert_eq!(set.tasks.iter().map(|task| task.group).collect::<Vec<_>>(), [Some(w), Some(api), None, None]);
+        let code = &set.programs[set.tasks.as_slice()[3].program].code;
+        assert_eq!(*code, [Instr::SetGroup { group: Some(api) }, Instr::SetGroup { group: None }]);
     }
 
     #[test]
@@ -239,6 +273,9 @@ mod tests {
             ("name = \"a\", program = [\"fork b\"]", "no task of this workload is called `b`"),
             ("name = \"a\", hog = true, start = \"1ms\", forked = true", "`forked` beside `start`"),
             ("name = \"a\", hog = true, mm = 100000", "`mm = 100000`"),
+            ("name = \"a\", hog = true, group = \"/web\"", "no group `/web`"),
+            ("name = \"a\", hog = true, group = 3", "`group` is the number 3"),
+            ("name = \"a\", program = [\"cgroup /web\"]", "no group `/web`"),
             ("name = \"a\", hog = true, nise = 3", "unknown key `nise`"),
         ] {
             let (_, wrong) = read_text(&format!("tasks = [{{ {row} }}]"));

@@ -96,7 +96,6 @@ fn what_cannot_run_is_refused() {
         ("500ms", "1500ms", "never done"),
         ("nice a 5", "feature NO_FOO", "no feature `FOO`"),
         ("switches =", "swiches =", "no metric `swiches`"),
-        ("[expect]", "[[group]]\nname = \"g\"\n[expect]", "not modelled yet"),
         ("[[workload]]\n", "[[workload]]\nname = \"hog\"\n", "exactly one place"),
         ("[[workload]]\n", "[[workload]]\nhousekeeping = \"0\"\n", "names a recording"),
     ] {
@@ -225,4 +224,130 @@ fn tasks_of_one_name_have_metrics_of_their_own() {
     let names: std::collections::BTreeSet<&str> = metrics.iter().map(|metric| metric.name.as_str()).collect();
     assert_eq!(names.len(), metrics.len());
     assert!(names.contains("tasks.a.runtime_ms") && names.contains("tasks.a#2.runtime_ms"));
+}
+
+const GROUPS: &str = "
+duration = \"1s\"
+[machine]
+preset = \"smp-2\"
+[profile]
+kernel = \"5.19\"
+[[group]]
+path = \"/web/api\"
+\"cpu.weight\" = 200
+[[group]]
+path = \"/batch\"
+[[workload]]
+group = \"/web\"
+tasks = [{ name = \"a\", hog = true, group = \"/web/api\" }, { name = \"b\", do = [\"run 1ms\", \"cgroup /\", \"sleep 1ms\"] }]
+[[workload]]
+name = \"hog\"
+group = \"/batch\"
+[[at]]
+time = \"100ms\"
+do = \"cgroup.procs / a\"
+[[at]]
+time = \"200ms\"
+do = \"cpu.weight /web/api 10000\"
+[[at]]
+time = \"300ms\"
+do = \"rmdir /web/api\"
+";
+
+#[test]
+fn groups_are_part_of_the_task_set_and_of_the_canonical_text() {
+    let scenario = parse(GROUPS).unwrap();
+    let tasks = scenario.tasks();
+    let groups: Vec<_> = tasks.groups.iter().map(|group| (group.name.as_str(), group.shares)).collect();
+    assert_eq!(groups, [("/web", 1024), ("/web/api", 2048), ("/batch", 1024)]);
+    let path = |group: Option<fairground_stdx::TgId>| group.map(|group| tasks.groups[group].name.as_str());
+    assert_eq!(
+        tasks.tasks.iter().map(|task| path(task.group)).collect::<Vec<_>>(),
+        [Some("/web/api"), Some("/web"), Some("/batch")]
+    );
+    assert_eq!(tasks.changes.len(), 3);
+    let printed = scenario.canonical();
+    let again = parse(&printed).unwrap();
+    assert_eq!((again.canonical(), again.tasks()), (printed, tasks));
+    for (from, to) in [("= 200", "= 201"), ("/batch", "/other"), ("api 10000", "api 9999")] {
+        assert_ne!(parse(&GROUPS.replace(from, to)).unwrap().digest(), scenario.digest(), "{to}");
+    }
+}
+
+#[test]
+fn a_group_without_tasks_is_made_all_the_same() {
+    let text = GROUPS.replace("path = \"/batch\"", "path = \"/batch\"\n[[group]]\npath = \"/idle/none\"\n\"cpu.idle\" = 1");
+    let tasks = parse(&text).unwrap().tasks();
+    let last: Vec<_> = tasks.groups.iter().skip(3).map(|group| (group.name.as_str(), group.idle)).collect();
+    assert_eq!(last, [("/idle", false), ("/idle/none", true)]);
+}
+
+#[test]
+fn what_groups_cannot_do_is_refused_with_its_line() {
+    let at = |rows: &[&str]| -> String {
+        rows.iter().enumerate().map(|(row, act)| format!("[[at]]\ntime = \"{}ms\"\ndo = \"{act}\"\n", 400 + row)).collect()
+    };
+    for (from, to, part) in [
+        ("group = \"/batch\"", "group = \"/batsh\"".to_string(), "there is no group `/batsh` (hint: Did you mean `/batch`?)"),
+        ("group = \"/web/api\"", "group = \"/db\"".to_string(), "there is no group `/db` (hint: Declare it"),
+        ("\"cpu.weight\" = 200", "\"cpu.shares\" = 200".to_string(), "cgroup v1 and v2"),
+        ("cpu.weight /web/api", "cpu.shares /web/api".to_string(), "cgroup v1 and v2"),
+        ("cpu.weight /web/api", "cpu.weight /web/apo".to_string(), "Did you mean `/web/api`?"),
+        ("cgroup.procs / a", "cgroup.procs / c".to_string(), "no task is called `c`"),
+        ("cgroup.procs / a", "cgroup.procs /web a".to_string(), ""),
+        ("do = \"cgroup.procs / a\"", "do = \"nice a 3\"".to_string(), "while task `a` is in it (EBUSY)"),
+        ("rmdir /web/api", "rmdir /web".to_string(), "while group `/web/api` is in it (EBUSY)"),
+        ("rmdir /web/api", "rmdir /batch".to_string(), "while task `hog` is in it (EBUSY)"),
+        ("\"cgroup /\"", "\"cgroup /web/api\"".to_string(), "a step of task `b` goes into it"),
+        ("300ms\"\ndo", "50ms\"\ndo".to_string(), "the group was removed at 50ms"),
+        ("[[at]]\ntime = \"100ms", at(&["cgroup.procs /web/api a"]) + "[[at]]\ntime = \"100ms", "the group was removed at 300ms"),
+        ("[[at]]\ntime = \"100ms", at(&["cpu.idle /batch 1", "cpu.weight /batch 5"]) + "[[at]]\ntime = \"100ms", "(EINVAL)"),
+        (
+            "[[at]]\ntime = \"100ms",
+            at(&["cpu.idle /batch 1", "cpu.idle /batch 0", "cpu.weight /batch 5"]) + "[[at]]\ntime = \"100ms",
+            "",
+        ),
+        ("cpu.weight /web/api", "cpu.max /web/api".to_string(), "`cpu.max`: quota is not modelled yet"),
+    ] {
+        let text = GROUPS.replacen(from, &to, 1);
+        assert_ne!(text, GROUPS, "{from}");
+        if part.is_empty() {
+            assert!(parse(&text).is_ok(), "{to}");
+            continue;
+        }
+        let found = mistakes(&text);
+        assert!(found.iter().any(|line| line.contains(part)), "{to}: {found:#?}");
+        assert!(found.iter().all(|line| line.contains("(hint: ") && line.starts_with("test.toml:")), "{found:#?}");
+        if !to.contains("50ms") && !to.ends_with(" c") {
+            assert_eq!(found.len(), 1, "{to}: {found:#?}");
+        }
+    }
+}
+
+#[test]
+fn the_file_cpu_idle_is_for_kernels_that_have_it() {
+    let text = GROUPS
+        .replace("path = \"/batch\"", "path = \"/batch\"\n\"cpu.idle\" = 1")
+        .replace("cpu.weight /web/api 10000", "cpu.idle /web 0");
+    let scenario = parse(&text).unwrap();
+    let found = mistakes(&text.replace("5.19", "5.10"));
+    assert_eq!(found.len(), 2, "{found:#?}");
+    assert!(
+        found.iter().all(|line| line.contains("profile `v5.10` has no file cpu.idle") && line.contains("v5.15")),
+        "{found:#?}"
+    );
+    assert!(scenario.with_profile(Profile::parse("v5.10").unwrap()).setup().is_err());
+}
+
+#[test]
+fn groups_are_written_back_as_the_same_run() {
+    let made =
+        parse(&GROUPS.replace("path = \"/batch\"", "path = \"/batch\"\n[[group]]\npath = \"/z\"\n\"cpu.idle\" = 1")).unwrap();
+    let setup = made.setup().unwrap();
+    let text = write("again", &setup).unwrap();
+    let again = parse(&text).unwrap().setup().unwrap();
+    assert_eq!(again.tasks.groups, setup.tasks.groups, "{text}");
+    assert_eq!(again.tasks.changes, setup.tasks.changes, "{text}");
+    let groups = |setup: &Setup| setup.tasks.tasks.iter().map(|task| task.group).collect::<Vec<_>>();
+    assert_eq!(groups(&again), groups(&setup), "{text}");
 }

@@ -5,13 +5,15 @@
 //! set), `replay` (a recorded trace), `tasks` (written out).
 
 use super::canonical;
+use super::cgroup;
 use super::fields::{Fields, Spanned};
+use super::groups::Groups;
 use super::tasks;
 use crate::error::FileMistakes;
 use crate::output;
 use crate::trace_file::TraceFile;
-use fairground_model::{Mistakes, TaskSet};
-use fairground_stdx::{Instant, Ns};
+use fairground_model::{Mistakes, Start, TaskSet, TaskSpec};
+use fairground_stdx::{Instant, Ns, TgId};
 use fairground_workload::{Arg, Args, Column, recorded, rtapp};
 use std::ops::Range;
 use std::path::Path;
@@ -94,6 +96,14 @@ impl Workload {
         let workload = Workload::new(&file.name, replay.tasks, canonical);
         Workload { duration: Some(replay.length), notes: replay.notes, ..workload }
     }
+    /// Puts the tasks into a group of the scenario that are in none: those that are forked are where their parents are.
+    fn put_into(&mut self, group: Option<TgId>, groups: &Groups) {
+        let mut set = groups.set();
+        set.append(std::mem::take(&mut self.tasks));
+        let free = |task: &&mut TaskSpec| task.group.is_none() && task.start != Start::Forked;
+        set.tasks.iter_mut().filter(free).for_each(|task| task.group = group);
+        self.tasks = set;
+    }
     fn new(label: &str, tasks: TaskSet, canonical: String) -> Workload {
         Workload {
             label: label.to_string(),
@@ -115,6 +125,8 @@ pub(super) struct Place<'a> {
     pub(super) folder: &'a Path,
     /// The machine's number of CPUs.
     pub(super) cpus: usize,
+    /// The groups that the scenario declares.
+    pub(super) groups: &'a Groups,
 }
 
 /// Reads the rows. Mistakes in a file that they name are reported with that file's own lines.
@@ -122,8 +134,23 @@ pub(super) fn read(rows: Vec<Fields<'_>>, place: &Place<'_>, m: &mut Mistakes, f
     let mut found = Vec::new();
     for mut row in rows {
         let span = row.span();
-        if let Some(mut workload) = read_row(&mut row, place, m, files) {
+        let group = row.text("group", m);
+        let id = group.as_ref().and_then(|group| match cgroup::find(group.value, &place.groups.paths()) {
+            Ok(id) => id,
+            Err((message, hint)) => {
+                m.at(group.span.clone(), message, hint);
+                None
+            }
+        });
+        if let Some(mut workload) = read_row(&mut row, place, id, m, files) {
             workload.span = Some(span);
+            if let Some(group) = group {
+                // Tasks that are written out may say `/` for themselves, and were put there when they were read.
+                if !row.raw().contains_key("tasks") {
+                    workload.put_into(id, place.groups);
+                }
+                workload.canonical.push_str(&format!("group = {}\n", canonical::quoted(group.value)));
+            }
             found.push(workload);
         }
         row.end(m);
@@ -131,7 +158,13 @@ pub(super) fn read(rows: Vec<Fields<'_>>, place: &Place<'_>, m: &mut Mistakes, f
     found
 }
 
-fn read_row(row: &mut Fields<'_>, place: &Place<'_>, m: &mut Mistakes, files: &mut Vec<FileMistakes>) -> Option<Workload> {
+fn read_row(
+    row: &mut Fields<'_>,
+    place: &Place<'_>,
+    group: Option<TgId>,
+    m: &mut Mistakes,
+    files: &mut Vec<FileMistakes>,
+) -> Option<Workload> {
     let name = row.text("name", m);
     let args = row.table("args", m);
     let file = row.text("rtapp", m);
@@ -172,7 +205,7 @@ fn read_row(row: &mut Fields<'_>, place: &Place<'_>, m: &mut Mistakes, files: &m
     } else {
         let mut text = row.item("pipes").map(|pipes| format!("pipes = {}\n", canonical::of_item(pipes))).unwrap_or_default();
         text.push_str(&format!("tasks = {}\n", row.item("tasks").map(canonical::of_item).unwrap_or_default()));
-        Some(Workload::new("tasks", tasks::read(listed, pipes, m), text))
+        Some(Workload::new("tasks", tasks::read(listed, pipes, place.groups, group, m), text))
     }
 }
 

@@ -1,0 +1,112 @@
+//! What becomes of groups in the course of a run: held against the order of the changes, before the run.
+
+use super::at::{Act, At};
+use super::cgroup::{GroupAct, IDLE, REMOVE};
+use super::fields::Spanned;
+use super::groups::Groups;
+use fairground_model::cgroup::parent;
+use fairground_model::{Instr, Mistakes, Program, Start, TaskSet, TaskSpec};
+use fairground_sched::profile::Profile;
+use fairground_sched::version::{KernelVersion, v};
+use fairground_stdx::{Ns, TgId};
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
+/// The first kernel whose groups have the file.
+const IDLE_SINCE: KernelVersion = v(5, 15);
+
+/// Finds cpu.idle where the kernel does not have that file.
+pub(super) fn check_files(groups: &Groups, rows: &[Spanned<At>], profile: &Profile, m: &mut Mistakes) {
+    if profile.base >= IDLE_SINCE {
+        return;
+    }
+    let declared = groups.idles();
+    let written = rows.iter().filter(|row| matches!(row.value.act, Act::Group(GroupAct::Idle(..)))).map(|row| &row.span);
+    for span in declared.chain(written) {
+        let message = format!("profile `{}` has no file {IDLE}", profile.name);
+        m.at(span.clone(), message, format!("Kernels have it from {IDLE_SINCE} on: choose such a profile, or leave it out."));
+    }
+}
+
+/// Goes through the changes in order of time: nothing is done to a group that was removed, the weight of an idle group is not
+/// written, and a group is removed when nobody is in it, as far as that is certain before the run.
+pub(super) fn check(rows: &[Spanned<At>], tasks: &TaskSet, m: &mut Mistakes) {
+    let mut in_time: Vec<&Spanned<At>> = rows.iter().collect();
+    in_time.sort_by_key(|row| row.value.time);
+    let mut idle: BTreeSet<&str> = tasks.groups.iter().filter(|group| group.idle).map(|group| group.name.as_str()).collect();
+    let mut removed: BTreeMap<&str, Ns> = BTreeMap::new();
+    for Spanned { value: At { time, act }, span } in in_time {
+        let Act::Group(act) = act else { continue };
+        let (GroupAct::Move(path, _) | GroupAct::Weight(path, _) | GroupAct::Idle(path, _) | GroupAct::Remove(path)) = act;
+        if let Some(at) = removed.get(path.as_str()) {
+            let message = format!("`{act}` at {time}: the group was removed at {at}");
+            m.at(span.clone(), message, "Do it earlier, or do not remove the group.");
+            continue;
+        }
+        match act {
+            GroupAct::Weight(..) if idle.contains(path.as_str()) => {
+                let message = format!("`{act}` at {time}: the weight of an idle group cannot be written (EINVAL)");
+                m.at(span.clone(), message, format!("Write `{IDLE} {path} 0` before."));
+            }
+            GroupAct::Idle(_, true) => drop(idle.insert(path)),
+            GroupAct::Idle(_, false) => drop(idle.remove(path.as_str())),
+            GroupAct::Remove(_) => {
+                removed.insert(path, *time);
+                remains(path, *time, rows, tasks, &removed, span, m);
+            }
+            GroupAct::Weight(..) | GroupAct::Move(..) => {}
+        }
+    }
+}
+
+/// Says who is certainly in the group when it is removed, or comes into it later.
+fn remains(
+    path: &str,
+    time: Ns,
+    rows: &[Spanned<At>],
+    tasks: &TaskSet,
+    removed: &BTreeMap<&str, Ns>,
+    span: &Range<usize>,
+    m: &mut Mistakes,
+) {
+    let Some(id) = tasks.groups.iter_enumerated().find(|row| row.1.name == path).map(|row| row.0) else { return };
+    let child = tasks.groups.iter().find(|group| parent(&group.name) == Some(path) && !removed.contains_key(group.name.as_str()));
+    let (message, hint) = if let Some(child) = child {
+        let message = format!("group `{path}` cannot be removed while group `{}` is in it (EBUSY)", child.name);
+        (message, format!("Remove that one first: `{REMOVE} {}`.", child.name))
+    } else if let Some(task) = tasks.tasks.iter().find(|task| task.group == Some(id) && stays(task, time, rows, tasks)) {
+        let message = format!("group `{path}` cannot be removed while task `{}` is in it (EBUSY)", task.name);
+        (message, format!("Move it out first: `cgroup.procs / {}`.", task.name))
+    } else if let Some(task) = tasks.tasks.iter().find(|task| enters(&tasks.programs[task.program], id)) {
+        let message = format!("group `{path}` is removed, and a step of task `{}` goes into it", task.name);
+        (message, "Whether the step comes earlier is known in the run only: keep the group.".to_string())
+    } else {
+        return;
+    };
+    m.at(span.clone(), message, hint);
+}
+
+/// Whether a task that lies in a group from its start is there at `time`, or comes there later: nobody moves it, and it has no end.
+fn stays(task: &TaskSpec, time: Ns, rows: &[Spanned<At>], tasks: &TaskSet) -> bool {
+    let moved = rows.iter().any(|row| matches!(&row.value.act, Act::Group(GroupAct::Move(_, name)) if *name == task.name));
+    let program = &tasks.programs[task.program];
+    let moves = program.code.iter().any(|instr| matches!(instr, Instr::SetGroup { .. }));
+    let later = matches!(task.start, Start::At(at) if at.ns() >= time.0);
+    let born = matches!(task.start, Start::At(_));
+    !moved && !moves && born && (later || endless(program))
+}
+
+/// Whether a program surely goes on for ever: no step leads out of it.
+fn endless(program: &Program) -> bool {
+    let end = program.code.len() as u32;
+    let out = |instr: &Instr| match *instr {
+        Instr::Exit => true,
+        Instr::Jump { to } | Instr::Repeat { to, .. } | Instr::JumpIfBefore { to, .. } => to >= end,
+        _ => false,
+    };
+    matches!(program.code.last(), Some(Instr::Jump { .. })) && !program.code.iter().any(out)
+}
+
+fn enters(program: &Program, group: TgId) -> bool {
+    program.code.iter().any(|instr| *instr == Instr::SetGroup { group: Some(group) })
+}

@@ -1,0 +1,250 @@
+//! `[[group]]`: the CPU cgroups of a scenario, by the names of their files.
+//!
+//! ```toml
+//! [[group]]
+//! path = "/web/api"        # groups above it are made as well, as `mkdir -p` does
+//! "cpu.weight" = 200       # or "cpu.weight.nice" = -5, or "cpu.shares" = 2048 (cgroup v1)
+//! ```
+
+use super::at::{Act, At};
+use super::canonical;
+use super::cgroup::{self, GroupAct, IDLE, Weight, WeightFile};
+use super::fields::{Fields, Spanned};
+use super::words::Wrong;
+use fairground_model::cgroup::{ROOT, parent};
+use fairground_model::{Mistakes, TaskGroupSpec, TaskSet};
+use fairground_stdx::{IndexVec, TgId};
+use std::ops::Range;
+
+/// Files of a group that belong to parts of the kernel that are not modelled, with what these are.
+const REFUSED: [(&str, &str); 7] = [
+    ("cpu.max", "quota"),
+    ("cpu.max.burst", "quota"),
+    ("cpu.cfs_quota_us", "quota"),
+    ("cpu.cfs_period_us", "quota"),
+    ("cpu.cfs_burst_us", "quota"),
+    ("cpu.uclamp.min", "utilization clamping"),
+    ("cpu.uclamp.max", "utilization clamping"),
+];
+
+/// Their names.
+pub(super) const REFUSED_FILES: [&str; 7] =
+    [REFUSED[0].0, REFUSED[1].0, REFUSED[2].0, REFUSED[3].0, REFUSED[4].0, REFUSED[5].0, REFUSED[6].0];
+
+/// What to say of a file that is not modelled; none for every other name.
+pub(super) fn refused(file: &str) -> Option<Wrong> {
+    let (_, part) = REFUSED.iter().find(|row| row.0 == file)?;
+    let hint = "Of a group's files there are cpu.weight, cpu.weight.nice, cpu.shares and cpu.idle; leave the others out.";
+    Some((format!("`{file}`: {part} is not modelled yet"), hint.to_string()))
+}
+
+/// One `[[group]]`.
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Row {
+    path: String,
+    weight: Option<Spanned<Weight>>,
+    idle: Option<Spanned<bool>>,
+}
+
+/// The groups of a scenario.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub(crate) struct Groups {
+    rows: Vec<Row>,
+    /// Those of the rows and the groups above them, parents first.
+    specs: IndexVec<TgId, TaskGroupSpec>,
+}
+
+impl Groups {
+    /// A set without tasks that has the groups.
+    pub(super) fn set(&self) -> TaskSet {
+        TaskSet { groups: self.specs.clone(), ..TaskSet::default() }
+    }
+    /// Their paths in the order of their rows.
+    pub(super) fn paths(&self) -> Vec<String> {
+        cgroup::paths(&self.specs)
+    }
+    /// How they stand in a canonical scenario.
+    pub(super) fn canonical(&self) -> String {
+        let mut text = String::new();
+        for row in &self.rows {
+            text.push_str(&format!("\n[[group]]\npath = {}\n", canonical::quoted(&row.path)));
+            if let Some(Spanned { value: weight, .. }) = &row.weight {
+                text.push_str(&format!("\"{}\" = {}\n", weight.file.name(), weight.value));
+            }
+            if let Some(idle) = &row.idle {
+                text.push_str(&format!("\"{IDLE}\" = {}\n", u8::from(idle.value)));
+            }
+        }
+        text
+    }
+    /// Where a cpu.idle stands.
+    pub(super) fn idles(&self) -> impl Iterator<Item = &Range<usize>> {
+        self.rows.iter().filter_map(|row| row.idle.as_ref()).map(|idle| &idle.span)
+    }
+    /// The row of the group at `path`, made with those above it if it is new.
+    fn make(&mut self, path: &str) -> TgId {
+        if let Some((id, _)) = self.specs.iter_enumerated().find(|row| row.1.name == path) {
+            return id;
+        }
+        let parent = parent(path).map(|parent| self.make(parent));
+        self.specs.push(TaskGroupSpec::new(path, parent))
+    }
+}
+
+/// Reads the rows.
+pub(super) fn read(rows: Vec<Fields<'_>>, m: &mut Mistakes) -> Groups {
+    let mut groups = Groups::default();
+    for mut row in rows {
+        let found = read_row(&mut row, m);
+        row.end(m);
+        let Some((path, weight, idle)) = found else { continue };
+        if groups.rows.iter().any(|known| known.path == path.value) {
+            m.at(path.span, format!("group `{}` stands here twice", path.value), "Write all its files in one `[[group]]`.");
+            continue;
+        }
+        let id = groups.make(path.value);
+        let spec = &mut groups.specs[id];
+        spec.shares = weight.as_ref().map_or(spec.shares, |weight| weight.value.shares());
+        spec.idle = idle.as_ref().is_some_and(|idle| idle.value);
+        groups.rows.push(Row { path: path.value.to_string(), weight, idle });
+    }
+    groups
+}
+
+type Files<'t> = (Spanned<&'t str>, Option<Spanned<Weight>>, Option<Spanned<bool>>);
+
+fn read_row<'t>(row: &mut Fields<'t>, m: &mut Mistakes) -> Option<Files<'t>> {
+    let before = m.0.len();
+    for (file, _) in REFUSED {
+        if row.item(file).is_some()
+            && let Some((message, hint)) = refused(file)
+        {
+            m.at(row.span_of(file), message, hint);
+        }
+    }
+    if row.item("cpu").is_some() {
+        let message = "the name of a file stands here without quotes";
+        m.at(row.span_of("cpu"), message, "TOML takes its dots for tables: write `\"cpu.weight\" = 200`.");
+    }
+    let mut weights: Vec<Spanned<Weight>> = Vec::new();
+    for (name, file) in WeightFile::ALL {
+        let Some(number) = row.integer(name, m) else { continue };
+        match Weight::new(file, number.value) {
+            Ok(value) => weights.push(Spanned { value, span: number.span }),
+            Err((message, hint)) => m.at(number.span, message, hint),
+        }
+    }
+    let idle = row.integer(IDLE, m).and_then(|number| match cgroup::idle(number.value) {
+        Ok(value) => Some(Spanned { value, span: number.span }),
+        Err((message, hint)) => {
+            m.at(number.span, message, hint);
+            None
+        }
+    });
+    if let [_, second, ..] = weights.as_slice() {
+        let message = format!("`{}` beside another weight", second.value.file.name());
+        m.at(second.span.clone(), message, "They are names of one value: give one.");
+    }
+    if let (Some(weight), Some(Spanned { value: true, .. })) = (weights.first(), &idle) {
+        let message = format!("`{}` of an idle group is refused (EINVAL)", weight.value.file.name());
+        m.at(weight.span.clone(), message, "While cpu.idle is 1 its weight is fixed: leave one of both out.");
+    }
+    let given = row.item("path").is_some();
+    let path = row.text("path", m);
+    let Some(path) = path else {
+        if !given {
+            m.at(row.span(), "`[[group]]` without `path`", "Name it from the root: `path = \"/web/api\"`.");
+        }
+        return None;
+    };
+    if path.value == ROOT {
+        m.at(path.span.clone(), "the root group needs no `[[group]]`", "It is always there and has no weight.");
+    } else if let Err((message, hint)) = cgroup::path(path.value) {
+        m.at(path.span.clone(), message, hint);
+    }
+    (m.0.len() == before).then(|| (path, weights.into_iter().next(), idle))
+}
+
+/// Names of cgroup v1 and v2 in one scenario: a machine has the controller in one of both.
+pub(super) fn check_versions(groups: &Groups, at: &[Spanned<At>], m: &mut Mistakes) {
+    let declared = groups.rows.iter().filter_map(|row| row.weight.as_ref()).map(|weight| (weight.value.file, &weight.span));
+    let written = at.iter().filter_map(|row| match &row.value.act {
+        Act::Group(GroupAct::Weight(_, weight)) => Some((weight.file, &row.span)),
+        _ => None,
+    });
+    let mut first: Option<WeightFile> = None;
+    for (file, span) in declared.chain(written) {
+        let known = *first.get_or_insert(file);
+        if (known == WeightFile::Shares) != (file == WeightFile::Shares) {
+            let message = format!("`{}` beside `{}`: cgroup v1 and v2 in one scenario", file.name(), known.name());
+            m.at(span.clone(), message, "The CPU controller is in one of both: cpu.shares, or cpu.weight and cpu.weight.nice.");
+            return;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fields::parse_toml;
+    use super::*;
+
+    fn read_text(text: &str) -> (Groups, Mistakes) {
+        let mut m = Mistakes::default();
+        let table = parse_toml(text, &mut m);
+        let rows = Fields::new(&table, 0..0, "scenario").tables("group", &mut m);
+        (read(rows, &mut m), m)
+    }
+
+    #[test]
+    fn groups_above_are_made_and_parents_come_first() {
+        let (groups, wrong) = read_text(
+            "[[group]]\npath = \"/a/b/c\"\n\"cpu.weight\" = 200\n[[group]]\npath = \"/a\"\n\"cpu.weight.nice\" = -5\n\
+             [[group]]\npath = \"/z\"\n\"cpu.idle\" = 1\n",
+        );
+        assert!(wrong.0.is_empty(), "{wrong}");
+        let set = groups.set();
+        let rows: Vec<_> = set.groups.iter().map(|row| (row.name.as_str(), row.shares, row.idle)).collect();
+        assert_eq!(rows, [("/a", 3121, false), ("/a/b", 1024, false), ("/a/b/c", 2048, false), ("/z", 1024, true)]);
+        for (id, group) in set.groups.iter_enumerated() {
+            assert!(group.parent.is_none_or(|parent| parent < id));
+        }
+        let (again, wrong) = read_text(&groups.canonical());
+        assert!(wrong.0.is_empty(), "{wrong}");
+        assert_eq!(again.set(), set);
+    }
+
+    #[test]
+    fn mistakes_are_named() {
+        for (row, part) in [
+            ("path = \"/a\"\n\"cpu.weight\" = 0", "cpu.weight 0 does not exist"),
+            ("path = \"/a\"\n\"cpu.weight\" = 10001", "cpu.weight 10001 does not exist"),
+            ("path = \"/a\"\n\"cpu.weight\" = -1", "cpu.weight -1 does not exist"),
+            ("path = \"/a\"\n\"cpu.weight.nice\" = 20", "cpu.weight.nice 20 does not exist"),
+            ("path = \"/a\"\n\"cpu.weight.nice\" = -21", "cpu.weight.nice -21 does not exist"),
+            ("path = \"/a\"\n\"cpu.shares\" = -1", "cpu.shares -1 does not exist"),
+            ("path = \"/a\"\n\"cpu.idle\" = 2", "cpu.idle 2 does not exist"),
+            ("path = \"/a\"\n\"cpu.weight\" = \"200\"", "`cpu.weight` is the string"),
+            ("path = \"/a\"\ncpu.weight = 200", "without quotes"),
+            ("path = \"/a\"\n\"cpu.weight\" = 100\n\"cpu.weight.nice\" = 0", "beside another weight"),
+            ("path = \"/a\"\n\"cpu.weight\" = 100\n\"cpu.idle\" = 1", "(EINVAL)"),
+            ("path = \"/a\"\n\"cpu.max\" = \"max 100000\"", "`cpu.max`: quota is not modelled yet"),
+            ("path = \"/a\"\n\"cpu.max.burst\" = 0", "`cpu.max.burst`: quota is not modelled yet"),
+            ("path = \"/a\"\n\"cpu.cfs_quota_us\" = 0", "`cpu.cfs_quota_us`: quota is not modelled yet"),
+            ("path = \"/a\"\n\"cpu.uclamp.min\" = \"0\"", "utilization clamping is not modelled yet"),
+            ("path = \"/a\"\n\"cpu.wait\" = 3", "unknown key `cpu.wait`"),
+            ("\"cpu.weight\" = 3", "without `path`"),
+            ("path = 3", "`path` is the number 3"),
+            ("path = \"/\"", "the root group needs no"),
+            ("path = \"a\"", "`a` is no path"),
+            ("path = \"/a/../b\"", "does not lead straight"),
+            ("path = \"//\"", "empty name"),
+            ("path = \"/a/\"", "empty name"),
+            ("path = \"/a\"\n[[group]]\npath = \"/a\"", "stands here twice"),
+        ] {
+            let (_, wrong) = read_text(&format!("[[group]]\n{row}\n"));
+            assert_eq!(wrong.0.len(), 1, "{row}: {wrong}");
+            assert!(wrong.0[0].message.contains(part), "{row}: {wrong}");
+            assert!(wrong.0[0].span.is_some());
+        }
+    }
+}
