@@ -46,6 +46,7 @@ ops! {
     Syscall "syscall" "System call entry and exit";
     PipeOp "pipe_op" "A read or write of at most 4 KiB on a pipe, without the wake-up";
     RecvBlock "recv_block" "A read that finds nothing and prepares to sleep";
+    FutexOp "futex_op" "A futex wait or wake, without sleeping and without the wake-up";
     TimerProgram "timer_program" "Arming a timer for a sleep";
     WakeListAdd "wake_list_add" "Appending a task to another CPU's wake list";
     WakeListTask "wake_list_task" "Taking a task off the own wake list, without the enqueue";

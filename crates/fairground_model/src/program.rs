@@ -3,7 +3,7 @@
 
 #![allow(missing_docs, reason = "the fields of a variant are explained by the variant")]
 
-use fairground_stdx::{CpuMask, Instant, MarkerId, Ns, PipeId, RngStream, TaskId, TgId};
+use fairground_stdx::{CpuId, CpuMask, Id, IndexVec, Instant, MarkerId, Ns, PipeId, RngStream, TaskId, TgId, WordId};
 
 use crate::policy::Policy;
 
@@ -32,7 +32,43 @@ pub const REGS: usize = 8;
 /// The number of loop counters of a task.
 pub const COUNTERS: usize = 16;
 
+/// A word of memory that tasks share: `first`, or the one that lies as many words behind it as a register says.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Word {
+    /// The word, or the first of an array.
+    pub first: WordId,
+    /// The register that holds an index into the array.
+    pub plus: Option<Reg>,
+}
+
+impl From<WordId> for Word {
+    fn from(first: WordId) -> Word {
+        Word { first, plus: None }
+    }
+}
+
+/// A number that a program stores, or compares with.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Value {
+    /// This one.
+    Const(u64),
+    /// What the register holds.
+    Reg(Reg),
+}
+
+/// A comparison of a register (left) with a value (right).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Test {
+    /// left = right
+    Equal,
+    /// left ≤ right
+    AtMost,
+}
+
 /// One instruction.
+///
+/// All that a program does between two instructions that take time happens at one instant: what it does to shared
+/// memory there is atomic.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Instr {
     /// Computes `work`: ns of running on a CPU of capacity 1024 at its highest frequency.
@@ -47,6 +83,10 @@ pub enum Instr {
     Sleep { time: Ns },
     /// Sleeps for a length drawn from the task's random stream, both bounds included.
     SleepBetween { low: Ns, high: Ns },
+    /// Computes an amount of work drawn from the task's random stream: exponential, with this mean.
+    RunExponential { mean: Ns, mode: Mode },
+    /// Sleeps for a length drawn from the task's random stream: exponential, with this mean.
+    SleepExponential { mean: Ns },
     /// Sleeps until the instant in the register; goes on at once if it has passed (absolute timer).
     SleepUntil { reg: Reg },
     /// rt-app's timer: the register holds the last expiry (at first what [`Instr::Now`] put there).
@@ -54,6 +94,23 @@ pub enum Instr {
     TimerWait { reg: Reg, period: Ns, mode: TimerMode },
     /// reg = now.
     Now { reg: Reg },
+    /// reg = now in whole microseconds, rounded down, as an instant in ns (gettimeofday).
+    TimeOfDay { reg: Reg },
+    /// reg = the number of the CPU (getcpu).
+    GetCpu { into: Reg },
+    /// reg = a value.
+    Let { reg: Reg, value: Value },
+    /// reg = a word of shared memory.
+    Load { word: Word, into: Reg },
+    /// A word of shared memory = a value.
+    Store { word: Word, value: Value },
+    /// Computes until the word holds something else than `value` (a loop that looks at it). Whoever comes back to the
+    /// CPU looks again.
+    Spin { word: Word, value: u64 },
+    /// Sleeps until woken by [`Instr::FutexWake`] on the same word, if this holds `value`; else goes on (FUTEX_WAIT).
+    FutexWait { word: Word, value: u64 },
+    /// Wakes up to `count` tasks that wait on the word, first come first served, without the sync hint (FUTEX_WAKE).
+    FutexWake { word: Word, count: u32 },
     /// reg = a fixed instant.
     Set { reg: Reg, at: Instant },
     /// reg += time.
@@ -95,6 +152,8 @@ pub enum Instr {
     Jump { to: u32 },
     /// Goes to `to` if the register's instant lies before `at`.
     JumpIfBefore { reg: Reg, at: Instant, to: u32 },
+    /// Goes to `to` if the comparison of the register with `value` holds.
+    JumpIf { reg: Reg, is: Test, value: Value, to: u32 },
     /// Counts a round in `counter`; goes to `to` until `times` rounds are done, then clears the counter.
     Repeat { counter: u8, times: u64, to: u32 },
     /// Ends the task.
@@ -137,6 +196,12 @@ pub enum Step {
     Write { pipe: PipeId, value: u64 },
     /// See [`Instr::Read`]. The engine answers with [`Frame::set`].
     Read { pipe: PipeId, into: Reg },
+    /// See [`Instr::Spin`].
+    Spin { word: WordId, value: u64 },
+    /// See [`Instr::FutexWait`].
+    FutexWait { word: WordId, value: u64 },
+    /// See [`Instr::FutexWake`].
+    FutexWake { word: WordId, count: u32 },
     /// See [`Instr::Fork`].
     Fork { task: TaskId },
     /// See [`Instr::WaitChildren`].
@@ -163,8 +228,23 @@ pub enum Step {
     Mark { marker: MarkerId, value: u64 },
     /// The task ends.
     Exit,
+    /// The program has touched a word that does not exist.
+    Fault,
     /// The program has run a great many instructions without asking for anything: it will never end.
     Stuck,
+}
+
+/// What a program can see of the world.
+#[derive(Debug)]
+pub struct Surroundings<'a> {
+    /// The time.
+    pub now: Instant,
+    /// The CPU on which it runs.
+    pub cpu: CpuId,
+    /// The random stream of its task.
+    pub rng: &'a mut RngStream,
+    /// The memory that tasks share.
+    pub words: &'a mut IndexVec<WordId, u64>,
 }
 
 /// Where a task is in its program.
@@ -199,19 +279,24 @@ impl Frame {
         }
     }
     /// Runs to the next thing that the task wants.
-    pub fn next(&mut self, program: &Program, now: Instant, rng: &mut RngStream) -> Step {
+    pub fn next(&mut self, program: &Program, around: &mut Surroundings<'_>) -> Step {
+        let now = around.now;
         for _ in 0..FUEL {
             let Some(instr) = program.code.get(self.pc as usize) else { return Step::Exit };
             self.pc += 1;
             match *instr {
                 Instr::Run { work, mode } => return Step::Run { work, mode },
                 Instr::RunBetween { low, high, mode } => {
-                    return Step::Run { work: Ns(rng.between(low.0, high.0)), mode };
+                    return Step::Run { work: Ns(around.rng.between(low.0, high.0)), mode };
                 }
                 Instr::RunTime { time, mode } => return Step::RunTime { time, mode },
                 Instr::RunUntil { reg } => return Step::RunUntil { at: self.at(reg) },
                 Instr::Sleep { time } => return Step::SleepFor(time),
-                Instr::SleepBetween { low, high } => return Step::SleepFor(Ns(rng.between(low.0, high.0))),
+                Instr::SleepBetween { low, high } => return Step::SleepFor(Ns(around.rng.between(low.0, high.0))),
+                Instr::RunExponential { mean, mode } => {
+                    return Step::Run { work: Ns(around.rng.exponential(mean.0)), mode };
+                }
+                Instr::SleepExponential { mean } => return Step::SleepFor(Ns(around.rng.exponential(mean.0))),
                 Instr::SleepUntil { reg } => return Step::SleepUntil(self.at(reg)),
                 Instr::TimerWait { reg, period, mode } => {
                     let slot = &mut self.regs[usize::from(reg)];
@@ -224,6 +309,28 @@ impl Frame {
                     }
                 }
                 Instr::Now { reg } => self.set(reg, now.ns()),
+                Instr::TimeOfDay { reg } => self.set(reg, now.ns() / 1000 * 1000),
+                Instr::GetCpu { into } => self.set(into, u64::from(around.cpu.get())),
+                Instr::Let { reg, value } => self.set(reg, self.value(value)),
+                Instr::Load { word, into } => match self.word(word, around).map(|word| around.words[word]) {
+                    Some(value) => self.set(into, value),
+                    None => return Step::Fault,
+                },
+                Instr::Store { word, value } => match self.word(word, around) {
+                    Some(word) => around.words[word] = self.value(value),
+                    None => return Step::Fault,
+                },
+                Instr::Spin { word, value } => match self.word(word, around) {
+                    Some(word) if around.words[word] == value => return Step::Spin { word, value },
+                    Some(_) => {}
+                    None => return Step::Fault,
+                },
+                Instr::FutexWait { word, value } => {
+                    return self.word(word, around).map_or(Step::Fault, |word| Step::FutexWait { word, value });
+                }
+                Instr::FutexWake { word, count } => {
+                    return self.word(word, around).map_or(Step::Fault, |word| Step::FutexWake { word, count });
+                }
                 Instr::Set { reg, at } => self.set(reg, at.ns()),
                 Instr::Add { reg, time } => self.set(reg, self.regs[usize::from(reg)].saturating_add(time.0)),
                 Instr::Write { pipe, value } => {
@@ -254,6 +361,16 @@ impl Frame {
                         self.pc = to;
                     }
                 }
+                Instr::JumpIf { reg, is, value, to } => {
+                    let (left, right) = (self.regs[usize::from(reg)], self.value(value));
+                    let holds = match is {
+                        Test::Equal => left == right,
+                        Test::AtMost => left <= right,
+                    };
+                    if holds {
+                        self.pc = to;
+                    }
+                }
                 Instr::Repeat { counter, times, to } => {
                     let count = &mut self.counters[usize::from(counter)];
                     *count += 1;
@@ -271,6 +388,18 @@ impl Frame {
     fn at(&self, reg: Reg) -> Instant {
         Instant::from_ns(self.regs[usize::from(reg)])
     }
+    fn value(&self, value: Value) -> u64 {
+        match value {
+            Value::Const(value) => value,
+            Value::Reg(reg) => self.regs[usize::from(reg)],
+        }
+    }
+    /// The word's row, if there is one.
+    fn word(&self, word: Word, around: &Surroundings<'_>) -> Option<WordId> {
+        let plus = word.plus.map_or(0, |reg| self.regs[usize::from(reg)]);
+        let row = usize::try_from(plus).ok()?.checked_add(word.first.index())?;
+        (row < around.words.len()).then(|| WordId::from_index(row))
+    }
 }
 
 #[cfg(test)]
@@ -281,7 +410,12 @@ mod tests {
     fn steps(code: Vec<Instr>, nows: &[u64]) -> Vec<Step> {
         let (program, mut frame) = (Program { code }, Frame::new());
         let mut rng = RngStream::new(1, StreamKind::TaskBehavior, 0);
-        nows.iter().map(|&now| frame.next(&program, Instant::from_ns(now), &mut rng)).collect()
+        let mut words = [7, 8, 9].into_iter().collect();
+        let mut next = |&now: &u64| {
+            let now = Instant::from_ns(now);
+            frame.next(&program, &mut Surroundings { now, cpu: CpuId::new(1), rng: &mut rng, words: &mut words })
+        };
+        nows.iter().map(&mut next).collect()
     }
 
     #[test]
@@ -304,6 +438,35 @@ mod tests {
         // at 100: sleep to 110; run; at 135 the second period (120) has passed: no sleep, run; then the third.
         assert_eq!(timer(TimerMode::Relative)[3], Step::SleepUntil(Instant::from_ns(145)));
         assert_eq!(timer(TimerMode::Absolute)[3], Step::Run { work: Ns(1), mode: Mode::User });
+    }
+
+    #[test]
+    fn memory_is_read_written_and_indexed() {
+        let word = |plus| Word { first: WordId::new(1), plus };
+        let mark = |reg| Instr::MarkBetween { marker: MarkerId::new(0), early: 7, late: reg };
+        let code = vec![
+            Instr::GetCpu { into: 0 },
+            Instr::Load { word: word(Some(0)), into: 1 },
+            mark(1),
+            Instr::Store { word: word(None), value: Value::Reg(1) },
+            Instr::Load { word: word(None), into: 2 },
+            Instr::JumpIf { reg: 2, is: Test::AtMost, value: Value::Const(8), to: 11 },
+            Instr::JumpIf { reg: 2, is: Test::Equal, value: Value::Reg(1), to: 8 },
+            Instr::Exit,
+            Instr::TimeOfDay { reg: 3 },
+            mark(3),
+            Instr::Let { reg: 0, value: Value::Const(2) },
+            Instr::FutexWait { word: word(Some(0)), value: 0 },
+        ];
+        let got = steps(code, &[0, 12_345, 12_345]);
+        let marked = |value| Step::Mark { marker: MarkerId::new(0), value };
+        assert_eq!(got, [marked(9), marked(12_000), Step::Fault]);
+    }
+
+    #[test]
+    fn a_spin_on_a_word_that_has_changed_is_over() {
+        let spin = |value| Instr::Spin { word: WordId::new(0).into(), value };
+        assert_eq!(steps(vec![spin(6), spin(7)], &[0]), [Step::Spin { word: WordId::new(0), value: 7 }]);
     }
 
     #[test]

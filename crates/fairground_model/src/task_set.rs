@@ -4,7 +4,7 @@
 
 use crate::policy::Policy;
 use crate::program::Program;
-use fairground_stdx::{CpuId, CpuMask, IndexVec, Instant, MarkerId, Ns, PipeId, ProgramId, TaskId, TgId};
+use fairground_stdx::{CpuId, CpuMask, IndexVec, Instant, MarkerId, Ns, PipeId, ProgramId, TaskId, TgId, WordId};
 
 /// When a task comes to life.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -118,6 +118,9 @@ impl PipeSpec {
 pub enum MarkerUnit {
     /// Nanoseconds.
     Ns,
+    /// Nanoseconds too, but of a program whose clock shows whole microseconds. Its values are also counted in the
+    /// buckets by which schbench makes its percentiles; 0, which schbench does not count, is never recorded.
+    WholeUs,
     /// A plain number.
     Count,
 }
@@ -180,6 +183,8 @@ pub struct TaskSet {
     pub tasks: IndexVec<TaskId, TaskSpec>,
     /// The pipes.
     pub pipes: IndexVec<PipeId, PipeSpec>,
+    /// The memory that tasks share, as it is at the beginning.
+    pub words: IndexVec<WordId, u64>,
     /// The kinds of measurement.
     pub markers: IndexVec<MarkerId, MarkerSpec>,
     /// Changes in mid-run, in order of time.
@@ -227,13 +232,14 @@ impl TaskSet {
         asked
     }
 
-    /// Appends the groups, tasks, pipes, markers and changes of `other`, renumbered. Markers of the same
+    /// Appends the groups, tasks, pipes, words, markers and changes of `other`, renumbered. Markers of the same
     /// name and unit are shared, and so are groups of the same path. Returns the offset by which `other`'s task ids moved.
     pub fn append(&mut self, other: TaskSet) -> u32 {
         use crate::program::Instr;
         use fairground_stdx::Id;
         let tasks = self.tasks.len() as u32;
         let pipes = self.pipes.len() as u32;
+        let words = self.words.len() as u32;
         let programs = self.programs.len() as u32;
         let mms = self.tasks.iter().map(|task| task.mm + 1).max().unwrap_or(0);
         let groups = self.append_groups(&other.groups);
@@ -253,6 +259,11 @@ impl TaskSet {
             for instr in &mut program.code {
                 match instr {
                     Instr::Write { pipe, .. } | Instr::Read { pipe, .. } => *pipe = pipe_id(*pipe),
+                    Instr::Load { word, .. }
+                    | Instr::Store { word, .. }
+                    | Instr::Spin { word, .. }
+                    | Instr::FutexWait { word, .. }
+                    | Instr::FutexWake { word, .. } => word.first = WordId::new(word.first.get() + words),
                     Instr::Fork { task } => *task = task_id(*task),
                     Instr::SetGroup { group } => *group = group.map(group_id),
                     Instr::MarkSince { marker, .. } | Instr::MarkBetween { marker, .. } | Instr::MarkValue { marker, .. } => {
@@ -272,6 +283,9 @@ impl TaskSet {
         }
         other.pipes.iter().for_each(|pipe| {
             self.pipes.push(pipe.clone());
+        });
+        other.words.iter().for_each(|&word| {
+            self.words.push(word);
         });
         for mut timed in other.changes {
             match &mut timed.change {

@@ -4,7 +4,8 @@ use crate::idle::IdleDevice;
 use crate::tick::TickClock;
 use fairground_model::{Meter, Section};
 use fairground_sched::{Leaving, WakeFlags};
-use fairground_stdx::{CpuId, Instant, Ns, PipeId, TaskId};
+use fairground_stdx::{CpuId, Instant, Ns, PipeId, TaskId, WordId};
+use std::collections::VecDeque;
 
 /// What a CPU is doing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -50,6 +51,12 @@ pub(crate) enum Then {
     PipeWrite { pipe: PipeId, value: u64 },
     /// The body of a read from a pipe.
     PipeRead { pipe: PipeId, into: u8 },
+    /// The body of a futex wait.
+    FutexWait { word: WordId, value: u64 },
+    /// The body of a futex wake.
+    FutexWake { word: WordId, count: u32 },
+    /// The end of a system call: wake whom it has collected.
+    WakeUpQ,
     /// The end of a write: wake who waits for a message.
     WakeReader(PipeId),
     /// The end of a read: wake who waits for room.
@@ -65,6 +72,8 @@ pub(crate) enum AfterWake {
     Resume,
     /// In the task that made it, which ends.
     Schedule,
+    /// In the task that made it, which may wake more.
+    WakeUpQ,
 }
 
 impl AfterWake {
@@ -73,6 +82,7 @@ impl AfterWake {
             AfterWake::ExpireTimers => Then::ExpireTimers,
             AfterWake::Resume => Then::Resume,
             AfterWake::Schedule => Then::Schedule,
+            AfterWake::WakeUpQ => Then::WakeUpQ,
         }
     }
 }
@@ -95,6 +105,8 @@ pub(crate) struct Cpu {
     pub(crate) spinner: Option<CpuId>,
     /// Since when this one waits for another's.
     pub(crate) spins_since: Instant,
+    /// Tasks that the present system call will wake at its end.
+    pub(crate) wake_q: VecDeque<TaskId>,
     /// Another CPU asks this one to balance on behalf of the idle ones; the interrupt is under way.
     pub(crate) nohz_kick: bool,
     /// From when on the current task's computing counts: the start of its stretch, moved on by

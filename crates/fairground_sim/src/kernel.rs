@@ -165,6 +165,9 @@ impl<Q: EventQueue> Simulation<Q> {
             }
             Then::PipeWrite { pipe, value } => self.pipe_write(cpu, pipe, value),
             Then::PipeRead { pipe, into } => self.pipe_read(cpu, pipe, into),
+            Then::FutexWait { word, value } => self.futex_wait(cpu, word, value),
+            Then::FutexWake { word, count } => self.futex_wake(cpu, word, count),
+            Then::WakeUpQ => self.wake_up_q(rec, cpu),
             Then::WakeReader(pipe) => {
                 let (reader, sync) = (self.pipes[pipe].next_reader(), self.pipes[pipe].sync);
                 self.wake_waiter(rec, cpu, reader, sync)
@@ -218,7 +221,12 @@ impl<Q: EventQueue> Simulation<Q> {
                 self.tasks[task].want = Want::Nothing;
                 self.go_on(cpu, then)
             }
-            Want::Work(_) | Want::Time(_) | Want::Until(_) => self.compute(cpu, task, self.now),
+            Want::Change if !self.memory.spins(task) => {
+                self.memory.leave(task);
+                self.tasks[task].want = Want::Nothing;
+                self.next_step(rec, cpu, task)
+            }
+            Want::Work(_) | Want::Time(_) | Want::Until(_) | Want::Change => self.compute(cpu, task, self.now),
         }
     }
 
@@ -231,6 +239,7 @@ impl<Q: EventQueue> Simulation<Q> {
             Want::Work(work) => from.ns().checked_add(self.machine.cpus[cpu].at_speed(work.0)),
             Want::Time(time) => from.ns().checked_add(time.0),
             Want::Until(at) => Some(at.max(from).ns()),
+            Want::Change => (!self.memory.spins(task)).then_some(from.ns()),
             Want::Nothing | Want::Retry(_) => Some(from.ns()),
         };
         let end = end.filter(|&ns| ns <= Instant::MAX.ns()).map(Instant::from_ns);
@@ -252,7 +261,7 @@ impl<Q: EventQueue> Simulation<Q> {
                 *work = work.saturating_sub(Ns(done));
             }
             Want::Time(time) => *time = time.saturating_sub(ran),
-            Want::Until(_) | Want::Nothing | Want::Retry(_) => {}
+            Want::Until(_) | Want::Change | Want::Nothing | Want::Retry(_) => {}
         }
     }
 
@@ -264,7 +273,10 @@ impl<Q: EventQueue> Simulation<Q> {
             Doing::Kernel => {}
             Doing::Compute => {
                 row.then = Then::Resume;
-                if let Some(task) = self.sched.rq(cpu).curr {
+                // One that looks at a word decides itself whether it is done.
+                if let Some(task) = self.sched.rq(cpu).curr
+                    && self.tasks[task].want != Want::Change
+                {
                     self.tasks[task].want = Want::Nothing;
                 }
             }

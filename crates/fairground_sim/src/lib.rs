@@ -12,6 +12,7 @@ mod hotplug;
 mod idle;
 mod interrupt;
 mod kernel;
+mod memory;
 mod pipe;
 pub mod queue;
 mod schedule;

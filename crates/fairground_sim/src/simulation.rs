@@ -3,6 +3,7 @@
 use crate::check::check;
 use crate::cpu::{Cpu, Doing, Then};
 use crate::idle::IdleDevice;
+use crate::memory::Memory;
 use crate::pipe::Pipe;
 use crate::queue::{Class, EventQueue, FastQueue};
 use crate::script::{Scripted, script_of};
@@ -15,6 +16,7 @@ use fairground_model::{
 use fairground_sched::profile::ProfileError;
 use fairground_sched::{Profile, Request, Sched};
 use fairground_stdx::{CpuId, IndexVec, Instant, Ns, PipeId, ProgramId, RngStream, StreamKind, TaskId};
+use std::collections::VecDeque;
 
 /// Everything that decides a run.
 #[derive(Clone, Debug)]
@@ -103,6 +105,13 @@ pub enum Stopped {
         /// When it got stuck.
         at: Instant,
     },
+    /// A task touches a word of shared memory that does not exist.
+    Fault {
+        /// The task's name.
+        task: String,
+        /// When.
+        at: Instant,
+    },
     /// A task forks a row of the task set that lives already: a row is one task, which is born once.
     ForkedTwice {
         /// The forking task's name.
@@ -128,6 +137,7 @@ impl Stopped {
     pub fn hint(&self) -> &'static str {
         match self {
             Stopped::NoProgress { .. } => "Let its loop run, sleep or wait for something.",
+            Stopped::Fault { .. } => "Keep the index within the words of the workload.",
             Stopped::ForkedTwice { .. } => "Give every fork a task of its own.",
             Stopped::GroupBusy { .. } => {
                 "Move tasks out, let them end, or remove the groups below first; a group that a task starts in later stays."
@@ -141,6 +151,9 @@ impl std::fmt::Display for Stopped {
         match self {
             Stopped::NoProgress { task, at } => {
                 write!(f, "task `{task}` makes no progress at {}: its program repeats without letting time pass", Ns(at.ns()))
+            }
+            Stopped::Fault { task, at } => {
+                write!(f, "task `{task}` touches a word of memory that does not exist at {}", Ns(at.ns()))
             }
             Stopped::ForkedTwice { task, child, at } => {
                 write!(f, "task `{task}` forks `{child}` at {}, which was forked before", Ns(at.ns()))
@@ -170,6 +183,7 @@ pub struct Simulation<Q: EventQueue = FastQueue> {
     pub(crate) specs: IndexVec<TaskId, TaskSpec>,
     pub(crate) programs: IndexVec<ProgramId, Program>,
     pub(crate) pipes: IndexVec<PipeId, Pipe>,
+    pub(crate) memory: Memory,
     pub(crate) requests: Vec<Request>,
     pub(crate) script: Vec<Scripted>,
     pub(crate) script_next: usize,
@@ -217,6 +231,7 @@ impl<Q: EventQueue> Simulation<Q> {
             queue: Q::new(machine.cpus.len(), set.tasks.len()),
             jiffies: Jiffies::new(machine.tick),
             pipes: set.pipes.iter().map(Pipe::new).collect(),
+            memory: Memory::new(set.words),
             live_tasks: set.tasks.len(),
             programs: set.programs,
             specs: set.tasks,
@@ -456,6 +471,7 @@ fn new_cpu(machine: &Machine, cpu: CpuId, seed: u64) -> Cpu {
         idle: IdleDevice::default(),
         spinner: None,
         spins_since: Instant::ZERO,
+        wake_q: VecDeque::new(),
         nohz_kick: false,
         computes_from: Instant::ZERO,
         meter: machine.costs.meter(&machine.cpus[cpu]),

@@ -5,7 +5,7 @@ use crate::kernel::Next;
 use crate::queue::EventQueue;
 use crate::simulation::{STEPS_AT_ONE_INSTANT, Simulation, Stopped};
 use crate::task::Want;
-use fairground_model::{Mode, Op, PrevState, Recorder, Section, Step, TraceEvent, WakeContext};
+use fairground_model::{Mode, Op, PrevState, Recorder, Section, Step, Surroundings, TraceEvent, WakeContext};
 use fairground_sched::WakeFlags;
 use fairground_stdx::{CpuId, Instant, PipeId, TaskId};
 
@@ -13,8 +13,10 @@ impl<Q: EventQueue> Simulation<Q> {
     /// Asks the current task's program what it wants, and begins to do it.
     pub(crate) fn next_step(&mut self, rec: &mut Recorder<'_>, cpu: CpuId, task: TaskId) -> Next {
         let row = &mut self.tasks[task];
-        let step = row.frame.next(&self.programs[row.program], self.now, &mut row.rng);
+        let mut around = Surroundings { now: self.now, cpu, rng: &mut row.rng, words: &mut self.memory.words };
+        let step = row.frame.next(&self.programs[row.program], &mut around);
         row.mode = Mode::User;
+        self.show_writes();
         if step == Step::Stuck || self.goes_in_circles(cpu) {
             return self.stop(Stopped::NoProgress { task: self.tasks[task].info.name.clone(), at: self.now });
         }
@@ -31,6 +33,19 @@ impl<Q: EventQueue> Simulation<Q> {
                 self.syscall(cpu, Then::PipeWrite { pipe, value })
             }
             Step::Read { pipe, into } => self.syscall(cpu, Then::PipeRead { pipe, into }),
+            Step::Spin { word, value } => {
+                self.memory.spin(task, word, value);
+                self.want(cpu, task, Want::Change, Mode::User)
+            }
+            Step::FutexWait { word, value } => {
+                self.cpus[cpu].meter.count(Op::FutexOp);
+                self.syscall(cpu, Then::FutexWait { word, value })
+            }
+            Step::FutexWake { word, count } => {
+                self.cpus[cpu].meter.count(Op::FutexOp);
+                self.syscall(cpu, Then::FutexWake { word, count })
+            }
+            Step::Fault => self.stop(Stopped::Fault { task: self.tasks[task].info.name.clone(), at: self.now }),
             Step::Fork { task: child } => self.fork(rec, cpu, task, child),
             Step::WaitChildren => self.wait_children(cpu, task),
             Step::Yield => self.syscall(cpu, Then::Yield),

@@ -15,6 +15,8 @@ pub(crate) enum Want {
     Time(Ns),
     /// Computing until an instant.
     Until(Instant),
+    /// Computing until a word that it looks at changes.
+    Change,
     /// The kernel path that was left by going to sleep, to be entered again.
     Retry(Then),
 }

@@ -75,6 +75,8 @@ typed_id!(
     SdSharedId,
     /// A pipe.
     PipeId,
+    /// A word of memory that tasks share.
+    WordId,
     /// A program that tasks run.
     ProgramId,
     /// An application-defined measurement.

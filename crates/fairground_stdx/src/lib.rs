@@ -14,7 +14,7 @@ pub mod units;
 
 pub use cpumask::CpuMask;
 pub use deadline_line::{DeadlineLine, DeadlineRow};
-pub use ids::{CfsRqId, CpuId, Id, MarkerId, PipeId, ProgramId, SdId, SdSharedId, SeId, SgId, SgRingId, TaskId, TgId};
+pub use ids::{CfsRqId, CpuId, Id, MarkerId, PipeId, ProgramId, SdId, SdSharedId, SeId, SgId, SgRingId, TaskId, TgId, WordId};
 pub use index_vec::IndexVec;
 pub use prng::{RngStream, StreamKind};
 pub use time::{Instant, Ns, Vruntime};

@@ -68,6 +68,35 @@ impl RngStream {
             None => self.next_u64(),
         }
     }
+    /// A number whose distribution is exponential: mean · −ln(u) with u evenly from (0, 1], rounded down. No draw is
+    /// above 45 times the mean (u = 2^−64).
+    pub fn exponential(&mut self, mean: u64) -> u64 {
+        let minus_log2 = minus_log2_q32(self.next_u64());
+        let minus_ln = (u128::from(minus_log2) * LN_2_Q32) >> 32;
+        let scaled = (u128::from(mean) * minus_ln) >> 32;
+        u64::try_from(scaled).unwrap_or(u64::MAX)
+    }
+}
+
+/// ln 2 in units of 2^−32, rounded down.
+const LN_2_Q32: u128 = 2_977_044_471;
+
+/// −log2((draw + 1) / 2^64) in units of 2^−32, rounded down in its last bits: from 64 for draw 0 to 0 for the largest.
+///
+/// The whole part is where the highest bit lies. Squaring the rest, which lies in [1, 2), gives one bit of its logarithm
+/// after the other: it is 1 if the square is 2 or more, which is then halved.
+fn minus_log2_q32(draw: u64) -> u64 {
+    let Some(number) = draw.checked_add(1) else { return 0 };
+    let zeros = u64::from(number.leading_zeros());
+    let mut rest = number << zeros;
+    let mut log = 63 - zeros;
+    for _ in 0..32 {
+        let square = u128::from(rest) * u128::from(rest);
+        let two_or_more = (square >> 127) as u64;
+        rest = (square >> (63 + two_or_more)) as u64;
+        log = (log << 1) | two_or_more;
+    }
+    (64 << 32) - log
 }
 
 #[cfg(test)]
@@ -82,6 +111,32 @@ mod tests {
         assert_ne!(draw(StreamKind::TaskBehavior, 0), draw(StreamKind::TickJitter, 0));
         // Fixed for ever: a change here changes every digest of every run with randomness.
         assert_eq!(draw(StreamKind::TaskBehavior, 0), RngStream::new(1, StreamKind::TaskBehavior, 0).next_u64());
+    }
+
+    #[test]
+    fn logarithms_are_right_in_their_first_nine_digits() {
+        assert_eq!(minus_log2_q32(u64::MAX), 0);
+        assert_eq!(minus_log2_q32(0), 64 << 32);
+        assert_eq!(minus_log2_q32((1 << 63) - 1), 1 << 32);
+        for draw in [5, 1_000_003, 1 << 40, u64::MAX / 3, u64::MAX - (1 << 50)] {
+            let exact = -((draw as f64 + 1.0) / 2f64.powi(64)).log2();
+            let ours = minus_log2_q32(draw) as f64 / 2f64.powi(32);
+            assert!((ours - exact).abs() < 2e-9 * exact.max(1.0), "{draw}: {ours} for {exact}");
+        }
+    }
+
+    #[test]
+    fn exponential_draws_have_their_mean_and_their_tail() {
+        let (mean, count) = (1_000_000, 100_000);
+        let mut stream = RngStream::new(3, StreamKind::TaskBehavior, 0);
+        let draws: Vec<u64> = (0..count).map(|_| stream.exponential(mean)).collect();
+        let average = draws.iter().sum::<u64>() / count;
+        assert!(average.abs_diff(mean) < mean / 100, "{average}");
+        // Above the mean lie 1/e of them, above three means 1/e^3.
+        let above = |factor| draws.iter().filter(|&&draw| draw > factor * mean).count();
+        assert!(above(1).abs_diff(36_788) < 500 && above(3).abs_diff(4_979) < 250, "{} {}", above(1), above(3));
+        assert_eq!(stream.exponential(0), 0);
+        assert!(stream.exponential(u64::MAX) > 0);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! What the tests of this crate share: a printer of task sets, their invariants, a slow interpreter.
 
-use fairground_model::{Frame, Instr, Program, Start, Step, TaskSet};
-use fairground_stdx::{Id, Instant, RngStream, StreamKind};
+use fairground_model::{Frame, Instr, Program, Start, Step, Surroundings, TaskSet};
+use fairground_stdx::{CpuId, Id, IndexVec, Instant, RngStream, StreamKind};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
@@ -31,6 +31,7 @@ pub(crate) fn dump(set: &TaskSet) -> String {
         program.code.iter().enumerate().for_each(|(at, instr)| writeln!(out, "  {at} {instr:?}").unwrap());
     }
     set.pipes.iter_enumerated().for_each(|(id, pipe)| writeln!(out, "pipe {id} holds {}", pipe.capacity).unwrap());
+    set.words.iter_enumerated().for_each(|(id, word)| writeln!(out, "word {id} holds {word}").unwrap());
     set.markers
         .iter_enumerated()
         .for_each(|(id, marker)| writeln!(out, "marker {id} {} {:?}", marker.name, marker.unit).unwrap());
@@ -44,10 +45,15 @@ pub(crate) fn check(set: &TaskSet) {
         let program = &set.programs[task.program];
         for instr in &program.code {
             match instr {
-                Instr::Jump { to } | Instr::JumpIfBefore { to, .. } | Instr::Repeat { to, .. } => {
+                Instr::Jump { to } | Instr::JumpIfBefore { to, .. } | Instr::JumpIf { to, .. } | Instr::Repeat { to, .. } => {
                     assert!((*to as usize) < program.code.len(), "jump to {to}");
                 }
                 Instr::Write { pipe, .. } | Instr::Read { pipe, .. } => assert!(pipe.index() < set.pipes.len()),
+                Instr::Load { word, .. }
+                | Instr::Store { word, .. }
+                | Instr::Spin { word, .. }
+                | Instr::FutexWait { word, .. }
+                | Instr::FutexWake { word, .. } => assert!(word.first.index() < set.words.len()),
                 Instr::Fork { task } => forks[task.index()] += 1,
                 Instr::MarkSince { marker, .. } | Instr::MarkBetween { marker, .. } | Instr::MarkValue { marker, .. } => {
                     assert!(marker.index() < set.markers.len());
@@ -63,13 +69,18 @@ pub(crate) fn check(set: &TaskSet) {
     }
 }
 
+/// More words than any workload of the tests has: all 0, for a program that runs by itself.
+const WORDS: usize = 1 << 16;
+
 /// The first steps of a program on a machine of its own: runs take their time, sleeps end on time.
 pub(crate) fn steps(program: &Program, count: usize) -> Vec<(u64, Step)> {
     let (mut frame, mut now) = (Frame::new(), 0);
     let mut rng = RngStream::new(1, StreamKind::TaskBehavior, 0);
+    let mut words = IndexVec::filled(0, WORDS);
     let mut out = Vec::new();
     while out.len() < count {
-        let step = frame.next(program, Instant::from_ns(now), &mut rng);
+        let around = &mut Surroundings { now: Instant::from_ns(now), cpu: CpuId::new(0), rng: &mut rng, words: &mut words };
+        let step = frame.next(program, around);
         out.push((now, step));
         match step {
             Step::Run { work, .. } => now += work.0,

@@ -249,7 +249,18 @@ pub(super) fn text(instr: &Instr, names: &Names) -> Option<String> {
         Instr::Jump { to } => format!("jump {to}"),
         Instr::Repeat { counter, times, to } => format!("repeat {times} to {to} c{counter}"),
         Instr::Exit => "exit".to_string(),
-        Instr::RunBetween { .. }
+        Instr::RunExponential { .. }
+        | Instr::SleepExponential { .. }
+        | Instr::TimeOfDay { .. }
+        | Instr::GetCpu { .. }
+        | Instr::Let { .. }
+        | Instr::Load { .. }
+        | Instr::Store { .. }
+        | Instr::Spin { .. }
+        | Instr::FutexWait { .. }
+        | Instr::FutexWake { .. }
+        | Instr::JumpIf { .. }
+        | Instr::RunBetween { .. }
         | Instr::SleepBetween { .. }
         | Instr::TimerWait { .. }
         | Instr::SleepUntil { .. }

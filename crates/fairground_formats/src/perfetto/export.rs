@@ -115,7 +115,7 @@ impl<'w> PerfettoWriter<'w> {
             Track::Vruntime(_) => plain("vruntime", CounterUnit::TimeNs),
             Track::Thread(task) => plain(self.tasks.get(task).name, CounterUnit::Unspecified),
             Track::Marker(_, marker) => {
-                let is_time = self.options.markers.get(marker).is_some_and(|spec| spec.unit == MarkerUnit::Ns);
+                let is_time = self.options.markers.get(marker).is_some_and(|spec| spec.unit != MarkerUnit::Count);
                 let unit = if is_time { CounterUnit::TimeNs } else { CounterUnit::Count };
                 (self.options.marker_name(marker), unit)
             }

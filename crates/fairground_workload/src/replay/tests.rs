@@ -1,7 +1,7 @@
 use super::{Replay, build};
 use crate::testing;
 use expect_test::expect_file;
-use fairground_model::{Frame, PrevState, Step, TaskInfo, TaskSet, TraceEvent, WakeContext};
+use fairground_model::{Frame, PrevState, Step, Surroundings, TaskInfo, TaskSet, TraceEvent, WakeContext};
 use fairground_stdx::{CpuId, Id, IndexVec, Instant, Ns, RngStream, StreamKind, TaskId};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
@@ -38,6 +38,7 @@ fn run_alone(set: &TaskSet) -> Vec<u64> {
     let mut tokens: BTreeMap<usize, u64> = BTreeMap::new();
     let mut readers: BTreeMap<usize, usize> = BTreeMap::new();
     let mut rng = RngStream::new(1, StreamKind::TaskBehavior, 0);
+    let mut words = IndexVec::new();
     for (id, spec) in set.tasks.iter_enumerated() {
         if let fairground_model::Start::At(at) = spec.start {
             queue.insert((at.ns(), id.index()));
@@ -46,7 +47,9 @@ fn run_alone(set: &TaskSet) -> Vec<u64> {
     let mut ended = 0;
     while let Some((now, row)) = queue.pop_first() {
         let program = &set.programs[set.tasks[TaskId::from_index(row)].program];
-        match frames[row].next(program, Instant::from_ns(now), &mut rng) {
+        let now_at = Instant::from_ns(now);
+        let mut around = Surroundings { now: now_at, cpu: CpuId::new(0), rng: &mut rng, words: &mut words };
+        match frames[row].next(program, &mut around) {
             Step::Run { work, .. } => {
                 ran[row] += work.0;
                 queue.insert((now + work.0, row));
