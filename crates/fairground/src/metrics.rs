@@ -1,6 +1,6 @@
 //! The named numbers of a run: those of every run and those of the workload's own measurements.
 
-use fairground_metrics::{Better, Histogram, MarkerReport, Metric, RunReport, RunStats, Unit};
+use fairground_metrics::{Better, Histogram, MarkerReport, Metric, PlatHistogram, RunReport, RunStats, Unit};
 use fairground_model::{MarkerUnit, TaskSet};
 use fairground_stdx::{Id, Instant, MarkerId};
 use std::collections::BTreeMap;
@@ -11,14 +11,15 @@ const MAX_TASKS_WITH_METRICS: usize = 64;
 
 /// All named numbers of a run of `tasks`.
 ///
-/// A marker `wait` gives `wait.count`, `wait.mean`, `wait.p50`, `wait.p99`, `wait.max` over all measured
+/// A marker of whole microseconds has the percentiles that schbench prints. Any other
+/// marker `wait` gives `wait.count`, `wait.mean`, `wait.p50`, `wait.p99`, `wait.max` over all measured
 /// tasks; a task `h00` gives `tasks.h00.runtime_ms` and `tasks.h00.max_wait_ms`, a second one of that name
 /// `tasks.h00#2.runtime_ms` and so on.
 pub fn metrics(report: &RunReport, tasks: &TaskSet) -> Vec<Metric> {
     let mut metrics = report.metrics();
     for (marker, spec) in tasks.markers.iter_enumerated() {
         let (unit, better) = match spec.unit {
-            MarkerUnit::Ns => (Unit::Us, Better::Lower),
+            MarkerUnit::Ns | MarkerUnit::WholeUs => (Unit::Us, Better::Lower),
             MarkerUnit::Count => (Unit::Count, Better::Neither),
         };
         let values = marker_values(report, tasks, &(0..tasks.tasks.len()), marker);
@@ -26,6 +27,14 @@ pub fn metrics(report: &RunReport, tasks: &TaskSet) -> Vec<Metric> {
             |name: &str, value, unit, better| metrics.push(Metric::new(format!("{}.{name}", spec.name), value, unit, better));
         push("count", values.len(), Unit::Count, Better::Higher);
         push("mean", values.mean(), unit, better);
+        if spec.unit == MarkerUnit::WholeUs {
+            let us = marker_us(report, tasks, &(0..tasks.tasks.len()), marker);
+            for (name, milli) in US_PERCENTILES {
+                push(name, us.percentile(milli).0 * 1000, unit, better);
+            }
+            push("max", values.max(), unit, better);
+            continue;
+        }
         push("p50", values.quantile(500), unit, better);
         push("p99", values.quantile(990), unit, better);
         push("max", values.max(), unit, better);
@@ -45,12 +54,27 @@ pub fn metrics(report: &RunReport, tasks: &TaskSet) -> Vec<Metric> {
     metrics
 }
 
+/// Percentiles of markers of whole microseconds: those that schbench prints, in thousandths of a percent.
+const US_PERCENTILES: [(&str, u32); 7] =
+    [("p50", 50_000), ("p75", 75_000), ("p90", 90_000), ("p95", 95_000), ("p99", 99_000), ("p99.5", 99_500), ("p99.9", 99_900)];
+
+/// Whether a row is that of `marker` and of a measured task among `rows`.
+fn counts(row: &MarkerReport, tasks: &TaskSet, rows: &Range<usize>, marker: MarkerId) -> bool {
+    row.marker == marker && rows.contains(&row.task.index()) && tasks.tasks.get(row.task).is_some_and(|task| task.measured)
+}
+
+/// The values of a marker of whole microseconds, in us, in the buckets of schbench.
+pub fn marker_us(report: &RunReport, tasks: &TaskSet, rows: &Range<usize>, marker: MarkerId) -> PlatHistogram {
+    let mut values = PlatHistogram::default();
+    let reports = report.markers.iter().filter(|row| counts(row, tasks, rows, marker));
+    reports.filter_map(|row| row.us.as_ref()).for_each(|us| values.merge(us));
+    values
+}
+
 /// The values of a marker over the measured tasks among `rows`.
 pub fn marker_values(report: &RunReport, tasks: &TaskSet, rows: &Range<usize>, marker: MarkerId) -> Histogram {
     let mut values = Histogram::new();
-    let counts =
-        |row: &&MarkerReport| rows.contains(&row.task.index()) && tasks.tasks.get(row.task).is_some_and(|task| task.measured);
-    report.markers.iter().filter(|row| row.marker == marker).filter(counts).for_each(|row| values.merge(&row.values));
+    report.markers.iter().filter(|row| counts(row, tasks, rows, marker)).for_each(|row| values.merge(&row.values));
     values
 }
 

@@ -94,7 +94,7 @@ pub fn run(scenario: &Scenario, options: &RunOptions, sink: &mut dyn Sink, contr
     let tasks = setup.tasks.clone();
     let built = guard::catch(|| Simulation::new(setup)).map_err(|broken| Error::Broken(Box::new(broken)))?;
     let mut simulation = built.map_err(|mistakes| scenario.wrong(mistakes))?;
-    let mut stats = RunStats::new(Instant::ZERO, scenario.machine.cpus.len());
+    let mut stats = RunStats::new(Instant::ZERO, scenario.machine.cpus.len()).with_markers(&tasks.markers);
     let began = std::time::Instant::now();
     let ended = guard::catch(|| {
         let mut both = (&mut stats, sink);

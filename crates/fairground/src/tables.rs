@@ -1,14 +1,14 @@
 //! The tables of a run: those of the workloads, then those that every run has.
 
 use crate::compare::side_name;
-use crate::metrics::marker_values;
+use crate::metrics::{marker_us, marker_values};
 use crate::run::{RunEnding, RunOutcome};
 use crate::scenario::{BandResult, Scenario, Workload};
-use fairground_metrics::Histogram;
+use fairground_metrics::{Histogram, PlatHistogram};
 use fairground_report::units::{fixed, format_count, format_metric, format_ns};
 use fairground_report::{Cell, Column, Document, Input, RunFacts, Table, run};
 use fairground_stdx::Ns;
-use fairground_workload::{Aggregate, Figure};
+use fairground_workload::{Aggregate, Figure, Percentiles};
 use serde_json::Value;
 use std::ops::Range;
 
@@ -22,6 +22,8 @@ pub fn run_tables(scenario: &Scenario, outcome: &RunOutcome) -> Vec<Table> {
         if !workload.columns.is_empty() {
             tables.push(workload_table(workload, first..last, outcome));
         }
+        let own = workload.percentiles.iter().map(|spec| percentile_table(spec, first..last, outcome));
+        tables.extend(own);
         first = last;
     }
     tables.push(run::task_table(&outcome.report));
@@ -119,6 +121,35 @@ fn workload_table(workload: &Workload, own: Range<usize>, outcome: &RunOutcome) 
         Cell::new(text, data)
     });
     table.push(cells.collect());
+    table
+}
+
+/// A table of percentiles in schbench's layout, whose `min` is 0 whatever the values are.
+fn percentile_table(spec: &Percentiles, own: Range<usize>, outcome: &RunOutcome) -> Table {
+    let columns =
+        vec![Column::right("percentile", "percentile"), Column::right("usec", "usec"), Column::right("samples", "samples")];
+    let marker = outcome.tasks.markers.iter_enumerated().find(|row| row.1.name == spec.marker);
+    let values = marker.map_or_else(PlatHistogram::default, |row| marker_us(&outcome.report, &outcome.tasks, &own, row.0));
+    let mut table = Table::new(spec.marker, "", columns);
+    table.line(match spec.counts {
+        true => format!("{} ({} total samples)", spec.title, values.len()),
+        false => spec.title.to_string(),
+    });
+    let mut before = 0;
+    for row in spec.rows {
+        let (value, up_to) = values.percentile(row.milli);
+        let star = if row.starred { "*" } else { "" };
+        table.line(match spec.counts {
+            true => format!("\t{star:1} {:<5}: {value:<10} ({} samples)", row.label, up_to - before),
+            false => format!("\t{star}{}: {value}", row.label),
+        });
+        let percent = f64::from(row.milli) / 1000.0;
+        table.push(vec![Cell::float(percent, 3), value.into(), (up_to - before).into()]);
+        before = up_to;
+    }
+    let indent = if spec.counts { "\t  " } else { "\t" };
+    table.line(format!("{indent}min=0, max={}", values.max()));
+    table.push(vec![Cell::float(100.0, 3), values.max().into(), (values.len() - before).into()]);
     table
 }
 

@@ -13,6 +13,7 @@ pub mod latency;
 pub mod marker;
 pub mod metric;
 pub mod percentile;
+pub mod plat;
 pub mod schedstat;
 pub mod timehist;
 
@@ -24,3 +25,4 @@ pub use histogram::Histogram;
 pub use latency::{RunReport, RunStats};
 pub use marker::{MarkerReport, MarkerStats};
 pub use metric::{Better, Metric, Unit};
+pub use plat::PlatHistogram;

@@ -1,13 +1,33 @@
 //! Measurements that programs make, aggregated per task and marker.
 
 use crate::histogram::Histogram;
-use fairground_stdx::{Id, MarkerId, TaskId};
+use crate::plat::PlatHistogram;
+use fairground_model::{MarkerSpec, MarkerUnit};
+use fairground_stdx::{Id, IndexVec, MarkerId, TaskId};
 
 /// Values of each marker of each task, in bounded memory.
 #[derive(Clone, Debug, Default)]
 pub struct MarkerStats {
     /// Indexed by task, then by marker; `None` until the task makes the measurement.
-    rows: Vec<Vec<Option<Box<Histogram>>>>,
+    rows: Vec<Vec<Option<Box<Values>>>>,
+    /// The markers of whole microseconds.
+    whole_us: Vec<MarkerId>,
+}
+
+/// The values of one marker of one task.
+#[derive(Clone, Debug, Default)]
+struct Values {
+    histogram: Histogram,
+    us: Option<PlatHistogram>,
+}
+
+impl Values {
+    fn record(&mut self, value: u64) {
+        self.histogram.record(value);
+        if let Some(us) = &mut self.us {
+            us.record(value / 1000);
+        }
+    }
 }
 
 /// One marker of one task.
@@ -19,14 +39,21 @@ pub struct MarkerReport {
     pub marker: MarkerId,
     /// Its values: count, sum, maximum, percentiles.
     pub values: Histogram,
+    /// Its values in us, in the buckets of schbench, if it is one of whole microseconds.
+    pub us: Option<PlatHistogram>,
 }
 
 impl MarkerStats {
+    /// Statistics that know which markers are of whole microseconds.
+    pub fn with_markers(markers: &IndexVec<MarkerId, MarkerSpec>) -> MarkerStats {
+        let whole_us = markers.iter_enumerated().filter(|row| row.1.unit == MarkerUnit::WholeUs).map(|row| row.0).collect();
+        MarkerStats { rows: Vec::new(), whole_us }
+    }
     /// Adds one measurement.
     #[inline]
     pub fn record(&mut self, task: TaskId, marker: MarkerId, value: u64) {
         match self.rows.get_mut(task.index()).and_then(|row| row.get_mut(marker.index())) {
-            Some(Some(histogram)) => histogram.record(value),
+            Some(Some(values)) => values.record(value),
             _ => self.first(task, marker, value),
         }
     }
@@ -39,15 +66,17 @@ impl MarkerStats {
         if row.len() <= marker.index() {
             row.resize_with(marker.index() + 1, || None);
         }
-        row[marker.index()].get_or_insert_default().record(value);
+        let us = self.whole_us.contains(&marker).then(PlatHistogram::default);
+        row[marker.index()].get_or_insert_with(|| Box::new(Values { us, ..Values::default() })).record(value);
     }
     /// All measurements, by task and then by marker.
     pub fn report(&self) -> Vec<MarkerReport> {
         let mut list = Vec::new();
         for (task, row) in self.rows.iter().enumerate() {
-            for (marker, histogram) in row.iter().enumerate() {
+            for (marker, values) in row.iter().enumerate() {
                 let (task, marker) = (TaskId::from_index(task), MarkerId::from_index(marker));
-                list.extend(histogram.as_deref().map(|values| MarkerReport { task, marker, values: values.clone() }));
+                let Some(Values { histogram, us }) = values.as_deref().cloned() else { continue };
+                list.push(MarkerReport { task, marker, values: histogram, us });
             }
         }
         list

@@ -14,7 +14,7 @@ use crate::output;
 use crate::trace_file::TraceFile;
 use fairground_model::{Mistakes, Start, TaskSet, TaskSpec};
 use fairground_stdx::{Instant, Ns, TgId};
-use fairground_workload::{Arg, Args, Column, recorded, rtapp};
+use fairground_workload::{Arg, Args, Column, Percentiles, recorded, rtapp};
 use std::ops::Range;
 use std::path::Path;
 use toml_edit::{Item, Value};
@@ -28,6 +28,8 @@ pub struct Workload {
     pub tasks: TaskSet,
     /// The columns of its table; empty for workloads without a table of their own.
     pub columns: &'static [Column],
+    /// Its tables of percentiles.
+    pub percentiles: &'static [Percentiles],
     /// How long it says that it runs, if it says so.
     pub duration: Option<Ns>,
     /// Features that it sets before it starts.
@@ -52,8 +54,11 @@ impl Workload {
         if !rows.is_empty() {
             text.push_str(&format!("args = {{ {} }}\n", rows.join(", ")));
         }
-        let columns = fairground_workload::find(name).map_or(&[][..], |row| row.table);
-        Ok(Workload { columns, ..Workload::new(name, tasks, text) })
+        let row = fairground_workload::find(name);
+        let columns = row.map_or(&[][..], |row| row.table);
+        let percentiles = row.map_or(&[][..], |row| row.percentiles);
+        let duration = fairground_workload::duration(name, args);
+        Ok(Workload { columns, percentiles, duration, ..Workload::new(name, tasks, text) })
     }
     /// An rt-app description.
     pub fn rtapp(text: &str) -> Result<Workload, Mistakes> {
@@ -109,6 +114,7 @@ impl Workload {
             label: label.to_string(),
             tasks,
             columns: &[],
+            percentiles: &[],
             duration: None,
             features: Vec::new(),
             window: None,

@@ -21,8 +21,8 @@ pub use task::TaskReport;
 
 use crate::marker::MarkerStats;
 use cpu::CpuRow;
-use fairground_model::{PrevState, Reason, Sink, TaskInfo, TraceEvent};
-use fairground_stdx::{CpuId, Id, Instant, TaskId};
+use fairground_model::{MarkerSpec, PrevState, Reason, Sink, TaskInfo, TraceEvent};
+use fairground_stdx::{CpuId, Id, IndexVec, Instant, MarkerId, TaskId};
 use task::TaskRow;
 
 /// Collects the statistics of a run.
@@ -54,6 +54,11 @@ impl RunStats {
             migrations: 0,
             mismatched_switches: 0,
         }
+    }
+    /// The same for a run whose programs make these measurements.
+    pub fn with_markers(mut self, markers: &IndexVec<MarkerId, MarkerSpec>) -> RunStats {
+        self.markers = MarkerStats::with_markers(markers);
+        self
     }
     /// The report of a run that ended at `end`.
     pub fn finish(mut self, end: Instant) -> RunReport {

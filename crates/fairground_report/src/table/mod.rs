@@ -50,18 +50,24 @@ pub struct Table {
     columns: Vec<Column>,
     rows: Vec<Vec<Cell>>,
     notes: Vec<String>,
+    lines: Vec<String>,
 }
 
 impl Table {
     /// A table without rows.
     pub fn new(name: impl Into<String>, title: impl Into<String>, columns: Vec<Column>) -> Table {
-        Table { title: title.into(), name: name.into(), columns, rows: Vec::new(), notes: Vec::new() }
+        Table { title: title.into(), name: name.into(), columns, rows: Vec::new(), notes: Vec::new(), lines: Vec::new() }
     }
     /// Appends a row. Missing cells are empty, surplus ones an error of ours.
     pub fn push(&mut self, mut row: Vec<Cell>) {
         assert!(row.len() <= self.columns.len(), "invariant: a row has no more cells than the table has columns");
         row.resize(self.columns.len(), Cell::empty());
         self.rows.push(row);
+    }
+    /// Adds a line of plain text, for people who read it as another program would have written it: the lines stand in
+    /// the place of headings and rows.
+    pub fn line(&mut self, line: impl Into<String>) {
+        self.lines.push(line.into());
     }
     /// Adds a line that stands under the table.
     pub fn note(&mut self, note: impl Into<String>) {

@@ -9,14 +9,17 @@ impl fmt::Display for Table {
         if !self.title.is_empty() {
             writeln!(f, "{}", self.title)?;
         }
+        if !self.lines.is_empty() {
+            return self.lines.iter().chain(&self.notes).try_for_each(|line| writeln!(f, "{line}"));
+        }
         let widths: Vec<usize> = (0..self.columns.len()).map(|column| self.width(column)).collect();
         let headings: Vec<&str> = self.columns.iter().map(|column| column.title.as_str()).collect();
-        writeln!(f, "{}", self.line(&headings, &widths))?;
+        writeln!(f, "{}", self.padded(&headings, &widths))?;
         let dashes: Vec<String> = widths.iter().map(|&width| "-".repeat(width)).collect();
         writeln!(f, "{}", dashes.join("  "))?;
         for row in &self.rows {
             let cells: Vec<&str> = row.iter().map(|cell| cell.text.as_str()).collect();
-            writeln!(f, "{}", self.line(&cells, &widths))?;
+            writeln!(f, "{}", self.padded(&cells, &widths))?;
         }
         self.notes.iter().try_for_each(|note| writeln!(f, "{note}"))
     }
@@ -27,7 +30,7 @@ impl Table {
         let cells = self.rows.iter().map(|row| row[column].text.chars().count());
         cells.chain([self.columns[column].title.chars().count()]).max().unwrap_or(0)
     }
-    fn line(&self, cells: &[&str], widths: &[usize]) -> String {
+    fn padded(&self, cells: &[&str], widths: &[usize]) -> String {
         let padded = self.columns.iter().zip(cells).zip(widths).map(|((column, cell), &width)| match column.align {
             Align::Left => format!("{cell:<width$}"),
             Align::Right => format!("{cell:>width$}"),
