@@ -7,6 +7,7 @@
 mod args;
 mod build;
 mod param;
+mod post_wait;
 mod table;
 
 pub mod hog;
@@ -16,12 +17,13 @@ pub mod recorded;
 pub mod registry;
 pub mod replay;
 pub mod rtapp;
+pub mod schbench_2016;
 pub mod sched_pipe;
 
 pub use args::{Arg, Args};
 pub use param::{Param, ParamKind};
-pub use registry::{Workload, args_of_flags, build, find, flags_text, workloads};
-pub use table::{Aggregate, Column, Figure};
+pub use registry::{Workload, args_of_flags, build, duration, find, flags_text, workloads};
+pub use table::{Aggregate, Column, Figure, Percentile, Percentiles};
 
 #[cfg(test)]
 mod testing;

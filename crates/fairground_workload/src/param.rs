@@ -96,9 +96,17 @@ enum Value {
     Switch(bool),
 }
 
+/// The value of one parameter.
+struct Row {
+    name: &'static str,
+    value: Value,
+    given: bool,
+    span: Option<Range<usize>>,
+}
+
 /// One value for each declared parameter. A workload asks only for what it declares.
 pub(crate) struct Values {
-    rows: Vec<(&'static str, Value, Option<Range<usize>>)>,
+    rows: Vec<Row>,
 }
 
 impl Values {
@@ -118,7 +126,10 @@ impl Values {
         for param in params {
             let given = args.0.iter().find(|arg| arg.key == param.name);
             match param.read(given.map_or(param.default, |arg| &arg.value)) {
-                Ok(value) => rows.push((param.name, value, given.and_then(|arg| arg.span.clone()))),
+                Ok(value) => {
+                    let span = given.and_then(|arg| arg.span.clone());
+                    rows.push(Row { name: param.name, value, given: given.is_some(), span });
+                }
                 Err(expected) => {
                     let arg = given.expect("invariant: the default of a parameter is a value of it");
                     let message = format!("`{}` is no value for `{}`", arg.value, param.name);
@@ -130,7 +141,7 @@ impl Values {
     }
     /// Adds a mistake at the place where a parameter was given.
     pub(crate) fn mistake(&self, mistakes: &mut Mistakes, name: &str, message: &str, hint: &str) {
-        match self.rows.iter().find(|row| row.0 == name).and_then(|row| row.2.clone()) {
+        match self.row(name).span.clone() {
             Some(span) => mistakes.at(span, message, hint),
             None => mistakes.whole(message, hint),
         }
@@ -170,8 +181,15 @@ impl Values {
         }
         .expect("invariant: declared as a switch")
     }
+    /// Whether the parameter was given, and its default is not what holds.
+    pub(crate) fn given(&self, name: &str) -> bool {
+        self.row(name).given
+    }
     fn get(&self, name: &str) -> &Value {
-        &self.rows.iter().find(|row| row.0 == name).expect("invariant: a workload asks for declared parameters").1
+        &self.row(name).value
+    }
+    fn row(&self, name: &str) -> &Row {
+        self.rows.iter().find(|row| row.name == name).expect("invariant: a workload asks for declared parameters")
     }
 }
 

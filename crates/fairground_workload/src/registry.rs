@@ -3,8 +3,9 @@
 
 use crate::args::{self, Args};
 use crate::param::{Param, Values};
-use crate::table::Column;
+use crate::table::{Column, Percentiles};
 use fairground_model::{Mistakes, TaskSet};
+use fairground_stdx::Ns;
 
 /// One named workload.
 pub struct Workload {
@@ -16,11 +17,20 @@ pub struct Workload {
     pub params: &'static [Param],
     /// The columns of its table.
     pub table: &'static [Column],
+    /// Its tables of percentiles.
+    pub percentiles: &'static [Percentiles],
+    /// How long it runs by its own settings, if they say so.
+    pub(crate) duration: Option<fn(&Values) -> Ns>,
     pub(crate) build: fn(&Values, &mut Mistakes) -> TaskSet,
 }
 
-static WORKLOADS: &[Workload] =
-    &[crate::hog::WORKLOAD, crate::periodic::WORKLOAD, crate::press::WORKLOAD, crate::sched_pipe::WORKLOAD];
+static WORKLOADS: &[Workload] = &[
+    crate::hog::WORKLOAD,
+    crate::periodic::WORKLOAD,
+    crate::press::WORKLOAD,
+    crate::sched_pipe::WORKLOAD,
+    crate::schbench_2016::WORKLOAD,
+];
 
 /// All named workloads.
 pub fn workloads() -> &'static [Workload] {
@@ -46,6 +56,13 @@ pub fn build(name: &str, args: &Args) -> Result<TaskSet, Mistakes> {
     let mut mistakes = Mistakes::default();
     let set = (workload.build)(&values, &mut mistakes);
     mistakes.or(set)
+}
+
+/// How long a named workload runs by its own settings, if they say so.
+pub fn duration(name: &str, args: &Args) -> Option<Ns> {
+    let workload = find(name)?;
+    let values = Values::read(workload.params, args).ok()?;
+    workload.duration.map(|duration| duration(&values))
 }
 
 /// Reads the real program's flags. Places of mistakes are byte ranges of [`flags_text`].
@@ -78,6 +95,9 @@ mod tests {
         for workload in workloads() {
             let set = build(workload.name, &Args::default()).unwrap();
             let has = |name: &str| set.markers.iter().any(|marker| marker.name == name);
+            for table in workload.percentiles {
+                assert!(has(table.marker), "{} {}", workload.name, table.marker);
+            }
             for column in workload.table {
                 match column.figure {
                     Figure::Of(marker, _) => assert!(has(marker), "{} {marker}", workload.name),
@@ -112,7 +132,7 @@ mod tests {
             "\\PC{0,12}",
             prop::sample::select(vec![
                 "--tasks", "--nice", "--cpus", "--pin", "--run", "--period", "--jitter", "-l", "-T", "--every", "--work", "--rounds",
-                "--processes", "0", "1", "3", "0-3", "1023", "-20,19", "10ms", "13d", "999999h", "0.5ns", "--loop=5", "=", "--",
+                "--processes", "-m", "-t", "-s", "-c", "-r", "-p", "-R", "0", "1", "3", "0-3", "1023", "-20,19", "10ms", "13d", "999999h", "0.5ns", "--loop=5", "=", "--",
             ]).prop_map(String::from),
         ], 0..8)) {
             let workload = &workloads()[name];

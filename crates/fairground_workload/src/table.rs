@@ -38,3 +38,38 @@ pub struct Column {
     /// Digits behind the decimal point.
     pub decimals: u8,
 }
+
+/// One line of a table of percentiles.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Percentile {
+    /// Which: thousandths of a percent (99_500 = p99.5).
+    pub milli: u32,
+    /// How the real program writes it.
+    pub label: &'static str,
+    /// Whether the real program marks it with a star.
+    pub starred: bool,
+}
+
+impl Percentile {
+    /// A percentile.
+    pub const fn new(milli: u32, label: &'static str) -> Percentile {
+        Percentile { milli, label, starred: false }
+    }
+    /// One that is marked.
+    pub const fn starred(milli: u32, label: &'static str) -> Percentile {
+        Percentile { milli, label, starred: true }
+    }
+}
+
+/// A table of the percentiles of a marker of whole microseconds, or of counts, in the buckets of schbench.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Percentiles {
+    /// The real program's heading.
+    pub title: &'static str,
+    /// The marker.
+    pub marker: &'static str,
+    /// Its lines, in increasing order.
+    pub rows: &'static [Percentile],
+    /// Whether the real program writes how many values lie between each line and the one before.
+    pub counts: bool,
+}

@@ -34,6 +34,8 @@ pub(crate) const WORKLOAD: Workload = Workload {
         },
     ],
     table: &[],
+    percentiles: &[],
+    duration: None,
     build,
 };
 

@@ -67,6 +67,8 @@ pub(crate) const WORKLOAD: Workload = Workload {
             decimals: 1,
         },
     ],
+    percentiles: &[],
+    duration: None,
     build,
 };
 

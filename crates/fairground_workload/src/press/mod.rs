@@ -78,6 +78,8 @@ pub(crate) const WORKLOAD: Workload = Workload {
         },
         Column { title: "jobs", unit: "", figure: Figure::Of("jobs", Aggregate::Sum), scale: (1, 1), decimals: 0 },
     ],
+    percentiles: &[],
+    duration: None,
     build,
 };
 

@@ -43,6 +43,8 @@ pub(crate) const WORKLOAD: Workload = Workload {
         Column { title: "usecs/op", unit: "", figure: Figure::Ratio("total", "ops"), scale: (1, 1000), decimals: 6 },
         Column { title: "ops/sec", unit: "", figure: Figure::Ratio("ops", "total"), scale: (1_000_000_000, 1), decimals: 0 },
     ],
+    percentiles: &[],
+    duration: None,
     build,
 };
 

@@ -1,0 +1,192 @@
+//! `schbench-2016`: the scheduler benchmark of 2016 and 2017, whose workers spin by the clock and are woken in batches.
+
+mod message;
+mod worker;
+
+use crate::build::{marker, words};
+use crate::param::{Param, ParamKind, Values};
+use crate::post_wait::post;
+use crate::registry::Workload;
+use crate::table::{Percentile, Percentiles};
+use fairground_model::{Instr, MarkerUnit, Mistakes, Program, Start, TaskSet, TaskSpec, Value, Word};
+use fairground_stdx::{MarkerId, Ns, TaskId, WordId};
+
+/// What a thread writes into memory, in ns per KiB.
+const FILL_NS_PER_KIB: u64 = 60;
+/// Requests that may wait for the workers of one message thread. The real program has no bound: it allocates.
+const REQUESTS: u64 = 4096;
+
+const fn count(name: &'static str, short: char, bounds: (u64, u64), default: &'static str, sentence: &'static str) -> Param {
+    Param { name, short: Some(short), kind: ParamKind::Count(bounds.0, bounds.1), default, sentence }
+}
+
+pub(crate) const WORKLOAD: Workload = Workload {
+    name: "schbench-2016",
+    sentence: "schbench of 2016 and 2017: workers spin by the clock, then message threads wake them in batches; how late do they run?",
+    params: &[
+        count("message-threads", 'm', (1, 1024), "2", "The number of message threads."),
+        count("threads", 't', (1, 4096), "16", "Workers per message thread."),
+        count("runtime", 'r', (1, 1_000_000), "30", "How long it runs, in seconds."),
+        count(
+            "sleeptime",
+            's',
+            (0, 1_000_000_000),
+            "30000",
+            "How long a message thread sleeps before it answers, in us; up to a quarter more.",
+        ),
+        count("cputime", 'c', (0, 1_000_000_000), "30000", "How long a worker spins, in us of the clock on the wall."),
+        count(
+            "pipe",
+            'p',
+            (0, 1 << 20),
+            "0",
+            "Bytes that threads write before each message; sleeptime and cputime are 0 then unless given.",
+        ),
+        count("rps", 'R', (0, 1_000_000_000), "0", "Requests per second, handed to the workers on a timer; 0 = off."),
+    ],
+    table: &[],
+    percentiles: &[Percentiles {
+        title: "Latency percentiles (usec)",
+        marker: "schbench_latency_us",
+        rows: &[
+            Percentile::new(50_000, "50.0000th"),
+            Percentile::new(75_000, "75.0000th"),
+            Percentile::new(90_000, "90.0000th"),
+            Percentile::new(95_000, "95.0000th"),
+            Percentile::starred(99_000, "99.0000th"),
+            Percentile::new(99_500, "99.5000th"),
+            Percentile::new(99_900, "99.9000th"),
+        ],
+        counts: false,
+    }],
+    duration: Some(duration),
+    build,
+};
+
+/// The flags, with what follows from them.
+struct Flags {
+    workers: u64,
+    sleep_us: u64,
+    spin_us: u64,
+    /// Time to write the bytes of `-p`; zero = not in pipe mode.
+    fill: Ns,
+    /// Requests per second of one message thread; 0 = not in that mode.
+    rps: u64,
+}
+
+impl Flags {
+    fn read(values: &Values) -> Flags {
+        let bytes = values.count("pipe");
+        let or_zero = |name| if bytes > 0 && !values.given(name) { 0 } else { values.count(name) };
+        Flags {
+            workers: values.count("threads"),
+            sleep_us: or_zero("sleeptime"),
+            spin_us: or_zero("cputime"),
+            fill: Ns((bytes * FILL_NS_PER_KIB).div_ceil(1024)),
+            rps: values.count("rps") / values.count("message-threads"),
+        }
+    }
+}
+
+/// What the threads of one message thread share. Worker i, counted from 1, owns entry i of each array; entry 0 is the
+/// message thread's.
+struct Shared {
+    /// Whether the time is up.
+    stopping: WordId,
+    /// Whether each thread waits.
+    futex: WordId,
+    /// Who came to the message thread before each; entry 0 is who came last. 0 is nobody. With requests: whose turn
+    /// comes after each one's.
+    next: WordId,
+    /// When each was woken.
+    wake_time: WordId,
+    /// The requests that wait for each worker, the last first.
+    request: WordId,
+    /// The request before each; entry 0 begins the list of free ones.
+    earlier: WordId,
+    /// When each request was made.
+    made: WordId,
+    /// The measurement.
+    latency: MarkerId,
+}
+
+/// Entry `reg` of an array.
+fn at(first: WordId, reg: u8) -> Word {
+    Word { first, plus: Some(reg) }
+}
+
+/// Entry `row` of an array.
+fn fixed(first: WordId, row: u64) -> Word {
+    WordId::new(first.get() + row as u32).into()
+}
+
+impl Shared {
+    fn new(set: &mut TaskSet, flags: &Flags, stopping: WordId, latency: MarkerId) -> Shared {
+        let threads = flags.workers + 1;
+        let requests = if flags.rps > 0 { REQUESTS + 1 } else { 0 };
+        Shared {
+            stopping,
+            futex: words(set, threads, |_| 0),
+            next: words(set, threads, |row| if requests > 0 { row % flags.workers + 1 } else { 0 }),
+            wake_time: words(set, threads, |_| 0),
+            request: words(set, if requests > 0 { threads } else { 0 }, |_| 0),
+            // At first all are free: each is followed by the next, the last by none.
+            earlier: words(set, requests, |row| (row + 1) % (REQUESTS + 1)),
+            made: words(set, requests, |_| 0),
+            latency,
+        }
+    }
+}
+
+fn duration(values: &Values) -> Ns {
+    let flags = Flags::read(values);
+    // At its end each thread finishes what it is at; a second for being late.
+    Ns::from_secs(values.count("runtime") + 1) + Ns::from_us(flags.spin_us + flags.sleep_us + flags.sleep_us / 4)
+}
+
+fn build(values: &Values, mistakes: &mut Mistakes) -> TaskSet {
+    let flags = Flags::read(values);
+    if (1..4).contains(&flags.sleep_us) && flags.rps == 0 && flags.fill == Ns::ZERO {
+        let hint = "It takes the remainder by a quarter of it, and a quarter of 3 is 0. Give 0, or 4 and more.";
+        values.mistake(mistakes, "sleeptime", "the real program ends with a division by zero", hint);
+        return TaskSet::default();
+    }
+    if flags.rps > 0 && flags.workers < 2 {
+        let hint = "It wakes two thirds of its workers at a time, and of 1 these are 0. Give -t 2 and more.";
+        values.mistake(mistakes, "threads", "with -R the real program ends with a division by zero", hint);
+        return TaskSet::default();
+    }
+    let mut set = TaskSet::default();
+    let latency = marker(&mut set, "schbench_latency_us", MarkerUnit::WholeUs);
+    let stopping = set.words.push(0);
+    let mut main = Program::default();
+    let mut messages: Vec<Word> = Vec::new();
+    for index in 0..values.count("message-threads") {
+        let shared = Shared::new(&mut set, &flags, stopping, latency);
+        messages.push(fixed(shared.futex, 0));
+        let task = thread_group(&mut set, &flags, &shared, index);
+        main.push(Instr::Fork { task });
+    }
+    main.push(Instr::Sleep { time: Ns::from_secs(values.count("runtime")) });
+    main.push(Instr::Store { word: stopping.into(), value: Value::Const(1) });
+    messages.into_iter().for_each(|futex| post(&mut main, futex, 0));
+    main.push(Instr::WaitChildren);
+    let program = set.programs.push(main);
+    set.tasks.push(TaskSpec { measured: false, ..TaskSpec::new("schbench", program) });
+    set
+}
+
+/// A message thread, which forks its workers. Returns the thread.
+fn thread_group(set: &mut TaskSet, flags: &Flags, shared: &Shared, index: u64) -> TaskId {
+    let mut children = Vec::new();
+    for row in 1..=flags.workers {
+        let program = set.programs.push(worker::program(flags, shared, row));
+        let spec = TaskSpec::new(format!("worker{index}.{}", row - 1), program);
+        children.push(set.tasks.push(TaskSpec { start: Start::Forked, ..spec }));
+    }
+    let program = set.programs.push(message::program(flags, shared, &children));
+    set.tasks.push(TaskSpec { start: Start::Forked, ..TaskSpec::new(format!("message{index}"), program) })
+}
+
+#[cfg(test)]
+mod tests;
