@@ -2,7 +2,8 @@
 //!
 //! A weight is kept as cpu.shares tells it. cgroup v2 has another scale for the same (cpu.weight), of which 100 is 1024 shares.
 
-use crate::task_set::DEFAULT_SHARES;
+use crate::task_set::{DEFAULT_SHARES, TaskGroupSpec};
+use fairground_stdx::{IndexVec, TgId};
 use std::ops::RangeInclusive;
 
 /// The root group's path.
@@ -94,6 +95,15 @@ pub fn check_path(path: &str) -> Result<(), PathError> {
 /// The path of the group in which that one lies; none if it lies in the root.
 pub fn parent(path: &str) -> Option<&str> {
     path.rsplit_once('/').map(|row| row.0).filter(|path| !path.is_empty())
+}
+
+/// The row of the group at `path` below the root. It is made, and those above it, if it is not there, as `mkdir -p` does.
+pub fn make(groups: &mut IndexVec<TgId, TaskGroupSpec>, path: &str) -> TgId {
+    if let Some((id, _)) = groups.iter_enumerated().find(|row| row.1.name == path) {
+        return id;
+    }
+    let parent = parent(path).map(|parent| make(groups, parent));
+    groups.push(TaskGroupSpec::new(path, parent))
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ mod post_wait;
 mod table;
 
 pub mod hog;
+pub mod hog_tree;
 pub mod periodic;
 pub mod press;
 pub mod recorded;

@@ -26,6 +26,7 @@ pub struct Workload {
 
 static WORKLOADS: &[Workload] = &[
     crate::hog::WORKLOAD,
+    crate::hog_tree::WORKLOAD,
     crate::periodic::WORKLOAD,
     crate::press::WORKLOAD,
     crate::sched_pipe::WORKLOAD,

@@ -58,6 +58,7 @@ pub(crate) fn check(set: &TaskSet) {
                 Instr::MarkSince { marker, .. } | Instr::MarkBetween { marker, .. } | Instr::MarkValue { marker, .. } => {
                     assert!(marker.index() < set.markers.len());
                 }
+                Instr::SetGroup { group } => assert!(group.is_none_or(|group| group.index() < set.groups.len())),
                 _ => {}
             }
         }
@@ -65,6 +66,7 @@ pub(crate) fn check(set: &TaskSet) {
     for (task, forks) in set.tasks.iter().zip(forks) {
         assert_eq!(forks, usize::from(task.start == Start::Forked), "{}", task.name);
         assert!((-20..=19).contains(&task.nice));
+        assert!(task.group.is_none_or(|group| group.index() < set.groups.len()));
         assert!(task.affinity.is_none_or(|cpus| !cpus.is_empty()));
     }
 }

@@ -11,7 +11,7 @@ use super::canonical;
 use super::cgroup::{self, GroupAct, IDLE, Weight, WeightFile};
 use super::fields::{Fields, Spanned};
 use super::words::Wrong;
-use fairground_model::cgroup::{ROOT, parent};
+use fairground_model::cgroup::{ROOT, make};
 use fairground_model::{Mistakes, TaskGroupSpec, TaskSet};
 use fairground_stdx::{IndexVec, TgId};
 use std::ops::Range;
@@ -81,14 +81,6 @@ impl Groups {
     pub(super) fn idles(&self) -> impl Iterator<Item = &Range<usize>> {
         self.rows.iter().filter_map(|row| row.idle.as_ref()).map(|idle| &idle.span)
     }
-    /// The row of the group at `path`, made with those above it if it is new.
-    fn make(&mut self, path: &str) -> TgId {
-        if let Some((id, _)) = self.specs.iter_enumerated().find(|row| row.1.name == path) {
-            return id;
-        }
-        let parent = parent(path).map(|parent| self.make(parent));
-        self.specs.push(TaskGroupSpec::new(path, parent))
-    }
 }
 
 /// Reads the rows.
@@ -102,7 +94,7 @@ pub(super) fn read(rows: Vec<Fields<'_>>, m: &mut Mistakes) -> Groups {
             m.at(path.span, format!("group `{}` stands here twice", path.value), "Write all its files in one `[[group]]`.");
             continue;
         }
-        let id = groups.make(path.value);
+        let id = make(&mut groups.specs, path.value);
         let spec = &mut groups.specs[id];
         spec.shares = weight.as_ref().map_or(spec.shares, |weight| weight.value.shares());
         spec.idle = idle.as_ref().is_some_and(|idle| idle.value);

@@ -2,6 +2,7 @@
 
 use super::Notes;
 use super::event::{Event, TimerUse};
+use super::group;
 use super::task::{Loop, Phase, Thread};
 use crate::build::marker;
 use fairground_model::{Instr, MarkerUnit, Mistakes, Mode, Policy, Program, TaskSet, TaskSpec, TimerMode};
@@ -29,9 +30,12 @@ pub(super) fn compile(threads: &[Thread], default_policy: Policy, mistakes: &mut
         timer_latency: marker(&mut set, "timer_latency", MarkerUnit::Ns),
         slack: marker(&mut set, "slack", MarkerUnit::Ns),
     };
+    group::make(threads, &mut set, mistakes);
     for thread in threads {
         let policy = thread.attributes.policy.unwrap_or(default_policy);
-        let compiler = Compiler { thread, timers: timers(thread, mistakes), policy, markers };
+        let moves = group::moves(thread, &mut set);
+        let compiler = Compiler { thread, timers: timers(thread, mistakes), policy, markers, moves };
+        let group = group::at_start(thread, &mut set);
         compiler.slices_without_effect(notes);
         let program = set.programs.push(compiler.program());
         for _ in 0..thread.instances {
@@ -42,6 +46,7 @@ pub(super) fn compile(threads: &[Thread], default_policy: Policy, mistakes: &mut
             task.nice = if policy == Policy::Idle { 0 } else { thread.attributes.priority.unwrap_or(0) };
             task.slice = thread.attributes.dl_runtime.filter(|_| policy != Policy::Idle);
             task.affinity = thread.phases.first().and_then(|phase| compiler.cpus(phase));
+            task.group = group;
             set.tasks.push(task);
         }
     }
@@ -114,6 +119,8 @@ struct Compiler<'t> {
     /// The policy with which the thread starts.
     policy: Policy,
     markers: Markers,
+    /// What the phases begin with, where they go to other groups.
+    moves: Vec<Option<Instr>>,
 }
 
 impl Compiler<'_> {
@@ -135,6 +142,7 @@ impl Compiler<'_> {
             if !once {
                 program.code.extend(changes[index].iter().cloned());
             }
+            program.code.extend(self.moves[index].clone());
             let phase_top = program.push(Instr::Now { reg: ROUND });
             phase.events.iter().for_each(|event| self.event(event, &mut program));
             program.push(Instr::MarkSince { marker: self.markers.period, reg: ROUND });

@@ -3,6 +3,7 @@
 mod compile;
 mod event;
 mod global;
+mod group;
 mod json;
 mod policy;
 mod task;

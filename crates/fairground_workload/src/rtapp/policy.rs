@@ -1,6 +1,7 @@
-//! Scheduling attributes of tasks and phases: policy, priority, slice, CPUs.
+//! Scheduling attributes of tasks and phases: policy, priority, slice, CPUs, group.
 
 use super::Notes;
+use super::group::{self, GroupUse};
 use super::json::Fields;
 use fairground_model::Policy;
 use fairground_stdx::{CpuId, CpuMask, Ns};
@@ -41,6 +42,7 @@ pub(super) struct Attributes {
     /// The slice of its own that a SCHED_OTHER or SCHED_BATCH thread asks for.
     pub(super) dl_runtime: Option<Ns>,
     pub(super) cpus: Option<CpuMask>,
+    pub(super) group: Option<GroupUse>,
 }
 
 impl Attributes {
@@ -51,7 +53,7 @@ impl Attributes {
 }
 
 /// The keys that [`attributes`] reads.
-pub(super) const KEYS: &[&str] = &["policy", "priority", "dl-runtime", "cpus", "nodes_membind"];
+pub(super) const KEYS: &[&str] = &["policy", "priority", "dl-runtime", "cpus", "nodes_membind", "taskgroup"];
 /// Keys of the same kind that are refused, with what they need.
 pub(super) const REFUSED: &[(&str, &str)] = &[
     ("dl-period", "needs the deadline class"),
@@ -60,7 +62,6 @@ pub(super) const REFUSED: &[(&str, &str)] = &[
     ("deadline", "needs the deadline class"),
     ("util_min", "needs utilization clamping"),
     ("util_max", "needs utilization clamping"),
-    ("taskgroup", "needs groups"),
 ];
 
 pub(super) fn attributes(object: &Object<'_>, fields: &mut Fields<'_>, notes: &mut Notes) -> Attributes {
@@ -89,18 +90,13 @@ pub(super) fn attributes(object: &Object<'_>, fields: &mut Fields<'_>, notes: &m
     {
         notes.add("`nodes_membind` is accepted and has no effect: where memory lies is not part of the model");
     }
+    if let Some(property) = fields.one(object, "taskgroup") {
+        attributes.group = group::read(property, fields);
+    }
     for (name, needs) in REFUSED {
-        if let Some(property) = fields.one(object, name)
-            && !is_root_group(property)
-        {
+        if let Some(property) = fields.one(object, name) {
             fields.not_modelled(property, needs);
         }
     }
     attributes
-}
-
-/// `"taskgroup" : ""` stands for no group, `"/"` for the root group: both are where tasks are anyway.
-fn is_root_group(property: &ObjectProp<'_>) -> bool {
-    super::json::key(property).0 == "taskgroup"
-        && property.value.as_string_lit().is_some_and(|name| matches!(&*name.value, "" | "/"))
 }

@@ -176,7 +176,7 @@ fn what_is_not_modelled_is_refused_by_name() {
         (r#""mem" : 1000"#, "mem"),
         (r#""iorun" : 1000"#, "iorun"),
         (r#""memrun" : {"type":"read"}"#, "memrun"),
-        (r#""taskgroup" : "/tg1""#, "taskgroup"),
+        (r#""taskgroup" : {"path":"/tg1","cpu.max":"max"}"#, "cpu.max"),
         (r#""util_min" : 10"#, "util_min"),
         (r#""dl-period" : 10"#, "dl-period"),
         (r#""dl-deadline" : 10"#, "dl-deadline"),
@@ -189,6 +189,50 @@ fn what_is_not_modelled_is_refused_by_name() {
     read(r#"{"tasks":{"a":{"run":1,"taskgroup":"/"}}}"#);
     let shared = r#"{"tasks":{"a":{"instance":2,"run":1,"timer":{"ref":"tick","period":5}}}}"#;
     assert!(messages(shared)[0].contains("not modelled yet"));
+}
+
+/// The example of rt-app's tutorial: the second phase stays where the first was, the third goes to the root.
+#[test]
+fn threads_and_phases_go_to_their_groups() {
+    let app = read(
+        r#"{"tasks":{"a":{"taskgroup":"/tg2","phases":{
+            "p1":{"run":1,"taskgroup":"/tg1/tg11"}, "p2":{"run":2}, "p3":{"run":3,"taskgroup":"/"}}},
+        "b":{"run":5,"taskgroup":{"path":"/tg2","cpu.weight":200}}, "c":{"run":5,"taskgroup":""}}}"#,
+    );
+    let groups: Vec<(&str, u64)> = app.tasks.groups.iter().map(|group| (group.name.as_str(), group.shares)).collect();
+    assert_eq!(groups.len(), 3);
+    assert!(groups.contains(&("/tg2", 2048)) && groups.contains(&("/tg1", 1024)) && groups.contains(&("/tg1/tg11", 1024)));
+    let id = |path: &str| app.tasks.groups.iter_enumerated().find(|row| row.1.name == path).map(|row| row.0);
+    assert_eq!(app.tasks.groups[id("/tg1/tg11").unwrap()].parent, id("/tg1"));
+    let starts: Vec<_> = app.tasks.tasks.iter().map(|task| task.group).collect();
+    assert_eq!(starts, [id("/tg1/tg11"), id("/tg2"), None]);
+    let moves = |row: usize| -> Vec<_> {
+        let code = &app.tasks.programs.as_slice()[row].code;
+        code.iter()
+            .filter_map(|instr| if let fairground_model::Instr::SetGroup { group } = instr { Some(*group) } else { None })
+            .collect()
+    };
+    assert_eq!((moves(0), moves(1), moves(2)), (vec![id("/tg1/tg11"), None], vec![], vec![]));
+}
+
+#[test]
+fn wrong_task_groups_are_explained() {
+    for (group, part) in [
+        (r#""tg1""#, "no path of a group"),
+        (r#""/a/../b""#, "straight"),
+        (r#"5"#, "no value for `taskgroup`"),
+        (r#"{"cpu.weight":100}"#, "without `path`"),
+        (r#"{"path":"/a","cpu.weight":0}"#, "cpu.weight"),
+        (r#"{"path":"/a","cpu.weight":10001}"#, "cpu.weight"),
+        (r#"{"path":"/","cpu.weight":100}"#, "the root group has no weight"),
+        (r#"{"path":"/a","cpu.wait":1}"#, "`cpu.wait` means nothing"),
+    ] {
+        let found = messages(&format!(r#"{{"tasks":{{"a":{{"run":1,"taskgroup":{group}}}}}}}"#));
+        assert_eq!(found.len(), 1, "{group}: {found:?}");
+        assert!(found[0].contains(part), "{group}: {found:?}");
+    }
+    let two = r#"{"tasks":{"a":{"run":1,"taskgroup":{"path":"/a","cpu.weight":1}},"b":{"run":1,"taskgroup":{"path":"/a","cpu.weight":2}}}}"#;
+    assert!(messages(two)[0].contains("has cpu.weight 1 and 2"));
 }
 
 #[test]
