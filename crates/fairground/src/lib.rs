@@ -13,6 +13,7 @@ pub mod delay;
 pub mod diff_runs;
 pub mod domains;
 pub mod error;
+mod group_table;
 pub mod guard;
 pub mod input;
 pub mod lists;

@@ -1,13 +1,15 @@
 //! The tables of a run: those of the workloads, then those that every run has.
 
 use crate::compare::side_name;
+use crate::group_table;
 use crate::metrics::{marker_us, marker_values};
 use crate::run::{RunEnding, RunOutcome};
 use crate::scenario::{BandResult, Scenario, Workload};
 use fairground_metrics::{Histogram, PlatHistogram};
+use fairground_model::{TaskSet, cgroup};
 use fairground_report::units::{fixed, format_count, format_metric, format_ns};
 use fairground_report::{Cell, Column, Document, Input, RunFacts, Table, run};
-use fairground_stdx::Ns;
+use fairground_stdx::{Ns, TgId};
 use fairground_workload::{Aggregate, Figure, Percentiles};
 use serde_json::Value;
 use std::ops::Range;
@@ -26,7 +28,10 @@ pub fn run_tables(scenario: &Scenario, outcome: &RunOutcome) -> Vec<Table> {
         tables.extend(own);
         first = last;
     }
-    tables.push(run::task_table(&outcome.report));
+    tables.push(run::task_table(&outcome.report, &task_groups(&outcome.tasks)));
+    if !outcome.tasks.groups.is_empty() {
+        tables.push(group_table::group_table(outcome, &scenario.profile));
+    }
     tables.push(run::cpu_table(&outcome.report));
     let rest = [run::section_table(&outcome.report), run::reason_table(&outcome.report), run::metrics_table(&outcome.metrics)];
     tables.extend(rest.into_iter().filter(|table| !table.rows().is_empty()));
@@ -34,6 +39,12 @@ pub fn run_tables(scenario: &Scenario, outcome: &RunOutcome) -> Vec<Table> {
         tables.push(band_table(&outcome.bands));
     }
     tables
+}
+
+/// The group in which each task starts; empty if there are no groups.
+fn task_groups(set: &TaskSet) -> Vec<&str> {
+    let path = |group: &Option<TgId>| group.map_or(cgroup::ROOT, |group| set.groups[group].name.as_str());
+    if set.groups.is_empty() { Vec::new() } else { group_table::first_groups(set).iter().map(path).collect() }
 }
 
 /// The document of `run --json`, to which a command may add fields.

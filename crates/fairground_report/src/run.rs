@@ -5,7 +5,7 @@ use crate::table::{Cell, Column, Table, number};
 use crate::units::{decimal, fixed, format_metric};
 use fairground_metrics::{Metric, RunReport, Unit};
 use fairground_model::{MarkerSpec, MarkerUnit};
-use fairground_stdx::{IndexVec, MarkerId, Ns};
+use fairground_stdx::{Id, IndexVec, MarkerId, Ns};
 use serde_json::{Map, Value, json};
 
 /// Facts about a run that are not statistics.
@@ -72,9 +72,10 @@ pub fn metrics_table(metrics: &[Metric]) -> Table {
     table
 }
 
-/// Per task: run time, share of one CPU, switches, delays and wake-up latencies.
-pub fn task_table(report: &RunReport) -> Table {
-    let columns = vec![
+/// Per task: run time, share of one CPU, switches, delays and wake-up latencies. `groups` has the path of the group in which each
+/// task of the run starts, in the order of their ids; a run without groups has none.
+pub fn task_table(report: &RunReport, groups: &[&str]) -> Table {
+    let mut columns = vec![
         Column::left("task", "task"),
         Column::right("nice", "nice"),
         Column::right("runs", "runs"),
@@ -89,9 +90,12 @@ pub fn task_table(report: &RunReport) -> Table {
         Column::right("lat p99", "wakeup_latency_p99_ns"),
         Column::right("lat max", "wakeup_latency_max_ns"),
     ];
+    if !groups.is_empty() {
+        columns.push(Column::left("group", "group"));
+    }
     let mut table = Table::new("tasks", "Tasks", columns);
     for task in &report.tasks {
-        table.push(vec![
+        let mut row: Vec<Cell> = vec![
             task.info.name.clone().into(),
             task.nice().into(),
             task.slices.into(),
@@ -105,7 +109,11 @@ pub fn task_table(report: &RunReport) -> Table {
             Cell::ns(Ns(task.latency.quantile(500))),
             Cell::ns(Ns(task.latency.quantile(990))),
             Cell::ns(Ns(task.latency.max())),
-        ]);
+        ];
+        if !groups.is_empty() {
+            row.push(groups.get(task.task.index()).copied().unwrap_or_default().into());
+        }
+        table.push(row);
     }
     table
 }
@@ -202,7 +210,7 @@ pub fn marker_table(report: &RunReport, markers: &IndexVec<MarkerId, MarkerSpec>
 }
 
 /// `part` of `whole` in percent, two digits.
-fn share_cell(part: Ns, whole: Ns) -> Cell {
+pub fn share_cell(part: Ns, whole: Ns) -> Cell {
     let hundredths = u128::from(part.0) * 10_000 / u128::from(whole.0.max(1));
     let hundredths = u64::try_from(hundredths).unwrap_or(u64::MAX);
     Cell::new(fixed(hundredths, 100, 2), number(fairground_metrics::Decimal::ratio(hundredths, 100)))

@@ -15,9 +15,24 @@ use std::ops::Range;
 /// The first kernel whose groups have the file.
 const IDLE_SINCE: KernelVersion = v(5, 15);
 
+/// The first kernel that shows a cpu.weight only from 1 to 10000.
+///
+/// Kernel: sched.h sched_weight_to_cgroup(), v6.12–
+const CLAMPED_SINCE: KernelVersion = v(6, 12);
+
+/// Whether this kernel takes the cpu.weight that it shows into the range of those that can be written.
+pub fn clamps_weight(profile: &Profile) -> bool {
+    profile.base >= CLAMPED_SINCE
+}
+
+/// Whether groups of this kernel have the file cpu.idle.
+pub fn has_idle_file(profile: &Profile) -> bool {
+    profile.base >= IDLE_SINCE
+}
+
 /// Finds cpu.idle where the kernel does not have that file.
 pub(super) fn check_files(groups: &Groups, rows: &[Spanned<At>], profile: &Profile, m: &mut Mistakes) {
-    if profile.base >= IDLE_SINCE {
+    if has_idle_file(profile) {
         return;
     }
     let declared = groups.idles();

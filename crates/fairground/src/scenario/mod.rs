@@ -44,6 +44,7 @@ mod write;
 pub use at::{Act, At};
 pub use cgroup::{GroupAct, Weight, WeightFile, nice_to_shares, shares_to_nice};
 pub use expect::{Band, BandResult, Limit, check};
+pub use group_life::{clamps_weight, has_idle_file};
 pub use overrides::Overrides;
 pub use schema::{rtapp_schema, scenario_schema};
 pub use workload::Workload;

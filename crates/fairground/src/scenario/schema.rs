@@ -1,5 +1,6 @@
 //! JSON Schemas of what people write, for editors: scenarios (TOML) and the rt-app subset (JSON).
 
+use fairground_model::cgroup::WEIGHTS;
 use fairground_sched::profile::{KnownKind, Profile};
 use fairground_workload::{ParamKind, Workload, workloads};
 use serde_json::{Map, Value, json};
@@ -37,6 +38,7 @@ pub fn scenario_schema() -> Value {
             "duration": time(),
             "machine": { "type": "object", "description": "a preset with changes, a regular shape, or one [[machine.cpu]] per CPU" },
             "profile": profile(),
+            "group": { "type": "array", "items": group() },
             "workload": { "type": "array", "minItems": 1, "items": { "oneOf": workload_forms() } },
             "at": { "type": "array", "items": at() },
             "expect": { "type": "object", "additionalProperties": object(&[], json!({
@@ -64,6 +66,32 @@ fn profile() -> Value {
     })
 }
 
+fn path() -> Value {
+    json!({ "type": "string", "pattern": "^/([^/ ]+(/[^/ ]+)*)?$", "description": "a CPU cgroup from the root, such as /web/api" })
+}
+
+/// The files of a group that hold a number.
+fn files() -> Value {
+    json!({
+        "cpu.weight": { "type": "integer", "minimum": WEIGHTS.start(), "maximum": WEIGHTS.end() },
+        "cpu.weight.nice": nice(),
+        "cpu.shares": { "type": "integer", "minimum": 0, "description": "cgroup v1; taken to 2..262144" },
+        "cpu.idle": { "enum": [0, 1] },
+    })
+}
+
+/// The properties of one object and those of another.
+fn with(mut properties: Value, more: Value) -> Value {
+    if let (Some(all), Value::Object(more)) = (properties.as_object_mut(), more) {
+        all.extend(more);
+    }
+    properties
+}
+
+fn group() -> Value {
+    object(&["path"], with(json!({ "path": path() }), files()))
+}
+
 fn workload_forms() -> Vec<Value> {
     let mut forms: Vec<Value> = workloads().iter().map(named).collect();
     for key in ["rtapp", "rtapp_text", "recorded", "recorded_text"] {
@@ -72,6 +100,7 @@ fn workload_forms() -> Vec<Value> {
     let pipes = json!({ "type": "object", "additionalProperties": { "type": "integer", "minimum": 1 },
         "description": "pipes that steps may name, with the messages that fit" });
     forms.push(object(&["tasks"], json!({ "tasks": { "type": "array", "items": task() }, "pipes": pipes })));
+    forms.iter_mut().for_each(|form| form["properties"]["group"] = path());
     forms
 }
 
@@ -101,6 +130,7 @@ fn task() -> Value {
             "name": { "type": "string" }, "count": { "type": "integer", "minimum": 1 },
             "nice": nice(), "policy": policy(), "slice": slice(), "cpus": cpus(), "first_cpu": { "type": "integer", "minimum": 0 },
             "start": time(), "timer_slack": time(),
+            "group": path(),
             "forked": { "type": "boolean", "description": "starts when the step `fork NAME` of another task makes it" },
             "kthread": { "type": "boolean", "description": "a kernel thread, which slept since long before the run" },
             "mm": { "type": "integer", "minimum": 0, "description": "tasks of one number share an address space" },
@@ -114,10 +144,14 @@ fn task() -> Value {
 fn at() -> Value {
     let table = object(
         &[],
-        json!({
-            "task": { "type": "string" }, "nice": nice(), "affinity": cpus(), "policy": policy(), "slice": slice(),
-            "feature": { "type": "string" }, "cpus": cpus(), "frequency": { "type": "string" },
-        }),
+        with(
+            json!({
+                "task": { "type": "string" }, "nice": nice(), "affinity": cpus(), "policy": policy(), "slice": slice(),
+                "feature": { "type": "string" }, "cpus": cpus(), "frequency": { "type": "string" },
+                "group": path(), "cgroup.procs": path(), "rmdir": path(),
+            }),
+            files(),
+        ),
     );
     object(&["time", "do"], json!({ "time": time(), "do": { "oneOf": [{ "type": "string" }, table] } }))
 }
@@ -129,6 +163,7 @@ pub fn rtapp_schema() -> Value {
         let mut properties = json!({
             "loop": { "type": "integer", "minimum": -1 }, "policy": { "enum": ["SCHED_OTHER", "SCHED_BATCH", "SCHED_IDLE"] },
             "priority": nice(), "dl-runtime": micros, "cpus": { "type": "array", "items": { "type": "integer", "minimum": 0 } },
+            "taskgroup": { "oneOf": [{ "type": "string" }, object(&["path"], json!({ "path": path(), "cpu.weight": files()["cpu.weight"] }))] },
         });
         if let (Some(all), Some(extra)) = (properties.as_object_mut(), extra.as_object()) {
             all.extend(extra.clone());

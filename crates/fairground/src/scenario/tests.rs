@@ -164,8 +164,11 @@ fn every_wrong_flag_is_named() {
 #[test]
 fn schemas_are_objects_that_name_every_key() {
     let schema = scenario_schema();
-    for key in ["title", "seed", "duration", "machine", "profile", "workload", "at", "expect"] {
+    for key in ["title", "seed", "duration", "machine", "profile", "group", "workload", "at", "expect"] {
         assert!(schema["properties"][key].is_object(), "{key}");
+    }
+    for file in ["cpu.weight", "cpu.weight.nice", "cpu.shares", "cpu.idle"] {
+        assert!(schema["properties"]["group"]["items"]["properties"][file].is_object(), "{file}");
     }
     assert!(rtapp_schema()["properties"]["tasks"].is_object());
 }

@@ -36,7 +36,7 @@ fn tasks() {
         hog        5     2   7.998  79.98         1      1     0   2.00 ms        1  2.00 us  2.00 us  2.00 us
         player    -5     1   2.000  20.00         1      0     0   2.50 us        1  2.50 us  2.50 us  2.50 us
     "#]]
-    .assert_eq(&task_table(&report()).to_string());
+    .assert_eq(&task_table(&report(), &[]).to_string());
 }
 
 #[test]

@@ -1,0 +1,83 @@
+//! The table of CPU cgroups of a run.
+
+use crate::run::RunOutcome;
+use crate::scenario::{clamps_weight, shares_to_nice};
+use fairground_model::{Instr, Start, TaskSet, cgroup};
+use fairground_report::run::share_cell;
+use fairground_report::units::fixed;
+use fairground_report::{Cell, Column, Table};
+use fairground_sched::profile::Profile;
+use fairground_stdx::{IndexVec, Ns, TaskId, TgId};
+
+/// The group in which each task starts; forked ones start where the task is that forks them.
+pub(crate) fn first_groups(set: &TaskSet) -> IndexVec<TaskId, Option<TgId>> {
+    let mut groups: IndexVec<TaskId, Option<TgId>> = set.tasks.iter().map(|task| task.group).collect();
+    // A child may stand before its parent; a chain is no longer than there are tasks that are forked.
+    let forks: Vec<(TaskId, TaskId)> = set
+        .tasks
+        .iter_enumerated()
+        .flat_map(|(parent, task)| {
+            let children = set.programs[task.program].code.iter().filter_map(|instr| match instr {
+                Instr::Fork { task } => Some(*task),
+                _ => None,
+            });
+            children.map(move |child| (parent, child))
+        })
+        .filter(|row| set.tasks[row.1].start == Start::Forked && set.tasks[row.1].group.is_none())
+        .collect();
+    for _ in 0..forks.len() {
+        let before = groups.clone();
+        forks.iter().for_each(|&(parent, child)| groups[child] = groups[parent]);
+        if groups == before {
+            break;
+        }
+    }
+    groups
+}
+
+/// One row per group: its weight at the start and the CPU time of the tasks that started in it or below. A task's time counts where
+/// it started, also after it moved. The weight is what the group's files show on such a kernel.
+pub(crate) fn group_table(outcome: &RunOutcome, profile: &Profile) -> Table {
+    let columns = vec![
+        Column::left("group", "group"),
+        Column::right("cpu.weight", "cpu_weight"),
+        Column::right("nice", "cpu_weight_nice"),
+        Column::right("tasks", "tasks"),
+        Column::right("run ms", "run_ns"),
+        Column::right("%cpu", "cpu_pct"),
+        Column::right("% of all", "share_pct"),
+    ];
+    let mut table = Table::new("groups", "Groups, by where tasks started", columns);
+    let set = &outcome.tasks;
+    let starts = first_groups(set);
+    let mut rows: IndexVec<TgId, (u64, Ns)> = set.groups.iter().map(|_| (0, Ns::ZERO)).collect();
+    let mut all = Ns::ZERO;
+    for task in &outcome.report.tasks {
+        all = all + task.runtime;
+        let mut group = starts.get(task.task).copied().flatten();
+        while let Some(id) = group {
+            rows[id] = (rows[id].0 + 1, rows[id].1 + task.runtime);
+            group = set.groups[id].parent;
+        }
+    }
+    for (id, &(tasks, runtime)) in rows.iter_enumerated() {
+        let group = &set.groups[id];
+        let [weight, nice] = match group.idle {
+            true => [Cell::from("idle"), Cell::from("idle")],
+            false => [
+                Cell::from(cgroup::shares_to_weight(group.shares, clamps_weight(profile))),
+                Cell::from(i32::from(shares_to_nice(group.shares))),
+            ],
+        };
+        table.push(vec![
+            group.name.clone().into(),
+            weight,
+            nice,
+            tasks.into(),
+            Cell::new(fixed(runtime.0, 1_000_000, 3), runtime.0),
+            share_cell(runtime, outcome.report.length),
+            share_cell(runtime, all),
+        ]);
+    }
+    table
+}
