@@ -5,10 +5,10 @@
 
 use fairground_machine::{CostModel, Machine};
 use fairground_metrics::RunStats;
-use fairground_model::{Instr, Mode, PipeSpec, Program, TaskSet, TaskSpec};
+use fairground_model::{Instr, Mode, PipeSpec, Program, TaskGroupSpec, TaskSet, TaskSpec};
 use fairground_sched::Profile;
 use fairground_sim::{Counts, Setup, Simulation};
-use fairground_stdx::{CpuId, Instant, Ns, PipeId};
+use fairground_stdx::{CpuId, Instant, Ns, PipeId, TgId};
 
 /// One case.
 pub struct Case {
@@ -71,6 +71,22 @@ pub const CASES: &[Case] = &[
         build: || (machine("llc112", 1000, "xeon-spr"), hogs(224)),
     },
     Case {
+        name: "groups-384x20000",
+        what: "20,000 hogs in 2 x 100 x 10 groups (2,202 of them) on 384 CPUs, HZ 1000",
+        goal: Goal::EventsPerSecond(2),
+        timed: Ns::from_secs(1),
+        profile: CFS,
+        build: || (machine("epyc-9965-1s", 1000, "xeon-spr"), hog_tree(20_000, [2, 100, 10])),
+    },
+    Case {
+        name: "eevdf-groups",
+        what: "the same under v6.12",
+        goal: Goal::EventsPerSecond(2),
+        timed: Ns::from_secs(1),
+        profile: "v6.12",
+        build: || (machine("epyc-9965-1s", 1000, "xeon-spr"), hog_tree(20_000, [2, 100, 10])),
+    },
+    Case {
         name: "sleepers-112x224",
         what: "224 tasks that work and sleep for about 100 us on 112 CPUs, HZ 1000: each CPU idles every 200 us",
         goal: Goal::EventsPerSecond(8),
@@ -117,6 +133,24 @@ fn hogs(n: usize) -> TaskSet {
     let program = set.programs.push(Program { code: vec![Instr::Run { work: Ns(u64::MAX), mode: Mode::User }] });
     for row in 0..n {
         set.tasks.push(TaskSpec::new(format!("hog{row}"), program));
+    }
+    set
+}
+
+/// Hogs that the groups of the last level take in turn; each level has so many groups in every group above.
+fn hog_tree(n: usize, levels: [usize; 3]) -> TaskSet {
+    let mut set = hogs(n);
+    let mut last: Vec<Option<TgId>> = vec![None];
+    for width in levels {
+        let mut next = Vec::new();
+        for parent in last {
+            let above = parent.map_or(String::new(), |parent| set.groups[parent].name.clone());
+            next.extend((0..width).map(|row| Some(set.groups.push(TaskGroupSpec::new(format!("{above}/{row}"), parent)))));
+        }
+        last = next;
+    }
+    for (row, task) in set.tasks.iter_mut().enumerate() {
+        task.group = last[row % last.len()];
     }
     set
 }
