@@ -33,6 +33,7 @@ impl Case {
         let duration = generate::duration(&mut Dice::new(seed, 2), machine.cpus.len());
         let mut tasks = generate::tasks(&mut Dice::new(seed, 3), &machine, &profile, duration);
         generate::recorded(&mut Dice::new(seed, 9), &mut machine, &mut tasks);
+        generate::groups(&mut Dice::new(seed, 10), &profile, duration, &mut tasks);
         let case = Case { seed, machine, profile, tasks, duration };
         let mut plugged = case.clone();
         generate::hotplug(&mut Dice::new(seed, 6), case.machine.cpus.len(), duration, &mut plugged.tasks);

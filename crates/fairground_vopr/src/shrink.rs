@@ -1,5 +1,6 @@
 //! Makes a failing case smaller: what can go without the failure going is taken away.
 
+mod groups;
 mod parts;
 mod simpler;
 
@@ -19,10 +20,12 @@ pub(crate) fn shrink(case: Case, fails: impl FnMut(&Case) -> bool) -> Case {
         search.shorten();
         search.drop_tasks();
         search.drop_changes();
+        search.drop_groups();
         search.drop_cpus();
         search.simpler_kernel();
         search.simpler_machine();
         search.drop_instructions();
+        search.simpler_groups();
         search.simpler_tasks();
         search.simpler_times();
         if search.small == before || search.left == 0 {

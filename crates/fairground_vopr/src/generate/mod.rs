@@ -1,5 +1,6 @@
 //! Random parts of a case. Limits are small, so that rare meetings become common.
 
+mod groups;
 mod hotplug;
 mod machine;
 mod profile;
@@ -7,6 +8,7 @@ mod programs;
 mod recorded;
 mod tasks;
 
+pub(crate) use groups::groups;
 pub(crate) use hotplug::hotplug;
 pub(crate) use machine::machine;
 pub(crate) use profile::profile;

@@ -186,10 +186,14 @@ mod tests {
             for step in 0..12 {
                 let row = |count: usize| seed as usize % count;
                 let (tasks, cpus) = (case.tasks.tasks.len(), case.machine.cpus.len());
-                match (seed + step) % 4 {
+                match (seed + step) % 5 {
                     0 => remove_task(&mut case, row(tasks)),
                     1 => remove_cpu(&mut case, row(cpus)),
                     2 => drop_unused(&mut case),
+                    3 if !case.tasks.groups.is_empty() => {
+                        let groups = case.tasks.groups.len();
+                        super::super::groups::remove_group(&mut case, row(groups));
+                    }
                     _ => {
                         let program = ProgramId::from_index(row(case.tasks.programs.len()));
                         if !case.tasks.programs[program].code.is_empty() {
