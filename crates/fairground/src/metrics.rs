@@ -11,7 +11,7 @@ const MAX_TASKS_WITH_METRICS: usize = 64;
 
 /// All named numbers of a run of `tasks`.
 ///
-/// A marker of whole microseconds has the percentiles that schbench prints. Any other
+/// A marker of whole microseconds or per second has the percentiles that schbench prints. Any other
 /// marker `wait` gives `wait.count`, `wait.mean`, `wait.p50`, `wait.p99`, `wait.max` over all measured
 /// tasks; a task `h00` gives `tasks.h00.runtime_ms` and `tasks.h00.max_wait_ms`, a second one of that name
 /// `tasks.h00#2.runtime_ms` and so on.
@@ -21,16 +21,22 @@ pub fn metrics(report: &RunReport, tasks: &TaskSet) -> Vec<Metric> {
         let (unit, better) = match spec.unit {
             MarkerUnit::Ns | MarkerUnit::WholeUs => (Unit::Us, Better::Lower),
             MarkerUnit::Count => (Unit::Count, Better::Neither),
+            MarkerUnit::PerSecond => (Unit::Count, Better::Higher),
         };
         let values = marker_values(report, tasks, &(0..tasks.tasks.len()), marker);
         let mut push =
             |name: &str, value, unit, better| metrics.push(Metric::new(format!("{}.{name}", spec.name), value, unit, better));
         push("count", values.len(), Unit::Count, Better::Higher);
         push("mean", values.mean(), unit, better);
-        if spec.unit == MarkerUnit::WholeUs {
-            let us = marker_us(report, tasks, &(0..tasks.tasks.len()), marker);
-            for (name, milli) in US_PERCENTILES {
-                push(name, us.percentile(milli).0 * 1000, unit, better);
+        let held = match spec.unit {
+            MarkerUnit::WholeUs => Some(1000),
+            MarkerUnit::PerSecond => Some(1),
+            MarkerUnit::Ns | MarkerUnit::Count => None,
+        };
+        if let Some(held) = held {
+            let buckets = marker_buckets(report, tasks, &(0..tasks.tasks.len()), marker);
+            for (name, milli) in BUCKET_PERCENTILES {
+                push(name, buckets.percentile(milli).0 * held, unit, better);
             }
             push("max", values.max(), unit, better);
             continue;
@@ -54,8 +60,8 @@ pub fn metrics(report: &RunReport, tasks: &TaskSet) -> Vec<Metric> {
     metrics
 }
 
-/// Percentiles of markers of whole microseconds: those that schbench prints, in thousandths of a percent.
-const US_PERCENTILES: [(&str, u32); 7] =
+/// Percentiles of markers that are counted in the buckets of schbench: those that schbench prints, in thousandths of a percent.
+const BUCKET_PERCENTILES: [(&str, u32); 7] =
     [("p50", 50_000), ("p75", 75_000), ("p90", 90_000), ("p95", 95_000), ("p99", 99_000), ("p99.5", 99_500), ("p99.9", 99_900)];
 
 /// Whether a row is that of `marker` and of a measured task among `rows`.
@@ -63,11 +69,11 @@ fn counts(row: &MarkerReport, tasks: &TaskSet, rows: &Range<usize>, marker: Mark
     row.marker == marker && rows.contains(&row.task.index()) && tasks.tasks.get(row.task).is_some_and(|task| task.measured)
 }
 
-/// The values of a marker of whole microseconds, in us, in the buckets of schbench.
-pub fn marker_us(report: &RunReport, tasks: &TaskSet, rows: &Range<usize>, marker: MarkerId) -> PlatHistogram {
+/// The values of a marker of whole microseconds (in us) or per second, in the buckets of schbench.
+pub fn marker_buckets(report: &RunReport, tasks: &TaskSet, rows: &Range<usize>, marker: MarkerId) -> PlatHistogram {
     let mut values = PlatHistogram::default();
     let reports = report.markers.iter().filter(|row| counts(row, tasks, rows, marker));
-    reports.filter_map(|row| row.us.as_ref()).for_each(|us| values.merge(us));
+    reports.filter_map(|row| row.buckets.as_ref()).for_each(|buckets| values.merge(buckets));
     values
 }
 

@@ -2,7 +2,7 @@
 
 use crate::compare::side_name;
 use crate::group_table;
-use crate::metrics::{marker_us, marker_values};
+use crate::metrics::{marker_buckets, marker_values};
 use crate::run::{RunEnding, RunOutcome};
 use crate::scenario::{BandResult, Scenario, Workload};
 use fairground_metrics::{Histogram, PlatHistogram};
@@ -138,25 +138,31 @@ fn workload_table(workload: &Workload, own: Range<usize>, outcome: &RunOutcome) 
 /// A table of percentiles in schbench's layout, whose `min` is 0 whatever the values are.
 fn percentile_table(spec: &Percentiles, own: Range<usize>, outcome: &RunOutcome) -> Table {
     let columns =
-        vec![Column::right("percentile", "percentile"), Column::right("usec", "usec"), Column::right("samples", "samples")];
+        vec![Column::right("percentile", "percentile"), Column::right(spec.unit, spec.unit), Column::right("samples", "samples")];
     let marker = outcome.tasks.markers.iter_enumerated().find(|row| row.1.name == spec.marker);
-    let values = marker.map_or_else(PlatHistogram::default, |row| marker_us(&outcome.report, &outcome.tasks, &own, row.0));
+    let values = marker.map_or_else(PlatHistogram::default, |row| marker_buckets(&outcome.report, &outcome.tasks, &own, row.0));
     let mut table = Table::new(spec.marker, "", columns);
     table.line(match spec.counts {
-        true => format!("{} ({} total samples)", spec.title, values.len()),
+        true => {
+            let seconds = outcome.simulated.0 / 1_000_000_000;
+            format!("{} runtime {seconds} (s) ({} total samples)", spec.title, values.len())
+        }
         false => spec.title.to_string(),
     });
     let mut before = 0;
     for row in spec.rows {
         let (value, up_to) = values.percentile(row.milli);
+        let samples = up_to - std::mem::replace(&mut before, up_to);
+        if !row.shown {
+            continue;
+        }
         let star = if row.starred { "*" } else { "" };
         table.line(match spec.counts {
-            true => format!("\t{star:1} {:<5}: {value:<10} ({} samples)", row.label, up_to - before),
+            true => format!("\t{star:<2}{}: {value:<10} ({samples} samples)", row.label),
             false => format!("\t{star}{}: {value}", row.label),
         });
         let percent = f64::from(row.milli) / 1000.0;
-        table.push(vec![Cell::float(percent, 3), value.into(), (up_to - before).into()]);
-        before = up_to;
+        table.push(vec![Cell::float(percent, 3), value.into(), samples.into()]);
     }
     let indent = if spec.counts { "\t  " } else { "\t" };
     table.line(format!("{indent}min=0, max={}", values.max()));

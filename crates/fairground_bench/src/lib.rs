@@ -9,6 +9,7 @@ use fairground_model::{Instr, Mode, PipeSpec, Program, TaskGroupSpec, TaskSet, T
 use fairground_sched::Profile;
 use fairground_sim::{Counts, Setup, Simulation};
 use fairground_stdx::{CpuId, Instant, Ns, PipeId, TgId};
+use fairground_workload::Args;
 
 /// One case.
 pub struct Case {
@@ -111,6 +112,14 @@ pub const CASES: &[Case] = &[
         build: || (machine("box12", 250, "xeon-spr"), press(36)),
     },
     Case {
+        name: "schbench-32",
+        what: "schbench -m 2 -t 16 -s 10000 -c 15000 on 32 CPUs, HZ 1000, v4.12",
+        goal: Goal::SimulatedPerSecond(150),
+        timed: Ns::from_secs(5),
+        profile: "v4.12",
+        build: || (machine("fb-16c32t", 1000, "xeon-bdw"), schbench()),
+    },
+    Case {
         name: "pipe-8xA53",
         what: "a pair of tasks over pipes on eight Cortex-A53, HZ 250",
         goal: Goal::SimulatedPerSecond(40),
@@ -184,6 +193,12 @@ fn press(n: usize) -> TaskSet {
         set.tasks.push(TaskSpec::new(format!("press{row}"), program));
     }
     set
+}
+
+/// The set-up of the runnable-propagation experiment.
+fn schbench() -> TaskSet {
+    let args = Args::of(&[("sleeptime", "10000"), ("cputime", "15000")]);
+    fairground_workload::build("schbench-2016", &args).expect("invariant: the flags are right")
 }
 
 /// Pairs of tasks that send each other one message to and fro over two pipes.

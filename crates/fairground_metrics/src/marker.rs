@@ -10,22 +10,22 @@ use fairground_stdx::{Id, IndexVec, MarkerId, TaskId};
 pub struct MarkerStats {
     /// Indexed by task, then by marker; `None` until the task makes the measurement.
     rows: Vec<Vec<Option<Box<Values>>>>,
-    /// The markers of whole microseconds.
-    whole_us: Vec<MarkerId>,
+    /// The markers that are counted in the buckets of schbench, each with what its values are divided by before.
+    bucketed: Vec<(MarkerId, u64)>,
 }
 
 /// The values of one marker of one task.
 #[derive(Clone, Debug, Default)]
 struct Values {
     histogram: Histogram,
-    us: Option<PlatHistogram>,
+    buckets: Option<(u64, PlatHistogram)>,
 }
 
 impl Values {
     fn record(&mut self, value: u64) {
         self.histogram.record(value);
-        if let Some(us) = &mut self.us {
-            us.record(value / 1000);
+        if let Some((divisor, buckets)) = &mut self.buckets {
+            buckets.record(value / *divisor);
         }
     }
 }
@@ -39,15 +39,20 @@ pub struct MarkerReport {
     pub marker: MarkerId,
     /// Its values: count, sum, maximum, percentiles.
     pub values: Histogram,
-    /// Its values in us, in the buckets of schbench, if it is one of whole microseconds.
-    pub us: Option<PlatHistogram>,
+    /// Its values in the buckets of schbench, if it is one of whole microseconds (then in us) or per second.
+    pub buckets: Option<PlatHistogram>,
 }
 
 impl MarkerStats {
-    /// Statistics that know which markers are of whole microseconds.
+    /// Statistics that know the units of markers.
     pub fn with_markers(markers: &IndexVec<MarkerId, MarkerSpec>) -> MarkerStats {
-        let whole_us = markers.iter_enumerated().filter(|row| row.1.unit == MarkerUnit::WholeUs).map(|row| row.0).collect();
-        MarkerStats { rows: Vec::new(), whole_us }
+        let divisor = |unit| match unit {
+            MarkerUnit::WholeUs => Some(1000),
+            MarkerUnit::PerSecond => Some(1),
+            MarkerUnit::Ns | MarkerUnit::Count => None,
+        };
+        let bucketed = markers.iter_enumerated().filter_map(|(id, spec)| Some((id, divisor(spec.unit)?))).collect();
+        MarkerStats { rows: Vec::new(), bucketed }
     }
     /// Adds one measurement.
     #[inline]
@@ -66,8 +71,8 @@ impl MarkerStats {
         if row.len() <= marker.index() {
             row.resize_with(marker.index() + 1, || None);
         }
-        let us = self.whole_us.contains(&marker).then(PlatHistogram::default);
-        row[marker.index()].get_or_insert_with(|| Box::new(Values { us, ..Values::default() })).record(value);
+        let buckets = self.bucketed.iter().find(|row| row.0 == marker).map(|row| (row.1, PlatHistogram::default()));
+        row[marker.index()].get_or_insert_with(|| Box::new(Values { buckets, ..Values::default() })).record(value);
     }
     /// All measurements, by task and then by marker.
     pub fn report(&self) -> Vec<MarkerReport> {
@@ -75,8 +80,8 @@ impl MarkerStats {
         for (task, row) in self.rows.iter().enumerate() {
             for (marker, values) in row.iter().enumerate() {
                 let (task, marker) = (TaskId::from_index(task), MarkerId::from_index(marker));
-                let Some(Values { histogram, us }) = values.as_deref().cloned() else { continue };
-                list.push(MarkerReport { task, marker, values: histogram, us });
+                let Some(Values { histogram, buckets }) = values.as_deref().cloned() else { continue };
+                list.push(MarkerReport { task, marker, values: histogram, buckets: buckets.map(|row| row.1) });
             }
         }
         list

@@ -22,7 +22,7 @@ pub use machine_view::MachineView;
 pub use mistake::{Mistake, Mistakes};
 pub use op::{Meter, Op};
 pub use policy::Policy;
-pub use program::{Frame, Instr, Mode, Program, Reg, Step, Surroundings, Test, TimerMode, Value, Word};
+pub use program::{Arithmetic, Frame, Instr, Mode, Program, Reg, Step, Surroundings, Test, TimerMode, Value, Word};
 pub use reason::{IdKind, Reason};
 pub use schedstat::{CpuStat, DomainStat, LbStats, RqStats, SchedStat, SdStats};
 pub use sink::{NullSink, Recorder, Sink, TaskInfo};

@@ -65,6 +65,31 @@ pub enum Test {
     AtMost,
 }
 
+/// A way to calculate with whole numbers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Arithmetic {
+    /// The sum; at most 2^64 − 1.
+    Plus,
+    /// The difference; 0 if negative.
+    Minus,
+    /// The product; at most 2^64 − 1.
+    Times,
+    /// The quotient, rounded down; 0 by 0.
+    Over,
+}
+
+impl Arithmetic {
+    const fn of(self, left: u64, right: u64) -> u64 {
+        match self {
+            Arithmetic::Plus => left.saturating_add(right),
+            Arithmetic::Minus => left.saturating_sub(right),
+            Arithmetic::Times => left.saturating_mul(right),
+            Arithmetic::Over if right == 0 => 0,
+            Arithmetic::Over => left / right,
+        }
+    }
+}
+
 /// One instruction.
 ///
 /// All that a program does between two instructions that take time happens at one instant: what it does to shared
@@ -100,6 +125,8 @@ pub enum Instr {
     GetCpu { into: Reg },
     /// reg = a value.
     Let { reg: Reg, value: Value },
+    /// reg = reg combined with a value.
+    Calculate { reg: Reg, by: Arithmetic, value: Value },
     /// reg = a word of shared memory.
     Load { word: Word, into: Reg },
     /// A word of shared memory = a value.
@@ -158,6 +185,20 @@ pub enum Instr {
     Repeat { counter: u8, times: u64, to: u32 },
     /// Ends the task.
     Exit,
+}
+
+impl Instr {
+    /// The word of shared memory that it names, if it does.
+    pub fn word_mut(&mut self) -> Option<&mut Word> {
+        match self {
+            Instr::Load { word, .. }
+            | Instr::Store { word, .. }
+            | Instr::Spin { word, .. }
+            | Instr::FutexWait { word, .. }
+            | Instr::FutexWake { word, .. } => Some(word),
+            _ => None,
+        }
+    }
 }
 
 /// A list of instructions. Falling off the end ends the task.
@@ -312,6 +353,9 @@ impl Frame {
                 Instr::TimeOfDay { reg } => self.set(reg, now.ns() / 1000 * 1000),
                 Instr::GetCpu { into } => self.set(into, u64::from(around.cpu.get())),
                 Instr::Let { reg, value } => self.set(reg, self.value(value)),
+                Instr::Calculate { reg, by, value } => {
+                    self.set(reg, by.of(self.regs[usize::from(reg)], self.value(value)));
+                }
                 Instr::Load { word, into } => match self.word(word, around).map(|word| around.words[word]) {
                     Some(value) => self.set(into, value),
                     None => return Step::Fault,
@@ -461,6 +505,13 @@ mod tests {
         let got = steps(code, &[0, 12_345, 12_345]);
         let marked = |value| Step::Mark { marker: MarkerId::new(0), value };
         assert_eq!(got, [marked(9), marked(12_000), Step::Fault]);
+    }
+
+    #[test]
+    fn arithmetic_never_overflows() {
+        use Arithmetic::{Minus, Over, Plus, Times};
+        assert_eq!([Plus.of(2, 3), Minus.of(3, 2), Times.of(2, 3), Over.of(7, 2)], [5, 1, 6, 3]);
+        assert_eq!([Plus.of(u64::MAX, 1), Minus.of(2, 3), Times.of(u64::MAX, 2), Over.of(7, 0)], [u64::MAX, 0, u64::MAX, 0]);
     }
 
     #[test]

@@ -121,6 +121,8 @@ pub enum MarkerUnit {
     /// Nanoseconds too, but of a program whose clock shows whole microseconds. Its values are also counted in the
     /// buckets by which schbench makes its percentiles; 0, which schbench does not count, is never recorded.
     WholeUs,
+    /// A plain number per second. Its values too are counted in those buckets.
+    PerSecond,
     /// A plain number.
     Count,
 }
@@ -257,13 +259,11 @@ impl TaskSet {
         for program in other.programs.iter() {
             let mut program = program.clone();
             for instr in &mut program.code {
+                if let Some(word) = instr.word_mut() {
+                    word.first = WordId::new(word.first.get() + words);
+                }
                 match instr {
                     Instr::Write { pipe, .. } | Instr::Read { pipe, .. } => *pipe = pipe_id(*pipe),
-                    Instr::Load { word, .. }
-                    | Instr::Store { word, .. }
-                    | Instr::Spin { word, .. }
-                    | Instr::FutexWait { word, .. }
-                    | Instr::FutexWake { word, .. } => word.first = WordId::new(word.first.get() + words),
                     Instr::Fork { task } => *task = task_id(*task),
                     Instr::SetGroup { group } => *group = group.map(group_id),
                     Instr::MarkSince { marker, .. } | Instr::MarkBetween { marker, .. } | Instr::MarkValue { marker, .. } => {

@@ -190,7 +190,7 @@ pub fn marker_table(report: &RunReport, markers: &IndexVec<MarkerId, MarkerSpec>
         let Some(spec) = markers.get(row.marker) else { continue };
         let (unit, unit_name) = match spec.unit {
             MarkerUnit::Ns | MarkerUnit::WholeUs => (Unit::Ns, "ns"),
-            MarkerUnit::Count => (Unit::Count, ""),
+            MarkerUnit::Count | MarkerUnit::PerSecond => (Unit::Count, ""),
         };
         let value = |value: u64| Cell::new(format_metric(value, unit), value);
         let task = report.tasks.iter().find(|task| task.task == row.task);

@@ -12,12 +12,14 @@ mod table;
 
 pub mod hog;
 pub mod hog_tree;
+pub mod management;
 pub mod periodic;
 pub mod press;
 pub mod recorded;
 pub mod registry;
 pub mod replay;
 pub mod rtapp;
+pub mod schbench;
 pub mod schbench_2016;
 pub mod sched_pipe;
 

@@ -27,9 +27,11 @@ pub struct Workload {
 static WORKLOADS: &[Workload] = &[
     crate::hog::WORKLOAD,
     crate::hog_tree::WORKLOAD,
+    crate::management::WORKLOAD,
     crate::periodic::WORKLOAD,
     crate::press::WORKLOAD,
     crate::sched_pipe::WORKLOAD,
+    crate::schbench::WORKLOAD,
     crate::schbench_2016::WORKLOAD,
 ];
 

@@ -48,24 +48,32 @@ pub struct Percentile {
     pub label: &'static str,
     /// Whether the real program marks it with a star.
     pub starred: bool,
+    /// Whether the real program prints it. One that it does not still parts the values that are counted.
+    pub shown: bool,
 }
 
 impl Percentile {
     /// A percentile.
     pub const fn new(milli: u32, label: &'static str) -> Percentile {
-        Percentile { milli, label, starred: false }
+        Percentile { milli, label, starred: false, shown: true }
     }
     /// One that is marked.
     pub const fn starred(milli: u32, label: &'static str) -> Percentile {
-        Percentile { milli, label, starred: true }
+        Percentile { milli, label, starred: true, shown: true }
+    }
+    /// One that is not printed.
+    pub const fn hidden(milli: u32) -> Percentile {
+        Percentile { milli, label: "", starred: false, shown: false }
     }
 }
 
-/// A table of the percentiles of a marker of whole microseconds, or of counts, in the buckets of schbench.
+/// A table of the percentiles of a marker of whole microseconds, or per second, in the buckets of schbench.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Percentiles {
     /// The real program's heading.
     pub title: &'static str,
+    /// The unit of the values.
+    pub unit: &'static str,
     /// The marker.
     pub marker: &'static str,
     /// Its lines, in increasing order.

@@ -31,6 +31,7 @@ pub(crate) mod fields;
 mod group_life;
 mod groups;
 mod machine;
+mod memory_steps;
 mod overrides;
 pub(crate) mod profile;
 mod schema;

@@ -99,7 +99,10 @@ fn workload_forms() -> Vec<Value> {
     }
     let pipes = json!({ "type": "object", "additionalProperties": { "type": "integer", "minimum": 1 },
         "description": "pipes that steps may name, with the messages that fit" });
-    forms.push(object(&["tasks"], json!({ "tasks": { "type": "array", "items": task() }, "pipes": pipes })));
+    let words = json!({ "type": "object", "additionalProperties": { "type": "integer", "minimum": 0 },
+        "description": "words of memory that steps may name, with what they hold at first" });
+    let parts = json!({ "tasks": { "type": "array", "items": task() }, "pipes": pipes, "words": words });
+    forms.push(object(&["tasks"], parts));
     forms.iter_mut().for_each(|form| form["properties"]["group"] = path());
     forms
 }

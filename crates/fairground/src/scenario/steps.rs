@@ -8,9 +8,9 @@
 //! cgroup /web/api              until r0        thread-clock   exec
 //! ```
 
-use super::cgroup;
 use super::fields::Spanned;
 use super::words::{self, Wrong};
+use super::{cgroup, memory_steps};
 use crate::nearest;
 use fairground_model::program::{COUNTERS, REGS, Reg};
 use fairground_model::{Instr, Mistakes, Mode, TimerMode};
@@ -21,6 +21,7 @@ use fairground_stdx::{Id, Ns, PipeId, TaskId, units};
 pub(super) struct Names {
     pub(super) tasks: Vec<String>,
     pub(super) pipes: Vec<String>,
+    pub(super) words: Vec<String>,
     pub(super) groups: Vec<String>,
 }
 
@@ -57,7 +58,7 @@ pub(super) fn read(list: Vec<Spanned<&str>>, names: &Names, m: &mut Mistakes) ->
     let mut code = Vec::new();
     for text in list {
         let found = instr(text.value.trim(), names).and_then(|instr| match instr {
-            Instr::Jump { to } | Instr::Repeat { to, .. } if to > length => {
+            Instr::Jump { to } | Instr::Repeat { to, .. } | Instr::JumpIf { to, .. } if to > length => {
                 Err((format!("step {to} does not exist"), format!("Steps are counted from 0; {length} is the end of the list.")))
             }
             instr => Ok(instr),
@@ -76,6 +77,7 @@ fn instr(text: &str, names: &Names) -> Result<Instr, Wrong> {
     match verb {
         "run" => run_between(value, Mode::User),
         "kernel" => run_between(value, Mode::Kernel),
+        "sleep" if value.starts_with('~') => length(&value[1..]).map(|mean| Instr::SleepExponential { mean }),
         "runtime" => length(value).map(|time| Instr::RunTime { time, mode: Mode::User }),
         "kernel-runtime" => length(value).map(|time| Instr::RunTime { time, mode: Mode::Kernel }),
         "sleep" => between(value).map(|(low, high)| match low == high {
@@ -106,7 +108,7 @@ fn instr(text: &str, names: &Names) -> Result<Instr, Wrong> {
         "slice" => words::slice(value).map(|slice| Instr::SetSlice { slice }),
         "jump" => target(value).map(|to| Instr::Jump { to }),
         "repeat" => repeat(value),
-        _ => plain(verb, value),
+        _ => memory_steps::read(verb, value, names).unwrap_or_else(|| plain(verb, value)),
     }
 }
 
@@ -118,7 +120,12 @@ fn plain(verb: &str, value: &str) -> Result<Instr, Wrong> {
         "wait" => Instr::WaitChildren,
         "exit" => Instr::Exit,
         "thread-clock" => Instr::ThreadClock,
-        _ => return Err((format!("unknown step `{verb}`"), nearest::hint(verb, "Steps", VERBS))),
+        _ => {
+            return Err((
+                format!("unknown step `{verb}`"),
+                nearest::hint(verb, "Steps", VERBS.into_iter().chain(memory_steps::VERBS)),
+            ));
+        }
     };
     match value.is_empty() {
         true => Ok(instr),
@@ -127,6 +134,9 @@ fn plain(verb: &str, value: &str) -> Result<Instr, Wrong> {
 }
 
 fn run_between(value: &str, mode: Mode) -> Result<Instr, Wrong> {
+    if let Some(mean) = value.strip_prefix('~') {
+        return length(mean).map(|mean| Instr::RunExponential { mean, mode });
+    }
     between(value).map(|(low, high)| match low == high {
         true => Instr::Run { work: low, mode },
         false => Instr::RunBetween { low, high, mode },
@@ -153,7 +163,7 @@ fn numbered(text: &str, letter: char, count: usize) -> Option<u8> {
     (usize::from(number) < count).then_some(number)
 }
 
-fn register(text: &str) -> Result<Reg, Wrong> {
+pub(super) fn register(text: &str) -> Result<Reg, Wrong> {
     let wrong = || (format!("`{text}` is no register"), format!("Registers are r0 to r{}.", REGS - 1));
     numbered(text, 'r', REGS).ok_or_else(wrong)
 }
@@ -181,11 +191,12 @@ fn pipe_and_register(value: &str, names: &Names) -> Result<(PipeId, Option<Reg>)
     }
 }
 
-fn named(name: &str, names: &[String], what: &str) -> Result<usize, Wrong> {
+pub(super) fn named(name: &str, names: &[String], what: &str) -> Result<usize, Wrong> {
     let missing = || {
         let hint = match nearest::nearest(name, names.iter().map(String::as_str)) {
             Some(near) => format!("Did you mean `{near}`?"),
             None if what == "pipe" => "Declare it beside the tasks: `pipes = { p = 16 }`, the messages that fit.".to_string(),
+            None if what == "word" => "Declare it beside the tasks: `words = { w = 0 }`, what it holds at first.".to_string(),
             None => "Name a task of the same workload that has `forked = true`.".to_string(),
         };
         (format!("no {what} of this workload is called `{name}`"), hint)
@@ -193,7 +204,7 @@ fn named(name: &str, names: &[String], what: &str) -> Result<usize, Wrong> {
     names.iter().position(|known| known == name).ok_or_else(missing)
 }
 
-fn target(value: &str) -> Result<u32, Wrong> {
+pub(super) fn target(value: &str) -> Result<u32, Wrong> {
     let wrong = |_| (format!("`{value}` is no step"), "Steps are counted from 0: `jump 0`.".to_string());
     value.parse().map_err(wrong)
 }
@@ -223,6 +234,8 @@ pub(super) fn text(instr: &Instr, names: &Names) -> Option<String> {
     Some(match *instr {
         Instr::Run { work, mode } => format!("{} {work}", in_mode(mode, "run", "kernel")),
         Instr::RunBetween { low, high, mode } if low < high => format!("{} {}", in_mode(mode, "run", "kernel"), span(low, high)),
+        Instr::RunExponential { mean, mode } => format!("{} ~{mean}", in_mode(mode, "run", "kernel")),
+        Instr::SleepExponential { mean } => format!("sleep ~{mean}"),
         Instr::RunTime { time, mode } => format!("{} {time}", in_mode(mode, "runtime", "kernel-runtime")),
         Instr::RunUntil { reg } => format!("until r{reg}"),
         Instr::Sleep { time } => format!("sleep {time}"),
@@ -249,18 +262,17 @@ pub(super) fn text(instr: &Instr, names: &Names) -> Option<String> {
         Instr::Jump { to } => format!("jump {to}"),
         Instr::Repeat { counter, times, to } => format!("repeat {times} to {to} c{counter}"),
         Instr::Exit => "exit".to_string(),
-        Instr::RunExponential { .. }
-        | Instr::SleepExponential { .. }
-        | Instr::TimeOfDay { .. }
+        Instr::TimeOfDay { .. }
         | Instr::GetCpu { .. }
         | Instr::Let { .. }
+        | Instr::Calculate { .. }
         | Instr::Load { .. }
         | Instr::Store { .. }
         | Instr::Spin { .. }
         | Instr::FutexWait { .. }
         | Instr::FutexWake { .. }
-        | Instr::JumpIf { .. }
-        | Instr::RunBetween { .. }
+        | Instr::JumpIf { .. } => return memory_steps::text(instr, names),
+        Instr::RunBetween { .. }
         | Instr::SleepBetween { .. }
         | Instr::TimerWait { .. }
         | Instr::SleepUntil { .. }
@@ -281,6 +293,7 @@ mod tests {
         Names {
             tasks: vec!["a task".to_string(), "child".to_string()],
             pipes: vec!["p".to_string(), "r1 r2".to_string()],
+            words: vec!["w".to_string(), "a word".to_string()],
             groups: vec!["/web".to_string(), "/web/api".to_string()],
         }
     }
@@ -303,6 +316,26 @@ mod tests {
             "sleep 0ns",
             "sleep 1us..2us",
             "now r3",
+            "run ~3ms",
+            "kernel ~3ms",
+            "sleep ~20us",
+            "let r0 5",
+            "let r0 r7",
+            "plus r1 2",
+            "minus r1 r2",
+            "times r1 2",
+            "over r1 2",
+            "getcpu r3",
+            "time-of-day r3",
+            "load w r0",
+            "load a word[r1] r0",
+            "store w 18446744073709551615",
+            "store a word r2",
+            "spin w 1",
+            "futex-wait w[r2] 0",
+            "futex-wake a word 7",
+            "if r0 = 5 to 1",
+            "if r0 <= r1 to 0",
             "timer r0 10ms absolute",
             "timer r1 10ms relative",
             "slack 0ns",
@@ -359,6 +392,12 @@ mod tests {
             ("jump up", "`up` is no step"),
             ("repeat 5", "not understood"),
             ("repeat 5 to 0 c16", "not understood"),
+            ("load w", "incomplete"),
+            ("load v r0", "no word of this workload is called `v`"),
+            ("store w[5] 1", "`5` is no register"),
+            ("spin w -1", "no whole number"),
+            ("if r0 < 5 to 0", "not understood"),
+            ("if r0 = 5 to 2", "step 2 does not exist"),
             ("nice 99", "nice 99 does not exist"),
             ("cgroup /web/apo", "no group `/web/apo`"),
             ("cgroup web", "`web` is no path"),

@@ -20,24 +20,44 @@ const HOG_STRETCH: Ns = Ns::from_secs(3600);
 const MAX_COUNT: u64 = 100_000;
 const BEHAVIOURS: &str = "Say one of: `hog = true`; `run = \"1ms\"` with `period = \"10ms\"`; `run` with `sleep`; `do = [\"run 1ms\", \"sleep 9ms\"]`; `program = [\"run 1ms\", \"exit\"]`.";
 
-/// Reads the rows, and the pipes that their steps name, into a task set that has the `groups` of the scenario. A task that says
-/// nothing of groups starts in `default`.
+/// What the steps of written-out tasks may name, as declared beside them.
+pub(super) struct Declared<'t> {
+    /// Pipes, each with the messages that fit.
+    pub(super) pipes: Option<Fields<'t>>,
+    /// Words of shared memory, each with what it holds at first.
+    pub(super) words: Option<Fields<'t>>,
+}
+
+/// Reads the rows, and the pipes and words that their steps name, into a task set that has the `groups` of the scenario. A
+/// task that says nothing of groups starts in `default`.
 pub(super) fn read(
     rows: Vec<Fields<'_>>,
-    pipes: Option<Fields<'_>>,
+    declared: Declared<'_>,
     groups: &Groups,
     default: Option<TgId>,
     m: &mut Mistakes,
 ) -> TaskSet {
     let mut set = groups.set();
-    let mut names = Names { tasks: task_names(&rows), pipes: Vec::new(), groups: groups.paths() };
-    for (name, item) in pipes.map(|mut table| table.free()).unwrap_or_default() {
+    let mut names = Names { tasks: task_names(&rows), groups: groups.paths(), ..Names::default() };
+    for (name, item) in declared.pipes.map(|mut table| table.free()).unwrap_or_default() {
         let capacity = item.as_integer().and_then(|n| u32::try_from(n).ok()).filter(|n| *n > 0);
         if capacity.is_none() {
             m.at(name.span, format!("pipe `{}` without a size", name.value), "Say how many messages fit: `pipes = { p = 16 }`.");
         }
         set.pipes.push(PipeSpec::new(capacity.unwrap_or(1)));
         names.pipes.push(name.value.to_string());
+    }
+    for (name, item) in declared.words.map(|mut table| table.free()).unwrap_or_default() {
+        let value = item.as_integer().and_then(|n| u64::try_from(n).ok());
+        if value.is_none() {
+            m.at(
+                name.span,
+                format!("word `{}` without a number", name.value),
+                "Say what it holds at first: `words = { w = 0 }`.",
+            );
+        }
+        set.words.push(value.unwrap_or(0));
+        names.words.push(name.value.to_string());
     }
     for row in rows {
         read_row(row, &names, default, &mut set, m);
@@ -216,7 +236,8 @@ mod tests {
         let pipes = Fields::new(&table, 0..0, "workload").table("pipes", &mut m);
         let groups = groups::read(Fields::new(&table, 0..0, "scenario").tables("group", &mut m), &mut m);
         let default = groups.set().groups.ids().next();
-        (read(rows, pipes, &groups, default, &mut m), m)
+        let words = Fields::new(&table, 0..0, "workload").table("words", &mut m);
+        (read(rows, Declared { pipes, words }, &groups, default, &mut m), m)
     }
 
     #[test]

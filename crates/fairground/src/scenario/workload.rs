@@ -181,6 +181,7 @@ fn read_row(
     let digest = row.text("replay_digest", m);
     let listed = row.tables("tasks", m);
     let pipes = row.table("pipes", m);
+    let shared = row.table("words", m);
     if let Some(record) = row.text("housekeeping", m) {
         let message = "`housekeeping` names a recording, which is no part of a scenario file";
         m.at(record.span, message, "Run the folder of the recorded experiment itself.");
@@ -192,9 +193,12 @@ fn read_row(
         m.at(row.span(), "a workload comes from exactly one place", PLACES);
         return None;
     }
-    if let (Some(pipes), true) = (&pipes, listed.is_empty()) {
-        m.at(pipes.span(), "`pipes` without `tasks`", "Pipes are named by the steps of tasks that are written out.");
-        return None;
+    for (what, table) in [("pipes", &pipes), ("words", &shared)] {
+        if let (Some(table), true) = (table, listed.is_empty()) {
+            let hint = "They are named by the steps of tasks that are written out.";
+            m.at(table.span(), format!("`{what}` without `tasks`"), hint);
+            return None;
+        }
     }
     if let Some(name) = name {
         read_named(&name, args, m)
@@ -209,9 +213,11 @@ fn read_row(
     } else if let Some(trace) = trace {
         read_trace(&trace, digest, place, m)
     } else {
-        let mut text = row.item("pipes").map(|pipes| format!("pipes = {}\n", canonical::of_item(pipes))).unwrap_or_default();
+        let mut table = |key| row.item(key).map(|item| format!("{key} = {}\n", canonical::of_item(item))).unwrap_or_default();
+        let mut text = table("pipes") + &table("words");
         text.push_str(&format!("tasks = {}\n", row.item("tasks").map(canonical::of_item).unwrap_or_default()));
-        Some(Workload::new("tasks", tasks::read(listed, pipes, place.groups, group, m), text))
+        let declared = tasks::Declared { pipes, words: shared };
+        Some(Workload::new("tasks", tasks::read(listed, declared, place.groups, group, m), text))
     }
 }
 

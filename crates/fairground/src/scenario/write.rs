@@ -45,6 +45,11 @@ pub fn write(title: &str, setup: &Setup) -> Result<String, Unwritable> {
         let rows: Vec<String> = names.pipes.iter().zip(sizes).map(|(name, size)| format!("{} = {size}", key(name))).collect();
         text.push_str(&format!("pipes = {{ {} }}\n", rows.join(", ")));
     }
+    if !names.words.is_empty() {
+        let held = names.words.iter().zip(setup.tasks.words.iter());
+        let rows: Vec<String> = held.map(|(name, value)| format!("{} = {value}", key(name))).collect();
+        text.push_str(&format!("words = {{ {} }}\n", rows.join(", ")));
+    }
     text.push_str("tasks = [\n");
     for task in setup.tasks.tasks.iter() {
         text.push_str(&format!("    {{ {} }},\n", fields(setup, task, &names)?.join(", ")));
@@ -57,7 +62,7 @@ pub fn write(title: &str, setup: &Setup) -> Result<String, Unwritable> {
     Ok(text)
 }
 
-/// Tasks keep their names, which must differ; pipes have none and are numbered.
+/// Tasks keep their names, which must differ; pipes and words have none and are numbered.
 fn names(setup: &Setup) -> Result<Names, Unwritable> {
     let tasks: Vec<String> = setup.tasks.tasks.iter().map(|task| task.name.clone()).collect();
     if tasks.is_empty() || setup.tasks.tasks.iter().any(|task| task.name.is_empty() || !task.measured) {
@@ -69,7 +74,11 @@ fn names(setup: &Setup) -> Result<Names, Unwritable> {
         return Err(Unwritable(format!("two tasks that are called `{}`", pair[0])));
     }
     let pipes = (0..setup.tasks.pipes.len()).map(|row| format!("pipe{row}")).collect();
-    Ok(Names { tasks, pipes, groups: cgroup::paths(&setup.tasks.groups) })
+    if setup.tasks.words.iter().any(|&word| i64::try_from(word).is_err()) {
+        return Err(Unwritable("a word that begins above 2^63".to_string()));
+    }
+    let words = (0..setup.tasks.words.len()).map(|row| format!("word{row}")).collect();
+    Ok(Names { tasks, pipes, words, groups: cgroup::paths(&setup.tasks.groups) })
 }
 
 /// The row of a task. What has its default is left out.

@@ -115,7 +115,11 @@ impl<'w> PerfettoWriter<'w> {
             Track::Vruntime(_) => plain("vruntime", CounterUnit::TimeNs),
             Track::Thread(task) => plain(self.tasks.get(task).name, CounterUnit::Unspecified),
             Track::Marker(_, marker) => {
-                let is_time = self.options.markers.get(marker).is_some_and(|spec| spec.unit != MarkerUnit::Count);
+                let is_time = self
+                    .options
+                    .markers
+                    .get(marker)
+                    .is_some_and(|spec| matches!(spec.unit, MarkerUnit::Ns | MarkerUnit::WholeUs));
                 let unit = if is_time { CounterUnit::TimeNs } else { CounterUnit::Count };
                 (self.options.marker_name(marker), unit)
             }

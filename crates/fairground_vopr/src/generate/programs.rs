@@ -1,8 +1,8 @@
 //! Random programs. Every loop computes for at least a microsecond, so that time passes in it.
 
 use crate::dice::Dice;
-use fairground_model::{Instr, Mode, Policy, TimerMode};
-use fairground_stdx::{CpuId, CpuMask, Ns, PipeId};
+use fairground_model::{Arithmetic, Instr, Mode, Policy, Test, TimerMode, Value};
+use fairground_stdx::{CpuId, CpuMask, Ns, PipeId, WordId};
 
 /// A random, not empty set of CPUs of a machine.
 pub(super) fn some_cpus(dice: &mut Dice, cpus: usize) -> CpuMask {
@@ -31,7 +31,8 @@ pub(super) fn some_slice(dice: &mut Dice) -> Option<Ns> {
 pub(super) fn burst(dice: &mut Dice) -> Instr {
     let most = if dice.once_in(10) { 100_000_000 } else { 2_000_000 };
     let (low, mode) = (dice.time(1_000, most), dice.pick(&[Mode::User, Mode::User, Mode::Kernel]));
-    match dice.index(4) {
+    match dice.index(5) {
+        4 => Instr::RunExponential { mean: Ns(low), mode: Mode::User },
         0 => Instr::RunTime { time: Ns(low), mode },
         1 => Instr::RunBetween { low: Ns(low), high: Ns(low + dice.time(1, 3_000_000)), mode },
         _ => Instr::Run { work: Ns(low), mode },
@@ -41,6 +42,9 @@ pub(super) fn burst(dice: &mut Dice) -> Instr {
 fn nap(dice: &mut Dice) -> Instr {
     let most = if dice.once_in(10) { 200_000_000 } else { 5_000_000 };
     let low = dice.time(0, most);
+    if dice.once_in(4) {
+        return Instr::SleepExponential { mean: Ns(low) };
+    }
     match dice.once_in(2) {
         true => Instr::Sleep { time: Ns(low) },
         false => Instr::SleepBetween { low: Ns(low), high: Ns(low + dice.time(1, 3_000_000)) },
@@ -77,11 +81,55 @@ pub(super) fn link(dice: &mut Dice, from: PipeId, to: PipeId, first: bool) -> Ve
     code
 }
 
+/// One of several tasks that compute under a lock, whoever waits asleep or going round.
+pub(super) fn locker(dice: &mut Dice, lock: WordId, asleep: bool) -> Vec<Instr> {
+    let word = lock.into();
+    let wait = if asleep { Instr::FutexWait { word, value: 1 } } else { Instr::Spin { word, value: 1 } };
+    vec![
+        burst(dice),
+        Instr::Load { word, into: 0 },
+        Instr::JumpIf { reg: 0, is: Test::Equal, value: Value::Const(0), to: 5 },
+        wait,
+        Instr::Jump { to: 1 },
+        Instr::Store { word, value: Value::Const(1) },
+        burst(dice),
+        Instr::Store { word, value: Value::Const(0) },
+        Instr::FutexWake { word, count: dice.between(0, 3) as u32 },
+        if dice.once_in(2) { nap(dice) } else { burst(dice) },
+        Instr::Jump { to: 0 },
+    ]
+}
+
+/// Something that is done to a shared word. Who jumps goes to the beginning, where time passes.
+fn touch(dice: &mut Dice, words: usize) -> Instr {
+    let word = WordId::new(dice.index(words) as u32).into();
+    let small = dice.between(0, 2);
+    let value = if dice.once_in(2) { Value::Const(small) } else { Value::Reg(1) };
+    match dice.index(8) {
+        0 => Instr::Load { word, into: 1 },
+        1 | 2 => Instr::Store { word, value },
+        3 => Instr::Spin { word, value: small },
+        4 => Instr::FutexWait { word, value: small },
+        5 => Instr::FutexWake { word, count: small as u32 },
+        6 => Instr::JumpIf { reg: 1, is: dice.pick(&[Test::Equal, Test::AtMost]), value, to: 0 },
+        _ => match dice.index(4) {
+            0 => Instr::GetCpu { into: 1 },
+            1 => Instr::TimeOfDay { reg: 1 },
+            2 => Instr::Let { reg: 1, value },
+            _ => {
+                let by = dice.pick(&[Arithmetic::Plus, Arithmetic::Minus, Arithmetic::Times, Arithmetic::Over]);
+                Instr::Calculate { reg: 1, by, value }
+            }
+        },
+    }
+}
+
 /// Anything in any order, in one or two nested loops; may well end or wait for ever.
-pub(super) fn anything(dice: &mut Dice, pipes: usize, cpus: usize, own_slices: bool) -> Vec<Instr> {
+pub(super) fn anything(dice: &mut Dice, pipes: usize, words: usize, cpus: usize, own_slices: bool) -> Vec<Instr> {
     let mut code = vec![burst(dice)];
     for _ in 0..dice.between(1, 8) {
-        let next = match dice.index(10) {
+        let next = match dice.index(12) {
+            10 | 11 if words > 0 => touch(dice, words),
             0..3 => burst(dice),
             3 | 4 => nap(dice),
             5 if dice.once_in(3) => Instr::Exec,

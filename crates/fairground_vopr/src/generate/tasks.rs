@@ -1,7 +1,9 @@
 //! Random sets of tasks, and what happens to them from outside.
 
 use super::profile::switches;
-use super::programs::{anything, burst, hog, link, periodic, rhythm, sleeper, some_cpus, some_nice, some_policy, some_slice};
+use super::programs::{
+    anything, burst, hog, link, locker, periodic, rhythm, sleeper, some_cpus, some_nice, some_policy, some_slice,
+};
 use crate::dice::Dice;
 use fairground_machine::Machine;
 use fairground_model::{Change, Instr, PipeSpec, Program, Start, TaskSet, TaskSpec, TimedChange};
@@ -23,6 +25,10 @@ pub(crate) fn tasks(dice: &mut Dice, machine: &Machine, profile: &Profile, durat
     let mut maker = Maker { dice, set: TaskSet::default(), cpus: machine.cpus.len(), duration, own_slices };
     for _ in 0..maker.dice.between(0, 3) {
         maker.pipe();
+    }
+    for _ in 0..maker.dice.between(0, 2) {
+        let held = maker.dice.between(0, 1);
+        maker.set.words.push(held);
     }
     for _ in 0..maker.dice.between(1, 6) {
         maker.unit();
@@ -48,7 +54,8 @@ impl Maker<'_> {
 
     /// One task, or a few that belong together.
     fn unit(&mut self) {
-        match self.dice.index(8) {
+        match self.dice.index(9) {
+            8 => self.lockers(),
             0 | 1 => {
                 self.task(hog());
             }
@@ -64,7 +71,7 @@ impl Maker<'_> {
             5 => self.family(),
             6 if self.dice.once_in(2) => self.wave(),
             _ => {
-                let code = anything(self.dice, self.set.pipes.len(), self.cpus, self.own_slices);
+                let code = anything(self.dice, self.set.pipes.len(), self.set.words.len(), self.cpus, self.own_slices);
                 self.task(code);
             }
         }
@@ -75,6 +82,16 @@ impl Maker<'_> {
         for (row, &from) in pipes.iter().enumerate() {
             let to = pipes[(row + 1) % pipes.len()];
             let code = link(self.dice, from, to, row == 0);
+            self.task(code);
+        }
+    }
+
+    /// Tasks that compute under one lock: some sleep while they wait for it, some go round.
+    fn lockers(&mut self) {
+        let lock = self.set.words.push(0);
+        for _ in 0..self.dice.between(2, 5) {
+            let asleep = !self.dice.once_in(3);
+            let code = locker(self.dice, lock, asleep);
             self.task(code);
         }
     }
@@ -113,7 +130,7 @@ impl Maker<'_> {
     fn family(&mut self) {
         let children: Vec<TaskId> = (0..self.dice.between(1, 3))
             .map(|_| {
-                let code = anything(self.dice, self.set.pipes.len(), self.cpus, self.own_slices);
+                let code = anything(self.dice, self.set.pipes.len(), self.set.words.len(), self.cpus, self.own_slices);
                 let child = self.task(code);
                 self.set.tasks[child].start = Start::Forked;
                 child

@@ -2,8 +2,8 @@
 
 use super::Search;
 use crate::case::Case;
-use fairground_model::{Change, Instr, Start};
-use fairground_stdx::{CpuId, CpuMask, Id, IndexVec, Instant, PipeId, ProgramId, TaskId};
+use fairground_model::{Change, Instr, Start, Word};
+use fairground_stdx::{CpuId, CpuMask, Id, IndexVec, Instant, PipeId, ProgramId, TaskId, WordId};
 
 impl<F: FnMut(&Case) -> bool> Search<F> {
     pub(super) fn drop_tasks(&mut self) {
@@ -84,7 +84,7 @@ fn task_of(change: &Change) -> Option<TaskId> {
     }
 }
 
-/// Programs that no task follows, pipes that no program names, and waiting for parents that are gone.
+/// Programs that no task follows, pipes and words that no program names, and waiting for parents that are gone.
 fn drop_unused(case: &mut Case) {
     let forked: Vec<TaskId> = case.tasks.programs.iter().flat_map(|program| &program.code).filter_map(forks).collect();
     for (id, task) in case.tasks.tasks.iter_mut().enumerate() {
@@ -98,6 +98,25 @@ fn drop_unused(case: &mut Case) {
     }
     case.tasks.programs = kept;
     drop_unused_pipes(case);
+    drop_unused_words(case);
+}
+
+/// Arrays of words stay whole: which of them are touched is seen only in the run.
+fn drop_unused_words(case: &mut Case) {
+    let mut named: Vec<&mut Word> =
+        case.tasks.programs.iter_mut().flat_map(|program| &mut program.code).filter_map(Instr::word_mut).collect();
+    if named.iter().any(|word| word.plus.is_some()) {
+        return;
+    }
+    let mut kept: Vec<WordId> = Vec::new();
+    for word in &mut named {
+        let row = kept.iter().position(|known| *known == word.first).unwrap_or_else(|| {
+            kept.push(word.first);
+            kept.len() - 1
+        });
+        word.first = WordId::from_index(row);
+    }
+    case.tasks.words = kept.into_iter().map(|word| case.tasks.words[word]).collect();
 }
 
 fn drop_unused_pipes(case: &mut Case) {
@@ -126,7 +145,7 @@ fn remove_instruction(case: &mut Case, program: ProgramId, row: usize) {
     let code = &mut case.tasks.programs[program].code;
     code.remove(row);
     for instr in code.iter_mut() {
-        if let Instr::Jump { to } | Instr::Repeat { to, .. } | Instr::JumpIfBefore { to, .. } = instr
+        if let Instr::Jump { to } | Instr::Repeat { to, .. } | Instr::JumpIfBefore { to, .. } | Instr::JumpIf { to, .. } = instr
             && *to as usize > row
         {
             *to -= 1;

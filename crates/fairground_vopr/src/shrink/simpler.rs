@@ -122,7 +122,8 @@ fn plain(instr: &mut Instr) {
         Instr::Run { work: time, .. } | Instr::RunBetween { low: time, .. } | Instr::RunTime { time, .. } => {
             Instr::Run { work: time, mode: Mode::User }
         }
-        Instr::SleepBetween { low, .. } => Instr::Sleep { time: low },
+        Instr::RunExponential { mean, .. } => Instr::Run { work: mean, mode: Mode::User },
+        Instr::SleepBetween { low: time, .. } | Instr::SleepExponential { mean: time } => Instr::Sleep { time },
         _ => return,
     }
 }
@@ -132,6 +133,8 @@ fn round_instr(instr: &mut Instr, digits: u32) {
         Instr::Run { work: time, .. }
         | Instr::RunTime { time, .. }
         | Instr::Sleep { time }
+        | Instr::RunExponential { mean: time, .. }
+        | Instr::SleepExponential { mean: time }
         | Instr::TimerWait { period: time, .. }
         | Instr::SetTimerSlack { slack: time } => *time = Ns(round_down(time.0, digits)),
         _ => {}

@@ -47,6 +47,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
     table: &[],
     percentiles: &[Percentiles {
         title: "Latency percentiles (usec)",
+        unit: "usec",
         marker: "schbench_latency_us",
         rows: &[
             Percentile::new(50_000, "50.0000th"),
