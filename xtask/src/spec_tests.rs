@@ -29,7 +29,6 @@ const NOT_YET: &[(&str, &str, &str)] = &[
     ("07", "T15 T15b T16", "task groups"),
     ("07", "T18", "SIS_UTIL and the price of a search"),
     ("08", "T01 T08", "SIS_UTIL and the price of a search"),
-    ("08", "T04 T05 T11 T12", "schbench"),
     ("08", "*", "network benchmarks"),
     ("09", "*", "SIS_UTIL and the price of a search"),
     ("10", "*", "CPU quota"),
