@@ -2,6 +2,7 @@
 //! machine as the scheduler sees it, what tasks do. Data and pure functions only.
 #![deny(clippy::float_arithmetic)]
 
+pub mod balance;
 pub mod cgroup;
 pub mod digest;
 pub mod event;
@@ -16,6 +17,7 @@ pub mod sink;
 pub mod task_set;
 pub mod turns;
 
+pub use balance::{BalanceFinding, BalancePass, BalanceVerdict, Refusal, TaskRefusal, Verdict};
 pub use digest::Digest;
 pub use event::{Decision, PrevState, Section, TraceEvent, WakeContext, Who};
 pub use machine_view::MachineView;

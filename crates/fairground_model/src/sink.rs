@@ -1,5 +1,6 @@
 //! Everything downstream of a run is a sink. A sink cannot reach back: it gets records and returns nothing.
 
+use crate::balance::Verdict;
 use crate::digest::Digest;
 use crate::event::TraceEvent;
 use fairground_stdx::{CpuId, Instant, TaskId};
@@ -23,6 +24,12 @@ pub trait Sink {
     fn record(&mut self, at: Instant, cpu: CpuId, event: &TraceEvent);
     /// Whether samples ([`TraceEvent::is_sample`]) are wanted too.
     fn wants_samples(&self) -> bool {
+        false
+    }
+    /// What a balance came to. No record: it is not in the digest, and comes only if it is wanted.
+    fn verdict(&mut self, _at: Instant, _cpu: CpuId, _verdict: &Verdict) {}
+    /// Whether verdicts are wanted.
+    fn wants_verdicts(&self) -> bool {
         false
     }
 }
@@ -51,6 +58,13 @@ impl<A: Sink + ?Sized, B: Sink + ?Sized> Sink for (&mut A, &mut B) {
     fn wants_samples(&self) -> bool {
         self.0.wants_samples() || self.1.wants_samples()
     }
+    fn verdict(&mut self, at: Instant, cpu: CpuId, verdict: &Verdict) {
+        self.0.verdict(at, cpu, verdict);
+        self.1.verdict(at, cpu, verdict);
+    }
+    fn wants_verdicts(&self) -> bool {
+        self.0.wants_verdicts() || self.1.wants_verdicts()
+    }
 }
 
 /// Passes everything to each of a list of sinks.
@@ -68,6 +82,12 @@ impl Sink for Vec<Box<dyn Sink + '_>> {
     fn wants_samples(&self) -> bool {
         self.iter().any(|sink| sink.wants_samples())
     }
+    fn verdict(&mut self, at: Instant, cpu: CpuId, verdict: &Verdict) {
+        self.iter_mut().for_each(|sink| sink.verdict(at, cpu, verdict));
+    }
+    fn wants_verdicts(&self) -> bool {
+        self.iter().any(|sink| sink.wants_verdicts())
+    }
 }
 
 /// The one way records leave the core: into the digest, then to whoever watches.
@@ -75,13 +95,14 @@ pub struct Recorder<'a> {
     digest: &'a mut Digest,
     sink: &'a mut dyn Sink,
     samples: bool,
+    verdicts: bool,
 }
 
 impl<'a> Recorder<'a> {
     /// A recorder that digests every record and passes it on to `sink`.
     pub fn new(digest: &'a mut Digest, sink: &'a mut dyn Sink) -> Recorder<'a> {
-        let samples = sink.wants_samples();
-        Recorder { digest, sink, samples }
+        let (samples, verdicts) = (sink.wants_samples(), sink.wants_verdicts());
+        Recorder { digest, sink, samples, verdicts }
     }
     /// Takes one record.
     #[inline]
@@ -97,5 +118,12 @@ impl<'a> Recorder<'a> {
     #[inline]
     pub fn wants_samples(&self) -> bool {
         self.samples
+    }
+    /// Passes on what a balance came to, if that is wanted.
+    #[inline]
+    pub fn verdict(&mut self, at: Instant, cpu: CpuId, verdict: impl FnOnce() -> Verdict) {
+        if self.verdicts {
+            self.sink.verdict(at, cpu, &verdict());
+        }
     }
 }

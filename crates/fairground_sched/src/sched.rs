@@ -137,12 +137,19 @@ impl Sched {
     /// From now on an overlay holds too: what would it have done from here? Only one that changes rules, and not what
     /// the tables mean, can join a run.
     pub fn add_overlay(&mut self, name: &str) -> Result<(), ProfileError> {
-        let changed = self.profile.clone().with_overlay(name)?;
+        self.change_profile(self.profile.clone().with_overlay(name)?, name)
+    }
+
+    /// From now on another form of the profile holds, with other features or tunables: as writes to the kernel's
+    /// debugfs. `change` is what it is called; it cannot join a run if it changes what the tables mean.
+    pub fn change_profile(&mut self, changed: Profile, change: &str) -> Result<(), ProfileError> {
         let meaning =
             |profile: &Profile| (profile.pelt, profile.pelt_clock, profile.pick, profile.place, profile.scale_load_down);
         if meaning(&changed) != meaning(&self.profile) {
-            return Err(ProfileError::not_in_mid_run(name));
+            return Err(ProfileError::not_in_mid_run(change));
         }
+        let nr_online = self.rqs.iter().filter(|rq| rq.online).count();
+        self.tunables = changed.tunables.at(nr_online as u32);
         self.profile = changed;
         self.group_stats.forget();
         Ok(())

@@ -397,6 +397,14 @@ impl<Q: EventQueue> Simulation<Q> {
     pub fn add_overlay(&mut self, name: &str) -> Result<(), ProfileError> {
         self.sched.add_overlay(name)
     }
+    /// From now on another form of the profile holds, for the same question; `change` is what it is called.
+    pub fn change_profile(&mut self, changed: Profile, change: &str) -> Result<(), ProfileError> {
+        self.sched.change_profile(changed, change)
+    }
+    /// What if balance read the load that is queued on each CPU? From now on, until the next account of load, it does.
+    pub fn read_queued_loads(&mut self) {
+        self.sched.read_queued_loads();
+    }
     /// The present instant.
     pub fn now(&self) -> Instant {
         self.now

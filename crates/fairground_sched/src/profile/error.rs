@@ -52,9 +52,9 @@ impl ProfileError {
         ProfileError::new(format!("overlay `{overlay}` is in `{profile}` already"), "Name each overlay once.".to_string())
     }
 
-    pub(crate) fn not_in_mid_run(overlay: &str) -> ProfileError {
+    pub(crate) fn not_in_mid_run(change: &str) -> ProfileError {
         ProfileError::new(
-            format!("overlay `{overlay}` cannot join a run: it changes what the tables of the scheduler mean"),
+            format!("`{change}` cannot join a run: it changes what the tables of the scheduler mean"),
             "Run it from the beginning.".to_string(),
         )
     }

@@ -8,7 +8,7 @@ use crate::features::Feat;
 use crate::seam::{DetachAmount, HotGained, LbLoop, LbPinned, Migratable, NewidleBatch};
 use crate::task::TaskState;
 use crate::topology::{CpuIdleType, SdFlags};
-use fairground_model::{Op, Policy, Reason};
+use fairground_model::{Op, Policy, Reason, Refusal};
 use fairground_stdx::{CpuId, TaskId};
 
 /// Most tasks that one look at a queue goes through.
@@ -99,7 +99,7 @@ impl Sched {
             MigrationType::Load => {
                 let load = self.task_h_load(cx, task);
                 if self.profile.feats.has(Feat::LB_MIN) && load < LB_MIN_LOAD && failed == 0 {
-                    return false;
+                    return cx.leaves(env, task, Refusal::TooLittle);
                 }
                 match self.profile.lb_detach_amount {
                     DetachAmount::HalfLoad => (load, load / 2),
@@ -114,24 +114,26 @@ impl Sched {
             MigrationType::Task => (1, 0),
             MigrationType::Misfit => {
                 if fits_capacity(self.task_util_est(task), self.capacity_of(src)) {
-                    return false;
+                    return cx.leaves(env, task, Refusal::Fits);
                 }
                 (env.imbalance as u64, 0)
             }
         };
-        let fits = compared <= env.imbalance as u64;
-        if fits {
-            env.imbalance -= amount as i64;
+        if compared > env.imbalance as u64 {
+            return cx.leaves(env, task, Refusal::TooMuch);
         }
-        fits
+        env.imbalance -= amount as i64;
+        true
     }
 
     /// Whether a task of the source may be moved to the destination at all.
     ///
     /// Kernel: fair.c can_migrate_task(), v4.12–
-    pub(super) fn can_migrate_task(&mut self, cx: &Ctx<'_, '_>, env: &mut LbEnv, src: CpuId, task: TaskId) -> bool {
-        if self.profile.lb_migratable == Migratable::EligibleFirst && self.stays_for_now(env, task) {
-            return false;
+    pub(super) fn can_migrate_task(&mut self, cx: &mut Ctx<'_, '_>, env: &mut LbEnv, src: CpuId, task: TaskId) -> bool {
+        if self.profile.lb_migratable == Migratable::EligibleFirst
+            && let Some(refusal) = self.stays_for_now(env, task)
+        {
+            return cx.leaves(env, task, refusal);
         }
         let allowed = self.tasks[task].cpus_allowed.and(&cx.machine.online);
         if !allowed.contains(env.dst_cpu) {
@@ -141,12 +143,12 @@ impl Sched {
                 env.new_dst_cpu = group.span.and(&env.cpus).and(&allowed).first();
                 env.dst_pinned = env.new_dst_cpu.is_some();
             }
-            return false;
+            return cx.leaves(env, task, Refusal::NotAllowed);
         }
         env.all_pinned = false;
         // Until the switch away from it is over a task runs still, whoever is current.
         if self.rqs[src].curr == Some(task) || self.tasks[task].on_cpu {
-            return false;
+            return cx.leaves(env, task, Refusal::Runs);
         }
         if env.active && self.profile.lb_pinned == LbPinned::Tested {
             return true;
@@ -154,7 +156,7 @@ impl Sched {
         let hot = self.task_hot(env, src, task);
         let domain = &mut self.topology.domains[env.sd];
         if hot && domain.nr_balance_failed <= domain.cache_nice_tries {
-            return false;
+            return cx.leaves(env, task, Refusal::Hot);
         }
         env.task_is_hot = hot;
         if self.profile.lb_hot_gained == HotGained::MayMove {
@@ -169,18 +171,19 @@ impl Sched {
         self.topology.domains[env.sd].stats.lb[env.idle as usize].hot_gained += u64::from(hot);
     }
 
-    /// Whether balance leaves a task alone for now: it sleeps, or has had more than its share.
+    /// Why balance leaves a task alone for now: it sleeps, or has had more than its share.
     ///
     /// Kernel: fair.c can_migrate_task(), task_is_ineligible_on_dst_cpu(), v6.14–
-    fn stays_for_now(&self, env: &LbEnv, task: TaskId) -> bool {
+    fn stays_for_now(&self, env: &LbEnv, task: TaskId) -> Option<Refusal> {
         if self.tasks[task].state == TaskState::Delayed && env.migration != MigrationType::Load {
-            return true;
+            return Some(Refusal::Sleeps);
         }
         let se = self.se(task);
-        self.topology.domains[env.sd].nr_balance_failed == 0
+        let ineligible = self.topology.domains[env.sd].nr_balance_failed == 0
             && self.profile.feats.has(Feat::PLACE_LAG)
             && self.cfs_rq(env.dst_cpu).nr_running > 0
-            && !self.averages(se.cfs_rq).eligible(se.vruntime)
+            && !self.averages(se.cfs_rq).eligible(se.vruntime);
+        ineligible.then_some(Refusal::NotEligible)
     }
 
     /// Whether what a task uses is likely to be in the caches of the source still.

@@ -13,7 +13,7 @@ use crate::Sched;
 use crate::ctx::Ctx;
 use crate::seam::{LbInterval, LbLoop, LbPinned};
 use crate::topology::{CpuIdleType, LbStats, SchedDomain};
-use fairground_model::Op;
+use fairground_model::{BalanceFinding, Op};
 use fairground_stdx::SdId;
 
 /// Up to here the interval of a domain is doubled while all tasks of the busiest queue are pinned, ms.
@@ -86,6 +86,7 @@ impl Sched {
         let env = &mut lb.env;
         if !self.should_we_balance(cx, env) {
             *continue_balancing = false;
+            cx.balance_came_to(env, BalanceFinding::OtherBalances, (0, 0));
             return Some(self.out_balanced(env));
         }
         let Some(group) = self.find_busiest_group(cx, env) else {
@@ -94,6 +95,7 @@ impl Sched {
         };
         let Some(src) = self.find_busiest_queue(cx, env, group) else {
             self.topology.domains[env.sd].lb_stats(env.idle).nobusyq += 1;
+            cx.balance_came_to(env, BalanceFinding::NoBusiestQueue, (0, 0));
             return Some(self.out_balanced(env));
         };
         let stats = self.topology.domains[env.sd].lb_stats(env.idle);
@@ -106,6 +108,7 @@ impl Sched {
             lb.stage = Stage::Detach;
             return None;
         }
+        cx.balance_came_to(env, BalanceFinding::OneTask, (0, 0));
         Some(self.end_load_balance(cx, lb))
     }
 
@@ -115,8 +118,10 @@ impl Sched {
         self.update_rq_clock(cx, src);
         let detached = self.detach_tasks(cx, &mut lb.env, src);
         if detached == 0 {
+            cx.balance_came_to(&lb.env, BalanceFinding::NothingMoved, (0, 0));
             return self.after_look(cx, lb);
         }
+        cx.balance_came_to(&lb.env, BalanceFinding::Moved, (u64::from(detached), 0));
         lb.moved += detached;
         lb.stage = Stage::Attach;
         None

@@ -36,6 +36,8 @@ mod should_we_balance;
 mod spec_07_decide;
 #[cfg(test)]
 mod spec_07_move;
+mod verdict;
+mod what_if;
 mod work;
 
 pub(crate) use capacity::RtAvg;
@@ -43,6 +45,7 @@ pub(crate) use env::{LbEnv, MigrationType};
 pub(crate) use group_type::GroupStats;
 pub(crate) use nohz::Nohz;
 pub(crate) use ring::{End, GroupNode, TaskRing};
+pub use what_if::LoadReading;
 pub(crate) use work::BalanceWork;
 
 /// Whether a path that is done in phases is over.

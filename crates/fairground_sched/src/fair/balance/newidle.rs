@@ -9,6 +9,7 @@ use crate::ctx::Ctx;
 use crate::features::Feat;
 use crate::seam::{NewidleCost, NohzBalance, ShouldWeBalance};
 use crate::topology::{CpuIdleType, NewidleRate, SdFlags};
+use fairground_model::BalanceFinding;
 use fairground_stdx::{CpuId, SdId, TaskId};
 
 /// One in the rate of success, and the number of faces of the die.
@@ -115,9 +116,12 @@ impl Sched {
             lb: None,
             pass: None,
         };
-        if self.expects_gain(&work) {
-            self.update_blocked_averages(cx, cpu);
-            return Some(work);
+        match self.expects_gain(&work) {
+            Ok(()) => {
+                self.update_blocked_averages(cx, cpu);
+                return Some(work);
+            }
+            Err((finding, numbers)) => cx.no_balance(cpu, None, CpuIdleType::NewlyIdle, finding, numbers),
         }
         if let Some(sd) = work.sd.take() {
             self.update_next_balance(&mut work, sd);
@@ -128,14 +132,15 @@ impl Sched {
         Some(work)
     }
 
-    /// Whether some CPU has tasks to give, and this one expects to be idle for long enough.
-    fn expects_gain(&self, work: &Newidle) -> bool {
-        let Some(sd) = work.sd.filter(|_| self.topology.overload) else { return false };
+    /// Whether some CPU has tasks to give, and this one expects to be idle for long enough; if not, why.
+    fn expects_gain(&self, work: &Newidle) -> Result<(), (BalanceFinding, (u64, u64))> {
+        let Some(sd) = work.sd.filter(|_| self.topology.overload) else { return Err((BalanceFinding::NobodyWaits, (0, 0))) };
         let needed = match self.profile.newidle_cost {
             NewidleCost::Fixed => self.tunables.migration_cost_ns,
             NewidleCost::Measured => self.topology.domains[sd].max_newidle_lb_cost,
         };
-        self.rqs[self.topology.domains[sd].cpu].lb.avg_idle >= needed
+        let avg_idle = self.rqs[self.topology.domains[sd].cpu].lb.avg_idle;
+        if avg_idle >= needed { Ok(()) } else { Err((BalanceFinding::ShortIdle, (avg_idle, needed))) }
     }
 
     fn newidle_step(&mut self, cx: &mut Ctx<'_, '_>, work: &mut Newidle) -> BalanceStep {
@@ -157,10 +162,13 @@ impl Sched {
                 return BalanceStep::More;
             }
             let domain = &self.topology.domains[sd];
-            if self.rqs[cx.cpu].lb.avg_idle < work.curr_cost + domain.max_newidle_lb_cost {
+            let (avg_idle, needed) = (self.rqs[cx.cpu].lb.avg_idle, work.curr_cost + domain.max_newidle_lb_cost);
+            if avg_idle < needed {
+                cx.no_balance(cx.cpu, Some(sd), CpuIdleType::NewlyIdle, BalanceFinding::ShortIdle, (avg_idle, needed));
                 self.update_next_balance(work, sd);
                 work.sd = None;
-            } else if !domain.flags.has(SdFlags::BALANCE_NEWIDLE) || !self.dares_newidle(cx, work, sd) {
+            } else if let Err(finding) = self.dares_newidle(cx, work, sd) {
+                cx.no_balance(cx.cpu, Some(sd), CpuIdleType::NewlyIdle, finding, (0, 0));
                 self.go_on_newidle(cx, work, sd, true);
             } else {
                 if self.profile.newidle_cost == NewidleCost::Fixed {
@@ -173,19 +181,27 @@ impl Sched {
         BalanceStep::Done
     }
 
-    /// NI_RANDOM: whether the die allows a try, by the rate of success so far.
-    fn dares_newidle(&mut self, cx: &Ctx<'_, '_>, work: &mut Newidle, sd: SdId) -> bool {
+    /// Whether a domain is for newidle balance and, with NI_RANDOM, the die allows a try by the rate of success so far.
+    fn dares_newidle(&mut self, cx: &Ctx<'_, '_>, work: &mut Newidle, sd: SdId) -> Result<(), BalanceFinding> {
+        if !self.topology.domains[sd].flags.has(SdFlags::BALANCE_NEWIDLE) {
+            return Err(BalanceFinding::NoNewidle);
+        }
         work.weight = 1;
         if !self.profile.feats.has(Feat::NI_RANDOM) {
-            return true;
+            return Ok(());
         }
         let die = self.newidle_dice[cx.cpu].below(u64::from(RATE_SCALE)) as u32;
         let rate = &mut self.topology.domains[sd].newidle;
         match rate.weight(die) {
-            Some(weight) => work.weight = weight,
-            None => rate.count(0),
+            Some(weight) => {
+                work.weight = weight;
+                Ok(())
+            }
+            None => {
+                rate.count(0);
+                Err(BalanceFinding::Dice)
+            }
         }
-        rate.weight(die).is_some()
     }
 
     /// The balance of a domain is over: what did it cost, and was it worth it?

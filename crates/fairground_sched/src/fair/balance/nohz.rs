@@ -12,7 +12,7 @@ use crate::ctx::{Ctx, Request};
 use crate::rq::NohzKick;
 use crate::seam::NohzBalance;
 use crate::topology::CpuIdleType;
-use fairground_model::Op;
+use fairground_model::{BalanceFinding, Op};
 use fairground_stdx::{CpuId, CpuMask, SdId};
 
 /// The blocked load of idle CPUs is aged at most that often: the half-life of load tracking, ms.
@@ -337,7 +337,12 @@ impl Sched {
 
     /// An idle CPU's clock is brought up to now if one of its domains may be due. Whether they are to be balanced.
     fn begin_for_idle(&mut self, cx: &mut Ctx<'_, '_>, pass: &NohzPass, cpu: CpuId) -> bool {
-        if cx.jiffies < self.rqs[cpu].lb.next_balance || pass.idle == CpuIdleType::NewlyIdle {
+        if pass.idle == CpuIdleType::NewlyIdle {
+            return false;
+        }
+        let due_at = self.rqs[cpu].lb.next_balance;
+        if cx.jiffies < due_at {
+            cx.no_balance(cpu, None, CpuIdleType::Idle, BalanceFinding::NotDue, (cx.jiffies, due_at));
             return false;
         }
         self.count_rq_lock(cx, cpu);

@@ -7,6 +7,7 @@ use crate::Sched;
 use crate::ctx::Ctx;
 use crate::seam::{NewidleCost, NohzBalance};
 use crate::topology::{CpuIdleType, SdFlags};
+use fairground_model::BalanceFinding;
 use fairground_stdx::{CpuId, SdId, TaskId};
 
 /// A CPU without a domain that is due looks again after this time, s.
@@ -171,11 +172,16 @@ impl Sched {
     }
 
     /// Whether it is time for a domain, and nobody else is at one that only one CPU at a time may balance.
-    fn is_due(&mut self, cx: &Ctx<'_, '_>, work: &Rebalance, sd: SdId) -> bool {
+    fn is_due(&mut self, cx: &mut Ctx<'_, '_>, work: &Rebalance, sd: SdId) -> bool {
         let domain = &self.topology.domains[sd];
         let serialize = domain.flags.has(SdFlags::SERIALIZE);
-        let due = cx.jiffies >= domain.due_at(self.topology.get_sd_balance_interval(sd, self.is_busy(work)));
-        if !due || (serialize && self.balancing) {
+        let due_at = domain.due_at(self.topology.get_sd_balance_interval(sd, self.is_busy(work)));
+        if cx.jiffies < due_at {
+            cx.no_balance(work.cpu, Some(sd), work.idle, BalanceFinding::NotDue, (cx.jiffies, due_at));
+            return false;
+        }
+        if serialize && self.balancing {
+            cx.no_balance(work.cpu, Some(sd), work.idle, BalanceFinding::Serialized, (0, 0));
             return false;
         }
         self.balancing |= serialize;

@@ -112,6 +112,11 @@ impl Sched {
         }
     }
 
+    /// The fair tasks of `cpu`, the running one included.
+    pub(super) fn cfs_tasks_of(&self, cpu: CpuId) -> impl Iterator<Item = TaskId> + '_ {
+        std::iter::successors(self.rqs[cpu].lb.cfs_tasks.head, |&task| self.tasks[task].group_node.next)
+    }
+
     /// A task was passed over: it is tried last from now on.
     pub(super) fn cfs_tasks_pass_over(&mut self, cpu: CpuId, task: TaskId) {
         let end = match self.profile.lb_task_order {

@@ -7,20 +7,27 @@ use crate::Sched;
 use crate::ctx::Ctx;
 use crate::seam::{ReducedCapacity, SiblingBalance};
 use crate::topology::{CpuIdleType, SchedGroup, SdFlags};
-use fairground_model::Op;
+use fairground_model::{BalanceFinding, Op};
 use fairground_stdx::{CpuId, SgId};
 
 impl Sched {
     /// Kernel: fair.c find_busiest_group(), sched_balance_find_src_group() from v6.10, v5.5–
     pub(in super::super) fn busiest_group_by_type(&mut self, cx: &mut Ctx<'_, '_>, env: &mut LbEnv) -> Option<SgId> {
         let sds = self.update_sd_lb_stats(cx, env);
-        let busiest = sds.busiest?;
-        let pair = self.pair(env, &sds, busiest);
-        if !pair.is_imbalanced() {
+        let Some(busiest) = sds.busiest else {
+            cx.balance_came_to(env, BalanceFinding::NoBusiestGroup, (0, 0));
             return None;
+        };
+        let pair = self.pair(env, &sds, busiest);
+        if pair.is_imbalanced() {
+            (env.migration, env.imbalance) = pair.calculate_imbalance();
+            if env.imbalance != 0 {
+                return Some(busiest);
+            }
         }
-        (env.migration, env.imbalance) = pair.calculate_imbalance();
-        (env.imbalance != 0).then_some(busiest)
+        let running = |stat: &SgLbStats| stat.sums.sum_nr_running;
+        cx.balance_came_to(env, BalanceFinding::Balanced, (running(&sds.busiest_stat), running(&sds.local_stat)));
+        None
     }
 
     /// The excess of tasks in the busiest group of a domain, for a test.

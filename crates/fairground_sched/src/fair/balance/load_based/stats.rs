@@ -8,7 +8,7 @@ use crate::Sched;
 use crate::ctx::Ctx;
 use crate::seam::{Misfit, ZeroImbalance};
 use crate::topology::{CpuIdleType, SchedGroup, SdFlags};
-use fairground_model::Op;
+use fairground_model::{BalanceFinding, Op};
 use fairground_stdx::{CpuId, SgId};
 
 /// Which CPUs of a group are summed up, and how.
@@ -25,18 +25,26 @@ impl Sched {
     /// Kernel: fair.c find_busiest_group(), v4.12–v5.4
     pub(in super::super) fn busiest_group_by_load(&mut self, cx: &mut Ctx<'_, '_>, env: &mut LbEnv) -> Option<SgId> {
         let sds = self.sum_up_loads(cx, env);
-        let busiest = sds.busiest?;
+        let Some(busiest) = sds.busiest else {
+            cx.balance_came_to(env, BalanceFinding::NoBusiestGroup, (0, 0));
+            return None;
+        };
         if let Some(imbalance) = self.check_asym_packing(env, busiest, &sds.busiest_stat) {
             env.imbalance = imbalance;
             return Some(busiest);
         }
         let pair = self.load_pair(env, &sds);
+        let loads = (pair.busiest.avg_load, pair.local.avg_load);
         if !pair.is_imbalanced() {
+            cx.balance_came_to(env, BalanceFinding::Balanced, loads);
             return None;
         }
         env.imbalance = pair.calculate_imbalance() as i64;
         env.busiest_misfit = pair.busiest.group_class == GroupClass::MisfitTask;
         let balanced = env.imbalance == 0 && self.profile.zero_imbalance == ZeroImbalance::Balance;
+        if balanced {
+            cx.balance_came_to(env, BalanceFinding::Balanced, loads);
+        }
         (!balanced).then_some(busiest)
     }
 
