@@ -13,6 +13,7 @@ pub mod delay;
 pub mod diff_runs;
 pub mod domains;
 pub mod error;
+pub mod explain;
 mod group_table;
 pub mod guard;
 pub mod input;

@@ -1,7 +1,7 @@
 //! Commands and flags.
 
 use crate::commands::{
-    capture, compare, completions, conform, convert, diff_runs, latency, list, profile, replay, reproduce, run, schedstat, sweep,
+    capture, compare, completions, conform, convert, diff_runs, explain, latency, list, profile, replay, reproduce, run, schedstat, sweep,
     timehist, vopr,
 };
 use clap::{Parser, Subcommand};
@@ -33,6 +33,8 @@ pub(crate) enum Command {
     Replay(replay::Args),
     /// Compare a recorded trace with the model, decision by decision
     Conform(conform::Args),
+    /// Explain why a task ran late after a wake-up
+    Explain(explain::Args),
     /// Run every combination of a sweep file
     Sweep(sweep::Args),
     /// Convert between trace formats

@@ -119,6 +119,11 @@ impl<'a> Recorder<'a> {
     pub fn wants_samples(&self) -> bool {
         self.samples
     }
+    /// Whether verdicts are wanted.
+    #[inline]
+    pub fn wants_verdicts(&self) -> bool {
+        self.verdicts
+    }
     /// Passes on what a balance came to, if that is wanted.
     #[inline]
     pub fn verdict(&mut self, at: Instant, cpu: CpuId, verdict: impl FnOnce() -> Verdict) {

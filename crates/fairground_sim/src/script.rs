@@ -3,7 +3,7 @@
 use crate::cpu::{Doing, Then};
 use crate::queue::{EventQueue, Slot};
 use crate::simulation::{Simulation, Stopped};
-use fairground_model::{Change, Op, Recorder, Start, TaskSet, Turns};
+use fairground_model::{Change, Op, Recorder, Start, TaskSet, TimedChange, Turns};
 use fairground_sched::fair::group::Busy;
 use fairground_sched::{Ctx, Sched};
 use fairground_stdx::{CpuId, Instant, Ns, TaskId};
@@ -34,6 +34,14 @@ pub(crate) fn script_of(set: &TaskSet) -> Vec<Scripted> {
 }
 
 impl<Q: EventQueue> Simulation<Q> {
+    /// One more change from outside, now or later: for the question what would be if. It comes after what was written
+    /// for the same instant before.
+    pub fn add_change(&mut self, timed: TimedChange) {
+        assert!(timed.at >= self.now, "invariant: the past is not changed");
+        let place = self.script.partition_point(|row| row.at <= timed.at).max(self.script_next);
+        self.script.insert(place, Scripted { at: timed.at, act: Act::Change(timed.change) });
+    }
+
     /// Carries out the next act. Whoever acts from outside takes no time of the machine; a CPU that
     /// must reschedule is interrupted at once.
     pub(crate) fn run_script(&mut self, rec: &mut Recorder<'_>) {

@@ -271,6 +271,21 @@ pub(super) fn check_times(rows: &[Spanned<At>], duration: Ns, m: &mut Mistakes) 
     }
 }
 
+/// The changes that a `do` string asks for at an instant; all that is wrong with it otherwise.
+pub(super) fn changes_of(
+    text: &str,
+    at: Instant,
+    tasks: &TaskSet,
+    online: &CpuMask,
+    profile: &Profile,
+) -> Result<Vec<TimedChange>, Mistakes> {
+    let act = from_text(text).map_err(|(message, hint)| Mistakes::one(message, hint))?;
+    let mut m = Mistakes::default();
+    let row = Spanned { value: At { time: Ns(at.ns()), act }, span: 0..0 };
+    let changes = resolve(&[row], tasks, online, Some(profile), &mut m);
+    m.or(changes)
+}
+
 /// The changes for the tasks that bear the names; a name that no task bears is a mistake, and so is a feature
 /// that the kernel does not have.
 pub(super) fn resolve(

@@ -56,7 +56,7 @@ use crate::metrics;
 use crate::output;
 use at::resolve;
 use fairground_machine::Machine;
-use fairground_model::{Digest, Mistakes, Start, TaskSet};
+use fairground_model::{Digest, Mistakes, Start, TaskSet, TimedChange};
 use fairground_sched::profile::Profile;
 use fairground_sim::{Setup, Stopped};
 use fairground_stdx::{CpuMask, Instant, Ns};
@@ -215,6 +215,16 @@ impl Scenario {
     pub fn with_profile(&self, profile: Profile) -> Scenario {
         let profile = workload_features(profile.clone(), &self.workloads).unwrap_or(profile);
         Scenario { profile, ..self.clone() }
+    }
+    /// The changes that a `do` string of `[[at]]` asks for at an instant; what is wrong with it stands under `flag`.
+    pub(crate) fn changes(&self, text: &str, at: Instant, flag: &str) -> Result<Vec<TimedChange>, Error> {
+        let changes = at::changes_of(text, at, &merged(&self.workloads), &self.online(), &self.profile);
+        changes.map_err(|wrong| {
+            let rows = wrong.0.into_iter().map(|row| (format!("{flag}: {}", row.message), row.hint));
+            let mut named = Mistakes::default();
+            rows.for_each(|(message, hint)| named.whole(message, hint));
+            Error::input("command line", "", named)
+        })
     }
     /// Mistakes of this scenario as an error that shows its lines.
     pub fn wrong(&self, mistakes: Mistakes) -> Error {

@@ -6,6 +6,7 @@ pub(crate) mod completions;
 pub(crate) mod conform;
 pub(crate) mod convert;
 pub(crate) mod diff_runs;
+pub(crate) mod explain;
 pub(crate) mod latency;
 pub(crate) mod list;
 pub(crate) mod man;
@@ -30,6 +31,7 @@ pub(crate) fn dispatch(cli: Cli) -> Result<u8, Error> {
         Command::Reproduce(args) => reproduce::run(&args, json),
         Command::Replay(args) => replay::run(&args, json),
         Command::Conform(args) => conform::run(&args, json),
+        Command::Explain(args) => explain::run(&args, json),
         Command::Sweep(args) => sweep::run(&args, json),
         Command::Convert(args) => convert::run(&args, json),
         Command::Schedstat(args) => schedstat::run(&args, json),

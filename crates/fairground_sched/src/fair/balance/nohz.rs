@@ -141,6 +141,10 @@ impl Sched {
         }
         let ages = rule != NohzBalance::BalanceOnly;
         let balance = now >= self.nohz.next_balance && self.wants_idle_help(cpu);
+        if cx.trace.wants_verdicts() && now < self.nohz.next_balance && self.wants_idle_help(cpu) {
+            let idle = self.nohz.idle_cpus_mask.first().unwrap_or(cpu);
+            cx.no_balance(idle, None, CpuIdleType::Idle, BalanceFinding::NotDue, (now, self.nohz.next_balance));
+        }
         let stats = ages && (balance || (self.nohz.has_blocked && now > self.nohz.next_blocked));
         let kick = NohzKick { stats, balance, next: self.nohz.needs_update };
         if kick != NohzKick::default() {

@@ -4,7 +4,7 @@
 use crate::Sched;
 use crate::seam::Balance;
 use fairground_model::BalancePass;
-use fairground_stdx::{CpuId, SdId, TaskId};
+use fairground_stdx::{CpuId, CpuMask, SdId, TaskId};
 
 /// The load of a CPU as balance reads it, and as it is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -80,8 +80,8 @@ impl Sched {
         self.group_stats.forget();
     }
 
-    /// Whether a CPU has nothing to do and nothing on its way, as placement and balance see it.
-    pub fn is_idle(&self, cpu: CpuId) -> bool {
-        self.idle_cpu(cpu)
+    /// The CPUs that have nothing to do and nothing on their way, as placement and balance see it.
+    pub fn idle_cpus(&self) -> CpuMask {
+        self.cpu_ids().filter(|&cpu| self.idle_cpu(cpu)).collect()
     }
 }

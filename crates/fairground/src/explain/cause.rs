@@ -1,0 +1,87 @@
+//! Why a task waited: the closed list of causes.
+
+macro_rules! causes {
+    ($($name:ident $place:ident $slug:literal $text:literal;)*) => {
+        /// Why a task waited for a stretch of time, or why it waited at all.
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+        pub enum Cause {
+            $(#[doc = $text] $name,)*
+        }
+        impl Cause {
+            /// All causes in the order of tables.
+            pub const ALL: &'static [Cause] = &[$(Cause::$name),*];
+            /// Short name for files and scripts.
+            pub const fn slug(self) -> &'static str {
+                match self { $(Cause::$name => $slug),* }
+            }
+            /// The cause as a sentence.
+            pub const fn sentence(self) -> &'static str {
+                match self { $(Cause::$name => $text),* }
+            }
+            /// Where the cause lies.
+            pub const fn place(self) -> Place {
+                match self { $(Cause::$name => Place::$place),* }
+            }
+        }
+    };
+}
+
+/// Where a cause lies.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Place {
+    /// On the CPU where the task waited: a stretch of its time has this cause.
+    Here,
+    /// Elsewhere: an idle CPU did not get the task.
+    Elsewhere,
+}
+
+causes! {
+    QueueLength Here "queue-length" "others had their turns: they were ahead in virtual time or within their slices";
+    HeavierTask Here "heavier-task" "a task of greater weight had the longer turn that its nice value gives it";
+    IdlePolicy Here "idle-policy" "the waiting task has policy SCHED_IDLE and the running one has not";
+    BatchPolicy Here "batch-policy" "the waiting task has a policy that does not preempt";
+    KernelThread Here "kernel-thread" "a kernel thread ran";
+    SleeperCredit Here "sleeper-credit" "a task that had slept was placed ahead, further than without the credit for sleepers";
+    WithinWakeupGranularity Here "wakeup-granularity" "the waiting task was ahead by less than the wake-up granularity";
+    NoWakeupPreemption Here "no-wakeup-preemption" "WAKEUP_PREEMPTION is off";
+    EarlierDeadline Here "earlier-deadline" "a task with an earlier deadline ran";
+    ShorterSlice Here "shorter-slice" "a task with a shorter slice, and so an earlier deadline, ran";
+    Protected Here "protected" "the running task was protected until its request was done";
+    NotEligible Here "not-eligible" "the waiting task had had more than its share and was not eligible";
+    DelayedDequeue Here "delayed-dequeue" "the waiting task woke before its delayed dequeue, with the negative lag with which it went to sleep";
+    Buddy Here "buddy" "a buddy was preferred";
+    TickGranularity Here "tick" "the running task had used up its slice, but no tick had come to see it";
+    ReschedPending Here "resched-pending" "a reschedule was due, but the running task was in the kernel, or had not been told yet";
+    KernelTime Here "kernel-time" "the kernel itself ran";
+    IdleExit Here "idle-exit" "the CPU left its idle state";
+    IpiFlight Here "ipi-flight" "the CPU idled: an interrupt was on its way to it";
+    OnTheWay Here "on-the-way" "the task was on no queue yet: a CPU was chosen for it, or it was on its way there";
+    Affinity Elsewhere "affinity" "idle CPUs were there, but the task may not run on them";
+    SearchCut Elsewhere "search-cut" "a CPU of the same cache was idle, but the search for one ended before it came there";
+    OtherCache Elsewhere "other-cache" "CPUs were idle under another cache only, where a wake-up does not look";
+    IdleCpuTaken Elsewhere "idle-cpu-taken" "the CPU was idle when it was chosen, and got another task before this one arrived";
+    MisledStatistic Elsewhere "misled-statistic" "a balance went by a load that was not what was queued: with the load that was it would have come here";
+    NewidleGate Elsewhere "newidle-gate" "a CPU that ran out of tasks expected to be idle for too short a time to balance";
+    NobodyWaits Elsewhere "overload-unknown" "a CPU that ran out of tasks did not balance: no CPU was known to have more than one";
+    NewidleOff Elsewhere "newidle-off" "a CPU that ran out of tasks did not balance a domain that holds this CPU";
+    NotDue Elsewhere "balance-not-due" "a CPU was idle, but its next balance was not due yet";
+    OtherBalances Elsewhere "other-balances" "another CPU was to balance for the idle one";
+    CacheHot Elsewhere "cache-hot" "a balance came, but the waiting task counted as cache hot";
+    NoImbalance Elsewhere "no-imbalance" "a balance came and found the difference too small";
+    OtherQueue Elsewhere "other-queue" "a balance came and took from another queue";
+    NotMovable Elsewhere "not-movable" "a balance came, but could not move the task";
+    NoBalance Elsewhere "no-balance" "a CPU was idle and no balance on its behalf came";
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slugs_are_unique() {
+        let mut slugs: Vec<_> = Cause::ALL.iter().map(|cause| cause.slug()).collect();
+        slugs.sort_unstable();
+        slugs.dedup();
+        assert_eq!(slugs.len(), Cause::ALL.len());
+    }
+}

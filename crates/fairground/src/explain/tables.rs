@@ -1,0 +1,147 @@
+//! The answer as tables.
+
+use super::story::who;
+use super::verdicts::Miss;
+use super::{Aggregate, Explained, Explanation};
+use fairground_metrics::Decimal;
+use fairground_report::{Cell, Column, Table};
+use fairground_stdx::Ns;
+
+/// So many balances are shown; there may be thousands of equal ones.
+const BALANCES_SHOWN: usize = 20;
+
+/// All tables that have rows: the parts, idle CPUs, balances, what changes would have made of it, and all wake-ups of
+/// a percentile.
+pub fn tables(explanation: &Explanation) -> Vec<Table> {
+    let (one, names) = (&explanation.one, explanation.names.as_slice());
+    let mut tables = vec![parts(one, names), idle(one), balances(one), outcomes(explanation)];
+    tables.extend(explanation.aggregate.as_ref().map(aggregate));
+    tables.retain(|table| !table.rows().is_empty());
+    tables
+}
+
+fn share(part: Ns, whole: Ns) -> Cell {
+    Decimal::ratio(part.0 * 1000 / whole.0.max(1), 10).into()
+}
+
+fn parts(one: &Explained, names: &[String]) -> Table {
+    let columns = vec![
+        Column::left("cause", "cause"),
+        Column::left("who ran", "who"),
+        Column::right("cpu", "cpu"),
+        Column::right("time", "time_ns"),
+        Column::right("%", "share_pct"),
+        Column::right("stretches", "stretches"),
+    ];
+    let mut table = Table::new("parts", "what the time went to", columns);
+    let whole = one.parts.total();
+    for part in one.parts.rows() {
+        let (cause, who, cpu) = (part.cause.slug(), who(part.who, names), u64::from(part.cpu.get()));
+        let stretches = u64::from(part.stretches);
+        table.push(vec![cause.into(), who.into(), cpu.into(), Cell::ns(part.time), share(part.time, whole), stretches.into()]);
+    }
+    table.note(format!("sum {}: each nanosecond is in one part", fairground_report::units::format_ns(whole)));
+    table
+}
+
+fn idle(one: &Explained) -> Table {
+    let columns = vec![
+        Column::right("cpu", "cpu"),
+        Column::left("allowed", "allowed"),
+        Column::left("same cache", "same_cache"),
+        Column::right("idle after", "first_ns"),
+        Column::right("idle for", "total_ns"),
+    ];
+    let mut table = Table::new("idle_cpus", "CPUs that stood idle meanwhile", columns);
+    for row in &one.idle {
+        let first = Cell::ns(row.first.saturating_since(one.wake.waking));
+        let cpu = u64::from(row.cpu.get());
+        table.push(vec![cpu.into(), row.allowed.into(), row.shares_cache.into(), first, Cell::ns(row.total)]);
+    }
+    table
+}
+
+fn balances(one: &Explained) -> Table {
+    let columns = vec![
+        Column::right("after", "after_ns"),
+        Column::left("balance", "pass"),
+        Column::right("for cpu", "dst_cpu"),
+        Column::left("cause", "cause"),
+        Column::left("what it came to", "finding"),
+    ];
+    let mut table = Table::new("balances", "balances that could have moved it", columns);
+    for miss in one.misses.iter().take(BALANCES_SHOWN) {
+        let after = Cell::ns(miss.at.saturating_since(one.wake.waking));
+        let (pass, dst) = (miss.verdict.pass.name(), u64::from(miss.verdict.dst_cpu.get()));
+        table.push(vec![after, pass.into(), dst.into(), miss.cause.slug().into(), finding(miss).into()]);
+    }
+    if one.misses.len() > BALANCES_SHOWN {
+        table.note(format!("and {} more", one.misses.len() - BALANCES_SHOWN));
+    }
+    table
+}
+
+/// What a balance came to, in words.
+pub(super) fn finding(miss: &Miss) -> String {
+    let verdict = &miss.verdict;
+    let (found, needed) = (verdict.found.to_string(), verdict.needed.to_string());
+    let mut text = verdict.finding.sentence().replace("{found}", &found).replace("{needed}", &needed);
+    if let Some(source) = verdict.source {
+        text += &format!("; busiest queue: CPU {source}");
+    }
+    if let Some(refusal) = miss.refusal {
+        text += &format!("; the waiting task stayed: {}", refusal.sentence());
+    }
+    text
+}
+
+fn outcomes(explanation: &Explanation) -> Table {
+    let columns = vec![
+        Column::left("rule changed", "change"),
+        Column::right("delay", "delay_ns"),
+        Column::right("saved", "saved_ns"),
+    ];
+    let mut table = Table::new("what_if", "the same state with one rule changed", columns);
+    let before = explanation.one.wake.latency();
+    for row in &explanation.outcomes {
+        let (delay, saved) = match row.delay {
+            Some(delay) if delay <= before => (Cell::ns(delay), Cell::ns(before - delay)),
+            Some(delay) => (Cell::ns(delay), Cell::new("longer", -((delay - before).0 as i64))),
+            None => (Cell::new("did not run", serde_json::Value::Null), Cell::empty()),
+        };
+        table.push(vec![row.change.as_str().into(), delay, saved]);
+    }
+    table
+}
+
+fn aggregate(aggregate: &Aggregate) -> Table {
+    let columns = vec![
+        Column::left("cause", "cause"),
+        Column::right("named", "named"),
+        Column::right("together", "named_time_ns"),
+        Column::right("had a part in", "had_part"),
+        Column::right("time", "time_ns"),
+        Column::right("%", "share_pct"),
+        Column::left("lies", "place"),
+    ];
+    let mut table = Table::new("percentile", "all wake-ups that were as late or later", columns);
+    for row in &aggregate.rows {
+        table.push(vec![
+            row.cause.slug().into(),
+            Cell::count(row.named),
+            Cell::ns(row.named_time),
+            Cell::count(row.had_part),
+            Cell::ns(row.time),
+            share(row.time, aggregate.time),
+            row.cause.place_name().into(),
+        ]);
+    }
+    table.note(match aggregate.taken_apart == aggregate.wakeups {
+        true => format!("{} wake-ups", aggregate.wakeups),
+        false => format!("the {} latest of {} wake-ups", aggregate.taken_apart, aggregate.wakeups),
+    });
+    if let Some(commonest) = aggregate.commonest() {
+        table.note(format!("commonest cause: {}: {}", commonest.slug(), commonest.sentence()));
+    }
+    table
+}
