@@ -16,6 +16,8 @@ pub(crate) struct IdleDevice {
     /// The state's place in the machine's table.
     state: Option<usize>,
     since: Instant,
+    /// Up to when the CPU was leaving its state when it last did.
+    leaves_until: Instant,
     /// The last idle times; once all are known the oldest is overwritten.
     intervals: [Ns; INTERVALS],
     known: usize,
@@ -57,13 +59,21 @@ impl<Q: EventQueue> Simulation<Q> {
     pub(crate) fn leave_idle_state(&mut self, cpu: CpuId) {
         let row = &mut self.cpus[cpu];
         let Some(state) = row.idle.state.take().map(|state| &self.machine.idle_states[state]) else {
+            row.idle.leaves_until = self.now + Ns(row.meter.price_ps(Op::IdleExit) / 1000);
             row.meter.count(Op::IdleExit);
             return;
         };
+        row.idle.leaves_until = self.now + state.exit_latency;
         row.meter.note(Op::IdleExit);
         row.meter.spend(state.exit_latency);
         row.idle.remember(self.now.since(row.idle.since));
         self.sched.sched_idle_clear_state(cpu);
+    }
+
+    /// Up to when `cpu` was leaving its idle state when it last did. That is part of the section of the kernel that began
+    /// then.
+    pub fn leaves_idle_until(&self, cpu: CpuId) -> Instant {
+        self.cpus[cpu].idle.leaves_until
     }
 
     /// Whether `cpu` idles in a state in which it watches its reschedule flag.

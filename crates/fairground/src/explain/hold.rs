@@ -58,17 +58,29 @@ fn of_rule(sched: &Sched, past: &Past, rule: Reason, waiter: TaskId, holder: Tas
         Reason::WakeFeatureOff => Cause::NoWakeupPreemption,
         Reason::WakeBatch => Cause::BatchPolicy,
         Reason::PickNextBuddy | Reason::PickLastBuddy | Reason::PickSkipped | Reason::PickEligibleBuddy => Cause::Buddy,
-        Reason::PickProtected | Reason::TickProtected | Reason::WakeProtected => Cause::Protected,
+        Reason::PickProtected | Reason::TickProtected | Reason::WakeProtected if goes_before(sched, waiter, holder) => {
+            Cause::Protected
+        }
         _ if sched.profile().pick.is_eevdf() => by_deadline(sched, past, waiter, holder),
         _ if owes_place_to_credit(sched, past, waiter, holder) => Cause::SleeperCredit,
         _ => Cause::QueueLength,
     }
 }
 
+/// EEVDF: whether a task may be picked.
+fn is_eligible(sched: &Sched, task: TaskId) -> bool {
+    let seats = sched.queue_seats(sched.task(task).cpu);
+    seats.iter().find(|seat| seat.task == task).and_then(|seat| seat.request).is_none_or(|request| request.eligible)
+}
+
+/// EEVDF: whether the waiting task would be picked before the holder, if nothing protected that.
+fn goes_before(sched: &Sched, waiter: TaskId, holder: TaskId) -> bool {
+    sched.se(holder).deadline.since(sched.se(waiter).deadline) > 0 && is_eligible(sched, waiter)
+}
+
 /// EEVDF: the holder was picked, or would be again.
 fn by_deadline(sched: &Sched, past: &Past, waiter: TaskId, holder: TaskId) -> Cause {
-    let seats = sched.queue_seats(sched.task(waiter).cpu);
-    let eligible = seats.iter().find(|seat| seat.task == waiter).and_then(|seat| seat.request).is_none_or(|own| own.eligible);
+    let eligible = is_eligible(sched, waiter);
     let (own, other) = (sched.se(waiter), sched.se(holder));
     if !eligible && past.placed(waiter) == Some(Reason::DelayRequeue) {
         Cause::DelayedDequeue

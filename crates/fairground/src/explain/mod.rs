@@ -100,7 +100,7 @@ pub fn explain(scenario: &Scenario, options: &ExplainOptions, control: Control<'
         let one = one::explain_one(scenario, start, past, wake)?;
         let outcomes = match changes.is_empty() {
             // What cannot join a run is not among the plausible.
-            true => what_if::plausible(scenario, &wake, &one.causes()).iter().flat_map(|change| try_out(start, change)).collect(),
+            true => what_if::plausible(scenario, &one).iter().flat_map(|change| try_out(start, change)).collect(),
             false => changes.iter().map(|change| try_out(start, change)).collect::<Result<_, _>>()?,
         };
         let aggregate = asked.percentile.map(|_| aggregate::aggregate(scenario, later, control)).transpose()?;

@@ -56,6 +56,11 @@ impl Parts {
     pub(super) fn of_who(&self, who: Who, cause: Cause) -> Ns {
         Ns(self.rows.iter().filter(|part| (part.who, part.cause) == (who, cause)).map(|part| part.time.0).sum())
     }
+    /// The task that had the CPU longest.
+    pub(super) fn longest_task(&self) -> Option<TaskId> {
+        let tasks = self.rows.iter().filter_map(|part| if let Who::Task(task) = part.who { Some((part.time, task)) } else { None });
+        tasks.max_by_key(|row| row.0).map(|row| row.1)
+    }
     /// The cause that held longest; of equal ones the first of the list.
     pub fn largest(&self) -> Cause {
         let mut largest = Cause::ALL[0];

@@ -59,6 +59,8 @@ pub(super) struct Watch {
     cpu: CpuId,
     state: State,
     since: Instant,
+    /// Up to when that CPU is leaving its idle state.
+    leaves_idle_until: Instant,
     /// Whether its `sched_waking` has come.
     woken: bool,
     parts: Parts,
@@ -68,7 +70,8 @@ impl Watch {
     /// Begins just before the instant of the wake-up.
     pub(super) fn new(wake: WakeUp, past: Past, sched: &Sched) -> Watch {
         let cpu = sched.task(wake.task).cpu;
-        Watch { wake, past, cpu, state: State::OnTheWay, since: wake.waking, woken: false, parts: Parts::default() }
+        let (state, since) = (State::OnTheWay, wake.waking);
+        Watch { wake, past, cpu, state, since, leaves_idle_until: since, woken: false, parts: Parts::default() }
     }
     /// Whether the task runs.
     pub(super) fn is_over(&self) -> bool {
@@ -114,7 +117,7 @@ impl Watch {
         let sched = simulation.sched();
         let own = sched.task(self.wake.task);
         self.cpu = own.cpu;
-        self.since = now;
+        (self.since, self.leaves_idle_until) = (now, simulation.leaves_idle_until(own.cpu));
         let queued = own.state == TaskState::Queued;
         self.state = match sched.rq(own.cpu).curr {
             _ if !queued => State::OnTheWay,
@@ -125,15 +128,18 @@ impl Watch {
 
     /// The time up to `until` goes to who had the CPU: first the kernel, as far as it was at work.
     fn account(&mut self, until: Instant) {
+        let leaving = (Section::IdleExit, Cause::IdleExit, self.leaves_idle_until);
+        let kernel = self.past.kernel(self.cpu).map(|(section, ends)| match section {
+            Section::IdleExit => (section, Cause::IdleExit, ends),
+            // While it is on its way the task waits for the kernel of another CPU.
+            _ if matches!(self.state, State::OnTheWay) => (section, Cause::OnTheWay, self.since),
+            _ => (section, Cause::KernelTime, ends),
+        });
         let mut from = self.since;
-        if let Some((section, ends)) = self.past.kernel(self.cpu)
-            && ends > from
-            && (section == Section::IdleExit || !matches!(self.state, State::OnTheWay))
-        {
-            let to = ends.min(until);
-            let cause = if section == Section::IdleExit { Cause::IdleExit } else { Cause::KernelTime };
-            self.parts.add(self.cpu, Who::Kernel(section), cause, to.saturating_since(from));
-            from = to.max(from);
+        for (section, cause, ends) in std::iter::once(leaving).chain(kernel) {
+            let to = ends.clamp(from, until.max(from));
+            self.parts.add(self.cpu, Who::Kernel(section), cause, to.since(from));
+            from = to;
         }
         let rest = until.saturating_since(from);
         match self.state {

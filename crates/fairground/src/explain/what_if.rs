@@ -2,6 +2,7 @@
 
 use super::cause::Cause;
 use super::find::WakeUp;
+use super::one::Explained;
 use crate::error::Error;
 use crate::scenario::Scenario;
 use fairground_model::{Sink, TimedChange, TraceEvent};
@@ -116,12 +117,15 @@ impl Sink for Waits {
 
 /// What could plausibly have helped against these causes, by the rules that this kernel has; each written as
 /// [`Change::parse`] reads it.
-pub(super) fn plausible(scenario: &Scenario, wake: &WakeUp, causes: &[Cause]) -> Vec<Change> {
-    let task = &scenario.tasks().tasks[wake.task].name;
+pub(super) fn plausible(scenario: &Scenario, one: &Explained) -> Vec<Change> {
+    let (wake, tasks) = (&one.wake, scenario.tasks().tasks);
+    let task = &tasks[wake.task].name;
+    let other = one.parts.longest_task().map_or(task, |other| &tasks[other].name);
     let all = format!("0-{}", scenario.machine.cpus.len() - 1);
     let mut texts: Vec<String> = Vec::new();
-    for &cause in causes {
-        texts.extend(against(cause).iter().map(|text| text.replace("{task}", task).replace("{all}", &all)));
+    let named = |text: &str| text.replace("{task}", task).replace("{other}", other).replace("{all}", &all);
+    for cause in one.causes() {
+        texts.extend(against(cause).iter().map(|text| named(text)));
     }
     texts.extend(Profile::known().into_iter().filter(|row| row.kind == KnownKind::Modelled).filter_map(|row| {
         let (base, overlay) = row.name.split_once('+')?;
@@ -155,7 +159,7 @@ const fn against(cause: Cause) -> &'static [&'static str] {
             "NEXT_BUDDY",
             "nice {task} -20",
         ],
-        Cause::HeavierTask => &["nice {task} -20", "sched_min_granularity_ns=100000", "sched_base_slice_ns=100000"],
+        Cause::HeavierTask => &["nice {other} 0", "nice {task} -20", "sched_min_granularity_ns=100000", "sched_base_slice_ns=100000"],
         Cause::IdlePolicy | Cause::BatchPolicy => &["policy {task} other"],
         Cause::SleeperCredit => &["GENTLE_FAIR_SLEEPERS", "sched_latency_ns=1000000"],
         Cause::WithinWakeupGranularity => &["sched_wakeup_granularity_ns=0", "NEXT_BUDDY"],

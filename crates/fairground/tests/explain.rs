@@ -1,0 +1,94 @@
+//! Planted delays: each scenario of `data/delays/` makes a worker wait for one known reason, which `explain` must name.
+//! That the reason is the real one is shown too: without it the delay is much shorter.
+
+use fairground::explain::{Cause, ExplainOptions, Explanation, explain};
+use fairground::{Control, Overrides, Scenario};
+use fairground_stdx::Ns;
+use std::path::Path;
+
+/// What takes the cause away.
+enum Without {
+    /// A change from the state in which the worker woke.
+    WhatIf(&'static str),
+    /// Another text in the scenario: the worst delay of that run is compared.
+    Text(&'static str, &'static str),
+}
+use Without::{Text, WhatIf};
+
+/// A scenario, the cause that was planted, what takes it away, and how many percent of the delay may be left then.
+const PLANTED: &[(&str, Cause, Without, u64)] = &[
+    ("affinity", Cause::Affinity, WhatIf("affinity worker 0-1"), 10),
+    ("batch-policy", Cause::BatchPolicy, WhatIf("policy worker other"), 10),
+    ("cache-hot", Cause::CacheHot, WhatIf("sched_migration_cost_ns=0"), 20),
+    ("delayed-dequeue", Cause::DelayedDequeue, Text("NO_RUN_TO_PARITY", "NO_RUN_TO_PARITY\", \"NO_DELAY_DEQUEUE\", \"NO_PLACE_LAG"), 50),
+    ("earlier-deadline", Cause::EarlierDeadline, WhatIf("slice worker 100us"), 20),
+    ("heavier-task", Cause::HeavierTask, WhatIf("nice heavy 0"), 10),
+    ("idle-exit", Cause::IdleExit, Text("deepest", "shallowest"), 1),
+    ("idle-policy", Cause::IdlePolicy, Text("policy = \"idle\"", "nice = 0"), 10),
+    ("kernel-section", Cause::ReschedPending, Text("kernel 8ms", "run 8ms"), 10),
+    ("kernel-thread", Cause::KernelThread, Text("\"kernel 8ms\", \"sleep 4ms\"], kthread = true", "\"run 8ms\", \"sleep 4ms\"]"), 10),
+    ("misled-statistic", Cause::MisledStatistic, WhatIf("queued-load"), 60),
+    ("newidle-gate", Cause::NewidleGate, WhatIf("sched_migration_cost_ns=0"), 10),
+    ("no-wakeup-preemption", Cause::NoWakeupPreemption, WhatIf("WAKEUP_PREEMPTION"), 10),
+    ("not-due", Cause::NotDue, Text("\"exit\"], cpus = \"0\"", "\"exit\"], cpus = \"0-1\""), 10),
+    ("other-cache", Cause::OtherCache, Text("core = 2, llc = 1 }, { core = 3, llc = 1", "core = 2, llc = 0 }, { core = 3, llc = 0"), 10),
+    ("protected", Cause::Protected, WhatIf("NO_RUN_TO_PARITY"), 10),
+    ("queue-length", Cause::QueueLength, Text("count = 6", "count = 2"), 60),
+    ("search-cut", Cause::SearchCut, WhatIf("NO_SIS_PROP"), 10),
+    ("shorter-slice", Cause::ShorterSlice, WhatIf("slice worker 100us"), 10),
+    ("sleeper-credit", Cause::SleeperCredit, Text("NO_GENTLE_FAIR_SLEEPERS", "GENTLE_FAIR_SLEEPERS"), 80),
+    ("tick", Cause::TickGranularity, Text("hz     = 100", "hz     = 1000"), 40),
+    ("wakeup-granularity", Cause::WithinWakeupGranularity, WhatIf("sched_wakeup_granularity_ns=0"), 10),
+];
+
+fn text(name: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/data/delays/{name}.toml"));
+    std::fs::read_to_string(path).unwrap()
+}
+
+fn worker(what_if: Option<&str>) -> ExplainOptions {
+    let what_if = what_if.map(str::to_string).into_iter().collect();
+    ExplainOptions { task: Some("worker".into()), what_if, ..ExplainOptions::default() }
+}
+
+fn explained(name: &str, text: &str, options: &ExplainOptions) -> Explanation {
+    let scenario = Scenario::parse(name, text, Path::new(""), &Overrides::default()).unwrap_or_else(|error| panic!("{name}: {error}"));
+    explain(&scenario, options, Control::none()).unwrap_or_else(|error| panic!("{name}: {error}")).unwrap()
+}
+
+#[test]
+fn each_planted_cause_is_named_and_is_real() {
+    let mut wrong = Vec::new();
+    for (name, cause, without, left_pct) in PLANTED {
+        let text = text(name);
+        let what_if = if let WhatIf(change) = without { Some(*change) } else { None };
+        let explanation = explained(name, &text, &worker(what_if));
+        let one = &explanation.one;
+        assert_eq!(one.parts.total(), one.wake.latency(), "{name}: each nanosecond is in one part");
+        if one.cause != *cause {
+            wrong.push(format!("{name}: {:?} and not {cause:?}, of {:?}", one.cause, one.causes()));
+        }
+        let delay = match without {
+            WhatIf(_) => explanation.outcomes[0].delay.unwrap_or(Ns(u64::MAX)),
+            Text(with, without) => {
+                assert!(text.contains(with), "{name} has no {with}");
+                explained(name, &text.replace(with, without), &worker(None)).one.wake.latency()
+            }
+        };
+        if delay.0.saturating_mul(100) > one.wake.latency().0 * left_pct {
+            wrong.push(format!("{name}: without its cause the delay of {} is {delay}", one.wake.latency()));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    assert!(PLANTED.len() >= 20);
+}
+
+#[test]
+fn every_planted_scenario_is_tested() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/delays");
+    let files = std::fs::read_dir(folder).unwrap().map(|file| file.unwrap().path());
+    let mut names: Vec<String> = files.map(|path| path.file_stem().unwrap().to_string_lossy().into_owned()).collect();
+    names.sort();
+    let planted: Vec<&str> = PLANTED.iter().map(|row| row.0).collect();
+    assert_eq!(names, planted);
+}
