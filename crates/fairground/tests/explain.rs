@@ -1,6 +1,8 @@
 //! Planted delays: each scenario of `data/delays/` makes a worker wait for one known reason, which `explain` must name.
 //! That the reason is the real one is shown too: without it the delay is much shorter.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may stop at the first surprise")]
+
 use fairground::explain::{Cause, ExplainOptions, Explanation, explain};
 use fairground::{Control, Overrides, Scenario};
 use fairground_stdx::Ns;
@@ -20,18 +22,33 @@ const PLANTED: &[(&str, Cause, Without, u64)] = &[
     ("affinity", Cause::Affinity, WhatIf("affinity worker 0-1"), 10),
     ("batch-policy", Cause::BatchPolicy, WhatIf("policy worker other"), 10),
     ("cache-hot", Cause::CacheHot, WhatIf("sched_migration_cost_ns=0"), 20),
-    ("delayed-dequeue", Cause::DelayedDequeue, Text("NO_RUN_TO_PARITY", "NO_RUN_TO_PARITY\", \"NO_DELAY_DEQUEUE\", \"NO_PLACE_LAG"), 50),
+    (
+        "delayed-dequeue",
+        Cause::DelayedDequeue,
+        Text("NO_RUN_TO_PARITY", "NO_RUN_TO_PARITY\", \"NO_DELAY_DEQUEUE\", \"NO_PLACE_LAG"),
+        50,
+    ),
     ("earlier-deadline", Cause::EarlierDeadline, WhatIf("slice worker 100us"), 20),
     ("heavier-task", Cause::HeavierTask, WhatIf("nice heavy 0"), 10),
     ("idle-exit", Cause::IdleExit, Text("deepest", "shallowest"), 1),
     ("idle-policy", Cause::IdlePolicy, Text("policy = \"idle\"", "nice = 0"), 10),
     ("kernel-section", Cause::ReschedPending, Text("kernel 8ms", "run 8ms"), 10),
-    ("kernel-thread", Cause::KernelThread, Text("\"kernel 8ms\", \"sleep 4ms\"], kthread = true", "\"run 8ms\", \"sleep 4ms\"]"), 10),
+    (
+        "kernel-thread",
+        Cause::KernelThread,
+        Text("\"kernel 8ms\", \"sleep 4ms\"], kthread = true", "\"run 8ms\", \"sleep 4ms\"]"),
+        10,
+    ),
     ("misled-statistic", Cause::MisledStatistic, WhatIf("queued-load"), 60),
     ("newidle-gate", Cause::NewidleGate, WhatIf("sched_migration_cost_ns=0"), 10),
     ("no-wakeup-preemption", Cause::NoWakeupPreemption, WhatIf("WAKEUP_PREEMPTION"), 10),
     ("not-due", Cause::NotDue, Text("\"exit\"], cpus = \"0\"", "\"exit\"], cpus = \"0-1\""), 10),
-    ("other-cache", Cause::OtherCache, Text("core = 2, llc = 1 }, { core = 3, llc = 1", "core = 2, llc = 0 }, { core = 3, llc = 0"), 10),
+    (
+        "other-cache",
+        Cause::OtherCache,
+        Text("core = 2, llc = 1 }, { core = 3, llc = 1", "core = 2, llc = 0 }, { core = 3, llc = 0"),
+        10,
+    ),
     ("protected", Cause::Protected, WhatIf("NO_RUN_TO_PARITY"), 10),
     ("queue-length", Cause::QueueLength, Text("count = 6", "count = 2"), 60),
     ("search-cut", Cause::SearchCut, WhatIf("NO_SIS_PROP"), 10),
@@ -52,7 +69,8 @@ fn worker(what_if: Option<&str>) -> ExplainOptions {
 }
 
 fn explained(name: &str, text: &str, options: &ExplainOptions) -> Explanation {
-    let scenario = Scenario::parse(name, text, Path::new(""), &Overrides::default()).unwrap_or_else(|error| panic!("{name}: {error}"));
+    let scenario =
+        Scenario::parse(name, text, Path::new(""), &Overrides::default()).unwrap_or_else(|error| panic!("{name}: {error}"));
     explain(&scenario, options, Control::none()).unwrap_or_else(|error| panic!("{name}: {error}")).unwrap()
 }
 

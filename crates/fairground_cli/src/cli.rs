@@ -1,8 +1,8 @@
 //! Commands and flags.
 
 use crate::commands::{
-    capture, compare, completions, conform, convert, diff_runs, explain, latency, list, profile, replay, reproduce, run, schedstat, sweep,
-    timehist, vopr,
+    capture, compare, completions, conform, convert, diff_runs, explain, latency, list, profile, replay, reproduce, run,
+    schedstat, sweep, timehist, vopr,
 };
 use clap::{Parser, Subcommand};
 

@@ -53,10 +53,8 @@ pub(super) fn aggregate(scenario: &Scenario, mut wakes: Vec<WakeUp>, control: Co
     let all = wakes.len() as u64;
     wakes.truncate(TAKEN_APART_AT_MOST);
     wakes.sort_by_key(|wake| wake.waking);
-    let mut rows: Vec<CauseRow> = Cause::ALL
-        .iter()
-        .map(|&cause| CauseRow { cause, named: 0, named_time: Ns::ZERO, had_part: 0, time: Ns::ZERO })
-        .collect();
+    let mut rows: Vec<CauseRow> =
+        Cause::ALL.iter().map(|&cause| CauseRow { cause, named: 0, named_time: Ns::ZERO, had_part: 0, time: Ns::ZERO }).collect();
     let mut replay = Replay::new(scenario)?;
     let mut sum = Aggregate { wakeups: all, taken_apart: 0, time: Ns::ZERO, rows: Vec::new(), interrupted: false };
     for wake in &wakes {

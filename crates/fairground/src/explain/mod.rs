@@ -164,7 +164,11 @@ impl Asked {
         chosen.ok_or_else(|| {
             let after = self.at.map_or_else(String::new, |at| format!(" after {}", Ns(at.ns())));
             let message = format!("none of these tasks woke and ran{after}");
-            Error::one(scenario.name(), message, "Hogs never sleep; choose a task that does, a longer duration or an earlier time.")
+            Error::one(
+                scenario.name(),
+                message,
+                "Hogs never sleep; choose a task that does, a longer duration or an earlier time.",
+            )
         })
     }
 }

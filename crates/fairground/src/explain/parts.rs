@@ -58,7 +58,8 @@ impl Parts {
     }
     /// The task that had the CPU longest.
     pub(super) fn longest_task(&self) -> Option<TaskId> {
-        let tasks = self.rows.iter().filter_map(|part| if let Who::Task(task) = part.who { Some((part.time, task)) } else { None });
+        let tasks =
+            self.rows.iter().filter_map(|part| if let Who::Task(task) = part.who { Some((part.time, task)) } else { None });
         tasks.max_by_key(|row| row.0).map(|row| row.1)
     }
     /// The cause that held longest; of equal ones the first of the list.

@@ -88,7 +88,7 @@ fn elsewhere(one: &Explained, task: &str) -> String {
         }
         (None, None) => text += "No other CPU was idle.\n",
     }
-    if let Some(miss) = one.misses.iter().find(|miss| miss.cause == one.cause) {
+    if let Some(miss) = one.misses.iter().find(|miss| miss.cause == one.cause && miss.cause != Cause::MisledStatistic) {
         text += &format!("{}.\n", balance(one, miss));
     }
     text

@@ -7,7 +7,7 @@ use fairground_metrics::Decimal;
 use fairground_report::{Cell, Column, Table};
 use fairground_stdx::Ns;
 
-/// So many balances are shown; there may be thousands of equal ones.
+/// So many rows of balances are shown.
 const BALANCES_SHOWN: usize = 20;
 
 /// All tables that have rows: the parts, idle CPUs, balances, what changes would have made of it, and all wake-ups of
@@ -61,22 +61,32 @@ fn idle(one: &Explained) -> Table {
     table
 }
 
+/// Balances that came to the same, one after the other, stand in one row with the numbers of the first.
 fn balances(one: &Explained) -> Table {
     let columns = vec![
         Column::right("after", "after_ns"),
+        Column::right("times", "times"),
         Column::left("balance", "pass"),
         Column::right("for cpu", "dst_cpu"),
         Column::left("cause", "cause"),
         Column::left("what it came to", "finding"),
     ];
     let mut table = Table::new("balances", "balances that could have moved it", columns);
-    for miss in one.misses.iter().take(BALANCES_SHOWN) {
+    let kind = |miss: &Miss| {
+        let verdict = &miss.verdict;
+        (verdict.pass, verdict.dst_cpu, verdict.finding, verdict.source, miss.refusal, miss.cause)
+    };
+    let rows: Vec<&[Miss]> = one.misses.chunk_by(|a, b| kind(a) == kind(b)).collect();
+    for row in rows.iter().take(BALANCES_SHOWN) {
+        let miss = &row[0];
         let after = Cell::ns(miss.at.saturating_since(one.wake.waking));
         let (pass, dst) = (miss.verdict.pass.name(), u64::from(miss.verdict.dst_cpu.get()));
-        table.push(vec![after, pass.into(), dst.into(), miss.cause.slug().into(), finding(miss).into()]);
+        let times = Cell::count(row.len() as u64);
+        table.push(vec![after, times, pass.into(), dst.into(), miss.cause.slug().into(), finding(miss).into()]);
     }
-    if one.misses.len() > BALANCES_SHOWN {
-        table.note(format!("and {} more", one.misses.len() - BALANCES_SHOWN));
+    let hidden: usize = rows.iter().skip(BALANCES_SHOWN).map(|row| row.len()).sum();
+    if hidden > 0 {
+        table.note(format!("and {hidden} more"));
     }
     table
 }
@@ -96,11 +106,8 @@ pub(super) fn finding(miss: &Miss) -> String {
 }
 
 fn outcomes(explanation: &Explanation) -> Table {
-    let columns = vec![
-        Column::left("rule changed", "change"),
-        Column::right("delay", "delay_ns"),
-        Column::right("saved", "saved_ns"),
-    ];
+    let columns =
+        vec![Column::left("rule changed", "change"), Column::right("delay", "delay_ns"), Column::right("saved", "saved_ns")];
     let mut table = Table::new("what_if", "the same state with one rule changed", columns);
     let before = explanation.one.wake.latency();
     for row in &explanation.outcomes {

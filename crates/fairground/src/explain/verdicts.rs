@@ -13,6 +13,8 @@ const RETRIED_AT_MOST: usize = 64;
 const STEPS_OF_A_BALANCE: u32 = 1000;
 /// A load is read wrong if it is off by more than a sixteenth of what is queued: PELT's own rounding is far less.
 const WRONG_BY: u64 = 16;
+/// So many wrong loads are kept of a balance.
+const MISREAD_AT_MOST: usize = 8;
 
 /// A balance that did not bring the task to an idle CPU.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -124,13 +126,17 @@ fn cause_of(verdict: &BalanceVerdict, cpu: CpuId, refusal: Option<Refusal>) -> O
     })
 }
 
-/// The loads that a balance reads wrong, of the CPUs that matter: where the task waits, and where it looked instead.
+/// The loads that a balance reads wrong, of the CPUs that it compares: that of the waiting task first, then by how wrong
+/// they are, and no more than [`MISREAD_AT_MOST`].
 fn misread(sched: &Sched, verdict: &BalanceVerdict, cpu: CpuId) -> Vec<LoadReading> {
     let Some(domain) = verdict.domain else { return Vec::new() };
     let looked_at = sched.topology().domains[domain].span;
-    let others = looked_at.iter().filter(|&other| other != cpu);
-    let readings = std::iter::once(cpu).chain(others).map(|cpu| sched.load_reading(cpu, domain, verdict.pass));
-    readings.filter(|row| row.read.abs_diff(row.queued) * WRONG_BY > row.queued.max(1)).collect()
+    let readings = looked_at.iter().map(|cpu| sched.load_reading(cpu, domain, verdict.pass));
+    let wrong_by = |row: &LoadReading| row.read.abs_diff(row.queued);
+    let mut wrong: Vec<LoadReading> = readings.filter(|row| wrong_by(row) * WRONG_BY > row.queued.max(1)).collect();
+    wrong.sort_by_key(|row| (row.cpu != cpu, std::cmp::Reverse(wrong_by(row))));
+    wrong.truncate(MISREAD_AT_MOST);
+    wrong
 }
 
 /// Whether a balance that reads what is queued comes to the queue of `cpu`. `run` is one step before it.

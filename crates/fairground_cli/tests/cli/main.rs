@@ -4,6 +4,7 @@
 mod bad_input;
 mod examples;
 mod experiments;
+mod explain;
 mod lists;
 mod run;
 mod statistics;

@@ -1,0 +1,89 @@
+//! `explain`.
+
+use crate::support::{Folder, ok, run, workspace};
+
+fn delay(name: &str) -> String {
+    workspace().join(format!("crates/fairground/tests/data/delays/{name}.toml")).display().to_string()
+}
+
+#[test]
+fn a_late_wakeup_is_told_as_a_story_and_as_a_document() {
+    let path = delay("cache-hot");
+    let told = ok(&["explain", &path, "--task", "worker"]).out;
+    for part in [
+        "worker waited 4.75 ms for CPU 0",
+        "Cause: cache-hot: ",
+        "4.75 ms  hog on CPU 0: WAKEUP_PREEMPTION is off",
+        "the waiting task stayed: it counts as cache hot",
+        "CPUs that stood idle meanwhile",
+        "the same state with one rule changed",
+        "sched_migration_cost_ns=0",
+    ] {
+        assert!(told.contains(part), "{part}: {told}");
+    }
+    let document = ok(&["explain", &path, "--task", "worker", "--json"]).json();
+    assert_eq!((&document["command"], &document["cause"]), (&"explain".into(), &"cache-hot".into()));
+    assert_eq!(document["delay_ns"], 4_750_000);
+    let parts = document["tables"][0]["rows"].as_array().unwrap();
+    let sum: u64 = parts.iter().map(|row| row["time_ns"].as_u64().unwrap()).sum();
+    assert_eq!(sum, 4_750_000);
+}
+
+#[test]
+fn a_wakeup_may_be_chosen_by_time_or_percentile() {
+    let path = delay("heavier-task");
+    let at = ok(&["explain", &path, "--task", "worker", "--at", "1s", "--json"]).json();
+    assert!(at["until_ns"].as_u64().unwrap() > 1_000_000_000, "{at}");
+    let worst = ok(&["explain", &path, "--task", "worker", "--worst", "--json"]).json();
+    assert!(worst["delay_ns"].as_u64() >= at["delay_ns"].as_u64());
+    let some = ok(&["explain", &path, "--task", "worker", "--percentile", "50", "--json"]).json();
+    assert_eq!((&some["percentile"], &some["commonest_cause"]), (&"50".into(), &"heavier-task".into()));
+    let tables = some["tables"].as_array().unwrap();
+    let table = tables.iter().find(|table| table["name"] == "percentile").unwrap();
+    let named: u64 = table["rows"].as_array().unwrap().iter().map(|row| row["named"].as_u64().unwrap()).sum();
+    assert!(named >= some["wakeups"].as_u64().unwrap().div_ceil(2), "{table}");
+}
+
+#[test]
+fn what_is_tried_is_what_was_asked_for() {
+    let path = delay("heavier-task");
+    let asked =
+        ["explain", &path, "--task", "worker", "--what-if", "nice heavy 0", "--what-if", "sched_latency_ns=1ms", "--json"];
+    let document = ok(&asked).json();
+    let rows = document["tables"].as_array().unwrap().last().unwrap()["rows"].as_array().unwrap().clone();
+    let changes: Vec<&str> = rows.iter().map(|row| row["change"].as_str().unwrap()).collect();
+    assert_eq!(changes, ["nice heavy 0", "sched_latency_ns=1ms"]);
+    assert!(rows[0]["delay_ns"].as_u64().unwrap() * 10 < document["delay_ns"].as_u64().unwrap(), "{rows:?}");
+}
+
+#[test]
+fn each_mistake_of_the_flags_is_named() {
+    let path = delay("heavier-task");
+    let many = ["explain", &path, "--task", "worcer", "--percentile", "p99"];
+    let ran = run(&many);
+    assert_eq!(ran.code, 2);
+    for part in ["no task is called `worcer`", "Did you mean `worker`?", "`p99` is no percentile"] {
+        assert!(ran.err.contains(part), "{part}: {}", ran.err);
+    }
+    for (flags, part) in [
+        (["--at", "5"], "--at: `5`"),
+        (["--at", "10s"], "none of these tasks woke and ran after"),
+        (["--what-if", "no-such-patch"], "no-such-patch"),
+        (["--what-if", "NO_SUCH_FEATURE"], "has no feature"),
+        (["--what-if", "sched_latency_ns=x"], "sched_latency_ns"),
+        (["--what-if", "nice nobody 5"], "no task is called `nobody`"),
+        (["--what-if", "nise worker 5"], "unknown change `nise`"),
+    ] {
+        let ran = run(&["explain", &path, "--task", "worker", flags[0], flags[1]]);
+        assert_eq!(ran.code, 2, "{flags:?}");
+        assert!(ran.err.contains(part) && ran.err.contains("help: "), "{flags:?}: {}", ran.err);
+    }
+    let folder = Folder::new();
+    let hogs = folder.file(
+        "hogs.toml",
+        "duration = \"1s\"\n[machine]\npreset = \"smp-1\"\n[profile]\nkernel = \"5.19\"\n[[workload]]\ntasks = [{ name = \"a\", hog = true }]\n",
+    );
+    assert_eq!(run(&["explain", &hogs]).code, 2);
+    assert_eq!(run(&["explain", "missing.toml"]).code, 3);
+    assert_eq!(run(&["explain", &path, "--worst", "--percentile", "99"]).code, 2);
+}
