@@ -95,8 +95,7 @@ impl Elsewhere {
         let Some(placement) = self.placement.as_mut().filter(|placement| placement.was_idle && placement.chosen == cpu) else {
             return;
         };
-        let others = sched.queue_seats(cpu).iter().filter(|seat| seat.task != self.task && !seat.delayed).count();
-        if others > 0 {
+        if sched.rq(cpu).nr_running > 1 {
             placement.missed = Some(Cause::IdleCpuTaken);
         }
     }

@@ -4,6 +4,7 @@ use super::cause::Cause;
 use super::past::Past;
 use fairground_model::{Policy, Reason};
 use fairground_sched::Sched;
+use fairground_sched::fair::{Rivals, SchedEntity};
 use fairground_stdx::{CpuId, Instant, Ns, TaskId};
 
 /// From this factor on a weight is another one: three nice values.
@@ -43,8 +44,9 @@ pub(super) fn hold(sched: &Sched, past: &Past, cpu: CpuId, waiter: TaskId, holde
     let rule = past.rule(cpu);
     let cause = rule.map_or(Cause::QueueLength, |rule| of_rule(sched, past, rule.reason, waiter, holder));
     // A request of EEVDF is as long for every weight: there a greater weight shows in the deadline.
-    let heavier = cause == Cause::QueueLength && is_heavier(sched, holder, waiter);
-    let equal_turn = heavier.then(|| equal_turn(sched, cpu, waiter, holder));
+    let rivals = sched.rivals(waiter, holder);
+    let heavier = cause == Cause::QueueLength && is_heavier(&rivals);
+    let equal_turn = heavier.then(|| equal_turn(sched, holder, &rivals));
     let used_up_from = used_up(sched, holder, now);
     // A slice that was used up before the decision was no part of it: the decision went by something else.
     let ends_by_slice = rule.is_none_or(|rule| rule.decided < used_up_from);
@@ -67,28 +69,22 @@ fn of_rule(sched: &Sched, past: &Past, rule: Reason, waiter: TaskId, holder: Tas
     }
 }
 
-/// EEVDF: whether a task may be picked.
-fn is_eligible(sched: &Sched, task: TaskId) -> bool {
-    let seats = sched.queue_seats(sched.task(task).cpu);
-    seats.iter().find(|seat| seat.task == task).and_then(|seat| seat.request).is_none_or(|request| request.eligible)
-}
-
 /// EEVDF: whether the waiting task would be picked before the holder, if nothing protected that.
 fn goes_before(sched: &Sched, waiter: TaskId, holder: TaskId) -> bool {
-    sched.se(holder).deadline.since(sched.se(waiter).deadline) > 0 && is_eligible(sched, waiter)
+    let rivals = sched.rivals(waiter, holder);
+    rivals.eligible && rivals.other.deadline.since(rivals.own.deadline) > 0
 }
 
 /// EEVDF: the holder was picked, or would be again.
 fn by_deadline(sched: &Sched, past: &Past, waiter: TaskId, holder: TaskId) -> Cause {
-    let eligible = is_eligible(sched, waiter);
-    let (own, other) = (sched.se(waiter), sched.se(holder));
-    if !eligible && past.placed(waiter) == Some(Reason::DelayRequeue) {
+    let rivals = sched.rivals(waiter, holder);
+    if !rivals.eligible && past.placed(waiter) == Some(Reason::DelayRequeue) {
         Cause::DelayedDequeue
-    } else if !eligible {
+    } else if !rivals.eligible {
         Cause::NotEligible
-    } else if is_heavier(sched, holder, waiter) {
+    } else if is_heavier(&rivals) {
         Cause::HeavierTask
-    } else if other.slice < own.slice {
+    } else if rivals.other.slice < rivals.own.slice {
         Cause::ShorterSlice
     } else {
         Cause::EarlierDeadline
@@ -102,12 +98,13 @@ fn owes_place_to_credit(sched: &Sched, past: &Past, waiter: TaskId, holder: Task
     if !credited(holder) || credited(waiter) {
         return false;
     }
-    let ahead = sched.se(waiter).vruntime.since(sched.se(holder).vruntime);
+    let rivals = sched.rivals(waiter, holder);
+    let ahead = rivals.own.vruntime.since(rivals.other.vruntime);
     (1..=sched.sleeper_credit_of(holder) as i64).contains(&ahead)
 }
 
-fn is_heavier(sched: &Sched, holder: TaskId, waiter: TaskId) -> bool {
-    sched.se(holder).load.weight() >= HEAVIER * sched.se(waiter).load.weight()
+fn is_heavier(rivals: &Rivals<'_>) -> bool {
+    rivals.other.load.weight() >= HEAVIER * rivals.own.load.weight()
 }
 
 /// When the running task has used up its slice (CFS), or reaches its deadline (EEVDF), if it runs on.
@@ -127,9 +124,9 @@ fn used_up(sched: &Sched, holder: TaskId, now: Instant) -> Instant {
 /// CFS: the slice that the running task would have if it weighed no more than the waiting one.
 ///
 /// slice * (own / other) * (sum / (sum - other + own))
-fn equal_turn(sched: &Sched, cpu: CpuId, waiter: TaskId, holder: TaskId) -> Ns {
-    let weight = |task| u128::from(sched.profile().scale_load_down.apply(sched.se(task).load.weight()));
-    let (own, other, sum) = (weight(waiter), weight(holder), u128::from(sched.queue_weight(cpu)));
+fn equal_turn(sched: &Sched, holder: TaskId, rivals: &Rivals<'_>) -> Ns {
+    let weight = |entity: &SchedEntity| u128::from(sched.profile().scale_load_down.apply(entity.load.weight()));
+    let (own, other, sum) = (weight(rivals.own), weight(rivals.other), u128::from(rivals.queue_weight));
     let slice = u128::from(sched.sched_slice_of(holder).0);
-    Ns((slice * own * sum / (other * (sum + own).saturating_sub(other).max(1))) as u64)
+    Ns((slice * own * sum / (other * (sum + own).saturating_sub(other)).max(1)) as u64)
 }

@@ -1,6 +1,7 @@
 //! What must be known of the time before a delay: how each task was last placed, by which rule each CPU's task runs, and
 //! which part of the kernel is at work there.
 
+use fairground_model::event::Who;
 use fairground_model::reason::Question;
 use fairground_model::{Decision, Reason, Section, Sink, TraceEvent};
 use fairground_stdx::{CpuId, Id, Instant, TaskId};
@@ -61,7 +62,12 @@ const fn places(reason: Reason) -> bool {
 impl Sink for Past {
     fn record(&mut self, at: Instant, cpu: CpuId, event: &TraceEvent) {
         match *event {
-            TraceEvent::Decision(Decision { reason, a, .. }) if places(reason) => self.placed[a as usize] = Some(reason),
+            TraceEvent::Decision(Decision { reason, a, .. }) if places(reason) => {
+                // A group is placed as well, but is nobody who waits.
+                if let Who::Task(task) = Decision::who(a) {
+                    self.placed[task.index()] = Some(reason);
+                }
+            }
             TraceEvent::Decision(Decision { reason, .. })
                 if matches!(reason.question(), Question::Pick | Question::TickPreempt) =>
             {

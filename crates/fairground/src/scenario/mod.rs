@@ -218,7 +218,7 @@ impl Scenario {
     }
     /// The changes that a `do` string of `[[at]]` asks for at an instant; what is wrong with it stands under `flag`.
     pub(crate) fn changes(&self, text: &str, at: Instant, flag: &str) -> Result<Vec<TimedChange>, Error> {
-        let changes = at::changes_of(text, at, &merged(&self.workloads), &self.online(), &self.profile);
+        let changes = at::changes_of(text, at, &merged(&self.groups, &self.workloads), &self.online(), &self.profile);
         changes.map_err(|wrong| {
             let rows = wrong.0.into_iter().map(|row| (format!("{flag}: {}", row.message), row.hint));
             let mut named = Mistakes::default();

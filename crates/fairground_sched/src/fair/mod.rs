@@ -17,6 +17,7 @@ mod order;
 pub mod pick;
 pub mod place;
 mod protect;
+mod rivals;
 pub mod select_task_rq;
 mod slice;
 #[cfg(test)]
@@ -36,5 +37,6 @@ mod yield_task;
 
 pub use entity::{CfsRq, SchedEntity};
 pub(crate) use entity::{DequeueFlags, EnqueueFlags};
+pub use rivals::Rivals;
 pub(crate) use select_task_rq::WakeeFlips;
 pub use wakeup_preempt::Lead;

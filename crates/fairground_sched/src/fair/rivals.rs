@@ -1,0 +1,29 @@
+//! Two tasks of one CPU, compared where their groups meet: what an explanation reads.
+
+use crate::Sched;
+use crate::fair::SchedEntity;
+use fairground_stdx::TaskId;
+
+/// The entities of two tasks, or of the groups above them, that stand on one queue.
+#[derive(Clone, Copy, Debug)]
+pub struct Rivals<'a> {
+    /// That of the first.
+    pub own: &'a SchedEntity,
+    /// That of the second.
+    pub other: &'a SchedEntity,
+    /// The weight of all entities of that queue, as in the nice table.
+    pub queue_weight: u64,
+    /// EEVDF: whether the first may be picked.
+    pub eligible: bool,
+}
+
+impl Sched {
+    /// Compares two queued tasks of one CPU.
+    pub fn rivals(&self, task: TaskId, other: TaskId) -> Rivals<'_> {
+        let (own, other) = self.find_matching_se(self.se_of(task), self.se_of(other));
+        let (own, other) = (&self.ses[own], &self.ses[other]);
+        let queue_weight = self.profile.scale_load_down.apply(self.cfs_rqs[own.cfs_rq].load.weight());
+        let eligible = !self.profile.pick.is_eevdf() || self.averages(own.cfs_rq).eligible(own.vruntime);
+        Rivals { own, other, queue_weight, eligible }
+    }
+}
