@@ -98,8 +98,9 @@ impl Sched {
         if !spec.kthread {
             self.profile.pelt.init_task(&mut avg, self.profile.scale_load_down.apply(load.weight()));
         }
-        self.pelt_se.push(avg);
+        // That may make entities of groups, whose rows come first in both tables.
         let queue = self.group_queue(spec.group, cpu);
+        self.pelt_se.push(avg);
         let se = self.ses.push(SchedEntity::new(queue, load, self.tunables.base_slice_ns));
         if let Some(slice) = spec.slice.and_then(|slice| self.profile.task_slice.granted(slice)) {
             (self.ses[se].slice, self.ses[se].custom_slice) = (slice.0, true);
