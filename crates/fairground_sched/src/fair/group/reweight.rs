@@ -47,12 +47,13 @@ impl Sched {
             }
             Reweight::PlacesAgain => {
                 self.update_entity_lag(cx, cfs_rq, se);
-                let entity = &mut self.ses[se];
-                entity.deadline = entity.deadline.minus(entity.vruntime.0);
-                entity.rel_deadline = true;
+                // The order is by deadline: out of it before that becomes relative.
                 if !is_curr {
                     self.level(se).dequeue_from_order();
                 }
+                let entity = &mut self.ses[se];
+                entity.deadline = entity.deadline.minus(entity.vruntime.0);
+                entity.rel_deadline = true;
                 self.ses[se].scale_lag(LoadWeight::new(weight));
                 self.set_queued_weight(se, weight, runnable);
                 self.place_entity_by_lag(cx, cfs_rq, se, false);
