@@ -29,7 +29,7 @@ use crate::seam::{
     Balance, ForkPlace, IdleEntity, IdleProtection, LongSleeper, MinVruntimeAtDequeue, Pick, Place, Preemption, Protection,
     RemoteWakeup, RepeatedPick, Seam, TaskSlice, TickPreempt, Yield,
 };
-use crate::seam::{GroupLoad, GroupSlice, GroupWeight, MigrateDetach, MoveRunning, Reweight, TgLoadUpdate};
+use crate::seam::{AttachNew, GroupLoad, GroupSlice, GroupWeight, MigrateDetach, MoveRunning, Reweight, TgLoadUpdate};
 use crate::version::KernelVersion;
 
 /// A property of a profile, for people.
@@ -125,6 +125,7 @@ profile! {
     group_weight: GroupWeight, "When a group's entity gets its weight anew.";
     reweight: Reweight, "Lag and deadline of an entity whose weight changes.";
     group_slice: GroupSlice, "The request of a group's entity.";
+    attach_new: AttachNew, "When a new task adds its load to its queue.";
     migrate_detach: MigrateDetach, "How the load of a runnable task leaves its old CPU.";
     move_running: MoveRunning, "Whether a running task that changes its group gives way.";
     wake_affine: WakeAffine, "Whether a wakee goes towards its waker.";

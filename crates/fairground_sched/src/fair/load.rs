@@ -10,7 +10,7 @@ use crate::features::Feat;
 use crate::pelt::{CfsRqLoad, PeltClockRule, PeltFamily, SeLoad};
 use crate::profile::Profile;
 use crate::seam::Place;
-use crate::seam::{GroupLoad, MigrateDetach};
+use crate::seam::{AttachNew, GroupLoad, MigrateDetach};
 use fairground_stdx::{CfsRqId, SeId, TaskId};
 
 impl Sched {
@@ -41,8 +41,8 @@ impl Sched {
         pelt.update_cfs_rq(now, avg, queue.pelt_load(pelt, down), cx.scale(queue.cpu)) || removed.is_some()
     }
 
-    /// Gives a new task its first utilisation and attaches it to the queue that was chosen. A kernel thread is not new: it
-    /// comes with averages of 0.
+    /// Gives a new task its first utilisation and attaches it to the queue that was chosen, if its enqueue does not do that.
+    /// A kernel thread is not new: it comes with averages of 0.
     ///
     /// Kernel: fair.c post_init_entity_util_avg(), v4.12–
     pub(crate) fn post_init_entity_util_avg(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId) {
@@ -53,7 +53,9 @@ impl Sched {
             let capacity = cx.machine.cpus[cpu].capacity;
             pelt.post_init(self.profile.post_init, &mut self.pelt_se[se], &self.pelt_cfs[cfs_rq], capacity, weight);
         }
-        self.attach_entity_cfs_rq(cx, se);
+        if self.profile.attach_new == AttachNew::BeforeEnqueue {
+            self.attach_entity_cfs_rq(cx, se);
+        }
     }
 
     /// Adds the averages of an entity that is on no queue to those of its queue, and of all above it.

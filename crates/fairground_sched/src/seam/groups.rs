@@ -30,9 +30,19 @@ seam! {
     /// When an entity of a group gets its weight anew.
     GroupWeight = "group_weight" {
         Always "always" "At every update, even if the weight is what it was: in CFS the averages are worked out again.",
-        IfChanged "if-changed" "Only if the weight is another one, and the group's queue has load.",
+        IfChanged "if-changed" "Only if the weight is another one.",
+        IfChangedAndLoaded "if-changed-and-loaded" "As that, and an empty group keeps its weight.",
     }
-    history { v(4, 12) => Always, v(6, 6) => IfChanged, }
+    history { v(4, 12) => Always, v(6, 6) => IfChanged, v(6, 12) => IfChangedAndLoaded, }
+}
+
+seam! {
+    /// When a new task adds its averages to those of its queue.
+    AttachNew = "attach_new" {
+        BeforeEnqueue "before-enqueue" "Before it is queued: groups above take its load with the weights that they had without it.",
+        AtEnqueue "at-enqueue" "While it is queued.",
+    }
+    history { v(4, 12) => BeforeEnqueue, v(6, 1) => AtEnqueue, }
 }
 
 seam! {

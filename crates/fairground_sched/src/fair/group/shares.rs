@@ -58,8 +58,7 @@ impl Sched {
     #[inline(never)]
     fn update_group_weight(&mut self, cx: &mut Ctx<'_, '_>, se: SeId, queue: CfsRqId) {
         let weights = self.profile.scale_load_down.apply(self.cfs_rqs[queue].load.weight());
-        let unless_changed = self.profile.group_weight == GroupWeight::IfChanged;
-        if unless_changed && weights == 0 {
+        if self.profile.group_weight == GroupWeight::IfChangedAndLoaded && weights == 0 {
             return;
         }
         let load = match self.profile.group_load {
@@ -67,7 +66,7 @@ impl Sched {
             GroupLoad::Reweighted | GroupLoad::RunnableAvg => weights.max(self.pelt_cfs[queue].load_avg),
         };
         let weight = self.calc_group_shares(queue, load);
-        if unless_changed && weight == self.ses[se].load.weight() {
+        if self.profile.group_weight != GroupWeight::Always && weight == self.ses[se].load.weight() {
             return;
         }
         let runnable = match self.profile.group_load {
