@@ -196,6 +196,26 @@ impl Sched {
     pub fn cfs_avg(&self, cpu: CpuId) -> &SchedAvg {
         &self.pelt_cfs[self.rqs[cpu].cfs]
     }
+    /// A queue: the root's of a CPU, or that of a group on it ([`Sched::group_on`]).
+    pub fn queue(&self, queue: CfsRqId) -> &CfsRq {
+        &self.cfs_rqs[queue]
+    }
+    /// Load tracking of a queue.
+    pub fn queue_avg(&self, queue: CfsRqId) -> &SchedAvg {
+        &self.pelt_cfs[queue]
+    }
+    /// All entities, of tasks and of groups.
+    pub fn entity_ids(&self) -> impl Iterator<Item = SeId> + use<> {
+        self.ses.ids()
+    }
+    /// An entity, of a task or of a group.
+    pub fn entity(&self, se: SeId) -> &SchedEntity {
+        &self.ses[se]
+    }
+    /// Load tracking of an entity.
+    pub fn entity_avg(&self, se: SeId) -> &SchedAvg {
+        &self.pelt_se[se]
+    }
     /// Context switches so far.
     pub fn nr_switches(&self) -> u64 {
         self.nr_switches

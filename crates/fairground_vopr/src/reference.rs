@@ -7,6 +7,7 @@
 mod compare;
 pub mod domains;
 pub mod eevdf;
+pub mod groups;
 pub mod idle_sibling;
 mod rules;
 

@@ -125,13 +125,14 @@ pub struct CfsRq {
     pub(crate) h_load: u64,
     pub(crate) last_h_load_update: Option<u64>,
     /// Families B and C: sum of the second weights of all entities (runnable_weight).
-    pub(crate) runnable_weight: u64,
+    pub runnable_weight: u64,
     /// What it has told its group of its load, and when (sched_clock).
-    pub(crate) tg_load_avg_contrib: u64,
+    pub tg_load_avg_contrib: u64,
     pub(crate) last_update_tg_load_avg: u64,
     /// Load has come or gone for good since its entity last looked, and in families B to D how much.
-    pub(crate) propagate: bool,
-    pub(crate) prop_runnable_sum: i64,
+    pub propagate: bool,
+    /// That time, in units of load tracking.
+    pub prop_runnable_sum: i64,
     /// Whether it stands on its CPU's list of queues with load.
     pub(crate) on_list: bool,
     /// CFS: queued entities in order of virtual time.

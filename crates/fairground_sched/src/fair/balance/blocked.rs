@@ -8,7 +8,7 @@ impl Sched {
     /// Brings clock and averages of `cpu` up to now, under its lock, and notes whether anything is left to age.
     ///
     /// Kernel: fair.c update_blocked_averages(), v4.12– (sched_balance_update_blocked_averages() from v6.10)
-    pub(crate) fn update_blocked_averages(&mut self, cx: &mut Ctx<'_, '_>, cpu: CpuId) {
+    pub fn update_blocked_averages(&mut self, cx: &mut Ctx<'_, '_>, cpu: CpuId) {
         self.count_rq_lock(cx, cpu);
         self.update_rq_clock(cx, cpu);
         self.update_blocked_others(cx, cpu);

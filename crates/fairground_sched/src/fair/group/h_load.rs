@@ -15,7 +15,7 @@ impl Sched {
     /// rounding.
     ///
     /// Kernel: fair.c task_h_load(), v4.12–
-    pub(crate) fn task_h_load(&mut self, cx: &Ctx<'_, '_>, task: TaskId) -> u64 {
+    pub fn task_h_load(&mut self, cx: &Ctx<'_, '_>, task: TaskId) -> u64 {
         let cfs_rq = self.se(task).cfs_rq;
         let h_load = self.update_cfs_rq_h_load(cx.jiffies, cfs_rq);
         self.se_avg(task).load_avg * h_load / (self.pelt_cfs[cfs_rq].load_avg + 1)

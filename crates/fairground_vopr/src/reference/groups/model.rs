@@ -1,0 +1,667 @@
+//! The walks up the tree: what each call does to the loads, in the order of 03 section 3.
+
+use super::rules::{KERNELS, Leaves, Rules, Up, Weigh};
+use super::tree::{Entity, Group, Queue};
+use fairground_sched::pelt::{PeltFamily, SchedAvg};
+use std::collections::BTreeMap;
+
+/// A task.
+#[derive(Clone, Debug)]
+pub(super) struct Task {
+    pub(super) entity: usize,
+    pub(super) cpu: usize,
+    pub(super) group: Option<usize>,
+}
+
+/// What the model takes from the core, since it knows no virtual time.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Seen {
+    /// The clocks of load tracking, by CPU.
+    pub(super) clock: Vec<u64>,
+    /// Where the clock of each CPU would be by now if it is idle.
+    pub(super) idle_clock: Vec<Option<u64>>,
+    /// The clock of all.
+    pub(super) now: u64,
+    /// Who was found to sleep on its queue (`true`: it leaves, `false`: it is runnable again), in order.
+    pub(super) delays: Vec<(Who, bool)>,
+    /// Who sleeps on its queue in the end.
+    pub(super) delayed: Vec<Who>,
+}
+
+/// A task, or a group on a CPU.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) enum Who {
+    Task(usize),
+    Group(usize, usize),
+}
+
+/// How an entity leaves its queue.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Leaving {
+    pub(super) sleeps: bool,
+    pub(super) may_delay: bool,
+    pub(super) migrates: bool,
+}
+
+/// Groups on a few CPUs.
+#[derive(Clone, Debug)]
+pub(super) struct Model {
+    pub(super) rules: Rules,
+    pub(super) groups: Vec<Group>,
+    pub(super) tasks: Vec<Task>,
+    pub(super) queues: Vec<Queue>,
+    pub(super) entities: Vec<Entity>,
+    pub(super) who: Vec<Who>,
+    /// The queue of a group on a CPU, as soon as it was used there.
+    pub(super) at: BTreeMap<(Option<usize>, usize), usize>,
+    /// Queues with load, by CPU.
+    pub(super) listed: Vec<Vec<usize>>,
+    pub(super) seen: Seen,
+}
+
+/// Shares as they are stored: 2 to 2^18, times 1024; an idle group has 3.
+fn stored(shares: u64, idle: bool) -> u64 {
+    1024 * if idle { 3 } else { shares.clamp(2, 1 << 18) }
+}
+
+impl Model {
+    pub(super) fn new(kernel: &str, cpus: usize) -> Model {
+        debug_assert!(KERNELS.contains(&kernel));
+        let mut model = Model {
+            rules: Rules::of(kernel),
+            groups: Vec::new(),
+            tasks: Vec::new(),
+            queues: Vec::new(),
+            entities: Vec::new(),
+            who: Vec::new(),
+            at: BTreeMap::new(),
+            listed: vec![Vec::new(); cpus],
+            seen: Seen::default(),
+        };
+        for cpu in 0..cpus {
+            model.queues.push(Queue::new(cpu, None, None));
+            model.at.insert((None, cpu), cpu);
+        }
+        model
+    }
+
+    pub(super) fn add_group(&mut self, parent: Option<usize>, shares: u64, idle: bool) {
+        self.groups.push(Group { parent, shares: stored(shares, idle), idle, load_avg: 0 });
+    }
+
+    /// The queue of a group on a CPU; it is there from its first use on.
+    pub(super) fn queue(&mut self, group: Option<usize>, cpu: usize) -> usize {
+        if let Some(&queue) = self.at.get(&(group, cpu)) {
+            return queue;
+        }
+        let tg = group.expect("the roots are there from the start");
+        let above = self.queue(self.groups[tg].parent, cpu);
+        let mut avg = SchedAvg::default();
+        self.rules.family.init_group(&mut avg, &self.queues[above].avg);
+        let (entity, queue) = (self.entities.len(), self.queues.len());
+        self.entities.push(Entity { queue: above, below: Some(queue), weight: 1 << 20, second: 0, avg, on: false, delayed: false });
+        self.who.push(Who::Group(tg, cpu));
+        self.queues.push(Queue::new(cpu, group, Some(entity)));
+        self.at.insert((group, cpu), queue);
+        queue
+    }
+
+    pub(super) fn add_task(&mut self, group: Option<usize>, cpu: usize, weight: u64) {
+        let queue = self.queue(group, cpu);
+        let mut avg = SchedAvg::default();
+        self.rules.family.init_task(&mut avg, self.rules.down(weight));
+        let entity = self.entities.len();
+        self.who.push(Who::Task(self.tasks.len()));
+        self.entities.push(Entity { queue, below: None, weight, second: 0, avg, on: false, delayed: false });
+        self.tasks.push(Task { entity, cpu, group });
+    }
+
+    fn parent(&self, entity: usize) -> Option<usize> {
+        self.queues[self.entities[entity].queue].entity
+    }
+
+    fn now(&self, queue: usize) -> u64 {
+        self.seen.clock[self.queues[queue].cpu]
+    }
+
+    /// An entity that leaves its queue to sleep stays there for now, as the core found: it is told later that it left or
+    /// is runnable again, or it is still there.
+    fn stays(&self, entity: usize) -> bool {
+        let who = self.who[entity];
+        self.seen.delays.iter().any(|row| row.0 == who) || self.seen.delayed.contains(&who)
+    }
+
+    /// 01 section 7.8.
+    fn tell(&mut self, queue: usize) {
+        let now = self.seen.now;
+        let row = &mut self.queues[queue];
+        let Some(group) = row.group else { return };
+        if now - row.told_at < self.rules.report_every {
+            return;
+        }
+        let (old, new) = (row.told, row.avg.load_avg);
+        if new.abs_diff(old) > old / 64 {
+            (row.told, row.told_at) = (new, now);
+            self.groups[group].load_avg = self.groups[group].load_avg + new - old;
+        }
+    }
+
+    /// 03 section 2: shares * load / (load elsewhere + load), unscaled 2 at the least.
+    fn part(&self, queue: usize, load: u64) -> u64 {
+        let row = &self.queues[queue];
+        let group = &self.groups[row.group.expect("only groups have shares")];
+        let everywhere = group.load_avg - row.told + load;
+        let part = if everywhere == 0 { group.shares * load } else { group.shares * load / everywhere };
+        part.max(2).min(group.shares)
+    }
+
+    /// 01 section 7.6.
+    fn update(&mut self, entity: usize, tells: bool) {
+        let queue = self.entities[entity].queue;
+        let now = self.now(queue);
+        let running = self.queues[queue].curr == Some(entity);
+        let belongs = self.entities[entity].avg.last_update_time != 0;
+        if belongs {
+            self.entities[entity].age(&self.rules, now, running);
+        }
+        let mut other = self.queues[queue].age(&self.rules, now);
+        if !belongs {
+            self.join(entity);
+        }
+        other |= self.follow(entity);
+        if !belongs || (other && tells) {
+            self.tell(queue);
+        }
+    }
+
+    /// Its averages join those of its queue.
+    fn join(&mut self, entity: usize) {
+        let row = &mut self.entities[entity];
+        self.queues[row.queue].attach(&self.rules, self.rules.down(row.weight), &mut row.avg);
+    }
+
+    /// 01 section 9: the entity follows the queue below it.
+    fn follow(&mut self, entity: usize) -> bool {
+        let Some(below) = self.entities[entity].below else { return false };
+        let above = self.entities[entity].queue;
+        if self.rules.up == Up::Runnable {
+            let load = self.rules.down(self.part(below, self.queues[below].avg.runnable_avg));
+            let avg = &mut self.entities[entity].avg;
+            let delta = load as i64 - avg.runnable_avg as i64;
+            if delta != 0 {
+                (avg.runnable_avg, avg.runnable_sum) = (load, load * 47_742);
+                let parent = &mut self.queues[above].avg;
+                parent.runnable_avg = parent.runnable_avg.saturating_add_signed(delta);
+                parent.runnable_sum = parent.runnable_avg * 47_742;
+            }
+        }
+        if !self.queues[below].changed {
+            return false;
+        }
+        self.queues[below].changed = false;
+        let change = std::mem::take(&mut self.queues[below].change);
+        self.queues[above].changes(change);
+        let load = self.queues[below].avg.load_avg;
+        let share = match self.rules.up {
+            Up::Average => {
+                let group = &self.groups[self.queues[below].group.expect("it has a group")];
+                let everywhere = group.load_avg + 1 - self.queues[below].told + load;
+                if load > 0 && everywhere > self.rules.down(group.shares) { load * self.rules.down(group.shares) / everywhere } else { load }
+            }
+            Up::Runnable => self.rules.down(self.part(below, load)),
+            Up::TwoWeights | Up::Counts => 0,
+        };
+        let below = self.queues[below].clone();
+        self.entities[entity].take(&self.rules, &mut self.queues[above], &below, change, share);
+        true
+    }
+
+    /// 03 section 2: the weight of a group's entity.
+    fn weigh(&mut self, entity: usize) {
+        let Some(below) = self.entities[entity].below else { return };
+        let row = &self.queues[below];
+        let rule = self.rules.weigh;
+        if rule == Weigh::AnotherAndLoaded && row.load == 0 {
+            return;
+        }
+        let load = match self.rules.up {
+            Up::Average | Up::Runnable => self.rules.down(row.load),
+            Up::TwoWeights | Up::Counts => self.rules.down(row.load).max(row.avg.load_avg),
+        };
+        let weight = self.part(below, load);
+        if rule != Weigh::Always && weight == self.entities[entity].weight {
+            return;
+        }
+        let over = row.avg.load_avg.max(self.rules.down(row.load));
+        let product = row.avg.runnable_avg.max(self.rules.down(row.second_load)) * weight;
+        let second = if over == 0 { product } else { product / over };
+        let second = if self.rules.up == Up::TwoWeights { second.max(2).min(weight) } else { weight };
+        let entity = &mut self.entities[entity];
+        entity.reweigh(&self.rules, &mut self.queues[entity.queue], weight, second);
+    }
+
+    fn count_below(&mut self, entity: usize) {
+        if let (Some(below), Up::Counts) = (self.entities[entity].below, self.rules.up) {
+            self.entities[entity].second = u64::from(self.queues[below].runnable);
+        }
+    }
+
+    /// The tasks of an entity are one more or less on its queue.
+    fn count(&mut self, entity: usize, tasks: i32, runnable: i32) {
+        let row = &mut self.queues[self.entities[entity].queue];
+        row.tasks = row.tasks.strict_add_signed(tasks);
+        row.runnable = row.runnable.strict_add_signed(runnable);
+    }
+
+    fn list(&mut self, queue: usize) {
+        let row = &self.queues[queue];
+        if row.group.is_some() && !self.listed[row.cpu].contains(&queue) {
+            self.listed[row.cpu].push(queue);
+        }
+    }
+
+    fn depth(&self, queue: usize) -> usize {
+        self.queues[queue].entity.map_or(0, |entity| 1 + self.depth(self.entities[entity].queue))
+    }
+
+    /// 03 section 3, enqueue.
+    pub(super) fn enqueue(&mut self, task: usize) {
+        let first = self.tasks[task].entity;
+        let runnable = i32::from(!self.entities[first].delayed);
+        let mut level = Some(first);
+        while let Some(entity) = level.filter(|&entity| !self.entities[entity].on) {
+            self.update(entity, true);
+            self.count_below(entity);
+            self.weigh(entity);
+            let queue = self.entities[entity].queue;
+            self.queues[queue].runnable_load(&self.rules, &self.entities[entity], true);
+            self.queues[queue].load += self.entities[entity].weight;
+            self.queues[queue].nr += 1;
+            self.entities[entity].on = true;
+            if self.queues[queue].nr == 1 {
+                self.list(queue);
+            }
+            self.count(entity, 1, runnable);
+            level = self.parent(entity);
+        }
+        if let Some(group) = level.filter(|&group| self.entities[group].delayed) {
+            self.update(group, false);
+            self.entities[group].delayed = false;
+        }
+        while let Some(entity) = level {
+            self.update(entity, true);
+            self.count_below(entity);
+            self.weigh(entity);
+            self.count(entity, 1, runnable);
+            level = self.parent(entity);
+        }
+    }
+
+    /// 03 section 3, dequeue of a task. Whether it left.
+    pub(super) fn dequeue(&mut self, task: usize, how: Leaving) -> bool {
+        let first = self.tasks[task].entity;
+        let runnable = i32::from(!self.entities[first].delayed);
+        self.dequeue_entity(first, how, 1, runnable)
+    }
+
+    /// Of any entity, with the tasks that leave with it.
+    fn dequeue_entity(&mut self, first: usize, mut how: Leaving, tasks: i32, runnable: i32) -> bool {
+        let mut level = Some(first);
+        while let Some(entity) = level {
+            let queue = self.entities[entity].queue;
+            if how.sleeps && how.may_delay && self.stays(entity) {
+                self.update(entity, false);
+                self.entities[entity].delayed = true;
+                if entity == first {
+                    self.sleeps_on_queue(entity, -1);
+                    return false;
+                }
+                break;
+            }
+            self.update(entity, true);
+            let is_task = self.entities[entity].below.is_none();
+            if how.migrates && is_task && self.rules.leaves == Leaves::Within {
+                self.leave(entity);
+                self.entities[entity].avg.last_update_time = 0;
+            }
+            self.count_below(entity);
+            self.queues[queue].runnable_load(&self.rules, &self.entities[entity], false);
+            self.entities[entity].on = false;
+            self.queues[queue].load -= self.entities[entity].weight;
+            self.queues[queue].nr -= 1;
+            self.weigh(entity);
+            if how.sleeps && !how.may_delay {
+                // The end of a delay, or of the task.
+                self.entities[entity].delayed = false;
+            }
+            self.count(entity, -tasks, -runnable);
+            level = self.parent(entity);
+            if self.queues[queue].nr > 0 {
+                break;
+            }
+            how = Leaving { sleeps: true, may_delay: true, ..how };
+        }
+        while let Some(entity) = level {
+            self.update(entity, true);
+            self.count_below(entity);
+            self.weigh(entity);
+            self.count(entity, -tasks, -runnable);
+            level = self.parent(entity);
+        }
+        true
+    }
+
+    /// A task sleeps on its queue, or is runnable there again: nobody above is weighed for that.
+    fn sleeps_on_queue(&mut self, entity: usize, by: i32) {
+        let mut level = Some(entity);
+        while let Some(entity) = level {
+            self.count(entity, 0, by);
+            level = self.parent(entity);
+        }
+    }
+
+    /// A task that sleeps on its queue is woken there.
+    pub(super) fn requeue(&mut self, task: usize) {
+        let entity = self.tasks[task].entity;
+        self.update(entity, false);
+        self.entities[entity].delayed = false;
+        self.sleeps_on_queue(entity, 1);
+    }
+
+    /// Whoever sleeps on a queue and was picked leaves it.
+    pub(super) fn complete(&mut self, who: Who) {
+        let how = Leaving { sleeps: true, may_delay: false, migrates: false };
+        match who {
+            Who::Task(task) => {
+                self.dequeue(task, how);
+            }
+            Who::Group(group, cpu) => {
+                let queue = self.at[&(Some(group), cpu)];
+                let entity = self.queues[queue].entity.expect("a group has an entity");
+                self.dequeue_entity(entity, how, 0, 0);
+            }
+        }
+    }
+
+    /// Its averages leave those of its queue.
+    fn leave(&mut self, entity: usize) {
+        let row = &self.entities[entity];
+        let queue = row.queue;
+        self.queues[queue].detach(&self.rules, self.rules.down(row.weight), &row.avg);
+        self.tell(queue);
+    }
+
+    /// 01 section 7.6: all above are brought up to date.
+    fn tell_all_above(&mut self, entity: usize) {
+        self.list(self.entities[entity].queue);
+        let mut level = self.parent(entity);
+        while let Some(entity) = level {
+            self.list(self.entities[entity].queue);
+            self.update(entity, true);
+            level = self.parent(entity);
+        }
+    }
+
+    /// A task that is on no queue takes its averages off, or puts them on.
+    fn detach(&mut self, entity: usize) {
+        if self.entities[entity].avg.last_update_time == 0 {
+            return;
+        }
+        let queue = self.entities[entity].queue;
+        let now = self.now(queue);
+        self.entities[entity].age_blocked(&self.rules, now);
+        self.queues[queue].age(&self.rules, now);
+        self.leave(entity);
+        self.tell_all_above(entity);
+    }
+
+    fn attach(&mut self, entity: usize) {
+        let queue = self.entities[entity].queue;
+        let now = self.now(queue);
+        self.queues[queue].age(&self.rules, now);
+        self.join(entity);
+        self.tell(queue);
+        self.tell_all_above(entity);
+    }
+
+    /// A new task gets its first utilisation and is queued.
+    pub(super) fn start(&mut self, task: usize, from: usize, cpu: usize) {
+        let group = self.tasks[task].group;
+        self.queue(group, from);
+        self.bind(task, cpu);
+        let entity = self.tasks[task].entity;
+        let queue = self.entities[entity].queue;
+        let (avg, weight) = (&self.queues[queue].avg, self.entities[entity].weight);
+        let room = u64::from(1024_u32.saturating_sub(avg.util_avg) / 2);
+        // 6.12 on: the weight as in the nice table.
+        let scaled = if self.rules.report_every > 0 { self.rules.down(weight) } else { weight };
+        let util = if avg.util_avg == 0 { room } else { room.min(u64::from(avg.util_avg) * scaled / (avg.load_avg + 1)) };
+        let own = &mut self.entities[entity].avg;
+        if util > 0 {
+            own.util_avg = util as u32;
+            match self.rules.family {
+                PeltFamily::A => own.util_sum = util as u32 * 47_742,
+                PeltFamily::B | PeltFamily::C => {}
+                PeltFamily::D => own.runnable_avg = util,
+            }
+        }
+        if !self.rules.joins_when_queued {
+            self.attach(entity);
+        }
+        self.enqueue(task);
+    }
+
+    fn bind(&mut self, task: usize, cpu: usize) {
+        let queue = self.queue(self.tasks[task].group, cpu);
+        let row = &mut self.tasks[task];
+        row.cpu = cpu;
+        self.entities[row.entity].queue = queue;
+    }
+
+    /// A sleeper is woken on `cpu`.
+    pub(super) fn wake(&mut self, task: usize, cpu: usize) {
+        if self.tasks[task].cpu != cpu {
+            self.put_into_box(self.tasks[task].entity);
+            self.bind(task, cpu);
+        }
+        self.enqueue(task);
+    }
+
+    /// 01 section 7.3 and 7.4.
+    fn put_into_box(&mut self, entity: usize) {
+        let queue = self.entities[entity].queue;
+        let known = self.queues[queue].avg.last_update_time;
+        let idle = self.seen.idle_clock[self.queues[queue].cpu].filter(|_| self.rules.estimates_idle_clock);
+        let now = idle.map_or(known, |estimate| estimate.max(known));
+        self.entities[entity].age_blocked(&self.rules, now);
+        let avg = &mut self.entities[entity].avg;
+        let time = match self.rules.family {
+            PeltFamily::A => 0,
+            PeltFamily::B | PeltFamily::C => avg.load_sum,
+            PeltFamily::D => avg.runnable_avg,
+        };
+        let gone = &mut self.queues[queue].gone;
+        *gone = (gone.0 + 1, gone.1 + avg.load_avg, gone.2 + u64::from(avg.util_avg), gone.3 + time);
+        avg.last_update_time = 0;
+    }
+
+    /// A queued task moves to `cpu`.
+    pub(super) fn migrate(&mut self, task: usize, cpu: usize) {
+        self.dequeue(task, Leaving { sleeps: false, may_delay: false, migrates: true });
+        let entity = self.tasks[task].entity;
+        match self.rules.leaves {
+            Leaves::Box => self.put_into_box(entity),
+            Leaves::After | Leaves::Within => self.detach(entity),
+        }
+        self.entities[entity].avg.last_update_time = 0;
+        self.bind(task, cpu);
+        self.enqueue(task);
+    }
+
+    /// The current task's levels end, and those of the next begin, below where both meet.
+    pub(super) fn switch(&mut self, prev: Option<usize>, next: Option<usize>) {
+        let path = |model: &Model, task: Option<usize>| -> Vec<usize> {
+            let mut path = Vec::new();
+            let mut level = task.map(|task| model.tasks[task].entity);
+            while let Some(entity) = level {
+                path.push(entity);
+                level = model.parent(entity);
+            }
+            path
+        };
+        let (old, new) = (path(self, prev), path(self, next));
+        let same = prev == next;
+        let (stays, goes) = (|e: &usize| !same && new.contains(e), |e: &usize| !same && old.contains(e));
+        let out: Vec<usize> = old.iter().copied().filter(|e| !stays(e)).collect();
+        let come: Vec<usize> = new.iter().copied().filter(|e| !goes(e)).collect();
+        for entity in out {
+            self.put(entity);
+        }
+        for entity in come {
+            self.set(entity);
+        }
+    }
+
+    fn put(&mut self, entity: usize) {
+        if self.entities[entity].on {
+            self.update(entity, false);
+        }
+        self.queues[self.entities[entity].queue].curr = None;
+    }
+
+    fn set(&mut self, entity: usize) {
+        if self.entities[entity].on {
+            self.update(entity, true);
+        }
+        self.queues[self.entities[entity].queue].curr = Some(entity);
+    }
+
+    /// All levels of the current task of a CPU are put down, or taken up.
+    pub(super) fn put_or_set(&mut self, task: usize, set: bool) {
+        let mut level = Some(self.tasks[task].entity);
+        while let Some(entity) = level {
+            if set { self.set(entity) } else { self.put(entity) }
+            level = self.parent(entity);
+        }
+    }
+
+    /// The tick.
+    pub(super) fn tick(&mut self, task: usize) {
+        let mut level = Some(self.tasks[task].entity);
+        while let Some(entity) = level {
+            self.update(entity, true);
+            self.weigh(entity);
+            level = self.parent(entity);
+        }
+    }
+
+    /// A task goes to another group.
+    pub(super) fn change_group(&mut self, task: usize, group: Option<usize>, queued: bool, running: bool) {
+        if queued {
+            self.dequeue(task, Leaving { sleeps: false, may_delay: false, migrates: false });
+        }
+        if running {
+            self.put_or_set(task, false);
+        }
+        let (entity, cpu) = (self.tasks[task].entity, self.tasks[task].cpu);
+        self.detach(entity);
+        self.tasks[task].group = group;
+        self.bind(task, cpu);
+        self.entities[entity].avg.last_update_time = 0;
+        self.attach(entity);
+        if queued {
+            self.enqueue(task);
+        }
+        if running {
+            self.put_or_set(task, true);
+        }
+    }
+
+    /// A task gets another weight.
+    pub(super) fn change_weight(&mut self, task: usize, weight: u64, queued: bool, running: bool) {
+        if queued {
+            self.dequeue(task, Leaving { sleeps: false, may_delay: false, migrates: false });
+            if running {
+                self.put_or_set(task, false);
+            }
+        }
+        let entity = self.tasks[task].entity;
+        let row = &mut self.entities[entity];
+        if row.avg.last_update_time != 0 {
+            row.reweigh(&self.rules, &mut self.queues[row.queue], weight, weight);
+        } else {
+            row.weight = weight;
+            self.rules.family.init_task(&mut row.avg, self.rules.down(weight));
+        }
+        if queued {
+            self.enqueue(task);
+            if running {
+                self.put_or_set(task, true);
+            }
+        }
+    }
+
+    /// 03 section 1: other shares.
+    pub(super) fn set_shares(&mut self, group: usize, shares: u64, idle: bool) {
+        let shares = stored(shares, idle);
+        if std::mem::replace(&mut self.groups[group].shares, shares) == shares {
+            return;
+        }
+        for cpu in 0..self.listed.len() {
+            let mut level = self.at.get(&(Some(group), cpu)).and_then(|&queue| self.queues[queue].entity);
+            while let Some(entity) = level {
+                self.update(entity, true);
+                self.weigh(entity);
+                level = self.parent(entity);
+            }
+        }
+    }
+
+    /// 01 section 7.7.
+    pub(super) fn age_blocked(&mut self, cpu: usize) {
+        let mut queues = std::mem::take(&mut self.listed[cpu]);
+        queues.sort_by_key(|&queue| std::cmp::Reverse(self.depth(queue)));
+        for queue in queues {
+            if self.queues[queue].age(&self.rules, self.seen.clock[cpu]) {
+                self.tell(queue);
+            }
+            let entity = self.queues[queue].entity.expect("a group has an entity");
+            let avg = &self.entities[entity].avg;
+            if avg.load_avg != 0 || avg.util_avg != 0 || self.queues[queue].changed {
+                self.update(entity, true);
+            }
+            let row = &self.queues[queue];
+            let left = [row.avg.load_sum, row.avg.runnable_sum, u64::from(row.avg.util_sum)];
+            if row.nr > 0 || left != [0; 3] {
+                self.listed[cpu].push(queue);
+            }
+        }
+        self.queues[cpu].age(&self.rules, self.seen.clock[cpu]);
+    }
+
+    /// A group without tasks goes.
+    pub(super) fn remove_group(&mut self, group: usize) {
+        for cpu in 0..self.listed.len() {
+            let Some(&queue) = self.at.get(&(Some(group), cpu)) else { continue };
+            let entity = self.queues[queue].entity.expect("a group has an entity");
+            if self.entities[entity].delayed {
+                self.complete(Who::Group(group, cpu));
+            }
+            if self.entities[entity].avg.last_update_time != 0 {
+                self.put_into_box(entity);
+            }
+            self.listed[cpu].retain(|&row| row != queue);
+        }
+    }
+
+    /// 03 section 5.
+    pub(super) fn h_load(&self, queue: usize) -> u64 {
+        match self.queues[queue].entity {
+            None => self.queues[queue].avg.load_avg,
+            Some(entity) => {
+                let row = &self.entities[entity];
+                self.h_load(row.queue) * row.avg.load_avg / (self.queues[row.queue].avg.load_avg + 1)
+            }
+        }
+    }
+}

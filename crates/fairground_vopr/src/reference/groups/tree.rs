@@ -1,0 +1,341 @@
+//! Groups, their queues and entities as plain rows, and what load does on a single queue.
+
+use super::rules::{Rules, Up};
+use fairground_sched::pelt::{CfsRqLoad, LOAD_AVG_MAX, PELT_MIN_DIVIDER, PeltFamily, Scale, SchedAvg, SeLoad};
+
+/// A group.
+#[derive(Clone, Debug)]
+pub(super) struct Group {
+    pub(super) parent: Option<usize>,
+    pub(super) shares: u64,
+    pub(super) idle: bool,
+    pub(super) load_avg: u64,
+}
+
+/// The queue of a group, or of the root, on a CPU.
+#[derive(Clone, Debug)]
+pub(super) struct Queue {
+    pub(super) cpu: usize,
+    pub(super) group: Option<usize>,
+    /// The entity that stands for it.
+    pub(super) entity: Option<usize>,
+    pub(super) avg: SchedAvg,
+    /// What left while it slept: tasks, load, utilisation, and time runnable or runnable tasks.
+    pub(super) gone: (u32, u64, u64, u64),
+    pub(super) told: u64,
+    pub(super) told_at: u64,
+    /// Something came or went for good, and how much of time.
+    pub(super) changed: bool,
+    pub(super) change: i64,
+    pub(super) curr: Option<usize>,
+    pub(super) tasks: u32,
+    pub(super) runnable: u32,
+    pub(super) load: u64,
+    pub(super) second_load: u64,
+    pub(super) nr: u32,
+}
+
+/// A task, or a group on a CPU.
+#[derive(Clone, Debug)]
+pub(super) struct Entity {
+    /// The queue on which it stands, or would.
+    pub(super) queue: usize,
+    /// The queue for which it stands.
+    pub(super) below: Option<usize>,
+    pub(super) weight: u64,
+    pub(super) second: u64,
+    pub(super) avg: SchedAvg,
+    pub(super) on: bool,
+    pub(super) delayed: bool,
+}
+
+fn less(from: &mut u64, what: u64) {
+    *from = from.saturating_sub(what);
+}
+
+fn plus(to: &mut u64, what: i64) {
+    *to = to.saturating_add_signed(what);
+}
+
+/// What sums are divided by.
+pub(super) fn divider(family: PeltFamily, avg: &SchedAvg) -> u64 {
+    if family == PeltFamily::A { LOAD_AVG_MAX } else { PELT_MIN_DIVIDER + u64::from(avg.period_contrib) }
+}
+
+/// No sum is less than its average needs.
+fn lift(avg: &mut SchedAvg) {
+    avg.load_sum = avg.load_sum.max(avg.load_avg * PELT_MIN_DIVIDER);
+    avg.runnable_sum = avg.runnable_sum.max(avg.runnable_avg * PELT_MIN_DIVIDER);
+    avg.util_sum = avg.util_sum.max(avg.util_avg * PELT_MIN_DIVIDER as u32);
+}
+
+impl Queue {
+    pub(super) fn new(cpu: usize, group: Option<usize>, entity: Option<usize>) -> Queue {
+        Queue {
+            cpu,
+            group,
+            entity,
+            avg: SchedAvg::default(),
+            gone: (0, 0, 0, 0),
+            told: 0,
+            told_at: 0,
+            changed: false,
+            change: 0,
+            curr: None,
+            tasks: 0,
+            runnable: 0,
+            load: 0,
+            second_load: 0,
+            nr: 0,
+        }
+    }
+
+    /// Something came (`time` > 0) or went for good.
+    pub(super) fn changes(&mut self, time: i64) {
+        if self.entity.is_some() {
+            self.changed = true;
+            self.change += time;
+        }
+    }
+
+    /// 01 section 7.3 and 3.1: what left is subtracted, then it is aged.
+    pub(super) fn age(&mut self, rules: &Rules, now: u64) -> bool {
+        let (nr, load, util, time) = std::mem::take(&mut self.gone);
+        if nr > 0 {
+            let by = divider(rules.family, &self.avg);
+            let avg = &mut self.avg;
+            less(&mut avg.load_avg, load);
+            less(&mut avg.load_sum, load * by);
+            avg.util_avg = avg.util_avg.saturating_sub(util as u32);
+            avg.util_sum = avg.util_sum.saturating_sub((util * by) as u32);
+            let change = match rules.family {
+                PeltFamily::A => 0,
+                PeltFamily::B | PeltFamily::C => -(time as i64),
+                PeltFamily::D => {
+                    less(&mut avg.runnable_avg, time);
+                    less(&mut avg.runnable_sum, time * by);
+                    lift(avg);
+                    (-((time * by) as i64)).div_euclid(1024)
+                }
+            };
+            self.changes(change);
+        }
+        let weight = rules.down(self.load);
+        let runnable = match rules.up {
+            Up::Average | Up::Runnable => weight,
+            Up::TwoWeights => rules.down(self.second_load),
+            Up::Counts => u64::from(self.runnable),
+        };
+        let load = CfsRqLoad { weight, runnable, running: self.curr.is_some() };
+        rules.family.update_cfs_rq(now, &mut self.avg, load, Scale::FULL) || nr > 0
+    }
+
+    /// 01 section 7.1.
+    pub(super) fn attach(&mut self, rules: &Rules, weight: u64, se: &mut SchedAvg) {
+        let family = rules.family;
+        se.last_update_time = self.avg.last_update_time;
+        let mut whole = se.load_sum;
+        if family != PeltFamily::A {
+            se.period_contrib = self.avg.period_contrib;
+            let by = divider(family, se);
+            se.util_sum = se.util_avg * by as u32;
+            whole = se.load_avg * by;
+            if family == PeltFamily::D {
+                se.runnable_sum = se.runnable_avg * by;
+                se.load_sum = if weight < whole { whole / weight } else { 1 };
+                self.avg.runnable_avg += se.runnable_avg;
+                self.avg.runnable_sum += se.runnable_sum;
+            } else {
+                se.load_sum = if weight == 0 { by } else { whole / weight };
+                se.runnable_sum = se.load_sum;
+            }
+            whole = weight * se.load_sum;
+        }
+        self.avg.load_avg += se.load_avg;
+        self.avg.load_sum += whole;
+        self.avg.util_avg += se.util_avg;
+        self.avg.util_sum += se.util_sum;
+        self.changes(if family == PeltFamily::A { 0 } else { se.load_sum as i64 });
+    }
+
+    /// 01 section 7.2.
+    pub(super) fn detach(&mut self, rules: &Rules, weight: u64, se: &SchedAvg) {
+        let (family, avg) = (rules.family, &mut self.avg);
+        less(&mut avg.load_avg, se.load_avg);
+        less(&mut avg.load_sum, if family == PeltFamily::A { se.load_sum } else { weight * se.load_sum });
+        avg.util_avg = avg.util_avg.saturating_sub(se.util_avg);
+        avg.util_sum = avg.util_sum.saturating_sub(se.util_sum);
+        if family == PeltFamily::D {
+            less(&mut avg.runnable_avg, se.runnable_avg);
+            less(&mut avg.runnable_sum, se.runnable_sum);
+            lift(avg);
+        }
+        self.changes(if family == PeltFamily::A { 0 } else { -(se.load_sum as i64) });
+    }
+
+    /// An entity's runnable load comes, or goes: 01 section 9.1, and the second weights of 03 section 2.
+    pub(super) fn runnable_load(&mut self, rules: &Rules, entity: &Entity, comes: bool) {
+        let counts = match rules.up {
+            Up::Average | Up::TwoWeights => true,
+            Up::Runnable => entity.below.is_none(),
+            Up::Counts => false,
+        };
+        if !counts {
+            return;
+        }
+        let second = entity.second();
+        let (avg, sum) = match rules.up {
+            Up::TwoWeights => (entity.avg.runnable_avg, rules.down(second) * entity.avg.runnable_sum),
+            _ => (entity.avg.load_avg, entity.avg.load_sum),
+        };
+        if comes {
+            self.second_load += second;
+            self.avg.runnable_avg += avg;
+            self.avg.runnable_sum += sum;
+        } else {
+            self.second_load -= second;
+            less(&mut self.avg.runnable_avg, avg);
+            less(&mut self.avg.runnable_sum, sum);
+        }
+    }
+}
+
+impl Entity {
+    /// Its second weight: that of a task is its weight.
+    pub(super) fn second(&self) -> u64 {
+        if self.below.is_some() { self.second } else { self.weight }
+    }
+
+    /// 01 section 3.1.
+    pub(super) fn age(&mut self, rules: &Rules, now: u64, running: bool) {
+        let weight = rules.down(self.weight);
+        let runnable = match (rules.up, self.below) {
+            (Up::Average, _) | (Up::Runnable, None) => 0,
+            (Up::Runnable, Some(_)) | (Up::TwoWeights, None) => weight,
+            (Up::TwoWeights, Some(_)) => rules.down(self.second),
+            (Up::Counts, _) if self.delayed => 0,
+            (Up::Counts, None) => 1,
+            (Up::Counts, Some(_)) => self.second,
+        };
+        let load = SeLoad { on_rq: self.on, running, runnable, weight };
+        rules.family.update_se(now, &mut self.avg, load, Scale::FULL);
+    }
+
+    pub(super) fn age_blocked(&mut self, rules: &Rules, now: u64) {
+        let weight = rules.down(self.weight);
+        rules.family.update_blocked_se(now, &mut self.avg, weight, weight, Scale::FULL);
+    }
+
+    /// 03 section 2, reweight_entity: the load on the queue follows the weight (not family A).
+    pub(super) fn reweigh(&mut self, rules: &Rules, queue: &mut Queue, weight: u64, second: u64) {
+        if self.on {
+            queue.load -= self.weight;
+            if rules.up == Up::TwoWeights {
+                queue.runnable_load(rules, self, false);
+            }
+        }
+        let keeps_averages = rules.family == PeltFamily::A;
+        if !keeps_averages {
+            less(&mut queue.avg.load_avg, self.avg.load_avg);
+            less(&mut queue.avg.load_sum, rules.down(self.weight) * self.avg.load_sum);
+        }
+        self.weight = weight;
+        if rules.up == Up::TwoWeights && self.below.is_some() {
+            self.second = second;
+        }
+        if !keeps_averages {
+            let by = divider(rules.family, &self.avg);
+            self.avg.load_avg = rules.down(weight) * self.avg.load_sum / by;
+            if rules.up == Up::TwoWeights {
+                self.avg.runnable_avg = rules.down(second) * self.avg.runnable_sum / by;
+            }
+            queue.avg.load_avg += self.avg.load_avg;
+            queue.avg.load_sum += rules.down(weight) * self.avg.load_sum;
+        }
+        if self.on {
+            queue.load += self.weight;
+            if rules.up == Up::TwoWeights {
+                queue.runnable_load(rules, self, true);
+            }
+        }
+    }
+
+    /// 01 section 9.3 and 9.4: utilisation, runnable tasks and load of the queue `below` reach the entity and `above`.
+    pub(super) fn take(&mut self, rules: &Rules, above: &mut Queue, below: &Queue, change: i64, share: u64) {
+        let (d, parent, group) = (rules.family == PeltFamily::D, &mut above.avg, &below.avg);
+        let by = if d { divider(rules.family, parent) } else { LOAD_AVG_MAX };
+        let util = i64::from(group.util_avg) - i64::from(self.avg.util_avg);
+        if util != 0 {
+            let sum = group.util_avg * by as u32;
+            let moved = i64::from(sum) - i64::from(self.avg.util_sum);
+            (self.avg.util_avg, self.avg.util_sum) = (group.util_avg, sum);
+            parent.util_avg = (i64::from(parent.util_avg) + util).max(0) as u32;
+            parent.util_sum = match d {
+                true => ((i64::from(parent.util_sum) + moved).max(0) as u32).max(parent.util_avg * PELT_MIN_DIVIDER as u32),
+                false => parent.util_avg * LOAD_AVG_MAX as u32,
+            };
+        }
+        let tasks = group.runnable_avg as i64 - self.avg.runnable_avg as i64;
+        if d && tasks != 0 {
+            let sum = group.runnable_avg * by;
+            let moved = sum as i64 - self.avg.runnable_sum as i64;
+            (self.avg.runnable_avg, self.avg.runnable_sum) = (group.runnable_avg, sum);
+            plus(&mut parent.runnable_avg, tasks);
+            plus(&mut parent.runnable_sum, moved);
+            parent.runnable_sum = parent.runnable_sum.max(parent.runnable_avg * PELT_MIN_DIVIDER);
+        }
+        match rules.up {
+            Up::Average | Up::Runnable => self.take_average(rules, above, share),
+            Up::TwoWeights | Up::Counts => self.take_time(rules, above, below, change, by),
+        }
+    }
+
+    fn take_average(&mut self, rules: &Rules, above: &mut Queue, share: u64) {
+        let delta = share as i64 - self.avg.load_avg as i64;
+        if delta == 0 {
+            return;
+        }
+        (self.avg.load_avg, self.avg.load_sum) = (share, share * LOAD_AVG_MAX);
+        plus(&mut above.avg.load_avg, delta);
+        above.avg.load_sum = above.avg.load_avg * LOAD_AVG_MAX;
+        if rules.up == Up::Average && self.on {
+            plus(&mut above.avg.runnable_avg, delta);
+            above.avg.runnable_sum = above.avg.runnable_avg * LOAD_AVG_MAX;
+        }
+    }
+
+    fn take_time(&mut self, rules: &Rules, above: &mut Queue, below: &Queue, change: i64, by: u64) {
+        if change == 0 {
+            return;
+        }
+        let weight = rules.down(self.weight);
+        let time = match change > 0 {
+            true => (self.avg.load_sum + change as u64).min(by),
+            false => self.avg.load_sum.min(below.avg.load_sum.checked_div(rules.down(below.load)).unwrap_or(0)),
+        };
+        let time = time.max(u64::from(self.avg.util_sum >> 10));
+        let load = weight * time / by;
+        let delta = load as i64 - self.avg.load_avg as i64;
+        let d = rules.family == PeltFamily::D;
+        if d && delta == 0 {
+            return;
+        }
+        plus(&mut above.avg.load_avg, delta);
+        plus(&mut above.avg.load_sum, (weight * time) as i64 - (weight * self.avg.load_sum) as i64);
+        (self.avg.load_avg, self.avg.load_sum) = (load, time);
+        if d {
+            above.avg.load_sum = above.avg.load_sum.max(above.avg.load_avg * PELT_MIN_DIVIDER);
+            return;
+        }
+        let second = rules.down(self.second);
+        let runnable = second * time / by;
+        let delta = runnable as i64 - self.avg.runnable_avg as i64;
+        // Sic: the weight, not the second one (4.20).
+        let moved = (second * time) as i64 - (weight * self.avg.runnable_sum) as i64;
+        (self.avg.runnable_avg, self.avg.runnable_sum) = (runnable, time);
+        if self.on {
+            plus(&mut above.avg.runnable_avg, delta);
+            plus(&mut above.avg.runnable_sum, moved);
+        }
+    }
+}
