@@ -25,11 +25,11 @@ use crate::seam::{
     IdleCapacity, IdleSearch, IdlestGroup, KthreadWaker, NumaAllowance, OverlapGroups, RecentCpu, SchedIdleCpu, StartNode,
     WakeAffine, WakeCap,
 };
+use crate::seam::{AttachNew, GroupLoad, GroupSlice, GroupWeight, MigrateDetach, MoveRunning, Reweight, TgLoadUpdate};
 use crate::seam::{
     Balance, ForkPlace, IdleEntity, IdleProtection, LongSleeper, MinVruntimeAtDequeue, Pick, Place, Preemption, Protection,
     RemoteWakeup, RepeatedPick, Seam, TaskSlice, TickPreempt, Yield,
 };
-use crate::seam::{AttachNew, GroupLoad, GroupSlice, GroupWeight, MigrateDetach, MoveRunning, Reweight, TgLoadUpdate};
 use crate::version::KernelVersion;
 
 /// A property of a profile, for people.

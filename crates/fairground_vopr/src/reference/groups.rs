@@ -12,5 +12,4 @@ mod picks;
 mod rules;
 mod tree;
 
-pub use calls::{Call, Calls};
-pub use compare::{compare, run};
+pub use compare::{compare, runnable_load_is_off_by};

@@ -104,16 +104,15 @@ impl Core {
         let lives = |group: usize| !self.sched.group(group_id(group)).removed;
         match call {
             Call::Fork(task, _) => {
-                self.state(task) == TaskState::New && self.sched.task(task_id(task)).group.is_none_or(|group| lives(group.index()))
+                self.state(task) == TaskState::New
+                    && self.sched.task(task_id(task)).group.is_none_or(|group| lives(group.index()))
             }
             Call::Wake(task, _) => matches!(self.state(task), TaskState::Asleep | TaskState::Delayed),
             Call::Sleep(cpu) | Call::Exit(cpu) => self.curr(cpu).is_some(),
             Call::Migrate(task, cpu) => {
                 matches!(self.state(task), TaskState::Queued | TaskState::Delayed) && self.cpu_of(task) != cpu
             }
-            Call::Move(task, group) => {
-                !matches!(self.state(task), TaskState::New | TaskState::Dead) && group.is_none_or(lives)
-            }
+            Call::Move(task, group) => !matches!(self.state(task), TaskState::New | TaskState::Dead) && group.is_none_or(lives),
             Call::Nice(task, _) => !matches!(self.state(task), TaskState::New | TaskState::Dead),
             Call::Shares(group, _) | Call::Idle(group, _) | Call::Remove(group) => lives(group),
             Call::Wait(_) | Call::Tick(_) | Call::Schedule(_) | Call::Blocked(_) => true,
@@ -174,12 +173,8 @@ impl Core {
     /// schedule() without balance, whose pick is checked.
     fn schedule(&mut self, cpu: usize) -> Result<Done, String> {
         let leaving = self.call(cpu, |sched, cx| sched.schedule_begin(cx));
-        let mut before = Core {
-            sched: self.sched.clone(),
-            machine: self.machine.clone(),
-            now: self.now,
-            decisions: Decisions::default(),
-        };
+        let mut before =
+            Core { sched: self.sched.clone(), machine: self.machine.clone(), now: self.now, decisions: Decisions::default() };
         let marks = before.sched.clone();
         before.call(cpu, |sched, cx| sched.settle(cx));
         let switch = self.call(cpu, |sched, cx| sched.schedule_finish(cx, leaving));
@@ -273,7 +268,11 @@ impl Core {
     fn agrees(&mut self, model: &Model) -> Result<(), String> {
         for (row, group) in model.groups.iter().enumerate() {
             let core = self.sched.group(group_id(row));
-            same(&format!("group {row}: load_avg, shares, idle"), (core.load_avg, core.shares, core.idle), (group.load_avg, group.shares, group.idle))?;
+            same(
+                &format!("group {row}: load_avg, shares, idle"),
+                (core.load_avg, core.shares, core.idle),
+                (group.load_avg, group.shares, group.idle),
+            )?;
         }
         for (&(group, cpu), &queue) in &model.at {
             let id = match group {
@@ -292,7 +291,8 @@ impl Core {
             let entity = &model.entities[task.entity];
             let slow = entity.avg.load_avg * model.h_load(entity.queue) / (model.queues[entity.queue].avg.load_avg + 1);
             // On a copy, which has not kept what it worked out earlier in this jiffy.
-            let mut copy = Core { sched: self.sched.clone(), machine: self.machine.clone(), now: self.now, decisions: Decisions::default() };
+            let mut copy =
+                Core { sched: self.sched.clone(), machine: self.machine.clone(), now: self.now, decisions: Decisions::default() };
             copy.now += 1 << 40;
             let fast = copy.call(0, |sched, cx| sched.task_h_load(cx, task_id(row)));
             same(&format!("h_load of task {row}"), fast, slow)?;
@@ -312,7 +312,11 @@ impl Core {
 
     fn entity_agrees(&self, se: SeId, slow: &tree::Entity) -> Result<(), String> {
         let fast = self.sched.entity(se);
-        same("weight, queued, delayed", (fast.load.weight(), fast.on_rq, fast.sched_delayed), (slow.weight, slow.on, slow.delayed))?;
+        same(
+            "weight, queued, delayed",
+            (fast.load.weight(), fast.on_rq, fast.sched_delayed),
+            (slow.weight, slow.on, slow.delayed),
+        )?;
         same("second weight", fast.runnable_weight, slow.second)?;
         same("averages", averages(self.sched.entity_avg(se)), averages(&slow.avg))
     }
@@ -404,8 +408,21 @@ pub fn compare(seed: u64) -> Result<usize, String> {
     })
 }
 
+/// Makes the calls of a seed on `v4.12+independent-runnable`: their number, and the most by which the runnable load of a queue
+/// was not that of the tasks queued there and of the groups below.
+pub fn runnable_load_is_off_by(seed: u64) -> Result<(usize, u64), String> {
+    let calls = Calls { kernel: "v4.12+independent-runnable", ..Calls::random(seed) };
+    let mut most = 0;
+    let made = run_watched(&calls, |model| most = most.max(model.runnable_load_is_off_by()))?;
+    Ok((made, most))
+}
+
 /// Makes calls to both.
-pub fn run(calls: &Calls) -> Result<usize, String> {
+fn run(calls: &Calls) -> Result<usize, String> {
+    run_watched(calls, |_| ())
+}
+
+fn run_watched(calls: &Calls, mut watch: impl FnMut(&Model)) -> Result<usize, String> {
     let mut core = Core::new(calls)?;
     let mut model = Model::new(calls.kernel, calls.cpus);
     for &(parent, shares, idle) in &calls.groups {
@@ -435,6 +452,7 @@ pub fn run(calls: &Calls) -> Result<usize, String> {
         let at = |difference: String| format!("after call {made}, {call:?}: {difference}");
         core.sched.check().map_err(|broken| at(broken.0))?;
         core.agrees(&model).map_err(at)?;
+        watch(&model);
     }
     Ok(made)
 }

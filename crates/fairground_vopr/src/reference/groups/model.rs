@@ -99,7 +99,15 @@ impl Model {
         let mut avg = SchedAvg::default();
         self.rules.family.init_group(&mut avg, &self.queues[above].avg);
         let (entity, queue) = (self.entities.len(), self.queues.len());
-        self.entities.push(Entity { queue: above, below: Some(queue), weight: 1 << 20, second: 0, avg, on: false, delayed: false });
+        self.entities.push(Entity {
+            queue: above,
+            below: Some(queue),
+            weight: 1 << 20,
+            second: 0,
+            avg,
+            on: false,
+            delayed: false,
+        });
         self.who.push(Who::Group(tg, cpu));
         self.queues.push(Queue::new(cpu, group, Some(entity)));
         self.at.insert((group, cpu), queue);
@@ -206,7 +214,11 @@ impl Model {
             Up::Average => {
                 let group = &self.groups[self.queues[below].group.expect("it has a group")];
                 let everywhere = group.load_avg + 1 - self.queues[below].told + load;
-                if load > 0 && everywhere > self.rules.down(group.shares) { load * self.rules.down(group.shares) / everywhere } else { load }
+                if load > 0 && everywhere > self.rules.down(group.shares) {
+                    load * self.rules.down(group.shares) / everywhere
+                } else {
+                    load
+                }
             }
             Up::Runnable => self.rules.down(self.part(below, load)),
             Up::TwoWeights | Up::Counts => 0,
@@ -540,7 +552,11 @@ impl Model {
     pub(super) fn put_or_set(&mut self, task: usize, set: bool) {
         let mut level = Some(self.tasks[task].entity);
         while let Some(entity) = level {
-            if set { self.set(entity) } else { self.put(entity) }
+            if set {
+                self.set(entity)
+            } else {
+                self.put(entity)
+            }
             level = self.parent(entity);
         }
     }
@@ -663,5 +679,20 @@ impl Model {
                 self.h_load(row.queue) * row.avg.load_avg / (self.queues[row.queue].avg.load_avg + 1)
             }
         }
+    }
+
+    /// 03 section 9.5, with the patch `independent-runnable`: the runnable load of each queue against that of the tasks that
+    /// are queued there and of the groups below. The most by which one is wrong, and how many entities make it.
+    pub(super) fn runnable_load_is_off_by(&self) -> u64 {
+        let off = |(row, queue): (usize, &Queue)| {
+            let on = |entity: &&Entity| entity.queue == row && (entity.on || entity.below.is_some());
+            let parts = self.entities.iter().enumerate().filter(|(_, entity)| on(entity)).map(|(id, entity)| {
+                let mut entity = entity.clone();
+                entity.age(&self.rules, queue.avg.last_update_time, queue.curr == Some(id));
+                if entity.below.is_some() { entity.avg.runnable_avg } else { entity.avg.load_avg }
+            });
+            queue.avg.runnable_avg.abs_diff(parts.sum())
+        };
+        self.queues.iter().enumerate().map(off).max().unwrap_or(0)
     }
 }
