@@ -1,7 +1,7 @@
 //! The core's groups beside the slow model of them.
 #![allow(clippy::panic, reason = "a test stops where it fails")]
 
-use fairground_vopr::reference::groups::{compare, runnable_load_is_off_by};
+use fairground_vopr::reference::groups::compare;
 
 fn compare_seeds(mut seeds: std::ops::Range<u64>) -> usize {
     let calls = seeds.try_fold(0, |calls, seed| Ok::<usize, String>(calls + compare(seed)?));
@@ -18,15 +18,4 @@ fn every_call_leaves_the_core_as_the_slow_model_of_groups() {
 #[ignore = "takes minutes: for the nightly run"]
 fn every_call_leaves_the_core_as_the_slow_model_of_groups_in_very_many_sequences() {
     compare_seeds(10_000..300_000);
-}
-
-#[test]
-fn spec_03_t07_runnable_load_is_that_of_the_tasks_below() {
-    let (mut steps, mut seed, mut worst) = (0, 0, 0);
-    while steps < 10_000 {
-        let (made, off) = runnable_load_is_off_by(seed).unwrap_or_else(|difference| panic!("{difference}"));
-        (steps, worst, seed) = (steps + made, worst.max(off), seed + 1);
-        eprintln!("OFF {seed} {off}");
-    }
-    assert!(worst <= 8, "{worst}");
 }

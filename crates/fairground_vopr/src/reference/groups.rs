@@ -12,4 +12,4 @@ mod picks;
 mod rules;
 mod tree;
 
-pub use compare::{compare, runnable_load_is_off_by};
+pub use compare::compare;

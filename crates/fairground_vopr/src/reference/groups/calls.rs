@@ -5,7 +5,7 @@ use crate::dice::Dice;
 
 /// A call. One that cannot be made as things are is passed over.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Call {
+pub(super) enum Call {
     /// Time passes, in ns.
     Wait(u64),
     /// The tick of a CPU.
@@ -38,17 +38,17 @@ pub enum Call {
 
 /// A kernel, groups, tasks and what is called.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Calls {
+pub(super) struct Calls {
     /// The kernel by name.
-    pub kernel: &'static str,
+    pub(super) kernel: &'static str,
     /// How many CPUs there are.
-    pub cpus: usize,
+    pub(super) cpus: usize,
     /// Groups: the one in which each lies, its shares, whether it is idle.
-    pub groups: Vec<(Option<usize>, u64, bool)>,
+    pub(super) groups: Vec<(Option<usize>, u64, bool)>,
     /// Tasks: the group, nice value, and whether it is of policy SCHED_IDLE.
-    pub tasks: Vec<(Option<usize>, i8, bool)>,
+    pub(super) tasks: Vec<(Option<usize>, i8, bool)>,
     /// The calls.
-    pub calls: Vec<Call>,
+    pub(super) calls: Vec<Call>,
 }
 
 /// Most levels of groups.
@@ -56,7 +56,7 @@ const LEVELS: usize = 3;
 
 impl Calls {
     /// The calls of a seed.
-    pub fn random(seed: u64) -> Calls {
+    pub(super) fn random(seed: u64) -> Calls {
         let mut dice = Dice::new(seed, 31);
         let kernel = dice.pick(&KERNELS);
         let cpus = dice.between(1, 3) as usize;

@@ -408,21 +408,8 @@ pub fn compare(seed: u64) -> Result<usize, String> {
     })
 }
 
-/// Makes the calls of a seed on `v4.12+independent-runnable`: their number, and the most by which the runnable load of a queue
-/// was not that of the tasks queued there and of the groups below.
-pub fn runnable_load_is_off_by(seed: u64) -> Result<(usize, u64), String> {
-    let calls = Calls { kernel: "v4.12+independent-runnable", ..Calls::random(seed) };
-    let mut most = 0;
-    let made = run_watched(&calls, |model| most = most.max(model.runnable_load_is_off_by()))?;
-    Ok((made, most))
-}
-
 /// Makes calls to both.
 fn run(calls: &Calls) -> Result<usize, String> {
-    run_watched(calls, |_| ())
-}
-
-fn run_watched(calls: &Calls, mut watch: impl FnMut(&Model)) -> Result<usize, String> {
     let mut core = Core::new(calls)?;
     let mut model = Model::new(calls.kernel, calls.cpus);
     for &(parent, shares, idle) in &calls.groups {
@@ -452,7 +439,6 @@ fn run_watched(calls: &Calls, mut watch: impl FnMut(&Model)) -> Result<usize, St
         let at = |difference: String| format!("after call {made}, {call:?}: {difference}");
         core.sched.check().map_err(|broken| at(broken.0))?;
         core.agrees(&model).map_err(at)?;
-        watch(&model);
     }
     Ok(made)
 }

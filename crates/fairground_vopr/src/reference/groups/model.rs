@@ -2,7 +2,7 @@
 
 use super::rules::{KERNELS, Leaves, Rules, Up, Weigh};
 use super::tree::{Entity, Group, Queue};
-use fairground_sched::pelt::{PeltFamily, SchedAvg};
+use fairground_sched::pelt::{LOAD_AVG_MAX, PeltFamily, SchedAvg};
 use std::collections::BTreeMap;
 
 /// A task.
@@ -197,10 +197,10 @@ impl Model {
             let avg = &mut self.entities[entity].avg;
             let delta = load as i64 - avg.runnable_avg as i64;
             if delta != 0 {
-                (avg.runnable_avg, avg.runnable_sum) = (load, load * 47_742);
+                (avg.runnable_avg, avg.runnable_sum) = (load, load * LOAD_AVG_MAX);
                 let parent = &mut self.queues[above].avg;
                 parent.runnable_avg = parent.runnable_avg.saturating_add_signed(delta);
-                parent.runnable_sum = parent.runnable_avg * 47_742;
+                parent.runnable_sum = parent.runnable_avg * LOAD_AVG_MAX;
             }
         }
         if !self.queues[below].changed {
@@ -452,7 +452,7 @@ impl Model {
         if util > 0 {
             own.util_avg = util as u32;
             match self.rules.family {
-                PeltFamily::A => own.util_sum = util as u32 * 47_742,
+                PeltFamily::A => own.util_sum = (util * LOAD_AVG_MAX) as u32,
                 PeltFamily::B | PeltFamily::C => {}
                 PeltFamily::D => own.runnable_avg = util,
             }
@@ -679,20 +679,5 @@ impl Model {
                 self.h_load(row.queue) * row.avg.load_avg / (self.queues[row.queue].avg.load_avg + 1)
             }
         }
-    }
-
-    /// 03 section 9.5, with the patch `independent-runnable`: the runnable load of each queue against that of the tasks that
-    /// are queued there and of the groups below. The most by which one is wrong, and how many entities make it.
-    pub(super) fn runnable_load_is_off_by(&self) -> u64 {
-        let off = |(row, queue): (usize, &Queue)| {
-            let on = |entity: &&Entity| entity.queue == row && (entity.on || entity.below.is_some());
-            let parts = self.entities.iter().enumerate().filter(|(_, entity)| on(entity)).map(|(id, entity)| {
-                let mut entity = entity.clone();
-                entity.age(&self.rules, queue.avg.last_update_time, queue.curr == Some(id));
-                if entity.below.is_some() { entity.avg.runnable_avg } else { entity.avg.load_avg }
-            });
-            queue.avg.runnable_avg.abs_diff(parts.sum())
-        };
-        self.queues.iter().enumerate().map(off).max().unwrap_or(0)
     }
 }
