@@ -8,6 +8,9 @@ use std::path::{Path, PathBuf};
 /// The task set as text: one line per task, one per instruction.
 pub(crate) fn dump(set: &TaskSet) -> String {
     let mut out = String::new();
+    for (id, group) in set.groups.iter_enumerated() {
+        writeln!(out, "group {id} {} below {:?} shares {} idle {}", group.name, group.parent, group.shares, group.idle).unwrap();
+    }
     for task in set.tasks.iter() {
         let affinity = task.affinity.map_or("all".into(), |cpus| cpus.to_string());
         writeln!(
@@ -54,6 +57,7 @@ pub(crate) fn check(set: &TaskSet) {
                 | Instr::Spin { word, .. }
                 | Instr::FutexWait { word, .. }
                 | Instr::FutexWake { word, .. } => assert!(word.first.index() < set.words.len()),
+                Instr::SetGroup { group } => assert!(group.is_none_or(|group| group.index() < set.groups.len())),
                 Instr::Fork { task } => forks[task.index()] += 1,
                 Instr::MarkSince { marker, .. } | Instr::MarkBetween { marker, .. } | Instr::MarkValue { marker, .. } => {
                     assert!(marker.index() < set.markers.len());

@@ -1,5 +1,6 @@
 //! The workloads of the recorded sets: reads a set's `workload.txt` and does what its `wl` program did.
 
+mod groups;
 mod housekeeping;
 mod options;
 mod programs;
@@ -14,7 +15,7 @@ use fairground_stdx::{Instant, PipeId};
 pub use housekeeping::{Housekeeping, housekeeping};
 use options::Command;
 use programs::{EXEC, LEAD, Launch, PRESS_LEAD, RAMP_REST, RAMP_SLEEP};
-use script::Act;
+use script::{Act, Script};
 pub use starts::Starts;
 
 /// The workload of one recorded experiment.
@@ -57,7 +58,7 @@ pub fn parse_from(text: &str, starts: Option<&Starts>) -> Result<RecordedWorkloa
             .whole(format!("{count} processes are too many"), format!("Linux itself has room for {MAX_PROCESSES} by default."));
         return Err(mistakes);
     }
-    let tasks = tasks(&script.acts, starts);
+    let tasks = tasks(&script, starts);
     let mut names: Vec<&str> = tasks.tasks.iter().filter(|task| task.measured).map(|task| task.name.as_str()).collect();
     names.sort_unstable();
     if let Some(twice) = names.windows(2).find(|pair| pair[0] == pair[1]) {
@@ -95,28 +96,32 @@ fn window(command: &Command, start: Option<Instant>) -> (Instant, Instant) {
 
 /// Several `wl` at once need nobody who starts them. As soon as one begins after another has
 /// ended, there is a shell that waits in between.
-fn tasks(acts: &[Act], starts: Option<&Starts>) -> TaskSet {
+fn tasks(script: &Script, starts: Option<&Starts>) -> TaskSet {
+    let acts = &script.acts;
     let blocks = |act: &Act| !matches!(act, Act::Launch { background: true, .. });
     let first_stop = acts.iter().position(blocks).unwrap_or(acts.len());
     let later = acts.iter().skip(first_stop + 1).any(|act| matches!(act, Act::Launch { .. }));
-    if later { with_shell(acts) } else { at_once(acts, starts) }
-}
-
-fn at_once(acts: &[Act], starts: Option<&Starts>) -> TaskSet {
-    let mut set = TaskSet::default();
-    for act in acts {
-        if let Act::Launch { command, .. } = act {
-            let start = starts.map(|starts| starts.of(command));
-            let (mut wl, first) = programs::build(command, Launch::AtZero(start));
-            wl.tasks[first].first_cpu = starts.and_then(|starts| starts.cpu_of(command));
-            set.append(wl);
-        }
+    let mut set = TaskSet { groups: script.made.groups.clone(), ..TaskSet::default() };
+    if later {
+        with_shell(&mut set, acts)
+    } else {
+        at_once(&mut set, acts, starts)
     }
     set
 }
 
-fn with_shell(acts: &[Act]) -> TaskSet {
-    let mut set = TaskSet::default();
+fn at_once(set: &mut TaskSet, acts: &[Act], starts: Option<&Starts>) {
+    for act in acts {
+        if let Act::Launch { command, .. } = act {
+            let start = starts.map(|starts| starts.of(command));
+            let (mut wl, first) = programs::build(command, Launch::AtZero(start), &set.groups);
+            wl.tasks[first].first_cpu = starts.and_then(|starts| starts.cpu_of(command));
+            set.append(wl);
+        }
+    }
+}
+
+fn with_shell(set: &mut TaskSet, acts: &[Act]) {
     let mut shell = Program::default();
     for act in acts {
         match act {
@@ -124,7 +129,7 @@ fn with_shell(acts: &[Act]) -> TaskSet {
                 shell.push(Instr::WaitChildren);
             }
             Act::Launch { command, background } => {
-                let (wl, first) = programs::build(command, Launch::ByShell);
+                let (wl, first) = programs::build(command, Launch::ByShell, &set.groups);
                 let first = fairground_stdx::TaskId::new(set.append(wl) + first.get());
                 shell.push(Instr::Fork { task: first });
                 if !background {
@@ -139,5 +144,4 @@ fn with_shell(acts: &[Act]) -> TaskSet {
     let program = set.programs.push(shell);
     let mm = set.tasks.iter().map(|task| task.mm + 1).max().unwrap_or(0);
     set.tasks.push(TaskSpec { measured: false, mm, ..TaskSpec::new("sh", program) });
-    set
 }

@@ -1,8 +1,9 @@
 //! The options of `wl`, as wl.c reads them, but without its silent defaults for things misspelt.
 
+use super::groups::{self, Made};
 use super::script::Word;
 use fairground_model::Mistakes;
-use fairground_stdx::{CpuMask, Ns};
+use fairground_stdx::{CpuMask, Ns, TgId};
 
 /// What one `wl` does.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -23,6 +24,8 @@ pub(super) struct HogTask {
     pub(super) name: String,
     pub(super) nice: i8,
     pub(super) cpus: Option<CpuMask>,
+    /// The group that it goes to, if `cg=` names one: `Some(None)` is the root group.
+    pub(super) group: Option<Option<TgId>>,
 }
 
 /// `NAME:run_us:period_us:nice:mask`.
@@ -44,14 +47,14 @@ const MAX_US: u64 = 1_000_000_000_000;
 const MAX_ROUNDS: u64 = 1_000_000;
 
 /// Reads what stands behind `wl`; `None` if something is wrong or refused.
-pub(super) fn read(name: Word<'_>, args: &[Word<'_>], mistakes: &mut Mistakes) -> Option<Command> {
+pub(super) fn read(name: Word<'_>, args: &[Word<'_>], made: &Made, mistakes: &mut Mistakes) -> Option<Command> {
     let before = mistakes.0.len();
     let Some((kind, args)) = args.split_first() else {
         mistakes.at(name.span(), "`wl` has no workload", "Write one of hog, periodic, press, ramp.");
         return None;
     };
     let known: &[&str] = match kind.text {
-        "hog" | "periodic" => &["tasks", "dur"],
+        "hog" | "periodic" => &["tasks", "dur", "cg"],
         "press" => &["n", "mask", "work", "rounds", "period"],
         "ramp" => &["name", "mask", "dur"],
         "msg" => {
@@ -65,8 +68,16 @@ pub(super) fn read(name: Word<'_>, args: &[Word<'_>], mistakes: &mut Mistakes) -
     };
     let mut options = Options { pairs: pairs(args, known, mistakes), mistakes };
     let command = match kind.text {
-        "hog" => Command::Hog { tasks: options.tasks("h0:0:0", hog_task), dur: options.ms("dur", 2000) },
-        "periodic" => Command::Periodic { tasks: options.tasks("", periodic_task), dur: options.ms("dur", 2000) },
+        "hog" => {
+            let mut tasks = options.tasks("h0:0:0", hog_task);
+            deal_out(&options.groups(made), tasks.iter_mut());
+            Command::Hog { tasks, dur: options.ms("dur", 2000) }
+        }
+        "periodic" => {
+            let mut tasks = options.tasks("", periodic_task);
+            deal_out(&options.groups(made), tasks.iter_mut().map(|task| &mut task.hog));
+            Command::Periodic { tasks, dur: options.ms("dur", 2000) }
+        }
         "press" => Command::Press {
             n: options.number("n", 36, 1, MAX_PRESS) as u32,
             cpus: options.mask("mask"),
@@ -93,9 +104,7 @@ fn pairs<'t>(args: &[Word<'t>], known: &[&str], mistakes: &mut Mistakes) -> Vec<
             continue;
         };
         let value = Word { text: value, at: word.at + key.len() + 1 };
-        if key == "cg" {
-            mistakes.at(word.span(), "`cg=` is not modelled yet (groups)", "Sets without control groups can be run.");
-        } else if !known.contains(&key) {
+        if !known.contains(&key) {
             mistakes.at(word.span(), format!("unknown option `{key}`"), format!("Known here are: {}.", known.join(", ")));
         } else if pairs.iter().any(|pair| pair.0 == key) {
             mistakes.at(word.span(), format!("`{key}` is given twice"), "Keep one of them.");
@@ -127,6 +136,12 @@ impl<'t> Options<'t, '_> {
     fn name(&mut self, key: &str, default: &str) -> String {
         self.get(key).and_then(|word| name(word, self.mistakes)).unwrap_or(default.into())
     }
+    /// The groups that `cg=` lists.
+    fn groups(&mut self, made: &Made) -> Vec<Option<TgId>> {
+        let list = self.get("cg").map(|word| split(word, ',')).unwrap_or_default();
+        let named = list.into_iter().filter(|path| !path.text.is_empty());
+        named.filter_map(|path| groups::find(path, made, self.mistakes)).collect()
+    }
     fn tasks<T>(&mut self, default: &'static str, read: fn(&[Word<'_>], &mut Mistakes) -> Option<T>) -> Vec<T> {
         let list = self.get("tasks").unwrap_or(Word { text: default, at: 0 });
         let tokens = split(list, ',');
@@ -146,6 +161,11 @@ impl<'t> Options<'t, '_> {
     }
 }
 
+/// Tasks go to the listed groups in turn.
+fn deal_out<'t>(groups: &[Option<TgId>], tasks: impl Iterator<Item = &'t mut HogTask>) {
+    tasks.zip(groups.iter().cycle()).for_each(|(task, group)| task.group = Some(*group));
+}
+
 fn split(word: Word<'_>, separator: char) -> Vec<Word<'_>> {
     let mut at = word.at;
     let part = |text| {
@@ -162,6 +182,7 @@ fn hog_task(fields: &[Word<'_>], mistakes: &mut Mistakes) -> Option<HogTask> {
         name: name(*fields.first()?, mistakes)?,
         nice: fields.get(1).map_or(Some(0), |word| nice(*word, mistakes))?,
         cpus: fields.get(2).and_then(|word| mask(*word, mistakes)),
+        group: None,
     })
 }
 
@@ -178,7 +199,11 @@ fn periodic_task(fields: &[Word<'_>], mistakes: &mut Mistakes) -> Option<Periodi
     let name = name(*first, mistakes);
     let nice = rest.first().map_or(Some(0), |word| nice(*word, mistakes));
     let cpus = rest.get(1).and_then(|word| mask(*word, mistakes));
-    Some(PeriodicTask { hog: HogTask { name: name?, nice: nice?, cpus }, run: Ns::from_us(run?), period: Ns::from_us(period?) })
+    Some(PeriodicTask {
+        hog: HogTask { name: name?, nice: nice?, cpus, group: None },
+        run: Ns::from_us(run?),
+        period: Ns::from_us(period?),
+    })
 }
 
 fn too_many(fields: &[Word<'_>], most: usize, form: &str, mistakes: &mut Mistakes) {

@@ -1,5 +1,6 @@
 //! What wl.c does, as byte code.
 
+use super::groups::Groups;
 use super::options::{Command, HogTask, PeriodicTask};
 use crate::build::marker;
 use crate::press::{Press, press};
@@ -39,8 +40,8 @@ pub(super) enum Launch {
     ByShell,
 }
 
-/// Builds one `wl`. Returns the tasks and the process that the shell starts.
-pub(super) fn build(command: &Command, launch: Launch) -> (TaskSet, TaskId) {
+/// Builds one `wl` on a machine with these groups. Returns the tasks and the process that the shell starts.
+pub(super) fn build(command: &Command, launch: Launch, groups: &Groups) -> (TaskSet, TaskId) {
     let (mut set, first) = match command {
         Command::Hog { tasks, dur } => {
             let loops = tasks.iter().map(|task| (task, Body::Hog { dur: *dur })).collect::<Vec<_>>();
@@ -87,6 +88,7 @@ pub(super) fn build(command: &Command, launch: Launch) -> (TaskSet, TaskId) {
     if launch == Launch::ByShell {
         set.tasks[first].start = Start::Forked;
     }
+    set.groups = groups.clone();
     (set, first)
 }
 
@@ -174,6 +176,7 @@ fn child(set: &mut TaskSet, task: &HogTask, body: &Body, start: &Common) -> Prog
     program.push(Instr::SetTimerSlack { slack: SLACK });
     program.push(Instr::SetNice { nice: task.nice });
     program.code.extend(task.cpus.map(|cpus| Instr::SetAffinity { cpus }));
+    program.code.extend(task.group.map(|group| Instr::SetGroup { group }));
     program.push(load(START, start));
     program.push(load(DUE, start));
     match *body {

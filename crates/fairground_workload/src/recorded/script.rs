@@ -1,5 +1,6 @@
 //! The lines of a `workload.txt`: the guest shell's commands, told apart and checked.
 
+use super::groups::{self, Made};
 use super::options::{self, Command};
 use fairground_model::Mistakes;
 use std::ops::Range;
@@ -17,6 +18,7 @@ pub(super) enum Act {
 #[derive(Default)]
 pub(super) struct Script {
     pub(super) acts: Vec<Act>,
+    pub(super) made: Made,
     pub(super) features: Vec<String>,
 }
 
@@ -33,11 +35,9 @@ impl Word<'_> {
     }
 }
 
-/// Words that make, change or use control groups.
-const GROUP_WORDS: &[&str] = &["cgon", "cgoff", "mk", "rmcg", "cgroup"];
 /// Words with which the sets' shell loops over groups.
 const LOOP_WORDS: &[&str] = &["while", "for", "until"];
-const KNOWN: &str = "The commands of a recorded set are: trace_on, feat, wl, wait.";
+const KNOWN: &str = "The commands of a recorded set are: trace_on, feat, cgon, mk, rmcg, wl, wait.";
 
 pub(super) fn read(text: &str, mistakes: &mut Mistakes) -> Script {
     let mut script = Script::default();
@@ -55,7 +55,8 @@ pub(super) fn read(text: &str, mistakes: &mut Mistakes) -> Script {
 fn line(line: Word<'_>, script: &mut Script, mistakes: &mut Mistakes) {
     let words = words(line);
     if let Some(word) = words.iter().find(|word| LOOP_WORDS.contains(&word.text)) {
-        mistakes.at(word.span(), "loops of the shell are not modelled yet (groups)", "Write the commands out, one per line.");
+        mistakes.at(word.span(), "loops of the shell are not modelled yet", "Write the commands out, one per line.");
+        script.made.and_others = true;
         return;
     }
     let mut at = line.at;
@@ -95,18 +96,17 @@ fn command(text: Word<'_>, script: &mut Script, mistakes: &mut Mistakes) {
             script.acts.push(Act::Wait);
         }
         "wl" => {
-            if let Some(command) = options::read(*name, args, mistakes) {
+            if let Some(command) = options::read(*name, args, &script.made, mistakes) {
                 script.acts.push(Act::Launch { command, background });
             }
         }
         "hackbench" => mistakes.at(name.span(), "`hackbench` is not modelled yet", KNOWN),
-        group if GROUP_WORDS.contains(&group) => {
-            mistakes.at(
-                name.span(),
-                format!("`{group}` is not modelled yet (groups)"),
-                "Sets without control groups can be run.",
-            );
-        }
+        "cgroup" => mistakes.at(name.span(), "`cgroup` (cgroup v1) is not modelled yet", KNOWN),
+        "mk" => groups::make(*name, args, &mut script.made, mistakes),
+        // They mount the file system of groups and empty it again: nothing that a task notices.
+        "cgon" | "rmcg" => args.iter().for_each(|word| {
+            mistakes.at(word.span(), format!("`{} {}`: {0} takes no argument", name.text, word.text), KNOWN);
+        }),
         other => mistakes.at(name.span(), format!("unknown command `{other}`"), KNOWN),
     }
 }

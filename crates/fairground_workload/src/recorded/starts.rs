@@ -87,7 +87,7 @@ mod tests {
         let at = |ms: u64, cpu, event| (Instant::ZERO + Ns::from_ms(ms), CpuId::new(cpu), event);
         let events = [at(1, 3, fork(1)), at(2, 2, fork(2)), at(3, 0, waking(1)), at(50, 0, waking(2)), at(51, 0, waking(1))];
         let starts = Starts::new(&events, &tasks, Instant::ZERO + Ns::from_ms(50));
-        let hog = |name: &str| HogTask { name: name.to_string(), nice: 0, cpus: None };
+        let hog = |name: &str| HogTask { name: name.to_string(), nice: 0, cpus: None, group: None };
         let both = Command::Hog { tasks: vec![hog("a"), hog("b")], dur: Ns::from_ms(10) };
         assert_eq!((starts.of(&both), starts.cpu_of(&both)), (Instant::ZERO + Ns::from_ms(50), Some(CpuId::new(3))));
         let other = Command::Hog { tasks: vec![hog("c")], dur: Ns::from_ms(10) };

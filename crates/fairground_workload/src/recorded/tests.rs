@@ -23,6 +23,13 @@ fn golden_ramp_and_press() {
 }
 
 #[test]
+fn golden_groups() {
+    let text = "cgon; mk A 100; mk A/1 300 'max 100000'\nwl hog tasks=h00:0:2,h01:0,h02:0 dur=10 cg=/cg/A/1,/cg &\n\
+        wl periodic tasks=p00:3000:25000 dur=20 &\nwait\nrmcg\n";
+    expect_file!["golden/groups.txt"].assert_eq(&testing::dump(&read(text).tasks));
+}
+
+#[test]
 fn golden_one_after_the_other() {
     let text = "wl hog tasks=a:0 dur=10 &\nwl hog tasks=b:0 dur=20\nwait\nwl ramp name=c dur=30\n";
     expect_file!["golden/sequence.txt"].assert_eq(&testing::dump(&read(text).tasks));
@@ -53,7 +60,8 @@ fn a_periodic_task_has_as_many_jobs_as_wl() {
 
 #[test]
 fn mistakes_are_shown_together_with_their_places() {
-    let text = "trace_on\ncgon; mk A 100\nwl hog tasks=h00:40,h01:0:xyz dur=0 cg=/cg/A colour=3\nhackbench --pipe\nwl msg m=2\nsleep 5\nrmcg\n\
+    let text = "trace_on\ncgon 1; mk A 0; mk B; mk C/D 100; mk E 100 '50000 100000'; mk E 10001; mk ../x 1\n\
+        wl hog tasks=h00:40,h01:0:xyz dur=0 cg=/cg/E,/cg/F,/cgE colour=3\nhackbench --pipe\nwl msg m=2\nsleep 5\nrmcg\n\
         i=0; while [ $i -lt 20 ]; do mk G$i 100; done\nwl hog tasks=averyveryverylongname\nfeat nope\n";
     let mistakes = parse(text).unwrap_err();
     let shown: Vec<String> = mistakes
@@ -63,18 +71,24 @@ fn mistakes_are_shown_together_with_their_places() {
         .collect();
     expect![[r#"
         1: `trace_on` has no size
-        2: `cgon` is not modelled yet (groups)
-        2: `mk` is not modelled yet (groups)
+        2: `cgon 1`: cgon takes no argument
+        2: `0` is no cpu.weight
+        2: `mk` needs a name and a weight
+        2: there is no group `C`
+        2: quotas (cpu.max) are not modelled yet
+        2: group `E` is made twice
+        2: `10001` is no cpu.weight
+        2: `../x` is no name of a group
         3: `40` is no nice value
         3: `xyz` is no mask of CPUs
         3: `0` is not the number wanted here
-        3: `cg=` is not modelled yet (groups)
+        3: there is no group `/cg/F`
+        3: there is no group `/cgE`
         3: unknown option `colour`
         4: `hackbench` is not modelled yet
         5: `wl msg` is not modelled yet (needs futexes)
         6: unknown command `sleep`
-        7: `rmcg` is not modelled yet (groups)
-        8: loops of the shell are not modelled yet (groups)
+        8: loops of the shell are not modelled yet
         9: `averyveryverylongname` is no task name
         10: `nope` is no feature"#]]
     .assert_eq(&shown.join("\n"));

@@ -1,0 +1,86 @@
+//! The control groups that a `workload.txt` makes: `mk NAME WEIGHT ['QUOTA PERIOD']`, below the mount point `/cg`.
+
+use super::script::Word;
+use fairground_model::{Mistakes, TaskGroupSpec};
+use fairground_stdx::{IndexVec, TgId};
+
+/// Groups, parents first.
+pub(super) type Groups = IndexVec<TgId, TaskGroupSpec>;
+
+/// What a script has made so far.
+#[derive(Default)]
+pub(super) struct Made {
+    pub(super) groups: Groups,
+    /// A part of the script that was refused may have made others.
+    pub(super) and_others: bool,
+}
+
+/// Where the shell mounts the file system of groups.
+const MOUNT: &str = "/cg";
+/// The values of cpu.weight.
+const WEIGHTS: std::ops::RangeInclusive<u64> = 1..=10_000;
+
+/// Reads what stands behind `mk`.
+pub(super) fn make(name: Word<'_>, args: &[Word<'_>], made: &mut Made, mistakes: &mut Mistakes) {
+    const FORM: &str = "Write `mk NAME WEIGHT`, as in `mk A/1 100`.";
+    let groups = &mut made.groups;
+    let [path, weight, quota @ ..] = args else {
+        mistakes.at(name.span(), "`mk` needs a name and a weight", FORM);
+        return;
+    };
+    if let Some(word) = quota.first().filter(|word| word.text.trim_matches(['\'', '"']) != "max") {
+        mistakes.at(word.span(), "quotas (cpu.max) are not modelled yet", "Groups that have a weight alone can be run.");
+    }
+    let shares = weight.text.parse().ok().filter(|weight| WEIGHTS.contains(weight)).map(shares_of_weight);
+    if shares.is_none() {
+        mistakes.at(weight.span(), format!("`{}` is no cpu.weight", weight.text), "Expected a number from 1 to 10000.");
+    }
+    if path.text.split('/').any(|part| matches!(part, "" | "." | "..")) {
+        mistakes.at(path.span(), format!("`{}` is no name of a group", path.text), FORM);
+        return;
+    }
+    let parent = match path.text.rsplit_once('/') {
+        None => None,
+        Some((above, _)) => match row(groups, above) {
+            Some(parent) => Some(parent),
+            None => {
+                mistakes.at(path.span(), format!("there is no group `{above}`"), format!("Make it first: `mk {above} 100`."));
+                return;
+            }
+        },
+    };
+    if row(groups, path.text).is_some() {
+        mistakes.at(path.span(), format!("group `{}` is made twice", path.text), "Keep one of them.");
+    } else {
+        let group = TaskGroupSpec::new(format!("/{}", path.text), parent);
+        groups.push(TaskGroupSpec { shares: shares.unwrap_or(group.shares), ..group });
+    }
+}
+
+/// The group of a folder such as `/cg/A/1`; `Some(None)` is the root group.
+pub(super) fn find(path: Word<'_>, made: &Made, mistakes: &mut Mistakes) -> Option<Option<TgId>> {
+    let below = path.text.strip_prefix(MOUNT).filter(|below| below.is_empty() || below.starts_with('/'));
+    let found = match below.map(|below| below.trim_matches('/')) {
+        Some("") => Some(None),
+        Some(name) => row(&made.groups, name).map(Some),
+        None => None,
+    };
+    if found.is_none() && !made.and_others {
+        let known: Vec<String> = made.groups.iter().map(|group| format!("{MOUNT}{}", group.name)).collect();
+        let hint = match known.is_empty() {
+            true => "Groups are made before: `cgon; mk A 100`.".into(),
+            false => format!("The groups are {MOUNT} (the root group), {}.", known.join(", ")),
+        };
+        mistakes.at(path.span(), format!("there is no group `{}`", path.text), hint);
+    }
+    found
+}
+
+fn row(groups: &Groups, name: &str) -> Option<TgId> {
+    groups.iter_enumerated().find(|row| row.1.name.strip_prefix('/') == Some(name)).map(|row| row.0)
+}
+
+/// cpu.shares of a cpu.weight: weight * 1024 / 100, rounded to the nearest.
+fn shares_of_weight(weight: u64) -> u64 {
+    (weight * 1024 + 50) / 100
+}
