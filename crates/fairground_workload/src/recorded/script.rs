@@ -101,7 +101,10 @@ fn command(text: Word<'_>, script: &mut Script, mistakes: &mut Mistakes) {
             }
         }
         "hackbench" => mistakes.at(name.span(), "`hackbench` is not modelled yet", KNOWN),
-        "cgroup" => mistakes.at(name.span(), "`cgroup` (cgroup v1) is not modelled yet", KNOWN),
+        "cgroup" => {
+            mistakes.at(name.span(), "`cgroup` (cgroup v1) is not modelled yet", KNOWN);
+            script.made.and_others = true;
+        }
         "mk" => groups::make(*name, args, &mut script.made, mistakes),
         // They mount the file system of groups and empty it again: nothing that a task notices.
         "cgon" | "rmcg" => args.iter().for_each(|word| {
