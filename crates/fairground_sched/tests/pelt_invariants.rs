@@ -28,7 +28,7 @@ fn family() -> impl Strategy<Value = PeltFamily> {
 
 fn apply(family: PeltFamily, now: &mut u64, sa: &mut SchedAvg, (ns, on_rq, running, tasks): Step, scale: Scale) -> bool {
     *now += ns;
-    let runnable = if family == PeltFamily::D { tasks } else { 1024 };
+    let runnable = if family.counts_tasks() { tasks } else { 1024 };
     family.update_se(*now, sa, SeLoad { on_rq, runnable, running, weight: 1024 }, scale)
 }
 
@@ -39,7 +39,7 @@ proptest! {
         let (mut now, mut sa) = (0, SchedAvg::default());
         let top = match family {
             PeltFamily::A | PeltFamily::B => cap_scale(u64::from(scale.freq), scale.cpu),
-            PeltFamily::C | PeltFamily::D => 1024,
+            PeltFamily::C | PeltFamily::DSynced | PeltFamily::D => 1024,
         };
         for step in steps {
             apply(family, &mut now, &mut sa, step, scale);

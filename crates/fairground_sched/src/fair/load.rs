@@ -217,7 +217,7 @@ impl CfsRq {
     pub(super) fn pelt_load(&self, pelt: PeltFamily, down: ScaleLoadDown) -> CfsRqLoad {
         let weight = down.apply(self.load.weight());
         let runnable = match pelt {
-            PeltFamily::D => u64::from(self.h_nr_runnable),
+            PeltFamily::DSynced | PeltFamily::D => u64::from(self.h_nr_runnable),
             PeltFamily::B | PeltFamily::C => down.apply(self.runnable_weight),
             PeltFamily::A => weight,
         };

@@ -56,7 +56,7 @@ impl PeltFamily {
                 sa.period_contrib = FULL_PERIOD_CONTRIB;
             }
             PeltFamily::C => sa.runnable_avg = weight,
-            PeltFamily::D => {}
+            PeltFamily::DSynced | PeltFamily::D => {}
         }
     }
 
@@ -82,7 +82,7 @@ impl PeltFamily {
         match self {
             PeltFamily::A => sa.util_sum = util * LOAD_AVG_MAX as u32,
             PeltFamily::B | PeltFamily::C => {}
-            PeltFamily::D => sa.runnable_avg = u64::from(util),
+            PeltFamily::DSynced | PeltFamily::D => sa.runnable_avg = u64::from(util),
         }
     }
 }

@@ -10,9 +10,10 @@ seam! {
         A "a" "Contributions scaled by frequency and capacity; run queues track runnable load; sums divided by the full maximum.",
         B "b" "As family a, with runnable load of entities too, unweighted sums of entities, and a divider that moves within the period.",
         C "c" "As family b, but time is scaled, not contributions.",
+        DSynced "d-synced" "As family d, but most sums are made anew from their averages where something leaves or is propagated.",
         D "d" "As family c, with runnable_avg, which counts runnable tasks, in place of runnable load.",
     }
-    history { v(4, 12) => A, v(4, 20) => B, v(5, 1) => C, v(5, 7) => D, }
+    history { v(4, 12) => A, v(4, 20) => B, v(5, 1) => C, v(5, 7) => DSynced, v(5, 17) => D, }
 }
 
 /// How the averages follow from the sums.
@@ -56,12 +57,19 @@ macro_rules! monomorphic {
             PeltFamily::A => PeltFamily::A.$method($($arg),*),
             PeltFamily::B => PeltFamily::B.$method($($arg),*),
             PeltFamily::C => PeltFamily::C.$method($($arg),*),
+            PeltFamily::DSynced => PeltFamily::DSynced.$method($($arg),*),
             PeltFamily::D => PeltFamily::D.$method($($arg),*),
         }
     };
 }
 
 impl PeltFamily {
+    /// Whether `runnable_avg` counts runnable tasks.
+    #[inline(always)]
+    pub const fn counts_tasks(self) -> bool {
+        matches!(self, PeltFamily::DSynced | PeltFamily::D)
+    }
+
     /// Ages an entity that is on no queue, and whose queue's lock may not be held.
     /// `weight` and `runnable_weight` are scaled down; families A and D have no runnable weight.
     ///
@@ -134,7 +142,7 @@ impl PeltFamily {
             PeltFamily::B | PeltFamily::C => {
                 Rates { load: queued, runnable: queued, util: self.util_rate(running && on_rq, scale) }
             }
-            PeltFamily::D => Rates {
+            PeltFamily::DSynced | PeltFamily::D => Rates {
                 load: queued,
                 runnable: if on_rq { runnable << SCHED_CAPACITY_SHIFT } else { 0 },
                 util: self.util_rate(running && on_rq, scale),
@@ -159,7 +167,7 @@ impl PeltFamily {
             PeltFamily::B | PeltFamily::C => {
                 Rates { load: weight, runnable: if some { runnable } else { 0 }, util: self.util_rate(running && some, scale) }
             }
-            PeltFamily::D => Rates {
+            PeltFamily::DSynced | PeltFamily::D => Rates {
                 load: weight,
                 runnable: if some { runnable << SCHED_CAPACITY_SHIFT } else { 0 },
                 util: self.util_rate(running && some, scale),
@@ -192,7 +200,7 @@ impl PeltFamily {
         let busy_ns = match self {
             PeltFamily::A => return false,
             PeltFamily::B => running_ns,
-            PeltFamily::C | PeltFamily::D => cap_scale(cap_scale(running_ns, scale.freq), scale.cpu),
+            PeltFamily::C | PeltFamily::DSynced | PeltFamily::D => cap_scale(cap_scale(running_ns, scale.freq), scale.cpu),
         };
         let freq = self.contribution_scale(scale);
         let quiet = Stretch::since_update(sa, rq_clock.wrapping_sub(busy_ns)).step_util(sa, 0, freq);
@@ -228,7 +236,7 @@ impl PeltFamily {
                 sa.load_avg = factors.load * sa.load_sum / divider;
                 sa.runnable_avg = factors.runnable * sa.runnable_sum / divider;
             }
-            PeltFamily::D => {
+            PeltFamily::DSynced | PeltFamily::D => {
                 sa.load_avg = factors.load * sa.load_sum / divider;
                 sa.runnable_avg = sa.runnable_sum / divider;
             }
@@ -240,7 +248,7 @@ impl PeltFamily {
     pub(super) const fn divider(self, sa: &SchedAvg) -> u64 {
         match self {
             PeltFamily::A => LOAD_AVG_MAX,
-            PeltFamily::B | PeltFamily::C | PeltFamily::D => pelt_divider(sa),
+            PeltFamily::B | PeltFamily::C | PeltFamily::DSynced | PeltFamily::D => pelt_divider(sa),
         }
     }
 
@@ -249,7 +257,7 @@ impl PeltFamily {
     const fn contribution_scale(self, scale: Scale) -> u32 {
         match self {
             PeltFamily::A | PeltFamily::B => scale.freq,
-            PeltFamily::C | PeltFamily::D => SCHED_CAPACITY_SCALE as u32,
+            PeltFamily::C | PeltFamily::DSynced | PeltFamily::D => SCHED_CAPACITY_SCALE as u32,
         }
     }
 
@@ -258,7 +266,7 @@ impl PeltFamily {
         match (running, self) {
             (false, _) => 0,
             (true, PeltFamily::A | PeltFamily::B) => scale.cpu,
-            (true, PeltFamily::C | PeltFamily::D) => SCHED_CAPACITY_SCALE as u32,
+            (true, PeltFamily::C | PeltFamily::DSynced | PeltFamily::D) => SCHED_CAPACITY_SCALE as u32,
         }
     }
 
@@ -266,7 +274,7 @@ impl PeltFamily {
         let on = running as u64;
         let runnable = match self {
             PeltFamily::A | PeltFamily::B | PeltFamily::C => on,
-            PeltFamily::D => on << SCHED_CAPACITY_SHIFT,
+            PeltFamily::DSynced | PeltFamily::D => on << SCHED_CAPACITY_SHIFT,
         };
         Rates { load: on, runnable, util: self.util_rate(running, scale) }
     }

@@ -14,7 +14,7 @@ pub struct Removed {
     pub load_avg: u64,
     /// Sum of their `util_avg`.
     pub util_avg: u64,
-    /// Families B and C: sum of their `load_sum`. Family D: sum of their `runnable_avg`.
+    /// Families B and C: sum of their `load_sum`. Family D, synced or not: sum of their `runnable_avg`.
     pub runnable: u64,
 }
 
@@ -33,7 +33,7 @@ impl PeltFamily {
         cfs.load_sum += self.queue_load_sum(se, weight);
         cfs.util_avg += se.util_avg;
         cfs.util_sum += se.util_sum;
-        if self == PeltFamily::D {
+        if self.counts_tasks() {
             cfs.runnable_avg += se.runnable_avg;
             cfs.runnable_sum += se.runnable_sum;
         }
@@ -49,10 +49,18 @@ impl PeltFamily {
         sub_positive(&mut cfs.load_sum, self.queue_load_sum(se, weight));
         cfs.util_avg = cfs.util_avg.saturating_sub(se.util_avg);
         cfs.util_sum = cfs.util_sum.saturating_sub(se.util_sum);
-        if self == PeltFamily::D {
+        if self.counts_tasks() {
             sub_positive(&mut cfs.runnable_avg, se.runnable_avg);
             sub_positive(&mut cfs.runnable_sum, se.runnable_sum);
-            floor_sums(cfs);
+        }
+        match self {
+            PeltFamily::DSynced => {
+                let divider = self.divider(cfs);
+                cfs.util_sum = cfs.util_avg * divider as u32;
+                cfs.runnable_sum = cfs.runnable_avg * divider;
+            }
+            PeltFamily::D => floor_sums(cfs),
+            PeltFamily::A | PeltFamily::B | PeltFamily::C => {}
         }
         self.to_propagate(-(se.load_sum as i64))
     }
@@ -68,7 +76,7 @@ impl PeltFamily {
         removed.runnable += match self {
             PeltFamily::A => 0,
             PeltFamily::B | PeltFamily::C => se.load_sum,
-            PeltFamily::D => se.runnable_avg,
+            PeltFamily::DSynced | PeltFamily::D => se.runnable_avg,
         };
         se.last_update_time = 0;
     }
@@ -92,9 +100,13 @@ impl PeltFamily {
         match self {
             PeltFamily::A => 0,
             PeltFamily::B | PeltFamily::C => -(gone.runnable as i64),
-            PeltFamily::D => {
+            PeltFamily::DSynced | PeltFamily::D => {
                 sub_positive(&mut cfs.runnable_avg, gone.runnable);
                 sub_positive(&mut cfs.runnable_sum, gone.runnable * divider);
+                if self == PeltFamily::DSynced {
+                    cfs.load_sum = cfs.load_avg * divider;
+                    cfs.runnable_sum = cfs.runnable_avg * divider;
+                }
                 floor_sums(cfs);
                 -((gone.runnable * divider) as i64) >> SCHED_CAPACITY_SHIFT
             }
@@ -127,7 +139,7 @@ impl PeltFamily {
         match self {
             PeltFamily::A => Some((se.load_avg, se.load_sum)),
             PeltFamily::B | PeltFamily::C => Some((se.runnable_avg, runnable_weight * se.runnable_sum)),
-            PeltFamily::D => None,
+            PeltFamily::DSynced | PeltFamily::D => None,
         }
     }
 
@@ -136,7 +148,7 @@ impl PeltFamily {
         let divider = self.divider(se);
         se.util_sum = se.util_avg * divider as u32;
         let product = se.load_avg * divider;
-        if self == PeltFamily::D {
+        if self.counts_tasks() {
             se.runnable_sum = se.runnable_avg * divider;
             se.load_sum = if weight < product { product.checked_div(weight).unwrap_or(product) } else { 1 };
         } else {
@@ -149,7 +161,7 @@ impl PeltFamily {
     const fn queue_load_sum(self, se: &SchedAvg, weight: u64) -> u64 {
         match self {
             PeltFamily::A => se.load_sum,
-            PeltFamily::B | PeltFamily::C | PeltFamily::D => weight * se.load_sum,
+            PeltFamily::B | PeltFamily::C | PeltFamily::DSynced | PeltFamily::D => weight * se.load_sum,
         }
     }
 
@@ -157,7 +169,7 @@ impl PeltFamily {
     const fn to_propagate(self, sum: i64) -> i64 {
         match self {
             PeltFamily::A => 0,
-            PeltFamily::B | PeltFamily::C | PeltFamily::D => sum,
+            PeltFamily::B | PeltFamily::C | PeltFamily::DSynced | PeltFamily::D => sum,
         }
     }
 }
@@ -170,7 +182,7 @@ pub(super) fn sub_positive(value: &mut u64, less: u64) {
     *value = value.saturating_sub(less);
 }
 
-/// Family D: no sum may fall below what its average needs at the start of a period.
+/// No sum may fall below what its average needs at the start of a period.
 fn floor_sums(sa: &mut SchedAvg) {
     sa.load_sum = sa.load_sum.max(sa.load_avg * PELT_MIN_DIVIDER);
     sa.runnable_sum = sa.runnable_sum.max(sa.runnable_avg * PELT_MIN_DIVIDER);

@@ -57,24 +57,27 @@ impl PeltFamily {
                 let moved = add_positive(u64::from(parent.util_sum), delta_sum) as u32;
                 moved.max(parent.util_avg * PELT_MIN_DIVIDER as u32)
             }
-            _ => parent.util_avg * divider,
+            PeltFamily::A | PeltFamily::B | PeltFamily::C | PeltFamily::DSynced => parent.util_avg * divider,
         };
     }
 
-    /// The same for the number of runnable tasks; only family D has it.
+    /// The same for the number of runnable tasks; only family D, synced or not, has it.
     ///
     /// Kernel: fair.c update_tg_cfs_runnable(), v5.7–
     pub fn propagate_runnable(self, parent: &mut SchedAvg, se: &mut SchedAvg, group: &SchedAvg) {
         let delta = group.runnable_avg as i64 - se.runnable_avg as i64;
-        if self != PeltFamily::D || delta == 0 {
+        if !self.counts_tasks() || delta == 0 {
             return;
         }
-        let sum = group.runnable_avg * self.propagation_divider(parent);
+        let divider = self.propagation_divider(parent);
+        let sum = group.runnable_avg * divider;
         let delta_sum = sum as i64 - se.runnable_sum as i64;
         (se.runnable_avg, se.runnable_sum) = (group.runnable_avg, sum);
         parent.runnable_avg = add_positive(parent.runnable_avg, delta);
-        let moved = add_positive(parent.runnable_sum, delta_sum);
-        parent.runnable_sum = moved.max(parent.runnable_avg * PELT_MIN_DIVIDER);
+        parent.runnable_sum = match self {
+            PeltFamily::DSynced => parent.runnable_avg * divider,
+            _ => add_positive(parent.runnable_sum, delta_sum).max(parent.runnable_avg * PELT_MIN_DIVIDER),
+        };
     }
 
     /// Family A: the group entity takes that load, and the queue above the difference, which is returned.
@@ -135,15 +138,21 @@ impl PeltFamily {
         let load_sum = weight * runnable_sum;
         let load_avg = load_sum / divider;
         let delta_avg = load_avg as i64 - se.load_avg as i64;
-        if self == PeltFamily::D && delta_avg == 0 {
+        if self == PeltFamily::DSynced {
+            se.load_sum = runnable_sum;
+        }
+        if self.counts_tasks() && delta_avg == 0 {
             return;
         }
         let delta_sum = load_sum as i64 - (weight * se.load_sum) as i64;
         (se.load_avg, se.load_sum) = (load_avg, runnable_sum);
         parent.load_avg = add_positive(parent.load_avg, delta_avg);
-        parent.load_sum = add_positive(parent.load_sum, delta_sum);
-        if self == PeltFamily::D {
-            parent.load_sum = parent.load_sum.max(parent.load_avg * PELT_MIN_DIVIDER);
+        parent.load_sum = match self {
+            PeltFamily::DSynced => parent.load_avg * divider,
+            PeltFamily::D => add_positive(parent.load_sum, delta_sum).max(parent.load_avg * PELT_MIN_DIVIDER),
+            _ => add_positive(parent.load_sum, delta_sum),
+        };
+        if self.counts_tasks() {
             return;
         }
         // The sum that is taken off has the load weight in it, not the runnable weight, as in the kernel.
@@ -162,7 +171,7 @@ impl PeltFamily {
     const fn propagation_divider(self, parent: &SchedAvg) -> u64 {
         match self {
             PeltFamily::A | PeltFamily::B | PeltFamily::C => LOAD_AVG_MAX,
-            PeltFamily::D => self.divider(parent),
+            PeltFamily::DSynced | PeltFamily::D => self.divider(parent),
         }
     }
 }

@@ -2,23 +2,28 @@
 
 use super::moving::sub_positive;
 use super::sum::pelt_divider;
+use super::tables::PELT_MIN_DIVIDER;
 use super::{PeltFamily, SchedAvg};
 
 impl PeltFamily {
     /// The entity's load follows its new weight at once, and its queue's load with it. `old` and `new`
     /// are scaled-down weights, `runnable` is the new scaled-down runnable weight of families B and C. Family A lets the
-    /// average follow by ageing.
+    /// average follow by ageing. A weight that stays the same has an effect too: the average is made for the present place in
+    /// the period, and in family D what is left of the queue's sum is at least what its average needs.
     ///
-    /// Kernel: fair.c reweight_entity(), v4.15–
+    /// Kernel: fair.c reweight_entity(), dequeue_load_avg(), v4.15–
     pub fn reweight(self, cfs: &mut SchedAvg, se: &mut SchedAvg, old: u64, new: u64, runnable: u64) {
         if self == PeltFamily::A {
             return;
         }
         sub_positive(&mut cfs.load_avg, se.load_avg);
         sub_positive(&mut cfs.load_sum, old * se.load_sum);
+        if self == PeltFamily::D {
+            cfs.load_sum = cfs.load_sum.max(cfs.load_avg * PELT_MIN_DIVIDER);
+        }
         let divider = pelt_divider(se);
         se.load_avg = new * se.load_sum / divider;
-        if self != PeltFamily::D {
+        if !self.counts_tasks() {
             se.runnable_avg = runnable * se.runnable_sum / divider;
         }
         cfs.load_avg += se.load_avg;

@@ -25,7 +25,7 @@ const RULES: &[Rule] = &[
         sentence: "sums with the weight in them (family a of seam `pelt`) and `via-load-avg` or `independent` of seam `group_load` need each other",
     },
     Rule {
-        breaks: |p| (p.pelt == PeltFamily::D) != (p.group_load == GroupLoad::RunnableAvg),
+        breaks: |p| p.pelt.counts_tasks() != (p.group_load == GroupLoad::RunnableAvg),
         sentence: "runnable_avg (family d of seam `pelt`) and `runnable-avg` of seam `group_load` need each other",
     },
     Rule {
@@ -37,7 +37,7 @@ const RULES: &[Rule] = &[
         sentence: "a rule of seam `util_est` needs the switch UTIL_EST, which this kernel does not have",
     },
     Rule {
-        breaks: |p| p.util_est == UtilEstRule::SingleValue && p.pelt != PeltFamily::D,
+        breaks: |p| p.util_est == UtilEstRule::SingleValue && !p.pelt.counts_tasks(),
         sentence: "`single-value` of seam `util_est` reads runnable_avg, which only family d of seam `pelt` has",
     },
     Rule {

@@ -37,7 +37,8 @@ fn every_known_name_parses_or_is_not_modelled_yet() {
 
 #[test]
 fn a_profile_is_a_query() {
-    let families = [(v(4, 12), PeltFamily::A), (v(4, 20), PeltFamily::B), (v(5, 1), PeltFamily::C), (v(5, 10), PeltFamily::D)];
+    let families =
+        [(v(4, 12), PeltFamily::A), (v(4, 20), PeltFamily::B), (v(5, 1), PeltFamily::C), (v(5, 10), PeltFamily::DSynced)];
     for (version, family) in families.into_iter().chain([(v(5, 19), PeltFamily::D), (v(6, 1), PeltFamily::D)]) {
         let profile = Profile::kernel(version).unwrap();
         assert_eq!((profile.pelt, profile.base), (family, version));
