@@ -11,10 +11,11 @@ use crate::trace_file::TraceFile;
 use fairground_machine::machine::CAPACITY_SCALE;
 use fairground_machine::{CpuSpec, Machine, recorded};
 use fairground_metrics::{Check, ExpectRow, Figure, Figures, Window};
+use fairground_model::{Instr, TaskSet, TaskSpec};
 use fairground_sched::features::Feat;
 use fairground_sched::profile::Profile;
 use fairground_sched::version::KernelVersion;
-use fairground_stdx::{Instant, Ns};
+use fairground_stdx::{Instant, Ns, TaskId};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -79,7 +80,7 @@ impl RecordedSet {
     pub fn figures(&self) -> Figures {
         let tasks = self.scenario.tasks();
         let measured = tasks.tasks.iter_enumerated().filter(|row| row.1.measured).map(|row| row.0);
-        let figures = Figures::new(self.window, measured).with_markers(&tasks.markers);
+        let figures = Figures::new(self.window, measured).with_markers(&tasks.markers).with_groups(members(&tasks));
         if self.expect.iter().any(|row| row.figure.starts_with(LOAD_FIGURES)) {
             let speed = |cpu: &CpuSpec| cpu.capacity * cpu.freq_capacity / CAPACITY_SCALE;
             figures.with_load(self.scenario.machine.cpus.iter().map(speed))
@@ -93,6 +94,17 @@ impl RecordedSet {
         let check = Check::new(&self.expect, &figures);
         (figures, check)
     }
+}
+
+/// The tasks that are in a group, with the group's path: that to which a task goes last, or in which it starts.
+fn members(tasks: &TaskSet) -> Vec<(TaskId, String)> {
+    let goes_to = |instr: &Instr| match *instr {
+        Instr::SetGroup { group } => Some(group),
+        _ => None,
+    };
+    let group_of = |task: &TaskSpec| tasks.programs[task.program].code.iter().rev().find_map(goes_to).unwrap_or(task.group);
+    let path = |task: &TaskSpec| Some(tasks.groups[group_of(task)?].name.trim_start_matches('/').to_string());
+    tasks.tasks.iter_enumerated().filter_map(|(id, task)| Some((id, path(task)?))).collect()
 }
 
 /// The name of a set's folder and of the family above it: `k5.10-hogs-1cpu/a_eq2_1`.

@@ -11,8 +11,10 @@
 //! * **Switches** are those of all tasks; all else is of the measured ones.
 //! * **Percentiles** are those of [`crate::percentile::percentile`].
 //! * **runtime_cv.** Population standard deviation over mean of the tasks' run times, four digits.
+//! * **group_share.** Run time of a group's tasks over that of all, four digits; of groups that have tasks themselves.
 //! * **Reports of the programs.** The markers `latency`, `response` and `first_run` of a task `p00`
-//!   give `p00.maxlat_ns`, `p00.avglat_ns`, `p00.maxresp_ns` …; the marker `jobs` gives `p00.jobs`.
+//!   give `p00.maxlat_ns`, `p00.avglat_ns`, `p00.maxresp_ns` …; the marker `jobs` gives `p00.jobs`. The marker `answer`
+//!   gives those of a `wl msg`: `wakes`, `jobs`, `p50_ns` … `max_ns`.
 //! * **Load tracking**, on request: see `load.rs`.
 
 mod load;
@@ -61,6 +63,8 @@ pub struct Figures {
     measured: Vec<TaskId>,
     /// Indexed by task; `None` = not measured.
     tasks: Vec<Option<WorkloadTask>>,
+    /// Tasks and the groups in which they are.
+    groups: Vec<(TaskId, String)>,
     switches: u64,
     reported: Reported,
     /// Samples of load tracking, if figures of it are asked for.
@@ -72,13 +76,19 @@ impl Figures {
     pub fn new(window: impl Into<WindowRule>, measured: impl IntoIterator<Item = TaskId>) -> Figures {
         let (window, pending) = window.into().begin();
         let (reported, load) = (Reported::default(), None);
-        let mut figures = Figures { window, pending, measured: Vec::new(), tasks: Vec::new(), switches: 0, reported, load };
+        let (none, tasks, groups) = (Vec::new(), Vec::new(), Vec::new());
+        let mut figures = Figures { window, pending, measured: none, tasks, groups, switches: 0, reported, load };
         measured.into_iter().for_each(|task| figures.measure(task));
         figures
     }
     /// Also takes the measurements that the workload's programs make.
     pub fn with_markers(mut self, markers: &IndexVec<MarkerId, MarkerSpec>) -> Figures {
         self.reported = Reported::new(markers);
+        self
+    }
+    /// Also takes the shares of groups: tasks with the path of their group, without a slash before it.
+    pub fn with_groups(mut self, groups: impl IntoIterator<Item = (TaskId, String)>) -> Figures {
+        self.groups = groups.into_iter().collect();
         self
     }
     /// Also takes the figures of load tracking (`pelt.…`): samples are wanted then. `capacities` are those of the
@@ -102,7 +112,9 @@ impl Figures {
             tasks.extend(row.map(|row| (id, row)));
         }
         let mut figures = summary::summary(&tasks, self.switches);
+        summary::group_shares(&tasks, &self.groups, &mut figures);
         self.reported.add_to(&tasks, &mut figures);
+        self.reported.add_answers(&tasks, &mut figures);
         if let Some(load) = &self.load {
             load.add_to(&tasks, self.window, &mut figures);
         }

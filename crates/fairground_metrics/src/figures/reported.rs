@@ -10,6 +10,11 @@ use std::collections::BTreeMap;
 /// Markers that are lengths of time, and how `wl` spells them in its report.
 const TIMES: [(&str, &str); 3] = [("latency", "lat"), ("response", "resp"), ("first_run", "first")];
 
+/// The marker of a `wl msg`: from the message task's answer to the worker's look at it.
+const ANSWER: &str = "answer";
+/// The places of its percentiles in the sorted values, in thousandths: `wl` takes the value at n * p / 1000, rounded down.
+const PERCENTILES: [(&str, usize); 6] = [("p50", 500), ("p75", 750), ("p90", 900), ("p95", 950), ("p99", 990), ("p999", 999)];
+
 /// Count, sum and maximum of one marker of one task.
 #[derive(Clone, Copy, Debug, Default)]
 struct Tally {
@@ -24,11 +29,13 @@ pub(super) struct Reported {
     markers: Vec<MarkerSpec>,
     /// Indexed by task, then by marker.
     tallies: Vec<Vec<Tally>>,
+    /// All values of the marker [`ANSWER`].
+    answers: Vec<u64>,
 }
 
 impl Reported {
     pub(super) fn new(markers: &IndexVec<MarkerId, MarkerSpec>) -> Reported {
-        Reported { markers: markers.iter().cloned().collect(), tallies: Vec::new() }
+        Reported { markers: markers.iter().cloned().collect(), ..Reported::default() }
     }
     pub(super) fn record(&mut self, task: TaskId, marker: MarkerId, value: u64) {
         if marker.index() >= self.markers.len() {
@@ -36,6 +43,9 @@ impl Reported {
         }
         if self.tallies.len() <= task.index() {
             self.tallies.resize(task.index() + 1, Vec::new());
+        }
+        if self.markers[marker.index()].name == ANSWER {
+            self.answers.push(value);
         }
         let row = &mut self.tallies[task.index()];
         row.resize(self.markers.len(), Tally::default());
@@ -61,6 +71,19 @@ impl Reported {
             if let Some(max) = press.map(|(_, tally)| tally.max).max() {
                 figures.insert(figure.to_string(), ns(Ns(max)));
             }
+        }
+    }
+    /// The report of a `wl msg`: `wakes`, `jobs`, `p50_ns` and the like.
+    pub(super) fn add_answers(&mut self, tasks: &[(TaskId, WorkloadTask)], figures: &mut BTreeMap<String, Figure>) {
+        self.answers.sort_unstable();
+        let Some(&max) = self.answers.last() else { return };
+        let jobs: u128 = self.tallies_of("jobs", tasks).map(|(_, tally)| tally.sum).sum();
+        figures.insert("wakes".to_string(), count(self.answers.len() as u64));
+        figures.insert("jobs".to_string(), count(u64::try_from(jobs).unwrap_or(u64::MAX)));
+        figures.insert("max_ns".to_string(), ns(Ns(max)));
+        for (name, thousandths) in PERCENTILES {
+            let at = self.answers.len() * thousandths / 1000;
+            figures.insert(format!("{name}_ns"), ns(Ns(self.answers[at])));
         }
     }
     /// The tasks that made a measurement of this name, with what they measured.

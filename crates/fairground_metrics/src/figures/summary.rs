@@ -9,7 +9,7 @@ use fairground_stdx::{Ns, TaskId};
 use std::collections::BTreeMap;
 
 /// Four digits behind the point.
-const CV_SCALE: u128 = 10_000;
+const FOUR_DIGITS: u128 = 10_000;
 /// Run times are shifted right until their sum has no more bits than this, so that squares fit.
 const CV_BITS: u32 = 40;
 
@@ -47,6 +47,30 @@ pub(super) fn summary(tasks: &[(TaskId, WorkloadTask)], switches: u64) -> BTreeM
     figures
 }
 
+/// The share of the run time that each group's tasks got, rounded to four digits; nothing if nobody ran.
+pub(super) fn group_shares(
+    tasks: &[(TaskId, WorkloadTask)],
+    groups: &[(TaskId, String)],
+    figures: &mut BTreeMap<String, Figure>,
+) {
+    let mut runtimes: BTreeMap<&str, u128> = BTreeMap::new();
+    let mut total: u128 = 0;
+    for (task, row) in tasks {
+        let runtime = u128::from(row.runtime().0);
+        total += runtime;
+        if let Some((_, group)) = groups.iter().find(|member| member.0 == *task) {
+            *runtimes.entry(group).or_default() += runtime;
+        }
+    }
+    for (group, runtime) in runtimes {
+        let rounded = (runtime * FOUR_DIGITS + total / 2).checked_div(total).and_then(|share| u64::try_from(share).ok());
+        if let Some(share) = rounded {
+            let value = FigureValue::Number(Decimal::ratio(share, FOUR_DIGITS as u64));
+            figures.insert(format!("group_share.{group}"), Figure { value, unit: Unit::Count });
+        }
+    }
+}
+
 fn one_task(task: &WorkloadTask, figures: &mut BTreeMap<String, Figure>) {
     let slices = sorted(task.slices.iter());
     let mut one = |name: &str, figure| figures.insert(format!("tasks.{}.{name}", task.name), figure);
@@ -82,9 +106,9 @@ fn runtime_cv(runtimes: &[Ns]) -> Option<Decimal> {
     }
     let spread = runtimes.len() as u128 * squares - sum * sum;
     // One digit (a bit) more than needed, then rounded: floor(sqrt(floor(x))) = floor(sqrt(x)).
-    let doubled = (spread * (2 * CV_SCALE) * (2 * CV_SCALE) / (sum * sum)).isqrt();
+    let doubled = (spread * (2 * FOUR_DIGITS) * (2 * FOUR_DIGITS) / (sum * sum)).isqrt();
     let rounded = u64::try_from(doubled.div_ceil(2)).ok()?;
-    Some(Decimal::ratio(rounded, CV_SCALE as u64))
+    Some(Decimal::ratio(rounded, FOUR_DIGITS as u64))
 }
 
 #[cfg(test)]

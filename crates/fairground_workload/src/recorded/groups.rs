@@ -1,7 +1,7 @@
 //! The control groups that a `workload.txt` makes: `mk NAME WEIGHT ['QUOTA PERIOD']`, below the mount point `/cg`.
 
 use super::script::Word;
-use fairground_model::{Mistakes, TaskGroupSpec};
+use fairground_model::{Mistakes, TaskGroupSpec, cgroup};
 use fairground_stdx::{IndexVec, TgId};
 
 /// Groups, parents first.
@@ -17,8 +17,6 @@ pub(super) struct Made {
 
 /// Where the shell mounts the file system of groups.
 const MOUNT: &str = "/cg";
-/// The values of cpu.weight.
-const WEIGHTS: std::ops::RangeInclusive<u64> = 1..=10_000;
 
 /// Reads what stands behind `mk`.
 pub(super) fn make(name: Word<'_>, args: &[Word<'_>], made: &mut Made, mistakes: &mut Mistakes) {
@@ -31,7 +29,7 @@ pub(super) fn make(name: Word<'_>, args: &[Word<'_>], made: &mut Made, mistakes:
     if let Some(word) = quota.first().filter(|word| word.text.trim_matches(['\'', '"']) != "max") {
         mistakes.at(word.span(), "quotas (cpu.max) are not modelled yet", "Groups that have a weight alone can be run.");
     }
-    let shares = weight.text.parse().ok().filter(|weight| WEIGHTS.contains(weight)).map(shares_of_weight);
+    let shares = weight.text.parse().ok().filter(|weight| cgroup::WEIGHTS.contains(weight)).map(cgroup::weight_to_shares);
     if shares.is_none() {
         mistakes.at(weight.span(), format!("`{}` is no cpu.weight", weight.text), "Expected a number from 1 to 10000.");
     }
@@ -78,9 +76,4 @@ pub(super) fn find(path: Word<'_>, made: &Made, mistakes: &mut Mistakes) -> Opti
 
 fn row(groups: &Groups, name: &str) -> Option<TgId> {
     groups.iter_enumerated().find(|row| row.1.name.strip_prefix('/') == Some(name)).map(|row| row.0)
-}
-
-/// cpu.shares of a cpu.weight: weight * 1024 / 100, rounded to the nearest.
-fn shares_of_weight(weight: u64) -> u64 {
-    (weight * 1024 + 50) / 100
 }

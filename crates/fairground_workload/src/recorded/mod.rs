@@ -2,6 +2,7 @@
 
 mod groups;
 mod housekeeping;
+mod msg;
 mod options;
 mod programs;
 mod script;
@@ -13,6 +14,7 @@ use crate::table::Aggregate;
 use fairground_model::{Instr, Mistakes, PipeSpec, Program, TaskSet, TaskSpec};
 use fairground_stdx::{Instant, PipeId};
 pub use housekeeping::{Housekeeping, housekeeping};
+use msg::MSG_LEAD;
 use options::Command;
 use programs::{EXEC, LEAD, Launch, PRESS_LEAD, RAMP_REST, RAMP_SLEEP};
 use script::{Act, Script};
@@ -79,6 +81,7 @@ fn processes(act: &Act) -> u64 {
         Act::Launch { command: Command::Hog { tasks, .. }, .. } => tasks.len() as u64 + 1,
         Act::Launch { command: Command::Periodic { tasks, .. }, .. } => tasks.len() as u64 + 1,
         Act::Launch { command: Command::Press { n, .. }, .. } => u64::from(*n) + 1,
+        Act::Launch { command: Command::Msg(msg), .. } => u64::from(msg.messages) * (1 + u64::from(msg.workers)) + 1,
         Act::Launch { command: Command::Ramp { .. }, .. } => 1,
         Act::Wait => 0,
     }
@@ -88,6 +91,7 @@ fn window(command: &Command, start: Option<Instant>) -> (Instant, Instant) {
     let (lead, length) = match command {
         Command::Hog { dur, .. } | Command::Periodic { dur, .. } => (EXEC + LEAD, *dur),
         Command::Press { period, rounds, .. } => (PRESS_LEAD, fairground_stdx::Ns(period.0.saturating_mul(*rounds))),
+        Command::Msg(msg) => (EXEC + MSG_LEAD, msg.dur),
         Command::Ramp { dur, .. } => (EXEC + RAMP_SLEEP, *dur + RAMP_REST),
     };
     let start = start.unwrap_or(Instant::ZERO + lead);

@@ -14,8 +14,34 @@ pub(super) enum Command {
     Periodic { tasks: Vec<PeriodicTask>, dur: Ns },
     /// All woken at once.
     Press { n: u32, cpus: Option<CpuMask>, work: Ns, period: Ns, rounds: u64 },
+    /// Message tasks that answer their workers, who then sleep and compute.
+    Msg(Msg),
     /// One task that sleeps, then computes.
     Ramp { name: String, cpus: Option<CpuMask>, dur: Ns },
+}
+
+/// `msg m=M t=T sleep=US work=US`.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Msg {
+    /// Message tasks.
+    pub(super) messages: u32,
+    /// Workers of each.
+    pub(super) workers: u32,
+    pub(super) sleep: Ns,
+    pub(super) work: Ns,
+    pub(super) dur: Ns,
+    /// The group that the parent goes to before it forks: `Some(None)` is the root group.
+    pub(super) group: Option<Option<TgId>>,
+}
+
+impl Msg {
+    /// The names of its tasks in the order in which they are forked.
+    pub(super) fn names(&self) -> impl Iterator<Item = String> + '_ {
+        (0..self.messages).flat_map(move |message| {
+            let workers = (0..self.workers).map(move |worker| format!("wk{message:02}-{worker:02}"));
+            std::iter::once(format!("msg{message:02}")).chain(workers)
+        })
+    }
 }
 
 /// `NAME:nice:mask`.
@@ -45,24 +71,24 @@ const MAX_NAME: usize = 15;
 const MAX_MS: u64 = 1_000_000_000;
 const MAX_US: u64 = 1_000_000_000_000;
 const MAX_ROUNDS: u64 = 1_000_000;
+/// A page of memory has room for the words of so many message tasks, and names have two digits.
+const MAX_MESSAGES: u64 = 64;
+const MAX_WORKERS: u64 = 99;
 
 /// Reads what stands behind `wl`; `None` if something is wrong or refused.
 pub(super) fn read(name: Word<'_>, args: &[Word<'_>], made: &Made, mistakes: &mut Mistakes) -> Option<Command> {
     let before = mistakes.0.len();
     let Some((kind, args)) = args.split_first() else {
-        mistakes.at(name.span(), "`wl` has no workload", "Write one of hog, periodic, press, ramp.");
+        mistakes.at(name.span(), "`wl` has no workload", "Write one of hog, periodic, press, msg, ramp.");
         return None;
     };
     let known: &[&str] = match kind.text {
         "hog" | "periodic" => &["tasks", "dur", "cg"],
         "press" => &["n", "mask", "work", "rounds", "period"],
         "ramp" => &["name", "mask", "dur"],
-        "msg" => {
-            mistakes.at(kind.span(), "`wl msg` is not modelled yet (needs futexes)", "hog, periodic, press and ramp can be run.");
-            return None;
-        }
+        "msg" => &["m", "t", "sleep", "work", "dur", "cg"],
         other => {
-            mistakes.at(kind.span(), format!("`wl` knows no `{other}`"), "Write one of hog, periodic, press, ramp.");
+            mistakes.at(kind.span(), format!("`wl` knows no `{other}`"), "Write one of hog, periodic, press, msg, ramp.");
             return None;
         }
     };
@@ -85,6 +111,14 @@ pub(super) fn read(name: Word<'_>, args: &[Word<'_>], made: &Made, mistakes: &mu
             period: options.ms("period", 1000),
             rounds: options.number("rounds", 5, 1, MAX_ROUNDS),
         },
+        "msg" => Command::Msg(Msg {
+            messages: options.number("m", 2, 1, MAX_MESSAGES) as u32,
+            workers: options.number("t", 8, 1, MAX_WORKERS) as u32,
+            sleep: options.us("sleep", 10_000),
+            work: options.us("work", 15_000),
+            dur: options.ms("dur", 2000),
+            group: options.groups(made).first().copied(),
+        }),
         _ => Command::Ramp { name: options.name("name", "ramp"), cpus: options.mask("mask"), dur: options.ms("dur", 2000) },
     };
     (mistakes.0.len() == before).then_some(command)
@@ -129,6 +163,9 @@ impl<'t> Options<'t, '_> {
     }
     fn ms(&mut self, key: &str, default: u64) -> Ns {
         Ns::from_ms(self.number(key, default, 1, MAX_MS))
+    }
+    fn us(&mut self, key: &str, default: u64) -> Ns {
+        Ns::from_us(self.number(key, default, 0, MAX_US))
     }
     fn mask(&mut self, key: &str) -> Option<CpuMask> {
         self.get(key).and_then(|word| mask(word, self.mistakes))

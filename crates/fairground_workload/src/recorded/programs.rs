@@ -1,6 +1,7 @@
 //! What wl.c does, as byte code.
 
 use super::groups::Groups;
+use super::msg;
 use super::options::{Command, HogTask, PeriodicTask};
 use crate::build::marker;
 use crate::press::{Press, press};
@@ -12,10 +13,10 @@ use fairground_stdx::{Instant, Ns, PipeId, TaskId};
 pub(super) const EXEC: Ns = Ns::from_us(550);
 /// What a new child computes beside its system calls: page faults. Recorded: from the switch to it to its sleep 25 to
 /// 30 us in 5.10, 34 us in 6.1 and 6.12, of which four system calls are 6 us and the sleep itself 2 us.
-const FIRST_TOUCH: Ns = Ns::from_us(22);
+pub(super) const FIRST_TOUCH: Ns = Ns::from_us(22);
 /// What it computes more than later when it begins, at its first look at the thread clock. Recorded: 7.3 us from the
 /// switch to that look, later 2.1 us (6.12); the other kernels likewise.
-const SECOND_TOUCH: Ns = Ns::from_us(5);
+pub(super) const SECOND_TOUCH: Ns = Ns::from_us(5);
 /// From the end of that to the instant at which hogs and periodic tasks begin.
 pub(super) const LEAD: Ns = Ns::from_ms(50);
 /// From the end of the forking to a press's first round.
@@ -24,12 +25,12 @@ pub(super) const PRESS_LEAD: Ns = Ns::from_ms(100);
 pub(super) const RAMP_SLEEP: Ns = Ns::from_secs(2);
 pub(super) const RAMP_REST: Ns = Ns::from_ms(300);
 /// The timer slack that `wl` sets for hogs and periodic tasks.
-const SLACK: Ns = Ns(1);
+pub(super) const SLACK: Ns = Ns(1);
 
 /// Register: the instant at which the workload begins.
-const START: u8 = 0;
+pub(super) const START: u8 = 0;
 /// Register: when the loop ends, or the present job was due.
-const DUE: u8 = 1;
+pub(super) const DUE: u8 = 1;
 
 /// When a `wl` starts.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -70,6 +71,7 @@ pub(super) fn build(command: &Command, launch: Launch, groups: &Groups) -> (Task
             let main = set.tasks.ids().next_back().expect("invariant: a press has a parent");
             (set, main)
         }
+        Command::Msg(msg) => msg::build(msg, launch),
         Command::Ramp { name, cpus, dur } => {
             let mut set = TaskSet::default();
             let recorded = if let Launch::AtZero(start) = launch { start } else { None };
@@ -120,26 +122,8 @@ enum Body {
 fn crew(children: &[(&HogTask, Body)], launch: Launch) -> (TaskSet, TaskId) {
     let mut set = TaskSet::default();
     let mut parent = Program::default();
-    let mut loaded_from = Instant::ZERO;
     parent.push(Instr::Run { work: EXEC, mode: Mode::User });
-    // The parent computes the common start before it forks; where that is not known in advance the
-    // children get it through a pipe, one message per register.
-    let start = match launch {
-        Launch::AtZero(start) => {
-            let start = start.unwrap_or(Instant::ZERO + EXEC + LEAD);
-            loaded_from = Instant::from_ns(start.ns().saturating_sub((EXEC + LEAD).0));
-            Common::Known(start)
-        }
-        Launch::ByShell => {
-            let copies = 2 * children.len() as u32;
-            let pipe = set.pipes.push(PipeSpec::new(copies));
-            parent.push(Instr::Now { reg: START });
-            parent.push(Instr::Add { reg: START, time: LEAD });
-            let write = parent.push(Instr::Write { pipe, value: Some(START) });
-            parent.push(Instr::Repeat { counter: 0, times: u64::from(copies), to: write });
-            Common::From(pipe)
-        }
-    };
+    let (start, loaded_from) = common_start(&mut set, &mut parent, launch, LEAD, 2 * children.len() as u32);
     for (index, (task, body)) in children.iter().enumerate() {
         let program = child(&mut set, task, body, &start);
         let program = set.programs.push(program);
@@ -154,15 +138,34 @@ fn crew(children: &[(&HogTask, Body)], launch: Launch) -> (TaskSet, TaskId) {
     (set, parent)
 }
 
+/// The parent computes the common start, `lead` after it was loaded, before it forks. Where that is not known in advance the
+/// children get it through a pipe, one message per register, `copies` in all. Returns when the parent is to be loaded, too.
+pub(super) fn common_start(set: &mut TaskSet, parent: &mut Program, launch: Launch, lead: Ns, copies: u32) -> (Common, Instant) {
+    match launch {
+        Launch::AtZero(start) => {
+            let start = start.unwrap_or(Instant::ZERO + EXEC + lead);
+            (Common::Known(start), Instant::from_ns(start.ns().saturating_sub((EXEC + lead).0)))
+        }
+        Launch::ByShell => {
+            let pipe = set.pipes.push(PipeSpec::new(copies));
+            parent.push(Instr::Now { reg: START });
+            parent.push(Instr::Add { reg: START, time: lead });
+            let write = parent.push(Instr::Write { pipe, value: Some(START) });
+            parent.push(Instr::Repeat { counter: 0, times: u64::from(copies), to: write });
+            (Common::From(pipe), Instant::ZERO)
+        }
+    }
+}
+
 /// How children learn the instant at which they begin.
-enum Common {
+pub(super) enum Common {
     /// It is part of their program.
     Known(Instant),
     /// They read it from the parent's pipe.
     From(PipeId),
 }
 
-fn load(reg: u8, start: &Common) -> Instr {
+pub(super) fn load(reg: u8, start: &Common) -> Instr {
     match *start {
         Common::Known(at) => Instr::Set { reg, at },
         Common::From(pipe) => Instr::Read { pipe, into: reg },
@@ -195,7 +198,7 @@ fn child(set: &mut TaskSet, task: &HogTask, body: &Body, start: &Common) -> Prog
 
 /// Computes until its own CPU time has gone on by `time`. Looking at that brings the scheduler's account up to
 /// date, so a request that has been served is noticed there and not at the next tick.
-fn work(program: &mut Program, time: Ns) {
+pub(super) fn work(program: &mut Program, time: Ns) {
     program.push(Instr::ThreadClock);
     program.push(Instr::RunTime { time, mode: Mode::User });
     program.push(Instr::ThreadClock);

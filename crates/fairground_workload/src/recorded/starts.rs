@@ -45,7 +45,7 @@ impl Starts {
             // Its parent wakes them one after the other.
             Command::Press { .. } => Vec::new(),
             Command::Ramp { name, .. } => vec![name.clone()],
-            Command::Hog { .. } | Command::Periodic { .. } => children(command),
+            Command::Hog { .. } | Command::Periodic { .. } | Command::Msg(_) => children(command),
         };
         names.iter().filter_map(|name| self.wakings.get(name)).min().copied().unwrap_or(self.window)
     }
@@ -60,6 +60,7 @@ fn children(command: &Command) -> Vec<String> {
     match command {
         Command::Hog { tasks, .. } => tasks.iter().map(|task| task.name.clone()).collect(),
         Command::Periodic { tasks, .. } => tasks.iter().map(|task| task.hog.name.clone()).collect(),
+        Command::Msg(msg) => msg.names().collect(),
         Command::Press { .. } => vec!["press00".to_string()],
         Command::Ramp { .. } => Vec::new(),
     }

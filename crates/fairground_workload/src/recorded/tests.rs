@@ -30,6 +30,12 @@ fn golden_groups() {
 }
 
 #[test]
+fn golden_message_tasks() {
+    let text = "cgon; mk A 100\nwl msg m=1 t=2 sleep=10000 work=15000 dur=30 cg=/cg/A\nrmcg\n";
+    expect_file!["golden/msg.txt"].assert_eq(&testing::dump(&read(text).tasks));
+}
+
+#[test]
 fn golden_one_after_the_other() {
     let text = "wl hog tasks=a:0 dur=10 &\nwl hog tasks=b:0 dur=20\nwait\nwl ramp name=c dur=30\n";
     expect_file!["golden/sequence.txt"].assert_eq(&testing::dump(&read(text).tasks));
@@ -86,7 +92,6 @@ fn mistakes_are_shown_together_with_their_places() {
         3: there is no group `/cgE`
         3: unknown option `colour`
         4: `hackbench` is not modelled yet
-        5: `wl msg` is not modelled yet (needs futexes)
         6: unknown command `sleep`
         8: loops of the shell are not modelled yet
         9: `averyveryverylongname` is no task name
