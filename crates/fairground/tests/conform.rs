@@ -137,6 +137,8 @@ fn walked(recording: &Recording, kernel: &str) -> fairground_conform::Outcome {
         keep: 3,
         lags: Vec::new(),
         allowed: Vec::new(),
+        groups: fairground_stdx::IndexVec::new(),
+        members: Vec::new(),
     };
     let mut lockstep = Lockstep::new(recording, &setup);
     lockstep.advance(usize::MAX);

@@ -145,6 +145,7 @@ pub fn conform(path: &Path, options: &ConformOptions, control: Control<'_>) -> R
     }
     let profile = facts.profile_of(options, system.as_ref(), is_set, (&name, stats.kernel_release.as_deref()))?;
     let profile = facts.switched(profile, &workload);
+    let (groups, members) = workload::groups(&workload, &recording.tasks);
     let setup = Setup {
         profile: profile.clone(),
         machine: machine.view(),
@@ -152,6 +153,8 @@ pub fn conform(path: &Path, options: &ConformOptions, control: Control<'_>) -> R
         keep: options.keep.max(1),
         lags: Vec::new(),
         allowed: workload::allowed(&workload, &recording.tasks),
+        groups,
+        members,
     };
     let (outcome, fitted) = walk(&recording, &setup, options.fit, control)?;
     // A search for lags that was stopped found none.
@@ -255,13 +258,12 @@ struct Facts {
 }
 
 impl Facts {
-    /// A set whose tasks run in groups: the trace does not tell which.
+    /// A set that does to groups what is not modelled yet.
     fn groups(&mut self, workload: &str) {
-        let makes_group = |line: &str| line.split([';', ' ']).any(|word| word == "cgon" || word == "cgroup");
-        if workload.lines().any(makes_group) {
+        if workload::is_beyond(workload) {
             self.without_threshold(
-                "groups are not modelled yet: their tasks count as tasks of the root group, and the figures of this set are \
-                 shown without threshold"
+                "quotas (cpu.max) are not modelled yet: groups have their weights only, and the figures of this set are shown \
+                 without threshold"
                     .to_string(),
             );
         }

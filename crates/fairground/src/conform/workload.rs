@@ -1,9 +1,10 @@
-//! What a set's `workload.txt` tells that its trace does not: switched features, and the CPUs that tasks may use.
+//! What a set's `workload.txt` tells that its trace does not: switched features, the CPUs that tasks may use, and their groups.
 //!
 //! It is read leniently: a workload that cannot be run can still be compared.
 
-use fairground_model::TaskInfo;
-use fairground_stdx::{CpuMask, IndexVec, TaskId};
+use fairground_model::cgroup::weight_to_shares;
+use fairground_model::{DEFAULT_SHARES, TaskGroupSpec, TaskInfo};
+use fairground_stdx::{CpuMask, IndexVec, TaskId, TgId};
 
 /// The commands of a text, by words.
 fn commands(text: &str) -> impl Iterator<Item = Vec<&str>> {
@@ -36,6 +37,47 @@ fn bound_names(text: &str) -> Vec<(&str, CpuMask)> {
     bound
 }
 
+/// The groups that the workload makes, with the tasks that go to them by name. Of a `msg` that is the `wl`, which all its tasks
+/// are forked by afterwards.
+pub(super) fn groups(text: &str, tasks: &IndexVec<TaskId, TaskInfo>) -> (IndexVec<TgId, TaskGroupSpec>, Vec<(TaskId, TgId)>) {
+    let mut groups: IndexVec<TgId, TaskGroupSpec> = IndexVec::new();
+    let mut members = Vec::new();
+    let row = |groups: &IndexVec<TgId, TaskGroupSpec>, path: &str| {
+        groups.iter_enumerated().find(|row| row.1.name == path).map(|row| row.0)
+    };
+    for words in commands(text) {
+        match words.as_slice() {
+            ["mk", name, weight, ..] => {
+                let path = format!("/{name}");
+                let parent = fairground_model::cgroup::parent(&path).and_then(|parent| row(&groups, parent));
+                let shares = weight.parse().map_or(DEFAULT_SHARES, weight_to_shares);
+                groups.push(TaskGroupSpec { shares, ..TaskGroupSpec::new(path, parent) });
+            }
+            ["wl", kind, options @ ..] => {
+                let value = |key: &str| options.iter().find_map(|word| word.strip_prefix(key)).unwrap_or_default();
+                let paths: Vec<&str> = value("cg=").split(',').filter_map(|path| path.strip_prefix("/cg")).collect();
+                let names: Vec<&str> = match *kind {
+                    "msg" => vec!["wl"],
+                    _ => value("tasks=").split(',').filter_map(|task| task.split(':').next()).collect(),
+                };
+                for (name, path) in names.into_iter().zip(paths.into_iter().cycle()) {
+                    let task = tasks.iter_enumerated().find(|row| row.1.name == name).map(|row| row.0);
+                    members.extend(task.zip(row(&groups, path)));
+                }
+            }
+            _ => {}
+        }
+    }
+    (groups, members)
+}
+
+/// Whether the workload does to groups what is not modelled yet, or was not understood.
+pub(super) fn is_beyond(text: &str) -> bool {
+    let has_quota = |words: &[&str]| matches!(words, ["mk", _, _, quota, ..] if !quota.contains("max"));
+    text.lines().any(|line| line.contains("while"))
+        || commands(text).any(|words| has_quota(&words) || words.first() == Some(&"cgroup"))
+}
+
 /// The tasks of a recording that its workload binds.
 pub(super) fn allowed(text: &str, tasks: &IndexVec<TaskId, TaskInfo>) -> Vec<(TaskId, CpuMask)> {
     let names = bound_names(text);
@@ -46,12 +88,24 @@ pub(super) fn allowed(text: &str, tasks: &IndexVec<TaskId, TaskInfo>) -> Vec<(Ta
 #[cfg(test)]
 mod tests {
     use super::*;
+    use fairground_stdx::Id;
 
     #[test]
     fn features_and_bound_tasks_are_read_whatever_else_is_there() {
         let text = "feat NO_SIS_UTIL; feat NO_SIS_PROP\ncgon; mk A 100\nwl hog tasks=h0:0:2,h1:0 dur=3000 cg=/cg/A\n\
                     wl periodic tasks=p0:4000:16000:0:4 &\n";
         assert_eq!(features(text), ["NO_SIS_UTIL", "NO_SIS_PROP"]);
+        let tasks = ["wl", "h0", "h1", "h2"].map(|name| TaskInfo { name: name.into(), pid: 1, prio: 120 });
+        let text = "cgon; mk A 100; mk A/1 300\nwl hog tasks=h0:0:2,h1:0,h2:0 cg=/cg/A,/cg/A/1\nrmcg\n";
+        let (groups, members) = super::groups(text, &tasks.into_iter().collect());
+        assert_eq!(
+            groups.iter().map(|group| (group.name.as_str(), group.shares)).collect::<Vec<_>>(),
+            [("/A", 1024), ("/A/1", 3072)]
+        );
+        assert_eq!(groups[TgId::new(1)].parent, Some(TgId::new(0)));
+        let places: Vec<(u32, u32)> = members.iter().map(|row| (row.0.get(), row.1.get())).collect();
+        assert_eq!(places, [(1, 0), (2, 1), (3, 0)]);
+        assert!(!is_beyond(text) && is_beyond("mk A 100 '50000 100000'") && is_beyond("cgroup v1"));
         let mask = |text| CpuMask::parse_hex(text).expect("a mask");
         assert_eq!(bound_names(text), [("h0", mask("2")), ("p0", mask("4"))]);
     }

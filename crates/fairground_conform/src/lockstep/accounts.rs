@@ -29,6 +29,9 @@ impl Lockstep<'_> {
         if self.curr(cpu) != Some(task) {
             return self.fact("accounts of run time of tasks that do not run");
         }
+        if self.joins(index, cpu, owed) {
+            return;
+        }
         match mark {
             Mark::Enqueue => {
                 self.close_stale(cpu, owed.runtime);
@@ -68,7 +71,7 @@ impl Lockstep<'_> {
     }
 
     /// The clock of `cpu` moves so that the next account of its running task has the recorded length.
-    fn owe(&mut self, cpu: CpuId, owed: Owed) {
+    pub(super) fn owe(&mut self, cpu: CpuId, owed: Owed) {
         self.settle(cpu);
         self.attribute(cpu, owed.task, owed.runtime);
         self.world.clocks[cpu] = self.world.sched.accounted_until(owed.task) + owed.runtime;

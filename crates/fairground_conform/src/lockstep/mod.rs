@@ -3,6 +3,7 @@
 mod accounts;
 mod decide;
 mod first_sight;
+mod groups;
 mod moves;
 mod places;
 mod queue;
@@ -16,9 +17,9 @@ use crate::outcome::{Kind, KindTally, Mismatch, Outcome, Share, VruntimeError, V
 use crate::read::{Known, Mark, Reading, is_fair};
 use crate::recording::{Record, Recording};
 use decide::{Group, Patience};
-use fairground_model::{MachineView, TaskInfo, TaskSpec, TraceEvent};
+use fairground_model::{MachineView, TaskGroupSpec, TaskInfo, TaskSpec, TraceEvent};
 use fairground_sched::{Leaving, Profile, TaskState};
-use fairground_stdx::{CpuId, CpuMask, IndexVec, Instant, Ns, ProgramId, TaskId, Vruntime};
+use fairground_stdx::{CpuId, CpuMask, IndexVec, Instant, Ns, ProgramId, TaskId, TgId, Vruntime};
 use places::Places;
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -39,6 +40,10 @@ pub struct Setup {
     pub lags: Vec<(TaskId, i64)>,
     /// Tasks that may use some CPUs only, where something other than the trace tells.
     pub allowed: Vec<(TaskId, CpuMask)>,
+    /// The CPU cgroups, parents first.
+    pub groups: IndexVec<TgId, TaskGroupSpec>,
+    /// Tasks that go to a group while the record runs; the record shows when.
+    pub members: Vec<(TaskId, TgId)>,
 }
 
 /// An account that was read and that the next call of the core shall make.
@@ -94,6 +99,8 @@ struct Row {
     recent: Option<CpuId>,
     /// The record that made it.
     made_at: Option<u32>,
+    /// The account that its move to another group makes, and that group.
+    joins: Option<(usize, TgId)>,
 }
 
 /// A comparison under way.
@@ -160,7 +167,11 @@ impl<'r> Lockstep<'r> {
             next: 0,
             next_prio: 0,
         };
+        for group in setup.groups.iter() {
+            drive.world.sched.add_group(group);
+        }
         drive.add_tasks(&setup.machine.online, &setup.allowed);
+        drive.find_joins(&setup.members);
         drive.adopt_start();
         drive
     }

@@ -44,7 +44,16 @@ fn compare(recording: &Recording, kernel: &str) -> Outcome {
 fn compare_on(nr_cpus: usize, recording: &Recording, kernel: &str) -> Outcome {
     let machine = MachineView::flat(nr_cpus, Ns(TICK));
     let profile = Profile::parse(kernel).expect("a modelled kernel");
-    let setup = Setup { profile, machine, tick: Some(Ns(TICK)), keep: 10, lags: Vec::new(), allowed: Vec::new() };
+    let setup = Setup {
+        profile,
+        machine,
+        tick: Some(Ns(TICK)),
+        keep: 10,
+        lags: Vec::new(),
+        allowed: Vec::new(),
+        groups: IndexVec::new(),
+        members: Vec::new(),
+    };
     let mut lockstep = Lockstep::new(recording, &setup);
     lockstep.advance(usize::MAX);
     lockstep.finish()

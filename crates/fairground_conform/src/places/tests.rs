@@ -78,7 +78,16 @@ impl Script {
         }
         self.0.iter().for_each(|(at, cpu, event)| recording.record(Instant::from_ns(*at), CpuId::new(*cpu), event));
         let profile = Profile::parse(kernel).expect("a modelled kernel");
-        let setup = Setup { profile, machine, tick: Some(Ns(TICK)), keep: 5, lags: Vec::new(), allowed: Vec::new() };
+        let setup = Setup {
+            profile,
+            machine,
+            tick: Some(Ns(TICK)),
+            keep: 5,
+            lags: Vec::new(),
+            allowed: Vec::new(),
+            groups: IndexVec::new(),
+            members: Vec::new(),
+        };
         let mut lockstep = Lockstep::new(&recording, &setup);
         lockstep.advance(usize::MAX);
         lockstep.finish()

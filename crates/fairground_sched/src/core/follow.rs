@@ -13,7 +13,7 @@ use crate::features::Feat;
 use crate::profile::Profile;
 use crate::seam::{ForkPlace, NewidleBatch, Preemption, TickPreempt};
 use crate::task::TaskState;
-use fairground_stdx::{CpuId, Instant, Ns, SeId, TaskId, Vruntime};
+use fairground_stdx::{CfsRqId, CpuId, Instant, Ns, TaskId, Vruntime};
 
 /// How far behind its queue a sleeper counts whose past is not known and not recorded later: longer than any credit.
 const SLEPT_LONG_NS: u64 = 1 << 32;
@@ -238,7 +238,7 @@ impl Sched {
     }
 }
 
-/// One task of a queue as a comparison shows it.
+/// One task of a CPU as a comparison shows it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct QueueSeat {
     /// The task.
@@ -269,37 +269,49 @@ pub struct Request {
 }
 
 impl Sched {
-    /// The tasks of the root queue of `cpu`: the running one, then the waiting ones in the queue's order.
+    /// The fair tasks on `cpu`: the running one, then the waiting ones in the order of their queues, a group's tasks where
+    /// the group's entity stands. Virtual time, deadline and lag are those on a task's own queue.
     pub fn queue_seats(&self, cpu: CpuId) -> Vec<QueueSeat> {
-        let queue = self.cfs_rq(cpu);
+        let mut seats = Vec::new();
+        self.seats_of(self.rqs[cpu].cfs, true, &mut seats);
+        seats
+    }
+
+    /// The seats of a queue and of those below it; `on_cpu`: its current entity runs.
+    fn seats_of(&self, cfs_rq: CfsRqId, on_cpu: bool, seats: &mut Vec<QueueSeat>) {
+        let queue = &self.cfs_rqs[cfs_rq];
         let eevdf = self.profile.pick.is_eevdf();
         let running = queue.curr.filter(|&se| self.ses[se].on_rq);
         let waiting: Vec<_> = match eevdf {
             true => queue.deadlines.iter().map(|row| row.item).collect(),
             false => queue.timeline.iter().map(|row| row.1).collect(),
         };
-        let averages = self.averages(self.rqs[cpu].cfs);
-        let seat = |se: SeId| {
+        let averages = self.averages(cfs_rq);
+        for se in running.into_iter().chain(waiting) {
             let entity = &self.ses[se];
+            let running = on_cpu && running == Some(se);
+            if let Some(below) = entity.my_q {
+                self.seats_of(below, running, seats);
+            }
+            let Some(task) = entity.task else { continue };
             let request = Request {
                 deadline: entity.deadline,
                 lag: averages.avg_vruntime().since(entity.vruntime),
                 eligible: averages.eligible(entity.vruntime),
             };
-            Some(QueueSeat {
-                task: entity.task?,
-                running: running == Some(se),
+            seats.push(QueueSeat {
+                task,
+                running,
                 delayed: entity.sched_delayed,
                 vruntime: entity.vruntime,
                 weight: self.profile.scale_load_down.apply(entity.load.weight()),
                 slice_used: Ns(entity.sum_exec_runtime - entity.prev_sum_exec_runtime),
                 request: eevdf.then_some(request),
-            })
-        };
-        running.into_iter().chain(waiting).filter_map(seat).collect()
+            });
+        }
     }
 
-    /// The weight of all fair tasks on `cpu`, as in the nice table.
+    /// The weight of all that is on the root queue of `cpu`, as in the nice table: of a group, its entity's.
     pub fn queue_weight(&self, cpu: CpuId) -> u64 {
         self.profile.scale_load_down.apply(self.cfs_rq(cpu).load.weight())
     }

@@ -1,0 +1,51 @@
+//! Tasks that go to a group. No event tells it, but what the write to cgroup.procs does around it: it ends with work for a
+//! kworker, whom the task wakes just before the move takes it off its queue and puts it back.
+//!
+//! ```text
+//! task   wakes kworker/1:1    account (queueing it)   wakeup kworker/1:1   account (the move)
+//! ```
+
+use super::{Lockstep, Owed};
+use fairground_model::TraceEvent;
+use fairground_stdx::{CpuId, TaskId, TgId};
+
+/// The name of those to whom such work is left.
+const KWORKER: &str = "kworker/";
+
+impl Lockstep<'_> {
+    /// Finds the account that the move of each of these tasks makes.
+    pub(super) fn find_joins(&mut self, members: &[(TaskId, TgId)]) {
+        for &(task, group) in members {
+            match self.account_of_move(task) {
+                Some(account) => self.rows[task].joins = Some((account, group)),
+                None => self.fact("tasks of groups whose move there is not in the record: they stay in the root group"),
+            }
+        }
+    }
+
+    fn account_of_move(&self, task: TaskId) -> Option<usize> {
+        let records = &self.recording.records;
+        let wakes = |event: &TraceEvent| match *event {
+            TraceEvent::SchedWaking { task: wakee, waker, .. } => {
+                waker == Some(task) && self.recording.tasks[wakee].name.starts_with(KWORKER)
+            }
+            _ => false,
+        };
+        let waking = records.iter().position(|record| wakes(&record.event))?;
+        let queueing = self.reading.order.next_account(task, waking)?;
+        self.reading.order.next_account(task, queueing + 1)
+    }
+
+    /// Whether this account of a running task is that of its move to another group: then it moves.
+    pub(super) fn joins(&mut self, index: usize, cpu: CpuId, owed: Owed) -> bool {
+        let Some((_, group)) = self.rows[owed.task].joins.take_if(|joins| joins.0 == index) else { return false };
+        self.close_stale(cpu, owed.runtime);
+        self.owe(cpu, owed);
+        let was_due = self.world.sched.resched_due(cpu);
+        self.world.call(cpu, cpu, |sched, cx| sched.sched_move_task(cx, owed.task, Some(group)));
+        self.hear_accounts(cpu);
+        // That the move asks for a reschedule is left to the record: whoever runs next is asked about there.
+        self.world.sched.follow_need_resched(cpu, was_due);
+        true
+    }
+}
