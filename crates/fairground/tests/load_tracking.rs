@@ -5,9 +5,9 @@
 //! be the result of an attach.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 
-use fairground::load_tracking::{Followed, LoadKind, capacities, follow, follow_set};
+use fairground::load_tracking::{Cause, Followed, LoadKind, Rules, capacities, follow, follow_set};
 use fairground_formats::recorded::read_load_rows;
-use fairground_sched::pelt::PeltFamily;
+use fairground_sched::version::v;
 use fairground_stdx::CpuId;
 use std::collections::BTreeMap;
 use std::fs;
@@ -17,23 +17,36 @@ const GROUP_5_10: &str = include_str!("data/pelt_5.10_group.csv");
 const GROUP_6_18: &str = include_str!("data/pelt_6.18_group.csv");
 const TWO_HALF: &str = include_str!("data/pelt_arm64_6.1_two_half.csv");
 
-/// Counts by kind: exact, attached, other.
-fn counts<const N: usize>(rows: [(LoadKind, u64, u64, u64); N]) -> BTreeMap<LoadKind, Followed> {
-    rows.into_iter().map(|(kind, exact, attached, other)| (kind, Followed { exact, attached, other })).collect()
+/// Rows of one kind: exact, explained by these acts, other.
+type Row<'a> = (LoadKind, u64, &'a [(Cause, u64)], u64);
+
+fn counts(rows: &[Row<'_>]) -> BTreeMap<LoadKind, Followed> {
+    let followed = |row: &Row<'_>| Followed { exact: row.1, explained: row.2.iter().copied().collect(), other: row.3 };
+    rows.iter().map(|row| (row.0, followed(row))).collect()
 }
 
 #[test]
 fn samples_in_the_tree_follow_bit_for_bit() {
+    use Cause::{Attached, Detached, Propagated, Reweighted, Stranger};
     use LoadKind::{Blocked, Group, Queue, Task};
-    let samples = [
-        (GROUP_5_10, counts([(Blocked, 1, 0, 0), (Queue, 143, 0, 9), (Task, 59, 3, 0), (Group, 35, 0, 2)])),
-        (GROUP_6_18, counts([(Queue, 136, 0, 0), (Task, 77, 0, 0), (Group, 40, 0, 0)])),
-        (TWO_HALF, counts([(Queue, 144, 0, 7), (Task, 68, 2, 0)])),
+    let samples: [(&str, (u8, u8), &[Row<'_>]); 3] = [
+        (
+            GROUP_5_10,
+            (5, 10),
+            &[
+                (Blocked, 1, &[], 0),
+                (Queue, 143, &[(Attached, 4), (Detached, 2), (Propagated, 1), (Stranger, 2)], 0),
+                (Task, 59, &[(Attached, 3)], 0),
+                (Group, 35, &[(Propagated, 1), (Reweighted, 1)], 0),
+            ],
+        ),
+        (GROUP_6_18, (6, 18), &[(Queue, 136, &[], 0), (Task, 77, &[], 0), (Group, 40, &[], 0)]),
+        (TWO_HALF, (6, 1), &[(Queue, 144, &[(Attached, 7)], 0), (Task, 68, &[(Attached, 2)], 0)]),
     ];
-    for (text, expected) in samples {
+    for (text, (major, minor), expected) in samples {
         let (rows, stats) = read_load_rows(text.as_bytes());
         assert!(stats.is_clean());
-        assert_eq!(follow(PeltFamily::D, &rows), expected);
+        assert_eq!(follow(Rules::at(v(major, minor)), &rows), counts(expected), "v{major}.{minor}");
     }
 }
 
@@ -84,6 +97,11 @@ fn recorded_kernels_follow_bit_for_bit() {
             let reached = ours.get(&kind).map_or(0, |count| count.exact);
             assert!(reached >= exact, "{} {kind:?}: {reached} of {exact}", experiment.display());
         }
-        assert_eq!(ours[&LoadKind::Task].other, 0, "{}: tasks' rows that nothing explains", experiment.display());
+        for kind in [LoadKind::Task, LoadKind::Group] {
+            assert_eq!(ours.get(&kind).map_or(0, |count| count.other), 0, "{} {kind:?}: not explained", experiment.display());
+        }
+        // Threads that are not recorded leave queues, with sums that nobody knows.
+        let queues = &ours[&LoadKind::Queue];
+        assert!(queues.other * 100 <= queues.rows(), "{}: {queues:?}", experiment.display());
     }
 }

@@ -64,6 +64,8 @@ pub struct LoadRow {
     pub kind: LoadKind,
     /// Rows of one number are about the same entity or queue.
     pub id: u32,
+    /// The queue on which an entity is; a queue's own number. A blocked entity's is not recorded.
+    pub queue: Option<u32>,
     /// The queue's clock of load tracking at the update, ns.
     pub now: u64,
     /// The state before the update.
@@ -132,10 +134,16 @@ impl Reader {
         };
         let (cpu, now) = (CpuId::new(cells.number("cpu")?), cells.number("now")?);
         let clocks = cells.number("clock_task").zip(cells.number("clock_pelt"));
-        let (next, id) = (self.ids.len() as u32, cells.text("id")?);
-        let id = *self.ids.entry(id.to_string()).or_insert(next);
-        Some(LoadRow { cpu, kind, id, now, before, input, clocks })
+        let queue = cells.text("cfs").filter(|name| *name != "-");
+        let (id, queue) = (number_of(cells.text("id")?, &mut self.ids), queue.map(|name| number_of(name, &mut self.ids)));
+        Some(LoadRow { cpu, kind, id, queue, now, before, input, clocks })
     }
+}
+
+/// The number of an entity or queue; a name that is new gets the next one.
+fn number_of(name: &str, ids: &mut BTreeMap<String, u32>) -> u32 {
+    let next = ids.len() as u32;
+    *ids.entry(name.to_string()).or_insert(next)
 }
 
 /// The cells of one line by the names of their columns.
@@ -170,6 +178,7 @@ mod tests {
             [LoadKind::Task, LoadKind::Queue, LoadKind::Group, LoadKind::Blocked]
         );
         assert_eq!(rows.iter().map(|row| row.id).collect::<Vec<_>>(), [0, 1, 2, 0]);
+        assert_eq!(rows.iter().map(|row| row.queue).collect::<Vec<_>>(), [Some(1), Some(1), Some(1), None]);
         let before = LoadState {
             last_update_time: 90,
             load_sum: 1,

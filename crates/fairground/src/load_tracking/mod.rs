@@ -1,12 +1,17 @@
 //! Load tracking against recorded kernels: each recorded update, made again from its own inputs by our code,
-//! must give the state that the kernel had at the next update of the same entity, bit for bit.
+//! must give the state that the kernel had at the next update of the same entity, bit for bit. Where it does not, entities
+//! joined or left a queue in between, or changed their weight, or a group's entity took what happened below it: our
+//! functions for these, fed with the recorded neighbours, must give it (`causes.rs`).
+
+mod causes;
 
 use crate::error::Error;
 use crate::recorded_set::System;
+pub use causes::{Cause, Rules};
+use causes::{Tracked, Verdict};
 pub use fairground_formats::recorded::{LoadKind, LoadRow};
 use fairground_formats::recorded::{LoadState, read_load_rows};
 use fairground_sched::pelt::{CfsRqLoad, PeltFamily, Scale, SchedAvg, SeLoad};
-use fairground_sched::seam::Seam;
 use fairground_stdx::CpuId;
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -18,20 +23,26 @@ const RECORDS: &str = "pelt.csv.zst";
 const FULL: u64 = 1024;
 
 /// How the states that updates of one kind lead to are explained.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Followed {
     /// The update gives them, bit for bit.
     pub exact: u64,
-    /// An attach to a queue at that time gives them (tasks).
-    pub attached: u64,
-    /// Neither does: the entity was attached, reweighted or propagated to in between.
+    /// The update and what happened since give them, bit for bit.
+    pub explained: BTreeMap<Cause, u64>,
+    /// Nothing of that gives them.
     pub other: u64,
 }
 
 impl Followed {
     /// All rows that have a row before them.
-    pub fn rows(self) -> u64 {
-        self.exact + self.attached + self.other
+    pub fn rows(&self) -> u64 {
+        self.exact + self.explained.values().sum::<u64>() + self.other
+    }
+    /// Adds the counts of another.
+    pub fn add(&mut self, more: &Followed) {
+        self.exact += more.exact;
+        self.other += more.other;
+        more.explained.iter().for_each(|(cause, rows)| *self.explained.entry(*cause).or_default() += rows);
     }
 }
 
@@ -54,21 +65,23 @@ pub fn read(folder: &Path) -> Result<Option<Vec<LoadRow>>, Error> {
 pub fn follow_set(folder: &Path) -> Result<Option<BTreeMap<LoadKind, Followed>>, Error> {
     let Some(rows) = read(folder)? else { return Ok(None) };
     let version = System::find(folder)?.version()?;
-    Ok(Some(follow(PeltFamily::at(version), &rows)))
+    Ok(Some(follow(Rules::at(version), &rows)))
 }
 
 /// Makes each update again and compares with the next row of the same entity or queue.
-pub fn follow(family: PeltFamily, rows: &[LoadRow]) -> BTreeMap<LoadKind, Followed> {
-    let mut expected: BTreeMap<u32, SchedAvg> = BTreeMap::new();
+pub fn follow(rules: Rules, rows: &[LoadRow]) -> BTreeMap<LoadKind, Followed> {
+    let mut tracked = Tracked::new(rules, rows);
     let mut followed: BTreeMap<LoadKind, Followed> = BTreeMap::new();
-    for row in rows {
-        let Some(ours) = expected.insert(row.id, updated(family, row)) else { continue };
-        let count = followed.entry(row.kind).or_default();
-        match row.kind {
-            _ if ours == average(&row.before) => count.exact += 1,
-            LoadKind::Task if was_attached(family, row) => count.attached += 1,
-            _ => count.other += 1,
+    for (index, row) in rows.iter().enumerate() {
+        if let Some(verdict) = tracked.compare(index) {
+            let count = followed.entry(row.kind).or_default();
+            match verdict {
+                Verdict::Exact => count.exact += 1,
+                Verdict::After(cause) => *count.explained.entry(cause).or_default() += 1,
+                Verdict::Unexplained => count.other += 1,
+            }
         }
+        tracked.update(index);
     }
     followed
 }
@@ -123,14 +136,4 @@ fn updated(family: PeltFamily, row: &LoadRow) -> SchedAvg {
         }
     };
     sa
-}
-
-/// Whether the state is that after an attach: times and place in the period are the queue's, and the sums
-/// follow from the averages.
-fn was_attached(family: PeltFamily, row: &LoadRow) -> bool {
-    let SchedAvg { last_update_time, period_contrib, load_avg, runnable_avg, util_avg, .. } = average(&row.before);
-    let mut cfs = SchedAvg { last_update_time, period_contrib, ..SchedAvg::default() };
-    let mut se = SchedAvg { load_avg, runnable_avg, util_avg, ..SchedAvg::default() };
-    family.attach(&mut cfs, &mut se, row.input.weight);
-    se == average(&row.before)
 }
