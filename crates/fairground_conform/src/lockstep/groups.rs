@@ -4,9 +4,15 @@
 //! ```text
 //! task   wakes kworker/1:1    account (queueing it)   wakeup kworker/1:1   account (the move)
 //! ```
+//!
+//! A kworker that is awake already is not woken. Then the task goes to sleep until its start, with two accounts after the move:
+//!
+//! ```text
+//! task   account (the move)   account (a read of its clock)   account (going to sleep)
+//! ```
 
 use super::{Lockstep, Owed};
-use fairground_model::TraceEvent;
+use fairground_model::{PrevState, TraceEvent};
 use fairground_stdx::{CpuId, TaskId, TgId};
 
 /// The name of those to whom such work is left.
@@ -24,16 +30,34 @@ impl Lockstep<'_> {
     }
 
     fn account_of_move(&self, task: TaskId) -> Option<usize> {
-        let records = &self.recording.records;
-        let wakes = |event: &TraceEvent| match *event {
+        let wakes_kworker = |event: &TraceEvent| match *event {
             TraceEvent::SchedWaking { task: wakee, waker, .. } => {
                 waker == Some(task) && self.recording.tasks[wakee].name.starts_with(KWORKER)
             }
             _ => false,
         };
-        let waking = records.iter().position(|record| wakes(&record.event))?;
-        let queueing = self.reading.order.next_account(task, waking)?;
-        self.reading.order.next_account(task, queueing + 1)
+        let sleeps = |event: &TraceEvent| match *event {
+            TraceEvent::SchedSwitch { prev, prev_state, .. } => prev == Some(task) && prev_state == PrevState::Sleeping,
+            _ => false,
+        };
+        let mut waking = None;
+        let mut accounts = [None; 3];
+        for (index, record) in self.recording.records.iter().enumerate().take_while(|row| !sleeps(&row.1.event)) {
+            match record.event {
+                TraceEvent::SchedStatRuntime { task: ran, .. } if ran == task => {
+                    accounts = [accounts[1], accounts[2], Some(index)];
+                }
+                event if waking.is_none() && wakes_kworker(&event) => waking = Some(index),
+                _ => {}
+            }
+        }
+        match waking {
+            Some(waking) => {
+                let queueing = self.reading.order.next_account(task, waking)?;
+                self.reading.order.next_account(task, queueing + 1)
+            }
+            None => accounts[0],
+        }
     }
 
     /// Whether this account of a running task is that of its move to another group: then it moves.
