@@ -86,7 +86,7 @@ impl Lockstep<'_> {
 
     /// Before `task`, whose virtual time is relative now, is queued on `cpu`: the floor there, if it is not known yet.
     pub(super) fn learn_floor(&mut self, index: usize, task: TaskId, cpu: CpuId) {
-        if self.cpus[cpu].floor_known {
+        if self.cpus[cpu].floor_known || self.is_in_group(task) {
             return;
         }
         if let Some(placed) = self.vruntime_at(task, index) {
@@ -96,9 +96,15 @@ impl Lockstep<'_> {
         }
     }
 
+    /// Whether a task's queue is that of a group: these are made while the record runs, so all of their past is known. What it
+    /// tells is not the floor of its CPU's root queue.
+    fn is_in_group(&self, task: TaskId) -> bool {
+        self.world.sched.task(task).group.is_some()
+    }
+
     /// Before `task` is queued on `cpu` by a wake-up: the same, where its placement depends on the floor.
     pub(super) fn learn_floor_at_wakeup(&mut self, index: usize, task: TaskId, cpu: CpuId) {
-        if self.cpus[cpu].floor_known || self.rows[task].unknown_past {
+        if self.cpus[cpu].floor_known || self.rows[task].unknown_past || self.is_in_group(task) {
             return;
         }
         let Some(placed) = self.vruntime_at(task, index) else { return };
