@@ -9,8 +9,10 @@ use fairground_stdx::Ns;
 pub struct IdleState {
     /// Its name, such as C1.
     pub name: String,
-    /// How long it takes to leave it.
+    /// How long the table says that it takes to leave it: what governor and scheduler go by.
     pub exit_latency: Ns,
+    /// How long it takes to leave it. The driver's table has the worst case of the whole package; a core is faster.
+    pub exit_time: Ns,
     /// How long an idle time must be for the state to pay.
     pub target_residency: Ns,
     /// The CPU watches its reschedule flag (mwait, a poll loop): it needs no interrupt to be woken.
@@ -57,6 +59,7 @@ mod tests {
         rows.map(|(name, exit, residency)| IdleState {
             name: name.to_string(),
             exit_latency: Ns::from_us(exit),
+            exit_time: Ns::from_us(exit),
             target_residency: Ns::from_us(residency),
             polling: true,
         })

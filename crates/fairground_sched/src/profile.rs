@@ -17,8 +17,8 @@ use crate::pelt::{PeltClockRule, PeltFamily, PostInit, UtilEstRule, UtilEstSampl
 use crate::seam::SchedstatText;
 use crate::seam::{
     AboveMean, ActiveBalance, AsymPacking, BalanceTasks, DetachAmount, HotGained, LbInterval, LbLoop, LbPinned, Migratable,
-    Misfit, NewidleBatch, NewidleCost, NohzBalance, NumaImbalance, ReducedCapacity, RunnableBoost, ScaleRtCapacity,
-    ShouldWeBalance, SiblingBalance, SmtCapacity, SparePull, TaskOrder, ZeroImbalance,
+    Misfit, NewidleBatch, NewidleCost, NohzBalance, NumaImbalance, PreferSibling, ReducedCapacity, RunnableBoost,
+    ScaleRtCapacity, ShouldWeBalance, SiblingBalance, SmtCapacity, SparePull, TaskOrder, ZeroImbalance,
 };
 use crate::seam::{
     AsymCapacity, AsymSpread, ClusterSearch, Degenerate, DomainInit, DomainLevels, DomainNames, ExitingWaker, GroupFlags,
@@ -166,6 +166,7 @@ profile! {
     smt_capacity: SmtCapacity, "The full capacity of one thread of a core.";
     misfit: Misfit, "Whether tasks that need a bigger CPU are looked after.";
     spare_pull: SparePull, "Load-based: which idle CPUs pull whatever the loads are.";
+    prefer_sibling: PreferSibling, "Load-based: when tasks go to siblings first.";
     zero_imbalance: ZeroImbalance, "Load-based: what an imbalance of zero means.";
     numa_imbalance: NumaImbalance, "Group-type: how small an imbalance between nodes is left alone.";
     above_mean: AboveMean, "Group-type: whether a group above the mean pulls.";

@@ -14,8 +14,8 @@ mod wakeup;
 
 pub use balance::Balance;
 pub use busiest::{
-    AboveMean, AsymPacking, BalanceTasks, Misfit, NumaImbalance, ReducedCapacity, RunnableBoost, ScaleRtCapacity, SiblingBalance,
-    SmtCapacity, SparePull, ZeroImbalance,
+    AboveMean, AsymPacking, BalanceTasks, Misfit, NumaImbalance, PreferSibling, ReducedCapacity, RunnableBoost, ScaleRtCapacity,
+    SiblingBalance, SmtCapacity, SparePull, ZeroImbalance,
 };
 pub use fair::{
     ForkPlace, IdleEntity, IdleProtection, LongSleeper, MinVruntimeAtDequeue, Pick, Place, Preemption, Protection, RepeatedPick,

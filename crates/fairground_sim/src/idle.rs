@@ -63,9 +63,9 @@ impl<Q: EventQueue> Simulation<Q> {
             row.meter.count(Op::IdleExit);
             return;
         };
-        row.idle.leaves_until = self.now + state.exit_latency;
+        row.idle.leaves_until = self.now + state.exit_time;
         row.meter.note(Op::IdleExit);
-        row.meter.spend(state.exit_latency);
+        row.meter.spend(state.exit_time);
         row.idle.remember(self.now.since(row.idle.since));
         self.sched.sched_idle_clear_state(cpu);
     }

@@ -109,6 +109,7 @@ fn with_states(mut machine: Machine, polling: bool) -> Machine {
     let state = |name: &str, exit: u64, residency: u64| IdleState {
         name: name.into(),
         exit_latency: Ns::from_us(exit),
+        exit_time: Ns::from_us(exit),
         target_residency: Ns::from_us(residency),
         polling,
     };

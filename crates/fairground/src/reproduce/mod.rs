@@ -3,6 +3,7 @@
 mod align_vruntime;
 mod clock_pelt;
 mod published;
+mod runnable_propagation;
 mod runs;
 
 use crate::control::Control;
@@ -55,6 +56,11 @@ pub static EXPERIMENTS: &[Experiment] = &[
         name: "align-vruntime",
         sentence: "Vruntime aligned to the last entity (RFC of 2018): the longest waits of hogs on one CPU and of a press on 12.",
         run: align_vruntime::run,
+    },
+    Experiment {
+        name: "runnable-propagation",
+        sentence: "Runnable load of groups (2017): schbench in the root group, in a cgroup, and in a cgroup with the patch.",
+        run: runnable_propagation::run,
     },
 ];
 

@@ -6,7 +6,7 @@ use crate::idle::IdleState;
 use fairground_model::Mistakes;
 use fairground_stdx::Ns;
 
-const KEYS: [&str; 4] = ["name", "exit_latency", "target_residency", "polling"];
+const KEYS: [&str; 5] = ["name", "exit_latency", "exit_time", "target_residency", "polling"];
 /// No driver lists more states (CPUIDLE_STATE_MAX).
 const MAX_STATES: usize = 10;
 /// The longest latency or residency: no state is deeper than this.
@@ -44,20 +44,22 @@ fn is_deeper(a: &IdleState, b: &IdleState) -> bool {
 
 fn idle_state(fields: &Fields, place: usize, mistakes: &mut Mistakes) -> IdleState {
     fields.refuse_unknown(&KEYS, mistakes);
-    let mut required = |key| {
-        if !fields.has(key) {
-            mistakes.at(fields.span(), format!("an idle state without `{key}`"), format!("Write {key} = \"10us\"."));
-        }
+    for key in ["exit_latency", "target_residency"].into_iter().filter(|key| !fields.has(key)) {
+        mistakes.at(fields.span(), format!("an idle state without `{key}`"), format!("Write {key} = \"10us\"."));
+    }
+    let mut length_of = |key| {
         let length = fields.length(key, mistakes).unwrap_or(Ns::ZERO);
         if length > MAX_LENGTH {
             mistakes.at(fields.span_of(key), format!("`{key}` is {length}"), format!("It is at most {MAX_LENGTH}."));
         }
         length.min(MAX_LENGTH)
     };
-    let (exit_latency, target_residency) = (required("exit_latency"), required("target_residency"));
+    let (exit_latency, target_residency) = (length_of("exit_latency"), length_of("target_residency"));
+    let exit_time = if fields.has("exit_time") { length_of("exit_time") } else { exit_latency };
     IdleState {
         name: fields.text("name", mistakes).map_or_else(|| format!("state{place}"), str::to_string),
         exit_latency,
+        exit_time,
         target_residency,
         polling: fields.boolean("polling", mistakes).unwrap_or(false),
     }

@@ -35,8 +35,9 @@
 //! idle_exit = { price = "170us", source = "measured, C6" }
 //! ```
 //!
-//! One `[[idle_state]]` table per idle state of the CPUs, shallowest first, with the keys `name`, `exit_latency`,
-//! `target_residency` and `polling` (whether the CPU watches its reschedule flag, as with mwait; false if left out).
+//! One `[[idle_state]]` table per idle state of the CPUs, shallowest first, with the keys `name`, `exit_latency`
+//! (as the driver's table says), `exit_time` (how long it takes; as the table says if left out), `target_residency` and
+//! `polling` (whether the CPU watches its reschedule flag, as with mwait; false if left out).
 //! Without any there is one state, and leaving it costs `idle_exit`.
 //!
 //! `preset = "spr-2x56"` instead of a shape takes a ready machine; everything that is no shape can

@@ -186,6 +186,9 @@ fn write_idle_states(text: &mut String, states: &[IdleState]) {
         text.push_str("\n[[idle_state]]\n");
         line(text, "name", &quoted(&state.name));
         line(text, "exit_latency", &format!("\"{}\"", state.exit_latency));
+        if state.exit_time != state.exit_latency {
+            line(text, "exit_time", &format!("\"{}\"", state.exit_time));
+        }
         line(text, "target_residency", &format!("\"{}\"", state.target_residency));
         line(text, "polling", &state.polling.to_string());
     }

@@ -51,6 +51,12 @@ static OVERLAYS: &[Overlay] = &[
         seams: &[("pelt", "c"), ("pelt_clock", "clock-pelt-as-mailed")],
     },
     Overlay {
+        name: "eager-siblings",
+        note: "two tasks of a core are one too many whatever the balancing core has: the rule of v4.11, kept",
+        base: v(4, 12),
+        seams: &[("prefer_sibling", "any-excess")],
+    },
+    Overlay {
         name: "independent-runnable",
         note: "runnable load of groups propagates on its own",
         base: v(4, 12),

@@ -21,6 +21,7 @@ fn every_known_name_parses_or_is_not_modelled_yet() {
         "v6.14",
         "v6.18",
         "v4.12+independent-runnable",
+        "v4.12+eager-siblings",
         "v4.20+align-vruntime",
         "v4.20+clock-pelt",
     ] {

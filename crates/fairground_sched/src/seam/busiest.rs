@@ -113,3 +113,12 @@ seam! {
     }
     history { v(4, 12) => Off, v(6, 5) => On, }
 }
+
+seam! {
+    /// Load-based: when tasks of another group go to siblings first, since the domain below prefers that.
+    PreferSibling = "prefer_sibling" {
+        AnyExcess "any-excess" "As soon as it has two, whatever the balancing group has (up to v4.11).",
+        BeyondLocal "beyond-local" "If it has at least two more than the balancing group.",
+    }
+    history { v(4, 11) => AnyExcess, v(4, 12) => BeyondLocal, }
+}

@@ -6,7 +6,7 @@ use super::super::loads::fits_capacity;
 use super::{GroupClass, Pair, SdLbStats, SgLbStats, prefers_siblings};
 use crate::Sched;
 use crate::ctx::Ctx;
-use crate::seam::{Misfit, ZeroImbalance};
+use crate::seam::{Misfit, PreferSibling, ZeroImbalance};
 use crate::topology::{CpuIdleType, SchedGroup, SdFlags};
 use fairground_model::{BalanceFinding, Op};
 use fairground_stdx::{CpuId, SgId};
@@ -105,7 +105,11 @@ impl Sched {
 
     /// Whether a group has so many tasks more than the local one that they go to siblings first.
     fn shall_spread(&self, env: &LbEnv, local: &SgLbStats, stat: &SgLbStats) -> bool {
-        local.has_capacity(self.topology.domains[env.sd].imbalance_pct) && stat.sum_nr_running > local.sum_nr_running + 1
+        let enough = match self.profile.prefer_sibling {
+            PreferSibling::AnyExcess => 1,
+            PreferSibling::BeyondLocal => local.sum_nr_running + 1,
+        };
+        local.has_capacity(self.topology.domains[env.sd].imbalance_pct) && stat.sum_nr_running > enough
     }
 
     /// Sums and class of a group.
