@@ -221,7 +221,7 @@ impl Core {
     fn entity_of(&self, who: Who) -> SeId {
         match who {
             Who::Task(task) => self.sched.task(task_id(task)).se,
-            Who::Group(group, cpu) => self.sched.group_on(group_id(group), cpu_id(cpu)).expect("it is used there").1,
+            Who::Group(group, cpu) => self.sched.group_on(group_id(group), cpu_id(cpu)).expect("invariant: it is used there").1,
         }
     }
 
@@ -250,7 +250,9 @@ impl Core {
         let entity = self.sched.entity(se);
         match (entity.task, entity.tg) {
             (Some(task), _) => Who::Task(task.index()),
-            (_, group) => Who::Group(group.expect("it is a group").index(), self.sched.queue(entity.cfs_rq).cpu.index()),
+            (_, group) => {
+                Who::Group(group.expect("invariant: it is a group").index(), self.sched.queue(entity.cfs_rq).cpu.index())
+            }
         }
     }
 

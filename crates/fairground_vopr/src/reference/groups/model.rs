@@ -94,7 +94,7 @@ impl Model {
         if let Some(&queue) = self.at.get(&(group, cpu)) {
             return queue;
         }
-        let tg = group.expect("the roots are there from the start");
+        let tg = group.expect("invariant: the roots are there from the start");
         let above = self.queue(self.groups[tg].parent, cpu);
         let mut avg = SchedAvg::default();
         self.rules.family.init_group(&mut avg, &self.queues[above].avg);
@@ -157,7 +157,7 @@ impl Model {
     /// 03 section 2: shares * load / (load elsewhere + load), unscaled 2 at the least.
     fn part(&self, queue: usize, load: u64) -> u64 {
         let row = &self.queues[queue];
-        let group = &self.groups[row.group.expect("only groups have shares")];
+        let group = &self.groups[row.group.expect("invariant: only groups have shares")];
         let everywhere = group.load_avg - row.told + load;
         let part = if everywhere == 0 { group.shares * load } else { group.shares * load / everywhere };
         part.max(2).min(group.shares)
@@ -212,7 +212,7 @@ impl Model {
         let load = self.queues[below].avg.load_avg;
         let share = match self.rules.up {
             Up::Average => {
-                let group = &self.groups[self.queues[below].group.expect("it has a group")];
+                let group = &self.groups[self.queues[below].group.expect("invariant: it has a group")];
                 let everywhere = group.load_avg + 1 - self.queues[below].told + load;
                 if load > 0 && everywhere > self.rules.down(group.shares) {
                     load * self.rules.down(group.shares) / everywhere
@@ -389,7 +389,7 @@ impl Model {
             }
             Who::Group(group, cpu) => {
                 let queue = self.at[&(Some(group), cpu)];
-                let entity = self.queues[queue].entity.expect("a group has an entity");
+                let entity = self.queues[queue].entity.expect("invariant: a group has an entity");
                 self.dequeue_entity(entity, how, 0, 0);
             }
         }
@@ -641,7 +641,7 @@ impl Model {
             if self.queues[queue].age(&self.rules, self.seen.clock[cpu]) {
                 self.tell(queue);
             }
-            let entity = self.queues[queue].entity.expect("a group has an entity");
+            let entity = self.queues[queue].entity.expect("invariant: a group has an entity");
             let avg = &self.entities[entity].avg;
             if avg.load_avg != 0 || avg.util_avg != 0 || self.queues[queue].changed {
                 self.update(entity, true);
@@ -659,7 +659,7 @@ impl Model {
     pub(super) fn remove_group(&mut self, group: usize) {
         for cpu in 0..self.listed.len() {
             let Some(&queue) = self.at.get(&(Some(group), cpu)) else { continue };
-            let entity = self.queues[queue].entity.expect("a group has an entity");
+            let entity = self.queues[queue].entity.expect("invariant: a group has an entity");
             if self.entities[entity].delayed {
                 self.complete(Who::Group(group, cpu));
             }
