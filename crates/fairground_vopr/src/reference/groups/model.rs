@@ -159,7 +159,8 @@ impl Model {
         let row = &self.queues[queue];
         let group = &self.groups[row.group.expect("invariant: only groups have shares")];
         let everywhere = group.load_avg - row.told + load;
-        let part = if everywhere == 0 { group.shares * load } else { group.shares * load / everywhere };
+        let whole = group.shares * load;
+        let part = whole.checked_div(everywhere).unwrap_or(whole);
         part.max(2).min(group.shares)
     }
 
@@ -246,7 +247,7 @@ impl Model {
         }
         let over = row.avg.load_avg.max(self.rules.down(row.load));
         let product = row.avg.runnable_avg.max(self.rules.down(row.second_load)) * weight;
-        let second = if over == 0 { product } else { product / over };
+        let second = product.checked_div(over).unwrap_or(product);
         let second = if self.rules.up == Up::TwoWeights { second.max(2).min(weight) } else { weight };
         let entity = &mut self.entities[entity];
         entity.reweigh(&self.rules, &mut self.queues[entity.queue], weight, second);

@@ -146,7 +146,7 @@ impl Queue {
                 self.avg.runnable_avg += se.runnable_avg;
                 self.avg.runnable_sum += se.runnable_sum;
             } else {
-                se.load_sum = if weight == 0 { by } else { whole / weight };
+                se.load_sum = whole.checked_div(weight).unwrap_or(by);
                 se.runnable_sum = se.load_sum;
             }
             whole = weight * se.load_sum;
