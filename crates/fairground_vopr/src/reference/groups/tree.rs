@@ -111,6 +111,7 @@ impl Queue {
             let change = match rules.family {
                 PeltFamily::A => 0,
                 PeltFamily::B | PeltFamily::C => -(time as i64),
+                PeltFamily::DSynced => unreachable!("invariant: no profile of this model has it"),
                 PeltFamily::D => {
                     less(&mut avg.runnable_avg, time);
                     less(&mut avg.runnable_sum, time * by);
