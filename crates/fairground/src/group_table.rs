@@ -53,7 +53,7 @@ pub(crate) fn group_table(outcome: &RunOutcome, profile: &Profile) -> Table {
     let mut rows: IndexVec<TgId, (u64, Ns)> = set.groups.iter().map(|_| (0, Ns::ZERO)).collect();
     let mut all = Ns::ZERO;
     for task in &outcome.report.tasks {
-        all = all + task.runtime;
+        all += task.runtime;
         let mut group = starts.get(task.task).copied().flatten();
         while let Some(id) = group {
             rows[id] = (rows[id].0 + 1, rows[id].1 + task.runtime);

@@ -32,7 +32,7 @@ pub fn value_of(bucket: usize) -> u64 {
         return bucket;
     }
     let e = (bucket >> GROUP_BITS) - 1;
-    (1 << (e + u64::from(GROUP_BITS))) + (bucket % GROUP << e) + (1 << (e - 1))
+    (1 << (e + u64::from(GROUP_BITS))) + ((bucket % GROUP) << e) + (1 << (e - 1))
 }
 
 /// Counts of values in these buckets.

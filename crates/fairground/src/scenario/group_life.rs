@@ -123,5 +123,5 @@ fn endless(program: &Program) -> bool {
 }
 
 fn enters(program: &Program, group: TgId) -> bool {
-    program.code.iter().any(|instr| *instr == Instr::SetGroup { group: Some(group) })
+    program.code.contains(&Instr::SetGroup { group: Some(group) })
 }
