@@ -1,5 +1,7 @@
 //! schbench in whole runs: who is woken in which order, and what a spin by the clock on the wall means.
 
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+
 use fairground_machine::Machine;
 use fairground_model::{PrevState, Sink, TaskSet, TraceEvent};
 use fairground_sched::Profile;
@@ -40,10 +42,10 @@ fn batches(log: &[(Instant, TraceEvent)], workers: &[TaskId], message: TaskId) -
     let mut woken = Vec::new();
     for (_, event) in log {
         match *event {
-            TraceEvent::SchedSwitch { prev: Some(task), prev_state: PrevState::Sleeping, .. } if workers.contains(&task) => {
-                if !came.contains(&task) {
-                    came.push(task);
-                }
+            TraceEvent::SchedSwitch { prev: Some(task), prev_state: PrevState::Sleeping, .. }
+                if workers.contains(&task) && !came.contains(&task) =>
+            {
+                came.push(task);
             }
             // Who posts the message thread goes to sleep later than who comes after it and need not.
             TraceEvent::SchedWaking { task, waker: Some(waker), .. } if task == message && workers.contains(&waker) => {
