@@ -63,15 +63,21 @@ impl Waits {
         Ok(())
     }
 
-    /// As many turns as its share of the queue takes.
+    /// As many turns as its share of the queue takes, and that of each group above it.
     ///
     /// ```text
-    /// PATIENCE * (W / w + n) * turn        W, n weight and tasks of the queue, w its own weight
+    /// PATIENCE * turn * product of (W / w + n)        W, n weight and entities of a queue, w the weight of the one that waits
     /// ```
     fn limit(&self, sched: &Sched, task: TaskId) -> u64 {
-        let queue = sched.cfs_rq(sched.task(task).cpu);
-        let shares = queue.load.weight() / sched.se(task).load.weight().max(1) + u64::from(queue.nr_running);
-        self.turn.saturating_mul(shares).saturating_mul(PATIENCE)
+        let mut entity = Some(sched.se(task));
+        let mut limit = self.turn.saturating_mul(PATIENCE);
+        while let Some(waits) = entity {
+            let queue = sched.queue(waits.cfs_rq);
+            let shares = queue.load.weight() / waits.load.weight().max(1) + u64::from(queue.nr_running);
+            limit = limit.saturating_mul(shares);
+            entity = waits.parent.map(|se| sched.entity(se));
+        }
+        limit
     }
 }
 
