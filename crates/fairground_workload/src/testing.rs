@@ -62,7 +62,6 @@ pub(crate) fn check(set: &TaskSet) {
                 Instr::MarkSince { marker, .. } | Instr::MarkBetween { marker, .. } | Instr::MarkValue { marker, .. } => {
                     assert!(marker.index() < set.markers.len());
                 }
-                Instr::SetGroup { group } => assert!(group.is_none_or(|group| group.index() < set.groups.len())),
                 _ => {}
             }
         }
