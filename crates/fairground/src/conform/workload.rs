@@ -88,7 +88,6 @@ pub(super) fn allowed(text: &str, tasks: &IndexVec<TaskId, TaskInfo>) -> Vec<(Ta
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fairground_stdx::Id;
 
     #[test]
     fn features_and_bound_tasks_are_read_whatever_else_is_there() {
@@ -96,8 +95,8 @@ mod tests {
                     wl periodic tasks=p0:4000:16000:0:4 &\n";
         assert_eq!(features(text), ["NO_SIS_UTIL", "NO_SIS_PROP"]);
         let tasks = ["wl", "h0", "h1", "h2"].map(|name| TaskInfo { name: name.into(), pid: 1, prio: 120 });
-        let text = "cgon; mk A 100; mk A/1 300\nwl hog tasks=h0:0:2,h1:0,h2:0 cg=/cg/A,/cg/A/1\nrmcg\n";
-        let (groups, members) = super::groups(text, &tasks.into_iter().collect());
+        let grouped = "cgon; mk A 100; mk A/1 300\nwl hog tasks=h0:0:2,h1:0,h2:0 cg=/cg/A,/cg/A/1\nrmcg\n";
+        let (groups, members) = super::groups(grouped, &tasks.into_iter().collect());
         assert_eq!(
             groups.iter().map(|group| (group.name.as_str(), group.shares)).collect::<Vec<_>>(),
             [("/A", 1024), ("/A/1", 3072)]
@@ -105,7 +104,7 @@ mod tests {
         assert_eq!(groups[TgId::new(1)].parent, Some(TgId::new(0)));
         let places: Vec<(u32, u32)> = members.iter().map(|row| (row.0.get(), row.1.get())).collect();
         assert_eq!(places, [(1, 0), (2, 1), (3, 0)]);
-        assert!(!is_beyond(text) && is_beyond("mk A 100 '50000 100000'") && is_beyond("cgroup v1"));
+        assert!(!is_beyond(text) && !is_beyond(grouped) && is_beyond("mk A 100 '50000 100000'") && is_beyond("cgroup v1"));
         let mask = |text| CpuMask::parse_hex(text).expect("a mask");
         assert_eq!(bound_names(text), [("h0", mask("2")), ("p0", mask("4"))]);
     }

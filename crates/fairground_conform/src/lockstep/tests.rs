@@ -5,7 +5,7 @@ use crate::outcome::{Kind, Outcome};
 use crate::recording::Recording;
 use fairground_model::{MachineView, PrevState, Sink, TaskInfo, TraceEvent, WakeContext};
 use fairground_sched::Profile;
-use fairground_stdx::{CpuId, Instant, Ns, TaskId, Vruntime};
+use fairground_stdx::{CpuId, IndexVec, Instant, Ns, TaskId, Vruntime};
 
 const TICK: u64 = 4_000_000;
 

@@ -6,7 +6,7 @@ use crate::places::{BatchRule, MoveKind, PlaceRule};
 use crate::recording::Recording;
 use fairground_model::{MachineView, PrevState, Sink, TaskInfo, TraceEvent, WakeContext};
 use fairground_sched::Profile;
-use fairground_stdx::{CpuId, Instant, Ns, TaskId};
+use fairground_stdx::{CpuId, IndexVec, Instant, Ns, TaskId};
 
 const MS: u64 = 1_000_000;
 const TICK: u64 = 4 * MS;
