@@ -300,7 +300,7 @@ fn what_groups_cannot_do_is_refused_with_its_line() {
         ("cgroup.procs / a", "cgroup.procs /web a".to_string(), ""),
         ("do = \"cgroup.procs / a\"", "do = \"nice a 3\"".to_string(), "while task `a` is in it (EBUSY)"),
         ("rmdir /web/api", "rmdir /web".to_string(), "while group `/web/api` is in it (EBUSY)"),
-        ("rmdir /web/api", "rmdir /batch".to_string(), "while task `hog` is in it (EBUSY)"),
+        ("rmdir /web/api", "rmdir /batch".to_string(), "while task `hog00` is in it (EBUSY)"),
         ("\"cgroup /\"", "\"cgroup /web/api\"".to_string(), "a step of task `b` goes into it"),
         ("300ms\"\ndo", "50ms\"\ndo".to_string(), "the group was removed at 50ms"),
         ("[[at]]\ntime = \"100ms", at(&["cgroup.procs /web/api a"]) + "[[at]]\ntime = \"100ms", "the group was removed at 300ms"),
