@@ -538,7 +538,11 @@ fn golden(family: PeltFamily) -> Vec<(u64, SchedAvg)> {
             let running = bits & 1 == 1;
             let on_rq = running || bits >> 1 & 1 == 1;
             let tasks = u64::from(on_rq) * (1 + (bits >> 2 & 3));
-            let runnable = if family.counts_tasks() { tasks } else { 1024 };
+            let runnable = match family {
+                PeltFamily::A => 0,
+                PeltFamily::B | PeltFamily::C => 1024,
+                PeltFamily::DSynced | PeltFamily::D => tasks,
+            };
             family.update_se(now, &mut sa, SeLoad { on_rq, runnable, running, weight: 1024 }, scale);
             (now, sa)
         })

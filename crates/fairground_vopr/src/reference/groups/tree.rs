@@ -240,6 +240,10 @@ impl Entity {
             less(&mut queue.avg.load_avg, self.avg.load_avg);
             less(&mut queue.avg.load_sum, rules.down(self.weight) * self.avg.load_sum);
         }
+        if rules.family == PeltFamily::D {
+            // Recorded on 6.1: what is left of the sum is no less than the average needs at the start of a period.
+            queue.avg.load_sum = queue.avg.load_sum.max(queue.avg.load_avg * (LOAD_AVG_MAX - 1024));
+        }
         self.weight = weight;
         if rules.up == Up::TwoWeights && self.below.is_some() {
             self.second = second;

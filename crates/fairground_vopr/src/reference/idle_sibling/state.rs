@@ -18,7 +18,7 @@ struct Cpu {
     runs_idle_task: bool,
     /// A woken task waits for it to queue it.
     pending: bool,
-    /// The tasks on its queue: whether each is of policy SCHED_IDLE.
+    /// The tasks on its queue: whether each is of policy SCHED_IDLE, or below a group with cpu.idle.
     queued: Vec<bool>,
 }
 
@@ -177,6 +177,12 @@ fn cpu_of(sched: &Sched, machine: &Machine, cpu: CpuId) -> Cpu {
         online: rq.online,
         runs_idle_task: rq.curr.is_none() && !rq.stop_running,
         pending: sched.ttwu_pending(cpu),
-        queued: there.map(|task| sched.task(task).policy == Policy::Idle).collect(),
+        queued: there.map(|task| is_idle_task(sched, task)).collect(),
     }
+}
+
+/// Whether a task counts as idle on its CPU: by its policy, or since some group above it is idle.
+fn is_idle_task(sched: &Sched, task: TaskId) -> bool {
+    let groups = std::iter::successors(sched.task(task).group, |&group| sched.group(group).parent);
+    sched.task(task).policy == Policy::Idle || groups.into_iter().any(|group| sched.group(group).idle)
 }
