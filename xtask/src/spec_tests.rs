@@ -241,7 +241,7 @@ mod tests {
         let claimed = BTreeSet::from([id("01", "T01")]);
         let account = known.into_iter().map(|id| (id.clone(), state(&id, &claimed))).collect();
         assert_eq!(parts_table(&account).lines().last(), Some("all       4       1        2        0        1"));
-        assert_eq!(groups(&account), "\nlanded\n  01 T01\n\nnot yet: task groups\n  03 T03\n  03 T08\n\nmissing\n  02 T01\n");
+        assert_eq!(groups(&account), "\nlanded\n  01 T01\n\nnot yet: task groups\n  03 T03 T08\n\nmissing\n  02 T01\n");
     }
 
     #[test]

@@ -40,7 +40,7 @@ pub struct Sched {
     pub(crate) newidle_dice: IndexVec<CpuId, RngStream>,
     /// The CPUs that are idle ([`Sched::idle_cpu`]).
     pub(crate) idle_cpus: CpuMask,
-    /// Some task has had policy SCHED_IDLE.
+    /// Some task has had policy SCHED_IDLE, or some group was idle.
     pub(crate) has_idle_policy: bool,
     pub(crate) nr_switches: u64,
     pub(crate) nr_wakeups: u64,

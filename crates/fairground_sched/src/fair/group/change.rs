@@ -143,6 +143,7 @@ impl Sched {
             }
         }
         self.groups[group].idle = idle;
+        self.has_idle_policy |= idle;
         self.set_stored_shares(cx, group, stored_shares(DEFAULT_SHARES, idle));
     }
 

@@ -50,6 +50,7 @@ impl Sched {
     /// Kernel: core.c sched_create_group(), v4.12–
     pub fn add_group(&mut self, spec: &TaskGroupSpec) -> TgId {
         let TaskGroupSpec { name, parent, shares, idle } = spec.clone();
+        self.has_idle_policy |= idle;
         self.groups.push(TaskGroup {
             name,
             parent,
