@@ -1,6 +1,7 @@
 //! An entity comes onto a queue, or leaves it.
 
 use super::level::Level;
+use super::steps::step;
 use super::{DequeueFlags, EnqueueFlags};
 use crate::Sched;
 use crate::ctx::Ctx;
@@ -178,6 +179,7 @@ pub(crate) struct Counted {
 impl Level<'_> {
     /// Kernel: fair.c account_entity_enqueue(), v4.12–
     pub(super) fn account_entity_enqueue(&mut self, idle: bool) {
+        step("account_entity_enqueue");
         self.cfs_rq.load.add(self.se.load.weight());
         self.cfs_rq.nr_running += 1;
         self.cfs_rq.idle_nr_running += u32::from(idle);

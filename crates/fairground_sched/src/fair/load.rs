@@ -4,6 +4,7 @@ use crate::Sched;
 use crate::ctx::Ctx;
 use crate::fair::group::Tell;
 use crate::fair::level::Level;
+use crate::fair::steps::step;
 use crate::fair::weight::{LoadWeight, ScaleLoadDown};
 use crate::fair::{CfsRq, SchedEntity};
 use crate::features::Feat;
@@ -19,6 +20,7 @@ impl Sched {
     /// Kernel: fair.c update_load_avg(), v4.12–
     #[inline]
     pub(crate) fn update_load_avg(&mut self, cx: &mut Ctx<'_, '_>, se: SeId, tell: Tell) {
+        step("update_load_avg");
         let mut level = self.level(se);
         let decayed = level.age(cx);
         if level.se.my_q.is_some() || level.cfs_rq.tg.is_some() {
@@ -233,6 +235,7 @@ impl Level<'_> {
     #[inline]
     pub(super) fn enqueue_runnable_load_avg(&mut self) {
         if self.counts_in_runnable_load() {
+            step("enqueue_runnable_load_avg");
             let weight = self.se.runnable_weight();
             self.cfs_rq.runnable_weight += weight;
             self.profile.pelt.enqueue_runnable_load(self.cfs_avg, self.se_avg, self.profile.scale_load_down.apply(weight));

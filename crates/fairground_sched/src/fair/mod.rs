@@ -26,6 +26,7 @@ mod spec_02;
 mod spec_02_eevdf;
 #[cfg(test)]
 mod spec_08;
+mod steps;
 #[cfg(test)]
 mod test_bench;
 pub mod tick_preempt;

@@ -1,6 +1,7 @@
 //! The order in which waiting entities stand on a queue: what the pick looks through.
 
 use super::level::Level;
+use super::steps::step;
 use fairground_stdx::DeadlineRow;
 
 impl Level<'_> {
@@ -9,6 +10,7 @@ impl Level<'_> {
     /// Kernel: fair.c __enqueue_entity(), v4.12–
     #[inline(always)]
     pub(super) fn enqueue_in_order(&mut self) {
+        step("__enqueue_entity");
         match self.profile.pick.is_eevdf() {
             false => self.cfs_rq.timeline.insert(self.se.vruntime, self.id),
             true => self.enqueue_by_deadline(),

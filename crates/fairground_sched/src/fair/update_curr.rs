@@ -9,6 +9,7 @@
 use crate::Sched;
 use crate::ctx::Ctx;
 use crate::fair::level::Level;
+use crate::fair::steps::step;
 use crate::fair::weight::{ScaleLoadDown, calc_delta_fair};
 use crate::fair::{CfsRq, SchedEntity};
 use crate::seam::TickPreempt;
@@ -21,6 +22,7 @@ impl Sched {
     /// Kernel: fair.c update_curr(), v4.12–
     #[inline(always)]
     pub(crate) fn update_curr(&mut self, cx: &mut Ctx<'_, '_>, cfs_rq: CfsRqId) {
+        step("update_curr");
         let queue = &mut self.cfs_rqs[cfs_rq];
         let Some(curr) = queue.curr else { return };
         match self.profile.tick_preempt {

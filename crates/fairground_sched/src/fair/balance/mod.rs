@@ -35,6 +35,8 @@ mod should_we_balance;
 #[cfg(test)]
 mod spec_07_decide;
 #[cfg(test)]
+mod spec_07_groups;
+#[cfg(test)]
 mod spec_07_move;
 mod verdict;
 mod what_if;

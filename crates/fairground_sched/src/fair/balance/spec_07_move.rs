@@ -11,20 +11,20 @@ use fairground_stdx::{CpuId, CpuMask, Instant, Ns, ProgramId, SdId, TaskId};
 const MS: u64 = 1_000_000;
 
 /// A scheduler without an engine and a clock turned by hand.
-struct World {
-    sched: Sched,
+pub(super) struct World {
+    pub(super) sched: Sched,
     view: MachineView,
     meter: Meter,
     requests: Vec<Request>,
     now: Instant,
 }
 
-const fn cpu(number: u32) -> CpuId {
+pub(super) const fn cpu(number: u32) -> CpuId {
     CpuId::new(number)
 }
 
 impl World {
-    fn new(kernel: &str, view: MachineView) -> World {
+    pub(super) fn new(kernel: &str, view: MachineView) -> World {
         let sched = Sched::new(Profile::parse(kernel).unwrap(), &view);
         World { sched, view, meter: Meter::free(), requests: Vec::new(), now: Instant::from_ns(10 * MS) }
     }
@@ -33,7 +33,7 @@ impl World {
         World::new(kernel, MachineView::flat(nr_cpus, Ns(MS)))
     }
 
-    fn call<R>(&mut self, on: u32, call: impl FnOnce(&mut Sched, &mut Ctx<'_, '_>) -> R) -> R {
+    pub(super) fn call<R>(&mut self, on: u32, call: impl FnOnce(&mut Sched, &mut Ctx<'_, '_>) -> R) -> R {
         let (mut digest, mut sink) = (Digest::default(), NullSink);
         let mut rec = Recorder::new(&mut digest, &mut sink);
         let mut cx = Ctx {
@@ -63,16 +63,16 @@ impl World {
         self.sched.pelt_cfs[cfs].util_avg = 1024;
     }
 
-    fn all(&self) -> CpuMask {
+    pub(super) fn all(&self) -> CpuMask {
         self.view.online
     }
 
     /// The domain of that CPU, counted from the smallest.
-    fn sd(&self, of: u32, place: usize) -> SdId {
+    pub(super) fn sd(&self, of: u32, place: usize) -> SdId {
         self.sched.topology.domains_of(cpu(of)).nth(place).unwrap()
     }
 
-    fn domain(&mut self, sd: SdId) -> &mut SchedDomain {
+    pub(super) fn domain(&mut self, sd: SdId) -> &mut SchedDomain {
         &mut self.sched.topology.domains[sd]
     }
 
@@ -80,12 +80,12 @@ impl World {
         self.sched.topology.domains[sd].stats.lb[idle as usize]
     }
 
-    fn env(&self, sd: SdId, idle: CpuIdleType) -> LbEnv {
+    pub(super) fn env(&self, sd: SdId, idle: CpuIdleType) -> LbEnv {
         LbEnv::new(sd, self.sched.topology.domains[sd].cpu, idle, self.all(), Vec::new())
     }
 
     /// A whole load_balance() of a domain by its idle CPU.
-    fn balance(&mut self, sd: SdId) -> u32 {
+    pub(super) fn balance(&mut self, sd: SdId) -> u32 {
         let by = self.sched.topology.domains[sd].cpu.get();
         self.call(by, |sched, cx| {
             let mut lb = sched.begin_load_balance(cx, sd, CpuIdleType::Idle);
@@ -105,7 +105,7 @@ impl World {
         (0..balances).map(after).collect()
     }
 
-    fn check(&self) {
+    pub(super) fn check(&self) {
         assert_eq!(self.sched.check(), Ok(()));
     }
 }

@@ -3,6 +3,7 @@
 use super::Tell;
 use crate::Sched;
 use crate::ctx::Ctx;
+use crate::fair::steps::step;
 use fairground_model::Op;
 use fairground_stdx::{CfsRqId, CpuId, SeId};
 
@@ -12,6 +13,7 @@ impl Sched {
     /// Kernel: fair.c list_add_leaf_cfs_rq(), v4.12–
     #[inline]
     pub(crate) fn list_add_leaf_cfs_rq(&mut self, queue: CfsRqId) {
+        step("list_add_leaf_cfs_rq");
         let cfs_rq = &mut self.cfs_rqs[queue];
         if cfs_rq.tg.is_none() || std::mem::replace(&mut cfs_rq.on_list, true) {
             return;

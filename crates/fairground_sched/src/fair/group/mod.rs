@@ -13,6 +13,10 @@ mod shares;
 mod slice;
 #[cfg(test)]
 mod spec_03;
+#[cfg(test)]
+mod spec_03_order;
+#[cfg(test)]
+mod spec_03_runnable;
 mod tg_load;
 
 pub use change::Busy;

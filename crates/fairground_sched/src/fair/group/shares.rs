@@ -12,6 +12,7 @@
 use super::Tell;
 use crate::Sched;
 use crate::ctx::Ctx;
+use crate::fair::steps::step;
 use crate::seam::{GroupLoad, GroupWeight};
 use fairground_stdx::{CfsRqId, SeId};
 
@@ -51,6 +52,7 @@ impl Sched {
     #[inline]
     pub(crate) fn update_cfs_group(&mut self, cx: &mut Ctx<'_, '_>, se: SeId) {
         if let Some(queue) = self.ses[se].my_q {
+            step("update_cfs_group");
             self.update_group_weight(cx, se, queue);
         }
     }
@@ -93,6 +95,7 @@ impl Sched {
         if let Some(queue) = self.ses[se].my_q
             && self.profile.group_load == GroupLoad::RunnableAvg
         {
+            step("se_update_runnable");
             self.ses[se].runnable_weight = u64::from(self.cfs_rqs[queue].h_nr_runnable);
         }
     }

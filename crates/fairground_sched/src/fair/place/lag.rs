@@ -11,6 +11,7 @@
 use crate::Sched;
 use crate::ctx::Ctx;
 use crate::fair::group::Tell;
+use crate::fair::steps::step;
 use crate::fair::weight::{LoadWeight, calc_delta_fair};
 use crate::fair::{DequeueFlags, EnqueueFlags, SchedEntity};
 use crate::features::Feat;
@@ -94,6 +95,7 @@ impl Sched {
     ///
     /// Kernel: fair.c place_entity(), v6.6–v6.18
     pub(crate) fn place_entity_by_lag(&mut self, cx: &mut Ctx<'_, '_>, cfs_rq: CfsRqId, se: SeId, initial: bool) {
+        step("place_entity");
         let sums = self.averages(cfs_rq);
         let down = self.profile.scale_load_down;
         let feats = self.profile.feats;

@@ -11,6 +11,7 @@ use super::Placement;
 use crate::Sched;
 use crate::ctx::Ctx;
 use crate::fair::group::Tell;
+use crate::fair::steps::step;
 use crate::fair::{DequeueFlags, EnqueueFlags};
 use crate::features::Feat;
 use crate::seam::{IdleEntity, LongSleeper, MinVruntimeAtDequeue};
@@ -83,6 +84,7 @@ impl Sched {
 
     /// Kernel: fair.c place_entity(), v4.12–v6.5
     pub(crate) fn place_entity(&mut self, cx: &mut Ctx<'_, '_>, cfs_rq: CfsRqId, se: SeId, why: Placement) {
+        step("place_entity");
         let mut place = self.cfs_rqs[cfs_rq].min_vruntime;
         let mut reason = Reason::PlaceStart;
         match why {
