@@ -2,6 +2,7 @@
 //!
 //! `time = "2s"` and `do = "nice TASK 5"`, or the same as a table: `do = { nice = 5, task = "TASK" }`.
 
+use super::autogroup::{self, Autogroups};
 use super::cgroup::{self, GroupAct};
 use super::fields::{Fields, Spanned};
 use super::group_life;
@@ -35,6 +36,8 @@ pub enum Act {
     Watchdog(CpuMask),
     /// Changes a group, or moves tasks into it.
     Group(GroupAct),
+    /// Sets the weight of a session's autogroup to that of a nice value: a write to /proc/PID/autogroup.
+    AutogroupNice(String, i8),
 }
 
 /// One `[[at]]`.
@@ -59,14 +62,16 @@ impl std::fmt::Display for Act {
             Act::Hotplug(cpus, online) => write!(f, "{} {cpus}", if *online { "online" } else { "offline" }),
             Act::Watchdog(cpus) => write!(f, "watchdog {cpus}"),
             Act::Group(act) => act.fmt(f),
+            Act::AutogroupNice(session, nice) => write!(f, "{} {session} {nice}", autogroup::NICE),
         }
     }
 }
 
-const VERBS: [&str; 9] = ["nice", "affinity", "policy", "slice", "feature", "frequency", "offline", "online", "watchdog"];
+const VERBS: [&str; 10] =
+    ["nice", "affinity", "policy", "slice", "feature", "frequency", "offline", "online", "watchdog", autogroup::NICE];
 /// What may stand in place of `do`: `offline = "3"`.
 const HOTPLUG: [(&str, bool); 2] = [("offline", false), ("online", true)];
-const FORMS: &str = "Forms: \"nice TASK 5\", \"affinity TASK 0-3\", \"policy TASK batch\", \"slice TASK 5ms\", \"feature NO_NEXT_BUDDY\", \"frequency CPUS 50%\", \"offline CPUS\", \"online CPUS\", \"watchdog CPUS\", \"cgroup.procs /GROUP TASK\", \"cpu.weight /GROUP 200\", \"cpu.weight.nice /GROUP -5\", \"cpu.shares /GROUP 2048\", \"cpu.idle /GROUP 1\", \"rmdir /GROUP\".";
+const FORMS: &str = "Forms: \"nice TASK 5\", \"affinity TASK 0-3\", \"policy TASK batch\", \"slice TASK 5ms\", \"feature NO_NEXT_BUDDY\", \"frequency CPUS 50%\", \"offline CPUS\", \"online CPUS\", \"watchdog CPUS\", \"cgroup.procs /GROUP TASK\", \"cpu.weight /GROUP 200\", \"cpu.weight.nice /GROUP -5\", \"cpu.shares /GROUP 2048\", \"cpu.idle /GROUP 1\", \"rmdir /GROUP\", \"autogroup_nice SESSION 5\".";
 
 /// Reads all `[[at]]` rows.
 pub(super) fn read(rows: Vec<Fields<'_>>, m: &mut Mistakes) -> Vec<Spanned<At>> {
@@ -173,12 +178,13 @@ fn unknown_verb(verb: &str) -> Wrong {
 
 fn build(verb: &str, target: &str, value: &str) -> Result<Act, Wrong> {
     let task = target.to_string();
+    let nice = || {
+        let number = value.parse().map_err(|_| (format!("`{value}` is no nice value"), "A number from -20 to 19.".to_string()));
+        number.and_then(words::nice)
+    };
     match verb {
-        "nice" => {
-            let number =
-                value.parse().map_err(|_| (format!("`{value}` is no nice value"), "A number from -20 to 19.".to_string()))?;
-            Ok(Act::Nice(task, words::nice(number)?))
-        }
+        "nice" => Ok(Act::Nice(task, nice()?)),
+        autogroup::NICE => Ok(Act::AutogroupNice(task, nice()?)),
         "affinity" => Ok(Act::Affinity(task, words::cpus(value)?)),
         "policy" => Ok(Act::Policy(task, words::policy(value)?)),
         "slice" => Ok(Act::Slice(task, words::slice(value)?)),
@@ -217,6 +223,11 @@ fn from_table(mut table: Fields<'_>, span: Range<usize>, m: &mut Mistakes) -> Op
     }
     if let Some(cpus) = table.text("watchdog", m) {
         acts.push(words::cpus(cpus.value).map(Act::Watchdog));
+    }
+    if let Some(nice) = table.integer(autogroup::NICE, m) {
+        let need = || (format!("`{}` without `session`", autogroup::NICE), "Say which: `session = \"NAME\"`.".to_string());
+        let session = table.text("session", m).ok_or_else(need);
+        acts.push(session.and_then(|session| build(autogroup::NICE, session.value, &nice.value.to_string())));
     }
     let group = table.text("group", m).map(|row| row.value.to_string());
     acts.extend(on_group(&mut table, task.as_deref(), group.as_deref(), m));
@@ -276,13 +287,15 @@ pub(super) fn changes_of(
     text: &str,
     at: Instant,
     tasks: &TaskSet,
+    autogroups: &Autogroups,
     online: &CpuMask,
     profile: &Profile,
 ) -> Result<Vec<TimedChange>, Mistakes> {
     let act = from_text(text).map_err(|(message, hint)| Mistakes::one(message, hint))?;
     let mut m = Mistakes::default();
     let row = Spanned { value: At { time: Ns(at.ns()), act }, span: 0..0 };
-    let changes = resolve(&[row], tasks, online, Some(profile), &mut m);
+    let mut changes = resolve(&[row], tasks, autogroups, online, Some(profile), &mut m);
+    changes.iter_mut().for_each(|timed| autogroups.apply_to_change(&mut timed.change));
     m.or(changes)
 }
 
@@ -291,6 +304,7 @@ pub(super) fn changes_of(
 pub(super) fn resolve(
     rows: &[Spanned<At>],
     tasks: &TaskSet,
+    autogroups: &Autogroups,
     online: &CpuMask,
     profile: Option<&Profile>,
     m: &mut Mistakes,
@@ -350,6 +364,10 @@ pub(super) fn resolve(
             Act::Group(GroupAct::Remove(path)) => {
                 let group = keep(cgroup::find(path, &groups), span, m).flatten();
                 group.into_iter().for_each(|group| push(Change::RemoveGroup { group }));
+            }
+            Act::AutogroupNice(session, nice) => {
+                let group = keep(autogroups.of_session(session), span, m).flatten();
+                group.into_iter().for_each(|group| push(Change::Shares { group, shares: cgroup::nice_to_shares(*nice) }));
             }
             Act::Watchdog(cpus) => cpus.and(online).iter().for_each(|cpu: CpuId| push(Change::Watchdog { cpu })),
         }
@@ -441,6 +459,7 @@ mod tests {
             ("\"cpu.idle /web 1\"", "{ \"cpu.idle\" = 1, group = \"/web\" }"),
             ("\"rmdir /web/api\"", "{ rmdir = \"/web/api\" }"),
             ("\"watchdog 0-3\"", "{ watchdog = \"0-3\" }"),
+            ("\"autogroup_nice my session -5\"", "{ autogroup_nice = -5, session = \"my session\" }"),
         ] {
             let (one, wrong) = read_text(&format!("[[at]]\ntime = \"1s\"\ndo = {text}\n"));
             assert!(wrong.0.is_empty(), "{wrong}");
@@ -477,6 +496,9 @@ mod tests {
             ("time = \"1s\"\noffline = \"1\"\nonline = \"2\"", "both `offline` and `online`"),
             ("time = \"1s\"\ndo = \"nise a 3\"", "unknown change `nise`"),
             ("time = \"1s\"\ndo = \"nice a 30\"", "nice 30 does not exist"),
+            ("time = \"1s\"\ndo = \"autogroup_nice s 20\"", "nice 20 does not exist"),
+            ("time = \"1s\"\ndo = \"autogroup_nice s\"", "incomplete"),
+            ("time = \"1s\"\ndo = { autogroup_nice = 3 }", "`autogroup_nice` without `session`"),
             ("time = \"1s\"\ndo = \"slice a 5\"", "`5` is no slice"),
             ("time = \"1s\"\ndo = \"nice a\"", "incomplete"),
             ("time = \"1s\"\ndo = \"feature\"", "incomplete"),

@@ -41,7 +41,7 @@ pub(super) fn refused(file: &str) -> Option<Wrong> {
 /// One `[[group]]`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct Row {
-    path: String,
+    path: Spanned<String>,
     weight: Option<Spanned<Weight>>,
     idle: Option<Spanned<bool>>,
 }
@@ -67,7 +67,7 @@ impl Groups {
     pub(super) fn canonical(&self) -> String {
         let mut text = String::new();
         for row in &self.rows {
-            text.push_str(&format!("\n[[group]]\npath = {}\n", canonical::quoted(&row.path)));
+            text.push_str(&format!("\n[[group]]\npath = {}\n", canonical::quoted(&row.path.value)));
             if let Some(Spanned { value: weight, .. }) = &row.weight {
                 text.push_str(&format!("\"{}\" = {}\n", weight.file.name(), weight.value));
             }
@@ -76,6 +76,11 @@ impl Groups {
             }
         }
         text
+    }
+    /// Where the group at `path`, or one that lies in it, is declared.
+    pub(super) fn span_of(&self, path: &str) -> Option<&Range<usize>> {
+        let within = |row: &&Row| row.path.value.strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+        self.rows.iter().find(within).map(|row| &row.path.span)
     }
     /// Where a cpu.idle stands.
     pub(super) fn idles(&self) -> impl Iterator<Item = &Range<usize>> {
@@ -90,7 +95,7 @@ pub(super) fn read(rows: Vec<Fields<'_>>, m: &mut Mistakes) -> Groups {
         let found = read_row(&mut row, m);
         row.end(m);
         let Some((path, weight, idle)) = found else { continue };
-        if groups.rows.iter().any(|known| known.path == path.value) {
+        if groups.rows.iter().any(|known| known.path.value == path.value) {
             m.at(path.span, format!("group `{}` stands here twice", path.value), "Write all its files in one `[[group]]`.");
             continue;
         }
@@ -98,7 +103,7 @@ pub(super) fn read(rows: Vec<Fields<'_>>, m: &mut Mistakes) -> Groups {
         let spec = &mut groups.specs[id];
         spec.shares = weight.as_ref().map_or(spec.shares, |weight| weight.value.shares());
         spec.idle = idle.as_ref().is_some_and(|idle| idle.value);
-        groups.rows.push(Row { path: path.value.to_string(), weight, idle });
+        groups.rows.push(Row { path: Spanned { value: path.value.to_string(), span: path.span }, weight, idle });
     }
     groups
 }

@@ -24,6 +24,7 @@
 //! ```
 
 mod at;
+mod autogroup;
 pub(crate) mod canonical;
 mod cgroup;
 mod expect;
@@ -55,6 +56,7 @@ use crate::error::{Error, FileMistakes};
 use crate::metrics;
 use crate::output;
 use at::resolve;
+use autogroup::{Autogroups, Sessions};
 use fairground_machine::Machine;
 use fairground_model::{Digest, Mistakes, Start, TaskSet, TimedChange};
 use fairground_sched::profile::Profile;
@@ -86,7 +88,10 @@ pub struct Scenario {
     pub bands: Vec<Band>,
     /// What was assumed when it was read, for people.
     pub notes: Vec<String>,
+    /// Whether every session has a group of its own.
+    pub sched_autogroup_enabled: bool,
     groups: Groups,
+    sessions: Sessions,
     at: Vec<Spanned<At>>,
     source: Source,
 }
@@ -112,6 +117,8 @@ pub(crate) struct Parts {
     pub(crate) notes: Vec<String>,
     pub(crate) source: Source,
     pub(crate) groups: Groups,
+    pub(crate) sessions: Sessions,
+    pub(crate) sched_autogroup_enabled: bool,
     pub(crate) at: Vec<Spanned<At>>,
 }
 
@@ -142,12 +149,17 @@ impl Scenario {
         }
         parts.duration = duration.map(|duration| duration.value);
         parts.machine = read_or_miss(&mut top, "machine", !whole || overrides.machine.is_some(), machine::read, &mut m);
-        parts.profile = read_or_miss(&mut top, "profile", !whole || overrides.profile.is_some(), profile::read, &mut m);
+        let kernel = read_or_miss(&mut top, "profile", !whole || overrides.profile.is_some(), profile::read, &mut m);
+        let (autogroup, profile_flags) = overrides.split_autogroup()?;
+        let in_file = kernel.as_ref().is_some_and(|kernel| kernel.sched_autogroup_enabled);
+        parts.sched_autogroup_enabled = autogroup.unwrap_or(in_file);
+        parts.profile = kernel.map(|kernel| kernel.profile);
         let has_workload = table.contains_key("workload");
         let changed = overrides.machine(parts.machine.clone(), &mut Vec::new())?;
         // Where the machine itself is wrong, it is not held against the tasks that they do not fit.
         let cpus = changed.map_or(CpuMask::CAPACITY, |machine| machine.cpus.len());
         parts.groups = groups::read(top.tables("group", &mut m), &mut m);
+        parts.sessions = autogroup::read(top.tables("session", &mut m), &mut m);
         let place = workload::Place { folder, cpus, groups: &parts.groups };
         parts.workloads = workload::read(top.tables("workload", &mut m), &place, &mut m, &mut files);
         if whole && !has_workload {
@@ -164,13 +176,14 @@ impl Scenario {
         let tasks = merged(&parts.groups, &parts.workloads);
         if parts.workloads.len() == count_workloads(&table) {
             let online = CpuMask::first_n(cpus);
-            let profile = overrides.profile(parts.profile.clone())?;
+            let profile = profile_flags.profile(parts.profile.clone())?;
             check_tasks(&parts.workloads, &online, &mut m);
             if let Some(profile) = &profile {
                 slices::check(&parts.workloads, profile, &mut m);
                 group_life::check_files(&parts.groups, &at, profile, &mut m);
             }
-            resolve(&at, &tasks, &online, profile.as_ref(), &mut m);
+            let autogroups = parts.autogroups(&tasks, &mut m);
+            resolve(&at, &tasks, &autogroups, &online, profile.as_ref(), &mut m);
         }
         let bands = if complete { expect::resolve(bands, &metrics::metrics_to_come(&tasks), &mut m) } else { Vec::new() };
         if !m.0.is_empty() || !files.is_empty() {
@@ -184,9 +197,11 @@ impl Scenario {
     /// The tasks of all workloads with the changes of `[[at]]`.
     pub fn tasks(&self) -> TaskSet {
         let mut tasks = merged(&self.groups, &self.workloads);
-        let mut changes = resolve(&self.at, &tasks, &self.online(), None, &mut Mistakes::default());
+        let autogroups = self.autogroups(&tasks, &mut Mistakes::default());
+        let mut changes = resolve(&self.at, &tasks, &autogroups, &self.online(), None, &mut Mistakes::default());
         tasks.changes.append(&mut changes);
         tasks.changes.sort_by_key(|change| change.at);
+        autogroups.apply(&mut tasks);
         tasks
     }
     /// What the engine needs; everything is checked once more, as flags may have changed the machine.
@@ -196,7 +211,9 @@ impl Scenario {
         check_tasks(&self.workloads, &self.online(), &mut m);
         slices::check(&self.workloads, &self.profile, &mut m);
         group_life::check_files(&self.groups, &self.at, &self.profile, &mut m);
-        resolve(&self.at, &merged(&self.groups, &self.workloads), &self.online(), Some(&self.profile), &mut m);
+        let tasks = merged(&self.groups, &self.workloads);
+        let autogroups = self.autogroups(&tasks, &mut m);
+        resolve(&self.at, &tasks, &autogroups, &self.online(), Some(&self.profile), &mut m);
         let setup = Setup {
             machine: self.machine.clone(),
             profile: self.profile.clone(),
@@ -218,7 +235,9 @@ impl Scenario {
     }
     /// The changes that a `do` string of `[[at]]` asks for at an instant; what is wrong with it stands under `flag`.
     pub(crate) fn changes(&self, text: &str, at: Instant, flag: &str) -> Result<Vec<TimedChange>, Error> {
-        let changes = at::changes_of(text, at, &merged(&self.groups, &self.workloads), &self.online(), &self.profile);
+        let tasks = merged(&self.groups, &self.workloads);
+        let autogroups = self.autogroups(&tasks, &mut Mistakes::default());
+        let changes = at::changes_of(text, at, &tasks, &autogroups, &self.online(), &self.profile);
         changes.map_err(|wrong| {
             let rows = wrong.0.into_iter().map(|row| (format!("{flag}: {}", row.message), row.hint));
             let mut named = Mistakes::default();
@@ -263,14 +282,18 @@ impl Scenario {
         let file = Path::new(&self.source.name).file_name().map(|name| name.to_string_lossy().into_owned());
         file.unwrap_or_else(|| self.title.clone())
     }
+    fn autogroups(&self, tasks: &TaskSet, m: &mut Mistakes) -> Autogroups {
+        Autogroups::new(self.sched_autogroup_enabled, &self.sessions, &self.groups, &self.workloads, tasks, m)
+    }
     fn online(&self) -> CpuMask {
         CpuMask::first_n(self.machine.cpus.len())
     }
     fn deciding_text(&self) -> String {
         let mut text = format!("seed = {}\nduration = \"{}\"\n", self.seed, self.duration);
         text.push_str(&format!("\n[machine]\n{}", machine::canonical(&self.machine)));
-        text.push_str(&format!("\n[profile]\n{}", profile::canonical(&self.profile)));
+        text.push_str(&format!("\n[profile]\n{}", profile::canonical(&self.profile, self.sched_autogroup_enabled)));
         text.push_str(&self.groups.canonical());
+        text.push_str(&self.sessions.canonical());
         for workload in &self.workloads {
             text.push_str(&format!("\n[[workload]]\n{}", workload.canonical));
         }
@@ -284,7 +307,10 @@ impl Scenario {
 
 impl Parts {
     /// The scenario, with what flags say and with defaults for what nobody said; the defaults are noted.
-    pub(crate) fn build(self, overrides: &Overrides) -> Result<Scenario, Error> {
+    pub(crate) fn build(mut self, overrides: &Overrides) -> Result<Scenario, Error> {
+        let (autogroup, profile_flags) = overrides.split_autogroup()?;
+        self.sched_autogroup_enabled = autogroup.unwrap_or(self.sched_autogroup_enabled);
+        let autogroups = self.autogroups(&merged(&self.groups, &self.workloads), &mut Mistakes::default());
         let mut notes = self.notes;
         let mut default = |what: &str, value: &str| notes.push(format!("no {what} given: {value}"));
         let machine = match (self.machine, &overrides.machine) {
@@ -317,7 +343,8 @@ impl Parts {
         };
         notes.extend(self.workloads.iter().flat_map(|workload| workload.notes.iter().cloned()));
         notes.extend(never_started(&self.workloads, duration));
-        let profile = overrides.profile(profile)?;
+        let profile = profile_flags.profile(profile)?;
+        notes.extend(autogroups.notes(self.sched_autogroup_enabled));
         notes.extend(profile.iter().flat_map(|profile| slices::cut(&self.workloads, &self.at, profile)));
         let moved = profile.iter().flat_map(Profile::without_effect);
         notes.extend(moved.map(|row| format!("{} is {}, but its effect is not modelled yet", row.name, row.value)));
@@ -332,10 +359,15 @@ impl Parts {
             workloads: self.workloads,
             bands: Vec::new(),
             notes,
+            sched_autogroup_enabled: self.sched_autogroup_enabled,
             groups: self.groups,
+            sessions: self.sessions,
             at: self.at,
             source: self.source,
         })
+    }
+    fn autogroups(&self, tasks: &TaskSet, m: &mut Mistakes) -> Autogroups {
+        Autogroups::new(self.sched_autogroup_enabled, &self.sessions, &self.groups, &self.workloads, tasks, m)
     }
 }
 

@@ -1,5 +1,6 @@
 //! `[profile]`: a kernel, overlays of unmerged patches, features, tunables, and seams by name.
 
+use super::autogroup::{self, SYSCTL};
 use super::canonical;
 use super::fields::Fields;
 use fairground_model::Mistakes;
@@ -8,15 +9,24 @@ use fairground_sched::features::Feat;
 use fairground_sched::profile::{Profile, ProfileError};
 use toml_edit::Item;
 
+/// What `[profile]` says.
+pub(super) struct Kernel {
+    /// How tasks are scheduled.
+    pub(super) profile: Profile,
+    /// In which groups they are.
+    pub(super) sched_autogroup_enabled: bool,
+}
+
 /// Reads `[profile]`.
 ///
 /// `kernel = "4.20"` (or `"v4.20+align-vruntime"`), `overlay = ["align-vruntime"]`, `features = ["NO_NEXT_BUDDY"]`,
 /// `tunables = { sched_latency_ns = "24ms" }`; every other key names a seam: `tick_preempt = "align-rightmost"`.
-pub(super) fn read(mut table: Fields<'_>, m: &mut Mistakes) -> Option<Profile> {
+pub(super) fn read(mut table: Fields<'_>, m: &mut Mistakes) -> Option<Kernel> {
     let kernel = table.text("kernel", m);
     let overlays = table.texts("overlay", m);
     let features = table.texts("features", m);
     let tunables = table.table("tunables", m);
+    let mut sched_autogroup_enabled = table.item(SYSCTL).is_some_and(|item| sysctl(item, table.span_of(SYSCTL), m));
     let seams = table.rest();
     let Some(kernel) = kernel else {
         if table.item("kernel").is_none() {
@@ -36,6 +46,10 @@ pub(super) fn read(mut table: Fields<'_>, m: &mut Mistakes) -> Option<Profile> {
     let mut settings = Vec::new();
     for (name, item) in tunables.map(|mut table| table.free()).unwrap_or_default() {
         let span = item.span().unwrap_or(name.span);
+        if name.value == SYSCTL {
+            sched_autogroup_enabled = sysctl(item, span, m);
+            continue;
+        }
         match setting(item) {
             Some(value) => profile = keep(profile.clone().with_tunable(name.value, &value), span, m).unwrap_or(profile),
             None => m.at(
@@ -53,12 +67,21 @@ pub(super) fn read(mut table: Fields<'_>, m: &mut Mistakes) -> Option<Profile> {
             }
         }
     }
-    if settings.is_empty() {
-        return Some(profile);
+    if let Some((first, _)) = settings.first() {
+        let span = first.span.clone();
+        let rows: Vec<(&str, &str)> = settings.iter().map(|(name, variant)| (name.value, *variant)).collect();
+        profile = keep(with_settings(profile, &rows), span, m)?;
     }
-    let span = settings[0].0.span.clone();
-    let rows: Vec<(&str, &str)> = settings.iter().map(|(name, variant)| (name.value, *variant)).collect();
-    keep(with_settings(profile, &rows), span, m)
+    Some(Kernel { profile, sched_autogroup_enabled })
+}
+
+/// Whether autogroups are switched on.
+fn sysctl(item: &Item, span: std::ops::Range<usize>, m: &mut Mistakes) -> bool {
+    let value = item.as_bool().map(|on| on.to_string()).or_else(|| setting(item)).unwrap_or_else(|| canonical::of_item(item));
+    autogroup::enabled(&value).unwrap_or_else(|(message, hint)| {
+        m.at(span, message, hint);
+        false
+    })
 }
 
 fn setting(item: &Item) -> Option<String> {
@@ -72,6 +95,11 @@ pub(super) fn with_settings(profile: Profile, settings: &[(&str, &str)]) -> Resu
 
 /// The profile with one setting by name.
 pub(crate) fn with_setting(profile: Profile, name: &str, value: &str) -> Result<Profile, ProfileError> {
+    if name == SYSCTL {
+        let message = format!("`{SYSCTL}` is no part of a profile");
+        let hint = format!("It makes groups: write it in a scenario, give `run --set {SYSCTL}=1`, or sweep over it.");
+        return Err(ProfileError { message, hint });
+    }
     if is_seam(&profile, name) {
         return profile.with_seam(name, value);
     }
@@ -92,12 +120,12 @@ fn is_seam(profile: &Profile, name: &str) -> bool {
 }
 
 /// How the profile stands in a canonical scenario: the rows of `[profile]`. What equals the named kernel
-/// is left out.
-pub(crate) fn canonical(profile: &Profile) -> String {
+/// is left out, and so is a sysctl that is off.
+pub(super) fn canonical(profile: &Profile, sched_autogroup_enabled: bool) -> String {
     let mut text = format!("kernel = {}\n", canonical::quoted(&profile.name));
-    let Ok(base) = Profile::parse(&profile.name) else { return text };
+    let changed = Profile::parse(&profile.name).map(|base| base.diff(profile)).unwrap_or_default();
     let (mut features, mut tunables, mut seams) = (Vec::new(), Vec::new(), String::new());
-    for row in base.diff(profile) {
+    for row in changed {
         if TUNABLES.iter().any(|tunable| tunable.name == row.name) {
             tunables.push(format!("{} = {}", canonical::key(row.name), row.to.value));
         } else if Feat::by_name(row.name).is_some() {
@@ -106,6 +134,9 @@ pub(crate) fn canonical(profile: &Profile) -> String {
         } else {
             seams.push_str(&format!("{} = {}\n", canonical::key(row.name), canonical::quoted(&row.to.value)));
         }
+    }
+    if sched_autogroup_enabled {
+        tunables.push(format!("{SYSCTL} = true"));
     }
     if !features.is_empty() {
         text.push_str(&format!("features = [{}]\n", features.join(", ")));
@@ -128,7 +159,7 @@ mod tests {
     fn read_text(text: &str) -> (Option<Profile>, Mistakes) {
         let mut m = Mistakes::default();
         let table = parse_toml(text, &mut m);
-        (read(Fields::new(&table, 0..0, "[profile]"), &mut m), m)
+        (read(Fields::new(&table, 0..0, "[profile]"), &mut m).map(|kernel| kernel.profile), m)
     }
 
     #[test]
@@ -142,7 +173,7 @@ mod tests {
             let (profile, wrong) = read_text(text);
             assert!(wrong.0.is_empty(), "{text}: {wrong}");
             let profile = profile.unwrap();
-            let printed = canonical(&profile);
+            let printed = canonical(&profile, false);
             assert_eq!(read_text(&printed).0, Some(profile), "{printed}");
         }
     }

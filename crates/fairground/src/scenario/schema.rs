@@ -39,6 +39,7 @@ pub fn scenario_schema() -> Value {
             "machine": { "type": "object", "description": "a preset with changes, a regular shape, or one [[machine.cpu]] per CPU" },
             "profile": profile(),
             "group": { "type": "array", "items": group() },
+            "session": { "type": "array", "items": object(&["name"], json!({ "name": { "type": "string" }, "autogroup_nice": nice() })) },
             "workload": { "type": "array", "minItems": 1, "items": { "oneOf": workload_forms() } },
             "at": { "type": "array", "items": at() },
             "expect": { "type": "object", "additionalProperties": object(&[], json!({
@@ -60,7 +61,9 @@ fn profile() -> Value {
             "kernel": { "type": "string", "examples": kernels },
             "overlay": { "type": "array", "items": { "type": "string" } },
             "features": { "type": "array", "items": { "type": "string", "pattern": "^(NO_)?[A-Z_0-9]+$" } },
-            "tunables": { "type": "object", "additionalProperties": { "type": ["string", "integer"] } },
+            "tunables": { "type": "object", "properties": { "sched_autogroup_enabled": { "enum": [false, true, 0, 1] } },
+                "additionalProperties": { "type": ["string", "integer"] } },
+            "sched_autogroup_enabled": { "enum": [false, true, 0, 1] },
         },
         "additionalProperties": { "type": "string", "description": "a seam and its variant" },
     })
@@ -88,6 +91,10 @@ fn with(mut properties: Value, more: Value) -> Value {
     properties
 }
 
+fn session() -> Value {
+    json!({ "type": "string", "minLength": 1, "description": "with sched_autogroup_enabled the tasks of one session share a group" })
+}
+
 fn group() -> Value {
     object(&["path"], with(json!({ "path": path() }), files()))
 }
@@ -103,7 +110,10 @@ fn workload_forms() -> Vec<Value> {
         "description": "words of memory that steps may name, with what they hold at first" });
     let parts = json!({ "tasks": { "type": "array", "items": task() }, "pipes": pipes, "words": words });
     forms.push(object(&["tasks"], parts));
-    forms.iter_mut().for_each(|form| form["properties"]["group"] = path());
+    for form in &mut forms {
+        form["properties"]["group"] = path();
+        form["properties"]["session"] = session();
+    }
     forms
 }
 
@@ -133,7 +143,7 @@ fn task() -> Value {
             "name": { "type": "string" }, "count": { "type": "integer", "minimum": 1 },
             "nice": nice(), "policy": policy(), "slice": slice(), "cpus": cpus(), "first_cpu": { "type": "integer", "minimum": 0 },
             "start": time(), "timer_slack": time(),
-            "group": path(),
+            "group": path(), "session": session(),
             "forked": { "type": "boolean", "description": "starts when the step `fork NAME` of another task makes it" },
             "kthread": { "type": "boolean", "description": "a kernel thread, which slept since long before the run" },
             "mm": { "type": "integer", "minimum": 0, "description": "tasks of one number share an address space" },
@@ -152,6 +162,7 @@ fn at() -> Value {
                 "task": { "type": "string" }, "nice": nice(), "affinity": cpus(), "policy": policy(), "slice": slice(),
                 "feature": { "type": "string" }, "cpus": cpus(), "frequency": { "type": "string" },
                 "group": path(), "cgroup.procs": path(), "rmdir": path(),
+                "autogroup_nice": nice(), "session": { "type": "string" },
             }),
             files(),
         ),

@@ -120,6 +120,10 @@ fn plain(verb: &str, value: &str) -> Result<Instr, Wrong> {
         "wait" => Instr::WaitChildren,
         "exit" => Instr::Exit,
         "thread-clock" => Instr::ThreadClock,
+        "setsid" => {
+            let hint = "Say which session the task is of from its start on: `session = \"NAME\"` beside its name.";
+            return Err(("`setsid` is not modelled yet as a step".to_string(), hint.to_string()));
+        }
         _ => {
             return Err((
                 format!("unknown step `{verb}`"),

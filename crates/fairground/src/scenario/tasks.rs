@@ -5,6 +5,7 @@
 //! "sleep 2ms..4ms", "yield"]`, which is repeated for ever or `loop` times, or `program`: such a list that is
 //! gone through once, with jumps of its own. [`steps`] says what steps there are.
 
+use super::autogroup;
 use super::cgroup;
 use super::fields::{Fields, Spanned};
 use super::groups::Groups;
@@ -28,6 +29,14 @@ pub(super) struct Declared<'t> {
     pub(super) words: Option<Fields<'t>>,
 }
 
+/// Tasks that were written out.
+pub(super) struct Listed {
+    /// The tasks, in a set that has the groups of the scenario.
+    pub(super) set: TaskSet,
+    /// The session that each names.
+    pub(super) sessions: Vec<Option<String>>,
+}
+
 /// Reads the rows, and the pipes and words that their steps name, into a task set that has the `groups` of the scenario. A
 /// task that says nothing of groups starts in `default`.
 pub(super) fn read(
@@ -36,8 +45,9 @@ pub(super) fn read(
     groups: &Groups,
     default: Option<TgId>,
     m: &mut Mistakes,
-) -> TaskSet {
+) -> Listed {
     let mut set = groups.set();
+    let mut sessions = Vec::new();
     let mut names = Names { tasks: task_names(&rows), groups: groups.paths(), ..Names::default() };
     for (name, item) in declared.pipes.map(|mut table| table.free()).unwrap_or_default() {
         let capacity = item.as_integer().and_then(|n| u32::try_from(n).ok()).filter(|n| *n > 0);
@@ -60,9 +70,10 @@ pub(super) fn read(
         names.words.push(name.value.to_string());
     }
     for row in rows {
-        read_row(row, &names, default, &mut set, m);
+        let session = read_row(row, &names, default, &mut set, m);
+        sessions.resize(set.tasks.len(), session);
     }
-    set
+    Listed { set, sessions }
 }
 
 /// The names of all tasks that the rows will make, as `count` says: a step may fork a task of a later row.
@@ -78,7 +89,8 @@ fn task_names(rows: &[Fields<'_>]) -> Vec<String> {
     names
 }
 
-fn read_row(mut row: Fields<'_>, names: &Names, default: Option<TgId>, set: &mut TaskSet, m: &mut Mistakes) {
+/// Adds the tasks of a row; returns the session that it names.
+fn read_row(mut row: Fields<'_>, names: &Names, default: Option<TgId>, set: &mut TaskSet, m: &mut Mistakes) -> Option<String> {
     let span = row.span();
     let name = row.text("name", m).map(|name| name.value.to_string());
     if name.as_deref().map_or(row.span_of("name") == span, str::is_empty) {
@@ -92,18 +104,24 @@ fn read_row(mut row: Fields<'_>, names: &Names, default: Option<TgId>, set: &mut
     });
     let mut spec = read_spec(&mut row, m);
     spec.group = read_group(&mut row, names, default.filter(|_| spec.start != Start::Forked), m);
+    let session = autogroup::name(&mut row, m);
+    if let Some(session) = session.as_ref().filter(|_| spec.kthread) {
+        m.at(session.span.clone(), "a kernel thread with a session", "Kernel threads are of no session: leave one of both out.");
+    }
+    let session = session.map(|session| session.value);
     let program = read_program(&mut row, names, m);
     row.end(m);
-    let (Some(name), Some(program)) = (name, program) else { return };
+    let (Some(name), Some(program)) = (name, program) else { return session };
     if set.tasks.len() as u64 + count > MAX_COUNT {
         m.at(span, format!("more than {MAX_COUNT} tasks"), "Write fewer tasks.");
-        return;
+        return session;
     }
     let program = set.programs.push(program);
     for index in 0..count {
         let name = if count == 1 { name.clone() } else { format!("{name}-{index}") };
         set.tasks.push(TaskSpec { name, program, ..spec.clone() });
     }
+    session
 }
 
 /// Everything of a task but its name and program.
@@ -237,7 +255,7 @@ mod tests {
         let groups = groups::read(Fields::new(&table, 0..0, "scenario").tables("group", &mut m), &mut m);
         let default = groups.set().groups.ids().next();
         let words = Fields::new(&table, 0..0, "workload").table("words", &mut m);
-        (read(rows, Declared { pipes, words }, &groups, default, &mut m), m)
+        (read(rows, Declared { pipes, words }, &groups, default, &mut m).set, m)
     }
 
     #[test]
@@ -297,6 +315,10 @@ mod tests {
             ("name = \"a\", hog = true, group = \"/web\"", "no group `/web`"),
             ("name = \"a\", hog = true, group = 3", "`group` is the number 3"),
             ("name = \"a\", program = [\"cgroup /web\"]", "no group `/web`"),
+            ("name = \"a\", hog = true, session = \"\"", "a session without a name"),
+            ("name = \"a\", hog = true, session = 3", "`session` is the number 3"),
+            ("name = \"a\", hog = true, session = \"s\", kthread = true", "a kernel thread with a session"),
+            ("name = \"a\", program = [\"setsid\"]", "`setsid` is not modelled yet as a step"),
             ("name = \"a\", hog = true, nise = 3", "unknown key `nise`"),
         ] {
             let (_, wrong) = read_text(&format!("tasks = [{{ {row} }}]"));

@@ -4,6 +4,7 @@
 //! scenario) or `rtapp_text` (the JSON itself), `recorded` or `recorded_text` (a `workload.txt` of a recorded
 //! set), `replay` (a recorded trace), `tasks` (written out).
 
+use super::autogroup;
 use super::canonical;
 use super::cgroup;
 use super::fields::{Fields, Spanned};
@@ -42,6 +43,8 @@ pub struct Workload {
     pub(super) span: Option<Range<usize>>,
     /// What was assumed when it was read.
     pub notes: Vec<String>,
+    /// The sessions of its tasks by their rows; empty if none is said. A forked one without has that of its parent.
+    pub(super) sessions: Vec<Option<String>>,
 }
 
 impl Workload {
@@ -109,6 +112,15 @@ impl Workload {
         set.tasks.iter_mut().filter(free).for_each(|task| task.group = group);
         self.tasks = set;
     }
+    /// Makes its tasks a session if they name none: kernel threads are of no session, forked ones of their parents'.
+    fn of_session(&mut self, session: &str) {
+        self.sessions.resize(self.tasks.tasks.len(), None);
+        for (task, own) in self.tasks.tasks.iter().zip(&mut self.sessions) {
+            if !task.kthread && task.start != Start::Forked {
+                own.get_or_insert_with(|| session.to_string());
+            }
+        }
+    }
     fn new(label: &str, tasks: TaskSet, canonical: String) -> Workload {
         Workload {
             label: label.to_string(),
@@ -121,6 +133,7 @@ impl Workload {
             canonical,
             span: None,
             notes: Vec::new(),
+            sessions: Vec::new(),
         }
     }
 }
@@ -148,6 +161,7 @@ pub(super) fn read(rows: Vec<Fields<'_>>, place: &Place<'_>, m: &mut Mistakes, f
                 None
             }
         });
+        let session = autogroup::name(&mut row, m);
         if let Some(mut workload) = read_row(&mut row, place, id, m, files) {
             workload.span = Some(span);
             if let Some(group) = group {
@@ -156,6 +170,10 @@ pub(super) fn read(rows: Vec<Fields<'_>>, place: &Place<'_>, m: &mut Mistakes, f
                     workload.put_into(id, place.groups);
                 }
                 workload.canonical.push_str(&format!("group = {}\n", canonical::quoted(group.value)));
+            }
+            if let Some(session) = session {
+                workload.of_session(&session.value);
+                workload.canonical.push_str(&format!("session = {}\n", canonical::quoted(&session.value)));
             }
             found.push(workload);
         }
@@ -217,7 +235,8 @@ fn read_row(
         let mut text = table("pipes") + &table("words");
         text.push_str(&format!("tasks = {}\n", row.item("tasks").map(canonical::of_item).unwrap_or_default()));
         let declared = tasks::Declared { pipes, words: shared };
-        Some(Workload::new("tasks", tasks::read(listed, declared, place.groups, group, m), text))
+        let listed = tasks::read(listed, declared, place.groups, group, m);
+        Some(Workload { sessions: listed.sessions, ..Workload::new("tasks", listed.set, text) })
     }
 }
 

@@ -29,7 +29,7 @@ pub fn write(title: &str, setup: &Setup) -> Result<String, Unwritable> {
     let names = names(setup)?;
     let mut text = format!("title = {}\nseed = {}\nduration = \"{}\"\n", quoted(title), setup.seed, setup.duration);
     text.push_str(&format!("\n[machine]\n{}", machine::canonical(&setup.machine)));
-    text.push_str(&format!("\n[profile]\n{}", profile::canonical(&setup.profile)));
+    text.push_str(&format!("\n[profile]\n{}", profile::canonical(&setup.profile, false)));
     for group in setup.tasks.groups.iter() {
         text.push_str(&format!("\n[[group]]\npath = {}\n", quoted(&group.name)));
         match group.idle {
