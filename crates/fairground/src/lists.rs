@@ -2,6 +2,7 @@
 
 use crate::error::Error;
 use crate::reproduce::EXPERIMENTS;
+use crate::scenario::SCHED_AUTOGROUP_ENABLED;
 use fairground_formats::formats;
 use fairground_machine::{CostModel, presets};
 use fairground_model::Reason;
@@ -67,7 +68,13 @@ pub fn list(what: Listed) -> Table {
             .iter()
             .map(|feat| row(feat.row().name, note(feat.row().sentence, feat.row().status != Status::NotModelledYet)))
             .collect(),
-        Listed::Tunables => TUNABLES.iter().map(|tunable| row(tunable.name, tunable.sentence)).collect(),
+        Listed::Tunables => {
+            let autogroup = row(
+                SCHED_AUTOGROUP_ENABLED,
+                "whether each session has a group of its own, 0 or 1; of scenarios, not of profiles",
+            );
+            TUNABLES.iter().map(|tunable| row(tunable.name, tunable.sentence)).chain([autogroup]).collect()
+        }
         Listed::Machines => presets().into_iter().map(|preset| row(preset.name, preset.description)).collect(),
         Listed::Costs => CostModel::names()
             .map(|name| row(name, CostModel::preset(name).map_or_else(|_| String::new(), |costs| costs.description)))

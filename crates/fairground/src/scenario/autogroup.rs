@@ -32,18 +32,21 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 /// The sysctl, by which groups are made and not profiles: it stands among the tunables of `[profile]`.
-pub(super) const SYSCTL: &str = "sched_autogroup_enabled";
+pub(crate) const SCHED_AUTOGROUP_ENABLED: &str = "sched_autogroup_enabled";
 /// The change of an autogroup's weight, and the key of `[[session]]` that says the first one.
 pub(super) const NICE: &str = "autogroup_nice";
 /// Most sessions that a note names.
 const MOST_NAMED: usize = 12;
 
-/// The value of [`SYSCTL`] as it is written to it, or as a truth value of TOML.
+/// The value of [`SCHED_AUTOGROUP_ENABLED`] as it is written to it, or as a truth value of TOML.
 pub(super) fn enabled(value: &str) -> Result<bool, Wrong> {
     match value {
         "0" | "false" => Ok(false),
         "1" | "true" => Ok(true),
-        _ => Err((format!("`{value}` is no value for `{SYSCTL}`"), "It is true (1) or false (0, the default).".to_string())),
+        _ => Err((
+            format!("`{value}` is no value for `{SCHED_AUTOGROUP_ENABLED}`"),
+            "It is true (1) or false (0, the default).".to_string(),
+        )),
     }
 }
 
@@ -287,8 +290,8 @@ impl Autogroups {
     pub(super) fn notes(&self, enabled: bool) -> Option<String> {
         match (enabled, self.sessions.len()) {
             (false, 0) => None,
-            (false, _) => Some(format!("{SYSCTL} is off: sessions have no groups of their own")),
-            (true, 0) => Some(format!("{SYSCTL} is on, but no task has a session: no autogroups")),
+            (false, _) => Some(format!("{SCHED_AUTOGROUP_ENABLED} is off: sessions have no groups of their own")),
+            (true, 0) => Some(format!("{SCHED_AUTOGROUP_ENABLED} is on, but no task has a session: no autogroups")),
             (true, many) => {
                 let rows = self.sessions.iter().enumerate().take(MOST_NAMED);
                 let mut named: Vec<String> = rows.map(|(row, (name, _))| format!("{} is session `{name}`", path(row))).collect();

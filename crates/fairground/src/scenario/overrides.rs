@@ -1,6 +1,6 @@
 //! What flags change of a scenario: profile, features, settings, machine, seed, duration.
 
-use super::autogroup::{self, SYSCTL};
+use super::autogroup::{self, SCHED_AUTOGROUP_ENABLED};
 use super::machine;
 use super::profile;
 use crate::error::Error;
@@ -29,7 +29,7 @@ pub struct Overrides {
 impl Overrides {
     /// What they say of autogroups, and all the rest: autogroups are no part of a profile.
     pub(super) fn split_autogroup(&self) -> Result<(Option<bool>, Overrides), Error> {
-        let is_sysctl = |text: &&String| text.split_once('=').is_some_and(|row| row.0.trim() == SYSCTL);
+        let is_sysctl = |text: &&String| text.split_once('=').is_some_and(|row| row.0.trim() == SCHED_AUTOGROUP_ENABLED);
         let (said, set): (Vec<&String>, Vec<&String>) = self.set.iter().partition(is_sysctl);
         let rest = Overrides { set: set.into_iter().cloned().collect(), ..self.clone() };
         let value = said.last().and_then(|text| text.split_once('=')).map(|row| autogroup::enabled(row.1.trim()));

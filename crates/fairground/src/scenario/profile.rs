@@ -1,6 +1,6 @@
 //! `[profile]`: a kernel, overlays of unmerged patches, features, tunables, and seams by name.
 
-use super::autogroup::{self, SYSCTL};
+use super::autogroup::{self, SCHED_AUTOGROUP_ENABLED};
 use super::canonical;
 use super::fields::Fields;
 use fairground_model::Mistakes;
@@ -26,7 +26,8 @@ pub(super) fn read(mut table: Fields<'_>, m: &mut Mistakes) -> Option<Kernel> {
     let overlays = table.texts("overlay", m);
     let features = table.texts("features", m);
     let tunables = table.table("tunables", m);
-    let mut sched_autogroup_enabled = table.item(SYSCTL).is_some_and(|item| sysctl(item, table.span_of(SYSCTL), m));
+    let mut sched_autogroup_enabled =
+        table.item(SCHED_AUTOGROUP_ENABLED).is_some_and(|item| sysctl(item, table.span_of(SCHED_AUTOGROUP_ENABLED), m));
     let seams = table.rest();
     let Some(kernel) = kernel else {
         if table.item("kernel").is_none() {
@@ -46,7 +47,7 @@ pub(super) fn read(mut table: Fields<'_>, m: &mut Mistakes) -> Option<Kernel> {
     let mut settings = Vec::new();
     for (name, item) in tunables.map(|mut table| table.free()).unwrap_or_default() {
         let span = item.span().unwrap_or(name.span);
-        if name.value == SYSCTL {
+        if name.value == SCHED_AUTOGROUP_ENABLED {
             sched_autogroup_enabled = sysctl(item, span, m);
             continue;
         }
@@ -77,7 +78,8 @@ pub(super) fn read(mut table: Fields<'_>, m: &mut Mistakes) -> Option<Kernel> {
 
 /// Whether autogroups are switched on.
 fn sysctl(item: &Item, span: std::ops::Range<usize>, m: &mut Mistakes) -> bool {
-    let value = item.as_bool().map(|on| on.to_string()).or_else(|| setting(item)).unwrap_or_else(|| canonical::of_item(item));
+    let value =
+        item.as_bool().map(|on| on.to_string()).or_else(|| setting(item)).unwrap_or_else(|| item.to_string().trim().to_string());
     autogroup::enabled(&value).unwrap_or_else(|(message, hint)| {
         m.at(span, message, hint);
         false
@@ -95,9 +97,10 @@ pub(super) fn with_settings(profile: Profile, settings: &[(&str, &str)]) -> Resu
 
 /// The profile with one setting by name.
 pub(crate) fn with_setting(profile: Profile, name: &str, value: &str) -> Result<Profile, ProfileError> {
-    if name == SYSCTL {
-        let message = format!("`{SYSCTL}` is no part of a profile");
-        let hint = format!("It makes groups: write it in a scenario, give `run --set {SYSCTL}=1`, or sweep over it.");
+    if name == SCHED_AUTOGROUP_ENABLED {
+        let message = format!("`{SCHED_AUTOGROUP_ENABLED}` is no part of a profile");
+        let hint =
+            format!("It makes groups: write it in a scenario, give `run --set {SCHED_AUTOGROUP_ENABLED}=1`, or sweep over it.");
         return Err(ProfileError { message, hint });
     }
     if is_seam(&profile, name) {
@@ -136,7 +139,7 @@ pub(super) fn canonical(profile: &Profile, sched_autogroup_enabled: bool) -> Str
         }
     }
     if sched_autogroup_enabled {
-        tunables.push(format!("{SYSCTL} = true"));
+        tunables.push(format!("{SCHED_AUTOGROUP_ENABLED} = true"));
     }
     if !features.is_empty() {
         text.push_str(&format!("features = [{}]\n", features.join(", ")));
