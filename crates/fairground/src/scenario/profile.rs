@@ -78,9 +78,9 @@ pub(super) fn read(mut table: Fields<'_>, m: &mut Mistakes) -> Option<Kernel> {
 
 /// Whether autogroups are switched on.
 fn sysctl(item: &Item, span: std::ops::Range<usize>, m: &mut Mistakes) -> bool {
-    let value =
-        item.as_bool().map(|on| on.to_string()).or_else(|| setting(item)).unwrap_or_else(|| item.to_string().trim().to_string());
-    autogroup::enabled(&value).unwrap_or_else(|(message, hint)| {
+    let text = item.as_bool().map(|on| on.to_string()).or_else(|| setting(item));
+    let no_word = || (format!("`{SCHED_AUTOGROUP_ENABLED}` is no truth value"), "Write true or false, or 1 or 0.".to_string());
+    text.ok_or_else(no_word).and_then(|text| autogroup::enabled(&text)).unwrap_or_else(|(message, hint)| {
         m.at(span, message, hint);
         false
     })

@@ -227,9 +227,12 @@ fn mistakes_are_named_with_their_lines() {
         assert_eq!(found.len(), 1, "{row}: {found:#?}");
         assert!(found[0].starts_with(part) && found[0].contains("(hint: "), "{row}: {found:#?}");
     }
-    for (value, part) in
-        [("2", "`2` is no value"), ("\"yes\"", "`yes` is no value"), ("1.0", "is no value"), ("[true]", "is no value")]
-    {
+    for (value, part) in [
+        ("2", "`2` is no value"),
+        ("\"yes\"", "`yes` is no value"),
+        ("1.0", "is no truth value"),
+        ("[true]", "is no truth value"),
+    ] {
         let found = mistakes_of(parse_with(&format!("{ON}{TWO_SESSIONS}").replace("= true }", &format!("= {value} }}")), &[]));
         assert!(found[0].starts_with("test.toml:8: ") && found[0].contains(part), "{found:#?}");
     }
