@@ -1,8 +1,8 @@
 //! The table of CPU cgroups of a run.
 
 use crate::run::RunOutcome;
-use crate::scenario::{clamps_weight, shares_to_nice};
-use fairground_model::{Instr, Start, TaskSet, cgroup};
+use crate::scenario::shares_to_nice;
+use fairground_model::{Change, Instr, Start, TaskSet};
 use fairground_report::run::share_cell;
 use fairground_report::units::fixed;
 use fairground_report::{Cell, Column, Table};
@@ -35,8 +35,15 @@ pub(crate) fn first_groups(set: &TaskSet) -> IndexVec<TaskId, Option<TgId>> {
     groups
 }
 
+/// Whether a task may change its group in the run.
+fn has_moves(set: &TaskSet) -> bool {
+    let by_step = set.programs.iter().flat_map(|program| &program.code).any(|instr| matches!(instr, Instr::SetGroup { .. }));
+    by_step || set.changes.iter().any(|row| matches!(row.change, Change::Group { .. }))
+}
+
 /// One row per group: its weight at the start and the CPU time of the tasks that started in it or below. A task's time counts where
-/// it started, also after it moved. The weight is what the group's files show on such a kernel.
+/// it started, also after it moved: a move is no trace event, so that statistics do not see it. The weight is what the group's files
+/// show on such a kernel.
 pub(crate) fn group_table(outcome: &RunOutcome, profile: &Profile) -> Table {
     let columns = vec![
         Column::left("group", "group"),
@@ -65,7 +72,7 @@ pub(crate) fn group_table(outcome: &RunOutcome, profile: &Profile) -> Table {
         let [weight, nice] = match group.idle {
             true => [Cell::from("idle"), Cell::from("idle")],
             false => [
-                Cell::from(cgroup::shares_to_weight(group.shares, clamps_weight(profile))),
+                Cell::from(profile.shown_weight.of(group.shares)),
                 Cell::from(i32::from(shares_to_nice(group.shares))),
             ],
         };
@@ -78,6 +85,9 @@ pub(crate) fn group_table(outcome: &RunOutcome, profile: &Profile) -> Table {
             share_cell(runtime, outcome.report.length),
             share_cell(runtime, all),
         ]);
+    }
+    if has_moves(set) {
+        table.note("tasks change groups in this run: all of a task's time counts where it started");
     }
     table
 }

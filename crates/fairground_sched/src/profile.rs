@@ -25,7 +25,9 @@ use crate::seam::{
     IdleCapacity, IdleSearch, IdlestGroup, KthreadWaker, NumaAllowance, OverlapGroups, RecentCpu, SchedIdleCpu, StartNode,
     WakeAffine, WakeCap,
 };
-use crate::seam::{AttachNew, GroupLoad, GroupSlice, GroupWeight, MigrateDetach, MoveRunning, Reweight, TgLoadUpdate};
+use crate::seam::{
+    AttachNew, GroupIdle, GroupLoad, GroupSlice, GroupWeight, MigrateDetach, MoveRunning, Reweight, ShownWeight, TgLoadUpdate,
+};
 use crate::seam::{
     Balance, ForkPlace, IdleEntity, IdleProtection, LongSleeper, MinVruntimeAtDequeue, Pick, Place, Preemption, Protection,
     RemoteWakeup, RepeatedPick, Seam, TaskSlice, TickPreempt, Yield,
@@ -128,6 +130,8 @@ profile! {
     attach_new: AttachNew, "When a new task adds its load to its queue.";
     migrate_detach: MigrateDetach, "How the load of a runnable task leaves its old CPU.";
     move_running: MoveRunning, "Whether a running task that changes its group gives way.";
+    group_idle: GroupIdle, "Whether a group may be idle as a whole.";
+    shown_weight: ShownWeight, "What is read of cpu.weight after cpu.shares was written.";
     wake_affine: WakeAffine, "Whether a wakee goes towards its waker.";
     exiting_waker: ExitingWaker, "Whether wake-ups of an exiting task are synchronous.";
     wake_cap: WakeCap, "Whether capacity decides before the search for an idle CPU.";

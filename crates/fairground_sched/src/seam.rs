@@ -21,7 +21,9 @@ pub use fair::{
     ForkPlace, IdleEntity, IdleProtection, LongSleeper, MinVruntimeAtDequeue, Pick, Place, Preemption, Protection, RepeatedPick,
     TaskSlice, TickPreempt, Yield,
 };
-pub use groups::{AttachNew, GroupLoad, GroupSlice, GroupWeight, MigrateDetach, MoveRunning, Reweight, TgLoadUpdate};
+pub use groups::{
+    AttachNew, GroupIdle, GroupLoad, GroupSlice, GroupWeight, MigrateDetach, MoveRunning, Reweight, ShownWeight, TgLoadUpdate,
+};
 pub use placement::{
     ClusterSearch, ExitingWaker, IdleCapacity, IdleSearch, IdlestGroup, KthreadWaker, RecentCpu, SchedIdleCpu, StartNode,
     WakeAffine, WakeCap,

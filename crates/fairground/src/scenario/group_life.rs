@@ -7,39 +7,26 @@ use super::groups::Groups;
 use fairground_model::cgroup::parent;
 use fairground_model::{Instr, Mistakes, Program, Start, TaskSet, TaskSpec};
 use fairground_sched::profile::Profile;
-use fairground_sched::version::{KernelVersion, v};
+use fairground_sched::seam::{GroupIdle, Seam};
 use fairground_stdx::{Ns, TgId};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-/// The first kernel whose groups have the file.
-const IDLE_SINCE: KernelVersion = v(5, 15);
-
-/// The first kernel that shows a cpu.weight only from 1 to 10000.
-///
-/// Kernel: sched.h sched_weight_to_cgroup(), v6.12–
-const CLAMPED_SINCE: KernelVersion = v(6, 12);
-
-/// Whether this kernel takes the cpu.weight that it shows into the range of those that can be written.
-pub fn clamps_weight(profile: &Profile) -> bool {
-    profile.base >= CLAMPED_SINCE
-}
-
-/// Whether groups of this kernel have the file cpu.idle.
-pub fn has_idle_file(profile: &Profile) -> bool {
-    profile.base >= IDLE_SINCE
-}
-
 /// Finds cpu.idle where the kernel does not have that file.
 pub(super) fn check_files(groups: &Groups, rows: &[Spanned<At>], profile: &Profile, m: &mut Mistakes) {
-    if has_idle_file(profile) {
+    if profile.group_idle.has_file() {
         return;
     }
+    let since = GroupIdle::HISTORY.iter().find(|row| row.1.has_file()).map(|row| row.0);
+    let hint = match since {
+        Some(version) => format!("Kernels have it from {version} on: choose such a profile, or leave it out."),
+        None => "Leave it out.".to_string(),
+    };
     let declared = groups.idles();
     let written = rows.iter().filter(|row| matches!(row.value.act, Act::Group(GroupAct::Idle(..)))).map(|row| &row.span);
     for span in declared.chain(written) {
         let message = format!("profile `{}` has no file {IDLE}", profile.name);
-        m.at(span.clone(), message, format!("Kernels have it from {IDLE_SINCE} on: choose such a profile, or leave it out."));
+        m.at(span.clone(), message, hint.clone());
     }
 }
 

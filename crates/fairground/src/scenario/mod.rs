@@ -47,7 +47,6 @@ pub use at::{Act, At};
 pub(crate) use autogroup::SCHED_AUTOGROUP_ENABLED;
 pub use cgroup::{GroupAct, Weight, WeightFile, nice_to_shares, shares_to_nice};
 pub use expect::{Band, BandResult, Limit, check};
-pub use group_life::{clamps_weight, has_idle_file};
 pub use overrides::Overrides;
 pub use schema::{rtapp_schema, scenario_schema};
 pub use workload::Workload;

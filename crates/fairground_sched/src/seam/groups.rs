@@ -1,6 +1,7 @@
 //! The seams of task groups.
 
 use super::seam;
+use fairground_model::cgroup::shares_to_weight;
 
 seam! {
     /// How the load of a group on one CPU reaches the queue above.
@@ -81,4 +82,38 @@ seam! {
         Resched "resched" "Its CPU picks anew: the new group may be less urgent.",
     }
     history { v(4, 12) => GoesOn, v(5, 4) => Resched, }
+}
+
+seam! {
+    /// Whether a group may be idle as a whole.
+    GroupIdle = "group_idle" {
+        Absent "absent" "Groups have no file cpu.idle: only tasks are idle, by their policy.",
+        File "file" "Groups have a file cpu.idle: with 1 in it a group weighs 3, and gives way to every sibling that is not idle.",
+    }
+    history { v(4, 12) => Absent, v(5, 15) => File, }
+}
+
+impl GroupIdle {
+    /// Whether groups have the file cpu.idle.
+    pub const fn has_file(self) -> bool {
+        matches!(self, GroupIdle::File)
+    }
+}
+
+seam! {
+    /// What is read of cpu.weight after cpu.shares was written.
+    ShownWeight = "shown_weight" {
+        AsItIs "as-it-is" "Shares of 1024 as 100, to nearest; shares of up to 5 read as 0.",
+        Clamped "clamped" "The same, but taken into the range that can be written, 1 to 10000.",
+    }
+    history { v(4, 12) => AsItIs, v(6, 12) => Clamped, }
+}
+
+impl ShownWeight {
+    /// The cpu.weight that is read of a group with these shares.
+    ///
+    /// Kernel: core.c cpu_weight_read_u64(), v4.15–; sched.h sched_weight_to_cgroup(), v6.12–
+    pub fn of(self, shares: u64) -> u64 {
+        shares_to_weight(shares, matches!(self, ShownWeight::Clamped))
+    }
 }

@@ -1,7 +1,6 @@
 //! Random CPU cgroups: who is in them, who moves, and what is written to their files in mid-run.
 
 use crate::dice::Dice;
-use fairground::scenario::has_idle_file;
 use fairground_model::cgroup::{DEFAULT_WEIGHT, SHARES, WEIGHTS, weight_to_shares};
 use fairground_model::{Change, Instr, Start, TaskGroupSpec, TaskSet, TimedChange};
 use fairground_sched::Profile;
@@ -15,7 +14,7 @@ pub(crate) fn groups(dice: &mut Dice, profile: &Profile, duration: Ns, set: &mut
     if !dice.once_in(3) {
         return;
     }
-    let idles = has_idle_file(profile);
+    let idles = profile.group_idle.has_file();
     for row in 0..dice.between(1, 8) {
         let above = dice.index(set.groups.len() + 1).checked_sub(1).map(TgId::from_index);
         let parent = above.filter(|&group| depth(set, group) < MAX_DEPTH);
