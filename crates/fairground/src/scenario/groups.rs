@@ -99,19 +99,19 @@ pub(super) fn read(rows: Vec<Fields<'_>>, m: &mut Mistakes) -> Groups {
             m.at(path.span, format!("group `{}` stands here twice", path.value), "Write all its files in one `[[group]]`.");
             continue;
         }
-        let id = make(&mut groups.specs, path.value);
+        let id = make(&mut groups.specs, &path.value);
         let spec = &mut groups.specs[id];
         spec.shares = weight.as_ref().map_or(spec.shares, |weight| weight.value.shares());
         spec.idle = idle.as_ref().is_some_and(|idle| idle.value);
-        groups.rows.push(Row { path: Spanned { value: path.value.to_string(), span: path.span }, weight, idle });
+        groups.rows.push(Row { path, weight, idle });
     }
     groups
 }
 
-type Files<'t> = (Spanned<&'t str>, Option<Spanned<Weight>>, Option<Spanned<bool>>);
+type Files = (Spanned<String>, Option<Spanned<Weight>>, Option<Spanned<bool>>);
 
-fn read_row<'t>(row: &mut Fields<'t>, m: &mut Mistakes) -> Option<Files<'t>> {
-    let before = m.0.len();
+/// A group of which something is wrong is declared all the same: who names it has made no mistake.
+fn read_row(row: &mut Fields<'_>, m: &mut Mistakes) -> Option<Files> {
     for (file, _) in REFUSED {
         if row.item(file).is_some()
             && let Some((message, hint)) = refused(file)
@@ -155,11 +155,22 @@ fn read_row<'t>(row: &mut Fields<'t>, m: &mut Mistakes) -> Option<Files<'t>> {
         return None;
     };
     if path.value == ROOT {
-        m.at(path.span.clone(), "the root group needs no `[[group]]`", "It is always there and has no weight.");
-    } else if let Err((message, hint)) = cgroup::path(path.value) {
-        m.at(path.span.clone(), message, hint);
+        m.at(path.span, "the root group needs no `[[group]]`", "It is always there and has no weight.");
+        return None;
     }
-    (m.0.len() == before).then(|| (path, weights.into_iter().next(), idle))
+    let mut value = path.value.to_string();
+    if let Err((message, hint)) = cgroup::path(path.value) {
+        m.at(path.span.clone(), message, hint);
+        value = meant(path.value)?;
+    }
+    Some((Spanned { value, span: path.span }, weights.into_iter().next(), idle))
+}
+
+/// The path that a wrong one probably stands for: its names below the root.
+fn meant(path: &str) -> Option<String> {
+    let names = path.split('/').filter(|name| !matches!(*name, "" | "." | ".."));
+    let path: String = names.map(|name| format!("/{name}")).collect();
+    cgroup::path(&path).is_ok().then_some(path)
 }
 
 /// Names of cgroup v1 and v2 in one scenario: a machine has the controller in one of both.

@@ -328,6 +328,33 @@ fn what_groups_cannot_do_is_refused_with_its_line() {
 }
 
 #[test]
+fn a_mistake_in_a_group_is_the_only_one_that_is_named() {
+    let web = "path = \"/web/api\"\n\"cpu.weight\" = 200";
+    let path = |row: &str| format!("path = \"/web/api\"\n{row}");
+    for (row, part) in [
+        (path("\"cpu.weight\" = 0"), "cpu.weight 0 does not exist"),
+        (path("\"cpu.weight\" = 10001"), "cpu.weight 10001 does not exist"),
+        (path("\"cpu.weight.nice\" = 20"), "cpu.weight.nice 20 does not exist"),
+        (path("\"cpu.weight\" = \"much\""), "`cpu.weight` is the string"),
+        (path("\"cpu.weigth\" = 200"), "unknown key `cpu.weigth`"),
+        (path("\"cpu.max\" = \"max\""), "`cpu.max`: quota is not modelled yet"),
+        (path("\"cpu.weight\" = 200\n\"cpu.idle\" = 1"), "(EINVAL)"),
+        (path("\"cpu.idle\" = 2"), "cpu.idle 2 does not exist"),
+        (path("[[group]]\npath = \"/web/api\""), "group `/web/api` stands here twice"),
+        (path("[[group]]\npath = \"/\""), "the root group needs no `[[group]]`"),
+        ("path = \"web/api\"".to_string(), "`web/api` is no path"),
+        ("path = \"/web/api/\"".to_string(), "empty name"),
+        ("path = \"/web/../api\"\n[[group]]\npath = \"/web/api\"".to_string(), "does not lead straight"),
+    ] {
+        let text = GROUPS.replacen(web, &row, 1);
+        assert_ne!(text, GROUPS);
+        let found = mistakes(&text);
+        assert_eq!(found.len(), 1, "{row}: {found:#?}");
+        assert!(found[0].contains(part) && found[0].contains("(hint: ") && found[0].starts_with("test.toml:"), "{found:#?}");
+    }
+}
+
+#[test]
 fn the_file_cpu_idle_is_for_kernels_that_have_it() {
     let text = GROUPS
         .replace("path = \"/batch\"", "path = \"/batch\"\n\"cpu.idle\" = 1")
