@@ -71,10 +71,7 @@ pub(crate) fn group_table(outcome: &RunOutcome, profile: &Profile) -> Table {
         let group = &set.groups[id];
         let [weight, nice] = match group.idle {
             true => [Cell::from("idle"), Cell::from("idle")],
-            false => [
-                Cell::from(profile.shown_weight.of(group.shares)),
-                Cell::from(i32::from(shares_to_nice(group.shares))),
-            ],
+            false => [Cell::from(profile.shown_weight.of(group.shares)), Cell::from(i32::from(shares_to_nice(group.shares)))],
         };
         table.push(vec![
             group.name.clone().into(),

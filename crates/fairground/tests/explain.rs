@@ -29,6 +29,8 @@ const PLANTED: &[(&str, Cause, Without, u64)] = &[
         50,
     ),
     ("earlier-deadline", Cause::EarlierDeadline, WhatIf("slice worker 100us"), 20),
+    ("group-still-high", Cause::MisledStatistic, WhatIf("queued-load"), 60),
+    ("group-still-high-nested", Cause::MisledStatistic, WhatIf("queued-load"), 60),
     ("heavier-task", Cause::HeavierTask, WhatIf("nice heavy 0"), 10),
     ("idle-exit", Cause::IdleExit, Text("deepest", "shallowest"), 1),
     ("idle-policy", Cause::IdlePolicy, Text("policy = \"idle\"", "nice = 0"), 10),
@@ -109,4 +111,37 @@ fn every_planted_scenario_is_tested() {
     names.sort();
     let planted: Vec<&str> = PLANTED.iter().map(|row| row.0).collect();
     assert_eq!(names, planted);
+}
+
+/// In v4.12 the load of a group's entity follows what happens below it by ageing only.
+#[test]
+fn the_statistic_of_a_group_that_misleads_is_named() {
+    for (name, path) in [("group-still-high", "/b"), ("group-still-high-nested", "/x/b")] {
+        let explanation = explained(name, &text(name), &worker(None));
+        let miss = explanation.one.misses.iter().find(|miss| miss.cause == Cause::MisledStatistic).unwrap();
+        let groups: Vec<_> = miss.misread.iter().flat_map(|row| &row.groups).collect();
+        assert!(groups.iter().any(|group| group.read > group.queued), "{name}: {groups:?}");
+        let story = fairground::explain::story(&explanation);
+        assert!(story.contains(&format!("load_avg of group {path} stood at")), "{story}");
+    }
+}
+
+/// Two groups are compared where they stand on one queue, whatever lies in them.
+#[test]
+fn it_is_told_between_which_groups_a_rule_decided() {
+    let text = "duration = \"1s\"\n[machine]\npreset = \"smp-1\"\nhz = 1000\ncosts = \"zero\"\n[profile]\nkernel = \"5.19\"\n\
+        [[group]]\npath = \"/out/a\"\n[[group]]\npath = \"/out/b/deep\"\n[[workload]]\ntasks = [\n\
+        { name = \"hog\", hog = true, group = \"/out/b/deep\" },\n\
+        { name = \"worker\", do = [\"run 3ms\", \"sleep 100us\"], group = \"/out/a\" }]\n";
+    let explanation = explained("groups", text, &worker(None));
+    let part = explanation.one.parts.rows().iter().max_by_key(|part| part.time).unwrap();
+    let meeting = part.meeting.unwrap();
+    let names = &explanation.names;
+    assert_eq!(
+        (meeting.level, names.entity(meeting.ran), names.entity(meeting.waited)),
+        (2, "group /out/b".into(), "group /out/a".into())
+    );
+    let story = fairground::explain::story(&explanation);
+    assert!(story.contains("worker in /out/a waited"), "{story}");
+    assert!(story.contains("hog in /out/b/deep on CPU 0"), "{story}");
 }

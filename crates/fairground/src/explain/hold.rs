@@ -1,6 +1,7 @@
 //! By which rule the running task keeps its CPU from the waiting one.
 
 use super::cause::Cause;
+use super::parts::Meeting;
 use super::past::Past;
 use fairground_model::{Policy, Reason};
 use fairground_sched::Sched;
@@ -15,74 +16,76 @@ const HEAVIER: u64 = 2;
 pub(super) struct Hold {
     /// By what it keeps the CPU.
     pub(super) cause: Cause,
+    /// Where the two are compared, if groups stand for them there.
+    pub(super) meeting: Option<Meeting>,
     /// The turn that it would have if it weighed no more than the waiting task: what goes beyond is its weight's.
     pub(super) equal_turn: Option<Ns>,
     /// From when on its slice is used up: it runs on because no tick has come.
     pub(super) used_up_from: Option<Instant>,
 }
 
-impl Hold {
-    /// A hold that does not end by itself.
-    const fn by(cause: Cause) -> Hold {
-        Hold { cause, equal_turn: None, used_up_from: None }
-    }
-}
-
 /// The hold of `holder` on `cpu`, where `waiter` is queued.
 pub(super) fn hold(sched: &Sched, past: &Past, cpu: CpuId, waiter: TaskId, holder: TaskId, now: Instant) -> Hold {
     let (own, other) = (sched.task(waiter), sched.task(holder));
-    let rq = sched.rq(cpu);
-    if other.kthread {
-        return Hold::by(Cause::KernelThread);
-    }
-    if rq.need_resched {
-        return Hold::by(Cause::ReschedPending);
-    }
-    if own.policy == Policy::Idle && other.policy != Policy::Idle {
-        return Hold::by(Cause::IdlePolicy);
-    }
-    let rule = past.rule(cpu);
-    let cause = rule.map_or(Cause::QueueLength, |rule| of_rule(sched, past, rule.reason, waiter, holder));
-    // A request of EEVDF is as long for every weight: there a greater weight shows in the deadline.
     let rivals = sched.rivals(waiter, holder);
+    let meeting = Meeting::of(&rivals);
+    // A hold that does not end by itself.
+    let by = |cause| Hold { cause, meeting, equal_turn: None, used_up_from: None };
+    if other.kthread {
+        return by(Cause::KernelThread);
+    }
+    if sched.rq(cpu).need_resched {
+        return by(Cause::ReschedPending);
+    }
+    // Groups are compared by their weights, whatever policies their tasks have.
+    if meeting.is_none() && own.policy == Policy::Idle && other.policy != Policy::Idle {
+        return by(Cause::IdlePolicy);
+    }
+    let places = Places { own: past.placed(rivals.own.stands_for()), other: past.placed(rivals.other.stands_for()) };
+    let rule = past.rule(cpu, rivals.other.stands_for());
+    let cause = rule.map_or(Cause::QueueLength, |rule| of_rule(sched, rule.reason, &rivals, places));
+    // A request of EEVDF is as long for every weight: there a greater weight shows in the deadline.
     let heavier = cause == Cause::QueueLength && is_heavier(&rivals);
-    let equal_turn = heavier.then(|| equal_turn(sched, holder, &rivals));
-    let used_up_from = used_up(sched, holder, now);
+    let equal_turn = heavier.then(|| equal_turn(sched, &rivals));
+    let used_up_from = used_up(sched, rivals.other, now);
     // A slice that was used up before the decision was no part of it: the decision went by something else.
     let ends_by_slice = rule.is_none_or(|rule| rule.decided < used_up_from);
-    Hold { cause, equal_turn, used_up_from: ends_by_slice.then_some(used_up_from) }
+    Hold { equal_turn, used_up_from: ends_by_slice.then_some(used_up_from), ..by(cause) }
 }
 
-/// What a decision means for the waiting task.
-fn of_rule(sched: &Sched, past: &Past, rule: Reason, waiter: TaskId, holder: TaskId) -> Cause {
+/// How the two were placed where they are compared.
+#[derive(Clone, Copy)]
+struct Places {
+    own: Option<Reason>,
+    other: Option<Reason>,
+}
+
+/// What a decision means for the waiting task, or for the group that stands for it.
+fn of_rule(sched: &Sched, rule: Reason, rivals: &Rivals<'_>, places: Places) -> Cause {
     match rule {
         Reason::WakeWithinGranularity => Cause::WithinWakeupGranularity,
         Reason::WakeFeatureOff => Cause::NoWakeupPreemption,
         Reason::WakeBatch => Cause::BatchPolicy,
         Reason::PickNextBuddy | Reason::PickLastBuddy | Reason::PickSkipped | Reason::PickEligibleBuddy => Cause::Buddy,
-        Reason::PickProtected | Reason::TickProtected | Reason::WakeProtected if goes_before(sched, waiter, holder) => {
-            Cause::Protected
-        }
-        _ if sched.profile().pick.is_eevdf() => by_deadline(sched, past, waiter, holder),
-        _ if owes_place_to_credit(sched, past, waiter, holder) => Cause::SleeperCredit,
+        Reason::PickProtected | Reason::TickProtected | Reason::WakeProtected if goes_before(rivals) => Cause::Protected,
+        _ if sched.profile().pick.is_eevdf() => by_deadline(rivals, places),
+        _ if owes_place_to_credit(rivals, places) => Cause::SleeperCredit,
         _ => Cause::QueueLength,
     }
 }
 
-/// EEVDF: whether the waiting task would be picked before the holder, if nothing protected that.
-fn goes_before(sched: &Sched, waiter: TaskId, holder: TaskId) -> bool {
-    let rivals = sched.rivals(waiter, holder);
+/// EEVDF: whether the waiting one would be picked before the holder, if nothing protected that.
+fn goes_before(rivals: &Rivals<'_>) -> bool {
     rivals.eligible && rivals.other.deadline.since(rivals.own.deadline) > 0
 }
 
 /// EEVDF: the holder was picked, or would be again.
-fn by_deadline(sched: &Sched, past: &Past, waiter: TaskId, holder: TaskId) -> Cause {
-    let rivals = sched.rivals(waiter, holder);
-    if !rivals.eligible && past.placed(waiter) == Some(Reason::DelayRequeue) {
+fn by_deadline(rivals: &Rivals<'_>, places: Places) -> Cause {
+    if !rivals.eligible && places.own == Some(Reason::DelayRequeue) {
         Cause::DelayedDequeue
     } else if !rivals.eligible {
         Cause::NotEligible
-    } else if is_heavier(&rivals) {
+    } else if is_heavier(rivals) {
         Cause::HeavierTask
     } else if rivals.other.slice < rivals.own.slice {
         Cause::ShorterSlice
@@ -91,28 +94,23 @@ fn by_deadline(sched: &Sched, past: &Past, waiter: TaskId, holder: TaskId) -> Ca
     }
 }
 
-/// CFS: the holder is ahead of the waiting task, but would not be without the credit with which it was placed. The
-/// waiting task has none, or both would have to do without.
-fn owes_place_to_credit(sched: &Sched, past: &Past, waiter: TaskId, holder: TaskId) -> bool {
-    let credited = |task| past.placed(task) == Some(Reason::PlaceSleeperCredit);
-    if !credited(holder) || credited(waiter) {
-        return false;
-    }
-    let rivals = sched.rivals(waiter, holder);
+/// CFS: the holder is ahead of the waiting one, but would not be without the credit with which it was placed. The
+/// waiting one has none, or both would have to do without.
+fn owes_place_to_credit(rivals: &Rivals<'_>, places: Places) -> bool {
+    let credited = |placed| placed == Some(Reason::PlaceSleeperCredit);
     let ahead = rivals.own.vruntime.since(rivals.other.vruntime);
-    (1..=sched.sleeper_credit_of(holder) as i64).contains(&ahead)
+    credited(places.other) && !credited(places.own) && (1..=rivals.credit as i64).contains(&ahead)
 }
 
 fn is_heavier(rivals: &Rivals<'_>) -> bool {
     rivals.other.load.weight() >= HEAVIER * rivals.own.load.weight()
 }
 
-/// When the running task has used up its slice (CFS), or reaches its deadline (EEVDF), if it runs on.
-fn used_up(sched: &Sched, holder: TaskId, now: Instant) -> Instant {
-    let entity = sched.se(holder);
-    let accounted = sched.accounted_until(holder).min(now);
+/// When the running entity has used up its slice (CFS), or reaches its deadline (EEVDF), if it runs on.
+fn used_up(sched: &Sched, entity: &SchedEntity, now: Instant) -> Instant {
+    let accounted = entity.accounted_until().min(now);
     if !sched.profile().pick.is_eevdf() {
-        let (slice, used) = (sched.sched_slice_of(holder).0, entity.sum_exec_runtime - entity.prev_sum_exec_runtime);
+        let (slice, used) = (sched.sched_slice_of_entity(entity).0, entity.sum_exec_runtime - entity.prev_sum_exec_runtime);
         return Instant::from_ns((accounted.ns() + slice).saturating_sub(used));
     }
     // Virtual time passes at 1024/weight of real time.
@@ -121,12 +119,12 @@ fn used_up(sched: &Sched, holder: TaskId, now: Instant) -> Instant {
     Instant::from_ns(u64::try_from(i128::from(accounted.ns()) + left).unwrap_or(0))
 }
 
-/// CFS: the slice that the running task would have if it weighed no more than the waiting one.
+/// CFS: the slice that the running entity would have if it weighed no more than the waiting one.
 ///
 /// slice * (own / other) * (sum / (sum - other + own))
-fn equal_turn(sched: &Sched, holder: TaskId, rivals: &Rivals<'_>) -> Ns {
+fn equal_turn(sched: &Sched, rivals: &Rivals<'_>) -> Ns {
     let weight = |entity: &SchedEntity| u128::from(sched.profile().scale_load_down.apply(entity.load.weight()));
     let (own, other, sum) = (weight(rivals.own), weight(rivals.other), u128::from(rivals.queue_weight));
-    let slice = u128::from(sched.sched_slice_of(holder).0);
+    let slice = u128::from(sched.sched_slice_of_entity(rivals.other).0);
     Ns((slice * own * sum / (other * (sum + own).saturating_sub(other)).max(1)) as u64)
 }

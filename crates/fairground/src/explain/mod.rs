@@ -32,10 +32,10 @@ pub use document::document;
 pub use elsewhere::{IdleCpu, Placement};
 pub use find::{Percentile, WakeUp};
 pub use one::Explained;
-pub use parts::{Part, Parts, Who};
+pub use parts::{Meeting, Part, Parts, Who};
 pub use story::story;
 pub use tables::tables;
-pub use verdicts::Miss;
+pub use verdicts::{Misread, Miss};
 pub use what_if::{Change, Outcome, QUEUED_LOAD};
 
 use crate::control::Control;
@@ -44,8 +44,10 @@ use crate::guard;
 use crate::nearest;
 use crate::run::{self, RunOptions};
 use crate::scenario::Scenario;
+use fairground_model::cgroup::ROOT;
+use fairground_model::{TaskSet, event};
 use fairground_sim::Simulation;
-use fairground_stdx::{Instant, Ns, TaskId, units};
+use fairground_stdx::{Id, Instant, Ns, TaskId, TgId, units};
 use find::WakeUps;
 use past::Past;
 
@@ -75,8 +77,8 @@ pub struct Explanation {
     pub outcomes: Vec<Outcome>,
     /// All that were as late or later, if a percentile was asked for.
     pub aggregate: Option<Aggregate>,
-    /// The names of all tasks, by row.
-    pub names: Vec<String>,
+    /// The names of all tasks and groups.
+    pub names: Names,
     /// Digest of the records of the whole run.
     pub digest: u128,
 }
@@ -92,7 +94,7 @@ pub fn explain(scenario: &Scenario, options: &ExplainOptions, control: Control<'
     let found = wakeups.found();
     let (wake, later) = asked.choose(scenario, &found)?;
     let changes = options.what_if.iter().map(|text| Change::parse(text, scenario, &wake)).collect::<Result<Vec<_>, _>>()?;
-    let names = outcome.tasks.tasks.iter().map(|task| task.name.clone()).collect();
+    let names = Names::of(&outcome.tasks);
     let try_out = |start: &Simulation, change: &Change| what_if::outcome(scenario, start, &wake, change);
     let made = guard::catch(|| {
         let mut run = Replay::new(scenario)?;
@@ -183,7 +185,7 @@ struct Replay<'s> {
 impl<'s> Replay<'s> {
     fn new(scenario: &'s Scenario) -> Result<Replay<'s>, Error> {
         let setup = scenario.setup()?;
-        let past = Past::new(setup.tasks.tasks.len(), setup.machine.cpus.len());
+        let past = Past::new(setup.tasks.tasks.len(), setup.tasks.groups.len(), setup.machine.cpus.len());
         let run = Simulation::new(setup).map_err(|mistakes| scenario.wrong(mistakes))?;
         Ok(Replay { scenario, run, past })
     }
@@ -194,8 +196,42 @@ impl<'s> Replay<'s> {
     }
 }
 
-/// The name of a task.
-fn name_of(names: &[String], task: TaskId) -> &str {
-    use fairground_stdx::Id;
-    names.get(task.index()).map_or("?", String::as_str)
+/// The names of all tasks and groups, by row.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Names {
+    tasks: Vec<String>,
+    groups: Vec<String>,
+}
+
+impl Names {
+    fn of(set: &TaskSet) -> Names {
+        let tasks = set.tasks.iter().map(|task| task.name.clone()).collect();
+        Names { tasks, groups: set.groups.iter().map(|group| group.name.clone()).collect() }
+    }
+    /// Whether there are groups at all.
+    pub fn has_groups(&self) -> bool {
+        !self.groups.is_empty()
+    }
+    /// The name of a task.
+    pub fn task(&self, task: TaskId) -> &str {
+        self.tasks.get(task.index()).map_or("?", String::as_str)
+    }
+    /// The path of a group.
+    pub fn group(&self, group: Option<TgId>) -> &str {
+        group.map_or(ROOT, |group| self.groups.get(group.index()).map_or("?", String::as_str))
+    }
+    /// A task with the path of the group in which it lies, if there are groups.
+    pub fn task_in(&self, task: TaskId, group: Option<TgId>) -> String {
+        match self.has_groups() {
+            true => format!("{} in {}", self.task(task), self.group(group)),
+            false => self.task(task).to_string(),
+        }
+    }
+    /// Who stands for a task on a queue.
+    pub fn entity(&self, who: event::Who) -> String {
+        match who {
+            event::Who::Task(task) => self.task(task).to_string(),
+            event::Who::Group(group) => format!("group {}", self.group(Some(group))),
+        }
+    }
 }

@@ -10,13 +10,15 @@ use super::watch::{Step, Watch};
 use crate::error::Error;
 use crate::scenario::Scenario;
 use fairground_sim::{Flow, Simulation};
-use fairground_stdx::{CpuId, Instant, Ns};
+use fairground_stdx::{CpuId, Instant, Ns, TgId};
 
 /// A wake-up, explained.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Explained {
     /// Which one.
     pub wake: WakeUp,
+    /// The group in which the task lay when it ran.
+    pub group: Option<TgId>,
     /// The CPU where it ran.
     pub cpu: CpuId,
     /// Its time.
@@ -55,7 +57,16 @@ pub(super) fn explain_one(scenario: &Scenario, start: &Simulation, past: &Past, 
     let cpu = watch.cpu();
     let (idle, placement) = elsewhere.found(run.sched(), waited_on.unwrap_or(cpu));
     let misses = misses.judged(start).map_err(stopped)?;
-    let mut one = Explained { wake, cpu, parts: watch.parts(), placement, idle, misses, cause: Cause::QueueLength };
+    let mut one = Explained {
+        wake,
+        group: run.sched().task(wake.task).group,
+        cpu,
+        parts: watch.parts(),
+        placement,
+        idle,
+        misses,
+        cause: Cause::QueueLength,
+    };
     one.cause = one.named_cause();
     Ok(one)
 }

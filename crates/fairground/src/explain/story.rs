@@ -4,7 +4,7 @@ use super::cause::{Cause, Place};
 use super::parts::Who;
 use super::tables::finding;
 use super::verdicts::Miss;
-use super::{Explained, Explanation, Outcome, name_of};
+use super::{Explained, Explanation, Meeting, Names, Outcome};
 use fairground_model::{IdKind, Reason};
 use fairground_report::units::format_ns;
 use fairground_stdx::{Ns, TaskId};
@@ -14,11 +14,12 @@ const WORTH_A_WORD: u64 = 20;
 
 /// The story: what happened, by which rules, what stood idle, what would have helped.
 pub fn story(explanation: &Explanation) -> String {
-    let (one, names) = (&explanation.one, explanation.names.as_slice());
+    let (one, names) = (&explanation.one, &explanation.names);
     let wake = &one.wake;
-    let task = name_of(names, wake.task);
+    let task = names.task(wake.task);
     let mut text = format!(
-        "{task} waited {} for CPU {}, from {} on, when it woke.\nCause: {}: {}.\n",
+        "{} waited {} for CPU {}, from {} on, when it woke.\nCause: {}: {}.\n",
+        names.task_in(wake.task, one.group),
         format_ns(wake.latency()),
         one.cpu,
         format_ns(Ns(wake.waking.ns())),
@@ -30,28 +31,36 @@ pub fn story(explanation: &Explanation) -> String {
     }
     text += &here(one, names);
     text += &elsewhere(one, task);
-    text += &misled(one);
+    text += &misled(one, names);
     text += &helped(wake.latency(), &explanation.outcomes);
     text
 }
 
 /// Who had the CPU, the longest first.
-fn here(one: &Explained, names: &[String]) -> String {
+fn here(one: &Explained, names: &Names) -> String {
     let mut parts = one.parts.rows().to_vec();
     parts.sort_by_key(|part| std::cmp::Reverse(part.time));
     let worth = |time: Ns| time.0 * WORTH_A_WORD >= one.wake.latency().0;
     let line = |part: &super::Part| {
         let who = who(part.who, names);
-        format!("  {:>10}  {who} on CPU {}: {}\n", format_ns(part.time), part.cpu, part.cause.sentence())
+        let time = format_ns(part.time);
+        let text = format!("  {time:>10}  {who} on CPU {}: {}\n", part.cpu, part.cause.sentence());
+        text + &part.meeting.map(|meeting| format!("{:14}{}\n", "", met(&meeting, names))).unwrap_or_default()
     };
     let lines: String = parts.iter().filter(|part| worth(part.time)).map(line).collect();
     format!("In that time\n{lines}")
 }
 
+/// Between whom that was decided.
+pub(super) fn met(meeting: &Meeting, names: &Names) -> String {
+    let Meeting { level, waited, ran } = *meeting;
+    format!("{} ran instead of {}, as level {level} of the tree decided", names.entity(ran), names.entity(waited))
+}
+
 /// Who had a CPU, in a word.
-pub(super) fn who(who: Who, names: &[String]) -> String {
+pub(super) fn who(who: Who, names: &Names) -> String {
     match who {
-        Who::Task(task) => name_of(names, task).to_string(),
+        Who::Task(task, group) => names.task_in(task, group),
         Who::Kernel(section) => format!("({})", section.name()),
         Who::Idle => "(idle)".to_string(),
         Who::Nobody => "(nobody)".to_string(),
@@ -105,15 +114,26 @@ fn balance(one: &Explained, miss: &Miss) -> String {
 }
 
 /// Which statistic misled a balance.
-fn misled(one: &Explained) -> String {
+fn misled(one: &Explained, names: &Names) -> String {
     let mut text = String::new();
     if let Some(miss) = one.misses.iter().find(|miss| miss.cause == Cause::MisledStatistic) {
         text += &format!("What misled the balance, {}:\n", balance(one, miss));
         for row in &miss.misread {
+            let load = &row.load;
             text += &format!(
                 "  {} of CPU {} read {} with {} queued tasks, whose loads add up to {}\n",
-                row.statistic, row.cpu, row.read, row.tasks, row.queued
+                load.statistic, load.cpu, load.read, load.tasks, load.queued
             );
+            for group in &row.groups {
+                text += &format!(
+                    "    in it the {} of group {} stood at {} with {} queued tasks, whose loads make {}\n",
+                    group.statistic,
+                    names.group(Some(group.group)),
+                    group.read,
+                    group.tasks,
+                    group.queued
+                );
+            }
         }
         text += "  Made again with the loads that are queued it comes to the queue of the waiting task.\n";
     }

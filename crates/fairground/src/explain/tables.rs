@@ -1,8 +1,8 @@
 //! The answer as tables.
 
-use super::story::who;
+use super::story::{met, who};
 use super::verdicts::Miss;
-use super::{Aggregate, Explained, Explanation};
+use super::{Aggregate, Explained, Explanation, Names};
 use fairground_metrics::Decimal;
 use fairground_report::{Cell, Column, Table};
 use fairground_stdx::Ns;
@@ -13,7 +13,7 @@ const BALANCES_SHOWN: usize = 20;
 /// All tables that have rows: the parts, idle CPUs, balances, what changes would have made of it, and all wake-ups of
 /// a percentile.
 pub fn tables(explanation: &Explanation) -> Vec<Table> {
-    let (one, names) = (&explanation.one, explanation.names.as_slice());
+    let (one, names) = (&explanation.one, &explanation.names);
     let mut tables = vec![parts(one, names), idle(one), balances(one), outcomes(explanation)];
     tables.extend(explanation.aggregate.as_ref().map(aggregate));
     tables.retain(|table| !table.rows().is_empty());
@@ -24,8 +24,8 @@ fn share(part: Ns, whole: Ns) -> Cell {
     Decimal::ratio(part.0 * 1000 / whole.0.max(1), 10).into()
 }
 
-fn parts(one: &Explained, names: &[String]) -> Table {
-    let columns = vec![
+fn parts(one: &Explained, names: &Names) -> Table {
+    let mut columns = vec![
         Column::left("cause", "cause"),
         Column::left("who ran", "who"),
         Column::right("cpu", "cpu"),
@@ -33,12 +33,19 @@ fn parts(one: &Explained, names: &[String]) -> Table {
         Column::right("%", "share_pct"),
         Column::right("stretches", "stretches"),
     ];
+    if names.has_groups() {
+        columns.push(Column::left("decided between", "decided_between"));
+    }
     let mut table = Table::new("parts", "what the time went to", columns);
     let whole = one.parts.total();
     for part in one.parts.rows() {
         let (cause, who, cpu) = (part.cause.slug(), who(part.who, names), u64::from(part.cpu.get()));
         let stretches = u64::from(part.stretches);
-        table.push(vec![cause.into(), who.into(), cpu.into(), Cell::ns(part.time), share(part.time, whole), stretches.into()]);
+        let mut row = vec![cause.into(), who.into(), cpu.into(), Cell::ns(part.time), share(part.time, whole), stretches.into()];
+        if names.has_groups() {
+            row.push(part.meeting.map_or_else(Cell::empty, |meeting| met(&meeting, names).into()));
+        }
+        table.push(row);
     }
     table.note(format!("sum {}: each nanosecond is in one part", fairground_report::units::format_ns(whole)));
     table

@@ -3,7 +3,7 @@
 use super::cause::Cause;
 use super::watch::Step;
 use fairground_model::{BalanceFinding, BalancePass, BalanceVerdict, Refusal, TaskRefusal, Verdict};
-use fairground_sched::{LoadReading, Sched};
+use fairground_sched::{GroupReading, LoadReading, Sched};
 use fairground_sim::{Flow, Simulation, Stopped};
 use fairground_stdx::{CpuId, Instant, SdId, TaskId};
 
@@ -28,11 +28,20 @@ pub struct Miss {
     /// What that means.
     pub cause: Cause,
     /// The loads that it read wrong: of the CPU where the task waits, and of the busiest queue if that is another.
-    pub misread: Vec<LoadReading>,
+    pub misread: Vec<Misread>,
     /// The step of the run, counted from the beginning of the watch.
     step: u64,
     /// Where the task waited.
     waits_on: CpuId,
+}
+
+/// A load that was read wrong.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Misread {
+    /// Of a CPU.
+    pub load: LoadReading,
+    /// Those of groups on that CPU that count wrong in it, outer ones first.
+    pub groups: Vec<GroupReading>,
 }
 
 /// Collects the balances of one delay.
@@ -128,15 +137,22 @@ fn cause_of(verdict: &BalanceVerdict, cpu: CpuId, refusal: Option<Refusal>) -> O
 
 /// The loads that a balance reads wrong, of the CPUs that it compares: that of the waiting task first, then by how wrong
 /// they are, and no more than [`MISREAD_AT_MOST`].
-fn misread(sched: &Sched, verdict: &BalanceVerdict, cpu: CpuId) -> Vec<LoadReading> {
+fn misread(sched: &Sched, verdict: &BalanceVerdict, cpu: CpuId) -> Vec<Misread> {
     let Some(domain) = verdict.domain else { return Vec::new() };
     let looked_at = sched.topology().domains[domain].span;
     let readings = looked_at.iter().map(|cpu| sched.load_reading(cpu, domain, verdict.pass));
-    let wrong_by = |row: &LoadReading| row.read.abs_diff(row.queued);
-    let mut wrong: Vec<LoadReading> = readings.filter(|row| wrong_by(row) * WRONG_BY > row.queued.max(1)).collect();
-    wrong.sort_by_key(|row| (row.cpu != cpu, std::cmp::Reverse(wrong_by(row))));
+    let mut wrong: Vec<LoadReading> = readings.filter(|row| is_wrong(row.read, row.queued)).collect();
+    wrong.sort_by_key(|row| (row.cpu != cpu, std::cmp::Reverse(row.read.abs_diff(row.queued))));
     wrong.truncate(MISREAD_AT_MOST);
-    wrong
+    let of_groups = |row: &LoadReading| {
+        let groups = sched.group_readings(row.cpu);
+        groups.into_iter().filter(|group| is_wrong(group.read, group.queued)).collect()
+    };
+    wrong.into_iter().map(|load| Misread { groups: of_groups(&load), load }).collect()
+}
+
+fn is_wrong(read: u64, queued: u64) -> bool {
+    read.abs_diff(queued) * WRONG_BY > queued.max(1)
 }
 
 /// Whether a balance that reads what is queued comes to the queue of `cpu`. `run` is one step before it.

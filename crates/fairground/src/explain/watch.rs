@@ -9,7 +9,7 @@ use fairground_model::reason::Question;
 use fairground_model::{Decision, Section, Sink, TraceEvent, Verdict};
 use fairground_sched::{Sched, TaskState};
 use fairground_sim::Simulation;
-use fairground_stdx::{CpuId, Instant, Ns, TaskId};
+use fairground_stdx::{CpuId, Instant, Ns};
 
 /// What one step of the run brought.
 #[derive(Default)]
@@ -49,7 +49,7 @@ enum State {
     /// Queued on an idle CPU.
     Idle,
     /// Queued behind a task.
-    Behind(TaskId, Hold),
+    Behind(Who, Hold),
 }
 
 /// Divides the time of one wake-up.
@@ -107,7 +107,7 @@ impl Watch {
                 && reason.question() == Question::WakeupPreempt
                 && a == self.wake.task.get()
             {
-                self.past.set_rule(simulation.sched().task(self.wake.task).cpu, reason, at);
+                self.past.wakes(simulation.sched().task(self.wake.task).cpu, reason, at);
             }
         }
         self.look(simulation, now);
@@ -122,7 +122,10 @@ impl Watch {
         self.state = match sched.rq(own.cpu).curr {
             _ if !queued => State::OnTheWay,
             None => State::Idle,
-            Some(other) => State::Behind(other, hold(sched, &self.past, own.cpu, self.wake.task, other, now)),
+            Some(other) => {
+                let who = Who::Task(other, sched.task(other).group);
+                State::Behind(who, hold(sched, &self.past, own.cpu, self.wake.task, other, now))
+            }
         };
     }
 
@@ -138,25 +141,24 @@ impl Watch {
         let mut from = self.since;
         for (section, cause, ends) in std::iter::once(leaving).chain(kernel) {
             let to = ends.clamp(from, until.max(from));
-            self.parts.add(self.cpu, Who::Kernel(section), cause, to.since(from));
+            self.parts.add(self.cpu, Who::Kernel(section), (cause, None), to.since(from));
             from = to;
         }
         let rest = until.saturating_since(from);
         match self.state {
-            State::OnTheWay => self.parts.add(self.cpu, Who::Nobody, Cause::OnTheWay, rest),
-            State::Idle => self.parts.add(self.cpu, Who::Idle, Cause::IpiFlight, rest),
-            State::Behind(other, hold) => self.account_hold(other, hold, from, until),
+            State::OnTheWay => self.parts.add(self.cpu, Who::Nobody, (Cause::OnTheWay, None), rest),
+            State::Idle => self.parts.add(self.cpu, Who::Idle, (Cause::IpiFlight, None), rest),
+            State::Behind(who, hold) => self.account_hold(who, hold, from, until),
         }
     }
 
     /// The stretch of a running task: its turn, what its weight adds, and what it ran on after its slice.
-    fn account_hold(&mut self, other: TaskId, hold: Hold, from: Instant, until: Instant) {
-        let who = Who::Task(other);
+    fn account_hold(&mut self, who: Who, hold: Hold, from: Instant, until: Instant) {
         let used_up = hold.used_up_from.unwrap_or(until).clamp(from, until);
         let turn_left = |turn: Ns| turn.saturating_sub(self.parts.of_who(who, hold.cause));
         let heavier = hold.equal_turn.map_or(used_up, |turn| (from + turn_left(turn)).min(used_up));
-        self.parts.add(self.cpu, who, hold.cause, heavier.since(from));
-        self.parts.add(self.cpu, who, Cause::HeavierTask, used_up.since(heavier));
-        self.parts.add(self.cpu, who, Cause::TickGranularity, until.since(used_up));
+        self.parts.add(self.cpu, who, (hold.cause, hold.meeting), heavier.since(from));
+        self.parts.add(self.cpu, who, (Cause::HeavierTask, hold.meeting), used_up.since(heavier));
+        self.parts.add(self.cpu, who, (Cause::TickGranularity, hold.meeting), until.since(used_up));
     }
 }

@@ -5,7 +5,7 @@
 
 use crate::Sched;
 use crate::core::{Leaving, Switch, WakeFlags, Waking};
-use crate::ctx::{Ctx, SCHED_CLOCK_AT_START};
+use crate::ctx::Ctx;
 use crate::fair::select_task_rq::Wake;
 use crate::fair::weight::{LoadWeight, calc_delta_fair};
 use crate::fair::{DequeueFlags, EnqueueFlags};
@@ -13,7 +13,7 @@ use crate::features::Feat;
 use crate::profile::Profile;
 use crate::seam::{ForkPlace, NewidleBatch, Preemption, TickPreempt};
 use crate::task::TaskState;
-use fairground_stdx::{CfsRqId, CpuId, Instant, Ns, TaskId, Vruntime};
+use fairground_stdx::{CfsRqId, CpuId, Instant, Ns, SeId, TaskId, Vruntime};
 
 /// How far behind its queue a sleeper counts whose past is not known and not recorded later: longer than any credit.
 const SLEPT_LONG_NS: u64 = 1 << 32;
@@ -21,7 +21,7 @@ const SLEPT_LONG_NS: u64 = 1 << 32;
 impl Sched {
     /// When the run time of `task` was last accounted, if it is accounted for at all.
     pub fn accounted_until(&self, task: TaskId) -> Instant {
-        Instant::from_ns(self.se(task).exec_start.saturating_sub(SCHED_CLOCK_AT_START))
+        self.se(task).accounted_until()
     }
 
     /// Accounts the running task of `cx.cpu` up to now, as a query of its run time does.
@@ -233,7 +233,12 @@ impl Sched {
     ///
     /// Kernel: fair.c place_entity(), v4.12–v6.5
     pub fn sleeper_credit_of(&self, task: TaskId) -> u64 {
-        let credit = self.sleeper_credit(self.se_of(task));
+        self.sleeper_credit_of_entity(self.se_of(task))
+    }
+
+    /// The same for an entity, be it a task's or a group's.
+    pub(crate) fn sleeper_credit_of_entity(&self, se: SeId) -> u64 {
+        let credit = self.sleeper_credit(se);
         if self.profile.feats.has(Feat::GENTLE_FAIR_SLEEPERS) { credit >> 1 } else { credit }
     }
 }

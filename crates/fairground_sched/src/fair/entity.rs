@@ -1,9 +1,10 @@
 //! Rows of the fair class: scheduling entities and their queues.
 
+use crate::ctx::SCHED_CLOCK_AT_START;
 use crate::fair::weight::LoadWeight;
 use crate::pelt::Removed;
-use fairground_model::Decision;
-use fairground_stdx::{CfsRqId, CpuId, DeadlineLine, SeId, TaskId, TgId, Timeline, Vruntime};
+use fairground_model::{Decision, Who};
+use fairground_stdx::{CfsRqId, CpuId, DeadlineLine, Instant, SeId, TaskId, TgId, Timeline, Vruntime};
 
 /// What is queued: a task, or a group on one CPU (then `my_q` is set).
 #[derive(Clone, Debug)]
@@ -73,6 +74,17 @@ impl SchedEntity {
             rel_deadline: false,
             sched_delayed: false,
         }
+    }
+
+    /// When its run time was last accounted, if it is accounted for at all.
+    pub fn accounted_until(&self) -> Instant {
+        Instant::from_ns(self.exec_start.saturating_sub(SCHED_CLOCK_AT_START))
+    }
+
+    /// Whose it is: a task, or a group on its CPU.
+    pub fn stands_for(&self) -> Who {
+        let who = self.task.map(Who::Task).or(self.tg.map(Who::Group));
+        who.expect("invariant: an entity is a task's or a group's")
     }
 
     /// What decisions call it: the number of its task, or that of its group.

@@ -11,19 +11,25 @@ pub struct Rivals<'a> {
     pub own: &'a SchedEntity,
     /// That of the second.
     pub other: &'a SchedEntity,
+    /// How many groups lie above both of them.
+    pub depth: u32,
     /// The weight of all entities of that queue, as in the nice table.
     pub queue_weight: u64,
     /// EEVDF: whether the first may be picked.
     pub eligible: bool,
+    /// CFS: how far before the floor of the queue the second is placed when it wakes after a long sleep, in virtual ns.
+    pub credit: u64,
 }
 
 impl Sched {
     /// Compares two queued tasks of one CPU.
     pub fn rivals(&self, task: TaskId, other: TaskId) -> Rivals<'_> {
         let (own, other) = self.find_matching_se(self.se_of(task), self.se_of(other));
+        let credit = self.sleeper_credit_of_entity(other);
         let (own, other) = (&self.ses[own], &self.ses[other]);
-        let queue_weight = self.profile.scale_load_down.apply(self.cfs_rqs[own.cfs_rq].load.weight());
+        let queue = &self.cfs_rqs[own.cfs_rq];
+        let queue_weight = self.profile.scale_load_down.apply(queue.load.weight());
         let eligible = !self.profile.pick.is_eevdf() || self.averages(own.cfs_rq).eligible(own.vruntime);
-        Rivals { own, other, queue_weight, eligible }
+        Rivals { own, other, depth: queue.depth, queue_weight, eligible, credit }
     }
 }

@@ -43,7 +43,12 @@ impl Sched {
 
     /// How long a task may run at a stretch while others wait: its slice (CFS) or its request (EEVDF).
     pub fn sched_slice_of(&self, task: TaskId) -> Ns {
-        let (down, entity) = (self.profile.scale_load_down, self.se(task));
+        self.sched_slice_of_entity(self.se(task))
+    }
+
+    /// The same for an entity, be it a task's or a group's: what a tick compares with on its queue.
+    pub fn sched_slice_of_entity(&self, entity: &SchedEntity) -> Ns {
+        let down = self.profile.scale_load_down;
         if self.profile.pick.is_eevdf() {
             return Ns(entity.slice);
         }

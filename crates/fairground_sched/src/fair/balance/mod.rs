@@ -47,7 +47,7 @@ pub(crate) use env::{LbEnv, MigrationType};
 pub(crate) use group_type::GroupStats;
 pub(crate) use nohz::Nohz;
 pub(crate) use ring::{End, GroupNode, TaskRing};
-pub use what_if::LoadReading;
+pub use what_if::{GroupReading, LoadReading};
 pub(crate) use work::BalanceWork;
 
 /// Whether a path that is done in phases is over.
