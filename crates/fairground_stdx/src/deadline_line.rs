@@ -21,7 +21,8 @@ pub struct DeadlineRow<T> {
 }
 
 /// A search tree of two levels: blocks of rows in order, each with the smallest virtual time and the
-/// smallest slice of its rows. A short queue is one block, and so a sorted array.
+/// smallest slice of its rows. A short queue is one block, and so a sorted array. Of the tens of thousands of queues of
+/// a big tree of groups most hold one row: the first block grows with its rows, later ones have room for all.
 ///
 /// ```text
 /// block.min_vruntime = min of its rows' vruntime        block.min_slice = min of its rows' slice
@@ -102,7 +103,8 @@ impl<T: Copy + Eq> DeadlineLine<T> {
         self.len += 1;
         let index = match self.blocks.len() {
             0 => {
-                let block = self.spare.pop().unwrap_or_else(Block::new);
+                let block = self.spare.pop().unwrap_or_else(|| Block::with_room(1));
+                self.blocks.reserve_exact(1);
                 self.blocks.push(block);
                 0
             }
@@ -157,7 +159,7 @@ impl<T: Copy + Eq> DeadlineLine<T> {
     /// A block that is full gives its later half to a new one behind it.
     #[cold]
     fn split(&mut self, index: usize) {
-        let mut later = self.spare.pop().unwrap_or_else(Block::new);
+        let mut later = self.spare.pop().unwrap_or_else(|| Block::with_room(BLOCK_ROWS + 1));
         let block = &mut self.blocks[index];
         later.rows.extend(block.rows.drain(BLOCK_ROWS / 2..));
         block.measure();
@@ -170,6 +172,7 @@ impl<T: Copy + Eq> DeadlineLine<T> {
     fn tidy_after_removal(&mut self, index: usize) {
         if self.blocks[index].rows.is_empty() {
             let block = self.blocks.remove(index);
+            self.spare.reserve_exact(1);
             self.spare.push(block);
         } else if self.blocks.len() > 1 {
             self.merge_with_next(index);
@@ -196,8 +199,8 @@ impl<T: Copy + Eq> DeadlineLine<T> {
 }
 
 impl<T: Copy + Eq> Block<T> {
-    fn new() -> Block<T> {
-        Block { rows: Vec::with_capacity(BLOCK_ROWS + 1), min_vruntime: Vruntime(0), min_slice: 0, nr_min_slice: 0 }
+    fn with_room(rows: usize) -> Block<T> {
+        Block { rows: Vec::with_capacity(rows), min_vruntime: Vruntime(0), min_slice: 0, nr_min_slice: 0 }
     }
 
     #[inline]
