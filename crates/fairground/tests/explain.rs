@@ -113,16 +113,34 @@ fn every_planted_scenario_is_tested() {
     assert_eq!(names, planted);
 }
 
+/// The planted delays in a group, and the group: it lies below the root, or below another.
+const IN_GROUPS: &[(&str, &str)] = &[("group-still-high", "/b"), ("group-still-high-nested", "/x/b")];
+
 /// In v4.12 the load of a group's entity follows what happens below it by ageing only.
 #[test]
 fn the_statistic_of_a_group_that_misleads_is_named() {
-    for (name, path) in [("group-still-high", "/b"), ("group-still-high-nested", "/x/b")] {
+    for (name, path) in IN_GROUPS {
         let explanation = explained(name, &text(name), &worker(None));
         let miss = explanation.one.misses.iter().find(|miss| miss.cause == Cause::MisledStatistic).unwrap();
         let groups: Vec<_> = miss.misread.iter().flat_map(|row| &row.groups).collect();
         assert!(groups.iter().any(|group| group.read > group.queued), "{name}: {groups:?}");
         let story = fairground::explain::story(&explanation);
         assert!(story.contains(&format!("load_avg of group {path} stood at")), "{story}");
+    }
+}
+
+/// With the patch that lets runnable load go up by itself no balance is misled: from the wake-up on, or all the time.
+#[test]
+fn a_group_does_not_mislead_with_the_patch() {
+    for (name, _) in IN_GROUPS {
+        let joined = explained(name, &text(name), &worker(Some("independent-runnable")));
+        let with = joined.outcomes[0].delay.unwrap();
+        assert!(with.0 * 100 <= joined.one.wake.latency().0 * 60, "{name}: {with}");
+        let patched = text(name).replace("\"4.12\"", "\"4.12+independent-runnable\"");
+        let one = explained(name, &patched, &worker(None)).one;
+        assert!(!one.causes().contains(&Cause::MisledStatistic), "{name}: {:?}", one.causes());
+        assert!(one.misses.iter().all(|miss| miss.misread.is_empty()), "{name}: {:?}", one.misses);
+        assert_eq!(one.wake.latency(), with, "{name}: as if it had been there from the start");
     }
 }
 

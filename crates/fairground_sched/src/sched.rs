@@ -151,7 +151,11 @@ impl Sched {
         }
         let nr_online = self.rqs.iter().filter(|rq| rq.online).count();
         self.tunables = changed.tunables.at(nr_online as u32);
+        let counts_otherwise = changed.group_load != self.profile.group_load;
         self.profile = changed;
+        if counts_otherwise {
+            self.restart_runnable_load();
+        }
         self.group_stats.forget();
         Ok(())
     }

@@ -4,7 +4,9 @@
 use crate::Sched;
 use crate::seam::{Balance, GroupLoad};
 use fairground_model::BalancePass;
-use fairground_stdx::{CpuId, CpuMask, SdId, SeId, TaskId, TgId};
+use fairground_stdx::{CfsRqId, CpuId, CpuMask, SdId, SeId, TgId};
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
 
 /// The load of a CPU as balance reads it, and as it is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -15,7 +17,8 @@ pub struct LoadReading {
     pub statistic: &'static str,
     /// Its value, 1024 = a task of nice 0 that always wants to run.
     pub read: u64,
-    /// The sum of the loads of the tasks that are queued there, the running one included.
+    /// The sum of the loads of the tasks that are queued there, the running one included; for those of a group the share
+    /// of the group that they make ([`Sched::read_queued_loads`]).
     pub queued: u64,
     /// How many they are.
     pub tasks: u32,
@@ -32,35 +35,44 @@ pub struct GroupReading {
     pub statistic: &'static str,
     /// Its value, 1024 = a task of nice 0 that always wants to run.
     pub read: u64,
-    /// The sum of the loads of the tasks that are queued below it, as its queue should see them.
+    /// The share of the group that the tasks make which are queued below it.
     pub queued: u64,
     /// How many they are.
     pub tasks: u32,
 }
 
+/// What is queued on a queue, the groups on it included.
+#[derive(Clone, Copy, Default)]
+struct Queued {
+    load: u64,
+    tasks: u32,
+}
+
+impl Queued {
+    fn add(&mut self, other: Queued) {
+        self.load += other.load;
+        self.tasks += other.tasks;
+    }
+}
+
 impl Sched {
-    /// The entities of groups that are queued on `cpu`, outer ones first, as the queues on which they stand count them.
+    /// The entities of groups with queued tasks on `cpu`, outer ones first, as the queues on which they stand count them.
     ///
     /// Kernel: fair.c enqueue_entity_load_avg(), v4.12–v4.17; enqueue_load_avg(), v4.15–
     pub fn group_readings(&self, cpu: CpuId) -> Vec<GroupReading> {
-        let queued = self.ses.ids().filter(|&id| {
-            let entity = &self.ses[id];
-            entity.on_rq && entity.my_q.is_some() && self.cfs_rqs[entity.cfs_rq].cpu == cpu
-        });
-        let mut readings: Vec<GroupReading> = queued.filter_map(|id| self.group_reading(cpu, id)).collect();
+        let mut readings = Vec::new();
+        self.queued_on(cpu, |group, queued| readings.extend(self.group_reading(group, queued)));
         readings.sort_by_key(|row| (row.depth, row.group));
         readings
     }
 
-    fn group_reading(&self, cpu: CpuId, group: SeId) -> Option<GroupReading> {
-        let (entity, avg) = (&self.ses[group], &self.pelt_se[group]);
+    fn group_reading(&self, group: SeId, Queued { load: queued, tasks }: Queued) -> Option<GroupReading> {
+        let avg = &self.pelt_se[group];
         let (statistic, read) = match self.profile.group_load {
             GroupLoad::ViaLoadAvg | GroupLoad::RunnableAvg => ("load_avg", avg.load_avg),
             GroupLoad::Independent | GroupLoad::Reweighted => ("runnable_load_avg", avg.runnable_avg),
         };
-        let below: Vec<u64> = self.cfs_tasks_of(cpu).filter_map(|task| self.scaled_load_of(task, Some(group))).collect();
-        let (queued, tasks) = (below.iter().sum(), below.len() as u32);
-        Some(GroupReading { group: entity.tg?, depth: self.se_depth(group), statistic, read, queued, tasks })
+        Some(GroupReading { group: self.ses[group].tg?, depth: self.se_depth(group), statistic, read, queued, tasks })
     }
 
     /// The load of `cpu` as a balance of `domain` reads it.
@@ -80,44 +92,45 @@ impl Sched {
             Balance::LoadBased => ("source_load", self.source_load(cpu, index)),
             Balance::GroupType => ("cpu_load", self.cpu_load(cpu)),
         };
-        let tasks = self.cfs_tasks_of(cpu).count() as u32;
-        LoadReading { cpu, statistic, read, queued: self.queued_load(cpu), tasks }
+        let Queued { load: queued, tasks } = self.queued_on(cpu, |_, _| ());
+        LoadReading { cpu, statistic, read, queued, tasks }
     }
 
-    /// Sum of the loads of the tasks that are queued on `cpu`, each as its CPU's root queue should see it.
-    fn queued_load(&self, cpu: CpuId) -> u64 {
-        self.cfs_tasks_of(cpu).map(|task| self.scaled_load(task)).sum()
-    }
-
-    /// The load of a task on its CPU's root queue.
-    fn scaled_load(&self, task: TaskId) -> u64 {
-        self.scaled_load_of(task, None).expect("invariant: every task has a way up to the root queue")
-    }
-
-    /// The load of a task, scaled at each group above it, up to the entity `top` or to the root, by what the group's entity
-    /// weighs over what its queue weighs. A group of few tasks does not make them heavier: load is propagated unscaled then.
-    /// `None` if it does not lie below `top`.
+    /// What is queued on `cpu`, as its root queue should see it. `each` gets that of each entity of a group, inner ones
+    /// first.
     ///
-    /// Kernel: fair.c calc_cfs_shares(), update_tg_cfs_load(), v4.12–
-    fn scaled_load_of(&self, task: TaskId, top: Option<SeId>) -> Option<u64> {
-        let mut load = self.se_avg(task).load_avg;
-        let mut entity = self.se(task);
-        while let Some(parent) = entity.parent {
-            let queue = self.cfs_rqs[entity.cfs_rq].load.weight().max(1);
-            let group = &self.ses[parent];
-            load = load * group.load.weight().min(queue) / queue;
-            if top == Some(parent) {
-                return Some(load);
-            }
-            entity = group;
+    /// ```text
+    /// load of a queue           = loads of the tasks that are queued on it + those of the groups' entities on it
+    /// load of a group's entity  = shares * L / (tg.load_avg - what its queue has told of its load + L)
+    /// L                         = load of the queue below
+    /// ```
+    ///
+    /// So sleepers do not count on their own CPU; on others they do in tg.load_avg, by which all kernels share a group out.
+    ///
+    /// Kernel: fair.c calc_cfs_shares(), calc_group_shares() from v4.15, v4.12–
+    fn queued_on(&self, cpu: CpuId, mut each: impl FnMut(SeId, Queued)) -> Queued {
+        let mut queues: BTreeMap<(Reverse<u32>, CfsRqId), Queued> = BTreeMap::new();
+        let add = |queues: &mut BTreeMap<_, Queued>, queue: CfsRqId, queued: Queued| {
+            queues.entry((Reverse(self.cfs_rqs[queue].depth), queue)).or_default().add(queued);
+        };
+        for task in self.cfs_tasks_of(cpu) {
+            add(&mut queues, self.se(task).cfs_rq, Queued { load: self.se_avg(task).load_avg, tasks: 1 });
         }
-        top.is_none().then_some(load)
+        // The deepest queue is complete: nothing stands below it.
+        while let Some(((_, queue), queued)) = queues.pop_first() {
+            let Some(group) = self.cfs_rqs[queue].se else { return queued };
+            let share = Queued { load: self.shares_scaled_down(queue, queued.load), ..queued };
+            each(group, share);
+            add(&mut queues, self.ses[group].cfs_rq, share);
+        }
+        Queued::default()
     }
 
-    /// What if balance read the load that is queued on each CPU? From now on, until the next account of load, it does.
+    /// What if balance read the load that is queued on each CPU? From now on, until the next account of load, it does. A
+    /// group counts on each CPU with the share of its weight that its queued tasks there make.
     pub fn read_queued_loads(&mut self) {
         for cpu in self.cpu_ids() {
-            let queued = self.queued_load(cpu);
+            let queued = self.queued_on(cpu, |_, _| ()).load;
             let queue = self.rqs[cpu].cfs;
             match self.profile.balance {
                 Balance::LoadBased => {

@@ -123,7 +123,8 @@ impl Sched {
         }
     }
 
-    fn shares_scaled_down(&self, below: CfsRqId, load: u64) -> u64 {
+    /// The part of its group's shares that belongs to the queue `below` if its load is `load`.
+    pub(in crate::fair) fn shares_scaled_down(&self, below: CfsRqId, load: u64) -> u64 {
         self.profile.scale_load_down.apply(self.calc_group_shares(below, load))
     }
 
@@ -134,6 +135,27 @@ impl Sched {
         let load = self.shares_scaled_down(below, self.pelt_cfs[below].runnable_avg);
         let above = self.ses[se].cfs_rq;
         PeltFamily::take_runnable_load(&mut self.pelt_cfs[above], &mut self.pelt_se[se], load);
+    }
+
+    /// A run takes the other variant of family A: the runnable loads are made as that makes them, from what is queued.
+    pub(crate) fn restart_runnable_load(&mut self) {
+        for avg in self.pelt_cfs.iter_mut() {
+            (avg.runnable_avg, avg.runnable_sum) = (0, 0);
+        }
+        // A queue is made after those above it, so the last groups are the inner ones. Tasks stand on queues of any depth.
+        let (tasks, groups): (Vec<SeId>, Vec<SeId>) = self.ses.ids().partition(|&se| self.ses[se].my_q.is_none());
+        for se in tasks.into_iter().chain(groups.into_iter().rev()) {
+            let (entity, load) = (&self.ses[se], self.pelt_se[se].load_avg);
+            let (queue, below) = (entity.cfs_rq, entity.my_q);
+            if below.is_some() {
+                (self.pelt_se[se].runnable_avg, self.pelt_se[se].runnable_sum) = (0, 0);
+            }
+            match (below, self.profile.group_load) {
+                (Some(below), GroupLoad::Independent) => self.propagate_runnable_load(se, below),
+                _ if entity.on_rq => PeltFamily::add_runnable_load(&mut self.pelt_cfs[queue], load as i64),
+                _ => {}
+            }
+        }
     }
 
     /// What came to the queue of `se`, or left it, goes up to the root at once.

@@ -247,3 +247,32 @@ fn spec_07_t15_a_second_worker_does_not_show_at_the_root_without_the_patch() {
         assert!(seconds > 50, "{seconds}");
     }
 }
+
+/// A run that the patch joins counts what is queued from then on, and one that it leaves counts entities again.
+#[test]
+fn runnable_load_is_made_anew_where_the_patch_joins_a_run_or_leaves_it() {
+    let mut tree = Tree::new("v4.12", 102_400);
+    let mut wrong = 0;
+    for round in 0..300 {
+        tree.step();
+        tree.refresh();
+        tree.refresh();
+        let before = tree.bench.sched.clone();
+        let patched = before.profile().clone().with_overlay("independent-runnable").unwrap();
+        tree.bench.sched.change_profile(patched, "independent-runnable").unwrap();
+        for cpu in (0..CPUS).map(CpuId::new) {
+            let (root, scaled) = (tree.bench.sched.cfs_avg(cpu).runnable_avg, tree.scaled(0, cpu));
+            assert!(root.abs_diff(scaled) <= tree.groups.len() as u64, "round {round}: CPU {cpu:?} has {root} and not {scaled}");
+            wrong += u64::from(before.cfs_avg(cpu).runnable_avg.abs_diff(scaled) > tree.groups.len() as u64);
+        }
+        tree.bench.sched.change_profile(before.profile().clone(), "without").unwrap();
+        for queue in tree.queues() {
+            let sched = &tree.bench.sched;
+            let queued = sched.entity_ids().filter(|&se| sched.ses[se].cfs_rq == queue && sched.ses[se].on_rq);
+            let sum: u64 = queued.map(|se| sched.pelt_se[se].load_avg).sum();
+            assert_eq!(sched.pelt_cfs[queue].runnable_avg, sum, "round {round}: {queue:?}");
+        }
+        tree.bench.sched = before;
+    }
+    assert!(wrong > 100, "{wrong}");
+}
