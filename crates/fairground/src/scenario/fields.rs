@@ -71,8 +71,14 @@ impl<'t> Fields<'t> {
     }
     /// The raw item of `key`.
     pub(crate) fn item(&mut self, key: &'static str) -> Option<&'t Item> {
-        self.known.push(key);
+        if !self.known.contains(&key) {
+            self.known.push(key);
+        }
         self.table.get(key)
+    }
+    /// The raw item of a `key` that the caller refuses: no hint offers it to who did not write it.
+    pub(crate) fn refused(&mut self, key: &'static str) -> Option<&'t Item> {
+        self.table.contains_key(key).then(|| self.item(key)).flatten()
     }
     /// Where the value of `key` stands, or else the table.
     pub(crate) fn span_of(&self, key: &str) -> Range<usize> {

@@ -63,6 +63,10 @@ impl Groups {
     pub(super) fn paths(&self) -> Vec<String> {
         cgroup::paths(&self.specs)
     }
+    /// Whether a row names that path.
+    fn has(&self, path: &str) -> bool {
+        self.rows.iter().any(|row| row.path.value == path)
+    }
     /// How they stand in a canonical scenario.
     pub(super) fn canonical(&self) -> String {
         let mut text = String::new();
@@ -92,10 +96,10 @@ impl Groups {
 pub(super) fn read(rows: Vec<Fields<'_>>, m: &mut Mistakes) -> Groups {
     let mut groups = Groups::default();
     for mut row in rows {
-        let found = read_row(&mut row, m);
+        let found = read_row(&mut row, &groups, m);
         row.end(m);
         let Some((path, weight, idle)) = found else { continue };
-        if groups.rows.iter().any(|known| known.path.value == path.value) {
+        if groups.has(&path.value) {
             m.at(path.span, format!("group `{}` stands here twice", path.value), "Write all its files in one `[[group]]`.");
             continue;
         }
@@ -110,16 +114,16 @@ pub(super) fn read(rows: Vec<Fields<'_>>, m: &mut Mistakes) -> Groups {
 
 type Files = (Spanned<String>, Option<Spanned<Weight>>, Option<Spanned<bool>>);
 
-/// A group of which something is wrong is declared all the same: who names it has made no mistake.
-fn read_row(row: &mut Fields<'_>, m: &mut Mistakes) -> Option<Files> {
+/// A group of which something is wrong is declared all the same: who names it has made no mistake. `known` are those before.
+fn read_row(row: &mut Fields<'_>, known: &Groups, m: &mut Mistakes) -> Option<Files> {
     for (file, _) in REFUSED {
-        if row.item(file).is_some()
+        if row.refused(file).is_some()
             && let Some((message, hint)) = refused(file)
         {
             m.at(row.span_of(file), message, hint);
         }
     }
-    if row.item("cpu").is_some() {
+    if row.refused("cpu").is_some() {
         let message = "the name of a file stands here without quotes";
         m.at(row.span_of("cpu"), message, "TOML takes its dots for tables: write `\"cpu.weight\" = 200`.");
     }
@@ -161,7 +165,7 @@ fn read_row(row: &mut Fields<'_>, m: &mut Mistakes) -> Option<Files> {
     let mut value = path.value.to_string();
     if let Err((message, hint)) = cgroup::path(path.value) {
         m.at(path.span.clone(), message, hint);
-        value = meant(path.value)?;
+        value = meant(path.value).filter(|path| !known.has(path))?;
     }
     Some((Spanned { value, span: path.span }, weights.into_iter().next(), idle))
 }
@@ -240,6 +244,7 @@ mod tests {
             ("path = \"/a\"\n\"cpu.cfs_quota_us\" = 0", "`cpu.cfs_quota_us`: quota is not modelled yet"),
             ("path = \"/a\"\n\"cpu.uclamp.min\" = \"0\"", "utilization clamping is not modelled yet"),
             ("path = \"/a\"\n\"cpu.wait\" = 3", "unknown key `cpu.wait`"),
+            ("path = \"/a\"\nweight = 3", "unknown key `weight`"),
             ("\"cpu.weight\" = 3", "without `path`"),
             ("path = 3", "`path` is the number 3"),
             ("path = \"/\"", "the root group needs no"),
@@ -248,11 +253,18 @@ mod tests {
             ("path = \"//\"", "empty name"),
             ("path = \"/a/\"", "empty name"),
             ("path = \"/a\"\n[[group]]\npath = \"/a\"", "stands here twice"),
+            ("path = \"/a\"\n[[group]]\npath = \"/a/\"", "empty name"),
         ] {
             let (_, wrong) = read_text(&format!("[[group]]\n{row}\n"));
             assert_eq!(wrong.0.len(), 1, "{row}: {wrong}");
             assert!(wrong.0[0].message.contains(part), "{row}: {wrong}");
             assert!(wrong.0[0].span.is_some());
         }
+    }
+    #[test]
+    fn a_hint_names_files_that_there_are() {
+        let hint = |key: &str| read_text(&format!("[[group]]\npath = \"/a\"\n{key} = 3\n")).1.0[0].hint.clone();
+        assert_eq!(hint("weight"), "Did you mean `cpu.weight`?");
+        assert_eq!(hint("size"), "[[group]] knows: `cpu.weight`, `cpu.weight.nice`, `cpu.shares`, `cpu.idle`, `path`.");
     }
 }
