@@ -30,10 +30,12 @@ impl Runs {
     }
     /// Runs a set-up once.
     pub(super) fn run_setup(&mut self, setup: Setup, sink: &mut dyn Sink) -> Result<(), Error> {
-        let mut simulation = Simulation::new(setup).map_err(refused)?;
-        simulation.run(sink).map_err(stopped)?;
-        self.0.bytes(&simulation.digest().to_le_bytes());
+        self.add(run_setup(setup, sink)?);
         Ok(())
+    }
+    /// A run with that digest was made.
+    pub(super) fn add(&mut self, digest: u128) {
+        self.0.bytes(&digest.to_le_bytes());
     }
     /// The end of an experiment.
     pub(super) fn reproduced(self, reproduction: Reproduction, published: &[&Published], control: Control<'_>) -> Reproduced {
@@ -45,6 +47,13 @@ impl Runs {
             interrupted: control.stopped(),
         }
     }
+}
+
+/// Runs a set-up once; gives the digest of the run, which [`Runs::add`] takes.
+pub(super) fn run_setup(setup: Setup, sink: &mut dyn Sink) -> Result<u128, Error> {
+    let mut simulation = Simulation::new(setup).map_err(refused)?;
+    simulation.run(sink).map_err(stopped)?;
+    Ok(simulation.digest())
 }
 
 /// One CPU at full capacity on which everything is free.

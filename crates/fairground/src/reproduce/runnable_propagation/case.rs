@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use crate::metrics::marker_buckets;
-use crate::reproduce::runs::{Runs, refused};
+use crate::reproduce::runs::{refused, run_setup};
 use fairground_machine::Machine;
 use fairground_metrics::{PlatHistogram, RunStats};
 use fairground_model::{DEFAULT_SHARES, Sink, TaskGroupSpec, TaskSet, TraceEvent};
@@ -96,6 +96,8 @@ pub(super) struct Late {
 /// What a run gave.
 pub(super) struct Measured {
     pub(super) seed: u64,
+    /// The digest of the run.
+    pub(super) digest: u128,
     pub(super) latencies: PlatHistogram,
     /// The longest waits of its workers, longest first.
     pub(super) worst: Vec<Late>,
@@ -133,17 +135,17 @@ impl Case {
     }
 
     /// Runs once.
-    pub(super) fn run(&self, runs: &mut Runs, seed: u64) -> Result<Measured, Error> {
+    pub(super) fn run(&self, seed: u64) -> Result<Measured, Error> {
         let setup = self.setup(seed)?;
         let tasks = setup.tasks.clone();
         let stats = RunStats::new(Instant::ZERO, setup.machine.cpus.len()).with_markers(&tasks.markers);
         let mut sinks = Watch { stats, lates: Lates::of(&tasks) };
-        runs.run_setup(setup, &mut sinks)?;
+        let digest = run_setup(setup, &mut sinks)?;
         let report = sinks.stats.finish(Instant::ZERO + DURATION);
         let latency = tasks.markers.iter_enumerated().find(|row| row.1.name == "schbench_latency_us").map(|row| row.0);
         let latency: MarkerId = latency.expect("invariant: schbench measures its latency");
         let latencies = marker_buckets(&report, &tasks, &(0..tasks.tasks.len()), latency);
-        Ok(Measured { seed, latencies, worst: sinks.lates.worst })
+        Ok(Measured { seed, digest, latencies, worst: sinks.lates.worst })
     }
 }
 

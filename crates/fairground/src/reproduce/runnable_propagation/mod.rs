@@ -19,6 +19,8 @@ use crate::error::Error;
 use case::{Case, Measured};
 use fairground_metrics::Decimal;
 use fairground_report::{Calibration, Claim, Reproduction, ReproductionRow};
+use rayon::prelude::*;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Runs of each case, with `--quick` too: a p99 of one run says little.
 const SEEDS: u64 = 10;
@@ -63,18 +65,24 @@ pub(super) fn run(options: ReproduceOptions, control: Control<'_>) -> Result<Rep
 }
 
 impl Parts {
-    /// All runs of a case; `None` if the caller stopped them.
+    /// All runs of a case, several at a time; `None` if the caller stopped them.
     fn measure(&mut self, case: &Case, control: Control<'_>) -> Result<Option<Vec<Measured>>, Error> {
-        let mut measured = Vec::new();
-        for seed in 1..=SEEDS {
+        let done = AtomicU64::new(self.done);
+        let one = |seed: u64| {
             if control.stopped() {
                 return Ok(None);
             }
-            measured.push(case.run(&mut self.runs, seed)?);
-            self.done += 1;
-            control.at(self.done, self.total);
+            let measured = case.run(seed)?;
+            control.at(done.fetch_add(1, Ordering::Relaxed) + 1, self.total);
+            Ok(Some(measured))
+        };
+        let measured: Result<Vec<Option<Measured>>, Error> = (1..=SEEDS).into_par_iter().map(one).collect();
+        let measured: Option<Vec<Measured>> = measured?.into_iter().collect();
+        self.done = done.into_inner();
+        for run in measured.iter().flatten() {
+            self.runs.add(run.digest);
         }
-        Ok(Some(measured))
+        Ok(measured)
     }
 }
 
