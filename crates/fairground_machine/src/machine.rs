@@ -103,6 +103,9 @@ pub struct Machine {
     /// on one thread: what a CPU does in the kernel waits for its turn, and others stand still meanwhile. 0 = all run at
     /// once. Programs that watch a clock, as those of recorded sets do, are not slower.
     pub round_of_turns: Ns,
+    /// A search for an idle CPU finds all run queues as they are when it begins. Else it reads each at its own moment, so
+    /// that two CPUs can race for an idle one.
+    pub scan_atomic: bool,
     /// What kernel paths cost on this machine.
     pub costs: CostModel,
 }
@@ -129,6 +132,7 @@ impl Machine {
             idle_states: Vec::new(),
             idle_governor: IdleGovernor::default(),
             round_of_turns: Ns::ZERO,
+            scan_atomic: false,
             costs: CostModel::default(),
         }
     }

@@ -14,6 +14,7 @@ pub mod program;
 pub mod reason;
 pub mod schedstat;
 pub mod sink;
+pub mod sis;
 pub mod task_set;
 pub mod turns;
 
@@ -28,6 +29,7 @@ pub use program::{Arithmetic, Frame, Instr, Mode, Program, Reg, Step, Surroundin
 pub use reason::{IdKind, Reason};
 pub use schedstat::{CpuStat, DomainStat, LbStats, RqStats, SchedStat, SdStats};
 pub use sink::{NullSink, Recorder, Sink, TaskInfo};
+pub use sis::SisStats;
 pub use task_set::{
     Change, DEFAULT_SHARES, MarkerSpec, MarkerUnit, PipeSpec, Start, TaskGroupSpec, TaskSet, TaskSpec, TimedChange,
 };

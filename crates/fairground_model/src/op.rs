@@ -34,7 +34,9 @@ ops! {
     Dequeue "dequeue" "Dequeue of a fair entity at the root level, load tracking included";
     CgroupLevel "cgroup_level" "Extra per nesting level of one hop (enqueue, dequeue, pick, put)";
     TtwuBase "ttwu_base" "try_to_wake_up(): flags, locks, state checks";
-    ScanCpu "scan" "A look at another CPU's run queue during placement";
+    ScanCpu "scan" "A look at a run queue that has not changed since, during placement";
+    ScanDirty "scan_dirty" "A line of a run queue of the same socket that others have changed since this core last looked at it";
+    ScanSocket "scan_xsocket" "A look at a run queue of another socket that others have changed";
     LockFree "lock_free" "An uncontended run-queue lock whose line is local";
     LockRemote "lock_remote" "An uncontended run-queue lock of another core";
     IpiSend "ipi_send" "Sending an interrupt to another CPU";

@@ -14,6 +14,8 @@ pub struct Ctx<'a, 'r> {
     pub jiffies: u64,
     /// The machine.
     pub machine: &'a MachineView,
+    /// Up to when nothing else happens on the machine: what the call reads later, it must read in another one.
+    pub until: Instant,
     /// Counts what the call does.
     pub meter: &'a mut Meter,
     /// What the core asks of the engine.
@@ -65,6 +67,11 @@ impl Ctx<'_, '_> {
     #[inline]
     pub fn clock(&self) -> Instant {
         Instant::from_ns(self.now.ns() + self.meter.so_far_ns())
+    }
+    /// Whether something else has happened by the time that the call has come to.
+    #[inline]
+    pub(crate) fn is_overtaken(&self) -> bool {
+        self.clock() >= self.until
     }
     /// How long the call has lasted so far, for what measures itself. Where CPUs take turns that is longer than what it has
     /// cost; the clocks of run queues go by the cost, since all that a call does happens at its beginning.

@@ -88,7 +88,7 @@ features! {
     SIS_AVG_CPU Modelled [(4, 12) OFF, (5, 11) GONE] "No search for an idle CPU if the average idle time is below its cost.";
     SIS_PROP Modelled [(4, 12) ON, (6, 0) OFF, (6, 12) GONE]
         "The search for an idle CPU visits as many as average idle time and cost of a visit allow.";
-    SIS_UTIL NotModelledYet [(6, 0) ON] "The search for an idle CPU visits the fewer, the more the cache domain is used.";
+    SIS_UTIL Modelled [(6, 0) ON] "The search for an idle CPU visits the fewer, the more the cache domain is used.";
     WARN_DOUBLE_CLOCK NoEffect [(4, 12) OFF] "Warns when a run queue's clock is updated twice; no scheduling depends on it.";
     RT_PUSH_IPI NotModelledYet [(4, 12) ON, (7, 2) OFF]
         "A CPU that lowers its priority asks overloaded CPUs to push real-time tasks, instead of pulling them.";
@@ -145,6 +145,15 @@ impl FeatSet {
         let mut set = FeatSet::default();
         for &feat in Feat::ALL {
             set.set(feat, feat.row().at(version) == ON);
+        }
+        set
+    }
+
+    /// The switches that a kernel has.
+    pub fn known_at(version: KernelVersion) -> FeatSet {
+        let mut set = FeatSet::default();
+        for &feat in Feat::ALL {
+            set.set(feat, feat.row().at(version).is_some());
         }
         set
     }

@@ -22,7 +22,7 @@ use crate::seam::{
 };
 use crate::seam::{
     AsymCapacity, AsymSpread, ClusterSearch, Degenerate, DomainInit, DomainLevels, DomainNames, ExitingWaker, GroupFlags,
-    IdleCapacity, IdleSearch, IdlestGroup, KthreadWaker, NumaAllowance, OverlapGroups, RecentCpu, SchedIdleCpu, StartNode,
+    IdleCapacity, IdleScan, IdleSearch, IdlestGroup, KthreadWaker, NumaAllowance, OverlapGroups, RecentCpu, SchedIdleCpu, StartNode,
     WakeAffine, WakeCap,
 };
 use crate::seam::{
@@ -67,6 +67,8 @@ macro_rules! profile {
             pub base: KernelVersion,
             /// Switches that are on.
             pub feats: FeatSet,
+            /// Switches that there are: the kernel's own, and those that overlays bring.
+            known_feats: FeatSet,
             /// Tunables that were set.
             pub tunables: Tunables,
             $(#[doc = $doc] pub $field: $seam,)*
@@ -79,6 +81,7 @@ macro_rules! profile {
                     name: base.to_string(),
                     base,
                     feats: FeatSet::at(base),
+                    known_feats: FeatSet::known_at(base),
                     tunables: Tunables::of(base),
                     $($field: $seam::at(base),)*
                 }
@@ -141,6 +144,7 @@ profile! {
     idle_search: IdleSearch, "How a cache domain is searched for an idle CPU.";
     idle_capacity: IdleCapacity, "How CPUs of different capacities are searched.";
     cluster_search: ClusterSearch, "Whether clusters are searched first.";
+    idle_scan: IdleScan, "How far SIS_UTIL lets searches of small caches go.";
     idlest_group: IdlestGroup, "In which group a new task starts.";
     start_node: StartNode, "When a task starts on another node.";
     domain_levels: DomainLevels, "Which levels of domains there are.";
@@ -212,7 +216,7 @@ impl Profile {
     /// Adds an overlay: an unmerged patch, under the name of [`Profile::known`].
     pub fn with_overlay(mut self, name: &str) -> Result<Profile, ProfileError> {
         let overlay = known::overlay(name).ok_or_else(|| ProfileError::unknown_overlay(name))?;
-        if overlay.seams.is_empty() {
+        if !overlay.modelled() {
             return Err(ProfileError::not_modelled_yet(&format!("{}+{name}", self.name)));
         }
         if self.base != overlay.base {
@@ -221,8 +225,15 @@ impl Profile {
         if self.name.split('+').any(|part| part == name) {
             return Err(ProfileError::twice(name, &self.name));
         }
+        if let Some(first) = overlay.over.filter(|first| self.name.split('+').all(|part| part != *first)) {
+            return Err(ProfileError::needs_overlay(name, first, overlay.base));
+        }
         for (seam, variant) in overlay.seams {
             self.set_seam(seam, variant)?;
+        }
+        for &(feat, on) in overlay.feats {
+            self.known_feats.set(feat, true);
+            self.feats.set(feat, on);
         }
         self.name = format!("{}+{name}", self.name);
         rules::check(self)
@@ -234,10 +245,15 @@ impl Profile {
             Some(name) => (name, false),
             None => (text, true),
         };
-        let known = Feat::by_name(name).filter(|feat| feat.row().at(self.base).is_some());
+        let known = Feat::by_name(name).filter(|&feat| self.has_feature(feat));
         let feat = known.ok_or_else(|| ProfileError::unknown_feature(name, &self))?;
         self.feats.set(feat, on);
         rules::check(self)
+    }
+
+    /// Whether there is such a switch: in the kernel, or from an overlay.
+    pub fn has_feature(&self, feat: Feat) -> bool {
+        self.known_feats.has(feat)
     }
 
     /// Sets a tunable by its kernel name, in ns or with a unit.
@@ -256,7 +272,7 @@ impl Profile {
     /// Everything that the profile says: seams, the switches that the kernel has, tunables that were set.
     pub fn describe(&self) -> Vec<Row> {
         let mut rows = self.seam_rows();
-        let present = Feat::ALL.iter().filter(|feat| feat.row().at(self.base).is_some());
+        let present = Feat::ALL.iter().filter(|&&feat| self.has_feature(feat));
         rows.extend(present.map(|&feat| self.feature_row(feat)));
         rows.extend(self.tunables.overrides().map(|(row, value)| Row {
             name: row.name,

@@ -4,7 +4,7 @@ use crate::ctx::SCHED_CLOCK_AT_START;
 use crate::fair::WakeeFlips;
 use crate::fair::balance::{RtAvg, TaskRing};
 use crate::pelt::{RqClocks, SchedAvg};
-use fairground_model::RqStats;
+use fairground_model::{RqStats, SisStats};
 use fairground_stdx::{CfsRqId, CpuId, Ns, TaskId};
 
 /// Whether the next update of the clock is passed over (RQCF_REQ_SKIP, RQCF_ACT_SKIP).
@@ -51,6 +51,8 @@ pub struct Rq {
     pub(crate) lb: RqBalance,
     /// Counters (/proc/schedstat).
     pub stats: RqStats,
+    /// Counters of the searches for an idle CPU that wake-ups of this one make.
+    pub sis: SisStats,
     /// Load tracking of interrupts and of the other classes.
     pub(crate) avg_irq: SchedAvg,
     pub(crate) avg_rt: SchedAvg,

@@ -1,9 +1,10 @@
 //! The tables of the scheduler, how they come to be, and what must always hold of them.
 
-use crate::core::SchedInfo;
+use crate::core::{RqLines, SchedInfo};
 use crate::ctx::SCHED_CLOCK_AT_START;
 use crate::fair::balance::{BalanceWork, GroupNode, GroupStats, Nohz};
 use crate::fair::group::TaskGroup;
+use crate::fair::select_task_rq::Search;
 use crate::fair::tunables::EffectiveTunables;
 use crate::fair::weight::LoadWeight;
 use crate::fair::{CfsRq, SchedEntity, WakeeFlips};
@@ -12,8 +13,8 @@ use crate::profile::{Profile, ProfileError};
 use crate::rq::{ClockSkip, Rq, RqBalance};
 use crate::task::{Task, TaskState};
 use crate::topology::Topology;
-use fairground_model::{MachineView, Policy, RqStats, TaskSpec};
-use fairground_stdx::{CfsRqId, CpuId, CpuMask, IndexVec, Ns, RngStream, SeId, StreamKind, TaskId, TgId};
+use fairground_model::{MachineView, Policy, RqStats, SisStats, TaskSpec};
+use fairground_stdx::{CfsRqId, CpuId, CpuMask, IndexVec, Log2Histogram, Ns, RngStream, SeId, StreamKind, TaskId, TgId};
 
 /// The scheduler of a machine. One value: it can be cloned, compared and continued.
 #[derive(Clone)]
@@ -40,6 +41,12 @@ pub struct Sched {
     pub(crate) newidle_dice: IndexVec<CpuId, RngStream>,
     /// The CPUs that are idle ([`Sched::idle_cpu`]).
     pub(crate) idle_cpus: CpuMask,
+    /// Who has which run queue in its cache.
+    pub(crate) lines: RqLines,
+    /// The search for an idle CPU that each CPU was last in the middle of.
+    pub(crate) searches: IndexVec<CpuId, Option<Search>>,
+    /// How long searches of cache domains took, in us.
+    pub(crate) idle_search_times: Log2Histogram,
     /// Some task has had policy SCHED_IDLE, or some group was idle.
     pub(crate) has_idle_policy: bool,
     pub(crate) nr_switches: u64,
@@ -68,6 +75,9 @@ impl Sched {
             balancing: false,
             newidle_dice: newidle_dice(nr_cpus, 0),
             idle_cpus: CpuMask::first_n(nr_cpus),
+            lines: RqLines::new(),
+            searches: (0..nr_cpus).map(|_| None).collect(),
+            idle_search_times: Log2Histogram::new(),
             has_idle_policy: false,
             nr_switches: 0,
             nr_wakeups: 0,
@@ -86,6 +96,25 @@ impl Sched {
     pub fn set_seed(&mut self, seed: u64) {
         self.newidle_dice = newidle_dice(self.rqs.len(), seed);
         self.topology.shift_balance_phases(seed);
+    }
+
+    /// From now on looks at run queues cost more where others have changed them.
+    pub fn track_lines(&mut self, machine: &MachineView) {
+        self.lines.track(machine);
+    }
+
+    /// Counters of the searches for an idle CPU, of all CPUs.
+    pub fn sis_stats(&self) -> SisStats {
+        let mut all = SisStats::default();
+        self.rqs.iter().for_each(|rq| all.add(&rq.sis));
+        all
+    }
+
+    /// How long searches of cache domains for an idle CPU took, in us.
+    ///
+    /// Kernel: fair.c select_idle_cpu(), v4.12–
+    pub fn idle_search_times(&self) -> &Log2Histogram {
+        &self.idle_search_times
     }
 
     /// Adds a task of that description, not forked yet. `allowed` are its CPUs, at least one.
@@ -261,6 +290,7 @@ fn new_rq(cfs: CfsRqId, capacity: u32) -> Rq {
         leaf_cfs_rqs: Vec::new(),
         lb: RqBalance::new(capacity),
         stats: RqStats::default(),
+        sis: SisStats::default(),
         avg_irq: SchedAvg::default(),
         avg_rt: SchedAvg::default(),
         avg_dl: SchedAvg::default(),

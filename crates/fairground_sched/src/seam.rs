@@ -25,7 +25,7 @@ pub use groups::{
     AttachNew, GroupIdle, GroupLoad, GroupSlice, GroupWeight, MigrateDetach, MoveRunning, Reweight, ShownWeight, TgLoadUpdate,
 };
 pub use placement::{
-    ClusterSearch, ExitingWaker, IdleCapacity, IdleSearch, IdlestGroup, KthreadWaker, RecentCpu, SchedIdleCpu, StartNode,
+    ClusterSearch, ExitingWaker, IdleCapacity, IdleScan, IdleSearch, IdlestGroup, KthreadWaker, RecentCpu, SchedIdleCpu, StartNode,
     WakeAffine, WakeCap,
 };
 pub use rebalance::{

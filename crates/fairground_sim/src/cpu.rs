@@ -39,6 +39,8 @@ pub(crate) enum Then {
     WakeNew(TaskId),
     /// Wait until the wakee's old CPU has switched away from it, then select a CPU.
     SpinOnCpu { wakee: TaskId, flags: WakeFlags, after: AfterWake },
+    /// Go on with the search for a CPU for a woken task.
+    Search { wakee: TaskId, flags: WakeFlags, after: AfterWake },
     /// Queue a woken task, for which a CPU was selected in the phase before.
     Activate { wakee: TaskId, target: CpuId, after: AfterWake },
     /// The interrupt is over.

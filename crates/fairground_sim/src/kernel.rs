@@ -44,6 +44,7 @@ impl<Q: EventQueue> Simulation<Q> {
             now: self.now,
             cpu,
             jiffies: self.jiffies.count(),
+            until: Instant::MAX,
             machine: &self.view,
             meter: &mut self.cpus[cpu].meter,
             requests: &mut self.requests,
@@ -152,6 +153,10 @@ impl<Q: EventQueue> Simulation<Q> {
             Then::Resume => self.resume(rec, cpu),
             Then::ExpireTimers => self.expire_timers(rec, cpu),
             Then::SpinOnCpu { wakee, flags, after } => self.spin_on_cpu(rec, cpu, wakee, flags, after),
+            Then::Search { wakee, flags, after } => {
+                let waking = self.search(rec, cpu, |sched, cx| sched.ttwu_search(cx));
+                self.select(cpu, wakee, flags, after, waking)
+            }
             Then::Activate { wakee, target, after } => {
                 self.core(rec, cpu, |sched, cx| sched.ttwu_queue(cx, wakee, target));
                 self.pay(cpu, Section::TryToWakeUp, after.then())
@@ -290,12 +295,36 @@ impl<Q: EventQueue> Simulation<Q> {
 
     /// First phase of waking `wakee` from `cpu`; the second follows when the search is paid.
     pub(crate) fn wake(&mut self, rec: &mut Recorder<'_>, cpu: CpuId, wakee: TaskId, flags: WakeFlags, after: AfterWake) -> Next {
-        let then = match self.core(rec, cpu, |sched, cx| sched.ttwu_select(cx, wakee, flags)) {
+        let waking = self.search(rec, cpu, |sched, cx| sched.ttwu_select(cx, wakee, flags));
+        self.select(cpu, wakee, flags, after, waking)
+    }
+
+    /// Pays what a search for a CPU has cost so far; what follows depends on what it came to.
+    fn select(&mut self, cpu: CpuId, wakee: TaskId, flags: WakeFlags, after: AfterWake, waking: Waking) -> Next {
+        let then = match waking {
+            Waking::Searching => Then::Search { wakee, flags, after },
             Waking::Selected(target) => Then::Activate { wakee, target, after },
             Waking::OnCpu => Then::SpinOnCpu { wakee, flags, after },
             Waking::OnWakeList | Waking::StillQueued | Waking::Nothing => after.then(),
         };
         self.pay(cpu, Section::TryToWakeUp, then)
+    }
+
+    /// Calls the core for a search that reads each run queue at its own moment: it must stop where something else happens
+    /// on the machine, and goes on when that has happened.
+    fn search<R>(&mut self, rec: &mut Recorder<'_>, cpu: CpuId, call: impl FnOnce(&mut Sched, &mut Ctx<'_, '_>) -> R) -> R {
+        if self.machine.scan_atomic || self.machine.round_of_turns > Ns::ZERO {
+            return self.core(rec, cpu, call);
+        }
+        // This CPU itself does nothing until it is told how long the phase lasts.
+        self.queue.set(cpu, Slot::Segment, None);
+        self.queue.hold_irqs(cpu, Instant::MAX);
+        let others = self.queue.peek().map_or(Instant::MAX, |event| event.0);
+        let until = others.min(self.horizon);
+        self.core(rec, cpu, |sched, cx| {
+            cx.until = until;
+            call(sched, cx)
+        })
     }
 
     /// The waker looks whether the wakee's old CPU has switched away from it.
@@ -307,7 +336,7 @@ impl<Q: EventQueue> Simulation<Q> {
         if row.on_cpu {
             return self.park(cpu, row.cpu, Then::SpinOnCpu { wakee, flags, after });
         }
-        let target = self.core(rec, cpu, |sched, cx| sched.ttwu_off_cpu(cx, wakee, flags));
-        self.pay(cpu, Section::TryToWakeUp, Then::Activate { wakee, target, after })
+        let waking = self.search(rec, cpu, |sched, cx| sched.ttwu_off_cpu(cx, wakee, flags));
+        self.select(cpu, wakee, flags, after, waking)
     }
 }

@@ -217,6 +217,9 @@ impl<Q: EventQueue> Simulation<Q> {
         let allowed = check(&machine, &profile, &set, duration)?;
         let mut sched = Sched::new(profile, &machine.view());
         sched.set_seed(seed);
+        if [Op::ScanDirty, Op::ScanSocket].into_iter().any(|op| machine.costs.price_ps(op) > 0) {
+            sched.track_lines(&machine.view());
+        }
         for group in set.groups.iter() {
             sched.add_group(group);
         }

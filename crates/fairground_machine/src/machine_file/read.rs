@@ -17,7 +17,7 @@ use toml_edit::TableLike;
 /// Keys that say which CPUs there are.
 const SHAPE: [&str; 9] = ["sockets", "nodes", "llcs", "clusters", "cores", "threads", "numbering", "freq_domains", "cpu"];
 /// Keys of every machine.
-const COMMON: [&str; 25] = [
+const COMMON: [&str; 26] = [
     "preset",
     "name",
     "description",
@@ -39,6 +39,7 @@ const COMMON: [&str; 25] = [
     "irq_time_accounting",
     "nohz_idle",
     "round_of_turns",
+    "scan_atomic",
     "idle_state",
     "idle_governor",
     "costs",
@@ -215,6 +216,9 @@ fn ticks(fields: &Fields, machine: &mut Machine, mistakes: &mut Mistakes) {
     }
     if let Some(round) = fields.length("round_of_turns", mistakes) {
         machine.round_of_turns = round;
+    }
+    if let Some(atomic) = fields.boolean("scan_atomic", mistakes) {
+        machine.scan_atomic = atomic;
     }
 }
 

@@ -31,6 +31,9 @@ pub fn write(machine: &Machine) -> String {
     if machine.round_of_turns != Ns::ZERO {
         line(&mut text, "round_of_turns", &quoted(&machine.round_of_turns.to_string()));
     }
+    if machine.scan_atomic {
+        line(&mut text, "scan_atomic", "true");
+    }
     if machine.idle_governor != IdleGovernor::default() {
         let name = IdleGovernor::NAMES.iter().find(|row| row.1 == machine.idle_governor).map_or("", |row| row.0);
         line(&mut text, "idle_governor", &quoted(name));

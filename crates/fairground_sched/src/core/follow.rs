@@ -140,7 +140,7 @@ impl Sched {
         if self.tasks[task].state == TaskState::New {
             self.set_task_rq(task, prev);
         }
-        self.ttwu_off_cpu(cx, task, flags)
+        self.select_task_rq_at_once(cx, task, Wake::Ttwu { sync: flags.sync, context: flags.context })
     }
 
     /// The first phase of a wake-up where the record says who queues the task: it is on no wake list, even if its old
@@ -185,7 +185,7 @@ impl Sched {
     ///
     /// Kernel: core.c wake_up_new_task() with select_task_rq(), v4.12–
     pub fn ask_select_task_rq_fork(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId) -> CpuId {
-        self.select_task_rq(cx, task, Wake::Fork)
+        self.select_task_rq_at_once(cx, task, Wake::Fork)
     }
 
     /// A task that was runnable on `cx.cpu` before the record began. `vruntime` is the virtual time that it is known

@@ -62,7 +62,7 @@ impl Sched {
     pub fn sched_exec(&mut self, cx: &mut Ctx<'_, '_>) {
         let cpu = cx.cpu;
         let Some(task) = self.rqs[cpu].curr else { return };
-        let target = self.select_task_rq(cx, task, Wake::Exec);
+        let target = self.select_task_rq_at_once(cx, task, Wake::Exec);
         if target != cpu {
             self.tasks[task].migration_pending = Some(target);
             self.resched_curr(cx, cpu);
@@ -75,7 +75,7 @@ impl Sched {
     pub fn wake_up_new_task(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, wanted: Option<CpuId>) -> CpuId {
         self.tasks[task].recent_used_cpu = self.tasks[task].cpu;
         let target =
-            wanted.filter(|&cpu| self.is_cpu_allowed(task, cpu)).unwrap_or_else(|| self.select_task_rq(cx, task, Wake::Fork));
+            wanted.filter(|&cpu| self.is_cpu_allowed(task, cpu)).unwrap_or_else(|| self.select_task_rq_at_once(cx, task, Wake::Fork));
         self.set_task_rq(task, target);
         self.count_rq_lock(cx, target);
         self.update_rq_clock(cx, target);

@@ -6,6 +6,7 @@ mod follow;
 mod fork;
 mod hotplug;
 mod idle_state;
+mod lines;
 mod sched_info;
 mod schedstat;
 mod schedule;
@@ -18,6 +19,7 @@ mod wakeup;
 
 pub use follow::QueueSeat;
 pub use hotplug::LastCpu;
+pub(crate) use lines::RqLines;
 pub use sched_info::SchedInfo;
 pub use schedule::{Leaving, Switch, UserReturn};
 pub use wakeup::{WakeFlags, Waking};

@@ -37,6 +37,9 @@ pub enum Waking {
     OnWakeList,
     /// The task's old CPU has not finished switching away from it: wait for that, then call [`Sched::ttwu_off_cpu`].
     OnCpu,
+    /// The search for a CPU has come to a moment at which something else happens: call [`Sched::ttwu_search`] when what it
+    /// has cost so far is paid.
+    Searching,
     /// The task goes to this CPU: call [`Sched::ttwu_queue`] when the price of the search is paid.
     Selected(CpuId),
 }
@@ -57,7 +60,7 @@ impl Sched {
         self.record_waking(cx, task, flags);
         self.tasks[task].state = TaskState::Waking;
         if !self.tasks[task].on_cpu {
-            return Waking::Selected(self.ttwu_off_cpu(cx, task, flags));
+            return self.ttwu_off_cpu(cx, task, flags);
         }
         let old = self.tasks[task].cpu;
         if !self.queues_on_cpu(cx.cpu, task) {
@@ -71,8 +74,16 @@ impl Sched {
     /// The wakee is on no CPU (any more): where shall it run?
     ///
     /// Kernel: core.c try_to_wake_up() after smp_cond_load_acquire(), v4.12–
-    pub fn ttwu_off_cpu(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, flags: WakeFlags) -> CpuId {
-        self.select_task_rq(cx, task, Wake::Ttwu { sync: flags.sync, context: flags.context })
+    pub fn ttwu_off_cpu(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, flags: WakeFlags) -> Waking {
+        let selected = self.select_task_rq(cx, task, Wake::Ttwu { sync: flags.sync, context: flags.context });
+        selected.map_or(Waking::Searching, Waking::Selected)
+    }
+
+    /// The search for a CPU goes on.
+    ///
+    /// Kernel: fair.c select_idle_sibling(), v4.12–
+    pub fn ttwu_search(&mut self, cx: &mut Ctx<'_, '_>) -> Waking {
+        self.continue_search(cx).map_or(Waking::Searching, Waking::Selected)
     }
 
     /// The wakee never left its queue: its wish to sleep is taken back.

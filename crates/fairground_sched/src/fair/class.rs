@@ -18,6 +18,7 @@ impl Sched {
         let delayed = self.ses[self.tasks[task].se].sched_delayed;
         self.tasks[task].state = if delayed { TaskState::Delayed } else { TaskState::Queued };
         self.add_nr_running(self.tasks[task].cpu);
+        self.lines.write(cx.cpu, self.tasks[task].cpu);
     }
 
     /// A task more on `cpu`: with two, others may pull.
@@ -38,6 +39,7 @@ impl Sched {
         let cpu = self.tasks[task].cpu;
         self.rqs[cpu].nr_running -= u32::from(left);
         self.note_idleness(cpu);
+        self.lines.write(cx.cpu, cpu);
         left
     }
 

@@ -48,6 +48,10 @@ impl ProfileError {
         )
     }
 
+    pub(super) fn needs_overlay(overlay: &str, first: &str, base: KernelVersion) -> ProfileError {
+        ProfileError::new(format!("overlay `{overlay}` needs `{first}`"), format!("Write `{base}+{first}+{overlay}`."))
+    }
+
     pub(super) fn twice(overlay: &str, profile: &str) -> ProfileError {
         ProfileError::new(format!("overlay `{overlay}` is in `{profile}` already"), "Name each overlay once.".to_string())
     }
@@ -63,7 +67,7 @@ impl ProfileError {
         let hint = match Feat::by_name(name) {
             Some(_) => "Other kernels have it.".to_string(),
             None => {
-                let known = Feat::ALL.iter().filter(|feat| feat.row().at(profile.base).is_some());
+                let known = Feat::ALL.iter().filter(|&&feat| profile.has_feature(feat));
                 format!("It has {}.", known.map(|feat| feat.row().name).collect::<Vec<_>>().join(", "))
             }
         };

@@ -1,5 +1,6 @@
 //! Names of profiles: kernels, and unmerged patches as overlays.
 
+use crate::features::Feat;
 use crate::version::{KernelVersion, v};
 
 /// A kernel that can be named.
@@ -9,14 +10,25 @@ pub(super) struct Kernel {
     note: &'static str,
 }
 
-/// An unmerged patch, or a later change carried back, as changes of seams.
+/// An unmerged patch, or a later change carried back, as changes of seams and switches.
 pub(super) struct Overlay {
     name: &'static str,
     note: &'static str,
     /// The tree that it applies to.
     pub(super) base: KernelVersion,
-    /// Seams that it changes; none if it is not modelled yet.
+    /// The overlay that it applies on top of.
+    pub(super) over: Option<&'static str>,
+    /// Seams that it changes.
     pub(super) seams: &'static [(&'static str, &'static str)],
+    /// Switches that it changes, or brings.
+    pub(super) feats: &'static [(Feat, bool)],
+}
+
+impl Overlay {
+    /// One that is not modelled yet changes nothing.
+    pub(super) const fn modelled(&self) -> bool {
+        !self.seams.is_empty() || !self.feats.is_empty()
+    }
 }
 
 const fn kernel(version: KernelVersion, modelled: bool, note: &'static str) -> Kernel {
@@ -42,28 +54,58 @@ static OVERLAYS: &[Overlay] = &[
         name: "align-vruntime",
         note: "an entity whose slice is used up goes behind all others; never merged",
         base: v(4, 20),
+        over: None,
         seams: &[("tick_preempt", "align-rightmost")],
+        feats: &[],
     },
     Overlay {
         name: "clock-pelt",
         note: "time of load tracking is scaled instead of contributions, as mailed before it was merged for v5.1",
         base: v(4, 20),
+        over: None,
         seams: &[("pelt", "c"), ("pelt_clock", "clock-pelt-as-mailed")],
+        feats: &[],
     },
     Overlay {
         name: "eager-siblings",
         note: "two tasks of a core are one too many whatever the balancing core has: the rule of v4.11, kept",
         base: v(4, 12),
+        over: None,
         seams: &[("prefer_sibling", "any-excess")],
+        feats: &[],
     },
     Overlay {
         name: "independent-runnable",
         note: "runnable load of groups propagates on its own",
         base: v(4, 12),
+        over: None,
         seams: &[("group_load", "independent")],
+        feats: &[],
     },
-    Overlay { name: "sis-util", note: "the idle search goes by utilisation", base: v(5, 19), seams: &[] },
-    Overlay { name: "task-throttle", note: "throttled tasks stop on return to user mode", base: v(6, 14), seams: &[] },
+    Overlay {
+        name: "sis-util",
+        note: "the idle search goes by utilisation, as mailed before it was merged for v6.0",
+        base: v(5, 19),
+        over: None,
+        seams: &[],
+        feats: &[(Feat::SIS_PROP, false), (Feat::SIS_UTIL, true)],
+    },
+    Overlay {
+        name: "small-llc",
+        note: "with SIS_UTIL, searches of cache domains of up to 16 CPUs go as far as if there were 32; discussed, never merged",
+        base: v(5, 19),
+        over: Some("sis-util"),
+        seams: &[("idle_scan", "more-in-small")],
+        feats: &[],
+    },
+    Overlay {
+        name: "task-throttle",
+        note: "throttled tasks stop on return to user mode",
+        base: v(6, 14),
+        over: None,
+        seams: &[],
+        feats: &[],
+    },
 ];
 
 pub(super) fn overlay(name: &str) -> Option<&'static Overlay> {
@@ -96,9 +138,12 @@ pub(super) fn all() -> Vec<Known> {
     for kernel in KERNELS {
         known.push(Known { name: kernel.version.to_string(), note: kernel.note, kind: kind(kernel.modelled) });
         known.extend(OVERLAYS.iter().filter(|overlay| overlay.base == kernel.version).map(|overlay| Known {
-            name: format!("{}+{}", kernel.version, overlay.name),
+            name: match overlay.over {
+                Some(first) => format!("{}+{first}+{}", kernel.version, overlay.name),
+                None => format!("{}+{}", kernel.version, overlay.name),
+            },
             note: overlay.note,
-            kind: kind(!overlay.seams.is_empty()),
+            kind: kind(overlay.modelled()),
         }));
     }
     known

@@ -84,6 +84,15 @@ impl IdleSearch {
 }
 
 seam! {
+    /// How many CPUs of a small cache domain a search may look at that goes by the domain's utilisation (SIS_UTIL).
+    IdleScan = "idle_scan" {
+        Proportional "proportional" "As many of each cache domain, in proportion to its size.",
+        MoreInSmall "more-in-small" "Of domains of at most 16 CPUs as many as if they had 32.",
+    }
+    history { v(4, 12) => Proportional, }
+}
+
+seam! {
     /// How CPUs of different capacities are searched.
     IdleCapacity = "idle_capacity" {
         None "none" "As if they were equal.",

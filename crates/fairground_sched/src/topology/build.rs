@@ -132,7 +132,7 @@ impl Topology {
 
 impl SchedDomainShared {
     fn of(sd: &SchedDomain) -> SchedDomainShared {
-        SchedDomainShared { nr_busy_cpus: sd.span_weight, has_idle_cores: false }
+        SchedDomainShared { nr_busy_cpus: sd.span_weight, has_idle_cores: false, nr_idle_scan: 0 }
     }
 }
 

@@ -179,6 +179,8 @@ pub struct SchedDomainShared {
     pub nr_busy_cpus: u32,
     /// Whether there may be a core all of whose threads are idle.
     pub has_idle_cores: bool,
+    /// How many CPUs a search for an idle one may look at (SIS_UTIL); 0 until the first balance.
+    pub nr_idle_scan: u32,
 }
 
 /// What a CPU remembers of its domains.

@@ -77,6 +77,6 @@ fn flip(profile: Profile, feat: Feat) -> Result<Profile, ProfileError> {
 
 /// The switches of a kernel that do something.
 pub(super) fn switches(profile: &Profile) -> Vec<Feat> {
-    let there = |feat: &Feat| feat.row().at(profile.base).is_some() && feat.row().status != Status::NotModelledYet;
+    let there = |feat: &Feat| profile.has_feature(*feat) && feat.row().status != Status::NotModelledYet;
     Feat::ALL.iter().copied().filter(there).collect()
 }

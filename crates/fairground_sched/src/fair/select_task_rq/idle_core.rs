@@ -1,11 +1,10 @@
-//! Cores all of whose threads are idle.
+//! What is known of idle cores, and the siblings of a CPU.
 
 use super::Placing;
 use crate::Sched;
 use crate::ctx::Ctx;
 use crate::seam::IdleSearch;
-use fairground_model::Op;
-use fairground_stdx::{CpuId, CpuMask, SdId};
+use fairground_stdx::{CpuId, SdId};
 
 impl Sched {
     /// Whether there may be an idle core in the cache domain of `cpu`.
@@ -36,57 +35,23 @@ impl Sched {
         }
     }
 
-    /// Whether all threads of the core of `cpu` are idle. A thread of a busy core that the task may use is kept in
-    /// `candidate`; once there is one the first busy thread ends the look. `looks` counts them.
-    ///
-    /// Kernel: fair.c select_idle_core(), v5.12–
-    #[inline]
-    pub(super) fn is_core_idle(&self, allowed: &CpuMask, cpu: CpuId, candidate: &mut Option<CpuId>, looks: &mut u64) -> bool {
-        let mut idle = true;
-        for &sibling in self.topology.threads.of(cpu) {
-            *looks += 1;
-            if self.idle_cpus.contains(sibling) {
-                if candidate.is_none() && allowed.contains(sibling) {
-                    *candidate = Some(sibling);
-                }
-                continue;
-            }
-            idle = false;
-            if candidate.is_some() {
-                break;
-            }
-            if self.has_idle_policy && self.sched_idle_cpu(sibling) && allowed.contains(sibling) {
-                *candidate = Some(sibling);
-                break;
-            }
-        }
-        idle
-    }
-
     /// A free thread of the core of `of`.
     ///
     /// Kernel: fair.c select_idle_smt(), v4.12–
-    pub(super) fn select_idle_smt(&self, cx: &mut Ctx<'_, '_>, placing: &Placing, sd: SdId, of: CpuId) -> Option<CpuId> {
-        let allowed = &self.tasks[placing.task].cpus_allowed;
-        let span = &self.topology.domains[sd].span;
+    pub(super) fn select_idle_smt(&mut self, cx: &mut Ctx<'_, '_>, placing: &Placing, sd: SdId, of: CpuId) -> Option<CpuId> {
         let others_only = self.profile.idle_search == IdleSearch::OnePassOthers;
-        let usable = |sibling: CpuId| allowed.contains(sibling) && span.contains(sibling);
-        for &sibling in self.topology.threads.of(of) {
-            if others_only && (sibling == of || !usable(sibling)) {
+        for index in 0..self.topology.threads.of(of).len() {
+            let sibling = self.topology.threads.of(of)[index];
+            let allowed = self.tasks[placing.task].cpus_allowed.contains(sibling);
+            let usable = allowed && self.topology.domains[sd].span.contains(sibling);
+            if others_only && (sibling == of || !usable) {
                 continue;
             }
-            cx.meter.count(Op::ScanCpu);
-            if usable(sibling) && self.is_free(sibling) {
+            self.look(cx, sibling);
+            if usable && self.is_free(sibling) {
                 return Some(sibling);
             }
         }
         None
-    }
-
-    /// Takes the threads of the core of `cpu` out of `cpus`.
-    pub(super) fn remove_core(&self, cpus: &mut CpuMask, cpu: CpuId) {
-        for &sibling in self.topology.threads.of(cpu) {
-            cpus.remove(sibling);
-        }
     }
 }

@@ -1,54 +1,72 @@
 //! select_idle_sibling(): an idle CPU near the target, those known by name first.
 
-use super::Placing;
+use super::{Placing, Search};
 use crate::Sched;
 use crate::ctx::Ctx;
 use crate::seam::{ClusterSearch, IdleCapacity, KthreadWaker, RecentCpu, SchedIdleCpu};
 use fairground_model::{Op, Reason};
 use fairground_stdx::{CpuId, TaskId};
 
+/// What the look at the CPUs known by name has come to.
+#[expect(clippy::large_enum_variant, reason = "kept on the stack, and by each CPU in a row of its own")]
+pub(super) enum Sibling {
+    /// A choice, and the rule that made it.
+    Chosen((CpuId, Reason)),
+    /// The cache domain is searched.
+    Search(Search),
+}
+
 impl Sched {
     /// Kernel: fair.c select_idle_sibling(), v4.12–
-    pub(super) fn select_idle_sibling(&mut self, cx: &mut Ctx<'_, '_>, placing: &Placing, target: CpuId) -> (CpuId, Reason) {
+    pub(super) fn select_idle_sibling(&mut self, cx: &mut Ctx<'_, '_>, placing: &Placing, target: CpuId) -> Sibling {
         // The CPUs that are known by name together count as one look.
         cx.meter.count(Op::ScanCpu);
+        let sis = &mut self.rqs[placing.this].sis;
+        (sis.sis_search, sis.sis_scanned) = (sis.sis_search + 1, sis.sis_scanned + 1);
         let util = self.util_to_fit(cx, placing.task);
         if self.profile.idle_capacity == IdleCapacity::First
             && let Some(choice) = self.search_capacity(cx, placing, target, util)
         {
-            return choice;
+            return Sibling::Chosen(choice);
         }
         let prev = placing.prev;
         if self.is_free(target) && self.fits(util, target) {
-            return (target, if target == prev { Reason::SelectPrevIdle } else { Reason::SelectTargetIdle });
+            return Sibling::Chosen((target, if target == prev { Reason::SelectPrevIdle } else { Reason::SelectTargetIdle }));
         }
         let mut farther = None;
         if prev != target && self.is_idle_near(prev, target, util) {
             if !self.is_in_other_cluster(prev, target) {
-                return (prev, Reason::SelectPrevIdle);
+                return Sibling::Chosen((prev, Reason::SelectPrevIdle));
             }
             farther = Some((prev, Reason::SelectPrevIdle));
         }
         if self.may_stack(placing) && self.fits(util, prev) {
-            return (prev, Reason::SelectKthread);
+            return Sibling::Chosen((prev, Reason::SelectKthread));
         }
         if let Some(recent) = self.recent_idle_cpu(placing, target, util) {
             if !self.is_in_other_cluster(recent, target) {
-                return (recent, Reason::SelectRecent);
+                return Sibling::Chosen((recent, Reason::SelectRecent));
             }
             farther = farther.or(Some((recent, Reason::SelectRecent)));
         }
         if self.profile.idle_capacity == IdleCapacity::AfterKnown
             && let Some(choice) = self.search_capacity(cx, placing, target, util)
         {
-            return choice;
+            return Sibling::Chosen(choice);
         }
-        let found = if self.profile.idle_search.is_one_pass() {
-            self.search_in_one_pass(cx, placing, target)
-        } else {
-            self.search_in_steps(cx, placing, target)
-        };
-        found.or(farther).unwrap_or((target, Reason::SelectTarget))
+        match self.begin_search(cx, placing, target) {
+            Ok(mut search) => {
+                search.farther = farther;
+                Sibling::Search(search)
+            }
+            Err(found) => Sibling::Chosen(self.end_search(placing.this, target, found.or(farther))),
+        }
+    }
+
+    /// What a search has come to: where nothing was found the task goes to the target.
+    pub(super) fn end_search(&mut self, this: CpuId, target: CpuId, found: Option<(CpuId, Reason)>) -> (CpuId, Reason) {
+        self.rqs[this].sis.sis_failed += u64::from(found.is_none() && self.topology.cpus[target].sd_llc.is_some());
+        found.unwrap_or((target, Reason::SelectTarget))
     }
 
     /// Whether a woken task would run at once on `cpu`.

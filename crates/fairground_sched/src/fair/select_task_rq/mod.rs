@@ -14,13 +14,12 @@ mod avg_idle;
 mod fallback;
 mod idle_capacity;
 mod idle_core;
-mod idle_cpu;
 mod idle_cpus;
 mod idle_sibling;
-mod idle_steps;
 mod idlest_cpu;
 mod idlest_group;
 mod scan_budget;
+mod search;
 #[cfg(test)]
 mod spec_06;
 #[cfg(test)]
@@ -30,14 +29,16 @@ mod tests;
 mod wakee;
 
 pub use avg_idle::IdleEstimate;
+pub(crate) use search::Search;
 pub(crate) use wakee::WakeeFlips;
 
 use crate::Sched;
 use crate::ctx::Ctx;
+use idle_sibling::Sibling;
 use crate::seam::{ExitingWaker, RecentCpu};
 use crate::topology::SdFlags;
 use fairground_model::{PrevState, Reason, WakeContext};
-use fairground_stdx::{CpuId, CpuMask, SdId, TaskId};
+use fairground_stdx::{CpuId, CpuMask, Instant, SdId, TaskId};
 
 /// What makes a choice of a CPU necessary.
 ///
@@ -58,7 +59,7 @@ pub enum Wake {
 }
 
 /// A choice that is being made.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 struct Placing {
     task: TaskId,
     /// The CPU that chooses.
@@ -80,21 +81,45 @@ struct Walk {
 }
 
 impl Sched {
+    /// `None`: a search is under way on this CPU, with which [`Sched::continue_search`] goes on.
+    ///
     /// Kernel: core.c select_task_rq(), v4.12–
-    pub(crate) fn select_task_rq(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, wake: Wake) -> CpuId {
-        let (mut cpu, mut reason) = match only_cpu(&self.tasks[task].cpus_allowed) {
+    pub(crate) fn select_task_rq(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, wake: Wake) -> Option<CpuId> {
+        let choice = match only_cpu(&self.tasks[task].cpus_allowed) {
             Some(only) => (only, Reason::SelectOnlyAllowed),
-            None => self.select_task_rq_fair(cx, task, wake),
+            None => self.select_task_rq_fair(cx, task, wake)?,
         };
-        if !self.is_cpu_allowed(task, cpu) {
-            (cpu, reason) = (self.select_fallback_rq(cx, self.tasks[task].cpu, task), Reason::SelectFallback);
-        }
+        Some(self.conclude(cx, task, choice))
+    }
+
+    /// As [`Sched::select_task_rq`], with all run queues as they stand now.
+    pub(crate) fn select_task_rq_at_once(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, wake: Wake) -> CpuId {
+        let until = std::mem::replace(&mut cx.until, Instant::MAX);
+        let chosen = self.select_task_rq(cx, task, wake).expect("invariant: nothing interrupts a search without a limit");
+        cx.until = until;
+        chosen
+    }
+
+    /// Goes on with the search that is under way on this CPU; `None` as before.
+    pub(crate) fn continue_search(&mut self, cx: &mut Ctx<'_, '_>) -> Option<CpuId> {
+        let search = self.searches[cx.cpu].take().expect("invariant: a search that goes on has begun");
+        let task = search.placing.task;
+        let choice = self.run_search(cx, search)?;
+        Some(self.conclude(cx, task, choice))
+    }
+
+    /// A choice that may not be used is replaced; the last word is recorded.
+    fn conclude(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, choice: (CpuId, Reason)) -> CpuId {
+        let (cpu, reason) = match self.is_cpu_allowed(task, choice.0) {
+            true => choice,
+            false => (self.select_fallback_rq(cx, self.tasks[task].cpu, task), Reason::SelectFallback),
+        };
         cx.decide(reason, Some(task), cpu.get());
         cpu
     }
 
     /// Kernel: fair.c select_task_rq_fair(), v4.12–
-    fn select_task_rq_fair(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, wake: Wake) -> (CpuId, Reason) {
+    fn select_task_rq_fair(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, wake: Wake) -> Option<(CpuId, Reason)> {
         let mut placing = Placing { task, this: cx.cpu, prev: self.tasks[task].cpu, sync: false, in_task: false };
         match wake {
             Wake::Ttwu { sync, context } => {
@@ -102,8 +127,8 @@ impl Sched {
                 placing.in_task = context == WakeContext::Task;
                 self.place_woken(cx, &placing)
             }
-            Wake::Fork => self.place_balanced(cx, &placing, SdFlags::BALANCE_FORK),
-            Wake::Exec => self.place_balanced(cx, &placing, SdFlags::BALANCE_EXEC),
+            Wake::Fork => Some(self.place_balanced(cx, &placing, SdFlags::BALANCE_FORK)),
+            Wake::Exec => Some(self.place_balanced(cx, &placing, SdFlags::BALANCE_EXEC)),
         }
     }
 
@@ -115,20 +140,47 @@ impl Sched {
         self.profile.exiting_waker == ExitingWaker::Plain && self.rqs[this].curr.is_some_and(exits)
     }
 
-    fn place_woken(&mut self, cx: &mut Ctx<'_, '_>, placing: &Placing) -> (CpuId, Reason) {
+    fn place_woken(&mut self, cx: &mut Ctx<'_, '_>, placing: &Placing) -> Option<(CpuId, Reason)> {
         self.record_wakee(cx, placing.task);
         let want_affine = !self.wake_wide(placing)
             && !self.wake_cap(cx, placing)
             && self.tasks[placing.task].cpus_allowed.contains(placing.this);
         let walk = self.walk_domains(cx, placing, SdFlags::BALANCE_WAKE, want_affine);
         if let Some(sd) = walk.balance {
-            return self.find_idlest_cpu(cx, placing, sd, SdFlags::BALANCE_WAKE);
+            return Some(self.find_idlest_cpu(cx, placing, sd, SdFlags::BALANCE_WAKE));
         }
-        let choice = self.select_idle_sibling(cx, placing, walk.target);
-        if want_affine && self.profile.recent_used_cpu == RecentCpu::OnHit {
-            self.note_waker_cpu(placing.this);
+        self.place_near(cx, placing, walk.target, want_affine)
+    }
+
+    /// An idle CPU near the target, by name or from a search.
+    fn place_near(
+        &mut self,
+        cx: &mut Ctx<'_, '_>,
+        placing: &Placing,
+        target: CpuId,
+        want_affine: bool,
+    ) -> Option<(CpuId, Reason)> {
+        match self.select_idle_sibling(cx, placing, target) {
+            Sibling::Chosen(choice) => {
+                self.note_waker_cpu(placing.this, want_affine);
+                Some(choice)
+            }
+            Sibling::Search(mut search) => {
+                search.want_affine = want_affine;
+                self.run_search(cx, search)
+            }
         }
-        choice
+    }
+
+    /// A search begins or goes on; `None`: it is kept, to go on later.
+    fn run_search(&mut self, cx: &mut Ctx<'_, '_>, mut search: Search) -> Option<(CpuId, Reason)> {
+        let Some(found) = self.go_on_with_search(cx, &mut search) else {
+            self.searches[cx.cpu] = Some(search);
+            return None;
+        };
+        let this = search.placing.this;
+        self.note_waker_cpu(this, search.want_affine);
+        Some(self.end_search(this, search.target, found.or(search.farther)))
     }
 
     /// The slow path, which looks for the idlest CPU of the largest domain that is balanced at such a moment.
@@ -166,8 +218,11 @@ impl Sched {
     /// After an affine wake-up the waker remembers its own CPU.
     ///
     /// Kernel: fair.c select_task_rq_fair(), v4.16–v5.13
-    fn note_waker_cpu(&mut self, this: CpuId) {
-        if let Some(waker) = self.rqs[this].curr {
+    fn note_waker_cpu(&mut self, this: CpuId, want_affine: bool) {
+        if want_affine
+            && self.profile.recent_used_cpu == RecentCpu::OnHit
+            && let Some(waker) = self.rqs[this].curr
+        {
             self.tasks[waker].recent_used_cpu = this;
         }
     }

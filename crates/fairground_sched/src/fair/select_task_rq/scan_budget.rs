@@ -4,7 +4,7 @@ use super::avg_idle::update_avg;
 use crate::Sched;
 use crate::ctx::Ctx;
 use crate::features::Feat;
-use fairground_stdx::{CpuId, Ns, SdId};
+use fairground_stdx::{CpuId, SdId};
 
 /// No limit.
 pub(super) const UNLIMITED: u64 = u64::MAX;
@@ -21,15 +21,21 @@ pub(super) fn sis_prop_nr(llc_weight: u32, idle_ns: u64, avg_scan_cost: u64) -> 
 }
 
 /// A search whose cost is measured.
+#[derive(Clone, Copy, Debug)]
 pub(super) struct ScanClock {
     this: CpuId,
     this_sd: SdId,
-    began: Ns,
+    /// When it began, by what the present call has lasted, ns; wraps below 0 for one that began in an earlier call.
+    began: u64,
 }
 
 impl ScanClock {
     pub(super) fn start(cx: &Ctx<'_, '_>, this_sd: SdId) -> ScanClock {
-        ScanClock { this: cx.cpu, this_sd, began: cx.lasted() }
+        ScanClock { this: cx.cpu, this_sd, began: cx.lasted().0 }
+    }
+    /// The search goes on in another call; this one has lasted so long.
+    pub(super) fn interrupt(&mut self, lasted: u64) {
+        self.began = self.began.wrapping_sub(lasted);
     }
 }
 
@@ -57,9 +63,21 @@ impl Sched {
         sis_prop_nr(llc_weight, lb.wake_avg_idle, self.topology.domains[this_sd].avg_scan_cost)
     }
 
+    /// The counter of the searches that go by how much the target's cache domain is used, as the last balance of all of it
+    /// found: one more than the CPUs that may be looked at. `None`: no limit is known.
+    ///
+    /// Kernel: fair.c select_idle_cpu() under SIS_UTIL, v6.0–
+    pub(super) fn budget_by_util(&self, target: CpuId) -> Option<u64> {
+        if !self.profile.feats.has(Feat::SIS_UTIL) {
+            return None;
+        }
+        let shared = self.topology.cpus[target].sd_llc_shared?;
+        Some(u64::from(self.topology.shared[shared].nr_idle_scan) + 1)
+    }
+
     /// A search that ended by itself: its cost goes into the average of the domain. Returns the cost, ns.
     pub(super) fn update_avg_scan_cost(&mut self, cx: &Ctx<'_, '_>, clock: &ScanClock) -> u64 {
-        let took = (cx.lasted() - clock.began).0;
+        let took = cx.lasted().0.wrapping_sub(clock.began);
         update_avg(&mut self.topology.domains[clock.this_sd].avg_scan_cost, took);
         took
     }

@@ -45,7 +45,9 @@ pub(super) struct TestMachine {
 
 impl TestMachine {
     pub(super) fn new(kernel: &str, view: MachineView) -> TestMachine {
-        let sched = Sched::new(Profile::parse(kernel).expect("a kernel"), &view);
+        let mut sched = Sched::new(Profile::parse(kernel).expect("a kernel"), &view);
+        // As after a balance of an idle machine: searches may look at all CPUs.
+        sched.topology.shared.iter_mut().for_each(|shared| shared.nr_idle_scan = view.cpus.len() as u32);
         let (meter, requests, choices) = (Meter::free(), Vec::new(), Choices::default());
         TestMachine { sched, view, meter, jiffies: 100, now: Instant::from_ns(1_000_000), requests, choices }
     }
@@ -61,7 +63,7 @@ impl TestMachine {
         let mut cx = Ctx {
             now: self.now,
             cpu: cpu(this),
-            jiffies: self.jiffies,
+            jiffies: self.jiffies, until: Instant::MAX,
             machine: &self.view,
             meter: &mut self.meter,
             requests: &mut self.requests,
@@ -118,14 +120,14 @@ impl TestMachine {
 
     pub(super) fn choose(&mut self, task: TaskId, this: u32, wake: Wake) -> (u32, Reason) {
         self.choices.0.clear();
-        let chosen = self.on(this, |sched, cx| sched.select_task_rq(cx, task, wake));
+        let chosen = self.on(this, |sched, cx| sched.select_task_rq_at_once(cx, task, wake));
         (chosen.get(), *self.choices.0.last().expect("a choice has a rule"))
     }
 
     /// The idle search alone, for `target`.
     pub(super) fn search(&mut self, task: TaskId, this: u32, target: u32) -> (u32, Reason) {
         let placing = self.placing(task, this, false);
-        let (chosen, reason) = self.on(this, |sched, cx| sched.select_idle_sibling(cx, &placing, cpu(target)));
+        let (chosen, reason) = self.on(this, |sched, cx| sched.place_near(cx, &placing, cpu(target), false)).expect("chosen at once");
         (chosen.get(), reason)
     }
 

@@ -159,7 +159,7 @@ impl Core {
         let mut cx = Ctx {
             now,
             cpu: CPU,
-            jiffies: now.ns() / TICK,
+            jiffies: now.ns() / TICK, until: Instant::MAX,
             machine: &self.machine,
             meter: &mut meter,
             requests: &mut requests,

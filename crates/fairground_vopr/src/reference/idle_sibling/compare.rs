@@ -165,7 +165,7 @@ impl Wake {
         let mut cx = Ctx {
             now: self.now,
             cpu: self.this,
-            jiffies: self.jiffies,
+            jiffies: self.jiffies, until: Instant::MAX,
             machine: &machine,
             meter: &mut meter,
             requests: &mut requests,

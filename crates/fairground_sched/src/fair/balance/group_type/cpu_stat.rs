@@ -10,7 +10,7 @@ use fairground_stdx::CpuId;
 /// What the statistics read of a CPU. All are counts, so that the difference of two readings goes into a sum at once.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct CpuStat {
-    util: u64,
+    pub(super) util: u64,
     runnable: u64,
     /// Its tasks of all classes.
     nr_running: u64,

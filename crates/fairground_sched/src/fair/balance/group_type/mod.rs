@@ -8,11 +8,13 @@
 //! decide.rs     whether there is an imbalance between the busiest and the local group
 //! imbalance.rs  how much of what makes up for it
 //! asym.rs       CPUs of different priority
+//! idle_scan.rs  what wake-ups learn from the sums
 //! ```
 
 mod asym;
 mod cpu_stat;
 mod decide;
+mod idle_scan;
 mod imbalance;
 mod kept;
 mod pick;
@@ -86,6 +88,7 @@ pub(super) struct SdLbStats {
     pub(super) busiest_stat: SgLbStats,
     pub(super) total_load: u64,
     pub(super) total_capacity: u64,
+    pub(super) total_util: u64,
     /// Tasks wait on some CPU, or one does not fit it (SG_OVERLOAD).
     pub(super) overload: bool,
 }
@@ -100,10 +103,17 @@ impl SdLbStats {
             busiest_stat: SgLbStats::IDLEST,
             total_load: 0,
             total_capacity: 0,
+            total_util: 0,
             overload: false,
         }
     }
 
+    /// A group's sums go into those of the domain.
+    const fn add_to_totals(&mut self, stat: &SgLbStats) {
+        self.total_load += stat.group_load;
+        self.total_capacity += stat.sums.group_capacity;
+        self.total_util += stat.sums.group_util;
+    }
     /// Mean load per capacity in the domain, times 1024.
     const fn avg_load(&self) -> u64 {
         self.total_load * 1024 / self.total_capacity

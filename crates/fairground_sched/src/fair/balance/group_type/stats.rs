@@ -61,6 +61,7 @@ impl Sched {
             None => self.add_up_groups(cx, env, &mut sds),
         }
         self.set_root_overload(env, sds.overload);
+        self.update_idle_cpu_scan(env, &sds);
         sds
     }
 
@@ -68,13 +69,13 @@ impl Sched {
     fn add_up_groups(&self, cx: &mut Ctx<'_, '_>, env: &LbEnv, sds: &mut SdLbStats) {
         let domain = &self.topology.domains[env.sd];
         sds.local_stat = self.update_sg_lb_stats(cx, env, sds, sds.local);
-        (sds.total_load, sds.total_capacity) = (sds.local_stat.group_load, sds.local_stat.sums.group_capacity);
+        let local = sds.local_stat;
+        sds.add_to_totals(&local);
         for part in [domain.ring_start + 1..domain.groups.end, domain.groups.start..domain.ring_start] {
             for &group in &self.topology.rings[part.start as usize..part.end as usize] {
                 let stat = self.update_sg_lb_stats(cx, env, sds, group);
                 self.note_if_busier(env, sds, group, &stat);
-                sds.total_load += stat.group_load;
-                sds.total_capacity += stat.sums.group_capacity;
+                sds.add_to_totals(&stat);
             }
         }
     }

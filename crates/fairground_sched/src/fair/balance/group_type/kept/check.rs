@@ -27,9 +27,9 @@ impl Sched {
             self.check_kept_group(env, ring, place)?;
         }
         let sum = |part: fn(&SgLbStats) -> u64| ring.rows.iter().map(|row| part(&row.stat)).sum::<u64>();
-        let sums = (sum(|stat| stat.group_load), sum(|stat| stat.sums.group_capacity));
+        let sums = (sum(|stat| stat.group_load), sum(|stat| stat.sums.group_capacity), sum(|stat| stat.sums.group_util));
         let overloaded = domain.span.iter().filter(|&cpu| self.group_stats.cpus[cpu].overloaded > 0).count() as u64;
-        let right = (ring.total_load, ring.total_capacity) == sums && ring.overloaded_cpus == overloaded;
+        let right = (ring.total_load, ring.total_capacity, ring.total_util) == sums && ring.overloaded_cpus == overloaded;
         hold(right, || format!("what is kept of {:?} in all is wrong", env.sd))?;
         if !ring.stale.is_empty() {
             // Ranks follow when somebody balances here.

@@ -56,6 +56,7 @@ struct Ring {
     stale: Vec<usize>,
     total_load: u64,
     total_capacity: u64,
+    total_util: u64,
     /// CPUs on which tasks wait.
     overloaded_cpus: u64,
     /// Either all its groups are cores of several threads, or none is.
@@ -76,6 +77,7 @@ impl Ring {
         row.stat.replace(old, new);
         exchange(&mut row.reduced_cpus, old.reduced, new.reduced);
         exchange(&mut self.total_load, old.load, new.load);
+        exchange(&mut self.total_util, old.util, new.util);
         exchange(&mut self.overloaded_cpus, old.overloaded, new.overloaded);
         if !row.stale {
             row.stale = true;
@@ -160,7 +162,7 @@ impl Sched {
         if let Some(busiest) = self.busiest_kept(ring, local) {
             (sds.busiest, sds.busiest_stat) = (Some(ring.groups[busiest]), ring.rows[busiest].stat);
         }
-        (sds.total_load, sds.total_capacity) = (ring.total_load, ring.total_capacity);
+        (sds.total_load, sds.total_capacity, sds.total_util) = (ring.total_load, ring.total_capacity, ring.total_util);
         sds.overload = ring.overloaded_cpus > 0;
     }
 

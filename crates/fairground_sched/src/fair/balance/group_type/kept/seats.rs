@@ -60,6 +60,7 @@ impl Ring {
             ranks: Ranks::new(groups.len()),
             stale: Vec::with_capacity(groups.len()),
             total_load: 0,
+            total_util: 0,
             total_capacity: groups.iter().map(|&group| topology.groups[group].capacity).sum(),
             overloaded_cpus: 0,
             alike: smt_groups == 0 || smt_groups == groups.len(),
