@@ -23,6 +23,8 @@ mod search;
 #[cfg(test)]
 mod spec_06;
 #[cfg(test)]
+mod spec_06_util;
+#[cfg(test)]
 mod test_machine;
 #[cfg(test)]
 mod tests;

@@ -90,6 +90,11 @@ impl Search {
         (self.start, self.from, self.end) = (start, start, u32::MAX);
     }
 
+    /// No CPU of this part has been looked at yet.
+    fn is_at_start(&self) -> bool {
+        (self.from, self.end) == (self.start, u32::MAX)
+    }
+
     /// The next CPU of the walk.
     #[inline]
     fn next(&mut self) -> Option<CpuId> {
@@ -314,7 +319,7 @@ impl Sched {
     fn walk_cpus(&mut self, cx: &mut Ctx<'_, '_>, search: &mut Search) -> Walked {
         let task = search.placing.task;
         let every_cpu_counts = self.profile.idle_search != IdleSearch::Steps;
-        if every_cpu_counts && !self.has_idle_policy && self.looks_are_alike(cx) {
+        if every_cpu_counts && search.is_at_start() && !self.has_idle_policy && self.looks_are_alike(cx) {
             return self.walk_cpus_at_once(cx, search);
         }
         while let Some(cpu) = search.next() {

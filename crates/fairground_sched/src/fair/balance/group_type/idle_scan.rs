@@ -55,6 +55,9 @@ impl Sched {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Profile;
+    use fairground_machine::Machine;
+    use fairground_stdx::CpuId;
 
     const PCT: u64 = 117;
 
@@ -90,5 +93,30 @@ mod tests {
             assert_eq!(small, scans(IdleScan::Proportional, 16, x) * 2);
             assert_eq!(large, scans(IdleScan::Proportional, 17, x));
         }
+    }
+
+    /// Whoever balances the whole cache domain tells the searches; a CPU about to go idle, or a smaller domain, does not.
+    #[test]
+    fn spec_06_t01_who_tells() {
+        let profile = Profile::parse("v5.19+sis-util").unwrap();
+        let machine = Machine::preset("llc112").unwrap().view();
+        let cpu = CpuId::new(0);
+        let nr_after = |idle: CpuIdleType, llc: bool, total_util: u64, feature: &str| {
+            let mut sched = Sched::new(profile.clone().with_feature(feature).unwrap(), &machine);
+            let cached = &sched.topology.cpus[cpu];
+            let (sd, shared) = (if llc { cached.sd_llc } else { cached.base }.unwrap(), cached.sd_llc_shared.unwrap());
+            assert_eq!(sched.topology.shared[shared].nr_idle_scan, 0, "at the beginning no search is made");
+            let env = LbEnv::new(sd, cpu, idle, sched.topology.domains[sd].span, Vec::new());
+            let sds = SdLbStats { total_util, ..SdLbStats::new(sched.topology.domains[sd].first_group) };
+            sched.update_idle_cpu_scan(&env, &sds);
+            sched.topology.shared[shared].nr_idle_scan
+        };
+        let half = 112 * 512;
+        for idle in [CpuIdleType::Idle, CpuIdleType::NotIdle] {
+            assert_eq!(nr_after(idle, true, half, "SIS_UTIL"), 73);
+        }
+        assert_eq!(nr_after(CpuIdleType::NewlyIdle, true, half, "SIS_UTIL"), 0);
+        assert_eq!(nr_after(CpuIdleType::Idle, false, half, "SIS_UTIL"), 0);
+        assert_eq!(nr_after(CpuIdleType::Idle, true, half, "NO_SIS_UTIL"), 0);
     }
 }
