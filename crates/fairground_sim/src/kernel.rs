@@ -316,11 +316,8 @@ impl<Q: EventQueue> Simulation<Q> {
         if self.machine.scan_atomic || self.machine.round_of_turns > Ns::ZERO {
             return self.core(rec, cpu, call);
         }
-        // This CPU itself does nothing until it is told how long the phase lasts.
-        self.queue.set(cpu, Slot::Segment, None);
-        self.queue.hold_irqs(cpu, Instant::MAX);
-        let others = self.queue.peek().map_or(Instant::MAX, |event| event.0);
-        let until = others.min(self.horizon);
+        // Not where the caller wants a pause: that must change nothing.
+        let until = self.queue.first_of_others(cpu).min(self.horizon_before(Instant::MAX));
         self.core(rec, cpu, |sched, cx| {
             cx.until = until;
             call(sched, cx)

@@ -328,7 +328,7 @@ impl<Q: EventQueue> Simulation<Q> {
 
     /// Up to where events of CPUs can be handled one after another: what is scripted comes before
     /// everything else of its instant.
-    fn horizon_before(&self, before: Instant) -> Instant {
+    pub(crate) fn horizon_before(&self, before: Instant) -> Instant {
         let scripted = self.script.get(self.script_next).map_or(Instant::MAX, |row| row.at);
         before.min(self.end).min(scripted)
     }

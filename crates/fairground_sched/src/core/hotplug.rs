@@ -84,14 +84,15 @@ impl Sched {
         }
     }
 
-    /// Builds the domains anew, with fresh state of balancing. Who balances goes on in the old ones to the end.
+    /// Builds the domains anew, with fresh state of balancing. Who balances or searches goes on in the old ones to the end.
     ///
     /// Kernel: topology.c partition_sched_domains(), v4.12–
     fn rebuild_sched_domains(&mut self, cx: &Ctx<'_, '_>) {
         let mut fresh = Topology::build(&self.profile, cx.machine);
         fresh.set_birth(cx.jiffies);
         let balancing = self.balance_works.iter().any(|work| !matches!(work, BalanceWork::None));
-        self.topology.replace(fresh, balancing);
+        let searching = self.searches.iter().any(Option::is_some);
+        self.topology.replace(fresh, balancing || searching);
         self.group_stats.forget();
         // The new domains count all their CPUs as busy.
         self.rqs.iter_mut().for_each(|rq| rq.lb.counted_idle = false);

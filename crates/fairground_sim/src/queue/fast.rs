@@ -192,6 +192,12 @@ impl EventQueue for FastQueue {
         })
     }
     #[inline]
+    fn first_of_others(&mut self, cpu: CpuId) -> Instant {
+        self.settle();
+        let first = self.tree.min_with(cpu.index(), key(NEVER, Class::Segment, cpu.index()));
+        unpack(first).map_or(Instant::MAX, |event| event.0)
+    }
+    #[inline]
     fn advance(&mut self) -> Option<(Instant, Class, CpuId)> {
         self.settle();
         let first = self.tree.min();

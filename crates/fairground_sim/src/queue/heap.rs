@@ -102,6 +102,14 @@ impl EventQueue for HeapQueue {
     fn peek(&self) -> Option<(Instant, Class, CpuId)> {
         unpack(self.heap.peek()?.0.0)
     }
+    fn first_of_others(&mut self, cpu: CpuId) -> Instant {
+        let others = self.sources.iter().filter(|source| source.at != NEVER && source.cpu != cpu.index());
+        let due = |source: &Source| match source.class {
+            Class::Segment => source.at,
+            Class::Irq | Class::Tick => source.at.max(self.irqs_held[source.cpu]),
+        };
+        others.map(due).min().filter(|&ns| ns != NEVER).map_or(Instant::MAX, Instant::from_ns)
+    }
     fn advance(&mut self) -> Option<(Instant, Class, CpuId)> {
         let event = self.peek()?;
         self.now = advanced(self.now, event.0);

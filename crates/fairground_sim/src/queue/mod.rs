@@ -143,6 +143,9 @@ pub trait EventQueue: Clone {
     /// The earliest event.
     fn peek(&self) -> Option<(Instant, Class, CpuId)>;
 
+    /// When the earliest event of the CPUs beside `cpu` comes; [`Instant::MAX`] if there is none.
+    fn first_of_others(&mut self, cpu: CpuId) -> Instant;
+
     /// The earliest event; the clock moves there.
     fn advance(&mut self) -> Option<(Instant, Class, CpuId)>;
 

@@ -42,6 +42,11 @@ fn call() -> impl Strategy<Value = Call> {
     ]
 }
 
+/// The earliest event of the CPUs beside each one: what comes first in a queue in which that one is silent.
+fn first_of_others<Q: EventQueue>(queue: &mut Q) -> Vec<Instant> {
+    (0..CPUS).map(|number| queue.first_of_others(cpu(number))).collect()
+}
+
 /// What came out: an event and, if it was an interrupt, the timers that it expired.
 type Outcome = Option<(Instant, Class, CpuId, Vec<TaskId>)>;
 
@@ -97,6 +102,7 @@ proptest! {
         for call in &calls {
             prop_assert_eq!(apply(&mut fast, call), apply(&mut heap, call));
             prop_assert_eq!(view(&fast), view(&heap));
+            prop_assert_eq!(first_of_others(&mut fast), first_of_others(&mut heap));
         }
         let clone = fast.clone();
         prop_assert_eq!(drain(fast), drain(heap.clone()));
