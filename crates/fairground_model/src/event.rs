@@ -13,7 +13,7 @@ pub enum TraceEvent {
         task: TaskId,
         /// The CPU on which the wakee last ran.
         target_cpu: CpuId,
-        /// The task that was current on the waking CPU, if it was the cause.
+        /// The task that was current on the waking CPU, if it was the cause; in a soft interrupt that is whose context it borrowed.
         waker: Option<TaskId>,
         /// Where the wake-up came from.
         context: WakeContext,
@@ -216,11 +216,13 @@ pub enum Section {
     NewidleBalance,
     /// The stopper thread.
     Stopper,
+    /// The soft interrupt that receives packets.
+    NetRxSoftirq,
 }
 
 impl Section {
     /// All sections in order.
-    pub const ALL: [Section; 10] = [
+    pub const ALL: [Section; 11] = [
         Section::SchedTick,
         Section::Schedule,
         Section::TryToWakeUp,
@@ -231,6 +233,7 @@ impl Section {
         Section::SchedSoftirq,
         Section::NewidleBalance,
         Section::Stopper,
+        Section::NetRxSoftirq,
     ];
     /// The name in traces and tables.
     pub const fn name(self) -> &'static str {
@@ -245,6 +248,7 @@ impl Section {
             Section::SchedSoftirq => "sched_softirq",
             Section::NewidleBalance => "newidle_balance",
             Section::Stopper => "stopper",
+            Section::NetRxSoftirq => "net_rx_softirq",
         }
     }
 }

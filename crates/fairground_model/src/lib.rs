@@ -15,6 +15,7 @@ pub mod reason;
 pub mod schedstat;
 pub mod sink;
 pub mod sis;
+pub mod socket;
 pub mod task_set;
 pub mod turns;
 
@@ -30,6 +31,7 @@ pub use reason::{IdKind, Reason};
 pub use schedstat::{CpuStat, DomainStat, LbStats, RqStats, SchedStat, SdStats};
 pub use sink::{NullSink, Recorder, Sink, TaskInfo};
 pub use sis::SisStats;
+pub use socket::{DATAGRAM_BYTES_MAX, STREAM_BYTES_MAX, SockKind, SockSpec};
 pub use task_set::{
     Change, DEFAULT_SHARES, MarkerSpec, MarkerUnit, PipeSpec, Start, TaskGroupSpec, TaskSet, TaskSpec, TimedChange,
 };

@@ -3,7 +3,7 @@
 
 #![allow(missing_docs, reason = "the fields of a variant are explained by the variant")]
 
-use fairground_stdx::{CpuId, CpuMask, Id, IndexVec, Instant, MarkerId, Ns, PipeId, RngStream, TaskId, TgId, WordId};
+use fairground_stdx::{CpuId, CpuMask, Id, IndexVec, Instant, MarkerId, Ns, PipeId, RngStream, SockId, TaskId, TgId, WordId};
 
 use crate::policy::Policy;
 
@@ -147,6 +147,13 @@ pub enum Instr {
     Write { pipe: PipeId, value: Option<Reg> },
     /// Takes one message from a pipe into a register; blocks while the pipe is empty.
     Read { pipe: PipeId, into: Reg },
+    /// Sends one message (`send`): see [`crate::SockSpec`].
+    Send { sock: SockId, bytes: u32 },
+    /// Receives: see [`crate::SockSpec`]. From a stream it calls `recv` until it has all `bytes`; from a datagram socket it
+    /// takes one datagram, of which what is more than `bytes` is lost.
+    Recv { sock: SockId, bytes: u32 },
+    /// Serves the soft interrupts of its CPU, or sleeps until there are any: all that `ksoftirqd` does.
+    ServeSoftirqs,
     /// Starts a task of the set whose start is [`crate::Start::Forked`].
     Fork { task: TaskId },
     /// Blocks until all tasks that this one forked have ended.
@@ -237,6 +244,12 @@ pub enum Step {
     Write { pipe: PipeId, value: u64 },
     /// See [`Instr::Read`]. The engine answers with [`Frame::set`].
     Read { pipe: PipeId, into: Reg },
+    /// See [`Instr::Send`].
+    Send { sock: SockId, bytes: u32 },
+    /// See [`Instr::Recv`].
+    Recv { sock: SockId, bytes: u32 },
+    /// See [`Instr::ServeSoftirqs`].
+    ServeSoftirqs,
     /// See [`Instr::Spin`].
     Spin { word: WordId, value: u64 },
     /// See [`Instr::FutexWait`].
@@ -381,6 +394,9 @@ impl Frame {
                     return Step::Write { pipe, value: value.map_or(now.ns(), |reg| self.regs[usize::from(reg)]) };
                 }
                 Instr::Read { pipe, into } => return Step::Read { pipe, into },
+                Instr::Send { sock, bytes } => return Step::Send { sock, bytes },
+                Instr::Recv { sock, bytes } => return Step::Recv { sock, bytes },
+                Instr::ServeSoftirqs => return Step::ServeSoftirqs,
                 Instr::Fork { task } => return Step::Fork { task },
                 Instr::WaitChildren => return Step::WaitChildren,
                 Instr::Yield => return Step::Yield,

@@ -4,7 +4,8 @@
 
 use crate::policy::Policy;
 use crate::program::Program;
-use fairground_stdx::{CpuId, CpuMask, IndexVec, Instant, MarkerId, Ns, PipeId, ProgramId, TaskId, TgId, WordId};
+use crate::socket::SockSpec;
+use fairground_stdx::{CpuId, CpuMask, IndexVec, Instant, MarkerId, Ns, PipeId, ProgramId, SockId, TaskId, TgId, WordId};
 
 /// When a task comes to life.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -13,6 +14,8 @@ pub enum Start {
     At(Instant),
     /// Forked by the [`crate::Instr::Fork`] of another task.
     Forked,
+    /// It has slept since long before the run: a kernel thread that waits to be woken.
+    Asleep,
 }
 
 /// Default timer slack of a Linux task: 50 us.
@@ -185,6 +188,10 @@ pub struct TaskSet {
     pub tasks: IndexVec<TaskId, TaskSpec>,
     /// The pipes.
     pub pipes: IndexVec<PipeId, PipeSpec>,
+    /// The sockets, two for each connection.
+    pub socks: IndexVec<SockId, SockSpec>,
+    /// The thread that serves the soft interrupts of each CPU, where there are any: see [`TaskSet::add_ksoftirqd`].
+    pub ksoftirqd: IndexVec<CpuId, TaskId>,
     /// The memory that tasks share, as it is at the beginning.
     pub words: IndexVec<WordId, u64>,
     /// The kinds of measurement.
@@ -234,13 +241,15 @@ impl TaskSet {
         asked
     }
 
-    /// Appends the groups, tasks, pipes, words, markers and changes of `other`, renumbered. Markers of the same
+    /// Appends the groups, tasks, pipes, sockets, words, markers and changes of `other`, renumbered; `other` has no
+    /// threads for soft interrupts yet. Markers of the same
     /// name and unit are shared, and so are groups of the same path. Returns the offset by which `other`'s task ids moved.
     pub fn append(&mut self, other: TaskSet) -> u32 {
         use crate::program::Instr;
         use fairground_stdx::Id;
         let tasks = self.tasks.len() as u32;
         let pipes = self.pipes.len() as u32;
+        let socks = self.socks.len() as u32;
         let words = self.words.len() as u32;
         let programs = self.programs.len() as u32;
         let mms = self.tasks.iter().map(|task| task.mm + 1).max().unwrap_or(0);
@@ -248,6 +257,7 @@ impl TaskSet {
         let task_id = |id: TaskId| TaskId::new(id.get() + tasks);
         let group_id = |id: TgId| groups[id];
         let pipe_id = |id: PipeId| PipeId::new(id.get() + pipes);
+        let sock_id = |id: SockId| SockId::new(id.get() + socks);
         let markers: Vec<MarkerId> = other
             .markers
             .iter()
@@ -264,6 +274,7 @@ impl TaskSet {
                 }
                 match instr {
                     Instr::Write { pipe, .. } | Instr::Read { pipe, .. } => *pipe = pipe_id(*pipe),
+                    Instr::Send { sock, .. } | Instr::Recv { sock, .. } => *sock = sock_id(*sock),
                     Instr::Fork { task } => *task = task_id(*task),
                     Instr::SetGroup { group } => *group = group.map(group_id),
                     Instr::MarkSince { marker, .. } | Instr::MarkBetween { marker, .. } | Instr::MarkValue { marker, .. } => {
@@ -283,6 +294,9 @@ impl TaskSet {
         }
         other.pipes.iter().for_each(|pipe| {
             self.pipes.push(pipe.clone());
+        });
+        other.socks.iter().for_each(|sock| {
+            self.socks.push(SockSpec { peer: sock_id(sock.peer), ..*sock });
         });
         other.words.iter().for_each(|&word| {
             self.words.push(word);

@@ -30,7 +30,7 @@ use crate::seam::{
 };
 use crate::seam::{
     Balance, ForkPlace, IdleEntity, IdleProtection, LongSleeper, MinVruntimeAtDequeue, Pick, Place, Preemption, Protection,
-    RemoteWakeup, RepeatedPick, Seam, TaskSlice, TickPreempt, Yield,
+    RemoteWakeup, RepeatedPick, Seam, SoftirqHandover, TaskSlice, TickPreempt, Yield,
 };
 use crate::version::KernelVersion;
 
@@ -169,6 +169,7 @@ profile! {
     newidle_batch: NewidleBatch, "How many tasks newidle balance takes.";
     nohz_balance: NohzBalance, "How idle CPUs without a tick are balanced for.";
     remote_wakeup: RemoteWakeup, "Which wake-ups are left to the target CPU.";
+    softirq_handover: SoftirqHandover, "Whether soft interrupts wait for their thread.";
     balance: Balance, "What balance compares, and what it moves.";
     scale_rt_capacity: ScaleRtCapacity, "What interrupts and other classes take off a CPU's capacity.";
     smt_capacity: SmtCapacity, "The full capacity of one thread of a core.";

@@ -36,7 +36,7 @@ pub use stats::SchedstatText;
 pub use topology::{
     AsymCapacity, AsymSpread, Degenerate, DomainInit, DomainLevels, DomainNames, GroupFlags, NumaAllowance, OverlapGroups,
 };
-pub use wakeup::RemoteWakeup;
+pub use wakeup::{RemoteWakeup, SoftirqHandover};
 
 /// One structural difference between kernels. Callers ask the seam; only the seam matches on the variant.
 pub trait Seam: Copy + PartialEq + Sized + 'static {

@@ -1,9 +1,9 @@
 //! What must hold before a run begins: after that the engine relies on it.
 
 use fairground_machine::Machine;
-use fairground_model::{Change, Instr, Mistakes, Start, TaskSet};
+use fairground_model::{Change, Instr, Mistakes, Start, TaskSet, TimedChange};
 use fairground_sched::Profile;
-use fairground_stdx::{CpuMask, IndexVec, Instant, Ns, TaskId};
+use fairground_stdx::{CpuMask, IndexVec, Instant, Ns, SockId, TaskId};
 use std::ops::RangeInclusive;
 
 /// The nice values that there are.
@@ -45,6 +45,7 @@ pub(crate) fn check(
     check_slices(set, profile, &mut mistakes);
     check_changes(set, profile, &online, &mut mistakes);
     check_forks(set, &mut mistakes);
+    check_sockets(set, &mut mistakes);
     mistakes.or(allowed)
 }
 
@@ -115,5 +116,36 @@ fn check_forks(set: &TaskSet, mistakes: &mut Mistakes) {
                 "A task that another one forks has no time of its own at which it starts.",
             );
         }
+    }
+}
+
+/// Finds messages that no socket carries, sockets that more than one task reads, and CPUs that go off line with packets.
+fn check_sockets(set: &TaskSet, mistakes: &mut Mistakes) {
+    let mut readers: IndexVec<SockId, Option<TaskId>> = set.socks.iter().map(|_| None).collect();
+    for (task, spec) in set.tasks.iter_enumerated() {
+        for instr in &set.programs[spec.program].code {
+            let (Instr::Send { sock, bytes } | Instr::Recv { sock, bytes }) = *instr else { continue };
+            let most = set.socks[sock].kind.bytes_max();
+            if !(1..=most).contains(&bytes) {
+                let what = if matches!(instr, Instr::Send { .. }) { "sends" } else { "receives" };
+                mistakes.whole(
+                    format!("task `{}` {what} {bytes} bytes at a time", spec.name),
+                    format!("A message of socket {sock} has 1 to {most} bytes."),
+                );
+            }
+            if matches!(instr, Instr::Recv { .. }) && readers[sock].replace(task).is_some_and(|other| other != task) {
+                mistakes.whole(
+                    format!("task `{}` reads from socket {sock}, and another task does too", spec.name),
+                    "Give each reader a connection of its own.",
+                );
+            }
+        }
+    }
+    let offline = |timed: &&TimedChange| matches!(timed.change, Change::Hotplug { online: false, .. });
+    if let Some(timed) = set.changes.iter().find(offline).filter(|_| !set.socks.is_empty()) {
+        mistakes.whole(
+            format!("at {} a CPU goes off line in a run with sockets", Ns(timed.at.ns())),
+            "What becomes of the packets that wait there is not modelled.",
+        );
     }
 }

@@ -1,10 +1,11 @@
 //! A CPU of the engine: what it is doing, and what comes next.
 
 use crate::idle::IdleDevice;
+use crate::net::Packet;
 use crate::tick::TickClock;
 use fairground_model::{Meter, Section};
 use fairground_sched::{Leaving, WakeFlags};
-use fairground_stdx::{CpuId, Instant, Ns, PipeId, TaskId, WordId};
+use fairground_stdx::{CpuId, Instant, Ns, PipeId, SockId, TaskId, WordId};
 use std::collections::VecDeque;
 
 /// What a CPU is doing.
@@ -45,8 +46,22 @@ pub(crate) enum Then {
     Activate { wakee: TaskId, target: CpuId, after: AfterWake },
     /// The interrupt is over.
     IrqExit,
-    /// The next phase of the balance softirq, on the way out of an interrupt.
+    /// The next phase of the softirqs that are served.
     Softirq,
+    /// All softirqs of a round are served.
+    SoftirqRound,
+    /// Back to where softirqs were served.
+    SoftirqEnd,
+    /// The loop of ksoftirqd.
+    Ksoftirqd,
+    /// The end of a packet's receive path: it lies in its socket.
+    NetReceive(Packet),
+    /// The next packet of a message, which has so many bytes left.
+    SockSend { sock: SockId, left: u32 },
+    /// A packet is ready to be sent.
+    NetTransmit { sock: SockId, bytes: u32, left: u32 },
+    /// The body of a receive, to which so many bytes are missing.
+    SockRecv { sock: SockId, left: u32 },
     /// The body of sched_yield(): schedule() follows at once, by the clock that it has read.
     Yield,
     /// The body of a write into a pipe.
@@ -76,6 +91,10 @@ pub(crate) enum AfterWake {
     Schedule,
     /// In the task that made it, which may wake more.
     WakeUpQ,
+    /// In the softirq that made it.
+    Softirq,
+    /// At the end of the softirqs that woke ksoftirqd.
+    SoftirqEnd,
 }
 
 impl AfterWake {
@@ -85,6 +104,8 @@ impl AfterWake {
             AfterWake::Resume => Then::Resume,
             AfterWake::Schedule => Then::Schedule,
             AfterWake::WakeUpQ => Then::WakeUpQ,
+            AfterWake::Softirq => Then::Softirq,
+            AfterWake::SoftirqEnd => Then::SoftirqEnd,
         }
     }
 }
@@ -152,6 +173,4 @@ pub(crate) struct Interrupted {
     /// Up to when its time is booked as interrupt time.
     pub(crate) since: Instant,
     pub(crate) section: Section,
-    /// The hard interrupt is over, and a softirq runs on its way out.
-    pub(crate) in_softirq: bool,
 }

@@ -4,9 +4,10 @@ use crate::cpu::{AfterWake, Doing, Interrupted, Then};
 use crate::kernel::Next;
 use crate::queue::{EventQueue, Slot};
 use crate::simulation::Simulation;
+use crate::softirq::Server;
 use crate::task::Want;
 use fairground_model::{Mode, Op, Recorder, Section, WakeContext};
-use fairground_sched::{BalanceStep, WakeFlags};
+use fairground_sched::WakeFlags;
 use fairground_stdx::{CpuId, Instant, Ns, TaskId};
 
 impl<Q: EventQueue> Simulation<Q> {
@@ -46,7 +47,7 @@ impl<Q: EventQueue> Simulation<Q> {
         idle && self.queue.first_timer(cpu).is_some_and(due)
     }
 
-    fn ipi_due(&self, cpu: CpuId) -> bool {
+    pub(crate) fn ipi_due(&self, cpu: CpuId) -> bool {
         self.queue.get(cpu, Slot::Ipi).is_some_and(|at| at <= self.now)
     }
 
@@ -54,7 +55,7 @@ impl<Q: EventQueue> Simulation<Q> {
     ///
     /// Kernel: core.c scheduler_ipi(), v4.12–; smp.c flush_smp_call_function_queue(), v5.8–
     #[inline(never)]
-    fn scheduler_ipi(&mut self, rec: &mut Recorder<'_>, cpu: CpuId) {
+    pub(crate) fn scheduler_ipi(&mut self, rec: &mut Recorder<'_>, cpu: CpuId) {
         self.queue.set(cpu, Slot::Ipi, None);
         if self.sched.ttwu_pending(cpu) {
             self.core(rec, cpu, |sched, cx| sched.sched_ttwu_pending(cx));
@@ -72,7 +73,7 @@ impl<Q: EventQueue> Simulation<Q> {
         } else {
             self.pause(cpu, self.now);
         }
-        self.cpus[cpu].interrupted = Some(Interrupted { idle, since: self.now, section, in_softirq: false });
+        self.cpus[cpu].interrupted = Some(Interrupted { idle, since: self.now, section });
     }
 
     /// Wakes the next task whose timer an interrupt at this instant may expire.
@@ -89,25 +90,28 @@ impl<Q: EventQueue> Simulation<Q> {
         }
     }
 
-    /// The interrupt is over: its time is booked, a raised softirq runs, and the CPU reschedules or goes on where it was.
+    /// The interrupt is over: its time is booked, raised softirqs run, and the CPU reschedules or goes on where it was.
     ///
     /// Kernel: softirq.c irq_exit(), invoke_softirq(), v4.12–
     pub(crate) fn irq_exit(&mut self, rec: &mut Recorder<'_>, cpu: CpuId) -> Next {
-        let irq = self.cpus[cpu].interrupted.as_mut().expect("invariant: an interrupt that ends has begun");
-        if irq.in_softirq {
-            return self.go_on(cpu, Then::Softirq);
+        if self.softirqs[cpu].is_served() {
+            return self.nested_irq_exit(cpu);
         }
+        let irq = self.cpus[cpu].interrupted.as_mut().expect("invariant: an interrupt that ends has begun");
         let took = self.now.since(std::mem::replace(&mut irq.since, self.now));
         if self.view.irq_time_accounting {
             self.sched.irq_time(cpu, took);
         }
-        if self.sched.softirq_raised(cpu) {
-            irq.in_softirq = true;
-            return self.go_on(cpu, Then::Softirq);
+        if self.serves_softirqs(cpu) {
+            return self.begin_softirqs(cpu, Server::IrqExit);
         }
-        let idle = irq.idle;
-        self.cpus[cpu].interrupted = None;
-        if !idle {
+        self.leave_irq(rec, cpu)
+    }
+
+    /// The way out of the interrupt, softirqs included, is over.
+    pub(crate) fn leave_irq(&mut self, rec: &mut Recorder<'_>, cpu: CpuId) -> Next {
+        let irq = self.cpus[cpu].interrupted.take().expect("invariant: an interrupt that is left has begun");
+        if !irq.idle {
             return self.resume(rec, cpu);
         }
         match self.sched.rq(cpu).need_resched {
@@ -116,34 +120,21 @@ impl<Q: EventQueue> Simulation<Q> {
         }
     }
 
-    /// One phase of the balance softirq. Interrupts are on while it runs: those of other CPUs and of timers that came
-    /// during the last phase are served before the next one; the tick waits for the softirq's end.
-    ///
-    /// Kernel: softirq.c __do_softirq(), handle_softirqs() from v6.10, v4.12–
-    #[inline(never)]
-    pub(crate) fn softirq(&mut self, rec: &mut Recorder<'_>, cpu: CpuId) -> Next {
-        if self.ipi_due(cpu) {
-            self.cpus[cpu].meter.count(Op::IpiBody);
-            self.scheduler_ipi(rec, cpu);
-            return self.go_on(cpu, Then::ExpireTimers);
-        }
-        if self.queue.first_timer(cpu).is_some_and(|(_, _, hard)| hard <= self.now) {
-            return self.go_on(cpu, Then::ExpireTimers);
-        }
-        let step = self.core(rec, cpu, |sched, cx| sched.run_rebalance_domains(cx));
-        let irq = self.cpus[cpu].interrupted.as_mut().expect("invariant: a softirq runs on the way out of an interrupt");
-        irq.in_softirq = step == BalanceStep::More;
-        self.pay(cpu, Section::SchedSoftirq, Then::IrqExit)
-    }
-
-    /// The tick of `cpu`. Returns whether a phase of the kernel follows.
-    pub(crate) fn tick(&mut self, rec: &mut Recorder<'_>, cpu: CpuId) -> bool {
+    /// What a tick does, and when the next one is due.
+    #[inline]
+    pub(crate) fn scheduler_tick(&mut self, rec: &mut Recorder<'_>, cpu: CpuId) -> Instant {
         self.ticks += 1;
         self.jiffies.tick(cpu, self.now);
         let due = self.cpus[cpu].tick.advance(self.now);
         self.core(rec, cpu, |sched, cx| sched.sched_tick(cx));
+        due
+    }
+
+    /// The tick of `cpu`. Returns whether a phase of the kernel follows.
+    pub(crate) fn tick(&mut self, rec: &mut Recorder<'_>, cpu: CpuId) -> bool {
+        let due = self.scheduler_tick(rec, cpu);
         let expires = self.queue.first_timer(cpu).is_some_and(|timer| timer.1 <= self.now);
-        let softirq = self.sched.softirq_raised(cpu);
+        let softirq = self.softirq_pending(cpu);
         if expires || softirq || self.cpus[cpu].doing == Doing::Idle || self.must_leave_user_mode(cpu) {
             self.queue.set(cpu, Slot::Tick, Some(due));
             self.irq_enter(cpu, Section::SchedTick);

@@ -164,6 +164,13 @@ impl<Q: EventQueue> Simulation<Q> {
             Then::WakeNew(child) => self.wake_new(rec, cpu, child),
             Then::IrqExit => self.irq_exit(rec, cpu),
             Then::Softirq => self.softirq(rec, cpu),
+            Then::SoftirqRound => self.softirq_round_ends(rec, cpu),
+            Then::SoftirqEnd => self.softirq_ends(rec, cpu),
+            Then::Ksoftirqd => self.ksoftirqd(cpu),
+            Then::NetReceive(packet) => self.net_receive(rec, cpu, packet),
+            Then::SockSend { sock, left } => self.sock_send(cpu, sock, left),
+            Then::NetTransmit { sock, bytes, left } => self.net_transmit(cpu, sock, bytes, left),
+            Then::SockRecv { sock, left } => self.sock_recv(cpu, sock, left),
             Then::Yield => {
                 self.core(rec, cpu, |sched, cx| sched.sched_yield(cx));
                 self.schedule(rec, cpu)

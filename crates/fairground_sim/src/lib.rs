@@ -1,4 +1,4 @@
-//! The discrete-event engine: CPU contexts, ticks, timers, interrupts, pipes, the loop.
+//! The discrete-event engine: CPU contexts, ticks, timers, interrupts, pipes, sockets, the loop.
 //!
 //! The core counts, the machine prices, the engine spends: every call into the scheduler happens at
 //! one instant; what it counted is priced, and the CPU is busy for that long before the next thing
@@ -13,11 +13,13 @@ mod idle;
 mod interrupt;
 mod kernel;
 mod memory;
+mod net;
 mod pipe;
 pub mod queue;
 mod schedule;
 mod script;
 mod simulation;
+mod softirq;
 mod step;
 mod task;
 mod tick;

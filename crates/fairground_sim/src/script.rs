@@ -25,7 +25,7 @@ enum Act {
 pub(crate) fn script_of(set: &TaskSet) -> Vec<Scripted> {
     let starts = set.tasks.iter_enumerated().filter_map(|(task, spec)| match spec.start {
         Start::At(at) => Some(Scripted { at, act: Act::Start(task) }),
-        Start::Forked => None,
+        Start::Forked | Start::Asleep => None,
     });
     let changes = set.changes.iter().map(|timed| Scripted { at: timed.at, act: Act::Change(timed.change.clone()) });
     let mut script: Vec<Scripted> = starts.chain(changes).collect();

@@ -4,18 +4,20 @@ use crate::check::check;
 use crate::cpu::{Cpu, Doing, Then};
 use crate::idle::IdleDevice;
 use crate::memory::Memory;
+use crate::net::Socket;
 use crate::pipe::Pipe;
 use crate::queue::{Class, EventQueue, FastQueue};
 use crate::script::{Scripted, script_of};
+use crate::softirq::Softirqs;
 use crate::task::{SimTask, Want};
 use crate::tick::{Jiffies, TickClock};
 use fairground_machine::Machine;
 use fairground_model::{
-    Digest, MachineView, Mistakes, Mode, NullSink, Op, Program, Recorder, Section, Sink, TaskInfo, TaskSet, TaskSpec,
+    Digest, MachineView, Mistakes, Mode, NullSink, Op, Program, Recorder, Section, Sink, Start, TaskInfo, TaskSet, TaskSpec,
 };
 use fairground_sched::profile::ProfileError;
 use fairground_sched::{Profile, Request, Sched};
-use fairground_stdx::{CpuId, IndexVec, Instant, Ns, PipeId, ProgramId, RngStream, StreamKind, TaskId};
+use fairground_stdx::{CpuId, IndexVec, Instant, Ns, PipeId, ProgramId, RngStream, SockId, StreamKind, TaskId};
 use std::collections::VecDeque;
 
 /// Everything that decides a run.
@@ -121,6 +123,13 @@ pub enum Stopped {
         /// When.
         at: Instant,
     },
+    /// A packet is lost: what a protocol does then is not modelled.
+    PacketLost {
+        /// Where there was no room for it.
+        full: String,
+        /// When.
+        at: Instant,
+    },
     /// A group is removed while somebody is in it (EBUSY).
     GroupBusy {
         /// The group's path.
@@ -139,6 +148,9 @@ impl Stopped {
             Stopped::NoProgress { .. } => "Let its loop run, sleep or wait for something.",
             Stopped::Fault { .. } => "Keep the index within the words of the workload.",
             Stopped::ForkedTwice { .. } => "Give every fork a task of its own.",
+            Stopped::PacketLost { .. } => {
+                "Let its reader receive what is sent; flow control and retransmission are not modelled."
+            }
             Stopped::GroupBusy { .. } => {
                 "Move tasks out, let them end, or remove the groups below first; a group that a task starts in later stays."
             }
@@ -158,6 +170,7 @@ impl std::fmt::Display for Stopped {
             Stopped::ForkedTwice { task, child, at } => {
                 write!(f, "task `{task}` forks `{child}` at {}, which was forked before", Ns(at.ns()))
             }
+            Stopped::PacketLost { full, at } => write!(f, "a packet is lost at {}: {full} is full", Ns(at.ns())),
             Stopped::GroupBusy { group, inside, at } => {
                 write!(f, "group `{group}` is removed at {} while {inside} is in it", Ns(at.ns()))
             }
@@ -183,6 +196,10 @@ pub struct Simulation<Q: EventQueue = FastQueue> {
     pub(crate) specs: IndexVec<TaskId, TaskSpec>,
     pub(crate) programs: IndexVec<ProgramId, Program>,
     pub(crate) pipes: IndexVec<PipeId, Pipe>,
+    pub(crate) socks: IndexVec<SockId, Socket>,
+    pub(crate) softirqs: IndexVec<CpuId, Softirqs>,
+    /// The thread that each CPU has for softirqs, if there is one.
+    pub(crate) ksoftirqd: IndexVec<CpuId, TaskId>,
     pub(crate) memory: Memory,
     pub(crate) requests: Vec<Request>,
     pub(crate) script: Vec<Scripted>,
@@ -213,7 +230,8 @@ impl<Q: EventQueue> Simulation<Q> {
     /// A run at its beginning, with an event queue of the caller's choice.
     pub fn with_queue(setup: Setup) -> Result<Simulation<Q>, Mistakes> {
         setup.machine.validate()?;
-        let Setup { machine, profile, tasks: set, seed, duration, paranoid } = setup;
+        let Setup { machine, profile, tasks: mut set, seed, duration, paranoid } = setup;
+        set.add_ksoftirqd(machine.cpus.len());
         let allowed = check(&machine, &profile, &set, duration)?;
         let mut sched = Sched::new(profile, &machine.view());
         sched.set_seed(seed);
@@ -224,7 +242,10 @@ impl<Q: EventQueue> Simulation<Q> {
             sched.add_group(group);
         }
         for (spec, &cpus) in set.tasks.iter().zip(allowed.iter()) {
-            sched.add_task(spec, cpus);
+            let task = sched.add_task(spec, cpus);
+            if spec.start == Start::Asleep {
+                sched.begin_asleep(task);
+            }
         }
         let script = script_of(&set);
         let tasks = set.tasks.iter_enumerated().map(|(id, spec)| new_task(id, spec, seed)).collect();
@@ -235,7 +256,10 @@ impl<Q: EventQueue> Simulation<Q> {
             jiffies: Jiffies::new(machine.tick),
             pipes: set.pipes.iter().map(Pipe::new).collect(),
             memory: Memory::new(set.words),
-            live_tasks: set.tasks.len(),
+            softirqs: machine.cpus.ids().map(|_| Softirqs::default()).collect(),
+            socks: set.socks.iter().map(Socket::new).collect(),
+            live_tasks: set.tasks.len() - set.ksoftirqd.len(),
+            ksoftirqd: set.ksoftirqd,
             programs: set.programs,
             specs: set.tasks,
             end: Instant::ZERO + duration,

@@ -33,6 +33,12 @@ impl<Q: EventQueue> Simulation<Q> {
                 self.syscall(cpu, Then::PipeWrite { pipe, value })
             }
             Step::Read { pipe, into } => self.syscall(cpu, Then::PipeRead { pipe, into }),
+            Step::Send { sock, bytes } => {
+                self.cpus[cpu].meter.count(Op::Syscall);
+                self.sock_send(cpu, sock, bytes)
+            }
+            Step::Recv { sock, bytes } => self.syscall(cpu, Then::SockRecv { sock, left: bytes }),
+            Step::ServeSoftirqs => self.go_on(cpu, Then::Ksoftirqd),
             Step::Spin { word, value } => {
                 self.memory.spin(task, word, value);
                 self.want(cpu, task, Want::Change, Mode::User)
@@ -89,7 +95,7 @@ impl<Q: EventQueue> Simulation<Q> {
 
     /// The run cannot go on.
     #[cold]
-    fn stop(&mut self, why: Stopped) -> Next {
+    pub(crate) fn stop(&mut self, why: Stopped) -> Next {
         self.stopped = Some(why);
         self.over = true;
         Next::Left
@@ -111,7 +117,7 @@ impl<Q: EventQueue> Simulation<Q> {
         self.pay(cpu, Section::Syscall, Then::Resume)
     }
 
-    fn syscall(&mut self, cpu: CpuId, then: Then) -> Next {
+    pub(crate) fn syscall(&mut self, cpu: CpuId, then: Then) -> Next {
         self.cpus[cpu].meter.count(Op::Syscall);
         self.pay(cpu, Section::Syscall, then)
     }
@@ -133,7 +139,7 @@ impl<Q: EventQueue> Simulation<Q> {
     }
 
     /// Goes to sleep inside a system call, whose body runs again after the wake-up.
-    fn sleep_in(&mut self, cpu: CpuId, task: TaskId, retry: Then) -> Next {
+    pub(crate) fn sleep_in(&mut self, cpu: CpuId, task: TaskId, retry: Then) -> Next {
         self.tasks[task].want = Want::Retry(retry);
         self.tasks[task].mode = Mode::Kernel;
         self.cpus[cpu].meter.count(Op::RecvBlock);

@@ -75,6 +75,8 @@ typed_id!(
     SdSharedId,
     /// A pipe.
     PipeId,
+    /// One end of a connection, or a datagram socket that is connected to another.
+    SockId,
     /// A word of memory that tasks share.
     WordId,
     /// A program that tasks run.

@@ -15,7 +15,9 @@ pub mod units;
 
 pub use cpumask::CpuMask;
 pub use deadline_line::{DeadlineLine, DeadlineRow};
-pub use ids::{CfsRqId, CpuId, Id, MarkerId, PipeId, ProgramId, SdId, SdSharedId, SeId, SgId, SgRingId, TaskId, TgId, WordId};
+pub use ids::{
+    CfsRqId, CpuId, Id, MarkerId, PipeId, ProgramId, SdId, SdSharedId, SeId, SgId, SgRingId, SockId, TaskId, TgId, WordId,
+};
 pub use index_vec::IndexVec;
 pub use log2_histogram::Log2Histogram;
 pub use prng::{RngStream, StreamKind};

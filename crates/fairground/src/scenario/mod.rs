@@ -194,7 +194,7 @@ impl Scenario {
         scenario.bands = bands;
         Ok(scenario)
     }
-    /// The tasks of all workloads with the changes of `[[at]]`.
+    /// The tasks of all workloads with the changes of `[[at]]`, and the kernel threads that come with sockets.
     pub fn tasks(&self) -> TaskSet {
         let mut tasks = merged(&self.groups, &self.workloads);
         let autogroups = self.autogroups(&tasks, &mut Mistakes::default());
@@ -202,6 +202,7 @@ impl Scenario {
         tasks.changes.append(&mut changes);
         tasks.changes.sort_by_key(|change| change.at);
         autogroups.apply(&mut tasks);
+        tasks.add_ksoftirqd(self.machine.cpus.len());
         tasks
     }
     /// What the engine needs; everything is checked once more, as flags may have changed the machine.

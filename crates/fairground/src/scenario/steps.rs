@@ -276,7 +276,10 @@ pub(super) fn text(instr: &Instr, names: &Names) -> Option<String> {
         | Instr::FutexWait { .. }
         | Instr::FutexWake { .. }
         | Instr::JumpIf { .. } => return memory_steps::text(instr, names),
-        Instr::RunBetween { .. }
+        Instr::Send { .. }
+        | Instr::Recv { .. }
+        | Instr::ServeSoftirqs
+        | Instr::RunBetween { .. }
         | Instr::SleepBetween { .. }
         | Instr::TimerWait { .. }
         | Instr::SleepUntil { .. }

@@ -99,6 +99,7 @@ fn fields(setup: &Setup, task: &TaskSpec, names: &Names) -> Result<Vec<String>, 
     match task.start {
         Start::At(at) => say(at != Instant::ZERO, "start", text(&Ns(at.ns()))),
         Start::Forked => say(true, "forked", "true".to_string()),
+        Start::Asleep => return Err(Unwritable(format!("task `{}`, which comes with the sockets", task.name))),
     }
     say(task.timer_slack != DEFAULT_TIMER_SLACK, "timer_slack", text(&task.timer_slack));
     say(task.kthread, "kthread", "true".to_string());

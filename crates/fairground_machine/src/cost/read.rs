@@ -55,7 +55,7 @@ fn read_table(table: &dyn TableLike, span: Range<usize>, mistakes: &mut Mistakes
         name: "custom".to_string(),
         description: String::new(),
         prices_ps: [0; Op::COUNT],
-        sources: Default::default(),
+        sources: std::array::from_fn(|_| String::new()),
     });
     if let Some((ps, source)) = all {
         model.prices_ps = [ps; Op::COUNT];

@@ -69,6 +69,12 @@ impl Sched {
         }
     }
 
+    /// A kernel thread has slept since long before the run: its first wake-up is none of a new task.
+    pub fn begin_asleep(&mut self, task: TaskId) {
+        assert!(self.tasks[task].state == TaskState::New, "invariant: a task is born once");
+        self.tasks[task].state = TaskState::Asleep;
+    }
+
     /// A new task is queued for the first time; returns where. `wanted` fixes the CPU.
     ///
     /// Kernel: core.c wake_up_new_task(), v4.12–

@@ -10,6 +10,7 @@ mod lines;
 mod sched_info;
 mod schedstat;
 mod schedule;
+mod softirq;
 #[cfg(test)]
 mod spec_06_queue;
 mod stop;

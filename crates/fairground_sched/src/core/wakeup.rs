@@ -119,7 +119,7 @@ impl Sched {
     }
 
     fn record_waking(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, flags: WakeFlags) {
-        let waker = self.rqs[cx.cpu].curr.filter(|_| flags.context == WakeContext::Task);
+        let waker = self.rqs[cx.cpu].curr.filter(|_| flags.context != WakeContext::Hardirq);
         cx.record(TraceEvent::SchedWaking { task, target_cpu: self.tasks[task].cpu, waker, context: flags.context });
     }
 

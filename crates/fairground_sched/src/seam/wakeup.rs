@@ -13,6 +13,24 @@ seam! {
     history { v(4, 12) => OtherCache, v(5, 8) => OnCpu, v(6, 0) => IdleTarget, }
 }
 
+seam! {
+    /// Whether soft interrupts wait for their thread once it has been asked.
+    SoftirqHandover = "softirq_handover" {
+        Thread "thread" "While ksoftirqd of a CPU wants to run, soft interrupts raised there are left to it.",
+        Inline "inline" "A soft interrupt is served where it was raised, whether ksoftirqd wants to run or not.",
+    }
+    history { v(4, 12) => Thread, v(6, 5) => Inline, }
+}
+
+impl SoftirqHandover {
+    /// Whether a soft interrupt is left to the thread; `thread_runnable`: that one is runnable or runs.
+    ///
+    /// Kernel: softirq.c ksoftirqd_running(), v4.9–v6.4
+    pub(crate) const fn leaves_to_thread(self, thread_runnable: bool) -> bool {
+        matches!(self, SoftirqHandover::Thread) && thread_runnable
+    }
+}
+
 impl RemoteWakeup {
     /// Whether a wakee that is still on its CPU may be left to that CPU.
     pub(crate) const fn queues_on_cpu(self) -> bool {

@@ -1,0 +1,152 @@
+//! Sockets: who is woken, where packets are received, and what it costs.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test stops where it fails")]
+
+mod common;
+
+use common::{Build, Log, MS, free_machine, priced_machine, repeat, setup, sleep};
+use fairground_model::{Instr, Op, SockKind, TaskSet, TraceEvent, WakeContext};
+use fairground_sim::{Ending, Simulation, Stopped};
+use fairground_stdx::{CpuId, SockId};
+
+fn send(sock: SockId, bytes: u32) -> Instr {
+    Instr::Send { sock, bytes }
+}
+
+fn recv(sock: SockId, bytes: u32) -> Instr {
+    Instr::Recv { sock, bytes }
+}
+
+const ROUNDS: u64 = 1_000;
+
+/// Request and response of one byte, [`ROUNDS`] times; the server waits first.
+fn rr(kind: SockKind, cpus: [u32; 2], rounds: u64) -> TaskSet {
+    let mut set = TaskSet::default();
+    let [client, server] = set.connect(kind);
+    set.pinned("server", cpus[0], vec![recv(server, 1), send(server, 1), repeat(rounds)]);
+    set.pinned("client", cpus[1], vec![send(client, 1), recv(client, 1), repeat(rounds)]);
+    set
+}
+
+/// Request and response on one CPU: two switches and two wake-ups a transaction, no move, no interrupt.
+#[test]
+fn spec_08_t13() {
+    for kind in [SockKind::Stream, SockKind::Datagram] {
+        let (log, simulation, end) =
+            Log::and_simulation(setup(priced_machine(2, "xeon-spr"), "v5.19", rr(kind, [0, 0], ROUNDS), 1_000 * MS));
+        assert_eq!(end.ending, Ending::AllExited);
+        let counts = simulation.counts();
+        // Once from and once to idle besides, and the server's first sleep.
+        assert!((2 * ROUNDS..=2 * ROUNDS + 3).contains(&counts.switches), "{counts:?}");
+        assert_eq!((counts.wakeups, counts.migrations), (2 * ROUNDS, 0));
+        // Interrupts ask the idle CPU to balance, once a tick at most; no transaction sends one.
+        assert!(simulation.op_total(Op::IpiSend) <= counts.ticks, "{counts:?}");
+        let switches =
+            |row: &&(u64, CpuId, TraceEvent)| matches!(row.2, TraceEvent::SchedSwitch { .. }) && row.1 != common::cpu(0);
+        assert_eq!(log.events.iter().filter(switches).count(), 0, "the other CPU stays idle");
+        let woken = |row: &&(u64, CpuId, TraceEvent)| {
+            matches!(row.2, TraceEvent::SchedWaking { context: WakeContext::Softirq, waker: Some(_), .. })
+        };
+        assert_eq!(log.events.iter().filter(woken).count() as u64, 2 * ROUNDS);
+    }
+}
+
+#[test]
+fn a_hop_costs_what_is_counted() {
+    for (kind, ops) in
+        [(SockKind::Stream, [Op::TcpSend1b, Op::SoftirqTcp1b]), (SockKind::Datagram, [Op::UdpSend1b, Op::SoftirqUdp1b])]
+    {
+        let set = || rr(kind, [0, 0], ROUNDS);
+        let (_, simulation, _) = Log::and_simulation(setup(priced_machine(1, "unit"), "v5.19", set(), 1_000_000 * MS));
+        assert_eq!(ops.map(|op| simulation.op_total(op)), [2 * ROUNDS; 2]);
+        assert_eq!(simulation.op_total(Op::RecvCopy), 2 * ROUNDS);
+        assert_eq!(simulation.op_total(Op::CopyKib), 0);
+    }
+}
+
+#[test]
+fn on_two_cpus_the_peer_is_woken_across() {
+    for profile in ["v4.12", "v5.19", "v6.1", "v6.6", "v6.12", "v6.18"] {
+        let (_, simulation, end) =
+            Log::and_simulation(setup(priced_machine(2, "xeon-spr"), profile, rr(SockKind::Stream, [0, 1], ROUNDS), 1_000 * MS));
+        assert_eq!(end.ending, Ending::AllExited, "{profile}");
+        assert_eq!(simulation.counts().wakeups, 2 * ROUNDS, "{profile}");
+        assert_eq!(simulation.counts().migrations, 0);
+    }
+}
+
+#[test]
+fn large_messages_are_several_packets_and_receives() {
+    let mut set = TaskSet::default();
+    let [client, server] = set.connect(SockKind::Stream);
+    let bytes = 150_000;
+    set.pinned("server", 0, vec![recv(server, bytes), send(server, 10), repeat(10)]);
+    set.pinned("client", 1, vec![send(client, bytes), recv(client, 10), repeat(10)]);
+    let (_, simulation, end) = Log::and_simulation(setup(priced_machine(2, "xeon-spr"), "v5.19", set, 1_000 * MS));
+    assert_eq!(end.ending, Ending::AllExited);
+    // 150000 = 65483 + 65483 + 19034.
+    assert_eq!(simulation.op_total(Op::SoftirqTcp1b), 10 * (3 + 1));
+    // The reader is woken by the first packet and comes back for the others.
+    assert!(simulation.op_total(Op::RecvCopy) > 2 * 10);
+    assert_eq!(simulation.op_total(Op::CopyKib) / 10, 2 * (63 + 63 + 18));
+}
+
+#[test]
+fn a_message_larger_than_a_page_costs_its_copies() {
+    let took = |bytes| {
+        let mut set = TaskSet::default();
+        let [client, server] = set.connect(SockKind::Datagram);
+        set.pinned("server", 0, vec![recv(server, bytes)]);
+        set.pinned("client", 0, vec![sleep(MS), send(client, bytes)]);
+        Log::and_simulation(setup(priced_machine(1, "xeon-spr"), "v5.19", set, 100 * MS)).2.at.ns()
+    };
+    assert_eq!(took(10 << 10) - took(1), 2 * 10 * 60);
+}
+
+#[test]
+fn softirq_time_is_not_the_senders() {
+    let mut set = TaskSet::default();
+    let [client, _] = set.connect(SockKind::Datagram);
+    let sender = set.pinned("sender", 0, vec![send(client, 1), repeat(100)]);
+    let log = |accounting| {
+        let mut machine = priced_machine(1, "xeon-spr");
+        machine.irq_time_accounting = accounting;
+        Log::of(setup(machine, "v5.19", set.clone(), 100 * MS)).runtime(sender)
+    };
+    // But for the interrupt that the start of the task was.
+    let (softirqs, difference) = (100 * 750u64, log(false) - log(true));
+    assert!(difference.abs_diff(softirqs) < 2_000, "{difference}");
+}
+
+#[test]
+fn digests_repeat_and_do_not_depend_on_the_queue() {
+    for profile in ["v5.19", "v6.12"] {
+        let set = || rr(SockKind::Stream, [0, 1], 500);
+        let digest = || Log::of(setup(priced_machine(2, "xeon-spr"), profile, set(), 100 * MS)).digest;
+        let mut heap =
+            Simulation::<fairground_sim::HeapQueue>::with_queue(setup(priced_machine(2, "xeon-spr"), profile, set(), 100 * MS))
+                .unwrap();
+        heap.run(&mut fairground_model::NullSink).unwrap();
+        assert_eq!([digest(), digest()], [heap.digest(); 2]);
+    }
+}
+
+#[test]
+fn a_socket_that_nobody_reads_is_full_at_some_time() {
+    let mut set = TaskSet::default();
+    let [client, _] = set.connect(SockKind::Stream);
+    set.task("flood", vec![send(client, 1 << 20), Instr::Jump { to: 0 }]);
+    let mut simulation = Simulation::new(setup(priced_machine(1, "xeon-spr"), "v5.19", set, 1_000 * MS)).unwrap();
+    let stopped = simulation.run(&mut fairground_model::NullSink).unwrap_err();
+    assert!(matches!(&stopped, Stopped::PacketLost { full, .. } if full.contains("socket 1")), "{stopped}");
+}
+
+#[test]
+fn bad_sockets_are_refused_all_at_once() {
+    let mut set = TaskSet::default();
+    let [a, b] = set.connect(SockKind::Datagram);
+    set.task("nothing", vec![send(a, 0), recv(b, 1)]);
+    set.task("much", vec![send(a, 65_508), recv(b, 1)]);
+    set.at(MS, fairground_model::Change::Hotplug { cpu: common::cpu(1), online: false });
+    let mistakes = Simulation::new(setup(free_machine(2, 1000), "v5.19", set, MS)).err().unwrap();
+    assert_eq!(mistakes.0.len(), 4, "{mistakes}");
+}
