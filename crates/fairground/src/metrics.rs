@@ -12,7 +12,7 @@ const MAX_TASKS_WITH_METRICS: usize = 64;
 /// All named numbers of a run of `tasks`.
 ///
 /// A marker of whole microseconds or per second has the percentiles that schbench prints. Any other
-/// marker `wait` gives `wait.count`, `wait.mean`, `wait.p50`, `wait.p99`, `wait.max` over all measured
+/// marker `wait` gives, if it is a plain number and measurements count in a window only, `wait.per_second`, and `wait.count`, `wait.mean`, `wait.p50`, `wait.p99`, `wait.max` over all measured
 /// tasks; a task `h00` gives `tasks.h00.runtime_ms` and `tasks.h00.max_wait_ms`, a second one of that name
 /// `tasks.h00#2.runtime_ms` and so on.
 pub fn metrics(report: &RunReport, tasks: &TaskSet) -> Vec<Metric> {
@@ -27,6 +27,11 @@ pub fn metrics(report: &RunReport, tasks: &TaskSet) -> Vec<Metric> {
         let mut push =
             |name: &str, value, unit, better| metrics.push(Metric::new(format!("{}.{name}", spec.name), value, unit, better));
         push("count", values.len(), Unit::Count, Better::Higher);
+        if let (MarkerUnit::Count, Some((from, to))) = (spec.unit, tasks.window) {
+            let to = to.min(Instant::ZERO + report.length).max(from);
+            let per_second = (values.sum() * 1_000_000_000).checked_div(u128::from(to.since(from).0)).unwrap_or(0);
+            push("per_second", u64::try_from(per_second).unwrap_or(u64::MAX), Unit::Count, Better::Higher);
+        }
         push("mean", values.mean(), unit, better);
         let held = match spec.unit {
             MarkerUnit::WholeUs => Some(1000),

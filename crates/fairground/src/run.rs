@@ -70,6 +70,11 @@ impl RunOutcome {
     pub fn is_partial(&self) -> bool {
         !matches!(self.ending, RunEnding::Complete(_))
     }
+    /// The part of the run in which its programs' measurements counted, as far as it came.
+    pub fn window(&self) -> (Instant, Instant) {
+        let (from, to) = self.tasks.window.unwrap_or((Instant::ZERO, self.end()));
+        (from, to.min(self.end()).max(from))
+    }
     /// When it ended.
     pub fn end(&self) -> Instant {
         Instant::ZERO + self.simulated
@@ -94,7 +99,8 @@ pub fn run(scenario: &Scenario, options: &RunOptions, sink: &mut dyn Sink, contr
     let tasks = setup.tasks.clone();
     let built = guard::catch(|| Simulation::new(setup)).map_err(|broken| Error::Broken(Box::new(broken)))?;
     let mut simulation = built.map_err(|mistakes| scenario.wrong(mistakes))?;
-    let mut stats = RunStats::new(Instant::ZERO, scenario.machine.cpus.len()).with_markers(&tasks.markers);
+    let mut stats =
+        RunStats::new(Instant::ZERO, scenario.machine.cpus.len()).with_markers(&tasks.markers).measured_in(tasks.window);
     let began = std::time::Instant::now();
     let ended = guard::catch(|| {
         let mut both = (&mut stats, sink);

@@ -6,7 +6,7 @@ use crate::metrics::{marker_buckets, marker_values};
 use crate::run::{RunEnding, RunOutcome};
 use crate::scenario::{BandResult, Scenario, Workload};
 use fairground_metrics::{Histogram, PlatHistogram};
-use fairground_model::{TaskSet, cgroup};
+use fairground_model::{Instr, TaskSet, cgroup};
 use fairground_report::units::{fixed, format_count, format_metric, format_ns};
 use fairground_report::{Cell, Column, Document, Input, RunFacts, Table, run};
 use fairground_stdx::{Ns, TgId};
@@ -105,13 +105,33 @@ pub fn speed(outcome: &RunOutcome) -> String {
     )
 }
 
+const NSEC_PER_SEC: u128 = 1_000_000_000;
+
+/// The number of measured tasks among `own` whose program makes the measurement `name`.
+fn makers(set: &TaskSet, own: &Range<usize>, name: &str) -> u128 {
+    let makes = |instr: &Instr| match instr {
+        Instr::MarkSince { marker, .. } | Instr::MarkBetween { marker, .. } | Instr::MarkValue { marker, .. } => {
+            set.markers[*marker].name == name
+        }
+        _ => false,
+    };
+    let tasks = set.tasks.iter().skip(own.start).take(own.len());
+    tasks.filter(|task| task.measured && set.programs[task.program].code.iter().any(makes)).count() as u128
+}
+
 /// The workload's own table: one row, its columns computed from the markers of its tasks.
 fn workload_table(workload: &Workload, own: Range<usize>, outcome: &RunOutcome) -> Table {
     let key = |title: &str| title.replace([' ', '/'], "_");
     let heading = |title: &str, unit: &str| if unit.is_empty() { title.to_string() } else { format!("{title} ({unit})") };
     let columns =
         workload.columns.iter().map(|column| Column::right(heading(column.title, column.unit), key(column.title))).collect();
-    let mut table = Table::new(key(&workload.label), workload.label.clone(), columns);
+    let (from, to) = outcome.window();
+    let title = match outcome.tasks.window {
+        Some(_) => format!("{}, measured from {} to {}", workload.label, Ns(from.ns()), Ns(to.ns())),
+        None => workload.label.clone(),
+    };
+    let mut table = Table::new(key(&workload.label), title, columns);
+    let window_ns = u128::from(to.since(from).0);
     let values = |name: &str| {
         let marker = outcome.tasks.markers.iter_enumerated().find(|row| row.1.name == name);
         marker.map_or_else(Histogram::new, |(marker, _)| marker_values(&outcome.report, &outcome.tasks, &own, marker))
@@ -120,6 +140,11 @@ fn workload_table(workload: &Workload, own: Range<usize>, outcome: &RunOutcome) 
         let (top, bottom) = match column.figure {
             Figure::Of(name, aggregate) => (u128::from(aggregated(&values(name), aggregate)), 1),
             Figure::Ratio(name, other) => (values(name).sum(), values(other).sum()),
+            Figure::PerSecond(name) => (values(name).sum() * NSEC_PER_SEC, window_ns),
+            Figure::PerSecondEach(name) => {
+                let makers = makers(&outcome.tasks, &own, name);
+                (values(name).sum() * NSEC_PER_SEC, window_ns * makers)
+            }
         };
         let (top, bottom) = (top * u128::from(column.scale.0), bottom * u128::from(column.scale.1));
         if bottom == 0 {

@@ -198,6 +198,8 @@ pub struct TaskSet {
     pub markers: IndexVec<MarkerId, MarkerSpec>,
     /// Changes in mid-run, in order of time.
     pub changes: Vec<TimedChange>,
+    /// From when to when its programs' measurements count; `None` is the whole run. Of two sets, when both count.
+    pub window: Option<(Instant, Instant)>,
 }
 
 impl TaskSet {
@@ -216,6 +218,7 @@ impl TaskSet {
             }
         }
         self.changes.iter_mut().for_each(|timed| timed.at += length);
+        self.window = self.window.map(|(from, to)| (from + length, to + length));
     }
 
     /// Who asks for a slice of its own, or for the base slice again (`None`): tasks at their start, then programs,
@@ -301,6 +304,10 @@ impl TaskSet {
         other.words.iter().for_each(|&word| {
             self.words.push(word);
         });
+        self.window = match (self.window, other.window) {
+            (Some(one), Some(other)) => Some((one.0.max(other.0), one.1.min(other.1))),
+            (one, other) => one.or(other),
+        };
         for mut timed in other.changes {
             match &mut timed.change {
                 Change::Nice { task, .. }

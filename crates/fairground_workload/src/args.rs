@@ -31,7 +31,8 @@ pub(crate) fn flags_text(flags: &[String]) -> String {
     flags.join(" ")
 }
 
-/// Reads `--name value`, `--name=value`, `-n value`, `-nvalue` and switches.
+/// Reads `--name value`, `--name=value`, `-n value`, `-nvalue` and switches. A `--` alone, behind which some programs take
+/// the flags of a part of theirs, says nothing.
 pub(crate) fn parse_flags(params: &[Param], flags: &[String]) -> Result<Args, Mistakes> {
     let mut reader = FlagReader { params, args: Args::default(), mistakes: Mistakes::default() };
     let mut words = Vec::new();
@@ -61,6 +62,9 @@ struct FlagReader<'p> {
 impl FlagReader<'_> {
     /// Reads the flag in `word`; returns what remains of `after`, whose first word may be its value.
     fn flag<'a, 'w>(&mut self, word: &Word<'a>, after: &'w [Word<'a>]) -> &'w [Word<'a>] {
+        if word.text == "--" {
+            return after;
+        }
         let (param, glued) = if let Some(long) = word.text.strip_prefix("--") {
             let (name, value) = long.split_once('=').map_or((long, None), |(name, value)| (name, Some(value)));
             (self.params.iter().find(|param| param.name == name), value)

@@ -13,6 +13,7 @@ mod table;
 pub mod hog;
 pub mod hog_tree;
 pub mod management;
+pub mod netperf;
 pub mod periodic;
 pub mod press;
 pub mod recorded;
@@ -22,6 +23,7 @@ pub mod rtapp;
 pub mod schbench;
 pub mod schbench_2016;
 pub mod sched_pipe;
+pub mod tbench;
 
 pub use args::{Arg, Args};
 pub use param::{Param, ParamKind};

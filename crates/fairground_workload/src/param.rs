@@ -16,6 +16,10 @@ pub enum ParamKind {
     Cpus,
     /// A comma-separated list of nice values.
     Nices,
+    /// One of these words.
+    Choice(&'static [&'static str]),
+    /// Two whole numbers between two bounds with a comma between them; a single one stands for both.
+    Pair(u64, u64),
     /// Given or not.
     Switch,
 }
@@ -43,6 +47,8 @@ impl Param {
             ParamKind::Time => "time with unit",
             ParamKind::Cpus => "list of CPUs",
             ParamKind::Nices => "list of nice values",
+            ParamKind::Choice(_) => "word",
+            ParamKind::Pair(..) => "two numbers",
             ParamKind::Switch => "switch",
         }
     }
@@ -54,6 +60,8 @@ impl Param {
             ParamKind::Time => "10ms",
             ParamKind::Cpus => "0-3,8",
             ParamKind::Nices => "0,5,-5",
+            ParamKind::Choice(words) => words[0],
+            ParamKind::Pair(..) => "1,1",
             ParamKind::Switch => "true",
         }
     }
@@ -74,6 +82,17 @@ impl Param {
                 _ => Err("a list of CPUs such as 0-3,8".into()),
             },
             ParamKind::Nices => read_nices(text).map(Value::Nices).ok_or("nice values from -20 to 19 such as 0,5,-5".into()),
+            ParamKind::Choice(words) => match words.iter().find(|word| **word == text.trim()) {
+                Some(word) => Ok(Value::Choice(word)),
+                None => Err(format!("one of {}", words.join(", "))),
+            },
+            ParamKind::Pair(low, high) => {
+                let (first, second) = text.split_once(',').unwrap_or((text, text));
+                match [first, second].map(|number| number.trim().parse::<u64>().ok().filter(|n| (low..=high).contains(n))) {
+                    [Some(first), Some(second)] => Ok(Value::Pair(first, second)),
+                    _ => Err(format!("two whole numbers from {low} to {high} such as {}", self.example())),
+                }
+            }
             ParamKind::Switch => match text.trim() {
                 "true" => Ok(Value::Switch(true)),
                 "false" => Ok(Value::Switch(false)),
@@ -93,6 +112,8 @@ enum Value {
     Time(Ns),
     Cpus(Option<CpuMask>),
     Nices(Vec<i8>),
+    Choice(&'static str),
+    Pair(u64, u64),
     Switch(bool),
 }
 
@@ -173,6 +194,20 @@ impl Values {
             _ => None,
         }
         .expect("invariant: declared as nice values")
+    }
+    pub(crate) fn choice(&self, name: &str) -> &'static str {
+        match self.get(name) {
+            Value::Choice(word) => Some(*word),
+            _ => None,
+        }
+        .expect("invariant: declared as a choice")
+    }
+    pub(crate) fn pair(&self, name: &str) -> (u64, u64) {
+        match self.get(name) {
+            Value::Pair(first, second) => Some((*first, *second)),
+            _ => None,
+        }
+        .expect("invariant: declared as a pair")
     }
     pub(crate) fn switch(&self, name: &str) -> bool {
         match self.get(name) {

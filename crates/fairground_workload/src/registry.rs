@@ -29,10 +29,12 @@ static WORKLOADS: &[Workload] = &[
     crate::hog_tree::WORKLOAD,
     crate::management::WORKLOAD,
     crate::periodic::WORKLOAD,
+    crate::netperf::WORKLOAD,
     crate::press::WORKLOAD,
     crate::sched_pipe::WORKLOAD,
     crate::schbench::WORKLOAD,
     crate::schbench_2016::WORKLOAD,
+    crate::tbench::WORKLOAD,
 ];
 
 /// All named workloads.
@@ -103,7 +105,9 @@ mod tests {
             }
             for column in workload.table {
                 match column.figure {
-                    Figure::Of(marker, _) => assert!(has(marker), "{} {marker}", workload.name),
+                    Figure::Of(marker, _) | Figure::PerSecond(marker) | Figure::PerSecondEach(marker) => {
+                        assert!(has(marker), "{} {marker}", workload.name)
+                    }
                     Figure::Ratio(top, bottom) => assert!(has(top) && has(bottom), "{}", workload.name),
                 }
             }

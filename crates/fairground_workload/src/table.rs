@@ -22,6 +22,10 @@ pub enum Figure {
     Of(&'static str, Aggregate),
     /// The sum of the first marker divided by the sum of the second.
     Ratio(&'static str, &'static str),
+    /// The sum of the marker per second of the time in which measurements count.
+    PerSecond(&'static str),
+    /// The same, divided by the number of tasks that make the measurement.
+    PerSecondEach(&'static str),
 }
 
 /// One column: the figure, times `scale.0`, divided by `scale.1`, printed with `decimals`.

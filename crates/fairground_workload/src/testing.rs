@@ -34,6 +34,7 @@ pub(crate) fn dump(set: &TaskSet) -> String {
         program.code.iter().enumerate().for_each(|(at, instr)| writeln!(out, "  {at} {instr:?}").unwrap());
     }
     set.pipes.iter_enumerated().for_each(|(id, pipe)| writeln!(out, "pipe {id} holds {}", pipe.capacity).unwrap());
+    set.socks.iter_enumerated().for_each(|(id, sock)| writeln!(out, "socket {id} {:?} to {}", sock.kind, sock.peer).unwrap());
     set.words.iter_enumerated().for_each(|(id, word)| writeln!(out, "word {id} holds {word}").unwrap());
     set.markers
         .iter_enumerated()
@@ -52,6 +53,9 @@ pub(crate) fn check(set: &TaskSet) {
                     assert!((*to as usize) < program.code.len(), "jump to {to}");
                 }
                 Instr::Write { pipe, .. } | Instr::Read { pipe, .. } => assert!(pipe.index() < set.pipes.len()),
+                Instr::Send { sock, bytes } | Instr::Recv { sock, bytes } => {
+                    assert!((1..=set.socks[*sock].kind.bytes_max()).contains(bytes));
+                }
                 Instr::Load { word, .. }
                 | Instr::Store { word, .. }
                 | Instr::Spin { word, .. }

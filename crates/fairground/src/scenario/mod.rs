@@ -5,6 +5,7 @@
 //! title    = "a hog beside a periodic task"
 //! seed     = 1
 //! duration = "10s"
+//! window   = { from = "2s", to = "10s" }        # measurements of the programs count then; without it always
 //!
 //! [machine]
 //! preset = "smp-2"
@@ -78,6 +79,8 @@ pub struct Scenario {
     pub seed: u64,
     /// How long is simulated.
     pub duration: Ns,
+    /// From when to when measurements of the programs count, if that is not left to the workloads.
+    pub window: Option<(Instant, Instant)>,
     /// The machine.
     pub machine: Machine,
     /// The kernel.
@@ -111,6 +114,7 @@ pub(crate) struct Parts {
     pub(crate) title: Option<String>,
     pub(crate) seed: Option<u64>,
     pub(crate) duration: Option<Ns>,
+    pub(crate) window: Option<(Instant, Instant)>,
     pub(crate) machine: Option<Machine>,
     pub(crate) profile: Option<Profile>,
     pub(crate) workloads: Vec<Workload>,
@@ -148,6 +152,7 @@ impl Scenario {
             check_duration(duration.value, Some(duration.span.clone()), &mut m);
         }
         parts.duration = duration.map(|duration| duration.value);
+        parts.window = top.table("window", &mut m).and_then(|window| read_window(window, &mut m));
         parts.machine = read_or_miss(&mut top, "machine", !whole || overrides.machine.is_some(), machine::read, &mut m);
         let kernel = read_or_miss(&mut top, "profile", !whole || overrides.profile.is_some(), profile::read, &mut m);
         let (autogroup, profile_flags) = overrides.split_autogroup()?;
@@ -202,6 +207,7 @@ impl Scenario {
         tasks.changes.append(&mut changes);
         tasks.changes.sort_by_key(|change| change.at);
         autogroups.apply(&mut tasks);
+        tasks.window = self.window.or(tasks.window);
         tasks.add_ksoftirqd(self.machine.cpus.len());
         tasks
     }
@@ -291,6 +297,9 @@ impl Scenario {
     }
     fn deciding_text(&self) -> String {
         let mut text = format!("seed = {}\nduration = \"{}\"\n", self.seed, self.duration);
+        if let Some((from, to)) = self.window {
+            text.push_str(&format!("window = {{ from = \"{}\", to = \"{}\" }}\n", Ns(from.ns()), Ns(to.ns())));
+        }
         text.push_str(&format!("\n[machine]\n{}", machine::canonical(&self.machine)));
         text.push_str(&format!("\n[profile]\n{}", profile::canonical(&self.profile, self.sched_autogroup_enabled)));
         text.push_str(&self.groups.canonical());
@@ -355,6 +364,7 @@ impl Parts {
             title: self.title.unwrap_or_else(|| self.source.name.clone()),
             seed: overrides.seed.or(self.seed).unwrap_or(1),
             duration,
+            window: self.window,
             machine: machine.ok_or_else(|| need("machine"))?,
             profile: profile.ok_or_else(|| need("profile"))?,
             workloads: self.workloads,
@@ -411,6 +421,25 @@ fn merged(groups: &Groups, workloads: &[Workload]) -> TaskSet {
         tasks.append(workload.tasks.clone());
     }
     tasks
+}
+
+/// The part of the run in which measurements of the programs count.
+fn read_window(mut window: Fields<'_>, m: &mut Mistakes) -> Option<(Instant, Instant)> {
+    let span = window.span();
+    let ends = ["from", "to"].map(|key| {
+        let end = window.time(key, m);
+        if end.is_none() && !window.raw().contains_key(key) {
+            m.at(span.clone(), format!("a window without `{key}`"), "Write window = { from = \"2s\", to = \"7s\" }.");
+        }
+        end.map(|end| end.value.min(MAX_DURATION))
+    });
+    window.end(m);
+    let [Some(from), Some(to)] = ends else { return None };
+    if from >= to {
+        m.at(span, format!("a window from {from} to {to}"), "It ends after it begins.");
+        return None;
+    }
+    Some((Instant::from_ns(from.0), Instant::from_ns(to.0)))
 }
 
 fn check_duration(duration: Ns, span: Option<std::ops::Range<usize>>, m: &mut Mistakes) {

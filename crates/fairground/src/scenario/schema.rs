@@ -36,6 +36,7 @@ pub fn scenario_schema() -> Value {
             "title": { "type": "string" },
             "seed": { "type": "integer", "minimum": 0 },
             "duration": time(),
+            "window": object(&["from", "to"], json!({ "from": time(), "to": time() })),
             "machine": { "type": "object", "description": "a preset with changes, a regular shape, or one [[machine.cpu]] per CPU" },
             "profile": profile(),
             "group": { "type": "array", "items": group() },
@@ -125,6 +126,8 @@ fn named(workload: &Workload) -> Value {
             ParamKind::Time => time(),
             ParamKind::Cpus => cpus(),
             ParamKind::Nices => json!({ "anyOf": [nice(), { "type": "string" }, { "type": "array", "items": nice() }] }),
+            ParamKind::Choice(words) => json!({ "enum": words }),
+            ParamKind::Pair(..) => json!({ "type": ["integer", "string"], "pattern": "^[0-9]+ *(, *[0-9]+)?$" }),
             ParamKind::Switch => json!({ "type": "boolean" }),
         };
         value["description"] = json!(param.sentence);

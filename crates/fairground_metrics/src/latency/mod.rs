@@ -19,6 +19,7 @@ pub use cpu::{CpuReport, SectionTime};
 pub use report::{ReasonCount, RunReport};
 pub use task::TaskReport;
 
+use crate::figures::Window;
 use crate::marker::MarkerStats;
 use cpu::CpuRow;
 use fairground_model::{MarkerSpec, PrevState, Reason, Sink, TaskInfo, TraceEvent};
@@ -33,6 +34,8 @@ pub struct RunStats {
     cpus: Vec<CpuRow>,
     reasons: [u64; Reason::ALL.len()],
     markers: MarkerStats,
+    /// Measurements of the programs count in this part of the run only.
+    window: Window,
     switches: u64,
     wakeups: u64,
     migrations: u64,
@@ -49,6 +52,7 @@ impl RunStats {
             cpus: vec![CpuRow::new(start); nr_cpus],
             reasons: [0; Reason::ALL.len()],
             markers: MarkerStats::default(),
+            window: Window::ALL,
             switches: 0,
             wakeups: 0,
             migrations: 0,
@@ -58,6 +62,11 @@ impl RunStats {
     /// The same for a run whose programs make these measurements.
     pub fn with_markers(mut self, markers: &IndexVec<MarkerId, MarkerSpec>) -> RunStats {
         self.markers = MarkerStats::with_markers(markers);
+        self
+    }
+    /// The same, but measurements of the programs count in a part of the run only.
+    pub fn measured_in(mut self, window: Option<(Instant, Instant)>) -> RunStats {
+        self.window = window.map_or(Window::ALL, |(start, end)| Window { start, end });
         self
     }
     /// The report of a run that ended at `end`.
@@ -117,8 +126,9 @@ impl RunStats {
                 self.migrations += 1;
                 self.task_row(task).migrations += 1;
             }
-            TraceEvent::Marker { task, marker, value } => self.markers.record(task, marker, value),
-            TraceEvent::Decision(_)
+            TraceEvent::Marker { task, marker, value } if self.window.holds(at) => self.markers.record(task, marker, value),
+            TraceEvent::Marker { .. }
+            | TraceEvent::Decision(_)
             | TraceEvent::SchedProcessFork { .. }
             | TraceEvent::SchedProcessExit { .. }
             | TraceEvent::CfsSample { .. }

@@ -138,7 +138,7 @@ impl Case {
     pub(super) fn run(&self, seed: u64) -> Result<Measured, Error> {
         let setup = self.setup(seed)?;
         let tasks = setup.tasks.clone();
-        let stats = RunStats::new(Instant::ZERO, setup.machine.cpus.len()).with_markers(&tasks.markers);
+        let stats = RunStats::new(Instant::ZERO, setup.machine.cpus.len()).with_markers(&tasks.markers).measured_in(tasks.window);
         let mut sinks = Watch { stats, lates: Lates::of(&tasks) };
         let digest = run_setup(setup, &mut sinks)?;
         let report = sinks.stats.finish(Instant::ZERO + DURATION);
