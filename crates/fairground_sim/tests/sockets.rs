@@ -150,3 +150,59 @@ fn bad_sockets_are_refused_all_at_once() {
     let mistakes = Simulation::new(setup(free_machine(2, 1000), "v5.19", set, MS)).err().unwrap();
     assert_eq!(mistakes.0.len(), 4, "{mistakes}");
 }
+
+/// The operations of one hop of request and response whose two tasks share a CPU: send, receive the packet, wake the other,
+/// go back and receive, find nothing, sleep, switch, take the data.
+fn hop(kind: SockKind) -> Vec<(Op, u64)> {
+    let protocol = match kind {
+        SockKind::Stream => [(Op::TcpSend1b, 1), (Op::SoftirqTcp1b, 1)],
+        SockKind::Datagram => [(Op::UdpSend1b, 1), (Op::SoftirqUdp1b, 1)],
+    };
+    let rest = [
+        (Op::Syscall, 2),
+        (Op::TtwuBase, 1),
+        (Op::LockFree, 1),
+        (Op::Enqueue, 1),
+        (Op::RecvBlock, 1),
+        (Op::Dequeue, 1),
+        (Op::PickSwitch, 1),
+        (Op::MmSwitch, 1),
+        (Op::RecvCopy, 1),
+    ];
+    protocol.into_iter().chain(rest).collect()
+}
+
+/// How long a transaction lasts, and what was counted in it, in a run that ticks so rarely that none comes in between.
+fn transaction(prices: &str, kind: SockKind) -> (u64, Vec<(Op, u64)>) {
+    let run = |rounds| {
+        let mut set = rr(kind, [0, 0], rounds);
+        set.tasks[fairground_stdx::TaskId::new(0)].mm = 1;
+        let mut machine = priced_machine(1, prices);
+        (machine.hz, machine.tick) = (100, fairground_stdx::Ns(10 * MS));
+        let (_, simulation, end) = Log::and_simulation(setup(machine, "v5.19", set, 1_000_000 * MS));
+        let counts = Op::ALL.iter().map(|&op| (op, simulation.op_total(op))).collect::<Vec<_>>();
+        (end.at.ns(), counts)
+    };
+    let ((short, few), (long, many)) = (run(20), run(120));
+    let counts = few.into_iter().zip(many).map(|((op, few), (_, many))| (op, (many - few) / 100));
+    ((long - short) / 100, counts.filter(|row| row.1 > 0).collect())
+}
+
+/// A transaction is exactly the sum of its listed steps.
+#[test]
+fn spec_09_t02() {
+    for kind in [SockKind::Stream, SockKind::Datagram] {
+        let (lasts, counted) = transaction("unit", kind);
+        let mut listed: Vec<(Op, u64)> = hop(kind).into_iter().map(|(op, count)| (op, 2 * count)).collect();
+        listed.sort_by_key(|row| row.0 as usize);
+        assert_eq!(counted, listed);
+        assert_eq!(lasts, listed.iter().map(|row| row.1 * 1_000).sum::<u64>());
+    }
+}
+
+/// Between 3.7 and 4.8 us, by the prices of a current server.
+#[test]
+fn a_hop_alone_on_its_core_takes_about_four_microseconds() {
+    let (lasts, _) = transaction("xeon-spr", SockKind::Stream);
+    assert!((3_700..=4_800).contains(&(lasts / 2)), "{} ns", lasts / 2);
+}
