@@ -26,7 +26,7 @@ const NOT_YET: &[(&str, &str, &str)] = &[
     ("06", "T01 T14 T15", "SIS_UTIL and the price of a search"),
     ("07", "T18", "SIS_UTIL and the price of a search"),
     ("08", "T01 T08", "SIS_UTIL and the price of a search"),
-    ("08", "*", "hackbench, percentile tables of other programs"),
+    ("08", "*", "hackbench, pipes of perf bench"),
     ("09", "*", "SIS_UTIL and the price of a search"),
     ("10", "*", "CPU quota"),
     ("11", "*", "task-based throttling"),

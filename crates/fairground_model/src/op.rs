@@ -57,11 +57,11 @@ ops! {
     LbDetach "lb_detach" "A task of another CPU's list that load balance considers";
     BlockedAvg "blocked_avg" "A group's queue whose averages balance ages";
     LbAttach "lb_attach" "A task that load balance queues on its new CPU, beside the enqueue";
-    TcpSend1b "tcp_send_1b" "Sending a TCP packet, from the system call to the backlog; bytes beyond the first KiB are copied besides";
+    TcpSend1b "tcp_send_1b" "Sending a TCP packet, from the system call to the backlog; whole KiB are copied besides";
     SoftirqTcp1b "softirq_tcp_1b" "Receiving a TCP packet, from the backlog to the socket, without the wake-up";
-    UdpSend1b "udp_send_1b" "Sending a datagram, from the system call to the backlog; bytes beyond the first KiB are copied besides";
+    UdpSend1b "udp_send_1b" "Sending a datagram, from the system call to the backlog; whole KiB are copied besides";
     SoftirqUdp1b "softirq_udp_1b" "Receiving a datagram, from the backlog to the socket, without the wake-up";
-    RecvCopy "recv_copy" "Taking data from a socket; bytes beyond the first KiB are copied besides";
+    RecvCopy "recv_copy" "Taking data from a socket; whole KiB are copied besides";
     CopyKib "copy_kib" "Copying a whole KiB between a program and the kernel, caches warm";
 }
 

@@ -4,7 +4,7 @@
 mod common;
 
 use common::{Build, MS, US, hogs, priced_machine, setup, sleep, work};
-use fairground_model::{Instr, NullSink, TaskSet};
+use fairground_model::{Instr, NullSink, SockKind, TaskSet};
 use fairground_sim::Simulation;
 use fairground_stdx::Instant;
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
@@ -37,9 +37,25 @@ fn no_event_allocates_after_warm_up() {
         let (count, events) = allocations(profile, pipes_and_sleepers(), 3, 500);
         assert!(events > 10_000, "{profile}: pipes and sleepers: {events} events");
         assert_eq!(count, 0, "{profile}: pipes and sleepers: {events} events");
+        let (count, events) = allocations(profile, connections(), 3, 500);
+        assert!(events > 10_000, "{profile}: connections: {events} events");
+        assert_eq!(count, 0, "{profile}: connections: {events} events");
     }
     let (count, events) = allocations("v6.18", hogs(&[0; 300]), 2, 400);
     assert_eq!(count, 0, "a long queue: {events} events");
+}
+
+fn connections() -> TaskSet {
+    let mut set = TaskSet::default();
+    for kind in [SockKind::Stream, SockKind::Datagram, SockKind::Stream, SockKind::Datagram] {
+        let [client, server] = set.connect(kind);
+        for (name, sock, first) in [("client", client, true), ("server", server, false)] {
+            let (send, recv) = (Instr::Send { sock, bytes: 10 }, Instr::Recv { sock, bytes: 10 });
+            let [one, other] = if first { [send, recv] } else { [recv, send] };
+            set.task(name, vec![one, other, Instr::Jump { to: 0 }]);
+        }
+    }
+    set
 }
 
 fn pipes_and_sleepers() -> TaskSet {

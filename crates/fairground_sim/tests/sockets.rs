@@ -4,9 +4,10 @@
 mod common;
 
 use common::{Build, Log, MS, free_machine, priced_machine, repeat, setup, sleep};
-use fairground_model::{Instr, Op, SockKind, TaskSet, TraceEvent, WakeContext};
+use fairground_model::{Instr, NullSink, Op, SockKind, TaskSet, TraceEvent, WakeContext};
 use fairground_sim::{Ending, Simulation, Stopped};
 use fairground_stdx::{CpuId, SockId};
+use proptest::prelude::*;
 
 fn send(sock: SockId, bytes: u32) -> Instr {
     Instr::Send { sock, bytes }
@@ -125,7 +126,7 @@ fn digests_repeat_and_do_not_depend_on_the_queue() {
         let mut heap =
             Simulation::<fairground_sim::HeapQueue>::with_queue(setup(priced_machine(2, "xeon-spr"), profile, set(), 100 * MS))
                 .unwrap();
-        heap.run(&mut fairground_model::NullSink).unwrap();
+        heap.run(&mut NullSink).unwrap();
         assert_eq!([digest(), digest()], [heap.digest(); 2]);
     }
 }
@@ -136,7 +137,7 @@ fn a_socket_that_nobody_reads_is_full_at_some_time() {
     let [client, _] = set.connect(SockKind::Stream);
     set.task("flood", vec![send(client, 1 << 20), Instr::Jump { to: 0 }]);
     let mut simulation = Simulation::new(setup(priced_machine(1, "xeon-spr"), "v5.19", set, 1_000 * MS)).unwrap();
-    let stopped = simulation.run(&mut fairground_model::NullSink).unwrap_err();
+    let stopped = simulation.run(&mut NullSink).unwrap_err();
     assert!(matches!(&stopped, Stopped::PacketLost { full, .. } if full.contains("socket 1")), "{stopped}");
 }
 
@@ -205,4 +206,48 @@ fn spec_09_t02() {
 fn a_hop_alone_on_its_core_takes_about_four_microseconds() {
     let (lasts, _) = transaction("xeon-spr", SockKind::Stream);
     assert!((3_700..=4_800).contains(&(lasts / 2)), "{} ns", lasts / 2);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+
+    /// Random connections on random machines under every check: all transactions end, twice and continued from a clone to
+    /// the same digest.
+    #[test]
+    fn random_connections_end_under_all_checks(
+        profile in prop::sample::select(vec!["v4.12", "v4.20", "v5.10", "v5.19", "v6.1", "v6.6", "v6.12", "v6.18"]),
+        prices in prop::sample::select(vec!["zero", "unit", "xeon-spr", "icount"]),
+        cpus in 1usize..5,
+        accounting: bool,
+        pairs in prop::collection::vec((any::<bool>(), 1u32..40_000, 1u32..200_000, 1u64..40, 0u64..50_000), 1..6),
+        hogs in 0usize..3,
+    ) {
+        let set = || {
+            let mut set = TaskSet::default();
+            for (row, &(stream, request, response, rounds, think)) in pairs.iter().enumerate() {
+                let (kind, response) = if stream { (SockKind::Stream, response) } else { (SockKind::Datagram, response % 60_000 + 1) };
+                let [client, server] = set.connect(kind);
+                let think = common::work(think);
+                set.task(&format!("server{row}"), vec![recv(server, request), think.clone(), send(server, response), repeat(rounds)]);
+                set.task(&format!("client{row}"), vec![send(client, request), recv(client, response), think, sleep(1_000), repeat(rounds)]);
+            }
+            for row in 0..hogs {
+                set.task(&format!("hog{row}"), vec![common::work(20 * MS)]);
+            }
+            set
+        };
+        let build = || {
+            let mut machine = priced_machine(cpus, prices);
+            machine.irq_time_accounting = accounting;
+            Simulation::new(setup(machine, profile, set(), 100_000 * MS)).unwrap()
+        };
+        let mut whole = build();
+        prop_assert_eq!(whole.run(&mut NullSink).unwrap().ending, Ending::AllExited);
+        let mut first = build();
+        first.run_until(fairground_stdx::Instant::from_ns(5 * MS), &mut NullSink).unwrap();
+        let mut clone = first.clone();
+        first.run(&mut NullSink).unwrap();
+        clone.run(&mut NullSink).unwrap();
+        prop_assert_eq!([first.digest(), clone.digest()], [whole.digest(); 2]);
+    }
 }

@@ -1,5 +1,6 @@
 //! TOML in one fixed spelling: the text that is printed, hashed and sent by mail.
 
+use fairground_stdx::{Instant, Ns};
 use toml_edit::{Item, TableLike, Value};
 
 /// A string as a TOML value: quoted in one fixed way.
@@ -35,6 +36,11 @@ pub(crate) fn block(text: &str) -> String {
 pub(crate) fn key(name: &str) -> String {
     let bare = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     if !name.is_empty() && name.chars().all(bare) { name.to_string() } else { quoted(name) }
+}
+
+/// The line that says when measurements count; none if they always do.
+pub(super) fn window(window: Option<(Instant, Instant)>) -> String {
+    window.map_or(String::new(), |(from, to)| format!("window = {{ from = \"{}\", to = \"{}\" }}\n", Ns(from.ns()), Ns(to.ns())))
 }
 
 /// The rows of a table as `key = value` lines, in the order in which they were written.

@@ -297,9 +297,7 @@ impl Scenario {
     }
     fn deciding_text(&self) -> String {
         let mut text = format!("seed = {}\nduration = \"{}\"\n", self.seed, self.duration);
-        if let Some((from, to)) = self.window {
-            text.push_str(&format!("window = {{ from = \"{}\", to = \"{}\" }}\n", Ns(from.ns()), Ns(to.ns())));
-        }
+        text.push_str(&canonical::window(self.window));
         text.push_str(&format!("\n[machine]\n{}", machine::canonical(&self.machine)));
         text.push_str(&format!("\n[profile]\n{}", profile::canonical(&self.profile, self.sched_autogroup_enabled)));
         text.push_str(&self.groups.canonical());
@@ -355,6 +353,7 @@ impl Parts {
         notes.extend(never_started(&self.workloads, duration));
         let profile = profile_flags.profile(profile)?;
         notes.extend(autogroups.notes(self.sched_autogroup_enabled));
+        notes.extend(never_measured(self.window, &self.workloads, duration));
         notes.extend(profile.iter().flat_map(|profile| slices::cut(&self.workloads, &self.at, profile)));
         let moved = profile.iter().flat_map(Profile::without_effect);
         notes.extend(moved.map(|row| format!("{} is {}, but its effect is not modelled yet", row.name, row.value)));
@@ -464,6 +463,13 @@ fn never_started(workloads: &[Workload], duration: Ns) -> Option<String> {
         .collect();
     let first = late.first()?;
     Some(format!("the run ends at {duration}, before {} of its tasks would start (the first is `{first}`)", late.len()))
+}
+
+/// Says that the run ends before measurements of its programs count.
+fn never_measured(window: Option<(Instant, Instant)>, workloads: &[Workload], duration: Ns) -> Option<String> {
+    let own = workloads.iter().filter_map(|workload| workload.tasks.window).max();
+    let (from, _) = window.or(own).filter(|window| window.0.ns() >= duration.0)?;
+    Some(format!("the run ends at {duration}, and measurements count from {} on only", Ns(from.ns())))
 }
 
 /// Every task needs a CPU that exists.

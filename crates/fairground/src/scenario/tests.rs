@@ -381,3 +381,46 @@ fn groups_are_written_back_as_the_same_run() {
     let groups = |setup: &Setup| setup.tasks.tasks.iter().map(|task| task.group).collect::<Vec<_>>();
     assert_eq!(groups(&again), groups(&setup), "{text}");
 }
+
+const NETPERF: &str = "duration = \"300ms\"\nWINDOW[machine]\npreset = \"smp-2\"\n[profile]\nkernel = \"5.19\"\n\
+                       [[workload]]\nname = \"netperf\"\nargs = { testlen = 1, warmup = \"100ms\" }\n";
+
+#[test]
+fn a_window_of_the_scenario_goes_before_that_of_the_workload() {
+    let window = |line: &str| {
+        let scenario = parse(&NETPERF.replace("WINDOW", line)).unwrap();
+        assert_eq!(parse(&scenario.canonical()).unwrap().digest(), scenario.digest());
+        let (from, to) = scenario.tasks().window.unwrap();
+        (Ns(from.ns()), Ns(to.ns()))
+    };
+    assert_eq!(window(""), (Ns::from_ms(100), Ns::from_ms(1100)));
+    assert_eq!(window("window = { from = \"50ms\", to = \"0.2s\" }\n"), (Ns::from_ms(50), Ns::from_ms(200)));
+}
+
+#[test]
+fn what_is_measured_counts_in_the_window_and_per_second_of_it() {
+    let text = NETPERF.replace("WINDOW", "window = { from = \"100ms\", to = \"200ms\" }\n");
+    let outcome = crate::run::run(
+        &parse(&text).unwrap(),
+        &crate::run::RunOptions::default(),
+        &mut fairground_model::NullSink,
+        crate::control::Control::none(),
+    )
+    .unwrap();
+    let metric = |name: &str| outcome.metrics.iter().find(|metric| metric.name == name).unwrap().value;
+    assert!(metric("netperf_transactions.count") > 1_000);
+    assert_eq!(metric("netperf_transactions.per_second"), 10 * metric("netperf_transactions.count"));
+    let tables = crate::tables::run_tables(&parse(&text).unwrap(), &outcome);
+    assert_eq!(tables[0].title, "netperf, measured from 100ms to 200ms");
+}
+
+#[test]
+fn bad_windows_are_refused_and_late_ones_noted() {
+    let wrong = |window: &str| mistakes(&NETPERF.replace("WINDOW", &format!("window = {window}\n"))).len();
+    assert_eq!(wrong("{ from = \"2s\" }"), 1);
+    assert_eq!(wrong("{ from = \"2s\", to = \"2s\" }"), 1);
+    assert_eq!(wrong("{ from = 2, to = \"4s\", till = \"5s\" }"), 2);
+    assert_eq!(wrong("\"2s\""), 1);
+    let late = parse(&NETPERF.replace("WINDOW", "window = { from = \"1s\", to = \"2s\" }\n")).unwrap();
+    assert!(late.notes.iter().any(|note| note.contains("measurements count from 1s on")), "{:?}", late.notes);
+}

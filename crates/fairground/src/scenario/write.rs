@@ -1,7 +1,7 @@
 //! A run as a scenario file: the way back from what the engine gets to what people write.
 
 use super::at::{Act, At};
-use super::canonical::{key, quoted};
+use super::canonical::{self, key, quoted};
 use super::cgroup::{self, GroupAct, Weight, WeightFile};
 use super::steps::{self, Names};
 use super::words;
@@ -28,6 +28,7 @@ impl std::error::Error for Unwritable {}
 pub fn write(title: &str, setup: &Setup) -> Result<String, Unwritable> {
     let names = names(setup)?;
     let mut text = format!("title = {}\nseed = {}\nduration = \"{}\"\n", quoted(title), setup.seed, setup.duration);
+    text.push_str(&canonical::window(setup.tasks.window));
     text.push_str(&format!("\n[machine]\n{}", machine::canonical(&setup.machine)));
     text.push_str(&format!("\n[profile]\n{}", profile::canonical(&setup.profile, false)));
     for group in setup.tasks.groups.iter() {

@@ -141,3 +141,14 @@ proptest::proptest! {
         proptest::prop_assert_eq!(report.mismatched_switches, 0);
     }
 }
+
+#[test]
+fn measurements_of_programs_count_in_their_window() {
+    let window = Some((Instant::from_ns(20), Instant::from_ns(40)));
+    let mut stats = RunStats::new(Instant::ZERO, 1).measured_in(window);
+    for at in [10, 20, 30, 40, 41] {
+        feed(&mut stats, at, 0, TraceEvent::Marker { task: TaskId::new(0), marker: MarkerId::new(0), value: at });
+    }
+    let report = stats.finish(Instant::from_ns(50));
+    assert_eq!((report.markers[0].values.len(), report.markers[0].values.sum()), (3, 90));
+}
