@@ -31,8 +31,8 @@ pub use reason::{IdKind, Reason};
 pub use schedstat::{CpuStat, DomainStat, LbStats, RqStats, SchedStat, SdStats};
 pub use sink::{NullSink, Recorder, Sink, TaskInfo};
 pub use sis::SisStats;
-pub use socket::{DATAGRAM_BYTES_MAX, STREAM_BYTES_MAX, SockKind, SockSpec};
+pub use socket::{DATAGRAM_BYTES_MAX, STREAM_BYTES_MAX, SockKind, SockSpec, UNIX_BYTES_MAX};
 pub use task_set::{
-    Change, DEFAULT_SHARES, MarkerSpec, MarkerUnit, PipeSpec, Start, TaskGroupSpec, TaskSet, TaskSpec, TimedChange,
+    Change, DEFAULT_SHARES, MarkerSpec, MarkerUnit, PAGE_SIZE, PipeSpec, Start, TaskGroupSpec, TaskSet, TaskSpec, TimedChange,
 };
 pub use turns::Turns;

@@ -63,6 +63,7 @@ ops! {
     SoftirqUdp1b "softirq_udp_1b" "Receiving a datagram, from the backlog to the socket, without the wake-up";
     RecvCopy "recv_copy" "Taking data from a socket; whole KiB are copied besides";
     CopyKib "copy_kib" "Copying a whole KiB between a program and the kernel, caches warm";
+    UnixOp "unix_op" "A send or receive of less than 1 KiB on an AF_UNIX stream, without the wake-up";
 }
 
 /// Counts operations and, through a price table in picoseconds, the time that they took.

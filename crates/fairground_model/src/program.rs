@@ -154,6 +154,8 @@ pub enum Instr {
     Recv { sock: SockId, bytes: u32 },
     /// Serves the soft interrupts of its CPU, or sleeps until there are any: all that `ksoftirqd` does.
     ServeSoftirqs,
+    /// Blocks while a pipe is empty, and takes nothing out of it (poll for POLLIN). A write wakes all who do so.
+    Poll { pipe: PipeId },
     /// Starts a task of the set whose start is [`crate::Start::Forked`].
     Fork { task: TaskId },
     /// Blocks until all tasks that this one forked have ended.
@@ -256,6 +258,8 @@ pub enum Step {
     FutexWait { word: WordId, value: u64 },
     /// See [`Instr::FutexWake`].
     FutexWake { word: WordId, count: u32 },
+    /// See [`Instr::Poll`].
+    Poll { pipe: PipeId },
     /// See [`Instr::Fork`].
     Fork { task: TaskId },
     /// See [`Instr::WaitChildren`].
@@ -395,6 +399,7 @@ impl Frame {
                 }
                 Instr::Read { pipe, into } => return Step::Read { pipe, into },
                 Instr::Send { sock, bytes } => return Step::Send { sock, bytes },
+                Instr::Poll { pipe } => return Step::Poll { pipe },
                 Instr::Recv { sock, bytes } => return Step::Recv { sock, bytes },
                 Instr::ServeSoftirqs => return Step::ServeSoftirqs,
                 Instr::Fork { task } => return Step::Fork { task },

@@ -18,6 +18,9 @@ pub enum SockKind {
     Stream,
     /// UDP, connected: each message is one datagram, and [`Instr::Recv`] takes one.
     Datagram,
+    /// An AF_UNIX stream: a message goes from the sender's memory into the other socket in the sender's system call. Who
+    /// sends when the write memory of the socket is used up sleeps until little of it is.
+    Unix,
 }
 
 /// One socket. What is sent into it comes out of its peer. One task reads from it; any number may send.
@@ -34,12 +37,23 @@ pub const STREAM_BYTES_MAX: u32 = 1 << 20;
 /// The most that a datagram may hold, bytes: an IP packet of 65535 bytes less 20 of its header and 8 of UDP's.
 pub const DATAGRAM_BYTES_MAX: u32 = 65_507;
 
+/// The most that a message to an AF_UNIX stream may hold, bytes: what lies in one piece, a page less 320 for the data that
+/// the kernel keeps behind it. More would be sent in parts.
+///
+/// Kernel: skbuff.h SKB_MAX_HEAD(0) with 64-byte lines, v4.12–
+pub const UNIX_BYTES_MAX: u32 = 3776;
+
 impl SockKind {
+    /// Whether its messages are packets of the loopback interface.
+    pub const fn is_inet(self) -> bool {
+        matches!(self, SockKind::Stream | SockKind::Datagram)
+    }
     /// The most that one message may hold, bytes.
     pub const fn bytes_max(self) -> u32 {
         match self {
             SockKind::Stream => STREAM_BYTES_MAX,
             SockKind::Datagram => DATAGRAM_BYTES_MAX,
+            SockKind::Unix => UNIX_BYTES_MAX,
         }
     }
 }
@@ -52,12 +66,17 @@ impl TaskSet {
         [self.socks.push(SockSpec { kind, peer: second }), self.socks.push(SockSpec { kind, peer: first })]
     }
 
-    /// Adds the thread `ksoftirqd/N` of each CPU, if the set has sockets and they are not there yet: without sockets
-    /// nothing is ever left to them.
+    /// Whether it has sockets whose messages are packets.
+    pub fn sends_packets(&self) -> bool {
+        self.socks.iter().any(|sock| sock.kind.is_inet())
+    }
+
+    /// Adds the thread `ksoftirqd/N` of each CPU, if the set has sockets with packets and they are not there yet: without
+    /// packets nothing is ever left to them.
     ///
     /// Kernel: softirq.c spawn_ksoftirqd(), v4.12–
     pub fn add_ksoftirqd(&mut self, cpus: usize) {
-        if self.socks.is_empty() || !self.ksoftirqd.is_empty() {
+        if !self.sends_packets() || !self.ksoftirqd.is_empty() {
             return;
         }
         let program = self.programs.push(Program { code: vec![Instr::ServeSoftirqs, Instr::Jump { to: 0 }] });
@@ -100,6 +119,8 @@ mod tests {
     #[test]
     fn threads_come_with_sockets_and_only_once() {
         let mut set = TaskSet::default();
+        set.add_ksoftirqd(2);
+        set.connect(SockKind::Unix);
         set.add_ksoftirqd(2);
         assert!(set.tasks.is_empty());
         set.connect(SockKind::Datagram);

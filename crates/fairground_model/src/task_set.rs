@@ -102,17 +102,32 @@ impl TaskGroupSpec {
 /// One pipe.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PipeSpec {
-    /// Messages that fit before a writer blocks.
+    /// Messages that fit before a writer blocks; if messages have a size, pages.
     pub capacity: u32,
     /// Whether who wakes the other end says that it will sleep soon (WF_SYNC), as pipes do; a queue that is guarded by a
     /// futex or a semaphore does not.
     pub sync: bool,
+    /// The size of every message, 1 to [`PAGE_SIZE`] bytes: whole messages share a page as long as they fit, and who is woken
+    /// is what a pipe of the kernel does. `None`: messages have no size, and each wakes one reader, each read one writer.
+    pub bytes: Option<u32>,
 }
+
+/// A page of a pipe, bytes.
+pub const PAGE_SIZE: u32 = 4096;
+
+/// The pages of a pipe that was told nothing else.
+///
+/// Kernel: pipe_fs_i.h PIPE_DEF_BUFFERS, v4.12–
+const PIPE_DEF_BUFFERS: u32 = 16;
 
 impl PipeSpec {
     /// A pipe for so many messages.
     pub fn new(capacity: u32) -> PipeSpec {
-        PipeSpec { capacity, sync: true }
+        PipeSpec { capacity, sync: true, bytes: None }
+    }
+    /// A pipe as pipe(2) makes it, for messages of so many bytes.
+    pub fn of_bytes(bytes: u32) -> PipeSpec {
+        PipeSpec { bytes: Some(bytes), ..PipeSpec::new(PIPE_DEF_BUFFERS) }
     }
 }
 
@@ -276,7 +291,7 @@ impl TaskSet {
                     word.first = WordId::new(word.first.get() + words);
                 }
                 match instr {
-                    Instr::Write { pipe, .. } | Instr::Read { pipe, .. } => *pipe = pipe_id(*pipe),
+                    Instr::Write { pipe, .. } | Instr::Read { pipe, .. } | Instr::Poll { pipe } => *pipe = pipe_id(*pipe),
                     Instr::Send { sock, .. } | Instr::Recv { sock, .. } => *sock = sock_id(*sock),
                     Instr::Fork { task } => *task = task_id(*task),
                     Instr::SetGroup { group } => *group = group.map(group_id),

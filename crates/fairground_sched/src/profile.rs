@@ -22,15 +22,15 @@ use crate::seam::{
 };
 use crate::seam::{
     AsymCapacity, AsymSpread, ClusterSearch, Degenerate, DomainInit, DomainLevels, DomainNames, ExitingWaker, GroupFlags,
-    IdleCapacity, IdleScan, IdleSearch, IdlestGroup, KthreadWaker, NumaAllowance, OverlapGroups, RecentCpu, SchedIdleCpu, StartNode,
-    WakeAffine, WakeCap,
+    IdleCapacity, IdleScan, IdleSearch, IdlestGroup, KthreadWaker, NumaAllowance, OverlapGroups, RecentCpu, SchedIdleCpu,
+    StartNode, WakeAffine, WakeCap,
 };
 use crate::seam::{
     AttachNew, GroupIdle, GroupLoad, GroupSlice, GroupWeight, MigrateDetach, MoveRunning, Reweight, ShownWeight, TgLoadUpdate,
 };
 use crate::seam::{
-    Balance, ForkPlace, IdleEntity, IdleProtection, LongSleeper, MinVruntimeAtDequeue, Pick, Place, Preemption, Protection,
-    RemoteWakeup, RepeatedPick, Seam, SoftirqHandover, TaskSlice, TickPreempt, Yield,
+    Balance, ForkPlace, IdleEntity, IdleProtection, LongSleeper, MinVruntimeAtDequeue, Pick, PipeWakeup, Place, Preemption,
+    Protection, RemoteWakeup, RepeatedPick, Seam, SoftirqHandover, TaskSlice, TickPreempt, Yield,
 };
 use crate::version::KernelVersion;
 
@@ -170,6 +170,7 @@ profile! {
     nohz_balance: NohzBalance, "How idle CPUs without a tick are balanced for.";
     remote_wakeup: RemoteWakeup, "Which wake-ups are left to the target CPU.";
     softirq_handover: SoftirqHandover, "Whether soft interrupts wait for their thread.";
+    pipe_wakeup: PipeWakeup, "Whom reads and writes of a pipe wake.";
     balance: Balance, "What balance compares, and what it moves.";
     scale_rt_capacity: ScaleRtCapacity, "What interrupts and other classes take off a CPU's capacity.";
     smt_capacity: SmtCapacity, "The full capacity of one thread of a core.";

@@ -6,6 +6,7 @@ mod balance;
 mod busiest;
 mod fair;
 mod groups;
+mod pipe;
 mod placement;
 mod rebalance;
 mod stats;
@@ -24,9 +25,10 @@ pub use fair::{
 pub use groups::{
     AttachNew, GroupIdle, GroupLoad, GroupSlice, GroupWeight, MigrateDetach, MoveRunning, Reweight, ShownWeight, TgLoadUpdate,
 };
+pub use pipe::PipeWakeup;
 pub use placement::{
-    ClusterSearch, ExitingWaker, IdleCapacity, IdleScan, IdleSearch, IdlestGroup, KthreadWaker, RecentCpu, SchedIdleCpu, StartNode,
-    WakeAffine, WakeCap,
+    ClusterSearch, ExitingWaker, IdleCapacity, IdleScan, IdleSearch, IdlestGroup, KthreadWaker, RecentCpu, SchedIdleCpu,
+    StartNode, WakeAffine, WakeCap,
 };
 pub use rebalance::{
     ActiveBalance, DetachAmount, HotGained, LbInterval, LbLoop, LbPinned, Migratable, NewidleBatch, NewidleCost, NohzBalance,

@@ -1,7 +1,7 @@
 //! What must hold before a run begins: after that the engine relies on it.
 
 use fairground_machine::Machine;
-use fairground_model::{Change, Instr, Mistakes, Start, TaskSet, TimedChange};
+use fairground_model::{Change, Instr, Mistakes, PAGE_SIZE, Start, TaskSet, TimedChange};
 use fairground_sched::Profile;
 use fairground_stdx::{CpuMask, IndexVec, Instant, Ns, SockId, TaskId};
 use std::ops::RangeInclusive;
@@ -45,6 +45,7 @@ pub(crate) fn check(
     check_slices(set, profile, &mut mistakes);
     check_changes(set, profile, &online, &mut mistakes);
     check_forks(set, &mut mistakes);
+    check_pipes(set, &mut mistakes);
     check_sockets(set, &mut mistakes);
     mistakes.or(allowed)
 }
@@ -119,6 +120,18 @@ fn check_forks(set: &TaskSet, mistakes: &mut Mistakes) {
     }
 }
 
+/// Finds messages that no page of a pipe holds.
+fn check_pipes(set: &TaskSet, mistakes: &mut Mistakes) {
+    for (pipe, spec) in set.pipes.iter_enumerated() {
+        if let Some(bytes) = spec.bytes.filter(|bytes| !(1..=PAGE_SIZE).contains(bytes)) {
+            mistakes.whole(
+                format!("pipe {pipe} has messages of {bytes} bytes"),
+                format!("A message has 1 to {PAGE_SIZE} bytes, so that it fits into a page."),
+            );
+        }
+    }
+}
+
 /// Finds messages that no socket carries, sockets that more than one task reads, and CPUs that go off line with packets.
 fn check_sockets(set: &TaskSet, mistakes: &mut Mistakes) {
     let mut readers: IndexVec<SockId, Option<TaskId>> = set.socks.iter().map(|_| None).collect();
@@ -142,9 +155,9 @@ fn check_sockets(set: &TaskSet, mistakes: &mut Mistakes) {
         }
     }
     let offline = |timed: &&TimedChange| matches!(timed.change, Change::Hotplug { online: false, .. });
-    if let Some(timed) = set.changes.iter().find(offline).filter(|_| !set.socks.is_empty()) {
+    if let Some(timed) = set.changes.iter().find(offline).filter(|_| set.sends_packets()) {
         mistakes.whole(
-            format!("at {} a CPU goes off line in a run with sockets", Ns(timed.at.ns())),
+            format!("at {} a CPU goes off line in a run with packets", Ns(timed.at.ns())),
             "What becomes of the packets that wait there is not modelled.",
         );
     }

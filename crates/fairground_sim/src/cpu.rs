@@ -2,6 +2,7 @@
 
 use crate::idle::IdleDevice;
 use crate::net::Packet;
+use crate::pipe::Wakes;
 use crate::tick::TickClock;
 use fairground_model::{Meter, Section};
 use fairground_sched::{Leaving, WakeFlags};
@@ -65,15 +66,23 @@ pub(crate) enum Then {
     /// The body of sched_yield(): schedule() follows at once, by the clock that it has read.
     Yield,
     /// The body of a write into a pipe.
-    PipeWrite { pipe: PipeId, value: u64 },
+    PipeWrite { pipe: PipeId, value: u64, slept: bool },
     /// The body of a read from a pipe.
-    PipeRead { pipe: PipeId, into: u8 },
+    PipeRead { pipe: PipeId, into: u8, slept: bool },
+    /// The body of a poll of a pipe.
+    PipePoll(PipeId),
+    /// The end of a read or write of a pipe.
+    PipeWake(PipeId, Wakes),
+    /// A message to an AF_UNIX stream is ready to be queued.
+    UnixSend { sock: SockId, bytes: u32 },
+    /// The end of a receive from an AF_UNIX stream, to which so many bytes are missing.
+    UnixWriteSpace { sock: SockId, left: u32 },
     /// The body of a futex wait.
     FutexWait { word: WordId, value: u64 },
     /// The body of a futex wake.
     FutexWake { word: WordId, count: u32 },
-    /// The end of a system call: wake whom it has collected.
-    WakeUpQ,
+    /// The end of a system call: wake whom it has collected, with this hint.
+    WakeUpQ { sync: bool },
     /// The end of a write: wake who waits for a message.
     WakeReader(PipeId),
     /// The end of a read: wake who waits for room.
@@ -90,7 +99,7 @@ pub(crate) enum AfterWake {
     /// In the task that made it, which ends.
     Schedule,
     /// In the task that made it, which may wake more.
-    WakeUpQ,
+    WakeUpQ { sync: bool },
     /// In the softirq that made it.
     Softirq,
     /// At the end of the softirqs that woke ksoftirqd.
@@ -103,7 +112,7 @@ impl AfterWake {
             AfterWake::ExpireTimers => Then::ExpireTimers,
             AfterWake::Resume => Then::Resume,
             AfterWake::Schedule => Then::Schedule,
-            AfterWake::WakeUpQ => Then::WakeUpQ,
+            AfterWake::WakeUpQ { sync } => Then::WakeUpQ { sync },
             AfterWake::Softirq => Then::Softirq,
             AfterWake::SoftirqEnd => Then::SoftirqEnd,
         }

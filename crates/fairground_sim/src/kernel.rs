@@ -175,11 +175,15 @@ impl<Q: EventQueue> Simulation<Q> {
                 self.core(rec, cpu, |sched, cx| sched.sched_yield(cx));
                 self.schedule(rec, cpu)
             }
-            Then::PipeWrite { pipe, value } => self.pipe_write(cpu, pipe, value),
-            Then::PipeRead { pipe, into } => self.pipe_read(cpu, pipe, into),
+            Then::PipeWrite { pipe, value, slept } => self.pipe_write(cpu, pipe, value, slept),
+            Then::PipeRead { pipe, into, slept } => self.pipe_read(cpu, pipe, into, slept),
+            Then::PipePoll(pipe) => self.pipe_poll(cpu, pipe),
+            Then::PipeWake(pipe, wakes) => self.pipe_wake(cpu, pipe, wakes),
+            Then::UnixSend { sock, bytes } => self.unix_send(rec, cpu, sock, bytes),
+            Then::UnixWriteSpace { sock, left } => self.unix_write_space(cpu, sock, left),
             Then::FutexWait { word, value } => self.futex_wait(cpu, word, value),
             Then::FutexWake { word, count } => self.futex_wake(cpu, word, count),
-            Then::WakeUpQ => self.wake_up_q(rec, cpu),
+            Then::WakeUpQ { sync } => self.wake_up_q(rec, cpu, sync),
             Then::WakeReader(pipe) => {
                 let (reader, sync) = (self.pipes[pipe].next_reader(), self.pipes[pipe].sync);
                 self.wake_waiter(rec, cpu, reader, sync)

@@ -78,17 +78,17 @@ impl<Q: EventQueue> Simulation<Q> {
         let waiters = &mut self.memory.waiters[word];
         let woken = waiters.len().min(count as usize);
         self.cpus[cpu].wake_q.extend(waiters.drain(..woken));
-        self.go_on(cpu, Then::WakeUpQ)
+        self.go_on(cpu, Then::WakeUpQ { sync: false })
     }
 
     /// Wakes the tasks that a system call has collected, one after the other.
     ///
-    /// Kernel: core.c wake_up_q(), v4.12–
+    /// Kernel: core.c wake_up_q(), wait.c __wake_up_common(), v4.12–
     #[inline(never)]
-    pub(crate) fn wake_up_q(&mut self, rec: &mut Recorder<'_>, cpu: CpuId) -> Next {
-        let flags = WakeFlags { sync: false, context: WakeContext::Task };
+    pub(crate) fn wake_up_q(&mut self, rec: &mut Recorder<'_>, cpu: CpuId, sync: bool) -> Next {
+        let flags = WakeFlags { sync, context: WakeContext::Task };
         match self.cpus[cpu].wake_q.pop_front() {
-            Some(wakee) => self.wake(rec, cpu, wakee, flags, AfterWake::WakeUpQ),
+            Some(wakee) => self.wake(rec, cpu, wakee, flags, AfterWake::WakeUpQ { sync }),
             None => self.pay(cpu, Section::Syscall, Then::Resume),
         }
     }

@@ -1,18 +1,39 @@
 //! Pipes: bounded queues of messages with sleeping readers and writers.
 
-use fairground_model::PipeSpec;
-use fairground_stdx::TaskId;
+mod pages;
+
+use crate::cpu::Then;
+use crate::kernel::Next;
+use crate::queue::EventQueue;
+use crate::simulation::Simulation;
+use fairground_model::{Op, PipeSpec, Section};
+use fairground_sched::seam::PipeWakeup;
+use fairground_stdx::{CpuId, PipeId, TaskId};
+use pages::Pages;
 use std::collections::VecDeque;
 
-/// One pipe. Waiters are woken in the order in which they came, one per message.
+/// One pipe.
 #[derive(Clone, Debug)]
 pub(crate) struct Pipe {
     capacity: usize,
+    /// Where its messages lie, if they have a size.
+    pages: Option<Pages>,
     /// Whether wake-ups at its ends are synchronous.
     pub(crate) sync: bool,
     messages: VecDeque<u64>,
     readers: VecDeque<TaskId>,
     writers: VecDeque<TaskId>,
+    /// Who waits for a message that somebody else may read.
+    pollers: VecDeque<TaskId>,
+}
+
+/// Who is woken at the end of a write or read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Wakes {
+    /// Who waits for messages.
+    pub(crate) readers: bool,
+    /// Who waits for room.
+    pub(crate) writers: bool,
 }
 
 impl Pipe {
@@ -20,29 +41,50 @@ impl Pipe {
         let capacity = spec.capacity.max(1) as usize;
         Pipe {
             capacity,
+            pages: spec.bytes.map(|bytes| Pages::new(capacity, bytes)),
             sync: spec.sync,
             messages: VecDeque::with_capacity(capacity.min(64)),
             readers: VecDeque::with_capacity(2),
             writers: VecDeque::with_capacity(2),
+            pollers: VecDeque::new(),
         }
     }
-    /// Takes a message in, unless the pipe is full.
-    pub(crate) fn push(&mut self, value: u64) -> bool {
-        let room = self.messages.len() < self.capacity;
-        if room {
-            self.messages.push_back(value);
+    /// Takes a message in and says whom to wake for it; `None`: there is no room.
+    fn write(&mut self, value: u64, slept: bool, rule: PipeWakeup) -> Option<Wakes> {
+        let was_empty = self.messages.is_empty();
+        let room = match &mut self.pages {
+            None => self.messages.len() < self.capacity,
+            Some(pages) => pages.write(slept),
+        };
+        if !room {
+            return None;
         }
-        room
+        let wakes = match &self.pages {
+            None => Wakes { readers: true, writers: false },
+            Some(pages) => {
+                Wakes { readers: rule.after_write(was_empty), writers: slept && !rule.wakes_all() && !pages.is_full() }
+            }
+        };
+        self.messages.push_back(value);
+        Some(wakes)
     }
-    /// Gives the oldest message out.
-    pub(crate) fn pop(&mut self) -> Option<u64> {
-        self.messages.pop_front()
+    /// Gives the oldest message out and says whom to wake for that; `None`: there is none.
+    fn read(&mut self, slept: bool, rule: PipeWakeup) -> Option<(u64, Wakes)> {
+        let value = self.messages.pop_front()?;
+        let wakes = match &mut self.pages {
+            None => Wakes { readers: false, writers: true },
+            Some(pages) => {
+                let was_full = pages.is_full();
+                let freed = pages.read();
+                let more = !self.messages.is_empty();
+                Wakes { readers: slept && !rule.wakes_all() && more, writers: rule.after_read(was_full, freed) }
+            }
+        };
+        Some((value, wakes))
     }
-    pub(crate) fn wait_to_read(&mut self, task: TaskId) {
-        self.readers.push_back(task);
-    }
-    pub(crate) fn wait_to_write(&mut self, task: TaskId) {
-        self.writers.push_back(task);
+    /// Whether a wake-up is that of a queue of messages without a size, in which it is for one task at the other end.
+    fn wakes_one(&self) -> bool {
+        self.pages.is_none() && self.pollers.is_empty()
     }
     /// The reader to wake after a write.
     pub(crate) fn next_reader(&mut self) -> Option<TaskId> {
@@ -51,5 +93,81 @@ impl Pipe {
     /// The writer to wake after a read.
     pub(crate) fn next_writer(&mut self) -> Option<TaskId> {
         self.writers.pop_front()
+    }
+    /// Whom a wake-up reaches, in this order. Who polls queued in front of those before; who reads or writes did so where
+    /// all are woken, and behind them where one is.
+    ///
+    /// Kernel: wait.c prepare_to_wait(), prepare_to_wait_event(), select.c __pollwait(), v4.12–
+    fn take_waiters(&mut self, wakes: Wakes, rule: PipeWakeup, wake_q: &mut VecDeque<TaskId>) {
+        let all = self.pages.is_some() && rule.wakes_all();
+        if wakes.readers {
+            wake_q.extend(self.pollers.drain(..).rev());
+        }
+        if all && (wakes.readers || wakes.writers) {
+            wake_q.extend(self.readers.drain(..).rev());
+            wake_q.extend(self.writers.drain(..).rev());
+            return;
+        }
+        if wakes.readers {
+            wake_q.extend(self.readers.pop_front());
+        }
+        if wakes.writers {
+            wake_q.extend(self.writers.pop_front());
+        }
+    }
+}
+
+impl<Q: EventQueue> Simulation<Q> {
+    /// Kernel: pipe.c pipe_write(), v4.12–
+    #[inline(never)]
+    pub(crate) fn pipe_write(&mut self, cpu: CpuId, pipe: PipeId, value: u64, slept: bool) -> Next {
+        let task = self.sched.rq(cpu).curr.expect("invariant: a task is in its system call");
+        let rule = self.sched.profile().pipe_wakeup;
+        let end = &mut self.pipes[pipe];
+        let Some(wakes) = end.write(value, slept, rule) else {
+            end.writers.push_back(task);
+            return self.sleep_in(cpu, task, Then::PipeWrite { pipe, value, slept: true });
+        };
+        let then = if end.wakes_one() { Then::WakeReader(pipe) } else { Then::PipeWake(pipe, wakes) };
+        self.go_on(cpu, then)
+    }
+
+    /// Kernel: pipe.c pipe_read(), v4.12–
+    #[inline(never)]
+    pub(crate) fn pipe_read(&mut self, cpu: CpuId, pipe: PipeId, into: u8, slept: bool) -> Next {
+        let task = self.sched.rq(cpu).curr.expect("invariant: a task is in its system call");
+        let rule = self.sched.profile().pipe_wakeup;
+        let end = &mut self.pipes[pipe];
+        let Some((value, wakes)) = end.read(slept, rule) else {
+            end.readers.push_back(task);
+            return self.sleep_in(cpu, task, Then::PipeRead { pipe, into, slept: true });
+        };
+        let then = if end.wakes_one() { Then::WakeWriter(pipe) } else { Then::PipeWake(pipe, wakes) };
+        self.tasks[task].frame.set(into, value);
+        self.cpus[cpu].meter.count(Op::PipeOp);
+        self.pay(cpu, Section::Syscall, then)
+    }
+
+    /// Kernel: pipe.c pipe_poll(), select.c do_poll(), v4.12–
+    #[inline(never)]
+    pub(crate) fn pipe_poll(&mut self, cpu: CpuId, pipe: PipeId) -> Next {
+        if !self.pipes[pipe].messages.is_empty() {
+            return self.pay(cpu, Section::Syscall, Then::Resume);
+        }
+        let task = self.sched.rq(cpu).curr.expect("invariant: a task is in its system call");
+        self.pipes[pipe].pollers.push_back(task);
+        self.sleep_in(cpu, task, Then::PipePoll(pipe))
+    }
+
+    /// The end of a read or write of a pipe: whom it wakes is woken, one after the other.
+    ///
+    /// Kernel: wait.c __wake_up_sync_key(), v4.12–
+    #[inline(never)]
+    pub(crate) fn pipe_wake(&mut self, cpu: CpuId, pipe: PipeId, wakes: Wakes) -> Next {
+        let rule = self.sched.profile().pipe_wakeup;
+        let end = &mut self.pipes[pipe];
+        end.take_waiters(wakes, rule, &mut self.cpus[cpu].wake_q);
+        let sync = end.sync;
+        self.go_on(cpu, Then::WakeUpQ { sync })
     }
 }

@@ -7,7 +7,7 @@ use crate::simulation::{STEPS_AT_ONE_INSTANT, Simulation, Stopped};
 use crate::task::Want;
 use fairground_model::{Mode, Op, PrevState, Recorder, Section, Step, Surroundings, TraceEvent, WakeContext};
 use fairground_sched::WakeFlags;
-use fairground_stdx::{CpuId, Instant, PipeId, TaskId};
+use fairground_stdx::{CpuId, Instant, TaskId};
 
 impl<Q: EventQueue> Simulation<Q> {
     /// Asks the current task's program what it wants, and begins to do it.
@@ -30,9 +30,10 @@ impl<Q: EventQueue> Simulation<Q> {
             Step::Write { pipe, value } => {
                 // Entry and copy are one stretch: nobody can see the message before it is whole.
                 self.cpus[cpu].meter.count(Op::PipeOp);
-                self.syscall(cpu, Then::PipeWrite { pipe, value })
+                self.syscall(cpu, Then::PipeWrite { pipe, value, slept: false })
             }
-            Step::Read { pipe, into } => self.syscall(cpu, Then::PipeRead { pipe, into }),
+            Step::Read { pipe, into } => self.syscall(cpu, Then::PipeRead { pipe, into, slept: false }),
+            Step::Poll { pipe } => self.syscall(cpu, Then::PipePoll(pipe)),
             Step::Send { sock, bytes } => {
                 self.cpus[cpu].meter.count(Op::Syscall);
                 self.sock_send(cpu, sock, bytes)
@@ -147,32 +148,7 @@ impl<Q: EventQueue> Simulation<Q> {
         self.pay(cpu, Section::Syscall, Then::Schedule)
     }
 
-    /// Kernel: pipe.c pipe_write(), v4.12–
-    #[inline(never)]
-    pub(crate) fn pipe_write(&mut self, cpu: CpuId, pipe: PipeId, value: u64) -> Next {
-        let task = self.sched.rq(cpu).curr.expect("invariant: a task is in its system call");
-        let end = &mut self.pipes[pipe];
-        if !end.push(value) {
-            end.wait_to_write(task);
-            return self.sleep_in(cpu, task, Then::PipeWrite { pipe, value });
-        }
-        self.go_on(cpu, Then::WakeReader(pipe))
-    }
-
-    /// Kernel: pipe.c pipe_read(), v4.12–
-    #[inline(never)]
-    pub(crate) fn pipe_read(&mut self, cpu: CpuId, pipe: PipeId, into: u8) -> Next {
-        let task = self.sched.rq(cpu).curr.expect("invariant: a task is in its system call");
-        let Some(value) = self.pipes[pipe].pop() else {
-            self.pipes[pipe].wait_to_read(task);
-            return self.sleep_in(cpu, task, Then::PipeRead { pipe, into });
-        };
-        self.tasks[task].frame.set(into, value);
-        self.cpus[cpu].meter.count(Op::PipeOp);
-        self.pay(cpu, Section::Syscall, Then::WakeWriter(pipe))
-    }
-
-    /// A system call has changed a pipe: the task (if any) that waits for that is woken, with a pipe's sync hint.
+    /// A system call has changed a pipe or socket: the task (if any) that waits for that is woken, with the hint `sync`.
     ///
     /// Kernel: pipe.c wake_up_interruptible_sync_poll() at the end of a read or write, v4.12–
     #[inline(never)]

@@ -33,11 +33,12 @@ impl Log2Histogram {
     pub fn median(&self) -> Option<u64> {
         let middle = self.count().checked_sub(1)? / 2;
         let mut below = 0;
-        self.buckets().find(|&(_, count)| {
-            below += count;
-            below > middle
-        })
-        .map(|(lower, _)| lower)
+        self.buckets()
+            .find(|&(_, count)| {
+                below += count;
+                below > middle
+            })
+            .map(|(lower, _)| lower)
     }
 }
 

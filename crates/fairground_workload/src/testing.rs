@@ -33,7 +33,10 @@ pub(crate) fn dump(set: &TaskSet) -> String {
         writeln!(out, "program {id}").unwrap();
         program.code.iter().enumerate().for_each(|(at, instr)| writeln!(out, "  {at} {instr:?}").unwrap());
     }
-    set.pipes.iter_enumerated().for_each(|(id, pipe)| writeln!(out, "pipe {id} holds {}", pipe.capacity).unwrap());
+    set.pipes.iter_enumerated().for_each(|(id, pipe)| {
+        let each = pipe.bytes.map_or(String::new(), |bytes| format!(" pages of messages of {bytes} bytes"));
+        writeln!(out, "pipe {id} holds {}{each}", pipe.capacity).unwrap();
+    });
     set.socks.iter_enumerated().for_each(|(id, sock)| writeln!(out, "socket {id} {:?} to {}", sock.kind, sock.peer).unwrap());
     set.words.iter_enumerated().for_each(|(id, word)| writeln!(out, "word {id} holds {word}").unwrap());
     set.markers
@@ -52,7 +55,9 @@ pub(crate) fn check(set: &TaskSet) {
                 Instr::Jump { to } | Instr::JumpIfBefore { to, .. } | Instr::JumpIf { to, .. } | Instr::Repeat { to, .. } => {
                     assert!((*to as usize) < program.code.len(), "jump to {to}");
                 }
-                Instr::Write { pipe, .. } | Instr::Read { pipe, .. } => assert!(pipe.index() < set.pipes.len()),
+                Instr::Write { pipe, .. } | Instr::Read { pipe, .. } | Instr::Poll { pipe } => {
+                    assert!(pipe.index() < set.pipes.len())
+                }
                 Instr::Send { sock, bytes } | Instr::Recv { sock, bytes } => {
                     assert!((1..=set.socks[*sock].kind.bytes_max()).contains(bytes));
                 }

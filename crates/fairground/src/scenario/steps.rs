@@ -278,6 +278,7 @@ pub(super) fn text(instr: &Instr, names: &Names) -> Option<String> {
         | Instr::JumpIf { .. } => return memory_steps::text(instr, names),
         Instr::Send { .. }
         | Instr::Recv { .. }
+        | Instr::Poll { .. }
         | Instr::ServeSoftirqs
         | Instr::RunBetween { .. }
         | Instr::SleepBetween { .. }

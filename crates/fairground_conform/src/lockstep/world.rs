@@ -64,7 +64,8 @@ impl World {
         let mut cx = Ctx {
             now: self.clocks[clock_of],
             cpu,
-            jiffies: self.clocks[clock_of].ns() / self.machine.tick.ns(), until: Instant::MAX,
+            jiffies: self.clocks[clock_of].ns() / self.machine.tick.ns(),
+            until: Instant::MAX,
             machine: &self.machine,
             meter: &mut self.meter,
             requests: &mut self.requests,

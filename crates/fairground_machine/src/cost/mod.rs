@@ -95,7 +95,17 @@ impl Default for CostModel {
 /// look at, a lock of or a wake list of another CPU's run queue for the cache line, an interrupt for the wire, the
 /// exit from idle for the hardware.
 pub const fn is_cpu_work(op: Op) -> bool {
-    !matches!(op, Op::ScanCpu | Op::ScanDirty | Op::ScanSocket | Op::LbCpu | Op::LockRemote | Op::WakeListAdd | Op::IpiFlight | Op::IdleExit)
+    !matches!(
+        op,
+        Op::ScanCpu
+            | Op::ScanDirty
+            | Op::ScanSocket
+            | Op::LbCpu
+            | Op::LockRemote
+            | Op::WakeListAdd
+            | Op::IpiFlight
+            | Op::IdleExit
+    )
 }
 
 /// The operations of one hop of a pipe ping-pong whose two tasks share a CPU: write, wake the other,

@@ -80,8 +80,9 @@ impl Sched {
     /// Kernel: core.c wake_up_new_task(), v4.12–
     pub fn wake_up_new_task(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, wanted: Option<CpuId>) -> CpuId {
         self.tasks[task].recent_used_cpu = self.tasks[task].cpu;
-        let target =
-            wanted.filter(|&cpu| self.is_cpu_allowed(task, cpu)).unwrap_or_else(|| self.select_task_rq_at_once(cx, task, Wake::Fork));
+        let target = wanted
+            .filter(|&cpu| self.is_cpu_allowed(task, cpu))
+            .unwrap_or_else(|| self.select_task_rq_at_once(cx, task, Wake::Fork));
         self.set_task_rq(task, target);
         self.count_rq_lock(cx, target);
         self.update_rq_clock(cx, target);

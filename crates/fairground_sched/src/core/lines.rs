@@ -22,13 +22,7 @@ pub(crate) struct RqLines {
 impl RqLines {
     /// Nobody pays yet.
     pub(crate) fn new() -> RqLines {
-        RqLines {
-            tracked: false,
-            version: IndexVec::new(),
-            core: IndexVec::new(),
-            package: IndexVec::new(),
-            seen: Vec::new(),
-        }
+        RqLines { tracked: false, version: IndexVec::new(), core: IndexVec::new(), package: IndexVec::new(), seen: Vec::new() }
     }
 
     /// From now on changes are followed; no core has seen anything.

@@ -48,7 +48,10 @@ impl Bench {
         let mut trace = Recorder::new(&mut digest, &mut self.wakeups);
         let (machine, meter, requests) = (&self.view, &mut self.meter, &mut self.requests);
         let now = Instant::from_ns(1_000_000);
-        call(&mut self.sched, &mut Ctx { now, cpu: cpu(this), jiffies: 1, until: Instant::MAX, machine, meter, requests, trace: &mut trace })
+        call(
+            &mut self.sched,
+            &mut Ctx { now, cpu: cpu(this), jiffies: 1, until: Instant::MAX, machine, meter, requests, trace: &mut trace },
+        )
     }
 
     /// A task that runs on `number`, or waits there.
@@ -151,7 +154,9 @@ fn spec_06_t12_a_wakee_on_its_cpu() {
             assert_eq!(bench.sched.task(task).state, TaskState::Waking);
             bench.sched.finish_task_switch(task);
             if waking == Waking::OnCpu {
-                let Waking::Selected(target) = bench.on(this, |sched, cx| sched.ttwu_off_cpu(cx, task, FLAGS)) else { panic!("it is chosen at once") };
+                let Waking::Selected(target) = bench.on(this, |sched, cx| sched.ttwu_off_cpu(cx, task, FLAGS)) else {
+                    panic!("it is chosen at once")
+                };
                 bench.on(this, |sched, cx| sched.ttwu_queue(cx, task, target));
             }
             let cpu_of_task = bench.sched.task(task).cpu;

@@ -74,7 +74,8 @@ impl Bench {
         let mut cx = Ctx {
             now: self.now,
             cpu: self.cpu,
-            jiffies: self.now.ns() / self.machine.tick.ns(), until: Instant::MAX,
+            jiffies: self.now.ns() / self.machine.tick.ns(),
+            until: Instant::MAX,
             machine: &self.machine,
             meter: &mut self.meter,
             requests: &mut self.requests,

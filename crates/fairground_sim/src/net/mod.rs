@@ -1,10 +1,11 @@
-//! The loopback interface: what is sent on a CPU waits in that CPU's backlog and is received there, in a softirq.
+//! Sockets. The loopback interface: what is sent on a CPU waits in that CPU's backlog and is received there, in a softirq.
 //!
 //! A packet is sent and received in one go, in the context of the sender, unless the softirq is left to its thread; then
 //! it waits in the backlog. The peer is woken from the softirq, with the hint that the waker will sleep soon.
 
 mod backlog;
 mod socket;
+mod unix;
 
 pub(crate) use backlog::{Backlog, Packet};
 pub(crate) use socket::Socket;
@@ -27,11 +28,12 @@ const fn kib(bytes: u32) -> u64 {
     (bytes >> 10) as u64
 }
 
-/// The operations of a packet's two halves.
+/// The operations of a packet's two halves; of a message of an AF_UNIX stream those of sending and receiving it.
 const fn ops(kind: SockKind) -> (Op, Op) {
     match kind {
         SockKind::Stream => (Op::TcpSend1b, Op::SoftirqTcp1b),
         SockKind::Datagram => (Op::UdpSend1b, Op::SoftirqUdp1b),
+        SockKind::Unix => (Op::UnixOp, Op::UnixOp),
     }
 }
 
@@ -44,12 +46,16 @@ impl<Q: EventQueue> Simulation<Q> {
         let kind = self.socks[sock].kind();
         let bytes = match kind {
             SockKind::Stream => left.min(STREAM_PACKET_MAX),
-            SockKind::Datagram => left,
+            SockKind::Datagram | SockKind::Unix => left,
         };
         let meter = &mut self.cpus[cpu].meter;
         meter.count(ops(kind).0);
         meter.count_n(Op::CopyKib, kib(bytes));
-        self.pay(cpu, Section::Syscall, Then::NetTransmit { sock, bytes, left: left - bytes })
+        let then = match kind.is_inet() {
+            true => Then::NetTransmit { sock, bytes, left: left - bytes },
+            false => Then::UnixSend { sock, bytes },
+        };
+        self.pay(cpu, Section::Syscall, then)
     }
 
     /// The packet goes into the backlog, and bottom halves are on again: the softirq runs, unless its thread is to.
@@ -100,7 +106,7 @@ impl<Q: EventQueue> Simulation<Q> {
 
     /// The body of a receive: takes what is there, or sleeps. The program calls again for what is missing.
     ///
-    /// Kernel: tcp.c tcp_recvmsg(), udp.c udp_recvmsg(), v4.12–
+    /// Kernel: tcp.c tcp_recvmsg(), udp.c udp_recvmsg(), af_unix.c unix_stream_recvmsg(), v4.12–
     #[inline(never)]
     pub(crate) fn sock_recv(&mut self, cpu: CpuId, sock: SockId, left: u32) -> Next {
         let Some((taken, missing)) = self.socks[sock].take(left) else {
@@ -108,10 +114,12 @@ impl<Q: EventQueue> Simulation<Q> {
             self.socks[sock].wait(task);
             return self.sleep_in(cpu, task, Then::SockRecv { sock, left });
         };
+        let kind = self.socks[sock].kind();
         let meter = &mut self.cpus[cpu].meter;
-        meter.count(Op::RecvCopy);
+        meter.count(if kind.is_inet() { Op::RecvCopy } else { ops(kind).1 });
         meter.count_n(Op::CopyKib, kib(taken));
         match missing {
+            left if !kind.is_inet() => self.pay(cpu, Section::Syscall, Then::UnixWriteSpace { sock, left }),
             0 => self.pay(cpu, Section::Syscall, Then::Resume),
             left => self.syscall(cpu, Then::SockRecv { sock, left }),
         }

@@ -1,5 +1,6 @@
 //! One socket: what it has received, and who waits for that.
 
+use super::unix::UnixQueue;
 use fairground_model::{SockKind, SockSpec};
 use fairground_stdx::{SockId, TaskId};
 use std::collections::VecDeque;
@@ -25,11 +26,13 @@ pub(crate) struct Socket {
     datagrams: VecDeque<u32>,
     /// Who sleeps until something comes.
     reader: Option<TaskId>,
+    /// The messages of an AF_UNIX stream.
+    pub(super) unix: UnixQueue,
 }
 
 impl Socket {
     pub(crate) fn new(spec: &SockSpec) -> Socket {
-        Socket { spec: *spec, rmem: 0, datagrams: VecDeque::new(), reader: None }
+        Socket { spec: *spec, rmem: 0, datagrams: VecDeque::new(), reader: None, unix: UnixQueue::default() }
     }
     pub(crate) fn kind(&self) -> SockKind {
         self.spec.kind
@@ -37,9 +40,10 @@ impl Socket {
     pub(crate) fn peer(&self) -> SockId {
         self.spec.peer
     }
-    /// Takes a packet in, if there is room. A buffer that is not full takes any.
+    /// Takes a packet or a message in, if there is room. A buffer that is not full takes any.
     pub(crate) fn queue(&mut self, bytes: u32) -> bool {
         let (limit, size) = match self.spec.kind {
+            SockKind::Unix => return self.unix.queue(bytes),
             SockKind::Stream => (TCP_RMEM_MAX, u64::from(bytes)),
             SockKind::Datagram => (RMEM_DEFAULT, u64::from(bytes) + TRUESIZE),
         };
@@ -65,6 +69,7 @@ impl Socket {
                 self.rmem -= u64::from(bytes) + TRUESIZE;
                 Some((bytes.min(wanted), 0))
             }
+            SockKind::Unix => self.unix.take(wanted),
         }
     }
     pub(crate) fn wait(&mut self, task: TaskId) {

@@ -39,7 +39,8 @@ impl World {
         let mut cx = Ctx {
             now: self.now,
             cpu: cpu(on),
-            jiffies: self.now.ns() / self.view.tick.ns(), until: Instant::MAX,
+            jiffies: self.now.ns() / self.view.tick.ns(),
+            until: Instant::MAX,
             machine: &self.view,
             meter: &mut self.meter,
             requests: &mut self.requests,

@@ -36,11 +36,11 @@ pub(crate) use wakee::WakeeFlips;
 
 use crate::Sched;
 use crate::ctx::Ctx;
-use idle_sibling::Sibling;
 use crate::seam::{ExitingWaker, RecentCpu};
 use crate::topology::SdFlags;
 use fairground_model::{PrevState, Reason, WakeContext};
 use fairground_stdx::{CpuId, CpuMask, Instant, SdId, TaskId};
+use idle_sibling::Sibling;
 
 /// What makes a choice of a CPU necessary.
 ///

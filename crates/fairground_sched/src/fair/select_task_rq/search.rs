@@ -234,7 +234,9 @@ impl Sched {
                     self.interrupt_search(cx, search);
                     return None;
                 }
-                (Walked::Found(core), Stage::Cores) => return Some(self.search_ends(cx, search, Some((core, Reason::SelectIdleCore)))),
+                (Walked::Found(core), Stage::Cores) => {
+                    return Some(self.search_ends(cx, search, Some((core, Reason::SelectIdleCore))));
+                }
                 (Walked::Found(cpu), Stage::Cpus) => {
                     self.charge_search(cx, search);
                     return Some(self.search_ends(cx, search, Some((cpu, Reason::SelectIdleCpu))));

@@ -63,7 +63,8 @@ impl TestMachine {
         let mut cx = Ctx {
             now: self.now,
             cpu: cpu(this),
-            jiffies: self.jiffies, until: Instant::MAX,
+            jiffies: self.jiffies,
+            until: Instant::MAX,
             machine: &self.view,
             meter: &mut self.meter,
             requests: &mut self.requests,
@@ -127,7 +128,8 @@ impl TestMachine {
     /// The idle search alone, for `target`.
     pub(super) fn search(&mut self, task: TaskId, this: u32, target: u32) -> (u32, Reason) {
         let placing = self.placing(task, this, false);
-        let (chosen, reason) = self.on(this, |sched, cx| sched.place_near(cx, &placing, cpu(target), false)).expect("chosen at once");
+        let (chosen, reason) =
+            self.on(this, |sched, cx| sched.place_near(cx, &placing, cpu(target), false)).expect("chosen at once");
         (chosen.get(), reason)
     }
 

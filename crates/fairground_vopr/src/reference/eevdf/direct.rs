@@ -159,7 +159,8 @@ impl Core {
         let mut cx = Ctx {
             now,
             cpu: CPU,
-            jiffies: now.ns() / TICK, until: Instant::MAX,
+            jiffies: now.ns() / TICK,
+            until: Instant::MAX,
             machine: &self.machine,
             meter: &mut meter,
             requests: &mut requests,

@@ -79,7 +79,8 @@ impl Core {
         let mut cx = Ctx {
             now,
             cpu: cpu_id(cpu),
-            jiffies: self.now / TICK, until: Instant::MAX,
+            jiffies: self.now / TICK,
+            until: Instant::MAX,
             machine: &self.machine,
             meter: &mut meter,
             requests: &mut requests,

@@ -165,7 +165,8 @@ impl Wake {
         let mut cx = Ctx {
             now: self.now,
             cpu: self.this,
-            jiffies: self.jiffies, until: Instant::MAX,
+            jiffies: self.jiffies,
+            until: Instant::MAX,
             machine: &machine,
             meter: &mut meter,
             requests: &mut requests,

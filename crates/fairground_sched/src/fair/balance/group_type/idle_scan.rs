@@ -69,7 +69,9 @@ mod tests {
     #[test]
     fn spec_06_t01_published_tables() {
         let percents = [0, 5, 15, 25, 35, 45, 55, 65, 75, 85, 86];
-        let of = |weight: u64| percents.map(|percent| nr_idle_scan(IdleScan::Proportional, weight, weight * 1024 * percent / 100, PCT));
+        let of = |weight: u64| {
+            percents.map(|percent| nr_idle_scan(IdleScan::Proportional, weight, weight * 1024 * percent / 100, PCT))
+        };
         assert_eq!(of(112), [112, 111, 108, 102, 93, 81, 65, 47, 25, 1, 0]);
         assert_eq!(of(16), [16, 15, 15, 14, 13, 11, 9, 6, 3, 0, 0]);
     }

@@ -166,7 +166,16 @@ impl State {
         let (mut digest, mut meter, mut requests, mut sink) = (Digest::default(), Meter::free(), Vec::new(), NullSink);
         let mut trace = Recorder::new(&mut digest, &mut sink);
         let (cpu, machine, requests) = (self.env.dst_cpu, &self.machine, &mut requests);
-        let mut cx = Ctx { now: Instant::ZERO, cpu, jiffies: 0, until: Instant::MAX, machine, meter: &mut meter, requests, trace: &mut trace };
+        let mut cx = Ctx {
+            now: Instant::ZERO,
+            cpu,
+            jiffies: 0,
+            until: Instant::MAX,
+            machine,
+            meter: &mut meter,
+            requests,
+            trace: &mut trace,
+        };
         call(&mut self.sched, &mut cx, &mut self.env)
     }
 
