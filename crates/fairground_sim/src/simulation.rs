@@ -256,7 +256,7 @@ impl<Q: EventQueue> Simulation<Q> {
             jiffies: Jiffies::new(machine.tick),
             pipes: set.pipes.iter().map(Pipe::new).collect(),
             memory: Memory::new(set.words),
-            softirqs: machine.cpus.ids().map(|_| Softirqs::default()).collect(),
+            softirqs: machine.cpus.ids().map(|_| Softirqs::new(!set.socks.is_empty())).collect(),
             socks: set.socks.iter().map(Socket::new).collect(),
             live_tasks: set.tasks.len() - set.ksoftirqd.len(),
             ksoftirqd: set.ksoftirqd,

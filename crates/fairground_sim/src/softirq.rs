@@ -71,6 +71,11 @@ pub(crate) enum Server {
 }
 
 impl Softirqs {
+    /// Nothing to do. Where there are sockets packets will wait: for a few of them there is room from the beginning.
+    pub(crate) fn new(sockets: bool) -> Softirqs {
+        let backlog = if sockets { Backlog::with_room() } else { Backlog::default() };
+        Softirqs { backlog, ..Softirqs::default() }
+    }
     /// Whether softirqs are being served: what interrupts them is nested.
     pub(crate) fn is_served(&self) -> bool {
         self.serving.is_some()

@@ -37,7 +37,7 @@ fn no_event_allocates_after_warm_up() {
         let (count, events) = allocations(profile, pipes_and_sleepers(), 3, 500);
         assert!(events > 10_000, "{profile}: pipes and sleepers: {events} events");
         assert_eq!(count, 0, "{profile}: pipes and sleepers: {events} events");
-        let (count, events) = allocations(profile, connections(), 3, 500);
+        let (count, events) = allocations(profile, connections(), 3, 900);
         assert!(events > 10_000, "{profile}: connections: {events} events");
         assert_eq!(count, 0, "{profile}: connections: {events} events");
     }

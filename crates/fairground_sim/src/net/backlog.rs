@@ -26,7 +26,16 @@ pub(crate) struct Backlog {
     scheduled: bool,
 }
 
+/// Packets for which there is room from the beginning.
+const ROOM: usize = 64;
+
 impl Backlog {
+    /// An empty backlog that need not grow soon.
+    pub(crate) fn with_room() -> Backlog {
+        let queue = || VecDeque::with_capacity(ROOM);
+        Backlog { input_pkt_queue: queue(), process_queue: queue(), scheduled: false }
+    }
+
     /// Adds a packet, if there is room for it; whether NET_RX must be raised.
     ///
     /// Kernel: dev.c enqueue_to_backlog(), v4.12–

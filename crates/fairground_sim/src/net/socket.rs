@@ -16,6 +16,9 @@ const RMEM_DEFAULT: u64 = 212_992;
 /// What a datagram occupies of it beside its bytes.
 const TRUESIZE: u64 = 768;
 
+/// Datagrams for which there is room from the beginning.
+const ROOM: usize = 4;
+
 /// A socket of a run.
 #[derive(Clone, Debug)]
 pub(crate) struct Socket {
@@ -32,7 +35,7 @@ pub(crate) struct Socket {
 
 impl Socket {
     pub(crate) fn new(spec: &SockSpec) -> Socket {
-        Socket { spec: *spec, rmem: 0, datagrams: VecDeque::new(), reader: None, unix: UnixQueue::default() }
+        Socket { spec: *spec, rmem: 0, datagrams: VecDeque::with_capacity(ROOM), reader: None, unix: UnixQueue::default() }
     }
     pub(crate) fn kind(&self) -> SockKind {
         self.spec.kind
