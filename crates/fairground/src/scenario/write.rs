@@ -8,7 +8,7 @@ use super::words;
 use super::{machine, profile};
 use fairground_model::cgroup::ROOT;
 use fairground_model::task_set::DEFAULT_TIMER_SLACK;
-use fairground_model::{Change, DEFAULT_SHARES, Start, TaskSpec};
+use fairground_model::{Change, DEFAULT_SHARES, PipeSpec, Start, TaskSpec};
 use fairground_sim::Setup;
 use fairground_stdx::{CpuMask, Id, Instant, Ns, TaskId};
 use std::fmt;
@@ -73,6 +73,9 @@ fn names(setup: &Setup) -> Result<Names, Unwritable> {
     sorted.sort_unstable();
     if let Some(pair) = sorted.windows(2).find(|pair| pair[0] == pair[1]) {
         return Err(Unwritable(format!("two tasks that are called `{}`", pair[0])));
+    }
+    if setup.tasks.pipes.iter().any(|pipe| *pipe != PipeSpec::new(pipe.capacity)) {
+        return Err(Unwritable("a pipe whose messages have a size, or whose wake-ups have no sync hint".to_string()));
     }
     let pipes = (0..setup.tasks.pipes.len()).map(|row| format!("pipe{row}")).collect();
     if setup.tasks.words.iter().any(|&word| i64::try_from(word).is_err()) {
