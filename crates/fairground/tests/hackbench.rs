@@ -6,7 +6,7 @@ use fairground_machine::Machine;
 use fairground_model::{Op, Sink, TaskSet, TraceEvent, WakeContext};
 use fairground_sched::Profile;
 use fairground_sim::{Ending, Setup, Simulation};
-use fairground_stdx::{CpuId, Id, IndexVec, Instant, Ns, TaskId};
+use fairground_stdx::{CpuId, IndexVec, Instant, Ns, TaskId};
 use fairground_workload::{args_of_flags, build};
 
 fn tasks(name: &str, flags: &str) -> TaskSet {
