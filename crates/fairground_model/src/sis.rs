@@ -63,7 +63,7 @@ impl SisStats {
 /// `part` in `whole` in units of 1/1000 percent, rounded to the nearest; 0 of nothing.
 fn ratio(part: u64, whole: u64) -> u64 {
     let (part, whole) = (u128::from(part) * u128::from(100 * PERCENT), u128::from(whole));
-    if whole == 0 { 0 } else { ((part + whole / 2) / whole) as u64 }
+    (part + whole / 2).checked_div(whole).unwrap_or(0) as u64
 }
 
 #[cfg(test)]

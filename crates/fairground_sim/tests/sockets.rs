@@ -158,6 +158,7 @@ fn hop(kind: SockKind) -> Vec<(Op, u64)> {
     let protocol = match kind {
         SockKind::Stream => [(Op::TcpSend1b, 1), (Op::SoftirqTcp1b, 1)],
         SockKind::Datagram => [(Op::UdpSend1b, 1), (Op::SoftirqUdp1b, 1)],
+        SockKind::Unix => [(Op::UnixOp, 1), (Op::UnixOp, 1)],
     };
     let rest = [
         (Op::Syscall, 2),

@@ -5,7 +5,7 @@ use crate::metrics::marker_buckets;
 use crate::reproduce::runs::{refused, run_setup};
 use fairground_machine::Machine;
 use fairground_metrics::{PlatHistogram, RunStats};
-use fairground_model::{DEFAULT_SHARES, Sink, TaskGroupSpec, TaskSet, TraceEvent};
+use fairground_model::{DEFAULT_SHARES, Op, Sink, TaskGroupSpec, TaskSet, TraceEvent};
 use fairground_sched::Profile;
 use fairground_sim::Setup;
 use fairground_stdx::{CpuId, Id, Instant, MarkerId, Ns, TaskId};
@@ -83,6 +83,11 @@ pub(super) struct Case {
     variant: Variant,
     nest: Option<Nest>,
     patched: bool,
+}
+
+/// What a look at a run queue costs on the measured machine, in picoseconds.
+pub(super) fn look_ps() -> Result<u64, Error> {
+    Ok(Machine::preset(MACHINE).map_err(refused)?.costs.price_ps(Op::ScanCpu))
 }
 
 /// One late wake-up: who, when it was woken, how late it ran.

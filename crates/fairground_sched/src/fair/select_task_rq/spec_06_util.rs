@@ -127,7 +127,7 @@ fn interrupted(kernel: &str, meanwhile: impl FnOnce(&mut TestMachine)) -> (CpuId
     // The one look at all CPUs known by name, and two more.
     let paid = machine.meter.take_ps() / 1000;
     assert_eq!(paid, 3 * LOOK, "{kernel}");
-    machine.now = machine.now + Ns(paid);
+    machine.now += Ns(paid);
     meanwhile(&mut machine);
     machine.meter.take_ps();
     let chosen = machine.on(0, |sched, cx| sched.continue_search(cx)).expect("nothing else happens");
