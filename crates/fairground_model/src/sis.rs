@@ -2,7 +2,7 @@
 
 /// Counters of the searches that wake-ups of a CPU make.
 ///
-/// Kernel: the patch "sched/fair: Add SIS statistics" that never was merged; no kernel release has them
+/// Of a patch that was never merged; no kernel release has them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct SisStats {
     /// Calls of select_idle_sibling().

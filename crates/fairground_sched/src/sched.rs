@@ -83,6 +83,7 @@ impl Sched {
             nr_wakeups: 0,
             nr_migrations: 0,
         };
+        sched.topology.tell_that_all_is_idle();
         for index in 0..nr_cpus {
             let cpu = CpuId::new(index as u32);
             let cfs = sched.cfs_rqs.push(CfsRq::new(cpu));

@@ -42,6 +42,8 @@ pub(super) fn refused(file: &str) -> Option<Wrong> {
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct Row {
     path: Spanned<String>,
+    /// The path was wrong, and this is the one that it probably stands for.
+    guessed: bool,
     weight: Option<Spanned<Weight>>,
     idle: Option<Spanned<bool>>,
 }
@@ -98,8 +100,11 @@ pub(super) fn read(rows: Vec<Fields<'_>>, m: &mut Mistakes) -> Groups {
     for mut row in rows {
         let found = read_row(&mut row, &groups, m);
         row.end(m);
-        let Some((path, weight, idle)) = found else { continue };
-        if groups.has(&path.value) {
+        let Some((path, guessed, weight, idle)) = found else { continue };
+        if let Some(known) = groups.rows.iter().find(|known| known.path.value == path.value) {
+            if known.guessed {
+                continue;
+            }
             m.at(path.span, format!("group `{}` stands here twice", path.value), "Write all its files in one `[[group]]`.");
             continue;
         }
@@ -107,12 +112,12 @@ pub(super) fn read(rows: Vec<Fields<'_>>, m: &mut Mistakes) -> Groups {
         let spec = &mut groups.specs[id];
         spec.shares = weight.as_ref().map_or(spec.shares, |weight| weight.value.shares());
         spec.idle = idle.as_ref().is_some_and(|idle| idle.value);
-        groups.rows.push(Row { path, weight, idle });
+        groups.rows.push(Row { path, guessed, weight, idle });
     }
     groups
 }
 
-type Files = (Spanned<String>, Option<Spanned<Weight>>, Option<Spanned<bool>>);
+type Files = (Spanned<String>, bool, Option<Spanned<Weight>>, Option<Spanned<bool>>);
 
 /// A group of which something is wrong is declared all the same: who names it has made no mistake. `known` are those before.
 fn read_row(row: &mut Fields<'_>, known: &Groups, m: &mut Mistakes) -> Option<Files> {
@@ -135,7 +140,7 @@ fn read_row(row: &mut Fields<'_>, known: &Groups, m: &mut Mistakes) -> Option<Fi
             Err((message, hint)) => m.at(number.span, message, hint),
         }
     }
-    let idle = row.integer(IDLE, m).and_then(|number| match cgroup::idle(number.value) {
+    let mut idle = row.integer(IDLE, m).and_then(|number| match cgroup::idle(number.value) {
         Ok(value) => Some(Spanned { value, span: number.span }),
         Err((message, hint)) => {
             m.at(number.span, message, hint);
@@ -149,6 +154,8 @@ fn read_row(row: &mut Fields<'_>, known: &Groups, m: &mut Mistakes) -> Option<Fi
     if let (Some(weight), Some(Spanned { value: true, .. })) = (weights.first(), &idle) {
         let message = format!("`{}` of an idle group is refused (EINVAL)", weight.value.file.name());
         m.at(weight.span.clone(), message, "While cpu.idle is 1 its weight is fixed: leave one of both out.");
+        // Later writes of its weight are no further mistakes.
+        idle = None;
     }
     let given = row.item("path").is_some();
     let path = row.text("path", m);
@@ -162,12 +169,12 @@ fn read_row(row: &mut Fields<'_>, known: &Groups, m: &mut Mistakes) -> Option<Fi
         m.at(path.span, "the root group needs no `[[group]]`", "It is always there and has no weight.");
         return None;
     }
-    let mut value = path.value.to_string();
+    let (mut value, mut guessed) = (path.value.to_string(), false);
     if let Err((message, hint)) = cgroup::path(path.value) {
         m.at(path.span.clone(), message, hint);
-        value = meant(path.value).filter(|path| !known.has(path))?;
+        (value, guessed) = (meant(path.value).filter(|path| !known.has(path))?, true);
     }
-    Some((Spanned { value, span: path.span }, weights.into_iter().next(), idle))
+    Some((Spanned { value, span: path.span }, guessed, weights.into_iter().next(), idle))
 }
 
 /// The path that a wrong one probably stands for: its names below the root.

@@ -130,7 +130,16 @@ impl Topology {
     }
 }
 
+impl Topology {
+    /// The machine has been idle for long: the last balance of each cache domain found nothing in use, so searches may look
+    /// at all of it.
+    pub(crate) fn tell_that_all_is_idle(&mut self) {
+        self.shared.iter_mut().for_each(|shared| shared.nr_idle_scan = shared.nr_busy_cpus);
+    }
+}
+
 impl SchedDomainShared {
+    /// As in the kernel nothing is known of new domains: all their CPUs count as busy, and no search is allowed.
     fn of(sd: &SchedDomain) -> SchedDomainShared {
         SchedDomainShared { nr_busy_cpus: sd.span_weight, has_idle_cores: false, nr_idle_scan: 0 }
     }

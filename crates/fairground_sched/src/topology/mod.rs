@@ -179,7 +179,7 @@ pub struct SchedDomainShared {
     pub nr_busy_cpus: u32,
     /// Whether there may be a core all of whose threads are idle.
     pub has_idle_cores: bool,
-    /// How many CPUs a search for an idle one may look at (SIS_UTIL); 0 until the first balance.
+    /// How many CPUs a search for an idle one may look at (SIS_UTIL); 0 in new domains until they are first balanced.
     pub nr_idle_scan: u32,
 }
 

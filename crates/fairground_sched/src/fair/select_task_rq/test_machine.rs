@@ -45,9 +45,7 @@ pub(super) struct TestMachine {
 
 impl TestMachine {
     pub(super) fn new(kernel: &str, view: MachineView) -> TestMachine {
-        let mut sched = Sched::new(Profile::parse(kernel).expect("a kernel"), &view);
-        // As after a balance of an idle machine: searches may look at all CPUs.
-        sched.topology.shared.iter_mut().for_each(|shared| shared.nr_idle_scan = view.cpus.len() as u32);
+        let sched = Sched::new(Profile::parse(kernel).expect("a kernel"), &view);
         let (meter, requests, choices) = (Meter::free(), Vec::new(), Choices::default());
         TestMachine { sched, view, meter, jiffies: 100, now: Instant::from_ns(1_000_000), requests, choices }
     }

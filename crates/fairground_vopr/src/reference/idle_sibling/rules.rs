@@ -10,6 +10,8 @@ pub(super) struct Rules {
     base: KernelVersion,
     /// SIS_PROP: searches have a budget by their cost.
     pub(super) sis_prop: bool,
+    /// SIS_UTIL: a search is limited by how much its cache is used.
+    pub(super) sis_util: bool,
     /// SIS_AVG_CPU: a CPU that is hardly ever idle does not search.
     pub(super) sis_avg_cpu: bool,
 }
@@ -41,7 +43,12 @@ pub(super) enum Threads {
 impl Rules {
     pub(super) fn of(profile: &Profile) -> Rules {
         let has = |feat| profile.feats.has(feat);
-        Rules { base: profile.base, sis_prop: has(Feat::SIS_PROP), sis_avg_cpu: has(Feat::SIS_AVG_CPU) }
+        Rules {
+            base: profile.base,
+            sis_prop: has(Feat::SIS_PROP),
+            sis_util: has(Feat::SIS_UTIL),
+            sis_avg_cpu: has(Feat::SIS_AVG_CPU),
+        }
     }
 
     fn since(&self, major: u8, minor: u8) -> bool {

@@ -131,7 +131,9 @@ impl<'s> Search<'s> {
             return None;
         }
         if cores {
-            return self.idle_core_or_thread();
+            // A cache that is fully used is not searched at all, for cores neither.
+            self.cut_off = self.limit() == Some(0);
+            return if self.cut_off { None } else { self.idle_core_or_thread() };
         }
         if alone && state.rules.sis_prop {
             return None;
@@ -204,6 +206,13 @@ impl<'s> Search<'s> {
             }
             left = Some(self.budget(self.wake_avg_idle));
         }
+        if let Some(limit) = self.limit() {
+            if limit == 0 {
+                self.cut_off = true;
+                return None;
+            }
+            left = Some(limit + 1);
+        }
         let outcome = self.scan(&self.in_order(), left);
         let took = (self.looks - before) * self.state.look_ns;
         if self.state.rules.sis_prop && !matches!(outcome, Scan::CutOff) {
@@ -214,6 +223,11 @@ impl<'s> Search<'s> {
             Scan::Found(cpu) => Some(cpu),
             Scan::NothingFree | Scan::CutOff => None,
         }
+    }
+
+    /// SIS_UTIL: how many CPUs may be looked at.
+    fn limit(&self) -> Option<u64> {
+        self.state.rules.sis_util.then(|| self.state.nr_idle_scan[self.target])
     }
 
     /// SIS_PROP: where the counter starts. The target's cache is searched, this CPU's cost and idle time count.

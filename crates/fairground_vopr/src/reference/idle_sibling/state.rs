@@ -40,6 +40,8 @@ pub(super) struct State {
     pub(super) jiffies: u64,
     /// has_idle_cores of each CPU's cache.
     pub(super) has_idle_cores: Vec<bool>,
+    /// How many CPUs of each CPU's cache a search may look at, as the last balance of all of it says.
+    pub(super) nr_idle_scan: Vec<u64>,
     /// Mean cost of a search of each CPU's cache domain, ns; 0 if it has none.
     pub(super) avg_scan_cost: Vec<u64>,
     pub(super) avg_idle: u64,
@@ -58,6 +60,7 @@ impl State {
         let topology = sched.topology();
         let cpus = || sched.cpu_ids();
         let shared = |cpu| topology.cpus[cpu].sd_llc_shared.is_some_and(|id| topology.shared[id].has_idle_cores);
+        let scans = |cpu| topology.cpus[cpu].sd_llc_shared.map_or(0, |id| u64::from(topology.shared[id].nr_idle_scan));
         let cost = |cpu| topology.cpus[cpu].sd_llc.map_or(0, |sd| topology.domains[sd].avg_scan_cost);
         let waker = sched.rq(this).curr.filter(|_| from_task).map(|waker| sched.task(waker));
         State {
@@ -70,6 +73,7 @@ impl State {
             waker_is_bound_kthread: waker.is_some_and(|waker| waker.kthread && waker.cpus_allowed.weight() == 1),
             jiffies: 0,
             has_idle_cores: cpus().map(shared).collect(),
+            nr_idle_scan: cpus().map(scans).collect(),
             avg_scan_cost: cpus().map(cost).collect(),
             avg_idle: estimate.avg_idle,
             wake_avg_idle: estimate.wake_avg_idle,

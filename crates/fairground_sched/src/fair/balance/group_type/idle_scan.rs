@@ -107,7 +107,8 @@ mod tests {
             let mut sched = Sched::new(profile.clone().with_feature(feature).unwrap(), &machine);
             let cached = &sched.topology.cpus[cpu];
             let (sd, shared) = (if llc { cached.sd_llc } else { cached.base }.unwrap(), cached.sd_llc_shared.unwrap());
-            assert_eq!(sched.topology.shared[shared].nr_idle_scan, 0, "at the beginning no search is made");
+            assert_eq!(sched.topology.shared[shared].nr_idle_scan, 112, "an idle machine may be searched");
+            sched.topology.shared[shared].nr_idle_scan = 0;
             let env = LbEnv::new(sd, cpu, idle, sched.topology.domains[sd].span, Vec::new());
             let sds = SdLbStats { total_util, ..SdLbStats::new(sched.topology.domains[sd].first_group) };
             sched.update_idle_cpu_scan(&env, &sds);
