@@ -115,6 +115,9 @@ pub(crate) struct RqBalance {
     pub(crate) detached: Vec<TaskId>,
 }
 
+/// How many tasks a balance mostly detaches at most.
+const DETACHED: usize = 16;
+
 impl RqBalance {
     /// Those of an idle CPU of that capacity.
     ///
@@ -147,7 +150,7 @@ impl RqBalance {
             has_blocked_load: false,
             idle_exit_latency: 0,
             cfs_tasks: TaskRing::default(),
-            detached: Vec::new(),
+            detached: Vec::with_capacity(DETACHED),
         }
     }
 }

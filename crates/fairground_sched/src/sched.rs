@@ -14,7 +14,9 @@ use crate::rq::{ClockSkip, Rq, RqBalance};
 use crate::task::{Task, TaskState};
 use crate::topology::Topology;
 use fairground_model::{MachineView, Policy, RqStats, SisStats, TaskSpec};
-use fairground_stdx::{CfsRqId, CpuId, CpuMask, IndexVec, Log2Histogram, Ns, RngStream, SeId, StreamKind, TaskId, TgId};
+use fairground_stdx::{
+    CfsRqId, CpuId, CpuMask, DeadlineLine, IndexVec, Log2Histogram, Ns, RngStream, SeId, StreamKind, TaskId, TgId,
+};
 
 /// The scheduler of a machine. One value: it can be cloned, compared and continued.
 #[derive(Clone)]
@@ -86,7 +88,8 @@ impl Sched {
         sched.topology.tell_that_all_is_idle();
         for index in 0..nr_cpus {
             let cpu = CpuId::new(index as u32);
-            let cfs = sched.cfs_rqs.push(CfsRq::new(cpu));
+            // A CPU's own queue is used all the time, one of a group perhaps never.
+            let cfs = sched.cfs_rqs.push(CfsRq { deadlines: DeadlineLine::with_room(), ..CfsRq::new(cpu) });
             sched.pelt_cfs.push(SchedAvg::default());
             sched.rqs.push(new_rq(cfs, sched.topology.capacity_orig[cpu]));
         }

@@ -52,6 +52,10 @@ impl<T> Default for DeadlineLine<T> {
 }
 
 impl<T: Copy + Eq> DeadlineLine<T> {
+    /// An empty one that has a block with room for all its rows, for a queue that is used all the time.
+    pub fn with_room() -> DeadlineLine<T> {
+        DeadlineLine { blocks: Vec::with_capacity(1), spare: vec![Block::with_room(BLOCK_ROWS + 1)], len: 0 }
+    }
     /// The number of rows.
     #[inline]
     pub fn len(&self) -> usize {
