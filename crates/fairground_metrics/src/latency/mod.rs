@@ -1,7 +1,7 @@
 //! The statistics of every run: how long tasks wait and run, what CPUs do, why decisions fell.
 //!
-//! [`RunStats`] lies on the hot path: a record costs a few table updates, and nothing is allocated
-//! once each task and CPU was seen.
+//! [`RunStats`] lies on the hot path: a record costs a few table updates. Once each task and CPU was seen, memory grows only
+//! with classes of latency that come for the first time, which are bounded in number.
 //!
 //! * **Wake-up latency**: from `sched_waking` (or the first queueing of a new task) to the switch to
 //!   the task.
