@@ -20,7 +20,6 @@ pub mod input;
 pub mod lists;
 pub mod load_tracking;
 pub mod metrics;
-pub mod nearest;
 pub mod output;
 pub mod perf_sched;
 mod recorded_kernel;
@@ -37,4 +36,5 @@ pub mod trace_file;
 
 pub use control::{Control, Progress};
 pub use error::{Error, FileMistakes};
+pub use fairground_stdx::nearest;
 pub use scenario::{Overrides, Scenario};

@@ -243,13 +243,13 @@ impl Profile {
 
     /// Sets a switch as in the kernel: `NEXT_BUDDY` on, `NO_NEXT_BUDDY` off.
     pub fn with_feature(mut self, text: &str) -> Result<Profile, ProfileError> {
-        let (name, on) = match text.strip_prefix("NO_") {
-            Some(name) => (name, false),
-            None => (text, true),
+        let (off, name) = match text.strip_prefix("NO_") {
+            Some(name) => ("NO_", name),
+            None => ("", text),
         };
         let known = Feat::by_name(name).filter(|&feat| self.has_feature(feat));
-        let feat = known.ok_or_else(|| ProfileError::unknown_feature(name, &self))?;
-        self.feats.set(feat, on);
+        let feat = known.ok_or_else(|| ProfileError::unknown_feature(off, name, &self))?;
+        self.feats.set(feat, off.is_empty());
         rules::check(self)
     }
 
@@ -303,6 +303,11 @@ impl Profile {
         let moved = |feat: Feat| feat.row().at(self.base).is_some_and(|default| default != self.feats.has(feat));
         let rows = Feat::ALL.iter().filter(|feat| feat.row().status == Status::NotModelledYet && moved(**feat));
         rows.map(|&feat| self.feature_row(feat)).collect()
+    }
+
+    /// What kernels do where switches of this profile contradict each other: a sentence each, to be shown to the user.
+    pub fn contradictions(&self) -> impl Iterator<Item = &'static str> + '_ {
+        rules::contradictions(self)
     }
 
     fn feature_row(&self, feat: Feat) -> Row {

@@ -8,6 +8,7 @@ pub mod deadline_line;
 pub mod ids;
 pub mod index_vec;
 pub mod log2_histogram;
+pub mod nearest;
 pub mod prng;
 pub mod time;
 pub mod timeline;

@@ -37,7 +37,7 @@ pub(super) const ROOMS: &[Room] = &[
         layer: 0,
         uses: &[],
         tests_use: &[],
-        libraries: Some(&["rand_xoshiro"]),
+        libraries: Some(&["rand_xoshiro", "strsim"]),
         absent: "`fairground_stdx` knows nothing of scheduling: no type in it names a task's policy, a queue or a machine",
     },
     Room {

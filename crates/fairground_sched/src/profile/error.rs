@@ -6,6 +6,7 @@ use super::{Profile, known};
 use crate::fair::tunables::{TUNABLES, TunableError};
 use crate::features::Feat;
 use crate::version::KernelVersion;
+use fairground_stdx::nearest::nearest;
 
 /// What is wrong with a profile that somebody asked for, and what would be right.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -38,7 +39,9 @@ impl ProfileError {
     }
 
     pub(super) fn unknown_overlay(name: &str) -> ProfileError {
-        ProfileError::new(format!("there is no overlay `{name}`"), format!("Profiles are {}.", usable_names()))
+        let overlays = known::overlay_names();
+        let hint = nearest(name, overlays).map_or_else(|| format!("Profiles are {}.", usable_names()), did_you_mean);
+        ProfileError::new(format!("there is no overlay `{name}`"), hint)
     }
 
     pub(super) fn wrong_base(overlay: &str, profile: &str, base: KernelVersion) -> ProfileError {
@@ -63,23 +66,26 @@ impl ProfileError {
         )
     }
 
-    pub(super) fn unknown_feature(name: &str, profile: &Profile) -> ProfileError {
+    /// `off` is what stands before the name of a switch that is turned off.
+    pub(super) fn unknown_feature(off: &str, name: &str, profile: &Profile) -> ProfileError {
+        let known = Feat::ALL.iter().filter(|&&feat| profile.has_feature(feat)).map(|feat| feat.row().name);
         let hint = match Feat::by_name(name) {
             Some(_) => "Other kernels have it.".to_string(),
-            None => {
-                let known = Feat::ALL.iter().filter(|&&feat| profile.has_feature(feat));
-                format!("It has {}.", known.map(|feat| feat.row().name).collect::<Vec<_>>().join(", "))
-            }
+            None => match nearest(name, known.clone()) {
+                Some(near) => did_you_mean(&format!("{off}{near}")),
+                None => it_has(&known.collect::<Vec<_>>()),
+            },
         };
         ProfileError::new(format!("profile `{}` has no feature `{name}`", profile.name), hint)
     }
 
     pub(super) fn unknown_seam(name: &str, known: &[&str]) -> ProfileError {
-        ProfileError::new(format!("there is no seam `{name}`"), format!("Seams are {}.", known.join(", ")))
+        let hint = nearest(name, known.iter().copied()).map_or_else(|| format!("Seams are {}.", known.join(", ")), did_you_mean);
+        ProfileError::new(format!("there is no seam `{name}`"), hint)
     }
 
     pub(super) fn unknown_variant(seam: &str, variant: &str, known: &[&str]) -> ProfileError {
-        ProfileError::new(format!("seam `{seam}` has no variant `{variant}`"), format!("It has {}.", known.join(", ")))
+        ProfileError::new(format!("seam `{seam}` has no variant `{variant}`"), near_or_all(variant, known))
     }
 
     pub(super) fn impossible_mix(profile: &Profile, sentence: &str) -> ProfileError {
@@ -90,10 +96,10 @@ impl ProfileError {
     }
 
     pub(super) fn tunable(name: &str, value: &str, error: TunableError, profile: &Profile) -> ProfileError {
-        let names = || TUNABLES.iter().filter(|row| row.is_in(profile.base)).map(|row| row.name).collect::<Vec<_>>().join(", ");
         match error {
             TunableError::Unknown | TunableError::NotInKernel { .. } => {
-                ProfileError::new(format!("profile `{}` has no tunable `{name}`", profile.name), format!("It has {}.", names()))
+                let known: Vec<&str> = TUNABLES.iter().filter(|row| row.is_in(profile.base)).map(|row| row.name).collect();
+                ProfileError::new(format!("profile `{}` has no tunable `{name}`", profile.name), near_or_all(name, &known))
             }
             TunableError::NotAValue(reason) => ProfileError::new(
                 format!("`{value}` is no value for tunable `{name}`: {reason}"),
@@ -105,6 +111,18 @@ impl ProfileError {
             ),
         }
     }
+}
+
+fn did_you_mean(name: &str) -> String {
+    format!("Did you mean `{name}`?")
+}
+
+fn it_has(known: &[&str]) -> String {
+    format!("It has {}.", known.join(", "))
+}
+
+fn near_or_all(word: &str, known: &[&str]) -> String {
+    nearest(word, known.iter().copied()).map_or_else(|| it_has(known), did_you_mean)
 }
 
 /// Names of all profiles that can be used.

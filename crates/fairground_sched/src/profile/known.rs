@@ -112,6 +112,11 @@ pub(super) fn overlay(name: &str) -> Option<&'static Overlay> {
     OVERLAYS.iter().find(|overlay| overlay.name == name)
 }
 
+/// The names of the overlays that can be used.
+pub(super) fn overlay_names() -> impl Iterator<Item = &'static str> {
+    OVERLAYS.iter().filter(|overlay| overlay.modelled()).map(|overlay| overlay.name)
+}
+
 /// Whether a known name can be used.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum KnownKind {

@@ -5,7 +5,7 @@ use crate::features::Feat;
 use crate::pelt::{PeltClockRule, PeltFamily, UtilEstRule, UtilEstSample};
 use crate::seam::{ForkPlace, GroupLoad, Place, Protection, Reweight, TickPreempt, Yield};
 
-/// A rule: whether a profile breaks it, and why that cannot be.
+/// A rule: whether a profile breaks it, and why that cannot be, or what follows.
 struct Rule {
     breaks: fn(&Profile) -> bool,
     sentence: &'static str,
@@ -73,6 +73,17 @@ const RULES: &[Rule] = &[
         sentence: "an entity has lag and a deadline to scale with an EEVDF `pick` only, so seam `reweight` goes with it",
     },
 ];
+
+/// Switches that contradict each other in a kernel that can have both: what it does then.
+const CONTRADICTIONS: &[Rule] = &[Rule {
+    breaks: |p| p.feats.has(Feat::SIS_PROP) && p.feats.has(Feat::SIS_UTIL),
+    sentence: "SIS_PROP and SIS_UTIL are both on: as in the kernel, SIS_UTIL says how far a search goes, and SIS_PROP only measures it",
+}];
+
+/// What kernels do where switches of the profile contradict each other.
+pub(super) fn contradictions(profile: &Profile) -> impl Iterator<Item = &'static str> + '_ {
+    CONTRADICTIONS.iter().filter(|rule| (rule.breaks)(profile)).map(|rule| rule.sentence)
+}
 
 fn scales_weight_in_sums(profile: &Profile) -> bool {
     profile.pelt == PeltFamily::A

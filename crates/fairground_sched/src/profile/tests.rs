@@ -169,6 +169,42 @@ fn tunables_name_the_profile() {
     }
 }
 
+/// A wrong name is answered with the nearest one of the same profile, and only without one with all.
+#[test]
+fn wrong_names_are_answered_with_the_nearest() {
+    let hint = |found: Result<Profile, ProfileError>| found.expect_err("it is wrong").hint;
+    let patched = || Profile::parse("v5.19+sis-util").unwrap();
+    for (word, answer) in [
+        ("SIS_UTILS", "Did you mean `SIS_UTIL`?"),
+        ("NO_SIS_PORP", "Did you mean `NO_SIS_PROP`?"),
+        ("sis_util", "Did you mean `SIS_UTIL`?"),
+        ("PLACE_LAG", "Other kernels have it."),
+    ] {
+        assert_eq!(hint(patched().with_feature(word)), answer, "{word}");
+    }
+    assert!(hint(patched().with_feature("MAGIC")).starts_with("It has GENTLE_FAIR_SLEEPERS, "));
+    assert_eq!(hint(Profile::parse("v5.19+sis-utl")), "Did you mean `sis-util`?");
+    assert!(hint(Profile::parse("v5.19+magic")).starts_with("Profiles are v4.12, "));
+    assert_eq!(hint(patched().with_seam("tick_prempt", "x")), "Did you mean `tick_preempt`?");
+    assert_eq!(hint(patched().with_seam("tick_preempt", "align-rigthmost")), "Did you mean `align-rightmost`?");
+    assert_eq!(hint(patched().with_tunable("sched_latncy_ns", "1ms")), "Did you mean `sched_latency_ns`?");
+}
+
+#[test]
+fn switches_that_contradict_each_other_are_allowed_and_explained() {
+    for (name, feature, both) in [
+        ("v5.19+sis-util", "SIS_PROP", true),
+        ("v6.1", "SIS_PROP", true),
+        ("v6.1", "NO_SIS_UTIL", false),
+        ("v5.19", "SIS_PROP", false),
+    ] {
+        let profile = Profile::parse(name).unwrap().with_feature(feature).unwrap();
+        let said: Vec<&str> = profile.contradictions().collect();
+        assert_eq!(said.len(), usize::from(both), "{name} {feature}");
+        assert!(said.iter().all(|said| said.contains("SIS_UTIL says how far")), "{said:?}");
+    }
+}
+
 #[test]
 fn describes_and_compares() {
     let (old, new) = (Profile::parse("v5.10").unwrap(), Profile::parse("v6.1").unwrap());
