@@ -9,7 +9,7 @@ use crate::schedstat;
 use fairground_formats::schedstat::SchedStatFile;
 use fairground_metrics::latency::SectionTime;
 use fairground_metrics::{Metric, RunReport, RunStats};
-use fairground_model::{Sink, TaskSet};
+use fairground_model::{Sink, TaskSet, TimeSpent};
 use fairground_sim::{Counts, Ending, Flow, Simulation};
 use fairground_stdx::{Instant, Ns};
 use std::time::Duration;
@@ -55,6 +55,8 @@ pub struct RunOutcome {
     pub ending: RunEnding,
     /// The statistics.
     pub report: RunReport,
+    /// Where the time of all CPUs went.
+    pub spent: TimeSpent,
     /// The tasks.
     pub tasks: TaskSet,
     /// The named numbers.
@@ -126,6 +128,7 @@ pub fn run(scenario: &Scenario, options: &RunOptions, sink: &mut dyn Sink, contr
         ending,
         bands: scenario::check(&scenario.bands, &metrics),
         schedstat: schedstat::snapshot(simulation.sched(), simulation.jiffies()),
+        spent: simulation.time_spent(),
         report,
         metrics,
         tasks,

@@ -8,7 +8,7 @@ use crate::scenario::{BandResult, Scenario, Workload};
 use fairground_metrics::{Histogram, PlatHistogram};
 use fairground_model::{Instr, TaskSet, cgroup};
 use fairground_report::units::{fixed, format_count, format_metric, format_ns};
-use fairground_report::{Cell, Column, Document, Input, RunFacts, Table, run};
+use fairground_report::{Cell, Column, Document, Input, RunFacts, Table, run, time_spent};
 use fairground_stdx::{Ns, TgId};
 use fairground_workload::{Aggregate, Figure, Percentiles};
 use serde_json::Value;
@@ -33,6 +33,7 @@ pub fn run_tables(scenario: &Scenario, outcome: &RunOutcome) -> Vec<Table> {
         tables.push(group_table::group_table(outcome, &scenario.profile));
     }
     tables.push(run::cpu_table(&outcome.report));
+    tables.push(time_spent::time_spent_table(&outcome.spent));
     let rest = [run::section_table(&outcome.report), run::reason_table(&outcome.report), run::metrics_table(&outcome.metrics)];
     tables.extend(rest.into_iter().filter(|table| !table.rows().is_empty()));
     if !outcome.bands.is_empty() {
@@ -58,7 +59,9 @@ pub fn run_document(scenario: &Scenario, outcome: &RunOutcome) -> Document {
         wall: Ns(u64::try_from(outcome.wall.as_nanos()).unwrap_or(u64::MAX)),
     };
     let inputs = [Input::new(&scenario.name(), scenario.digest())];
-    let mut document = run::run_document(&inputs, &facts, &outcome.metrics, &run_tables(scenario, outcome));
+    let mut tables = run_tables(scenario, outcome);
+    tables.push(time_spent::time_by_op_table(&outcome.spent));
+    let mut document = run::run_document(&inputs, &facts, &outcome.metrics, &tables);
     document.set("title", scenario.title.as_str()).set("partial", outcome.is_partial());
     document.set("ticks", outcome.counts.ticks).set("notes", scenario.notes.clone());
     if !outcome.bands.is_empty() {

@@ -4,6 +4,7 @@
 
 pub mod balance;
 pub mod cgroup;
+pub mod cost_class;
 pub mod digest;
 pub mod event;
 pub mod machine_view;
@@ -17,9 +18,11 @@ pub mod sink;
 pub mod sis;
 pub mod socket;
 pub mod task_set;
+pub mod time_spent;
 pub mod turns;
 
 pub use balance::{BalanceFinding, BalancePass, BalanceVerdict, Refusal, TaskRefusal, Verdict};
+pub use cost_class::CostClass;
 pub use digest::Digest;
 pub use event::{Decision, PrevState, Section, TraceEvent, WakeContext, Who};
 pub use machine_view::MachineView;
@@ -35,4 +38,5 @@ pub use socket::{DATAGRAM_BYTES_MAX, STREAM_BYTES_MAX, SockKind, SockSpec, UNIX_
 pub use task_set::{
     Change, DEFAULT_SHARES, MarkerSpec, MarkerUnit, PAGE_SIZE, PipeSpec, Start, TaskGroupSpec, TaskSet, TaskSpec, TimedChange,
 };
+pub use time_spent::{OpTime, SpentOn, SpentRow, TimeSpent};
 pub use turns::Turns;

@@ -68,19 +68,30 @@ ops! {
 
 /// Counts operations and, through a price table in picoseconds, the time that they took.
 ///
-/// `total` counts over the whole run; `ps` is what the current phase has cost so far.
+/// `ps` is what the current phase has cost so far. What each operation took in all is not kept while it is counted: it is
+/// its count times its price for as long as prices hold, and settled when they change.
 #[derive(Clone, Debug)]
 pub struct Meter {
     prices_ps: [u64; Op::COUNT],
-    total: [u64; Op::COUNT],
+    /// Counted at the present prices.
+    counted: [u64; Op::COUNT],
+    /// Counted at earlier prices, or with a time of their own.
+    settled: [Settled; Op::COUNT],
     ps: u64,
     turns: Turns,
+}
+
+/// Counts of an operation with the time that they took.
+#[derive(Clone, Copy, Debug, Default)]
+struct Settled {
+    count: u64,
+    ps: u64,
 }
 
 impl Meter {
     /// A meter with a price in picoseconds per operation.
     pub fn new(prices_ps: [u64; Op::COUNT]) -> Meter {
-        Meter { prices_ps, total: [0; Op::COUNT], ps: 0, turns: Turns::ALONE }
+        Meter { prices_ps, counted: [0; Op::COUNT], settled: [Settled::default(); Op::COUNT], ps: 0, turns: Turns::ALONE }
     }
     /// A meter for which everything is free.
     pub fn free() -> Meter {
@@ -89,29 +100,37 @@ impl Meter {
     /// Counts `op` once.
     #[inline]
     pub fn count(&mut self, op: Op) {
-        self.total[op as usize] += 1;
+        self.counted[op as usize] += 1;
         self.ps += self.prices_ps[op as usize];
     }
     /// Counts `op` `n` times.
     #[inline]
     pub fn count_n(&mut self, op: Op, n: u64) {
-        self.total[op as usize] += n;
+        self.counted[op as usize] += n;
         self.ps += self.prices_ps[op as usize] * n;
     }
     /// Counts `op` without spending time here: something else takes the time.
     #[inline]
     pub fn note(&mut self, op: Op) {
-        self.total[op as usize] += 1;
+        self.settled[op as usize].count += 1;
     }
-    /// Time that passes without an operation: waiting for another CPU.
+    /// Counts `op` once, with a time of its own in place of its price.
     #[inline]
-    pub fn spend(&mut self, time: Ns) {
+    pub fn count_at(&mut self, op: Op, time: Ns) {
+        let settled = &mut self.settled[op as usize];
+        settled.count += 1;
+        settled.ps += time.0 * 1000;
         self.ps += time.0 * 1000;
     }
     /// What the current phase has cost so far, in whole ns (rounded down).
     #[inline]
     pub fn so_far_ns(&self) -> u64 {
         self.ps / 1000
+    }
+    /// What the current phase has cost so far, in picoseconds.
+    #[inline]
+    pub fn so_far_ps(&self) -> u64 {
+        self.ps
     }
     /// How long the current phase has lasted so far, ns: what it has cost, and where CPUs take turns those of the others.
     #[inline]
@@ -129,6 +148,11 @@ impl Meter {
     }
     /// From now on these prices hold: the CPU changed its speed. Returns those that held before.
     pub fn set_prices(&mut self, prices_ps: [u64; Op::COUNT]) -> [u64; Op::COUNT] {
+        for (settled, (counted, price)) in self.settled.iter_mut().zip(self.counted.iter_mut().zip(&self.prices_ps)) {
+            let count = std::mem::take(counted);
+            settled.count += count;
+            settled.ps += count * price;
+        }
         std::mem::replace(&mut self.prices_ps, prices_ps)
     }
     /// The price of `op`, in picoseconds.
@@ -138,6 +162,30 @@ impl Meter {
     }
     /// How often `op` was counted in the run.
     pub fn total(&self, op: Op) -> u64 {
-        self.total[op as usize]
+        self.settled[op as usize].count + self.counted[op as usize]
+    }
+    /// The time that all counts of `op` took, in picoseconds.
+    pub fn spent_ps(&self, op: Op) -> u64 {
+        self.settled[op as usize].ps + self.counted[op as usize] * self.prices_ps[op as usize]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn time_of_an_operation_is_that_of_the_prices_that_held() {
+        let mut meter = Meter::new([7; Op::COUNT]);
+        meter.count_n(Op::Tick, 3);
+        assert_eq!(meter.set_prices([0; Op::COUNT]), [7; Op::COUNT]);
+        meter.count(Op::Tick);
+        meter.set_prices([11; Op::COUNT]);
+        meter.count_n(Op::Tick, 2);
+        meter.note(Op::Tick);
+        meter.count_at(Op::IdleExit, Ns(5));
+        assert_eq!((meter.total(Op::Tick), meter.spent_ps(Op::Tick)), (7, 3 * 7 + 2 * 11));
+        assert_eq!((meter.total(Op::IdleExit), meter.spent_ps(Op::IdleExit)), (1, 5_000));
+        assert_eq!(meter.take_ps(), 3 * 7 + 2 * 11 + 5_000);
     }
 }

@@ -12,6 +12,7 @@ pub mod reproduce;
 pub mod run;
 pub mod schedstat;
 pub mod table;
+pub mod time_spent;
 pub mod timehist;
 pub mod units;
 

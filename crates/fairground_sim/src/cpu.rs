@@ -153,6 +153,11 @@ pub(crate) struct Cpu {
     pub(crate) turn_at: Instant,
     /// How often each section of the kernel ran here, and for how long in all.
     pub(crate) kernel_time: [(u64, Ns); Section::ALL.len()],
+    /// Up to when kernel time is booked: later than now while a section is under way.
+    pub(crate) booked_until: Instant,
+    /// Idle time up to the last time that it ended, and when it last began.
+    pub(crate) idle_time: Ns,
+    pub(crate) idle_since: Instant,
     /// Program steps taken at the present instant, to find programs that never let time pass.
     pub(crate) steps_at: (Instant, u32),
 }
@@ -167,11 +172,12 @@ impl Cpu {
         whole
     }
 
-    /// Books kernel time under its name.
+    /// Books kernel time under its name: so much from `since` on.
     #[inline]
-    pub(crate) fn book(&mut self, section: Section, took: Ns) {
+    pub(crate) fn book(&mut self, section: Section, since: Instant, took: Ns) {
         let (count, time) = &mut self.kernel_time[section as usize];
         (*count, *time) = (*count + 1, *time + took);
+        self.booked_until = since + took;
     }
 }
 

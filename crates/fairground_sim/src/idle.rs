@@ -64,8 +64,7 @@ impl<Q: EventQueue> Simulation<Q> {
             return;
         };
         row.idle.leaves_until = self.now + state.exit_time;
-        row.meter.note(Op::IdleExit);
-        row.meter.spend(state.exit_time);
+        row.meter.count_at(Op::IdleExit, state.exit_time);
         row.idle.remember(self.now.since(row.idle.since));
         self.sched.sched_idle_clear_state(cpu);
     }

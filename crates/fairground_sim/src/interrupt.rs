@@ -68,6 +68,8 @@ impl<Q: EventQueue> Simulation<Q> {
     fn irq_enter(&mut self, cpu: CpuId, section: Section) {
         let idle = self.cpus[cpu].doing == Doing::Idle;
         if idle {
+            let row = &mut self.cpus[cpu];
+            row.idle_time += self.now.since(row.idle_since);
             self.leave_idle_state(cpu);
             self.jiffies.catch_up(self.now);
         } else {
@@ -164,7 +166,7 @@ impl<Q: EventQueue> Simulation<Q> {
         if took == Ns::ZERO {
             return;
         }
-        row.book(Section::SchedTick, took);
+        row.book(Section::SchedTick, self.now, took);
         row.computes_from += took;
         if self.view.irq_time_accounting {
             self.sched.irq_time(cpu, took);

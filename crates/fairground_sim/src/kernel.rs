@@ -104,7 +104,7 @@ impl<Q: EventQueue> Simulation<Q> {
                     if price > Ns::ZERO {
                         let took = self.lasts(cpu, price);
                         let row = &mut self.cpus[cpu];
-                        row.book(section, took);
+                        row.book(section, self.now, took);
                         row.doing = Doing::Kernel;
                         self.show_section(rec, cpu, section, took);
                         let until = self.now + took;
@@ -205,7 +205,8 @@ impl<Q: EventQueue> Simulation<Q> {
     ///
     /// Kernel: idle.c do_idle(), tick-sched.c tick_nohz_idle_stop_tick(), v4.12–
     pub(crate) fn go_idle(&mut self, rec: &mut Recorder<'_>, cpu: CpuId) -> Next {
-        self.cpus[cpu].doing = Doing::Idle;
+        let row = &mut self.cpus[cpu];
+        (row.doing, row.idle_since) = (Doing::Idle, self.now);
         let online = self.view.online.contains(cpu);
         if self.machine.nohz_idle || !online {
             let ticked = self.queue.get(cpu, Slot::Tick).is_some();

@@ -6,6 +6,7 @@
 //! other CPUs run.
 #![deny(clippy::float_arithmetic)]
 
+mod account;
 mod check;
 mod cpu;
 mod hotplug;

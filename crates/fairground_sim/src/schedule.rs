@@ -102,7 +102,7 @@ impl<Q: EventQueue> Simulation<Q> {
     /// it began nobody knew how long it would be.
     fn release(&mut self, waker: CpuId) {
         let row = &mut self.cpus[waker];
-        row.book(Section::TryToWakeUp, self.now.since(row.spins_since));
+        row.book(Section::TryToWakeUp, row.spins_since, self.now.since(row.spins_since));
         self.queue.busy(waker, self.now);
     }
 }

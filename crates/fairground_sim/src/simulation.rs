@@ -514,6 +514,9 @@ fn new_cpu(machine: &Machine, cpu: CpuId, seed: u64) -> Cpu {
         tick: TickClock::new(machine, cpu, seed),
         turn_at: Instant::ZERO,
         kernel_time: Default::default(),
+        booked_until: Instant::ZERO,
+        idle_time: Ns::ZERO,
+        idle_since: Instant::ZERO,
         steps_at: (Instant::ZERO, 0),
     }
 }

@@ -4,7 +4,7 @@
 mod common;
 
 use common::{Build, Log, MS, US, busy_until, cpu, free_machine, hogs, priced_machine, repeat, setup, sleep, work};
-use fairground_model::{Instr, Mode, NullSink, Section, TaskSet, TraceEvent};
+use fairground_model::{Change, Instr, Mode, NullSink, Section, TaskSet, TimedChange, TraceEvent};
 use fairground_sim::{Flow, Setup, Simulation, Stopped};
 use fairground_stdx::{CpuId, Ns, TaskId};
 
@@ -201,4 +201,63 @@ fn a_program_that_never_lets_time_pass_stops_the_run() {
 fn the_message_says_who_and_when() {
     let stopped = stuck(vec![Instr::Jump { to: 0 }]).expect_err("it is stuck");
     assert!(stopped.to_string().contains("`stuck` makes no progress at 0ns"), "{stopped}");
+}
+
+/// The account of a run at its end: its rows add up, and each is what the records say.
+fn account_of(machine: fairground_machine::Machine, length: u64) -> (fairground_model::TimeSpent, Log) {
+    let cpus = machine.cpus.len();
+    let (set, _) = finite_set();
+    let (log, simulation, end) = Log::and_simulation(setup(machine, "v5.19", set, length));
+    let spent = simulation.time_spent();
+    assert_eq!(spent.all.0, end.at.ns() * cpus as u64);
+    assert_eq!(spent.rows().iter().map(|row| row.ns).sum::<i128>(), spent.all.0.into());
+    for &op in fairground_model::Op::ALL {
+        assert_eq!(spent.ops[op as usize].count, simulation.op_total(op));
+    }
+    let books: Vec<Book> = (0..cpus).map(|number| book(&log, cpu(number as u32), 5)).collect();
+    assert_eq!(spent.tasks.0, books.iter().flat_map(|book| &book.tasks).sum::<u64>());
+    assert_eq!(spent.idle.0, books.iter().map(|book| book.idle).sum::<u64>());
+    (spent, log)
+}
+
+#[test]
+fn the_account_of_a_run_adds_up_and_is_what_the_records_say() {
+    for prices in ["zero", "unit", "xeon-spr", "a53"] {
+        // To the end of all tasks, and cut off at odd instants: some of them in the middle of a section.
+        let lengths = (0..40).map(|row| 3 * MS + row * 7_919).chain([1_000 * MS]);
+        let accounts: Vec<_> = lengths.map(|length| account_of(priced_machine(2, prices), length).0).collect();
+        assert!(accounts.iter().all(|spent| spent.beyond_ps == 0), "{prices}: two CPUs never wait for each other here");
+        let cut_off = accounts.iter().filter(|spent| spent.cut_off_ps >= 1_000).count();
+        assert_eq!(cut_off > 0, prices != "zero", "{prices}: {cut_off}");
+    }
+}
+
+/// Half the frequency doubles the price of what is counted from then on, and not of what was counted before.
+#[test]
+fn the_account_goes_by_the_prices_that_held() {
+    let ticks = |capacity: u32| {
+        let mut set = hogs(&[0]);
+        let change = Change::FreqCapacity { cpu: cpu(0), freq_capacity: capacity };
+        set.changes.push(TimedChange { at: fairground_stdx::Instant::from_ns(50 * MS + 100 * US), change });
+        let (_, simulation, _) = Log::and_simulation(setup(priced_machine(1, "xeon-spr"), "v5.19", set, 100 * MS + 100 * US));
+        simulation.time_spent().ops[fairground_model::Op::Tick as usize]
+    };
+    let (full, half) = (ticks(1024), ticks(512));
+    assert_eq!(full.count, half.count);
+    assert_eq!((full.ps, half.ps), (full.count as u128 * 1_800_000, full.count as u128 * 1_800_000 * 3 / 2));
+}
+
+/// An idle state's exit time is the time of its exits; a machine whose CPUs take turns waits beyond its prices.
+#[test]
+fn exits_from_idle_states_and_turns_have_their_time() {
+    let machine = fairground_machine::Machine::preset("fb-16c32t").unwrap();
+    let exit = account_of(machine, 20 * MS).0.ops[fairground_model::Op::IdleExit as usize];
+    assert!(exit.count > 0 && exit.ps > 0, "{exit:?}");
+    let mut turns = priced_machine(2, "icount");
+    turns.round_of_turns = Ns::from_us(100);
+    let (set, _) = finite_set();
+    let (_, simulation, _) = Log::and_simulation(setup(turns, "v5.19", set, 20 * MS));
+    let spent = simulation.time_spent();
+    assert_eq!(spent.rows().iter().map(|row| row.ns).sum::<i128>(), spent.all.0.into());
+    assert!(spent.beyond_ps > 0);
 }

@@ -53,6 +53,28 @@ fn the_document_holds_what_is_promised() {
     assert!(document["metrics"]["switches"]["value"].as_u64().unwrap() > 0);
 }
 
+/// By class for people, by operation for programs: both add up to the time of all CPUs.
+#[test]
+fn where_the_virtual_time_went_adds_up() {
+    let folder = Folder::new();
+    let priced = SMALL.replace("preset = \"smp-1\"\ncosts = \"zero\"", "preset = \"smp-2\"");
+    let path = folder.file("priced.toml", priced);
+    let document = ok(&["run", &path, "--json"]).json();
+    let rows = |name: &str| {
+        let tables = document["tables"].as_array().unwrap();
+        tables.iter().find(|table| table["name"] == name).unwrap()["rows"].as_array().unwrap().clone()
+    };
+    for name in ["time_spent", "time_by_op"] {
+        let sum: i64 = rows(name).iter().map(|row| row["time_ns"].as_i64().unwrap()).sum();
+        assert_eq!(sum, 2 * 1_000_000_000, "{name}");
+    }
+    let tick = rows("time_by_op").into_iter().find(|row| row["op"] == "tick").unwrap();
+    assert_eq!((&tick["class"], tick["count"].as_i64().unwrap() * 1_800), (&"timer".into(), tick["time_ns"].as_i64().unwrap()));
+    let text = ok(&["run", &path]).out;
+    assert!(text.contains("\nWhere the virtual time went\n") && !text.contains("by operation"), "{text}");
+    assert!(text.contains("together 2.00 s: that of all CPUs"), "{text}");
+}
+
 #[test]
 fn equal_scenarios_give_equal_digests_and_other_seeds_other_ones() {
     let folder = Folder::new();

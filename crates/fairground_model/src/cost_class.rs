@@ -1,0 +1,78 @@
+//! Classes of operations: what a table of costs shows as one row, and what a sensitivity run changes as one.
+
+use crate::op::Op;
+
+macro_rules! classes {
+    ($($name:ident $key:literal $text:literal [$($op:ident)+];)*) => {
+        /// A class of operations.
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+        pub enum CostClass { $(#[doc = $text] $name,)* }
+        impl CostClass {
+            /// All classes in order.
+            pub const ALL: &'static [CostClass] = &[$(CostClass::$name),*];
+            /// The key in price lists, flags and tables.
+            pub const fn key(self) -> &'static str { match self { $(CostClass::$name => $key),* } }
+            /// What it holds, as a sentence.
+            pub const fn sentence(self) -> &'static str { match self { $(CostClass::$name => $text),* } }
+        }
+        impl Op {
+            /// The class that it belongs to.
+            pub const fn class(self) -> CostClass { match self { $($(Op::$op)|+ => CostClass::$name),* } }
+        }
+    };
+}
+
+classes! {
+    Syscall "syscall" "Entry and exit of system calls" [Syscall];
+    Pipe "pipe" "Pipes and futexes, without the wake-up" [PipeOp FutexOp];
+    Socket "socket" "Sockets beside the protocol: finding nothing (pipes too), taking data, AF_UNIX streams" [RecvBlock RecvCopy UnixOp];
+    Network "network" "The way of packets from the system call to the other socket" [TcpSend1b SoftirqTcp1b UdpSend1b SoftirqUdp1b];
+    Copy "copy" "Copying between programs and the kernel" [CopyKib];
+    Wakeup "wakeup" "Waking a task: state checks and wake lists" [TtwuBase WakeListAdd WakeListTask];
+    Scan "scan" "Looks at run queues in the search for a CPU" [ScanCpu ScanDirty ScanSocket];
+    Lock "lock" "Locks of run queues" [LockFree LockRemote];
+    Enqueue "enqueue" "Enqueue and dequeue with load tracking, on all levels of groups" [Enqueue Dequeue CgroupLevel];
+    Switch "switch" "Picking the next task and switching to it" [PickSwitch MmSwitch SwitchIdle];
+    Ipi "ipi" "Interrupts from one CPU to another" [IpiSend IpiFlight IpiBody];
+    IdleExit "idle_exit" "Leaving idle states" [IdleExit];
+    Timer "timer" "The tick, and timers of tasks" [Tick HrtimerIrq TimerProgram];
+    Balance "balance" "Load balance" [LbDomain LbCpu LbDetach BlockedAvg LbAttach];
+    Life "life" "Birth and end of tasks" [Fork Exit];
+}
+
+impl CostClass {
+    /// The class with that key.
+    pub fn by_key(key: &str) -> Option<CostClass> {
+        CostClass::ALL.iter().copied().find(|class| class.key() == key)
+    }
+    /// Its operations, in the order of [`Op::ALL`].
+    pub fn ops(self) -> impl Iterator<Item = Op> {
+        Op::ALL.iter().copied().filter(move |op| op.class() == self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_of_classes_differ_and_every_class_has_operations() {
+        for (index, &class) in CostClass::ALL.iter().enumerate() {
+            assert_eq!(CostClass::by_key(class.key()), Some(class));
+            assert!(CostClass::ALL[..index].iter().all(|other| other.key() != class.key()), "{class:?}");
+            assert!(class.ops().count() > 0, "{class:?}");
+        }
+        assert_eq!(CostClass::ALL.iter().map(|class| class.ops().count()).sum::<usize>(), Op::COUNT);
+    }
+
+    /// The page on costs has a row for each class, with its operations.
+    #[test]
+    fn the_page_on_costs_lists_all_classes() {
+        let page = include_str!("../../../docs/costs.md");
+        for class in CostClass::ALL {
+            let ops: Vec<String> = class.ops().map(|op| format!("`{}`", op.key())).collect();
+            let row = format!("\n| `{}` | {}", class.key(), ops.join(", "));
+            assert!(page.contains(&row), "docs/costs.md has no row `{}`", row.trim());
+        }
+    }
+}
