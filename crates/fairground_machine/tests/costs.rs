@@ -3,7 +3,7 @@
 
 use fairground_machine::cost::{CostModel, PIPE_HOP, is_cpu_work};
 use fairground_machine::{Machine, machine_file};
-use fairground_model::Op;
+use fairground_model::{CostClass, Op};
 use fairground_stdx::CpuId;
 
 fn list(name: &str) -> CostModel {
@@ -84,7 +84,7 @@ fn mistakes_in_prices_are_all_found() {
     let text = "cores = 2\n[costs]\npreset = \"xeon-sqr\"\n";
     let errors = machine_file::parse(text).unwrap_err().to_string();
     assert!(errors.contains("unknown price list `xeon-sqr`") && errors.contains("`xeon-spr`"), "{errors}");
-    let text = "cores = 2\n[costs]\npreset = \"zero\"\ntick = 5\nenqueue = \"5\"\nticks = \"1us\"\ndequeue = \"1h\"\nscan = \"-1ns\"\nexit = {}\n";
+    let text = "cores = 2\n[costs]\npreset = \"zero\"\ntick = 5\nenqueue = \"5\"\nticks = \"1us\"\ndequeue = \"1h\"\nscan = \"-1ns\"\nfork = \"-1ps\"\nexit = {}\n";
     let errors = machine_file::parse(text).unwrap_err();
     let messages: Vec<&str> = errors.0.iter().map(|mistake| mistake.message.as_str()).collect();
     assert_eq!(
@@ -95,6 +95,7 @@ fn mistakes_in_prices_are_all_found() {
             "unknown key `ticks`",
             "`dequeue` is \"1h\": too dear",
             "`scan` is \"-1ns\": a length of time cannot be negative",
+            "`fork` is \"-1ps\": a length of time cannot be negative",
             "`exit` has no price",
         ]
     );
@@ -103,4 +104,49 @@ fn mistakes_in_prices_are_all_found() {
     assert!(errors.contains("no price for hrtimer_irq, pick_switch"), "{errors}");
     let errors = machine_file::parse("cores = 1\ncosts = 7\n").unwrap_err().to_string();
     assert!(errors.contains("neither a name nor a table"), "{errors}");
+}
+
+#[test]
+fn classes_of_a_preset_can_be_multiplied() {
+    let text = "cores = 2\n[costs]\nname = \"box\"\npreset = \"xeon-spr\"\nswitch_idle = \"1us\"\n\
+                scale = { network = 2.4, switch = { factor = 0.5, source = \"calibrated: so\" }, copy = 3 }\n";
+    let costs = machine_file::parse(text).unwrap().costs;
+    let spr = list("xeon-spr");
+    assert_eq!(costs.name, "box");
+    assert_eq!((costs.price_ps(Op::TcpSend1b), costs.price_ps(Op::CopyKib)), (2_640_000, 180_000));
+    // What has a price of its own here keeps it.
+    assert_eq!((costs.price_ps(Op::PickSwitch), costs.price_ps(Op::SwitchIdle)), (450_000, 1_000_000));
+    assert_eq!(costs.source(Op::PickSwitch), format!("{}; x 0.5: calibrated: so", spr.source(Op::PickSwitch)));
+    assert_eq!(costs.source(Op::CopyKib), format!("{}; x 3: set in the machine file", spr.source(Op::CopyKib)));
+    for &op in Op::ALL.iter().filter(|op| ![CostClass::Network, CostClass::Switch, CostClass::Copy].contains(&op.class())) {
+        assert_eq!((costs.price_ps(op), costs.source(op)), (spr.price_ps(op), spr.source(op)), "{}", op.key());
+    }
+    // The written file reads back as the same machine.
+    let machine = machine_file::parse(text).unwrap();
+    assert_eq!(machine_file::parse(&machine_file::write(&machine)).unwrap(), machine);
+}
+
+#[test]
+fn wrong_factors_are_all_found() {
+    let text = "cores = 2\n[costs]\npreset = \"xeon-spr\"\ncopy_kib = \"1ns\"\n\
+                scale = { networks = 2, copy = 2, switch = -0.5, tick = 2, wakeup = \"2\", scan = {}, life = 999, lock = 1e9 }\n";
+    let errors = machine_file::parse(text).unwrap_err();
+    let messages: Vec<&str> = errors.0.iter().map(|mistake| mistake.message.as_str()).collect();
+    assert_eq!(
+        messages,
+        [
+            "unknown key `networks`",
+            "`scale` has `copy`, but every price of that class is given here",
+            "`switch` is a number with a fraction",
+            "unknown key `tick`",
+            "`wakeup` is \"2\"",
+            "`scan` has no factor",
+            "`fork` x 999 is too dear: its price is 50000000 ps",
+            "`exit` x 999 is too dear: its price is 25000000 ps",
+            "`lock` is a number with a fraction",
+        ]
+    );
+    assert!(errors.0.iter().all(|mistake| mistake.span.is_some() && mistake.hint.ends_with(['.', '?'])), "{errors}");
+    let errors = machine_file::parse("cores = 2\n[costs]\npreset = \"zero\"\nscale = 2\n").unwrap_err().to_string();
+    assert!(errors.contains("`scale` is 2"), "{errors}");
 }

@@ -5,6 +5,7 @@
 
 pub mod cpumask;
 pub mod deadline_line;
+pub mod factor;
 pub mod ids;
 pub mod index_vec;
 pub mod log2_histogram;
@@ -16,6 +17,7 @@ pub mod units;
 
 pub use cpumask::CpuMask;
 pub use deadline_line::{DeadlineLine, DeadlineRow};
+pub use factor::Factor;
 pub use ids::{
     CfsRqId, CpuId, Id, MarkerId, PipeId, ProgramId, SdId, SdSharedId, SeId, SgId, SgRingId, SockId, TaskId, TgId, WordId,
 };

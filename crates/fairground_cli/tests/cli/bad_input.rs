@@ -1,6 +1,6 @@
 //! Whatever is wrong with the input: every mistake is shown, nothing panics, and the exit code says whose fault it is.
 
-use crate::support::{Folder, SMALL, recording, run};
+use crate::support::{Folder, SMALL, ok, recording, run};
 use expect_test::expect;
 
 #[test]
@@ -163,4 +163,35 @@ fn flags_of_a_workload_that_nobody_named_are_refused() {
     let ran = run(&["run", &folder.file("small.toml", SMALL), "--", "--tasks", "3"]);
     assert_eq!((ran.code, ran.out.as_str()), (2, ""), "{}", ran.err);
     assert!(ran.err.contains("none is given") && ran.err.contains("--workload"), "{}", ran.err);
+}
+
+#[test]
+fn a_wrong_feature_is_answered_with_the_nearest_and_contradictions_are_noted() {
+    let folder = Folder::new();
+    let path = folder.file("small.toml", SMALL);
+    let ran = run(&["run", &path, "--profile", "v5.19+sis-util", "--feature", "SIS_UITL"]);
+    assert_eq!(ran.code, 2, "{}", ran.err);
+    assert!(ran.err.contains("has no feature `SIS_UITL`") && ran.err.contains("Did you mean `SIS_UTIL`?"), "{}", ran.err);
+    let wrong = SMALL.replace("kernel = \"5.19\"", "kernel = \"5.19\"\nfeatures = [\"NO_SIS_PORP\"]");
+    let ran = run(&["run", &folder.file("wrong.toml", wrong)]);
+    assert!(ran.code == 2 && ran.err.contains("Did you mean `NO_SIS_PROP`?"), "{}", ran.err);
+    let ran = ok(&["run", &path, "--profile", "v5.19+sis-util", "--feature", "SIS_PROP", "--json"]);
+    assert!(ran.json()["notes"][0].as_str().unwrap().starts_with("SIS_PROP and SIS_UTIL are both on"), "{}", ran.out);
+}
+
+#[test]
+fn price_lists_with_missing_or_negative_prices_are_refused_by_key() {
+    let folder = Folder::new();
+    let costs = |costs: &str| {
+        let text = SMALL.replace("costs = \"zero\"", "") + costs;
+        run(&["run", &folder.file("costs.toml", text)])
+    };
+    let missing = costs("[machine.costs]\ntick = \"1us\"\n");
+    assert!(missing.code == 2 && missing.err.contains("no price for hrtimer_irq, pick_switch"), "{}", missing.err);
+    let negative = costs(
+        "[machine.costs]\npreset = \"zero\"\nscan = \"-12ns\"\nlock_free = \"-1ps\"\nscale = { swich = 2, switch = -2.5 }\n",
+    );
+    for part in ["`scan` is", "`lock_free` is", "cannot be negative", "Did you mean `switch`?", "a factor from 0 to 1000"] {
+        assert!(negative.code == 2 && negative.err.contains(part), "{part}: {}", negative.err);
+    }
 }

@@ -4,6 +4,7 @@
 //! capacity and frequency; what waits for memory, the wire or the sleeping CPU does not.
 
 mod read;
+mod scale;
 
 pub(crate) use read::read_item;
 

@@ -1,5 +1,6 @@
 //! Price lists as people write them.
 
+use super::scale;
 use super::{CostModel, MAX_PRICE_PS};
 use crate::machine_file::{Fields, parse_document};
 use crate::suggest::clip;
@@ -9,7 +10,7 @@ use std::ops::Range;
 use toml_edit::{Item, TableLike};
 
 /// Source of a price that a user's file sets without saying why.
-const SET_BY_USER: &str = "set in the machine file";
+pub(super) const SET_BY_USER: &str = "set in the machine file";
 
 /// Reads a price list of our own.
 pub(super) fn parse(text: &str) -> Result<CostModel, Mistakes> {
@@ -35,11 +36,11 @@ pub(crate) fn read_item(item: &Item, span: Range<usize>, mistakes: &mut Mistakes
     }
 }
 
-/// Reads a table of prices: all that differ from a `preset`, or all there are.
+/// Reads a table of prices: all that differ from a `preset` and from its prices times `scale`, or all there are.
 fn read_table(table: &dyn TableLike, span: Range<usize>, mistakes: &mut Mistakes) -> Option<CostModel> {
     let fields = Fields::new(table, span);
     let known: Vec<&str> =
-        ["preset", "name", "description", "all"].into_iter().chain(Op::ALL.iter().map(|op| op.key())).collect();
+        ["preset", "name", "description", "all", "scale"].into_iter().chain(Op::ALL.iter().map(|op| op.key())).collect();
     fields.refuse_unknown(&known, mistakes);
     let from = match fields.text("preset", mistakes) {
         Some(name) => Some(preset(name, fields.span_of("preset"), mistakes)?),
@@ -66,6 +67,7 @@ fn read_table(table: &dyn TableLike, span: Range<usize>, mistakes: &mut Mistakes
             (model.prices_ps[op as usize], model.sources[op as usize]) = (ps, source);
         }
     }
+    scale::read(&fields, &mut model, mistakes);
     if let Some(name) = fields.text("name", mistakes) {
         model.name = name.to_string();
     }
@@ -125,6 +127,7 @@ fn amount(fields: &Fields, key: &str, mistakes: &mut Mistakes) -> Option<u64> {
 /// Reads a length of time in picoseconds: the units of [`parse_ns`], and `ps`.
 fn parse_ps(text: &str) -> Result<u64, UnitError> {
     match text.trim().strip_suffix("ps") {
+        Some(number) if number.trim().starts_with('-') => Err(UnitError::Negative),
         Some(number) => number.trim().parse().map_err(|_| UnitError::NotANumber(number.trim().to_string())),
         None => parse_ns(text)?.ns().checked_mul(1000).ok_or(UnitError::OutOfRange),
     }

@@ -34,7 +34,10 @@
 //! preset = "xeon-spr"
 //! tick = "2us"
 //! idle_exit = { price = "170us", source = "measured, C6" }
+//! scale = { network = 2.4, switch = { factor = 0.5, source = "calibrated: …" } }
 //! ```
+//!
+//! `scale` multiplies prices of the preset, class by class; a price that stands here itself is taken as it is.
 //!
 //! One `[[idle_state]]` table per idle state of the CPUs, shallowest first, with the keys `name`, `exit_latency`
 //! (as the driver's table says), `exit_time` (how long it takes; as the table says if left out), `target_residency` and
