@@ -117,14 +117,22 @@ fn load(scenario: &Scenario) -> String {
     }
 }
 
-/// Both sides of a comparison.
-pub fn sides(scenario: &Scenario, options: &CompareOptions) -> Result<(Scenario, Scenario), Error> {
-    let with = |flag: &str, name: &Option<String>, base: &Profile| match name {
+/// The scenario with the profile of a baseline; its own if none is named.
+pub fn baseline(scenario: &Scenario, name: Option<&str>) -> Result<Scenario, Error> {
+    Ok(scenario.with_profile(named("--a", name, &scenario.profile)?))
+}
+
+fn named(flag: &str, name: Option<&str>, base: &Profile) -> Result<Profile, Error> {
+    match name {
         None => Ok(base.clone()),
         Some(name) => Profile::parse(name).map_err(|wrong| Error::one(flag, wrong.message, wrong.hint)),
-    };
-    let a = with("--a", &options.a, &scenario.profile)?;
-    let mut b = with("--b", &options.b, &a)?;
+    }
+}
+
+/// Both sides of a comparison.
+pub fn sides(scenario: &Scenario, options: &CompareOptions) -> Result<(Scenario, Scenario), Error> {
+    let a = named("--a", options.a.as_deref(), &scenario.profile)?;
+    let mut b = named("--b", options.b.as_deref(), &a)?;
     let mut wrong = Mistakes::default();
     for change in &options.changes {
         match changed(b.clone(), change) {

@@ -30,6 +30,7 @@ pub mod reproduce;
 pub mod run;
 pub mod scenario;
 pub mod schedstat;
+pub mod sensitivity;
 pub mod sweep;
 pub mod tables;
 pub mod trace_file;

@@ -1,11 +1,42 @@
 //! Flags that several commands have.
 
 use clap::{Args, ValueEnum};
-use fairground::Overrides;
+use fairground::input::RunInput;
 use fairground::perf_sched::{ReadyMark, Source};
+use fairground::{Error, Overrides};
+use std::path::PathBuf;
 
 /// Seeds are whole numbers of TOML as well.
 const MAX_SEED: u64 = i64::MAX as u64;
+
+/// What is run.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct InputFlags {
+    /// A scenario (.toml), an rt-app file (.json) or the folder of a recorded experiment
+    #[arg(required_unless_present = "workload", conflicts_with = "workload")]
+    scenario: Option<PathBuf>,
+    /// A workload by its name; the flags of the real program follow behind `--`
+    #[arg(long, value_name = "NAME")]
+    workload: Option<String>,
+    /// Flags of the real program
+    #[arg(last = true)]
+    flags: Vec<String>,
+}
+
+impl InputFlags {
+    pub(crate) fn open(&self, overrides: &Overrides) -> Result<RunInput, Error> {
+        match (&self.workload, &self.scenario) {
+            (Some(name), _) => RunInput::workload(name, &self.flags, overrides),
+            // `requires` does not help here: a scenario, which excludes a workload, would satisfy it.
+            (None, _) if !self.flags.is_empty() => {
+                let message = "flags behind `--` are those of a workload, and none is given";
+                Err(Error::one("command line", message, "Name it with --workload, or leave them out."))
+            }
+            (None, Some(path)) => RunInput::open(path, overrides),
+            (None, None) => Err(Error::one("command line", "nothing to run", "Give a scenario, or --workload NAME.")),
+        }
+    }
+}
 
 /// What flags change of a scenario.
 #[derive(Args, Clone, Debug, Default)]

@@ -235,6 +235,10 @@ impl Scenario {
     pub fn with_seed(&self, seed: u64) -> Scenario {
         Scenario { seed, ..self.clone() }
     }
+    /// The same on another machine.
+    pub fn with_machine(&self, machine: Machine) -> Scenario {
+        Scenario { machine, ..self.clone() }
+    }
     /// The same with another profile; features that its workloads set are set again.
     pub fn with_profile(&self, profile: Profile) -> Scenario {
         let profile = workload_features(profile.clone(), &self.workloads).unwrap_or(profile);

@@ -15,6 +15,7 @@ pub(crate) mod replay;
 pub(crate) mod reproduce;
 pub(crate) mod run;
 pub(crate) mod schedstat;
+pub(crate) mod sensitivity;
 pub(crate) mod sweep;
 pub(crate) mod timehist;
 pub(crate) mod vopr;
@@ -32,6 +33,7 @@ pub(crate) fn dispatch(cli: Cli) -> Result<u8, Error> {
         Command::Replay(args) => replay::run(&args, json),
         Command::Conform(args) => conform::run(&args, json),
         Command::Explain(args) => explain::run(&args, json),
+        Command::Sensitivity(args) => sensitivity::run(&args, json),
         Command::Sweep(args) => sweep::run(&args, json),
         Command::Convert(args) => convert::run(&args, json),
         Command::Schedstat(args) => schedstat::run(&args, json),

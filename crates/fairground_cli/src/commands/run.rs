@@ -1,6 +1,6 @@
 //! `fairground run`.
 
-use crate::flags::ScenarioFlags;
+use crate::flags::{InputFlags, ScenarioFlags};
 use crate::interrupt::{self, EXIT_INTERRUPTED};
 use crate::progress::Bar;
 use crate::show;
@@ -14,15 +14,8 @@ use std::path::PathBuf;
 /// Run one simulation and print its tables.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// A scenario (.toml), an rt-app file (.json) or the folder of a recorded experiment
-    #[arg(required_unless_present = "workload", conflicts_with = "workload")]
-    scenario: Option<PathBuf>,
-    /// A workload by its name; the flags of the real program follow behind `--`
-    #[arg(long, value_name = "NAME")]
-    workload: Option<String>,
-    /// Flags of the real program
-    #[arg(last = true)]
-    flags: Vec<String>,
+    #[command(flatten)]
+    input: InputFlags,
     #[command(flatten)]
     change: ScenarioFlags,
     /// Also write a trace, its ending chooses the format: .pftrace, .txt, .json, .csv; or the counters at the end: .schedstat
@@ -41,16 +34,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
     let overrides = args.change.overrides();
-    let input = match (&args.workload, &args.scenario) {
-        (Some(name), _) => RunInput::workload(name, &args.flags, &overrides)?,
-        // `requires` does not help here: a scenario, which excludes a workload, would satisfy it.
-        (None, _) if !args.flags.is_empty() => {
-            let message = "flags behind `--` are those of a workload, and none is given";
-            return Err(Error::one("command line", message, "Name it with --workload, or leave them out."));
-        }
-        (None, Some(path)) => RunInput::open(path, &overrides)?,
-        (None, None) => return Err(Error::one("command line", "nothing to run", "Give a scenario, or --workload NAME.")),
-    };
+    let input = args.input.open(&overrides)?;
     let scenario = input.scenario();
     if args.print_scenario {
         show::text(&scenario.canonical())?;

@@ -7,6 +7,7 @@ mod experiments;
 mod explain;
 mod lists;
 mod run;
+mod sensitivity;
 mod statistics;
 mod support;
 mod traces;

@@ -1,0 +1,62 @@
+//! `fairground sensitivity`.
+
+use crate::flags::{InputFlags, ScenarioFlags};
+use crate::interrupt::{self, EXIT_INTERRUPTED};
+use crate::progress::Bar;
+use crate::show;
+use fairground::sensitivity::{self, SensitivityOptions};
+use fairground::{Control, Error};
+
+/// Run with the prices of each class of costs times 0.5 and times 2, one class at a time.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    input: InputFlags,
+    /// Profile of the baseline; the scenario's own if left out
+    #[arg(long, value_name = "PROFILE")]
+    a: Option<String>,
+    /// Profile of another side: then the change from the baseline to it is looked at, and whether its sign holds
+    #[arg(long, value_name = "PROFILE")]
+    b: Option<String>,
+    /// What makes the other side out of its profile: NEXT_BUDDY, sched_latency_ns=24000000, +sis-util
+    #[arg(long = "change", value_name = "CHANGE")]
+    changes: Vec<String>,
+    /// A metric by its name in `run --json`; without any those that the workloads measure, and the latency of wake-ups
+    #[arg(long = "metric", value_name = "METRIC")]
+    metrics: Vec<String>,
+    /// Number of seeds, of which the means are taken
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=10_000))]
+    runs: u64,
+    /// Threads; 0 = one per CPU of this host
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    threads: usize,
+    #[command(flatten)]
+    change: ScenarioFlags,
+}
+
+pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
+    let input = args.input.open(&args.change.overrides())?;
+    show::notes(&input.scenario().notes);
+    let bar = Bar::new("scaling prices");
+    let options = SensitivityOptions {
+        metrics: args.metrics.clone(),
+        a: args.a.clone(),
+        b: args.b.clone(),
+        changes: args.changes.clone(),
+        runs: args.runs,
+        threads: args.threads,
+    };
+    let found = sensitivity::sensitivity(input.scenario(), &options, Control::new(interrupt::flag(), &bar));
+    bar.finish();
+    let found = found?;
+    if json {
+        show::document(&found.document(input.scenario()))?;
+    } else {
+        show::tables(&found.tables())?;
+    }
+    if found.interrupted {
+        eprintln!("interrupted: the tables hold what was simulated until then, which says nothing");
+        return Ok(EXIT_INTERRUPTED);
+    }
+    Ok(found.exit_code())
+}
