@@ -112,6 +112,9 @@ impl Records {
             let most = end + self.longest_section;
             self.must(book.accounted <= most, || format!("{} ns were accounted on CPU {cpu} in {end} ns", book.accounted));
         }
+        let spent = simulation.time_spent();
+        let (rows, all) = (spent.rows().iter().map(|row| row.ns).sum::<i128>(), i128::from(spent.all.0));
+        self.must(rows == all, || format!("the rows of the account are {rows} ns together, and all CPUs had {all}"));
         if self.exact {
             for task in self.tasks.ids() {
                 let book = self.tasks[task].clone();

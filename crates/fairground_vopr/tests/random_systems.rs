@@ -35,6 +35,20 @@ fn cases_read_back_from_their_scenario_files() {
     }
 }
 
+/// Where the time of all CPUs went, asked in the middle of whatever goes on.
+fn account_adds_up(simulation: &Simulation) -> Result<(), String> {
+    let spent = simulation.time_spent();
+    let rows: i128 = spent.rows().iter().map(|row| row.ns).sum();
+    if rows == i128::from(spent.all.0) { Ok(()) } else { Err(format!("{rows} ns, not {}", spent.all.0)) }
+}
+
+#[test]
+fn the_account_of_time_adds_up_after_every_event() {
+    for seed in 0..40 {
+        run_case_watched(seed, account_adds_up).unwrap_or_else(|failure| panic!("{failure}"));
+    }
+}
+
 /// A rule that does not hold: the alarm must ring, with the seed and a case that still fails.
 fn never_two_at_once(simulation: &Simulation) -> Result<(), String> {
     let sched = simulation.sched();
