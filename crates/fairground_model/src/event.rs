@@ -218,11 +218,13 @@ pub enum Section {
     Stopper,
     /// The soft interrupt that receives packets.
     NetRxSoftirq,
+    /// Spinning for the lock of a run queue, in whatever context.
+    LockWait,
 }
 
 impl Section {
     /// All sections in order.
-    pub const ALL: [Section; 11] = [
+    pub const ALL: [Section; 12] = [
         Section::SchedTick,
         Section::Schedule,
         Section::TryToWakeUp,
@@ -234,6 +236,7 @@ impl Section {
         Section::NewidleBalance,
         Section::Stopper,
         Section::NetRxSoftirq,
+        Section::LockWait,
     ];
     /// The name in traces and tables.
     pub const fn name(self) -> &'static str {
@@ -249,6 +252,7 @@ impl Section {
             Section::NewidleBalance => "newidle_balance",
             Section::Stopper => "stopper",
             Section::NetRxSoftirq => "net_rx_softirq",
+            Section::LockWait => "lock_wait",
         }
     }
 }

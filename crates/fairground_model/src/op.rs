@@ -38,7 +38,10 @@ ops! {
     ScanDirty "scan_dirty" "A line of a run queue of the same socket that others have changed since this core last looked at it";
     ScanSocket "scan_xsocket" "A look at a run queue of another socket that others have changed";
     LockFree "lock_free" "An uncontended run-queue lock whose line is local";
-    LockRemote "lock_remote" "An uncontended run-queue lock of another core";
+    LockRemote "lock_remote" "An uncontended run-queue lock of another CPU of the socket";
+    LockRemoteSocket "lock_remote_xsocket" "An uncontended run-queue lock of another socket";
+    LockHandoff "lock_handoff" "The handover of a run-queue lock to a CPU that spins for it";
+    LockHandoffSocket "lock_handoff_xsocket" "The handover of a run-queue lock to a CPU of another socket that spins for it";
     IpiSend "ipi_send" "Sending an interrupt to another CPU";
     IpiFlight "ipi_flight" "From sending an interrupt to its handler's first instruction";
     IpiBody "ipi_body" "The handler of a reschedule interrupt";

@@ -20,7 +20,7 @@ pub mod topology;
 pub mod version;
 
 pub use crate::check::Broken;
-pub use crate::core::{LastCpu, Leaving, QueueSeat, SchedInfo, Switch, UserReturn, WakeFlags, Waking};
+pub use crate::core::{LastCpu, Leaving, QueueSeat, SchedInfo, Switch, UserReturn, WakeFlags, Waking, rq_lock_op};
 pub use crate::ctx::{Ctx, Request, SCHED_CLOCK_AT_START};
 pub use crate::fair::balance::{BalanceStep, GroupReading, LoadReading};
 pub use crate::profile::Profile;

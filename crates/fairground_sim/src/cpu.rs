@@ -37,8 +37,18 @@ pub(crate) enum Then {
     Resume,
     /// In an interrupt: wake the next task whose timer has expired.
     ExpireTimers,
-    /// Queue a new task for the first time.
+    /// The lock for which the CPU spins is its own: on with what it wanted it for.
+    Locked,
+    /// In an interrupt: what it came for, the tick that a timer needs and what an idle CPU has seen by polling included.
+    Interrupt { ticks: bool, polled: bool },
+    /// The tick, which had to wait.
+    Tick,
+    /// Select a CPU for a new task.
     WakeNew(TaskId),
+    /// Queue a new task for the first time.
+    ActivateNew { child: TaskId, target: CpuId },
+    /// Wake a task.
+    Wake { wakee: TaskId, flags: WakeFlags, after: AfterWake },
     /// Wait until the wakee's old CPU has switched away from it, then select a CPU.
     SpinOnCpu { wakee: TaskId, flags: WakeFlags, after: AfterWake },
     /// Go on with the search for a CPU for a woken task.
@@ -49,6 +59,8 @@ pub(crate) enum Then {
     IrqExit,
     /// The next phase of the softirqs that are served.
     Softirq,
+    /// The next phase of the softirq that balances load.
+    SchedSoftirq,
     /// All softirqs of a round are served.
     SoftirqRound,
     /// Back to where softirqs were served.

@@ -12,7 +12,7 @@ use fairground_stdx::{CpuId, Instant, Ns, TaskId};
 
 impl<Q: EventQueue> Simulation<Q> {
     /// Timers of `cpu` expire or another CPU's interrupt arrives: one interrupt serves both.
-    pub(crate) fn interrupt(&mut self, rec: &mut Recorder<'_>, cpu: CpuId) {
+    pub(crate) fn interrupt(&mut self, cpu: CpuId) {
         // A CPU that polls sees a flag that is set in this very moment, whatever woke it.
         let polled = self.polls(cpu) && self.queue.get(cpu, Slot::Ipi).is_some();
         let ipi = polled || self.ipi_due(cpu);
@@ -24,17 +24,28 @@ impl<Q: EventQueue> Simulation<Q> {
             (false, false, false) => Section::HrtimerInterrupt,
         };
         self.irq_enter(cpu, section);
+        self.cpus[cpu].then = Then::Interrupt { ticks, polled };
+    }
+
+    /// What an interrupt came for, but for timers: they follow.
+    pub(crate) fn serve_interrupt(&mut self, rec: &mut Recorder<'_>, cpu: CpuId, ticks: bool, polled: bool) -> Next {
+        if ticks || self.sched.ttwu_pending(cpu) {
+            let section = self.cpus[cpu].interrupted.map_or(Section::RescheduleIpi, |irq| irq.section);
+            if let Some(wait) = self.lock(cpu, cpu, section, Then::Interrupt { ticks, polled }) {
+                return wait;
+            }
+        }
         if ticks {
             self.ticks += 1;
-            self.core(rec, cpu, |sched, cx| sched.sched_tick(cx));
+            self.core_locked(rec, cpu, cpu, |sched, cx| sched.sched_tick(cx));
         }
-        if ipi {
+        if polled || self.ipi_due(cpu) {
             if !polled {
                 self.cpus[cpu].meter.count(Op::IpiBody);
             }
             self.scheduler_ipi(rec, cpu);
         }
-        self.cpus[cpu].then = Then::ExpireTimers;
+        self.go_on(cpu, Then::ExpireTimers)
     }
 
     /// Whether the interrupt that ends an idle time is a tick. Kernel threads sleep on the timer wheel, which is looked
@@ -58,7 +69,7 @@ impl<Q: EventQueue> Simulation<Q> {
     pub(crate) fn scheduler_ipi(&mut self, rec: &mut Recorder<'_>, cpu: CpuId) {
         self.queue.set(cpu, Slot::Ipi, None);
         if self.sched.ttwu_pending(cpu) {
-            self.core(rec, cpu, |sched, cx| sched.sched_ttwu_pending(cx));
+            self.core_locked(rec, cpu, cpu, |sched, cx| sched.sched_ttwu_pending(cx));
         }
         if std::mem::take(&mut self.cpus[cpu].nohz_kick) {
             self.core(rec, cpu, |sched, cx| sched.nohz_csd_func(cx));
@@ -128,12 +139,17 @@ impl<Q: EventQueue> Simulation<Q> {
         self.ticks += 1;
         self.jiffies.tick(cpu, self.now);
         let due = self.cpus[cpu].tick.advance(self.now);
-        self.core(rec, cpu, |sched, cx| sched.sched_tick(cx));
+        self.core_locked(rec, cpu, cpu, |sched, cx| sched.sched_tick(cx));
         due
     }
 
     /// The tick of `cpu`. Returns whether a phase of the kernel follows.
     pub(crate) fn tick(&mut self, rec: &mut Recorder<'_>, cpu: CpuId) -> bool {
+        if !self.locks.is_free_for(cpu, cpu, self.now) {
+            self.irq_enter(cpu, Section::SchedTick);
+            self.cpus[cpu].then = Then::Tick;
+            return true;
+        }
         let due = self.scheduler_tick(rec, cpu);
         let expires = self.queue.first_timer(cpu).is_some_and(|timer| timer.1 <= self.now);
         let softirq = self.softirq_pending(cpu);
@@ -145,6 +161,17 @@ impl<Q: EventQueue> Simulation<Q> {
         }
         self.delay_stretch(rec, cpu, due);
         false
+    }
+
+    /// A tick that comes while another CPU has the lock of its run queue.
+    #[inline(never)]
+    pub(crate) fn serve_tick(&mut self, rec: &mut Recorder<'_>, cpu: CpuId) -> Next {
+        if let Some(wait) = self.lock(cpu, cpu, Section::SchedTick, Then::Tick) {
+            return wait;
+        }
+        let due = self.scheduler_tick(rec, cpu);
+        self.queue.set(cpu, Slot::Tick, Some(due));
+        self.go_on(cpu, Then::ExpireTimers)
     }
 
     /// Whether the return from an interrupt leads to schedule(). Kernel mode goes on to its end (no and

@@ -143,7 +143,7 @@ impl<Q: EventQueue> Simulation<Q> {
     }
 
     #[inline]
-    fn phase(&mut self, rec: &mut Recorder<'_>, cpu: CpuId) -> Next {
+    pub(crate) fn phase(&mut self, rec: &mut Recorder<'_>, cpu: CpuId) -> Next {
         match self.cpus[cpu].then {
             Then::Schedule => self.schedule(rec, cpu),
             Then::NewidleBalance(leaving) => self.newidle_balance(rec, cpu, leaving),
@@ -157,13 +157,16 @@ impl<Q: EventQueue> Simulation<Q> {
                 let waking = self.search(rec, cpu, |sched, cx| sched.ttwu_search(cx));
                 self.select(cpu, wakee, flags, after, waking)
             }
-            Then::Activate { wakee, target, after } => {
-                self.core(rec, cpu, |sched, cx| sched.ttwu_queue(cx, wakee, target));
-                self.pay(cpu, Section::TryToWakeUp, after.then())
-            }
+            Then::Wake { wakee, flags, after } => self.wake(rec, cpu, wakee, flags, after),
+            Then::Activate { wakee, target, after } => self.activate(rec, cpu, wakee, target, after),
             Then::WakeNew(child) => self.wake_new(rec, cpu, child),
+            Then::ActivateNew { child, target } => self.activate_new(rec, cpu, child, target),
+            Then::Locked => self.locked(rec, cpu),
+            Then::Interrupt { ticks, polled } => self.serve_interrupt(rec, cpu, ticks, polled),
+            Then::Tick => self.serve_tick(rec, cpu),
             Then::IrqExit => self.irq_exit(rec, cpu),
             Then::Softirq => self.softirq(rec, cpu),
+            Then::SchedSoftirq => self.sched_softirq(rec, cpu),
             Then::SoftirqRound => self.softirq_round_ends(rec, cpu),
             Then::SoftirqEnd => self.softirq_ends(rec, cpu),
             Then::Ksoftirqd => self.ksoftirqd(cpu),
@@ -172,7 +175,10 @@ impl<Q: EventQueue> Simulation<Q> {
             Then::NetTransmit { sock, bytes, left } => self.net_transmit(cpu, sock, bytes, left),
             Then::SockRecv { sock, left } => self.sock_recv(cpu, sock, left),
             Then::Yield => {
-                self.core(rec, cpu, |sched, cx| sched.sched_yield(cx));
+                if let Some(wait) = self.lock(cpu, cpu, Section::Syscall, Then::Yield) {
+                    return wait;
+                }
+                self.core_locked(rec, cpu, cpu, |sched, cx| sched.sched_yield(cx));
                 self.schedule(rec, cpu)
             }
             Then::PipeWrite { pipe, value, slept } => self.pipe_write(cpu, pipe, value, slept),
@@ -307,6 +313,13 @@ impl<Q: EventQueue> Simulation<Q> {
 
     /// First phase of waking `wakee` from `cpu`; the second follows when the search is paid.
     pub(crate) fn wake(&mut self, rec: &mut Recorder<'_>, cpu: CpuId, wakee: TaskId, flags: WakeFlags, after: AfterWake) -> Next {
+        if let Some(rq) = self.sched.ttwu_delayed_on(wakee).filter(|_| self.locks.exist()) {
+            if let Some(wait) = self.lock(cpu, rq, Section::TryToWakeUp, Then::Wake { wakee, flags, after }) {
+                return wait;
+            }
+            let waking = self.core_locked(rec, cpu, rq, |sched, cx| sched.ttwu_select(cx, wakee, flags));
+            return self.select(cpu, wakee, flags, after, waking);
+        }
         let waking = self.search(rec, cpu, |sched, cx| sched.ttwu_select(cx, wakee, flags));
         self.select(cpu, wakee, flags, after, waking)
     }
@@ -320,6 +333,22 @@ impl<Q: EventQueue> Simulation<Q> {
             Waking::OnWakeList | Waking::StillQueued | Waking::Nothing => after.then(),
         };
         self.pay(cpu, Section::TryToWakeUp, then)
+    }
+
+    /// Second phase of a wake-up: the wakee is queued under the lock of its CPU, or left to that CPU without it. Who has
+    /// begun to spin for the lock queues it itself.
+    fn activate(&mut self, rec: &mut Recorder<'_>, cpu: CpuId, wakee: TaskId, target: CpuId, after: AfterWake) -> Next {
+        let locks =
+            self.locks.is_granted(cpu, target) || (self.locks.exist() && !self.sched.ttwu_is_left_to_target(cpu, wakee, target));
+        if locks {
+            if let Some(wait) = self.lock(cpu, target, Section::TryToWakeUp, Then::Activate { wakee, target, after }) {
+                return wait;
+            }
+            self.core_locked(rec, cpu, target, |sched, cx| sched.ttwu_activate(cx, wakee, target));
+        } else {
+            self.core(rec, cpu, |sched, cx| sched.ttwu_queue(cx, wakee, target));
+        }
+        self.pay(cpu, Section::TryToWakeUp, after.then())
     }
 
     /// Calls the core for a search that reads each run queue at its own moment: it must stop where something else happens

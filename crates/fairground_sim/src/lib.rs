@@ -13,6 +13,7 @@ mod hotplug;
 mod idle;
 mod interrupt;
 mod kernel;
+mod locks;
 mod memory;
 mod net;
 mod pipe;

@@ -5,16 +5,19 @@ use crate::kernel::Next;
 use crate::queue::{EventQueue, Slot};
 use crate::simulation::Simulation;
 use fairground_model::{Recorder, Section};
-use fairground_sched::{BalanceStep, Leaving, Switch};
+use fairground_sched::{BalanceStep, Ctx, Leaving, Sched, Switch};
 use fairground_stdx::{CpuId, Instant, TaskId};
 
 impl<Q: EventQueue> Simulation<Q> {
     /// schedule() up to the switch, or up to newidle balance where nothing is left to run.
     pub(crate) fn schedule(&mut self, rec: &mut Recorder<'_>, cpu: CpuId) -> Next {
+        if let Some(wait) = self.lock(cpu, cpu, Section::Schedule, Then::Schedule) {
+            return wait;
+        }
         if self.sched.stop_work_due(cpu) {
             return self.schedule_stopper(rec, cpu, None);
         }
-        let switch = self.core(rec, cpu, |sched, cx| {
+        let switch = self.core_locked(rec, cpu, cpu, |sched, cx| {
             let leaving = sched.schedule_start(cx);
             match leaving.found_nothing() && sched.wants_newidle_balance(cx.cpu, &leaving) {
                 true => Err(leaving),
@@ -31,7 +34,12 @@ impl<Q: EventQueue> Simulation<Q> {
     /// leaving task is current, so that the CPU is not idle for others, and interrupts are off.
     #[inline(never)]
     pub(crate) fn newidle_balance(&mut self, rec: &mut Recorder<'_>, cpu: CpuId, leaving: Leaving) -> Next {
-        let step = self.core(rec, cpu, |sched, cx| sched.newidle_balance(cx));
+        let again = Then::NewidleBalance(leaving);
+        let step = match self.balance_phase(rec, cpu, None, Section::NewidleBalance, again, |sched, cx| sched.newidle_balance(cx))
+        {
+            Ok(step) => step,
+            Err(wait) => return wait,
+        };
         match step {
             BalanceStep::More => Next::Pay(Section::NewidleBalance),
             BalanceStep::Done => self.pay(cpu, Section::NewidleBalance, Then::FinishSchedule(leaving)),
@@ -40,16 +48,19 @@ impl<Q: EventQueue> Simulation<Q> {
 
     /// The rest of schedule() after newidle balance.
     pub(crate) fn finish_schedule(&mut self, rec: &mut Recorder<'_>, cpu: CpuId, leaving: Leaving) -> Next {
+        if let Some(wait) = self.lock(cpu, cpu, Section::Schedule, Then::FinishSchedule(leaving)) {
+            return wait;
+        }
         if self.sched.stop_work_due(cpu) {
             return self.schedule_stopper(rec, cpu, Some(leaving));
         }
-        let switch = self.core(rec, cpu, |sched, cx| sched.schedule_finish(cx, leaving));
+        let switch = self.core_locked(rec, cpu, cpu, |sched, cx| sched.schedule_finish(cx, leaving));
         self.pay(cpu, Section::Schedule, Then::Switched(left(switch)))
     }
 
     #[inline(never)]
     fn schedule_stopper(&mut self, rec: &mut Recorder<'_>, cpu: CpuId, leaving: Option<Leaving>) -> Next {
-        let switch = self.core(rec, cpu, |sched, cx| sched.schedule_stopper(cx, leaving));
+        let switch = self.core_locked(rec, cpu, cpu, |sched, cx| sched.schedule_stopper(cx, leaving));
         self.pay(cpu, Section::Stopper, Then::Stopper(left(switch)))
     }
 
@@ -57,10 +68,33 @@ impl<Q: EventQueue> Simulation<Q> {
     #[inline(never)]
     pub(crate) fn stopper(&mut self, rec: &mut Recorder<'_>, cpu: CpuId, prev: Option<TaskId>) -> Next {
         self.finish_task_switch(cpu, prev);
-        let step = self.core(rec, cpu, |sched, cx| sched.run_stopper(cx));
+        let run = |sched: &mut Sched, cx: &mut Ctx<'_, '_>| sched.run_stopper(cx);
+        let step = match self.balance_phase(rec, cpu, Some(cpu), Section::Stopper, Then::Stopper(None), run) {
+            Ok(step) => step,
+            Err(wait) => return wait,
+        };
         match step {
             BalanceStep::More => self.pay(cpu, Section::Stopper, Then::Stopper(None)),
             BalanceStep::Done => self.pay(cpu, Section::Stopper, Then::Schedule),
+        }
+    }
+
+    /// One phase of a balance of `cpu`, under the lock of the run queue that it takes tasks off or queues them on, or else
+    /// of `other`; or the wait for that lock, after which comes `then`.
+    pub(crate) fn balance_phase(
+        &mut self,
+        rec: &mut Recorder<'_>,
+        cpu: CpuId,
+        other: Option<CpuId>,
+        section: Section,
+        then: Then,
+        call: impl FnOnce(&mut Sched, &mut Ctx<'_, '_>) -> BalanceStep,
+    ) -> Result<BalanceStep, Next> {
+        let rq = if self.locks.exist() { self.sched.balance_locks(cpu).or(other) } else { None };
+        let Some(rq) = rq else { return Ok(self.core(rec, cpu, call)) };
+        match self.lock(cpu, rq, section, then) {
+            Some(wait) => Err(wait),
+            None => Ok(self.core_locked(rec, cpu, rq, call)),
         }
     }
 

@@ -33,6 +33,9 @@ pub(crate) fn script_of(set: &TaskSet) -> Vec<Scripted> {
     script
 }
 
+/// When a CPU that spins is looked at again: about as long as a run queue's lock is held.
+const SPIN: Ns = Ns(100);
+
 impl<Q: EventQueue> Simulation<Q> {
     /// One more change from outside, now or later: for the question what would be if. It comes after what was written
     /// for the same instant before.
@@ -133,7 +136,7 @@ impl<Q: EventQueue> Simulation<Q> {
         }
     }
 
-    /// When the phase of schedule() is over in which `cpu` is, if it is in one.
+    /// When the phase of schedule() is over in which `cpu` is, or it will have its lock, if it is in one or spins.
     fn leaves_phase_of_schedule(&self, cpu: CpuId) -> Option<Instant> {
         let row = &self.cpus[cpu];
         let within = match row.then {
@@ -141,7 +144,9 @@ impl<Q: EventQueue> Simulation<Q> {
             Then::Stopper(prev) | Then::Switched(prev) => prev.is_some(),
             _ => false,
         };
-        self.queue.get(cpu, Slot::Segment).filter(|_| within && row.doing == Doing::Kernel)
+        let within = within && row.doing == Doing::Kernel;
+        let end = || self.queue.get(cpu, Slot::Segment);
+        if self.locks.spins(cpu) { Some(end().unwrap_or(self.now + SPIN)) } else { end().filter(|_| within) }
     }
 
     /// The act that has just begun comes later, and so does what happens to the same CPU before that.

@@ -3,6 +3,7 @@
 use crate::check::check;
 use crate::cpu::{Cpu, Doing, Then};
 use crate::idle::IdleDevice;
+use crate::locks::Locks;
 use crate::memory::Memory;
 use crate::net::Socket;
 use crate::pipe::Pipe;
@@ -201,6 +202,7 @@ pub struct Simulation<Q: EventQueue = FastQueue> {
     /// The thread that each CPU has for softirqs, if there is one.
     pub(crate) ksoftirqd: IndexVec<CpuId, TaskId>,
     pub(crate) memory: Memory,
+    pub(crate) locks: Locks,
     pub(crate) requests: Vec<Request>,
     pub(crate) script: Vec<Scripted>,
     pub(crate) script_next: usize,
@@ -256,6 +258,7 @@ impl<Q: EventQueue> Simulation<Q> {
             jiffies: Jiffies::new(machine.tick),
             pipes: set.pipes.iter().map(Pipe::new).collect(),
             memory: Memory::new(set.words),
+            locks: Locks::new(&machine),
             softirqs: machine.cpus.ids().map(|_| Softirqs::new(!set.socks.is_empty())).collect(),
             socks: set.socks.iter().map(Socket::new).collect(),
             live_tasks: set.tasks.len() - set.ksoftirqd.len(),
@@ -367,7 +370,7 @@ impl<Q: EventQueue> Simulation<Q> {
         let in_kernel = match class {
             Class::Segment => self.stretch_ends(cpu),
             Class::Irq => {
-                self.interrupt(rec, cpu);
+                self.interrupt(cpu);
                 true
             }
             Class::Tick => self.tick(rec, cpu),

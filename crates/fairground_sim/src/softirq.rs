@@ -17,7 +17,7 @@ use crate::queue::{EventQueue, Slot};
 use crate::simulation::Simulation;
 use crate::task::Want;
 use fairground_model::{Mode, Op, PrevState, Recorder, Section, WakeContext};
-use fairground_sched::{BalanceStep, WakeFlags};
+use fairground_sched::{BalanceStep, Ctx, Sched, WakeFlags};
 use fairground_stdx::{CpuId, Instant};
 
 /// Rounds that are served in one go.
@@ -129,8 +129,8 @@ impl<Q: EventQueue> Simulation<Q> {
     /// Kernel: softirq.c __do_softirq(), handle_softirqs() from v6.10, v4.12–
     #[inline(never)]
     pub(crate) fn softirq(&mut self, rec: &mut Recorder<'_>, cpu: CpuId) -> Next {
-        if self.nested_interrupt(rec, cpu) {
-            return self.go_on(cpu, Then::ExpireTimers);
+        if let Some(next) = self.nested_interrupt(rec, cpu) {
+            return next;
         }
         let Serving { net_rx, sched, .. } = *self.softirqs[cpu].serving();
         match (net_rx, sched) {
@@ -141,8 +141,12 @@ impl<Q: EventQueue> Simulation<Q> {
     }
 
     /// One phase of the balance softirq.
-    fn sched_softirq(&mut self, rec: &mut Recorder<'_>, cpu: CpuId) -> Next {
-        let step = self.core(rec, cpu, |sched, cx| sched.run_rebalance_domains(cx));
+    pub(crate) fn sched_softirq(&mut self, rec: &mut Recorder<'_>, cpu: CpuId) -> Next {
+        let balance = |sched: &mut Sched, cx: &mut Ctx<'_, '_>| sched.run_rebalance_domains(cx);
+        let step = match self.balance_phase(rec, cpu, None, Section::SchedSoftirq, Then::SchedSoftirq, balance) {
+            Ok(step) => step,
+            Err(wait) => return wait,
+        };
         let over = step == BalanceStep::Done;
         self.softirqs[cpu].serving().sched = !over;
         self.pay(cpu, Section::SchedSoftirq, if over { Then::SoftirqRound } else { Then::Softirq })
@@ -216,13 +220,19 @@ impl<Q: EventQueue> Simulation<Q> {
 
     /// Whether interrupts came during the last phase: all of them are begun, as one. The tick waits for the end of a
     /// balance.
-    fn nested_interrupt(&mut self, rec: &mut Recorder<'_>, cpu: CpuId) -> bool {
+    fn nested_interrupt(&mut self, rec: &mut Recorder<'_>, cpu: CpuId) -> Option<Next> {
         let Serving { by, net_rx, .. } = *self.softirqs[cpu].serving();
         let tick = net_rx.is_some() && self.queue.get(cpu, Slot::Tick).is_some_and(|due| due <= self.now);
         let ipi = self.ipi_due(cpu);
         let timer = self.queue.first_timer(cpu).is_some_and(|(_, _, hard)| hard <= self.now);
         if !(tick || ipi || timer) {
-            return false;
+            return None;
+        }
+        if tick || (ipi && self.sched.ttwu_pending(cpu)) {
+            let section = if tick { Section::SchedTick } else { Section::RescheduleIpi };
+            if let Some(wait) = self.lock(cpu, cpu, section, Then::Softirq) {
+                return Some(wait);
+            }
         }
         if by != Server::IrqExit {
             let section = match (tick, ipi) {
@@ -240,7 +250,7 @@ impl<Q: EventQueue> Simulation<Q> {
             self.cpus[cpu].meter.count(Op::IpiBody);
             self.scheduler_ipi(rec, cpu);
         }
-        true
+        Some(self.go_on(cpu, Then::ExpireTimers))
     }
 
     /// An interrupt that came while softirqs were served is over: they go on.

@@ -177,7 +177,16 @@ impl<Q: EventQueue> Simulation<Q> {
     #[inline(never)]
     pub(crate) fn wake_new(&mut self, rec: &mut Recorder<'_>, cpu: CpuId, child: TaskId) -> Next {
         let wanted = self.specs[child].first_cpu;
-        self.core(rec, cpu, |sched, cx| sched.wake_up_new_task(cx, child, wanted));
+        let target = self.core(rec, cpu, |sched, cx| sched.select_new_task(cx, child, wanted));
+        self.activate_new(rec, cpu, child, target)
+    }
+
+    /// The child is queued, under the lock of its CPU.
+    pub(crate) fn activate_new(&mut self, rec: &mut Recorder<'_>, cpu: CpuId, child: TaskId, target: CpuId) -> Next {
+        if let Some(wait) = self.lock(cpu, target, Section::Syscall, Then::ActivateNew { child, target }) {
+            return wait;
+        }
+        self.core_locked(rec, cpu, target, |sched, cx| sched.activate_new_task(cx, child, target));
         self.syscall(cpu, Then::Resume)
     }
 

@@ -103,6 +103,9 @@ pub const fn is_cpu_work(op: Op) -> bool {
             | Op::ScanSocket
             | Op::LbCpu
             | Op::LockRemote
+            | Op::LockRemoteSocket
+            | Op::LockHandoff
+            | Op::LockHandoffSocket
             | Op::WakeListAdd
             | Op::IpiFlight
             | Op::IdleExit

@@ -79,11 +79,27 @@ impl Sched {
     ///
     /// Kernel: core.c wake_up_new_task(), v4.12–
     pub fn wake_up_new_task(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, wanted: Option<CpuId>) -> CpuId {
+        let target = self.select_new_task(cx, task, wanted);
+        self.activate_new_task(cx, task, target);
+        target
+    }
+
+    /// First part of [`Sched::wake_up_new_task`]: where the task goes.
+    ///
+    /// Kernel: core.c wake_up_new_task() up to __task_rq_lock(), v4.12–
+    pub fn select_new_task(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, wanted: Option<CpuId>) -> CpuId {
         self.tasks[task].recent_used_cpu = self.tasks[task].cpu;
         let target = wanted
             .filter(|&cpu| self.is_cpu_allowed(task, cpu))
             .unwrap_or_else(|| self.select_task_rq_at_once(cx, task, Wake::Fork));
         self.set_task_rq(task, target);
+        target
+    }
+
+    /// Second part: it is queued there.
+    ///
+    /// Kernel: core.c wake_up_new_task() from __task_rq_lock() on, v4.12–
+    pub fn activate_new_task(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, target: CpuId) {
         self.count_rq_lock(cx, target);
         self.update_rq_clock(cx, target);
         self.post_init_entity_util_avg(cx, task);
@@ -95,6 +111,5 @@ impl Sched {
         cx.record(TraceEvent::SchedWakeupNew { task, target_cpu: target });
         self.check_preempt_curr(cx, target, task, true);
         debug_assert_eq!(self.tasks[task].state, TaskState::Queued);
-        target
     }
 }

@@ -23,4 +23,4 @@ pub use hotplug::LastCpu;
 pub(crate) use lines::RqLines;
 pub use sched_info::SchedInfo;
 pub use schedule::{Leaving, Switch, UserReturn};
-pub use wakeup::{WakeFlags, Waking};
+pub use wakeup::{WakeFlags, Waking, rq_lock_op};

@@ -11,25 +11,31 @@ impl Sched {
     ///
     /// Kernel: core.c try_to_wake_up() with WF_ON_CPU, v5.8–
     pub(super) fn queues_on_cpu(&self, this: CpuId, task: TaskId) -> bool {
-        self.profile.remote_wakeup.queues_on_cpu() && self.ttwu_queue_cond(this, task, true)
+        self.profile.remote_wakeup.queues_on_cpu() && self.ttwu_queue_cond(this, task, self.tasks[task].cpu, true)
     }
 
     /// Whether a wakee that is bound to its CPU is left to that CPU by a waker on `this`.
     ///
     /// Kernel: core.c ttwu_queue(), v4.12–
     pub(super) fn queues_remotely(&self, this: CpuId, task: TaskId) -> bool {
-        self.ttwu_queue_cond(this, task, false)
+        self.ttwu_queue_cond(this, task, self.tasks[task].cpu, false)
+    }
+
+    /// Whether a wakee that will be bound to `target` is left to that CPU, whose lock the waker on `this` does not take.
+    ///
+    /// Kernel: core.c ttwu_queue(), v4.12–
+    pub fn ttwu_is_left_to_target(&self, this: CpuId, task: TaskId, target: CpuId) -> bool {
+        self.ttwu_queue_cond(this, task, target, false)
     }
 
     /// Kernel: core.c ttwu_queue_cond(), v5.8– (inside ttwu_queue() before)
-    fn ttwu_queue_cond(&self, this: CpuId, task: TaskId, on_cpu: bool) -> bool {
-        let row = &self.tasks[task];
-        if this == row.cpu || !self.profile.feats.has(Feat::TTWU_QUEUE) || !self.rqs[row.cpu].online {
+    fn ttwu_queue_cond(&self, this: CpuId, task: TaskId, cpu: CpuId, on_cpu: bool) -> bool {
+        if this == cpu || !self.profile.feats.has(Feat::TTWU_QUEUE) || !self.rqs[cpu].online {
             return false;
         }
-        let share_cache = self.topology.cpus_share_cache(this, row.cpu);
-        let allowed = row.cpus_allowed.contains(row.cpu);
-        self.profile.remote_wakeup.leaves_to_target(share_cache, on_cpu, allowed, self.rqs[row.cpu].nr_running)
+        let share_cache = self.topology.cpus_share_cache(this, cpu);
+        let allowed = self.tasks[task].cpus_allowed.contains(cpu);
+        self.profile.remote_wakeup.leaves_to_target(share_cache, on_cpu, allowed, self.rqs[cpu].nr_running)
     }
 
     /// Appends a wakee to the wake list of the CPU that it is bound to, which is interrupted if the list was empty: else

@@ -13,7 +13,7 @@ use crate::ctx::Ctx;
 use crate::fair::EnqueueFlags;
 use crate::fair::select_task_rq::Wake;
 use crate::task::TaskState;
-use fairground_model::{Op, TraceEvent, WakeContext};
+use fairground_model::{MachineView, Op, TraceEvent, WakeContext};
 use fairground_stdx::{CpuId, TaskId};
 
 /// How a wake-up comes.
@@ -44,7 +44,26 @@ pub enum Waking {
     Selected(CpuId),
 }
 
+/// What taking the lock of `cpu`'s run queue is on the CPU `by`, if nobody has it.
+#[inline]
+pub fn rq_lock_op(machine: &MachineView, by: CpuId, cpu: CpuId) -> Op {
+    match by == cpu {
+        true => Op::LockFree,
+        false if machine.cpus[by].package == machine.cpus[cpu].package => Op::LockRemote,
+        false => Op::LockRemoteSocket,
+    }
+}
+
 impl Sched {
+    /// The CPU on whose queue `task` sleeps: a wake-up takes its lock at once.
+    ///
+    /// Kernel: core.c ttwu_runnable(), v6.12–
+    #[inline]
+    pub fn ttwu_delayed_on(&self, task: TaskId) -> Option<CpuId> {
+        let row = &self.tasks[task];
+        (row.state == TaskState::Delayed).then_some(row.cpu)
+    }
+
     /// First phase of a wake-up: is there anything to wake, and where shall it run?
     ///
     /// Kernel: core.c try_to_wake_up() up to set_task_cpu(), v4.12–
@@ -174,7 +193,7 @@ impl Sched {
 
     /// Counts taking the run-queue lock of `cpu`.
     pub(crate) fn count_rq_lock(&self, cx: &mut Ctx<'_, '_>, cpu: CpuId) {
-        cx.meter.count(if cpu == cx.cpu { Op::LockFree } else { Op::LockRemote });
+        cx.meter.count(rq_lock_op(cx.machine, cx.cpu, cpu));
     }
 
     /// Whether what was just queued on `cpu` shall run before what runs there.

@@ -15,7 +15,7 @@ const FAILURES_BEYOND_NICE_TRIES: u32 = 2;
 /// A push between its phases: the task is on its way.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Push {
-    task: TaskId,
+    pub(super) task: TaskId,
 }
 
 impl Push {

@@ -14,7 +14,7 @@ use crate::ctx::Ctx;
 use crate::seam::{LbInterval, LbLoop, LbPinned};
 use crate::topology::{CpuIdleType, LbStats, SchedDomain};
 use fairground_model::{BalanceFinding, Op};
-use fairground_stdx::SdId;
+use fairground_stdx::{CpuId, SdId};
 
 /// Up to here the interval of a domain is doubled while all tasks of the busiest queue are pinned, ms.
 ///
@@ -36,6 +36,17 @@ enum Stage {
     Search,
     Detach,
     Attach,
+}
+
+impl LoadBalance {
+    /// The run queue whose lock its next phase takes.
+    pub(super) fn locks(&self) -> Option<CpuId> {
+        match self.stage {
+            Stage::Search => None,
+            Stage::Detach => self.env.src_cpu,
+            Stage::Attach => Some(self.env.dst_cpu),
+        }
+    }
 }
 
 impl SchedDomain {

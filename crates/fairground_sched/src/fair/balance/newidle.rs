@@ -39,6 +39,10 @@ impl Newidle {
     pub(super) fn in_flight(&self) -> &[TaskId] {
         self.lb.as_ref().map_or(&[], |lb| &lb.env.tasks)
     }
+    /// The balance of a domain that is under way.
+    pub(super) fn balance(&self) -> Option<&LoadBalance> {
+        self.lb.as_ref()
+    }
 }
 
 impl NewidleRate {

@@ -46,7 +46,8 @@ pub(super) struct Rebalance {
 }
 
 impl Softirq {
-    fn balance(&self) -> Option<&LoadBalance> {
+    /// The balance of a domain that is under way.
+    pub(super) fn balance(&self) -> Option<&LoadBalance> {
         self.rebalance.as_ref()?.lb.as_ref()
     }
     /// The tasks that it has detached and not attached.
