@@ -106,6 +106,9 @@ pub struct Machine {
     /// A search for an idle CPU finds all run queues as they are when it begins. Else it reads each at its own moment, so
     /// that two CPUs can race for an idle one.
     pub scan_atomic: bool,
+    /// Throughput of a thread while another one of its core is busy, in percent of what it has alone; 100 = they do not
+    /// disturb one another.
+    pub smt_percent: u32,
     /// What kernel paths cost on this machine.
     pub costs: CostModel,
 }
@@ -133,6 +136,7 @@ impl Machine {
             idle_governor: IdleGovernor::default(),
             round_of_turns: Ns::ZERO,
             scan_atomic: false,
+            smt_percent: 100,
             costs: CostModel::default(),
         }
     }
@@ -189,10 +193,32 @@ impl Machine {
     pub fn skewed_tick_offset(&self) -> Ns {
         Ns(self.tick.ns() / 2 / (self.cpus.len() as u64).max(1))
     }
+    /// The time that `amount` of full-speed CPU work takes on `cpu`, which has its core for itself or not.
+    pub fn work_lasts(&self, cpu: CpuId, amount: Ns, shared: bool) -> Ns {
+        let alone = self.cpus[cpu].at_speed(amount.0);
+        Ns(if shared { slowed(alone, self.smt_percent) } else { alone })
+    }
+    /// The full-speed CPU work that `cpu`, which has its core for itself or not, does in `time`; rounded down.
+    pub fn work_done(&self, cpu: CpuId, time: Ns, shared: bool) -> Ns {
+        let spec = &self.cpus[cpu];
+        let speed = u128::from(spec.capacity) * u128::from(spec.freq_capacity);
+        // 1024 · 1024 = 2^20 is full speed.
+        let alone = u128::from(time.0) * speed;
+        Ns(match shared {
+            true => (alone * u128::from(self.smt_percent) / 100) >> 20,
+            false => alone >> 20,
+        } as u64)
+    }
     /// How long after CPU 0 this CPU's ticks fall.
     pub fn tick_offset_of(&self, cpu: CpuId) -> Ns {
         Ns(self.tick_offset.ns() * u64::from(cpu.get()))
     }
+}
+
+/// The time that `amount` of work takes at `percent` of the speed, in the unit of `amount`, rounded to the nearest.
+pub(crate) fn slowed(amount: u64, percent: u32) -> u64 {
+    let percent = u128::from(percent.max(1));
+    u64::try_from((u128::from(amount) * 100 + percent / 2) / percent).unwrap_or(u64::MAX)
 }
 
 /// One tick at `hz` ticks per second, to the nearest nanosecond.
@@ -230,6 +256,20 @@ mod tests {
         assert_eq!(cpu(512, 512).at_speed(1_000), 4_000);
         assert_eq!(cpu(446, 1024).at_speed(1_000), 2_296);
         assert_eq!(cpu(1, 1).at_speed(u64::MAX), u64::MAX);
+    }
+
+    /// 62 % of the throughput: 100 / 62 of the time.
+    #[test]
+    fn work_takes_longer_beside_a_busy_sibling() {
+        let mut machine = Machine::preset("llc112").unwrap();
+        let cpu = CpuId::new(0);
+        assert_eq!(machine.smt_percent, 62);
+        assert_eq!([false, true].map(|shared| machine.work_lasts(cpu, Ns(1_000), shared).0), [1_000, 1_613]);
+        assert_eq!([false, true].map(|shared| machine.work_done(cpu, Ns(1_613), shared).0), [1_613, 1_000]);
+        machine.cpus[cpu].freq_capacity = 512;
+        assert_eq!(machine.work_lasts(cpu, Ns(1_000), true).0, 3_226);
+        assert_eq!(machine.work_done(cpu, Ns(3_226), true).0, 1_000);
+        assert_eq!(slowed(u64::MAX, 62), u64::MAX);
     }
 
     #[test]

@@ -27,7 +27,7 @@ pub use digest::Digest;
 pub use event::{Decision, PrevState, Section, TraceEvent, WakeContext, Who};
 pub use machine_view::MachineView;
 pub use mistake::{Mistake, Mistakes};
-pub use op::{Meter, Op};
+pub use op::{Meter, Op, Prices};
 pub use policy::Policy;
 pub use program::{Arithmetic, Frame, Instr, Mode, Program, Reg, Step, Surroundings, Test, TimerMode, Value, Word};
 pub use reason::{IdKind, Reason};

@@ -37,6 +37,7 @@ ops! {
     ScanCpu "scan" "A look at a run queue that has not changed since, during placement";
     ScanDirty "scan_dirty" "A line of a run queue of the same socket that others have changed since this core last looked at it";
     ScanSocket "scan_xsocket" "A look at a run queue of another socket that others have changed";
+    ScanContend "scan_contend" "A further CPU that touched within 1 us what a look finds changed";
     LockFree "lock_free" "An uncontended run-queue lock whose line is local";
     LockRemote "lock_remote" "An uncontended run-queue lock of another CPU of the socket";
     LockRemoteSocket "lock_remote_xsocket" "An uncontended run-queue lock of another socket";
@@ -69,15 +70,27 @@ ops! {
     UnixOp "unix_op" "A send or receive of less than 1 KiB on an AF_UNIX stream, without the wake-up";
 }
 
+/// Which prices of a CPU hold.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Prices {
+    /// Its core is its own.
+    Alone,
+    /// Another thread of its core is busy.
+    Shared,
+    /// Everything is free: somebody outside the machine acts.
+    Free,
+}
+
 /// Counts operations and, through a price table in picoseconds, the time that they took.
 ///
 /// `ps` is what the current phase has cost so far. What each operation took in all is not kept while it is counted: it is
 /// its count times its price for as long as prices hold, and settled when they change.
 #[derive(Clone, Debug)]
 pub struct Meter {
-    prices_ps: [u64; Op::COUNT],
-    /// Counted at the present prices.
-    counted: [u64; Op::COUNT],
+    prices_ps: [[u64; Op::COUNT]; 3],
+    prices: Prices,
+    /// Counted at the present prices, by which of them held.
+    counted: [[u64; Op::COUNT]; 3],
     /// Counted at earlier prices, or with a time of their own.
     settled: [Settled; Op::COUNT],
     ps: u64,
@@ -94,7 +107,15 @@ struct Settled {
 impl Meter {
     /// A meter with a price in picoseconds per operation.
     pub fn new(prices_ps: [u64; Op::COUNT]) -> Meter {
-        Meter { prices_ps, counted: [0; Op::COUNT], settled: [Settled::default(); Op::COUNT], ps: 0, turns: Turns::ALONE }
+        let free = [0; Op::COUNT];
+        Meter {
+            prices_ps: [prices_ps, prices_ps, free],
+            prices: Prices::Alone,
+            counted: [free; 3],
+            settled: [Settled::default(); Op::COUNT],
+            ps: 0,
+            turns: Turns::ALONE,
+        }
     }
     /// A meter for which everything is free.
     pub fn free() -> Meter {
@@ -103,14 +124,14 @@ impl Meter {
     /// Counts `op` once.
     #[inline]
     pub fn count(&mut self, op: Op) {
-        self.counted[op as usize] += 1;
-        self.ps += self.prices_ps[op as usize];
+        self.counted[self.prices as usize][op as usize] += 1;
+        self.ps += self.price_ps(op);
     }
     /// Counts `op` `n` times.
     #[inline]
     pub fn count_n(&mut self, op: Op, n: u64) {
-        self.counted[op as usize] += n;
-        self.ps += self.prices_ps[op as usize] * n;
+        self.counted[self.prices as usize][op as usize] += n;
+        self.ps += self.price_ps(op) * n;
     }
     /// Counts `op` without spending time here: something else takes the time.
     #[inline]
@@ -149,27 +170,35 @@ impl Meter {
     pub fn take_ps(&mut self) -> u64 {
         std::mem::take(&mut self.ps)
     }
-    /// From now on these prices hold: the CPU changed its speed. Returns those that held before.
-    pub fn set_prices(&mut self, prices_ps: [u64; Op::COUNT]) -> [u64; Op::COUNT] {
-        for (settled, (counted, price)) in self.settled.iter_mut().zip(self.counted.iter_mut().zip(&self.prices_ps)) {
-            let count = std::mem::take(counted);
-            settled.count += count;
-            settled.ps += count * price;
+    /// The prices of the CPU from now on, alone and beside a busy thread of its core.
+    pub fn set_prices(&mut self, alone_ps: [u64; Op::COUNT], shared_ps: [u64; Op::COUNT]) {
+        for (counted, prices_ps) in self.counted.iter_mut().zip(&self.prices_ps) {
+            for (settled, (counted, price)) in self.settled.iter_mut().zip(counted.iter_mut().zip(prices_ps)) {
+                let count = std::mem::take(counted);
+                settled.count += count;
+                settled.ps += count * price;
+            }
         }
-        std::mem::replace(&mut self.prices_ps, prices_ps)
+        [self.prices_ps[Prices::Alone as usize], self.prices_ps[Prices::Shared as usize]] = [alone_ps, shared_ps];
+    }
+    /// From now on these prices hold. Returns which held before.
+    #[inline]
+    pub fn use_prices(&mut self, prices: Prices) -> Prices {
+        std::mem::replace(&mut self.prices, prices)
     }
     /// The price of `op`, in picoseconds.
     #[inline]
     pub fn price_ps(&self, op: Op) -> u64 {
-        self.prices_ps[op as usize]
+        self.prices_ps[self.prices as usize][op as usize]
     }
     /// How often `op` was counted in the run.
     pub fn total(&self, op: Op) -> u64 {
-        self.settled[op as usize].count + self.counted[op as usize]
+        self.settled[op as usize].count + self.counted.iter().map(|counted| counted[op as usize]).sum::<u64>()
     }
     /// The time that all counts of `op` took, in picoseconds.
     pub fn spent_ps(&self, op: Op) -> u64 {
-        self.settled[op as usize].ps + self.counted[op as usize] * self.prices_ps[op as usize]
+        let at = |(counted, prices_ps): (&[u64; Op::COUNT], &[u64; Op::COUNT])| counted[op as usize] * prices_ps[op as usize];
+        self.settled[op as usize].ps + self.counted.iter().zip(&self.prices_ps).map(at).sum::<u64>()
     }
 }
 
@@ -181,9 +210,10 @@ mod tests {
     fn time_of_an_operation_is_that_of_the_prices_that_held() {
         let mut meter = Meter::new([7; Op::COUNT]);
         meter.count_n(Op::Tick, 3);
-        assert_eq!(meter.set_prices([0; Op::COUNT]), [7; Op::COUNT]);
+        meter.use_prices(Prices::Free);
         meter.count(Op::Tick);
-        meter.set_prices([11; Op::COUNT]);
+        meter.set_prices([5; Op::COUNT], [11; Op::COUNT]);
+        meter.use_prices(Prices::Shared);
         meter.count_n(Op::Tick, 2);
         meter.note(Op::Tick);
         meter.count_at(Op::IdleExit, Ns(5));

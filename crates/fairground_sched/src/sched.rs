@@ -102,9 +102,10 @@ impl Sched {
         self.topology.shift_balance_phases(seed);
     }
 
-    /// From now on looks at run queues cost more where others have changed them.
-    pub fn track_lines(&mut self, machine: &MachineView) {
-        self.lines.track(machine);
+    /// From now on looks at run queues cost more where others have changed them; with `contend` also where others are at
+    /// the same time.
+    pub fn track_lines(&mut self, machine: &MachineView, contend: bool) {
+        self.lines.track(machine, contend);
     }
 
     /// Counters of the searches for an idle CPU, of all CPUs.

@@ -149,6 +149,8 @@ pub(crate) struct Cpu {
     pub(crate) spinner: Option<CpuId>,
     /// Since when this one waits for another's.
     pub(crate) spins_since: Instant,
+    /// How many other threads of its core are busy, where that matters.
+    pub(crate) busy_siblings: u32,
     /// Tasks that the present system call will wake at its end.
     pub(crate) wake_q: VecDeque<TaskId>,
     /// Another CPU asks this one to balance on behalf of the idle ones; the interrupt is under way.

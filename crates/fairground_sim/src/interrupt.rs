@@ -81,6 +81,7 @@ impl<Q: EventQueue> Simulation<Q> {
         if idle {
             let row = &mut self.cpus[cpu];
             row.idle_time += self.now.since(row.idle_since);
+            self.core_is_entered(cpu);
             self.leave_idle_state(cpu);
             self.jiffies.catch_up(self.now);
         } else {

@@ -213,6 +213,7 @@ impl<Q: EventQueue> Simulation<Q> {
     pub(crate) fn go_idle(&mut self, rec: &mut Recorder<'_>, cpu: CpuId) -> Next {
         let row = &mut self.cpus[cpu];
         (row.doing, row.idle_since) = (Doing::Idle, self.now);
+        self.core_is_left(cpu);
         let online = self.view.online.contains(cpu);
         if self.machine.nohz_idle || !online {
             let ticked = self.queue.get(cpu, Slot::Tick).is_some();
@@ -259,7 +260,7 @@ impl<Q: EventQueue> Simulation<Q> {
         row.doing = Doing::Compute;
         row.computes_from = from;
         let end = match self.tasks[task].want {
-            Want::Work(work) => from.ns().checked_add(self.machine.cpus[cpu].at_speed(work.0)),
+            Want::Work(work) => from.ns().checked_add(self.work_lasts(cpu, work).0),
             Want::Time(time) => from.ns().checked_add(time.0),
             Want::Until(at) => Some(at.max(from).ns()),
             Want::Change => (!self.memory.spins(task)).then_some(from.ns()),
@@ -275,14 +276,9 @@ impl<Q: EventQueue> Simulation<Q> {
     pub(crate) fn pause(&mut self, cpu: CpuId, at: Instant) {
         let Some(task) = self.sched.rq(cpu).curr else { return };
         let ran = at.saturating_since(self.cpus[cpu].computes_from);
-        let spec = &self.machine.cpus[cpu];
-        let want = &mut self.tasks[task].want;
-        match want {
-            Want::Work(work) => {
-                let speed = u128::from(spec.capacity) * u128::from(spec.freq_capacity);
-                let done = ((u128::from(ran.0) * speed) >> 20) as u64;
-                *work = work.saturating_sub(Ns(done));
-            }
+        let done = self.work_done(cpu, ran);
+        match &mut self.tasks[task].want {
+            Want::Work(work) => *work = work.saturating_sub(done),
             Want::Time(time) => *time = time.saturating_sub(ran),
             Want::Until(_) | Want::Change | Want::Nothing | Want::Retry(_) => {}
         }

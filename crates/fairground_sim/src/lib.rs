@@ -21,6 +21,7 @@ pub mod queue;
 mod schedule;
 mod script;
 mod simulation;
+mod smt;
 mod softirq;
 mod step;
 mod task;

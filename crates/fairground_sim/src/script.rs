@@ -3,7 +3,7 @@
 use crate::cpu::{Doing, Then};
 use crate::queue::{EventQueue, Slot};
 use crate::simulation::{Simulation, Stopped};
-use fairground_model::{Change, Op, Recorder, Start, TaskSet, TimedChange, Turns};
+use fairground_model::{Change, Prices, Recorder, Start, TaskSet, TimedChange, Turns};
 use fairground_sched::fair::group::Busy;
 use fairground_sched::{Ctx, Sched};
 use fairground_stdx::{CpuId, Instant, Ns, TaskId};
@@ -77,9 +77,9 @@ impl<Q: EventQueue> Simulation<Q> {
     ) -> R {
         let meter = &mut self.cpus[cpu].meter;
         meter.set_turns(Turns::ALONE);
-        let prices = meter.set_prices([0; Op::COUNT]);
+        let prices = meter.use_prices(Prices::Free);
         let result = self.call_core(rec, cpu, call);
-        self.cpus[cpu].meter.set_prices(prices);
+        self.cpus[cpu].meter.use_prices(prices);
         result
     }
 
@@ -192,18 +192,10 @@ impl<Q: EventQueue> Simulation<Q> {
     /// The CPU's clocks and what its task has done so far go by the old frequency, the rest by the new.
     fn set_frequency(&mut self, rec: &mut Recorder<'_>, cpu: CpuId, freq_capacity: u32) {
         self.core_from_outside(rec, cpu, |sched, cx| sched.settle(cx));
-        let computing = self.sched.rq(cpu).curr.filter(|_| self.cpus[cpu].doing == Doing::Compute);
-        // Later than now while the CPU serves a tick, which takes its time whatever happens; the time of
-        // the tick is already taken off the stretch.
-        let from = self.queue.irqs_held_until(cpu).max(self.now);
-        if computing.is_some() {
-            self.pause(cpu, from);
-        }
-        self.machine.cpus[cpu].freq_capacity = freq_capacity;
-        self.view.cpus[cpu].freq_capacity = freq_capacity;
-        self.cpus[cpu].meter.set_prices(self.machine.costs.prices_for(&self.machine.cpus[cpu]));
-        if let Some(task) = computing {
-            self.compute(cpu, task, from);
-        }
+        self.change_speed(cpu, |sim| {
+            sim.machine.cpus[cpu].freq_capacity = freq_capacity;
+            sim.view.cpus[cpu].freq_capacity = freq_capacity;
+            sim.set_prices(cpu);
+        });
     }
 }

@@ -237,8 +237,9 @@ impl<Q: EventQueue> Simulation<Q> {
         let allowed = check(&machine, &profile, &set, duration)?;
         let mut sched = Sched::new(profile, &machine.view());
         sched.set_seed(seed);
-        if [Op::ScanDirty, Op::ScanSocket].into_iter().any(|op| machine.costs.price_ps(op) > 0) {
-            sched.track_lines(&machine.view());
+        let priced = |op| machine.costs.price_ps(op) > 0;
+        if [Op::ScanDirty, Op::ScanSocket, Op::ScanContend].into_iter().any(priced) {
+            sched.track_lines(&machine.view(), priced(Op::ScanContend));
         }
         for group in set.groups.iter() {
             sched.add_group(group);
@@ -282,6 +283,7 @@ impl<Q: EventQueue> Simulation<Q> {
             digest: Digest::default(),
             ended: None,
         };
+        simulation.machine.cpus.ids().for_each(|cpu| simulation.set_prices(cpu));
         simulation.begin_idle();
         Ok(simulation)
     }
@@ -509,6 +511,7 @@ fn new_cpu(machine: &Machine, cpu: CpuId, seed: u64) -> Cpu {
         idle: IdleDevice::default(),
         spinner: None,
         spins_since: Instant::ZERO,
+        busy_siblings: 0,
         wake_q: VecDeque::new(),
         nohz_kick: false,
         computes_from: Instant::ZERO,

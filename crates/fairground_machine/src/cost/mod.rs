@@ -8,7 +8,7 @@ mod scale;
 
 pub(crate) use read::read_item;
 
-use crate::machine::CpuSpec;
+use crate::machine::{CpuSpec, slowed};
 use crate::suggest;
 use crate::suggest::clip;
 use fairground_model::{Meter, Mistakes, Op};
@@ -83,6 +83,13 @@ impl CostModel {
     pub fn meter(&self, cpu: &CpuSpec) -> Meter {
         Meter::new(self.prices_for(cpu))
     }
+    /// Prices as they are beside a busy thread of the same core, which leaves `smt_percent` of the throughput.
+    pub fn shared(mut prices_ps: [u64; Op::COUNT], smt_percent: u32) -> [u64; Op::COUNT] {
+        for &op in Op::ALL.iter().filter(|&&op| is_cpu_work(op)) {
+            prices_ps[op as usize] = slowed(prices_ps[op as usize], smt_percent);
+        }
+        prices_ps
+    }
 }
 
 impl Default for CostModel {
@@ -101,6 +108,7 @@ pub const fn is_cpu_work(op: Op) -> bool {
         Op::ScanCpu
             | Op::ScanDirty
             | Op::ScanSocket
+            | Op::ScanContend
             | Op::LbCpu
             | Op::LockRemote
             | Op::LockRemoteSocket

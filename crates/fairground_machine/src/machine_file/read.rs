@@ -17,7 +17,7 @@ use toml_edit::TableLike;
 /// Keys that say which CPUs there are.
 const SHAPE: [&str; 9] = ["sockets", "nodes", "llcs", "clusters", "cores", "threads", "numbering", "freq_domains", "cpu"];
 /// Keys of every machine.
-const COMMON: [&str; 26] = [
+const COMMON: [&str; 27] = [
     "preset",
     "name",
     "description",
@@ -40,6 +40,7 @@ const COMMON: [&str; 26] = [
     "nohz_idle",
     "round_of_turns",
     "scan_atomic",
+    "smt_percent",
     "idle_state",
     "idle_governor",
     "costs",
@@ -219,6 +220,9 @@ fn ticks(fields: &Fields, machine: &mut Machine, mistakes: &mut Mistakes) {
     }
     if let Some(atomic) = fields.boolean("scan_atomic", mistakes) {
         machine.scan_atomic = atomic;
+    }
+    if let Some(percent) = fields.integer("smt_percent", 1..=100, mistakes) {
+        machine.smt_percent = percent;
     }
 }
 

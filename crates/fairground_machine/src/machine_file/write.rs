@@ -34,6 +34,9 @@ pub fn write(machine: &Machine) -> String {
     if machine.scan_atomic {
         line(&mut text, "scan_atomic", "true");
     }
+    if machine.smt_percent != 100 {
+        line(&mut text, "smt_percent", &machine.smt_percent.to_string());
+    }
     if machine.idle_governor != IdleGovernor::default() {
         let name = IdleGovernor::NAMES.iter().find(|row| row.1 == machine.idle_governor).map_or("", |row| row.0);
         line(&mut text, "idle_governor", &quoted(name));

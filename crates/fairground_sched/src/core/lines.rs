@@ -1,13 +1,20 @@
 //! Which run queues a core has in its own cache: what a look at one costs depends on who changed it last.
 
+use crate::ctx::Ctx;
 use fairground_model::{MachineView, Meter, Op};
-use fairground_stdx::{CpuId, Id, IndexVec};
+use fairground_stdx::{CpuId, Id, IndexVec, Instant};
+
+/// For how long a CPU that has touched a run queue is in the way of others, ns.
+const CONTEND_NS: u64 = 1_000;
+/// How many CPUs can be in the way of another one; the rest makes it no worse.
+const TOUCHES: usize = 8;
 
 /// A version per run queue, which every change raises, and per core the versions that it read last.
 ///
 /// A look at a run queue that nobody has changed since costs [`Op::ScanCpu`]; else each of its lines comes out of
 /// another core's cache ([`Op::ScanDirty`]), or out of another socket's ([`Op::ScanSocket`], for all of them). No look
-/// costs less than one at an unchanged queue.
+/// costs less than one at an unchanged queue. Lines that have to be fetched come later for each further CPU that has changed
+/// or fetched them within the last 1 us, up to 8 ([`Op::ScanContend`]).
 #[derive(Clone, Debug)]
 pub(crate) struct RqLines {
     /// Whether anybody pays for it; nothing is kept otherwise.
@@ -17,22 +24,61 @@ pub(crate) struct RqLines {
     package: IndexVec<CpuId, u32>,
     /// By core, then by CPU.
     seen: Vec<u32>,
+    /// Who was at each run queue last; empty where nobody pays for that.
+    touches: IndexVec<CpuId, Touches>,
+}
+
+/// The last CPUs that have changed the lines of a run queue or fetched them, each of them once, and when.
+#[derive(Clone, Copy, Debug)]
+struct Touches {
+    cpu: [u32; TOUCHES],
+    /// ns; 0 is long before.
+    at: [u64; TOUCHES],
+}
+
+impl Touches {
+    const NONE: Touches = Touches { cpu: [u32::MAX; TOUCHES], at: [0; TOUCHES] };
+
+    /// `by` is there now. Returns how many others have been lately. The clocks of two calls may differ by what they have
+    /// cost so far.
+    fn touch(&mut self, by: CpuId, now: u64) -> u64 {
+        let (mut others, mut place) = (0, 0);
+        for (row, (&cpu, &at)) in self.cpu.iter().zip(&self.at).enumerate() {
+            let own = cpu == by.get();
+            others += u64::from(!own && at != 0 && now.abs_diff(at) < CONTEND_NS);
+            // Its own place, or the one that was there first.
+            if own || (self.cpu[place] != by.get() && at < self.at[place]) {
+                place = row;
+            }
+        }
+        (self.cpu[place], self.at[place]) = (by.get(), now);
+        others
+    }
 }
 
 impl RqLines {
     /// Nobody pays yet.
     pub(crate) fn new() -> RqLines {
-        RqLines { tracked: false, version: IndexVec::new(), core: IndexVec::new(), package: IndexVec::new(), seen: Vec::new() }
+        RqLines {
+            tracked: false,
+            version: IndexVec::new(),
+            core: IndexVec::new(),
+            package: IndexVec::new(),
+            seen: Vec::new(),
+            touches: IndexVec::new(),
+        }
     }
 
     /// From now on changes are followed; no core has seen anything.
-    pub(crate) fn track(&mut self, machine: &MachineView) {
+    /// With `contend` it counts, too, who was there lately.
+    pub(crate) fn track(&mut self, machine: &MachineView, contend: bool) {
         let first_of_core = |cpu: CpuId| machine.cpus[cpu].smt.first().unwrap_or(cpu);
         self.tracked = true;
         self.version = machine.cpus.iter().map(|_| 1).collect();
         self.core = machine.cpus.ids().map(|cpu| first_of_core(cpu).index()).collect();
         self.package = machine.cpus.iter().map(|cpu| cpu.package).collect();
         self.seen = vec![0; machine.cpus.len() * machine.cpus.len()];
+        self.touches = machine.cpus.iter().filter(|_| contend).map(|_| Touches::NONE).collect();
     }
 
     /// Whether looks differ in price.
@@ -41,26 +87,43 @@ impl RqLines {
         self.tracked
     }
 
-    /// `by` changes the run queue of `cpu`: its core has the lines, all others have not.
+    /// The run queue of `cpu` changes: the core of the caller has the lines, all others have not.
     #[inline]
-    pub(crate) fn write(&mut self, by: CpuId, cpu: CpuId) {
+    pub(crate) fn write(&mut self, cx: &Ctx<'_, '_>, cpu: CpuId) {
         if self.tracked {
-            self.version[cpu] = self.version[cpu].wrapping_add(1);
-            let row = self.core[by] * self.version.len() + cpu.index();
-            self.seen[row] = self.version[cpu];
+            self.change(cx.cpu, cpu, cx.clock());
         }
     }
 
-    /// `by` looks at the run queue of `cpu`, at so many of its lines.
+    fn change(&mut self, by: CpuId, cpu: CpuId, now: Instant) {
+        self.touch(by, cpu, now.ns());
+        self.version[cpu] = self.version[cpu].wrapping_add(1);
+        let row = self.core[by] * self.version.len() + cpu.index();
+        self.seen[row] = self.version[cpu];
+    }
+
+    /// `by` is at the lines of `cpu`. Returns how many others are, where that counts.
+    fn touch(&mut self, by: CpuId, cpu: CpuId, now: u64) -> u64 {
+        if self.touches.is_empty() { 0 } else { self.touches[cpu].touch(by, now) }
+    }
+
+    /// A look at the run queue of `cpu`, at so many of its lines.
     #[inline]
-    pub(crate) fn look(&mut self, meter: &mut Meter, by: CpuId, cpu: CpuId, lines: u64) {
+    pub(crate) fn look(&mut self, cx: &mut Ctx<'_, '_>, cpu: CpuId, lines: u64) {
         if !self.tracked {
-            return meter.count(Op::ScanCpu);
+            return cx.meter.count(Op::ScanCpu);
         }
+        let now = cx.clock();
+        self.read(cx.meter, cx.cpu, cpu, lines, now);
+    }
+
+    fn read(&mut self, meter: &mut Meter, by: CpuId, cpu: CpuId, lines: u64, now: Instant) {
         let seen = &mut self.seen[self.core[by] * self.version.len() + cpu.index()];
         if std::mem::replace(seen, self.version[cpu]) == self.version[cpu] {
             return meter.count(Op::ScanCpu);
         }
+        let others = self.touch(by, cpu, now.ns());
+        meter.count_n(Op::ScanContend, others);
         let (op, n) = match self.package[by] == self.package[cpu] {
             true => (Op::ScanDirty, lines),
             false => (Op::ScanSocket, 1),
@@ -104,19 +167,19 @@ mod tests {
     fn what_a_core_has_read_or_written_is_clean_for_its_threads() {
         let [a, b, c, d] = [0, 1, 2, 3].map(CpuId::new);
         let mut lines = RqLines::new();
-        lines.track(&machine());
+        lines.track(&machine(), false);
         let mut price = |by, cpu, n| {
             let mut meter = meter();
-            lines.look(&mut meter, by, cpu, n);
+            lines.read(&mut meter, by, cpu, n, Instant::ZERO);
             assert_eq!(meter.total(Op::ScanCpu), 1, "each look is counted once");
             meter.so_far_ns()
         };
         assert_eq!([price(a, c, 3), price(a, c, 3), price(b, c, 1)], [3 * LINE, CLEAN, CLEAN]);
         assert_eq!([price(d, c, 3), price(d, c, 3)], [SOCKET, CLEAN]);
-        lines.write(a, c);
+        lines.change(a, c, Instant::ZERO);
         let mut price = |by, cpu, n| {
             let mut meter = meter();
-            lines.look(&mut meter, by, cpu, n);
+            lines.read(&mut meter, by, cpu, n, Instant::ZERO);
             meter.so_far_ns()
         };
         assert_eq!([price(b, c, 1), price(c, c, 1), price(d, c, 1)], [CLEAN, LINE, SOCKET]);
@@ -126,11 +189,46 @@ mod tests {
     #[test]
     fn a_look_never_costs_less_than_a_clean_one() {
         let mut lines = RqLines::new();
-        lines.track(&machine());
+        lines.track(&machine(), false);
         let mut prices = [0; Op::COUNT];
         prices[Op::ScanCpu as usize] = 59_000;
         let mut meter = Meter::new(prices);
-        lines.look(&mut meter, CpuId::new(0), CpuId::new(2), 3);
+        lines.read(&mut meter, CpuId::new(0), CpuId::new(2), 3, Instant::ZERO);
         assert_eq!(meter.so_far_ns(), 59);
+    }
+
+    /// What a look at a run queue of which each CPU but the looker has changed something `ago` ns before costs for that.
+    fn contention(cpus: u32, ago: u64) -> u64 {
+        let mut lines = RqLines::new();
+        lines.track(&MachineView::flat(cpus as usize + 1, Ns::from_ms(1)), true);
+        let [looker, looked_at] = [cpus, 0].map(CpuId::new);
+        let now = Instant::from_ns(5_000);
+        for by in (0..cpus).chain(0..cpus) {
+            lines.change(CpuId::new(by), looked_at, Instant::from_ns(now.ns() - ago));
+        }
+        let mut meter = meter();
+        lines.read(&mut meter, looker, looked_at, 1, now);
+        meter.total(Op::ScanContend)
+    }
+
+    #[test]
+    fn each_further_cpu_of_the_last_microsecond_is_in_the_way_up_to_eight() {
+        assert_eq!([1, 2, 8, 9, 40].map(|cpus| contention(cpus, 0)), [1, 2, 8, 8, 8]);
+        assert_eq!([999, 1_000].map(|ago| contention(3, ago)), [3, 0]);
+    }
+
+    #[test]
+    fn who_looks_twice_is_not_in_its_own_way() {
+        let mut lines = RqLines::new();
+        lines.track(&MachineView::flat(3, Ns::from_ms(1)), true);
+        let [a, b, c] = [0, 1, 2].map(CpuId::new);
+        let now = Instant::from_ns(5_000);
+        let mut contention = |by| {
+            lines.version[c] += 1;
+            let mut meter = meter();
+            lines.read(&mut meter, by, c, 1, now);
+            meter.total(Op::ScanContend)
+        };
+        assert_eq!([a, a, b, a, b].map(&mut contention), [0, 0, 1, 1, 1]);
     }
 }

@@ -185,7 +185,7 @@ impl Sched {
         }
         rq.curr = next;
         self.note_idleness(cx.cpu);
-        self.lines.write(cx.cpu, cx.cpu);
+        self.lines.write(cx, cx.cpu);
         self.nr_switches += 1;
         cx.record(TraceEvent::SchedSwitch { prev, prev_state, next });
     }

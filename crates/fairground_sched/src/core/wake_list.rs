@@ -48,7 +48,7 @@ impl Sched {
         cx.meter.count(Op::WakeListAdd);
         self.rqs[cpu].wake_list.push(task);
         self.note_idleness(cpu);
-        self.lines.write(cx.cpu, cpu);
+        self.lines.write(cx, cpu);
         if self.rqs[cpu].wake_list.len() == 1 {
             self.interrupt_cpu(cx, cpu, |cpu, at| Request::WakeListIpi { cpu, at });
         }

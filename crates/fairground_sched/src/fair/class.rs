@@ -18,7 +18,7 @@ impl Sched {
         let delayed = self.ses[self.tasks[task].se].sched_delayed;
         self.tasks[task].state = if delayed { TaskState::Delayed } else { TaskState::Queued };
         self.add_nr_running(self.tasks[task].cpu);
-        self.lines.write(cx.cpu, self.tasks[task].cpu);
+        self.lines.write(cx, self.tasks[task].cpu);
     }
 
     /// A task more on `cpu`: with two, others may pull.
@@ -39,7 +39,7 @@ impl Sched {
         let cpu = self.tasks[task].cpu;
         self.rqs[cpu].nr_running -= u32::from(left);
         self.note_idleness(cpu);
-        self.lines.write(cx.cpu, cpu);
+        self.lines.write(cx, cpu);
         left
     }
 

@@ -20,6 +20,9 @@ pub(crate) fn machine(dice: &mut Dice) -> Machine {
     machine.nohz_idle = !dice.once_in(4);
     let prices = dice.pick(&["zero", "zero", "unit", "xeon-spr"]);
     machine.costs = CostModel::preset(prices).expect("invariant: a price list that comes with us");
+    if prices != "zero" {
+        machine.smt_percent = dice.pick(&[100, 62]);
+    }
     machine
 }
 

@@ -377,7 +377,7 @@ impl Sched {
     #[inline]
     pub(super) fn look(&mut self, cx: &mut Ctx<'_, '_>, cpu: CpuId) {
         let first_says_it = self.profile.sched_idle_cpu == SchedIdleCpu::Busy && !self.idle_cpus.contains(cpu);
-        self.lines.look(cx.meter, cx.cpu, cpu, if first_says_it { 1 } else { LINES });
+        self.lines.look(cx, cpu, if first_says_it { 1 } else { LINES });
         self.rqs[cx.cpu].sis.sis_scanned += 1;
     }
 
