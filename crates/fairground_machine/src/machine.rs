@@ -30,6 +30,9 @@ pub const REMOTE_DISTANCE: u32 = 20;
 /// Kernel: Kconfig.hz, v4.12–
 pub const TICK_RATES: [u32; 4] = [100, 250, 300, 1000];
 
+/// What the cache of a core holds unless a machine says otherwise, KiB: that of the server of the default price list.
+pub const DEFAULT_CORE_CACHE_KIB: u32 = 2048;
+
 /// One CPU (a hardware thread). All ids count over the whole machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CpuSpec {
@@ -109,6 +112,8 @@ pub struct Machine {
     /// Throughput of a thread while another one of its core is busy, in percent of what it has alone; 100 = they do not
     /// disturb one another.
     pub smt_percent: u32,
+    /// What a core's own cache holds, KiB: what tasks have there others can push out.
+    pub core_cache_kib: u32,
     /// What kernel paths cost on this machine.
     pub costs: CostModel,
 }
@@ -137,6 +142,7 @@ impl Machine {
             round_of_turns: Ns::ZERO,
             scan_atomic: false,
             smt_percent: 100,
+            core_cache_kib: DEFAULT_CORE_CACHE_KIB,
             costs: CostModel::default(),
         }
     }

@@ -220,11 +220,13 @@ pub enum Section {
     NetRxSoftirq,
     /// Spinning for the lock of a run queue, in whatever context.
     LockWait,
+    /// A task that was switched in fetches its working set.
+    CacheRefill,
 }
 
 impl Section {
     /// All sections in order.
-    pub const ALL: [Section; 12] = [
+    pub const ALL: [Section; 13] = [
         Section::SchedTick,
         Section::Schedule,
         Section::TryToWakeUp,
@@ -237,6 +239,7 @@ impl Section {
         Section::Stopper,
         Section::NetRxSoftirq,
         Section::LockWait,
+        Section::CacheRefill,
     ];
     /// The name in traces and tables.
     pub const fn name(self) -> &'static str {
@@ -253,6 +256,7 @@ impl Section {
             Section::Stopper => "stopper",
             Section::NetRxSoftirq => "net_rx_softirq",
             Section::LockWait => "lock_wait",
+            Section::CacheRefill => "cache_refill",
         }
     }
 }

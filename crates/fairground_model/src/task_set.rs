@@ -49,6 +49,9 @@ pub struct TaskSpec {
     /// bound to a single CPU hands work on and sleeps. It never returns to user mode, where it would give way, and its
     /// timers are looked at in ticks.
     pub kthread: bool,
+    /// What it has in the cache of its core while it runs, KiB, and fetches again when it comes to another core or others
+    /// have been on that one. 0: it notices nothing of that.
+    pub working_set_kib: u32,
     /// Tasks with the same number share an address space.
     pub mm: u32,
     /// Whether its figures belong to the workload (helpers such as a forking parent say no).
@@ -70,6 +73,7 @@ impl TaskSpec {
             start: Start::At(Instant::ZERO),
             timer_slack: DEFAULT_TIMER_SLACK,
             kthread: false,
+            working_set_kib: 0,
             mm: 0,
             measured: true,
         }

@@ -201,7 +201,10 @@ impl<Q: EventQueue> Simulation<Q> {
         }
         self.show_section(rec, cpu, Section::SchedTick, took);
         let Some(end) = self.queue.get(cpu, Slot::Segment) else { return };
-        let fixed = self.sched.rq(cpu).curr.is_some_and(|task| matches!(self.tasks[task].want, Want::Until(_) | Want::Change));
+        let fixed = self.sched.rq(cpu).curr.is_some_and(|task| {
+            let row = &self.tasks[task];
+            row.refill == Ns::ZERO && matches!(row.want, Want::Until(_) | Want::Change)
+        });
         self.queue.set(cpu, Slot::Segment, Some(if fixed { end.max(until) } else { end + took }));
     }
 }

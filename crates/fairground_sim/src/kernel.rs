@@ -239,6 +239,9 @@ impl<Q: EventQueue> Simulation<Q> {
         if due && (!in_kernel() || self.sched.preempts_in_kernel(cpu)) {
             return self.schedule(rec, cpu);
         }
+        if row.refill > Ns::ZERO {
+            return self.compute(cpu, task, self.now);
+        }
         match row.want {
             Want::Nothing => self.next_step(rec, cpu, task),
             Want::Retry(then) => {
@@ -254,12 +257,14 @@ impl<Q: EventQueue> Simulation<Q> {
         }
     }
 
-    /// The current task computes from `from` on, which is now or the end of the interrupt that is being served.
+    /// The current task computes from `from` on, or fetches what it needs for that, which is now or the end of the interrupt that is being served.
     pub(crate) fn compute(&mut self, cpu: CpuId, task: TaskId, from: Instant) -> Next {
         let row = &mut self.cpus[cpu];
         row.doing = Doing::Compute;
         row.computes_from = from;
-        let end = match self.tasks[task].want {
+        let (want, refill) = (self.tasks[task].want, self.tasks[task].refill);
+        let end = match want {
+            _ if refill > Ns::ZERO => from.ns().checked_add(refill.0),
             Want::Work(work) => from.ns().checked_add(self.work_lasts(cpu, work).0),
             Want::Time(time) => from.ns().checked_add(time.0),
             Want::Until(at) => Some(at.max(from).ns()),
@@ -276,6 +281,9 @@ impl<Q: EventQueue> Simulation<Q> {
     pub(crate) fn pause(&mut self, cpu: CpuId, at: Instant) {
         let Some(task) = self.sched.rq(cpu).curr else { return };
         let ran = at.saturating_since(self.cpus[cpu].computes_from);
+        if self.tasks[task].refill > Ns::ZERO {
+            return self.refilled(cpu, task, ran);
+        }
         let done = self.work_done(cpu, ran);
         match &mut self.tasks[task].want {
             Want::Work(work) => *work = work.saturating_sub(done),
@@ -292,11 +300,8 @@ impl<Q: EventQueue> Simulation<Q> {
             Doing::Kernel => {}
             Doing::Compute => {
                 row.then = Then::Resume;
-                // One that looks at a word decides itself whether it is done.
-                if let Some(task) = self.sched.rq(cpu).curr
-                    && self.tasks[task].want != Want::Change
-                {
-                    self.tasks[task].want = Want::Nothing;
+                if let Some(task) = self.sched.rq(cpu).curr {
+                    self.task_is_done(cpu, task);
                 }
             }
             Doing::Idle => {
@@ -305,6 +310,18 @@ impl<Q: EventQueue> Simulation<Q> {
             }
         }
         true
+    }
+
+    /// The current task has what it fetched, or has computed what it wanted. One that looks at a word decides itself
+    /// whether it is done.
+    #[inline]
+    fn task_is_done(&mut self, cpu: CpuId, task: TaskId) {
+        let row = &mut self.tasks[task];
+        if row.refill > Ns::ZERO {
+            self.refilled(cpu, task, Ns(u64::MAX));
+        } else if row.want != Want::Change {
+            row.want = Want::Nothing;
+        }
     }
 
     /// First phase of waking `wakee` from `cpu`; the second follows when the search is paid.

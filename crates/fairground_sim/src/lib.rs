@@ -7,6 +7,7 @@
 #![deny(clippy::float_arithmetic)]
 
 mod account;
+mod cache;
 mod check;
 mod cpu;
 mod hotplug;

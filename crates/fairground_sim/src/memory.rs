@@ -6,7 +6,7 @@ use crate::queue::{EventQueue, Slot};
 use crate::simulation::Simulation;
 use fairground_model::{PrevState, Recorder, Section, WakeContext};
 use fairground_sched::WakeFlags;
-use fairground_stdx::{CpuId, IndexVec, TaskId, WordId};
+use fairground_stdx::{CpuId, IndexVec, Ns, TaskId, WordId};
 use std::collections::VecDeque;
 
 /// The shared words of a run.
@@ -48,6 +48,7 @@ impl<Q: EventQueue> Simulation<Q> {
             let (task, word, value) = self.memory.spinners[row];
             let cpu = self.sched.task(task).cpu;
             let looks = self.sched.rq(cpu).curr == Some(task) && self.cpus[cpu].doing == Doing::Compute;
+            let looks = looks && self.tasks[task].refill == Ns::ZERO;
             if looks && self.memory.words[word] != value {
                 // A tick takes its time whatever happens.
                 let at = self.queue.irqs_held_until(cpu).max(self.now);

@@ -25,7 +25,10 @@ impl<Q: EventQueue> Simulation<Q> {
             }
         });
         match switch {
-            Ok(switch) => self.pay(cpu, Section::Schedule, Then::Switched(left(switch))),
+            Ok(switch) => {
+                let prev = self.left(cpu, switch);
+                self.pay(cpu, Section::Schedule, Then::Switched(prev))
+            }
             Err(leaving) => self.pay(cpu, Section::Schedule, Then::NewidleBalance(leaving)),
         }
     }
@@ -55,13 +58,15 @@ impl<Q: EventQueue> Simulation<Q> {
             return self.schedule_stopper(rec, cpu, Some(leaving));
         }
         let switch = self.core_locked(rec, cpu, cpu, |sched, cx| sched.schedule_finish(cx, leaving));
-        self.pay(cpu, Section::Schedule, Then::Switched(left(switch)))
+        let prev = self.left(cpu, switch);
+        self.pay(cpu, Section::Schedule, Then::Switched(prev))
     }
 
     #[inline(never)]
     fn schedule_stopper(&mut self, rec: &mut Recorder<'_>, cpu: CpuId, leaving: Option<Leaving>) -> Next {
         let switch = self.core_locked(rec, cpu, cpu, |sched, cx| sched.schedule_stopper(cx, leaving));
-        self.pay(cpu, Section::Stopper, Then::Stopper(left(switch)))
+        let prev = self.left(cpu, switch);
+        self.pay(cpu, Section::Stopper, Then::Stopper(prev))
     }
 
     /// One phase of the stopper; schedule() follows the last.
@@ -108,7 +113,19 @@ impl<Q: EventQueue> Simulation<Q> {
             self.core(rec, cpu, |sched, cx| sched.tick_nohz_restart(cx));
             self.start_tick(cpu);
         }
+        if let Some(task) = self.sched.rq(cpu).curr {
+            self.enter_cache(cpu, task);
+        }
         self.resume(rec, cpu)
+    }
+
+    /// The task that a switch takes off `cpu`.
+    fn left(&mut self, cpu: CpuId, switch: Switch) -> Option<TaskId> {
+        let left = switch.prev.filter(|_| switch.prev != switch.next);
+        if let Some(task) = left {
+            self.leave_cache(cpu, task);
+        }
+        left
     }
 
     fn finish_task_switch(&mut self, cpu: CpuId, prev: Option<TaskId>) {
@@ -139,9 +156,4 @@ impl<Q: EventQueue> Simulation<Q> {
         row.book(Section::TryToWakeUp, row.spins_since, self.now.since(row.spins_since));
         self.queue.busy(waker, self.now);
     }
-}
-
-/// The task that a switch takes off the CPU.
-fn left(switch: Switch) -> Option<TaskId> {
-    switch.prev.filter(|_| switch.prev != switch.next)
 }

@@ -1,5 +1,6 @@
 //! A run: what goes in, the loop, what comes out.
 
+use crate::cache::Caches;
 use crate::check::check;
 use crate::cpu::{Cpu, Doing, Then};
 use crate::idle::IdleDevice;
@@ -203,6 +204,7 @@ pub struct Simulation<Q: EventQueue = FastQueue> {
     pub(crate) ksoftirqd: IndexVec<CpuId, TaskId>,
     pub(crate) memory: Memory,
     pub(crate) locks: Locks,
+    pub(crate) caches: Caches,
     pub(crate) requests: Vec<Request>,
     pub(crate) script: Vec<Scripted>,
     pub(crate) script_next: usize,
@@ -260,6 +262,7 @@ impl<Q: EventQueue> Simulation<Q> {
             pipes: set.pipes.iter().map(Pipe::new).collect(),
             memory: Memory::new(set.words),
             locks: Locks::new(&machine),
+            caches: Caches::new(&machine),
             softirqs: machine.cpus.ids().map(|_| Softirqs::new(!set.socks.is_empty())).collect(),
             socks: set.socks.iter().map(Socket::new).collect(),
             live_tasks: set.tasks.len() - set.ksoftirqd.len(),
@@ -495,6 +498,8 @@ fn new_task(id: TaskId, spec: &TaskSpec, seed: u64) -> SimTask {
         frame: fairground_model::Frame::new(),
         rng: RngStream::new(seed, StreamKind::TaskBehavior, id.get()),
         want: Want::Nothing,
+        refill: Ns::ZERO,
+        left: None,
         mode: Mode::User,
         timer_slack: spec.timer_slack,
         parent: None,

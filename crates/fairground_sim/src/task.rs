@@ -1,5 +1,6 @@
 //! A task of the engine: where it is in its program, and what it is computing.
 
+use crate::cache::Left;
 use crate::cpu::Then;
 use fairground_model::{Frame, Mode, TaskInfo};
 use fairground_stdx::{Instant, Ns, ProgramId, RngStream, TaskId};
@@ -29,6 +30,10 @@ pub(crate) struct SimTask {
     pub(crate) frame: Frame,
     pub(crate) rng: RngStream,
     pub(crate) want: Want,
+    /// What it still has to fetch into the cache before it goes on.
+    pub(crate) refill: Ns,
+    /// Where it was on a CPU last, if it is on none.
+    pub(crate) left: Option<Left>,
     pub(crate) mode: Mode,
     pub(crate) timer_slack: Ns,
     pub(crate) parent: Option<TaskId>,

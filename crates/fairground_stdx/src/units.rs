@@ -69,9 +69,35 @@ pub fn parse_ns(text: &str) -> Result<Ns, UnitError> {
     u64::try_from(scaled / tens).map(Ns).map_err(|_| UnitError::OutOfRange)
 }
 
+/// Reads a size with its unit in whole KiB: `"2MiB"` is 2048.
+pub fn parse_kib(text: &str) -> Result<u32, UnitError> {
+    let text = text.trim();
+    let split = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let (number, unit) = (&text[..split], text[split..].trim());
+    let scale = match unit {
+        "" => return Err(UnitError::NoUnit),
+        "KiB" => 1,
+        "MiB" => 1024,
+        other => return Err(UnitError::UnknownUnit(other.to_string())),
+    };
+    if number.is_empty() {
+        return Err(UnitError::NotANumber(text.to_string()));
+    }
+    number.parse::<u32>().ok().and_then(|number| number.checked_mul(scale)).ok_or(UnitError::OutOfRange)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn reads_sizes_in_whole_kib() {
+        assert_eq!(["12KiB", " 2 MiB", "0KiB"].map(parse_kib), [Ok(12), Ok(2048), Ok(0)]);
+        assert_eq!(parse_kib("12"), Err(UnitError::NoUnit));
+        assert_eq!(parse_kib("1.5MiB"), Err(UnitError::UnknownUnit(".5MiB".into())));
+        assert_eq!(parse_kib("KiB"), Err(UnitError::NotANumber("KiB".into())));
+        assert_eq!(parse_kib("4294967295MiB"), Err(UnitError::OutOfRange));
+    }
 
     #[test]
     fn reads_units_exactly() {

@@ -15,7 +15,7 @@ pub(crate) fn dump(set: &TaskSet) -> String {
         let affinity = task.affinity.map_or("all".into(), |cpus| cpus.to_string());
         writeln!(
             out,
-            "task {} {:?} nice {}{} cpus {affinity} program {} start {:?} slack {} mm {}{}{}",
+            "task {} {:?} nice {}{} cpus {affinity} program {} start {:?} slack {} mm {}{}{}{}",
             task.name,
             task.policy,
             task.nice,
@@ -24,6 +24,7 @@ pub(crate) fn dump(set: &TaskSet) -> String {
             task.start,
             task.timer_slack,
             task.mm,
+            if task.working_set_kib > 0 { format!(" works on {}KiB", task.working_set_kib) } else { String::new() },
             task.first_cpu.map_or(String::new(), |cpu| format!(" first {cpu}")),
             if task.measured { "" } else { " helper" },
         )

@@ -123,6 +123,14 @@ impl<'t> Fields<'t> {
         let span = self.span_of(key);
         Some(Spanned { value: time_of(key, item.as_value(), span.clone(), m)?, span })
     }
+    /// A size of at most 1 GiB with its unit, or a number of KiB.
+    pub(crate) fn kib(&mut self, key: &'static str, m: &mut Mistakes) -> Option<Spanned<u32>> {
+        self.typed(key, "a size of at most 1024MiB, as in \"12KiB\", or a number of KiB", m, |item| {
+            let number = item.as_integer().and_then(|kib| u32::try_from(kib).ok());
+            let size = number.or_else(|| units::parse_kib(item.as_str()?).ok());
+            size.filter(|&kib| kib <= 1 << 20)
+        })
+    }
     /// A table: `[key]` or `key = { … }`.
     pub(crate) fn table(&mut self, key: &'static str, m: &mut Mistakes) -> Option<Fields<'t>> {
         let name = self.child(key);

@@ -146,6 +146,10 @@ fn task() -> Value {
             "name": { "type": "string" }, "count": { "type": "integer", "minimum": 1 },
             "nice": nice(), "policy": policy(), "slice": slice(), "cpus": cpus(), "first_cpu": { "type": "integer", "minimum": 0 },
             "start": time(), "timer_slack": time(),
+            "working_set": {
+                "type": ["integer", "string"], "minimum": 0,
+                "description": "what it has in the cache of its core, as in 12KiB, or a number of KiB",
+            },
             "group": path(), "session": session(),
             "forked": { "type": "boolean", "description": "starts when the step `fork NAME` of another task makes it" },
             "kthread": { "type": "boolean", "description": "a kernel thread, which slept since long before the run" },

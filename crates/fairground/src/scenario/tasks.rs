@@ -167,6 +167,9 @@ fn read_spec(row: &mut Fields<'_>, m: &mut Mistakes) -> TaskSpec {
     if let Some(slack) = row.time("timer_slack", &mut inner) {
         spec.timer_slack = slack.value;
     }
+    if let Some(size) = row.kib("working_set", &mut inner) {
+        spec.working_set_kib = size.value;
+    }
     if let Some(kthread) = row.boolean("kthread", &mut inner) {
         spec.kthread = kthread.value;
     }

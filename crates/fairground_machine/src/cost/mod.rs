@@ -100,8 +100,8 @@ impl Default for CostModel {
 }
 
 /// Whether an operation is work of the CPU, which takes longer on a slower CPU. The others wait: a
-/// look at, a lock of or a wake list of another CPU's run queue for the cache line, an interrupt for the wire, the
-/// exit from idle for the hardware.
+/// look at, a lock of or a wake list of another CPU's run queue for the cache line, a refill of the cache, an interrupt
+/// for the wire, the exit from idle for the hardware.
 pub const fn is_cpu_work(op: Op) -> bool {
     !matches!(
         op,
@@ -115,6 +115,9 @@ pub const fn is_cpu_work(op: Op) -> bool {
             | Op::LockHandoff
             | Op::LockHandoffSocket
             | Op::WakeListAdd
+            | Op::CacheRefill
+            | Op::CacheRefillLlc
+            | Op::CacheRefillSocket
             | Op::IpiFlight
             | Op::IdleExit
     )

@@ -3,7 +3,7 @@
 use crate::suggest::{self, clip};
 use fairground_model::Mistakes;
 use fairground_stdx::Ns;
-use fairground_stdx::units::{UnitError, parse_ns};
+use fairground_stdx::units::{UnitError, parse_kib, parse_ns};
 use std::ops::{Range, RangeInclusive};
 use toml_edit::{Document, Item, TableLike, Value};
 
@@ -78,6 +78,16 @@ impl<'a> Fields<'a> {
             self.wrong(key, item, &format!("a whole number from {} to {}", range.start(), range.end()), mistakes);
         }
         value
+    }
+    /// A size in KiB, 1 KiB to 1 GiB.
+    pub(crate) fn kib(&self, key: &str, mistakes: &mut Mistakes) -> Option<u32> {
+        let item = self.item(key)?;
+        let written = item.as_str().map(str::to_string).or_else(|| item.as_integer().map(|kib| format!("{kib}KiB")));
+        let size = written.and_then(|text| parse_kib(&text).ok()).filter(|kib| (1..=1 << 20).contains(kib));
+        if size.is_none() {
+            self.wrong(key, item, "a size from 1KiB to 1024MiB, as in \"2MiB\", or a number of KiB", mistakes);
+        }
+        size
     }
     pub(crate) fn length(&self, key: &str, mistakes: &mut Mistakes) -> Option<Ns> {
         let item = self.item(key)?;

@@ -28,6 +28,7 @@
 //! round_of_turns = "100us"     # an emulator that executes all CPUs on one thread, in turns; left out: all run at once
 //! scan_atomic = false          # true: a search for an idle CPU reads all run queues at its beginning, not each at its moment
 //! smt_percent = 62             # throughput of a thread beside a busy one of its core; left out: 100, they do not disturb one another
+//! core_cache = "2MiB"          # of a core, which its tasks share; or a number of KiB
 //! idle_governor = "menu-like"  # or "shallowest", "deepest"
 //! costs = "xeon-spr"           # or a table, see below
 //!

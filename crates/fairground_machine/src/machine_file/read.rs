@@ -17,7 +17,7 @@ use toml_edit::TableLike;
 /// Keys that say which CPUs there are.
 const SHAPE: [&str; 9] = ["sockets", "nodes", "llcs", "clusters", "cores", "threads", "numbering", "freq_domains", "cpu"];
 /// Keys of every machine.
-const COMMON: [&str; 27] = [
+const COMMON: [&str; 28] = [
     "preset",
     "name",
     "description",
@@ -41,6 +41,7 @@ const COMMON: [&str; 27] = [
     "round_of_turns",
     "scan_atomic",
     "smt_percent",
+    "core_cache",
     "idle_state",
     "idle_governor",
     "costs",
@@ -223,6 +224,9 @@ fn ticks(fields: &Fields, machine: &mut Machine, mistakes: &mut Mistakes) {
     }
     if let Some(percent) = fields.integer("smt_percent", 1..=100, mistakes) {
         machine.smt_percent = percent;
+    }
+    if let Some(kib) = fields.kib("core_cache", mistakes) {
+        machine.core_cache_kib = kib;
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::cost::CostModel;
 use crate::idle::{IdleGovernor, IdleState};
-use crate::machine::{CpuSpec, Machine, tick_of};
+use crate::machine::{CpuSpec, DEFAULT_CORE_CACHE_KIB, Machine, tick_of};
 use crate::regular::{Level, Numbering, Regular, default_distances};
 use fairground_model::Op;
 use fairground_model::machine_view::{DomainLevels, RECLAIM_DISTANCE};
@@ -36,6 +36,9 @@ pub fn write(machine: &Machine) -> String {
     }
     if machine.smt_percent != 100 {
         line(&mut text, "smt_percent", &machine.smt_percent.to_string());
+    }
+    if machine.core_cache_kib != DEFAULT_CORE_CACHE_KIB {
+        line(&mut text, "core_cache", &quoted(&format!("{}KiB", machine.core_cache_kib)));
     }
     if machine.idle_governor != IdleGovernor::default() {
         let name = IdleGovernor::NAMES.iter().find(|row| row.1 == machine.idle_governor).map_or("", |row| row.0);

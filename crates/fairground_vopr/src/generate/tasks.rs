@@ -162,6 +162,7 @@ impl Maker<'_> {
         }
         spec.timer_slack = Ns(self.dice.pick(&[0, 1, 50_000, 1_000_000]));
         spec.mm = self.dice.between(0, 2) as u32;
+        spec.working_set_kib = self.dice.pick(&[0, 12, 256, 4096]);
         if self.dice.once_in(3) {
             spec.affinity = Some(some_cpus(self.dice, self.cpus));
         }

@@ -60,6 +60,7 @@ impl<F: FnMut(&Case) -> bool> Search<F> {
             self.attempt(|case| case.tasks.tasks[task].first_cpu = None);
             self.attempt(|case| case.tasks.tasks[task].slice = None);
             self.attempt(|case| case.tasks.tasks[task].timer_slack = DEFAULT_TIMER_SLACK);
+            self.attempt(|case| case.tasks.tasks[task].working_set_kib = 0);
             self.attempt(|case| case.tasks.tasks[task].mm = 0);
             self.attempt(|case| {
                 let task = &mut case.tasks.tasks[task];

@@ -9,6 +9,9 @@ use fairground_model::{
 };
 use fairground_stdx::{Id, Instant, MarkerId, Ns, PipeId, ProgramId, SockId, TaskId};
 
+/// What a child has in the cache; a guess.
+const WORKING_SET_KIB: u32 = 6;
+
 /// The measurement: from the start byte to the last child's end.
 const TIME: &str = "hackbench_time";
 /// The measurement: a message was received.
@@ -120,7 +123,8 @@ impl Hackbench {
     }
     fn fork(&mut self, name: String, program: ProgramId) {
         let mm = if self.threads { 0 } else { self.set.tasks.len() as u32 + 1 };
-        self.children.push(self.set.tasks.push(TaskSpec { mm, start: Start::Forked, ..TaskSpec::new(name, program) }));
+        let spec = TaskSpec { mm, start: Start::Forked, working_set_kib: WORKING_SET_KIB, ..TaskSpec::new(name, program) };
+        self.children.push(self.set.tasks.push(spec));
     }
     /// The receivers of a group, then its senders, all of which run one program.
     fn group(&mut self, number: u64, channels: &[Channel], loops: u64) {

@@ -6,6 +6,9 @@ use crate::registry::Workload;
 use fairground_model::{Mistakes, TaskSet, TaskSpec};
 use fairground_stdx::{CpuId, CpuMask};
 
+/// What a hog has in the cache; a guess.
+const WORKING_SET_KIB: u32 = 64;
+
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "hog",
     sentence: "Tasks that compute for ever.",
@@ -57,6 +60,7 @@ fn build(values: &Values, mistakes: &mut Mistakes) -> TaskSet {
         task.nice = nices[index % nices.len()];
         task.affinity = if pinned.is_empty() { cpus } else { Some(CpuMask::only(pinned[index % pinned.len()])) };
         task.mm = index as u32;
+        task.working_set_kib = WORKING_SET_KIB;
         set.tasks.push(task);
     }
     set

@@ -6,6 +6,9 @@ use crate::registry::Workload;
 use fairground_model::{Mistakes, TaskGroupSpec, TaskSet, TaskSpec};
 use fairground_stdx::TgId;
 
+/// What a hog has in the cache; a guess.
+const WORKING_SET_KIB: u32 = 64;
+
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "hog-tree",
     sentence: "Tasks that compute for ever in a tree of groups of three levels.",
@@ -65,6 +68,7 @@ fn build(values: &Values, mistakes: &mut Mistakes) -> TaskSet {
         let mut task = TaskSpec::new(format!("hog{row}"), program);
         task.group = last[row % last.len()];
         task.mm = row as u32;
+        task.working_set_kib = WORKING_SET_KIB;
         set.tasks.push(task);
     }
     set

@@ -7,6 +7,9 @@ use crate::table::{Column, Figure};
 use fairground_model::{DATAGRAM_BYTES_MAX, Instr, MarkerUnit, Mistakes, Program, SockKind, TaskSet, TaskSpec};
 use fairground_stdx::{Instant, Ns, SockId};
 
+/// What a side of a pair has in the cache: socket, packets, stack; a guess.
+const WORKING_SET_KIB: u32 = 12;
+
 /// The measurement: a transaction is over.
 const TRANSACTIONS: &str = "netperf_transactions";
 
@@ -106,7 +109,11 @@ fn build(values: &Values, mistakes: &mut Mistakes) -> TaskSet {
         ];
         for (name, code, mm) in [("netserver", answers, 2 * row), ("netperf", code, 2 * row + 1)] {
             let program = set.programs.push(Program { code });
-            set.tasks.push(TaskSpec { mm: mm as u32, ..TaskSpec::new(format!("{name}{row}"), program) });
+            set.tasks.push(TaskSpec {
+                mm: mm as u32,
+                working_set_kib: WORKING_SET_KIB,
+                ..TaskSpec::new(format!("{name}{row}"), program)
+            });
         }
     }
     set

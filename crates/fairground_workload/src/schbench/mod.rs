@@ -10,6 +10,9 @@ use fairground_model::{
 };
 use fairground_stdx::{CpuMask, MarkerId, Ns, TaskId, WordId};
 
+/// What a message thread has in the cache; a guess. A worker has its matrices there.
+const MESSAGE_WORKING_SET_KIB: u32 = 2;
+
 /// Picoseconds of one multiplication and addition where nobody says otherwise.
 const MULTIPLY_ADD_PS: &str = "1000";
 
@@ -142,14 +145,22 @@ fn build(values: &Values, _mistakes: &mut Mistakes) -> TaskSet {
     for index in 0..values.count("message-threads") {
         let mut array = || words(&mut set, workers + 1, |_| 0);
         let shared = Shared { futex: array(), next: array(), wake_time: array() };
-        let task = |name: String, program, affinity| TaskSpec { start: Start::Forked, affinity, ..TaskSpec::new(name, program) };
+        let task = |name: String, program, affinity, working_set_kib| TaskSpec {
+            start: Start::Forked,
+            affinity,
+            working_set_kib,
+            ..TaskSpec::new(name, program)
+        };
+        let footprint = values.count("cache_footprint") as u32;
         let mut children = Vec::new();
         for row in 1..=workers {
             let program = set.programs.push(worker(&work, shared, row));
-            children.push(set.tasks.push(task(format!("worker{index}.{}", row - 1), program, values.cpus("worker-cpus"))));
+            let name = format!("worker{index}.{}", row - 1);
+            children.push(set.tasks.push(task(name, program, values.cpus("worker-cpus"), footprint)));
         }
         let program = set.programs.push(message(&work, shared, &children));
-        let thread = set.tasks.push(task(format!("message{index}"), program, values.cpus("message-cpus")));
+        let thread =
+            set.tasks.push(task(format!("message{index}"), program, values.cpus("message-cpus"), MESSAGE_WORKING_SET_KIB));
         main.push(Instr::Fork { task: thread });
         messages.push(Shared::of(shared.futex, 0));
     }

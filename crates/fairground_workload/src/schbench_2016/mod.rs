@@ -11,6 +11,9 @@ use crate::table::{Percentile, Percentiles};
 use fairground_model::{Instr, MarkerUnit, Mistakes, Program, Start, TaskSet, TaskSpec, Value, Word};
 use fairground_stdx::{MarkerId, Ns, TaskId, WordId};
 
+/// What a thread has in the cache; a guess.
+const WORKING_SET_KIB: u32 = 2;
+
 /// What a thread writes into memory, in ns per KiB.
 const FILL_NS_PER_KIB: u64 = 60;
 /// Requests that may wait for the workers of one message thread. The real program has no bound: it allocates.
@@ -183,10 +186,11 @@ fn thread_group(set: &mut TaskSet, flags: &Flags, shared: &Shared, index: u64) -
     for row in 1..=flags.workers {
         let program = set.programs.push(worker::program(flags, shared, row));
         let spec = TaskSpec::new(format!("worker{index}.{}", row - 1), program);
-        children.push(set.tasks.push(TaskSpec { start: Start::Forked, ..spec }));
+        children.push(set.tasks.push(TaskSpec { start: Start::Forked, working_set_kib: WORKING_SET_KIB, ..spec }));
     }
     let program = set.programs.push(message::program(flags, shared, &children));
-    set.tasks.push(TaskSpec { start: Start::Forked, ..TaskSpec::new(format!("message{index}"), program) })
+    let spec = TaskSpec::new(format!("message{index}"), program);
+    set.tasks.push(TaskSpec { start: Start::Forked, working_set_kib: WORKING_SET_KIB, ..spec })
 }
 
 #[cfg(test)]

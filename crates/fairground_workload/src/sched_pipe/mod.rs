@@ -7,6 +7,9 @@ use crate::table::{Aggregate, Column, Figure};
 use fairground_model::{Instr, MarkerUnit, Mistakes, PipeSpec, Program, Start, TaskSet, TaskSpec};
 use fairground_stdx::PipeId;
 
+/// What a worker has in the cache: the page of the pipe; a guess.
+const WORKING_SET_KIB: u32 = 4;
+
 /// Four-byte messages that fit into a pipe: 16 pages of 4096 bytes, filled up by small writes.
 const PIPE_MESSAGES: u32 = 16 * 4096 / 4;
 
@@ -58,14 +61,19 @@ fn build(values: &Values, _mistakes: &mut Mistakes) -> TaskSet {
     if values.switch("threaded") {
         let worker0 = set.programs.push(reads_first);
         let worker1 = set.programs.push(Program { code: writes_first(0) });
-        let worker = |name: &str, program| TaskSpec { start: Start::Forked, ..TaskSpec::new(name, program) };
+        let worker = |name: &str, program| TaskSpec {
+            start: Start::Forked,
+            working_set_kib: WORKING_SET_KIB,
+            ..TaskSpec::new(name, program)
+        };
         let workers = [set.tasks.push(worker("sched-pipe/0", worker0)), set.tasks.push(worker("sched-pipe/1", worker1))];
         let mut main = Program { code: vec![Instr::Now { reg: 0 }] };
         main.code.extend(workers.map(|task| Instr::Fork { task }));
         finish(&mut set, main, loops, false);
     } else {
         let child = set.programs.push(reads_first);
-        let child = TaskSpec { start: Start::Forked, mm: 1, ..TaskSpec::new("sched-pipe/0", child) };
+        let child =
+            TaskSpec { start: Start::Forked, working_set_kib: WORKING_SET_KIB, mm: 1, ..TaskSpec::new("sched-pipe/0", child) };
         let child = set.tasks.push(child);
         let mut parent = Program { code: vec![Instr::Now { reg: 0 }, Instr::Fork { task: child }] };
         let here = parent.here();
@@ -92,7 +100,8 @@ fn finish(set: &mut TaskSet, mut main: Program, loops: u64, works: bool) {
     main.push(Instr::MarkValue { marker: ops, value: loops });
     let program = set.programs.push(main);
     let name = if works { "sched-pipe/1" } else { "sched-pipe" };
-    set.tasks.push(TaskSpec::new(name, program));
+    let working_set_kib = if works { WORKING_SET_KIB } else { 0 };
+    set.tasks.push(TaskSpec { working_set_kib, ..TaskSpec::new(name, program) });
 }
 
 #[cfg(test)]

@@ -10,6 +10,9 @@ use fairground_model::{Instr, MarkerUnit, Mistakes, Program, SockKind, TaskSet, 
 use fairground_stdx::{Instant, Ns};
 use load::Exchange;
 
+/// What a side of a pair has in the cache; a guess.
+const WORKING_SET_KIB: u32 = 64;
+
 /// The measurement: bytes of a read or a write that is over.
 const BYTES: &str = "tbench_bytes";
 
@@ -80,7 +83,11 @@ fn build(values: &Values, _mistakes: &mut Mistakes) -> TaskSet {
             // Behind the first exchange.
             code.push(Instr::Jump { to: 2 });
             let program = set.programs.push(Program { code });
-            set.tasks.push(TaskSpec { mm: mm as u32, ..TaskSpec::new(format!("{name}{row}"), program) });
+            set.tasks.push(TaskSpec {
+                mm: mm as u32,
+                working_set_kib: WORKING_SET_KIB,
+                ..TaskSpec::new(format!("{name}{row}"), program)
+            });
         }
     }
     set
