@@ -39,6 +39,8 @@ pub enum Place {
     TickOffset,
     /// The round of turns of CPUs.
     RoundOfTurns,
+    /// What a busy sibling leaves.
+    SmtPercent,
 }
 
 /// One thing that is wrong with a machine.
@@ -194,6 +196,14 @@ impl Found {
             let message = format!("CPUs take turns in rounds of {round}");
             self.add(Place::RoundOfTurns, message, "A round has at least 1ns for each CPU and lasts no longer than a tick.");
         }
+        if !(1..=100).contains(&machine.smt_percent) {
+            let message = format!("smt_percent = {}", machine.smt_percent);
+            self.add(
+                Place::SmtPercent,
+                message,
+                "A thread beside a busy one of its core has 1 to 100 percent of its throughput.",
+            );
+        }
     }
 }
 
@@ -300,6 +310,7 @@ mod tests {
         assert_eq!(changed("smp-3", |m| m.tick_offset = Ns(u64::MAX)).len(), 1);
         assert_eq!(changed("smp-3", |m| m.round_of_turns = Ns::from_us(100)).len(), 0);
         assert_eq!(changed("smp-3", |m| m.round_of_turns = Ns(2)), ["CPUs take turns in rounds of 2ns"]);
+        assert_eq!([0, 101].map(|percent| changed("smp-3", |m| m.smt_percent = percent).len()), [1, 1]);
         assert_eq!(changed("smp-3", |m| m.round_of_turns = Ns(u64::MAX)).len(), 1);
     }
 }

@@ -263,3 +263,17 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn what_cores_share_is_read_written_and_refused() {
+    let machine = parse("preset = \"llc112\"\nsmt_percent = 70\ncore_cache = \"1MiB\"\n");
+    assert_eq!((machine.smt_percent, machine.core_cache_kib), (70, 1024));
+    assert_eq!(parse(&machine_file::write(&machine)), machine);
+    assert_eq!(parse("cores = 2\ncore_cache = 512\n").core_cache_kib, 512);
+    let plain = parse("cores = 2\nthreads = 2\n");
+    assert_eq!((plain.smt_percent, plain.core_cache_kib), (100, 2048));
+    assert_eq!(
+        mistakes("cores = 2\nsmt_percent = 0\ncore_cache = \"1GB\"\n"),
+        ["2: `smt_percent` is 0", "3: `core_cache` is \"1GB\""]
+    );
+}

@@ -246,5 +246,6 @@ fn place(fields: &Fields, place: Place) -> Range<usize> {
         Place::TickJitter => first(&["tick_jitter"]),
         Place::TickOffset => first(&["tick_offset", "skew_tick"]),
         Place::RoundOfTurns => first(&["round_of_turns"]),
+        Place::SmtPercent => first(&["smt_percent"]),
     }
 }
