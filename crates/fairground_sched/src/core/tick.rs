@@ -17,6 +17,7 @@ impl Sched {
             if self.rqs[cpu].need_resched_lazy {
                 self.end_laziness(cx, task);
             }
+            self.touch_levels(task);
             self.task_tick_fair(cx, task);
             self.update_misfit_status(cx, cpu, Some(task));
         }

@@ -5,9 +5,13 @@ use crate::fair::weight::LoadWeight;
 use crate::pelt::Removed;
 use fairground_model::{Decision, Who};
 use fairground_stdx::{CfsRqId, CpuId, DeadlineLine, Instant, SeId, TaskId, TgId, Timeline, Vruntime};
+use std::num::NonZeroU64;
 
 /// What is queued: a task, or a group on one CPU (then `my_q` is set).
+///
+/// The fields stand in memory as here: what a tick of CFS needs first (80 of 112 bytes).
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub struct SchedEntity {
     /// Its weight (times 1024) with the inverse of it.
     pub load: LoadWeight,
@@ -25,15 +29,21 @@ pub struct SchedEntity {
     pub parent: Option<SeId>,
     /// The queue it stands for, if it is a group.
     pub my_q: Option<CfsRqId>,
+    /// The task it is, if it is a task.
+    pub task: Option<TaskId>,
+    /// The group it is, if it is a group.
+    pub tg: Option<TgId>,
+    /// Whether it is queued or running.
+    pub on_rq: bool,
+    /// Whether the slice was set for it (sched_setattr), so that it does not follow the base slice.
+    pub custom_slice: bool,
+    /// Whether the deadline is relative to `vruntime`: only while it is off a queue.
+    pub rel_deadline: bool,
+    /// Whether it sleeps, but stays queued until its lag is used up.
+    pub sched_delayed: bool,
     /// If it is a group: in families B and C its second weight (times 1024), by runnable load; in family D the runnable
     /// tasks below it when it was last queued, taken off or passed on the way up.
     pub runnable_weight: u64,
-    /// The group it is, if it is a group.
-    pub tg: Option<TgId>,
-    /// The task it is, if it is a task.
-    pub task: Option<TaskId>,
-    /// Whether it is queued or running.
-    pub on_rq: bool,
     /// EEVDF: by when in virtual time its request shall be done; relative to `vruntime` if `rel_deadline`.
     pub deadline: Vruntime,
     /// EEVDF: how far it was behind the average when it left its queue, in virtual ns.
@@ -42,12 +52,6 @@ pub struct SchedEntity {
     pub slice: u64,
     /// EEVDF: it is protected until there in virtual time; see the seam `protection`.
     pub vprot: Vruntime,
-    /// Whether the slice was set for it (sched_setattr), so that it does not follow the base slice.
-    pub custom_slice: bool,
-    /// Whether the deadline is relative to `vruntime`: only while it is off a queue.
-    pub rel_deadline: bool,
-    /// Whether it sleeps, but stays queued until its lag is used up.
-    pub sched_delayed: bool,
 }
 
 impl SchedEntity {
@@ -99,7 +103,11 @@ impl SchedEntity {
 }
 
 /// The fair queue of one group on one CPU; the root group's is part of the run queue.
+///
+/// The fields stand in memory as here: what a tick or a switch needs first (184 of 288 bytes), so that of the queues of a
+/// big tree of groups fewer lines are read.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub struct CfsRq {
     /// The CPU it belongs to.
     pub cpu: CpuId,
@@ -111,50 +119,50 @@ pub struct CfsRq {
     pub depth: u32,
     /// The running entity of this queue; it is not in the timeline.
     pub curr: Option<SeId>,
-    /// Wants to run next (a wakee that preempts, or NEXT_BUDDY).
-    pub next: Option<SeId>,
-    /// Was preempted and is cache hot.
-    pub last: Option<SeId>,
-    /// Yielded.
-    pub skip: Option<SeId>,
-    /// Sum of the weights of all entities, the running one included.
-    pub load: LoadWeight,
     /// Entities queued here, the running one and those in delayed dequeue included (nr_queued from v6.13).
     pub nr_running: u32,
     /// Tasks queued here or in groups below, likewise (h_nr_queued from v6.13).
     pub h_nr_running: u32,
     /// How many of these want to run: all but those in delayed dequeue (h_nr_running less h_nr_delayed in v6.12).
     pub h_nr_runnable: u32,
-    /// Entities queued here that are idle: of policy SCHED_IDLE, or groups with cpu.idle.
-    pub idle_nr_running: u32,
-    /// Tasks queued here or in groups below that are idle, or below an idle group under this one (h_nr_idle from v6.13).
-    pub idle_h_nr_running: u32,
+    /// Sum of the weights of all entities, the running one included.
+    pub load: LoadWeight,
     /// The floor of virtual time: never goes back.
     pub min_vruntime: Vruntime,
-    /// Load that sleepers took away since the last update.
-    pub(crate) removed: Removed,
-    /// Its load as the root queue sees it, and the jiffy of the last update of that.
-    pub(crate) h_load: u64,
-    pub(crate) last_h_load_update: Option<u64>,
-    /// Families B and C: sum of the second weights of all entities (runnable_weight).
-    pub runnable_weight: u64,
-    /// What it has told its group of its load, and when (sched_clock).
-    pub tg_load_avg_contrib: u64,
-    pub(crate) last_update_tg_load_avg: u64,
-    /// Load has come or gone for good since its entity last looked, and in families B to D how much.
+    /// Entities queued here that are idle: of policy SCHED_IDLE, or groups with cpu.idle.
+    pub idle_nr_running: u32,
+    /// Load has come or gone for good since its entity last looked.
     pub propagate: bool,
-    /// That time, in units of load tracking.
-    pub prop_runnable_sum: i64,
     /// Whether it stands on its CPU's list of queues with load.
     pub(crate) on_list: bool,
     /// CFS: queued entities in order of virtual time.
     pub timeline: Timeline<SeId>,
-    /// EEVDF: queued entities in order of their deadlines.
-    pub deadlines: DeadlineLine<SeId>,
+    /// Load that sleepers took away since the last update.
+    pub(crate) removed: Removed,
+    /// What it has told its group of its load, and when (sched_clock).
+    pub tg_load_avg_contrib: u64,
+    pub(crate) last_update_tg_load_avg: u64,
+    /// Families B to D: how much of it, as time runnable in units of load tracking.
+    pub prop_runnable_sum: i64,
+    /// Wants to run next (a wakee that preempts, or NEXT_BUDDY).
+    pub next: Option<SeId>,
+    /// Was preempted and is cache hot.
+    pub last: Option<SeId>,
+    /// Yielded.
+    pub skip: Option<SeId>,
+    /// Tasks queued here or in groups below that are idle, or below an idle group under this one (h_nr_idle from v6.13).
+    pub idle_h_nr_running: u32,
+    /// Families B and C: sum of the second weights of all entities (runnable_weight).
+    pub runnable_weight: u64,
+    /// Its load as the root queue sees it, and the jiffy after that of its last update.
+    pub(crate) h_load: u64,
+    pub(crate) last_h_load_update: Option<NonZeroU64>,
     /// EEVDF: sum of weight * (vruntime - min_vruntime) over `deadlines`; the running entity is added where it is needed.
     pub avg_vruntime: i128,
     /// EEVDF: sum of the (scaled-down) weights over `deadlines`.
     pub avg_load: u64,
+    /// EEVDF: queued entities in order of their deadlines.
+    pub deadlines: DeadlineLine<SeId>,
 }
 
 impl CfsRq {

@@ -30,6 +30,7 @@ mod steps;
 #[cfg(test)]
 mod test_bench;
 pub mod tick_preempt;
+mod touch;
 pub mod tunables;
 mod update_curr;
 mod wakeup_preempt;

@@ -7,6 +7,7 @@ use super::{PeltFamily, SCHED_CAPACITY_SHIFT, SchedAvg};
 ///
 /// Kernel: fair.c struct cfs_rq `removed`, v4.12–
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[repr(C)]
 pub struct Removed {
     /// Number of tasks in the box.
     pub nr: u32,

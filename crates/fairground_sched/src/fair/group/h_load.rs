@@ -9,6 +9,7 @@
 use crate::Sched;
 use crate::ctx::Ctx;
 use fairground_stdx::{CfsRqId, TaskId};
+use std::num::NonZeroU64;
 
 impl Sched {
     /// That load; its hierarchical part is at most a jiffy old. Without groups it is the load of the task but for the
@@ -25,7 +26,8 @@ impl Sched {
     ///
     /// Kernel: fair.c update_cfs_rq_h_load(), v4.12–
     fn update_cfs_rq_h_load(&mut self, jiffies: u64, queue: CfsRqId) -> u64 {
-        if self.cfs_rqs[queue].last_h_load_update == Some(jiffies) {
+        let now = NonZeroU64::new(jiffies + 1);
+        if self.cfs_rqs[queue].last_h_load_update == now {
             return self.cfs_rqs[queue].h_load;
         }
         let h_load = match self.cfs_rqs[queue].se {
@@ -37,7 +39,7 @@ impl Sched {
             }
         };
         let cfs_rq = &mut self.cfs_rqs[queue];
-        (cfs_rq.h_load, cfs_rq.last_h_load_update) = (h_load, Some(jiffies));
+        (cfs_rq.h_load, cfs_rq.last_h_load_update) = (h_load, now);
         h_load
     }
 }

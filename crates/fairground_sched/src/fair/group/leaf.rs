@@ -29,6 +29,7 @@ impl Sched {
     /// Kernel: fair.c update_blocked_averages(), __update_blocked_fair() from v5.4, v4.12–
     pub(crate) fn update_blocked_groups(&mut self, cx: &mut Ctx<'_, '_>, cpu: CpuId) -> bool {
         let mut queues = std::mem::take(&mut self.rqs[cpu].leaf_cfs_rqs);
+        self.touch_queues(&queues);
         let mut has_blocked = false;
         cx.meter.count_n(Op::BlockedAvg, queues.len() as u64);
         queues.retain(|&queue| {
