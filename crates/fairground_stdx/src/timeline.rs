@@ -5,16 +5,19 @@ use std::collections::VecDeque;
 
 /// Rows sorted by virtual time; among equals the one inserted first stands first.
 ///
-/// A ring kept sorted: taking the first is O(1), inserting near either end moves few rows. Queues
-/// hold tens of entities; in the hundreds it is still on par with a balanced tree (docs/speed.md).
+/// The first row, and then a ring kept sorted: taking the first is O(1), inserting near either end moves few
+/// rows. Queues hold tens of entities; in the hundreds it is still on par with a balanced tree (docs/speed.md).
+/// Many a group's queue never holds more than one: that costs no ring, neither its memory nor a look at it.
 #[derive(Clone, Debug)]
 pub struct Timeline<T> {
-    rows: VecDeque<(Vruntime, T)>,
+    /// `None` only if there is no row at all.
+    first: Option<(Vruntime, T)>,
+    rest: VecDeque<(Vruntime, T)>,
 }
 
 impl<T> Default for Timeline<T> {
     fn default() -> Self {
-        Timeline { rows: VecDeque::new() }
+        Timeline { first: None, rest: VecDeque::new() }
     }
 }
 
@@ -22,66 +25,79 @@ impl<T: Copy + Eq> Timeline<T> {
     /// The number of rows.
     #[inline]
     pub fn len(&self) -> usize {
-        self.rows.len()
+        usize::from(self.first.is_some()) + self.rest.len()
     }
     /// Whether there is no row.
     #[inline]
     pub fn is_empty(&self) -> bool {
-        self.rows.is_empty()
+        self.first.is_none()
     }
     /// The row with the smallest virtual time.
     #[inline]
     pub fn first(&self) -> Option<(Vruntime, T)> {
-        self.rows.front().copied()
+        self.first
     }
     /// The row with the largest virtual time.
     #[inline]
     pub fn last(&self) -> Option<(Vruntime, T)> {
-        self.rows.back().copied()
+        self.rest.back().copied().or(self.first)
     }
     /// The second smallest row.
     #[inline]
     pub fn second(&self) -> Option<(Vruntime, T)> {
-        self.rows.get(1).copied()
+        self.rest.front().copied()
     }
     /// The row that follows `item`, which stands at `key`.
     pub fn after(&self, key: Vruntime, item: T) -> Option<(Vruntime, T)> {
-        self.rows.get(self.position(key, item)? + 1).copied()
+        match self.first?.1 == item {
+            true => self.second(),
+            false => self.rest.get(self.position(key, item)? + 1).copied(),
+        }
     }
     /// Puts `item` behind every row whose virtual time is at most `key`.
     #[inline]
     pub fn insert(&mut self, key: Vruntime, item: T) {
-        // From the back: what ran last has usually the largest virtual time.
-        let mut index = self.rows.len();
-        if index > 16 {
-            index = self.rows.partition_point(|row| row.0.since(key) <= 0);
-        } else {
-            while index > 0 && self.rows[index - 1].0.since(key) > 0 {
-                index -= 1;
+        match self.first {
+            Some(first) if first.0.since(key) <= 0 => self.insert_behind_first(key, item),
+            later => {
+                self.first = Some((key, item));
+                if let Some(row) = later {
+                    self.rest.push_front(row);
+                }
             }
         }
-        self.rows.insert(index, (key, item));
     }
     /// Takes `item`, which was inserted with `key`, out; false if it was not there.
     #[inline]
     pub fn remove(&mut self, key: Vruntime, item: T) -> bool {
-        match self.position(key, item) {
-            Some(index) => self.rows.remove(index).is_some(),
-            None => false,
+        if self.first.is_some_and(|first| first.1 == item) {
+            self.first = self.rest.pop_front();
+            return true;
         }
+        self.position(key, item).and_then(|index| self.rest.remove(index)).is_some()
     }
     /// All rows, smallest first.
     pub fn iter(&self) -> impl Iterator<Item = (Vruntime, T)> + '_ {
-        self.rows.iter().copied()
+        self.first.into_iter().chain(self.rest.iter().copied())
     }
 
-    #[inline]
-    fn position(&self, key: Vruntime, item: T) -> Option<usize> {
-        if self.rows.front()?.1 == item {
-            return Some(0);
+    fn insert_behind_first(&mut self, key: Vruntime, item: T) {
+        // From the back: what ran last has usually the largest virtual time.
+        let mut index = self.rest.len();
+        if index > 16 {
+            index = self.rest.partition_point(|row| row.0.since(key) <= 0);
+        } else {
+            while index > 0 && self.rest[index - 1].0.since(key) > 0 {
+                index -= 1;
+            }
         }
-        let start = self.rows.partition_point(|row| row.0.since(key) < 0);
-        (start..self.rows.len()).take_while(|&i| self.rows[i].0 == key).find(|&i| self.rows[i].1 == item)
+        self.rest.insert(index, (key, item));
+    }
+
+    /// Where `item`, which is not the first row, stands among the rest.
+    fn position(&self, key: Vruntime, item: T) -> Option<usize> {
+        let start = self.rest.partition_point(|row| row.0.since(key) < 0);
+        (start..self.rest.len()).take_while(|&i| self.rest[i].0 == key).find(|&i| self.rest[i].1 == item)
     }
 }
 
@@ -123,8 +139,16 @@ mod tests {
                 keys.iter().enumerate().for_each(|(i, &key)| line.insert(Vruntime(key), i));
                 model.sort_by_key(|row| row.0);
                 assert!(line.iter().map(|row| (row.0.0, row.1)).eq(model.iter().copied()));
-                for &(key, item) in &model {
-                    assert!(line.remove(Vruntime(key), item));
+                // Out again: the first first, and in order of arrival, which begins anywhere.
+                let mut other = line.clone();
+                model.iter().for_each(|&(key, item)| assert!(line.remove(Vruntime(key), item)));
+                for (item, &key) in keys.iter().enumerate() {
+                    let follows = model.iter().skip_while(|row| row.1 != item).nth(1).map(|row| (Vruntime(row.0), row.1));
+                    assert_eq!(other.after(Vruntime(key), item), follows);
+                    assert!(other.remove(Vruntime(key), item));
+                    model.retain(|row| row.1 != item);
+                    assert!(other.iter().map(|row| (row.0.0, row.1)).eq(model.iter().copied()));
+                    assert_eq!(other.len(), model.len());
                 }
                 assert!(line.is_empty());
             }
