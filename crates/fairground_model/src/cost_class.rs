@@ -29,9 +29,10 @@ classes! {
     Network "network" "The way of packets from the system call to the other socket" [TcpSend1b SoftirqTcp1b UdpSend1b SoftirqUdp1b];
     Copy "copy" "Copying between programs and the kernel" [CopyKib];
     Wakeup "wakeup" "Waking a task: state checks and wake lists" [TtwuBase WakeListAdd WakeListTask];
-    Scan "scan" "Looks at run queues in the search for a CPU" [ScanCpu ScanDirty ScanSocket];
-    Lock "lock" "Locks of run queues" [LockFree LockRemote];
-    Enqueue "enqueue" "Enqueue and dequeue with load tracking, on all levels of groups" [Enqueue Dequeue CgroupLevel];
+    Scan "scan" "Looks at run queues in the search for a CPU" [ScanCpu ScanDirty ScanSocket ScanContend];
+    Lock "lock" "Locks of run queues" [LockFree LockRemote LockRemoteSocket LockHandoff LockHandoffSocket];
+    Enqueue "enqueue" "Enqueue and dequeue with load tracking, on all levels of groups" [Enqueue EnqueueRemote Dequeue CgroupLevel];
+    Refill "refill" "Working sets that come to another core, or come back" [CacheRefill CacheRefillLlc CacheRefillSocket];
     Switch "switch" "Picking the next task and switching to it" [PickSwitch MmSwitch SwitchIdle];
     Ipi "ipi" "Interrupts from one CPU to another" [IpiSend IpiFlight IpiBody];
     IdleExit "idle_exit" "Leaving idle states" [IdleExit];

@@ -31,6 +31,7 @@ ops! {
     MmSwitch "mm_switch" "Extra for a switch to another address space";
     SwitchIdle "switch_idle" "A switch to or from the idle task";
     Enqueue "enqueue" "Enqueue of a fair entity at the root level, load tracking included";
+    EnqueueRemote "enqueue_remote" "Queueing a woken task on another core: the lines of its run queue come from there before it is seen in it";
     Dequeue "dequeue" "Dequeue of a fair entity at the root level, load tracking included";
     CgroupLevel "cgroup_level" "Extra per nesting level of one hop (enqueue, dequeue, pick, put)";
     TtwuBase "ttwu_base" "try_to_wake_up(): flags, locks, state checks";
@@ -141,17 +142,17 @@ impl Meter {
     pub fn note(&mut self, op: Op) {
         self.settled[op as usize].count += 1;
     }
-    /// Counts `op` `n` times without spending time here.
+    /// Counts `op` `n` times; it took so long, which is spent elsewhere.
     #[inline]
-    pub fn note_n(&mut self, op: Op, n: u64) {
-        self.settled[op as usize].count += n;
+    pub fn settle(&mut self, op: Op, n: u64, time: Ns) {
+        let settled = &mut self.settled[op as usize];
+        settled.count += n;
+        settled.ps += time.0 * 1000;
     }
     /// Counts `op` once, with a time of its own in place of its price.
     #[inline]
     pub fn count_at(&mut self, op: Op, time: Ns) {
-        let settled = &mut self.settled[op as usize];
-        settled.count += 1;
-        settled.ps += time.0 * 1000;
+        self.settle(op, 1, time);
         self.ps += time.0 * 1000;
     }
     /// What the current phase has cost so far, in whole ns (rounded down).

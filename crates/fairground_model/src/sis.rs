@@ -26,7 +26,7 @@ impl SisStats {
         self.sis_domain_search += other.sis_domain_search;
         self.sis_failed += other.sis_failed;
     }
-    /// What was counted since `before`.
+    /// What was counted since `before`. A search that was under way then counts with its end only.
     pub fn since(&self, before: &SisStats) -> SisStats {
         SisStats {
             sis_search: self.sis_search - before.sis_search,
@@ -37,11 +37,11 @@ impl SisStats {
     }
     /// Searches that found something per look, in units of 1/1000 percent: (search - failed) / scanned.
     pub fn se_eff(&self) -> u64 {
-        ratio(self.sis_search - self.sis_failed, self.sis_scanned)
+        ratio(self.sis_search.saturating_sub(self.sis_failed), self.sis_scanned)
     }
     /// The same for cache domains only: (domain search - failed) / (scanned - (search - domain search)).
     pub fn dom_eff(&self) -> u64 {
-        ratio(self.sis_domain_search - self.sis_failed, self.sis_scanned - self.found_by_name())
+        ratio(self.sis_domain_search.saturating_sub(self.sis_failed), self.sis_scanned - self.found_by_name())
     }
     /// Searches that a CPU known by name ended, in units of 1/1000 percent.
     pub fn fast_rate(&self) -> u64 {
@@ -49,7 +49,7 @@ impl SisStats {
     }
     /// Searches that found something, in units of 1/1000 percent.
     pub fn success_rate(&self) -> u64 {
-        ratio(self.sis_search - self.sis_failed, self.sis_search)
+        ratio(self.sis_search.saturating_sub(self.sis_failed), self.sis_search)
     }
     /// Looks at run queues per search of a cache domain, in thousandths: (scanned - search) / domain search.
     pub fn looks_per_domain_search(&self) -> u64 {

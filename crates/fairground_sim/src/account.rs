@@ -44,7 +44,8 @@ impl<Q: EventQueue> Simulation<Q> {
     /// How long `cpu` has waited for another one up to now, which is booked when the wait is over.
     fn waits_for(&self, cpu: CpuId) -> Ns {
         let row = &self.cpus[cpu];
-        match row.doing == Doing::Kernel && self.queue.get(cpu, Slot::Segment).is_none() {
+        let parked = row.doing == Doing::Kernel && self.queue.get(cpu, Slot::Segment).is_none();
+        match parked || self.locks.spins(cpu) {
             true => self.now().since(row.spins_since),
             false => Ns::ZERO,
         }

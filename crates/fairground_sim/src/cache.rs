@@ -107,19 +107,21 @@ impl<Q: EventQueue> Simulation<Q> {
         *touched += kib;
         let op = refill_op(&self.machine, left.cpu, cpu);
         let row = &mut self.cpus[cpu];
-        row.meter.note_n(op, (kib * missing + ONE / 2) / ONE);
+        row.meter.settle(op, (kib * missing + ONE / 2) / ONE, Ns::ZERO);
         let refill = Ns(kib * row.meter.price_ps(op) / 1000 * missing / ONE);
         // What it had not refilled yet is missing too, wherever that was.
         let task = &mut self.tasks[task];
         task.refill = if here { task.refill + refill } else { refill };
+        task.refill_op = op;
     }
 
     /// The current task of `cpu` has refilled the cache for so long, or to the end.
     pub(crate) fn refilled(&mut self, cpu: CpuId, task: TaskId, ran: Ns) {
-        let refill = &mut self.tasks[task].refill;
-        let ran = ran.min(*refill);
-        *refill = *refill - ran;
-        self.cpus[cpu].book(Section::CacheRefill, ran);
+        let (row, task) = (&mut self.cpus[cpu], &mut self.tasks[task]);
+        let ran = ran.min(task.refill);
+        task.refill = task.refill - ran;
+        row.book(Section::CacheRefill, row.computes_from, ran);
+        row.meter.settle(task.refill_op, 0, ran);
     }
 }
 

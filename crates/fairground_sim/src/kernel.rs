@@ -154,7 +154,7 @@ impl<Q: EventQueue> Simulation<Q> {
             Then::ExpireTimers => self.expire_timers(rec, cpu),
             Then::SpinOnCpu { wakee, flags, after } => self.spin_on_cpu(rec, cpu, wakee, flags, after),
             Then::Search { wakee, flags, after } => {
-                let waking = self.search(rec, cpu, |sched, cx| sched.ttwu_search(cx));
+                let waking = self.search(rec, cpu, |sched, cx| sched.ttwu_search(cx, wakee));
                 self.select(cpu, wakee, flags, after, waking)
             }
             Then::Wake { wakee, flags, after } => self.wake(rec, cpu, wakee, flags, after),

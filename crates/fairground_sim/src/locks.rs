@@ -40,7 +40,6 @@ struct RqLock {
 struct Spin {
     /// For this lock.
     rq: CpuId,
-    since: Instant,
     /// What follows.
     then: Then,
     /// Who comes after it.
@@ -66,7 +65,7 @@ impl Locks {
             return Locks::default();
         }
         let free = |holder| RqLock { holder, free_at: Instant::ZERO, first: None, last: None, granted: None };
-        let idle = |rq| Spin { rq, since: Instant::ZERO, then: Then::Resume, next: None, spins: false };
+        let idle = |rq| Spin { rq, then: Then::Resume, next: None, spins: false };
         Locks {
             rows: machine.cpus.ids().map(free).collect(),
             spins: machine.cpus.ids().map(idle).collect(),
@@ -120,8 +119,8 @@ impl Locks {
     }
 
     /// `cpu` begins to spin for the lock of `rq`. Returns when it gets it, if that is settled.
-    fn queue(&mut self, cpu: CpuId, rq: CpuId, now: Instant, then: Then) -> Option<Instant> {
-        self.spins[cpu] = Spin { rq, since: now, then, next: None, spins: true };
+    fn queue(&mut self, cpu: CpuId, rq: CpuId, then: Then) -> Option<Instant> {
+        self.spins[cpu] = Spin { rq, then, next: None, spins: true };
         match self.rows[rq].last.replace(cpu) {
             Some(before) => {
                 self.spins[before].next = Some(cpu);
@@ -178,9 +177,9 @@ impl<Q: EventQueue> Simulation<Q> {
         if self.cpus[cpu].meter.so_far_ns() > 0 {
             return self.pay(cpu, section, then);
         }
-        let gets_it = self.locks.queue(cpu, rq, self.now, then);
+        let gets_it = self.locks.queue(cpu, rq, then);
         let row = &mut self.cpus[cpu];
-        (row.doing, row.then) = (Doing::Kernel, Then::Locked);
+        (row.doing, row.then, row.spins_since) = (Doing::Kernel, Then::Locked, self.now);
         match gets_it {
             Some(at) => self.queue.busy(cpu, at),
             None => {
@@ -231,8 +230,9 @@ impl<Q: EventQueue> Simulation<Q> {
         let spin = &self.locks.spins[cpu];
         let row = &mut self.cpus[cpu];
         row.then = spin.then;
-        row.book(Section::LockWait, self.now.since(spin.since));
-        row.meter.note(handover);
+        let took = self.now.since(row.spins_since);
+        row.book(Section::LockWait, row.spins_since, took);
+        row.meter.settle(handover, 1, took);
         let next = self.phase(rec, cpu);
         // Meanwhile there may be nothing left to be done under it.
         if self.locks.is_granted(cpu, rq) {
@@ -263,8 +263,8 @@ mod tests {
         assert!(locks.is_free(rq, start));
         assert_eq!(locks.hold(a, rq, start, HOLD), None);
         assert!(!locks.is_free(rq, start));
-        assert_eq!(locks.queue(b, rq, start, Then::Resume), Some(start + HOLD + Ns(140)));
-        assert_eq!(locks.queue(c, rq, start, Then::Resume), None);
+        assert_eq!(locks.queue(b, rq, Then::Resume), Some(start + HOLD + Ns(140)));
+        assert_eq!(locks.queue(c, rq, Then::Resume), None);
 
         let second = start + Ns(490);
         assert_eq!(locks.grant(b, second), (rq, Op::LockHandoff));
@@ -283,7 +283,7 @@ mod tests {
         let [a, b] = [0, 56].map(CpuId::new);
         let mut locks = locks("spr-2x56");
         assert_eq!(locks.hold(a, a, Instant::ZERO, HOLD), None);
-        assert_eq!(locks.queue(b, a, Instant::ZERO, Then::Resume), Some(Instant::ZERO + HOLD + Ns(350)));
+        assert_eq!(locks.queue(b, a, Then::Resume), Some(Instant::ZERO + HOLD + Ns(350)));
         assert_eq!(locks.grant(b, Instant::ZERO + Ns(700)), (a, Op::LockHandoffSocket));
     }
 

@@ -499,6 +499,7 @@ fn new_task(id: TaskId, spec: &TaskSpec, seed: u64) -> SimTask {
         rng: RngStream::new(seed, StreamKind::TaskBehavior, id.get()),
         want: Want::Nothing,
         refill: Ns::ZERO,
+        refill_op: Op::CacheRefill,
         left: None,
         mode: Mode::User,
         timer_slack: spec.timer_slack,

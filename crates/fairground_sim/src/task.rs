@@ -2,7 +2,7 @@
 
 use crate::cache::Left;
 use crate::cpu::Then;
-use fairground_model::{Frame, Mode, TaskInfo};
+use fairground_model::{Frame, Mode, Op, TaskInfo};
 use fairground_stdx::{Instant, Ns, ProgramId, RngStream, TaskId};
 
 /// What the current step of a task still needs.
@@ -32,6 +32,8 @@ pub(crate) struct SimTask {
     pub(crate) want: Want,
     /// What it still has to fetch into the cache before it goes on.
     pub(crate) refill: Ns,
+    /// From where that comes.
+    pub(crate) refill_op: Op,
     /// Where it was on a CPU last, if it is on none.
     pub(crate) left: Option<Left>,
     pub(crate) mode: Mode,

@@ -107,6 +107,13 @@ impl RqLines {
         if self.touches.is_empty() { 0 } else { self.touches[cpu].touch(by, now) }
     }
 
+    /// Who will change the run queue of `cpu` fetches its lines.
+    pub(crate) fn fetch(&mut self, cx: &mut Ctx<'_, '_>, cpu: CpuId) {
+        let (by, now) = (cx.cpu, cx.clock());
+        let others = self.touch(by, cpu, now.ns());
+        cx.meter.count_n(Op::ScanContend, others);
+    }
+
     /// A look at the run queue of `cpu`, at so many of its lines.
     #[inline]
     pub(crate) fn look(&mut self, cx: &mut Ctx<'_, '_>, cpu: CpuId, lines: u64) {

@@ -95,14 +95,27 @@ impl Sched {
     /// Kernel: core.c try_to_wake_up() after smp_cond_load_acquire(), v4.12–
     pub fn ttwu_off_cpu(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, flags: WakeFlags) -> Waking {
         let selected = self.select_task_rq(cx, task, Wake::Ttwu { sync: flags.sync, context: flags.context });
-        selected.map_or(Waking::Searching, Waking::Selected)
+        selected.map_or(Waking::Searching, |target| self.ttwu_selected(cx, task, target))
     }
 
     /// The search for a CPU goes on.
     ///
     /// Kernel: fair.c select_idle_sibling(), v4.12–
-    pub fn ttwu_search(&mut self, cx: &mut Ctx<'_, '_>) -> Waking {
-        self.continue_search(cx).map_or(Waking::Searching, Waking::Selected)
+    pub fn ttwu_search(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId) -> Waking {
+        self.continue_search(cx).map_or(Waking::Searching, |target| self.ttwu_selected(cx, task, target))
+    }
+
+    /// The wakee will be queued on `target`. If that is another core, the lines that this writes come from there first: up to
+    /// then `target` looks to others as if nobody had chosen it.
+    ///
+    /// Kernel: core.c set_task_cpu(), ttwu_queue() up to where nr_running is raised, v4.12–
+    fn ttwu_selected(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, target: CpuId) -> Waking {
+        let own_core = target == cx.cpu || cx.machine.cpus[cx.cpu].smt.contains(target);
+        if !own_core && !self.ttwu_is_left_to_target(cx.cpu, task, target) {
+            cx.meter.count(Op::EnqueueRemote);
+            self.lines.fetch(cx, target);
+        }
+        Waking::Selected(target)
     }
 
     /// The wakee never left its queue: its wish to sleep is taken back.

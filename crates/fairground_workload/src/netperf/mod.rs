@@ -4,7 +4,7 @@ use crate::build::marker;
 use crate::param::{Param, ParamKind, Values};
 use crate::registry::Workload;
 use crate::table::{Column, Figure};
-use fairground_model::{DATAGRAM_BYTES_MAX, Instr, MarkerUnit, Mistakes, Program, SockKind, TaskSet, TaskSpec};
+use fairground_model::{DATAGRAM_BYTES_MAX, Instr, MarkerUnit, Mistakes, Program, SockKind, Start, TaskSet, TaskSpec};
 use fairground_stdx::{Instant, Ns, SockId};
 
 /// What a side of a pair has in the cache: socket, packets, stack; a guess.
@@ -62,6 +62,13 @@ pub(crate) const WORKLOAD: Workload = Workload {
             default: "0s",
             sentence: "How long it runs before it measures; no flag of the real program.",
         },
+        Param {
+            name: "apart",
+            short: None,
+            kind: ParamKind::Time,
+            default: "1ms",
+            sentence: "How long after one instance the next one begins: a shell starts them in a loop; no flag of the real program.",
+        },
     ],
     table: &[
         rate("Trans. Rate per sec", Figure::PerSecondEach(TRANSACTIONS)),
@@ -95,7 +102,9 @@ fn build(values: &Values, mistakes: &mut Mistakes) -> TaskSet {
     let transactions = marker(&mut set, TRANSACTIONS, MarkerUnit::Count);
     let (from, end) = window(values);
     set.window = Some((from, end));
+    let apart = values.time("apart");
     for row in 0..values.count("instances") {
+        let start = Start::At(Instant::from_ns(apart.0.saturating_mul(row).min(Instant::MAX.ns())));
         let [client, server] = set.connect(kind);
         let answers = serve(server, request, response);
         let code = vec![
@@ -111,6 +120,7 @@ fn build(values: &Values, mistakes: &mut Mistakes) -> TaskSet {
             let program = set.programs.push(Program { code });
             set.tasks.push(TaskSpec {
                 mm: mm as u32,
+                start,
                 working_set_kib: WORKING_SET_KIB,
                 ..TaskSpec::new(format!("{name}{row}"), program)
             });
