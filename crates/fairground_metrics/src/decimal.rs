@@ -15,6 +15,10 @@ impl Decimal {
     pub fn ratio(numerator: u64, denominator: u64) -> Decimal {
         Decimal(i128::from(numerator) * SCALE / i128::from(denominator.max(1)))
     }
+    /// So many thousandths.
+    pub fn thousandths(value: i64) -> Decimal {
+        Decimal(i128::from(value) * (SCALE / 1000))
+    }
     /// Reads `12`, `-5.1` or `0.0119`; `None` for anything else, also for more than nine places.
     pub fn parse(text: &str) -> Option<Decimal> {
         let (negative, digits) = match text.strip_prefix('-') {
@@ -66,6 +70,7 @@ mod tests {
         }
         assert_eq!(Decimal::parse("59.0"), Some(Decimal::from(59)));
         assert_eq!(Decimal::ratio(380, 10_000).to_string(), "0.038");
+        assert_eq!(Decimal::thousandths(-1_250).to_string(), "-1.25");
     }
 
     #[test]

@@ -11,6 +11,7 @@ pub mod profile;
 pub mod reproduce;
 pub mod run;
 pub mod schedstat;
+pub mod searches;
 pub mod table;
 pub mod time_spent;
 pub mod timehist;

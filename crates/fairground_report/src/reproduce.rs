@@ -171,7 +171,7 @@ pub struct Calibration {
 }
 
 /// A published experiment beside our numbers.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct Reproduction {
     /// The experiment's name.
     pub experiment: String,
@@ -183,6 +183,8 @@ pub struct Reproduction {
     pub claims: Vec<Claim>,
     /// The fitted prices.
     pub calibration: Vec<Calibration>,
+    /// What the rows are made of, or what stands beside them.
+    pub tables: Vec<Table>,
 }
 
 impl Reproduction {
@@ -233,6 +235,9 @@ impl Reproduction {
             .set("rows", self.rows.iter().map(row_json).collect::<Vec<_>>())
             .set("claims", claims)
             .set("calibration", calibration);
+        if !self.tables.is_empty() {
+            document.set_tables(&self.tables);
+        }
         document
     }
 }
@@ -309,6 +314,7 @@ mod tests {
                 value: Decimal::from(610),
                 from: "baseline rows only".into(),
             }],
+            tables: Vec::new(),
         }
     }
 

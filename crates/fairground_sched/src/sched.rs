@@ -115,6 +115,14 @@ impl Sched {
         all
     }
 
+    /// How many CPUs a search of the cache domain of `cpu` may look at, as the last balance of it has found; `None` where
+    /// nothing is shared.
+    ///
+    /// Kernel: sched_domain_shared.nr_idle_scan, v6.0–
+    pub fn nr_idle_scan(&self, cpu: CpuId) -> Option<u32> {
+        Some(self.topology.shared[self.topology.cpus[cpu].sd_llc_shared?].nr_idle_scan)
+    }
+
     /// How long searches of cache domains for an idle CPU took, in us.
     ///
     /// Kernel: fair.c select_idle_cpu(), v4.12–

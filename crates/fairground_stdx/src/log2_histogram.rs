@@ -21,6 +21,10 @@ impl Log2Histogram {
     pub fn merge(&mut self, other: &Log2Histogram) {
         self.0.iter_mut().zip(other.0).for_each(|(mine, theirs)| *mine += theirs);
     }
+    /// The values that were counted since `before`.
+    pub fn since(&self, before: &Log2Histogram) -> Log2Histogram {
+        Log2Histogram(std::array::from_fn(|class| self.0[class] - before.0[class]))
+    }
     /// The number of values.
     pub fn count(&self) -> u64 {
         self.0.iter().sum()

@@ -5,6 +5,7 @@ mod clock_pelt;
 mod published;
 mod runnable_propagation;
 mod runs;
+mod sis_util;
 
 use crate::control::Control;
 use crate::error::Error;
@@ -61,6 +62,11 @@ pub static EXPERIMENTS: &[Experiment] = &[
         name: "runnable-propagation",
         sentence: "Runnable load of groups (2017): schbench in the root group, in a cgroup, and in a cgroup with the patch.",
         run: runnable_propagation::run,
+    },
+    Experiment {
+        name: "sis-util",
+        sentence: "SIS_UTIL (2022): searches for an idle CPU that cost more than they gain; netperf, tbench, hackbench, schbench.",
+        run: sis_util::run,
     },
 ];
 

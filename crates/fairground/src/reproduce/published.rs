@@ -37,3 +37,12 @@ impl Published {
 pub(super) fn integer(table: &Table, key: &str) -> Option<Decimal> {
     table.get(key).and_then(Item::as_integer).and_then(|value| u64::try_from(value).ok()).map(Decimal::from)
 }
+
+/// A decimal number of a table with up to three digits behind the point.
+#[allow(clippy::cast_possible_truncation, reason = "published figures are small")]
+pub(super) fn decimal(table: &Table, key: &str) -> Option<Decimal> {
+    let value = table.get(key)?;
+    let thousandths = value.as_float().map(|value| (value * 1000.0).round() as i64);
+    let whole = || value.as_integer()?.checked_mul(1000);
+    thousandths.or_else(whole).map(Decimal::thousandths)
+}

@@ -24,7 +24,8 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
     for experiment in experiments {
         let reproduced = (experiment.run)(ReproduceOptions { quick: args.quick }, control)?;
         if !json {
-            show::tables(&[reproduced.reproduction.table()])?;
+            let reproduction = &reproduced.reproduction;
+            show::tables(&[&[reproduction.table()], &reproduction.tables[..]].concat())?;
         }
         done.push(reproduced);
         if control.stopped() {

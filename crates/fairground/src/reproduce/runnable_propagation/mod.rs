@@ -60,6 +60,7 @@ pub(super) fn run(options: ReproduceOptions, control: Control<'_>) -> Result<Rep
         rows,
         claims,
         calibration: calibration(case::look_ps()?),
+        tables: Vec::new(),
     };
     Ok(runs.reproduced(reproduction, &[&published], control))
 }

@@ -1,7 +1,7 @@
 //! How many CPUs a search for an idle one may look at, from how much the cache domain is used (SIS_UTIL).
 
 use super::{LbEnv, SdLbStats};
-use crate::Sched;
+use crate::{Profile, Sched};
 use crate::features::Feat;
 use crate::seam::IdleScan;
 use crate::topology::CpuIdleType;
@@ -10,6 +10,11 @@ use crate::topology::CpuIdleType;
 const SCANNED_LLC: u64 = 32;
 /// The largest cache domain that counts as small.
 const SMALL_LLC: u64 = 16;
+
+/// imbalance_pct of a cache domain.
+///
+/// Kernel: topology.c sd_init(), v4.12–
+const LLC_IMBALANCE_PCT: u64 = 117;
 
 /// How many of the CPUs of a cache domain a search may look at:
 ///
@@ -28,6 +33,16 @@ const fn nr_idle_scan(rule: IdleScan, llc_weight: u64, sum_util: u64, imbalance_
     match rule {
         IdleScan::MoreInSmall if llc_weight <= SMALL_LLC => y * SCANNED_LLC / llc_weight,
         IdleScan::MoreInSmall | IdleScan::Proportional => y,
+    }
+}
+
+impl Profile {
+    /// How many of the CPUs of a cache domain of `llc_weight` CPUs a search may look at where their utilisation adds up to
+    /// `sum_util` (1024 = one busy CPU), under SIS_UTIL.
+    ///
+    /// Kernel: fair.c update_idle_cpu_scan(), v6.0–
+    pub fn nr_idle_scan(&self, llc_weight: u32, sum_util: u64) -> u64 {
+        nr_idle_scan(self.idle_scan, u64::from(llc_weight.max(1)), sum_util, LLC_IMBALANCE_PCT)
     }
 }
 
@@ -55,7 +70,6 @@ impl Sched {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Profile;
     use fairground_machine::Machine;
     use fairground_stdx::CpuId;
 
