@@ -7,7 +7,7 @@ use fairground_metrics::PlatHistogram;
 use fairground_model::{Op, PrevState, Sink, SisStats, TaskSet, TimeSpent, TraceEvent};
 use fairground_sched::Profile;
 use fairground_sim::{Setup, Simulation};
-use fairground_stdx::{CpuId, Instant, Log2Histogram, MarkerId, Ns};
+use fairground_stdx::{CpuId, IndexVec, Instant, Log2Histogram, MarkerId, Ns, TaskId};
 use fairground_workload::{Args, build};
 
 /// The kernel before the patch.
@@ -159,6 +159,8 @@ pub(super) struct Measured {
     pub(super) nr_idle_scan: u32,
     /// How often a run-queue lock was handed to somebody who spun for it.
     pub(super) handovers: u64,
+    /// 99th percentile of the time from one measurement of a task to its next, us: of a transaction of netperf.
+    pub(super) p99_us: u64,
     /// Switches away from tasks that could run.
     pub(super) involuntary: u64,
     /// Where the time went up to the end of the warm-up, and up to that of the run.
@@ -194,6 +196,7 @@ pub(super) fn run_setup(mut setup: Setup, measure: Measure, warmup: Ns) -> Resul
         times: after.times.since(&before.times),
         nr_idle_scan: simulation.sched().nr_idle_scan(CpuId::new(0)).unwrap_or(0),
         handovers: after.handovers - before.handovers,
+        p99_us: watch.between.percentile(99_000).0,
         involuntary: watch.involuntary,
         spent: [before.spent, after.spent],
         cpus,
@@ -226,6 +229,9 @@ struct Watch {
     from: Instant,
     sum: u64,
     values: PlatHistogram,
+    /// When each task measured last, and us from one time to the next.
+    last: IndexVec<TaskId, Instant>,
+    between: PlatHistogram,
     involuntary: u64,
 }
 
@@ -233,7 +239,9 @@ impl Watch {
     fn new(tasks: &TaskSet, measure: Measure, from: Instant) -> Watch {
         let (Measure::Rate(name) | Measure::P90(name)) = measure;
         let marker = tasks.markers.iter_enumerated().find(|row| row.1.name == name).map(|row| row.0);
-        Watch { measure, marker, from, sum: 0, values: PlatHistogram::default(), involuntary: 0 }
+        let last = tasks.tasks.iter().map(|_| from).collect();
+        let (values, between) = (PlatHistogram::default(), PlatHistogram::default());
+        Watch { measure, marker, from, sum: 0, values, last, between, involuntary: 0 }
     }
     fn value(&self, length: Ns) -> u64 {
         match self.measure {
@@ -249,10 +257,14 @@ impl Watch {
 impl Sink for Watch {
     fn record(&mut self, at: Instant, _cpu: CpuId, event: &TraceEvent) {
         match *event {
-            TraceEvent::Marker { marker, value, .. } if Some(marker) == self.marker && at >= self.from => match self.measure {
-                Measure::Rate(_) => self.sum += value,
-                Measure::P90(_) => self.values.record(value),
-            },
+            TraceEvent::Marker { task, marker, value } if Some(marker) == self.marker && at >= self.from => {
+                match self.measure {
+                    Measure::Rate(_) => self.sum += value,
+                    Measure::P90(_) => self.values.record(value),
+                }
+                let last = std::mem::replace(&mut self.last[task], at);
+                self.between.record(at.since(last).0 / 1000);
+            }
             TraceEvent::SchedSwitch { prev: Some(_), prev_state: PrevState::Running, .. } if at >= self.from => {
                 self.involuntary += 1;
             }

@@ -35,8 +35,8 @@ const QUICK_POINTS: [(&str, &str, u64, &str); 8] = [
     ("netperf", "TCP_RR", 168, "thread"),
     ("netperf", "TCP_RR", 196, "thread"),
     ("netperf", "TCP_RR", HIGHEST, "thread"),
-    ("hackbench", "process-pipe", 1, "group"),
-    ("tbench", "loopback", 28, "thread"),
+    ("hackbench", "process-pipe", 4, "group"),
+    ("tbench", "loopback", 112, "thread"),
     ("schbench", "normal", 2, "mthread"),
 ];
 /// The same prices without the factor.

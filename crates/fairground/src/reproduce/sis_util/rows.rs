@@ -111,6 +111,13 @@ pub(super) fn changes(plan: &Plan, done: &Done, file: &Published, reading: Readi
             kind: Kind::Predicted,
             band: if main { change_band(&point) } else { Band::NotJudged },
         });
+        if main && point.bench == "netperf" {
+            let looks = patched.iter().map(|run| i64::from(run.nr_idle_scan) * 1000).collect();
+            rows.push(ReproductionRow {
+                unit: "CPUs".into(),
+                ..shown(format!("nr_idle_scan.{}.patched", point.id()), Quantity::Unknown, spread(looks))
+            });
+        }
         for (side, key, runs) in [("vanilla", "baseline_std_pct", vanilla), ("patched", "patched_std_pct", patched)] {
             let values: Vec<u64> = runs.iter().map(|run| run.value).collect();
             if main && values.len() > 1 {
@@ -223,6 +230,16 @@ pub(super) fn counters(done: &Done, file: &Published, measured: Ns) -> (Vec<Repr
                 band: Band::NotJudged,
             });
         }
+    }
+    for (side, runs, key) in [("vanilla", vanilla, "netperf_TCP_RR_224_threads_lat_p99_us"), ("patched", patched, "")] {
+        rows.push(ReproductionRow {
+            unit: "us".into(),
+            ..shown(
+                format!("latency.{}.p99.{side}", point.id()),
+                published(file.root(), key),
+                spread(runs.iter().map(|run| run.p99_us as i64 * 1000).collect()),
+            )
+        });
     }
     let both = || vanilla.iter().zip(patched);
     let less = |of: fn(&Measured) -> u64| both().map(|(a, b)| change(Measure::Rate(""), of(a), of(b))).collect::<Vec<i64>>();
