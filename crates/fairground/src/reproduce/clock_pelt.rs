@@ -134,8 +134,14 @@ pub(super) fn run(options: ReproduceOptions, control: Control<'_>) -> Result<Rep
         }
         control.at(index as u64 + 1, total);
     }
-    let reproduction =
-        Reproduction { experiment: "clock-pelt".into(), quick: options.quick, rows, claims, calibration: Vec::new(), tables: Vec::new() };
+    let reproduction = Reproduction {
+        experiment: "clock-pelt".into(),
+        quick: options.quick,
+        rows,
+        claims,
+        calibration: Vec::new(),
+        tables: Vec::new(),
+    };
     Ok(runs.reproduced(reproduction, &[&published], control))
 }
 

@@ -42,8 +42,14 @@ pub(super) fn run(options: ReproduceOptions, control: Control<'_>) -> Result<Rep
     parts.other_jitters()?;
     parts.press(published.root(), options, control)?;
     let Parts { runs, rows, claims } = parts;
-    let reproduction =
-        Reproduction { experiment: "align-vruntime".into(), quick: options.quick, rows, claims, calibration: Vec::new(), tables: Vec::new() };
+    let reproduction = Reproduction {
+        experiment: "align-vruntime".into(),
+        quick: options.quick,
+        rows,
+        claims,
+        calibration: Vec::new(),
+        tables: Vec::new(),
+    };
     Ok(runs.reproduced(reproduction, &[&published], control))
 }
 

@@ -125,14 +125,16 @@ pub(super) fn run(
     if control.stopped() {
         return Ok((Vec::new(), Vec::new()));
     }
-    let measured: Result<Vec<Measured>, Error> = cases.par_iter().with_max_len(1).map(|(case, length)| case.run(*length)).collect();
+    let measured: Result<Vec<Measured>, Error> =
+        cases.par_iter().with_max_len(1).map(|(case, length)| case.run(*length)).collect();
     let measured = measured?;
     measured.iter().for_each(|run| runs.add(run.digest));
     let of = |wanted: Discussed| cases.iter().position(|(case, _)| *case == wanted).map(|index| &measured[index]);
     let mut rows = Vec::new();
     let mut claims = Vec::new();
     if let [Some(vanilla), Some(patched), Some(small)] = [VANILLA, PATCHED, SMALL_LLC].map(|profile| of(Hackbench(profile))) {
-        let gain = |run: &Measured| Quantity::Number(Decimal::thousandths(change(Hackbench("").measure(), vanilla.value, run.value)));
+        let gain =
+            |run: &Measured| Quantity::Number(Decimal::thousandths(change(Hackbench("").measure(), vanilla.value, run.value)));
         rows.push(row("hackbench.16groups.llc16.sis-util".into(), "%", gain(patched)));
         rows.push(row("hackbench.16groups.llc16.small-llc".into(), "%", gain(small)));
         let looks = [patched, small].map(|run| run.sis.looks_per_domain_search());
@@ -144,8 +146,16 @@ pub(super) fn run(
     }
     if let [Some(vanilla), Some(patched)] = [VANILLA, PATCHED].map(|profile| of(SevenHogs(profile))) {
         let success = |run: &Measured| run.sis.success_rate();
-        rows.push(row("seven_hogs.success_rate.vanilla".into(), "%", Quantity::Number(Decimal::thousandths(success(vanilla) as i64))));
-        rows.push(row("seven_hogs.success_rate.patched".into(), "%", Quantity::Number(Decimal::thousandths(success(patched) as i64))));
+        rows.push(row(
+            "seven_hogs.success_rate.vanilla".into(),
+            "%",
+            Quantity::Number(Decimal::thousandths(success(vanilla) as i64)),
+        ));
+        rows.push(row(
+            "seven_hogs.success_rate.patched".into(),
+            "%",
+            Quantity::Number(Decimal::thousandths(success(patched) as i64)),
+        ));
         claims.push(Claim {
             id: "seven bound hogs on eight CPUs: the patched kernel does not find the idle CPU that the other finds".into(),
             holds: success(patched) < success(vanilla),
@@ -156,7 +166,11 @@ pub(super) fn run(
         let gain = change(Sock("").measure(), vanilla.value, patched.value);
         rows.push(row("sock.112pairs.change".into(), "%", Quantity::Number(Decimal::thousandths(gain))));
         for (side, run) in [("vanilla", vanilla), ("patched", patched)] {
-            rows.push(row(format!("sock.112pairs.involuntary_switches.{side}"), "in all", Quantity::Number(run.involuntary.into())));
+            rows.push(row(
+                format!("sock.112pairs.involuntary_switches.{side}"),
+                "in all",
+                Quantity::Number(run.involuntary.into()),
+            ));
         }
     }
     let mut clamped = Vec::new();

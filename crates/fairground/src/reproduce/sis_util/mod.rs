@@ -130,9 +130,7 @@ pub(super) fn run(options: ReproduceOptions, control: Control<'_>) -> Result<Rep
     all.extend(rows::efficiencies(&plan, &done, &file));
     let (counters, mut claims) = rows::counters(&done, &file, plan.lengths().measure);
     all.extend(counters);
-    let (histogram, about_times) = rows::histogram(&done, &file);
-    all.extend(histogram);
-    claims.extend(about_times);
+    all.extend(rows::histogram(&done, &file));
     claims.extend(rows::schbench_falls(&done));
     for reading in [FACTOR_ONE, TWO_SOCKETS].iter().chain(&SUSPECTS) {
         all.extend(rows::changes(&plan, &done, &file, *reading));

@@ -100,7 +100,9 @@ pub(super) fn changes(plan: &Plan, done: &Done, file: &Published, reading: Readi
     let mut rows = Vec::new();
     for row in file.rows("compare") {
         let Some(point) = point_of(row).filter(|point| plan.has(point)) else { continue };
-        let [Some(vanilla), Some(patched)] = [VANILLA, PATCHED].map(|profile| done.of(&prefix, &point, profile)) else { continue };
+        let [Some(vanilla), Some(patched)] = [VANILLA, PATCHED].map(|profile| done.of(&prefix, &point, profile)) else {
+            continue;
+        };
         let pairs = vanilla.iter().zip(patched);
         let changes = pairs.map(|(vanilla, patched)| change(point.measure(), vanilla.value, patched.value)).collect();
         rows.push(ReproductionRow {
@@ -121,7 +123,11 @@ pub(super) fn changes(plan: &Plan, done: &Done, file: &Published, reading: Readi
         for (side, key, runs) in [("vanilla", "baseline_std_pct", vanilla), ("patched", "patched_std_pct", patched)] {
             let values: Vec<u64> = runs.iter().map(|run| run.value).collect();
             if main && values.len() > 1 {
-                rows.push(shown(format!("std.{}.{side}", point.id()), published(row, key), Simulated::same(deviation(&values), values.len() as u32)));
+                rows.push(shown(
+                    format!("std.{}.{side}", point.id()),
+                    published(row, key),
+                    Simulated::same(deviation(&values), values.len() as u32),
+                ));
             }
         }
     }
@@ -245,7 +251,11 @@ pub(super) fn counters(done: &Done, file: &Published, measured: Ns) -> (Vec<Repr
     let less = |of: fn(&Measured) -> u64| both().map(|(a, b)| change(Measure::Rate(""), of(a), of(b))).collect::<Vec<i64>>();
     rows.push(ReproductionRow {
         band: percent_band(-100, -80),
-        ..shown("counters_224.sis_scanned.change".into(), Quantity::Number(Decimal::thousandths(-87_900)), spread(less(|run| run.sis.sis_scanned)))
+        ..shown(
+            "counters_224.sis_scanned.change".into(),
+            Quantity::Number(Decimal::thousandths(-87_900)),
+            spread(less(|run| run.sis.sis_scanned)),
+        )
     });
     let contention = table.map_or(Quantity::Unknown, |table| published(table, "rq_lock_contention_change_pct"));
     rows.push(shown("counters_224.rq_lock_contention.change".into(), contention, spread(less(|run| run.handovers))));
@@ -264,9 +274,9 @@ fn share(histogram: &Log2Histogram, lo: u64, hi: u64) -> i64 {
 }
 
 /// How long searches took with 224 pairs before the patch.
-pub(super) fn histogram(done: &Done, file: &Published) -> (Vec<ReproductionRow>, Vec<Claim>) {
+pub(super) fn histogram(done: &Done, file: &Published) -> Vec<ReproductionRow> {
     let point = Point::new("netperf", "TCP_RR", HIGHEST, "thread");
-    let Some(runs) = done.of("", &point, VANILLA) else { return (Vec::new(), Vec::new()) };
+    let Some(runs) = done.of("", &point, VANILLA) else { return Vec::new() };
     let pairs: Vec<(u64, u64)> = file
         .root()
         .get("select_idle_cpu_us")
@@ -280,27 +290,28 @@ pub(super) fn histogram(done: &Done, file: &Published) -> (Vec<ReproductionRow>,
         })
         .collect();
     let all: u64 = pairs.iter().map(|pair| pair.1).sum();
-    let rows = pairs.iter().map(|&(lo, count)| {
+    let classes = pairs.iter().map(|&(lo, count)| {
         let hi = if lo == 0 { 1 } else { 2 * lo };
         let expected = (u128::from(count) * 100_000).checked_div(u128::from(all)).unwrap_or(0) as i64;
         let values = runs.iter().map(|run| share(&run.times, lo, hi)).collect();
         shown(format!("select_idle_cpu_us.{lo}"), thousandths(expected), spread(values))
     });
-    let medians: Vec<u64> = runs.iter().filter_map(|run| run.times.median()).collect();
-    let most = runs.iter().map(|run| share(&run.times, 8, 128)).min().unwrap_or(0);
-    let claims = vec![
-        Claim {
-            id: "the median time in select_idle_cpu lies between 16 and 128 us".into(),
-            holds: !medians.is_empty() && medians.iter().all(|median| (16..128).contains(median)),
-            value: medians.iter().max().map(|&median| median.into()),
-        },
-        Claim {
-            id: "at least 60 % of the times in select_idle_cpu lie between 8 and 128 us".into(),
-            holds: most >= 60_000,
-            value: Some(Decimal::thousandths(most)),
-        },
-    ];
-    (rows.collect(), claims)
+    let mut rows: Vec<ReproductionRow> = classes.collect();
+    let medians = runs.iter().filter_map(|run| run.times.median()).map(|median| median as i64 * 1000).collect();
+    let body = runs.iter().map(|run| share(&run.times, 8, 128)).collect();
+    let expected = |lo: u64, hi: u64| pairs.iter().filter(|pair| (lo..hi).contains(&pair.0)).map(|pair| pair.1).sum::<u64>();
+    rows.push(ReproductionRow {
+        unit: "us".into(),
+        band: Band::Between(16.into(), 64.into()),
+        ..shown("select_idle_cpu_us.median_class".into(), Quantity::Number(32.into()), spread(medians))
+    });
+    let published_body =
+        Decimal::thousandths((u128::from(expected(8, 128)) * 100_000).checked_div(u128::from(all)).unwrap_or(0) as i64);
+    rows.push(ReproductionRow {
+        band: percent_band(60, 100),
+        ..shown("select_idle_cpu_us.8_to_128".into(), Quantity::Number(published_body), spread(body))
+    });
+    rows
 }
 
 /// The success of schbench's searches falls between four and five message threads.
@@ -324,5 +335,62 @@ impl Done {
     pub(super) fn of(&self, prefix: &str, point: &Point, profile: &str) -> Option<&[Measured]> {
         let is = |case: &Case| case.reading.prefix() == prefix && case.point == *point && case.profile == profile;
         self.0.iter().find(|(case, _)| is(case)).map(|(_, runs)| &runs[..]).filter(|runs| !runs.is_empty())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::reproduce::sis_util::QUICK_POINTS;
+
+    fn file() -> Published {
+        Published::open("sis-util.toml", include_str!("../published/sis-util.toml")).unwrap()
+    }
+
+    #[test]
+    fn better_is_more_of_a_rate_and_less_of_a_latency() {
+        assert_eq!(change(Measure::Rate(""), 200, 500), 150_000);
+        assert_eq!(change(Measure::P90(""), 200, 150), 25_000);
+        assert_eq!(change(Measure::P90(""), 200, 250), -25_000);
+        assert_eq!(change(Measure::Rate(""), 0, 5), 0);
+    }
+
+    #[test]
+    fn deviations_are_those_of_samples() {
+        // Mean 100, squares 100 + 0 + 100 over 2: 10 %.
+        assert_eq!(deviation(&[90, 100, 110]), thousandths(10_000));
+        assert_eq!(deviation(&[100]), Quantity::Unknown);
+    }
+
+    #[test]
+    fn shares_of_a_histogram() {
+        let mut times = Log2Histogram::new();
+        [1, 9, 20, 127, 128].into_iter().for_each(|us| times.add(us));
+        assert_eq!(share(&times, 8, 128), 60_000);
+        assert_eq!(share(&Log2Histogram::new(), 8, 128), 0);
+    }
+
+    /// All 22 numbers that were published, exactly.
+    #[test]
+    fn the_scan_table_is_exact() {
+        let rows = scan_table(&file());
+        assert_eq!(rows.len(), 22);
+        assert!(rows.iter().all(|row| row.within() == Some(true)), "{rows:?}");
+    }
+
+    /// Each published row is a benchmark that can be built, and the quick ones are among them.
+    #[test]
+    fn every_published_row_can_be_run() {
+        let file = file();
+        let [compared, efficient] =
+            ["compare", "efficiency"].map(|name| file.rows(name).filter_map(point_of).collect::<Vec<_>>());
+        assert_eq!((compared.len(), efficient.len()), (44, 64));
+        for point in compared.iter().chain(&efficient) {
+            assert!(!point.tasks().unwrap().tasks.is_empty(), "{point:?}");
+        }
+        for (bench, case, load, unit) in QUICK_POINTS {
+            let point = Point::new(bench, case, load, unit);
+            assert!(compared.contains(&point) && efficient.contains(&point), "{point:?}");
+        }
     }
 }

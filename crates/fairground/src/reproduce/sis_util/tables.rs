@@ -19,9 +19,10 @@ pub(super) fn all(done: &Done) -> Vec<Table> {
         .collect();
     let mut tables = Vec::new();
     for (profile, kernel) in [(VANILLA, "vanilla"), (PATCHED, "patched")] {
-        let rows = main.iter().filter(|row| row.1 == profile).map(|(point, _, run)| {
-            (point.case.as_str(), format!("{} {}", point.load, point.unit), run.sis)
-        });
+        let rows = main
+            .iter()
+            .filter(|row| row.1 == profile)
+            .map(|(point, _, run)| (point.case.as_str(), format!("{} {}", point.load, point.unit), run.sis));
         tables.push(efficiency_table(&format!("Searches for an idle CPU, {kernel}, first seed"), rows));
     }
     let highest = Point::new("netperf", "TCP_RR", HIGHEST, "thread");
@@ -51,8 +52,7 @@ fn where_it_went(vanilla: &Measured, patched: &Measured) -> Table {
         Column::right("less by", "less_us"),
         Column::left("what", "what"),
     ];
-    let mut table =
-        Table::new("where_the_gain_comes_from", "CPU time of a transaction, netperf TCP_RR with 224 pairs", columns);
+    let mut table = Table::new("where_the_gain_comes_from", "CPU time of a transaction, netperf TCP_RR with 224 pairs", columns);
     let us = |ns: i64| {
         let rounded = (ns + ns.signum() * 5) / 10 * 10;
         Cell::new(format!("{:.2}", Decimal::thousandths(rounded).to_f64()), number(Decimal::thousandths(ns)))
