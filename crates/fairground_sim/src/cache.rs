@@ -30,7 +30,7 @@ fn missing(other_kib: u64, cache_kib: u32) -> u64 {
     let exponent = (other_kib << 16) / u64::from(cache_kib.max(1));
     let (halvings, row, rest) = (exponent >> 16, (exponent >> 10 & 63) as usize, exponent & 1023);
     let (here, next) = (u64::from(POWERS[row]), u64::from(POWERS[row + 1]));
-    let kept = here - ((here - next) * rest >> 10);
+    let kept = here - (((here - next) * rest) >> 10);
     ONE - if halvings < 16 { kept >> halvings } else { 0 }
 }
 
@@ -119,7 +119,7 @@ impl<Q: EventQueue> Simulation<Q> {
     pub(crate) fn refilled(&mut self, cpu: CpuId, task: TaskId, ran: Ns) {
         let (row, task) = (&mut self.cpus[cpu], &mut self.tasks[task]);
         let ran = ran.min(task.refill);
-        task.refill = task.refill - ran;
+        task.refill -= ran;
         row.book(Section::CacheRefill, row.computes_from, ran);
         row.meter.settle(task.refill_op, 0, ran);
     }
@@ -136,7 +136,7 @@ mod tests {
         let mut power = 1u128 << 60;
         for entry in POWERS {
             assert_eq!((power + (1 << 43)) >> 44, u128::from(entry));
-            power = power * root >> 60;
+            power = (power * root) >> 60;
         }
     }
 
