@@ -33,7 +33,7 @@ ops! {
     Enqueue "enqueue" "Enqueue of a fair entity at the root level, load tracking included";
     EnqueueRemote "enqueue_remote" "Queueing a woken task on another core: the lines of its run queue come from there before it is seen in it";
     Dequeue "dequeue" "Dequeue of a fair entity at the root level, load tracking included";
-    CgroupLevel "cgroup_level" "Extra per nesting level of one hop (enqueue, dequeue, pick, put)";
+    CgroupLevel "cgroup_level" "A level of groups that an enqueue, a dequeue or a pick goes through";
     TtwuBase "ttwu_base" "try_to_wake_up(): flags, locks, state checks";
     ScanCpu "scan" "A look at a run queue that has not changed since, during placement";
     ScanDirty "scan_dirty" "A line of a run queue of the same socket that others have changed since this core last looked at it";
