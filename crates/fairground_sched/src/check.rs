@@ -25,6 +25,7 @@ impl Sched {
         self.check_idle_cpus()?;
         self.check_rqs()?;
         self.check_wake_lists()?;
+        self.check_searches()?;
         self.check_balance()
     }
 
@@ -32,6 +33,17 @@ impl Sched {
     fn check_idle_cpus(&self) -> Result<(), Broken> {
         self.rqs.ids().try_for_each(|cpu| {
             hold(self.idle_cpus.contains(cpu) == self.idle_cpu(cpu), || format!("{cpu} is wrong in the set of idle CPUs"))
+        })
+    }
+
+    /// A search that fails came to the cache domain, and each search has looked at least once.
+    fn check_searches(&self) -> Result<(), Broken> {
+        self.rqs.iter_enumerated().try_for_each(|(cpu, rq)| {
+            let sis = rq.sis;
+            let right = sis.sis_failed <= sis.sis_domain_search
+                && sis.sis_domain_search <= sis.sis_search
+                && sis.sis_search <= sis.sis_scanned;
+            hold(right, || format!("the searches of {cpu} do not add up: {sis:?}"))
         })
     }
 

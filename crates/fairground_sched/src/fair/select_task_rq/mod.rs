@@ -25,6 +25,8 @@ mod spec_06;
 #[cfg(test)]
 mod spec_06_util;
 #[cfg(test)]
+mod spec_09;
+#[cfg(test)]
 mod test_machine;
 #[cfg(test)]
 mod tests;
