@@ -118,7 +118,7 @@ impl Sched {
     /// How many CPUs a search of the cache domain of `cpu` may look at, as the last balance of it has found; `None` where
     /// nothing is shared.
     ///
-    /// Kernel: sched_domain_shared.nr_idle_scan, v6.0–
+    /// Kernel: fair.c update_idle_cpu_scan(), v6.0–
     pub fn nr_idle_scan(&self, cpu: CpuId) -> Option<u32> {
         Some(self.topology.shared[self.topology.cpus[cpu].sd_llc_shared?].nr_idle_scan)
     }
