@@ -9,9 +9,9 @@ use crate::schedstat;
 use fairground_formats::schedstat::SchedStatFile;
 use fairground_metrics::latency::SectionTime;
 use fairground_metrics::{Metric, RunReport, RunStats};
-use fairground_model::{Sink, TaskSet, TimeSpent};
+use fairground_model::{Sink, SisStats, TaskSet, TimeSpent};
 use fairground_sim::{Counts, Ending, Flow, Simulation};
-use fairground_stdx::{Instant, Ns};
+use fairground_stdx::{Instant, Log2Histogram, Ns};
 use std::time::Duration;
 
 /// How a run is made, beside what decides its result.
@@ -57,6 +57,10 @@ pub struct RunOutcome {
     pub report: RunReport,
     /// Where the time of all CPUs went.
     pub spent: TimeSpent,
+    /// The searches for an idle CPU.
+    pub sis: SisStats,
+    /// How long those took that came to a cache domain, us.
+    pub idle_search_times: Log2Histogram,
     /// The tasks.
     pub tasks: TaskSet,
     /// The named numbers.
@@ -129,6 +133,8 @@ pub fn run(scenario: &Scenario, options: &RunOptions, sink: &mut dyn Sink, contr
         bands: scenario::check(&scenario.bands, &metrics),
         schedstat: schedstat::snapshot(simulation.sched(), simulation.jiffies()),
         spent: simulation.time_spent(),
+        sis: simulation.sched().sis_stats(),
+        idle_search_times: simulation.sched().idle_search_times().clone(),
         report,
         metrics,
         tasks,

@@ -7,6 +7,7 @@ use crate::run::{RunEnding, RunOutcome};
 use crate::scenario::{BandResult, Scenario, Workload};
 use fairground_metrics::{Histogram, PlatHistogram};
 use fairground_model::{Instr, TaskSet, cgroup};
+use fairground_report::searches::{bpftrace_histogram, efficiency_table};
 use fairground_report::units::{fixed, format_count, format_metric, format_ns};
 use fairground_report::{Cell, Column, Document, Input, RunFacts, Table, run, time_spent};
 use fairground_stdx::{Ns, TgId};
@@ -42,6 +43,20 @@ pub fn run_tables(scenario: &Scenario, outcome: &RunOutcome) -> Vec<Table> {
     tables
 }
 
+/// How well the searches for an idle CPU did, and how long those took that came to a cache domain; nothing if none did.
+pub fn search_tables(scenario: &Scenario, outcome: &RunOutcome) -> Vec<Table> {
+    if outcome.sis.sis_domain_search == 0 {
+        return Vec::new();
+    }
+    let labels: Vec<&str> = scenario.workloads.iter().map(|workload| workload.label.as_str()).collect();
+    let load = format!("{} tasks", outcome.tasks.tasks.iter().filter(|task| task.measured).count());
+    let row = (&*labels.join(" + "), load, outcome.sis);
+    vec![
+        efficiency_table("Searches for an idle CPU", [row]),
+        bpftrace_histogram("select_idle_cpu_us", &outcome.idle_search_times),
+    ]
+}
+
 /// The group in which each task starts; empty if there are no groups.
 fn task_groups(set: &TaskSet) -> Vec<&str> {
     let path = |group: &Option<TgId>| group.map_or(cgroup::ROOT, |group| set.groups[group].name.as_str());
@@ -61,6 +76,7 @@ pub fn run_document(scenario: &Scenario, outcome: &RunOutcome) -> Document {
     let inputs = [Input::new(&scenario.name(), scenario.digest())];
     let mut tables = run_tables(scenario, outcome);
     tables.push(time_spent::time_by_op_table(&outcome.spent));
+    tables.extend(search_tables(scenario, outcome));
     let mut document = run::run_document(&inputs, &facts, &outcome.metrics, &tables);
     document.set("title", scenario.title.as_str()).set("partial", outcome.is_partial());
     document.set("ticks", outcome.counts.ticks).set("notes", scenario.notes.clone());

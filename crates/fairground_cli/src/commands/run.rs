@@ -24,6 +24,9 @@ pub(crate) struct Args {
     /// Print the scenario in its one fixed spelling, recordings by name and digest, and do not run it
     #[arg(long)]
     print_scenario: bool,
+    /// Also show how well searches for an idle CPU did, and a histogram of how long they took; documents always have both
+    #[arg(long)]
+    searches: bool,
     /// Check every invariant again and again
     #[arg(long)]
     paranoid: bool,
@@ -60,23 +63,32 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
     }
     let checked = set.map(|(set, figures)| (set, set.check(figures, outcome.end())));
     let passes = checked.as_ref().is_none_or(|(_, (_, check))| check.passes());
-    print(scenario, &outcome, checked, json)?;
+    print(scenario, &outcome, checked, Shown { json, searches: args.searches })?;
     Ok(exit_code(&outcome, passes))
+}
+
+/// What is shown, and how.
+struct Shown {
+    json: bool,
+    searches: bool,
 }
 
 type Checked<'s> = (&'s RecordedSet, (report::FigureMap, report::Check));
 
-fn print(scenario: &Scenario, outcome: &RunOutcome, checked: Option<Checked<'_>>, json: bool) -> Result<(), Error> {
-    if json {
+fn print(scenario: &Scenario, outcome: &RunOutcome, checked: Option<Checked<'_>>, shown: Shown) -> Result<(), Error> {
+    if shown.json {
         let mut document = tables::run_document(scenario, outcome);
         if let Some((_, (figures, check))) = &checked {
             document.set("figures", report::figures_json(figures)).set("expect", report::expect_json(check));
         }
         return show::document(&document);
     }
-    let mut shown = tables::run_tables(scenario, outcome);
-    shown.extend(checked.map(|(_, (_, check))| report::expect_table(&check)));
-    show::tables(&shown)?;
+    let mut all = tables::run_tables(scenario, outcome);
+    if shown.searches {
+        all.extend(tables::search_tables(scenario, outcome));
+    }
+    all.extend(checked.map(|(_, (_, check))| report::expect_table(&check)));
+    show::tables(&all)?;
     show::text(&format!("\n{}\n", tables::summary(scenario, outcome)))?;
     eprintln!("{}", tables::speed(outcome));
     Ok(())

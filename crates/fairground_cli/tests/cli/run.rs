@@ -75,6 +75,26 @@ fn where_the_virtual_time_went_adds_up() {
     assert!(text.contains("together 2.00 s: that of all CPUs"), "{text}");
 }
 
+/// Searches of cache domains are in every document, and among the tables if asked for.
+#[test]
+fn searches_for_an_idle_cpu_are_shown_if_asked_for() {
+    let folder = Folder::new();
+    let text = SMALL.replace("preset = \"smp-1\"\ncosts = \"zero\"", "preset = \"smp-2\"").replace("count = 2", "count = 4");
+    let path = folder.file("busy.toml", text);
+    let document = ok(&["run", &path, "--json"]).json();
+    let table = |name: &str| document["tables"].as_array().unwrap().iter().find(|table| table["name"] == name).cloned();
+    let efficiency = table("search_efficiency").unwrap()["rows"][0].clone();
+    assert_eq!(efficiency["load"], "5 tasks", "{efficiency}");
+    assert!(table("histogram").unwrap()["rows"].as_array().unwrap().iter().any(|row| row["count"].as_u64().unwrap() > 0));
+    let (short, long) = (ok(&["run", &path]).out, ok(&["run", &path, "--searches"]).out);
+    for part in ["\nSearches for an idle CPU\n", "\n@select_idle_cpu_us:\n["] {
+        assert!(long.contains(part) && !short.contains(part), "{part}: {long}");
+    }
+    // Where no search came to a cache domain there is nothing to show.
+    let none = ok(&["run", &folder.file("small.toml", SMALL), "--searches"]).out;
+    assert!(!none.contains("Searches for an idle CPU"), "{none}");
+}
+
 #[test]
 fn equal_scenarios_give_equal_digests_and_other_seeds_other_ones() {
     let folder = Folder::new();
