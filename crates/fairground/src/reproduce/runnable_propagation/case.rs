@@ -85,9 +85,9 @@ pub(super) struct Case {
     patched: bool,
 }
 
-/// What a look at a run queue costs on the measured machine, in picoseconds.
-pub(super) fn look_ps() -> Result<u64, Error> {
-    Ok(Machine::preset(MACHINE).map_err(refused)?.costs.price_ps(Op::ScanCpu))
+/// What an operation costs on the measured machine, in picoseconds.
+pub(super) fn price_ps(op: Op) -> Result<u64, Error> {
+    Ok(Machine::preset(MACHINE).map_err(refused)?.costs.price_ps(op))
 }
 
 /// One late wake-up: who, when it was woken, how late it ran.

@@ -18,6 +18,7 @@ use crate::control::Control;
 use crate::error::Error;
 use case::{Case, Measured};
 use fairground_metrics::Decimal;
+use fairground_model::Op;
 use fairground_report::{Calibration, Claim, Reproduction, ReproductionRow};
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -59,7 +60,7 @@ pub(super) fn run(options: ReproduceOptions, control: Control<'_>) -> Result<Rep
         quick: options.quick,
         rows,
         claims,
-        calibration: calibration(case::look_ps()?),
+        calibration: calibration(case::price_ps(Op::ScanCpu)?, case::price_ps(Op::EnqueueRemote)?),
         tables: Vec::new(),
     };
     Ok(runs.reproduced(reproduction, &[&published], control))
@@ -87,13 +88,14 @@ impl Parts {
     }
 }
 
-/// The two prices that were read off the root row.
-fn calibration(look_ps: u64) -> Vec<Calibration> {
+/// The prices that were read off the root row.
+fn calibration(look_ps: u64, remote_ps: u64) -> Vec<Calibration> {
     let price =
         |price: &str, value: u64, from: &str| Calibration { price: price.into(), value: Decimal::from(value), from: from.into() };
     vec![
         price("idle state C6 of fb-16c32t: exit_time_ns", 30_000, "root row, p50 to p95"),
         price("scan_ps of xeon-bdw", look_ps, "root row, p75 to p99"),
+        price("enqueue_remote_ps of xeon-bdw", remote_ps, "root row, p50"),
     ]
 }
 
