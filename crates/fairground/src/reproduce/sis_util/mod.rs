@@ -3,7 +3,7 @@
 //!
 //! The text says that 28 to 224 threads are 25 to 200 % of the CPUs: `llc112`, one socket of 56 cores with 2 threads. The
 //! other reading, two such sockets (`spr-2x56`), stands beside it. Prices are those of `sis-util-box`: one factor, read off the
-//! number of searches of the unpatched kernel. With a factor of 1 all rows stand beside them.
+//! number of searches of the unpatched kernel. With a factor of 1 the rows of netperf TCP_RR stand beside them.
 
 mod case;
 mod discussion;
