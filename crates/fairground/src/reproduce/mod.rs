@@ -42,6 +42,8 @@ pub struct Experiment {
     pub name: &'static str,
     /// What it shows.
     pub sentence: &'static str,
+    /// Whether its full form takes hours, so that it is run by itself only.
+    pub takes_hours: bool,
     /// Runs it.
     pub run: fn(ReproduceOptions, Control<'_>) -> Result<Reproduced, Error>,
 }
@@ -51,21 +53,25 @@ pub static EXPERIMENTS: &[Experiment] = &[
     Experiment {
         name: "clock-pelt",
         sentence: "Scale invariance of load tracking (2018): time until utilisation reaches a value, at full and half capacity.",
+        takes_hours: false,
         run: clock_pelt::run,
     },
     Experiment {
         name: "align-vruntime",
         sentence: "Vruntime aligned to the last entity (RFC of 2018): the longest waits of hogs on one CPU and of a press on 12.",
+        takes_hours: false,
         run: align_vruntime::run,
     },
     Experiment {
         name: "runnable-propagation",
         sentence: "Runnable load of groups (2017): schbench in the root group, in a cgroup, and in a cgroup with the patch.",
+        takes_hours: false,
         run: runnable_propagation::run,
     },
     Experiment {
         name: "sis-util",
         sentence: "SIS_UTIL (2022): searches for an idle CPU that cost more than they gain; netperf, tbench, hackbench, schbench.",
+        takes_hours: true,
         run: sis_util::run,
     },
 ];
