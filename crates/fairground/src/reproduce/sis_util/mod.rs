@@ -143,11 +143,18 @@ pub(super) fn run(options: ReproduceOptions, control: Control<'_>) -> Result<Rep
         quick: options.quick,
         rows: all,
         claims,
-        calibration: vec![Calibration {
-            price: "factor of sis-util-box on syscall, socket, network, wakeup, enqueue and switch".into(),
-            value: Decimal::from(3),
-            from: "counters_224.sis_search.vanilla".into(),
-        }],
+        calibration: vec![
+            Calibration {
+                price: "factor of sis-util-box on syscall, socket, network, wakeup, enqueue and switch".into(),
+                value: Decimal::from(3),
+                from: "counters_224.sis_search.vanilla".into(),
+            },
+            Calibration {
+                price: "enqueue_remote of xeon-spr, ns".into(),
+                value: Decimal::from(3000),
+                from: "vanilla with 224 pairs: of 0 to 3000 the value with which searches go on finding idle CPUs".into(),
+            },
+        ],
         tables: tables::all(&done),
     };
     Ok(runs.reproduced(reproduction, &[&file], control))
