@@ -118,8 +118,8 @@ fn tcp_hop(costs: &str, beside: bool, freq_capacity: u32) -> u64 {
 /// 0.85 of the highest frequency.
 const ALL_CORES_BUSY: u32 = 870;
 
-/// Alone on its core a hop takes 3.7 to 4.8 us. Beside a busy sibling at a lower frequency it takes that over 0.62 over 0.85: 9.06 us,
-/// a little more than the 7 to 9 us of the specification, whose sum leaves out that the data are copied.
+/// Alone on its core a hop takes 3.7 to 4.8 us. Beside a busy sibling at a lower frequency it takes that over 0.62 over 0.85. The
+/// specification's 7 to 9 us are those of a sum without `recv_copy`, so without it they are held against.
 ///
 /// With the specification's factor of 2.4 that is 18 to 22 us. The factor of `sis-util-box` is not that one: it was read off how often the
 /// unpatched kernel searched, so the hop is what its factor of 3 makes of it, locks apart.
@@ -131,7 +131,8 @@ fn spec_09_t05() {
     assert!((3_700..=4_800).contains(&alone), "{alone} ns");
     let beside = loaded(spr);
     assert!(beside.abs_diff(alone * 100 * 1024 / (62 * u64::from(ALL_CORES_BUSY))) <= 3, "{beside} ns");
-    assert!((7_000..=9_060).contains(&beside), "{beside} ns");
+    let recv_copy = 350 * 100 * 1024 / (62 * u64::from(ALL_CORES_BUSY));
+    assert!((7_000..=9_000).contains(&(beside - recv_copy)), "{beside} ns, {recv_copy} of them for the copy");
 
     let classes = ["syscall", "socket", "network", "wakeup", "enqueue", "switch"].map(|class| format!("{class} = 2.4"));
     let calibrated = loaded(&format!("{spr}\nscale = {{ {} }}", classes.join(", ")));
