@@ -4,7 +4,7 @@ use crate::core::{RqLines, SchedInfo};
 use crate::ctx::SCHED_CLOCK_AT_START;
 use crate::fair::balance::{BalanceWork, GroupNode, GroupStats, Nohz};
 use crate::fair::group::TaskGroup;
-use crate::fair::select_task_rq::Search;
+use crate::fair::select_task_rq::Searches;
 use crate::fair::tunables::EffectiveTunables;
 use crate::fair::weight::LoadWeight;
 use crate::fair::{CfsRq, SchedEntity, WakeeFlips};
@@ -46,7 +46,7 @@ pub struct Sched {
     /// Who has which run queue in its cache.
     pub(crate) lines: RqLines,
     /// The search for an idle CPU that each CPU was last in the middle of.
-    pub(crate) searches: IndexVec<CpuId, Option<Search>>,
+    pub(crate) searches: Searches,
     /// How long searches of cache domains took, in us.
     pub(crate) idle_search_times: Log2Histogram,
     /// Some task has had policy SCHED_IDLE, or some group was idle.
@@ -78,7 +78,7 @@ impl Sched {
             newidle_dice: newidle_dice(nr_cpus, 0),
             idle_cpus: CpuMask::first_n(nr_cpus),
             lines: RqLines::new(),
-            searches: (0..nr_cpus).map(|_| None).collect(),
+            searches: Searches::new(nr_cpus),
             idle_search_times: Log2Histogram::new(),
             has_idle_policy: false,
             nr_switches: 0,

@@ -49,7 +49,7 @@ pub fn measure(sets: Vec<Set>, control: Control<'_>) -> Result<Vec<Card>, Error>
 /// All experiments that can be reproduced in minutes, several at a time.
 pub fn published() -> Result<Vec<Reproduction>, Error> {
     let run = |experiment: &fairground::reproduce::Experiment| {
-        (experiment.run)(ReproduceOptions::default(), Control::none()).map(|reproduced| reproduced.reproduction)
+        (experiment.run)(&ReproduceOptions::default(), Control::none()).map(|reproduced| reproduced.reproduction)
     };
     EXPERIMENTS.par_iter().filter(|experiment| !experiment.takes_hours).map(run).collect()
 }

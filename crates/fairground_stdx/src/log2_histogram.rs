@@ -12,6 +12,10 @@ impl Log2Histogram {
     pub const fn new() -> Log2Histogram {
         Log2Histogram([0; Log2Histogram::BUCKETS])
     }
+    /// The counts of all classes, as [`Log2Histogram::buckets`] gives them.
+    pub const fn of_counts(counts: [u64; Log2Histogram::BUCKETS]) -> Log2Histogram {
+        Log2Histogram(counts)
+    }
     /// Counts a value.
     #[inline]
     pub fn add(&mut self, value: u64) {

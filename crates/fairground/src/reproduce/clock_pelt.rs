@@ -113,7 +113,7 @@ fn curve(runs: &mut Runs, side: &Side, step: &Step) -> Result<UtilCurve, Error> 
     Ok(curve)
 }
 
-pub(super) fn run(options: ReproduceOptions, control: Control<'_>) -> Result<Reproduced, Error> {
+pub(super) fn run(options: &ReproduceOptions, control: Control<'_>) -> Result<Reproduced, Error> {
     let published = Published::open("clock-pelt.toml", include_str!("published/clock-pelt.toml"))?;
     let mut runs = Runs::default();
     let (mut rows, mut claims) = (Vec::new(), Vec::new());
@@ -176,7 +176,7 @@ mod tests {
     /// Specification: the table of first updates at which a running task reaches a utilisation.
     #[test]
     fn every_row_is_the_specified_one() {
-        let done = run(ReproduceOptions::default(), Control::none()).unwrap();
+        let done = run(&ReproduceOptions::default(), Control::none()).unwrap();
         let got = |step: &str, util: u32, side: &str| {
             let id = format!("{step}.{util}.{side}");
             let row = done.reproduction.rows.iter().find(|row| row.id == id).unwrap();

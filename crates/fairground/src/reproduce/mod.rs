@@ -2,6 +2,7 @@
 
 mod align_vruntime;
 mod clock_pelt;
+mod kept;
 mod published;
 mod runnable_propagation;
 mod runs;
@@ -13,12 +14,15 @@ use crate::nearest;
 use fairground_model::Digest;
 use fairground_report::{Document, Input, Reproduction};
 use serde_json::Value;
+use std::path::PathBuf;
 
 /// How an experiment is made.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct ReproduceOptions {
     /// Same machine sizes, fewer rows and shorter windows.
     pub quick: bool,
+    /// A folder in which an experiment that takes hours keeps its finished runs, and finds those of an earlier time.
+    pub keep: Option<PathBuf>,
 }
 
 /// What an experiment gave.
@@ -45,7 +49,7 @@ pub struct Experiment {
     /// Whether its full form takes hours, so that it is run by itself only.
     pub takes_hours: bool,
     /// Runs it.
-    pub run: fn(ReproduceOptions, Control<'_>) -> Result<Reproduced, Error>,
+    pub run: fn(&ReproduceOptions, Control<'_>) -> Result<Reproduced, Error>,
 }
 
 /// All experiments that can be reproduced.

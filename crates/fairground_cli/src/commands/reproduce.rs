@@ -5,6 +5,7 @@ use crate::progress::Bar;
 use crate::show;
 use fairground::reproduce::{self, ReproduceOptions};
 use fairground::{Control, Error};
+use std::path::PathBuf;
 
 /// Run a published experiment and show our numbers beside its own.
 #[derive(clap::Args)]
@@ -14,15 +15,23 @@ pub(crate) struct Args {
     /// The same machine sizes with fewer rows and shorter windows
     #[arg(long)]
     quick: bool,
+    /// Keep each finished run of an experiment that takes hours in this folder, and take from it what this build has run before
+    #[arg(long, value_name = "FOLDER")]
+    keep: Option<PathBuf>,
 }
 
 pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
     let experiments = reproduce::find(&args.name)?;
+    if args.keep.is_some() && !experiments.iter().any(|experiment| experiment.takes_hours) {
+        let hours = reproduce::EXPERIMENTS.iter().filter(|experiment| experiment.takes_hours).map(|experiment| experiment.name);
+        let hint = format!("Experiments that take hours keep their runs: {}.", hours.collect::<Vec<_>>().join(", "));
+        return Err(Error::one("--keep", format!("`{}` keeps no runs", args.name), hint));
+    }
     let bar = Bar::new("reproducing");
     let control = Control::new(interrupt::flag(), &bar);
     let mut done = Vec::new();
     for experiment in experiments {
-        let reproduced = (experiment.run)(ReproduceOptions { quick: args.quick }, control)?;
+        let reproduced = (experiment.run)(&ReproduceOptions { quick: args.quick, keep: args.keep.clone() }, control)?;
         if !json {
             let reproduction = &reproduced.reproduction;
             show::tables(&[&[reproduction.table()], &reproduction.tables[..]].concat())?;

@@ -91,7 +91,7 @@ impl Sched {
         let mut fresh = Topology::build(&self.profile, cx.machine);
         fresh.set_birth(cx.jiffies);
         let balancing = self.balance_works.iter().any(|work| !matches!(work, BalanceWork::None));
-        let searching = self.searches.iter().any(Option::is_some);
+        let searching = self.searches.any();
         self.topology.replace(fresh, balancing || searching);
         self.group_stats.forget();
         // The new domains count all their CPUs as busy.

@@ -2,7 +2,7 @@
 
 use crate::ctx::Ctx;
 use fairground_model::{MachineView, Meter, Op};
-use fairground_stdx::{CpuId, Id, IndexVec, Instant};
+use fairground_stdx::{CpuId, CpuMask, Id, IndexVec, Instant};
 
 /// For how long a CPU that has touched a run queue is in the way of others, ns.
 const CONTEND_NS: u64 = 1_000;
@@ -29,30 +29,45 @@ pub(crate) struct RqLines {
 }
 
 /// The last CPUs that have changed the lines of a run queue or fetched them, each of them once, and when.
+///
+/// ```text
+///  63                    11 10        0
+/// +------------------------+----------+
+/// |  at (ns) + 2 * 1 us    |   cpu    |     all in one line; 2 us more, so that a place of nobody is never of late
+/// +------------------------+----------+
+/// ```
 #[derive(Clone, Copy, Debug)]
-struct Touches {
-    cpu: [u32; TOUCHES],
-    /// ns; 0 is long before.
-    at: [u64; TOUCHES],
-}
+#[repr(align(64))]
+struct Touches([u64; TOUCHES]);
+
+const CPU_BITS: u32 = 11;
+const NOBODY: u64 = (1 << CPU_BITS) - 1;
+const _: () = assert!(CpuMask::CAPACITY as u64 <= NOBODY);
 
 impl Touches {
-    const NONE: Touches = Touches { cpu: [u32::MAX; TOUCHES], at: [0; TOUCHES] };
+    const NONE: Touches = Touches([NOBODY; TOUCHES]);
 
-    /// `by` is there now. Returns how many others have been lately. The clocks of two calls may differ by what they have
-    /// cost so far.
-    fn touch(&mut self, by: CpuId, now: u64) -> u64 {
-        let (mut others, mut place) = (0, 0);
-        for (row, (&cpu, &at)) in self.cpu.iter().zip(&self.at).enumerate() {
-            let own = cpu == by.get();
-            others += u64::from(!own && at != 0 && now.abs_diff(at) < CONTEND_NS);
-            // Its own place, or the one that was there first.
-            if own || (self.cpu[place] != by.get() && at < self.at[place]) {
-                place = row;
+    /// `by` is there now: in its own place, or in that of the one who was there first.
+    #[inline]
+    fn touch(&mut self, by: CpuId, now: u64) {
+        let (mut place, mut first) = (0, u64::MAX);
+        for (row, &touch) in self.0.iter().enumerate() {
+            // Its own place comes before all others.
+            let key = if touch & NOBODY == u64::from(by.get()) { 0 } else { touch };
+            if key < first {
+                (place, first) = (row, key);
             }
         }
-        (self.cpu[place], self.at[place]) = (by.get(), now);
-        others
+        self.0[place] = (now + 2 * CONTEND_NS) << CPU_BITS | u64::from(by.get());
+    }
+
+    /// How many others than `by` have been there lately. The clocks of two calls may differ by what they have cost so far.
+    #[inline]
+    fn others(&self, by: CpuId, now: u64) -> u64 {
+        // |now - at| < CONTEND_NS in one comparison: what lies ahead of the last instant that counts wraps.
+        let last = now + 3 * CONTEND_NS - 1;
+        let lately = |touch: u64| last.wrapping_sub(touch >> CPU_BITS) <= 2 * (CONTEND_NS - 1);
+        self.0.iter().map(|&touch| u64::from(lately(touch) & (touch & NOBODY != u64::from(by.get())))).sum()
     }
 }
 
@@ -96,21 +111,30 @@ impl RqLines {
     }
 
     fn change(&mut self, by: CpuId, cpu: CpuId, now: Instant) {
-        self.touch(by, cpu, now.ns());
+        if !self.touches.is_empty() {
+            self.touches[cpu].touch(by, now.ns());
+        }
         self.version[cpu] = self.version[cpu].wrapping_add(1);
         let row = self.core[by] * self.version.len() + cpu.index();
         self.seen[row] = self.version[cpu];
     }
 
-    /// `by` is at the lines of `cpu`. Returns how many others are, where that counts.
-    fn touch(&mut self, by: CpuId, cpu: CpuId, now: u64) -> u64 {
-        if self.touches.is_empty() { 0 } else { self.touches[cpu].touch(by, now) }
+    /// `by` fetches the lines of `cpu`. Returns how many others have been there lately, where that counts.
+    #[inline]
+    fn contend(&mut self, by: CpuId, cpu: CpuId, now: u64) -> u64 {
+        if self.touches.is_empty() {
+            return 0;
+        }
+        let touches = &mut self.touches[cpu];
+        let others = touches.others(by, now);
+        touches.touch(by, now);
+        others
     }
 
     /// Who will change the run queue of `cpu` fetches its lines.
     pub(crate) fn fetch(&mut self, cx: &mut Ctx<'_, '_>, cpu: CpuId) {
         let (by, now) = (cx.cpu, cx.clock());
-        let others = self.touch(by, cpu, now.ns());
+        let others = self.contend(by, cpu, now.ns());
         cx.meter.count_n(Op::ScanContend, others);
     }
 
@@ -129,7 +153,7 @@ impl RqLines {
         if std::mem::replace(seen, self.version[cpu]) == self.version[cpu] {
             return meter.count(Op::ScanCpu);
         }
-        let others = self.touch(by, cpu, now.ns());
+        let others = self.contend(by, cpu, now.ns());
         meter.count_n(Op::ScanContend, others);
         let (op, n) = match self.package[by] == self.package[cpu] {
             true => (Op::ScanDirty, lines),

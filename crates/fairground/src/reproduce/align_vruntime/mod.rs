@@ -34,7 +34,7 @@ fn row(id: String, published: Quantity, simulated: Simulated, kind: Kind, band: 
     ReproductionRow { id, unit: "ms".into(), published, simulated, kind, band }
 }
 
-pub(super) fn run(options: ReproduceOptions, control: Control<'_>) -> Result<Reproduced, Error> {
+pub(super) fn run(options: &ReproduceOptions, control: Control<'_>) -> Result<Reproduced, Error> {
     let published = Published::open("align-vruntime.toml", include_str!("../published/align-vruntime.toml"))?;
     let mut parts = Parts::default();
     parts.worked_cases(published.root())?;
@@ -59,7 +59,8 @@ mod tests {
 
     #[test]
     fn judged_rows_of_one_cpu_and_all_claims_hold() {
-        let Reproduction { rows, claims, .. } = run(ReproduceOptions { quick: true }, Control::none()).unwrap().reproduction;
+        let Reproduction { rows, claims, .. } =
+            run(&ReproduceOptions { quick: true, keep: None }, Control::none()).unwrap().reproduction;
         let one_cpu: Vec<_> = rows.iter().filter(|row| !row.id.starts_with("press")).collect();
         let missed: Vec<_> = one_cpu.iter().filter(|row| row.within() == Some(false)).collect();
         assert!(missed.is_empty(), "{missed:#?}");
@@ -70,7 +71,7 @@ mod tests {
     /// spec 02 T10: what the patch is for comes out of the mechanism.
     #[test]
     fn spec_02_t10() {
-        let rows = run(ReproduceOptions { quick: true }, Control::none()).unwrap().reproduction.rows;
+        let rows = run(&ReproduceOptions { quick: true, keep: None }, Control::none()).unwrap().reproduction.rows;
         let ms = |side: &str| {
             let row = rows.iter().find(|row| row.id == format!("press.box12.hz1000.futex.{side}")).unwrap();
             let Quantity::Number(ms) = row.simulated.median else { panic!("{side} has no number") };

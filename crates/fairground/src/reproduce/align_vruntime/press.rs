@@ -108,7 +108,7 @@ struct Pressed {
 
 impl Parts {
     /// The longest delay before and after, and what the worst one before consists of.
-    pub(super) fn press(&mut self, root: &Table, options: ReproduceOptions, control: Control<'_>) -> Result<(), Error> {
+    pub(super) fn press(&mut self, root: &Table, options: &ReproduceOptions, control: Control<'_>) -> Result<(), Error> {
         let variants = if options.quick { 2 } else { VARIANTS.len() };
         let total = 2 * SEEDS * variants as u64;
         let mut done = 0;

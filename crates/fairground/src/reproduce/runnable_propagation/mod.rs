@@ -36,7 +36,7 @@ struct Parts {
     total: u64,
 }
 
-pub(super) fn run(options: ReproduceOptions, control: Control<'_>) -> Result<Reproduced, Error> {
+pub(super) fn run(options: &ReproduceOptions, control: Control<'_>) -> Result<Reproduced, Error> {
     let published = Published::open("runnable-propagation.toml", include_str!("../published/runnable-propagation.toml"))?;
     let variants: &[case::Variant] = if options.quick { &case::VARIANTS[..1] } else { case::VARIANTS };
     let mut parts = Parts { total: SEEDS * 3 * variants.len() as u64, ..Parts::default() };
@@ -108,7 +108,7 @@ mod tests {
     /// Ten runs of 30 s of each case: made once for all tests.
     fn quick() -> &'static Reproduction {
         static QUICK: OnceLock<Reproduction> = OnceLock::new();
-        QUICK.get_or_init(|| run(ReproduceOptions { quick: true }, Control::none()).unwrap().reproduction)
+        QUICK.get_or_init(|| run(&ReproduceOptions { quick: true, keep: None }, Control::none()).unwrap().reproduction)
     }
 
     fn row(id: &str) -> &'static ReproductionRow {

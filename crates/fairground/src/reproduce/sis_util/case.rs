@@ -1,10 +1,11 @@
 //! What is run: a benchmark at a load, on a machine, before or after the patch.
 
 use crate::error::Error;
+use crate::reproduce::kept::Numbers;
 use crate::reproduce::runs::{refused, stopped};
 use fairground_machine::{CostModel, Machine};
 use fairground_metrics::PlatHistogram;
-use fairground_model::{Op, PrevState, Sink, SisStats, TaskSet, TimeSpent, TraceEvent};
+use fairground_model::{Op, OpTime, PrevState, Sink, SisStats, TaskSet, TimeSpent, TraceEvent};
 use fairground_sched::Profile;
 use fairground_sim::{Setup, Simulation};
 use fairground_stdx::{CpuId, IndexVec, Instant, Log2Histogram, MarkerId, Ns, TaskId};
@@ -147,7 +148,7 @@ pub(super) struct Case {
 }
 
 /// What a run gave in its measured part.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Measured {
     pub(super) digest: u128,
     /// Thousandths of what is measured: per second, or us.
@@ -201,6 +202,56 @@ pub(super) fn run_setup(mut setup: Setup, measure: Measure, warmup: Ns) -> Resul
         spent: [before.spent, after.spent],
         cpus,
     })
+}
+
+impl Numbers for Measured {
+    fn numbers(&self) -> Vec<u128> {
+        let sis = self.sis;
+        let mut numbers = vec![self.digest];
+        let of_run = [self.value, self.nr_idle_scan.into(), self.handovers, self.p99_us, self.involuntary, self.cpus];
+        let of_searches = [sis.sis_search, sis.sis_scanned, sis.sis_domain_search, sis.sis_failed];
+        numbers.extend(of_run.iter().chain(&of_searches).map(|&number| u128::from(number)));
+        numbers.extend(self.times.buckets().map(|(_, count)| u128::from(count)));
+        for spent in &self.spent {
+            numbers.extend([spent.all, spent.tasks, spent.idle].map(|time| u128::from(time.0)));
+            numbers.extend(spent.ops.iter().flat_map(|op| [u128::from(op.count), op.ps]));
+            numbers.extend([spent.beyond_ps, spent.cut_off_ps]);
+        }
+        numbers
+    }
+    fn from_numbers(numbers: &mut dyn Iterator<Item = u128>) -> Option<Measured> {
+        let digest = numbers.next()?;
+        let [value, nr_idle_scan, handovers, p99_us, involuntary, cpus] = small(numbers)?;
+        let [sis_search, sis_scanned, sis_domain_search, sis_failed] = small(numbers)?;
+        Some(Measured {
+            digest,
+            value,
+            sis: SisStats { sis_search, sis_scanned, sis_domain_search, sis_failed },
+            times: Log2Histogram::of_counts(small(numbers)?),
+            nr_idle_scan: u32::try_from(nr_idle_scan).ok()?,
+            handovers,
+            p99_us,
+            involuntary,
+            spent: [time_spent(numbers)?, time_spent(numbers)?],
+            cpus,
+        })
+    }
+}
+
+/// The next numbers, each of which fits into 64 bits.
+fn small<const N: usize>(numbers: &mut dyn Iterator<Item = u128>) -> Option<[u64; N]> {
+    let read: Vec<u64> = numbers.take(N).map(|number| number.try_into().ok()).collect::<Option<_>>()?;
+    read.try_into().ok()
+}
+
+fn time_spent(numbers: &mut dyn Iterator<Item = u128>) -> Option<TimeSpent> {
+    let [all, tasks, idle] = small(numbers)?.map(Ns);
+    let mut ops = [OpTime::default(); Op::COUNT];
+    for op in &mut ops {
+        let [count] = small(numbers)?;
+        *op = OpTime { count, ps: numbers.next()? };
+    }
+    Some(TimeSpent { all, tasks, idle, ops, beyond_ps: numbers.next()?, cut_off_ps: numbers.next()? })
 }
 
 /// What is counted from the beginning of a run on.
@@ -270,5 +321,25 @@ impl Sink for Watch {
             }
             _ => {}
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_that_is_read_back_is_the_same() {
+        let case = Case {
+            point: Point::new("netperf", "TCP_RR", 30, "thread"),
+            reading: Reading { machine: "box12", ..MAIN },
+            profile: PATCHED,
+            lengths: Lengths { warmup: Ns::from_ms(2), measure: Ns::from_ms(5) },
+        };
+        let measured = case.run(1).unwrap();
+        assert!(measured.sis.sis_search > 0 && measured.times.count() > 0, "{measured:?}");
+        let numbers = measured.numbers();
+        assert_eq!(Measured::from_numbers(&mut numbers.iter().copied()), Some(measured));
+        assert_eq!(Measured::from_numbers(&mut numbers[1..].iter().copied()), None);
     }
 }

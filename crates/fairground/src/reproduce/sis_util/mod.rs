@@ -10,6 +10,7 @@ mod discussion;
 mod rows;
 mod tables;
 
+use super::kept::Kept;
 use super::published::Published;
 use super::runs::Runs;
 use super::{ReproduceOptions, Reproduced};
@@ -117,12 +118,13 @@ impl Plan {
 /// All cases with their runs, seed after seed.
 struct Done(Vec<(Case, Vec<Measured>)>);
 
-pub(super) fn run(options: ReproduceOptions, control: Control<'_>) -> Result<Reproduced, Error> {
+pub(super) fn run(options: &ReproduceOptions, control: Control<'_>) -> Result<Reproduced, Error> {
     let file = Published::open("sis-util.toml", include_str!("../published/sis-util.toml"))?;
     let plan = Plan::new(options.quick, &file);
     let discussed = discussion::cases(options.quick);
     let mut runs = Runs::default();
-    let done = measure(&plan.cases(&file), discussed.len() as u64, &mut runs, control)?;
+    let kept = options.keep.as_deref().map(Kept::open).transpose()?;
+    let done = measure(&plan.cases(&file), kept.as_ref(), discussed.len() as u64, &mut runs, control)?;
     let claims_of_text = discussion::run(&discussed, &mut runs, control)?;
 
     let mut all = rows::scan_table(&file);
@@ -161,7 +163,7 @@ pub(super) fn run(options: ReproduceOptions, control: Control<'_>) -> Result<Rep
 }
 
 /// All runs, several at a time; those that the caller stopped are missing.
-fn measure(cases: &[(Case, u64)], more: u64, runs: &mut Runs, control: Control<'_>) -> Result<Done, Error> {
+fn measure(cases: &[(Case, u64)], kept: Option<&Kept>, more: u64, runs: &mut Runs, control: Control<'_>) -> Result<Done, Error> {
     let jobs: Vec<(usize, u64)> =
         cases.iter().enumerate().flat_map(|(index, (_, seeds))| (1..=*seeds).map(move |seed| (index, seed))).collect();
     let (done, total) = (AtomicU64::new(0), jobs.len() as u64 + more);
@@ -169,7 +171,11 @@ fn measure(cases: &[(Case, u64)], more: u64, runs: &mut Runs, control: Control<'
         if control.stopped() {
             return Ok(None);
         }
-        let measured = cases[index].0.run(seed)?;
+        let case = &cases[index].0;
+        let measured = match kept {
+            Some(kept) => kept.run(&format!("{case:?}"), seed, || case.run(seed))?,
+            None => case.run(seed)?,
+        };
         control.at(done.fetch_add(1, Ordering::Relaxed) + 1, total);
         Ok(Some((index, measured)))
     };

@@ -30,10 +30,11 @@ mod spec_09;
 mod test_machine;
 #[cfg(test)]
 mod tests;
+mod under_way;
 mod wakee;
 
 pub use avg_idle::IdleEstimate;
-pub(crate) use search::Search;
+pub(crate) use under_way::Searches;
 pub(crate) use wakee::WakeeFlips;
 
 use crate::Sched;
@@ -43,6 +44,7 @@ use crate::topology::SdFlags;
 use fairground_model::{PrevState, Reason, WakeContext};
 use fairground_stdx::{CpuId, CpuMask, Instant, SdId, TaskId};
 use idle_sibling::Sibling;
+use search::Search;
 
 /// What makes a choice of a CPU necessary.
 ///
@@ -106,9 +108,14 @@ impl Sched {
 
     /// Goes on with the search that is under way on this CPU; `None` as before.
     pub(crate) fn continue_search(&mut self, cx: &mut Ctx<'_, '_>) -> Option<CpuId> {
-        let search = self.searches[cx.cpu].take().expect("invariant: a search that goes on has begun");
+        let mut search = self.searches.take(cx.cpu).expect("invariant: a search that goes on has begun");
+        let Some(found) = self.go_on_with_search(cx, &mut search) else {
+            self.searches.put_back(cx.cpu, search);
+            return None;
+        };
         let task = search.placing.task;
-        let choice = self.run_search(cx, search)?;
+        let choice = self.search_is_over(&search, found);
+        self.searches.reuse(search);
         Some(self.conclude(cx, task, choice))
     }
 
@@ -171,20 +178,20 @@ impl Sched {
             }
             Sibling::Search(mut search) => {
                 search.want_affine = want_affine;
-                self.run_search(cx, search)
+                let Some(found) = self.go_on_with_search(cx, &mut search) else {
+                    self.searches.keep(cx.cpu, search);
+                    return None;
+                };
+                Some(self.search_is_over(&search, found))
             }
         }
     }
 
-    /// A search begins or goes on; `None`: it is kept, to go on later.
-    fn run_search(&mut self, cx: &mut Ctx<'_, '_>, mut search: Search) -> Option<(CpuId, Reason)> {
-        let Some(found) = self.go_on_with_search(cx, &mut search) else {
-            self.searches[cx.cpu] = Some(search);
-            return None;
-        };
+    /// What the search has come to.
+    fn search_is_over(&mut self, search: &Search, found: Option<(CpuId, Reason)>) -> (CpuId, Reason) {
         let this = search.placing.this;
         self.note_waker_cpu(this, search.want_affine);
-        Some(self.end_search(this, search.target, found.or(search.farther)))
+        self.end_search(this, search.target, found.or(search.farther))
     }
 
     /// The slow path, which looks for the idlest CPU of the largest domain that is balanced at such a moment.

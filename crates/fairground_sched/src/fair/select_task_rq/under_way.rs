@@ -1,0 +1,49 @@
+//! Searches for an idle CPU that stop between two looks.
+
+use super::search::Search;
+use fairground_stdx::{CpuId, IndexVec};
+
+/// The search that is under way on each CPU. They are large and go on at every look, so each stays where it is; places are
+/// used again.
+#[derive(Clone, Debug)]
+pub(crate) struct Searches {
+    under_way: IndexVec<CpuId, Option<Box<Search>>>,
+    #[expect(clippy::vec_box, reason = "a place moves between a CPU and here, and what is in it does not")]
+    spare: Vec<Box<Search>>,
+}
+
+impl Searches {
+    pub(crate) fn new(nr_cpus: usize) -> Searches {
+        Searches { under_way: (0..nr_cpus).map(|_| None).collect(), spare: Vec::with_capacity(nr_cpus) }
+    }
+    /// Whether any CPU searches.
+    pub(crate) fn any(&self) -> bool {
+        self.under_way.iter().any(Option::is_some)
+    }
+    /// A search that has begun on `cpu` is to go on later.
+    pub(super) fn keep(&mut self, cpu: CpuId, search: Search) {
+        let place = match self.spare.pop() {
+            Some(mut place) => {
+                *place = search;
+                place
+            }
+            None => Box::new(search),
+        };
+        self.put_back(cpu, place);
+    }
+    /// The search of `cpu` goes on.
+    #[inline]
+    pub(super) fn take(&mut self, cpu: CpuId) -> Option<Box<Search>> {
+        self.under_way[cpu].take()
+    }
+    /// It has stopped again.
+    #[inline]
+    pub(super) fn put_back(&mut self, cpu: CpuId, search: Box<Search>) {
+        self.under_way[cpu] = Some(search);
+    }
+    /// It is over.
+    #[inline]
+    pub(super) fn reuse(&mut self, place: Box<Search>) {
+        self.spare.push(place);
+    }
+}
