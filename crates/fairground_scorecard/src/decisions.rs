@@ -5,6 +5,7 @@ use crate::simulation::refusal;
 use fairground::conform::{ConformOptions, conform};
 use fairground::{Control, Error};
 use fairground_conform::{BatchRule, Kind, Outcome, PlaceRule, Placement, Tally, Vruntimes};
+use fairground_sched::features::{Feat, FeatSet};
 
 /// What came of one set.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -18,6 +19,8 @@ pub enum Conformed {
 /// A comparison that was made.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Compared {
+    /// The feature that limited its searches for an idle CPU.
+    pub search_limit: &'static str,
     /// All unknown lags taken as 0.
     pub agreement: Agreement,
     /// With the lags of kernel threads that slept before the record fitted, if that was tried and helps.
@@ -230,6 +233,16 @@ impl Agreement {
     }
 }
 
+/// The feature by which searches for an idle CPU end early.
+fn search_limit(feats: FeatSet) -> &'static str {
+    match (feats.has(Feat::SIS_UTIL), feats.has(Feat::SIS_PROP)) {
+        (true, true) => "SIS_UTIL, SIS_PROP",
+        (true, false) => "SIS_UTIL",
+        (false, true) => "SIS_PROP",
+        (false, false) => "none",
+    }
+}
+
 /// Walks through one set, if it is worth it a second time with fitted lags.
 pub fn compare(set: &Set) -> Result<Conformed, Error> {
     let options = ConformOptions { overrides: set.overrides(), keep: 1, fit: set.fits_lags() };
@@ -245,7 +258,7 @@ pub fn compare(set: &Set) -> Result<Conformed, Error> {
         agreement: Agreement::new(&fit.outcome, no_threshold.clone()),
     });
     let agreement = Agreement::new(&found.outcome, no_threshold);
-    Ok(Conformed::Compared(Box::new(Compared { agreement, fitted })))
+    Ok(Conformed::Compared(Box::new(Compared { search_limit: search_limit(found.feats), agreement, fitted })))
 }
 
 #[cfg(test)]

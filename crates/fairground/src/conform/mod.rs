@@ -23,6 +23,7 @@ use fairground_formats::ImportStats;
 use fairground_machine::Machine;
 use fairground_model::{Mistakes, TaskInfo};
 use fairground_sched::Profile;
+use fairground_sched::features::FeatSet;
 use fairground_sched::profile::KnownKind;
 use fairground_stdx::{IndexVec, TaskId};
 use std::path::Path;
@@ -50,6 +51,8 @@ pub struct Conformance {
     pub digest: u128,
     /// The profile that the core had.
     pub profile: String,
+    /// Its features, with those that the workload switched.
+    pub feats: FeatSet,
     /// The tasks.
     pub tasks: IndexVec<TaskId, TaskInfo>,
     /// What came out.
@@ -164,6 +167,7 @@ pub fn conform(path: &Path, options: &ConformOptions, control: Control<'_>) -> R
         name: set_name(path).unwrap_or(name),
         digest,
         profile: profile.name.clone(),
+        feats: profile.feats,
         tasks: recording.tasks,
         outcome,
         fitted,

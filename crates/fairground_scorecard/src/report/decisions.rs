@@ -105,6 +105,33 @@ pub(super) fn rules_by_family(cards: &[Card]) -> Section {
     Section::new("Choices of CPUs by rule", text, table)
 }
 
+/// Where wake-ups go by what limited the search for an idle CPU, one row per kernel and limit.
+pub(super) fn searches_by_kernel(cards: &[Card]) -> Section {
+    let heads = ["kernel", "limit", "#sets", "#wake-ups", "#same CPU", "#allowed", "#search hit", "#none idle", "#cut"];
+    let mut table = Table::new(&heads);
+    for ((kernel, limit), cards) in grouped(cards, |card| (card.set.kernel(), search_limit(card))) {
+        let Some(limit) = limit else { continue };
+        let sum = sum_of(&cards);
+        let (same, allowed) = (sum.of(Measure::PlaceStrict), sum.of(Measure::PlaceAllowed));
+        let mut row = vec![kernel, limit.to_string(), cards.len().to_string(), same.decisions.to_string()];
+        row.extend([same, allowed].map(|tally| percent(tally.agree, tally.decisions)));
+        let rules = [PlaceRule::SearchHit, PlaceRule::NoneIdle, PlaceRule::Cut];
+        row.extend(rules.map(|rule| sum.choices(rule).to_string()));
+        table.push(row);
+    }
+    let text = "The choices of CPUs by wake-ups again, by the feature that let searches for an idle CPU end early, as it was in the recorded \
+                kernel or as the workload switched it (`feat NO_SIS_UTIL`): SIS_UTIL by utilisation, SIS_PROP by how long searches took, none. \
+                *search hit*, *none idle*, *cut*: recorded choices that a search explains, by how it ended.";
+    Section::new("Searches for an idle CPU by limit", text, table)
+}
+
+fn search_limit(card: &Card) -> Option<&'static str> {
+    match &card.decisions {
+        Conformed::Compared(found) => Some(found.search_limit),
+        Conformed::Refused(_) => None,
+    }
+}
+
 fn sum_of(cards: &[&Card]) -> Agreement {
     let mut sum = Agreement::default();
     cards.iter().filter_map(|card| agreement(card)).for_each(|one| sum.add(one));

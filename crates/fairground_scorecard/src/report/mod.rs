@@ -21,6 +21,7 @@ pub fn page(cards: &[Card], published: &[Reproduction], notes: &Notes) -> Page {
         decisions::by_family(cards),
         decisions::places_by_family(cards),
         decisions::rules_by_family(cards),
+        decisions::searches_by_kernel(cards),
         simulation::by_family(cards),
         load::by_kernel(cards),
     ];
