@@ -11,10 +11,7 @@ use std::path::Path;
 /// Rows that are known to lie outside their bands: the id, and why the step goes on.
 const KNOWN_OUTSIDE: &[(&str, &str)] = &[
     ("press.box12.hz1000.futex.max_delay.after", "42 ms, and the band ends at 40; see docs/experiments/align-vruntime.md"),
-    ("change.netperf.TCP_RR.196", "utilisation stays below the threshold; see docs/experiments/sis-util.md"),
     ("efficiency.netperf.TCP_RR.84.se_eff", "somewhat too many searches; see docs/experiments/sis-util.md"),
-    ("efficiency.netperf.TCP_RR.84.fast_rate", "64 %, and the band begins at 65; see docs/experiments/sis-util.md"),
-    ("counters_224.sis_scanned.change", "has_idle_cores is 0 when searches end; see docs/experiments/sis-util.md"),
     ("select_idle_cpu_us.median_class", "looks are cheaper than measured ones; see docs/experiments/sis-util.md"),
     ("select_idle_cpu_us.8_to_128", "as the median; see docs/experiments/sis-util.md"),
 ];

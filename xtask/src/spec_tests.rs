@@ -23,7 +23,6 @@ const NOT_YET: &[(&str, &str, &str)] = &[
     ("01", "T19", "CPU quota"),
     ("02", "T16 T17", "real-time and deadline classes"),
     ("04", "*", "frequency governors and capacity"),
-    ("09", "T08 T09", "rows of `reproduce sis-util`"),
     ("10", "*", "CPU quota"),
     ("11", "*", "task-based throttling"),
     ("12", "*", "kernel sections and locks"),

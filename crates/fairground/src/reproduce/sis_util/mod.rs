@@ -45,7 +45,8 @@ const FACTOR_ONE: Reading = Reading { name: "factor1", costs: "xeon-spr", ..MAIN
 /// The other machine that the text may mean.
 const TWO_SOCKETS: Reading = Reading { name: "spr-2x56", machine: "spr-2x56", ..MAIN };
 /// What may make the jump, each otherwise than it is.
-const SUSPECTS: [Reading; 6] = [
+const SUSPECTS: [Reading; 7] = [
+    Reading { name: "irq-time-accounted", change: Change::IrqTimeAccounted, ..MAIN },
     Reading { name: "frequency-0.85", change: Change::Frequency(870), ..MAIN },
     Reading { name: "fast-siblings", change: Change::FastSiblings, ..MAIN },
     Reading { name: "seen-at-once", change: Change::SeenAtOnce, ..MAIN },
