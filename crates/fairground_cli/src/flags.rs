@@ -9,6 +9,20 @@ use std::path::PathBuf;
 /// Seeds are whole numbers of TOML as well.
 const MAX_SEED: u64 = i64::MAX as u64;
 
+/// The two sides of a comparison.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct SidesFlags {
+    /// Profile of the baseline; the scenario's own if left out
+    #[arg(long, value_name = "PROFILE")]
+    pub(crate) a: Option<String>,
+    /// Profile of the other side; the baseline's if left out
+    #[arg(long, value_name = "PROFILE")]
+    pub(crate) b: Option<String>,
+    /// What makes the other side out of its profile: NEXT_BUDDY, sched_latency_ns=24000000, +align-vruntime
+    #[arg(long = "change", value_name = "CHANGE")]
+    pub(crate) changes: Vec<String>,
+}
+
 /// What is run.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct InputFlags {

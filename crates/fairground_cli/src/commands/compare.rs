@@ -1,6 +1,6 @@
 //! `fairground compare`.
 
-use crate::flags::ScenarioFlags;
+use crate::flags::{ScenarioFlags, SidesFlags};
 use crate::interrupt::{self, EXIT_INTERRUPTED};
 use crate::progress::Bar;
 use crate::show;
@@ -14,15 +14,8 @@ use std::path::PathBuf;
 pub(crate) struct Args {
     /// A scenario (.toml), an rt-app file (.json) or the folder of a recorded experiment
     scenario: PathBuf,
-    /// Profile of the baseline; the scenario's own if left out
-    #[arg(long, value_name = "PROFILE")]
-    a: Option<String>,
-    /// Profile of the other side; the baseline's if left out
-    #[arg(long, value_name = "PROFILE")]
-    b: Option<String>,
-    /// What makes the other side out of its profile: NEXT_BUDDY, sched_latency_ns=24000000, +align-vruntime
-    #[arg(long = "change", value_name = "CHANGE")]
-    changes: Vec<String>,
+    #[command(flatten)]
+    sides: SidesFlags,
     /// Number of pairs
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=10_000))]
     runs: u64,
@@ -35,8 +28,8 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
     let input = RunInput::open(&args.scenario, &overrides)?;
     show::notes(&input.scenario().notes);
     let bar = Bar::new("comparing");
-    let options =
-        CompareOptions { a: args.a.clone(), b: args.b.clone(), changes: args.changes.clone(), runs: args.runs, paranoid: false };
+    let SidesFlags { a, b, changes } = args.sides.clone();
+    let options = CompareOptions { a, b, changes, runs: args.runs, paranoid: false };
     let compared = compare::compare(input.scenario(), &options, Control::new(interrupt::flag(), &bar));
     bar.finish();
     let compared = compared?;

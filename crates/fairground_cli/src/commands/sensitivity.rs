@@ -1,6 +1,6 @@
 //! `fairground sensitivity`.
 
-use crate::flags::{InputFlags, ScenarioFlags};
+use crate::flags::{InputFlags, ScenarioFlags, SidesFlags};
 use crate::interrupt::{self, EXIT_INTERRUPTED};
 use crate::progress::Bar;
 use crate::show;
@@ -8,19 +8,14 @@ use fairground::sensitivity::{self, SensitivityOptions};
 use fairground::{Control, Error};
 
 /// Run with the prices of each class of costs times 0.5 and times 2, one class at a time.
+///
+/// With another side (--b, --change) the change from the baseline to it is looked at, and whether its sign holds.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
     input: InputFlags,
-    /// Profile of the baseline; the scenario's own if left out
-    #[arg(long, value_name = "PROFILE")]
-    a: Option<String>,
-    /// Profile of another side: then the change from the baseline to it is looked at, and whether its sign holds
-    #[arg(long, value_name = "PROFILE")]
-    b: Option<String>,
-    /// What makes the other side out of its profile: NEXT_BUDDY, sched_latency_ns=24000000, +sis-util
-    #[arg(long = "change", value_name = "CHANGE")]
-    changes: Vec<String>,
+    #[command(flatten)]
+    sides: SidesFlags,
     /// A metric by its name in `run --json`; without any those that the workloads measure, and the latency of wake-ups
     #[arg(long = "metric", value_name = "METRIC")]
     metrics: Vec<String>,
@@ -38,14 +33,8 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
     let input = args.input.open(&args.change.overrides())?;
     show::notes(&input.scenario().notes);
     let bar = Bar::new("scaling prices");
-    let options = SensitivityOptions {
-        metrics: args.metrics.clone(),
-        a: args.a.clone(),
-        b: args.b.clone(),
-        changes: args.changes.clone(),
-        runs: args.runs,
-        threads: args.threads,
-    };
+    let SidesFlags { a, b, changes } = args.sides.clone();
+    let options = SensitivityOptions { metrics: args.metrics.clone(), a, b, changes, runs: args.runs, threads: args.threads };
     let found = sensitivity::sensitivity(input.scenario(), &options, Control::new(interrupt::flag(), &bar));
     bar.finish();
     let found = found?;
