@@ -5,6 +5,7 @@
 pub mod balance;
 pub mod cgroup;
 pub mod cost_class;
+mod cpu_max;
 pub mod digest;
 pub mod event;
 pub mod machine_view;
@@ -23,6 +24,7 @@ pub mod turns;
 
 pub use balance::{BalanceFinding, BalancePass, BalanceVerdict, Refusal, TaskRefusal, Verdict};
 pub use cost_class::CostClass;
+pub use cpu_max::{CpuMax, Refused};
 pub use digest::Digest;
 pub use event::{Decision, PrevState, Section, TraceEvent, WakeContext, Who};
 pub use machine_view::MachineView;

@@ -2,6 +2,7 @@
 
 #![allow(missing_docs, reason = "the fields of a variant are explained by the variant")]
 
+use crate::cpu_max::CpuMax;
 use crate::policy::Policy;
 use crate::program::Program;
 use crate::socket::SockSpec;
@@ -91,6 +92,8 @@ pub struct TaskGroupSpec {
     pub shares: u64,
     /// cpu.idle: it runs when no sibling wants to, but for a weight of 3.
     pub idle: bool,
+    /// cpu.max and cpu.max.burst.
+    pub limit: CpuMax,
 }
 
 /// The weight of a group that was told nothing else (cpu.shares; cpu.weight 100).
@@ -99,7 +102,7 @@ pub const DEFAULT_SHARES: u64 = 1024;
 impl TaskGroupSpec {
     /// A group of default weight.
     pub fn new(name: impl Into<String>, parent: Option<TgId>) -> TaskGroupSpec {
-        TaskGroupSpec { name: name.into(), parent, shares: DEFAULT_SHARES, idle: false }
+        TaskGroupSpec { name: name.into(), parent, shares: DEFAULT_SHARES, idle: false, limit: CpuMax::UNLIMITED }
     }
 }
 

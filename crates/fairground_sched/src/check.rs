@@ -26,6 +26,7 @@ impl Sched {
         self.check_rqs()?;
         self.check_wake_lists()?;
         self.check_searches()?;
+        self.check_bandwidth()?;
         self.check_balance()
     }
 
@@ -147,7 +148,7 @@ impl Sched {
         })
     }
 
-    /// The entity of a group is queued if its queue holds anything, or in delayed dequeue; it runs with what runs below it;
+    /// The entity of a group is queued if its queue holds anything and is not throttled, or in delayed dequeue; it runs with what runs below it;
     /// a group's load is the sum of what its queues have told.
     fn check_task_groups(&self) -> Result<(), Broken> {
         let mut told = vec![0; self.groups.len()];
@@ -155,7 +156,7 @@ impl Sched {
             let (Some(tg), Some(se)) = (queue.tg, queue.se) else { continue };
             told[tg.index()] += queue.tg_load_avg_contrib;
             let entity = &self.ses[se];
-            let queued = queue.nr_running > 0 || entity.sched_delayed;
+            let queued = (queue.nr_running > 0 && !self.cfs_rq_throttled(id)) || entity.sched_delayed;
             hold(entity.on_rq == queued, || {
                 format!("{id:?} holds {} entities, its own is queued: {}", queue.nr_running, entity.on_rq)
             })?;
@@ -169,6 +170,23 @@ impl Sched {
         self.groups.iter().zip(told).try_for_each(|(tg, told)| {
             hold(tg.load_avg == told, || format!("{} has a load of {}, its queues have told {told}", tg.name, tg.load_avg))
         })
+    }
+
+    /// A queue stands still if it or one above it is throttled, and as often; it is on its pool's list once if it is throttled.
+    fn check_bandwidth(&self) -> Result<(), Broken> {
+        for (id, queue) in self.cfs_rqs.iter_enumerated() {
+            let Some(tg) = queue.tg else { continue };
+            let throttled = self.cfs_rq_throttled(id);
+            let above = queue.se.map_or(0, |se| self.throttle_count(self.ses[se].cfs_rq));
+            let count = self.throttle_count(id);
+            hold(count == above + u32::from(throttled), || {
+                format!("{id:?} is throttled {count} times, what lies above {above}, itself: {throttled}")
+            })?;
+            let in_line = self.cfs_bandwidth(tg).map_or(0, |pool| pool.times_in_line(queue.cpu));
+            hold(in_line == usize::from(throttled), || format!("{id:?} stands in line {in_line} times, throttled: {throttled}"))?;
+            hold(count == 0 || !queue.on_list, || format!("{id:?} stands still and is on the list of its CPU"))?;
+        }
+        Ok(())
     }
 
     /// Families B and C: the second weights of a queue's entities sum to what it says.

@@ -2,7 +2,7 @@
 
 use crate::pelt::Scale;
 use fairground_model::{Decision, MachineView, Meter, Reason, Recorder, TraceEvent};
-use fairground_stdx::{CpuId, Instant, Ns, TaskId};
+use fairground_stdx::{CpuId, Instant, Ns, TaskId, TgId};
 
 /// The outside during one call: no clock to read, no callback to re-enter.
 pub struct Ctx<'a, 'r> {
@@ -46,6 +46,27 @@ pub enum Request {
         /// The CPU to interrupt.
         cpu: CpuId,
         /// When the interrupt was sent.
+        at: Instant,
+    },
+    /// Interrupt `cpu` so that it releases throttled queues ([`crate::Sched::cfsb_csd_unthrottle`]).
+    UnthrottleIpi {
+        /// The CPU to interrupt.
+        cpu: CpuId,
+        /// When the interrupt was sent.
+        at: Instant,
+    },
+    /// Arm the period timer of a group on the calling CPU ([`crate::Sched::sched_cfs_period_timer`]).
+    PeriodTimer {
+        /// The group.
+        group: TgId,
+        /// When it fires.
+        at: Instant,
+    },
+    /// Arm the slack timer of a group on the calling CPU ([`crate::Sched::sched_cfs_slack_timer`]).
+    SlackTimer {
+        /// The group.
+        group: TgId,
+        /// When it fires.
         at: Instant,
     },
     /// Let the stopper of `cpu` run as soon as it can: it pushes the task that runs there

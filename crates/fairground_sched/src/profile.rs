@@ -18,7 +18,7 @@ use crate::seam::SchedstatText;
 use crate::seam::{
     AboveMean, ActiveBalance, AsymPacking, BalanceTasks, DetachAmount, HotGained, LbInterval, LbLoop, LbPinned, Migratable,
     Misfit, NewidleBatch, NewidleCost, NohzBalance, NumaImbalance, PreferSibling, ReducedCapacity, RunnableBoost,
-    ScaleRtCapacity, ShouldWeBalance, SiblingBalance, SmtCapacity, SparePull, TaskOrder, ZeroImbalance,
+    ScaleRtCapacity, ShouldWeBalance, SiblingBalance, SmtCapacity, SparePull, TaskOrder, ZeroImbalance, PeriodPhase, Unthrottle,
 };
 use crate::seam::{
     AsymCapacity, AsymSpread, ClusterSearch, Degenerate, DomainInit, DomainLevels, DomainNames, ExitingWaker, GroupFlags,
@@ -134,6 +134,8 @@ profile! {
     migrate_detach: MigrateDetach, "How the load of a runnable task leaves its old CPU.";
     move_running: MoveRunning, "Whether a running task that changes its group gives way.";
     group_idle: GroupIdle, "Whether a group may be idle as a whole.";
+    unthrottle: Unthrottle, "Who releases a queue that has quota again.";
+    period_phase: PeriodPhase, "Where the periods of a quota begin.";
     shown_weight: ShownWeight, "What is read of cpu.weight after cpu.shares was written.";
     wake_affine: WakeAffine, "Whether a wakee goes towards its waker.";
     exiting_waker: ExitingWaker, "Whether wake-ups of an exiting task are synchronous.";

@@ -45,6 +45,8 @@ pub struct Rq {
     pub online: bool,
     /// Woken tasks that another CPU chose this one for and left to it to queue, oldest first.
     pub(crate) wake_list: Vec<TaskId>,
+    /// Throttled queues that others have paid for and this CPU is to release.
+    pub(crate) cfsb_csd: Vec<CfsRqId>,
     /// Queues of groups that have load, children before parents.
     pub(crate) leaf_cfs_rqs: Vec<CfsRqId>,
     /// What balancing knows of this CPU.

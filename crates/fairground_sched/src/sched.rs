@@ -3,6 +3,7 @@
 use crate::core::{RqLines, SchedInfo};
 use crate::ctx::SCHED_CLOCK_AT_START;
 use crate::fair::balance::{BalanceWork, GroupNode, GroupStats, Nohz};
+use crate::fair::bandwidth::Bandwidth;
 use crate::fair::group::TaskGroup;
 use crate::fair::select_task_rq::Searches;
 use crate::fair::tunables::EffectiveTunables;
@@ -31,6 +32,8 @@ pub struct Sched {
     pub(crate) pelt_se: IndexVec<SeId, SchedAvg>,
     pub(crate) cfs_rqs: IndexVec<CfsRqId, CfsRq>,
     pub(crate) pelt_cfs: IndexVec<CfsRqId, SchedAvg>,
+    /// Quotas of groups.
+    pub(crate) bandwidth: Bandwidth,
     /// The balance that each CPU is in the middle of; the table is out while one of them goes on.
     pub(crate) balance_works: IndexVec<CpuId, BalanceWork>,
     /// Statistics of groups for balance.
@@ -71,6 +74,7 @@ impl Sched {
             pelt_se: IndexVec::new(),
             cfs_rqs: IndexVec::new(),
             pelt_cfs: IndexVec::new(),
+            bandwidth: Bandwidth::default(),
             balance_works: (0..nr_cpus).map(|_| BalanceWork::None).collect(),
             group_stats: GroupStats::new(),
             nohz: Nohz::new(),
@@ -100,6 +104,7 @@ impl Sched {
     pub fn set_seed(&mut self, seed: u64) {
         self.newidle_dice = newidle_dice(self.rqs.len(), seed);
         self.topology.shift_balance_phases(seed);
+        self.bandwidth.seed = seed;
     }
 
     /// From now on looks at run queues cost more where others have changed them; with `contend` also where others are at
@@ -300,6 +305,7 @@ fn new_rq(cfs: CfsRqId, capacity: u32) -> Rq {
         watchdog_due: false,
         online: true,
         wake_list: Vec::with_capacity(WAKE_LIST),
+        cfsb_csd: Vec::new(),
         leaf_cfs_rqs: Vec::new(),
         lb: RqBalance::new(capacity),
         stats: RqStats::default(),

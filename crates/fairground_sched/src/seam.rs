@@ -3,6 +3,7 @@
 use crate::version::KernelVersion;
 
 mod balance;
+mod bandwidth;
 mod busiest;
 mod fair;
 mod groups;
@@ -14,6 +15,7 @@ mod topology;
 mod wakeup;
 
 pub use balance::Balance;
+pub use bandwidth::{PeriodPhase, Unthrottle};
 pub use busiest::{
     AboveMean, AsymPacking, BalanceTasks, Misfit, NumaImbalance, PreferSibling, ReducedCapacity, RunnableBoost, ScaleRtCapacity,
     SiblingBalance, SmtCapacity, SparePull, ZeroImbalance,

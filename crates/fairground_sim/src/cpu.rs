@@ -5,7 +5,7 @@ use crate::net::Packet;
 use crate::pipe::Wakes;
 use crate::tick::TickClock;
 use fairground_model::{Meter, Section};
-use fairground_sched::{Leaving, WakeFlags};
+use fairground_sched::{Distribution, Leaving, PeriodTick, WakeFlags};
 use fairground_stdx::{CpuId, Instant, Ns, PipeId, SockId, TaskId, WordId};
 use std::collections::VecDeque;
 
@@ -41,6 +41,10 @@ pub(crate) enum Then {
     Locked,
     /// In an interrupt: what it came for, the tick that a timer needs and what an idle CPU has seen by polling included.
     Interrupt { ticks: bool, polled: bool },
+    /// In an interrupt: the next phase of a period timer of a group's quota.
+    PeriodTimer(PeriodTick),
+    /// In an interrupt: the next queue that gets what a slack timer hands out.
+    Distribute(Distribution),
     /// The tick, which had to wait.
     Tick,
     /// Select a CPU for a new task.

@@ -7,8 +7,9 @@ use crate::simulation::Simulation;
 use crate::softirq::Server;
 use crate::task::Want;
 use fairground_model::{Mode, Op, Recorder, Section, WakeContext};
-use fairground_sched::WakeFlags;
-use fairground_stdx::{CpuId, Instant, Ns, TaskId};
+use crate::timers::Timer;
+use fairground_sched::{Distribution, PeriodTick, WakeFlags};
+use fairground_stdx::{CpuId, Instant, Ns, TimerId};
 
 impl<Q: EventQueue> Simulation<Q> {
     /// Timers of `cpu` expire or another CPU's interrupt arrives: one interrupt serves both.
@@ -29,7 +30,7 @@ impl<Q: EventQueue> Simulation<Q> {
 
     /// What an interrupt came for, but for timers: they follow.
     pub(crate) fn serve_interrupt(&mut self, rec: &mut Recorder<'_>, cpu: CpuId, ticks: bool, polled: bool) -> Next {
-        if ticks || self.sched.ttwu_pending(cpu) {
+        if ticks || self.sched.ttwu_pending(cpu) || self.sched.cfsb_csd_pending(cpu) {
             let section = self.cpus[cpu].interrupted.map_or(Section::RescheduleIpi, |irq| irq.section);
             if let Some(wait) = self.lock(cpu, cpu, section, Then::Interrupt { ticks, polled }) {
                 return wait;
@@ -54,7 +55,8 @@ impl<Q: EventQueue> Simulation<Q> {
     /// Kernel: tick-sched.c tick_nohz_next_event(), tick_nohz_handler(), v4.12–
     fn ticks_for_timer(&self, cpu: CpuId) -> bool {
         let idle = self.cpus[cpu].doing == Doing::Idle && self.queue.get(cpu, Slot::Tick).is_none();
-        let due = |(task, _, hard): (TaskId, Instant, Instant)| hard <= self.now && self.specs[task].kthread;
+        let wakes_kthread = |timer| matches!(self.timer_of(timer), Timer::Task(task) if self.specs[task].kthread);
+        let due = |(timer, _, hard): (TimerId, Instant, Instant)| hard <= self.now && wakes_kthread(timer);
         idle && self.queue.first_timer(cpu).is_some_and(due)
     }
 
@@ -70,6 +72,9 @@ impl<Q: EventQueue> Simulation<Q> {
         self.queue.set(cpu, Slot::Ipi, None);
         if self.sched.ttwu_pending(cpu) {
             self.core_locked(rec, cpu, cpu, |sched, cx| sched.sched_ttwu_pending(cx));
+        }
+        while self.sched.cfsb_csd_pending(cpu) {
+            self.core_locked(rec, cpu, cpu, |sched, cx| sched.cfsb_csd_unthrottle(cx));
         }
         if std::mem::take(&mut self.cpus[cpu].nohz_kick) {
             self.core(rec, cpu, |sched, cx| sched.nohz_csd_func(cx));
@@ -90,18 +95,37 @@ impl<Q: EventQueue> Simulation<Q> {
         self.cpus[cpu].interrupted = Some(Interrupted { idle, since: self.now, section });
     }
 
-    /// Wakes the next task whose timer an interrupt at this instant may expire.
+    /// The next timer that an interrupt at this instant may expire: a task wakes, or a quota's pool is served.
     ///
     /// Kernel: hrtimer.c hrtimer_interrupt(), hrtimer_wakeup(), v4.12–
     pub(crate) fn expire_timers(&mut self, rec: &mut Recorder<'_>, cpu: CpuId) -> Next {
         let section = self.cpus[cpu].interrupted.map_or(Section::HrtimerInterrupt, |irq| irq.section);
-        match self.queue.expire_timer(cpu) {
-            Some(wakee) => {
-                self.cpus[cpu].meter.count(Op::HrtimerIrq);
+        let Some(timer) = self.queue.expire_timer(cpu) else { return self.pay(cpu, section, Then::IrqExit) };
+        self.cpus[cpu].meter.count(Op::HrtimerIrq);
+        match self.timer_of(timer) {
+            Timer::Task(wakee) => {
                 self.wake(rec, cpu, wakee, WakeFlags { sync: false, context: WakeContext::Hardirq }, AfterWake::ExpireTimers)
             }
-            None => self.pay(cpu, section, Then::IrqExit),
+            Timer::Period(group) => self.go_on(cpu, Then::PeriodTimer(PeriodTick::new(group))),
+            Timer::Slack(group) => match self.core(rec, cpu, |sched, cx| sched.sched_cfs_slack_timer(cx, group)) {
+                Some(distribution) => self.go_on(cpu, Then::Distribute(distribution)),
+                None => self.go_on(cpu, Then::ExpireTimers),
+            },
         }
+    }
+
+    /// The next phase of a period timer's interrupt.
+    #[inline(never)]
+    pub(crate) fn period_timer(&mut self, rec: &mut Recorder<'_>, cpu: CpuId, mut tick: PeriodTick) -> Next {
+        let more = self.core(rec, cpu, |sched, cx| sched.sched_cfs_period_timer(cx, &mut tick));
+        self.pay(cpu, Section::HrtimerInterrupt, if more { Then::PeriodTimer(tick) } else { Then::ExpireTimers })
+    }
+
+    /// The next queue that gets what a slack timer hands out.
+    #[inline(never)]
+    pub(crate) fn distribute(&mut self, rec: &mut Recorder<'_>, cpu: CpuId, mut distribution: Distribution) -> Next {
+        let more = self.core(rec, cpu, |sched, cx| sched.distribute_cfs_runtime(cx, &mut distribution));
+        self.pay(cpu, Section::HrtimerInterrupt, if more { Then::Distribute(distribution) } else { Then::ExpireTimers })
     }
 
     /// The interrupt is over: its time is booked, raised softirqs run, and the CPU reschedules or goes on where it was.

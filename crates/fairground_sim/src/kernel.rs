@@ -4,6 +4,7 @@ use crate::cpu::{AfterWake, Doing, Then};
 use crate::queue::{EventQueue, Slot};
 use crate::simulation::Simulation;
 use crate::task::Want;
+use crate::timers::Timer;
 use fairground_model::{Mode, Op, Recorder, Section, TraceEvent};
 use fairground_sched::{Ctx, Request, Sched, UserReturn, WakeFlags, Waking};
 use fairground_stdx::{CpuId, Instant, Ns, TaskId};
@@ -61,7 +62,15 @@ impl<Q: EventQueue> Simulation<Q> {
     fn send_requests(&mut self, from: CpuId) {
         while let Some(request) = self.requests.pop() {
             let (cpu, at) = match request {
-                Request::ReschedIpi { cpu, at } | Request::WakeListIpi { cpu, at } => (cpu, at),
+                Request::ReschedIpi { cpu, at } | Request::WakeListIpi { cpu, at } | Request::UnthrottleIpi { cpu, at } => (cpu, at),
+                Request::PeriodTimer { group, at } => {
+                    self.arm_group_timer(from, Timer::Period(group), at);
+                    continue;
+                }
+                Request::SlackTimer { group, at } => {
+                    self.arm_group_timer(from, Timer::Slack(group), at);
+                    continue;
+                }
                 Request::NohzKick { cpu, at } => {
                     self.cpus[cpu].nohz_kick = true;
                     (cpu, at)
@@ -79,6 +88,11 @@ impl<Q: EventQueue> Simulation<Q> {
             self.cpus[from].meter.note(Op::IpiFlight);
             self.send_ipi(cpu, at + flight);
         }
+    }
+
+    fn arm_group_timer(&mut self, cpu: CpuId, timer: Timer, at: Instant) {
+        let at = at.max(self.now);
+        self.queue.arm_timer(self.timer_base(cpu), self.timer_id(timer), at, at);
     }
 
     /// An interrupt will arrive at `cpu`, or it will see its flag; one that is under way earlier serves for both.
@@ -163,6 +177,8 @@ impl<Q: EventQueue> Simulation<Q> {
             Then::ActivateNew { child, target } => self.activate_new(rec, cpu, child, target),
             Then::Locked => self.locked(rec, cpu),
             Then::Interrupt { ticks, polled } => self.serve_interrupt(rec, cpu, ticks, polled),
+            Then::PeriodTimer(tick) => self.period_timer(rec, cpu, tick),
+            Then::Distribute(distribution) => self.distribute(rec, cpu, distribution),
             Then::Tick => self.serve_tick(rec, cpu),
             Then::IrqExit => self.irq_exit(rec, cpu),
             Then::Softirq => self.softirq(rec, cpu),

@@ -27,6 +27,7 @@ mod softirq;
 mod step;
 mod task;
 mod tick;
+mod timers;
 mod turns;
 
 pub use queue::{EventQueue, FastQueue, HeapQueue};

@@ -13,13 +13,14 @@ use crate::script::{Scripted, script_of};
 use crate::softirq::Softirqs;
 use crate::task::{SimTask, Want};
 use crate::tick::{Jiffies, TickClock};
+use crate::timers::nr_timers;
 use fairground_machine::Machine;
 use fairground_model::{
-    Digest, MachineView, Mistakes, Mode, NullSink, Op, Program, Recorder, Section, Sink, Start, TaskInfo, TaskSet, TaskSpec,
+    CpuMax, Digest, MachineView, Mistakes, Mode, NullSink, Op, Program, Recorder, Section, Sink, Start, TaskInfo, TaskSet, TaskSpec,
 };
 use fairground_sched::profile::ProfileError;
 use fairground_sched::{Profile, Request, Sched};
-use fairground_stdx::{CpuId, IndexVec, Instant, Ns, PipeId, ProgramId, RngStream, SockId, StreamKind, TaskId};
+use fairground_stdx::{CpuId, IndexVec, Instant, Ns, PipeId, ProgramId, RngStream, SockId, StreamKind, TaskId, TgId};
 use std::collections::VecDeque;
 
 /// Everything that decides a run.
@@ -252,12 +253,13 @@ impl<Q: EventQueue> Simulation<Q> {
                 sched.begin_asleep(task);
             }
         }
+        let limits: Vec<(TgId, CpuMax)> = set.groups.iter_enumerated().map(|(id, group)| (id, group.limit)).collect();
         let script = script_of(&set);
         let tasks = set.tasks.iter_enumerated().map(|(id, spec)| new_task(id, spec, seed)).collect();
         let cpus = machine.cpus.ids().map(|cpu| new_cpu(&machine, cpu, seed)).collect();
         let mut simulation = Simulation {
             view: machine.view(),
-            queue: Q::new(machine.cpus.len(), set.tasks.len()),
+            queue: Q::new(machine.cpus.len(), nr_timers(set.tasks.len(), set.groups.len())),
             jiffies: Jiffies::new(machine.tick),
             pipes: set.pipes.iter().map(Pipe::new).collect(),
             memory: Memory::new(set.words),
@@ -287,12 +289,12 @@ impl<Q: EventQueue> Simulation<Q> {
             ended: None,
         };
         simulation.machine.cpus.ids().for_each(|cpu| simulation.set_prices(cpu));
-        simulation.begin_idle();
+        simulation.begin_idle(&limits);
         Ok(simulation)
     }
 
-    /// All CPUs idle when a run begins: with their ticks, or long without.
-    fn begin_idle(&mut self) {
+    /// All CPUs idle when a run begins: with their ticks, or long without. Groups have their limits.
+    fn begin_idle(&mut self, limits: &[(TgId, CpuMax)]) {
         let mut sink = NullSink;
         let mut digest = self.digest;
         let mut rec = Recorder::new(&mut digest, &mut sink);
@@ -302,6 +304,9 @@ impl<Q: EventQueue> Simulation<Q> {
                 true => self.core(&mut rec, cpu, |sched, cx| sched.nohz_balance_enter_idle(cx)),
                 false => self.start_tick(cpu),
             }
+        }
+        for &(group, limit) in limits {
+            self.core_from_outside(&mut rec, CpuId::new(0), |sched, cx| sched.tg_set_cfs_bandwidth(cx, group, limit));
         }
         self.digest = digest;
     }

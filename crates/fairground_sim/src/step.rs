@@ -5,6 +5,7 @@ use crate::kernel::Next;
 use crate::queue::EventQueue;
 use crate::simulation::{STEPS_AT_ONE_INSTANT, Simulation, Stopped};
 use crate::task::Want;
+use crate::timers::Timer;
 use fairground_model::{Mode, Op, PrevState, Recorder, Section, Step, Surroundings, TraceEvent, WakeContext};
 use fairground_sched::WakeFlags;
 use fairground_stdx::{CpuId, Instant, TaskId};
@@ -133,7 +134,7 @@ impl<Q: EventQueue> Simulation<Q> {
             return self.syscall(cpu, Then::Schedule);
         }
         let hard = Instant::from_ns(at.ns().saturating_add(self.tasks[task].timer_slack.0).min(Instant::MAX.ns()));
-        self.queue.arm_timer(self.timer_base(cpu), task, at, hard);
+        self.queue.arm_timer(self.timer_base(cpu), self.timer_id(Timer::Task(task)), at, hard);
         self.cpus[cpu].meter.count(Op::TimerProgram);
         self.sched.set_current_state(cpu, PrevState::Sleeping);
         self.syscall(cpu, Then::Schedule)

@@ -83,6 +83,8 @@ typed_id!(
     ProgramId,
     /// An application-defined measurement.
     MarkerId,
+    /// A timer of the machine: those of tasks, in the order of their rows, come before all others.
+    TimerId,
 );
 
 #[cfg(test)]

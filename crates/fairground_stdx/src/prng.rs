@@ -18,6 +18,8 @@ pub enum StreamKind {
     NewidleBalance = 4,
     /// When a CPU balanced its domains last before the run; row = CPU.
     BalancePhase = 5,
+    /// When the periods of a group's quota begin; row = group.
+    PeriodPhase = 6,
 }
 
 /// A stream of random integers.

@@ -9,7 +9,7 @@ use crate::sched::load_weight;
 use crate::seam::MigrateDetach;
 use crate::seam::{Place, TickPreempt};
 use crate::task::TaskState;
-use fairground_stdx::{CpuId, SeId, TaskId};
+use fairground_stdx::{CpuId, Ns, SeId, TaskId};
 
 impl Sched {
     /// Kernel: core.c activate_task(), v4.12–
@@ -17,17 +17,18 @@ impl Sched {
         self.enqueue_task(cx, task, flags);
         let delayed = self.ses[self.tasks[task].se].sched_delayed;
         self.tasks[task].state = if delayed { TaskState::Delayed } else { TaskState::Queued };
-        self.add_nr_running(self.tasks[task].cpu);
+        self.note_idleness(self.tasks[task].cpu);
         self.lines.write(cx, self.tasks[task].cpu);
     }
 
-    /// A task more on `cpu`: with two, others may pull.
+    /// Tasks more on `cpu`: with two, others may pull.
     ///
     /// Kernel: sched.h add_nr_running(), v4.12–
-    fn add_nr_running(&mut self, cpu: CpuId) {
+    pub(super) fn add_nr_running(&mut self, cpu: CpuId, count: u32) {
         let rq = &mut self.rqs[cpu];
-        rq.nr_running += 1;
-        self.topology.overload |= rq.nr_running == 2;
+        let before = rq.nr_running;
+        rq.nr_running += count;
+        self.topology.overload |= before < 2 && rq.nr_running >= 2;
         self.note_idleness(cpu);
     }
 
@@ -37,7 +38,6 @@ impl Sched {
     pub(crate) fn deactivate_task(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, flags: DequeueFlags) -> bool {
         let left = self.dequeue_task(cx, task, flags);
         let cpu = self.tasks[task].cpu;
-        self.rqs[cpu].nr_running -= u32::from(left);
         self.note_idleness(cpu);
         self.lines.write(cx, cpu);
         left
@@ -87,13 +87,17 @@ impl Sched {
 
     /// Kernel: fair.c put_prev_entity(), v4.12–
     fn put_prev_entity(&mut self, cx: &mut Ctx<'_, '_>, se: SeId) {
-        let mut level = self.level(se);
-        if level.se.on_rq {
-            level.account_before_put(cx);
-            level.enqueue_in_order();
+        let cfs_rq = self.ses[se].cfs_rq;
+        if self.ses[se].on_rq {
+            let ran = self.level(se).account_before_put(cx);
+            self.account_cfs_rq_runtime(cx, cfs_rq, ran);
+        }
+        self.check_cfs_rq_runtime(cx, cfs_rq);
+        if self.ses[se].on_rq {
+            self.level(se).enqueue_in_order();
             self.update_load_avg(cx, se, Tell::Nobody);
         }
-        self.cfs_rqs[self.ses[se].cfs_rq].curr = None;
+        self.cfs_rqs[cfs_rq].curr = None;
     }
 
     /// Kernel: fair.c set_next_entity(), v4.12–
@@ -166,13 +170,11 @@ impl Sched {
 impl Level<'_> {
     /// Accounts the entity, which has run, for the last time.
     #[inline]
-    fn account_before_put(&mut self, cx: &mut Ctx<'_, '_>) {
+    fn account_before_put(&mut self, cx: &mut Ctx<'_, '_>) -> Ns {
         match self.profile.tick_preempt {
             TickPreempt::CfsSlice | TickPreempt::AlignRightmost => self.account(cx),
-            TickPreempt::Deadline => {
-                // Whether that ends its turn does not matter any more: the CPU has picked.
-                self.account_request(cx);
-            }
+            // Whether that ends its turn does not matter any more: the CPU has picked.
+            TickPreempt::Deadline => self.account_request(cx).0,
         }
     }
 }

@@ -38,24 +38,32 @@ impl Sched {
             self.util_est_enqueue(task);
         }
         let mut counted = Counted { tasks: 1, runnable: u32::from(!delayed), idle: u32::from(self.se_is_idle(&self.ses[se])) };
-        let (mut level, mut slice) = (Some(se), None);
+        let (mut level, mut slice, mut stops) = (Some(se), None, false);
         while let Some(se) = level.filter(|&se| !self.ses[se].on_rq) {
             self.set_group_slice(se, slice);
             self.enqueue_entity(cx, se, flags);
             slice = self.group_slice(self.ses[se].cfs_rq);
             self.count_in(se, &mut counted);
             flags = EnqueueFlags::WAKEUP;
+            stops = self.cfs_rq_throttled(self.ses[se].cfs_rq);
             level = self.next_level(cx, se);
+            if stops {
+                break;
+            }
         }
-        if let Some(group) = level.filter(|&se| self.ses[se].sched_delayed) {
+        if let Some(group) = level.filter(|&se| !stops && self.ses[se].sched_delayed) {
             self.requeue_delayed_entity(cx, group);
         }
-        while let Some(se) = level {
+        while let Some(se) = level.filter(|_| !stops) {
             self.update_group_entity(cx, se);
             self.set_group_slice(se, slice);
             slice = self.group_slice(self.ses[se].cfs_rq);
             self.count_in(se, &mut counted);
+            stops = self.cfs_rq_throttled(self.ses[se].cfs_rq);
             level = self.next_level(cx, se);
+        }
+        if !stops {
+            self.add_nr_running(self.tasks[task].cpu, 1);
         }
         self.cfs_tasks_add(self.tasks[task].cpu, task, End::Head);
     }
@@ -97,7 +105,7 @@ impl Sched {
         mut flags: DequeueFlags,
         mut counted: Counted,
     ) -> bool {
-        let sleeps = flags.has(DequeueFlags::SLEEP);
+        let (sleeps, left) = (flags.has(DequeueFlags::SLEEP), counted.tasks);
         let (mut level, mut slice) = (Some(first), None);
         while let Some(se) = level {
             let cfs_rq = self.ses[se].cfs_rq;
@@ -109,10 +117,13 @@ impl Sched {
                 break;
             }
             self.count_out(se, &mut counted);
+            if self.cfs_rq_throttled(cfs_rq) {
+                return true;
+            }
             level = self.next_level(cx, se);
             if self.cfs_rqs[cfs_rq].nr_running > 0 {
                 slice = self.group_slice(cfs_rq);
-                if let Some(parent) = level.filter(|_| sleeps) {
+                if let Some(parent) = level.filter(|_| sleeps && !self.throttled_hierarchy(cfs_rq)) {
                     // The group goes on with another of its tasks rather than lose its turn.
                     self.set_next_buddy(parent);
                 }
@@ -125,8 +136,13 @@ impl Sched {
             self.set_group_slice(se, slice);
             slice = self.group_slice(self.ses[se].cfs_rq);
             self.count_out(se, &mut counted);
+            if self.cfs_rq_throttled(self.ses[se].cfs_rq) {
+                return true;
+            }
             level = self.next_level(cx, se);
         }
+        let cpu = self.cfs_rqs[self.ses[first].cfs_rq].cpu;
+        self.rqs[cpu].nr_running -= left;
         true
     }
 
@@ -140,7 +156,7 @@ impl Sched {
 
     /// The queue of `se` counts tasks more. Above an idle group all of them are idle.
     #[inline]
-    fn count_in(&mut self, se: SeId, counted: &mut Counted) {
+    pub(super) fn count_in(&mut self, se: SeId, counted: &mut Counted) {
         let cfs_rq = self.ses[se].cfs_rq;
         let queue = &mut self.cfs_rqs[cfs_rq];
         queue.h_nr_running += counted.tasks;
@@ -153,7 +169,7 @@ impl Sched {
 
     /// The queue of `se` counts tasks less.
     #[inline]
-    fn count_out(&mut self, se: SeId, counted: &mut Counted) {
+    pub(super) fn count_out(&mut self, se: SeId, counted: &mut Counted) {
         let cfs_rq = self.ses[se].cfs_rq;
         let queue = &mut self.cfs_rqs[cfs_rq];
         queue.h_nr_running -= counted.tasks;

@@ -3,6 +3,7 @@
 use crate::Sched;
 use crate::ctx::Ctx;
 use crate::fair::balance::GroupStats;
+use crate::fair::bandwidth::Bandwidth;
 use crate::fair::tunables::EffectiveTunables;
 use crate::fair::update_curr::account;
 use crate::fair::{CfsRq, SchedEntity};
@@ -10,7 +11,7 @@ use crate::pelt::SchedAvg;
 use crate::profile::Profile;
 use crate::rq::Rq;
 use fairground_model::TraceEvent;
-use fairground_stdx::SeId;
+use fairground_stdx::{Ns, SeId};
 
 /// An entity on its queue. The kernel passes the two pointers; from here the other rows are one step away.
 pub(crate) struct Level<'a> {
@@ -23,6 +24,7 @@ pub(crate) struct Level<'a> {
     pub(crate) se: &'a mut SchedEntity,
     pub(crate) se_avg: &'a mut SchedAvg,
     pub(crate) group_stats: &'a mut GroupStats,
+    pub(crate) bandwidth: &'a Bandwidth,
 }
 
 impl Sched {
@@ -40,18 +42,19 @@ impl Sched {
             id,
             se_avg: &mut self.pelt_se[id],
             group_stats: &mut self.group_stats,
+            bandwidth: &self.bandwidth,
             se,
         }
     }
 }
 
 impl Level<'_> {
-    /// Accounts the entity, which runs, up to the queue's task clock, in CFS.
+    /// Accounts the entity, which runs, up to the queue's task clock, in CFS. Returns how long it ran.
     ///
     /// Kernel: fair.c update_curr(), v4.12–v6.5
     #[inline]
-    pub(crate) fn account(&mut self, cx: &mut Ctx<'_, '_>) {
-        account(cx, self.profile.scale_load_down, self.rq.clocks.clock_task, self.cfs_rq, self.se);
+    pub(crate) fn account(&mut self, cx: &mut Ctx<'_, '_>) -> Ns {
+        account(cx, self.profile.scale_load_down, self.rq.clocks.clock_task, self.cfs_rq, self.se)
     }
 
     /// Ages the entity and its queue; an entity that comes from elsewhere is attached. True: the queue's averages are others.
@@ -60,10 +63,11 @@ impl Level<'_> {
     // One copy for all callers: inlined, it would take the registers that the tick needs.
     #[inline(never)]
     pub(crate) fn age(&mut self, cx: &mut Ctx<'_, '_>) -> bool {
-        let Level { profile, rq, cfs_rq, cfs_avg, id, se, se_avg, group_stats, .. } = self;
+        let Level { profile, rq, cfs_rq, cfs_avg, id, se, se_avg, group_stats, bandwidth, .. } = self;
         group_stats.cpu_changes(cfs_rq.cpu);
         let (pelt, down) = (profile.pelt, profile.scale_load_down);
-        let (now, scale) = (rq.clocks.pelt(profile.pelt_clock), cx.scale(cfs_rq.cpu));
+        let now = bandwidth.clock_pelt(se.cfs_rq, rq.clocks.pelt(profile.pelt_clock));
+        let scale = cx.scale(cfs_rq.cpu);
         let (load, queue_load) = (se.pelt_load(profile, cfs_rq.curr == Some(*id)), cfs_rq.pelt_load(pelt, down));
         let removed = pelt.consume_removed(cfs_avg, &mut cfs_rq.removed);
         if let Some(sum) = removed {

@@ -34,7 +34,7 @@ impl Sched {
     pub(crate) fn update_cfs_rq_load_avg(&mut self, cx: &Ctx<'_, '_>, cfs_rq: CfsRqId) -> bool {
         let (pelt, down) = (self.profile.pelt, self.profile.scale_load_down);
         let (queue, avg) = (&mut self.cfs_rqs[cfs_rq], &mut self.pelt_cfs[cfs_rq]);
-        let now = self.rqs[queue.cpu].clocks.pelt(self.profile.pelt_clock);
+        let now = self.bandwidth.clock_pelt(cfs_rq, self.rqs[queue.cpu].clocks.pelt(self.profile.pelt_clock));
         self.group_stats.cpu_changes(queue.cpu);
         let removed = pelt.consume_removed(avg, &mut queue.removed);
         if let Some(sum) = removed {
@@ -83,7 +83,10 @@ impl Sched {
         let queue_time = self.pelt_cfs[cfs_rq].last_update_time;
         let rq = &self.rqs[cpu];
         let now = match self.profile.pelt_clock {
-            PeltClockRule::RqClockPeltIdle if rq.curr.is_none() => rq.clocks.idle_estimate(cx.sched_clock(), 0, queue_time),
+            PeltClockRule::RqClockPeltIdle if rq.curr.is_none() => match self.bandwidth.stood_still(cfs_rq) {
+                u64::MAX => queue_time,
+                still => rq.clocks.idle_estimate(cx.sched_clock(), still, queue_time),
+            },
             _ => queue_time,
         };
         self.sync_entity(cx, se, now);
@@ -98,7 +101,7 @@ impl Sched {
             return;
         }
         let cfs_rq = self.ses[se].cfs_rq;
-        let now = self.rqs[self.cfs_rqs[cfs_rq].cpu].clocks.pelt(self.profile.pelt_clock);
+        let now = self.cfs_rq_clock_pelt(cfs_rq);
         self.sync_entity(cx, se, now);
         self.update_cfs_rq_load_avg(cx, cfs_rq);
         self.detach_entity_load_avg(cx, se);

@@ -3,6 +3,7 @@
 
 mod avg_vruntime;
 pub mod balance;
+pub mod bandwidth;
 mod buddies;
 mod class;
 mod deadline;

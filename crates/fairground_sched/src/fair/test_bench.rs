@@ -50,7 +50,7 @@ impl Bench {
     /// A group with those shares.
     pub(in crate::fair) fn group(&mut self, parent: Option<TgId>, shares: u64) -> TgId {
         let name = format!("/group{}", self.sched.groups.len());
-        self.sched.add_group(&TaskGroupSpec { name, parent, shares, idle: false })
+        self.sched.add_group(&TaskGroupSpec { shares, ..TaskGroupSpec::new(name, parent) })
     }
 
     /// A task of a group, forked and queued on the calling CPU.

@@ -90,6 +90,7 @@ tunables! {
     sched_idle_min_granularity_ns v(5, 16), CFS, 750_000, false, 0..=0xffff_ffff, "Least slice of an idle entity beside others.";
     sched_base_slice_ns v(6, 6), None, 750_000, true, MIN_SLICE_NS..=MAX_SLICE_NS, "Request of an entity: it runs that long before its deadline moves on.";
     sched_migration_cost_ns v(4, 12), None, 500_000, false, 0..=0xffff_ffff, "A task that ran within this time counts as cache hot.";
+    sched_cfs_bandwidth_slice_us v(4, 12), None, 5_000, false, 1..=0xffff_ffff, "What a queue of a group with a quota takes from its pool at once, in us.";
     sched_child_runs_first v(4, 12), CFS, 0, false, 0..=1, "Whether a forked child is to run before its parent.";
     sched_tunable_scaling v(4, 12), None, 1, false, 0..=2, "How values grow with the number of CPUs: 0 not, 1 logarithmic, 2 linear.";
 }
@@ -154,6 +155,8 @@ pub struct EffectiveTunables {
     pub normalized_base_slice_ns: u64,
     /// A task that ran within this time is cache hot, in ns.
     pub migration_cost_ns: u64,
+    /// What a queue of a group with a quota takes from its pool at once, in ns.
+    pub cfs_bandwidth_slice_ns: u64,
     /// Whether a forked child runs before its parent.
     pub child_runs_first: bool,
     /// With more tasks than this the period grows: ceil(latency / min_granularity).
@@ -215,6 +218,7 @@ impl Tunables {
             base_slice_ns: value(Row::sched_base_slice_ns),
             normalized_base_slice_ns: self.base_slice.ns(),
             migration_cost_ns: value(Row::sched_migration_cost_ns),
+            cfs_bandwidth_slice_ns: value(Row::sched_cfs_bandwidth_slice_us) * 1000,
             child_runs_first: value(Row::sched_child_runs_first) != 0,
             nr_latency: latency_ns.div_ceil(min_granularity_ns),
         }

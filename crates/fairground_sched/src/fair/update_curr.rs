@@ -28,7 +28,8 @@ impl Sched {
         match self.profile.tick_preempt {
             TickPreempt::CfsSlice | TickPreempt::AlignRightmost => {
                 let now = self.rqs[queue.cpu].clocks.clock_task;
-                account(cx, self.profile.scale_load_down, now, queue, &mut self.ses[curr]);
+                let ran = account(cx, self.profile.scale_load_down, now, queue, &mut self.ses[curr]);
+                self.account_cfs_rq_runtime(cx, cfs_rq, ran);
             }
             TickPreempt::Deadline => self.update_curr_request(cx, curr),
         }
@@ -37,9 +38,11 @@ impl Sched {
     // Not inlined: CFS keeps its registers.
     #[inline(never)]
     fn update_curr_request(&mut self, cx: &mut Ctx<'_, '_>, curr: SeId) {
-        if let Some(reason) = self.level(curr).account_request(cx) {
+        let (ran, turn) = self.level(curr).account_request(cx);
+        if let Some(reason) = turn {
             self.end_turn(cx, curr, reason);
         }
+        self.account_cfs_rq_runtime(cx, self.ses[curr].cfs_rq, ran);
     }
 
     /// Accounts what runs on the calling CPU, the task and every group above it.
@@ -66,28 +69,29 @@ impl Sched {
 }
 
 impl Level<'_> {
-    /// Accounts the entity, which runs, and its request. Returns why its turn is over, if it is.
+    /// Accounts the entity, which runs, and its request. Returns how long it ran, and why its turn is over, if it is.
     ///
     /// Kernel: fair.c update_curr(), v6.6–v6.18
     // Not inlined: CFS keeps its registers.
     #[inline(never)]
-    pub(super) fn account_request(&mut self, cx: &mut Ctx<'_, '_>) -> Option<Reason> {
-        let ran = charge(self.profile.scale_load_down, self.rq.clocks.clock_task, self.se)?;
+    pub(super) fn account_request(&mut self, cx: &mut Ctx<'_, '_>) -> (Ns, Option<Reason>) {
+        let Some(ran) = charge(self.profile.scale_load_down, self.rq.clocks.clock_task, self.se) else { return (Ns::ZERO, None) };
         let renewed = self.update_deadline();
         self.cfs_rq.raise_zero_of_averages(self.se.on_rq.then_some(self.se.vruntime));
         record_runtime(cx, self.se, ran);
-        self.turn_is_over(renewed)
+        (ran, self.turn_is_over(renewed))
     }
 }
 
-/// Accounts `se`, the running entity of `queue`, up to `now` on the task clock.
+/// Accounts `se`, the running entity of `queue`, up to `now` on the task clock. Returns how long it ran.
 ///
 /// Kernel: fair.c update_curr(), v4.12–v6.5
 #[inline]
-pub(super) fn account(cx: &mut Ctx<'_, '_>, down: ScaleLoadDown, now: u64, queue: &mut CfsRq, se: &mut SchedEntity) {
-    let Some(ran) = charge(down, now, se) else { return };
+pub(super) fn account(cx: &mut Ctx<'_, '_>, down: ScaleLoadDown, now: u64, queue: &mut CfsRq, se: &mut SchedEntity) -> Ns {
+    let Some(ran) = charge(down, now, se) else { return Ns::ZERO };
     raise_min_vruntime(queue, se.on_rq.then_some(se.vruntime));
     record_runtime(cx, se, ran);
+    ran
 }
 
 /// Charges `se` with what it has run since the last account, if it has.

@@ -238,6 +238,8 @@ fn seams_are_well_formed() {
     check::<Yield>();
     check::<Preemption>();
     check::<RepeatedPick>();
+    check::<Unthrottle>();
+    check::<PeriodPhase>();
     check::<UtilEstSample>();
     check::<LongSleeper>();
     check::<IdleEntity>();

@@ -1,9 +1,9 @@
-//! The queue that runs use: a winner tree over CPUs, a timing wheel per CPU for task timers.
+//! The queue that runs use: a winner tree over CPUs, a timing wheel per CPU for timer timers.
 
 use super::timer_wheel::TimerWheels;
 use super::winner_tree::WinnerTree;
 use super::{AT_SHIFT, Class, EventQueue, NEVER, Slot, advanced, checked, fields, key, unpack};
-use fairground_stdx::{CpuId, Id, Instant, TaskId};
+use fairground_stdx::{CpuId, Id, Instant, TimerId};
 
 /// The sources of one CPU, as the keys of their events.
 #[derive(Clone, Debug)]
@@ -92,14 +92,14 @@ impl FastQueue {
 }
 
 impl EventQueue for FastQueue {
-    fn new(nr_cpus: usize, nr_tasks: usize) -> FastQueue {
+    fn new(nr_cpus: usize, nr_timers: usize) -> FastQueue {
         FastQueue {
             now: 0,
             sources: (0..nr_cpus).map(Sources::new).collect(),
             tree: WinnerTree::new(nr_cpus),
             handled: 0,
             stale: false,
-            timers: TimerWheels::new(nr_cpus, nr_tasks),
+            timers: TimerWheels::new(nr_cpus, nr_timers),
         }
     }
     #[inline]
@@ -163,26 +163,26 @@ impl EventQueue for FastQueue {
         }
         is_next
     }
-    fn arm_timer(&mut self, cpu: CpuId, task: TaskId, soft: Instant, hard: Instant) {
+    fn arm_timer(&mut self, cpu: CpuId, timer: TimerId, soft: Instant, hard: Instant) {
         let ns = checked(self.now, Some(hard));
-        assert!(soft <= hard, "the soft expiry of {task:?} lies behind its hard expiry");
-        if self.timers.arm(cpu.index(), task.get(), soft.ns(), ns) {
+        assert!(soft <= hard, "the soft expiry of {timer:?} lies behind its hard expiry");
+        if self.timers.arm(cpu.index(), timer.get(), soft.ns(), ns) {
             self.timer_changed(cpu.index());
         }
     }
-    fn cancel_timer(&mut self, task: TaskId) -> bool {
-        let Some(cpu) = self.timers.cpu_of(task.get()) else { return false };
-        if self.timers.remove(cpu, task.get(), self.now) {
+    fn cancel_timer(&mut self, timer: TimerId) -> bool {
+        let Some(cpu) = self.timers.cpu_of(timer.get()) else { return false };
+        if self.timers.remove(cpu, timer.get(), self.now) {
             self.timer_changed(cpu);
         }
         true
     }
     #[inline]
-    fn first_timer(&self, cpu: CpuId) -> Option<(TaskId, Instant, Instant)> {
+    fn first_timer(&self, cpu: CpuId) -> Option<(TimerId, Instant, Instant)> {
         // Asked at every tick, and mostly in vain: the wheel's own rows need not be touched for that.
         unpack(self.sources[cpu.index()].timer)?;
-        let (task, soft, hard) = self.timers.first(cpu.index())?;
-        Some((TaskId::new(task), Instant::from_ns(soft), Instant::from_ns(hard)))
+        let (timer, soft, hard) = self.timers.first(cpu.index())?;
+        Some((TimerId::new(timer), Instant::from_ns(soft), Instant::from_ns(hard)))
     }
     #[inline]
     fn peek(&self) -> Option<(Instant, Class, CpuId)> {

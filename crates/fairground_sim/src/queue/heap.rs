@@ -1,11 +1,11 @@
 //! The oracle: a heap of full keys, as simple as it can be.
 
 use super::{Class, EventQueue, NEVER, Slot, advanced, checked, key, unpack};
-use fairground_stdx::{CpuId, Id, Instant, TaskId};
+use fairground_stdx::{CpuId, Id, Instant, TimerId};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// A slot of a CPU or the timer of a task.
+/// A slot of a CPU or a timer.
 #[derive(Clone, Debug)]
 struct Source {
     at: u64,
@@ -33,8 +33,8 @@ impl HeapQueue {
     fn slot_id(cpu: CpuId, slot: Slot) -> usize {
         cpu.index() * Slot::ALL.len() + slot as usize
     }
-    fn timer_id(&self, task: TaskId) -> usize {
-        self.irqs_held.len() * Slot::ALL.len() + task.index()
+    fn timer_id(&self, timer: TimerId) -> usize {
+        self.irqs_held.len() * Slot::ALL.len() + timer.index()
     }
     /// Pushes the present state of a source and drops what has become stale.
     fn changed(&mut self, id: usize) {
@@ -52,10 +52,10 @@ impl HeapQueue {
 }
 
 impl EventQueue for HeapQueue {
-    fn new(nr_cpus: usize, nr_tasks: usize) -> HeapQueue {
+    fn new(nr_cpus: usize, nr_timers: usize) -> HeapQueue {
         let source = |class, cpu| Source { at: NEVER, soft: 0, class, cpu, epoch: 0 };
         let slots = (0..nr_cpus).flat_map(|cpu| Slot::ALL.map(|slot| source(slot.class(), cpu)));
-        let timers = (0..nr_tasks).map(|_| source(Class::Irq, 0));
+        let timers = (0..nr_timers).map(|_| source(Class::Irq, 0));
         HeapQueue { now: 0, irqs_held: vec![0; nr_cpus], sources: slots.chain(timers).collect(), heap: BinaryHeap::new() }
     }
     fn now(&self) -> Instant {
@@ -79,25 +79,25 @@ impl EventQueue for HeapQueue {
     fn irqs_held_until(&self, cpu: CpuId) -> Instant {
         Instant::from_ns(self.irqs_held[cpu.index()])
     }
-    fn arm_timer(&mut self, cpu: CpuId, task: TaskId, soft: Instant, hard: Instant) {
-        assert!(soft <= hard, "the soft expiry of {task:?} lies behind its hard expiry");
-        let (id, at) = (self.timer_id(task), checked(self.now, Some(hard)));
-        assert!(self.sources[id].at == NEVER, "the timer of {task:?} is armed twice");
+    fn arm_timer(&mut self, cpu: CpuId, timer: TimerId, soft: Instant, hard: Instant) {
+        assert!(soft <= hard, "the soft expiry of {timer:?} lies behind its hard expiry");
+        let (id, at) = (self.timer_id(timer), checked(self.now, Some(hard)));
+        assert!(self.sources[id].at == NEVER, "{timer:?} is armed twice");
         let source = &mut self.sources[id];
         (source.at, source.soft, source.cpu) = (at, soft.ns(), cpu.index());
         self.changed(id);
     }
-    fn cancel_timer(&mut self, task: TaskId) -> bool {
-        let id = self.timer_id(task);
+    fn cancel_timer(&mut self, timer: TimerId) -> bool {
+        let id = self.timer_id(timer);
         let was_armed = std::mem::replace(&mut self.sources[id].at, NEVER) != NEVER;
         self.changed(id);
         was_armed
     }
-    fn first_timer(&self, cpu: CpuId) -> Option<(TaskId, Instant, Instant)> {
+    fn first_timer(&self, cpu: CpuId) -> Option<(TimerId, Instant, Instant)> {
         let timers = &self.sources[self.irqs_held.len() * Slot::ALL.len()..];
         let armed = timers.iter().enumerate().filter(|row| row.1.at != NEVER && row.1.cpu == cpu.index());
         let (row, timer) = armed.min_by_key(|row| (row.1.at, row.0))?;
-        Some((TaskId::from_index(row), Instant::from_ns(timer.soft), Instant::from_ns(timer.at)))
+        Some((TimerId::from_index(row), Instant::from_ns(timer.soft), Instant::from_ns(timer.at)))
     }
     fn peek(&self) -> Option<(Instant, Class, CpuId)> {
         unpack(self.heap.peek()?.0.0)

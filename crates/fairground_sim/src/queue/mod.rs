@@ -1,13 +1,13 @@
 //! What happens next, and where.
 //!
 //! Every CPU has a fixed set of sources of events: the end of the stretch that it computes, an
-//! interrupt from another CPU, its tick, and its queue of task timers. A source is set, moved or
+//! interrupt from another CPU, its tick, and its queue of timers. A source is set, moved or
 //! cleared in place; nothing stale ever comes out of the queue.
 //!
 //! # The order of events is a contract
 //!
 //! Events are ordered by the key `(at, class, cpu)`, and within one interrupt of one CPU by the
-//! source's own id: the interrupt from another CPU first, then task timers by hard expiry and task
+//! source's own id: the interrupt from another CPU first, then timers by hard expiry and their
 //! row. The key is total and holds no insertion counter, so that neither another kind of queue nor
 //! skipped ticks can change an order. The order of the classes is part of every digest.
 //!
@@ -32,7 +32,7 @@ mod tests;
 pub use fast::FastQueue;
 pub use heap::HeapQueue;
 
-use fairground_stdx::{CpuId, CpuMask, Instant, TaskId};
+use fairground_stdx::{CpuId, CpuMask, Instant, TimerId};
 
 /// What kind of event. At one instant lower classes come first, on all CPUs.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -75,8 +75,8 @@ impl Slot {
 /// The engine's round is: [`advance`](EventQueue::advance), handle, then move or clear the source
 /// that fired. A source that is left as it is fires again at once.
 pub trait EventQueue: Clone {
-    /// A queue for CPUs `0..nr_cpus` and the timers of tasks `0..nr_tasks`, with nothing set.
-    fn new(nr_cpus: usize, nr_tasks: usize) -> Self;
+    /// A queue for CPUs `0..nr_cpus` and timers `0..nr_timers`, with nothing set.
+    fn new(nr_cpus: usize, nr_timers: usize) -> Self;
 
     /// The instant of the last event, [`Instant::ZERO`] before the first.
     fn now(&self) -> Instant;
@@ -128,17 +128,17 @@ pub trait EventQueue: Clone {
         if self.peek()?.0 < limit { self.advance() } else { None }
     }
 
-    /// Queues the timer of `task` on `cpu`. The interrupt comes at `hard`; one that comes from
-    /// `soft` on may take the timer along. A task has at most one timer.
+    /// Queues `timer` on `cpu`. The interrupt comes at `hard`; one that comes from
+    /// `soft` on may take the timer along. A timer is queued once at most.
     ///
     /// Kernel: hrtimer.c hrtimer_start_range_ns(), v4.12–
-    fn arm_timer(&mut self, cpu: CpuId, task: TaskId, soft: Instant, hard: Instant);
+    fn arm_timer(&mut self, cpu: CpuId, timer: TimerId, soft: Instant, hard: Instant);
 
-    /// Takes the timer of `task` out, wherever it is queued; false if there is none.
-    fn cancel_timer(&mut self, task: TaskId) -> bool;
+    /// Takes `timer` out, wherever it is queued; false if there is none.
+    fn cancel_timer(&mut self, timer: TimerId) -> bool;
 
-    /// The timer of `cpu` with the smallest `(hard, task)`, as `(task, soft, hard)`.
-    fn first_timer(&self, cpu: CpuId) -> Option<(TaskId, Instant, Instant)>;
+    /// The timer of `cpu` with the smallest `(hard, timer)`, as `(timer, soft, hard)`.
+    fn first_timer(&self, cpu: CpuId) -> Option<(TimerId, Instant, Instant)>;
 
     /// The earliest event.
     fn peek(&self) -> Option<(Instant, Class, CpuId)>;
@@ -155,13 +155,13 @@ pub trait EventQueue: Clone {
     /// ahead, even if a later one could be taken.
     ///
     /// Kernel: hrtimer.c __hrtimer_run_queues(), v4.12–
-    fn expire_timer(&mut self, cpu: CpuId) -> Option<TaskId> {
-        let (task, soft, _) = self.first_timer(cpu)?;
+    fn expire_timer(&mut self, cpu: CpuId) -> Option<TimerId> {
+        let (timer, soft, _) = self.first_timer(cpu)?;
         if soft > self.now() {
             return None;
         }
-        self.cancel_timer(task);
-        Some(task)
+        self.cancel_timer(timer);
+        Some(timer)
     }
 }
 

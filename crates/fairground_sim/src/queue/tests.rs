@@ -12,8 +12,8 @@ fn at(ns: u64) -> Instant {
 fn cpu(number: u32) -> CpuId {
     CpuId::new(number)
 }
-fn task(row: u32) -> TaskId {
-    TaskId::new(row)
+fn task(row: u32) -> TimerId {
+    TimerId::new(row)
 }
 
 /// One call of the engine; times are relative to the queue's clock.
@@ -48,7 +48,7 @@ fn first_of_others<Q: EventQueue>(queue: &mut Q) -> Vec<Instant> {
 }
 
 /// What came out: an event and, if it was an interrupt, the timers that it expired.
-type Outcome = Option<(Instant, Class, CpuId, Vec<TaskId>)>;
+type Outcome = Option<(Instant, Class, CpuId, Vec<TimerId>)>;
 
 /// Handles the next event by clearing what fired.
 fn handle<Q: EventQueue>(queue: &mut Q) -> Outcome {

@@ -70,11 +70,11 @@ pub(super) struct TimerWheels {
 }
 
 impl TimerWheels {
-    /// Empty wheels for `nr_cpus` CPUs and `nr_tasks` tasks.
-    pub(super) fn new(nr_cpus: usize, nr_tasks: usize) -> TimerWheels {
+    /// Empty wheels for `nr_cpus` CPUs and `nr_timers` tasks.
+    pub(super) fn new(nr_cpus: usize, nr_timers: usize) -> TimerWheels {
         let wheel = Wheel { elapsed: 0, first: NONE, levels: 0, occupied: [0; LEVELS], heads: [NONE; LEVELS * SLOTS] };
         let timer = Timer { hard: 0, soft: 0, next: NONE, prev: NONE, cpu: Timer::IDLE, place: 0 };
-        TimerWheels { wheels: vec![wheel; nr_cpus], timers: vec![timer; nr_tasks], moving: Vec::with_capacity(nr_tasks) }
+        TimerWheels { wheels: vec![wheel; nr_cpus], timers: vec![timer; nr_timers], moving: Vec::with_capacity(nr_timers) }
     }
     /// The CPU on which the timer of `task` is queued.
     #[inline]

@@ -135,6 +135,9 @@ impl Sched {
         {
             return cx.leaves(env, task, refusal);
         }
+        if self.throttled_lb_pair(task, env.dst_cpu) {
+            return cx.leaves(env, task, Refusal::Throttled);
+        }
         let allowed = self.tasks[task].cpus_allowed.and(&cx.machine.online);
         if !allowed.contains(env.dst_cpu) {
             env.some_pinned = true;

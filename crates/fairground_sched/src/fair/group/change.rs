@@ -194,7 +194,6 @@ impl Sched {
         if self.pelt_se[se].last_update_time != 0 {
             self.remove_entity_load_avg(cx, se);
         }
-        self.cfs_rqs[queue].on_list = false;
-        self.rqs[cpu].leaf_cfs_rqs.retain(|&other| other != queue);
+        self.list_del_leaf_cfs_rq(queue);
     }
 }

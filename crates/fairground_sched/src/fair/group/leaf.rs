@@ -23,6 +23,16 @@ impl Sched {
         self.rqs[cpu].leaf_cfs_rqs.insert(at, queue);
     }
 
+    /// Takes a queue off the list of its CPU.
+    ///
+    /// Kernel: fair.c list_del_leaf_cfs_rq(), v4.12–
+    pub(crate) fn list_del_leaf_cfs_rq(&mut self, queue: CfsRqId) {
+        if std::mem::take(&mut self.cfs_rqs[queue].on_list) {
+            let cpu = self.cfs_rqs[queue].cpu;
+            self.rqs[cpu].leaf_cfs_rqs.retain(|&other| other != queue);
+        }
+    }
+
     /// Ages the queues of the groups on `cpu` that have load, from the leaves up; those in which nothing is left leave the
     /// list. True: something is left to age.
     ///
@@ -61,7 +71,7 @@ impl Sched {
     /// Whether nothing is queued there and nothing blocked is left.
     ///
     /// Kernel: fair.c cfs_rq_is_decayed(), v4.12–
-    fn cfs_rq_is_decayed(&self, queue: CfsRqId) -> bool {
+    pub(crate) fn cfs_rq_is_decayed(&self, queue: CfsRqId) -> bool {
         let avg = &self.pelt_cfs[queue];
         self.cfs_rqs[queue].nr_running == 0 && (avg.load_sum, avg.util_sum, avg.runnable_sum) == (0, 0, 0)
     }

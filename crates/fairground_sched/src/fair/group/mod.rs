@@ -44,26 +44,33 @@ pub struct TaskGroup {
     pub removed: bool,
     /// Sum of what its queues have told of their load.
     pub load_avg: u64,
+    /// The groups in it.
+    pub(crate) children: Vec<TgId>,
     /// Its queue on each CPU; `None` where it was not used yet.
     pub(crate) queues: IndexVec<CpuId, Option<CfsRqId>>,
 }
 
 impl Sched {
-    /// Adds a group of that description; its parent was added before.
+    /// Adds a group of that description, without its limit ([`Sched::tg_set_cfs_bandwidth`]); its parent was added before.
     ///
     /// Kernel: core.c sched_create_group(), v4.12–
     pub fn add_group(&mut self, spec: &TaskGroupSpec) -> TgId {
-        let TaskGroupSpec { name, parent, shares, idle } = spec.clone();
+        let TaskGroupSpec { name, parent, shares, idle, .. } = spec.clone();
         self.has_idle_policy |= idle;
-        self.groups.push(TaskGroup {
+        let group = self.groups.push(TaskGroup {
             name,
             parent,
             shares: change::stored_shares(shares, idle),
             idle,
             removed: false,
             load_avg: 0,
+            children: Vec::new(),
             queues: IndexVec::filled(None, self.rqs.len()),
-        })
+        });
+        if let Some(parent) = parent {
+            self.groups[parent].children.push(group);
+        }
+        group
     }
 
     /// A group.
@@ -106,6 +113,7 @@ impl Sched {
         let queue = self.cfs_rqs.push(CfsRq { tg: Some(tg), se: Some(se), depth, ..CfsRq::new(cpu) });
         self.ses[se].my_q = Some(queue);
         self.groups[tg].queues[cpu] = Some(queue);
+        self.sync_throttle(queue, above);
         queue
     }
 

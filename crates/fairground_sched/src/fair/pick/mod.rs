@@ -43,6 +43,11 @@ impl Sched {
             if curr.is_some() {
                 self.update_curr(cx, cfs_rq);
             }
+            // It has left the queue above then, and so whoever counts there does.
+            if self.check_cfs_rq_runtime(cx, cfs_rq) {
+                cfs_rq = root;
+                continue;
+            }
             let picked = self.pick_next_entity(cfs_rq, curr).expect("invariant: a queue with entities has a candidate");
             self.touch_level(picked.se);
             let entity = &self.ses[picked.se];

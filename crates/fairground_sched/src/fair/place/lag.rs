@@ -38,7 +38,7 @@ impl Sched {
         }
         level.se.on_rq = true;
         if level.cfs_rq.nr_running == 1 {
-            self.list_add_leaf_cfs_rq(cfs_rq);
+            self.first_on_queue(cx, cfs_rq);
         }
     }
 
@@ -69,6 +69,7 @@ impl Sched {
         }
         level.se.on_rq = false;
         level.account_entity_dequeue(idle);
+        self.return_cfs_rq_runtime(cx, cfs_rq);
         self.update_cfs_group(cx, se);
         if !flags.has(DequeueFlags::SAVE) || flags.has(DequeueFlags::MOVE) {
             self.update_min_vruntime(cfs_rq);

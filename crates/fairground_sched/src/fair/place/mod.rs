@@ -10,7 +10,7 @@ use super::{DequeueFlags, EnqueueFlags};
 use crate::Sched;
 use crate::ctx::Ctx;
 use crate::seam::Place;
-use fairground_stdx::SeId;
+use fairground_stdx::{CfsRqId, SeId};
 
 /// Why an entity is placed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -28,6 +28,17 @@ impl Sched {
         match self.profile.place {
             Place::SleeperCredit => self.enqueue_entity_with_credit(cx, se, flags),
             Place::Lag => self.enqueue_entity_with_lag(cx, se, flags),
+        }
+    }
+
+    /// A queue got its first entity: it has load from now on, and a group with a quota must have some of that.
+    #[inline]
+    fn first_on_queue(&mut self, cx: &mut Ctx<'_, '_>, cfs_rq: CfsRqId) {
+        if self.cfs_bandwidth_used() {
+            self.check_enqueue_throttle(cx, cfs_rq);
+        }
+        if !self.throttled_hierarchy(cfs_rq) {
+            self.list_add_leaf_cfs_rq(cfs_rq);
         }
     }
 

@@ -49,7 +49,7 @@ impl Sched {
         }
         level.se.on_rq = true;
         if level.cfs_rq.nr_running == 1 {
-            self.list_add_leaf_cfs_rq(cfs_rq);
+            self.first_on_queue(cx, cfs_rq);
         }
     }
 
@@ -73,6 +73,7 @@ impl Sched {
         if !flags.has(DequeueFlags::SLEEP) {
             level.se.vruntime = level.se.vruntime.minus(level.cfs_rq.min_vruntime.0);
         }
+        self.return_cfs_rq_runtime(cx, cfs_rq);
         self.update_cfs_group(cx, se);
         let saved = flags.has(DequeueFlags::SAVE) && !flags.has(DequeueFlags::MOVE);
         match self.profile.min_vruntime_at_dequeue {

@@ -13,11 +13,12 @@ impl Sched {
     // Not inlined: CFS keeps its registers.
     #[inline(never)]
     pub(super) fn entity_tick_by_deadline(&mut self, cx: &mut Ctx<'_, '_>, curr: SeId) -> Option<SeId> {
-        let turn = self.level(curr).account_request(cx);
+        let (ran, turn) = self.level(curr).account_request(cx);
         match turn {
             Some(reason) => self.end_turn(cx, curr, reason),
             None => cx.decide_who(self.level(curr).turn_goes_on(), self.ses[curr].who(), 0),
         }
+        self.account_cfs_rq_runtime(cx, self.ses[curr].cfs_rq, ran);
         self.update_load_avg(cx, curr, Tell::Group);
         self.update_cfs_group(cx, curr);
         self.ses[curr].parent

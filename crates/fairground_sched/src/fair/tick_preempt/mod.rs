@@ -32,7 +32,8 @@ impl Sched {
     /// Kernel: fair.c entity_tick(), v4.12–v6.5
     #[inline]
     fn entity_tick_by_slice(&mut self, cx: &mut Ctx<'_, '_>, se: SeId) -> Option<SeId> {
-        self.level(se).account(cx);
+        let ran = self.level(se).account(cx);
+        self.account_cfs_rq_runtime(cx, self.ses[se].cfs_rq, ran);
         self.update_load_avg(cx, se, Tell::Group);
         self.update_cfs_group(cx, se);
         let entity = &self.ses[se];

@@ -22,6 +22,9 @@ impl Sched {
     /// Kernel: fair.c check_preempt_wakeup(), check_preempt_wakeup_fair() from v6.8, v4.12–
     pub(crate) fn check_preempt_wakeup(&mut self, cx: &mut Ctx<'_, '_>, cpu: CpuId, wakee: TaskId, fork: bool) {
         let Some(curr) = self.rqs[cpu].curr else { return };
+        if self.throttled_hierarchy(self.se(wakee).cfs_rq) {
+            return;
+        }
         let reason = match self.profile.pick {
             Pick::Leftmost => self.wakeup_preempt_by_granularity(cx, cpu, curr, wakee, fork),
             Pick::EligibleByVruntime | Pick::EligibleByDeadline => self.wakeup_preempt_by_deadline(cx, cpu, curr, wakee, fork),

@@ -61,7 +61,7 @@ impl Core {
         let machine = MachineView::flat(calls.cpus, Ns(TICK));
         let mut sched = Sched::new(profile, &machine);
         for (row, &(parent, shares, idle)) in calls.groups.iter().enumerate() {
-            sched.add_group(&TaskGroupSpec { name: format!("/g{row}"), parent: parent.map(group_id), shares, idle });
+            sched.add_group(&TaskGroupSpec { shares, idle, ..TaskGroupSpec::new(format!("/g{row}"), parent.map(group_id)) });
         }
         for &(group, nice, idle) in &calls.tasks {
             let mut spec = TaskSpec::new("task", ProgramId::new(0));

@@ -1,0 +1,103 @@
+//! Run time is charged to the account of its queue, which asks the pool for more when it is used up.
+
+use crate::Sched;
+use crate::ctx::Ctx;
+use fairground_model::CpuMax;
+use fairground_stdx::{CfsRqId, Ns};
+
+impl Sched {
+    /// Charges what ran on a queue to its account, if its group has a quota.
+    ///
+    /// Kernel: fair.c account_cfs_rq_runtime(), v4.12–
+    #[inline(always)]
+    pub(crate) fn account_cfs_rq_runtime(&mut self, cx: &mut Ctx<'_, '_>, queue: CfsRqId, ran: Ns) {
+        if self.cfs_bandwidth_used() && ran > Ns::ZERO {
+            self.charge(cx, queue, ran);
+        }
+    }
+
+    /// Kernel: fair.c __account_cfs_rq_runtime(), v4.12–
+    #[inline(never)]
+    fn charge(&mut self, cx: &mut Ctx<'_, '_>, queue: CfsRqId, ran: Ns) {
+        let cpu = self.cfs_rqs[queue].cpu;
+        let Some(pool) = self.pool_of(queue) else { return };
+        let account = &mut pool.accounts[cpu];
+        if !account.enabled {
+            return;
+        }
+        account.remaining -= ran.0 as i64;
+        if account.remaining > 0 || account.throttled {
+            return;
+        }
+        if !self.assign_slice(cx, queue) && self.cfs_rqs[queue].curr.is_some() {
+            self.resched_curr(cx, cpu);
+        }
+    }
+
+    /// The account asks for a slice. True: it has something now.
+    fn assign_slice(&mut self, cx: &mut Ctx<'_, '_>, queue: CfsRqId) -> bool {
+        let slice = self.tunables.cfs_bandwidth_slice_ns;
+        self.assign_cfs_rq_runtime(cx, queue, slice)
+    }
+
+    /// The account of a queue asks the pool to have `target`; that starts the period timer.
+    ///
+    /// Kernel: fair.c __assign_cfs_rq_runtime(), v4.12–
+    pub(super) fn assign_cfs_rq_runtime(&mut self, cx: &mut Ctx<'_, '_>, queue: CfsRqId, target: u64) -> bool {
+        let (cpu, group) = (self.cfs_rqs[queue].cpu, self.cfs_rqs[queue].tg);
+        let group = group.expect("invariant: the root group has no quota");
+        self.start_cfs_bandwidth(cx, group);
+        self.pool(group).expect("invariant: an account has a pool").assign(cpu, target)
+    }
+
+    /// Whether the account of a queue is used up: then the queue is throttled, unless the pool has something after all.
+    ///
+    /// Kernel: fair.c check_cfs_rq_runtime(), v4.12–v7.1
+    #[inline(always)]
+    pub(crate) fn check_cfs_rq_runtime(&mut self, cx: &mut Ctx<'_, '_>, queue: CfsRqId) -> bool {
+        self.cfs_bandwidth_used() && self.check_account(cx, queue)
+    }
+
+    #[inline(never)]
+    fn check_account(&mut self, cx: &mut Ctx<'_, '_>, queue: CfsRqId) -> bool {
+        let cpu = self.cfs_rqs[queue].cpu;
+        let Some(account) = self.pool_of(queue).map(|pool| pool.accounts[cpu]) else { return false };
+        if !account.enabled || account.remaining > 0 {
+            return false;
+        }
+        account.throttled || self.throttle_cfs_rq(cx, queue)
+    }
+
+    /// The first entity comes onto a queue: that has no account yet, or one with debts.
+    ///
+    /// Kernel: fair.c check_enqueue_throttle(), v4.12–v7.1
+    #[inline(never)]
+    pub(crate) fn check_enqueue_throttle(&mut self, cx: &mut Ctx<'_, '_>, queue: CfsRqId) {
+        let cpu = self.cfs_rqs[queue].cpu;
+        let Some(account) = self.pool_of(queue).map(|pool| pool.accounts[cpu]) else { return };
+        if !account.enabled || self.cfs_rqs[queue].curr.is_some() || account.throttled {
+            return;
+        }
+        if account.remaining <= 0 && !self.assign_slice(cx, queue) {
+            self.throttle_cfs_rq(cx, queue);
+        }
+    }
+
+    /// Whether a queue itself is out of quota.
+    ///
+    /// Kernel: fair.c cfs_rq_throttled(), v4.12–
+    #[inline]
+    pub(crate) fn cfs_rq_throttled(&self, queue: CfsRqId) -> bool {
+        self.cfs_bandwidth_used() && self.is_throttled(queue)
+    }
+
+    fn is_throttled(&self, queue: CfsRqId) -> bool {
+        let row = &self.cfs_rqs[queue];
+        row.tg.and_then(|tg| self.cfs_bandwidth(tg)).is_some_and(|pool| pool.accounts[row.cpu].throttled)
+    }
+
+    /// The limit of a group; without one none.
+    pub fn cpu_max(&self, group: fairground_stdx::TgId) -> CpuMax {
+        self.cfs_bandwidth(group).map_or(CpuMax::UNLIMITED, |pool| pool.limit)
+    }
+}

@@ -1,0 +1,225 @@
+//! The timers of a pool, and how what they bring reaches the queues that wait for it.
+
+use crate::Sched;
+use crate::ctx::{Ctx, Request};
+use crate::seam::Unthrottle;
+use fairground_stdx::{CfsRqId, CpuId, Instant, TgId};
+
+/// How often the period timer may find in one interrupt that a period is over already, before the period is doubled.
+///
+/// Kernel: fair.c sched_cfs_period_timer(), v5.1–
+const MAX_OVERRUNS: u32 = 3;
+/// A doubled period stays below this, ns (max_cfs_quota_period).
+const MAX_PERIOD: u64 = 1_000_000_000;
+
+/// The money of a pool on its way to who waits for it: one queue after the other.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Distribution {
+    group: TgId,
+    /// The number in line of the last queue that was visited.
+    number: u64,
+    /// Somebody was left without.
+    throttled: bool,
+    /// The queue of this CPU gets its turn when all others have had theirs.
+    local: Option<CfsRqId>,
+}
+
+/// The interrupt of a period timer, from one phase to the next.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PeriodTick {
+    group: TgId,
+    distribution: Option<Distribution>,
+    overruns: u32,
+    idle: bool,
+}
+
+impl PeriodTick {
+    /// The period timer of a group has fired.
+    pub fn new(group: TgId) -> PeriodTick {
+        PeriodTick { group, distribution: None, overruns: 0, idle: false }
+    }
+}
+
+impl Sched {
+    /// The next phase of a period timer's interrupt. False: it is over, and the timer is armed again if anybody may need it.
+    ///
+    /// Kernel: fair.c sched_cfs_period_timer(), do_sched_cfs_period_timer(), v4.12–
+    pub fn sched_cfs_period_timer(&mut self, cx: &mut Ctx<'_, '_>, tick: &mut PeriodTick) -> bool {
+        if let Some(distribution) = &mut tick.distribution {
+            if self.distribute_cfs_runtime(cx, distribution) {
+                return true;
+            }
+            let throttled = distribution.throttled;
+            let pool = self.pool(tick.group).expect("invariant: a timer has a pool");
+            if throttled && pool.runtime > 0 {
+                tick.distribution = Some(Distribution::new(tick.group));
+                return true;
+            }
+            pool.idle = false;
+            tick.distribution = None;
+        }
+        let now = cx.clock().ns();
+        let pool = self.pool(tick.group).expect("invariant: a timer has a pool");
+        let overrun = pool.forward(now);
+        if overrun == 0 {
+            pool.period_active = !tick.idle;
+            if !tick.idle {
+                let at = Instant::from_ns(pool.expires);
+                cx.requests.push(Request::PeriodTimer { group: tick.group, at });
+            }
+            return false;
+        }
+        tick.idle = pool.tick(overrun);
+        if !tick.idle && !pool.throttled.is_empty() {
+            tick.distribution = Some(Distribution::new(tick.group));
+        }
+        tick.overruns += 1;
+        if tick.overruns > MAX_OVERRUNS {
+            tick.overruns = 0;
+            self.pool(tick.group).expect("invariant: a timer has a pool").double_period();
+        }
+        true
+    }
+
+    /// The slack timer of a group has fired. `None`: there is nothing to do.
+    ///
+    /// Kernel: fair.c do_sched_cfs_slack_timer(), v4.12–
+    pub fn sched_cfs_slack_timer(&mut self, cx: &mut Ctx<'_, '_>, group: TgId) -> Option<Distribution> {
+        let (now, slice) = (cx.clock().ns(), self.tunables.cfs_bandwidth_slice_ns);
+        let pool = self.pool(group)?;
+        pool.slack_started = false;
+        let refresh_is_near = pool.expires.saturating_sub(now) < super::slack::MIN_BANDWIDTH_EXPIRATION;
+        let enough = pool.limit.quota.is_some() && pool.runtime > slice;
+        (!refresh_is_near && enough).then(|| Distribution::new(group))
+    }
+
+    /// Visits the next queue in line. False: the distribution is over.
+    ///
+    /// Kernel: fair.c distribute_cfs_runtime(), v4.12–
+    pub fn distribute_cfs_runtime(&mut self, cx: &mut Ctx<'_, '_>, distribution: &mut Distribution) -> bool {
+        let group = distribution.group;
+        let pool = self.pool(group).expect("invariant: a distribution has a pool");
+        let next = pool.next_in_line(distribution.number);
+        if next.is_some() && pool.runtime == 0 {
+            distribution.throttled = true;
+        }
+        let Some((number, cpu)) = next.filter(|_| pool.runtime > 0) else {
+            if let Some(queue) = distribution.local.take() {
+                self.unthrottle_cfs_rq(cx, queue);
+                return true;
+            }
+            return false;
+        };
+        distribution.number = number;
+        self.count_rq_lock(cx, cpu);
+        let pool = self.pool(group).expect("invariant: a distribution has a pool");
+        if pool.accounts[cpu].csd_pending {
+            return true;
+        }
+        if !pool.pay_debt(cpu) {
+            distribution.throttled = true;
+            return true;
+        }
+        let queue = self.groups[group].queues[cpu].expect("invariant: a throttled queue was used");
+        match self.profile.unthrottle {
+            Unthrottle::Inline => self.unthrottle_cfs_rq(cx, queue),
+            Unthrottle::OnItsCpu if cpu == cx.cpu => distribution.local = Some(queue),
+            Unthrottle::OnItsCpu => self.unthrottle_remotely(cx, group, queue, cpu),
+        }
+        true
+    }
+
+    /// A queue is released by its own CPU, which is interrupted for that if it is not already.
+    ///
+    /// Kernel: fair.c __unthrottle_cfs_rq_async(), v6.3–
+    fn unthrottle_remotely(&mut self, cx: &mut Ctx<'_, '_>, group: TgId, queue: CfsRqId, cpu: CpuId) {
+        self.pool(group).expect("invariant: a distribution has a pool").accounts[cpu].csd_pending = true;
+        self.rqs[cpu].cfsb_csd.push(queue);
+        if self.rqs[cpu].cfsb_csd.len() == 1 {
+            self.interrupt_cpu(cx, cpu, |cpu, at| Request::UnthrottleIpi { cpu, at });
+        }
+    }
+
+    /// Whether queues that others have paid for wait for `cpu` to release them.
+    #[inline]
+    pub fn cfsb_csd_pending(&self, cpu: CpuId) -> bool {
+        !self.rqs[cpu].cfsb_csd.is_empty()
+    }
+
+    /// The next queue that another CPU has paid for is released on its own CPU, the calling one. False: there is none.
+    ///
+    /// Kernel: fair.c __cfsb_csd_unthrottle(), v6.3–
+    pub fn cfsb_csd_unthrottle(&mut self, cx: &mut Ctx<'_, '_>) -> bool {
+        let list = &mut self.rqs[cx.cpu].cfsb_csd;
+        if list.is_empty() {
+            return false;
+        }
+        let queue = list.remove(0);
+        let (cpu, group, _) = self.group_queue_names(queue);
+        let account = &mut self.pool(group).expect("invariant: a distribution has a pool").accounts[cpu];
+        account.csd_pending = false;
+        if account.throttled {
+            self.unthrottle_cfs_rq(cx, queue);
+        }
+        true
+    }
+
+    /// The period timer runs from now on, unless it does already.
+    ///
+    /// Kernel: fair.c start_cfs_bandwidth(), v4.12–
+    pub(super) fn start_cfs_bandwidth(&mut self, cx: &mut Ctx<'_, '_>, group: TgId) {
+        let now = cx.clock().ns();
+        let pool = self.pool(group).expect("invariant: a quota has a pool");
+        if pool.period_active || pool.limit.quota.is_none() {
+            return;
+        }
+        pool.period_active = true;
+        pool.forward(now);
+        let at = Instant::from_ns(pool.expires);
+        cx.requests.push(Request::PeriodTimer { group, at });
+    }
+}
+
+impl Distribution {
+    fn new(group: TgId) -> Distribution {
+        Distribution { group, number: 0, throttled: false, local: None }
+    }
+    /// Whose pool it is.
+    pub fn group(&self) -> TgId {
+        self.group
+    }
+}
+
+impl super::CfsBandwidth {
+    /// So many periods are over. True: nobody needs the timer.
+    ///
+    /// Kernel: fair.c do_sched_cfs_period_timer(), v4.12–
+    fn tick(&mut self, overrun: u64) -> bool {
+        if self.limit.quota.is_none() {
+            return true;
+        }
+        let throttled = !self.throttled.is_empty();
+        self.stats.nr_periods += overrun;
+        self.refill();
+        if self.idle && !throttled {
+            return true;
+        }
+        match throttled {
+            true => self.stats.nr_throttled += overrun,
+            false => self.idle = true,
+        }
+        false
+    }
+
+    /// The interrupt takes longer than a period: both the period and what may be used in it are doubled.
+    ///
+    /// Kernel: fair.c sched_cfs_period_timer(), v5.4–
+    fn double_period(&mut self) {
+        let doubled = self.limit.period.0 * 2;
+        if doubled < MAX_PERIOD {
+            self.limit.period.0 = doubled;
+            self.limit.quota.iter_mut().for_each(|quota| quota.0 *= 2);
+            self.limit.burst.0 *= 2;
+        }
+    }
+}

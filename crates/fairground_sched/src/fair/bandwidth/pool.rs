@@ -1,0 +1,235 @@
+//! The pool of a group: what it may use in a period, and what of that is not yet handed to any CPU.
+//!
+//! ```text
+//! each period   pool += quota, at most quota + burst
+//! a CPU's queue  takes up to a slice (5 ms) when it has used what it had, debts included
+//! ```
+
+use fairground_model::CpuMax;
+use fairground_stdx::{CpuId, IndexVec, Ns};
+use std::collections::VecDeque;
+
+/// What a queue that is released keeps at least to start with, ns.
+const RELEASED_WITH: u64 = 1;
+
+/// The pool of a group that has, or had, a quota.
+///
+/// Kernel: sched.h struct cfs_bandwidth, v4.12–
+#[derive(Clone, Debug)]
+pub struct CfsBandwidth {
+    /// Quota, period and burst.
+    pub limit: CpuMax,
+    /// What no CPU has yet, ns.
+    pub runtime: u64,
+    /// The same right after the last refill.
+    runtime_snap: u64,
+    /// No slice was taken since the last tick of the period timer.
+    pub(super) idle: bool,
+    /// The period timer is armed.
+    pub(super) period_active: bool,
+    /// The slack timer is armed.
+    pub(super) slack_started: bool,
+    /// On the grid of the period timer: one of its expiries, ns of the run. Later ones lie whole periods from here.
+    pub(super) expires: u64,
+    /// What each CPU's queue has.
+    pub(super) accounts: IndexVec<CpuId, Account>,
+    /// The throttled queues, first come first served, each with a number that grows.
+    pub(super) throttled: VecDeque<(u64, CpuId)>,
+    pub(super) last_number: u64,
+    /// As cpu.stat tells it.
+    pub stats: BandwidthStats,
+}
+
+/// What a group's queue on one CPU has of the pool.
+///
+/// Kernel: sched.h struct cfs_rq, its fields of CONFIG_CFS_BANDWIDTH, v4.12–
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Account {
+    /// The group has a quota.
+    pub enabled: bool,
+    /// What is left, ns; less than 0 is a debt.
+    pub remaining: i64,
+    /// It is out of quota, and on the pool's list.
+    pub throttled: bool,
+    /// Since when, if anybody waits for it (clock of the run queue); 0 = not.
+    pub(super) throttled_clock: u64,
+    /// Its release is under way to its CPU.
+    pub(super) csd_pending: bool,
+}
+
+/// The counters of cpu.stat.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct BandwidthStats {
+    /// Periods that the timer has counted.
+    pub nr_periods: u64,
+    /// Periods at whose end a queue was throttled.
+    pub nr_throttled: u64,
+    /// Time for which queues were throttled, of all CPUs; open intervals are not in it.
+    pub throttled_time: Ns,
+    /// Periods in which more than the quota was used.
+    pub nr_burst: u64,
+    /// What was used beyond it.
+    pub burst_time: Ns,
+}
+
+impl CfsBandwidth {
+    pub(super) fn new(nr_cpus: usize, expires: u64) -> CfsBandwidth {
+        CfsBandwidth {
+            limit: CpuMax::UNLIMITED,
+            runtime: 0,
+            runtime_snap: 0,
+            idle: false,
+            period_active: false,
+            slack_started: false,
+            expires,
+            accounts: (0..nr_cpus).map(|_| Account::default()).collect(),
+            throttled: VecDeque::new(),
+            last_number: 0,
+            stats: BandwidthStats::default(),
+        }
+    }
+
+    /// The account of `cpu` asks to have `target` at least. True: it has something now.
+    ///
+    /// Kernel: fair.c __assign_cfs_rq_runtime(), v5.7– (assign_cfs_rq_runtime() before)
+    pub(super) fn assign(&mut self, cpu: CpuId, target: u64) -> bool {
+        let account = &mut self.accounts[cpu];
+        let need = (target as i64 - account.remaining).max(0) as u64;
+        let amount = match self.limit.quota {
+            None => need,
+            Some(_) => {
+                let amount = need.min(self.runtime);
+                if self.runtime > 0 {
+                    self.runtime -= amount;
+                    self.idle = false;
+                }
+                amount
+            }
+        };
+        account.remaining += amount as i64;
+        account.remaining > 0
+    }
+
+    /// A period begins.
+    ///
+    /// Kernel: fair.c __refill_cfs_bandwidth_runtime(), v4.12–
+    pub(super) fn refill(&mut self) {
+        let Some(quota) = self.limit.quota else { return };
+        self.runtime += quota.0;
+        if let Some(beyond) = self.runtime_snap.checked_sub(self.runtime).filter(|&beyond| beyond > 0) {
+            self.stats.burst_time += Ns(beyond);
+            self.stats.nr_burst += 1;
+        }
+        self.runtime = self.runtime.min(quota.0 + self.limit.burst.0);
+        self.runtime_snap = self.runtime;
+    }
+
+    /// What a throttled queue gets to be released: its debt and 1 ns, or what is left. True: it can go on.
+    ///
+    /// Kernel: fair.c distribute_cfs_runtime(), v4.12–
+    pub(super) fn pay_debt(&mut self, cpu: CpuId) -> bool {
+        let account = &mut self.accounts[cpu];
+        let debt = (RELEASED_WITH as i64 - account.remaining).max(0) as u64;
+        let paid = debt.min(self.runtime);
+        self.runtime -= paid;
+        account.remaining += paid as i64;
+        account.remaining > 0
+    }
+
+    /// The queue of `cpu` stands last in line.
+    pub(super) fn line_up(&mut self, cpu: CpuId) {
+        self.last_number += 1;
+        self.throttled.push_back((self.last_number, cpu));
+    }
+
+    /// It stands in line no more.
+    pub(super) fn leave_line(&mut self, cpu: CpuId) {
+        let place = self.throttled.iter().position(|row| row.1 == cpu).expect("invariant: a throttled queue is on its pool's list");
+        self.throttled.remove(place);
+    }
+
+    /// How often the queue of `cpu` stands in line.
+    pub(crate) fn times_in_line(&self, cpu: CpuId) -> usize {
+        self.throttled.iter().filter(|row| row.1 == cpu).count()
+    }
+
+    /// The first in line behind `number`.
+    pub(super) fn next_in_line(&self, number: u64) -> Option<(u64, CpuId)> {
+        self.throttled.get(self.throttled.partition_point(|row| row.0 <= number)).copied()
+    }
+
+    /// The next expiry of the period timer after `now`, and how many lie between the last one and that.
+    ///
+    /// Kernel: hrtimer.c hrtimer_forward(), v4.12–
+    pub(super) fn forward(&mut self, now: u64) -> u64 {
+        let period = self.limit.period.0;
+        let overrun = (now + period).saturating_sub(self.expires) / period;
+        self.expires += overrun * period;
+        overrun
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+    const CPU: CpuId = CpuId::new(0);
+
+    fn pool(quota: u64, burst: u64) -> CfsBandwidth {
+        let limit = CpuMax { quota: Some(Ns(quota)), period: Ns(100 * MS), burst: Ns(burst) };
+        CfsBandwidth { limit, ..CfsBandwidth::new(3, 0) }
+    }
+
+    #[test]
+    fn spec_10_t01_a_taker_is_topped_up_to_a_slice() {
+        let slice = 5 * MS;
+        for (local, in_pool, local_then, pool_then, ok) in [
+            (0, 10 * MS, 5 * MS as i64, 5 * MS, true),
+            (-(MS as i64), 10 * MS, 5 * MS as i64, 4 * MS, true),
+            (-(MS as i64), 2 * MS, MS as i64, 0, true),
+            (-(MS as i64), MS / 2, -(MS as i64 / 2), 0, false),
+        ] {
+            let mut pool = CfsBandwidth { runtime: in_pool, idle: true, ..pool(20 * MS, 0) };
+            pool.accounts[CPU].remaining = local;
+            assert_eq!(pool.assign(CPU, slice), ok);
+            assert_eq!((pool.accounts[CPU].remaining, pool.runtime, pool.idle), (local_then, pool_then, false));
+        }
+        let mut empty = CfsBandwidth { idle: true, ..pool(20 * MS, 0) };
+        assert!(!empty.assign(CPU, slice) && empty.idle, "who finds nothing leaves the mark");
+    }
+
+    #[test]
+    fn spec_10_t07_a_refill_is_cut_at_quota_and_burst() {
+        let refilled = |runtime, runtime_snap| {
+            let mut pool = CfsBandwidth { runtime, runtime_snap, ..pool(20 * MS, 10 * MS) };
+            pool.refill();
+            (pool.runtime, pool.stats.nr_burst, pool.stats.burst_time)
+        };
+        assert_eq!(refilled(18 * MS, 0), (30 * MS, 0, Ns::ZERO));
+        assert_eq!(refilled(5 * MS, 0), (25 * MS, 0, Ns::ZERO));
+        assert_eq!(refilled(2 * MS, 30 * MS), (22 * MS, 1, Ns(8 * MS)));
+    }
+
+    #[test]
+    fn the_line_is_first_come_first_served_whoever_leaves_meanwhile() {
+        let mut pool = pool(20 * MS, 0);
+        let [a, b, c] = [0, 1, 2].map(CpuId::new);
+        [c, a, b].into_iter().for_each(|cpu| pool.line_up(cpu));
+        let (number, first) = pool.next_in_line(0).unwrap();
+        assert_eq!(first, c);
+        pool.leave_line(c);
+        pool.leave_line(a);
+        assert_eq!(pool.next_in_line(number).unwrap().1, b);
+        pool.line_up(c);
+        assert_eq!(pool.throttled.iter().map(|row| row.1).collect::<Vec<_>>(), [b, c]);
+    }
+
+    #[test]
+    fn the_timer_goes_on_along_its_grid() {
+        let mut pool = CfsBandwidth { expires: 100 * MS, ..pool(20 * MS, 0) };
+        assert_eq!((pool.forward(100 * MS - 1), pool.expires), (0, 100 * MS));
+        assert_eq!((pool.forward(100 * MS), pool.expires), (1, 200 * MS));
+        assert_eq!((pool.forward(455 * MS), pool.expires), (3, 500 * MS));
+    }
+}

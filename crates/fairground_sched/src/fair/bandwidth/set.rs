@@ -1,0 +1,56 @@
+//! A group gets a limit, another one, or none.
+
+use super::CfsBandwidth;
+use crate::Sched;
+use crate::ctx::Ctx;
+use crate::seam::PeriodPhase;
+use fairground_model::CpuMax;
+use fairground_stdx::{CpuId, Id, RngStream, StreamKind, TgId};
+
+impl Sched {
+    /// Sets the limit of a group, which may have it ([`CpuMax::check`]). Whoever is throttled is released: it may be
+    /// throttled again when it asks for more.
+    ///
+    /// Kernel: core.c tg_set_cfs_bandwidth(), v4.12–
+    pub fn tg_set_cfs_bandwidth(&mut self, cx: &mut Ctx<'_, '_>, group: TgId, limit: CpuMax) {
+        let before = self.cpu_max(group).quota.is_some();
+        let now = limit.quota.is_some();
+        if !before && !now {
+            return;
+        }
+        self.bandwidth.used += u32::from(now && !before);
+        self.make_pool(group);
+        let pool = self.pool(group).expect("invariant: it was just made");
+        pool.limit = limit;
+        pool.refill();
+        if now {
+            self.start_cfs_bandwidth(cx, group);
+        }
+        for cpu in self.rqs.ids().filter(|&cpu| self.rqs[cpu].online).collect::<Vec<CpuId>>() {
+            self.count_rq_lock(cx, cpu);
+            let pool = self.pool(group).expect("invariant: it was just made");
+            let account = &mut pool.accounts[cpu];
+            (account.enabled, account.remaining) = (now, 0);
+            if account.throttled {
+                let queue = self.groups[group].queues[cpu].expect("invariant: a throttled queue was used");
+                self.unthrottle_cfs_rq(cx, queue);
+            }
+        }
+        self.bandwidth.used -= u32::from(before && !now);
+    }
+
+    fn make_pool(&mut self, group: TgId) {
+        let nr_cpus = self.rqs.len();
+        while self.bandwidth.pools.len() <= group.index() {
+            self.bandwidth.pools.push(None);
+        }
+        let phase = match self.profile.period_phase {
+            PeriodPhase::Boot => 0,
+            PeriodPhase::Random => {
+                let mut dice = RngStream::new(self.bandwidth.seed, StreamKind::PeriodPhase, group.get());
+                dice.below(CpuMax::DEFAULT_PERIOD.0)
+            }
+        };
+        self.bandwidth.pools[group].get_or_insert_with(|| Box::new(CfsBandwidth::new(nr_cpus, phase)));
+    }
+}

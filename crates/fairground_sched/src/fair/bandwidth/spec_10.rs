@@ -1,0 +1,1 @@
+//! Tests of the specification, part 10.

@@ -1,0 +1,42 @@
+//! Which timer is whose: one per task, then two per group with a quota.
+
+use crate::queue::EventQueue;
+use crate::simulation::Simulation;
+use fairground_stdx::{Id, TaskId, TgId, TimerId};
+
+/// What a timer is for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Timer {
+    /// It wakes a task.
+    Task(TaskId),
+    /// A period of a group's quota is over.
+    Period(TgId),
+    /// What CPUs have given back to a group's pool is handed out.
+    Slack(TgId),
+}
+
+/// How many timers there are.
+pub(crate) fn nr_timers(nr_tasks: usize, nr_groups: usize) -> usize {
+    nr_tasks + 2 * nr_groups
+}
+
+impl<Q: EventQueue> Simulation<Q> {
+    /// The row of a timer.
+    pub(crate) fn timer_id(&self, timer: Timer) -> TimerId {
+        let behind_tasks = |group: TgId, row| TimerId::from_index(self.tasks.len() + 2 * group.index() + row);
+        match timer {
+            Timer::Task(task) => TimerId::new(task.get()),
+            Timer::Period(group) => behind_tasks(group, 0),
+            Timer::Slack(group) => behind_tasks(group, 1),
+        }
+    }
+
+    /// Whose timer that is.
+    pub(crate) fn timer_of(&self, id: TimerId) -> Timer {
+        match id.index().checked_sub(self.tasks.len()) {
+            None => Timer::Task(TaskId::new(id.get())),
+            Some(row) if row % 2 == 0 => Timer::Period(TgId::from_index(row / 2)),
+            Some(row) => Timer::Slack(TgId::from_index(row / 2)),
+        }
+    }
+}

@@ -1,0 +1,190 @@
+//! Tests of the specification, part 10: quota of groups, on machines where nothing but computing takes time.
+
+mod common;
+
+use common::{Build, MS, asleep_until, busy_until, free_machine, profile, work};
+use fairground_model::{CpuMax, Decision, NullSink, Reason, Sink, Start, TaskGroupSpec, TaskSet, TraceEvent};
+use fairground_sched::Profile;
+use fairground_sim::{Setup, Simulation};
+use fairground_stdx::{CpuId, Instant, Ns, TaskId, TgId};
+
+const HOG: u64 = u64::MAX;
+
+/// A group with a limit in ms.
+fn group(set: &mut TaskSet, name: &str, parent: Option<TgId>, quota_ms: u64, period_ms: u64) -> TgId {
+    let limit = CpuMax { quota: Some(Ns::from_ms(quota_ms)), period: Ns::from_ms(period_ms), burst: Ns::ZERO };
+    set.groups.push(TaskGroupSpec { limit, ..TaskGroupSpec::new(name, parent) })
+}
+
+/// A hog of a group on one CPU.
+fn hog(set: &mut TaskSet, group: TgId, cpu: u32) -> TaskId {
+    let task = set.pinned(&format!("hog{cpu}"), cpu, vec![work(HOG)]);
+    set.tasks[task].group = Some(group);
+    task
+}
+
+/// All periods begin at whole multiples of them.
+fn in_phase(name: &str) -> Profile {
+    profile(name).with_seam("period_phase", "boot").unwrap()
+}
+
+fn simulation(set: TaskSet, cpus: usize, hz: u32, profile: Profile, ms: u64) -> Simulation {
+    let setup = Setup { machine: free_machine(cpus, hz), profile, tasks: set, seed: 1, duration: Ns::from_ms(ms), paranoid: true };
+    Simulation::new(setup).unwrap()
+}
+
+/// CPU time of each task in each stretch of `step` ms, in us.
+fn shares(simulation: &mut Simulation, tasks: &[TaskId], step: u64, steps: u64) -> Vec<Vec<u64>> {
+    let mut before = vec![0; tasks.len()];
+    let mut rows = Vec::new();
+    for index in 1..=steps {
+        simulation.run_until(Instant::from_ns(index * step * MS), &mut NullSink).unwrap();
+        let now = Instant::from_ns(index * step * MS);
+        let ran: Vec<u64> = tasks.iter().map(|&task| ran(simulation, task, now)).collect();
+        rows.push(ran.iter().zip(&before).map(|(now, before)| (now - before) / 1_000).collect());
+        before = ran;
+    }
+    rows
+}
+
+/// What a task has run up to now, the stretch that is not accounted yet included.
+fn ran(simulation: &Simulation, task: TaskId, now: Instant) -> u64 {
+    let se = simulation.sched().se(task);
+    let row = simulation.sched().task(task);
+    let running = simulation.sched().rq(row.cpu).curr == Some(task);
+    se.sum_exec_runtime + if running { now.saturating_since(se.accounted_until()).0 } else { 0 }
+}
+
+const PROFILES: [&str; 4] = ["v5.10", "v6.1", "v6.6", "v6.12"];
+
+#[test]
+fn spec_10_t02_a_hog_gets_its_quota_of_each_period() {
+    for name in PROFILES {
+        let mut set = TaskSet::default();
+        let limited = group(&mut set, "/limited", None, 20, 100);
+        let hog = hog(&mut set, limited, 0);
+        let mut simulation = simulation(set, 1, 1000, in_phase(name), 1050);
+        let rows = shares(&mut simulation, &[hog], 100, 10);
+        assert_eq!(rows, vec![vec![20_000]; 10], "{name}");
+        simulation.run_until(Instant::from_ns(1_001 * MS), &mut NullSink).unwrap();
+        let stats = simulation.sched().cfs_bandwidth(limited).unwrap().stats;
+        assert_eq!((stats.nr_periods, stats.nr_throttled, stats.throttled_time), (10, 10, Ns::from_ms(800)), "{name}");
+    }
+}
+
+/// Enforced at ticks: what runs on to the next one is a debt, and paid.
+#[test]
+fn spec_10_t03_what_runs_on_to_the_tick_is_paid_from_the_next_period() {
+    for name in PROFILES {
+        let mut set = TaskSet::default();
+        let limited = group(&mut set, "/limited", None, 21, 100);
+        let hog = hog(&mut set, limited, 0);
+        let mut simulation = simulation(set, 1, 250, in_phase(name), 10_050);
+        let rows = shares(&mut simulation, &[hog], 100, 100);
+        assert_eq!((rows[0][0], rows[1][0]), (24_000, 20_000), "{name}");
+        let all: u64 = rows.iter().map(|row| row[0]).sum();
+        assert!(all.abs_diff(2_100_000) <= 4_000, "{name}: {all}");
+    }
+}
+
+#[test]
+fn spec_10_t04_four_hogs_share_ten_slices() {
+    for name in PROFILES {
+        let mut set = TaskSet::default();
+        let limited = group(&mut set, "/limited", None, 50, 100);
+        let hogs: Vec<TaskId> = (0..4).map(|cpu| hog(&mut set, limited, cpu)).collect();
+        let mut simulation = simulation(set, 4, 1000, in_phase(name), 1050);
+        let mut rows = shares(&mut simulation, &hogs, 100, 10);
+        assert!(rows.iter().all(|row| row.iter().sum::<u64>() == 50_000), "{name}: {rows:?}");
+        rows.iter_mut().for_each(|row| row.sort_unstable());
+        assert_eq!(rows[0], [10_000, 10_000, 15_000, 15_000], "{name}");
+        assert_eq!(rows[1], [11_000, 11_000, 12_000, 16_000], "{name}");
+    }
+}
+
+#[test]
+fn spec_10_t05_eight_hogs_and_half_the_cpus() {
+    for name in PROFILES {
+        let mut set = TaskSet::default();
+        let limited = group(&mut set, "/limited", None, 400, 100);
+        let hogs: Vec<TaskId> = (0..8).map(|cpu| hog(&mut set, limited, cpu)).collect();
+        let mut simulation = simulation(set, 8, 1000, in_phase(name), 1050);
+        let rows = shares(&mut simulation, &hogs, 100, 10);
+        assert_eq!(rows[0], [50_000; 8], "{name}");
+        for row in &rows[1..] {
+            assert_eq!(row.iter().sum::<u64>(), 400_000, "{name}: {row:?}");
+            assert!(row.iter().all(|us| (46_000..=51_000).contains(us)), "{name}: {row:?}");
+        }
+        let stats = simulation.sched().cfs_bandwidth(limited).unwrap().stats;
+        assert_eq!(stats.nr_throttled, stats.nr_periods, "{name}");
+    }
+}
+
+/// When somebody was throttled, and where.
+#[derive(Default)]
+struct Throttles(Vec<(u64, u32)>);
+
+impl Sink for Throttles {
+    fn record(&mut self, at: Instant, _cpu: CpuId, event: &TraceEvent) {
+        if let TraceEvent::Decision(Decision { reason: Reason::Throttle, b, .. }) = *event {
+            self.0.push((at.ns(), b));
+        }
+    }
+}
+
+/// Each of eight threads runs half a millisecond once a period, 10 ms after the one before. Together they use less than half
+/// of the quota, but each keeps 1 ms.
+#[test]
+fn spec_10_t06_what_each_cpu_keeps_is_missing_in_the_first_period_only() {
+    for name in PROFILES {
+        let mut set = TaskSet::default();
+        let limited = group(&mut set, "/limited", None, 10, 100);
+        for k in 1..=8u64 {
+            // By the clock, so that who waits for quota once is not late for ever.
+            let mut code = Vec::new();
+            for period in 1..=10 {
+                code.push(work(MS / 2));
+                code.extend(asleep_until((100 * period + 10 * k) * MS));
+            }
+            let task = set.pinned(&format!("thread{k}"), k as u32 - 1, code);
+            set.tasks[task].start = Start::At(Instant::from_ns(10 * k * MS));
+            set.tasks[task].group = Some(limited);
+        }
+        let mut simulation = simulation(set, 8, 1000, in_phase(name), 1050);
+        let mut throttles = Throttles::default();
+        while simulation.run_until(Instant::MAX, &mut throttles).unwrap() == fairground_sim::Flow::More {}
+        assert_eq!(throttles.0, [(80 * MS, 7)], "{name}");
+    }
+}
+
+#[test]
+fn spec_10_t08_the_timer_stops_when_nobody_needs_it() {
+    let mut set = TaskSet::default();
+    let limited = group(&mut set, "/limited", None, 50, 100);
+    let mut code = vec![work(MS)];
+    code.extend(asleep_until(450 * MS));
+    code.extend([work(2 * MS)]);
+    let task = set.pinned("task", 0, code);
+    set.tasks[task].group = Some(limited);
+    set.pinned("other", 1, busy_until(700 * MS).to_vec());
+    let mut simulation = simulation(set, 2, 1000, in_phase("v6.1"), 700);
+    let periods = |simulation: &mut Simulation, ms: u64| {
+        simulation.run_until(Instant::from_ns(ms * MS), &mut NullSink).unwrap();
+        simulation.sched().cfs_bandwidth(limited).unwrap().stats.nr_periods
+    };
+    assert_eq!([99, 101, 201, 301, 401, 451].map(|ms| periods(&mut simulation, ms)), [0, 1, 2, 2, 2, 2]);
+    assert_eq!([499, 501].map(|ms| periods(&mut simulation, ms)), [2, 3]);
+}
+
+#[test]
+fn spec_10_t11_a_child_stops_with_its_parent() {
+    for name in PROFILES {
+        let mut set = TaskSet::default();
+        let parent = group(&mut set, "/parent", None, 100, 100);
+        let children = [0, 1].map(|row| group(&mut set, &format!("/parent/child{row}"), Some(parent), 80, 100));
+        let hogs = [hog(&mut set, children[0], 0), hog(&mut set, children[1], 1)];
+        let mut simulation = simulation(set, 2, 1000, in_phase(name), 350);
+        let rows = shares(&mut simulation, &hogs, 100, 3);
+        assert!(rows.iter().all(|row| row.iter().sum::<u64>() == 100_000), "{name}: {rows:?}");
+    }
+}
