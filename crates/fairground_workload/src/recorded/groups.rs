@@ -1,7 +1,7 @@
 //! The control groups that a `workload.txt` makes: `mk NAME WEIGHT ['QUOTA PERIOD']`, below the mount point `/cg`.
 
 use super::script::Word;
-use fairground_model::{Mistakes, TaskGroupSpec, cgroup};
+use fairground_model::{CpuMax, Mistakes, TaskGroupSpec, cgroup};
 use fairground_stdx::{IndexVec, TgId};
 
 /// Groups, parents first.
@@ -20,15 +20,19 @@ const MOUNT: &str = "/cg";
 
 /// Reads what stands behind `mk`.
 pub(super) fn make(name: Word<'_>, args: &[Word<'_>], made: &mut Made, mistakes: &mut Mistakes) {
-    const FORM: &str = "Write `mk NAME WEIGHT`, as in `mk A/1 100`.";
+    const FORM: &str = "Write `mk NAME WEIGHT`, as in `mk A/1 100`, or with a quota and a period in us: `mk A 100 '20000 100000'`.";
     let groups = &mut made.groups;
     let [path, weight, quota @ ..] = args else {
         mistakes.at(name.span(), "`mk` needs a name and a weight", FORM);
         return;
     };
-    if let Some(word) = quota.first().filter(|word| word.text.trim_matches(['\'', '"']) != "max") {
-        mistakes.at(word.span(), "quotas (cpu.max) are not modelled yet", "Groups that have a weight alone can be run.");
-    }
+    let limit = quota.first().map(|first| {
+        let text: Vec<&str> = quota.iter().map(|word| word.text.trim_matches(['\'', '"'])).collect();
+        CpuMax::UNLIMITED.written(&text.join(" ")).unwrap_or_else(|(message, hint)| {
+            mistakes.at(first.span(), message, hint);
+            CpuMax::UNLIMITED
+        })
+    });
     let shares = weight.text.parse().ok().filter(|weight| cgroup::WEIGHTS.contains(weight)).map(cgroup::weight_to_shares);
     if shares.is_none() {
         mistakes.at(weight.span(), format!("`{}` is no cpu.weight", weight.text), "Expected a number from 1 to 10000.");
@@ -51,7 +55,11 @@ pub(super) fn make(name: Word<'_>, args: &[Word<'_>], made: &mut Made, mistakes:
         mistakes.at(path.span(), format!("group `{}` is made twice", path.text), "Keep one of them.");
     } else {
         let group = TaskGroupSpec::new(format!("/{}", path.text), parent);
-        groups.push(TaskGroupSpec { shares: shares.unwrap_or(group.shares), ..group });
+        groups.push(TaskGroupSpec {
+            shares: shares.unwrap_or(group.shares),
+            limit: limit.unwrap_or(group.limit),
+            ..group
+        });
     }
 }
 
