@@ -18,7 +18,7 @@ use crate::seam::SchedstatText;
 use crate::seam::{
     AboveMean, ActiveBalance, AsymPacking, BalanceTasks, DetachAmount, HotGained, LbInterval, LbLoop, LbPinned, Migratable,
     Misfit, NewidleBatch, NewidleCost, NohzBalance, NumaImbalance, PreferSibling, ReducedCapacity, RunnableBoost,
-    ScaleRtCapacity, ShouldWeBalance, SiblingBalance, SmtCapacity, SparePull, TaskOrder, ZeroImbalance, PeriodPhase, Unthrottle,
+    ScaleRtCapacity, ShouldWeBalance, SiblingBalance, SmtCapacity, SparePull, TaskOrder, ZeroImbalance, HotplugQuota, PeriodPhase, Refill, SliceExpiry, Unthrottle,
 };
 use crate::seam::{
     AsymCapacity, AsymSpread, ClusterSearch, Degenerate, DomainInit, DomainLevels, DomainNames, ExitingWaker, GroupFlags,
@@ -135,6 +135,9 @@ profile! {
     move_running: MoveRunning, "Whether a running task that changes its group gives way.";
     group_idle: GroupIdle, "Whether a group may be idle as a whole.";
     unthrottle: Unthrottle, "Who releases a queue that has quota again.";
+    hotplug_quota: HotplugQuota, "Whose quota a CPU that goes off line releases.";
+    slice_expiry: SliceExpiry, "Whether what a CPU took of a quota is lost after its period.";
+    refill: Refill, "What a new period makes of what is left of a quota.";
     period_phase: PeriodPhase, "Where the periods of a quota begin.";
     shown_weight: ShownWeight, "What is read of cpu.weight after cpu.shares was written.";
     wake_affine: WakeAffine, "Whether a wakee goes towards its waker.";

@@ -40,6 +40,7 @@ impl Sched {
         // The kernel scales its tunables while the CPU still counts.
         self.tunables = self.profile.tunables.at(cx.machine.online.weight() as u32 + 1);
         self.rebuild_sched_domains(cx);
+        self.hotplug_releases_quota(cx, cpu);
         self.push_tasks_off(cx, cpu);
         Ok(())
     }
@@ -55,6 +56,7 @@ impl Sched {
         self.update_rq_clock(cx, cpu);
         self.tunables = self.profile.tunables.at(cx.machine.online.weight() as u32);
         self.rebuild_sched_domains(cx);
+        self.hotplug_releases_quota(cx, cpu);
     }
 
     /// Tasks whose wake-up `cpu` was to finish are queued there, and leave with the others.

@@ -240,6 +240,9 @@ fn seams_are_well_formed() {
     check::<RepeatedPick>();
     check::<Unthrottle>();
     check::<PeriodPhase>();
+    check::<HotplugQuota>();
+    check::<SliceExpiry>();
+    check::<Refill>();
     check::<UtilEstSample>();
     check::<LongSleeper>();
     check::<IdleEntity>();

@@ -12,6 +12,35 @@ seam! {
 }
 
 seam! {
+    /// What becomes of a slice that is not used up within its period.
+    SliceExpiry = "slice_expiry" {
+        WithinItsPeriod "within-its-period"
+            "A slice is lost if its deadline has passed by the CPU's clock while the pool still has the same: a fast clock loses it, an old one never is.",
+        AfterItsPeriod "after-its-period" "A slice is lost once the pool was refilled since.",
+        Never "never" "A slice is kept until it is used.",
+    }
+    history { v(4, 12) => WithinItsPeriod, v(4, 18) => AfterItsPeriod, v(5, 4) => Never, }
+}
+
+seam! {
+    /// What a refill makes of what is left in the pool.
+    Refill = "refill" {
+        Sets "sets" "The pool has the quota again, whatever was left; when the timer stops it is not refilled.",
+        Adds "adds" "The quota is added, up to quota and burst, at every tick of the timer.",
+    }
+    history { v(4, 12) => Sets, v(5, 14) => Adds, }
+}
+
+seam! {
+    /// Whose throttled queues are released when a CPU goes off line or comes back.
+    HotplugQuota = "hotplug_quota" {
+        EveryCpu "every-cpu" "Those of all CPUs: the domains of all are built anew.",
+        OwnCpu "own-cpu" "Those of that CPU.",
+    }
+    history { v(4, 12) => EveryCpu, v(6, 14) => OwnCpu, }
+}
+
+seam! {
     /// Where the periods of a group begin.
     PeriodPhase = "period_phase" {
         Boot "boot" "At whole multiples of the period since boot: all groups of one period together.",

@@ -2,6 +2,7 @@
 
 use crate::Sched;
 use crate::ctx::Ctx;
+use crate::seam::SliceExpiry;
 use fairground_model::CpuMax;
 use fairground_stdx::{CfsRqId, Ns};
 
@@ -20,12 +21,17 @@ impl Sched {
     #[inline(never)]
     fn charge(&mut self, cx: &mut Ctx<'_, '_>, queue: CfsRqId, ran: Ns) {
         let cpu = self.cfs_rqs[queue].cpu;
+        let (expiry, clock) = (self.profile.slice_expiry, self.rqs[cpu].clocks.clock);
         let Some(pool) = self.pool_of(queue) else { return };
         let account = &mut pool.accounts[cpu];
         if !account.enabled {
             return;
         }
         account.remaining -= ran.0 as i64;
+        if expiry != SliceExpiry::Never {
+            pool.expire(expiry, cpu, clock, cx.machine.tick.ns());
+        }
+        let account = &pool.accounts[cpu];
         if account.remaining > 0 || account.throttled {
             return;
         }

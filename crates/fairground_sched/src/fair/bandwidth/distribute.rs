@@ -2,7 +2,7 @@
 
 use crate::Sched;
 use crate::ctx::{Ctx, Request};
-use crate::seam::Unthrottle;
+use crate::seam::{Refill, Unthrottle};
 use fairground_stdx::{CfsRqId, CpuId, Instant, TgId};
 
 /// How often the period timer may find in one interrupt that a period is over already, before the period is doubled.
@@ -58,7 +58,7 @@ impl Sched {
             pool.idle = false;
             tick.distribution = None;
         }
-        let now = cx.clock().ns();
+        let (now, clock, rule) = (cx.clock().ns(), cx.sched_clock(), self.profile.refill);
         let pool = self.pool(tick.group).expect("invariant: a timer has a pool");
         let overrun = pool.forward(now);
         if overrun == 0 {
@@ -69,7 +69,7 @@ impl Sched {
             }
             return false;
         }
-        tick.idle = pool.tick(overrun);
+        tick.idle = pool.tick(overrun, rule, clock);
         if !tick.idle && !pool.throttled.is_empty() {
             tick.distribution = Some(Distribution::new(tick.group));
         }
@@ -194,14 +194,17 @@ impl super::CfsBandwidth {
     /// So many periods are over. True: nobody needs the timer.
     ///
     /// Kernel: fair.c do_sched_cfs_period_timer(), v4.12–
-    fn tick(&mut self, overrun: u64) -> bool {
+    fn tick(&mut self, overrun: u64, rule: Refill, clock: u64) -> bool {
         if self.limit.quota.is_none() {
             return true;
         }
         let throttled = !self.throttled.is_empty();
         self.stats.nr_periods += overrun;
-        self.refill();
-        if self.idle && !throttled {
+        let stops = self.idle && !throttled;
+        if rule == Refill::Adds || !stops {
+            self.refill(rule, clock);
+        }
+        if stops {
             return true;
         }
         match throttled {

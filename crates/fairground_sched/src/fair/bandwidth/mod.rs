@@ -13,6 +13,7 @@
 mod account;
 mod cfs_rq_dequeue;
 mod distribute;
+mod hotplug;
 mod pool;
 mod set;
 mod slack;

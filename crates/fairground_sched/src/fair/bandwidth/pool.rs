@@ -5,6 +5,7 @@
 //! a CPU's queue  takes up to a slice (5 ms) when it has used what it had, debts included
 //! ```
 
+use crate::seam::{Refill, SliceExpiry};
 use fairground_model::CpuMax;
 use fairground_stdx::{CpuId, IndexVec, Ns};
 use std::collections::VecDeque;
@@ -23,6 +24,9 @@ pub struct CfsBandwidth {
     pub runtime: u64,
     /// The same right after the last refill.
     runtime_snap: u64,
+    /// When what was refilled last is lost (sched_clock), and how often it was refilled.
+    slices_expire: u64,
+    nr_refills: u32,
     /// No slice was taken since the last tick of the period timer.
     pub(super) idle: bool,
     /// The period timer is armed.
@@ -49,6 +53,9 @@ pub struct Account {
     pub enabled: bool,
     /// What is left, ns; less than 0 is a debt.
     pub remaining: i64,
+    /// When what is left is lost, if it ever is (clock of the run queue), and of which refill it is.
+    expires: u64,
+    refill: u32,
     /// It is out of quota, and on the pool's list.
     pub throttled: bool,
     /// Since when, if anybody waits for it (clock of the run queue); 0 = not.
@@ -73,11 +80,18 @@ pub struct BandwidthStats {
 }
 
 impl CfsBandwidth {
+    /// What each CPU's queue has.
+    pub fn accounts(&self) -> &IndexVec<CpuId, Account> {
+        &self.accounts
+    }
+
     pub(super) fn new(nr_cpus: usize, expires: u64) -> CfsBandwidth {
         CfsBandwidth {
             limit: CpuMax::UNLIMITED,
             runtime: 0,
             runtime_snap: 0,
+            slices_expire: 0,
+            nr_refills: 0,
             idle: false,
             period_active: false,
             slack_started: false,
@@ -107,14 +121,50 @@ impl CfsBandwidth {
             }
         };
         account.remaining += amount as i64;
+        // The deadline only ever moves on.
+        if account.refill != self.nr_refills {
+            (account.expires, account.refill) = (self.slices_expire, self.nr_refills);
+        }
         account.remaining > 0
     }
 
-    /// A period begins.
+    /// What is left of a slice may be lost by `now` on the clock of its run queue; a clock may be a tick ahead.
+    ///
+    /// Kernel: fair.c expire_cfs_rq_runtime(), v4.12–v5.3
+    pub(super) fn expire(&mut self, rule: SliceExpiry, cpu: CpuId, now: u64, tick: u64) {
+        let account = &mut self.accounts[cpu];
+        if now < account.expires || account.remaining < 0 {
+            return;
+        }
+        let same_refill = account.refill == self.nr_refills;
+        let lost = match rule {
+            SliceExpiry::WithinItsPeriod => same_refill,
+            SliceExpiry::AfterItsPeriod => !same_refill,
+            SliceExpiry::Never => return,
+        };
+        if lost {
+            account.remaining = 0;
+        } else {
+            account.expires += tick;
+        }
+    }
+
+    /// Whether what an account gives back belongs to the present period.
+    pub(super) fn takes_back(&self, rule: SliceExpiry, cpu: CpuId) -> bool {
+        rule == SliceExpiry::Never || self.accounts[cpu].refill == self.nr_refills
+    }
+
+    /// A period begins at `now` (sched_clock).
     ///
     /// Kernel: fair.c __refill_cfs_bandwidth_runtime(), v4.12–
-    pub(super) fn refill(&mut self) {
+    pub(super) fn refill(&mut self, rule: Refill, now: u64) {
         let Some(quota) = self.limit.quota else { return };
+        self.slices_expire = now + self.limit.period.0;
+        self.nr_refills = self.nr_refills.wrapping_add(1);
+        if rule == Refill::Sets {
+            self.runtime = quota.0;
+            return;
+        }
         self.runtime += quota.0;
         if let Some(beyond) = self.runtime_snap.checked_sub(self.runtime).filter(|&beyond| beyond > 0) {
             self.stats.burst_time += Ns(beyond);
@@ -133,6 +183,7 @@ impl CfsBandwidth {
         let paid = debt.min(self.runtime);
         self.runtime -= paid;
         account.remaining += paid as i64;
+        (account.expires, account.refill) = (self.slices_expire, self.nr_refills);
         account.remaining > 0
     }
 
@@ -203,12 +254,34 @@ mod tests {
     fn spec_10_t07_a_refill_is_cut_at_quota_and_burst() {
         let refilled = |runtime, runtime_snap| {
             let mut pool = CfsBandwidth { runtime, runtime_snap, ..pool(20 * MS, 10 * MS) };
-            pool.refill();
+            pool.refill(Refill::Adds, 0);
             (pool.runtime, pool.stats.nr_burst, pool.stats.burst_time)
         };
         assert_eq!(refilled(18 * MS, 0), (30 * MS, 0, Ns::ZERO));
         assert_eq!(refilled(5 * MS, 0), (25 * MS, 0, Ns::ZERO));
         assert_eq!(refilled(2 * MS, 30 * MS), (22 * MS, 1, Ns(8 * MS)));
+    }
+
+    /// A slice that was taken a millisecond before the end of its period, and a clock that is 1.5 ms ahead of the timer's.
+    #[test]
+    fn spec_10_t16_a_clock_that_is_ahead_loses_a_slice_of_this_period() {
+        let left = |rule, now: u64, refilled| {
+            let mut pool = pool(20 * MS, 0);
+            pool.refill(Refill::Sets, 0);
+            assert!(pool.assign(CPU, 5 * MS));
+            if refilled {
+                pool.refill(Refill::Sets, 100 * MS);
+            }
+            pool.expire(rule, CPU, now, MS);
+            pool.accounts[CPU].remaining
+        };
+        let (ahead, whole) = (100 * MS + MS / 2, 5 * MS as i64);
+        assert_eq!(left(SliceExpiry::WithinItsPeriod, ahead, false), 0);
+        assert_eq!(left(SliceExpiry::WithinItsPeriod, 100 * MS - 1, false), whole);
+        assert_eq!(left(SliceExpiry::WithinItsPeriod, 105 * MS, true), whole, "one of an old period is kept");
+        assert_eq!(left(SliceExpiry::AfterItsPeriod, ahead, false), whole);
+        assert_eq!(left(SliceExpiry::AfterItsPeriod, 105 * MS, true), 0, "one of an old period is lost");
+        assert_eq!([false, true].map(|refilled| left(SliceExpiry::Never, 999 * MS, refilled)), [whole; 2]);
     }
 
     #[test]

@@ -13,6 +13,7 @@ impl Sched {
     ///
     /// Kernel: core.c tg_set_cfs_bandwidth(), v4.12–
     pub fn tg_set_cfs_bandwidth(&mut self, cx: &mut Ctx<'_, '_>, group: TgId, limit: CpuMax) {
+        let (rule, now_ns) = (self.profile.refill, cx.sched_clock());
         let before = self.cpu_max(group).quota.is_some();
         let now = limit.quota.is_some();
         if !before && !now {
@@ -22,7 +23,7 @@ impl Sched {
         self.make_pool(group);
         let pool = self.pool(group).expect("invariant: it was just made");
         pool.limit = limit;
-        pool.refill();
+        pool.refill(rule, now_ns);
         if now {
             self.start_cfs_bandwidth(cx, group);
         }

@@ -26,6 +26,7 @@ impl Sched {
     #[inline(never)]
     fn return_slack(&mut self, cx: &mut Ctx<'_, '_>, queue: CfsRqId) {
         let (cpu, slice) = (self.cfs_rqs[queue].cpu, self.tunables.cfs_bandwidth_slice_ns);
+        let expiry = self.profile.slice_expiry;
         let Some(pool) = self.pool_of(queue) else { return };
         let account = &mut pool.accounts[cpu];
         let slack = account.remaining - MIN_CFS_RQ_RUNTIME;
@@ -33,7 +34,7 @@ impl Sched {
             return;
         }
         account.remaining -= slack;
-        if pool.limit.quota.is_none() {
+        if pool.limit.quota.is_none() || !pool.takes_back(expiry, cpu) {
             return;
         }
         pool.runtime += slack as u64;

@@ -1,0 +1,52 @@
+//! A CPU on which nothing may be throttled: one that goes off line, since its tasks could not leave.
+
+use crate::Sched;
+use crate::ctx::Ctx;
+use crate::seam::HotplugQuota;
+use fairground_stdx::{CpuId, Id, TgId};
+
+impl Sched {
+    /// The domains are built anew since `cpu` leaves or comes: what stands still there, or on every CPU, is released, and
+    /// goes on with 1 ns.
+    ///
+    /// Kernel: fair.c rq_offline_fair(), rq_online_fair(), v4.12–
+    pub(crate) fn hotplug_releases_quota(&mut self, cx: &mut Ctx<'_, '_>, cpu: CpuId) {
+        if !self.cfs_bandwidth_used() {
+            return;
+        }
+        let every_cpu = self.profile.hotplug_quota == HotplugQuota::EveryCpu;
+        for other in self.rqs.ids().filter(|&other| other == cpu || every_cpu).collect::<Vec<CpuId>>() {
+            self.unthrottle_offline_cfs_rqs(cx, other);
+            self.update_runtime_enabled(other);
+        }
+    }
+
+    /// Kernel: fair.c unthrottle_offline_cfs_rqs(), v4.12–
+    fn unthrottle_offline_cfs_rqs(&mut self, cx: &mut Ctx<'_, '_>, cpu: CpuId) {
+        // What others have paid for is released with the rest.
+        self.rqs[cpu].cfsb_csd.clear();
+        for group in self.groups.ids().collect::<Vec<TgId>>() {
+            let Some(pool) = self.pool(group) else { continue };
+            let account = &mut pool.accounts[cpu];
+            account.csd_pending = false;
+            if !account.enabled {
+                continue;
+            }
+            (account.remaining, account.enabled) = (1, false);
+            if account.throttled {
+                let queue = self.groups[group].queues[cpu].expect("invariant: a throttled queue was used");
+                self.unthrottle_cfs_rq(cx, queue);
+            }
+        }
+    }
+
+    /// Kernel: fair.c update_runtime_enabled(), v4.12–
+    fn update_runtime_enabled(&mut self, cpu: CpuId) {
+        let online = self.rqs[cpu].online;
+        for row in 0..self.bandwidth.pools.len() {
+            if let Some(pool) = self.pool(TgId::from_index(row)) {
+                pool.accounts[cpu].enabled = online && pool.limit.quota.is_some();
+            }
+        }
+    }
+}
