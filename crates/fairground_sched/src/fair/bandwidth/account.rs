@@ -23,11 +23,10 @@ impl Sched {
         let cpu = self.cfs_rqs[queue].cpu;
         let (expiry, clock) = (self.profile.slice_expiry, self.rqs[cpu].clocks.clock);
         let Some(pool) = self.pool_of(queue) else { return };
-        let account = &mut pool.accounts[cpu];
-        if !account.enabled {
+        if !pool.accounts[cpu].enabled {
             return;
         }
-        account.remaining -= ran.0 as i64;
+        pool.charge(cpu, ran);
         if expiry != SliceExpiry::Never {
             pool.expire(expiry, cpu, clock, cx.machine.tick.ns());
         }

@@ -27,13 +27,12 @@ impl Sched {
         self.rqs[cpu].cfsb_csd.clear();
         for group in self.groups.ids().collect::<Vec<TgId>>() {
             let Some(pool) = self.pool(group) else { continue };
-            let account = &mut pool.accounts[cpu];
-            account.csd_pending = false;
-            if !account.enabled {
+            pool.accounts[cpu].csd_pending = false;
+            if !std::mem::take(&mut pool.accounts[cpu].enabled) {
                 continue;
             }
-            (account.remaining, account.enabled) = (1, false);
-            if account.throttled {
+            pool.reset(cpu, 1);
+            if pool.accounts[cpu].throttled {
                 let queue = self.groups[group].queues[cpu].expect("invariant: a throttled queue was used");
                 self.unthrottle_cfs_rq(cx, queue);
             }

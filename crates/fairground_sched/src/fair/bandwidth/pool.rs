@@ -42,6 +42,18 @@ pub struct CfsBandwidth {
     pub(super) last_number: u64,
     /// As cpu.stat tells it.
     pub stats: BandwidthStats,
+    /// What came and went, for the check that nothing is lost on the way.
+    books: Books,
+}
+
+/// What came into a pool and left it and its accounts for good, ns.
+///
+/// came = pool + what all accounts have + used + lost
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+struct Books {
+    came: i128,
+    used: i128,
+    lost: i128,
 }
 
 /// What a group's queue on one CPU has of the pool.
@@ -100,7 +112,35 @@ impl CfsBandwidth {
             throttled: VecDeque::new(),
             last_number: 0,
             stats: BandwidthStats::default(),
+            books: Books::default(),
         }
+    }
+
+    /// What ran is taken off the account of `cpu`.
+    pub(super) fn charge(&mut self, cpu: CpuId, ran: Ns) {
+        self.accounts[cpu].remaining -= ran.0 as i64;
+        self.books.used += i128::from(ran.0);
+    }
+
+    /// The account of `cpu` begins anew with so much, whatever it had.
+    pub(super) fn reset(&mut self, cpu: CpuId, remaining: i64) {
+        let had = std::mem::replace(&mut self.accounts[cpu].remaining, remaining);
+        self.books.lost += i128::from(had - remaining);
+    }
+
+    /// So much of an account goes back to the pool, or nowhere.
+    pub(super) fn give_back(&mut self, cpu: CpuId, slack: u64, to_pool: bool) {
+        self.accounts[cpu].remaining -= slack as i64;
+        match to_pool {
+            true => self.runtime += slack,
+            false => self.books.lost += i128::from(slack),
+        }
+    }
+
+    /// Whether all that came is in the pool or an account, was used or lost.
+    pub(crate) fn is_conserved(&self) -> bool {
+        let remaining: i128 = self.accounts.iter().map(|account| i128::from(account.remaining)).sum();
+        self.books.came == i128::from(self.runtime) + remaining + self.books.used + self.books.lost
     }
 
     /// The account of `cpu` asks to have `target` at least. True: it has something now.
@@ -110,7 +150,10 @@ impl CfsBandwidth {
         let account = &mut self.accounts[cpu];
         let need = (target as i64 - account.remaining).max(0) as u64;
         let amount = match self.limit.quota {
-            None => need,
+            None => {
+                self.books.came += i128::from(need);
+                need
+            }
             Some(_) => {
                 let amount = need.min(self.runtime);
                 if self.runtime > 0 {
@@ -143,7 +186,7 @@ impl CfsBandwidth {
             SliceExpiry::Never => return,
         };
         if lost {
-            account.remaining = 0;
+            self.reset(cpu, 0);
         } else {
             account.expires += tick;
         }
@@ -161,8 +204,9 @@ impl CfsBandwidth {
         let Some(quota) = self.limit.quota else { return };
         self.slices_expire = now + self.limit.period.0;
         self.nr_refills = self.nr_refills.wrapping_add(1);
+        self.books.came += i128::from(quota.0);
         if rule == Refill::Sets {
-            self.runtime = quota.0;
+            self.books.lost += i128::from(std::mem::replace(&mut self.runtime, quota.0));
             return;
         }
         self.runtime += quota.0;
@@ -170,7 +214,9 @@ impl CfsBandwidth {
             self.stats.burst_time += Ns(beyond);
             self.stats.nr_burst += 1;
         }
-        self.runtime = self.runtime.min(quota.0 + self.limit.burst.0);
+        let most = quota.0 + self.limit.burst.0;
+        self.books.lost += i128::from(self.runtime.saturating_sub(most));
+        self.runtime = self.runtime.min(most);
         self.runtime_snap = self.runtime;
     }
 
@@ -282,6 +328,25 @@ mod tests {
         assert_eq!(left(SliceExpiry::AfterItsPeriod, ahead, false), whole);
         assert_eq!(left(SliceExpiry::AfterItsPeriod, 105 * MS, true), 0, "one of an old period is lost");
         assert_eq!([false, true].map(|refilled| left(SliceExpiry::Never, 999 * MS, refilled)), [whole; 2]);
+    }
+
+    /// Three queues with debts of 4 ms, and a quota of 9 ms.
+    #[test]
+    fn spec_10_t17_who_lines_up_first_is_paid_first() {
+        let mut pool = pool(9 * MS, 0);
+        let [one, two, three] = [0, 1, 2].map(CpuId::new);
+        for cpu in [three, one, two] {
+            pool.accounts[cpu].remaining = -4 * MS as i64;
+            pool.line_up(cpu);
+        }
+        pool.refill(Refill::Adds, 0);
+        assert_eq!([three, one, two].map(|cpu| pool.pay_debt(cpu)), [true, true, false]);
+        assert_eq!([one, two, three].map(|cpu| pool.accounts[cpu].remaining), [1, 999_998 - 4 * MS as i64, 1]);
+        assert_eq!(pool.runtime, 0);
+        pool.leave_line(three);
+        pool.leave_line(one);
+        pool.line_up(three);
+        assert_eq!(pool.next_in_line(0).unwrap().1, two);
     }
 
     #[test]

@@ -30,9 +30,9 @@ impl Sched {
         for cpu in self.rqs.ids().filter(|&cpu| self.rqs[cpu].online).collect::<Vec<CpuId>>() {
             self.count_rq_lock(cx, cpu);
             let pool = self.pool(group).expect("invariant: it was just made");
-            let account = &mut pool.accounts[cpu];
-            (account.enabled, account.remaining) = (now, 0);
-            if account.throttled {
+            pool.reset(cpu, 0);
+            pool.accounts[cpu].enabled = now;
+            if pool.accounts[cpu].throttled {
                 let queue = self.groups[group].queues[cpu].expect("invariant: a throttled queue was used");
                 self.unthrottle_cfs_rq(cx, queue);
             }

@@ -28,17 +28,14 @@ impl Sched {
         let (cpu, slice) = (self.cfs_rqs[queue].cpu, self.tunables.cfs_bandwidth_slice_ns);
         let expiry = self.profile.slice_expiry;
         let Some(pool) = self.pool_of(queue) else { return };
-        let account = &mut pool.accounts[cpu];
+        let account = &pool.accounts[cpu];
         let slack = account.remaining - MIN_CFS_RQ_RUNTIME;
         if !account.enabled || slack <= 0 {
             return;
         }
-        account.remaining -= slack;
-        if pool.limit.quota.is_none() || !pool.takes_back(expiry, cpu) {
-            return;
-        }
-        pool.runtime += slack as u64;
-        if pool.runtime > slice && !pool.throttled.is_empty() {
+        let to_pool = pool.limit.quota.is_some() && pool.takes_back(expiry, cpu);
+        pool.give_back(cpu, slack as u64, to_pool);
+        if to_pool && pool.runtime > slice && !pool.throttled.is_empty() {
             let group = self.cfs_rqs[queue].tg.expect("invariant: the root group has no quota");
             self.start_cfs_slack_bandwidth(cx, group);
         }

@@ -1,1 +1,69 @@
-//! Tests of the specification, part 10.
+//! Tests of the specification, part 10, that turn the clock by hand.
+
+use super::{CfsBandwidth, PeriodTick};
+use crate::fair::test_bench::{Bench, MS};
+use crate::{Profile, Request};
+use fairground_model::CpuMax;
+use fairground_stdx::{CpuId, Instant, Ns, TgId};
+
+fn bench(name: &str, quota: u64, period: u64) -> (Bench, TgId) {
+    let profile = Profile::parse(name).unwrap().with_seam("period_phase", "boot").unwrap();
+    let mut bench = Bench::with_cpus(profile, 2);
+    let group = bench.group(None, 1024);
+    let limit = CpuMax { quota: Some(Ns(quota)), period: Ns(period), burst: Ns::ZERO };
+    bench.call(|sched, cx| sched.tg_set_cfs_bandwidth(cx, group, limit));
+    (bench, group)
+}
+
+fn pool(bench: &mut Bench, group: TgId) -> &mut CfsBandwidth {
+    bench.sched.pool(group).unwrap()
+}
+
+/// The interrupt of a period timer takes 1.2 periods each time that it looks: period and quota are doubled at the fourth.
+#[test]
+fn spec_10_t09_a_period_that_is_too_short_is_doubled() {
+    let doubled = |period: u64| {
+        let (mut bench, group) = bench("v6.1", period / 2, period);
+        let mut tick = PeriodTick::new(group);
+        bench.now = Instant::from_ns(period);
+        for _ in 0..4 {
+            assert!(bench.call(|sched, cx| sched.sched_cfs_period_timer(cx, &mut tick)));
+            bench.now = Instant::from_ns(bench.now.ns() + period * 6 / 5);
+        }
+        let limit = pool(&mut bench, group).limit;
+        (limit.period.0, limit.quota.unwrap().0)
+    };
+    assert_eq!(doubled(MS * 2), (MS * 4, MS * 2));
+    assert_eq!(doubled(499 * MS), (998 * MS, 499 * MS));
+    assert_eq!(doubled(500 * MS), (500 * MS, 250 * MS));
+}
+
+/// One CPU is throttled, the other one gives back.
+#[test]
+fn spec_10_t10_slack_is_handed_out_unless_a_refill_is_near() {
+    let armed = |gives_back: u64, at: u64| {
+        let (mut bench, group) = bench("v6.1", 20 * MS, 100 * MS);
+        bench.cpu = CpuId::new(1);
+        let task = bench.queued_in(Some(group));
+        let pool = pool(&mut bench, group);
+        pool.runtime = 0;
+        pool.line_up(CpuId::new(0));
+        pool.accounts[CpuId::new(1)].remaining = (gives_back + MS) as i64;
+        bench.now = Instant::from_ns(at);
+        bench.requests.clear();
+        let queue = bench.sched.se(task).cfs_rq;
+        bench.call(|sched, cx| {
+            // Nobody is left there.
+            sched.cfs_rqs[queue].nr_running = 0;
+            sched.return_cfs_rq_runtime(cx, queue);
+        });
+        let slack = |request: &Request| match *request {
+            Request::SlackTimer { at, .. } => Some(at.ns()),
+            _ => None,
+        };
+        (bench.requests.iter().find_map(slack), super::spec_10::pool(&mut bench, group).runtime)
+    };
+    assert_eq!(armed(4 * MS, 90 * MS), (None, 4 * MS), "less than a slice");
+    assert_eq!(armed(6 * MS, 92_900_000), (Some(97_900_000), 6 * MS));
+    assert_eq!(armed(6 * MS, 93_100_000), (None, 6 * MS), "less than 7 ms up to the refill");
+}
