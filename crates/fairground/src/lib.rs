@@ -22,6 +22,7 @@ pub mod load_tracking;
 pub mod metrics;
 pub mod output;
 pub mod perf_sched;
+mod quota_table;
 mod recorded_kernel;
 pub mod recorded_set;
 pub mod replay;

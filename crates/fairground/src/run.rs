@@ -4,6 +4,7 @@ use crate::control::Control;
 use crate::error::Error;
 use crate::guard::{self, Broken, BrokenRun};
 use crate::metrics;
+use crate::quota_table::{QuotaRow, quota_rows};
 use crate::scenario::{self, BandResult, Scenario};
 use crate::schedstat;
 use fairground_formats::schedstat::SchedStatFile;
@@ -69,6 +70,8 @@ pub struct RunOutcome {
     pub bands: Vec<BandResult>,
     /// The counters of /proc/schedstat at its end.
     pub schedstat: SchedStatFile,
+    /// The groups that have, or had, a quota.
+    pub quotas: Vec<QuotaRow>,
 }
 
 impl RunOutcome {
@@ -132,6 +135,7 @@ pub fn run(scenario: &Scenario, options: &RunOptions, sink: &mut dyn Sink, contr
         ending,
         bands: scenario::check(&scenario.bands, &metrics),
         schedstat: schedstat::snapshot(simulation.sched(), simulation.jiffies()),
+        quotas: quota_rows(&simulation),
         spent: simulation.time_spent(),
         sis: simulation.sched().sis_stats(),
         idle_search_times: simulation.sched().idle_search_times().clone(),

@@ -3,6 +3,7 @@
 use crate::compare::side_name;
 use crate::group_table;
 use crate::metrics::{marker_buckets, marker_values};
+use crate::quota_table::quota_table;
 use crate::run::{RunEnding, RunOutcome};
 use crate::scenario::{BandResult, Scenario, Workload};
 use fairground_metrics::{Histogram, PlatHistogram};
@@ -32,6 +33,9 @@ pub fn run_tables(scenario: &Scenario, outcome: &RunOutcome) -> Vec<Table> {
     tables.push(run::task_table(&outcome.report, &task_groups(&outcome.tasks)));
     if !outcome.tasks.groups.is_empty() {
         tables.push(group_table::group_table(outcome, &scenario.profile));
+    }
+    if !outcome.quotas.is_empty() {
+        tables.push(quota_table(&outcome.quotas));
     }
     tables.push(run::cpu_table(&outcome.report));
     tables.push(time_spent::time_spent_table(&outcome.spent));

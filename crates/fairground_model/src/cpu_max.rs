@@ -103,8 +103,12 @@ impl Refused {
         match self {
             Refused::QuotaTooSmall => ("the quota is below 1 ms", "The least is 1000 us per period; `max` means no limit."),
             Refused::QuotaTooLarge => ("quota and burst are more than 203 days", "Write `max` for no limit."),
-            Refused::PeriodTooShort => ("the period is below 1 ms", "Periods last from 1000 to 1000000 us; 100000 is the default."),
-            Refused::PeriodTooLong => ("the period is longer than 1 s", "Periods last from 1000 to 1000000 us; 100000 is the default."),
+            Refused::PeriodTooShort => {
+                ("the period is below 1 ms", "Periods last from 1000 to 1000000 us; 100000 is the default.")
+            }
+            Refused::PeriodTooLong => {
+                ("the period is longer than 1 s", "Periods last from 1000 to 1000000 us; 100000 is the default.")
+            }
             Refused::BurstAboveQuota => ("the burst is larger than the quota", "Up to one quota can be carried over."),
         }
     }
@@ -142,7 +146,9 @@ mod tests {
         assert_eq!(written("20000 100000"), Ok(limit(20_000, 100_000, 0)));
         assert_eq!(written("max"), Ok(CpuMax { quota: None, ..limit(0, 50_000, 0) }));
         assert_eq!(written("max 1000"), Ok(CpuMax { quota: None, ..limit(0, 1_000, 0) }));
-        for text in ["", "a", "-1", "1 2 3", "20000 a", "999", "20000 999", "20000 1000001", "99999999999999999999", "18446744073709551"] {
+        for text in
+            ["", "a", "-1", "1 2 3", "20000 a", "999", "20000 999", "20000 1000001", "99999999999999999999", "18446744073709551"]
+        {
             assert!(written(text).is_err(), "{text}");
         }
     }

@@ -184,7 +184,9 @@ impl Sched {
             })?;
             let in_line = self.cfs_bandwidth(tg).map_or(0, |pool| pool.times_in_line(queue.cpu));
             hold(in_line == usize::from(throttled), || format!("{id:?} stands in line {in_line} times, throttled: {throttled}"))?;
-            hold(self.cfs_bandwidth(tg).is_none_or(|pool| pool.is_conserved()), || format!("quota of {tg:?} came or went unseen"))?;
+            hold(self.cfs_bandwidth(tg).is_none_or(|pool| pool.is_conserved()), || {
+                format!("quota of {tg:?} came or went unseen")
+            })?;
             hold(count == 0 || !queue.on_list, || format!("{id:?} stands still and is on the list of its CPU"))?;
         }
         Ok(())

@@ -16,9 +16,10 @@ use crate::features::{Feat, FeatSet, Status};
 use crate::pelt::{PeltClockRule, PeltFamily, PostInit, UtilEstRule, UtilEstSample};
 use crate::seam::SchedstatText;
 use crate::seam::{
-    AboveMean, ActiveBalance, AsymPacking, BalanceTasks, DetachAmount, HotGained, LbInterval, LbLoop, LbPinned, Migratable,
-    Misfit, NewidleBatch, NewidleCost, NohzBalance, NumaImbalance, PreferSibling, ReducedCapacity, RunnableBoost,
-    ScaleRtCapacity, ShouldWeBalance, SiblingBalance, SmtCapacity, SparePull, TaskOrder, ZeroImbalance, HotplugQuota, PeriodPhase, Refill, SliceExpiry, Unthrottle,
+    AboveMean, ActiveBalance, AsymPacking, BalanceTasks, DetachAmount, HotGained, HotplugQuota, LbInterval, LbLoop, LbPinned,
+    Migratable, Misfit, NewidleBatch, NewidleCost, NohzBalance, NumaImbalance, PeriodPhase, PreferSibling, ReducedCapacity,
+    Refill, RunnableBoost, ScaleRtCapacity, ShouldWeBalance, SiblingBalance, SliceExpiry, SmtCapacity, SparePull, TaskOrder,
+    Unthrottle, ZeroImbalance,
 };
 use crate::seam::{
     AsymCapacity, AsymSpread, ClusterSearch, Degenerate, DomainInit, DomainLevels, DomainNames, ExitingWaker, GroupFlags,

@@ -215,6 +215,10 @@ impl Sched {
     pub fn task_ids(&self) -> impl Iterator<Item = TaskId> + use<> {
         self.tasks.ids()
     }
+    /// All groups in order of their rows, removed ones too.
+    pub fn group_ids(&self) -> impl Iterator<Item = TgId> + use<> {
+        self.groups.ids()
+    }
     /// The profile in force.
     pub fn profile(&self) -> &Profile {
         &self.profile

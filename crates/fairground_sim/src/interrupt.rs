@@ -6,8 +6,8 @@ use crate::queue::{EventQueue, Slot};
 use crate::simulation::Simulation;
 use crate::softirq::Server;
 use crate::task::Want;
-use fairground_model::{Mode, Op, Recorder, Section, WakeContext};
 use crate::timers::Timer;
+use fairground_model::{Mode, Op, Recorder, Section, WakeContext};
 use fairground_sched::{Distribution, PeriodTick, WakeFlags};
 use fairground_stdx::{CpuId, Instant, Ns, TimerId};
 

@@ -62,7 +62,9 @@ impl<Q: EventQueue> Simulation<Q> {
     fn send_requests(&mut self, from: CpuId) {
         while let Some(request) = self.requests.pop() {
             let (cpu, at) = match request {
-                Request::ReschedIpi { cpu, at } | Request::WakeListIpi { cpu, at } | Request::UnthrottleIpi { cpu, at } => (cpu, at),
+                Request::ReschedIpi { cpu, at } | Request::WakeListIpi { cpu, at } | Request::UnthrottleIpi { cpu, at } => {
+                    (cpu, at)
+                }
                 Request::PeriodTimer { group, at } => {
                     self.arm_group_timer(from, Timer::Period(group), at);
                     continue;

@@ -16,7 +16,8 @@ use crate::tick::{Jiffies, TickClock};
 use crate::timers::nr_timers;
 use fairground_machine::Machine;
 use fairground_model::{
-    CpuMax, Digest, MachineView, Mistakes, Mode, NullSink, Op, Program, Recorder, Section, Sink, Start, TaskInfo, TaskSet, TaskSpec,
+    CpuMax, Digest, MachineView, Mistakes, Mode, NullSink, Op, Program, Recorder, Section, Sink, Start, TaskInfo, TaskSet,
+    TaskSpec,
 };
 use fairground_sched::profile::ProfileError;
 use fairground_sched::{Profile, Request, Sched};

@@ -29,7 +29,8 @@ fn in_phase(name: &str) -> Profile {
 }
 
 fn simulation(set: TaskSet, cpus: usize, hz: u32, profile: Profile, ms: u64) -> Simulation {
-    let setup = Setup { machine: free_machine(cpus, hz), profile, tasks: set, seed: 1, duration: Ns::from_ms(ms), paranoid: true };
+    let setup =
+        Setup { machine: free_machine(cpus, hz), profile, tasks: set, seed: 1, duration: Ns::from_ms(ms), paranoid: true };
     Simulation::new(setup).unwrap()
 }
 

@@ -19,7 +19,8 @@ pub use cpumask::CpuMask;
 pub use deadline_line::{DeadlineLine, DeadlineRow};
 pub use factor::Factor;
 pub use ids::{
-    CfsRqId, CpuId, Id, MarkerId, PipeId, ProgramId, SdId, SdSharedId, SeId, SgId, SgRingId, SockId, TaskId, TgId, TimerId, WordId,
+    CfsRqId, CpuId, Id, MarkerId, PipeId, ProgramId, SdId, SdSharedId, SeId, SgId, SgRingId, SockId, TaskId, TgId, TimerId,
+    WordId,
 };
 pub use index_vec::IndexVec;
 pub use log2_histogram::Log2Histogram;

@@ -198,7 +198,10 @@ impl Between {
         }
         for cpu in sched.cpu_ids() {
             let (rq, queued) = (sched.rq(cpu), sched.cfs_rq(cpu).nr_running);
-            if rq.curr.is_none() && !rq.stop_running && !rq.need_resched && queued > 0 {
+            // Who is moved out of a throttled group to where nobody runs waits for the next interrupt there: sched_move_task()
+            // asks for no reschedule.
+            let moved = sched.cfs_bandwidth_used();
+            if rq.curr.is_none() && !rq.stop_running && !rq.need_resched && queued > 0 && !moved {
                 return Err(format!("at {at}: CPU {cpu} is idle beside {queued} queued entities"));
             }
         }

@@ -2,7 +2,7 @@
 
 use crate::dice::Dice;
 use fairground_model::cgroup::{DEFAULT_WEIGHT, SHARES, WEIGHTS, weight_to_shares};
-use fairground_model::{Change, Instr, Start, TaskGroupSpec, TaskSet, TimedChange};
+use fairground_model::{Change, CpuMax, Instr, Start, TaskGroupSpec, TaskSet, TimedChange};
 use fairground_sched::Profile;
 use fairground_stdx::{Id, Instant, Ns, TaskId, TgId};
 
@@ -15,6 +15,7 @@ pub(crate) fn groups(dice: &mut Dice, profile: &Profile, duration: Ns, set: &mut
         return;
     }
     let idles = profile.group_idle.has_file();
+    let limits = dice.once_in(2);
     for row in 0..dice.between(1, 8) {
         let above = dice.index(set.groups.len() + 1).checked_sub(1).map(TgId::from_index);
         let parent = above.filter(|&group| depth(set, group) < MAX_DEPTH);
@@ -24,6 +25,9 @@ pub(crate) fn groups(dice: &mut Dice, profile: &Profile, duration: Ns, set: &mut
         // The weight of an idle group is never looked at.
         if !group.idle {
             group.shares = some_shares(dice);
+        }
+        if limits && dice.once_in(2) {
+            group.limit = some_limit(dice);
         }
         set.groups.push(group);
     }
@@ -65,6 +69,23 @@ fn some_shares(dice: &mut Dice) -> u64 {
         4 => weight_to_shares(dice.pick(&[*WEIGHTS.start(), *WEIGHTS.end()])),
         _ => weight_to_shares(dice.time(*WEIGHTS.start(), *WEIGHTS.end())),
     }
+}
+
+/// A quota of a small part of a CPU or of several, in short periods and in long ones; the smallest that there are among them.
+fn some_limit(dice: &mut Dice) -> CpuMax {
+    let period = match dice.index(4) {
+        0 => CpuMax::LEAST,
+        1 => Ns::from_us(dice.between(1_000, 20_000)),
+        2 => CpuMax::DEFAULT_PERIOD,
+        _ => Ns::from_us(dice.between(1_000, 1_000_000)),
+    };
+    let quota = match dice.index(3) {
+        0 => CpuMax::LEAST,
+        1 => period,
+        _ => Ns::from_us(dice.between(1_000, 1_000 + 2 * period.0 / 1_000)),
+    };
+    let burst = if dice.once_in(3) { Ns(dice.between(0, quota.0)) } else { Ns::ZERO };
+    CpuMax { quota: Some(quota), period, burst }
 }
 
 /// Tasks move, weights change, groups become idle and ordinary again.

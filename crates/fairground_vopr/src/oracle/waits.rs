@@ -24,6 +24,12 @@ struct Wait {
     limit: u64,
 }
 
+/// A task that waits for quota, or for the next interrupt after it was moved out of a throttled group to an idle CPU.
+fn waits_otherwise(sched: &Sched, task: TaskId) -> bool {
+    let idle = sched.rq(sched.task(task).cpu).curr.is_none();
+    sched.waits_for_quota(task) || (idle && sched.cfs_bandwidth_used())
+}
+
 impl Waits {
     pub(super) fn new(case: &Case) -> Waits {
         let at = case.profile.tunables.at(case.machine.cpus.len() as u32);
@@ -39,6 +45,10 @@ impl Waits {
         for task in sched.task_ids() {
             let state = sched.task(task).state;
             let limit = match state {
+                TaskState::Queued if waits_otherwise(sched, task) => {
+                    self.tasks[task] = None;
+                    continue;
+                }
                 TaskState::Queued => self.limit(sched, task),
                 TaskState::Waking | TaskState::Migrating | TaskState::OffCpuPending => IN_BETWEEN_NS,
                 _ => {

@@ -20,7 +20,8 @@ const MOUNT: &str = "/cg";
 
 /// Reads what stands behind `mk`.
 pub(super) fn make(name: Word<'_>, args: &[Word<'_>], made: &mut Made, mistakes: &mut Mistakes) {
-    const FORM: &str = "Write `mk NAME WEIGHT`, as in `mk A/1 100`, or with a quota and a period in us: `mk A 100 '20000 100000'`.";
+    const FORM: &str =
+        "Write `mk NAME WEIGHT`, as in `mk A/1 100`, or with a quota and a period in us: `mk A 100 '20000 100000'`.";
     let groups = &mut made.groups;
     let [path, weight, quota @ ..] = args else {
         mistakes.at(name.span(), "`mk` needs a name and a weight", FORM);
@@ -55,11 +56,7 @@ pub(super) fn make(name: Word<'_>, args: &[Word<'_>], made: &mut Made, mistakes:
         mistakes.at(path.span(), format!("group `{}` is made twice", path.text), "Keep one of them.");
     } else {
         let group = TaskGroupSpec::new(format!("/{}", path.text), parent);
-        groups.push(TaskGroupSpec {
-            shares: shares.unwrap_or(group.shares),
-            limit: limit.unwrap_or(group.limit),
-            ..group
-        });
+        groups.push(TaskGroupSpec { shares: shares.unwrap_or(group.shares), limit: limit.unwrap_or(group.limit), ..group });
     }
 }
 

@@ -5,8 +5,8 @@
 use crate::Sched;
 use crate::ctx::Ctx;
 use crate::fair::enqueue::Counted;
-use crate::fair::{DequeueFlags, EnqueueFlags};
 use crate::fair::group::Tell;
+use crate::fair::{DequeueFlags, EnqueueFlags};
 use fairground_model::{Decision, Op, Reason};
 use fairground_stdx::{CfsRqId, CpuId, Ns, SeId, TgId};
 

@@ -46,7 +46,7 @@ impl Sched {
     ///
     /// Kernel: fair.c cfs_bandwidth_used(), v4.12–
     #[inline(always)]
-    pub(crate) fn cfs_bandwidth_used(&self) -> bool {
+    pub fn cfs_bandwidth_used(&self) -> bool {
         self.bandwidth.used > 0
     }
 

@@ -241,7 +241,8 @@ impl CfsBandwidth {
 
     /// It stands in line no more.
     pub(super) fn leave_line(&mut self, cpu: CpuId) {
-        let place = self.throttled.iter().position(|row| row.1 == cpu).expect("invariant: a throttled queue is on its pool's list");
+        let place =
+            self.throttled.iter().position(|row| row.1 == cpu).expect("invariant: a throttled queue is on its pool's list");
         self.throttled.remove(place);
     }
 

@@ -27,6 +27,11 @@ impl Sched {
         self.cfs_bandwidth_used() && self.bandwidth.queues.get(queue).is_some_and(|row| row.count > 0)
     }
 
+    /// Whether a task waits for quota of its group or of one above it.
+    pub fn waits_for_quota(&self, task: TaskId) -> bool {
+        self.throttled_hierarchy(self.ses[self.tasks[task].se].cfs_rq)
+    }
+
     /// How many of a queue and those above it are throttled.
     pub(crate) fn throttle_count(&self, queue: CfsRqId) -> u32 {
         self.bandwidth.queues.get(queue).map_or(0, |row| row.count)

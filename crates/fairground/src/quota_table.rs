@@ -1,0 +1,61 @@
+//! The table of groups with a quota: what cpu.max and cpu.stat show of them at the end of a run.
+
+use fairground_model::CpuMax;
+use fairground_report::units::fixed;
+use fairground_report::{Cell, Column, Table};
+use fairground_sched::{BandwidthStats, Sched};
+use fairground_sim::Simulation;
+
+/// What cpu.max and cpu.stat of a group show.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct QuotaRow {
+    /// The group's path.
+    pub group: String,
+    /// Its limit at the end.
+    pub limit: CpuMax,
+    /// Its counters.
+    pub stats: BandwidthStats,
+}
+
+/// The groups that have, or had, a quota.
+pub(crate) fn quota_rows(simulation: &Simulation) -> Vec<QuotaRow> {
+    let sched: &Sched = simulation.sched();
+    let row = |group| {
+        let pool = sched.cfs_bandwidth(group)?;
+        Some(QuotaRow { group: sched.group(group).name.clone(), limit: pool.limit, stats: pool.stats })
+    };
+    sched.group_ids().filter_map(row).collect()
+}
+
+pub(crate) fn quota_table(rows: &[QuotaRow]) -> Table {
+    let columns = vec![
+        Column::left("group", "group"),
+        Column::right("cpu.max us", "cpu_max_us"),
+        Column::right("burst us", "cpu_max_burst_us"),
+        Column::right("periods", "nr_periods"),
+        Column::right("throttled", "nr_throttled"),
+        Column::right("%", "throttled_pct"),
+        Column::right("throttled ms", "throttled_ns"),
+        Column::right("bursts", "nr_bursts"),
+        Column::right("burst ms", "burst_ns"),
+    ];
+    let mut table = Table::new("quota", "Quota (cpu.max, cpu.stat)", columns);
+    for QuotaRow { group, limit, stats } in rows {
+        let quota = limit.quota.map_or("max".to_string(), |quota| (quota.0 / 1000).to_string());
+        let percent = (stats.nr_throttled * 10_000).checked_div(stats.nr_periods).unwrap_or(0);
+        let ms = |ns: u64| Cell::new(fixed(ns, 1_000_000, 3), ns);
+        table.push(vec![
+            group.clone().into(),
+            format!("{quota} {}", limit.period.0 / 1000).into(),
+            (limit.burst.0 / 1000).into(),
+            stats.nr_periods.into(),
+            stats.nr_throttled.into(),
+            Cell::new(fixed(percent, 100, 1), percent),
+            ms(stats.throttled_time.0),
+            stats.nr_burst.into(),
+            ms(stats.burst_time.0),
+        ]);
+    }
+    table.note("throttled ms: all CPUs together, without intervals that are open at the end");
+    table
+}
