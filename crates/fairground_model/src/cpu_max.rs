@@ -101,8 +101,10 @@ impl Refused {
     /// What is wrong, and what would be right.
     pub const fn sentences(self) -> (&'static str, &'static str) {
         match self {
-            Refused::QuotaTooSmall => ("the quota is below 1 ms", "The least is 1000 us per period; `max` means no limit."),
-            Refused::QuotaTooLarge => ("quota and burst are more than 203 days", "Write `max` for no limit."),
+            Refused::QuotaTooSmall => {
+                ("the quota is below 1 ms", "The least is 1000 us per period; for no limit write `max` (cgroup v1: -1).")
+            }
+            Refused::QuotaTooLarge => ("quota and burst are more than 203 days", "For no limit write `max` (cgroup v1: -1)."),
             Refused::PeriodTooShort => {
                 ("the period is below 1 ms", "Periods last from 1000 to 1000000 us; 100000 is the default.")
             }

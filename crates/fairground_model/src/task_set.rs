@@ -176,6 +176,8 @@ pub enum Change {
     Group { task: TaskId, group: Option<TgId> },
     /// The weight of a group, as cpu.shares tells it (cpu.weight, cpu.weight.nice, cpu.shares).
     Shares { group: TgId, shares: u64 },
+    /// The limit of a group (cpu.max, cpu.max.burst), which it may have ([`CpuMax::check`]).
+    CpuMax { group: TgId, limit: CpuMax },
     /// cpu.idle of a group.
     GroupIdle { group: TgId, idle: bool },
     /// A group is removed (rmdir); refused while tasks or groups are in it.
@@ -337,7 +339,10 @@ impl TaskSet {
                 | Change::Policy { task, .. }
                 | Change::Slice { task, .. } => *task = task_id(*task),
                 Change::Group { task, group } => (*task, *group) = (task_id(*task), group.map(group_id)),
-                Change::Shares { group, .. } | Change::GroupIdle { group, .. } | Change::RemoveGroup { group } => {
+                Change::Shares { group, .. }
+                | Change::CpuMax { group, .. }
+                | Change::GroupIdle { group, .. }
+                | Change::RemoveGroup { group } => {
                     *group = group_id(*group);
                 }
                 Change::Feature { .. } | Change::FreqCapacity { .. } | Change::Hotplug { .. } | Change::Watchdog { .. } => {}
@@ -347,12 +352,16 @@ impl TaskSet {
         self.changes.sort_by_key(|timed| timed.at);
         tasks
     }
-    /// Appends those of `groups` that are not here yet: a group is known by its path. Returns where each is now.
+    /// Appends those of `groups` that are not here yet: a group is known by its path, and gets a limit here if it had none. Returns
+    /// where each is now.
     fn append_groups(&mut self, groups: &IndexVec<TgId, TaskGroupSpec>) -> IndexVec<TgId, TgId> {
         let mut rows = IndexVec::new();
         for group in groups.iter() {
             let known = self.groups.iter_enumerated().find(|row| row.1.name == group.name).map(|row| row.0);
             let parent = group.parent.map(|parent| rows[parent]);
+            if let Some(known) = known.filter(|&known| self.groups[known].limit == CpuMax::UNLIMITED) {
+                self.groups[known].limit = group.limit;
+            }
             rows.push(known.unwrap_or_else(|| self.groups.push(TaskGroupSpec { parent, ..group.clone() })));
         }
         rows

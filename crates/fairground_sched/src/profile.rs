@@ -16,10 +16,7 @@ use crate::features::{Feat, FeatSet, Status};
 use crate::pelt::{PeltClockRule, PeltFamily, PostInit, UtilEstRule, UtilEstSample};
 use crate::seam::SchedstatText;
 use crate::seam::{
-    AboveMean, ActiveBalance, AsymPacking, BalanceTasks, DetachAmount, HotGained, HotplugQuota, LbInterval, LbLoop, LbPinned,
-    Migratable, Misfit, NewidleBatch, NewidleCost, NohzBalance, NumaImbalance, PeriodPhase, PreferSibling, ReducedCapacity,
-    Refill, RunnableBoost, ScaleRtCapacity, ShouldWeBalance, SiblingBalance, SliceExpiry, SmtCapacity, SparePull, TaskOrder,
-    Unthrottle, ZeroImbalance,
+    AboveMean, ActiveBalance, AsymPacking, BalanceTasks, DetachAmount, HotGained, HotplugQuota, LbInterval, LbLoop, LbPinned, Migratable, Misfit, NewidleBatch, NewidleCost, NohzBalance, NumaImbalance, PeriodPhase, PreferSibling, ReducedCapacity, Refill, RunnableBoost, ScaleRtCapacity, ShouldWeBalance, SiblingBalance, SliceExpiry, SmtCapacity, SparePull, TaskOrder, Throttle, Unthrottle, ZeroImbalance,
 };
 use crate::seam::{
     AsymCapacity, AsymSpread, ClusterSearch, Degenerate, DomainInit, DomainLevels, DomainNames, ExitingWaker, GroupFlags,
@@ -135,6 +132,7 @@ profile! {
     migrate_detach: MigrateDetach, "How the load of a runnable task leaves its old CPU.";
     move_running: MoveRunning, "Whether a running task that changes its group gives way.";
     group_idle: GroupIdle, "Whether a group may be idle as a whole.";
+    throttle: Throttle, "Where tasks of a group without quota stop.";
     unthrottle: Unthrottle, "Who releases a queue that has quota again.";
     hotplug_quota: HotplugQuota, "Whose quota a CPU that goes off line releases.";
     slice_expiry: SliceExpiry, "Whether what a CPU took of a quota is lost after its period.";

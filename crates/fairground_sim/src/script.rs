@@ -110,6 +110,9 @@ impl<Q: EventQueue> Simulation<Q> {
             Change::Shares { group, shares } => {
                 self.core_from_outside(rec, cpu, |sched, cx| sched.sched_group_set_shares(cx, group, shares));
             }
+            Change::CpuMax { group, limit } => {
+                self.core_from_outside(rec, cpu, |sched, cx| sched.tg_set_cfs_bandwidth(cx, group, limit));
+            }
             Change::GroupIdle { group, idle } => {
                 self.core_from_outside(rec, cpu, |sched, cx| sched.sched_group_set_idle(cx, group, idle));
             }

@@ -7,6 +7,7 @@ use super::cgroup::{self, GroupAct};
 use super::fields::{Fields, Spanned};
 use super::group_life;
 use super::groups;
+use super::limits::{Limits, MAX};
 use super::slices;
 use super::words::{self, Wrong};
 use crate::nearest;
@@ -71,7 +72,7 @@ const VERBS: [&str; 10] =
     ["nice", "affinity", "policy", "slice", "feature", "frequency", "offline", "online", "watchdog", autogroup::NICE];
 /// What may stand in place of `do`: `offline = "3"`.
 const HOTPLUG: [(&str, bool); 2] = [("offline", false), ("online", true)];
-const FORMS: &str = "Forms: \"nice TASK 5\", \"affinity TASK 0-3\", \"policy TASK batch\", \"slice TASK 5ms\", \"feature NO_NEXT_BUDDY\", \"frequency CPUS 50%\", \"offline CPUS\", \"online CPUS\", \"watchdog CPUS\", \"cgroup.procs /GROUP TASK\", \"cpu.weight /GROUP 200\", \"cpu.weight.nice /GROUP -5\", \"cpu.shares /GROUP 2048\", \"cpu.idle /GROUP 1\", \"rmdir /GROUP\", \"autogroup_nice SESSION 5\".";
+const FORMS: &str = "Forms: \"nice TASK 5\", \"affinity TASK 0-3\", \"policy TASK batch\", \"slice TASK 5ms\", \"feature NO_NEXT_BUDDY\", \"frequency CPUS 50%\", \"offline CPUS\", \"online CPUS\", \"watchdog CPUS\", \"cgroup.procs /GROUP TASK\", \"cpu.weight /GROUP 200\", \"cpu.weight.nice /GROUP -5\", \"cpu.shares /GROUP 2048\", \"cpu.idle /GROUP 1\", \"cpu.max /GROUP 50000 100000\", \"rmdir /GROUP\", \"autogroup_nice SESSION 5\".";
 
 /// Reads all `[[at]]` rows.
 pub(super) fn read(rows: Vec<Fields<'_>>, m: &mut Mistakes) -> Vec<Spanned<At>> {
@@ -266,6 +267,10 @@ fn on_group(table: &mut Fields<'_>, task: Option<&str>, group: Option<&str>, m: 
             acts.push(words.and_then(|words| cgroup::act(verb, &words)).map(Act::Group));
         }
     }
+    if let Some(value) = table.text(MAX, m) {
+        let words = group.map(|group| format!("{group} {}", value.value)).ok_or_else(|| need(MAX, "group"));
+        acts.push(words.and_then(|words| cgroup::act(MAX, &words)).map(Act::Group));
+    }
     for verb in groups::REFUSED_FILES {
         if table.item(verb).is_some() {
             acts.push(Err(unknown_verb(verb)));
@@ -287,24 +292,24 @@ pub(super) fn changes_of(
     text: &str,
     at: Instant,
     tasks: &TaskSet,
-    autogroups: &Autogroups,
+    (autogroups, limits): (&Autogroups, &mut Limits),
     online: &CpuMask,
     profile: &Profile,
 ) -> Result<Vec<TimedChange>, Mistakes> {
     let act = from_text(text).map_err(|(message, hint)| Mistakes::one(message, hint))?;
     let mut m = Mistakes::default();
     let row = Spanned { value: At { time: Ns(at.ns()), act }, span: 0..0 };
-    let mut changes = resolve(&[row], tasks, autogroups, online, Some(profile), &mut m);
+    let mut changes = resolve(&[row], tasks, (autogroups, limits), online, Some(profile), &mut m);
     changes.iter_mut().for_each(|timed| autogroups.apply_to_change(&mut timed.change));
     m.or(changes)
 }
 
 /// The changes for the tasks that bear the names; a name that no task bears is a mistake, and so is a feature
-/// that the kernel does not have.
+/// that the kernel does not have. `limits` are those of the groups before the first of the changes, and then after the last.
 pub(super) fn resolve(
     rows: &[Spanned<At>],
     tasks: &TaskSet,
-    autogroups: &Autogroups,
+    (autogroups, limits): (&Autogroups, &mut Limits),
     online: &CpuMask,
     profile: Option<&Profile>,
     m: &mut Mistakes,
@@ -312,8 +317,9 @@ pub(super) fn resolve(
     let mut changes = Vec::new();
     check_online(rows, online, m);
     group_life::check(rows, tasks, m);
+    let limits = limits.write(rows, m);
     let groups = cgroup::paths(&tasks.groups);
-    for Spanned { value: At { time, act }, span } in rows {
+    for (place, Spanned { value: At { time, act }, span }) in rows.iter().enumerate() {
         let mut push = |change| changes.push(TimedChange { at: Instant::from_ns(time.0), change });
         match act {
             Act::Nice(task, nice) => {
@@ -356,6 +362,11 @@ pub(super) fn resolve(
             Act::Group(GroupAct::Weight(path, weight)) => {
                 let group = keep(cgroup::find(path, &groups), span, m).flatten();
                 group.into_iter().for_each(|group| push(Change::Shares { group, shares: weight.shares() }));
+            }
+            Act::Group(GroupAct::Limit(path, _)) => {
+                let group = keep(cgroup::find(path, &groups), span, m).flatten();
+                let change = group.zip(limits.get(&place)).map(|(group, &limit)| Change::CpuMax { group, limit });
+                change.into_iter().for_each(push);
             }
             Act::Group(GroupAct::Idle(path, idle)) => {
                 let group = keep(cgroup::find(path, &groups), span, m).flatten();
@@ -457,6 +468,12 @@ mod tests {
             ("\"cpu.weight.nice /web -5\"", "{ \"cpu.weight.nice\" = -5, group = \"/web\" }"),
             ("\"cpu.shares /web 2048\"", "{ \"cpu.shares\" = 2048, group = \"/web\" }"),
             ("\"cpu.idle /web 1\"", "{ \"cpu.idle\" = 1, group = \"/web\" }"),
+            ("\"cpu.max /web 50000 100000\"", "{ \"cpu.max\" = \"50000  100000\", group = \"/web\" }"),
+            ("\"cpu.max /web max\"", "{ \"cpu.max\" = \"max\", group = \"/web\" }"),
+            ("\"cpu.max.burst /web 20000\"", "{ \"cpu.max.burst\" = 20000, group = \"/web\" }"),
+            ("\"cpu.cfs_quota_us /web -1\"", "{ \"cpu.cfs_quota_us\" = -1, group = \"/web\" }"),
+            ("\"cpu.cfs_period_us /web 50000\"", "{ \"cpu.cfs_period_us\" = 50000, group = \"/web\" }"),
+            ("\"cpu.cfs_burst_us /web 0\"", "{ \"cpu.cfs_burst_us\" = 0, group = \"/web\" }"),
             ("\"rmdir /web/api\"", "{ rmdir = \"/web/api\" }"),
             ("\"watchdog 0-3\"", "{ watchdog = \"0-3\" }"),
             ("\"autogroup_nice my session -5\"", "{ autogroup_nice = -5, session = \"my session\" }"),
@@ -474,8 +491,17 @@ mod tests {
     #[test]
     fn mistakes_are_named() {
         for (text, part) in [
-            ("time = \"1s\"\ndo = \"cpu.max group 1\"", "not modelled yet"),
-            ("time = \"1s\"\ndo = { \"cpu.max\" = \"max\", group = \"/a\" }", "not modelled yet"),
+            ("time = \"1s\"\ndo = \"cpu.uclamp.min /a 1\"", "not modelled yet"),
+            ("time = \"1s\"\ndo = { \"cpu.uclamp.max\" = \"max\", group = \"/a\" }", "not modelled yet"),
+            ("time = \"1s\"\ndo = \"cpu.max /a\"", "incomplete"),
+            ("time = \"1s\"\ndo = \"cpu.max / max\"", "of the root group"),
+            ("time = \"1s\"\ndo = \"cpu.max /a much\"", "`much` is no number of us"),
+            ("time = \"1s\"\ndo = \"cpu.max /a 999\"", "below 1 ms"),
+            ("time = \"1s\"\ndo = \"cpu.max /a 1000 2000000\"", "longer than 1 s"),
+            ("time = \"1s\"\ndo = \"cpu.max.burst /a -1\"", "no number of us"),
+            ("time = \"1s\"\ndo = \"cpu.cfs_quota_us /a 0\"", "below 1 ms"),
+            ("time = \"1s\"\ndo = { \"cpu.max\" = \"max\" }", "`cpu.max` without `group`"),
+            ("time = \"1s\"\ndo = { \"cpu.cfs_quota_us\" = 5000 }", "`cpu.cfs_quota_us` without `group`"),
             ("time = \"1s\"\ndo = \"cpu.weight /a 0\"", "cpu.weight 0 does not exist"),
             ("time = \"1s\"\ndo = \"cpu.weight /a 10001\"", "cpu.weight 10001 does not exist"),
             ("time = \"1s\"\ndo = \"cpu.weight.nice /a 20\"", "cpu.weight.nice 20 does not exist"),

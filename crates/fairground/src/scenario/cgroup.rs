@@ -1,5 +1,6 @@
-//! The files by which a CPU cgroup is weighed, of cgroup v2 and v1, and what is written to them in mid-run.
+//! The files by which a CPU cgroup is weighed, of cgroup v2 and v1, and what is done to groups in mid-run.
 
+use super::limits::{LimitFile, LimitWrite};
 use super::words::Wrong;
 use crate::nearest;
 use fairground_model::TaskGroupSpec;
@@ -97,6 +98,8 @@ pub enum GroupAct {
     Move(String, String),
     /// Writes its weight.
     Weight(String, Weight),
+    /// Writes a part of its limit.
+    Limit(String, LimitWrite),
     /// Writes its cpu.idle.
     Idle(String, bool),
     /// Removes it: rmdir.
@@ -109,6 +112,7 @@ impl fmt::Display for GroupAct {
         match self {
             GroupAct::Move(path, task) => write!(f, "{MOVE} {path} {task}"),
             GroupAct::Weight(path, weight) => write!(f, "{} {path} {}", weight.file.name(), weight.value),
+            GroupAct::Limit(path, limit) => write!(f, "{} {path} {limit}", limit.file().name()),
             GroupAct::Idle(path, idle) => write!(f, "{IDLE} {path} {}", u8::from(*idle)),
             GroupAct::Remove(path) => write!(f, "{REMOVE} {path}"),
         }
@@ -119,11 +123,32 @@ pub(super) const MOVE: &str = "cgroup.procs";
 pub(super) const IDLE: &str = "cpu.idle";
 pub(super) const REMOVE: &str = "rmdir";
 /// The words that begin the change of a group.
-pub(super) const VERBS: [&str; 6] = [MOVE, "cpu.weight", "cpu.weight.nice", "cpu.shares", IDLE, REMOVE];
+pub(super) const VERBS: [&str; 11] = [
+    MOVE,
+    "cpu.weight",
+    "cpu.weight.nice",
+    "cpu.shares",
+    IDLE,
+    REMOVE,
+    "cpu.max",
+    "cpu.max.burst",
+    "cpu.cfs_quota_us",
+    "cpu.cfs_period_us",
+    "cpu.cfs_burst_us",
+];
 /// Those of them that write a number.
-pub(super) const VALUES: [&str; 4] = ["cpu.weight", "cpu.weight.nice", "cpu.shares", IDLE];
+pub(super) const VALUES: [&str; 8] = [
+    "cpu.weight",
+    "cpu.weight.nice",
+    "cpu.shares",
+    IDLE,
+    "cpu.max.burst",
+    "cpu.cfs_quota_us",
+    "cpu.cfs_period_us",
+    "cpu.cfs_burst_us",
+];
 /// The forms of the changes, for hints.
-pub(super) const FORMS: &str = "\"cgroup.procs /GROUP TASK\", \"cpu.weight /GROUP 200\", \"cpu.weight.nice /GROUP -5\", \"cpu.shares /GROUP 2048\", \"cpu.idle /GROUP 1\", \"rmdir /GROUP\"";
+pub(super) const FORMS: &str = "\"cgroup.procs /GROUP TASK\", \"cpu.weight /GROUP 200\", \"cpu.weight.nice /GROUP -5\", \"cpu.shares /GROUP 2048\", \"cpu.idle /GROUP 1\", \"cpu.max /GROUP 50000 100000\", \"rmdir /GROUP\"";
 
 /// The change that begins with `verb`, one of [`VERBS`]: the path of the group comes first, as when a command names the file.
 pub(super) fn act(verb: &str, rest: &str) -> Result<GroupAct, Wrong> {
@@ -144,6 +169,9 @@ pub(super) fn act(verb: &str, rest: &str) -> Result<GroupAct, Wrong> {
     let path = path.to_string();
     if let Some((_, file)) = WeightFile::ALL.iter().find(|row| row.0 == verb) {
         return Ok(GroupAct::Weight(path, Weight::new(*file, number(verb, value)?)?));
+    }
+    if let Some((_, file)) = LimitFile::ALL.iter().find(|row| row.0 == verb) {
+        return Ok(GroupAct::Limit(path, LimitWrite::new(*file, value)?));
     }
     match verb {
         IDLE => Ok(GroupAct::Idle(path, idle(number(verb, value)?)?)),

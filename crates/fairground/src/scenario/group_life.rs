@@ -4,29 +4,78 @@ use super::at::{Act, At};
 use super::cgroup::{GroupAct, IDLE, REMOVE};
 use super::fields::Spanned;
 use super::groups::Groups;
+use super::limits::LimitWrite;
+use super::words::Wrong;
+use super::workload::Workload;
 use fairground_model::cgroup::parent;
-use fairground_model::{Instr, Mistakes, Program, Start, TaskSet, TaskSpec};
+use fairground_model::{CpuMax, Instr, Mistakes, Program, Start, TaskSet, TaskSpec};
 use fairground_sched::profile::Profile;
-use fairground_sched::seam::{GroupIdle, Seam};
+use fairground_sched::seam::{GroupIdle, Refill, Seam, Throttle};
 use fairground_stdx::{Ns, TgId};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-/// Finds cpu.idle where the kernel does not have that file.
-pub(super) fn check_files(groups: &Groups, rows: &[Spanned<At>], profile: &Profile, m: &mut Mistakes) {
-    if profile.group_idle.has_file() {
-        return;
+/// Finds files that the kernel does not have, and quotas where how it throttles is not modelled.
+pub(super) fn check_files(groups: &Groups, rows: &[Spanned<At>], workloads: &[Workload], profile: &Profile, m: &mut Mistakes) {
+    let written = |about: fn(&GroupAct) -> bool| {
+        let about = move |act: &Act| if let Act::Group(act) = act { about(act) } else { false };
+        rows.iter().filter(move |row| about(&row.value.act)).map(|row| &row.span)
+    };
+    if !profile.group_idle.has_file() {
+        let (message, hint) = no_file::<GroupIdle>(IDLE, profile, GroupIdle::has_file);
+        for span in groups.idles().chain(written(|act| matches!(act, GroupAct::Idle(..)))) {
+            m.at(span.clone(), message.clone(), hint.clone());
+        }
     }
-    let since = GroupIdle::HISTORY.iter().find(|row| row.1.has_file()).map(|row| row.0);
+    let limits = |about: fn(&LimitWrite) -> bool| groups.limits().filter(move |row| about(&row.value)).map(|row| &row.span);
+    if !profile.refill.has_file() {
+        let (message, hint) = no_file::<Refill>("of bursts (cpu.max.burst)", profile, Refill::has_file);
+        let changes = written(|act| matches!(act, GroupAct::Limit(_, limit) if limit.file().is_burst()));
+        for span in limits(|limit| limit.file().is_burst()).chain(changes) {
+            m.at(span.clone(), message.clone(), hint.clone());
+        }
+        in_workloads(workloads, |limit| limit.burst > Ns::ZERO, &message, &hint, m);
+    }
+    if !profile.throttle.is_modelled() {
+        let (message, hint) = throttle(profile);
+        let changes = written(|act| matches!(act, GroupAct::Limit(_, limit) if limit.has_quota()));
+        for span in limits(LimitWrite::has_quota).chain(changes) {
+            m.at(span.clone(), message.clone(), hint.clone());
+        }
+        in_workloads(workloads, |limit| limit.quota.is_some(), &message, &hint, m);
+    }
+}
+
+/// What to say of a file that is there with later kernels only.
+fn no_file<S: Seam>(file: &str, profile: &Profile, has_file: fn(S) -> bool) -> Wrong {
+    let since = S::HISTORY.iter().find(|row| has_file(row.1)).map(|row| row.0);
     let hint = match since {
         Some(version) => format!("Kernels have it from {version} on: choose such a profile, or leave it out."),
         None => "Leave it out.".to_string(),
     };
-    let declared = groups.idles();
-    let written = rows.iter().filter(|row| matches!(row.value.act, Act::Group(GroupAct::Idle(..)))).map(|row| &row.span);
-    for span in declared.chain(written) {
-        let message = format!("profile `{}` has no file {IDLE}", profile.name);
-        m.at(span.clone(), message, hint.clone());
+    (format!("profile `{}` has no file {file}", profile.name), hint)
+}
+
+/// What to say of a quota where how the kernel throttles is not modelled.
+fn throttle(profile: &Profile) -> Wrong {
+    let until = Throttle::HISTORY.iter().find(|row| !row.1.is_modelled()).map(|row| row.0);
+    let hint = match until {
+        Some(version) => format!("Choose a kernel before {version}, such as v6.12, or leave the quota out."),
+        None => "Leave the quota out.".to_string(),
+    };
+    let name = profile.throttle.name();
+    (format!("a quota under profile `{}`: throttling of the kind `{name}` is not modelled yet", profile.name), hint)
+}
+
+/// Finds the groups that workloads bring along: one mistake for each workload.
+fn in_workloads(workloads: &[Workload], about: fn(&CpuMax) -> bool, message: &str, hint: &str, m: &mut Mistakes) {
+    for workload in workloads {
+        let Some(group) = workload.tasks.groups.iter().find(|group| about(&group.limit)) else { continue };
+        let message = format!("group `{}`: {message}", group.name);
+        match &workload.span {
+            Some(span) => m.at(span.clone(), message, hint),
+            None => m.whole(message, hint),
+        }
     }
 }
 
@@ -39,7 +88,11 @@ pub(super) fn check(rows: &[Spanned<At>], tasks: &TaskSet, m: &mut Mistakes) {
     let mut removed: BTreeMap<&str, Ns> = BTreeMap::new();
     for Spanned { value: At { time, act }, span } in in_time {
         let Act::Group(act) = act else { continue };
-        let (GroupAct::Move(path, _) | GroupAct::Weight(path, _) | GroupAct::Idle(path, _) | GroupAct::Remove(path)) = act;
+        let (GroupAct::Move(path, _)
+        | GroupAct::Weight(path, _)
+        | GroupAct::Limit(path, _)
+        | GroupAct::Idle(path, _)
+        | GroupAct::Remove(path)) = act;
         if let Some(at) = removed.get(path.as_str()) {
             let message = format!("`{act}` at {time}: the group was removed at {at}");
             m.at(span.clone(), message, "Do it earlier, or do not remove the group.");
@@ -56,7 +109,7 @@ pub(super) fn check(rows: &[Spanned<At>], tasks: &TaskSet, m: &mut Mistakes) {
                 removed.insert(path, *time);
                 remains(path, *time, rows, tasks, &removed, span, m);
             }
-            GroupAct::Weight(..) | GroupAct::Move(..) => {}
+            GroupAct::Weight(..) | GroupAct::Limit(..) | GroupAct::Move(..) => {}
         }
     }
 }

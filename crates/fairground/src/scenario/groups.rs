@@ -4,12 +4,14 @@
 //! [[group]]
 //! path = "/web/api"        # groups above it are made as well, as `mkdir -p` does
 //! "cpu.weight" = 200       # or "cpu.weight.nice" = -5, or "cpu.shares" = 2048 (cgroup v1)
+//! "cpu.max" = "50000 100000"    # or "cpu.cfs_quota_us" = 50000 and "cpu.cfs_period_us" = 100000 (cgroup v1)
 //! ```
 
 use super::at::{Act, At};
 use super::canonical;
 use super::cgroup::{self, GroupAct, IDLE, Weight, WeightFile};
 use super::fields::{Fields, Spanned};
+use super::limits::{self, LimitFile, LimitWrite};
 use super::words::Wrong;
 use fairground_model::cgroup::{ROOT, make};
 use fairground_model::{Mistakes, TaskGroupSpec, TaskSet};
@@ -17,24 +19,15 @@ use fairground_stdx::{IndexVec, TgId};
 use std::ops::Range;
 
 /// Files of a group that belong to parts of the kernel that are not modelled, with what these are.
-const REFUSED: [(&str, &str); 7] = [
-    ("cpu.max", "quota"),
-    ("cpu.max.burst", "quota"),
-    ("cpu.cfs_quota_us", "quota"),
-    ("cpu.cfs_period_us", "quota"),
-    ("cpu.cfs_burst_us", "quota"),
-    ("cpu.uclamp.min", "utilization clamping"),
-    ("cpu.uclamp.max", "utilization clamping"),
-];
+const REFUSED: [(&str, &str); 2] = [("cpu.uclamp.min", "utilization clamping"), ("cpu.uclamp.max", "utilization clamping")];
 
 /// Their names.
-pub(super) const REFUSED_FILES: [&str; 7] =
-    [REFUSED[0].0, REFUSED[1].0, REFUSED[2].0, REFUSED[3].0, REFUSED[4].0, REFUSED[5].0, REFUSED[6].0];
+pub(super) const REFUSED_FILES: [&str; 2] = [REFUSED[0].0, REFUSED[1].0];
 
 /// What to say of a file that is not modelled; none for every other name.
 pub(super) fn refused(file: &str) -> Option<Wrong> {
     let (_, part) = REFUSED.iter().find(|row| row.0 == file)?;
-    let hint = "Of a group's files there are cpu.weight, cpu.weight.nice, cpu.shares and cpu.idle; leave the others out.";
+    let hint = "Of a group's files there are those of its weight, cpu.idle and those of its quota; leave the others out.";
     Some((format!("`{file}`: {part} is not modelled yet"), hint.to_string()))
 }
 
@@ -44,8 +37,15 @@ struct Row {
     path: Spanned<String>,
     /// The path was wrong, and this is the one that it probably stands for.
     guessed: bool,
+    files: Files,
+}
+
+/// What stands in the files of a group, where that is said.
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Files {
     weight: Option<Spanned<Weight>>,
     idle: Option<Spanned<bool>>,
+    limits: Vec<Spanned<LimitWrite>>,
 }
 
 /// The groups of a scenario.
@@ -74,12 +74,13 @@ impl Groups {
         let mut text = String::new();
         for row in &self.rows {
             text.push_str(&format!("\n[[group]]\npath = {}\n", canonical::quoted(&row.path.value)));
-            if let Some(Spanned { value: weight, .. }) = &row.weight {
+            if let Some(Spanned { value: weight, .. }) = &row.files.weight {
                 text.push_str(&format!("\"{}\" = {}\n", weight.file.name(), weight.value));
             }
-            if let Some(idle) = &row.idle {
+            if let Some(idle) = &row.files.idle {
                 text.push_str(&format!("\"{IDLE}\" = {}\n", u8::from(idle.value)));
             }
+            row.files.limits.iter().for_each(|limit| text.push_str(&format!("{}\n", limit.value.toml())));
         }
         text
     }
@@ -90,7 +91,11 @@ impl Groups {
     }
     /// Where a cpu.idle stands.
     pub(super) fn idles(&self) -> impl Iterator<Item = &Range<usize>> {
-        self.rows.iter().filter_map(|row| row.idle.as_ref()).map(|idle| &idle.span)
+        self.rows.iter().filter_map(|row| row.files.idle.as_ref()).map(|idle| &idle.span)
+    }
+    /// What is written to files of limits.
+    pub(super) fn limits(&self) -> impl Iterator<Item = &Spanned<LimitWrite>> {
+        self.rows.iter().flat_map(|row| &row.files.limits)
     }
 }
 
@@ -100,7 +105,7 @@ pub(super) fn read(rows: Vec<Fields<'_>>, m: &mut Mistakes) -> Groups {
     for mut row in rows {
         let found = read_row(&mut row, &groups, m);
         row.end(m);
-        let Some((path, guessed, weight, idle)) = found else { continue };
+        let Some((path, guessed, files)) = found else { continue };
         if let Some(known) = groups.rows.iter().find(|known| known.path.value == path.value) {
             if known.guessed {
                 continue;
@@ -110,17 +115,16 @@ pub(super) fn read(rows: Vec<Fields<'_>>, m: &mut Mistakes) -> Groups {
         }
         let id = make(&mut groups.specs, &path.value);
         let spec = &mut groups.specs[id];
-        spec.shares = weight.as_ref().map_or(spec.shares, |weight| weight.value.shares());
-        spec.idle = idle.as_ref().is_some_and(|idle| idle.value);
-        groups.rows.push(Row { path, guessed, weight, idle });
+        spec.shares = files.weight.as_ref().map_or(spec.shares, |weight| weight.value.shares());
+        spec.idle = files.idle.as_ref().is_some_and(|idle| idle.value);
+        spec.limit = limits::together(&files.limits, m);
+        groups.rows.push(Row { path, guessed, files });
     }
     groups
 }
 
-type Files = (Spanned<String>, bool, Option<Spanned<Weight>>, Option<Spanned<bool>>);
-
 /// A group of which something is wrong is declared all the same: who names it has made no mistake. `known` are those before.
-fn read_row(row: &mut Fields<'_>, known: &Groups, m: &mut Mistakes) -> Option<Files> {
+fn read_row(row: &mut Fields<'_>, known: &Groups, m: &mut Mistakes) -> Option<(Spanned<String>, bool, Files)> {
     for (file, _) in REFUSED {
         if row.refused(file).is_some()
             && let Some((message, hint)) = refused(file)
@@ -157,6 +161,7 @@ fn read_row(row: &mut Fields<'_>, known: &Groups, m: &mut Mistakes) -> Option<Fi
         // Later writes of its weight are no further mistakes.
         idle = None;
     }
+    let limits = read_limits(row, m);
     let given = row.item("path").is_some();
     let path = row.text("path", m);
     let Some(path) = path else {
@@ -174,7 +179,24 @@ fn read_row(row: &mut Fields<'_>, known: &Groups, m: &mut Mistakes) -> Option<Fi
         m.at(path.span.clone(), message, hint);
         (value, guessed) = (meant(path.value).filter(|path| !known.has(path))?, true);
     }
-    Some((Spanned { value, span: path.span }, guessed, weights.into_iter().next(), idle))
+    let files = Files { weight: weights.into_iter().next(), idle, limits };
+    Some((Spanned { value, span: path.span }, guessed, files))
+}
+
+fn read_limits(row: &mut Fields<'_>, m: &mut Mistakes) -> Vec<Spanned<LimitWrite>> {
+    let mut limits = Vec::new();
+    for (name, file) in LimitFile::ALL {
+        let value = match file.is_text() {
+            true => row.text(name, m).map(|text| Spanned { value: text.value.to_string(), span: text.span }),
+            false => row.integer(name, m).map(|number| Spanned { value: number.value.to_string(), span: number.span }),
+        };
+        let Some(Spanned { value, span }) = value else { continue };
+        match LimitWrite::new(file, &value) {
+            Ok(value) => limits.push(Spanned { value, span }),
+            Err((message, hint)) => m.at(span, message, hint),
+        }
+    }
+    limits
 }
 
 /// The path that a wrong one probably stands for: its names below the root.
@@ -184,21 +206,42 @@ fn meant(path: &str) -> Option<String> {
     cgroup::path(&path).is_ok().then_some(path)
 }
 
-/// Names of cgroup v1 and v2 in one scenario: a machine has the controller in one of both.
-pub(super) fn check_versions(groups: &Groups, at: &[Spanned<At>], m: &mut Mistakes) {
-    let declared = groups.rows.iter().filter_map(|row| row.weight.as_ref()).map(|weight| (weight.value.file, &weight.span));
-    let written = at.iter().filter_map(|row| match &row.value.act {
-        Act::Group(GroupAct::Weight(_, weight)) => Some((weight.file, &row.span)),
+/// The files of which each is in cgroup v1 or in v2: the name, whether that is v1, and where it stands.
+fn versioned<'a>(groups: &'a Groups, at: &'a [Spanned<At>]) -> impl Iterator<Item = (&'static str, bool, &'a Range<usize>)> {
+    let weight = |file: WeightFile| (file.name(), file == WeightFile::Shares);
+    let limit = |file: LimitFile| (file.name(), file.is_v1());
+    let declared = groups.rows.iter().flat_map(move |row| {
+        let weights = row.files.weight.iter().map(move |row| (weight(row.value.file), &row.span));
+        weights.chain(row.files.limits.iter().map(move |row| (limit(row.value.file()), &row.span)))
+    });
+    let written = at.iter().filter_map(move |row| match &row.value.act {
+        Act::Group(GroupAct::Weight(_, written)) => Some((weight(written.file), &row.span)),
+        Act::Group(GroupAct::Limit(_, written)) => Some((limit(written.file()), &row.span)),
         _ => None,
     });
-    let mut first: Option<WeightFile> = None;
-    for (file, span) in declared.chain(written) {
-        let known = *first.get_or_insert(file);
-        if (known == WeightFile::Shares) != (file == WeightFile::Shares) {
-            let message = format!("`{}` beside `{}`: cgroup v1 and v2 in one scenario", file.name(), known.name());
-            m.at(span.clone(), message, "The CPU controller is in one of both: cpu.shares, or cpu.weight and cpu.weight.nice.");
-            return;
-        }
+    declared.chain(written).map(|((name, v1), span)| (name, v1, span))
+}
+
+/// Whether the files of a scenario are those of cgroup v1.
+pub(super) fn is_v1(groups: &Groups, at: &[Spanned<At>]) -> bool {
+    versioned(groups, at).next().is_some_and(|row| row.1)
+}
+
+/// Finds names of cgroup v1 and v2 in one scenario (a machine has the controller in one of both), and limits at the start that v1
+/// refuses.
+pub(super) fn check_versions(groups: &Groups, at: &[Spanned<At>], m: &mut Mistakes) {
+    let Some((known, v1, _)) = versioned(groups, at).next() else { return };
+    if let Some((name, _, span)) = versioned(groups, at).find(|row| row.1 != v1) {
+        let message = format!("`{name}` beside `{known}`: cgroup v1 and v2 in one scenario");
+        let hint =
+            "The CPU controller is in one of both: cpu.shares and cpu.cfs_*_us, or cpu.weight, cpu.weight.nice and cpu.max.";
+        m.at(span.clone(), message, hint);
+    } else if v1 && let Some(child) = limits::above_parent(&groups.specs) {
+        let path = &groups.specs[child].name;
+        let row = groups.rows.iter().find(|row| row.path.value == *path);
+        let span = row.and_then(|row| row.files.limits.first()).map(|limit| limit.span.clone());
+        let (message, hint) = limits::too_much(path);
+        m.at(span.expect("invariant: who has a limit was given it"), format!("{message} (EINVAL)"), hint);
     }
 }
 
@@ -206,6 +249,8 @@ pub(super) fn check_versions(groups: &Groups, at: &[Spanned<At>], m: &mut Mistak
 mod tests {
     use super::super::fields::parse_toml;
     use super::*;
+    use fairground_model::CpuMax;
+    use fairground_stdx::Ns;
 
     fn read_text(text: &str) -> (Groups, Mistakes) {
         let mut m = Mistakes::default();
@@ -246,9 +291,17 @@ mod tests {
             ("path = \"/a\"\ncpu.weight = 200", "without quotes"),
             ("path = \"/a\"\n\"cpu.weight\" = 100\n\"cpu.weight.nice\" = 0", "beside another weight"),
             ("path = \"/a\"\n\"cpu.weight\" = 100\n\"cpu.idle\" = 1", "(EINVAL)"),
-            ("path = \"/a\"\n\"cpu.max\" = \"max 100000\"", "`cpu.max`: quota is not modelled yet"),
-            ("path = \"/a\"\n\"cpu.max.burst\" = 0", "`cpu.max.burst`: quota is not modelled yet"),
-            ("path = \"/a\"\n\"cpu.cfs_quota_us\" = 0", "`cpu.cfs_quota_us`: quota is not modelled yet"),
+            ("path = \"/a\"\n\"cpu.max\" = \"lots\"", "cpu.max lots: `lots` is no number of us"),
+            ("path = \"/a\"\n\"cpu.max\" = 50000", "`cpu.max` is the number 50000"),
+            ("path = \"/a\"\n\"cpu.max\" = \"999\"", "cpu.max 999: the quota is below 1 ms"),
+            ("path = \"/a\"\n\"cpu.max\" = \"5000 1000001\"", "the period is longer than 1 s"),
+            ("path = \"/a\"\n\"cpu.max\" = \"max 999\"", "the period is below 1 ms"),
+            ("path = \"/a\"\n\"cpu.max.burst\" = -1", "cpu.max.burst -1: no number of us"),
+            ("path = \"/a\"\n\"cpu.max.burst\" = \"5000\"", "`cpu.max.burst` is the string"),
+            ("path = \"/a\"\n\"cpu.max\" = \"5000\"\n\"cpu.max.burst\" = 5001", "the burst is larger than the quota"),
+            ("path = \"/a\"\n\"cpu.cfs_burst_us\" = 5001\n\"cpu.cfs_quota_us\" = 5000", "the burst is larger than the quota"),
+            ("path = \"/a\"\n\"cpu.cfs_quota_us\" = 0", "cpu.cfs_quota_us 0: the quota is below 1 ms"),
+            ("path = \"/a\"\n\"cpu.cfs_period_us\" = 999", "the period is below 1 ms"),
             ("path = \"/a\"\n\"cpu.uclamp.min\" = \"0\"", "utilization clamping is not modelled yet"),
             ("path = \"/a\"\n\"cpu.wait\" = 3", "unknown key `cpu.wait`"),
             ("path = \"/a\"\nweight = 3", "unknown key `weight`"),
@@ -268,10 +321,44 @@ mod tests {
             assert!(wrong.0[0].span.is_some());
         }
     }
+
+    #[test]
+    fn files_of_both_versions_give_the_same_limit() {
+        let read = |files: &str| {
+            let (groups, wrong) = read_text(&format!("[[group]]\npath = \"/a\"\n{files}\n"));
+            assert!(wrong.0.is_empty(), "{files}: {wrong}");
+            let (again, wrong) = read_text(&groups.canonical());
+            assert!(wrong.0.is_empty() && again.set() == groups.set() && again.canonical() == groups.canonical(), "{wrong}");
+            groups.set().groups.iter().next().unwrap().limit
+        };
+        let us = |quota: Option<u64>, period, burst| CpuMax {
+            quota: quota.map(Ns::from_us),
+            period: Ns::from_us(period),
+            burst: Ns::from_us(burst),
+        };
+        for (v2, v1, limit) in [
+            ("\"cpu.max\" = \"50000\"", "\"cpu.cfs_quota_us\" = 50000", us(Some(50_000), 100_000, 0)),
+            ("\"cpu.max\" = \"max\"", "\"cpu.cfs_quota_us\" = -1", CpuMax::UNLIMITED),
+            ("\"cpu.max\" = \"max 20000\"", "\"cpu.cfs_period_us\" = 20000", us(None, 20_000, 0)),
+            ("\"cpu.max.burst\" = 20000", "\"cpu.cfs_burst_us\" = 20000", us(None, 100_000, 20_000)),
+            (
+                "\"cpu.max.burst\" = 20000\n\"cpu.max\" = \"20000 50000\"",
+                "\"cpu.cfs_burst_us\" = 20000\n\"cpu.cfs_period_us\" = 50000\n\"cpu.cfs_quota_us\" = 20000",
+                us(Some(20_000), 50_000, 20_000),
+            ),
+        ] {
+            assert_eq!((read(v2), read(v1)), (limit, limit), "{v2}");
+        }
+    }
+
     #[test]
     fn a_hint_names_files_that_there_are() {
         let hint = |key: &str| read_text(&format!("[[group]]\npath = \"/a\"\n{key} = 3\n")).1.0[0].hint.clone();
         assert_eq!(hint("weight"), "Did you mean `cpu.weight`?");
-        assert_eq!(hint("size"), "[[group]] knows: `cpu.weight`, `cpu.weight.nice`, `cpu.shares`, `cpu.idle`, `path`.");
+        assert_eq!(
+            hint("size"),
+            "[[group]] knows: `cpu.weight`, `cpu.weight.nice`, `cpu.shares`, `cpu.idle`, `cpu.max`, `cpu.max.burst`, \
+             `cpu.cfs_quota_us`, `cpu.cfs_period_us`, `cpu.cfs_burst_us`, `path`."
+        );
     }
 }

@@ -32,6 +32,7 @@ mod expect;
 pub(crate) mod fields;
 mod group_life;
 mod groups;
+mod limits;
 mod machine;
 mod memory_steps;
 mod overrides;
@@ -48,6 +49,7 @@ pub use at::{Act, At};
 pub(crate) use autogroup::SCHED_AUTOGROUP_ENABLED;
 pub use cgroup::{GroupAct, Weight, WeightFile, nice_to_shares, shares_to_nice};
 pub use expect::{Band, BandResult, Limit, check};
+pub use limits::{LimitFile, LimitWrite};
 pub use overrides::Overrides;
 pub use schema::{rtapp_schema, scenario_schema};
 pub use workload::Workload;
@@ -65,6 +67,7 @@ use fairground_sim::{Setup, Stopped};
 use fairground_stdx::{CpuMask, Instant, Ns};
 use fields::{Fields, Spanned, parse_toml};
 use groups::Groups;
+use limits::Limits;
 use std::path::Path;
 
 /// Longest run: event times are held in 50 bits.
@@ -185,10 +188,11 @@ impl Scenario {
             check_tasks(&parts.workloads, &online, &mut m);
             if let Some(profile) = &profile {
                 slices::check(&parts.workloads, profile, &mut m);
-                group_life::check_files(&parts.groups, &at, profile, &mut m);
+                group_life::check_files(&parts.groups, &at, &parts.workloads, profile, &mut m);
             }
             let autogroups = parts.autogroups(&tasks, &mut m);
-            resolve(&at, &tasks, &autogroups, &online, profile.as_ref(), &mut m);
+            let mut limits = Limits::new(&tasks, groups::is_v1(&parts.groups, &at));
+            resolve(&at, &tasks, (&autogroups, &mut limits), &online, profile.as_ref(), &mut m);
         }
         let bands = if complete { expect::resolve(bands, &metrics::metrics_to_come(&tasks), &mut m) } else { Vec::new() };
         if !m.0.is_empty() || !files.is_empty() {
@@ -203,7 +207,8 @@ impl Scenario {
     pub fn tasks(&self) -> TaskSet {
         let mut tasks = merged(&self.groups, &self.workloads);
         let autogroups = self.autogroups(&tasks, &mut Mistakes::default());
-        let mut changes = resolve(&self.at, &tasks, &autogroups, &self.online(), None, &mut Mistakes::default());
+        let mut limits = self.limits(&tasks);
+        let mut changes = resolve(&self.at, &tasks, (&autogroups, &mut limits), &self.online(), None, &mut Mistakes::default());
         tasks.changes.append(&mut changes);
         tasks.changes.sort_by_key(|change| change.at);
         autogroups.apply(&mut tasks);
@@ -217,10 +222,11 @@ impl Scenario {
         check_duration(self.duration, None, &mut m);
         check_tasks(&self.workloads, &self.online(), &mut m);
         slices::check(&self.workloads, &self.profile, &mut m);
-        group_life::check_files(&self.groups, &self.at, &self.profile, &mut m);
+        group_life::check_files(&self.groups, &self.at, &self.workloads, &self.profile, &mut m);
         let tasks = merged(&self.groups, &self.workloads);
         let autogroups = self.autogroups(&tasks, &mut m);
-        resolve(&self.at, &tasks, &autogroups, &self.online(), Some(&self.profile), &mut m);
+        let mut limits = self.limits(&tasks);
+        resolve(&self.at, &tasks, (&autogroups, &mut limits), &self.online(), Some(&self.profile), &mut m);
         let setup = Setup {
             machine: self.machine.clone(),
             profile: self.profile.clone(),
@@ -248,7 +254,9 @@ impl Scenario {
     pub(crate) fn changes(&self, text: &str, at: Instant, flag: &str) -> Result<Vec<TimedChange>, Error> {
         let tasks = merged(&self.groups, &self.workloads);
         let autogroups = self.autogroups(&tasks, &mut Mistakes::default());
-        let changes = at::changes_of(text, at, &tasks, &autogroups, &self.online(), &self.profile);
+        let mut limits = self.limits(&tasks);
+        limits.write(self.at.iter().filter(|row| row.value.time.0 <= at.ns()), &mut Mistakes::default());
+        let changes = at::changes_of(text, at, &tasks, (&autogroups, &mut limits), &self.online(), &self.profile);
         changes.map_err(|wrong| {
             let rows = wrong.0.into_iter().map(|row| (format!("{flag}: {}", row.message), row.hint));
             let mut named = Mistakes::default();
@@ -295,6 +303,9 @@ impl Scenario {
     }
     fn autogroups(&self, tasks: &TaskSet, m: &mut Mistakes) -> Autogroups {
         Autogroups::new(self.sched_autogroup_enabled, &self.sessions, &self.groups, &self.workloads, tasks, m)
+    }
+    fn limits(&self, tasks: &TaskSet) -> Limits {
+        Limits::new(tasks, groups::is_v1(&self.groups, &self.at))
     }
     fn online(&self) -> CpuMask {
         CpuMask::first_n(self.machine.cpus.len())

@@ -74,13 +74,19 @@ fn path() -> Value {
     json!({ "type": "string", "pattern": "^/([^/ ]+(/[^/ ]+)*)?$", "description": "a CPU cgroup from the root, such as /web/api" })
 }
 
-/// The files of a group that hold a number.
+/// The files of a group.
 fn files() -> Value {
+    let micros = json!({ "type": "integer", "minimum": 0 });
     json!({
         "cpu.weight": { "type": "integer", "minimum": WEIGHTS.start(), "maximum": WEIGHTS.end() },
         "cpu.weight.nice": nice(),
         "cpu.shares": { "type": "integer", "minimum": 0, "description": "cgroup v1; taken to 2..262144" },
         "cpu.idle": { "enum": [0, 1] },
+        "cpu.max": { "type": "string", "pattern": "^ *(max|[0-9]+)( +[0-9]+)? *$", "description": "quota or max, and period; us" },
+        "cpu.max.burst": micros,
+        "cpu.cfs_quota_us": { "type": "integer", "minimum": -1, "description": "cgroup v1; -1 is no limit" },
+        "cpu.cfs_period_us": micros,
+        "cpu.cfs_burst_us": micros,
     })
 }
 

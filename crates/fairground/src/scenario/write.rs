@@ -1,8 +1,10 @@
 //! A run as a scenario file: the way back from what the engine gets to what people write.
 
+mod group_files;
+
 use super::at::{Act, At};
 use super::canonical::{self, key, quoted};
-use super::cgroup::{self, GroupAct, Weight, WeightFile};
+use super::cgroup::{self, GroupAct};
 use super::steps::{self, Names};
 use super::words;
 use super::{machine, profile};
@@ -11,6 +13,7 @@ use fairground_model::task_set::DEFAULT_TIMER_SLACK;
 use fairground_model::{Change, DEFAULT_SHARES, PipeSpec, Start, TaskSpec};
 use fairground_sim::Setup;
 use fairground_stdx::{CpuMask, Id, Instant, Ns, TaskId};
+use group_files::Files;
 use std::fmt;
 
 /// What a scenario file cannot say.
@@ -27,6 +30,7 @@ impl std::error::Error for Unwritable {}
 /// The scenario file that [`super::Scenario::parse`] reads back as the same run.
 pub fn write(title: &str, setup: &Setup) -> Result<String, Unwritable> {
     let names = names(setup)?;
+    let mut files = Files::of(setup)?;
     let mut text = format!("title = {}\nseed = {}\nduration = \"{}\"\n", quoted(title), setup.seed, setup.duration);
     text.push_str(&canonical::window(setup.tasks.window));
     text.push_str(&format!("\n[machine]\n{}", machine::canonical(&setup.machine)));
@@ -36,9 +40,13 @@ pub fn write(title: &str, setup: &Setup) -> Result<String, Unwritable> {
         match group.idle {
             // Its weight is not looked at, then or later.
             true => text.push_str("\"cpu.idle\" = 1\n"),
-            false if group.shares != DEFAULT_SHARES => text.push_str(&format!("\"cpu.shares\" = {}\n", group.shares)),
+            false if group.shares != DEFAULT_SHARES => {
+                let weight = files.weight(group.shares);
+                text.push_str(&format!("\"{}\" = {}\n", weight.file.name(), weight.value));
+            }
             false => {}
         }
+        files.limits(group.limit).iter().for_each(|limit| text.push_str(&format!("{}\n", limit.toml())));
     }
     text.push_str("\n[[workload]]\n");
     if !names.pipes.is_empty() {
@@ -57,7 +65,7 @@ pub fn write(title: &str, setup: &Setup) -> Result<String, Unwritable> {
     }
     text.push_str("]\n");
     for timed in &setup.tasks.changes {
-        let row = At { time: Ns(timed.at.ns()), act: act(&timed.change, &names) };
+        let row = At { time: Ns(timed.at.ns()), act: act(&timed.change, &names, &mut files)? };
         text.push_str(&format!("\n[[at]]\ntime = \"{}\"\ndo = {}\n", row.time, quoted(&row.act.to_string())));
     }
     Ok(text)
@@ -119,9 +127,9 @@ fn fields(setup: &Setup, task: &TaskSpec, names: &Names) -> Result<Vec<String>, 
     Ok(row)
 }
 
-fn act(change: &Change, names: &Names) -> Act {
+fn act(change: &Change, names: &Names, files: &mut Files) -> Result<Act, Unwritable> {
     let name = |task: TaskId| names.tasks[task.index()].clone();
-    match change {
+    Ok(match change {
         Change::Nice { task, nice } => Act::Nice(name(*task), *nice),
         Change::Affinity { task, cpus } => Act::Affinity(name(*task), *cpus),
         Change::Policy { task, policy } => Act::Policy(name(*task), *policy),
@@ -134,13 +142,14 @@ fn act(change: &Change, names: &Names) -> Act {
             Act::Group(GroupAct::Move(group.map_or(ROOT.to_string(), |group| names.groups[group.index()].clone()), name(*task)))
         }
         Change::Shares { group, shares } => {
-            // cpu.shares has room for every weight; cpu.weight has not.
-            let weight = Weight { file: WeightFile::Shares, value: shares.cast_signed() };
-            Act::Group(GroupAct::Weight(names.groups[group.index()].clone(), weight))
+            Act::Group(GroupAct::Weight(names.groups[group.index()].clone(), files.weight(*shares)))
+        }
+        Change::CpuMax { group, limit } => {
+            Act::Group(GroupAct::Limit(names.groups[group.index()].clone(), files.write(*group, *limit)?))
         }
         Change::GroupIdle { group, idle } => Act::Group(GroupAct::Idle(names.groups[group.index()].clone(), *idle)),
         Change::RemoveGroup { group } => Act::Group(GroupAct::Remove(names.groups[group.index()].clone())),
-    }
+    })
 }
 
 #[cfg(test)]

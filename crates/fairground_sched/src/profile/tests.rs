@@ -238,6 +238,7 @@ fn seams_are_well_formed() {
     check::<Yield>();
     check::<Preemption>();
     check::<RepeatedPick>();
+    check::<Throttle>();
     check::<Unthrottle>();
     check::<PeriodPhase>();
     check::<HotplugQuota>();

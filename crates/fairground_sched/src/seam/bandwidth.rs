@@ -3,6 +3,22 @@
 use crate::seam::seam;
 
 seam! {
+    /// Where tasks of a group without quota stop.
+    Throttle = "throttle" {
+        CfsRqDequeue "cfs-rq-dequeue" "The group's queue leaves the queue above, with all that is in it, also where tasks are in kernel mode.",
+        OnUserReturn "on-user-return" "Each task stops on its way back to user mode (not modelled yet).",
+    }
+    history { v(4, 12) => CfsRqDequeue, v(6, 18) => OnUserReturn, }
+}
+
+impl Throttle {
+    /// Whether groups can have a quota here.
+    pub const fn is_modelled(self) -> bool {
+        matches!(self, Throttle::CfsRqDequeue)
+    }
+}
+
+seam! {
     /// Who releases a throttled queue that has quota again.
     Unthrottle = "unthrottle" {
         Inline "inline" "The period timer releases every queue itself, those of other CPUs too, with interrupts off.",
@@ -29,6 +45,13 @@ seam! {
         Adds "adds" "The quota is added, up to quota and burst, at every tick of the timer.",
     }
     history { v(4, 12) => Sets, v(5, 14) => Adds, }
+}
+
+impl Refill {
+    /// Whether groups have the file of what they may save (cpu.max.burst; v1: cpu.cfs_burst_us).
+    pub const fn has_file(self) -> bool {
+        matches!(self, Refill::Adds)
+    }
 }
 
 seam! {

@@ -52,7 +52,10 @@ pub(super) fn remove_group(case: &mut Case, row: usize) {
     for timed in &mut case.tasks.changes {
         match &mut timed.change {
             Change::Group { group, .. } => *group = renamed(*group),
-            Change::Shares { group, .. } | Change::GroupIdle { group, .. } | Change::RemoveGroup { group } => {
+            Change::Shares { group, .. }
+            | Change::CpuMax { group, .. }
+            | Change::GroupIdle { group, .. }
+            | Change::RemoveGroup { group } => {
                 *group = renamed(Some(*group)).unwrap_or(*group);
             }
             _ => {}
@@ -63,7 +66,10 @@ pub(super) fn remove_group(case: &mut Case, row: usize) {
 /// The group that a change is about.
 fn group_of(change: &Change) -> Option<TgId> {
     match *change {
-        Change::Shares { group, .. } | Change::GroupIdle { group, .. } | Change::RemoveGroup { group } => Some(group),
+        Change::Shares { group, .. }
+        | Change::CpuMax { group, .. }
+        | Change::GroupIdle { group, .. }
+        | Change::RemoveGroup { group } => Some(group),
         _ => None,
     }
 }

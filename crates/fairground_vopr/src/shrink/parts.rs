@@ -79,7 +79,7 @@ fn task_of(change: &Change) -> Option<TaskId> {
         | Change::Policy { task, .. }
         | Change::Slice { task, .. }
         | Change::Group { task, .. } => Some(task),
-        Change::Shares { .. } | Change::GroupIdle { .. } | Change::RemoveGroup { .. } => None,
+        Change::Shares { .. } | Change::CpuMax { .. } | Change::GroupIdle { .. } | Change::RemoveGroup { .. } => None,
         Change::Feature { .. } | Change::FreqCapacity { .. } | Change::Hotplug { .. } | Change::Watchdog { .. } => None,
     }
 }
