@@ -57,7 +57,7 @@ static HOOK: Once = Once::new();
 pub fn catch<T>(body: impl FnOnce() -> T) -> Result<T, Broken> {
     HOOK.call_once(|| {
         let usual = panic::take_hook();
-        panic::set_hook(Box::new(move |info| { eprintln!("{}", std::backtrace::Backtrace::force_capture()); if GUARDED.get() { CAUGHT.set(Some(describe(info))) } else { usual(info) } }));
+        panic::set_hook(Box::new(move |info| if GUARDED.get() { CAUGHT.set(Some(describe(info))) } else { usual(info) }));
     });
     let outer = GUARDED.replace(true);
     // What `body` leaves half done is dropped or only looked at afterwards, never run on.

@@ -15,7 +15,7 @@ pub(crate) fn groups(dice: &mut Dice, profile: &Profile, duration: Ns, set: &mut
         return;
     }
     let idles = profile.group_idle.has_file();
-    let limits = dice.once_in(2);
+    let limits = dice.once_in(2) && profile.throttle.is_modelled();
     for row in 0..dice.between(1, 8) {
         let above = dice.index(set.groups.len() + 1).checked_sub(1).map(TgId::from_index);
         let parent = above.filter(|&group| depth(set, group) < MAX_DEPTH);
@@ -27,7 +27,7 @@ pub(crate) fn groups(dice: &mut Dice, profile: &Profile, duration: Ns, set: &mut
             group.shares = some_shares(dice);
         }
         if limits && dice.once_in(2) {
-            group.limit = some_limit(dice);
+            group.limit = some_limit(dice, profile.refill.has_file());
         }
         set.groups.push(group);
     }
@@ -42,12 +42,20 @@ pub(crate) fn groups(dice: &mut Dice, profile: &Profile, duration: Ns, set: &mut
             *instr = Instr::SetGroup { group: some_group(dice, &homes) };
         }
     }
-    changes(dice, duration, &homes, idles, set);
+    changes(dice, duration, &homes, Files { idles, limits, bursts: profile.refill.has_file() }, set);
     if let Some(group) = spare {
         let at = Instant::from_ns(dice.between(0, duration.0 - 1));
         set.changes.push(TimedChange { at, change: Change::RemoveGroup { group } });
     }
     set.changes.sort_by_key(|timed| timed.at);
+}
+
+/// Which files groups have.
+#[derive(Clone, Copy)]
+struct Files {
+    idles: bool,
+    limits: bool,
+    bursts: bool,
 }
 
 /// Levels from the root to a group: 1 for those right below it.
@@ -72,7 +80,7 @@ fn some_shares(dice: &mut Dice) -> u64 {
 }
 
 /// A quota of a small part of a CPU or of several, in short periods and in long ones; the smallest that there are among them.
-fn some_limit(dice: &mut Dice) -> CpuMax {
+fn some_limit(dice: &mut Dice, bursts: bool) -> CpuMax {
     let period = match dice.index(4) {
         0 => CpuMax::LEAST,
         1 => Ns::from_us(dice.between(1_000, 20_000)),
@@ -84,23 +92,27 @@ fn some_limit(dice: &mut Dice) -> CpuMax {
         1 => period,
         _ => Ns::from_us(dice.between(1_000, 1_000 + 2 * period.0 / 1_000)),
     };
-    let burst = if dice.once_in(3) { Ns(dice.between(0, quota.0)) } else { Ns::ZERO };
+    let burst = if bursts && dice.once_in(3) { Ns(dice.between(0, quota.0)) } else { Ns::ZERO };
     CpuMax { quota: Some(quota), period, burst }
 }
 
 /// Tasks move, weights change, groups become idle and ordinary again.
-fn changes(dice: &mut Dice, duration: Ns, homes: &[TgId], idles: bool, set: &mut TaskSet) {
+fn changes(dice: &mut Dice, duration: Ns, homes: &[TgId], files: Files, set: &mut TaskSet) {
     let mut times: Vec<u64> = (0..dice.between(0, 8)).map(|_| dice.between(0, duration.0 - 1)).collect();
     times.sort_unstable();
     let mut idle: Vec<bool> = set.groups.iter().map(|group| group.idle).collect();
     for at in times {
         let task = TaskId::from_index(dice.index(set.tasks.len()));
         let group = if homes.is_empty() { None } else { Some(dice.pick(homes)) };
-        let change = match (dice.index(5), group) {
+        let change = match (dice.index(6), group) {
             (0, Some(group)) if !idle[group.index()] => Change::Shares { group, shares: some_shares(dice) },
-            (1, Some(group)) if idles => {
+            (1, Some(group)) if files.idles => {
                 idle[group.index()] ^= true;
                 Change::GroupIdle { group, idle: idle[group.index()] }
+            }
+            (2, Some(group)) if files.limits => {
+                let limit = if dice.once_in(4) { CpuMax::UNLIMITED } else { some_limit(dice, files.bursts) };
+                Change::CpuMax { group, limit }
             }
             _ if set.tasks[task].kthread => continue,
             _ => Change::Group { task, group: some_group(dice, homes) },

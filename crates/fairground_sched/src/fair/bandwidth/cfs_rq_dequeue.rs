@@ -86,9 +86,7 @@ impl Sched {
             }
             cx.meter.count(Op::CgroupLevel);
             match dequeues {
-                true => {
-                    self.dequeue_entity(cx, se, DequeueFlags::SLEEP.with(DequeueFlags::SPECIAL));
-                }
+                true => self.dequeue_group_now(cx, se),
                 false => self.update_throttled_path(cx, se),
             }
             self.count_out(se, &mut counted);
@@ -96,6 +94,13 @@ impl Sched {
             level = self.ses[se].parent;
         }
         true
+    }
+
+    /// The entity of a group leaves its queue, without delay, or at last.
+    fn dequeue_group_now(&mut self, cx: &mut Ctx<'_, '_>, se: SeId) {
+        let flags = DequeueFlags::SLEEP.with(DequeueFlags::SPECIAL);
+        let flags = if self.ses[se].sched_delayed { flags.with(DequeueFlags::DELAYED) } else { flags };
+        self.dequeue_entity(cx, se, flags);
     }
 
     /// The entity of a group comes back to its queue, and those above it that are off theirs. True: up to the root queue.
@@ -106,7 +111,7 @@ impl Sched {
         while let Some(se) = level {
             cx.meter.count(Op::CgroupLevel);
             if self.ses[se].sched_delayed {
-                self.complete_delayed_group(cx, se);
+                self.dequeue_group_now(cx, se);
             }
             enqueues &= !self.ses[se].on_rq;
             match enqueues {
