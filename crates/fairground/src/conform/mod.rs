@@ -266,7 +266,7 @@ impl Facts {
     fn groups(&mut self, workload: &str) {
         if workload::is_beyond(workload) {
             self.without_threshold(
-                "quotas (cpu.max) are not modelled yet: groups have their weights only, and the figures of this set are shown \
+                "quotas (cpu.max) are not followed in recordings yet: groups have their weights only, and the figures of this set are shown \
                  without threshold"
                     .to_string(),
             );

@@ -34,7 +34,7 @@ pub(super) fn check_files(groups: &Groups, rows: &[Spanned<At>], workloads: &[Wo
         for span in limits(|limit| limit.file().is_burst()).chain(changes) {
             m.at(span.clone(), message.clone(), hint.clone());
         }
-        in_workloads(workloads, |limit| limit.burst > Ns::ZERO, &message, &hint, m);
+        in_workloads((groups, workloads), |limit| limit.burst > Ns::ZERO, &message, &hint, m);
     }
     if !profile.throttle.is_modelled() {
         let (message, hint) = throttle(profile);
@@ -42,7 +42,7 @@ pub(super) fn check_files(groups: &Groups, rows: &[Spanned<At>], workloads: &[Wo
         for span in limits(LimitWrite::has_quota).chain(changes) {
             m.at(span.clone(), message.clone(), hint.clone());
         }
-        in_workloads(workloads, |limit| limit.quota.is_some(), &message, &hint, m);
+        in_workloads((groups, workloads), |limit| limit.quota.is_some(), &message, &hint, m);
     }
 }
 
@@ -67,10 +67,18 @@ fn throttle(profile: &Profile) -> Wrong {
     (format!("a quota under profile `{}`: throttling of the kind `{name}` is not modelled yet", profile.name), hint)
 }
 
-/// Finds the groups that workloads bring along: one mistake for each workload.
-fn in_workloads(workloads: &[Workload], about: fn(&CpuMax) -> bool, message: &str, hint: &str, m: &mut Mistakes) {
+/// Finds the groups to which workloads give what their `[[group]]` does not: one mistake for each workload.
+fn in_workloads(
+    (groups, workloads): (&Groups, &[Workload]),
+    about: fn(&CpuMax) -> bool,
+    message: &str,
+    hint: &str,
+    m: &mut Mistakes,
+) {
+    let declared = |path: &str| groups.limit_of(path).is_some_and(|limit| about(&limit));
     for workload in workloads {
-        let Some(group) = workload.tasks.groups.iter().find(|group| about(&group.limit)) else { continue };
+        let mut brought = workload.tasks.groups.iter().filter(|group| about(&group.limit) && !declared(&group.name));
+        let Some(group) = brought.next() else { continue };
         let message = format!("group `{}`: {message}", group.name);
         match &workload.span {
             Some(span) => m.at(span.clone(), message, hint),

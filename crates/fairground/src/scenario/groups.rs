@@ -14,7 +14,7 @@ use super::fields::{Fields, Spanned};
 use super::limits::{self, LimitFile, LimitWrite};
 use super::words::Wrong;
 use fairground_model::cgroup::{ROOT, make};
-use fairground_model::{Mistakes, TaskGroupSpec, TaskSet};
+use fairground_model::{CpuMax, Mistakes, TaskGroupSpec, TaskSet};
 use fairground_stdx::{IndexVec, TgId};
 use std::ops::Range;
 
@@ -92,6 +92,10 @@ impl Groups {
     /// Where a cpu.idle stands.
     pub(super) fn idles(&self) -> impl Iterator<Item = &Range<usize>> {
         self.rows.iter().filter_map(|row| row.files.idle.as_ref()).map(|idle| &idle.span)
+    }
+    /// The limit of the group at `path` as its row tells it.
+    pub(super) fn limit_of(&self, path: &str) -> Option<CpuMax> {
+        self.specs.iter().find(|group| group.name == path).map(|group| group.limit)
     }
     /// What is written to files of limits.
     pub(super) fn limits(&self) -> impl Iterator<Item = &Spanned<LimitWrite>> {
@@ -249,7 +253,6 @@ pub(super) fn check_versions(groups: &Groups, at: &[Spanned<At>], m: &mut Mistak
 mod tests {
     use super::super::fields::parse_toml;
     use super::*;
-    use fairground_model::CpuMax;
     use fairground_stdx::Ns;
 
     fn read_text(text: &str) -> (Groups, Mistakes) {

@@ -190,7 +190,8 @@ pub fn rtapp_schema() -> Value {
         let mut properties = json!({
             "loop": { "type": "integer", "minimum": -1 }, "policy": { "enum": ["SCHED_OTHER", "SCHED_BATCH", "SCHED_IDLE"] },
             "priority": nice(), "dl-runtime": micros, "cpus": { "type": "array", "items": { "type": "integer", "minimum": 0 } },
-            "taskgroup": { "oneOf": [{ "type": "string" }, object(&["path"], json!({ "path": path(), "cpu.weight": files()["cpu.weight"] }))] },
+            "taskgroup": { "oneOf": [{ "type": "string" }, object(&["path"], json!({ "path": path(), "cpu.weight": files()["cpu.weight"],
+                "cpu.max": files()["cpu.max"], "cpu.max.burst": micros }))] },
         });
         if let (Some(all), Some(extra)) = (properties.as_object_mut(), extra.as_object()) {
             all.extend(extra.clone());

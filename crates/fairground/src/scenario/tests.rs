@@ -1,5 +1,7 @@
 use super::*;
 
+mod quota;
+
 const GOOD: &str = "
 title = \"two hogs\"
 seed = 7

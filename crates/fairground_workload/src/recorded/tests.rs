@@ -66,7 +66,7 @@ fn a_periodic_task_has_as_many_jobs_as_wl() {
 
 #[test]
 fn mistakes_are_shown_together_with_their_places() {
-    let text = "trace_on\ncgon 1; mk A 0; mk B; mk C/D 100; mk E 100 '50000 100000'; mk E 10001; mk ../x 1\n\
+    let text = "trace_on\ncgon 1; mk A 0; mk B; mk C/D 100; mk E 100 '500 100000'; mk E 10001; mk ../x 1\n\
         wl hog tasks=h00:40,h01:0:xyz dur=0 cg=/cg/E,/cg/F,/cgE colour=3\nhackbench --pipe\nwl msg m=2\nsleep 5\nrmcg\n\
         i=0; while [ $i -lt 20 ]; do mk G$i 100; done\nwl hog tasks=averyveryverylongname\nfeat nope\n";
     let mistakes = parse(text).unwrap_err();
@@ -81,7 +81,7 @@ fn mistakes_are_shown_together_with_their_places() {
         2: `0` is no cpu.weight
         2: `mk` needs a name and a weight
         2: there is no group `C`
-        2: quotas (cpu.max) are not modelled yet
+        2: the quota is below 1 ms
         2: group `E` is made twice
         2: `10001` is no cpu.weight
         2: `../x` is no name of a group

@@ -3,10 +3,11 @@
 use super::json::{Fields, key, span};
 use super::task::Thread;
 use fairground_model::cgroup::{self, PathError, ROOT, WEIGHTS};
-use fairground_model::{Instr, Mistakes, TaskSet};
-use fairground_stdx::TgId;
-use jsonc_parser::ast::ObjectProp;
+use fairground_model::{CpuMax, Instr, Mistakes, TaskSet};
+use fairground_stdx::{Ns, TgId};
+use jsonc_parser::ast::{Object, ObjectProp};
 use std::collections::BTreeMap;
+use std::fmt::Display;
 use std::ops::Range;
 
 /// One `taskgroup`.
@@ -14,21 +15,31 @@ use std::ops::Range;
 pub(super) struct GroupUse {
     /// The path from the root.
     path: String,
-    /// Its cpu.weight, if one is given here.
-    weight: Option<u64>,
+    /// The files that are given here.
+    files: Files,
     /// Place of the value.
     span: Range<usize>,
 }
 
-/// Files that the object form may name and that are not modelled.
-const REFUSED: [(&str, &str); 4] = [
-    ("cpu.max", "needs quota"),
-    ("cpu.max.burst", "needs quota"),
-    ("cpu.uclamp.min", "needs utilization clamping"),
-    ("cpu.uclamp.max", "needs utilization clamping"),
-];
+/// What the object form says of the files of a group.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+struct Files {
+    /// cpu.weight.
+    weight: Option<u64>,
+    /// cpu.max, as it is written.
+    max: Option<String>,
+    /// cpu.max.burst, in us.
+    burst: Option<u64>,
+}
 
-/// Reads `"taskgroup" : "/web"`, as rt-app has it, or `{ "path" : "/web", "cpu.weight" : 200 }`, in which the files of the group are set too.
+/// The keys of the object form.
+const KEYS: [&str; 4] = ["path", "cpu.weight", "cpu.max", "cpu.max.burst"];
+
+/// Files that the object form may name and that are not modelled.
+const REFUSED: [(&str, &str); 2] =
+    [("cpu.uclamp.min", "needs utilization clamping"), ("cpu.uclamp.max", "needs utilization clamping")];
+
+/// Reads `"taskgroup" : "/web"`, as rt-app has it, or `{ "path" : "/web", "cpu.weight" : 200, "cpu.max" : "50000 100000" }`, in which the files of the group are set too.
 /// An empty name is as if there was none.
 pub(super) fn read(property: &ObjectProp<'_>, fields: &mut Fields<'_>) -> Option<GroupUse> {
     if property.value.as_object().is_none() {
@@ -37,36 +48,56 @@ pub(super) fn read(property: &ObjectProp<'_>, fields: &mut Fields<'_>) -> Option
             fields.kind(property, "a path in quotes or { \"path\" : \"/web\", \"cpu.weight\" : 200 }");
             return None;
         };
-        return (!path.is_empty()).then(|| checked(path, None, property, fields)).flatten();
+        return (!path.is_empty()).then(|| checked(path, Files::default(), property, fields)).flatten();
     }
     let object = fields.object(property)?;
     for part in &object.properties {
         let name = key(part).0;
         match REFUSED.iter().find(|row| row.0 == name) {
             Some((_, needs)) => fields.not_modelled(part, needs),
-            None if ["path", "cpu.weight"].contains(&name) => {}
-            None => fields.unknown(part, "a task group", &["path", "cpu.weight"]),
+            None if KEYS.contains(&name) => {}
+            None => fields.unknown(part, "a task group", &KEYS),
         }
     }
-    let weight = fields.one(object, "cpu.weight").and_then(|part| {
-        let (low, high) = (WEIGHTS.start().cast_signed(), WEIGHTS.end().cast_signed());
-        fields.int(part, low, high, "a cpu.weight").and_then(|weight| u64::try_from(weight).ok())
-    });
+    let files = read_files(object, fields);
     let Some(path) = fields.one(object, "path") else {
         fields.mistakes.at(span(object), "a task group without `path`", "Name it from the root: \"path\" : \"/web\".");
         return None;
     };
     let name = fields.string(path)?.to_string();
-    if name == ROOT && weight.is_some() {
-        fields.mistakes.at(span(&path.value), "the root group has no weight", "Leave it out, or name a group below.");
+    if name == ROOT && files != Files::default() {
+        fields.mistakes.at(
+            span(&path.value),
+            "the root group has no weight and no limit",
+            "Leave it out, or name a group below.",
+        );
         return None;
     }
-    checked(name, weight, path, fields)
+    checked(name, files, path, fields)
 }
 
-fn checked(path: String, weight: Option<u64>, at: &ObjectProp<'_>, fields: &mut Fields<'_>) -> Option<GroupUse> {
+fn read_files(object: &Object<'_>, fields: &mut Fields<'_>) -> Files {
+    let weight = fields.one(object, "cpu.weight").and_then(|part| {
+        let (low, high) = (WEIGHTS.start().cast_signed(), WEIGHTS.end().cast_signed());
+        fields.int(part, low, high, "a cpu.weight").and_then(|weight| u64::try_from(weight).ok())
+    });
+    let burst = fields.one(object, "cpu.max.burst").and_then(|part| fields.usec(part));
+    let max = fields.one(object, "cpu.max").and_then(|part| {
+        let text = fields.string(part)?;
+        match CpuMax::UNLIMITED.written(text) {
+            Ok(_) => Some(text.to_string()),
+            Err((message, hint)) => {
+                fields.mistakes.at(span(&part.value), format!("`cpu.max`: {message}"), hint);
+                None
+            }
+        }
+    });
+    Files { weight, max, burst }
+}
+
+fn checked(path: String, files: Files, at: &ObjectProp<'_>, fields: &mut Fields<'_>) -> Option<GroupUse> {
     match cgroup::check_path(&path) {
-        Ok(()) => Some(GroupUse { path, weight, span: span(&at.value) }),
+        Ok(()) => Some(GroupUse { path, files, span: span(&at.value) }),
         Err(PathError { message, hint }) => {
             fields.mistakes.at(span(&at.value), message, hint);
             None
@@ -74,22 +105,51 @@ fn checked(path: String, weight: Option<u64>, at: &ObjectProp<'_>, fields: &mut 
     }
 }
 
-/// Makes the groups of all threads in the order in which they are named, with their weights.
+/// Makes the groups of all threads in the order in which they are named, with their weights and limits.
 pub(super) fn make(threads: &[Thread], set: &mut TaskSet, mistakes: &mut Mistakes) {
-    let mut weights: BTreeMap<&str, u64> = BTreeMap::new();
+    let mut known: BTreeMap<&str, Files> = BTreeMap::new();
     let uses = threads.iter().flat_map(|thread| {
         let phases = thread.phases.iter().filter_map(|phase| phase.attributes.group.as_ref());
         thread.attributes.group.iter().chain(phases)
     });
     for used in uses {
         let Some(id) = row(set, used) else { continue };
-        let Some(weight) = used.weight else { continue };
-        let known = *weights.entry(&used.path).or_insert(weight);
-        set.groups[id].shares = cgroup::weight_to_shares(known);
-        if known != weight {
-            let message = format!("group `{}` has cpu.weight {known} and {weight}", used.path);
-            mistakes.at(used.span.clone(), message, "Give a group one weight; the other places need its path only.");
+        let files = known.entry(&used.path).or_default();
+        let given = &used.files;
+        let mut differ = |file: &str, one: &dyn Display, other: &dyn Display| {
+            let message = format!("group `{}` has {file} {one} and {other}", used.path);
+            let hint = format!("Give a group one {}; the other places need its path only.", file.trim_start_matches("cpu."));
+            mistakes.at(used.span.clone(), message, hint);
+        };
+        merge("cpu.weight", &mut files.weight, &given.weight, &mut differ);
+        merge("cpu.max", &mut files.max, &given.max, &mut differ);
+        merge("cpu.max.burst", &mut files.burst, &given.burst, &mut differ);
+        if let Some(weight) = files.weight {
+            set.groups[id].shares = cgroup::weight_to_shares(weight);
         }
+        let max = files.max.as_ref().and_then(|text| CpuMax::UNLIMITED.written(text).ok()).unwrap_or(CpuMax::UNLIMITED);
+        let limit = CpuMax { burst: Ns::from_us(files.burst.unwrap_or_default()), ..max };
+        match limit.check() {
+            Ok(()) => set.groups[id].limit = limit,
+            Err(refused) => {
+                let (message, hint) = refused.sentences();
+                mistakes.at(used.span.clone(), format!("group `{}`: {message}", used.path), hint);
+            }
+        }
+    }
+}
+
+/// Takes over what a file holds where that is not known yet; `differ` tells of a value that is another one.
+fn merge<T: Clone + PartialEq + Display>(
+    file: &str,
+    known: &mut Option<T>,
+    given: &Option<T>,
+    differ: &mut impl FnMut(&str, &dyn Display, &dyn Display),
+) {
+    match (known.as_ref(), given) {
+        (Some(one), Some(other)) if one != other => differ(file, one, other),
+        (None, Some(other)) => *known = Some(other.clone()),
+        _ => {}
     }
 }
 

@@ -1,7 +1,7 @@
 use super::{RtApp, parse};
 use crate::testing;
 use expect_test::{expect, expect_file};
-use fairground_model::{Mistakes, Step};
+use fairground_model::{CpuMax, Mistakes, Step};
 use fairground_stdx::Ns;
 use proptest::prelude::*;
 
@@ -176,7 +176,7 @@ fn what_is_not_modelled_is_refused_by_name() {
         (r#""mem" : 1000"#, "mem"),
         (r#""iorun" : 1000"#, "iorun"),
         (r#""memrun" : {"type":"read"}"#, "memrun"),
-        (r#""taskgroup" : {"path":"/tg1","cpu.max":"max"}"#, "cpu.max"),
+        (r#""taskgroup" : {"path":"/tg1","cpu.uclamp.max":"max"}"#, "cpu.uclamp.max"),
         (r#""util_min" : 10"#, "util_min"),
         (r#""dl-period" : 10"#, "dl-period"),
         (r#""dl-deadline" : 10"#, "dl-deadline"),
@@ -189,6 +189,17 @@ fn what_is_not_modelled_is_refused_by_name() {
     read(r#"{"tasks":{"a":{"run":1,"taskgroup":"/"}}}"#);
     let shared = r#"{"tasks":{"a":{"instance":2,"run":1,"timer":{"ref":"tick","period":5}}}}"#;
     assert!(messages(shared)[0].contains("not modelled yet"));
+}
+
+#[test]
+fn files_of_a_limit_may_stand_in_different_places() {
+    let app = read(
+        r#"{"tasks":{"a":{"run":1,"taskgroup":{"path":"/a/b","cpu.max":"20000 50000"}},
+        "b":{"run":1,"taskgroup":{"path":"/a/b","cpu.max.burst":10000}}, "c":{"run":1,"taskgroup":{"path":"/a/b","cpu.max":"20000 50000"}}}}"#,
+    );
+    let limits: Vec<CpuMax> = app.tasks.groups.iter().map(|group| group.limit).collect();
+    let limit = CpuMax { quota: Some(Ns::from_ms(20)), period: Ns::from_ms(50), burst: Ns::from_ms(10) };
+    assert_eq!(limits, [CpuMax::UNLIMITED, limit]);
 }
 
 /// The example of rt-app's tutorial: the second phase stays where the first was, the third goes to the root.
@@ -225,6 +236,12 @@ fn wrong_task_groups_are_explained() {
         (r#"{"path":"/a","cpu.weight":0}"#, "cpu.weight"),
         (r#"{"path":"/a","cpu.weight":10001}"#, "cpu.weight"),
         (r#"{"path":"/","cpu.weight":100}"#, "the root group has no weight"),
+        (r#"{"path":"/","cpu.max":"max"}"#, "the root group has no weight and no limit"),
+        (r#"{"path":"/a","cpu.max":5000}"#, "`5000` is no value for `cpu.max`"),
+        (r#"{"path":"/a","cpu.max":"500"}"#, "`cpu.max`: the quota is below 1 ms"),
+        (r#"{"path":"/a","cpu.max":"5000 x"}"#, "`x` is no number of us"),
+        (r#"{"path":"/a","cpu.max.burst":-1}"#, "cpu.max.burst"),
+        (r#"{"path":"/a","cpu.max":"5000","cpu.max.burst":5001}"#, "group `/a`: the burst is larger than the quota"),
         (r#"{"path":"/a","cpu.wait":1}"#, "`cpu.wait` means nothing"),
     ] {
         let found = messages(&format!(r#"{{"tasks":{{"a":{{"run":1,"taskgroup":{group}}}}}}}"#));
@@ -233,6 +250,8 @@ fn wrong_task_groups_are_explained() {
     }
     let two = r#"{"tasks":{"a":{"run":1,"taskgroup":{"path":"/a","cpu.weight":1}},"b":{"run":1,"taskgroup":{"path":"/a","cpu.weight":2}}}}"#;
     assert!(messages(two)[0].contains("has cpu.weight 1 and 2"));
+    let two = two.replace(r#""cpu.weight":1"#, r#""cpu.max":"max""#).replace(r#""cpu.weight":2"#, r#""cpu.max":"5000""#);
+    assert!(messages(&two)[0].contains("has cpu.max max and 5000"));
 }
 
 #[test]

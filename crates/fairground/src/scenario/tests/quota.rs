@@ -1,0 +1,190 @@
+//! Quotas: from the text to what the engine gets.
+
+use super::{mistakes, parse};
+use crate::scenario::write;
+use fairground_model::{Change, CpuMax};
+use fairground_sched::Profile;
+use fairground_stdx::Ns;
+
+const QUOTA: &str = "
+duration = \"1s\"
+[machine]
+preset = \"smp-2\"
+[profile]
+kernel = \"6.12\"
+[[group]]
+path = \"/web\"
+\"cpu.weight\" = 200
+\"cpu.max\" = \"50000\"
+[[group]]
+path = \"/web/api\"
+\"cpu.max.burst\" = 10000
+[[workload]]
+group = \"/web/api\"
+tasks = [{ name = \"a\", hog = true, count = 2 }]
+";
+
+/// The same with files of cgroup v1.
+fn v1() -> String {
+    QUOTA
+        .replace("\"cpu.weight\" = 200", "\"cpu.shares\" = 2048")
+        .replace("\"cpu.max\" = \"50000\"", "\"cpu.cfs_quota_us\" = 50000")
+        .replace("cpu.max.burst", "cpu.cfs_burst_us")
+}
+
+/// With writes of which each is 100 ms after the one before; the last stands first in the text.
+fn with(text: &str, writes: &[&str]) -> String {
+    let rows = writes.iter().enumerate().rev();
+    rows.fold(text.to_string(), |text, (row, act)| format!("{text}[[at]]\ntime = \"{}ms\"\ndo = \"{act}\"\n", 100 * (row + 1)))
+}
+
+fn us(quota: Option<u64>, period: u64, burst: u64) -> CpuMax {
+    CpuMax { quota: quota.map(Ns::from_us), period: Ns::from_us(period), burst: Ns::from_us(burst) }
+}
+
+fn changes(text: &str) -> Vec<CpuMax> {
+    let limit = |change| if let Change::CpuMax { limit, .. } = change { limit } else { panic!("{change:?}") };
+    parse(text).unwrap().tasks().changes.into_iter().map(|timed| limit(timed.change)).collect()
+}
+
+#[test]
+fn each_write_keeps_what_it_does_not_name() {
+    let text = with(
+        QUOTA,
+        &[
+            "cpu.max /web/api 20000 50000",
+            "cpu.max /web/api 30000",
+            "cpu.max /web/api max",
+            "cpu.max.burst /web/api 0",
+            "cpu.max /web max 10000",
+        ],
+    );
+    let expected = [
+        us(Some(20_000), 50_000, 10_000),
+        us(Some(30_000), 50_000, 10_000),
+        us(None, 50_000, 10_000),
+        us(None, 50_000, 0),
+        us(None, 10_000, 0),
+    ];
+    assert_eq!(changes(&text), expected);
+    let of_v1 = with(
+        &v1(),
+        &[
+            "cpu.cfs_period_us /web/api 50000",
+            "cpu.cfs_quota_us /web/api 20000",
+            "cpu.cfs_burst_us /web/api 5",
+            "cpu.cfs_quota_us /web -1",
+        ],
+    );
+    let expected =
+        [us(None, 50_000, 10_000), us(Some(20_000), 50_000, 10_000), us(Some(20_000), 50_000, 5), us(None, 100_000, 0)];
+    assert_eq!(changes(&of_v1), expected);
+    for text in [&text, &of_v1] {
+        let scenario = parse(text).unwrap();
+        let printed = scenario.canonical();
+        let again = parse(&printed).unwrap();
+        assert_eq!((again.canonical(), again.tasks()), (printed, scenario.tasks()));
+        let setup = scenario.setup().unwrap();
+        let written = write("again", &setup).unwrap();
+        let again = parse(&written).unwrap().setup().unwrap();
+        assert_eq!((again.tasks.groups, again.tasks.changes), (setup.tasks.groups, setup.tasks.changes), "{written}");
+    }
+}
+
+#[test]
+fn the_limit_at_the_start_decides() {
+    let digest = |text: &str| parse(text).unwrap().digest();
+    assert_ne!(digest(QUOTA), digest(&QUOTA.replace("50000", "50001")));
+    assert_ne!(digest(QUOTA), digest(&QUOTA.replace("10000", "10001")));
+    let groups = parse(QUOTA).unwrap().tasks().groups;
+    let limits: Vec<CpuMax> = groups.iter().map(|group| group.limit).collect();
+    assert_eq!(limits, [us(Some(50_000), 100_000, 0), us(None, 100_000, 10_000)]);
+}
+
+#[test]
+fn what_the_kernel_refuses_is_refused_with_its_line() {
+    let of_v2 = |writes: &[&str]| with(QUOTA, writes);
+    let of_v1 = |writes: &[&str]| with(&v1(), writes);
+    let declared =
+        |quota: &str| v1().replace("[[workload]]", &format!("[[group]]\npath = \"/web/api/x\"\n{quota}\n[[workload]]"));
+    for (text, part) in [
+        (of_v2(&["cpu.max /web/api 9999"]), "at 100ms is refused (EINVAL): cpu.max 9999: the burst is larger than the quota"),
+        (of_v2(&["cpu.max /web/api 10000", "cpu.max.burst /web/api 10001"]), "at 200ms is refused (EINVAL)"),
+        (of_v2(&["cpu.cfs_quota_us /web/api 20000"]), "cgroup v1 and v2 in one scenario"),
+        (of_v1(&["cpu.max /web/api 20000"]), "cgroup v1 and v2 in one scenario"),
+        (of_v2(&["cpu.max /wab 20000"]), "there is no group `/wab`"),
+        (of_v2(&["cpu.uclamp.min /web 10"]), "utilization clamping is not modelled yet"),
+        // A child has at most what its parents have: there, where a group between has no quota, and where the parent gets less.
+        (of_v1(&["cpu.cfs_quota_us /web/api 50001"]), "group `/web/api` would get more CPU time than a group above it"),
+        (
+            of_v1(&["cpu.cfs_quota_us /web/api 50000", "cpu.cfs_quota_us /web 49000"]),
+            "at 200ms is refused (EINVAL): group `/web/api`",
+        ),
+        (of_v1(&["cpu.cfs_quota_us /web/api 50000", "cpu.cfs_period_us /web/api 90000"]), "at 200ms is refused (EINVAL)"),
+        (declared("\"cpu.cfs_quota_us\" = 60000"), "group `/web/api/x` would get more CPU time than a group above it (EINVAL)"),
+    ] {
+        let found = mistakes(&text);
+        assert_eq!(found.len(), 1, "{text}: {found:#?}");
+        assert!(found[0].contains(part) && found[0].contains("(hint: ") && found[0].starts_with("test.toml:"), "{found:#?}");
+    }
+}
+
+/// Part 10, T12.
+#[test]
+fn spec_10_t12_a_child_may_have_more_than_its_parent_in_cgroup_v2_only() {
+    let child =
+        |text: &str, file: &str| text.replace("[[workload]]", &format!("[[group]]\npath = \"/web/db\"\n{file}\n[[workload]]"));
+    assert!(parse(&child(QUOTA, "\"cpu.max\" = \"100000\"")).is_ok());
+    assert!(parse(&child(&v1(), "\"cpu.cfs_quota_us\" = 100000")).is_err());
+    // Siblings are not summed, and no quota is the parent's.
+    assert!(parse(&child(&v1(), "\"cpu.cfs_quota_us\" = 50000")).is_ok());
+    assert!(parse(&child(&v1(), "\"cpu.cfs_quota_us\" = -1")).is_ok());
+    // Held against the quotient, whatever the periods are.
+    assert!(parse(&child(&v1(), "\"cpu.cfs_quota_us\" = 5000\n\"cpu.cfs_period_us\" = 10000")).is_ok());
+    assert!(parse(&child(&v1(), "\"cpu.cfs_quota_us\" = 5001\n\"cpu.cfs_period_us\" = 10000")).is_err());
+    assert_eq!(changes(&with(QUOTA, &["cpu.max /web/api max 20000", "cpu.max /web 10000"])).len(), 2);
+}
+
+#[test]
+fn kernels_that_throttle_tasks_have_no_quota_yet() {
+    let hint = "such as v6.12";
+    let found = mistakes(&QUOTA.replace("6.12", "6.18"));
+    assert_eq!(found.len(), 1, "a burst alone is harmless: {found:#?}");
+    assert!(
+        found[0].contains("throttling of the kind `on-user-return` is not modelled yet") && found[0].contains(hint),
+        "{found:#?}"
+    );
+    assert!(found[0].starts_with("test.toml:10:"), "{found:#?}");
+    let unlimited = QUOTA.replace("\"cpu.max\" = \"50000\"", "\"cpu.max\" = \"max 50000\"").replace("6.12", "6.18");
+    assert!(parse(&unlimited).unwrap().setup().is_ok());
+    let found = mistakes(&with(&unlimited, &["cpu.max /web max", "cpu.max /web/api 20000"]));
+    assert!(found.len() == 1 && found[0].contains("on-user-return"), "{found:#?}");
+    assert!(parse(QUOTA).unwrap().with_profile(Profile::parse("v6.18").unwrap()).setup().is_err());
+    let app = "rtapp_text = '{\"tasks\":{\"a\":{\"run\":5,\"taskgroup\":{\"path\":\"/x\",\"cpu.max\":\"5000\"}}}}'";
+    let app = format!("duration = \"1s\"\n[machine]\npreset = \"smp-2\"\n[profile]\nkernel = \"6.18\"\n[[workload]]\n{app}\n");
+    let found = mistakes(&app);
+    assert!(found.len() == 1 && found[0].contains("group `/x`: a quota under profile `v6.18`"), "{found:#?}");
+    assert!(parse(&app.replace("6.18", "6.12")).unwrap().setup().is_ok());
+}
+
+#[test]
+fn bursts_are_for_kernels_that_have_the_file() {
+    let found = mistakes(&with(&QUOTA.replace("6.12", "5.10"), &["cpu.max.burst /web 0"]));
+    assert_eq!(found.len(), 2, "{found:#?}");
+    assert!(found.iter().all(|line| line.contains("no file of bursts") && line.contains("v5.14")), "{found:#?}");
+}
+
+#[test]
+fn a_change_from_a_flag_builds_on_what_was_written_before() {
+    let scenario = parse(&with(QUOTA, &["cpu.max /web/api 20000 50000", "cpu.max /web/api 30000 60000"])).unwrap();
+    let made = scenario.changes("cpu.max /web/api 40000", fairground_stdx::Instant::from_ns(150_000_000), "--what-if").unwrap();
+    assert!(matches!(made[0].change, Change::CpuMax { limit, .. } if limit == us(Some(40_000), 50_000, 10_000)), "{made:?}");
+}
+
+#[test]
+fn a_run_with_weights_of_v1_and_limits_of_v2_cannot_be_written() {
+    let mut setup = parse(&with(QUOTA, &["cpu.max /web/api 60000"])).unwrap().setup().unwrap();
+    assert!(write("t", &setup).is_ok());
+    setup.tasks.groups.iter_mut().for_each(|group| group.shares = 1025);
+    assert!(write("t", &setup).unwrap_err().to_string().contains("the limit of `/web/api`, which v1 refuses"));
+}
