@@ -36,13 +36,15 @@ impl Sched {
         }
     }
 
+    /// Up to the first that is throttled: the queues above do not count what is there.
     fn for_each_queue_above(&mut self, se: SeId, mut act: impl FnMut(&mut CfsRq)) {
         let mut level = Some(se);
         while let Some(id) = level {
-            let queue = &mut self.cfs_rqs[self.ses[id].cfs_rq];
+            let cfs_rq = self.ses[id].cfs_rq;
+            let queue = &mut self.cfs_rqs[cfs_rq];
             self.group_stats.cpu_changes(queue.cpu);
             act(queue);
-            level = self.ses[id].parent;
+            level = self.ses[id].parent.filter(|_| !self.cfs_rq_throttled(cfs_rq));
         }
     }
 

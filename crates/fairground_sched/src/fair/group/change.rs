@@ -8,7 +8,7 @@ use crate::fair::weight::{SCHED_FIXEDPOINT_SHIFT, WEIGHT_IDLEPRIO};
 use crate::fair::{DequeueFlags, EnqueueFlags};
 use crate::seam::{MoveRunning, Place};
 use crate::task::TaskState;
-use fairground_model::DEFAULT_SHARES;
+use fairground_model::{CpuMax, DEFAULT_SHARES};
 use fairground_stdx::{CfsRqId, CpuId, SeId, TaskId, TgId};
 
 /// Most that cpu.shares may be.
@@ -177,6 +177,7 @@ impl Sched {
         if let Some(tg) = self.groups.ids().find(below) {
             return Err(Busy::Group(tg));
         }
+        self.tg_set_cfs_bandwidth(cx, group, CpuMax::UNLIMITED);
         self.groups[group].removed = true;
         for cpu in self.rqs.ids() {
             self.offline_group_queue(cx, group, cpu);
