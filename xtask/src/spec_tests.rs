@@ -23,7 +23,7 @@ const NOT_YET: &[(&str, &str, &str)] = &[
     ("01", "T19", "CPU quota"),
     ("02", "T16 T17", "real-time and deadline classes"),
     ("04", "*", "frequency governors and capacity"),
-    ("10", "*", "CPU quota"),
+    ("10", "T15", "the incidents of CPU quota"),
     ("11", "*", "task-based throttling"),
     ("12", "*", "kernel sections and locks"),
     ("13", "*", "the quota adviser"),

@@ -1,4 +1,5 @@
 //! Tests of the specification, part 10: quota of groups, on machines where nothing but computing takes time.
+#![allow(clippy::unwrap_used, reason = "a test stops where it fails")]
 
 mod common;
 
