@@ -23,6 +23,22 @@ fn random_systems_hold_every_invariant() {
     assert!(wakeups > 10_000 && migrations > 1_000, "the cases are too tame: {wakeups} wake-ups, {migrations} migrations");
 }
 
+/// A million events of systems with quotas: what came into each pool is in it, with a CPU, used, or lost by a rule. That is among
+/// what is checked all the time.
+#[test]
+#[ignore = "takes minutes: for the nightly run"]
+fn spec_10_t19_no_quota_comes_or_goes_unseen() {
+    let has_quota = |seed: &u64| Case::random(*seed).tasks.groups.iter().any(|group| group.limit.quota.is_some());
+    let mut events = 0;
+    for seed in (0..).filter(has_quota) {
+        let report = run_case(seed).unwrap_or_else(|failure| panic!("{failure}"));
+        events += report.counts.events();
+        if events >= 1_000_000 {
+            return;
+        }
+    }
+}
+
 /// What a failing case is handed on as must be the case.
 #[test]
 fn cases_read_back_from_their_scenario_files() {
