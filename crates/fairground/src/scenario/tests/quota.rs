@@ -188,3 +188,20 @@ fn a_run_with_weights_of_v1_and_limits_of_v2_cannot_be_written() {
     setup.tasks.groups.iter_mut().for_each(|group| group.shares = 1025);
     assert!(write("t", &setup).unwrap_err().to_string().contains("the limit of `/web/api`, which v1 refuses"));
 }
+
+/// Two hogs of a group with 50 ms in each 100 ms, for half a second; then without a limit on two CPUs.
+#[test]
+fn a_write_in_mid_run_takes_effect() {
+    let options = crate::run::RunOptions::default();
+    let ran = |text: &str| {
+        let sink = &mut fairground_model::NullSink;
+        let outcome = crate::run::run(&parse(text).unwrap(), &options, sink, crate::control::Control::none()).unwrap();
+        let of = |name: &str| outcome.metrics.iter().find(|metric| metric.name == name).unwrap().value;
+        (of("tasks.a-0.runtime_ms") + of("tasks.a-1.runtime_ms")) / 1_000_000
+    };
+    let always = ran(QUOTA);
+    assert!((500..=560).contains(&always), "{always} ms");
+    let at = "[[at]]\ntime = \"500ms\"\ndo = \"cpu.max /web max\"\n";
+    let half = ran(&format!("{QUOTA}{at}"));
+    assert!((1_250..=1_320).contains(&half), "{half} ms");
+}
