@@ -180,7 +180,7 @@ fn sentence(event: &TraceEvent, tasks: &[TaskInfo]) -> String {
             let (kind_a, kind_b) = reason.ids();
             let shown = |kind: IdKind, id: u32| match kind {
                 IdKind::Task => name(TaskId::new(id)),
-                IdKind::Cpu => id.to_string(),
+                IdKind::Cpu | IdKind::Ns => id.to_string(),
                 IdKind::None => String::new(),
             };
             let text = reason.sentence().replace("{b}", &shown(kind_b, b)).replace("{a}", &shown(kind_a, a));

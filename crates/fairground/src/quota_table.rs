@@ -5,6 +5,7 @@ use fairground_report::units::fixed;
 use fairground_report::{Cell, Column, Table};
 use fairground_sched::{BandwidthStats, Sched};
 use fairground_sim::Simulation;
+use fairground_stdx::Ns;
 
 /// What cpu.max and cpu.stat of a group show.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -15,6 +16,8 @@ pub struct QuotaRow {
     pub limit: CpuMax,
     /// Its counters.
     pub stats: BandwidthStats,
+    /// What it has used while it had a quota.
+    pub used: Ns,
 }
 
 /// The groups that have, or had, a quota.
@@ -22,7 +25,7 @@ pub(crate) fn quota_rows(simulation: &Simulation) -> Vec<QuotaRow> {
     let sched: &Sched = simulation.sched();
     let row = |group| {
         let pool = sched.cfs_bandwidth(group)?;
-        Some(QuotaRow { group: sched.group(group).name.clone(), limit: pool.limit, stats: pool.stats })
+        Some(QuotaRow { group: sched.group(group).name.clone(), limit: pool.limit, stats: pool.stats, used: pool.used() })
     };
     sched.group_ids().filter_map(row).collect()
 }
@@ -32,6 +35,7 @@ pub(crate) fn quota_table(rows: &[QuotaRow]) -> Table {
         Column::left("group", "group"),
         Column::right("cpu.max us", "cpu_max_us"),
         Column::right("burst us", "cpu_max_burst_us"),
+        Column::right("used ms", "used_ns"),
         Column::right("periods", "nr_periods"),
         Column::right("throttled", "nr_throttled"),
         Column::right("%", "throttled_pct"),
@@ -40,7 +44,7 @@ pub(crate) fn quota_table(rows: &[QuotaRow]) -> Table {
         Column::right("burst ms", "burst_ns"),
     ];
     let mut table = Table::new("quota", "Quota (cpu.max, cpu.stat)", columns);
-    for QuotaRow { group, limit, stats } in rows {
+    for QuotaRow { group, limit, stats, used } in rows {
         let quota = limit.quota.map_or("max".to_string(), |quota| (quota.0 / 1000).to_string());
         let percent = (stats.nr_throttled * 10_000).checked_div(stats.nr_periods).unwrap_or(0);
         let ms = |ns: u64| Cell::new(fixed(ns, 1_000_000, 3), ns);
@@ -48,6 +52,7 @@ pub(crate) fn quota_table(rows: &[QuotaRow]) -> Table {
             group.clone().into(),
             format!("{quota} {}", limit.period.0 / 1000).into(),
             (limit.burst.0 / 1000).into(),
+            ms(used.0),
             stats.nr_periods.into(),
             stats.nr_throttled.into(),
             Cell::new(fixed(percent, 100, 1), percent),
@@ -58,4 +63,18 @@ pub(crate) fn quota_table(rows: &[QuotaRow]) -> Table {
     }
     table.note("throttled ms: all CPUs together, without intervals that are open at the end");
     table
+}
+
+/// The figures of a recorded set that are read from the files of its groups.
+pub(crate) fn quota_figures(rows: &[QuotaRow]) -> impl Iterator<Item = (String, u64)> + '_ {
+    rows.iter().flat_map(|QuotaRow { group, stats, used, .. }| {
+        let name = group.trim_start_matches('/');
+        [
+            ("nr_periods", stats.nr_periods),
+            ("nr_throttled", stats.nr_throttled),
+            ("throttled_usec", stats.throttled_time.0 / 1000),
+            ("usage_usec", used.0 / 1000),
+        ]
+        .map(|(figure, value)| (format!("cgroups.{name}.{figure}"), value))
+    })
 }

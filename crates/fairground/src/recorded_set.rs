@@ -5,17 +5,19 @@
 use crate::error::Error;
 use crate::load_tracking;
 use crate::output::read_text;
+use crate::quota_table::quota_figures;
 use crate::recorded_kernel::version_of;
+use crate::run::RunOutcome;
 use crate::scenario::{Overrides, Parts, Scenario, Source, Workload};
 use crate::trace_file::TraceFile;
 use fairground_machine::machine::CAPACITY_SCALE;
 use fairground_machine::{CpuSpec, Machine, recorded};
-use fairground_metrics::{Check, ExpectRow, Figure, Figures, Window};
+use fairground_metrics::{Check, ExpectRow, Figure, FigureValue, Figures, Unit, Window};
 use fairground_model::{Instr, TaskSet, TaskSpec};
 use fairground_sched::features::Feat;
 use fairground_sched::profile::Profile;
 use fairground_sched::version::KernelVersion;
-use fairground_stdx::{Instant, Ns, TaskId};
+use fairground_stdx::{Ns, TaskId};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -88,9 +90,11 @@ impl RecordedSet {
             figures
         }
     }
-    /// The figures of a run that ended at `end`, and how they stand to the recorded limits.
-    pub fn check(&self, figures: Figures, end: Instant) -> (BTreeMap<String, Figure>, Check) {
-        let figures = figures.finish(end);
+    /// The figures of a run, and how they stand to the recorded limits.
+    pub fn check(&self, figures: Figures, outcome: &RunOutcome) -> (BTreeMap<String, Figure>, Check) {
+        let mut figures = figures.finish(outcome.end());
+        let count = |value: u64| Figure { value: FigureValue::Number(value.into()), unit: Unit::Count };
+        figures.extend(quota_figures(&outcome.quotas).map(|(name, value)| (name, count(value))));
         let check = Check::new(&self.expect, &figures);
         (figures, check)
     }

@@ -9,6 +9,8 @@ pub enum IdKind {
     Task,
     /// A CPU number.
     Cpu,
+    /// A length of time in ns.
+    Ns,
 }
 
 /// Which question a reason answers.
@@ -139,8 +141,9 @@ reasons! {
     MigrateActive Migrate (Task, Cpu) "migrate-active" "{a} is pushed to CPU {b} by the stopper";
     MigrateAskStopper Other (Task, Cpu) "migrate-ask-stopper" "no waiting task could be moved to CPU {b}: the stopper is asked to push, {a} runs now";
     AffinityWidened Other (Task, Cpu) "affinity-widened" "no CPU that {a} may use is on line after CPU {b}: it may use all from now on";
-    Throttle Other (Task, Cpu) "throttle" "{a} has used up its quota and stops on {b}";
-    Unthrottle Other (Task, Cpu) "unthrottle" "{a} has quota again and goes on on {b}";
+    Throttle Other (Task, Ns) "throttle" "{a} has used up its quota, and {b} ns beyond, and stops here";
+    Unthrottle Other (Task, Cpu) "unthrottle" "{a} has quota again and goes on on CPU {b}";
+    PeriodTimer Other (Task, None) "period-timer" "a period of the quota of {a} is over";
 }
 
 #[cfg(test)]

@@ -24,7 +24,7 @@ pub fn simulate(folder: &Path, overrides: &Overrides, seeds: u64) -> Result<Simu
         let set = RecordedSet::open(folder, &Overrides { seed: Some(seed), ..overrides.clone() })?;
         let mut figures = set.figures();
         let outcome = run(&set.scenario, &RunOptions::default(), &mut figures, Control::none())?;
-        Ok(set.check(figures, outcome.end()).1)
+        Ok(set.check(figures, &outcome).1)
     };
     match (1..=seeds).map(one).collect() {
         Ok(checks) => Ok(Simulated::Ran(checks)),

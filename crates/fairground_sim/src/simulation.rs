@@ -290,12 +290,13 @@ impl<Q: EventQueue> Simulation<Q> {
             ended: None,
         };
         simulation.machine.cpus.ids().for_each(|cpu| simulation.set_prices(cpu));
-        simulation.begin_idle(&limits);
+        limits.into_iter().for_each(|(group, limit)| simulation.sched.begin_with_limit(group, limit));
+        simulation.begin_idle();
         Ok(simulation)
     }
 
-    /// All CPUs idle when a run begins: with their ticks, or long without. Groups have their limits.
-    fn begin_idle(&mut self, limits: &[(TgId, CpuMax)]) {
+    /// All CPUs idle when a run begins: with their ticks, or long without.
+    fn begin_idle(&mut self) {
         let mut sink = NullSink;
         let mut digest = self.digest;
         let mut rec = Recorder::new(&mut digest, &mut sink);
@@ -305,9 +306,6 @@ impl<Q: EventQueue> Simulation<Q> {
                 true => self.core(&mut rec, cpu, |sched, cx| sched.nohz_balance_enter_idle(cx)),
                 false => self.start_tick(cpu),
             }
-        }
-        for &(group, limit) in limits {
-            self.core_from_outside(&mut rec, CpuId::new(0), |sched, cx| sched.tg_set_cfs_bandwidth(cx, group, limit));
         }
         self.digest = digest;
     }

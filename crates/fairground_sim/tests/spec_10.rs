@@ -127,9 +127,9 @@ fn spec_10_t05_eight_hogs_and_half_the_cpus() {
 struct Throttles(Vec<(u64, u32)>);
 
 impl Sink for Throttles {
-    fn record(&mut self, at: Instant, _cpu: CpuId, event: &TraceEvent) {
-        if let TraceEvent::Decision(Decision { reason: Reason::Throttle, b, .. }) = *event {
-            self.0.push((at.ns(), b));
+    fn record(&mut self, at: Instant, cpu: CpuId, event: &TraceEvent) {
+        if let TraceEvent::Decision(Decision { reason: Reason::Throttle, .. }) = *event {
+            self.0.push((at.ns(), cpu.get()));
         }
     }
 }

@@ -37,7 +37,7 @@ pub(super) fn sentence(conformance: &Conformance, decision: Decision) -> String 
     let (kind_a, kind_b) = decision.reason.ids();
     let shown = |kind: IdKind, id: u32| match kind {
         IdKind::Task => conformance.task_name(TaskId::new(id)),
-        IdKind::Cpu => id.to_string(),
+        IdKind::Cpu | IdKind::Ns => id.to_string(),
         IdKind::None => String::new(),
     };
     let text = decision.reason.sentence().replace("{b}", &shown(kind_b, decision.b));

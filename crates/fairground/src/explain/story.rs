@@ -155,7 +155,7 @@ fn helped(delay: Ns, outcomes: &[Outcome]) -> String {
 fn sentence(reason: Reason, task: &str, b: u32) -> String {
     let shown = |kind: IdKind, own: &str| match kind {
         IdKind::Task => own.to_string(),
-        IdKind::Cpu => b.to_string(),
+        IdKind::Cpu | IdKind::Ns => b.to_string(),
         IdKind::None => String::new(),
     };
     let (kind_a, kind_b) = reason.ids();

@@ -61,7 +61,7 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
     for path in outputs.finish_run(&outcome)? {
         show::written(&path);
     }
-    let checked = set.map(|(set, figures)| (set, set.check(figures, outcome.end())));
+    let checked = set.map(|(set, figures)| (set, set.check(figures, &outcome)));
     let passes = checked.as_ref().is_none_or(|(_, (_, check))| check.passes());
     print(scenario, &outcome, checked, Shown { json, searches: args.searches })?;
     Ok(exit_code(&outcome, passes))

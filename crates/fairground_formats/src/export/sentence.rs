@@ -10,7 +10,7 @@ pub(crate) fn sentence(decision: &Decision, tasks: &TaskTable) -> String {
     let (kind_a, kind_b) = decision.reason.ids();
     let shown = |kind: IdKind, id: u32| match kind {
         IdKind::None => String::new(),
-        IdKind::Cpu => id.to_string(),
+        IdKind::Cpu | IdKind::Ns => id.to_string(),
         IdKind::Task => {
             let task = tasks.get(TaskId::new(id));
             format!("{} ({})", task.name, task.pid)

@@ -15,9 +15,12 @@
 //! * **Reports of the programs.** The markers `latency`, `response` and `first_run` of a task `p00`
 //!   give `p00.maxlat_ns`, `p00.avglat_ns`, `p00.maxresp_ns` …; the marker `jobs` gives `p00.jobs`. The marker `answer`
 //!   gives those of a `wl msg`: `wakes`, `jobs`, `p50_ns` … `max_ns`.
+//! * **Quota** (`bandwidth.…`): throttles, releases and period timers within the window; what a queue had used beyond its quota when it was
+//!   throttled.
 //! * **Load tracking**, on request: see `load.rs`.
 
 mod load;
+mod quota;
 mod reported;
 mod summary;
 mod task;
@@ -28,6 +31,7 @@ pub use window::{Window, WindowRule};
 use fairground_model::{MarkerSpec, PrevState, Sink, TaskInfo, TraceEvent};
 use fairground_stdx::{CpuId, CpuMask, IndexVec, Instant, MarkerId, TaskId};
 use load::LoadSamples;
+use quota::Quotas;
 use reported::Reported;
 use std::collections::BTreeMap;
 use task::{Wait, WorkloadTask};
@@ -66,6 +70,7 @@ pub struct Figures {
     /// Tasks and the groups in which they are.
     groups: Vec<(TaskId, String)>,
     switches: u64,
+    quotas: Quotas,
     reported: Reported,
     /// Samples of load tracking, if figures of it are asked for.
     load: Option<LoadSamples>,
@@ -77,7 +82,8 @@ impl Figures {
         let (window, pending) = window.into().begin();
         let (reported, load) = (Reported::default(), None);
         let (none, tasks, groups) = (Vec::new(), Vec::new(), Vec::new());
-        let mut figures = Figures { window, pending, measured: none, tasks, groups, switches: 0, reported, load };
+        let mut figures =
+            Figures { window, pending, measured: none, tasks, groups, switches: 0, quotas: Quotas::default(), reported, load };
         measured.into_iter().for_each(|task| figures.measure(task));
         figures
     }
@@ -113,6 +119,7 @@ impl Figures {
         }
         let mut figures = summary::summary(&tasks, self.switches);
         summary::group_shares(&tasks, &self.groups, &mut figures);
+        self.quotas.add_to(&mut figures);
         self.reported.add_to(&tasks, &mut figures);
         self.reported.add_answers(&tasks, &mut figures);
         if let Some(load) = &self.load {
@@ -181,6 +188,10 @@ impl Sink for Figures {
                     load.record(at, cpu, task, util_avg);
                 }
             }
+            TraceEvent::SchedStatRuntime { task, runtime, .. } if self.window.holds(at) && self.row(task).is_some() => {
+                self.quotas.ran(runtime);
+            }
+            TraceEvent::Decision(decision) if self.window.holds(at) => self.quotas.record(decision),
             _ => {}
         }
     }

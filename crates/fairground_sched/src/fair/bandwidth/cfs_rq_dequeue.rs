@@ -29,9 +29,10 @@ impl Sched {
         let account = &mut self.pool(group).expect("invariant: an account has a pool").accounts[cpu];
         account.throttled = true;
         account.throttled_clock = clock;
+        let debt = u32::try_from(-account.remaining).unwrap_or(u32::MAX);
         self.note_idleness(cpu);
         self.lines.write(cx, cpu);
-        cx.decide_who(Reason::Throttle, Decision::group(group), cpu.get());
+        cx.decide_who(Reason::Throttle, Decision::group(group), debt);
         true
     }
 

@@ -3,6 +3,7 @@
 use crate::Sched;
 use crate::ctx::{Ctx, Request};
 use crate::seam::{Refill, Unthrottle};
+use fairground_model::{Decision, Reason};
 use fairground_stdx::{CfsRqId, CpuId, Instant, TgId};
 
 /// How often the period timer may find in one interrupt that a period is over already, before the period is doubled.
@@ -31,12 +32,13 @@ pub struct PeriodTick {
     distribution: Option<Distribution>,
     overruns: u32,
     idle: bool,
+    has_begun: bool,
 }
 
 impl PeriodTick {
     /// The period timer of a group has fired.
     pub fn new(group: TgId) -> PeriodTick {
-        PeriodTick { group, distribution: None, overruns: 0, idle: false }
+        PeriodTick { group, distribution: None, overruns: 0, idle: false, has_begun: false }
     }
 }
 
@@ -45,6 +47,9 @@ impl Sched {
     ///
     /// Kernel: fair.c sched_cfs_period_timer(), do_sched_cfs_period_timer(), v4.12–
     pub fn sched_cfs_period_timer(&mut self, cx: &mut Ctx<'_, '_>, tick: &mut PeriodTick) -> bool {
+        if !std::mem::replace(&mut tick.has_begun, true) {
+            cx.decide_who(Reason::PeriodTimer, Decision::group(tick.group), 0);
+        }
         if let Some(distribution) = &mut tick.distribution {
             if self.distribute_cfs_runtime(cx, distribution) {
                 return true;

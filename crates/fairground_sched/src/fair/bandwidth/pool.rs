@@ -137,6 +137,11 @@ impl CfsBandwidth {
         }
     }
 
+    /// What the group has used in all while it had a quota.
+    pub fn used(&self) -> Ns {
+        Ns(u64::try_from(self.books.used).unwrap_or(u64::MAX))
+    }
+
     /// Whether all that came is in the pool or an account, was used or lost.
     pub(crate) fn is_conserved(&self) -> bool {
         let remaining: i128 = self.accounts.iter().map(|account| i128::from(account.remaining)).sum();

@@ -2,7 +2,7 @@
 
 use super::CfsBandwidth;
 use crate::Sched;
-use crate::ctx::Ctx;
+use crate::ctx::{Ctx, SCHED_CLOCK_AT_START};
 use crate::seam::PeriodPhase;
 use fairground_model::CpuMax;
 use fairground_stdx::{CpuId, Id, RngStream, StreamKind, TgId};
@@ -38,6 +38,20 @@ impl Sched {
             }
         }
         self.bandwidth.used -= u32::from(before && !now);
+    }
+
+    /// A group has had its limit since long before the run: its pool is full, and its timer has stopped.
+    pub fn begin_with_limit(&mut self, group: TgId, limit: CpuMax) {
+        if limit.quota.is_none() {
+            return;
+        }
+        let rule = self.profile.refill;
+        self.bandwidth.used += 1;
+        self.make_pool(group);
+        let pool = self.pool(group).expect("invariant: it was just made");
+        pool.limit = limit;
+        pool.refill(rule, SCHED_CLOCK_AT_START);
+        pool.accounts.iter_mut().for_each(|account| account.enabled = true);
     }
 
     fn make_pool(&mut self, group: TgId) {

@@ -1,0 +1,58 @@
+//! Figures of quota, from the decisions about it: `bandwidth.throttles` and so on.
+
+use super::Figure;
+use super::summary::{count, ns};
+use fairground_model::{Decision, Reason};
+use fairground_stdx::Ns;
+use std::collections::BTreeMap;
+
+/// What happened to quotas within the window.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Quotas {
+    throttles: u64,
+    unthrottles: u64,
+    period_timer_fires: u64,
+    overruns: Vec<Ns>,
+    /// What measured tasks ran between one timer and the next, and since the last.
+    between_fires: Ns,
+    since_fire: Ns,
+}
+
+impl Quotas {
+    pub(super) fn record(&mut self, decision: Decision) {
+        match decision.reason {
+            Reason::Throttle => {
+                self.throttles += 1;
+                self.overruns.push(Ns(decision.b.into()));
+            }
+            Reason::Unthrottle => self.unthrottles += 1,
+            Reason::PeriodTimer => {
+                self.period_timer_fires += 1;
+                self.between_fires += std::mem::take(&mut self.since_fire);
+            }
+            _ => {}
+        }
+    }
+
+    /// A measured task ran so long.
+    pub(super) fn ran(&mut self, runtime: Ns) {
+        self.since_fire += runtime;
+    }
+
+    /// Nothing where there is no quota.
+    pub(super) fn add_to(&self, figures: &mut BTreeMap<String, Figure>) {
+        if self.period_timer_fires == 0 {
+            return;
+        }
+        let mut add = |name: &str, figure| figures.insert(format!("bandwidth.{name}"), figure);
+        add("throttles", count(self.throttles));
+        add("unthrottles", count(self.unthrottles));
+        add("period_timer_fires", count(self.period_timer_fires));
+        add("runtime_between_fires_ns.mean", ns(Ns(self.between_fires.0 / self.period_timer_fires)));
+        let mut overruns = self.overruns.clone();
+        overruns.sort_unstable();
+        if let Some(&median) = overruns.get(overruns.len() / 2) {
+            add("overrun_at_throttle_ns.median", ns(median));
+        }
+    }
+}
