@@ -39,6 +39,8 @@ pub(crate) struct Bandwidth {
     pools: IndexVec<TgId, Option<Box<CfsBandwidth>>>,
     /// By queue; those behind the end are not throttled and never were.
     queues: IndexVec<CfsRqId, ThrottledQueue>,
+    /// Room for the groups of a walk.
+    subtree: Vec<TgId>,
 }
 
 impl Sched {

@@ -85,7 +85,8 @@ impl Sched {
     /// Kernel: fair.c tg_throttle_down(), v4.12–
     pub(super) fn throttle_below(&mut self, cx: &mut Ctx<'_, '_>, group: TgId, cpu: CpuId) {
         let clock = self.rqs[cpu].clocks.pelt(self.profile.pelt_clock);
-        for group in self.subtree(cx, group) {
+        let subtree = self.subtree(cx, group);
+        for &group in &subtree {
             let Some(queue) = self.groups[group].queues[cpu] else { continue };
             let row = self.throttled_queue(queue);
             row.count += 1;
@@ -94,6 +95,7 @@ impl Sched {
                 self.list_del_leaf_cfs_rq(queue);
             }
         }
+        self.bandwidth.subtree = subtree;
     }
 
     /// A queue is throttled no more: those below it first.
@@ -101,7 +103,8 @@ impl Sched {
     /// Kernel: fair.c tg_unthrottle_up(), v4.12–
     pub(super) fn unthrottle_below(&mut self, cx: &mut Ctx<'_, '_>, group: TgId, cpu: CpuId) {
         let clock = self.rqs[cpu].clocks.pelt(self.profile.pelt_clock);
-        for group in self.subtree(cx, group).into_iter().rev() {
+        let subtree = self.subtree(cx, group);
+        for &group in subtree.iter().rev() {
             let Some(queue) = self.groups[group].queues[cpu] else { continue };
             let row = self.throttled_queue(queue);
             row.count -= 1;
@@ -112,11 +115,15 @@ impl Sched {
                 }
             }
         }
+        self.bandwidth.subtree = subtree;
     }
 
-    /// A group and all below it, each before those in it. The kernel visits them all, whether they were used on a CPU or not.
-    fn subtree(&self, cx: &mut Ctx<'_, '_>, top: TgId) -> Vec<TgId> {
-        let mut found = vec![top];
+    /// A group and all below it, each before those in it, in the room that is kept for them. The kernel visits them all, whether
+    /// they were used on a CPU or not.
+    fn subtree(&mut self, cx: &mut Ctx<'_, '_>, top: TgId) -> Vec<TgId> {
+        let mut found = std::mem::take(&mut self.bandwidth.subtree);
+        found.clear();
+        found.push(top);
         let mut next = 0;
         while let Some(&group) = found.get(next) {
             found.extend(self.groups[group].children.iter().filter(|&&child| !self.groups[child].removed));
