@@ -84,6 +84,12 @@ impl Search {
         }
     }
 
+    /// What stands in a place that no search uses.
+    pub(super) fn nothing() -> Search {
+        let (task, this) = (TaskId::new(0), CpuId::new(0));
+        Search::new(Placing { task, this, prev: this, sync: false, in_task: false }, this, SdId::new(0))
+    }
+
     /// Searches `cpus` from `start` on, and then `rest` likewise.
     fn walk(&mut self, stage: Stage, cpus: CpuMask, rest: CpuMask, start: u32) {
         (self.stage, self.cpus, self.rest) = (stage, cpus, rest);

@@ -3,8 +3,8 @@
 use super::search::Search;
 use fairground_stdx::{CpuId, IndexVec};
 
-/// The search that is under way on each CPU. They are large and go on at every look, so each stays where it is; places are
-/// used again.
+/// The search that is under way on each CPU. They are large and go on at every look, so each stays where it is: there is a place
+/// for each CPU from the beginning.
 #[derive(Clone, Debug)]
 pub(crate) struct Searches {
     under_way: IndexVec<CpuId, Option<Box<Search>>>,
@@ -14,7 +14,8 @@ pub(crate) struct Searches {
 
 impl Searches {
     pub(crate) fn new(nr_cpus: usize) -> Searches {
-        Searches { under_way: (0..nr_cpus).map(|_| None).collect(), spare: Vec::with_capacity(nr_cpus) }
+        let spare = (0..nr_cpus).map(|_| Box::new(Search::nothing())).collect();
+        Searches { under_way: (0..nr_cpus).map(|_| None).collect(), spare }
     }
     /// Whether any CPU searches.
     pub(crate) fn any(&self) -> bool {
@@ -22,13 +23,8 @@ impl Searches {
     }
     /// A search that has begun on `cpu` is to go on later.
     pub(super) fn keep(&mut self, cpu: CpuId, search: Search) {
-        let place = match self.spare.pop() {
-            Some(mut place) => {
-                *place = search;
-                place
-            }
-            None => Box::new(search),
-        };
+        let mut place = self.spare.pop().expect("invariant: a CPU is in the middle of one search at most");
+        *place = search;
         self.put_back(cpu, place);
     }
     /// The search of `cpu` goes on.
