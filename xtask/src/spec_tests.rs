@@ -230,11 +230,11 @@ mod tests {
     #[test]
     fn the_account_counts_every_state() {
         let id = |part: &str, number: &str| (part.to_string(), number.to_string());
-        let known = [id("01", "T01"), id("10", "T01"), id("02", "T01"), id("10", "T02")];
+        let known = [id("01", "T01"), id("11", "T01"), id("02", "T01"), id("11", "T02")];
         let claimed = BTreeSet::from([id("01", "T01")]);
         let account = known.into_iter().map(|id| (id.clone(), state(&id, &claimed))).collect();
         assert_eq!(parts_table(&account).lines().last(), Some("all       4       1        2        0        1"));
-        assert_eq!(groups(&account), "\nlanded\n  01 T01\n\nnot yet: CPU quota\n  10 T01 T02\n\nmissing\n  02 T01\n");
+        assert_eq!(groups(&account), "\nlanded\n  01 T01\n\nnot yet: task-based throttling\n  11 T01 T02\n\nmissing\n  02 T01\n");
     }
 
     #[test]

@@ -175,7 +175,8 @@ impl Sched {
     /// A queue stands still if it or one above it is throttled, and as often; it is on its pool's list once if it is throttled.
     fn check_bandwidth(&self) -> Result<(), Broken> {
         for (id, queue) in self.cfs_rqs.iter_enumerated() {
-            let Some(tg) = queue.tg else { continue };
+            // Walks leave removed groups out: nobody is there.
+            let Some(tg) = queue.tg.filter(|&tg| !self.groups[tg].removed) else { continue };
             let throttled = self.cfs_rq_throttled(id);
             let above = queue.se.map_or(0, |se| self.throttle_count(self.ses[se].cfs_rq));
             let count = self.throttle_count(id);

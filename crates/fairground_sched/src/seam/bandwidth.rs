@@ -3,7 +3,7 @@
 use crate::seam::seam;
 
 seam! {
-    /// Where tasks of a group without quota stop.
+    /// Where tasks of a group stop whose quota is used up.
     Throttle = "throttle" {
         CfsRqDequeue "cfs-rq-dequeue" "The group's queue leaves the queue above, with all that is in it, also where tasks are in kernel mode.",
         OnUserReturn "on-user-return" "Each task stops on its way back to user mode (not modelled yet).",

@@ -24,7 +24,7 @@ pub(crate) fn groups(dice: &mut Dice, profile: &Profile, duration: Ns, set: &mut
         group.idle = idles && dice.once_in(6);
         // The weight of an idle group is never looked at.
         if !group.idle {
-            group.shares = some_shares(dice);
+            group.shares = some_shares(dice, limits);
         }
         if limits && dice.once_in(2) {
             group.limit = some_limit(dice, profile.refill.has_file());
@@ -42,7 +42,7 @@ pub(crate) fn groups(dice: &mut Dice, profile: &Profile, duration: Ns, set: &mut
             *instr = Instr::SetGroup { group: some_group(dice, &homes) };
         }
     }
-    changes(dice, duration, &homes, Files { idles, limits, bursts: profile.refill.has_file() }, set);
+    changes(dice, duration, &homes, Files { idles, limits }, set);
     if let Some(group) = spare {
         let at = Instant::from_ns(dice.between(0, duration.0 - 1));
         set.changes.push(TimedChange { at, change: Change::RemoveGroup { group } });
@@ -55,7 +55,6 @@ pub(crate) fn groups(dice: &mut Dice, profile: &Profile, duration: Ns, set: &mut
 struct Files {
     idles: bool,
     limits: bool,
-    bursts: bool,
 }
 
 /// Levels from the root to a group: 1 for those right below it.
@@ -67,9 +66,9 @@ fn some_group(dice: &mut Dice, homes: &[TgId]) -> Option<TgId> {
     if homes.is_empty() || dice.once_in(4) { None } else { Some(dice.pick(homes)) }
 }
 
-/// A weight of any size, the smallest and the largest among them.
-fn some_shares(dice: &mut Dice) -> u64 {
-    match dice.index(6) {
+/// A weight of any size, the smallest and the largest among them. Beside limits it is one that cgroup v2 has: v1 refuses some limits.
+fn some_shares(dice: &mut Dice, limits: bool) -> u64 {
+    match if limits { 3 + dice.index(3) } else { dice.index(6) } {
         0 => *SHARES.start(),
         1 => *SHARES.end(),
         2 => dice.time(*SHARES.start(), *SHARES.end()),
@@ -92,7 +91,7 @@ fn some_limit(dice: &mut Dice, bursts: bool) -> CpuMax {
         1 => period,
         _ => Ns::from_us(dice.between(1_000, 1_000 + 2 * period.0 / 1_000)),
     };
-    let burst = if bursts && dice.once_in(3) { Ns(dice.between(0, quota.0)) } else { Ns::ZERO };
+    let burst = if bursts && dice.once_in(3) { Ns::from_us(dice.between(0, quota.0 / 1_000)) } else { Ns::ZERO };
     CpuMax { quota: Some(quota), period, burst }
 }
 
@@ -100,19 +99,24 @@ fn some_limit(dice: &mut Dice, bursts: bool) -> CpuMax {
 fn changes(dice: &mut Dice, duration: Ns, homes: &[TgId], files: Files, set: &mut TaskSet) {
     let mut times: Vec<u64> = (0..dice.between(0, 8)).map(|_| dice.between(0, duration.0 - 1)).collect();
     times.sort_unstable();
+    let mut limit: Vec<CpuMax> = set.groups.iter().map(|group| group.limit).collect();
     let mut idle: Vec<bool> = set.groups.iter().map(|group| group.idle).collect();
     for at in times {
         let task = TaskId::from_index(dice.index(set.tasks.len()));
         let group = if homes.is_empty() { None } else { Some(dice.pick(homes)) };
         let change = match (dice.index(6), group) {
-            (0, Some(group)) if !idle[group.index()] => Change::Shares { group, shares: some_shares(dice) },
+            (0, Some(group)) if !idle[group.index()] => Change::Shares { group, shares: some_shares(dice, files.limits) },
             (1, Some(group)) if files.idles => {
                 idle[group.index()] ^= true;
                 Change::GroupIdle { group, idle: idle[group.index()] }
             }
             (2, Some(group)) if files.limits => {
-                let limit = if dice.once_in(4) { CpuMax::UNLIMITED } else { some_limit(dice, files.bursts) };
-                Change::CpuMax { group, limit }
+                // One write: what may be saved stays, and no quota is below it.
+                let now = limit[group.index()];
+                let other = CpuMax { burst: now.burst, ..some_limit(dice, false) };
+                let limit_now = if dice.once_in(4) || other.check().is_err() { CpuMax { quota: None, ..now } } else { other };
+                limit[group.index()] = limit_now;
+                Change::CpuMax { group, limit: limit_now }
             }
             _ if set.tasks[task].kthread => continue,
             _ => Change::Group { task, group: some_group(dice, homes) },

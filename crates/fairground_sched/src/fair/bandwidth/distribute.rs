@@ -67,8 +67,10 @@ impl Sched {
         let pool = self.pool(tick.group).expect("invariant: a timer has a pool");
         let overrun = pool.forward(now);
         if overrun == 0 {
-            pool.period_active = !tick.idle;
-            if !tick.idle {
+            // Others may have asked or lined up since the tick: in the kernel they wait for the lock until the timer has stopped.
+            let stops = tick.idle && pool.throttled.is_empty() && (pool.idle || pool.limit.quota.is_none());
+            pool.period_active = !stops;
+            if !stops {
                 let at = Instant::from_ns(pool.expires);
                 cx.requests.push(Request::PeriodTimer { group: tick.group, at });
             }
@@ -109,11 +111,9 @@ impl Sched {
             distribution.throttled = true;
         }
         let Some((number, cpu)) = next.filter(|_| pool.runtime > 0) else {
-            if let Some(queue) = distribution.local.take() {
-                self.unthrottle_cfs_rq(cx, queue);
-                return true;
-            }
-            return false;
+            let Some(queue) = distribution.local.take() else { return false };
+            self.release_paid(cx, queue);
+            return true;
         };
         distribution.number = number;
         self.count_rq_lock(cx, cpu);
@@ -128,7 +128,10 @@ impl Sched {
         let queue = self.groups[group].queues[cpu].expect("invariant: a throttled queue was used");
         match self.profile.unthrottle {
             Unthrottle::Inline => self.unthrottle_cfs_rq(cx, queue),
-            Unthrottle::OnItsCpu if cpu == cx.cpu => distribution.local = Some(queue),
+            Unthrottle::OnItsCpu if cpu == cx.cpu => {
+                self.pool(group).expect("invariant: a distribution has a pool").accounts[cpu].csd_pending = true;
+                distribution.local = Some(queue);
+            }
             Unthrottle::OnItsCpu => self.unthrottle_remotely(cx, group, queue, cpu),
         }
         true
@@ -160,13 +163,18 @@ impl Sched {
             return false;
         }
         let queue = list.remove(0);
+        self.release_paid(cx, queue);
+        true
+    }
+
+    /// A queue whose debt is paid is released, unless it was meanwhile: by a new limit, or since a CPU went off line.
+    fn release_paid(&mut self, cx: &mut Ctx<'_, '_>, queue: CfsRqId) {
         let (cpu, group, _) = self.group_queue_names(queue);
         let account = &mut self.pool(group).expect("invariant: a distribution has a pool").accounts[cpu];
         account.csd_pending = false;
         if account.throttled {
             self.unthrottle_cfs_rq(cx, queue);
         }
-        true
     }
 
     /// The period timer runs from now on, unless it does already.
@@ -224,7 +232,7 @@ impl super::CfsBandwidth {
     /// Kernel: fair.c sched_cfs_period_timer(), v5.4–
     fn double_period(&mut self) {
         let doubled = self.limit.period.0 * 2;
-        if doubled < MAX_PERIOD {
+        if self.limit.quota.is_some() && doubled < MAX_PERIOD {
             self.limit.period.0 = doubled;
             self.limit.quota.iter_mut().for_each(|quota| quota.0 *= 2);
             self.limit.burst.0 *= 2;

@@ -12,7 +12,8 @@ impl Sched {
     /// Kernel: fair.c rq_offline_fair(), rq_online_fair(), v4.12–
     pub(crate) fn hotplug_releases_quota(&mut self, cx: &mut Ctx<'_, '_>, cpu: CpuId) {
         if !self.cfs_bandwidth_used() {
-            return;
+            // A release may be under way still.
+            return self.forget_releases(cpu);
         }
         let every_cpu = self.profile.hotplug_quota == HotplugQuota::EveryCpu;
         for other in self.rqs.ids().filter(|&other| other == cpu || every_cpu).collect::<Vec<CpuId>>() {
@@ -23,11 +24,9 @@ impl Sched {
 
     /// Kernel: fair.c unthrottle_offline_cfs_rqs(), v4.12–
     fn unthrottle_offline_cfs_rqs(&mut self, cx: &mut Ctx<'_, '_>, cpu: CpuId) {
-        // What others have paid for is released with the rest.
-        self.rqs[cpu].cfsb_csd.clear();
+        self.forget_releases(cpu);
         for group in self.groups.ids().collect::<Vec<TgId>>() {
             let Some(pool) = self.pool(group) else { continue };
-            pool.accounts[cpu].csd_pending = false;
             if !std::mem::take(&mut pool.accounts[cpu].enabled) {
                 continue;
             }
@@ -35,6 +34,16 @@ impl Sched {
             if pool.accounts[cpu].throttled {
                 let queue = self.groups[group].queues[cpu].expect("invariant: a throttled queue was used");
                 self.unthrottle_cfs_rq(cx, queue);
+            }
+        }
+    }
+
+    /// What others have paid for on `cpu` is released with the rest.
+    fn forget_releases(&mut self, cpu: CpuId) {
+        self.rqs[cpu].cfsb_csd.clear();
+        for row in 0..self.bandwidth.pools.len() {
+            if let Some(pool) = self.pool(TgId::from_index(row)) {
+                pool.accounts[cpu].csd_pending = false;
             }
         }
     }

@@ -61,7 +61,7 @@ struct Books {
 /// Kernel: sched.h struct cfs_rq, its fields of CONFIG_CFS_BANDWIDTH, v4.12–
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Account {
-    /// The group has a quota.
+    /// The group has a quota, and the CPU is on line.
     pub enabled: bool,
     /// What is left, ns; less than 0 is a debt.
     pub remaining: i64,
@@ -70,7 +70,7 @@ pub struct Account {
     refill: u32,
     /// It is out of quota, and on the pool's list.
     pub throttled: bool,
-    /// Since when, if anybody waits for it (clock of the run queue); 0 = not.
+    /// Since when (clock of the run queue).
     pub(super) throttled_clock: u64,
     /// Its release is under way to its CPU.
     pub(super) csd_pending: bool,

@@ -5,10 +5,10 @@ use crate::Sched;
 use crate::ctx::{Ctx, SCHED_CLOCK_AT_START};
 use crate::seam::PeriodPhase;
 use fairground_model::CpuMax;
-use fairground_stdx::{CpuId, Id, RngStream, StreamKind, TgId};
+use fairground_stdx::{CpuId, Id, Ns, RngStream, StreamKind, TgId};
 
 impl Sched {
-    /// Sets the limit of a group, which may have it ([`CpuMax::check`]). Whoever is throttled is released: it may be
+    /// Sets the limit of a group, which may have it ([`CpuMax::check`]). Whoever is throttled on a CPU on line is released: it may be
     /// throttled again when it asks for more.
     ///
     /// Kernel: core.c tg_set_cfs_bandwidth(), v4.12–
@@ -20,7 +20,7 @@ impl Sched {
             return;
         }
         self.bandwidth.used += u32::from(now && !before);
-        self.make_pool(group);
+        self.make_pool(group, limit.period);
         let pool = self.pool(group).expect("invariant: it was just made");
         pool.limit = limit;
         pool.refill(rule, now_ns);
@@ -47,14 +47,16 @@ impl Sched {
         }
         let rule = self.profile.refill;
         self.bandwidth.used += 1;
-        self.make_pool(group);
+        self.make_pool(group, limit.period);
         let pool = self.pool(group).expect("invariant: it was just made");
         pool.limit = limit;
+        // Twice: what may be saved for later periods has been.
+        pool.refill(rule, SCHED_CLOCK_AT_START);
         pool.refill(rule, SCHED_CLOCK_AT_START);
         pool.accounts.iter_mut().for_each(|account| account.enabled = true);
     }
 
-    fn make_pool(&mut self, group: TgId) {
+    fn make_pool(&mut self, group: TgId, period: Ns) {
         let nr_cpus = self.rqs.len();
         while self.bandwidth.pools.len() <= group.index() {
             self.bandwidth.pools.push(None);
@@ -63,7 +65,8 @@ impl Sched {
             PeriodPhase::Boot => 0,
             PeriodPhase::Random => {
                 let mut dice = RngStream::new(self.bandwidth.seed, StreamKind::PeriodPhase, group.get());
-                dice.below(CpuMax::DEFAULT_PERIOD.0)
+                // Drawn long before the run: on the grid of the period that is set now.
+                dice.below(CpuMax::DEFAULT_PERIOD.0) % period.0
             }
         };
         self.bandwidth.pools[group].get_or_insert_with(|| Box::new(CfsBandwidth::new(nr_cpus, phase)));

@@ -172,7 +172,9 @@ impl State {
 
 fn cpu_of(sched: &Sched, machine: &Machine, cpu: CpuId) -> Cpu {
     let (rq, spec) = (sched.rq(cpu), &machine.cpus[cpu]);
-    let there = sched.task_ids().filter(|&task| sched.task(task).cpu == cpu && sched.se(task).on_rq);
+    // Who waits for quota of its group is in no way of anybody.
+    let counts = |task| sched.se(task).on_rq && !sched.waits_for_quota(task);
+    let there = sched.task_ids().filter(|&task| sched.task(task).cpu == cpu && counts(task));
     Cpu {
         core: spec.core,
         cluster: spec.cluster,
