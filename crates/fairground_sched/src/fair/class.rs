@@ -17,7 +17,6 @@ impl Sched {
         self.enqueue_task(cx, task, flags);
         let delayed = self.ses[self.tasks[task].se].sched_delayed;
         self.tasks[task].state = if delayed { TaskState::Delayed } else { TaskState::Queued };
-        self.note_idleness(self.tasks[task].cpu);
         self.lines.write(cx, self.tasks[task].cpu);
     }
 
@@ -38,7 +37,6 @@ impl Sched {
     pub(crate) fn deactivate_task(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, flags: DequeueFlags) -> bool {
         let left = self.dequeue_task(cx, task, flags);
         let cpu = self.tasks[task].cpu;
-        self.note_idleness(cpu);
         self.lines.write(cx, cpu);
         left
     }

@@ -143,6 +143,7 @@ impl Sched {
         }
         let cpu = self.cfs_rqs[self.ses[first].cfs_rq].cpu;
         self.rqs[cpu].nr_running -= left;
+        self.note_idleness(cpu);
         true
     }
 
