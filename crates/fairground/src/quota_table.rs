@@ -1,6 +1,8 @@
 //! The table of groups with a quota: what cpu.max and cpu.stat show of them at the end of a run.
 
+use fairground_metrics::Decimal;
 use fairground_model::CpuMax;
+use fairground_report::table::number;
 use fairground_report::units::fixed;
 use fairground_report::{Cell, Column, Table};
 use fairground_sched::{BandwidthStats, Sched};
@@ -55,7 +57,7 @@ pub(crate) fn quota_table(rows: &[QuotaRow]) -> Table {
             ms(used.0),
             stats.nr_periods.into(),
             stats.nr_throttled.into(),
-            Cell::new(fixed(percent, 100, 1), percent),
+            Cell::new(fixed(percent, 100, 1), number(Decimal::ratio(percent, 100))),
             ms(stats.throttled_time.0),
             stats.nr_burst.into(),
             ms(stats.burst_time.0),

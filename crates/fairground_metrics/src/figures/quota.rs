@@ -13,7 +13,7 @@ pub(super) struct Quotas {
     unthrottles: u64,
     period_timer_fires: u64,
     overruns: Vec<Ns>,
-    /// What measured tasks ran between one timer and the next, and since the last.
+    /// What measured tasks ran between one timer, of whichever group, and the next, and since the last.
     between_fires: Ns,
     since_fire: Ns,
 }

@@ -4,7 +4,7 @@ use crate::Sched;
 use crate::ctx::Ctx;
 use crate::seam::SliceExpiry;
 use fairground_model::CpuMax;
-use fairground_stdx::{CfsRqId, Ns};
+use fairground_stdx::{CfsRqId, Ns, TgId};
 
 impl Sched {
     /// Charges what ran on a queue to its account, if its group has a quota.
@@ -73,7 +73,7 @@ impl Sched {
         account.throttled || self.throttle_cfs_rq(cx, queue)
     }
 
-    /// The first entity comes onto a queue: that has no account yet, or one with debts.
+    /// The first entity comes onto a queue, whose account may have nothing, or debts.
     ///
     /// Kernel: fair.c check_enqueue_throttle(), v4.12–v7.1
     #[inline(never)]
@@ -101,8 +101,8 @@ impl Sched {
         row.tg.and_then(|tg| self.cfs_bandwidth(tg)).is_some_and(|pool| pool.accounts[row.cpu].throttled)
     }
 
-    /// The limit of a group; without one none.
-    pub fn cpu_max(&self, group: fairground_stdx::TgId) -> CpuMax {
+    /// The limit of a group. One that never had a quota shows the default period.
+    pub fn cpu_max(&self, group: TgId) -> CpuMax {
         self.cfs_bandwidth(group).map_or(CpuMax::UNLIMITED, |pool| pool.limit)
     }
 }
