@@ -142,6 +142,8 @@ reasons! {
     MigrateAskStopper Other (Task, Cpu) "migrate-ask-stopper" "no waiting task could be moved to CPU {b}: the stopper is asked to push, {a} runs now";
     AffinityWidened Other (Task, Cpu) "affinity-widened" "no CPU that {a} may use is on line after CPU {b}: it may use all from now on";
     Throttle Other (Task, Ns) "throttle" "{a} has used up its quota, and {b} ns beyond, and stops here";
+    ThrottleMark Other (Task, None) "throttle-mark" "{a} is to stop before it returns to user mode: a group of it has used up its quota";
+    ThrottleWork Other (Task, None) "throttle-work" "{a} has left its queue on its way back to user mode, and waits for quota";
     Unthrottle Other (Task, Cpu) "unthrottle" "{a} has quota again and goes on on CPU {b}";
     PeriodTimer Other (Task, None) "period-timer" "a period of the quota of {a} is over";
 }

@@ -156,7 +156,7 @@ impl Sched {
             let (Some(tg), Some(se)) = (queue.tg, queue.se) else { continue };
             told[tg.index()] += queue.tg_load_avg_contrib;
             let entity = &self.ses[se];
-            let queued = (queue.nr_running > 0 && !self.cfs_rq_throttled(id)) || entity.sched_delayed;
+            let queued = (queue.nr_running > 0 && !self.counts_end_at(id)) || entity.sched_delayed;
             hold(entity.on_rq == queued, || {
                 format!("{id:?} holds {} entities, its own is queued: {}", queue.nr_running, entity.on_rq)
             })?;
@@ -188,9 +188,27 @@ impl Sched {
             hold(self.cfs_bandwidth(tg).is_none_or(|pool| pool.is_conserved()), || {
                 format!("quota of {tg:?} came or went unseen")
             })?;
-            hold(count == 0 || !queue.on_list, || format!("{id:?} stands still and is on the list of its CPU"))?;
+            let stopped = self.pelt_stopped(id);
+            hold(!stopped || !queue.on_list, || format!("{id:?} stands still and is on the list of its CPU"))?;
+            hold(!stopped || count > 0, || format!("{id:?} stands still, and nothing above it is throttled"))?;
+            hold(count > 0 || self.limbo(id).next().is_none(), || format!("{id:?} has tasks in limbo and is not throttled"))?;
         }
-        Ok(())
+        self.check_limbo()
+    }
+
+    /// Who is in limbo is in that of its own queue, once.
+    fn check_limbo(&self) -> Result<(), Broken> {
+        let mut waits = 0;
+        for id in self.cfs_rqs.ids() {
+            for task in self.limbo(id) {
+                waits += 1;
+                let row = &self.tasks[task];
+                let right = row.state == TaskState::Limbo && row.throttled && self.ses[row.se].cfs_rq == id;
+                hold(right, || format!("{task:?} is {:?} and in the limbo of {id:?}", row.state))?;
+            }
+        }
+        let told = self.tasks.iter().filter(|row| row.state == TaskState::Limbo).count();
+        hold(waits == told, || format!("{told} tasks are in limbo, {waits} are found there"))
     }
 
     /// Families B and C: the second weights of a queue's entities sum to what it says.

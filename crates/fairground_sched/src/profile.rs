@@ -18,8 +18,8 @@ use crate::seam::SchedstatText;
 use crate::seam::{
     AboveMean, ActiveBalance, AsymPacking, BalanceTasks, DetachAmount, HotGained, HotplugQuota, LbInterval, LbLoop, LbPinned,
     Migratable, Misfit, NewidleBatch, NewidleCost, NohzBalance, NumaImbalance, PeriodPhase, PreferSibling, ReducedCapacity,
-    Refill, RunnableBoost, ScaleRtCapacity, ShouldWeBalance, SiblingBalance, SliceExpiry, SmtCapacity, SparePull, TaskOrder,
-    Throttle, Unthrottle, ZeroImbalance,
+    Refill, RemainingOnSet, RunnableBoost, ScaleRtCapacity, ShouldWeBalance, SiblingBalance, SliceExpiry, SmtCapacity, SparePull,
+    TaskOrder, Throttle, Unthrottle, ZeroImbalance,
 };
 use crate::seam::{
     AsymCapacity, AsymSpread, ClusterSearch, Degenerate, DomainInit, DomainLevels, DomainNames, ExitingWaker, GroupFlags,
@@ -136,6 +136,7 @@ profile! {
     move_running: MoveRunning, "Whether a running task that changes its group gives way.";
     group_idle: GroupIdle, "Whether a group may be idle as a whole.";
     throttle: Throttle, "Where tasks of a group without quota stop.";
+    remaining_on_set: RemainingOnSet, "What each CPU has of a quota that was just set.";
     unthrottle: Unthrottle, "Who releases a queue that has quota again.";
     hotplug_quota: HotplugQuota, "Whose quota a CPU that goes off line releases.";
     slice_expiry: SliceExpiry, "Whether what a CPU took of a quota is lost after its period.";

@@ -4,7 +4,7 @@ use crate::core::SchedInfo;
 use crate::fair::WakeeFlips;
 use crate::fair::balance::GroupNode;
 use fairground_model::{Policy, PrevState};
-use fairground_stdx::{CpuId, CpuMask, SeId, TgId};
+use fairground_stdx::{CpuId, CpuMask, SeId, TaskId, TgId};
 
 /// Where a task is. Each task is in exactly one state.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -25,10 +25,19 @@ pub enum TaskState {
     Asleep,
     /// Taken off one queue by balance, not on the next yet (TASK_ON_RQ_MIGRATING).
     Migrating,
-    /// Taken off the CPU by its own throttle work, waiting for quota.
+    /// Taken off its queue by its own throttle work, waiting for quota.
     Limbo,
     /// Ended.
     Dead,
+}
+
+impl TaskState {
+    /// Whether the task belongs to its run queue: it may run, or sleeps and is queued still.
+    ///
+    /// Kernel: sched.h task_on_rq_queued(), v4.12–
+    pub(crate) const fn is_on_rq(self) -> bool {
+        matches!(self, TaskState::Running | TaskState::Queued | TaskState::Delayed | TaskState::Limbo)
+    }
 }
 
 /// One task.
@@ -56,6 +65,12 @@ pub struct Task {
     pub cpus_allowed: CpuMask,
     /// The CPU it must be moved to at its next schedule(), because its affinity changed.
     pub(crate) migration_pending: Option<CpuId>,
+    /// It is to leave its queue before it returns to user mode.
+    pub(crate) throttle_work: bool,
+    /// It is in limbo, or is being taken from one to another.
+    pub(crate) throttled: bool,
+    /// Who comes after it in limbo.
+    pub(crate) throttle_next: Option<TaskId>,
     /// Whether it is a kernel thread.
     pub kthread: bool,
     /// How often it turns from one wakee to another.

@@ -43,7 +43,7 @@ pub(crate) fn check(
         allowed.push(cpus);
     }
     check_slices(set, profile, &mut mistakes);
-    check_limits(set, profile, &mut mistakes);
+    check_limits(set, &mut mistakes);
     check_changes(set, profile, &online, &mut mistakes);
     check_forks(set, &mut mistakes);
     check_pipes(set, &mut mistakes);
@@ -107,28 +107,20 @@ fn check_slices(set: &TaskSet, profile: &Profile, mistakes: &mut Mistakes) {
     }
 }
 
-/// Finds limits that no group may have, and quotas where how the kernel throttles is not modelled: one mistake for each group.
-fn check_limits(set: &TaskSet, profile: &Profile, mistakes: &mut Mistakes) {
+/// Finds limits that no group may have: one mistake for each group.
+fn check_limits(set: &TaskSet, mistakes: &mut Mistakes) {
     let changes = set.changes.iter().filter_map(|timed| match timed.change {
         Change::CpuMax { group, limit } => Some((group, limit)),
         _ => None,
     });
     let mut limits: Vec<_> = set.groups.iter_enumerated().map(|row| (row.0, row.1.limit)).chain(changes).collect();
     limits.sort_by_key(|row| row.0);
-    limits.retain(|row| row.1.check().is_err() || (row.1.quota.is_some() && !profile.throttle.is_modelled()));
+    limits.retain(|row| row.1.check().is_err());
     limits.dedup_by_key(|row| row.0);
     for (group, limit) in limits {
-        let name = &set.groups[group].name;
-        match limit.check() {
-            Err(refused) => {
-                let (message, hint) = refused.sentences();
-                mistakes.whole(format!("group `{name}`: {message}"), hint);
-            }
-            Ok(()) => mistakes.whole(
-                format!("group `{name}` has a quota: how profile `{}` throttles is not modelled yet", profile.name),
-                "Choose a kernel before v6.18, such as v6.12.",
-            ),
-        }
+        let Err(refused) = limit.check() else { continue };
+        let (message, hint) = refused.sentences();
+        mistakes.whole(format!("group `{}`: {message}", set.groups[group].name), hint);
     }
 }
 

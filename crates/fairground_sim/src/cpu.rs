@@ -35,6 +35,8 @@ pub(crate) enum Then {
     Switched(Option<TaskId>),
     /// Back to the current task: reschedule if that is due, else go on with what it wants.
     Resume,
+    /// The current task leaves its queue before it returns to user mode, if that is throttled.
+    ThrottleWork,
     /// In an interrupt: wake the next task whose timer has expired.
     ExpireTimers,
     /// The lock for which the CPU spins is its own: on with what it wanted it for.

@@ -8,7 +8,7 @@ use crate::softirq::Server;
 use crate::task::Want;
 use crate::timers::Timer;
 use fairground_model::{Mode, Op, Recorder, Section, WakeContext};
-use fairground_sched::{Distribution, PeriodTick, WakeFlags};
+use fairground_sched::{Distribution, PeriodTick, UserReturn, WakeFlags};
 use fairground_stdx::{CpuId, Instant, Ns, TimerId};
 
 impl<Q: EventQueue> Simulation<Q> {
@@ -204,7 +204,11 @@ impl<Q: EventQueue> Simulation<Q> {
     fn must_leave_user_mode(&self, cpu: CpuId) -> bool {
         let rq = self.sched.rq(cpu);
         let in_kernel = || rq.curr.is_some_and(|task| self.specs[task].kthread || self.tasks[task].mode == Mode::Kernel);
-        rq.resched_on_user_return() && (!in_kernel() || self.sched.preempts_in_kernel(cpu))
+        match self.sched.exit_to_user(cpu) {
+            UserReturn::Run => false,
+            UserReturn::Resched => !in_kernel() || self.sched.preempts_in_kernel(cpu),
+            UserReturn::ThrottleWork => !in_kernel(),
+        }
     }
 
     /// The common tick: nothing follows from it, so the task's stretch just ends that much later.

@@ -167,6 +167,7 @@ impl<Q: EventQueue> Simulation<Q> {
             Then::Stopper(prev) => self.stopper(rec, cpu, prev),
             Then::Switched(prev) => self.switched(rec, cpu, prev),
             Then::Resume => self.resume(rec, cpu),
+            Then::ThrottleWork => self.throttle_work(rec, cpu),
             Then::ExpireTimers => self.expire_timers(rec, cpu),
             Then::SpinOnCpu { wakee, flags, after } => self.spin_on_cpu(rec, cpu, wakee, flags, after),
             Then::Search { wakee, flags, after } => {
@@ -253,9 +254,10 @@ impl<Q: EventQueue> Simulation<Q> {
         let Some(task) = self.sched.rq(cpu).curr else { return self.schedule(rec, cpu) };
         let row = &self.tasks[task];
         let in_kernel = || self.specs[task].kthread || (row.mode == Mode::Kernel && row.want != Want::Nothing);
-        let due = self.sched.exit_to_user(cpu) == UserReturn::Resched;
-        if due && (!in_kernel() || self.sched.preempts_in_kernel(cpu)) {
-            return self.schedule(rec, cpu);
+        match self.sched.exit_to_user(cpu) {
+            UserReturn::Resched if !in_kernel() || self.sched.preempts_in_kernel(cpu) => return self.schedule(rec, cpu),
+            UserReturn::ThrottleWork if !in_kernel() => return self.go_on(cpu, Then::ThrottleWork),
+            _ => {}
         }
         if row.refill > Ns::ZERO {
             return self.compute(cpu, task, self.now);
@@ -273,6 +275,18 @@ impl<Q: EventQueue> Simulation<Q> {
             }
             Want::Work(_) | Want::Time(_) | Want::Until(_) | Want::Change => self.compute(cpu, task, self.now),
         }
+    }
+
+    /// The current task, which is about to return to user mode, leaves its queue if that is throttled; schedule() follows then.
+    ///
+    /// Kernel: fair.c throttle_cfs_rq_work(), v6.18–
+    #[inline(never)]
+    fn throttle_work(&mut self, rec: &mut Recorder<'_>, cpu: CpuId) -> Next {
+        if let Some(wait) = self.lock(cpu, cpu, Section::Syscall, Then::ThrottleWork) {
+            return wait;
+        }
+        self.core_locked(rec, cpu, cpu, |sched, cx| sched.throttle_cfs_rq_work(cx));
+        self.pay(cpu, Section::Syscall, Then::Resume)
     }
 
     /// The current task computes from `from` on, or fetches what it needs for that, which is now or the end of the interrupt that is being served.

@@ -10,12 +10,12 @@ use super::workload::Workload;
 use fairground_model::cgroup::parent;
 use fairground_model::{CpuMax, Instr, Mistakes, Program, Start, TaskSet, TaskSpec};
 use fairground_sched::profile::Profile;
-use fairground_sched::seam::{GroupIdle, Refill, Seam, Throttle};
+use fairground_sched::seam::{GroupIdle, Refill, Seam};
 use fairground_stdx::{Ns, TgId};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-/// Finds files that the kernel does not have, and quotas where how it throttles is not modelled.
+/// Finds files that the kernel does not have.
 pub(super) fn check_files(groups: &Groups, rows: &[Spanned<At>], workloads: &[Workload], profile: &Profile, m: &mut Mistakes) {
     let written = |about: fn(&GroupAct) -> bool| {
         let about = move |act: &Act| if let Act::Group(act) = act { about(act) } else { false };
@@ -36,14 +36,6 @@ pub(super) fn check_files(groups: &Groups, rows: &[Spanned<At>], workloads: &[Wo
         }
         in_workloads((groups, workloads), |limit| limit.burst > Ns::ZERO, &message, &hint, m);
     }
-    if !profile.throttle.is_modelled() {
-        let (message, hint) = throttle(profile);
-        let changes = written(|act| matches!(act, GroupAct::Limit(_, limit) if limit.has_quota()));
-        for span in limits(LimitWrite::has_quota).chain(changes) {
-            m.at(span.clone(), message.clone(), hint.clone());
-        }
-        in_workloads((groups, workloads), |limit| limit.quota.is_some(), &message, &hint, m);
-    }
 }
 
 /// What to say of a file that is there with later kernels only.
@@ -54,17 +46,6 @@ fn no_file<S: Seam>(file: &str, profile: &Profile, has_file: fn(S) -> bool) -> W
         None => "Leave it out.".to_string(),
     };
     (format!("profile `{}` has no file {file}", profile.name), hint)
-}
-
-/// What to say of a quota where how the kernel throttles is not modelled.
-fn throttle(profile: &Profile) -> Wrong {
-    let until = Throttle::HISTORY.iter().find(|row| !row.1.is_modelled()).map(|row| row.0);
-    let hint = match until {
-        Some(version) => format!("Choose a kernel before {version}, such as v6.12, or leave the quota out."),
-        None => "Leave the quota out.".to_string(),
-    };
-    let name = profile.throttle.name();
-    (format!("a quota under profile `{}`: throttling of the kind `{name}` is not modelled yet", profile.name), hint)
 }
 
 /// Finds the groups to which workloads give what their `[[group]]` does not: one mistake for each workload.

@@ -109,10 +109,6 @@ impl LimitWrite {
         };
         limit.check().map(|()| limit).map_err(|refused| (named(refused.sentences().0), refused.sentences().1.to_string()))
     }
-    /// Whether it gives a group a quota.
-    pub(super) fn has_quota(&self) -> bool {
-        self.on(CpuMax::UNLIMITED).is_ok_and(|limit| limit.quota.is_some())
-    }
     /// As it stands in a table of TOML.
     pub(super) fn toml(&self) -> String {
         let quote = if self.file.is_text() { "\"" } else { "" };

@@ -3,7 +3,6 @@
 use crate::Sched;
 use crate::ctx::Ctx;
 use crate::fair::{DequeueFlags, EnqueueFlags};
-use crate::task::TaskState;
 use fairground_model::{Policy, Reason};
 use fairground_stdx::{CpuId, CpuMask, Ns, TaskId};
 
@@ -58,7 +57,7 @@ impl Sched {
     fn change_off_queue(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, change: impl FnOnce(&mut Sched)) -> bool {
         self.end_migration(cx, task);
         let cpu = self.tasks[task].cpu;
-        let queued = matches!(self.tasks[task].state, TaskState::Running | TaskState::Queued | TaskState::Delayed);
+        let queued = self.tasks[task].state.is_on_rq();
         let running = self.rqs[cpu].curr == Some(task);
         if queued {
             self.update_rq_clock(cx, cpu);
@@ -115,26 +114,25 @@ impl Sched {
             self.tasks[task].migration_pending = None;
             return;
         }
-        if !matches!(self.tasks[task].state, TaskState::Running | TaskState::Queued | TaskState::Delayed) {
+        if !self.tasks[task].state.is_on_rq() {
             // A sleeper is placed by its next wake-up, a new task by its first; one that is just being
             // woken moves as soon as it is queued.
             return;
         }
         let target = self.cpu_to_go_to(cx, task);
-        match self.tasks[task].state {
-            TaskState::Running => {
+        match self.rqs[cpu].curr == Some(task) {
+            true => {
                 // The kernel sends its stopper thread; the move happens at the task's next schedule().
                 cx.decide(Reason::SelectAllowed, Some(task), target.get());
                 self.tasks[task].migration_pending = Some(target);
                 self.resched_curr(cx, cpu);
             }
-            TaskState::Queued | TaskState::Delayed => {
+            false => {
                 cx.decide(Reason::SelectAllowed, Some(task), target.get());
                 self.update_rq_clock(cx, cpu);
                 self.deactivate_task(cx, task, DequeueFlags::MIGRATING);
                 self.push_moved_task(cx, task, target);
             }
-            _ => {}
         }
     }
 

@@ -3,7 +3,6 @@
 use crate::Sched;
 use crate::ctx::Ctx;
 use crate::fair::balance::BalanceWork;
-use crate::task::TaskState;
 use crate::topology::Topology;
 use fairground_stdx::{CpuId, TaskId};
 
@@ -71,7 +70,7 @@ impl Sched {
     fn push_tasks_off(&mut self, cx: &mut Ctx<'_, '_>, cpu: CpuId) {
         let queued = |task: &TaskId| {
             let row = &self.tasks[*task];
-            row.cpu == cpu && matches!(row.state, TaskState::Running | TaskState::Queued | TaskState::Delayed)
+            row.cpu == cpu && row.state.is_on_rq()
         };
         let mut leaving: Vec<TaskId> = self.tasks.ids().filter(queued).collect();
         leaving.sort_by_key(|&task| self.ses[self.tasks[task].se].vruntime.0 as i64);

@@ -45,6 +45,8 @@ pub enum UserReturn {
     Run,
     /// A reschedule is due first.
     Resched,
+    /// It leaves its queue first, if that is throttled still ([`Sched::throttle_cfs_rq_work`]).
+    ThrottleWork,
 }
 
 impl Sched {
@@ -250,7 +252,14 @@ impl Sched {
     /// Kernel: entry/common.c exit_to_user_mode_loop(), v5.8– (earlier per architecture)
     #[inline]
     pub fn exit_to_user(&self, cpu: CpuId) -> UserReturn {
-        if self.rqs[cpu].resched_on_user_return() { UserReturn::Resched } else { UserReturn::Run }
+        let rq = &self.rqs[cpu];
+        if rq.resched_on_user_return() {
+            return UserReturn::Resched;
+        }
+        match rq.curr.is_some_and(|task| self.tasks[task].throttle_work) {
+            true => UserReturn::ThrottleWork,
+            false => UserReturn::Run,
+        }
     }
 
     /// Whether the current task of `cpu` is taken off the CPU where it is in the kernel, at the end of an interrupt.

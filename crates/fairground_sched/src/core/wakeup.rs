@@ -70,7 +70,7 @@ impl Sched {
     pub fn ttwu_select(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, flags: WakeFlags) -> Waking {
         self.end_migration(cx, task);
         match self.tasks[task].state {
-            TaskState::Running | TaskState::Queued => return self.ttwu_runnable(cx, task, flags),
+            TaskState::Running | TaskState::Queued | TaskState::Limbo => return self.ttwu_runnable(cx, task, flags),
             TaskState::Delayed => return self.ttwu_delayed(cx, task, flags),
             TaskState::Asleep | TaskState::OffCpuPending => {}
             _ => return Waking::Nothing,

@@ -7,7 +7,7 @@ use crate::ctx::Ctx;
 use crate::fair::group::Tell;
 use crate::sched::load_weight;
 use crate::seam::MigrateDetach;
-use crate::seam::{Place, TickPreempt};
+use crate::seam::{Place, Throttle, TickPreempt};
 use crate::task::TaskState;
 use fairground_stdx::{CpuId, Ns, SeId, TaskId};
 
@@ -15,8 +15,12 @@ impl Sched {
     /// Kernel: core.c activate_task(), v4.12–
     pub(crate) fn activate_task(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, flags: EnqueueFlags) {
         self.enqueue_task(cx, task, flags);
-        let delayed = self.ses[self.tasks[task].se].sched_delayed;
-        self.tasks[task].state = if delayed { TaskState::Delayed } else { TaskState::Queued };
+        let row = &self.tasks[task];
+        self.tasks[task].state = match self.ses[row.se].sched_delayed {
+            _ if row.throttled => TaskState::Limbo,
+            true => TaskState::Delayed,
+            false => TaskState::Queued,
+        };
         self.lines.write(cx, self.tasks[task].cpu);
     }
 
@@ -141,6 +145,8 @@ impl Sched {
             self.remove_entity_load_avg(cx, se);
         } else {
             match self.profile.migrate_detach {
+                // What it has on the old queue stays there: nobody thought of that.
+                _ if self.tasks[task].throttled && self.profile.throttle == Throttle::OnUserReturnV1 => {}
                 MigrateDetach::LeftInBox => self.remove_entity_load_avg(cx, se),
                 // With the latter only a task that was not queued has anything to leave here.
                 MigrateDetach::AfterDequeue | MigrateDetach::WithDequeue => self.detach_entity_cfs_rq(cx, se),

@@ -15,7 +15,8 @@ impl Sched {
     ///
     /// Kernel: fair.c dequeue_entity(), v6.12–
     pub(super) fn delays_dequeue(&self, cfs_rq: CfsRqId, se: SeId, flags: DequeueFlags) -> bool {
-        let goes_now = !flags.has(DequeueFlags::SLEEP) || flags.has(DequeueFlags::SPECIAL) || flags.has(DequeueFlags::DELAYED);
+        let now = [DequeueFlags::SPECIAL, DequeueFlags::DELAYED, DequeueFlags::THROTTLE];
+        let goes_now = !flags.has(DequeueFlags::SLEEP) || now.into_iter().any(|flag| flags.has(flag));
         !goes_now && self.profile.feats.has(Feat::DELAY_DEQUEUE) && !self.averages(cfs_rq).eligible(self.ses[se].vruntime)
     }
 
@@ -36,7 +37,7 @@ impl Sched {
         }
     }
 
-    /// Up to the first that is throttled: the queues above do not count what is there.
+    /// Up to the first whose counts end there.
     fn for_each_queue_above(&mut self, se: SeId, mut act: impl FnMut(&mut CfsRq)) {
         let mut level = Some(se);
         while let Some(id) = level {
@@ -44,7 +45,7 @@ impl Sched {
             let queue = &mut self.cfs_rqs[cfs_rq];
             self.group_stats.cpu_changes(queue.cpu);
             act(queue);
-            level = self.ses[id].parent.filter(|_| !self.cfs_rq_throttled(cfs_rq));
+            level = self.ses[id].parent.filter(|_| !self.counts_end_at(cfs_rq));
         }
     }
 

@@ -28,10 +28,13 @@ impl Sched {
     ///
     /// Kernel: fair.c enqueue_task_fair(), v4.12–
     pub(crate) fn enqueue_task(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, mut flags: EnqueueFlags) {
-        cx.meter.count(Op::Enqueue);
         if !flags.has(EnqueueFlags::RESTORE) {
             self.sched_info_enqueue(task);
         }
+        if self.tasks[task].throttled && self.enqueue_throttled_task(task) {
+            return;
+        }
+        cx.meter.count(Op::Enqueue);
         let se = self.tasks[task].se;
         let delayed = self.ses[se].sched_delayed;
         if !delayed {
@@ -45,7 +48,7 @@ impl Sched {
             slice = self.group_slice(self.ses[se].cfs_rq);
             self.count_in(se, &mut counted);
             flags = EnqueueFlags::WAKEUP;
-            stops = self.cfs_rq_throttled(self.ses[se].cfs_rq);
+            stops = self.counts_end_at(self.ses[se].cfs_rq);
             level = self.next_level(cx, se);
             if stops {
                 break;
@@ -59,13 +62,14 @@ impl Sched {
             self.set_group_slice(se, slice);
             slice = self.group_slice(self.ses[se].cfs_rq);
             self.count_in(se, &mut counted);
-            stops = self.cfs_rq_throttled(self.ses[se].cfs_rq);
+            stops = self.counts_end_at(self.ses[se].cfs_rq);
             level = self.next_level(cx, se);
         }
         if !stops {
             self.add_nr_running(self.tasks[task].cpu, 1);
         }
         self.cfs_tasks_add(self.tasks[task].cpu, task, End::Head);
+        self.mark_if_throttled(cx, task);
     }
 
     /// Takes a task off its queue, and every group above it that is left empty. False: the task stays
@@ -73,10 +77,15 @@ impl Sched {
     ///
     /// Kernel: fair.c dequeue_task_fair(), v4.12–
     pub(crate) fn dequeue_task(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, flags: DequeueFlags) -> bool {
-        cx.meter.count(Op::Dequeue);
-        if !flags.has(DequeueFlags::SAVE) && !flags.has(DequeueFlags::DELAYED) {
+        let still_waits = [DequeueFlags::SAVE, DequeueFlags::DELAYED, DequeueFlags::THROTTLE];
+        if !still_waits.into_iter().any(|flag| flags.has(flag)) {
             self.sched_info_dequeue(task);
         }
+        if self.tasks[task].throttled {
+            self.dequeue_throttled_task(task, flags);
+            return true;
+        }
+        cx.meter.count(Op::Dequeue);
         let se = self.tasks[task].se;
         let (sleep, delayed) = (flags.has(DequeueFlags::SLEEP), self.ses[se].sched_delayed);
         let sample_first = self.profile.util_est_sample == UtilEstSample::BeforeDequeue;
@@ -117,13 +126,13 @@ impl Sched {
                 break;
             }
             self.count_out(se, &mut counted);
-            if self.cfs_rq_throttled(cfs_rq) {
+            if self.counts_end_at(cfs_rq) {
                 return true;
             }
             level = self.next_level(cx, se);
             if self.cfs_rqs[cfs_rq].nr_running > 0 {
                 slice = self.group_slice(cfs_rq);
-                if let Some(parent) = level.filter(|_| sleeps && !self.throttled_hierarchy(cfs_rq)) {
+                if let Some(parent) = level.filter(|_| sleeps && !self.is_held_back(cfs_rq)) {
                     // The group goes on with another of its tasks rather than lose its turn.
                     self.set_next_buddy(parent);
                 }
@@ -136,7 +145,7 @@ impl Sched {
             self.set_group_slice(se, slice);
             slice = self.group_slice(self.ses[se].cfs_rq);
             self.count_out(se, &mut counted);
-            if self.cfs_rq_throttled(self.ses[se].cfs_rq) {
+            if self.counts_end_at(self.ses[se].cfs_rq) {
                 return true;
             }
             level = self.next_level(cx, se);

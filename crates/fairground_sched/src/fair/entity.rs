@@ -250,6 +250,8 @@ flags! {
         MOVE = 4,
         /// It goes to another CPU.
         MIGRATING = 5,
+        /// It waits for quota in limbo: it cannot stay queued, nor can a group that is left empty by that.
+        THROTTLE = 6,
     }
 }
 

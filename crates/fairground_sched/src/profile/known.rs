@@ -100,10 +100,10 @@ static OVERLAYS: &[Overlay] = &[
     },
     Overlay {
         name: "task-throttle",
-        note: "throttled tasks stop on return to user mode",
+        note: "throttled tasks stop on return to user mode, as mailed in March 2025 before it was merged for v6.18",
         base: v(6, 14),
         over: None,
-        seams: &[],
+        seams: &[("throttle", "on-user-return-v1")],
         feats: &[],
     },
 ];

@@ -6,15 +6,41 @@ seam! {
     /// Where tasks of a group stop whose quota is used up.
     Throttle = "throttle" {
         CfsRqDequeue "cfs-rq-dequeue" "The group's queue leaves the queue above, with all that is in it, also where tasks are in kernel mode.",
-        OnUserReturn "on-user-return" "Each task stops on its way back to user mode (not modelled yet).",
+        OnUserReturnV1 "on-user-return-v1"
+            "Each task stops on its way back to user mode; all of them are marked when the group's queue is throttled (mailed in March 2025).",
+        OnUserReturn "on-user-return" "Each task stops on its way back to user mode; it is marked when it is picked.",
     }
     history { v(4, 12) => CfsRqDequeue, v(6, 18) => OnUserReturn, }
 }
 
 impl Throttle {
-    /// Whether groups can have a quota here.
-    pub const fn is_modelled(self) -> bool {
-        matches!(self, Throttle::CfsRqDequeue)
+    /// Whether a queue with `remaining` ns is not released after all.
+    ///
+    /// Kernel: fair.c unthrottle_cfs_rq(), v6.18–
+    pub(crate) const fn keeps_throttled(self, remaining: i64) -> bool {
+        match self {
+            Throttle::CfsRqDequeue => false,
+            Throttle::OnUserReturnV1 => remaining == 0,
+            Throttle::OnUserReturn => remaining <= 0,
+        }
+    }
+}
+
+seam! {
+    /// What each CPU has of a quota that was just set.
+    RemainingOnSet = "remaining_on_set" {
+        Nothing "nothing" "Nothing: the first that comes asks the pool.",
+        ANanosecond "a-nanosecond" "1 ns: a queue is not throttled at once by who is released onto it.",
+    }
+    history { v(4, 12) => Nothing, v(6, 18) => ANanosecond, }
+}
+
+impl RemainingOnSet {
+    pub(crate) const fn ns(self) -> i64 {
+        match self {
+            RemainingOnSet::Nothing => 0,
+            RemainingOnSet::ANanosecond => 1,
+        }
     }
 }
 

@@ -1,6 +1,8 @@
 //! What the engine's tests share: small set-ups and a log of who ran when.
 #![allow(dead_code, reason = "each test file uses its part")]
 
+pub(crate) mod quota;
+
 use fairground_machine::{CostModel, Machine};
 use fairground_model::{
     Change, Instr, MarkerSpec, MarkerUnit, Mode, PipeSpec, PrevState, Program, Sink, TaskSet, TaskSpec, TimedChange, TraceEvent,

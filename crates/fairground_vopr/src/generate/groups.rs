@@ -15,7 +15,7 @@ pub(crate) fn groups(dice: &mut Dice, profile: &Profile, duration: Ns, set: &mut
         return;
     }
     let idles = profile.group_idle.has_file();
-    let limits = dice.once_in(2) && profile.throttle.is_modelled();
+    let limits = dice.once_in(2);
     for row in 0..dice.between(1, 8) {
         let above = dice.index(set.groups.len() + 1).checked_sub(1).map(TgId::from_index);
         let parent = above.filter(|&group| depth(set, group) < MAX_DEPTH);

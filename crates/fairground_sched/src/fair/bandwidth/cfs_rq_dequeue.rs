@@ -7,66 +7,28 @@ use crate::ctx::Ctx;
 use crate::fair::enqueue::Counted;
 use crate::fair::group::Tell;
 use crate::fair::{DequeueFlags, EnqueueFlags};
-use fairground_model::{Decision, Op, Reason};
-use fairground_stdx::{CfsRqId, CpuId, Ns, SeId, TgId};
+use fairground_model::Op;
+use fairground_stdx::{CfsRqId, SeId};
 
 impl Sched {
-    /// The queue is out of quota: it stops, unless the pool has got something meanwhile. True: it is throttled.
+    /// A queue that is throttled leaves the queue above, with all that is in it.
     ///
     /// Kernel: fair.c throttle_cfs_rq(), v4.12–v6.17
-    pub(super) fn throttle_cfs_rq(&mut self, cx: &mut Ctx<'_, '_>, queue: CfsRqId) -> bool {
-        if self.assign_cfs_rq_runtime(cx, queue, 1) {
-            return false;
-        }
-        let (cpu, group, se) = self.group_queue_names(queue);
-        self.pool(group).expect("invariant: an account has a pool").line_up(cpu);
-        self.throttle_below(cx, group, cpu);
+    pub(super) fn dequeue_throttled(&mut self, cx: &mut Ctx<'_, '_>, queue: CfsRqId, se: SeId) {
         let counted = self.counted_below(queue);
         if self.take_group_off(cx, se, counted) {
-            self.rqs[cpu].nr_running -= counted.tasks;
+            self.rqs[self.cfs_rqs[queue].cpu].nr_running -= counted.tasks;
         }
-        let clock = self.rqs[cpu].clocks.clock;
-        let account = &mut self.pool(group).expect("invariant: an account has a pool").accounts[cpu];
-        account.throttled = true;
-        account.throttled_clock = clock;
-        let debt = u32::try_from(-account.remaining).unwrap_or(u32::MAX);
-        self.note_idleness(cpu);
-        self.lines.write(cx, cpu);
-        cx.decide_who(Reason::Throttle, Decision::group(group), debt);
-        true
     }
 
-    /// The queue has quota again: it goes on, unless one above it is throttled.
+    /// A queue that was throttled comes back to the queue above, if anything is in it.
     ///
     /// Kernel: fair.c unthrottle_cfs_rq(), v4.12–v6.17
-    pub(super) fn unthrottle_cfs_rq(&mut self, cx: &mut Ctx<'_, '_>, queue: CfsRqId) {
-        let (cpu, group, se) = self.group_queue_names(queue);
-        self.update_rq_clock(cx, cpu);
-        let clock = self.rqs[cpu].clocks.clock;
-        let pool = self.pool(group).expect("invariant: an account has a pool");
-        let account = &mut pool.accounts[cpu];
-        account.throttled = false;
-        pool.stats.throttled_time += Ns(clock - account.throttled_clock);
-        account.throttled_clock = 0;
-        pool.leave_line(cpu);
-        self.unthrottle_below(cx, group, cpu);
-        cx.decide_who(Reason::Unthrottle, Decision::group(group), cpu.get());
-        if self.cfs_rqs[queue].nr_running > 0 {
-            let counted = self.counted_below(queue);
-            if self.put_group_back(cx, se, counted) {
-                self.add_nr_running(cpu, counted.tasks);
-            }
+    pub(super) fn enqueue_unthrottled(&mut self, cx: &mut Ctx<'_, '_>, queue: CfsRqId, se: SeId) {
+        let counted = self.counted_below(queue);
+        if self.cfs_rqs[queue].nr_running > 0 && self.put_group_back(cx, se, counted) {
+            self.add_nr_running(self.cfs_rqs[queue].cpu, counted.tasks);
         }
-        self.lines.write(cx, cpu);
-        if self.rqs[cpu].curr.is_none() && self.cfs_rqs[self.rqs[cpu].cfs].nr_running > 0 {
-            self.resched_curr(cx, cpu);
-        }
-    }
-
-    pub(super) fn group_queue_names(&self, queue: CfsRqId) -> (CpuId, TgId, SeId) {
-        let row = &self.cfs_rqs[queue];
-        let group = row.tg.expect("invariant: the root group has no quota");
-        (row.cpu, group, row.se.expect("invariant: a group's queue has an entity"))
     }
 
     /// What a queue's entity stands for on the queues above.

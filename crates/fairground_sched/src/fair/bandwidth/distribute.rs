@@ -194,7 +194,7 @@ impl Sched {
 }
 
 impl Distribution {
-    fn new(group: TgId) -> Distribution {
+    pub(super) fn new(group: TgId) -> Distribution {
         Distribution { group, number: 0, throttled: false, local: None }
     }
     /// Whose pool it is.

@@ -2,30 +2,35 @@
 //!
 //! ```text
 //! update_curr ─► account: remaining -= ran; none left ─► assign: up to a slice from the pool ─► empty: resched
-//! put_prev, pick ─► check: remaining <= 0 ─► throttle: the queue and all below it stop, it lines up at the pool
+//! put_prev, pick ─► check: remaining <= 0 ─► throttle: it lines up at the pool, and stops with all below it,
+//!                   or (from v6.18) each task below it does on its way back to user mode
 //! period timer ─► refill the pool ─► distribute: who lines up gets its debt and 1 ns, and is released on its CPU
 //! last task gone ─► all but 1 ms goes back to the pool ─► slack timer ─► distribute
 //! ```
 //!
 //! As long as no group has a quota nothing of this is looked at. Start reading at `pool.rs`, then `account.rs`,
-//! `cfs_rq_dequeue.rs`, `distribute.rs`.
+//! `throttle.rs` with `cfs_rq_dequeue.rs` and `on_user_return.rs`, `distribute.rs`.
 
 mod account;
 mod cfs_rq_dequeue;
 mod distribute;
 mod hotplug;
+mod on_user_return;
 mod pool;
 mod set;
 mod slack;
 #[cfg(test)]
 mod spec_10;
+#[cfg(test)]
+mod spec_11;
+mod throttle;
 mod walk;
 
 pub use distribute::{Distribution, PeriodTick};
 pub use pool::{Account, BandwidthStats, CfsBandwidth};
 
 use crate::Sched;
-use fairground_stdx::{CfsRqId, Id, IndexVec, TgId};
+use fairground_stdx::{CfsRqId, Id, IndexVec, TaskId, TgId};
 use walk::ThrottledQueue;
 
 /// Everything that quotas add to the tables.
@@ -41,6 +46,8 @@ pub(crate) struct Bandwidth {
     queues: IndexVec<CfsRqId, ThrottledQueue>,
     /// Room for the groups of a walk.
     subtree: Vec<TgId>,
+    /// Room for the tasks of a queue.
+    marked: Vec<TaskId>,
 }
 
 impl Sched {

@@ -14,6 +14,7 @@ impl Sched {
     /// Kernel: core.c tg_set_cfs_bandwidth(), v4.12–
     pub fn tg_set_cfs_bandwidth(&mut self, cx: &mut Ctx<'_, '_>, group: TgId, limit: CpuMax) {
         let (rule, now_ns) = (self.profile.refill, cx.sched_clock());
+        let remaining = self.profile.remaining_on_set.ns();
         let before = self.cpu_max(group).quota.is_some();
         let now = limit.quota.is_some();
         if !before && !now {
@@ -30,7 +31,7 @@ impl Sched {
         for cpu in self.rqs.ids().filter(|&cpu| self.rqs[cpu].online).collect::<Vec<CpuId>>() {
             self.count_rq_lock(cx, cpu);
             let pool = self.pool(group).expect("invariant: it was just made");
-            pool.reset(cpu, 0);
+            pool.reset(cpu, remaining);
             pool.accounts[cpu].enabled = now;
             if pool.accounts[cpu].throttled {
                 let queue = self.groups[group].queues[cpu].expect("invariant: a throttled queue was used");

@@ -2,6 +2,7 @@
 
 use crate::Sched;
 use crate::ctx::Ctx;
+use crate::seam::Throttle;
 use fairground_model::Op;
 use fairground_stdx::{CfsRqId, CpuId, Id, TaskId, TgId};
 
@@ -12,6 +13,10 @@ use fairground_stdx::{CfsRqId, CpuId, Id, TaskId, TgId};
 pub(crate) struct ThrottledQueue {
     /// How many of it and the queues above it are throttled.
     pub(super) count: u32,
+    /// Its load tracking stands still.
+    pelt_stopped: bool,
+    /// The task that came into its limbo last.
+    pub(super) limbo: Option<TaskId>,
     /// Since when its load tracking stands still, by the clock of that.
     clock_pelt: u64,
     /// For how long it has stood still before.
@@ -27,9 +32,13 @@ impl Sched {
         self.cfs_bandwidth_used() && self.bandwidth.queues.get(queue).is_some_and(|row| row.count > 0)
     }
 
-    /// Whether a task waits for quota of its group or of one above it.
+    /// Whether a task cannot run for want of quota of its group or of one above it.
     pub fn waits_for_quota(&self, task: TaskId) -> bool {
-        self.throttled_hierarchy(self.ses[self.tasks[task].se].cfs_rq)
+        let row = &self.tasks[task];
+        match self.profile.throttle {
+            Throttle::CfsRqDequeue => self.throttled_hierarchy(self.ses[row.se].cfs_rq),
+            Throttle::OnUserReturnV1 | Throttle::OnUserReturn => row.throttled,
+        }
     }
 
     /// How many of a queue and those above it are throttled.
@@ -41,14 +50,14 @@ impl Sched {
     ///
     /// Kernel: pelt.h cfs_rq_clock_pelt(), v5.1– (cfs_rq_clock_task() before)
     #[inline]
-    pub(crate) fn cfs_rq_clock_pelt(&self, queue: CfsRqId) -> u64 {
+    pub fn cfs_rq_clock_pelt(&self, queue: CfsRqId) -> u64 {
         let now = self.rqs[self.cfs_rqs[queue].cpu].clocks.pelt(self.profile.pelt_clock);
         self.bandwidth.clock_pelt(queue, now)
     }
 
-    /// Whether the group of a task stands still on the task's CPU or on `dst`.
+    /// Whether the group of a task is throttled on `dst`, or also on the task's CPU.
     ///
-    /// Kernel: fair.c throttled_lb_pair(), v4.12–v6.17
+    /// Kernel: fair.c throttled_lb_pair(), v4.12–v6.17 (can_migrate_task() from v6.18)
     pub(in crate::fair) fn throttled_lb_pair(&self, task: TaskId, dst: CpuId) -> bool {
         let Some(group) = self.tasks[task].group.filter(|_| self.cfs_bandwidth_used()) else { return false };
         // Where the group was never used the first group above it that was tells.
@@ -62,18 +71,28 @@ impl Sched {
             }
             false
         };
-        stands_still(self.tasks[task].cpu) || stands_still(dst)
+        let asks_source = self.profile.throttle != Throttle::OnUserReturn;
+        (asks_source && stands_still(self.tasks[task].cpu)) || stands_still(dst)
     }
 
-    /// A queue with load goes on the list of its CPU; below a throttled one it does so when that is released.
-    pub(in crate::fair) fn add_leaf_unless_throttled(&mut self, queue: CfsRqId) {
-        if !self.throttled_hierarchy(queue) {
+    /// A queue with load goes on the list of its CPU; one whose load tracking stands still does so when that goes on.
+    #[inline]
+    pub(in crate::fair) fn add_leaf_unless_stopped(&mut self, queue: CfsRqId) {
+        if !self.pelt_stopped(queue) {
             self.list_add_leaf_cfs_rq(queue);
         }
     }
 
+    /// Whether the load tracking of a queue stands still.
+    ///
+    /// Kernel: pelt.h cfs_rq_pelt_clock_throttled(), v6.18– (throttled_hierarchy() before)
+    #[inline]
+    pub(crate) fn pelt_stopped(&self, queue: CfsRqId) -> bool {
+        self.cfs_bandwidth_used() && self.bandwidth.queues.get(queue).is_some_and(|row| row.pelt_stopped)
+    }
+
     /// The row of a queue, with those of all queues before it.
-    fn throttled_queue(&mut self, queue: CfsRqId) -> &mut ThrottledQueue {
+    pub(super) fn throttled_queue(&mut self, queue: CfsRqId) -> &mut ThrottledQueue {
         while self.bandwidth.queues.len() <= queue.index() {
             self.bandwidth.queues.push(ThrottledQueue::default());
         }
@@ -84,15 +103,24 @@ impl Sched {
     ///
     /// Kernel: fair.c tg_throttle_down(), v4.12–
     pub(super) fn throttle_below(&mut self, cx: &mut Ctx<'_, '_>, group: TgId, cpu: CpuId) {
-        let clock = self.rqs[cpu].clocks.pelt(self.profile.pelt_clock);
+        let rule = self.profile.throttle;
         let subtree = self.subtree(cx, group);
         for &group in &subtree {
             let Some(queue) = self.groups[group].queues[cpu] else { continue };
             let row = self.throttled_queue(queue);
             row.count += 1;
-            if row.count == 1 {
-                row.clock_pelt = clock;
-                self.list_del_leaf_cfs_rq(queue);
+            if row.count > 1 {
+                continue;
+            }
+            // Kernels that wait for the tasks have a warning here.
+            let nobody_waits = row.limbo.is_none() || rule != Throttle::OnUserReturn;
+            assert!(nobody_waits, "invariant: a queue has tasks in limbo only as long as it is throttled");
+            // Where tasks stop by themselves it is tracked until the last one has.
+            if rule != Throttle::OnUserReturn || self.cfs_rqs[queue].nr_running == 0 {
+                self.stop_pelt(queue);
+            }
+            if rule == Throttle::OnUserReturnV1 {
+                self.mark_all(cx, queue);
             }
         }
         self.bandwidth.subtree = subtree;
@@ -102,20 +130,57 @@ impl Sched {
     ///
     /// Kernel: fair.c tg_unthrottle_up(), v4.12–
     pub(super) fn unthrottle_below(&mut self, cx: &mut Ctx<'_, '_>, group: TgId, cpu: CpuId) {
-        let clock = self.rqs[cpu].clocks.pelt(self.profile.pelt_clock);
         let subtree = self.subtree(cx, group);
         for &group in subtree.iter().rev() {
             let Some(queue) = self.groups[group].queues[cpu] else { continue };
             let row = self.throttled_queue(queue);
             row.count -= 1;
-            if row.count == 0 {
-                row.clock_pelt_time += clock - row.clock_pelt;
-                if !self.cfs_rq_is_decayed(queue) {
-                    self.list_add_leaf_cfs_rq(queue);
-                }
+            if row.count > 0 {
+                continue;
+            }
+            self.resume_pelt(queue);
+            self.release_limbo(cx, queue);
+            if !self.cfs_rq_is_decayed(queue) {
+                self.add_leaf_unless_stopped(queue);
             }
         }
         self.bandwidth.subtree = subtree;
+    }
+
+    /// The load tracking of a queue stands still from now on.
+    fn stop_pelt(&mut self, queue: CfsRqId) {
+        let clock = self.rqs[self.cfs_rqs[queue].cpu].clocks.pelt(self.profile.pelt_clock);
+        let row = self.throttled_queue(queue);
+        (row.pelt_stopped, row.clock_pelt) = (true, clock);
+        self.list_del_leaf_cfs_rq(queue);
+    }
+
+    /// It goes on, if it stood still.
+    fn resume_pelt(&mut self, queue: CfsRqId) {
+        let clock = self.rqs[self.cfs_rqs[queue].cpu].clocks.pelt(self.profile.pelt_clock);
+        let row = &mut self.bandwidth.queues[queue];
+        if std::mem::take(&mut row.pelt_stopped) {
+            row.clock_pelt_time += clock - row.clock_pelt;
+        }
+    }
+
+    /// The first entity comes to a queue. Where tasks stop by themselves it is tracked from now on, throttled or not.
+    ///
+    /// Kernel: fair.c enqueue_entity(), v6.18–
+    pub(in crate::fair) fn resume_pelt_of_first(&mut self, queue: CfsRqId) {
+        if self.profile.throttle == Throttle::OnUserReturn && self.pelt_stopped(queue) {
+            self.resume_pelt(queue);
+        }
+    }
+
+    /// An entity has left a queue: if it was the last, and the queue is throttled, its load tracking stands still from now on.
+    ///
+    /// Kernel: fair.c dequeue_entity(), v6.18–
+    pub(in crate::fair) fn stop_pelt_after_last(&mut self, queue: CfsRqId) {
+        let empty = self.profile.throttle == Throttle::OnUserReturn && self.cfs_rqs[queue].nr_running == 0;
+        if empty && self.throttled_hierarchy(queue) {
+            self.stop_pelt(queue);
+        }
     }
 
     /// A group and all below it, each before those in it, in the room that is kept for them. The kernel visits them all, whether
@@ -139,7 +204,7 @@ impl Sched {
     pub(crate) fn sync_throttle(&mut self, queue: CfsRqId, above: CfsRqId) {
         let Some(count) = self.bandwidth.queues.get(above).map(|row| row.count).filter(|&count| count > 0) else { return };
         let clock_pelt = self.rqs[self.cfs_rqs[queue].cpu].clocks.pelt(self.profile.pelt_clock);
-        *self.throttled_queue(queue) = ThrottledQueue { count, clock_pelt, clock_pelt_time: 0 };
+        *self.throttled_queue(queue) = ThrottledQueue { count, pelt_stopped: true, limbo: None, clock_pelt, clock_pelt_time: 0 };
     }
 }
 
@@ -149,13 +214,13 @@ impl super::Bandwidth {
     pub(crate) fn clock_pelt(&self, queue: CfsRqId, now: u64) -> u64 {
         match self.queues.get(queue) {
             None => now,
-            Some(row) if row.count > 0 => row.clock_pelt - row.clock_pelt_time,
+            Some(row) if row.pelt_stopped => row.clock_pelt - row.clock_pelt_time,
             Some(row) => now - row.clock_pelt_time,
         }
     }
 
     /// For how long in all a queue that stands still no more has done so.
     pub(crate) fn stood_still(&self, queue: CfsRqId) -> u64 {
-        self.queues.get(queue).map_or(0, |row| if row.count > 0 { u64::MAX } else { row.clock_pelt_time })
+        self.queues.get(queue).map_or(0, |row| if row.pelt_stopped { u64::MAX } else { row.clock_pelt_time })
     }
 }

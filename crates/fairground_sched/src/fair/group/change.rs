@@ -53,7 +53,7 @@ impl Sched {
         }
         self.count_rq_lock(cx, cpu);
         self.update_rq_clock(cx, cpu);
-        let queued = matches!(self.tasks[task].state, TaskState::Running | TaskState::Queued | TaskState::Delayed);
+        let queued = self.tasks[task].state.is_on_rq();
         let running = self.rqs[cpu].curr == Some(task);
         if queued {
             self.dequeue_task(cx, task, DequeueFlags::SAVE.with(DequeueFlags::MOVE));

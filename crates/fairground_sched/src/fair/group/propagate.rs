@@ -162,16 +162,16 @@ impl Sched {
     ///
     /// Kernel: fair.c propagate_entity_cfs_rq(), v4.12–
     pub(crate) fn propagate_entity_cfs_rq(&mut self, cx: &mut Ctx<'_, '_>, se: SeId) {
-        if self.cfs_rq_throttled(self.ses[se].cfs_rq) {
+        if self.load_ends_at(self.ses[se].cfs_rq) {
             return;
         }
-        self.add_leaf_unless_throttled(self.ses[se].cfs_rq);
+        self.add_leaf_unless_stopped(self.ses[se].cfs_rq);
         let mut level = self.ses[se].parent;
         while let Some(group) = level {
-            if self.cfs_rq_throttled(self.ses[group].cfs_rq) {
+            if self.load_ends_at(self.ses[group].cfs_rq) {
                 return;
             }
-            self.add_leaf_unless_throttled(self.ses[group].cfs_rq);
+            self.add_leaf_unless_stopped(self.ses[group].cfs_rq);
             self.update_load_avg(cx, group, Tell::Group);
             level = self.ses[group].parent;
         }

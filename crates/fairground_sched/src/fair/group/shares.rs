@@ -51,7 +51,7 @@ impl Sched {
     /// Kernel: fair.c update_cfs_shares(), update_cfs_group() from v4.15, v4.12–
     #[inline]
     pub(crate) fn update_cfs_group(&mut self, cx: &mut Ctx<'_, '_>, se: SeId) {
-        if let Some(queue) = self.ses[se].my_q.filter(|&queue| !self.throttled_hierarchy(queue)) {
+        if let Some(queue) = self.ses[se].my_q.filter(|&queue| !self.is_held_back(queue)) {
             step("update_cfs_group");
             self.update_group_weight(cx, se, queue);
         }

@@ -10,7 +10,7 @@ pub(super) use eevdf::Respect;
 
 use crate::Sched;
 use crate::ctx::Ctx;
-use crate::seam::Pick;
+use crate::seam::{Pick, Throttle};
 use fairground_model::{Op, Reason};
 use fairground_stdx::{CfsRqId, SeId, TaskId};
 
@@ -34,7 +34,7 @@ impl Sched {
     /// Kernel: fair.c pick_task_fair(), v5.11– (pick_next_task_fair() before)
     pub(crate) fn pick_task_fair(&mut self, cx: &mut Ctx<'_, '_>) -> Option<TaskId> {
         let root = self.rqs[cx.cpu].cfs;
-        let mut cfs_rq = root;
+        let (mut cfs_rq, mut throttled) = (root, false);
         loop {
             if self.cfs_rqs[root].nr_running == 0 {
                 return None;
@@ -43,10 +43,13 @@ impl Sched {
             if curr.is_some() {
                 self.update_curr(cx, cfs_rq);
             }
-            // It has left the queue above then, and so whoever counts there does.
             if self.check_cfs_rq_runtime(cx, cfs_rq) {
-                cfs_rq = root;
-                continue;
+                if self.profile.throttle == Throttle::CfsRqDequeue {
+                    // It has left the queue above, and so whoever counts there does.
+                    cfs_rq = root;
+                    continue;
+                }
+                throttled = true;
             }
             let picked = self.pick_next_entity(cfs_rq, curr).expect("invariant: a queue with entities has a candidate");
             self.touch_level(picked.se);
@@ -57,7 +60,7 @@ impl Sched {
                     Some(sleeper) => self.complete_delayed_dequeue(cx, sleeper),
                     None => self.complete_delayed_group(cx, picked.se),
                 }
-                cfs_rq = root;
+                (cfs_rq, throttled) = (root, false);
                 continue;
             }
             cx.decide_who(picked.reason, entity.who(), picked.against.map_or(0, |se| self.ses[se].who()));
@@ -66,7 +69,13 @@ impl Sched {
                     cx.meter.count(Op::CgroupLevel);
                     cfs_rq = below;
                 }
-                None => return Some(task.expect("invariant: an entity without a queue of its own is a task")),
+                None => {
+                    let task = task.expect("invariant: an entity without a queue of its own is a task");
+                    if throttled && self.profile.throttle == Throttle::OnUserReturn {
+                        self.task_throttle_setup_work(cx, task);
+                    }
+                    return Some(task);
+                }
             }
         }
     }

@@ -36,21 +36,24 @@ impl Sched {
     fn first_on_queue(&mut self, cx: &mut Ctx<'_, '_>, cfs_rq: CfsRqId) {
         if self.cfs_bandwidth_used() {
             self.check_enqueue_throttle(cx, cfs_rq);
+            self.resume_pelt_of_first(cfs_rq);
         }
-        if !self.throttled_hierarchy(cfs_rq) {
-            self.list_add_leaf_cfs_rq(cfs_rq);
-        }
+        self.add_leaf_unless_stopped(cfs_rq);
     }
 
     /// Kernel: fair.c dequeue_entity(), v4.12–
     #[inline]
     pub(super) fn dequeue_entity(&mut self, cx: &mut Ctx<'_, '_>, se: SeId, flags: DequeueFlags) -> bool {
-        match self.profile.place {
+        let left = match self.profile.place {
             Place::SleeperCredit => {
                 self.dequeue_entity_with_credit(cx, se, flags);
                 true
             }
             Place::Lag => self.dequeue_entity_with_lag(cx, se, flags),
+        };
+        if self.cfs_bandwidth_used() {
+            self.stop_pelt_after_last(self.ses[se].cfs_rq);
         }
+        left
     }
 }

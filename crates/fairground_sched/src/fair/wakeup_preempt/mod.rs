@@ -22,7 +22,7 @@ impl Sched {
     /// Kernel: fair.c check_preempt_wakeup(), check_preempt_wakeup_fair() from v6.8, v4.12–
     pub(crate) fn check_preempt_wakeup(&mut self, cx: &mut Ctx<'_, '_>, cpu: CpuId, wakee: TaskId, fork: bool) {
         let Some(curr) = self.rqs[cpu].curr else { return };
-        if self.throttled_hierarchy(self.se(wakee).cfs_rq) {
+        if self.tasks[wakee].throttled || self.is_held_back(self.se(wakee).cfs_rq) {
             return;
         }
         let reason = match self.profile.pick {

@@ -1,0 +1,96 @@
+//! A queue is out of quota, or has some again.
+
+use crate::Sched;
+use crate::ctx::Ctx;
+use crate::seam::Throttle;
+use fairground_model::{Decision, Reason};
+use fairground_stdx::{CfsRqId, CpuId, Ns, SeId, TgId};
+
+impl Sched {
+    /// The queue is out of quota: it is throttled, unless the pool has got something meanwhile. True: it is throttled.
+    ///
+    /// Kernel: fair.c throttle_cfs_rq(), v4.12–
+    pub(super) fn throttle_cfs_rq(&mut self, cx: &mut Ctx<'_, '_>, queue: CfsRqId) -> bool {
+        if self.assign_cfs_rq_runtime(cx, queue, 1) {
+            return false;
+        }
+        let (cpu, group, se) = self.group_queue_names(queue);
+        self.pool(group).expect("invariant: an account has a pool").line_up(cpu);
+        self.throttle_below(cx, group, cpu);
+        if self.profile.throttle == Throttle::CfsRqDequeue {
+            self.dequeue_throttled(cx, queue, se);
+        }
+        let starts_clock = self.profile.throttle != Throttle::OnUserReturn;
+        let clock = self.rqs[cpu].clocks.clock;
+        let account = &mut self.pool(group).expect("invariant: an account has a pool").accounts[cpu];
+        account.throttled = true;
+        account.throttled_clock = if starts_clock { clock } else { 0 };
+        let debt = u32::try_from(-account.remaining).unwrap_or(u32::MAX);
+        self.note_idleness(cpu);
+        self.lines.write(cx, cpu);
+        cx.decide_who(Reason::Throttle, Decision::group(group), debt);
+        true
+    }
+
+    /// The queue has quota again: it goes on, unless one above it is throttled. Where tasks stop by themselves one that has used
+    /// up meanwhile what it was given stays throttled.
+    ///
+    /// Kernel: fair.c unthrottle_cfs_rq(), v4.12–
+    pub(super) fn unthrottle_cfs_rq(&mut self, cx: &mut Ctx<'_, '_>, queue: CfsRqId) {
+        let (cpu, group, se) = self.group_queue_names(queue);
+        let rule = self.profile.throttle;
+        let account = &self.pool(group).expect("invariant: an account has a pool").accounts[cpu];
+        if account.enabled && rule.keeps_throttled(account.remaining) {
+            return;
+        }
+        self.update_rq_clock(cx, cpu);
+        let clock = self.rqs[cpu].clocks.clock;
+        let pool = self.pool(group).expect("invariant: an account has a pool");
+        let account = &mut pool.accounts[cpu];
+        account.throttled = false;
+        let since = std::mem::take(&mut account.throttled_clock);
+        if since != 0 {
+            pool.stats.throttled_time += Ns(clock - since);
+        }
+        pool.leave_line(cpu);
+        self.unthrottle_below(cx, group, cpu);
+        cx.decide_who(Reason::Unthrottle, Decision::group(group), cpu.get());
+        if rule == Throttle::CfsRqDequeue {
+            self.enqueue_unthrottled(cx, queue, se);
+        }
+        self.lines.write(cx, cpu);
+        if self.rqs[cpu].curr.is_none() && self.cfs_rqs[self.rqs[cpu].cfs].nr_running > 0 {
+            self.resched_curr(cx, cpu);
+        }
+    }
+
+    pub(super) fn group_queue_names(&self, queue: CfsRqId) -> (CpuId, TgId, SeId) {
+        let row = &self.cfs_rqs[queue];
+        let group = row.tg.expect("invariant: the root group has no quota");
+        (row.cpu, group, row.se.expect("invariant: a group's queue has an entity"))
+    }
+
+    /// Whether counts end at a queue: what lies in it stands for nothing above.
+    ///
+    /// Kernel: fair.c enqueue_task_fair(), dequeue_entities() at a throttled queue, v4.12–v6.17
+    #[inline]
+    pub(crate) fn counts_end_at(&self, queue: CfsRqId) -> bool {
+        self.profile.throttle == Throttle::CfsRqDequeue && self.cfs_rq_throttled(queue)
+    }
+
+    /// Whether what lies in a queue is left out where others are weighed against it: preemption, buddies, weights of groups.
+    ///
+    /// Kernel: fair.c check_preempt_wakeup(), update_cfs_group() with throttled_hierarchy(), v4.12–v6.17
+    #[inline]
+    pub(crate) fn is_held_back(&self, queue: CfsRqId) -> bool {
+        self.profile.throttle != Throttle::OnUserReturn && self.throttled_hierarchy(queue)
+    }
+
+    /// Whether load that comes to a queue, or leaves it, is told to none above.
+    ///
+    /// Kernel: fair.c propagate_entity_cfs_rq() at a throttled queue, v4.12–v6.17
+    #[inline]
+    pub(in crate::fair) fn load_ends_at(&self, queue: CfsRqId) -> bool {
+        self.profile.throttle != Throttle::OnUserReturn && self.cfs_rq_throttled(queue)
+    }
+}
