@@ -31,7 +31,7 @@ impl Sched {
 
     /// The last of an enqueue with `on-user-return-v1`: a task that comes below a throttled queue is marked at once.
     ///
-    /// Kernel: fair.c enqueue_task_fair(), RFC of March 2025
+    /// In the mail of March 2025 that is the end of enqueue_task_fair().
     #[inline]
     pub(in crate::fair) fn mark_if_throttled(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId) {
         let queue = self.ses[self.tasks[task].se].cfs_rq;
@@ -42,7 +42,7 @@ impl Sched {
 
     /// Every task on a queue is marked, the running one included.
     ///
-    /// Kernel: fair.c tg_throttle_down(), RFC of March 2025
+    /// In the mail of March 2025 tg_throttle_down() does so.
     pub(super) fn mark_all(&mut self, cx: &mut Ctx<'_, '_>, queue: CfsRqId) {
         let row = &self.cfs_rqs[queue];
         let waiting = row.timeline.iter().map(|row| row.1).chain(row.deadlines.iter().map(|row| row.item));
