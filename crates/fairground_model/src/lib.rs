@@ -7,6 +7,7 @@ pub mod cgroup;
 pub mod cost_class;
 mod cpu_max;
 pub mod digest;
+mod distributed;
 pub mod event;
 pub mod machine_view;
 pub mod mistake;
@@ -26,6 +27,7 @@ pub use balance::{BalanceFinding, BalancePass, BalanceVerdict, Refusal, TaskRefu
 pub use cost_class::CostClass;
 pub use cpu_max::{CpuMax, Refused};
 pub use digest::Digest;
+pub use distributed::Distributed;
 pub use event::{Decision, PrevState, Section, TraceEvent, WakeContext, Who};
 pub use machine_view::MachineView;
 pub use mistake::{Mistake, Mistakes};

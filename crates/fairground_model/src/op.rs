@@ -34,6 +34,8 @@ ops! {
     EnqueueRemote "enqueue_remote" "Queueing a woken task on another core: the lines of its run queue come from there before it is seen in it";
     Dequeue "dequeue" "Dequeue of a fair entity at the root level, load tracking included";
     BwGroup "bw_group" "A group at or below one that is throttled or released on a CPU: its clocks stop or go on";
+    BwVisit "bw_visit" "A queue of another CPU of the socket that quota is handed to: lines of its account, of that CPU's releases, of the call, of its calls";
+    BwVisitSocket "bw_visit_xsocket" "The same on a CPU of another socket";
     BwMark "bw_mark" "A task that is told to stop on its way back to user mode, when a group of it is throttled";
     CgroupLevel "cgroup_level" "A level of groups that an enqueue, a dequeue or a pick goes through";
     TtwuBase "ttwu_base" "try_to_wake_up(): flags, locks, state checks";

@@ -1,6 +1,7 @@
 //! Everything downstream of a run is a sink. A sink cannot reach back: it gets records and returns nothing.
 
 use crate::balance::Verdict;
+use crate::distributed::Distributed;
 use crate::digest::Digest;
 use crate::event::TraceEvent;
 use fairground_stdx::{CpuId, Instant, TaskId};
@@ -26,6 +27,8 @@ pub trait Sink {
     fn wants_samples(&self) -> bool {
         false
     }
+    /// A call that handed out quota ended. No record: it is not in the digest.
+    fn distributed(&mut self, _at: Instant, _cpu: CpuId, _call: &Distributed) {}
     /// What a balance came to. No record: it is not in the digest, and comes only if it is wanted.
     fn verdict(&mut self, _at: Instant, _cpu: CpuId, _verdict: &Verdict) {}
     /// Whether verdicts are wanted.
@@ -58,6 +61,10 @@ impl<A: Sink + ?Sized, B: Sink + ?Sized> Sink for (&mut A, &mut B) {
     fn wants_samples(&self) -> bool {
         self.0.wants_samples() || self.1.wants_samples()
     }
+    fn distributed(&mut self, at: Instant, cpu: CpuId, call: &Distributed) {
+        self.0.distributed(at, cpu, call);
+        self.1.distributed(at, cpu, call);
+    }
     fn verdict(&mut self, at: Instant, cpu: CpuId, verdict: &Verdict) {
         self.0.verdict(at, cpu, verdict);
         self.1.verdict(at, cpu, verdict);
@@ -81,6 +88,9 @@ impl Sink for Vec<Box<dyn Sink + '_>> {
     }
     fn wants_samples(&self) -> bool {
         self.iter().any(|sink| sink.wants_samples())
+    }
+    fn distributed(&mut self, at: Instant, cpu: CpuId, call: &Distributed) {
+        self.iter_mut().for_each(|sink| sink.distributed(at, cpu, call));
     }
     fn verdict(&mut self, at: Instant, cpu: CpuId, verdict: &Verdict) {
         self.iter_mut().for_each(|sink| sink.verdict(at, cpu, verdict));
@@ -123,6 +133,10 @@ impl<'a> Recorder<'a> {
     #[inline]
     pub fn wants_verdicts(&self) -> bool {
         self.verdicts
+    }
+    /// Passes on what a call did that handed out quota.
+    pub fn distributed(&mut self, at: Instant, cpu: CpuId, call: &Distributed) {
+        self.sink.distributed(at, cpu, call);
     }
     /// Passes on what a balance came to, if that is wanted.
     #[inline]

@@ -8,7 +8,7 @@ use crate::softirq::Server;
 use crate::task::Want;
 use crate::timers::Timer;
 use fairground_model::{Mode, Op, Recorder, Section, WakeContext};
-use fairground_sched::{Distribution, PeriodTick, UserReturn, WakeFlags};
+use fairground_sched::{Ctx, Distribution, PeriodTick, Sched, UserReturn, WakeFlags};
 use fairground_stdx::{CpuId, Instant, Ns, TimerId};
 
 impl<Q: EventQueue> Simulation<Q> {
@@ -117,14 +117,31 @@ impl<Q: EventQueue> Simulation<Q> {
     /// The next phase of a period timer's interrupt.
     #[inline(never)]
     pub(crate) fn period_timer(&mut self, rec: &mut Recorder<'_>, cpu: CpuId, mut tick: PeriodTick) -> Next {
-        let more = self.core(rec, cpu, |sched, cx| sched.sched_cfs_period_timer(cx, &mut tick));
+        let rq = tick.distribution().and_then(|distribution| self.sched.next_visit(distribution));
+        let again = Then::PeriodTimer(tick);
+        let run = |sched: &mut Sched, cx: &mut Ctx<'_, '_>| sched.sched_cfs_period_timer(cx, &mut tick);
+        let more = match rq {
+            None => self.core(rec, cpu, run),
+            Some(rq) => match self.lock(cpu, rq, Section::HrtimerInterrupt, again) {
+                Some(wait) => return wait,
+                None => self.core_locked(rec, cpu, rq, run),
+            },
+        };
         self.pay(cpu, Section::HrtimerInterrupt, if more { Then::PeriodTimer(tick) } else { Then::ExpireTimers })
     }
 
     /// The next queue that gets what a slack timer hands out.
     #[inline(never)]
     pub(crate) fn distribute(&mut self, rec: &mut Recorder<'_>, cpu: CpuId, mut distribution: Distribution) -> Next {
-        let more = self.core(rec, cpu, |sched, cx| sched.distribute_cfs_runtime(cx, &mut distribution));
+        let (rq, again) = (self.sched.next_visit(&distribution), Then::Distribute(distribution));
+        let run = |sched: &mut Sched, cx: &mut Ctx<'_, '_>| sched.distribute_cfs_runtime(cx, &mut distribution);
+        let more = match rq {
+            None => self.core(rec, cpu, run),
+            Some(rq) => match self.lock(cpu, rq, Section::HrtimerInterrupt, again) {
+                Some(wait) => return wait,
+                None => self.core_locked(rec, cpu, rq, run),
+            },
+        };
         self.pay(cpu, Section::HrtimerInterrupt, if more { Then::Distribute(distribution) } else { Then::ExpireTimers })
     }
 

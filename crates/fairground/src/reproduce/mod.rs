@@ -7,6 +7,7 @@ mod published;
 mod runnable_propagation;
 mod runs;
 mod sis_util;
+mod task_throttle;
 
 use crate::control::Control;
 use crate::error::Error;
@@ -77,6 +78,12 @@ pub static EXPERIMENTS: &[Experiment] = &[
         sentence: "SIS_UTIL (2022): searches for an idle CPU that cost more than they gain; netperf, tbench, hackbench, schbench.",
         takes_hours: true,
         run: sis_util::run,
+    },
+    Experiment {
+        name: "task-throttle",
+        sentence: "Task-based throttling (2025): how long a timer hands out quota to 384 CPUs with 20,000 hogs in 2,202 groups.",
+        takes_hours: false,
+        run: task_throttle::run,
     },
 ];
 

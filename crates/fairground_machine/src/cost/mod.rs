@@ -20,12 +20,13 @@ pub const MAX_PRICE_PS: u64 = 10_000_000_000;
 const DEFAULT: &str = "xeon-spr";
 
 /// The price lists that come with us, as files of the form that users write.
-const PRESETS: [(&str, &str); 9] = [
+const PRESETS: [(&str, &str); 10] = [
     ("zero", include_str!("../prices/zero.toml")),
     ("icount", include_str!("../prices/icount.toml")),
     ("unit", include_str!("../prices/unit.toml")),
     ("xeon-spr", include_str!("../prices/xeon-spr.toml")),
     ("sis-util-box", include_str!("../prices/sis-util-box.toml")),
+    ("task-throttle-box", include_str!("../prices/task-throttle-box.toml")),
     ("xeon-bdw", include_str!("../prices/xeon-bdw.toml")),
     ("a53", include_str!("../prices/a53.toml")),
     ("epyc", include_str!("../prices/epyc.toml")),

@@ -3,8 +3,8 @@
 use crate::Sched;
 use crate::ctx::{Ctx, Request};
 use crate::seam::{Refill, Unthrottle};
-use fairground_model::{Decision, Reason};
-use fairground_stdx::{CfsRqId, CpuId, Instant, TgId};
+use fairground_model::{Decision, Distributed, Op, Reason};
+use fairground_stdx::{CfsRqId, CpuId, Instant, Ns, TgId};
 
 /// How often the period timer may find in one interrupt that a period is over already, before the period is doubled.
 ///
@@ -17,7 +17,9 @@ const MAX_PERIOD: u64 = 1_000_000_000;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Distribution {
     group: TgId,
-    /// The number in line of the last queue that was visited.
+    /// Which call of one interrupt of the period timer it is, from 1; 0 for one of the slack timer.
+    pass: u32,
+    /// The number in line of the last queue that was visited; 0 before the first.
     number: u64,
     /// Somebody was left without.
     throttled: bool,
@@ -25,11 +27,21 @@ pub struct Distribution {
     local: Option<CfsRqId>,
 }
 
+/// What the call of a CPU that hands out quota has done so far.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) struct Call {
+    since: Instant,
+    before: u64,
+    visits: u32,
+    local: u32,
+}
+
 /// The interrupt of a period timer, from one phase to the next.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct PeriodTick {
     group: TgId,
     distribution: Option<Distribution>,
+    passes: u32,
     overruns: u32,
     idle: bool,
     has_begun: bool,
@@ -38,7 +50,17 @@ pub struct PeriodTick {
 impl PeriodTick {
     /// The period timer of a group has fired.
     pub fn new(group: TgId) -> PeriodTick {
-        PeriodTick { group, distribution: None, overruns: 0, idle: false, has_begun: false }
+        PeriodTick { group, distribution: None, passes: 0, overruns: 0, idle: false, has_begun: false }
+    }
+
+    /// What its present phase hands out, if it does.
+    pub fn distribution(&self) -> Option<&Distribution> {
+        self.distribution.as_ref()
+    }
+
+    fn distribute(&mut self) {
+        self.passes += 1;
+        self.distribution = Some(Distribution::new(self.group, self.passes));
     }
 }
 
@@ -57,7 +79,7 @@ impl Sched {
             let throttled = distribution.throttled;
             let pool = self.pool(tick.group).expect("invariant: a timer has a pool");
             if throttled && pool.runtime > 0 {
-                tick.distribution = Some(Distribution::new(tick.group));
+                tick.distribute();
                 return true;
             }
             pool.idle = false;
@@ -78,7 +100,7 @@ impl Sched {
         }
         tick.idle = pool.tick(overrun, rule, clock);
         if !tick.idle && !pool.throttled.is_empty() {
-            tick.distribution = Some(Distribution::new(tick.group));
+            tick.distribute();
         }
         tick.overruns += 1;
         if tick.overruns > MAX_OVERRUNS {
@@ -97,7 +119,7 @@ impl Sched {
         pool.slack_started = false;
         let refresh_is_near = pool.expires.saturating_sub(now) < super::slack::MIN_BANDWIDTH_EXPIRATION;
         let enough = pool.limit.quota.is_some() && pool.runtime > slice;
-        (!refresh_is_near && enough).then(|| Distribution::new(group))
+        (!refresh_is_near && enough).then(|| Distribution::new(group, 0))
     }
 
     /// Visits the next queue in line. False: the distribution is over.
@@ -105,18 +127,25 @@ impl Sched {
     /// Kernel: fair.c distribute_cfs_runtime(), v4.12–
     pub fn distribute_cfs_runtime(&mut self, cx: &mut Ctx<'_, '_>, distribution: &mut Distribution) -> bool {
         let group = distribution.group;
+        if distribution.number == 0 {
+            self.begin_call(cx, distribution);
+        }
         let pool = self.pool(group).expect("invariant: a distribution has a pool");
         let next = pool.next_in_line(distribution.number);
         if next.is_some() && pool.runtime == 0 {
             distribution.throttled = true;
         }
         let Some((number, cpu)) = next.filter(|_| pool.runtime > 0) else {
-            let Some(queue) = distribution.local.take() else { return false };
+            let Some(queue) = distribution.local.take() else {
+                self.end_call(cx, distribution);
+                return false;
+            };
             self.release_paid(cx, queue);
             return true;
         };
         distribution.number = number;
         self.count_rq_lock(cx, cpu);
+        self.count_visit(cx, cpu);
         let pool = self.pool(group).expect("invariant: a distribution has a pool");
         if pool.accounts[cpu].csd_pending {
             return true;
@@ -135,6 +164,38 @@ impl Sched {
             Unthrottle::OnItsCpu => self.unthrottle_remotely(cx, group, queue, cpu),
         }
         true
+    }
+
+    /// The CPU whose queue is visited next, and whose run queue is locked for that.
+    pub fn next_visit(&self, distribution: &Distribution) -> Option<CpuId> {
+        let pool = self.cfs_bandwidth(distribution.group)?;
+        let next = pool.next_in_line(distribution.number).filter(|_| pool.runtime > 0).map(|row| row.1);
+        next.or_else(|| distribution.local.map(|queue| self.cfs_rqs[queue].cpu))
+    }
+
+    fn count_visit(&mut self, cx: &mut Ctx<'_, '_>, cpu: CpuId) {
+        let call = &mut self.bandwidth.calls[cx.cpu];
+        call.visits += 1;
+        call.local += u32::from(cpu == cx.cpu);
+        if cpu != cx.cpu {
+            let near = cx.machine.cpus[cpu].package == cx.machine.cpus[cx.cpu].package;
+            cx.meter.count(if near { Op::BwVisit } else { Op::BwVisitSocket });
+        }
+    }
+
+    fn begin_call(&mut self, cx: &Ctx<'_, '_>, distribution: &Distribution) {
+        let before = self.cfs_bandwidth(distribution.group).map_or(0, |pool| pool.runtime);
+        self.bandwidth.calls[cx.cpu] = Call { since: cx.clock(), before, visits: 0, local: 0 };
+    }
+
+    /// Tells whoever watches what the call has done, which ends here.
+    fn end_call(&self, cx: &mut Ctx<'_, '_>, distribution: &Distribution) {
+        let &Distribution { group, pass, .. } = distribution;
+        let Call { since, before, visits, local } = self.bandwidth.calls[cx.cpu];
+        let after = self.cfs_bandwidth(group).map_or(0, |pool| pool.runtime);
+        let (before, after, took) = (Ns(before), Ns(after), cx.clock().since(since));
+        let slack = pass == 0;
+        cx.trace.distributed(cx.now, cx.cpu, &Distributed { group, slack, pass, visits, local, before, after, took });
     }
 
     /// A queue is released by its own CPU, which is interrupted for that if it is not already.
@@ -194,8 +255,8 @@ impl Sched {
 }
 
 impl Distribution {
-    pub(super) fn new(group: TgId) -> Distribution {
-        Distribution { group, number: 0, throttled: false, local: None }
+    pub(super) fn new(group: TgId, pass: u32) -> Distribution {
+        Distribution { group, pass, number: 0, throttled: false, local: None }
     }
     /// Whose pool it is.
     pub fn group(&self) -> TgId {

@@ -30,7 +30,7 @@ pub use distribute::{Distribution, PeriodTick};
 pub use pool::{Account, BandwidthStats, CfsBandwidth};
 
 use crate::Sched;
-use fairground_stdx::{CfsRqId, Id, IndexVec, TaskId, TgId};
+use fairground_stdx::{CfsRqId, CpuId, Id, IndexVec, TaskId, TgId};
 use walk::ThrottledQueue;
 
 /// Everything that quotas add to the tables.
@@ -44,6 +44,8 @@ pub(crate) struct Bandwidth {
     pools: IndexVec<TgId, Option<Box<CfsBandwidth>>>,
     /// By queue; those behind the end are not throttled and never were.
     queues: IndexVec<CfsRqId, ThrottledQueue>,
+    /// By CPU: what its call that hands out quota has done so far. Empty as long as no group has had a quota.
+    calls: IndexVec<CpuId, distribute::Call>,
     /// Room for the groups of a walk.
     subtree: Vec<TgId>,
     /// Room for the tasks of a queue.

@@ -1,11 +1,12 @@
 //! A group gets a limit, another one, or none.
 
 use super::CfsBandwidth;
+use super::distribute::Call;
 use crate::Sched;
 use crate::ctx::{Ctx, SCHED_CLOCK_AT_START};
 use crate::seam::PeriodPhase;
 use fairground_model::CpuMax;
-use fairground_stdx::{CpuId, Id, Ns, RngStream, StreamKind, TgId};
+use fairground_stdx::{CpuId, Id, IndexVec, Ns, RngStream, StreamKind, TgId};
 
 impl Sched {
     /// Sets the limit of a group, which may have it ([`CpuMax::check`]). Whoever is throttled on a CPU on line is released: it may be
@@ -59,6 +60,9 @@ impl Sched {
 
     fn make_pool(&mut self, group: TgId, period: Ns) {
         let nr_cpus = self.rqs.len();
+        if self.bandwidth.calls.is_empty() {
+            self.bandwidth.calls = IndexVec::filled(Call::default(), nr_cpus);
+        }
         while self.bandwidth.pools.len() <= group.index() {
             self.bandwidth.pools.push(None);
         }

@@ -25,7 +25,7 @@ fn spec_11_t05_what_is_used_up_on_the_way_keeps_a_queue_throttled() {
     let distribute = |bench: &mut Bench| {
         bench.cpu = timer;
         bench.sched.pool(group).unwrap().runtime = 10 * MS;
-        let mut distribution = Distribution::new(group);
+        let mut distribution = Distribution::new(group, 1);
         while bench.call(|sched, cx| sched.distribute_cfs_runtime(cx, &mut distribution)) {}
         bench.cpu = own;
         bench.sched.pool(group).unwrap().accounts[own].remaining
