@@ -67,12 +67,17 @@ pub(crate) fn quota_table(rows: &[QuotaRow]) -> Table {
     table
 }
 
+/// How often the period timer fires for nobody while a set is recorded: the shell sets the limits some time before the tasks
+/// begin, and looks at cpu.stat some time after they have ended. Each time the timer marks itself idle at one firing, and stops
+/// at the next.
+const FIRES_FOR_NOBODY: u64 = 4;
+
 /// The figures of a recorded set that are read from the files of its groups.
 pub(crate) fn quota_figures(rows: &[QuotaRow]) -> impl Iterator<Item = (String, u64)> + '_ {
     rows.iter().flat_map(|QuotaRow { group, stats, used, .. }| {
         let name = group.trim_start_matches('/');
         [
-            ("nr_periods", stats.nr_periods),
+            ("nr_periods", stats.nr_periods + FIRES_FOR_NOBODY),
             ("nr_throttled", stats.nr_throttled),
             ("throttled_usec", stats.throttled_time.0 / 1000),
             ("usage_usec", used.0 / 1000),

@@ -1,8 +1,8 @@
 //! Everything downstream of a run is a sink. A sink cannot reach back: it gets records and returns nothing.
 
 use crate::balance::Verdict;
-use crate::distributed::Distributed;
 use crate::digest::Digest;
+use crate::distributed::Distributed;
 use crate::event::TraceEvent;
 use fairground_stdx::{CpuId, Instant, TaskId};
 

@@ -482,6 +482,11 @@ impl<Q: EventQueue> Simulation<Q> {
     pub fn jiffies(&self) -> u64 {
         self.jiffies.count()
     }
+    /// Makes the queues of all groups on all CPUs now, as a kernel has them, and not at their first use. Only time and memory of the
+    /// run differ.
+    pub fn make_group_queues(&mut self) {
+        self.sched.make_group_queues();
+    }
     /// The scheduler, to look at.
     pub fn sched(&self) -> &Sched {
         &self.sched

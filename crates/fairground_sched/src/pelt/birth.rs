@@ -1,6 +1,7 @@
 //! State of a new entity.
 
 use super::{LOAD_AVG_MAX, PeltFamily, SCHED_CAPACITY_SCALE, SchedAvg};
+use crate::ctx::SCHED_CLOCK_AT_START;
 use crate::fair::weight::SCHED_FIXEDPOINT_SHIFT;
 use crate::seam::seam;
 
@@ -65,7 +66,8 @@ impl PeltFamily {
     /// Kernel: fair.c init_entity_runnable_average(), attach_entity_cfs_rq(), v4.12–
     pub fn init_group(self, sa: &mut SchedAvg, cfs: &SchedAvg) {
         let period_contrib = if self == PeltFamily::A { FULL_PERIOD_CONTRIB } else { cfs.period_contrib };
-        *sa = SchedAvg { last_update_time: cfs.last_update_time, period_contrib, ..SchedAvg::default() };
+        *sa =
+            SchedAvg { last_update_time: cfs.last_update_time.max(SCHED_CLOCK_AT_START), period_contrib, ..SchedAvg::default() };
     }
 
     /// First wake-up of a task: the estimate of its utilisation on the queue that was chosen.

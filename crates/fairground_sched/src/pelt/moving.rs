@@ -19,6 +19,12 @@ pub struct Removed {
     pub runnable: u64,
 }
 
+/// The sum that goes with an average: 32 bits of it, as wide as the kernel's field. Tasks on one queue whose averages add up to
+/// 90,000 are beyond that.
+pub(super) fn util_sum(avg: u32, divider: u32) -> u32 {
+    (u64::from(avg) * u64::from(divider)) as u32
+}
+
 impl PeltFamily {
     /// Adds an entity's state to a queue that it joins; `weight` is the scaled-down se_weight.
     /// Returns the sum to propagate to the group entity above (families B to D).
@@ -57,7 +63,7 @@ impl PeltFamily {
         match self {
             PeltFamily::DSynced => {
                 let divider = self.divider(cfs);
-                cfs.util_sum = cfs.util_avg * divider as u32;
+                cfs.util_sum = util_sum(cfs.util_avg, divider as u32);
                 cfs.runnable_sum = cfs.runnable_avg * divider;
             }
             PeltFamily::D => floor_sums(cfs),
@@ -147,7 +153,7 @@ impl PeltFamily {
     /// Sums from averages, for the place in the period that the queue is at.
     fn rebuild_sums(self, se: &mut SchedAvg, weight: u64) {
         let divider = self.divider(se);
-        se.util_sum = se.util_avg * divider as u32;
+        se.util_sum = util_sum(se.util_avg, divider as u32);
         let product = se.load_avg * divider;
         if self.counts_tasks() {
             se.runnable_sum = se.runnable_avg * divider;
@@ -187,5 +193,5 @@ pub(super) fn sub_positive(value: &mut u64, less: u64) {
 fn floor_sums(sa: &mut SchedAvg) {
     sa.load_sum = sa.load_sum.max(sa.load_avg * PELT_MIN_DIVIDER);
     sa.runnable_sum = sa.runnable_sum.max(sa.runnable_avg * PELT_MIN_DIVIDER);
-    sa.util_sum = sa.util_sum.max(sa.util_avg * PELT_MIN_DIVIDER as u32);
+    sa.util_sum = sa.util_sum.max(util_sum(sa.util_avg, PELT_MIN_DIVIDER as u32));
 }

@@ -1,5 +1,6 @@
 //! How changes of a group's queue reach the group's entity and the queue above it.
 
+use super::moving::util_sum;
 use super::tables::{LOAD_AVG_MAX, PELT_MIN_DIVIDER};
 use super::{PeltClockRule, PeltFamily, SchedAvg};
 
@@ -48,16 +49,16 @@ impl PeltFamily {
             return;
         }
         let divider = self.propagation_divider(parent) as u32;
-        let sum = group.util_avg * divider;
+        let sum = util_sum(group.util_avg, divider);
         let delta_sum = i64::from(sum) - i64::from(se.util_sum);
         (se.util_avg, se.util_sum) = (group.util_avg, sum);
         parent.util_avg = add_positive(u64::from(parent.util_avg), delta) as u32;
         parent.util_sum = match self {
             PeltFamily::D => {
                 let moved = add_positive(u64::from(parent.util_sum), delta_sum) as u32;
-                moved.max(parent.util_avg * PELT_MIN_DIVIDER as u32)
+                moved.max(util_sum(parent.util_avg, PELT_MIN_DIVIDER as u32))
             }
-            PeltFamily::A | PeltFamily::B | PeltFamily::C | PeltFamily::DSynced => parent.util_avg * divider,
+            PeltFamily::A | PeltFamily::B | PeltFamily::C | PeltFamily::DSynced => util_sum(parent.util_avg, divider),
         };
     }
 

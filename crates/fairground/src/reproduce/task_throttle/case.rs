@@ -3,7 +3,7 @@
 use crate::error::Error;
 use crate::reproduce::runs::{refused, stopped};
 use fairground_machine::{CostModel, Machine, synthetic};
-use fairground_model::{CpuMax, Distributed, Sink, TaskSet, TraceEvent};
+use fairground_model::{Change, CpuMax, Distributed, Sink, TaskSet, TimedChange, TraceEvent};
 use fairground_sched::{BandwidthStats, Profile};
 use fairground_sim::{Setup, Simulation};
 use fairground_stdx::{CpuId, Instant, Ns, TgId};
@@ -13,8 +13,10 @@ use fairground_workload::{Args, build};
 const KERNEL: &str = "v6.14+task-throttle";
 /// The period of both quotas.
 const PERIOD: Ns = Ns::from_ms(100);
-/// From the start, when all tasks begin, up to where calls count.
-const WARMUP: Ns = Ns::from_secs(1);
+/// As in the script, all tasks begin without a limit; when it comes.
+const LIMITED_AT: Ns = Ns::from_ms(200);
+/// From the start up to where calls count.
+const WARMUP: Ns = Ns::from_ms(1200);
 
 /// With which prices.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -105,16 +107,16 @@ impl Case {
         let args = Args::of(&[("tasks", tasks), ("top", "2"), ("middle", middle), ("leaves", leaves)]);
         let mut set = build("hog-tree", &args).map_err(refused)?;
         let limit = CpuMax { quota: Some(Ns::from_ms(self.quota_ms)), period: PERIOD, burst: Ns::ZERO };
-        for group in set.groups.iter_mut().filter(|group| group.parent.is_none()) {
-            group.limit = limit;
-        }
+        let limited: Vec<TgId> = limited(&set);
+        let change = |group| TimedChange { at: Instant::ZERO + LIMITED_AT, change: Change::CpuMax { group, limit } };
+        set.changes.extend(limited.into_iter().map(change));
         Ok(set)
     }
 
     /// Runs once.
     pub(super) fn run(&self, seed: u64) -> Result<Measured, Error> {
         let setup = self.setup(seed)?;
-        let limited: Vec<TgId> = setup.tasks.groups.iter_enumerated().filter(|row| row.1.parent.is_none()).map(|row| row.0).collect();
+        let limited = limited(&setup.tasks);
         let mut simulation = Simulation::new(setup).map_err(refused)?;
         let mut calls = Calls::default();
         let used = |simulation: &Simulation| -> Vec<(Ns, BandwidthStats)> {
@@ -133,6 +135,11 @@ impl Case {
         };
         Ok(Measured { digest: simulation.digest(), calls: calls.0, groups: [row(0), row(1)] })
     }
+}
+
+/// The groups of the first level.
+fn limited(set: &TaskSet) -> Vec<TgId> {
+    set.groups.iter_enumerated().filter(|row| row.1.parent.is_none()).map(|row| row.0).collect()
 }
 
 /// Keeps the calls that hand out quota.

@@ -69,15 +69,24 @@ pub(super) fn run(options: &ReproduceOptions, control: Control<'_>) -> Result<Re
     let mut runs = Runs::default();
     done.0.iter().for_each(|row| runs.add(row.1.digest));
     let (all, claims) = rows::all(&done, &file);
-    let price = |price: &str, value: u64, from: &str| Calibration { price: price.into(), value: Decimal::from(value), from: from.into() };
+    let price =
+        |price: &str, value: u64, from: &str| Calibration { price: price.into(), value: Decimal::from(value), from: from.into() };
     let reproduction = Reproduction {
         experiment: "task-throttle".into(),
         quick: options.quick,
         rows: all,
         claims,
         calibration: vec![
-            price("a visit of another CPU's queue, ns, in task-throttle-box", 3500, "another run: 383 visits, 1101 groups and 69 tasks in 1.592 ms"),
-            price("a group of a walk, ns, in task-throttle-box", 112, "another run: 384 queues, 422,784 groups and 10,000 tasks in 67.3 ms"),
+            price(
+                "a visit of another CPU's queue, ns, in task-throttle-box",
+                3500,
+                "another run: 383 visits, 1101 groups and 69 tasks in 1.592 ms",
+            ),
+            price(
+                "a group of a walk, ns, in task-throttle-box",
+                112,
+                "another run: 384 queues, 422,784 groups and 10,000 tasks in 67.3 ms",
+            ),
             price("a task that is queued again, ns, in task-throttle-box", 2000, "the same"),
         ],
         tables: rows::tables(&done),

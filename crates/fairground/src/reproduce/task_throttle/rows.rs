@@ -194,7 +194,10 @@ fn decomposition(done: &Done) -> Table {
             let [least, visits, most] = of(|call| u64::from(call.visits));
             let nearly_all = calls.iter().filter(|call| call.visits >= NEARLY_ALL).count() as u64;
             let nearly_all = match case.tree == PUBLISHED {
-                true => Cell::new(percent(nearly_all, calls.len() as u64).to_string(), number(percent(nearly_all, calls.len() as u64))),
+                true => Cell::new(
+                    percent(nearly_all, calls.len() as u64).to_string(),
+                    number(percent(nearly_all, calls.len() as u64)),
+                ),
                 false => "".into(),
             };
             table.push(vec![

@@ -21,6 +21,10 @@ pub(crate) struct ThrottledQueue {
     clock_pelt: u64,
     /// For how long it has stood still before.
     clock_pelt_time: u64,
+    /// Since when anything of that is throttled, and for how long it was before, by the same clock: so would load tracking have stood
+    /// still of a queue below it that nobody has used.
+    since: u64,
+    time: u64,
 }
 
 impl Sched {
@@ -103,7 +107,7 @@ impl Sched {
     ///
     /// Kernel: fair.c tg_throttle_down(), v4.12–
     pub(super) fn throttle_below(&mut self, cx: &mut Ctx<'_, '_>, group: TgId, cpu: CpuId) {
-        let rule = self.profile.throttle;
+        let (rule, clock) = (self.profile.throttle, self.rqs[cpu].clocks.pelt(self.profile.pelt_clock));
         let subtree = self.subtree(cx, group);
         for &group in &subtree {
             let Some(queue) = self.groups[group].queues[cpu] else { continue };
@@ -112,6 +116,7 @@ impl Sched {
             if row.count > 1 {
                 continue;
             }
+            row.since = clock;
             // Kernels that wait for the tasks have a warning here.
             let nobody_waits = row.limbo.is_none() || rule != Throttle::OnUserReturn;
             assert!(nobody_waits, "invariant: a queue has tasks in limbo only as long as it is throttled");
@@ -130,6 +135,7 @@ impl Sched {
     ///
     /// Kernel: fair.c tg_unthrottle_up(), v4.12–
     pub(super) fn unthrottle_below(&mut self, cx: &mut Ctx<'_, '_>, group: TgId, cpu: CpuId) {
+        let clock = self.rqs[cpu].clocks.pelt(self.profile.pelt_clock);
         let subtree = self.subtree(cx, group);
         for &group in subtree.iter().rev() {
             let Some(queue) = self.groups[group].queues[cpu] else { continue };
@@ -138,6 +144,7 @@ impl Sched {
             if row.count > 0 {
                 continue;
             }
+            row.time += clock - row.since;
             self.resume_pelt(queue);
             self.release_limbo(cx, queue);
             if !self.cfs_rq_is_decayed(queue) {
@@ -198,13 +205,17 @@ impl Sched {
         found
     }
 
-    /// A queue is used for the first time: below a throttled one it stands still from the beginning.
+    /// A queue is used for the first time. Its load tracking has stood still whenever that above it was throttled, and does if
+    /// that is.
     ///
     /// Kernel: fair.c sync_throttle(), v4.12–
     pub(crate) fn sync_throttle(&mut self, queue: CfsRqId, above: CfsRqId) {
-        let Some(count) = self.bandwidth.queues.get(above).map(|row| row.count).filter(|&count| count > 0) else { return };
-        let clock_pelt = self.rqs[self.cfs_rqs[queue].cpu].clocks.pelt(self.profile.pelt_clock);
-        *self.throttled_queue(queue) = ThrottledQueue { count, pelt_stopped: true, limbo: None, clock_pelt, clock_pelt_time: 0 };
+        let Some(&ThrottledQueue { count, since, time, .. }) = self.bandwidth.queues.get(above) else { return };
+        if count > 0 || time > 0 {
+            let (pelt_stopped, clock_pelt, clock_pelt_time) = (count > 0, since, time);
+            *self.throttled_queue(queue) =
+                ThrottledQueue { count, pelt_stopped, limbo: None, clock_pelt, clock_pelt_time, since, time };
+        }
     }
 }
 

@@ -23,6 +23,7 @@ pub use change::Busy;
 pub(crate) use propagate::Tell;
 
 use crate::Sched;
+use crate::ctx::SCHED_CLOCK_AT_START;
 use crate::fair::weight::{LoadWeight, NICE_0_LOAD, SCHED_FIXEDPOINT_SHIFT};
 use crate::fair::{CfsRq, SchedEntity};
 use crate::pelt::SchedAvg;
@@ -90,6 +91,22 @@ impl Sched {
         match group {
             None => self.rqs[cpu].cfs,
             Some(tg) => self.groups[tg].queues[cpu].unwrap_or_else(|| self.make_group_queue(tg, cpu)),
+        }
+    }
+
+    /// Makes the queues of all groups on all CPUs before a run begins, as kernels do: nothing else differs. They are in step with
+    /// the root queues, which count as up to date then.
+    ///
+    /// Kernel: fair.c alloc_fair_sched_group(), online_fair_sched_group(), v4.12–
+    pub fn make_group_queues(&mut self) {
+        for rq in self.rqs.iter() {
+            let root = &mut self.pelt_cfs[rq.cfs];
+            root.last_update_time = root.last_update_time.max(SCHED_CLOCK_AT_START);
+        }
+        for tg in self.groups.ids() {
+            for cpu in self.rqs.ids() {
+                self.group_queue(Some(tg), cpu);
+            }
         }
     }
 
