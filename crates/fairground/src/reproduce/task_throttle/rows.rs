@@ -1,7 +1,7 @@
 //! The published histogram beside ours, and what our calls are made of.
 
 use super::case::{Case, Measured, PUBLISHED, Prices};
-use super::{Done, HZ};
+use super::{Done, HZ, INLINE_QUOTAS_MS};
 use crate::reproduce::published::Published;
 use fairground_metrics::Decimal;
 use fairground_model::Distributed;
@@ -79,8 +79,8 @@ pub(super) fn all(done: &Done, file: &Published) -> (Vec<ReproductionRow>, Vec<C
                 parts.quotas(&format!("{}.hz{hz}", prices.name()), prices, &stages);
             }
         }
-        for (_, run) in done.stages(HZ[0], prices, false) {
-            parts.inline(prices, run);
+        for (case, run) in done.stages(HZ[0], prices, false) {
+            parts.inline(case, run);
         }
     }
     (parts.rows, parts.claims)
@@ -132,11 +132,12 @@ impl Parts {
     }
 
     /// The timer releases all queues itself, with interrupts off.
-    fn inline(&mut self, prices: Prices, run: &Measured) {
+    fn inline(&mut self, case: &Case, run: &Measured) {
         let Some([lo, median, hi]) = spread(run.calls.iter().filter(|call| !call.slack).map(|call| call.took.0)) else { return };
         let ours = Simulated { median: ms(median).into(), lo: ms(lo).into(), hi: ms(hi).into(), runs: 1 };
-        let band = if prices == Prices::Calibrated { between("60", "80") } else { Band::NotJudged };
-        let id = format!("{}.hz{}.inline.period_timer.median", prices.name(), HZ[0]);
+        let (prices, of_all) = (case.prices, case.quota_ms == INLINE_QUOTAS_MS[1]);
+        let band = if of_all && prices == Prices::Calibrated { between("60", "80") } else { Band::NotJudged };
+        let id = format!("{}.hz{}.inline.quota_{}ms.period_timer.median", prices.name(), case.hz, case.quota_ms);
         self.row(id, "ms", Quantity::Number(100.into()), ours, prices, band);
     }
 }
