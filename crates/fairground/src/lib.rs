@@ -19,6 +19,7 @@ pub mod guard;
 pub mod input;
 pub mod lists;
 pub mod load_tracking;
+mod lock_table;
 pub mod metrics;
 pub mod output;
 pub mod perf_sched;

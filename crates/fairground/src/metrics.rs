@@ -1,5 +1,6 @@
 //! The named numbers of a run: those of every run and those of the workload's own measurements.
 
+use crate::lock_table::lock_metrics_to_come;
 use fairground_metrics::{Better, Histogram, MarkerReport, Metric, PlatHistogram, RunReport, RunStats, Unit};
 use fairground_model::{MarkerUnit, TaskSet};
 use fairground_stdx::{Id, Instant, MarkerId};
@@ -91,5 +92,7 @@ pub fn marker_values(report: &RunReport, tasks: &TaskSet, rows: &Range<usize>, m
 
 /// The metrics that a run of `tasks` will have, with value 0.
 pub fn metrics_to_come(tasks: &TaskSet) -> Vec<Metric> {
-    metrics(&RunStats::new(Instant::ZERO, 1).finish(Instant::ZERO), tasks)
+    let mut metrics = metrics(&RunStats::new(Instant::ZERO, 1).finish(Instant::ZERO), tasks);
+    metrics.extend(lock_metrics_to_come(tasks));
+    metrics
 }

@@ -3,6 +3,7 @@
 use crate::control::Control;
 use crate::error::Error;
 use crate::guard::{self, Broken, BrokenRun};
+use crate::lock_table::{LockOutcome, lock_metrics};
 use crate::metrics;
 use crate::quota_table::{QuotaRow, quota_rows};
 use crate::scenario::{self, BandResult, Scenario};
@@ -72,6 +73,8 @@ pub struct RunOutcome {
     pub schedstat: SchedStatFile,
     /// The groups that have, or had, a quota.
     pub quotas: Vec<QuotaRow>,
+    /// The locks.
+    pub locks: LockOutcome,
 }
 
 impl RunOutcome {
@@ -124,7 +127,9 @@ pub fn run(scenario: &Scenario, options: &RunOptions, sink: &mut dyn Sink, contr
     };
     let mut report = stats.finish(simulation.now());
     book_kernel_time(&mut report, &simulation);
-    let metrics = metrics::metrics(&report, &tasks);
+    let locks = LockOutcome::of(&simulation, &tasks);
+    let mut metrics = metrics::metrics(&report, &tasks);
+    metrics.extend(lock_metrics(&locks));
     Ok(RunOutcome {
         scenario_digest: scenario.digest(),
         digest: simulation.digest(),
@@ -136,6 +141,7 @@ pub fn run(scenario: &Scenario, options: &RunOptions, sink: &mut dyn Sink, contr
         bands: scenario::check(&scenario.bands, &metrics),
         schedstat: schedstat::snapshot(simulation.sched(), simulation.jiffies()),
         quotas: quota_rows(&simulation),
+        locks,
         spent: simulation.time_spent(),
         sis: simulation.sched().sis_stats(),
         idle_search_times: simulation.sched().idle_search_times().clone(),

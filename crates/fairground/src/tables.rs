@@ -2,6 +2,7 @@
 
 use crate::compare::side_name;
 use crate::group_table;
+use crate::lock_table::lock_tables;
 use crate::metrics::{marker_buckets, marker_values};
 use crate::quota_table::quota_table;
 use crate::run::{RunEnding, RunOutcome};
@@ -36,6 +37,9 @@ pub fn run_tables(scenario: &Scenario, outcome: &RunOutcome) -> Vec<Table> {
     }
     if !outcome.quotas.is_empty() {
         tables.push(quota_table(&outcome.quotas));
+    }
+    if !outcome.locks.locks.is_empty() {
+        tables.extend(lock_tables(&outcome.locks));
     }
     tables.push(run::cpu_table(&outcome.report));
     tables.push(time_spent::time_spent_table(&outcome.spent));

@@ -9,6 +9,7 @@ mod cpu_max;
 pub mod digest;
 mod distributed;
 pub mod event;
+mod lock;
 pub mod machine_view;
 pub mod mistake;
 pub mod op;
@@ -29,6 +30,7 @@ pub use cpu_max::{CpuMax, Refused};
 pub use digest::Digest;
 pub use distributed::Distributed;
 pub use event::{Decision, PrevState, Section, TraceEvent, WakeContext, Who};
+pub use lock::{LockKind, LockMode, LockSpec, RCU_SYNC_DELAY};
 pub use machine_view::MachineView;
 pub use mistake::{Mistake, Mistakes};
 pub use op::{Meter, Op, Prices};
@@ -40,7 +42,8 @@ pub use sink::{NullSink, Recorder, Sink, TaskInfo};
 pub use sis::SisStats;
 pub use socket::{DATAGRAM_BYTES_MAX, STREAM_BYTES_MAX, SockKind, SockSpec, UNIX_BYTES_MAX};
 pub use task_set::{
-    Change, DEFAULT_SHARES, MarkerSpec, MarkerUnit, PAGE_SIZE, PipeSpec, Start, TaskGroupSpec, TaskSet, TaskSpec, TimedChange,
+    Change, DEFAULT_SHARES, HUNG_TASK_TIMEOUT, MarkerSpec, MarkerUnit, PAGE_SIZE, PipeSpec, Start, TaskGroupSpec, TaskSet,
+    TaskSpec, TimedChange,
 };
 pub use time_spent::{OpTime, SpentOn, SpentRow, TimeSpent};
 pub use turns::Turns;

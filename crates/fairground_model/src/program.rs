@@ -3,8 +3,11 @@
 
 #![allow(missing_docs, reason = "the fields of a variant are explained by the variant")]
 
-use fairground_stdx::{CpuId, CpuMask, Id, IndexVec, Instant, MarkerId, Ns, PipeId, RngStream, SockId, TaskId, TgId, WordId};
+use fairground_stdx::{
+    CpuId, CpuMask, Id, IndexVec, Instant, LockId, MarkerId, Ns, PipeId, RngStream, SockId, TaskId, TgId, WordId,
+};
 
+use crate::lock::LockMode;
 use crate::policy::Policy;
 
 /// In which mode a task computes.
@@ -14,6 +17,17 @@ pub enum Mode {
     User,
     /// Kernel code on the task's behalf: preempted only where the preemption model allows it.
     Kernel,
+    /// Kernel code with preemption disabled (a spinlock is held, say): interrupts come, but the task stays.
+    NoPreempt,
+    /// Kernel code with interrupts off: ticks, timers and other CPUs wait for its end.
+    IrqOff,
+}
+
+impl Mode {
+    /// Whether an interrupt may take the task off its CPU here, if the preemption model allows that.
+    pub const fn is_preemptible(self) -> bool {
+        matches!(self, Mode::User | Mode::Kernel)
+    }
 }
 
 /// How a periodic timer treats a period that has already passed (rt-app's `mode`).
@@ -138,6 +152,18 @@ pub enum Instr {
     FutexWait { word: Word, value: u64 },
     /// Wakes up to `count` tasks that wait on the word, first come first served, without the sync hint (FUTEX_WAKE).
     FutexWake { word: Word, count: u32 },
+    /// Enters the kernel (a system call or a fault): all up to [`Instr::Leave`] happens there.
+    Enter,
+    /// Goes back to user mode.
+    Leave,
+    /// Gives way if that is due and preemption is none or voluntary (cond_resched).
+    CondResched,
+    /// Gives way if that is due and preemption is voluntary (might_sleep).
+    MightSleep,
+    /// Takes a lock: see [`crate::LockSpec`]. A mutex and a futex have one mode, [`LockMode::Write`].
+    Lock { lock: LockId, mode: LockMode },
+    /// Releases a lock.
+    Unlock { lock: LockId },
     /// reg = a fixed instant.
     Set { reg: Reg, at: Instant },
     /// reg += time.
@@ -258,6 +284,18 @@ pub enum Step {
     FutexWait { word: WordId, value: u64 },
     /// See [`Instr::FutexWake`].
     FutexWake { word: WordId, count: u32 },
+    /// See [`Instr::Enter`].
+    Enter,
+    /// See [`Instr::Leave`].
+    Leave,
+    /// See [`Instr::CondResched`].
+    CondResched,
+    /// See [`Instr::MightSleep`].
+    MightSleep,
+    /// See [`Instr::Lock`].
+    Lock { lock: LockId, mode: LockMode },
+    /// See [`Instr::Unlock`].
+    Unlock { lock: LockId },
     /// See [`Instr::Poll`].
     Poll { pipe: PipeId },
     /// See [`Instr::Fork`].
@@ -392,6 +430,12 @@ impl Frame {
                 Instr::FutexWake { word, count } => {
                     return self.word(word, around).map_or(Step::Fault, |word| Step::FutexWake { word, count });
                 }
+                Instr::Enter => return Step::Enter,
+                Instr::Leave => return Step::Leave,
+                Instr::CondResched => return Step::CondResched,
+                Instr::MightSleep => return Step::MightSleep,
+                Instr::Lock { lock, mode } => return Step::Lock { lock, mode },
+                Instr::Unlock { lock } => return Step::Unlock { lock },
                 Instr::Set { reg, at } => self.set(reg, at.ns()),
                 Instr::Add { reg, time } => self.set(reg, self.regs[usize::from(reg)].saturating_add(time.0)),
                 Instr::Write { pipe, value } => {

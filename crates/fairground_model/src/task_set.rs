@@ -3,10 +3,11 @@
 #![allow(missing_docs, reason = "the fields of a variant are explained by the variant")]
 
 use crate::cpu_max::CpuMax;
+use crate::lock::LockSpec;
 use crate::policy::Policy;
 use crate::program::Program;
 use crate::socket::SockSpec;
-use fairground_stdx::{CpuId, CpuMask, IndexVec, Instant, MarkerId, Ns, PipeId, ProgramId, SockId, TaskId, TgId, WordId};
+use fairground_stdx::{CpuId, CpuMask, IndexVec, Instant, LockId, MarkerId, Ns, PipeId, ProgramId, SockId, TaskId, TgId, WordId};
 
 /// When a task comes to life.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -21,6 +22,11 @@ pub enum Start {
 
 /// Default timer slack of a Linux task: 50 us.
 pub const DEFAULT_TIMER_SLACK: Ns = Ns::from_us(50);
+
+/// How long a task may wait uninterruptibly if nothing else is said.
+///
+/// Kernel: Kconfig.debug DEFAULT_HUNG_TASK_TIMEOUT, v4.12–
+pub const HUNG_TASK_TIMEOUT: Ns = Ns::from_secs(120);
 
 /// One task.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -218,8 +224,13 @@ pub struct TaskSet {
     pub ksoftirqd: IndexVec<CpuId, TaskId>,
     /// The memory that tasks share, as it is at the beginning.
     pub words: IndexVec<WordId, u64>,
+    /// The locks.
+    pub locks: IndexVec<LockId, LockSpec>,
     /// The kinds of measurement.
     pub markers: IndexVec<MarkerId, MarkerSpec>,
+    /// How long a task may wait uninterruptibly before it counts as hung (kernel.hung_task_timeout_secs); `None` is
+    /// [`HUNG_TASK_TIMEOUT`].
+    pub hung_task_timeout: Option<Ns>,
     /// Changes in mid-run, in order of time.
     pub changes: Vec<TimedChange>,
     /// From when to when its programs' measurements count; `None` is the whole run. Of two sets, when both count.
@@ -268,7 +279,7 @@ impl TaskSet {
         asked
     }
 
-    /// Appends the groups, tasks, pipes, sockets, words, markers and changes of `other`, renumbered; `other` has no
+    /// Appends the groups, tasks, pipes, sockets, words, locks, markers and changes of `other`, renumbered; `other` has no
     /// threads for soft interrupts yet. Markers of the same
     /// name and unit are shared, and so are groups of the same path. Returns the offset by which `other`'s task ids moved.
     pub fn append(&mut self, other: TaskSet) -> u32 {
@@ -278,6 +289,7 @@ impl TaskSet {
         let pipes = self.pipes.len() as u32;
         let socks = self.socks.len() as u32;
         let words = self.words.len() as u32;
+        let locks = self.locks.len() as u32;
         let programs = self.programs.len() as u32;
         let mms = self.tasks.iter().map(|task| task.mm + 1).max().unwrap_or(0);
         let groups = self.append_groups(&other.groups);
@@ -302,6 +314,7 @@ impl TaskSet {
                 match instr {
                     Instr::Write { pipe, .. } | Instr::Read { pipe, .. } | Instr::Poll { pipe } => *pipe = pipe_id(*pipe),
                     Instr::Send { sock, .. } | Instr::Recv { sock, .. } => *sock = sock_id(*sock),
+                    Instr::Lock { lock, .. } | Instr::Unlock { lock } => *lock = LockId::new(lock.get() + locks),
                     Instr::Fork { task } => *task = task_id(*task),
                     Instr::SetGroup { group } => *group = group.map(group_id),
                     Instr::MarkSince { marker, .. } | Instr::MarkBetween { marker, .. } | Instr::MarkValue { marker, .. } => {
@@ -328,6 +341,10 @@ impl TaskSet {
         other.words.iter().for_each(|&word| {
             self.words.push(word);
         });
+        other.locks.iter().for_each(|lock| {
+            self.locks.push(lock.clone());
+        });
+        self.hung_task_timeout = self.hung_task_timeout.or(other.hung_task_timeout);
         self.window = match (self.window, other.window) {
             (Some(one), Some(other)) => Some((one.0.max(other.0), one.1.min(other.1))),
             (one, other) => one.or(other),

@@ -1,7 +1,7 @@
 //! What must hold before a run begins: after that the engine relies on it.
 
 use fairground_machine::Machine;
-use fairground_model::{Change, Instr, Mistakes, PAGE_SIZE, Start, TaskSet, TimedChange};
+use fairground_model::{Change, Instr, LockMode, LockSpec, Mistakes, PAGE_SIZE, Start, TaskSet, TimedChange};
 use fairground_sched::Profile;
 use fairground_stdx::{CpuMask, IndexVec, Instant, Ns, SockId, TaskId};
 use std::ops::RangeInclusive;
@@ -47,6 +47,7 @@ pub(crate) fn check(
     check_changes(set, profile, &online, &mut mistakes);
     check_forks(set, &mut mistakes);
     check_pipes(set, &mut mistakes);
+    check_locks(set, &mut mistakes);
     check_sockets(set, &mut mistakes);
     mistakes.or(allowed)
 }
@@ -134,6 +135,22 @@ fn check_forks(set: &TaskSet, mistakes: &mut Mistakes) {
                 format!("task `{}` is forked, but also starts by itself", set.tasks[*task].name),
                 "A task that another one forks has no time of its own at which it starts.",
             );
+        }
+    }
+}
+
+/// Finds locks that are taken to read and have no readers.
+fn check_locks(set: &TaskSet, mistakes: &mut Mistakes) {
+    for (_, spec) in set.tasks.iter_enumerated() {
+        for instr in &set.programs[spec.program].code {
+            let Instr::Lock { lock, mode: LockMode::Read } = *instr else { continue };
+            let LockSpec { name, kind, .. } = &set.locks[lock];
+            if !kind.has_readers() {
+                mistakes.whole(
+                    format!("task `{}` reads under lock `{name}`, which is a {}", spec.name, kind.name()),
+                    "Only rwsem and percpu-rwsem have readers.",
+                );
+            }
         }
     }
 }

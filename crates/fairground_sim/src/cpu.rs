@@ -4,9 +4,9 @@ use crate::idle::IdleDevice;
 use crate::net::Packet;
 use crate::pipe::Wakes;
 use crate::tick::TickClock;
-use fairground_model::{Meter, Section};
+use fairground_model::{LockMode, Meter, Section};
 use fairground_sched::{Distribution, Leaving, PeriodTick, WakeFlags};
-use fairground_stdx::{CpuId, Instant, Ns, PipeId, SockId, TaskId, WordId};
+use fairground_stdx::{CpuId, Instant, LockId, Ns, PipeId, SockId, TaskId, WordId};
 use std::collections::VecDeque;
 
 /// What a CPU is doing.
@@ -99,6 +99,8 @@ pub(crate) enum Then {
     FutexWait { word: WordId, value: u64 },
     /// The body of a futex wake.
     FutexWake { word: WordId, count: u32 },
+    /// The current task asks for a lock again, or for the first time in the kernel.
+    LockSlow { lock: LockId, mode: LockMode },
     /// The end of a system call: wake whom it has collected, with this hint.
     WakeUpQ { sync: bool },
     /// The end of a write: wake who waits for a message.

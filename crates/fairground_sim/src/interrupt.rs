@@ -9,7 +9,7 @@ use crate::task::Want;
 use crate::timers::Timer;
 use fairground_model::{Mode, Op, Recorder, Section, WakeContext};
 use fairground_sched::{Ctx, Distribution, PeriodTick, Sched, UserReturn, WakeFlags};
-use fairground_stdx::{CpuId, Instant, Ns, TimerId};
+use fairground_stdx::{CpuId, Instant, Ns, TaskId, TimerId};
 
 impl<Q: EventQueue> Simulation<Q> {
     /// Timers of `cpu` expire or another CPU's interrupt arrives: one interrupt serves both.
@@ -220,11 +220,14 @@ impl<Q: EventQueue> Simulation<Q> {
     /// voluntary preemption), or until a reschedule is fully due (lazy preemption).
     fn must_leave_user_mode(&self, cpu: CpuId) -> bool {
         let rq = self.sched.rq(cpu);
-        let in_kernel = || rq.curr.is_some_and(|task| self.specs[task].kthread || self.tasks[task].mode == Mode::Kernel);
+        let in_kernel = |task: TaskId| {
+            self.specs[task].kthread || self.klocks.in_section(task) || self.tasks[task].mode != Mode::User
+        };
+        let stays = |task: TaskId| in_kernel(task) && !self.preempts_in_kernel(cpu, task);
         match self.sched.exit_to_user(cpu) {
             UserReturn::Run => false,
-            UserReturn::Resched => !in_kernel() || self.sched.preempts_in_kernel(cpu),
-            UserReturn::ThrottleWork => !in_kernel(),
+            UserReturn::Resched => !rq.curr.is_some_and(stays),
+            UserReturn::ThrottleWork => !rq.curr.is_some_and(in_kernel),
         }
     }
 
@@ -248,7 +251,7 @@ impl<Q: EventQueue> Simulation<Q> {
         let Some(end) = self.queue.get(cpu, Slot::Segment) else { return };
         let fixed = self.sched.rq(cpu).curr.is_some_and(|task| {
             let row = &self.tasks[task];
-            row.refill == Ns::ZERO && matches!(row.want, Want::Until(_) | Want::Change)
+            row.refill == Ns::ZERO && matches!(row.want, Want::Until(_) | Want::Change | Want::Lock { .. })
         });
         self.queue.set(cpu, Slot::Segment, Some(if fixed { end.max(until) } else { end + took }));
     }

@@ -208,6 +208,7 @@ impl<Q: EventQueue> Simulation<Q> {
             Then::UnixWriteSpace { sock, left } => self.unix_write_space(cpu, sock, left),
             Then::FutexWait { word, value } => self.futex_wait(cpu, word, value),
             Then::FutexWake { word, count } => self.futex_wake(cpu, word, count),
+            Then::LockSlow { lock, mode } => self.lock_slow(cpu, lock, mode),
             Then::WakeUpQ { sync } => self.wake_up_q(rec, cpu, sync),
             Then::WakeReader(pipe) => {
                 let (reader, sync) = (self.pipes[pipe].next_reader(), self.pipes[pipe].sync);
@@ -253,10 +254,9 @@ impl<Q: EventQueue> Simulation<Q> {
     pub(crate) fn resume(&mut self, rec: &mut Recorder<'_>, cpu: CpuId) -> Next {
         let Some(task) = self.sched.rq(cpu).curr else { return self.schedule(rec, cpu) };
         let row = &self.tasks[task];
-        let in_kernel = || self.specs[task].kthread || (row.mode == Mode::Kernel && row.want != Want::Nothing);
         match self.sched.exit_to_user(cpu) {
-            UserReturn::Resched if !in_kernel() || self.sched.preempts_in_kernel(cpu) => return self.schedule(rec, cpu),
-            UserReturn::ThrottleWork if !in_kernel() => return self.go_on(cpu, Then::ThrottleWork),
+            UserReturn::Resched if !self.in_kernel(task) || self.preempts_in_kernel(cpu, task) => return self.schedule(rec, cpu),
+            UserReturn::ThrottleWork if !self.in_kernel(task) => return self.go_on(cpu, Then::ThrottleWork),
             _ => {}
         }
         if row.refill > Ns::ZERO {
@@ -272,6 +272,10 @@ impl<Q: EventQueue> Simulation<Q> {
                 self.memory.leave(task);
                 self.tasks[task].want = Want::Nothing;
                 self.next_step(rec, cpu, task)
+            }
+            Want::Lock { lock, mode } => {
+                self.tasks[task].want = Want::Nothing;
+                self.go_on(cpu, Then::LockSlow { lock, mode })
             }
             Want::Work(_) | Want::Time(_) | Want::Until(_) | Want::Change => self.compute(cpu, task, self.now),
         }
@@ -301,10 +305,14 @@ impl<Q: EventQueue> Simulation<Q> {
             Want::Time(time) => from.ns().checked_add(time.0),
             Want::Until(at) => Some(at.max(from).ns()),
             Want::Change => (!self.memory.spins(task)).then_some(from.ns()),
+            Want::Lock { .. } => None,
             Want::Nothing | Want::Retry(_) => Some(from.ns()),
         };
         let end = end.filter(|&ns| ns <= Instant::MAX.ns()).map(Instant::from_ns);
         self.queue.set(cpu, Slot::Segment, end);
+        if let Some(end) = end.filter(|_| self.tasks[task].mode == Mode::IrqOff && refill == Ns::ZERO) {
+            self.queue.hold_irqs(cpu, end);
+        }
         Next::Left
     }
 
@@ -320,7 +328,7 @@ impl<Q: EventQueue> Simulation<Q> {
         match &mut self.tasks[task].want {
             Want::Work(work) => *work = work.saturating_sub(done),
             Want::Time(time) => *time = time.saturating_sub(ran),
-            Want::Until(_) | Want::Change | Want::Nothing | Want::Retry(_) => {}
+            Want::Until(_) | Want::Change | Want::Lock { .. } | Want::Nothing | Want::Retry(_) => {}
         }
     }
 
@@ -351,7 +359,7 @@ impl<Q: EventQueue> Simulation<Q> {
         let row = &mut self.tasks[task];
         if row.refill > Ns::ZERO {
             self.refilled(cpu, task, Ns(u64::MAX));
-        } else if row.want != Want::Change {
+        } else if !matches!(row.want, Want::Change | Want::Lock { .. }) {
             row.want = Want::Nothing;
         }
     }

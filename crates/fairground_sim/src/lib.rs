@@ -14,6 +14,7 @@ mod hotplug;
 mod idle;
 mod interrupt;
 mod kernel;
+mod klocks;
 mod locks;
 mod memory;
 mod net;
@@ -30,5 +31,6 @@ mod tick;
 mod timers;
 mod turns;
 
+pub use klocks::{Deadlock, HolderIs, LockReport, LockWaits, MAX_TASKS_TOLD_APART};
 pub use queue::{EventQueue, FastQueue, HeapQueue};
-pub use simulation::{Counts, Ending, Flow, RunEnd, Setup, Simulation, Stopped};
+pub use simulation::{Counts, Ending, Flow, Misuse, RunEnd, Setup, Simulation, Stopped};

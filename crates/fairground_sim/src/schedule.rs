@@ -124,6 +124,7 @@ impl<Q: EventQueue> Simulation<Q> {
         let left = switch.prev.filter(|_| switch.prev != switch.next);
         if let Some(task) = left {
             self.leave_cache(cpu, task);
+            self.lock_owner_leaves(task);
         }
         left
     }

@@ -4,6 +4,7 @@ use crate::cache::Caches;
 use crate::check::check;
 use crate::cpu::{Cpu, Doing, Then};
 use crate::idle::IdleDevice;
+use crate::klocks::Klocks;
 use crate::locks::Locks;
 use crate::memory::Memory;
 use crate::net::Socket;
@@ -127,6 +128,17 @@ pub enum Stopped {
         /// When.
         at: Instant,
     },
+    /// A task uses a lock, or the kernel, as nobody can.
+    Misuse {
+        /// The task's name.
+        task: String,
+        /// The lock's name.
+        lock: Option<String>,
+        /// What it did.
+        what: Misuse,
+        /// When.
+        at: Instant,
+    },
     /// A packet is lost: what a protocol does then is not modelled.
     PacketLost {
         /// Where there was no room for it.
@@ -145,6 +157,42 @@ pub enum Stopped {
     },
 }
 
+/// What a task cannot do with locks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Misuse {
+    /// It enters the kernel, where it is.
+    EntersTwice,
+    /// It leaves the kernel, where it is not.
+    LeavesOutside,
+    /// It returns to user mode with a lock of the kernel.
+    LeavesWithLock,
+    /// It ends with a lock.
+    EndsWithLock,
+    /// It takes a lock of the kernel in user mode.
+    OutsideKernel,
+    /// It takes a lock that it holds.
+    TakesTwice,
+    /// It releases a lock that it does not hold.
+    NotHeld,
+}
+
+impl Misuse {
+    /// What the task does and what to do about it.
+    const fn texts(self) -> (&'static str, &'static str) {
+        match self {
+            Misuse::EntersTwice => ("enters the kernel, where it is already", "Write `leave` before the next `enter`."),
+            Misuse::LeavesOutside => ("leaves the kernel, where it is not", "Write `enter` before `leave`."),
+            Misuse::LeavesWithLock => ("returns to user mode with a lock of the kernel", "Write `unlock` before `leave`."),
+            Misuse::EndsWithLock => ("ends while it holds a lock", "Write `unlock` before its end: others would wait for ever."),
+            Misuse::OutsideKernel => {
+                ("takes a lock of the kernel in user mode", "Write `enter` before `lock`, or make it a futex.")
+            }
+            Misuse::TakesTwice => ("takes a lock that it holds", "Write `unlock` in between: these locks are not recursive."),
+            Misuse::NotHeld => ("releases a lock that it does not hold", "Write `lock` before `unlock`."),
+        }
+    }
+}
+
 impl Stopped {
     /// What to do about it.
     pub fn hint(&self) -> &'static str {
@@ -152,6 +200,7 @@ impl Stopped {
             Stopped::NoProgress { .. } => "Let its loop run, sleep or wait for something.",
             Stopped::Fault { .. } => "Keep the index within the words of the workload.",
             Stopped::ForkedTwice { .. } => "Give every fork a task of its own.",
+            Stopped::Misuse { what, .. } => what.texts().1,
             Stopped::PacketLost { .. } => {
                 "Let its reader receive what is sent; flow control and retransmission are not modelled."
             }
@@ -173,6 +222,10 @@ impl std::fmt::Display for Stopped {
             }
             Stopped::ForkedTwice { task, child, at } => {
                 write!(f, "task `{task}` forks `{child}` at {}, which was forked before", Ns(at.ns()))
+            }
+            Stopped::Misuse { task, lock, what, at } => {
+                write!(f, "task `{task}` {} at {}", what.texts().0, Ns(at.ns()))?;
+                lock.as_ref().map_or(Ok(()), |lock| write!(f, ": `{lock}`"))
             }
             Stopped::PacketLost { full, at } => write!(f, "a packet is lost at {}: {full} is full", Ns(at.ns())),
             Stopped::GroupBusy { group, inside, at } => {
@@ -206,6 +259,7 @@ pub struct Simulation<Q: EventQueue = FastQueue> {
     pub(crate) ksoftirqd: IndexVec<CpuId, TaskId>,
     pub(crate) memory: Memory,
     pub(crate) locks: Locks,
+    pub(crate) klocks: Klocks,
     pub(crate) caches: Caches,
     pub(crate) requests: Vec<Request>,
     pub(crate) script: Vec<Scripted>,
@@ -263,6 +317,7 @@ impl<Q: EventQueue> Simulation<Q> {
             queue: Q::new(machine.cpus.len(), nr_timers(set.tasks.len(), set.groups.len())),
             jiffies: Jiffies::new(machine.tick),
             pipes: set.pipes.iter().map(Pipe::new).collect(),
+            klocks: Klocks::new(&set),
             memory: Memory::new(set.words),
             locks: Locks::new(&machine),
             caches: Caches::new(&machine),
@@ -387,6 +442,9 @@ impl<Q: EventQueue> Simulation<Q> {
         if in_kernel {
             self.kernel(rec, cpu);
         }
+        if self.klocks.are_in_use() {
+            self.klocks.settle(self.now, &self.sched);
+        }
         if self.paranoid && self.counts().events().is_multiple_of(PARANOID_EVERY) {
             self.check();
         }
@@ -408,6 +466,7 @@ impl<Q: EventQueue> Simulation<Q> {
         if scripted == Some(horizon) && horizon < self.end && horizon < before {
             self.now = horizon;
             self.run_script(rec);
+            self.klocks.settle(self.now, &self.sched);
             return Round::Event;
         }
         if horizon == self.end {
@@ -419,6 +478,7 @@ impl<Q: EventQueue> Simulation<Q> {
     #[cold]
     fn finish(&mut self, rec: &mut Recorder<'_>, at: Instant, ending: Ending) -> Round {
         self.now = at;
+        self.klocks.settle(self.now, &self.sched);
         for cpu in self.machine.cpus.ids() {
             self.core_from_outside(rec, cpu, |sched, cx| sched.settle(cx));
         }

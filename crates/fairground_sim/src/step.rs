@@ -3,7 +3,7 @@
 use crate::cpu::{AfterWake, Then};
 use crate::kernel::Next;
 use crate::queue::EventQueue;
-use crate::simulation::{STEPS_AT_ONE_INSTANT, Simulation, Stopped};
+use crate::simulation::{Misuse, STEPS_AT_ONE_INSTANT, Simulation, Stopped};
 use crate::task::Want;
 use crate::timers::Timer;
 use fairground_model::{Mode, Op, PrevState, Recorder, Section, Step, Surroundings, TraceEvent, WakeContext};
@@ -16,7 +16,7 @@ impl<Q: EventQueue> Simulation<Q> {
         let row = &mut self.tasks[task];
         let mut around = Surroundings { now: self.now, cpu, rng: &mut row.rng, words: &mut self.memory.words };
         let step = row.frame.next(&self.programs[row.program], &mut around);
-        row.mode = Mode::User;
+        row.mode = if self.klocks.in_section(task) { Mode::Kernel } else { Mode::User };
         self.show_writes();
         if step == Step::Stuck || self.goes_in_circles(cpu) {
             return self.stop(Stopped::NoProgress { task: self.tasks[task].info.name.clone(), at: self.now });
@@ -53,6 +53,12 @@ impl<Q: EventQueue> Simulation<Q> {
                 self.cpus[cpu].meter.count(Op::FutexOp);
                 self.syscall(cpu, Then::FutexWake { word, count })
             }
+            Step::Enter => self.enter_section(cpu, task),
+            Step::Leave => self.leave_section(cpu, task),
+            Step::CondResched => self.preemption_point(cpu, self.sched.profile().preemption.yields_at_cond_resched()),
+            Step::MightSleep => self.preemption_point(cpu, self.sched.profile().preemption.yields_at_might_sleep()),
+            Step::Lock { lock, mode } => self.take_lock(cpu, task, lock, mode),
+            Step::Unlock { lock } => self.release_lock(cpu, task, lock),
             Step::Fault => self.stop(Stopped::Fault { task: self.tasks[task].info.name.clone(), at: self.now }),
             Step::Fork { task: child } => self.fork(rec, cpu, task, child),
             Step::WaitChildren => self.wait_children(cpu, task),
@@ -119,8 +125,11 @@ impl<Q: EventQueue> Simulation<Q> {
         self.pay(cpu, Section::Syscall, Then::Resume)
     }
 
+    /// A system call, unless the task is in one already.
     pub(crate) fn syscall(&mut self, cpu: CpuId, then: Then) -> Next {
-        self.cpus[cpu].meter.count(Op::Syscall);
+        if !self.sched.rq(cpu).curr.is_some_and(|task| self.klocks.in_section(task)) {
+            self.cpus[cpu].meter.count(Op::Syscall);
+        }
         self.pay(cpu, Section::Syscall, then)
     }
 
@@ -211,6 +220,9 @@ impl<Q: EventQueue> Simulation<Q> {
 
     /// Kernel: exit.c do_exit(), v4.12–
     fn exit(&mut self, rec: &mut Recorder<'_>, cpu: CpuId, task: TaskId) -> Next {
+        if self.ends_with_lock(task) {
+            return self.misuse(task, Misuse::EndsWithLock);
+        }
         self.live_tasks -= 1;
         self.over = self.live_tasks == 0;
         self.cpus[cpu].meter.count(Op::Exit);

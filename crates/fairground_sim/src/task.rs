@@ -2,8 +2,8 @@
 
 use crate::cache::Left;
 use crate::cpu::Then;
-use fairground_model::{Frame, Mode, Op, TaskInfo};
-use fairground_stdx::{Instant, Ns, ProgramId, RngStream, TaskId};
+use fairground_model::{Frame, LockMode, Mode, Op, TaskInfo};
+use fairground_stdx::{Instant, LockId, Ns, ProgramId, RngStream, TaskId};
 
 /// What the current step of a task still needs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -18,6 +18,8 @@ pub(crate) enum Want {
     Until(Instant),
     /// Computing until a word that it looks at changes.
     Change,
+    /// Waiting on the CPU for a lock.
+    Lock { lock: LockId, mode: LockMode },
     /// The kernel path that was left by going to sleep, to be entered again.
     Retry(Then),
 }

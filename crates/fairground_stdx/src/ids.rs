@@ -79,6 +79,8 @@ typed_id!(
     SockId,
     /// A word of memory that tasks share.
     WordId,
+    /// A lock that tasks take and release: see `fairground_model::LockSpec`.
+    LockId,
     /// A program that tasks run.
     ProgramId,
     /// An application-defined measurement.

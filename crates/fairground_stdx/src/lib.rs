@@ -9,6 +9,7 @@ pub mod factor;
 pub mod ids;
 pub mod index_vec;
 pub mod log2_histogram;
+pub mod log_linear;
 pub mod nearest;
 pub mod prng;
 pub mod time;
@@ -19,10 +20,11 @@ pub use cpumask::CpuMask;
 pub use deadline_line::{DeadlineLine, DeadlineRow};
 pub use factor::Factor;
 pub use ids::{
-    CfsRqId, CpuId, Id, MarkerId, PipeId, ProgramId, SdId, SdSharedId, SeId, SgId, SgRingId, SockId, TaskId, TgId, TimerId,
-    WordId,
+    CfsRqId, CpuId, Id, LockId, MarkerId, PipeId, ProgramId, SdId, SdSharedId, SeId, SgId, SgRingId, SockId, TaskId, TgId,
+    TimerId, WordId,
 };
 pub use index_vec::IndexVec;
+pub use log_linear::LogLinear;
 pub use log2_histogram::Log2Histogram;
 pub use prng::{RngStream, StreamKind};
 pub use time::{Instant, Ns, Vruntime};

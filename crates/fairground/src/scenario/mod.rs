@@ -33,6 +33,7 @@ pub(crate) mod fields;
 mod group_life;
 mod groups;
 mod limits;
+mod lock_steps;
 mod machine;
 mod memory_steps;
 mod overrides;

@@ -115,7 +115,11 @@ fn workload_forms() -> Vec<Value> {
         "description": "pipes that steps may name, with the messages that fit" });
     let words = json!({ "type": "object", "additionalProperties": { "type": "integer", "minimum": 0 },
         "description": "words of memory that steps may name, with what they hold at first" });
-    let parts = json!({ "tasks": { "type": "array", "items": task() }, "pipes": pipes, "words": words });
+    let locks = json!({ "type": "object", "additionalProperties": { "type": "string",
+            "pattern": "^ *(rwsem|mutex)( +(fifo|no-spin|no-steal))* *$|^ *futex *$|^ *percpu-rwsem( +[0-9.]+(ns|us|ms|s))? *$" },
+        "description": "locks that steps may name, each with its kind" });
+    let parts = json!({ "tasks": { "type": "array", "items": task() }, "pipes": pipes, "words": words, "locks": locks,
+        "hung_task_timeout": time() });
     forms.push(object(&["tasks"], parts));
     for form in &mut forms {
         form["properties"]["group"] = path();

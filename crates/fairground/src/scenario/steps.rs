@@ -7,13 +7,15 @@
 //! nice 5      affinity 0-3     policy batch    slice 5ms      jump 0              repeat 5 to 0 c1
 //! cgroup /web/api              until r0        thread-clock   exec
 //! ```
+//!
+//! [`memory_steps`] and [`lock_steps`] have more.
 
 use super::fields::Spanned;
 use super::words::{self, Wrong};
-use super::{cgroup, memory_steps};
+use super::{cgroup, lock_steps, memory_steps};
 use crate::nearest;
 use fairground_model::program::{COUNTERS, REGS, Reg};
-use fairground_model::{Instr, Mistakes, Mode, TimerMode};
+use fairground_model::{Instr, LockKind, Mistakes, Mode, TimerMode};
 use fairground_stdx::{Id, Ns, PipeId, TaskId, units};
 
 /// What a step may name, in the order of their rows: the tasks and pipes of its workload, and groups by their paths.
@@ -22,6 +24,8 @@ pub(super) struct Names {
     pub(super) tasks: Vec<String>,
     pub(super) pipes: Vec<String>,
     pub(super) words: Vec<String>,
+    /// Locks, each with its kind.
+    pub(super) locks: Vec<(String, LockKind)>,
     pub(super) groups: Vec<String>,
 }
 
@@ -108,7 +112,9 @@ fn instr(text: &str, names: &Names) -> Result<Instr, Wrong> {
         "slice" => words::slice(value).map(|slice| Instr::SetSlice { slice }),
         "jump" => target(value).map(|to| Instr::Jump { to }),
         "repeat" => repeat(value),
-        _ => memory_steps::read(verb, value, names).unwrap_or_else(|| plain(verb, value)),
+        _ => memory_steps::read(verb, value, names)
+            .or_else(|| lock_steps::read(verb, value, names))
+            .unwrap_or_else(|| plain(verb, value)),
     }
 }
 
@@ -124,11 +130,12 @@ fn plain(verb: &str, value: &str) -> Result<Instr, Wrong> {
             let hint = "Say which session the task is of from its start on: `session = \"NAME\"` beside its name.";
             return Err(("`setsid` is not modelled yet as a step".to_string(), hint.to_string()));
         }
+        _ if lock_steps::VERBS.contains(&verb) => {
+            return Err((format!("`{verb}` takes no value"), format!("Write `{verb}` alone.")));
+        }
         _ => {
-            return Err((
-                format!("unknown step `{verb}`"),
-                nearest::hint(verb, "Steps", VERBS.into_iter().chain(memory_steps::VERBS)),
-            ));
+            let verbs = VERBS.into_iter().chain(memory_steps::VERBS).chain(lock_steps::VERBS);
+            return Err((format!("unknown step `{verb}`"), nearest::hint(verb, "Steps", verbs)));
         }
     };
     match value.is_empty() {
@@ -137,7 +144,7 @@ fn plain(verb: &str, value: &str) -> Result<Instr, Wrong> {
     }
 }
 
-fn run_between(value: &str, mode: Mode) -> Result<Instr, Wrong> {
+pub(super) fn run_between(value: &str, mode: Mode) -> Result<Instr, Wrong> {
     if let Some(mean) = value.strip_prefix('~') {
         return length(mean).map(|mean| Instr::RunExponential { mean, mode });
     }
@@ -147,7 +154,7 @@ fn run_between(value: &str, mode: Mode) -> Result<Instr, Wrong> {
     })
 }
 
-fn length(text: &str) -> Result<Ns, Wrong> {
+pub(super) fn length(text: &str) -> Result<Ns, Wrong> {
     let hint = || "A length of time has a unit: `3ms`.".to_string();
     units::parse_ns(text).map_err(|error| (format!("`{text}`: {error}"), hint()))
 }
@@ -200,6 +207,7 @@ pub(super) fn named(name: &str, names: &[String], what: &str) -> Result<usize, W
         let hint = match nearest::nearest(name, names.iter().map(String::as_str)) {
             Some(near) => format!("Did you mean `{near}`?"),
             None if what == "pipe" => "Declare it beside the tasks: `pipes = { p = 16 }`, the messages that fit.".to_string(),
+            None if what == "lock" => "Declare it beside the tasks: `locks = { l = \"rwsem\" }`, its kind.".to_string(),
             None if what == "word" => "Declare it beside the tasks: `words = { w = 0 }`, what it holds at first.".to_string(),
             None => "Name a task of the same workload that has `forked = true`.".to_string(),
         };
@@ -233,14 +241,18 @@ fn repeat(value: &str) -> Result<Instr, Wrong> {
 /// computed with.
 pub(super) fn text(instr: &Instr, names: &Names) -> Option<String> {
     let span = |low: Ns, high: Ns| if low == high { low.to_string() } else { format!("{low}..{high}") };
-    let in_mode = |mode: Mode, user: &str, kernel: &str| if mode == Mode::User { user.to_string() } else { kernel.to_string() };
+    let by_clock = |mode: Mode| match mode {
+        Mode::User => Some("runtime"),
+        Mode::Kernel => Some("kernel-runtime"),
+        Mode::NoPreempt | Mode::IrqOff => None,
+    };
     let pipe = |pipe: PipeId| names.pipes.get(pipe.index());
     Some(match *instr {
-        Instr::Run { work, mode } => format!("{} {work}", in_mode(mode, "run", "kernel")),
-        Instr::RunBetween { low, high, mode } if low < high => format!("{} {}", in_mode(mode, "run", "kernel"), span(low, high)),
-        Instr::RunExponential { mean, mode } => format!("{} ~{mean}", in_mode(mode, "run", "kernel")),
+        Instr::Run { work, mode } => format!("{} {work}", lock_steps::verb(mode)),
+        Instr::RunBetween { low, high, mode } if low < high => format!("{} {}", lock_steps::verb(mode), span(low, high)),
+        Instr::RunExponential { mean, mode } => format!("{} ~{mean}", lock_steps::verb(mode)),
         Instr::SleepExponential { mean } => format!("sleep ~{mean}"),
-        Instr::RunTime { time, mode } => format!("{} {time}", in_mode(mode, "runtime", "kernel-runtime")),
+        Instr::RunTime { time, mode } => format!("{} {time}", by_clock(mode)?),
         Instr::RunUntil { reg } => format!("until r{reg}"),
         Instr::Sleep { time } => format!("sleep {time}"),
         Instr::SleepBetween { low, high } if low < high => format!("sleep {}", span(low, high)),
@@ -276,6 +288,9 @@ pub(super) fn text(instr: &Instr, names: &Names) -> Option<String> {
         | Instr::FutexWait { .. }
         | Instr::FutexWake { .. }
         | Instr::JumpIf { .. } => return memory_steps::text(instr, names),
+        Instr::Enter | Instr::Leave | Instr::CondResched | Instr::MightSleep | Instr::Lock { .. } | Instr::Unlock { .. } => {
+            return lock_steps::text(instr, names);
+        }
         Instr::Send { .. }
         | Instr::Recv { .. }
         | Instr::Poll { .. }
@@ -302,6 +317,7 @@ mod tests {
             tasks: vec!["a task".to_string(), "child".to_string()],
             pipes: vec!["p".to_string(), "r1 r2".to_string()],
             words: vec!["w".to_string(), "a word".to_string()],
+            locks: vec![("sem".to_string(), LockKind::Rwsem), ("a mutex".to_string(), LockKind::Mutex)],
             groups: vec!["/web".to_string(), "/web/api".to_string()],
         }
     }
@@ -363,6 +379,18 @@ mod tests {
             "affinity 0-3,8",
             "cgroup /",
             "cgroup /web/api",
+            "enter",
+            "leave",
+            "cond-resched",
+            "might-sleep",
+            "nopreempt 1ms",
+            "irqoff 1us..2us",
+            "irqoff ~2us",
+            "lock sem read",
+            "lock sem write",
+            "unlock sem",
+            "lock a mutex",
+            "unlock a mutex",
             "jump 1",
             "repeat 5 to 0 c3",
         ] {
@@ -407,6 +435,10 @@ mod tests {
             ("if r0 < 5 to 0", "not understood"),
             ("if r0 = 5 to 2", "step 2 does not exist"),
             ("nice 99", "nice 99 does not exist"),
+            ("lock sim read", "no lock of this workload is called `sim`"),
+            ("lock sem", "`lock sem` without a mode"),
+            ("lock a mutex read", "`a mutex` has no readers"),
+            ("enter now", "`enter` takes no value"),
             ("cgroup /web/apo", "no group `/web/apo`"),
             ("cgroup web", "`web` is no path"),
             ("cgroup", "`` is no path"),

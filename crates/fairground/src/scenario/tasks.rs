@@ -9,9 +9,12 @@ use super::autogroup;
 use super::cgroup;
 use super::fields::{Fields, Spanned};
 use super::groups::Groups;
+use super::lock_steps;
 use super::steps::{self, Names};
 use super::words;
-use fairground_model::{Instr, Mistakes, Mode, PipeSpec, Policy, Program, Start, TaskSet, TaskSpec, TimerMode};
+use fairground_model::{
+    Instr, LockKind, LockSpec, Mistakes, Mode, PipeSpec, Policy, Program, Start, TaskSet, TaskSpec, TimerMode,
+};
 use fairground_stdx::{CpuId, Instant, Ns, TgId};
 use std::ops::Range;
 
@@ -27,6 +30,10 @@ pub(super) struct Declared<'t> {
     pub(super) pipes: Option<Fields<'t>>,
     /// Words of shared memory, each with what it holds at first.
     pub(super) words: Option<Fields<'t>>,
+    /// Locks, each with its kind.
+    pub(super) locks: Option<Fields<'t>>,
+    /// How long an uninterruptible wait may last.
+    pub(super) hung_task_timeout: Option<Spanned<Ns>>,
 }
 
 /// Tasks that were written out.
@@ -68,6 +75,21 @@ pub(super) fn read(
         }
         set.words.push(value.unwrap_or(0));
         names.words.push(name.value.to_string());
+    }
+    for (name, item) in declared.locks.map(|mut table| table.free()).unwrap_or_default() {
+        let text = item.as_str().unwrap_or_default();
+        let spec = lock_steps::declared(name.value, text).unwrap_or_else(|(message, hint)| {
+            m.at(name.span, format!("lock `{}`: {message}", name.value), hint);
+            LockSpec::new(name.value, LockKind::Mutex)
+        });
+        names.locks.push((spec.name.clone(), spec.kind));
+        set.locks.push(spec);
+    }
+    if let Some(time) = declared.hung_task_timeout {
+        match lock_steps::hung_task_timeout(time.value) {
+            Ok(time) => set.hung_task_timeout = Some(time),
+            Err((message, hint)) => m.at(time.span, message, hint),
+        }
     }
     for row in rows {
         let session = read_row(row, &names, default, &mut set, m);
@@ -258,7 +280,9 @@ mod tests {
         let groups = groups::read(Fields::new(&table, 0..0, "scenario").tables("group", &mut m), &mut m);
         let default = groups.set().groups.ids().next();
         let words = Fields::new(&table, 0..0, "workload").table("words", &mut m);
-        (read(rows, Declared { pipes, words }, &groups, default, &mut m).set, m)
+        let locks = Fields::new(&table, 0..0, "workload").table("locks", &mut m);
+        let hung_task_timeout = Fields::new(&table, 0..0, "workload").time("hung_task_timeout", &mut m);
+        (read(rows, Declared { pipes, words, locks, hung_task_timeout }, &groups, default, &mut m).set, m)
     }
 
     #[test]

@@ -200,6 +200,8 @@ fn read_row(
     let listed = row.tables("tasks", m);
     let pipes = row.table("pipes", m);
     let shared = row.table("words", m);
+    let locks = row.table("locks", m);
+    let hung_task_timeout = row.time("hung_task_timeout", m);
     if let Some(record) = row.text("housekeeping", m) {
         let message = "`housekeeping` names a recording, which is no part of a scenario file";
         m.at(record.span, message, "Run the folder of the recorded experiment itself.");
@@ -211,12 +213,16 @@ fn read_row(
         m.at(row.span(), "a workload comes from exactly one place", PLACES);
         return None;
     }
-    for (what, table) in [("pipes", &pipes), ("words", &shared)] {
+    for (what, table) in [("pipes", &pipes), ("words", &shared), ("locks", &locks)] {
         if let (Some(table), true) = (table, listed.is_empty()) {
             let hint = "They are named by the steps of tasks that are written out.";
             m.at(table.span(), format!("`{what}` without `tasks`"), hint);
             return None;
         }
+    }
+    if let Some(time) = hung_task_timeout.as_ref().filter(|_| listed.is_empty()) {
+        m.at(time.span.clone(), "`hung_task_timeout` without `tasks`", "It stands beside tasks that are written out.");
+        return None;
     }
     if let Some(name) = name {
         read_named(&name, args, m)
@@ -232,9 +238,9 @@ fn read_row(
         read_trace(&trace, digest, place, m)
     } else {
         let mut table = |key| row.item(key).map(|item| format!("{key} = {}\n", canonical::of_item(item))).unwrap_or_default();
-        let mut text = table("pipes") + &table("words");
+        let mut text = table("pipes") + &table("words") + &table("locks") + &table("hung_task_timeout");
         text.push_str(&format!("tasks = {}\n", row.item("tasks").map(canonical::of_item).unwrap_or_default()));
-        let declared = tasks::Declared { pipes, words: shared };
+        let declared = tasks::Declared { pipes, words: shared, locks, hung_task_timeout };
         let listed = tasks::read(listed, declared, place.groups, group, m);
         Some(Workload { sessions: listed.sessions, ..Workload::new("tasks", listed.set, text) })
     }

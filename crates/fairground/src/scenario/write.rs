@@ -5,6 +5,7 @@ mod group_files;
 use super::at::{Act, At};
 use super::canonical::{self, key, quoted};
 use super::cgroup::{self, GroupAct};
+use super::lock_steps;
 use super::steps::{self, Names};
 use super::words;
 use super::{machine, profile};
@@ -59,6 +60,15 @@ pub fn write(title: &str, setup: &Setup) -> Result<String, Unwritable> {
         let rows: Vec<String> = held.map(|(name, value)| format!("{} = {value}", key(name))).collect();
         text.push_str(&format!("words = {{ {} }}\n", rows.join(", ")));
     }
+    if !names.locks.is_empty() {
+        let rows = names.locks.iter().zip(setup.tasks.locks.iter());
+        let rows: Vec<String> =
+            rows.map(|((name, _), spec)| format!("{} = {}", key(name), quoted(&lock_steps::declaration(spec)))).collect();
+        text.push_str(&format!("locks = {{ {} }}\n", rows.join(", ")));
+    }
+    if let Some(time) = setup.tasks.hung_task_timeout {
+        text.push_str(&format!("hung_task_timeout = \"{time}\"\n"));
+    }
     text.push_str("tasks = [\n");
     for task in setup.tasks.tasks.iter() {
         text.push_str(&format!("    {{ {} }},\n", fields(setup, task, &names)?.join(", ")));
@@ -90,7 +100,11 @@ fn names(setup: &Setup) -> Result<Names, Unwritable> {
         return Err(Unwritable("a word that begins above 2^63".to_string()));
     }
     let words = (0..setup.tasks.words.len()).map(|row| format!("word{row}")).collect();
-    Ok(Names { tasks, pipes, words, groups: cgroup::paths(&setup.tasks.groups) })
+    let locks: Vec<_> = setup.tasks.locks.iter().map(|lock| (lock.name.clone(), lock.kind)).collect();
+    if (0..locks.len()).any(|row| locks[..row].iter().any(|lock| lock.0 == locks[row].0)) {
+        return Err(Unwritable("two locks of one name".to_string()));
+    }
+    Ok(Names { tasks, pipes, words, locks, groups: cgroup::paths(&setup.tasks.groups) })
 }
 
 /// The row of a task. What has its default is left out.
@@ -178,6 +192,17 @@ mod tests {
         let again = Scenario::parse("again.toml", &text, Path::new(""), &Overrides::default()).unwrap().setup().unwrap();
         assert_eq!((again.machine, again.profile), (made.machine, made.profile), "{text}");
         assert_eq!((again.tasks, again.seed, again.duration), (made.tasks, made.seed, made.duration), "{text}");
+    }
+
+    #[test]
+    fn locks_read_back_too() {
+        let made = setup(
+            "[[workload]]\nlocks = { sem = \"rwsem fifo\", \"a b\" = \"percpu-rwsem 3ms\", f = \"futex\" }\nhung_task_timeout = \"5s\"\n\
+             tasks = [{ name = \"a\", do = [\"lock f\", \"enter\", \"lock sem read\", \"lock a b write\", \"irqoff 1ms\", \"unlock a b\", \"unlock sem\", \"leave\", \"unlock f\"] }]\n",
+        );
+        let text = write("again", &made).unwrap();
+        let again = Scenario::parse("again.toml", &text, Path::new(""), &Overrides::default()).unwrap().setup().unwrap();
+        assert_eq!(again.tasks, made.tasks, "{text}");
     }
 
     #[test]

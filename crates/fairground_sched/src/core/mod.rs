@@ -4,6 +4,7 @@ mod change;
 mod clock;
 mod follow;
 mod fork;
+mod hostage;
 mod hotplug;
 mod idle_state;
 mod lines;

@@ -264,10 +264,10 @@ impl Sched {
 
     /// Whether the current task of `cpu` is taken off the CPU where it is in the kernel, at the end of an interrupt.
     ///
-    /// Kernel: core.c preempt_schedule_irq(), v6.18– (not with voluntary preemption)
+    /// Kernel: core.c preempt_schedule_irq(), v4.12– (with full and lazy preemption)
     #[inline]
     pub fn preempts_in_kernel(&self, cpu: CpuId) -> bool {
-        self.profile.preemption == Preemption::Lazy && self.rqs[cpu].need_resched
+        self.profile.preemption.preempts_in_kernel() && self.rqs[cpu].need_resched
     }
 
     /// Asks `cpu` to call schedule() soon; another CPU is interrupted for that.

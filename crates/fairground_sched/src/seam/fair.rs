@@ -90,11 +90,28 @@ seam! {
 seam! {
     /// When a running task gives way to a reschedule that the fair class asks for.
     Preemption = "preemption" {
-        Voluntary "voluntary" "On its return to user mode; in the kernel it goes on to its end.",
+        None "none" "On its return to user mode; in the kernel it goes on to its end, or to a cond_resched().",
+        Voluntary "voluntary" "On its return to user mode; in the kernel it goes on to its end, or to a cond_resched() or might_sleep().",
+        Full "full" "At the end of the interrupt that finds it due, in the kernel too, unless preemption is disabled there.",
         Lazy "lazy"
             "On its return to user mode; other CPUs are not interrupted for that, and at the next tick it gives way in the kernel too.",
     }
     history { v(4, 12) => Voluntary, v(6, 18) => Lazy, }
+}
+
+impl Preemption {
+    /// Whether a task that is in the kernel is taken off its CPU at the end of an interrupt, once that is fully due.
+    pub const fn preempts_in_kernel(self) -> bool {
+        matches!(self, Preemption::Full | Preemption::Lazy)
+    }
+    /// Whether cond_resched() gives way: with full and lazy preemption it does nothing.
+    pub const fn yields_at_cond_resched(self) -> bool {
+        matches!(self, Preemption::None | Preemption::Voluntary)
+    }
+    /// Whether might_sleep() gives way.
+    pub const fn yields_at_might_sleep(self) -> bool {
+        matches!(self, Preemption::Voluntary)
+    }
 }
 
 seam! {

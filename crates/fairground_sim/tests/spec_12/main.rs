@@ -1,0 +1,11 @@
+//! Tests of the specification, part 12: kernel sections, preemption models and locks, on machines where nothing but
+//! computing takes time.
+#![allow(clippy::unwrap_used, reason = "a test stops where it fails")]
+
+#[path = "../common/mod.rs"]
+mod common;
+mod hostage;
+mod misuse;
+mod objects;
+mod preemption;
+mod support;
