@@ -220,9 +220,8 @@ impl<Q: EventQueue> Simulation<Q> {
     /// voluntary preemption), or until a reschedule is fully due (lazy preemption).
     fn must_leave_user_mode(&self, cpu: CpuId) -> bool {
         let rq = self.sched.rq(cpu);
-        let in_kernel = |task: TaskId| {
-            self.specs[task].kthread || self.klocks.in_section(task) || self.tasks[task].mode != Mode::User
-        };
+        let in_kernel =
+            |task: TaskId| self.specs[task].kthread || self.klocks.in_section(task) || self.tasks[task].mode != Mode::User;
         let stays = |task: TaskId| in_kernel(task) && !self.preempts_in_kernel(cpu, task);
         match self.sched.exit_to_user(cpu) {
             UserReturn::Run => false,

@@ -1,10 +1,14 @@
 //! Locks whose holder is out of quota: the variants of section 8.
 
-use crate::common::{Build, MS, US, work};
+use crate::common::quota::hog;
+use crate::common::{Build, Log, MS, Stay, US, asleep_until, sleep, work};
 use crate::support::{fifo, for_ever, kern, kernel, read, setup, syscall, unlock, write};
-use fairground_model::{CpuMax, Instr, LockKind, NullSink, TaskGroupSpec, TaskSet, TimerMode};
-use fairground_sim::{HolderIs, LockReport, Simulation};
-use fairground_stdx::{Instant, Ns, TgId};
+use fairground_model::{
+    CpuMax, Decision, Instr, LockKind, LockSpec, NullSink, RCU_SYNC_DELAY, Reason, TaskGroupSpec, TaskSet, TimerMode, TraceEvent,
+};
+use fairground_sched::Profile;
+use fairground_sim::{HolderIs, LockReport, Setup, Simulation};
+use fairground_stdx::{CpuId, Instant, Ns, TaskId, TgId};
 
 fn limited(set: &mut TaskSet) -> TgId {
     let limit = CpuMax { quota: Some(Ns::from_ms(20)), period: Ns::from_ms(100), burst: Ns::ZERO };
@@ -18,8 +22,18 @@ fn every(first: u64, period: u64, mode: TimerMode, body: &[Instr]) -> Vec<Instr>
     [&begin, body, &again].concat()
 }
 
+/// Where a queue that is out of quota is taken off its CPU as a whole.
+fn queues(preemption: &str) -> Profile {
+    kernel("v6.12", preemption)
+}
+
+/// Where each task stops on its own way back to user mode: as merged, and as mailed before.
+fn tasks(preemption: &str) -> [Profile; 2] {
+    ["v6.18", "v6.14+task-throttle"].map(|name| kernel(name, preemption))
+}
+
 /// Variant P: a reader of limited CPU, a writer and another reader, each on a CPU of its own.
-fn variant_p(user: u64, section: u64, preemption: &str) -> LockReport {
+fn variant_p(user: u64, section: u64, profile: Profile) -> LockReport {
     let mut set = TaskSet::default();
     let lock = fifo(&mut set, "sem", LockKind::Rwsem);
     let group = limited(&mut set);
@@ -32,8 +46,13 @@ fn variant_p(user: u64, section: u64, preemption: &str) -> LockReport {
     set.pinned("W", 1, every(100 * MS, 100 * MS, TimerMode::Absolute, &body));
     let body = syscall(&[read(lock), kern(50 * US), unlock(lock)]);
     set.pinned("R", 2, every(0, MS, TimerMode::Relative, &body));
-    let mut simulation = Simulation::new(setup(set, 3, kernel("v6.12", preemption), 2000)).unwrap();
+    report(setup(set, 3, profile, 2000))
+}
+
+fn report(setup: Setup) -> LockReport {
+    let mut simulation = Simulation::new(setup).unwrap();
     simulation.run(&mut NullSink).unwrap();
+    assert!(simulation.deadlocks().is_empty());
     simulation.lock_reports().remove(0)
 }
 
@@ -44,35 +63,226 @@ fn figures(report: &LockReport) -> [u64; 6] {
     [report.hostage_holds, us(report.holds.max()), writes.count(), us(writes.mean()), us(writes.max()), us(reads.max())]
 }
 
+const CASES: [(u64, u64); 3] = [(900, 2200), (1000, 2000), (2900, 100)];
+
 #[test]
 fn spec_12_t08_variant_p_with_queues_that_are_throttled() {
-    assert_eq!(figures(&variant_p(900 * US, 2200 * US, "full")), [14, 82_200, 39, 18_802, 52_100, 51_800]);
-    assert_eq!(figures(&variant_p(1000 * US, 2000 * US, "full")), [13, 82_000, 38, 18_156, 52_000, 51_950]);
-    assert_eq!(figures(&variant_p(2900 * US, 100 * US, "full")), [0, 100, 39, 0, 0, 100]);
+    let figures = |user, section| figures(&variant_p(user * US, section * US, queues("full")));
+    assert_eq!(figures(900, 2200), [14, 82_200, 39, 18_802, 52_100, 51_800]);
+    assert_eq!(figures(1000, 2000), [13, 82_000, 38, 18_156, 52_000, 51_950]);
+    assert_eq!(figures(2900, 100), [0, 100, 39, 0, 0, 100]);
     // All time of those 14 holds but their own 2.2 ms is that of a throttled queue: waits of 50 ms in each.
-    assert_eq!(variant_p(900 * US, 2200 * US, "full").hostage_time, Ns(14 * 50 * MS));
+    assert_eq!(variant_p(900 * US, 2200 * US, queues("full")).hostage_time, Ns(14 * 50 * MS));
+}
+
+#[test]
+fn spec_12_t08_variant_p_with_tasks_that_stop_on_their_way_back() {
+    for (user, section) in CASES {
+        for profile in tasks("full").into_iter().chain(tasks("lazy")) {
+            let report = variant_p(user * US, section * US, profile);
+            assert_eq!(figures(&report), [0, section, 39, 0, 0, 100], "{user}/{section}");
+        }
+    }
 }
 
 /// What quota asks for is a full request: lazy preemption delays it no more than full preemption.
 #[test]
 fn spec_12_t08_variant_p_is_the_same_with_lazy_preemption() {
-    assert_eq!(figures(&variant_p(900 * US, 2200 * US, "lazy")), figures(&variant_p(900 * US, 2200 * US, "full")));
+    let [full, lazy] = ["full", "lazy"].map(|preemption| figures(&variant_p(900 * US, 2200 * US, queues(preemption))));
+    assert_eq!(full, lazy);
 }
 
 #[test]
 fn spec_12_t09_without_preemption_in_the_kernel_no_hold_is_longer_than_its_section() {
-    for (user, section) in [(900, 2200), (1000, 2000), (2900, 100)] {
+    for (user, section) in CASES {
         for preemption in ["none", "voluntary"] {
-            let report = variant_p(user * US, section * US, preemption);
-            assert_eq!(figures(&report), [0, section, 39, 0, 0, 100], "{user}/{section} {preemption}");
+            let [merged, mailed] = tasks(preemption);
+            for profile in [queues(preemption), merged, mailed] {
+                let report = variant_p(user * US, section * US, profile);
+                assert_eq!(figures(&report), [0, section, 39, 0, 0, 100], "{user}/{section} {preemption}");
+            }
         }
     }
 }
 
 #[test]
 fn spec_12_t12_waits_of_writers_are_those_for_a_throttled_holder() {
-    let waits = variant_p(900 * US, 2200 * US, "full").writes;
-    let (all, throttled) = (waits.times.sum(), u128::from(waits.while_holder[HolderIs::Throttled as usize].0));
-    assert!(throttled * 100 >= all * 95, "{throttled} of {all}");
-    assert_eq!(waits.while_holder.iter().map(|time| u128::from(time.0)).sum::<u128>(), all);
+    let split = |profile| {
+        let waits = variant_p(900 * US, 2200 * US, profile).writes;
+        (waits.times.sum(), waits.while_holder.map(|time| u128::from(time.0)))
+    };
+    let (all, parts) = split(queues("full"));
+    assert!(parts[HolderIs::Throttled as usize] * 100 >= all * 95);
+    assert_eq!(parts.iter().sum::<u128>(), all);
+    for profile in tasks("full") {
+        assert_eq!(split(profile).1[HolderIs::Throttled as usize], 0);
+    }
+}
+
+/// Variant S: the holder sleeps with the lock while a hog beside it uses up the quota. Its sleeps differ in length, as else each
+/// period would be like the one before.
+fn variant_s(profile: Profile) -> LockReport {
+    let mut set = TaskSet::default();
+    let lock = fifo(&mut set, "sem", LockKind::Rwsem);
+    let group = limited(&mut set);
+    let sleep = Instr::SleepBetween { low: Ns::from_ms(3), high: Ns::from_ms(7) };
+    let body = syscall(&[read(lock), kern(200 * US), sleep.clone(), kern(200 * US), unlock(lock)]);
+    let holder = set.pinned("H", 0, for_ever([vec![work(500 * US)], body, vec![sleep]].concat()));
+    let hog = hog(&mut set, group, 0);
+    set.tasks[holder].group = Some(group);
+    assert_ne!(holder, hog);
+    report(setup(set, 1, profile, 10_000))
+}
+
+#[test]
+fn spec_12_t10_variant_s_a_holder_that_sleeps_is_caught_by_a_queue_in_every_preemption_model() {
+    for preemption in ["none", "voluntary", "full", "lazy"] {
+        let report = variant_s(queues(preemption));
+        assert!((35..=65).contains(&report.hostage_holds), "{preemption}: {}", report.hostage_holds);
+        assert!((75 * MS..90 * MS).contains(&report.holds.max()), "{preemption}: {}", report.holds.max());
+        for profile in tasks(preemption) {
+            let report = variant_s(profile);
+            assert_eq!(report.hostage_holds, 0, "{preemption}");
+            assert!(report.holds.max() <= 10 * MS, "{preemption}: {}", report.holds.max());
+        }
+    }
+}
+
+#[test]
+fn spec_12_t10_variant_f_a_futex_is_held_in_user_mode_where_both_models_stop() {
+    let [merged, mailed] = tasks("full");
+    for profile in [queues("full"), merged, mailed] {
+        let mut set = TaskSet::default();
+        let lock = set.locks.push(LockSpec::new("f", LockKind::Futex));
+        let group = limited(&mut set);
+        let body = [write(lock), work(2 * MS), unlock(lock), work(MS)];
+        let holder = set.pinned("H", 0, for_ever(body.to_vec()));
+        set.tasks[holder].group = Some(group);
+        set.pinned("W", 1, every(50 * MS, 100 * MS, TimerMode::Absolute, &[write(lock), work(100 * US), unlock(lock)]));
+        let report = report(setup(set, 2, profile, 2000));
+        assert!((11..=16).contains(&report.hostage_holds), "{}", report.hostage_holds);
+        assert_eq!(report.holds.max(), 82 * MS);
+    }
+}
+
+/// Variant C: 16 tasks of limited CPU that fork and end, one that attaches, 8 shells that fork.
+fn variant_c(profile: Profile) -> Simulation {
+    let mut set = TaskSet::default();
+    let lock = set.locks.push(LockSpec::new("threadgroup", LockKind::PercpuRwsem { rcu_sync: RCU_SYNC_DELAY }));
+    let group = limited(&mut set);
+    let body = syscall(&[read(lock), kern(150 * US), sleep(200 * US), kern(150 * US), unlock(lock)]);
+    for row in 0..16 {
+        let task = set.task(&format!("job{row}"), for_ever([vec![work(300 * US)], body.clone()].concat()));
+        set.tasks[task].group = Some(group);
+    }
+    let body = syscall(&[write(lock), kern(100 * US), unlock(lock)]);
+    set.task("attach", every(30 * MS, 100 * MS, TimerMode::Absolute, &body));
+    let body = syscall(&[read(lock), kern(100 * US), unlock(lock)]);
+    for row in 0..8 {
+        set.task(&format!("shell{row}"), every(0, 5 * MS, TimerMode::Relative, &body));
+    }
+    let mut simulation = Simulation::new(setup(set, 4, profile, 5000)).unwrap();
+    simulation.run(&mut NullSink).unwrap();
+    simulation
+}
+
+/// The shortest half of attaches, and the worst of the shells' 99th percentiles.
+fn attach_and_shells(simulation: &Simulation) -> (u64, u64) {
+    let p99 = |row| simulation.lock_waits_of(TaskId::new(row)).unwrap().quantile(990);
+    (simulation.lock_reports()[0].writes.times.quantile(500), (17..25).map(p99).max().unwrap())
+}
+
+#[test]
+fn spec_12_t10_variant_c_attaching_waits_for_forks_of_a_throttled_queue() {
+    let (attach, shells) = attach_and_shells(&variant_c(queues("full")));
+    assert!(attach >= 50 * MS && (50 * MS..=100 * MS).contains(&shells), "{attach} {shells}");
+    for profile in tasks("full") {
+        let (attach, shells) = attach_and_shells(&variant_c(profile));
+        assert!((10 * MS..=12 * MS).contains(&attach) && shells < 13 * MS, "{attach} {shells}");
+    }
+}
+
+/// Both are due on the way back: first schedule(), then the work, then limbo.
+#[test]
+fn spec_12_t01_schedule_comes_before_throttle_work() {
+    for profile in tasks("none") {
+        let mut set = TaskSet::default();
+        let group = limited(&mut set);
+        // The quota of 20 ms ends in the section; at its end a task without limit waits too.
+        let body = [vec![work(19 * MS)], syscall(&[kern(3 * MS)]), vec![work(MS)]].concat();
+        let limited = set.pinned("limited", 0, body);
+        set.tasks[limited].group = Some(group);
+        let other = set.pinned("other", 0, [asleep_until(21 * MS).to_vec(), vec![work(MS)]].concat());
+        let log = Log::of(setup(set, 1, profile, 200));
+        let order: Vec<(u64, &str)> = log
+            .events
+            .iter()
+            .filter(|row| row.0 > 21 * MS)
+            .filter_map(|row| match row.2 {
+                TraceEvent::SchedSwitch { next: Some(next), .. } => {
+                    Some((row.0 / MS, if next == other { "other" } else { "limited" }))
+                }
+                TraceEvent::Decision(Decision { reason: Reason::ThrottleWork, .. }) => Some((row.0 / MS, "work")),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(order[..4], [(22, "other"), (23, "limited"), (23, "work"), (100, "limited")], "{order:?}");
+    }
+}
+
+#[test]
+fn spec_12_t13_a_kernel_thread_with_a_lock_is_never_stopped() {
+    for profile in tasks("full") {
+        let mut set = TaskSet::default();
+        let lock = fifo(&mut set, "sem", LockKind::Rwsem);
+        let group = limited(&mut set);
+        let holder = set.pinned("kthread", 0, vec![read(lock), kern(150 * MS), unlock(lock)]);
+        set.tasks[holder].group = Some(group);
+        set.tasks[holder].kthread = true;
+        let report = report(setup(set, 1, profile, 500));
+        assert_eq!((report.holds.max(), report.hostage_holds), (150 * MS, 0));
+    }
+}
+
+/// What is run in the kernel beyond the quota is paid before the task sees user mode again.
+#[test]
+fn debts_of_a_section_are_paid_before_user_mode() {
+    let [profile, _] = tasks("full");
+    let mut set = TaskSet::default();
+    let group = limited(&mut set);
+    let hog = set.pinned("hog", 0, [vec![work(19 * MS)], syscall(&[kern(130 * MS)]), vec![work(50 * MS)]].concat());
+    set.tasks[hog].group = Some(group);
+    let log = Log::of(setup(set, 1, profile, 1000));
+    // 149 ms are run at once: 129 ms of debt. Periods of 20 ms pay it off by 700 ms, when 11 ms are left of the seventh.
+    assert_eq!(log.stays()[0].ns, 149 * MS);
+    assert_eq!(log.stays()[1], Stay { task: hog.get(), from: 700 * MS, ns: 11 * MS });
+}
+
+/// Of 20 ms at 100 ms a task in a section on the other CPU owes more than there is: the queue of two in limbo is released with
+/// 1 ns. Both are on their way back to user mode; the one that comes second finds the quota used up, and is in limbo again without
+/// having run.
+#[test]
+fn spec_12_t14_a_task_that_is_released_with_nothing_goes_back_to_limbo() {
+    let [profile, _] = tasks("full");
+    let mut set = TaskSet::default();
+    let group = limited(&mut set);
+    let hogs = [hog(&mut set, group, 0), hog(&mut set, group, 0)];
+    let body = [vec![sleep(3 * MS)], syscall(&[kern(60 * MS)]), vec![work(50 * MS)]].concat();
+    let second = set.pinned("section", 1, body);
+    set.tasks[second].group = Some(group);
+    let mut simulation = Simulation::new(setup(set, 2, profile, 1000)).unwrap();
+    let mut log = Log::default();
+    simulation.run_until(Instant::from_ns(99 * MS), &mut log).unwrap();
+    assert_eq!(hogs.map(|hog| throttle_works(&log, hog)), [1, 1]);
+    simulation.run_until(Instant::from_ns(199 * MS), &mut log).unwrap();
+    assert_eq!(hogs.map(|hog| throttle_works(&log, hog)), [2, 2]);
+    let mut ran = hogs.map(|hog| log.runtime_in(hog, 99 * MS..199 * MS));
+    ran.sort_unstable();
+    assert_eq!(ran, [0, MS], "one runs to the tick, the other not at all");
+}
+
+/// How often a task went to limbo.
+fn throttle_works(log: &Log, task: TaskId) -> usize {
+    let works = |row: &&(u64, CpuId, TraceEvent)| matches!(row.2, TraceEvent::Decision(decision) if decision.reason == Reason::ThrottleWork && decision.a == task.get());
+    log.events.iter().filter(works).count()
 }
