@@ -1,6 +1,9 @@
 //! Latency histograms in bounded memory.
 
 mod classes;
+mod distribution;
+
+pub use distribution::Level;
 
 use classes::Classes;
 
@@ -59,7 +62,11 @@ impl Histogram {
     /// The smallest value that at least `permille` thousandths of all values do not exceed, to one
     /// percent; 0 if there is no value. p99 is `quantile(990)`.
     pub fn quantile(&self, permille: u64) -> u64 {
-        let rank = (u128::from(self.len()) * u128::from(permille.min(1000))).div_ceil(1000).max(1);
+        self.at(permille, 1000)
+    }
+    /// The smallest value that at least `parts` of `of` of all values do not exceed, to one percent; 0 if there is no value.
+    pub fn at(&self, parts: u64, of: u64) -> u64 {
+        let rank = (u128::from(self.len()) * u128::from(parts.min(of))).div_ceil(u128::from(of.max(1))).max(1);
         let mut below: u128 = 0;
         let reached = self.classes.iter().find(|&(_, count)| {
             below += u128::from(count);

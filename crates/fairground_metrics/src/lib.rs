@@ -16,13 +16,15 @@ pub mod percentile;
 pub mod plat;
 pub mod schedstat;
 pub mod timehist;
+pub mod timeline;
 
 pub use compare::{Comparison, Paired, Rule, SideStats, Verdict};
 pub use decimal::Decimal;
 pub use expect::{Check, CheckedRow, ExpectRow, SkippedRow};
 pub use figures::{Figure, FigureValue, Figures, Window, WindowRule};
-pub use histogram::Histogram;
+pub use histogram::{Histogram, Level};
 pub use latency::{RunReport, RunStats};
 pub use marker::{MarkerReport, MarkerStats};
 pub use metric::{Better, Metric, Unit};
 pub use plat::PlatHistogram;
+pub use timeline::{Stretch, Timeline, TimelineSink};

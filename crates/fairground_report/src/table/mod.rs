@@ -81,6 +81,10 @@ impl Table {
     pub fn rows(&self) -> &[Vec<Cell>] {
         &self.rows
     }
+    /// The lines of plain text that people read in place of headings and rows; none for most tables.
+    pub fn lines(&self) -> &[String] {
+        &self.lines
+    }
     /// The lines under the table.
     pub fn notes(&self) -> &[String] {
         &self.notes

@@ -1,0 +1,124 @@
+//! The timeline of CPUs: its data, which the page's script draws.
+
+use super::html::{escaped, json_in_script};
+use crate::units::{format_count, format_ns};
+use fairground_metrics::timeline::section_name;
+use fairground_metrics::{Stretch, Timeline};
+use fairground_model::Section;
+use fairground_stdx::Ns;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// Whose time a stretch is.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Owner {
+    /// The task's name.
+    pub name: String,
+    /// The group in which it starts; empty where there are no groups.
+    pub group: String,
+}
+
+/// A timeline with the names of what is in it.
+#[derive(Clone, PartialEq, Debug)]
+pub struct TimelineBlock {
+    /// What it shows.
+    pub title: String,
+    /// The stretches.
+    pub timeline: Timeline,
+    /// Names and groups by the tasks' rows; a task without one is shown by its number.
+    pub owners: Vec<Owner>,
+    /// Paths of groups by their rows.
+    pub groups: Vec<String>,
+}
+
+impl TimelineBlock {
+    pub(super) fn write(&self, f: &mut fmt::Formatter<'_>, number: usize) -> fmt::Result {
+        writeln!(f, "<figure class=\"timeline\" id=\"t{number}\">\n<figcaption>{}</figcaption>", escaped(&self.title))?;
+        writeln!(f, "<noscript><p>The timeline is drawn by a script, and scripts are off.</p></noscript>")?;
+        writeln!(f, "<script type=\"application/json\">{}</script>", json_in_script(&self.data()))?;
+        writeln!(f, "<p class=\"note\">{}</p>\n</figure>", escaped(&self.note()))
+    }
+    fn note(&self) -> String {
+        let all = || self.timeline.cpus.iter().flat_map(|cpu| cpu.tasks.iter().chain(&cpu.kernel));
+        let total: u64 = all().map(|stretch| u64::from(stretch.parts)).sum();
+        let mut note = match total {
+            1 => "1 stretch of tasks and of kernel work.".to_string(),
+            total => format!("{} stretches of tasks and of kernel work.", format_count(total)),
+        };
+        if self.timeline.grain > Ns::ZERO {
+            let shown = all().filter(|stretch| stretch.parts == 1).count() as u64;
+            let cells = all().count() as u64 - shown;
+            note += &format!(
+                " {} of them are drawn one by one; the others, each within {}, stand together in {} pale blocks. A trace has all of \
+                 them: -o FILE.pftrace.",
+                format_count(shown),
+                format_ns(self.timeline.grain),
+                format_count(cells)
+            );
+        }
+        note
+    }
+    fn data(&self) -> Value {
+        // Tasks are numbered by their time, so that those with most of it have the first colours.
+        let by_time = self.timeline.by_time();
+        let places: BTreeMap<u32, usize> = by_time.iter().enumerate().map(|(place, row)| (row.0, place)).collect();
+        let owner = |task: u32| {
+            let owner = self.owners.get(task as usize);
+            let name = owner.map_or_else(|| format!("task{task}"), |owner| owner.name.clone());
+            json!([name, owner.map_or("", |owner| owner.group.as_str())])
+        };
+        let cpu = |cpu: &fairground_metrics::timeline::CpuLanes| {
+            json!({
+                "tasks": flat(&cpu.tasks, self.timeline.start.ns(), |who| places.get(&who).map_or(0, |&place| place as u64)),
+                "kernel": flat(&cpu.kernel, self.timeline.start.ns(), u64::from),
+            })
+        };
+        let throttled = self.timeline.throttled.iter().map(|(group, lane)| {
+            let name = self.groups.get(group.get() as usize).cloned().unwrap_or_else(|| format!("group{group}"));
+            json!({ "group": name, "lane": flat(lane, self.timeline.start.ns(), u64::from) })
+        });
+        json!({
+            "start": self.timeline.start.ns(),
+            "end": self.timeline.end.ns(),
+            "tasks": by_time.iter().map(|row| owner(row.0)).collect::<Vec<_>>(),
+            "sections": (0..Section::ALL.len() as u32).map(section_name).collect::<Vec<_>>(),
+            "cpus": self.timeline.cpus.iter().map(cpu).collect::<Vec<_>>(),
+            "throttled": throttled.collect::<Vec<_>>(),
+        })
+    }
+}
+
+/// A lane as a flat list, so that a page stays small: `gap since the last, length, who` for a stretch alone, and
+/// `gap, length, -1 - who, parts, busy, most` for several together.
+fn flat(lane: &[Stretch], start: u64, number: impl Fn(u32) -> u64) -> Vec<i64> {
+    let mut list = Vec::with_capacity(lane.len() * 3);
+    let mut last = start;
+    let int = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
+    for stretch in lane {
+        let who = int(number(stretch.who));
+        list.extend([int(stretch.start.ns().saturating_sub(last)), int(stretch.end.since(stretch.start).0)]);
+        match stretch.parts {
+            1 => list.push(who),
+            parts => list.extend([-1 - who, i64::from(parts), int(stretch.busy.0), int(stretch.most.0)]),
+        }
+        last = stretch.end.ns();
+    }
+    list
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fairground_stdx::Instant;
+
+    #[test]
+    fn a_lane_is_a_flat_list() {
+        let at = Instant::from_ns;
+        let lane = [
+            Stretch { start: at(10), end: at(30), who: 1, parts: 1, busy: Ns(20), most: Ns(20) },
+            Stretch { start: at(40), end: at(90), who: 0, parts: 3, busy: Ns(45), most: Ns(25) },
+        ];
+        assert_eq!(flat(&lane, 5, u64::from), [5, 20, 1, 10, 50, -1, 3, 45, 25]);
+    }
+}
