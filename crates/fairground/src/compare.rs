@@ -2,11 +2,16 @@
 
 use crate::control::Control;
 use crate::error::Error;
+use crate::output::{ResultKind, table_parquet};
+use crate::pages::{self, Side};
 use crate::run::{self, RunEnding, RunOptions, RunOutcome};
 use crate::scenario::{Scenario, profile};
-use fairground_metrics::{Better, Comparison, Metric, Paired, Rule, Verdict};
+use fairground_metrics::{Better, Comparison, Metric, Paired, Rule, Timeline, Verdict};
 use fairground_model::{Digest, Mistakes, NullSink};
-use fairground_report::{CompareReport, CompareRow, Document, Input};
+use fairground_report::document::hex;
+use fairground_report::table::number;
+use fairground_report::units::{decimal, format_metric};
+use fairground_report::{Cell, Column, CompareReport, CompareRow, Document, Input, Table};
 use fairground_sched::profile::Profile;
 use rayon::prelude::*;
 use serde_json::json;
@@ -25,6 +30,8 @@ pub struct CompareOptions {
     pub runs: u64,
     /// Whether every run checks its invariants.
     pub paranoid: bool,
+    /// Whether what CPUs did in the first pair is kept, for a page.
+    pub timelines: bool,
 }
 
 /// A comparison with what is behind it.
@@ -38,6 +45,12 @@ pub struct Compared {
     pub digest: u128,
     /// Whether the caller stopped it: then nothing was decided.
     pub interrupted: bool,
+    /// The runs: for each seed that of the baseline and that of the other side.
+    pub outcomes: Vec<RunOutcome>,
+    /// Both sides with the first seed.
+    pub sides: [Scenario; 2],
+    /// What CPUs did in the first pair, if that was asked for.
+    pub timelines: Option<[Timeline; 2]>,
 }
 
 impl Compared {
@@ -52,6 +65,65 @@ impl Compared {
             .collect();
         document.set("differences", differences).set("partial", self.interrupted);
         document
+    }
+    /// One row per run: side, seed, digests, and all its named numbers.
+    pub fn runs_table(&self) -> Table {
+        let mut columns = vec![
+            Column::right("run", "run"),
+            Column::left("side", "side"),
+            Column::left("profile", "profile"),
+            Column::right("seed", "seed"),
+            Column::left("scenario digest", "scenario_digest"),
+            Column::left("digest", "digest"),
+            Column::right("simulated", "simulated_ns"),
+            Column::right("events", "events"),
+        ];
+        let metrics = self.outcomes.first().map_or(&[][..], |outcome| &outcome.metrics);
+        columns.extend(metrics.iter().map(|metric| Column::right(metric.name.clone(), metric.name.clone())));
+        let mut table = Table::new("compare_runs", "Runs", columns);
+        for (index, outcome) in self.outcomes.iter().enumerate() {
+            let (side, name) = [("baseline", &self.report.a), ("compare", &self.report.b)][index % 2];
+            let mut row: Vec<Cell> = vec![
+                (index as u64 / 2).into(),
+                side.into(),
+                name.clone().into(),
+                outcome.seed.into(),
+                hex(outcome.scenario_digest).into(),
+                hex(outcome.digest).into(),
+                Cell::ns(outcome.simulated),
+                outcome.counts.events().into(),
+            ];
+            row.extend(metrics.iter().map(|metric| {
+                let own = outcome.metrics.iter().find(|own| own.name == metric.name);
+                own.map_or_else(Cell::empty, |own| {
+                    Cell::new(format_metric(own.value, own.unit), number(decimal(own.value, own.unit)))
+                })
+            }));
+            table.push(row);
+        }
+        table
+    }
+    /// What a file of results holds.
+    pub fn file(&self, scenario: &Scenario, kind: ResultKind) -> Vec<u8> {
+        match kind {
+            ResultKind::Csv => self.runs_table().to_csv().into_bytes(),
+            ResultKind::Json => self.document(scenario).to_string().into_bytes(),
+            ResultKind::Parquet => {
+                let inputs = format!("{} {}", scenario.name(), hex(scenario.digest()));
+                let pairs = [("command", "compare".to_string()), ("inputs", inputs), ("digest", hex(self.digest))];
+                table_parquet(&self.runs_table(), pairs.map(|(key, value)| (format!("fairground.{key}"), value)).into())
+            }
+            ResultKind::Html => self.page(scenario).to_string().into_bytes(),
+        }
+    }
+    fn page(&self, scenario: &Scenario) -> fairground_report::Page {
+        let side = |index: usize, name| Side {
+            name,
+            runs: self.outcomes.iter().skip(index).step_by(2).collect(),
+            scenario: &self.sides[index],
+            timeline: self.timelines.as_ref().map(|timelines| timelines[index].clone()),
+        };
+        pages::compare_page(scenario, self, [side(0, &self.report.a), side(1, &self.report.b)])
     }
     /// 0 no row speaks against B, 1 a row is worse, 4 the runs do not tell.
     pub fn exit_code(&self) -> u8 {
@@ -75,15 +147,23 @@ pub fn compare(scenario: &Scenario, options: &CompareOptions, control: Control<'
     let done = AtomicU64::new(0);
     let total = jobs.len() as u64;
     let settings = RunOptions { paranoid: options.paranoid, ..RunOptions::default() };
-    let outcomes: Result<Vec<RunOutcome>, Error> = jobs
+    let ran: Result<Vec<(RunOutcome, Option<Timeline>)>, Error> = jobs
         .par_iter()
-        .map(|job| {
-            let outcome = run::run(job, &settings, &mut NullSink, control.quiet());
+        .enumerate()
+        .map(|(number, job)| {
+            let mut sink = (options.timelines && number < 2).then(|| pages::timeline_of(job));
+            let outcome = match &mut sink {
+                Some(sink) => run::run(job, &settings, sink, control.quiet()),
+                None => run::run(job, &settings, &mut NullSink, control.quiet()),
+            };
             control.at(done.fetch_add(1, Ordering::Relaxed) + 1, total);
-            outcome
+            outcome.map(|outcome| {
+                let timeline = sink.map(|sink| sink.finish(outcome.end()));
+                (outcome, timeline)
+            })
         })
         .collect();
-    let outcomes = outcomes?;
+    let (outcomes, timelines): (Vec<RunOutcome>, Vec<Option<Timeline>>) = ran?.into_iter().unzip();
     let interrupted = outcomes.iter().any(|outcome| outcome.ending == RunEnding::Interrupted);
     let side = |index: usize| {
         outcomes.iter().skip(index).step_by(2).map(|outcome| outcome.metrics.clone()).collect::<Vec<Vec<Metric>>>()
@@ -100,7 +180,8 @@ pub fn compare(scenario: &Scenario, options: &CompareOptions, control: Control<'
         single_change: is_single_change(&a.profile, &b.profile),
         rows: rows.collect(),
     };
-    Ok(Compared { report, differences, digest: digest.value(), interrupted })
+    let timelines = timelines.into_iter().flatten().collect::<Vec<_>>().try_into().ok();
+    Ok(Compared { report, differences, digest: digest.value(), interrupted, outcomes, sides: [a, b], timelines })
 }
 
 /// Metrics that are 0 in every run say nothing, and those of single tasks only where they differ.

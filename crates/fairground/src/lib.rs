@@ -22,6 +22,7 @@ pub mod load_tracking;
 mod lock_table;
 pub mod metrics;
 pub mod output;
+pub mod pages;
 pub mod perf_sched;
 mod quota_table;
 mod recorded_kernel;

@@ -9,6 +9,7 @@ mod flat;
 pub mod ftrace;
 mod import;
 pub mod json;
+pub mod parquet;
 pub mod perf_data;
 pub mod perfetto;
 pub mod recorded;

@@ -6,6 +6,7 @@ use crate::ftrace::{self, FtraceWriter};
 use crate::import::zstd::{MAGIC as ZSTD_MAGIC, ZstdReader};
 use crate::import::{ImportStats, RecordedTrace, Recording};
 use crate::json::{self, JsonWriter};
+use crate::parquet::{self, ParquetWriter};
 use crate::perfetto::PerfettoWriter;
 use crate::{perf_data, perfetto, recorded, schedstat, trace_dat};
 use fairground_model::Sink;
@@ -32,6 +33,10 @@ const fn row(name: &'static str, ending: &'static str, reads: bool, writes: bool
     Format { name, ending, reads, writes, sentence }
 }
 
+/// Formats that hold what came out of a whole run: they are made from its report, not here.
+const HTML: &str = "html";
+const HGRM: &str = "hgrm";
+
 static FORMATS: [Format; 11] = [
     row(ftrace::NAME, "txt", true, true, "Trace text of ftrace, trace-cmd report and perf script"),
     row(trace_dat::NAME, "dat", true, false, "trace.dat of trace-cmd record, versions 6 and 7"),
@@ -40,13 +45,13 @@ static FORMATS: [Format; 11] = [
     row(perfetto::NAME, "pftrace", true, true, "Perfetto trace, for ui.perfetto.dev"),
     row(json::NAME, "json", true, true, "One JSON document with a record a line"),
     row(csv::NAME, "csv", true, true, "Table with a line per record"),
-    row("html", "html", false, false, "Report as a web page; not built yet"),
-    row("parquet", "parquet", false, false, "Columnar table; not built yet"),
-    row("hgrm", "hgrm", false, false, "Latency percentiles of HdrHistogram; not built yet"),
+    row(parquet::NAME, "parquet", false, true, "Columnar table with a row per event, or per run of a sweep or comparison"),
+    row(HTML, "html", false, true, "Page for a browser: tables, curves of latency, timeline of CPUs"),
+    row(HGRM, "hgrm", false, true, "Percentiles of wake-up latency, for HdrHistogram's plotter"),
     row(schedstat::NAME, "schedstat", true, true, "Counters as in /proc/schedstat, versions 15 to 17: no events"),
 ];
 
-/// All formats, those included that are only planned (they neither read nor write).
+/// All formats.
 pub fn formats() -> &'static [Format] {
     &FORMATS
 }
@@ -54,20 +59,13 @@ pub fn formats() -> &'static [Format] {
 /// Why there is no writer for an ending.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum FormatError {
-    /// The format is planned.
-    NotBuilt {
-        /// The ending.
-        ending: &'static str,
-        /// What it will be.
-        sentence: &'static str,
-    },
     /// The format is only read.
     ReadOnly {
         /// The ending.
         ending: &'static str,
     },
-    /// The format holds no events.
-    Snapshot {
+    /// The format holds no events but what came out of a whole simulated run.
+    OfRuns {
         /// The ending.
         ending: &'static str,
     },
@@ -81,11 +79,8 @@ pub enum FormatError {
 impl fmt::Display for FormatError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            FormatError::NotBuilt { ending, sentence } => write!(f, "writing `.{ending}` files is not built yet ({sentence})")?,
             FormatError::ReadOnly { ending } => write!(f, "`.{ending}` files are only read")?,
-            FormatError::Snapshot { ending } => {
-                write!(f, "`.{ending}` files hold the counters of a simulated kernel, no events")?
-            }
+            FormatError::OfRuns { ending } => write!(f, "`.{ending}` files hold what came out of a simulated run, no events")?,
             FormatError::Unknown { ending } => write!(f, "there is no writer for files that end in `.{ending}`")?,
         }
         let writable: Vec<String> = FORMATS.iter().filter(|row| row.writes).map(|row| format!(".{}", row.ending)).collect();
@@ -115,9 +110,9 @@ pub fn writer_with<'w>(
         perfetto::NAME => Box::new(PerfettoWriter::new(out, options)),
         json::NAME => Box::new(JsonWriter::new(out, options)),
         csv::NAME => Box::new(CsvWriter::new(out)),
-        schedstat::NAME => return Err(FormatError::Snapshot { ending: format.ending }),
-        _ if format.reads => return Err(FormatError::ReadOnly { ending: format.ending }),
-        _ => return Err(FormatError::NotBuilt { ending: format.ending, sentence: format.sentence }),
+        parquet::NAME => Box::new(ParquetWriter::new(out, options)),
+        schedstat::NAME | HTML | HGRM => return Err(FormatError::OfRuns { ending: format.ending }),
+        _ => return Err(FormatError::ReadOnly { ending: format.ending }),
     })
 }
 

@@ -6,6 +6,7 @@
 pub mod compare;
 pub mod document;
 pub mod expect;
+pub mod hgrm;
 pub mod list;
 pub mod page;
 pub mod profile;

@@ -7,7 +7,7 @@ mod table;
 
 pub use row::{Outcome, Row};
 pub use spec::{Axis, AxisKind, MAX_RUNS, SweepSpec};
-pub use table::{sweep_document, sweep_table};
+pub use table::{sweep_document, sweep_file, sweep_table};
 
 use crate::control::Control;
 use crate::error::{Error, FileMistakes};

@@ -1,7 +1,10 @@
 //! A sweep as a table and as a JSON document.
 
 use super::{Outcome, Row, Swept};
+use crate::output::{ResultKind, table_parquet};
 use fairground_metrics::Metric;
+use fairground_report::document::hex;
+use fairground_report::page::{Block, Page};
 use fairground_report::run::metrics_json;
 use fairground_report::table::number;
 use fairground_report::units::{decimal, format_metric};
@@ -43,6 +46,24 @@ pub fn sweep_document(swept: &Swept, inputs: &[Input]) -> Document {
         .set("partial", swept.interrupted)
         .set("rows", rows);
     document
+}
+
+/// What a file of results holds.
+pub fn sweep_file(swept: &Swept, inputs: &[Input], kind: ResultKind) -> Vec<u8> {
+    match kind {
+        ResultKind::Csv => sweep_table(swept).to_csv().into_bytes(),
+        ResultKind::Parquet => {
+            let pairs = [("command", "sweep".to_string()), ("digest", hex(swept.digest))];
+            table_parquet(&sweep_table(swept), pairs.map(|(key, value)| (format!("fairground.{key}"), value)).into())
+        }
+        ResultKind::Json => sweep_document(swept, inputs).to_string().into_bytes(),
+        ResultKind::Html => {
+            let mut page = Page::new(&swept.spec.title);
+            page.fact("made by", concat!("fairground ", env!("CARGO_PKG_VERSION"), " sweep")).fact("digest", hex(swept.digest));
+            page.push(Block::Table(sweep_table(swept)));
+            page.to_string().into_bytes()
+        }
+    }
 }
 
 fn row_json(swept: &Swept, row: &Row) -> Value {

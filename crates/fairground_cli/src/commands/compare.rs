@@ -6,6 +6,7 @@ use crate::progress::Bar;
 use crate::show;
 use fairground::compare::{self, CompareOptions};
 use fairground::input::RunInput;
+use fairground::output::{ResultFiles, ResultKind};
 use fairground::{Control, Error};
 use std::path::PathBuf;
 
@@ -19,20 +20,30 @@ pub(crate) struct Args {
     /// Number of pairs
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=10_000))]
     runs: u64,
+    /// Also write the result; its ending chooses the format: .html (a page with tables, curves and the timelines of the first pair), .json,
+    /// or a row per run: .csv, .parquet
+    #[arg(short, long = "output", value_name = "FILE")]
+    output: Vec<PathBuf>,
     #[command(flatten)]
     change: ScenarioFlags,
 }
+
+const KINDS: [ResultKind; 4] = [ResultKind::Html, ResultKind::Json, ResultKind::Csv, ResultKind::Parquet];
 
 pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
     let overrides = args.change.overrides();
     let input = RunInput::open(&args.scenario, &overrides)?;
     show::notes(&input.scenario().notes);
+    let files = ResultFiles::open(&args.output, "compare", &KINDS)?;
     let bar = Bar::new("comparing");
     let SidesFlags { a, b, changes } = args.sides.clone();
-    let options = CompareOptions { a, b, changes, runs: args.runs, paranoid: false };
+    let options = CompareOptions { a, b, changes, runs: args.runs, paranoid: false, timelines: files.wants(ResultKind::Html) };
     let compared = compare::compare(input.scenario(), &options, Control::new(interrupt::flag(), &bar));
     bar.finish();
     let compared = compared?;
+    for path in files.finish(!compared.interrupted, |kind| compared.file(input.scenario(), kind))? {
+        show::written(&path);
+    }
     if json {
         show::document(&compared.document(input.scenario()))?;
     } else {

@@ -18,7 +18,8 @@ pub(crate) struct Args {
     trace: PathBuf,
     #[command(flatten)]
     change: ScenarioFlags,
-    /// Also write a trace, its ending chooses the format: .pftrace, .txt, .json, .csv; or the counters at the end: .schedstat
+    /// Also write a trace, its ending chooses the format: .pftrace, .txt, .json, .csv, .parquet; or what came out of the whole run: .html (a
+    /// page with tables, curves and a timeline), .hgrm (wake-up latencies), .schedstat (counters at the end)
     #[arg(short, long = "output", value_name = "FILE")]
     output: Vec<PathBuf>,
     /// Refuse a recording with lost or unreadable records
@@ -39,7 +40,7 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
     let outcome = fairground::run::run(scenario, &options, &mut outputs, Control::new(interrupt::flag(), &bar));
     bar.finish();
     let outcome = outcome?;
-    for path in outputs.finish_run(&outcome)? {
+    for path in outputs.finish_run(scenario, &outcome)? {
         show::written(&path);
     }
     let beside = replay.table(&outcome.metrics);

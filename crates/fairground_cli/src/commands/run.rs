@@ -18,7 +18,8 @@ pub(crate) struct Args {
     input: InputFlags,
     #[command(flatten)]
     change: ScenarioFlags,
-    /// Also write a trace, its ending chooses the format: .pftrace, .txt, .json, .csv; or the counters at the end: .schedstat
+    /// Also write a trace, its ending chooses the format: .pftrace, .txt, .json, .csv, .parquet; or what came out of the whole run: .html (a
+    /// page with tables, curves and a timeline), .hgrm (wake-up latencies), .schedstat (counters at the end)
     #[arg(short, long = "output", value_name = "FILE")]
     output: Vec<PathBuf>,
     /// Print the scenario in its one fixed spelling, recordings by name and digest, and do not run it
@@ -58,7 +59,7 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
     };
     bar.finish();
     let outcome = outcome?;
-    for path in outputs.finish_run(&outcome)? {
+    for path in outputs.finish_run(scenario, &outcome)? {
         show::written(&path);
     }
     let checked = set.map(|(set, figures)| (set, set.check(figures, &outcome)));

@@ -3,16 +3,17 @@
 use crate::interrupt::{self, EXIT_INTERRUPTED};
 use crate::progress::Bar;
 use crate::show;
-use fairground::sweep::{Sweep, SweepOptions, sweep_document, sweep_table};
-use fairground::{Control, Error, output};
-use std::path::{Path, PathBuf};
+use fairground::output::{ResultFiles, ResultKind};
+use fairground::sweep::{Sweep, SweepOptions, sweep_document, sweep_file, sweep_table};
+use fairground::{Control, Error};
+use std::path::PathBuf;
 
 /// Run every combination of a sweep file.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// The sweep file (.toml): base scenario and axes
     sweep: PathBuf,
-    /// Also write the results; its ending chooses the format: .csv, .json
+    /// Also write the results; its ending chooses the format: .csv, .json, .parquet, .html
     #[arg(short, long = "output", value_name = "FILE")]
     output: Vec<PathBuf>,
     /// Threads; 0 = one per CPU of this host
@@ -29,6 +30,8 @@ pub(crate) struct Args {
     fresh: bool,
 }
 
+const KINDS: [ResultKind; 4] = [ResultKind::Csv, ResultKind::Json, ResultKind::Parquet, ResultKind::Html];
+
 #[derive(Clone, Copy, clap::ValueEnum)]
 enum Engine {
     /// Threads of this host
@@ -37,19 +40,16 @@ enum Engine {
 
 pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
     let Engine::Local = args.engine;
-    for path in &args.output {
-        check_ending(path)?;
-    }
     let sweep = Sweep::load(&args.sweep)?;
+    let files = ResultFiles::open(&args.output, "sweep", &KINDS)?;
     let bar = Bar::new("sweeping");
     let options = SweepOptions { threads: args.threads, fresh: args.fresh, journal: args.journal.clone() };
     let swept = sweep.run(&options, Control::new(interrupt::flag(), &bar));
     bar.finish();
     let swept = swept?;
     let document = sweep_document(&swept, &sweep.inputs());
-    for path in &args.output {
-        let text = if is(path, "csv") { sweep_table(&swept).to_csv() } else { document.to_string() };
-        show::written(&output::write_result(path, &text, !swept.interrupted)?);
+    for path in files.finish(!swept.interrupted, |kind| sweep_file(&swept, &sweep.inputs(), kind))? {
+        show::written(&path);
     }
     if json {
         show::document(&document)?;
@@ -64,16 +64,4 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
         return Ok(EXIT_INTERRUPTED);
     }
     Ok(swept.exit_code())
-}
-
-fn is(path: &Path, ending: &str) -> bool {
-    path.extension().is_some_and(|found| found == ending)
-}
-
-fn check_ending(path: &Path) -> Result<(), Error> {
-    if is(path, "csv") || is(path, "json") {
-        return Ok(());
-    }
-    let message = format!("-o {}: results of a sweep in this format are not built yet", path.display());
-    Err(Error::one("command line", message, "A sweep writes .csv and .json."))
 }

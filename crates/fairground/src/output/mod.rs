@@ -1,14 +1,20 @@
 //! Files that are written beside a run. A file bears the ending `.partial` until it is complete, so that an
 //! interrupted or failed run never leaves something that looks like a result.
 
+mod of_run;
+mod results;
+
+pub use results::{ResultFiles, ResultKind, table_parquet};
+
 use crate::error::Error;
+use crate::pages;
 use crate::run::RunOutcome;
 use crate::scenario::Scenario;
-use crate::schedstat::ENDING as SCHEDSTAT;
-use fairground_formats::schedstat::{self, SchedStatFile};
 use fairground_formats::{TraceWriter, WriterOptions, writer_with};
+use fairground_metrics::TimelineSink;
 use fairground_model::{Mistakes, Sink, TaskInfo, TraceEvent};
 use fairground_stdx::{CpuId, Instant, TaskId};
+use of_run::OfRun;
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -44,18 +50,18 @@ impl OutputFile {
 #[derive(Default)]
 pub struct Outputs {
     writers: Vec<(OutputFile, Box<dyn TraceWriter>)>,
-    /// Files that get the counters at the end of the run.
-    snapshots: Vec<(OutputFile, BufWriter<File>)>,
+    /// Files that are made of what came out of the whole run.
+    of_run: Vec<(OutputFile, BufWriter<File>, OfRun)>,
+    /// What CPUs did, where a page wants it.
+    timeline: Option<TimelineSink>,
 }
 
 impl Outputs {
     /// Begins all files; an ending without a writer is refused before any file is made.
     pub fn open(paths: &[PathBuf], options: &WriterOptions) -> Result<Outputs, Error> {
         let mut wrong = Mistakes::default();
-        for (index, path) in paths.iter().enumerate() {
-            if paths[..index].contains(path) {
-                wrong.whole(format!("-o {} is given twice", path.display()), "Give each file once.");
-            }
+        refuse_twice(paths)?;
+        for path in paths {
             if let Err(refusal) = writer_with(ending(path), Box::new(std::io::sink()), options) {
                 wrong.whole(
                     format!("-o {}: {refusal}", path.display()),
@@ -79,34 +85,34 @@ impl Outputs {
         if paths.is_empty() {
             return Ok(Outputs::default());
         }
-        let is_snapshot = |path: &&PathBuf| ending(path).eq_ignore_ascii_case(SCHEDSTAT);
-        let (snapshots, traces): (Vec<&PathBuf>, Vec<&PathBuf>) = paths.iter().partition(is_snapshot);
+        let (of_run, traces): (Vec<&PathBuf>, Vec<&PathBuf>) = paths.iter().partition(|path| OfRun::of(path).is_some());
         let options = WriterOptions {
             command: "run".to_string(),
             inputs: vec![(scenario.name(), format!("{:032x}", scenario.digest()))],
             seed: Some(scenario.seed),
             markers: scenario.tasks().markers,
         };
+        refuse_twice(paths)?;
         let mut outputs = Outputs::open(&traces.into_iter().cloned().collect::<Vec<_>>(), &options)?;
-        for (index, path) in snapshots.iter().enumerate() {
-            if snapshots[..index].contains(path) {
-                return Err(Error::one("command line", format!("-o {} is given twice", path.display()), "Give each file once."));
+        for path in of_run {
+            let (file, out) = OutputFile::create(path)?;
+            let Some(kind) = OfRun::of(path) else { continue };
+            outputs.of_run.push((file, out, kind));
+            if kind == OfRun::Page {
+                outputs.timeline.get_or_insert_with(|| pages::timeline_of(scenario));
             }
-            outputs.snapshots.push(OutputFile::create(path)?);
         }
         Ok(outputs)
     }
-    /// Ends the files of a run: those that want its counters get them. Returns their paths.
-    pub fn finish_run(mut self, outcome: &RunOutcome) -> Result<Vec<PathBuf>, Error> {
-        self.schedstat(&outcome.schedstat)?;
-        self.finish(!outcome.is_partial())
-    }
-    fn schedstat(&mut self, counters: &SchedStatFile) -> Result<(), Error> {
-        for (file, out) in &mut self.snapshots {
-            let written = out.write_all(schedstat::write(counters).as_bytes()).and_then(|()| out.flush());
+    /// Ends the files of a run of `scenario`: those that are made of its outcome get it. Returns their paths.
+    pub fn finish_run(mut self, scenario: &Scenario, outcome: &RunOutcome) -> Result<Vec<PathBuf>, Error> {
+        let timeline = self.timeline.take().map(|sink| sink.finish(outcome.end()));
+        for (file, out, kind) in &mut self.of_run {
+            let text = kind.text(scenario, outcome, timeline.as_ref());
+            let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
             written.map_err(|cause| Error::world("write", &file.target, cause))?;
         }
-        Ok(())
+        self.finish(!outcome.is_partial())
     }
     /// Ends all files. Those of an incomplete run keep the ending `.partial`. Returns their paths.
     pub fn finish(self, complete: bool) -> Result<Vec<PathBuf>, Error> {
@@ -115,11 +121,21 @@ impl Outputs {
             writer.finish().map_err(|cause| Error::world("write", &file.target, cause))?;
             paths.push(if complete { file.complete()? } else { file.leave_partial() });
         }
-        for (file, _) in self.snapshots {
+        for (file, ..) in self.of_run {
             paths.push(if complete { file.complete()? } else { file.leave_partial() });
         }
         Ok(paths)
     }
+}
+
+fn refuse_twice(paths: &[PathBuf]) -> Result<(), Error> {
+    let mut wrong = Mistakes::default();
+    for (index, path) in paths.iter().enumerate() {
+        if paths[..index].contains(path) {
+            wrong.whole(format!("-o {} is given twice", path.display()), "Give each file once.");
+        }
+    }
+    wrong.or(()).map_err(|wrong| Error::input("command line", "", wrong))
 }
 
 fn ending(path: &Path) -> &str {
@@ -129,6 +145,7 @@ fn ending(path: &Path) -> &str {
 impl Sink for Outputs {
     fn task(&mut self, task: TaskId, info: &TaskInfo) {
         self.writers.iter_mut().for_each(|(_, writer)| writer.task(task, info));
+        self.timeline.iter_mut().for_each(|timeline| timeline.task(task, info));
     }
     fn record(&mut self, at: Instant, cpu: CpuId, event: &TraceEvent) {
         for (_, writer) in &mut self.writers {
@@ -136,9 +153,10 @@ impl Sink for Outputs {
                 writer.record(at, cpu, event);
             }
         }
+        self.timeline.iter_mut().for_each(|timeline| timeline.record(at, cpu, event));
     }
     fn wants_samples(&self) -> bool {
-        self.writers.iter().any(|(_, writer)| writer.wants_samples())
+        self.timeline.is_some() || self.writers.iter().any(|(_, writer)| writer.wants_samples())
     }
 }
 

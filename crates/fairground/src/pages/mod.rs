@@ -1,0 +1,44 @@
+//! Pages of runs and comparisons: `-o FILE.html`.
+
+mod compare;
+mod curves;
+mod run;
+
+pub(crate) use compare::{Side, compare_page};
+pub use curves::{latency_chart, percentile_series};
+pub use run::run_page;
+
+use crate::group_table;
+use crate::scenario::Scenario;
+use fairground_metrics::{Timeline, TimelineSink};
+use fairground_model::cgroup;
+use fairground_report::page::{Owner, Page, TimelineBlock};
+use fairground_stdx::Instant;
+
+/// The collector of a run's timeline.
+pub(crate) fn timeline_of(scenario: &Scenario) -> TimelineSink {
+    TimelineSink::new(Instant::ZERO, scenario.machine.cpus.len())
+}
+
+/// A page with what each of them says below its title: which program made it, and what it rests on. Nothing of when and where.
+pub fn page(title: &str, command: &str, scenario: &Scenario) -> Page {
+    let mut page = Page::new(title);
+    page.fact("made by", concat!("fairground ", env!("CARGO_PKG_VERSION"), " ").to_string() + command)
+        .fact("input", scenario.name())
+        .fact("machine", format!("{} ({} CPUs)", scenario.machine.name, scenario.machine.cpus.len()));
+    page
+}
+
+/// A timeline with the names of the scenario's tasks and groups.
+fn timeline_block(title: String, scenario: &Scenario, timeline: Timeline) -> TimelineBlock {
+    let set = scenario.tasks();
+    let starts = group_table::first_groups(&set);
+    let mut owners: Vec<Owner> = timeline.names.iter().map(|name| Owner { name: name.clone(), group: String::new() }).collect();
+    for (owner, task) in owners.iter_mut().zip(starts.iter()) {
+        if !set.groups.is_empty() {
+            owner.group = task.map_or(cgroup::ROOT, |group| set.groups[group].name.as_str()).to_string();
+        }
+    }
+    let groups = set.groups.iter().map(|group| group.name.clone()).collect();
+    TimelineBlock { title, timeline, owners, groups }
+}

@@ -1,0 +1,69 @@
+//! The page of one run.
+
+use super::{latency_chart, page, percentile_series, timeline_block};
+use crate::compare::side_name;
+use crate::metrics::marker_values;
+use crate::run::{RunEnding, RunOutcome};
+use crate::scenario::Scenario;
+use crate::tables;
+use fairground_metrics::Timeline;
+use fairground_model::MarkerUnit;
+use fairground_report::page::{Block, Page};
+use fairground_report::units::{format_count, format_ns};
+
+/// Tasks up to this number have a curve of their own where a run has no more.
+const MAX_TASKS_WITH_CURVES: usize = 7;
+
+/// Tables, curves of latency and the timeline of a run, if it was collected.
+pub fn run_page(scenario: &Scenario, outcome: &RunOutcome, timeline: Option<Timeline>) -> Page {
+    let mut page = page(&scenario.title, "run", scenario);
+    let counts = outcome.counts;
+    page.fact("profile", side_name(&scenario.profile))
+        .fact("seed", outcome.seed.to_string())
+        .fact("simulated", format_ns(outcome.simulated))
+        .fact("switches", format_count(counts.switches))
+        .fact("wake-ups", format_count(counts.wakeups))
+        .fact("migrations", format_count(counts.migrations))
+        .fact("scenario", format!("{:032x}", outcome.scenario_digest))
+        .fact("digest", format!("{:032x}", outcome.digest));
+    match outcome.ending {
+        RunEnding::Complete(_) => {}
+        RunEnding::Interrupted | RunEnding::AtEvent => {
+            page.push(Block::Text(format!("PARTIAL: the run was stopped at {} of {}.", outcome.simulated, scenario.duration)));
+        }
+    }
+    for note in &scenario.notes {
+        page.push(Block::Text(format!("Note: {note}")));
+    }
+    if let Some(timeline) = timeline {
+        page.heading("Timeline");
+        page.push(Block::Timeline(timeline_block("What each CPU did".to_string(), scenario, timeline)));
+    }
+    curves(&mut page, outcome);
+    page.heading("Tables");
+    for table in tables::run_tables(scenario, outcome).into_iter().chain(tables::search_tables(scenario, outcome)) {
+        page.push(Block::Table(table));
+    }
+    page
+}
+
+/// Curves of wake-up latency and of the times that the programs measured.
+fn curves(page: &mut Page, outcome: &RunOutcome) {
+    page.heading("Latency");
+    let report = &outcome.report;
+    let mut series = vec![percentile_series("all tasks", &report.latency, &[])];
+    let woken = || report.tasks.iter().filter(|task| !task.latency.is_empty());
+    if (2..=MAX_TASKS_WITH_CURVES).contains(&woken().count()) {
+        series.extend(woken().map(|task| percentile_series(&task.info.name, &task.latency, &[])));
+    }
+    let note = format!("From sched_waking to the switch to the task; {} wake-ups.", format_count(report.latency.len()));
+    page.push(Block::Chart(latency_chart("Wake-up latency", series, note)));
+    for (marker, spec) in outcome.tasks.markers.iter_enumerated() {
+        if !matches!(spec.unit, MarkerUnit::Ns | MarkerUnit::WholeUs) {
+            continue;
+        }
+        let values = marker_values(report, &outcome.tasks, &(0..outcome.tasks.tasks.len()), marker);
+        let note = format!("Measured by the workload itself; {} values.", format_count(values.len()));
+        page.push(Block::Chart(latency_chart(&spec.name, vec![percentile_series(&spec.name, &values, &[])], note)));
+    }
+}
