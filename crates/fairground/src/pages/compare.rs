@@ -34,7 +34,6 @@ pub(crate) fn compare_page(scenario: &Scenario, compared: &Compared, sides: [Sid
         page.push(Block::Text("PARTIAL: the comparison was interrupted, which decides nothing.".to_string()));
     }
     page.heading("Verdicts").push(Block::Table(report.table())).push(Block::Table(report.values_table()));
-    page.push(Block::Table(differences(compared)));
     page.heading("Latency");
     let latencies = |side: &Side<'_>| series(side, |run| run.report.latency.clone());
     let note = "From sched_waking to the switch to the task, all runs of a side together; the band goes from the lowest run to the highest.";
@@ -49,6 +48,7 @@ pub(crate) fn compare_page(scenario: &Scenario, compared: &Compared, sides: [Sid
     for (name, scenario, timeline) in [a, b].into_iter().flatten() {
         page.push(Block::Timeline(timeline_block(format!("{name}, seed {}", scenario.seed), scenario, timeline)));
     }
+    page.heading("What differs").push(Block::Table(differences(compared)));
     page
 }
 
@@ -75,7 +75,7 @@ fn series(side: &Side<'_>, of_run: impl Fn(&RunOutcome) -> Histogram) -> Series 
 fn differences(compared: &Compared) -> Table {
     let columns =
         vec![Column::left("what differs", "name"), Column::left("baseline", "baseline"), Column::left("compare", "compare")];
-    let mut table = Table::new("differences", "What differs between the sides", columns);
+    let mut table = Table::new("differences", "", columns);
     for row in &compared.differences {
         table.push(vec![row.name.into(), row.from.value.clone().into(), row.to.value.clone().into()]);
     }

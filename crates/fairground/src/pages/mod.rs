@@ -23,9 +23,13 @@ pub(crate) fn timeline_of(scenario: &Scenario) -> TimelineSink {
 /// A page with what each of them says below its title: which program made it, and what it rests on. Nothing of when and where.
 pub fn page(title: &str, command: &str, scenario: &Scenario) -> Page {
     let mut page = Page::new(title);
+    let cpus = match scenario.machine.cpus.len() {
+        1 => "1 CPU".to_string(),
+        cpus => format!("{cpus} CPUs"),
+    };
     page.fact("made by", concat!("fairground ", env!("CARGO_PKG_VERSION"), " ").to_string() + command)
         .fact("input", scenario.name())
-        .fact("machine", format!("{} ({} CPUs)", scenario.machine.name, scenario.machine.cpus.len()));
+        .fact("machine", format!("{} ({cpus})", scenario.machine.name));
     page
 }
 

@@ -13,6 +13,8 @@ use fairground_report::units::{format_count, format_ns};
 
 /// Tasks up to this number have a curve of their own where a run has no more.
 const MAX_TASKS_WITH_CURVES: usize = 7;
+/// A task with fewer wake-ups has no curve of its own.
+const MIN_WAKEUPS: u64 = 10;
 
 /// Tables, curves of latency and the timeline of a run, if it was collected.
 pub fn run_page(scenario: &Scenario, outcome: &RunOutcome, timeline: Option<Timeline>) -> Page {
@@ -52,7 +54,7 @@ fn curves(page: &mut Page, outcome: &RunOutcome) {
     page.heading("Latency");
     let report = &outcome.report;
     let mut series = vec![percentile_series("all tasks", &report.latency, &[])];
-    let woken = || report.tasks.iter().filter(|task| !task.latency.is_empty());
+    let woken = || report.tasks.iter().filter(|task| task.latency.len() >= MIN_WAKEUPS);
     if (2..=MAX_TASKS_WITH_CURVES).contains(&woken().count()) {
         series.extend(woken().map(|task| percentile_series(&task.info.name, &task.latency, &[])));
     }

@@ -115,8 +115,14 @@ fn strange_files_are_the_inputs_fault_and_missing_ones_the_worlds() {
         let ran = run(&["replay", &folder.file(name, content)]);
         assert_eq!(ran.code, 2, "{name}: {}", ran.err);
     }
-    let full = run(&["run", &folder.file("good.toml", SMALL), "-o", "/nonexistent/x.txt"]);
-    assert_eq!(full.code, 3, "{}", full.err);
+    let good = folder.file("good.toml", SMALL);
+    for file in ["x.txt", "x.html", "x.hgrm", "x.parquet"] {
+        let full = run(&["run", &good, "-o", &format!("/nonexistent/{file}")]);
+        assert_eq!(full.code, 3, "{}", full.err);
+        assert!(full.err.contains(&format!("/nonexistent/{file}")), "{}", full.err);
+    }
+    let full = run(&["compare", &good, "--change", "NO_START_DEBIT", "-o", "/nonexistent/x.html"]);
+    assert_eq!((full.code, full.out.as_str()), (3, ""), "before the first run: {}", full.err);
 }
 
 #[test]
@@ -132,7 +138,7 @@ fn wrong_flags_are_named() {
         (&["--set", "machine.hz=333"], "machine.hz=333"),
         (&["--machine", "nowhere"], "nowhere"),
         (&["--duration", "10"], "a unit is missing"),
-        (&["-o", "x.html"], "not built yet"),
+        (&["-o", "x.dat"], "only read"),
         (&["-o", "x.docx"], "no writer"),
     ] {
         let ran = run(&[&["run", path.as_str()], args].concat());

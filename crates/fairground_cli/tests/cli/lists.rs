@@ -4,10 +4,10 @@ use crate::support::{Folder, ok, run};
 use expect_test::expect;
 
 #[test]
-fn formats_are_listed_with_what_is_not_built_yet() {
+fn formats_are_listed() {
     expect![[r#"
         formats    ending      read  write  what it is
-        ---------  ----------  ----  -----  ----------------------------------------------------------------
+        ---------  ----------  ----  -----  ------------------------------------------------------------------------
         ftrace     .txt        yes   yes    Trace text of ftrace, trace-cmd report and perf script
         trace-dat  .dat        yes   -      trace.dat of trace-cmd record, versions 6 and 7
         recorded   .csv.zst    yes   -      trace.csv.zst of a recorded experiment, with tasks.csv beside it
@@ -15,9 +15,9 @@ fn formats_are_listed_with_what_is_not_built_yet() {
         perfetto   .pftrace    yes   yes    Perfetto trace, for ui.perfetto.dev
         json       .json       yes   yes    One JSON document with a record a line
         csv        .csv        yes   yes    Table with a line per record
-        html       .html       -     -      Report as a web page; not built yet
-        parquet    .parquet    -     -      Columnar table; not built yet
-        hgrm       .hgrm       -     -      Latency percentiles of HdrHistogram; not built yet
+        parquet    .parquet    -     yes    Columnar table with a row per event, or per run of a sweep or comparison
+        html       .html       -     yes    Page for a browser: tables, curves of latency, timeline of CPUs
+        hgrm       .hgrm       -     yes    Percentiles of wake-up latency, for HdrHistogram's plotter
         schedstat  .schedstat  yes   yes    Counters as in /proc/schedstat, versions 15 to 17: no events
     "#]]
     .assert_eq(&ok(&["list", "formats"]).out);

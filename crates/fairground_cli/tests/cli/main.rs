@@ -6,6 +6,8 @@ mod examples;
 mod experiments;
 mod explain;
 mod lists;
+mod outputs;
+mod pages;
 mod run;
 mod sensitivity;
 mod statistics;

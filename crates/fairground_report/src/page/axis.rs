@@ -9,7 +9,7 @@ use fairground_stdx::Ns;
 pub enum Scale {
     /// Equal differences are equally long.
     Linear,
-    /// Equal ratios are equally long. What is not above 0 stands at the lower end.
+    /// Equal ratios are equally long. Where there are values that are not above 0, they stand apart at the lower end.
     Log,
 }
 
@@ -78,8 +78,14 @@ impl Axis {
     /// The axis over all these values.
     pub(super) fn over(&self, values: impl Iterator<Item = f64>) -> Range {
         let is_log = self.scale == Scale::Log;
-        let values = values.filter(|value| value.is_finite() && (!is_log || *value > 0.0));
-        let (low, high) = values.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| (low.min(value), high.max(value)));
+        let (mut low, mut high, mut has_zero) = (f64::INFINITY, f64::NEG_INFINITY, false);
+        for value in values.filter(|value| value.is_finite()) {
+            if is_log && value <= 0.0 {
+                has_zero = true;
+            } else {
+                (low, high) = (low.min(value), high.max(value));
+            }
+        }
         let (low, high) = match (low <= high, is_log) {
             (false, true) => (1.0, 10.0),
             (false, false) => (0.0, 1.0),
@@ -89,7 +95,7 @@ impl Axis {
             (true, false) => (low.min(0.0), if high > low.min(0.0) { high } else { low.min(0.0) + 1.0 }),
         };
         let end = if self.quantity == Quantity::OneOf || is_log { high } else { low + (high - low) * 1.05 };
-        Range { scale: self.scale, quantity: self.quantity, low, high: end }
+        Range { scale: self.scale, quantity: self.quantity, low, high: end, zero: if has_zero { ZERO } else { 0.0 } }
     }
 }
 
@@ -101,6 +107,9 @@ fn around(low: f64, high: f64) -> (f64, f64) {
     (below, if above > below { above } else { below * 10.0 })
 }
 
+/// The part of a logarithmic axis that lies below its positive values, where there are others.
+const ZERO: f64 = 0.1;
+
 /// An axis with its ends.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct Range {
@@ -108,6 +117,7 @@ pub(super) struct Range {
     quantity: Quantity,
     low: f64,
     high: f64,
+    zero: f64,
 }
 
 impl Range {
@@ -115,16 +125,22 @@ impl Range {
     pub(super) fn place(&self, value: f64) -> f64 {
         let place = match self.scale {
             Scale::Linear => (value - self.low) / (self.high - self.low),
-            Scale::Log => (value.max(self.low) / self.low).log10() / (self.high / self.low).log10(),
+            Scale::Log if value <= 0.0 => 0.0,
+            Scale::Log => {
+                self.zero + (1.0 - self.zero) * (value.max(self.low) / self.low).log10() / (self.high / self.low).log10()
+            }
         };
         place.clamp(0.0, 1.0)
     }
     /// The values that are marked, with what stands beside them.
     pub(super) fn marks(&self) -> Vec<(f64, String)> {
-        let values = match self.scale {
+        let mut values = match self.scale {
             Scale::Linear => self.steps(),
             Scale::Log => self.decades(),
         };
+        if self.zero > 0.0 {
+            values.insert(0, 0.0);
+        }
         values.into_iter().map(|value| (value, self.quantity.marked(value))).collect()
     }
     /// Four to eight round values.
@@ -185,6 +201,14 @@ mod tests {
                 assert!((0.0..=1.0).contains(&range.place(7.0)), "{scale:?} {values:?}");
             }
         }
+    }
+
+    /// A wait of nothing is no wait of the shortest length.
+    #[test]
+    fn zero_stands_apart_on_a_logarithmic_axis() {
+        assert_eq!(marks(Scale::Log, Quantity::Time, &[0.0, 1_000.0, 10_000.0]), ["0 ns", "1 us", "2 us", "5 us", "10 us"]);
+        let range = Axis::new("", Scale::Log, Quantity::Time).over([0.0, 1_000.0, 10_000.0].into_iter());
+        assert_eq!([0.0, 1_000.0, 10_000.0].map(|value| range.place(value)), [0.0, ZERO, 1.0]);
     }
 
     #[test]

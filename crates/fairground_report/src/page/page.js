@@ -57,7 +57,7 @@ function element(parent, tag, text, className) {
   return made;
 }
 
-const colour = (number) => `hsl(${(number * 137.508 + 210) % 360} 58% ${48 + (number % 3) * 8}%)`;
+const colour = (number) => `hsl(${(number * 137.508 + 210) % 360} 56% ${34 + (number % 3) * 6}%)`;
 const styleOf = (name) => getComputedStyle(document.body).getPropertyValue(name);
 
 // The span of time that is shown, for all timelines of the page.
@@ -67,14 +67,15 @@ function show(from, to) {
   const length = Math.min(Math.max(to - from, SHORTEST), view.end - view.start);
   view.from = Math.min(Math.max(from, view.start), view.end - length);
   view.to = view.from + length;
-  if (view.pending) return;
+  if (!view.pending) requestAnimationFrame(update);
   view.pending = true;
-  requestAnimationFrame(() => {
-    view.pending = false;
-    view.drawers.forEach((drawer) => drawer.draw());
-    clearTimeout(view.timer);
-    view.timer = setTimeout(settle, 120);
-  });
+}
+
+function update() {
+  view.pending = false;
+  view.drawers.forEach((drawer) => drawer.draw());
+  clearTimeout(view.timer);
+  view.timer = setTimeout(settle, 120);
 }
 
 // What is slow and not needed while the view moves.
@@ -184,7 +185,7 @@ class Drawer {
     let seen = 0;
     this.cpus.forEach((cpu, number) => {
       const top = HEAD + number * this.rowHeight, tasks = this.rowHeight * 0.7;
-      this.drawName(`CPU ${number}`, top);
+      if (this.rowHeight > 12 || number % 10 === 0) this.drawName(`CPU ${number}`, top);
       seen += this.drawLane(cpu.tasks, top + 1, tasks - 1, (who) => this.taskColour(who), (who) => this.tasks[who][0]);
       seen += this.drawLane(cpu.kernel, top + tasks, this.rowHeight - tasks - 2, () => styleOf('--kernel'));
     });
@@ -198,7 +199,6 @@ class Drawer {
   }
 
   drawName(name, top) {
-    if (this.rowHeight < 12 && top % 90 > this.rowHeight) return;
     this.ink.fillStyle = this.text;
     this.ink.textAlign = 'right';
     this.ink.fillText(name.length > 14 ? `…${name.slice(-13)}` : name, GUTTER - 6, top + this.rowHeight * 0.65);
@@ -338,6 +338,8 @@ view.drawers = [...document.querySelectorAll('figure.timeline')].map((figure) =>
 [view.from, view.to] = [view.start, view.end];
 showAll();
 showAddress();
+update();
+settle();
 addEventListener('hashchange', showAddress);
 addEventListener('resize', () => show(view.from, view.to));
-matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => show(view.from, view.to));
+for (const media of ['(prefers-color-scheme: dark)', 'print']) matchMedia(media).addEventListener('change', update);
