@@ -4,7 +4,7 @@
 #![allow(missing_docs, reason = "the fields of a variant are explained by the variant")]
 
 use fairground_stdx::{
-    CpuId, CpuMask, Id, IndexVec, Instant, LockId, MarkerId, Ns, PipeId, RngStream, SockId, TaskId, TgId, WordId,
+    CpuId, CpuMask, Distribution, Id, IndexVec, Instant, LockId, MarkerId, Ns, PipeId, RngStream, SockId, TaskId, TgId, WordId,
 };
 
 use crate::lock::LockMode;
@@ -45,6 +45,9 @@ pub type Reg = u8;
 pub const REGS: usize = 8;
 /// The number of loop counters of a task.
 pub const COUNTERS: usize = 16;
+
+/// Longest work that a register can ask for: 1000 s. The engine adds it to the present time, also stretched for a slow CPU.
+pub const RUN_REG_MAX: Ns = Ns::from_secs(1000);
 
 /// A word of memory that tasks share: `first`, or the one that lies as many words behind it as a register says.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -116,6 +119,8 @@ pub enum Instr {
     RunBetween { low: Ns, high: Ns, mode: Mode },
     /// Is on the CPU for `time`, however fast the CPU is (rt-app `runtime`).
     RunTime { time: Ns, mode: Mode },
+    /// Computes as much work as the register says, ns; at most [`RUN_REG_MAX`].
+    RunReg { reg: Reg, mode: Mode },
     /// Computes until the clock shows the instant in the register (a loop that looks at the clock).
     RunUntil { reg: Reg },
     /// Sleeps for a length of time from now (nanosleep).
@@ -139,6 +144,8 @@ pub enum Instr {
     GetCpu { into: Reg },
     /// reg = a value.
     Let { reg: Reg, value: Value },
+    /// reg = a number drawn from the task's random stream.
+    Draw { reg: Reg, from: Distribution },
     /// reg = reg combined with a value.
     Calculate { reg: Reg, by: Arithmetic, value: Value },
     /// reg = a word of shared memory.
@@ -386,6 +393,9 @@ impl Frame {
                     return Step::Run { work: Ns(around.rng.between(low.0, high.0)), mode };
                 }
                 Instr::RunTime { time, mode } => return Step::RunTime { time, mode },
+                Instr::RunReg { reg, mode } => {
+                    return Step::Run { work: Ns(self.regs[usize::from(reg)]).min(RUN_REG_MAX), mode };
+                }
                 Instr::RunUntil { reg } => return Step::RunUntil { at: self.at(reg) },
                 Instr::Sleep { time } => return Step::SleepFor(time),
                 Instr::SleepBetween { low, high } => return Step::SleepFor(Ns(around.rng.between(low.0, high.0))),
@@ -408,6 +418,7 @@ impl Frame {
                 Instr::TimeOfDay { reg } => self.set(reg, now.ns() / 1000 * 1000),
                 Instr::GetCpu { into } => self.set(into, u64::from(around.cpu.get())),
                 Instr::Let { reg, value } => self.set(reg, self.value(value)),
+                Instr::Draw { reg, from } => self.set(reg, from.draw(around.rng)),
                 Instr::Calculate { reg, by, value } => {
                     self.set(reg, by.of(self.regs[usize::from(reg)], self.value(value)));
                 }
@@ -570,6 +581,12 @@ mod tests {
         let got = steps(code, &[0, 12_345, 12_345]);
         let marked = |value| Step::Mark { marker: MarkerId::new(0), value };
         assert_eq!(got, [marked(9), marked(12_000), Step::Fault]);
+    }
+
+    #[test]
+    fn what_is_drawn_is_run() {
+        let code = vec![Instr::Draw { reg: 3, from: Distribution::Uniform(7, 7) }, Instr::RunReg { reg: 3, mode: Mode::User }];
+        assert_eq!(steps(code, &[0]), [Step::Run { work: Ns(7), mode: Mode::User }]);
     }
 
     #[test]

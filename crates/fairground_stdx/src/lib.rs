@@ -5,6 +5,7 @@
 
 pub mod cpumask;
 pub mod deadline_line;
+pub mod distribution;
 pub mod factor;
 pub mod ids;
 pub mod index_vec;
@@ -18,6 +19,7 @@ pub mod units;
 
 pub use cpumask::CpuMask;
 pub use deadline_line::{DeadlineLine, DeadlineRow};
+pub use distribution::Distribution;
 pub use factor::Factor;
 pub use ids::{
     CfsRqId, CpuId, Id, LockId, MarkerId, PipeId, ProgramId, SdId, SdSharedId, SeId, SgId, SgRingId, SockId, TaskId, TgId,

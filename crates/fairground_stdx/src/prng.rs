@@ -81,13 +81,13 @@ impl RngStream {
 }
 
 /// ln 2 in units of 2^−32, rounded down.
-const LN_2_Q32: u128 = 2_977_044_471;
+pub(crate) const LN_2_Q32: u128 = 2_977_044_471;
 
 /// −log2((draw + 1) / 2^64) in units of 2^−32, rounded down in its last bits: from 64 for draw 0 to 0 for the largest.
 ///
 /// The whole part is where the highest bit lies. Squaring the rest, which lies in [1, 2), gives one bit of its logarithm
 /// after the other: it is 1 if the square is 2 or more, which is then halved.
-fn minus_log2_q32(draw: u64) -> u64 {
+pub(crate) fn minus_log2_q32(draw: u64) -> u64 {
     let Some(number) = draw.checked_add(1) else { return 0 };
     let zeros = u64::from(number.leading_zeros());
     let mut rest = number << zeros;

@@ -24,6 +24,7 @@ pub mod rtapp;
 pub mod schbench;
 pub mod schbench_2016;
 pub mod sched_pipe;
+pub mod service;
 pub mod tbench;
 
 pub use args::{Arg, Args};

@@ -35,6 +35,7 @@ static WORKLOADS: &[Workload] = &[
     crate::sched_pipe::WORKLOAD,
     crate::schbench::WORKLOAD,
     crate::schbench_2016::WORKLOAD,
+    crate::service::WORKLOAD,
     crate::tbench::WORKLOAD,
 ];
 

@@ -278,7 +278,9 @@ pub(super) fn text(instr: &Instr, names: &Names) -> Option<String> {
         Instr::Jump { to } => format!("jump {to}"),
         Instr::Repeat { counter, times, to } => format!("repeat {times} to {to} c{counter}"),
         Instr::Exit => "exit".to_string(),
-        Instr::TimeOfDay { .. }
+        Instr::RunReg { .. }
+        | Instr::Draw { .. }
+        | Instr::TimeOfDay { .. }
         | Instr::GetCpu { .. }
         | Instr::Let { .. }
         | Instr::Calculate { .. }
