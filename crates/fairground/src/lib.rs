@@ -4,6 +4,7 @@
 //! Data flow in one direction: a [`scenario::Scenario`] is a value that decides a run; [`run::run`] gives
 //! its records to sinks; reports are made of what the sinks counted.
 
+pub mod advise;
 pub mod capture;
 pub mod compare;
 pub mod conform;

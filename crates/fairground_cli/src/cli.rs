@@ -1,7 +1,7 @@
 //! Commands and flags.
 
 use crate::commands::{
-    capture, compare, completions, conform, convert, diff_runs, explain, latency, list, profile, replay, reproduce, run,
+    advise, capture, compare, completions, conform, convert, diff_runs, explain, latency, list, profile, replay, reproduce, run,
     schedstat, sensitivity, sweep, timehist, vopr,
 };
 use clap::{Parser, Subcommand};
@@ -35,6 +35,8 @@ pub(crate) enum Command {
     Conform(conform::Args),
     /// Explain why a task ran late after a wake-up
     Explain(explain::Args),
+    /// Find the smallest CPU limit that meets a goal, and say what the present one does
+    Advise(advise::Args),
     /// Show what a result rests on: each class of costs times 0.5 and times 2
     Sensitivity(sensitivity::Args),
     /// Run every combination of a sweep file

@@ -66,7 +66,12 @@ impl Histogram {
     }
     /// The smallest value that at least `parts` of `of` of all values do not exceed, to one percent; 0 if there is no value.
     pub fn at(&self, parts: u64, of: u64) -> u64 {
-        let rank = (u128::from(self.len()) * u128::from(parts.min(of))).div_ceil(u128::from(of.max(1))).max(1);
+        let rank = (u128::from(self.len()) * u128::from(parts.min(of))).div_ceil(u128::from(of.max(1)));
+        self.at_rank(u64::try_from(rank).unwrap_or(u64::MAX))
+    }
+    /// The value in this place from below, counted from 1, to one percent; the largest if there are fewer.
+    pub fn at_rank(&self, rank: u64) -> u64 {
+        let rank = u128::from(rank.max(1));
         let mut below: u128 = 0;
         let reached = self.classes.iter().find(|&(_, count)| {
             below += u128::from(count);

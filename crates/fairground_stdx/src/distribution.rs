@@ -172,10 +172,12 @@ mod tests {
         let mut stream = RngStream::new(5, StreamKind::TaskBehavior, 0);
         (0..count).map(|_| from.draw(&mut stream)).collect()
     }
+    #[allow(clippy::float_arithmetic, reason = "tests compare with formulas")]
     fn mean(draws: &[u64]) -> f64 {
         draws.iter().map(|&draw| draw as f64).sum::<f64>() / draws.len() as f64
     }
     /// The share of draws above a number.
+    #[allow(clippy::float_arithmetic, reason = "tests compare with formulas")]
     fn above(draws: &[u64], bound: f64) -> f64 {
         draws.iter().filter(|&&draw| draw as f64 > bound).count() as f64 / draws.len() as f64
     }

@@ -20,6 +20,8 @@ pub enum StreamKind {
     BalancePhase = 5,
     /// When the periods of a group's quota begin; row = group.
     PeriodPhase = 6,
+    /// Which seeds are drawn for an interval; row 0.
+    Bootstrap = 7,
 }
 
 /// A stream of random integers.

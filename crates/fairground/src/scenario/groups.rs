@@ -97,6 +97,18 @@ impl Groups {
     pub(super) fn limit_of(&self, path: &str) -> Option<CpuMax> {
         self.specs.iter().find(|group| group.name == path).map(|group| group.limit)
     }
+    /// All paths, those of groups above included, parents first.
+    pub(super) fn all_paths(&self) -> Vec<String> {
+        self.specs.iter().map(|group| group.name.clone()).collect()
+    }
+    /// Gives the group at `path` a limit, in the files of cgroup v2.
+    pub(super) fn set_limit(&mut self, path: &str, limit: CpuMax) {
+        self.specs.iter_mut().filter(|group| group.name == path).for_each(|group| group.limit = limit);
+        let writes = limits::writes(limit);
+        for row in self.rows.iter_mut().filter(|row| row.path.value == path) {
+            row.files.limits = writes.iter().map(|write| Spanned { value: write.clone(), span: row.path.span.clone() }).collect();
+        }
+    }
     /// What is written to files of limits.
     pub(super) fn limits(&self) -> impl Iterator<Item = &Spanned<LimitWrite>> {
         self.rows.iter().flat_map(|row| &row.files.limits)

@@ -122,6 +122,17 @@ impl fmt::Display for LimitWrite {
     }
 }
 
+/// The writes to files of cgroup v2 that make a limit.
+pub(super) fn writes(limit: CpuMax) -> Vec<LimitWrite> {
+    let us = |length: Ns| length.0 / 1000;
+    let quota = limit.quota.map_or("max".to_string(), |quota| us(quota).to_string());
+    let mut writes = vec![LimitWrite { file: LimitFile::Max, value: format!("{quota} {}", us(limit.period)) }];
+    if limit.burst > Ns::ZERO {
+        writes.push(LimitWrite { file: LimitFile::MaxBurst, value: us(limit.burst).to_string() });
+    }
+    writes
+}
+
 /// What all writes together make of no limit; the first that cannot be beside those before it is named.
 pub(super) fn together(writes: &[Spanned<LimitWrite>], m: &mut Mistakes) -> CpuMax {
     // A period alone is always right, and a burst is held against the quota, whichever stands first.

@@ -42,6 +42,7 @@ mod schema;
 mod slices;
 mod steps;
 mod tasks;
+mod vary;
 mod words;
 mod workload;
 mod write;

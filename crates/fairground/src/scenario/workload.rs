@@ -43,6 +43,8 @@ pub struct Workload {
     pub(super) span: Option<Range<usize>>,
     /// What was assumed when it was read.
     pub notes: Vec<String>,
+    /// Its name in the registry and its settings, if it is from there.
+    pub(super) named: Option<(String, Args)>,
     /// The sessions of its tasks by their rows; empty if none is said. A forked one without has that of its parent.
     pub(super) sessions: Vec<Option<String>>,
 }
@@ -61,7 +63,8 @@ impl Workload {
         let columns = row.map_or(&[][..], |row| row.table);
         let percentiles = row.map_or(&[][..], |row| row.percentiles);
         let duration = fairground_workload::duration(name, args);
-        Ok(Workload { columns, percentiles, duration, ..Workload::new(name, tasks, text) })
+        let named = Some((name.to_string(), args.clone()));
+        Ok(Workload { columns, percentiles, duration, named, ..Workload::new(name, tasks, text) })
     }
     /// An rt-app description.
     pub fn rtapp(text: &str) -> Result<Workload, Mistakes> {
@@ -105,7 +108,7 @@ impl Workload {
         Workload { duration: Some(replay.length), notes: replay.notes, ..workload }
     }
     /// Puts the tasks into a group of the scenario that are in none: those that are forked are where their parents are.
-    fn put_into(&mut self, group: Option<TgId>, groups: &Groups) {
+    pub(super) fn put_into(&mut self, group: Option<TgId>, groups: &Groups) {
         let mut set = groups.set();
         set.append(std::mem::take(&mut self.tasks));
         let free = |task: &&mut TaskSpec| task.group.is_none() && task.start != Start::Forked;
@@ -133,6 +136,7 @@ impl Workload {
             canonical,
             span: None,
             notes: Vec::new(),
+            named: None,
             sessions: Vec::new(),
         }
     }

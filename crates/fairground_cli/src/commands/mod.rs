@@ -1,5 +1,6 @@
 //! One file per command.
 
+pub(crate) mod advise;
 pub(crate) mod capture;
 pub(crate) mod compare;
 pub(crate) mod completions;
@@ -33,6 +34,7 @@ pub(crate) fn dispatch(cli: Cli) -> Result<u8, Error> {
         Command::Replay(args) => replay::run(&args, json),
         Command::Conform(args) => conform::run(&args, json),
         Command::Explain(args) => explain::run(&args, json),
+        Command::Advise(args) => advise::run(&args, json),
         Command::Sensitivity(args) => sensitivity::run(&args, json),
         Command::Sweep(args) => sweep::run(&args, json),
         Command::Convert(args) => convert::run(&args, json),

@@ -1,0 +1,123 @@
+//! What else may be changed: a burst, fewer threads, another kernel, other CPUs, no limit; and what of it helps.
+
+use super::curve::{Point, View};
+use super::lab::{Lab, Variant};
+use super::text::cpus_of;
+use super::verdict::Remedy;
+use super::{CURVE_SEEDS, Verdict};
+use crate::error::Error;
+use fairground_model::CpuMax;
+use fairground_sched::profile::Profile;
+use fairground_stdx::Ns;
+
+/// Kernels that are tried: one whose slices expire within their period, and two in which they do not, before and with EEVDF.
+const KERNELS: [&str; 3] = ["v5.1", "v5.10", "v6.12"];
+
+/// A change other than another quota.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Other {
+    /// What, as an order.
+    pub what: String,
+    /// Whether it is one of the remedies that a verdict may name, all of which cost nothing in the mean.
+    pub is_remedy: bool,
+    /// What it does.
+    pub point: Point,
+}
+
+/// All changes at a limit, and notes on those that cannot be tried.
+pub(super) fn others(lab: &Lab<'_>, view: &View<'_>, limit: CpuMax) -> Result<(Vec<Other>, Vec<String>), Error> {
+    let Some(quota) = limit.quota else { return Ok((Vec::new(), Vec::new())) };
+    let mut notes = Vec::new();
+    let mut rows: Vec<(String, bool, Variant)> = Vec::new();
+    if limit.burst < quota {
+        let variant = Variant::new(CpuMax { burst: quota, ..limit });
+        let us = quota.0 / 1000;
+        match lab.can_run(&variant) {
+            true => rows.push((format!("set cpu.max.burst to {us} us"), true, variant)),
+            false => notes.push("the kernel of the scenario has no cpu.max.burst: no burst was tried".to_string()),
+        }
+    }
+    rows.extend(threads(lab, limit));
+    for name in KERNELS {
+        match kernel(lab, limit, name) {
+            Some(Ok((is_remedy, variant))) => rows.push((format!("run kernel {name}"), is_remedy, variant)),
+            Some(Err(why)) => notes.push(format!("kernel {name} was not tried: {why}")),
+            None => {}
+        }
+    }
+    rows.push(cpuset(limit));
+    notes.push("replicas of the container (limit / r each) are not built: no row for them".to_string());
+    let variants: Vec<Variant> = rows.iter().map(|row| row.2.clone()).collect();
+    let points = view.points(lab, &variants, CURVE_SEEDS)?;
+    let rows = rows.into_iter().zip(points);
+    Ok((rows.map(|((what, is_remedy, _), point)| Other { what, is_remedy, point }).collect(), notes))
+}
+
+/// As many workers as the limit has CPUs, twice as many, and as the host has; and as few collectors.
+fn threads(lab: &Lab<'_>, limit: CpuMax) -> Vec<(String, bool, Variant)> {
+    let whole = limit.quota.map_or(0, |quota| quota.0.div_ceil(limit.period.0.max(1)));
+    let set = |name: &str| {
+        let value = lab.base.workload_args("service").and_then(|row| row.1.0.iter().find(|arg| arg.key == name));
+        value.and_then(|arg| arg.value.trim().parse::<u64>().ok())
+    };
+    let now = set("workers").unwrap_or(DEFAULT_WORKERS);
+    let mut counts = vec![whole, 2 * whole, lab.base.machine.cpus.len() as u64];
+    counts.sort_unstable();
+    counts.dedup();
+    counts.retain(|&count| count != now && count > 0);
+    let with = |key: &'static str, count: u64| Variant { args: vec![(key, count.to_string())], ..Variant::new(limit) };
+    let mut rows: Vec<(String, bool, Variant)> =
+        counts.iter().map(|&count| (format!("run {count} workers"), count < now, with("workers", count))).collect();
+    if set("gc-threads").is_some_and(|threads| threads > whole) {
+        rows.push((format!("run {whole} gc threads"), true, with("gc-threads", whole)));
+    }
+    rows
+}
+
+/// The default of the workload's `workers`.
+const DEFAULT_WORKERS: u64 = 8;
+
+/// A kernel other than that of the scenario. It is a remedy if slices expire in that of the scenario and not in this one.
+fn kernel(lab: &Lab<'_>, limit: CpuMax, name: &str) -> Option<Result<(bool, Variant), String>> {
+    if lab.base.profile.name == name {
+        return None;
+    }
+    let profile = match Profile::parse(name) {
+        Ok(profile) => profile,
+        Err(wrong) => return Some(Err(wrong.message)),
+    };
+    let expires = |profile: &Profile| {
+        profile.diff(&profile.clone().with_seam("slice_expiry", "never").unwrap_or(profile.clone())).is_empty()
+    };
+    let is_remedy = expires(&profile) && !expires(&lab.base.profile);
+    let variant = Variant { profile: Some(profile), ..Variant::new(limit) };
+    Some(if lab.can_run(&variant) { Ok((is_remedy, variant)) } else { Err("it cannot run this limit".to_string()) })
+}
+
+/// As many CPUs as the limit has, for itself, and no quota.
+fn cpuset(limit: CpuMax) -> (String, bool, Variant) {
+    let whole = limit.quota.map_or(1, |quota| quota.0.div_ceil(limit.period.0.max(1))).max(1);
+    let unlimited = CpuMax { quota: None, burst: Ns::ZERO, ..limit };
+    let list = if whole == 1 { "0".to_string() } else { format!("0-{}", whole - 1) };
+    (format!("cpuset of {whole} CPUs, no limit"), false, Variant { args: vec![("cpus", list)], ..Variant::new(unlimited) })
+}
+
+/// What may be done about a limit.
+pub(super) fn remedies(limit: CpuMax, demand: u64, curve: &[Point], others: &[Other]) -> Vec<Remedy> {
+    let is_ok = |point: &Point| Verdict::of(point.ratio, demand, point.limit) == Verdict::Ok;
+    let mut rows: Vec<Remedy> = others
+        .iter()
+        .filter(|other| other.is_remedy)
+        .map(|other| Remedy { what: other.what.clone(), cost_ns_per_s: Some(0), helps: is_ok(&other.point) })
+        .collect();
+    let per_second =
+        |limit: CpuMax| limit.quota.map_or(0, |quota| u128::from(quota.0) * 1_000_000_000 / u128::from(limit.period.0.max(1)));
+    let larger = curve.iter().filter(|point| point.limit.quota.is_some() && point.limit.quota > limit.quota);
+    rows.extend(larger.map(|point| Remedy {
+        what: format!("raise the limit to {} CPUs", cpus_of(point.limit)),
+        cost_ns_per_s: u64::try_from(per_second(point.limit) - per_second(limit)).ok(),
+        helps: is_ok(point),
+    }));
+    rows.push(Remedy { what: "run without a limit".to_string(), cost_ns_per_s: None, helps: true });
+    rows
+}

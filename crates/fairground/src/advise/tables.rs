@@ -1,0 +1,247 @@
+//! Advice as tables.
+
+use super::bootstrap::{Interval, NEVER};
+use super::curve::SHOWN;
+use super::goal::percentile_name;
+use super::text::{cpus_of, ratio_text, snippet};
+use super::verdict::cpus;
+use super::{Advice, Point};
+use fairground_metrics::Decimal;
+use fairground_model::CpuMax;
+use fairground_report::table::number;
+use fairground_report::units::{fixed, format_ns};
+use fairground_report::{Cell, Column, Table};
+use fairground_stdx::Ns;
+use serde_json::Value;
+
+impl Advice {
+    /// All tables, the verdict first.
+    pub fn tables(&self) -> Vec<Table> {
+        let mut tables = vec![self.verdict_table()];
+        if !self.smallest.is_empty() {
+            tables.push(self.smallest_table());
+        }
+        tables.push(self.curve_table());
+        if !self.grid.is_empty() {
+            tables.push(self.grid_table());
+        }
+        if !self.others.is_empty() {
+            tables.push(self.others_table());
+        }
+        if let Some(limit) = self.chosen().filter(|limit| limit.quota.is_some()) {
+            let mut table = Table::new("snippet", "To set it", vec![Column::left("line", "line")]);
+            snippet(&self.group, limit).into_iter().for_each(|line| {
+                table.line(format!("  {line}"));
+                table.push(vec![line.trim().into()]);
+            });
+            tables.push(table);
+        }
+        tables.push(self.validity_table());
+        tables
+    }
+
+    fn verdict_table(&self) -> Table {
+        let mut table =
+            Table::new("verdict", format!("{}, group {}", self.title, self.group), vec![Column::left("line", "line")]);
+        let lines = match &self.judged {
+            Some(judged) => judged.lines(),
+            None => vec![format!("no limit now; the demand is {} CPUs", cpus(self.demand_ns_per_s))],
+        };
+        for line in lines {
+            table.line(line.clone());
+            table.push(vec![line.trim().into()]);
+        }
+        table
+    }
+
+    fn smallest_table(&self) -> Table {
+        let goals: Vec<String> = self.goals.iter().map(ToString::to_string).collect();
+        let columns = vec![
+            Column::left("with", "with"),
+            Column::right("limit", "limit_cpus"),
+            Column::right("cpu.max us", "cpu_max_us"),
+            Column::right("burst us", "cpu_max_burst_us"),
+            Column::right("fails at", "below_cpus"),
+            Column::right("step %", "step_pct"),
+            Column::right("seeds", "seeds"),
+        ];
+        let mut table = Table::new("smallest", format!("Smallest limit for {}", goals.join(" and ")), columns);
+        for (name, found) in &self.smallest {
+            let Some(limit) = found.limit else {
+                let mut cells: Vec<Cell> = vec![name.clone().into(), Cell::new("none", Value::Null)];
+                cells.extend((0..4).map(|_| Cell::new("-", Value::Null)));
+                cells.push(found.seeds.into());
+                table.push(cells);
+                table.note(format!(
+                    "{name}: with {} of {} seeds the goal does not hold on any rung, up to all CPUs of the machine",
+                    found.unreached, found.seeds
+                ));
+                continue;
+            };
+            table.push(vec![
+                name.clone().into(),
+                cpus_cell(limit),
+                cpu_max(limit).into(),
+                (limit.burst.0 / 1000).into(),
+                found.below.map_or_else(|| Cell::new("-", Value::Null), cpus_cell),
+                found.below.map_or_else(|| Cell::new("-", Value::Null), |below| step_cell(below, limit)),
+                found.seeds.into(),
+            ]);
+        }
+        table.note("limit: the goal holds with at least 95 % of all seeds; fails at: the next smaller step, with which at least half fail");
+        if let Some(checked) = self.checked {
+            let below = checked.holds_below.map_or(String::new(), |holds| format!(", with the next smaller step {holds}"));
+            table.note(format!("fresh seeds: the goal holds with {} of {}{below}", checked.holds, checked.seeds));
+        }
+        table
+    }
+
+    fn curve_table(&self) -> Table {
+        let title = format!("{} against the limit, period {}", percentile_name(self.permille), format_ns(self.limit.period));
+        let mut columns = vec![Column::right("CPUs", "limit_cpus"), Column::right("of demand", "of_demand")];
+        columns.extend(self.point_columns());
+        let mut table = Table::new("curve", title, columns);
+        for point in &self.curve {
+            let of_demand = point.limit.quota.map(|quota| {
+                let per_second = u128::from(quota.0) * 1_000_000_000 / u128::from(point.limit.period.0.max(1));
+                u64::try_from(per_second * 1000 / u128::from(self.demand_ns_per_s.max(1))).unwrap_or(NEVER)
+            });
+            let of_demand = of_demand.map_or_else(
+                || Cell::new("-", Value::Null),
+                |permille| Cell::new(ratio_text(permille), number(Decimal::ratio(permille, 1000))),
+            );
+            let mut cells = vec![cpus_cell(point.limit), of_demand];
+            cells.extend(self.point_cells(point));
+            table.push(cells);
+        }
+        table.note(
+            "means over seeds with their 95 % intervals; x: by the same requests without a limit; throttled: share of periods",
+        );
+        table
+    }
+
+    fn grid_table(&self) -> Table {
+        let chosen = self.grid.first().map_or("-".to_string(), |point| cpus_of(point.limit));
+        let mut columns = vec![Column::right("period", "period_ms"), Column::right("burst us", "cpu_max_burst_us")];
+        columns.extend(self.point_columns());
+        let mut table = Table::new("grid", format!("Period and burst at {chosen} CPUs"), columns);
+        for point in &self.grid {
+            let mut cells = vec![
+                Cell::new(point.limit.period.to_string(), point.limit.period.0 / 1_000_000),
+                (point.limit.burst.0 / 1000).into(),
+            ];
+            cells.extend(self.point_cells(point));
+            table.push(cells);
+        }
+        table.note("a burst is at most the quota; Kubernetes has one period for all containers of a node");
+        table
+    }
+
+    fn others_table(&self) -> Table {
+        let base = self.limit.quota.map_or_else(|| self.chosen(), |_| Some(self.limit)).map_or("-".to_string(), cpus_of);
+        let mut columns = vec![Column::left("instead", "instead")];
+        columns.extend(self.point_columns());
+        let mut table = Table::new("others", format!("Other changes at {base} CPUs"), columns);
+        for other in &self.others {
+            let mut cells: Vec<Cell> = vec![other.what.clone().into()];
+            cells.extend(self.point_cells(&other.point));
+            table.push(cells);
+        }
+        self.notes.iter().for_each(|note| table.note(note.clone()));
+        table
+    }
+
+    /// What the figures do not know; docs/limits.md says more.
+    fn validity_table(&self) -> Table {
+        let mut table = Table::new("validity", "What this does not know", vec![Column::left("line", "line")]);
+        for line in [
+            "neighbours on the machine beyond those in the scenario; caches; CPUs that change their speed, unless the scenario says so",
+            "service times that were measured under throttling are too long: measure them without a limit",
+            "percentiles with fewer than 100 requests of all seeds beyond them are not shown",
+        ] {
+            table.line(format!("  {line}"));
+            table.push(vec![line.into()]);
+        }
+        table
+    }
+
+    fn point_columns(&self) -> Vec<Column> {
+        let name = percentile_name(self.permille);
+        let [p50, p90, p999] = SHOWN.map(percentile_name);
+        let key = |name: &str| format!("{}_ns", name.replace('.', "_"));
+        vec![
+            Column::right(p50.clone(), key(&p50)),
+            Column::right(p90.clone(), key(&p90)),
+            Column::right(name.clone(), format!("looked_at_{}", key(&name))),
+            Column::left("95 %", "interval_ns"),
+            Column::right(p999.clone(), key(&p999)),
+            Column::right("x", "ratio"),
+            Column::right("throttled", "throttled_pct"),
+            Column::right("good 1/s", "good_per_s"),
+            Column::right("time-outs", "timeouts_pct"),
+            Column::right("goal", "holds"),
+        ]
+    }
+
+    fn point_cells(&self, point: &Point) -> Vec<Cell> {
+        let [p50, p90, p999] = point.percentiles.map(|value| value.map_or_else(|| Cell::new("-", Value::Null), time));
+        let ratio = match point.ratio.mean {
+            NEVER => Cell::new("-", Value::Null),
+            permille => Cell::new(ratio_text(permille), number(Decimal::ratio(permille, 1000))),
+        };
+        let percent = |hundredths| Cell::new(format!("{} %", fixed(hundredths, 100, 1)), number(Decimal::ratio(hundredths, 100)));
+        let holds = if self.goals.is_empty() { "-".to_string() } else { format!("{}/{}", point.holds, point.seeds) };
+        vec![
+            p50,
+            p90,
+            time(point.latency.mean),
+            interval(point.latency),
+            p999,
+            ratio,
+            percent(point.throttled),
+            Cell::new(fixed(point.good_per_ks, 1000, 1), number(Decimal::ratio(point.good_per_ks, 1000))),
+            percent(point.timeouts),
+            holds.into(),
+        ]
+    }
+}
+
+fn time(ns: u64) -> Cell {
+    match ns {
+        NEVER => Cell::new("never", Value::Null),
+        ns => Cell::new(format_ns(Ns(ns)), ns),
+    }
+}
+
+fn interval(interval: Interval) -> Cell {
+    match interval.is_known() {
+        false => Cell::new("", Value::Null),
+        true => Cell::new(
+            format!("{} to {}", format_ns(Ns(interval.low)), format_ns(Ns(interval.high))),
+            Value::from(vec![interval.low, interval.high]),
+        ),
+    }
+}
+
+fn cpus_cell(limit: CpuMax) -> Cell {
+    let data = limit.quota.map(|quota| {
+        number(Decimal::ratio(
+            u64::try_from(u128::from(quota.0) * 1000 / u128::from(limit.period.0.max(1))).unwrap_or(NEVER),
+            1000,
+        ))
+    });
+    Cell::new(cpus_of(limit), data.unwrap_or(Value::Null))
+}
+
+/// As in the file.
+fn cpu_max(limit: CpuMax) -> String {
+    let quota = limit.quota.map_or("max".to_string(), |quota| (quota.0 / 1000).to_string());
+    format!("{quota} {}", limit.period.0 / 1000)
+}
+
+/// How far the answer lies above the next smaller step.
+fn step_cell(below: CpuMax, limit: CpuMax) -> Cell {
+    let [below, limit] = [below, limit].map(|limit| limit.quota.map_or(0, |quota| quota.0));
+    let permille = u64::try_from(u128::from(limit.saturating_sub(below)) * 1000 / u128::from(below.max(1))).unwrap_or(NEVER);
+    Cell::new(fixed(permille, 10, 1), number(Decimal::ratio(permille, 10)))
+}

@@ -1,0 +1,53 @@
+//! `fairground advise`.
+
+use crate::flags::ScenarioFlags;
+use crate::interrupt::{self, EXIT_INTERRUPTED};
+use crate::progress::Bar;
+use crate::show;
+use fairground::advise::{self, AdviseOptions, Goal};
+use fairground::{Control, Error, Scenario};
+use std::path::PathBuf;
+
+/// Find the smallest CPU limit that meets a goal, and say what the present one does.
+///
+/// The scenario has a workload `service` in a group; docs/advise.md says how the answer is found and how to read it.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// A scenario (.toml) with a workload `service`
+    scenario: PathBuf,
+    /// The group whose limit is looked for; may be left out if there is one only
+    #[arg(long, value_name = "PATH")]
+    cgroup: Option<String>,
+    /// What the service must reach, such as p99=50ms; several must all hold
+    #[arg(long = "goal", value_name = "GOAL")]
+    goals: Vec<String>,
+    /// Seeds with which the smallest limit is searched
+    #[arg(long, value_name = "N", default_value_t = 40, value_parser = clap::value_parser!(u64).range(10..=10_000))]
+    seeds: u64,
+    /// Runs the answer, and the next smaller step, once more with so many fresh seeds
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u64).range(..=100_000))]
+    check: u64,
+    #[command(flatten)]
+    change: ScenarioFlags,
+}
+
+pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
+    let goals = args.goals.iter().map(|goal| Goal::parse(goal)).collect::<Result<Vec<Goal>, Error>>()?;
+    let scenario = Scenario::load(&args.scenario, &args.change.overrides())?;
+    show::notes(&scenario.notes);
+    let bar = Bar::new("trying limits");
+    let options = AdviseOptions { cgroup: args.cgroup.clone(), goals, seeds: args.seeds, check: args.check };
+    let advice = advise::advise(&scenario, &options, Control::new(interrupt::flag(), &bar));
+    bar.finish();
+    let advice = advice?;
+    if json {
+        show::document(&advice.document(&scenario))?;
+    } else {
+        show::tables(&advice.tables())?;
+    }
+    if advice.interrupted {
+        eprintln!("interrupted: the tables hold what was simulated until then, which says nothing");
+        return Ok(EXIT_INTERRUPTED);
+    }
+    Ok(advice.exit_code())
+}
