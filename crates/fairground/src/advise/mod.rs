@@ -227,21 +227,46 @@ fn quota(ns_per_s: u64, period: Ns) -> Ns {
     Ns(u64::try_from(ns.div_ceil(1000) * 1000).unwrap_or(u64::MAX)).clamp(CpuMax::LEAST, CpuMax::LARGEST)
 }
 
-/// The smallest limits, with the present burst and with one as large as the quota.
+/// How large the burst is on each rung of the ladder.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Bursts {
+    /// As it is now; a quota below it has one of its own size.
+    AsNow,
+    /// As large as the quota.
+    OfQuota,
+}
+
+impl Bursts {
+    fn variant(self, limit: CpuMax, quota: Ns) -> Variant {
+        let burst = if self == Bursts::OfQuota { quota } else { limit.burst.min(quota) };
+        Variant::new(CpuMax { quota: Some(quota), burst, ..limit })
+    }
+    fn name(self, limit: CpuMax) -> String {
+        match (self, limit.burst) {
+            (Bursts::OfQuota, _) => "burst = quota".to_string(),
+            (Bursts::AsNow, Ns::ZERO) => "no burst".to_string(),
+            (Bursts::AsNow, burst) => format!("burst {burst}"),
+        }
+    }
+}
+
+/// The smallest limits, with the present burst and with one as large as the quota, if the kernel has that.
 fn search(lab: &Lab<'_>, limit: CpuMax, demand: u64, options: &AdviseOptions) -> Result<Vec<(String, Smallest)>, Error> {
+    let mut rows = Vec::new();
+    for bursts in [Bursts::AsNow, Bursts::OfQuota] {
+        if bursts == Bursts::AsNow || lab.can_run(&bursts.variant(limit, CpuMax::DEFAULT_PERIOD)) {
+            rows.push((bursts.name(limit), search_one(lab, limit, demand, options, bursts)?));
+        }
+    }
+    Ok(rows)
+}
+
+fn search_one(lab: &Lab<'_>, limit: CpuMax, demand: u64, options: &AdviseOptions, bursts: Bursts) -> Result<Smallest, Error> {
     let cpus = lab.base.machine.cpus.len() as u64;
     // Nine tenths of the demand: with less, the queue grows without end.
     let rungs = smallest::ladder(quota(demand / 10 * 9, limit.period), quota(cpus * 1_000_000_000, limit.period));
-    let goals = &options.goals;
-    let seeds = options.seeds.max(2);
-    let fixed = move |quota: Ns| Variant::new(CpuMax { quota: Some(quota), burst: limit.burst.min(quota), ..limit });
-    let name = if limit.burst == Ns::ZERO { "no burst".to_string() } else { format!("burst {}", limit.burst) };
-    let mut rows = vec![(name, smallest::smallest(lab, &rungs, &fixed, goals, seeds)?)];
-    let with_burst = move |quota: Ns| Variant::new(CpuMax { quota: Some(quota), burst: quota, ..limit });
-    if lab.can_run(&with_burst(rungs[0])) {
-        rows.push(("burst = quota".to_string(), smallest::smallest(lab, &rungs, &with_burst, goals, seeds)?));
-    }
-    Ok(rows)
+    let make = move |quota: Ns| bursts.variant(limit, quota);
+    smallest::smallest(lab, &rungs, &make, &options.goals, options.seeds.max(2))
 }
 
 /// Runs the answer and the next smaller step with fresh seeds.

@@ -1,3 +1,5 @@
+mod fresh_seeds;
+
 use super::*;
 use crate::scenario::Overrides;
 use std::path::Path;
