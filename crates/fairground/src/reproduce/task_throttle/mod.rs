@@ -6,6 +6,7 @@
 //! other runs of the patch, of which the text has nothing.
 
 mod case;
+mod hostage;
 mod rows;
 
 use super::published::Published;
@@ -72,7 +73,12 @@ pub(super) fn run(options: &ReproduceOptions, control: Control<'_>) -> Result<Re
     let done = Done(measured?.into_iter().flatten().collect());
     let mut runs = Runs::default();
     done.0.iter().for_each(|row| runs.add(row.1.digest));
-    let (all, claims) = rows::all(&done, &file);
+    let (mut all, claims) = rows::all(&done, &file);
+    if !control.stopped() {
+        let (digests, hostages) = hostage::rows()?;
+        digests.into_iter().for_each(|digest| runs.add(digest));
+        all.extend(hostages);
+    }
     let price =
         |price: &str, value: u64, from: &str| Calibration { price: price.into(), value: Decimal::from(value), from: from.into() };
     let reproduction = Reproduction {
