@@ -156,7 +156,7 @@ pub enum Instr {
     /// CPU looks again.
     Spin { word: Word, value: u64 },
     /// Sleeps until woken by [`Instr::FutexWake`] on the same word, if this holds `value`; else goes on (FUTEX_WAIT).
-    FutexWait { word: Word, value: u64 },
+    FutexWait { word: Word, value: Value },
     /// Wakes up to `count` tasks that wait on the word, first come first served, without the sync hint (FUTEX_WAKE).
     FutexWake { word: Word, count: u32 },
     /// Enters the kernel (a system call or a fault): all up to [`Instr::Leave`] happens there.
@@ -436,6 +436,7 @@ impl Frame {
                     None => return Step::Fault,
                 },
                 Instr::FutexWait { word, value } => {
+                    let value = self.value(value);
                     return self.word(word, around).map_or(Step::Fault, |word| Step::FutexWait { word, value });
                 }
                 Instr::FutexWake { word, count } => {
@@ -576,7 +577,7 @@ mod tests {
             Instr::TimeOfDay { reg: 3 },
             mark(3),
             Instr::Let { reg: 0, value: Value::Const(2) },
-            Instr::FutexWait { word: word(Some(0)), value: 0 },
+            Instr::FutexWait { word: word(Some(0)), value: Value::Const(0) },
         ];
         let got = steps(code, &[0, 12_345, 12_345]);
         let marked = |value| Step::Mark { marker: MarkerId::new(0), value };

@@ -21,7 +21,11 @@ fn waiters_are_woken_first_come_first_served_and_only_so_many() {
     let mut set = TaskSet::default();
     let word = word(&mut set, 0);
     for row in 0..4 {
-        set.pinned("waiter", row, vec![work((1 + u64::from(row)) * 100 * US), Instr::FutexWait { word, value: 0 }, work(MS)]);
+        set.pinned(
+            "waiter",
+            row,
+            vec![work((1 + u64::from(row)) * 100 * US), Instr::FutexWait { word, value: Value::Const(0) }, work(MS)],
+        );
     }
     set.pinned(
         "waker",
@@ -40,7 +44,7 @@ fn who_comes_after_the_word_has_changed_does_not_sleep() {
     let mut set = TaskSet::default();
     let word = word(&mut set, 0);
     set.pinned("setter", 0, vec![work(MS), store(word, 1), Instr::FutexWake { word, count: 1 }]);
-    let late = set.pinned("late", 1, vec![work(2 * MS), Instr::FutexWait { word, value: 0 }, work(MS)]);
+    let late = set.pinned("late", 1, vec![work(2 * MS), Instr::FutexWait { word, value: Value::Const(0) }, work(MS)]);
     let (log, _, end) = Log::and_simulation(setup(free_machine(2, 1000), "v5.19", set, 100 * MS));
     assert_eq!((end.ending, end.at.ns()), (Ending::AllExited, 3 * MS));
     assert!(log.wakeups(late).is_empty());
@@ -77,7 +81,8 @@ fn a_spin_ends_when_the_word_changes_wherever_the_spinner_is() {
 fn lockers(asleep: bool, count: u64) -> (TaskSet, WordId) {
     let mut set = TaskSet::default();
     let (lock, sum) = (word(&mut set, 0), set.words.push(0));
-    let wait = if asleep { Instr::FutexWait { word: lock, value: 1 } } else { Instr::Spin { word: lock, value: 1 } };
+    let wait =
+        if asleep { Instr::FutexWait { word: lock, value: Value::Const(1) } } else { Instr::Spin { word: lock, value: 1 } };
     for row in 0..4 {
         set.task(
             "locker",

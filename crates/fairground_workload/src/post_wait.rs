@@ -23,6 +23,6 @@ pub(crate) fn wait(program: &mut Program, word: Word, scratch: Reg) {
     program.push(Instr::JumpIf { reg: scratch, is: Test::Equal, value: Value::Const(BLOCKED), to: sleep });
     program.push(Instr::Store { word, value: Value::Const(BLOCKED) });
     program.push(Instr::Jump { to: past });
-    program.push(Instr::FutexWait { word, value: BLOCKED });
+    program.push(Instr::FutexWait { word, value: Value::Const(BLOCKED) });
     program.push(Instr::Jump { to: top });
 }

@@ -39,6 +39,7 @@ pub(crate) fn dump(set: &TaskSet) -> String {
         writeln!(out, "pipe {id} holds {}{each}", pipe.capacity).unwrap();
     });
     set.socks.iter_enumerated().for_each(|(id, sock)| writeln!(out, "socket {id} {:?} to {}", sock.kind, sock.peer).unwrap());
+    set.locks.iter_enumerated().for_each(|(id, lock)| writeln!(out, "lock {id} {} {}", lock.kind.name(), lock.name).unwrap());
     set.words.iter_enumerated().for_each(|(id, word)| writeln!(out, "word {id} holds {word}").unwrap());
     set.markers
         .iter_enumerated()
@@ -67,6 +68,7 @@ pub(crate) fn check(set: &TaskSet) {
                 | Instr::Spin { word, .. }
                 | Instr::FutexWait { word, .. }
                 | Instr::FutexWake { word, .. } => assert!(word.first.index() < set.words.len()),
+                Instr::Lock { lock, .. } | Instr::Unlock { lock } => assert!(lock.index() < set.locks.len()),
                 Instr::SetGroup { group } => assert!(group.is_none_or(|group| group.index() < set.groups.len())),
                 Instr::Fork { task } => forks[task.index()] += 1,
                 Instr::MarkSince { marker, .. } | Instr::MarkBetween { marker, .. } | Instr::MarkValue { marker, .. } => {

@@ -30,7 +30,7 @@ pub(super) fn read(verb: &str, value: &str, names: &Names) -> Option<Result<Inst
         "store" => two(verb, value).and_then(|(at, value)| Ok(Instr::Store { word: word(at, names)?, value: number(value)? })),
         "spin" => two(verb, value).and_then(|(at, value)| Ok(Instr::Spin { word: word(at, names)?, value: constant(value)? })),
         "futex-wait" => {
-            two(verb, value).and_then(|(at, value)| Ok(Instr::FutexWait { word: word(at, names)?, value: constant(value)? }))
+            two(verb, value).and_then(|(at, value)| Ok(Instr::FutexWait { word: word(at, names)?, value: number(value)? }))
         }
         "futex-wake" => two(verb, value).and_then(|(at, count)| {
             let most = u32::try_from(constant(count)?).unwrap_or(u32::MAX);
@@ -112,7 +112,7 @@ pub(super) fn text(instr: &Instr, names: &Names) -> Option<String> {
         Instr::Load { word: at, into } => format!("load {} r{into}", word(at)?),
         Instr::Store { word: at, value } => format!("store {} {}", word(at)?, number(value)),
         Instr::Spin { word: at, value } => format!("spin {} {value}", word(at)?),
-        Instr::FutexWait { word: at, value } => format!("futex-wait {} {value}", word(at)?),
+        Instr::FutexWait { word: at, value } => format!("futex-wait {} {}", word(at)?, number(value)),
         Instr::FutexWake { word: at, count } => format!("futex-wake {} {count}", word(at)?),
         Instr::JumpIf { reg, is, value, to } => {
             let sign = if is == Test::Equal { "=" } else { "<=" };

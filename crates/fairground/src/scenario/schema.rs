@@ -206,12 +206,14 @@ pub fn rtapp_schema() -> Value {
                 "^(run|runtime|sleep)[^a-z_]*$": micros,
                 "^timer[^a-z_]*$": { "type": "object", "required": ["period"], "properties": {
                     "ref": { "type": "string" }, "period": micros, "mode": { "enum": ["relative", "absolute"] } } },
-                "^yield[^a-z_]*$": { "type": "string" },
+                "^(yield|lock|unlock|signal|broad|suspend|resume|barrier|fork)[^a-z_]*$": { "type": "string" },
+                "^(wait|sync)[^a-z_]*$": { "type": "object", "required": ["ref", "mutex"], "properties": {
+                    "ref": { "type": "string" }, "mutex": { "type": "string" } } },
             },
         })
     };
     let thread = own(json!({
-        "instance": { "type": "integer", "minimum": 1 }, "delay": micros,
+        "instance": { "type": "integer", "minimum": 0 }, "delay": micros,
         "phases": { "type": "object", "additionalProperties": own(json!({})) },
     }));
     json!({

@@ -359,6 +359,7 @@ mod tests {
             "store a word r2",
             "spin w 1",
             "futex-wait w[r2] 0",
+            "futex-wait w r3",
             "futex-wake a word 7",
             "if r0 = 5 to 1",
             "if r0 <= r1 to 0",

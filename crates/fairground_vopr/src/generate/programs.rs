@@ -84,7 +84,7 @@ pub(super) fn link(dice: &mut Dice, from: PipeId, to: PipeId, first: bool) -> Ve
 /// One of several tasks that compute under a lock, whoever waits asleep or going round.
 pub(super) fn locker(dice: &mut Dice, lock: WordId, asleep: bool) -> Vec<Instr> {
     let word = lock.into();
-    let wait = if asleep { Instr::FutexWait { word, value: 1 } } else { Instr::Spin { word, value: 1 } };
+    let wait = if asleep { Instr::FutexWait { word, value: Value::Const(1) } } else { Instr::Spin { word, value: 1 } };
     vec![
         burst(dice),
         Instr::Load { word, into: 0 },
@@ -109,7 +109,7 @@ fn touch(dice: &mut Dice, words: usize) -> Instr {
         0 => Instr::Load { word, into: 1 },
         1 | 2 => Instr::Store { word, value },
         3 => Instr::Spin { word, value: small },
-        4 => Instr::FutexWait { word, value: small },
+        4 => Instr::FutexWait { word, value: Value::Const(small) },
         5 => Instr::FutexWake { word, count: small as u32 },
         6 => Instr::JumpIf { reg: 1, is: dice.pick(&[Test::Equal, Test::AtMost]), value, to: 0 },
         _ => match dice.index(4) {

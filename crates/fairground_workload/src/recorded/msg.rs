@@ -89,7 +89,7 @@ fn message(msg: &Msg, shared: &Shared, start: &Common) -> Program {
     program.push(Instr::Now { reg: NOW });
     let out = program.code.len() as u32 + 3;
     program.push(Instr::JumpIf { reg: DUE, is: Test::AtMost, value: Value::Reg(NOW), to: out });
-    program.push(Instr::FutexWait { word: shared.asked.into(), value: 0 });
+    program.push(Instr::FutexWait { word: shared.asked.into(), value: Value::Const(0) });
     program.push(Instr::Jump { to: top });
     program.push(Instr::Exit);
     program
@@ -105,7 +105,7 @@ fn worker(set: &mut TaskSet, msg: &Msg, shared: &Shared, row: u32, start: &Commo
     begin(&mut program, msg, start);
     let top = program.push(Instr::Store { word: waits, value: Value::Const(1) });
     ask(&mut program, asked);
-    let wait = program.push(Instr::FutexWait { word: waits, value: 1 });
+    let wait = program.push(Instr::FutexWait { word: waits, value: Value::Const(1) });
     program.push(Instr::Load { word: waits, into: SEEN });
     program.push(Instr::JumpIf { reg: SEEN, is: Test::Equal, value: Value::Const(1), to: wait });
     program.push(Instr::Load { word: nth(shared.answered, row), into: LATER });

@@ -2,11 +2,13 @@
 
 use super::Notes;
 use super::event::{Event, TimerUse};
+use super::fork::{self, Forks};
 use super::group;
+use super::sync::Resources;
 use super::task::{Loop, Phase, Thread};
 use crate::build::marker;
-use fairground_model::{Instr, MarkerUnit, Mistakes, Mode, Policy, Program, TaskSet, TaskSpec, TimerMode};
-use fairground_stdx::{CpuMask, MarkerId, Ns};
+use fairground_model::{Instr, MarkerUnit, Mistakes, Mode, Policy, Program, Start, TaskSet, TaskSpec, TimerMode};
+use fairground_stdx::{CpuMask, MarkerId, Ns, TaskId};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Register: when the present round of a phase began.
@@ -31,25 +33,38 @@ pub(super) fn compile(threads: &[Thread], default_policy: Policy, mistakes: &mut
         slack: marker(&mut set, "slack", MarkerUnit::Ns),
     };
     group::make(threads, &mut set, mistakes);
-    for thread in threads {
+    let births = fork::births(threads, mistakes);
+    let mut resources = Resources::default();
+    for (thread, &users) in threads.iter().zip(&births.users) {
+        resources.add(thread.phases.iter().flat_map(|phase| &phase.events), &thread.name, users, &mut set);
+    }
+    let mut forks = Forks::default();
+    for (row, thread) in threads.iter().enumerate() {
         let policy = thread.attributes.policy.unwrap_or(default_policy);
         let moves = group::moves(thread, &mut set);
-        let compiler = Compiler { thread, timers: timers(thread, mistakes), policy, markers, moves };
+        let compiler = Compiler { thread, timers: timers(thread, mistakes), policy, markers, moves, resources: &resources };
         let group = group::at_start(thread, &mut set);
         compiler.slices_without_effect(notes);
-        let program = set.programs.push(compiler.program());
-        for _ in 0..thread.instances {
+        let program = compiler.program();
+        // A thread that forks others has a program of its own, as each of them is born once.
+        let shared = (!fork::forks(thread)).then(|| set.programs.push(program.clone()));
+        for instance in 0..births.users[row] {
+            let id = shared.unwrap_or_else(|| set.programs.push(program.clone()));
             let name = format!("{}-{}", thread.name, set.tasks.len());
-            let mut task = TaskSpec::new(name, program);
+            let mut task = TaskSpec::new(name, id);
             task.policy = policy;
             // The nice value of a SCHED_IDLE task has no meaning, and rt-app does not set it.
             task.nice = if policy == Policy::Idle { 0 } else { thread.attributes.priority.unwrap_or(0) };
             task.slice = thread.attributes.dl_runtime.filter(|_| policy != Policy::Idle);
             task.affinity = thread.phases.first().and_then(|phase| compiler.cpus(phase));
             task.group = group;
-            set.tasks.push(task);
+            if instance >= thread.instances {
+                task.start = Start::Forked;
+            }
+            forks.add(row, task.start, set.tasks.push(task));
         }
     }
+    forks.join(threads, &mut set);
     set
 }
 
@@ -121,6 +136,7 @@ struct Compiler<'t> {
     markers: Markers,
     /// What the phases begin with, where they go to other groups.
     moves: Vec<Option<Instr>>,
+    resources: &'t Resources,
 }
 
 impl Compiler<'_> {
@@ -239,6 +255,11 @@ impl Compiler<'_> {
                 program.push(Instr::Yield);
             }
             Event::Timer(timer) => self.timer(timer, program),
+            Event::Sync(sync) => self.resources.compile(sync, &self.thread.name, SCRATCH, program),
+            // Which task that is says Forks::join.
+            Event::Fork(_) => {
+                program.push(Instr::Fork { task: TaskId::new(0) });
+            }
         }
     }
     fn timer(&self, timer: &TimerUse, program: &mut Program) {

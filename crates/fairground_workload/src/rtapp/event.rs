@@ -1,6 +1,7 @@
 //! Events: what a thread does, one after the other.
 
-use super::json::{Fields, key};
+use super::json::{Fields, key, span};
+use super::sync::{self, CondUse, Sync};
 use fairground_model::TimerMode;
 use fairground_stdx::Ns;
 use jsonc_parser::ast::{Object, ObjectProp};
@@ -16,6 +17,17 @@ pub(super) enum Event {
     Sleep(Ns),
     Timer(TimerUse),
     Yield,
+    Sync(Sync),
+    /// Starts a thread of another object.
+    Fork(ForkUse),
+}
+
+/// One `fork`.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct ForkUse {
+    /// The thread object.
+    pub(super) thread: String,
+    pub(super) span: Range<usize>,
 }
 
 /// One use of a timer.
@@ -39,16 +51,16 @@ const KINDS: &[(&str, Kind)] = &[
     ("memrun", Kind::Refused("needs the machine's memory")),
     ("mem", Kind::Refused("needs the machine's memory")),
     ("iorun", Kind::Refused("needs devices")),
-    ("lock", Kind::Refused("needs mutexes")),
-    ("unlock", Kind::Refused("needs mutexes")),
-    ("wait", Kind::Refused("needs condition variables")),
-    ("signal", Kind::Refused("needs condition variables")),
-    ("broad", Kind::Refused("needs condition variables")),
-    ("sync", Kind::Refused("needs condition variables")),
-    ("suspend", Kind::Refused("needs condition variables")),
-    ("resume", Kind::Refused("needs condition variables")),
-    ("barrier", Kind::Refused("needs barriers")),
-    ("fork", Kind::Refused("needs threads that are made more than once")),
+    ("lock", Kind::Named(Sync::Lock)),
+    ("unlock", Kind::Named(Sync::Unlock)),
+    ("wait", Kind::UnderMutex(Sync::Wait)),
+    ("signal", Kind::Named(Sync::Signal)),
+    ("broad", Kind::Named(Sync::Broadcast)),
+    ("sync", Kind::UnderMutex(Sync::SignalAndWait)),
+    ("suspend", Kind::Named(Sync::Suspend)),
+    ("resume", Kind::Named(Sync::Resume)),
+    ("barrier", Kind::Named(Sync::Barrier)),
+    ("fork", Kind::Fork),
     ("sem_post", Kind::Refused("needs semaphores")),
     ("sem_wait", Kind::Refused("needs semaphores")),
 ];
@@ -60,6 +72,9 @@ enum Kind {
     Sleep,
     Timer,
     Yield,
+    Named(fn(String) -> Sync),
+    UnderMutex(fn(CondUse) -> Sync),
+    Fork,
     Refused(&'static str),
 }
 
@@ -68,7 +83,10 @@ fn kind(name: &str) -> Option<Kind> {
 }
 
 /// The events that can be used, for hints.
-pub(super) const NAMES: &[&str] = &["run", "runtime", "sleep", "timer", "yield"];
+pub(super) const NAMES: &[&str] = &[
+    "run", "runtime", "sleep", "timer", "yield", "lock", "unlock", "wait", "signal", "broad", "sync", "suspend", "resume",
+    "barrier", "fork",
+];
 
 pub(super) fn is_event(name: &str) -> bool {
     kind(name).is_some()
@@ -87,6 +105,12 @@ fn read(property: &ObjectProp<'_>, fields: &mut Fields<'_>) -> Option<Event> {
         Kind::Sleep => fields.usec(property).map(|usec| Event::Sleep(Ns::from_us(usec))),
         Kind::Yield => Some(Event::Yield),
         Kind::Timer => timer(property, fields).map(Event::Timer),
+        Kind::Named(make) => sync::named(property, fields, make),
+        Kind::UnderMutex(make) => sync::under_mutex(property, fields, make),
+        Kind::Fork => {
+            let thread = fields.string(property)?.to_string();
+            Some(Event::Fork(ForkUse { thread, span: span(&property.value) }))
+        }
         Kind::Refused(needs) => {
             fields.not_modelled(property, needs);
             None

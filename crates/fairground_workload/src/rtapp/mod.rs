@@ -2,10 +2,12 @@
 
 mod compile;
 mod event;
+mod fork;
 mod global;
 mod group;
 mod json;
 mod policy;
+mod sync;
 mod task;
 #[cfg(test)]
 mod tests;
@@ -114,11 +116,11 @@ fn threads(root: &Object<'_>, fields: &mut Fields<'_>, notes: &mut Notes) -> Vec
             fields.mistakes.at(key(property).1, message, "Give each its own name, or use `instance` for equal ones.");
         }
         if let Some(thread) = task::read(property, fields, notes) {
-            if thread.instances == 0 {
-                notes.add(&format!("task `{}` has 0 instances and does not run", thread.name));
-            }
             threads.push(thread);
         }
+    }
+    for thread in threads.iter().filter(|thread| thread.instances == 0 && !fork::is_forked(thread, &threads)) {
+        notes.add(&format!("task `{}` has 0 instances and does not run", thread.name));
     }
     if threads.iter().all(|thread| thread.instances == 0) && fields.mistakes.0.is_empty() {
         fields.mistakes.at(json::span(object), "no task runs here", "Write at least one task with an instance.");

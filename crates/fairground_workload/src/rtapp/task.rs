@@ -162,6 +162,7 @@ fn takes_time(event: &Event) -> bool {
     match event {
         Event::Run(time) | Event::Runtime(time) | Event::Sleep(time) => *time > Ns::ZERO,
         Event::Timer(timer) => timer.period > Ns::ZERO,
-        Event::Yield => false,
+        Event::Sync(sync) => sync.waits(),
+        Event::Yield | Event::Fork(_) => false,
     }
 }

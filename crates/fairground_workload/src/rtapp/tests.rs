@@ -122,7 +122,7 @@ fn five_mistakes_are_shown_together_with_their_places() {
     let text = r#"{
       "tasks" : {
         "a" : { "run" : -5, "sleep" : "long", "loop" : 2, "loop" : 3 },
-        "b" : { "lock" : "m", "priority" : 40, "run" : 1 }
+        "b" : { "sem_wait" : "m", "priority" : 40, "run" : 1 }
       },
       "global" : { "duration" : 99999999 }
     }"#;
@@ -148,7 +148,7 @@ fn five_mistakes_are_shown_together_with_their_places() {
             ),
             (
                 4,
-                "`lock` is not modelled yet (needs mutexes)",
+                "`sem_wait` is not modelled yet (needs semaphores)",
             ),
             (
                 4,
@@ -166,12 +166,6 @@ fn five_mistakes_are_shown_together_with_their_places() {
 #[test]
 fn what_is_not_modelled_is_refused_by_name() {
     for (part, name) in [
-        (r#""suspend" : "a""#, "suspend"),
-        (r#""resume" : "a""#, "resume"),
-        (r#""unlock0" : "m""#, "unlock0"),
-        (r#""wait" : {"ref":"q","mutex":"m"}"#, "wait"),
-        (r#""barrier" : "b""#, "barrier"),
-        (r#""fork" : "b""#, "fork"),
         (r#""sem_post" : "s""#, "sem_post"),
         (r#""mem" : 1000"#, "mem"),
         (r#""iorun" : 1000"#, "iorun"),
@@ -189,6 +183,50 @@ fn what_is_not_modelled_is_refused_by_name() {
     read(r#"{"tasks":{"a":{"run":1,"taskgroup":"/"}}}"#);
     let shared = r#"{"tasks":{"a":{"instance":2,"run":1,"timer":{"ref":"tick","period":5}}}}"#;
     assert!(messages(shared)[0].contains("not modelled yet"));
+}
+
+#[test]
+fn golden_threads_that_wait_for_one_another() {
+    let app = read(
+        r#"{"tasks":{
+            "waiter":{"loop":1,"instance":2,"phases":{"p":{"lock":"m","wait":{"ref":"c","mutex":"m"},"unlock":"m","barrier":"b","suspend":""}}},
+            "waker":{"loop":1,"run":10,"lock0":"m","signal0":"c","broad":"c","unlock0":"m","barrier":"b","resume":"waiter",
+                "sync":{"ref":"d","mutex":"m"}}
+        }}"#,
+    );
+    expect_file!["golden/waits.txt"].assert_eq(&testing::dump(&app.tasks));
+}
+
+#[test]
+fn a_fork_starts_a_thread_that_is_made_for_it() {
+    let app = read(
+        r#"{"tasks":{"parent":{"loop":1,"instance":2,"fork":"child","run":1,"fork":"child"},
+            "child":{"instance":0,"loop":1,"run":5,"fork":"grandchild"}, "grandchild":{"instance":0,"loop":1,"run":7}}}"#,
+    );
+    let names: Vec<&str> = app.tasks.tasks.iter().map(|task| task.name.as_str()).collect();
+    assert_eq!(names.len(), 2 + 4 + 4);
+    assert_eq!(names[..3], ["parent-0", "parent-1", "child-2"]);
+    assert!(app.notes.is_empty(), "{:?}", app.notes);
+}
+
+#[test]
+fn wrong_waits_and_forks_are_explained() {
+    for (events, part) in [
+        (r#""lock":"""#, "no value for `lock`"),
+        (r#""lock":5"#, "no value for `lock`"),
+        (r#""wait":"c""#, "no value for `wait`"),
+        (r#""wait":{"ref":"c"}"#, "no value for `wait`"),
+        (r#""wait":{"ref":"c","mutex":"m","time":5}"#, "`time` means nothing"),
+        (r#""fork":"b""#, "there is no thread `b` to fork"),
+        (r#""fork":"a""#, "forks make more than 10000 threads"),
+    ] {
+        let found = messages(&format!(r#"{{"tasks":{{"a":{{"loop":1,"run":1,{events}}}}}}}"#));
+        assert_eq!(found.len(), 1, "{events}: {found:?}");
+        assert!(found[0].contains(part), "{events}: {found:?}");
+    }
+    let repeated = messages(r#"{"tasks":{"a":{"run":1,"fork":"b"},"b":{"run":1}}}"#);
+    assert!(repeated[0].contains("a `fork` that is repeated is not modelled yet"), "{repeated:?}");
+    assert_eq!(messages(r#"{"tasks":{"a":{"lock":"m","unlock":"m"}}}"#), ["`a` loops without letting time pass"]);
 }
 
 #[test]
@@ -301,10 +339,10 @@ proptest! {
     #[test]
     fn any_values_at_any_key_are_read_or_refused(rows in prop::collection::vec(
         (prop::sample::select(vec![
-            "run", "sleep", "timer", "loop", "cpus", "priority", "dl-runtime", "policy", "phases", "instance", "delay", "yield", "nodes_membind",
+            "run", "sleep", "timer", "loop", "cpus", "priority", "lock", "wait", "barrier", "fork", "suspend", "dl-runtime", "policy", "phases", "instance", "delay", "yield", "nodes_membind",
         ]), prop::sample::select(vec![
             "0", "1", "-1", "2000000000", "1.5", "[1]", "[]", "[-1]", "\"SCHED_IDLE\"", "null", "true",
-            "{\"ref\":\"unique\",\"period\":7}", "{\"p\":{\"run\":1}}", "{}",
+            "{\"ref\":\"unique\",\"period\":7}", "{\"ref\":\"c\",\"mutex\":\"m\"}", "\"a\"", "\"\"", "{\"p\":{\"run\":1}}", "{}",
         ])), 0..8)
     ) {
         let body: Vec<String> = rows.iter().map(|(key, value)| format!("\"{key}\":{value}")).collect();

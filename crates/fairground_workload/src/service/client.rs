@@ -132,7 +132,7 @@ impl Client<'_> {
         self.post(&mut program);
         let wait = program.push(Instr::Load { word: answered, into: SCRATCH });
         program.push(Instr::JumpIf { reg: SCRATCH, is: Test::Equal, value: Value::Const(1), to: top });
-        program.push(Instr::FutexWait { word: answered, value: 0 });
+        program.push(Instr::FutexWait { word: answered, value: Value::Const(0) });
         program.push(Instr::Jump { to: wait });
         program
     }
