@@ -29,11 +29,12 @@ impl Case {
     /// The case of a seed.
     pub fn random(seed: u64) -> Case {
         let mut machine = generate::machine(&mut Dice::new(seed, 0));
-        let profile = generate::profile(&mut Dice::new(seed, 1));
+        let mut profile = generate::profile(&mut Dice::new(seed, 1));
         let duration = generate::duration(&mut Dice::new(seed, 2), machine.cpus.len());
         let mut tasks = generate::tasks(&mut Dice::new(seed, 3), &machine, &profile, duration);
         generate::recorded(&mut Dice::new(seed, 9), &mut machine, &mut tasks);
         generate::groups(&mut Dice::new(seed, 10), &profile, duration, &mut tasks);
+        generate::locks(&mut Dice::new(seed, 11), duration, &mut profile, &mut tasks);
         let case = Case { seed, machine, profile, tasks, duration };
         let mut plugged = case.clone();
         generate::hotplug(&mut Dice::new(seed, 6), case.machine.cpus.len(), duration, &mut plugged.tasks);

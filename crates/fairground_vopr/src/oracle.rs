@@ -5,9 +5,11 @@ use fairground_sched::{Sched, TaskState};
 use fairground_sim::Simulation;
 use fairground_stdx::{CpuId, IndexVec, Instant, Ns, TaskId, Vruntime};
 
+mod locks;
 mod waits;
 
 use crate::case::Case;
+use locks::Locks;
 use waits::Waits;
 
 /// What the records say of a CPU.
@@ -52,7 +54,8 @@ impl Records {
         let in_kernel = |instr: &Instr| {
             matches!(
                 instr,
-                Instr::Run { mode: Mode::Kernel, .. }
+                Instr::Enter
+                    | Instr::Run { mode: Mode::Kernel, .. }
                     | Instr::RunBetween { mode: Mode::Kernel, .. }
                     | Instr::RunTime { mode: Mode::Kernel, .. }
             )
@@ -177,6 +180,7 @@ pub struct Between {
     /// The longest slice that each task ever had: one that sleeps keeps its lag when its slice gets shorter.
     longest_slice: IndexVec<TaskId, u64>,
     waits: Waits,
+    locks: Locks,
 }
 
 impl Between {
@@ -184,7 +188,8 @@ impl Between {
     pub fn new(case: &Case, simulation: &Simulation) -> Between {
         let longest_slice = IndexVec::filled(0, case.tasks.tasks.len());
         let waits = Waits::new(case);
-        Between { floors: floors(simulation).collect(), tick: case.machine.tick, longest_slice, waits }
+        let locks = Locks::new(&case.tasks.locks);
+        Between { floors: floors(simulation).collect(), tick: case.machine.tick, longest_slice, waits, locks }
     }
 
     /// What must hold after every event.
@@ -221,6 +226,7 @@ impl Between {
             }
         }
         self.waits.check(sched, at)?;
+        self.locks.check(simulation, at)?;
         sched.task_ids().try_for_each(|task| self.check_lag(sched, task)).map_err(|broken| format!("at {at}: {broken}"))
     }
 

@@ -346,6 +346,11 @@ impl<Q: EventQueue> Simulation<Q> {
         &self.klocks.deadlocks
     }
 
+    /// The lock that a task waits for now, and how.
+    pub fn lock_wait_of(&self, task: TaskId) -> Option<(LockId, LockMode)> {
+        self.klocks.waits[task]
+    }
+
     /// Who holds a lock now, and how, in no order.
     pub fn lock_holders(&self, lock: LockId) -> impl Iterator<Item = (TaskId, LockMode)> + '_ {
         self.klocks.locks[lock].holders.iter().map(|holder| (holder.task, holder.mode))

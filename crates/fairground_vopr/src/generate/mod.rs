@@ -2,6 +2,7 @@
 
 mod groups;
 mod hotplug;
+mod locks;
 mod machine;
 mod profile;
 mod programs;
@@ -10,6 +11,7 @@ mod tasks;
 
 pub(crate) use groups::groups;
 pub(crate) use hotplug::hotplug;
+pub(crate) use locks::locks;
 pub(crate) use machine::machine;
 pub(crate) use profile::profile;
 pub(crate) use recorded::recorded;

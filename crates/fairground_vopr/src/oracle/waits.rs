@@ -1,7 +1,7 @@
 //! Nobody waits for ever: who is runnable runs, who was woken is queued, who was detached arrives.
 
 use crate::case::Case;
-use fairground_model::{Instr, Mode};
+use fairground_model::{Instr, Mode, Program};
 use fairground_sched::{Sched, TaskState};
 use fairground_stdx::{IndexVec, TaskId};
 
@@ -102,5 +102,16 @@ fn longest_in_kernel(case: &Case) -> u64 {
         | Instr::RunTime { time, mode: Mode::Kernel } => time.0,
         _ => 0,
     };
-    case.tasks.programs.iter().flat_map(|program| &program.code).map(stretch).max().unwrap_or(0)
+    // Between its entry into the kernel and the way back a task may stay in it from one stretch to the next.
+    let section = |program: &Program| {
+        let stretches = program.code.iter().map(|instr| match *instr {
+            Instr::Run { work, mode } if mode != Mode::User => work.0,
+            _ => stretch(instr),
+        });
+        match program.code.contains(&Instr::Enter) {
+            true => stretches.sum(),
+            false => stretches.max().unwrap_or(0),
+        }
+    };
+    case.tasks.programs.iter().map(section).max().unwrap_or(0)
 }

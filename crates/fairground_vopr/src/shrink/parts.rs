@@ -3,7 +3,7 @@
 use super::Search;
 use crate::case::Case;
 use fairground_model::{Change, Instr, Start, Word};
-use fairground_stdx::{CpuId, CpuMask, Id, IndexVec, Instant, PipeId, ProgramId, TaskId, WordId};
+use fairground_stdx::{CpuId, CpuMask, Id, IndexVec, Instant, LockId, PipeId, ProgramId, TaskId, WordId};
 
 impl<F: FnMut(&Case) -> bool> Search<F> {
     pub(super) fn drop_tasks(&mut self) {
@@ -99,6 +99,7 @@ fn drop_unused(case: &mut Case) {
     case.tasks.programs = kept;
     drop_unused_pipes(case);
     drop_unused_words(case);
+    drop_unused_locks(case);
 }
 
 /// Arrays of words stay whole: which of them are touched is seen only in the run.
@@ -117,6 +118,20 @@ fn drop_unused_words(case: &mut Case) {
         word.first = WordId::from_index(row);
     }
     case.tasks.words = kept.into_iter().map(|word| case.tasks.words[word]).collect();
+}
+
+fn drop_unused_locks(case: &mut Case) {
+    let mut kept: Vec<LockId> = Vec::new();
+    for instr in case.tasks.programs.iter_mut().flat_map(|program| &mut program.code) {
+        if let Instr::Lock { lock, .. } | Instr::Unlock { lock } = instr {
+            let row = kept.iter().position(|known| known == lock).unwrap_or_else(|| {
+                kept.push(*lock);
+                kept.len() - 1
+            });
+            *lock = LockId::from_index(row);
+        }
+    }
+    case.tasks.locks = kept.into_iter().map(|lock| case.tasks.locks[lock].clone()).collect();
 }
 
 fn drop_unused_pipes(case: &mut Case) {
