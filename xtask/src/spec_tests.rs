@@ -25,7 +25,6 @@ const NOT_YET: &[(&str, &str, &str)] = &[
     ("04", "*", "frequency governors and capacity"),
     ("10", "T15", "the incidents of CPU quota"),
     ("11", "*", "task-based throttling"),
-    ("12", "*", "kernel sections and locks"),
     ("13", "*", "the quota adviser"),
     ("14", "*", "profile v7.2"),
 ];

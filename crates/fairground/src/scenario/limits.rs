@@ -4,7 +4,9 @@ use super::at::{Act, At};
 use super::cgroup::GroupAct;
 use super::fields::Spanned;
 use super::words::Wrong;
-use fairground_model::{CpuMax, Mistakes, TaskGroupSpec, TaskSet};
+use fairground_model::{CpuMax, Mistakes, TaskGroupSpec, TaskSet, TaskSpec};
+use fairground_sched::Profile;
+use fairground_sched::seam::Throttle;
 use fairground_stdx::{IndexVec, Ns, TgId};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -215,6 +217,26 @@ impl Limits {
             }
             None => Ok(limit),
         }
+    }
+}
+
+/// Kernel threads in groups with a quota, where tasks stop on their way back to user mode: these never go there.
+pub(super) fn never_stopped(tasks: &TaskSet, profile: &Profile) -> Vec<String> {
+    let limited = |group: &TgId| {
+        let mut level = Some(*group);
+        std::iter::from_fn(|| level.inspect(|&group| level = tasks.groups[group].parent))
+            .any(|group| tasks.groups[group].limit.quota.is_some())
+    };
+    let note = |task: &TaskSpec| {
+        let group = task.group.filter(|group| task.kthread && limited(group))?;
+        Some(format!(
+            "`{}` is a kernel thread in group `{}`: no quota stops it, it never returns to user mode",
+            task.name, tasks.groups[group].name
+        ))
+    };
+    match profile.throttle {
+        Throttle::CfsRqDequeue => Vec::new(),
+        Throttle::OnUserReturnV1 | Throttle::OnUserReturn => tasks.tasks.iter().filter_map(note).collect(),
     }
 }
 

@@ -370,6 +370,7 @@ impl Parts {
         notes.extend(never_started(&self.workloads, duration));
         let profile = profile_flags.profile(profile)?;
         notes.extend(autogroups.notes(self.sched_autogroup_enabled));
+        notes.extend(profile.iter().flat_map(|profile| limits::never_stopped(&merged(&self.groups, &self.workloads), profile)));
         notes.extend(never_measured(self.window, &self.workloads, duration));
         notes.extend(profile.iter().flat_map(|profile| slices::cut(&self.workloads, &self.at, profile)));
         let moved = profile.iter().flat_map(Profile::without_effect);
