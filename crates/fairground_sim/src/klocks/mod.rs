@@ -5,6 +5,8 @@
 mod graph;
 mod object;
 mod stats;
+#[cfg(test)]
+mod tests;
 
 use crate::cpu::Doing;
 use crate::cpu::Then;
