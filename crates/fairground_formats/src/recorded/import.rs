@@ -36,7 +36,7 @@ struct Import<'a> {
 
 /// Why a line gave no record.
 enum LineError {
-    /// A bandwidth probe.
+    /// A probe of quota, which [`super::read_quota_probes`] reads.
     NotUsed,
     Malformed,
 }
@@ -65,7 +65,7 @@ impl Import<'_> {
         match self.record(number, text) {
             Ok(record) => self.assembler.push(record),
             Err(LineError::NotUsed) => {
-                self.assembler.stats().unused(number, "bandwidth probes (th, un, pe, di, dr, tw) are not used")
+                self.assembler.stats().unused(number, "probes of quota (th, un, pe, di, dr, tw) are no events")
             }
             Err(LineError::Malformed) => {
                 self.assembler.stats().skip(number, "a line that is not `t,cpu,ev,a,b,c` of a known event was left out");
