@@ -14,6 +14,7 @@
 mod account;
 mod cfs_rq_dequeue;
 mod distribute;
+mod follow;
 mod hotplug;
 mod on_user_return;
 mod pool;

@@ -91,6 +91,13 @@ pub struct BandwidthStats {
     pub burst_time: Ns,
 }
 
+impl Account {
+    /// What it must get to have `target`.
+    pub(super) fn need(&self, target: u64) -> u64 {
+        (target as i64 - self.remaining).max(0) as u64
+    }
+}
+
 impl CfsBandwidth {
     /// What each CPU's queue has.
     pub fn accounts(&self) -> &IndexVec<CpuId, Account> {
@@ -153,7 +160,7 @@ impl CfsBandwidth {
     /// Kernel: fair.c __assign_cfs_rq_runtime(), v5.7– (assign_cfs_rq_runtime() before)
     pub(super) fn assign(&mut self, cpu: CpuId, target: u64) -> bool {
         let account = &mut self.accounts[cpu];
-        let need = (target as i64 - account.remaining).max(0) as u64;
+        let need = account.need(target);
         let amount = match self.limit.quota {
             None => {
                 self.books.came += i128::from(need);
