@@ -7,6 +7,8 @@
 //! sees the same length. A recorded virtual time is compared, never copied, but for tasks whose past lies before the
 //! record.
 //!
+//! What groups may use of their quota is replayed apart from that ([`replay`]), without the queues' order.
+//!
 //! Reading order: [`read`] (what was each record part of?), [`lockstep`] (the drive), [`outcome`] (what came of it).
 #![deny(clippy::float_arithmetic)]
 
@@ -14,12 +16,15 @@ mod fit;
 pub mod lockstep;
 pub mod outcome;
 mod places;
+mod quota;
 pub mod read;
 pub mod recording;
+mod world;
 
 pub use fit::{Fit, fit};
 pub use lockstep::{Lockstep, Setup};
 pub use outcome::{Choice, Kind, KindTally, Mismatch, NOTABLE_PERCENT, Outcome, Share, Tally, VruntimeError, Vruntimes};
 pub use places::{BatchRule, MoveKind, MoveTally, Moves, PlaceRule, Placement, RuleTally, Unexplained};
+pub use quota::{Quota, QuotaMiss, QuotaOutcome, QuotaSetup, Seen, replay};
 pub use read::{Known, Reading};
 pub use recording::{PrioChange, Record, Recording};

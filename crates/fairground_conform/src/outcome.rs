@@ -162,6 +162,12 @@ pub struct Share {
     pub given: Ns,
 }
 
+impl From<Tally> for KindTally {
+    fn from(all: Tally) -> KindTally {
+        KindTally { all, ..KindTally::default() }
+    }
+}
+
 /// The result of a comparison.
 #[derive(Clone, Debug)]
 pub struct Outcome {

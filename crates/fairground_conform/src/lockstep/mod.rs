@@ -11,11 +11,11 @@ mod switch;
 #[cfg(test)]
 mod tests;
 mod wake;
-mod world;
 
 use crate::outcome::{Kind, KindTally, Mismatch, Outcome, Share, VruntimeError, Vruntimes};
 use crate::read::{Known, Mark, Reading, is_fair};
 use crate::recording::{Record, Recording};
+use crate::world::World;
 use decide::{Group, Patience};
 use fairground_model::{MachineView, TaskGroupSpec, TaskInfo, TaskSpec, TraceEvent};
 use fairground_sched::{Leaving, Profile, TaskState};
@@ -23,7 +23,6 @@ use fairground_stdx::{CpuId, CpuMask, IndexVec, Instant, Ns, ProgramId, TaskId, 
 use places::Places;
 use std::collections::BTreeMap;
 use std::rc::Rc;
-use world::World;
 
 /// What a comparison is made with.
 #[derive(Clone, Debug)]

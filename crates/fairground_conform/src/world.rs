@@ -6,17 +6,17 @@ use fairground_stdx::{CpuId, IndexVec, Instant, Ns, TaskId, Vruntime};
 
 /// An account of run time that the core made.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Account {
-    pub(super) task: TaskId,
-    pub(super) runtime: Ns,
-    pub(super) vruntime: Option<Vruntime>,
+pub(crate) struct Account {
+    pub(crate) task: TaskId,
+    pub(crate) runtime: Ns,
+    pub(crate) vruntime: Option<Vruntime>,
 }
 
 /// Keeps what the core said during one call.
 #[derive(Default)]
-pub(super) struct Ear {
-    pub(super) accounts: Vec<Account>,
-    pub(super) decisions: Vec<Decision>,
+pub(crate) struct Ear {
+    pub(crate) accounts: Vec<Account>,
+    pub(crate) decisions: Vec<Decision>,
 }
 
 impl Sink for Ear {
@@ -32,19 +32,20 @@ impl Sink for Ear {
 }
 
 /// The core and its surroundings.
-pub(super) struct World {
-    pub(super) sched: Sched,
-    pub(super) ear: Ear,
+pub(crate) struct World {
+    pub(crate) sched: Sched,
+    pub(crate) ear: Ear,
     /// The clock of each CPU's run queue: real time while it is idle, sums of recorded run time while it is busy.
-    pub(super) clocks: IndexVec<CpuId, Instant>,
+    pub(crate) clocks: IndexVec<CpuId, Instant>,
     machine: MachineView,
     meter: Meter,
-    requests: Vec<Request>,
+    /// What the core asked for during the last call.
+    pub(crate) requests: Vec<Request>,
     digest: Digest,
 }
 
 impl World {
-    pub(super) fn new(profile: Profile, machine: MachineView) -> World {
+    pub(crate) fn new(profile: Profile, machine: MachineView) -> World {
         let nr_cpus = machine.cpus.len();
         World {
             sched: Sched::new(profile, &machine),
@@ -57,9 +58,11 @@ impl World {
         }
     }
     /// Calls the core. It runs on `cpu`; the clock that it reads is that of the queue of `clock_of`.
-    pub(super) fn call<R>(&mut self, cpu: CpuId, clock_of: CpuId, entry: impl FnOnce(&mut Sched, &mut Ctx<'_, '_>) -> R) -> R {
+    pub(crate) fn call<R>(&mut self, cpu: CpuId, clock_of: CpuId, entry: impl FnOnce(&mut Sched, &mut Ctx<'_, '_>) -> R) -> R {
         self.ear.accounts.clear();
         self.ear.decisions.clear();
+        // Interrupts and waits that the core asks for are in the record already.
+        self.requests.clear();
         let mut trace = Recorder::new(&mut self.digest, &mut self.ear);
         let mut cx = Ctx {
             now: self.clocks[clock_of],
@@ -72,13 +75,11 @@ impl World {
             trace: &mut trace,
         };
         let result = entry(&mut self.sched, &mut cx);
-        // Interrupts and waits that the core asks for are in the record already.
-        self.requests.clear();
         self.meter.take_ps();
         result
     }
     /// The clock of an idle CPU follows real time.
-    pub(super) fn idle_until(&mut self, cpu: CpuId, at: Instant) {
+    pub(crate) fn idle_until(&mut self, cpu: CpuId, at: Instant) {
         self.clocks[cpu] = self.clocks[cpu].max(at);
     }
 }

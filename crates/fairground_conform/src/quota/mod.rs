@@ -1,0 +1,56 @@
+//! A replay of accounts: what each queue of a group with a quota has left, against what the recorded kernel had.
+//!
+//! ```text
+//! record:  run time, sleeps, wake-ups, moves of the members; when the period timer fires, when money is handed out
+//!             └─► the core's accounts and pool, through the calls that tasks would make
+//! compared: what is left at each throttle, what a release starts with, whether a timer hands out anything
+//! ```
+//!
+//! It stands beside the lockstep, not in it: who runs is taken from the record, so that a wrong pick spoils no amount. After
+//! each comparison the account becomes what was recorded.
+
+mod outcome;
+mod race;
+mod replay;
+mod steps;
+#[cfg(test)]
+mod tests;
+
+pub use outcome::{Quota, QuotaMiss, QuotaOutcome, Seen};
+
+use crate::recording::Recording;
+use fairground_model::{CpuMax, MachineView, QuotaProbe};
+use fairground_sched::Profile;
+use fairground_stdx::{Instant, Ns, TaskId};
+
+/// What a replay is made with.
+#[derive(Clone, Debug)]
+pub struct QuotaSetup {
+    /// The kernel.
+    pub profile: Profile,
+    /// The machine; it has all CPUs that the recording names.
+    pub machine: MachineView,
+    /// The limit of the group.
+    pub limit: CpuMax,
+    /// Its tasks.
+    pub members: Vec<TaskId>,
+    /// From when on they are in the group, and what they run is charged to it.
+    pub joined: Instant,
+    /// From when on it is compared: before that tasks change their group, at moments that are not recorded.
+    pub judged: Instant,
+    /// How many differences are kept.
+    pub keep: usize,
+}
+
+impl QuotaSetup {
+    /// What recorded sets need before all their tasks are in their group (10 §12).
+    pub const LEFT_OUT: Ns = Ns::from_ms(160);
+}
+
+/// Replays the accounts of the one group of a recording that has a quota.
+pub fn replay(recording: &Recording, probes: &[QuotaProbe], setup: &QuotaSetup) -> QuotaOutcome {
+    let steps = steps::read(recording, probes, &setup.members, setup.machine.cpus.len());
+    let mut replay = replay::Replay::new(setup, &steps);
+    replay.run();
+    replay.finish()
+}

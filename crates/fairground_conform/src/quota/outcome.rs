@@ -1,0 +1,82 @@
+//! What came out of a replay of accounts.
+
+use crate::outcome::Tally;
+use fairground_stdx::{CpuId, Instant};
+use std::collections::BTreeMap;
+
+/// What was compared.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Quota {
+    /// What an account has left as its queue is throttled, to the nanosecond.
+    Throttle,
+    /// What it has to start with as its queue is released, to the nanosecond.
+    Unthrottle,
+    /// Whether a period timer hands out money.
+    PeriodTimer,
+    /// Whether a slack timer does.
+    SlackTimer,
+}
+
+impl Quota {
+    /// All in the order of reports.
+    pub const ALL: [Quota; 4] = [Quota::Throttle, Quota::Unthrottle, Quota::PeriodTimer, Quota::SlackTimer];
+    /// The name in JSON and tables.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Quota::Throttle => "throttle",
+            Quota::Unthrottle => "unthrottle",
+            Quota::PeriodTimer => "period_timer",
+            Quota::SlackTimer => "slack_timer",
+        }
+    }
+}
+
+/// What one side says.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Seen {
+    /// An account has so much, ns, and its queue goes on or is released.
+    Left(i64),
+    /// An account has so much, and its queue is throttled already, or still.
+    LeftThrottled(i64),
+    /// Whether money is handed out.
+    HandsOut(bool),
+}
+
+/// A difference.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct QuotaMiss {
+    /// When.
+    pub at: Instant,
+    /// Whose account; of a timer, who ran it.
+    pub cpu: CpuId,
+    /// What was compared.
+    pub what: Quota,
+    /// What the kernel had.
+    pub recorded: Seen,
+    /// What the core had.
+    pub core: Seen,
+    /// What the core's pool had, ns.
+    pub pool: u64,
+}
+
+/// The result of a replay.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct QuotaOutcome {
+    /// Comparisons and agreements.
+    pub tallies: BTreeMap<Quota, Tally>,
+    /// Times at which several CPUs asked a pool that had not enough for all, whose order was taken from the outcome.
+    pub races: u64,
+    /// Recorded calls of throttle_cfs_rq() that found money after all, by the core.
+    pub found_money: u64,
+    /// Members put on a CPU although their queue was out of quota and not throttled, by the core.
+    pub overdue: u64,
+    /// The first differences.
+    pub misses: Vec<QuotaMiss>,
+}
+
+impl QuotaOutcome {
+    /// The counts of one comparison.
+    pub fn of(&self, what: Quota) -> Tally {
+        self.tallies.get(&what).copied().unwrap_or_default()
+    }
+}
