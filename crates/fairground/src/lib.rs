@@ -25,6 +25,7 @@ pub mod metrics;
 pub mod output;
 pub mod pages;
 pub mod perf_sched;
+pub mod quota_pattern;
 mod quota_table;
 mod recorded_kernel;
 pub mod recorded_set;

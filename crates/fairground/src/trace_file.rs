@@ -1,13 +1,16 @@
 //! Recorded traces as inputs: a file of any format that is read, or the folder of a recorded set.
 
 use crate::error::Error;
+use fairground_formats::recorded::read_quota_probes;
 use fairground_formats::{ImportError, ImportStats, RecordedTrace, read_file, read_file_into};
-use fairground_model::{Digest, Sink};
+use fairground_model::{Digest, QuotaProbe, Sink};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 /// The trace of a set's folder.
 const TRACE: &str = "trace.csv.zst";
+/// How its name begins, packed or not.
+const SET_TRACE: &str = "trace.csv";
 /// The tasks beside it.
 const TASKS: &str = "tasks.csv";
 
@@ -49,7 +52,7 @@ pub(crate) fn open(path: &Path) -> Result<Source, Error> {
     let path = if path.is_dir() { trace_of_folder(path)? } else { path.to_path_buf() };
     let name = path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
     let beside = path.with_file_name(TASKS);
-    let tasks = if name.starts_with("trace.csv") && beside.is_file() { read(&beside)? } else { Vec::new() };
+    let tasks = if name.starts_with(SET_TRACE) && beside.is_file() { read(&beside)? } else { Vec::new() };
     let digest = digest_of(&path)?;
     let file = File::open(&path).map_err(|cause| Error::world("read", &path, cause))?;
     Ok(Source { name, digest, path, file, tasks })
@@ -69,6 +72,10 @@ impl Source {
     /// Hands the events to a sink: memory is bounded.
     pub(crate) fn read_into(self, sink: &mut dyn Sink) -> Result<ImportStats, Error> {
         read_file_into(self.file, &self.name, &self.tasks, sink).map_err(|error| no_trace(&self.path, &error))
+    }
+    /// The probes of quota of a recorded set; no other format has any.
+    pub(crate) fn quota_probes(self) -> Vec<QuotaProbe> {
+        if self.name.starts_with(SET_TRACE) { read_quota_probes(self.file).0 } else { Vec::new() }
     }
 }
 

@@ -237,7 +237,7 @@ fn every_recorded_set_goes_through() {
         let made = compare(&set, |_| ());
         assert!(made.outcome.records > 0 && !made.interrupted, "{}", set.display());
         let document = fairground::conform::document(&made).to_string();
-        assert!(document.contains("\"throttle\"") && document.contains("not modelled yet"));
+        assert!(document.contains("\"throttle\""));
     }
 }
 

@@ -2,7 +2,8 @@
 
 use super::explain::sentence;
 use super::places::{moves_json, placement_json};
-use super::tables::{choice, error_percent, is_later, mismatch_table};
+use super::quota::quota_json;
+use super::tables::{choice, error_percent, mismatch_table, quota_of};
 use super::{Conformance, percent};
 use fairground_conform::{Kind, KindTally, Mismatch, Outcome, Tally};
 use fairground_report::{Document, Input};
@@ -17,7 +18,7 @@ pub fn document(conformance: &Conformance) -> Document {
         .set("profile", conformance.profile.as_str())
         .set("records", conformance.outcome.records)
         .set("partial", conformance.interrupted)
-        .set("kinds", kinds(&conformance.outcome))
+        .set("kinds", kinds(conformance, &conformance.outcome))
         .set(
             "vruntime",
             json!({
@@ -30,6 +31,7 @@ pub fn document(conformance: &Conformance) -> Document {
         )
         .set("placement", placement_json(conformance))
         .set("moves", moves_json(conformance))
+        .set("quota", quota_json(conformance))
         .set("tasks", tasks(conformance))
         .set("first_mismatch", conformance.outcome.mismatches.first().map(|first| mismatch(conformance, first)))
         .set(
@@ -37,7 +39,7 @@ pub fn document(conformance: &Conformance) -> Document {
             conformance.fitted.as_ref().map(|fit| {
                 let lags: Vec<Value> =
                     fit.lags.iter().map(|&(task, lag)| json!({ "task": conformance.task_name(task), "lag_ns": lag })).collect();
-                json!({ "lags": lags, "kinds": kinds(&fit.outcome) })
+                json!({ "lags": lags, "kinds": kinds(conformance, &fit.outcome) })
             }),
         )
         .set("threshold_applies", conformance.no_threshold.is_none())
@@ -45,16 +47,17 @@ pub fn document(conformance: &Conformance) -> Document {
     document
 }
 
-fn kinds(outcome: &Outcome) -> Value {
-    let row = |kind: Kind| (kind.name().to_string(), kind_json(kind, outcome.kinds.get(&kind).copied().unwrap_or_default()));
+fn kinds(conformance: &Conformance, outcome: &Outcome) -> Value {
+    let of = |kind: Kind| match quota_of(kind) {
+        Some(what) => conformance.quota.as_ref().map_or_else(Tally::default, |quota| quota.of(what)).into(),
+        None => outcome.kinds.get(&kind).copied().unwrap_or_default(),
+    };
+    let row = |kind: Kind| (kind.name().to_string(), kind_json(kind, of(kind)));
     Value::Object(Kind::ALL.into_iter().map(row).collect::<Map<_, _>>())
 }
 
 fn kind_json(kind: Kind, row: KindTally) -> Value {
     let mut value = tally(row.all);
-    if is_later(kind) {
-        value["note"] = "not modelled yet".into();
-    }
     if kind.has_sides() {
         value["did"] = tally(row.did);
         value["did_not"] = tally(row.did_not);
@@ -64,7 +67,7 @@ fn kind_json(kind: Kind, row: KindTally) -> Value {
 }
 
 /// Decisions, agreements and their share; no share of nothing.
-fn tally(tally: Tally) -> Value {
+pub(super) fn tally(tally: Tally) -> Value {
     let share = (tally.decisions > 0).then(|| percent(tally.agree, tally.decisions));
     json!({ "decisions": tally.decisions, "agree": tally.agree, "agree_pct": share })
 }

@@ -3,12 +3,15 @@
 mod document;
 mod explain;
 mod places;
+mod quota;
 mod tables;
 mod workload;
 
 pub use document::document;
 pub use explain::explain;
 pub use places::{moves_table, placement_table};
+pub(crate) use quota::recorded_probes;
+pub use quota::{QuotaReplay, quota_table};
 pub use tables::{fitted_table, heading, mismatch_table, shares_table, table};
 
 use crate::control::Control;
@@ -18,7 +21,7 @@ use crate::recorded_kernel::{profile_of_release, version_of};
 use crate::recorded_set::System;
 use crate::scenario::{DEFAULT_PROFILE, Overrides};
 use crate::trace_file;
-use fairground_conform::{BatchRule, Fit, Kind, KindTally, Lockstep, Outcome, Recording, Setup, Tally};
+use fairground_conform::{BatchRule, Fit, Kind, KindTally, Lockstep, Outcome, Quota, Recording, Setup, Tally};
 use fairground_formats::ImportStats;
 use fairground_machine::Machine;
 use fairground_model::{Mistakes, TaskInfo};
@@ -30,6 +33,8 @@ use std::path::Path;
 
 /// Records walked through between two looks at the caller's flag.
 const BATCH: usize = 4096;
+/// Differences of accounts that are kept at least.
+const KEPT_QUOTA_MISSES: usize = 5;
 
 /// What a comparison is made with.
 #[derive(Clone, Debug, Default)]
@@ -59,6 +64,8 @@ pub struct Conformance {
     pub outcome: Outcome,
     /// The same with fitted lags of kernel threads, if that was asked for and changes anything.
     pub fitted: Option<Fit>,
+    /// What its accounts of quota had, if it has any.
+    pub quota: Option<QuotaReplay>,
     /// What was assumed, and what was odd about the recording.
     pub notes: Vec<String>,
     /// Why a threshold says nothing about this recording, if so.
@@ -109,13 +116,21 @@ impl Conformance {
         add("vruntime".to_string(), Tally { decisions: vruntimes.compared, agree: vruntimes.exact });
         headlines
     }
+    /// The same for accounts of quota: throttles and releases.
+    pub fn quota_headlines(&self) -> Vec<Headline> {
+        let row = |what: Quota| {
+            let tally = self.quota.as_ref()?.of(what);
+            (tally.decisions > 0).then(|| Headline { name: what.name().to_string(), tally })
+        };
+        [Quota::Throttle, Quota::Unthrottle].into_iter().filter_map(row).collect()
+    }
     /// The figures that stay below `percent_wanted`; none where a threshold says nothing.
     pub fn below(&self, percent_wanted: f64) -> Vec<Headline> {
-        if self.no_threshold.is_some() {
-            return Vec::new();
-        }
         let below = |row: &Headline| percent(row.tally.agree, row.tally.decisions) < percent_wanted;
-        self.headlines().into_iter().filter(below).collect()
+        let decisions = if self.no_threshold.is_none() { self.headlines() } else { Vec::new() };
+        let is_held = self.quota.as_ref().is_some_and(|quota| quota.is_held);
+        let accounts = if is_held { self.quota_headlines() } else { Vec::new() };
+        decisions.into_iter().chain(accounts).filter(below).collect()
     }
     /// The counts of a kind.
     pub fn row(&self, kind: Kind) -> KindTally {
@@ -136,7 +151,7 @@ pub fn conform(path: &Path, options: &ConformOptions, control: Control<'_>) -> R
     let system = System::find(folder).ok();
     let mut recording = Recording::default();
     let stats = source.read_into(&mut recording)?;
-    let mut facts = Facts { notes: import_notes(&name, &stats), no_threshold: None };
+    let mut facts = Facts { notes: import_notes(&name, &stats), no_threshold: None, stands_in: false };
     let workload = std::fs::read_to_string(folder.join("workload.txt")).unwrap_or_default();
     facts.groups(&workload);
     let machine = machine_of(options, system.as_ref(), recording.nr_cpus(), &mut facts.notes)?;
@@ -149,6 +164,17 @@ pub fn conform(path: &Path, options: &ConformOptions, control: Control<'_>) -> R
     let profile = facts.profile_of(options, system.as_ref(), is_set, (&name, stats.kernel_release.as_deref()))?;
     let profile = facts.switched(profile, &workload);
     let (groups, members) = workload::groups(&workload, &recording.tasks);
+    let quota = quota::of_set(&quota::Inputs {
+        path,
+        workload: &workload,
+        recording: &recording,
+        stats: &stats,
+        profile: &profile,
+        machine: &machine,
+        members: &members,
+        keep: options.keep.max(KEPT_QUOTA_MISSES),
+        is_held: !facts.stands_in,
+    })?;
     let setup = Setup {
         profile: profile.clone(),
         machine: machine.view(),
@@ -171,6 +197,7 @@ pub fn conform(path: &Path, options: &ConformOptions, control: Control<'_>) -> R
         tasks: recording.tasks,
         outcome,
         fitted,
+        quota,
         notes: facts.notes,
         no_threshold: facts.no_threshold,
         interrupted,
@@ -259,6 +286,8 @@ fn machine_of(
 struct Facts {
     notes: Vec<String>,
     no_threshold: Option<String>,
+    /// The profile is that of another kernel than the recorded one.
+    stands_in: bool,
 }
 
 impl Facts {
@@ -266,8 +295,8 @@ impl Facts {
     fn groups(&mut self, workload: &str) {
         if workload::is_beyond(workload) {
             self.without_threshold(
-                "quotas (cpu.max) are not followed in recordings yet: groups have their weights only, and the figures of this set are shown \
-                 without threshold"
+                "run queues do not follow quotas (cpu.max): groups have their weights only there, and a threshold applies to throttles and \
+                 releases alone"
                     .to_string(),
             );
         }
@@ -311,12 +340,14 @@ impl Facts {
     fn of_release(&mut self, release: &str) -> Option<Profile> {
         let profile = profile_of_release(release, &mut self.notes)?;
         if version_of(release) != Some(profile.base) {
+            self.stands_in = true;
             self.without_threshold("nothing is held against a threshold under the profile of another kernel".to_string());
         }
         Some(profile)
     }
     /// The latest kernel that is modelled, for a recorded one that is not.
     fn nearest(&mut self, why: &str) -> Result<Profile, Error> {
+        self.stands_in = true;
         let mut known = Profile::known().into_iter().rev();
         let latest = known.find(|known| known.kind == KnownKind::Modelled && !known.name.contains('+'));
         let latest = latest.map_or_else(|| DEFAULT_PROFILE.to_string(), |known| known.name);

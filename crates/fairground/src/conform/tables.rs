@@ -1,7 +1,7 @@
 //! The comparison as tables for people.
 
 use super::{Conformance, percent};
-use fairground_conform::{Choice, Kind, NOTABLE_PERCENT, Outcome, Tally};
+use fairground_conform::{Choice, Kind, NOTABLE_PERCENT, Outcome, Quota, Tally};
 use fairground_report::units::{format_count, format_ns};
 use fairground_report::{Cell, Column, Table};
 use fairground_sched::QueueSeat;
@@ -33,8 +33,9 @@ pub fn table(conformance: &Conformance) -> Table {
     for kind in Kind::ALL {
         let row = conformance.row(kind);
         let mut cells: Vec<Cell> = vec![kind.name().into()];
-        if is_later(kind) {
-            cells.extend([Cell::count(0), Cell::count(0), Cell::from("not modelled yet")]);
+        if let Some(what) = quota_of(kind) {
+            let tally = conformance.quota.as_ref().map_or_else(Tally::default, |quota| quota.of(what));
+            cells.extend([Cell::count(tally.decisions), Cell::count(tally.agree), share(tally)]);
             table.push(cells);
             continue;
         }
@@ -51,9 +52,13 @@ pub fn table(conformance: &Conformance) -> Table {
     table
 }
 
-/// Kinds that nothing is asked about yet.
-pub(super) const fn is_later(kind: Kind) -> bool {
-    matches!(kind, Kind::Throttle | Kind::Unthrottle)
+/// What a kind is for the replay of accounts, which stands beside the lockstep.
+pub(super) const fn quota_of(kind: Kind) -> Option<Quota> {
+    match kind {
+        Kind::Throttle => Some(Quota::Throttle),
+        Kind::Unthrottle => Some(Quota::Unthrottle),
+        _ => None,
+    }
 }
 
 fn share(tally: Tally) -> Cell {
@@ -121,7 +126,7 @@ pub fn fitted_table(conformance: &Conformance) -> Option<Table> {
     let wrong = |outcome: &Outcome, kind: Kind| {
         outcome.kinds.get(&kind).map_or((0, 0), |row| (row.all.decisions, row.all.decisions - row.all.agree))
     };
-    for kind in Kind::ALL.into_iter().filter(|&kind| !is_later(kind)) {
+    for kind in Kind::ALL.into_iter().filter(|&kind| quota_of(kind).is_none()) {
         let (zero, fitted) = (wrong(&conformance.outcome, kind), wrong(&fit.outcome, kind));
         table.push(vec![kind.name().into(), Cell::count(fitted.0), Cell::count(zero.1), Cell::count(fitted.1)]);
     }

@@ -3,8 +3,8 @@
 //! It is read leniently: a workload that cannot be run can still be compared.
 
 use fairground_model::cgroup::weight_to_shares;
-use fairground_model::{DEFAULT_SHARES, TaskGroupSpec, TaskInfo};
-use fairground_stdx::{CpuMask, IndexVec, TaskId, TgId};
+use fairground_model::{CpuMax, DEFAULT_SHARES, TaskGroupSpec, TaskInfo};
+use fairground_stdx::{CpuMask, IndexVec, Ns, TaskId, TgId};
 
 /// The commands of a text, by words.
 fn commands(text: &str) -> impl Iterator<Item = Vec<&str>> {
@@ -71,6 +71,36 @@ pub(super) fn groups(text: &str, tasks: &IndexVec<TaskId, TaskInfo>) -> (IndexVe
     (groups, members)
 }
 
+/// Which groups of a workload have a quota.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Limits {
+    /// These, by their row, with their names.
+    Groups(Vec<(TgId, String, CpuMax)>),
+    /// Groups are made in a way that is not read.
+    Unknown,
+}
+
+/// The limits that the workload gives to its groups: `mk NAME WEIGHT 'QUOTA PERIOD'`.
+pub(super) fn limits(text: &str) -> Limits {
+    let in_loop = text.lines().any(|line| line.contains("while") && line.contains("mk "));
+    if in_loop || commands(text).any(|words| words.first() == Some(&"cgroup")) {
+        return Limits::Unknown;
+    }
+    let mut limits = Vec::new();
+    let made = commands(text).filter(|words| words.first() == Some(&"mk"));
+    for (row, words) in made.enumerate() {
+        let us = |place: usize| words.get(place)?.trim_matches(['\'', '"']).parse::<u64>().ok().map(Ns::from_us);
+        if let (Some(name), Some(quota)) = (words.get(1), us(3)) {
+            let limit = CpuMax { quota: Some(quota), period: us(4).unwrap_or(CpuMax::DEFAULT_PERIOD), burst: Ns::ZERO };
+            if limit.check().is_err() {
+                return Limits::Unknown;
+            }
+            limits.push((TgId::new(row as u32), format!("/{name}"), limit));
+        }
+    }
+    Limits::Groups(limits)
+}
+
 /// Whether the workload does to groups what is not modelled yet, or was not understood.
 pub(super) fn is_beyond(text: &str) -> bool {
     let has_quota = |words: &[&str]| matches!(words, ["mk", _, _, quota, ..] if !quota.contains("max"));
@@ -105,6 +135,15 @@ mod tests {
         let places: Vec<(u32, u32)> = members.iter().map(|row| (row.0.get(), row.1.get())).collect();
         assert_eq!(places, [(1, 0), (2, 1), (3, 0)]);
         assert!(!is_beyond(text) && !is_beyond(grouped) && is_beyond("mk A 100 '50000 100000'") && is_beyond("cgroup v1"));
+        let ms = |quota, period| CpuMax { quota: Some(Ns::from_ms(quota)), period: Ns::from_ms(period), burst: Ns::ZERO };
+        assert_eq!(
+            limits("cgon; mk P 100; mk P/A 100 '20000 100000'; mk B 100 '5000 50000'; mk C 100 'max 100000'"),
+            Limits::Groups(vec![(TgId::new(1), "/P/A".to_string(), ms(20, 100)), (TgId::new(2), "/B".to_string(), ms(5, 50))])
+        );
+        assert_eq!(limits("i=0; while [ $i -lt 2 ]; do mk G$i 100 \"50000 100000\"; done"), Limits::Unknown);
+        assert_eq!(limits("mk A 100 '1 100000'"), Limits::Unknown);
+        assert_eq!(limits("cgroup v1 cpu: cfs_period_us 100000, cfs_quota_us 20000"), Limits::Unknown);
+        assert_eq!(limits(grouped), Limits::Groups(Vec::new()));
         let mask = |text| CpuMask::parse_hex(text).expect("a mask");
         assert_eq!(bound_names(text), [("h0", mask("2")), ("p0", mask("4"))]);
     }

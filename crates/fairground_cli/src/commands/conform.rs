@@ -63,6 +63,7 @@ fn print(made: &Conformance, only_mismatches: bool) -> Result<(), Error> {
         tables.extend(conform::placement_table(made));
         tables.extend(conform::moves_table(made));
         tables.extend(conform::fitted_table(made));
+        tables.extend(conform::quota_table(made));
         show::tables(&tables)?;
     }
     let shown = if only_mismatches { made.outcome.mismatches.len() } else { 1 };

@@ -1,0 +1,108 @@
+//! `conform` against recorded quotas: what throttled queues had left, in all sets where they lie beside the tree.
+#![allow(clippy::panic, reason = "a test stops where it fails")]
+
+use fairground::conform::{ConformOptions, Conformance, conform, document, percent, quota_table};
+use fairground::quota_pattern::patterns_of_set;
+use fairground::{Control, Overrides};
+use fairground_conform::{Quota, Tally};
+use std::path::{Path, PathBuf};
+
+/// A recorded set, if it is here.
+fn folder(family: &str, set: &str) -> Option<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/golden").join(family).join(set);
+    if !folder.is_dir() {
+        eprintln!("skipped: {} is not here", folder.display());
+        return None;
+    }
+    Some(folder)
+}
+
+/// The same, compared.
+fn golden(family: &str, set: &str) -> Option<Conformance> {
+    let folder = folder(family, set)?;
+    let made = conform(&folder, &ConformOptions::default(), Control::none());
+    Some(made.unwrap_or_else(|error| panic!("{}: {error}", folder.display())))
+}
+
+fn sum(made: &[Conformance], what: Quota) -> Tally {
+    let rows = made.iter().filter_map(|one| Some(one.quota.as_ref()?.of(what)));
+    rows.fold(Tally::default(), |sum, row| Tally { decisions: sum.decisions + row.decisions, agree: sum.agree + row.agree })
+}
+
+/// What is asked for: throttles of hogs and of periodic tasks, in percent (10 §12 has 99 and 93 to 99 as attainable).
+const HOGS: f64 = 98.0;
+const PERIODIC: f64 = 90.0;
+
+#[test]
+fn debts_of_throttled_queues_are_those_of_the_record_to_the_nanosecond() {
+    // The last two: throttles that differ so far, in docs/conform.md.
+    for (kernel, of_hogs, of_periodic) in [("k5.10", 0, 5), ("k6.1", 1, 3), ("k6.12", 0, 10), ("k6.18", 1, 3)] {
+        let family = format!("{kernel}-bandwidth-8cpu");
+        let of = |sets: &[&str]| sets.iter().filter_map(|set| golden(&family, set)).collect::<Vec<_>>();
+        let (hogs, periodic) = (of(&["f_q20_4", "f_q150_4", "f_q40_50_8"]), of(&["f_per8"]));
+        for (made, least, differ) in [(&hogs, HOGS, of_hogs), (&periodic, PERIODIC, of_periodic)] {
+            let throttles = sum(made, Quota::Throttle);
+            assert!(percent(throttles.agree, throttles.decisions) >= least, "{kernel}: {throttles:?}");
+            assert!(throttles.decisions - throttles.agree <= differ, "{kernel}: {throttles:?}");
+            let unthrottles = sum(made, Quota::Unthrottle);
+            assert!(percent(unthrottles.agree, unthrottles.decisions) >= 99.0, "{kernel}: {unthrottles:?}");
+            let timers = sum(made, Quota::PeriodTimer);
+            assert_eq!(timers.agree, timers.decisions, "{kernel}");
+            assert!(made.is_empty() || (throttles.decisions > 200 && timers.decisions > 30));
+        }
+        assert!(hogs.iter().chain(&periodic).all(|made| made.below(PERIODIC).is_empty() && made.no_threshold.is_some()));
+    }
+}
+
+#[test]
+fn a_set_whose_period_timers_have_no_name_is_refused_by_name_and_counted() {
+    for (family, set, why) in [
+        ("k6.12-bandwidth-8cpu", "f_nest", "3 groups have a quota"),
+        ("k6.12-bandwidth-many-16cpu", "f_many20", "in a loop"),
+        ("k6.18-bandwidth-8cpu", "f_nest", "whose a recorded period timer is"),
+    ] {
+        let Some(made) = golden(family, set) else { return };
+        let quota = made.quota.as_ref().expect("it has a quota");
+        assert!(quota.result.as_ref().is_err_and(|told| told.contains(why)) && quota.throttles > 200 && quota.unthrottles > 200);
+        assert_eq!(quota.throttle_works > 0, family.starts_with("k6.18"), "{family}");
+        assert!(document(&made).to_string().contains(why) && made.below(100.0).is_empty());
+        assert!(quota_table(&made).expect("a table").to_string().contains("not judged: "));
+    }
+}
+
+#[test]
+fn kernel_7_2_is_shown_and_nothing_is_asked_of_it() {
+    let Some(made) = golden("k7.2-bandwidth-8cpu", "f_q20_4") else { return };
+    let quota = made.quota.as_ref().expect("it has a quota");
+    let outcome = quota.result.as_ref().expect("one group");
+    assert!(!quota.is_held && made.below(100.0).is_empty());
+    // Its probe marks requests: some of them got a slice.
+    assert!(outcome.found_money > 10 && outcome.of(Quota::Throttle).decisions > 100);
+}
+
+/// Who is throttled, how often, and when in the period: as recorded, to within a tick.
+#[test]
+fn periods_of_hogs_look_as_recorded() {
+    for kernel in ["k5.10", "k6.1", "k6.12", "k6.18"] {
+        for (set, queues) in [("f_q20_4", 4), ("f_q150_4", 4), ("f_q40_50_8", 8)] {
+            let Some(folder) = folder(&format!("{kernel}-bandwidth-8cpu"), set) else { return };
+            let patterns = patterns_of_set(&folder, &Overrides::default(), 3).expect("it runs").expect("one group has a quota");
+            let ours = patterns.all_ours();
+            for pattern in [&patterns.recorded, &ours] {
+                assert!(pattern.periods.len() > 10, "{kernel} {set}");
+                assert_eq!((pattern.per_period(), pattern.per_period_and_queue()), ((queues, queues), (1, 1)), "{kernel} {set}");
+                // Where tasks stop one by one there is one for each throttled queue, and nowhere else.
+                let throttles = (pattern.periods.len() * queues) as u64;
+                assert_eq!(pattern.throttle_works, if kernel == "k6.18" { throttles } else { 0 }, "{kernel} {set}");
+            }
+            let farthest = patterns.farthest();
+            assert!(farthest.is_some_and(|farthest| farthest <= patterns.tick), "{kernel} {set}: {farthest:?}");
+        }
+    }
+}
+
+#[test]
+fn several_pools_have_no_pattern() {
+    let Some(folder) = folder("k6.12-bandwidth-8cpu", "f_nest") else { return };
+    assert_eq!(patterns_of_set(&folder, &Overrides::default(), 1).expect("nothing is run"), None);
+}
