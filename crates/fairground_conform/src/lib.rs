@@ -7,7 +7,7 @@
 //! sees the same length. A recorded virtual time is compared, never copied, but for tasks whose past lies before the
 //! record.
 //!
-//! What groups may use of their quota is replayed apart from that ([`replay`]), without the queues' order.
+//! The accounts of a group with a quota are replayed apart from that ([`replay()`]).
 //!
 //! Reading order: [`read`] (what was each record part of?), [`lockstep`] (the drive), [`outcome`] (what came of it).
 #![deny(clippy::float_arithmetic)]

@@ -4,6 +4,7 @@ use crate::decisions::{Conformed, compare};
 use crate::golden::Set;
 use crate::simulation::{Simulated, simulate};
 use fairground::load_tracking::{Followed, LoadKind, follow_set};
+use fairground::quota_pattern::{Patterns, patterns_of_set};
 use fairground::reproduce::{EXPERIMENTS, ReproduceOptions};
 use fairground::{Control, Error};
 use fairground_report::Reproduction;
@@ -22,14 +23,23 @@ pub struct Card {
     pub simulated: Simulated,
     /// Its load-tracking updates, made again by us; `None` if it recorded none.
     pub load: Option<BTreeMap<LoadKind, Followed>>,
+    /// What its periods of quota look like, if one group of hogs has one and it is simulated.
+    pub quota: Option<Patterns>,
 }
 
 impl Card {
     fn measure(set: Set) -> Result<Card, Error> {
+        let simulated = simulate(&set.folder, &set.simulated_with(), set.seeds())?;
+        let runs = matches!(simulated, Simulated::Ran(_));
         Ok(Card {
             decisions: compare(&set)?,
-            simulated: simulate(&set.folder, &set.simulated_with(), set.seeds())?,
             load: follow_set(&set.folder)?,
+            quota: if runs && !set.is_periodic() {
+                patterns_of_set(&set.folder, &set.simulated_with(), set.seeds())?
+            } else {
+                None
+            },
+            simulated,
             set,
         })
     }

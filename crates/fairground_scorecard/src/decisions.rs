@@ -2,7 +2,7 @@
 
 use crate::golden::Set;
 use crate::simulation::refusal;
-use fairground::conform::{ConformOptions, conform};
+use fairground::conform::{ConformOptions, QuotaReplay, conform};
 use fairground::{Control, Error};
 use fairground_conform::{BatchRule, Kind, Outcome, PlaceRule, Placement, Tally, Vruntimes};
 use fairground_sched::features::{Feat, FeatSet};
@@ -25,6 +25,8 @@ pub struct Compared {
     pub agreement: Agreement,
     /// With the lags of kernel threads that slept before the record fitted, if that was tried and helps.
     pub fitted: Option<Fitted>,
+    /// What its accounts of quota had, if it has any.
+    pub quota: Option<QuotaReplay>,
 }
 
 /// What becomes of a comparison when lags that no record tells are fitted.
@@ -258,7 +260,7 @@ pub fn compare(set: &Set) -> Result<Conformed, Error> {
         agreement: Agreement::new(&fit.outcome, no_threshold.clone()),
     });
     let agreement = Agreement::new(&found.outcome, no_threshold);
-    Ok(Conformed::Compared(Box::new(Compared { search_limit: search_limit(found.feats), agreement, fitted })))
+    Ok(Conformed::Compared(Box::new(Compared { search_limit: search_limit(found.feats), agreement, fitted, quota: found.quota })))
 }
 
 #[cfg(test)]

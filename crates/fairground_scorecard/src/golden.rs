@@ -37,6 +37,10 @@ impl Set {
     pub fn one_cpu(&self) -> bool {
         self.kind().ends_with("-1cpu")
     }
+    /// Whether its tasks have a period of their own, as in `f_per8`.
+    pub fn is_periodic(&self) -> bool {
+        self.name.contains("/f_per")
+    }
     /// With how many seeds its workload is run: on several CPUs balance draws, and what it draws moves tasks.
     pub fn seeds(&self) -> u64 {
         if self.one_cpu() { 1 } else { 3 }

@@ -82,7 +82,7 @@ pub(super) const ROOMS: &[Room] = &[
         tests_use: &[],
         libraries: Some(&[]),
         absent: "`fairground_conform` never writes what a record says into the core's state, but for tasks and queues whose past \
-                 lies before the record: it drives the entry points and compares",
+                 lies before the record, and accounts of quota that were found to differ: it drives the entry points and compares",
     },
     Room {
         name: WORKLOAD,

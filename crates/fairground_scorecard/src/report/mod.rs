@@ -4,6 +4,7 @@ mod absent;
 mod decisions;
 mod load;
 mod published;
+mod quota;
 mod simulation;
 
 use crate::card::Card;
@@ -36,6 +37,7 @@ pub fn page(cards: &[Card], published: &[Reproduction], notes: &Notes) -> Page {
     sections.extend(simulation::sections(cards, notes));
     sections.push(simulation::refused(cards));
     sections.push(load::by_set(cards));
+    sections.extend([quota::accounts(cards), quota::patterns(cards), quota::refused(cards)]);
     sections.push(published::section(published));
     sections.extend(absent::sections(notes));
     Page { title: "How close we are to real kernels".into(), text: introduction(), sections }

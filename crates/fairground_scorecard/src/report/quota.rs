@@ -1,0 +1,134 @@
+//! Quotas: what accounts had, and what periods look like.
+
+use super::{Section, Table, percent};
+use crate::card::Card;
+use crate::decisions::Conformed;
+use fairground::conform::QuotaReplay;
+use fairground::quota_pattern::Pattern;
+use fairground_conform::Quota;
+
+/// What is asked of throttles in hundredths of a percent: of hogs, and of periodic tasks, which share CPUs.
+const HOGS: u64 = 98_00;
+const PERIODIC: u64 = 90_00;
+
+fn replay(card: &Card) -> Option<&QuotaReplay> {
+    match &card.decisions {
+        Conformed::Compared(found) => found.quota.as_ref(),
+        Conformed::Refused(_) => None,
+    }
+}
+
+/// What is asked of a set: nothing where the recorded kernel is not modelled.
+fn asked(card: &Card, quota: &QuotaReplay) -> Option<u64> {
+    let is_held = quota.is_held && card.set.not_judged().is_none();
+    is_held.then_some(if card.set.is_periodic() { PERIODIC } else { HOGS })
+}
+
+/// One row per set: accounts to the nanosecond, and timers.
+pub(super) fn accounts(cards: &[Card]) -> Section {
+    let mut table = Table::by_set(&[
+        "set",
+        "#throttles",
+        "#share",
+        "#asked",
+        "met",
+        "#releases",
+        "#period timers",
+        "#slack timers",
+        "#order taken",
+        "#found money",
+        "#overdue",
+    ]);
+    for (card, quota) in cards.iter().filter_map(|card| Some((card, replay(card)?))) {
+        let Ok(outcome) = &quota.result else { continue };
+        let cell = |what| format!("{}/{}", outcome.of(what).agree, outcome.of(what).decisions);
+        let throttles = outcome.of(Quota::Throttle);
+        let asked = asked(card, quota);
+        let met =
+            asked.map_or("shown", |asked| if throttles.agree * 10_000 >= asked * throttles.decisions { "yes" } else { "no" });
+        table.push(vec![
+            card.set.name.clone(),
+            cell(Quota::Throttle),
+            percent(throttles.agree, throttles.decisions),
+            asked.map_or("-".to_string(), |asked| percent(asked, 10_000)),
+            met.to_string(),
+            cell(Quota::Unthrottle),
+            cell(Quota::PeriodTimer),
+            cell(Quota::SlackTimer),
+            outcome.races.to_string(),
+            outcome.found_money.to_string(),
+            outcome.overdue.to_string(),
+        ]);
+    }
+    let text = "The accounts of the one group that has a quota, replayed by our core from recorded run time, sleeps, wake-ups and moves \
+                (docs/conform.md): what is left at a throttle and what a release starts with, equal to the nanosecond / recorded; timers of which \
+                the core knows whether they hand out. *order taken*: several CPUs asked a pool that had not enough for all within 30 us, whose order \
+                was taken from the outcome. *found money*: calls of throttle_cfs_rq() that throttled nothing. *overdue*: tasks that were put on a \
+                CPU although we would have throttled their queue. In kernel 7.2 each request is recorded as a throttle.";
+    Section::new("Quota: accounts", text, table)
+}
+
+/// One row per set: what periods look like.
+pub(super) fn patterns(cards: &[Card]) -> Section {
+    let mut table = Table::by_set(&[
+        "set",
+        "",
+        "#periods",
+        "#queues per period",
+        "#times per queue and period",
+        "ms after the refill, by rank",
+        "#farthest ms",
+        "within a tick",
+        "#throttle works",
+    ]);
+    for (card, patterns) in cards.iter().filter_map(|card| Some((card, card.quota.as_ref()?))) {
+        let ours = patterns.all_ours();
+        let within = patterns.farthest().is_some_and(|farthest| farthest <= patterns.tick);
+        let farthest = patterns.farthest().map_or("-".to_string(), |farthest| ms(farthest.0));
+        let cells =
+            [(&patterns.recorded, "recorded", [String::new(), String::new()]), (&ours, "ours", [farthest, yes_or_no(within)])];
+        for (pattern, whose, [farthest, within]) in cells {
+            let mut row = vec![card.set.name.clone(), whose.to_string()];
+            row.extend(looks(pattern));
+            row.extend([farthest, within, pattern.throttle_works.to_string()]);
+            table.push(row);
+        }
+    }
+    let text = "When the queues of the group are throttled, in the recording and in our own runs of the set (all seeds together), without the first two \
+                periods: how many in a period, how often each of them, and the median of how long after the period timer the first, second, … is. \
+                Where a pool is shared out depends on where ticks lie in a period, and from 6.12 on the timer's phase is drawn at random: equal to \
+                within a tick (4 ms) is what can be asked. Kernels from 6.18 on stop tasks one by one (*throttle works*).";
+    Section::new("Quota: periods", text, table)
+}
+
+fn looks(pattern: &Pattern) -> [String; 4] {
+    let range = |least: u64, most: u64| if least == most { least.to_string() } else { format!("{least}–{most}") };
+    let (least, most) = pattern.per_period();
+    let times = pattern.per_period_and_queue();
+    [
+        pattern.periods.len().to_string(),
+        range(least as u64, most as u64),
+        range(times.0 as u64, times.1 as u64),
+        pattern.phases().into_iter().map(|phase| ms(phase.0)).collect::<Vec<_>>().join(" "),
+    ]
+}
+
+fn ms(length_ns: u64) -> String {
+    format!("{}.{:02}", length_ns / 1_000_000, length_ns % 1_000_000 / 10_000)
+}
+
+fn yes_or_no(yes: bool) -> String {
+    if yes { "yes" } else { "no" }.to_string()
+}
+
+/// Sets with quotas of which no account is judged.
+pub(super) fn refused(cards: &[Card]) -> Section {
+    let mut table = Table::by_set(&["set", "#throttles", "#releases", "#throttle works", "because"]);
+    for (card, quota) in cards.iter().filter_map(|card| Some((card, replay(card)?))) {
+        if let Err(why) = &quota.result {
+            let counts = [quota.throttles, quota.unthrottles, quota.throttle_works].map(|count| count.to_string());
+            table.push([vec![card.set.name.clone()], counts.to_vec(), vec![why.clone()]].concat());
+        }
+    }
+    Section::new("Quota: not judged", "Recorded, counted, and no account compared.", table)
+}
