@@ -23,9 +23,9 @@ const NOT_YET: &[(&str, &str, &str)] = &[
     ("01", "T19", "CPU quota"),
     ("02", "T16 T17", "real-time and deadline classes"),
     ("04", "*", "frequency governors and capacity"),
-    ("10", "T15", "the incidents of CPU quota"),
     ("11", "*", "task-based throttling"),
-    ("13", "*", "the quota adviser"),
+    ("13", "T16", "a fit of burstiness to counters"),
+    ("13", "T19", "services side by side with quotas and cpusets"),
     ("14", "*", "profile v7.2"),
 ];
 

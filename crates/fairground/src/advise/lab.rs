@@ -11,6 +11,7 @@ use fairground_metrics::Histogram;
 use fairground_model::{CpuMax, Instr, NullSink, TaskSet};
 use fairground_sched::profile::Profile;
 use fairground_stdx::{Ns, TgId};
+use fairground_workload::service::Service;
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -18,15 +19,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 #[derive(Clone, Debug)]
 pub(super) struct Variant {
     pub(super) limit: CpuMax,
-    /// Other settings of the service.
-    pub(super) args: Vec<(&'static str, String)>,
+    /// Another service.
+    pub(super) service: Option<Service>,
     /// Another kernel.
     pub(super) profile: Option<Profile>,
 }
 
 impl Variant {
     pub(super) fn new(limit: CpuMax) -> Variant {
-        Variant { limit, args: Vec::new(), profile: None }
+        Variant { limit, service: None, profile: None }
     }
 }
 
@@ -83,21 +84,19 @@ pub(super) struct Lab<'a> {
 
 impl Lab<'_> {
     /// The scenario of a variant.
-    pub(super) fn scenario(&self, variant: &Variant) -> Result<Scenario, Error> {
+    pub(super) fn scenario(&self, variant: &Variant) -> Scenario {
         let mut scenario = self.base.clone();
-        if !variant.args.is_empty() {
-            scenario = scenario.with_workload_args(self.row, &variant.args)?;
+        if let Some(service) = &variant.service {
+            scenario = scenario.with_service(self.row, service.clone());
         }
         if let Some(profile) = &variant.profile {
             scenario = scenario.with_profile(profile.clone());
         }
-        Ok(scenario.with_group_limit(&self.group, variant.limit))
+        scenario.with_group_limit(&self.group, variant.limit)
     }
     /// Whether a variant can be run at all: a kernel may not know a burst, or its quota may not be modelled.
     pub(super) fn can_run(&self, variant: &Variant) -> bool {
-        self.scenario(variant)
-            .and_then(|scenario| scenario.setup())
-            .is_ok_and(|setup| fairground_sim::Simulation::new(setup).is_ok())
+        self.scenario(variant).setup().is_ok_and(|setup| fairground_sim::Simulation::new(setup).is_ok())
     }
     /// One run; seeds count from that of the scenario.
     pub(super) fn sample(&self, scenario: &Scenario, seed: u64) -> Result<Sample, Error> {
@@ -109,7 +108,7 @@ impl Lab<'_> {
     }
     /// All variants with the seeds from 0 on, on all CPUs of this host: in the order of the variants, then of the seeds.
     pub(super) fn samples(&self, variants: &[Variant], seeds: u64) -> Result<Vec<Vec<Sample>>, Error> {
-        let scenarios = variants.iter().map(|variant| self.scenario(variant)).collect::<Result<Vec<_>, Error>>()?;
+        let scenarios = variants.iter().map(|variant| self.scenario(variant)).collect::<Vec<_>>();
         let jobs: Vec<(&Scenario, u64)> =
             scenarios.iter().flat_map(|scenario| (0..seeds).map(move |seed| (scenario, seed))).collect();
         let all = jobs.par_iter().map(|(scenario, seed)| self.sample(scenario, *seed)).collect::<Result<Vec<Sample>, Error>>()?;

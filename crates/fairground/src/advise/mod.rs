@@ -4,10 +4,14 @@
 //! random numbers), so that differences between limits are not those between requests.
 
 mod bootstrap;
+pub mod counters;
+mod csv;
 mod curve;
 mod document;
 mod goal;
+mod input;
 mod lab;
+mod log;
 mod options;
 mod smallest;
 mod tables;
@@ -19,6 +23,7 @@ mod verdict;
 pub use bootstrap::Interval;
 pub use curve::Point;
 pub use goal::Goal;
+pub use input::{AdviseInput, InputOptions};
 pub use options::Other;
 pub use smallest::Smallest;
 pub use text::snippet;
@@ -165,7 +170,7 @@ pub fn advise(scenario: &Scenario, options: &AdviseOptions, control: Control<'_>
 
 /// The group that is asked about, and the row of the service in it.
 fn subject(scenario: &Scenario, options: &AdviseOptions) -> Result<(String, usize), Error> {
-    let Some((row, _)) = scenario.workload_args("service") else {
+    let Some((row, _)) = scenario.service() else {
         return Err(Error::one(
             scenario.name(),
             "there is no workload `service` in it, and `advise` looks at the time that requests take",

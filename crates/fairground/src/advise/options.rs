@@ -8,7 +8,8 @@ use super::{CURVE_SEEDS, Verdict};
 use crate::error::Error;
 use fairground_model::CpuMax;
 use fairground_sched::profile::Profile;
-use fairground_stdx::Ns;
+use fairground_stdx::{CpuMask, Ns};
+use fairground_workload::service::Service;
 
 /// Kernels that are tried: one whose slices expire within their period, and two in which they do not, before and with EEVDF.
 const KERNELS: [&str; 3] = ["v5.1", "v5.10", "v6.12"];
@@ -45,7 +46,7 @@ pub(super) fn others(lab: &Lab<'_>, view: &View<'_>, limit: CpuMax) -> Result<(V
             None => {}
         }
     }
-    rows.push(cpuset(limit));
+    rows.extend(cpuset(lab, limit));
     notes.push("replicas of the container (limit / r each) are not built: no row for them".to_string());
     let variants: Vec<Variant> = rows.iter().map(|row| row.2.clone()).collect();
     let points = view.points(lab, &variants, CURVE_SEEDS)?;
@@ -55,27 +56,37 @@ pub(super) fn others(lab: &Lab<'_>, view: &View<'_>, limit: CpuMax) -> Result<(V
 
 /// As many workers as the limit has CPUs, twice as many, and as the host has; and as few collectors.
 fn threads(lab: &Lab<'_>, limit: CpuMax) -> Vec<(String, bool, Variant)> {
-    let whole = limit.quota.map_or(0, |quota| quota.0.div_ceil(limit.period.0.max(1)));
-    let set = |name: &str| {
-        let value = lab.base.workload_args("service").and_then(|row| row.1.0.iter().find(|arg| arg.key == name));
-        value.and_then(|arg| arg.value.trim().parse::<u64>().ok())
-    };
-    let now = set("workers").unwrap_or(DEFAULT_WORKERS);
-    let mut counts = vec![whole, 2 * whole, lab.base.machine.cpus.len() as u64];
+    let Some((_, service)) = lab.base.service() else { return Vec::new() };
+    let whole = u32::try_from(whole_cpus(limit)).unwrap_or(u32::MAX);
+    let mut counts = vec![whole, whole.saturating_mul(2), lab.base.machine.cpus.len() as u32];
     counts.sort_unstable();
     counts.dedup();
-    counts.retain(|&count| count != now && count > 0);
-    let with = |key: &'static str, count: u64| Variant { args: vec![(key, count.to_string())], ..Variant::new(limit) };
-    let mut rows: Vec<(String, bool, Variant)> =
-        counts.iter().map(|&count| (format!("run {count} workers"), count < now, with("workers", count))).collect();
-    if set("gc-threads").is_some_and(|threads| threads > whole) {
-        rows.push((format!("run {whole} gc threads"), true, with("gc-threads", whole)));
+    counts.retain(|&count| count != service.workers && count <= WORKERS_MAX);
+    let with = |service: Service| Variant { service: Some(service), ..Variant::new(limit) };
+    let workers = |&count: &u32| {
+        let variant = with(Service { workers: count, ..service.clone() });
+        (format!("run {count} workers"), count < service.workers, variant)
+    };
+    let mut rows: Vec<(String, bool, Variant)> = counts.iter().map(workers).collect();
+    if service.background.iter().any(|group| group.name == "gc" && group.threads > whole) {
+        let mut fewer = service.clone();
+        for group in fewer.background.iter_mut().filter(|group| group.name == "gc") {
+            // The same work of a collection, by fewer threads.
+            group.work = Ns(group.work.0 * u64::from(group.threads) / u64::from(whole));
+            group.threads = whole;
+        }
+        rows.push((format!("run {whole} gc threads"), true, with(fewer)));
     }
     rows
 }
 
-/// The default of the workload's `workers`.
-const DEFAULT_WORKERS: u64 = 8;
+/// Most workers of a service.
+const WORKERS_MAX: u32 = 1024;
+
+/// The CPUs of a limit, rounded up.
+fn whole_cpus(limit: CpuMax) -> u64 {
+    limit.quota.map_or(1, |quota| quota.0.div_ceil(limit.period.0.max(1))).max(1)
+}
 
 /// A kernel other than that of the scenario. It is a remedy if slices expire in that of the scenario and not in this one.
 fn kernel(lab: &Lab<'_>, limit: CpuMax, name: &str) -> Option<Result<(bool, Variant), String>> {
@@ -95,11 +106,14 @@ fn kernel(lab: &Lab<'_>, limit: CpuMax, name: &str) -> Option<Result<(bool, Vari
 }
 
 /// As many CPUs as the limit has, for itself, and no quota.
-fn cpuset(limit: CpuMax) -> (String, bool, Variant) {
-    let whole = limit.quota.map_or(1, |quota| quota.0.div_ceil(limit.period.0.max(1))).max(1);
+fn cpuset(lab: &Lab<'_>, limit: CpuMax) -> Option<(String, bool, Variant)> {
+    let (_, service) = lab.base.service()?;
+    let whole = whole_cpus(limit);
+    let allowed = service.cpus.unwrap_or(CpuMask::first_n(lab.base.machine.cpus.len()));
+    let cpus: CpuMask = allowed.iter().take(usize::try_from(whole).unwrap_or(usize::MAX)).collect();
     let unlimited = CpuMax { quota: None, burst: Ns::ZERO, ..limit };
-    let list = if whole == 1 { "0".to_string() } else { format!("0-{}", whole - 1) };
-    (format!("cpuset of {whole} CPUs, no limit"), false, Variant { args: vec![("cpus", list)], ..Variant::new(unlimited) })
+    let variant = Variant { service: Some(Service { cpus: Some(cpus), ..service.clone() }), ..Variant::new(unlimited) };
+    Some((format!("cpuset of {whole} CPUs, no limit"), false, variant))
 }
 
 /// What may be done about a limit.

@@ -51,7 +51,7 @@ impl Verdict {
 }
 
 /// Whether the demand is more than 95 % of what the limit gives.
-fn is_unstable(demand_ns_per_s: u64, limit: CpuMax) -> bool {
+pub(super) fn is_unstable(demand_ns_per_s: u64, limit: CpuMax) -> bool {
     limit.quota.is_some_and(|quota| {
         let given = u128::from(quota.0) * 1_000_000_000 / u128::from(limit.period.0.max(1));
         u128::from(demand_ns_per_s) * 1000 > UNSTABLE_PERMILLE * given

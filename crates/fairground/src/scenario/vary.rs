@@ -1,11 +1,10 @@
-//! A scenario with another limit of a group, or with other settings of a workload: what `advise` runs.
+//! A scenario with another limit of a group, or with another service: what `advise` runs.
 
+use super::Scenario;
 use super::at::Act;
 use super::cgroup::GroupAct;
-use super::{Scenario, Workload};
-use crate::error::Error;
-use fairground_model::CpuMax;
-use fairground_workload::{Arg, Args};
+use fairground_model::{CpuMax, Digest};
+use fairground_workload::service::Service;
 
 impl Scenario {
     /// The paths of its groups, parents first.
@@ -31,27 +30,22 @@ impl Scenario {
         own.filter(|group| group.name == path).for_each(|group| group.limit = limit);
         changed
     }
-    /// The place and the settings of the first workload of this name.
-    pub fn workload_args(&self, name: &str) -> Option<(usize, &Args)> {
-        let rows = self.workloads.iter().enumerate();
-        rows.filter_map(|(row, workload)| workload.named.as_ref().map(|named| (row, named)))
-            .find(|(_, named)| named.0 == name)
-            .map(|(row, named)| (row, &named.1))
+    /// The first service among its workloads, and its row.
+    pub fn service(&self) -> Option<(usize, &Service)> {
+        self.workloads.iter().enumerate().find_map(|(row, workload)| Some((row, workload.service.as_ref()?)))
     }
-    /// The same with settings of the workload in a row changed. Sessions are not kept.
-    pub fn with_workload_args(&self, row: usize, changes: &[(&str, String)]) -> Result<Scenario, Error> {
-        let Some(workload) = self.workloads.get(row) else { return Ok(self.clone()) };
-        let Some((name, args)) = &workload.named else { return Ok(self.clone()) };
-        let mut args = args.clone();
-        for (key, value) in changes {
-            args.0.retain(|arg| arg.key != *key);
-            args.0.push(Arg { key: (*key).to_string(), value: value.clone(), span: None });
-        }
-        let mut made = Workload::named(name, &args).map_err(|wrong| self.wrong(wrong))?;
-        let group = workload.tasks.tasks.iter().find_map(|task| task.group);
-        made.put_into(group, &self.groups);
+    /// The same with another service in a row. Sessions are not kept.
+    pub fn with_service(&self, row: usize, service: Service) -> Scenario {
         let mut changed = self.clone();
-        changed.workloads[row] = made;
-        Ok(changed)
+        let Some(workload) = changed.workloads.get_mut(row) else { return changed };
+        let group = workload.tasks.tasks.iter().find_map(|task| task.group);
+        let mut digest = Digest::default();
+        digest.bytes(format!("{service:?}").as_bytes());
+        workload.canonical = format!("service_digest = \"{:032x}\"\n", digest.value());
+        workload.tasks = service.tasks();
+        workload.sessions = Vec::new();
+        workload.put_into(group, &self.groups);
+        workload.service = Some(service);
+        changed
     }
 }

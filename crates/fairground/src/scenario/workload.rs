@@ -15,10 +15,14 @@ use crate::output;
 use crate::trace_file::TraceFile;
 use fairground_model::{Mistakes, Start, TaskSet, TaskSpec};
 use fairground_stdx::{Instant, Ns, TgId};
+use fairground_workload::service::{self, Service};
 use fairground_workload::{Arg, Args, Column, Percentiles, recorded, rtapp};
 use std::ops::Range;
 use std::path::Path;
 use toml_edit::{Item, Value};
+
+/// The workload of the registry that can be varied.
+const SERVICE: &str = "service";
 
 /// The tasks of one `[[workload]]`.
 #[derive(Clone, PartialEq, Debug)]
@@ -43,8 +47,8 @@ pub struct Workload {
     pub(super) span: Option<Range<usize>>,
     /// What was assumed when it was read.
     pub notes: Vec<String>,
-    /// Its name in the registry and its settings, if it is from there.
-    pub(super) named: Option<(String, Args)>,
+    /// What it is made of, if it is a service.
+    pub(super) service: Option<Service>,
     /// The sessions of its tasks by their rows; empty if none is said. A forked one without has that of its parent.
     pub(super) sessions: Vec<Option<String>>,
 }
@@ -63,8 +67,8 @@ impl Workload {
         let columns = row.map_or(&[][..], |row| row.table);
         let percentiles = row.map_or(&[][..], |row| row.percentiles);
         let duration = fairground_workload::duration(name, args);
-        let named = Some((name.to_string(), args.clone()));
-        Ok(Workload { columns, percentiles, duration, named, ..Workload::new(name, tasks, text) })
+        let service = if name == SERVICE { Some(service::of_args(args)?) } else { None };
+        Ok(Workload { columns, percentiles, duration, service, ..Workload::new(name, tasks, text) })
     }
     /// An rt-app description.
     pub fn rtapp(text: &str) -> Result<Workload, Mistakes> {
@@ -136,7 +140,7 @@ impl Workload {
             canonical,
             span: None,
             notes: Vec::new(),
-            named: None,
+            service: None,
             sessions: Vec::new(),
         }
     }

@@ -4,17 +4,19 @@ use crate::flags::ScenarioFlags;
 use crate::interrupt::{self, EXIT_INTERRUPTED};
 use crate::progress::Bar;
 use crate::show;
-use fairground::advise::{self, AdviseOptions, Goal};
-use fairground::{Control, Error, Scenario};
+use fairground::advise::counters::Counters;
+use fairground::advise::{self, AdviseInput, AdviseOptions, Goal, InputOptions};
+use fairground::{Control, Error};
 use std::path::PathBuf;
 
 /// Find the smallest CPU limit that meets a goal, and say what the present one does.
 ///
-/// The scenario has a workload `service` in a group; docs/advise.md says how the answer is found and how to read it.
+/// A scenario has a workload `service` in a group. A log has columns such as arrival_s, latency_ms, cpu_ms; counters have
+/// time_s, usage_usec, nr_periods, nr_throttled, throttled_usec. docs/advise.md says how the answer is found and how to read it.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// A scenario (.toml) with a workload `service`
-    scenario: PathBuf,
+    /// A scenario (.toml) with a workload `service`, or a table (.csv) of requests or of counters
+    input: PathBuf,
     /// The group whose limit is looked for; may be left out if there is one only
     #[arg(long, value_name = "PATH")]
     cgroup: Option<String>,
@@ -27,13 +29,26 @@ pub(crate) struct Args {
     /// Runs the answer, and the next smaller step, once more with so many fresh seeds
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u64).range(..=100_000))]
     check: u64,
+    /// Of a log: threads that serve the requests
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    workers: Option<u32>,
+    /// Of a log or of counters: CPUs that the service may use; 8 if left out
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    cpus: Option<u32>,
+    /// Of a log or of counters: the present limit as in cpu.max, such as "200000 100000"
+    #[arg(long, value_name = "LIMIT")]
+    cpu_max: Option<String>,
     #[command(flatten)]
     change: ScenarioFlags,
 }
 
 pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
     let goals = args.goals.iter().map(|goal| Goal::parse(goal)).collect::<Result<Vec<Goal>, Error>>()?;
-    let scenario = Scenario::load(&args.scenario, &args.change.overrides())?;
+    let more = InputOptions { workers: args.workers, cpus: args.cpus, cpu_max: args.cpu_max.clone() };
+    let scenario = match AdviseInput::open(&args.input, &more, &args.change.overrides())? {
+        AdviseInput::Scenario(scenario) => scenario,
+        AdviseInput::Counters(counters) => return show_counters(args, &counters, json),
+    };
     show::notes(&scenario.notes);
     let bar = Bar::new("trying limits");
     let options = AdviseOptions { cgroup: args.cgroup.clone(), goals, seeds: args.seeds, check: args.check };
@@ -50,4 +65,13 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
         return Ok(EXIT_INTERRUPTED);
     }
     Ok(advice.exit_code())
+}
+
+fn show_counters(args: &Args, counters: &Counters, json: bool) -> Result<u8, Error> {
+    if json {
+        show::document(&counters.document(&args.input.display().to_string()))?;
+    } else {
+        show::tables(&[counters.table()])?;
+    }
+    Ok(counters.exit_code())
 }

@@ -1,6 +1,7 @@
 //! The command line as a user sees it: every command through the real binary.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests are tests")]
 
+mod advise;
 mod bad_input;
 mod examples;
 mod experiments;

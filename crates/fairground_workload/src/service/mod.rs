@@ -8,4 +8,5 @@ mod tests;
 mod worker;
 
 pub(crate) use params::WORKLOAD;
+pub use params::of_args;
 pub use plan::{Arrivals, Background, Batch, Demand, Service, State};

@@ -1,6 +1,7 @@
 //! The parameters of a service, and what is wrong with them.
 
 use super::plan::{Arrivals, Background, Batch, Demand, Service, State};
+use crate::args::Args;
 use crate::param::{Param, ParamKind, Values};
 use crate::registry::Workload;
 use crate::table::{Aggregate, Column, Figure};
@@ -95,6 +96,14 @@ pub(crate) const WORKLOAD: Workload = Workload {
 
 /// Longest mean CPU time of a request, and longest work of a background thread: draws stay far below the longest run.
 const WORK_MAX: Ns = Ns::from_secs(100);
+
+/// The service that settings describe.
+pub fn of_args(args: &Args) -> Result<Service, Mistakes> {
+    let values = Values::read(WORKLOAD.params, args)?;
+    let mut mistakes = Mistakes::default();
+    check(&values, &mut mistakes);
+    mistakes.or(()).map(|()| read(&values))
+}
 
 fn build(values: &Values, mistakes: &mut Mistakes) -> TaskSet {
     check(values, mistakes);
