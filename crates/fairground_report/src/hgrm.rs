@@ -61,7 +61,7 @@ mod tests {
                    3.007 0.750000000000          3           4.00
                  100.000 0.775000000000          4           4.44
                  100.000 1.000000000000          4
-            #[Mean    =       26.500, StdDeviation   =       42.441]
+            #[Mean    =       26.500, StdDeviation   =       42.439]
             #[Max     =      100.000, Total count    =            4]
             #[Buckets =           34, SubBuckets     =          256]
         "#]]

@@ -52,7 +52,7 @@ impl Stretch {
 /// The lanes.
 #[derive(Clone, Debug)]
 pub(super) struct Lanes {
-    pub(super) rows: Vec<Vec<Stretch>>,
+    rows: Vec<Vec<Stretch>>,
     /// How long a cell is; 0 = nothing is put together.
     pub(super) grain: Ns,
     held: usize,
@@ -63,6 +63,10 @@ impl Lanes {
     /// Lanes that hold at most so many stretches, apart from the two for each lane that are always held.
     pub(super) fn new(most: usize) -> Lanes {
         Lanes { rows: Vec::new(), grain: Ns::ZERO, held: 0, most }
+    }
+    /// The stretches of a lane, which has none afterwards.
+    pub(super) fn take(&mut self, lane: usize) -> Vec<Stretch> {
+        self.rows.get_mut(lane).map(std::mem::take).unwrap_or_default()
     }
     /// A lane gets its next stretch. One without length is nothing, and what overlaps the last one begins behind it.
     pub(super) fn push(&mut self, lane: usize, stretch: Stretch) {

@@ -29,8 +29,10 @@ pub struct Timeline {
     pub cpus: Vec<CpuLanes>,
     /// Groups that ran out of quota, on at least one CPU; [`Stretch::who`] is on how many.
     pub throttled: Vec<(TgId, Vec<Stretch>)>,
-    /// Stretches within a cell of this length may have been put together; 0 = all are there.
+    /// Stretches of tasks within a cell of this length may have been put together; 0 = all are there.
     pub grain: Ns,
+    /// The same of the kernel's work.
+    pub kernel_grain: Ns,
     /// The tasks' names, as far as they are known.
     pub names: IndexVec<TaskId, String>,
 }
@@ -46,8 +48,11 @@ impl Timeline {
     }
 }
 
-/// Stretches that a timeline holds, so that a page with it stays a file of a few MB.
-const STRETCHES_MAX: usize = 100_000;
+/// Stretches of tasks, of kernel work and of groups out of quota that a timeline holds, so that a page with it stays a file of a few MB.
+/// Each has a number of its own: kernel work is much more often, and tasks are what one looks at first.
+const TASKS_MAX: usize = 60_000;
+const KERNEL_MAX: usize = 40_000;
+const QUOTA_MAX: usize = 10_000;
 
 /// The task on a CPU, since when.
 #[derive(Clone, Copy, Debug, Default)]
@@ -61,8 +66,9 @@ struct Current {
 pub struct TimelineSink {
     start: Instant,
     current: Vec<Current>,
-    /// Two lanes per CPU, tasks and kernel.
-    lanes: Lanes,
+    /// A lane per CPU.
+    tasks: Lanes,
+    kernel: Lanes,
     /// Per group on how many CPUs it is out of quota, and since when.
     throttled: BTreeMap<TgId, (u32, Instant, usize)>,
     quota: Lanes,
@@ -75,9 +81,10 @@ impl TimelineSink {
         TimelineSink {
             start,
             current: vec![Current::default(); nr_cpus],
-            lanes: Lanes::new(STRETCHES_MAX),
+            tasks: Lanes::new(TASKS_MAX),
+            kernel: Lanes::new(KERNEL_MAX),
             throttled: BTreeMap::new(),
-            quota: Lanes::new(STRETCHES_MAX / 10),
+            quota: Lanes::new(QUOTA_MAX),
             names: IndexVec::new(),
         }
     }
@@ -89,15 +96,18 @@ impl TimelineSink {
         }
         let groups: Vec<TgId> = self.throttled.keys().copied().collect();
         groups.iter().for_each(|&group| self.throttle(end, group, |count| count));
-        let mut row = |lane: usize| self.lanes.rows.get_mut(lane).map(std::mem::take).unwrap_or_default();
-        let cpus = (0..self.current.len()).map(|cpu| CpuLanes { tasks: row(2 * cpu), kernel: row(2 * cpu + 1) }).collect();
-        let throttled = self
-            .throttled
-            .iter()
-            .map(|(&group, &(.., lane))| (group, self.quota.rows.get_mut(lane).map(std::mem::take).unwrap_or_default()));
-        let throttled = throttled.collect();
-        let grain = self.lanes.grain.max(self.quota.grain);
-        Timeline { start: self.start, end, cpus, throttled, grain, names: self.names }
+        let cpus = (0..self.current.len()).map(|cpu| CpuLanes { tasks: self.tasks.take(cpu), kernel: self.kernel.take(cpu) });
+        let cpus = cpus.collect();
+        let throttled = self.throttled.iter().map(|(&group, &(.., lane))| (group, self.quota.take(lane))).collect();
+        Timeline {
+            start: self.start,
+            end,
+            cpus,
+            throttled,
+            grain: self.tasks.grain,
+            kernel_grain: self.kernel.grain,
+            names: self.names,
+        }
     }
 
     fn switch(&mut self, at: Instant, cpu: CpuId, prev: Option<TaskId>, next: Option<TaskId>) {
@@ -110,7 +120,7 @@ impl TimelineSink {
         let known = row.since.is_none() || row.task == prev;
         *row = Current { task: next, since: Some(at) };
         if let Some(task) = prev.filter(|_| known) {
-            self.lanes.push(2 * cpu.index(), Stretch::new(since.min(at), at, task.get()));
+            self.tasks.push(cpu.index(), Stretch::new(since.min(at), at, task.get()));
         }
     }
 
@@ -137,7 +147,7 @@ impl Sink for TimelineSink {
         match *event {
             TraceEvent::SchedSwitch { prev, next, .. } => self.switch(at, cpu, prev, next),
             TraceEvent::KernelSection { section, took } => {
-                self.lanes.push(2 * cpu.index() + 1, Stretch::new(at, at + took, section as u32));
+                self.kernel.push(cpu.index(), Stretch::new(at, at + took, section as u32));
             }
             TraceEvent::Decision(Decision { reason: reason @ (Reason::Throttle | Reason::Unthrottle), a, .. }) => {
                 let Who::Group(group) = Decision::who(a) else { return };

@@ -115,7 +115,13 @@ class Drawer {
     this.rowHeight = this.cpus.length <= 16 ? 26 : this.cpus.length <= 64 ? 16 : 9;
     view.start = Math.min(view.start, data.start);
     view.end = Math.max(view.end, data.end);
+    this.paint();
     this.build();
+  }
+
+  // The colours of the tasks.
+  paint() {
+    this.palette = this.tasks.map(([, group], number) => colour(this.byGroup ? this.groups.indexOf(group) : number));
   }
 
   build() {
@@ -130,7 +136,7 @@ class Drawer {
     if (this.groups.length > 1) {
       const select = element(element(bar, 'label', 'colours by '), 'select');
       for (const name of ['task', 'group']) element(select, 'option', name);
-      select.onchange = () => { this.byGroup = select.value === 'group'; this.draw(); this.tell(); };
+      select.onchange = () => { this.byGroup = select.value === 'group'; this.paint(); this.draw(); this.tell(); };
     }
     this.span = element(bar, 'span', '', 'span');
     this.canvas = element(this.figure, 'canvas');
@@ -170,7 +176,6 @@ class Drawer {
 
   width() { return Math.max(this.canvas.clientWidth - GUTTER, 1); }
   timeAt(x) { return view.from + (x - GUTTER) / this.width() * (view.to - view.from); }
-  taskColour(who) { return colour(this.byGroup ? this.groups.indexOf(this.tasks[who][1]) : who); }
 
   draw() {
     const rows = this.cpus.length + this.throttled.length, height = HEAD + rows * this.rowHeight, ratio = window.devicePixelRatio || 1;
@@ -180,18 +185,18 @@ class Drawer {
     this.ink = this.canvas.getContext('2d');
     this.ink.scale(ratio, ratio);
     this.ink.font = '11px system-ui, sans-serif';
-    this.text = styleOf('--text');
+    this.style = Object.fromEntries(['text', 'line', 'kernel', 'throttled'].map((name) => [name, styleOf(`--${name}`)]));
     this.drawHead(height);
     let seen = 0;
     this.cpus.forEach((cpu, number) => {
       const top = HEAD + number * this.rowHeight, tasks = this.rowHeight * 0.7;
       if (this.rowHeight > 12 || number % 10 === 0) this.drawName(`CPU ${number}`, top);
-      seen += this.drawLane(cpu.tasks, top + 1, tasks - 1, (who) => this.taskColour(who), (who) => this.tasks[who][0]);
-      seen += this.drawLane(cpu.kernel, top + tasks, this.rowHeight - tasks - 2, () => styleOf('--kernel'));
+      seen += this.drawLane(cpu.tasks, top + 1, tasks - 1, (who) => this.palette[who], (who) => this.tasks[who][0]);
+      seen += this.drawLane(cpu.kernel, top + tasks, this.rowHeight - tasks - 2, () => this.style.kernel);
     });
     this.throttled.forEach(({ group, lane }, number) => {
       const top = HEAD + (this.cpus.length + number) * this.rowHeight;
-      this.drawName(`${group} waits`, top);
+      this.drawName(`${group} out`, top);
       this.drawThrottled(lane, top);
     });
     Object.assign(this.figure.dataset, { from: Math.round(view.from), to: Math.round(view.to), seen, rows });
@@ -199,10 +204,10 @@ class Drawer {
   }
 
   drawName(name, top) {
-    this.ink.fillStyle = this.text;
+    this.ink.fillStyle = this.style.text;
     this.ink.textAlign = 'right';
     this.ink.fillText(name.length > 14 ? `…${name.slice(-13)}` : name, GUTTER - 6, top + this.rowHeight * 0.65);
-    this.ink.fillStyle = styleOf('--line');
+    this.ink.fillStyle = this.style.line;
     this.ink.fillRect(GUTTER, top + this.rowHeight - 1, this.width(), 0.5);
   }
 
@@ -212,9 +217,9 @@ class Drawer {
     this.ink.textAlign = 'center';
     for (let time = Math.ceil(view.from / step) * step; time <= view.to; time += step) {
       const x = GUTTER + (time - view.from) / length * this.width();
-      this.ink.fillStyle = styleOf('--line');
+      this.ink.fillStyle = this.style.line;
       this.ink.fillRect(x, HEAD - 4, 1, height);
-      this.ink.fillStyle = this.text;
+      this.ink.fillStyle = this.style.text;
       this.ink.fillText(shownTime(time), Math.min(x, GUTTER + this.width() - 24), 12);
     }
   }
@@ -265,7 +270,7 @@ class Drawer {
     within(lane, view.from, view.to, (stretch) => {
       const left = Math.max((stretch.from - view.from) * scale, 0), right = Math.min((stretch.to - view.from) * scale, this.width());
       const height = (this.rowHeight - 2) * stretch.who / highest;
-      this.fill(GUTTER + left, top + this.rowHeight - 1 - height, Math.max(right - left, 0.5), height, styleOf('--throttled'), stretch.parts > 1 ? 0.5 : 1);
+      this.fill(GUTTER + left, top + this.rowHeight - 1 - height, Math.max(right - left, 0.5), height, this.style.throttled, stretch.parts > 1 ? 0.5 : 1);
     });
   }
 
@@ -320,7 +325,7 @@ class Drawer {
     const sums = new Map();
     for (const [who, time] of times) {
       const [name, group] = this.tasks[who], key = this.byGroup ? group || '/' : name;
-      const row = sums.get(key) || { time: 0, colour: this.taskColour(who) };
+      const row = sums.get(key) || { time: 0, colour: this.palette[who] };
       row.time += time;
       sums.set(key, row);
     }
@@ -329,8 +334,8 @@ class Drawer {
     const item = (text, style) => { element(element(this.legend, 'span'), 'i').style.background = style; this.legend.lastChild.append(text); };
     for (const [name, row] of shown) item(`${name} ${shownTime(row.time)}`, row.colour);
     if (sorted.length > shown.length) element(this.legend, 'span', `and ${sorted.length - shown.length} more`);
-    item('kernel', styleOf('--kernel'));
-    if (this.throttled.length) item('out of quota: the higher, the more CPUs', styleOf('--throttled'));
+    item('kernel', this.style.kernel);
+    if (this.throttled.length) item('out of quota: the higher, the more CPUs', this.style.throttled);
   }
 }
 

@@ -72,7 +72,7 @@ fn every_block_is_there() {
         "<td class=\"h9 marked\">9 ms</td>",
         "\"tasks\":[5,45,0]",
         "class=\"snippet\"",
-        "1 stretch of tasks and of kernel work.",
+        "1 stretches of tasks, 0 of the kernel&#39;s own work.",
         "<a href=\"#h0\">Tables</a>",
     ] {
         assert!(text.contains(part), "{part}\n{text}");

@@ -40,24 +40,12 @@ impl TimelineBlock {
         writeln!(f, "<p class=\"note\">{}</p>\n</figure>", escaped(&self.note()))
     }
     fn note(&self) -> String {
-        let all = || self.timeline.cpus.iter().flat_map(|cpu| cpu.tasks.iter().chain(&cpu.kernel));
-        let total: u64 = all().map(|stretch| u64::from(stretch.parts)).sum();
-        let mut note = match total {
-            1 => "1 stretch of tasks and of kernel work.".to_string(),
-            total => format!("{} stretches of tasks and of kernel work.", format_count(total)),
-        };
-        if self.timeline.grain > Ns::ZERO {
-            let shown = all().filter(|stretch| stretch.parts == 1).count() as u64;
-            let cells = all().count() as u64 - shown;
-            note += &format!(
-                " {} of them are drawn one by one; the others, each within {}, stand together in {} pale blocks. A trace has all of \
-                 them: -o FILE.pftrace.",
-                format_count(shown),
-                format_ns(self.timeline.grain),
-                format_count(cells)
-            );
-        }
-        note
+        let cpus = &self.timeline.cpus;
+        let tasks = told("stretches of tasks", cpus.iter().flat_map(|cpu| &cpu.tasks).collect(), self.timeline.grain);
+        let kernel =
+            told("of the kernel's own work", cpus.iter().flat_map(|cpu| &cpu.kernel).collect(), self.timeline.kernel_grain);
+        let is_whole = self.timeline.grain == Ns::ZERO && self.timeline.kernel_grain == Ns::ZERO;
+        format!("{tasks}, {kernel}.{}", if is_whole { "" } else { " A trace has all of them: -o FILE.pftrace." })
     }
     fn data(&self) -> Value {
         // Tasks are numbered by their time, so that those with most of it have the first colours.
@@ -89,6 +77,19 @@ impl TimelineBlock {
     }
 }
 
+/// How many stretches there are, and what of them was put together.
+fn told(what: &str, stretches: Vec<&Stretch>, grain: Ns) -> String {
+    let all = stretches.iter().map(|stretch| u64::from(stretch.parts)).sum();
+    let alone = stretches.iter().filter(|stretch| stretch.parts == 1).count() as u64;
+    let blocks = stretches.len() as u64 - alone;
+    let mut text = format!("{} {what}", format_count(all));
+    if blocks > 0 {
+        let [alone, blocks, grain] = [format_count(alone), format_count(blocks), format_ns(grain)];
+        text += &format!(" ({alone} drawn one by one, the others, each within {grain}, together in {blocks} pale blocks)");
+    }
+    text
+}
+
 /// A lane as a flat list, so that a page stays small: `gap since the last, length, who` for a stretch alone, and
 /// `gap, length, -1 - who, parts, busy, most` for several together.
 fn flat(lane: &[Stretch], start: u64, number: impl Fn(u32) -> u64) -> Vec<i64> {
@@ -111,6 +112,15 @@ fn flat(lane: &[Stretch], start: u64, number: impl Fn(u32) -> u64) -> Vec<i64> {
 mod tests {
     use super::*;
     use fairground_stdx::Instant;
+
+    #[test]
+    fn what_was_put_together_is_told() {
+        let at = Instant::from_ns;
+        let one = Stretch { start: at(10), end: at(30), who: 1, parts: 1, busy: Ns(20), most: Ns(20) };
+        assert_eq!(told("of tasks", vec![&one, &one], Ns::ZERO), "2 of tasks");
+        let wanted = "8 of tasks (1 drawn one by one, the others, each within 1.02 us, together in 1 pale blocks)";
+        assert_eq!(told("of tasks", vec![&one, &Stretch { parts: 7, ..one }], Ns(1024)), wanted);
+    }
 
     #[test]
     fn a_lane_is_a_flat_list() {
