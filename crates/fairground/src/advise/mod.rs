@@ -13,6 +13,7 @@ mod input;
 mod lab;
 mod log;
 mod options;
+mod page;
 mod smallest;
 mod tables;
 #[cfg(test)]

@@ -6,6 +6,7 @@ use crate::progress::Bar;
 use crate::show;
 use fairground::advise::counters::Counters;
 use fairground::advise::{self, AdviseInput, AdviseOptions, Goal, InputOptions};
+use fairground::output::{ResultFiles, ResultKind};
 use fairground::{Control, Error};
 use std::path::PathBuf;
 
@@ -38,6 +39,9 @@ pub(crate) struct Args {
     /// Of a log or of counters: the present limit as in cpu.max, such as "200000 100000"
     #[arg(long, value_name = "LIMIT")]
     cpu_max: Option<String>,
+    /// Also write the advice; its ending chooses the format: .html (a page with the curve, a heat map and all tables), .json
+    #[arg(short, long = "output", value_name = "FILE")]
+    output: Vec<PathBuf>,
     #[command(flatten)]
     change: ScenarioFlags,
 }
@@ -47,14 +51,22 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
     let more = InputOptions { workers: args.workers, cpus: args.cpus, cpu_max: args.cpu_max.clone() };
     let scenario = match AdviseInput::open(&args.input, &more, &args.change.overrides())? {
         AdviseInput::Scenario(scenario) => scenario,
+        AdviseInput::Counters(_) if !args.output.is_empty() => {
+            let hint = "Counters tell no requests: take --json, or leave -o out.";
+            return Err(Error::one("advise", "-o needs a scenario or a log of requests", hint));
+        }
         AdviseInput::Counters(counters) => return show_counters(args, &counters, json),
     };
     show::notes(&scenario.notes);
+    let files = ResultFiles::open(&args.output, "advise", &[ResultKind::Html, ResultKind::Json])?;
     let bar = Bar::new("trying limits");
     let options = AdviseOptions { cgroup: args.cgroup.clone(), goals, seeds: args.seeds, check: args.check };
     let advice = advise::advise(&scenario, &options, Control::new(interrupt::flag(), &bar));
     bar.finish();
     let advice = advice?;
+    for path in files.finish(!advice.interrupted, |kind| advice.file(&scenario, kind))? {
+        show::written(&path);
+    }
     if json {
         show::document(&advice.document(&scenario))?;
     } else {

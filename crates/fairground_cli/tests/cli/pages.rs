@@ -217,3 +217,38 @@ fn the_page_of_a_comparison_shows_both_sides() {
     assert_eq!(shown.timelines("data-to"), ["100000000", "100000000"]);
     assert_eq!(shown.timelines("data-rows"), ["3", "3"]);
 }
+
+/// A service with 30 % to spare, for a short while.
+const ADVISED: &str = "
+title = \"a service\"
+duration = \"4s\"
+[machine]
+preset = \"smp-9\"
+costs = \"zero\"
+[profile]
+kernel = \"6.12\"
+[[group]]
+path = \"/service\"
+\"cpu.max\" = \"260000 100000\"
+[[workload]]
+name = \"service\"
+group = \"/service\"
+args = { every = \"5ms\", service = \"10ms\", workers = 8, cpus = \"0-7\", client-cpus = \"8\" }
+";
+
+#[test]
+fn the_page_of_advice_shows_the_curve_and_a_heat_map() {
+    let Some(browser) = browser() else { return };
+    let folder = Folder::new();
+    let path = folder.file("a.toml", ADVISED);
+    let ran = run(&["advise", &path, "--goal", "p90=60ms", "--seeds", "10", "-o", &folder.path("x.html")]);
+    assert!([0, 1].contains(&ran.code), "{}", ran.err);
+    let shown = open(&browser, &folder, "x.html", "");
+    assert!(shown.console.is_empty(), "{:?}", shown.console);
+    has_all_rows(&shown, &ran.out);
+    let curves = shown.curves();
+    assert!(curves[0].0 == "p90" && curves[0].1 >= 8 && shown.dom.contains("<polygon points="), "{curves:?}");
+    assert!(shown.dom.contains(">goal p90 &lt;= 60ms</text>"));
+    assert!(shown.dom.matches("<td class=\"h").count() >= 15 && shown.dom.matches("marked\">").count() == 1);
+    assert!(plain(&shown.dom).contains("/sys/fs/cgroup/service/cpu.max"));
+}

@@ -88,10 +88,12 @@ impl Chart {
         writeln!(f, "<figure class=\"chart\">\n<figcaption>{}</figcaption>", escaped(&self.title))?;
         writeln!(f, "<svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" aria-label=\"{}\">", escaped(&self.title))?;
         self.grid(f, &plane)?;
-        for (value, name) in &self.lines {
+        for (index, (value, name)) in self.lines.iter().enumerate() {
             let top = plane.top(*value);
             writeln!(f, "<line class=\"goal\" x1=\"{LEFT}\" x2=\"{:.1}\" y1=\"{top:.1}\" y2=\"{top:.1}\"/>", WIDTH - RIGHT)?;
-            writeln!(f, "<text class=\"goal\" x=\"{:.1}\" y=\"{:.1}\">{}</text>", WIDTH - RIGHT, top - 4.0, escaped(name))?;
+            // The names of lines that lie close together stand at the two ends in turn.
+            let (class, x) = if index % 2 == 0 { ("goal", WIDTH - RIGHT) } else { ("goal left", LEFT + 4.0) };
+            writeln!(f, "<text class=\"{class}\" x=\"{x:.1}\" y=\"{:.1}\">{}</text>", top - 4.0, escaped(name))?;
         }
         for (index, series) in self.series.iter().enumerate() {
             self.curve(f, &plane, index, series)?;
