@@ -205,3 +205,17 @@ fn a_write_in_mid_run_takes_effect() {
     let half = ran(&format!("{QUOTA}{at}"));
     assert!((1_250..=1_320).contains(&half), "{half} ms");
 }
+
+#[test]
+fn spec_12_t13_a_kernel_thread_that_no_quota_stops_is_noted() {
+    let notes = |kernel: &str, more: &str| {
+        let text = QUOTA.replace("hog = true, count = 2", &format!("hog = true, count = 2{more}")).replace("\"6.12\"", kernel);
+        let notes = parse(&text).unwrap().notes;
+        notes.into_iter().filter(|note| note.contains("kernel thread")).collect::<Vec<String>>()
+    };
+    assert!(notes("\"6.18\"", "").is_empty());
+    assert!(notes("\"6.12\"", ", kthread = true").is_empty(), "its queue stops it");
+    let found = notes("\"6.18\"", ", kthread = true");
+    assert_eq!(found.len(), 2);
+    assert_eq!(found[0], "`a-0` is a kernel thread in group `/web/api`: no quota stops it, it never returns to user mode");
+}
