@@ -23,7 +23,7 @@ const NOT_YET: &[(&str, &str, &str)] = &[
     ("01", "T19", "CPU quota"),
     ("02", "T16 T17", "real-time and deadline classes"),
     ("04", "*", "frequency governors and capacity"),
-    ("11", "*", "task-based throttling"),
+    ("11", "T10", "real-time and deadline classes"),
     ("13", "T16", "a fit of burstiness to counters"),
     ("13", "T19", "services side by side with quotas and cpusets"),
     ("14", "*", "profile v7.2"),
@@ -229,11 +229,11 @@ mod tests {
     #[test]
     fn the_account_counts_every_state() {
         let id = |part: &str, number: &str| (part.to_string(), number.to_string());
-        let known = [id("01", "T01"), id("11", "T01"), id("02", "T01"), id("11", "T02")];
+        let known = [id("01", "T01"), id("14", "T01"), id("02", "T01"), id("14", "T02")];
         let claimed = BTreeSet::from([id("01", "T01")]);
         let account = known.into_iter().map(|id| (id.clone(), state(&id, &claimed))).collect();
         assert_eq!(parts_table(&account).lines().last(), Some("all       4       1        2        0        1"));
-        assert_eq!(groups(&account), "\nlanded\n  01 T01\n\nnot yet: task-based throttling\n  11 T01 T02\n\nmissing\n  02 T01\n");
+        assert_eq!(groups(&account), "\nlanded\n  01 T01\n\nnot yet: profile v7.2\n  14 T01 T02\n\nmissing\n  02 T01\n");
     }
 
     #[test]
