@@ -19,7 +19,7 @@ use crate::seam::{
     AboveMean, ActiveBalance, AsymPacking, BalanceTasks, DetachAmount, HotGained, HotplugQuota, LbInterval, LbLoop, LbPinned,
     Migratable, Misfit, NewidleBatch, NewidleCost, NohzBalance, NumaImbalance, PeriodPhase, PreferSibling, ReducedCapacity,
     Refill, RemainingOnSet, RunnableBoost, ScaleRtCapacity, ShouldWeBalance, SiblingBalance, SliceExpiry, SmtCapacity, SparePull,
-    TaskOrder, Throttle, Unthrottle, ZeroImbalance,
+    TaskOrder, Throttle, ThrottleStamp, Unthrottle, ZeroImbalance,
 };
 use crate::seam::{
     AsymCapacity, AsymSpread, ClusterSearch, Degenerate, DomainInit, DomainLevels, DomainNames, ExitingWaker, GroupFlags,
@@ -136,6 +136,7 @@ profile! {
     move_running: MoveRunning, "Whether a running task that changes its group gives way.";
     group_idle: GroupIdle, "Whether a group may be idle as a whole.";
     throttle: Throttle, "Where tasks of a group without quota stop.";
+    throttle_stamp: ThrottleStamp, "By which clock a throttled queue stands still.";
     remaining_on_set: RemainingOnSet, "What each CPU has of a quota that was just set.";
     unthrottle: Unthrottle, "Who releases a queue that has quota again.";
     hotplug_quota: HotplugQuota, "Whose quota a CPU that goes off line releases.";

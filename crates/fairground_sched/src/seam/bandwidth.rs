@@ -27,6 +27,16 @@ impl Throttle {
 }
 
 seam! {
+    /// By which clock the load tracking of a throttled queue stands still.
+    ThrottleStamp = "throttle_stamp" {
+        ClockTask "clock-task" "That of tasks, though load tracking goes by the scaled one: on a slow CPU it jumps ahead, and back.",
+        ClockPelt "clock-pelt" "That of load tracking.",
+    }
+    // Mended in v5.19, and in the stable kernel that the profile of v5.10 stands for.
+    history { v(4, 12) => ClockTask, v(5, 10) => ClockPelt, }
+}
+
+seam! {
     /// What each CPU has of a quota that was just set.
     RemainingOnSet = "remaining_on_set" {
         Nothing "nothing" "Nothing: the first that comes asks the pool.",

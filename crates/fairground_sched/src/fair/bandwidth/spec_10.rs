@@ -67,3 +67,28 @@ fn spec_10_t10_slack_is_handed_out_unless_a_refill_is_near() {
     assert_eq!(armed(6 * MS, 92_900_000), (Some(97_900_000), 6 * MS));
     assert_eq!(armed(6 * MS, 93_100_000), (None, 6 * MS), "less than 7 ms up to the refill");
 }
+
+/// 100 ms of running at half capacity, then 40 ms throttled while others run: what the clock of the queue's load tracking shows, ms.
+#[test]
+fn spec_01_t19_the_clock_of_a_throttled_queue() {
+    let shown = |name: &str| {
+        let (mut bench, group) = bench(name, 20 * MS, 100 * MS);
+        let task = bench.queued_in(Some(group));
+        let (cpu, queue) = (bench.cpu, bench.sched.se(task).cfs_rq);
+        let start = crate::ctx::SCHED_CLOCK_AT_START;
+        let at = |bench: &mut Bench, task_ms: u64, pelt_ms: u64| {
+            let clocks = &mut bench.sched.rqs[cpu].clocks;
+            (clocks.clock_task, clocks.clock_pelt, clocks.lost_idle_time) = (start + task_ms * MS, start + pelt_ms * MS, 0);
+        };
+        let read = |bench: &Bench| (bench.sched.cfs_rq_clock_pelt(queue) - start) / MS;
+        at(&mut bench, 100, 50);
+        let before = read(&bench);
+        bench.call(|sched, cx| sched.throttle_below(cx, group, cpu));
+        let within = read(&bench);
+        at(&mut bench, 140, 70);
+        bench.call(|sched, cx| sched.unthrottle_below(cx, group, cpu));
+        [before, within, read(&bench)]
+    };
+    assert_eq!(["v4.20+clock-pelt", "v5.1"].map(shown), [[50, 100, 30]; 2]);
+    assert_eq!(shown("v5.19"), [50; 3]);
+}

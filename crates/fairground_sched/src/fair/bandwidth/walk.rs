@@ -2,7 +2,7 @@
 
 use crate::Sched;
 use crate::ctx::Ctx;
-use crate::seam::Throttle;
+use crate::seam::{Throttle, ThrottleStamp};
 use fairground_model::Op;
 use fairground_stdx::{CfsRqId, CpuId, Id, TaskId, TgId};
 
@@ -107,7 +107,7 @@ impl Sched {
     ///
     /// Kernel: fair.c tg_throttle_down(), v4.12–
     pub(super) fn throttle_below(&mut self, cx: &mut Ctx<'_, '_>, group: TgId, cpu: CpuId) {
-        let (rule, clock) = (self.profile.throttle, self.rqs[cpu].clocks.pelt(self.profile.pelt_clock));
+        let (rule, clock) = (self.profile.throttle, self.throttle_stamp(cpu));
         let subtree = self.subtree(cx, group);
         for &group in &subtree {
             let Some(queue) = self.groups[group].queues[cpu] else { continue };
@@ -135,7 +135,7 @@ impl Sched {
     ///
     /// Kernel: fair.c tg_unthrottle_up(), v4.12–
     pub(super) fn unthrottle_below(&mut self, cx: &mut Ctx<'_, '_>, group: TgId, cpu: CpuId) {
-        let clock = self.rqs[cpu].clocks.pelt(self.profile.pelt_clock);
+        let clock = self.throttle_stamp(cpu);
         let subtree = self.subtree(cx, group);
         for &group in subtree.iter().rev() {
             let Some(queue) = self.groups[group].queues[cpu] else { continue };
@@ -154,9 +154,18 @@ impl Sched {
         self.bandwidth.subtree = subtree;
     }
 
+    /// The clock by which it is told since when, and for how long, load tracking stands still.
+    fn throttle_stamp(&self, cpu: CpuId) -> u64 {
+        let clocks = &self.rqs[cpu].clocks;
+        match self.profile.throttle_stamp {
+            ThrottleStamp::ClockTask => clocks.clock_task,
+            ThrottleStamp::ClockPelt => clocks.pelt(self.profile.pelt_clock),
+        }
+    }
+
     /// The load tracking of a queue stands still from now on.
     fn stop_pelt(&mut self, queue: CfsRqId) {
-        let clock = self.rqs[self.cfs_rqs[queue].cpu].clocks.pelt(self.profile.pelt_clock);
+        let clock = self.throttle_stamp(self.cfs_rqs[queue].cpu);
         let row = self.throttled_queue(queue);
         (row.pelt_stopped, row.clock_pelt) = (true, clock);
         self.list_del_leaf_cfs_rq(queue);
@@ -164,7 +173,7 @@ impl Sched {
 
     /// It goes on, if it stood still.
     fn resume_pelt(&mut self, queue: CfsRqId) {
-        let clock = self.rqs[self.cfs_rqs[queue].cpu].clocks.pelt(self.profile.pelt_clock);
+        let clock = self.throttle_stamp(self.cfs_rqs[queue].cpu);
         let row = &mut self.bandwidth.queues[queue];
         if std::mem::take(&mut row.pelt_stopped) {
             row.clock_pelt_time += clock - row.clock_pelt;
@@ -225,8 +234,9 @@ impl super::Bandwidth {
     pub(crate) fn clock_pelt(&self, queue: CfsRqId, now: u64) -> u64 {
         match self.queues.get(queue) {
             None => now,
-            Some(row) if row.pelt_stopped => row.clock_pelt - row.clock_pelt_time,
-            Some(row) => now - row.clock_pelt_time,
+            // Where two clocks are mixed what is shown may be before the beginning of time.
+            Some(row) if row.pelt_stopped => row.clock_pelt.wrapping_sub(row.clock_pelt_time),
+            Some(row) => now.wrapping_sub(row.clock_pelt_time),
         }
     }
 
