@@ -11,8 +11,8 @@ use fairground_sched::profile::Profile;
 use fairground_stdx::{CpuMask, Ns};
 use fairground_workload::service::Service;
 
-/// Kernels that are tried: one whose slices expire within their period, and two in which they do not, before and with EEVDF.
-const KERNELS: [&str; 3] = ["v5.1", "v5.10", "v6.12"];
+/// Kernels that are tried: one whose slices expire, two in which they do not, before and with EEVDF, and one that throttles single tasks.
+const KERNELS: [&str; 4] = ["v5.1", "v5.10", "v6.12", "v6.18"];
 
 /// A change other than another quota.
 #[derive(Clone, PartialEq, Eq, Debug)]
