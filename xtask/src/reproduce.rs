@@ -14,6 +14,10 @@ const KNOWN_OUTSIDE: &[(&str, &str)] = &[
     ("efficiency.netperf.TCP_RR.84.se_eff", "somewhat too many searches; see docs/experiments/sis-util.md"),
     ("select_idle_cpu_us.median_class", "looks are cheaper than measured ones; see docs/experiments/sis-util.md"),
     ("select_idle_cpu_us.8_to_128", "as the median; see docs/experiments/sis-util.md"),
+    (
+        "calibrated.hz1000.inline.quota_15000ms.period_timer.median",
+        "80.6 ms, and the band ends at 80; see docs/experiments/task-throttle.md",
+    ),
 ];
 
 /// `fairground reproduce all --quick`, judged by the list.
