@@ -226,7 +226,8 @@ impl Sched {
             let right = match task.state {
                 TaskState::Running => rq.curr == Some(id) && se.on_rq && !se.sched_delayed,
                 TaskState::Queued => rq.curr != Some(id) && se.on_rq && !se.sched_delayed,
-                TaskState::Delayed => rq.curr != Some(id) && se.on_rq && se.sched_delayed,
+                // Below a throttled queue it is no candidate: while its CPU looks for other work it is current.
+                TaskState::Delayed => (rq.curr != Some(id) || self.waits_for_quota(id)) && se.on_rq && se.sched_delayed,
                 TaskState::Migrating => rq.curr != Some(id) && !se.on_rq,
                 TaskState::Asleep => rq.curr != Some(id) && !se.on_rq && !se.sched_delayed && !task.on_cpu,
                 // While its CPU looks for other work, a task that has left its queue is still current.
