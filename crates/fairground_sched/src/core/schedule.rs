@@ -142,11 +142,17 @@ impl Sched {
             self.push_moved_task(cx, task, target);
             // The stopper that moved it leaves the CPU to whom it finds.
             self.rqs[cx.cpu].need_resched |= next.is_none();
-        } else if let Some(task) = prev.filter(|&task| self.tasks[task].state == TaskState::Delayed) {
-            // It sleeps, but is queued still: that must not be where it may no longer run.
+        } else if let Some(task) = prev.filter(|&task| self.may_be_forbidden(task)) {
             self.leave_forbidden_cpu(cx, task);
         }
         Switch { prev, next }
+    }
+
+    /// Whether a task may stand on a queue where it may no longer run: it sleeps and is queued still, or its affinity changed while
+    /// its CPU, which is about to leave it, looked for other work.
+    fn may_be_forbidden(&self, task: TaskId) -> bool {
+        let row = &self.tasks[task];
+        row.state == TaskState::Delayed || (row.state.is_on_rq() && row.migration_pending.is_some())
     }
 
     /// The current task goes to sleep, or ends. Returns where that leaves it.
