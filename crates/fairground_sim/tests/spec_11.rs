@@ -323,6 +323,12 @@ fn spec_11_t15_throttled_time_begins_with_the_first_task_that_stops() {
         simulation.sched().cfs_bandwidth(limited).unwrap().stats.throttled_time
     };
     assert_eq!(throttled(in_phase(AS_MERGED)), Ns::ZERO);
+    let mut set = TaskSet::default();
+    let limited = group(&mut set, "/limited", None, 20, 100);
+    hog(&mut set, limited, 0);
+    let mut hogged = simulation(set, 1, 1000, in_phase(AS_MERGED), 150);
+    run_to(&mut hogged, 110_000);
+    assert_eq!(hogged.sched().cfs_bandwidth(limited).unwrap().stats.throttled_time, Ns::from_ms(80));
     let at_once = in_phase("v6.12").with_seam("preemption", "lazy").unwrap();
     assert_eq!(throttled(at_once), Ns::from_ms(80));
 }
@@ -353,9 +359,12 @@ fn spec_11_t17_load_tracking_stops_when_the_last_one_has() {
         let one = hog(&mut set, limited, 0);
         let two = set.pinned("two", 0, vec![kernel(30 * MS + 10 * MS), work(HOG)]);
         set.tasks[two].group = Some(limited);
+        // The clock of the CPU goes on with another one.
+        let other = set.pinned("other", 0, vec![work(HOG)]);
+        set.tasks[other].start = Start::At(Instant::from_ns(70 * MS));
         let mut simulation = simulation(set, 1, 1000, in_phase(name), 150);
         let mut log = Log::default();
-        simulation.run_until(Instant::from_ns(90 * MS), &mut log).unwrap();
+        simulation.run_until(Instant::from_ns(95 * MS), &mut log).unwrap();
         let throttled = log.times(Reason::Throttle)[0];
         let works = log.times(Reason::ThrottleWork);
         let queue = simulation.sched().se(one).cfs_rq;
