@@ -17,9 +17,9 @@ use crate::pelt::{PeltClockRule, PeltFamily, PostInit, UtilEstRule, UtilEstSampl
 use crate::seam::SchedstatText;
 use crate::seam::{
     AboveMean, ActiveBalance, AsymPacking, BalanceTasks, DetachAmount, HotGained, HotplugQuota, LbInterval, LbLoop, LbPinned,
-    Migratable, Misfit, NewidleBatch, NewidleCost, NohzBalance, NumaImbalance, PeriodPhase, PreferSibling, ReducedCapacity,
-    Refill, RemainingOnSet, RunnableBoost, ScaleRtCapacity, ShouldWeBalance, SiblingBalance, SliceExpiry, SmtCapacity, SparePull,
-    TaskOrder, Throttle, ThrottleStamp, Unthrottle, ZeroImbalance,
+    Migratable, Misfit, NewidleBatch, NewidleCost, NohzBalance, NumaImbalance, PeriodPhase, PeriodScale, PreferSibling,
+    ReducedCapacity, Refill, RemainingOnSet, RunnableBoost, ScaleRtCapacity, ShouldWeBalance, SiblingBalance, SliceExpiry,
+    SmtCapacity, SparePull, TaskOrder, Throttle, ThrottleStamp, ThrottledTime, Unthrottle, ZeroImbalance,
 };
 use crate::seam::{
     AsymCapacity, AsymSpread, ClusterSearch, Degenerate, DomainInit, DomainLevels, DomainNames, ExitingWaker, GroupFlags,
@@ -137,11 +137,13 @@ profile! {
     group_idle: GroupIdle, "Whether a group may be idle as a whole.";
     throttle: Throttle, "Where tasks of a group without quota stop.";
     throttle_stamp: ThrottleStamp, "By which clock a throttled queue stands still.";
+    throttled_time: ThrottledTime, "From when on cpu.stat counts a queue as throttled.";
     remaining_on_set: RemainingOnSet, "What each CPU has of a quota that was just set.";
     unthrottle: Unthrottle, "Who releases a queue that has quota again.";
     hotplug_quota: HotplugQuota, "Whose quota a CPU that goes off line releases.";
     slice_expiry: SliceExpiry, "Whether what a CPU took of a quota is lost after its period.";
     refill: Refill, "What a new period makes of what is left of a quota.";
+    period_scale: PeriodScale, "What becomes of a period that is too short for its timer.";
     period_phase: PeriodPhase, "Where the periods of a quota begin.";
     shown_weight: ShownWeight, "What is read of cpu.weight after cpu.shares was written.";
     wake_affine: WakeAffine, "Whether a wakee goes towards its waker.";

@@ -15,7 +15,10 @@ mod topology;
 mod wakeup;
 
 pub use balance::Balance;
-pub use bandwidth::{HotplugQuota, PeriodPhase, Refill, RemainingOnSet, SliceExpiry, Throttle, ThrottleStamp, Unthrottle};
+pub use bandwidth::{
+    HotplugQuota, PeriodPhase, PeriodScale, Refill, RemainingOnSet, SliceExpiry, Throttle, ThrottleStamp, ThrottledTime,
+    Unthrottle,
+};
 pub use busiest::{
     AboveMean, AsymPacking, BalanceTasks, Misfit, NumaImbalance, PreferSibling, ReducedCapacity, RunnableBoost, ScaleRtCapacity,
     SiblingBalance, SmtCapacity, SparePull, ZeroImbalance,

@@ -37,6 +37,40 @@ seam! {
 }
 
 seam! {
+    /// From when on cpu.stat counts a queue as throttled.
+    ThrottledTime = "throttled_time" {
+        Throttle "throttle" "From the throttle on, though nobody may wait.",
+        FirstTask "first-task" "From the first task on that waits in it.",
+        FirstStop "first-stop" "From the first task below it on that stops.",
+    }
+    history { v(4, 12) => Throttle, v(6, 6) => FirstTask, v(6, 18) => FirstStop, }
+}
+
+seam! {
+    /// What becomes of a period that is too short for its timer.
+    PeriodScale = "period_scale" {
+        Kept "kept" "It stays as it is, and the timer may never come to its end.",
+        Stretched "stretched" "It grows by 147/128, up to 1 s, and the quota with it.",
+        Doubled "doubled" "It is doubled, and the quota with it, if it stays below 1 s.",
+    }
+    history { v(4, 12) => Kept, v(5, 1) => Stretched, v(5, 4) => Doubled, }
+}
+
+impl PeriodScale {
+    /// What a period of so many ns becomes.
+    pub(crate) fn scaled(self, period: u64) -> u64 {
+        /// Periods are no longer (max_cfs_quota_period).
+        const MAX: u64 = fairground_model::CpuMax::LONGEST_PERIOD.0;
+        match self {
+            PeriodScale::Kept => period,
+            PeriodScale::Stretched => (period * 147 / 128).min(MAX),
+            PeriodScale::Doubled if period * 2 < MAX => period * 2,
+            PeriodScale::Doubled => period,
+        }
+    }
+}
+
+seam! {
     /// What each CPU has of a quota that was just set.
     RemainingOnSet = "remaining_on_set" {
         Nothing "nothing" "Nothing: the first that comes asks the pool.",

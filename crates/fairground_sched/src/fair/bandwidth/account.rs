@@ -2,7 +2,7 @@
 
 use crate::Sched;
 use crate::ctx::Ctx;
-use crate::seam::SliceExpiry;
+use crate::seam::{SliceExpiry, ThrottledTime};
 use fairground_model::CpuMax;
 use fairground_stdx::{CfsRqId, Ns, TgId};
 
@@ -85,6 +85,21 @@ impl Sched {
         }
         if account.remaining <= 0 && !self.assign_slice(cx, queue) {
             self.throttle_cfs_rq(cx, queue);
+        }
+    }
+
+    /// The first entity came onto a queue, which may have been throttled while nobody was there.
+    ///
+    /// Kernel: fair.c enqueue_entity() with throttled_clock, v6.6–v6.17
+    pub(crate) fn start_throttled_clock(&mut self, queue: CfsRqId) {
+        if self.profile.throttled_time != ThrottledTime::FirstTask {
+            return;
+        }
+        let cpu = self.cfs_rqs[queue].cpu;
+        let clock = self.rqs[cpu].clocks.clock;
+        let account = self.pool_of(queue).map(|pool| &mut pool.accounts[cpu]);
+        if let Some(account) = account.filter(|account| account.throttled && account.throttled_clock == 0) {
+            account.throttled_clock = clock;
         }
     }
 

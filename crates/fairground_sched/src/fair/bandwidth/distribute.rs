@@ -2,16 +2,14 @@
 
 use crate::Sched;
 use crate::ctx::{Ctx, Request};
-use crate::seam::{Refill, Unthrottle};
+use crate::seam::{PeriodScale, Refill, Unthrottle};
 use fairground_model::{Decision, Distributed, Op, Reason};
 use fairground_stdx::{CfsRqId, CpuId, Instant, Ns, TgId};
 
-/// How often the period timer may find in one interrupt that a period is over already, before the period is doubled.
+/// How often the period timer may find in one interrupt that a period is over already, before the period is scaled.
 ///
 /// Kernel: fair.c sched_cfs_period_timer(), v5.1–
 const MAX_OVERRUNS: u32 = 3;
-/// A doubled period stays below this, ns (max_cfs_quota_period).
-const MAX_PERIOD: u64 = 1_000_000_000;
 
 /// The money of a pool on its way to who waits for it: one queue after the other.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -105,7 +103,8 @@ impl Sched {
         tick.overruns += 1;
         if tick.overruns > MAX_OVERRUNS {
             tick.overruns = 0;
-            self.pool(tick.group).expect("invariant: a timer has a pool").double_period();
+            let scale = self.profile.period_scale;
+            self.pool(tick.group).expect("invariant: a timer has a pool").scale_period(scale);
         }
         true
     }
@@ -288,15 +287,14 @@ impl super::CfsBandwidth {
         false
     }
 
-    /// The interrupt takes longer than a period: both the period and what may be used in it are doubled.
+    /// The interrupt takes longer than a period: the period is scaled, and with it what may be used and saved in one.
     ///
-    /// Kernel: fair.c sched_cfs_period_timer(), v5.4–
-    fn double_period(&mut self) {
-        let doubled = self.limit.period.0 * 2;
-        if self.limit.quota.is_some() && doubled < MAX_PERIOD {
-            self.limit.period.0 = doubled;
-            self.limit.quota.iter_mut().for_each(|quota| quota.0 *= 2);
-            self.limit.burst.0 *= 2;
-        }
+    /// Kernel: fair.c sched_cfs_period_timer(), v5.1–
+    fn scale_period(&mut self, scale: PeriodScale) {
+        let Some(quota) = self.limit.quota.as_mut() else { return };
+        let old = self.limit.period.0;
+        let new = scale.scaled(old);
+        let by_ratio = |ns: u64| (u128::from(ns) * u128::from(new) / u128::from(old)) as u64;
+        (self.limit.period.0, quota.0, self.limit.burst.0) = (new, by_ratio(quota.0), by_ratio(self.limit.burst.0));
     }
 }

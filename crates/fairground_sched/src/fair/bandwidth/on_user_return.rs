@@ -12,7 +12,7 @@
 use crate::Sched;
 use crate::ctx::Ctx;
 use crate::fair::{DequeueFlags, EnqueueFlags};
-use crate::seam::Throttle;
+use crate::seam::{Throttle, ThrottledTime};
 use crate::task::TaskState;
 use fairground_model::{Op, Reason};
 use fairground_stdx::{CfsRqId, TaskId};
@@ -84,7 +84,7 @@ impl Sched {
     ///
     /// Kernel: fair.c record_throttle_clock(), v6.18–
     fn start_throttled_clocks(&mut self, task: TaskId) {
-        if self.profile.throttle != Throttle::OnUserReturn {
+        if self.profile.throttled_time != ThrottledTime::FirstStop {
             return;
         }
         let cpu = self.tasks[task].cpu;

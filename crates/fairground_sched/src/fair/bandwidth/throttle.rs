@@ -2,7 +2,7 @@
 
 use crate::Sched;
 use crate::ctx::Ctx;
-use crate::seam::Throttle;
+use crate::seam::{Throttle, ThrottledTime};
 use fairground_model::{Decision, Reason};
 use fairground_stdx::{CfsRqId, CpuId, Ns, SeId, TgId};
 
@@ -20,7 +20,11 @@ impl Sched {
         if self.profile.throttle == Throttle::CfsRqDequeue {
             self.dequeue_throttled(cx, queue, se);
         }
-        let starts_clock = self.profile.throttle != Throttle::OnUserReturn;
+        let starts_clock = match self.profile.throttled_time {
+            ThrottledTime::Throttle => true,
+            ThrottledTime::FirstTask => self.cfs_rqs[queue].nr_running > 0,
+            ThrottledTime::FirstStop => false,
+        };
         let clock = self.rqs[cpu].clocks.clock;
         let account = &mut self.pool(group).expect("invariant: an account has a pool").accounts[cpu];
         account.throttled = true;

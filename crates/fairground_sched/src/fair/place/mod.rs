@@ -36,6 +36,7 @@ impl Sched {
     fn first_on_queue(&mut self, cx: &mut Ctx<'_, '_>, cfs_rq: CfsRqId) {
         if self.cfs_bandwidth_used() {
             self.check_enqueue_throttle(cx, cfs_rq);
+            self.start_throttled_clock(cfs_rq);
             self.resume_pelt_of_first(cfs_rq);
         }
         self.add_leaf_unless_stopped(cfs_rq);
