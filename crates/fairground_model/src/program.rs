@@ -366,6 +366,17 @@ impl Frame {
     pub fn new() -> Frame {
         Frame::default()
     }
+    /// That of a task which sleeps already as a run begins, and until when: its program begins with a sleep until a fixed instant.
+    pub fn asleep(program: &Program) -> Option<(Frame, Instant)> {
+        match *program.code.as_slice() {
+            [Instr::Set { reg, at }, Instr::SleepUntil { reg: until }, ..] if reg == until => {
+                let mut frame = Frame { pc: 2, ..Frame::default() };
+                frame.set(reg, at.ns());
+                Some((frame, at))
+            }
+            _ => None,
+        }
+    }
     /// The index of the next instruction.
     pub fn pc(&self) -> u32 {
         self.pc
@@ -527,6 +538,17 @@ impl Frame {
 mod tests {
     use super::*;
     use fairground_stdx::StreamKind;
+
+    #[test]
+    fn only_a_program_that_begins_with_a_sleep_until_an_instant_sleeps_as_the_run_begins() {
+        let at = Instant::from_ns(7);
+        let begins = |code: Vec<Instr>| Frame::asleep(&Program { code });
+        let (set, until) = (Instr::Set { reg: 3, at }, Instr::SleepUntil { reg: 3 });
+        let (frame, until_when) = begins(vec![set.clone(), until.clone(), Instr::Yield]).unwrap();
+        assert_eq!((frame.pc(), until_when), (2, at));
+        assert_eq!(begins(vec![set.clone(), Instr::SleepUntil { reg: 2 }]), None, "another register");
+        assert_eq!(begins(vec![Instr::Yield, set, until]), None);
+    }
 
     fn steps(code: Vec<Instr>, nows: &[u64]) -> Vec<Step> {
         let (program, mut frame) = (Program { code }, Frame::new());

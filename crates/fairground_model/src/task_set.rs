@@ -16,7 +16,8 @@ pub enum Start {
     At(Instant),
     /// Forked by the [`crate::Instr::Fork`] of another task.
     Forked,
-    /// It has slept since long before the run: a kernel thread that waits to be woken.
+    /// It has slept since long before the run: a kernel thread that waits to be woken, or for the instant with which its program begins
+    /// ([`crate::Frame::asleep`]).
     Asleep,
 }
 

@@ -347,6 +347,7 @@ impl<Q: EventQueue> Simulation<Q> {
         simulation.machine.cpus.ids().for_each(|cpu| simulation.set_prices(cpu));
         limits.into_iter().for_each(|(group, limit)| simulation.sched.begin_with_limit(group, limit));
         simulation.begin_idle();
+        simulation.arm_first_timers();
         Ok(simulation)
     }
 

@@ -2,7 +2,8 @@
 
 use crate::queue::EventQueue;
 use crate::simulation::Simulation;
-use fairground_stdx::{Id, TaskId, TgId, TimerId};
+use fairground_model::{Frame, Start};
+use fairground_stdx::{Id, Instant, TaskId, TgId, TimerId};
 
 /// What a timer is for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -37,6 +38,18 @@ impl<Q: EventQueue> Simulation<Q> {
             None => Timer::Task(TaskId::new(id.get())),
             Some(row) if row % 2 == 0 => Timer::Period(TgId::from_index(row / 2)),
             Some(row) => Timer::Slack(TgId::from_index(row / 2)),
+        }
+    }
+
+    /// Tasks that have slept since before the run wait for the instants with which their programs begin.
+    pub(crate) fn arm_first_timers(&mut self) {
+        for (task, spec) in self.specs.iter_enumerated().filter(|row| row.1.start == Start::Asleep) {
+            let Some((frame, at)) = Frame::asleep(&self.programs[spec.program]).filter(|row| row.1 <= Instant::MAX) else {
+                continue;
+            };
+            self.tasks[task].frame = frame;
+            let hard = Instant::from_ns(at.ns().saturating_add(spec.timer_slack.0).min(Instant::MAX.ns()));
+            self.queue.arm_timer(self.timer_base(self.sched.task(task).cpu), self.timer_id(Timer::Task(task)), at, hard);
         }
     }
 }

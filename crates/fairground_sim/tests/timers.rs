@@ -5,7 +5,7 @@ mod common;
 
 use common::{Build, Log, MS, US, asleep_until, busy_until, cpu, free_machine, setup, sleep, work};
 use fairground_machine::machine::TICK_RATES;
-use fairground_model::{Instr, TaskSet, TimerMode};
+use fairground_model::{Instr, Start, TaskSet, TimerMode, TraceEvent};
 use fairground_stdx::{Instant, Ns};
 
 /// The first wake-up of a task that is alone and sleeps for 1 ms with that slack.
@@ -158,4 +158,22 @@ fn an_idle_cpu_that_keeps_its_tick_ticks_from_the_beginning() {
     let (_, simulation, end) = Log::and_simulation(setup(machine, "v5.19", set, 20 * MS));
     assert_eq!(end.at.ns(), 6_500 * US);
     assert_eq!((simulation.counts().ticks, simulation.jiffies()), (12, 6), "two CPUs, six ticks each");
+}
+
+/// A thread that sleeps as the run begins is woken at the instant with which its program begins, and is on no CPU before.
+#[test]
+fn who_sleeps_as_a_run_begins_was_never_started() {
+    for name in ["v5.10", "v6.12"] {
+        let mut set = TaskSet::default();
+        let code = asleep_until(3 * MS).into_iter().chain([work(MS)]).collect();
+        let thread = set.task("kworker", code);
+        let spec = &mut set.tasks[thread];
+        (spec.start, spec.first_cpu, spec.kthread, spec.timer_slack) = (Start::Asleep, Some(cpu(1)), true, Ns::ZERO);
+        let log = Log::of(setup(free_machine(2, 250), name, set, 10 * MS));
+        assert_eq!(log.wakeups(thread), [(3 * MS, cpu(1))], "{name}");
+        let runs = |event: &TraceEvent| matches!(event, TraceEvent::SchedSwitch { next, .. } if *next == Some(thread));
+        let first = log.events.iter().find(|row| runs(&row.2)).map(|row| (row.0, row.1));
+        assert_eq!(first, Some((3 * MS, cpu(1))), "{name}");
+        assert_eq!(log.exit_of(thread), Some(4 * MS), "{name}");
+    }
 }

@@ -2,8 +2,9 @@
 //! had a phase. Neither follows from `workload.txt`; both are inputs of the recording, none of the
 //! scheduler's decisions.
 
-use fairground_model::{Change, Instr, Mode, PrevState, Program, TaskInfo, TaskSet, TaskSpec, TimedChange, TraceEvent};
+use fairground_model::{Change, Instr, Mode, PrevState, Program, Start, TaskInfo, TaskSet, TaskSpec, TimedChange, TraceEvent};
 use fairground_stdx::{CpuId, CpuMask, Id, IndexVec, Instant, Ns, TaskId};
+use std::collections::BTreeSet;
 
 /// Kernel threads as tasks, and the phase of the tick.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -122,6 +123,7 @@ fn child_of(event: &TraceEvent) -> Option<TaskId> {
     }
 }
 
+/// A thread that sleeps as the record begins, and from job to job.
 fn add(set: &mut TaskSet, info: &TaskInfo, jobs: &[(Instant, CpuId, Ns)]) {
     let mut program = Program::default();
     for &(at, _, ran) in jobs {
@@ -136,6 +138,7 @@ fn add(set: &mut TaskSet, info: &TaskInfo, jobs: &[(Instant, CpuId, Ns)]) {
         nice: (info.prio - 120).clamp(-20, 19) as i8,
         affinity: bound.then(|| CpuMask::only(cpu)),
         first_cpu: Some(cpu),
+        start: Start::Asleep,
         timer_slack: Ns::ZERO,
         kthread: true,
         measured: false,
@@ -143,21 +146,28 @@ fn add(set: &mut TaskSet, info: &TaskInfo, jobs: &[(Instant, CpuId, Ns)]) {
     });
 }
 
-/// The fullest bin of accounts of run time that neither a wake-up nor a switch explains. On an idle
-/// stretch there is no account, so this is the phase of the first CPU's tick while it is busy.
+/// The phase of the tick by the first CPU that shows it well: at least half as often as the one that shows it most often. On an idle
+/// stretch there is no account, so who is idle shows nothing.
 fn tick_phase(events: &[(Instant, CpuId, TraceEvent)], tick: Ns) -> Option<Ns> {
-    let first_cpu = CpuId::new(0);
+    let cpus: BTreeSet<CpuId> = events.iter().map(|row| row.1).collect();
+    let shown: Vec<(Ns, u32)> = cpus.into_iter().filter_map(|cpu| tick_phase_of(events, cpu, tick)).collect();
+    let most = shown.iter().map(|row| row.1).max()?;
+    shown.iter().find(|row| row.1 > 1 && row.1 * 2 >= most).map(|row| row.0)
+}
+
+/// The fullest bin of a CPU's accounts of run time that neither a wake-up nor a switch explains, and how many there are in it.
+fn tick_phase_of(events: &[(Instant, CpuId, TraceEvent)], cpu: CpuId, tick: Ns) -> Option<(Ns, u32)> {
     let mut bins = vec![0u32; tick.0.div_ceil(BIN.0) as usize];
     let mut explained_until = Instant::ZERO;
-    for (at, _, event) in events.iter().filter(|row| row.1 == first_cpu) {
+    for (at, _, event) in events.iter().filter(|row| row.1 == cpu) {
         match event {
             TraceEvent::SchedWaking { .. } | TraceEvent::SchedSwitch { .. } => explained_until = *at + NOT_A_TICK,
             TraceEvent::SchedStatRuntime { .. } if *at >= explained_until => bins[(at.ns() % tick.0 / BIN.0) as usize] += 1,
             _ => {}
         }
     }
-    let (bin, count) = bins.iter().enumerate().max_by_key(|&(bin, count)| (count, std::cmp::Reverse(bin)))?;
-    (*count > 1).then_some(Ns(bin as u64 * BIN.0))
+    let (bin, &count) = bins.iter().enumerate().max_by_key(|&(bin, count)| (count, std::cmp::Reverse(bin)))?;
+    Some((Ns(bin as u64 * BIN.0), count))
 }
 
 #[cfg(test)]
@@ -209,9 +219,23 @@ mod tests {
         assert_eq!(found.tasks.changes, [watchdog]);
         let task = found.tasks.tasks.iter().next().unwrap();
         assert_eq!((task.name.as_str(), task.nice, task.affinity), ("kworker/0:1H", -20, Some(CpuMask::only(cpu))));
+        assert_eq!(task.start, Start::Asleep);
         let code = &found.tasks.programs[task.program].code;
         assert_eq!(code[0], Instr::Set { reg: 0, at: Instant::from_ns(6_000_000) });
         assert_eq!(code[2], Instr::Run { work: Ns(7_000), mode: Mode::Kernel });
+    }
+
+    /// CPU 0 is idle but for two moments; the ticks of CPU 2 are seen 30 us after those of CPU 1, which show as well.
+    #[test]
+    fn the_phase_of_the_tick_is_that_of_the_first_cpu_that_shows_it() {
+        let ran = TraceEvent::SchedStatRuntime { task: TaskId::new(0), runtime: Ns::from_ms(4), vruntime: None };
+        let at = |us: u64, cpu| (Instant::from_ns(us * 1000), CpuId::new(cpu), ran.clone());
+        let ticks =
+            |cpu: u32, phase: u64, count: u64| (0..count).map(move |tick| at(tick * 4000 + phase, cpu)).collect::<Vec<_>>();
+        let phase = |events: &[Vec<(Instant, CpuId, TraceEvent)>]| tick_phase(&events.concat(), Ns::from_ms(4));
+        assert_eq!(phase(&[ticks(0, 700, 2), ticks(1, 2640, 9), ticks(2, 2670, 10)]), Some(Ns::from_us(2640)));
+        assert_eq!(phase(&[ticks(0, 700, 5), ticks(2, 2670, 10)]), Some(Ns::from_us(700)));
+        assert_eq!(phase(&[ticks(0, 700, 1)]), None);
     }
 
     #[test]
