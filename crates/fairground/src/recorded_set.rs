@@ -6,16 +6,18 @@ use crate::error::Error;
 use crate::load_tracking;
 use crate::output::read_text;
 use crate::quota_table::quota_figures;
+use crate::recorded_clock::{Record, last_group};
 use crate::recorded_kernel::version_of;
 use crate::run::RunOutcome;
 use crate::scenario::{Overrides, Parts, Scenario, Source, Workload};
-use crate::trace_file::TraceFile;
+use crate::trace_file::{self, TraceFile};
 use fairground_machine::machine::CAPACITY_SCALE;
 use fairground_machine::{CpuSpec, Machine, recorded};
 use fairground_metrics::{Check, ExpectRow, Figure, FigureValue, Figures, Unit, Window};
-use fairground_model::{Instr, TaskSet, TaskSpec};
+use fairground_model::TaskSet;
 use fairground_sched::features::Feat;
 use fairground_sched::profile::Profile;
+use fairground_sched::seam::PeriodPhase;
 use fairground_sched::version::KernelVersion;
 use fairground_stdx::{Ns, TaskId};
 use serde_json::Value;
@@ -57,18 +59,27 @@ impl RecordedSet {
         let tick = overrides.machine(machine.clone(), &mut Vec::new())?.map_or(DEFAULT_TICK, |machine| machine.tick);
         let record = TraceFile::beside(folder)?;
         let started = record.as_ref().and_then(|record| Some((record, record.trace.stats.window?.0)));
+        let mut of_kernel = Vec::new();
+        let recorded = system.as_ref().map(|system| system.profile(&mut of_kernel)).transpose();
+        if overrides.profile.is_none() {
+            notes.append(&mut of_kernel);
+        }
         let workload = match started {
-            Some((record, start)) => Workload::recorded_with(&text, start, record, tick),
+            Some((file, start)) => {
+                let probes = trace_file::open(&file.path)?.quota_probes();
+                let period_phase =
+                    recorded.as_ref().ok().and_then(Option::as_ref).map_or(PeriodPhase::Random, |kernel| kernel.period_phase);
+                Workload::recorded_with(&text, &Record { file, probes: &probes, start, tick, period_phase })
+            }
             None => Workload::recorded(&text),
         };
         let workload = workload.map_err(|wrong| Error::input(name.clone(), text.clone(), wrong))?;
-        let profile = system.as_ref().filter(|_| overrides.profile.is_none()).map(|system| system.profile(&mut notes));
         let window = workload.window.unwrap_or_default();
         let parts = Parts {
             title: Some(set_name(folder)),
             duration: Some(LONGEST),
             machine: machine.filter(|_| overrides.machine.is_none()),
-            profile: profile.transpose()?,
+            profile: if overrides.profile.is_none() { recorded? } else { None },
             workloads: vec![workload],
             notes,
             source: Source { name, text },
@@ -102,13 +113,8 @@ impl RecordedSet {
 
 /// The tasks that are in a group, with the group's path: that to which a task goes last, or in which it starts.
 fn members(tasks: &TaskSet) -> Vec<(TaskId, String)> {
-    let goes_to = |instr: &Instr| match *instr {
-        Instr::SetGroup { group } => Some(group),
-        _ => None,
-    };
-    let group_of = |task: &TaskSpec| tasks.programs[task.program].code.iter().rev().find_map(goes_to).unwrap_or(task.group);
-    let path = |task: &TaskSpec| Some(tasks.groups[group_of(task)?].name.trim_start_matches('/').to_string());
-    tasks.tasks.iter_enumerated().filter_map(|(id, task)| Some((id, path(task)?))).collect()
+    let path = |task: TaskId| Some(tasks.groups[last_group(tasks, task)?].name.trim_start_matches('/').to_string());
+    tasks.tasks.ids().filter_map(|task| Some((task, path(task)?))).collect()
 }
 
 /// The name of a set's folder and of the family above it: `k5.10-hogs-1cpu/a_eq2_1`.

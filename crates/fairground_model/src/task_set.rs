@@ -101,6 +101,9 @@ pub struct TaskGroupSpec {
     pub idle: bool,
     /// cpu.max and cpu.max.burst.
     pub limit: CpuMax,
+    /// One of the instants at which a period of its quota begins, ns of the run, if it is known: it says on which grid the period timer
+    /// fires. `None`: as the kernel has it, at boot or drawn at random.
+    pub period_phase: Option<Ns>,
 }
 
 /// The weight of a group that was told nothing else (cpu.shares; cpu.weight 100).
@@ -109,7 +112,14 @@ pub const DEFAULT_SHARES: u64 = 1024;
 impl TaskGroupSpec {
     /// A group of default weight.
     pub fn new(name: impl Into<String>, parent: Option<TgId>) -> TaskGroupSpec {
-        TaskGroupSpec { name: name.into(), parent, shares: DEFAULT_SHARES, idle: false, limit: CpuMax::UNLIMITED }
+        TaskGroupSpec {
+            name: name.into(),
+            parent,
+            shares: DEFAULT_SHARES,
+            idle: false,
+            limit: CpuMax::UNLIMITED,
+            period_phase: None,
+        }
     }
 }
 
@@ -255,6 +265,7 @@ impl TaskSet {
         }
         self.changes.iter_mut().for_each(|timed| timed.at += length);
         self.window = self.window.map(|(from, to)| (from + length, to + length));
+        self.groups.iter_mut().filter_map(|group| group.period_phase.as_mut()).for_each(|phase| *phase += length);
     }
 
     /// Who asks for a slice of its own, or for the base slice again (`None`): tasks at their start, then programs,

@@ -44,6 +44,24 @@ fn a_changed_limit_holds_at_once() {
     }
 }
 
+/// Periods that are known to begin at 37 ms and every 100 ms after, whatever the kernel would have drawn.
+#[test]
+fn a_period_begins_when_it_is_said_to() {
+    for name in ["v5.10", "v6.12", "v6.18"] {
+        let mut set = TaskSet::default();
+        let spec = TaskGroupSpec { limit: limit(20, 100), ..TaskGroupSpec::new("/limited", None) };
+        let group = set.groups.push(TaskGroupSpec { period_phase: Some(Ns::from_ms(337)), ..spec });
+        let hog = set.pinned("hog", 0, vec![work(u64::MAX)]);
+        set.tasks[hog].group = Some(group);
+        let mut simulation = Simulation::new(setup(free_machine(1, 1000), name, set, 300 * MS)).unwrap();
+        let mut ran = |ms: u64| {
+            simulation.run_until(Instant::from_ns(ms * MS), &mut NullSink).unwrap();
+            simulation.sched().se(hog).sum_exec_runtime / MS
+        };
+        assert_eq!([21, 36, 58, 136, 158, 236].map(&mut ran), [20, 20, 40, 40, 60, 60], "{name}");
+    }
+}
+
 #[test]
 fn what_no_group_may_have_is_refused_before_the_run() {
     let wrong = |kernel: &str, start: CpuMax, later: CpuMax| {

@@ -12,6 +12,7 @@ use super::groups::Groups;
 use super::tasks;
 use crate::error::FileMistakes;
 use crate::output;
+use crate::recorded_clock::Record;
 use crate::trace_file::TraceFile;
 use fairground_model::{Mistakes, Start, TaskSet, TaskSpec};
 use fairground_stdx::{Instant, Ns, TgId};
@@ -81,21 +82,22 @@ impl Workload {
     pub fn recorded(text: &str) -> Result<Workload, Mistakes> {
         Workload::of_record(text, recorded::parse(text)?, String::new())
     }
-    /// The same with the kernel threads of the record, whose window begins at `start`, and its tasks' own beginnings. The run is shifted so
-    /// that a tick of the record's phase is a tick of the run.
-    pub fn recorded_with(text: &str, start: Instant, file: &TraceFile, tick: Ns) -> Result<Workload, Mistakes> {
+    /// The same with what a record beside it tells: the tasks' own beginnings, kernel threads, the phases of the tick and of quotas. The
+    /// run is shifted so that a tick of the record is a tick of the run.
+    pub fn recorded_with(text: &str, record: &Record<'_>) -> Result<Workload, Mistakes> {
+        let Record { file, start, tick, .. } = *record;
         let starts = recorded::Starts::new(&file.trace.events, &file.trace.tasks, start);
         let mut parsed = recorded::parse_from(text, Some(&starts))?;
         let beside = recorded::housekeeping(&file.trace.events, &file.trace.tasks, tick);
         let threads = beside.tasks.tasks.len();
+        let phases = record.phases_of_quotas(&parsed.tasks);
         parsed.tasks.append(beside.tasks);
-        let shift = beside.tick_phase.map_or(Ns::ZERO, |phase| Ns((tick.0 - phase.0) % tick.0));
-        parsed.tasks.delay(shift);
+        let shift = record.align(&mut parsed.tasks, beside.tick_phase, &phases);
         parsed.window = (parsed.window.0 + shift, parsed.window.1 + shift);
         let mut workload = Workload::of_record(text, parsed, format!("housekeeping = \"{:032x}\"\n", file.digest))?;
         workload.notes.push(format!(
-            "from the recording: the phase of the tick, and {} wake-ups of {threads} kernel threads, {} of stoppers for the watchdog ({} for a task's move left out)",
-            beside.wakeups, beside.watchdogs, beside.left_out
+            "from the recording: the phase of the tick, those of {} quotas, and {} wake-ups of {threads} kernel threads, {} of stoppers for the watchdog ({} for a task's move left out)",
+            phases.len(), beside.wakeups, beside.watchdogs, beside.left_out
         ));
         Ok(workload)
     }

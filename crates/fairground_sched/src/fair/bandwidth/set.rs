@@ -66,9 +66,10 @@ impl Sched {
         while self.bandwidth.pools.len() <= group.index() {
             self.bandwidth.pools.push(None);
         }
-        let phase = match self.profile.period_phase {
-            PeriodPhase::Boot => 0,
-            PeriodPhase::Random => {
+        let phase = match (self.groups[group].period_phase, self.profile.period_phase) {
+            (Some(phase), _) => phase.0 % period.0,
+            (None, PeriodPhase::Boot) => 0,
+            (None, PeriodPhase::Random) => {
                 let mut dice = RngStream::new(self.bandwidth.seed, StreamKind::PeriodPhase, group.get());
                 // Drawn long before the run: on the grid of the period that is set now.
                 dice.below(CpuMax::DEFAULT_PERIOD.0) % period.0

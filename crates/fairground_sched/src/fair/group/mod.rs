@@ -28,7 +28,7 @@ use crate::fair::weight::{LoadWeight, NICE_0_LOAD, SCHED_FIXEDPOINT_SHIFT};
 use crate::fair::{CfsRq, SchedEntity};
 use crate::pelt::SchedAvg;
 use fairground_model::TaskGroupSpec;
-use fairground_stdx::{CfsRqId, CpuId, IndexVec, SeId, TgId};
+use fairground_stdx::{CfsRqId, CpuId, IndexVec, Ns, SeId, TgId};
 
 /// A CPU cgroup.
 #[derive(Clone, Debug)]
@@ -43,6 +43,8 @@ pub struct TaskGroup {
     pub idle: bool,
     /// Whether it was removed.
     pub removed: bool,
+    /// When one of its periods begins, if that is given.
+    pub(crate) period_phase: Option<Ns>,
     /// Sum of what its queues have told of their load.
     pub load_avg: u64,
     /// The groups in it.
@@ -56,7 +58,7 @@ impl Sched {
     ///
     /// Kernel: core.c sched_create_group(), v4.12–
     pub fn add_group(&mut self, spec: &TaskGroupSpec) -> TgId {
-        let TaskGroupSpec { name, parent, shares, idle, .. } = spec.clone();
+        let TaskGroupSpec { name, parent, shares, idle, period_phase, .. } = spec.clone();
         self.has_idle_policy |= idle;
         let group = self.groups.push(TaskGroup {
             name,
@@ -64,6 +66,7 @@ impl Sched {
             shares: change::stored_shares(shares, idle),
             idle,
             removed: false,
+            period_phase,
             load_avg: 0,
             children: Vec::new(),
             queues: IndexVec::filled(None, self.rqs.len()),
