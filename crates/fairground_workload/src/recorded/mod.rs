@@ -9,6 +9,7 @@ mod script;
 mod starts;
 #[cfg(test)]
 mod tests;
+mod unroll;
 
 use crate::table::Aggregate;
 use fairground_model::{Instr, Mistakes, PipeSpec, Program, TaskSet, TaskSpec};
@@ -19,6 +20,7 @@ use options::Command;
 use programs::{EXEC, LEAD, Launch, PRESS_LEAD, RAMP_REST, RAMP_SLEEP};
 use script::{Act, Script};
 pub use starts::Starts;
+pub use unroll::unrolled;
 
 /// The workload of one recorded experiment.
 #[derive(Clone, PartialEq, Eq, Debug)]

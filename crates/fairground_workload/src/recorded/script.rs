@@ -2,6 +2,7 @@
 
 use super::groups::{self, Made};
 use super::options::{self, Command};
+use super::unroll;
 use fairground_model::Mistakes;
 use std::ops::Range;
 
@@ -53,12 +54,27 @@ pub(super) fn read(text: &str, mistakes: &mut Mistakes) -> Script {
 }
 
 fn line(line: Word<'_>, script: &mut Script, mistakes: &mut Mistakes) {
-    let words = words(line);
-    if let Some(word) = words.iter().find(|word| LOOP_WORDS.contains(&word.text)) {
-        mistakes.at(word.span(), "loops of the shell are not modelled yet", "Write the commands out, one per line.");
+    if let Some(word) = words(line).into_iter().find(|word| LOOP_WORDS.contains(&word.text)) {
+        return a_loop(line, word, script, mistakes);
+    }
+    commands(line, script, mistakes);
+}
+
+/// A line with a loop. What is wrong in it has its place where the loop begins, and is told once.
+fn a_loop(line: Word<'_>, word: Word<'_>, script: &mut Script, mistakes: &mut Mistakes) {
+    let Some(text) = unroll::loop_of(line.text) else {
+        const FORM: &str = "One that counts up is: i=0; while [ $i -lt 20 ]; do mk G$i 100; i=$((i+1)); done. Write others out.";
+        mistakes.at(word.span(), "loops of the shell but those that count up are not modelled yet", FORM);
         script.made.and_others = true;
         return;
-    }
+    };
+    let mut inside = Mistakes::default();
+    commands(Word { text: &text, at: line.at }, script, &mut inside);
+    inside.0.dedup_by(|a, b| a.message == b.message);
+    inside.0.into_iter().for_each(|mistake| mistakes.at(word.span(), mistake.message, mistake.hint));
+}
+
+fn commands(line: Word<'_>, script: &mut Script, mistakes: &mut Mistakes) {
     let mut at = line.at;
     for part in line.text.split(';') {
         command(Word { text: part, at }, script, mistakes);

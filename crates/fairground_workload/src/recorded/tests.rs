@@ -93,7 +93,7 @@ fn mistakes_are_shown_together_with_their_places() {
         3: unknown option `colour`
         4: `hackbench` is not modelled yet
         6: unknown command `sleep`
-        8: loops of the shell are not modelled yet
+        8: loops of the shell but those that count up are not modelled yet
         9: `averyveryverylongname` is no task name
         10: `nope` is no feature"#]]
     .assert_eq(&shown.join("\n"));
