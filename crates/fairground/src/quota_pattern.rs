@@ -6,13 +6,14 @@
 use crate::conform::recorded_probes;
 use crate::control::Control;
 use crate::error::Error;
+use crate::recorded_clock::last_group;
 use crate::recorded_set::RecordedSet;
 use crate::run::{RunOptions, run};
 use crate::scenario::Overrides;
 use fairground_metrics::Window;
-use fairground_model::{QuotaCall, QuotaProbe, Reason, Sink, TraceEvent};
-use fairground_stdx::{CpuId, Instant, Ns};
-use std::collections::BTreeMap;
+use fairground_model::{Decision, QuotaCall, QuotaProbe, Reason, Sink, TaskSet, TraceEvent, Who};
+use fairground_stdx::{CpuId, Instant, Ns, TaskId, TgId};
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// Periods after the start that are left out: until then what queues had left before it counts.
@@ -71,7 +72,7 @@ pub struct Patterns {
     pub recorded: Pattern,
     /// Our runs, one for each seed.
     pub ours: Vec<Pattern>,
-    /// The tick: the phase to the timer is not the recorded one, so no figure can be nearer than that.
+    /// The tick: who is charged when follows it.
     pub tick: Ns,
 }
 
@@ -90,24 +91,58 @@ impl Patterns {
     }
 }
 
-/// The patterns of a recorded set with one group that has a quota, ours with the seeds 1 to `seeds`. `None` if it has none, or several.
-pub fn patterns_of_set(folder: &Path, overrides: &Overrides, seeds: u64) -> Result<Option<Patterns>, Error> {
-    let Some((probes, window)) = recorded_probes(folder)? else { return Ok(None) };
-    let recorded = Gatherer::of_record(&probes).pattern(window);
-    let (mut ours, mut tick) = (Vec::new(), Ns::ZERO);
+/// The patterns of each group of a recorded set that has a quota, by its path, ours with the seeds 1 to `seeds`. Groups whose period
+/// timer is not told in the record are left out.
+pub fn patterns_of_set(folder: &Path, overrides: &Overrides, seeds: u64) -> Result<Vec<(String, Patterns)>, Error> {
+    let Some((probes, window)) = recorded_probes(folder)? else { return Ok(Vec::new()) };
+    let of_record = |(path, probes): &(String, Vec<QuotaProbe>)| {
+        let recorded = Gatherer::of_record(probes).pattern(window);
+        (path.clone(), Patterns { recorded, ours: Vec::new(), tick: Ns::ZERO })
+    };
+    let mut patterns: Vec<(String, Patterns)> = probes.iter().map(of_record).collect();
     for seed in 1..=seeds {
         let set = RecordedSet::open(folder, &Overrides { seed: Some(seed), ..overrides.clone() })?;
-        let mut gatherer = Gatherer::default();
-        run(&set.scenario, &RunOptions::default(), &mut gatherer, Control::none())?;
-        ours.push(gatherer.pattern(set.window));
-        tick = set.scenario.machine.tick;
+        let mut run_of = Gatherers::new(&set.scenario.tasks(), &patterns);
+        run(&set.scenario, &RunOptions::default(), &mut run_of, Control::none())?;
+        for (gatherer, (_, patterns)) in run_of.0.iter().zip(&mut patterns) {
+            patterns.ours.push(gatherer.pattern(set.window));
+            patterns.tick = set.scenario.machine.tick;
+        }
     }
-    Ok(Some(Patterns { recorded, ours, tick }))
+    Ok(patterns)
+}
+
+/// One for each group of a run.
+struct Gatherers(Vec<Gatherer>);
+
+impl Gatherers {
+    fn new(tasks: &TaskSet, patterns: &[(String, Patterns)]) -> Gatherers {
+        let of = |path: &String| {
+            let group = tasks.groups.iter_enumerated().find(|row| row.1.name == *path).map(|row| row.0);
+            let above = |task| std::iter::successors(last_group(tasks, task), |&group| tasks.groups[group].parent);
+            let members = tasks.tasks.ids().filter(|&task| above(task).any(|above| Some(above) == group)).collect();
+            Gatherer { group, members, ..Gatherer::default() }
+        };
+        Gatherers(patterns.iter().map(|row| of(&row.0)).collect())
+    }
+}
+
+impl Sink for Gatherers {
+    fn record(&mut self, at: Instant, cpu: CpuId, event: &TraceEvent) {
+        let TraceEvent::Decision(decision) = event else { return };
+        let of_quota = [Reason::PeriodTimer, Reason::Throttle, Reason::ThrottleWork].contains(&decision.reason);
+        if of_quota {
+            self.0.iter_mut().for_each(|gatherer| gatherer.decision(at, cpu, *decision));
+        }
+    }
 }
 
 /// Gathers what happens to the quota of a group.
 #[derive(Default)]
 struct Gatherer {
+    group: Option<TgId>,
+    /// Its tasks, those of groups below as well.
+    members: BTreeSet<TaskId>,
     refills: Vec<Instant>,
     throttles: Vec<(Instant, CpuId)>,
     works: Vec<Instant>,
@@ -131,6 +166,16 @@ impl Gatherer {
         gatherer
     }
 
+    /// What our own run decided.
+    fn decision(&mut self, at: Instant, cpu: CpuId, decision: Decision) {
+        match (decision.reason, Decision::who(decision.a)) {
+            (Reason::PeriodTimer, Who::Group(group)) if Some(group) == self.group => self.refills.push(at),
+            (Reason::Throttle, Who::Group(group)) if Some(group) == self.group => self.throttles.push((at, cpu)),
+            (Reason::ThrottleWork, Who::Task(task)) if self.members.contains(&task) => self.works.push(at),
+            _ => {}
+        }
+    }
+
     fn pattern(&self, window: Window) -> Pattern {
         let refills: Vec<Instant> = self.refills.iter().copied().filter(|&at| window.start <= at && at <= window.end).collect();
         let Some(whole) = refills.get(SETTLING_PERIODS..).filter(|whole| !whole.is_empty()) else { return Pattern::default() };
@@ -142,18 +187,6 @@ impl Gatherer {
         }
         pattern.throttle_works = self.works.iter().filter(|&&at| is_in(at)).count() as u64;
         pattern
-    }
-}
-
-impl Sink for Gatherer {
-    fn record(&mut self, at: Instant, cpu: CpuId, event: &TraceEvent) {
-        let TraceEvent::Decision(decision) = event else { return };
-        match decision.reason {
-            Reason::PeriodTimer => self.refills.push(at),
-            Reason::Throttle => self.throttles.push((at, cpu)),
-            Reason::ThrottleWork => self.works.push(at),
-            _ => {}
-        }
     }
 }
 
@@ -172,6 +205,7 @@ mod tests {
             refills: (0..=5).map(|period| at(period * 100)).collect(),
             throttles: throttles.iter().map(|&(ms, cpu)| (at(ms), CpuId::new(cpu))).collect(),
             works: vec![at(150), at(250), at(499), at(500)],
+            ..Gatherer::default()
         }
     }
 

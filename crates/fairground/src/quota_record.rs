@@ -47,6 +47,8 @@ pub(crate) struct QuotaRecord {
     sharings: BTreeMap<usize, TgId>,
     /// By the recorder's number of a queue.
     pub(crate) queues: BTreeMap<u32, (TgId, CpuId)>,
+    /// By process: the groups with a quota above it.
+    above: BTreeMap<u32, BTreeSet<TgId>>,
     /// When periods of each group begin: an instant of the record, a whole number of periods before or after.
     pub(crate) phases: BTreeMap<TgId, Instant>,
 }
@@ -59,7 +61,8 @@ impl QuotaRecord {
         let seen = queues(probes, members);
         let votes = votes(probes, &sharings);
         let of_train = members.assign(&trains, &seen, &votes);
-        let mut record = QuotaRecord::default();
+        let above = members.members.iter().map(|row| (row.0, members.above(row.0))).collect();
+        let mut record = QuotaRecord { above, ..QuotaRecord::default() };
         for (train, &group) in trains.iter().zip(&of_train) {
             let Some(group) = group else { continue };
             record.phases.insert(group, train.phase(probes));
@@ -96,14 +99,14 @@ impl QuotaRecord {
         }
     }
 
-    /// The probes of one group, and those of all tasks.
+    /// The probes of one group, and those of its tasks.
     pub(crate) fn of(&self, group: TgId, probes: &[QuotaProbe]) -> Vec<QuotaProbe> {
         let owner = |row: usize, probe: &QuotaProbe| match probe.call {
             QuotaCall::Throttle { queue, .. } | QuotaCall::Unthrottle { queue, .. } => self.queues.get(&queue).map(|row| row.0),
             QuotaCall::PeriodTimer => self.timers.get(&row).copied(),
             QuotaCall::DistributeBegins => self.sharings.get(&row).copied(),
             QuotaCall::DistributeEnds => None,
-            QuotaCall::ThrottleWork { .. } => Some(group),
+            QuotaCall::ThrottleWork { task } => self.above.get(&task)?.get(&group).copied(),
         };
         probes.iter().enumerate().filter(|(row, probe)| owner(*row, probe) == Some(group)).map(|row| *row.1).collect()
     }
@@ -359,7 +362,7 @@ mod tests {
     #[test]
     fn timers_that_fire_together_are_told_by_their_cpus() {
         let (record, _) = read(|at| [serves(at + MS, 0, &[2]), serves(at + MS + 20 * US, 1, &[])].concat());
-        assert_eq!(record, QuotaRecord::default(), "two timers, three groups, and no throttle that tells");
+        assert!(record.timers.is_empty() && record.queues.is_empty(), "two timers, three groups, and no throttle that tells");
         let trains = |periods: &[u64], firings: &[(u64, u32)]| {
             let probes: Vec<QuotaProbe> = firings.iter().map(|&(ms, cpu)| probe(ms * MS, cpu, QuotaCall::PeriodTimer)).collect();
             let periods: Vec<Ns> = periods.iter().map(|&ms| Ns::from_ms(ms)).collect();

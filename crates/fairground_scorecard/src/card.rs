@@ -23,8 +23,8 @@ pub struct Card {
     pub simulated: Simulated,
     /// Its load-tracking updates, made again by us; `None` if it recorded none.
     pub load: Option<BTreeMap<LoadKind, Followed>>,
-    /// What its periods of quota look like, if one group of hogs has one and it is simulated.
-    pub quota: Option<Patterns>,
+    /// What periods of its quotas look like, by the group's path: of hogs, and if it is simulated.
+    pub quota: Vec<(String, Patterns)>,
 }
 
 impl Card {
@@ -37,7 +37,7 @@ impl Card {
             quota: if runs && !set.is_periodic() {
                 patterns_of_set(&set.folder, &set.simulated_with(), set.seeds())?
             } else {
-                None
+                Vec::new()
             },
             simulated,
             set,

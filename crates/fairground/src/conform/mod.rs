@@ -152,7 +152,7 @@ pub fn conform(path: &Path, options: &ConformOptions, control: Control<'_>) -> R
     let mut recording = Recording::default();
     let stats = source.read_into(&mut recording)?;
     let mut facts = Facts { notes: import_notes(&name, &stats), no_threshold: None, stands_in: false };
-    let workload = std::fs::read_to_string(folder.join("workload.txt")).unwrap_or_default();
+    let workload = workload::read(folder);
     facts.groups(&workload);
     let machine = machine_of(options, system.as_ref(), recording.nr_cpus(), &mut facts.notes)?;
     let is_set = folder.join("workload.txt").is_file();
@@ -171,6 +171,7 @@ pub fn conform(path: &Path, options: &ConformOptions, control: Control<'_>) -> R
         stats: &stats,
         profile: &profile,
         machine: &machine,
+        groups: &groups,
         members: &members,
         keep: options.keep.max(KEPT_QUOTA_MISSES),
         is_held: !facts.stands_in,

@@ -4,16 +4,17 @@ use super::workload::{self, Limits};
 use super::{Conformance, percent};
 use crate::error::Error;
 use crate::guard;
+use crate::quota_record::{Members, QuotaRecord};
 use crate::trace_file;
-use fairground_conform::{Quota, QuotaMiss, QuotaOutcome, QuotaSetup, Recording, Seen, Tally, replay};
+use fairground_conform::{Below, Quota, QuotaMiss, QuotaOutcome, QuotaSetup, Recording, Seen, Tally, replay};
 use fairground_formats::ImportStats;
 use fairground_machine::Machine;
 use fairground_metrics::Window;
-use fairground_model::{CpuMax, NullSink, QuotaCall, QuotaProbe};
+use fairground_model::{CpuMax, QuotaCall, QuotaProbe, TaskGroupSpec};
 use fairground_report::units::{format_count, format_ns};
 use fairground_report::{Cell, Column, Table};
 use fairground_sched::Profile;
-use fairground_stdx::{Instant, TaskId, TgId};
+use fairground_stdx::{IndexVec, Instant, TaskId, TgId};
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -30,7 +31,9 @@ pub struct QuotaReplay {
     pub throttle_works: u64,
     /// What came of it, or why it cannot be judged.
     pub result: Result<QuotaOutcome, String>,
-    /// Whether a threshold applies: the recorded kernel is modelled.
+    /// Of how many groups accounts are compared: of those whose period timer is told.
+    pub compared: usize,
+    /// Whether a threshold applies: the recorded kernel is modelled, and one group has a quota.
     pub is_held: bool,
 }
 
@@ -41,6 +44,9 @@ impl QuotaReplay {
     }
 }
 
+/// A group with its path and limit.
+type Limit = (TgId, String, CpuMax);
+
 /// What a replay needs of a comparison.
 pub(super) struct Inputs<'a> {
     pub(super) path: &'a Path,
@@ -49,20 +55,47 @@ pub(super) struct Inputs<'a> {
     pub(super) stats: &'a ImportStats,
     pub(super) profile: &'a Profile,
     pub(super) machine: &'a Machine,
+    pub(super) groups: &'a IndexVec<TgId, TaskGroupSpec>,
     pub(super) members: &'a [(TaskId, TgId)],
     pub(super) keep: usize,
     pub(super) is_held: bool,
 }
 
-/// The probes of a set in which one group has a quota, with the window that counts.
-pub(crate) fn recorded_probes(folder: &Path) -> Result<Option<(Vec<QuotaProbe>, Window)>, Error> {
-    let workload = std::fs::read_to_string(folder.join("workload.txt")).unwrap_or_default();
-    if !matches!(workload::limits(&workload), Limits::Groups(groups) if groups.len() == 1) {
+/// The probes of each group of a set that has a quota and whose period timer is told, with the window that counts.
+pub(crate) fn recorded_probes(folder: &Path) -> Result<Option<(Vec<(String, Vec<QuotaProbe>)>, Window)>, Error> {
+    let workload = workload::read(folder);
+    let Limits::Groups(limits) = workload::limits(&workload) else { return Ok(None) };
+    if limits.is_empty() {
         return Ok(None);
     }
-    let window = trace_file::open(folder)?.read_into(&mut NullSink)?.window;
+    let mut recording = Recording::default();
+    let window = trace_file::open(folder)?.read_into(&mut recording)?.window;
     let probes = trace_file::open(folder)?.quota_probes();
-    Ok(window.filter(|_| !probes.is_empty()).map(|(start, end)| (probes, Window { start, end })))
+    let (groups, members) = workload::groups(&workload, &recording.tasks);
+    let found = match limits.as_slice() {
+        [only] => vec![(only.1.clone(), probes)],
+        several => {
+            let record = owners(several, &groups, &members, &recording, &probes);
+            let told = several.iter().filter(|limit| record.phases.contains_key(&limit.0));
+            told.map(|limit| (limit.1.clone(), record.of(limit.0, &probes))).collect()
+        }
+    };
+    let any = found.iter().any(|group| !group.1.is_empty());
+    Ok(window.filter(|_| any).map(|(start, end)| (found, Window { start, end })))
+}
+
+/// Whose the probes are, where several groups have a quota.
+fn owners(
+    limits: &[Limit],
+    groups: &IndexVec<TgId, TaskGroupSpec>,
+    members: &[(TaskId, TgId)],
+    recording: &Recording,
+    probes: &[QuotaProbe],
+) -> QuotaRecord {
+    let mut groups = groups.clone();
+    limits.iter().for_each(|limit| groups[limit.0].limit = limit.2);
+    let members = members.iter().map(|&(task, group)| (recording.tasks[task].pid, group)).collect();
+    QuotaRecord::read(probes, &Members { groups: &groups, members })
 }
 
 /// Replays the accounts of a set; `None` if nothing in it has a quota.
@@ -79,7 +112,8 @@ pub(super) fn of_set(inputs: &Inputs<'_>) -> Result<Option<QuotaReplay>, Error> 
         unthrottles: count(|call| matches!(call, QuotaCall::Unthrottle { .. })),
         throttle_works: count(|call| matches!(call, QuotaCall::ThrottleWork { .. })),
         result: Err(String::new()),
-        is_held: inputs.is_held,
+        compared: 0,
+        is_held: false,
     };
     made.result = match limits {
         Limits::Unknown => Err("its groups are made in a way that is not read: in a loop, or not by `mk`".to_string()),
@@ -87,20 +121,52 @@ pub(super) fn of_set(inputs: &Inputs<'_>) -> Result<Option<QuotaReplay>, Error> 
             made.limits = groups.iter().map(|group| (group.1.clone(), group.2)).collect();
             match groups.as_slice() {
                 _ if probes.is_empty() => Err("no probe of quota was recorded".to_string()),
-                [group] => Ok(replayed(inputs, group.0, group.2, &probes)?),
-                several => Err(format!("{} groups have a quota: whose a recorded period timer is, is not told", several.len())),
+                [group] => {
+                    (made.compared, made.is_held) = (1, inputs.is_held);
+                    Ok(replayed(inputs, group, (&probes, &probes), &groups, &QuotaRecord::default())?)
+                }
+                several => {
+                    let (compared, outcome) = of_several(inputs, several, &probes)?;
+                    made.compared = compared;
+                    let why = || format!("{} groups have a quota: whose a recorded period timer is, is not told", several.len());
+                    (compared > 0).then_some(outcome).ok_or_else(why)
+                }
             }
         }
     };
     Ok(Some(made))
 }
 
-fn replayed(inputs: &Inputs<'_>, group: TgId, limit: CpuMax, probes: &[QuotaProbe]) -> Result<QuotaOutcome, Error> {
+/// The groups whose period timers are told, all together, and how many they are.
+fn of_several(inputs: &Inputs<'_>, limits: &[Limit], probes: &[QuotaProbe]) -> Result<(usize, QuotaOutcome), Error> {
+    let record = owners(limits, inputs.groups, inputs.members, inputs.recording, probes);
+    let told: Vec<&Limit> = limits.iter().filter(|limit| record.phases.contains_key(&limit.0)).collect();
+    let mut all = QuotaOutcome::default();
+    for &limit in &told {
+        all.add(replayed(inputs, limit, (&record.of(limit.0, probes), probes), limits, &record)?, inputs.keep);
+    }
+    Ok((told.len(), all))
+}
+
+/// The accounts of one group, from its own probes; `all` are those of the record.
+fn replayed(
+    inputs: &Inputs<'_>,
+    &(group, _, limit): &Limit,
+    (probes, all): (&[QuotaProbe], &[QuotaProbe]),
+    limits: &[Limit],
+    record: &QuotaRecord,
+) -> Result<QuotaOutcome, Error> {
+    let path = |group: TgId| std::iter::successors(Some(group), |&group| inputs.groups[group].parent);
+    let members =
+        |group: TgId| inputs.members.iter().filter(|row| path(row.1).any(|above| above == group)).map(|row| row.0).collect();
+    let is_below = |other: &&Limit| other.0 != group && path(other.0).any(|above| above == group);
+    let below = limits.iter().filter(is_below).map(|other| Below { members: members(other.0), probes: record.of(other.0, all) });
     let setup = QuotaSetup {
         profile: inputs.profile.clone(),
         machine: inputs.machine.view(),
         limit,
-        members: inputs.members.iter().filter(|row| row.1 == group).map(|row| row.0).collect(),
+        members: members(group),
+        below: below.collect(),
         joined: inputs.stats.window.map_or(Instant::ZERO, |window| window.0),
         judged: inputs.stats.first_at + QuotaSetup::LEFT_OUT,
         keep: inputs.keep,
@@ -131,6 +197,13 @@ pub fn quota_table(conformance: &Conformance) -> Option<Table> {
                 let Tally { decisions, agree } = outcome.of(what);
                 let share = if decisions == 0 { Cell::from("-") } else { Cell::float(percent(agree, decisions), 2) };
                 table.push(vec![what.name().into(), Cell::count(decisions), Cell::count(agree), share]);
+            }
+            if quota.compared < quota.limits.len() {
+                table.note(format!(
+                    "{} of {} groups: of the others it is not told which period timer is theirs",
+                    quota.compared,
+                    quota.limits.len()
+                ));
             }
             facts(outcome, &mut table);
         }
@@ -185,6 +258,7 @@ pub(super) fn quota_json(conformance: &Conformance) -> Option<Value> {
             for what in Quota::ALL {
                 value[what.name()] = super::document::tally(outcome.of(what));
             }
+            value["groups_compared"] = quota.compared.into();
             value["races"] = outcome.races.into();
             value["found_money"] = outcome.found_money.into();
             value["overdue"] = outcome.overdue.into();

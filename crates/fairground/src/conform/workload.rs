@@ -5,6 +5,13 @@
 use fairground_model::cgroup::weight_to_shares;
 use fairground_model::{CpuMax, DEFAULT_SHARES, TaskGroupSpec, TaskInfo};
 use fairground_stdx::{CpuMask, IndexVec, Ns, TaskId, TgId};
+use fairground_workload::recorded::unrolled;
+use std::path::Path;
+
+/// The text of a set's folder with its loops written out; empty if there is none.
+pub(super) fn read(folder: &Path) -> String {
+    unrolled(&std::fs::read_to_string(folder.join("workload.txt")).unwrap_or_default())
+}
 
 /// The commands of a text, by words.
 fn commands(text: &str) -> impl Iterator<Item = Vec<&str>> {

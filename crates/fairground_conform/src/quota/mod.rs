@@ -32,8 +32,10 @@ pub struct QuotaSetup {
     pub machine: MachineView,
     /// The limit of the group.
     pub limit: CpuMax,
-    /// Its tasks.
+    /// Its tasks, those of groups below it as well.
     pub members: Vec<TaskId>,
+    /// The groups below it that have a quota of their own.
+    pub below: Vec<Below>,
     /// From when on they are in the group, and what they run is charged to it.
     pub joined: Instant,
     /// From when on it is compared: before that tasks change their group, at moments that are not recorded.
@@ -42,14 +44,23 @@ pub struct QuotaSetup {
     pub keep: usize,
 }
 
+/// A group below the one whose accounts are replayed, with a quota of its own.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Below {
+    /// Its tasks, those of groups below it as well.
+    pub members: Vec<TaskId>,
+    /// What the record tells of its queues.
+    pub probes: Vec<QuotaProbe>,
+}
+
 impl QuotaSetup {
     /// What recorded sets need before all their tasks are in their group (10 §12).
     pub const LEFT_OUT: Ns = Ns::from_ms(160);
 }
 
-/// Replays the accounts of the one group of a recording that has a quota.
+/// Replays the accounts of one group of a recording; `probes` are its own, and those of tasks.
 pub fn replay(recording: &Recording, probes: &[QuotaProbe], setup: &QuotaSetup) -> QuotaOutcome {
-    let steps = steps::read(recording, probes, &setup.members, setup.machine.cpus.len());
+    let steps = steps::read(recording, probes, setup);
     let mut replay = replay::Replay::new(setup, &steps);
     replay.run();
     replay.finish()

@@ -79,4 +79,18 @@ impl QuotaOutcome {
     pub fn of(&self, what: Quota) -> Tally {
         self.tallies.get(&what).copied().unwrap_or_default()
     }
+
+    /// Adds what came of another group, of which no more than `keep` differences are kept in all.
+    pub fn add(&mut self, other: QuotaOutcome, keep: usize) {
+        for (what, tally) in other.tallies {
+            let own = self.tallies.entry(what).or_default();
+            (own.decisions, own.agree) = (own.decisions + tally.decisions, own.agree + tally.agree);
+        }
+        self.races += other.races;
+        self.found_money += other.found_money;
+        self.overdue += other.overdue;
+        self.misses.extend(other.misses);
+        self.misses.sort_by_key(|miss| miss.at);
+        self.misses.truncate(keep);
+    }
 }

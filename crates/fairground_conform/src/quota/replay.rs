@@ -12,6 +12,8 @@ use fairground_stdx::{CpuId, IndexVec, Instant, Ns, TgId};
 const INTERRUPT_LATENESS: Ns = Ns::from_us(300);
 /// The distribution of a period timer follows within so much of its interrupt.
 const TIMER_LENGTH: Ns = Ns::from_ms(1);
+/// The run time of a task is recorded so much later than its upper queues were charged at most.
+const LEVELS_APART: Ns = Ns::from_us(100);
 /// A probe marks requests, not throttles, if one in so many follows another on its queue without a release between them.
 const REQUESTS_ONE_IN: u64 = 10;
 
@@ -88,7 +90,10 @@ impl<'s> Replay<'s> {
                 let account = self.account(cpu);
                 self.outcome.overdue += u64::from(self.judges(at) && account.remaining <= 0 && !account.throttled);
             }
-            What::Throttle { remaining, empty } => self.throttle(at, cpu, remaining, empty),
+            What::Throttle { remaining, empty } => {
+                self.charge_ahead(index, remaining);
+                self.throttle(at, cpu, remaining, empty);
+            }
             What::Unthrottle { remaining } => self.unthrottle(at, cpu, remaining),
             What::PeriodTimer => self.period_timer(index),
             What::DistributeBegins => self.distribute(at, cpu),
@@ -102,6 +107,24 @@ impl<'s> Replay<'s> {
         let asks = self.world.sched.would_ask_for(self.group, cpu, ran).is_some();
         self.asked[cpu] = asks.then(|| self.account(cpu).remaining - ran.0 as i64);
         self.call(at, cpu, |sched, cx, group| sched.follow_update_curr(cx, group, ran));
+    }
+
+    /// An upper queue is brought up to date before the lower one, in whose name run time is recorded: what is recorded next is in its
+    /// account already, if just that makes the amount.
+    fn charge_ahead(&mut self, index: usize, remaining: i64) {
+        let Step { at, cpu, .. } = self.steps[index];
+        let left = self.account(cpu).remaining;
+        if self.setup.below.is_empty() || left == remaining {
+            return;
+        }
+        let near = self.steps[index..].iter().take_while(|step| step.at.saturating_since(at) <= LEVELS_APART);
+        let next =
+            near.enumerate().find(|row| row.1.cpu == cpu && matches!(row.1.what, What::Ran(_)) && !self.done[index + row.0]);
+        if let Some((offset, Step { what: What::Ran(ran), .. })) = next
+            && left - ran.0 as i64 == remaining
+        {
+            self.charge(index + offset);
+        }
     }
 
     /// The first member comes onto a queue: if that throttled it, the record would have had that just before.

@@ -1,6 +1,6 @@
 //! Small recordings of quota made by hand.
 
-use super::{Quota, QuotaOutcome, QuotaSetup, Seen, replay};
+use super::{Below, Quota, QuotaOutcome, QuotaSetup, Seen, replay};
 use crate::outcome::Tally;
 use crate::recording::Recording;
 use fairground_model::{CpuMax, MachineView, PrevState, QuotaCall, QuotaProbe, Sink, TaskInfo, TraceEvent};
@@ -61,8 +61,12 @@ impl Tape {
         self.probe(at + 2 * US, 0, QuotaCall::DistributeEnds);
     }
     fn replay(&self, kernel: &str, quota: u64) -> QuotaOutcome {
+        self.replay_above(kernel, quota, Vec::new())
+    }
+    fn replay_above(&self, kernel: &str, quota: u64, below: Vec<Below>) -> QuotaOutcome {
         let cpus = self.recording.tasks.len();
         let setup = QuotaSetup {
+            below,
             profile: Profile::parse(kernel).expect("a modelled kernel"),
             machine: MachineView::flat(cpus, Ns(4 * MS)),
             limit: CpuMax { quota: Some(Ns(quota)), period: Ns(100 * MS), burst: Ns::ZERO },
@@ -199,5 +203,35 @@ fn a_record_that_makes_no_sense_is_counted_and_never_stops() {
     for kernel in KERNELS {
         let outcome = tape.replay(kernel, 5 * MS);
         assert!(outcome.of(Quota::Throttle).decisions == 59 && !outcome.misses.is_empty());
+    }
+}
+
+/// Two CPUs of a group of 12 ms. The task of CPU 0 is in a group below that is throttled at 6 ms: all but 1 ms of what the group above has
+/// there goes back, and CPU 1 takes it at 10 ms. That is charged 20 us more by the time of its throttle than its task.
+#[test]
+fn who_is_throttled_below_gives_back_above() {
+    for kernel in KERNELS {
+        let mut tape = Tape::new(1);
+        tape.recording.task(TaskId::new(1), &TaskInfo { name: "h1".to_string(), pid: 101, prio: 120 });
+        tape.ran(4 * MS, 0, 4 * MS);
+        tape.ran(6 * MS, 0, 2 * MS);
+        tape.switch(6 * MS + 3 * US, 0, Some(0), PrevState::Running, None);
+        tape.runs(10 * MS, 1);
+        tape.ran(18 * MS, 1, 8 * MS);
+        tape.throttle(18 * MS + 10 * US, 1, -3_020_000);
+        tape.ran(18 * MS + 20 * US, 1, 20 * US);
+        let mut below = Tape::default();
+        below.probe(6 * MS + US, 0, QuotaCall::Throttle { queue: 9, remaining: -1, current: 100 });
+        let outcome = |tape: &Tape, below: &[QuotaProbe]| {
+            let below = Below { members: vec![TaskId::new(0)], probes: below.to_vec() };
+            tape.replay_above(kernel, 12 * MS, vec![below]).of(Quota::Throttle)
+        };
+        let by_tasks = kernel == "v6.18";
+        assert_eq!(outcome(&tape, &below.probes), tally(u64::from(!by_tasks), 1), "{kernel}");
+        tape.probes.insert(
+            0,
+            QuotaProbe { at: Instant::from_ns(6 * MS + 2 * US), cpu: CpuId::new(0), call: QuotaCall::ThrottleWork { task: 100 } },
+        );
+        assert_eq!(outcome(&tape, &below.probes), tally(1, 1), "{kernel}: in 6.18 a task leaves by itself");
     }
 }

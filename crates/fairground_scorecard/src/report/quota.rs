@@ -18,7 +18,7 @@ fn replay(card: &Card) -> Option<&QuotaReplay> {
     }
 }
 
-/// What is asked of a set: nothing where the recorded kernel is not modelled.
+/// What is asked of a set: nothing where the recorded kernel is not modelled, or several groups have a quota.
 fn asked(card: &Card, quota: &QuotaReplay) -> Option<u64> {
     let is_held = quota.is_held && card.set.not_judged().is_none();
     is_held.then_some(if card.set.is_periodic() { PERIODIC } else { HOGS })
@@ -28,6 +28,7 @@ fn asked(card: &Card, quota: &QuotaReplay) -> Option<u64> {
 pub(super) fn accounts(cards: &[Card]) -> Section {
     let mut table = Table::by_set(&[
         "set",
+        "#groups",
         "#throttles",
         "#share",
         "#asked",
@@ -48,6 +49,7 @@ pub(super) fn accounts(cards: &[Card]) -> Section {
             asked.map_or("shown", |asked| if throttles.agree * 10_000 >= asked * throttles.decisions { "yes" } else { "no" });
         table.push(vec![
             card.set.name.clone(),
+            format!("{}/{}", quota.compared, quota.limits.len()),
             cell(Quota::Throttle),
             percent(throttles.agree, throttles.decisions),
             asked.map_or("-".to_string(), |asked| percent(asked, 10_000)),
@@ -60,11 +62,12 @@ pub(super) fn accounts(cards: &[Card]) -> Section {
             outcome.overdue.to_string(),
         ]);
     }
-    let text = "The accounts of the one group that has a quota, replayed by our core from recorded run time, sleeps, wake-ups and moves \
+    let text = "The accounts of groups with a quota, replayed by our core from recorded run time, sleeps, wake-ups and moves \
                 (docs/conform.md): what is left at a throttle and what a release starts with, equal to the nanosecond / recorded; timers of which \
                 the core knows whether they hand out. *order taken*: several CPUs asked a pool that had not enough for all within 30 us, whose order \
                 was taken from the outcome. *found money*: calls of throttle_cfs_rq() that throttled nothing. *overdue*: tasks that were put on a \
-                CPU although we would have throttled their queue. In kernel 7.2 each request is recorded as a throttle.";
+                CPU although we would have throttled their queue. In kernel 7.2 each request is recorded as a throttle. Sets in which several groups have a quota (*groups*: of how many whose period timer is told) are shown: there \
+                levels are charged one after the other, and many CPUs ask at once.";
     Section::new("Quota: accounts", text, table)
 }
 
@@ -72,6 +75,7 @@ pub(super) fn accounts(cards: &[Card]) -> Section {
 pub(super) fn patterns(cards: &[Card]) -> Section {
     let mut table = Table::by_set(&[
         "set",
+        "group",
         "",
         "#periods",
         "#queues per period",
@@ -81,23 +85,23 @@ pub(super) fn patterns(cards: &[Card]) -> Section {
         "within a tick",
         "#throttle works",
     ]);
-    for (card, patterns) in cards.iter().filter_map(|card| Some((card, card.quota.as_ref()?))) {
+    for (card, (group, patterns)) in cards.iter().flat_map(|card| card.quota.iter().map(move |row| (card, row))) {
         let ours = patterns.all_ours();
         let within = patterns.farthest().is_some_and(|farthest| farthest <= patterns.tick);
         let farthest = patterns.farthest().map_or("-".to_string(), |farthest| ms(farthest.0));
         let cells =
             [(&patterns.recorded, "recorded", [String::new(), String::new()]), (&ours, "ours", [farthest, yes_or_no(within)])];
         for (pattern, whose, [farthest, within]) in cells {
-            let mut row = vec![card.set.name.clone(), whose.to_string()];
+            let mut row = vec![card.set.name.clone(), group.clone(), whose.to_string()];
             row.extend(looks(pattern));
             row.extend([farthest, within, pattern.throttle_works.to_string()]);
             table.push(row);
         }
     }
-    let text = "When the queues of the group are throttled, in the recording and in our own runs of the set (all seeds together), without the first two \
+    let text = "When the queues of a group are throttled, in the recording and in our own runs of the set (all seeds together), without the first two \
                 periods: how many in a period, how often each of them, and the median of how long after the period timer the first, second, … is. \
-                Where a pool is shared out depends on where ticks lie in a period, and from 6.12 on the timer's phase is drawn at random: equal to \
-                within a tick (4 ms) is what can be asked. Kernels from 6.18 on stop tasks one by one (*throttle works*).";
+                The phase of the timer to the ticks is the record's. Which CPU is charged first within a tick is not: by that a queue may be a \
+                tick (4 ms) earlier or later. Kernels from 6.18 on stop tasks one by one (*throttle works*, of the group's tasks).";
     Section::new("Quota: periods", text, table)
 }
 
