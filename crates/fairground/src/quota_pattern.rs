@@ -3,7 +3,7 @@
 //! No amount is compared here (`conform` does that), but what each period looks like: how many queues run out of quota, how often each of
 //! them, and how long after the refill. A period begins where the period timer fires.
 
-use crate::conform::recorded_probes;
+use crate::conform::{RecordedQuotas, recorded_quotas};
 use crate::control::Control;
 use crate::error::Error;
 use crate::recorded_clock::last_group;
@@ -94,12 +94,12 @@ impl Patterns {
 /// The patterns of each group of a recorded set that has a quota, by its path, ours with the seeds 1 to `seeds`. Groups whose period
 /// timer is not told in the record are left out.
 pub fn patterns_of_set(folder: &Path, overrides: &Overrides, seeds: u64) -> Result<Vec<(String, Patterns)>, Error> {
-    let Some((probes, window)) = recorded_probes(folder)? else { return Ok(Vec::new()) };
+    let Some(RecordedQuotas { groups, window }) = recorded_quotas(folder)? else { return Ok(Vec::new()) };
     let of_record = |(path, probes): &(String, Vec<QuotaProbe>)| {
         let recorded = Gatherer::of_record(probes).pattern(window);
         (path.clone(), Patterns { recorded, ours: Vec::new(), tick: Ns::ZERO })
     };
-    let mut patterns: Vec<(String, Patterns)> = probes.iter().map(of_record).collect();
+    let mut patterns: Vec<(String, Patterns)> = groups.iter().map(of_record).collect();
     for seed in 1..=seeds {
         let set = RecordedSet::open(folder, &Overrides { seed: Some(seed), ..overrides.clone() })?;
         let mut run_of = Gatherers::new(&set.scenario.tasks(), &patterns);

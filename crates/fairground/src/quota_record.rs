@@ -69,7 +69,7 @@ impl QuotaRecord {
             record.timers.extend(train.firings.iter().map(|&row| (row, group)));
         }
         for (&queue, one) in &seen {
-            let train = votes.get(&queue).and_then(|votes| most(votes));
+            let train = votes.get(&queue).and_then(most);
             let by_train = train.and_then(|train| of_train[train]).filter(|group| one.groups.contains(group));
             let alone = one.groups.first().filter(|_| one.groups.len() == 1);
             if let Some(group) = by_train.or(alone.copied()) {

@@ -10,8 +10,8 @@ mod workload;
 pub use document::document;
 pub use explain::explain;
 pub use places::{moves_table, placement_table};
-pub(crate) use quota::recorded_probes;
 pub use quota::{QuotaReplay, quota_table};
+pub(crate) use quota::{RecordedQuotas, recorded_quotas};
 pub use tables::{fitted_table, heading, mismatch_table, shares_table, table};
 
 use crate::control::Control;

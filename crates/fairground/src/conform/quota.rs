@@ -61,8 +61,16 @@ pub(super) struct Inputs<'a> {
     pub(super) is_held: bool,
 }
 
-/// The probes of each group of a set that has a quota and whose period timer is told, with the window that counts.
-pub(crate) fn recorded_probes(folder: &Path) -> Result<Option<(Vec<(String, Vec<QuotaProbe>)>, Window)>, Error> {
+/// What a set's record tells of quotas.
+pub(crate) struct RecordedQuotas {
+    /// The probes of each group that has a quota and whose period timer is told, by its path.
+    pub(crate) groups: Vec<(String, Vec<QuotaProbe>)>,
+    /// The window that counts.
+    pub(crate) window: Window,
+}
+
+/// The probes of a set; `None` if it has none.
+pub(crate) fn recorded_quotas(folder: &Path) -> Result<Option<RecordedQuotas>, Error> {
     let workload = workload::read(folder);
     let Limits::Groups(limits) = workload::limits(&workload) else { return Ok(None) };
     if limits.is_empty() {
@@ -81,7 +89,7 @@ pub(crate) fn recorded_probes(folder: &Path) -> Result<Option<(Vec<(String, Vec<
         }
     };
     let any = found.iter().any(|group| !group.1.is_empty());
-    Ok(window.filter(|_| any).map(|(start, end)| (found, Window { start, end })))
+    Ok(window.filter(|_| any).map(|(start, end)| RecordedQuotas { groups: found, window: Window { start, end } }))
 }
 
 /// Whose the probes are, where several groups have a quota.
