@@ -193,6 +193,7 @@ impl Sched {
             hold(!stopped || count > 0, || format!("{id:?} stands still, and nothing above it is throttled"))?;
             hold(count > 0 || self.limbo(id).next().is_none(), || format!("{id:?} has tasks in limbo and is not throttled"))?;
         }
+        hold(self.stale_subtree().is_none(), || format!("the walk below {:?} is known wrongly", self.stale_subtree()))?;
         self.check_limbo()
     }
 

@@ -24,6 +24,7 @@ mod slack;
 mod spec_10;
 #[cfg(test)]
 mod spec_11;
+mod subtree;
 mod throttle;
 mod walk;
 
@@ -32,6 +33,7 @@ pub use pool::{Account, BandwidthStats, CfsBandwidth};
 
 use crate::Sched;
 use fairground_stdx::{CfsRqId, CpuId, Id, IndexVec, TaskId, TgId};
+use subtree::Subtree;
 use walk::ThrottledQueue;
 
 /// Everything that quotas add to the tables.
@@ -47,8 +49,8 @@ pub(crate) struct Bandwidth {
     queues: IndexVec<CfsRqId, ThrottledQueue>,
     /// By CPU: what its call that hands out quota has done so far. Empty as long as no group has had a quota.
     calls: IndexVec<CpuId, distribute::Call>,
-    /// Room for the groups of a walk.
-    subtree: Vec<TgId>,
+    /// By group: what a walk below it visits. Empty as long as nothing was throttled since a group came or went.
+    subtrees: IndexVec<TgId, Option<Box<Subtree>>>,
     /// Room for the tasks of a queue.
     marked: Vec<TaskId>,
 }

@@ -108,9 +108,9 @@ impl Sched {
     /// Kernel: fair.c tg_throttle_down(), v4.12–
     pub(super) fn throttle_below(&mut self, cx: &mut Ctx<'_, '_>, group: TgId, cpu: CpuId) {
         let (rule, clock) = (self.profile.throttle, self.throttle_stamp(cpu));
-        let subtree = self.subtree(cx, group);
-        for &group in &subtree {
-            let Some(queue) = self.groups[group].queues[cpu] else { continue };
+        let (subtree, groups) = self.take_subtree(group, cpu);
+        cx.meter.count_n(Op::BwGroup, groups as u64);
+        for &queue in &subtree {
             let row = self.throttled_queue(queue);
             row.count += 1;
             if row.count > 1 {
@@ -128,7 +128,7 @@ impl Sched {
                 self.mark_all(cx, queue);
             }
         }
-        self.bandwidth.subtree = subtree;
+        self.keep_subtree(group, cpu, subtree);
     }
 
     /// A queue is throttled no more: those below it first.
@@ -136,9 +136,9 @@ impl Sched {
     /// Kernel: fair.c tg_unthrottle_up(), v4.12–
     pub(super) fn unthrottle_below(&mut self, cx: &mut Ctx<'_, '_>, group: TgId, cpu: CpuId) {
         let clock = self.throttle_stamp(cpu);
-        let subtree = self.subtree(cx, group);
-        for &group in subtree.iter().rev() {
-            let Some(queue) = self.groups[group].queues[cpu] else { continue };
+        let (subtree, groups) = self.take_subtree(group, cpu);
+        cx.meter.count_n(Op::BwGroup, groups as u64);
+        for &queue in subtree.iter().rev() {
             let row = self.throttled_queue(queue);
             row.count -= 1;
             if row.count > 0 {
@@ -151,7 +151,7 @@ impl Sched {
                 self.add_leaf_unless_stopped(queue);
             }
         }
-        self.bandwidth.subtree = subtree;
+        self.keep_subtree(group, cpu, subtree);
     }
 
     /// The clock by which it is told since when, and for how long, load tracking stands still.
@@ -197,21 +197,6 @@ impl Sched {
         if empty && self.throttled_hierarchy(queue) {
             self.stop_pelt(queue);
         }
-    }
-
-    /// A group and all below it, each before those in it, in the room that is kept for them. The kernel visits them all, whether
-    /// they were used on a CPU or not.
-    fn subtree(&mut self, cx: &mut Ctx<'_, '_>, top: TgId) -> Vec<TgId> {
-        let mut found = std::mem::take(&mut self.bandwidth.subtree);
-        found.clear();
-        found.push(top);
-        let mut next = 0;
-        while let Some(&group) = found.get(next) {
-            found.extend(self.groups[group].children.iter().filter(|&&child| !self.groups[child].removed));
-            next += 1;
-        }
-        cx.meter.count_n(Op::BwGroup, found.len() as u64);
-        found
     }
 
     /// A queue is used for the first time. Its load tracking has stood still whenever that above it was throttled, and does if

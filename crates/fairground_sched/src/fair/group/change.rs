@@ -179,6 +179,7 @@ impl Sched {
         }
         self.tg_set_cfs_bandwidth(cx, group, CpuMax::UNLIMITED);
         self.groups[group].removed = true;
+        self.forget_subtrees();
         for cpu in self.rqs.ids() {
             self.offline_group_queue(cx, group, cpu);
         }

@@ -74,6 +74,7 @@ impl Sched {
         if let Some(parent) = parent {
             self.groups[parent].children.push(group);
         }
+        self.forget_subtrees();
         group
     }
 
@@ -134,6 +135,7 @@ impl Sched {
         self.ses[se].my_q = Some(queue);
         self.groups[tg].queues[cpu] = Some(queue);
         self.sync_throttle(queue, above);
+        self.subtrees_gain_queue(tg, cpu);
         queue
     }
 
