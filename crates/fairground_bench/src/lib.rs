@@ -5,7 +5,7 @@
 
 use fairground_machine::{CostModel, Machine};
 use fairground_metrics::RunStats;
-use fairground_model::{Instr, Mode, PipeSpec, Program, TaskGroupSpec, TaskSet, TaskSpec};
+use fairground_model::{Change, CpuMax, Instr, Mode, PipeSpec, Program, TaskGroupSpec, TaskSet, TaskSpec, TimedChange};
 use fairground_sched::Profile;
 use fairground_sim::{Counts, Setup, Simulation};
 use fairground_stdx::{CpuId, Instant, Ns, PipeId, TgId};
@@ -88,6 +88,14 @@ pub const CASES: &[Case] = &[
         build: || (machine("epyc-9965-1s", 1000, "xeon-spr"), hog_tree(20_000, [2, 100, 10])),
     },
     Case {
+        name: "quota-groups",
+        what: "the same hogs on 2 x 192 CPUs; both first groups may use 20 CPUs, v6.14+task-throttle",
+        goal: Goal::SimulatedPerSecond(2),
+        timed: Ns::from_secs(1),
+        profile: "v6.14+task-throttle",
+        build: || (machine("epyc-9654-2s", 1000, "epyc"), limited(hog_tree(20_000, [2, 100, 10]), Ns::from_ms(2000))),
+    },
+    Case {
         name: "sleepers-112x224",
         what: "224 tasks that work and sleep for about 100 us on 112 CPUs, HZ 1000: each CPU idles every 200 us",
         goal: Goal::EventsPerSecond(8),
@@ -161,6 +169,15 @@ fn hog_tree(n: usize, levels: [usize; 3]) -> TaskSet {
     for (row, task) in set.tasks.iter_mut().enumerate() {
         task.group = last[row % last.len()];
     }
+    set
+}
+
+/// All groups of the first level may use so much in 100 ms, from 200 ms on.
+fn limited(mut set: TaskSet, quota: Ns) -> TaskSet {
+    let limit = CpuMax { quota: Some(quota), period: Ns::from_ms(100), burst: Ns::ZERO };
+    let first = set.groups.iter_enumerated().filter(|row| row.1.parent.is_none()).map(|row| row.0);
+    let change = |group| TimedChange { at: Instant::ZERO + Ns::from_ms(200), change: Change::CpuMax { group, limit } };
+    set.changes.extend(first.map(change).collect::<Vec<_>>());
     set
 }
 
