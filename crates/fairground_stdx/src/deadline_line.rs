@@ -20,17 +20,28 @@ pub struct DeadlineRow<T> {
     pub item: T,
 }
 
-/// A search tree of two levels: blocks of rows in order, each with the smallest virtual time and the
-/// smallest slice of its rows. A short queue is one block, and so a sorted array. Of the tens of thousands of queues of
-/// a big tree of groups most hold one row: the first block grows with its rows, later ones have room for all.
+/// The only row, or else a search tree of two levels. Of the tens of thousands of queues of a big tree of groups most never
+/// hold more than one row: that costs no memory beside the queue's own, and no look at it.
+#[derive(Clone, Debug)]
+pub struct DeadlineLine<T> {
+    /// The row of a queue that has one; then the tree is empty.
+    only: Option<DeadlineRow<T>>,
+    /// All rows of a queue that has more; kept for its memory from the first time on.
+    tree: Option<Box<Tree<T>>>,
+}
+
+/// Blocks of rows in order, each with the smallest virtual time and the smallest slice of its rows. A short queue is one
+/// block, and so a sorted array.
 ///
 /// ```text
 /// block.min_vruntime = min of its rows' vruntime        block.min_slice = min of its rows' slice
 /// ```
 #[derive(Clone, Debug)]
-pub struct DeadlineLine<T> {
-    /// In order; none is empty.
-    blocks: Vec<Block<T>>,
+struct Tree<T> {
+    /// The first rows; empty only if there is none at all. It grows with its rows, later blocks have room for all.
+    head: Block<T>,
+    /// The blocks behind it in order; none is empty.
+    tail: Vec<Block<T>>,
     /// Emptied blocks, kept for their memory.
     spare: Vec<Block<T>>,
     len: usize,
@@ -47,56 +58,66 @@ struct Block<T> {
 
 impl<T> Default for DeadlineLine<T> {
     fn default() -> Self {
-        DeadlineLine { blocks: Vec::new(), spare: Vec::new(), len: 0 }
+        DeadlineLine { only: None, tree: None }
     }
 }
 
 impl<T: Copy + Eq> DeadlineLine<T> {
     /// An empty one that has a block with room for all its rows, for a queue that is used all the time.
     pub fn with_room() -> DeadlineLine<T> {
-        DeadlineLine { blocks: Vec::with_capacity(1), spare: vec![Block::with_room(BLOCK_ROWS + 1)], len: 0 }
+        DeadlineLine { only: None, tree: Some(Box::new(Tree::new(Block::with_room(BLOCK_ROWS + 1)))) }
     }
     /// The number of rows.
     #[inline]
     pub fn len(&self) -> usize {
-        self.len
+        if self.only.is_some() { 1 } else { self.tree.as_ref().map_or(0, |tree| tree.len) }
     }
     /// Whether there is no row.
     #[inline]
     pub fn is_empty(&self) -> bool {
-        self.len == 0
+        self.len() == 0
     }
     /// The row with the earliest deadline.
     #[inline]
     pub fn first(&self) -> Option<&DeadlineRow<T>> {
-        self.blocks.first().map(|block| &block.rows[0])
+        self.only.as_ref().or_else(|| self.tree.as_ref()?.head.rows.first())
     }
     /// The smallest virtual time of all rows.
     #[inline]
     pub fn min_vruntime(&self) -> Option<Vruntime> {
-        self.blocks.iter().map(|block| block.min_vruntime).reduce(Vruntime::min)
+        match &self.only {
+            Some(row) => Some(row.vruntime),
+            None => self.blocks().map(|block| block.min_vruntime).reduce(Vruntime::min),
+        }
     }
     /// The smallest slice of all rows.
     #[inline]
     pub fn min_slice(&self) -> Option<u64> {
-        self.blocks.iter().map(|block| block.min_slice).min()
+        match &self.only {
+            Some(row) => Some(row.slice),
+            None => self.blocks().map(|block| block.min_slice).min(),
+        }
     }
     /// All rows, earliest deadline first.
     pub fn iter(&self) -> impl Iterator<Item = &DeadlineRow<T>> + '_ {
-        self.blocks.iter().flat_map(|block| &block.rows)
+        self.only.iter().chain(self.blocks().flat_map(|block| &block.rows))
     }
 
     /// The row with the earliest deadline among those whose virtual time `wanted` accepts. What
     /// accepts a virtual time must accept every smaller one.
     #[inline]
     pub fn first_where(&self, wanted: impl Fn(Vruntime) -> bool) -> Option<&DeadlineRow<T>> {
-        let block = self.blocks.iter().find(|block| wanted(block.min_vruntime))?;
+        if let Some(row) = &self.only {
+            return Some(row).filter(|row| wanted(row.vruntime));
+        }
+        let block = self.blocks().find(|block| wanted(block.min_vruntime))?;
         block.rows.iter().find(|row| wanted(row.vruntime))
     }
 
     /// Among the rows of this deadline the one with the smallest virtual time, the first of equal ones.
     pub fn smallest_at(&self, deadline: Vruntime) -> Option<&DeadlineRow<T>> {
-        let rows = self.blocks[self.first_block_of(deadline)..].iter().flat_map(|block| &block.rows);
+        let first = self.tree.as_ref().map_or(0, |tree| tree.first_block_of(deadline));
+        let rows = self.only.iter().chain(self.blocks().skip(first).flat_map(|block| &block.rows));
         let equal = rows.skip_while(|row| row.deadline.since(deadline) < 0).take_while(|row| row.deadline == deadline);
         equal.reduce(|best, row| if row.vruntime.since(best.vruntime) < 0 { row } else { best })
     }
@@ -104,35 +125,92 @@ impl<T: Copy + Eq> DeadlineLine<T> {
     /// Puts a row behind every row whose deadline is not later.
     #[inline]
     pub fn insert(&mut self, row: DeadlineRow<T>) {
-        self.len += 1;
-        let index = match self.blocks.len() {
-            0 => {
-                let block = self.spare.pop().unwrap_or_else(|| Block::with_room(1));
-                self.blocks.reserve_exact(1);
-                self.blocks.push(block);
-                0
-            }
-            1 => 0,
-            _ => self.blocks.partition_point(|block| block.rows[0].deadline.since(row.deadline) <= 0).saturating_sub(1),
-        };
-        self.blocks[index].insert(row);
-        if self.blocks[index].rows.len() > BLOCK_ROWS {
-            self.split(index);
+        if self.is_empty() {
+            self.only = Some(row);
+            return;
         }
+        let tree = self.tree.get_or_insert_with(|| Box::new(Tree::new(Block::with_room(2))));
+        if let Some(only) = self.only.take() {
+            tree.insert(only);
+        }
+        tree.insert(row);
     }
 
     /// Takes `item`, which was inserted with `deadline`, out; false if it was not there.
     #[inline]
     pub fn remove(&mut self, deadline: Vruntime, item: T) -> bool {
+        if let Some(only) = &self.only {
+            let found = only.item == item && only.deadline == deadline;
+            self.only = self.only.take().filter(|_| !found);
+            return found;
+        }
+        let Some(tree) = &mut self.tree else { return false };
+        let found = tree.remove(deadline, item);
+        if tree.len == 1 {
+            self.only = tree.take_last();
+        }
+        found
+    }
+
+    /// Gives `item`, which was inserted with `deadline`, another slice where it stands; false if it is not there.
+    pub fn set_slice(&mut self, deadline: Vruntime, item: T, slice: u64) -> bool {
+        if let Some(only) = self.only.as_mut().filter(|only| only.item == item && only.deadline == deadline) {
+            only.slice = slice;
+            return true;
+        }
+        self.tree.as_mut().is_some_and(|tree| tree.set_slice(deadline, item, slice))
+    }
+
+    /// Those that hold a row.
+    #[inline]
+    fn blocks(&self) -> impl Iterator<Item = &Block<T>> {
+        self.tree.iter().filter(|tree| tree.len > 0).flat_map(|tree| std::iter::once(&tree.head).chain(&tree.tail))
+    }
+
+    /// Whether every block knows its rows, and all rows stand in order: for tests.
+    pub fn is_sound(&self) -> bool {
+        let ordered = self.iter().is_sorted_by(|a, b| a.deadline.since(b.deadline) <= 0);
+        let held: usize = self.blocks().map(|block| block.rows.len()).sum();
+        let told = self.tree.as_ref().map_or(0, |tree| tree.len);
+        ordered && held == told && told != 1 && (told == 0 || self.only.is_none()) && self.blocks().all(Block::is_sound)
+    }
+}
+
+impl<T: Copy + Eq> Tree<T> {
+    fn new(head: Block<T>) -> Tree<T> {
+        Tree { head, tail: Vec::new(), spare: Vec::new(), len: 0 }
+    }
+
+    #[inline]
+    fn block(&mut self, index: usize) -> Option<&mut Block<T>> {
+        match index {
+            0 => Some(&mut self.head),
+            _ => self.tail.get_mut(index - 1),
+        }
+    }
+
+    #[inline]
+    fn insert(&mut self, row: DeadlineRow<T>) {
+        self.len += 1;
+        let index = self.tail.partition_point(|block| block.rows[0].deadline.since(row.deadline) <= 0);
+        let block = self.block(index).expect("invariant: as many blocks as begin before the row, and the head");
+        block.insert(row);
+        if block.rows.len() > BLOCK_ROWS {
+            self.split(index);
+        }
+    }
+
+    #[inline]
+    fn remove(&mut self, deadline: Vruntime, item: T) -> bool {
         let mut index = self.first_block_of(deadline);
-        while let Some(block) = self.blocks.get_mut(index) {
+        while let Some(block) = self.block(index) {
             if let Some(row) = block.position(deadline, item) {
                 block.remove(row);
                 self.len -= 1;
                 self.tidy_after_removal(index);
                 return true;
             }
-            if block.rows[0].deadline.since(deadline) > 0 {
+            if block.rows.first().is_none_or(|first| first.deadline.since(deadline) > 0) {
                 return false;
             }
             index += 1;
@@ -140,11 +218,16 @@ impl<T: Copy + Eq> DeadlineLine<T> {
         false
     }
 
-    /// Gives `item`, which was inserted with `deadline`, another slice where it stands; false if it is not there.
-    pub fn set_slice(&mut self, deadline: Vruntime, item: T, slice: u64) -> bool {
+    /// The row of a tree that has one: it is empty then.
+    fn take_last(&mut self) -> Option<DeadlineRow<T>> {
+        self.len = 0;
+        self.head.rows.pop()
+    }
+
+    fn set_slice(&mut self, deadline: Vruntime, item: T, slice: u64) -> bool {
         let first = self.first_block_of(deadline);
-        let found = self.blocks.iter_mut().skip(first).find_map(|block| Some((block.position(deadline, item)?, block)));
-        let Some((row, block)) = found else { return false };
+        let mut blocks = std::iter::once(&mut self.head).chain(&mut self.tail).skip(first);
+        let Some((row, block)) = blocks.find_map(|block| Some((block.position(deadline, item)?, block))) else { return false };
         block.rows[row].slice = slice;
         block.measure();
         true
@@ -154,51 +237,47 @@ impl<T: Copy + Eq> DeadlineLine<T> {
     /// the block before the first that begins with it.
     #[inline]
     fn first_block_of(&self, deadline: Vruntime) -> usize {
-        match self.blocks.len() {
-            0 | 1 => 0,
-            _ => self.blocks.partition_point(|block| block.rows[0].deadline.since(deadline) < 0).saturating_sub(1),
-        }
+        self.tail.partition_point(|block| block.rows[0].deadline.since(deadline) < 0)
     }
 
     /// A block that is full gives its later half to a new one behind it.
     #[cold]
     fn split(&mut self, index: usize) {
         let mut later = self.spare.pop().unwrap_or_else(|| Block::with_room(BLOCK_ROWS + 1));
-        let block = &mut self.blocks[index];
+        let block = self.block(index).expect("invariant: a block that is split is there");
         later.rows.extend(block.rows.drain(BLOCK_ROWS / 2..));
         block.measure();
         later.measure();
-        self.blocks.insert(index + 1, later);
+        self.tail.insert(index, later);
     }
 
-    /// An empty block goes; two small neighbours become one.
+    /// An empty block goes, unless it is the only one; two small neighbours become one.
     #[inline]
     fn tidy_after_removal(&mut self, index: usize) {
-        if self.blocks[index].rows.is_empty() {
-            let block = self.blocks.remove(index);
-            self.spare.reserve_exact(1);
-            self.spare.push(block);
-        } else if self.blocks.len() > 1 {
-            self.merge_with_next(index);
+        if self.tail.is_empty() {
+            return;
+        }
+        let gone = match index {
+            0 => self.head.rows.is_empty().then(|| std::mem::replace(&mut self.head, self.tail.remove(0))),
+            _ => self.tail[index - 1].rows.is_empty().then(|| self.tail.remove(index - 1)),
+        };
+        match gone {
+            Some(emptied) => self.spare.push(emptied),
+            None => self.merge_with_next(index),
         }
     }
 
     fn merge_with_next(&mut self, index: usize) {
-        let [first, second, ..] = &mut self.blocks[index..] else { return };
+        let (before, behind) = self.tail.split_at_mut(index);
+        let Some(second) = behind.first_mut() else { return };
+        let first = before.last_mut().unwrap_or(&mut self.head);
         if first.rows.len() + second.rows.len() > BLOCK_ROWS / 2 {
             return;
         }
         first.rows.append(&mut second.rows);
         first.measure();
-        let emptied = self.blocks.remove(index + 1);
+        let emptied = self.tail.remove(index);
         self.spare.push(emptied);
-    }
-
-    /// Whether every block knows its rows, and all rows stand in order: for tests.
-    pub fn is_sound(&self) -> bool {
-        let ordered = self.blocks.iter().flat_map(|block| &block.rows).is_sorted_by(|a, b| a.deadline.since(b.deadline) <= 0);
-        let count: usize = self.blocks.iter().map(|block| block.rows.len()).sum();
-        ordered && count == self.len && self.blocks.iter().all(Block::is_sound)
     }
 }
 

@@ -12,12 +12,14 @@ use std::collections::VecDeque;
 pub struct Timeline<T> {
     /// `None` only if there is no row at all.
     first: Option<(Vruntime, T)>,
-    rest: VecDeque<(Vruntime, T)>,
+    /// `None` as long as there were never two.
+    #[allow(clippy::box_collection, reason = "8 bytes of a queue's row, not 32: most queues never need it")]
+    rest: Option<Box<VecDeque<(Vruntime, T)>>>,
 }
 
 impl<T> Default for Timeline<T> {
     fn default() -> Self {
-        Timeline { first: None, rest: VecDeque::new() }
+        Timeline { first: None, rest: None }
     }
 }
 
@@ -25,7 +27,7 @@ impl<T: Copy + Eq> Timeline<T> {
     /// The number of rows.
     #[inline]
     pub fn len(&self) -> usize {
-        usize::from(self.first.is_some()) + self.rest.len()
+        usize::from(self.first.is_some()) + self.rest.as_ref().map_or(0, |rest| rest.len())
     }
     /// Whether there is no row.
     #[inline]
@@ -40,18 +42,18 @@ impl<T: Copy + Eq> Timeline<T> {
     /// The row with the largest virtual time.
     #[inline]
     pub fn last(&self) -> Option<(Vruntime, T)> {
-        self.rest.back().copied().or(self.first)
+        self.rest.as_ref().and_then(|rest| rest.back().copied()).or(self.first)
     }
     /// The second smallest row.
     #[inline]
     pub fn second(&self) -> Option<(Vruntime, T)> {
-        self.rest.front().copied()
+        self.rest.as_ref()?.front().copied()
     }
     /// The row that follows `item`, which stands at `key`.
     pub fn after(&self, key: Vruntime, item: T) -> Option<(Vruntime, T)> {
         match self.first?.1 == item {
             true => self.second(),
-            false => self.rest.get(self.position(key, item)? + 1).copied(),
+            false => self.rest.as_ref()?.get(self.position(key, item)? + 1).copied(),
         }
     }
     /// Puts `item` behind every row whose virtual time is at most `key`.
@@ -62,7 +64,7 @@ impl<T: Copy + Eq> Timeline<T> {
             later => {
                 self.first = Some((key, item));
                 if let Some(row) = later {
-                    self.rest.push_front(row);
+                    self.rest.get_or_insert_default().push_front(row);
                 }
             }
         }
@@ -71,33 +73,36 @@ impl<T: Copy + Eq> Timeline<T> {
     #[inline]
     pub fn remove(&mut self, key: Vruntime, item: T) -> bool {
         if self.first.is_some_and(|first| first.1 == item) {
-            self.first = self.rest.pop_front();
+            self.first = self.rest.as_mut().and_then(|rest| rest.pop_front());
             return true;
         }
-        self.position(key, item).and_then(|index| self.rest.remove(index)).is_some()
+        let place = self.position(key, item);
+        place.zip(self.rest.as_mut()).and_then(|(index, rest)| rest.remove(index)).is_some()
     }
     /// All rows, smallest first.
     pub fn iter(&self) -> impl Iterator<Item = (Vruntime, T)> + '_ {
-        self.first.into_iter().chain(self.rest.iter().copied())
+        self.first.into_iter().chain(self.rest.iter().flat_map(|rest| rest.iter().copied()))
     }
 
     fn insert_behind_first(&mut self, key: Vruntime, item: T) {
+        let rest = self.rest.get_or_insert_default();
         // From the back: what ran last has usually the largest virtual time.
-        let mut index = self.rest.len();
+        let mut index = rest.len();
         if index > 16 {
-            index = self.rest.partition_point(|row| row.0.since(key) <= 0);
+            index = rest.partition_point(|row| row.0.since(key) <= 0);
         } else {
-            while index > 0 && self.rest[index - 1].0.since(key) > 0 {
+            while index > 0 && rest[index - 1].0.since(key) > 0 {
                 index -= 1;
             }
         }
-        self.rest.insert(index, (key, item));
+        rest.insert(index, (key, item));
     }
 
     /// Where `item`, which is not the first row, stands among the rest.
     fn position(&self, key: Vruntime, item: T) -> Option<usize> {
-        let start = self.rest.partition_point(|row| row.0.since(key) < 0);
-        (start..self.rest.len()).take_while(|&i| self.rest[i].0 == key).find(|&i| self.rest[i].1 == item)
+        let rest = self.rest.as_ref()?;
+        let start = rest.partition_point(|row| row.0.since(key) < 0);
+        (start..rest.len()).take_while(|&i| rest[i].0 == key).find(|&i| rest[i].1 == item)
     }
 }
 

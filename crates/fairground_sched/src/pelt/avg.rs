@@ -1,9 +1,10 @@
 //! The tracked state of one entity, run queue or class.
 
-/// Load-tracking state; fits one cache line.
+/// Load-tracking state; it is one cache line.
 ///
 /// Kernel: sched.h struct sched_avg, v4.12–
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[repr(align(64))]
 pub struct SchedAvg {
     /// Clock of the last update, in ns; 0 for an entity that is attached nowhere.
     pub last_update_time: u64,
