@@ -99,7 +99,7 @@ impl<Q: EventQueue> Simulation<Q> {
 
     fn refill(&mut self, cpu: CpuId, task: TaskId, left: Left) {
         let cache_kib = self.machine.core_cache_kib;
-        let kib = u64::from(self.specs[task].working_set_kib.min(cache_kib));
+        let kib = u64::from(self.tasks[task].working_set_kib.min(cache_kib));
         let core = self.caches.core[cpu];
         let touched = &mut self.caches.touched_kib[core];
         let here = self.caches.core[left.cpu] == core;

@@ -55,7 +55,7 @@ impl<Q: EventQueue> Simulation<Q> {
     /// Kernel: tick-sched.c tick_nohz_next_event(), tick_nohz_handler(), v4.12–
     fn ticks_for_timer(&self, cpu: CpuId) -> bool {
         let idle = self.cpus[cpu].doing == Doing::Idle && self.queue.get(cpu, Slot::Tick).is_none();
-        let wakes_kthread = |timer| matches!(self.timer_of(timer), Timer::Task(task) if self.specs[task].kthread);
+        let wakes_kthread = |timer| matches!(self.timer_of(timer), Timer::Task(task) if self.tasks[task].kthread);
         let due = |(timer, _, hard): (TimerId, Instant, Instant)| hard <= self.now && wakes_kthread(timer);
         idle && self.queue.first_timer(cpu).is_some_and(due)
     }
@@ -221,7 +221,7 @@ impl<Q: EventQueue> Simulation<Q> {
     fn must_leave_user_mode(&self, cpu: CpuId) -> bool {
         let rq = self.sched.rq(cpu);
         let in_kernel =
-            |task: TaskId| self.specs[task].kthread || self.klocks.in_section(task) || self.tasks[task].mode != Mode::User;
+            |task: TaskId| self.tasks[task].kthread || self.klocks.in_section(task) || self.tasks[task].mode != Mode::User;
         let stays = |task: TaskId| in_kernel(task) && !self.preempts_in_kernel(cpu, task);
         match self.sched.exit_to_user(cpu) {
             UserReturn::Run => false,

@@ -18,7 +18,8 @@ pub(crate) struct Scripted {
 #[derive(Clone, Debug)]
 enum Act {
     Start(TaskId),
-    Change(Change),
+    /// In a box, since it is large and rare: most acts are the starts of many tasks.
+    Change(Box<Change>),
 }
 
 /// All acts in order of time; at one instant tasks start first, in order of their rows.
@@ -27,7 +28,7 @@ pub(crate) fn script_of(set: &TaskSet) -> Vec<Scripted> {
         Start::At(at) => Some(Scripted { at, act: Act::Start(task) }),
         Start::Forked | Start::Asleep => None,
     });
-    let changes = set.changes.iter().map(|timed| Scripted { at: timed.at, act: Act::Change(timed.change.clone()) });
+    let changes = set.changes.iter().map(|timed| Scripted { at: timed.at, act: Act::Change(Box::new(timed.change.clone())) });
     let mut script: Vec<Scripted> = starts.chain(changes).collect();
     script.sort_by_key(|row| row.at);
     script
@@ -42,7 +43,7 @@ impl<Q: EventQueue> Simulation<Q> {
     pub fn add_change(&mut self, timed: TimedChange) {
         assert!(timed.at >= self.now, "invariant: the past is not changed");
         let place = self.script.partition_point(|row| row.at <= timed.at).max(self.script_next);
-        self.script.insert(place, Scripted { at: timed.at, act: Act::Change(timed.change) });
+        self.script.insert(place, Scripted { at: timed.at, act: Act::Change(Box::new(timed.change)) });
     }
 
     /// Carries out the next act. Whoever acts from outside takes no time of the machine; a CPU that
@@ -56,7 +57,7 @@ impl<Q: EventQueue> Simulation<Q> {
         };
         match act {
             Act::Start(task) => self.start(rec, cpu, task),
-            Act::Change(change) => self.change(rec, cpu, change),
+            Act::Change(change) => self.change(rec, cpu, *change),
         }
         let acting = cpu;
         for cpu in self.machine.cpus.ids() {
@@ -84,7 +85,7 @@ impl<Q: EventQueue> Simulation<Q> {
     }
 
     fn start(&mut self, rec: &mut Recorder<'_>, cpu: CpuId, task: TaskId) {
-        let wanted = self.specs[task].first_cpu;
+        let wanted = self.tasks[task].first_cpu;
         self.core_from_outside(rec, cpu, |sched, cx| {
             sched.sched_fork(cx, None, task);
             sched.wake_up_new_task(cx, task, wanted);
@@ -156,10 +157,12 @@ impl<Q: EventQueue> Simulation<Q> {
     fn postpone_hotplug(&mut self, cpu: CpuId, until: Instant) {
         self.script_next -= 1;
         let rest = &mut self.script[self.script_next..];
-        for row in rest.iter_mut() {
-            if matches!(row.act, Act::Change(Change::Hotplug { cpu: other, .. }) if other == cpu) {
-                row.at = row.at.max(until);
-            }
+        let concerns = |act: &Act| match act {
+            Act::Change(change) => matches!(**change, Change::Hotplug { cpu: other, .. } if other == cpu),
+            Act::Start(_) => false,
+        };
+        for row in rest.iter_mut().filter(|row| concerns(&row.act)) {
+            row.at = row.at.max(until);
         }
         rest.sort_by_key(|row| row.at);
     }

@@ -186,7 +186,7 @@ impl<Q: EventQueue> Simulation<Q> {
     /// Kernel: fork.c kernel_clone(), _do_fork() before v5.10, v4.12–
     #[inline(never)]
     pub(crate) fn wake_new(&mut self, rec: &mut Recorder<'_>, cpu: CpuId, child: TaskId) -> Next {
-        let wanted = self.specs[child].first_cpu;
+        let wanted = self.tasks[child].first_cpu;
         let target = self.core(rec, cpu, |sched, cx| sched.select_new_task(cx, child, wanted));
         self.activate_new(rec, cpu, child, target)
     }

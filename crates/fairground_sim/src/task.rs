@@ -3,7 +3,7 @@
 use crate::cache::Left;
 use crate::cpu::Then;
 use fairground_model::{Frame, LockMode, Mode, Op, TaskInfo};
-use fairground_stdx::{Instant, LockId, Ns, ProgramId, RngStream, TaskId};
+use fairground_stdx::{CpuId, Instant, LockId, Ns, ProgramId, RngStream, TaskId};
 
 /// What the current step of a task still needs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -40,6 +40,11 @@ pub(crate) struct SimTask {
     pub(crate) left: Option<Left>,
     pub(crate) mode: Mode,
     pub(crate) timer_slack: Ns,
+    /// The CPU on which it starts, if that is said.
+    pub(crate) first_cpu: Option<CpuId>,
+    /// What it works on.
+    pub(crate) working_set_kib: u32,
+    pub(crate) kthread: bool,
     pub(crate) parent: Option<TaskId>,
     pub(crate) live_children: u32,
     pub(crate) waits_for_children: bool,

@@ -145,7 +145,7 @@ impl<Q: EventQueue> Simulation<Q> {
     /// Whether the current task is in the kernel where it now is: on the way back to user mode it is not any more.
     pub(crate) fn in_kernel(&self, task: TaskId) -> bool {
         let row = &self.tasks[task];
-        self.specs[task].kthread || self.klocks.in_section(task) || (row.mode != Mode::User && row.want != Want::Nothing)
+        self.tasks[task].kthread || self.klocks.in_section(task) || (row.mode != Mode::User && row.want != Want::Nothing)
     }
 
     /// Whether an interrupt that ends now may take the current task off where it is in the kernel.
@@ -191,7 +191,7 @@ impl<Q: EventQueue> Simulation<Q> {
         if held {
             return self.misuse_of(task, lock, Misuse::TakesTwice);
         }
-        if of_kernel && !self.klocks.in_section(task) && !self.specs[task].kthread {
+        if of_kernel && !self.klocks.in_section(task) && !self.tasks[task].kthread {
             return self.misuse_of(task, lock, Misuse::OutsideKernel);
         }
         self.klocks.use_lock(lock, self.now, &self.sched);
