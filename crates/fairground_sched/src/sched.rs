@@ -135,6 +135,19 @@ impl Sched {
         &self.idle_search_times
     }
 
+    /// Tasks of these groups are to come: makes room for their rows, and for those of the queues that they use as long as they move
+    /// little, at most one for each level above a task. A table that grows is copied, and for that moment held twice.
+    pub fn make_room(&mut self, tasks: impl Iterator<Item = Option<TgId>>) {
+        let levels = |group| std::iter::successors(group, |&group: &TgId| self.groups[group].parent).count();
+        let (nr_tasks, above) = tasks.fold((0, 0), |(tasks, above), group| (tasks + 1, above + levels(group)));
+        let queues = above.min(self.groups.len() * self.rqs.len());
+        self.tasks.reserve(nr_tasks);
+        self.ses.reserve(nr_tasks + queues);
+        self.pelt_se.reserve(nr_tasks + queues);
+        self.cfs_rqs.reserve(queues);
+        self.pelt_cfs.reserve(queues);
+    }
+
     /// Adds a task of that description, not forked yet. `allowed` are its CPUs, at least one.
     pub fn add_task(&mut self, spec: &TaskSpec, allowed: CpuMask) -> TaskId {
         self.note_policy(spec.policy);

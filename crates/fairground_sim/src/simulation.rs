@@ -301,6 +301,7 @@ impl<Q: EventQueue> Simulation<Q> {
         for group in set.groups.iter() {
             sched.add_group(group);
         }
+        sched.make_room(set.tasks.iter().map(|spec| spec.group));
         for (spec, &cpus) in set.tasks.iter().zip(allowed.iter()) {
             let task = sched.add_task(spec, cpus);
             if spec.start == Start::Asleep {

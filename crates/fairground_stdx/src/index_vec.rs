@@ -29,6 +29,18 @@ impl<I: Id, T> IndexVec<I, T> {
         self.raw.push(row);
         id
     }
+    /// Makes room for so many rows more, so that a table of which it is known how long it may get is not copied when it grows.
+    pub fn reserve(&mut self, rows: usize) {
+        self.raw.reserve_exact(rows);
+    }
+    /// Appends equal rows until there are `len`, if there are fewer.
+    pub fn extend_to(&mut self, len: usize, row: T)
+    where
+        T: Clone,
+    {
+        let len = len.max(self.raw.len());
+        self.raw.resize(len, row);
+    }
     /// The number of rows.
     pub fn len(&self) -> usize {
         self.raw.len()

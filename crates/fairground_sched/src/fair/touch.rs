@@ -19,11 +19,11 @@ impl Sched {
         }
     }
 
-    /// Reads the rows of an entity and of the queue that it is on.
+    /// Reads the rows of an entity that was picked, and of the queue below it, from which is picked next.
     #[inline]
-    pub(crate) fn touch_level(&self, se: SeId) {
+    pub(crate) fn touch_picked(&self, se: SeId) {
         if !self.groups.is_empty() {
-            self.touch_one_level(se);
+            self.touch_one_picked(se);
         }
     }
 
@@ -36,7 +36,15 @@ impl Sched {
         black_box(words);
     }
 
-    // The two are not inlined: without groups the callers keep their registers.
+    /// Reads the rows of tasks, of which some queues may have one to tell.
+    pub(crate) fn touch_tasks(&self, tasks: impl Iterator<Item = TaskId>) {
+        black_box(tasks.fold(0, |words, task| {
+            let row = &self.tasks[task];
+            words ^ self.se_words(row.se) ^ u64::from(row.throttled)
+        }));
+    }
+
+    // These are not inlined: without groups the callers keep their registers.
     #[inline(never)]
     fn touch_levels_from(&self, first: SeId) {
         let (mut level, mut words) = (Some(first), 0);
@@ -48,28 +56,27 @@ impl Sched {
     }
 
     #[inline(never)]
-    fn touch_one_level(&self, se: SeId) {
-        black_box(self.se_words(se) ^ self.queue_words(self.ses[se].cfs_rq));
+    fn touch_one_picked(&self, se: SeId) {
+        black_box(self.se_words(se) ^ self.ses[se].my_q.map_or(0, |below| self.queue_words(below)));
     }
 
-    /// A word of each line of an entity's rows that a tick needs.
+    /// A word of each line of an entity's rows.
     #[inline]
     fn se_words(&self, se: SeId) -> u64 {
-        let (row, avg) = (&self.ses[se], &self.pelt_se[se]);
-        row.exec_start ^ row.runnable_weight ^ avg.last_update_time ^ u64::from(avg.util_est.ewma)
+        let row = &self.ses[se];
+        row.exec_start ^ row.vlag as u64 ^ self.pelt_se[se].last_update_time
     }
 
     /// The same of a queue's rows, and of its group's.
     #[inline]
     fn queue_words(&self, queue: CfsRqId) -> u64 {
-        let (row, avg) = (&self.cfs_rqs[queue], &self.pelt_cfs[queue]);
+        let row = &self.cfs_rqs[queue];
         let group = row.tg.map_or(0, |tg| self.groups[tg].load_avg);
         let order = match self.profile.pick.is_eevdf() {
             true => row.avg_load ^ row.deadlines.first().map_or(0, |row| row.vruntime.0),
-            false => 0,
+            false => row.h_load,
         };
-        let told = row.tg_load_avg_contrib ^ u64::from(row.idle_h_nr_running);
-        let averages = avg.last_update_time ^ u64::from(avg.util_est.ewma);
-        group ^ order ^ told ^ averages ^ row.load.weight() ^ row.removed.load_avg
+        let stands_still = self.bandwidth.touch(queue);
+        group ^ order ^ row.tg_load_avg_contrib ^ self.pelt_cfs[queue].last_update_time ^ row.load.weight() ^ stands_still
     }
 }

@@ -62,6 +62,7 @@ impl Sched {
     pub fn throttle_cfs_rq_work(&mut self, cx: &mut Ctx<'_, '_>) {
         let cpu = cx.cpu;
         let task = self.rqs[cpu].curr.expect("invariant: a task returns to user mode");
+        self.touch_levels(task);
         self.tasks[task].throttle_work = false;
         let queue = self.ses[self.tasks[task].se].cfs_rq;
         self.count_rq_lock(cx, cpu);

@@ -6,10 +6,11 @@ use crate::seam::{Throttle, ThrottleStamp};
 use fairground_model::Op;
 use fairground_stdx::{CfsRqId, CpuId, Id, TaskId, TgId};
 
-/// A queue at or below a throttled one.
+/// A queue at or below a throttled one; it is one cache line.
 ///
 /// Kernel: sched.h struct cfs_rq, its fields of CONFIG_CFS_BANDWIDTH, v4.12–
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[repr(align(64))]
 pub(crate) struct ThrottledQueue {
     /// How many of it and the queues above it are throttled.
     pub(super) count: u32,
@@ -97,8 +98,8 @@ impl Sched {
 
     /// The row of a queue, with those of all queues before it.
     pub(super) fn throttled_queue(&mut self, queue: CfsRqId) -> &mut ThrottledQueue {
-        while self.bandwidth.queues.len() <= queue.index() {
-            self.bandwidth.queues.push(ThrottledQueue::default());
+        if self.bandwidth.queues.len() <= queue.index() {
+            self.bandwidth.queues.extend_to(self.cfs_rqs.len(), ThrottledQueue::default());
         }
         &mut self.bandwidth.queues[queue]
     }
@@ -110,6 +111,7 @@ impl Sched {
         let (rule, clock) = (self.profile.throttle, self.throttle_stamp(cpu));
         let (subtree, groups) = self.take_subtree(group, cpu);
         cx.meter.count_n(Op::BwGroup, groups as u64);
+        self.touch_queues(&subtree);
         for &queue in &subtree {
             let row = self.throttled_queue(queue);
             row.count += 1;
@@ -122,13 +124,15 @@ impl Sched {
             assert!(nobody_waits, "invariant: a queue has tasks in limbo only as long as it is throttled");
             // Where tasks stop by themselves it is tracked until the last one has.
             if rule != Throttle::OnUserReturn || self.cfs_rqs[queue].nr_running == 0 {
-                self.stop_pelt(queue);
+                self.stop_pelt_clock(queue);
+                self.cfs_rqs[queue].on_list = false;
             }
             if rule == Throttle::OnUserReturnV1 {
                 self.mark_all(cx, queue);
             }
         }
         self.keep_subtree(group, cpu, subtree);
+        self.tidy_leaf_list(cpu);
     }
 
     /// A queue is throttled no more: those below it first.
@@ -138,6 +142,8 @@ impl Sched {
         let clock = self.throttle_stamp(cpu);
         let (subtree, groups) = self.take_subtree(group, cpu);
         cx.meter.count_n(Op::BwGroup, groups as u64);
+        self.touch_queues(&subtree);
+        self.touch_tasks(subtree.iter().filter_map(|&queue| self.bandwidth.queues.get(queue)?.limbo));
         for &queue in subtree.iter().rev() {
             let row = self.throttled_queue(queue);
             row.count -= 1;
@@ -165,10 +171,14 @@ impl Sched {
 
     /// The load tracking of a queue stands still from now on.
     fn stop_pelt(&mut self, queue: CfsRqId) {
+        self.stop_pelt_clock(queue);
+        self.list_del_leaf_cfs_rq(queue);
+    }
+
+    fn stop_pelt_clock(&mut self, queue: CfsRqId) {
         let clock = self.throttle_stamp(self.cfs_rqs[queue].cpu);
         let row = self.throttled_queue(queue);
         (row.pelt_stopped, row.clock_pelt) = (true, clock);
-        self.list_del_leaf_cfs_rq(queue);
     }
 
     /// It goes on, if it stood still.
@@ -223,6 +233,12 @@ impl super::Bandwidth {
             Some(row) if row.pelt_stopped => row.clock_pelt.wrapping_sub(row.clock_pelt_time),
             Some(row) => now.wrapping_sub(row.clock_pelt_time),
         }
+    }
+
+    /// A word of the row of a queue: see `fair/touch.rs`.
+    #[inline]
+    pub(crate) fn touch(&self, queue: CfsRqId) -> u64 {
+        self.queues.get(queue).map_or(0, |row| row.clock_pelt)
     }
 
     /// For how long in all a queue that stands still no more has done so.

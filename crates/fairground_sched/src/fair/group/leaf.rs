@@ -33,6 +33,11 @@ impl Sched {
         }
     }
 
+    /// Takes the queues off the list of a CPU that were told so (`on_list`), all at once.
+    pub(crate) fn tidy_leaf_list(&mut self, cpu: CpuId) {
+        self.rqs[cpu].leaf_cfs_rqs.retain(|&queue| self.cfs_rqs[queue].on_list);
+    }
+
     /// Ages the queues of the groups on `cpu` that have load, from the leaves up; those in which nothing is left leave the
     /// list. True: something is left to age.
     ///

@@ -52,7 +52,7 @@ impl Sched {
                 throttled = true;
             }
             let picked = self.pick_next_entity(cfs_rq, curr).expect("invariant: a queue with entities has a candidate");
-            self.touch_level(picked.se);
+            self.touch_picked(picked.se);
             let entity = &self.ses[picked.se];
             let (task, below) = (entity.task, entity.my_q);
             if entity.sched_delayed {
