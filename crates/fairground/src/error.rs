@@ -2,6 +2,7 @@
 
 use crate::guard::Broken;
 use fairground_model::Mistakes;
+use std::io::ErrorKind;
 use std::path::Path;
 
 /// Everything that is wrong with one text, together with the text, so that the lines can be shown.
@@ -77,16 +78,40 @@ impl std::fmt::Display for Error {
                 let lines: Vec<String> = files.iter().flat_map(FileMistakes::lines).collect();
                 f.write_str(&lines.join("\n"))
             }
-            Error::World { what, cause } => write!(f, "{what}: {cause}"),
+            Error::World { what, cause } => match hint(cause) {
+                Some(hint) => write!(f, "{what}: {cause} (hint: {hint})"),
+                None => write!(f, "{what}: {cause}"),
+            },
             Error::Broken(broken) => write!(f, "{broken}"),
         }
     }
 }
 impl std::error::Error for Error {}
 
+/// What to do about a failure of the world that mostly is the user's own slip.
+fn hint(cause: &std::io::Error) -> Option<&'static str> {
+    match cause.kind() {
+        ErrorKind::NotFound => Some("Check the name; a relative path begins at the folder in which the command runs."),
+        ErrorKind::PermissionDenied => Some("Check who may read or write it."),
+        ErrorKind::IsADirectory => Some("Name a file in it."),
+        _ => None,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_file_that_is_not_there_has_a_hint() {
+        let error = Error::world("read", Path::new("nothing.csv"), std::io::Error::from(ErrorKind::NotFound));
+        assert!(
+            error.to_string().starts_with("cannot read nothing.csv: ") && error.to_string().contains("(hint: Check the name;")
+        );
+        assert_eq!(error.exit_code(), 3);
+        let full = Error::world("write", Path::new("x"), std::io::Error::from(ErrorKind::StorageFull));
+        assert!(!full.to_string().contains("hint"));
+    }
 
     #[test]
     fn lines_name_file_line_and_hint() {
