@@ -35,7 +35,7 @@ const NIGHTLY: &[(&str, Act)] = &[
     ("fidelity, full", Act::Tool(fidelity::check)),
     // The long hunts only: the short ones are tests like all others.
     ("random whole systems", Act::Fairground(&["vopr", "--seed", "2000", "--runs", "10000"])),
-    ("slow models, long", Act::Cargo(&["test", "--release", "--package", "fairground_vopr", "--", "--ignored"], &[])),
+    ("slow tests", Act::Cargo(&["test", "--release", "--workspace", "--", "--ignored"], &[])),
     ("benches", Act::Cargo(&["bench", "--workspace"], &[])),
 ];
 
