@@ -23,8 +23,6 @@ const NOT_YET: &[(&str, &str, &str)] = &[
     ("02", "T16 T17", "real-time and deadline classes"),
     ("04", "*", "frequency governors and capacity"),
     ("11", "T10", "real-time and deadline classes"),
-    ("13", "T16", "a fit of burstiness to counters"),
-    ("13", "T19", "services side by side with quotas and cpusets"),
     ("14", "*", "profile v7.2"),
 ];
 

@@ -22,6 +22,8 @@ pub enum StreamKind {
     PeriodPhase = 6,
     /// Which seeds are drawn for an interval; row 0.
     Bootstrap = 7,
+    /// What a service may be of which only counters are known; row = number of the guess.
+    CounterFit = 9,
 }
 
 /// A stream of random integers.

@@ -3,13 +3,9 @@
 use super::csv::{self, Column, Csv};
 use super::verdict::cpus;
 use crate::error::Error;
-use fairground_metrics::Decimal;
 use fairground_model::{CpuMax, Mistakes};
-use fairground_report::table::number;
 use fairground_report::units::{fixed, format_ns};
-use fairground_report::{Document, Input, Table};
 use fairground_stdx::Ns;
-use serde_json::Value;
 
 /// What a counter grew by, and over what time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -41,7 +37,9 @@ pub struct Counters {
     pub without_time: u64,
     /// Samples whose time is not after that of the one before.
     pub out_of_order: u64,
-    digest: u128,
+    /// Wall time and CPU time from each sample to the next, ns.
+    pub(super) steps: Vec<(u64, u64)>,
+    pub(super) digest: u128,
 }
 
 /// Names of each counter: of cpu.stat, and of cAdvisor in Prometheus.
@@ -88,6 +86,7 @@ fn collect(csv: &Csv<'_>, m: &mut Mistakes) -> Counters {
         cpus: 0,
         without_time: 0,
         out_of_order: 0,
+        steps: Vec::new(),
         digest: 0,
     };
     let Some(time) = time else { return counters };
@@ -99,20 +98,22 @@ fn collect(csv: &Csv<'_>, m: &mut Mistakes) -> Counters {
     }
     let known: Vec<u64> = times.iter().copied().flatten().collect();
     counters.out_of_order = known.windows(2).filter(|pair| pair[1] <= pair[0]).count() as u64;
-    counters.usage = usage.map_or_else(Growth::default, |column| growth(csv, &times, column, m));
-    let mut of = |column: Option<Column>| column.map_or_else(Growth::default, |column| growth(csv, &times, column, m));
-    (counters.periods, counters.throttled) = (of(csv.count(&PERIODS)), of(csv.count(&THROTTLED)));
-    counters.throttled_time = of(csv.time(&THROTTLED_TIME));
+    let mut of = |column: Option<Column>| column.map_or_else(Default::default, |column| steps(csv, &times, column, m));
+    let used = of(usage);
+    counters.usage = Growth::of(&used);
+    let others = [csv.count(&PERIODS), csv.count(&THROTTLED), csv.time(&THROTTLED_TIME)];
+    [counters.periods, counters.throttled, counters.throttled_time] = others.map(|column| Growth::of(&of(column)));
+    counters.steps = used.0;
     if m.0.is_empty() && counters.usage.wall_ns == 0 {
         m.whole("fewer than two samples of CPU time with rising times", "Give the counters at two moments at least.");
     }
     counters
 }
 
-/// The growth of a counter. A sample that lacks it is left out: the next one covers its time. One that is less than before has begun
-/// anew from 0; what was lost in between is not known.
-fn growth(csv: &Csv<'_>, times: &[Option<u64>], column: Column, m: &mut Mistakes) -> Growth {
-    let mut grown = Growth::default();
+/// Wall time and growth of a counter from each sample to the next, and how often it has begun anew. A sample that lacks it is left out:
+/// the next one covers its time. One that is less than before has begun from 0; what was lost in between is not known.
+fn steps(csv: &Csv<'_>, times: &[Option<u64>], column: Column, m: &mut Mistakes) -> (Vec<(u64, u64)>, u64) {
+    let (mut steps, mut resets) = (Vec::new(), 0);
     let mut last: Option<(u64, u64)> = None;
     for (row, time) in times.iter().enumerate() {
         let (Some(time), Some(value)) = (*time, csv.number(row, column, m)) else { continue };
@@ -124,12 +125,19 @@ fn growth(csv: &Csv<'_>, times: &[Option<u64>], column: Column, m: &mut Mistakes
             continue;
         }
         let is_reset = value < from;
-        grown.resets += u64::from(is_reset);
-        grown.sum = grown.sum.saturating_add(if is_reset { value } else { value - from });
-        grown.wall_ns = grown.wall_ns.saturating_add(time - before);
+        resets += u64::from(is_reset);
+        steps.push((time - before, if is_reset { value } else { value - from }));
         last = Some((time, value));
     }
-    grown
+    (steps, resets)
+}
+
+impl Growth {
+    fn of((steps, resets): &(Vec<(u64, u64)>, u64)) -> Growth {
+        let sum = |values: &mut dyn Iterator<Item = u64>| values.fold(0, u64::saturating_add);
+        let (wall_ns, sum) = (sum(&mut steps.iter().map(|step| step.0)), sum(&mut steps.iter().map(|step| step.1)));
+        Growth { sum, wall_ns, resets: *resets }
+    }
 }
 
 impl Counters {
@@ -178,43 +186,16 @@ impl Counters {
                 lines.push(format!("note: {count} {what}"));
             }
         }
-        lines.push(match (self.is_unstable(), self.throttled_ratio()) {
-            (Some(true), _) => "UNSTABLE: more than 95 % of the limit is used; raise it".to_string(),
-            (_, Some(0)) => "no throttling was counted: the limit did not matter in this time".to_string(),
-            _ => "how requests fare cannot be told from counters alone: a fit over burstiness is not built. Give a log of requests \
-                  (arrival, latency, CPU time), or a scenario"
-                .to_string(),
-        });
+        match (self.is_unstable(), self.throttled_ratio()) {
+            (Some(true), _) => lines.push("UNSTABLE: more than 95 % of the limit is used; raise it".to_string()),
+            (_, Some(0)) => lines.push("no throttling was counted: the limit did not matter in this time".to_string()),
+            _ => {}
+        }
         lines
     }
-    /// As a table.
-    pub fn table(&self) -> Table {
-        let mut table = Table::new("counters", "What the counters say", vec![fairground_report::Column::left("line", "line")]);
-        for line in self.lines() {
-            table.line(format!("  {line}"));
-            table.push(vec![line.into()]);
-        }
-        table
-    }
-    /// The document of `advise --json`.
-    pub fn document(&self, name: &str) -> Document {
-        let mut document = Document::new("advise", &[Input::new(name, self.digest)], None, None);
-        let stall = self.stall().map(|(least, most)| vec![least.0, most.0]);
-        document
-            .set("usage_ns_per_s", self.usage_ns_per_s())
-            .set("throttled_pct", self.throttled_ratio().map_or(Value::Null, |ratio| number(Decimal::ratio(ratio, 100))))
-            .set("stall_ns", stall)
-            .set("unstable", self.is_unstable())
-            .set_tables(&[self.table()]);
-        document
-    }
-    /// 1 if the limit is UNSTABLE, 4 if counters do not tell, else 0.
-    pub fn exit_code(&self) -> u8 {
-        match (self.is_unstable(), self.throttled_ratio()) {
-            (Some(true), _) => 1,
-            (_, Some(0)) => 0,
-            _ => 4,
-        }
+    /// Throttled time per second of wall time, ns.
+    pub(super) fn throttled_ns_per_s(&self) -> u64 {
+        per_second(self.throttled_time)
     }
 }
 
@@ -244,7 +225,8 @@ mod tests {
         assert_eq!((found.periods.sum, found.throttled.sum, found.throttled_ratio()), (400, 50, Some(1250)));
         // 2 s over 50 periods and up to 4 CPUs.
         assert_eq!(found.stall(), Some((Ns::from_ms(10), Ns::from_ms(40))));
-        assert_eq!((found.is_unstable(), found.exit_code()), (Some(false), 4));
+        assert_eq!(found.is_unstable(), Some(false));
+        assert_eq!(found.steps.len(), 4);
         assert!(found.lines().iter().any(|line| line.starts_with("note: 4 counters begin anew")), "{:?}", found.lines());
     }
 
@@ -254,7 +236,7 @@ mod tests {
                     0,0.5,0,0,0\n15000000000,29.5,150,140,12.5\n";
         let found = read("prom.csv", text, Some("200000 100000"), 8).unwrap();
         assert_eq!(found.usage_ns_per_s(), 1_933_333_333);
-        assert_eq!((found.is_unstable(), found.exit_code()), (Some(true), 1));
+        assert_eq!(found.is_unstable(), Some(true));
         assert_eq!(read("prom.csv", text, None, 8).unwrap().is_unstable(), None);
     }
 

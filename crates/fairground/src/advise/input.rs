@@ -10,7 +10,7 @@ use std::path::Path;
 /// What an input does not say by itself.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct InputOptions {
-    /// Worker threads of the service of a log.
+    /// Worker threads of the service of a log; of counters, if they are known.
     pub workers: Option<u32>,
     /// CPUs that the service may use, of a log and of counters.
     pub cpus: Option<u32>,
@@ -23,7 +23,7 @@ pub struct InputOptions {
 pub enum AdviseInput {
     /// A service to run.
     Scenario(Box<Scenario>),
-    /// Counters, which are not run.
+    /// Counters, to which services are fitted.
     Counters(Box<Counters>),
 }
 
@@ -65,6 +65,11 @@ impl AdviseInput {
             return Ok(AdviseInput::Scenario(Box::new(scenario)));
         }
         if counters::are_counters(text) {
+            let seed_only = Overrides { seed: overrides.seed, ..Overrides::default() };
+            if *overrides != seed_only {
+                let message = "of what changes a scenario, counters take --seed only";
+                return Err(Error::one("command line", message, "Leave the others out: a fit to counters runs no kernel."));
+            }
             let cpus = u64::from(options.cpus.unwrap_or(CPUS));
             let counters = counters::read(name, text, options.cpu_max.as_deref(), cpus)?;
             return Ok(AdviseInput::Counters(Box::new(counters)));

@@ -8,6 +8,7 @@ pub mod counters;
 mod csv;
 mod curve;
 mod document;
+mod fit;
 mod goal;
 mod input;
 mod lab;
@@ -23,6 +24,7 @@ mod verdict;
 
 pub use bootstrap::Interval;
 pub use curve::Point;
+pub use fit::{CounterAdvice, Fit, FitOptions, FitPoint, Range};
 pub use goal::Goal;
 pub use input::{AdviseInput, InputOptions};
 pub use options::Other;

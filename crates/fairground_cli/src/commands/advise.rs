@@ -5,7 +5,7 @@ use crate::interrupt::{self, EXIT_INTERRUPTED};
 use crate::progress::Bar;
 use crate::show;
 use fairground::advise::counters::Counters;
-use fairground::advise::{self, AdviseInput, AdviseOptions, Goal, InputOptions};
+use fairground::advise::{self, AdviseInput, AdviseOptions, CounterAdvice, FitOptions, Goal, InputOptions};
 use fairground::output::{ResultFiles, ResultKind};
 use fairground::{Control, Error};
 use std::path::PathBuf;
@@ -30,7 +30,10 @@ pub(crate) struct Args {
     /// Runs the answer, and the next smaller step, once more with so many fresh seeds
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u64).range(..=100_000))]
     check: u64,
-    /// Of a log: threads that serve the requests
+    /// Of counters: most runs of services that are fitted to them
+    #[arg(long, value_name = "N", default_value_t = 20_000, value_parser = clap::value_parser!(u64).range(100..=10_000_000))]
+    fit_runs: u64,
+    /// Of a log: threads that serve the requests; of counters, if they are known
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     workers: Option<u32>,
     /// Of a log or of counters: CPUs that the service may use; 8 if left out
@@ -46,19 +49,18 @@ pub(crate) struct Args {
     change: ScenarioFlags,
 }
 
+/// Formats of `-o`.
+const KINDS: [ResultKind; 2] = [ResultKind::Html, ResultKind::Json];
+
 pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
     let goals = args.goals.iter().map(|goal| Goal::parse(goal)).collect::<Result<Vec<Goal>, Error>>()?;
     let more = InputOptions { workers: args.workers, cpus: args.cpus, cpu_max: args.cpu_max.clone() };
     let scenario = match AdviseInput::open(&args.input, &more, &args.change.overrides())? {
         AdviseInput::Scenario(scenario) => scenario,
-        AdviseInput::Counters(_) if !args.output.is_empty() => {
-            let hint = "Counters tell no requests: take --json, or leave -o out.";
-            return Err(Error::one("advise", "-o needs a scenario or a log of requests", hint));
-        }
-        AdviseInput::Counters(counters) => return show_counters(args, &counters, json),
+        AdviseInput::Counters(counters) => return of_counters(args, *counters, goals, json),
     };
     show::notes(&scenario.notes);
-    let files = ResultFiles::open(&args.output, "advise", &[ResultKind::Html, ResultKind::Json])?;
+    let files = ResultFiles::open(&args.output, "advise", &KINDS)?;
     let bar = Bar::new("trying limits");
     let options = AdviseOptions { cgroup: args.cgroup.clone(), goals, seeds: args.seeds, check: args.check };
     let advice = advise::advise(&scenario, &options, Control::new(interrupt::flag(), &bar));
@@ -79,11 +81,26 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
     Ok(advice.exit_code())
 }
 
-fn show_counters(args: &Args, counters: &Counters, json: bool) -> Result<u8, Error> {
-    if json {
-        show::document(&counters.document(&args.input.display().to_string()))?;
-    } else {
-        show::tables(&[counters.table()])?;
+/// Fits services to counters, which are not run.
+fn of_counters(args: &Args, counters: Counters, goals: Vec<Goal>, json: bool) -> Result<u8, Error> {
+    let name = args.input.display().to_string();
+    let seed = args.change.overrides().seed.unwrap_or(FitOptions::default().seed);
+    let files = ResultFiles::open(&args.output, "advise", &KINDS)?;
+    let options = FitOptions { goals, workers: args.workers, seed, runs: args.fit_runs, ..FitOptions::default() };
+    let bar = Bar::new("fitting services");
+    let advice = CounterAdvice::new(counters, &options, Control::new(interrupt::flag(), &bar));
+    bar.finish();
+    for path in files.finish(!advice.is_interrupted(), |kind| advice.file(&name, kind))? {
+        show::written(&path);
     }
-    Ok(counters.exit_code())
+    if json {
+        show::document(&advice.document(&name))?;
+    } else {
+        show::tables(&advice.tables())?;
+    }
+    if advice.is_interrupted() {
+        eprintln!("interrupted: the tables hold what was fitted until then, which says nothing");
+        return Ok(EXIT_INTERRUPTED);
+    }
+    Ok(advice.exit_code())
 }

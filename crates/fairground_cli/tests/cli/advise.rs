@@ -48,10 +48,24 @@ fn tables_of_requests_and_counters_are_read() {
     let log = folder.file("requests.csv", format!("arrival_s,latency_ms,cpu_ms\n{}\n", lines.join("\n")));
     let ran = ok(&["advise", &log, "--workers", "4", "--cpus", "4", "--cpu-max", "200000 100000", "--json"]);
     assert_eq!(ran.json()["verdict"]["verdict"], "OK");
-    let counters = folder
-        .file("stat.csv", "time_s,usage_usec,nr_periods,nr_throttled,throttled_usec\n0,0,0,0,0\n60,30000000,600,60,3000000\n");
-    let ran = run(&["advise", &counters, "--cpu-max", "100000 100000", "--json"]);
-    assert_eq!((ran.code, ran.json()["usage_ns_per_s"].as_u64()), (4, Some(500_000_000)));
+}
+
+#[test]
+fn services_are_fitted_to_counters() {
+    let folder = Folder::new();
+    let head = "time_s,usage_usec,nr_periods,nr_throttled,throttled_usec\n0,0,0,0,0\n";
+    let counters = folder.file("stat.csv", format!("{head}600,114000000,5950,2980,1668000000\n"));
+    let page = folder.path("fit.html");
+    let args = ["advise", &counters, "--cpu-max", "30000 100000", "--goal", "p99=1s", "--fit-runs", "2000"];
+    let document = run(&[&args[..], &["--json", "-o", &page]].concat()).json();
+    assert_eq!(document["usage_ns_per_s"].as_u64(), Some(190_000_000));
+    assert!(document["fit"]["accepted"].as_u64().unwrap() >= 10, "{document}");
+    assert!(document["fit"]["latency_ns"]["low"].as_u64() < document["fit"]["latency_ns"]["median"].as_u64());
+    let names: Vec<&str> = document["tables"].as_array().unwrap().iter().filter_map(|table| table["name"].as_str()).collect();
+    assert_eq!(names, ["counters", "fit", "smallest", "account"]);
+    assert!(std::fs::read_to_string(&page).unwrap().contains("What counters say: stat.csv"));
+    let ran = run(&["advise", &counters]);
+    assert!(ran.code == 4 && ran.out.contains("give --cpu-max"), "{}", ran.out);
 }
 
 #[test]
@@ -60,6 +74,9 @@ fn wrong_inputs_are_refused_by_name() {
     let service = scenario(&folder, "50000");
     let odd = folder.file("odd.csv", "a,b\n1,2\n");
     let log = folder.file("log.csv", "arrival_s,latency_s\n1,2\n");
+    let counters = folder.file("stat.csv", "time_s,usage_usec\n0,0\n9,9\n");
+    let missing = run(&["advise", "nothing.csv"]);
+    assert!(missing.code == 3 && missing.err.contains("hint: Check the name"), "{}", missing.err);
     for (args, part) in [
         (vec!["advise", &service, "--goal", "p99=fast"], "--goal p99=50ms"),
         (vec!["advise", &service, "--cgroup", "/web"], "Groups: /app."),
@@ -68,6 +85,7 @@ fn wrong_inputs_are_refused_by_name() {
         (vec!["advise", &log], "--workers N"),
         (vec!["advise", &log, "--workers", "2", "--cpu-max", "500 100000"], "too few"),
         (vec!["advise", "trace.dat"], "not built yet"),
+        (vec!["advise", &counters, "--profile", "v5.4"], "take --seed only"),
     ] {
         let ran = run(&args);
         assert!(ran.code == 2 && ran.err.contains(part), "{args:?}: {}", ran.err);
