@@ -22,6 +22,8 @@ pub enum StreamKind {
     PeriodPhase = 6,
     /// Which seeds are drawn for an interval; row 0.
     Bootstrap = 7,
+    /// How long after the start of a run a recording begins; row 0.
+    RecordingStart = 8,
     /// What a service may be of which only counters are known; row = number of the guess.
     CounterFit = 9,
 }

@@ -36,6 +36,8 @@ pub(super) struct Counts {
 /// The state of following.
 pub(super) struct Follower<'t> {
     infos: &'t IndexVec<TaskId, TaskInfo>,
+    /// Whose wake-ups and forks count as those of a task; all others come from outside.
+    members: Option<&'t IndexVec<TaskId, bool>>,
     pub(super) tracks: IndexVec<TaskId, Track>,
     current: BTreeMap<CpuId, TaskId>,
     /// CPUs with a switch record so far.
@@ -51,6 +53,7 @@ impl<'t> Follower<'t> {
     pub(super) fn new(infos: &'t IndexVec<TaskId, TaskInfo>) -> Follower<'t> {
         Follower {
             infos,
+            members: None,
             tracks: IndexVec::filled(Track::default(), infos.len()),
             current: BTreeMap::new(),
             switched: BTreeMap::new(),
@@ -58,6 +61,10 @@ impl<'t> Follower<'t> {
             zero: None,
             now: Instant::ZERO,
         }
+    }
+    /// The same where only some of the tasks are looked at.
+    pub(super) fn of_members(infos: &'t IndexVec<TaskId, TaskInfo>, members: &'t IndexVec<TaskId, bool>) -> Follower<'t> {
+        Follower { members: Some(members), ..Follower::new(infos) }
     }
     /// Takes the next record.
     pub(super) fn record(&mut self, at: Instant, cpu: CpuId, event: &TraceEvent) {
@@ -96,6 +103,10 @@ impl<'t> Follower<'t> {
         self.tracks.iter_mut().for_each(|track| track.finish(now));
     }
 
+    /// Whether what the task does to others is followed.
+    fn is_inside(&self, task: TaskId) -> bool {
+        self.members.is_none_or(|members| members.get(task).is_some_and(|is_member| *is_member))
+    }
     /// Whether the task was introduced, is no idle task and has not ended.
     fn known(&mut self, task: TaskId) -> bool {
         let introduced = self.infos.get(task).is_some_and(|info| !info.name.starts_with("swapper/"));
@@ -188,8 +199,8 @@ impl<'t> Follower<'t> {
         self.sleep_until_now(task);
     }
     fn sleep_until_now(&mut self, task: TaskId) {
-        let until = Act::Until(self.now.ns());
-        self.tracks[task].act(until);
+        let now = self.now;
+        self.tracks[task].sleep(Act::Until(now.ns()), now);
         self.tracks[task].state = State::Runnable;
     }
     fn waking(&mut self, cpu: CpuId, task: TaskId, target_cpu: CpuId, waker: Option<TaskId>, context: WakeContext) {
@@ -201,19 +212,29 @@ impl<'t> Follower<'t> {
                 self.tracks[task].first_cpu = Some(target_cpu);
             }
             State::Asleep | State::Lost => {}
-            State::Running(..) | State::Runnable | State::Dead => {
+            State::Running(..) | State::Runnable => {
+                // The kernel writes this record only for a task that was about to sleep. An interrupt on its own CPU, in which the task
+                // itself counts as the waker, is that of a timer which was due before it was set.
+                self.counts.awake += 1;
+                let is_known = !matches!(self.tracks[task].state, State::Running(on, _) if on == cpu);
+                self.tracks[task].again(self.now, is_known);
+                return;
+            }
+            State::Dead => {
                 self.counts.awake += 1;
                 return;
             }
         }
-        let waker = waker.filter(|&waker| context == WakeContext::Task && waker != task && self.known(waker));
+        let is_one = |waker: TaskId| context == WakeContext::Task && waker != task && self.is_inside(waker);
+        let waker = waker.filter(|&waker| is_one(waker)).filter(|&waker| self.known(waker));
         match waker {
             Some(waker) => {
                 self.counts.by_task += 1;
                 self.seen_running(cpu, waker);
                 self.tracks[waker].spend(self.now);
                 self.tracks[waker].act(Act::Wake(task));
-                self.tracks[task].act(Act::Await);
+                let now = self.now;
+                self.tracks[task].sleep(Act::Await, now);
                 self.tracks[task].state = State::Runnable;
             }
             None => {
@@ -269,7 +290,7 @@ impl<'t> Follower<'t> {
         self.counts.by_runtime += 1;
         if self.tracks[task].state == State::Asleep {
             self.counts.no_waking += 1;
-            self.tracks[task].act(Act::Until(begin.ns()));
+            self.tracks[task].sleep(Act::Until(begin.ns()), begin);
         }
         self.tracks[task].run_from(cpu, begin);
         self.current.insert(cpu, task);
@@ -282,7 +303,7 @@ impl<'t> Follower<'t> {
             self.counts.odd_forks += 1;
             return;
         }
-        match parent.filter(|&parent| self.known(parent)) {
+        match parent.filter(|&parent| self.is_inside(parent)).filter(|&parent| self.known(parent)) {
             Some(parent) => {
                 self.seen_running(cpu, parent);
                 self.tracks[parent].spend(self.now);

@@ -8,6 +8,9 @@ mod notes;
 #[cfg(test)]
 mod tests;
 mod track;
+mod what_if;
+
+pub use what_if::{Loop, RESPONSE, WhatIf, what_if};
 
 use fairground_model::{Instr, Mode, PipeSpec, Program, Start, TaskInfo, TaskSet, TaskSpec, TraceEvent};
 use fairground_stdx::{CpuId, CpuMask, IndexVec, Instant, Ns, PipeId, TaskId};
@@ -55,10 +58,12 @@ pub fn build(records: &[(Instant, CpuId, TraceEvent)], infos: &IndexVec<TaskId, 
     };
     pipes(&follower.tracks, &mut builder);
     for (task, track) in took_part(&follower.tracks) {
-        builder.task(task, track, &infos[task]);
+        let program = builder.program(task, track, &infos[task]);
+        builder.task(track, &infos[task], program);
     }
     let (tasks, facts) = (builder.set, builder.facts);
-    let notes = notes::notes(&follower.counts, &facts, tasks.tasks.len());
+    let mut notes = notes::kept(&follower.counts, tasks.tasks.len());
+    notes.extend(notes::odd(&follower.counts, &facts));
     Replay { tasks, notes, task_of, length: follower.now.since(Instant::ZERO) }
 }
 
@@ -93,9 +98,8 @@ struct Builder<'t> {
 }
 
 impl Builder<'_> {
-    fn task(&mut self, task: TaskId, track: &Track, info: &TaskInfo) {
-        let kernel = KERNEL.iter().any(|name| info.name.starts_with(name)) || per_cpu(&info.name).is_some();
-        let program = self.program(task, track, if kernel { Mode::Kernel } else { Mode::User });
+    fn task(&mut self, track: &Track, info: &TaskInfo, program: Program) {
+        let kernel = mode(info) == Mode::Kernel;
         let program = self.set.programs.push(program);
         let mut spec = TaskSpec::new(info.name.clone(), program);
         spec.nice = self.nice(info);
@@ -137,24 +141,27 @@ impl Builder<'_> {
         self.facts.unpinned += u64::from(!stays);
         stays.then_some(own)
     }
-    fn program(&self, task: TaskId, track: &Track, mode: Mode) -> Program {
+    fn program(&self, task: TaskId, track: &Track, info: &TaskInfo) -> Program {
         let mut program = Program::default();
+        let (mut work, mode) = (0, mode(info));
         for act in &track.acts {
             match *act {
-                Act::Run(ns) => {
-                    program.push(Instr::Run { work: Ns(ns), mode });
-                }
+                Act::Run(ns) => work += ns,
+                // It went on at once.
+                Act::Again => {}
+                _ => run(&mut program, &mut work, mode),
+            }
+            match *act {
+                Act::Run(_) | Act::Again => {}
                 Act::Until(ns) => {
                     program.push(Instr::Set { reg: TIMER, at: Instant::from_ns(ns) });
                     program.push(Instr::SleepUntil { reg: TIMER });
                 }
                 Act::Await => {
-                    let own = self.pipe_of[task].expect("invariant: a task that waits for tokens has a pipe");
-                    program.push(Instr::Read { pipe: own, into: TOKEN });
+                    program.push(Instr::Read { pipe: self.own_pipe(task), into: TOKEN });
                 }
                 Act::Wake(wakee) => {
-                    let pipe = self.pipe_of[wakee].expect("invariant: a task that is woken by a task has a pipe");
-                    program.push(Instr::Write { pipe, value: None });
+                    program.push(Instr::Write { pipe: self.own_pipe(wakee), value: None });
                 }
                 Act::Fork(child) => {
                     let task = self.task_of[child].expect("invariant: a forked task took part");
@@ -162,8 +169,27 @@ impl Builder<'_> {
                 }
             }
         }
+        run(&mut program, &mut work, mode);
         program
     }
+    /// The pipe of a task that other tasks wake.
+    fn own_pipe(&self, task: TaskId) -> PipeId {
+        self.pipe_of[task].expect("invariant: a task that is woken by a task has a pipe")
+    }
+}
+
+/// Work that was put together, if there is any.
+fn run(program: &mut Program, work: &mut u64, mode: Mode) {
+    if *work > 0 {
+        program.push(Instr::Run { work: Ns(*work), mode });
+        *work = 0;
+    }
+}
+
+/// Kernel threads run in the kernel.
+fn mode(info: &TaskInfo) -> Mode {
+    let is_kernel = KERNEL.iter().any(|name| info.name.starts_with(name)) || per_cpu(&info.name).is_some();
+    if is_kernel { Mode::Kernel } else { Mode::User }
 }
 
 /// The CPU of a per-CPU kernel thread: `migration/3`, `kworker/3:1H`, but not `kworker/u8:2`.

@@ -3,8 +3,9 @@
 use super::Facts;
 use super::follow::Counts;
 
-pub(super) fn notes(counts: &Counts, facts: &Facts, tasks: usize) -> Vec<String> {
-    let mut notes = vec![
+/// What a replay keeps, and what it cannot know.
+pub(super) fn kept(counts: &Counts, tasks: usize) -> Vec<String> {
+    vec![
         format!(
             "{tasks} tasks: {} wake-ups by a running task are kept in the wake graph, {} from interrupts or idle CPUs at their recorded times; waiting for a CPU is dropped",
             counts.by_task, counts.by_timer
@@ -13,7 +14,12 @@ pub(super) fn notes(counts: &Counts, facts: &Facts, tasks: usize) -> Vec<String>
         "recorded run time is taken as work on a CPU of capacity 1024 at its highest frequency".to_string(),
         "affinity, policy and address spaces are not in a trace: tasks may run on all CPUs, are SCHED_OTHER, and each has its own address space".to_string(),
         "a wake-up of another task is done as a write into its pipe, with the sync hint".to_string(),
-    ];
+    ]
+}
+
+/// What was odd.
+pub(super) fn odd(counts: &Counts, facts: &Facts) -> Vec<String> {
+    let mut notes = Vec::new();
     let mut say = |count: u64, what: &str| {
         if count > 0 {
             notes.push(format!("{what}: {count}"));

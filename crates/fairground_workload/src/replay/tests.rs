@@ -1,4 +1,4 @@
-use super::{Replay, build};
+use super::{Loop, Replay, build, what_if};
 use crate::testing;
 use expect_test::expect_file;
 use fairground_model::{Frame, PrevState, Step, Surroundings, TaskInfo, TaskSet, TraceEvent, WakeContext};
@@ -78,6 +78,9 @@ fn run_alone(set: &TaskSet) -> Vec<u64> {
             Step::Fork { task } => {
                 queue.insert((now, row));
                 queue.insert((now, task.index()));
+            }
+            Step::Mark { .. } => {
+                queue.insert((now, row));
             }
             Step::Exit => ended += 1,
             other => panic!("a replay has no {other:?}"),
@@ -277,5 +280,22 @@ proptest! {
         let replay = build(&records, &infos(&["a", "migration/0", "swapper/1", "b"]), 2);
         testing::check(&replay.tasks);
         prop_assert!(run_alone(&replay.tasks).iter().all(|&ran| ran <= replay.length.0));
+    }
+
+    /// The same of some of the tasks, whatever becomes of what comes from outside.
+    #[test]
+    fn any_records_of_some_tasks_make_tasks_that_end(
+        rows in prop::collection::vec((0..1_000_000u64, 0..3u32, any_event()), 0..60),
+        members in prop::collection::vec(any::<bool>(), 4),
+    ) {
+        let mut records: Vec<Record> = rows.into_iter().map(|(ns, cpu, event)| (Instant::from_ns(ns), CpuId::new(cpu), event)).collect();
+        records.sort_by_key(|record| record.0);
+        let members: IndexVec<TaskId, bool> = members.into_iter().collect();
+        for arrivals in [Loop::Open, Loop::Closed] {
+            let made = what_if(&records, &infos(&["a", "migration/0", "swapper/1", "b"]), &members, 2, arrivals);
+            testing::check(&made.tasks);
+            prop_assert!(run_alone(&made.tasks).iter().all(|&ran| ran <= made.length.0));
+            prop_assert_eq!(made.recorded.len() as u64, made.pieces);
+        }
     }
 }

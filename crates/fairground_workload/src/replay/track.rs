@@ -15,6 +15,21 @@ pub(super) enum Act {
     Await,
     /// Slept until this instant (ns after the first record).
     Until(u64),
+    /// Was about to sleep when what it would have waited for had come already.
+    Again,
+}
+
+/// A sleep of a task, or one that was over before it began.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Sleep {
+    /// Its place among the acts.
+    pub(super) place: usize,
+    /// When the task left its CPU.
+    pub(super) from: Instant,
+    /// When it was woken; of one that was over before it began, when that was found out.
+    pub(super) until: Instant,
+    /// Whether what it waited for came at that time, and not at an unknown one before.
+    pub(super) is_known: bool,
 }
 
 /// Where a task is, as far as the records tell.
@@ -51,12 +66,14 @@ pub(super) struct Track {
     pub(super) state: State,
     pub(super) origin: Origin,
     pub(super) acts: Vec<Act>,
+    /// The sleeps among the acts.
+    pub(super) sleeps: Vec<Sleep>,
     /// The CPU on which it was first seen.
     pub(super) first_cpu: Option<CpuId>,
     /// The CPUs on which it ran.
     pub(super) cpus: CpuMask,
     /// When it last left a CPU: run time before this is accounted.
-    left: Instant,
+    pub(super) left: Instant,
     /// Run time that is not yet an act.
     ran: u64,
 }
@@ -67,6 +84,7 @@ impl Default for Track {
             state: State::Unseen,
             origin: Origin::Before,
             acts: Vec::new(),
+            sleeps: Vec::new(),
             first_cpu: None,
             cpus: CpuMask::EMPTY,
             left: Instant::ZERO,
@@ -104,6 +122,20 @@ impl Track {
             self.ran = 0;
         }
         self.acts.push(act);
+    }
+    /// A sleep ends; `act` says how.
+    pub(super) fn sleep(&mut self, act: Act, until: Instant) {
+        self.act(act);
+        let from = self.left.min(until);
+        self.sleeps.push(Sleep { place: self.acts.len() - 1, from, until, is_known: true });
+    }
+    /// It was about to sleep, and did not. Twice with nothing between counts once.
+    pub(super) fn again(&mut self, now: Instant, is_known: bool) {
+        self.spend(now);
+        if self.ran > 0 || matches!(self.acts.last(), Some(Act::Run(_))) {
+            self.act(Act::Again);
+            self.sleeps.push(Sleep { place: self.acts.len() - 1, from: now, until: now, is_known });
+        }
     }
     /// The end of the recording: the run time that is left becomes an act.
     pub(super) fn finish(&mut self, now: Instant) {
