@@ -4,15 +4,19 @@
 //! timeline of CPUs is drawn by the script that stands at the end of the page.
 
 mod axis;
+mod bars;
 mod chart;
 mod heat_map;
 mod html;
 mod timeline;
+mod waterfall;
 
 pub use axis::{Axis, Quantity, Scale};
+pub use bars::Bars;
 pub use chart::{Chart, Point, Series};
 pub use heat_map::{HeatCell, HeatMap};
 pub use timeline::{Owner, TimelineBlock};
+pub use waterfall::{Lane, Stretch, Waterfall};
 
 use crate::table::{Align, Table};
 use html::escaped;
@@ -31,6 +35,10 @@ pub enum Block {
     Chart(Chart),
     /// A value for each pair of two things.
     HeatMap(HeatMap),
+    /// Counts of classes.
+    Bars(Bars),
+    /// What several things were at over one stretch of time.
+    Waterfall(Waterfall),
     /// What CPUs did when.
     Timeline(TimelineBlock),
     /// Text to copy, such as a piece of configuration: its title, and the text.
@@ -114,6 +122,8 @@ fn write_block(f: &mut fmt::Formatter<'_>, number: usize, block: &Block) -> fmt:
         Block::Table(table) => write_table(f, table),
         Block::Chart(chart) => chart.write(f),
         Block::HeatMap(map) => map.write(f),
+        Block::Bars(bars) => bars.write(f),
+        Block::Waterfall(waterfall) => waterfall.write(f),
         Block::Timeline(timeline) => timeline.write(f, number),
         Block::Snippet(title, text) => {
             writeln!(

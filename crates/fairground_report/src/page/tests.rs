@@ -41,6 +41,32 @@ fn timeline() -> TimelineBlock {
     TimelineBlock { title: NASTY.into(), timeline: sink.finish(Instant::from_ns(50)), owners, groups: Vec::new() }
 }
 
+fn bars() -> Bars {
+    let bars = vec![("0 to 1 ms".into(), 0), (NASTY.into(), 1), ("5 ms and more".into(), 3)];
+    Bars { title: NASTY.into(), bars, unit: "stalls".into(), note: NASTY.into() }
+}
+
+fn waterfall() -> Waterfall {
+    let lane = |name: &str| Lane {
+        name: name.into(),
+        stretches: vec![Stretch { from: 0, to: 400, kind: 0 }, Stretch { from: 400, to: 1000, kind: 1 }],
+    };
+    Waterfall {
+        title: NASTY.into(),
+        start: 5,
+        length: 1000,
+        kinds: vec![
+            ("running".into(), NASTY.into()),
+            ("throttled".into(), "out of quota".into()),
+            ("asleep".into(), "unused".into()),
+        ],
+        lanes: vec![lane("the request"), lane(NASTY)],
+        marks: vec![250],
+        mark: NASTY.into(),
+        note: NASTY.into(),
+    }
+}
+
 fn full() -> Page {
     let mut page = Page::new(NASTY);
     page.fact(NASTY, NASTY).heading("Tables").push(Block::Table(table())).heading("Curves");
@@ -56,6 +82,7 @@ fn full() -> Page {
         log: true,
         note: String::new(),
     }));
+    page.push(Block::Bars(bars())).push(Block::Waterfall(waterfall()));
     page.push(Block::Timeline(timeline())).push(Block::Snippet("cpu.max".into(), NASTY.into())).push(Block::Text(NASTY.into()));
     page
 }
@@ -106,4 +133,26 @@ fn a_page_without_a_timeline_has_no_script() {
         .push(Block::Chart(chart(vec![Series { name: "none".into(), points: Vec::new() }])));
     let text = page.to_string();
     assert!(!text.contains("<script") && !text.contains("NaN") && !text.contains("inf"), "{text}");
+}
+
+#[test]
+fn bars_are_as_long_as_their_counts() {
+    let mut page = Page::new("x");
+    page.push(Block::Bars(bars()));
+    let text = page.to_string();
+    let bar = |count: u64, width: &str| format!("data-count=\"{count}\"><i style=\"width:{width}%\">");
+    assert!([bar(0, "0.0"), bar(1, "33.3"), bar(3, "100.0")].iter().all(|part| text.contains(part)), "{text}");
+}
+
+#[test]
+fn lanes_share_one_stretch_of_time() {
+    let mut page = Page::new("x");
+    page.push(Block::Waterfall(waterfall()));
+    let text = page.to_string();
+    // 664 of 760 are left for 1050 ns, from 76 on, as in a chart.
+    let first = "<rect class=\"k-running\" data-from=\"0\" data-length=\"400\" x=\"76.00\" y=\"2.0\" width=\"252.95\"";
+    assert!(text.contains(first), "{text}");
+    let marks = text.matches("<line class=\"mark\" data-at=\"250\" x1=\"234.1\"").count();
+    assert_eq!((text.matches("<rect ").count(), marks), (4, 1));
+    assert!(text.contains("data-start=\"5\" data-length=\"1000\"") && !text.contains("unused"));
 }
