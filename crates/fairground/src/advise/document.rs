@@ -3,7 +3,7 @@
 use super::bootstrap::Interval;
 use super::text::snippet;
 use super::verdict::{Judged, cheapest};
-use super::{Advice, Smallest};
+use super::{Advice, Smallest, TraceFacts};
 use crate::scenario::Scenario;
 use fairground_model::CpuMax;
 use fairground_report::{Document, Input};
@@ -31,11 +31,24 @@ impl Advice {
                     .map(|checked| json!({ "holds": checked.holds, "holds_below": checked.holds_below, "seeds": checked.seeds })),
             )
             .set("snippet", chosen.map(|limit| snippet(&self.group, limit)))
+            .set("slowest", self.slow.as_ref().map(|slow| slow.slowest.json()))
+            .set("trace", self.trace.as_ref().map(trace_json))
             .set("notes", self.notes.clone())
             .set("partial", self.interrupted)
             .set_tables(&self.tables());
         document
     }
+}
+
+fn trace_json(facts: &TraceFacts) -> Value {
+    json!({
+        "loop": if facts.is_open() { "open" } else { "closed" },
+        "threads": facts.threads,
+        "pieces": facts.pieces,
+        "overdue": facts.overdue,
+        "wakeups_from_outside": facts.outside,
+        "wakeups_within": facts.inside,
+    })
 }
 
 fn limit_json(limit: CpuMax) -> Value {

@@ -1,10 +1,13 @@
-//! What `advise` can be asked about: a scenario, a log of requests, counters.
+//! What `advise` can be asked about: a scenario, a log of requests, counters, a trace.
 
 use super::counters::{self, Counters};
 use super::log::{self, LogOptions};
+use super::trace::{TraceCase, TraceOptions};
 use crate::error::Error;
 use crate::output::read_text;
 use crate::scenario::{Overrides, Scenario};
+use crate::trace_file;
+use fairground_workload::replay::Loop;
 use std::path::Path;
 
 /// What an input does not say by itself.
@@ -14,8 +17,14 @@ pub struct InputOptions {
     pub workers: Option<u32>,
     /// CPUs that the service may use, of a log and of counters.
     pub cpus: Option<u32>,
-    /// The present limit, of a log and of counters.
+    /// The present limit, of a log, of counters and of a trace.
     pub cpu_max: Option<String>,
+    /// Patterns of the names of threads, of a trace.
+    pub comms: Vec<String>,
+    /// The group, of a trace; a scenario has its own.
+    pub cgroup: Option<String>,
+    /// What becomes of wake-ups from outside, of a trace.
+    pub arrivals: Loop,
 }
 
 /// An input.
@@ -23,6 +32,8 @@ pub struct InputOptions {
 pub enum AdviseInput {
     /// A service to run.
     Scenario(Box<Scenario>),
+    /// Threads of a trace to run.
+    Trace(Box<TraceCase>),
     /// Counters, to which services are fitted.
     Counters(Box<Counters>),
 }
@@ -31,26 +42,27 @@ pub enum AdviseInput {
 const CPUS: u32 = 8;
 
 impl AdviseInput {
-    /// Reads a scenario (`.toml`), or a table (`.csv`) of requests or counters.
+    /// Reads a scenario (`.toml`), a table (`.csv`) of requests or counters, and everything else as a trace.
     pub fn open(path: &Path, options: &InputOptions, overrides: &Overrides) -> Result<AdviseInput, Error> {
         let name = path.display().to_string();
-        match path.extension().and_then(|ending| ending.to_str()) {
-            Some("csv") => AdviseInput::table(&name, &read_text(path)?, options, overrides),
-            Some("toml") => {
-                let given = [options.workers.is_some(), options.cpus.is_some(), options.cpu_max.is_some()];
-                if given.contains(&true) {
-                    let message = "--workers, --cpus and --cpu-max are for tables";
-                    return Err(Error::one("command line", message, "Write what they say into the scenario."));
-                }
-                Ok(AdviseInput::Scenario(Box::new(Scenario::load(path, overrides)?)))
-            }
-            _ => Err(Error::one(
-                name,
-                "advice from this kind of file is not built yet",
-                "Give a scenario (.toml) with a workload `service`, or a table (.csv) of requests or counters. A trace can be run under \
-                 another limit: write a scenario with `replay = \"TRACE\"` and a `[[group]]`, and use `fairground run`.",
-            )),
+        let ending = path.extension().and_then(|ending| ending.to_str());
+        let is_table = ending == Some("csv") && !trace_file::is_trace(path);
+        if ending != Some("toml") && !is_table {
+            return trace(path, options, overrides);
         }
+        if !options.comms.is_empty() || options.arrivals != Loop::Open {
+            let hint = format!("{name} is none: leave them out. `fairground list formats` says what can be read.");
+            return Err(Error::one("command line", "--comm and --closed-loop are for traces", hint));
+        }
+        if is_table {
+            return AdviseInput::table(&name, &read_text(path)?, options, overrides);
+        }
+        let given = [options.workers.is_some(), options.cpus.is_some(), options.cpu_max.is_some()];
+        if given.contains(&true) {
+            let message = "--workers, --cpus and --cpu-max are for tables and traces";
+            return Err(Error::one("command line", message, "Write what they say into the scenario."));
+        }
+        Ok(AdviseInput::Scenario(Box::new(Scenario::load(path, overrides)?)))
     }
 
     fn table(name: &str, text: &str, options: &InputOptions, overrides: &Overrides) -> Result<AdviseInput, Error> {
@@ -80,4 +92,18 @@ impl AdviseInput {
             "The first line of a log is `arrival_s,latency_ms,cpu_ms`; that of counters `time_s,usage_usec,nr_periods,nr_throttled,throttled_usec`.",
         ))
     }
+}
+
+fn trace(path: &Path, options: &InputOptions, overrides: &Overrides) -> Result<AdviseInput, Error> {
+    if options.workers.is_some() || options.cpus.is_some() {
+        let message = "--workers and --cpus are not for traces";
+        return Err(Error::one("command line", message, "A trace has its threads; say on how many CPUs with --machine smp-N."));
+    }
+    let trace = TraceOptions {
+        comms: options.comms.clone(),
+        cgroup: options.cgroup.clone(),
+        cpu_max: options.cpu_max.clone(),
+        arrivals: options.arrivals,
+    };
+    Ok(AdviseInput::Trace(Box::new(TraceCase::open(path, &trace, overrides)?)))
 }

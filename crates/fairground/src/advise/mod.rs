@@ -15,21 +15,29 @@ mod lab;
 mod log;
 mod options;
 mod page;
+mod pattern;
+mod recorded;
+mod runs;
+mod slow;
 mod smallest;
 mod tables;
 #[cfg(test)]
 mod tests;
 mod text;
+mod trace;
 mod verdict;
 
 pub use bootstrap::Interval;
 pub use curve::Point;
+pub use fairground_workload::replay::Loop;
 pub use fit::{CounterAdvice, Fit, FitOptions, FitPoint, Range};
 pub use goal::Goal;
 pub use input::{AdviseInput, InputOptions};
 pub use options::Other;
+pub use slow::{Level, Request, STATES, Slow, SlowRequest, Span, State, Strip};
 pub use smallest::Smallest;
 pub use text::snippet;
+pub use trace::{TraceCase, TraceFacts};
 pub use verdict::{Judged, Remedy, Verdict};
 
 use crate::compare::side_name;
@@ -38,7 +46,8 @@ use crate::error::Error;
 use crate::scenario::Scenario;
 use fairground_model::{CpuMax, Digest};
 use fairground_stdx::Ns;
-use lab::{Lab, Sample, Variant};
+use lab::{Lab, Sample, Subject, Variant};
+use runs::{Run, Runs};
 use std::sync::atomic::AtomicU64;
 
 /// What is asked.
@@ -102,6 +111,12 @@ pub struct Advice {
     pub others: Vec<Other>,
     /// What was assumed, and what could not be tried.
     pub notes: Vec<String>,
+    /// What a trace says, if the advice is from one.
+    pub trace: Option<TraceFacts>,
+    /// Where the time of requests goes at the present limit, or at the answer if there is none now.
+    pub slow: Option<Slow>,
+    /// All runs, sorted by what decided them.
+    runs: Vec<Run>,
     /// Digest over all runs.
     pub digest: u128,
     /// Whether the caller stopped it: then it says nothing.
@@ -124,9 +139,30 @@ impl Advice {
 /// Runs the service of a scenario under many limits.
 pub fn advise(scenario: &Scenario, options: &AdviseOptions, control: Control<'_>) -> Result<Advice, Error> {
     let (group, row) = subject(scenario, options)?;
-    let limit = scenario.group_limit(&group).unwrap_or(CpuMax::UNLIMITED);
-    let mut lab =
-        Lab { base: scenario, group, row, control, done: AtomicU64::new(0), expected: AtomicU64::new(expected(options)) };
+    advise_on(lab(scenario, group, Subject::Service(row), control, options), options, None)
+}
+
+/// Runs threads of a trace under many limits.
+pub fn advise_trace(case: &TraceCase, options: &AdviseOptions, control: Control<'_>) -> Result<Advice, Error> {
+    let subject = Subject::Trace(case.facts.pieces);
+    advise_on(lab(&case.scenario, case.group.clone(), subject, control, options), options, Some(case.facts.clone()))
+}
+
+fn lab<'a>(base: &'a Scenario, group: String, subject: Subject, control: Control<'a>, options: &AdviseOptions) -> Lab<'a> {
+    Lab {
+        base,
+        group,
+        subject,
+        control,
+        done: AtomicU64::new(0),
+        expected: AtomicU64::new(expected(options)),
+        runs: Runs::default(),
+    }
+}
+
+fn advise_on(mut lab: Lab<'_>, options: &AdviseOptions, trace: Option<TraceFacts>) -> Result<Advice, Error> {
+    let (scenario, control) = (lab.base, lab.control);
+    let limit = scenario.group_limit(&lab.group).unwrap_or(CpuMax::UNLIMITED);
     let permille = options.goals.first().map_or(990, |goal| goal.permille);
     let unlimited = Variant::new(CpuMax { quota: None, burst: Ns::ZERO, ..limit });
     let free = lab.samples(std::slice::from_ref(&unlimited), CURVE_SEEDS)?.remove(0);
@@ -144,7 +180,11 @@ pub fn advise(scenario: &Scenario, options: &AdviseOptions, control: Control<'_>
     let chosen = smallest.first().and_then(|row| row.1.limit).unwrap_or(limit);
     let grid = curve::grid(&lab, &view, chosen)?;
     let base = if limit.quota.is_some() { limit } else { chosen };
-    let (others, notes) = options::others(&lab, &view, base)?;
+    let (others, mut notes) = options::others(&lab, &view, base)?;
+    if trace.is_some() {
+        notes.push("other numbers of threads and a cpuset are not tried on a trace".to_string());
+    }
+    let slow = if base.quota.is_some() { slow::slow(&lab, base)? } else { None };
     let judged = limit.quota.is_some().then(|| judge(&view, limit, demand_ns_per_s, &curve, &others)).flatten();
     let mut digest = Digest::default();
     let points = curve.iter().chain(&grid).map(|point| point.digest);
@@ -166,6 +206,9 @@ pub fn advise(scenario: &Scenario, options: &AdviseOptions, control: Control<'_>
         grid,
         others,
         notes,
+        trace,
+        slow,
+        runs: lab.runs.sorted(),
         digest: digest.value(),
         interrupted,
     })
@@ -284,10 +327,11 @@ fn check(lab: &mut Lab<'_>, found: &Smallest, options: &AdviseOptions) -> Result
     let fresh = Lab {
         base: &base,
         group: lab.group.clone(),
-        row: lab.row,
+        subject: lab.subject,
         control: lab.control,
         done: AtomicU64::new(0),
         expected: AtomicU64::new(0),
+        runs: lab.runs.clone(),
     };
     let holds = |limit: CpuMax| -> Result<u64, Error> {
         let samples = fresh.samples(&[Variant::new(limit)], options.check)?.remove(0);

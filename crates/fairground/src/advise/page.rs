@@ -15,10 +15,11 @@ use fairground_report::units::format_ns;
 use fairground_stdx::Ns;
 
 impl Advice {
-    /// What a file of results holds: the page, or else the document.
+    /// What a file of results holds: the page, the runs, or else the document.
     pub fn file(&self, scenario: &Scenario, kind: ResultKind) -> Vec<u8> {
         match kind {
             ResultKind::Html => self.page(scenario).to_string().into_bytes(),
+            ResultKind::Parquet => self.parquet(scenario),
             _ => self.document(scenario).to_string().into_bytes(),
         }
     }
@@ -39,6 +40,14 @@ impl Advice {
         page.heading("Verdict");
         for table in self.tables() {
             match table.name.as_str() {
+                "shares" => {
+                    if let Some(slow) = &self.slow {
+                        slow.push_to(&mut page, self.permille, &percentile_name(self.permille));
+                    }
+                    continue;
+                }
+                // They stand beside their pictures.
+                "slowest" | "stalls" => continue,
                 "curve" => {
                     page.heading("Time against the limit").push(Block::Chart(self.chart()));
                 }

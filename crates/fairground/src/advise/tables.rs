@@ -3,6 +3,7 @@
 use super::bootstrap::{Interval, NEVER};
 use super::curve::SHOWN;
 use super::goal::percentile_name;
+use super::recorded::recorded_table;
 use super::text::{cpus_of, ratio_text, snippet};
 use super::verdict::cpus;
 use super::{Advice, Point};
@@ -18,10 +19,16 @@ impl Advice {
     /// All tables, the verdict first.
     pub fn tables(&self) -> Vec<Table> {
         let mut tables = vec![self.verdict_table()];
+        tables.extend(self.trace.as_ref().map(|facts| recorded_table(self, facts)));
         if !self.smallest.is_empty() {
             tables.push(self.smallest_table());
         }
         tables.push(self.curve_table());
+        if let Some(slow) = &self.slow {
+            tables.push(slow.shares_table(self.permille, &percentile_name(self.permille)));
+            tables.push(slow.slowest_table());
+            tables.push(slow.stalls_table());
+        }
         if !self.grid.is_empty() {
             tables.push(self.grid_table());
         }
@@ -206,7 +213,7 @@ impl Advice {
     }
 }
 
-fn time(ns: u64) -> Cell {
+pub(super) fn time(ns: u64) -> Cell {
     match ns {
         NEVER => Cell::new("never", Value::Null),
         ns => Cell::new(format_ns(Ns(ns)), ns),

@@ -49,6 +49,7 @@ mod write;
 
 pub use at::{Act, At};
 pub(crate) use autogroup::SCHED_AUTOGROUP_ENABLED;
+pub(crate) use canonical::quoted;
 pub use cgroup::{GroupAct, Weight, WeightFile, nice_to_shares, shares_to_nice};
 pub use expect::{Band, BandResult, Limit, check};
 pub use limits::{LimitFile, LimitWrite};

@@ -3,7 +3,8 @@
 use super::Scenario;
 use super::at::Act;
 use super::cgroup::GroupAct;
-use fairground_model::{CpuMax, Digest};
+use fairground_model::{CpuMax, Digest, TaskSet};
+use fairground_stdx::Ns;
 use fairground_workload::service::Service;
 
 impl Scenario {
@@ -46,6 +47,24 @@ impl Scenario {
         workload.sessions = Vec::new();
         workload.put_into(group, &self.groups);
         workload.service = Some(service);
+        changed
+    }
+    /// The same with other tasks in a row, in the group of those that were there; `canonical` is how they stand in a canonical scenario.
+    pub(crate) fn with_tasks(&self, row: usize, tasks: TaskSet, canonical: String) -> Scenario {
+        let mut changed = self.clone();
+        let Some(workload) = changed.workloads.get_mut(row) else { return changed };
+        let group = workload.tasks.tasks.iter().find_map(|task| task.group);
+        workload.canonical = canonical;
+        workload.tasks = tasks;
+        workload.sessions = Vec::new();
+        workload.put_into(group, &self.groups);
+        changed
+    }
+    /// The same with all that its tasks do so much later.
+    pub(crate) fn delayed(&self, length: Ns) -> Scenario {
+        let mut changed = self.clone();
+        changed.workloads.iter_mut().for_each(|workload| workload.tasks.delay(length));
+        changed.duration = Ns(changed.duration.0.saturating_add(length.0));
         changed
     }
 }

@@ -5,20 +5,21 @@ use crate::interrupt::{self, EXIT_INTERRUPTED};
 use crate::progress::Bar;
 use crate::show;
 use fairground::advise::counters::Counters;
-use fairground::advise::{self, AdviseInput, AdviseOptions, CounterAdvice, FitOptions, Goal, InputOptions};
+use fairground::advise::{self, Advice, AdviseInput, AdviseOptions, CounterAdvice, FitOptions, Goal, InputOptions, Loop};
 use fairground::output::{ResultFiles, ResultKind};
+use fairground::scenario::Scenario;
 use fairground::{Control, Error};
 use std::path::PathBuf;
 
 /// Find the smallest CPU limit that meets a goal, and say what the present one does.
 ///
 /// A scenario has a workload `service` in a group. A log has columns such as arrival_s, latency_ms, cpu_ms; counters have
-/// time_s, usage_usec, nr_periods, nr_throttled, throttled_usec. docs/advise.md says how the answer is found and how to read it.
+/// time_s, usage_usec, nr_periods, nr_throttled, throttled_usec. A trace is any that `replay` reads; --comm names the threads. docs/advise.md says how the answer is found and how to read it.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// A scenario (.toml) with a workload `service`, or a table (.csv) of requests or of counters
+    /// A scenario (.toml) with a workload `service`, a table (.csv) of requests or of counters, or a trace
     input: PathBuf,
-    /// The group whose limit is looked for; may be left out if there is one only
+    /// The group whose limit is looked for; may be left out if there is one only. Of a trace: how it is called
     #[arg(long, value_name = "PATH")]
     cgroup: Option<String>,
     /// What the service must reach, such as p99=50ms; several must all hold
@@ -39,38 +40,64 @@ pub(crate) struct Args {
     /// Of a log or of counters: CPUs that the service may use; 8 if left out
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     cpus: Option<u32>,
-    /// Of a log or of counters: the present limit as in cpu.max, such as "200000 100000"
+    /// Of a log, of counters or of a trace: the present limit as in cpu.max, such as "200000 100000"
     #[arg(long, value_name = "LIMIT")]
     cpu_max: Option<String>,
-    /// Also write the advice; its ending chooses the format: .html (a page with the curve, a heat map and all tables), .json
+    /// Of a trace: names of the threads in the group, such as 'java*'; * and ? stand for letters
+    #[arg(long = "comm", value_name = "PATTERN")]
+    comms: Vec<String>,
+    /// Of a trace: what comes from outside comes as long after a thread slept as recorded, and not at its recorded time
+    #[arg(long)]
+    closed_loop: bool,
+    /// Also write the advice; its ending chooses the format: .html (a page with the curve, a heat map, the slowest request
+    /// and all tables), .json, .parquet (a row per run)
     #[arg(short, long = "output", value_name = "FILE")]
     output: Vec<PathBuf>,
     #[command(flatten)]
     change: ScenarioFlags,
 }
 
-/// Formats of `-o`.
-const KINDS: [ResultKind; 2] = [ResultKind::Html, ResultKind::Json];
-
 pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
     let goals = args.goals.iter().map(|goal| Goal::parse(goal)).collect::<Result<Vec<Goal>, Error>>()?;
-    let more = InputOptions { workers: args.workers, cpus: args.cpus, cpu_max: args.cpu_max.clone() };
-    let scenario = match AdviseInput::open(&args.input, &more, &args.change.overrides())? {
-        AdviseInput::Scenario(scenario) => scenario,
-        AdviseInput::Counters(counters) => return of_counters(args, *counters, goals, json),
+    let more = InputOptions {
+        workers: args.workers,
+        cpus: args.cpus,
+        cpu_max: args.cpu_max.clone(),
+        comms: args.comms.clone(),
+        cgroup: args.cgroup.clone(),
+        arrivals: if args.closed_loop { Loop::Closed } else { Loop::Open },
     };
+    match AdviseInput::open(&args.input, &more, &args.change.overrides())? {
+        AdviseInput::Scenario(scenario) => {
+            of_runs(args, goals, json, &scenario, |options, control| advise::advise(&scenario, options, control))
+        }
+        AdviseInput::Trace(case) => {
+            of_runs(args, goals, json, &case.scenario, |options, control| advise::advise_trace(&case, options, control))
+        }
+        AdviseInput::Counters(counters) => of_counters(args, *counters, goals, json),
+    }
+}
+
+/// Runs what requests do under limits.
+fn of_runs(
+    args: &Args,
+    goals: Vec<Goal>,
+    json: bool,
+    scenario: &Scenario,
+    advise: impl FnOnce(&AdviseOptions, Control<'_>) -> Result<Advice, Error>,
+) -> Result<u8, Error> {
     show::notes(&scenario.notes);
-    let files = ResultFiles::open(&args.output, "advise", &KINDS)?;
+    let files = ResultFiles::open(&args.output, "advise", &[ResultKind::Html, ResultKind::Json, ResultKind::Parquet])?;
     let bar = Bar::new("trying limits");
     let options = AdviseOptions { cgroup: args.cgroup.clone(), goals, seeds: args.seeds, check: args.check };
-    let advice = advise::advise(&scenario, &options, Control::new(interrupt::flag(), &bar));
+    let advice = advise(&options, Control::new(interrupt::flag(), &bar));
     bar.finish();
     let advice = advice?;
-    for path in files.finish(!advice.interrupted, |kind| advice.file(&scenario, kind))? {
+    for path in files.finish(!advice.interrupted, |kind| advice.file(scenario, kind))? {
         show::written(&path);
     }
     if json {
-        show::document(&advice.document(&scenario))?;
+        show::document(&advice.document(scenario))?;
     } else {
         show::tables(&advice.tables())?;
     }
@@ -85,7 +112,7 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
 fn of_counters(args: &Args, counters: Counters, goals: Vec<Goal>, json: bool) -> Result<u8, Error> {
     let name = args.input.display().to_string();
     let seed = args.change.overrides().seed.unwrap_or(FitOptions::default().seed);
-    let files = ResultFiles::open(&args.output, "advise", &KINDS)?;
+    let files = ResultFiles::open(&args.output, "advise", &[ResultKind::Html, ResultKind::Json])?;
     let options = FitOptions { goals, workers: args.workers, seed, runs: args.fit_runs, ..FitOptions::default() };
     let bar = Bar::new("fitting services");
     let advice = CounterAdvice::new(counters, &options, Control::new(interrupt::flag(), &bar));

@@ -7,6 +7,11 @@ const SERVICE: &str = "title = \"a small service\"\nduration = \"4s\"\n[machine]
     [[workload]]\nname = \"service\"\ngroup = \"/app\"\n\
     args = { arrivals = \"fixed\", every = \"10ms\", service = \"5ms\", spread = \"const\", workers = 4, cpus = \"0-3\", client-cpus = \"4\" }\n";
 
+/// A thread that never sleeps.
+const HOG: &str = "# tracer: nop\n\
+    <idle>-0 [000] d..2. 1.000000: sched_switch: prev_comm=swapper/0 prev_pid=0 prev_prio=120 prev_state=R ==> next_comm=web next_pid=7 next_prio=120\n\
+    web-7 [000] d..2. 1.500000: sched_switch: prev_comm=web prev_pid=7 prev_prio=120 prev_state=R ==> next_comm=swapper/0 next_pid=0 next_prio=120\n";
+
 fn scenario(folder: &Folder, quota: &str) -> String {
     folder.file("service.toml", SERVICE.replace("QUOTA", quota))
 }
@@ -27,7 +32,8 @@ fn a_limit_that_is_far_above_the_demand_is_fine() {
     let quota = document["smallest"][0]["limit"]["quota_us"].as_u64().unwrap();
     assert!((48_000..=60_000).contains(&quota), "{quota}");
     let names: Vec<&str> = document["tables"].as_array().unwrap().iter().filter_map(|table| table["name"].as_str()).collect();
-    assert_eq!(names, ["verdict", "smallest", "curve", "grid", "others", "snippet", "validity"]);
+    let wanted = ["verdict", "smallest", "curve", "shares", "slowest", "stalls", "grid", "others", "snippet", "validity"];
+    assert_eq!(names, wanted);
     assert_eq!(ok(&[&args[..], &["--json"]].concat()).json()["digest"], document["digest"]);
 }
 
@@ -77,6 +83,8 @@ fn wrong_inputs_are_refused_by_name() {
     let counters = folder.file("stat.csv", "time_s,usage_usec\n0,0\n9,9\n");
     let missing = run(&["advise", "nothing.csv"]);
     assert!(missing.code == 3 && missing.err.contains("hint: Check the name"), "{}", missing.err);
+    let text = folder.file("x.dat", "hello\n");
+    let trace = folder.file("a.txt", HOG);
     for (args, part) in [
         (vec!["advise", &service, "--goal", "p99=fast"], "--goal p99=50ms"),
         (vec!["advise", &service, "--cgroup", "/web"], "Groups: /app."),
@@ -84,10 +92,66 @@ fn wrong_inputs_are_refused_by_name() {
         (vec!["advise", &odd], "neither a log of requests nor samples of counters"),
         (vec!["advise", &log], "--workers N"),
         (vec!["advise", &log, "--workers", "2", "--cpu-max", "500 100000"], "too few"),
-        (vec!["advise", "trace.dat"], "not built yet"),
         (vec!["advise", &counters, "--profile", "v5.4"], "take --seed only"),
+        (vec!["advise", &odd, "--comm", "x"], "are for traces"),
+        (vec!["advise", &text], "See `fairground list formats`"),
+        (vec!["advise", &trace], "does not tell which threads are in which cgroup"),
+        (vec!["advise", &trace, "--comm", "java*"], "no thread of a.txt is called `java*`"),
+        (vec!["advise", &trace, "--comm", "web"], "is woken and sleeps again"),
+        (vec!["advise", &trace, "--comm", "web", "--workers", "3"], "not for traces"),
+        (vec!["advise", &trace, "--comm", "web", "--cpu-max", "500 100000"], "below 1 ms"),
     ] {
         let ran = run(&args);
         assert!(ran.code == 2 && ran.err.contains(part), "{args:?}: {}", ran.err);
     }
+}
+
+/// Pieces of work of 20 ms each, which the limit cut in two.
+#[test]
+fn a_trace_is_run_under_other_limits() {
+    let folder = Folder::new();
+    let mut lines = vec!["# tracer: nop".to_string()];
+    for row in 0..200 {
+        let at = |ms: u64| format!("{}.{:03}000", (1000 + row * 100 + ms) / 1000, (1000 + row * 100 + ms) % 1000);
+        let idle = "prev_comm=swapper/0 prev_pid=0 prev_prio=120 prev_state=R ==> next_comm=web next_pid=7 next_prio=120";
+        let off = |state| {
+            format!("prev_comm=web prev_pid=7 prev_prio=120 prev_state={state} ==> next_comm=swapper/0 next_pid=0 next_prio=120")
+        };
+        lines.push(format!("<idle>-0 [000] d.h2. {}: sched_waking: comm=web pid=7 prio=120 target_cpu=000", at(0)));
+        lines.push(format!("<idle>-0 [000] d..2. {}: sched_switch: {idle}", at(0)));
+        lines.push(format!("web-7 [000] d..2. {}: sched_switch: {}", at(10), off("R")));
+        lines.push(format!("<idle>-0 [000] d..2. {}: sched_switch: {idle}", at(50)));
+        lines.push(format!("web-7 [000] d..2. {}: sched_switch: {}", at(60), off("S")));
+    }
+    let trace = folder.file("a.txt", lines.join("\n"));
+    let args = [
+        "advise",
+        &trace,
+        "--comm",
+        "w?b",
+        "--cpu-max",
+        "10000 50000",
+        "--cgroup",
+        "/web",
+        "--goal",
+        "p90=21ms",
+        "--seeds",
+        "10",
+        "--json",
+    ];
+    let ran = run(&args);
+    let document = ran.json();
+    assert_eq!((&document["group"], &document["trace"]["loop"]), (&"/web".into(), &"open".into()), "{}", ran.err);
+    assert_eq!(document["trace"]["pieces"], 200);
+    let table =
+        |name: &str| document["tables"].as_array().unwrap().iter().find(|table| table["name"] == name).unwrap()["rows"].clone();
+    let rows = table("trace");
+    let p90 = |row: usize| rows[row]["p90_ns"].as_u64().unwrap();
+    assert_eq!((p90(0), rows[0]["what"].as_str()), (60_000_000, Some("recorded")));
+    assert!((20_000_000..21_000_000).contains(&p90(2)), "{rows:?}");
+    // 20 ms at once need 20 ms of quota within 50 ms, and more by luck: where a refill lies is drawn.
+    let quota = document["smallest"][0]["limit"]["quota_us"].as_u64().unwrap();
+    assert!((19_000..=30_000).contains(&quota), "{quota}");
+    let closed = run(&[&args[..], &["--closed-loop"]].concat()).json();
+    assert_eq!(closed["trace"]["loop"], "closed");
 }

@@ -241,7 +241,8 @@ fn the_page_of_advice_shows_the_curve_and_a_heat_map() {
     let Some(browser) = browser() else { return };
     let folder = Folder::new();
     let path = folder.file("a.toml", ADVISED);
-    let ran = run(&["advise", &path, "--goal", "p90=60ms", "--seeds", "10", "-o", &folder.path("x.html")]);
+    let files = ["x.html", "x.json", "x.parquet"].map(|name| folder.path(name));
+    let ran = run(&["advise", &path, "--goal", "p90=60ms", "--seeds", "10", "-o", &files[0], "-o", &files[1], "-o", &files[2]]);
     assert!([0, 1].contains(&ran.code), "{}", ran.err);
     let shown = open(&browser, &folder, "x.html", "");
     assert!(shown.console.is_empty(), "{:?}", shown.console);
@@ -251,4 +252,48 @@ fn the_page_of_advice_shows_the_curve_and_a_heat_map() {
     assert!(shown.dom.contains(">goal p90 &lt;= 60ms</text>"));
     assert!(shown.dom.matches("<td class=\"h").count() >= 15 && shown.dom.matches("marked\">").count() == 1);
     assert!(plain(&shown.dom).contains("/sys/fs/cgroup/service/cpu.max"));
+    let document: serde_json::Value = serde_json::from_str(&folder.read("x.json")).unwrap();
+    shows_the_slowest_request(&shown, &document);
+    let parquet = std::fs::read(&files[2]).unwrap();
+    assert!(parquet.starts_with(b"PAR1") && parquet.ends_with(b"PAR1"), "{}", parquet.len());
+}
+
+/// The value of an attribute in each piece of a page that begins with `tag`, as a number.
+fn numbers(dom: &str, tag: &str, attribute: &str) -> Vec<u64> {
+    let pieces = dom.split(tag).skip(1).map(|piece| piece.split_once('>').unwrap().0);
+    let value = |piece: &str| piece.split_once(&format!("{attribute}=\"")).unwrap().1.split('"').next().unwrap().parse().unwrap();
+    pieces.map(value).collect()
+}
+
+/// The waterfall, the pool and the stalls have the figures of the document.
+fn shows_the_slowest_request(shown: &Shown, document: &serde_json::Value) {
+    let slowest = &document["slowest"];
+    let ns = |value: &serde_json::Value| value.as_u64().unwrap();
+    let figure = shown.dom.split_once("<figure class=\"chart waterfall\"").unwrap().1;
+    let (tag, figure) = figure.split_once('>').unwrap();
+    let figure = figure.split("</figure>").next().unwrap();
+    let from = ns(&slowest["used_from_ns"]);
+    let done = ns(&slowest["arrived_ns"]) + ns(&slowest["latency_ns"]);
+    assert!(tag.contains(&format!("data-start=\"{from}\" data-length=\"{}\"", done - from)), "{tag}");
+    assert_eq!(numbers(figure, "<line class=\"mark\"", "data-at").len(), slowest["refills_ns"].as_array().unwrap().len());
+    // The request first: how long it was in each state; then the threads: how long each ran.
+    let lanes: Vec<&str> = figure.split("<g class=\"lane\"").skip(1).collect();
+    let sum = |lane: &str, key: &str| numbers(lane, &format!("<rect class=\"k-{key}\""), "data-length").iter().sum::<u64>();
+    for key in ["queued", "running", "waiting", "throttled", "asleep"] {
+        assert_eq!(sum(lanes[0], key), ns(&slowest["parts"][format!("{key}_ns")]), "{key}");
+    }
+    let parts: u64 = slowest["parts"].as_object().unwrap().values().map(ns).sum();
+    assert_eq!(parts, ns(&slowest["latency_ns"]));
+    let used = slowest["used"].as_array().unwrap();
+    assert!(used.len() == 8 && lanes.len() == 9, "{} {}", used.len(), lanes.len());
+    for (lane, thread) in lanes[1..].iter().zip(used) {
+        assert!(lane.contains(&format!("data-lane=\"{}\"", thread["thread"].as_str().unwrap())));
+        assert_eq!(sum(lane, "running"), ns(&thread["ran_ns"]));
+    }
+    let curves = shown.curves();
+    assert!(curves.iter().any(|curve| curve.0 == "in the pool" && curve.1 > 10), "{curves:?}");
+    let table = document["tables"].as_array().unwrap().iter().find(|table| table["name"] == "stalls").unwrap();
+    let counts: Vec<u64> = table["rows"].as_array().unwrap().iter().map(|row| ns(&row["count"])).collect();
+    assert!(counts.iter().sum::<u64>() > 0);
+    assert_eq!(numbers(&shown.dom, "<td class=\"bar\"", "data-count"), counts);
 }

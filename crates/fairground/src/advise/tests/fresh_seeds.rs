@@ -35,7 +35,7 @@ const SERVICES: [(&str, u64); 20] = [
 fn shares(row: usize, seconds: u64, fresh: u64) -> (u64, u64) {
     let (args, hundredths) = SERVICES[row];
     let base = service("max 100000", args, seconds);
-    let mut lab = lab(&base);
+    let mut lab = service_lab(&base);
     let free = lab.samples(&[Variant::new(CpuMax::UNLIMITED)], 40).unwrap().remove(0);
     let without = free.iter().map(|sample| sample.percentile(990)).max().unwrap();
     let goals = vec![Goal { permille: 990, most: Ns(without * hundredths / 100) }];

@@ -1,4 +1,6 @@
 mod fresh_seeds;
+mod slow;
+mod trace;
 
 use super::*;
 use crate::scenario::Overrides;
@@ -18,14 +20,15 @@ fn service(quota: &str, args: &str, seconds: u64) -> Scenario {
     ))
 }
 
-fn lab(base: &Scenario) -> Lab<'_> {
+fn service_lab(base: &Scenario) -> Lab<'_> {
     Lab {
         base,
         group: "/service".to_string(),
-        row: 0,
+        subject: Subject::Service(0),
         control: Control::none(),
         done: AtomicU64::new(0),
         expected: AtomicU64::new(0),
+        runs: Runs::default(),
     }
 }
 
@@ -46,7 +49,7 @@ const TWO_CPUS: &str = "every = \"5ms\", service = \"10ms\", workers = 8";
 #[test]
 fn with_one_seed_requests_are_the_same_under_every_limit() {
     let base = service("max 100000", TWO_CPUS, 5);
-    let lab = lab(&base);
+    let lab = service_lab(&base);
     let variants: Vec<Variant> = [limit(220_000, 100, 0), limit(400_000, 100, 0), CpuMax::UNLIMITED].map(Variant::new).into();
     let samples = lab.samples(&variants, 2).unwrap();
     let count = |row: usize, seed: usize| samples[row][seed].requests();
@@ -68,7 +71,7 @@ fn with_one_seed_requests_are_the_same_under_every_limit() {
 fn spec_13_t14_the_fluid_table() {
     const SEEDS: u64 = 12;
     let base = with_hz(&service("max 100000", TWO_CPUS, 40), 1000);
-    let lab = lab(&base);
+    let lab = service_lab(&base);
     let run = |quota_us, period_ms| {
         let samples = lab.samples(&[Variant::new(limit(quota_us, period_ms, 0))], SEEDS).unwrap().remove(0);
         let p99_us = samples.iter().map(|sample| sample.percentile(990)).sum::<u64>() / SEEDS / 1000;
@@ -94,7 +97,7 @@ fn spec_13_t14_the_fluid_table() {
 #[test]
 fn spec_13_t15_more_quota_or_burst_is_never_worse() {
     let base = service("max 100000", TWO_CPUS, 20);
-    let lab = lab(&base);
+    let lab = service_lab(&base);
     let p99 = |limits: Vec<CpuMax>| {
         let variants: Vec<Variant> = limits.into_iter().map(Variant::new).collect();
         let samples = lab.samples(&variants, 4).unwrap();
@@ -116,7 +119,7 @@ fn spec_13_t09_r10_an_incident_that_mean_use_does_not_show() {
     let case = |every: &str, quota_us: u64| {
         let args = format!("every = \"{every}\", service = \"36ms\", spread = \"const\", workers = 16");
         let base = with_hz(&service("max 100000", &args, 40), 1000);
-        let lab = lab(&base);
+        let lab = service_lab(&base);
         let samples = lab.samples(&[Variant::new(limit(quota_us, 100, 0))], SEEDS).unwrap().remove(0);
         let p99_ms = samples.iter().map(|sample| sample.percentile(990)).sum::<u64>() / SEEDS / 1_000_000;
         let periods: u64 = samples.iter().map(|sample| sample.nr_periods).sum();

@@ -1,0 +1,166 @@
+//! Where the time of requests goes, as tables.
+
+use super::super::text::cpus_of;
+use super::pool::Strip;
+use super::request::{Request, STATES, Span, State};
+use super::{Slow, SlowRequest};
+use fairground_metrics::Decimal;
+use fairground_report::table::number;
+use fairground_report::units::{fixed, format_ns};
+use fairground_report::{Cell, Column, Table};
+use fairground_stdx::{Instant, Ns};
+use serde_json::{Value, json};
+
+/// The classes of lengths of stalls by their upper ends, ms; one more is beyond.
+pub(in super::super) const STALLS_MS: [u64; 9] = [1, 2, 5, 10, 20, 50, 100, 200, 500];
+/// Threads that are named as users of the quota.
+const NAMED: usize = 8;
+/// Refills that are told one by one.
+const SHOWN_REFILLS: usize = 6;
+
+impl Slow {
+    /// The shares of all requests, of the slowest hundredth and of the slowest one, in each state.
+    pub(in super::super) fn shares_table(&self, permille: u64, name: &str) -> Table {
+        let mut columns =
+            vec![Column::left("requests", "requests"), Column::right("count", "count"), Column::right("mean", "mean_ns")];
+        columns.extend(STATES.map(|state| Column::right(state.name(), format!("{}_pct", state.key()))));
+        let title = format!("Where the time of requests goes at {} CPUs", cpus_of(self.limit));
+        let mut table = Table::new("shares", title, columns);
+        for (what, from) in [("all".to_string(), 0), (format!("from {name} on"), permille), ("the slowest".to_string(), 1000)] {
+            let requests = self.from(from);
+            let whole: u128 = requests.iter().map(|request| u128::from(request.latency().0)).sum();
+            let mean = u64::try_from(whole / requests.len().max(1) as u128).unwrap_or(u64::MAX);
+            let mut cells: Vec<Cell> = vec![what.into(), (requests.len() as u64).into(), Cell::new(format_ns(Ns(mean)), mean)];
+            cells.extend(STATES.map(|state| percent(part(requests, state), whole)));
+            table.push(cells);
+        }
+        table.note("the first seed; a request waits for a worker until one takes it, and is then where its worker is");
+        table
+    }
+    /// How long queues of CPUs stood still.
+    pub(in super::super) fn stalls_table(&self) -> Table {
+        let columns = vec![
+            Column::left("length", "length"),
+            Column::right("stalls", "count"),
+            Column::right("together", "total_ns"),
+            Column::right("longest", "longest_ns"),
+        ];
+        let mut table =
+            Table::new("stalls", format!("How long CPUs stood still for want of quota at {} CPUs", cpus_of(self.limit)), columns);
+        for (name, stalls) in self.stall_classes() {
+            let total = stalls.iter().map(|stall| stall.0).sum::<u64>();
+            let longest = stalls.last().copied().unwrap_or_default();
+            let time = |ns: u64| Cell::new(format_ns(Ns(ns)), ns);
+            table.push(vec![name.into(), (stalls.len() as u64).into(), time(total), time(longest.0)]);
+        }
+        table.note("the first seed; each CPU on which the group was out of quota counts for itself");
+        table
+    }
+    /// The classes of lengths that are not beyond the longest stall, each with its stalls.
+    pub(in super::super) fn stall_classes(&self) -> Vec<(String, &[Ns])> {
+        let mut classes = Vec::new();
+        let mut low = 0;
+        for ms in STALLS_MS.into_iter().map(Some).chain([None]) {
+            let place = |ms: u64| self.stalls.partition_point(|stall| stall.0 < ms * 1_000_000);
+            let stalls = &self.stalls[place(low)..ms.map_or(self.stalls.len(), place)];
+            let name = ms.map_or_else(|| format!("{low} ms and more"), |ms| format!("{low} to {ms} ms"));
+            classes.push((name, stalls));
+            low = ms.unwrap_or(low);
+        }
+        while classes.last().is_some_and(|class| class.1.is_empty()) {
+            classes.pop();
+        }
+        classes
+    }
+    /// The slowest request as sentences.
+    pub(in super::super) fn slowest_table(&self) -> Table {
+        let mut table = Table::new("slowest", "The slowest request", vec![Column::left("line", "line")]);
+        for line in self.slowest.lines() {
+            table.line(format!("  {line}"));
+            table.push(vec![line.into()]);
+        }
+        table
+    }
+}
+
+impl SlowRequest {
+    fn lines(&self) -> Vec<String> {
+        let (request, strip) = (&self.request, &self.strip);
+        let mut lines = vec![format!(
+            "{} from {} on, done by {}: {}",
+            format_ns(request.latency()),
+            format_ns(request.arrived.since(Instant::ZERO)),
+            self.worker,
+            parts_text(request),
+        )];
+        let throttled = self.spans.iter().filter(|span| span.state == State::Throttled);
+        lines.extend(throttled.map(|span| {
+            let after = format_ns(span.from.saturating_since(request.arrived));
+            format!("throttled for {}, {after} after it came", format_ns(span.to.since(span.from)))
+        }));
+        let empty = strip.empty(request.arrived, request.done);
+        let refills = strip.refills.iter().filter(|at| **at >= request.arrived && **at <= request.done);
+        let refills: Vec<String> = refills.map(|at| format_ns(at.since(request.arrived))).collect();
+        let refilled = match refills.as_slice() {
+            [] => ", and was not refilled".to_string(),
+            [first, .., last] if refills.len() > SHOWN_REFILLS => {
+                format!("; refilled {} times, from {first} to {last} after it came", refills.len())
+            }
+            some => format!("; refilled {} after it came", some.join(", ")),
+        };
+        lines.push(format!("the pool was empty for {} of it{refilled}", format_ns(empty)));
+        lines.push(format!("who used the quota from {} before it came until it was done: {}", self.lead(), drinkers(strip)));
+        lines
+    }
+    /// How long before the request the strip begins.
+    fn lead(&self) -> String {
+        format_ns(self.request.arrived.saturating_since(self.strip.from))
+    }
+    /// The request in the document.
+    pub(in super::super) fn json(&self) -> Value {
+        let request = &self.request;
+        let span = |span: &Span| json!({ "from_ns": span.from.ns(), "to_ns": span.to.ns(), "state": span.state.key() });
+        let parts: serde_json::Map<String, Value> =
+            STATES.iter().map(|state| (format!("{}_ns", state.key()), request.parts[*state as usize].0.into())).collect();
+        let used: Vec<Value> =
+            self.strip.threads.iter().map(|row| json!({ "thread": row.0, "ran_ns": Strip::ran(&row.1).0 })).collect();
+        json!({
+            "arrived_ns": request.arrived.ns(),
+            "latency_ns": request.latency().0,
+            "worker": self.worker,
+            "parts": parts,
+            "spans": self.spans.iter().map(span).collect::<Vec<_>>(),
+            "pool_empty_ns": self.strip.empty(request.arrived, request.done).0,
+            "refills_ns": self.strip.refills.iter().map(|at| at.ns()).collect::<Vec<_>>(),
+            "used_from_ns": self.strip.from.ns(),
+            "used": used,
+        })
+    }
+}
+
+/// `2.00 ms running, 80.00 ms throttled`.
+pub(in super::super) fn parts_text(request: &Request) -> String {
+    let some = STATES.iter().filter(|state| request.parts[**state as usize] > Ns::ZERO);
+    some.map(|state| format!("{} {}", format_ns(request.parts[*state as usize]), state.name())).collect::<Vec<_>>().join(", ")
+}
+
+/// The threads that ran longest.
+fn drinkers(strip: &Strip) -> String {
+    let ran: Vec<(&str, Ns)> =
+        strip.threads.iter().map(|row| (row.0.as_str(), Strip::ran(&row.1))).filter(|row| row.1 > Ns::ZERO).collect();
+    let mut named: Vec<String> = ran.iter().take(NAMED).map(|(name, ran)| format!("{name} {}", format_ns(*ran))).collect();
+    let rest: u64 = ran.iter().skip(NAMED).map(|row| row.1.0).sum();
+    if rest > 0 {
+        named.push(format!("{} others {}", ran.len() - NAMED, format_ns(Ns(rest))));
+    }
+    if named.is_empty() { "nobody".to_string() } else { named.join(", ") }
+}
+
+fn part(requests: &[Request], state: State) -> u128 {
+    requests.iter().map(|request| u128::from(request.parts[state as usize].0)).sum()
+}
+
+fn percent(part: u128, whole: u128) -> Cell {
+    let hundredths = u64::try_from(part * 10_000 / whole.max(1)).unwrap_or(u64::MAX);
+    Cell::new(format!("{} %", fixed(hundredths, 100, 1)), number(Decimal::ratio(hundredths, 100)))
+}
