@@ -196,11 +196,11 @@ impl<'t> Follower<'t> {
     /// A sleep ended without a record of the wake-up.
     fn woke_unseen(&mut self, task: TaskId) {
         self.counts.no_waking += 1;
-        self.sleep_until_now(task);
+        self.sleep_until_now(task, false);
     }
-    fn sleep_until_now(&mut self, task: TaskId) {
+    fn sleep_until_now(&mut self, task: TaskId, by_task: bool) {
         let now = self.now;
-        self.tracks[task].sleep(Act::Until(now.ns()), now);
+        self.tracks[task].sleep(Act::Until(now.ns()), now, by_task);
         self.tracks[task].state = State::Runnable;
     }
     fn waking(&mut self, cpu: CpuId, task: TaskId, target_cpu: CpuId, waker: Option<TaskId>, context: WakeContext) {
@@ -225,8 +225,8 @@ impl<'t> Follower<'t> {
                 return;
             }
         }
-        let is_one = |waker: TaskId| context == WakeContext::Task && waker != task && self.is_inside(waker);
-        let waker = waker.filter(|&waker| is_one(waker)).filter(|&waker| self.known(waker));
+        let other = waker.filter(|&waker| context == WakeContext::Task && waker != task);
+        let waker = other.filter(|&waker| self.is_inside(waker)).filter(|&waker| self.known(waker));
         match waker {
             Some(waker) => {
                 self.counts.by_task += 1;
@@ -234,12 +234,12 @@ impl<'t> Follower<'t> {
                 self.tracks[waker].spend(self.now);
                 self.tracks[waker].act(Act::Wake(task));
                 let now = self.now;
-                self.tracks[task].sleep(Act::Await, now);
+                self.tracks[task].sleep(Act::Await, now, true);
                 self.tracks[task].state = State::Runnable;
             }
             None => {
                 self.counts.by_timer += 1;
-                self.sleep_until_now(task);
+                self.sleep_until_now(task, other.is_some());
             }
         }
     }
@@ -290,7 +290,7 @@ impl<'t> Follower<'t> {
         self.counts.by_runtime += 1;
         if self.tracks[task].state == State::Asleep {
             self.counts.no_waking += 1;
-            self.tracks[task].sleep(Act::Until(begin.ns()), begin);
+            self.tracks[task].sleep(Act::Until(begin.ns()), begin, false);
         }
         self.tracks[task].run_from(cpu, begin);
         self.current.insert(cpu, task);

@@ -30,6 +30,8 @@ pub(super) struct Sleep {
     pub(super) until: Instant,
     /// Whether what it waited for came at that time, and not at an unknown one before.
     pub(super) is_known: bool,
+    /// Whether another task ended it, and no interrupt.
+    pub(super) by_task: bool,
 }
 
 /// Where a task is, as far as the records tell.
@@ -123,18 +125,18 @@ impl Track {
         }
         self.acts.push(act);
     }
-    /// A sleep ends; `act` says how.
-    pub(super) fn sleep(&mut self, act: Act, until: Instant) {
+    /// A sleep ends; `act` says how, `by_task` whether another task did that.
+    pub(super) fn sleep(&mut self, act: Act, until: Instant, by_task: bool) {
         self.act(act);
         let from = self.left.min(until);
-        self.sleeps.push(Sleep { place: self.acts.len() - 1, from, until, is_known: true });
+        self.sleeps.push(Sleep { place: self.acts.len() - 1, from, until, is_known: true, by_task });
     }
     /// It was about to sleep, and did not. Twice with nothing between counts once.
     pub(super) fn again(&mut self, now: Instant, is_known: bool) {
         self.spend(now);
         if self.ran > 0 || matches!(self.acts.last(), Some(Act::Run(_))) {
             self.act(Act::Again);
-            self.sleeps.push(Sleep { place: self.acts.len() - 1, from: now, until: now, is_known });
+            self.sleeps.push(Sleep { place: self.acts.len() - 1, from: now, until: now, is_known, by_task: false });
         }
     }
     /// The end of the recording: the run time that is left becomes an act.

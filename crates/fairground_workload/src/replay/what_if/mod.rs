@@ -130,8 +130,8 @@ const AT_ONCE: Ns = Ns::from_us(100);
 /// The sleeps of a track; the arrival of those that were over as they began is not known.
 fn sleeps(track: &Track) -> Vec<Sleep> {
     let is_over_at_once = |sleep: &Sleep| {
-        let is_timer = matches!(track.acts[sleep.place], Act::Until(_));
-        is_timer && sleep.from > Instant::ZERO && sleep.until.saturating_since(sleep.from) < AT_ONCE
+        let is_interrupt = matches!(track.acts[sleep.place], Act::Until(_)) && !sleep.by_task;
+        is_interrupt && sleep.from > Instant::ZERO && sleep.until.saturating_since(sleep.from) < AT_ONCE
     };
     let known = |sleep: &Sleep| Sleep { is_known: sleep.is_known && !is_over_at_once(sleep), ..*sleep };
     track.sleeps.iter().map(known).collect()

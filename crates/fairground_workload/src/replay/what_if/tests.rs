@@ -156,6 +156,25 @@ fn what_was_due_lies_before_the_next_wake_up_and_before_it_was_found() {
     assert_eq!(made, ["due 0", "due 50", "due 100", "due 110", "due 120", "due 130"]);
 }
 
+/// A sleep of 50 us that a task outside ends is no timer whose time had passed: that task came then.
+#[test]
+fn a_short_sleep_that_a_task_ends_is_exact() {
+    let us = |us: u64, cpu: u32, event| (Instant::from_ns(us * 1000), CpuId::new(cpu), event);
+    let woken_by = |waker| {
+        vec![
+            us(0, 1, switch(None, Running, Some(2))),
+            us(1, 0, waking(0, None)),
+            us(1, 0, switch(None, Running, Some(0))),
+            us(5000, 0, switch(Some(0), Sleeping, None)),
+            us(5050, 1, waking(0, waker)),
+            us(5060, 0, switch(None, Running, Some(0))),
+            us(9000, 0, switch(Some(0), Sleeping, None)),
+        ]
+    };
+    let overdue = |waker| of(&woken_by(waker), &[true, false, false], Loop::Open).overdue;
+    assert_eq!((overdue(Some(2)), overdue(None)), (0, 1));
+}
+
 #[test]
 fn a_thread_that_never_sleeps_is_named() {
     let records = vec![at(0, switch(None, Running, Some(0))), at(50, switch(Some(0), Running, None))];
