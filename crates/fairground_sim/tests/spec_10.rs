@@ -198,3 +198,20 @@ fn spec_10_t18_hotplug_of_any_cpu_released_all() {
     assert!((9_900..=10_900).contains(&own), "{own}");
     assert!((12_000..=16_000).contains(&all), "{all}");
 }
+
+/// A thread keeps 1 ms of a period, and wakes in the middle of the next one, whose quota is used up.
+#[test]
+fn what_is_left_of_an_old_period_is_lost_before_the_next_task_runs_on_it() {
+    for (name, then_us) in [("v5.1", 500), ("v5.10", 1_000)] {
+        let mut set = TaskSet::default();
+        let limited = group(&mut set, "/limited", None, 10, 100);
+        hog(&mut set, limited, 0);
+        let code = [vec![work(MS / 2)], asleep_until(150 * MS).to_vec(), vec![work(MS / 2)]].concat();
+        let late = set.pinned("late", 1, code);
+        set.tasks[late].group = Some(limited);
+        let mut simulation = simulation(set, 2, 1000, in_phase(name), 300);
+        let rows = shares(&mut simulation, &[late], 10, 21);
+        let sum = |rows: &[Vec<u64>]| rows.iter().map(|row| row[0]).sum::<u64>();
+        assert_eq!((sum(&rows[..16]), sum(&rows)), (then_us, 1_000), "{name}");
+    }
+}

@@ -83,7 +83,9 @@ impl Sched {
         if !account.enabled || self.cfs_rqs[queue].curr.is_some() || account.throttled {
             return;
         }
-        if account.remaining <= 0 && !self.assign_slice(cx, queue) {
+        // Nothing ran, but what was left of a slice may be lost by now.
+        self.charge(cx, queue, Ns::ZERO);
+        if self.pool_of(queue).is_some_and(|pool| pool.accounts[cpu].remaining <= 0) {
             self.throttle_cfs_rq(cx, queue);
         }
     }
