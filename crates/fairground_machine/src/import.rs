@@ -62,6 +62,7 @@ pub(crate) fn build(
         capacity: cpu.capacity,
         freq_capacity: crate::machine::CAPACITY_SCALE,
         freq_domain: freq_domain.id(cpu.freq_domain),
+        clock_ahead: fairground_stdx::Ns::ZERO,
     });
     let machine = Machine::new(name, cpus.collect(), rows);
     machine.validate()?;

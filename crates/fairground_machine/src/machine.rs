@@ -52,6 +52,8 @@ pub struct CpuSpec {
     pub freq_capacity: u32,
     /// CPUs of one frequency domain change frequency together.
     pub freq_domain: u32,
+    /// How far its scheduler clock is ahead of the clock (an unstable TSC).
+    pub clock_ahead: Ns,
 }
 
 impl CpuSpec {
@@ -98,6 +100,9 @@ pub struct Machine {
     pub tick_jitter_seed: Option<u32>,
     /// CPU n ticks n · `tick_offset` after CPU 0; 0 = all CPUs tick together.
     pub tick_offset: Ns,
+    /// CPU 0 ticks so long after whole ticks of the clock (CLOCK_MONOTONIC), by which other timers go. From v4.19 to v6.3 it was
+    /// another time with each boot; before and after it is 0, also in the stable kernels that have the repair.
+    pub tick_phase: Ns,
     /// The idle states, shallowest first; none: one state, whose price is that of leaving idle.
     pub idle_states: Vec<IdleState>,
     /// Who chooses among them.
@@ -137,6 +142,7 @@ impl Machine {
             tick_jitter: Ns::ZERO,
             tick_jitter_seed: None,
             tick_offset: Ns::ZERO,
+            tick_phase: Ns::ZERO,
             idle_states: Vec::new(),
             idle_governor: IdleGovernor::default(),
             round_of_turns: Ns::ZERO,
@@ -174,6 +180,7 @@ impl Machine {
             llc: llcs[&cpu.llc],
             package: cpu.package,
             node: cpu.node,
+            clock_ahead: cpu.clock_ahead,
         });
         MachineView {
             cpus: cpus.collect(),
@@ -215,9 +222,9 @@ impl Machine {
             false => alone >> 20,
         } as u64)
     }
-    /// How long after CPU 0 this CPU's ticks fall.
+    /// How long after whole ticks of the clock this CPU's ticks fall.
     pub fn tick_offset_of(&self, cpu: CpuId) -> Ns {
-        Ns(self.tick_offset.ns() * u64::from(cpu.get()))
+        Ns(self.tick_phase.ns() + self.tick_offset.ns() * u64::from(cpu.get()))
     }
 }
 
@@ -256,6 +263,7 @@ mod tests {
             capacity,
             freq_capacity,
             freq_domain: 0,
+            clock_ahead: Ns::ZERO,
         };
         assert_eq!(cpu(1024, 1024).at_speed(1_000), 1_000);
         assert_eq!(cpu(512, 1024).at_speed(1_000), 2_000);

@@ -2,7 +2,7 @@
 
 use crate::machine::{CAPACITY_SCALE, CpuSpec, LOCAL_DISTANCE, REMOTE_DISTANCE};
 use crate::validate::MAX_CPUS;
-use fairground_stdx::{CpuId, IndexVec};
+use fairground_stdx::{CpuId, IndexVec, Ns};
 
 /// In which order Linux numbers the threads of the cores.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -129,6 +129,7 @@ impl Regular {
             capacity: CAPACITY_SCALE,
             freq_capacity: CAPACITY_SCALE,
             freq_domain,
+            clock_ahead: Ns::ZERO,
         }
     }
     /// Number of NUMA nodes.

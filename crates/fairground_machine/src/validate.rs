@@ -37,6 +37,8 @@ pub enum Place {
     TickJitter,
     /// The offset between the ticks of neighbouring CPUs.
     TickOffset,
+    /// The offset of all ticks from the clock.
+    TickPhase,
     /// The round of turns of CPUs.
     RoundOfTurns,
     /// What a busy sibling leaves.
@@ -93,6 +95,10 @@ impl Found {
             }
             if !(1..=1024).contains(&cpu.freq_capacity) {
                 self.add(Place::FreqCapacity, format!("CPU {id} has freq_capacity {}", cpu.freq_capacity), hint);
+            }
+            if cpu.clock_ahead.ns() > machine.tick.ns().saturating_mul(2) {
+                let message = format!("the clock of CPU {id} is {} ahead", cpu.clock_ahead);
+                self.add(Place::Cpu(id), message, "The kernel's clocks are at most two ticks apart.");
             }
             if cpu.node as usize >= machine.distances.len() {
                 let message = format!("CPU {id} is on node {}, which the distance matrix does not have", cpu.node);
@@ -185,6 +191,10 @@ impl Found {
             let message =
                 format!("ticks are late by up to {}, but the next one is due after {}", machine.tick_jitter, machine.tick);
             self.add(Place::TickJitter, message, "The jitter is shorter than a tick.");
+        }
+        if machine.tick_phase >= machine.tick {
+            let message = format!("ticks that fall {} after whole ticks", machine.tick_phase);
+            self.add(Place::TickPhase, message, "The phase is shorter than a tick.");
         }
         let last = machine.tick_offset.ns().checked_mul((machine.cpus.len() as u64).saturating_sub(1));
         if last.is_none_or(|last| last >= machine.tick.ns()) {
@@ -308,6 +318,10 @@ mod tests {
         assert_eq!(changed("smp-2", |m| m.tick_offset = Ns::from_ms(4)).len(), 1);
         assert_eq!(changed("smp-2", |m| m.tick_offset = Ns::from_ms(3)).len(), 0);
         assert_eq!(changed("smp-3", |m| m.tick_offset = Ns(u64::MAX)).len(), 1);
+        assert_eq!(changed("smp-2", |m| m.tick_phase = Ns::from_ms(4)), ["ticks that fall 4ms after whole ticks"]);
+        assert_eq!(changed("smp-2", |m| m.tick_phase = Ns(3_999_999)).len(), 0);
+        let ahead = |m: &mut Machine| m.cpus[CpuId::new(1)].clock_ahead = Ns(8_000_001);
+        assert_eq!(changed("smp-2", ahead), ["the clock of CPU 1 is 8000001ns ahead"]);
         assert_eq!(changed("smp-3", |m| m.round_of_turns = Ns::from_us(100)).len(), 0);
         assert_eq!(changed("smp-3", |m| m.round_of_turns = Ns(2)), ["CPUs take turns in rounds of 2ns"]);
         assert_eq!([0, 101].map(|percent| changed("smp-3", |m| m.smt_percent = percent).len()), [1, 1]);

@@ -19,6 +19,8 @@ pub struct CpuView {
     pub package: u32,
     /// The NUMA node: a row of the distance matrix.
     pub node: u32,
+    /// How far its scheduler clock (sched_clock_cpu) is ahead of the clock by which timers go.
+    pub clock_ahead: Ns,
 }
 
 /// Which levels of scheduling domains the kernel was built with.
@@ -76,6 +78,7 @@ impl MachineView {
             llc: all,
             package: 0,
             node: 0,
+            clock_ahead: Ns::ZERO,
         };
         MachineView {
             cpus: all.iter().map(cpu).collect(),

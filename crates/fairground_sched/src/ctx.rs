@@ -100,10 +100,17 @@ impl Ctx<'_, '_> {
     pub(crate) fn lasted(&self) -> Ns {
         Ns(self.meter.lasted_ns())
     }
-    /// The scheduler's clock in ns (sched_clock_cpu): the same on all CPUs.
+    /// The scheduler's clock of the calling CPU in ns.
     #[inline]
     pub(crate) fn sched_clock(&self) -> u64 {
-        SCHED_CLOCK_AT_START + self.clock().ns()
+        self.sched_clock_cpu(self.cpu)
+    }
+    /// The scheduler's clock of `cpu` in ns: the same on all CPUs, unless the machine says otherwise.
+    ///
+    /// Kernel: clock.c sched_clock_cpu(), v4.12–
+    #[inline]
+    pub(crate) fn sched_clock_cpu(&self, cpu: CpuId) -> u64 {
+        SCHED_CLOCK_AT_START + self.clock().ns() + self.machine.cpus[cpu].clock_ahead.0
     }
     /// Capacity and frequency of `cpu` for the scaling of load tracking.
     #[inline]

@@ -95,7 +95,7 @@ impl Sched {
             // A CPU's own queue is used all the time, one of a group perhaps never.
             let cfs = sched.cfs_rqs.push(CfsRq { deadlines: DeadlineLine::with_room(), ..CfsRq::new(cpu) });
             sched.pelt_cfs.push(SchedAvg::default());
-            sched.rqs.push(new_rq(cfs, sched.topology.capacity_orig[cpu]));
+            sched.rqs.push(new_rq(cfs, sched.topology.capacity_orig[cpu], machine.cpus[cpu].clock_ahead));
         }
         sched
     }
@@ -308,8 +308,8 @@ fn newidle_dice(nr_cpus: usize, seed: u64) -> IndexVec<CpuId, RngStream> {
 /// How long a wake list grows without an allocation.
 const WAKE_LIST: usize = 16;
 
-fn new_rq(cfs: CfsRqId, capacity: u32) -> Rq {
-    let start = SCHED_CLOCK_AT_START;
+fn new_rq(cfs: CfsRqId, capacity: u32, clock_ahead: Ns) -> Rq {
+    let start = SCHED_CLOCK_AT_START + clock_ahead.0;
     Rq {
         curr: None,
         cfs,

@@ -27,7 +27,7 @@ impl TickClock {
     pub(crate) fn new(machine: &Machine, cpu: CpuId, seed: u64) -> TickClock {
         let drawn = || RngStream::new(seed, StreamKind::TickJitter, cpu.get()).next_u64() & LCG_MASK;
         TickClock {
-            offset: Ns(machine.tick_offset.0 * u64::from(cpu.get())),
+            offset: machine.tick_offset_of(cpu),
             period: machine.tick,
             jitter: machine.tick_jitter,
             state: machine.tick_jitter_seed.map_or_else(drawn, u64::from),

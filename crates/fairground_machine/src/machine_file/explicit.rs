@@ -4,12 +4,13 @@ use super::fields::Fields;
 use crate::machine::{CAPACITY_SCALE, CpuSpec};
 use crate::validate::MAX_CPUS;
 use fairground_model::Mistakes;
-use fairground_stdx::{CpuId, Id, IndexVec};
+use fairground_stdx::{CpuId, Id, IndexVec, Ns};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use toml_edit::{Item, TableLike, Value};
 
-const KEYS: [&str; 9] = ["id", "core", "cluster", "llc", "package", "node", "capacity", "freq_capacity", "freq_domain"];
+const KEYS: [&str; 10] =
+    ["id", "core", "cluster", "llc", "package", "node", "capacity", "freq_capacity", "freq_domain", "clock_ahead"];
 /// Ids above this are a slip of the pen: they only tell CPUs apart.
 const MAX_ID: u32 = 1 << 20;
 
@@ -56,6 +57,7 @@ fn cpu(fields: &Fields, id: u32, mistakes: &mut Mistakes) -> CpuSpec {
         capacity: or("capacity", 1..=CAPACITY_SCALE, CAPACITY_SCALE),
         freq_capacity: or("freq_capacity", 1..=CAPACITY_SCALE, CAPACITY_SCALE),
         freq_domain: or("freq_domain", 0..=MAX_ID, core),
+        clock_ahead: fields.length("clock_ahead", mistakes).unwrap_or(Ns::ZERO),
     }
 }
 

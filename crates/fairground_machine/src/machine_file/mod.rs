@@ -23,6 +23,7 @@
 //! tick_jitter = "300us"
 //! tick_jitter_seed = 12345
 //! tick_offset = "10us"         # CPU n ticks n times this later; or skew_tick = true
+//! tick_phase = "500us"         # all tick so long after whole ticks of the clock, as kernels from v4.19 to v6.3 do
 //! irq_time_accounting = true
 //! nohz_idle = true
 //! round_of_turns = "100us"     # an emulator that executes all CPUs on one thread, in turns; left out: all run at once
@@ -48,8 +49,8 @@
 //!
 //! `preset = "spr-2x56"` instead of a shape takes a ready machine; everything that is no shape can
 //! then be changed. A machine of no regular shape has one `[[cpu]]` table per CPU, in CPU order, with
-//! the keys `id`, `core`, `cluster`, `llc`, `package`, `node`, `capacity`, `freq_capacity`, `freq_domain`.
-//! All of these count over the whole machine. What is left out: the CPU's own number for `core`, none
+//! the keys `id`, `core`, `cluster`, `llc`, `package`, `node`, `capacity`, `freq_capacity`, `freq_domain`, and `clock_ahead = "1.5ms"`
+//! where the scheduler's clock of a CPU is ahead of the clock. All numbers count over the whole machine. What is left out: the CPU's own number for `core`, none
 //! for `cluster`, 0 for `llc`, `package` and `node`, 1024 for the capacities, the core for `freq_domain`.
 
 mod explicit;

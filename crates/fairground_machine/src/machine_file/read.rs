@@ -17,7 +17,7 @@ use toml_edit::TableLike;
 /// Keys that say which CPUs there are.
 const SHAPE: [&str; 9] = ["sockets", "nodes", "llcs", "clusters", "cores", "threads", "numbering", "freq_domains", "cpu"];
 /// Keys of every machine.
-const COMMON: [&str; 28] = [
+const COMMON: [&str; 29] = [
     "preset",
     "name",
     "description",
@@ -35,6 +35,7 @@ const COMMON: [&str; 28] = [
     "tick_jitter",
     "tick_jitter_seed",
     "tick_offset",
+    "tick_phase",
     "skew_tick",
     "irq_time_accounting",
     "nohz_idle",
@@ -216,6 +217,9 @@ fn ticks(fields: &Fields, machine: &mut Machine, mistakes: &mut Mistakes) {
     if let Some(offset) = fields.length("tick_offset", mistakes) {
         machine.tick_offset = offset;
     }
+    if let Some(phase) = fields.length("tick_phase", mistakes) {
+        machine.tick_phase = phase;
+    }
     if let Some(round) = fields.length("round_of_turns", mistakes) {
         machine.round_of_turns = round;
     }
@@ -245,6 +249,7 @@ fn place(fields: &Fields, place: Place) -> Range<usize> {
         Place::Tick => first(&["tick", "hz"]),
         Place::TickJitter => first(&["tick_jitter"]),
         Place::TickOffset => first(&["tick_offset", "skew_tick"]),
+        Place::TickPhase => first(&["tick_phase"]),
         Place::RoundOfTurns => first(&["round_of_turns"]),
         Place::SmtPercent => first(&["smt_percent"]),
     }

@@ -164,6 +164,9 @@ fn write_ticks(text: &mut String, machine: &Machine) {
     if machine.tick_offset != Ns::ZERO {
         length(text, "tick_offset", machine.tick_offset);
     }
+    if machine.tick_phase != Ns::ZERO {
+        length(text, "tick_phase", machine.tick_phase);
+    }
 }
 
 fn write_costs(text: &mut String, costs: &CostModel) {
@@ -218,5 +221,8 @@ fn write_cpus(text: &mut String, cpus: &IndexVec<CpuId, CpuSpec>) {
         number("capacity", cpu.capacity);
         number("freq_capacity", cpu.freq_capacity);
         number("freq_domain", cpu.freq_domain);
+        if cpu.clock_ahead != Ns::ZERO {
+            line(text, "clock_ahead", &format!("\"{}\"", cpu.clock_ahead));
+        }
     }
 }

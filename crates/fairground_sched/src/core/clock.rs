@@ -23,7 +23,7 @@ impl Sched {
         if rq.clock_skip.active {
             return;
         }
-        let delta = cx.sched_clock().wrapping_sub(rq.clocks.clock) as i64;
+        let delta = cx.sched_clock_cpu(cpu).wrapping_sub(rq.clocks.clock) as i64;
         if delta <= 0 {
             return;
         }

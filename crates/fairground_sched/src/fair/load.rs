@@ -85,7 +85,7 @@ impl Sched {
         let now = match self.profile.pelt_clock {
             PeltClockRule::RqClockPeltIdle if rq.curr.is_none() => match self.bandwidth.stood_still(cfs_rq) {
                 u64::MAX => queue_time,
-                still => rq.clocks.idle_estimate(cx.sched_clock(), still, queue_time),
+                still => rq.clocks.idle_estimate(cx.sched_clock_cpu(cpu), still, queue_time),
             },
             _ => queue_time,
         };

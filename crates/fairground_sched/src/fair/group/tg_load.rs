@@ -19,7 +19,7 @@ impl Sched {
     pub(super) fn update_tg_load_avg(&mut self, cx: &Ctx<'_, '_>, queue: CfsRqId, tg: TgId) {
         let (load, cfs_rq) = (self.pelt_cfs[queue].load_avg, &mut self.cfs_rqs[queue]);
         // A call on another CPU that began later may have told already.
-        let now = cx.sched_clock();
+        let now = cx.sched_clock_cpu(cfs_rq.cpu);
         let too_soon = now.saturating_sub(cfs_rq.last_update_tg_load_avg) < RATE_LIMIT_NS;
         if too_soon && self.profile.tg_load_update == TgLoadUpdate::OnceAMillisecond {
             return;
