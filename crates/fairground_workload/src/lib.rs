@@ -10,6 +10,7 @@ mod param;
 mod post_wait;
 mod table;
 
+pub mod fibtest;
 pub mod hackbench;
 pub mod hog;
 pub mod hog_tree;

@@ -25,6 +25,7 @@ pub struct Workload {
 }
 
 static WORKLOADS: &[Workload] = &[
+    crate::fibtest::WORKLOAD,
     crate::hackbench::WORKLOAD,
     crate::hog::WORKLOAD,
     crate::hog_tree::WORKLOAD,
