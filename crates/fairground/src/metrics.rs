@@ -1,6 +1,7 @@
 //! The named numbers of a run: those of every run and those of the workload's own measurements.
 
 use crate::lock_table::lock_metrics_to_come;
+use crate::quota_table::quota_metrics;
 use fairground_metrics::{Better, Histogram, MarkerReport, Metric, PlatHistogram, RunReport, RunStats, Unit};
 use fairground_model::{MarkerUnit, TaskSet};
 use fairground_stdx::{Id, Instant, MarkerId};
@@ -94,5 +95,6 @@ pub fn marker_values(report: &RunReport, tasks: &TaskSet, rows: &Range<usize>, m
 pub fn metrics_to_come(tasks: &TaskSet) -> Vec<Metric> {
     let mut metrics = metrics(&RunStats::new(Instant::ZERO, 1).finish(Instant::ZERO), tasks);
     metrics.extend(lock_metrics_to_come(tasks));
+    metrics.extend(quota_metrics(tasks, &[]));
     metrics
 }

@@ -1,7 +1,7 @@
 //! The table of groups with a quota: what cpu.max and cpu.stat show of them at the end of a run.
 
-use fairground_metrics::Decimal;
-use fairground_model::CpuMax;
+use fairground_metrics::{Better, Decimal, Metric, Unit};
+use fairground_model::{CpuMax, TaskSet};
 use fairground_report::table::number;
 use fairground_report::units::fixed;
 use fairground_report::{Cell, Column, Table};
@@ -44,6 +44,7 @@ pub(crate) fn quota_table(rows: &[QuotaRow]) -> Table {
         Column::right("throttled ms", "throttled_ns"),
         Column::right("bursts", "nr_bursts"),
         Column::right("burst ms", "burst_ns"),
+        Column::right("debt ms", "debt_ns_max"),
     ];
     let mut table = Table::new("quota", "Quota (cpu.max, cpu.stat)", columns);
     for QuotaRow { group, limit, stats, used } in rows {
@@ -61,10 +62,36 @@ pub(crate) fn quota_table(rows: &[QuotaRow]) -> Table {
             ms(stats.throttled_time.0),
             stats.nr_burst.into(),
             ms(stats.burst_time.0),
+            ms(stats.debt_max.0),
         ]);
     }
     table.note("throttled ms: all CPUs together, without intervals that are open at the end");
     table
+        .note("debt ms: most that was run beyond the quota when a period ended, all CPUs together; it is paid from the next one");
+    table
+}
+
+/// The figures of groups that begin the run with a quota: `quota./web.used_ms` and so on. Spans are stretches for which a queue was
+/// throttled, without those that end with the first period of the run.
+pub(crate) fn quota_metrics(tasks: &TaskSet, rows: &[QuotaRow]) -> Vec<Metric> {
+    let mut metrics = Vec::new();
+    for group in tasks.groups.iter().filter(|group| group.limit.quota.is_some()) {
+        let row = rows.iter().find(|row| row.group == group.name);
+        let (stats, used) = row.map_or((BandwidthStats::default(), Ns::ZERO), |row| (row.stats, row.used));
+        let mut push = |figure: &str, value: u64, unit| {
+            metrics.push(Metric::new(format!("quota.{}.{figure}", group.name), value, unit, Better::Neither));
+        };
+        push("used_ms", used.0, Unit::Ms);
+        push("nr_periods", stats.nr_periods, Unit::Count);
+        push("nr_throttled", stats.nr_throttled, Unit::Count);
+        push("throttled_pct", (stats.nr_throttled * 100_000).checked_div(stats.nr_periods).unwrap_or(0), Unit::Percent);
+        push("throttled_ms", stats.throttled_time.0, Unit::Ms);
+        push("min_span_ms", stats.spans.min.0, Unit::Ms);
+        push("mean_span_ms", stats.spans.mean().0, Unit::Ms);
+        push("max_span_ms", stats.spans.max.0, Unit::Ms);
+        push("max_debt_ms", stats.debt_max.0, Unit::Ms);
+    }
+    metrics
 }
 
 /// How often the period timer fires for nobody while a set is recorded: the shell sets the limits some time before the tasks

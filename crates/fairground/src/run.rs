@@ -5,7 +5,7 @@ use crate::error::Error;
 use crate::guard::{self, Broken, BrokenRun};
 use crate::lock_table::{LockOutcome, lock_metrics};
 use crate::metrics;
-use crate::quota_table::{QuotaRow, quota_rows};
+use crate::quota_table::{QuotaRow, quota_metrics, quota_rows};
 use crate::scenario::{self, BandResult, Scenario};
 use crate::schedstat;
 use fairground_formats::schedstat::SchedStatFile;
@@ -130,6 +130,8 @@ pub fn run(scenario: &Scenario, options: &RunOptions, sink: &mut dyn Sink, contr
     let locks = LockOutcome::of(&simulation, &tasks);
     let mut metrics = metrics::metrics(&report, &tasks);
     metrics.extend(lock_metrics(&locks));
+    let quotas = quota_rows(&simulation);
+    metrics.extend(quota_metrics(&tasks, &quotas));
     Ok(RunOutcome {
         scenario_digest: scenario.digest(),
         digest: simulation.digest(),
@@ -140,7 +142,7 @@ pub fn run(scenario: &Scenario, options: &RunOptions, sink: &mut dyn Sink, contr
         ending,
         bands: scenario::check(&scenario.bands, &metrics),
         schedstat: schedstat::snapshot(simulation.sched(), simulation.jiffies()),
-        quotas: quota_rows(&simulation),
+        quotas,
         locks,
         spent: simulation.time_spent(),
         sis: simulation.sched().sis_stats(),

@@ -23,7 +23,7 @@ pub use crate::check::Broken;
 pub use crate::core::{LastCpu, Leaving, QueueSeat, SchedInfo, Switch, UserReturn, WakeFlags, Waking, rq_lock_op};
 pub use crate::ctx::{Ctx, Request, SCHED_CLOCK_AT_START};
 pub use crate::fair::balance::{BalanceStep, GroupReading, LoadReading};
-pub use crate::fair::bandwidth::{Account, BandwidthStats, Distribution, PeriodTick};
+pub use crate::fair::bandwidth::{Account, BandwidthStats, Distribution, PeriodTick, Spans};
 pub use crate::profile::Profile;
 pub use crate::rq::Rq;
 pub use crate::sched::Sched;

@@ -273,6 +273,7 @@ impl super::CfsBandwidth {
         }
         let throttled = !self.throttled.is_empty();
         self.stats.nr_periods += overrun;
+        self.note_debts();
         let stops = self.idle && !throttled;
         if rule == Refill::Adds || !stops {
             self.refill(rule, clock);

@@ -29,7 +29,7 @@ mod throttle;
 mod walk;
 
 pub use distribute::{Distribution, PeriodTick};
-pub use pool::{Account, BandwidthStats, CfsBandwidth};
+pub use pool::{Account, BandwidthStats, CfsBandwidth, Spans};
 
 use crate::Sched;
 use fairground_stdx::{CfsRqId, CpuId, Id, IndexVec, TaskId, TgId};

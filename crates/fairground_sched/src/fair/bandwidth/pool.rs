@@ -89,6 +89,47 @@ pub struct BandwidthStats {
     pub nr_burst: u64,
     /// What was used beyond it.
     pub burst_time: Ns,
+    /// Stretches for which a queue was throttled.
+    pub spans: Spans,
+    /// The most that the queues had run beyond what they had, together, when a period ended: it is paid from the next.
+    pub debt_max: Ns,
+}
+
+/// Stretches for which queues of a group were throttled. Those that end with the first period of a run do not count: it may be a part
+/// of one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Spans {
+    /// How many.
+    pub count: u64,
+    /// All together.
+    pub sum: Ns,
+    /// The shortest.
+    pub min: Ns,
+    /// The longest.
+    pub max: Ns,
+}
+
+impl Spans {
+    fn add(&mut self, span: Ns) {
+        self.min = if self.count == 0 { span } else { self.min.min(span) };
+        self.max = self.max.max(span);
+        self.count += 1;
+        self.sum += span;
+    }
+    /// Their mean, rounded down; 0 if there is none.
+    pub fn mean(&self) -> Ns {
+        Ns(self.sum.0.checked_div(self.count).unwrap_or(0))
+    }
+}
+
+impl BandwidthStats {
+    /// A queue was throttled for so long.
+    pub(super) fn unthrottled(&mut self, span: Ns) {
+        self.throttled_time += span;
+        if self.nr_periods > 1 {
+            self.spans.add(span);
+        }
+    }
 }
 
 impl Account {
@@ -256,6 +297,13 @@ impl CfsBandwidth {
         let place =
             self.throttled.iter().position(|row| row.1 == cpu).expect("invariant: a throttled queue is on its pool's list");
         self.throttled.remove(place);
+    }
+
+    /// A period is over: what the queues in line have run beyond what they had.
+    pub(super) fn note_debts(&mut self) {
+        let debt = |&(_, cpu): &(u64, CpuId)| u64::try_from(-self.accounts[cpu].remaining).unwrap_or(0);
+        let debts = Ns(self.throttled.iter().map(debt).sum());
+        self.stats.debt_max = self.stats.debt_max.max(debts);
     }
 
     /// How often the queue of `cpu` stands in line.

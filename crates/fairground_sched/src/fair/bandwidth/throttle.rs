@@ -54,7 +54,7 @@ impl Sched {
         account.throttled = false;
         let since = std::mem::take(&mut account.throttled_clock);
         if since != 0 {
-            pool.stats.throttled_time += Ns(clock - since);
+            pool.stats.unthrottled(Ns(clock - since));
         }
         pool.leave_line(cpu);
         self.unthrottle_below(cx, group, cpu);
