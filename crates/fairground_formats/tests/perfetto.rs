@@ -244,3 +244,53 @@ proptest! {
         prop_assert_eq!(decisions, run.events.iter().filter(|row| matches!(row.2, TraceEvent::Decision(_))).count());
     }
 }
+
+/// A lock has a track with one of each task that uses it, and counters of who holds it and waits for it.
+#[test]
+fn locks_have_tracks() {
+    use fairground_model::{LockAct, LockEvent, LockMode, Sink};
+    use fairground_stdx::LockId;
+    let mut file = Vec::new();
+    let options = WriterOptions { locks: ["mmap".to_string()].into_iter().collect(), ..WriterOptions::default() };
+    let mut writer = fairground_formats::writer_with("pftrace", Box::new(&mut file), &options).unwrap();
+    for (row, name) in [(0, "writer"), (1, "reader")] {
+        writer.task(task(row), &TaskInfo { name: name.into(), pid: 1000 + row, prio: 120 });
+    }
+    let steps = [
+        (1, 0, LockMode::Write, LockAct::Holds),
+        (2, 1, LockMode::Read, LockAct::Waits),
+        (3, 0, LockMode::Write, LockAct::Releases),
+        (4, 1, LockMode::Read, LockAct::Holds),
+    ];
+    for (us, row, mode, act) in steps {
+        writer.lock(at(us), cpu(0), &LockEvent { lock: LockId::new(0), task: task(row), mode, act });
+    }
+    writer.finish().unwrap();
+    let packets = Trace::parse_from_bytes(&file).unwrap().packet;
+    let tracks = tracks(&packets);
+    let found: Vec<(u64, String, Option<Type>, i64)> = packets
+        .iter()
+        .filter_map(|packet| match &packet.data {
+            Some(Data::TrackEvent(event)) => {
+                let track = tracks[&event.track_uuid()].clone();
+                Some((packet.timestamp() / 1000, track, Some(event.type_()), event.counter_value()))
+            }
+            _ => None,
+        })
+        .collect();
+    let row = |us, track: &str, what, value| (us, track.to_string(), Some(what), value);
+    let expected = [
+        row(1, "lock mmap/writer", Type::TYPE_SLICE_BEGIN, 0),
+        row(1, "lock mmap/holders", Type::TYPE_COUNTER, 1),
+        row(1, "lock mmap/waiters", Type::TYPE_COUNTER, 0),
+        row(2, "lock mmap/reader", Type::TYPE_SLICE_BEGIN, 0),
+        row(2, "lock mmap/waiters", Type::TYPE_COUNTER, 1),
+        row(3, "lock mmap/writer", Type::TYPE_SLICE_END, 0),
+        row(3, "lock mmap/holders", Type::TYPE_COUNTER, 0),
+        row(4, "lock mmap/reader", Type::TYPE_SLICE_END, 0),
+        row(4, "lock mmap/reader", Type::TYPE_SLICE_BEGIN, 0),
+        row(4, "lock mmap/holders", Type::TYPE_COUNTER, 1),
+        row(4, "lock mmap/waiters", Type::TYPE_COUNTER, 0),
+    ];
+    assert_eq!(found, expected);
+}

@@ -24,13 +24,13 @@ macro_rules! classes {
 
 classes! {
     Syscall "syscall" "Entry and exit of system calls" [Syscall];
-    Pipe "pipe" "Pipes and futexes, without the wake-up" [PipeOp FutexOp];
+    Pipe "pipe" "Pipes and futexes, without the wake-up" [PipeOp FutexOp FutexFast];
     Socket "socket" "Sockets beside the protocol: finding nothing (pipes too), taking data, AF_UNIX streams" [RecvBlock RecvCopy UnixOp];
     Network "network" "The way of packets from the system call to the other socket" [TcpSend1b SoftirqTcp1b UdpSend1b SoftirqUdp1b];
     Copy "copy" "Copying between programs and the kernel" [CopyKib];
     Wakeup "wakeup" "Waking a task: state checks and wake lists" [TtwuBase WakeListAdd WakeListTask];
     Scan "scan" "Looks at run queues in the search for a CPU" [ScanCpu ScanDirty ScanSocket ScanContend];
-    Lock "lock" "Locks of run queues" [LockFree LockRemote LockRemoteSocket LockHandoff LockHandoffSocket];
+    Lock "lock" "Locks of run queues, and those of the kernel that tasks take" [LockFree LockRemote LockRemoteSocket LockHandoff LockHandoffSocket KernelLock];
     Enqueue "enqueue" "Enqueue and dequeue with load tracking, on all levels of groups" [Enqueue EnqueueRemote Dequeue CgroupLevel BwGroup BwVisit BwVisitSocket BwMark];
     Refill "refill" "Working sets that come to another core, or come back" [CacheRefill CacheRefillLlc CacheRefillSocket];
     Switch "switch" "Picking the next task and switching to it" [PickSwitch MmSwitch SwitchIdle];

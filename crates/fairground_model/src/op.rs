@@ -76,6 +76,8 @@ ops! {
     CacheRefillLlc "cache_refill_llc" "The same from another last-level cache of the socket";
     CacheRefillSocket "cache_refill_xsocket" "The same from another socket";
     UnixOp "unix_op" "A send or receive of less than 1 KiB on an AF_UNIX stream, without the wake-up";
+    FutexFast "futex_fast" "Taking or releasing a futex in user mode, without the kernel";
+    KernelLock "kernel_lock" "Taking or releasing a lock of the kernel for a task (rwsem, per-CPU rwsem, mutex), without waiting and waking";
 }
 
 /// Which prices of a CPU hold.

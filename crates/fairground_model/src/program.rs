@@ -171,6 +171,8 @@ pub enum Instr {
     Lock { lock: LockId, mode: LockMode },
     /// Releases a lock.
     Unlock { lock: LockId },
+    /// Keeps a rwsem that was taken to write to read only: waiting readers at the head of its queue come in.
+    Downgrade { lock: LockId },
     /// reg = a fixed instant.
     Set { reg: Reg, at: Instant },
     /// reg += time.
@@ -303,6 +305,8 @@ pub enum Step {
     Lock { lock: LockId, mode: LockMode },
     /// See [`Instr::Unlock`].
     Unlock { lock: LockId },
+    /// See [`Instr::Downgrade`].
+    Downgrade { lock: LockId },
     /// See [`Instr::Poll`].
     Poll { pipe: PipeId },
     /// See [`Instr::Fork`].
@@ -459,6 +463,7 @@ impl Frame {
                 Instr::MightSleep => return Step::MightSleep,
                 Instr::Lock { lock, mode } => return Step::Lock { lock, mode },
                 Instr::Unlock { lock } => return Step::Unlock { lock },
+                Instr::Downgrade { lock } => return Step::Downgrade { lock },
                 Instr::Set { reg, at } => self.set(reg, at.ns()),
                 Instr::Add { reg, time } => self.set(reg, self.regs[usize::from(reg)].saturating_add(time.0)),
                 Instr::Write { pipe, value } => {

@@ -4,6 +4,7 @@ use crate::balance::Verdict;
 use crate::digest::Digest;
 use crate::distributed::Distributed;
 use crate::event::TraceEvent;
+use crate::lock_event::LockEvent;
 use fairground_stdx::{CpuId, Instant, TaskId};
 
 /// What is known of a task beside its row number.
@@ -29,6 +30,8 @@ pub trait Sink {
     }
     /// A call that handed out quota ended. No record: it is not in the digest.
     fn distributed(&mut self, _at: Instant, _cpu: CpuId, _call: &Distributed) {}
+    /// A task waits for a lock, holds or releases it. No record: it is not in the digest.
+    fn lock(&mut self, _at: Instant, _cpu: CpuId, _event: &LockEvent) {}
     /// What a balance came to. No record: it is not in the digest, and comes only if it is wanted.
     fn verdict(&mut self, _at: Instant, _cpu: CpuId, _verdict: &Verdict) {}
     /// Whether verdicts are wanted.
@@ -65,6 +68,10 @@ impl<A: Sink + ?Sized, B: Sink + ?Sized> Sink for (&mut A, &mut B) {
         self.0.distributed(at, cpu, call);
         self.1.distributed(at, cpu, call);
     }
+    fn lock(&mut self, at: Instant, cpu: CpuId, event: &LockEvent) {
+        self.0.lock(at, cpu, event);
+        self.1.lock(at, cpu, event);
+    }
     fn verdict(&mut self, at: Instant, cpu: CpuId, verdict: &Verdict) {
         self.0.verdict(at, cpu, verdict);
         self.1.verdict(at, cpu, verdict);
@@ -91,6 +98,9 @@ impl Sink for Vec<Box<dyn Sink + '_>> {
     }
     fn distributed(&mut self, at: Instant, cpu: CpuId, call: &Distributed) {
         self.iter_mut().for_each(|sink| sink.distributed(at, cpu, call));
+    }
+    fn lock(&mut self, at: Instant, cpu: CpuId, event: &LockEvent) {
+        self.iter_mut().for_each(|sink| sink.lock(at, cpu, event));
     }
     fn verdict(&mut self, at: Instant, cpu: CpuId, verdict: &Verdict) {
         self.iter_mut().for_each(|sink| sink.verdict(at, cpu, verdict));
@@ -137,6 +147,10 @@ impl<'a> Recorder<'a> {
     /// Passes on what a call did that handed out quota.
     pub fn distributed(&mut self, at: Instant, cpu: CpuId, call: &Distributed) {
         self.sink.distributed(at, cpu, call);
+    }
+    /// Passes on what a task does with a lock.
+    pub fn lock(&mut self, at: Instant, cpu: CpuId, event: &LockEvent) {
+        self.sink.lock(at, cpu, event);
     }
     /// Passes on what a balance came to, if that is wanted.
     #[inline]

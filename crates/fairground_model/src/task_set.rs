@@ -326,7 +326,9 @@ impl TaskSet {
                 match instr {
                     Instr::Write { pipe, .. } | Instr::Read { pipe, .. } | Instr::Poll { pipe } => *pipe = pipe_id(*pipe),
                     Instr::Send { sock, .. } | Instr::Recv { sock, .. } => *sock = sock_id(*sock),
-                    Instr::Lock { lock, .. } | Instr::Unlock { lock } => *lock = LockId::new(lock.get() + locks),
+                    Instr::Lock { lock, .. } | Instr::Unlock { lock } | Instr::Downgrade { lock } => {
+                        *lock = LockId::new(lock.get() + locks)
+                    }
                     Instr::Fork { task } => *task = task_id(*task),
                     Instr::SetGroup { group } => *group = group.map(group_id),
                     Instr::MarkSince { marker, .. } | Instr::MarkBetween { marker, .. } | Instr::MarkValue { marker, .. } => {

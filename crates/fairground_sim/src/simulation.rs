@@ -174,6 +174,8 @@ pub enum Misuse {
     TakesTwice,
     /// It releases a lock that it does not hold.
     NotHeld,
+    /// It downgrades what is no rwsem that it holds to write.
+    NotWritten,
 }
 
 impl Misuse {
@@ -189,6 +191,9 @@ impl Misuse {
             }
             Misuse::TakesTwice => ("takes a lock that it holds", "Write `unlock` in between: these locks are not recursive."),
             Misuse::NotHeld => ("releases a lock that it does not hold", "Write `lock` before `unlock`."),
+            Misuse::NotWritten => {
+                ("downgrades what is no rwsem that it holds to write", "Write `lock NAME write` before `downgrade NAME`.")
+            }
         }
     }
 }
@@ -444,6 +449,7 @@ impl<Q: EventQueue> Simulation<Q> {
         }
         if self.klocks.are_in_use() {
             self.klocks.settle(self.now, &self.sched);
+            self.klocks.tell(rec, self.now, cpu);
         }
         if self.paranoid && self.counts().events().is_multiple_of(PARANOID_EVERY) {
             self.check();

@@ -59,6 +59,7 @@ impl<Q: EventQueue> Simulation<Q> {
             Step::MightSleep => self.preemption_point(cpu, self.sched.profile().preemption.yields_at_might_sleep()),
             Step::Lock { lock, mode } => self.take_lock(cpu, task, lock, mode),
             Step::Unlock { lock } => self.release_lock(cpu, task, lock),
+            Step::Downgrade { lock } => self.downgrade_lock(cpu, task, lock),
             Step::Fault => self.stop(Stopped::Fault { task: self.tasks[task].info.name.clone(), at: self.now }),
             Step::Fork { task: child } => self.fork(rec, cpu, task, child),
             Step::WaitChildren => self.wait_children(cpu, task),

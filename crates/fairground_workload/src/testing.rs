@@ -68,7 +68,9 @@ pub(crate) fn check(set: &TaskSet) {
                 | Instr::Spin { word, .. }
                 | Instr::FutexWait { word, .. }
                 | Instr::FutexWake { word, .. } => assert!(word.first.index() < set.words.len()),
-                Instr::Lock { lock, .. } | Instr::Unlock { lock } => assert!(lock.index() < set.locks.len()),
+                Instr::Lock { lock, .. } | Instr::Unlock { lock } | Instr::Downgrade { lock } => {
+                    assert!(lock.index() < set.locks.len())
+                }
                 Instr::SetGroup { group } => assert!(group.is_none_or(|group| group.index() < set.groups.len())),
                 Instr::Fork { task } => forks[task.index()] += 1,
                 Instr::MarkSince { marker, .. } | Instr::MarkBetween { marker, .. } | Instr::MarkValue { marker, .. } => {

@@ -12,7 +12,7 @@ use crate::run::RunOutcome;
 use crate::scenario::Scenario;
 use fairground_formats::{TraceWriter, WriterOptions, writer_with};
 use fairground_metrics::TimelineSink;
-use fairground_model::{Mistakes, Sink, TaskInfo, TraceEvent};
+use fairground_model::{LockEvent, Mistakes, Sink, TaskInfo, TraceEvent};
 use fairground_stdx::{CpuId, Instant, TaskId};
 use of_run::OfRun;
 use std::fs::{self, File};
@@ -86,11 +86,13 @@ impl Outputs {
             return Ok(Outputs::default());
         }
         let (of_run, traces): (Vec<&PathBuf>, Vec<&PathBuf>) = paths.iter().partition(|path| OfRun::of(path).is_some());
+        let tasks = scenario.tasks();
         let options = WriterOptions {
             command: "run".to_string(),
             inputs: vec![(scenario.name(), format!("{:032x}", scenario.digest()))],
             seed: Some(scenario.seed),
-            markers: scenario.tasks().markers,
+            markers: tasks.markers,
+            locks: tasks.locks.iter().map(|lock| lock.name.clone()).collect(),
         };
         refuse_twice(paths)?;
         let mut outputs = Outputs::open(&traces.into_iter().cloned().collect::<Vec<_>>(), &options)?;
@@ -154,6 +156,9 @@ impl Sink for Outputs {
             }
         }
         self.timeline.iter_mut().for_each(|timeline| timeline.record(at, cpu, event));
+    }
+    fn lock(&mut self, at: Instant, cpu: CpuId, event: &LockEvent) {
+        self.writers.iter_mut().for_each(|(_, writer)| writer.lock(at, cpu, event));
     }
     fn wants_samples(&self) -> bool {
         self.timeline.is_some() || self.writers.iter().any(|(_, writer)| writer.wants_samples())

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! enter             leave              kernel 1ms         nopreempt 1ms      irqoff 1ms..2ms
-//! cond-resched      might-sleep        lock L read        lock L write       lock L        unlock L
+//! cond-resched      might-sleep        lock L read        lock L write       lock L        unlock L      downgrade L
 //! locks = { mmap = "rwsem", m = "mutex fifo", c = "percpu-rwsem 10ms", f = "futex" }
 //! ```
 
@@ -12,7 +12,8 @@ use fairground_model::{Instr, LockKind, LockMode, LockSpec, Mode, RCU_SYNC_DELAY
 use fairground_stdx::{Id, LockId, Ns};
 
 /// The steps that [`read`] knows.
-pub(super) const VERBS: [&str; 8] = ["enter", "leave", "nopreempt", "irqoff", "cond-resched", "might-sleep", "lock", "unlock"];
+pub(super) const VERBS: [&str; 9] =
+    ["enter", "leave", "nopreempt", "irqoff", "cond-resched", "might-sleep", "lock", "unlock", "downgrade"];
 
 /// Reads a step; none if its verb is not one of these, or one that takes no value has one.
 pub(super) fn read(verb: &str, value: &str, names: &Names) -> Option<Result<Instr, Wrong>> {
@@ -24,6 +25,7 @@ pub(super) fn read(verb: &str, value: &str, names: &Names) -> Option<Result<Inst
         ("nopreempt", _) => run_between(value, Mode::NoPreempt),
         ("irqoff", _) => run_between(value, Mode::IrqOff),
         ("unlock", _) => find(value, names).map(|lock| Instr::Unlock { lock }),
+        ("downgrade", _) => downgrade(value, names),
         ("lock", _) => take(value, names),
         _ => return None,
     })
@@ -32,6 +34,14 @@ pub(super) fn read(verb: &str, value: &str, names: &Names) -> Option<Result<Inst
 fn find(name: &str, names: &Names) -> Result<LockId, Wrong> {
     let known: Vec<String> = names.locks.iter().map(|lock| lock.0.clone()).collect();
     named(name, &known, "lock").map(LockId::from_index)
+}
+
+fn downgrade(name: &str, names: &Names) -> Result<Instr, Wrong> {
+    let lock = find(name, names)?;
+    match names.locks[lock.index()].1 {
+        LockKind::Rwsem => Ok(Instr::Downgrade { lock }),
+        kind => Err((format!("`{name}` is a {} and cannot be downgraded", kind.name()), "Only a rwsem can.".to_string())),
+    }
 }
 
 /// `NAME`, `NAME read` or `NAME write`; a name may hold blanks.
@@ -108,6 +118,7 @@ pub(super) fn text(instr: &Instr, names: &Names) -> Option<String> {
         Instr::CondResched => "cond-resched".to_string(),
         Instr::MightSleep => "might-sleep".to_string(),
         Instr::Unlock { lock } => format!("unlock {}", name(lock)?.0),
+        Instr::Downgrade { lock } => format!("downgrade {}", name(lock)?.0),
         Instr::Lock { lock, mode } => {
             let (name, kind) = name(lock)?;
             let mode = match mode {

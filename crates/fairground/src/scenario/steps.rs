@@ -290,7 +290,13 @@ pub(super) fn text(instr: &Instr, names: &Names) -> Option<String> {
         | Instr::FutexWait { .. }
         | Instr::FutexWake { .. }
         | Instr::JumpIf { .. } => return memory_steps::text(instr, names),
-        Instr::Enter | Instr::Leave | Instr::CondResched | Instr::MightSleep | Instr::Lock { .. } | Instr::Unlock { .. } => {
+        Instr::Enter
+        | Instr::Leave
+        | Instr::CondResched
+        | Instr::MightSleep
+        | Instr::Lock { .. }
+        | Instr::Unlock { .. }
+        | Instr::Downgrade { .. } => {
             return lock_steps::text(instr, names);
         }
         Instr::Send { .. }

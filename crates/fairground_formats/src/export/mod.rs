@@ -9,7 +9,7 @@ pub(crate) use sentence::sentence;
 pub(crate) use tasks::{Shown, TaskTable};
 
 use fairground_model::{MarkerSpec, Sink};
-use fairground_stdx::{IndexVec, MarkerId};
+use fairground_stdx::{IndexVec, LockId, MarkerId};
 use std::io;
 
 /// A sink that writes a file. A sink cannot fail, so the first failure of the output is kept and
@@ -30,9 +30,14 @@ pub struct WriterOptions {
     pub seed: Option<u64>,
     /// Name and unit of each marker. A marker without a row is shown by its number.
     pub markers: IndexVec<MarkerId, MarkerSpec>,
+    /// The name of each lock. A lock without a row is shown by its number.
+    pub locks: IndexVec<LockId, String>,
 }
 
 impl WriterOptions {
+    pub(crate) fn lock_name(&self, lock: LockId) -> String {
+        self.locks.get(lock).cloned().unwrap_or_else(|| lock.to_string())
+    }
     pub(crate) fn marker_name(&self, marker: MarkerId) -> String {
         self.markers.get(marker).map_or_else(|| format!("marker {marker}"), |spec| spec.name.clone())
     }

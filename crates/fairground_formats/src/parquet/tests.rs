@@ -92,7 +92,8 @@ proptest! {
 fn events_are_rows_with_names() {
     let markers: IndexVec<MarkerId, MarkerSpec> =
         [MarkerSpec { name: "loops".into(), unit: MarkerUnit::Count }].into_iter().collect();
-    let options = WriterOptions { command: "run".into(), inputs: vec![("a.toml".into(), "ab".into())], seed: Some(7), markers };
+    let inputs = vec![("a.toml".into(), "ab".into())];
+    let options = WriterOptions { command: "run".into(), inputs, seed: Some(7), markers, ..WriterOptions::default() };
     let mut bytes = Vec::new();
     let mut writer = Box::new(ParquetWriter::new(Box::new(&mut bytes), &options));
     let (a, b) = (TaskId::new(0), TaskId::new(1));

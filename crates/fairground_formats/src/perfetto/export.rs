@@ -5,8 +5,10 @@ use crate::export::{Output, Shown, TaskTable, TraceWriter, WriterOptions, senten
 use crate::import::OWN_RELEASE;
 use crate::perfetto::proto::*;
 use crate::perfetto::tracks::Track;
-use fairground_model::{Decision, MarkerUnit, PrevState, Reason, Section, Sink, TaskInfo, TraceEvent, WakeContext};
-use fairground_stdx::{CpuId, Id, Instant, TaskId};
+use fairground_model::{
+    Decision, LockAct, LockEvent, LockMode, MarkerUnit, PrevState, Reason, Section, Sink, TaskInfo, TraceEvent, WakeContext,
+};
+use fairground_stdx::{CpuId, Id, Instant, LockId, TaskId};
 use prost::Message;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
@@ -29,11 +31,16 @@ const FLAG_SOFTIRQ: u32 = 0x10;
 
 const CATEGORY_DECISION: u64 = 1;
 const CATEGORY_KERNEL: u64 = 2;
+const CATEGORY_LOCK: u64 = 3;
 const ANNOTATION_WHY: u64 = 1;
 const ANNOTATION_A: u64 = 2;
 const ANNOTATION_B: u64 = 3;
 /// Interned names of sections follow those of reasons.
 const SECTION_NAMES: u64 = 1000;
+/// Those of what a task does with a lock follow.
+const LOCK_NAMES: u64 = 2000;
+/// In the order of [`lock_iid`].
+const LOCK_ACTS: [&str; 4] = ["waits to read", "waits to write", "holds to read", "holds to write"];
 
 /// What is known of a CPU.
 #[derive(Default)]
@@ -52,6 +59,8 @@ pub(crate) struct PerfettoWriter<'w> {
     introduced: BTreeSet<Track>,
     /// The last value of each counter that is written only when it changes.
     counters: BTreeMap<Track, i64>,
+    /// Who waits for which lock, or holds it.
+    lock_users: BTreeMap<(LockId, TaskId), LockAct>,
 }
 
 impl<'w> PerfettoWriter<'w> {
@@ -63,6 +72,7 @@ impl<'w> PerfettoWriter<'w> {
             cpus: Vec::new(),
             introduced: BTreeSet::new(),
             counters: BTreeMap::new(),
+            lock_users: BTreeMap::new(),
         };
         writer.head();
         writer
@@ -113,7 +123,10 @@ impl<'w> PerfettoWriter<'w> {
             Track::CpuUtil(_) | Track::TaskUtil(_) => plain("util_avg", CounterUnit::Unspecified),
             Track::CpuLoad(_) => plain("load_avg", CounterUnit::Unspecified),
             Track::Vruntime(_) => plain("vruntime", CounterUnit::TimeNs),
-            Track::Thread(task) => plain(self.tasks.get(task).name, CounterUnit::Unspecified),
+            Track::Thread(task) | Track::LockUser(_, task) => plain(self.tasks.get(task).name, CounterUnit::Unspecified),
+            Track::Lock(lock) => (format!("lock {}", self.options.lock_name(lock)), CounterUnit::Unspecified),
+            Track::LockHolders(_) => plain("holders", CounterUnit::Count),
+            Track::LockWaiters(_) => plain("waiters", CounterUnit::Count),
             Track::Marker(_, marker) => {
                 let is_time = self
                     .options
@@ -156,6 +169,28 @@ impl<'w> PerfettoWriter<'w> {
         };
         self.track_event(at, Track::Kernel(cpu), edge(TrackEventType::SliceBegin));
         self.track_event(end, Track::Kernel(cpu), edge(TrackEventType::SliceEnd));
+    }
+    /// The slices of a task on the track of a lock, and how many hold the lock and wait for it.
+    fn lock_event(&mut self, at: Instant, event: &LockEvent) {
+        let &LockEvent { lock, task, mode, act } = event;
+        let edge = |r#type: TrackEventType, name_iid| TrackEvent {
+            r#type: Some(r#type.into()),
+            category_iids: vec![CATEGORY_LOCK],
+            name_iid,
+            ..TrackEvent::default()
+        };
+        if self.lock_users.remove(&(lock, task)).is_some() {
+            self.track_event(at, Track::LockUser(lock, task), edge(TrackEventType::SliceEnd, None));
+        }
+        if act != LockAct::Releases {
+            self.lock_users.insert((lock, task), act);
+            self.track_event(at, Track::LockUser(lock, task), edge(TrackEventType::SliceBegin, Some(lock_iid(act, mode))));
+        }
+        let users = self.lock_users.iter().filter(|row| row.0.0 == lock);
+        let [holds, waits] = users
+            .fold([0, 0], |[holds, waits], row| if *row.1 == LockAct::Holds { [holds + 1, waits] } else { [holds, waits + 1] });
+        self.counter_if_changed(at, Track::LockHolders(lock), holds);
+        self.counter_if_changed(at, Track::LockWaiters(lock), waits);
     }
     fn decision(&mut self, at: Instant, cpu: CpuId, decision: &Decision) {
         let text = sentence(decision, &self.tasks);
@@ -268,9 +303,11 @@ fn interned_names() -> InternedData {
     let row = |iid: u64, name: &str| InternedName { iid: Some(iid), name: Some(name.to_string()) };
     let reasons = Reason::ALL.iter().map(|&reason| row(reason_iid(reason), reason.slug()));
     let sections = Section::ALL.iter().map(|&section| row(section_iid(section), section.name()));
+    let locks = LOCK_ACTS.iter().zip(LOCK_NAMES..).map(|(name, iid)| row(iid, name));
+    let categories = [(CATEGORY_DECISION, "decision"), (CATEGORY_KERNEL, "kernel"), (CATEGORY_LOCK, "lock")];
     InternedData {
-        event_categories: vec![row(CATEGORY_DECISION, "decision"), row(CATEGORY_KERNEL, "kernel")],
-        event_names: reasons.chain(sections).collect(),
+        event_categories: categories.map(|(iid, name)| row(iid, name)).to_vec(),
+        event_names: reasons.chain(sections).chain(locks).collect(),
         debug_annotation_names: vec![row(ANNOTATION_WHY, "why"), row(ANNOTATION_A, "a"), row(ANNOTATION_B, "b")],
     }
 }
@@ -280,6 +317,9 @@ fn reason_iid(reason: Reason) -> u64 {
 }
 fn section_iid(section: Section) -> u64 {
     SECTION_NAMES + section as u64
+}
+fn lock_iid(act: LockAct, mode: LockMode) -> u64 {
+    LOCK_NAMES + 2 * u64::from(act == LockAct::Holds) + u64::from(mode == LockMode::Write)
 }
 
 /// Bits of prev_state from 4.14 on: TASK_INTERRUPTIBLE 1, TASK_UNINTERRUPTIBLE 2, EXIT_DEAD 0x10, TASK_REPORT_IDLE 0x80.
@@ -323,6 +363,9 @@ impl Sink for PerfettoWriter<'_> {
             }
             _ => self.scheduling_event(at, cpu, event),
         }
+    }
+    fn lock(&mut self, at: Instant, _cpu: CpuId, event: &LockEvent) {
+        self.lock_event(at, event);
     }
     fn wants_samples(&self) -> bool {
         true

@@ -2,7 +2,7 @@
 
 use crate::export::Shown;
 use crate::perfetto::proto::{CounterDescriptor, CounterUnit, ThreadDescriptor, TrackDescriptor};
-use fairground_stdx::{CpuId, MarkerId, TaskId};
+use fairground_stdx::{CpuId, LockId, MarkerId, TaskId};
 
 /// A track. Its number in the file is made of the kind (bits 56–63) and its ids.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -27,6 +27,14 @@ pub(super) enum Track {
     Vruntime(TaskId),
     /// Counter: values of a marker made by a task.
     Marker(TaskId, MarkerId),
+    /// A lock: heading over its tracks.
+    Lock(LockId),
+    /// Counter: tasks that go on with a lock.
+    LockHolders(LockId),
+    /// Counter: tasks that wait for a lock.
+    LockWaiters(LockId),
+    /// Slices of a task's waits for a lock and its holds.
+    LockUser(LockId, TaskId),
 }
 
 impl Track {
@@ -42,14 +50,19 @@ impl Track {
             Track::TaskUtil(task) => (17, task.get(), 0),
             Track::Vruntime(task) => (18, task.get(), 0),
             Track::Marker(task, marker) => (19, task.get(), marker.get()),
+            Track::Lock(lock) => (32, lock.get(), 0),
+            Track::LockHolders(lock) => (33, lock.get(), 0),
+            Track::LockWaiters(lock) => (34, lock.get(), 0),
+            Track::LockUser(lock, task) => (35, task.get(), lock.get()),
         };
-        // A row number has 32 bits; the 24 between it and the kind are left for markers.
+        // A row number has 32 bits; the 24 between it and the kind are left for markers and locks.
         kind << 56 | u64::from(sub & 0xff_ffff) << 32 | u64::from(id)
     }
     /// The track above it.
     pub(super) fn parent(self) -> Option<Track> {
         match self {
-            Track::Cpu(_) | Track::Thread(_) => None,
+            Track::Cpu(_) | Track::Thread(_) | Track::Lock(_) => None,
+            Track::LockHolders(lock) | Track::LockWaiters(lock) | Track::LockUser(lock, _) => Some(Track::Lock(lock)),
             Track::Decisions(cpu) | Track::Kernel(cpu) | Track::NrRunning(cpu) | Track::CpuUtil(cpu) | Track::CpuLoad(cpu) => {
                 Some(Track::Cpu(cpu))
             }
@@ -71,6 +84,7 @@ impl Track {
         }
     }
     fn is_counter(self) -> bool {
-        !matches!(self, Track::Cpu(_) | Track::Decisions(_) | Track::Kernel(_) | Track::Thread(_))
+        let heading = matches!(self, Track::Cpu(_) | Track::Thread(_) | Track::Lock(_));
+        !heading && !matches!(self, Track::Decisions(_) | Track::Kernel(_) | Track::LockUser(..))
     }
 }

@@ -16,7 +16,7 @@ use crate::simulation::{Misuse, Simulation, Stopped};
 use crate::task::Want;
 use crate::timers::Timer;
 use fairground_model::task_set::HUNG_TASK_TIMEOUT;
-use fairground_model::{LockKind, LockMode, Mode, Op, PrevState, Section, TaskSet};
+use fairground_model::{LockAct, LockEvent, LockKind, LockMode, Mode, Op, PrevState, Recorder, Section, TaskSet};
 use fairground_sched::Sched;
 use fairground_stdx::{CpuId, Id, IndexVec, Instant, LockId, LogLinear, Ns, TaskId};
 use graph::Graph;
@@ -63,6 +63,8 @@ pub(crate) struct Klocks {
     in_use: Vec<LockId>,
     deadlocks: Vec<Deadlock>,
     hung_after: Ns,
+    /// What was done with locks in this event, for who watches.
+    events: Vec<LockEvent>,
     /// The waits of each task for all locks; empty if there are too many tasks to tell them apart.
     by_task: IndexVec<TaskId, LogLinear>,
 }
@@ -78,6 +80,7 @@ impl Klocks {
             spinners: Vec::new(),
             in_use: Vec::with_capacity(locks.len()),
             deadlocks: Vec::new(),
+            events: Vec::with_capacity(16),
             by_task: set.tasks.iter().map(|_| LogLinear::new()).take(if told_apart { set.tasks.len() } else { 0 }).collect(),
             hung_after: set.hung_task_timeout.unwrap_or(HUNG_TASK_TIMEOUT),
             locks,
@@ -106,6 +109,13 @@ impl Klocks {
             }
         }
     }
+    /// Tells whoever watches what was done with locks.
+    pub(crate) fn tell(&mut self, rec: &mut Recorder<'_>, now: Instant, cpu: CpuId) {
+        self.events.drain(..).for_each(|event| rec.lock(now, cpu, &event));
+    }
+    fn note(&mut self, task: TaskId, lock: LockId, mode: LockMode, act: LockAct) {
+        self.events.push(LockEvent { lock, task, mode, act });
+    }
     fn use_lock(&mut self, lock: LockId, now: Instant, sched: &Sched) {
         if !self.in_use.contains(&lock) {
             self.accounts[lock].settle(&mut self.locks[lock], now, sched);
@@ -114,6 +124,7 @@ impl Klocks {
     }
     /// `task` goes on with the lock.
     fn has_got(&mut self, task: TaskId, lock: LockId, mode: LockMode, now: Instant) {
+        self.note(task, lock, mode, LockAct::Holds);
         let locker = &mut self.lockers[task];
         locker.held += 1;
         locker.held_of_kernel += u32::from(self.locks[lock].spec.kind.is_of_kernel());
@@ -130,6 +141,7 @@ impl Klocks {
     }
     /// `task` begins to wait: its chain is followed.
     fn begins_to_wait(&mut self, task: TaskId, lock: LockId, mode: LockMode, now: Instant) {
+        self.note(task, lock, mode, LockAct::Waits);
         self.waits[task] = Some((lock, mode));
         self.lockers[task].waited = true;
         let (length, cycle) = Graph { locks: &self.locks, waits: &self.waits }.follow(task);
@@ -214,6 +226,7 @@ impl<Q: EventQueue> Simulation<Q> {
         self.klocks.spinners.retain(|row| row.0 != task || answer == Answer::Spin);
         if answer == Answer::Got {
             self.klocks.has_got(task, lock, mode, self.now);
+            self.count_lock(cpu, lock);
             return self.after_lock(cpu);
         }
         if self.klocks.waits[task].is_none() {
@@ -223,6 +236,12 @@ impl<Q: EventQueue> Simulation<Q> {
             return self.spin_for_lock(cpu, task, lock, mode);
         }
         self.sleep_for_lock(cpu, task, lock, mode, answer)
+    }
+
+    /// A lock was taken, or is released: what that costs, beside waiting and waking.
+    fn count_lock(&mut self, cpu: CpuId, lock: LockId) {
+        let of_kernel = self.klocks.locks[lock].spec.kind.is_of_kernel();
+        self.cpus[cpu].meter.count(if of_kernel { Op::KernelLock } else { Op::FutexFast });
     }
 
     fn after_lock(&mut self, cpu: CpuId) -> Next {
@@ -273,6 +292,8 @@ impl<Q: EventQueue> Simulation<Q> {
         };
         let contended = !woken.is_empty();
         self.klocks.accounts[lock].released(&held, self.now);
+        self.klocks.note(task, lock, held.mode, LockAct::Releases);
+        self.count_lock(cpu, lock);
         let of_kernel = self.klocks.locks[lock].spec.kind.is_of_kernel();
         let locker = &mut self.klocks.lockers[task];
         (locker.held, locker.held_of_kernel) = (locker.held - 1, locker.held_of_kernel - u32::from(of_kernel));
@@ -282,6 +303,19 @@ impl<Q: EventQueue> Simulation<Q> {
         }
         self.cpus[cpu].meter.count(Op::FutexOp);
         self.syscall(cpu, Then::WakeUpQ { sync: false })
+    }
+
+    /// The current task keeps a rwsem to read only, and wakes the readers that come in.
+    pub(crate) fn downgrade_lock(&mut self, cpu: CpuId, task: TaskId, lock: LockId) -> Next {
+        // Nobody spins for a lock that readers have.
+        self.call_spinners(None, Some(task));
+        let woken = &mut self.cpus[cpu].wake_q;
+        if !self.klocks.locks[lock].downgrade(task, self.now, woken) {
+            return self.misuse_of(task, lock, Misuse::NotWritten);
+        }
+        self.klocks.note(task, lock, LockMode::Read, LockAct::Holds);
+        self.count_lock(cpu, lock);
+        self.after_lock(cpu)
     }
 
     /// A lock is free: who spins for it first looks again. Or its `owner` has left its CPU: all do. Who is interrupted looks when it goes on.

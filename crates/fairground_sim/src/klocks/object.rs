@@ -243,6 +243,20 @@ impl Klock {
         Some(held)
     }
 
+    /// The writer of a rwsem goes on as a reader; waiting readers come in if the first in line is one. False: it is no writer.
+    ///
+    /// Kernel: rwsem.c __downgrade_write(), rwsem_downgrade_wake(), v5.2–
+    pub(crate) fn downgrade(&mut self, task: TaskId, now: Instant, woken: &mut VecDeque<TaskId>) -> bool {
+        if self.spec.kind != LockKind::Rwsem || self.owner() != Some(task) {
+            return false;
+        }
+        self.holders.iter_mut().for_each(|holder| holder.mode = LockMode::Read);
+        if self.queue.front().is_some_and(|first| first.mode == LockMode::Read) {
+            self.let_readers_in(now, woken);
+        }
+        true
+    }
+
     /// Kernel: rwsem.c rwsem_mark_wake(), v5.2–
     fn wake(&mut self, now: Instant, woken: &mut VecDeque<TaskId>) {
         match self.queue.front() {

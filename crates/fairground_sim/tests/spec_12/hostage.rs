@@ -286,3 +286,24 @@ fn throttle_works(log: &Log, task: TaskId) -> usize {
     let works = |row: &&(u64, CpuId, TraceEvent)| matches!(row.2, TraceEvent::Decision(decision) if decision.reason == Reason::ThrottleWork && decision.a == task.get());
     log.events.iter().filter(works).count()
 }
+
+/// Section 8.5: what a group runs beyond its quota in a period is at most a section and a tick, and less where its queue is taken off at once.
+#[test]
+fn the_debt_of_a_period_is_at_most_a_section_and_a_tick() {
+    let debt = |profile: Profile| {
+        let mut set = TaskSet::default();
+        let lock = fifo(&mut set, "sem", LockKind::Rwsem);
+        let group = limited(&mut set);
+        let body = syscall(&[read(lock), kern(2200 * US), unlock(lock)]);
+        let holder = set.pinned("H", 0, for_ever([vec![work(900 * US)], body].concat()));
+        set.tasks[holder].group = Some(group);
+        let mut simulation = Simulation::new(setup(set, 1, profile, 2000)).unwrap();
+        simulation.run(&mut NullSink).unwrap();
+        simulation.sched().cfs_bandwidth(group).unwrap().stats.debt_max.0
+    };
+    assert!(debt(queues("full")) <= MS);
+    for profile in tasks("full") {
+        let debt = debt(profile);
+        assert!((MS..=2200 * US + MS).contains(&debt), "{debt}");
+    }
+}

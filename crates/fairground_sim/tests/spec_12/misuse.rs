@@ -21,13 +21,18 @@ fn misuse(code: Code) -> (Misuse, String) {
 
 #[test]
 fn what_no_task_can_do_is_named_and_not_done() {
-    let cases: [(Misuse, Code, &str); 7] = [
+    let cases: [(Misuse, Code, &str); 8] = [
         (Misuse::EntersTwice, |_| vec![Instr::Enter, Instr::Enter], "task `a` enters the kernel, where it is already at 0ns"),
         (Misuse::LeavesOutside, |_| vec![Instr::Leave], "leaves the kernel"),
         (Misuse::LeavesWithLock, |lock| syscall(&[read(lock)]), "with a lock of the kernel"),
         (Misuse::EndsWithLock, |lock| vec![Instr::Enter, read(lock)], "ends while it holds a lock"),
         (Misuse::OutsideKernel, |lock| vec![work(5), read(lock)], "in user mode at 5ns: `sem`"),
         (Misuse::TakesTwice, |lock| syscall(&[write(lock), write(lock)]), "takes a lock that it holds at 0ns: `sem`"),
+        (
+            Misuse::NotWritten,
+            |lock| syscall(&[read(lock), Instr::Downgrade { lock }]),
+            "downgrades what is no rwsem that it holds to write at 0ns: `sem`",
+        ),
         (Misuse::NotHeld, |lock| syscall(&[unlock(lock)]), "releases a lock that it does not hold at 0ns: `sem`"),
     ];
     for (what, code, text) in cases {

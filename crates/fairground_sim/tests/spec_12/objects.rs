@@ -2,7 +2,7 @@
 
 use crate::common::{Build, Log, MS, US, free_machine, work};
 use crate::support::{fifo, for_ever, kern, kernel, later, read, run, setup, syscall, unlock, write};
-use fairground_model::{Instr, LockKind, LockSpec, TaskSet};
+use fairground_model::{Instr, LockKind, LockSpec, Op, TaskSet};
 use fairground_sim::{Setup, Simulation};
 use fairground_stdx::{Id, Instant, LockId, MarkerId, Ns, TaskId};
 
@@ -206,4 +206,37 @@ fn a_futex_is_taken_without_the_kernel_and_its_waiters_compete() {
     assert_eq!(got(&log, &tasks), [1000, 5000, 9000]);
     let report = &simulation.lock_reports()[0];
     assert_eq!((report.writes.contended, report.writes.times.max(), report.hung_tasks), (2, 6 * MS, 0));
+}
+
+/// A writer that goes on as a reader lets in the readers that wait, if the first in line is one.
+#[test]
+fn a_writer_that_downgrades_lets_readers_in() {
+    for (kinds, expected) in
+        [([read as fn(LockId) -> Instr, read, write], [6000, 6000, 11_000]), ([write, read, read], [11_000, 12_000, 12_000])]
+    {
+        let mut set = set();
+        let lock = fifo(&mut set, "sem", LockKind::Rwsem);
+        let body = syscall(&[write(lock), kern(5 * MS), Instr::Downgrade { lock }, kern(5 * MS), unlock(lock)]);
+        set.pinned("W", 0, later(MS, body));
+        let tasks: Vec<TaskId> = (2..).zip(kinds).map(|(at, ask)| taker(&mut set, at * MS, ask(lock), lock, MS)).collect();
+        let (log, simulation) = run(set, 4, 50);
+        assert_eq!(got(&log, &tasks), expected);
+        let report = &simulation.lock_reports()[0];
+        assert_eq!((report.holds.count(), report.holds.max()), (4, 10 * MS));
+    }
+}
+
+#[test]
+fn taking_and_releasing_has_a_price() {
+    for (kind, op, section) in [(LockKind::Rwsem, Op::KernelLock, true), (LockKind::Futex, Op::FutexFast, false)] {
+        let mut set = set();
+        let lock = fifo(&mut set, "l", kind);
+        let body = vec![write(lock), unlock(lock)];
+        let task = set.pinned("a", 0, if section { syscall(&body) } else { body });
+        let mut machine = free_machine(1, 1000);
+        machine.costs = fairground_machine::CostModel::preset("xeon-spr").unwrap();
+        let mut simulation = Simulation::new(Setup { machine, ..setup(set, 1, kernel("v6.12", "full"), 10) }).unwrap();
+        simulation.run(&mut fairground_model::NullSink).unwrap();
+        assert_eq!(simulation.op_total(op), 2, "{task:?}");
+    }
 }

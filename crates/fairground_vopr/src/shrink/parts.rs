@@ -123,7 +123,7 @@ fn drop_unused_words(case: &mut Case) {
 fn drop_unused_locks(case: &mut Case) {
     let mut kept: Vec<LockId> = Vec::new();
     for instr in case.tasks.programs.iter_mut().flat_map(|program| &mut program.code) {
-        if let Instr::Lock { lock, .. } | Instr::Unlock { lock } = instr {
+        if let Instr::Lock { lock, .. } | Instr::Unlock { lock } | Instr::Downgrade { lock } = instr {
             let row = kept.iter().position(|known| known == lock).unwrap_or_else(|| {
                 kept.push(*lock);
                 kept.len() - 1
