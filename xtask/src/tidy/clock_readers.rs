@@ -5,7 +5,7 @@
 use super::{Finding, Project};
 
 /// The calls that read the time.
-const READS: &[&str] = &["cx.clock()", "cx.sched_clock()"];
+const READS: &[&str] = &["cx.clock()", "cx.sched_clock()", "cx.sched_clock_cpu("];
 /// Where the reading itself is defined.
 const HOME: &str = "ctx.rs";
 const SCHED: &str = "crates/fairground_sched/src/";
