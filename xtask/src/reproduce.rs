@@ -18,6 +18,12 @@ const KNOWN_OUTSIDE: &[(&str, &str)] = &[
         "calibrated.hz1000.inline.quota_15000ms.period_timer.median",
         "80.6 ms, and the band ends at 80; see docs/experiments/task-throttle.md",
     ),
+    ("r2-8-expiring.quota./fib.used_ms", "nothing published, and threads take turns; see docs/experiments/incidents.md"),
+    ("r5-schbench.schbench_latency_us.p99", "600 ms are never more than 700; see docs/experiments/incidents.md"),
+    ("r6-ingress.request_latency.mean", "each CPU keeps 1 ms; see docs/experiments/incidents.md"),
+    ("r6-ingress.mean_of_free", "as the mean; see docs/experiments/incidents.md"),
+    ("r9-collector.response.max", "each CPU keeps 1 ms, and 400 ms are exactly two quotas; see docs/experiments/incidents.md"),
+    ("r10-quiet.request_latency.p99", "each CPU keeps 1 ms; see docs/experiments/incidents.md"),
 ];
 
 /// `fairground reproduce all --quick`, judged by the list.

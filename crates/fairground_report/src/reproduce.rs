@@ -89,6 +89,10 @@ impl Simulated {
 pub enum Band {
     /// Between two numbers, both included.
     Between(Decimal, Decimal),
+    /// This or more.
+    AtLeast(Decimal),
+    /// This or less.
+    AtMost(Decimal),
     /// It must never happen.
     Never,
     /// The row is shown and not judged.
@@ -102,12 +106,16 @@ impl Band {
             (Band::NotJudged, _) => None,
             (Band::Never, median) => Some(median == Quantity::Never),
             (Band::Between(lo, hi), Quantity::Number(value)) => Some(lo <= value && value <= hi),
-            (Band::Between(..), Quantity::Never | Quantity::Unknown) => Some(false),
+            (Band::AtLeast(lo), Quantity::Number(value)) => Some(lo <= value),
+            (Band::AtMost(hi), Quantity::Number(value)) => Some(value <= hi),
+            (Band::Between(..) | Band::AtLeast(_) | Band::AtMost(_), Quantity::Never | Quantity::Unknown) => Some(false),
         }
     }
     fn json(self) -> Value {
         match self {
             Band::Between(lo, hi) => json!([number(lo), number(hi)]),
+            Band::AtLeast(lo) => json!([number(lo), null]),
+            Band::AtMost(hi) => json!([null, number(hi)]),
             Band::Never => "never".into(),
             Band::NotJudged => Value::Null,
         }
@@ -118,6 +126,8 @@ impl fmt::Display for Band {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Band::Between(lo, hi) => f.pad(&format!("{lo}..{hi}")),
+            Band::AtLeast(lo) => f.pad(&format!("{lo}..")),
+            Band::AtMost(hi) => f.pad(&format!("..{hi}")),
             Band::Never => f.pad("never"),
             Band::NotJudged => f.pad("-"),
         }

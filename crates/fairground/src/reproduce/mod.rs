@@ -2,6 +2,7 @@
 
 mod align_vruntime;
 mod clock_pelt;
+mod incidents;
 mod kept;
 mod published;
 mod runnable_propagation;
@@ -84,6 +85,12 @@ pub static EXPERIMENTS: &[Experiment] = &[
         sentence: "Task-based throttling (2025): how long a timer hands out quota to 384 CPUs with 20,000 hogs in 2,202 groups.",
         takes_hours: false,
         run: task_throttle::run,
+    },
+    Experiment {
+        name: "incidents",
+        sentence: "Published incidents of CPU limits (2016 to 2025): slices that expire, bursts, an ingress, a collector, requests at 800m.",
+        takes_hours: false,
+        run: incidents::run,
     },
 ];
 
