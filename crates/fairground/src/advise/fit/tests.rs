@@ -114,11 +114,14 @@ fn the_fluid_counts_what_the_simulator_counts() {
             (pair == [NEVER; 2]) || pair[0].abs_diff(pair[1]) <= (u128::from(pair[1]) * u128::from(percent) / 100) as u64
         };
         assert!((ours.used / (end / 1_000_000_000)).abs_diff(real.measured.usage_ns_per_s) < usage / 500, "{row}");
-        let is_right = shares[0].abs_diff(shares[1]) <= 45 && within(times, 20) | (times[1] < 10_000_000) && within(p99, 35);
-        assert!(is_right, "{row}: {shares:?} {times:?} {p99:?}");
-        near += u32::from(shares[0].abs_diff(shares[1]) <= 10 && within(times, 5) && within(p99, 10));
+        // Throttled time of less than 10 ms per second is that of a few stalls.
+        let are_near = |share: u64, time: u64, latency: u64| {
+            shares[0].abs_diff(shares[1]) <= share && (within(times, time) || times[1] < 10_000_000) && within(p99, latency)
+        };
+        near += u32::from(are_near(25, 12, 16));
+        assert!(are_near(70, 25, 30), "{row}: {shares:?} {times:?} {p99:?}");
     }
-    assert!(near >= 18, "{near}");
+    assert!(near >= 20, "{near} of 24");
 }
 
 /// Fits to the counters of so many services that are throttled, stable, and whose p99 is known. Returns for how many it lies in the range,
