@@ -248,7 +248,7 @@ proptest! {
 /// A lock has a track with one of each task that uses it, and counters of who holds it and waits for it.
 #[test]
 fn locks_have_tracks() {
-    use fairground_model::{LockAct, LockEvent, LockMode, Sink};
+    use fairground_model::{LockAct, LockEvent, LockMode};
     use fairground_stdx::LockId;
     let mut file = Vec::new();
     let options = WriterOptions { locks: ["mmap".to_string()].into_iter().collect(), ..WriterOptions::default() };

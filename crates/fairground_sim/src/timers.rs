@@ -2,7 +2,8 @@
 
 use crate::queue::EventQueue;
 use crate::simulation::Simulation;
-use fairground_model::{Frame, Start};
+use fairground_model::Frame;
+use fairground_sched::TaskState;
 use fairground_stdx::{Id, Instant, TaskId, TgId, TimerId};
 
 /// What a timer is for.
@@ -43,12 +44,15 @@ impl<Q: EventQueue> Simulation<Q> {
 
     /// Tasks that have slept since before the run wait for the instants with which their programs begin.
     pub(crate) fn arm_first_timers(&mut self) {
-        for (task, spec) in self.specs.iter_enumerated().filter(|row| row.1.start == Start::Asleep) {
-            let Some((frame, at)) = Frame::asleep(&self.programs[spec.program]).filter(|row| row.1 <= Instant::MAX) else {
+        let asleep = |task: &TaskId| self.sched.task(*task).state == TaskState::Asleep;
+        for task in self.tasks.ids().filter(asleep).collect::<Vec<TaskId>>() {
+            let Some((frame, at)) = Frame::asleep(&self.programs[self.tasks[task].program]).filter(|row| row.1 <= Instant::MAX)
+            else {
                 continue;
             };
             self.tasks[task].frame = frame;
-            let hard = Instant::from_ns(at.ns().saturating_add(spec.timer_slack.0).min(Instant::MAX.ns()));
+            let slack = self.tasks[task].timer_slack.0;
+            let hard = Instant::from_ns(at.ns().saturating_add(slack).min(Instant::MAX.ns()));
             self.queue.arm_timer(self.timer_base(self.sched.task(task).cpu), self.timer_id(Timer::Task(task)), at, hard);
         }
     }
