@@ -22,7 +22,6 @@ const SPEC: &str = "../shared/spec";
 const NOT_YET: &[(&str, &str, &str)] = &[
     ("02", "T16 T17", "real-time and deadline classes"),
     ("04", "*", "frequency governors and capacity"),
-    ("11", "T10", "real-time and deadline classes"),
     ("14", "*", "profile v7.2"),
 ];
 

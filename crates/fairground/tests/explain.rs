@@ -53,6 +53,7 @@ const PLANTED: &[(&str, Cause, Without, u64)] = &[
     ),
     ("protected", Cause::Protected, WhatIf("NO_RUN_TO_PARITY"), 10),
     ("queue-length", Cause::QueueLength, Text("count = 6", "count = 2"), 60),
+    ("real-time", Cause::RealTime, WhatIf("policy urgent other"), 40),
     ("search-cut", Cause::SearchCut, WhatIf("NO_SIS_PROP"), 10),
     ("shorter-slice", Cause::ShorterSlice, WhatIf("slice worker 100us"), 10),
     ("sleeper-credit", Cause::SleeperCredit, Text("NO_GENTLE_FAIR_SLEEPERS", "GENTLE_FAIR_SLEEPERS"), 80),

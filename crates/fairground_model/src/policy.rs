@@ -1,6 +1,6 @@
 //! Scheduling policies.
 
-/// Scheduling policies of the fair class.
+/// Scheduling policies: three of the fair class, two of the real-time class.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Policy {
     /// SCHED_OTHER.
@@ -10,4 +10,82 @@ pub enum Policy {
     Batch,
     /// SCHED_IDLE: weight 3, preempted by everybody else.
     Idle,
+    /// SCHED_FIFO: runs until it sleeps, yields or a task of a higher priority comes.
+    Fifo(RtPriority),
+    /// SCHED_RR: as SCHED_FIFO, but takes turns with others of its priority.
+    RoundRobin(RtPriority),
+}
+
+impl Policy {
+    /// The real-time priority, of the real-time class only.
+    #[inline]
+    pub const fn rt_priority(self) -> Option<RtPriority> {
+        match self {
+            Policy::Fifo(priority) | Policy::RoundRobin(priority) => Some(priority),
+            Policy::Normal | Policy::Batch | Policy::Idle => None,
+        }
+    }
+
+    /// Whether it is of the real-time class.
+    #[inline]
+    pub const fn is_rt(self) -> bool {
+        self.rt_priority().is_some()
+    }
+
+    /// The kernel's priority number of a task, the smaller the more urgent: 99 - priority, or 120 + nice.
+    ///
+    /// Kernel: core.c __normal_prio(), v4.12–
+    #[inline]
+    pub const fn prio(self, nice: i8) -> i32 {
+        match self.rt_priority() {
+            Some(priority) => priority.prio() as i32,
+            None => NICE_0_PRIO + nice as i32,
+        }
+    }
+}
+
+/// The priority number of a fair task at nice 0.
+///
+/// Kernel: prio.h DEFAULT_PRIO, v4.12–
+const NICE_0_PRIO: i32 = 120;
+
+/// The priority of a real-time task as sched_setscheduler() takes it: 1 (least urgent) to 99.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct RtPriority(u8);
+
+impl RtPriority {
+    /// The least urgent.
+    pub const MIN: RtPriority = RtPriority(1);
+    /// The most urgent.
+    pub const MAX: RtPriority = RtPriority(99);
+
+    /// The priority of that number, if there is one.
+    pub const fn new(number: i64) -> Option<RtPriority> {
+        match number {
+            1..=99 => Some(RtPriority(number as u8)),
+            _ => None,
+        }
+    }
+    /// Its number.
+    pub const fn get(self) -> u8 {
+        self.0
+    }
+    /// The kernel's priority number: 98 (least urgent) to 0.
+    #[inline]
+    pub const fn prio(self) -> u8 {
+        RtPriority::MAX.0 - self.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn priorities_go_from_1_to_99_and_count_backwards_inside() {
+        assert_eq!((RtPriority::new(0), RtPriority::new(100), RtPriority::new(-1)), (None, None, None));
+        assert_eq!((RtPriority::MIN.prio(), RtPriority::MAX.prio()), (98, 0));
+        assert_eq!(RtPriority::new(50).map(|priority| Policy::Fifo(priority).prio(5)), Some(49));
+        assert_eq!((Policy::Normal.prio(0), Policy::Batch.prio(-20), Policy::Idle.prio(19)), (120, 100, 139));
+    }
 }

@@ -146,6 +146,18 @@ reasons! {
     ThrottleWork Other (Task, None) "throttle-work" "{a} has left its queue on its way back to user mode, and waits for quota";
     Unthrottle Other (Task, Cpu) "unthrottle" "{a} has quota again and goes on on CPU {b}";
     PeriodTimer Other (Task, None) "period-timer" "a period of the quota of {a} is over";
+    PickRt Pick (Task, None) "pick-rt" "{a} is the first of the real-time tasks of the highest priority here";
+    TickRrExpired TickPreempt (Task, None) "tick-rr-expired" "{a} has had its turn: it goes behind the tasks of its priority";
+    WakeHigherPriority WakeupPreempt (Task, Task) "wake-higher-priority" "{a} is of a higher class or priority than {b}";
+    WakeLowerPriority WakeupPreempt (Task, Task) "wake-lower-priority" "{a} is of no higher class or priority than {b}";
+    WakeMakesRoom WakeupPreempt (Task, Task) "wake-makes-room" "{a} can run here only, and {b} of the same priority elsewhere: {a} goes first";
+    YieldTail Other (Task, None) "yield-tail" "{a} yields: it goes behind the tasks of its priority";
+    SelectRtPrev SelectCpu (Task, Cpu) "select-rt-prev" "the real-time task {a} goes where it was, to CPU {b}";
+    SelectRtLowest SelectCpu (Task, Cpu) "select-rt-lowest" "CPU {b} has the lowest priority of all that the real-time task {a} may use, and its own has not";
+    MigrateRtPush Migrate (Task, Cpu) "migrate-rt-push" "{a} waits for a task of a higher priority and is pushed to CPU {b}, which has a lower one";
+    MigrateRtPull Migrate (Task, Cpu) "migrate-rt-pull" "{a} is pulled to CPU {b}, whose priority has dropped below that of {a}";
+    RtThrottle Other (Cpu, None) "rt-throttle" "the real-time tasks of CPU {a} have used up their part of the period, and all stop";
+    RtUnthrottle Other (Cpu, None) "rt-unthrottle" "the real-time tasks of CPU {a} go on, since a period is over";
 }
 
 #[cfg(test)]

@@ -97,7 +97,7 @@ pub fn task_table(report: &RunReport, groups: &[&str]) -> Table {
     for task in &report.tasks {
         let mut row: Vec<Cell> = vec![
             task.info.name.clone().into(),
-            task.nice().into(),
+            task.nice().map_or_else(|priority| format!("rt {priority}").into(), Cell::from),
             task.slices.into(),
             Cell::new(fixed(task.runtime.0, 1_000_000, 3), task.runtime.0),
             share_cell(task.runtime, report.length),

@@ -69,6 +69,11 @@ pub enum Request {
         /// When it fires.
         at: Instant,
     },
+    /// Arm the period timer of the real-time class on the calling CPU ([`crate::Sched::sched_rt_period_timer`]).
+    RtPeriodTimer {
+        /// When it fires.
+        at: Instant,
+    },
     /// Let the stopper of `cpu` run as soon as it can: it pushes the task that runs there
     /// ([`crate::Sched::active_load_balance_cpu_stop`]).
     Stop {

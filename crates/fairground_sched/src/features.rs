@@ -92,7 +92,7 @@ features! {
     WARN_DOUBLE_CLOCK NoEffect [(4, 12) OFF] "Warns when a run queue's clock is updated twice; no scheduling depends on it.";
     RT_PUSH_IPI NotModelledYet [(4, 12) ON, (7, 2) OFF]
         "A CPU that lowers its priority asks overloaded CPUs to push real-time tasks, instead of pulling them.";
-    RT_RUNTIME_SHARE NotModelledYet [(4, 12) ON, (5, 10) OFF] "A real-time queue that ran out of runtime borrows from other CPUs.";
+    RT_RUNTIME_SHARE Modelled [(4, 12) ON, (5, 10) OFF] "A real-time queue that ran out of runtime borrows from other CPUs.";
     LB_MIN Modelled [(4, 12) OFF] "The balancer passes over tasks with a load below 16.";
     ATTACH_AGE_LOAD Modelled [(4, 12) ON] "A task's load is aged when it changes queue.";
     WA_IDLE Modelled [(4, 14) ON] "An affine wake-up prefers an idle waker's or previous CPU.";

@@ -2,7 +2,7 @@
 //! no I/O: the engine hands in *now* ([`Ctx`]), gets back what the core wants done ([`Request`]), and
 //! prices what the core counted.
 //!
-//! Reading order: `sched.rs` (the tables), `core/` (wake-up, schedule(), tick), `fair/` (CFS and EEVDF), `pelt/`.
+//! Reading order: `sched.rs` (the tables), `core/` (wake-up, schedule(), tick), `fair/` (CFS and EEVDF), `rt/`, `pelt/`.
 #![deny(clippy::float_arithmetic)]
 
 mod check;
@@ -13,6 +13,7 @@ pub mod features;
 pub mod pelt;
 pub mod profile;
 mod rq;
+mod rt;
 mod sched;
 pub mod seam;
 mod task;

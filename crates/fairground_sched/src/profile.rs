@@ -18,8 +18,8 @@ use crate::seam::SchedstatText;
 use crate::seam::{
     AboveMean, ActiveBalance, AsymPacking, BalanceTasks, DetachAmount, HotGained, HotplugQuota, LbInterval, LbLoop, LbPinned,
     Migratable, Misfit, NewidleBatch, NewidleCost, NohzBalance, NumaImbalance, PeriodPhase, PeriodScale, PreferSibling,
-    ReducedCapacity, Refill, RemainingOnSet, RunnableBoost, ScaleRtCapacity, ShouldWeBalance, SiblingBalance, SliceExpiry,
-    SmtCapacity, SparePull, TaskOrder, Throttle, ThrottleStamp, ThrottledTime, Unthrottle, ZeroImbalance,
+    ReducedCapacity, Refill, RemainingOnSet, RtBandwidth, RunnableBoost, ScaleRtCapacity, ShouldWeBalance, SiblingBalance,
+    SliceExpiry, SmtCapacity, SparePull, TaskOrder, Throttle, ThrottleStamp, ThrottledTime, Unthrottle, ZeroImbalance,
 };
 use crate::seam::{
     AsymCapacity, AsymSpread, ClusterSearch, Degenerate, DomainInit, DomainLevels, DomainNames, ExitingWaker, GroupFlags,
@@ -145,6 +145,7 @@ profile! {
     refill: Refill, "What a new period makes of what is left of a quota.";
     period_scale: PeriodScale, "What becomes of a period that is too short for its timer.";
     period_phase: PeriodPhase, "Where the periods of a quota begin.";
+    rt_bandwidth: RtBandwidth, "What keeps real-time tasks from taking a CPU for ever.";
     shown_weight: ShownWeight, "What is read of cpu.weight after cpu.shares was written.";
     wake_affine: WakeAffine, "Whether a wakee goes towards its waker.";
     exiting_waker: ExitingWaker, "Whether wake-ups of an exiting task are synchronous.";

@@ -4,6 +4,7 @@ use crate::ctx::SCHED_CLOCK_AT_START;
 use crate::fair::WakeeFlips;
 use crate::fair::balance::{RtAvg, TaskRing};
 use crate::pelt::{RqClocks, SchedAvg};
+use crate::rt::RtRq;
 use fairground_model::{RqStats, SisStats};
 use fairground_stdx::{CfsRqId, CpuId, Ns, TaskId};
 
@@ -23,13 +24,15 @@ pub struct Rq {
     pub curr: Option<TaskId>,
     /// The root queue of the fair class.
     pub cfs: CfsRqId,
+    /// The queue of the real-time class.
+    pub(crate) rt: RtRq,
     /// The clocks.
     pub clocks: RqClocks,
     pub(crate) clock_skip: ClockSkip,
     /// Interrupt time in all, and how much of it the clock has already taken out.
     pub(crate) irq_time: Ns,
     pub(crate) prev_irq_time: Ns,
-    /// Queued tasks, the running one and those in delayed dequeue included.
+    /// Queued tasks of all classes, the running one and those in delayed dequeue included.
     pub nr_running: u32,
     /// Whether schedule() is due.
     pub need_resched: bool,

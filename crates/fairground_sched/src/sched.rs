@@ -12,6 +12,7 @@ use crate::fair::{CfsRq, SchedEntity, WakeeFlips};
 use crate::pelt::{RqClocks, SchedAvg};
 use crate::profile::{Profile, ProfileError};
 use crate::rq::{ClockSkip, Rq, RqBalance};
+use crate::rt::{RtEntity, RtRoot, RtRq};
 use crate::task::{Task, TaskState};
 use crate::topology::Topology;
 use fairground_model::{MachineView, Policy, RqStats, SisStats, TaskSpec};
@@ -34,6 +35,8 @@ pub struct Sched {
     pub(crate) pelt_cfs: IndexVec<CfsRqId, SchedAvg>,
     /// Quotas of groups.
     pub(crate) bandwidth: Bandwidth,
+    /// What the real-time queues of all CPUs share.
+    pub(crate) rt: RtRoot,
     /// The balance that each CPU is in the middle of; the table is out while one of them goes on.
     pub(crate) balance_works: IndexVec<CpuId, BalanceWork>,
     /// Statistics of groups for balance.
@@ -75,6 +78,7 @@ impl Sched {
             cfs_rqs: IndexVec::new(),
             pelt_cfs: IndexVec::new(),
             bandwidth: Bandwidth::default(),
+            rt: RtRoot::default(),
             balance_works: (0..nr_cpus).map(|_| BalanceWork::None).collect(),
             group_stats: GroupStats::new(),
             nohz: Nohz::new(),
@@ -185,6 +189,7 @@ impl Sched {
             recent_used_cpu: cpu,
             mm: spec.mm,
             group_node: GroupNode::default(),
+            rt: RtEntity::default(),
             sched_info: SchedInfo::default(),
         });
         (self.ses[se].task, self.ses[se].parent) = (Some(task), self.cfs_rqs[queue].se);
@@ -235,6 +240,10 @@ impl Sched {
     pub fn group_ids(&self) -> impl Iterator<Item = TgId> + use<> {
         self.groups.ids()
     }
+    /// How many groups there are, removed ones too.
+    pub fn nr_groups(&self) -> usize {
+        self.groups.len()
+    }
     /// The profile in force.
     pub fn profile(&self) -> &Profile {
         &self.profile
@@ -254,6 +263,10 @@ impl Sched {
     /// The entity of a task.
     pub fn se(&self, task: TaskId) -> &SchedEntity {
         &self.ses[self.tasks[task].se]
+    }
+    /// What a CPU has for fair tasks, as balance has found it last.
+    pub fn capacity_for_fair(&self, cpu: CpuId) -> u64 {
+        self.capacity_of(cpu)
     }
     /// Load tracking of a task.
     pub fn se_avg(&self, task: TaskId) -> &SchedAvg {
@@ -313,6 +326,7 @@ fn new_rq(cfs: CfsRqId, capacity: u32, clock_ahead: Ns) -> Rq {
     Rq {
         curr: None,
         cfs,
+        rt: RtRq::default(),
         clocks: RqClocks { clock: start, clock_task: start, clock_pelt: start, ..RqClocks::default() },
         clock_skip: ClockSkip::default(),
         irq_time: Ns::ZERO,
@@ -336,12 +350,12 @@ fn new_rq(cfs: CfsRqId, capacity: u32, clock_ahead: Ns) -> Rq {
     }
 }
 
-/// The weight of a policy and nice value.
+/// The weight of a policy and nice value; a real-time task has that of its nice value, for when it returns.
 ///
 /// Kernel: core.c set_load_weight(), v4.12–
 pub(crate) fn load_weight(policy: Policy, nice: i8) -> LoadWeight {
     match policy {
         Policy::Idle => LoadWeight::idle_policy(),
-        Policy::Normal | Policy::Batch => LoadWeight::nice(nice),
+        Policy::Normal | Policy::Batch | Policy::Fifo(_) | Policy::RoundRobin(_) => LoadWeight::nice(nice),
     }
 }

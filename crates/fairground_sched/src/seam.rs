@@ -10,6 +10,7 @@ mod groups;
 mod pipe;
 mod placement;
 mod rebalance;
+mod rt;
 mod stats;
 mod topology;
 mod wakeup;
@@ -39,6 +40,7 @@ pub use rebalance::{
     ActiveBalance, DetachAmount, HotGained, LbInterval, LbLoop, LbPinned, Migratable, NewidleBatch, NewidleCost, NohzBalance,
     ShouldWeBalance, TaskOrder,
 };
+pub use rt::RtBandwidth;
 pub use stats::SchedstatText;
 pub use topology::{
     AsymCapacity, AsymSpread, Degenerate, DomainInit, DomainLevels, DomainNames, GroupFlags, NumaAllowance, OverlapGroups,

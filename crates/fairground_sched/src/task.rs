@@ -3,6 +3,7 @@
 use crate::core::SchedInfo;
 use crate::fair::WakeeFlips;
 use crate::fair::balance::GroupNode;
+use crate::rt::RtEntity;
 use fairground_model::{Policy, PrevState};
 use fairground_stdx::{CpuId, CpuMask, SeId, TaskId, TgId};
 
@@ -83,11 +84,13 @@ pub struct Task {
     pub sched_info: SchedInfo,
     /// Its neighbours on the list of its CPU's tasks.
     pub(crate) group_node: GroupNode,
+    /// What the real-time class keeps of it.
+    pub(crate) rt: RtEntity,
 }
 
 impl Task {
-    /// The kernel's priority number: 120 + nice.
+    /// The kernel's priority number: 120 + nice, or 99 - priority of a real-time task.
     pub fn prio(&self) -> i32 {
-        120 + i32::from(self.nice)
+        self.policy.prio(self.nice)
     }
 }

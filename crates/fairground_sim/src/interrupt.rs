@@ -107,6 +107,10 @@ impl<Q: EventQueue> Simulation<Q> {
                 self.wake(rec, cpu, wakee, WakeFlags { sync: false, context: WakeContext::Hardirq }, AfterWake::ExpireTimers)
             }
             Timer::Period(group) => self.go_on(cpu, Then::PeriodTimer(PeriodTick::new(group))),
+            Timer::RtPeriod => {
+                self.core(rec, cpu, |sched, cx| sched.sched_rt_period_timer(cx));
+                self.go_on(cpu, Then::ExpireTimers)
+            }
             Timer::Slack(group) => match self.core(rec, cpu, |sched, cx| sched.sched_cfs_slack_timer(cx, group)) {
                 Some(distribution) => self.go_on(cpu, Then::Distribute(distribution)),
                 None => self.go_on(cpu, Then::ExpireTimers),

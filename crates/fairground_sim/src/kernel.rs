@@ -66,11 +66,15 @@ impl<Q: EventQueue> Simulation<Q> {
                     (cpu, at)
                 }
                 Request::PeriodTimer { group, at } => {
-                    self.arm_group_timer(from, Timer::Period(group), at);
+                    self.arm_timer_at(from, Timer::Period(group), at);
                     continue;
                 }
                 Request::SlackTimer { group, at } => {
-                    self.arm_group_timer(from, Timer::Slack(group), at);
+                    self.arm_timer_at(from, Timer::Slack(group), at);
+                    continue;
+                }
+                Request::RtPeriodTimer { at } => {
+                    self.arm_timer_at(from, Timer::RtPeriod, at);
                     continue;
                 }
                 Request::NohzKick { cpu, at } => {
@@ -92,7 +96,7 @@ impl<Q: EventQueue> Simulation<Q> {
         }
     }
 
-    fn arm_group_timer(&mut self, cpu: CpuId, timer: Timer, at: Instant) {
+    fn arm_timer_at(&mut self, cpu: CpuId, timer: Timer, at: Instant) {
         let at = at.max(self.now);
         self.queue.arm_timer(self.timer_base(cpu), self.timer_id(timer), at, at);
     }

@@ -102,7 +102,8 @@ impl<Q: EventQueue> Simulation<Q> {
                 self.core_from_outside(rec, cpu, |sched, cx| sched.set_cpus_allowed(cx, task, cpus));
             }
             Change::Policy { task, policy } => {
-                self.core_from_outside(rec, cpu, |sched, cx| sched.sched_setscheduler(cx, task, policy))
+                self.core_from_outside(rec, cpu, |sched, cx| sched.sched_setscheduler(cx, task, policy));
+                self.tell_prio(rec, task);
             }
             Change::Slice { task, slice } => self.core_from_outside(rec, cpu, |sched, cx| sched.set_slice(cx, task, slice)),
             Change::Group { task, group } => {

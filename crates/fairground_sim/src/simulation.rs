@@ -568,7 +568,7 @@ const FIRST_PID: u32 = 1000;
 
 fn new_task(id: TaskId, spec: &TaskSpec, seed: u64) -> SimTask {
     SimTask {
-        info: TaskInfo { name: spec.name.clone(), pid: FIRST_PID + id.get(), prio: 120 + i32::from(spec.nice) },
+        info: TaskInfo { name: spec.name.clone(), pid: FIRST_PID + id.get(), prio: spec.policy.prio(spec.nice) },
         program: spec.program,
         frame: fairground_model::Frame::new(),
         rng: RngStream::new(seed, StreamKind::TaskBehavior, id.get()),

@@ -8,7 +8,7 @@ use crate::task::Want;
 use crate::timers::Timer;
 use fairground_model::{Mode, Op, PrevState, Recorder, Section, Step, Surroundings, TraceEvent, WakeContext};
 use fairground_sched::WakeFlags;
-use fairground_stdx::{CpuId, Instant, TaskId};
+use fairground_stdx::{CpuId, Instant, Ns, TaskId};
 
 impl<Q: EventQueue> Simulation<Q> {
     /// Asks the current task's program what it wants, and begins to do it.
@@ -79,6 +79,7 @@ impl<Q: EventQueue> Simulation<Q> {
             }
             Step::SetPolicy { policy } => {
                 self.core(rec, cpu, |sched, cx| sched.sched_setscheduler(cx, task, policy));
+                self.tell_prio(rec, task);
                 self.syscall(cpu, Then::Resume)
             }
             Step::SetSlice { slice } => {
@@ -134,16 +135,17 @@ impl<Q: EventQueue> Simulation<Q> {
         self.pay(cpu, Section::Syscall, then)
     }
 
-    /// Sleeps on a timer: it may ring up to the task's slack later than asked.
+    /// Sleeps on a timer: it may ring up to the task's slack later than asked. Real-time tasks have none.
     ///
-    /// Kernel: hrtimer.c do_nanosleep(), v4.12–
+    /// Kernel: hrtimer.c hrtimer_nanosleep(), do_nanosleep(), v4.12–
     fn sleep_until(&mut self, cpu: CpuId, task: TaskId, at: Instant) -> Next {
         if at > Instant::MAX {
             // Later than any run can last: no timer is needed.
             self.sched.set_current_state(cpu, PrevState::Sleeping);
             return self.syscall(cpu, Then::Schedule);
         }
-        let hard = Instant::from_ns(at.ns().saturating_add(self.tasks[task].timer_slack.0).min(Instant::MAX.ns()));
+        let slack = if self.sched.task(task).policy.is_rt() { Ns::ZERO } else { self.tasks[task].timer_slack };
+        let hard = Instant::from_ns(at.ns().saturating_add(slack.0).min(Instant::MAX.ns()));
         self.queue.arm_timer(self.timer_base(cpu), self.timer_id(Timer::Task(task)), at, hard);
         self.cpus[cpu].meter.count(Op::TimerProgram);
         self.sched.set_current_state(cpu, PrevState::Sleeping);
@@ -179,6 +181,7 @@ impl<Q: EventQueue> Simulation<Q> {
         self.tasks[parent].live_children += 1;
         self.tasks[child].parent = Some(parent);
         self.core(rec, cpu, |sched, cx| sched.sched_fork(cx, Some(parent), child));
+        self.tell_prio(rec, child);
         self.pay(cpu, Section::Syscall, Then::WakeNew(child))
     }
 
@@ -236,6 +239,13 @@ impl<Q: EventQueue> Simulation<Q> {
             return self.wake(rec, cpu, parent, WakeFlags { sync: true, context: WakeContext::Task }, AfterWake::Schedule);
         }
         self.pay(cpu, Section::Syscall, Then::Schedule)
+    }
+
+    /// Tells sinks of a task's priority if it has changed.
+    pub(crate) fn tell_prio(&mut self, rec: &mut Recorder<'_>, task: TaskId) {
+        if self.tasks[task].info.prio != self.sched.task(task).prio() {
+            self.renice(rec, task);
+        }
     }
 
     /// Tells sinks that a task's priority has changed.

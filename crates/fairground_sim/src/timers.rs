@@ -1,4 +1,4 @@
-//! Which timer is whose: one per task, then two per group with a quota.
+//! Which timer is whose: one per task, then two per group with a quota, then that of the real-time class.
 
 use crate::queue::EventQueue;
 use crate::simulation::Simulation;
@@ -15,11 +15,13 @@ pub(crate) enum Timer {
     Period(TgId),
     /// What CPUs have given back to a group's pool is handed out.
     Slack(TgId),
+    /// A period of the real-time class is over.
+    RtPeriod,
 }
 
 /// How many timers there are.
 pub(crate) fn nr_timers(nr_tasks: usize, nr_groups: usize) -> usize {
-    nr_tasks + 2 * nr_groups
+    nr_tasks + 2 * nr_groups + 1
 }
 
 impl<Q: EventQueue> Simulation<Q> {
@@ -30,6 +32,7 @@ impl<Q: EventQueue> Simulation<Q> {
             Timer::Task(task) => TimerId::new(task.get()),
             Timer::Period(group) => behind_tasks(group, 0),
             Timer::Slack(group) => behind_tasks(group, 1),
+            Timer::RtPeriod => TimerId::from_index(nr_timers(self.tasks.len(), self.sched.nr_groups()) - 1),
         }
     }
 
@@ -37,6 +40,7 @@ impl<Q: EventQueue> Simulation<Q> {
     pub(crate) fn timer_of(&self, id: TimerId) -> Timer {
         match id.index().checked_sub(self.tasks.len()) {
             None => Timer::Task(TaskId::new(id.get())),
+            Some(row) if row == 2 * self.sched.nr_groups() => Timer::RtPeriod,
             Some(row) if row % 2 == 0 => Timer::Period(TgId::from_index(row / 2)),
             Some(row) => Timer::Slack(TgId::from_index(row / 2)),
         }

@@ -5,7 +5,9 @@ mod common;
 
 use common::quota::{HOG, group, hog, in_phase, shares, simulation};
 use common::{Build, MS, US, asleep_until, busy_until, repeat, sleep, work};
-use fairground_model::{Change, CpuMax, Decision, Instr, Mode, NullSink, Reason, Sink, Start, TaskSet, TraceEvent};
+use fairground_model::{
+    Change, CpuMax, Decision, Instr, Mode, NullSink, Policy, Reason, RtPriority, Sink, Start, TaskSet, TraceEvent,
+};
 use fairground_sched::{Profile, TaskState};
 use fairground_sim::{Flow, Simulation};
 use fairground_stdx::{CpuId, CpuMask, Instant, Ns, TaskId, TgId};
@@ -271,7 +273,37 @@ fn spec_11_t09_a_task_in_limbo_goes_to_another_group() {
     }
 }
 
-/// The sequence of the author's mail, in steps of 5 s; its steps of real-time classes are not modelled.
+/// Limbo, then SCHED_FIFO at 40 ms, then fair again at 60 ms with the quota still used up.
+#[test]
+fn spec_11_t10_a_task_in_limbo_changes_its_class() {
+    for name in [AS_MAILED, AS_MERGED] {
+        let mut set = TaskSet::default();
+        let limited = group(&mut set, "/limited", None, 20, 100);
+        let task = hog(&mut set, limited, 0);
+        let beside = set.pinned("beside", 0, vec![work(HOG)]);
+        set.at(40 * MS, Change::Policy { task, policy: Policy::Fifo(RtPriority::MIN) });
+        set.at(60 * MS, Change::Policy { task, policy: Policy::Normal });
+        // Alone until then: it has used up its quota.
+        set.tasks[beside].start = Start::At(Instant::from_ns(30 * MS));
+        let mut simulation = simulation(set, 1, 1000, in_phase(name), 350);
+        let state = |simulation: &Simulation| simulation.sched().task(task).state;
+        run_to(&mut simulation, 39_999);
+        assert_eq!((state(&simulation), ran_ms(&simulation, task)), (TaskState::Limbo, 20), "{name}");
+        run_to(&mut simulation, 40_001);
+        assert_eq!((state(&simulation), in_limbo(&simulation)), (TaskState::Running, 0), "{name}");
+        run_to(&mut simulation, 59_999);
+        let account = |simulation: &Simulation| simulation.sched().cfs_bandwidth(limited).unwrap().accounts()[CpuId::new(0)];
+        let throttled = (account(&simulation).throttled, account(&simulation).remaining > -(MS as i64));
+        assert_eq!((state(&simulation), throttled), (TaskState::Running, (true, true)), "{name}: nothing is charged meanwhile");
+        // It is queued as a fair task behind the other one, perhaps: at its next exit to user mode it stops.
+        run_to(&mut simulation, 80_000);
+        assert_eq!((state(&simulation), ran_ms(&simulation, task)), (TaskState::Limbo, 40), "{name}");
+        run_to(&mut simulation, 160_000);
+        assert_eq!((state(&simulation), ran_ms(&simulation, task)), (TaskState::Limbo, 60), "{name}");
+    }
+}
+
+/// The sequence of the author's mail, in steps of 5 s. Neither kernel stops real-time tasks.
 #[test]
 fn spec_11_t11_the_authors_sequence() {
     for name in [AS_MAILED, AS_MERGED] {
@@ -295,13 +327,16 @@ fn spec_11_t11_the_authors_sequence() {
             (only(10), 10),
             (unlimited(second), 100),
             (Change::Group { task, group: Some(first) }, 50),
+            (Change::Policy { task, policy: Policy::RoundRobin(RtPriority::MIN) }, 100),
+            (Change::Policy { task, policy: Policy::Fifo(RtPriority::MIN) }, 100),
+            (Change::Policy { task, policy: Policy::Normal }, 50),
             (unlimited(first), 100),
         ];
         for (row, (change, _)) in steps.iter().enumerate() {
             set.at((row as u64 + 1) * 5_000 * MS, change.clone());
         }
-        let mut simulation = simulation(set, 12, 1000, in_phase(name), 56_000);
-        let rows = shares(&mut simulation, &[task], 5_000, 11);
+        let mut simulation = simulation(set, 12, 1000, in_phase(name), 71_000);
+        let rows = shares(&mut simulation, &[task], 5_000, 14);
         for (row, percent) in rows.iter().zip([100].into_iter().chain(steps.iter().map(|step| step.1))) {
             assert!(row[0].abs_diff(percent * 50_000) <= 50_000, "{name}: {} us of 5 s, {percent} %", row[0]);
         }

@@ -226,6 +226,7 @@ impl Between {
             }
         }
         self.waits.check(sched, at)?;
+        waits::check_real_time(sched, at)?;
         self.locks.check(simulation, at)?;
         sched.task_ids().try_for_each(|task| self.check_lag(sched, task)).map_err(|broken| format!("at {at}: {broken}"))
     }

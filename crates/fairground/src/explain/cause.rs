@@ -40,6 +40,7 @@ causes! {
     HeavierTask Here "heavier-task" "a task of greater weight had the longer turn that its nice value gives it";
     IdlePolicy Here "idle-policy" "the waiting task has policy SCHED_IDLE and the running one has not";
     BatchPolicy Here "batch-policy" "the waiting task has a policy that does not preempt";
+    RealTime Here "real-time" "a real-time task ran, of a higher class or priority, or of the same and before the waiting one";
     KernelThread Here "kernel-thread" "a kernel thread ran";
     SleeperCredit Here "sleeper-credit" "a task that had slept was placed ahead, further than without the credit for sleepers";
     WithinWakeupGranularity Here "wakeup-granularity" "the waiting task was ahead by less than the wake-up granularity";

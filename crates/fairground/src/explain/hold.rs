@@ -27,10 +27,16 @@ pub(super) struct Hold {
 /// The hold of `holder` on `cpu`, where `waiter` is queued.
 pub(super) fn hold(sched: &Sched, past: &Past, cpu: CpuId, waiter: TaskId, holder: TaskId, now: Instant) -> Hold {
     let (own, other) = (sched.task(waiter), sched.task(holder));
+    // A hold that does not end by itself.
+    let held_by = |cause, meeting| Hold { cause, meeting, equal_turn: None, used_up_from: None };
+    if own.policy.is_rt() || other.policy.is_rt() {
+        // They meet on no queue. One that is more urgent waits only until the CPU looks.
+        let cause = if own.prio() < other.prio() { Cause::ReschedPending } else { Cause::RealTime };
+        return held_by(cause, None);
+    }
     let rivals = sched.rivals(waiter, holder);
     let meeting = Meeting::of(&rivals);
-    // A hold that does not end by itself.
-    let by = |cause| Hold { cause, meeting, equal_turn: None, used_up_from: None };
+    let by = |cause| held_by(cause, meeting);
     if other.kthread {
         return by(Cause::KernelThread);
     }

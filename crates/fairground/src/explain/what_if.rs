@@ -163,6 +163,7 @@ const fn against(cause: Cause) -> &'static [&'static str] {
             &["nice {other} 0", "nice {task} -20", "sched_min_granularity_ns=100000", "sched_base_slice_ns=100000"]
         }
         Cause::IdlePolicy | Cause::BatchPolicy => &["policy {task} other"],
+        Cause::RealTime => &["policy {other} other"],
         Cause::SleeperCredit => &["GENTLE_FAIR_SLEEPERS", "sched_latency_ns=1000000"],
         Cause::WithinWakeupGranularity => &["sched_wakeup_granularity_ns=0", "NEXT_BUDDY"],
         Cause::NoWakeupPreemption => &["WAKEUP_PREEMPTION"],

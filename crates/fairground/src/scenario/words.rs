@@ -1,15 +1,21 @@
 //! Values that are written as words: policies, CPU lists, shares of a frequency.
 
-use fairground_model::Policy;
+use fairground_model::{Policy, RtPriority};
 use fairground_stdx::{CpuMask, Ns, units};
 
 /// What is wrong with a word, and a hint.
 pub(super) type Wrong = (String, String);
 
-/// The policies by name.
-pub(super) const POLICIES: [(&str, Policy); 3] = [("other", Policy::Normal), ("batch", Policy::Batch), ("idle", Policy::Idle)];
+/// The policies of the fair class by name.
+const POLICIES: [(&str, Policy); 3] = [("other", Policy::Normal), ("batch", Policy::Batch), ("idle", Policy::Idle)];
 
-/// A scheduling policy: `other`, `batch`, `idle`, or the kernel's `SCHED_OTHER` and so on.
+/// A policy without its priority.
+type OfPriority = fn(RtPriority) -> Policy;
+
+/// Those of the real-time class: a name is followed by `:` and the priority.
+const RT_POLICIES: [(&str, OfPriority); 2] = [("fifo", Policy::Fifo), ("rr", Policy::RoundRobin)];
+
+/// A scheduling policy: `other`, `batch`, `idle`, `fifo:50`, `rr:10`, or the kernel's `SCHED_OTHER`, `SCHED_FIFO:50` and so on.
 pub(super) fn policy(word: &str) -> Result<Policy, (String, String)> {
     let short = word.to_lowercase();
     let short = short.strip_prefix("sched_").unwrap_or(&short);
@@ -17,18 +23,34 @@ pub(super) fn policy(word: &str) -> Result<Policy, (String, String)> {
     if let Some(row) = POLICIES.iter().find(|row| row.0 == short) {
         return Ok(row.1);
     }
-    if ["fifo", "rr", "deadline", "ext"].contains(&short) {
-        return Err((format!("policy `{word}` is not modelled yet"), "Policies: `other`, `batch`, `idle`.".to_string()));
+    let (class, priority) = short.split_once(':').map_or((short, None), |(class, priority)| (class, Some(priority)));
+    if let Some((name, policy)) = RT_POLICIES.iter().find(|row| row.0 == class) {
+        return rt_priority(word, name, priority).map(policy);
     }
-    Err((format!("unknown policy `{word}`"), crate::nearest::hint(short, "Policies", POLICIES.iter().map(|row| row.0))))
+    if ["deadline", "ext"].contains(&short) {
+        let hint = "Policies: `other`, `batch`, `idle`, `fifo:50`, `rr:50`.";
+        return Err((format!("policy `{word}` is not modelled yet"), hint.to_string()));
+    }
+    let names = POLICIES.iter().map(|row| row.0).chain(RT_POLICIES.iter().map(|row| row.0));
+    Err((format!("unknown policy `{word}`"), crate::nearest::hint(class, "Policies", names)))
+}
+
+fn rt_priority(word: &str, name: &str, priority: Option<&str>) -> Result<RtPriority, Wrong> {
+    let hint =
+        || format!("Write `{name}:50`; priorities go from {} to {} (most urgent).", RtPriority::MIN.get(), RtPriority::MAX.get());
+    let Some(priority) = priority else { return Err((format!("policy `{word}` needs a priority"), hint())) };
+    let number = priority.parse().ok().and_then(RtPriority::new);
+    number.ok_or_else(|| (format!("`{priority}` in policy `{word}` is no real-time priority"), hint()))
 }
 
 /// The name of a policy.
-pub(super) fn policy_name(policy: Policy) -> &'static str {
+pub(super) fn policy_name(policy: Policy) -> String {
     match policy {
-        Policy::Normal => "other",
-        Policy::Batch => "batch",
-        Policy::Idle => "idle",
+        Policy::Normal => "other".to_string(),
+        Policy::Batch => "batch".to_string(),
+        Policy::Idle => "idle".to_string(),
+        Policy::Fifo(priority) => format!("fifo:{}", priority.get()),
+        Policy::RoundRobin(priority) => format!("rr:{}", priority.get()),
     }
 }
 
@@ -100,7 +122,17 @@ mod tests {
     #[test]
     fn words_are_read_or_refused_with_a_hint() {
         assert_eq!(policy("SCHED_BATCH").unwrap(), Policy::Batch);
-        assert!(policy("fifo").unwrap_err().0.contains("not modelled yet"));
+        let rt = |number| RtPriority::new(number).unwrap();
+        assert_eq!((policy("fifo:50"), policy("SCHED_RR:1")), (Ok(Policy::Fifo(rt(50))), Ok(Policy::RoundRobin(rt(1)))));
+        assert_eq!(policy("fifo").unwrap_err().0, "policy `fifo` needs a priority");
+        for wrong in ["fifo:0", "rr:100", "fifo:-1", "fifo:", "rr:x"] {
+            assert!(policy(wrong).unwrap_err().1.contains("from 1 to 99"), "{wrong}");
+        }
+        for policy_of in [Policy::Idle, Policy::Fifo(rt(7)), Policy::RoundRobin(rt(99))] {
+            assert_eq!(policy(&policy_name(policy_of)), Ok(policy_of));
+        }
+        assert!(policy("deadline").unwrap_err().0.contains("not modelled yet"));
+        assert!(policy("batch:5").is_err());
         assert_eq!(policy("batsh").unwrap_err().1, "Did you mean `batch`?");
         assert!(cpus("").is_err() && cpus("4-1").is_err() && cpus("0-3,8").is_ok());
         assert_eq!((slice("1.5ms"), slice("base")), (Ok(Some(Ns::from_us(1500))), Ok(None)));

@@ -117,7 +117,7 @@ fn fields(setup: &Setup, task: &TaskSpec, names: &Names) -> Result<Vec<String>, 
     };
     let text = |value: &dyn fmt::Display| quoted(&value.to_string());
     say(task.nice != 0, "nice", task.nice.to_string());
-    say(task.policy != Default::default(), "policy", quoted(words::policy_name(task.policy)));
+    say(task.policy != Default::default(), "policy", quoted(&words::policy_name(task.policy)));
     say(task.slice.is_some(), "slice", quoted(&words::slice_name(task.slice)));
     say(task.affinity.is_some(), "cpus", text(&task.affinity.unwrap_or(CpuMask::EMPTY)));
     say(task.first_cpu.is_some(), "first_cpu", task.first_cpu.map_or(0, |cpu| cpu.index()).to_string());

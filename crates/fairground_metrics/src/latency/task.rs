@@ -186,9 +186,12 @@ pub struct TaskReport {
 }
 
 impl TaskReport {
-    /// The nice value of a fair task.
-    pub fn nice(&self) -> i32 {
-        self.info.prio - 120
+    /// The nice value of a fair task; `Err` has the priority of a real-time one.
+    pub fn nice(&self) -> Result<i32, i32> {
+        match self.info.prio {
+            prio @ ..100 => Err(99 - prio),
+            prio => Ok(prio - 120),
+        }
     }
     /// Switches away from the task.
     pub fn switches(&self) -> u64 {

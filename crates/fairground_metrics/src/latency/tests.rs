@@ -42,7 +42,7 @@ fn small_run() -> RunReport {
 fn tasks_account_for_their_time() {
     let report = small_run();
     let hog = &report.tasks[0];
-    assert_eq!((hog.info.name.as_str(), hog.nice(), hog.runtime, hog.exec, hog.slices), ("hog", 5, Ns(450), Ns(250), 2));
+    assert_eq!((hog.info.name.as_str(), hog.nice().unwrap(), hog.runtime, hog.exec, hog.slices), ("hog", 5, Ns(450), Ns(250), 2));
     assert_eq!((hog.wait, hog.max_wait, hog.voluntary, hog.involuntary), (Ns(60), Ns(50), 1, 1));
     assert_eq!((hog.latency.len(), hog.latency.max()), (1, 10));
     let other = &report.tasks[1];

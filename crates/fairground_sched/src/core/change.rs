@@ -12,16 +12,27 @@ impl Sched {
     /// Kernel: core.c set_user_nice(), v4.12–
     pub fn set_user_nice(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, nice: i8) {
         let old = self.tasks[task].prio();
+        if self.is_rt(task) {
+            // It counts when the task is a fair one again.
+            self.tasks[task].nice = nice;
+            return;
+        }
         if self.tasks[task].nice != nice && self.change_weight(cx, task, |row| row.nice = nice) {
             self.prio_changed(cx, task, old);
         }
     }
 
-    /// Changes the policy of a task within the fair class. Its priority stays, so nobody is preempted by that.
+    /// Changes the policy of a task. Within the fair class its priority stays, so nobody is preempted by that.
     ///
     /// Kernel: core.c __sched_setscheduler(), v4.12–
     pub fn sched_setscheduler(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, policy: Policy) {
-        if self.tasks[task].policy != policy {
+        let old = self.tasks[task].policy;
+        if old == policy {
+            return;
+        }
+        if old.is_rt() || policy.is_rt() {
+            self.change_rt_policy(cx, task, policy);
+        } else {
             self.note_policy(policy);
             self.change_weight(cx, task, |row| row.policy = policy);
         }
@@ -63,14 +74,14 @@ impl Sched {
             self.update_rq_clock(cx, cpu);
             self.dequeue_task(cx, task, DequeueFlags::SAVE);
             if running {
-                self.put_prev_task_fair(cx, task);
+                self.put_prev_task(cx, task);
             }
         }
         change(self);
         if queued {
             self.enqueue_task(cx, task, EnqueueFlags::RESTORE);
             if running {
-                self.set_next_task_fair(cx, task);
+                self.set_next_task(cx, task);
             }
         }
         queued
@@ -169,11 +180,11 @@ impl Sched {
         let cpu = cx.cpu;
         let Some(task) = self.rqs[cpu].curr else { return };
         self.rqs[cpu].stats.yld_count += 1;
-        if self.rqs[cpu].nr_running == 1 {
-            cx.decide(Reason::YieldAlone, Some(task), 0);
-            return;
-        }
-        let reason = self.yield_task_fair(cx, task);
+        let reason = match self.is_rt(task) {
+            true => self.yield_task_rt(task),
+            false if self.rqs[cpu].nr_running == 1 => Reason::YieldAlone,
+            false => self.yield_task_fair(cx, task),
+        };
         cx.decide(reason, Some(task), 0);
     }
 }

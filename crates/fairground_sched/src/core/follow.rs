@@ -29,8 +29,10 @@ impl Sched {
     /// Kernel: core.c task_sched_runtime(), v4.12–
     pub fn account_curr(&mut self, cx: &mut Ctx<'_, '_>) {
         self.update_rq_clock(cx, cx.cpu);
-        if let Some(curr) = self.rqs[cx.cpu].curr {
-            self.update_curr(cx, self.se(curr).cfs_rq);
+        match self.rqs[cx.cpu].curr {
+            Some(curr) if self.is_rt(curr) => self.update_curr_rt(cx, cx.cpu),
+            Some(curr) => self.update_curr(cx, self.se(curr).cfs_rq),
+            None => {}
         }
     }
 

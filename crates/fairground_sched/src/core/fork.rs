@@ -6,7 +6,7 @@ use crate::fair::EnqueueFlags;
 use crate::fair::select_task_rq::Wake;
 use crate::seam::ForkPlace;
 use crate::task::TaskState;
-use fairground_model::{Op, TraceEvent};
+use fairground_model::{Op, Policy, TraceEvent};
 use fairground_stdx::{CpuId, TaskId};
 
 impl Sched {
@@ -18,9 +18,12 @@ impl Sched {
         self.inherit_group(parent, child);
         self.set_task_rq(child, cpu);
         self.inherit_slice(parent, child);
+        self.inherit_rt_policy(parent, child);
         self.inherit_wakees(parent, child);
         self.update_rq_clock(cx, cpu);
-        self.task_fork_fair(cx, cpu, parent, child);
+        if !self.is_rt(child) {
+            self.task_fork_fair(cx, cpu, parent, child);
+        }
         cx.meter.count(Op::Fork);
         cx.record(TraceEvent::SchedProcessFork { parent, child });
     }
@@ -33,6 +36,16 @@ impl Sched {
         let (slice, child) = (parent.slice, self.se_of(child));
         if !self.ses[child].custom_slice {
             (self.ses[child].slice, self.ses[child].custom_slice) = (slice, true);
+        }
+    }
+
+    /// A child of a real-time task is one, of the same priority, unless it was given a policy.
+    ///
+    /// Kernel: fork.c dup_task_struct(), v4.12–
+    fn inherit_rt_policy(&mut self, parent: Option<TaskId>, child: TaskId) {
+        let Some(policy) = parent.map(|parent| self.tasks[parent].policy).filter(|policy| policy.is_rt()) else { return };
+        if self.tasks[child].policy == Policy::default() {
+            self.tasks[child].policy = policy;
         }
     }
 
@@ -73,6 +86,9 @@ impl Sched {
     pub fn begin_asleep(&mut self, task: TaskId) {
         assert!(self.tasks[task].state == TaskState::New, "invariant: a task is born once");
         self.tasks[task].state = TaskState::Asleep;
+        if self.is_rt(task) {
+            self.begin_detached(task);
+        }
     }
 
     /// A new task is queued for the first time; returns where. `wanted` fixes the CPU.
@@ -110,6 +126,7 @@ impl Sched {
         self.activate_task(cx, task, flags);
         cx.record(TraceEvent::SchedWakeupNew { task, target_cpu: target });
         self.check_preempt_curr(cx, target, task, true);
+        self.task_woken(cx, task);
         debug_assert_eq!(self.tasks[task].state, TaskState::Queued);
     }
 }

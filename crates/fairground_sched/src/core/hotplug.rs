@@ -3,6 +3,7 @@
 use crate::Sched;
 use crate::ctx::Ctx;
 use crate::fair::balance::BalanceWork;
+use crate::rt::MAX_RT_PRIO;
 use crate::topology::Topology;
 use fairground_stdx::{CpuId, TaskId};
 
@@ -40,6 +41,7 @@ impl Sched {
         self.tunables = self.profile.tunables.at(cx.machine.online.weight() as u32 + 1);
         self.rebuild_sched_domains(cx);
         self.hotplug_releases_quota(cx, cpu);
+        self.rq_offline_rt(cx, cpu);
         self.push_tasks_off(cx, cpu);
         Ok(())
     }
@@ -56,6 +58,7 @@ impl Sched {
         self.tunables = self.profile.tunables.at(cx.machine.online.weight() as u32);
         self.rebuild_sched_domains(cx);
         self.hotplug_releases_quota(cx, cpu);
+        self.rq_online_rt(cpu);
     }
 
     /// Tasks whose wake-up `cpu` was to finish are queued there, and leave with the others.
@@ -73,7 +76,12 @@ impl Sched {
             row.cpu == cpu && row.state.is_on_rq()
         };
         let mut leaving: Vec<TaskId> = self.tasks.ids().filter(queued).collect();
-        leaving.sort_by_key(|&task| self.ses[self.tasks[task].se].vruntime.0 as i64);
+        // Real-time tasks come first, in order of priority.
+        let order = |task: TaskId| match self.tasks[task].policy.rt_priority() {
+            Some(priority) => (priority.prio(), 0),
+            None => (MAX_RT_PRIO, self.ses[self.tasks[task].se].vruntime.0 as i64),
+        };
+        leaving.sort_by_key(|&task| order(task));
         for task in leaving {
             self.leave_forbidden_cpu(cx, task);
         }

@@ -1,6 +1,8 @@
 //! What all classes share: clocks, wake-up, fork, schedule(), the tick, changes to a task.
 
 mod change;
+mod class;
+mod class_change;
 mod clock;
 mod follow;
 mod fork;

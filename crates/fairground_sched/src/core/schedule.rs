@@ -82,7 +82,10 @@ impl Sched {
     #[inline]
     pub fn schedule_start(&mut self, cx: &mut Ctx<'_, '_>) -> Leaving {
         let leaving = self.leave_cpu(cx);
-        Leaving { picked: self.pick_task_fair(cx), ..leaving }
+        if leaving.prev.is_some_and(|prev| self.needs_pull_after(prev)) {
+            self.pull_rt_task(cx, cx.cpu);
+        }
+        Leaving { picked: self.pick_task(cx), ..leaving }
     }
 
     /// The second part: the switch. What was queued in between is picked only if nothing had been before.
@@ -145,6 +148,10 @@ impl Sched {
         } else if let Some(task) = prev.filter(|&task| self.may_be_forbidden(task)) {
             self.leave_forbidden_cpu(cx, task);
         }
+        let picked_anew = prev != next || self.profile.repeated_pick != RepeatedPick::KeepsSlice;
+        if picked_anew && next.is_some_and(|next| self.is_rt(next)) {
+            self.push_rt_tasks(cx, cx.cpu);
+        }
         Switch { prev, next }
     }
 
@@ -200,8 +207,10 @@ impl Sched {
 
     /// Kernel: core.c pick_next_task(), v4.12–
     pub(super) fn pick_next_task(&mut self, cx: &mut Ctx<'_, '_>, prev: Option<TaskId>) -> Option<TaskId> {
-        let picked = self.pick_task_fair(cx);
-        self.update_misfit_status(cx, cx.cpu, picked);
+        let picked = self.pick_task(cx);
+        if !picked.is_some_and(|task| self.is_rt(task)) {
+            self.update_misfit_status(cx, cx.cpu, picked);
+        }
         if picked.is_none() {
             if prev.is_some() || self.rqs[cx.cpu].stop_running {
                 self.enter_idle(cx);
@@ -215,6 +224,9 @@ impl Sched {
     ///
     /// Kernel: sched.h put_prev_set_next_task(), v6.12– (inside pick_next_task_fair() before)
     fn put_prev_set_next_task(&mut self, cx: &mut Ctx<'_, '_>, prev: Option<TaskId>, next: Option<TaskId>) {
+        if [prev, next].into_iter().flatten().any(|task| self.is_rt(task)) {
+            return self.switch_classes(cx, prev, next);
+        }
         if let Some(task) = next {
             self.cfs_tasks_picked(cx.cpu, task, prev != next);
         }

@@ -17,9 +17,13 @@ impl Sched {
             if self.rqs[cpu].need_resched_lazy {
                 self.end_laziness(cx, task);
             }
-            self.touch_levels(task);
-            self.task_tick_fair(cx, task);
-            self.update_misfit_status(cx, cpu, Some(task));
+            if self.is_rt(task) {
+                self.task_tick_rt(cx, task);
+            } else {
+                self.touch_levels(task);
+                self.task_tick_fair(cx, task);
+                self.update_misfit_status(cx, cpu, Some(task));
+            }
         }
         self.update_cpu_load_active(cx, cpu);
         cx.meter.count(Op::Tick);
@@ -50,6 +54,6 @@ impl Sched {
     /// Accounts what the current tasks have run, at the very end of a run, so that figures are complete.
     pub fn settle(&mut self, cx: &mut Ctx<'_, '_>) {
         self.update_rq_clock(cx, cx.cpu);
-        self.update_curr_of_all_levels(cx);
+        self.update_curr_of_class(cx);
     }
 }

@@ -197,8 +197,9 @@ impl Sched {
         self.nr_wakeups += 1;
         cx.record(TraceEvent::SchedWakeup { task, target_cpu: cpu });
         self.check_preempt_curr(cx, cpu, task, false);
+        self.task_woken(cx, task);
         self.update_avg_idle(cx, cpu);
-        if !self.is_cpu_allowed(task, cpu) {
+        if !self.is_cpu_allowed(task, self.tasks[task].cpu) {
             // Between the phases the allowed CPUs changed, which had to wait for the wake-up (pi_lock), or the CPU went off line.
             self.leave_forbidden_cpu(cx, task);
         }
@@ -216,11 +217,13 @@ impl Sched {
         if self.rqs[cpu].stop_running {
             return;
         }
-        if self.rqs[cpu].curr.is_none() {
-            cx.decide(fairground_model::Reason::WakeCurrIdle, Some(task), 0);
-            self.resched_curr(cx, cpu);
-        } else {
-            self.check_preempt_wakeup(cx, cpu, task, fork);
+        match self.rqs[cpu].curr {
+            None => {
+                cx.decide(fairground_model::Reason::WakeCurrIdle, Some(task), 0);
+                self.resched_curr(cx, cpu);
+            }
+            Some(curr) if self.is_rt(curr) || self.is_rt(task) => self.check_preempt_curr_rt(cx, cpu, curr, task),
+            Some(_) => self.check_preempt_wakeup(cx, cpu, task, fork),
         }
         // A queue event has just read the clock: the schedule() that follows need not read it again. One that
         // is only lazily due may be far off.
@@ -239,8 +242,7 @@ impl Sched {
         if origin == target {
             return;
         }
-        self.migrate_task_rq_fair(cx, task);
+        self.migrate_task_rq(cx, task, target);
         self.nr_migrations += 1;
-        self.set_task_rq(task, target);
     }
 }

@@ -17,6 +17,7 @@ impl Sched {
         self.enqueue_task(cx, task, flags);
         let row = &self.tasks[task];
         self.tasks[task].state = match self.ses[row.se].sched_delayed {
+            _ if row.policy.is_rt() => TaskState::Queued,
             _ if row.throttled => TaskState::Limbo,
             true => TaskState::Delayed,
             false => TaskState::Queued,
@@ -27,7 +28,7 @@ impl Sched {
     /// Tasks more on `cpu`: with two, others may pull.
     ///
     /// Kernel: sched.h add_nr_running(), v4.12–
-    pub(super) fn add_nr_running(&mut self, cpu: CpuId, count: u32) {
+    pub(crate) fn add_nr_running(&mut self, cpu: CpuId, count: u32) {
         let rq = &mut self.rqs[cpu];
         let before = rq.nr_running;
         rq.nr_running += count;

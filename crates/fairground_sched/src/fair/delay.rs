@@ -65,6 +65,13 @@ impl Sched {
     /// Kernel: fair.c pick_next_entity() with __block_task(), v6.12–
     pub(crate) fn complete_delayed_dequeue(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId) {
         cx.decide(Reason::PickDelayed, Some(task), 0);
+        self.leave_after_delay(cx, task);
+    }
+
+    /// `task`, which sleeps on its queue, leaves it.
+    ///
+    /// Kernel: core.c __sched_setscheduler() with a delayed task that leaves its class, v6.12–
+    pub(crate) fn leave_after_delay(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId) {
         self.deactivate_task(cx, task, DequeueFlags::SLEEP.with(DequeueFlags::DELAYED));
         let switching = self.rqs[self.tasks[task].cpu].curr == Some(task);
         self.tasks[task].state = if switching { TaskState::OffCpuPending } else { TaskState::Asleep };

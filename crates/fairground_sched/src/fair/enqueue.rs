@@ -27,10 +27,7 @@ impl Sched {
     /// moves to another queue goes on sleeping there.
     ///
     /// Kernel: fair.c enqueue_task_fair(), v4.12–
-    pub(crate) fn enqueue_task(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, mut flags: EnqueueFlags) {
-        if !flags.has(EnqueueFlags::RESTORE) {
-            self.sched_info_enqueue(task);
-        }
+    pub(crate) fn enqueue_task_fair(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, mut flags: EnqueueFlags) {
         if self.tasks[task].throttled && self.enqueue_throttled_task(task) {
             return;
         }
@@ -76,11 +73,7 @@ impl Sched {
     /// queued although it sleeps.
     ///
     /// Kernel: fair.c dequeue_task_fair(), v4.12–
-    pub(crate) fn dequeue_task(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, flags: DequeueFlags) -> bool {
-        let still_waits = [DequeueFlags::SAVE, DequeueFlags::DELAYED, DequeueFlags::THROTTLE];
-        if !still_waits.into_iter().any(|flag| flags.has(flag)) {
-            self.sched_info_dequeue(task);
-        }
+    pub(crate) fn dequeue_task_fair(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, flags: DequeueFlags) -> bool {
         if self.tasks[task].throttled {
             self.dequeue_throttled_task(task, flags);
             return true;

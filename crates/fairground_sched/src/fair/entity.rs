@@ -237,6 +237,8 @@ flags! {
         INITIAL = 2,
         /// It is put back at once (a change of weight or policy).
         RESTORE = 3,
+        /// A real-time task: before those of its priority.
+        HEAD = 4,
     }
 }
 flags! {

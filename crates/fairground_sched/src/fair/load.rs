@@ -51,11 +51,17 @@ impl Sched {
         let (se, cpu) = (self.tasks[task].se, self.tasks[task].cpu);
         let cfs_rq = self.ses[se].cfs_rq;
         let (pelt, weight) = (self.profile.pelt, self.ses[se].load.weight());
+        let detached = self.is_rt(task);
+        if detached && self.profile.attach_new == AttachNew::AtEnqueue {
+            return self.begin_detached(task);
+        }
         if !self.tasks[task].kthread {
             let capacity = cx.machine.cpus[cpu].capacity;
             pelt.post_init(self.profile.post_init, &mut self.pelt_se[se], &self.pelt_cfs[cfs_rq], capacity, weight);
         }
-        if self.profile.attach_new == AttachNew::BeforeEnqueue {
+        if detached {
+            self.begin_detached(task);
+        } else if self.profile.attach_new == AttachNew::BeforeEnqueue {
             self.attach_entity_cfs_rq(cx, se);
         }
     }
@@ -142,7 +148,7 @@ impl Sched {
     /// Ages a blocked entity to `now`.
     ///
     /// Kernel: fair.c sync_entity_load_avg(), v4.12–
-    fn sync_entity(&mut self, cx: &Ctx<'_, '_>, se: SeId, now: u64) {
+    pub(super) fn sync_entity(&mut self, cx: &Ctx<'_, '_>, se: SeId, now: u64) {
         let scale = cx.scale(self.cfs_rqs[self.ses[se].cfs_rq].cpu);
         let weight = self.profile.scale_load_down.apply(self.ses[se].load.weight());
         self.profile.pelt.update_blocked_se(now, &mut self.pelt_se[se], weight, weight, scale);

@@ -28,6 +28,7 @@ mod spec_02_eevdf;
 #[cfg(test)]
 mod spec_08;
 mod steps;
+mod switched;
 #[cfg(test)]
 mod test_bench;
 pub mod tick_preempt;

@@ -6,6 +6,7 @@ mod locks;
 mod machine;
 mod profile;
 mod programs;
+mod real_time;
 mod recorded;
 mod tasks;
 
@@ -14,6 +15,7 @@ pub(crate) use hotplug::hotplug;
 pub(crate) use locks::locks;
 pub(crate) use machine::machine;
 pub(crate) use profile::profile;
+pub(crate) use real_time::real_time;
 pub(crate) use recorded::recorded;
 pub(crate) use tasks::tasks;
 

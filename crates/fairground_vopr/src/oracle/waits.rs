@@ -1,7 +1,7 @@
 //! Nobody waits for ever: who is runnable runs, who was woken is queued, who was detached arrives.
 
 use crate::case::Case;
-use fairground_model::{Instr, Mode, Program};
+use fairground_model::{Change, Instr, Mode, Program, TimedChange};
 use fairground_sched::{Sched, TaskState};
 use fairground_stdx::{IndexVec, TaskId};
 
@@ -15,6 +15,8 @@ pub(super) struct Waits {
     tasks: IndexVec<TaskId, Option<Wait>>,
     /// The longest turn that any task may take, ns.
     turn: u64,
+    /// Some task is, or may become, a real-time task: then others may wait for ever.
+    real_time: bool,
 }
 
 #[derive(Clone, Copy)]
@@ -30,6 +32,29 @@ fn waits_otherwise(sched: &Sched, task: TaskId) -> bool {
     sched.waits_for_quota(task) || (idle && sched.cfs_bandwidth_used())
 }
 
+fn has_real_time(case: &Case) -> bool {
+    let of_task = case.tasks.tasks.iter().any(|task| task.policy.is_rt());
+    let mut instrs = case.tasks.programs.iter().flat_map(|program| &program.code);
+    let of_program = instrs.any(|instr| matches!(instr, Instr::SetPolicy { policy } if policy.is_rt()));
+    let of_change = |timed: &TimedChange| matches!(timed.change, Change::Policy { policy, .. } if policy.is_rt());
+    of_task || of_program || case.tasks.changes.iter().any(of_change)
+}
+
+/// The first real-time task of a CPU runs, or will as soon as the CPU looks.
+pub(super) fn check_real_time(sched: &Sched, at: u64) -> Result<(), String> {
+    for cpu in sched.cpu_ids() {
+        let rq = sched.rq(cpu);
+        let Some(first) = sched.first_rt_task(cpu).filter(|_| !rq.stop_running && !rq.need_resched) else { continue };
+        // Who is about to leave the CPU gives it to the first task anyway.
+        let leaves = rq.curr.is_some_and(|curr| sched.task(curr).state != TaskState::Running);
+        let urgent = rq.curr.is_none_or(|curr| sched.task(first).prio() < sched.task(curr).prio());
+        if urgent && !leaves {
+            return Err(format!("at {at}: {first:?}, a real-time task, waits on CPU {cpu}, where {:?} runs", rq.curr));
+        }
+    }
+    Ok(())
+}
+
 impl Waits {
     pub(super) fn new(case: &Case) -> Waits {
         let at = case.profile.tunables.at(case.machine.cpus.len() as u32);
@@ -38,14 +63,14 @@ impl Waits {
         let speed = |cpu: &fairground_machine::CpuSpec| cpu.at_speed(longest_in_kernel(case));
         let in_kernel = case.machine.cpus.iter().map(speed).max().unwrap_or(0);
         let turn = slice.saturating_add(in_kernel).saturating_add(2 * case.machine.tick.0);
-        Waits { tasks: IndexVec::filled(None, case.tasks.tasks.len()), turn }
+        Waits { tasks: IndexVec::filled(None, case.tasks.tasks.len()), turn, real_time: has_real_time(case) }
     }
 
     pub(super) fn check(&mut self, sched: &Sched, at: u64) -> Result<(), String> {
         for task in sched.task_ids() {
             let state = sched.task(task).state;
             let limit = match state {
-                TaskState::Queued if waits_otherwise(sched, task) => {
+                TaskState::Queued if self.real_time || waits_otherwise(sched, task) => {
                     self.tasks[task] = None;
                     continue;
                 }

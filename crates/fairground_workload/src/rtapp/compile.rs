@@ -4,6 +4,7 @@ use super::Notes;
 use super::event::{Event, TimerUse};
 use super::fork::{self, Forks};
 use super::group;
+use super::policy::RtPolicy;
 use super::sync::Resources;
 use super::task::{Loop, Phase, Thread};
 use crate::build::marker;
@@ -24,7 +25,7 @@ const THREAD_LOOP: u8 = 1;
 
 /// Makes the tasks: `instances` per thread object, named `NAME-INDEX` with one index over all
 /// threads, as rt-app names them. They share the address space of the one process.
-pub(super) fn compile(threads: &[Thread], default_policy: Policy, mistakes: &mut Mistakes, notes: &mut Notes) -> TaskSet {
+pub(super) fn compile(threads: &[Thread], default_policy: RtPolicy, mistakes: &mut Mistakes, notes: &mut Notes) -> TaskSet {
     shared_timers(threads, mistakes);
     let mut set = TaskSet::default();
     let markers = Markers {
@@ -45,6 +46,7 @@ pub(super) fn compile(threads: &[Thread], default_policy: Policy, mistakes: &mut
         let compiler = Compiler { thread, timers: timers(thread, mistakes), policy, markers, moves, resources: &resources };
         let group = group::at_start(thread, &mut set);
         compiler.slices_without_effect(notes);
+        compiler.check_priorities(mistakes);
         let program = compiler.program();
         // A thread that forks others has a program of its own, as each of them is born once.
         let shared = (!fork::forks(thread)).then(|| set.programs.push(program.clone()));
@@ -52,10 +54,8 @@ pub(super) fn compile(threads: &[Thread], default_policy: Policy, mistakes: &mut
             let id = shared.unwrap_or_else(|| set.programs.push(program.clone()));
             let name = format!("{}-{}", thread.name, set.tasks.len());
             let mut task = TaskSpec::new(name, id);
-            task.policy = policy;
-            // The nice value of a SCHED_IDLE task has no meaning, and rt-app does not set it.
-            task.nice = if policy == Policy::Idle { 0 } else { thread.attributes.priority.unwrap_or(0) };
-            task.slice = thread.attributes.dl_runtime.filter(|_| policy != Policy::Idle);
+            (task.policy, task.nice) = compiler.at_start();
+            task.slice = thread.attributes.dl_runtime.filter(|_| takes_slice(task.policy));
             task.affinity = thread.phases.first().and_then(|phase| compiler.cpus(phase));
             task.group = group;
             if instance >= thread.instances {
@@ -132,14 +132,43 @@ struct Compiler<'t> {
     thread: &'t Thread,
     timers: Vec<(String, TimerMode)>,
     /// The policy with which the thread starts.
-    policy: Policy,
+    policy: RtPolicy,
     markers: Markers,
     /// What the phases begin with, where they go to other groups.
     moves: Vec<Option<Instr>>,
     resources: &'t Resources,
 }
 
+/// Notes that a thread's slice is not used, if that is so with its policy.
+fn without_slice(name: &str, policy: Policy, notes: &mut Notes) {
+    let policy = match policy {
+        Policy::Normal | Policy::Batch => return,
+        Policy::Idle => "SCHED_IDLE",
+        Policy::Fifo(_) => "SCHED_FIFO",
+        Policy::RoundRobin(_) => "SCHED_RR",
+    };
+    notes.add(&format!("thread `{name}`: `dl-runtime` has no effect, rt-app sets no slice with {policy}"));
+}
+
+/// Whether rt-app sets a slice with that policy.
+fn takes_slice(policy: Policy) -> bool {
+    matches!(policy, Policy::Normal | Policy::Batch)
+}
+
 impl Compiler<'_> {
+    /// The policy and nice value with which the thread starts.
+    fn at_start(&self) -> (Policy, i8) {
+        self.policy.with(self.thread.attributes.priority.as_ref())
+    }
+    /// Finds priorities that the policy does not have which holds where they stand.
+    fn check_priorities(&self, mistakes: &mut Mistakes) {
+        let mut policy = self.policy;
+        policy.check(self.thread.attributes.priority.as_ref(), mistakes);
+        for Phase { attributes, .. } in &self.thread.phases {
+            policy = attributes.policy.unwrap_or(policy);
+            policy.check(attributes.priority.as_ref(), mistakes);
+        }
+    }
     fn program(&self) -> Program {
         let mut program = Program::default();
         self.begin(&mut program);
@@ -183,19 +212,19 @@ impl Compiler<'_> {
     }
     /// The changes of policy, nice value and slice with which each phase begins. A priority without a policy
     /// belongs to the policy that holds when the phase is reached for the first time; a policy
-    /// without a priority means nice 0. A slice is set beside one of them only, and kept where none is given.
+    /// without a priority means nice 0, or real-time priority 10. A slice is set beside one of them only, and kept where none is given.
     fn changes(&self) -> Vec<Vec<Instr>> {
         let mut policy = self.policy;
         let mut resolved = Vec::new();
         for Phase { attributes, .. } in &self.thread.phases {
             let any = attributes.sets_policy();
             policy = attributes.policy.unwrap_or(policy);
-            resolved.push(any.then_some((policy, attributes.priority.unwrap_or(0), attributes.dl_runtime)));
+            resolved.push(any.then(|| (policy.with(attributes.priority.as_ref()), attributes.dl_runtime)));
         }
-        let varies = resolved.iter().flatten().any(|row| row.0 != self.policy);
-        let change = |(policy, nice, slice): (Policy, i8, Option<Ns>)| {
+        let varies = resolved.iter().flatten().any(|row| row.0.0 != self.at_start().0);
+        let change = |((policy, nice), slice): ((Policy, i8), Option<Ns>)| {
             let set_policy = varies.then_some(Instr::SetPolicy { policy });
-            let fair = policy != Policy::Idle;
+            let fair = takes_slice(policy);
             let set_nice = fair.then_some(Instr::SetNice { nice });
             let set_slice = slice.filter(|_| fair).map(|slice| Instr::SetSlice { slice: Some(slice) });
             set_policy.into_iter().chain(set_nice).chain(set_slice).collect()
@@ -205,8 +234,8 @@ impl Compiler<'_> {
     /// Notes where rt-app would read `dl-runtime` and not use it.
     fn slices_without_effect(&self, notes: &mut Notes) {
         let name = &self.thread.name;
-        if self.thread.attributes.dl_runtime.is_some() && self.policy == Policy::Idle {
-            notes.add(&format!("thread `{name}`: `dl-runtime` has no effect, rt-app sets no slice with SCHED_IDLE"));
+        if self.thread.attributes.dl_runtime.is_some() {
+            without_slice(name, self.at_start().0, notes);
         }
         let mut policy = self.policy;
         for Phase { attributes, .. } in &self.thread.phases {
@@ -214,12 +243,12 @@ impl Compiler<'_> {
             if attributes.dl_runtime.is_none() {
                 continue;
             }
-            if !attributes.sets_policy() {
+            if attributes.sets_policy() {
+                without_slice(name, policy.with(None).0, notes);
+            } else {
                 notes.add(&format!(
                     "thread `{name}`: the `dl-runtime` of a phase has no effect without `policy` or `priority` beside it, as in rt-app"
                 ));
-            } else if policy == Policy::Idle {
-                notes.add(&format!("thread `{name}`: `dl-runtime` has no effect, rt-app sets no slice with SCHED_IDLE"));
             }
         }
     }

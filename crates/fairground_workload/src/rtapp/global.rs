@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 /// What of the global object changes the run.
 pub(super) struct Global {
     pub(super) duration: Option<Ns>,
-    pub(super) policy: Policy,
+    pub(super) policy: RtPolicy,
 }
 
 const KEYS: &[&str] = &[
@@ -49,7 +49,7 @@ const NO_EFFECT: &[&str] = &[
 const MAX_SECONDS: i64 = 1_125_899;
 
 pub(super) fn read(object: Option<&Object<'_>>, fields: &mut Fields<'_>, notes: &mut Notes) -> Global {
-    let mut global = Global { duration: None, policy: Policy::Normal };
+    let mut global = Global { duration: None, policy: RtPolicy::Fair(Policy::Normal) };
     let Some(object) = object else { return global };
     KEYS.iter().for_each(|name| {
         fields.one(object, name);
@@ -63,9 +63,8 @@ pub(super) fn read(object: Option<&Object<'_>>, fields: &mut Fields<'_>, notes: 
         match name {
             "duration" => global.duration = duration(property, fields),
             "default_policy" => {
-                if let Some(RtPolicy::Fair(policy)) = policy::read(property, fields) {
-                    global.policy = policy;
-                }
+                let policy = policy::read(property, fields).filter(|policy| !matches!(policy, RtPolicy::Refused));
+                global.policy = policy.unwrap_or(global.policy);
             }
             other => setting(other, property, fields, notes),
         }

@@ -3,16 +3,65 @@
 use super::Notes;
 use super::group::{self, GroupUse};
 use super::json::Fields;
-use fairground_model::Policy;
+use fairground_model::{Mistakes, Policy, RtPriority};
 use fairground_stdx::{CpuId, CpuMask, Ns};
 use jsonc_parser::ast::{Object, ObjectProp};
+use std::ops::{Range, RangeInclusive};
 
-/// A policy that rt-app knows.
+/// A policy that rt-app knows: what its priority means comes with that.
+#[derive(Clone, Copy)]
 pub(super) enum RtPolicy {
-    /// One of the fair class.
+    /// One of the fair class, whose priority is a nice value.
     Fair(Policy),
+    /// One of the real-time class.
+    RealTime(fn(RtPriority) -> Policy),
     /// One of another class, already refused.
     Refused,
+}
+
+/// The priority of a real-time thread that gives none.
+///
+/// rt-app: rt-app_parse_config.c, DEFAULT_THREAD_PRIORITY.
+const DEFAULT_THREAD_PRIORITY: i64 = 10;
+
+/// Nice values.
+const NICE: RangeInclusive<i64> = -20..=19;
+
+/// Priorities of real-time tasks.
+const PRIORITIES: RangeInclusive<i64> = RtPriority::MIN.get() as i64..=RtPriority::MAX.get() as i64;
+
+impl RtPolicy {
+    /// What a priority of this policy is, and which there are.
+    fn priorities(self) -> (&'static str, RangeInclusive<i64>) {
+        match self {
+            RtPolicy::RealTime(_) => ("a real-time priority", PRIORITIES),
+            RtPolicy::Fair(_) | RtPolicy::Refused => ("a nice value", NICE),
+        }
+    }
+
+    /// The policy and nice value of a thread that says so. A priority that is none was found to be wrong before.
+    pub(super) fn with(self, priority: Option<&Priority>) -> (Policy, i8) {
+        let number = priority.map(|priority| priority.number);
+        match self {
+            RtPolicy::RealTime(policy) => {
+                let priority = RtPriority::new(number.unwrap_or(DEFAULT_THREAD_PRIORITY));
+                (policy(priority.unwrap_or(RtPriority::MIN)), 0)
+            }
+            // The nice value of a SCHED_IDLE task has no meaning, and rt-app does not set it.
+            RtPolicy::Fair(Policy::Idle) => (Policy::Idle, 0),
+            RtPolicy::Fair(policy) => (policy, number.and_then(|nice| i8::try_from(nice).ok()).unwrap_or(0)),
+            RtPolicy::Refused => (Policy::Normal, 0),
+        }
+    }
+
+    /// Finds a priority that this policy does not have.
+    pub(super) fn check(self, priority: Option<&Priority>, mistakes: &mut Mistakes) {
+        let (what, range) = self.priorities();
+        if let Some(Priority { number, span }) = priority.filter(|priority| !range.contains(&priority.number)) {
+            let hint = format!("Expected {what}, a whole number from {} to {}.", range.start(), range.end());
+            mistakes.at(span.clone(), format!("`{number}` is no value for `priority`"), hint);
+        }
+    }
 }
 
 pub(super) fn read(property: &ObjectProp<'_>, fields: &mut Fields<'_>) -> Option<RtPolicy> {
@@ -20,25 +69,33 @@ pub(super) fn read(property: &ObjectProp<'_>, fields: &mut Fields<'_>) -> Option
         "SCHED_OTHER" => Some(RtPolicy::Fair(Policy::Normal)),
         "SCHED_BATCH" => Some(RtPolicy::Fair(Policy::Batch)),
         "SCHED_IDLE" => Some(RtPolicy::Fair(Policy::Idle)),
-        name @ ("SCHED_FIFO" | "SCHED_RR" | "SCHED_DEADLINE") => {
-            let message = format!("policy `{name}` is not modelled yet (needs the real-time and deadline classes)");
-            let hint = "Use SCHED_OTHER, SCHED_BATCH or SCHED_IDLE.";
+        "SCHED_FIFO" => Some(RtPolicy::RealTime(Policy::Fifo)),
+        "SCHED_RR" => Some(RtPolicy::RealTime(Policy::RoundRobin)),
+        name @ "SCHED_DEADLINE" => {
+            let message = format!("policy `{name}` is not modelled yet (needs the deadline class)");
+            let hint = "Use SCHED_OTHER, SCHED_BATCH, SCHED_IDLE, SCHED_FIFO or SCHED_RR.";
             fields.mistakes.at(super::json::span(&property.value), message, hint);
             Some(RtPolicy::Refused)
         }
         _ => {
-            fields.kind(property, "SCHED_OTHER, SCHED_BATCH or SCHED_IDLE");
+            fields.kind(property, "SCHED_OTHER, SCHED_BATCH, SCHED_IDLE, SCHED_FIFO or SCHED_RR");
             None
         }
     }
 }
 
+/// A `priority`: its meaning depends on the policy, which may stand elsewhere.
+#[derive(Clone)]
+pub(super) struct Priority {
+    number: i64,
+    span: Range<usize>,
+}
+
 /// What a task or phase object says of scheduling.
 #[derive(Clone, Default)]
 pub(super) struct Attributes {
-    pub(super) policy: Option<Policy>,
-    /// The nice value.
-    pub(super) priority: Option<i8>,
+    pub(super) policy: Option<RtPolicy>,
+    pub(super) priority: Option<Priority>,
     /// The slice of its own that a SCHED_OTHER or SCHED_BATCH thread asks for.
     pub(super) dl_runtime: Option<Ns>,
     pub(super) cpus: Option<CpuMask>,
@@ -68,14 +125,12 @@ pub(super) fn attributes(object: &Object<'_>, fields: &mut Fields<'_>, notes: &m
     let mut attributes = Attributes::default();
     let mut refused = false;
     if let Some(property) = fields.one(object, "policy") {
-        match read(property, fields) {
-            Some(RtPolicy::Fair(policy)) => attributes.policy = Some(policy),
-            Some(RtPolicy::Refused) => refused = true,
-            None => {}
-        }
+        attributes.policy = read(property, fields).filter(|policy| !matches!(policy, RtPolicy::Refused));
+        refused = attributes.policy.is_none();
     }
     if let Some(property) = fields.one(object, "priority").filter(|_| !refused) {
-        attributes.priority = fields.int(property, -20, 19, "a nice value").and_then(|nice| i8::try_from(nice).ok());
+        let number = fields.int(property, *NICE.start(), *PRIORITIES.end(), "a nice value, or a real-time priority");
+        attributes.priority = number.map(|number| Priority { number, span: super::json::span(&property.value) });
     }
     // 0 is what rt-app takes where nothing is given. The budget of a refused class is refused with it.
     if let Some(property) = fields.one(object, "dl-runtime").filter(|_| !refused) {

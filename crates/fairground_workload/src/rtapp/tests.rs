@@ -1,7 +1,7 @@
 use super::{RtApp, parse};
 use crate::testing;
 use expect_test::{expect, expect_file};
-use fairground_model::{CpuMax, Mistakes, Step};
+use fairground_model::{CpuMax, Instr, Mistakes, Policy, RtPriority, Step};
 use fairground_stdx::Ns;
 use proptest::prelude::*;
 
@@ -174,7 +174,7 @@ fn what_is_not_modelled_is_refused_by_name() {
         (r#""util_min" : 10"#, "util_min"),
         (r#""dl-period" : 10"#, "dl-period"),
         (r#""dl-deadline" : 10"#, "dl-deadline"),
-        (r#""policy" : "SCHED_FIFO""#, "SCHED_FIFO"),
+        (r#""policy" : "SCHED_DEADLINE""#, "SCHED_DEADLINE"),
     ] {
         let found = messages(&format!(r#"{{"tasks":{{"a":{{"run":1, {part}}}}}}}"#));
         assert_eq!(found.len(), 1, "{found:?}");
@@ -183,6 +183,30 @@ fn what_is_not_modelled_is_refused_by_name() {
     read(r#"{"tasks":{"a":{"run":1,"taskgroup":"/"}}}"#);
     let shared = r#"{"tasks":{"a":{"instance":2,"run":1,"timer":{"ref":"tick","period":5}}}}"#;
     assert!(messages(shared)[0].contains("not modelled yet"));
+}
+
+#[test]
+fn priorities_mean_what_the_policy_says() {
+    let policies = |text: &str| read(text).tasks.tasks.iter().map(|task| (task.policy, task.nice)).collect::<Vec<_>>();
+    let rt = |number| RtPriority::new(number).unwrap();
+    let text = r#"{"tasks":{"a":{"policy":"SCHED_FIFO","priority":50,"run":1},"b":{"policy":"SCHED_RR","run":1},
+        "c":{"priority":7,"run":1}},"global":{"default_policy":"SCHED_FIFO"}}"#;
+    assert_eq!(policies(text), [(Policy::Fifo(rt(50)), 0), (Policy::RoundRobin(rt(10)), 0), (Policy::Fifo(rt(7)), 0)]);
+    let phases = r#"{"tasks":{"a":{"loop":1,"phases":{"p":{"policy":"SCHED_FIFO","priority":3,"run":1},
+        "q":{"priority":4,"run":1},"r":{"policy":"SCHED_OTHER","priority":5,"run":1}}}}}"#;
+    let set = read(phases).tasks;
+    let changes = set.programs.iter().flat_map(|program| &program.code).filter_map(|instr| match *instr {
+        Instr::SetPolicy { policy } => Some((Some(policy), None)),
+        Instr::SetNice { nice } => Some((None, Some(nice))),
+        _ => None,
+    });
+    let expected =
+        [(Some(Policy::Fifo(rt(3))), None), (Some(Policy::Fifo(rt(4))), None), (Some(Policy::Normal), None), (None, Some(5))];
+    assert_eq!(changes.collect::<Vec<_>>(), expected);
+    for wrong in [r#""policy":"SCHED_FIFO","priority":0"#, r#""policy":"SCHED_RR","priority":100"#, r#""priority":20"#] {
+        let found = messages(&format!(r#"{{"tasks":{{"a":{{"run":1,{wrong}}}}}}}"#));
+        assert!(found.len() == 1 && found[0].contains("is no value for `priority`"), "{found:?}");
+    }
 }
 
 #[test]

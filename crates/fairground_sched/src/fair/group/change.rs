@@ -59,14 +59,20 @@ impl Sched {
             self.dequeue_task(cx, task, DequeueFlags::SAVE.with(DequeueFlags::MOVE));
         }
         if running {
-            self.put_prev_task_fair(cx, task);
+            self.put_prev_task(cx, task);
         }
-        self.task_change_group_fair(cx, task, group, queued);
+        match self.is_rt(task) {
+            false => self.task_change_group_fair(cx, task, group, queued),
+            true => {
+                self.tasks[task].group = group;
+                self.set_task_rq_detached(cx, task, cpu);
+            }
+        }
         if queued {
             self.enqueue_task(cx, task, EnqueueFlags::RESTORE);
         }
         if running {
-            self.set_next_task_fair(cx, task);
+            self.set_next_task(cx, task);
             if self.profile.move_running == MoveRunning::Resched {
                 self.resched_curr(cx, cpu);
             }

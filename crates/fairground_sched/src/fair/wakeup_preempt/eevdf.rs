@@ -58,7 +58,7 @@ impl Sched {
         match (self.tasks[curr].policy, self.tasks[wakee].policy) {
             (Policy::Idle, Policy::Normal | Policy::Batch) => Some(Reason::WakePolicy),
             (_, Policy::Batch | Policy::Idle) => Some(Reason::WakeBatch),
-            (_, Policy::Normal) => None,
+            _ => None,
         }
     }
 

@@ -1,0 +1,186 @@
+//! Real-time tasks of a CPU may run 950 ms of each second; the rest is left to others. Kernels from v6.12 on stop none: there the fair
+//! class has a deadline server, which is not modelled yet.
+//!
+//! ```text
+//! time += what ran          time > runtime: throttled, none is picked
+//! each period, all CPUs     time -= min(time, runtime * periods); throttled and time < runtime: go on
+//! RT_RUNTIME_SHARE          runtime += (spare time of each other CPU) / CPUs, up to the whole period
+//! ```
+
+use crate::Sched;
+use crate::ctx::{Ctx, Request};
+use crate::features::Feat;
+use crate::seam::RtBandwidth;
+use fairground_model::Reason;
+use fairground_stdx::{CpuId, Ns};
+
+/// The period (sysctl_sched_rt_period).
+///
+/// Kernel: rt.c sysctl_sched_rt_period, v4.12–
+const RT_PERIOD: Ns = Ns::from_ms(1000);
+
+/// How much of it (sysctl_sched_rt_runtime).
+///
+/// Kernel: rt.c sysctl_sched_rt_runtime, v4.12–
+const RT_RUNTIME: Ns = Ns::from_ms(950);
+
+impl Sched {
+    fn rt_bandwidth_enabled(&self) -> bool {
+        self.profile.rt_bandwidth == RtBandwidth::Throttle
+    }
+
+    /// What real-time tasks of a CPU may run in a period, ns.
+    fn rt_runtime(&self, cpu: CpuId) -> u64 {
+        RT_RUNTIME.0.saturating_add_signed(self.rqs[cpu].rt.borrowed)
+    }
+
+    /// A real-time task of `cpu` has run. On a CPU that is off line there is no limit.
+    ///
+    /// Kernel: rt.c update_curr_rt(), sched_rt_runtime_exceeded(), v4.12–v6.11
+    pub(super) fn account_rt_runtime(&mut self, cx: &mut Ctx<'_, '_>, cpu: CpuId, ran_ns: u64) {
+        if !self.rt_bandwidth_enabled() || !self.rqs[cpu].online {
+            return;
+        }
+        self.rqs[cpu].rt.time += ran_ns;
+        if !self.rqs[cpu].rt.throttled {
+            self.balance_runtime(cx, cpu);
+            if self.rqs[cpu].rt.time <= self.rt_runtime(cpu) {
+                return;
+            }
+            self.dequeue_top_rt_rq(cpu);
+            self.rqs[cpu].rt.throttled = true;
+            cx.decide_who(Reason::RtThrottle, cpu.get(), 0);
+        }
+        self.resched_curr(cx, cpu);
+    }
+
+    /// With RT_RUNTIME_SHARE a queue that has used up its time borrows what others have left, from each a part.
+    ///
+    /// Kernel: rt.c balance_runtime(), do_balance_runtime(), v4.12–v6.11
+    fn balance_runtime(&mut self, cx: &Ctx<'_, '_>, cpu: CpuId) {
+        if !self.profile.feats.has(Feat::RT_RUNTIME_SHARE) || self.rqs[cpu].rt.time <= self.rt_runtime(cpu) {
+            return;
+        }
+        let weight = cx.machine.online.weight() as u64;
+        for other in cx.machine.online.iter().filter(|&other| other != cpu) {
+            let spare = self.rt_runtime(other).saturating_sub(self.rqs[other].rt.time);
+            let room = RT_PERIOD.0.saturating_sub(self.rt_runtime(cpu));
+            // Rounded down.
+            let part = (spare / weight).min(room) as i64;
+            self.rqs[other].rt.borrowed -= part;
+            self.rqs[cpu].rt.borrowed += part;
+            if self.rt_runtime(cpu) == RT_PERIOD.0 {
+                break;
+            }
+        }
+    }
+
+    /// A real-time task is queued: the period timer runs from now on, and fires for the first time at once.
+    ///
+    /// Kernel: rt.c start_rt_bandwidth(), v4.12–v6.11
+    pub(super) fn start_rt_bandwidth(&mut self, cx: &mut Ctx<'_, '_>) {
+        if self.rt_bandwidth_enabled() && self.rt.period_expires.is_none() {
+            let at = cx.clock();
+            self.rt.period_expires = Some(at);
+            cx.requests.push(Request::RtPeriodTimer { at });
+        }
+    }
+
+    /// The period timer has fired. It is armed again unless there are no real-time tasks.
+    ///
+    /// Kernel: rt.c sched_rt_period_timer(), v4.12–v6.11
+    pub fn sched_rt_period_timer(&mut self, cx: &mut Ctx<'_, '_>) {
+        let expires = self.rt.period_expires.expect("invariant: a timer that fires was armed");
+        let periods = cx.clock().saturating_since(expires).0 / RT_PERIOD.0 + 1;
+        let mut idle = true;
+        for cpu in cx.machine.online.iter() {
+            idle &= self.rt_period_begins(cx, cpu, periods);
+        }
+        self.rt.period_expires = (!idle).then(|| expires + Ns(RT_PERIOD.0 * periods));
+        if let Some(at) = self.rt.period_expires {
+            cx.requests.push(Request::RtPeriodTimer { at });
+        }
+    }
+
+    /// A period begins on a CPU, or several have. Whether it has nothing to do with real-time tasks.
+    ///
+    /// Kernel: rt.c do_sched_rt_period_timer(), v4.12–v6.11
+    fn rt_period_begins(&mut self, cx: &mut Ctx<'_, '_>, cpu: CpuId, periods: u64) -> bool {
+        let rt = &mut self.rqs[cpu].rt;
+        if !self.profile.feats.has(Feat::RT_RUNTIME_SHARE) {
+            rt.borrowed = 0;
+        }
+        if rt.time == 0 && rt.queue.is_empty() {
+            return true;
+        }
+        self.count_rq_lock(cx, cpu);
+        self.update_rq_clock(cx, cpu);
+        let mut goes_on = !self.rqs[cpu].rt.throttled;
+        if self.rqs[cpu].rt.time > 0 {
+            goes_on = false;
+            if self.rqs[cpu].rt.throttled {
+                self.balance_runtime(cx, cpu);
+            }
+            let runtime = self.rt_runtime(cpu);
+            let rt = &mut self.rqs[cpu].rt;
+            rt.time -= rt.time.min(periods * runtime);
+            if rt.throttled && rt.time < runtime {
+                goes_on = true;
+                self.unthrottle_rt(cx, cpu);
+            }
+        }
+        let rt = &self.rqs[cpu].rt;
+        let idle = rt.time == 0 && rt.queue.is_empty();
+        if goes_on {
+            self.sched_rt_rq_enqueue(cx, cpu);
+        }
+        idle
+    }
+
+    fn unthrottle_rt(&mut self, cx: &mut Ctx<'_, '_>, cpu: CpuId) {
+        let rq = &mut self.rqs[cpu];
+        if std::mem::take(&mut rq.rt.throttled) {
+            cx.decide_who(Reason::RtUnthrottle, cpu.get(), 0);
+        }
+        if rq.curr.is_none() {
+            // Else the time for which a task that was woken waited here would count as run time.
+            rq.clock_skip.requested = false;
+        }
+    }
+
+    /// Kernel: rt.c sched_rt_rq_enqueue(), v4.12–v6.11
+    fn sched_rt_rq_enqueue(&mut self, cx: &mut Ctx<'_, '_>, cpu: CpuId) {
+        if !self.rqs[cpu].rt.queue.is_empty() {
+            self.enqueue_top_rt_rq(cpu);
+            self.resched_curr(cx, cpu);
+        }
+    }
+
+    /// `cpu` is about to go off line: what it lent comes back from others, as far as they have it, and what it borrowed goes to one of
+    /// them. Without a limit all of its tasks can leave.
+    ///
+    /// Kernel: rt.c rq_offline_rt(), __disable_runtime(), v4.12–v6.11
+    pub(crate) fn rq_offline_rt(&mut self, cx: &mut Ctx<'_, '_>, cpu: CpuId) {
+        self.rt.overloaded.remove(cpu);
+        let mut want = -std::mem::take(&mut self.rqs[cpu].rt.borrowed);
+        for other in cx.machine.online.iter().filter(|&other| other != cpu) {
+            let part = want.min(self.rt_runtime(other) as i64);
+            self.rqs[other].rt.borrowed -= part;
+            want -= part;
+        }
+        self.unthrottle_rt(cx, cpu);
+        self.sched_rt_rq_enqueue(cx, cpu);
+    }
+
+    /// `cpu` is back on line.
+    ///
+    /// Kernel: rt.c rq_online_rt(), __enable_runtime(), v4.12–v6.11
+    pub(crate) fn rq_online_rt(&mut self, cpu: CpuId) {
+        let overloaded = self.has_pushable_tasks(cpu);
+        let rt = &mut self.rqs[cpu].rt;
+        (rt.time, rt.borrowed, rt.throttled) = (0, 0, false);
+        if overloaded {
+            self.rt.overloaded.insert(cpu);
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! What the core calls: a real-time task is picked, runs, is looked at by the tick, leaves the CPU.
+
+use crate::Sched;
+use crate::ctx::Ctx;
+use crate::seam::ScaleRtCapacity;
+use fairground_model::{Policy, Reason, TraceEvent};
+use fairground_stdx::time::NSEC_PER_SEC;
+use fairground_stdx::{CpuId, Ns, TaskId};
+
+/// How long a turn of SCHED_RR is.
+///
+/// Kernel: rt.h RR_TIMESLICE, v4.12–
+const RR_TIMESLICE: Ns = Ns::from_ms(100);
+
+impl Sched {
+    /// Accounts the running task of `cpu`, if it is of this class.
+    ///
+    /// Kernel: rt.c update_curr_rt(), v4.12–
+    pub(crate) fn update_curr_rt(&mut self, cx: &mut Ctx<'_, '_>, cpu: CpuId) {
+        let Some(task) = self.rqs[cpu].curr.filter(|&task| self.is_rt(task)) else { return };
+        let (se, now) = (self.tasks[task].se, self.rqs[cpu].clocks.clock_task);
+        let entity = &mut self.ses[se];
+        let delta = now.wrapping_sub(entity.exec_start) as i64;
+        if delta <= 0 {
+            return;
+        }
+        let delta = delta as u64;
+        entity.exec_start = now;
+        entity.sum_exec_runtime += delta;
+        cx.record(TraceEvent::SchedStatRuntime { task, runtime: Ns(delta), vruntime: None });
+        if self.profile.scale_rt_capacity == ScaleRtCapacity::HalvedMean {
+            let rq = &mut self.rqs[cpu];
+            rq.lb.rt_avg.add(rq.clocks.clock, delta, cx.scale(cpu).freq);
+        }
+        self.account_rt_runtime(cx, cpu, delta);
+    }
+
+    /// Ages what this class used of a CPU; `running`: up to now one of its tasks ran.
+    ///
+    /// Kernel: pelt.c update_rt_rq_load_avg(), v4.19–
+    pub(crate) fn update_rt_rq_load_avg(&mut self, cx: &Ctx<'_, '_>, cpu: CpuId, running: bool) {
+        let (pelt, rule, scale) = (self.profile.pelt, self.profile.pelt_clock, cx.scale(cpu));
+        let rq = &mut self.rqs[cpu];
+        let now = rq.clocks.pelt(rule);
+        pelt.update_class(now, &mut rq.avg_rt, running, scale);
+        self.group_stats.cpu_changes(cpu);
+    }
+
+    /// The first task of the calling CPU's queue.
+    ///
+    /// Kernel: rt.c pick_task_rt(), v4.12–
+    #[cold]
+    pub(crate) fn pick_task_rt(&mut self, cx: &mut Ctx<'_, '_>) -> TaskId {
+        let first = self.rqs[cx.cpu].rt.queue.first().expect("invariant: a queue that counts has a task").1;
+        cx.decide(Reason::PickRt, Some(first), 0);
+        first
+    }
+
+    /// The running task leaves the CPU; it keeps its place if it is still queued.
+    ///
+    /// Kernel: rt.c put_prev_task_rt(), v4.12–
+    pub(crate) fn put_prev_task_rt(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId) {
+        let cpu = self.tasks[task].cpu;
+        self.update_curr_rt(cx, cpu);
+        self.update_rt_rq_load_avg(cx, cpu, true);
+        if self.tasks[task].rt.on_list {
+            self.enqueue_pushable_task(cpu, task);
+        }
+    }
+
+    /// A task runs from now on. `first`: it was picked; else something about it has changed. `after_rt`: a task of this class ran
+    /// before it.
+    ///
+    /// Kernel: rt.c set_next_task_rt(), v4.12–
+    pub(crate) fn set_next_task_rt(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, first: bool, after_rt: bool) {
+        let cpu = self.tasks[task].cpu;
+        self.ses[self.tasks[task].se].exec_start = self.rqs[cpu].clocks.clock_task;
+        self.dequeue_pushable_task(cpu, task);
+        if first && !after_rt {
+            self.update_rt_rq_load_avg(cx, cpu, false);
+        }
+    }
+
+    /// The tick: accounts, and ends the turn of a SCHED_RR task beside which others of its priority wait.
+    ///
+    /// Kernel: rt.c task_tick_rt(), v4.12–
+    #[cold]
+    pub(crate) fn task_tick_rt(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId) {
+        let cpu = cx.cpu;
+        self.update_curr_rt(cx, cpu);
+        self.update_rt_rq_load_avg(cx, cpu, true);
+        if !matches!(self.tasks[task].policy, Policy::RoundRobin(_)) {
+            return;
+        }
+        let whole = rr_timeslice(cx.machine.hz());
+        let left = &mut self.tasks[task].rt.time_slice;
+        *left = if *left == 0 { whole } else { *left } - 1;
+        if *left > 0 || self.is_alone_at_its_prio(task) {
+            return;
+        }
+        self.requeue_task_rt(task, false);
+        cx.decide(Reason::TickRrExpired, Some(task), 0);
+        self.resched_curr(cx, cpu);
+    }
+
+    /// Kernel: rt.c yield_task_rt(), v4.12–
+    pub(crate) fn yield_task_rt(&mut self, task: TaskId) -> Reason {
+        self.requeue_task_rt(task, false);
+        Reason::YieldTail
+    }
+
+    /// Whether a real-time task that was just queued preempts the one that runs; or one of them is of another class.
+    ///
+    /// Kernel: core.c check_preempt_curr(), wakeup_preempt() from v6.6, rt.c check_preempt_curr_rt(), v4.12–
+    #[cold]
+    pub(crate) fn check_preempt_curr_rt(&mut self, cx: &mut Ctx<'_, '_>, cpu: CpuId, curr: TaskId, wakee: TaskId) {
+        let (running, woken) = (self.tasks[curr].prio(), self.tasks[wakee].prio());
+        let reason = match () {
+            () if !self.is_rt(wakee) => Reason::WakeLowerPriority,
+            () if woken < running => Reason::WakeHigherPriority,
+            () if woken == running && self.makes_room(cx, cpu, curr, wakee) => Reason::WakeMakesRoom,
+            () => Reason::WakeLowerPriority,
+        };
+        cx.decide2(reason, Some(wakee), Some(curr));
+        match reason {
+            Reason::WakeHigherPriority => self.resched_curr(cx, cpu),
+            Reason::WakeMakesRoom => {
+                self.requeue_task_rt(wakee, true);
+                self.resched_curr(cx, cpu);
+            }
+            _ => {}
+        }
+    }
+
+    /// Whether the running task, of the priority of the wakee, has another CPU to go to, and the wakee has not.
+    ///
+    /// Kernel: rt.c check_preempt_equal_prio(), v4.12–
+    fn makes_room(&self, cx: &Ctx<'_, '_>, cpu: CpuId, curr: TaskId, wakee: TaskId) -> bool {
+        let could_move = |task| self.tasks[task].cpus_allowed.weight() > 1 && self.cpupri_find(cx, task).is_some();
+        !self.rqs[cpu].need_resched && could_move(curr) && !could_move(wakee)
+    }
+}
+
+/// A turn of SCHED_RR in ticks, at least one; rounded down.
+///
+/// Kernel: rt.c sched_rr_timeslice, v4.12–
+fn rr_timeslice(hz: u64) -> u32 {
+    (RR_TIMESLICE.0 * hz / NSEC_PER_SEC).max(1) as u32
+}

@@ -1,0 +1,86 @@
+//! Where a real-time task may run: the CPUs of the lowest priority.
+
+use super::MAX_RT_PRIO;
+use crate::Sched;
+use crate::ctx::Ctx;
+use crate::fair::select_task_rq::Wake;
+use crate::topology::SdFlags;
+use fairground_model::Reason;
+use fairground_stdx::{CpuId, CpuMask, TaskId};
+
+impl Sched {
+    /// The CPUs that a task may use whose highest queued priority is lowest, if that is lower than its own. One with fair tasks is as
+    /// low as an idle one.
+    ///
+    /// Kernel: cpupri.c cpupri_find(), v4.12–
+    pub(super) fn cpupri_find(&self, cx: &Ctx<'_, '_>, task: TaskId) -> Option<CpuMask> {
+        let allowed = self.tasks[task].cpus_allowed.and(&cx.machine.online);
+        let (mut lowest, mut mask) = (self.rt_prio(task), CpuMask::EMPTY);
+        for cpu in allowed.iter().filter(|&cpu| self.rqs[cpu].online) {
+            let prio = self.rqs[cpu].rt.highest_prio();
+            if prio > lowest {
+                (lowest, mask) = (prio, CpuMask::EMPTY);
+            }
+            if prio == lowest && lowest > self.rt_prio(task) {
+                mask.insert(cpu);
+            }
+        }
+        (!mask.is_empty()).then_some(mask)
+    }
+
+    /// The best of those CPUs: the one where the task is, else the calling one if it is near, else one that is near.
+    ///
+    /// Kernel: rt.c find_lowest_rq(), v4.12–
+    pub(super) fn find_lowest_rq(&self, cx: &Ctx<'_, '_>, task: TaskId) -> Option<CpuId> {
+        if self.tasks[task].cpus_allowed.weight() < 2 {
+            return None;
+        }
+        let lowest = self.cpupri_find(cx, task)?;
+        let cpu = self.tasks[task].cpu;
+        if lowest.contains(cpu) {
+            return Some(cpu);
+        }
+        let this = Some(cx.cpu).filter(|&this| lowest.contains(this));
+        for sd in self.topology.domains_of(cpu) {
+            let domain = &self.topology.domains[sd];
+            if !domain.flags.has(SdFlags::WAKE_AFFINE) {
+                continue;
+            }
+            if this.is_some_and(|this| domain.span.contains(this)) {
+                return this;
+            }
+            if let Some(near) = lowest.and(&domain.span).first() {
+                return Some(near);
+            }
+        }
+        this.or_else(|| lowest.first())
+    }
+
+    /// Where a woken or new real-time task is queued: where it was, unless a real-time task runs there that does not give way to it,
+    /// or cannot go elsewhere.
+    ///
+    /// Kernel: rt.c select_task_rq_rt(), v4.12–
+    #[cold]
+    pub(crate) fn select_task_rq_rt(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, wake: Wake) -> (CpuId, Reason) {
+        let prev = self.tasks[task].cpu;
+        let stays = (prev, Reason::SelectRtPrev);
+        let holds = |curr: TaskId| {
+            let row = &self.tasks[curr];
+            row.policy.is_rt() && (row.cpus_allowed.weight() < 2 || row.prio() <= self.tasks[task].prio())
+        };
+        if wake == Wake::Exec || !self.rqs[prev].curr.is_some_and(holds) {
+            return stays;
+        }
+        match self.find_lowest_rq(cx, task) {
+            Some(target) if target != prev && self.is_below(target, task) => (target, Reason::SelectRtLowest),
+            _ => stays,
+        }
+    }
+
+    /// Whether all real-time tasks that are queued on a CPU are of a lower priority than `task`.
+    pub(super) fn is_below(&self, cpu: CpuId, task: TaskId) -> bool {
+        let highest = self.rqs[cpu].rt.highest_prio();
+        debug_assert!(highest <= MAX_RT_PRIO);
+        highest > self.rt_prio(task)
+    }
+}

@@ -1,0 +1,12 @@
+//! The seam of the real-time class.
+
+use super::seam;
+
+seam! {
+    /// What keeps real-time tasks from taking a CPU for ever.
+    RtBandwidth = "rt_bandwidth" {
+        Throttle "throttle" "Real-time tasks of a CPU stop after 950 ms of each second.",
+        FairServer "fair-server" "None is stopped: the fair class has a deadline server, which is not modelled yet, so fair tasks may starve.",
+    }
+    history { v(4, 12) => Throttle, v(6, 12) => FairServer, }
+}

@@ -1,0 +1,365 @@
+//! The real-time class: who runs when, where, and for how long beside fair tasks.
+#![allow(clippy::unwrap_used, reason = "a test stops where it fails")]
+
+mod common;
+
+use common::quota::{HOG, shares};
+use common::{Build, MS, cpu, free_machine, profile, repeat, sleep, work};
+use fairground_model::{Change, Decision, Instr, NullSink, Policy, Reason, RtPriority, Sink, Start, TaskSet, TraceEvent};
+use fairground_sched::{Profile, TaskState};
+use fairground_sim::{Flow, Setup, Simulation};
+use fairground_stdx::{CpuId, CpuMask, Instant, Ns, TaskId};
+
+const KERNELS: [&str; 8] = ["v4.12", "v4.20", "v5.10", "v5.19", "v6.1", "v6.6", "v6.12", "v6.18"];
+
+fn fifo(priority: i64) -> Policy {
+    Policy::Fifo(RtPriority::new(priority).unwrap())
+}
+
+fn rr(priority: i64) -> Policy {
+    Policy::RoundRobin(RtPriority::new(priority).unwrap())
+}
+
+fn with(set: &mut TaskSet, task: TaskId, policy: Policy) -> TaskId {
+    set.tasks[task].policy = policy;
+    task
+}
+
+fn at(set: &mut TaskSet, task: TaskId, ms: u64) {
+    set.tasks[task].start = Start::At(Instant::from_ns(ms * MS));
+}
+
+fn simulation(set: TaskSet, cpus: usize, hz: u32, profile: Profile, ms: u64) -> Simulation {
+    let machine = free_machine(cpus, hz);
+    Simulation::new(Setup { machine, profile, tasks: set, seed: 1, duration: Ns::from_ms(ms), paranoid: true }).unwrap()
+}
+
+fn run_to(simulation: &mut Simulation, us: u64) {
+    simulation.run_until(Instant::from_ns(us * 1_000), &mut NullSink).unwrap();
+}
+
+/// Who gets a CPU, when (us), and decisions.
+#[derive(Default)]
+struct Log {
+    switches: Vec<(u64, u32, Option<u32>)>,
+    decided: Vec<(u64, Reason, u32, u32)>,
+}
+
+impl Sink for Log {
+    fn record(&mut self, at: Instant, cpu: CpuId, event: &TraceEvent) {
+        let at = at.ns() / 1_000;
+        match *event {
+            TraceEvent::SchedSwitch { next, .. } => self.switches.push((at, cpu.get(), next.map(TaskId::get))),
+            TraceEvent::Decision(Decision { reason, a, b }) => self.decided.push((at, reason, a, b)),
+            _ => {}
+        }
+    }
+}
+
+impl Log {
+    fn of(simulation: &mut Simulation) -> Log {
+        let mut log = Log::default();
+        while simulation.run_until(Instant::MAX, &mut log).unwrap() == Flow::More {}
+        log
+    }
+    /// Who runs on CPU 0 from when on, ms.
+    fn turns(&self) -> Vec<(u64, Option<u32>)> {
+        self.switches.iter().filter(|row| row.1 == 0).map(|row| (row.0 / 1_000, row.2)).collect()
+    }
+    fn count(&self, reason: Reason) -> usize {
+        self.decided.iter().filter(|row| row.1 == reason).count()
+    }
+}
+
+#[test]
+fn a_real_time_task_preempts_at_once_and_runs_until_it_sleeps() {
+    for name in KERNELS {
+        let mut set = TaskSet::default();
+        let fair = set.pinned("fair", 0, vec![work(HOG)]);
+        let task = set.pinned("fifo", 0, vec![sleep(10 * MS), work(25 * MS), sleep(5 * MS), work(10 * MS)]);
+        with(&mut set, task, fifo(1));
+        at(&mut set, fair, 1);
+        let log = Log::of(&mut simulation(set, 1, 250, profile(name), 60));
+        let turns = log.turns();
+        let (fair, task) = (Some(fair.get()), Some(task.get()));
+        assert_eq!(turns[turns.len() - 5..], [(1, fair), (10, task), (35, fair), (40, task), (50, fair)], "{name}");
+    }
+}
+
+#[test]
+fn timers_of_real_time_tasks_have_no_slack() {
+    let woken = |policy: Policy| {
+        let mut set = TaskSet::default();
+        let task = set.pinned("task", 0, vec![sleep(10 * MS), work(HOG)]);
+        with(&mut set, task, policy);
+        set.tasks[task].timer_slack = Ns::from_ms(2);
+        Log::of(&mut simulation(set, 1, 1000, profile("v6.6"), 20)).turns().last().map(|row| row.0)
+    };
+    assert_eq!((woken(fifo(1)), woken(Policy::Normal)), (Some(10), Some(12)));
+}
+
+#[test]
+fn two_round_robin_tasks_take_turns_of_100_ms() {
+    for (name, hz) in KERNELS.iter().flat_map(|name| [(*name, 250), (*name, 1000)]) {
+        let mut set = TaskSet::default();
+        let tasks = ["a", "b"].map(|name| {
+            let task = set.pinned(name, 0, vec![work(HOG)]);
+            with(&mut set, task, rr(10))
+        });
+        let mut simulation = simulation(set, 1, hz, profile(name), 900);
+        let log = Log::of(&mut simulation);
+        let turns: Vec<_> = (0..9).map(|turn| (turn * 100, Some(tasks[turn as usize % 2].get()))).collect();
+        assert_eq!(log.turns(), turns, "{name}, {hz} Hz");
+    }
+}
+
+#[test]
+fn a_round_robin_task_alone_at_its_priority_goes_on() {
+    let mut set = TaskSet::default();
+    let tasks = [rr(10), rr(9), fifo(8)].map(|policy| {
+        let task = set.pinned("task", 0, vec![work(HOG)]);
+        with(&mut set, task, policy)
+    });
+    let log = Log::of(&mut simulation(set, 1, 1000, profile("v6.18"), 500));
+    assert_eq!(log.turns(), [(0, Some(tasks[0].get()))]);
+    assert_eq!(log.count(Reason::TickRrExpired), 0);
+}
+
+/// FIFO: first come, first served; who is preempted is the first of its priority still, who yields the last.
+#[test]
+fn a_preempted_task_keeps_its_place_and_one_that_yields_does_not() {
+    for name in KERNELS {
+        let mut set = TaskSet::default();
+        let a = set.pinned("a", 0, vec![work(20 * MS), Instr::Yield, work(20 * MS)]);
+        let b = set.pinned("b", 0, vec![work(20 * MS)]);
+        let high = set.pinned("high", 0, vec![sleep(10 * MS), work(5 * MS)]);
+        for (task, priority) in [(a, 5), (b, 5), (high, 6)] {
+            set.tasks[task].policy = fifo(priority);
+        }
+        let log = Log::of(&mut simulation(set, 1, 1000, profile(name), 100));
+        let [a, b, high] = [a, b, high].map(|task| Some(task.get()));
+        let turns = log.turns();
+        assert_eq!(turns[turns.len() - 5..], [(10, high), (15, a), (25, b), (45, a), (65, None)], "{name}");
+        assert_eq!(log.count(Reason::YieldTail), 1, "{name}");
+    }
+}
+
+#[test]
+fn fair_tasks_get_50_ms_of_each_second_up_to_v6_11() {
+    for name in ["v4.12", "v4.20", "v5.10", "v5.19", "v6.1", "v6.6"] {
+        for policy in [fifo(50), rr(50)] {
+            let mut set = TaskSet::default();
+            let hog = set.pinned("hog", 0, vec![work(HOG)]);
+            with(&mut set, hog, policy);
+            let fair = set.pinned("fair", 0, vec![work(HOG)]);
+            let mut simulation = simulation(set, 1, 1000, profile(name), 5_000);
+            let rows = shares(&mut simulation, &[hog, fair], 1_000, 5);
+            for row in rows {
+                assert!(row[1].abs_diff(50_000) <= 1_000 && row[0] + row[1] == 1_000_000, "{name}: {row:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn with_runtime_share_a_hog_borrows_from_cpus_without_real_time_tasks() {
+    let fair_ran = |feature: &str| {
+        let mut set = TaskSet::default();
+        let hog = set.pinned("hog", 0, vec![work(HOG)]);
+        with(&mut set, hog, fifo(50));
+        let fair = set.pinned("fair", 0, vec![work(HOG)]);
+        let profile = profile("v5.10").with_feature(feature).unwrap();
+        shares(&mut simulation(set, 2, 1000, profile, 3_000), &[fair], 1_000, 3)
+    };
+    assert_eq!(fair_ran("RT_RUNTIME_SHARE"), [[0], [0], [0]]);
+    assert!(fair_ran("NO_RT_RUNTIME_SHARE").iter().all(|row| row[0].abs_diff(50_000) <= 1_000));
+}
+
+#[test]
+fn from_v6_12_on_nothing_stops_them() {
+    for name in ["v6.12", "v6.14", "v6.18"] {
+        let mut set = TaskSet::default();
+        let hog = set.pinned("hog", 0, vec![work(HOG)]);
+        with(&mut set, hog, fifo(50));
+        let fair = set.pinned("fair", 0, vec![work(HOG)]);
+        let rows = shares(&mut simulation(set, 1, 1000, profile(name), 2_000), &[hog, fair], 1_000, 2);
+        assert_eq!(rows, [[1_000_000, 0], [1_000_000, 0]], "{name}");
+    }
+}
+
+/// Four tasks that are woken on one CPU of four; a fifth of a higher priority comes later.
+#[test]
+fn tasks_are_pushed_to_cpus_of_lower_priority() {
+    for name in KERNELS {
+        let mut set = TaskSet::default();
+        for row in 0..4 {
+            let fair = set.pinned("fair", row, vec![work(HOG)]);
+            set.tasks[fair].nice = -20;
+        }
+        let tasks: Vec<TaskId> = (1..=4)
+            .map(|priority| {
+                let task = set.task("rt", vec![sleep(10 * MS), work(HOG)]);
+                set.tasks[task].first_cpu = Some(cpu(0));
+                with(&mut set, task, fifo(10 * priority))
+            })
+            .collect();
+        let late = set.pinned("late", 2, vec![sleep(50 * MS), work(HOG)]);
+        with(&mut set, late, fifo(99));
+        let mut simulation = simulation(set, 4, 1000, profile(name), 200);
+        run_to(&mut simulation, 40_000);
+        let runs = |simulation: &Simulation, task| simulation.sched().task(task).state == TaskState::Running;
+        assert!(tasks.iter().all(|&task| runs(&simulation, task)), "{name}");
+        run_to(&mut simulation, 60_000);
+        // The least urgent of the four waits.
+        let now: Vec<bool> = tasks.iter().chain([&late]).map(|&task| runs(&simulation, task)).collect();
+        assert_eq!(now, [false, true, true, true, true], "{name}");
+    }
+}
+
+#[test]
+fn a_cpu_whose_priority_drops_pulls_what_waits_elsewhere() {
+    for name in KERNELS {
+        let mut set = TaskSet::default();
+        let other = set.pinned("other", 1, vec![work(20 * MS), sleep(1_000 * MS)]);
+        with(&mut set, other, fifo(30));
+        let first = set.pinned("first", 0, vec![work(HOG)]);
+        with(&mut set, first, fifo(20));
+        let waits = set.task("waits", vec![work(HOG)]);
+        set.tasks[waits].first_cpu = Some(cpu(0));
+        with(&mut set, waits, fifo(10));
+        at(&mut set, waits, 5);
+        let log = Log::of(&mut simulation(set, 2, 1000, profile(name), 50));
+        let pulls: Vec<_> =
+            log.decided.iter().filter(|row| row.1 == Reason::MigrateRtPull).map(|row| (row.0, row.2, row.3)).collect();
+        assert_eq!(pulls, [(20_000, waits.get(), 1)], "{name}");
+    }
+}
+
+#[test]
+fn real_time_tasks_take_from_the_capacity_for_fair_ones() {
+    for name in KERNELS {
+        let mut set = TaskSet::default();
+        set.pinned("fair", 1, vec![work(HOG)]);
+        let task = set.pinned("rt", 0, vec![work(5 * MS), sleep(5 * MS), repeat(1_000)]);
+        with(&mut set, task, fifo(50));
+        set.pinned("beside", 0, vec![work(HOG)]);
+        let mut simulation = simulation(set, 2, 1000, profile(name), 2_000);
+        run_to(&mut simulation, 1_900_000);
+        let capacity = |number| simulation.sched().capacity_for_fair(cpu(number));
+        assert_eq!(capacity(1), 1024, "{name}");
+        assert!((400..=620).contains(&capacity(0)), "{name}: {}", capacity(0));
+    }
+}
+
+#[test]
+fn tasks_change_between_the_classes_and_keep_their_share() {
+    for name in KERNELS {
+        let mut set = TaskSet::default();
+        let tasks = [0, 1].map(|_| set.pinned("hog", 0, vec![work(HOG)]));
+        let sleeper = set.pinned("sleeper", 0, vec![sleep(3 * MS), work(MS), repeat(1_000)]);
+        for (ms, task, policy) in [
+            (100, tasks[0], fifo(10)),
+            (200, tasks[1], rr(20)),
+            (300, tasks[1], Policy::Batch),
+            (350, sleeper, fifo(1)),
+            (380, sleeper, Policy::Normal),
+            (400, tasks[0], Policy::Normal),
+            (410, tasks[1], Policy::Normal),
+        ] {
+            set.at(ms * MS, Change::Policy { task, policy });
+        }
+        let mut simulation = simulation(set, 1, 1000, profile(name), 1_000);
+        let rows = shares(&mut simulation, &tasks, 100, 10);
+        assert_eq!(
+            (rows[1].as_slice(), rows[2].as_slice(), rows[3].as_slice()),
+            (&[100_000, 0][..], &[0, 100_000][..], &[100_000, 0][..]),
+            "{name}"
+        );
+        // Who was away begins anew beside the other: none of them makes up for what it missed for long.
+        for row in &rows[6..] {
+            assert!(row[0].abs_diff(row[1]) <= 12_000, "{name}: {rows:?}");
+        }
+    }
+}
+
+#[test]
+fn a_lower_priority_of_the_running_task_lets_another_one_run() {
+    let mut set = TaskSet::default();
+    let tasks = [20, 10].map(|priority| {
+        let task = set.pinned("task", 0, vec![work(HOG)]);
+        with(&mut set, task, fifo(priority))
+    });
+    set.at(10 * MS, Change::Policy { task: tasks[0], policy: fifo(5) });
+    set.at(20 * MS, Change::Policy { task: tasks[0], policy: fifo(10) });
+    set.at(30 * MS, Change::Policy { task: tasks[0], policy: rr(11) });
+    let log = Log::of(&mut simulation(set, 1, 1000, profile("v6.6"), 50));
+    let [a, b] = tasks.map(|task| Some(task.get()));
+    assert_eq!(log.turns(), [(0, a), (10, b), (30, a)]);
+}
+
+#[test]
+fn children_of_real_time_tasks_are_real_time_tasks() {
+    let mut set = TaskSet::default();
+    let child = set.pinned("child", 0, vec![work(5 * MS)]);
+    set.tasks[child].start = Start::Forked;
+    let parent = set.pinned("parent", 0, vec![Instr::Fork { task: child }, work(10 * MS)]);
+    with(&mut set, parent, rr(40));
+    let fair = set.pinned("fair", 0, vec![work(HOG)]);
+    let mut simulation = simulation(set, 1, 1000, profile("v6.18"), 30);
+    let log = Log::of(&mut simulation);
+    assert_eq!(simulation.sched().task(child).policy, rr(40));
+    let turns = log.turns();
+    assert_eq!(turns[turns.len() - 3..], [(0, Some(parent.get())), (10, Some(child.get())), (15, Some(fair.get()))]);
+}
+
+#[test]
+fn they_leave_a_cpu_that_goes_off_line_and_one_that_they_may_not_use() {
+    for name in KERNELS {
+        let mut set = TaskSet::default();
+        let tasks: Vec<TaskId> = (0..3)
+            .map(|row| {
+                let task = set.task("rt", vec![work(HOG)]);
+                with(&mut set, task, fifo(10 + row))
+            })
+            .collect();
+        set.at(10 * MS, Change::Hotplug { cpu: cpu(1), online: false });
+        set.at(50 * MS, Change::Hotplug { cpu: cpu(1), online: true });
+        set.at(90 * MS, Change::Affinity { task: tasks[2], cpus: CpuMask::only(cpu(0)) });
+        let mut simulation = simulation(set, 2, 1000, profile(name), 200);
+        run_to(&mut simulation, 30_000);
+        let states = |simulation: &Simulation| {
+            let row = |&task: &TaskId| (simulation.sched().task(task).state, simulation.sched().task(task).cpu.get());
+            tasks.iter().map(row).collect::<Vec<_>>()
+        };
+        assert_eq!(states(&simulation)[2], (TaskState::Running, 0), "{name}");
+        assert_eq!(states(&simulation)[1].0, TaskState::Queued, "{name}");
+        run_to(&mut simulation, 110_000);
+        assert_eq!(states(&simulation)[2], (TaskState::Running, 0), "{name}");
+    }
+}
+
+/// The load of a fair queue is that of its fair tasks: who leaves the class takes its own along, and brings back what is left of it.
+#[test]
+fn load_leaves_with_a_task_and_comes_back_with_it() {
+    for name in KERNELS {
+        let mut set = TaskSet::default();
+        let [a, b] = ["a", "b"].map(|name| set.pinned(name, 0, vec![work(HOG)]));
+        set.at(500 * MS, Change::Policy { task: a, policy: fifo(10) });
+        set.at(520 * MS, Change::Policy { task: a, policy: Policy::Normal });
+        let mut simulation = simulation(set, 1, 1000, profile(name), 600);
+        let loads = |simulation: &mut Simulation, us: u64| {
+            run_to(simulation, us);
+            let of = |task| simulation.sched().se_avg(task).load_avg;
+            (simulation.sched().cfs_avg(cpu(0)).load_avg, of(a), of(b))
+        };
+        let close = |sum: u64, parts: u64| sum.abs_diff(parts) * 20 <= parts;
+        let (sum, own, other) = loads(&mut simulation, 499_900);
+        assert!(close(sum, own + other), "{name}: {sum}, {own} + {other}");
+        let (sum, _, other) = loads(&mut simulation, 500_100);
+        assert!(close(sum, other), "{name}: {sum}, {other}");
+        let (sum, back, other) = loads(&mut simulation, 520_100);
+        assert!(close(sum, back + other), "{name}: {sum}, {back} + {other}");
+        // 20 ms are 0.63 of a half life.
+        assert!((own * 55..own * 80).contains(&(back * 100)), "{name}: {own} became {back}");
+    }
+}
