@@ -229,7 +229,7 @@ mod tests {
     #[test]
     fn the_phase_of_the_tick_is_that_of_the_first_cpu_that_shows_it() {
         let ran = TraceEvent::SchedStatRuntime { task: TaskId::new(0), runtime: Ns::from_ms(4), vruntime: None };
-        let at = |us: u64, cpu| (Instant::from_ns(us * 1000), CpuId::new(cpu), ran.clone());
+        let at = |us: u64, cpu| (Instant::from_ns(us * 1000), CpuId::new(cpu), ran);
         let ticks =
             |cpu: u32, phase: u64, count: u64| (0..count).map(move |tick| at(tick * 4000 + phase, cpu)).collect::<Vec<_>>();
         let phase = |events: &[Vec<(Instant, CpuId, TraceEvent)>]| tick_phase(&events.concat(), Ns::from_ms(4));

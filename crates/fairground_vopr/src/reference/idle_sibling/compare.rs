@@ -81,10 +81,14 @@ impl Sink for Choices {
 }
 
 impl Wake {
-    /// Somebody who sleeps, a CPU on line that wakes it, and how; none if nobody sleeps.
+    /// A fair task that sleeps, a CPU on line that wakes it, and how; none if there is no such task.
     fn random(simulation: &Simulation, dice: &mut Dice) -> Option<Wake> {
         let mut sched = simulation.sched().clone();
-        let sleeps = |&task: &TaskId| sched.task(task).state == TaskState::Asleep && !sched.task(task).on_cpu;
+        let sleeps = |&task: &TaskId| {
+            let row = sched.task(task);
+            // The real-time class chooses by rules of its own.
+            row.state == TaskState::Asleep && !row.on_cpu && !row.policy.is_rt()
+        };
         let sleepers: Vec<TaskId> = sched.task_ids().filter(sleeps).collect();
         let online: Vec<CpuId> = sched.cpu_ids().filter(|&cpu| sched.rq(cpu).online).collect();
         let task = *sleepers.get(dice.index(sleepers.len().max(1)))?;

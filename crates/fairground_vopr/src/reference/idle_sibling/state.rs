@@ -3,7 +3,7 @@
 use super::Rules;
 use fairground_machine::Machine;
 use fairground_model::Policy;
-use fairground_sched::Sched;
+use fairground_sched::{Sched, TaskState};
 use fairground_stdx::{CpuId, Id, TaskId};
 
 /// A CPU as others see it without taking a lock.
@@ -173,7 +173,10 @@ impl State {
 fn cpu_of(sched: &Sched, machine: &Machine, cpu: CpuId) -> Cpu {
     let (rq, spec) = (sched.rq(cpu), &machine.cpus[cpu]);
     // Who waits for quota of its group is in no way of anybody.
-    let counts = |task| sched.se(task).on_rq && !sched.waits_for_quota(task);
+    let counts = |task| match sched.task(task).policy.is_rt() {
+        true => matches!(sched.task(task).state, TaskState::Running | TaskState::Queued),
+        false => sched.se(task).on_rq && !sched.waits_for_quota(task),
+    };
     let there = sched.task_ids().filter(|&task| sched.task(task).cpu == cpu && counts(task));
     Cpu {
         core: spec.core,
@@ -187,8 +190,11 @@ fn cpu_of(sched: &Sched, machine: &Machine, cpu: CpuId) -> Cpu {
     }
 }
 
-/// Whether a task counts as idle on its CPU: by its policy, or since some group above it is idle.
+/// Whether a task counts as idle on its CPU: by its policy, or since some group above it is idle, which real-time tasks do not mind.
 fn is_idle_task(sched: &Sched, task: TaskId) -> bool {
-    let groups = std::iter::successors(sched.task(task).group, |&group| sched.group(group).parent);
-    sched.task(task).policy == Policy::Idle || groups.into_iter().any(|group| sched.group(group).idle)
+    let mut groups = std::iter::successors(sched.task(task).group, |&group| sched.group(group).parent);
+    match sched.task(task).policy {
+        Policy::Idle => true,
+        policy => !policy.is_rt() && groups.any(|group| sched.group(group).idle),
+    }
 }
