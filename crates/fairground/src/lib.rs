@@ -40,6 +40,7 @@ pub mod schedstat;
 pub mod sensitivity;
 pub mod sweep;
 pub mod tables;
+pub mod text_file;
 pub mod trace_file;
 
 pub use control::{Control, Progress};

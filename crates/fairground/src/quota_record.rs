@@ -7,6 +7,7 @@
 //! a train    hands out money; the queues that are released then are of its group
 //! ```
 
+use fairground_conform::cpus_of_queues;
 use fairground_model::{CpuMax, QuotaCall, QuotaProbe, TaskGroupSpec};
 use fairground_stdx::{CpuId, IndexVec, Instant, Ns, TgId};
 use std::collections::{BTreeMap, BTreeSet};
@@ -266,21 +267,10 @@ struct SeenQueue {
     groups: BTreeSet<TgId>,
 }
 
-/// A queue is that of the CPU where most of its throttles were recorded with a member running: another CPU writes the probe only if it
-/// wakes somebody there, and who runs then is no member of the queue.
+/// Where each queue is, and of which groups it may be. One that was only ever throttled while no member ran tells nothing.
 fn queues(probes: &[QuotaProbe], members: &Members<'_>) -> BTreeMap<u32, SeenQueue> {
-    let mut cpus: BTreeMap<u32, BTreeMap<CpuId, u32>> = BTreeMap::new();
-    for probe in probes {
-        if let QuotaCall::Throttle { queue, current, .. } = probe.call
-            && !members.above(current).is_empty()
-        {
-            *cpus.entry(queue).or_default().entry(probe.cpu).or_default() += 1;
-        }
-    }
-    // The first of equals.
-    let busiest = |cpus: &BTreeMap<CpuId, u32>| cpus.iter().rev().max_by_key(|row| row.1).map(|row| *row.0);
     let mut seen: BTreeMap<u32, SeenQueue> = BTreeMap::new();
-    for (queue, cpu) in cpus.iter().filter_map(|(&queue, cpus)| Some((queue, busiest(cpus)?))) {
+    for (queue, cpu) in cpus_of_queues(probes, |pid| !members.above(pid).is_empty()) {
         let mut kinds: BTreeMap<BTreeSet<TgId>, u32> = BTreeMap::new();
         for probe in probes {
             if let QuotaCall::Throttle { queue: other, current, .. } = probe.call
@@ -290,6 +280,9 @@ fn queues(probes: &[QuotaProbe], members: &Members<'_>) -> BTreeMap<u32, SeenQue
             }
         }
         kinds.remove(&BTreeSet::new());
+        if kinds.is_empty() {
+            continue;
+        }
         let all: u32 = kinds.values().sum();
         let groups = kinds
             .into_iter()

@@ -4,12 +4,12 @@
 
 use crate::error::Error;
 use crate::load_tracking;
-use crate::output::read_text;
 use crate::quota_table::quota_figures;
 use crate::recorded_clock::{Record, last_group};
 use crate::recorded_kernel::version_of;
 use crate::run::RunOutcome;
 use crate::scenario::{Overrides, Parts, Scenario, Source, Workload};
+use crate::text_file::read_text;
 use crate::trace_file::{self, TraceFile};
 use fairground_machine::machine::CAPACITY_SCALE;
 use fairground_machine::{CpuSpec, Machine, recorded};

@@ -25,6 +25,6 @@ pub use fit::{Fit, fit};
 pub use lockstep::{Lockstep, Setup};
 pub use outcome::{Choice, Kind, KindTally, Mismatch, NOTABLE_PERCENT, Outcome, Share, Tally, VruntimeError, Vruntimes};
 pub use places::{BatchRule, MoveKind, MoveTally, Moves, PlaceRule, Placement, RuleTally, Unexplained};
-pub use quota::{Below, Quota, QuotaMiss, QuotaOutcome, QuotaSetup, Seen, replay};
+pub use quota::{Below, Quota, QuotaMiss, QuotaOutcome, QuotaSetup, Seen, cpus_of_queues, replay};
 pub use read::{Known, Reading};
 pub use recording::{PrioChange, Record, Recording};

@@ -3,7 +3,7 @@
 use super::canonical;
 use super::fields::{Fields, parse_toml};
 use crate::error::Error;
-use crate::output;
+use crate::text_file;
 use fairground_machine::{Imported, Machine, lstopo, machine_file, synthetic};
 use fairground_model::Mistakes;
 use std::path::Path;
@@ -29,11 +29,11 @@ pub(super) fn from_flag(text: &str, notes: &mut Vec<String>) -> Result<Machine, 
     let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or("");
     match ending {
         "toml" => {
-            let content = output::read_text(path)?;
+            let content = text_file::read_text(path)?;
             machine_file::parse(&content).map_err(|mistakes| Error::input(text, content, mistakes))
         }
         "xml" => {
-            let content = output::read_text(path)?;
+            let content = text_file::read_text(path)?;
             lstopo::parse(&content).map(imported).map_err(|mistakes| Error::input(text, content, mistakes))
         }
         _ if text.contains(':') => {

@@ -60,7 +60,7 @@ pub use write::{Unwritable, write};
 
 use crate::error::{Error, FileMistakes};
 use crate::metrics;
-use crate::output;
+use crate::text_file;
 use at::resolve;
 use autogroup::{Autogroups, Sessions};
 use fairground_machine::Machine;
@@ -135,7 +135,7 @@ pub(crate) struct Parts {
 impl Scenario {
     /// Reads the scenario file at `path`, changed by `overrides`.
     pub fn load(path: &Path, overrides: &Overrides) -> Result<Scenario, Error> {
-        let text = output::read_text(path)?;
+        let text = text_file::read_text(path)?;
         let folder = path.parent().unwrap_or(Path::new(""));
         Scenario::parse(&path.display().to_string(), &text, folder, overrides)
     }

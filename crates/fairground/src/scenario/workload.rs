@@ -11,8 +11,8 @@ use super::fields::{Fields, Spanned};
 use super::groups::Groups;
 use super::tasks;
 use crate::error::FileMistakes;
-use crate::output;
 use crate::recorded_clock::Record;
+use crate::text_file;
 use crate::trace_file::TraceFile;
 use fairground_model::{Mistakes, Start, TaskSet, TaskSpec};
 use fairground_stdx::{Instant, Ns, TgId};
@@ -330,7 +330,7 @@ fn read_file(
     files: &mut Vec<FileMistakes>,
 ) -> Option<Workload> {
     let path = folder.join(file.value);
-    let text = match output::read_text(&path) {
+    let text = match text_file::read_text(&path) {
         Ok(text) => text,
         Err(error) => {
             m.at(file.span.clone(), error.to_string(), "The path is relative to the scenario's folder.");

@@ -11,9 +11,9 @@ pub use table::{sweep_document, sweep_file, sweep_table};
 
 use crate::control::Control;
 use crate::error::{Error, FileMistakes};
-use crate::output::read_text;
 use crate::run::{self, RunEnding, RunOptions};
 use crate::scenario::{BandResult, Overrides, Scenario};
+use crate::text_file::read_text;
 use fairground_model::{Digest, Mistakes, NullSink};
 use fairground_report::Input;
 use fairground_report::document::hex;

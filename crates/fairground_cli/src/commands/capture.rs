@@ -1,7 +1,7 @@
 //! `fairground capture`.
 
 use crate::show;
-use fairground::{Error, capture, output};
+use fairground::{Error, capture, text_file};
 use std::path::PathBuf;
 
 #[derive(clap::Subcommand)]
@@ -19,7 +19,7 @@ pub(crate) fn run(command: &Command, json: bool) -> Result<u8, Error> {
     let captured = capture::capture_machine()?;
     show::notes(&captured.imported.notes);
     if let Some(path) = output {
-        output::write_text(path, &captured.text)?;
+        text_file::write_text(path, &captured.text)?;
         show::written(path);
     }
     if json {

@@ -17,6 +17,7 @@ mod steps;
 mod tests;
 
 pub use outcome::{Quota, QuotaMiss, QuotaOutcome, Seen};
+pub use steps::cpus_of_queues;
 
 use crate::recording::Recording;
 use fairground_model::{CpuMax, MachineView, QuotaProbe};

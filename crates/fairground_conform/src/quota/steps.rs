@@ -77,8 +77,9 @@ pub(super) fn read(recording: &Recording, probes: &[QuotaProbe], setup: &QuotaSe
     let nr_cpus = setup.machine.cpus.len();
     let mut is_member = IndexVec::filled(false, recording.tasks.len());
     setup.members.iter().for_each(|&task| is_member[task] = true);
+    let pids = pids_of(recording, &setup.members);
     let mut steps = Steps {
-        cpu_of: cpus_of_queues(recording, probes, &is_member),
+        cpu_of: cpus_of_queues(probes, |pid| pids.contains(&pid)),
         below: &setup.below,
         below_of: below_of(recording, setup),
         throttled: BTreeSet::new(),
@@ -114,29 +115,32 @@ fn with_below<'p>(probes: &'p [QuotaProbe], setup: &'p QuotaSetup, nr_cpus: usiz
 fn below_of(recording: &Recording, setup: &QuotaSetup) -> BTreeMap<u32, (usize, CpuId)> {
     let mut all = BTreeMap::new();
     for (row, below) in setup.below.iter().enumerate() {
-        let mut is_member = IndexVec::filled(false, recording.tasks.len());
-        below.members.iter().for_each(|&task| is_member[task] = true);
-        let cpus = cpus_of_queues(recording, &below.probes, &is_member);
+        let pids = pids_of(recording, &below.members);
+        let cpus = cpus_of_queues(&below.probes, |pid| pids.contains(&pid));
         all.extend(cpus.into_iter().map(|(queue, cpu)| (queue, (row, cpu))));
     }
     all
 }
 
-/// A queue is that of the CPU where most of its throttles were recorded with a member running. Another CPU writes the probe only if it
-/// wakes somebody there.
-fn cpus_of_queues(recording: &Recording, probes: &[QuotaProbe], is_member: &IndexVec<TaskId, bool>) -> BTreeMap<u32, CpuId> {
-    let pids: Vec<u32> = recording.tasks.iter_enumerated().filter(|row| is_member[row.0]).map(|row| row.1.pid).collect();
+/// The CPU of each queue, by the recorder's number of the queue: where most of its throttles were recorded with a member running.
+/// Another CPU writes the probe only if it wakes somebody there. `is_member` is asked by process.
+pub fn cpus_of_queues(probes: &[QuotaProbe], is_member: impl Fn(u32) -> bool) -> BTreeMap<u32, CpuId> {
     let mut votes: BTreeMap<u32, BTreeMap<CpuId, (u32, u32)>> = BTreeMap::new();
     for probe in probes {
         if let QuotaCall::Throttle { queue, current, .. } = probe.call {
             let vote = votes.entry(queue).or_default().entry(probe.cpu).or_default();
-            vote.0 += u32::from(pids.contains(&current));
+            vote.0 += u32::from(is_member(current));
             vote.1 += 1;
         }
     }
     // The first of equals.
     let most = |votes: BTreeMap<CpuId, (u32, u32)>| votes.into_iter().rev().max_by_key(|row| row.1).map(|row| row.0);
     votes.into_iter().filter_map(|(queue, votes)| Some((queue, most(votes)?))).collect()
+}
+
+/// The processes of tasks.
+fn pids_of(recording: &Recording, tasks: &[TaskId]) -> BTreeSet<u32> {
+    tasks.iter().map(|&task| recording.tasks[task].pid).collect()
 }
 
 impl Steps<'_> {
