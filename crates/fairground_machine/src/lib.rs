@@ -18,6 +18,7 @@ pub mod suggest;
 pub mod synthetic;
 pub mod sysfs;
 pub mod validate;
+mod validate_policies;
 
 pub use cost::CostModel;
 pub use idle::{IdleGovernor, IdleState};

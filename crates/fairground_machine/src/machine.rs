@@ -5,7 +5,7 @@ use crate::idle::{IdleGovernor, IdleState};
 use crate::presets;
 use crate::validate;
 use fairground_model::machine_view::{CpuView, DomainLevels, RECLAIM_DISTANCE};
-use fairground_model::{MachineView, Mistakes};
+use fairground_model::{FreqPolicy, MachineView, Mistakes};
 use fairground_stdx::time::NSEC_PER_SEC;
 use fairground_stdx::{CpuId, CpuMask, IndexVec, Ns};
 use std::collections::BTreeMap;
@@ -103,6 +103,10 @@ pub struct Machine {
     /// CPU 0 ticks so long after whole ticks of the clock (CLOCK_MONOTONIC), by which other timers go. From v4.19 to v6.3 it was
     /// another time with each boot; before and after it is 0, also in the stable kernels that have the repair.
     pub tick_phase: Ns,
+    /// CPUs that change frequency together, with their operating points: all CPUs, or none.
+    pub policies: Vec<FreqPolicy>,
+    /// Whether the kernel knows how fast each CPU is at the moment: frequency invariance. If not it takes all for full speed.
+    pub freq_invariant: bool,
     /// The idle states, shallowest first; none: one state, whose price is that of leaving idle.
     pub idle_states: Vec<IdleState>,
     /// Who chooses among them.
@@ -143,6 +147,8 @@ impl Machine {
             tick_jitter_seed: None,
             tick_offset: Ns::ZERO,
             tick_phase: Ns::ZERO,
+            policies: Vec::new(),
+            freq_invariant: true,
             idle_states: Vec::new(),
             idle_governor: IdleGovernor::default(),
             round_of_turns: Ns::ZERO,
@@ -172,9 +178,10 @@ impl Machine {
             map.entry(cpu.cluster).or_insert(CpuMask::EMPTY).insert(id);
             map
         });
-        let cpus = self.cpus.iter().map(|cpu| CpuView {
+        let cpus = self.cpus.iter_enumerated().map(|(id, cpu)| CpuView {
             capacity: cpu.capacity,
-            freq_capacity: cpu.freq_capacity,
+            freq_capacity: self.known_freq_capacity(id),
+            policy: self.policies.iter().position(|policy| policy.cpus.contains(id)),
             smt: cores[&cpu.core],
             cluster: cpu.cluster.map(|_| clusters[&cpu.cluster]),
             llc: llcs[&cpu.llc],
@@ -190,7 +197,15 @@ impl Machine {
             levels: self.levels,
             tick: self.tick,
             irq_time_accounting: self.irq_time_accounting,
+            policies: self.policies.clone(),
+            freq_invariant: self.freq_invariant,
         }
+    }
+    /// What the kernel takes for the share of the highest frequency at which a CPU runs.
+    ///
+    /// Kernel: topology.h arch_scale_freq_capacity(), v4.12–
+    pub fn known_freq_capacity(&self, cpu: CpuId) -> u32 {
+        if self.freq_invariant { self.cpus[cpu].freq_capacity } else { CAPACITY_SCALE }
     }
     /// The CPUs of each value of `key`: cores, caches, packages, nodes.
     pub fn groups(&self, key: impl Fn(&CpuSpec) -> u32) -> BTreeMap<u32, CpuMask> {

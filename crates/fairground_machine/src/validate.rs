@@ -1,6 +1,7 @@
 //! What makes a machine a possible one.
 
 use crate::machine::{CpuSpec, LOCAL_DISTANCE, Machine, TICK_RATES};
+use crate::validate_policies;
 use fairground_stdx::time::NSEC_PER_SEC;
 use fairground_stdx::{CpuId, CpuMask, Ns};
 use std::collections::BTreeMap;
@@ -43,6 +44,8 @@ pub enum Place {
     RoundOfTurns,
     /// What a busy sibling leaves.
     SmtPercent,
+    /// CPUs that change frequency together, by their row in the list.
+    Policy(usize),
 }
 
 /// One thing that is wrong with a machine.
@@ -66,6 +69,7 @@ pub fn problems(machine: &Machine) -> Vec<Problem> {
         found.smt_capacity(machine);
         found.distances(machine);
         found.levels(machine);
+        validate_policies::problems(machine, &mut found.0);
     }
     found.ticks(machine);
     found.0

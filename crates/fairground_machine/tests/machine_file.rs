@@ -265,6 +265,64 @@ proptest! {
 }
 
 #[test]
+fn operating_points_are_read_and_written() {
+    let text = "cores = 4\nfreq_invariant = false\n[[policy]]\ncpus = \"0,2\"\nkhz = [600000, 1200000]\npower_mw = [100, 300]\n\
+                fast_switch = true\n[[policy]]\ncpus = \"1,3\"\nkhz = [2000000]\ntransition_latency = \"300us\"\n\
+                transition_delay = \"1ms\"\n";
+    let machine = parse(text);
+    assert!(!machine.freq_invariant && machine.policies[0].fast_switch);
+    let khz: Vec<(u32, Option<u32>)> = machine.policies[0].opps.iter().map(|opp| (opp.khz, opp.power_mw)).collect();
+    assert_eq!(khz, [(600_000, Some(100)), (1_200_000, Some(300))]);
+    let second = &machine.policies[1];
+    assert_eq!((second.transition_latency, second.transition_delay), (Ns::from_us(300), Some(Ns::from_ms(1))));
+    let domains: Vec<u32> = machine.cpus.iter().map(|cpu| cpu.freq_domain).collect();
+    assert_eq!(domains, [0, 1, 0, 1], "policies say who changes frequency together");
+    let view = machine.view();
+    assert_eq!(view.cpus.iter().map(|cpu| cpu.policy).collect::<Vec<_>>(), [Some(0), Some(1), Some(0), Some(1)]);
+    assert_eq!(parse(&machine_file::write(&machine)), machine);
+    let hikey = parse("preset = \"hikey\"\n");
+    assert_eq!(hikey.policies[0].opps[4].power_mw, Some(660));
+    assert_eq!(parse(&machine_file::write(&hikey)), hikey);
+    let slow = parse("preset = \"hikey\"\nfreq_capacity = 177\nfreq_invariant = false\n");
+    assert_eq!((slow.cpus[CpuId::new(0)].freq_capacity, slow.view().cpus[CpuId::new(0)].freq_capacity), (177, 1024));
+}
+
+#[test]
+fn impossible_operating_points() {
+    let policy = |rest: &str| mistakes(&format!("cores = 2\n[[policy]]\n{rest}"));
+    let both = |rest: &str| policy(&format!("cpus = \"0-1\"\n{rest}"));
+    assert_eq!(both("khz = [2, 1]\n"), ["2: the policy of CPUs 0-1 has 1 kHz after 2 kHz"]);
+    assert_eq!(both("khz = [1, 1]\n"), ["2: the policy of CPUs 0-1 has 1 kHz twice"]);
+    assert_eq!(both("khz = [0, 1]\n"), ["2: the policy of CPUs 0-1 has an operating point at 0 kHz"]);
+    assert_eq!(both("khz = [2000000000]\n").len(), 1);
+    assert_eq!(both("khz = []\n"), ["2: the policy of CPUs 0-1 has 0 operating points"]);
+    assert_eq!(both("khz = 1000\n"), ["4: `khz` is 1000"]);
+    assert_eq!(both("khz = [1, 2]\npower_mw = [1]\n"), ["5: `power_mw` lists 1 numbers"]);
+    assert_eq!(both("khz = [1, 2]\npower_mw = [0, 1]\n"), ["2: the policy of CPUs 0-1 has a point that draws 0 mW"]);
+    assert_eq!(both("khz = [1]\nmillivolt = [1000]\n"), ["2: a policy without `dynamic_power_coefficient`"]);
+    assert_eq!(
+        both("khz = [1]\npower_mw = [5]\nmillivolt = [1000]\ndynamic_power_coefficient = 1\n"),
+        ["5: `power_mw` beside what it follows from"]
+    );
+    assert_eq!(both("khz = [1]\ntransition_latency = \"2s\"\n").len(), 1);
+    assert_eq!(both("khz = [1]\nmhz = 5\n"), ["5: unknown key `mhz`"]);
+    assert_eq!(policy("khz = [1]\n"), ["2: a policy without `cpus`"]);
+    assert_eq!(policy("cpus = \"0-\"\nkhz = [1]\n"), ["3: `cpus` is \"0-\""]);
+    assert_eq!(policy("cpus = \"0\"\nkhz = [1]\n"), ["2: CPUs 1 are in no policy"]);
+    assert_eq!(policy("cpus = \"0-2\"\nkhz = [1]\n"), ["2: a policy of CPUs \"0-2\" on a machine of CPUs 0-1"]);
+    assert!(
+        policy("cpus = \"0-1\"\nkhz = [1]\n[[policy]]\ncpus = \"1\"\nkhz = [1]\n")
+            .contains(&"5: CPU 1 is in two policies".to_string())
+    );
+    assert_eq!(
+        mistakes("cores = 2\nfreq_domains = \"core\"\n[[policy]]\ncpus = \"0-1\"\nkhz = [1]\n"),
+        ["3: the policy of CPUs 0-1 beside a frequency domain of CPUs 0"]
+    );
+    assert_eq!(mistakes("cores = 2\npolicy = 5\n"), ["2: `policy` is 5"]);
+    assert_eq!(mistakes("cores = 2\ncapacity = 1025\n").len(), 2, "each CPU");
+}
+
+#[test]
 fn what_cores_share_is_read_written_and_refused() {
     let machine = parse("preset = \"llc112\"\nsmt_percent = 70\ncore_cache = \"1MiB\"\n");
     assert_eq!((machine.smt_percent, machine.core_cache_kib), (70, 1024));

@@ -1,5 +1,6 @@
 //! The machine as the scheduler sees it: numbers only, no prices.
 
+use crate::freq::FreqPolicy;
 use fairground_stdx::{CpuId, CpuMask, IndexVec, Ns};
 
 /// One CPU as the scheduler sees it.
@@ -7,8 +8,10 @@ use fairground_stdx::{CpuId, CpuMask, IndexVec, Ns};
 pub struct CpuView {
     /// Full capacity of the CPU, 1..=1024, 1024 = the machine's biggest (arch_scale_cpu_capacity).
     pub capacity: u32,
-    /// Current frequency over highest frequency, 1..=1024 (arch_scale_freq_capacity).
+    /// Current frequency over highest frequency, 1..=1024 (arch_scale_freq_capacity). 1024 where the kernel does not know it.
     pub freq_capacity: u32,
+    /// Its row in the list of policies; none = its frequency cannot be changed by a governor.
+    pub policy: Option<usize>,
     /// CPUs of the same core, this one included.
     pub smt: CpuMask,
     /// CPUs of the same cluster, this one included, if the machine has clusters (topology_cluster_cpumask).
@@ -59,6 +62,10 @@ pub struct MachineView {
     pub tick: Ns,
     /// Whether interrupt time is taken out of the task clock (CONFIG_IRQ_TIME_ACCOUNTING).
     pub irq_time_accounting: bool,
+    /// CPUs that change frequency together, with their operating points; none = frequencies are as they are.
+    pub policies: Vec<FreqPolicy>,
+    /// Whether the kernel knows how fast each CPU is at the moment (frequency invariance).
+    pub freq_invariant: bool,
 }
 
 /// The distance of nodes up to which everything is balanced alike, unless the platform says otherwise.
@@ -73,6 +80,7 @@ impl MachineView {
         let cpu = |cpu: CpuId| CpuView {
             capacity: 1024,
             freq_capacity: 1024,
+            policy: None,
             smt: CpuMask::only(cpu),
             cluster: None,
             llc: all,
@@ -88,6 +96,8 @@ impl MachineView {
             levels: DomainLevels::default(),
             tick,
             irq_time_accounting: false,
+            policies: Vec::new(),
+            freq_invariant: true,
         }
     }
 

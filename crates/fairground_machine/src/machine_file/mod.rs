@@ -30,6 +30,7 @@
 //! scan_atomic = false          # true: a search for an idle CPU reads all run queues at its beginning, not each at its moment
 //! smt_percent = 62             # throughput of a thread beside a busy one of its core; left out: 100, they do not disturb one another
 //! core_cache = "2MiB"          # of a core, which its tasks share; or a number of KiB
+//! freq_invariant = true        # false: a kernel that takes every CPU for one at its highest frequency
 //! idle_governor = "menu-like"  # or "shallowest", "deepest"
 //! costs = "xeon-spr"           # or a table, see below
 //!
@@ -47,6 +48,12 @@
 //! `polling` (whether the CPU watches its reschedule flag, as with mwait; false if left out).
 //! Without any there is one state, and leaving it costs `idle_exit`.
 //!
+//! One `[[policy]]` table per set of CPUs that change frequency together, with the keys `cpus` (such as "0-3"), `khz` (the operating points,
+//! the slowest first), `power_mw` (of one busy CPU at each point) or `millivolt` and `dynamic_power_coefficient` (from which
+//! coefficient · MHz · mV² / 10⁹ mW follow), `transition_latency`, `transition_delay` (the least time between two changes that
+//! the driver asks for) and `fast_switch` (the scheduler changes the frequency itself, at once; false if left out). Without any there
+//! are no operating points, and CPUs run at `freq_capacity`.
+//!
 //! `preset = "spr-2x56"` instead of a shape takes a ready machine; everything that is no shape can
 //! then be changed. A machine of no regular shape has one `[[cpu]]` table per CPU, in CPU order, with
 //! the keys `id`, `core`, `cluster`, `llc`, `package`, `node`, `capacity`, `freq_capacity`, `freq_domain`, and `clock_ahead = "1.5ms"`
@@ -56,6 +63,7 @@
 mod explicit;
 mod fields;
 mod idle;
+mod policies;
 mod read;
 mod write;
 

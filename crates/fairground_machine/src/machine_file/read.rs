@@ -3,6 +3,7 @@
 use super::explicit;
 use super::fields::Fields;
 use super::idle;
+use super::policies;
 use crate::cost;
 use crate::idle::IdleGovernor;
 use crate::machine::{CpuSpec, Machine, tick_of};
@@ -17,7 +18,7 @@ use toml_edit::TableLike;
 /// Keys that say which CPUs there are.
 const SHAPE: [&str; 9] = ["sockets", "nodes", "llcs", "clusters", "cores", "threads", "numbering", "freq_domains", "cpu"];
 /// Keys of every machine.
-const COMMON: [&str; 29] = [
+const COMMON: [&str; 31] = [
     "preset",
     "name",
     "description",
@@ -43,6 +44,8 @@ const COMMON: [&str; 29] = [
     "scan_atomic",
     "smt_percent",
     "core_cache",
+    "policy",
+    "freq_invariant",
     "idle_state",
     "idle_governor",
     "costs",
@@ -153,6 +156,13 @@ fn common(fields: &Fields, machine: &mut Machine, mistakes: &mut Mistakes) {
     if let Some(on) = fields.boolean("nohz_idle", mistakes) {
         machine.nohz_idle = on;
     }
+    if let Some(policies) = policies::policies(fields, mistakes) {
+        machine.policies = policies;
+        policies::set_freq_domains(fields, machine);
+    }
+    if let Some(on) = fields.boolean("freq_invariant", mistakes) {
+        machine.freq_invariant = on;
+    }
     if let Some(states) = idle::idle_states(fields, mistakes) {
         machine.idle_states = states;
     }
@@ -252,5 +262,6 @@ fn place(fields: &Fields, place: Place) -> Range<usize> {
         Place::TickPhase => first(&["tick_phase"]),
         Place::RoundOfTurns => first(&["round_of_turns"]),
         Place::SmtPercent => first(&["smt_percent"]),
+        Place::Policy(row) => policies::span_of(fields, row).unwrap_or(first(&["policy", "preset"])),
     }
 }

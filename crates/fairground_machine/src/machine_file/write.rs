@@ -4,8 +4,8 @@ use crate::cost::CostModel;
 use crate::idle::{IdleGovernor, IdleState};
 use crate::machine::{CpuSpec, DEFAULT_CORE_CACHE_KIB, Machine, tick_of};
 use crate::regular::{Level, Numbering, Regular, default_distances};
-use fairground_model::Op;
 use fairground_model::machine_view::{DomainLevels, RECLAIM_DISTANCE};
+use fairground_model::{FreqPolicy, Op};
 use fairground_stdx::{CpuId, IndexVec, Ns};
 use std::fmt::Write;
 
@@ -44,7 +44,11 @@ pub fn write(machine: &Machine) -> String {
         let name = IdleGovernor::NAMES.iter().find(|row| row.1 == machine.idle_governor).map_or("", |row| row.0);
         line(&mut text, "idle_governor", &quoted(name));
     }
+    if !machine.freq_invariant {
+        line(&mut text, "freq_invariant", "false");
+    }
     write_costs(&mut text, &machine.costs);
+    write_policies(&mut text, &machine.policies);
     write_idle_states(&mut text, &machine.idle_states);
     if shape.is_none() {
         write_cpus(&mut text, &machine.cpus);
@@ -190,6 +194,23 @@ fn write_costs(text: &mut String, costs: &CostModel) {
             let price = format!("{{ price = \"{}ps\", source = {} }}", costs.price_ps(op), quoted(costs.source(op)));
             line(text, op.key(), &price);
         }
+    }
+}
+
+fn write_policies(text: &mut String, policies: &[FreqPolicy]) {
+    for policy in policies {
+        text.push_str("\n[[policy]]\n");
+        line(text, "cpus", &quoted(&policy.cpus.to_string()));
+        let khz: Vec<u32> = policy.opps.iter().map(|opp| opp.khz).collect();
+        line(text, "khz", &format!("{khz:?}"));
+        if let Some(power) = policy.opps.iter().map(|opp| opp.power_mw).collect::<Option<Vec<u32>>>() {
+            line(text, "power_mw", &format!("{power:?}"));
+        }
+        line(text, "transition_latency", &format!("\"{}\"", policy.transition_latency));
+        if let Some(delay) = policy.transition_delay {
+            line(text, "transition_delay", &format!("\"{delay}\""));
+        }
+        line(text, "fast_switch", &policy.fast_switch.to_string());
     }
 }
 
