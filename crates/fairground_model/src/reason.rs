@@ -158,6 +158,8 @@ reasons! {
     MigrateRtPull Migrate (Task, Cpu) "migrate-rt-pull" "{a} is pulled to CPU {b}, whose priority has dropped below that of {a}";
     RtThrottle Other (Cpu, None) "rt-throttle" "the real-time tasks of CPU {a} have used up their part of the period, and all stop";
     RtUnthrottle Other (Cpu, None) "rt-unthrottle" "the real-time tasks of CPU {a} go on, since a period is over";
+    TickHrtick TickPreempt (Task, None) "tick-hrtick" "the high-resolution timer ends the turn of {a}";
+    TickLeftToHrtick TickPreempt (Task, None) "tick-left-to-hrtick" "the tick leaves the end of the slice of {a} to the high-resolution timer, which is armed";
 }
 
 #[cfg(test)]

@@ -74,6 +74,19 @@ pub enum Request {
         /// When it fires.
         at: Instant,
     },
+    /// The hrtick timer of `cpu` was armed, moved or cancelled: it fires at [`crate::Sched::hrtick_expiry`], with
+    /// [`crate::Sched::hrtick`].
+    HrtickTimer {
+        /// The CPU whose timer that is.
+        cpu: CpuId,
+    },
+    /// Interrupt `cpu` so that it arms its hrtick timer ([`crate::Sched::hrtick_csd`]).
+    HrtickIpi {
+        /// The CPU to interrupt.
+        cpu: CpuId,
+        /// When the interrupt was sent.
+        at: Instant,
+    },
     /// Let the stopper of `cpu` run as soon as it can: it pushes the task that runs there
     /// ([`crate::Sched::active_load_balance_cpu_stop`]).
     Stop {

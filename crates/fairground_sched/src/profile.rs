@@ -30,8 +30,8 @@ use crate::seam::{
     AttachNew, GroupIdle, GroupLoad, GroupSlice, GroupWeight, MigrateDetach, MoveRunning, Reweight, ShownWeight, TgLoadUpdate,
 };
 use crate::seam::{
-    Balance, ForkPlace, IdleEntity, IdleProtection, LongSleeper, MinVruntimeAtDequeue, Pick, PipeWakeup, Place, Preemption,
-    Protection, RemoteWakeup, RepeatedPick, Seam, SoftirqHandover, TaskSlice, TickPreempt, Yield,
+    Balance, ForkPlace, Hrtick, IdleEntity, IdleProtection, LongSleeper, MinVruntimeAtDequeue, Pick, PipeWakeup, Place,
+    Preemption, Protection, RemoteWakeup, RepeatedPick, Seam, SoftirqHandover, TaskSlice, TickPreempt, Yield,
 };
 use crate::version::KernelVersion;
 
@@ -122,6 +122,7 @@ profile! {
     yields: Yield, "What sched_yield() does.";
     preemption: Preemption, "When a running task gives way.";
     repeated_pick: RepeatedPick, "Whether a task that is picked again begins a new slice.";
+    hrtick: Hrtick, "When the timer of HRTICK is armed.";
     min_vruntime_at_dequeue: MinVruntimeAtDequeue, "Which dequeues update min_vruntime.";
     long_sleeper: LongSleeper, "Placement after a very long sleep.";
     idle_entity: IdleEntity, "Whether entities, or only tasks' policies, are idle.";

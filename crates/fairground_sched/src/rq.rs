@@ -1,8 +1,8 @@
 //! Everything that one CPU needs to schedule.
 
 use crate::ctx::SCHED_CLOCK_AT_START;
-use crate::fair::WakeeFlips;
 use crate::fair::balance::{RtAvg, TaskRing};
+use crate::fair::{HrtickTimer, WakeeFlips};
 use crate::pelt::{RqClocks, SchedAvg};
 use crate::rt::RtRq;
 use fairground_model::{RqStats, SisStats};
@@ -38,6 +38,8 @@ pub struct Rq {
     pub need_resched: bool,
     /// Whether schedule() is due when the running task returns to user mode, or else at the next tick.
     pub need_resched_lazy: bool,
+    /// The timer that ends turns.
+    pub(crate) hrtick: HrtickTimer,
     /// It idles in a state in which it watches its reschedule flag.
     pub(crate) idle_polling: bool,
     /// The stopper runs: there is no current task, and yet the CPU is not idle.

@@ -8,7 +8,7 @@ use crate::fair::group::TaskGroup;
 use crate::fair::select_task_rq::Searches;
 use crate::fair::tunables::EffectiveTunables;
 use crate::fair::weight::LoadWeight;
-use crate::fair::{CfsRq, SchedEntity, WakeeFlips};
+use crate::fair::{CfsRq, HrtickTimer, SchedEntity, WakeeFlips};
 use crate::pelt::{RqClocks, SchedAvg};
 use crate::profile::{Profile, ProfileError};
 use crate::rq::{ClockSkip, Rq, RqBalance};
@@ -334,6 +334,7 @@ fn new_rq(cfs: CfsRqId, capacity: u32, clock_ahead: Ns) -> Rq {
         nr_running: 0,
         need_resched: false,
         need_resched_lazy: false,
+        hrtick: HrtickTimer::default(),
         idle_polling: false,
         stop_running: false,
         watchdog_due: false,

@@ -7,6 +7,7 @@ mod bandwidth;
 mod busiest;
 mod fair;
 mod groups;
+mod hrtick;
 mod pipe;
 mod placement;
 mod rebalance;
@@ -31,6 +32,7 @@ pub use fair::{
 pub use groups::{
     AttachNew, GroupIdle, GroupLoad, GroupSlice, GroupWeight, MigrateDetach, MoveRunning, Reweight, ShownWeight, TgLoadUpdate,
 };
+pub use hrtick::Hrtick;
 pub use pipe::PipeWakeup;
 pub use placement::{
     ClusterSearch, ExitingWaker, IdleCapacity, IdleScan, IdleSearch, IdlestGroup, KthreadWaker, RecentCpu, SchedIdleCpu,

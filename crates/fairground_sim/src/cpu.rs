@@ -49,6 +49,8 @@ pub(crate) enum Then {
     Distribute(Distribution),
     /// The tick, which had to wait.
     Tick,
+    /// The timer that ends turns fires.
+    Hrtick,
     /// Select a CPU for a new task.
     WakeNew(TaskId),
     /// Queue a new task for the first time.

@@ -30,7 +30,8 @@ impl<Q: EventQueue> Simulation<Q> {
 
     /// What an interrupt came for, but for timers: they follow.
     pub(crate) fn serve_interrupt(&mut self, rec: &mut Recorder<'_>, cpu: CpuId, ticks: bool, polled: bool) -> Next {
-        if ticks || self.sched.ttwu_pending(cpu) || self.sched.cfsb_csd_pending(cpu) {
+        let asked = self.sched.ttwu_pending(cpu) || self.sched.cfsb_csd_pending(cpu) || self.sched.hrtick_csd_pending(cpu);
+        if ticks || asked {
             let section = self.cpus[cpu].interrupted.map_or(Section::RescheduleIpi, |irq| irq.section);
             if let Some(wait) = self.lock(cpu, cpu, section, Then::Interrupt { ticks, polled }) {
                 return wait;
@@ -76,6 +77,9 @@ impl<Q: EventQueue> Simulation<Q> {
         while self.sched.cfsb_csd_pending(cpu) {
             self.core_locked(rec, cpu, cpu, |sched, cx| sched.cfsb_csd_unthrottle(cx));
         }
+        if self.sched.hrtick_csd_pending(cpu) {
+            self.core_locked(rec, cpu, cpu, |sched, cx| sched.hrtick_csd(cx));
+        }
         if std::mem::take(&mut self.cpus[cpu].nohz_kick) {
             self.core(rec, cpu, |sched, cx| sched.nohz_csd_func(cx));
         }
@@ -107,6 +111,7 @@ impl<Q: EventQueue> Simulation<Q> {
                 self.wake(rec, cpu, wakee, WakeFlags { sync: false, context: WakeContext::Hardirq }, AfterWake::ExpireTimers)
             }
             Timer::Period(group) => self.go_on(cpu, Then::PeriodTimer(PeriodTick::new(group))),
+            Timer::Hrtick(_) => self.go_on(cpu, Then::Hrtick),
             Timer::RtPeriod => {
                 self.core(rec, cpu, |sched, cx| sched.sched_rt_period_timer(cx));
                 self.go_on(cpu, Then::ExpireTimers)
@@ -116,6 +121,18 @@ impl<Q: EventQueue> Simulation<Q> {
                 None => self.go_on(cpu, Then::ExpireTimers),
             },
         }
+    }
+
+    /// The timer that ends turns has fired.
+    ///
+    /// Kernel: core.c hrtick(), v4.12–
+    #[inline(never)]
+    pub(crate) fn hrtick(&mut self, rec: &mut Recorder<'_>, cpu: CpuId) -> Next {
+        if let Some(wait) = self.lock(cpu, cpu, Section::HrtimerInterrupt, Then::Hrtick) {
+            return wait;
+        }
+        self.core_locked(rec, cpu, cpu, |sched, cx| sched.hrtick(cx));
+        self.go_on(cpu, Then::ExpireTimers)
     }
 
     /// The next phase of a period timer's interrupt.

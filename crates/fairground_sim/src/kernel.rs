@@ -62,9 +62,10 @@ impl<Q: EventQueue> Simulation<Q> {
     fn send_requests(&mut self, from: CpuId) {
         while let Some(request) = self.requests.pop() {
             let (cpu, at) = match request {
-                Request::ReschedIpi { cpu, at } | Request::WakeListIpi { cpu, at } | Request::UnthrottleIpi { cpu, at } => {
-                    (cpu, at)
-                }
+                Request::ReschedIpi { cpu, at }
+                | Request::WakeListIpi { cpu, at }
+                | Request::UnthrottleIpi { cpu, at }
+                | Request::HrtickIpi { cpu, at } => (cpu, at),
                 Request::PeriodTimer { group, at } => {
                     self.arm_timer_at(from, Timer::Period(group), at);
                     continue;
@@ -75,6 +76,10 @@ impl<Q: EventQueue> Simulation<Q> {
                 }
                 Request::RtPeriodTimer { at } => {
                     self.arm_timer_at(from, Timer::RtPeriod, at);
+                    continue;
+                }
+                Request::HrtickTimer { cpu } => {
+                    self.move_hrtick_timer(cpu);
                     continue;
                 }
                 Request::NohzKick { cpu, at } => {
@@ -93,6 +98,14 @@ impl<Q: EventQueue> Simulation<Q> {
             let flight = Ns(self.cpus[from].meter.price_ps(Op::IpiFlight) / 1000);
             self.cpus[from].meter.note(Op::IpiFlight);
             self.send_ipi(cpu, at + flight);
+        }
+    }
+
+    /// The hrtick timer of `cpu` fires when the scheduler says, or not at all.
+    fn move_hrtick_timer(&mut self, cpu: CpuId) {
+        self.queue.cancel_timer(self.timer_id(Timer::Hrtick(cpu)));
+        if let Some(at) = self.sched.hrtick_expiry(cpu) {
+            self.arm_timer_at(cpu, Timer::Hrtick(cpu), at);
         }
     }
 
@@ -186,6 +199,7 @@ impl<Q: EventQueue> Simulation<Q> {
             Then::Interrupt { ticks, polled } => self.serve_interrupt(rec, cpu, ticks, polled),
             Then::PeriodTimer(tick) => self.period_timer(rec, cpu, tick),
             Then::Distribute(distribution) => self.distribute(rec, cpu, distribution),
+            Then::Hrtick => self.hrtick(rec, cpu),
             Then::Tick => self.serve_tick(rec, cpu),
             Then::IrqExit => self.irq_exit(rec, cpu),
             Then::Softirq => self.softirq(rec, cpu),

@@ -319,7 +319,7 @@ impl<Q: EventQueue> Simulation<Q> {
         let cpus = machine.cpus.ids().map(|cpu| new_cpu(&machine, cpu, seed)).collect();
         let mut simulation = Simulation {
             view: machine.view(),
-            queue: Q::new(machine.cpus.len(), nr_timers(set.tasks.len(), set.groups.len())),
+            queue: Q::new(machine.cpus.len(), nr_timers(set.tasks.len(), set.groups.len(), machine.cpus.len())),
             jiffies: Jiffies::new(machine.tick),
             pipes: set.pipes.iter().map(Pipe::new).collect(),
             klocks: Klocks::new(&set),

@@ -1,10 +1,11 @@
-//! Which timer is whose: one per task, then two per group with a quota, then that of the real-time class.
+//! Which timer is whose: one per task, then two per group with a quota, that of the real-time class,
+//! and one per CPU that ends turns.
 
 use crate::queue::EventQueue;
 use crate::simulation::Simulation;
 use fairground_model::Frame;
 use fairground_sched::TaskState;
-use fairground_stdx::{Id, Instant, TaskId, TgId, TimerId};
+use fairground_stdx::{CpuId, Id, Instant, TaskId, TgId, TimerId};
 
 /// What a timer is for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -17,30 +18,36 @@ pub(crate) enum Timer {
     Slack(TgId),
     /// A period of the real-time class is over.
     RtPeriod,
+    /// A turn on a CPU is over.
+    Hrtick(CpuId),
 }
 
 /// How many timers there are.
-pub(crate) fn nr_timers(nr_tasks: usize, nr_groups: usize) -> usize {
-    nr_tasks + 2 * nr_groups + 1
+pub(crate) fn nr_timers(nr_tasks: usize, nr_groups: usize, nr_cpus: usize) -> usize {
+    nr_tasks + 2 * nr_groups + 1 + nr_cpus
 }
 
 impl<Q: EventQueue> Simulation<Q> {
     /// The row of a timer.
     pub(crate) fn timer_id(&self, timer: Timer) -> TimerId {
         let behind_tasks = |group: TgId, row| TimerId::from_index(self.tasks.len() + 2 * group.index() + row);
+        let behind_groups = |row| TimerId::from_index(self.tasks.len() + 2 * self.sched.nr_groups() + row);
         match timer {
             Timer::Task(task) => TimerId::new(task.get()),
             Timer::Period(group) => behind_tasks(group, 0),
             Timer::Slack(group) => behind_tasks(group, 1),
-            Timer::RtPeriod => TimerId::from_index(nr_timers(self.tasks.len(), self.sched.nr_groups()) - 1),
+            Timer::RtPeriod => behind_groups(0),
+            Timer::Hrtick(cpu) => behind_groups(1 + cpu.index()),
         }
     }
 
     /// Whose timer that is.
     pub(crate) fn timer_of(&self, id: TimerId) -> Timer {
+        let of_groups = 2 * self.sched.nr_groups();
         match id.index().checked_sub(self.tasks.len()) {
             None => Timer::Task(TaskId::new(id.get())),
-            Some(row) if row == 2 * self.sched.nr_groups() => Timer::RtPeriod,
+            Some(row) if row == of_groups => Timer::RtPeriod,
+            Some(row) if row > of_groups => Timer::Hrtick(CpuId::from_index(row - of_groups - 1)),
             Some(row) if row % 2 == 0 => Timer::Period(TgId::from_index(row / 2)),
             Some(row) => Timer::Slack(TgId::from_index(row / 2)),
         }

@@ -42,6 +42,7 @@ impl Sched {
         self.rebuild_sched_domains(cx);
         self.hotplug_releases_quota(cx, cpu);
         self.rq_offline_rt(cx, cpu);
+        self.hrtick_clear(cx, cpu);
         self.push_tasks_off(cx, cpu);
         Ok(())
     }

@@ -105,6 +105,7 @@ impl Sched {
     /// Kernel: core.c __schedule() up to pick_next_task(), v4.12–
     pub(super) fn leave_cpu(&mut self, cx: &mut Ctx<'_, '_>) -> Leaving {
         let cpu = cx.cpu;
+        self.hrtick_schedule_enter(cx);
         let skip = &mut self.rqs[cpu].clock_skip;
         skip.active = std::mem::take(&mut skip.requested);
         self.update_rq_clock(cx, cpu);
@@ -132,6 +133,7 @@ impl Sched {
     pub(super) fn switch_to(&mut self, cx: &mut Ctx<'_, '_>, leaving: Leaving, next: Option<TaskId>) -> Switch {
         let Leaving { prev, prev_state, moving, .. } = leaving;
         self.put_prev_set_next_task(cx, prev, next);
+        self.hrtick_at_pick(cx, prev, next);
         if next.is_none() && !self.rqs[cx.cpu].stop_running {
             self.update_idle_core(cx.cpu);
         }
@@ -152,6 +154,7 @@ impl Sched {
         if picked_anew && next.is_some_and(|next| self.is_rt(next)) {
             self.push_rt_tasks(cx, cx.cpu);
         }
+        self.hrtick_schedule_exit(cx);
         Switch { prev, next }
     }
 

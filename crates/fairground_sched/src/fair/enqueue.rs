@@ -67,6 +67,7 @@ impl Sched {
         }
         self.cfs_tasks_add(self.tasks[task].cpu, task, End::Head);
         self.mark_if_throttled(cx, task);
+        self.hrtick_update(cx, self.tasks[task].cpu, true);
     }
 
     /// Takes a task off its queue, and every group above it that is left empty. False: the task stays
@@ -93,6 +94,7 @@ impl Sched {
         if !sample_first {
             self.util_est_dequeue(cx, task, sleep);
         }
+        self.hrtick_update(cx, self.tasks[task].cpu, false);
         true
     }
 

@@ -12,6 +12,7 @@ mod enqueue;
 mod entity;
 mod fork;
 pub mod group;
+mod hrtick;
 mod level;
 mod load;
 mod order;
@@ -41,6 +42,7 @@ mod yield_task;
 
 pub use entity::{CfsRq, SchedEntity};
 pub(crate) use entity::{DequeueFlags, EnqueueFlags};
+pub(crate) use hrtick::HrtickTimer;
 pub use rivals::Rivals;
 pub(crate) use select_task_rq::WakeeFlips;
 pub use wakeup_preempt::Lead;

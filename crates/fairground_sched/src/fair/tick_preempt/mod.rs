@@ -7,6 +7,7 @@ mod deadline;
 use crate::Sched;
 use crate::ctx::Ctx;
 use crate::fair::group::Tell;
+use crate::features::Feat;
 use crate::seam::TickPreempt;
 use cfs_slice::tick_preempt_reason;
 use fairground_model::Reason;
@@ -38,6 +39,10 @@ impl Sched {
         self.update_cfs_group(cx, se);
         let entity = &self.ses[se];
         let above = entity.parent;
+        if self.hrtick_active(cx.cpu) && !self.profile.feats.has(Feat::DOUBLE_TICK) {
+            cx.decide_who(Reason::TickLeftToHrtick, entity.who(), 0);
+            return above;
+        }
         if self.cfs_rqs[entity.cfs_rq].nr_running > 1 {
             self.check_preempt_tick(cx, se);
         } else {

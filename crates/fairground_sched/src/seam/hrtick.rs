@@ -1,0 +1,16 @@
+//! The seam of HRTICK: when its timer is armed, and for how long. The switch itself is a row of the features.
+
+use super::seam;
+
+seam! {
+    /// When the timer that ends a turn is armed, and what it goes by.
+    Hrtick = "hrtick" {
+        AtPick "at-pick"
+            "Each schedule() cancels the timer and each pick arms it for the rest of the slice; so do enqueues and dequeues, in CFS where few are queued.",
+        AtSwitch "at-switch"
+            "As at-pick, but the pick of the task that runs already does not arm it: only a task that is put on the CPU does.",
+        AtDeadline "at-deadline"
+            "A task that is put on the CPU arms it for its virtual deadline, at the end of schedule(); so does an enqueue while none is armed.",
+    }
+    history { v(4, 12) => AtPick, v(6, 12) => AtSwitch, v(7, 2) => AtDeadline, }
+}
