@@ -26,6 +26,7 @@ pub mod socket;
 pub mod task_set;
 pub mod time_spent;
 pub mod turns;
+mod util_clamp;
 
 pub use balance::{BalanceFinding, BalancePass, BalanceVerdict, Refusal, TaskRefusal, Verdict};
 pub use cost_class::CostClass;
@@ -53,3 +54,4 @@ pub use task_set::{
 };
 pub use time_spent::{OpTime, SpentOn, SpentRow, TimeSpent};
 pub use turns::Turns;
+pub use util_clamp::{CLAMP_MAX, UtilClamp, clamp_of_percent, percent};

@@ -9,6 +9,7 @@ use fairground_stdx::{
 
 use crate::lock::LockMode;
 use crate::policy::Policy;
+use crate::util_clamp::UtilClamp;
 
 /// In which mode a task computes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -207,6 +208,9 @@ pub enum Instr {
     SetPolicy { policy: Policy },
     /// Gives itself a slice of its own (sched_runtime of sched_setattr), or the base slice again.
     SetSlice { slice: Option<Ns> },
+    /// Asks for utilization clamps (sched_util_min and sched_util_max of sched_setattr), of which those left open stay. Clamps that
+    /// contradict each other are refused (EINVAL), and nothing changes.
+    SetClamp { clamp: UtilClamp },
     /// Changes its own allowed CPUs.
     SetAffinity { cpus: CpuMask },
     /// Goes to another CPU cgroup; `None` is the root group.
@@ -325,6 +329,8 @@ pub enum Step {
     SetPolicy { policy: Policy },
     /// See [`Instr::SetSlice`].
     SetSlice { slice: Option<Ns> },
+    /// See [`Instr::SetClamp`].
+    SetClamp { clamp: UtilClamp },
     /// See [`Instr::SetAffinity`]. The mask is read from the program ([`Frame::affinity`]).
     SetAffinity,
     /// See [`Instr::SetGroup`].
@@ -482,6 +488,7 @@ impl Frame {
                 Instr::SetNice { nice } => return Step::SetNice { nice },
                 Instr::SetPolicy { policy } => return Step::SetPolicy { policy },
                 Instr::SetSlice { slice } => return Step::SetSlice { slice },
+                Instr::SetClamp { clamp } => return Step::SetClamp { clamp },
                 Instr::SetAffinity { .. } => return Step::SetAffinity,
                 Instr::SetGroup { group } => return Step::SetGroup { group },
                 Instr::SetTimerSlack { slack } => return Step::SetTimerSlack { slack },

@@ -7,6 +7,7 @@ use crate::lock::LockSpec;
 use crate::policy::Policy;
 use crate::program::Program;
 use crate::socket::SockSpec;
+use crate::util_clamp::UtilClamp;
 use fairground_stdx::{CpuId, CpuMask, IndexVec, Instant, LockId, MarkerId, Ns, PipeId, ProgramId, SockId, TaskId, TgId, WordId};
 
 /// When a task comes to life.
@@ -41,6 +42,8 @@ pub struct TaskSpec {
     /// The slice of its own with which it starts (sched_runtime of sched_setattr), which kernels cut to
     /// 100 us to 100 ms; `None` = the base slice, or what its parent has when it is forked.
     pub slice: Option<Ns>,
+    /// The utilization clamps that it asks for; what it leaves open it has from its parent when it is forked.
+    pub clamp: UtilClamp,
     /// The CPUs it may use; `None` = all. CPUs that the machine does not have do not count.
     pub affinity: Option<CpuMask>,
     /// The CPU on which it starts, if that is not left to the scheduler.
@@ -74,6 +77,7 @@ impl TaskSpec {
             policy: Policy::Normal,
             nice: 0,
             slice: None,
+            clamp: UtilClamp::NONE,
             affinity: None,
             first_cpu: None,
             group: None,
@@ -101,6 +105,8 @@ pub struct TaskGroupSpec {
     pub idle: bool,
     /// cpu.max and cpu.max.burst.
     pub limit: CpuMax,
+    /// cpu.uclamp.min and cpu.uclamp.max.
+    pub clamp: UtilClamp,
     /// One of the instants at which a period of its quota begins, ns of the run, if it is known: it says on which grid the period timer
     /// fires. `None`: as the kernel has it, at boot or drawn at random.
     pub period_phase: Option<Ns>,
@@ -118,6 +124,7 @@ impl TaskGroupSpec {
             shares: DEFAULT_SHARES,
             idle: false,
             limit: CpuMax::UNLIMITED,
+            clamp: UtilClamp::NONE,
             period_phase: None,
         }
     }
@@ -189,6 +196,8 @@ pub enum Change {
     Policy { task: TaskId, policy: Policy },
     /// sched_setattr on a task: a slice of its own, or the base slice again.
     Slice { task: TaskId, slice: Option<Ns> },
+    /// sched_setattr on a task: utilization clamps, of which those left open stay.
+    Clamp { task: TaskId, clamp: UtilClamp },
     /// A task goes to another CPU cgroup (cgroup.procs, cgroup.threads); `None` is the root group.
     Group { task: TaskId, group: Option<TgId> },
     /// The weight of a group, as cpu.shares tells it (cpu.weight, cpu.weight.nice, cpu.shares).
@@ -197,6 +206,8 @@ pub enum Change {
     CpuMax { group: TgId, limit: CpuMax },
     /// cpu.idle of a group.
     GroupIdle { group: TgId, idle: bool },
+    /// cpu.uclamp.min or cpu.uclamp.max of a group, or both; what is left open stays.
+    GroupClamp { group: TgId, clamp: UtilClamp },
     /// A group is removed (rmdir); refused while tasks or groups are in it.
     RemoveGroup { group: TgId },
     /// A scheduler feature, as written to the kernel's debugfs: `NEXT_BUDDY`, `NO_NEXT_BUDDY`.
@@ -291,6 +302,30 @@ impl TaskSet {
         asked
     }
 
+    /// The first task that asks for utilization clamps: at its start, in its program, or by a change.
+    pub fn asks_for_clamp(&self) -> Option<&str> {
+        use crate::program::Instr;
+        let in_program = |task: &TaskSpec| {
+            let code = &self.programs[task.program].code;
+            code.iter().any(|instr| matches!(instr, Instr::SetClamp { .. }))
+        };
+        let asks = |task: &&TaskSpec| task.clamp != UtilClamp::NONE || in_program(task);
+        let changed = self.changes.iter().find_map(|timed| match timed.change {
+            Change::Clamp { task, .. } => Some(&self.tasks[task]),
+            _ => None,
+        });
+        self.tasks.iter().find(asks).or(changed).map(|task| task.name.as_str())
+    }
+
+    /// The first group that has utilization clamps, at the start or by a change.
+    pub fn clamped_group(&self) -> Option<&str> {
+        let changed = self.changes.iter().find_map(|timed| match timed.change {
+            Change::GroupClamp { group, .. } => Some(&self.groups[group]),
+            _ => None,
+        });
+        self.groups.iter().find(|group| group.clamp != UtilClamp::NONE).or(changed).map(|group| group.name.as_str())
+    }
+
     /// Appends the groups, tasks, pipes, sockets, words, locks, markers and changes of `other`, renumbered; `other` has no
     /// threads for soft interrupts yet. Markers of the same
     /// name and unit are shared, and so are groups of the same path. Returns the offset by which `other`'s task ids moved.
@@ -368,11 +403,13 @@ impl TaskSet {
                 Change::Nice { task, .. }
                 | Change::Affinity { task, .. }
                 | Change::Policy { task, .. }
-                | Change::Slice { task, .. } => *task = task_id(*task),
+                | Change::Slice { task, .. }
+                | Change::Clamp { task, .. } => *task = task_id(*task),
                 Change::Group { task, group } => (*task, *group) = (task_id(*task), group.map(group_id)),
                 Change::Shares { group, .. }
                 | Change::CpuMax { group, .. }
                 | Change::GroupIdle { group, .. }
+                | Change::GroupClamp { group, .. }
                 | Change::RemoveGroup { group } => {
                     *group = group_id(*group);
                 }
@@ -392,6 +429,9 @@ impl TaskSet {
             let parent = group.parent.map(|parent| rows[parent]);
             if let Some(known) = known.filter(|&known| self.groups[known].limit == CpuMax::UNLIMITED) {
                 self.groups[known].limit = group.limit;
+            }
+            if let Some(known) = known {
+                self.groups[known].clamp = group.clamp.with(self.groups[known].clamp);
             }
             rows.push(known.unwrap_or_else(|| self.groups.push(TaskGroupSpec { parent, ..group.clone() })));
         }

@@ -18,6 +18,7 @@ mod sched;
 pub mod seam;
 mod task;
 pub mod topology;
+mod uclamp;
 pub mod version;
 
 pub use crate::check::Broken;

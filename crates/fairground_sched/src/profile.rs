@@ -14,7 +14,6 @@ use crate::fair::tunables::Tunables;
 use crate::fair::weight::ScaleLoadDown;
 use crate::features::{Feat, FeatSet, Status};
 use crate::pelt::{PeltClockRule, PeltFamily, PostInit, UtilEstRule, UtilEstSample};
-use crate::seam::SchedstatText;
 use crate::seam::{
     AboveMean, ActiveBalance, AsymPacking, BalanceTasks, DetachAmount, HotGained, HotplugQuota, LbInterval, LbLoop, LbPinned,
     Migratable, Misfit, NewidleBatch, NewidleCost, NohzBalance, NumaImbalance, PeriodPhase, PeriodScale, PreferSibling,
@@ -33,6 +32,7 @@ use crate::seam::{
     Balance, ForkPlace, Hrtick, IdleEntity, IdleProtection, LongSleeper, MinVruntimeAtDequeue, Pick, PipeWakeup, Place,
     Preemption, Protection, RemoteWakeup, RepeatedPick, Seam, SoftirqHandover, TaskSlice, TickPreempt, Yield,
 };
+use crate::seam::{RtFit, SchedstatText, TaskFit, Uclamp};
 use crate::version::KernelVersion;
 
 /// A property of a profile, for people.
@@ -198,6 +198,9 @@ profile! {
     balance_tasks: BalanceTasks, "Which tasks of a CPU balance counts.";
     asym_packing: AsymPacking, "When a CPU of high priority takes tasks from others.";
     runnable_boost: RunnableBoost, "Whether tasks that wait count as utilisation.";
+    uclamp: Uclamp, "Who may ask for utilization clamps.";
+    task_fit: TaskFit, "Whether a task fits a CPU, where clamps are in use.";
+    rt_fit: RtFit, "Where real-time tasks go on unequal CPUs, where clamps are in use.";
     schedstat: SchedstatText, "How /proc/schedstat is printed.";
 }
 

@@ -15,6 +15,7 @@ use crate::rq::{ClockSkip, Rq, RqBalance};
 use crate::rt::{RtEntity, RtRoot, RtRq};
 use crate::task::{Task, TaskState};
 use crate::topology::Topology;
+use crate::uclamp::{Clamps, Uclamps};
 use fairground_model::{MachineView, Policy, RqStats, SisStats, TaskSpec};
 use fairground_stdx::{
     CfsRqId, CpuId, CpuMask, DeadlineLine, IndexVec, Log2Histogram, Ns, RngStream, SeId, StreamKind, TaskId, TgId,
@@ -37,6 +38,8 @@ pub struct Sched {
     pub(crate) bandwidth: Bandwidth,
     /// What the real-time queues of all CPUs share.
     pub(crate) rt: RtRoot,
+    /// Utilization clamps.
+    pub(crate) uclamps: Uclamps,
     /// The balance that each CPU is in the middle of; the table is out while one of them goes on.
     pub(crate) balance_works: IndexVec<CpuId, BalanceWork>,
     /// Statistics of groups for balance.
@@ -66,8 +69,11 @@ impl Sched {
     /// A scheduler for the CPUs of `machine`, all idle, and no task.
     pub fn new(profile: Profile, machine: &MachineView) -> Sched {
         let nr_cpus = machine.cpus.len();
+        let tunables = profile.tunables.at(nr_cpus as u32);
+        let clamps = Clamps { min: tunables.util_clamp_min, max: tunables.util_clamp_max };
         let mut sched = Sched {
-            tunables: profile.tunables.at(nr_cpus as u32),
+            tunables,
+            uclamps: Uclamps::new(nr_cpus, clamps, tunables.util_clamp_min_rt_default),
             topology: Topology::build(&profile, machine),
             profile,
             rqs: IndexVec::new(),
@@ -192,6 +198,7 @@ impl Sched {
             rt: RtEntity::default(),
             sched_info: SchedInfo::default(),
         });
+        self.add_task_clamps(spec.clamp);
         (self.ses[se].task, self.ses[se].parent) = (Some(task), self.cfs_rqs[queue].se);
         task
     }

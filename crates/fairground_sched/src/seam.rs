@@ -5,6 +5,7 @@ use crate::version::KernelVersion;
 mod balance;
 mod bandwidth;
 mod busiest;
+mod capacity;
 mod fair;
 mod groups;
 mod hrtick;
@@ -25,6 +26,7 @@ pub use busiest::{
     AboveMean, AsymPacking, BalanceTasks, Misfit, NumaImbalance, PreferSibling, ReducedCapacity, RunnableBoost, ScaleRtCapacity,
     SiblingBalance, SmtCapacity, SparePull, ZeroImbalance,
 };
+pub use capacity::{RtFit, TaskFit, Uclamp};
 pub use fair::{
     ForkPlace, IdleEntity, IdleProtection, LongSleeper, MinVruntimeAtDequeue, Pick, Place, Preemption, Protection, RepeatedPick,
     TaskSlice, TickPreempt, Yield,

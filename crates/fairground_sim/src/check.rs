@@ -42,6 +42,7 @@ pub(crate) fn check(
         }
         allowed.push(cpus);
     }
+    check_clamps(set, profile, &mut mistakes);
     check_slices(set, profile, &mut mistakes);
     check_limits(set, &mut mistakes);
     check_changes(set, profile, &online, &mut mistakes);
@@ -104,6 +105,35 @@ fn check_slices(set: &TaskSet, profile: &Profile, mistakes: &mut Mistakes) {
         mistakes.whole(
             format!("task `{task}` asks for a slice of its own, and profile `{}` knows none", profile.name),
             "Kernels have them from v6.12 on (sched_runtime of sched_setattr).",
+        );
+    }
+}
+
+/// Finds utilization clamps where the kernel knows none, and those that it refuses.
+fn check_clamps(set: &TaskSet, profile: &Profile, mistakes: &mut Mistakes) {
+    if let Some(task) = set.asks_for_clamp().filter(|_| !profile.uclamp.has_tasks()) {
+        mistakes.whole(
+            format!("task `{task}` asks for a utilization clamp, and profile `{}` knows none", profile.name),
+            "Kernels have them from v5.3 on (sched_util_min and sched_util_max of sched_setattr).",
+        );
+    }
+    if let Some(group) = set.clamped_group().filter(|_| !profile.uclamp.has_groups()) {
+        mistakes.whole(
+            format!("group `{group}` has utilization clamps, and profile `{}` knows none of groups", profile.name),
+            "Kernels have cpu.uclamp.min and cpu.uclamp.max from v5.4 on.",
+        );
+    }
+    for task in set.tasks.iter().filter(|task| !task.clamp.is_valid()) {
+        mistakes.whole(
+            format!("task `{}` asks for utilization clamps that it may not have (EINVAL)", task.name),
+            "Each is 0 to 1024, and the least is not above the most.",
+        );
+    }
+    let (min, max) = profile.tunables.util_clamps();
+    if min > max {
+        mistakes.whole(
+            format!("sched_util_clamp_min, {min}, is above sched_util_clamp_max, {max} (EINVAL)"),
+            "It is 1024 where nothing is said: set both.",
         );
     }
 }

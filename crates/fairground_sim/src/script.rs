@@ -106,6 +106,9 @@ impl<Q: EventQueue> Simulation<Q> {
                 self.tell_prio(rec, task);
             }
             Change::Slice { task, slice } => self.core_from_outside(rec, cpu, |sched, cx| sched.set_slice(cx, task, slice)),
+            Change::Clamp { task, clamp } => {
+                self.core_from_outside(rec, cpu, |sched, cx| sched.set_clamp(cx, task, clamp));
+            }
             Change::Group { task, group } => {
                 self.core_from_outside(rec, cpu, |sched, cx| sched.sched_move_task(cx, task, group));
             }
@@ -117,6 +120,9 @@ impl<Q: EventQueue> Simulation<Q> {
             }
             Change::GroupIdle { group, idle } => {
                 self.core_from_outside(rec, cpu, |sched, cx| sched.sched_group_set_idle(cx, group, idle));
+            }
+            Change::GroupClamp { group, clamp } => {
+                self.core_from_outside(rec, cpu, |sched, cx| sched.cpu_uclamp_write(cx, group, clamp));
             }
             Change::RemoveGroup { group } => {
                 let removed = self.core_from_outside(rec, cpu, |sched, cx| sched.remove_group(cx, group));

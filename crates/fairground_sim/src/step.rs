@@ -86,6 +86,11 @@ impl<Q: EventQueue> Simulation<Q> {
                 self.core(rec, cpu, |sched, cx| sched.set_slice(cx, task, slice));
                 self.syscall(cpu, Then::Resume)
             }
+            Step::SetClamp { clamp } => {
+                // What the task asked for and may not have is EINVAL for it.
+                self.core(rec, cpu, |sched, cx| sched.set_clamp(cx, task, clamp));
+                self.syscall(cpu, Then::Resume)
+            }
             Step::SetGroup { group } => {
                 self.core(rec, cpu, |sched, cx| sched.sched_move_task(cx, task, group));
                 self.syscall(cpu, Then::Resume)

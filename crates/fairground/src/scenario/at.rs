@@ -4,14 +4,14 @@
 
 use super::autogroup::{self, Autogroups};
 use super::cgroup::{self, GroupAct};
+use super::clamps;
 use super::fields::{Fields, Spanned};
 use super::group_life;
-use super::groups;
 use super::limits::{Limits, MAX};
 use super::slices;
 use super::words::{self, Wrong};
 use crate::nearest;
-use fairground_model::{Change, Mistakes, Policy, TaskSet, TimedChange};
+use fairground_model::{Change, Mistakes, Policy, TaskSet, TimedChange, UtilClamp};
 use fairground_sched::profile::Profile;
 use fairground_stdx::{CpuId, CpuMask, Instant, Ns, TaskId};
 use std::ops::Range;
@@ -27,6 +27,8 @@ pub enum Act {
     Policy(String, Policy),
     /// Gives tasks of this name a slice of their own (sched_runtime of sched_setattr), or the base slice again.
     Slice(String, Option<Ns>),
+    /// Lets tasks of this name ask for a utilization clamp (sched_util_min or sched_util_max of sched_setattr).
+    Clamp(String, UtilClamp),
     /// Writes a scheduler feature, as to the kernel's debugfs.
     Feature(String),
     /// Sets the frequency of CPUs, in 1024ths of their highest.
@@ -58,6 +60,11 @@ impl std::fmt::Display for Act {
             Act::Affinity(task, cpus) => write!(f, "affinity {task} {cpus}"),
             Act::Policy(task, policy) => write!(f, "policy {task} {}", words::policy_name(*policy)),
             Act::Slice(task, slice) => write!(f, "slice {task} {}", words::slice_name(*slice)),
+            Act::Clamp(task, clamp) => {
+                let asked = clamps::text(*clamp).unwrap_or_default();
+                let (word, value) = asked.split_once(' ').unwrap_or_default();
+                write!(f, "{word} {task} {value}")
+            }
             Act::Feature(name) => write!(f, "feature {name}"),
             Act::Frequency(cpus, share) => write!(f, "frequency {cpus} {share}/1024"),
             Act::Hotplug(cpus, online) => write!(f, "{} {cpus}", if *online { "online" } else { "offline" }),
@@ -68,11 +75,23 @@ impl std::fmt::Display for Act {
     }
 }
 
-const VERBS: [&str; 10] =
-    ["nice", "affinity", "policy", "slice", "feature", "frequency", "offline", "online", "watchdog", autogroup::NICE];
+const VERBS: [&str; 12] = [
+    "nice",
+    "affinity",
+    "policy",
+    "slice",
+    clamps::MIN,
+    clamps::MAX,
+    "feature",
+    "frequency",
+    "offline",
+    "online",
+    "watchdog",
+    autogroup::NICE,
+];
 /// What may stand in place of `do`: `offline = "3"`.
 const HOTPLUG: [(&str, bool); 2] = [("offline", false), ("online", true)];
-const FORMS: &str = "Forms: \"nice TASK 5\", \"affinity TASK 0-3\", \"policy TASK batch\", \"slice TASK 5ms\", \"feature NO_NEXT_BUDDY\", \"frequency CPUS 50%\", \"offline CPUS\", \"online CPUS\", \"watchdog CPUS\", \"cgroup.procs /GROUP TASK\", \"cpu.weight /GROUP 200\", \"cpu.weight.nice /GROUP -5\", \"cpu.shares /GROUP 2048\", \"cpu.idle /GROUP 1\", \"cpu.max /GROUP 50000 100000\", \"rmdir /GROUP\", \"autogroup_nice SESSION 5\".";
+const FORMS: &str = "Forms: \"nice TASK 5\", \"affinity TASK 0-3\", \"policy TASK batch\", \"slice TASK 5ms\", \"uclamp_min TASK 300\", \"uclamp_max TASK 512\", \"feature NO_NEXT_BUDDY\", \"frequency CPUS 50%\", \"offline CPUS\", \"online CPUS\", \"watchdog CPUS\", \"cgroup.procs /GROUP TASK\", \"cpu.weight /GROUP 200\", \"cpu.weight.nice /GROUP -5\", \"cpu.shares /GROUP 2048\", \"cpu.idle /GROUP 1\", \"cpu.max /GROUP 50000 100000\", \"cpu.uclamp.min /GROUP 20%\", \"cpu.uclamp.max /GROUP 50%\", \"rmdir /GROUP\", \"autogroup_nice SESSION 5\".";
 
 /// Reads all `[[at]]` rows.
 pub(super) fn read(rows: Vec<Fields<'_>>, m: &mut Mistakes) -> Vec<Spanned<At>> {
@@ -167,9 +186,6 @@ fn from_text(text: &str) -> Result<Act, Wrong> {
 }
 
 fn unknown_verb(verb: &str) -> Wrong {
-    if let Some(wrong) = groups::refused(verb) {
-        return wrong;
-    }
     let hint = match nearest::nearest(verb, VERBS.into_iter().chain(cgroup::VERBS)) {
         Some(near) => format!("Did you mean `{near}`?"),
         None => FORMS.to_string(),
@@ -189,6 +205,7 @@ fn build(verb: &str, target: &str, value: &str) -> Result<Act, Wrong> {
         "affinity" => Ok(Act::Affinity(task, words::cpus(value)?)),
         "policy" => Ok(Act::Policy(task, words::policy(value)?)),
         "slice" => Ok(Act::Slice(task, words::slice(value)?)),
+        clamps::MIN | clamps::MAX => Ok(Act::Clamp(task, clamps::request(verb, value)?)),
         "frequency" => Ok(Act::Frequency(words::cpus(target)?, words::frequency(value)?)),
         _ => Err(unknown_verb(verb)),
     }
@@ -204,6 +221,11 @@ fn from_table(mut table: Fields<'_>, span: Range<usize>, m: &mut Mistakes) -> Op
     };
     if let Some(nice) = table.integer("nice", m) {
         on_task("nice", nice.value.to_string());
+    }
+    for verb in clamps::WORDS {
+        if let Some(value) = table.integer(verb, m) {
+            on_task(verb, value.value.to_string());
+        }
     }
     for verb in ["affinity", "policy", "slice"] {
         if let Some(value) = table.text(verb, m) {
@@ -267,13 +289,10 @@ fn on_group(table: &mut Fields<'_>, task: Option<&str>, group: Option<&str>, m: 
             acts.push(words.and_then(|words| cgroup::act(verb, &words)).map(Act::Group));
         }
     }
-    if let Some(value) = table.text(MAX, m) {
-        let words = group.map(|group| format!("{group} {}", value.value)).ok_or_else(|| need(MAX, "group"));
-        acts.push(words.and_then(|words| cgroup::act(MAX, &words)).map(Act::Group));
-    }
-    for verb in groups::REFUSED_FILES {
-        if table.item(verb).is_some() {
-            acts.push(Err(unknown_verb(verb)));
+    for verb in [MAX, clamps::ClampFile::Min.name(), clamps::ClampFile::Max.name()] {
+        if let Some(value) = table.text(verb, m) {
+            let words = group.map(|group| format!("{group} {}", value.value)).ok_or_else(|| need(verb, "group"));
+            acts.push(words.and_then(|words| cgroup::act(verb, &words)).map(Act::Group));
         }
     }
     acts
@@ -317,6 +336,7 @@ pub(super) fn resolve(
     let mut changes = Vec::new();
     check_online(rows, online, m);
     group_life::check(rows, tasks, m);
+    clamps::check_changes(rows, tasks, profile, m);
     let limits = limits.write(rows, m);
     let groups = cgroup::paths(&tasks.groups);
     for (place, Spanned { value: At { time, act }, span }) in rows.iter().enumerate() {
@@ -337,6 +357,9 @@ pub(super) fn resolve(
                     m.at(span.clone(), message, hint);
                 }
                 named(task, tasks, span, m).into_iter().for_each(|task| push(Change::Slice { task, slice: *slice }));
+            }
+            Act::Clamp(task, clamp) => {
+                named(task, tasks, span, m).into_iter().for_each(|task| push(Change::Clamp { task, clamp: *clamp }));
             }
             Act::Feature(name) => {
                 if let Some(Err(wrong)) = profile.map(|profile| profile.clone().with_feature(name)) {
@@ -371,6 +394,14 @@ pub(super) fn resolve(
             Act::Group(GroupAct::Idle(path, idle)) => {
                 let group = keep(cgroup::find(path, &groups), span, m).flatten();
                 group.into_iter().for_each(|group| push(Change::GroupIdle { group, idle: *idle }));
+            }
+            Act::Group(GroupAct::Clamp(path, write)) => {
+                if let Some(profile) = profile.filter(|profile| !profile.uclamp.has_groups()) {
+                    let (message, hint) = clamps::unknown(&format!("group `{path}`"), profile);
+                    m.at(span.clone(), message, hint);
+                }
+                let group = keep(cgroup::find(path, &groups), span, m).flatten();
+                group.into_iter().for_each(|group| push(Change::GroupClamp { group, clamp: write.clamp() }));
             }
             Act::Group(GroupAct::Remove(path)) => {
                 let group = keep(cgroup::find(path, &groups), span, m).flatten();
@@ -458,6 +489,8 @@ mod tests {
             ("\"policy a SCHED_IDLE\"", "{ policy = \"idle\", task = \"a\" }"),
             ("\"slice a 5ms\"", "{ slice = \"5000us\", task = \"a\" }"),
             ("\"slice a base\"", "{ slice = \"base\", task = \"a\" }"),
+            ("\"uclamp_min a 300\"", "{ uclamp_min = 300, task = \"a\" }"),
+            ("\"cpu.uclamp.max /a 12.50\"", "{ \"cpu.uclamp.max\" = \"12.5%\", group = \"/a\" }"),
             ("\"feature NO_NEXT_BUDDY\"", "{ feature = \"NO_NEXT_BUDDY\" }"),
             ("\"frequency 0,2 50%\"", "{ frequency = \"512/1024\", cpus = \"0,2\" }"),
             ("\"offline 2-3\"", "{ offline = \"2,3\" }"),
@@ -491,8 +524,10 @@ mod tests {
     #[test]
     fn mistakes_are_named() {
         for (text, part) in [
-            ("time = \"1s\"\ndo = \"cpu.uclamp.min /a 1\"", "not modelled yet"),
-            ("time = \"1s\"\ndo = { \"cpu.uclamp.max\" = \"max\", group = \"/a\" }", "not modelled yet"),
+            ("time = \"1s\"\ndo = \"cpu.uclamp.min /a 1000\"", "more than 100 %"),
+            ("time = \"1s\"\ndo = \"uclamp_min a 1025\"", "uclamp_min 1025 does not exist"),
+            ("time = \"1s\"\ndo = { uclamp_max = -1, task = \"a\" }", "uclamp_max -1 does not exist"),
+            ("time = \"1s\"\ndo = { \"cpu.uclamp.max\" = \"max\" }", "without `group`"),
             ("time = \"1s\"\ndo = \"cpu.max /a\"", "incomplete"),
             ("time = \"1s\"\ndo = \"cpu.max / max\"", "of the root group"),
             ("time = \"1s\"\ndo = \"cpu.max /a much\"", "`much` is no number of us"),

@@ -1,5 +1,6 @@
 //! The files by which a CPU cgroup is weighed, of cgroup v2 and v1, and what is done to groups in mid-run.
 
+use super::clamps::{ClampFile, ClampWrite};
 use super::limits::{LimitFile, LimitWrite};
 use super::words::Wrong;
 use crate::nearest;
@@ -100,6 +101,8 @@ pub enum GroupAct {
     Weight(String, Weight),
     /// Writes a part of its limit.
     Limit(String, LimitWrite),
+    /// Writes one of its utilization clamps.
+    Clamp(String, ClampWrite),
     /// Writes its cpu.idle.
     Idle(String, bool),
     /// Removes it: rmdir.
@@ -113,6 +116,7 @@ impl fmt::Display for GroupAct {
             GroupAct::Move(path, task) => write!(f, "{MOVE} {path} {task}"),
             GroupAct::Weight(path, weight) => write!(f, "{} {path} {}", weight.file.name(), weight.value),
             GroupAct::Limit(path, limit) => write!(f, "{} {path} {limit}", limit.file().name()),
+            GroupAct::Clamp(path, clamp) => write!(f, "{} {path} {clamp}", clamp.file.name()),
             GroupAct::Idle(path, idle) => write!(f, "{IDLE} {path} {}", u8::from(*idle)),
             GroupAct::Remove(path) => write!(f, "{REMOVE} {path}"),
         }
@@ -123,7 +127,7 @@ pub(super) const MOVE: &str = "cgroup.procs";
 pub(super) const IDLE: &str = "cpu.idle";
 pub(super) const REMOVE: &str = "rmdir";
 /// The words that begin the change of a group.
-pub(super) const VERBS: [&str; 11] = [
+pub(super) const VERBS: [&str; 13] = [
     MOVE,
     "cpu.weight",
     "cpu.weight.nice",
@@ -135,6 +139,8 @@ pub(super) const VERBS: [&str; 11] = [
     "cpu.cfs_quota_us",
     "cpu.cfs_period_us",
     "cpu.cfs_burst_us",
+    "cpu.uclamp.min",
+    "cpu.uclamp.max",
 ];
 /// Those of them that write a number.
 pub(super) const VALUES: [&str; 8] = [
@@ -148,7 +154,7 @@ pub(super) const VALUES: [&str; 8] = [
     "cpu.cfs_burst_us",
 ];
 /// The forms of the changes, for hints.
-pub(super) const FORMS: &str = "\"cgroup.procs /GROUP TASK\", \"cpu.weight /GROUP 200\", \"cpu.weight.nice /GROUP -5\", \"cpu.shares /GROUP 2048\", \"cpu.idle /GROUP 1\", \"cpu.max /GROUP 50000 100000\", \"rmdir /GROUP\"";
+pub(super) const FORMS: &str = "\"cgroup.procs /GROUP TASK\", \"cpu.weight /GROUP 200\", \"cpu.weight.nice /GROUP -5\", \"cpu.shares /GROUP 2048\", \"cpu.idle /GROUP 1\", \"cpu.max /GROUP 50000 100000\", \"cpu.uclamp.max /GROUP 50%\", \"rmdir /GROUP\"";
 
 /// The change that begins with `verb`, one of [`VERBS`]: the path of the group comes first, as when a command names the file.
 pub(super) fn act(verb: &str, rest: &str) -> Result<GroupAct, Wrong> {
@@ -172,6 +178,9 @@ pub(super) fn act(verb: &str, rest: &str) -> Result<GroupAct, Wrong> {
     }
     if let Some((_, file)) = LimitFile::ALL.iter().find(|row| row.0 == verb) {
         return Ok(GroupAct::Limit(path, LimitWrite::new(*file, value)?));
+    }
+    if let Some((_, file)) = ClampFile::ALL.iter().find(|row| row.0 == verb) {
+        return Ok(GroupAct::Clamp(path, ClampWrite::new(*file, value)?));
     }
     match verb {
         IDLE => Ok(GroupAct::Idle(path, idle(number(verb, value)?)?)),

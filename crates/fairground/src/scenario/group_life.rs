@@ -80,6 +80,7 @@ pub(super) fn check(rows: &[Spanned<At>], tasks: &TaskSet, m: &mut Mistakes) {
         let (GroupAct::Move(path, _)
         | GroupAct::Weight(path, _)
         | GroupAct::Limit(path, _)
+        | GroupAct::Clamp(path, _)
         | GroupAct::Idle(path, _)
         | GroupAct::Remove(path)) = act;
         if let Some(at) = removed.get(path.as_str()) {
@@ -98,7 +99,7 @@ pub(super) fn check(rows: &[Spanned<At>], tasks: &TaskSet, m: &mut Mistakes) {
                 removed.insert(path, *time);
                 remains(path, *time, rows, tasks, &removed, span, m);
             }
-            GroupAct::Weight(..) | GroupAct::Limit(..) | GroupAct::Move(..) => {}
+            GroupAct::Weight(..) | GroupAct::Limit(..) | GroupAct::Clamp(..) | GroupAct::Move(..) => {}
         }
     }
 }

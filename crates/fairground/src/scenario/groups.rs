@@ -4,32 +4,20 @@
 //! [[group]]
 //! path = "/web/api"        # groups above it are made as well, as `mkdir -p` does
 //! "cpu.weight" = 200       # or "cpu.weight.nice" = -5, or "cpu.shares" = 2048 (cgroup v1)
+//! "cpu.uclamp.max" = "50%"     # utilization clamps, in percent of the biggest CPU
 //! "cpu.max" = "50000 100000"    # or "cpu.cfs_quota_us" = 50000 and "cpu.cfs_period_us" = 100000 (cgroup v1)
 //! ```
 
 use super::at::{Act, At};
 use super::canonical;
 use super::cgroup::{self, GroupAct, IDLE, Weight, WeightFile};
+use super::clamps::{self, ClampWrite};
 use super::fields::{Fields, Spanned};
 use super::limits::{self, LimitFile, LimitWrite};
-use super::words::Wrong;
 use fairground_model::cgroup::{ROOT, make};
 use fairground_model::{CpuMax, Mistakes, TaskGroupSpec, TaskSet};
 use fairground_stdx::{IndexVec, TgId};
 use std::ops::Range;
-
-/// Files of a group that belong to parts of the kernel that are not modelled, with what these are.
-const REFUSED: [(&str, &str); 2] = [("cpu.uclamp.min", "utilization clamping"), ("cpu.uclamp.max", "utilization clamping")];
-
-/// Their names.
-pub(super) const REFUSED_FILES: [&str; 2] = [REFUSED[0].0, REFUSED[1].0];
-
-/// What to say of a file that is not modelled; none for every other name.
-pub(super) fn refused(file: &str) -> Option<Wrong> {
-    let (_, part) = REFUSED.iter().find(|row| row.0 == file)?;
-    let hint = "Of a group's files there are those of its weight, cpu.idle and those of its quota; leave the others out.";
-    Some((format!("`{file}`: {part} is not modelled yet"), hint.to_string()))
-}
 
 /// One `[[group]]`.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -46,6 +34,7 @@ struct Files {
     weight: Option<Spanned<Weight>>,
     idle: Option<Spanned<bool>>,
     limits: Vec<Spanned<LimitWrite>>,
+    clamps: Vec<Spanned<ClampWrite>>,
 }
 
 /// The groups of a scenario.
@@ -81,6 +70,10 @@ impl Groups {
                 text.push_str(&format!("\"{IDLE}\" = {}\n", u8::from(idle.value)));
             }
             row.files.limits.iter().for_each(|limit| text.push_str(&format!("{}\n", limit.value.toml())));
+            row.files
+                .clamps
+                .iter()
+                .for_each(|clamp| text.push_str(&format!("\"{}\" = \"{}\"\n", clamp.value.file.name(), clamp.value)));
         }
         text
     }
@@ -109,6 +102,10 @@ impl Groups {
             row.files.limits = writes.iter().map(|write| Spanned { value: write.clone(), span: row.path.span.clone() }).collect();
         }
     }
+    /// What is written to files of clamps.
+    pub(super) fn clamps(&self) -> impl Iterator<Item = &Spanned<ClampWrite>> {
+        self.rows.iter().flat_map(|row| &row.files.clamps)
+    }
     /// What is written to files of limits.
     pub(super) fn limits(&self) -> impl Iterator<Item = &Spanned<LimitWrite>> {
         self.rows.iter().flat_map(|row| &row.files.limits)
@@ -134,6 +131,7 @@ pub(super) fn read(rows: Vec<Fields<'_>>, m: &mut Mistakes) -> Groups {
         spec.shares = files.weight.as_ref().map_or(spec.shares, |weight| weight.value.shares());
         spec.idle = files.idle.as_ref().is_some_and(|idle| idle.value);
         spec.limit = limits::together(&files.limits, m);
+        spec.clamp = files.clamps.iter().fold(spec.clamp, |clamp, write| clamp.with(write.value.clamp()));
         groups.rows.push(Row { path, guessed, files });
     }
     groups
@@ -141,13 +139,6 @@ pub(super) fn read(rows: Vec<Fields<'_>>, m: &mut Mistakes) -> Groups {
 
 /// A group of which something is wrong is declared all the same: who names it has made no mistake. `known` are those before.
 fn read_row(row: &mut Fields<'_>, known: &Groups, m: &mut Mistakes) -> Option<(Spanned<String>, bool, Files)> {
-    for (file, _) in REFUSED {
-        if row.refused(file).is_some()
-            && let Some((message, hint)) = refused(file)
-        {
-            m.at(row.span_of(file), message, hint);
-        }
-    }
     if row.refused("cpu").is_some() {
         let message = "the name of a file stands here without quotes";
         m.at(row.span_of("cpu"), message, "TOML takes its dots for tables: write `\"cpu.weight\" = 200`.");
@@ -178,6 +169,7 @@ fn read_row(row: &mut Fields<'_>, known: &Groups, m: &mut Mistakes) -> Option<(S
         idle = None;
     }
     let limits = read_limits(row, m);
+    let clamps = clamps::of_group(row, m);
     let given = row.item("path").is_some();
     let path = row.text("path", m);
     let Some(path) = path else {
@@ -195,7 +187,7 @@ fn read_row(row: &mut Fields<'_>, known: &Groups, m: &mut Mistakes) -> Option<(S
         m.at(path.span.clone(), message, hint);
         (value, guessed) = (meant(path.value).filter(|path| !known.has(path))?, true);
     }
-    let files = Files { weight: weights.into_iter().next(), idle, limits };
+    let files = Files { weight: weights.into_iter().next(), idle, limits, clamps };
     Some((Spanned { value, span: path.span }, guessed, files))
 }
 
@@ -317,7 +309,9 @@ mod tests {
             ("path = \"/a\"\n\"cpu.cfs_burst_us\" = 5001\n\"cpu.cfs_quota_us\" = 5000", "the burst is larger than the quota"),
             ("path = \"/a\"\n\"cpu.cfs_quota_us\" = 0", "cpu.cfs_quota_us 0: the quota is below 1 ms"),
             ("path = \"/a\"\n\"cpu.cfs_period_us\" = 999", "the period is below 1 ms"),
-            ("path = \"/a\"\n\"cpu.uclamp.min\" = \"0\"", "utilization clamping is not modelled yet"),
+            ("path = \"/a\"\n\"cpu.uclamp.min\" = \"101\"", "cpu.uclamp.min 101: more than 100 % (ERANGE)"),
+            ("path = \"/a\"\n\"cpu.uclamp.max\" = \"1.234\"", "no percentage (EINVAL)"),
+            ("path = \"/a\"\n\"cpu.uclamp.max\" = 20", "`cpu.uclamp.max` is the number 20"),
             ("path = \"/a\"\n\"cpu.wait\" = 3", "unknown key `cpu.wait`"),
             ("path = \"/a\"\nweight = 3", "unknown key `weight`"),
             ("\"cpu.weight\" = 3", "without `path`"),
@@ -373,7 +367,7 @@ mod tests {
         assert_eq!(
             hint("size"),
             "[[group]] knows: `cpu.weight`, `cpu.weight.nice`, `cpu.shares`, `cpu.idle`, `cpu.max`, `cpu.max.burst`, \
-             `cpu.cfs_quota_us`, `cpu.cfs_period_us`, `cpu.cfs_burst_us`, `path`."
+             `cpu.cfs_quota_us`, `cpu.cfs_period_us`, `cpu.cfs_burst_us`, `cpu.uclamp.min`, `cpu.uclamp.max`, `path`."
         );
     }
 }

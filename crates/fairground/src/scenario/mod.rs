@@ -28,6 +28,7 @@ mod at;
 mod autogroup;
 pub(crate) mod canonical;
 mod cgroup;
+mod clamps;
 mod expect;
 pub(crate) mod fields;
 mod group_life;
@@ -191,6 +192,7 @@ impl Scenario {
             check_tasks(&parts.workloads, &online, &mut m);
             if let Some(profile) = &profile {
                 slices::check(&parts.workloads, profile, &mut m);
+                clamps::check(&parts.groups, &parts.workloads, profile, &mut m);
                 group_life::check_files(&parts.groups, &at, &parts.workloads, profile, &mut m);
             }
             let autogroups = parts.autogroups(&tasks, &mut m);
@@ -225,6 +227,7 @@ impl Scenario {
         check_duration(self.duration, None, &mut m);
         check_tasks(&self.workloads, &self.online(), &mut m);
         slices::check(&self.workloads, &self.profile, &mut m);
+        clamps::check(&self.groups, &self.workloads, &self.profile, &mut m);
         group_life::check_files(&self.groups, &self.at, &self.workloads, &self.profile, &mut m);
         let tasks = merged(&self.groups, &self.workloads);
         let autogroups = self.autogroups(&tasks, &mut m);

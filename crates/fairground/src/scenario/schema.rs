@@ -1,5 +1,6 @@
 //! JSON Schemas of what people write, for editors: scenarios (TOML) and the rt-app subset (JSON).
 
+use fairground_model::CLAMP_MAX;
 use fairground_model::cgroup::WEIGHTS;
 use fairground_sched::profile::{KnownKind, Profile};
 use fairground_workload::{ParamKind, Workload, workloads};
@@ -74,6 +75,14 @@ fn path() -> Value {
     json!({ "type": "string", "pattern": "^/([^/ ]+(/[^/ ]+)*)?$", "description": "a CPU cgroup from the root, such as /web/api" })
 }
 
+fn clamp() -> Value {
+    json!({ "type": "integer", "minimum": 0, "maximum": CLAMP_MAX, "description": "1024 is the biggest CPU; from kernel v5.3 on" })
+}
+
+fn share() -> Value {
+    json!({ "type": "string", "pattern": "^ *(max|[0-9]+(\\.[0-9]{1,2})?%?) *$", "description": "percent of the biggest CPU; from kernel v5.4 on" })
+}
+
 /// The files of a group.
 fn files() -> Value {
     let micros = json!({ "type": "integer", "minimum": 0 });
@@ -87,6 +96,8 @@ fn files() -> Value {
         "cpu.cfs_quota_us": { "type": "integer", "minimum": -1, "description": "cgroup v1; -1 is no limit" },
         "cpu.cfs_period_us": micros,
         "cpu.cfs_burst_us": micros,
+        "cpu.uclamp.min": share(),
+        "cpu.uclamp.max": share(),
     })
 }
 
@@ -154,7 +165,8 @@ fn task() -> Value {
         &["name"],
         json!({
             "name": { "type": "string" }, "count": { "type": "integer", "minimum": 1 },
-            "nice": nice(), "policy": policy(), "slice": slice(), "cpus": cpus(), "first_cpu": { "type": "integer", "minimum": 0 },
+            "nice": nice(), "policy": policy(), "slice": slice(), "uclamp_min": clamp(), "uclamp_max": clamp(),
+            "cpus": cpus(), "first_cpu": { "type": "integer", "minimum": 0 },
             "start": time(), "timer_slack": time(),
             "working_set": {
                 "type": ["integer", "string"], "minimum": 0,
@@ -177,7 +189,7 @@ fn at() -> Value {
         with(
             json!({
                 "task": { "type": "string" }, "nice": nice(), "affinity": cpus(), "policy": policy(), "slice": slice(),
-                "feature": { "type": "string" }, "cpus": cpus(), "frequency": { "type": "string" },
+                "uclamp_min": clamp(), "uclamp_max": clamp(), "feature": { "type": "string" }, "cpus": cpus(), "frequency": { "type": "string" },
                 "group": path(), "cgroup.procs": path(), "rmdir": path(),
                 "autogroup_nice": nice(), "session": { "type": "string" },
             }),
@@ -193,9 +205,10 @@ pub fn rtapp_schema() -> Value {
     let own = |extra: Value| {
         let mut properties = json!({
             "loop": { "type": "integer", "minimum": -1 }, "policy": { "enum": ["SCHED_OTHER", "SCHED_BATCH", "SCHED_IDLE"] },
-            "priority": nice(), "dl-runtime": micros, "cpus": { "type": "array", "items": { "type": "integer", "minimum": 0 } },
+            "priority": nice(), "dl-runtime": micros, "util_min": clamp(), "util_max": clamp(), "cpus": { "type": "array", "items": { "type": "integer", "minimum": 0 } },
             "taskgroup": { "oneOf": [{ "type": "string" }, object(&["path"], json!({ "path": path(), "cpu.weight": files()["cpu.weight"],
-                "cpu.max": files()["cpu.max"], "cpu.max.burst": micros }))] },
+                "cpu.max": files()["cpu.max"], "cpu.max.burst": micros,
+                "cpu.uclamp.min": share(), "cpu.uclamp.max": share() }))] },
         });
         if let (Some(all), Some(extra)) = (properties.as_object_mut(), extra.as_object()) {
             all.extend(extra.clone());

@@ -12,7 +12,7 @@
 
 use super::fields::Spanned;
 use super::words::{self, Wrong};
-use super::{cgroup, lock_steps, memory_steps};
+use super::{cgroup, clamps, lock_steps, memory_steps};
 use crate::nearest;
 use fairground_model::program::{COUNTERS, REGS, Reg};
 use fairground_model::{Instr, LockKind, Mistakes, Mode, TimerMode};
@@ -29,7 +29,9 @@ pub(super) struct Names {
     pub(super) groups: Vec<String>,
 }
 
-const VERBS: [&str; 24] = [
+const VERBS: [&str; 26] = [
+    clamps::MIN,
+    clamps::MAX,
     "run",
     "runtime",
     "kernel",
@@ -110,6 +112,7 @@ fn instr(text: &str, names: &Names) -> Result<Instr, Wrong> {
         "policy" => words::policy(value).map(|policy| Instr::SetPolicy { policy }),
         "cgroup" => cgroup::find(value, &names.groups).map(|group| Instr::SetGroup { group }),
         "slice" => words::slice(value).map(|slice| Instr::SetSlice { slice }),
+        clamps::MIN | clamps::MAX => clamps::request(verb, value).map(|clamp| Instr::SetClamp { clamp }),
         "jump" => target(value).map(|to| Instr::Jump { to }),
         "repeat" => repeat(value),
         _ => memory_steps::read(verb, value, names)
@@ -271,6 +274,7 @@ pub(super) fn text(instr: &Instr, names: &Names) -> Option<String> {
         Instr::SetNice { nice } => format!("nice {nice}"),
         Instr::SetPolicy { policy } => format!("policy {}", words::policy_name(policy)),
         Instr::SetSlice { slice } => format!("slice {}", words::slice_name(slice)),
+        Instr::SetClamp { clamp } => clamps::text(clamp)?,
         Instr::SetAffinity { cpus } => format!("affinity {cpus}"),
         Instr::SetGroup { group: None } => format!("cgroup {}", fairground_model::cgroup::ROOT),
         Instr::SetGroup { group: Some(group) } => format!("cgroup {}", names.groups.get(group.index())?),

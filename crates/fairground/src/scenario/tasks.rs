@@ -7,6 +7,7 @@
 
 use super::autogroup;
 use super::cgroup;
+use super::clamps;
 use super::fields::{Fields, Spanned};
 use super::groups::Groups;
 use super::lock_steps;
@@ -164,6 +165,7 @@ fn read_spec(row: &mut Fields<'_>, m: &mut Mistakes) -> TaskSpec {
     if let Some(slice) = row.text("slice", &mut inner) {
         keep(words::slice(slice.value).map(|own| spec.slice = own), slice.span);
     }
+    spec.clamp = clamps::of_task(row, &mut inner);
     if let Some(cpus) = row.text("cpus", &mut inner) {
         keep(words::cpus(cpus.value).map(|cpus| spec.affinity = Some(cpus)), cpus.span);
     }

@@ -312,11 +312,7 @@ fn what_groups_cannot_do_is_refused_with_its_line() {
             at(&["cpu.idle /batch 1", "cpu.idle /batch 0", "cpu.weight /batch 5"]) + "[[at]]\ntime = \"100ms",
             "",
         ),
-        (
-            "cpu.weight /web/api",
-            "cpu.uclamp.max /web/api".to_string(),
-            "`cpu.uclamp.max`: utilization clamping is not modelled yet",
-        ),
+        ("cpu.weight /web/api", "cpu.uclamp.max /web/api".to_string(), "more than 100 %"),
         ("cpu.weight /web/api", "cpu.cfs_quota_us /web/api".to_string(), "cgroup v1 and v2"),
     ] {
         let text = GROUPS.replacen(from, &to, 1);
@@ -344,7 +340,7 @@ fn a_mistake_in_a_group_is_the_only_one_that_is_named() {
         (path("\"cpu.weight.nice\" = 20"), "cpu.weight.nice 20 does not exist"),
         (path("\"cpu.weight\" = \"much\""), "`cpu.weight` is the string"),
         (path("\"cpu.weigth\" = 200"), "unknown key `cpu.weigth`"),
-        (path("\"cpu.uclamp.max\" = \"max\""), "`cpu.uclamp.max`: utilization clamping is not modelled yet"),
+        (path("\"cpu.uclamp.max\" = \"much\""), "cpu.uclamp.max much: no percentage (EINVAL)"),
         (path("\"cpu.max\" = \"500\""), "cpu.max 500: the quota is below 1 ms"),
         (path("\"cpu.max\" = \"5000\"\n\"cpu.max.burst\" = 6000"), "the burst is larger than the quota"),
         (path("\"cpu.max\" = \"5000\"\n\"cpu.cfs_burst_us\" = 60"), "cgroup v1 and v2"),

@@ -5,6 +5,7 @@ mod group_files;
 use super::at::{Act, At};
 use super::canonical::{self, key, quoted};
 use super::cgroup::{self, GroupAct};
+use super::clamps;
 use super::lock_steps;
 use super::steps::{self, Names};
 use super::words;
@@ -47,6 +48,7 @@ pub fn write(title: &str, setup: &Setup) -> Result<String, Unwritable> {
             }
             false => {}
         }
+        clamps::writes(group.clamp).for_each(|write| text.push_str(&format!("\"{}\" = \"{write}\"\n", write.file.name())));
         files.limits(group.limit).iter().for_each(|limit| text.push_str(&format!("{}\n", limit.toml())));
     }
     text.push_str("\n[[workload]]\n");
@@ -119,6 +121,8 @@ fn fields(setup: &Setup, task: &TaskSpec, names: &Names) -> Result<Vec<String>, 
     say(task.nice != 0, "nice", task.nice.to_string());
     say(task.policy != Default::default(), "policy", quoted(&words::policy_name(task.policy)));
     say(task.slice.is_some(), "slice", quoted(&words::slice_name(task.slice)));
+    say(task.clamp.min.is_some(), clamps::MIN, task.clamp.min.unwrap_or(0).to_string());
+    say(task.clamp.max.is_some(), clamps::MAX, task.clamp.max.unwrap_or(0).to_string());
     say(task.affinity.is_some(), "cpus", text(&task.affinity.unwrap_or(CpuMask::EMPTY)));
     say(task.first_cpu.is_some(), "first_cpu", task.first_cpu.map_or(0, |cpu| cpu.index()).to_string());
     say(task.group.is_some(), "group", task.group.map_or(String::new(), |group| quoted(&names.groups[group.index()])));
@@ -148,6 +152,8 @@ fn act(change: &Change, names: &Names, files: &mut Files) -> Result<Act, Unwrita
         Change::Affinity { task, cpus } => Act::Affinity(name(*task), *cpus),
         Change::Policy { task, policy } => Act::Policy(name(*task), *policy),
         Change::Slice { task, slice } => Act::Slice(name(*task), *slice),
+        Change::Clamp { task, clamp } if clamps::text(*clamp).is_some() => Act::Clamp(name(*task), *clamp),
+        Change::Clamp { task, .. } => return Err(Unwritable(format!("a change of both clamps of `{}`", name(*task)))),
         Change::Feature { name } => Act::Feature(name.clone()),
         Change::FreqCapacity { cpu, freq_capacity } => Act::Frequency(CpuMask::only(*cpu), *freq_capacity),
         Change::Hotplug { cpu, online } => Act::Hotplug(CpuMask::only(*cpu), *online),
@@ -162,6 +168,14 @@ fn act(change: &Change, names: &Names, files: &mut Files) -> Result<Act, Unwrita
             Act::Group(GroupAct::Limit(names.groups[group.index()].clone(), files.write(*group, *limit)?))
         }
         Change::GroupIdle { group, idle } => Act::Group(GroupAct::Idle(names.groups[group.index()].clone(), *idle)),
+        Change::GroupClamp { group, clamp } => {
+            let path = names.groups[group.index()].clone();
+            let mut writes = clamps::writes(*clamp);
+            match (writes.next(), writes.next()) {
+                (Some(write), None) => Act::Group(GroupAct::Clamp(path, write)),
+                _ => return Err(Unwritable(format!("a change of both clamps of `{path}`"))),
+            }
+        }
         Change::RemoveGroup { group } => Act::Group(GroupAct::Remove(names.groups[group.index()].clone())),
     })
 }

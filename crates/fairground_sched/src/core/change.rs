@@ -65,7 +65,7 @@ impl Sched {
 
     /// Takes a task off its queue, lets `change` act, and puts it back, as kernels do for every change: a new weight
     /// or slice must not find it in an order or a sum. It is placed anew for that. Whether it was queued.
-    fn change_off_queue(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, change: impl FnOnce(&mut Sched)) -> bool {
+    pub(crate) fn change_off_queue(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, change: impl FnOnce(&mut Sched)) -> bool {
         self.end_migration(cx, task);
         let cpu = self.tasks[task].cpu;
         let queued = self.tasks[task].state.is_on_rq();

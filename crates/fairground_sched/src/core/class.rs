@@ -20,6 +20,7 @@ impl Sched {
         if !flags.has(EnqueueFlags::RESTORE) {
             self.sched_info_enqueue(task);
         }
+        self.uclamp_rq_inc(task);
         match self.is_rt(task) {
             false => self.enqueue_task_fair(cx, task, flags),
             true => self.enqueue_task_rt(cx, task, flags),
@@ -33,6 +34,9 @@ impl Sched {
         let still_waits = [DequeueFlags::SAVE, DequeueFlags::DELAYED, DequeueFlags::THROTTLE];
         if !still_waits.into_iter().any(|flag| flags.has(flag)) {
             self.sched_info_dequeue(task);
+        }
+        if !flags.has(DequeueFlags::THROTTLE) {
+            self.uclamp_rq_dec(task);
         }
         if self.is_rt(task) {
             self.dequeue_task_rt(cx, task, flags);

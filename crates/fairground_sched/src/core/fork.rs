@@ -18,6 +18,7 @@ impl Sched {
         self.inherit_group(parent, child);
         self.set_task_rq(child, cpu);
         self.inherit_slice(parent, child);
+        self.inherit_clamps(parent, child);
         self.inherit_rt_policy(parent, child);
         self.inherit_wakees(parent, child);
         self.update_rq_clock(cx, cpu);

@@ -94,6 +94,7 @@ impl Sched {
         self.sched_info_enqueue(task);
         self.requeue_delayed_entity(cx, self.tasks[task].se);
         self.tasks[task].state = TaskState::Queued;
+        self.uclamp_rq_inc(task);
     }
 
     /// An entity in delayed dequeue is runnable again where it stands, or at the average if it has gained lag since

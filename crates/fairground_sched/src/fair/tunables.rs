@@ -92,6 +92,9 @@ tunables! {
     sched_migration_cost_ns v(4, 12), None, 500_000, false, 0..=0xffff_ffff, "A task that ran within this time counts as cache hot.";
     sched_cfs_bandwidth_slice_us v(4, 12), None, 5_000, false, 1..=0xffff_ffff, "What a queue of a group with a quota takes from its pool at once, in us.";
     sched_child_runs_first v(4, 12), CFS, 0, false, 0..=1, "Whether a forked child is to run before its parent.";
+    sched_util_clamp_min v(5, 3), None, 1024, false, 0..=1024, "The most that utilization clamps raise anybody.";
+    sched_util_clamp_max v(5, 3), None, 1024, false, 0..=1024, "The most that utilization clamps leave anybody.";
+    sched_util_clamp_min_rt_default v(5, 9), None, 1024, false, 0..=1024, "What real-time tasks that ask for nothing are raised to.";
     sched_tunable_scaling v(4, 12), None, 1, false, 0..=2, "How values grow with the number of CPUs: 0 not, 1 logarithmic, 2 linear.";
 }
 
@@ -159,6 +162,12 @@ pub struct EffectiveTunables {
     pub cfs_bandwidth_slice_ns: u64,
     /// Whether a forked child runs before its parent.
     pub child_runs_first: bool,
+    /// The most that anybody's least may be, and the most that anybody gets, in 1/1024 of the biggest CPU.
+    pub util_clamp_min: u32,
+    /// See `util_clamp_min`.
+    pub util_clamp_max: u32,
+    /// The least of real-time tasks that ask for nothing.
+    pub util_clamp_min_rt_default: u32,
     /// With more tasks than this the period grows: ceil(latency / min_granularity).
     pub nr_latency: u64,
 }
@@ -200,6 +209,12 @@ impl Tunables {
         TUNABLES.iter().zip(self.set).filter_map(|(row, set)| Some((row, set?)))
     }
 
+    /// sched_util_clamp_min and sched_util_clamp_max.
+    pub fn util_clamps(&self) -> (u64, u64) {
+        let value = |row: Row| self.set[row as usize].unwrap_or(TUNABLES[row as usize].base);
+        (value(Row::sched_util_clamp_min), value(Row::sched_util_clamp_max))
+    }
+
     /// The values on a machine with this number of online CPUs.
     pub fn at(&self, nr_online_cpus: u32) -> EffectiveTunables {
         let factor = self.scaling().factor(nr_online_cpus);
@@ -220,6 +235,9 @@ impl Tunables {
             migration_cost_ns: value(Row::sched_migration_cost_ns),
             cfs_bandwidth_slice_ns: value(Row::sched_cfs_bandwidth_slice_us) * 1000,
             child_runs_first: value(Row::sched_child_runs_first) != 0,
+            util_clamp_min: value(Row::sched_util_clamp_min) as u32,
+            util_clamp_max: value(Row::sched_util_clamp_max) as u32,
+            util_clamp_min_rt_default: value(Row::sched_util_clamp_min_rt_default) as u32,
             nr_latency: latency_ns.div_ceil(min_granularity_ns),
         }
     }

@@ -4,19 +4,27 @@ use super::MAX_RT_PRIO;
 use crate::Sched;
 use crate::ctx::Ctx;
 use crate::fair::select_task_rq::Wake;
+use crate::seam::RtFit;
 use crate::topology::SdFlags;
 use fairground_model::Reason;
 use fairground_stdx::{CpuId, CpuMask, TaskId};
 
 impl Sched {
     /// The CPUs that a task may use whose highest queued priority is lowest, if that is lower than its own. One with fair tasks is as
-    /// low as an idle one.
+    /// low as an idle one. Where CPUs differ, only those count that have what the task asks for, if any has.
     ///
-    /// Kernel: cpupri.c cpupri_find(), v4.12–
+    /// Kernel: cpupri.c cpupri_find_fitness(), v5.6– (cpupri_find() before)
     pub(super) fn cpupri_find(&self, cx: &Ctx<'_, '_>, task: TaskId) -> Option<CpuMask> {
+        let fitting =
+            self.rt_looks_for_capacity().then(|| self.lowest_cpus(cx, task, |cpu| self.rt_task_fits_capacity(task, cpu)));
+        fitting.flatten().or_else(|| self.lowest_cpus(cx, task, |_| true))
+    }
+
+    /// Of the CPUs for which `fits` holds.
+    fn lowest_cpus(&self, cx: &Ctx<'_, '_>, task: TaskId, fits: impl Fn(CpuId) -> bool) -> Option<CpuMask> {
         let allowed = self.tasks[task].cpus_allowed.and(&cx.machine.online);
         let (mut lowest, mut mask) = (self.rt_prio(task), CpuMask::EMPTY);
-        for cpu in allowed.iter().filter(|&cpu| self.rqs[cpu].online) {
+        for cpu in allowed.iter().filter(|&cpu| self.rqs[cpu].online && fits(cpu)) {
             let prio = self.rqs[cpu].rt.highest_prio();
             if prio > lowest {
                 (lowest, mask) = (prio, CpuMask::EMPTY);
@@ -57,7 +65,7 @@ impl Sched {
     }
 
     /// Where a woken or new real-time task is queued: where it was, unless a real-time task runs there that does not give way to it,
-    /// or cannot go elsewhere.
+    /// or cannot go elsewhere, or the CPU has less than it asks for and another that is of lower priority has that.
     ///
     /// Kernel: rt.c select_task_rq_rt(), v4.12–
     #[cold]
@@ -68,13 +76,27 @@ impl Sched {
             let row = &self.tasks[curr];
             row.policy.is_rt() && (row.cpus_allowed.weight() < 2 || row.prio() <= self.tasks[task].prio())
         };
-        if wake == Wake::Exec || !self.rqs[prev].curr.is_some_and(holds) {
+        let held = self.rqs[prev].curr.is_some_and(holds);
+        if wake == Wake::Exec || (!held && self.rt_task_fits_capacity(task, prev)) {
             return stays;
         }
-        match self.find_lowest_rq(cx, task) {
+        match self.find_lowest_rq(cx, task).filter(|&target| held || self.rt_task_fits_capacity(task, target)) {
             Some(target) if target != prev && self.is_below(target, task) => (target, Reason::SelectRtLowest),
             _ => stays,
         }
+    }
+
+    /// Whether real-time tasks look for capacity: CPUs differ, and clamps are in use.
+    fn rt_looks_for_capacity(&self) -> bool {
+        self.profile.rt_fit == RtFit::Capacity && self.topology.asym_cpucap_active && self.uclamps.is_used()
+    }
+
+    /// Whether a CPU has what a task asks for; whoever asks for more than it may have asks for that.
+    ///
+    /// Kernel: rt.c rt_task_fits_capacity(), v5.6–
+    fn rt_task_fits_capacity(&self, task: TaskId, cpu: CpuId) -> bool {
+        let clamps = self.uclamp_eff_value(task);
+        !self.rt_looks_for_capacity() || self.capacity_orig_of(cpu) >= u64::from(clamps.min.min(clamps.max))
     }
 
     /// Whether all real-time tasks that are queued on a CPU are of a lower priority than `task`.

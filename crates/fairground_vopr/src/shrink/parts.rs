@@ -62,6 +62,7 @@ fn remove_task(case: &mut Case, row: usize) {
         | Change::Affinity { task, .. }
         | Change::Policy { task, .. }
         | Change::Slice { task, .. }
+        | Change::Clamp { task, .. }
         | Change::Group { task, .. } = &mut timed.change
         {
             rename(task);
@@ -78,8 +79,13 @@ fn task_of(change: &Change) -> Option<TaskId> {
         | Change::Affinity { task, .. }
         | Change::Policy { task, .. }
         | Change::Slice { task, .. }
+        | Change::Clamp { task, .. }
         | Change::Group { task, .. } => Some(task),
-        Change::Shares { .. } | Change::CpuMax { .. } | Change::GroupIdle { .. } | Change::RemoveGroup { .. } => None,
+        Change::Shares { .. }
+        | Change::CpuMax { .. }
+        | Change::GroupIdle { .. }
+        | Change::RemoveGroup { .. }
+        | Change::GroupClamp { .. } => None,
         Change::Feature { .. } | Change::FreqCapacity { .. } | Change::Hotplug { .. } | Change::Watchdog { .. } => None,
     }
 }

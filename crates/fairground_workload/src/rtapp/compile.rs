@@ -8,7 +8,7 @@ use super::policy::RtPolicy;
 use super::sync::Resources;
 use super::task::{Loop, Phase, Thread};
 use crate::build::marker;
-use fairground_model::{Instr, MarkerUnit, Mistakes, Mode, Policy, Program, Start, TaskSet, TaskSpec, TimerMode};
+use fairground_model::{Instr, MarkerUnit, Mistakes, Mode, Policy, Program, Start, TaskSet, TaskSpec, TimerMode, UtilClamp};
 use fairground_stdx::{CpuMask, MarkerId, Ns, TaskId};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -55,6 +55,7 @@ pub(super) fn compile(threads: &[Thread], default_policy: RtPolicy, mistakes: &m
             let name = format!("{}-{}", thread.name, set.tasks.len());
             let mut task = TaskSpec::new(name, id);
             (task.policy, task.nice) = compiler.at_start();
+            task.clamp = thread.attributes.clamp;
             task.slice = thread.attributes.dl_runtime.filter(|_| takes_slice(task.policy));
             task.affinity = thread.phases.first().and_then(|phase| compiler.cpus(phase));
             task.group = group;
@@ -210,15 +211,17 @@ impl Compiler<'_> {
             program.push(Instr::SleepUntil { reg: SCRATCH });
         }
     }
-    /// The changes of policy, nice value and slice with which each phase begins. A priority without a policy
+    /// The changes of policy, nice value, slice and utilization clamps with which each phase begins. A priority without a policy
     /// belongs to the policy that holds when the phase is reached for the first time; a policy
     /// without a priority means nice 0, or real-time priority 10. A slice is set beside one of them only, and kept where none is given.
     fn changes(&self) -> Vec<Vec<Instr>> {
         let mut policy = self.policy;
-        let mut resolved = Vec::new();
+        let (mut resolved, mut clamps) = (Vec::new(), Vec::new());
         for Phase { attributes, .. } in &self.thread.phases {
             let any = attributes.sets_policy();
             policy = attributes.policy.unwrap_or(policy);
+            let clamp = (attributes.clamp != UtilClamp::NONE).then_some(Instr::SetClamp { clamp: attributes.clamp });
+            clamps.push(clamp);
             resolved.push(any.then(|| (policy.with(attributes.priority.as_ref()), attributes.dl_runtime)));
         }
         let varies = resolved.iter().flatten().any(|row| row.0.0 != self.at_start().0);
@@ -229,7 +232,8 @@ impl Compiler<'_> {
             let set_slice = slice.filter(|_| fair).map(|slice| Instr::SetSlice { slice: Some(slice) });
             set_policy.into_iter().chain(set_nice).chain(set_slice).collect()
         };
-        resolved.into_iter().map(|row| row.map_or(Vec::new(), change)).collect()
+        let all = |(row, clamp): (Option<_>, Option<Instr>)| row.map_or(Vec::new(), change).into_iter().chain(clamp).collect();
+        resolved.into_iter().zip(clamps).map(all).collect()
     }
     /// Notes where rt-app would read `dl-runtime` and not use it.
     fn slices_without_effect(&self, notes: &mut Notes) {

@@ -3,7 +3,7 @@
 use super::json::{Fields, key, span};
 use super::task::Thread;
 use fairground_model::cgroup::{self, PathError, ROOT, WEIGHTS};
-use fairground_model::{CpuMax, Instr, Mistakes, TaskSet};
+use fairground_model::{CpuMax, Instr, Mistakes, TaskSet, UtilClamp, clamp_of_percent, percent};
 use fairground_stdx::{Ns, TgId};
 use jsonc_parser::ast::{Object, ObjectProp};
 use std::collections::BTreeMap;
@@ -30,14 +30,13 @@ struct Files {
     max: Option<String>,
     /// cpu.max.burst, in us.
     burst: Option<u64>,
+    /// cpu.uclamp.min and cpu.uclamp.max, in 1/1024 of the biggest CPU.
+    uclamp_min: Option<u32>,
+    uclamp_max: Option<u32>,
 }
 
 /// The keys of the object form.
-const KEYS: [&str; 4] = ["path", "cpu.weight", "cpu.max", "cpu.max.burst"];
-
-/// Files that the object form may name and that are not modelled.
-const REFUSED: [(&str, &str); 2] =
-    [("cpu.uclamp.min", "needs utilization clamping"), ("cpu.uclamp.max", "needs utilization clamping")];
+const KEYS: [&str; 6] = ["path", "cpu.weight", "cpu.max", "cpu.max.burst", "cpu.uclamp.min", "cpu.uclamp.max"];
 
 /// Reads `"taskgroup" : "/web"`, as rt-app has it, or `{ "path" : "/web", "cpu.weight" : 200, "cpu.max" : "50000 100000" }`, in which the files of the group are set too.
 /// An empty name is as if there was none.
@@ -53,10 +52,8 @@ pub(super) fn read(property: &ObjectProp<'_>, fields: &mut Fields<'_>) -> Option
     let object = fields.object(property)?;
     for part in &object.properties {
         let name = key(part).0;
-        match REFUSED.iter().find(|row| row.0 == name) {
-            Some((_, needs)) => fields.not_modelled(part, needs),
-            None if KEYS.contains(&name) => {}
-            None => fields.unknown(part, "a task group", &KEYS),
+        if !KEYS.contains(&name) {
+            fields.unknown(part, "a task group", &KEYS);
         }
     }
     let files = read_files(object, fields);
@@ -92,7 +89,17 @@ fn read_files(object: &Object<'_>, fields: &mut Fields<'_>) -> Files {
             }
         }
     });
-    Files { weight, max, burst }
+    let mut clamp = |name| {
+        let part = fields.one(object, name)?;
+        let text = fields.string(part)?;
+        let wrong = |why| {
+            let hint = "Write a percentage with at most two decimals, such as \"20\" or \"12.50\", or \"max\".";
+            fields.mistakes.at(span(&part.value), format!("`{name}` {text}: {why}"), hint);
+        };
+        percent(text).map(clamp_of_percent).map_err(wrong).ok()
+    };
+    let (uclamp_min, uclamp_max) = (clamp("cpu.uclamp.min"), clamp("cpu.uclamp.max"));
+    Files { weight, max, burst, uclamp_min, uclamp_max }
 }
 
 fn checked(path: String, files: Files, at: &ObjectProp<'_>, fields: &mut Fields<'_>) -> Option<GroupUse> {
@@ -124,6 +131,9 @@ pub(super) fn make(threads: &[Thread], set: &mut TaskSet, mistakes: &mut Mistake
         merge("cpu.weight", &mut files.weight, &given.weight, &mut differ);
         merge("cpu.max", &mut files.max, &given.max, &mut differ);
         merge("cpu.max.burst", &mut files.burst, &given.burst, &mut differ);
+        merge("cpu.uclamp.min", &mut files.uclamp_min, &given.uclamp_min, &mut differ);
+        merge("cpu.uclamp.max", &mut files.uclamp_max, &given.uclamp_max, &mut differ);
+        set.groups[id].clamp = UtilClamp { min: files.uclamp_min, max: files.uclamp_max };
         if let Some(weight) = files.weight {
             set.groups[id].shares = cgroup::weight_to_shares(weight);
         }

@@ -3,7 +3,7 @@
 use super::Notes;
 use super::group::{self, GroupUse};
 use super::json::Fields;
-use fairground_model::{Mistakes, Policy, RtPriority};
+use fairground_model::{CLAMP_MAX, Mistakes, Policy, RtPriority, UtilClamp};
 use fairground_stdx::{CpuId, CpuMask, Ns};
 use jsonc_parser::ast::{Object, ObjectProp};
 use std::ops::{Range, RangeInclusive};
@@ -98,6 +98,8 @@ pub(super) struct Attributes {
     pub(super) priority: Option<Priority>,
     /// The slice of its own that a SCHED_OTHER or SCHED_BATCH thread asks for.
     pub(super) dl_runtime: Option<Ns>,
+    /// The utilization clamps that it asks for.
+    pub(super) clamp: UtilClamp,
     pub(super) cpus: Option<CpuMask>,
     pub(super) group: Option<GroupUse>,
 }
@@ -110,15 +112,14 @@ impl Attributes {
 }
 
 /// The keys that [`attributes`] reads.
-pub(super) const KEYS: &[&str] = &["policy", "priority", "dl-runtime", "cpus", "nodes_membind", "taskgroup"];
+pub(super) const KEYS: &[&str] =
+    &["policy", "priority", "dl-runtime", "util_min", "util_max", "cpus", "nodes_membind", "taskgroup"];
 /// Keys of the same kind that are refused, with what they need.
 pub(super) const REFUSED: &[(&str, &str)] = &[
     ("dl-period", "needs the deadline class"),
     ("dl-deadline", "needs the deadline class"),
     ("period", "needs the deadline class"),
     ("deadline", "needs the deadline class"),
-    ("util_min", "needs utilization clamping"),
-    ("util_max", "needs utilization clamping"),
 ];
 
 pub(super) fn attributes(object: &Object<'_>, fields: &mut Fields<'_>, notes: &mut Notes) -> Attributes {
@@ -136,6 +137,7 @@ pub(super) fn attributes(object: &Object<'_>, fields: &mut Fields<'_>, notes: &m
     if let Some(property) = fields.one(object, "dl-runtime").filter(|_| !refused) {
         attributes.dl_runtime = fields.usec(property).filter(|&usec| usec > 0).map(Ns::from_us);
     }
+    attributes.clamp = clamp(object, fields);
     if let Some(property) = fields.one(object, "cpus") {
         let cpus = fields.numbers(property, CpuMask::CAPACITY as u32 - 1);
         attributes.cpus = cpus.map(|cpus| cpus.into_iter().map(CpuId::new).collect());
@@ -154,4 +156,19 @@ pub(super) fn attributes(object: &Object<'_>, fields: &mut Fields<'_>, notes: &m
         }
     }
     attributes
+}
+
+/// `util_min` and `util_max`.
+fn clamp(object: &Object<'_>, fields: &mut Fields<'_>) -> UtilClamp {
+    let mut value = |name| {
+        let property = fields.one(object, name)?;
+        let number = fields.int(property, 0, i64::from(CLAMP_MAX), "a utilization, 1024 of which is the biggest CPU");
+        number.and_then(|number| u32::try_from(number).ok())
+    };
+    let clamp = UtilClamp { min: value("util_min"), max: value("util_max") };
+    if !clamp.is_valid() {
+        let hint = "The least is not above the most.";
+        fields.mistakes.at(super::json::span(object), "`util_min` above `util_max` is refused (EINVAL)", hint);
+    }
+    clamp
 }

@@ -170,8 +170,6 @@ fn what_is_not_modelled_is_refused_by_name() {
         (r#""mem" : 1000"#, "mem"),
         (r#""iorun" : 1000"#, "iorun"),
         (r#""memrun" : {"type":"read"}"#, "memrun"),
-        (r#""taskgroup" : {"path":"/tg1","cpu.uclamp.max":"max"}"#, "cpu.uclamp.max"),
-        (r#""util_min" : 10"#, "util_min"),
         (r#""dl-period" : 10"#, "dl-period"),
         (r#""dl-deadline" : 10"#, "dl-deadline"),
         (r#""policy" : "SCHED_DEADLINE""#, "SCHED_DEADLINE"),

@@ -113,7 +113,7 @@ fn what_the_kernel_refuses_is_refused_with_its_line() {
         (of_v2(&["cpu.cfs_quota_us /web/api 20000"]), "cgroup v1 and v2 in one scenario"),
         (of_v1(&["cpu.max /web/api 20000"]), "cgroup v1 and v2 in one scenario"),
         (of_v2(&["cpu.max /wab 20000"]), "there is no group `/wab`"),
-        (of_v2(&["cpu.uclamp.min /web 10"]), "utilization clamping is not modelled yet"),
+        (of_v2(&["cpu.uclamp.min /web 10 20"]), "cpu.uclamp.min 10 20: no percentage (EINVAL)"),
         // A child has at most what its parents have: there, where a group between has no quota, and where the parent gets less.
         (of_v1(&["cpu.cfs_quota_us /web/api 50001"]), "group `/web/api` would get more CPU time than a group above it"),
         (

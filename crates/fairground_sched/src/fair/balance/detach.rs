@@ -1,6 +1,5 @@
 //! Which tasks of the source are moved, and how many.
 
-use super::loads::fits_capacity;
 use super::{LbEnv, MigrationType};
 use crate::Sched;
 use crate::ctx::Ctx;
@@ -113,7 +112,7 @@ impl Sched {
             }
             MigrationType::Task => (1, 0),
             MigrationType::Misfit => {
-                if fits_capacity(self.task_util_est(task), self.capacity_of(src)) {
+                if self.task_fits_cpu(task, src) {
                     return cx.leaves(env, task, Refusal::Fits);
                 }
                 (env.imbalance as u64, 0)

@@ -185,6 +185,14 @@ impl Sched {
         u64::from(self.rqs[cpu].lb.cpu_capacity_orig)
     }
 
+    /// What is left of that under pressure on its capacity.
+    ///
+    /// Kernel: fair.c get_actual_cpu_capacity(), v6.10– (capacity_orig_of() less thermal_load_avg() before)
+    #[inline]
+    pub(crate) fn actual_capacity_of(&self, cpu: CpuId) -> u64 {
+        self.capacity_orig_of(cpu)
+    }
+
     /// Whether a CPU lost so much of its capacity to interrupts and other classes that it matters in this domain.
     ///
     /// Kernel: fair.c check_cpu_capacity(), v4.12–

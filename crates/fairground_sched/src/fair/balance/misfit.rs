@@ -1,6 +1,5 @@
 //! Tasks that need a bigger CPU than the one that they run on.
 
-use super::loads::fits_capacity;
 use crate::Sched;
 use crate::ctx::Ctx;
 use crate::seam::Misfit;
@@ -35,6 +34,6 @@ impl Sched {
             Misfit::Movable => allowed.weight() > 1,
             Misfit::BiggerCpu => allowed.iter().any(|other| cx.machine.cpus[other].capacity > cx.machine.cpus[cpu].capacity),
         };
-        could_move && !fits_capacity(self.task_util_est(task), self.capacity_of(cpu))
+        could_move && !self.task_fits_cpu(task, cpu)
     }
 }

@@ -74,6 +74,7 @@ impl Sched {
         if let Some(parent) = parent {
             self.groups[parent].children.push(group);
         }
+        self.add_group_clamps(spec.clamp);
         self.forget_subtrees();
         group
     }

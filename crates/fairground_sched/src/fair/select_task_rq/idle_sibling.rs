@@ -4,6 +4,7 @@ use super::{Placing, Search};
 use crate::Sched;
 use crate::ctx::Ctx;
 use crate::seam::{ClusterSearch, IdleCapacity, KthreadWaker, RecentCpu, SchedIdleCpu};
+use crate::uclamp::Demand;
 use fairground_model::{Op, Reason};
 use fairground_stdx::{CpuId, TaskId};
 
@@ -79,7 +80,7 @@ impl Sched {
     }
 
     /// Whether `cpu` is free, shares the cache of `target` and fits.
-    fn is_idle_near(&self, cpu: CpuId, target: CpuId, util: Option<u64>) -> bool {
+    fn is_idle_near(&self, cpu: CpuId, target: CpuId, util: Option<Demand>) -> bool {
         self.topology.cpus_share_cache(cpu, target) && self.is_free(cpu) && self.fits(util, cpu)
     }
 
@@ -112,7 +113,7 @@ impl Sched {
 
     /// The CPU that the task used before its previous one, if it is free, near and allowed. The memory is brought up
     /// to date by that.
-    fn recent_idle_cpu(&mut self, placing: &Placing, target: CpuId, util: Option<u64>) -> Option<CpuId> {
+    fn recent_idle_cpu(&mut self, placing: &Placing, target: CpuId, util: Option<Demand>) -> Option<CpuId> {
         let rule = self.profile.recent_used_cpu;
         let (task, prev) = (placing.task, placing.prev);
         let recent = self.tasks[task].recent_used_cpu;

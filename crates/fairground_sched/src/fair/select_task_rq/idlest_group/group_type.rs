@@ -4,10 +4,10 @@ use super::load_margin;
 use crate::Sched;
 use crate::ctx::Ctx;
 use crate::fair::balance::group::{GroupSums, GroupType, group_has_capacity, group_is_overloaded};
-use crate::fair::balance::loads::fits_capacity;
 use crate::seam::StartNode;
 use crate::task::TaskState;
 use crate::topology::SdFlags;
+use crate::uclamp::Fit;
 use fairground_model::Op;
 use fairground_stdx::{CpuId, SdId, SgId, TaskId};
 
@@ -110,7 +110,7 @@ impl Sched {
     /// Kernel: fair.c update_sg_wakeup_stats(), v5.5–
     fn wakeup_stats(&self, cx: &mut Ctx<'_, '_>, task: TaskId, h_load: u64, sd: SdId, group: SgId) -> GroupStats {
         let asym = self.topology.domains[sd].flags.has(SdFlags::ASYM_CPUCAPACITY);
-        let util = self.task_util_est(task);
+        let demand = self.demand_of(task);
         let (span, mut misfit, mut load, mut idle_cpus) = (self.topology.groups[group].span, asym, 0, 0);
         let mut sums = GroupSums {
             group_weight: u64::from(self.topology.groups[group].group_weight),
@@ -124,7 +124,7 @@ impl Sched {
             sums.group_runnable += self.cpu_runnable_without(cpu, task);
             sums.sum_nr_running += u64::from(self.nr_running_without(cpu, task));
             idle_cpus += u64::from(self.idle_cpu_without(cpu, task));
-            misfit &= !fits_capacity(util, self.capacity_of(cpu));
+            misfit &= self.fit_of(demand, cpu) != Fit::Yes;
         }
         let kind = self.classify(sd, group, &sums, misfit);
         let avg_load = match kind {

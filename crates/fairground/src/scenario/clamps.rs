@@ -1,0 +1,230 @@
+//! Utilization clamps: of tasks in 1/1024 of the biggest CPU, of groups in percent, as the files of cgroups have them.
+
+use super::at::{Act, At};
+use super::fields::{Fields, Spanned};
+use super::groups::Groups;
+use super::words::Wrong;
+use super::workload::Workload;
+use fairground_model::{CLAMP_MAX, Mistakes, TaskSet, UtilClamp, clamp_of_percent, percent};
+use fairground_sched::profile::Profile;
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// The keys of a task, and the words of a change or a step.
+pub(super) const MIN: &str = "uclamp_min";
+/// See [`MIN`].
+pub(super) const MAX: &str = "uclamp_max";
+/// Both.
+pub(super) const WORDS: [&str; 2] = [MIN, MAX];
+
+/// A request for one of both values.
+fn one(word: &str, value: u32) -> UtilClamp {
+    match word == MIN {
+        true => UtilClamp { min: Some(value), ..UtilClamp::NONE },
+        false => UtilClamp { max: Some(value), ..UtilClamp::NONE },
+    }
+}
+
+/// A request as it is written in a change or a step.
+pub(super) fn request(word: &str, value: &str) -> Result<UtilClamp, Wrong> {
+    let number = value.parse().ok().filter(|&number: &u32| number <= CLAMP_MAX);
+    let wrong = || (format!("{word} {value} does not exist"), format!("It is 0 to {CLAMP_MAX}, which is the biggest CPU."));
+    number.map(|number| one(word, number)).ok_or_else(wrong)
+}
+
+/// The same as text: word and value. A request for both values takes two changes or steps.
+pub(super) fn text(clamp: UtilClamp) -> Option<String> {
+    match (clamp.min, clamp.max) {
+        (Some(min), None) => Some(format!("{MIN} {min}")),
+        (None, Some(max)) => Some(format!("{MAX} {max}")),
+        _ => None,
+    }
+}
+
+/// The keys of a task.
+pub(super) fn of_task(row: &mut Fields<'_>, m: &mut Mistakes) -> UtilClamp {
+    let mut clamp = UtilClamp::NONE;
+    let mut last = None;
+    for word in WORDS {
+        let Some(number) = row.integer(word, m) else { continue };
+        match request(word, &number.value.to_string()) {
+            Ok(more) => clamp = clamp.with(more),
+            Err((message, hint)) => m.at(number.span.clone(), message, hint),
+        }
+        last = Some(number.span);
+    }
+    if let Some(span) = last.filter(|_| !clamp.is_valid()) {
+        let (message, hint) = contradiction(clamp);
+        m.at(span, message, hint);
+    }
+    clamp
+}
+
+fn contradiction(clamp: UtilClamp) -> Wrong {
+    let (min, max) = (clamp.min.unwrap_or(0), clamp.max.unwrap_or(CLAMP_MAX));
+    (format!("{MIN} {min} above {MAX} {max} is refused (EINVAL)"), "The least is not above the most.".to_string())
+}
+
+/// A file of a group.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ClampFile {
+    /// cpu.uclamp.min.
+    Min,
+    /// cpu.uclamp.max.
+    Max,
+}
+
+impl ClampFile {
+    /// All, by their names.
+    pub(super) const ALL: [(&str, ClampFile); 2] = [("cpu.uclamp.min", ClampFile::Min), ("cpu.uclamp.max", ClampFile::Max)];
+
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            ClampFile::Min => ClampFile::ALL[0].0,
+            ClampFile::Max => ClampFile::ALL[1].0,
+        }
+    }
+}
+
+const PERCENT_HINT: &str = "Write a percentage with at most two decimals, such as \"20\" or \"12.50\", or \"max\".";
+
+/// What was written to one of the files.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ClampWrite {
+    /// The file.
+    pub file: ClampFile,
+    hundredths: u32,
+}
+
+impl ClampWrite {
+    /// A share of the biggest CPU ([`percent`]).
+    pub(super) fn new(file: ClampFile, value: &str) -> Result<ClampWrite, Wrong> {
+        let wrong = |why: &str| (format!("{} {value}: {why}", file.name()), PERCENT_HINT.to_string());
+        percent(value).map(|hundredths| ClampWrite { file, hundredths }).map_err(wrong)
+    }
+    /// The write after which a group has that value.
+    pub(super) fn of_value(file: ClampFile, value: u32) -> ClampWrite {
+        ClampWrite { file, hundredths: (value * 10_000 + CLAMP_MAX / 2) / CLAMP_MAX }
+    }
+    /// What the group asks for after it.
+    pub(super) fn clamp(self) -> UtilClamp {
+        one(if self.file == ClampFile::Min { MIN } else { MAX }, clamp_of_percent(self.hundredths))
+    }
+}
+
+/// As the file shows it.
+impl fmt::Display for ClampWrite {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{:02}", self.hundredths / 100, self.hundredths % 100)
+    }
+}
+
+/// The writes that give a group these values.
+pub(super) fn writes(clamp: UtilClamp) -> impl Iterator<Item = ClampWrite> {
+    let rows = [(ClampFile::Min, clamp.min), (ClampFile::Max, clamp.max)];
+    rows.into_iter().filter_map(|(file, value)| Some(ClampWrite::of_value(file, value?)))
+}
+
+/// The files of a group, as its row has them.
+pub(super) fn of_group(row: &mut Fields<'_>, m: &mut Mistakes) -> Vec<Spanned<ClampWrite>> {
+    let mut found = Vec::new();
+    for (name, file) in ClampFile::ALL {
+        let Some(value) = row.text(name, m) else { continue };
+        match ClampWrite::new(file, value.value) {
+            Ok(write) => found.push(Spanned { value: write, span: value.span }),
+            Err((message, hint)) => m.at(value.span, message, hint),
+        }
+    }
+    found
+}
+
+/// A clamp that the kernel would not look at, as message and hint.
+pub(super) fn unknown(who: &str, profile: &Profile) -> Wrong {
+    (
+        format!("{who} asks for a utilization clamp, and profile `{}` knows none", profile.name),
+        "Kernels have those of tasks from v5.3 on, those of groups from v5.4 on: choose such a profile, or leave the clamp out."
+            .to_string(),
+    )
+}
+
+/// Finds groups and workloads that ask for clamps where the kernel knows none: one mistake for each.
+pub(super) fn check(groups: &Groups, workloads: &[Workload], profile: &Profile, m: &mut Mistakes) {
+    for write in groups.clamps().filter(|_| !profile.uclamp.has_groups()) {
+        let (message, hint) = unknown("a group", profile);
+        m.at(write.span.clone(), format!("`{}`: {message}", write.value.file.name()), hint);
+    }
+    for workload in workloads {
+        let task = workload.tasks.asks_for_clamp().filter(|_| !profile.uclamp.has_tasks()).map(|task| format!("task `{task}`"));
+        let group = workload.tasks.clamped_group().filter(|_| !profile.uclamp.has_groups()).map(|name| format!("group `{name}`"));
+        let Some(who) = task.or(group) else { continue };
+        let (message, hint) = unknown(&who, profile);
+        match &workload.span {
+            Some(span) => m.at(span.clone(), message, hint),
+            None => m.whole(message, hint),
+        }
+    }
+}
+
+/// Goes through the changes in order of time: tasks that would ask for more at least than at most.
+pub(super) fn check_changes(rows: &[Spanned<At>], tasks: &TaskSet, profile: Option<&Profile>, m: &mut Mistakes) {
+    let mut in_time: Vec<&Spanned<At>> = rows.iter().collect();
+    in_time.sort_by_key(|row| row.value.time);
+    let mut asked: BTreeMap<&str, UtilClamp> = BTreeMap::new();
+    for Spanned { value: At { act, .. }, span } in in_time {
+        let Act::Clamp(task, clamp) = act else { continue };
+        if let Some(profile) = profile.filter(|profile| !profile.uclamp.has_tasks()) {
+            let (message, hint) = unknown(&format!("task `{task}`"), profile);
+            m.at(span.clone(), message, hint);
+            continue;
+        }
+        let first = || tasks.tasks.iter().find(|row| row.name == *task).map_or(UtilClamp::NONE, |row| row.clamp);
+        let now = asked.entry(task).or_insert_with(first);
+        let wanted = now.with(*clamp);
+        if wanted.is_valid() {
+            *now = wanted;
+        } else {
+            let (message, hint) = contradiction(wanted);
+            m.at(span.clone(), format!("task `{task}`: {message}"), hint);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percentages_are_those_of_the_files() {
+        let value =
+            |text: &str| ClampWrite::new(ClampFile::Min, text).map(|write| (write.to_string(), write.clamp().min.unwrap()));
+        for (text, shown, clamp) in [
+            ("0", "0.00", 0),
+            ("0.01", "0.01", 0),
+            ("12.5", "12.50", 128),
+            ("12.50%", "12.50", 128),
+            ("20%", "20.00", 205),
+            ("50", "50.00", 512),
+            ("max", "100.00", 1024),
+        ] {
+            assert_eq!(value(text), Ok((shown.to_string(), clamp)), "{text}");
+        }
+        for (text, part) in [
+            ("100.01", "ERANGE"),
+            ("99999999999", "ERANGE"),
+            ("12.345", "EINVAL"),
+            ("", "EINVAL"),
+            (".5", "EINVAL"),
+            ("-1", "EINVAL"),
+        ] {
+            let (message, hint) = value(text).unwrap_err();
+            assert!(message.contains(part) && hint.contains("12.50"), "{text}: {message}");
+        }
+    }
+
+    #[test]
+    fn every_value_is_written_so_that_it_reads_back() {
+        for value in 0..=CLAMP_MAX {
+            assert_eq!(ClampWrite::of_value(ClampFile::Max, value).clamp(), one(MAX, value), "{value}");
+        }
+    }
+}
