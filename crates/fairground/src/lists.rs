@@ -9,7 +9,7 @@ use fairground_model::Reason;
 use fairground_report::{Cell, Column, ListRow, ProfileChange, Table, list, profile as profile_report};
 use fairground_sched::fair::tunables::TUNABLES;
 use fairground_sched::features::{Feat, Status};
-use fairground_sched::profile::{KnownKind, Profile, ProfileError};
+use fairground_sched::profile::{Change, ChangeKind, KnownKind, Profile, ProfileError};
 use fairground_workload::workloads;
 
 /// What can be listed.
@@ -64,10 +64,7 @@ pub fn list(what: Listed) -> Table {
             .into_iter()
             .map(|known| row(known.name, note(known.note, known.kind == KnownKind::Modelled)))
             .collect(),
-        Listed::Features => Feat::ALL
-            .iter()
-            .map(|feat| row(feat.row().name, note(feat.row().sentence, feat.row().status != Status::NotModelledYet)))
-            .collect(),
+        Listed::Features => return feature_table(),
         Listed::Tunables => {
             let autogroup = row(
                 SCHED_AUTOGROUP_ENABLED,
@@ -89,6 +86,23 @@ pub fn list(what: Listed) -> Table {
 
 fn note(sentence: &str, modelled: bool) -> String {
     if modelled { sentence.to_string() } else { format!("{sentence} (not modelled yet)") }
+}
+
+/// Switches with the kernels that have them and what they stand at there.
+fn feature_table() -> Table {
+    let columns = vec![
+        Column::left("features", "name"),
+        Column::left("kernels", "kernels"),
+        Column::left("default", "default"),
+        Column::left("what it is", "sentence"),
+    ];
+    let mut table = Table::new("features", "", columns);
+    for feat in Feat::ALL {
+        let row = feat.row();
+        let sentence = note(row.sentence, row.status != Status::NotModelledYet);
+        table.push(vec![row.name.into(), row.kernels().into(), row.defaults().into(), sentence.into()]);
+    }
+    table
 }
 
 fn workload_table() -> Table {
@@ -146,21 +160,53 @@ pub fn profile_table(profile: &Profile) -> Table {
     table
 }
 
-/// `profile diff`: what changed between two profiles.
+/// A profile by its name, for a look at its tables: kernels between those that can be run, too.
+pub fn profile_to_show(name: &str) -> Result<Profile, Error> {
+    Profile::parse_to_show(name).map_err(|ProfileError { message, hint }| Error::one("profile", message, hint))
+}
+
+/// `profile diff`: what changed between two profiles, as a table.
 pub fn profile_diff(p: &Profile, q: &Profile) -> Table {
-    let changes: Vec<ProfileChange> = p
-        .diff(q)
-        .into_iter()
-        .map(|row| ProfileChange {
-            name: row.name.to_string(),
-            sentence: if row.from.sentence == row.to.sentence {
-                row.to.sentence.to_string()
-            } else {
-                format!("{} | {}", row.from.sentence, row.to.sentence)
-            },
-            before: row.from.value,
-            after: row.to.value,
-        })
-        .collect();
-    profile_report::profile_diff_table(&p.name, &q.name, &changes)
+    profile_report::profile_diff_table(&p.name, &q.name, &profile_changes(p, q))
+}
+
+/// `profile diff`: what changed between two profiles, as release notes.
+pub fn profile_notes(p: &Profile, q: &Profile) -> String {
+    profile_report::release_notes(&p.name, &q.name, p.base > q.base, &profile_changes(p, q))
+}
+
+fn profile_changes(p: &Profile, q: &Profile) -> Vec<ProfileChange> {
+    p.changes(q).into_iter().map(profile_change).collect()
+}
+
+fn profile_change(change: Change) -> ProfileChange {
+    let Change { since, kind, from, to } = change;
+    let (gone, new) = (to.value == "-", from.value == "-");
+    let headline = match kind {
+        ChangeKind::Seam => format!("{} → {}", from.value, to.value),
+        ChangeKind::Tunable if new => "new".to_string(),
+        _ if gone => "gone".to_string(),
+        _ if new => format!("new, {}", to.value),
+        _ => format!("{}, was {}", to.value, from.value),
+    };
+    let sentence = match kind {
+        ChangeKind::Seam => format!("Now: {} Before: {}", to.sentence, from.sentence),
+        ChangeKind::Feature if gone => format!("It was {}: {}", from.value, from.sentence),
+        _ if gone => from.sentence.to_string(),
+        _ => to.sentence.to_string(),
+    };
+    let kind = match kind {
+        ChangeKind::Feature => "feature",
+        ChangeKind::Seam => "seam",
+        ChangeKind::Tunable => "tunable",
+    };
+    ProfileChange {
+        since: since.map_or_else(String::new, |version| version.to_string()),
+        kind,
+        name: to.name.to_string(),
+        before: from.value,
+        after: to.value,
+        headline,
+        sentence,
+    }
 }

@@ -1,39 +1,91 @@
-//! `profile diff`: what changed between two profiles.
+//! `profile diff`: what changed between two profiles, as release notes and as a table.
 
 use crate::table::{Column, Table};
+use std::fmt::Write;
 
-/// One feature, seam or tunable that differs.
+/// One feature, seam or tunable that changed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ProfileChange {
+    /// The version that made the change; empty if none did, but a patch or a setting.
+    pub since: String,
+    /// `feature`, `seam` or `tunable`.
+    pub kind: &'static str,
     /// Its name, as the kernel spells it.
     pub name: String,
-    /// Its state in the first profile.
+    /// Its state before the change.
     pub before: String,
-    /// Its state in the second.
+    /// Its state after it.
     pub after: String,
-    /// What it does, in a sentence.
+    /// What happened to it, in a few words.
+    pub headline: String,
+    /// What that means, in sentences.
     pub sentence: String,
 }
 
 /// What differs between the profiles named `p` and `q`.
 pub fn profile_diff_table(p: &str, q: &str, changes: &[ProfileChange]) -> Table {
     let columns = vec![
+        Column::left("since", "since"),
+        Column::left("kind", "kind"),
         Column::left("what", "name"),
-        Column::left(p, "before"),
-        Column::left(q, "after"),
+        Column::left("before", "before"),
+        Column::left("after", "after"),
         Column::left("meaning", "sentence"),
     ];
     let mut table = Table::new("profile_diff", format!("From {p} to {q}"), columns);
     for change in changes {
-        let cells = [&change.name, &change.before, &change.after, &change.sentence];
-        table.push(cells.map(|cell| cell.as_str().into()).into());
+        let cells = [&change.since, change.kind, &change.name, &change.before, &change.after, &change.sentence];
+        table.push(cells.map(Into::into).into());
     }
-    table.note(match changes.len() {
-        0 => "nothing differs".to_string(),
-        1 => "1 difference".to_string(),
-        many => format!("{many} differences"),
-    });
+    table.note(count(changes.len()));
     table
+}
+
+fn count(changes: usize) -> String {
+    match changes {
+        0 => "nothing differs".to_string(),
+        1 => "1 change".to_string(),
+        many => format!("{many} changes"),
+    }
+}
+
+/// Columns of a line of release notes.
+const NOTES_WIDTH: usize = 100;
+
+/// The same to be read: version by version. `back`: `q` is the older one, so the changes are undone.
+pub fn release_notes(p: &str, q: &str, back: bool, changes: &[ProfileChange]) -> String {
+    let mut text = format!("From {p} to {q}: {}\n", count(changes.len()));
+    let mut since = None;
+    for change in changes {
+        if since != Some(&change.since) {
+            let undone = if back { " (undone)" } else { "" };
+            match change.since.is_empty() {
+                true => text.push_str("\nBy patches and settings\n"),
+                false => _ = writeln!(text, "\n{}{undone}", change.since),
+            }
+            since = Some(&change.since);
+        }
+        wrap(&mut text, "  ", &format!("{} ({}): {}", change.name, change.kind, change.headline));
+        wrap(&mut text, "      ", &change.sentence);
+    }
+    text
+}
+
+/// Writes words in lines that begin with `indent` and are not longer than [`NOTES_WIDTH`], unless one word is.
+fn wrap(text: &mut String, indent: &str, words: &str) {
+    let mut line = String::new();
+    for word in words.split(' ') {
+        let longer = line.chars().count() + 1 + word.chars().count();
+        if !line.is_empty() && indent.len() + longer > NOTES_WIDTH {
+            _ = writeln!(text, "{indent}{line}");
+            line.clear();
+        }
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.push_str(word);
+    }
+    _ = writeln!(text, "{indent}{line}");
 }
 
 #[cfg(test)]
@@ -41,26 +93,55 @@ mod tests {
     use super::*;
     use expect_test::expect;
 
-    #[test]
-    fn text() {
-        let change = ProfileChange {
+    fn sis_util() -> ProfileChange {
+        ProfileChange {
+            since: "v6.0".into(),
+            kind: "feature",
             name: "SIS_UTIL".into(),
-            before: "off".into(),
+            before: "-".into(),
             after: "on".into(),
-            sentence: "The search for an idle CPU is limited by the cache's load.".into(),
-        };
+            headline: "new, on".into(),
+            sentence: "The search for an idle CPU is limited by the load of the cache, which is a domain of CPUs that share one."
+                .into(),
+        }
+    }
+
+    #[test]
+    fn table() {
+        let mut change = sis_util();
+        change.sentence = "Less is looked at.".into();
         expect![[r#"
             From v5.19 to v6.1
-            what      v5.19  v6.1  meaning
-            --------  -----  ----  ----------------------------------------------------------
-            SIS_UTIL  off    on    The search for an idle CPU is limited by the cache's load.
-            1 difference
+            since  kind     what      before  after  meaning
+            -----  -------  --------  ------  -----  ------------------
+            v6.0   feature  SIS_UTIL  -       on     Less is looked at.
+            1 change
         "#]]
         .assert_eq(&profile_diff_table("v5.19", "v6.1", &[change]).to_string());
     }
 
     #[test]
+    fn notes() {
+        let patch = ProfileChange { since: String::new(), name: "SIS_MORE".into(), sentence: "More.".into(), ..sis_util() };
+        expect![[r#"
+            From v5.19 to v6.1: 2 changes
+
+            v6.0
+              SIS_UTIL (feature): new, on
+                  The search for an idle CPU is limited by the load of the cache, which is a domain of CPUs that
+                  share one.
+
+            By patches and settings
+              SIS_MORE (feature): new, on
+                  More.
+        "#]]
+        .assert_eq(&release_notes("v5.19", "v6.1", false, &[sis_util(), patch]));
+        assert!(release_notes("v6.1", "v5.19", true, &[sis_util()]).contains("\nv6.0 (undone)\n"));
+    }
+
+    #[test]
     fn equal_profiles_say_so() {
         assert!(profile_diff_table("v5.1", "v5.1", &[]).to_string().ends_with("nothing differs\n"));
+        assert_eq!(release_notes("v5.1", "v5.1", false, &[]), "From v5.1 to v5.1: nothing differs\n");
     }
 }

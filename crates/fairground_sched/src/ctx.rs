@@ -55,6 +55,13 @@ pub enum Request {
         /// When the interrupt was sent.
         at: Instant,
     },
+    /// Interrupt `cpu` so that it pushes real-time tasks that wait there ([`crate::Sched::rto_push_irq_work_func`]).
+    RtPushIpi {
+        /// The CPU to interrupt.
+        cpu: CpuId,
+        /// When the interrupt was sent.
+        at: Instant,
+    },
     /// Arm the period timer of a group on the calling CPU ([`crate::Sched::sched_cfs_period_timer`]).
     PeriodTimer {
         /// The group.

@@ -10,8 +10,6 @@ pub type FeatDefault = Option<bool>;
 pub enum Status {
     /// Both positions behave as in the kernel.
     Modelled,
-    /// The switch changes no scheduling in the kernel either (warnings).
-    NoEffect,
     /// The position is kept and shown, but what it switches is not modelled yet.
     NotModelledYet,
 }
@@ -37,7 +35,33 @@ impl FeatRow {
         if let Some(&(_, default)) = self.stable.iter().find(|row| row.0 == version) {
             return default;
         }
+        self.mainline_at(version)
+    }
+
+    /// Default in a mainline kernel, whatever was carried back to the stable ones.
+    pub fn mainline_at(&self, version: KernelVersion) -> FeatDefault {
         self.history.iter().rev().find(|row| row.0 <= version).and_then(|row| row.1)
+    }
+
+    /// The kernels that have it: `v4.12–v6.5`, `v6.6–`, `v5.10, v5.13–v6.5` with a stable one to which it was carried back.
+    pub fn kernels(&self) -> String {
+        let span = |&(since, _): &(KernelVersion, FeatDefault)| {
+            let gone = self.history.iter().find(|row| row.0 > since && row.1.is_none());
+            format!("{since}–{}", gone.and_then(|row| row.0.previous()).map_or_else(String::new, |last| last.to_string()))
+        };
+        let begins = |at: usize| self.history[at].1.is_some() && (at == 0 || self.history[at - 1].1.is_none());
+        let spans = (0..self.history.len()).filter(|&at| begins(at)).map(|at| span(&self.history[at]));
+        let carried = self.stable.iter().filter(|row| row.1.is_some() && self.mainline_at(row.0).is_none());
+        carried.map(|row| row.0.to_string()).chain(spans).collect::<Vec<_>>().join(", ")
+    }
+
+    /// The defaults in the order of kernels: `on`, `on, off from v6.0`.
+    pub fn defaults(&self) -> String {
+        let known: Vec<(KernelVersion, bool)> = self.history.iter().filter_map(|&(since, on)| Some((since, on?))).collect();
+        let word = |on: bool| if on { "on" } else { "off" };
+        let changes = known.windows(2).filter(|pair| pair[0].1 != pair[1].1);
+        let later = changes.map(|pair| format!("{} from {}", word(pair[1].1), pair[1].0));
+        known.first().map(|row| word(row.1).to_string()).into_iter().chain(later).collect::<Vec<_>>().join(", ")
     }
 }
 
@@ -89,8 +113,8 @@ features! {
     SIS_PROP Modelled [(4, 12) ON, (6, 0) OFF, (6, 12) GONE]
         "The search for an idle CPU visits as many as average idle time and cost of a visit allow.";
     SIS_UTIL Modelled [(6, 0) ON] "The search for an idle CPU visits the fewer, the more the cache domain is used.";
-    WARN_DOUBLE_CLOCK NoEffect [(4, 12) OFF] "Warns when a run queue's clock is updated twice; no scheduling depends on it.";
-    RT_PUSH_IPI NotModelledYet [(4, 12) ON, (7, 2) OFF]
+    WARN_DOUBLE_CLOCK Modelled [(4, 12) OFF] "Warns when a run queue's clock is updated twice under one lock; no scheduling depends on it.";
+    RT_PUSH_IPI Modelled [(4, 12) ON, (7, 2) OFF]
         "A CPU that lowers its priority asks overloaded CPUs to push real-time tasks, instead of pulling them.";
     RT_RUNTIME_SHARE Modelled [(4, 12) ON, (5, 10) OFF] "A real-time queue that ran out of runtime borrows from other CPUs.";
     LB_MIN Modelled [(4, 12) OFF] "The balancer passes over tasks with a load below 16.";
@@ -100,12 +124,12 @@ features! {
     WA_BIAS Modelled [(4, 14) ON] "That comparison gives the previous CPU a handicap.";
     UTIL_EST Modelled [(4, 17) ON] "Utilisation of tasks is estimated from their last activations.";
     UTIL_EST_FASTUP Modelled [(5, 5) ON, (6, 8) GONE] "The estimate follows a rise at once and averages only downwards.";
-    LATENCY_WARN NoEffect [(5, 13) OFF] "Warns when a reschedule is due for too long; no scheduling depends on it.";
+    LATENCY_WARN Modelled [(5, 13) OFF] "Warns when a reschedule is due for more than 100 ms; no scheduling depends on it.";
     ALT_PERIOD Modelled [(5, 13) ON, (6, 6) GONE] stable [(5, 10) ON]
         "The scheduling period counts all tasks of the CPU, not those of the group.";
     BASE_SLICE Modelled [(5, 13) ON, (6, 6) GONE] stable [(5, 10) ON] "No slice is shorter than the minimal granularity.";
     LB_BIAS Modelled [(4, 12) ON, (4, 20) OFF, (5, 3) GONE] "The balancer compares decayed loads that are biased against moves.";
-    FORCE_SD_OVERLAP NotModelledYet [(4, 12) OFF, (4, 13) GONE] "Scheduling groups are built as if they overlapped.";
+    FORCE_SD_OVERLAP Modelled [(4, 12) OFF, (4, 13) GONE] "All groups of domains are built as if they overlapped: the lowest domain is one group, and balances nothing.";
     NI_RANDOM Modelled [(6, 18) ON] stable [(6, 1) ON, (6, 12) ON]
         "A CPU that goes idle balances only with the probability of its past success.";
     NI_RATE NotModelledYet [(7, 2) ON] "That probability also grows with the time that the CPU takes for such calls.";
@@ -118,7 +142,7 @@ features! {
     DELAY_DEQUEUE Modelled [(6, 12) ON] "A sleeper with negative lag stays queued until its lag is gone.";
     DELAY_ZERO Modelled [(6, 12) ON] "Lag that a delayed sleeper gained beyond zero is cut.";
     PARANOID_AVG NotModelledYet [(7, 2) OFF] "The average of virtual time is kept in a narrower range, against overflow.";
-    HZ_BW NotModelledYet [(6, 6) ON, (6, 12) GONE] "A lone task with a bandwidth limit keeps the tick on full-dynticks CPUs.";
+    HZ_BW Modelled [(6, 6) ON, (6, 12) GONE] "A lone task with a bandwidth limit keeps the tick on full-dynticks CPUs.";
 }
 
 impl Feat {
@@ -245,6 +269,18 @@ mod tests {
         }
         let later = [Feat::NI_RANDOM, Feat::NI_RATE, Feat::PARANOID_AVG];
         assert_eq!(words.len() / 2 + later.len(), Feat::ALL.len());
+    }
+
+    #[test]
+    fn rows_tell_their_kernels_and_defaults() {
+        let told = |feat: Feat| (feat.row().kernels(), feat.row().defaults());
+        let text = |kernels: &str, defaults: &str| (kernels.to_string(), defaults.to_string());
+        assert_eq!(told(Feat::LAST_BUDDY), text("v4.12–v6.5", "on"));
+        assert_eq!(told(Feat::SIS_PROP), text("v4.12–v6.11", "on, off from v6.0"));
+        assert_eq!(told(Feat::SIS_UTIL), text("v6.0–", "on"));
+        assert_eq!(told(Feat::LB_BIAS), text("v4.12–v5.2", "on, off from v4.20"));
+        assert_eq!(told(Feat::ALT_PERIOD), text("v5.10, v5.13–v6.5", "on"));
+        assert_eq!(told(Feat::FORCE_SD_OVERLAP), text("v4.12–v4.12", "off"));
     }
 
     #[test]

@@ -1,12 +1,15 @@
 //! A profile says how a kernel schedules: the state of each switch and each seam at a version, and
 //! what was changed from there. It is a query over the tables' histories; nothing is listed per version.
 
+mod changes;
 mod error;
+mod idle_switches;
 mod known;
 mod rules;
 #[cfg(test)]
 mod tests;
 
+pub use changes::{Change, ChangeKind};
 pub use error::ProfileError;
 pub use known::{Known, KnownKind};
 
@@ -16,9 +19,10 @@ use crate::features::{Feat, FeatSet, Status};
 use crate::pelt::{PeltClockRule, PeltFamily, PostInit, UtilEstRule, UtilEstSample};
 use crate::seam::{
     AboveMean, ActiveBalance, AsymPacking, BalanceTasks, DetachAmount, HotGained, HotplugQuota, LbInterval, LbLoop, LbPinned,
-    Migratable, Misfit, NewidleBatch, NewidleCost, NohzBalance, NumaImbalance, PeriodPhase, PeriodScale, PreferSibling,
-    ReducedCapacity, Refill, RemainingOnSet, RtBandwidth, RunnableBoost, ScaleRtCapacity, ShouldWeBalance, SiblingBalance,
-    SliceExpiry, SmtCapacity, SparePull, TaskOrder, Throttle, ThrottleStamp, ThrottledTime, Unthrottle, ZeroImbalance,
+    Migratable, Misfit, NewidleBatch, NewidleCost, NohzBalance, NumaImbalance, OfflineClock, PeriodPhase, PeriodScale,
+    PreferSibling, ReducedCapacity, Refill, RemainingOnSet, RtBandwidth, RunnableBoost, ScaleRtCapacity, ShouldWeBalance,
+    SiblingBalance, SliceExpiry, SmtCapacity, SparePull, TaskOrder, Throttle, ThrottleStamp, ThrottledTime, Unthrottle,
+    ZeroImbalance,
 };
 use crate::seam::{
     AsymCapacity, AsymSpread, ClusterSearch, Degenerate, DomainInit, DomainLevels, DomainNames, ExitingWaker, GroupFlags,
@@ -99,6 +103,14 @@ macro_rules! profile {
                 Ok(())
             }
 
+            /// What a variant of a seam, or a switch, does.
+            fn sentence_of(name: &str, value: &str) -> &'static str {
+                match name {
+                    $($seam::NAME => $seam::by_name(value).map_or("", Seam::sentence),)*
+                    _ => Feat::by_name(name).map_or("", |feat| feat.row().sentence),
+                }
+            }
+
             fn seam_rows(&self) -> Vec<Row> {
                 vec![$(Row { name: $seam::NAME, value: self.$field.name().to_string(), sentence: self.$field.sentence() }),*]
             }
@@ -142,6 +154,7 @@ profile! {
     remaining_on_set: RemainingOnSet, "What each CPU has of a quota that was just set.";
     unthrottle: Unthrottle, "Who releases a queue that has quota again.";
     hotplug_quota: HotplugQuota, "Whose quota a CPU that goes off line releases.";
+    offline_clock: OfflineClock, "How often a CPU that goes off line reads its clock.";
     slice_expiry: SliceExpiry, "Whether what a CPU took of a quota is lost after its period.";
     refill: Refill, "What a new period makes of what is left of a quota.";
     period_scale: PeriodScale, "What becomes of a period that is too short for its timer.";
@@ -226,6 +239,14 @@ impl Profile {
         parts.try_fold(Profile::kernel(version)?, Profile::with_overlay)
     }
 
+    /// Reads a name as [`Profile::parse`] does, for a look at its state and not for a run: kernels between those that can be run, too.
+    pub fn parse_to_show(text: &str) -> Result<Profile, ProfileError> {
+        match KernelVersion::parse(text.trim()) {
+            Some(version) if known::has_tables(version) => Ok(Profile::query(version)),
+            _ => Profile::parse(text),
+        }
+    }
+
     /// All names that [`Profile::parse`] knows, with those that it refuses as not modelled yet.
     pub fn known() -> Vec<Known> {
         known::all()
@@ -257,7 +278,7 @@ impl Profile {
         rules::check(self)
     }
 
-    /// Sets a switch as in the kernel: `NEXT_BUDDY` on, `NO_NEXT_BUDDY` off.
+    /// Sets a switch as in the kernel: `NEXT_BUDDY` on, `NO_NEXT_BUDDY` off. One that does nothing here stays as the kernel has it.
     pub fn with_feature(mut self, text: &str) -> Result<Profile, ProfileError> {
         let (off, name) = match text.strip_prefix("NO_") {
             Some(name) => ("NO_", name),
@@ -265,6 +286,10 @@ impl Profile {
         };
         let known = Feat::by_name(name).filter(|&feat| self.has_feature(feat));
         let feat = known.ok_or_else(|| ProfileError::unknown_feature(off, name, &self))?;
+        let turned = feat.row().at(self.base).is_some_and(|default| default != off.is_empty());
+        if let Some(sentence) = self.idle_switch(feat).filter(|_| turned) {
+            return Err(ProfileError::idle_switch(name, sentence, &self));
+        }
         self.feats.set(feat, off.is_empty());
         rules::check(self)
     }

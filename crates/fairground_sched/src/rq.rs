@@ -40,6 +40,8 @@ pub struct Rq {
     pub need_resched_lazy: bool,
     /// The timer that ends turns.
     pub(crate) hrtick: HrtickTimer,
+    /// The clock at the first tick that found schedule() due, 0 = none has.
+    pub(crate) last_seen_need_resched: u64,
     /// It idles in a state in which it watches its reschedule flag.
     pub(crate) idle_polling: bool,
     /// The stopper runs: there is no current task, and yet the CPU is not idle.

@@ -1,6 +1,6 @@
 //! The tables of the scheduler, how they come to be, and what must always hold of them.
 
-use crate::core::{RqLines, SchedInfo};
+use crate::core::{RqLines, SchedInfo, Warned};
 use crate::ctx::SCHED_CLOCK_AT_START;
 use crate::fair::balance::{BalanceWork, GroupNode, GroupStats, Nohz};
 use crate::fair::bandwidth::Bandwidth;
@@ -40,6 +40,8 @@ pub struct Sched {
     pub(crate) rt: RtRoot,
     /// Utilization clamps.
     pub(crate) uclamps: Uclamps,
+    /// Which warnings there were.
+    pub(crate) warned: Warned,
     /// The balance that each CPU is in the middle of; the table is out while one of them goes on.
     pub(crate) balance_works: IndexVec<CpuId, BalanceWork>,
     /// Statistics of groups for balance.
@@ -85,6 +87,7 @@ impl Sched {
             pelt_cfs: IndexVec::new(),
             bandwidth: Bandwidth::default(),
             rt: RtRoot::default(),
+            warned: Warned::default(),
             balance_works: (0..nr_cpus).map(|_| BalanceWork::None).collect(),
             group_stats: GroupStats::new(),
             nohz: Nohz::new(),
@@ -342,6 +345,7 @@ fn new_rq(cfs: CfsRqId, capacity: u32, clock_ahead: Ns) -> Rq {
         need_resched: false,
         need_resched_lazy: false,
         hrtick: HrtickTimer::default(),
+        last_seen_need_resched: 0,
         idle_polling: false,
         stop_running: false,
         watchdog_due: false,

@@ -19,8 +19,8 @@ mod wakeup;
 
 pub use balance::Balance;
 pub use bandwidth::{
-    HotplugQuota, PeriodPhase, PeriodScale, Refill, RemainingOnSet, SliceExpiry, Throttle, ThrottleStamp, ThrottledTime,
-    Unthrottle,
+    HotplugQuota, OfflineClock, PeriodPhase, PeriodScale, Refill, RemainingOnSet, SliceExpiry, Throttle, ThrottleStamp,
+    ThrottledTime, Unthrottle,
 };
 pub use busiest::{
     AboveMean, AsymPacking, BalanceTasks, Misfit, NumaImbalance, PreferSibling, ReducedCapacity, RunnableBoost, ScaleRtCapacity,

@@ -30,8 +30,8 @@ impl<Q: EventQueue> Simulation<Q> {
 
     /// What an interrupt came for, but for timers: they follow.
     pub(crate) fn serve_interrupt(&mut self, rec: &mut Recorder<'_>, cpu: CpuId, ticks: bool, polled: bool) -> Next {
-        let asked = self.sched.ttwu_pending(cpu) || self.sched.cfsb_csd_pending(cpu) || self.sched.hrtick_csd_pending(cpu);
-        if ticks || asked {
+        let csd_pending = self.sched.cfsb_csd_pending(cpu) || self.sched.hrtick_csd_pending(cpu);
+        if ticks || self.sched.ttwu_pending(cpu) || csd_pending || self.sched.rt_push_asked(cpu) {
             let section = self.cpus[cpu].interrupted.map_or(Section::RescheduleIpi, |irq| irq.section);
             if let Some(wait) = self.lock(cpu, cpu, section, Then::Interrupt { ticks, polled }) {
                 return wait;
@@ -79,6 +79,9 @@ impl<Q: EventQueue> Simulation<Q> {
         }
         if self.sched.hrtick_csd_pending(cpu) {
             self.core_locked(rec, cpu, cpu, |sched, cx| sched.hrtick_csd(cx));
+        }
+        if self.sched.rt_push_asked(cpu) {
+            self.core_locked(rec, cpu, cpu, |sched, cx| sched.rto_push_irq_work_func(cx));
         }
         if std::mem::take(&mut self.cpus[cpu].nohz_kick) {
             self.core(rec, cpu, |sched, cx| sched.nohz_csd_func(cx));

@@ -65,7 +65,8 @@ impl<Q: EventQueue> Simulation<Q> {
                 Request::ReschedIpi { cpu, at }
                 | Request::WakeListIpi { cpu, at }
                 | Request::UnthrottleIpi { cpu, at }
-                | Request::HrtickIpi { cpu, at } => (cpu, at),
+                | Request::HrtickIpi { cpu, at }
+                | Request::RtPushIpi { cpu, at } => (cpu, at),
                 Request::PeriodTimer { group, at } => {
                     self.arm_timer_at(from, Timer::Period(group), at);
                     continue;

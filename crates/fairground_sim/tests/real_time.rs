@@ -5,7 +5,7 @@ mod common;
 
 use common::quota::{HOG, shares};
 use common::{Build, MS, cpu, free_machine, profile, repeat, sleep, work};
-use fairground_model::{Change, Decision, Instr, NullSink, Policy, Reason, RtPriority, Sink, Start, TaskSet, TraceEvent};
+use fairground_model::{Change, Decision, Instr, NullSink, Op, Policy, Reason, RtPriority, Sink, Start, TaskSet, TraceEvent};
 use fairground_sched::{Profile, TaskState};
 use fairground_sim::{Flow, Setup, Simulation};
 use fairground_stdx::{CpuId, CpuMask, Instant, Ns, TaskId};
@@ -218,7 +218,7 @@ fn tasks_are_pushed_to_cpus_of_lower_priority() {
 
 #[test]
 fn a_cpu_whose_priority_drops_pulls_what_waits_elsewhere() {
-    for name in KERNELS {
+    let moved = |name: &str, feature: &str, reason: Reason| {
         let mut set = TaskSet::default();
         let other = set.pinned("other", 1, vec![work(20 * MS), sleep(1_000 * MS)]);
         with(&mut set, other, fifo(30));
@@ -228,10 +228,19 @@ fn a_cpu_whose_priority_drops_pulls_what_waits_elsewhere() {
         set.tasks[waits].first_cpu = Some(cpu(0));
         with(&mut set, waits, fifo(10));
         at(&mut set, waits, 5);
-        let log = Log::of(&mut simulation(set, 2, 1000, profile(name), 50));
-        let pulls: Vec<_> =
-            log.decided.iter().filter(|row| row.1 == Reason::MigrateRtPull).map(|row| (row.0, row.2, row.3)).collect();
-        assert_eq!(pulls, [(20_000, waits.get(), 1)], "{name}");
+        let mut simulation = simulation(set, 2, 1000, profile(name).with_feature(feature).unwrap(), 50);
+        let log = Log::of(&mut simulation);
+        let moved = log.decided.iter().filter(|row| row.1 == reason).map(|row| (row.0, row.2 == waits.get(), row.3));
+        (moved.collect::<Vec<_>>(), simulation.op_total(Op::IpiSend))
+    };
+    for name in KERNELS {
+        let (pulled, ipis) = moved(name, "NO_RT_PUSH_IPI", Reason::MigrateRtPull);
+        assert_eq!(pulled, [(20_000, true, 1)], "{name}");
+        // With RT_PUSH_IPI it asks for that: the other CPU pushes, when the interrupt is there.
+        let (pushed, more_ipis) = moved(name, "RT_PUSH_IPI", Reason::MigrateRtPush);
+        assert_eq!(pushed, [(20_000, true, 1)], "{name}");
+        assert_eq!(more_ipis, ipis + 2, "{name}: one to the CPU that pushes, one back so that the task is run");
+        assert_eq!(moved(name, "RT_PUSH_IPI", Reason::MigrateRtPull).0, []);
     }
 }
 

@@ -7,22 +7,29 @@ use fairground::{Error, lists};
 pub(crate) enum Command {
     /// What a kernel does: seams, features, tunables
     Show {
-        /// A profile, such as v5.19
+        /// A kernel from v4.12 to v7.2, also one that cannot be run, or a profile with patches
         profile: String,
     },
-    /// What changed between two kernels
+    /// What changed between two kernels, as release notes
     Diff {
-        /// The first profile
+        /// The first one: a kernel, also one that cannot be run, or a profile with patches
         p: String,
-        /// The second profile
+        /// The second one
         q: String,
     },
 }
 
 pub(crate) fn run(command: &Command, json: bool) -> Result<u8, Error> {
     let table = match command {
-        Command::Show { profile } => lists::profile_table(&lists::profile(profile)?),
-        Command::Diff { p, q } => lists::profile_diff(&lists::profile(p)?, &lists::profile(q)?),
+        Command::Show { profile } => lists::profile_table(&lists::profile_to_show(profile)?),
+        Command::Diff { p, q } => {
+            let (p, q) = (lists::profile_to_show(p)?, lists::profile_to_show(q)?);
+            if !json {
+                show::text(&lists::profile_notes(&p, &q))?;
+                return Ok(0);
+            }
+            lists::profile_diff(&p, &q)
+        }
     };
     show::table_or_json("profile", table, json)?;
     Ok(0)

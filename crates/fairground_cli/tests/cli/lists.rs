@@ -46,15 +46,81 @@ fn schemas_of_both_languages_are_printed() {
 #[test]
 fn profiles_are_shown_and_compared() {
     expect![[r#"
-        From v4.20 to v4.20+align-vruntime
-        what          v4.20      v4.20+align-vruntime  meaning
-        ------------  ---------  --------------------  --------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------------
-        tick_preempt  cfs-slice  align-rightmost       An entity that used up its slice is rescheduled and keeps its vruntime. | An entity that used up its slice is also moved behind the rightmost entity of its queue (a patch that was never merged).
-        1 difference
+        From v4.20 to v4.20+align-vruntime: 1 change
+
+        By patches and settings
+          tick_preempt (seam): cfs-slice → align-rightmost
+              Now: An entity that used up its slice is also moved behind the rightmost entity of its queue
+              (a patch that was never merged). Before: An entity that used up its slice is rescheduled and
+              keeps its vruntime.
     "#]]
     .assert_eq(&ok(&["profile", "diff", "v4.20", "v4.20+align-vruntime"]).out);
     assert!(ok(&["profile", "show", "v5.19"]).out.contains("GENTLE_FAIR_SLEEPERS"));
-    assert_eq!(run(&["profile", "show", "v7.2"]).code, 2);
+}
+
+/// Kernels that cannot be run have tables, too; what is no kernel has none.
+#[test]
+fn any_kernel_of_the_tables_is_shown() {
+    expect![[r#"
+        From v5.19 to v6.0: 11 changes
+
+        v6.0
+          pelt_clock (seam): rq-clock-pelt → rq-clock-pelt-idle
+              Now: As rq-clock-pelt; a CPU that goes idle also syncs and remembers its clocks, so that
+              sleepers who leave it decay. Before: Time is scaled by capacity, then frequency; lost idle
+              time is tested once, when the CPU goes idle.
+          migrate_detach (seam): after-dequeue → with-dequeue
+              Now: At once, by the dequeue itself: before the groups above it get their weights. Before: At
+              once, when the task has left its queue.
+          recent_used_cpu (seam): always-unchecked → always
+              Now: The previous CPU at every wake-up that comes so far. Before: The previous CPU at every
+              wake-up that comes so far; whether the remembered one is allowed is asked of the new value.
+          idle_search (seam): one-pass → one-pass-others
+              Now: Likewise, but the previous CPU itself is not looked at again. Before: Siblings of the
+              previous CPU and that CPU, then from behind the target idle cores or else idle CPUs, in one
+              pass.
+          start_node (seam): room → small-imbalance
+              Now: The local node has more tasks than imb_numa_nr allows, or over two idle CPUs fewer.
+              Before: The local node has more tasks than imb_numa_nr allows.
+          numa_allowance (seam): quarter → eighth
+              Now: One for each cache of a node; an eighth of its CPUs if there is one cache. Before: One
+              for each cache of a node; a quarter of its CPUs if there is one cache.
+          remote_wakeup (seam): on-cpu → idle-target
+              Now: Those onto another cache, and those onto a CPU where nothing is runnable. Before: Those
+              onto another cache, and those of a task that is still on its CPU if no more than one is
+              runnable there.
+          numa_imbalance (seam): halved-few → few
+              Now: A difference of at most two tasks, while the local group has few tasks (imb_numa_nr).
+              Before: At most two tasks to move, while the local group has few tasks (imb_numa_nr).
+          reduced_capacity (seam): ignored → misfit
+              Now: For an idle CPU its task counts as one that needs a bigger CPU. Before: It is no reason
+              to take a group for busier.
+          SIS_PROP (feature): off, was on
+              The search for an idle CPU visits as many as average idle time and cost of a visit allow.
+          SIS_UTIL (feature): new, on
+              The search for an idle CPU visits the fewer, the more the cache domain is used.
+    "#]]
+    .assert_eq(&ok(&["profile", "diff", "v5.19", "v6.0"]).out);
+    let there = ok(&["profile", "diff", "v5.18", "v6.6", "--json"]).json();
+    let back = ok(&["profile", "diff", "v6.6", "v5.18", "--json"]).json();
+    let rows = |document: &serde_json::Value| document["tables"][0]["rows"].as_array().unwrap().len();
+    assert!(rows(&there) > 20 && rows(&there) == rows(&back));
+    assert!(ok(&["profile", "show", "v7.2"]).out.contains("PARANOID_AVG"));
+    for nothing in ["v4.11", "v5.20", "v7.9", "v6.0+sis-util"] {
+        assert_eq!(run(&["profile", "show", nothing]).code, 2, "{nothing}");
+    }
+    assert_eq!(run(&["run", "--workload", "hog", "--profile", "v5.18"]).code, 2);
+}
+
+/// A row of the list says which kernels have the switch, and how it stands there.
+#[test]
+fn features_are_listed_with_their_kernels() {
+    let listed = ok(&["list", "features"]).out;
+    let row = |name: &str| listed.lines().find(|line| line.starts_with(name)).unwrap_or_default().to_string();
+    for part in ["v4.12–v6.11", "on, off from v6.0"] {
+        assert!(row("SIS_PROP ").contains(part), "{listed}");
+    }
+    assert!(row("ALT_PERIOD ").contains("v5.10, v5.13–v6.5"));
 }
 
 #[test]

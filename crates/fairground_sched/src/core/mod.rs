@@ -20,6 +20,7 @@ mod stop;
 mod tick;
 mod wake_list;
 mod wakeup;
+mod warnings;
 
 pub use follow::QueueSeat;
 pub use hotplug::LastCpu;
@@ -27,3 +28,4 @@ pub(crate) use lines::RqLines;
 pub use sched_info::SchedInfo;
 pub use schedule::{Leaving, Switch, UserReturn};
 pub use wakeup::{WakeFlags, Waking, rq_lock_op};
+pub(crate) use warnings::Warned;

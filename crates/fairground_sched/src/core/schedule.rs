@@ -138,7 +138,7 @@ impl Sched {
             self.update_idle_core(cx.cpu);
         }
         let rq = &mut self.rqs[cx.cpu];
-        (rq.need_resched, rq.need_resched_lazy) = (false, false);
+        (rq.need_resched, rq.need_resched_lazy, rq.last_seen_need_resched) = (false, false, 0);
         rq.clock_skip = Default::default();
         if prev != next {
             self.context_switch(cx, prev, prev_state, next);

@@ -2,6 +2,7 @@
 
 use crate::Sched;
 use crate::ctx::Ctx;
+use crate::features::Feat;
 use fairground_model::{Op, Reason, TraceEvent};
 use fairground_stdx::TaskId;
 
@@ -24,6 +25,9 @@ impl Sched {
                 self.task_tick_fair(cx, task);
                 self.update_misfit_status(cx, cpu, Some(task));
             }
+        }
+        if self.profile.feats.has(Feat::LATENCY_WARN) {
+            self.cpu_resched_latency(cx);
         }
         self.update_cpu_load_active(cx, cpu);
         cx.meter.count(Op::Tick);

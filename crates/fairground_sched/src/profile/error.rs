@@ -79,6 +79,13 @@ impl ProfileError {
         ProfileError::new(format!("profile `{}` has no feature `{name}`", profile.name), hint)
     }
 
+    pub(super) fn idle_switch(name: &str, sentence: &str, profile: &Profile) -> ProfileError {
+        ProfileError::new(
+            format!("feature `{name}` does nothing in profile `{}`: {sentence}", profile.name),
+            "Leave it as the kernel has it.".to_string(),
+        )
+    }
+
     pub(super) fn unknown_seam(name: &str, known: &[&str]) -> ProfileError {
         let hint = nearest(name, known.iter().copied()).map_or_else(|| format!("Seams are {}.", known.join(", ")), did_you_mean);
         ProfileError::new(format!("there is no seam `{name}`"), hint)

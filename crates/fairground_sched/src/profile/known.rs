@@ -108,6 +108,12 @@ static OVERLAYS: &[Overlay] = &[
     },
 ];
 
+/// Whether the tables tell the state of a kernel: it came out between the first and the last that can be named.
+pub(super) fn has_tables(version: KernelVersion) -> bool {
+    let within = |first: &Kernel, last: &Kernel| first.version <= version && version <= last.version;
+    version.exists() && KERNELS.first().zip(KERNELS.last()).is_some_and(|(first, last)| within(first, last))
+}
+
 pub(super) fn overlay(name: &str) -> Option<&'static Overlay> {
     OVERLAYS.iter().find(|overlay| overlay.name == name)
 }

@@ -162,6 +162,7 @@ impl Sched {
     /// Kernel: rt.c rq_offline_rt(), __disable_runtime(), v4.12–v6.11
     pub(crate) fn rq_offline_rt(&mut self, cx: &mut Ctx<'_, '_>, cpu: CpuId) {
         self.rt.overloaded.remove(cpu);
+        self.leave_push_round(cx, cpu);
         let mut want = -std::mem::take(&mut self.rqs[cpu].rt.borrowed);
         for other in cx.machine.online.iter().filter(|&other| other != cpu) {
             let part = want.min(self.rt_runtime(other) as i64);

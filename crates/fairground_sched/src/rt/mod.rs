@@ -6,7 +6,7 @@
 //! pushable  those of the queue that wait here and may run elsewhere
 //! ```
 //!
-//! Start reading at `queue.rs`, then `class.rs`; `push_pull.rs` and `lowest_rq.rs` spread the tasks over CPUs, `bandwidth.rs` leaves
+//! Start reading at `queue.rs`, then `class.rs`; `push_pull.rs`, `push_ipi.rs` and `lowest_rq.rs` spread the tasks over CPUs, `bandwidth.rs` leaves
 //! a part of each period to others. There is one queue per CPU: groups have no real-time queues of their own (CONFIG_RT_GROUP_SCHED
 //! is off).
 
@@ -14,6 +14,7 @@ mod bandwidth;
 mod check;
 mod class;
 mod lowest_rq;
+mod push_ipi;
 mod push_pull;
 mod queue;
 mod switched;
@@ -58,6 +59,8 @@ pub(crate) struct RtRq {
     time: u64,
     /// What may run in a period less what the class may run, ns: what was borrowed (or lent, if negative).
     borrowed: i64,
+    /// It is asked to push, and the interrupt that says so is under way.
+    push_asked: bool,
 }
 
 impl RtRq {
@@ -89,10 +92,12 @@ pub(crate) struct RtRoot {
     overloaded: CpuMask,
     /// The period timer is armed, and when it fires.
     period_expires: Option<Instant>,
+    /// The round in which overloaded CPUs are asked to push.
+    round: push_ipi::PushRound,
 }
 
 impl Default for RtRoot {
     fn default() -> RtRoot {
-        RtRoot { overloaded: CpuMask::EMPTY, period_expires: None }
+        RtRoot { overloaded: CpuMask::EMPTY, period_expires: None, round: push_ipi::PushRound::default() }
     }
 }

@@ -1,12 +1,13 @@
 //! Real-time tasks go where they can run: a CPU that has several pushes those that wait, one whose priority drops pulls.
 //!
-//! Both happen at one instant, under both locks. With RT_PUSH_IPI a kernel asks the overloaded CPUs to push instead of pulling; the
-//! same tasks go to the same CPU, an interrupt later.
+//! Both happen at one instant, under both locks. With RT_PUSH_IPI a CPU does not pull: it asks the overloaded ones to push
+//! (`push_ipi.rs`).
 
 use super::MAX_RT_PRIO;
 use crate::Sched;
 use crate::ctx::Ctx;
 use crate::fair::DequeueFlags;
+use crate::features::Feat;
 use fairground_model::Reason;
 use fairground_stdx::{CpuId, TaskId};
 
@@ -63,6 +64,12 @@ impl Sched {
             return;
         }
         let overloaded = self.rt.overloaded;
+        if overloaded.iter().all(|other| other == cpu) {
+            return;
+        }
+        if self.profile.feats.has(Feat::RT_PUSH_IPI) {
+            return self.tell_cpu_to_push(cx);
+        }
         let mut pulled = false;
         for src in overloaded.iter().filter(|&src| src != cpu) {
             if self.rqs[src].rt.highest_pushable() >= self.rqs[cpu].rt.highest_prio() {

@@ -134,6 +134,15 @@ seam! {
 }
 
 seam! {
+    /// How often a CPU that goes off line reads its clock while it releases throttled queues.
+    OfflineClock = "offline_clock" {
+        EachQueue "each-queue" "Again for each queue, under one lock: a double update, of which WARN_DOUBLE_CLOCK tells.",
+        Once "once" "Once for all of them.",
+    }
+    history { v(4, 12) => EachQueue, v(6, 5) => Once, }
+}
+
+seam! {
     /// Where the periods of a group begin.
     PeriodPhase = "period_phase" {
         Boot "boot" "At whole multiples of the period since boot: all groups of one period together.",

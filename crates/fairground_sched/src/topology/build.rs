@@ -4,6 +4,7 @@ use super::asym::{self, Asymmetry};
 use super::groups::{Chains, Groups};
 use super::levels::{LevelRow, levels};
 use super::{CpuDomains, SchedDomain, SchedDomainShared, SdFlags, Threads, Topology, cached, capacity, degenerate, domain};
+use crate::features::Feat;
 use crate::profile::Profile;
 use crate::seam::{AsymCapacity, GroupFlags};
 use fairground_model::MachineView;
@@ -18,7 +19,10 @@ impl Topology {
     ///
     /// Kernel: topology.c build_sched_domains(), v4.12–
     pub fn build(profile: &Profile, machine: &MachineView) -> Topology {
-        let rows = levels(profile.domain_levels, machine);
+        let mut rows = levels(profile.domain_levels, machine);
+        if profile.feats.has(Feat::FORCE_SD_OVERLAP) {
+            rows.iter_mut().for_each(|row| row.flags = row.flags.with(SdFlags::OVERLAP));
+        }
         let mut chains = chains(profile, machine, &rows);
         let mut topology = Topology::empty(profile, machine);
         let mut groups = Groups::new(machine, profile.overlap_groups);

@@ -27,7 +27,7 @@ impl<'a> Groups<'a> {
 
     /// Gives the domain of `cpu` at `level` its ring, entered at the group that holds the CPU.
     pub(super) fn attach(&mut self, topology: &mut Topology, chains: &mut Chains, cpu: CpuId, level: usize) {
-        let ring = if chains[cpu][level].flags.has(SdFlags::NUMA) {
+        let ring = if chains[cpu][level].flags.intersects(SdFlags::NUMA.with(SdFlags::OVERLAP)) {
             let ring = self.overlapping_ring(topology, chains, cpu, level);
             store(topology, &ring)
         } else {

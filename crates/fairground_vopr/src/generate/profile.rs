@@ -68,7 +68,7 @@ pub(crate) fn profile(dice: &mut Dice) -> Profile {
 
 /// Turns a switch over, if the kernel has it and it does something.
 fn flip(profile: Profile, feat: Feat) -> Result<Profile, ProfileError> {
-    if feat.row().status == Status::NotModelledYet {
+    if feat.row().status == Status::NotModelledYet || profile.idle_switch(feat).is_some() {
         return Ok(profile);
     }
     let off = if profile.feats.has(feat) { "NO_" } else { "" };
@@ -77,6 +77,7 @@ fn flip(profile: Profile, feat: Feat) -> Result<Profile, ProfileError> {
 
 /// The switches of a kernel that do something.
 pub(super) fn switches(profile: &Profile) -> Vec<Feat> {
-    let there = |feat: &Feat| profile.has_feature(*feat) && feat.row().status != Status::NotModelledYet;
+    let acts = |feat: Feat| feat.row().status != Status::NotModelledYet && profile.idle_switch(feat).is_none();
+    let there = |feat: &Feat| profile.has_feature(*feat) && acts(*feat);
     Feat::ALL.iter().copied().filter(there).collect()
 }

@@ -25,6 +25,7 @@ impl Sched {
     /// Kernel: fair.c unthrottle_offline_cfs_rqs(), v4.12–
     fn unthrottle_offline_cfs_rqs(&mut self, cx: &mut Ctx<'_, '_>, cpu: CpuId) {
         self.forget_releases(cpu);
+        let mut released = 0;
         for group in self.groups.ids().collect::<Vec<TgId>>() {
             let Some(pool) = self.pool(group) else { continue };
             if !std::mem::take(&mut pool.accounts[cpu].enabled) {
@@ -33,6 +34,8 @@ impl Sched {
             pool.reset(cpu, 1);
             if pool.accounts[cpu].throttled {
                 let queue = self.groups[group].queues[cpu].expect("invariant: a throttled queue was used");
+                released += 1;
+                self.warn_double_clock(cx, cpu, released);
                 self.unthrottle_cfs_rq(cx, queue);
             }
         }

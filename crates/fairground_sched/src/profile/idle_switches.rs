@@ -1,0 +1,37 @@
+//! Switches that a kernel has and that do nothing in it, or nothing in the model of it: turning them is refused by name.
+
+use super::Profile;
+use crate::features::Feat;
+use crate::seam::{OfflineClock, RtBandwidth};
+
+/// A switch, in which profiles it does nothing, and why.
+struct IdleSwitch {
+    feat: Feat,
+    is_idle: fn(&Profile) -> bool,
+    sentence: &'static str,
+}
+
+const IDLE_SWITCHES: &[IdleSwitch] = &[
+    IdleSwitch {
+        feat: Feat::HZ_BW,
+        is_idle: |_| true,
+        sentence: "it keeps the tick of CPUs with full dynticks, which are not modelled yet",
+    },
+    IdleSwitch {
+        feat: Feat::RT_RUNTIME_SHARE,
+        is_idle: |profile| profile.rt_bandwidth != RtBandwidth::Throttle,
+        sentence: "real-time tasks are not stopped in this kernel, so no CPU has runtime to borrow",
+    },
+    IdleSwitch {
+        feat: Feat::WARN_DOUBLE_CLOCK,
+        is_idle: |profile| profile.offline_clock == OfflineClock::Once,
+        sentence: "no path of this kernel is known that reads a run queue's clock twice under one lock",
+    },
+];
+
+impl Profile {
+    /// Why turning a switch does nothing in this profile; `None` where it does something.
+    pub fn idle_switch(&self, feat: Feat) -> Option<&'static str> {
+        IDLE_SWITCHES.iter().find(|row| row.feat == feat && (row.is_idle)(self)).map(|row| row.sentence)
+    }
+}
