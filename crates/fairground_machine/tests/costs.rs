@@ -32,12 +32,10 @@ fn zero_and_unit_are_exact() {
     assert_eq!(list("unit").prices_ps, [1_000_000; Op::COUNT]);
 }
 
-/// Published pipe throughput: 59648 round trips a second on the Cortex-A53, 610 ns per nesting level of a hop, which is an
-/// enqueue, a dequeue and a pick.
+/// A hop on one CPU. That the board makes the published number of round trips, on two CPUs, is spec_09_t03.
 #[test]
 fn a_pipe_hop_takes_what_was_published() {
-    assert_eq!(pipe_hop_ns(&list("a53")), 8_380);
-    assert_eq!(list("a53").price_ps(Op::CgroupLevel), 203_000);
+    assert_eq!(pipe_hop_ns(&list("a53")), 4_940);
     // 2.93 µs on one CPU of a guest, ± 3 %.
     assert!((2_842..=3_018).contains(&pipe_hop_ns(&list("kvm-guest"))), "{}", pipe_hop_ns(&list("kvm-guest")));
     let guest = list("kvm-guest");

@@ -31,7 +31,7 @@ classes! {
     Wakeup "wakeup" "Waking a task: state checks and wake lists" [TtwuBase WakeListAdd WakeListTask];
     Scan "scan" "Looks at run queues in the search for a CPU" [ScanCpu ScanDirty ScanSocket ScanContend];
     Lock "lock" "Locks of run queues, and those of the kernel that tasks take" [LockFree LockRemote LockRemoteSocket LockHandoff LockHandoffSocket KernelLock];
-    Enqueue "enqueue" "Enqueue and dequeue with load tracking, on all levels of groups" [Enqueue EnqueueRemote Dequeue CgroupLevel BwGroup BwVisit BwVisitSocket BwMark];
+    Enqueue "enqueue" "Enqueue and dequeue with load tracking, on all levels of groups" [Enqueue EnqueueRemote Dequeue CgroupLevel PeltScale BwGroup BwVisit BwVisitSocket BwMark];
     Refill "refill" "Working sets that come to another core, or come back" [CacheRefill CacheRefillLlc CacheRefillSocket];
     Switch "switch" "Picking the next task and switching to it" [PickSwitch MmSwitch SwitchIdle];
     Ipi "ipi" "Interrupts from one CPU to another" [IpiSend IpiFlight IpiBody];

@@ -33,6 +33,7 @@ ops! {
     Enqueue "enqueue" "Enqueue of a fair entity at the root level, load tracking included";
     EnqueueRemote "enqueue_remote" "Queueing a woken task on another core: the lines of its run queue come from there before it is seen in it";
     Dequeue "dequeue" "Dequeue of a fair entity at the root level, load tracking included";
+    PeltScale "pelt_scale" "Scaling by frequency and capacity in load tracking: of what an update of an average adds (up to v5.0), or of the time by which a clock moves";
     BwGroup "bw_group" "A group at or below one that is throttled or released on a CPU: its clocks stop or go on";
     BwVisit "bw_visit" "A queue of another CPU of the socket that quota is handed to: lines of its account, of that CPU's releases, of the call, of its calls";
     BwVisitSocket "bw_visit_xsocket" "The same on a CPU of another socket";

@@ -127,8 +127,8 @@ pub const fn is_cpu_work(op: Op) -> bool {
 }
 
 /// The operations of one hop of a pipe ping-pong whose two tasks share a CPU: write, wake the other,
-/// go back and read, find nothing, sleep, switch. The `a53` and `kvm-guest` prices are fitted to
-/// published times of this sum.
+/// go back and read, find nothing, sleep, switch. The `kvm-guest` prices are fitted to a
+/// measured time of this sum.
 pub const PIPE_HOP: [(Op, u64); 9] = [
     (Op::Syscall, 2),
     (Op::PipeOp, 2),

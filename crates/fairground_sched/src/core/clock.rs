@@ -10,6 +10,7 @@ use crate::Sched;
 use crate::ctx::Ctx;
 use crate::features::Feat;
 use crate::seam::ScaleRtCapacity;
+use fairground_model::Op;
 use fairground_stdx::{CpuId, Ns};
 
 impl Sched {
@@ -34,10 +35,14 @@ impl Sched {
         let pelt_cfs = &self.pelt_cfs;
         let overloaded = || rule.overloaded(&pelt_cfs[rq.cfs], &rq.avg_rt, &rq.avg_dl);
         rq.clocks.update(rule, delta, delta - irq, idle, scale, overloaded);
+        if !idle && rule.scales_time() {
+            cx.meter.count(Op::PeltScale);
+        }
         if irq > 0 && self.profile.feats.has(Feat::NONTASK_CAPACITY) {
             match self.profile.scale_rt_capacity {
                 ScaleRtCapacity::HalvedMean => rq.lb.rt_avg.add(rq.clocks.clock, irq, scale.freq),
                 ScaleRtCapacity::Pelt => {
+                    cx.meter.count_n(Op::PeltScale, self.profile.pelt.irq_scalings(rq.clocks.clock, &rq.avg_irq, irq));
                     self.profile.pelt.update_irq(rq.clocks.clock, &mut rq.avg_irq, irq, scale);
                 }
             }

@@ -10,7 +10,7 @@ use crate::fair::{CfsRq, SchedEntity};
 use crate::pelt::SchedAvg;
 use crate::profile::Profile;
 use crate::rq::Rq;
-use fairground_model::TraceEvent;
+use fairground_model::{Op, TraceEvent};
 use fairground_stdx::{Ns, SeId};
 
 /// An entity on its queue. The kernel passes the two pointers; from here the other rows are one step away.
@@ -73,9 +73,12 @@ impl Level<'_> {
         if let Some(sum) = removed {
             cfs_rq.add_tg_cfs_propagate(sum);
         }
+        let scalings = pelt.scalings(now, cfs_avg);
         let decayed = if se_avg.last_update_time != 0 {
+            cx.meter.count_n(Op::PeltScale, scalings + pelt.scalings(now, se_avg));
             pelt.update_se_and_cfs_rq(now, (se_avg, load), (cfs_avg, queue_load), scale)
         } else {
+            cx.meter.count_n(Op::PeltScale, scalings);
             pelt.update_cfs_rq(now, cfs_avg, queue_load, scale);
             let sum = pelt.attach(cfs_avg, se_avg, load.weight);
             cfs_rq.add_tg_cfs_propagate(sum);

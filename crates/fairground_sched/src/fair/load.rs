@@ -12,6 +12,7 @@ use crate::pelt::{CfsRqLoad, PeltClockRule, PeltFamily, SeLoad};
 use crate::profile::Profile;
 use crate::seam::Place;
 use crate::seam::{AttachNew, GroupLoad, MigrateDetach};
+use fairground_model::Op;
 use fairground_stdx::{CfsRqId, SeId, TaskId};
 
 impl Sched {
@@ -31,7 +32,7 @@ impl Sched {
     /// Ages a queue, without what sleepers took away. True: its averages are others.
     ///
     /// Kernel: fair.c update_cfs_rq_load_avg(), v4.12–
-    pub(crate) fn update_cfs_rq_load_avg(&mut self, cx: &Ctx<'_, '_>, cfs_rq: CfsRqId) -> bool {
+    pub(crate) fn update_cfs_rq_load_avg(&mut self, cx: &mut Ctx<'_, '_>, cfs_rq: CfsRqId) -> bool {
         let (pelt, down) = (self.profile.pelt, self.profile.scale_load_down);
         let (queue, avg) = (&mut self.cfs_rqs[cfs_rq], &mut self.pelt_cfs[cfs_rq]);
         let now = self.bandwidth.clock_pelt(cfs_rq, self.rqs[queue.cpu].clocks.pelt(self.profile.pelt_clock));
@@ -40,6 +41,7 @@ impl Sched {
         if let Some(sum) = removed {
             queue.add_tg_cfs_propagate(sum);
         }
+        cx.meter.count_n(Op::PeltScale, pelt.scalings(now, avg));
         pelt.update_cfs_rq(now, avg, queue.pelt_load(pelt, down), cx.scale(queue.cpu)) || removed.is_some()
     }
 
@@ -83,7 +85,7 @@ impl Sched {
     /// that the queue empties at its next update.
     ///
     /// Kernel: fair.c remove_entity_load_avg(), migrate_se_pelt_lag() from v6.0, v4.12–
-    pub(crate) fn remove_entity_load_avg(&mut self, cx: &Ctx<'_, '_>, se: SeId) {
+    pub(crate) fn remove_entity_load_avg(&mut self, cx: &mut Ctx<'_, '_>, se: SeId) {
         let cfs_rq = self.ses[se].cfs_rq;
         let cpu = self.cfs_rqs[cfs_rq].cpu;
         let queue_time = self.pelt_cfs[cfs_rq].last_update_time;
@@ -139,7 +141,7 @@ impl Sched {
     /// Ages a sleeping task up to what its CPU's queue knows.
     ///
     /// Kernel: fair.c sync_entity_load_avg(), v4.12–
-    pub(crate) fn sync_entity_load_avg(&mut self, cx: &Ctx<'_, '_>, task: TaskId) {
+    pub(crate) fn sync_entity_load_avg(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId) {
         let se = self.tasks[task].se;
         let now = self.pelt_cfs[self.ses[se].cfs_rq].last_update_time;
         self.sync_entity(cx, se, now);
@@ -148,9 +150,10 @@ impl Sched {
     /// Ages a blocked entity to `now`.
     ///
     /// Kernel: fair.c sync_entity_load_avg(), v4.12–
-    pub(super) fn sync_entity(&mut self, cx: &Ctx<'_, '_>, se: SeId, now: u64) {
+    pub(super) fn sync_entity(&mut self, cx: &mut Ctx<'_, '_>, se: SeId, now: u64) {
         let scale = cx.scale(self.cfs_rqs[self.ses[se].cfs_rq].cpu);
         let weight = self.profile.scale_load_down.apply(self.ses[se].load.weight());
+        cx.meter.count_n(Op::PeltScale, self.profile.pelt.scalings(now, &self.pelt_se[se]));
         self.profile.pelt.update_blocked_se(now, &mut self.pelt_se[se], weight, weight, scale);
     }
 

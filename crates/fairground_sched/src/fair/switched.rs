@@ -73,7 +73,7 @@ impl Sched {
     /// the new one does.
     ///
     /// Kernel: fair.c set_task_rq_fair(), v4.12–
-    pub(crate) fn set_task_rq_detached(&mut self, cx: &Ctx<'_, '_>, task: TaskId, cpu: CpuId) {
+    pub(crate) fn set_task_rq_detached(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, cpu: CpuId) {
         let se = self.tasks[task].se;
         if !self.profile.feats.has(Feat::ATTACH_AGE_LOAD) || self.pelt_se[se].last_update_time == 0 {
             return self.set_task_rq(task, cpu);

@@ -33,6 +33,12 @@ impl PeltClockRule {
         sum + LOAD_AVG_MAX >= threshold
     }
 
+    /// Whether the time by which a clock moves is scaled, unless its CPU is idle.
+    #[inline]
+    pub(crate) const fn scales_time(self) -> bool {
+        !matches!(self, PeltClockRule::ScaledContribution)
+    }
+
     /// Time running that is in a `util_sum`. The patch as mailed left the division by capacity in place.
     pub(super) fn running_time(self, util_sum: u32, cpu_capacity: u32) -> u64 {
         match self {

@@ -70,6 +70,33 @@ impl PeltFamily {
         matches!(self, PeltFamily::DSynced | PeltFamily::D)
     }
 
+    /// How often an update at `now` scales by frequency and capacity: once if time has passed that it counts, in the families that
+    /// scale contributions.
+    ///
+    /// Kernel: fair.c accumulate_sum(), v4.12–v5.0
+    #[inline]
+    pub(crate) fn scalings(self, now: u64, sa: &SchedAvg) -> u64 {
+        match self {
+            PeltFamily::A | PeltFamily::B => u64::from(Stretch::counts(sa, now)),
+            PeltFamily::C | PeltFamily::DSynced | PeltFamily::D => 0,
+        }
+    }
+
+    /// The same of the average of interrupt time, of which `running_ns` lie just before `rq_clock`: family B takes two steps, the
+    /// later ones scale that time once.
+    ///
+    /// Kernel: pelt.c update_irq_load_avg(), v4.19–
+    #[inline]
+    pub(crate) fn irq_scalings(self, rq_clock: u64, sa: &SchedAvg, running_ns: u64) -> u64 {
+        match self {
+            PeltFamily::A => 0,
+            PeltFamily::B => {
+                u64::from(Stretch::counts(sa, rq_clock.wrapping_sub(running_ns))) + u64::from(Stretch::is_counted(running_ns))
+            }
+            PeltFamily::C | PeltFamily::DSynced | PeltFamily::D => 1,
+        }
+    }
+
     /// Ages an entity that is on no queue, and whose queue's lock may not be held.
     /// `weight` and `runnable_weight` are scaled down; families A and D have no runnable weight.
     ///

@@ -121,6 +121,19 @@ pub(super) struct Stretch {
 }
 
 impl Stretch {
+    /// Whether time has passed since the last update of `sa` that an update at `now` counts.
+    #[inline]
+    pub(super) fn counts(sa: &SchedAvg, now: u64) -> bool {
+        let delta = now.wrapping_sub(sa.last_update_time);
+        delta as i64 >= 0 && Stretch::is_counted(delta)
+    }
+
+    /// Whether so much time is a unit at least.
+    #[inline]
+    pub(super) const fn is_counted(delta_ns: u64) -> bool {
+        delta_ns >> UNIT_SHIFT > 0
+    }
+
     /// From the last update of `sa` to `now`. Time below one unit is kept for the next call; a clock
     /// that went back only resets the time.
     ///

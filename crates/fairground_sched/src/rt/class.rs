@@ -2,8 +2,9 @@
 
 use crate::Sched;
 use crate::ctx::Ctx;
+use crate::pelt::PeltFamily;
 use crate::seam::ScaleRtCapacity;
-use fairground_model::{Policy, Reason, TraceEvent};
+use fairground_model::{Op, Policy, Reason, TraceEvent};
 use fairground_stdx::time::NSEC_PER_SEC;
 use fairground_stdx::{CpuId, Ns, TaskId};
 
@@ -38,10 +39,13 @@ impl Sched {
     /// Ages what this class used of a CPU; `running`: up to now one of its tasks ran.
     ///
     /// Kernel: pelt.c update_rt_rq_load_avg(), v4.19–
-    pub(crate) fn update_rt_rq_load_avg(&mut self, cx: &Ctx<'_, '_>, cpu: CpuId, running: bool) {
+    pub(crate) fn update_rt_rq_load_avg(&mut self, cx: &mut Ctx<'_, '_>, cpu: CpuId, running: bool) {
         let (pelt, rule, scale) = (self.profile.pelt, self.profile.pelt_clock, cx.scale(cpu));
         let rq = &mut self.rqs[cpu];
         let now = rq.clocks.pelt(rule);
+        if pelt != PeltFamily::A {
+            cx.meter.count_n(Op::PeltScale, pelt.scalings(now, &rq.avg_rt));
+        }
         pelt.update_class(now, &mut rq.avg_rt, running, scale);
         self.group_stats.cpu_changes(cpu);
     }

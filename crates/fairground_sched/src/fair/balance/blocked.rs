@@ -2,6 +2,8 @@
 
 use crate::Sched;
 use crate::ctx::Ctx;
+use crate::pelt::PeltFamily;
+use fairground_model::Op;
 use fairground_stdx::CpuId;
 
 impl Sched {
@@ -11,6 +13,7 @@ impl Sched {
     pub fn update_blocked_averages(&mut self, cx: &mut Ctx<'_, '_>, cpu: CpuId) {
         self.count_rq_lock(cx, cpu);
         self.update_rq_clock(cx, cpu);
+        self.count_scalings_of_others(cx, cpu);
         self.update_blocked_others(cx, cpu);
         let in_groups = self.update_blocked_groups(cx, cpu);
         let cfs_rq = self.rqs[cpu].cfs;
@@ -31,6 +34,21 @@ impl Sched {
         pelt.update_class(now, &mut rq.avg_rt, rt_runs, scale);
         pelt.update_class(now, &mut rq.avg_dl, false, scale);
         pelt.update_irq(rq.clocks.clock, &mut rq.avg_irq, 0, scale);
+    }
+
+    /// Counts what ageing the other classes and interrupts scales.
+    fn count_scalings_of_others(&self, cx: &mut Ctx<'_, '_>, cpu: CpuId) {
+        let (pelt, rq) = (self.profile.pelt, &self.rqs[cpu]);
+        let now = rq.clocks.pelt(self.profile.pelt_clock);
+        let scalings = match pelt {
+            PeltFamily::A => 0,
+            _ => {
+                pelt.scalings(now, &rq.avg_rt)
+                    + pelt.scalings(now, &rq.avg_dl)
+                    + pelt.irq_scalings(rq.clocks.clock, &rq.avg_irq, 0)
+            }
+        };
+        cx.meter.count_n(Op::PeltScale, scalings);
     }
 
     /// Whether any average of a CPU is left that would fall.

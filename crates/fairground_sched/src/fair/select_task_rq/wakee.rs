@@ -72,7 +72,7 @@ impl Sched {
     /// Whether the task does not fit the smaller of its previous CPU and this one, in a machine with bigger ones.
     ///
     /// Kernel: fair.c wake_cap(), v4.12–v5.6
-    pub(super) fn wake_cap(&mut self, cx: &Ctx<'_, '_>, placing: &Placing) -> bool {
+    pub(super) fn wake_cap(&mut self, cx: &mut Ctx<'_, '_>, placing: &Placing) -> bool {
         if self.profile.wake_cap == WakeCap::Ignored {
             return false;
         }
