@@ -1,18 +1,18 @@
-//! `clock-pelt` (2018): how long a task must run until its utilisation reaches a value.
+//! How long a task must run until its utilisation reaches a value.
 //!
 //! A task that has slept until nothing is left of its utilisation computes on a CPU of full or half
 //! capacity; its utilisation is read at every tick. The published table is a closed form in which one PELT
 //! period is called a millisecond, so the rows that are judged against it run with a tick of one period.
 
-use super::published::{Published, integer};
-use super::runs::{Runs, one_cpu};
-use super::{ReproduceOptions, Reproduced};
+use super::{MAINLINE, PATCHED, Parts};
 use crate::control::Control;
 use crate::error::Error;
+use crate::reproduce::published::{Published, integer};
+use crate::reproduce::runs::{Runs, one_cpu};
 use fairground_machine::Machine;
 use fairground_metrics::Decimal;
 use fairground_model::{Instr, Mode, Program, Sink, TaskSet, TaskSpec, TraceEvent};
-use fairground_report::{Band, Claim, Kind, Quantity, Reproduction, ReproductionRow, Simulated};
+use fairground_report::{Band, Claim, Kind, Quantity, ReproductionRow, Simulated};
 use fairground_sched::Profile;
 use fairground_stdx::{CpuId, Instant, Ns};
 
@@ -28,9 +28,6 @@ const HALF: u32 = 512;
 /// By how many periods a row may be off the published one: the closed form rounds, and adds the two halves
 /// of a doubled time after rounding.
 const TOLERANCE: u64 = 2;
-
-const MAINLINE: &str = "v4.20";
-const PATCHED: &str = "v4.20+clock-pelt";
 
 /// A column of the table.
 struct Side {
@@ -113,36 +110,31 @@ fn curve(runs: &mut Runs, side: &Side, step: &Step) -> Result<UtilCurve, Error> 
     Ok(curve)
 }
 
-pub(super) fn run(options: &ReproduceOptions, control: Control<'_>) -> Result<Reproduced, Error> {
-    let published = Published::open("clock-pelt.toml", include_str!("published/clock-pelt.toml"))?;
-    let mut runs = Runs::default();
-    let (mut rows, mut claims) = (Vec::new(), Vec::new());
-    let total = (STEPS.len() * SIDES.len()) as u64;
-    for (index, (step, side)) in STEPS.iter().flat_map(|step| SIDES.iter().map(move |side| (step, side))).enumerate() {
-        if control.stopped() {
-            break;
+/// How many runs the rows take.
+pub(super) const RUNS: u64 = (STEPS.len() * SIDES.len()) as u64;
+
+impl Parts {
+    /// All rows of the table, and that a slow CPU never reaches what it cannot.
+    pub(super) fn time_to_util(&mut self, published: &Published, control: Control<'_>) -> Result<(), Error> {
+        for (step, side) in STEPS.iter().flat_map(|step| SIDES.iter().map(move |side| (step, side))) {
+            if control.stopped() {
+                break;
+            }
+            let curve = curve(&mut self.runs, side, step)?;
+            for figures in published.rows("time_to_util") {
+                let Some(util) = figures.get("util").and_then(toml_edit::Item::as_integer) else { continue };
+                self.rows.push(row(step, side, util as u32, integer(figures, side.published), &curve));
+            }
+            if step.tick == PERIOD && side.profile == MAINLINE && side.id != "max_capacity" {
+                let holds = curve.reaches(972, step.one).is_none();
+                let what = side.id.trim_end_matches("_mainline").replace('_', " ");
+                self.claims.push(Claim { id: format!("{what} mainline never reaches 972"), holds, value: None });
+            }
+            self.done += 1;
+            control.at(self.done, self.total);
         }
-        let curve = curve(&mut runs, side, step)?;
-        for figures in published.rows("time_to_util") {
-            let Some(util) = figures.get("util").and_then(toml_edit::Item::as_integer) else { continue };
-            rows.push(row(step, side, util as u32, integer(figures, side.published), &curve));
-        }
-        if step.tick == PERIOD && side.profile == MAINLINE && side.id != "max_capacity" {
-            let holds = curve.reaches(972, step.one).is_none();
-            let what = side.id.trim_end_matches("_mainline").replace('_', " ");
-            claims.push(Claim { id: format!("{what} mainline never reaches 972"), holds, value: None });
-        }
-        control.at(index as u64 + 1, total);
+        Ok(())
     }
-    let reproduction = Reproduction {
-        experiment: "clock-pelt".into(),
-        quick: options.quick,
-        rows,
-        claims,
-        calibration: Vec::new(),
-        tables: Vec::new(),
-    };
-    Ok(runs.reproduced(reproduction, &[&published], control))
 }
 
 /// Rows at one tick per period are judged by the published number; at other ticks that number is shown beside.
@@ -176,10 +168,12 @@ mod tests {
     /// Specification: the table of first updates at which a running task reaches a utilisation.
     #[test]
     fn every_row_is_the_specified_one() {
-        let done = run(&ReproduceOptions::default(), Control::none()).unwrap();
+        let published = Published::open("clock-pelt.toml", include_str!("../published/clock-pelt.toml")).unwrap();
+        let mut done = Parts::default();
+        done.time_to_util(&published, Control::none()).unwrap();
         let got = |step: &str, util: u32, side: &str| {
             let id = format!("{step}.{util}.{side}");
-            let row = done.reproduction.rows.iter().find(|row| row.id == id).unwrap();
+            let row = done.rows.iter().find(|row| row.id == id).unwrap();
             match row.simulated.median {
                 Quantity::Number(value) => Some(value.to_f64() as u64),
                 _ => None,
@@ -200,6 +194,6 @@ mod tests {
         assert_eq!(table("time_to_util_hz250", capacity), [None, Some(148), Some(36)]);
         assert_eq!(table("time_to_util_hz250", frequency), [None, Some(148), Some(36)]);
         assert_eq!(table("time_to_util_hz250", patched), [Some(292), Some(64), Some(28)]);
-        assert!(done.reproduction.holds());
+        assert!(done.rows.iter().all(|row| row.within() != Some(false)) && done.claims.iter().all(|claim| claim.holds));
     }
 }
