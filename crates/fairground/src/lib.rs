@@ -28,6 +28,7 @@ pub mod perf_sched;
 pub mod quota_pattern;
 mod quota_record;
 mod quota_table;
+mod recorded_capacity;
 pub mod recorded_clock;
 mod recorded_kernel;
 pub mod recorded_set;

@@ -5,6 +5,7 @@
 use crate::error::Error;
 use crate::load_tracking;
 use crate::quota_table::quota_figures;
+use crate::recorded_capacity;
 use crate::recorded_clock::{Record, last_group};
 use crate::recorded_kernel::version_of;
 use crate::run::RunOutcome;
@@ -159,25 +160,15 @@ impl System {
         let mut machine = imported.machine;
         let is_asymmetric = recorded::has_asymmetric_capacity(&self.optional("debug_sched.txt")?);
         if is_asymmetric && machine.cpus.iter().all(|cpu| cpu.capacity == CAPACITY_SCALE) {
-            notes.push(self.find_capacities(&mut machine)?);
+            let family = self
+                .experiment
+                .parent()
+                .and_then(Path::file_name)
+                .map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+            let rows = load_tracking::read(&self.experiment)?.unwrap_or_default();
+            notes.push(recorded_capacity::find(&mut machine, &family, &rows));
         }
         Ok(machine)
-    }
-    /// The capacities that the record of load tracking shows, where there is one. Returns a note on what was found.
-    fn find_capacities(&self, machine: &mut Machine) -> Result<String, Error> {
-        let found = load_tracking::capacities(&load_tracking::read(&self.experiment)?.unwrap_or_default());
-        let mut shown = Vec::new();
-        for (&id, &capacity) in found.iter().filter(|row| (1..=CAPACITY_SCALE).contains(row.1)) {
-            if machine.cpus.get(id).is_some() {
-                machine.cpus[id].capacity = capacity;
-                shown.push(format!("CPU {id} has {capacity}"));
-            }
-        }
-        Ok(if shown.is_empty() {
-            "Warning: the recorded CPUs differ in capacity, but the recording does not say which: all are taken as 1024".into()
-        } else {
-            format!("capacities by the recorded clocks of load tracking: {}; all others are taken as 1024", shown.join(", "))
-        })
     }
     /// The kernel's version and the file that tells it.
     fn kernel(&self) -> Result<(String, String), Error> {
