@@ -175,6 +175,7 @@ fn sentence(event: &TraceEvent, tasks: &[TaskInfo]) -> String {
             format!("sched_stat_runtime {} ran {runtime}{vruntime}", name(task))
         }
         TraceEvent::SchedProcessFork { parent, child } => format!("sched_process_fork {} by {}", name(child), or_idle(parent)),
+        TraceEvent::CpuFrequency { cpu, khz } => format!("cpu_frequency {cpu} {khz} kHz"),
         TraceEvent::SchedProcessExit { task } => format!("sched_process_exit {}", name(task)),
         TraceEvent::Decision(Decision { reason, a, b }) => {
             let (kind_a, kind_b) = reason.ids();

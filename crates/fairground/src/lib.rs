@@ -15,6 +15,7 @@ pub mod diff_runs;
 pub mod domains;
 pub mod error;
 pub mod explain;
+mod freq_table;
 mod group_table;
 pub mod guard;
 pub mod input;

@@ -5,7 +5,7 @@ use crate::reproduce::EXPERIMENTS;
 use crate::scenario::SCHED_AUTOGROUP_ENABLED;
 use fairground_formats::formats;
 use fairground_machine::{CostModel, presets};
-use fairground_model::Reason;
+use fairground_model::{GovernorKind, Reason};
 use fairground_report::{Cell, Column, ListRow, ProfileChange, Table, list, profile as profile_report};
 use fairground_sched::fair::tunables::TUNABLES;
 use fairground_sched::features::{Feat, Status};
@@ -25,6 +25,8 @@ pub enum Listed {
     Machines,
     /// Price lists.
     Costs,
+    /// Frequency governors.
+    Governors,
     /// Named workloads.
     Workloads,
     /// Trace formats.
@@ -37,12 +39,13 @@ pub enum Listed {
 
 impl Listed {
     /// All of them with their names.
-    pub const ALL: [(&'static str, Listed); 9] = [
+    pub const ALL: [(&'static str, Listed); 10] = [
         ("profiles", Listed::Profiles),
         ("features", Listed::Features),
         ("tunables", Listed::Tunables),
         ("machines", Listed::Machines),
         ("costs", Listed::Costs),
+        ("governors", Listed::Governors),
         ("workloads", Listed::Workloads),
         ("formats", Listed::Formats),
         ("reasons", Listed::Reasons),
@@ -76,6 +79,7 @@ pub fn list(what: Listed) -> Table {
         Listed::Costs => CostModel::names()
             .map(|name| row(name, CostModel::preset(name).map_or_else(|_| String::new(), |costs| costs.description)))
             .collect(),
+        Listed::Governors => GovernorKind::ALL.iter().map(|governor| row(governor.0, governor.2)).collect(),
         Listed::Workloads => return workload_table(),
         Listed::Formats => return format_table(),
         Listed::Reasons => Reason::ALL.iter().map(|reason| row(reason.slug(), reason.sentence())).collect(),

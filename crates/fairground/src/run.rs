@@ -12,6 +12,7 @@ use fairground_formats::schedstat::SchedStatFile;
 use fairground_metrics::latency::SectionTime;
 use fairground_metrics::{Metric, RunReport, RunStats};
 use fairground_model::{Sink, SisStats, TaskSet, TimeSpent};
+use fairground_sched::FreqReport;
 use fairground_sim::{Counts, Ending, Flow, Simulation};
 use fairground_stdx::{Instant, Log2Histogram, Ns};
 use std::time::Duration;
@@ -75,6 +76,8 @@ pub struct RunOutcome {
     pub quotas: Vec<QuotaRow>,
     /// The locks.
     pub locks: LockOutcome,
+    /// The policies with operating points.
+    pub frequencies: Vec<FreqReport>,
 }
 
 impl RunOutcome {
@@ -144,6 +147,7 @@ pub fn run(scenario: &Scenario, options: &RunOptions, sink: &mut dyn Sink, contr
         schedstat: schedstat::snapshot(simulation.sched(), simulation.jiffies()),
         quotas,
         locks,
+        frequencies: simulation.sched().freq_reports(simulation.now()),
         spent: simulation.time_spent(),
         sis: simulation.sched().sis_stats(),
         idle_search_times: simulation.sched().idle_search_times().clone(),

@@ -1,6 +1,7 @@
 //! The tables of a run: those of the workloads, then those that every run has.
 
 use crate::compare::side_name;
+use crate::freq_table::freq_table;
 use crate::group_table;
 use crate::lock_table::lock_tables;
 use crate::metrics::{marker_buckets, marker_values};
@@ -41,6 +42,7 @@ pub fn run_tables(scenario: &Scenario, outcome: &RunOutcome) -> Vec<Table> {
     if !outcome.locks.locks.is_empty() {
         tables.extend(lock_tables(&outcome.locks));
     }
+    tables.extend(freq_table(&outcome.frequencies));
     tables.push(run::cpu_table(&outcome.report));
     tables.push(time_spent::time_spent_table(&outcome.spent));
     let rest = [run::section_table(&outcome.report), run::reason_table(&outcome.report), run::metrics_table(&outcome.metrics)];

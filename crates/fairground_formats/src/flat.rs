@@ -36,6 +36,7 @@ pub(crate) fn event_name(event: &TraceEvent) -> &'static str {
         TraceEvent::SchedStatRuntime { .. } => "sched_stat_runtime",
         TraceEvent::SchedProcessFork { .. } => "sched_process_fork",
         TraceEvent::SchedProcessExit { .. } => "sched_process_exit",
+        TraceEvent::CpuFrequency { .. } => "cpu_frequency",
         TraceEvent::Decision(_) => "decision",
         TraceEvent::KernelSection { .. } => "kernel_section",
         TraceEvent::Marker { .. } => "marker",
@@ -62,7 +63,7 @@ pub(crate) fn tasks_of(event: &TraceEvent) -> [Option<TaskId>; 2] {
             let task = |kind: IdKind, id: u32| (kind == IdKind::Task).then(|| TaskId::new(id));
             [task(of_a, a), task(of_b, b)]
         }
-        TraceEvent::KernelSection { .. } | TraceEvent::CfsSample { .. } => [None, None],
+        TraceEvent::CpuFrequency { .. } | TraceEvent::KernelSection { .. } | TraceEvent::CfsSample { .. } => [None, None],
     }
 }
 
@@ -175,6 +176,7 @@ impl Row {
                 about(row, child).with_some(Column::OtherTask, parent.map(TaskId::get))
             }
             TraceEvent::SchedProcessExit { task } => about(row, task),
+            TraceEvent::CpuFrequency { cpu, khz } => row.with(Column::ToCpu, cpu.get()).with(Column::Value, khz),
             TraceEvent::Decision(Decision { reason, a, b }) => {
                 row.saying(reason.slug()).with(Column::Value, a).with(Column::Value2, b)
             }
@@ -227,6 +229,7 @@ impl Row {
             },
             "sched_process_fork" => TraceEvent::SchedProcessFork { parent: self.maybe_task(Column::OtherTask)?, child: task()? },
             "sched_process_exit" => TraceEvent::SchedProcessExit { task: task()? },
+            "cpu_frequency" => TraceEvent::CpuFrequency { cpu: self.cpu(Column::ToCpu)?, khz: self.need(Column::Value)? },
             "decision" => TraceEvent::Decision(Decision {
                 reason: self.find(Reason::ALL, Reason::slug)?,
                 a: self.bounded(Column::Value)?,

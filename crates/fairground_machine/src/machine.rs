@@ -201,6 +201,15 @@ impl Machine {
             freq_invariant: self.freq_invariant,
         }
     }
+    /// Sets the frequencies with which a run begins, as the governors say.
+    pub fn start_governors(&mut self) {
+        for policy in &self.policies {
+            let Some(khz) = policy.start_khz() else { continue };
+            for cpu in policy.cpus.iter() {
+                self.cpus[cpu].freq_capacity = policy.freq_capacity(khz);
+            }
+        }
+    }
     /// What the kernel takes for the share of the highest frequency at which a CPU runs.
     ///
     /// Kernel: topology.h arch_scale_freq_capacity(), v4.12–

@@ -53,11 +53,42 @@ fn table(row: usize, policy: &FreqPolicy, add: &mut impl FnMut(usize, String, &s
         let message = format!("the policy of CPUs {cpus} has a point that draws 0 mW");
         add(row, message, "A busy CPU draws at least 1 mW; leave the power out where it is not known.");
     }
+    governor(row, policy, add);
     let lengths = [("a transition latency", Some(policy.transition_latency)), ("a transition delay", policy.transition_delay)];
     for (what, length) in lengths {
         if let Some(length) = length.filter(|&length| length > MAX_TRANSITION) {
             add(row, format!("the policy of CPUs {cpus} has {what} of {length}"), "It is at most 1s.");
         }
+    }
+}
+
+/// The frequencies that a governor is given are of the table, and its limits leave one.
+fn governor(row: usize, policy: &FreqPolicy, add: &mut impl FnMut(usize, String, &str)) {
+    let governor = &policy.governor;
+    let cpus = policy.cpus;
+    let named = [
+        ("setspeed_khz", governor.setspeed_khz),
+        ("min_khz", governor.min_khz),
+        ("max_khz", governor.max_khz),
+        ("start_khz", governor.start_khz),
+    ];
+    for (key, khz) in named {
+        if let Some(khz) = khz.filter(|&khz| policy.opps.iter().all(|opp| opp.khz != khz)) {
+            let message = format!("the governor of CPUs {cpus} has {key} = {khz}");
+            add(row, message, "It is one of the operating points of the policy.");
+        }
+    }
+    if let (Some(low), Some(high)) = (governor.min_khz, governor.max_khz)
+        && low > high
+    {
+        let message = format!("the governor of CPUs {cpus} may choose from {low} to {high} kHz");
+        add(row, message, "`min_khz` is not above `max_khz`.");
+    }
+    if let (Some(up), Some(down)) = (governor.up_threshold, governor.down_threshold)
+        && down >= up
+    {
+        let message = format!("the governor of CPUs {cpus} goes up above {up} % and down below {down} %");
+        add(row, message, "`down_threshold` is below `up_threshold`.");
     }
 }
 

@@ -71,6 +71,13 @@ pub enum TraceEvent {
         /// The task.
         task: TaskId,
     },
+    /// A CPU runs at another frequency from now on.
+    CpuFrequency {
+        /// The CPU.
+        cpu: CpuId,
+        /// The frequency.
+        khz: u32,
+    },
     /// A decision of the scheduler with its reason.
     Decision(Decision),
     /// The kernel itself is busy from now on for `took`. A sample: its effect is in the times of what follows.

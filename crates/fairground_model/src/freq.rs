@@ -1,5 +1,6 @@
 //! Frequencies: which CPUs change theirs together, and between which operating points.
 
+use crate::governor::{Governor, GovernorKind};
 use fairground_stdx::{CpuMask, Ns};
 
 /// One operating point (OPP).
@@ -26,6 +27,8 @@ pub struct FreqPolicy {
     pub transition_delay: Option<Ns>,
     /// The scheduler changes the frequency itself, at once; else a kernel thread does.
     pub fast_switch: bool,
+    /// Who chooses among the points.
+    pub governor: Governor,
 }
 
 impl FreqPolicy {
@@ -36,6 +39,27 @@ impl FreqPolicy {
     /// The highest frequency.
     pub fn max_khz(&self) -> u32 {
         self.opps.last().map_or(0, |opp| opp.khz)
+    }
+    /// The lowest and the highest frequency that the governor may choose (scaling_min_freq, scaling_max_freq).
+    pub fn limits(&self) -> (u32, u32) {
+        let (min, max) = (self.min_khz(), self.max_khz());
+        let high = self.governor.max_khz.map_or(max, |khz| self.at_most(khz));
+        (self.governor.min_khz.map_or(min, |khz| self.at_least(khz)).min(high), high)
+    }
+    /// The frequency at the beginning of a run; none = that of the machine. A machine that was idle until then has let its
+    /// governor go down.
+    pub fn start_khz(&self) -> Option<u32> {
+        let (low, high) = self.limits();
+        let within = |khz: u32| self.at_least(khz.clamp(low, high));
+        match self.governor.kind {
+            GovernorKind::Fixed => self.governor.start_khz,
+            GovernorKind::Performance => Some(high),
+            GovernorKind::Powersave => Some(low),
+            GovernorKind::Userspace => Some(self.governor.setspeed_khz.or(self.governor.start_khz).map_or(high, within)),
+            GovernorKind::Schedutil | GovernorKind::Ondemand | GovernorKind::Conservative => {
+                Some(self.governor.start_khz.map_or(low, within))
+            }
+        }
     }
     /// The lowest frequency of the table that is not below `khz`; the highest if there is none.
     ///
@@ -98,6 +122,7 @@ mod tests {
             transition_latency: Ns::from_us(500),
             transition_delay: None,
             fast_switch: false,
+            governor: Governor::default(),
         }
     }
 

@@ -126,6 +126,8 @@ pub enum Instr {
     RunUntil { reg: Reg },
     /// Sleeps for a length of time from now (nanosleep).
     Sleep { time: Ns },
+    /// Waits for a device, uninterruptibly and counted as iowait (io_schedule): it answers after `time`.
+    Io { time: Ns },
     /// Sleeps for a length drawn from the task's random stream, both bounds included.
     SleepBetween { low: Ns, high: Ns },
     /// Computes an amount of work drawn from the task's random stream: exponential, with this mean.
@@ -279,6 +281,8 @@ pub enum Step {
     RunUntil { at: Instant },
     /// See [`Instr::Sleep`].
     SleepFor(Ns),
+    /// See [`Instr::Io`].
+    Io(Ns),
     /// See [`Instr::SleepUntil`].
     SleepUntil(Instant),
     /// See [`Instr::Write`].
@@ -419,6 +423,7 @@ impl Frame {
                 }
                 Instr::RunUntil { reg } => return Step::RunUntil { at: self.at(reg) },
                 Instr::Sleep { time } => return Step::SleepFor(time),
+                Instr::Io { time } => return Step::Io(time),
                 Instr::SleepBetween { low, high } => return Step::SleepFor(Ns(around.rng.between(low.0, high.0))),
                 Instr::RunExponential { mean, mode } => {
                     return Step::Run { work: Ns(around.rng.exponential(mean.0)), mode };

@@ -3,6 +3,7 @@
 #![allow(missing_docs, reason = "the fields of a variant are explained by the variant")]
 
 use crate::cpu_max::CpuMax;
+use crate::governor::Governor;
 use crate::lock::LockSpec;
 use crate::policy::Policy;
 use crate::program::Program;
@@ -214,6 +215,8 @@ pub enum Change {
     Feature { name: String },
     /// Frequency of a CPU relative to its highest, 1..=1024.
     FreqCapacity { cpu: CpuId, freq_capacity: u32 },
+    /// Another governor for the policy of a CPU.
+    Governor { cpu: CpuId, governor: Governor },
     /// A CPU goes off line or comes back (/sys/devices/system/cpu/cpuN/online).
     Hotplug { cpu: CpuId, online: bool },
     /// The stopper of a CPU runs for an instant and moves nothing: its watchdog looks whether it still can.
@@ -413,7 +416,11 @@ impl TaskSet {
                 | Change::RemoveGroup { group } => {
                     *group = group_id(*group);
                 }
-                Change::Feature { .. } | Change::FreqCapacity { .. } | Change::Hotplug { .. } | Change::Watchdog { .. } => {}
+                Change::Feature { .. }
+                | Change::FreqCapacity { .. }
+                | Change::Governor { .. }
+                | Change::Hotplug { .. }
+                | Change::Watchdog { .. } => {}
             }
             self.changes.push(timed);
         }

@@ -94,6 +94,25 @@ pub enum Request {
         /// When the interrupt was sent.
         at: Instant,
     },
+    /// The CPUs of a policy run at this frequency from now on.
+    SetFrequency {
+        /// Its row in the machine's list.
+        policy: usize,
+        /// The frequency.
+        khz: u32,
+    },
+    /// Wake the thread that changes the frequency of a policy; when it runs: [`crate::Sched::frequency_timer`].
+    FrequencyThread {
+        /// Its row in the machine's list.
+        policy: usize,
+    },
+    /// The frequency of a policy has changed at `at` ([`crate::Sched::frequency_timer`]).
+    FrequencyTimer {
+        /// Its row in the machine's list.
+        policy: usize,
+        /// When.
+        at: Instant,
+    },
     /// Let the stopper of `cpu` run as soon as it can: it pushes the task that runs there
     /// ([`crate::Sched::active_load_balance_cpu_stop`]).
     Stop {

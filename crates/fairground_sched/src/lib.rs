@@ -2,11 +2,12 @@
 //! no I/O: the engine hands in *now* ([`Ctx`]), gets back what the core wants done ([`Request`]), and
 //! prices what the core counted.
 //!
-//! Reading order: `sched.rs` (the tables), `core/` (wake-up, schedule(), tick), `fair/` (CFS and EEVDF), `rt/`, `pelt/`.
+//! Reading order: `sched.rs` (the tables), `core/` (wake-up, schedule(), tick), `fair/` (CFS and EEVDF), `rt/`, `cpufreq/`, `pelt/`.
 #![deny(clippy::float_arithmetic)]
 
 mod check;
 mod core;
+mod cpufreq;
 mod ctx;
 pub mod fair;
 pub mod features;
@@ -23,6 +24,7 @@ pub mod version;
 
 pub use crate::check::Broken;
 pub use crate::core::{LastCpu, Leaving, QueueSeat, SchedInfo, Switch, UserReturn, WakeFlags, Waking, rq_lock_op};
+pub use crate::cpufreq::FreqReport;
 pub use crate::ctx::{Ctx, Request, SCHED_CLOCK_AT_START};
 pub use crate::fair::balance::{BalanceStep, GroupReading, LoadReading};
 pub use crate::fair::bandwidth::{Account, BandwidthStats, Distribution, PeriodTick, Spans};

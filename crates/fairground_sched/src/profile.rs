@@ -36,6 +36,7 @@ use crate::seam::{
     Balance, ForkPlace, Hrtick, IdleEntity, IdleProtection, LongSleeper, MinVruntimeAtDequeue, Pick, PipeWakeup, Place,
     Preemption, Protection, RemoteWakeup, RepeatedPick, Seam, SoftirqHandover, TaskSlice, TickPreempt, Yield,
 };
+use crate::seam::{FreqHook, FreqMargin, FreqUtil, FreqWork, IowaitBoost, RateLimit};
 use crate::seam::{RtFit, SchedstatText, TaskFit, Uclamp};
 use crate::version::KernelVersion;
 
@@ -215,6 +216,12 @@ profile! {
     task_fit: TaskFit, "Whether a task fits a CPU, where clamps are in use.";
     rt_fit: RtFit, "Where real-time tasks go on unequal CPUs, where clamps are in use.";
     schedstat: SchedstatText, "How /proc/schedstat is printed.";
+    cpufreq_hook: FreqHook, "Whose change of utilisation makes a governor look.";
+    cpufreq_rate_limit: RateLimit, "The least time between two changes of frequency.";
+    cpufreq_work: FreqWork, "Whether schedutil looks while a request is on its way.";
+    cpufreq_util: FreqUtil, "The utilisation that schedutil goes by.";
+    cpufreq_margin: FreqMargin, "Where schedutil puts its quarter of room.";
+    cpufreq_iowait_boost: IowaitBoost, "What a task that waited for a device asks for.";
 }
 
 fn names<S>(variants: &'static [(&'static str, S)]) -> Vec<&'static str> {

@@ -1,6 +1,7 @@
 //! The tables of the scheduler, how they come to be, and what must always hold of them.
 
 use crate::core::{RqLines, SchedInfo, Warned};
+use crate::cpufreq::Cpufreq;
 use crate::ctx::SCHED_CLOCK_AT_START;
 use crate::fair::balance::{BalanceWork, GroupNode, GroupStats, Nohz};
 use crate::fair::bandwidth::Bandwidth;
@@ -42,6 +43,8 @@ pub struct Sched {
     pub(crate) uclamps: Uclamps,
     /// Which warnings there were.
     pub(crate) warned: Warned,
+    /// Frequencies and who chooses them.
+    pub(crate) cpufreq: Cpufreq,
     /// The balance that each CPU is in the middle of; the table is out while one of them goes on.
     pub(crate) balance_works: IndexVec<CpuId, BalanceWork>,
     /// Statistics of groups for balance.
@@ -88,6 +91,7 @@ impl Sched {
             bandwidth: Bandwidth::default(),
             rt: RtRoot::default(),
             warned: Warned::default(),
+            cpufreq: Cpufreq::new(machine),
             balance_works: (0..nr_cpus).map(|_| BalanceWork::None).collect(),
             group_stats: GroupStats::new(),
             nohz: Nohz::new(),
@@ -184,6 +188,7 @@ impl Sched {
             group: spec.group,
             state: TaskState::New,
             sleep_state: None,
+            in_iowait: false,
             on_cpu: false,
             sched_remote_wakeup: false,
             policy: spec.policy,

@@ -6,6 +6,7 @@ mod balance;
 mod bandwidth;
 mod busiest;
 mod capacity;
+mod cpufreq;
 mod fair;
 mod groups;
 mod hrtick;
@@ -27,6 +28,7 @@ pub use busiest::{
     SiblingBalance, SmtCapacity, SparePull, ZeroImbalance,
 };
 pub use capacity::{RtFit, TaskFit, Uclamp};
+pub use cpufreq::{FreqHook, FreqMargin, FreqUtil, FreqWork, IowaitBoost, RateLimit};
 pub use fair::{
     ForkPlace, IdleEntity, IdleProtection, LongSleeper, MinVruntimeAtDequeue, Pick, Place, Preemption, Protection, RepeatedPick,
     TaskSlice, TickPreempt, Yield,

@@ -54,6 +54,8 @@ pub struct Task {
     pub state: TaskState,
     /// What it will be when it next calls schedule(): set before it sleeps, cleared by a wake-up.
     pub(crate) sleep_state: Option<PrevState>,
+    /// It sleeps until a device has answered.
+    pub(crate) in_iowait: bool,
     /// It runs, or its CPU has not finished switching away from it.
     pub on_cpu: bool,
     /// Its wake-up moved it and left the rest to its new CPU.

@@ -1,5 +1,6 @@
 //! What must hold before a run begins: after that the engine relies on it.
 
+use crate::frequency::check_frequencies;
 use fairground_machine::Machine;
 use fairground_model::{Change, Instr, LockMode, LockSpec, Mistakes, PAGE_SIZE, Start, TaskSet, TimedChange};
 use fairground_sched::Profile;
@@ -46,6 +47,7 @@ pub(crate) fn check(
     check_slices(set, profile, &mut mistakes);
     check_limits(set, &mut mistakes);
     check_changes(set, profile, &online, &mut mistakes);
+    check_frequencies(machine, set, &mut mistakes);
     check_forks(set, &mut mistakes);
     check_pipes(set, &mut mistakes);
     check_locks(set, &mut mistakes);

@@ -43,6 +43,7 @@ impl<Q: EventQueue> Simulation<Q> {
     ///
     /// Kernel: idle.c cpuidle_idle_call(), v4.12–
     pub(crate) fn enter_idle_state(&mut self, cpu: CpuId) {
+        self.sched.cpufreq_idle_enter(cpu, self.now);
         if self.machine.idle_states.is_empty() {
             return;
         }
@@ -57,6 +58,7 @@ impl<Q: EventQueue> Simulation<Q> {
 
     /// An interrupt, or a flag that it polls, ends the idle time of `cpu`: what that costs is counted.
     pub(crate) fn leave_idle_state(&mut self, cpu: CpuId) {
+        self.sched.cpufreq_idle_exit(cpu, self.now);
         let row = &mut self.cpus[cpu];
         let Some(state) = row.idle.state.take().map(|state| &self.machine.idle_states[state]) else {
             row.idle.leaves_until = self.now + Ns(row.meter.price_ps(Op::IdleExit) / 1000);

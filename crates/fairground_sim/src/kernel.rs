@@ -83,6 +83,19 @@ impl<Q: EventQueue> Simulation<Q> {
                     self.move_hrtick_timer(cpu);
                     continue;
                 }
+                Request::FrequencyThread { policy } => {
+                    let at = self.now + self.thread_wakes_after(from);
+                    self.arm_timer_at(from, Timer::Frequency(policy), at);
+                    continue;
+                }
+                Request::FrequencyTimer { policy, at } => {
+                    self.arm_timer_at(from, Timer::Frequency(policy), at);
+                    continue;
+                }
+                Request::SetFrequency { policy, khz } => {
+                    self.set_policy_frequency(policy, khz);
+                    continue;
+                }
                 Request::NohzKick { cpu, at } => {
                     self.cpus[cpu].nohz_kick = true;
                     (cpu, at)

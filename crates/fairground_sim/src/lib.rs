@@ -10,6 +10,7 @@ mod account;
 mod cache;
 mod check;
 mod cpu;
+mod frequency;
 mod hotplug;
 mod idle;
 mod interrupt;

@@ -140,6 +140,11 @@ impl<Q: EventQueue> Simulation<Q> {
                 assert!(known.is_ok(), "invariant: features are checked before the run begins: {name}");
             }
             Change::FreqCapacity { cpu, freq_capacity } => self.set_frequency(rec, cpu, freq_capacity),
+            Change::Governor { cpu: of, governor } => {
+                if let Some(policy) = self.view.cpus[of].policy {
+                    self.core_from_outside(rec, of, |sched, cx| sched.set_governor(cx, policy, governor));
+                }
+            }
             Change::Hotplug { cpu, online } => self.hotplug(rec, cpu, online),
             // A CPU that is off line has its watchdog switched off.
             Change::Watchdog { cpu } if self.view.online.contains(cpu) => self.sched.wake_watchdog(cpu),
@@ -200,15 +205,5 @@ impl<Q: EventQueue> Simulation<Q> {
             true => self.revive_cpu(rec, cpu),
             false => self.retire_cpu(cpu, acting),
         }
-    }
-
-    /// The CPU's clocks and what its task has done so far go by the old frequency, the rest by the new.
-    fn set_frequency(&mut self, rec: &mut Recorder<'_>, cpu: CpuId, freq_capacity: u32) {
-        self.core_from_outside(rec, cpu, |sched, cx| sched.settle(cx));
-        self.change_speed(cpu, |sim| {
-            sim.machine.cpus[cpu].freq_capacity = freq_capacity;
-            sim.view.cpus[cpu].freq_capacity = freq_capacity;
-            sim.set_prices(cpu);
-        });
     }
 }

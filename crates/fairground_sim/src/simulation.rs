@@ -294,7 +294,8 @@ impl<Q: EventQueue> Simulation<Q> {
     /// A run at its beginning, with an event queue of the caller's choice.
     pub fn with_queue(setup: Setup) -> Result<Simulation<Q>, Mistakes> {
         setup.machine.validate()?;
-        let Setup { machine, profile, tasks: mut set, seed, duration, paranoid } = setup;
+        let Setup { mut machine, profile, tasks: mut set, seed, duration, paranoid } = setup;
+        machine.start_governors();
         set.add_ksoftirqd(machine.cpus.len());
         let allowed = check(&machine, &profile, &set, duration)?;
         let mut sched = Sched::new(profile, &machine.view());
@@ -319,7 +320,7 @@ impl<Q: EventQueue> Simulation<Q> {
         let cpus = machine.cpus.ids().map(|cpu| new_cpu(&machine, cpu, seed)).collect();
         let mut simulation = Simulation {
             view: machine.view(),
-            queue: Q::new(machine.cpus.len(), nr_timers(set.tasks.len(), set.groups.len(), machine.cpus.len())),
+            queue: Q::new(machine.cpus.len(), nr_timers(set.tasks.len(), set.groups.len(), &machine)),
             jiffies: Jiffies::new(machine.tick),
             pipes: set.pipes.iter().map(Pipe::new).collect(),
             klocks: Klocks::new(&set),

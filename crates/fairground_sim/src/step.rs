@@ -26,6 +26,7 @@ impl<Q: EventQueue> Simulation<Q> {
             Step::RunTime { time, mode } => self.want(cpu, task, Want::Time(time), mode),
             Step::RunUntil { at } => self.want(cpu, task, Want::Until(at), Mode::User),
             Step::SleepFor(time) => self.sleep_until(cpu, task, Instant::from_ns(self.now.ns().saturating_add(time.0))),
+            Step::Io(time) => self.wait_for_device(cpu, task, time),
             Step::SleepUntil(at) if at <= self.now => self.syscall(cpu, Then::Resume),
             Step::SleepUntil(at) => self.sleep_until(cpu, task, at),
             Step::Write { pipe, value } => {
@@ -154,6 +155,17 @@ impl<Q: EventQueue> Simulation<Q> {
         self.queue.arm_timer(self.timer_base(cpu), self.timer_id(Timer::Task(task)), at, hard);
         self.cpus[cpu].meter.count(Op::TimerProgram);
         self.sched.set_current_state(cpu, PrevState::Sleeping);
+        self.syscall(cpu, Then::Schedule)
+    }
+
+    /// Waits for a device, which interrupts when it has an answer.
+    ///
+    /// Kernel: core.c io_schedule(), v4.12–
+    fn wait_for_device(&mut self, cpu: CpuId, task: TaskId, time: Ns) -> Next {
+        let at = Instant::from_ns(self.now.ns().saturating_add(time.0).min(Instant::MAX.ns()));
+        self.queue.arm_timer(self.timer_base(cpu), self.timer_id(Timer::Task(task)), at, at);
+        self.sched.set_current_state(cpu, PrevState::DiskSleep);
+        self.sched.io_schedule(cpu);
         self.syscall(cpu, Then::Schedule)
     }
 

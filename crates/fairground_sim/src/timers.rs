@@ -1,8 +1,9 @@
 //! Which timer is whose: one per task, then two per group with a quota, that of the real-time class,
-//! and one per CPU that ends turns.
+//! one per CPU that ends turns, and one per policy of frequencies.
 
 use crate::queue::EventQueue;
 use crate::simulation::Simulation;
+use fairground_machine::Machine;
 use fairground_model::Frame;
 use fairground_sched::TaskState;
 use fairground_stdx::{CpuId, Id, Instant, TaskId, TgId, TimerId};
@@ -20,11 +21,13 @@ pub(crate) enum Timer {
     RtPeriod,
     /// A turn on a CPU is over.
     Hrtick(CpuId),
+    /// The thread that changes the frequency of a policy (by its row) runs, or is done.
+    Frequency(usize),
 }
 
 /// How many timers there are.
-pub(crate) fn nr_timers(nr_tasks: usize, nr_groups: usize, nr_cpus: usize) -> usize {
-    nr_tasks + 2 * nr_groups + 1 + nr_cpus
+pub(crate) fn nr_timers(nr_tasks: usize, nr_groups: usize, machine: &Machine) -> usize {
+    nr_tasks + 2 * nr_groups + 1 + machine.cpus.len() + machine.policies.len()
 }
 
 impl<Q: EventQueue> Simulation<Q> {
@@ -38,6 +41,7 @@ impl<Q: EventQueue> Simulation<Q> {
             Timer::Slack(group) => behind_tasks(group, 1),
             Timer::RtPeriod => behind_groups(0),
             Timer::Hrtick(cpu) => behind_groups(1 + cpu.index()),
+            Timer::Frequency(policy) => behind_groups(1 + self.machine.cpus.len() + policy),
         }
     }
 
@@ -47,6 +51,9 @@ impl<Q: EventQueue> Simulation<Q> {
         match id.index().checked_sub(self.tasks.len()) {
             None => Timer::Task(TaskId::new(id.get())),
             Some(row) if row == of_groups => Timer::RtPeriod,
+            Some(row) if row > of_groups + self.machine.cpus.len() => {
+                Timer::Frequency(row - of_groups - self.machine.cpus.len() - 1)
+            }
             Some(row) if row > of_groups => Timer::Hrtick(CpuId::from_index(row - of_groups - 1)),
             Some(row) if row % 2 == 0 => Timer::Period(TgId::from_index(row / 2)),
             Some(row) => Timer::Slack(TgId::from_index(row / 2)),

@@ -103,7 +103,7 @@ pub(crate) fn steps(program: &Program, count: usize) -> Vec<(u64, Step)> {
         out.push((now, step));
         match step {
             Step::Run { work, .. } => now += work.0,
-            Step::RunTime { time, .. } | Step::SleepFor(time) => now += time.0,
+            Step::RunTime { time, .. } | Step::SleepFor(time) | Step::Io(time) => now += time.0,
             Step::RunUntil { at } | Step::SleepUntil(at) => now = now.max(at.ns()),
             Step::Read { into, .. } => frame.set(into, now),
             Step::Exit | Step::Stuck => break,

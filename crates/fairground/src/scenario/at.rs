@@ -11,7 +11,7 @@ use super::limits::{Limits, MAX};
 use super::slices;
 use super::words::{self, Wrong};
 use crate::nearest;
-use fairground_model::{Change, Mistakes, Policy, TaskSet, TimedChange, UtilClamp};
+use fairground_model::{Change, Governor, Mistakes, Policy, TaskSet, TimedChange, UtilClamp};
 use fairground_sched::profile::Profile;
 use fairground_stdx::{CpuId, CpuMask, Instant, Ns, TaskId};
 use std::ops::Range;
@@ -33,6 +33,8 @@ pub enum Act {
     Feature(String),
     /// Sets the frequency of CPUs, in 1024ths of their highest.
     Frequency(CpuMask, u32),
+    /// Another governor for the policies of CPUs; `setspeed` is userspace with its frequency.
+    Governor(CpuMask, Governor),
     /// CPUs come back on line, or go off line.
     Hotplug(CpuMask, bool),
     /// The watchdogs of CPUs let the stoppers run for an instant.
@@ -67,6 +69,8 @@ impl std::fmt::Display for Act {
             }
             Act::Feature(name) => write!(f, "feature {name}"),
             Act::Frequency(cpus, share) => write!(f, "frequency {cpus} {share}/1024"),
+            Act::Governor(cpus, Governor { setspeed_khz: Some(khz), .. }) => write!(f, "setspeed {cpus} {khz}"),
+            Act::Governor(cpus, governor) => write!(f, "governor {cpus} {}", governor.kind.name()),
             Act::Hotplug(cpus, online) => write!(f, "{} {cpus}", if *online { "online" } else { "offline" }),
             Act::Watchdog(cpus) => write!(f, "watchdog {cpus}"),
             Act::Group(act) => act.fmt(f),
@@ -75,7 +79,7 @@ impl std::fmt::Display for Act {
     }
 }
 
-const VERBS: [&str; 12] = [
+const VERBS: [&str; 14] = [
     "nice",
     "affinity",
     "policy",
@@ -84,6 +88,8 @@ const VERBS: [&str; 12] = [
     clamps::MAX,
     "feature",
     "frequency",
+    "governor",
+    "setspeed",
     "offline",
     "online",
     "watchdog",
@@ -91,7 +97,7 @@ const VERBS: [&str; 12] = [
 ];
 /// What may stand in place of `do`: `offline = "3"`.
 const HOTPLUG: [(&str, bool); 2] = [("offline", false), ("online", true)];
-const FORMS: &str = "Forms: \"nice TASK 5\", \"affinity TASK 0-3\", \"policy TASK batch\", \"slice TASK 5ms\", \"uclamp_min TASK 300\", \"uclamp_max TASK 512\", \"feature NO_NEXT_BUDDY\", \"frequency CPUS 50%\", \"offline CPUS\", \"online CPUS\", \"watchdog CPUS\", \"cgroup.procs /GROUP TASK\", \"cpu.weight /GROUP 200\", \"cpu.weight.nice /GROUP -5\", \"cpu.shares /GROUP 2048\", \"cpu.idle /GROUP 1\", \"cpu.max /GROUP 50000 100000\", \"cpu.uclamp.min /GROUP 20%\", \"cpu.uclamp.max /GROUP 50%\", \"rmdir /GROUP\", \"autogroup_nice SESSION 5\".";
+const FORMS: &str = "Forms: \"nice TASK 5\", \"affinity TASK 0-3\", \"policy TASK batch\", \"slice TASK 5ms\", \"uclamp_min TASK 300\", \"uclamp_max TASK 512\", \"feature NO_NEXT_BUDDY\", \"frequency CPUS 50%\", \"governor CPUS schedutil\", \"setspeed CPUS 729000\", \"offline CPUS\", \"online CPUS\", \"watchdog CPUS\", \"cgroup.procs /GROUP TASK\", \"cpu.weight /GROUP 200\", \"cpu.weight.nice /GROUP -5\", \"cpu.shares /GROUP 2048\", \"cpu.idle /GROUP 1\", \"cpu.max /GROUP 50000 100000\", \"cpu.uclamp.min /GROUP 20%\", \"cpu.uclamp.max /GROUP 50%\", \"rmdir /GROUP\", \"autogroup_nice SESSION 5\".";
 
 /// Reads all `[[at]]` rows.
 pub(super) fn read(rows: Vec<Fields<'_>>, m: &mut Mistakes) -> Vec<Spanned<At>> {
@@ -207,6 +213,8 @@ fn build(verb: &str, target: &str, value: &str) -> Result<Act, Wrong> {
         "slice" => Ok(Act::Slice(task, words::slice(value)?)),
         clamps::MIN | clamps::MAX => Ok(Act::Clamp(task, clamps::request(verb, value)?)),
         "frequency" => Ok(Act::Frequency(words::cpus(target)?, words::frequency(value)?)),
+        "governor" => Ok(Act::Governor(words::cpus(target)?, Governor::of(words::governor(value)?))),
+        "setspeed" => Ok(Act::Governor(words::cpus(target)?, words::setspeed(value)?)),
         _ => Err(unknown_verb(verb)),
     }
 }
@@ -235,9 +243,10 @@ fn from_table(mut table: Fields<'_>, span: Range<usize>, m: &mut Mistakes) -> Op
     if let Some(name) = table.text("feature", m) {
         acts.push(Ok(Act::Feature(name.value.to_string())));
     }
-    if let Some(share) = table.text("frequency", m) {
-        let need = || ("`frequency` without `cpus`".to_string(), "Say which CPUs: `cpus = \"0-3\"`.".to_string());
-        acts.push(cpus.as_deref().ok_or_else(need).and_then(|cpus| build("frequency", cpus, share.value)));
+    for verb in ["frequency", "governor", "setspeed"] {
+        let Some(value) = table.text(verb, m) else { continue };
+        let need = || (format!("`{verb}` without `cpus`"), "Say which CPUs: `cpus = \"0-3\"`.".to_string());
+        acts.push(cpus.as_deref().ok_or_else(need).and_then(|cpus| build(verb, cpus, value.value)));
     }
     for (verb, online) in HOTPLUG {
         if let Some(cpus) = table.text(verb, m) {
@@ -372,6 +381,12 @@ pub(super) fn resolve(
                     m.at(span.clone(), format!("CPUs {cpus} do not all exist"), format!("The machine has the CPUs {online}."));
                 }
                 cpus.and(online).iter().for_each(|cpu: CpuId| push(Change::FreqCapacity { cpu, freq_capacity: *share }));
+            }
+            Act::Governor(cpus, governor) => {
+                if !cpus.is_subset(online) {
+                    m.at(span.clone(), format!("CPUs {cpus} do not all exist"), format!("The machine has the CPUs {online}."));
+                }
+                cpus.and(online).iter().for_each(|cpu: CpuId| push(Change::Governor { cpu, governor: *governor }));
             }
             Act::Hotplug(cpus, to) => {
                 cpus.and(online).iter().for_each(|cpu: CpuId| push(Change::Hotplug { cpu, online: *to }));

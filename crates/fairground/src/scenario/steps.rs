@@ -29,7 +29,7 @@ pub(super) struct Names {
     pub(super) groups: Vec<String>,
 }
 
-const VERBS: [&str; 26] = [
+const VERBS: [&str; 27] = [
     clamps::MIN,
     clamps::MAX,
     "run",
@@ -37,6 +37,7 @@ const VERBS: [&str; 26] = [
     "kernel",
     "kernel-runtime",
     "sleep",
+    "io",
     "now",
     "timer",
     "slack",
@@ -90,6 +91,7 @@ fn instr(text: &str, names: &Names) -> Result<Instr, Wrong> {
             true => Instr::Sleep { time: low },
             false => Instr::SleepBetween { low, high },
         }),
+        "io" => length(value).map(|time| Instr::Io { time }),
         "now" => register(value).map(|reg| Instr::Now { reg }),
         "until" => register(value).map(|reg| Instr::RunUntil { reg }),
         "timer" => timer(value),
@@ -258,6 +260,7 @@ pub(super) fn text(instr: &Instr, names: &Names) -> Option<String> {
         Instr::RunTime { time, mode } => format!("{} {time}", by_clock(mode)?),
         Instr::RunUntil { reg } => format!("until r{reg}"),
         Instr::Sleep { time } => format!("sleep {time}"),
+        Instr::Io { time } => format!("io {time}"),
         Instr::SleepBetween { low, high } if low < high => format!("sleep {}", span(low, high)),
         Instr::Now { reg } => format!("now r{reg}"),
         Instr::TimerWait { reg, period, mode } if period > Ns::ZERO => {
@@ -350,6 +353,7 @@ mod tests {
             "kernel-runtime 2us",
             "until r7",
             "sleep 0ns",
+            "io 5ms",
             "sleep 1us..2us",
             "now r3",
             "run ~3ms",

@@ -1,6 +1,6 @@
 //! Values that are written as words: policies, CPU lists, shares of a frequency.
 
-use fairground_model::{Policy, RtPriority};
+use fairground_model::{Governor, GovernorKind, Policy, RtPriority};
 use fairground_stdx::{CpuMask, Ns, units};
 
 /// What is wrong with a word, and a hint.
@@ -113,6 +113,22 @@ pub(super) fn frequency(word: &str) -> Result<u32, (String, String)> {
         Ok(share @ 1..=1024) => Ok(share),
         _ => Err((format!("`{word}` is no possible frequency"), hint())),
     }
+}
+
+/// A frequency governor.
+pub(super) fn governor(word: &str) -> Result<GovernorKind, (String, String)> {
+    GovernorKind::by_name(word).ok_or_else(|| {
+        let names = GovernorKind::ALL.map(|row| row.0).join(", ");
+        (format!("`{word}` is no governor"), format!("There are: {names}."))
+    })
+}
+
+/// A frequency in kHz that the user sets, as governor userspace has it.
+pub(super) fn setspeed(word: &str) -> Result<Governor, (String, String)> {
+    let khz: Option<u32> = word.parse().ok().filter(|&khz| khz > 0);
+    let wrong =
+        || (format!("`{word}` is no frequency"), "Write it in kHz, as one of the operating points: `729000`.".to_string());
+    Ok(Governor { setspeed_khz: Some(khz.ok_or_else(wrong)?), ..Governor::of(GovernorKind::Userspace) })
 }
 
 #[cfg(test)]

@@ -156,6 +156,7 @@ fn act(change: &Change, names: &Names, files: &mut Files) -> Result<Act, Unwrita
         Change::Clamp { task, .. } => return Err(Unwritable(format!("a change of both clamps of `{}`", name(*task)))),
         Change::Feature { name } => Act::Feature(name.clone()),
         Change::FreqCapacity { cpu, freq_capacity } => Act::Frequency(CpuMask::only(*cpu), *freq_capacity),
+        Change::Governor { cpu, governor } => Act::Governor(CpuMask::only(*cpu), *governor),
         Change::Hotplug { cpu, online } => Act::Hotplug(CpuMask::only(*cpu), *online),
         Change::Watchdog { cpu } => Act::Watchdog(CpuMask::only(*cpu)),
         Change::Group { task, group } => {

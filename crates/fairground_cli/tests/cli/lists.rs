@@ -25,7 +25,9 @@ fn formats_are_listed() {
 
 #[test]
 fn every_list_is_text_and_json() {
-    for what in ["profiles", "features", "tunables", "machines", "costs", "workloads", "formats", "reasons", "experiments"] {
+    for what in
+        ["profiles", "features", "tunables", "machines", "costs", "governors", "workloads", "formats", "reasons", "experiments"]
+    {
         assert!(ok(&["list", what]).out.starts_with(what), "{what}");
         assert_eq!(ok(&["list", what, "--json"]).json()["tables"][0]["name"], what);
     }

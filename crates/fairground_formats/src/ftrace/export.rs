@@ -100,6 +100,7 @@ impl<'w> FtraceWriter<'w> {
                 format!("sched_process_fork: {parent} child_comm={} child_pid={}", child.name, child.pid)
             }
             TraceEvent::SchedProcessExit { task } => format!("sched_process_exit: {}", self.shown(task)),
+            TraceEvent::CpuFrequency { cpu, khz } => format!("cpu_frequency: state={khz} cpu_id={cpu}"),
             TraceEvent::Decision(decision) => {
                 format!("tracing_mark_write: I|{pid}|{}: {}", decision.reason.slug(), sentence(&decision, &self.tasks))
             }

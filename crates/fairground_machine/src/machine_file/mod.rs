@@ -51,8 +51,11 @@
 //! One `[[policy]]` table per set of CPUs that change frequency together, with the keys `cpus` (such as "0-3"), `khz` (the operating points,
 //! the slowest first), `power_mw` (of one busy CPU at each point) or `millivolt` and `dynamic_power_coefficient` (from which
 //! coefficient · MHz · mV² / 10⁹ mW follow), `transition_latency`, `transition_delay` (the least time between two changes that
-//! the driver asks for) and `fast_switch` (the scheduler changes the frequency itself, at once; false if left out). Without any there
-//! are no operating points, and CPUs run at `freq_capacity`.
+//! the driver asks for), `fast_switch` (the scheduler changes the frequency itself, at once; false if left out) and `governor`, who chooses
+//! among the points: a name (`fairground list governors`), or a table such as `{ name = "schedutil", rate_limit = "10ms" }`. Further keys of
+//! that table: `sampling_rate`, `up_threshold`, `down_threshold`, `freq_step`, `sampling_down_factor`, `setspeed_khz`, `min_khz`,
+//! `max_khz`, `start_khz`. `governor` beside the keys of the machine is that of all policies, whatever they say. Without any policy
+//! there are no operating points, and CPUs run at `freq_capacity`.
 //!
 //! `preset = "spr-2x56"` instead of a shape takes a ready machine; everything that is no shape can
 //! then be changed. A machine of no regular shape has one `[[cpu]]` table per CPU, in CPU order, with
@@ -62,6 +65,7 @@
 
 mod explicit;
 mod fields;
+mod governor;
 mod idle;
 mod policies;
 mod read;

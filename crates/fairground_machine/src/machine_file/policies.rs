@@ -2,6 +2,7 @@
 
 use super::explicit::tables;
 use super::fields::Fields;
+use super::governor;
 use crate::machine::Machine;
 use fairground_model::freq::dynamic_power_mw;
 use fairground_model::{FreqPolicy, Mistakes, Opp};
@@ -9,7 +10,7 @@ use fairground_stdx::{CpuMask, Ns};
 use std::ops::Range;
 use toml_edit::Item;
 
-const KEYS: [&str; 8] = [
+const KEYS: [&str; 9] = [
     "cpus",
     "khz",
     "power_mw",
@@ -18,6 +19,7 @@ const KEYS: [&str; 8] = [
     "transition_latency",
     "transition_delay",
     "fast_switch",
+    "governor",
 ];
 
 /// The policies in the order of the file, if it has any. What their numbers come to is checked with the machine.
@@ -54,10 +56,11 @@ fn policy(fields: &Fields, mistakes: &mut Mistakes) -> Option<FreqPolicy> {
     let transition_latency = fields.length("transition_latency", mistakes).unwrap_or(Ns::ZERO);
     let transition_delay = fields.length("transition_delay", mistakes);
     let fast_switch = fields.boolean("fast_switch", mistakes).unwrap_or(false);
+    let governor = governor::governor(fields, mistakes).unwrap_or_default();
     let (cpus, khz) = (cpus?, khz?);
     let power_of = |row: usize| power.as_ref().and_then(|power| power.get(row).copied());
     let opps = khz.iter().enumerate().map(|(row, &khz)| Opp { khz, power_mw: power_of(row) }).collect();
-    (mistakes.0.len() == before).then_some(FreqPolicy { cpus, opps, transition_latency, transition_delay, fast_switch })
+    (mistakes.0.len() == before).then_some(FreqPolicy { cpus, opps, transition_latency, transition_delay, fast_switch, governor })
 }
 
 /// A list of numbers, one for each operating point where their number is known.

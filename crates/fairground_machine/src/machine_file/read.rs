@@ -2,6 +2,7 @@
 
 use super::explicit;
 use super::fields::Fields;
+use super::governor;
 use super::idle;
 use super::policies;
 use crate::cost;
@@ -18,7 +19,7 @@ use toml_edit::TableLike;
 /// Keys that say which CPUs there are.
 const SHAPE: [&str; 9] = ["sockets", "nodes", "llcs", "clusters", "cores", "threads", "numbering", "freq_domains", "cpu"];
 /// Keys of every machine.
-const COMMON: [&str; 31] = [
+const COMMON: [&str; 32] = [
     "preset",
     "name",
     "description",
@@ -45,6 +46,7 @@ const COMMON: [&str; 31] = [
     "smt_percent",
     "core_cache",
     "policy",
+    "governor",
     "freq_invariant",
     "idle_state",
     "idle_governor",
@@ -159,6 +161,9 @@ fn common(fields: &Fields, machine: &mut Machine, mistakes: &mut Mistakes) {
     if let Some(policies) = policies::policies(fields, mistakes) {
         machine.policies = policies;
         policies::set_freq_domains(fields, machine);
+    }
+    if let Some(governor) = governor::governor(fields, mistakes) {
+        governor::of_all_policies(fields, machine, governor, mistakes);
     }
     if let Some(on) = fields.boolean("freq_invariant", mistakes) {
         machine.freq_invariant = on;

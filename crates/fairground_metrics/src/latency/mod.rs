@@ -131,6 +131,7 @@ impl RunStats {
             | TraceEvent::Decision(_)
             | TraceEvent::SchedProcessFork { .. }
             | TraceEvent::SchedProcessExit { .. }
+            | TraceEvent::CpuFrequency { .. }
             | TraceEvent::CfsSample { .. }
             | TraceEvent::SeSample { .. } => {}
         }

@@ -56,7 +56,15 @@ impl Sched {
     /// Kernel: sched.h set_current_state(), v4.12–
     pub fn set_current_state(&mut self, cpu: CpuId, state: PrevState) {
         let curr = self.rqs[cpu].curr.expect("invariant: only a running task changes its own state");
-        self.tasks[curr].sleep_state = Some(state);
+        (self.tasks[curr].sleep_state, self.tasks[curr].in_iowait) = (Some(state), false);
+    }
+
+    /// The sleep that the current task of `cpu` has announced is one for a device.
+    ///
+    /// Kernel: core.c io_schedule_prepare(), v4.12–
+    pub fn io_schedule(&mut self, cpu: CpuId) {
+        let curr = self.rqs[cpu].curr.expect("invariant: only a running task waits for a device");
+        self.tasks[curr].in_iowait = true;
     }
 
     /// Puts the current task of `cx.cpu` down and picks the next, all at one instant.

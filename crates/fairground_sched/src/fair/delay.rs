@@ -90,6 +90,7 @@ impl Sched {
     ///
     /// Kernel: fair.c enqueue_task_fair() with ENQUEUE_DELAYED, v6.12–
     pub(crate) fn requeue_delayed_task(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId) {
+        self.tasks[task].in_iowait = false;
         self.util_est_enqueue(task);
         self.sched_info_enqueue(task);
         self.requeue_delayed_entity(cx, self.tasks[task].se);

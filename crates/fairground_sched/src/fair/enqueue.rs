@@ -4,6 +4,7 @@ use super::level::Level;
 use super::steps::step;
 use super::{DequeueFlags, EnqueueFlags};
 use crate::Sched;
+use crate::cpufreq::FreqCause;
 use crate::ctx::Ctx;
 use crate::fair::SchedEntity;
 use crate::fair::balance::End;
@@ -36,6 +37,9 @@ impl Sched {
         let delayed = self.ses[se].sched_delayed;
         if !delayed {
             self.util_est_enqueue(task);
+        }
+        if std::mem::take(&mut self.tasks[task].in_iowait) {
+            self.cpufreq_update_util(cx, self.tasks[task].cpu, FreqCause::Iowait);
         }
         let mut counted = Counted { tasks: 1, runnable: u32::from(!delayed), idle: u32::from(self.se_is_idle(&self.ses[se])) };
         let (mut level, mut slice, mut stops) = (Some(se), None, false);

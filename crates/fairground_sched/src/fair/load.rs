@@ -24,8 +24,12 @@ impl Sched {
         step("update_load_avg");
         let mut level = self.level(se);
         let decayed = level.age(cx);
+        let root_of = (decayed && level.cfs_rq.tg.is_none()).then_some(level.cfs_rq.cpu);
         if level.se.my_q.is_some() || level.cfs_rq.tg.is_some() {
             self.update_load_of_groups(cx, se, decayed, tell);
+        }
+        if let Some(cpu) = root_of {
+            self.cfs_rq_util_change(cx, cpu);
         }
     }
 
@@ -79,6 +83,7 @@ impl Sched {
         self.cfs_rqs[cfs_rq].add_tg_cfs_propagate(sum);
         self.tell_group(cx, cfs_rq);
         self.propagate_entity_cfs_rq(cx, se);
+        self.cfs_rq_util_change(cx, self.cfs_rqs[cfs_rq].cpu);
     }
 
     /// A sleeper leaves its CPU: it is aged up to what that CPU's queue knows, and goes into the box
@@ -114,16 +119,19 @@ impl Sched {
         self.update_cfs_rq_load_avg(cx, cfs_rq);
         self.detach_entity_load_avg(cx, se);
         self.propagate_entity_cfs_rq(cx, se);
+        self.cfs_rq_util_change(cx, self.cfs_rqs[cfs_rq].cpu);
     }
 
     /// A task that is being dequeued to go to another CPU leaves its averages' part behind, if that is done here.
     ///
     /// Kernel: fair.c dequeue_entity(), update_load_avg() with DO_DETACH, v6.0–
-    pub(crate) fn detach_at_dequeue(&mut self, cx: &Ctx<'_, '_>, se: SeId) {
+    pub(crate) fn detach_at_dequeue(&mut self, cx: &mut Ctx<'_, '_>, se: SeId) {
         let attached = self.ses[se].task.is_some() && self.pelt_se[se].last_update_time != 0;
         if attached && self.profile.migrate_detach == MigrateDetach::WithDequeue {
             self.detach_entity_load_avg(cx, se);
             self.pelt_se[se].last_update_time = 0;
+            let cfs_rq = self.ses[se].cfs_rq;
+            self.cfs_rq_util_change(cx, self.cfs_rqs[cfs_rq].cpu);
         }
     }
 

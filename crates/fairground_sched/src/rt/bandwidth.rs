@@ -50,6 +50,7 @@ impl Sched {
             self.dequeue_top_rt_rq(cpu);
             self.rqs[cpu].rt.throttled = true;
             cx.decide_who(Reason::RtThrottle, cpu.get(), 0);
+            self.rt_queue_changes(cx, cpu);
         }
         self.resched_curr(cx, cpu);
     }
@@ -152,6 +153,7 @@ impl Sched {
     fn sched_rt_rq_enqueue(&mut self, cx: &mut Ctx<'_, '_>, cpu: CpuId) {
         if !self.rqs[cpu].rt.queue.is_empty() {
             self.enqueue_top_rt_rq(cpu);
+            self.rt_queue_changes(cx, cpu);
             self.resched_curr(cx, cpu);
         }
     }

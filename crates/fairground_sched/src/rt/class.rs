@@ -1,9 +1,10 @@
 //! What the core calls: a real-time task is picked, runs, is looked at by the tick, leaves the CPU.
 
 use crate::Sched;
+use crate::cpufreq::FreqCause;
 use crate::ctx::Ctx;
 use crate::pelt::PeltFamily;
-use crate::seam::ScaleRtCapacity;
+use crate::seam::{FreqUtil, ScaleRtCapacity};
 use fairground_model::{Op, Policy, Reason, TraceEvent};
 use fairground_stdx::time::NSEC_PER_SEC;
 use fairground_stdx::{CpuId, Ns, TaskId};
@@ -29,6 +30,9 @@ impl Sched {
         entity.exec_start = now;
         entity.sum_exec_runtime += delta;
         cx.record(TraceEvent::SchedStatRuntime { task, runtime: Ns(delta), vruntime: None });
+        if self.profile.cpufreq_util == FreqUtil::Cfs {
+            self.cpufreq_update_util(cx, cpu, FreqCause::RtRan);
+        }
         if self.profile.scale_rt_capacity == ScaleRtCapacity::HalvedMean {
             let rq = &mut self.rqs[cpu];
             rq.lb.rt_avg.add(rq.clocks.clock, delta, cx.scale(cpu).freq);

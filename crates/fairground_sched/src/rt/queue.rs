@@ -2,8 +2,10 @@
 
 use super::{MAX_PRIO, RtRq};
 use crate::Sched;
+use crate::cpufreq::FreqCause;
 use crate::ctx::Ctx;
 use crate::fair::{DequeueFlags, EnqueueFlags};
+use crate::seam::FreqUtil;
 use crate::task::TaskState;
 use fairground_model::Op;
 use fairground_stdx::{CpuId, TaskId};
@@ -49,6 +51,7 @@ impl Sched {
             self.tasks[task].rt.on_list = true;
             self.start_rt_bandwidth(cx);
             self.enqueue_top_rt_rq(cpu);
+            self.rt_queue_changes(cx, cpu);
         }
         let runs = self.rqs[cpu].curr == Some(task);
         let row = &mut self.tasks[task];
@@ -76,6 +79,7 @@ impl Sched {
         self.rqs[cpu].rt.remove(task);
         self.tasks[task].rt.on_list = false;
         self.enqueue_top_rt_rq(cpu);
+        self.rt_queue_changes(cx, cpu);
     }
 
     /// A task goes to one end of those of its priority.
@@ -107,6 +111,15 @@ impl Sched {
         rt.queued = true;
         let count = rt.queue.len() as u32;
         self.add_nr_running(cpu, count);
+    }
+
+    /// Real-time tasks have become runnable on `cpu`, or others, or none are any more.
+    ///
+    /// Kernel: rt.c enqueue_top_rt_rq(), sched_rt_rq_dequeue(), v4.17–
+    pub(super) fn rt_queue_changes(&mut self, cx: &mut Ctx<'_, '_>, cpu: CpuId) {
+        if self.profile.cpufreq_util != FreqUtil::Cfs {
+            self.cpufreq_update_util(cx, cpu, FreqCause::Util);
+        }
     }
 
     /// The queue does not count any more.

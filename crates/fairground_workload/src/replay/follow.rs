@@ -90,6 +90,7 @@ impl<'t> Follower<'t> {
             }
             // A move says nothing of what the task does; the rest is of our own making.
             TraceEvent::SchedMigrateTask { .. }
+            | TraceEvent::CpuFrequency { .. }
             | TraceEvent::Decision(_)
             | TraceEvent::KernelSection { .. }
             | TraceEvent::Marker { .. }

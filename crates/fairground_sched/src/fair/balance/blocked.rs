@@ -17,7 +17,9 @@ impl Sched {
         self.update_blocked_others(cx, cpu);
         let in_groups = self.update_blocked_groups(cx, cpu);
         let cfs_rq = self.rqs[cpu].cfs;
-        self.update_cfs_rq_load_avg(cx, cfs_rq);
+        if self.update_cfs_rq_load_avg(cx, cfs_rq) {
+            self.cfs_rq_util_change(cx, cpu);
+        }
         if !in_groups && !self.has_blocked(cpu) {
             self.rqs[cpu].lb.has_blocked_load = false;
         }

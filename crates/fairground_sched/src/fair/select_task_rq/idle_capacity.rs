@@ -12,11 +12,7 @@ impl Sched {
     /// What a CPU must have room for: the task's utilisation, brought up to date, and what it asks for, if CPUs differ in capacity at all.
     ///
     /// Kernel: fair.c select_idle_sibling(), v5.11– (select_idle_capacity() before)
-<<<<<<< HEAD
-    pub(super) fn util_to_fit(&mut self, cx: &Ctx<'_, '_>, task: TaskId) -> Option<Demand> {
-=======
-    pub(super) fn util_to_fit(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId) -> Option<u64> {
->>>>>>> 5186db5 (Scaling in load tracking is counted and priced: of contributions up to v5.0, of the clock from v5.1 on; prices of the A53 fitted to a pair that runs on two CPUs)
+    pub(super) fn util_to_fit(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId) -> Option<Demand> {
         if !self.topology.asym_cpucap_active || self.profile.idle_capacity == IdleCapacity::None {
             return None;
         }

@@ -1,0 +1,158 @@
+//! Frequencies: who chooses that of a policy (CPUs that change together), and when.
+//!
+//! ```text
+//! load tracking ──► cpufreq_update_util ──► schedutil ───────────────► fast switch: at once
+//!  (utilisation      (the kernel's hook)    ondemand, conservative ──► thread ──► driver ──► later
+//!   has changed)                            performance, powersave, userspace: once, when they begin
+//! ```
+//!
+//! The core chooses and the engine changes: until it has done so the CPUs run on at the old speed. Start reading at
+//! `policy.rs` (what is asked for and what becomes of it), then `schedutil/`.
+
+mod conservative;
+mod load;
+mod ondemand;
+mod performance;
+mod policy;
+mod powersave;
+mod schedutil;
+mod userspace;
+
+use crate::Sched;
+use crate::ctx::Ctx;
+use crate::seam::FreqHook;
+use fairground_model::{Governor, GovernorKind, MachineView};
+use fairground_stdx::{CpuId, IndexVec, Instant};
+use load::CpuLoad;
+pub use policy::FreqReport;
+pub(crate) use policy::Policy;
+use schedutil::SugovCpu;
+
+/// What a look at the frequency was caused by.
+///
+/// Kernel: sched/cpufreq.h SCHED_CPUFREQ_IOWAIT; SCHED_CPUFREQ_RT up to v4.16, v4.12–
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum FreqCause {
+    /// The utilisation has changed.
+    Util,
+    /// A task wakes up that waited for a device.
+    Iowait,
+    /// A real-time task has run.
+    RtRan,
+}
+
+/// What is kept of frequencies.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Cpufreq {
+    /// Some policy has a governor that looks at utilisation or load.
+    looks: bool,
+    policies: Vec<Policy>,
+    cpus: IndexVec<CpuId, FreqCpu>,
+}
+
+/// What is kept of a CPU.
+#[derive(Clone, Debug, Default)]
+struct FreqCpu {
+    /// How often its idle loop has begun (ts->idle_calls).
+    idle_calls: u64,
+    load: CpuLoad,
+    sugov: SugovCpu,
+}
+
+impl Cpufreq {
+    pub(crate) fn new(machine: &MachineView) -> Cpufreq {
+        let policies = machine.policies.iter().map(|policy| Policy::new(policy, machine)).collect();
+        let mut cpufreq = Cpufreq { looks: false, policies, cpus: machine.cpus.ids().map(|_| FreqCpu::default()).collect() };
+        cpufreq.looks = cpufreq.any_looks();
+        cpufreq
+    }
+
+    fn any_looks(&self) -> bool {
+        use GovernorKind::{Conservative, Ondemand, Schedutil};
+        self.policies.iter().any(|policy| matches!(policy.governor().kind, Schedutil | Ondemand | Conservative))
+    }
+}
+
+impl Sched {
+    /// Something that a governor may look at has changed on `cpu`.
+    ///
+    /// Kernel: sched.h cpufreq_update_util(), v4.12–
+    #[inline]
+    pub(crate) fn cpufreq_update_util(&mut self, cx: &mut Ctx<'_, '_>, cpu: CpuId, cause: FreqCause) {
+        if self.cpufreq.looks {
+            self.run_freq_hook(cx, cpu, cause);
+        }
+    }
+
+    /// The averages of `cpu`'s root queue have changed.
+    ///
+    /// Kernel: fair.c cfs_rq_util_change(), v4.12–
+    #[inline]
+    pub(crate) fn cfs_rq_util_change(&mut self, cx: &mut Ctx<'_, '_>, cpu: CpuId) {
+        self.cpufreq_update_util(cx, cpu, FreqCause::Util);
+    }
+
+    #[cold]
+    fn run_freq_hook(&mut self, cx: &mut Ctx<'_, '_>, cpu: CpuId, cause: FreqCause) {
+        if self.profile.cpufreq_hook == FreqHook::ThisCpu && cpu != cx.cpu {
+            return;
+        }
+        let Some(row) = cx.machine.cpus[cpu].policy else { return };
+        if !self.cpufreq.policies[row].may_be_changed_by(cx.cpu) {
+            return;
+        }
+        let time = self.rqs[cpu].clocks.clock;
+        match self.cpufreq.policies[row].governor().kind {
+            GovernorKind::Schedutil => self.sugov_update(cx, row, cpu, time, cause),
+            GovernorKind::Ondemand | GovernorKind::Conservative => self.dbs_update_util_handler(cx, row, time),
+            GovernorKind::Fixed | GovernorKind::Performance | GovernorKind::Powersave | GovernorKind::Userspace => {}
+        }
+    }
+
+    /// Another governor, or other tunables, for a policy.
+    ///
+    /// Kernel: cpufreq.c cpufreq_set_policy(), v4.12–
+    pub fn set_governor(&mut self, cx: &mut Ctx<'_, '_>, row: usize, governor: Governor) {
+        if *self.cpufreq.policies[row].governor() == governor {
+            return;
+        }
+        let time = self.rqs[cx.cpu].clocks.clock;
+        self.cpufreq.policies[row].begin(governor, time);
+        self.cpufreq.looks = self.cpufreq.any_looks();
+        let policy = &self.cpufreq.policies[row];
+        let wanted = match governor.kind {
+            GovernorKind::Performance => Some(performance::target(policy)),
+            GovernorKind::Powersave => Some(powersave::target(policy)),
+            GovernorKind::Userspace => Some(userspace::target(policy)),
+            GovernorKind::Fixed | GovernorKind::Schedutil | GovernorKind::Ondemand | GovernorKind::Conservative => {
+                policy.within_limits()
+            }
+        };
+        if let Some(khz) = wanted {
+            self.drive_frequency(cx, row, khz);
+        }
+    }
+
+    /// `cpu` begins to idle.
+    ///
+    /// Kernel: tick-sched.c tick_nohz_idle_enter(), v4.12–
+    #[inline]
+    pub fn cpufreq_idle_enter(&mut self, cpu: CpuId, now: Instant) {
+        let row = &mut self.cpufreq.cpus[cpu];
+        row.idle_calls += 1;
+        row.load.idle_since = Some(now);
+    }
+
+    /// `cpu` does not idle any more.
+    ///
+    /// Kernel: tick-sched.c tick_nohz_stop_idle(), v4.12–
+    #[inline]
+    pub fn cpufreq_idle_exit(&mut self, cpu: CpuId, now: Instant) {
+        self.cpufreq.cpus[cpu].load.end_idle(now);
+    }
+
+    /// The frequency of a policy, kHz, as the scheduler knows it.
+    pub fn policy_khz(&self, row: usize) -> u32 {
+        self.cpufreq.policies[row].cur_khz()
+    }
+}

@@ -1,0 +1,87 @@
+//! The utilisation of a CPU as schedutil counts it.
+
+use crate::Sched;
+use crate::ctx::Ctx;
+use crate::features::Feat;
+use crate::seam::FreqUtil;
+use fairground_stdx::CpuId;
+
+/// The parts of a CPU's utilisation, in 1/1024 of the biggest CPU.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct CpuUtil {
+    /// Fair tasks.
+    pub(super) cfs: u32,
+    /// Real-time tasks.
+    pub(super) rt: u32,
+    /// Deadline tasks.
+    pub(super) dl: u32,
+    /// Interrupts and stolen time.
+    pub(super) irq: u32,
+    /// What the runnable deadline tasks have reserved.
+    pub(super) bw_dl: u32,
+    /// A real-time task is runnable.
+    pub(super) rt_runnable: bool,
+    /// The capacity of the CPU at its highest frequency.
+    pub(super) max: u32,
+}
+
+impl CpuUtil {
+    /// `util` of the time that interrupts leave, rounded down.
+    ///
+    /// Kernel: sched.h scale_irq_capacity(), v4.19–
+    fn scale_irq(&self, util: u32) -> u32 {
+        (u64::from(util) * u64::from(self.max - self.irq) / u64::from(self.max)) as u32
+    }
+
+    /// Kernel: cpufreq_schedutil.c sugov_get_util(), v4.19–; effective_cpu_util() with FREQUENCY_UTIL, v5.1–v6.7
+    pub(super) fn sum(&self) -> u64 {
+        let max = self.max;
+        if self.rt_runnable || self.irq >= max {
+            return u64::from(max);
+        }
+        let util = self.cfs + self.rt;
+        if util + self.dl >= max {
+            return u64::from(max);
+        }
+        u64::from(max.min(self.scale_irq(util) + self.irq + self.bw_dl))
+    }
+
+    /// With the quarter of room. A boost of tasks that waited for a device counts before that.
+    ///
+    /// Kernel: cpufreq_schedutil.c sugov_get_util(), sugov_effective_cpu_perf(), syscalls.c effective_cpu_util(), v6.8–
+    pub(super) fn bounded(&self, boost: u64) -> u64 {
+        let max = u64::from(self.max);
+        let util = self.cfs + self.rt + self.dl;
+        let util = match () {
+            () if self.irq >= self.max || util >= self.max => max,
+            () => u64::from(self.scale_irq(util) + self.irq),
+        };
+        let needed = if self.rt_runnable || self.irq >= self.max { max } else { u64::from(self.irq + self.bw_dl) };
+        let util = util.max(boost);
+        needed.max(max.min(util + util / 4))
+    }
+}
+
+impl Sched {
+    /// The parts of the utilisation of `cpu`, as its run queue has them now. There are no deadline tasks.
+    ///
+    /// Kernel: sched.h cpu_util_cfs(), cpu_util_cfs_boost() from v6.5, cpu_util_rt(), cpu_util_irq(), v4.12–
+    pub(super) fn sugov_get_util(&self, cx: &Ctx<'_, '_>, cpu: CpuId) -> CpuUtil {
+        let (rq, avg) = (&self.rqs[cpu], self.cfs_avg(cpu));
+        let max = cx.machine.cpus[cpu].capacity;
+        let waiting = match self.profile.cpufreq_util {
+            FreqUtil::Boosted | FreqUtil::Bounded => avg.runnable_avg as u32,
+            FreqUtil::Cfs | FreqUtil::Sum => 0,
+        };
+        let estimated = if self.profile.feats.has(Feat::UTIL_EST) { avg.util_est.enqueued } else { 0 };
+        CpuUtil {
+            cfs: avg.util_avg.max(waiting).max(estimated),
+            rt: rq.avg_rt.util_avg,
+            dl: rq.avg_dl.util_avg,
+            irq: rq.avg_irq.util_avg,
+            bw_dl: 0,
+            rt_runnable: rq.rt.is_runnable(),
+            max,
+        }
+    }
+}

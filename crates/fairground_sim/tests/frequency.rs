@@ -1,0 +1,268 @@
+//! Frequencies that governors choose: when they change, and what tasks make of it.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may stop where it likes")]
+
+mod common;
+
+use common::{Build, MS, US, cpu, free_machine, setup, sleep, work};
+use fairground_machine::{CostModel, Machine, machine_file};
+use fairground_model::{Change, Governor, GovernorKind, Instr, Mode, Policy, RtPriority, Sink, Start, TaskSet, TraceEvent};
+use fairground_sched::Profile;
+use fairground_sim::{Setup, Simulation};
+use fairground_stdx::{CpuId, Instant, Ns, TaskId};
+
+/// The five points of HiKey.
+const KHZ: [u32; 5] = [208_000, 432_000, 729_000, 960_000, 1_200_000];
+
+/// The board without prices: frequencies change at once, unless a test says otherwise.
+fn hikey(governor: Governor, hz: u32) -> Machine {
+    let mut machine = Machine::preset("hikey").unwrap();
+    (machine.hz, machine.tick) = (hz, Ns(1_000_000_000 / u64::from(hz)));
+    machine.costs = CostModel::preset("zero").unwrap();
+    machine.policies[0].governor = governor;
+    machine.policies[0].fast_switch = true;
+    machine
+}
+
+fn schedutil() -> Governor {
+    Governor::of(GovernorKind::Schedutil)
+}
+
+/// Changes of the frequency of CPU 0, and the utilisation of each task with its time.
+#[derive(Default)]
+struct Watch {
+    changes: Vec<(u64, u32)>,
+    utils: Vec<(u64, u32, u32)>,
+    exits: Vec<(u64, u32)>,
+}
+
+impl Sink for Watch {
+    fn record(&mut self, at: Instant, _cpu: CpuId, event: &TraceEvent) {
+        match *event {
+            TraceEvent::CpuFrequency { cpu, khz } if cpu == CpuId::new(0) => self.changes.push((at.ns(), khz)),
+            TraceEvent::SeSample { task, util_avg } => self.utils.push((at.ns(), task.get(), util_avg)),
+            TraceEvent::SchedProcessExit { task } => self.exits.push((at.ns(), task.get())),
+            _ => {}
+        }
+    }
+    fn wants_samples(&self) -> bool {
+        true
+    }
+}
+
+impl Watch {
+    fn of(machine: Machine, profile: &str, tasks: TaskSet, duration_ns: u64) -> Watch {
+        let profile = Profile::parse(profile).unwrap();
+        let setup = Setup { machine, profile, tasks, seed: 1, duration: Ns(duration_ns), paranoid: true };
+        let mut watch = Watch::default();
+        Simulation::new(setup).unwrap_or_else(|mistakes| panic!("{mistakes}")).run(&mut watch).unwrap();
+        watch
+    }
+    fn exit_of(&self, task: TaskId) -> u64 {
+        self.exits.iter().find(|row| row.1 == task.get()).expect("the task ends").0
+    }
+}
+
+/// When a ramp begins: the task has slept since long before. A whole number of ticks at every HZ, and of the periods of load
+/// tracking (2^20 ns): the smallest such number, 2^20 · 5^7 ns.
+const START: u64 = 81_920 * MS;
+
+/// One task that is never idle from [`START`] on, with a utilisation of 0 at its beginning.
+fn ramp(from: u64) -> TaskSet {
+    let mut set = TaskSet::default();
+    let asleep = common::asleep_until(from);
+    let code = asleep.into_iter().chain([Instr::Run { work: Ns(u64::MAX), mode: Mode::User }]).collect();
+    let task = set.pinned("ramp", 0, code);
+    set.tasks[task].start = Start::Asleep;
+    set
+}
+
+/// Time in ms and utilisation at each change of frequency.
+fn climbs(profile: &str, hz: u32) -> Vec<(u64, u32)> {
+    let watch = Watch::of(hikey(schedutil(), hz), profile, ramp(START), START + 400 * MS);
+    let util_at = |at: u64| watch.utils.iter().rev().find(|row| row.0 == at).expect("a tick has changed it").2;
+    assert_eq!(watch.changes.iter().map(|row| row.1).collect::<Vec<_>>(), KHZ[1..], "{profile} at HZ {hz}");
+    watch.changes.iter().map(|&(at, _)| ((at - START) / MS, util_at(at))).collect()
+}
+
+#[test]
+fn spec_04_t04_when_each_operating_point_is_left() {
+    let table = [
+        ("v4.20", 1000, [(79, 142), (134, 295), (181, 498), (214, 656)]),
+        ("v4.20", 250, [(80, 142), (136, 297), (184, 501), (220, 667)]),
+        ("v4.20", 100, [(80, 143), (140, 302), (190, 508), (230, 682)]),
+        ("v4.20+clock-pelt", 1000, [(43, 145), (70, 305), (96, 505), (117, 657)]),
+        ("v4.20+clock-pelt", 250, [(44, 149), (72, 313), (96, 498), (120, 670)]),
+        ("v4.20+clock-pelt", 100, [(50, 167), (80, 338), (110, 553), (130, 685)]),
+    ];
+    for (profile, hz, expected) in table {
+        assert_eq!(climbs(profile, hz), expected, "{profile} at HZ {hz}");
+    }
+}
+
+/// From the first computing to the highest frequency in us, for a beginning so long after a tick.
+fn to_the_top(profile: &str, phase_us: u64) -> u64 {
+    let from = START + phase_us * US;
+    let watch = Watch::of(hikey(schedutil(), 250), profile, ramp(from), START + 400 * MS);
+    let (at, khz) = *watch.changes.last().unwrap();
+    assert_eq!(khz, KHZ[4]);
+    (at - from) / US
+}
+
+#[test]
+fn spec_04_t05_the_phase_of_the_tick_is_worth_four_ms() {
+    for (profile, least, most) in [("v4.20", 219_000, 222_500), ("v4.20+clock-pelt", 118_000, 121_500)] {
+        let times: Vec<u64> = (0..8).map(|eighth| to_the_top(profile, 500 * eighth)).collect();
+        let range = (times.iter().copied().min().unwrap(), times.iter().copied().max().unwrap());
+        assert_eq!(range, (least, most), "{profile}: {times:?}");
+    }
+}
+
+/// A policy for each CPU, with the points of HiKey.
+fn two_clocks(governor: &str) -> Machine {
+    let policy = |cpu| {
+        format!(
+            "[[policy]]\ncpus = \"{cpu}\"\nkhz = [208000, 432000, 729000, 960000, 1200000]\nfast_switch = true\ngovernor = {governor}\n"
+        )
+    };
+    machine_file::parse(&format!("cores = 2\nhz = 1000\ncosts = \"zero\"\n{}{}", policy(0), policy(1))).unwrap()
+}
+
+/// A task that leaves the fair class sinks in utilisation, but its CPU was never idle. With another CPU on its clock that does not count.
+#[test]
+fn spec_04_t08_a_cpu_that_was_never_idle_does_not_slow_down() {
+    let mut set = TaskSet::default();
+    let heavy = set.pinned("heavy", 0, vec![work(300 * MS)]);
+    set.pinned("light", 0, vec![work(u64::MAX)]);
+    let mut busy = two_clocks("\"schedutil\"");
+    busy.policies[0].governor.rate_limit = Some(Ns::from_ms(1));
+    let run = |machine: Machine| Watch::of(machine, "v4.20", set.clone(), 1500 * MS);
+    let watch = run(busy);
+    assert!(watch.exit_of(heavy) < 1500 * MS);
+    let highest = watch.changes.iter().position(|row| row.1 == KHZ[4]).expect("it comes to the top");
+    assert_eq!(highest + 1, watch.changes.len(), "and stays there: {:?}", watch.changes);
+
+    let mut set = TaskSet::default();
+    set.pinned(
+        "half",
+        0,
+        vec![work(200 * MS), sleep(20 * MS), work(5 * MS), sleep(20 * MS), Instr::Repeat { counter: 0, times: 40, to: 2 }],
+    );
+    let watch = Watch::of(two_clocks("\"schedutil\""), "v4.20", set, 2_000 * MS);
+    let falls = watch.changes.windows(2).filter(|pair| pair[1].1 < pair[0].1).count();
+    assert!(falls > 0, "a CPU that idles in between slows down: {:?}", watch.changes);
+}
+
+#[test]
+fn spec_04_t10_the_policy_follows_its_busiest_cpu() {
+    let mut set = ramp(START);
+    let light = set.pinned("light", 5, vec![work(200 * US), sleep(10 * MS), Instr::Jump { to: 0 }]);
+    set.tasks[light].start = Start::Asleep;
+    let watch = Watch::of(hikey(schedutil(), 250), "v4.20", set, START + 1_000 * MS);
+    let last = watch.changes.last().unwrap();
+    assert_eq!(last.1, KHZ[4], "the light one does not slow the other down: {:?}", watch.changes);
+    assert!(last.0 < START + 230 * MS);
+}
+
+/// Who computes runs at the highest frequency at once under performance, and under ondemand and a real-time policy soon.
+#[test]
+fn spec_04_t14_performance_is_full_speed_from_the_beginning() {
+    let utils = |profile: &str| {
+        let watch = Watch::of(hikey(Governor::of(GovernorKind::Performance), 250), profile, ramp(START), START + 300 * MS);
+        assert_eq!(watch.changes, [], "{profile}");
+        watch.utils.iter().map(|row| (row.0, row.2)).collect::<Vec<_>>()
+    };
+    let (old, new) = (utils("v4.20"), utils("v4.20+clock-pelt"));
+    assert_eq!(old.len(), new.len());
+    let differ = old.iter().zip(&new).map(|(a, b)| a.1.abs_diff(b.1)).max().unwrap();
+    assert!(differ <= 1, "old and new rules agree at full speed: {differ}");
+}
+
+/// Computes in slots of 20 ms: `busy` of them at the present speed.
+fn duty(busy: u64) -> TaskSet {
+    let mut set = TaskSet::default();
+    let period = Ns::from_ms(20);
+    let run = Instr::RunTime { time: Ns(busy), mode: Mode::User };
+    let wait = Instr::TimerWait { reg: 0, period, mode: fairground_model::TimerMode::Absolute };
+    set.pinned("duty", 0, vec![Instr::Now { reg: 0 }, run, wait, Instr::Jump { to: 1 }]);
+    set
+}
+
+#[test]
+fn spec_04_t15_ondemand_goes_by_the_share_of_busy_time() {
+    let ondemand = Governor { sampling_rate: Some(Ns::from_ms(20)), ..Governor::of(GovernorKind::Ondemand) };
+    let all = Watch::of(hikey(ondemand, 250), "v6.1", ramp(START), START + 400 * MS);
+    assert_eq!(all.changes.iter().map(|row| row.1).collect::<Vec<_>>(), [KHZ[4]], "the highest after one sample");
+    let half = Watch::of(hikey(ondemand, 250), "v6.1", duty(10 * MS), 400 * MS);
+    // 208000 + 50 · 992000 / 100 = 704000: 729000 is nearest.
+    assert_eq!(half.changes.last().map(|row| row.1), Some(KHZ[2]), "{:?}", half.changes);
+}
+
+#[test]
+fn conservative_climbs_and_falls_in_steps() {
+    let governor = Governor { sampling_rate: Some(Ns::from_ms(20)), ..Governor::of(GovernorKind::Conservative) };
+    let mut set = TaskSet::default();
+    set.pinned("burst", 0, vec![Instr::RunTime { time: Ns(600 * MS), mode: Mode::User }, sleep(u64::MAX / 4)]);
+    let run = Instr::RunTime { time: Ns(MS), mode: Mode::User };
+    set.pinned("rare", 0, vec![run, sleep(19 * MS), Instr::Jump { to: 0 }]);
+    let watch = Watch::of(hikey(governor, 250), "v6.1", set, 2_000 * MS);
+    let khz: Vec<u32> = watch.changes.iter().map(|row| row.1).collect();
+    assert_eq!(khz[..4], KHZ[1..], "one point after the other: {khz:?}");
+    assert_eq!(khz.last(), Some(&KHZ[0]), "{khz:?}");
+}
+
+#[test]
+fn work_goes_on_exactly_across_changes_and_time_does_not_stretch() {
+    let mut set = TaskSet::default();
+    let worker = set.pinned("worker", 0, vec![work(10 * MS)]);
+    let timer = set.pinned("timer", 1, vec![Instr::RunTime { time: Ns(10 * MS), mode: Mode::User }]);
+    let speed = |khz| Governor { setspeed_khz: Some(khz), ..Governor::of(GovernorKind::Userspace) };
+    set.at(4 * MS, Change::Governor { cpu: cpu(3), governor: speed(KHZ[0]) });
+    let mut machine = hikey(Governor::of(GovernorKind::Performance), 250);
+    machine.policies[0].transition_latency = Ns::ZERO;
+    let watch = Watch::of(machine, "v5.19", set, 200 * MS);
+    assert_eq!(watch.changes, [(4 * MS, KHZ[0])]);
+    // 4 ms at full speed, the other 6 ms at 177/1024 of it.
+    let exact = 4 * MS + 6 * MS * 1024 / 177;
+    assert!(watch.exit_of(worker).abs_diff(exact) <= 1024 / 177, "to a nanosecond of work: {}", watch.exit_of(worker));
+    assert_eq!(watch.exit_of(timer), 10 * MS);
+}
+
+#[test]
+fn a_thread_changes_the_frequency_later() {
+    let mut machine = hikey(schedutil(), 250);
+    let fast = Watch::of(machine.clone(), "v4.20", ramp(START), START + 400 * MS).changes;
+    machine.policies[0].fast_switch = false;
+    let slow = Watch::of(machine, "v4.20", ramp(START), START + 400 * MS).changes;
+    assert_eq!(slow.len(), fast.len());
+    assert_eq!(slow[0], (fast[0].0 + 500 * US, fast[0].1), "the latency of the board later");
+}
+
+#[test]
+fn a_real_time_task_runs_at_the_highest_frequency() {
+    for kernel in ["v4.12", "v4.20", "v6.1", "v6.18"] {
+        let mut set = TaskSet::default();
+        let task = set.pinned("rt", 0, vec![Instr::RunTime { time: Ns(20 * MS), mode: Mode::User }, sleep(MS)]);
+        set.tasks[task].policy = Policy::Fifo(RtPriority::new(10).unwrap());
+        let watch = Watch::of(hikey(schedutil(), 250), kernel, set, 100 * MS);
+        let first = watch.changes.first().map(|row| row.1);
+        assert_eq!(first, Some(KHZ[4]), "{kernel}: {:?}", watch.changes);
+    }
+}
+
+#[test]
+fn impossible_changes_are_refused() {
+    let refused = |machine: Machine, change: Change| {
+        let mut set = TaskSet::default();
+        set.task("one", vec![work(MS)]);
+        set.at(MS, change);
+        Simulation::new(setup(machine, "v6.1", set, 10 * MS)).err().expect("refused").to_string()
+    };
+    let board = || hikey(schedutil(), 250);
+    let text = refused(board(), Change::FreqCapacity { cpu: cpu(0), freq_capacity: 512 });
+    assert!(text.contains("its governor is `schedutil`"), "{text}");
+    let speed = Governor { setspeed_khz: Some(5), ..Governor::of(GovernorKind::Userspace) };
+    let text = refused(board(), Change::Governor { cpu: cpu(0), governor: speed });
+    assert!(text.contains("would run at 5 kHz") && text.contains("208000"), "{text}");
+    let text = refused(free_machine(2, 1000), Change::Governor { cpu: cpu(0), governor: schedutil() });
+    assert!(text.contains("has no operating points"), "{text}");
+}
