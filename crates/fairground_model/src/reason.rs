@@ -159,6 +159,7 @@ reasons! {
     RtThrottle Other (Cpu, None) "rt-throttle" "the real-time tasks of CPU {a} have used up their part of the period, and all stop";
     RtUnthrottle Other (Cpu, None) "rt-unthrottle" "the real-time tasks of CPU {a} go on, since a period is over";
     TickHrtick TickPreempt (Task, None) "tick-hrtick" "the high-resolution timer ends the turn of {a}";
+    WakeNewWaits WakeupPreempt (Task, Task) "wake-new-waits" "{a} is new, or slept on its queue, and preempts {b} only with a shorter slice";
     TickLeftToHrtick TickPreempt (Task, None) "tick-left-to-hrtick" "the tick leaves the end of the slice of {a} to the high-resolution timer, which is armed";
     ReschedLatencyWarn Other (Cpu, Ns) "resched-latency-warn" "CPU {a} has been due to schedule for {b} ns, and the kernel warns of it (LATENCY_WARN)";
     WarnDoubleClock Other (Cpu, None) "warn-double-clock" "CPU {a} reads the clock of its run queue twice under one lock, and the kernel warns of it (WARN_DOUBLE_CLOCK)";

@@ -75,8 +75,8 @@ impl Sched {
             hold(same, || format!("{:?} changed while it stood in the order of {id:?}", row.item))?;
             self.check_waits(id, queue, row.item)?;
             let key = i128::from(entity.vruntime.since(queue.min_vruntime));
-            sum += key * self.small_weight(entity);
-            weight += self.small_weight(entity);
+            sum += key * self.avg_weight(entity);
+            weight += self.avg_weight(entity);
         }
         let right = (sum, weight) == (queue.avg_vruntime, i128::from(queue.avg_load));
         hold(right, || {
@@ -91,13 +91,13 @@ impl Sched {
         let (average, total) = (averages.avg_vruntime(), i128::from(averages.weight()));
         let running = queue.curr.filter(|&se| self.ses[se].on_rq);
         let queued = queue.deadlines.iter().map(|row| row.item).chain(running);
-        let lags = queued.map(|se| i128::from(average.since(self.ses[se].vruntime)) * self.small_weight(&self.ses[se]));
+        let lags = queued.map(|se| i128::from(average.since(self.ses[se].vruntime)) * self.avg_weight(&self.ses[se]));
         let sum: i128 = lags.sum();
         hold(sum <= 0 && sum > -total.max(1), || format!("the weighted lags on {id:?} sum to {sum}, beyond its weight {total}"))
     }
 
-    fn small_weight(&self, entity: &SchedEntity) -> i128 {
-        i128::from(self.profile.scale_load_down.apply(entity.load.weight()))
+    fn avg_weight(&self, entity: &SchedEntity) -> i128 {
+        i128::from(self.profile.avg_weight(entity.load.weight()))
     }
 
     fn check_waits(&self, id: CfsRqId, queue: &CfsRq, se: SeId) -> Result<(), Broken> {

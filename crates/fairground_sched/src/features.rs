@@ -132,7 +132,7 @@ features! {
     FORCE_SD_OVERLAP Modelled [(4, 12) OFF, (4, 13) GONE] "All groups of domains are built as if they overlapped: the lowest domain is one group, and balances nothing.";
     NI_RANDOM Modelled [(6, 18) ON] stable [(6, 1) ON, (6, 12) ON]
         "A CPU that goes idle balances only with the probability of its past success.";
-    NI_RATE NotModelledYet [(7, 2) ON] "That probability also grows with the time that the CPU takes for such calls.";
+    NI_RATE Modelled [(7, 2) ON] "That probability also grows with the time that the CPU takes for such calls.";
     PLACE_LAG Modelled [(6, 6) ON] "A task keeps its lag over a sleep.";
     PLACE_DEADLINE_INITIAL Modelled [(6, 6) ON] "The first request of a new task is halved.";
     PLACE_REL_DEADLINE Modelled [(6, 12) ON] "A task keeps its relative deadline over a migration.";

@@ -21,8 +21,8 @@ use crate::seam::{
     AboveMean, ActiveBalance, AsymPacking, BalanceTasks, DetachAmount, HotGained, HotplugQuota, LbInterval, LbLoop, LbPinned,
     Migratable, Misfit, NewidleBatch, NewidleCost, NohzBalance, NumaImbalance, OfflineClock, PeriodPhase, PeriodScale,
     PreferSibling, ReducedCapacity, Refill, RemainingOnSet, RtBandwidth, RunnableBoost, ScaleRtCapacity, ShouldWeBalance,
-    SiblingBalance, SliceExpiry, SmtCapacity, SparePull, TaskOrder, Throttle, ThrottleStamp, ThrottledTime, Unthrottle,
-    ZeroImbalance,
+    SiblingBalance, SliceExpiry, SmtCapacity, SparePull, TaskOrder, Throttle, ThrottleAt, ThrottleStamp, ThrottledTime,
+    Unthrottle, ZeroImbalance,
 };
 use crate::seam::{
     AsymCapacity, AsymSpread, ClusterSearch, Degenerate, DomainInit, DomainLevels, DomainNames, ExitingWaker, GroupFlags,
@@ -33,8 +33,9 @@ use crate::seam::{
     AttachNew, GroupIdle, GroupLoad, GroupSlice, GroupWeight, MigrateDetach, MoveRunning, Reweight, ShownWeight, TgLoadUpdate,
 };
 use crate::seam::{
-    Balance, ForkPlace, Hrtick, IdleEntity, IdleProtection, LongSleeper, MinVruntimeAtDequeue, Pick, PipeWakeup, Place,
-    Preemption, Protection, RemoteWakeup, RepeatedPick, Seam, SoftirqHandover, TaskSlice, TickPreempt, Yield,
+    AvgVruntime, Balance, CacheAware, CurrentPlace, DelayedLag, ForkPlace, ForkPreempts, Hrtick, IdleEntity, IdleProtection,
+    LagLimit, LongSleeper, MinVruntimeAtDequeue, Pick, PipeWakeup, Place, Preemption, Protection, RemoteWakeup, RepeatedPick,
+    Seam, SoftirqHandover, TaskSlice, TickPreempt, Yield,
 };
 use crate::seam::{FreqHook, FreqMargin, FreqUtil, FreqWork, IowaitBoost, RateLimit};
 use crate::seam::{RtFit, SchedstatText, TaskFit, Uclamp};
@@ -130,6 +131,11 @@ profile! {
     place: Place, "Where in virtual time an entity starts.";
     fork_place: ForkPlace, "When a new task is placed.";
     tick_preempt: TickPreempt, "What ends the turn of the running entity.";
+    avg_vruntime: AvgVruntime, "What the averages of virtual time are relative to.";
+    lag_limit: LagLimit, "How much lag an entity can have.";
+    delayed_lag: DelayedLag, "What lag a delayed sleeper has.";
+    current_place: CurrentPlace, "When the current entity of a group is placed.";
+    fork_preempts: ForkPreempts, "Which wakees may preempt by their deadlines.";
     protection: Protection, "For how long a picked entity is safe.";
     task_slice: TaskSlice, "Whose slice a request is.";
     yields: Yield, "What sched_yield() does.";
@@ -150,6 +156,7 @@ profile! {
     move_running: MoveRunning, "Whether a running task that changes its group gives way.";
     group_idle: GroupIdle, "Whether a group may be idle as a whole.";
     throttle: Throttle, "Where tasks of a group without quota stop.";
+    throttle_at: ThrottleAt, "When a queue without quota is throttled.";
     throttle_stamp: ThrottleStamp, "By which clock a throttled queue stands still.";
     throttled_time: ThrottledTime, "From when on cpu.stat counts a queue as throttled.";
     remaining_on_set: RemainingOnSet, "What each CPU has of a quota that was just set.";
@@ -199,6 +206,7 @@ profile! {
     softirq_handover: SoftirqHandover, "Whether soft interrupts wait for their thread.";
     pipe_wakeup: PipeWakeup, "Whom reads and writes of a pipe wake.";
     balance: Balance, "What balance compares, and what it moves.";
+    cache_aware: CacheAware, "Whether the threads of a process are drawn to one cache.";
     scale_rt_capacity: ScaleRtCapacity, "What interrupts and other classes take off a CPU's capacity.";
     smt_capacity: SmtCapacity, "The full capacity of one thread of a core.";
     misfit: Misfit, "Whether tasks that need a bigger CPU are looked after.";

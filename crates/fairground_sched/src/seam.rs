@@ -7,6 +7,7 @@ mod bandwidth;
 mod busiest;
 mod capacity;
 mod cpufreq;
+mod eevdf;
 mod fair;
 mod groups;
 mod hrtick;
@@ -18,10 +19,10 @@ mod stats;
 mod topology;
 mod wakeup;
 
-pub use balance::Balance;
+pub use balance::{Balance, CacheAware};
 pub use bandwidth::{
-    HotplugQuota, OfflineClock, PeriodPhase, PeriodScale, Refill, RemainingOnSet, SliceExpiry, Throttle, ThrottleStamp,
-    ThrottledTime, Unthrottle,
+    HotplugQuota, OfflineClock, PeriodPhase, PeriodScale, Refill, RemainingOnSet, SliceExpiry, Throttle, ThrottleAt,
+    ThrottleStamp, ThrottledTime, Unthrottle,
 };
 pub use busiest::{
     AboveMean, AsymPacking, BalanceTasks, Misfit, NumaImbalance, PreferSibling, ReducedCapacity, RunnableBoost, ScaleRtCapacity,
@@ -29,6 +30,7 @@ pub use busiest::{
 };
 pub use capacity::{RtFit, TaskFit, Uclamp};
 pub use cpufreq::{FreqHook, FreqMargin, FreqUtil, FreqWork, IowaitBoost, RateLimit};
+pub use eevdf::{AvgVruntime, CurrentPlace, DelayedLag, ForkPreempts, LagLimit};
 pub use fair::{
     ForkPlace, IdleEntity, IdleProtection, LongSleeper, MinVruntimeAtDequeue, Pick, Place, Preemption, Protection, RepeatedPick,
     TaskSlice, TickPreempt, Yield,

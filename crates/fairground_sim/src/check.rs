@@ -4,6 +4,7 @@ use crate::frequency::check_frequencies;
 use fairground_machine::Machine;
 use fairground_model::{Change, Instr, LockMode, LockSpec, Mistakes, PAGE_SIZE, Start, TaskSet, TimedChange};
 use fairground_sched::Profile;
+use fairground_sched::seam::CacheAware;
 use fairground_stdx::{CpuMask, IndexVec, Instant, Ns, SockId, TaskId};
 use std::ops::RangeInclusive;
 
@@ -45,6 +46,7 @@ pub(crate) fn check(
     }
     check_clamps(set, profile, &mut mistakes);
     check_slices(set, profile, &mut mistakes);
+    check_processes(machine, profile, set, &mut mistakes);
     check_limits(set, &mut mistakes);
     check_changes(set, profile, &online, &mut mistakes);
     check_frequencies(machine, set, &mut mistakes);
@@ -95,6 +97,29 @@ fn check_changes(set: &TaskSet, profile: &Profile, online: &CpuMask, mistakes: &
             },
             _ => {}
         }
+    }
+}
+
+/// Finds processes whose threads the kernel would draw to one of the caches of a node.
+fn check_processes(machine: &Machine, profile: &Profile, set: &TaskSet, mistakes: &mut Mistakes) {
+    if profile.cache_aware == CacheAware::Absent {
+        return;
+    }
+    let pairs = machine.cpus.iter().flat_map(|one| machine.cpus.iter().map(move |other| (one, other)));
+    let several = pairs.into_iter().any(|(one, other)| one.node == other.node && one.llc != other.llc);
+    let mut threads: Vec<(u32, &str)> =
+        set.tasks.iter().filter(|task| !task.kthread).map(|task| (task.mm, task.name.as_str())).collect();
+    threads.sort_unstable_by_key(|thread| thread.0);
+    let process = threads.windows(2).find(|two| two[0].0 == two[1].0).filter(|_| several);
+    if let Some(two) = process {
+        mistakes.whole(
+            format!(
+                "`{}` and `{}` are threads of one process on a machine with several last-level caches in a node: cache-aware \
+                 balancing of profile `{}` is not modelled yet",
+                two[0].1, two[1].1, profile.name
+            ),
+            "Give each task an `mm` of its own, or set the seam `cache_aware` to `absent` (a kernel built without it).",
+        );
     }
 }
 

@@ -56,3 +56,30 @@ fn a_row_that_is_forked_twice_stops_the_run() {
         assert_eq!(simulation.ended(), None, "it was stopped, it did not end");
     }
 }
+
+/// What cache-aware balancing of v7.2 would draw together is refused, and only that.
+#[test]
+fn threads_of_a_process_beside_several_caches_of_a_node_are_refused_where_the_kernel_would_gather_them() {
+    let run = |preset: &str, kernel: &str, absent: bool, own_mm: bool| {
+        let mut set = TaskSet::default();
+        for row in 0..2 {
+            let task = set.task("thread", vec![work(MS)]);
+            set.tasks[task].mm = if own_mm { row } else { 0 };
+        }
+        let mut setup = setup(fairground_machine::Machine::preset(preset).unwrap(), kernel, set, MS);
+        if absent {
+            setup.profile = setup.profile.with_seam("cache_aware", "absent").unwrap();
+        }
+        Simulation::new(setup).err().map(|mistakes| mistakes.to_string())
+    };
+    let refused = run("epyc-9654-2s", "v7.2", false, false).unwrap();
+    assert!(refused.contains("cache-aware balancing of profile `v7.2` is not modelled yet"), "{refused}");
+    for (preset, kernel, absent, own_mm) in [
+        ("spr-2x56", "v7.2", false, false),
+        ("epyc-9654-2s", "v6.18", false, false),
+        ("epyc-9654-2s", "v7.2", true, false),
+        ("epyc-9654-2s", "v7.2", false, true),
+    ] {
+        assert_eq!(run(preset, kernel, absent, own_mm), None, "{preset} {kernel}");
+    }
+}

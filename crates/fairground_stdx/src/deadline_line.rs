@@ -14,7 +14,7 @@ pub struct DeadlineRow<T> {
     pub deadline: Vruntime,
     /// By which rows are searched.
     pub vruntime: Vruntime,
-    /// A length, of which the queue knows the smallest.
+    /// A length, of which the queue knows the smallest and the largest.
     pub slice: u64,
     /// The item.
     pub item: T,
@@ -96,6 +96,14 @@ impl<T: Copy + Eq> DeadlineLine<T> {
         match &self.only {
             Some(row) => Some(row.slice),
             None => self.blocks().map(|block| block.min_slice).min(),
+        }
+    }
+    /// The largest slice of all rows.
+    #[inline]
+    pub fn max_slice(&self) -> Option<u64> {
+        match &self.only {
+            Some(row) => Some(row.slice),
+            None => self.blocks().map(Block::max_slice).max(),
         }
     }
     /// All rows, earliest deadline first.
@@ -330,6 +338,15 @@ impl<T: Copy + Eq> Block<T> {
         (slice, self.rows.iter().filter(|row| row.slice == slice).count())
     }
 
+    /// Mostly all slices are equal, and nothing has to be looked through.
+    #[inline]
+    fn max_slice(&self) -> u64 {
+        if self.nr_min_slice == self.rows.len() {
+            return self.min_slice;
+        }
+        self.rows.iter().map(|row| row.slice).max().unwrap_or_default()
+    }
+
     /// Finds both minima anew.
     fn measure(&mut self) {
         self.min_vruntime = self.smallest_vruntime();
@@ -375,6 +392,7 @@ mod tests {
         assert_eq!((line.len(), line.is_empty(), line.first()), (slow.0.len(), slow.0.is_empty(), slow.0.first()));
         assert_eq!(line.min_vruntime().map(|v| v.0), slow.0.iter().map(|row| row.vruntime.0).min());
         assert_eq!(line.min_slice(), slow.0.iter().map(|row| row.slice).min());
+        assert_eq!(line.max_slice(), slow.0.iter().map(|row| row.slice).max());
         assert_eq!(line.first_where(|vruntime| vruntime.0 <= limit), slow.first_where(limit));
         for deadline in [limit, slow.0.first().map_or(0, |row| row.deadline.0)] {
             assert_eq!(line.smallest_at(Vruntime(deadline)), slow.smallest_at(deadline));

@@ -1,6 +1,7 @@
 //! What must hold of every run: of its records, and of the scheduler between two events.
 
 use fairground_model::{Instr, Mode, PrevState, Sink, TraceEvent};
+use fairground_sched::seam::{AvgVruntime, LagLimit};
 use fairground_sched::{Sched, TaskState};
 use fairground_sim::Simulation;
 use fairground_stdx::{CpuId, IndexVec, Instant, Ns, TaskId, Vruntime};
@@ -196,7 +197,8 @@ impl Between {
     pub fn check(&mut self, simulation: &Simulation) -> Result<(), String> {
         let (sched, at) = (simulation.sched(), simulation.now().ns());
         for (cpu, (before, now)) in self.floors.iter_mut().zip(floors(simulation)).enumerate() {
-            if now.since(*before) < 0 {
+            let is_floor = sched.profile().avg_vruntime == AvgVruntime::MinVruntime;
+            if is_floor && now.since(*before) < 0 {
                 return Err(format!("at {at}: min_vruntime of CPU {cpu} went back"));
             }
             *before = now;
@@ -235,7 +237,7 @@ impl Between {
     /// or a tick; another weight scales both.
     ///
     /// ```text
-    /// |vlag| * w  <=  max(2 * slice, tick) * 1024      weights have inverses that are exact to 2^-15
+    /// |vlag| * w  <=  max(2 * slice, tick) * 1024 (or largest slice + tick)     weights have inverses that are exact to 2^-15
     /// ```
     fn check_lag(&mut self, sched: &Sched, task: TaskId) -> Result<(), String> {
         let (se, state) = (sched.se(task), sched.task(task).state);
@@ -247,7 +249,11 @@ impl Between {
             return Err(format!("{task:?} is {state:?}, but its entity says otherwise: {se:?}"));
         }
         let weight = u128::from(se.load.weight() >> 10);
-        let limit = u128::from(self.tick.0.max(2 * *longest_slice)) * 1024;
+        let longest = match sched.profile().lag_limit {
+            LagLimit::OwnSlice => self.tick.0.max(2 * *longest_slice),
+            LagLimit::LargestSlice => self.tick.0 + self.longest_slice.iter().copied().max().unwrap_or(0),
+        };
+        let limit = u128::from(longest) * 1024;
         if !se.on_rq && u128::from(se.vlag.unsigned_abs()) * weight > limit + (limit >> 15) + 2 * weight {
             return Err(format!("{task:?} has left with lag {} at weight {weight}", se.vlag));
         }

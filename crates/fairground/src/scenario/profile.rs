@@ -186,7 +186,7 @@ mod tests {
         for (text, part) in [
             ("overlay = [\"align-vruntime\"]", "without `kernel`"),
             ("kernel = \"9.9\"", "no profile"),
-            ("kernel = \"7.2\"", "not modelled yet"),
+            ("kernel = \"7.3\"", "not modelled yet"),
             ("kernel = \"5.19\"\noverlay = [\"align-vruntime\"]", "does not apply"),
             ("kernel = \"5.19\"\nfeatures = [\"FOO\"]", "no feature `FOO`"),
             ("kernel = \"5.19\"\ntunables = { foo = 3 }", "no tunable `foo`"),

@@ -1,7 +1,7 @@
 //! CPUs that go off line and come back.
 
 use crate::Sched;
-use crate::ctx::Ctx;
+use crate::ctx::{Ctx, SCHED_CLOCK_AT_START};
 use crate::fair::balance::BalanceWork;
 use crate::rt::MAX_RT_PRIO;
 use crate::topology::Topology;
@@ -99,7 +99,7 @@ impl Sched {
     /// Kernel: topology.c partition_sched_domains(), v4.12–
     fn rebuild_sched_domains(&mut self, cx: &Ctx<'_, '_>) {
         let mut fresh = Topology::build(&self.profile, cx.machine);
-        fresh.set_birth(cx.jiffies);
+        fresh.set_birth(cx.jiffies, SCHED_CLOCK_AT_START + cx.now.ns());
         let balancing = self.balance_works.iter().any(|work| !matches!(work, BalanceWork::None));
         let searching = self.searches.any();
         self.topology.replace(fresh, balancing || searching);

@@ -1,17 +1,22 @@
 //! EEVDF: the average of virtual time, and who is not ahead of it.
 //!
 //! ```text
-//! key(se)  = se.vruntime - min_vruntime
+//! key(se)  = se.vruntime - zero                  zero = min_vruntime up to v6.18
 //! S, W     = sum of w * key, sum of w            over all queued entities, the running one included
-//! average  = min_vruntime + floor(S / W)
+//! average  = zero + floor(S / W)
 //! eligible = lag >= 0  <=>  S >= key * W         exact: no division
 //! ```
+//!
+//! Seam `avg_vruntime`: up to v6.18 zero follows the smallest virtual time and w is a weight of 1024 for nice 0; from v7.2 on zero goes
+//! to the average itself whenever that is asked for, so that keys stay small, and w is the full weight. Sums are kept in 128 bits,
+//! which no queue overflows.
 //!
 //! The running entity is in no sum, since its virtual time moves; it is added when somebody asks.
 
 use crate::Sched;
-use crate::fair::weight::ScaleLoadDown;
 use crate::fair::{CfsRq, SchedEntity};
+use crate::profile::Profile;
+use crate::seam::AvgVruntime;
 use fairground_stdx::{CfsRqId, Vruntime};
 
 /// The sums of a queue, the running entity included.
@@ -25,7 +30,7 @@ pub(crate) struct Averages {
 impl Averages {
     /// The average virtual time, rounded down; the floor of virtual time if nothing is queued.
     ///
-    /// Kernel: fair.c avg_vruntime(), v6.6–v6.18
+    /// Kernel: fair.c avg_vruntime(), v6.6–
     #[inline]
     pub(crate) fn avg_vruntime(&self) -> Vruntime {
         if self.weight == 0 {
@@ -40,7 +45,7 @@ impl Averages {
 
     /// Whether an entity at `vruntime` has not had more than its share.
     ///
-    /// Kernel: fair.c vruntime_eligible(), v6.6–v6.18
+    /// Kernel: fair.c vruntime_eligible(), v6.6–
     #[inline]
     pub(crate) fn eligible(&self, vruntime: Vruntime) -> bool {
         self.sum >= i128::from(vruntime.since(self.origin)) * i128::from(self.weight)
@@ -58,17 +63,36 @@ impl Sched {
     #[inline]
     pub(crate) fn averages(&self, cfs_rq: CfsRqId) -> Averages {
         let queue = &self.cfs_rqs[cfs_rq];
-        queue.averages(self.profile.scale_load_down, queue.curr.map(|se| &self.ses[se]))
+        queue.averages(&self.profile, queue.curr.map(|se| &self.ses[se]))
+    }
+
+    /// The average of `cfs_rq`, for who places an entity by it: zero may go there.
+    ///
+    /// Kernel: fair.c avg_vruntime(), v6.6–
+    pub(crate) fn settled_average(&mut self, cfs_rq: CfsRqId) -> Vruntime {
+        let average = self.averages(cfs_rq).avg_vruntime();
+        if self.profile.avg_vruntime == AvgVruntime::Zero {
+            self.cfs_rqs[cfs_rq].move_zero_of_averages(average);
+        }
+        average
+    }
+}
+
+impl Profile {
+    /// The weight with which an entity stands in the sums.
+    #[inline]
+    pub(crate) fn avg_weight(&self, weight: u64) -> u64 {
+        self.avg_vruntime.weight(self.scale_load_down, weight)
     }
 }
 
 impl CfsRq {
     /// The sums with `curr`, the running entity, if it is still queued.
     #[inline]
-    pub(crate) fn averages(&self, down: ScaleLoadDown, curr: Option<&SchedEntity>) -> Averages {
+    pub(crate) fn averages(&self, profile: &Profile, curr: Option<&SchedEntity>) -> Averages {
         let mut sums = Averages { origin: self.min_vruntime, sum: self.avg_vruntime, weight: self.avg_load };
         if let Some(curr) = curr.filter(|se| se.on_rq) {
-            let weight = down.apply(curr.load.weight());
+            let weight = profile.avg_weight(curr.load.weight());
             sums.sum += i128::from(curr.vruntime.since(self.min_vruntime)) * i128::from(weight);
             sums.weight += weight;
         }
@@ -77,7 +101,7 @@ impl CfsRq {
 
     /// An entity joins those that wait.
     ///
-    /// Kernel: fair.c avg_vruntime_add(), v6.6–v6.18
+    /// Kernel: fair.c avg_vruntime_add(), v6.6–v6.18, sum_w_vruntime_add(), v7.2–
     #[inline]
     pub(super) fn avg_vruntime_add(&mut self, vruntime: Vruntime, weight: u64) {
         self.avg_vruntime += i128::from(vruntime.since(self.min_vruntime)) * i128::from(weight);
@@ -86,7 +110,7 @@ impl CfsRq {
 
     /// An entity leaves those that wait.
     ///
-    /// Kernel: fair.c avg_vruntime_sub(), v6.6–v6.18
+    /// Kernel: fair.c avg_vruntime_sub(), v6.6–v6.18, sum_w_vruntime_sub(), v7.2–
     #[inline]
     pub(super) fn avg_vruntime_sub(&mut self, vruntime: Vruntime, weight: u64) {
         self.avg_vruntime -= i128::from(vruntime.since(self.min_vruntime)) * i128::from(weight);
@@ -96,7 +120,7 @@ impl CfsRq {
     /// Moves the floor of virtual time up to the smallest of those that wait and `curr`, the virtual time
     /// of the running entity if that is still queued. The sums are relative to the floor.
     ///
-    /// Kernel: fair.c update_min_vruntime(), avg_vruntime_update(), v6.6–v6.18
+    /// Kernel: fair.c update_min_vruntime(), v6.6–v6.18
     #[inline]
     pub(super) fn raise_zero_of_averages(&mut self, curr: Option<Vruntime>) {
         let candidate = match (curr, self.deadlines.min_vruntime()) {
@@ -104,10 +128,17 @@ impl CfsRq {
             (Some(only), None) | (None, Some(only)) => only,
             (None, None) => return,
         };
-        let up = candidate.since(self.min_vruntime);
-        if up > 0 {
-            self.avg_vruntime -= i128::from(up) * i128::from(self.avg_load);
-            self.min_vruntime = candidate;
+        if candidate.since(self.min_vruntime) > 0 {
+            self.move_zero_of_averages(candidate);
         }
+    }
+
+    /// Moves the point that the sums are relative to.
+    ///
+    /// Kernel: fair.c update_zero_vruntime(), avg_vruntime_update() before, v6.6–
+    #[inline]
+    pub(super) fn move_zero_of_averages(&mut self, to: Vruntime) {
+        self.avg_vruntime -= i128::from(to.since(self.min_vruntime)) * i128::from(self.avg_load);
+        self.min_vruntime = to;
     }
 }

@@ -66,6 +66,7 @@ impl Sched {
             self.set_next_entity(cx, se);
             level = self.ses[se].parent;
         }
+        self.charge_at_set_next(cx, task);
     }
 
     /// One task follows another: the groups that both lie in go on.
@@ -86,6 +87,7 @@ impl Sched {
         }
         self.put_prev_entity(cx, pse);
         self.set_next_entity(cx, se);
+        self.charge_at_set_next(cx, next);
     }
 
     /// Kernel: fair.c put_prev_entity(), v4.12–

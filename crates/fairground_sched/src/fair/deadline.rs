@@ -79,7 +79,7 @@ impl Level<'_> {
     /// Whether the running entity is eligible.
     #[inline]
     fn is_eligible(&self) -> bool {
-        self.cfs_rq.averages(self.profile.scale_load_down, Some(self.se)).eligible(self.se.vruntime)
+        self.cfs_rq.averages(self.profile, Some(self.se)).eligible(self.se.vruntime)
     }
 }
 

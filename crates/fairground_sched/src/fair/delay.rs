@@ -6,6 +6,7 @@ use crate::fair::enqueue::Counted;
 use crate::fair::group::Tell;
 use crate::fair::{CfsRq, DequeueFlags};
 use crate::features::Feat;
+use crate::seam::DelayedLag;
 use crate::task::TaskState;
 use fairground_model::Reason;
 use fairground_stdx::{CfsRqId, SeId, TaskId};
@@ -105,17 +106,31 @@ impl Sched {
     pub(crate) fn requeue_delayed_entity(&mut self, cx: &mut Ctx<'_, '_>, se: SeId) {
         let cfs_rq = self.ses[se].cfs_rq;
         let mut reason = Reason::DelayRequeue;
-        if self.profile.feats.has(Feat::DELAY_ZERO) {
-            self.update_entity_lag(cx, cfs_rq, se);
-            if self.ses[se].vlag > 0 {
-                self.ses[se].vlag = 0;
-                self.place_anew(cx, cfs_rq, se);
-                reason = Reason::DelayZero;
-            }
+        if self.gained_while_delayed(cx, cfs_rq, se) {
+            self.place_anew(cx, cfs_rq, se);
+            reason = Reason::DelayZero;
         }
         self.update_load_avg(cx, se, Tell::Nobody);
         self.clear_delayed(se);
         cx.decide_who(reason, self.ses[se].who(), 0);
+    }
+
+    /// Whether `se`, whose lag is told anew, has another one than by its place.
+    ///
+    /// Kernel: fair.c requeue_delayed_entity(), v6.12–
+    fn gained_while_delayed(&mut self, cx: &Ctx<'_, '_>, cfs_rq: CfsRqId, se: SeId) -> bool {
+        let cut = self.profile.feats.has(Feat::DELAY_ZERO);
+        if self.profile.delayed_lag == DelayedLag::Bounded {
+            return self.update_entity_lag(cx, cfs_rq, se);
+        }
+        if cut {
+            self.update_entity_lag(cx, cfs_rq, se);
+        }
+        let gained = cut && self.ses[se].vlag > 0;
+        if gained {
+            self.ses[se].vlag = 0;
+        }
+        gained
     }
 
     fn place_anew(&mut self, cx: &mut Ctx<'_, '_>, cfs_rq: CfsRqId, se: SeId) {

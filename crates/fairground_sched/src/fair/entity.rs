@@ -128,7 +128,7 @@ pub struct CfsRq {
     pub h_nr_runnable: u32,
     /// Sum of the weights of all entities, the running one included.
     pub load: LoadWeight,
-    /// The floor of virtual time: never goes back.
+    /// The floor of virtual time, which never goes back; with `zero` of seam `avg_vruntime` what the averages are relative to.
     pub min_vruntime: Vruntime,
     /// Entities queued here that are idle: of policy SCHED_IDLE, or groups with cpu.idle.
     pub idle_nr_running: u32,
@@ -138,7 +138,7 @@ pub struct CfsRq {
     pub(crate) on_list: bool,
     /// EEVDF: sum of weight * (vruntime - min_vruntime) over `deadlines`; the running entity is added where it is needed.
     pub avg_vruntime: i128,
-    /// EEVDF: sum of the (scaled-down) weights over `deadlines`.
+    /// EEVDF: sum of these weights over `deadlines`.
     pub avg_load: u64,
     /// EEVDF: queued entities in order of their deadlines.
     pub deadlines: DeadlineLine<SeId>,

@@ -28,6 +28,8 @@ mod spec_02;
 mod spec_02_eevdf;
 #[cfg(test)]
 mod spec_08;
+#[cfg(test)]
+mod spec_14;
 mod steps;
 mod switched;
 #[cfg(test)]

@@ -32,7 +32,7 @@ impl Level<'_> {
     // The two of EEVDF are not inlined: CFS keeps its registers.
     #[inline(never)]
     fn enqueue_by_deadline(&mut self) {
-        let weight = self.profile.scale_load_down.apply(self.se.load.weight());
+        let weight = self.profile.avg_weight(self.se.load.weight());
         self.cfs_rq.avg_vruntime_add(self.se.vruntime, weight);
         let (deadline, vruntime, slice) = (self.se.deadline, self.se.vruntime, self.se.slice);
         self.cfs_rq.deadlines.insert(DeadlineRow { deadline, vruntime, slice, item: self.id });
@@ -40,7 +40,7 @@ impl Level<'_> {
 
     #[inline(never)]
     fn dequeue_by_deadline(&mut self) -> bool {
-        let weight = self.profile.scale_load_down.apply(self.se.load.weight());
+        let weight = self.profile.avg_weight(self.se.load.weight());
         self.cfs_rq.avg_vruntime_sub(self.se.vruntime, weight);
         self.cfs_rq.deadlines.remove(self.se.deadline, self.id)
     }

@@ -30,7 +30,7 @@ impl SchedEntity {
     ///
     /// Kernel: fair.c protect_slice(), v6.17–
     #[inline]
-    pub(super) fn has_protection_left(&self) -> bool {
+    pub(in crate::fair) fn has_protection_left(&self) -> bool {
         self.vprot.since(self.vruntime) > 0
     }
 

@@ -12,7 +12,7 @@ use crate::fair::level::Level;
 use crate::fair::steps::step;
 use crate::fair::weight::{ScaleLoadDown, calc_delta_fair};
 use crate::fair::{CfsRq, SchedEntity};
-use crate::seam::TickPreempt;
+use crate::seam::{AvgVruntime, TickPreempt};
 use fairground_model::{Reason, TraceEvent};
 use fairground_stdx::{CfsRqId, Ns, SeId, Vruntime};
 
@@ -63,7 +63,8 @@ impl Sched {
         let curr = queue.curr.map(|se| &self.ses[se]).filter(|se| se.on_rq).map(|se| se.vruntime);
         match self.profile.pick.is_eevdf() {
             false => raise_min_vruntime(queue, curr),
-            true => queue.raise_zero_of_averages(curr),
+            true if self.profile.avg_vruntime == AvgVruntime::MinVruntime => queue.raise_zero_of_averages(curr),
+            true => {}
         }
     }
 }
@@ -71,13 +72,20 @@ impl Sched {
 impl Level<'_> {
     /// Accounts the entity, which runs, and its request. Returns how long it ran, and why its turn is over, if it is.
     ///
-    /// Kernel: fair.c update_curr(), v6.6–v6.18
+    /// Kernel: fair.c update_curr(), v6.6–
     // Not inlined: CFS keeps its registers.
     #[inline(never)]
     pub(super) fn account_request(&mut self, cx: &mut Ctx<'_, '_>) -> (Ns, Option<Reason>) {
         let Some(ran) = charge(self.profile.scale_load_down, self.rq.clocks.clock_task, self.se) else { return (Ns::ZERO, None) };
         let renewed = self.update_deadline();
-        self.cfs_rq.raise_zero_of_averages(self.se.on_rq.then_some(self.se.vruntime));
+        match self.profile.avg_vruntime {
+            AvgVruntime::MinVruntime => self.cfs_rq.raise_zero_of_averages(self.se.on_rq.then_some(self.se.vruntime)),
+            AvgVruntime::Zero if renewed => {
+                let average = self.cfs_rq.averages(self.profile, Some(self.se)).avg_vruntime();
+                self.cfs_rq.move_zero_of_averages(average);
+            }
+            AvgVruntime::Zero => {}
+        }
         record_runtime(cx, self.se, ran);
         (ran, self.turn_is_over(renewed))
     }

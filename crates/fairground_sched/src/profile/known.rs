@@ -46,7 +46,12 @@ pub(super) static KERNELS: &[Kernel] = &[
     kernel(v(6, 12), true, "EEVDF of the recorded stable kernel 6.12.107, with delayed dequeue"),
     kernel(v(6, 14), true, "EEVDF with delayed dequeue, base slice 0.75 ms"),
     kernel(v(6, 18), true, "EEVDF of the recorded stable kernel 6.18: protection by virtual time, lazy preemption"),
-    kernel(v(7, 2), false, "EEVDF with slices ended by a high-resolution timer"),
+    kernel(
+        v(7, 2),
+        true,
+        "EEVDF of the recorded stable kernel 7.2.12: requests ended by a high-resolution timer, lags by the largest slice",
+    ),
+    kernel(v(7, 3), false, "EEVDF with one flat queue per CPU"),
 ];
 
 static OVERLAYS: &[Overlay] = &[

@@ -3,7 +3,9 @@
 use super::{Profile, ProfileError};
 use crate::features::Feat;
 use crate::pelt::{PeltClockRule, PeltFamily, UtilEstRule, UtilEstSample};
-use crate::seam::{ForkPlace, GroupLoad, Place, Protection, Reweight, TickPreempt, Yield};
+use crate::seam::{
+    ForkPlace, ForkPreempts, GroupLoad, Hrtick, Place, Protection, Reweight, Throttle, ThrottleAt, TickPreempt, Yield,
+};
 
 /// A rule: whether a profile breaks it, and why that cannot be, or what follows.
 struct Rule {
@@ -71,6 +73,22 @@ const RULES: &[Rule] = &[
     Rule {
         breaks: |p| p.pick.is_eevdf() != (p.reweight != Reweight::KeepsVruntime),
         sentence: "an entity has lag and a deadline to scale with an EEVDF `pick` only, so seam `reweight` goes with it",
+    },
+    Rule {
+        breaks: |p| p.hrtick == Hrtick::AtDeadline && !p.pick.is_eevdf(),
+        sentence: "`at-deadline` of seam `hrtick` goes by the virtual deadline, which only an EEVDF `pick` knows",
+    },
+    Rule {
+        breaks: |p| p.throttle_at == ThrottleAt::Charge && p.throttle != Throttle::OnUserReturn,
+        sentence: "`charge` of seam `throttle_at` marks the task that runs, so seam `throttle` must be `on-user-return`",
+    },
+    Rule {
+        breaks: |p| p.fork_preempts == ForkPreempts::OnlyIfShort && p.protection != Protection::Vprot,
+        sentence: "`only-if-short` of seam `fork_preempts` shrinks the protection that only `vprot` of seam `protection` has",
+    },
+    Rule {
+        breaks: |p| p.reweight == Reweight::WithProtection && p.protection != Protection::Vprot,
+        sentence: "`with-protection` of seam `reweight` scales the protection that only `vprot` of seam `protection` has",
     },
 ];
 

@@ -10,3 +10,13 @@ seam! {
     }
     history { v(4, 12) => LoadBased, v(5, 5) => GroupType, }
 }
+
+seam! {
+    /// Whether the threads of a process are drawn to one cache.
+    CacheAware = "cache_aware" {
+        Absent "absent" "Balance knows no processes.",
+        PreferredLlc "preferred-llc"
+            "A process of several threads has a preferred cache, where a node has more than one: not modelled yet, and refused where it would act.",
+    }
+    history { v(4, 12) => Absent, v(7, 2) => PreferredLlc, }
+}

@@ -27,6 +27,15 @@ impl Throttle {
 }
 
 seam! {
+    /// When a queue is throttled whose account is used up.
+    ThrottleAt = "throttle_at" {
+        Pick "pick" "When the running entity is put down, or the next one picked: until then the account runs into debt.",
+        Charge "charge" "When its account is charged: in the tick, as a rule; the task that runs is marked there, and any that is put on the CPU.",
+    }
+    history { v(4, 12) => Pick, v(7, 2) => Charge, }
+}
+
+seam! {
     /// By which clock the load tracking of a throttled queue stands still.
     ThrottleStamp = "throttle_stamp" {
         ClockTask "clock-task" "That of tasks, though load tracking goes by the scaled one: on a slow CPU it jumps ahead, and back.",

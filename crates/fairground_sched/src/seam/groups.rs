@@ -52,8 +52,9 @@ seam! {
         KeepsVruntime "keeps-vruntime" "Virtual time stays as it is (CFS).",
         AroundAverage "around-average" "Lag and distance of the deadline from the average are scaled, around the average of before.",
         PlacesAgain "places-again" "Lag and request are scaled, and the entity is placed again.",
+        WithProtection "with-protection" "As around-average; what is left of the protection of the current entity is scaled, too.",
     }
-    history { v(4, 12) => KeepsVruntime, v(6, 6) => AroundAverage, v(6, 14) => PlacesAgain, }
+    history { v(4, 12) => KeepsVruntime, v(6, 6) => AroundAverage, v(6, 14) => PlacesAgain, v(7, 2) => WithProtection, }
 }
 
 seam! {

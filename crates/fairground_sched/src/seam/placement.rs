@@ -1,6 +1,7 @@
 //! The seams of placement: on which CPU a woken or new task is queued.
 
 use super::seam;
+use fairground_model::Policy;
 
 seam! {
     /// Whether a wakee goes towards its waker's CPU or its previous one.
@@ -58,8 +59,20 @@ seam! {
     SchedIdleCpu = "sched_idle_cpu" {
         Busy "busy" "A CPU with tasks of policy SCHED_IDLE is busy.",
         Free "free" "A CPU with no other tasks than those of policy SCHED_IDLE is as good as an idle one.",
+        FreeForOthers "free-for-others" "The same, but not for a task that is of that policy itself.",
     }
-    history { v(4, 12) => Busy, v(5, 7) => Free, }
+    history { v(4, 12) => Busy, v(5, 7) => Free, v(7, 2) => FreeForOthers, }
+}
+
+impl SchedIdleCpu {
+    /// Whether such a CPU is as good as an idle one for a task of that policy.
+    pub(crate) fn is_free_for(self, policy: Policy) -> bool {
+        match self {
+            SchedIdleCpu::Busy => false,
+            SchedIdleCpu::Free => true,
+            SchedIdleCpu::FreeForOthers => policy != Policy::Idle,
+        }
+    }
 }
 
 seam! {

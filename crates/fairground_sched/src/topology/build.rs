@@ -92,8 +92,9 @@ impl Topology {
 
 impl Topology {
     /// Domains are born at `jiffies`.
-    pub(crate) fn set_birth(&mut self, jiffies: u64) {
+    pub(crate) fn set_birth(&mut self, jiffies: u64, clock: u64) {
         for sd in self.domains.iter_mut() {
+            sd.newidle.stamp = clock;
             (sd.last_balance, sd.last_decay_max_lb_cost) = (jiffies as i64, jiffies);
         }
     }

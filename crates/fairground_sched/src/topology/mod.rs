@@ -22,6 +22,7 @@ pub use fairground_model::{LbStats, SdStats};
 pub use flags::SdFlags;
 pub use threads::Threads;
 
+use crate::ctx::SCHED_CLOCK_AT_START;
 use crate::seam::DomainNames;
 use fairground_stdx::{CpuId, CpuMask, IndexVec, SdId, SdSharedId, SgId};
 
@@ -131,11 +132,13 @@ pub struct NewidleRate {
     pub success: u32,
     /// The rate, in 1/1024.
     pub ratio: u32,
+    /// When the rate was taken last, by the scheduler's clock in ns.
+    pub stamp: u64,
 }
 
 impl Default for NewidleRate {
     fn default() -> NewidleRate {
-        NewidleRate { call: 512, success: 256, ratio: 512 }
+        NewidleRate { call: 512, success: 256, ratio: 512, stamp: SCHED_CLOCK_AT_START }
     }
 }
 

@@ -12,7 +12,7 @@ const TIMES: [&str; 5] = [
     "sched_idle_min_granularity_ns",
     "sched_base_slice_ns",
 ];
-const SEAMS: [(&str, &str); 21] = [
+const SEAMS: [(&str, &str); 33] = [
     ("repeated_pick", "keeps-slice"),
     ("repeated_pick", "renews-slice"),
     ("min_vruntime_at_dequeue", "save-restore-only"),
@@ -34,6 +34,18 @@ const SEAMS: [(&str, &str); 21] = [
     ("protection", "vprot"),
     ("yield", "push-deadline"),
     ("yield", "forfeit-request"),
+    ("hrtick", "at-pick"),
+    ("hrtick", "at-switch"),
+    ("hrtick", "at-deadline"),
+    ("avg_vruntime", "min-vruntime"),
+    ("avg_vruntime", "zero"),
+    ("lag_limit", "largest-slice"),
+    ("delayed_lag", "bounded"),
+    ("current_place", "after-weight"),
+    ("fork_preempts", "only-if-short"),
+    ("reweight", "with-protection"),
+    ("throttle_at", "charge"),
+    ("sched_idle_cpu", "free-for-others"),
 ];
 
 /// A kernel, and what is changed about it; changes that make an impossible mix are left out.
@@ -45,6 +57,8 @@ pub(crate) fn profile(dice: &mut Dice) -> Profile {
             profile = changed;
         }
     };
+    // Refused on machines with several caches in a node, and of no effect on others.
+    change(&|profile| profile.with_seam("cache_aware", "absent"));
     for _ in 0..dice.pick(&[0, 0, 1, 2]) {
         let (seam, variant) = dice.pick(&SEAMS);
         change(&|profile| profile.with_seam(seam, variant));

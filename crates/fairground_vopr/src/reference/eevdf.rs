@@ -59,7 +59,7 @@ pub struct Setting {
 }
 
 impl Setting {
-    /// A kernel (`v6.6`, `v6.12`, `v6.14` or `v6.18`) with its own switches on a machine that ticks every
+    /// A kernel (`v6.6`, `v6.12`, `v6.14`, `v6.18`, or `v7.2` without HRTICK) with its own switches on a machine that ticks every
     /// `tick` ns; none for another kernel.
     pub fn new(kernel: &str, cpus: usize, tick: u64) -> Option<Setting> {
         let &(_, kernel, has) = KERNELS.iter().find(|row| row.0 == kernel)?;

@@ -15,6 +15,11 @@ use fairground_stdx::{CpuId, SdId, TaskId};
 /// One in the rate of success, and the number of faces of the die.
 const RATE_SCALE: u32 = 1024;
 
+/// How many places the time between two rates is shifted down by before it counts as successes.
+///
+/// Kernel: fair.c update_newidle_stats() with NI_RATE, v7.2–
+const NI_RATE_SHIFT: u32 = 22;
+
 /// A newidle balance between its phases.
 #[derive(Clone, Debug)]
 pub(crate) struct Newidle {
@@ -54,14 +59,23 @@ impl NewidleRate {
         (die <= odds).then(|| (RATE_SCALE + odds / 2) / odds)
     }
 
-    /// Counts a call with that much success.
+    /// Counts a call with that much success. With NI_RATE, which gives the time, a domain with few calls gets some for that:
+    /// 1 in 1024 for each 4.2 ms that they take.
+    ///
+    /// ```text
+    /// ratio = successes of 1024 calls + (ns since the last ratio >> 22), at most 1024         NI_RATE
+    /// ```
     ///
     /// Kernel: fair.c update_newidle_stats(), v6.18– (carried back into stable kernels)
-    pub(super) fn count(&mut self, success: u32) {
+    pub(in crate::fair) fn count(&mut self, success: u32, now: Option<u64>) {
         self.call += 1;
         self.success += success;
         if self.call >= RATE_SCALE {
             self.ratio = self.success;
+            if let Some(now) = now {
+                let by_time = now.saturating_sub(std::mem::replace(&mut self.stamp, now)) >> NI_RATE_SHIFT;
+                self.ratio = (u64::from(self.ratio) + by_time).min(u64::from(RATE_SCALE)) as u32;
+            }
             self.call /= 2;
             self.success /= 2;
         }
@@ -195,6 +209,7 @@ impl Sched {
             return Ok(());
         }
         let die = self.newidle_dice[cx.cpu].below(u64::from(RATE_SCALE)) as u32;
+        let now = self.newidle_rate_clock(cx);
         let rate = &mut self.topology.domains[sd].newidle;
         match rate.weight(die) {
             Some(weight) => {
@@ -202,10 +217,15 @@ impl Sched {
                 Ok(())
             }
             None => {
-                rate.count(0);
+                rate.count(0, now);
                 Err(BalanceFinding::Dice)
             }
         }
+    }
+
+    /// The time, if it counts for the rate of newidle balance.
+    fn newidle_rate_clock(&self, cx: &Ctx<'_, '_>) -> Option<u64> {
+        self.profile.feats.has(Feat::NI_RATE).then(|| cx.sched_clock())
     }
 
     /// The balance of a domain is over: what did it cost, and was it worth it?
@@ -217,7 +237,8 @@ impl Sched {
         (work.t0, work.curr_cost) = (t1, work.curr_cost + cost);
         if self.profile.feats.has(Feat::NI_RANDOM) {
             let success = if work.pulled { work.weight } else { 0 };
-            self.topology.domains[sd].newidle.count(success);
+            let now = self.newidle_rate_clock(cx);
+            self.topology.domains[sd].newidle.count(success, now);
         }
         let measured = self.profile.newidle_cost == NewidleCost::Measured;
         let domain = &mut self.topology.domains[sd];

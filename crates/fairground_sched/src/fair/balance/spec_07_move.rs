@@ -402,7 +402,7 @@ fn odds_of_newidle_balance_follow_its_success() {
     let mut rate = crate::topology::NewidleRate::default();
     assert_eq!((rate.weight(513), rate.weight(514)), (Some(2), None), "1 + 512 of 1024; a success counts for two");
     for _ in 0..512 {
-        rate.count(0);
+        rate.count(0, None);
     }
     assert_eq!((rate.call, rate.success, rate.ratio), (512, 128, 256), "at 1024 calls the rate is taken and both are halved");
 }

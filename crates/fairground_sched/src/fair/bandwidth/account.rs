@@ -2,9 +2,9 @@
 
 use crate::Sched;
 use crate::ctx::Ctx;
-use crate::seam::{SliceExpiry, ThrottledTime};
+use crate::seam::{SliceExpiry, ThrottleAt, ThrottledTime};
 use fairground_model::CpuMax;
-use fairground_stdx::{CfsRqId, Ns, TgId};
+use fairground_stdx::{CfsRqId, Ns, TaskId, TgId};
 
 impl Sched {
     /// Charges what ran on a queue to its account, if its group has a quota.
@@ -34,8 +34,64 @@ impl Sched {
         if account.remaining > 0 || account.throttled {
             return;
         }
+        if self.profile.throttle_at == ThrottleAt::Charge {
+            return self.throttle_at_charge(cx, queue);
+        }
         if !self.assign_slice(cx, queue) && self.cfs_rqs[queue].curr.is_some() {
             self.resched_curr(cx, cpu);
+        }
+    }
+
+    /// The account of a queue is used up: it asks for a slice if somebody runs there, else for 1 ns; if there is none the queue
+    /// is throttled at once, and the task that runs is marked.
+    ///
+    /// Kernel: fair.c __account_cfs_rq_runtime(), throttle_cfs_rq(), v7.2–
+    fn throttle_at_charge(&mut self, cx: &mut Ctx<'_, '_>, queue: CfsRqId) {
+        let runs = self.runs_here(queue);
+        let target = if runs { self.tunables.cfs_bandwidth_slice_ns } else { 1 };
+        if self.throttle_unless_given(cx, queue, target)
+            && let Some(task) = self.rqs[self.cfs_rqs[queue].cpu].curr.filter(|_| runs)
+        {
+            self.mark_where_it_runs(cx, task);
+        }
+    }
+
+    /// Whether the entity that runs on a queue is queued still.
+    fn runs_here(&self, queue: CfsRqId) -> bool {
+        self.cfs_rqs[queue].curr.is_some_and(|se| self.ses[se].on_rq)
+    }
+
+    /// A task is put on the CPU: the accounts of all levels must have something, or it stops on its way to user mode.
+    ///
+    /// Kernel: fair.c set_next_task_fair(), v7.2–
+    pub(crate) fn charge_at_set_next(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId) {
+        if self.profile.throttle_at == ThrottleAt::Charge && self.cfs_bandwidth_used() {
+            self.charge_all_levels(cx, task);
+        }
+    }
+
+    #[inline(never)]
+    fn charge_all_levels(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId) {
+        let (mut level, mut throttled) = (Some(self.tasks[task].se), false);
+        while let Some(se) = level {
+            let queue = self.ses[se].cfs_rq;
+            self.charge(cx, queue, Ns::ZERO);
+            throttled |= self.is_throttled(queue);
+            level = self.ses[se].parent;
+        }
+        if throttled {
+            self.task_throttle_setup_work(cx, task);
+        }
+    }
+
+    /// What runs on a queue is charged up to now, where queues are throttled when they are charged: what is paid or released
+    /// is then the whole debt.
+    ///
+    /// Kernel: fair.c distribute_cfs_runtime(), unthrottle_cfs_rq(), tg_unthrottle_up(), v7.2–
+    pub(super) fn charge_up_to_now(&mut self, cx: &mut Ctx<'_, '_>, queue: CfsRqId) {
+        if self.profile.throttle_at == ThrottleAt::Charge && self.runs_here(queue) {
+            self.update_rq_clock(cx, self.cfs_rqs[queue].cpu);
+            self.update_curr(cx, queue);
         }
     }
 
@@ -60,7 +116,7 @@ impl Sched {
     /// Kernel: fair.c check_cfs_rq_runtime(), v4.12–v7.1
     #[inline(always)]
     pub(crate) fn check_cfs_rq_runtime(&mut self, cx: &mut Ctx<'_, '_>, queue: CfsRqId) -> bool {
-        self.cfs_bandwidth_used() && self.check_account(cx, queue)
+        self.cfs_bandwidth_used() && self.profile.throttle_at == ThrottleAt::Pick && self.check_account(cx, queue)
     }
 
     #[inline(never)]
@@ -75,7 +131,7 @@ impl Sched {
 
     /// The first entity comes onto a queue, whose account may have nothing, or debts.
     ///
-    /// Kernel: fair.c check_enqueue_throttle(), v4.12–v7.1
+    /// Kernel: fair.c check_enqueue_throttle(), v4.12–
     #[inline(never)]
     pub(crate) fn check_enqueue_throttle(&mut self, cx: &mut Ctx<'_, '_>, queue: CfsRqId) {
         let cpu = self.cfs_rqs[queue].cpu;
@@ -85,7 +141,8 @@ impl Sched {
         }
         // Nothing ran, but what was left of a slice may be lost by now.
         self.charge(cx, queue, Ns::ZERO);
-        if self.pool_of(queue).is_some_and(|pool| pool.accounts[cpu].remaining <= 0) {
+        let at_pick = self.profile.throttle_at == ThrottleAt::Pick;
+        if at_pick && self.pool_of(queue).is_some_and(|pool| pool.accounts[cpu].remaining <= 0) {
             self.throttle_cfs_rq(cx, queue);
         }
     }

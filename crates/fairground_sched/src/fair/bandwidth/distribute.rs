@@ -145,15 +145,16 @@ impl Sched {
         distribution.number = number;
         self.count_rq_lock(cx, cpu);
         self.count_visit(cx, cpu);
+        let queue = self.groups[group].queues[cpu].expect("invariant: a throttled queue was used");
         let pool = self.pool(group).expect("invariant: a distribution has a pool");
         if pool.accounts[cpu].csd_pending {
             return true;
         }
-        if !pool.pay_debt(cpu) {
+        self.charge_up_to_now(cx, queue);
+        if !self.pool(group).expect("invariant: a distribution has a pool").pay_debt(cpu) {
             distribution.throttled = true;
             return true;
         }
-        let queue = self.groups[group].queues[cpu].expect("invariant: a throttled queue was used");
         match self.profile.unthrottle {
             Unthrottle::Inline => self.unthrottle_cfs_rq(cx, queue),
             Unthrottle::OnItsCpu if cpu == cx.cpu => {

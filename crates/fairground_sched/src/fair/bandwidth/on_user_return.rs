@@ -3,6 +3,7 @@
 //!
 //! ```text
 //! picked below a throttled queue ─► throttle_work ─► return to user mode: dequeued, head of its queue's limbo, schedule()
+//! (from v7.2: running, or put on the CPU, below one)
 //! queue released, none above is throttled ─► limbo, last come first: enqueued as if woken
 //! ```
 //!
@@ -10,9 +11,9 @@
 //! throttled, or below one that is. Counts and load go up as if nothing were throttled.
 
 use crate::Sched;
-use crate::ctx::Ctx;
+use crate::ctx::{Ctx, Request};
 use crate::fair::{DequeueFlags, EnqueueFlags};
-use crate::seam::{Throttle, ThrottledTime};
+use crate::seam::{Throttle, ThrottleAt, ThrottledTime};
 use crate::task::TaskState;
 use fairground_model::{Op, Reason};
 use fairground_stdx::{CfsRqId, TaskId};
@@ -27,6 +28,18 @@ impl Sched {
             return;
         }
         cx.decide(Reason::ThrottleMark, Some(task), 0);
+    }
+
+    /// The queue of a running task was throttled where it was charged: the task is marked, and another CPU interrupted for that.
+    ///
+    /// Kernel: fair.c task_throttle_setup_work() from throttle_cfs_rq(), task_work.c task_work_add(), v7.2–
+    pub(super) fn mark_where_it_runs(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId) {
+        let cpu = self.tasks[task].cpu;
+        let marked = self.tasks[task].throttle_work;
+        self.task_throttle_setup_work(cx, task);
+        if cpu != cx.cpu && self.tasks[task].throttle_work && !marked {
+            self.interrupt_cpu(cx, cpu, |cpu, at| Request::ReschedIpi { cpu, at });
+        }
     }
 
     /// The last of an enqueue with `on-user-return-v1`: a task that comes below a throttled queue is marked at once.
@@ -127,10 +140,29 @@ impl Sched {
     ///
     /// Kernel: fair.c tg_unthrottle_up(), v6.18–
     pub(super) fn release_limbo(&mut self, cx: &mut Ctx<'_, '_>, queue: CfsRqId) {
+        if self.profile.throttle_at == ThrottleAt::Charge {
+            return self.release_limbo_while_paid(cx, queue);
+        }
         while let Some(task) = self.bandwidth.queues.get(queue).and_then(|row| row.limbo) {
             self.leave_limbo(task);
             self.is_queued_again(task);
             self.enqueue_task(cx, task, EnqueueFlags::WAKEUP);
+        }
+    }
+
+    /// An enqueue charges those that run on the queues above, which may throttle one of them, and with it this queue: the rest
+    /// goes back to limbo then.
+    ///
+    /// Kernel: fair.c tg_unthrottle_up(), v7.2–
+    fn release_limbo_while_paid(&mut self, cx: &mut Ctx<'_, '_>, queue: CfsRqId) {
+        let mut waiting = self.throttled_queue(queue).limbo.take();
+        while let Some(task) = waiting.filter(|_| !self.throttled_hierarchy(queue)) {
+            waiting = self.tasks[task].throttle_next.take();
+            self.is_queued_again(task);
+            self.enqueue_task(cx, task, EnqueueFlags::WAKEUP);
+        }
+        if waiting.is_some() {
+            self.bandwidth.queues[queue].limbo = waiting;
         }
     }
 

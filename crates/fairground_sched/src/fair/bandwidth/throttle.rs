@@ -11,7 +11,12 @@ impl Sched {
     ///
     /// Kernel: fair.c throttle_cfs_rq(), v4.12–
     pub(super) fn throttle_cfs_rq(&mut self, cx: &mut Ctx<'_, '_>, queue: CfsRqId) -> bool {
-        if self.assign_cfs_rq_runtime(cx, queue, 1) {
+        self.throttle_unless_given(cx, queue, 1)
+    }
+
+    /// As [`Sched::throttle_cfs_rq`], but the account of the queue asks for more than it needs.
+    pub(super) fn throttle_unless_given(&mut self, cx: &mut Ctx<'_, '_>, queue: CfsRqId, target: u64) -> bool {
+        if self.assign_cfs_rq_runtime(cx, queue, target) {
             return false;
         }
         let (cpu, group, se) = self.group_queue_names(queue);
@@ -43,6 +48,7 @@ impl Sched {
     pub(super) fn unthrottle_cfs_rq(&mut self, cx: &mut Ctx<'_, '_>, queue: CfsRqId) {
         let (cpu, group, se) = self.group_queue_names(queue);
         let rule = self.profile.throttle;
+        self.charge_up_to_now(cx, queue);
         let account = &self.pool(group).expect("invariant: an account has a pool").accounts[cpu];
         if account.enabled && rule.keeps_throttled(account.remaining) {
             return;

@@ -151,6 +151,7 @@ impl Sched {
                 continue;
             }
             row.time += clock - row.since;
+            self.charge_up_to_now(cx, queue);
             self.resume_pelt(queue);
             self.release_limbo(cx, queue);
             if !self.cfs_rq_is_decayed(queue) {

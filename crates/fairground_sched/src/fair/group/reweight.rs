@@ -4,6 +4,7 @@
 //! keeps-vruntime   virtual time stays                                                             (CFS)
 //! around-average   vruntime = V - (V - vruntime) * old / new                 V = the average before the change,
 //!                  deadline = V + (deadline - V) * old / new                 the lag within its limit
+//! with-protection  likewise, and vprot = V + (vprot - V) * old / new         of the current entity, if it is protected still
 //! places-again     vlag * old / new, what is left of the request * old / new, and placed by them
 //! ```
 //!
@@ -35,13 +36,14 @@ impl Sched {
         }
         match self.profile.reweight {
             Reweight::KeepsVruntime => self.set_queued_weight(se, weight, runnable),
-            Reweight::AroundAverage => {
-                let average = self.averages(cfs_rq).avg_vruntime();
+            Reweight::AroundAverage | Reweight::WithProtection => {
+                let average = self.settled_average(cfs_rq);
                 self.update_entity_lag(cx, cfs_rq, se);
                 if !is_curr {
                     self.level(se).dequeue_from_order();
                 }
-                self.ses[se].scale_around(average, weight);
+                let scales_protection = is_curr && self.profile.reweight == Reweight::WithProtection;
+                self.ses[se].scale_around(average, weight, scales_protection);
                 self.set_queued_weight(se, weight, runnable);
                 self.put_back_reweighted(cfs_rq, se, is_curr);
             }
@@ -102,10 +104,13 @@ impl Sched {
 impl SchedEntity {
     /// Moves a queued entity in virtual time so that what it is owed stays the same with `weight`. Its lag is in `vlag`.
     ///
-    /// Kernel: fair.c reweight_eevdf(), v6.6 stable–v6.12
-    fn scale_around(&mut self, average: Vruntime, weight: u64) {
+    /// Kernel: fair.c reweight_eevdf(), v6.6 stable–v6.12; rescale_entity(), v7.2–
+    fn scale_around(&mut self, average: Vruntime, weight: u64, scales_protection: bool) {
         let (old, new) = (i128::from(self.load.weight()), i128::from(weight));
         let scaled = |distance: i64| (i128::from(distance) * old / new) as u64;
+        if scales_protection && self.has_protection_left() {
+            self.vprot = average.plus(scaled(self.vprot.since(average)));
+        }
         if average != self.vruntime {
             self.vruntime = average.minus(scaled(self.vlag));
         }

@@ -18,7 +18,7 @@ pub(crate) enum Respect {
 
 impl Sched {
     /// Kernel: fair.c pick_next_entity(), v6.6–v6.18
-    pub(super) fn pick_buddy_or_eevdf(&self, cfs_rq: CfsRqId) -> Option<Picked> {
+    pub(crate) fn pick_buddy_or_eevdf(&self, cfs_rq: CfsRqId) -> Option<Picked> {
         let honours_buddy = match self.profile.pick {
             Pick::EligibleByVruntime => Feat::NEXT_BUDDY,
             Pick::Leftmost | Pick::EligibleByDeadline => Feat::PICK_BUDDY,

@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! leaving   vlag = average - vruntime                       within +-limit
-//!           limit = max(2 * slice, a tick) * 1024 / weight
+//!           limit = max(2 * slice, a tick) * 1024 / weight                               own-slice
+//!                 = (largest slice on the queue + a tick) * 1024 / weight                largest-slice
 //! coming    lag = vlag * (W + w) / W                        since the newcomer moves the average itself
 //!           vruntime = average - lag
 //!           deadline = vruntime + request                   INITIAL: half a request
@@ -15,20 +16,22 @@ use crate::fair::steps::step;
 use crate::fair::weight::{LoadWeight, calc_delta_fair};
 use crate::fair::{DequeueFlags, EnqueueFlags, SchedEntity};
 use crate::features::Feat;
+use crate::seam::{CurrentPlace, DelayedLag, LagLimit};
 use fairground_model::Reason;
 use fairground_stdx::{CfsRqId, SeId, Vruntime};
 
 impl Sched {
-    /// Kernel: fair.c enqueue_entity(), v6.6–v6.18
+    /// Kernel: fair.c enqueue_entity(), v6.6–
     pub(super) fn enqueue_entity_with_lag(&mut self, cx: &mut Ctx<'_, '_>, se: SeId, flags: EnqueueFlags) {
         let (cfs_rq, idle) = (self.ses[se].cfs_rq, self.se_is_idle(&self.ses[se]));
         let is_curr = self.cfs_rqs[cfs_rq].curr == Some(se);
-        if is_curr {
+        let first = is_curr && self.profile.current_place == CurrentPlace::First;
+        if first {
             self.place_entity_by_lag(cx, cfs_rq, se, flags.has(EnqueueFlags::INITIAL));
         }
         self.update_curr(cx, cfs_rq);
         self.update_group_entity(cx, se);
-        if !is_curr {
+        if !first {
             self.place_entity_by_lag(cx, cfs_rq, se, flags.has(EnqueueFlags::INITIAL));
         }
         let mut level = self.level(se);
@@ -42,13 +45,16 @@ impl Sched {
         }
     }
 
-    /// Kernel: fair.c dequeue_entity(), v6.6–v6.18
+    /// Kernel: fair.c dequeue_entity(), v6.6–
     pub(super) fn dequeue_entity_with_lag(&mut self, cx: &mut Ctx<'_, '_>, se: SeId, flags: DequeueFlags) -> bool {
         let (cfs_rq, idle) = (self.ses[se].cfs_rq, self.se_is_idle(&self.ses[se]));
         self.update_curr(cx, cfs_rq);
         self.clear_buddies(cfs_rq, se);
         if self.delays_dequeue(cfs_rq, se, flags) {
             self.update_load_avg(cx, se, Tell::Nobody);
+            if self.profile.delayed_lag == DelayedLag::Bounded {
+                self.update_entity_lag(cx, cfs_rq, se);
+            }
             self.set_delayed(cx, se);
             return false;
         }
@@ -80,24 +86,48 @@ impl Sched {
         true
     }
 
-    /// Keeps how far `se` is behind the average of its queue.
+    /// Keeps how far `se` is behind the average of its queue. True: less or more than it is, since it sleeps.
     ///
-    /// Kernel: fair.c update_entity_lag(), v6.6–v6.18
-    pub(crate) fn update_entity_lag(&mut self, cx: &Ctx<'_, '_>, cfs_rq: CfsRqId, se: SeId) {
-        let average = self.averages(cfs_rq).avg_vruntime();
-        let down = self.profile.scale_load_down;
+    /// Kernel: fair.c update_entity_lag(), v6.6–
+    pub(crate) fn update_entity_lag(&mut self, cx: &Ctx<'_, '_>, cfs_rq: CfsRqId, se: SeId) -> bool {
+        let average = self.settled_average(cfs_rq);
+        let longest = self.lag_limit(cx, cfs_rq, se);
         let entity = &mut self.ses[se];
-        let longest = (2 * entity.slice).max(cx.machine.tick.0);
-        let limit = calc_delta_fair(down, longest, &mut entity.load) as i64;
-        entity.vlag = average.since(entity.vruntime).clamp(-limit, limit);
+        let limit = calc_delta_fair(self.profile.scale_load_down, longest, &mut entity.load) as i64;
+        let vlag = average.since(entity.vruntime).clamp(-limit, limit);
+        let bounded = match self.profile.delayed_lag {
+            DelayedLag::Bounded if entity.sched_delayed => {
+                let most = if self.profile.feats.has(Feat::DELAY_ZERO) { 0 } else { i64::MAX };
+                vlag.max(entity.vlag).min(most)
+            }
+            DelayedLag::AsItIs | DelayedLag::Bounded => vlag,
+        };
+        entity.vlag = bounded;
+        bounded != vlag
+    }
+
+    /// The run time that the lag of `se` may be worth, ns.
+    ///
+    /// Kernel: fair.c update_entity_lag(), entity_lag(), v6.6–
+    fn lag_limit(&self, cx: &Ctx<'_, '_>, cfs_rq: CfsRqId, se: SeId) -> u64 {
+        let (own, tick) = (self.ses[se].slice, cx.machine.tick.0);
+        match self.profile.lag_limit {
+            LagLimit::OwnSlice => (2 * own).max(tick),
+            LagLimit::LargestSlice => {
+                let queue = &self.cfs_rqs[cfs_rq];
+                let running = queue.curr.filter(|&se| self.ses[se].on_rq).map_or(0, |se| self.ses[se].slice);
+                own.max(running).max(queue.deadlines.max_slice().unwrap_or(0)) + tick
+            }
+        }
     }
 
     /// Puts `se`, which is not queued, somewhere in virtual time, and gives it a deadline.
     ///
-    /// Kernel: fair.c place_entity(), v6.6–v6.18
+    /// Kernel: fair.c place_entity(), v6.6–
     pub(crate) fn place_entity_by_lag(&mut self, cx: &mut Ctx<'_, '_>, cfs_rq: CfsRqId, se: SeId, initial: bool) {
         step("place_entity");
-        let sums = self.averages(cfs_rq);
+        let (average, weight) = (self.settled_average(cfs_rq), self.averages(cfs_rq).weight());
+        let avg_weight = self.profile.avg_weight(self.ses[se].load.weight());
         let down = self.profile.scale_load_down;
         let feats = self.profile.feats;
         let base_slice = self.tunables.base_slice_ns;
@@ -105,9 +135,9 @@ impl Sched {
         if !entity.custom_slice {
             entity.slice = base_slice;
         }
-        let keeps_lag = feats.has(Feat::PLACE_LAG) && sums.weight() > 0 && entity.vlag != 0;
-        let lag = if keeps_lag { inflated(entity.vlag, sums.weight(), down.apply(entity.load.weight())) } else { 0 };
-        entity.vruntime = sums.avg_vruntime().minus(lag as u64);
+        let keeps_lag = feats.has(Feat::PLACE_LAG) && weight > 0 && entity.vlag != 0;
+        let lag = if keeps_lag { inflated(entity.vlag, weight, avg_weight) } else { 0 };
+        entity.vruntime = average.minus(lag as u64);
         let who = entity.who();
         if entity.rel_deadline {
             entity.deadline = entity.vruntime.plus(entity.deadline.0);

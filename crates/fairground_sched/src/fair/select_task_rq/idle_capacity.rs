@@ -61,7 +61,7 @@ impl Sched {
         let mut best_rank = (Fit::No, 0);
         for cpu in span.iter_wrap_and(&self.tasks[placing.task].cpus_allowed, target) {
             cx.meter.count(Op::ScanCpu);
-            if !self.is_free(cpu) {
+            if !self.is_free(placing.task, cpu) {
                 continue;
             }
             let rank = match self.fit_of(demand, cpu) {

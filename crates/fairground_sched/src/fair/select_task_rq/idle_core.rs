@@ -48,7 +48,7 @@ impl Sched {
                 continue;
             }
             self.look(cx, sibling);
-            if usable && self.is_free(sibling) {
+            if usable && self.is_free(placing.task, sibling) {
                 return Some(sibling);
             }
         }

@@ -3,7 +3,7 @@
 use super::{Placing, Search};
 use crate::Sched;
 use crate::ctx::Ctx;
-use crate::seam::{ClusterSearch, IdleCapacity, KthreadWaker, RecentCpu, SchedIdleCpu};
+use crate::seam::{ClusterSearch, IdleCapacity, KthreadWaker, RecentCpu};
 use crate::uclamp::Demand;
 use fairground_model::{Op, Reason};
 use fairground_stdx::{CpuId, TaskId};
@@ -31,11 +31,11 @@ impl Sched {
             return Sibling::Chosen(choice);
         }
         let prev = placing.prev;
-        if self.is_free(target) && self.fits(util, target) {
+        if self.is_free(placing.task, target) && self.fits(util, target) {
             return Sibling::Chosen((target, if target == prev { Reason::SelectPrevIdle } else { Reason::SelectTargetIdle }));
         }
         let mut farther = None;
-        if prev != target && self.is_idle_near(prev, target, util) {
+        if prev != target && self.is_idle_near(placing.task, prev, target, util) {
             if !self.is_in_other_cluster(prev, target) {
                 return Sibling::Chosen((prev, Reason::SelectPrevIdle));
             }
@@ -74,14 +74,22 @@ impl Sched {
     ///
     /// Kernel: fair.c select_idle_sibling(), v4.12–; choose_sched_idle_rq(), v7.0–
     #[inline]
-    pub(super) fn is_free(&self, cpu: CpuId) -> bool {
-        self.available_idle_cpu(cpu)
-            || (self.has_idle_policy && self.profile.sched_idle_cpu == SchedIdleCpu::Free && self.sched_idle_cpu(cpu))
+    pub(super) fn is_free(&self, task: TaskId, cpu: CpuId) -> bool {
+        self.available_idle_cpu(cpu) || self.is_free_of_others(task, cpu)
+    }
+
+    /// Whether `cpu` has only tasks of policy SCHED_IDLE, and that makes it free for `task`.
+    ///
+    /// Kernel: fair.c sched_idle_cpu(), v5.7–; choose_sched_idle_rq(), v7.0–
+    #[inline]
+    pub(super) fn is_free_of_others(&self, task: TaskId, cpu: CpuId) -> bool {
+        let policy = || self.tasks[task].policy;
+        self.has_idle_policy && self.profile.sched_idle_cpu.is_free_for(policy()) && self.sched_idle_cpu(cpu)
     }
 
     /// Whether `cpu` is free, shares the cache of `target` and fits.
-    fn is_idle_near(&self, cpu: CpuId, target: CpuId, util: Option<Demand>) -> bool {
-        self.topology.cpus_share_cache(cpu, target) && self.is_free(cpu) && self.fits(util, cpu)
+    fn is_idle_near(&self, task: TaskId, cpu: CpuId, target: CpuId, util: Option<Demand>) -> bool {
+        self.topology.cpus_share_cache(cpu, target) && self.is_free(task, cpu) && self.fits(util, cpu)
     }
 
     /// Whether the machine has clusters, and `cpu` is in another one than `target`.
@@ -124,7 +132,7 @@ impl Sched {
         };
         let hit = recent != prev
             && recent != target
-            && self.is_idle_near(recent, target, util)
+            && self.is_idle_near(placing.task, recent, target, util)
             && self.tasks[task].cpus_allowed.contains(checked);
         if hit || rule != RecentCpu::OnHit {
             self.tasks[task].recent_used_cpu = prev;

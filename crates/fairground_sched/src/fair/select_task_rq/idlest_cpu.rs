@@ -3,7 +3,7 @@
 use super::Placing;
 use crate::Sched;
 use crate::ctx::Ctx;
-use crate::seam::{Balance, SchedIdleCpu};
+use crate::seam::Balance;
 use crate::topology::SdFlags;
 use fairground_model::{Op, Reason};
 use fairground_stdx::{CpuId, SdId, SgId, TaskId};
@@ -67,7 +67,7 @@ impl Sched {
         let (mut least, mut least_load) = (this, u64::MAX);
         for cpu in group.span.iter_wrap_and(&self.tasks[task].cpus_allowed, CpuId::new(0)) {
             cx.meter.count(Op::ScanCpu);
-            if self.profile.sched_idle_cpu == SchedIdleCpu::Free && self.sched_idle_cpu(cpu) {
+            if self.is_free_of_others(task, cpu) {
                 return cpu;
             }
             if self.available_idle_cpu(cpu) {

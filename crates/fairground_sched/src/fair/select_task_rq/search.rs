@@ -339,7 +339,7 @@ impl Sched {
                 continue;
             }
             self.look(cx, cpu);
-            if self.is_free(cpu) {
+            if self.is_free(task, cpu) {
                 return Walked::Found(cpu);
             }
             if cx.is_overtaken() {
@@ -406,7 +406,7 @@ impl Sched {
             if candidate.is_some() {
                 break;
             }
-            if self.has_idle_policy && self.sched_idle_cpu(sibling) && allowed {
+            if allowed && self.is_free_of_others(task, sibling) {
                 *candidate = Some(sibling);
                 break;
             }

@@ -2,9 +2,9 @@
 
 use crate::Sched;
 use crate::ctx::Ctx;
-use crate::fair::pick::Respect;
+use crate::fair::pick::{Picked, Respect};
 use crate::features::Feat;
-use crate::seam::{IdleEntity, IdleProtection, Protection};
+use crate::seam::{ForkPreempts, IdleEntity, IdleProtection, Protection};
 use fairground_model::{Policy, Reason};
 use fairground_stdx::{CfsRqId, CpuId, SeId, TaskId};
 
@@ -18,6 +18,9 @@ impl Sched {
         wakee: TaskId,
         fork: bool,
     ) -> Reason {
+        if self.profile.fork_preempts == ForkPreempts::OnlyIfShort {
+            return self.wakeup_preempt_only_if_short(cx, cpu, curr, wakee, fork);
+        }
         let (se, pse) = (self.tasks[curr].se, self.tasks[wakee].se);
         let may_be_buddy = !fork && !self.ses[pse].sched_delayed;
         if self.profile.feats.has(Feat::NEXT_BUDDY) && may_be_buddy {
@@ -88,7 +91,7 @@ impl Sched {
         reason
     }
 
-    fn is_shorter(&self, pse: SeId, se: SeId) -> bool {
+    pub(super) fn is_shorter(&self, pse: SeId, se: SeId) -> bool {
         self.profile.feats.has(Feat::PREEMPT_SHORT) && self.ses[pse].slice < self.ses[se].slice
     }
 
@@ -99,7 +102,11 @@ impl Sched {
     }
 
     fn preempts_if_picked(&self, cfs_rq: CfsRqId, pse: SeId, respect: Respect, short: bool) -> Reason {
-        let picked = self.pick_eevdf(cfs_rq, respect);
+        self.why_picked(cfs_rq, pse, self.pick_eevdf(cfs_rq, respect), short)
+    }
+
+    /// What it says of the wakee that `picked` would run next.
+    pub(super) fn why_picked(&self, cfs_rq: CfsRqId, pse: SeId, picked: Option<Picked>, short: bool) -> Reason {
         match picked {
             Some(picked) if picked.se == pse && short => Reason::WakeShortPreempts,
             Some(picked) if picked.se == pse => Reason::WakeDeadlinePreempts,

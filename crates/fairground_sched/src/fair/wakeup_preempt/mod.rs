@@ -5,6 +5,7 @@
 
 mod eevdf;
 mod granularity;
+mod only_if_short;
 
 use crate::Sched;
 use crate::ctx::Ctx;

@@ -60,6 +60,14 @@ pub(super) struct Kernel {
     /// Accounts and wake-ups ask for a reschedule lazily: no other CPU is interrupted for it, and it does
     /// not stop the checks of further wake-ups.
     pub(super) lazy: bool,
+    /// An empty queue starts again from the average that was asked for last, not from its smallest virtual time.
+    pub(super) zero_follows_average: bool,
+    /// Lag goes up to the largest request of the queue and a tick, not to two requests of its own (or a tick).
+    pub(super) lag_by_largest: bool,
+    /// A delayed sleeper owes no more than when it went to sleep, and gains nothing (DELAY_ZERO).
+    pub(super) delayed_lag_bounded: bool,
+    /// New tasks and delayed sleepers preempt by a shorter request only; the buddy counts.
+    pub(super) forks_wait: bool,
     /// The request of one CPU, ns.
     pub(super) base_slice: u64,
 }
@@ -76,6 +84,10 @@ const V6_6: Kernel = Kernel {
     has_own_slices: false,
     idle_loses_protection: false,
     lazy: false,
+    zero_follows_average: false,
+    lag_by_largest: false,
+    delayed_lag_bounded: false,
+    forks_wait: false,
     base_slice: 750_000,
 };
 const V6_12: Kernel = Kernel {
@@ -100,6 +112,10 @@ const V6_18: Kernel = Kernel {
     base_slice: 700_000,
     ..V6_14
 };
+
+/// Without its HRTICK: here only ticks, and what tasks do, end turns.
+const V7_2: Kernel =
+    Kernel { zero_follows_average: true, lag_by_largest: true, delayed_lag_bounded: true, forks_wait: true, ..V6_18 };
 
 /// The switches that matter here; what a kernel does not have is off.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -152,6 +168,8 @@ impl Switches {
             "DELAY_DEQUEUE" => &mut self.delay_dequeue,
             "DELAY_ZERO" => &mut self.delay_zero,
             "WAKEUP_PREEMPTION" => &mut self.wakeup_preemption,
+            // The model has no such timer.
+            "HRTICK" if !on => return,
             other => unreachable!("the slow model has no switch {other}"),
         };
         *switch = on;
@@ -159,11 +177,12 @@ impl Switches {
 }
 
 /// The kernels by name, with the switches that are on by default.
-pub(super) const KERNELS: [(&str, Kernel, Switches); 4] = [
+pub(super) const KERNELS: [(&str, Kernel, Switches); 5] = [
     ("v6.6", V6_6, SWITCHES_V6_6),
     ("v6.12", V6_12, SWITCHES_V6_12),
     ("v6.14", V6_14, SWITCHES_V6_12),
     ("v6.18", V6_18, SWITCHES_V6_12),
+    ("v7.2", V7_2, SWITCHES_V6_12),
 ];
 
 /// The request grows with the CPUs: 1 + floor(log2(CPUs)) times, at most eight counted.

@@ -366,7 +366,8 @@ impl Reference {
         let idle = |row: usize| self.tasks[row].habit.policy == Policy::Idle;
         let (curr_idle, wakee_idle) = (idle(curr), idle(task));
         let has = self.fair.has;
-        if has.next_buddy && !fork && !wakee_idle && !self.fair.entities[task].delayed {
+        let forks_wait = self.fair.kernel.forks_wait;
+        if has.next_buddy && !forks_wait && !fork && !wakee_idle && !self.fair.entities[task].delayed {
             self.fair.queues[cpu].next_buddy = Some(task);
         }
         if self.cpus[cpu].resched || (self.fair.kernel.idleness_after_feature && !has.wakeup_preemption) {
@@ -383,9 +384,41 @@ impl Reference {
             return;
         }
         self.update_curr(cpu);
-        if self.fair.wins(cpu, task, curr) {
+        let wins = match forks_wait {
+            true => self.wins_unless_new(cpu, task, curr, fork),
+            false => self.fair.wins(cpu, task, curr),
+        };
+        if wins {
             self.resched_in_time(cpu);
         }
+    }
+
+    /// Whether a task that was just queued would be picked, with or without regard to protection and buddy; delayed sleepers
+    /// that would be leave.
+    fn wins_unless_new(&mut self, cpu: usize, task: usize, curr: usize, fork: bool) -> bool {
+        let has = self.fair.has;
+        let short = has.preempt_short && self.fair.entities[task].slice < self.fair.entities[curr].slice;
+        if !short && (fork || self.fair.entities[task].delayed) {
+            return false;
+        }
+        if !short && has.next_buddy {
+            self.fair.offer_buddy(cpu, task);
+        }
+        let picked = loop {
+            let picked = if short { self.fair.pick(cpu, false) } else { self.fair.pick_next(cpu) };
+            match picked.filter(|&row| self.fair.entities[row].delayed) {
+                Some(sleeper) => self.dequeue(sleeper, Leave::SleepAtLast),
+                None => break picked,
+            };
+        };
+        let wins = picked == Some(task);
+        if wins && short {
+            self.fair.entities[curr].protection = None;
+            self.fair.queues[cpu].next_buddy.take_if(|marked| *marked == curr);
+        } else if !wins && has.run_to_parity {
+            self.fair.shrink_protection(cpu, curr);
+        }
+        wins
     }
 
     /// Asks for a reschedule of a CPU that runs a task, lazily if the kernel does.

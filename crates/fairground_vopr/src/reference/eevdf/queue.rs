@@ -118,14 +118,39 @@ impl Fair {
         self.entities[row].vruntime * weight <= moment
     }
 
-    /// The lag of an entity on the queue, within two requests (or a tick, if that is more).
+    /// The average, for who is placed by it: a queue that is left empty starts again from there.
+    fn settle(&mut self, queue: usize) {
+        if self.kernel.zero_follows_average {
+            self.queues[queue].min_vruntime = self.average(queue);
+        }
+    }
+
+    /// The lag of an entity on the queue, within two requests (or a tick, if that is more), or the largest of the queue and a tick.
     pub(super) fn lag(&self, queue: usize, row: usize) -> i128 {
         let entity = &self.entities[row];
-        let limit = entity.virtual_time(self.tick.max(2 * entity.slice));
+        let largest = || self.on_queue(queue).into_iter().map(|row| self.entities[row].slice).max().unwrap_or(0);
+        let limit = match self.kernel.lag_by_largest {
+            true => largest() + self.tick,
+            false => self.tick.max(2 * entity.slice),
+        };
+        let limit = entity.virtual_time(limit);
         (self.average(queue) - entity.vruntime).clamp(-limit, limit)
     }
 
+    /// The lag that counts of an entity that may be a delayed sleeper.
+    fn kept_lag(&self, queue: usize, row: usize) -> i128 {
+        let (entity, lag) = (&self.entities[row], self.lag(queue, row));
+        match (self.kernel.delayed_lag_bounded && entity.delayed, self.has.delay_zero) {
+            (false, _) => lag,
+            (true, false) => lag.max(entity.lag),
+            (true, true) => lag.max(entity.lag).min(0),
+        }
+    }
+
     pub(super) fn raise_min_vruntime(&mut self, queue: usize) {
+        if self.kernel.zero_follows_average {
+            return;
+        }
         if let Some(least) = self.on_queue(queue).into_iter().map(|row| self.entities[row].vruntime).min() {
             let floor = &mut self.queues[queue].min_vruntime;
             *floor = least.max(*floor);
@@ -134,6 +159,7 @@ impl Fair {
 
     /// Gives an entity that is about to be queued its place, so that it has its old lag afterwards.
     pub(super) fn place(&mut self, queue: usize, row: usize, initial: bool) {
+        self.settle(queue);
         let (_, weight) = self.sums(queue);
         let mut entity = self.entities[row];
         let mut lag = 0;
@@ -161,10 +187,15 @@ impl Fair {
     pub(super) fn dequeue(&mut self, queue: usize, row: usize, how: Leave) -> bool {
         self.queues[queue].next_buddy.take_if(|marked| *marked == row);
         if how == Leave::Sleep && self.has.delay_dequeue && !self.eligible(queue, row) {
+            if self.kernel.delayed_lag_bounded {
+                self.settle(queue);
+                self.entities[row].lag = self.lag(queue, row);
+            }
             self.entities[row].delayed = true;
             return false;
         }
-        let lag = self.lag(queue, row);
+        self.settle(queue);
+        let lag = self.kept_lag(queue, row);
         let entity = &mut self.entities[row];
         entity.lag = lag;
         if how == Leave::SleepAtLast {
@@ -186,7 +217,15 @@ impl Fair {
 
     /// A delayed entity wakes up: it is queued as if it had never slept, but gains nothing by that.
     pub(super) fn requeue(&mut self, queue: usize, row: usize) {
-        if self.has.delay_zero && self.lag(queue, row) > 0 {
+        if self.kernel.delayed_lag_bounded {
+            self.settle(queue);
+            let (kept, is) = (self.kept_lag(queue, row), self.lag(queue, row));
+            self.entities[row].lag = kept;
+            if kept != is {
+                self.queues[queue].waiting.retain(|&other| other != row);
+                self.enqueue(queue, row, false);
+            }
+        } else if self.has.delay_zero && self.lag(queue, row) > 0 {
             self.queues[queue].waiting.retain(|&other| other != row);
             self.entities[row].lag = 0;
             self.enqueue(queue, row, false);
@@ -212,6 +251,9 @@ impl Fair {
         let expired = entity.vruntime >= entity.deadline;
         if expired {
             entity.deadline = entity.vruntime + entity.request();
+        }
+        if expired {
+            self.settle(queue);
         }
         self.raise_min_vruntime(queue);
         let stops = match self.kernel.unprotected {
@@ -327,6 +369,14 @@ impl Fair {
                 }
                 wins
             }
+        }
+    }
+
+    /// The wakee is to be the next buddy, unless the present one has the earlier deadline (kernels in which forks wait).
+    pub(super) fn offer_buddy(&mut self, queue: usize, wakee: usize) {
+        let before = |buddy: usize| self.entities[buddy].deadline < self.entities[wakee].deadline;
+        if !self.queues[queue].next_buddy.is_some_and(before) {
+            self.queues[queue].next_buddy = Some(wakee);
         }
     }
 

@@ -6,7 +6,7 @@ use crate::dice::Dice;
 use fairground_machine::machine::TICK_RATES;
 use fairground_model::Policy;
 
-pub(super) const KERNELS: [&str; 4] = ["v6.6", "v6.12", "v6.14", "v6.18"];
+pub(super) const KERNELS: [&str; 5] = ["v6.6", "v6.12", "v6.14", "v6.18", "v7.2"];
 pub(super) const SWITCHES: [&str; 10] = [
     "NO_PLACE_LAG",
     "NO_PLACE_DEADLINE_INITIAL",
@@ -117,6 +117,8 @@ impl Workload {
 pub(super) fn turned(dice: &mut Dice, kernel: &str) -> Vec<&'static str> {
     let mut switches: Vec<&str> = SWITCHES.into_iter().filter(|_| dice.once_in(8)).collect();
     switches.retain(|name| kernel != "v6.6" || !SINCE_V6_12.contains(name));
+    // The model has no timer that ends requests.
+    switches.extend((kernel == "v7.2").then_some("NO_HRTICK"));
     switches
 }
 

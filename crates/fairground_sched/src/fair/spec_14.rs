@@ -1,0 +1,104 @@
+//! Tests of the specification, part 14: averages, lags, newidle balance and wake-ups of Linux 7.2.
+#![allow(clippy::unwrap_used, reason = "a test stops where it fails")]
+
+use super::CfsRq;
+use super::test_bench::{Bench, CPU, Decisions, MS};
+use crate::Profile;
+use crate::topology::NewidleRate;
+use fairground_model::reason::Question;
+use fairground_model::{Policy, Reason};
+use fairground_stdx::{Ns, Vruntime};
+
+#[test]
+fn spec_14_t02_averages_with_full_weights() {
+    for (kernel, scale) in [("v6.18", 1), ("v7.2", 1024)] {
+        let profile = Profile::parse(kernel).unwrap();
+        let weight = |small: u64| profile.avg_weight(small << 10);
+        assert_eq!((weight(1024), weight(335)), (1024 * scale, 335 * scale), "{kernel}");
+        let mut queue = CfsRq::new(CPU);
+        queue.min_vruntime = Vruntime(0);
+        queue.avg_vruntime_add(Vruntime(0), weight(1024));
+        queue.avg_vruntime_add(Vruntime(1_000_001), weight(335));
+        assert_eq!(queue.averages(&profile, None).avg_vruntime(), Vruntime(246_505), "{kernel}");
+        queue.move_zero_of_averages(Vruntime(246_505));
+        assert_eq!(queue.averages(&profile, None).avg_vruntime(), Vruntime(246_505), "{kernel}: from its own average");
+    }
+}
+
+#[test]
+fn zero_of_the_averages_follows_who_asks_for_them() {
+    let mut bench = Bench::new(Profile::parse("v7.2").unwrap());
+    let (first, root) = (bench.normal(0), bench.sched.rqs[CPU].cfs);
+    bench.normal(5);
+    bench.schedule();
+    for ms in 1..20 {
+        bench.tick(ms * MS);
+        let _ = bench.call(|sched, cx| sched.update_entity_lag(cx, root, sched.se_of(first)));
+        let queue = &bench.sched.cfs_rqs[root];
+        assert_eq!(queue.min_vruntime, bench.sched.averages(root).avg_vruntime());
+        bench.sched.check().unwrap();
+    }
+}
+
+/// A slice of 0.7 ms runs and one of 20 ms waits, or the other way round, far from each other in virtual time.
+#[test]
+fn spec_14_t03_the_lag_limit_is_the_largest_slice_and_a_tick() {
+    for (kernel, of_short, of_long) in [("v6.18", 4 * MS, 40 * MS), ("v7.2", 24 * MS, 24 * MS)] {
+        let mut bench = Bench::new(Profile::parse(kernel).unwrap());
+        bench.machine.tick = Ns(4 * MS);
+        let (short, long) = (bench.normal(0), bench.queued_with_slice(0, Ns(20 * MS)));
+        let running = bench.schedule();
+        let root = bench.sched.rqs[CPU].cfs;
+        let se = bench.sched.se_of(running);
+        bench.sched.ses[se].vruntime = bench.sched.ses[se].vruntime.plus(1_000 * MS);
+        for (task, limit) in [(short, of_short), (long, of_long)] {
+            let se = bench.sched.se_of(task);
+            let _ = bench.call(|sched, cx| sched.update_entity_lag(cx, root, se));
+            assert_eq!(bench.sched.ses[se].vlag.unsigned_abs(), limit, "{kernel} {task:?}");
+            assert_eq!(bench.sched.ses[se].vlag < 0, task == running, "{kernel} {task:?}");
+        }
+    }
+}
+
+#[test]
+fn spec_14_t04_rare_callers_of_newidle_balance_get_tries_for_their_time() {
+    let after = |now: Option<u64>| {
+        let mut rate = NewidleRate { call: 0, success: 0, ratio: 512, stamp: 0 };
+        for _ in 0..1024 {
+            rate.count(0, now);
+        }
+        (rate.ratio, rate.call)
+    };
+    assert_eq!(after(Some(2_000 * MS)), (476, 512));
+    assert_eq!(after(Some(250 * MS)), (59, 512));
+    assert_eq!(after(None), (0, 512), "NO_NI_RATE");
+    assert_eq!(after(Some(60_000 * MS)).0, 1024, "no more than that");
+}
+
+/// A hog alone has run 1 ms of its second request of 3 ms, and is protected no more, when a task is forked whose first request ends
+/// before.
+fn fork_beside_a_hog(kernel: &str, slice: Option<Ns>) -> Reason {
+    let profile = Profile::parse(kernel).unwrap().with_tunable("sched_base_slice_ns", "3ms").unwrap();
+    let mut bench = Bench::new(profile.with_feature("NO_RUN_TO_PARITY").unwrap());
+    bench.normal(0);
+    bench.schedule();
+    bench.tick(2 * MS);
+    bench.tick(3 * MS);
+    let child = bench.forked(Policy::Normal, 0);
+    if slice.is_some() {
+        bench.call(|sched, cx| sched.set_slice(cx, child, slice));
+    }
+    let mut decisions = Decisions::default();
+    bench.call_with(&mut decisions, |sched, cx| sched.wake_up_new_task(cx, child, Some(CPU)));
+    let mut answers = decisions.0.into_iter().filter(|reason| reason.question() == Question::WakeupPreempt);
+    answers.next_back().unwrap()
+}
+
+#[test]
+fn spec_14_t06_a_forked_task_preempts_only_with_a_shorter_slice() {
+    assert_eq!(fork_beside_a_hog("v6.18", None), Reason::WakeDeadlinePreempts);
+    assert_eq!(fork_beside_a_hog("v7.2", None), Reason::WakeNewWaits);
+    for kernel in ["v6.18", "v7.2"] {
+        assert_eq!(fork_beside_a_hog(kernel, Some(Ns(MS))), Reason::WakeShortPreempts, "{kernel}");
+    }
+}
