@@ -9,7 +9,7 @@ use crate::validate::MAX_CPUS;
 use fairground_model::Mistakes;
 
 /// The machine files, in the order in which they are listed.
-const FILES: [(&str, &str); 11] = [
+const FILES: [(&str, &str); 13] = [
     ("fb-16c32t", include_str!("presets/fb-16c32t.toml")),
     ("llc112", include_str!("presets/llc112.toml")),
     ("spr-2x56", include_str!("presets/spr-2x56.toml")),
@@ -21,6 +21,8 @@ const FILES: [(&str, &str); 11] = [
     ("vm8", include_str!("presets/vm8.toml")),
     ("vm8-nollc", include_str!("presets/vm8-nollc.toml")),
     ("lap8", include_str!("presets/lap8.toml")),
+    ("juno-r0", include_str!("presets/juno-r0.toml")),
+    ("sm8150", include_str!("presets/sm8150.toml")),
 ];
 /// What precedes the number in the name of a machine of equal CPUs.
 const SMP: &str = "smp-";

@@ -27,6 +27,8 @@ fn shapes_are_those_of_the_machines() {
         ("vm8", 8, 8, 1, 1, 1, "kvm-guest"),
         ("vm8-nollc", 8, 8, 8, 1, 1, "kvm-guest"),
         ("lap8", 8, 4, 1, 1, 1, "xeon-spr"),
+        ("juno-r0", 6, 6, 2, 1, 1, "a53"),
+        ("sm8150", 8, 8, 1, 1, 1, "a53"),
     ];
     for (name, cpus, cores, llcs, packages, nodes, costs) in expected {
         let machine = machine(name);
@@ -37,7 +39,9 @@ fn shapes_are_those_of_the_machines() {
         assert_eq!(count(&machine, |cpu| cpu.package), packages, "{name}");
         assert_eq!(count(&machine, |cpu| cpu.node), nodes, "{name}");
         assert_eq!(machine.costs.name, costs, "{name}");
-        assert!(machine.cpus.iter().all(|cpu| (cpu.capacity, cpu.freq_capacity) == (1024, 1024)), "{name}");
+        assert!(machine.cpus.iter().all(|cpu| cpu.freq_capacity == 1024), "{name}");
+        let differ = ["juno-r0", "sm8150"].contains(&name);
+        assert_eq!(machine.cpus.iter().any(|cpu| cpu.capacity != 1024), differ, "{name}");
         machine.validate().unwrap();
     }
     let listed: Vec<&str> = presets().iter().map(|preset| preset.name).collect();
@@ -64,6 +68,23 @@ fn caches_and_distances() {
     assert_eq!(machine("spr-2x56").distances, [[10, 21], [21, 10]]);
     assert_eq!(machine("epyc-9654-2s").distances, [[10, 32], [32, 10]]);
     assert_eq!(count(&machine("hikey"), |cpu| cpu.freq_domain), 1);
+}
+
+/// Capacity is speed per MHz times the highest frequency, of which the greatest is 1024 (rounded down).
+#[test]
+fn capacities_follow_from_device_trees() {
+    for (name, speeds) in
+        [("juno-r0", [578, 1024, 1024, 578, 578, 578].as_slice()), ("sm8150", &[488, 488, 488, 488, 1024, 1024, 1024, 1024])]
+    {
+        let view = machine(name).view();
+        let raw =
+            |row: usize| speeds[row] * u64::from(view.policies[view.cpus[CpuId::new(row as u32)].policy.unwrap()].max_khz());
+        let most = (0..speeds.len()).map(raw).max().unwrap();
+        for (row, cpu) in view.cpus.iter().enumerate() {
+            assert_eq!(u64::from(cpu.capacity), raw(row) * 1024 / most, "{name} {row}");
+        }
+        assert!(view.policies.iter().flat_map(|policy| &policy.opps).all(|opp| opp.power_mw.is_some()), "{name}");
+    }
 }
 
 #[test]

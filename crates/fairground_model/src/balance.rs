@@ -60,6 +60,7 @@ findings! {
     OneTask "one-task" "the busiest queue had no task that waits";
     NothingMoved "nothing-moved" "none of the tasks of the busiest queue could be moved";
     Moved "moved" "{found} tasks were moved";
+    EnergyFirst "energy-first" "wakees go by energy, and no CPU has more to do than it can";
 }
 
 macro_rules! refusals {

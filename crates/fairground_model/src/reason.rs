@@ -163,6 +163,8 @@ reasons! {
     TickLeftToHrtick TickPreempt (Task, None) "tick-left-to-hrtick" "the tick leaves the end of the slice of {a} to the high-resolution timer, which is armed";
     ReschedLatencyWarn Other (Cpu, Ns) "resched-latency-warn" "CPU {a} has been due to schedule for {b} ns, and the kernel warns of it (LATENCY_WARN)";
     WarnDoubleClock Other (Cpu, None) "warn-double-clock" "CPU {a} reads the clock of its run queue twice under one lock, and the kernel warns of it (WARN_DOUBLE_CLOCK)";
+    SelectEnergy SelectCpu (Task, Cpu) "select-energy" "on CPU {b} {a} adds least to the energy of the machine";
+    SelectEnergyPrev SelectCpu (Task, Cpu) "select-energy-prev" "{a} stays on CPU {b}: elsewhere it would not save enough energy";
 }
 
 #[cfg(test)]

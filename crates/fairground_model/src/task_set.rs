@@ -217,6 +217,8 @@ pub enum Change {
     FreqCapacity { cpu: CpuId, freq_capacity: u32 },
     /// Another governor for the policy of a CPU.
     Governor { cpu: CpuId, governor: Governor },
+    /// A CPU loses a share of its capacity to heat or a limit of its hardware, in 1/1024: 0..=1023, 0 = none.
+    Pressure { cpu: CpuId, lost: u32 },
     /// A CPU goes off line or comes back (/sys/devices/system/cpu/cpuN/online).
     Hotplug { cpu: CpuId, online: bool },
     /// The stopper of a CPU runs for an instant and moves nothing: its watchdog looks whether it still can.
@@ -419,6 +421,7 @@ impl TaskSet {
                 Change::Feature { .. }
                 | Change::FreqCapacity { .. }
                 | Change::Governor { .. }
+                | Change::Pressure { .. }
                 | Change::Hotplug { .. }
                 | Change::Watchdog { .. } => {}
             }

@@ -25,6 +25,7 @@ impl Sched {
         self.check_idle_cpus()?;
         self.check_rqs()?;
         self.check_rt()?;
+        self.check_clamps()?;
         self.check_wake_lists()?;
         self.check_searches()?;
         self.check_bandwidth()?;

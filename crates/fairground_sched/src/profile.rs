@@ -37,8 +37,8 @@ use crate::seam::{
     LagLimit, LongSleeper, MinVruntimeAtDequeue, Pick, PipeWakeup, Place, Preemption, Protection, RemoteWakeup, RepeatedPick,
     Seam, SoftirqHandover, TaskSlice, TickPreempt, Yield,
 };
+use crate::seam::{EnergyAware, EnergyModel, Pressure, RtFit, SchedstatText, TaskFit, Uclamp};
 use crate::seam::{FreqHook, FreqMargin, FreqUtil, FreqWork, IowaitBoost, RateLimit};
-use crate::seam::{RtFit, SchedstatText, TaskFit, Uclamp};
 use crate::version::KernelVersion;
 
 /// A property of a profile, for people.
@@ -222,6 +222,9 @@ profile! {
     runnable_boost: RunnableBoost, "Whether tasks that wait count as utilisation.";
     uclamp: Uclamp, "Who may ask for utilization clamps.";
     task_fit: TaskFit, "Whether a task fits a CPU, where clamps are in use.";
+    energy_aware: EnergyAware, "How wake-ups go by energy where CPUs differ.";
+    energy_model: EnergyModel, "What operating points cost.";
+    pressure: Pressure, "What is made of capacity that heat takes.";
     rt_fit: RtFit, "Where real-time tasks go on unequal CPUs, where clamps are in use.";
     schedstat: SchedstatText, "How /proc/schedstat is printed.";
     cpufreq_hook: FreqHook, "Whose change of utilisation makes a governor look.";

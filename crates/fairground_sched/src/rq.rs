@@ -66,6 +66,12 @@ pub struct Rq {
     pub(crate) avg_irq: SchedAvg,
     pub(crate) avg_rt: SchedAvg,
     pub(crate) avg_dl: SchedAvg,
+    /// The average of what the CPU has lost of its capacity (avg_thermal up to v6.9).
+    pub(crate) avg_hw: SchedAvg,
+    /// What it has lost now.
+    ///
+    /// Kernel: topology.h arch_scale_hw_pressure(), arch_scale_thermal_pressure() up to v6.9, v5.7–
+    pub(crate) hw_pressure: u32,
 }
 
 /// What placement and balance keep per CPU.

@@ -9,7 +9,7 @@ use crate::fair::group::TaskGroup;
 use crate::fair::select_task_rq::Searches;
 use crate::fair::tunables::EffectiveTunables;
 use crate::fair::weight::LoadWeight;
-use crate::fair::{CfsRq, HrtickTimer, SchedEntity, WakeeFlips};
+use crate::fair::{CfsRq, Energy, HrtickTimer, SchedEntity, WakeeFlips};
 use crate::pelt::{RqClocks, SchedAvg};
 use crate::profile::{Profile, ProfileError};
 use crate::rq::{ClockSkip, Rq, RqBalance};
@@ -39,6 +39,10 @@ pub struct Sched {
     pub(crate) bandwidth: Bandwidth,
     /// What the real-time queues of all CPUs share.
     pub(crate) rt: RtRoot,
+    /// Some CPU has, or had, lost capacity.
+    pub(crate) has_pressure: bool,
+    /// Energy-aware placement.
+    pub(crate) energy: Energy,
     /// Utilization clamps.
     pub(crate) uclamps: Uclamps,
     /// Which warnings there were.
@@ -80,6 +84,8 @@ impl Sched {
             tunables,
             uclamps: Uclamps::new(nr_cpus, clamps, tunables.util_clamp_min_rt_default),
             topology: Topology::build(&profile, machine),
+            has_pressure: false,
+            energy: Energy::new(&profile, tunables.energy_aware, machine),
             profile,
             rqs: IndexVec::new(),
             groups: IndexVec::new(),
@@ -364,6 +370,8 @@ fn new_rq(cfs: CfsRqId, capacity: u32, clock_ahead: Ns) -> Rq {
         avg_irq: SchedAvg::default(),
         avg_rt: SchedAvg::default(),
         avg_dl: SchedAvg::default(),
+        avg_hw: SchedAvg::default(),
+        hw_pressure: 0,
     }
 }
 

@@ -28,7 +28,7 @@ pub use busiest::{
     AboveMean, AsymPacking, BalanceTasks, Misfit, NumaImbalance, PreferSibling, ReducedCapacity, RunnableBoost, ScaleRtCapacity,
     SiblingBalance, SmtCapacity, SparePull, ZeroImbalance,
 };
-pub use capacity::{RtFit, TaskFit, Uclamp};
+pub use capacity::{EnergyAware, EnergyModel, Pressure, RtFit, TaskFit, Uclamp};
 pub use cpufreq::{FreqHook, FreqMargin, FreqUtil, FreqWork, IowaitBoost, RateLimit};
 pub use eevdf::{AvgVruntime, CurrentPlace, DelayedLag, ForkPreempts, LagLimit};
 pub use fair::{

@@ -4,7 +4,7 @@ use crate::frequency::check_frequencies;
 use fairground_machine::Machine;
 use fairground_model::{Change, Instr, LockMode, LockSpec, Mistakes, PAGE_SIZE, Start, TaskSet, TimedChange};
 use fairground_sched::Profile;
-use fairground_sched::seam::CacheAware;
+use fairground_sched::seam::{CacheAware, Pressure};
 use fairground_stdx::{CpuMask, IndexVec, Instant, Ns, SockId, TaskId};
 use std::ops::RangeInclusive;
 
@@ -87,6 +87,14 @@ fn check_changes(set: &TaskSet, profile: &Profile, online: &CpuMask, mistakes: &
                     format!("the change of frequency of CPU {cpu} to {freq_capacity}/1024 at {at} cannot be made"),
                     format!("The machine has CPUs {all}; a frequency is 1 to 1024 of 1024."),
                 ),
+            Change::Pressure { cpu, lost } if !all.contains(*cpu) || *lost > 1023 => mistakes.whole(
+                format!("the loss of {lost}/1024 of the capacity of CPU {cpu} at {at} cannot be"),
+                format!("The machine has CPUs {all}; a loss is 0 to 1023 of 1024."),
+            ),
+            Change::Pressure { .. } if profile.pressure == Pressure::None => mistakes.whole(
+                format!("the change at {at}: profile `{}` knows no thermal pressure", profile.name),
+                "Kernels have it from v5.7 on.",
+            ),
             Change::Nice { task, nice } if !NICE.contains(nice) => mistakes.whole(
                 format!("the change at {at} gives task `{}` nice {nice}", set.tasks[*task].name),
                 "Nice values go from -20 to 19.",

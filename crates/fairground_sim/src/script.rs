@@ -139,6 +139,9 @@ impl<Q: EventQueue> Simulation<Q> {
                 let known = self.sched.set_feature(&name);
                 assert!(known.is_ok(), "invariant: features are checked before the run begins: {name}");
             }
+            Change::Pressure { cpu: of, lost } => {
+                self.core_from_outside(rec, cpu, |sched, cx| sched.set_hw_pressure(cx.machine, of, lost));
+            }
             Change::FreqCapacity { cpu, freq_capacity } => self.set_frequency(rec, cpu, freq_capacity),
             Change::Governor { cpu: of, governor } => {
                 if let Some(policy) = self.view.cpus[of].policy {

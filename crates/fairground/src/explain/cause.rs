@@ -64,6 +64,7 @@ causes! {
     MisledStatistic Elsewhere "misled-statistic" "a balance went by a load that was not what was queued: with the load that was it would have come here";
     NewidleGate Elsewhere "newidle-gate" "a CPU that ran out of tasks expected to be idle for too short a time to balance";
     NobodyWaits Elsewhere "overload-unknown" "a CPU that ran out of tasks did not balance: no CPU was known to have more than one";
+    EnergyFirst Elsewhere "energy-first" "wakees go by energy, and balance rests while no CPU has more to do than it can";
     NewidleOff Elsewhere "newidle-off" "a CPU that ran out of tasks did not balance a domain that holds this CPU";
     NotDue Elsewhere "balance-not-due" "a CPU was idle, but its next balance was not due yet";
     OtherBalances Elsewhere "other-balances" "another CPU was to balance for the idle one";

@@ -121,6 +121,7 @@ fn cause_of(verdict: &BalanceVerdict, cpu: CpuId, refusal: Option<Refusal>) -> O
         BalanceFinding::NobodyWaits => Cause::NobodyWaits,
         BalanceFinding::ShortIdle => Cause::NewidleGate,
         BalanceFinding::NoNewidle | BalanceFinding::Dice => Cause::NewidleOff,
+        BalanceFinding::EnergyFirst => Cause::EnergyFirst,
         BalanceFinding::NotDue => Cause::NotDue,
         BalanceFinding::Serialized | BalanceFinding::OtherBalances => Cause::OtherBalances,
         BalanceFinding::NoBusiestGroup | BalanceFinding::Balanced | BalanceFinding::NoBusiestQueue => Cause::NoImbalance,

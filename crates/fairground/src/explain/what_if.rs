@@ -177,7 +177,8 @@ const fn against(cause: Cause) -> &'static [&'static str] {
         Cause::MisledStatistic => &[QUEUED_LOAD, "NO_LB_BIAS"],
         Cause::NewidleGate | Cause::CacheHot => &["sched_migration_cost_ns=0"],
         Cause::NewidleOff => &["NO_NI_RANDOM"],
-        Cause::NotDue
+        Cause::EnergyFirst
+        | Cause::NotDue
         | Cause::OtherBalances
         | Cause::NoImbalance
         | Cause::OtherQueue

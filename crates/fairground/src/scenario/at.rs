@@ -13,6 +13,7 @@ use super::words::{self, Wrong};
 use crate::nearest;
 use fairground_model::{Change, Governor, Mistakes, Policy, TaskSet, TimedChange, UtilClamp};
 use fairground_sched::profile::Profile;
+use fairground_sched::seam::Pressure;
 use fairground_stdx::{CpuId, CpuMask, Instant, Ns, TaskId};
 use std::ops::Range;
 
@@ -35,6 +36,8 @@ pub enum Act {
     Frequency(CpuMask, u32),
     /// Another governor for the policies of CPUs; `setspeed` is userspace with its frequency.
     Governor(CpuMask, Governor),
+    /// CPUs lose a share of their capacity to heat, in 1024ths.
+    Thermal(CpuMask, u32),
     /// CPUs come back on line, or go off line.
     Hotplug(CpuMask, bool),
     /// The watchdogs of CPUs let the stoppers run for an instant.
@@ -71,6 +74,7 @@ impl std::fmt::Display for Act {
             Act::Frequency(cpus, share) => write!(f, "frequency {cpus} {share}/1024"),
             Act::Governor(cpus, Governor { setspeed_khz: Some(khz), .. }) => write!(f, "setspeed {cpus} {khz}"),
             Act::Governor(cpus, governor) => write!(f, "governor {cpus} {}", governor.kind.name()),
+            Act::Thermal(cpus, lost) => write!(f, "thermal {cpus} {lost}/1024"),
             Act::Hotplug(cpus, online) => write!(f, "{} {cpus}", if *online { "online" } else { "offline" }),
             Act::Watchdog(cpus) => write!(f, "watchdog {cpus}"),
             Act::Group(act) => act.fmt(f),
@@ -79,7 +83,7 @@ impl std::fmt::Display for Act {
     }
 }
 
-const VERBS: [&str; 14] = [
+const VERBS: [&str; 15] = [
     "nice",
     "affinity",
     "policy",
@@ -90,6 +94,7 @@ const VERBS: [&str; 14] = [
     "frequency",
     "governor",
     "setspeed",
+    "thermal",
     "offline",
     "online",
     "watchdog",
@@ -97,7 +102,7 @@ const VERBS: [&str; 14] = [
 ];
 /// What may stand in place of `do`: `offline = "3"`.
 const HOTPLUG: [(&str, bool); 2] = [("offline", false), ("online", true)];
-const FORMS: &str = "Forms: \"nice TASK 5\", \"affinity TASK 0-3\", \"policy TASK batch\", \"slice TASK 5ms\", \"uclamp_min TASK 300\", \"uclamp_max TASK 512\", \"feature NO_NEXT_BUDDY\", \"frequency CPUS 50%\", \"governor CPUS schedutil\", \"setspeed CPUS 729000\", \"offline CPUS\", \"online CPUS\", \"watchdog CPUS\", \"cgroup.procs /GROUP TASK\", \"cpu.weight /GROUP 200\", \"cpu.weight.nice /GROUP -5\", \"cpu.shares /GROUP 2048\", \"cpu.idle /GROUP 1\", \"cpu.max /GROUP 50000 100000\", \"cpu.uclamp.min /GROUP 20%\", \"cpu.uclamp.max /GROUP 50%\", \"rmdir /GROUP\", \"autogroup_nice SESSION 5\".";
+const FORMS: &str = "Forms: \"nice TASK 5\", \"affinity TASK 0-3\", \"policy TASK batch\", \"slice TASK 5ms\", \"uclamp_min TASK 300\", \"uclamp_max TASK 512\", \"feature NO_NEXT_BUDDY\", \"frequency CPUS 50%\", \"governor CPUS schedutil\", \"setspeed CPUS 729000\", \"thermal CPUS 20%\", \"offline CPUS\", \"online CPUS\", \"watchdog CPUS\", \"cgroup.procs /GROUP TASK\", \"cpu.weight /GROUP 200\", \"cpu.weight.nice /GROUP -5\", \"cpu.shares /GROUP 2048\", \"cpu.idle /GROUP 1\", \"cpu.max /GROUP 50000 100000\", \"cpu.uclamp.min /GROUP 20%\", \"cpu.uclamp.max /GROUP 50%\", \"rmdir /GROUP\", \"autogroup_nice SESSION 5\".";
 
 /// Reads all `[[at]]` rows.
 pub(super) fn read(rows: Vec<Fields<'_>>, m: &mut Mistakes) -> Vec<Spanned<At>> {
@@ -215,6 +220,7 @@ fn build(verb: &str, target: &str, value: &str) -> Result<Act, Wrong> {
         "frequency" => Ok(Act::Frequency(words::cpus(target)?, words::frequency(value)?)),
         "governor" => Ok(Act::Governor(words::cpus(target)?, Governor::of(words::governor(value)?))),
         "setspeed" => Ok(Act::Governor(words::cpus(target)?, words::setspeed(value)?)),
+        "thermal" => Ok(Act::Thermal(words::cpus(target)?, words::lost(value)?)),
         _ => Err(unknown_verb(verb)),
     }
 }
@@ -243,7 +249,7 @@ fn from_table(mut table: Fields<'_>, span: Range<usize>, m: &mut Mistakes) -> Op
     if let Some(name) = table.text("feature", m) {
         acts.push(Ok(Act::Feature(name.value.to_string())));
     }
-    for verb in ["frequency", "governor", "setspeed"] {
+    for verb in ["frequency", "governor", "setspeed", "thermal"] {
         let Some(value) = table.text(verb, m) else { continue };
         let need = || (format!("`{verb}` without `cpus`"), "Say which CPUs: `cpus = \"0-3\"`.".to_string());
         acts.push(cpus.as_deref().ok_or_else(need).and_then(|cpus| build(verb, cpus, value.value)));
@@ -388,6 +394,16 @@ pub(super) fn resolve(
                 }
                 cpus.and(online).iter().for_each(|cpu: CpuId| push(Change::Governor { cpu, governor: *governor }));
             }
+            Act::Thermal(cpus, lost) => {
+                if !cpus.is_subset(online) {
+                    m.at(span.clone(), format!("CPUs {cpus} do not all exist"), format!("The machine has the CPUs {online}."));
+                }
+                if let Some(profile) = profile.filter(|profile| profile.pressure == Pressure::None) {
+                    let message = format!("profile `{}` knows no thermal pressure", profile.name);
+                    m.at(span.clone(), message, "Kernels have it from v5.7 on: choose such a profile, or leave the change out.");
+                }
+                cpus.and(online).iter().for_each(|cpu: CpuId| push(Change::Pressure { cpu, lost: *lost }));
+            }
             Act::Hotplug(cpus, to) => {
                 cpus.and(online).iter().for_each(|cpu: CpuId| push(Change::Hotplug { cpu, online: *to }));
             }
@@ -504,6 +520,7 @@ mod tests {
             ("\"policy a SCHED_IDLE\"", "{ policy = \"idle\", task = \"a\" }"),
             ("\"slice a 5ms\"", "{ slice = \"5000us\", task = \"a\" }"),
             ("\"slice a base\"", "{ slice = \"base\", task = \"a\" }"),
+            ("\"thermal 0-3 20%\"", "{ thermal = \"20%\", cpus = \"0-3\" }"),
             ("\"uclamp_min a 300\"", "{ uclamp_min = 300, task = \"a\" }"),
             ("\"cpu.uclamp.max /a 12.50\"", "{ \"cpu.uclamp.max\" = \"12.5%\", group = \"/a\" }"),
             ("\"feature NO_NEXT_BUDDY\"", "{ feature = \"NO_NEXT_BUDDY\" }"),
@@ -540,6 +557,7 @@ mod tests {
     fn mistakes_are_named() {
         for (text, part) in [
             ("time = \"1s\"\ndo = \"cpu.uclamp.min /a 1000\"", "more than 100 %"),
+            ("time = \"1s\"\ndo = \"thermal 0 100%\"", "`100%` is no possible loss"),
             ("time = \"1s\"\ndo = \"uclamp_min a 1025\"", "uclamp_min 1025 does not exist"),
             ("time = \"1s\"\ndo = { uclamp_max = -1, task = \"a\" }", "uclamp_max -1 does not exist"),
             ("time = \"1s\"\ndo = { \"cpu.uclamp.max\" = \"max\" }", "without `group`"),

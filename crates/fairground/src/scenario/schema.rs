@@ -191,6 +191,7 @@ fn at() -> Value {
                 "task": { "type": "string" }, "nice": nice(), "affinity": cpus(), "policy": policy(), "slice": slice(),
                 "uclamp_min": clamp(), "uclamp_max": clamp(), "feature": { "type": "string" }, "cpus": cpus(), "frequency": { "type": "string" },
                 "governor": { "type": "string" }, "setspeed": { "type": "string" },
+                "thermal": { "type": "string" },
                 "group": path(), "cgroup.procs": path(), "rmdir": path(),
                 "autogroup_nice": nice(), "session": { "type": "string" },
             }),

@@ -96,23 +96,27 @@ pub(super) fn slice_name(slice: Option<Ns>) -> String {
 
 /// A share of the highest frequency as 1024ths: `50%` is 512, `768/1024` is 768.
 pub(super) fn frequency(word: &str) -> Result<u32, (String, String)> {
-    let hint = || "Write a share of the highest frequency, above 0% and up to 100%: `50%` or `512/1024`.".to_string();
-    let wrong = || (format!("`{word}` is no share of a frequency"), hint());
-    let value = if let Some(percent) = word.strip_suffix('%') {
-        let (whole, places) = percent.split_once('.').unwrap_or((percent, ""));
-        let digits: u64 = format!("{whole}{places}").parse().map_err(|_| wrong())?;
-        let tens = 10u64.checked_pow(u32::try_from(places.len()).map_err(|_| wrong())?).ok_or_else(wrong)?;
-        // Rounded to the nearest 1024th.
-        (digits.checked_mul(1024).ok_or_else(wrong)? / tens + 50) / 100
-    } else if let Some(part) = word.strip_suffix("/1024") {
-        part.parse().map_err(|_| wrong())?
-    } else {
-        return Err(wrong());
-    };
-    match u32::try_from(value) {
-        Ok(share @ 1..=1024) => Ok(share),
-        _ => Err((format!("`{word}` is no possible frequency"), hint())),
-    }
+    let hint = "Write a share of the highest frequency, above 0% and up to 100%: `50%` or `512/1024`.";
+    let wrong = |what: &str| (format!("`{word}` is no {what}"), hint.to_string());
+    let value = share(word).ok_or_else(|| wrong("share of a frequency"))?;
+    u32::try_from(value).ok().filter(|share| (1..=1024).contains(share)).ok_or_else(|| wrong("possible frequency"))
+}
+
+/// A share of a capacity that is lost, in 1024ths.
+pub(super) fn lost(word: &str) -> Result<u32, (String, String)> {
+    let hint = "Write the share of its capacity that a CPU loses, from 0% to below 100%: `20%` or `205/1024`.";
+    let wrong = |what: &str| (format!("`{word}` is no {what}"), hint.to_string());
+    let value = share(word).ok_or_else(|| wrong("share of a capacity"))?;
+    u32::try_from(value).ok().filter(|share| *share < 1024).ok_or_else(|| wrong("possible loss"))
+}
+
+/// A share in 1024ths, to the nearest: `50%`, `12.5%` or `512/1024`.
+fn share(word: &str) -> Option<u64> {
+    let Some(percent) = word.strip_suffix('%') else { return word.strip_suffix("/1024")?.parse().ok() };
+    let (whole, places) = percent.split_once('.').unwrap_or((percent, ""));
+    let digits: u64 = format!("{whole}{places}").parse().ok()?;
+    let tens = 10u64.checked_pow(u32::try_from(places.len()).ok()?)?;
+    Some((digits.checked_mul(1024)? / tens + 50) / 100)
 }
 
 /// A frequency governor.

@@ -157,6 +157,7 @@ fn act(change: &Change, names: &Names, files: &mut Files) -> Result<Act, Unwrita
         Change::Feature { name } => Act::Feature(name.clone()),
         Change::FreqCapacity { cpu, freq_capacity } => Act::Frequency(CpuMask::only(*cpu), *freq_capacity),
         Change::Governor { cpu, governor } => Act::Governor(CpuMask::only(*cpu), *governor),
+        Change::Pressure { cpu, lost } => Act::Thermal(CpuMask::only(*cpu), *lost),
         Change::Hotplug { cpu, online } => Act::Hotplug(CpuMask::only(*cpu), *online),
         Change::Watchdog { cpu } => Act::Watchdog(CpuMask::only(*cpu)),
         Change::Group { task, group } => {

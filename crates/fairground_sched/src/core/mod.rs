@@ -8,6 +8,7 @@ mod follow;
 mod fork;
 mod hostage;
 mod hotplug;
+mod hw_pressure;
 mod idle_state;
 mod lines;
 mod sched_info;

@@ -14,6 +14,7 @@ impl Sched {
     pub fn sched_tick(&mut self, cx: &mut Ctx<'_, '_>) {
         let cpu = cx.cpu;
         self.update_rq_clock(cx, cpu);
+        self.update_hw_load_avg(cpu);
         if let Some(task) = self.rqs[cpu].curr {
             if self.rqs[cpu].need_resched_lazy {
                 self.end_laziness(cx, task);
@@ -24,6 +25,7 @@ impl Sched {
                 self.touch_levels(task);
                 self.task_tick_fair(cx, task);
                 self.update_misfit_status(cx, cpu, Some(task));
+                self.update_overutilized_status(cpu);
             }
         }
         if self.profile.feats.has(Feat::LATENCY_WARN) {

@@ -35,6 +35,7 @@ impl Sched {
         cx.meter.count(Op::Enqueue);
         let se = self.tasks[task].se;
         let delayed = self.ses[se].sched_delayed;
+        let wakes = flags.has(EnqueueFlags::WAKEUP);
         if !delayed {
             self.util_est_enqueue(task);
         }
@@ -68,6 +69,9 @@ impl Sched {
         }
         if !stops {
             self.add_nr_running(self.tasks[task].cpu, 1);
+            if wakes {
+                self.update_overutilized_status(self.tasks[task].cpu);
+            }
         }
         self.cfs_tasks_add(self.tasks[task].cpu, task, End::Head);
         self.mark_if_throttled(cx, task);

@@ -8,6 +8,7 @@ mod buddies;
 mod class;
 mod deadline;
 mod delay;
+mod energy;
 mod enqueue;
 mod entity;
 mod fork;
@@ -42,6 +43,7 @@ mod wakeup_preempt;
 pub mod weight;
 mod yield_task;
 
+pub(crate) use energy::Energy;
 pub use entity::{CfsRq, SchedEntity};
 pub(crate) use entity::{DequeueFlags, EnqueueFlags};
 pub(crate) use hrtick::HrtickTimer;

@@ -92,6 +92,7 @@ tunables! {
     sched_migration_cost_ns v(4, 12), None, 500_000, false, 0..=0xffff_ffff, "A task that ran within this time counts as cache hot.";
     sched_cfs_bandwidth_slice_us v(4, 12), None, 5_000, false, 1..=0xffff_ffff, "What a queue of a group with a quota takes from its pool at once, in us.";
     sched_child_runs_first v(4, 12), CFS, 0, false, 0..=1, "Whether a forked child is to run before its parent.";
+    sched_energy_aware v(5, 0), None, 1, false, 0..=1, "Whether wake-ups go by energy where that is possible.";
     sched_util_clamp_min v(5, 3), None, 1024, false, 0..=1024, "The most that utilization clamps raise anybody.";
     sched_util_clamp_max v(5, 3), None, 1024, false, 0..=1024, "The most that utilization clamps leave anybody.";
     sched_util_clamp_min_rt_default v(5, 9), None, 1024, false, 0..=1024, "What real-time tasks that ask for nothing are raised to.";
@@ -162,6 +163,8 @@ pub struct EffectiveTunables {
     pub cfs_bandwidth_slice_ns: u64,
     /// Whether a forked child runs before its parent.
     pub child_runs_first: bool,
+    /// Whether wake-ups go by energy where that is possible.
+    pub energy_aware: bool,
     /// The most that anybody's least may be, and the most that anybody gets, in 1/1024 of the biggest CPU.
     pub util_clamp_min: u32,
     /// See `util_clamp_min`.
@@ -235,6 +238,7 @@ impl Tunables {
             migration_cost_ns: value(Row::sched_migration_cost_ns),
             cfs_bandwidth_slice_ns: value(Row::sched_cfs_bandwidth_slice_us) * 1000,
             child_runs_first: value(Row::sched_child_runs_first) != 0,
+            energy_aware: value(Row::sched_energy_aware) != 0,
             util_clamp_min: value(Row::sched_util_clamp_min) as u32,
             util_clamp_max: value(Row::sched_util_clamp_max) as u32,
             util_clamp_min_rt_default: value(Row::sched_util_clamp_min_rt_default) as u32,

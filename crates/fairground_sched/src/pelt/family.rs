@@ -213,6 +213,15 @@ impl PeltFamily {
         self.step(Stretch::since_update(sa, now), sa, self.class_rates(running, scale), Factors { load: 1, runnable: 1 }, scale)
     }
 
+    /// Ages the average of what a CPU has lost of its capacity, which is its load. Only kernels of family D have it.
+    ///
+    /// Kernel: pelt.c update_hw_load_avg(), update_thermal_load_avg() up to v6.9, v5.7–
+    pub fn update_hw(self, now: u64, sa: &mut SchedAvg, lost: u32) -> bool {
+        let lost = u64::from(lost);
+        let rates = Rates { load: lost, runnable: lost << SCHED_CAPACITY_SHIFT, util: self.util_rate(lost > 0, Scale::FULL) };
+        self.step(Stretch::since_update(sa, now), sa, rates, Factors { load: 1, runnable: 1 }, Scale::FULL)
+    }
+
     /// Ages the average of interrupt and stolen time: `running_ns` of it lie just before `rq_clock`.
     /// Only its utilisation is ever read, so only that is kept. Family A has none.
     ///

@@ -44,3 +44,48 @@ seam! {
     }
     history { v(4, 12) => Anywhere, v(5, 6) => Capacity, }
 }
+
+seam! {
+    /// What is made of capacity that a CPU has lost to heat, or to a limit of its hardware.
+    Pressure = "pressure" {
+        None "none" "Nothing.",
+        Thermal "thermal" "Its average is taken off what is left for fair tasks, as the time of other classes is (thermal pressure).",
+        Hardware "hardware" "Its average is taken off what the CPU has in full (hw pressure).",
+    }
+    history { v(4, 12) => None, v(5, 7) => Thermal, v(6, 10) => Hardware, }
+}
+
+seam! {
+    /// How wake-ups go by energy where CPUs differ, and what balance leaves to them.
+    EnergyAware = "energy_aware" {
+        None "none" "Not at all.",
+        WholeMachine "whole-machine" "The energy of all CPUs is compared; a move must save more than 1/16 of it.",
+        PerDomain "per-domain" "What a task adds to the energy of each performance domain is compared; a move must save more than 1/16.",
+        AnySaving "any-saving" "Likewise; any saving is enough, and the time of the task is added apart.",
+        FitFirst "fit-first" "Likewise, among the CPUs that fit best; balance still moves tasks that do not fit.",
+        Bounded "bounded" "Likewise; a CPU asks for a quarter more than it uses, but for no more than its clamps allow.",
+    }
+    history { v(4, 12) => None, v(5, 0) => WholeMachine, v(5, 4) => PerDomain, v(6, 0) => AnySaving, v(6, 1) => FitFirst, v(6, 8) => Bounded, }
+}
+
+impl EnergyAware {
+    /// Whether a task that does not fit is moved by balance all the same, and how well CPUs fit is compared.
+    pub(crate) const fn goes_by_fit(self) -> bool {
+        matches!(self, EnergyAware::FitFirst | EnergyAware::Bounded)
+    }
+    /// Whether the time of the task is added to that of its domain, rather than to its CPU.
+    pub(crate) const fn adds_task_apart(self) -> bool {
+        matches!(self, EnergyAware::AnySaving | EnergyAware::FitFirst | EnergyAware::Bounded)
+    }
+}
+
+seam! {
+    /// In which unit the energy model counts, and of which operating points it knows.
+    EnergyModel = "energy_model" {
+        Milliwatt "milliwatt" "Power in mW, all points.",
+        Efficient "efficient" "Power in mW, but points that cost no less than a faster one are left out.",
+        Microwatt "microwatt" "Likewise, in uW.",
+        Performance "performance" "Likewise, in tenths of uW for each unit of capacity.",
+    }
+    history { v(4, 12) => Milliwatt, v(5, 16) => Efficient, v(6, 0) => Microwatt, v(6, 9) => Performance, }
+}

@@ -10,11 +10,10 @@
 
 use super::{ClampId, Clamps};
 use crate::Sched;
+use crate::check::{Broken, hold};
 use crate::task::TaskState;
 use fairground_model::CLAMP_MAX;
-#[cfg(test)]
-use fairground_stdx::CpuId;
-use fairground_stdx::TaskId;
+use fairground_stdx::{CpuId, IndexVec, TaskId};
 
 /// Kernel: Kconfig UCLAMP_BUCKETS_COUNT, the default, v5.3–
 const UCLAMP_BUCKETS: usize = 5;
@@ -175,7 +174,7 @@ impl Sched {
     /// The clamps of a CPU.
     ///
     /// Kernel: sched.h uclamp_rq_get(), v6.2–
-    #[cfg(test)]
+    #[inline]
     pub(crate) fn uclamp_rq_get(&self, cpu: CpuId) -> Clamps {
         if self.uclamps.used { self.uclamps.rqs[cpu].value } else { Clamps::NONE }
     }
@@ -183,7 +182,7 @@ impl Sched {
     /// Whether what is left of a CPU's clamps is of a task that is gone.
     ///
     /// Kernel: sched.h uclamp_rq_is_idle(), v6.2–
-    #[cfg(test)]
+    #[inline]
     pub(crate) fn uclamp_rq_is_idle(&self, cpu: CpuId) -> bool {
         self.uclamps.rqs[cpu].idle
     }
@@ -191,7 +190,6 @@ impl Sched {
     /// The clamps of a CPU on which `task` is runnable too. Of those of an idle CPU nothing is left then.
     ///
     /// Kernel: sched.h uclamp_rq_util_with(), v5.3–v6.7
-    #[cfg(test)]
     pub(crate) fn uclamp_rq_with(&self, cpu: CpuId, task: TaskId) -> Clamps {
         if !self.uclamps.used {
             return Clamps::NONE;
@@ -202,6 +200,27 @@ impl Sched {
         }
         let rq = self.uclamps.rqs[cpu].value;
         Clamps { min: rq.min.max(own.min), max: rq.max.max(own.max) }
+    }
+}
+
+impl Sched {
+    /// Each CPU counts the runnable tasks that count with their clamps, and no others.
+    pub(crate) fn check_clamps(&self) -> Result<(), Broken> {
+        let mut counted: IndexVec<CpuId, u32> = self.rqs.ids().map(|_| 0).collect();
+        for (task, row) in self.tasks.iter_enumerated() {
+            if self.uclamps.tasks[task].counted.is_some() {
+                counted[row.cpu] += 1;
+                hold(row.state.is_on_rq() && row.state != TaskState::Delayed, || {
+                    format!("task {task} counts with its clamps, and is {:?}", row.state)
+                })?;
+            }
+        }
+        self.uclamps.rqs.iter_enumerated().try_for_each(|(cpu, rq)| {
+            let tasks = |buckets: &[Bucket; UCLAMP_BUCKETS]| buckets.iter().map(|bucket| bucket.tasks).sum::<u32>();
+            hold((tasks(&rq.min), tasks(&rq.max)) == (counted[cpu], counted[cpu]), || {
+                format!("{cpu} counts other tasks in its clamps than the {} that are there", counted[cpu])
+            })
+        })
     }
 }
 

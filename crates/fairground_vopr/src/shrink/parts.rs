@@ -86,8 +86,12 @@ fn task_of(change: &Change) -> Option<TaskId> {
         | Change::GroupIdle { .. }
         | Change::RemoveGroup { .. }
         | Change::GroupClamp { .. } => None,
-        Change::Feature { .. } | Change::FreqCapacity { .. } | Change::Hotplug { .. } | Change::Watchdog { .. } => None,
-        Change::Governor { .. } => None,
+        Change::Feature { .. }
+        | Change::FreqCapacity { .. }
+        | Change::Governor { .. }
+        | Change::Pressure { .. }
+        | Change::Hotplug { .. }
+        | Change::Watchdog { .. } => None,
     }
 }
 
@@ -198,11 +202,14 @@ fn remove_cpu(case: &mut Case, row: usize) {
             *cpus = narrow(cpus);
         }
     }
-    let about = |change: &Change| matches!(*change, Change::FreqCapacity { cpu, .. } | Change::Governor { cpu, .. } | Change::Hotplug { cpu, .. } if cpu == gone);
+    let about = |change: &Change| matches!(*change, Change::FreqCapacity { cpu, .. } | Change::Governor { cpu, .. } | Change::Pressure { cpu, .. } | Change::Hotplug { cpu, .. } if cpu == gone);
     case.tasks.changes.retain(|timed| !about(&timed.change));
     for timed in &mut case.tasks.changes {
         match &mut timed.change {
-            Change::FreqCapacity { cpu, .. } | Change::Governor { cpu, .. } | Change::Hotplug { cpu, .. } => {
+            Change::FreqCapacity { cpu, .. }
+            | Change::Governor { cpu, .. }
+            | Change::Pressure { cpu, .. }
+            | Change::Hotplug { cpu, .. } => {
                 *cpu = CpuId::from_index(moved(cpu.index(), row).unwrap_or(0));
             }
             Change::Affinity { cpus, .. } => *cpus = narrow(cpus),

@@ -36,6 +36,7 @@ impl Sched {
         pelt.update_class(now, &mut rq.avg_rt, rt_runs, scale);
         pelt.update_class(now, &mut rq.avg_dl, false, scale);
         pelt.update_irq(rq.clocks.clock, &mut rq.avg_irq, 0, scale);
+        self.update_hw_load_avg(cpu);
     }
 
     /// Counts what ageing the other classes and interrupts scales.
@@ -58,6 +59,8 @@ impl Sched {
     /// Kernel: fair.c cfs_rq_has_blocked(), others_have_blocked(), v4.17–
     fn has_blocked(&self, cpu: CpuId) -> bool {
         let (rq, cfs) = (&self.rqs[cpu], self.cfs_avg(cpu));
-        cfs.load_avg != 0 || [cfs, &rq.avg_rt, &rq.avg_dl, &rq.avg_irq].iter().any(|avg| avg.util_avg != 0)
+        cfs.load_avg != 0
+            || rq.avg_hw.load_avg != 0
+            || [cfs, &rq.avg_rt, &rq.avg_dl, &rq.avg_irq].iter().any(|avg| avg.util_avg != 0)
     }
 }

@@ -37,6 +37,7 @@ impl Sched {
     ///
     /// Kernel: fair.c update_sd_lb_stats(), v4.12–
     pub(super) fn set_root_overload(&mut self, env: &LbEnv, overload: bool) {
+        self.note_overutilized(env);
         if self.topology.domains[env.sd].parent.is_none() {
             self.topology.overload = overload;
         }

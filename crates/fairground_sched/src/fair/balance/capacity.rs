@@ -4,13 +4,14 @@
 //! with the share of other classes and interrupts as a mean that is halved each half second (HalvedMean):
 //!     capacity = orig * (1024 - mean) / 1024
 //! with their tracked utilisations (Pelt):
-//!     capacity = (orig - rt - dl) * (orig - irq) / orig
+//!     capacity = (orig - rt - dl - thermal) * (orig - irq) / orig       thermal pressure
+//!     capacity = (max - rt - dl) * (max - irq) / max, max = orig - hw    hw pressure
 //! ```
 
 use crate::Sched;
 use crate::pelt::{SCHED_CAPACITY_SCALE, SCHED_CAPACITY_SHIFT};
 use crate::rq::Rq;
-use crate::seam::ScaleRtCapacity;
+use crate::seam::{Pressure, ScaleRtCapacity};
 use crate::topology::SdFlags;
 use fairground_stdx::{CpuId, SdId, SgId};
 
@@ -57,13 +58,18 @@ impl ScaleRtCapacity {
     /// What is left of the capacity `orig` of a CPU.
     ///
     /// Kernel: fair.c scale_rt_capacity(), v4.12–
-    fn left(self, orig: u64, rq: &Rq) -> u64 {
+    fn left(self, pressure: Pressure, orig: u64, rq: &Rq) -> u64 {
         match self {
             ScaleRtCapacity::HalvedMean => (orig * rq.lb.rt_avg.free(rq.clocks.clock)) >> SCHED_CAPACITY_SHIFT,
             ScaleRtCapacity::Pelt => {
                 let irq = u64::from(rq.avg_irq.util_avg);
                 let used = u64::from(rq.avg_rt.util_avg) + u64::from(rq.avg_dl.util_avg);
-                if irq >= orig || used >= orig { 1 } else { (orig - used) * (orig - irq) / orig }
+                let (max, used) = match pressure {
+                    Pressure::None => (orig, used),
+                    Pressure::Thermal => (orig, used + rq.avg_hw.load_avg),
+                    Pressure::Hardware => (orig.saturating_sub(rq.avg_hw.load_avg), used),
+                };
+                if irq >= max || used >= max { 1 } else { (max - used) * (max - irq) / max }
             }
         }
     }
@@ -97,7 +103,7 @@ impl Sched {
     /// Kernel: fair.c update_cpu_capacity(), v4.12–
     pub(crate) fn update_cpu_capacity(&mut self, cpu: CpuId) -> u64 {
         let orig = self.topology.capacity_orig[cpu];
-        let left = self.profile.scale_rt_capacity.left(u64::from(orig), &self.rqs[cpu]).max(1);
+        let left = self.profile.scale_rt_capacity.left(self.profile.pressure, u64::from(orig), &self.rqs[cpu]).max(1);
         self.group_stats.cpu_changes(cpu);
         let lb = &mut self.rqs[cpu].lb;
         (lb.cpu_capacity_orig, lb.cpu_capacity) = (orig, left as u32);
@@ -141,11 +147,25 @@ mod tests {
 
     #[test]
     fn tracked_utilisations_are_taken_off() {
-        let left = |rt, dl, irq| ScaleRtCapacity::Pelt.left(1024, &rq_with(rt, dl, irq));
+        let left = |rt, dl, irq| ScaleRtCapacity::Pelt.left(Pressure::Hardware, 1024, &rq_with(rt, dl, irq));
         assert_eq!(left(100, 24, 128), 787, "900 * 896 / 1024");
         assert_eq!(left(1000, 24, 0), 1);
         assert_eq!(left(0, 0, 1024), 1);
         assert_eq!(left(0, 0, 0), 1024);
+    }
+
+    #[test]
+    fn lost_capacity_is_taken_off_once() {
+        let left = |pressure, lost| {
+            let mut rq = rq_with(100, 24, 128);
+            rq.avg_hw.load_avg = lost;
+            ScaleRtCapacity::Pelt.left(pressure, 1024, &rq)
+        };
+        assert_eq!([Pressure::None, Pressure::Thermal, Pressure::Hardware].map(|pressure| left(pressure, 0)), [787; 3]);
+        assert_eq!(left(Pressure::None, 224), 787);
+        assert_eq!(left(Pressure::Thermal, 224), 591, "(1024 - 348) * 896 / 1024");
+        assert_eq!(left(Pressure::Hardware, 224), 567, "(800 - 124) * 672 / 800");
+        assert_eq!((left(Pressure::Thermal, 900), left(Pressure::Hardware, 1024)), (1, 1));
     }
 
     #[test]

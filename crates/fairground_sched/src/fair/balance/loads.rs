@@ -7,6 +7,7 @@ use crate::Sched;
 use crate::features::Feat;
 use crate::pelt::SchedAvg;
 use crate::rq::Rq;
+use crate::seam::Pressure;
 use crate::task::TaskState;
 use fairground_stdx::{CpuId, SdId, TaskId};
 
@@ -185,12 +186,17 @@ impl Sched {
         u64::from(self.rqs[cpu].lb.cpu_capacity_orig)
     }
 
-    /// What is left of that under pressure on its capacity.
+    /// What is left of that under pressure: with thermal pressure what it has lost now, later on average.
     ///
-    /// Kernel: fair.c get_actual_cpu_capacity(), v6.10– (capacity_orig_of() less thermal_load_avg() before)
+    /// Kernel: fair.c get_actual_cpu_capacity(), v6.10– (capacity_orig_of() less arch_scale_thermal_pressure() before)
     #[inline]
     pub(crate) fn actual_capacity_of(&self, cpu: CpuId) -> u64 {
-        self.capacity_orig_of(cpu)
+        let lost = match self.profile.pressure {
+            Pressure::None => 0,
+            Pressure::Thermal => u64::from(self.rqs[cpu].hw_pressure),
+            Pressure::Hardware => self.rqs[cpu].avg_hw.load_avg,
+        };
+        self.capacity_orig_of(cpu).saturating_sub(lost)
     }
 
     /// Whether a CPU lost so much of its capacity to interrupts and other classes that it matters in this domain.

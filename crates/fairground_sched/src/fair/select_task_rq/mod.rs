@@ -154,6 +154,11 @@ impl Sched {
 
     fn place_woken(&mut self, cx: &mut Ctx<'_, '_>, placing: &Placing) -> Option<(CpuId, Reason)> {
         self.record_wakee(cx, placing.task);
+        if self.places_by_energy()
+            && let Some(choice) = self.find_energy_efficient_cpu(cx, placing.task)
+        {
+            return Some(choice);
+        }
         let want_affine = !self.wake_wide(placing)
             && !self.wake_cap(cx, placing)
             && self.tasks[placing.task].cpus_allowed.contains(placing.this);

@@ -18,6 +18,10 @@ impl Sched {
             cx.balance_came_to(env, BalanceFinding::NoBusiestGroup, (0, 0));
             return None;
         };
+        if self.energy_comes_first(sds.busiest_stat.group_type == GroupType::MisfitTask) {
+            cx.balance_came_to(env, BalanceFinding::EnergyFirst, (0, 0));
+            return None;
+        }
         let pair = self.pair(env, &sds, busiest);
         if pair.is_imbalanced() {
             (env.migration, env.imbalance) = pair.calculate_imbalance();

@@ -29,6 +29,10 @@ impl Sched {
             cx.balance_came_to(env, BalanceFinding::NoBusiestGroup, (0, 0));
             return None;
         };
+        if self.energy_comes_first(sds.busiest_stat.group_class == GroupClass::MisfitTask) {
+            cx.balance_came_to(env, BalanceFinding::EnergyFirst, (0, 0));
+            return None;
+        }
         if let Some(imbalance) = self.check_asym_packing(env, busiest, &sds.busiest_stat) {
             env.imbalance = imbalance;
             return Some(busiest);

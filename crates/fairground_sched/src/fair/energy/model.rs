@@ -1,0 +1,68 @@
+//! What operating points cost, and the energy of a domain.
+
+use super::PerfDomain;
+use crate::seam::EnergyModel;
+use fairground_model::{FreqPolicy, MachineView};
+
+/// An operating point.
+///
+/// Kernel: energy_model.h struct em_perf_state (em_cap_state before v5.9), v5.0–
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct State {
+    /// Frequency in kHz; with `performance` the capacity at it.
+    pub(super) speed: u64,
+    /// Of a unit of utilisation.
+    pub(super) cost: u64,
+}
+
+/// The domain of a policy, if the power of all its points is known.
+///
+/// ```text
+/// cost = power * highest frequency / frequency        mW, or uW
+/// cost = 10 * uW / capacity at the point              performance
+/// ```
+///
+/// Kernel: energy_model.c em_create_perf_table(), em_compute_costs(), v5.0–
+pub(super) fn perf_domain(rule: EnergyModel, policy: &FreqPolicy, machine: &MachineView) -> Option<PerfDomain> {
+    let capacity = u64::from(machine.cpus[policy.cpus.first()?].capacity);
+    let highest = u64::from(policy.max_khz());
+    let state = |opp: &fairground_model::Opp| {
+        let (khz, mw) = (u64::from(opp.khz), u64::from(opp.power_mw?));
+        Some(match rule {
+            EnergyModel::Milliwatt | EnergyModel::Efficient => State { speed: khz, cost: mw * highest / khz },
+            EnergyModel::Microwatt => State { speed: khz, cost: 1000 * mw * highest / khz },
+            EnergyModel::Performance => {
+                let speed = (capacity * khz / highest).max(1);
+                State { speed, cost: 10_000 * mw / speed }
+            }
+        })
+    };
+    let all: Vec<State> = policy.opps.iter().map(state).collect::<Option<_>>()?;
+    let mut states: Vec<State> = Vec::new();
+    // From the fastest down: a slower point that costs no less is never worth it.
+    for state in all.into_iter().rev() {
+        if rule == EnergyModel::Milliwatt || states.last().is_none_or(|faster| state.cost < faster.cost) {
+            states.push(state);
+        }
+    }
+    states.reverse();
+    Some(PerfDomain { cpus: policy.cpus, states })
+}
+
+impl PerfDomain {
+    /// The energy of its CPUs, if the busiest asks for `max_util` and all have `sum_util` to do. `capacity`: of one of them.
+    ///
+    /// Kernel: energy_model.h em_cpu_energy(), em_pd_energy() before v5.12, v5.0–
+    pub(super) fn energy(&self, rule: EnergyModel, max_util: u64, sum_util: u64, capacity: u64) -> u64 {
+        let (Some(last), capacity) = (self.states.last(), capacity.max(1)) else { return 0 };
+        let wanted = match rule {
+            EnergyModel::Performance => max_util,
+            EnergyModel::Milliwatt | EnergyModel::Efficient | EnergyModel::Microwatt => last.speed * max_util / capacity,
+        };
+        let state = self.states.iter().find(|state| state.speed >= wanted).unwrap_or(last);
+        match rule {
+            EnergyModel::Performance => state.cost * sum_util,
+            EnergyModel::Milliwatt | EnergyModel::Efficient | EnergyModel::Microwatt => state.cost * sum_util / capacity,
+        }
+    }
+}

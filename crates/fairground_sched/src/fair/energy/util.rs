@@ -1,0 +1,113 @@
+//! Utilisations as they would be after a wake-up.
+
+use crate::Sched;
+use crate::features::Feat;
+use crate::seam::{EnergyAware, RunnableBoost};
+use crate::uclamp::Clamps;
+use fairground_stdx::{CpuId, TaskId};
+
+/// How much of a task is counted on a CPU.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Seat {
+    /// It runs there.
+    With,
+    /// It runs elsewhere, or nowhere.
+    Without,
+}
+
+impl Sched {
+    /// Utilisation of a CPU by fair tasks with a sleeper, or without it; with `boost` tasks that wait count too.
+    ///
+    /// Kernel: fair.c cpu_util_next(), cpu_util() from v6.4, v5.0–
+    pub(super) fn cpu_util_next(&self, cpu: CpuId, task: TaskId, seat: Seat, boost: bool) -> u64 {
+        let avg = self.cfs_avg(cpu);
+        let mut util = u64::from(avg.util_avg);
+        if boost && self.profile.runnable_boost == RunnableBoost::On {
+            util = util.max(avg.runnable_avg);
+        }
+        match (self.tasks[task].cpu == cpu, seat) {
+            (true, Seat::Without) => util = util.saturating_sub(self.task_util(task)),
+            (false, Seat::With) => util += self.task_util(task),
+            (true, Seat::With) | (false, Seat::Without) => {}
+        }
+        if self.profile.feats.has(Feat::UTIL_EST) {
+            let own = if seat == Seat::With { self.profile.util_est.task_estimate(self.se_avg(task)) } else { 0 };
+            util = util.max(u64::from(avg.util_est.enqueued + own));
+        }
+        util.min(self.capacity_orig_of(cpu))
+    }
+
+    /// What a CPU has to do, other classes and interrupts included.
+    ///
+    /// Kernel: syscalls.c effective_cpu_util() with ENERGY_UTIL (schedutil_energy_util() up to v5.2), v5.0–
+    pub(super) fn energy_util(&self, cpu: CpuId, cfs: u64) -> u64 {
+        let rq = &self.rqs[cpu];
+        let busy = cfs + u64::from(rq.avg_rt.util_avg) + u64::from(rq.avg_dl.util_avg);
+        self.with_interrupts(cpu, busy)
+    }
+
+    /// Interrupts take their share of the time, and need the CPU too: util * (max - irq) / max + irq, at most max.
+    ///
+    /// Kernel: cpufreq_schedutil.c schedutil_cpu_util(), v4.20–
+    fn with_interrupts(&self, cpu: CpuId, busy: u64) -> u64 {
+        let max = self.capacity_orig_of(cpu);
+        let irq = u64::from(self.rqs[cpu].avg_irq.util_avg);
+        if irq >= max || busy >= max {
+            return max;
+        }
+        (busy * (max - irq) / max + irq).min(max)
+    }
+
+    /// What of a task's time interrupts leave.
+    ///
+    /// Kernel: fair.c eenv_task_busy_time(), v6.0–
+    pub(super) fn task_busy_time(&self, task: TaskId) -> u64 {
+        let prev = self.tasks[task].cpu;
+        let max = self.capacity_orig_of(prev);
+        let irq = u64::from(self.rqs[prev].avg_irq.util_avg);
+        if irq >= max { max } else { self.task_util_est(task) * (max - irq) / max }
+    }
+
+    /// What a CPU asks for as frequency, with the quarter that schedutil adds. `task` is there, or is not.
+    ///
+    /// Kernel: fair.c compute_energy(), eenv_pd_max_util() from v6.0, v5.0–
+    pub(super) fn frequency_util(&self, cpu: CpuId, task: TaskId, seat: Seat) -> u64 {
+        let cfs = self.cpu_util_next(cpu, task, seat, true);
+        let rq = &self.rqs[cpu];
+        let max = self.capacity_orig_of(cpu);
+        let clamps = match seat {
+            Seat::With => self.uclamp_rq_with(cpu, task),
+            Seat::Without => self.uclamp_rq_get(cpu),
+        };
+        let rt_runs = rq.rt.is_runnable() && !self.uclamps.is_used();
+        let rt = u64::from(rq.avg_rt.util_avg);
+        match self.profile.energy_aware {
+            EnergyAware::None | EnergyAware::WholeMachine => quarter_more(self.energy_util(cpu, cfs)),
+            EnergyAware::PerDomain | EnergyAware::AnySaving | EnergyAware::FitFirst if rt_runs => quarter_more(max),
+            EnergyAware::PerDomain | EnergyAware::AnySaving | EnergyAware::FitFirst => {
+                quarter_more(self.with_interrupts(cpu, clamps.apply(cfs + rt)))
+            }
+            EnergyAware::Bounded => {
+                let actual = self.energy_util(cpu, cfs);
+                let irq = u64::from(rq.avg_irq.util_avg);
+                effective_perf(actual, clamps, irq, max, rt_runs)
+            }
+        }
+    }
+}
+
+/// A quarter more than is used.
+///
+/// Kernel: sched/cpufreq.h map_util_perf(), v5.0–
+const fn quarter_more(util: u64) -> u64 {
+    util + util / 4
+}
+
+/// What is used and a quarter, at least what is reserved and asked for at least, at most what may be used.
+///
+/// Kernel: cpufreq_schedutil.c sugov_effective_cpu_perf(), v6.8–
+fn effective_perf(actual: u64, clamps: Clamps, irq: u64, max: u64, rt_runs: bool) -> u64 {
+    let least = if rt_runs { max } else { irq.max(u64::from(clamps.min)) };
+    let most = max.min(u64::from(clamps.max));
+    least.max(quarter_more(actual).min(most))
+}
