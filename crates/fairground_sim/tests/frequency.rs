@@ -266,3 +266,35 @@ fn impossible_changes_are_refused() {
     let text = refused(free_machine(2, 1000), Change::Governor { cpu: cpu(0), governor: schedutil() });
     assert!(text.contains("has no operating points"), "{text}");
 }
+
+/// Least and greatest utilisation of a task that computes `work_ns` each `period_ns`, once it has settled.
+fn util_range(profile: &str, capacity: u32, work_ns: u64, period_ns: u64) -> (u32, u32) {
+    let mut set = TaskSet::default();
+    let wait = Instr::TimerWait { reg: 0, period: Ns(period_ns), mode: fairground_model::TimerMode::Absolute };
+    set.pinned("periodic", 0, vec![Instr::Now { reg: 0 }, work(work_ns), wait, Instr::Jump { to: 1 }]);
+    let mut machine = free_machine(1, 250);
+    machine.cpus[cpu(0)].capacity = capacity;
+    let watch = Watch::of(machine, profile, set, 3_000 * MS);
+    let settled = || watch.utils.iter().filter(|row| row.0 > 2_000 * MS).map(|row| row.2);
+    (settled().min().unwrap(), settled().max().unwrap())
+}
+
+/// With a clock that goes as fast as the CPU a task has the same utilisation on a CPU of half the speed, as long as it fits there; with scaled
+/// contributions it has not.
+#[test]
+fn utilisation_is_the_same_on_a_slow_cpu_under_clock_pelt() {
+    let mut rng = fairground_stdx::RngStream::new(4, fairground_stdx::StreamKind::Vopr, 0);
+    let (mut worst, mut differ) = (0, 0);
+    for _ in 0..50 {
+        let period = rng.between(2 * MS, 60 * MS);
+        let run = rng.between(period / 50, period * 9 / 20);
+        let apart = |profile| {
+            let (full, half) = (util_range(profile, 1024, run, period), util_range(profile, 512, run, period));
+            full.0.abs_diff(half.0).max(full.1.abs_diff(half.1))
+        };
+        let (new, old) = (apart("v4.20+clock-pelt"), apart("v4.20"));
+        assert!(new <= 1024 / 100, "{run} ns of each {period} ns: {new} apart");
+        (worst, differ) = (new.max(worst), differ + u32::from(old > 1024 / 100));
+    }
+    assert!(differ > 20, "without it the ranges differ by more in {differ} of 50, with it by {worst} at most");
+}

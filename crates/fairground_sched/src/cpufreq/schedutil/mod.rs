@@ -70,7 +70,7 @@ impl Sched {
         }
         let shared = self.cpufreq.policies[row].spec.cpus.weight() > 1;
         let share = if shared { self.share_of_policy(cx, row, time) } else { self.share_of_cpu(cx, cpu, time, util) };
-        let never_idle = !shared && self.sugov_cpu_is_busy(cpu);
+        let never_idle = !shared && self.sugov_cpu_is_busy(cpu) && !util.is_capped();
         let wanted = match share {
             Some(share) => self.get_next_freq(row, share),
             None => self.cpufreq.policies[row].spec.max_khz(),
@@ -132,7 +132,11 @@ impl Sched {
             let boost = own.boost.apply(iowait, bounds, Share { util: 0, max }, late).util;
             return Some(Share { util: util.bounded(boost), max });
         }
-        Some(own.boost.apply(iowait, bounds, Share { util: util.sum(), max }, late))
+        let share = Share { util: util.sum(), max };
+        let boosted = own.boost.apply(iowait, bounds, share, late);
+        // A boost is clamped as what it stands for; in units of frequency, before there were clamps, there is nothing to clamp.
+        let above = boosted.max == max && boosted.util > share.util;
+        Some(if above { Share { util: util.clamped(boosted.util).max(share.util), max } } else { boosted })
     }
 
     /// The highest share that any CPU of a policy asks for; none = the highest frequency. Up to v4.18 CPUs count as they were last looked

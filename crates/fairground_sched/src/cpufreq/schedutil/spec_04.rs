@@ -6,6 +6,7 @@ use super::iowait::{Boost, Bounds};
 use super::next_freq::raw_khz;
 use super::util::CpuUtil;
 use crate::seam::{FreqMargin, FreqUtil, IowaitBoost, RateLimit};
+use crate::uclamp::Clamps;
 use crate::version::v;
 use fairground_model::{FreqPolicy, Governor, Opp};
 use fairground_stdx::{CpuMask, Ns};
@@ -23,7 +24,7 @@ fn hikey() -> FreqPolicy {
     }
 }
 
-const NOTHING: CpuUtil = CpuUtil { cfs: 0, rt: 0, dl: 0, irq: 0, bw_dl: 0, rt_runnable: false, max: 1024 };
+const NOTHING: CpuUtil = CpuUtil { cfs: 0, rt: 0, dl: 0, irq: 0, bw_dl: 0, rt_runnable: false, clamps: None, max: 1024 };
 
 fn raw(margin: FreqMargin, util: u64) -> u32 {
     raw_khz(FreqUtil::Sum, margin, true, 1_200_000, 1_200_000, Share { util, max: 1024 })
@@ -106,6 +107,13 @@ fn spec_04_t07b_a_boost_is_forgotten_after_a_tick_and_raised_once_per_look() {
 fn spec_04_t09_a_runnable_real_time_task_asks_for_the_highest() {
     assert_eq!(CpuUtil { rt: 50, rt_runnable: true, ..NOTHING }.sum(), 1024);
     assert_eq!(CpuUtil { rt: 50, ..NOTHING }.sum(), 50);
+    let clamped = CpuUtil { rt: 50, rt_runnable: true, clamps: Some(Clamps { min: 512, max: 1024 }), ..NOTHING };
+    assert_eq!(clamped.sum(), 512, "with clamps it asks for its least");
+    assert_eq!(raw(FreqMargin::OnUtil, 512), 750_000, "640/1024 of the highest");
+    assert_eq!(clamped.bounded(0), 512, "from v6.8 on without the quarter");
+    let capped = CpuUtil { cfs: 1024, clamps: Some(Clamps { min: 0, max: 512 }), ..NOTHING };
+    assert_eq!((capped.sum(), capped.bounded(0), capped.is_capped()), (512, 512, true));
+    assert!(!CpuUtil { cfs: 1024, ..NOTHING }.is_capped());
 }
 
 #[test]

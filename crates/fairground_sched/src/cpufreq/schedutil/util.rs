@@ -4,6 +4,8 @@ use crate::Sched;
 use crate::ctx::Ctx;
 use crate::features::Feat;
 use crate::seam::FreqUtil;
+use crate::uclamp::Clamps;
+use fairground_model::CLAMP_MAX;
 use fairground_stdx::CpuId;
 
 /// The parts of a CPU's utilisation, in 1/1024 of the biggest CPU.
@@ -21,6 +23,8 @@ pub(super) struct CpuUtil {
     pub(super) bw_dl: u32,
     /// A real-time task is runnable.
     pub(super) rt_runnable: bool,
+    /// The utilization clamps of its runnable tasks, where clamps are in use.
+    pub(super) clamps: Option<Clamps>,
     /// The capacity of the CPU at its highest frequency.
     pub(super) max: u32,
 }
@@ -36,14 +40,26 @@ impl CpuUtil {
     /// Kernel: cpufreq_schedutil.c sugov_get_util(), v4.19–; effective_cpu_util() with FREQUENCY_UTIL, v5.1–v6.7
     pub(super) fn sum(&self) -> u64 {
         let max = self.max;
-        if self.rt_runnable || self.irq >= max {
+        if (self.rt_runnable && self.clamps.is_none()) || self.irq >= max {
             return u64::from(max);
         }
-        let util = self.cfs + self.rt;
+        let util = self.clamped(u64::from(self.cfs + self.rt)) as u32;
         if util + self.dl >= max {
             return u64::from(max);
         }
         u64::from(max.min(self.scale_irq(util) + self.irq + self.bw_dl))
+    }
+
+    /// Within the clamps, where these are in use.
+    pub(super) fn clamped(&self, util: u64) -> u64 {
+        self.clamps.map_or(util, |clamps| clamps.apply(util))
+    }
+
+    /// Whether its tasks ask for no more than they would have otherwise: their CPU need not go on at the frequency that it has.
+    ///
+    /// Kernel: sched.h uclamp_rq_is_capped(), v5.18–
+    pub(super) fn is_capped(&self) -> bool {
+        self.clamps.is_some_and(|clamps| clamps.max != CLAMP_MAX && self.cfs + self.rt >= clamps.max)
     }
 
     /// With the quarter of room. A boost of tasks that waited for a device counts before that.
@@ -56,9 +72,14 @@ impl CpuUtil {
             () if self.irq >= self.max || util >= self.max => max,
             () => u64::from(self.scale_irq(util) + self.irq),
         };
-        let needed = if self.rt_runnable || self.irq >= self.max { max } else { u64::from(self.irq + self.bw_dl) };
+        let clamps = self.clamps.unwrap_or(Clamps::NONE);
+        let needed = match () {
+            () if self.irq >= self.max || (self.rt_runnable && self.clamps.is_none()) => max,
+            () => u64::from((self.irq + self.bw_dl).max(clamps.min)),
+        };
         let util = util.max(boost);
-        needed.max(max.min(util + util / 4))
+        let most = if self.irq >= self.max { max } else { max.min(u64::from(clamps.max)) };
+        needed.max(most.min(util + util / 4))
     }
 }
 
@@ -81,6 +102,7 @@ impl Sched {
             irq: rq.avg_irq.util_avg,
             bw_dl: 0,
             rt_runnable: rq.rt.is_runnable(),
+            clamps: self.uclamps.is_used().then(|| self.uclamp_rq_get(cpu)),
             max,
         }
     }
