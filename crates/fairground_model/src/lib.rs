@@ -42,7 +42,7 @@ pub use lock_event::{LockAct, LockEvent};
 pub use machine_view::MachineView;
 pub use mistake::{Mistake, Mistakes};
 pub use op::{Meter, Op, Prices};
-pub use policy::{Policy, RtPriority};
+pub use policy::{DL_PRIO, DlParams, Policy, RtPriority};
 pub use program::{Arithmetic, Frame, Instr, Mode, Program, Reg, Step, Surroundings, Test, TimerMode, Value, Word};
 pub use quota_probe::{QuotaCall, QuotaProbe};
 pub use reason::{IdKind, Reason};

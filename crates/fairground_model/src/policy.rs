@@ -1,6 +1,8 @@
 //! Scheduling policies.
 
-/// Scheduling policies: three of the fair class, two of the real-time class.
+use fairground_stdx::Ns;
+
+/// Scheduling policies: three of the fair class, two of the real-time class, that of the deadline class.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Policy {
     /// SCHED_OTHER.
@@ -14,6 +16,8 @@ pub enum Policy {
     Fifo(RtPriority),
     /// SCHED_RR: as SCHED_FIFO, but takes turns with others of its priority.
     RoundRobin(RtPriority),
+    /// SCHED_DEADLINE: runs for its runtime within its deadline, once a period.
+    Deadline(DlParams),
 }
 
 impl Policy {
@@ -22,8 +26,23 @@ impl Policy {
     pub const fn rt_priority(self) -> Option<RtPriority> {
         match self {
             Policy::Fifo(priority) | Policy::RoundRobin(priority) => Some(priority),
-            Policy::Normal | Policy::Batch | Policy::Idle => None,
+            Policy::Normal | Policy::Batch | Policy::Idle | Policy::Deadline(_) => None,
         }
+    }
+
+    /// The parameters, of the deadline class only.
+    #[inline]
+    pub const fn deadline(self) -> Option<DlParams> {
+        match self {
+            Policy::Deadline(params) => Some(params),
+            _ => None,
+        }
+    }
+
+    /// Whether it is of the fair class.
+    #[inline]
+    pub const fn is_fair(self) -> bool {
+        matches!(self, Policy::Normal | Policy::Batch | Policy::Idle)
     }
 
     /// Whether it is of the real-time class.
@@ -32,14 +51,15 @@ impl Policy {
         self.rt_priority().is_some()
     }
 
-    /// The kernel's priority number of a task, the smaller the more urgent: 99 - priority, or 120 + nice.
+    /// The kernel's priority number of a task, the smaller the more urgent: -1 of the deadline class, 99 - priority, or 120 + nice.
     ///
     /// Kernel: core.c __normal_prio(), v4.12–
     #[inline]
     pub const fn prio(self, nice: i8) -> i32 {
-        match self.rt_priority() {
-            Some(priority) => priority.prio() as i32,
-            None => NICE_0_PRIO + nice as i32,
+        match self {
+            Policy::Deadline(_) => DL_PRIO,
+            Policy::Fifo(priority) | Policy::RoundRobin(priority) => priority.prio() as i32,
+            Policy::Normal | Policy::Batch | Policy::Idle => NICE_0_PRIO + nice as i32,
         }
     }
 }
@@ -48,6 +68,26 @@ impl Policy {
 ///
 /// Kernel: prio.h DEFAULT_PRIO, v4.12–
 const NICE_0_PRIO: i32 = 120;
+
+/// The priority number of every task of the deadline class.
+///
+/// Kernel: deadline.h MAX_DL_PRIO - 1, v4.12–
+pub const DL_PRIO: i32 = -1;
+
+/// What a task of SCHED_DEADLINE asks for: `runtime` within `deadline` of the beginning of each `period`.
+///
+/// Kernel: types.h struct sched_attr, v4.12–
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct DlParams {
+    /// How long it may run in a period.
+    pub runtime: Ns,
+    /// By when after the beginning of a period it has that.
+    pub deadline: Ns,
+    /// The period.
+    pub period: Ns,
+    /// It may use what other deadline tasks leave (SCHED_FLAG_RECLAIM).
+    pub reclaim: bool,
+}
 
 /// The priority of a real-time task as sched_setscheduler() takes it: 1 (least urgent) to 99.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -86,6 +126,8 @@ mod tests {
         assert_eq!((RtPriority::new(0), RtPriority::new(100), RtPriority::new(-1)), (None, None, None));
         assert_eq!((RtPriority::MIN.prio(), RtPriority::MAX.prio()), (98, 0));
         assert_eq!(RtPriority::new(50).map(|priority| Policy::Fifo(priority).prio(5)), Some(49));
+        let params = DlParams { runtime: Ns(1), deadline: Ns(2), period: Ns(3), reclaim: false };
+        assert_eq!((Policy::Deadline(params).prio(5), Policy::Deadline(params).is_fair()), (-1, false));
         assert_eq!((Policy::Normal.prio(0), Policy::Batch.prio(-20), Policy::Idle.prio(19)), (120, 100, 139));
     }
 }

@@ -165,6 +165,19 @@ reasons! {
     WarnDoubleClock Other (Cpu, None) "warn-double-clock" "CPU {a} reads the clock of its run queue twice under one lock, and the kernel warns of it (WARN_DOUBLE_CLOCK)";
     SelectEnergy SelectCpu (Task, Cpu) "select-energy" "on CPU {b} {a} adds least to the energy of the machine";
     SelectEnergyPrev SelectCpu (Task, Cpu) "select-energy-prev" "{a} stays on CPU {b}: elsewhere it would not save enough energy";
+    PickDl Pick (Task, None) "pick-dl" "{a} has the earliest deadline here";
+    PickServed Pick (Task, None) "pick-served" "the deadline server of the fair class has the earliest deadline here: {a} is its first task";
+    WakeDlBefore WakeupPreempt (Task, Task) "wake-dl-before" "{a} has an earlier deadline than {b}";
+    WakeDlBehind WakeupPreempt (Task, Task) "wake-dl-behind" "{a} has no earlier deadline than {b}";
+    YieldDl Other (Task, None) "yield-dl" "{a} yields: it gives what is left of its runtime away and waits for its next period";
+    SelectDlPrev SelectCpu (Task, Cpu) "select-dl-prev" "the deadline task {a} goes where it was, to CPU {b}";
+    SelectDlLater SelectCpu (Task, Cpu) "select-dl-later" "CPU {b} has no deadline task, or the latest deadline, of all that {a} may use";
+    MigrateDlPush Migrate (Task, Cpu) "migrate-dl-push" "{a} waits for an earlier deadline and is pushed to CPU {b}, where all are later";
+    MigrateDlPull Migrate (Task, Cpu) "migrate-dl-pull" "{a} is pulled to CPU {b}, where all deadlines are later";
+    DlThrottle Other (Task, None) "dl-throttle" "{a} has used up its runtime and stops until its next period";
+    DlReplenish Other (Task, None) "dl-replenish" "{a} has its runtime again, with the deadline of its next period";
+    ServerRuns Other (Cpu, None) "server-runs" "fair tasks of CPU {a} have not had their part of the period: their deadline server runs";
+    ServerStops Other (Cpu, None) "server-stops" "the deadline server of CPU {a} has used up its runtime";
 }
 
 #[cfg(test)]

@@ -97,7 +97,7 @@ pub fn task_table(report: &RunReport, groups: &[&str]) -> Table {
     for task in &report.tasks {
         let mut row: Vec<Cell> = vec![
             task.info.name.clone().into(),
-            task.nice().map_or_else(|priority| format!("rt {priority}").into(), Cell::from),
+            task.nice().map_or_else(above_fair, Cell::from),
             task.slices.into(),
             Cell::new(fixed(task.runtime.0, 1_000_000, 3), task.runtime.0),
             share_cell(task.runtime, report.length),
@@ -214,6 +214,14 @@ pub fn share_cell(part: Ns, whole: Ns) -> Cell {
     let hundredths = u128::from(part.0) * 10_000 / u128::from(whole.0.max(1));
     let hundredths = u64::try_from(hundredths).unwrap_or(u64::MAX);
     Cell::new(fixed(hundredths, 100, 2), number(fairground_metrics::Decimal::ratio(hundredths, 100)))
+}
+
+/// How a task above the fair class stands in the column of nice values.
+fn above_fair(priority: i32) -> Cell {
+    match priority {
+        ..100 => format!("rt {priority}").into(),
+        _ => "dl".into(),
+    }
 }
 
 #[cfg(test)]

@@ -26,6 +26,7 @@ impl Sched {
         self.check_rqs()?;
         self.check_rt()?;
         self.check_clamps()?;
+        self.check_dl()?;
         self.check_wake_lists()?;
         self.check_searches()?;
         self.check_bandwidth()?;
@@ -226,7 +227,11 @@ impl Sched {
     fn check_tasks(&self) -> Result<(), Broken> {
         for (id, task) in self.tasks.iter_enumerated() {
             let (rq, se) = (&self.rqs[task.cpu], &self.ses[task.se]);
-            if self.is_rt(id) {
+            if self.is_dl(id) {
+                self.check_dl_task(id)?;
+                continue;
+            }
+            if !self.is_fair(id) {
                 self.check_rt_task(id)?;
                 continue;
             }
@@ -269,13 +274,14 @@ impl Sched {
 
     fn check_rqs(&self) -> Result<(), Broken> {
         for (cpu, rq) in self.rqs.iter_enumerated() {
-            hold(self.cfs_rqs[rq.cfs].h_nr_running + rq.rt.nr_counted() == rq.nr_running, || {
+            hold(self.cfs_rqs[rq.cfs].h_nr_running + rq.rt.nr_counted() + rq.dl.nr_counted() == rq.nr_running, || {
                 format!("CPU {cpu} counts {} tasks, its queues another number", rq.nr_running)
             })?;
             let ordered = rq.clocks.clock_pelt <= rq.clocks.clock_task && rq.clocks.clock_task <= rq.clocks.clock;
             hold(ordered, || format!("the clocks of CPU {cpu} overtook one another"))?;
             // The task that runs there leaves at its next schedule().
-            let runs = rq.curr.is_some_and(|task| self.ses[self.tasks[task].se].on_rq || self.is_queued_rt(task));
+            let stands = |task| self.ses[self.tasks[task].se].on_rq || self.is_queued_rt(task) || self.is_queued_dl(task);
+            let runs = rq.curr.is_some_and(stands);
             let left = rq.nr_running.saturating_sub(u32::from(runs));
             hold(rq.online || left == 0, || format!("{left} tasks wait on CPU {cpu}, which is off line"))?;
         }

@@ -1,5 +1,6 @@
 //! What the core may see and touch of the outside, handed in for the length of one call.
 
+use crate::deadline::DlTimer;
 use crate::pelt::Scale;
 use fairground_model::{Decision, MachineView, Meter, Reason, Recorder, TraceEvent};
 use fairground_stdx::{CpuId, Instant, Ns, TaskId, TgId};
@@ -112,6 +113,13 @@ pub enum Request {
         policy: usize,
         /// When.
         at: Instant,
+    },
+    /// Arm a timer of the deadline class on the calling CPU, or move it there ([`crate::Sched::dl_timer`]).
+    DlTimer {
+        /// Which one.
+        timer: DlTimer,
+        /// When it fires; `None` cancels it.
+        at: Option<Instant>,
     },
     /// Let the stopper of `cpu` run as soon as it can: it pushes the task that runs there
     /// ([`crate::Sched::active_load_balance_cpu_stop`]).

@@ -105,7 +105,7 @@ features! {
     CACHE_HOT_BUDDY Modelled [(4, 12) ON] "The balancer takes buddy tasks for cache hot if the destination is busy.";
     WAKEUP_PREEMPTION Modelled [(4, 12) ON] "A woken task may preempt the running one.";
     HRTICK Modelled [(4, 12) OFF, (7, 2) ON] "A high-resolution timer ends the fair slice.";
-    HRTICK_DL NotModelledYet [(5, 12) OFF, (7, 2) ON] "A high-resolution timer ends the runtime of a deadline task.";
+    HRTICK_DL Modelled [(5, 12) OFF, (7, 2) ON] "A high-resolution timer ends the runtime of a deadline task.";
     DOUBLE_TICK Modelled [(4, 12) OFF, (6, 14) GONE] "The tick checks preemption even while a high-resolution timer is armed.";
     NONTASK_CAPACITY Modelled [(4, 12) ON] "Interrupt and stolen time is taken off the CPU's capacity.";
     TTWU_QUEUE Modelled [(4, 12) ON] "Wake-ups across caches are queued and done by the target CPU.";

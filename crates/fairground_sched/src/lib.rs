@@ -2,13 +2,14 @@
 //! no I/O: the engine hands in *now* ([`Ctx`]), gets back what the core wants done ([`Request`]), and
 //! prices what the core counted.
 //!
-//! Reading order: `sched.rs` (the tables), `core/` (wake-up, schedule(), tick), `fair/` (CFS and EEVDF), `rt/`, `cpufreq/`, `pelt/`.
+//! Reading order: `sched.rs` (the tables), `core/` (wake-up, schedule(), tick), `fair/` (CFS and EEVDF), `rt/`, `deadline/`, `cpufreq/`, `pelt/`.
 #![deny(clippy::float_arithmetic)]
 
 mod check;
 mod core;
 mod cpufreq;
 mod ctx;
+mod deadline;
 pub mod fair;
 pub mod features;
 pub mod pelt;
@@ -26,6 +27,7 @@ pub use crate::check::Broken;
 pub use crate::core::{LastCpu, Leaving, QueueSeat, SchedInfo, Switch, UserReturn, WakeFlags, Waking, rq_lock_op};
 pub use crate::cpufreq::FreqReport;
 pub use crate::ctx::{Ctx, Request, SCHED_CLOCK_AT_START};
+pub use crate::deadline::{DlSe, DlTimer, Refused};
 pub use crate::fair::balance::{BalanceStep, GroupReading, LoadReading};
 pub use crate::fair::bandwidth::{Account, BandwidthStats, Distribution, PeriodTick, Spans};
 pub use crate::profile::Profile;

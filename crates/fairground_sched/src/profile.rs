@@ -18,11 +18,11 @@ use crate::fair::weight::ScaleLoadDown;
 use crate::features::{Feat, FeatSet, Status};
 use crate::pelt::{PeltClockRule, PeltFamily, PostInit, UtilEstRule, UtilEstSample};
 use crate::seam::{
-    AboveMean, ActiveBalance, AsymPacking, BalanceTasks, DetachAmount, HotGained, HotplugQuota, LbInterval, LbLoop, LbPinned,
-    Migratable, Misfit, NewidleBatch, NewidleCost, NohzBalance, NumaImbalance, OfflineClock, PeriodPhase, PeriodScale,
-    PreferSibling, ReducedCapacity, Refill, RemainingOnSet, RtBandwidth, RunnableBoost, ScaleRtCapacity, ShouldWeBalance,
-    SiblingBalance, SliceExpiry, SmtCapacity, SparePull, TaskOrder, Throttle, ThrottleAt, ThrottleStamp, ThrottledTime,
-    Unthrottle, ZeroImbalance,
+    AboveMean, ActiveBalance, AsymPacking, BalanceTasks, DetachAmount, DlAdmission, DlBandwidth, DlHrtick, DlPeriods, HotGained,
+    HotplugQuota, LbInterval, LbLoop, LbPinned, Migratable, Misfit, NewidleBatch, NewidleCost, NohzBalance, NumaImbalance,
+    OfflineClock, PeriodPhase, PeriodScale, PreferSibling, ReducedCapacity, Refill, RemainingOnSet, RtBandwidth, RunnableBoost,
+    ScaleRtCapacity, ShouldWeBalance, SiblingBalance, SliceExpiry, SmtCapacity, SparePull, TaskOrder, Throttle, ThrottleAt,
+    ThrottleStamp, ThrottledTime, Unthrottle, ZeroImbalance,
 };
 use crate::seam::{
     AsymCapacity, AsymSpread, ClusterSearch, Degenerate, DomainInit, DomainLevels, DomainNames, ExitingWaker, GroupFlags,
@@ -168,6 +168,10 @@ profile! {
     period_scale: PeriodScale, "What becomes of a period that is too short for its timer.";
     period_phase: PeriodPhase, "Where the periods of a quota begin.";
     rt_bandwidth: RtBandwidth, "What keeps real-time tasks from taking a CPU for ever.";
+    dl_bandwidth: DlBandwidth, "What a deadline task consumes of its runtime, and when its share is free again.";
+    dl_admission: DlAdmission, "What admission of deadline tasks goes by.";
+    dl_hrtick: DlHrtick, "Which switch lets a timer end the runtime of a deadline task.";
+    dl_periods: DlPeriods, "Which periods a deadline task may ask for.";
     shown_weight: ShownWeight, "What is read of cpu.weight after cpu.shares was written.";
     wake_affine: WakeAffine, "Whether a wakee goes towards its waker.";
     exiting_waker: ExitingWaker, "Whether wake-ups of an exiting task are synchronous.";

@@ -1,6 +1,7 @@
 //! Everything that one CPU needs to schedule.
 
 use crate::ctx::SCHED_CLOCK_AT_START;
+use crate::deadline::DlRq;
 use crate::fair::balance::{RtAvg, TaskRing};
 use crate::fair::{HrtickTimer, WakeeFlips};
 use crate::pelt::{RqClocks, SchedAvg};
@@ -26,6 +27,8 @@ pub struct Rq {
     pub cfs: CfsRqId,
     /// The queue of the real-time class.
     pub(crate) rt: RtRq,
+    /// The queue of the deadline class.
+    pub(crate) dl: DlRq,
     /// The clocks.
     pub clocks: RqClocks,
     pub(crate) clock_skip: ClockSkip,

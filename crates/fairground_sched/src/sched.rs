@@ -3,6 +3,7 @@
 use crate::core::{RqLines, SchedInfo, Warned};
 use crate::cpufreq::Cpufreq;
 use crate::ctx::SCHED_CLOCK_AT_START;
+use crate::deadline::{DlEntity, DlRoot, DlRq};
 use crate::fair::balance::{BalanceWork, GroupNode, GroupStats, Nohz};
 use crate::fair::bandwidth::Bandwidth;
 use crate::fair::group::TaskGroup;
@@ -49,6 +50,8 @@ pub struct Sched {
     pub(crate) warned: Warned,
     /// Frequencies and who chooses them.
     pub(crate) cpufreq: Cpufreq,
+    /// What the deadline queues of all CPUs share.
+    pub(crate) dl_root: DlRoot,
     /// The balance that each CPU is in the middle of; the table is out while one of them goes on.
     pub(crate) balance_works: IndexVec<CpuId, BalanceWork>,
     /// Statistics of groups for balance.
@@ -98,6 +101,7 @@ impl Sched {
             rt: RtRoot::default(),
             warned: Warned::default(),
             cpufreq: Cpufreq::new(machine),
+            dl_root: DlRoot::default(),
             balance_works: (0..nr_cpus).map(|_| BalanceWork::None).collect(),
             group_stats: GroupStats::new(),
             nohz: Nohz::new(),
@@ -210,6 +214,7 @@ impl Sched {
             mm: spec.mm,
             group_node: GroupNode::default(),
             rt: RtEntity::default(),
+            dl: DlEntity::new(spec.policy),
             sched_info: SchedInfo::default(),
         });
         self.add_task_clamps(spec.clamp);
@@ -348,6 +353,7 @@ fn new_rq(cfs: CfsRqId, capacity: u32, clock_ahead: Ns) -> Rq {
         curr: None,
         cfs,
         rt: RtRq::default(),
+        dl: DlRq::default(),
         clocks: RqClocks { clock: start, clock_task: start, clock_pelt: start, ..RqClocks::default() },
         clock_skip: ClockSkip::default(),
         irq_time: Ns::ZERO,
@@ -381,6 +387,6 @@ fn new_rq(cfs: CfsRqId, capacity: u32, clock_ahead: Ns) -> Rq {
 pub(crate) fn load_weight(policy: Policy, nice: i8) -> LoadWeight {
     match policy {
         Policy::Idle => LoadWeight::idle_policy(),
-        Policy::Normal | Policy::Batch | Policy::Fifo(_) | Policy::RoundRobin(_) => LoadWeight::nice(nice),
+        Policy::Normal | Policy::Batch | Policy::Fifo(_) | Policy::RoundRobin(_) | Policy::Deadline(_) => LoadWeight::nice(nice),
     }
 }

@@ -7,6 +7,7 @@ mod bandwidth;
 mod busiest;
 mod capacity;
 mod cpufreq;
+mod deadline;
 mod eevdf;
 mod fair;
 mod groups;
@@ -30,6 +31,7 @@ pub use busiest::{
 };
 pub use capacity::{EnergyAware, EnergyModel, Pressure, RtFit, TaskFit, Uclamp};
 pub use cpufreq::{FreqHook, FreqMargin, FreqUtil, FreqWork, IowaitBoost, RateLimit};
+pub use deadline::{DlAdmission, DlBandwidth, DlHrtick, DlPeriods};
 pub use eevdf::{AvgVruntime, CurrentPlace, DelayedLag, ForkPreempts, LagLimit};
 pub use fair::{
     ForkPlace, IdleEntity, IdleProtection, LongSleeper, MinVruntimeAtDequeue, Pick, Place, Preemption, Protection, RepeatedPick,

@@ -1,6 +1,7 @@
 //! A task as the scheduler core sees it.
 
 use crate::core::SchedInfo;
+use crate::deadline::DlEntity;
 use crate::fair::WakeeFlips;
 use crate::fair::balance::GroupNode;
 use crate::rt::RtEntity;
@@ -88,10 +89,12 @@ pub struct Task {
     pub(crate) group_node: GroupNode,
     /// What the real-time class keeps of it.
     pub(crate) rt: RtEntity,
+    /// What the deadline class keeps of it.
+    pub(crate) dl: DlEntity,
 }
 
 impl Task {
-    /// The kernel's priority number: 120 + nice, or 99 - priority of a real-time task.
+    /// The kernel's priority number: 120 + nice, 99 - priority of a real-time task, -1 of a deadline task.
     pub fn prio(&self) -> i32 {
         self.policy.prio(self.nice)
     }

@@ -123,6 +123,10 @@ impl<Q: EventQueue> Simulation<Q> {
                 self.core(rec, cpu, |sched, cx| sched.frequency_timer(cx, policy));
                 self.go_on(cpu, Then::ExpireTimers)
             }
+            Timer::Deadline(timer) => {
+                self.core(rec, cpu, |sched, cx| sched.dl_timer(cx, timer));
+                self.go_on(cpu, Then::ExpireTimers)
+            }
             Timer::Slack(group) => match self.core(rec, cpu, |sched, cx| sched.sched_cfs_slack_timer(cx, group)) {
                 Some(distribution) => self.go_on(cpu, Then::Distribute(distribution)),
                 None => self.go_on(cpu, Then::ExpireTimers),

@@ -96,6 +96,13 @@ impl<Q: EventQueue> Simulation<Q> {
                     self.set_policy_frequency(policy, khz);
                     continue;
                 }
+                Request::DlTimer { timer, at } => {
+                    self.queue.cancel_timer(self.timer_id(Timer::Deadline(timer)));
+                    if let Some(at) = at {
+                        self.arm_timer_at(from, Timer::Deadline(timer), at);
+                    }
+                    continue;
+                }
                 Request::NohzKick { cpu, at } => {
                     self.cpus[cpu].nohz_kick = true;
                     (cpu, at)

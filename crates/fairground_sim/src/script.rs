@@ -86,10 +86,15 @@ impl<Q: EventQueue> Simulation<Q> {
 
     fn start(&mut self, rec: &mut Recorder<'_>, cpu: CpuId, task: TaskId) {
         let wanted = self.tasks[task].first_cpu;
-        self.core_from_outside(rec, cpu, |sched, cx| {
+        let born = self.core_from_outside(rec, cpu, |sched, cx| {
             sched.sched_fork(cx, None, task);
+            sched.admit_new_task(cx, task)?;
             sched.wake_up_new_task(cx, task, wanted);
+            Ok(())
         });
+        if let Err(why) = born {
+            self.not_admitted(task, why);
+        }
     }
 
     fn change(&mut self, rec: &mut Recorder<'_>, cpu: CpuId, change: Change) {
@@ -102,8 +107,13 @@ impl<Q: EventQueue> Simulation<Q> {
                 self.core_from_outside(rec, cpu, |sched, cx| sched.set_cpus_allowed(cx, task, cpus));
             }
             Change::Policy { task, policy } => {
-                self.core_from_outside(rec, cpu, |sched, cx| sched.sched_setscheduler(cx, task, policy));
-                self.tell_prio(rec, task);
+                let done = self.core_from_outside(rec, cpu, |sched, cx| sched.sched_setscheduler(cx, task, policy));
+                match done {
+                    Ok(()) => self.tell_prio(rec, task),
+                    Err(why) => {
+                        self.not_admitted(task, why);
+                    }
+                }
             }
             Change::Slice { task, slice } => self.core_from_outside(rec, cpu, |sched, cx| sched.set_slice(cx, task, slice)),
             Change::Clamp { task, clamp } => {

@@ -21,7 +21,7 @@ use fairground_model::{
     TaskSpec,
 };
 use fairground_sched::profile::ProfileError;
-use fairground_sched::{Profile, Request, Sched};
+use fairground_sched::{Profile, Refused, Request, Sched};
 use fairground_stdx::{CpuId, IndexVec, Instant, Ns, PipeId, ProgramId, RngStream, SockId, StreamKind, TaskId, TgId};
 use std::collections::VecDeque;
 
@@ -146,6 +146,15 @@ pub enum Stopped {
         /// When.
         at: Instant,
     },
+    /// A task does not become a deadline task, or not with those parameters (EINVAL, EPERM, EBUSY).
+    NotAdmitted {
+        /// The task's name.
+        task: String,
+        /// Why.
+        why: Refused,
+        /// When.
+        at: Instant,
+    },
     /// A group is removed while somebody is in it (EBUSY).
     GroupBusy {
         /// The group's path.
@@ -209,6 +218,7 @@ impl Stopped {
             Stopped::PacketLost { .. } => {
                 "Let its reader receive what is sent; flow control and retransmission are not modelled."
             }
+            Stopped::NotAdmitted { why, .. } => why.hint(),
             Stopped::GroupBusy { .. } => {
                 "Move tasks out, let them end, or remove the groups below first; a group that a task starts in later stays."
             }
@@ -233,6 +243,9 @@ impl std::fmt::Display for Stopped {
                 lock.as_ref().map_or(Ok(()), |lock| write!(f, ": `{lock}`"))
             }
             Stopped::PacketLost { full, at } => write!(f, "a packet is lost at {}: {full} is full", Ns(at.ns())),
+            Stopped::NotAdmitted { task, why, at } => {
+                write!(f, "task `{task}` becomes no deadline task at {}: {why}", Ns(at.ns()))
+            }
             Stopped::GroupBusy { group, inside, at } => {
                 write!(f, "group `{group}` is removed at {} while {inside} is in it", Ns(at.ns()))
             }

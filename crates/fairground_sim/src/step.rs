@@ -7,7 +7,7 @@ use crate::simulation::{Misuse, STEPS_AT_ONE_INSTANT, Simulation, Stopped};
 use crate::task::Want;
 use crate::timers::Timer;
 use fairground_model::{Mode, Op, PrevState, Recorder, Section, Step, Surroundings, TraceEvent, WakeContext};
-use fairground_sched::WakeFlags;
+use fairground_sched::{Refused, WakeFlags};
 use fairground_stdx::{CpuId, Instant, Ns, TaskId};
 
 impl<Q: EventQueue> Simulation<Q> {
@@ -79,7 +79,9 @@ impl<Q: EventQueue> Simulation<Q> {
                 self.syscall(cpu, Then::Resume)
             }
             Step::SetPolicy { policy } => {
-                self.core(rec, cpu, |sched, cx| sched.sched_setscheduler(cx, task, policy));
+                if let Err(why) = self.core(rec, cpu, |sched, cx| sched.sched_setscheduler(cx, task, policy)) {
+                    return self.not_admitted(task, why);
+                }
                 self.tell_prio(rec, task);
                 self.syscall(cpu, Then::Resume)
             }
@@ -117,6 +119,12 @@ impl<Q: EventQueue> Simulation<Q> {
         Next::Left
     }
 
+    /// A task was refused by the deadline class: what it does then is not told by its program.
+    #[cold]
+    pub(crate) fn not_admitted(&mut self, task: TaskId, why: Refused) -> Next {
+        self.stop(Stopped::NotAdmitted { task: self.tasks[task].info.name.clone(), why, at: self.now })
+    }
+
     /// Whether the programs of `cpu` have taken very many steps without letting time pass.
     fn goes_in_circles(&mut self, cpu: CpuId) -> bool {
         let (at, steps) = &mut self.cpus[cpu].steps_at;
@@ -141,7 +149,7 @@ impl<Q: EventQueue> Simulation<Q> {
         self.pay(cpu, Section::Syscall, then)
     }
 
-    /// Sleeps on a timer: it may ring up to the task's slack later than asked. Real-time tasks have none.
+    /// Sleeps on a timer: it may ring up to the task's slack later than asked. Tasks of higher classes than the fair one have none.
     ///
     /// Kernel: hrtimer.c hrtimer_nanosleep(), do_nanosleep(), v4.12–
     fn sleep_until(&mut self, cpu: CpuId, task: TaskId, at: Instant) -> Next {
@@ -150,7 +158,7 @@ impl<Q: EventQueue> Simulation<Q> {
             self.sched.set_current_state(cpu, PrevState::Sleeping);
             return self.syscall(cpu, Then::Schedule);
         }
-        let slack = if self.sched.task(task).policy.is_rt() { Ns::ZERO } else { self.tasks[task].timer_slack };
+        let slack = if self.sched.task(task).policy.is_fair() { self.tasks[task].timer_slack } else { Ns::ZERO };
         let hard = Instant::from_ns(at.ns().saturating_add(slack.0).min(Instant::MAX.ns()));
         self.queue.arm_timer(self.timer_base(cpu), self.timer_id(Timer::Task(task)), at, hard);
         self.cpus[cpu].meter.count(Op::TimerProgram);
@@ -198,6 +206,9 @@ impl<Q: EventQueue> Simulation<Q> {
         self.tasks[parent].live_children += 1;
         self.tasks[child].parent = Some(parent);
         self.core(rec, cpu, |sched, cx| sched.sched_fork(cx, Some(parent), child));
+        if let Err(why) = self.core(rec, cpu, |sched, cx| sched.admit_new_task(cx, child)) {
+            return self.not_admitted(child, why);
+        }
         self.tell_prio(rec, child);
         self.pay(cpu, Section::Syscall, Then::WakeNew(child))
     }

@@ -1,11 +1,11 @@
-//! Which timer is whose: one per task, then two per group with a quota, that of the real-time class,
-//! one per CPU that ends turns, and one per policy of frequencies.
+//! Which timer is whose: one per task, then two per group with a quota, that of the real-time class, one per CPU that ends turns, those of
+//! the deadline class (two per task, two per CPU), and one per policy of frequencies.
 
 use crate::queue::EventQueue;
 use crate::simulation::Simulation;
 use fairground_machine::Machine;
 use fairground_model::Frame;
-use fairground_sched::TaskState;
+use fairground_sched::{DlSe, DlTimer, TaskState};
 use fairground_stdx::{CpuId, Id, Instant, TaskId, TgId, TimerId};
 
 /// What a timer is for.
@@ -21,13 +21,42 @@ pub(crate) enum Timer {
     RtPeriod,
     /// A turn on a CPU is over.
     Hrtick(CpuId),
+    /// One of the deadline class.
+    Deadline(DlTimer),
     /// The thread that changes the frequency of a policy (by its row) runs, or is done.
     Frequency(usize),
 }
 
 /// How many timers there are.
 pub(crate) fn nr_timers(nr_tasks: usize, nr_groups: usize, machine: &Machine) -> usize {
-    nr_tasks + 2 * nr_groups + 1 + machine.cpus.len() + machine.policies.len()
+    let nr_cpus = machine.cpus.len();
+    nr_tasks + 2 * nr_groups + 1 + nr_cpus + dl_timers(nr_tasks, nr_cpus) + machine.policies.len()
+}
+
+/// How many of them are of the deadline class.
+fn dl_timers(nr_tasks: usize, nr_cpus: usize) -> usize {
+    2 * (nr_tasks + nr_cpus)
+}
+
+/// The row of a timer of the deadline class among those of `nr_tasks` tasks and of the CPUs.
+fn dl_row(timer: DlTimer, nr_tasks: usize) -> usize {
+    let of_se = |se| match se {
+        DlSe::Task(task) => 2 * task.index(),
+        DlSe::FairServer(cpu) => 2 * (nr_tasks + cpu.index()),
+    };
+    match timer {
+        DlTimer::Replenish(se) => of_se(se),
+        DlTimer::ZeroLag(se) => of_se(se) + 1,
+    }
+}
+
+/// The timer of that row.
+fn dl_timer(row: usize, nr_tasks: usize) -> DlTimer {
+    let se = match (row / 2).checked_sub(nr_tasks) {
+        None => DlSe::Task(TaskId::from_index(row / 2)),
+        Some(cpu) => DlSe::FairServer(CpuId::from_index(cpu)),
+    };
+    if row.is_multiple_of(2) { DlTimer::Replenish(se) } else { DlTimer::ZeroLag(se) }
 }
 
 impl<Q: EventQueue> Simulation<Q> {
@@ -41,7 +70,11 @@ impl<Q: EventQueue> Simulation<Q> {
             Timer::Slack(group) => behind_tasks(group, 1),
             Timer::RtPeriod => behind_groups(0),
             Timer::Hrtick(cpu) => behind_groups(1 + cpu.index()),
-            Timer::Frequency(policy) => behind_groups(1 + self.machine.cpus.len() + policy),
+            Timer::Deadline(timer) => behind_groups(1 + self.cpus.len() + dl_row(timer, self.tasks.len())),
+            Timer::Frequency(policy) => {
+                let nr_cpus = self.cpus.len();
+                behind_groups(1 + nr_cpus + dl_timers(self.tasks.len(), nr_cpus) + policy)
+            }
         }
     }
 
@@ -51,10 +84,13 @@ impl<Q: EventQueue> Simulation<Q> {
         match id.index().checked_sub(self.tasks.len()) {
             None => Timer::Task(TaskId::new(id.get())),
             Some(row) if row == of_groups => Timer::RtPeriod,
-            Some(row) if row > of_groups + self.machine.cpus.len() => {
-                Timer::Frequency(row - of_groups - self.machine.cpus.len() - 1)
-            }
-            Some(row) if row > of_groups => Timer::Hrtick(CpuId::from_index(row - of_groups - 1)),
+            Some(row) if row > of_groups => match (row - of_groups - 1).checked_sub(self.cpus.len()) {
+                None => Timer::Hrtick(CpuId::from_index(row - of_groups - 1)),
+                Some(row) => match row.checked_sub(dl_timers(self.tasks.len(), self.cpus.len())) {
+                    None => Timer::Deadline(dl_timer(row, self.tasks.len())),
+                    Some(policy) => Timer::Frequency(policy),
+                },
+            },
             Some(row) if row % 2 == 0 => Timer::Period(TgId::from_index(row / 2)),
             Some(row) => Timer::Slack(TgId::from_index(row / 2)),
         }

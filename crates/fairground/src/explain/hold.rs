@@ -29,7 +29,7 @@ pub(super) fn hold(sched: &Sched, past: &Past, cpu: CpuId, waiter: TaskId, holde
     let (own, other) = (sched.task(waiter), sched.task(holder));
     // A hold that does not end by itself.
     let held_by = |cause, meeting| Hold { cause, meeting, equal_turn: None, used_up_from: None };
-    if own.policy.is_rt() || other.policy.is_rt() {
+    if !own.policy.is_fair() || !other.policy.is_fair() {
         // They meet on no queue. One that is more urgent waits only until the CPU looks.
         let cause = if own.prio() < other.prio() { Cause::ReschedPending } else { Cause::RealTime };
         return held_by(cause, None);

@@ -5,6 +5,7 @@
 use super::autogroup::{self, Autogroups};
 use super::cgroup::{self, GroupAct};
 use super::clamps;
+use super::deadline;
 use super::fields::{Fields, Spanned};
 use super::group_life;
 use super::limits::{Limits, MAX};
@@ -102,7 +103,7 @@ const VERBS: [&str; 15] = [
 ];
 /// What may stand in place of `do`: `offline = "3"`.
 const HOTPLUG: [(&str, bool); 2] = [("offline", false), ("online", true)];
-const FORMS: &str = "Forms: \"nice TASK 5\", \"affinity TASK 0-3\", \"policy TASK batch\", \"slice TASK 5ms\", \"uclamp_min TASK 300\", \"uclamp_max TASK 512\", \"feature NO_NEXT_BUDDY\", \"frequency CPUS 50%\", \"governor CPUS schedutil\", \"setspeed CPUS 729000\", \"thermal CPUS 20%\", \"offline CPUS\", \"online CPUS\", \"watchdog CPUS\", \"cgroup.procs /GROUP TASK\", \"cpu.weight /GROUP 200\", \"cpu.weight.nice /GROUP -5\", \"cpu.shares /GROUP 2048\", \"cpu.idle /GROUP 1\", \"cpu.max /GROUP 50000 100000\", \"cpu.uclamp.min /GROUP 20%\", \"cpu.uclamp.max /GROUP 50%\", \"rmdir /GROUP\", \"autogroup_nice SESSION 5\".";
+const FORMS: &str = "Forms: \"nice TASK 5\", \"affinity TASK 0-3\", \"policy TASK batch\", \"policy TASK deadline:10ms/100ms\", \"slice TASK 5ms\", \"uclamp_min TASK 300\", \"uclamp_max TASK 512\", \"feature NO_NEXT_BUDDY\", \"frequency CPUS 50%\", \"governor CPUS schedutil\", \"setspeed CPUS 729000\", \"thermal CPUS 20%\", \"offline CPUS\", \"online CPUS\", \"watchdog CPUS\", \"cgroup.procs /GROUP TASK\", \"cpu.weight /GROUP 200\", \"cpu.weight.nice /GROUP -5\", \"cpu.shares /GROUP 2048\", \"cpu.idle /GROUP 1\", \"cpu.max /GROUP 50000 100000\", \"cpu.uclamp.min /GROUP 20%\", \"cpu.uclamp.max /GROUP 50%\", \"rmdir /GROUP\", \"autogroup_nice SESSION 5\".";
 
 /// Reads all `[[at]]` rows.
 pub(super) fn read(rows: Vec<Fields<'_>>, m: &mut Mistakes) -> Vec<Spanned<At>> {
@@ -241,10 +242,15 @@ fn from_table(mut table: Fields<'_>, span: Range<usize>, m: &mut Mistakes) -> Op
             on_task(verb, value.value.to_string());
         }
     }
-    for verb in ["affinity", "policy", "slice"] {
+    for verb in ["affinity", "slice"] {
         if let Some(value) = table.text(verb, m) {
             on_task(verb, value.value.to_string());
         }
+    }
+    if let Some((policy, _)) = deadline::read_policy(&mut table, m) {
+        let need = || ("`policy` without `task`".to_string(), "Say which task: `task = \"NAME\"`.".to_string());
+        let of_task = |policy| task.clone().map(|task| Act::Policy(task, policy)).ok_or_else(need);
+        acts.push(policy.and_then(of_task));
     }
     if let Some(name) = table.text("feature", m) {
         acts.push(Ok(Act::Feature(name.value.to_string())));
@@ -364,6 +370,10 @@ pub(super) fn resolve(
                 named(task, tasks, span, m).into_iter().for_each(|task| push(Change::Affinity { task, cpus: *cpus }));
             }
             Act::Policy(task, policy) => {
+                let refused = policy.deadline().zip(profile).and_then(|(params, profile)| profile.check_dl_params(&params).err());
+                if let Some(why) = refused {
+                    m.at(span.clone(), why.to_string(), why.hint());
+                }
                 named(task, tasks, span, m).into_iter().for_each(|task| push(Change::Policy { task, policy: *policy }));
             }
             Act::Slice(task, slice) => {

@@ -29,6 +29,7 @@ mod autogroup;
 pub(crate) mod canonical;
 mod cgroup;
 mod clamps;
+mod deadline;
 mod expect;
 pub(crate) mod fields;
 mod group_life;
@@ -193,6 +194,7 @@ impl Scenario {
             if let Some(profile) = &profile {
                 slices::check(&parts.workloads, profile, &mut m);
                 clamps::check(&parts.groups, &parts.workloads, profile, &mut m);
+                deadline::check(&parts.workloads, profile, parts.machine.as_ref(), &mut m);
                 group_life::check_files(&parts.groups, &at, &parts.workloads, profile, &mut m);
             }
             let autogroups = parts.autogroups(&tasks, &mut m);
@@ -228,6 +230,7 @@ impl Scenario {
         check_tasks(&self.workloads, &self.online(), &mut m);
         slices::check(&self.workloads, &self.profile, &mut m);
         clamps::check(&self.groups, &self.workloads, &self.profile, &mut m);
+        deadline::check(&self.workloads, &self.profile, Some(&self.machine), &mut m);
         group_life::check_files(&self.groups, &self.at, &self.workloads, &self.profile, &mut m);
         let tasks = merged(&self.groups, &self.workloads);
         let autogroups = self.autogroups(&tasks, &mut m);

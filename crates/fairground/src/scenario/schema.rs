@@ -23,7 +23,10 @@ fn slice() -> Value {
     json!({ "anyOf": [length, { "const": "base" }] })
 }
 fn policy() -> Value {
-    json!({ "enum": ["other", "batch", "idle", "SCHED_OTHER", "SCHED_BATCH", "SCHED_IDLE"] })
+    json!({ "anyOf": [
+        { "enum": ["other", "batch", "idle", "deadline", "SCHED_OTHER", "SCHED_BATCH", "SCHED_IDLE", "SCHED_DEADLINE"] },
+        { "type": "string", "pattern": "^(SCHED_)?(fifo|rr|deadline|FIFO|RR|DEADLINE):", "description": "fifo:50, rr:50, deadline:10ms/50ms/100ms" },
+    ] })
 }
 fn object(required: &[&str], properties: Value) -> Value {
     json!({ "type": "object", "required": required, "properties": properties, "additionalProperties": false })
@@ -165,7 +168,9 @@ fn task() -> Value {
         &["name"],
         json!({
             "name": { "type": "string" }, "count": { "type": "integer", "minimum": 1 },
-            "nice": nice(), "policy": policy(), "slice": slice(), "uclamp_min": clamp(), "uclamp_max": clamp(),
+            "nice": nice(), "policy": policy(), "dl_runtime": time(), "dl_deadline": time(), "dl_period": time(),
+            "dl_reclaim": { "type": "boolean", "description": "it may use what other deadline tasks leave" },
+            "slice": slice(), "uclamp_min": clamp(), "uclamp_max": clamp(),
             "cpus": cpus(), "first_cpu": { "type": "integer", "minimum": 0 },
             "start": time(), "timer_slack": time(),
             "working_set": {
@@ -189,6 +194,7 @@ fn at() -> Value {
         with(
             json!({
                 "task": { "type": "string" }, "nice": nice(), "affinity": cpus(), "policy": policy(), "slice": slice(),
+                "dl_runtime": time(), "dl_deadline": time(), "dl_period": time(), "dl_reclaim": { "type": "boolean" },
                 "uclamp_min": clamp(), "uclamp_max": clamp(), "feature": { "type": "string" }, "cpus": cpus(), "frequency": { "type": "string" },
                 "governor": { "type": "string" }, "setspeed": { "type": "string" },
                 "thermal": { "type": "string" },

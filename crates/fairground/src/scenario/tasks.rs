@@ -8,6 +8,7 @@
 use super::autogroup;
 use super::cgroup;
 use super::clamps;
+use super::deadline;
 use super::fields::{Fields, Spanned};
 use super::groups::Groups;
 use super::lock_steps;
@@ -159,8 +160,8 @@ fn read_spec(row: &mut Fields<'_>, m: &mut Mistakes) -> TaskSpec {
     if let Some(nice) = row.integer("nice", &mut inner) {
         keep(words::nice(nice.value).map(|nice| spec.nice = nice), nice.span);
     }
-    if let Some(policy) = row.text("policy", &mut inner) {
-        keep(words::policy(policy.value).map(|policy: Policy| spec.policy = policy), policy.span);
+    if let Some((policy, span)) = deadline::read_policy(row, &mut inner) {
+        keep(policy.map(|policy: Policy| spec.policy = policy), span);
     }
     if let Some(slice) = row.text("slice", &mut inner) {
         keep(words::slice(slice.value).map(|own| spec.slice = own), slice.span);

@@ -1,5 +1,6 @@
 //! Values that are written as words: policies, CPU lists, shares of a frequency.
 
+use super::deadline;
 use fairground_model::{Governor, GovernorKind, Policy, RtPriority};
 use fairground_stdx::{CpuMask, Ns, units};
 
@@ -15,7 +16,7 @@ type OfPriority = fn(RtPriority) -> Policy;
 /// Those of the real-time class: a name is followed by `:` and the priority.
 const RT_POLICIES: [(&str, OfPriority); 2] = [("fifo", Policy::Fifo), ("rr", Policy::RoundRobin)];
 
-/// A scheduling policy: `other`, `batch`, `idle`, `fifo:50`, `rr:10`, or the kernel's `SCHED_OTHER`, `SCHED_FIFO:50` and so on.
+/// A scheduling policy: `other`, `batch`, `idle`, `fifo:50`, `rr:10`, `deadline:10ms/100ms`, or the kernel's `SCHED_OTHER`, `SCHED_FIFO:50` and so on.
 pub(super) fn policy(word: &str) -> Result<Policy, (String, String)> {
     let short = word.to_lowercase();
     let short = short.strip_prefix("sched_").unwrap_or(&short);
@@ -27,11 +28,15 @@ pub(super) fn policy(word: &str) -> Result<Policy, (String, String)> {
     if let Some((name, policy)) = RT_POLICIES.iter().find(|row| row.0 == class) {
         return rt_priority(word, name, priority).map(policy);
     }
-    if ["deadline", "ext"].contains(&short) {
-        let hint = "Policies: `other`, `batch`, `idle`, `fifo:50`, `rr:50`.";
+    let (class, times) = short.split_once(':').map_or((short, None), |(class, times)| (class, Some(times)));
+    if class == deadline::NAME {
+        return deadline::params(word, times);
+    }
+    if short == "ext" {
+        let hint = "Policies: `other`, `batch`, `idle`, `fifo:50`, `rr:50`, `deadline:10ms/100ms`.";
         return Err((format!("policy `{word}` is not modelled yet"), hint.to_string()));
     }
-    let names = POLICIES.iter().map(|row| row.0).chain(RT_POLICIES.iter().map(|row| row.0));
+    let names = POLICIES.iter().map(|row| row.0).chain(RT_POLICIES.iter().map(|row| row.0)).chain([deadline::NAME]);
     Err((format!("unknown policy `{word}`"), crate::nearest::hint(class, "Policies", names)))
 }
 
@@ -51,6 +56,7 @@ pub(super) fn policy_name(policy: Policy) -> String {
         Policy::Idle => "idle".to_string(),
         Policy::Fifo(priority) => format!("fifo:{}", priority.get()),
         Policy::RoundRobin(priority) => format!("rr:{}", priority.get()),
+        Policy::Deadline(params) => deadline::name(params),
     }
 }
 
@@ -151,7 +157,14 @@ mod tests {
         for policy_of in [Policy::Idle, Policy::Fifo(rt(7)), Policy::RoundRobin(rt(99))] {
             assert_eq!(policy(&policy_name(policy_of)), Ok(policy_of));
         }
-        assert!(policy("deadline").unwrap_err().0.contains("not modelled yet"));
+        assert_eq!(policy("deadline").unwrap_err().0, "policy `deadline` needs its times");
+        assert!(policy("ext").unwrap_err().0.contains("not modelled yet"));
+        for word in ["deadline:10ms/100ms", "deadline:1500us/20ms/50ms", "deadline:2ms/4ms:reclaim"] {
+            assert_eq!(policy(word).map(policy_name), Ok(word.to_string()));
+        }
+        for wrong in ["deadline:10ms", "deadline:10/100", "deadline:", "deadline:1ms/2ms/3ms/4ms", "deadline:1ms/2ms:greedy"] {
+            assert!(policy(wrong).unwrap_err().1.contains("runtime, deadline and period"), "{wrong}");
+        }
         assert!(policy("batch:5").is_err());
         assert_eq!(policy("batsh").unwrap_err().1, "Did you mean `batch`?");
         assert!(cpus("").is_err() && cpus("4-1").is_err() && cpus("0-3,8").is_ok());

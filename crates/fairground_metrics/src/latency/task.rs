@@ -186,7 +186,7 @@ pub struct TaskReport {
 }
 
 impl TaskReport {
-    /// The nice value of a fair task; `Err` has the priority of a real-time one.
+    /// The nice value of a fair task; `Err` has the priority of a real-time one, 100 for a deadline task.
     pub fn nice(&self) -> Result<i32, i32> {
         match self.info.prio {
             prio @ ..100 => Err(99 - prio),

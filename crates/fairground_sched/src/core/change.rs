@@ -2,7 +2,9 @@
 
 use crate::Sched;
 use crate::ctx::Ctx;
+use crate::deadline::Refused;
 use crate::fair::{DequeueFlags, EnqueueFlags};
+use crate::task::TaskState;
 use fairground_model::{Policy, Reason};
 use fairground_stdx::{CpuId, CpuMask, Ns, TaskId};
 
@@ -12,7 +14,7 @@ impl Sched {
     /// Kernel: core.c set_user_nice(), v4.12–
     pub fn set_user_nice(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, nice: i8) {
         let old = self.tasks[task].prio();
-        if self.is_rt(task) {
+        if !self.is_fair(task) {
             // It counts when the task is a fair one again.
             self.tasks[task].nice = nice;
             return;
@@ -22,20 +24,21 @@ impl Sched {
         }
     }
 
-    /// Changes the policy of a task. Within the fair class its priority stays, so nobody is preempted by that.
+    /// Changes the policy of a task. Within the fair class its priority stays, so nobody is preempted by that. A deadline task must
+    /// be admitted; if it is not, nothing changes.
     ///
     /// Kernel: core.c __sched_setscheduler(), v4.12–
-    pub fn sched_setscheduler(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, policy: Policy) {
+    pub fn sched_setscheduler(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, policy: Policy) -> Result<(), Refused> {
         let old = self.tasks[task].policy;
-        if old == policy {
-            return;
+        if old == policy || self.tasks[task].state == TaskState::Dead {
+            return Ok(());
         }
-        if old.is_rt() || policy.is_rt() {
-            self.change_rt_policy(cx, task, policy);
-        } else {
-            self.note_policy(policy);
-            self.change_weight(cx, task, |row| row.policy = policy);
+        if !old.is_fair() || !policy.is_fair() {
+            return self.change_class(cx, task, policy);
         }
+        self.note_policy(policy);
+        self.change_weight(cx, task, |row| row.policy = policy);
+        Ok(())
     }
 
     /// Gives a task a slice of its own, cut to 100 us to 100 ms, or the base slice again. Kernels that know no
@@ -101,12 +104,13 @@ impl Sched {
 
     /// Changes the allowed CPUs of a task; one that may no longer run where it is moves. The CPUs that it may use
     /// already change nothing. Those off line are remembered: the task may use them when they come back. If none is on
-    /// line the answer is false (EINVAL), and nothing changes.
+    /// line the answer is false (EINVAL), and nothing changes; nor does it for a deadline task that could not use all (EBUSY).
     ///
     /// Kernel: core.c __set_cpus_allowed_ptr(), do_set_cpus_allowed(), v4.12–
     pub fn set_cpus_allowed(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, cpus: CpuMask) -> bool {
         let cpus = cpus.and(&CpuMask::first_n(self.rqs.len()));
-        if !cpus.intersects(&cx.machine.online) {
+        let splits = self.is_dl(task) && !self.covers_root_domain(cx, cpus);
+        if splits || !cpus.intersects(&cx.machine.online) {
             return false;
         }
         if self.tasks[task].cpus_allowed != cpus {
@@ -180,10 +184,11 @@ impl Sched {
         let cpu = cx.cpu;
         let Some(task) = self.rqs[cpu].curr else { return };
         self.rqs[cpu].stats.yld_count += 1;
-        let reason = match self.is_rt(task) {
-            true => self.yield_task_rt(task),
-            false if self.rqs[cpu].nr_running == 1 => Reason::YieldAlone,
-            false => self.yield_task_fair(cx, task),
+        let reason = match () {
+            () if self.is_dl(task) => self.yield_task_dl(cx, task),
+            () if self.is_rt(task) => self.yield_task_rt(task),
+            () if self.rqs[cpu].nr_running == 1 => Reason::YieldAlone,
+            () => self.yield_task_fair(cx, task),
         };
         cx.decide(reason, Some(task), 0);
     }

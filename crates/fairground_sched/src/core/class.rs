@@ -7,7 +7,13 @@ use crate::seam::RepeatedPick;
 use fairground_stdx::{CpuId, TaskId};
 
 impl Sched {
-    /// Whether a task is of the real-time class; the fair class has all others.
+    /// Whether a task is of the fair class.
+    #[inline]
+    pub(crate) fn is_fair(&self, task: TaskId) -> bool {
+        self.tasks[task].policy.is_fair()
+    }
+
+    /// Whether a task is of the real-time class.
     #[inline]
     pub(crate) fn is_rt(&self, task: TaskId) -> bool {
         self.tasks[task].policy.is_rt()
@@ -21,9 +27,10 @@ impl Sched {
             self.sched_info_enqueue(task);
         }
         self.uclamp_rq_inc(task);
-        match self.is_rt(task) {
-            false => self.enqueue_task_fair(cx, task, flags),
-            true => self.enqueue_task_rt(cx, task, flags),
+        match () {
+            () if self.is_fair(task) => self.enqueue_task_fair(cx, task, flags),
+            () if self.is_rt(task) => self.enqueue_task_rt(cx, task, flags),
+            () => self.enqueue_task_dl(cx, task, flags),
         }
     }
 
@@ -38,20 +45,22 @@ impl Sched {
         if !flags.has(DequeueFlags::THROTTLE) {
             self.uclamp_rq_dec(task);
         }
-        if self.is_rt(task) {
-            self.dequeue_task_rt(cx, task, flags);
-            return true;
+        match () {
+            () if self.is_fair(task) => return self.dequeue_task_fair(cx, task, flags),
+            () if self.is_rt(task) => self.dequeue_task_rt(cx, task, flags),
+            () => self.dequeue_task_dl(cx, task, flags),
         }
-        self.dequeue_task_fair(cx, task, flags)
+        true
     }
 
     /// The running task leaves the CPU.
     ///
     /// Kernel: sched.h put_prev_task(), v4.12–
     pub(crate) fn put_prev_task(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId) {
-        match self.is_rt(task) {
-            false => self.put_prev_task_fair(cx, task),
-            true => self.put_prev_task_rt(cx, task),
+        match () {
+            () if self.is_fair(task) => self.put_prev_task_fair(cx, task),
+            () if self.is_rt(task) => self.put_prev_task_rt(cx, task),
+            () => self.put_prev_task_dl(cx, task),
         }
     }
 
@@ -59,9 +68,10 @@ impl Sched {
     ///
     /// Kernel: sched.h set_next_task(), set_curr_task() before v5.4, v4.12–
     pub(crate) fn set_next_task(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId) {
-        match self.is_rt(task) {
-            false => self.set_next_task_fair(cx, task),
-            true => self.set_next_task_rt(cx, task, false, false),
+        match () {
+            () if self.is_fair(task) => self.set_next_task_fair(cx, task),
+            () if self.is_rt(task) => self.set_next_task_rt(cx, task, false, false),
+            () => self.set_next_task_dl(cx, task, false, false),
         }
     }
 
@@ -70,13 +80,26 @@ impl Sched {
     /// Kernel: core.c __pick_next_task(), pick_next_task() before v5.11, v4.12–
     #[inline]
     pub(super) fn pick_task(&mut self, cx: &mut Ctx<'_, '_>) -> Option<TaskId> {
-        if self.rqs[cx.cpu].rt.is_runnable() {
-            return Some(self.pick_task_rt(cx));
+        if self.rqs[cx.cpu].dl.is_runnable() || self.rqs[cx.cpu].rt.is_runnable() {
+            return self.pick_task_above(cx);
         }
         self.pick_task_fair(cx)
     }
 
-    /// `next` runs after `prev`, and one of them, or both, are real-time tasks.
+    /// As [`Sched::pick_task`] where a class above the fair one has an entity: the deadline class has the server of fair tasks too,
+    /// which gives way if there are none.
+    #[cold]
+    fn pick_task_above(&mut self, cx: &mut Ctx<'_, '_>) -> Option<TaskId> {
+        if let Some(task) = self.pick_task_dl(cx) {
+            return Some(task);
+        }
+        match self.rqs[cx.cpu].rt.is_runnable() {
+            true => Some(self.pick_task_rt(cx)),
+            false => self.pick_task_fair(cx),
+        }
+    }
+
+    /// `next` runs after `prev`, and one of them, or both, are of a class above the fair one.
     ///
     /// Kernel: core.c put_prev_set_next_task(), v6.12– (inside pick_next_task() before)
     #[cold]
@@ -84,12 +107,14 @@ impl Sched {
         if prev == next && self.profile.repeated_pick == RepeatedPick::KeepsSlice {
             return;
         }
-        let after_rt = prev.is_some_and(|prev| self.is_rt(prev));
+        let same = |next| prev.is_some_and(|prev| self.is_rt(prev) == self.is_rt(next) && self.is_dl(prev) == self.is_dl(next));
+        let after_same = next.is_some_and(same);
         if let Some(prev) = prev {
             self.put_prev_task(cx, prev);
         }
         match next {
-            Some(next) if self.is_rt(next) => self.set_next_task_rt(cx, next, true, after_rt),
+            Some(next) if self.is_rt(next) => self.set_next_task_rt(cx, next, true, after_same),
+            Some(next) if self.is_dl(next) => self.set_next_task_dl(cx, next, true, after_same),
             Some(next) => {
                 self.cfs_tasks_picked(cx.cpu, next, prev != Some(next));
                 self.set_next_task_fair(cx, next);
@@ -99,10 +124,11 @@ impl Sched {
     }
 
     /// Accounts what the running task of the calling CPU has run, with all groups above it.
-    pub(super) fn update_curr_of_class(&mut self, cx: &mut Ctx<'_, '_>) {
-        match self.rqs[cx.cpu].curr.is_some_and(|task| self.is_rt(task)) {
-            false => self.update_curr_of_all_levels(cx),
-            true => self.update_curr_rt(cx, cx.cpu),
+    pub(crate) fn update_curr_of_class(&mut self, cx: &mut Ctx<'_, '_>) {
+        match self.rqs[cx.cpu].curr {
+            Some(curr) if self.is_rt(curr) => self.update_curr_rt(cx, cx.cpu),
+            Some(curr) if self.is_dl(curr) => self.update_curr_dl(cx, cx.cpu),
+            _ => self.update_curr_of_all_levels(cx),
         }
     }
 
@@ -111,8 +137,10 @@ impl Sched {
     /// Kernel: sched.h struct sched_class task_woken(), v4.12–
     #[inline]
     pub(super) fn task_woken(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId) {
-        if self.is_rt(task) {
-            self.task_woken_rt(cx, task);
+        match () {
+            () if self.is_fair(task) => {}
+            () if self.is_rt(task) => self.task_woken_rt(cx, task),
+            () => self.task_woken_dl(cx, task),
         }
     }
 
@@ -120,12 +148,13 @@ impl Sched {
     ///
     /// Kernel: core.c set_task_cpu(), v4.12–
     pub(super) fn migrate_task_rq(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, target: CpuId) {
-        match self.is_rt(task) {
-            false => {
-                self.migrate_task_rq_fair(cx, task);
-                self.set_task_rq(task, target);
-            }
-            true => self.set_task_rq_detached(cx, task, target),
+        if self.is_fair(task) {
+            self.migrate_task_rq_fair(cx, task);
+            return self.set_task_rq(task, target);
         }
+        if self.is_dl(task) {
+            self.migrate_task_rq_dl(cx, task);
+        }
+        self.set_task_rq_detached(cx, task, target)
     }
 }

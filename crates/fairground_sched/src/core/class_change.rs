@@ -1,4 +1,4 @@
-//! sched_setscheduler() where the real-time class is left, entered, or changed within.
+//! sched_setscheduler() where the real-time or the deadline class is left, entered, or changed within.
 //!
 //! ```text
 //! dequeue, put (old class) ── policy, weight ── enqueue, set (new class) ── switched_from, switched_to
@@ -6,6 +6,7 @@
 
 use crate::Sched;
 use crate::ctx::Ctx;
+use crate::deadline::Refused;
 use crate::fair::{DequeueFlags, EnqueueFlags};
 use crate::sched::load_weight;
 use crate::task::TaskState;
@@ -13,21 +14,21 @@ use fairground_model::Policy;
 use fairground_stdx::TaskId;
 
 impl Sched {
-    /// Changes the policy of a task that is, or becomes, a real-time task.
+    /// Changes the policy of a task that is, or becomes, one of another class than the fair one.
     ///
     /// Kernel: core.c __sched_setscheduler(), check_class_changed(), v4.12–
-    pub(super) fn change_rt_policy(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, policy: Policy) {
+    pub(super) fn change_class(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, policy: Policy) -> Result<(), Refused> {
         self.end_migration(cx, task);
-        let (was_rt, old_prio, cpu) = (self.is_rt(task), self.tasks[task].prio(), self.tasks[task].cpu);
-        match self.tasks[task].state {
-            TaskState::Dead => return,
-            TaskState::New => {
-                self.note_policy(policy);
-                self.tasks[task].policy = policy;
-                return self.reweight_task(task);
-            }
-            _ => {}
+        let (old, old_prio, cpu) = (self.tasks[task].policy, self.tasks[task].prio(), self.tasks[task].cpu);
+        if self.tasks[task].state == TaskState::New {
+            // Its share is granted when it is born.
+            self.note_policy(policy);
+            self.tasks[task].policy = policy;
+            self.forget_dl(task);
+            self.reweight_task(task);
+            return Ok(());
         }
+        self.dl_overflow(cx, task, policy)?;
         self.update_rq_clock(cx, cpu);
         if self.tasks[task].state == TaskState::Delayed {
             self.leave_after_delay(cx, task);
@@ -40,7 +41,7 @@ impl Sched {
         if running {
             self.put_prev_task(cx, task);
         }
-        self.set_policy(task, policy);
+        self.set_policy(cx, task, policy);
         if queued {
             let less_urgent = old_prio < self.tasks[task].prio();
             let head = if less_urgent { EnqueueFlags::HEAD } else { EnqueueFlags::empty() };
@@ -49,25 +50,44 @@ impl Sched {
         if running {
             self.set_next_task(cx, task);
         }
-        match (was_rt, self.is_rt(task)) {
-            (false, _) => {
-                self.switched_from_fair(cx, task, queued);
-                self.switched_to_rt(cx, task, queued);
-            }
-            (true, false) => {
-                self.switched_to_fair(cx, task, queued);
-                self.switched_from_rt(cx, task, queued);
-            }
-            (true, true) => self.prio_changed_rt(cx, task, queued, old_prio),
+        self.check_class_changed(cx, task, old, old_prio, queued);
+        self.start_fair_servers(cx);
+        Ok(())
+    }
+
+    /// Kernel: core.c check_class_changed(), v4.12–
+    fn check_class_changed(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, old: Policy, old_prio: i32, queued: bool) {
+        let new = self.tasks[task].policy;
+        match (old, new) {
+            (Policy::Deadline(_), Policy::Deadline(_)) => return self.prio_changed_dl(cx, task, queued),
+            _ if old.is_rt() && new.is_rt() => return self.prio_changed_rt(cx, task, queued, old_prio),
+            (Policy::Deadline(_), _) => self.switched_from_dl(cx, task, queued),
+            _ if old.is_fair() => self.switched_from_fair(cx, task, queued),
+            _ => {}
+        }
+        match new {
+            Policy::Deadline(_) => self.switched_to_dl(cx, task, queued),
+            _ if new.is_rt() => self.switched_to_rt(cx, task, queued),
+            _ => self.switched_to_fair(cx, task, queued),
+        }
+        // What is pulled then comes when the change is complete.
+        match old {
+            Policy::Deadline(_) => self.pull_after_dl(cx, task, queued),
+            _ if old.is_rt() => self.switched_from_rt(cx, task, queued),
+            _ => {}
         }
     }
 
     /// A task that is on no queue gets another policy, and the weight that goes with it.
     ///
     /// Kernel: core.c __setscheduler_params(), set_load_weight(), v4.12–
-    fn set_policy(&mut self, task: TaskId, policy: Policy) {
+    fn set_policy(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, policy: Policy) {
         self.note_policy(policy);
-        let attached = !self.is_rt(task);
+        let attached = self.is_fair(task);
+        if let Some(params) = policy.deadline() {
+            self.uncount_dl(cx, task);
+            self.begin_dl(cx, task, &params);
+        }
         self.tasks[task].policy = policy;
         match attached {
             true => self.reweight_task(task),

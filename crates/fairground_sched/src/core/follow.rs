@@ -30,7 +30,7 @@ impl Sched {
     pub fn account_curr(&mut self, cx: &mut Ctx<'_, '_>) {
         self.update_rq_clock(cx, cx.cpu);
         match self.rqs[cx.cpu].curr {
-            Some(curr) if self.is_rt(curr) => self.update_curr_rt(cx, cx.cpu),
+            Some(curr) if !self.is_fair(curr) => self.update_curr_of_class(cx),
             Some(curr) => self.update_curr(cx, self.se(curr).cfs_rq),
             None => {}
         }

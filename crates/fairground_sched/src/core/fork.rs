@@ -22,7 +22,7 @@ impl Sched {
         self.inherit_rt_policy(parent, child);
         self.inherit_wakees(parent, child);
         self.update_rq_clock(cx, cpu);
-        if !self.is_rt(child) {
+        if self.is_fair(child) {
             self.task_fork_fair(cx, cpu, parent, child);
         }
         cx.meter.count(Op::Fork);
@@ -40,7 +40,8 @@ impl Sched {
         }
     }
 
-    /// A child of a real-time task is one, of the same priority, unless it was given a policy.
+    /// A child of a real-time task is one, of the same priority, unless it was given a policy. A deadline task cannot have children
+    /// of its policy (SCHED_FLAG_RESET_ON_FORK).
     ///
     /// Kernel: fork.c dup_task_struct(), v4.12–
     fn inherit_rt_policy(&mut self, parent: Option<TaskId>, child: TaskId) {
@@ -87,7 +88,7 @@ impl Sched {
     pub fn begin_asleep(&mut self, task: TaskId) {
         assert!(self.tasks[task].state == TaskState::New, "invariant: a task is born once");
         self.tasks[task].state = TaskState::Asleep;
-        if self.is_rt(task) {
+        if !self.is_fair(task) {
             self.begin_detached(task);
         }
     }

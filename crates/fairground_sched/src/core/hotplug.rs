@@ -5,6 +5,7 @@ use crate::ctx::{Ctx, SCHED_CLOCK_AT_START};
 use crate::fair::balance::BalanceWork;
 use crate::rt::MAX_RT_PRIO;
 use crate::topology::Topology;
+use fairground_model::{DL_PRIO, Policy};
 use fairground_stdx::{CpuId, TaskId};
 
 /// The last CPU cannot go off line (EBUSY).
@@ -44,6 +45,7 @@ impl Sched {
         self.rq_offline_rt(cx, cpu);
         self.hrtick_clear(cx, cpu);
         self.push_tasks_off(cx, cpu);
+        self.dl_server_off_line(cx, cpu);
         Ok(())
     }
 
@@ -77,10 +79,11 @@ impl Sched {
             row.cpu == cpu && row.state.is_on_rq()
         };
         let mut leaving: Vec<TaskId> = self.tasks.ids().filter(queued).collect();
-        // Real-time tasks come first, in order of priority.
-        let order = |task: TaskId| match self.tasks[task].policy.rt_priority() {
-            Some(priority) => (priority.prio(), 0),
-            None => (MAX_RT_PRIO, self.ses[self.tasks[task].se].vruntime.0 as i64),
+        // Deadline tasks come first, then real-time tasks in order of priority.
+        let order = |task: TaskId| match self.tasks[task].policy {
+            Policy::Deadline(_) => (DL_PRIO, self.tasks[task].dl.deadline() as i64),
+            Policy::Fifo(priority) | Policy::RoundRobin(priority) => (i32::from(priority.prio()), 0),
+            _ => (i32::from(MAX_RT_PRIO), self.ses[self.tasks[task].se].vruntime.0 as i64),
         };
         leaving.sort_by_key(|&task| order(task));
         for task in leaving {

@@ -90,6 +90,9 @@ impl Sched {
     #[inline]
     pub fn schedule_start(&mut self, cx: &mut Ctx<'_, '_>) -> Leaving {
         let leaving = self.leave_cpu(cx);
+        if leaving.prev.is_some_and(|prev| self.needs_dl_pull_after(prev)) {
+            self.pull_dl_task(cx, cx.cpu);
+        }
         if leaving.prev.is_some_and(|prev| self.needs_pull_after(prev)) {
             self.pull_rt_task(cx, cx.cpu);
         }
@@ -159,8 +162,11 @@ impl Sched {
             self.leave_forbidden_cpu(cx, task);
         }
         let picked_anew = prev != next || self.profile.repeated_pick != RepeatedPick::KeepsSlice;
-        if picked_anew && next.is_some_and(|next| self.is_rt(next)) {
-            self.push_rt_tasks(cx, cx.cpu);
+        if let Some(next) = next.filter(|&next| picked_anew && !self.is_fair(next)) {
+            match self.is_dl(next) {
+                true => self.push_dl_tasks(cx, cx.cpu),
+                false => self.push_rt_tasks(cx, cx.cpu),
+            }
         }
         self.hrtick_schedule_exit(cx);
         Switch { prev, next }
@@ -209,7 +215,13 @@ impl Sched {
             [None, _] | [_, None] if !rq.stop_running => cx.meter.count(Op::SwitchIdle),
             _ => {}
         }
-        rq.curr = next;
+        if prev.is_none() {
+            self.dl_server_update_idle_time(cx.cpu);
+        }
+        self.rqs[cx.cpu].curr = next;
+        if next.is_none() {
+            self.dl_server_idles(cx.cpu);
+        }
         self.note_idleness(cx.cpu);
         self.lines.write(cx, cx.cpu);
         self.nr_switches += 1;
@@ -219,7 +231,7 @@ impl Sched {
     /// Kernel: core.c pick_next_task(), v4.12–
     pub(super) fn pick_next_task(&mut self, cx: &mut Ctx<'_, '_>, prev: Option<TaskId>) -> Option<TaskId> {
         let picked = self.pick_task(cx);
-        if !picked.is_some_and(|task| self.is_rt(task)) {
+        if picked.is_none_or(|task| self.is_fair(task)) {
             self.update_misfit_status(cx, cx.cpu, picked);
         }
         if picked.is_none() {
@@ -235,7 +247,7 @@ impl Sched {
     ///
     /// Kernel: sched.h put_prev_set_next_task(), v6.12– (inside pick_next_task_fair() before)
     fn put_prev_set_next_task(&mut self, cx: &mut Ctx<'_, '_>, prev: Option<TaskId>, next: Option<TaskId>) {
-        if [prev, next].into_iter().flatten().any(|task| self.is_rt(task)) {
+        if [prev, next].into_iter().flatten().any(|task| !self.is_fair(task)) {
             return self.switch_classes(cx, prev, next);
         }
         if let Some(task) = next {

@@ -19,8 +19,11 @@ impl Sched {
             if self.rqs[cpu].need_resched_lazy {
                 self.end_laziness(cx, task);
             }
-            if self.is_rt(task) {
-                self.task_tick_rt(cx, task);
+            if !self.is_fair(task) {
+                match self.is_dl(task) {
+                    true => self.task_tick_dl(cx),
+                    false => self.task_tick_rt(cx, task),
+                }
             } else {
                 self.touch_levels(task);
                 self.task_tick_fair(cx, task);

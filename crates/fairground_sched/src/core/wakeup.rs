@@ -222,7 +222,8 @@ impl Sched {
                 cx.decide(fairground_model::Reason::WakeCurrIdle, Some(task), 0);
                 self.resched_curr(cx, cpu);
             }
-            Some(curr) if self.is_rt(curr) || self.is_rt(task) => self.check_preempt_curr_rt(cx, cpu, curr, task),
+            Some(curr) if self.is_dl(curr) && self.is_dl(task) => self.check_preempt_curr_dl(cx, cpu, curr, task),
+            Some(curr) if !self.is_fair(curr) || !self.is_fair(task) => self.check_preempt_curr_rt(cx, cpu, curr, task),
             Some(_) => self.check_preempt_wakeup(cx, cpu, task, fork),
         }
         // A queue event has just read the clock: the schedule() that follows need not read it again. One that

@@ -17,7 +17,7 @@ impl Sched {
         self.enqueue_task(cx, task, flags);
         let row = &self.tasks[task];
         self.tasks[task].state = match self.ses[row.se].sched_delayed {
-            _ if row.policy.is_rt() => TaskState::Queued,
+            _ if !row.policy.is_fair() => TaskState::Queued,
             _ if row.throttled => TaskState::Limbo,
             true => TaskState::Delayed,
             false => TaskState::Queued,

@@ -75,6 +75,7 @@ impl Sched {
         }
         self.cfs_tasks_add(self.tasks[task].cpu, task, End::Head);
         self.mark_if_throttled(cx, task);
+        self.fair_server_follows(cx, self.tasks[task].cpu);
         self.hrtick_update(cx, self.tasks[task].cpu, true);
     }
 
@@ -156,6 +157,7 @@ impl Sched {
         let cpu = self.cfs_rqs[self.ses[first].cfs_rq].cpu;
         self.rqs[cpu].nr_running -= left;
         self.note_idleness(cpu);
+        self.fair_server_follows(cx, cpu);
         true
     }
 

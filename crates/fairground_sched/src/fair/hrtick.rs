@@ -95,7 +95,7 @@ impl Sched {
     #[cold]
     fn hrtick_update_enabled(&mut self, cx: &mut Ctx<'_, '_>, cpu: CpuId, enqueued: bool) {
         // Who is about to leave the CPU has no turn left: the pick arms the timer for the next.
-        let runs = |task: &TaskId| !self.is_rt(*task) && self.ses[self.se_of(*task)].on_rq;
+        let runs = |task: &TaskId| self.is_fair(*task) && self.ses[self.se_of(*task)].on_rq;
         let Some(curr) = self.rqs[cpu].curr.filter(runs) else { return };
         let queue = &self.cfs_rqs[self.ses[self.se_of(curr)].cfs_rq];
         let arms = match self.profile.hrtick {
@@ -114,7 +114,7 @@ impl Sched {
     /// Kernel: fair.c set_next_task_fair() from v6.12, pick_next_task_fair() before, v4.12–
     #[inline]
     pub(crate) fn hrtick_at_pick(&mut self, cx: &mut Ctx<'_, '_>, prev: Option<TaskId>, next: Option<TaskId>) {
-        let Some(next) = next.filter(|&next| self.hrtick_enabled_fair(cx.cpu) && !self.is_rt(next)) else { return };
+        let Some(next) = next.filter(|&next| self.hrtick_enabled_fair(cx.cpu) && self.is_fair(next)) else { return };
         let set_anew = prev != Some(next) || self.profile.repeated_pick == RepeatedPick::RenewsSlice;
         if set_anew || self.profile.hrtick == Hrtick::AtPick {
             self.hrtick_start_fair(cx, next);
@@ -261,6 +261,9 @@ impl Sched {
         let Some(task) = self.rqs[cx.cpu].curr else { return };
         if self.is_rt(task) {
             return self.task_tick_rt(cx, task);
+        }
+        if self.is_dl(task) {
+            return self.task_tick_dl_queued(cx, task);
         }
         self.touch_levels(task);
         self.task_tick_fair_queued(cx, task);

@@ -57,7 +57,7 @@ impl Sched {
         let (se, cpu) = (self.tasks[task].se, self.tasks[task].cpu);
         let cfs_rq = self.ses[se].cfs_rq;
         let (pelt, weight) = (self.profile.pelt, self.ses[se].load.weight());
-        let detached = self.is_rt(task);
+        let detached = !self.is_fair(task);
         if detached && self.profile.attach_new == AttachNew::AtEnqueue {
             return self.begin_detached(task);
         }

@@ -351,9 +351,9 @@ fn what_is_set_to_its_own_value_stays_as_it_is_and_a_policy_preempts_nobody() {
         }
         let slice = Ns(bench.sched.se(first).slice);
         bench.call_with(&mut decisions, |sched, cx| sched.set_slice(cx, first, Some(slice)));
-        bench.call_with(&mut decisions, |sched, cx| sched.sched_setscheduler(cx, first, Policy::Normal));
+        bench.call_with(&mut decisions, |sched, cx| sched.sched_setscheduler(cx, first, Policy::Normal)).unwrap();
         assert_eq!(bench.sched.se(first).sum_exec_runtime, 0, "{profile}: nobody touched the queue");
-        bench.call_with(&mut decisions, |sched, cx| sched.sched_setscheduler(cx, second, Policy::Normal));
+        bench.call_with(&mut decisions, |sched, cx| sched.sched_setscheduler(cx, second, Policy::Normal)).unwrap();
         assert_eq!(bench.sched.se(first).sum_exec_runtime, MS, "{profile}");
         assert!(decisions.0.iter().all(|reason| !reason.slug().starts_with("wake-")), "{profile}: {:?}", decisions.0);
     }

@@ -1,5 +1,5 @@
 //! Real-time tasks of a CPU may run 950 ms of each second; the rest is left to others. Kernels from v6.12 on stop none: there the fair
-//! class has a deadline server, which is not modelled yet.
+//! class has a deadline server (`deadline/server.rs`).
 //!
 //! ```text
 //! time += what ran          time > runtime: throttled, none is picked
@@ -17,12 +17,12 @@ use fairground_stdx::{CpuId, Ns};
 /// The period (sysctl_sched_rt_period).
 ///
 /// Kernel: rt.c sysctl_sched_rt_period, v4.12–
-const RT_PERIOD: Ns = Ns::from_ms(1000);
+pub(crate) const RT_PERIOD: Ns = Ns::from_ms(1000);
 
 /// How much of it (sysctl_sched_rt_runtime).
 ///
 /// Kernel: rt.c sysctl_sched_rt_runtime, v4.12–
-const RT_RUNTIME: Ns = Ns::from_ms(950);
+pub(crate) const RT_RUNTIME: Ns = Ns::from_ms(950);
 
 impl Sched {
     fn rt_bandwidth_enabled(&self) -> bool {
@@ -53,6 +53,15 @@ impl Sched {
             self.rt_queue_changes(cx, cpu);
         }
         self.resched_curr(cx, cpu);
+    }
+
+    /// What a deadline task of `cpu` has run counts too, while it could matter; only real-time tasks stop by it.
+    ///
+    /// Kernel: deadline.c update_curr_dl(), rt.c sched_rt_bandwidth_account(), v4.12–v6.11
+    pub(crate) fn account_dl_in_rt_runtime(&mut self, cpu: CpuId, ran_ns: u64) {
+        if self.rt.period_expires.is_some() || self.rqs[cpu].rt.time < self.rt_runtime(cpu) {
+            self.rqs[cpu].rt.time += ran_ns;
+        }
     }
 
     /// With RT_RUNTIME_SHARE a queue that has used up its time borrows what others have left, from each a part.

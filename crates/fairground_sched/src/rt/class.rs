@@ -124,7 +124,7 @@ impl Sched {
     pub(crate) fn check_preempt_curr_rt(&mut self, cx: &mut Ctx<'_, '_>, cpu: CpuId, curr: TaskId, wakee: TaskId) {
         let (running, woken) = (self.tasks[curr].prio(), self.tasks[wakee].prio());
         let reason = match () {
-            () if !self.is_rt(wakee) => Reason::WakeLowerPriority,
+            () if self.is_fair(wakee) => Reason::WakeLowerPriority,
             () if woken < running => Reason::WakeHigherPriority,
             () if woken == running && self.makes_room(cx, cpu, curr, wakee) => Reason::WakeMakesRoom,
             () => Reason::WakeLowerPriority,

@@ -11,7 +11,8 @@ use fairground_stdx::{CpuId, CpuMask, TaskId};
 
 impl Sched {
     /// The CPUs that a task may use whose highest queued priority is lowest, if that is lower than its own. One with fair tasks is as
-    /// low as an idle one. Where CPUs differ, only those count that have what the task asks for, if any has.
+    /// low as an idle one; one with deadline tasks is higher than all (CPUPRI_HIGHER). Where CPUs differ, only those count that have what
+    /// the task asks for, if any has.
     ///
     /// Kernel: cpupri.c cpupri_find_fitness(), v5.6– (cpupri_find() before)
     pub(super) fn cpupri_find(&self, cx: &Ctx<'_, '_>, task: TaskId) -> Option<CpuMask> {
@@ -24,7 +25,8 @@ impl Sched {
     fn lowest_cpus(&self, cx: &Ctx<'_, '_>, task: TaskId, fits: impl Fn(CpuId) -> bool) -> Option<CpuMask> {
         let allowed = self.tasks[task].cpus_allowed.and(&cx.machine.online);
         let (mut lowest, mut mask) = (self.rt_prio(task), CpuMask::EMPTY);
-        for cpu in allowed.iter().filter(|&cpu| self.rqs[cpu].online && fits(cpu)) {
+        let open = |&cpu: &CpuId| self.rqs[cpu].online && !self.rqs[cpu].dl.is_runnable() && fits(cpu);
+        for cpu in allowed.iter().filter(open) {
             let prio = self.rqs[cpu].rt.highest_prio();
             if prio > lowest {
                 (lowest, mask) = (prio, CpuMask::EMPTY);
@@ -64,8 +66,8 @@ impl Sched {
         this.or_else(|| lowest.first())
     }
 
-    /// Where a woken or new real-time task is queued: where it was, unless a real-time task runs there that does not give way to it,
-    /// or cannot go elsewhere, or the CPU has less than it asks for and another that is of lower priority has that.
+    /// Where a woken or new real-time task is queued: where it was, unless a real-time or deadline task runs there that does not give way
+    /// to it, or cannot go elsewhere, or the CPU has less than it asks for and another that is of lower priority has that.
     ///
     /// Kernel: rt.c select_task_rq_rt(), v4.12–
     #[cold]
@@ -74,7 +76,7 @@ impl Sched {
         let stays = (prev, Reason::SelectRtPrev);
         let holds = |curr: TaskId| {
             let row = &self.tasks[curr];
-            row.policy.is_rt() && (row.cpus_allowed.weight() < 2 || row.prio() <= self.tasks[task].prio())
+            !row.policy.is_fair() && (row.cpus_allowed.weight() < 2 || row.prio() <= self.tasks[task].prio())
         };
         let held = self.rqs[prev].curr.is_some_and(holds);
         if wake == Wake::Exec || (!held && self.rt_task_fits_capacity(task, prev)) {

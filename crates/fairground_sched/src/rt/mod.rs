@@ -21,6 +21,8 @@ mod switched;
 
 use fairground_stdx::{CpuMask, Instant, TaskId};
 
+pub(crate) use bandwidth::{RT_PERIOD, RT_RUNTIME};
+
 /// The priority number of a CPU on which no real-time task is queued.
 ///
 /// Kernel: prio.h MAX_RT_PRIO, v4.12–
@@ -61,6 +63,13 @@ pub(crate) struct RtRq {
     borrowed: i64,
     /// It is asked to push, and the interrupt that says so is under way.
     push_asked: bool,
+}
+
+impl RtEntity {
+    /// Whether it stands on a queue.
+    pub(crate) fn is_on_list(&self) -> bool {
+        self.on_list
+    }
 }
 
 impl RtRq {

@@ -47,7 +47,7 @@ impl Sched {
         let rq = &self.rqs[cpu];
         let waits = |curr: TaskId| {
             let row = &self.tasks[curr];
-            row.policy.is_rt() && (row.cpus_allowed.weight() < 2 || row.prio() <= self.tasks[task].prio())
+            !row.policy.is_fair() && (row.cpus_allowed.weight() < 2 || row.prio() <= self.tasks[task].prio())
         };
         if !rq.need_resched && self.tasks[task].cpus_allowed.weight() > 1 && rq.curr.is_some_and(waits) {
             self.push_rt_tasks(cx, cpu);
@@ -100,12 +100,16 @@ impl Sched {
         self.rqs[src].rt.pushable.iter().map(|row| row.1).find(|&task| self.tasks[task].cpus_allowed.contains(cpu))
     }
 
-    /// Whether `prev`, which leaves its CPU, was more urgent than all real-time tasks that are left there.
+    /// Whether `prev`, which leaves its CPU, was more urgent than all real-time tasks that are left there. With deadline tasks there
+    /// is nothing to pull for.
     ///
     /// Kernel: rt.c balance_rt(), pick_next_task_rt() before v5.4 with need_pull_rt_task(), v4.12–
     pub(crate) fn needs_pull_after(&self, prev: TaskId) -> bool {
         let row = &self.tasks[prev];
-        row.policy.is_rt() && !row.rt.on_list && i32::from(self.rqs[row.cpu].rt.highest_prio()) > row.prio()
+        !row.policy.is_fair()
+            && !self.rqs[row.cpu].dl.is_runnable()
+            && !row.rt.on_list
+            && i32::from(self.rqs[row.cpu].rt.highest_prio()) > row.prio()
     }
 
     /// Whether tasks wait on a CPU that may run elsewhere.

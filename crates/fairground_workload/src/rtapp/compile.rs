@@ -147,6 +147,7 @@ fn without_slice(name: &str, policy: Policy, notes: &mut Notes) {
         Policy::Idle => "SCHED_IDLE",
         Policy::Fifo(_) => "SCHED_FIFO",
         Policy::RoundRobin(_) => "SCHED_RR",
+        Policy::Deadline(_) => "SCHED_DEADLINE",
     };
     notes.add(&format!("thread `{name}`: `dl-runtime` has no effect, rt-app sets no slice with {policy}"));
 }

@@ -30,11 +30,12 @@ impl Sched {
     /// Kernel: fair.c __update_blocked_others(), v5.4– (in update_blocked_averages() before)
     fn update_blocked_others(&mut self, cx: &Ctx<'_, '_>, cpu: CpuId) {
         let (pelt, scale) = (self.profile.pelt, cx.scale(cpu));
-        let rt_runs = self.rqs[cpu].curr.is_some_and(|task| self.is_rt(task));
+        let curr = self.rqs[cpu].curr;
+        let (rt_runs, dl_runs) = (curr.is_some_and(|task| self.is_rt(task)), curr.is_some_and(|task| self.is_dl(task)));
         let rq = &mut self.rqs[cpu];
         let now = rq.clocks.pelt(self.profile.pelt_clock);
         pelt.update_class(now, &mut rq.avg_rt, rt_runs, scale);
-        pelt.update_class(now, &mut rq.avg_dl, false, scale);
+        pelt.update_class(now, &mut rq.avg_dl, dl_runs, scale);
         pelt.update_irq(rq.clocks.clock, &mut rq.avg_irq, 0, scale);
         self.update_hw_load_avg(cpu);
     }

@@ -7,13 +7,16 @@ use fairground_model::CpuMax;
 use fairground_stdx::{CfsRqId, Ns, TaskId, TgId};
 
 impl Sched {
-    /// Charges what ran on a queue to its account, if its group has a quota.
+    /// Charges what ran on a queue to its account, if its group has a quota; what ran on a CPU's own queue to its fair server.
     ///
-    /// Kernel: fair.c account_cfs_rq_runtime(), v4.12–
+    /// Kernel: fair.c account_cfs_rq_runtime(), v4.12–; update_curr(), v6.12–
     #[inline(always)]
     pub(crate) fn account_cfs_rq_runtime(&mut self, cx: &mut Ctx<'_, '_>, queue: CfsRqId, ran: Ns) {
         if self.cfs_bandwidth_used() && ran > Ns::ZERO {
             self.charge(cx, queue, ran);
+        }
+        if self.dl_root.serves && self.cfs_rqs[queue].tg.is_none() {
+            self.dl_server_update(cx, self.cfs_rqs[queue].cpu, ran);
         }
     }
 

@@ -79,7 +79,7 @@ impl Sched {
         self.tasks[task].throttle_work = false;
         let queue = self.ses[self.tasks[task].se].cfs_rq;
         self.count_rq_lock(cx, cpu);
-        if self.is_rt(task) || !self.throttled_hierarchy(queue) {
+        if !self.is_fair(task) || !self.throttled_hierarchy(queue) {
             return;
         }
         self.update_rq_clock(cx, cpu);

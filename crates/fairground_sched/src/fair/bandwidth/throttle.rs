@@ -36,6 +36,7 @@ impl Sched {
         account.throttled_clock = if starts_clock { clock } else { 0 };
         let debt = u32::try_from(-account.remaining).unwrap_or(u32::MAX);
         self.note_idleness(cpu);
+        self.fair_server_follows(cx, cpu);
         self.lines.write(cx, cpu);
         cx.decide_who(Reason::Throttle, Decision::group(group), debt);
         true
@@ -68,6 +69,7 @@ impl Sched {
         if rule == Throttle::CfsRqDequeue {
             self.enqueue_unthrottled(cx, queue, se);
         }
+        self.fair_server_follows(cx, cpu);
         self.lines.write(cx, cpu);
         if self.rqs[cpu].curr.is_none() && self.cfs_rqs[self.rqs[cpu].cfs].nr_running > 0 {
             self.resched_curr(cx, cpu);

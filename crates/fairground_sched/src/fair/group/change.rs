@@ -61,9 +61,9 @@ impl Sched {
         if running {
             self.put_prev_task(cx, task);
         }
-        match self.is_rt(task) {
-            false => self.task_change_group_fair(cx, task, group, queued),
-            true => {
+        match self.is_fair(task) {
+            true => self.task_change_group_fair(cx, task, group, queued),
+            false => {
                 self.tasks[task].group = group;
                 self.set_task_rq_detached(cx, task, cpu);
             }

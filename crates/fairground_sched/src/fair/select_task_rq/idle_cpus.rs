@@ -19,5 +19,6 @@ impl Sched {
     /// A task has this policy from now on: only with tasks of policy SCHED_IDLE a CPU that is not idle may be free.
     pub(crate) fn note_policy(&mut self, policy: Policy) {
         self.has_idle_policy |= policy == Policy::Idle;
+        self.note_class(policy);
     }
 }

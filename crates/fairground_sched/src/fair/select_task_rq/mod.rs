@@ -93,6 +93,7 @@ impl Sched {
     pub(crate) fn select_task_rq(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, wake: Wake) -> Option<CpuId> {
         let choice = match only_cpu(&self.tasks[task].cpus_allowed) {
             Some(only) => (only, Reason::SelectOnlyAllowed),
+            None if self.is_dl(task) => self.select_task_rq_dl(cx, task, wake),
             None if self.is_rt(task) => self.select_task_rq_rt(cx, task, wake),
             None => self.select_task_rq_fair(cx, task, wake)?,
         };

@@ -87,7 +87,7 @@ fn cpus_of_idle_policy_are_as_good_as_idle_from_v5_7_on() {
         let mut machine = TestMachine::new(kernel, flat8());
         let task = machine.sleeper(3);
         let lazy = machine.running(3);
-        machine.on(3, |sched, cx| sched.sched_setscheduler(cx, lazy, fairground_model::Policy::Idle));
+        machine.on(3, |sched, cx| sched.sched_setscheduler(cx, lazy, fairground_model::Policy::Idle)).unwrap();
         assert_eq!(machine.search(task, 0, 3) == (3, Reason::SelectPrevIdle), free, "{kernel}");
     }
 }

@@ -202,7 +202,10 @@ impl Core {
                 self.schedule();
             }
             Call::Nice(task, nice) => self.call(|sched, cx| sched.set_user_nice(cx, id(task), nice)),
-            Call::Policy(task, policy) => self.call(|sched, cx| sched.sched_setscheduler(cx, id(task), policy)),
+            Call::Policy(task, policy) => {
+                let done = self.call(|sched, cx| sched.sched_setscheduler(cx, id(task), policy));
+                assert!(done.is_ok(), "invariant: only deadline tasks are refused: {policy:?}");
+            }
             Call::Slice(task, slice) => self.call(|sched, cx| sched.set_slice(cx, id(task), slice.map(Ns))),
         }
     }

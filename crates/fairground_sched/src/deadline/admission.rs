@@ -1,0 +1,187 @@
+//! Who may be a deadline task: parameters that make sense, all CPUs, and a share that is left.
+
+use super::bandwidth::limit_bw;
+use super::entity::{BW_SHIFT, DL_SCALE, to_ratio};
+use super::server::FAIR_SERVER_BW;
+use super::{DlEntity, DlSe};
+use crate::Sched;
+use crate::ctx::Ctx;
+use crate::profile::Profile;
+use crate::seam::{DlAdmission, DlPeriods, RtBandwidth};
+use fairground_model::{DlParams, MachineView, Policy};
+use fairground_stdx::{CpuMask, Ns, TaskId};
+use std::fmt;
+
+/// The shortest and the longest period that a kernel with such limits grants.
+///
+/// Kernel: deadline.c sysctl_sched_dl_period_min, sysctl_sched_dl_period_max, v5.4–
+const PERIODS: [Ns; 2] = [Ns::from_us(100), Ns::from_us(1 << 22)];
+
+/// Why a task does not become a deadline task, or not with these parameters.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Refused {
+    /// EINVAL: the runtime is shorter than 1024 ns.
+    ShortRuntime(Ns),
+    /// EINVAL: the runtime is longer than the deadline.
+    RuntimeBeyondDeadline(DlParams),
+    /// EINVAL: the deadline is after the period.
+    DeadlineBeyondPeriod(DlParams),
+    /// EINVAL: the kernel grants no such period.
+    Period(Ns),
+    /// EPERM: the task may not use all CPUs that are on line.
+    Affinity,
+    /// EBUSY: the shares would sum up to more than may be used; all in 2^-20 of a CPU.
+    Overflow {
+        /// What it asks for.
+        share: u64,
+        /// What others have, it itself without what it had.
+        others: u64,
+        /// How much of that is for the servers of the fair class.
+        servers: u64,
+        /// What may be used.
+        limit: u64,
+    },
+}
+
+/// A share in percent of a CPU with two digits, rounded down.
+fn percent(share: u64) -> String {
+    let hundredths = (u128::from(share) * 10_000) >> BW_SHIFT;
+    format!("{}.{:02} %", hundredths / 100, hundredths % 100)
+}
+
+impl Refused {
+    /// What to do.
+    pub const fn hint(self) -> &'static str {
+        match self {
+            Refused::ShortRuntime(_) => "Runtimes begin at 1024 ns.",
+            Refused::RuntimeBeyondDeadline(_) | Refused::DeadlineBeyondPeriod(_) => "It must be runtime <= deadline <= period.",
+            Refused::Period(_) => "This kernel grants periods from 100 us to 4194304 us.",
+            Refused::Affinity => "A deadline task may use all CPUs: leave its CPU list away, or use fewer CPUs in the machine.",
+            Refused::Overflow { .. } => "Lower runtimes, lengthen periods, or take more CPUs.",
+        }
+    }
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Refused::ShortRuntime(runtime) => write!(f, "a deadline task's runtime of {runtime} is too short (EINVAL)"),
+            Refused::RuntimeBeyondDeadline(DlParams { runtime, deadline, .. }) => {
+                write!(f, "a deadline task's runtime of {runtime} is longer than its deadline of {deadline} (EINVAL)")
+            }
+            Refused::DeadlineBeyondPeriod(DlParams { deadline, period, .. }) => {
+                write!(f, "a deadline task's deadline of {deadline} is longer than its period of {period} (EINVAL)")
+            }
+            Refused::Period(period) => write!(f, "this kernel grants no deadline task a period of {period} (EINVAL)"),
+            Refused::Affinity => write!(f, "a deadline task must be allowed on all CPUs that are on line (EPERM)"),
+            Refused::Overflow { share, others, servers, limit } => {
+                let (share, others, limit) = (percent(share), percent(others), percent(limit));
+                write!(f, "a deadline task asks for {share} of a CPU, others have {others}")?;
+                if servers > 0 {
+                    write!(f, ", of which servers of fair tasks {}", percent(servers))?;
+                }
+                write!(f, ", and all may have {limit} (EBUSY)")
+            }
+        }
+    }
+}
+
+impl Profile {
+    /// Whether parameters make sense to this kernel.
+    ///
+    /// Kernel: deadline.c __checkparam_dl(), v4.12–
+    pub fn check_dl_params(&self, params: &DlParams) -> Result<(), Refused> {
+        let DlParams { runtime, deadline, period, .. } = *params;
+        let limited = self.dl_periods == DlPeriods::Limited;
+        match () {
+            () if runtime.0 < 1 << DL_SCALE => Err(Refused::ShortRuntime(runtime)),
+            () if period < deadline => Err(Refused::DeadlineBeyondPeriod(*params)),
+            () if deadline < runtime => Err(Refused::RuntimeBeyondDeadline(*params)),
+            () if limited && (period < PERIODS[0] || period > PERIODS[1]) => Err(Refused::Period(period)),
+            () if period.0 > i64::MAX as u64 => Err(Refused::Period(period)),
+            () => Ok(()),
+        }
+    }
+
+    /// What deadline tasks may use of the machine, and what of it the servers of the fair class have, in 2^-20 of a CPU.
+    ///
+    /// Kernel: deadline.c dl_bw_capacity(), __dl_overflow(), v4.12–
+    fn dl_limit(&self, machine: &MachineView) -> (u64, u64) {
+        let cpus = machine.online.weight() as u64;
+        let capacity = |cpu| u64::from(machine.cpus[cpu].capacity);
+        let limit = match self.dl_admission {
+            DlAdmission::Cpus => limit_bw() * cpus,
+            DlAdmission::Capacity => (limit_bw() * machine.online.iter().map(capacity).sum::<u64>()) >> 10,
+        };
+        let servers = if self.rt_bandwidth == RtBandwidth::FairServer { FAIR_SERVER_BW * cpus } else { 0 };
+        (limit, servers)
+    }
+
+    /// Whether tasks with these parameters could be admitted one after the other, and which is the first that could not. For
+    /// those that all live at the beginning.
+    pub fn admits(&self, machine: &MachineView, tasks: impl Iterator<Item = DlParams>) -> Result<(), (usize, Refused)> {
+        let (limit, servers) = self.dl_limit(machine);
+        let mut others = servers;
+        for (index, params) in tasks.enumerate() {
+            let share = to_ratio(params.period.0, params.runtime.0);
+            if others + share > limit {
+                return Err((index, Refused::Overflow { share, others, servers, limit }));
+            }
+            others += share;
+        }
+        Ok(())
+    }
+}
+
+impl Sched {
+    /// Whether a task may have a policy; its share of the CPUs is granted then.
+    ///
+    /// Kernel: core.c __sched_setscheduler(), deadline.c sched_dl_overflow(), v4.12–
+    pub(crate) fn dl_overflow(&mut self, cx: &Ctx<'_, '_>, task: TaskId, policy: Policy) -> Result<(), Refused> {
+        let Some(params) = policy.deadline() else { return Ok(()) };
+        self.profile.check_dl_params(&params)?;
+        if !self.covers_root_domain(cx, self.tasks[task].cpus_allowed) {
+            return Err(Refused::Affinity);
+        }
+        let (limit, servers) = self.profile.dl_limit(cx.machine);
+        let (se, share) = (DlSe::Task(task), to_ratio(params.period.0, params.runtime.0));
+        // What a task still has that was one until now is looked at as that of another.
+        let stays = self.is_dl(task) && self.tasks[task].dl.admitted;
+        let old = if stays { self.tasks[task].dl.dl_bw } else { 0 };
+        let others = self.dl_root.total_bw + servers - old;
+        if others + share > limit {
+            return Err(Refused::Overflow { share, others, servers, limit });
+        }
+        self.dl_sub(se);
+        Ok(())
+    }
+
+    /// A new task of the deadline class asks for its share, before it is queued for the first time.
+    ///
+    /// Kernel: core.c sched_setattr() of a task that was just born, v4.12–
+    pub fn admit_new_task(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId) -> Result<(), Refused> {
+        let policy = self.tasks[task].policy;
+        self.dl_overflow(cx, task, policy)?;
+        if let Some(params) = policy.deadline() {
+            self.begin_dl(cx, task, &params);
+        }
+        Ok(())
+    }
+
+    /// A task that is not born yet has the parameters of its policy, and no share.
+    pub(crate) fn forget_dl(&mut self, task: TaskId) {
+        self.dl_sub(DlSe::Task(task));
+        self.tasks[task].dl = DlEntity::new(self.tasks[task].policy);
+    }
+
+    /// The parameters of a task count from now on.
+    pub(crate) fn begin_dl(&mut self, cx: &Ctx<'_, '_>, task: TaskId, params: &DlParams) {
+        self.tasks[task].dl.set_params(params);
+        self.dl_add(DlSe::Task(task), cx.machine.online.weight());
+    }
+
+    /// Whether a set of CPUs has all that are on line: a deadline task must be able to run on each.
+    pub(crate) fn covers_root_domain(&self, cx: &Ctx<'_, '_>, cpus: CpuMask) -> bool {
+        cx.machine.online.and(&cpus).weight() == cx.machine.online.weight()
+    }
+}

@@ -1,0 +1,205 @@
+//! Shares of CPUs: what admission has granted, what belongs to a CPU, what of it is active; and what those that reclaim consume.
+//!
+//! ```text
+//! total_bw     all that was granted           freed at the 0-lag time of who leaves or ends
+//! this_bw      of the entities of a CPU       moves with them
+//! running_bw   of those, the active ones      until their 0-lag time, runnable or not
+//! ```
+
+use super::entity::{BW_SHIFT, to_ratio};
+use super::server::FAIR_SERVER_BW;
+use super::{DlSe, DlTimer};
+use crate::Sched;
+use crate::ctx::Ctx;
+use crate::rt::{RT_PERIOD, RT_RUNTIME};
+use crate::seam::{DlBandwidth, RtBandwidth};
+use crate::task::TaskState;
+use fairground_stdx::CpuId;
+
+/// A whole CPU.
+///
+/// Kernel: sched.h BW_UNIT, v4.13–
+const BW_UNIT: u64 = 1 << BW_SHIFT;
+
+/// Fraction bits of the reciprocal of the limit.
+///
+/// Kernel: sched.h RATIO_SHIFT, v4.13–
+const RATIO_SHIFT: u32 = 8;
+
+/// What all queues share.
+///
+/// Kernel: sched.h struct dl_bw, v4.12–
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct DlRoot {
+    /// What was granted, in 2^-20 of a CPU.
+    pub(super) total_bw: u64,
+    /// What that took of each CPU, every grant divided and rounded by itself.
+    pub(super) per_cpu: i64,
+    /// Servers of the fair class are at work: the kernel has them, and some task is, or was, of a class above.
+    pub(crate) serves: bool,
+}
+
+/// What deadline tasks may use of a CPU, in 2^-20: 95 %.
+///
+/// Kernel: deadline.c init_dl_bw(), to_ratio(global_rt_period(), global_rt_runtime()), v4.12–
+pub(super) fn limit_bw() -> u64 {
+    to_ratio(RT_PERIOD.0, RT_RUNTIME.0)
+}
+
+impl Sched {
+    pub(super) fn add_rq_bw(&mut self, se: DlSe) {
+        let (cpu, entity) = (self.dl_cpu(se), self.dl_mut(se));
+        if !std::mem::replace(&mut entity.counted, true) {
+            let bw = entity.dl_bw;
+            self.rqs[cpu].dl.this_bw += bw;
+        }
+    }
+
+    pub(super) fn sub_rq_bw(&mut self, se: DlSe) {
+        let (cpu, entity) = (self.dl_cpu(se), self.dl_mut(se));
+        if std::mem::take(&mut entity.counted) {
+            let bw = entity.dl_bw;
+            self.rqs[cpu].dl.this_bw -= bw;
+        }
+    }
+
+    pub(super) fn add_running_bw(&mut self, se: DlSe) {
+        let (cpu, entity) = (self.dl_cpu(se), self.dl_mut(se));
+        if !std::mem::replace(&mut entity.contends, true) {
+            let bw = entity.dl_bw;
+            self.rqs[cpu].dl.running_bw += bw;
+        }
+    }
+
+    pub(super) fn sub_running_bw(&mut self, se: DlSe) {
+        let (cpu, entity) = (self.dl_cpu(se), self.dl_mut(se));
+        if std::mem::take(&mut entity.contends) {
+            let bw = entity.dl_bw;
+            self.rqs[cpu].dl.running_bw -= bw;
+        }
+    }
+
+    /// The share of an entity counts in what was granted from now on.
+    ///
+    /// Kernel: sched.h __dl_add(), v4.12–
+    pub(super) fn dl_add(&mut self, se: DlSe, cpus: usize) {
+        let entity = self.dl_mut(se);
+        let (bw, per_cpu) = (entity.dl_bw, entity.dl_bw as i64 / cpus.max(1) as i64);
+        (entity.admitted, entity.per_cpu) = (true, per_cpu);
+        self.dl_root.total_bw += bw;
+        self.dl_root.per_cpu += per_cpu;
+    }
+
+    /// Kernel: sched.h __dl_sub(), v4.12–
+    pub(super) fn dl_sub(&mut self, se: DlSe) {
+        let entity = self.dl_mut(se);
+        if std::mem::take(&mut entity.admitted) {
+            let (bw, per_cpu) = (entity.dl_bw, entity.per_cpu);
+            self.dl_root.total_bw -= bw;
+            self.dl_root.per_cpu -= per_cpu;
+        }
+    }
+
+    /// An entity wakes up: it is active, if it is not still.
+    ///
+    /// Kernel: deadline.c task_contending(), v4.13–
+    pub(super) fn task_contending(&mut self, cx: &mut Ctx<'_, '_>, se: DlSe) {
+        self.add_rq_bw(se);
+        if std::mem::take(&mut self.dl_mut(se).non_contending) {
+            self.cancel_zero_lag(cx, se);
+        }
+        self.add_running_bw(se);
+    }
+
+    /// An entity sleeps, or a task ends (`dead`) or has left the class: it stays active until its 0-lag time.
+    ///
+    /// Kernel: deadline.c task_non_contending(), v4.13– (task_dead_dl(), switched_from_dl() before)
+    pub(super) fn task_non_contending(&mut self, cx: &mut Ctx<'_, '_>, se: DlSe, dead: bool) {
+        let gone = dead || matches!(se, DlSe::Task(task) if !self.is_dl(task));
+        let (cpu, entity) = (self.dl_cpu(se), self.dl(se));
+        if entity.dl_runtime == 0 {
+            return;
+        }
+        let after = match self.profile.dl_bandwidth {
+            DlBandwidth::WallTime if gone => -1,
+            // Nothing looks at what is active there.
+            DlBandwidth::WallTime => return,
+            DlBandwidth::Grub | DlBandwidth::GrubOfLimit => entity.zero_lag_after(self.rqs[cpu].clocks.clock),
+        };
+        if after < 0 || entity.zero_lag.is_some() {
+            self.sub_running_bw(se);
+            if gone {
+                self.sub_rq_bw(se);
+                self.dl_sub(se);
+                self.dl_mut(se).clear_params();
+            }
+            return;
+        }
+        self.dl_mut(se).non_contending = true;
+        self.arm_dl_timer(cx, DlTimer::ZeroLag(se), after as u64);
+    }
+
+    /// The 0-lag time of an entity that sleeps, has ended or has left the class.
+    ///
+    /// Kernel: deadline.c inactive_task_timer(), v4.13–
+    pub(super) fn inactive_task_timer(&mut self, cx: &mut Ctx<'_, '_>, se: DlSe) {
+        let cpu = self.dl_cpu(se);
+        self.count_rq_lock(cx, cpu);
+        self.update_rq_clock(cx, cpu);
+        self.dl_mut(se).zero_lag = None;
+        let gone = matches!(se, DlSe::Task(task) if !self.is_dl(task) || self.tasks[task].state == TaskState::Dead);
+        if std::mem::take(&mut self.dl_mut(se).non_contending) {
+            self.sub_running_bw(se);
+        }
+        if gone {
+            self.sub_rq_bw(se);
+            self.dl_sub(se);
+            self.dl_mut(se).clear_params();
+        }
+    }
+
+    /// What `delta_ns` of running consume of the runtime of an entity: less on a slow CPU; for one that reclaims less while others
+    /// are not active. A server's runtime is time.
+    ///
+    /// Kernel: deadline.c dl_scaled_delta_exec(), grub_reclaim(), v4.13–
+    pub(super) fn dl_scaled_delta_exec(&self, cx: &Ctx<'_, '_>, se: DlSe, delta_ns: u64) -> u64 {
+        let (cpu, entity) = (self.dl_cpu(se), self.dl(se));
+        let rule = self.profile.dl_bandwidth;
+        if rule == DlBandwidth::WallTime || matches!(se, DlSe::FairServer(_)) {
+            return delta_ns;
+        }
+        if entity.reclaim {
+            return (delta_ns * self.active_bw(cpu, entity.dl_bw, rule)) >> BW_SHIFT;
+        }
+        let scale = cx.scale(cpu);
+        let at_freq = (delta_ns * u64::from(scale.freq)) >> 10;
+        (at_freq * u64::from(scale.cpu)) >> 10
+    }
+
+    /// The speed at which one that reclaims consumes its runtime, in 2^-20: its CPU without the shares that are not active, at least
+    /// its own share of what may be used.
+    ///
+    /// Kernel: deadline.c grub_reclaim(), v4.13–
+    fn active_bw(&self, cpu: CpuId, own_bw: u64, rule: DlBandwidth) -> u64 {
+        let dl = &self.rqs[cpu].dl;
+        let ratio = to_ratio(RT_RUNTIME.0, RT_PERIOD.0) >> (BW_SHIFT - RATIO_SHIFT);
+        let server = if self.profile.rt_bandwidth == RtBandwidth::FairServer { FAIR_SERVER_BW as i64 } else { 0 };
+        let extra = (limit_bw() as i64 - self.dl_root.per_cpu - server).max(0) as u64;
+        let unused = dl.this_bw - dl.running_bw + extra;
+        match rule {
+            DlBandwidth::GrubOfLimit => {
+                let active = if unused > limit_bw() - own_bw.min(limit_bw()) { own_bw } else { limit_bw() - unused };
+                (active * ratio) >> RATIO_SHIFT
+            }
+            DlBandwidth::Grub | DlBandwidth::WallTime => {
+                let least = (own_bw * ratio) >> RATIO_SHIFT;
+                if unused > BW_UNIT - least.min(BW_UNIT) { least } else { BW_UNIT - unused }
+            }
+        }
+    }
+
+    /// What the active deadline entities of a CPU have been promised, in 2^-20 of it.
+    pub fn dl_running_bw(&self, cpu: CpuId) -> u64 {
+        self.rqs[cpu].dl.running_bw
+    }
+}

@@ -1,0 +1,160 @@
+//! The server of the fair class: a deadline entity of each CPU, 50 ms in 1000 ms, which lets fair tasks run where tasks of higher
+//! classes leave them nothing.
+//!
+//! ```text
+//! first fair task queued ──► put off: throttled, timer at deadline - runtime (zero laxity)
+//!     fair tasks run by themselves ──► runtime goes down, the point moves on; all of it used: a new period
+//!     timer, and they have not       ──► queued: its deadline is among those of tasks, and the fair class picks
+//!     runtime used up                ──► throttled to the end of the period, then again, until fair tasks run by themselves
+//! last one leaves ──► stopped
+//! ```
+//!
+//! It is at work from the first task of a higher class on: before, it would decide nothing.
+
+use super::DlSe;
+use super::queue::Comes;
+use crate::Sched;
+use crate::ctx::Ctx;
+use crate::seam::RtBandwidth;
+use fairground_model::{DlParams, Policy};
+use fairground_stdx::{CpuId, Ns};
+
+/// What fair tasks get, and in which time.
+///
+/// Kernel: deadline.c dl_server_start(), sched_init_dl_servers() from v6.17, v6.12–
+const FAIR_SERVER: DlParams =
+    DlParams { runtime: Ns::from_ms(50), deadline: Ns::from_ms(1000), period: Ns::from_ms(1000), reclaim: false };
+
+/// That as a share of a CPU, in 2^-20, rounded down.
+pub(super) const FAIR_SERVER_BW: u64 = (FAIR_SERVER.runtime.0 << super::entity::BW_SHIFT) / FAIR_SERVER.period.0;
+
+impl Sched {
+    /// A task has this policy from now on. With the first one above the fair class the servers begin their work.
+    pub(crate) fn note_class(&mut self, policy: Policy) {
+        let begins = self.profile.rt_bandwidth == RtBandwidth::FairServer && !policy.is_fair();
+        if !begins || std::mem::replace(&mut self.dl_root.serves, true) {
+            return;
+        }
+        for cpu in self.rqs.ids() {
+            let rq = &mut self.rqs[cpu];
+            rq.dl.server.set_params(&FAIR_SERVER);
+            rq.dl.server.defer = true;
+            rq.dl.idle_since = rq.clocks.clock_task;
+            self.add_rq_bw(DlSe::FairServer(cpu));
+        }
+    }
+
+    /// The servers of CPUs that had fair tasks before the first task of a higher class begin too.
+    pub(crate) fn start_fair_servers(&mut self, cx: &mut Ctx<'_, '_>) {
+        if self.dl_root.serves {
+            for cpu in self.rqs.ids() {
+                let starts = self.cfs_rqs[self.rqs[cpu].cfs].h_nr_running > 0 && !self.rqs[cpu].dl.server.active;
+                if starts && self.rqs[cpu].online {
+                    self.update_rq_clock(cx, cpu);
+                    self.start_or_stop_server(cx, cpu);
+                }
+            }
+        }
+    }
+
+    /// The fair tasks of a CPU have become some, or none: its server follows.
+    ///
+    /// Kernel: fair.c enqueue_task_fair(), dequeue_entities(), throttle_cfs_rq(), unthrottle_cfs_rq(), v6.12–
+    #[inline]
+    pub(crate) fn fair_server_follows(&mut self, cx: &mut Ctx<'_, '_>, cpu: CpuId) {
+        if self.dl_root.serves {
+            self.start_or_stop_server(cx, cpu);
+        }
+    }
+
+    #[cold]
+    fn start_or_stop_server(&mut self, cx: &mut Ctx<'_, '_>, cpu: CpuId) {
+        let has_tasks = self.cfs_rqs[self.rqs[cpu].cfs].h_nr_running > 0;
+        match (has_tasks, self.rqs[cpu].dl.server.active) {
+            (true, false) => self.dl_server_start(cx, cpu),
+            (false, true) => self.dl_server_stop(cx, cpu),
+            _ => {}
+        }
+    }
+
+    /// Kernel: deadline.c dl_server_start(), v6.12–
+    fn dl_server_start(&mut self, cx: &mut Ctx<'_, '_>, cpu: CpuId) {
+        self.dl_server_update_idle_time(cpu);
+        let se = DlSe::FairServer(cpu);
+        self.rqs[cpu].dl.server.active = true;
+        self.enqueue_dl_entity(cx, se, Comes::Wakes);
+        let deadline = self.rqs[cpu].dl.server.deadline;
+        let later = |task| self.is_dl(task) && self.tasks[task].dl.deadline <= deadline;
+        if self.rqs[cpu].curr.is_some_and(|curr| !self.tasks[curr].policy.is_fair() && !later(curr)) {
+            self.resched_curr(cx, cpu);
+        }
+    }
+
+    /// Kernel: deadline.c dl_server_stop(), v6.12–
+    fn dl_server_stop(&mut self, cx: &mut Ctx<'_, '_>, cpu: CpuId) {
+        let se = DlSe::FairServer(cpu);
+        self.dequeue_dl_entity(se);
+        self.task_non_contending(cx, se, false);
+        self.cancel_dl_timer(cx, se);
+        let server = &mut self.rqs[cpu].dl.server;
+        (server.defer_armed, server.throttled, server.active) = (false, false, false);
+    }
+
+    /// A fair task has run, through the server or not: both count.
+    ///
+    /// Kernel: deadline.c dl_server_update(), v6.12–
+    #[inline]
+    pub(crate) fn dl_server_update(&mut self, cx: &mut Ctx<'_, '_>, cpu: CpuId, ran: Ns) {
+        if self.rqs[cpu].dl.server.active {
+            self.update_curr_dl_se(cx, DlSe::FairServer(cpu), ran.0 as i64);
+        }
+    }
+
+    /// Fair tasks have used the runtime of a server that was put off, by themselves: it is not needed in this period, and the next
+    /// one begins.
+    ///
+    /// Kernel: deadline.c update_curr_dl_se(), v6.12–
+    pub(super) fn begin_next_period(&mut self, cx: &mut Ctx<'_, '_>, se: DlSe) {
+        let now = self.rqs[self.dl_cpu(se)].clocks.clock;
+        self.dl_mut(se).defer_running = false;
+        self.cancel_dl_timer(cx, se);
+        self.dl_mut(se).begin_period(now);
+        self.start_dl_timer(cx, se);
+    }
+
+    /// The CPU goes idle: fair tasks could have had this time.
+    pub(crate) fn dl_server_idles(&mut self, cpu: CpuId) {
+        if self.dl_root.serves {
+            self.rqs[cpu].dl.idle_since = self.rqs[cpu].clocks.clock_task;
+        }
+    }
+
+    /// A CPU that was idle gets a task: what idle time there was counts as time of the fair class.
+    ///
+    /// Kernel: deadline.c dl_server_update_idle_time(), v6.12–
+    pub(crate) fn dl_server_update_idle_time(&mut self, cpu: CpuId) {
+        let rq = &mut self.rqs[cpu];
+        if !self.dl_root.serves || rq.curr.is_some() || rq.stop_running {
+            return;
+        }
+        let now = rq.clocks.clock_task;
+        let idle = now.saturating_sub(std::mem::replace(&mut rq.dl.idle_since, now));
+        let server = &mut rq.dl.server;
+        if server.runtime < 0 {
+            return;
+        }
+        server.runtime -= idle as i64;
+        if server.runtime < 0 {
+            (server.defer_running, server.runtime) = (false, 0);
+        }
+    }
+
+    /// Whether the timers of a CPU's server would fire on a CPU that goes off line: they go with its tasks.
+    pub(crate) fn dl_server_off_line(&mut self, cx: &mut Ctx<'_, '_>, cpu: CpuId) {
+        let se = DlSe::FairServer(cpu);
+        if self.rqs[cpu].dl.server.zero_lag.is_some() {
+            self.cancel_zero_lag(cx, se);
+            self.inactive_task_timer(cx, se);
+        }
+    }
+}
