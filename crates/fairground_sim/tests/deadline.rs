@@ -413,6 +413,63 @@ fn deadline_tasks_leave_a_cpu_that_goes_off_line() {
     }
 }
 
+/// Periodic jobs of their whole runtime, with random phases, on one CPU beside hogs of the other classes: with HRTICK_DL none is done
+/// after its deadline, up to what admission lets in. Without it a runtime may last a tick longer, but jobs end before: they are done too,
+/// and only who asks for more than its runtime is late.
+#[test]
+fn an_admitted_set_of_tasks_on_one_cpu_never_misses() {
+    use proptest::prelude::*;
+    let task = (1_000u64..100_000, 1u64..=100, 0u64..50_000);
+    let sets = (
+        proptest::collection::vec(task, 1..8),
+        any::<bool>(),
+        prop::sample::select(vec![("v4.12", 95), ("v5.19", 95), ("v6.6", 95), ("v6.12", 90), ("v6.18", 90)]),
+    );
+    let mut runner = proptest::test_runner::TestRunner::new(ProptestConfig { cases: 60, ..ProptestConfig::default() });
+    runner
+        .run(&sets, |(tasks, hrtick, (kernel, percent))| {
+            // Weights become shares of what admission lets in, each at least 20 us of its period.
+            let weights: u64 = tasks.iter().map(|task| task.1).sum();
+            let mut set = TaskSet::default();
+            let rows: Vec<(TaskId, u64, u64, u64)> = tasks
+                .iter()
+                .map(|&(period, weight, phase)| {
+                    let runtime = (period * percent * weight / weights / 100).max(20);
+                    let round = [
+                        Instr::SleepUntil { reg: 0 },
+                        work(runtime * 1_000),
+                        Instr::Add { reg: 0, time: Ns::from_us(period) },
+                        Instr::Jump { to: 1 },
+                    ];
+                    let begin = [Instr::Set { reg: 0, at: Instant::from_ns(phase * 1_000) }];
+                    let task = set.task("dl", begin.into_iter().chain(round).collect());
+                    with(&mut set, task, dl(runtime, period));
+                    set.tasks[task].start = Start::At(Instant::from_ns(phase * 1_000));
+                    (task, runtime, period, phase)
+                })
+                .collect();
+            set.task("fair", vec![work(HOG)]);
+            let rt = set.task("rt", vec![work(HOG)]);
+            with(&mut set, rt, fifo(99));
+            let mut profile = profile(kernel);
+            if hrtick && kernel != "v4.12" {
+                profile = profile.with_feature("HRTICK_DL").unwrap();
+            }
+            let mut simulation = simulation(set, 1, 250, profile, 600);
+            // At each deadline all work of the jobs before is done.
+            for us in (0..600_000).step_by(500) {
+                prop_assert!(simulation.run_until(Instant::from_ns(us * 1_000), &mut NullSink).is_ok());
+                for &(task, runtime, period, phase) in &rows {
+                    let due = us.saturating_sub(phase) / period;
+                    let ran = common::quota::ran(&simulation, task, Instant::from_ns(us * 1_000)) / 1_000;
+                    prop_assert!(ran >= due * runtime, "{kernel}, {us} us: {task:?} ran {ran} of {due} jobs of {runtime} us");
+                }
+            }
+            Ok(())
+        })
+        .unwrap();
+}
+
 #[test]
 fn deadline_tasks_take_from_the_capacity_for_fair_ones() {
     for name in KERNELS {

@@ -228,7 +228,8 @@ impl Between {
             }
         }
         self.waits.check(sched, at)?;
-        waits::check_real_time(sched, at)?;
+        self.waits.check_real_time(sched, at)?;
+        self.waits.check_deadline(sched, at)?;
         self.locks.check(simulation, at)?;
         sched.task_ids().try_for_each(|task| self.check_lag(sched, task)).map_err(|broken| format!("at {at}: {broken}"))
     }

@@ -1,6 +1,7 @@
 //! Random whole systems, and the alarm itself.
 
 use fairground::{Overrides, Scenario};
+use fairground_model::{Change, Policy, TimedChange};
 use fairground_sim::Simulation;
 use fairground_vopr::{Case, Failure, failure_of, run_case, run_case_watched};
 use std::path::Path;
@@ -21,6 +22,19 @@ fn run_seeds(seeds: std::ops::Range<u64>) -> Result<(u64, u64), Box<Failure>> {
 fn random_systems_hold_every_invariant() {
     let (wakeups, migrations) = run_seeds(0..270).unwrap_or_else(|failure| panic!("{failure}"));
     assert!(wakeups > 10_000 && migrations > 1_000, "the cases are too tame: {wakeups} wake-ups, {migrations} migrations");
+}
+
+/// Cases with deadline tasks, of which those above have few.
+#[test]
+fn random_systems_with_deadline_tasks_hold_every_invariant() {
+    let is_deadline = |timed: &TimedChange| matches!(timed.change, Change::Policy { policy: Policy::Deadline(_), .. });
+    let has_deadline = |seed: &u64| {
+        let tasks = Case::random(*seed).tasks;
+        tasks.changes.iter().any(is_deadline) || tasks.tasks.iter().any(|task| task.policy.deadline().is_some())
+    };
+    for seed in (1_000..).filter(has_deadline).take(120) {
+        run_case(seed).unwrap_or_else(|failure| panic!("seed {seed}: {failure}"));
+    }
 }
 
 /// A million events of systems with quotas: what came into each pool is in it, with a CPU, used, or lost by a rule. That is among

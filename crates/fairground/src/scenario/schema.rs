@@ -212,8 +212,10 @@ pub fn rtapp_schema() -> Value {
     let micros = json!({ "type": "integer", "minimum": 0 });
     let own = |extra: Value| {
         let mut properties = json!({
-            "loop": { "type": "integer", "minimum": -1 }, "policy": { "enum": ["SCHED_OTHER", "SCHED_BATCH", "SCHED_IDLE"] },
-            "priority": nice(), "dl-runtime": micros, "util_min": clamp(), "util_max": clamp(), "cpus": { "type": "array", "items": { "type": "integer", "minimum": 0 } },
+            "loop": { "type": "integer", "minimum": -1 },
+            "policy": { "enum": ["SCHED_OTHER", "SCHED_BATCH", "SCHED_IDLE", "SCHED_FIFO", "SCHED_RR", "SCHED_DEADLINE"] },
+            "priority": nice(), "dl-runtime": micros, "dl-period": micros, "dl-deadline": micros,
+            "util_min": clamp(), "util_max": clamp(), "cpus": { "type": "array", "items": { "type": "integer", "minimum": 0 } },
             "taskgroup": { "oneOf": [{ "type": "string" }, object(&["path"], json!({ "path": path(), "cpu.weight": files()["cpu.weight"],
                 "cpu.max": files()["cpu.max"], "cpu.max.burst": micros,
                 "cpu.uclamp.min": share(), "cpu.uclamp.max": share() }))] },

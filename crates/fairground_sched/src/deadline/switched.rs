@@ -33,12 +33,13 @@ impl Sched {
         }
     }
 
-    /// A task has left the class. Its share is free at its 0-lag time; that of one that slept through it already, at once.
+    /// A task has left the class. Its share is free at its 0-lag time; that of one that slept through it already, at once. Its timer goes
+    /// on: if it comes back before, it is throttled still. Who waits for one which runs, and has become less urgent by that as a
+    /// real-time task, waits for the next reschedule: nobody asks for one.
     ///
     /// Kernel: deadline.c switched_from_dl(), v4.12–
     pub(crate) fn switched_from_dl(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, queued: bool) {
         let se = DlSe::Task(task);
-        self.cancel_dl_timer(cx, se);
         let at_once = self.profile.dl_bandwidth == DlBandwidth::WallTime;
         if queued || at_once {
             self.task_non_contending(cx, se, false);

@@ -79,8 +79,12 @@ impl Sched {
     fn dl_replenish_timer(&mut self, cx: &mut Ctx<'_, '_>, se: DlSe) {
         let cpu = self.dl_cpu(se);
         self.count_rq_lock(cx, cpu);
-        let left = matches!(se, DlSe::Task(task) if !self.is_dl(task));
-        if left || !self.dl(se).throttled || self.dl(se).dl_runtime == 0 {
+        if matches!(se, DlSe::Task(task) if !self.is_dl(task)) {
+            // If it comes back it begins anew.
+            self.dl_mut(se).throttled = false;
+            return;
+        }
+        if !self.dl(se).throttled || self.dl(se).dl_runtime == 0 {
             return;
         }
         self.update_rq_clock(cx, cpu);

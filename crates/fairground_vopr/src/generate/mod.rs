@@ -1,5 +1,6 @@
 //! Random parts of a case. Limits are small, so that rare meetings become common.
 
+mod deadline;
 mod groups;
 mod hotplug;
 mod locks;
@@ -10,6 +11,7 @@ mod real_time;
 mod recorded;
 mod tasks;
 
+pub(crate) use deadline::deadline;
 pub(crate) use groups::groups;
 pub(crate) use hotplug::hotplug;
 pub(crate) use locks::locks;

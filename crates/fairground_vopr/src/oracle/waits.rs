@@ -1,7 +1,7 @@
 //! Nobody waits for ever: who is runnable runs, who was woken is queued, who was detached arrives.
 
 use crate::case::Case;
-use fairground_model::{Change, Instr, Mode, Program, TimedChange};
+use fairground_model::{Change, Instr, Mode, Policy, Program, TimedChange};
 use fairground_sched::{Sched, TaskState};
 use fairground_stdx::{IndexVec, TaskId};
 
@@ -15,8 +15,10 @@ pub(super) struct Waits {
     tasks: IndexVec<TaskId, Option<Wait>>,
     /// The longest turn that any task may take, ns.
     turn: u64,
-    /// Some task is, or may become, a real-time task: then others may wait for ever.
+    /// Some task is, or may become, one of a class above the fair one: then others may wait for ever.
     real_time: bool,
+    /// Some task may leave the deadline class.
+    deadline: bool,
 }
 
 #[derive(Clone, Copy)]
@@ -32,27 +34,20 @@ fn waits_otherwise(sched: &Sched, task: TaskId) -> bool {
     sched.waits_for_quota(task) || (idle && sched.cfs_bandwidth_used())
 }
 
-fn has_real_time(case: &Case) -> bool {
-    let of_task = case.tasks.tasks.iter().any(|task| task.policy.is_rt());
-    let mut instrs = case.tasks.programs.iter().flat_map(|program| &program.code);
-    let of_program = instrs.any(|instr| matches!(instr, Instr::SetPolicy { policy } if policy.is_rt()));
-    let of_change = |timed: &TimedChange| matches!(timed.change, Change::Policy { policy, .. } if policy.is_rt());
-    of_task || of_program || case.tasks.changes.iter().any(of_change)
+/// Whether some task may leave the deadline class.
+fn leaves_deadline(case: &Case) -> bool {
+    let changes = case.tasks.changes.iter().any(|timed| matches!(timed.change, Change::Policy { .. }))
+        || case.tasks.programs.iter().flat_map(|program| &program.code).any(|instr| matches!(instr, Instr::SetPolicy { .. }));
+    changes && has_policy(case, |policy| policy.deadline().is_some())
 }
 
-/// The first real-time task of a CPU runs, or will as soon as the CPU looks.
-pub(super) fn check_real_time(sched: &Sched, at: u64) -> Result<(), String> {
-    for cpu in sched.cpu_ids() {
-        let rq = sched.rq(cpu);
-        let Some(first) = sched.first_rt_task(cpu).filter(|_| !rq.stop_running && !rq.need_resched) else { continue };
-        // Who is about to leave the CPU gives it to the first task anyway.
-        let leaves = rq.curr.is_some_and(|curr| sched.task(curr).state != TaskState::Running);
-        let urgent = rq.curr.is_none_or(|curr| sched.task(first).prio() < sched.task(curr).prio());
-        if urgent && !leaves {
-            return Err(format!("at {at}: {first:?}, a real-time task, waits on CPU {cpu}, where {:?} runs", rq.curr));
-        }
-    }
-    Ok(())
+/// Whether some task has, or may get, such a policy.
+fn has_policy(case: &Case, is: fn(Policy) -> bool) -> bool {
+    let of_task = case.tasks.tasks.iter().any(|task| is(task.policy));
+    let mut instrs = case.tasks.programs.iter().flat_map(|program| &program.code);
+    let of_program = instrs.any(|instr| matches!(*instr, Instr::SetPolicy { policy } if is(policy)));
+    let of_change = |timed: &TimedChange| matches!(timed.change, Change::Policy { policy, .. } if is(policy));
+    of_task || of_program || case.tasks.changes.iter().any(of_change)
 }
 
 impl Waits {
@@ -63,7 +58,50 @@ impl Waits {
         let speed = |cpu: &fairground_machine::CpuSpec| cpu.at_speed(longest_in_kernel(case));
         let in_kernel = case.machine.cpus.iter().map(speed).max().unwrap_or(0);
         let turn = slice.saturating_add(in_kernel).saturating_add(2 * case.machine.tick.0);
-        Waits { tasks: IndexVec::filled(None, case.tasks.tasks.len()), turn, real_time: has_real_time(case) }
+        Waits {
+            tasks: IndexVec::filled(None, case.tasks.tasks.len()),
+            turn,
+            real_time: has_policy(case, |policy| !policy.is_fair()),
+            deadline: leaves_deadline(case),
+        }
+    }
+
+    /// The deadline task with the earliest deadline of a CPU runs, or will as soon as the CPU looks, unless the server of fair tasks is
+    /// before it.
+    pub(super) fn check_deadline(&self, sched: &Sched, at: u64) -> Result<(), String> {
+        for cpu in sched.cpu_ids() {
+            let rq = sched.rq(cpu);
+            let Some(first) = sched.first_dl_task(cpu).filter(|_| !rq.stop_running && !rq.need_resched) else { continue };
+            let leaves = rq.curr.is_some_and(|curr| sched.task(curr).state != TaskState::Running);
+            let deadline = |task| sched.dl_state(task).map(|state| state.1);
+            let earlier = |curr| deadline(curr).is_some_and(|own| Some(own) <= deadline(first));
+            let unseen = self.deadline && rq.curr.is_some_and(|curr| sched.task(curr).policy.is_rt());
+            if !rq.curr.is_some_and(earlier) && !leaves && !unseen {
+                return Err(format!("at {at}: {first:?}, a deadline task, waits on CPU {cpu}, where {:?} runs", rq.curr));
+            }
+        }
+        Ok(())
+    }
+
+    /// The first real-time task of a CPU runs, or will as soon as the CPU looks, unless fair tasks are being served there.
+    pub(super) fn check_real_time(&self, sched: &Sched, at: u64) -> Result<(), String> {
+        for cpu in sched.cpu_ids() {
+            let rq = sched.rq(cpu);
+            let Some(first) =
+                sched.first_rt_task(cpu).filter(|_| !rq.stop_running && !rq.need_resched && !sched.fair_server_runs(cpu))
+            else {
+                continue;
+            };
+            // Who is about to leave the CPU gives it to the first task anyway.
+            let leaves = rq.curr.is_some_and(|curr| sched.task(curr).state != TaskState::Running);
+            let urgent = rq.curr.is_none_or(|curr| sched.task(first).prio() < sched.task(curr).prio());
+            // A kernel does not look when the running task has left the deadline class for this one.
+            let unseen = self.deadline && rq.curr.is_some_and(|curr| sched.task(curr).policy.is_rt());
+            if urgent && !leaves && !unseen {
+                return Err(format!("at {at}: {first:?}, a real-time task, waits on CPU {cpu}, where {:?} runs", rq.curr));
+            }
+        }
+        Ok(())
     }
 
     pub(super) fn check(&mut self, sched: &Sched, at: u64) -> Result<(), String> {

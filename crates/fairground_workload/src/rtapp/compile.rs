@@ -143,11 +143,10 @@ struct Compiler<'t> {
 /// Notes that a thread's slice is not used, if that is so with its policy.
 fn without_slice(name: &str, policy: Policy, notes: &mut Notes) {
     let policy = match policy {
-        Policy::Normal | Policy::Batch => return,
+        Policy::Normal | Policy::Batch | Policy::Deadline(_) => return,
         Policy::Idle => "SCHED_IDLE",
         Policy::Fifo(_) => "SCHED_FIFO",
         Policy::RoundRobin(_) => "SCHED_RR",
-        Policy::Deadline(_) => "SCHED_DEADLINE",
     };
     notes.add(&format!("thread `{name}`: `dl-runtime` has no effect, rt-app sets no slice with {policy}"));
 }
@@ -160,7 +159,7 @@ fn takes_slice(policy: Policy) -> bool {
 impl Compiler<'_> {
     /// The policy and nice value with which the thread starts.
     fn at_start(&self) -> (Policy, i8) {
-        self.policy.with(self.thread.attributes.priority.as_ref())
+        self.policy.with(&self.thread.attributes)
     }
     /// Finds priorities that the policy does not have which holds where they stand.
     fn check_priorities(&self, mistakes: &mut Mistakes) {
@@ -223,7 +222,7 @@ impl Compiler<'_> {
             policy = attributes.policy.unwrap_or(policy);
             let clamp = (attributes.clamp != UtilClamp::NONE).then_some(Instr::SetClamp { clamp: attributes.clamp });
             clamps.push(clamp);
-            resolved.push(any.then(|| (policy.with(attributes.priority.as_ref()), attributes.dl_runtime)));
+            resolved.push(any.then(|| (policy.with(attributes), attributes.dl_runtime)));
         }
         let varies = resolved.iter().flatten().any(|row| row.0.0 != self.at_start().0);
         let change = |((policy, nice), slice): ((Policy, i8), Option<Ns>)| {
@@ -249,7 +248,7 @@ impl Compiler<'_> {
                 continue;
             }
             if attributes.sets_policy() {
-                without_slice(name, policy.with(None).0, notes);
+                without_slice(name, policy.with(attributes).0, notes);
             } else {
                 notes.add(&format!(
                     "thread `{name}`: the `dl-runtime` of a phase has no effect without `policy` or `priority` beside it, as in rt-app"

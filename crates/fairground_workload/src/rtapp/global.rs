@@ -63,7 +63,7 @@ pub(super) fn read(object: Option<&Object<'_>>, fields: &mut Fields<'_>, notes: 
         match name {
             "duration" => global.duration = duration(property, fields),
             "default_policy" => {
-                let policy = policy::read(property, fields).filter(|policy| !matches!(policy, RtPolicy::Refused));
+                let policy = policy::read(property, fields);
                 global.policy = policy.unwrap_or(global.policy);
             }
             other => setting(other, property, fields, notes),

@@ -3,7 +3,7 @@
 use super::Notes;
 use super::group::{self, GroupUse};
 use super::json::Fields;
-use fairground_model::{CLAMP_MAX, Mistakes, Policy, RtPriority, UtilClamp};
+use fairground_model::{CLAMP_MAX, DlParams, Mistakes, Policy, RtPriority, UtilClamp};
 use fairground_stdx::{CpuId, CpuMask, Ns};
 use jsonc_parser::ast::{Object, ObjectProp};
 use std::ops::{Range, RangeInclusive};
@@ -15,8 +15,8 @@ pub(super) enum RtPolicy {
     Fair(Policy),
     /// One of the real-time class.
     RealTime(fn(RtPriority) -> Policy),
-    /// One of another class, already refused.
-    Refused,
+    /// That of the deadline class, which has no priority.
+    Deadline,
 }
 
 /// The priority of a real-time thread that gives none.
@@ -35,13 +35,14 @@ impl RtPolicy {
     fn priorities(self) -> (&'static str, RangeInclusive<i64>) {
         match self {
             RtPolicy::RealTime(_) => ("a real-time priority", PRIORITIES),
-            RtPolicy::Fair(_) | RtPolicy::Refused => ("a nice value", NICE),
+            RtPolicy::Fair(_) | RtPolicy::Deadline => ("a nice value", NICE),
         }
     }
 
-    /// The policy and nice value of a thread that says so. A priority that is none was found to be wrong before.
-    pub(super) fn with(self, priority: Option<&Priority>) -> (Policy, i8) {
-        let number = priority.map(|priority| priority.number);
+    /// The policy and nice value of a thread that says so. A priority that is none was found to be wrong before; times of a deadline
+    /// thread that make no sense are found where the kernel is known.
+    pub(super) fn with(self, attributes: &Attributes) -> (Policy, i8) {
+        let number = attributes.priority.as_ref().map(|priority| priority.number);
         match self {
             RtPolicy::RealTime(policy) => {
                 let priority = RtPriority::new(number.unwrap_or(DEFAULT_THREAD_PRIORITY));
@@ -50,7 +51,7 @@ impl RtPolicy {
             // The nice value of a SCHED_IDLE task has no meaning, and rt-app does not set it.
             RtPolicy::Fair(Policy::Idle) => (Policy::Idle, 0),
             RtPolicy::Fair(policy) => (policy, number.and_then(|nice| i8::try_from(nice).ok()).unwrap_or(0)),
-            RtPolicy::Refused => (Policy::Normal, 0),
+            RtPolicy::Deadline => (Policy::Deadline(attributes.dl_params()), 0),
         }
     }
 
@@ -71,14 +72,9 @@ pub(super) fn read(property: &ObjectProp<'_>, fields: &mut Fields<'_>) -> Option
         "SCHED_IDLE" => Some(RtPolicy::Fair(Policy::Idle)),
         "SCHED_FIFO" => Some(RtPolicy::RealTime(Policy::Fifo)),
         "SCHED_RR" => Some(RtPolicy::RealTime(Policy::RoundRobin)),
-        name @ "SCHED_DEADLINE" => {
-            let message = format!("policy `{name}` is not modelled yet (needs the deadline class)");
-            let hint = "Use SCHED_OTHER, SCHED_BATCH, SCHED_IDLE, SCHED_FIFO or SCHED_RR.";
-            fields.mistakes.at(super::json::span(&property.value), message, hint);
-            Some(RtPolicy::Refused)
-        }
+        "SCHED_DEADLINE" => Some(RtPolicy::Deadline),
         _ => {
-            fields.kind(property, "SCHED_OTHER, SCHED_BATCH, SCHED_IDLE, SCHED_FIFO or SCHED_RR");
+            fields.kind(property, "SCHED_OTHER, SCHED_BATCH, SCHED_IDLE, SCHED_FIFO, SCHED_RR or SCHED_DEADLINE");
             None
         }
     }
@@ -96,15 +92,26 @@ pub(super) struct Priority {
 pub(super) struct Attributes {
     pub(super) policy: Option<RtPolicy>,
     pub(super) priority: Option<Priority>,
-    /// The slice of its own that a SCHED_OTHER or SCHED_BATCH thread asks for.
+    /// The slice of its own that a SCHED_OTHER or SCHED_BATCH thread asks for, or the runtime of a SCHED_DEADLINE thread.
     pub(super) dl_runtime: Option<Ns>,
     /// The utilization clamps that it asks for.
     pub(super) clamp: UtilClamp,
+    /// The period of the latter, and its deadline.
+    dl_period: Option<Ns>,
+    dl_deadline: Option<Ns>,
     pub(super) cpus: Option<CpuMask>,
     pub(super) group: Option<GroupUse>,
 }
 
 impl Attributes {
+    /// Runtime, deadline and period of a SCHED_DEADLINE thread: the period is the runtime, and the deadline the period, where nothing
+    /// is given.
+    fn dl_params(&self) -> DlParams {
+        let runtime = self.dl_runtime.unwrap_or(Ns::ZERO);
+        let period = self.dl_period.unwrap_or(runtime);
+        DlParams { runtime, deadline: self.dl_deadline.unwrap_or(period), period, reclaim: false }
+    }
+
     /// Whether rt-app calls the kernel for it: a slice alone makes no call.
     pub(super) fn sets_policy(&self) -> bool {
         self.policy.is_some() || self.priority.is_some()
@@ -112,21 +119,24 @@ impl Attributes {
 }
 
 /// The keys that [`attributes`] reads.
-pub(super) const KEYS: &[&str] =
-    &["policy", "priority", "dl-runtime", "util_min", "util_max", "cpus", "nodes_membind", "taskgroup"];
-/// Keys of the same kind that are refused, with what they need.
-pub(super) const REFUSED: &[(&str, &str)] = &[
-    ("dl-period", "needs the deadline class"),
-    ("dl-deadline", "needs the deadline class"),
-    ("period", "needs the deadline class"),
-    ("deadline", "needs the deadline class"),
+pub(super) const KEYS: &[&str] = &[
+    "policy",
+    "priority",
+    "dl-runtime",
+    "dl-period",
+    "dl-deadline",
+    "util_min",
+    "util_max",
+    "cpus",
+    "nodes_membind",
+    "taskgroup",
 ];
 
 pub(super) fn attributes(object: &Object<'_>, fields: &mut Fields<'_>, notes: &mut Notes) -> Attributes {
     let mut attributes = Attributes::default();
     let mut refused = false;
     if let Some(property) = fields.one(object, "policy") {
-        attributes.policy = read(property, fields).filter(|policy| !matches!(policy, RtPolicy::Refused));
+        attributes.policy = read(property, fields);
         refused = attributes.policy.is_none();
     }
     if let Some(property) = fields.one(object, "priority").filter(|_| !refused) {
@@ -138,6 +148,12 @@ pub(super) fn attributes(object: &Object<'_>, fields: &mut Fields<'_>, notes: &m
         attributes.dl_runtime = fields.usec(property).filter(|&usec| usec > 0).map(Ns::from_us);
     }
     attributes.clamp = clamp(object, fields);
+    if let Some(property) = fields.one(object, "dl-period").filter(|_| !refused) {
+        attributes.dl_period = fields.usec(property).filter(|&usec| usec > 0).map(Ns::from_us);
+    }
+    if let Some(property) = fields.one(object, "dl-deadline").filter(|_| !refused) {
+        attributes.dl_deadline = fields.usec(property).filter(|&usec| usec > 0).map(Ns::from_us);
+    }
     if let Some(property) = fields.one(object, "cpus") {
         let cpus = fields.numbers(property, CpuMask::CAPACITY as u32 - 1);
         attributes.cpus = cpus.map(|cpus| cpus.into_iter().map(CpuId::new).collect());
@@ -149,11 +165,6 @@ pub(super) fn attributes(object: &Object<'_>, fields: &mut Fields<'_>, notes: &m
     }
     if let Some(property) = fields.one(object, "taskgroup") {
         attributes.group = group::read(property, fields);
-    }
-    for (name, needs) in REFUSED {
-        if let Some(property) = fields.one(object, name) {
-            fields.not_modelled(property, needs);
-        }
     }
     attributes
 }

@@ -116,8 +116,7 @@ fn single_phase(thread: &mut Thread, object: &Object<'_>, fields: &mut Fields<'_
 
 fn known(property: &ObjectProp<'_>, place: &str, keys: &[&[&str]], fields: &mut Fields<'_>) {
     let name = key(property).0;
-    let refused = policy::REFUSED.iter().any(|row| row.0 == name);
-    if !refused && !keys.iter().any(|keys| keys.contains(&name)) {
+    if !keys.iter().any(|keys| keys.contains(&name)) {
         fields.unknown(property, place, &keys.concat());
     }
 }

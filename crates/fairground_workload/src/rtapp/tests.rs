@@ -1,7 +1,7 @@
 use super::{RtApp, parse};
 use crate::testing;
 use expect_test::{expect, expect_file};
-use fairground_model::{CpuMax, Instr, Mistakes, Policy, RtPriority, Step};
+use fairground_model::{CpuMax, DlParams, Instr, Mistakes, Policy, RtPriority, Step};
 use fairground_stdx::Ns;
 use proptest::prelude::*;
 
@@ -170,9 +170,6 @@ fn what_is_not_modelled_is_refused_by_name() {
         (r#""mem" : 1000"#, "mem"),
         (r#""iorun" : 1000"#, "iorun"),
         (r#""memrun" : {"type":"read"}"#, "memrun"),
-        (r#""dl-period" : 10"#, "dl-period"),
-        (r#""dl-deadline" : 10"#, "dl-deadline"),
-        (r#""policy" : "SCHED_DEADLINE""#, "SCHED_DEADLINE"),
     ] {
         let found = messages(&format!(r#"{{"tasks":{{"a":{{"run":1, {part}}}}}}}"#));
         assert_eq!(found.len(), 1, "{found:?}");
@@ -181,6 +178,30 @@ fn what_is_not_modelled_is_refused_by_name() {
     read(r#"{"tasks":{"a":{"run":1,"taskgroup":"/"}}}"#);
     let shared = r#"{"tasks":{"a":{"instance":2,"run":1,"timer":{"ref":"tick","period":5}}}}"#;
     assert!(messages(shared)[0].contains("not modelled yet"));
+}
+
+#[test]
+fn a_deadline_thread_has_its_times_in_microseconds() {
+    let policy = |part: &str| {
+        let text = format!(r#"{{"tasks":{{"a":{{"policy":"SCHED_DEADLINE","run":1,{part}}}}}}}"#);
+        read(&text).tasks.tasks.iter().next().unwrap().policy
+    };
+    let us = Ns::from_us;
+    let expected = |runtime, deadline, period| {
+        Policy::Deadline(DlParams { runtime: us(runtime), deadline: us(deadline), period: us(period), reclaim: false })
+    };
+    assert_eq!(policy(r#""dl-runtime":2000,"dl-period":10000"#), expected(2_000, 10_000, 10_000));
+    assert_eq!(policy(r#""dl-runtime":2000,"dl-deadline":5000,"dl-period":10000"#), expected(2_000, 5_000, 10_000));
+    // As in rt-app, whose call to the kernel fails then.
+    assert_eq!(policy(r#""dl-runtime":2000"#), expected(2_000, 2_000, 2_000));
+    let phases = r#"{"tasks":{"a":{"loop":1,"phases":{"p":{"policy":"SCHED_DEADLINE","dl-runtime":1000,"dl-period":4000,"run":1},
+        "q":{"policy":"SCHED_OTHER","run":1}}}}}"#;
+    let set = read(phases).tasks;
+    let changes = set.programs.iter().flat_map(|program| &program.code).filter_map(|instr| match *instr {
+        Instr::SetPolicy { policy } => Some(policy),
+        _ => None,
+    });
+    assert_eq!(changes.collect::<Vec<_>>(), [expected(1_000, 4_000, 4_000), Policy::Normal]);
 }
 
 #[test]

@@ -86,8 +86,8 @@ impl Wake {
         let mut sched = simulation.sched().clone();
         let sleeps = |&task: &TaskId| {
             let row = sched.task(task);
-            // The real-time class chooses by rules of its own.
-            row.state == TaskState::Asleep && !row.on_cpu && !row.policy.is_rt()
+            // The other classes choose by rules of their own.
+            row.state == TaskState::Asleep && !row.on_cpu && row.policy.is_fair()
         };
         let sleepers: Vec<TaskId> = sched.task_ids().filter(sleeps).collect();
         let online: Vec<CpuId> = sched.cpu_ids().filter(|&cpu| sched.rq(cpu).online).collect();

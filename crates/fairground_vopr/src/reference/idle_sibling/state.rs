@@ -173,9 +173,12 @@ impl State {
 fn cpu_of(sched: &Sched, machine: &Machine, cpu: CpuId) -> Cpu {
     let (rq, spec) = (sched.rq(cpu), &machine.cpus[cpu]);
     // Who waits for quota of its group is in no way of anybody.
-    let counts = |task| match sched.task(task).policy.is_rt() {
-        true => matches!(sched.task(task).state, TaskState::Running | TaskState::Queued),
-        false => sched.se(task).on_rq && !sched.waits_for_quota(task),
+    let counts = |task| match sched.task(task).policy.is_fair() {
+        false => {
+            let there = matches!(sched.task(task).state, TaskState::Running | TaskState::Queued);
+            there && !sched.is_dl_throttled(task)
+        }
+        true => sched.se(task).on_rq && !sched.waits_for_quota(task),
     };
     let there = sched.task_ids().filter(|&task| sched.task(task).cpu == cpu && counts(task));
     Cpu {
@@ -190,11 +193,11 @@ fn cpu_of(sched: &Sched, machine: &Machine, cpu: CpuId) -> Cpu {
     }
 }
 
-/// Whether a task counts as idle on its CPU: by its policy, or since some group above it is idle, which real-time tasks do not mind.
+/// Whether a task counts as idle on its CPU: by its policy, or since some group above it is idle, which tasks of higher classes do not mind.
 fn is_idle_task(sched: &Sched, task: TaskId) -> bool {
     let mut groups = std::iter::successors(sched.task(task).group, |&group| sched.group(group).parent);
     match sched.task(task).policy {
         Policy::Idle => true,
-        policy => !policy.is_rt() && groups.any(|group| sched.group(group).idle),
+        policy => policy.is_fair() && groups.any(|group| sched.group(group).idle),
     }
 }
