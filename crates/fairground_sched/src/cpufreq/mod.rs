@@ -30,14 +30,14 @@ use schedutil::SugovCpu;
 
 /// What a look at the frequency was caused by.
 ///
-/// Kernel: sched/cpufreq.h SCHED_CPUFREQ_IOWAIT; SCHED_CPUFREQ_RT up to v4.16, v4.12–
+/// Kernel: sched/cpufreq.h SCHED_CPUFREQ_IOWAIT; SCHED_CPUFREQ_RT and SCHED_CPUFREQ_DL up to v4.16, v4.12–
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum FreqCause {
     /// The utilisation has changed.
     Util,
     /// A task wakes up that waited for a device.
     Iowait,
-    /// A real-time task has run.
+    /// A real-time or deadline task has run.
     RtRan,
 }
 

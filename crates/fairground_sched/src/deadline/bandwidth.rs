@@ -10,9 +10,10 @@ use super::entity::{BW_SHIFT, to_ratio};
 use super::server::FAIR_SERVER_BW;
 use super::{DlSe, DlTimer};
 use crate::Sched;
+use crate::cpufreq::FreqCause;
 use crate::ctx::Ctx;
 use crate::rt::{RT_PERIOD, RT_RUNTIME};
-use crate::seam::{DlBandwidth, RtBandwidth};
+use crate::seam::{DlBandwidth, FreqUtil, RtBandwidth};
 use crate::task::TaskState;
 use fairground_stdx::CpuId;
 
@@ -63,19 +64,34 @@ impl Sched {
         }
     }
 
-    pub(super) fn add_running_bw(&mut self, se: DlSe) {
+    /// What is active on a CPU grows by the share of an entity.
+    ///
+    /// Kernel: deadline.c add_running_bw(), v4.13–
+    pub(super) fn add_running_bw(&mut self, cx: &mut Ctx<'_, '_>, se: DlSe) {
         let (cpu, entity) = (self.dl_cpu(se), self.dl_mut(se));
         if !std::mem::replace(&mut entity.contends, true) {
             let bw = entity.dl_bw;
             self.rqs[cpu].dl.running_bw += bw;
+            self.running_bw_changed(cx, cpu);
         }
     }
 
-    pub(super) fn sub_running_bw(&mut self, se: DlSe) {
+    /// It shrinks by that.
+    ///
+    /// Kernel: deadline.c sub_running_bw(), v4.13–
+    pub(super) fn sub_running_bw(&mut self, cx: &mut Ctx<'_, '_>, se: DlSe) {
         let (cpu, entity) = (self.dl_cpu(se), self.dl_mut(se));
         if std::mem::take(&mut entity.contends) {
             let bw = entity.dl_bw;
             self.rqs[cpu].dl.running_bw -= bw;
+            self.running_bw_changed(cx, cpu);
+        }
+    }
+
+    /// schedutil reserves what is active (04 2.3); up to v4.16 it goes by whether deadline tasks run.
+    fn running_bw_changed(&mut self, cx: &mut Ctx<'_, '_>, cpu: CpuId) {
+        if self.profile.cpufreq_util != FreqUtil::Cfs {
+            self.cpufreq_update_util(cx, cpu, FreqCause::Util);
         }
     }
 
@@ -108,7 +124,7 @@ impl Sched {
         if std::mem::take(&mut self.dl_mut(se).non_contending) {
             self.cancel_zero_lag(cx, se);
         }
-        self.add_running_bw(se);
+        self.add_running_bw(cx, se);
     }
 
     /// An entity sleeps, or a task ends (`dead`) or has left the class: it stays active until its 0-lag time.
@@ -127,7 +143,7 @@ impl Sched {
             DlBandwidth::Grub | DlBandwidth::GrubOfLimit => entity.zero_lag_after(self.rqs[cpu].clocks.clock),
         };
         if after < 0 || entity.zero_lag.is_some() {
-            self.sub_running_bw(se);
+            self.sub_running_bw(cx, se);
             if gone {
                 self.sub_rq_bw(se);
                 self.dl_sub(se);
@@ -149,7 +165,7 @@ impl Sched {
         self.dl_mut(se).zero_lag = None;
         let gone = matches!(se, DlSe::Task(task) if !self.is_dl(task) || self.tasks[task].state == TaskState::Dead);
         if std::mem::take(&mut self.dl_mut(se).non_contending) {
-            self.sub_running_bw(se);
+            self.sub_running_bw(cx, se);
         }
         if gone {
             self.sub_rq_bw(se);

@@ -2,10 +2,12 @@
 
 use super::DlSe;
 use crate::Sched;
+use crate::cpufreq::FreqCause;
 use crate::ctx::Ctx;
 use crate::features::Feat;
-use crate::seam::{DlHrtick, RtBandwidth, ScaleRtCapacity};
-use fairground_model::{Reason, TraceEvent};
+use crate::pelt::PeltFamily;
+use crate::seam::{DlHrtick, FreqUtil, RtBandwidth, ScaleRtCapacity};
+use fairground_model::{Op, Reason, TraceEvent};
 use fairground_stdx::{CpuId, Ns, TaskId};
 
 impl Sched {
@@ -22,6 +24,9 @@ impl Sched {
             entity.exec_start = now;
             entity.sum_exec_runtime += delta;
             cx.record(TraceEvent::SchedStatRuntime { task, runtime: Ns(delta), vruntime: None });
+            if self.profile.cpufreq_util == FreqUtil::Cfs {
+                self.cpufreq_update_util(cx, cpu, FreqCause::RtRan);
+            }
             if self.profile.scale_rt_capacity == ScaleRtCapacity::HalvedMean {
                 let rq = &mut self.rqs[cpu];
                 rq.lb.rt_avg.add(rq.clocks.clock, delta, cx.scale(cpu).freq);
@@ -55,10 +60,13 @@ impl Sched {
     /// Ages what this class used of a CPU; `running`: up to now one of its tasks ran.
     ///
     /// Kernel: pelt.c update_dl_rq_load_avg(), v4.19–
-    pub(super) fn update_dl_rq_load_avg(&mut self, cx: &Ctx<'_, '_>, cpu: CpuId, running: bool) {
+    pub(super) fn update_dl_rq_load_avg(&mut self, cx: &mut Ctx<'_, '_>, cpu: CpuId, running: bool) {
         let (pelt, rule, scale) = (self.profile.pelt, self.profile.pelt_clock, cx.scale(cpu));
         let rq = &mut self.rqs[cpu];
         let now = rq.clocks.pelt(rule);
+        if pelt != PeltFamily::A {
+            cx.meter.count_n(Op::PeltScale, pelt.scalings(now, &rq.avg_dl));
+        }
         pelt.update_class(now, &mut rq.avg_dl, running, scale);
         self.group_stats.cpu_changes(cpu);
     }

@@ -13,7 +13,7 @@ use fairground_stdx::Instant;
 /// Shares of a CPU are in 2^-20.
 ///
 /// Kernel: sched.h BW_SHIFT, v4.12–
-pub(super) const BW_SHIFT: u32 = 20;
+pub(crate) const BW_SHIFT: u32 = 20;
 
 /// The low bits of a time that comparisons of bandwidth leave away.
 ///

@@ -29,7 +29,7 @@ use fairground_stdx::{CpuId, TaskId};
 
 pub use admission::Refused;
 pub(crate) use bandwidth::DlRoot;
-pub(crate) use entity::DlEntity;
+pub(crate) use entity::{BW_SHIFT, DlEntity};
 
 /// Who has a deadline: a task, or the server of the fair class on a CPU.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]

@@ -68,7 +68,7 @@ impl Sched {
         }
         if matches!(comes, Comes::Restored | Comes::Moved) {
             self.add_rq_bw(se);
-            self.add_running_bw(se);
+            self.add_running_bw(cx, se);
         }
         if comes == Comes::Wakes {
             self.task_contending(cx, se);
@@ -125,7 +125,7 @@ impl Sched {
         self.dequeue_dl_entity(se);
         self.dequeue_pushable_dl_task(cpu, task);
         if flags.has(DequeueFlags::SAVE) || flags.has(DequeueFlags::MIGRATING) {
-            self.sub_running_bw(se);
+            self.sub_running_bw(cx, se);
             self.sub_rq_bw(se);
         }
         if flags.has(DequeueFlags::SLEEP) {

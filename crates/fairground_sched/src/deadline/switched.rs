@@ -44,7 +44,7 @@ impl Sched {
         if queued || at_once {
             self.task_non_contending(cx, se, false);
         } else if self.tasks[task].dl.non_contending {
-            self.sub_running_bw(se);
+            self.sub_running_bw(cx, se);
             self.sub_rq_bw(se);
         } else {
             self.sub_rq_bw(se);
@@ -82,7 +82,7 @@ impl Sched {
     /// Kernel: deadline.c dl_change_utilization(), v4.13–
     pub(crate) fn uncount_dl(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId) {
         let se = DlSe::Task(task);
-        self.sub_running_bw(se);
+        self.sub_running_bw(cx, se);
         self.sub_rq_bw(se);
         self.tasks[task].dl.non_contending = false;
         self.cancel_zero_lag(cx, se);
@@ -99,7 +99,7 @@ impl Sched {
         if std::mem::take(&mut self.tasks[task].dl.non_contending) {
             self.cancel_zero_lag(cx, se);
         }
-        self.sub_running_bw(se);
+        self.sub_running_bw(cx, se);
         self.sub_rq_bw(se);
     }
 }

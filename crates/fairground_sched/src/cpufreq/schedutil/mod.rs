@@ -44,6 +44,8 @@ pub(crate) struct SugovCpu {
     /// Utilisation at the last look, and whether a real-time task caused it (up to v4.18).
     util: u64,
     rt_ran: bool,
+    /// What deadline tasks had reserved at the last choice.
+    bw_dl: u32,
 }
 
 /// A share of the highest frequency: `util` of `max`.
@@ -65,9 +67,11 @@ impl Sched {
         let own = &mut self.cpufreq.cpus[cpu].sugov;
         own.boost.look(rule, bounds, cause == FreqCause::Iowait, late);
         (own.last_update, own.rt_ran, own.util) = (time, cause == FreqCause::RtRan, u64::from(util.cfs));
-        if !self.sugov_should_update_freq(row, time) {
+        let reserved_more = self.profile.cpufreq_util != FreqUtil::Cfs && util.bw_dl > self.cpufreq.cpus[cpu].sugov.bw_dl;
+        if !reserved_more && !self.sugov_should_update_freq(row, time) {
             return;
         }
+        self.cpufreq.cpus[cpu].sugov.bw_dl = util.bw_dl;
         let shared = self.cpufreq.policies[row].spec.cpus.weight() > 1;
         let share = if shared { self.share_of_policy(cx, row, time) } else { self.share_of_cpu(cx, cpu, time, util) };
         let never_idle = !shared && self.sugov_cpu_is_busy(cpu) && !util.is_capped();

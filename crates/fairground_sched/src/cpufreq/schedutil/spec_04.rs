@@ -4,7 +4,7 @@
 use super::Share;
 use super::iowait::{Boost, Bounds};
 use super::next_freq::raw_khz;
-use super::util::CpuUtil;
+use super::util::{CpuUtil, bw_dl};
 use crate::seam::{FreqMargin, FreqUtil, IowaitBoost, RateLimit};
 use crate::uclamp::Clamps;
 use crate::version::v;
@@ -50,6 +50,7 @@ fn spec_04_t01b_interrupts_take_their_share() {
     assert_eq!(CpuUtil { cfs: 1000, irq: 100, ..NOTHING }.sum(), 1002);
     assert_eq!(CpuUtil { cfs: 10, irq: 1024, ..NOTHING }.sum(), 1024);
     assert_eq!(CpuUtil { cfs: 900, rt: 100, dl: 24, ..NOTHING }.sum(), 1024, "full with deadline tasks");
+    assert_eq!(bw_dl(104_857), 102, "10 ms of 100");
     assert_eq!(CpuUtil { cfs: 100, bw_dl: 102, ..NOTHING }.sum(), 202);
 }
 

@@ -2,7 +2,9 @@
 
 use crate::Sched;
 use crate::ctx::Ctx;
+use crate::deadline::BW_SHIFT;
 use crate::features::Feat;
+use crate::pelt::SCHED_CAPACITY_SHIFT;
 use crate::seam::FreqUtil;
 use crate::uclamp::Clamps;
 use fairground_model::CLAMP_MAX;
@@ -83,8 +85,15 @@ impl CpuUtil {
     }
 }
 
+/// A share of a CPU's time in 1/2^20 as utilisation.
+///
+/// Kernel: sched.h cpu_bw_dl(), v4.16–
+pub(super) fn bw_dl(running_bw: u64) -> u32 {
+    ((running_bw << SCHED_CAPACITY_SHIFT) >> BW_SHIFT) as u32
+}
+
 impl Sched {
-    /// The parts of the utilisation of `cpu`, as its run queue has them now. There are no deadline tasks.
+    /// The parts of the utilisation of `cpu`, as its run queue has them now.
     ///
     /// Kernel: sched.h cpu_util_cfs(), cpu_util_cfs_boost() from v6.5, cpu_util_rt(), cpu_util_irq(), v4.12–
     pub(super) fn sugov_get_util(&self, cx: &Ctx<'_, '_>, cpu: CpuId) -> CpuUtil {
@@ -100,7 +109,7 @@ impl Sched {
             rt: rq.avg_rt.util_avg,
             dl: rq.avg_dl.util_avg,
             irq: rq.avg_irq.util_avg,
-            bw_dl: 0,
+            bw_dl: bw_dl(self.dl_running_bw(cpu)),
             rt_runnable: rq.rt.is_runnable(),
             clamps: self.uclamps.is_used().then(|| self.uclamp_rq_get(cpu)),
             max,

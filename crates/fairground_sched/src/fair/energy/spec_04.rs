@@ -5,7 +5,8 @@ use crate::seam::EnergyModel;
 use crate::{Ctx, Profile, Request, Sched};
 use fairground_model::freq::dynamic_power_mw;
 use fairground_model::{
-    Digest, FreqPolicy, MachineView, Meter, Opp, PrevState, Reason, Recorder, Sink, TaskSpec, TraceEvent, UtilClamp, WakeContext,
+    Digest, FreqPolicy, Governor, MachineView, Meter, Opp, PrevState, Reason, Recorder, Sink, TaskSpec, TraceEvent, UtilClamp,
+    WakeContext,
 };
 use fairground_stdx::{CpuId, CpuMask, Instant, Ns, ProgramId, TaskId};
 
@@ -27,6 +28,7 @@ fn policy(cpus: &str, coefficient: u32, points: &[(u32, u32)]) -> FreqPolicy {
         transition_latency: Ns::ZERO,
         transition_delay: None,
         fast_switch: true,
+        governor: Governor::default(),
     }
 }
 
