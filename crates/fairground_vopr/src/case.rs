@@ -37,6 +37,7 @@ impl Case {
         generate::locks(&mut Dice::new(seed, 11), duration, &mut profile, &mut tasks);
         generate::real_time(&mut Dice::new(seed, 12), duration, &mut tasks);
         generate::deadline(&mut Dice::new(seed, 21), &machine, duration, &mut tasks);
+        generate::frequencies(&mut Dice::new(seed, 15), duration, &mut machine, &mut tasks);
         let case = Case { seed, machine, profile, tasks, duration };
         let mut plugged = case.clone();
         generate::hotplug(&mut Dice::new(seed, 6), case.machine.cpus.len(), duration, &mut plugged.tasks);

@@ -1,6 +1,7 @@
 //! Random parts of a case. Limits are small, so that rare meetings become common.
 
 mod deadline;
+mod frequencies;
 mod groups;
 mod hotplug;
 mod locks;
@@ -12,6 +13,7 @@ mod recorded;
 mod tasks;
 
 pub(crate) use deadline::deadline;
+pub(crate) use frequencies::frequencies;
 pub(crate) use groups::groups;
 pub(crate) use hotplug::hotplug;
 pub(crate) use locks::locks;

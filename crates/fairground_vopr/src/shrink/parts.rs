@@ -187,6 +187,13 @@ fn remove_cpu(case: &mut Case, row: usize) {
     let gone = CpuId::from_index(row);
     let rest = case.machine.cpus.iter_enumerated().filter(|cpu| cpu.0 != gone).map(|cpu| cpu.1.clone()).collect();
     case.machine.cpus = rest;
+    // Who changed frequency with it does so still; a policy goes with its last CPU.
+    for policy in &mut case.machine.policies {
+        let mut left = CpuMask::EMPTY;
+        policy.cpus.iter().filter_map(|cpu| moved(cpu.index(), row)).for_each(|cpu| left.insert(CpuId::from_index(cpu)));
+        policy.cpus = left;
+    }
+    case.machine.policies.retain(|policy| !policy.cpus.is_empty());
     let all = CpuMask::first_n(case.machine.cpus.len());
     let narrow = |cpus: &CpuMask| {
         let mut mask = CpuMask::EMPTY;

@@ -6,7 +6,7 @@ use fairground_machine::CostModel;
 use fairground_machine::machine::tick_of;
 use fairground_machine::regular::default_distances;
 use fairground_model::task_set::DEFAULT_TIMER_SLACK;
-use fairground_model::{Instr, Mode, Policy, Start};
+use fairground_model::{Change, Instr, Mode, Policy, Start};
 use fairground_sched::fair::tunables::TUNABLES;
 use fairground_sched::features::Feat;
 use fairground_sched::profile::{DiffRow, Profile, ProfileError};
@@ -40,6 +40,10 @@ impl<F: FnMut(&Case) -> bool> Search<F> {
         self.attempt(|case| (case.machine.hz, case.machine.tick) = (1000, tick_of(1000)));
         self.attempt(|case| case.machine.nohz_idle = true);
         self.attempt(|case| case.machine.irq_time_accounting = true);
+        self.attempt(|case| {
+            case.tasks.changes.retain(|timed| !matches!(timed.change, Change::Governor { .. }));
+            case.machine.policies.clear();
+        });
         self.attempt(|case| case.machine.cpus.iter_mut().for_each(|cpu| cpu.freq_capacity = 1024));
         self.attempt(|case| case.machine.cpus.iter_mut().for_each(|cpu| cpu.capacity = 1024));
         self.attempt(|case| case.machine.cpus.iter_mut().for_each(|cpu| cpu.cluster = None));

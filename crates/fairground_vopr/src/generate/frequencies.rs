@@ -1,0 +1,50 @@
+//! Operating points and governors, for one machine in three; changes of governors in mid-run.
+
+use crate::dice::Dice;
+use fairground_machine::Machine;
+use fairground_model::{Change, FreqPolicy, Governor, GovernorKind, Opp, TaskSet, TimedChange};
+use fairground_stdx::{CpuId, CpuMask, Instant, Ns};
+
+pub(crate) fn frequencies(dice: &mut Dice, duration: Ns, machine: &mut Machine, tasks: &mut TaskSet) {
+    if !dice.once_in(3) || !machine.policies.is_empty() {
+        return;
+    }
+    let width = dice.pick(&[1, 2, 4, machine.cpus.len()]);
+    for cpu in machine.cpus.ids() {
+        machine.cpus[cpu].freq_domain = cpu.get() / width as u32;
+    }
+    let domains: Vec<CpuMask> = machine.groups(|cpu| cpu.freq_domain).into_values().collect();
+    machine.policies = domains.into_iter().map(|cpus| policy(dice, cpus)).collect();
+    machine.freq_invariant = !dice.once_in(4);
+    // Whoever sets a frequency finds no governor that has its own mind.
+    tasks.changes.retain(|timed| !matches!(timed.change, Change::FreqCapacity { .. }));
+    for _ in 0..dice.between(0, 3) {
+        let cpu = CpuId::new(dice.index(machine.cpus.len()) as u32);
+        let at = Instant::from_ns(dice.between(0, duration.0 - 1));
+        let governor = Governor::of(kind(dice));
+        tasks.changes.push(TimedChange { at, change: Change::Governor { cpu, governor } });
+    }
+    tasks.changes.sort_by_key(|timed| timed.at);
+}
+
+fn policy(dice: &mut Dice, cpus: CpuMask) -> FreqPolicy {
+    let mut khz: Vec<u32> = (0..dice.between(1, 5)).map(|_| dice.between(1, 40) as u32 * 100_000).collect();
+    khz.sort_unstable();
+    khz.dedup();
+    let rate_limit = dice.once_in(2).then(|| Ns(dice.between(1, 5_000_000)));
+    let kind = kind(dice);
+    let rate_limit = rate_limit.filter(|_| kind == GovernorKind::Schedutil);
+    FreqPolicy {
+        cpus,
+        opps: khz.into_iter().map(|khz| Opp { khz, power_mw: None }).collect(),
+        transition_latency: Ns(dice.pick(&[0, 1, 50_000, 500_000, 3_000_000])),
+        transition_delay: dice.once_in(4).then(|| Ns(dice.between(1, 2_000_000))),
+        fast_switch: dice.once_in(2),
+        governor: Governor { rate_limit, ..Governor::of(kind) },
+    }
+}
+
+fn kind(dice: &mut Dice) -> GovernorKind {
+    use GovernorKind::{Conservative, Ondemand, Performance, Powersave, Schedutil, Userspace};
+    dice.pick(&[Schedutil, Schedutil, Schedutil, Ondemand, Conservative, Performance, Powersave, Userspace])
+}
