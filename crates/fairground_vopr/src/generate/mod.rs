@@ -1,5 +1,6 @@
 //! Random parts of a case. Limits are small, so that rare meetings become common.
 
+mod capacity;
 mod deadline;
 mod frequencies;
 mod groups;
@@ -12,6 +13,7 @@ mod real_time;
 mod recorded;
 mod tasks;
 
+pub(crate) use capacity::capacity;
 pub(crate) use deadline::deadline;
 pub(crate) use frequencies::frequencies;
 pub(crate) use groups::groups;
