@@ -143,7 +143,7 @@ pub(super) fn attributes(object: &Object<'_>, fields: &mut Fields<'_>, notes: &m
         let number = fields.int(property, *NICE.start(), *PRIORITIES.end(), "a nice value, or a real-time priority");
         attributes.priority = number.map(|number| Priority { number, span: super::json::span(&property.value) });
     }
-    // 0 is what rt-app takes where nothing is given. The budget of a refused class is refused with it.
+    // 0 is what rt-app takes where nothing is given. The times of a policy that was not understood are not looked at.
     if let Some(property) = fields.one(object, "dl-runtime").filter(|_| !refused) {
         attributes.dl_runtime = fields.usec(property).filter(|&usec| usec > 0).map(Ns::from_us);
     }
