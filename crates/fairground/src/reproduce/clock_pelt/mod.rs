@@ -3,6 +3,7 @@
 //! Three tables: how long a task must run until its utilisation reaches a value, what load tracking costs in
 //! benchmarks of the scheduler, and when schedutil asks for the highest frequency.
 
+mod max_opp;
 mod throughput;
 mod util;
 
@@ -31,8 +32,9 @@ struct Parts {
 pub(super) fn run(options: &ReproduceOptions, control: Control<'_>) -> Result<Reproduced, Error> {
     let published = Published::open("clock-pelt.toml", include_str!("../published/clock-pelt.toml"))?;
     let seeds = throughput::seeds(options.quick);
-    let mut parts = Parts { total: util::RUNS + throughput::runs(seeds), ..Parts::default() };
+    let mut parts = Parts { total: util::RUNS + max_opp::RUNS + throughput::runs(seeds), ..Parts::default() };
     parts.time_to_util(&published, control)?;
+    parts.time_to_max_opp(&published, control)?;
     parts.throughput(&published, seeds, control)?;
     let Parts { runs, rows, claims, .. } = parts;
     let reproduction = Reproduction {
