@@ -75,6 +75,17 @@ pub struct Rq {
     ///
     /// Kernel: topology.h arch_scale_hw_pressure(), arch_scale_thermal_pressure() up to v6.9, v5.7–
     pub(crate) hw_pressure: u32,
+    /// What it loses since its governor may not choose the highest frequency.
+    ///
+    /// Kernel: cpufreq.h cpufreq_get_pressure(), v6.10–
+    pub(crate) cpufreq_pressure: u32,
+}
+
+impl Rq {
+    /// What the CPU has lost with hw pressure: the greater of both.
+    pub(crate) fn lost_capacity(&self) -> u64 {
+        self.avg_hw.load_avg.max(u64::from(self.cpufreq_pressure))
+    }
 }
 
 /// What placement and balance keep per CPU.

@@ -124,6 +124,7 @@ impl Sched {
             sched.pelt_cfs.push(SchedAvg::default());
             sched.rqs.push(new_rq(cfs, sched.topology.capacity_orig[cpu], machine.cpus[cpu].clock_ahead));
         }
+        (0..machine.policies.len()).for_each(|row| sched.cpufreq_update_pressure(row));
         sched
     }
 
@@ -378,6 +379,7 @@ fn new_rq(cfs: CfsRqId, capacity: u32, clock_ahead: Ns) -> Rq {
         avg_dl: SchedAvg::default(),
         avg_hw: SchedAvg::default(),
         hw_pressure: 0,
+        cpufreq_pressure: 0,
     }
 }
 

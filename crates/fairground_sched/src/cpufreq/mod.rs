@@ -67,6 +67,11 @@ impl Cpufreq {
         cpufreq
     }
 
+    /// The governors of all policies.
+    pub(crate) fn governors(&self) -> impl Iterator<Item = Governor> + '_ {
+        self.policies.iter().map(|policy| *policy.governor())
+    }
+
     fn any_looks(&self) -> bool {
         use GovernorKind::{Conservative, Ondemand, Schedutil};
         self.policies.iter().any(|policy| matches!(policy.governor().kind, Schedutil | Ondemand | Conservative))
@@ -119,6 +124,8 @@ impl Sched {
         let time = self.rqs[cx.cpu].clocks.clock;
         self.cpufreq.policies[row].begin(governor, time);
         self.cpufreq.looks = self.cpufreq.any_looks();
+        self.sched_cpufreq_governor_change();
+        self.cpufreq_update_pressure(row);
         let policy = &self.cpufreq.policies[row];
         let wanted = match governor.kind {
             GovernorKind::Performance => Some(performance::target(policy)),
@@ -149,6 +156,18 @@ impl Sched {
     #[inline]
     pub fn cpufreq_idle_exit(&mut self, cpu: CpuId, now: Instant) {
         self.cpufreq.cpus[cpu].load.end_idle(now);
+    }
+
+    /// What the CPUs of a policy lose of their capacity, since their governor may not choose the highest frequency.
+    ///
+    /// Kernel: cpufreq.c cpufreq_update_pressure(), v6.10–
+    pub(crate) fn cpufreq_update_pressure(&mut self, row: usize) {
+        let spec = &self.cpufreq.policies[row].spec;
+        let (highest, limit) = (u64::from(spec.max_khz()), u64::from(spec.limits().1));
+        for cpu in spec.cpus.iter() {
+            let capacity = self.topology.capacity_orig[cpu];
+            self.rqs[cpu].cpufreq_pressure = capacity - (u64::from(capacity) * limit / highest) as u32;
+        }
     }
 
     /// The frequency of a policy, kHz, as the scheduler knows it.

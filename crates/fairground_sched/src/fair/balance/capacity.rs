@@ -67,7 +67,7 @@ impl ScaleRtCapacity {
                 let (max, used) = match pressure {
                     Pressure::None => (orig, used),
                     Pressure::Thermal => (orig, used + rq.avg_hw.load_avg),
-                    Pressure::Hardware => (orig.saturating_sub(rq.avg_hw.load_avg), used),
+                    Pressure::Hardware => (orig.saturating_sub(rq.lost_capacity()), used),
                 };
                 if irq >= max || used >= max { 1 } else { (max - used) * (max - irq) / max }
             }
@@ -166,6 +166,10 @@ mod tests {
         assert_eq!(left(Pressure::Thermal, 224), 591, "(1024 - 348) * 896 / 1024");
         assert_eq!(left(Pressure::Hardware, 224), 567, "(800 - 124) * 672 / 800");
         assert_eq!((left(Pressure::Thermal, 900), left(Pressure::Hardware, 1024)), (1, 1));
+        let mut limited = rq_with(0, 0, 0);
+        (limited.avg_hw.load_avg, limited.cpufreq_pressure) = (100, 300);
+        let left = |pressure| ScaleRtCapacity::Pelt.left(pressure, 1024, &limited);
+        assert_eq!((left(Pressure::Thermal), left(Pressure::Hardware)), (924, 724), "the greater of both");
     }
 
     #[test]

@@ -194,7 +194,7 @@ impl Sched {
         let lost = match self.profile.pressure {
             Pressure::None => 0,
             Pressure::Thermal => u64::from(self.rqs[cpu].hw_pressure),
-            Pressure::Hardware => self.rqs[cpu].avg_hw.load_avg,
+            Pressure::Hardware => self.rqs[cpu].lost_capacity(),
         };
         self.capacity_orig_of(cpu).saturating_sub(lost)
     }

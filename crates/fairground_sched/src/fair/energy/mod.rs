@@ -22,7 +22,7 @@ mod util;
 use crate::Sched;
 use crate::profile::Profile;
 use crate::seam::EnergyAware;
-use fairground_model::MachineView;
+use fairground_model::{Governor, GovernorKind, MachineView};
 use fairground_stdx::{CpuId, CpuMask};
 use model::State;
 
@@ -39,10 +39,12 @@ struct PerfDomain {
 /// What is kept for it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Energy {
-    /// The domains in the order in which the kernel walks them; none = it is not active.
+    /// The domains in the order in which the kernel walks them; none = it cannot be active.
     ///
     /// Kernel: sched.h struct root_domain pd, v5.0–
     domains: Vec<PerfDomain>,
+    /// All policies have schedutil.
+    governed: bool,
     /// Some CPU has more to do than it can.
     ///
     /// Kernel: sched.h struct root_domain overutilized, v4.20–
@@ -61,8 +63,14 @@ impl Energy {
         let domain = |policy| model::perf_domain(profile.energy_model, policy, machine);
         // Each is put before those that were built already.
         let domains: Option<Vec<PerfDomain>> = machine.policies.iter().rev().map(domain).collect();
-        Energy { domains: domains.unwrap_or_default(), overutilized: false }
+        let governed = all_schedutil(machine.policies.iter().map(|policy| policy.governor));
+        Energy { domains: domains.unwrap_or_default(), governed, overutilized: false }
     }
+}
+
+/// Whether schedutil chooses everywhere.
+fn all_schedutil(mut governors: impl Iterator<Item = Governor>) -> bool {
+    governors.all(|governor| governor.kind == GovernorKind::Schedutil)
 }
 
 impl Sched {
@@ -71,7 +79,14 @@ impl Sched {
     /// Kernel: sched.h sched_energy_enabled(), v5.0–
     #[inline]
     pub(crate) fn sched_energy_enabled(&self) -> bool {
-        !self.energy.domains.is_empty() && self.spans_all_capacities()
+        self.energy.governed && !self.energy.domains.is_empty() && self.spans_all_capacities()
+    }
+
+    /// A policy has another governor: that may switch energy-aware placement on or off.
+    ///
+    /// Kernel: cpufreq_schedutil.c sched_cpufreq_governor_change(), v5.0–
+    pub(crate) fn sched_cpufreq_governor_change(&mut self) {
+        self.energy.governed = all_schedutil(self.cpufreq.governors());
     }
 
     /// Some domain of the first CPU spans CPUs of all capacities.

@@ -5,8 +5,8 @@ use crate::seam::EnergyModel;
 use crate::{Ctx, Profile, Request, Sched};
 use fairground_model::freq::dynamic_power_mw;
 use fairground_model::{
-    Digest, FreqPolicy, Governor, MachineView, Meter, Opp, PrevState, Reason, Recorder, Sink, TaskSpec, TraceEvent, UtilClamp,
-    WakeContext,
+    Digest, FreqPolicy, Governor, GovernorKind, MachineView, Meter, Opp, PrevState, Reason, Recorder, Sink, TaskSpec, TraceEvent,
+    UtilClamp, WakeContext,
 };
 use fairground_stdx::{CpuId, CpuMask, Instant, Ns, ProgramId, TaskId};
 
@@ -28,7 +28,7 @@ fn policy(cpus: &str, coefficient: u32, points: &[(u32, u32)]) -> FreqPolicy {
         transition_latency: Ns::ZERO,
         transition_delay: None,
         fast_switch: true,
-        governor: Governor::default(),
+        governor: Governor::of(GovernorKind::Schedutil),
     }
 }
 
@@ -162,6 +162,12 @@ fn spec_04_t13_where_it_is_not_active() {
     let mut equal = four_and_four();
     equal.cpus.iter_mut().for_each(|cpu| cpu.capacity = 1024);
     assert!(!is_active(profile("v5.19"), equal), "CPUs do not differ");
+    let mut other = four_and_four();
+    other.policies[0].governor = Governor::of(GovernorKind::Performance);
+    assert!(!is_active(profile("v5.19"), other.clone()), "a policy without schedutil");
+    let mut bench = Bench::of(profile("v5.19"), other);
+    bench.call(0, |sched, cx| sched.set_governor(cx, 0, Governor::of(GovernorKind::Schedutil)));
+    assert!(bench.sched.places_by_energy(), "and now it has it");
     let mut unknown = four_and_four();
     unknown.policies[1].opps[0].power_mw = None;
     assert!(!is_active(profile("v5.19"), unknown), "the power of a point is not known");
