@@ -58,7 +58,7 @@ pub struct Experiment {
 pub static EXPERIMENTS: &[Experiment] = &[
     Experiment {
         name: "clock-pelt",
-        sentence: "Scale invariance of load tracking (2018): time until utilisation reaches a value, at full and half capacity.",
+        sentence: "Scale invariance of load tracking (2018): times to a utilisation and to the top frequency; perf bench pipe, hackbench.",
         takes_hours: false,
         run: clock_pelt::run,
     },
