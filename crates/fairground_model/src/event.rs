@@ -229,11 +229,15 @@ pub enum Section {
     LockWait,
     /// A task that was switched in fetches its working set.
     CacheRefill,
+    /// An interrupt of a device.
+    DeviceInterrupt,
+    /// The host runs something else on the physical CPU.
+    Stolen,
 }
 
 impl Section {
     /// All sections in order.
-    pub const ALL: [Section; 13] = [
+    pub const ALL: [Section; 15] = [
         Section::SchedTick,
         Section::Schedule,
         Section::TryToWakeUp,
@@ -247,6 +251,8 @@ impl Section {
         Section::NetRxSoftirq,
         Section::LockWait,
         Section::CacheRefill,
+        Section::DeviceInterrupt,
+        Section::Stolen,
     ];
     /// The name in traces and tables.
     pub const fn name(self) -> &'static str {
@@ -264,6 +270,8 @@ impl Section {
             Section::NetRxSoftirq => "net_rx_softirq",
             Section::LockWait => "lock_wait",
             Section::CacheRefill => "cache_refill",
+            Section::DeviceInterrupt => "device_interrupt",
+            Section::Stolen => "stolen",
         }
     }
 }

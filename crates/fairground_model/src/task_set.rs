@@ -5,6 +5,7 @@
 use crate::cpu_max::CpuMax;
 use crate::governor::Governor;
 use crate::lock::LockSpec;
+use crate::noise::NoiseSpec;
 use crate::policy::Policy;
 use crate::program::Program;
 use crate::socket::SockSpec;
@@ -258,6 +259,8 @@ pub struct TaskSet {
     /// How long a task may wait uninterruptibly before it counts as hung (kernel.hung_task_timeout_secs); `None` is
     /// [`HUNG_TASK_TIMEOUT`].
     pub hung_task_timeout: Option<Ns>,
+    /// What takes time from CPUs beside the tasks.
+    pub noise: Vec<NoiseSpec>,
     /// Changes in mid-run, in order of time.
     pub changes: Vec<TimedChange>,
     /// From when to when its programs' measurements count; `None` is the whole run. Of two sets, when both count.
@@ -280,6 +283,7 @@ impl TaskSet {
             }
         }
         self.changes.iter_mut().for_each(|timed| timed.at += length);
+        self.noise.iter_mut().for_each(|noise| noise.start += length);
         self.window = self.window.map(|(from, to)| (from + length, to + length));
         self.groups.iter_mut().filter_map(|group| group.period_phase.as_mut()).for_each(|phase| *phase += length);
     }
@@ -398,6 +402,7 @@ impl TaskSet {
         other.locks.iter().for_each(|lock| {
             self.locks.push(lock.clone());
         });
+        self.noise.extend(other.noise);
         self.hung_task_timeout = self.hung_task_timeout.or(other.hung_task_timeout);
         self.window = match (self.window, other.window) {
             (Some(one), Some(other)) => Some((one.0.max(other.0), one.1.min(other.1))),

@@ -18,11 +18,11 @@ use crate::fair::weight::ScaleLoadDown;
 use crate::features::{Feat, FeatSet, Status};
 use crate::pelt::{PeltClockRule, PeltFamily, PostInit, UtilEstRule, UtilEstSample};
 use crate::seam::{
-    AboveMean, ActiveBalance, AsymPacking, BalanceTasks, DetachAmount, DlAdmission, DlBandwidth, DlHrtick, DlPeriods, HotGained,
-    HotplugQuota, LbInterval, LbLoop, LbPinned, Migratable, Misfit, NewidleBatch, NewidleCost, NohzBalance, NumaImbalance,
-    OfflineClock, PeriodPhase, PeriodScale, PreferSibling, ReducedCapacity, Refill, RemainingOnSet, RtBandwidth, RunnableBoost,
-    ScaleRtCapacity, ShouldWeBalance, SiblingBalance, SliceExpiry, SmtCapacity, SparePull, TaskOrder, Throttle, ThrottleAt,
-    ThrottleStamp, ThrottledTime, Unthrottle, ZeroImbalance,
+    AboveMean, ActiveBalance, AsymPacking, BalanceTasks, DetachAmount, DlAdmission, DlBandwidth, DlHrtick, DlPeriods,
+    ExcessSteal, HotGained, HotplugQuota, LbInterval, LbLoop, LbPinned, Migratable, Misfit, NewidleBatch, NewidleCost,
+    NohzBalance, NumaImbalance, OfflineClock, PeriodPhase, PeriodScale, PreferSibling, ReducedCapacity, Refill, RemainingOnSet,
+    RtBandwidth, RunnableBoost, ScaleRtCapacity, ShouldWeBalance, SiblingBalance, SliceExpiry, SmtCapacity, SparePull, TaskOrder,
+    Throttle, ThrottleAt, ThrottleStamp, ThrottledTime, Unthrottle, ZeroImbalance,
 };
 use crate::seam::{
     AsymCapacity, AsymSpread, ClusterSearch, Degenerate, DomainInit, DomainLevels, DomainNames, ExitingWaker, GroupFlags,
@@ -211,6 +211,7 @@ profile! {
     pipe_wakeup: PipeWakeup, "Whom reads and writes of a pipe wake.";
     balance: Balance, "What balance compares, and what it moves.";
     cache_aware: CacheAware, "Whether the threads of a process are drawn to one cache.";
+    excess_steal: ExcessSteal, "What becomes of stolen time that does not fit.";
     scale_rt_capacity: ScaleRtCapacity, "What interrupts and other classes take off a CPU's capacity.";
     smt_capacity: SmtCapacity, "The full capacity of one thread of a core.";
     misfit: Misfit, "Whether tasks that need a bigger CPU are looked after.";

@@ -35,6 +35,9 @@ pub struct Rq {
     /// Interrupt time in all, and how much of it the clock has already taken out.
     pub(crate) irq_time: Ns,
     pub(crate) prev_irq_time: Ns,
+    /// The same of time that the host of a virtual machine has taken.
+    pub(crate) steal_time: Ns,
+    pub(crate) prev_steal_time: Ns,
     /// Queued tasks of all classes, the running one and those in delayed dequeue included.
     pub nr_running: u32,
     /// Whether schedule() is due.

@@ -359,6 +359,8 @@ fn new_rq(cfs: CfsRqId, capacity: u32, clock_ahead: Ns) -> Rq {
         clock_skip: ClockSkip::default(),
         irq_time: Ns::ZERO,
         prev_irq_time: Ns::ZERO,
+        steal_time: Ns::ZERO,
+        prev_steal_time: Ns::ZERO,
         nr_running: 0,
         need_resched: false,
         need_resched_lazy: false,

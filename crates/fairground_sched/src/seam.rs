@@ -6,6 +6,7 @@ mod balance;
 mod bandwidth;
 mod busiest;
 mod capacity;
+mod clock;
 mod cpufreq;
 mod deadline;
 mod eevdf;
@@ -30,6 +31,7 @@ pub use busiest::{
     SiblingBalance, SmtCapacity, SparePull, ZeroImbalance,
 };
 pub use capacity::{EnergyAware, EnergyModel, Pressure, RtFit, TaskFit, Uclamp};
+pub use clock::ExcessSteal;
 pub use cpufreq::{FreqHook, FreqMargin, FreqUtil, FreqWork, IowaitBoost, RateLimit};
 pub use deadline::{DlAdmission, DlBandwidth, DlHrtick, DlPeriods};
 pub use eevdf::{AvgVruntime, CurrentPlace, DelayedLag, ForkPreempts, LagLimit};

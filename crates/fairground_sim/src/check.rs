@@ -1,6 +1,7 @@
 //! What must hold before a run begins: after that the engine relies on it.
 
 use crate::frequency::check_frequencies;
+use crate::noise::check_noise;
 use fairground_machine::Machine;
 use fairground_model::{Change, Instr, LockMode, LockSpec, Mistakes, PAGE_SIZE, Start, TaskSet, TimedChange};
 use fairground_sched::Profile;
@@ -54,6 +55,7 @@ pub(crate) fn check(
     check_pipes(set, &mut mistakes);
     check_locks(set, &mut mistakes);
     check_sockets(set, &mut mistakes);
+    check_noise(&set.noise, &online, &mut mistakes);
     mistakes.or(allowed)
 }
 

@@ -39,6 +39,8 @@ pub(crate) enum Then {
     ThrottleWork,
     /// In an interrupt: wake the next task whose timer has expired.
     ExpireTimers,
+    /// In an interrupt: the host has given the CPU back, which it took for so long.
+    GivenBack { took: Ns, told: bool },
     /// The lock for which the CPU spins is its own: on with what it wanted it for.
     Locked,
     /// In an interrupt: what it came for, the tick that a timer needs and what an idle CPU has seen by polling included.
@@ -153,6 +155,8 @@ pub(crate) struct Cpu {
     pub(crate) then: Then,
     /// What the CPU goes back to when the interrupt that it serves is over, and when that began.
     pub(crate) interrupted: Option<Interrupted>,
+    /// Up to when the host keeps it while it idles, and whether it tells.
+    pub(crate) stolen: Option<(Instant, bool)>,
     /// Its idle state and what the governor remembers.
     pub(crate) idle: IdleDevice,
     /// The CPU that waits for the end of the switch that is under way here.

@@ -12,8 +12,12 @@ use fairground_sched::{Ctx, Distribution, PeriodTick, Sched, UserReturn, WakeFla
 use fairground_stdx::{CpuId, Instant, Ns, TaskId, TimerId};
 
 impl<Q: EventQueue> Simulation<Q> {
-    /// Timers of `cpu` expire or another CPU's interrupt arrives: one interrupt serves both.
-    pub(crate) fn interrupt(&mut self, cpu: CpuId) {
+    /// Timers of `cpu` expire or another CPU's interrupt arrives: one interrupt serves both. Returns whether a phase of
+    /// the kernel follows.
+    pub(crate) fn interrupt(&mut self, cpu: CpuId) -> bool {
+        if !self.noise.is_empty() && self.steals_idle(cpu) {
+            return false;
+        }
         // A CPU that polls sees a flag that is set in this very moment, whatever woke it.
         let polled = self.polls(cpu) && self.queue.get(cpu, Slot::Ipi).is_some();
         let ipi = polled || self.ipi_due(cpu);
@@ -26,6 +30,7 @@ impl<Q: EventQueue> Simulation<Q> {
         };
         self.irq_enter(cpu, section);
         self.cpus[cpu].then = Then::Interrupt { ticks, polled };
+        true
     }
 
     /// What an interrupt came for, but for timers: they follow.
@@ -91,6 +96,7 @@ impl<Q: EventQueue> Simulation<Q> {
     fn irq_enter(&mut self, cpu: CpuId, section: Section) {
         let idle = self.cpus[cpu].doing == Doing::Idle;
         if idle {
+            self.end_idle_theft(cpu);
             let row = &mut self.cpus[cpu];
             row.idle_time += self.now.since(row.idle_since);
             self.core_is_entered(cpu);
@@ -108,8 +114,12 @@ impl<Q: EventQueue> Simulation<Q> {
     pub(crate) fn expire_timers(&mut self, rec: &mut Recorder<'_>, cpu: CpuId) -> Next {
         let section = self.cpus[cpu].interrupted.map_or(Section::HrtimerInterrupt, |irq| irq.section);
         let Some(timer) = self.queue.expire_timer(cpu) else { return self.pay(cpu, section, Then::IrqExit) };
-        self.cpus[cpu].meter.count(Op::HrtimerIrq);
-        match self.timer_of(timer) {
+        let timer = self.timer_of(timer);
+        if !matches!(timer, Timer::Noise(_)) {
+            self.cpus[cpu].meter.count(Op::HrtimerIrq);
+        }
+        match timer {
+            Timer::Noise(row) => self.disturb(rec, cpu, row),
             Timer::Task(wakee) => {
                 self.wake(rec, cpu, wakee, WakeFlags { sync: false, context: WakeContext::Hardirq }, AfterWake::ExpireTimers)
             }

@@ -207,6 +207,7 @@ impl<Q: EventQueue> Simulation<Q> {
             Then::Resume => self.resume(rec, cpu),
             Then::ThrottleWork => self.throttle_work(rec, cpu),
             Then::ExpireTimers => self.expire_timers(rec, cpu),
+            Then::GivenBack { took, told } => self.given_back(cpu, took, told),
             Then::SpinOnCpu { wakee, flags, after } => self.spin_on_cpu(rec, cpu, wakee, flags, after),
             Then::Search { wakee, flags, after } => {
                 let waking = self.search(rec, cpu, |sched, cx| sched.ttwu_search(cx, wakee));

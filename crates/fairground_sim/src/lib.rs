@@ -19,6 +19,7 @@ mod klocks;
 mod locks;
 mod memory;
 mod net;
+mod noise;
 mod pipe;
 pub mod queue;
 mod schedule;

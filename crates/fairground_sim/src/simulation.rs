@@ -8,6 +8,7 @@ use crate::klocks::Klocks;
 use crate::locks::Locks;
 use crate::memory::Memory;
 use crate::net::Socket;
+use crate::noise::{Noise, sources};
 use crate::pipe::Pipe;
 use crate::queue::{Class, EventQueue, FastQueue};
 use crate::script::{Scripted, script_of};
@@ -278,6 +279,8 @@ pub struct Simulation<Q: EventQueue = FastQueue> {
     pub(crate) locks: Locks,
     pub(crate) klocks: Klocks,
     pub(crate) caches: Caches,
+    /// What disturbs the CPUs.
+    pub(crate) noise: Vec<Noise>,
     pub(crate) requests: Vec<Request>,
     pub(crate) script: Vec<Scripted>,
     pub(crate) script_next: usize,
@@ -331,9 +334,11 @@ impl<Q: EventQueue> Simulation<Q> {
         let script = script_of(&set);
         let tasks = set.tasks.iter_enumerated().map(|(id, spec)| new_task(id, spec, seed)).collect();
         let cpus = machine.cpus.ids().map(|cpu| new_cpu(&machine, cpu, seed)).collect();
+        let noise = sources(&set.noise, &machine, seed);
         let mut simulation = Simulation {
             view: machine.view(),
-            queue: Q::new(machine.cpus.len(), nr_timers(set.tasks.len(), set.groups.len(), &machine)),
+            queue: Q::new(machine.cpus.len(), nr_timers(set.tasks.len(), set.groups.len(), &machine) + noise.len()),
+            noise,
             jiffies: Jiffies::new(machine.tick),
             pipes: set.pipes.iter().map(Pipe::new).collect(),
             klocks: Klocks::new(&set),
@@ -366,6 +371,7 @@ impl<Q: EventQueue> Simulation<Q> {
         limits.into_iter().for_each(|(group, limit)| simulation.sched.begin_with_limit(group, limit));
         simulation.begin_idle();
         simulation.arm_first_timers();
+        simulation.arm_noise();
         Ok(simulation)
     }
 
@@ -452,10 +458,7 @@ impl<Q: EventQueue> Simulation<Q> {
         }
         let in_kernel = match class {
             Class::Segment => self.stretch_ends(cpu),
-            Class::Irq => {
-                self.interrupt(cpu);
-                true
-            }
+            Class::Irq => self.interrupt(cpu),
             Class::Tick => self.tick(rec, cpu),
         };
         if in_kernel {
@@ -475,7 +478,7 @@ impl<Q: EventQueue> Simulation<Q> {
         if self.ended.is_some() || self.stopped.is_some() {
             return Round::Over;
         }
-        if self.live_tasks == 0 {
+        if self.live_tasks == 0 && (self.noise.is_empty() || !self.tasks.is_empty()) {
             return self.finish(rec, self.now, Ending::AllExited);
         }
         let scripted = self.script.get(self.script_next).map(|row| row.at);
@@ -606,6 +609,7 @@ fn new_cpu(machine: &Machine, cpu: CpuId, seed: u64) -> Cpu {
         doing: Doing::Idle,
         then: Then::Resume,
         interrupted: None,
+        stolen: None,
         idle: IdleDevice::default(),
         spinner: None,
         spins_since: Instant::ZERO,

@@ -1,5 +1,6 @@
 //! Which timer is whose: one per task, then two per group with a quota, that of the real-time class, one per CPU that ends turns, those of
-//! the deadline class (two per task, two per CPU), and one per policy of frequencies.
+//! the deadline class (two per task, two per CPU), one per policy of frequencies, and those of
+//! noise.
 
 use crate::queue::EventQueue;
 use crate::simulation::Simulation;
@@ -25,9 +26,11 @@ pub(crate) enum Timer {
     Deadline(DlTimer),
     /// The thread that changes the frequency of a policy (by its row) runs, or is done.
     Frequency(usize),
+    /// A source of noise disturbs its CPU.
+    Noise(usize),
 }
 
-/// How many timers there are.
+/// How many timers there are, but for those of noise.
 pub(crate) fn nr_timers(nr_tasks: usize, nr_groups: usize, machine: &Machine) -> usize {
     let nr_cpus = machine.cpus.len();
     nr_tasks + 2 * nr_groups + 1 + nr_cpus + dl_timers(nr_tasks, nr_cpus) + machine.policies.len()
@@ -75,6 +78,7 @@ impl<Q: EventQueue> Simulation<Q> {
                 let nr_cpus = self.cpus.len();
                 behind_groups(1 + nr_cpus + dl_timers(self.tasks.len(), nr_cpus) + policy)
             }
+            Timer::Noise(row) => TimerId::from_index(nr_timers(self.tasks.len(), self.sched.nr_groups(), &self.machine) + row),
         }
     }
 
@@ -88,7 +92,10 @@ impl<Q: EventQueue> Simulation<Q> {
                 None => Timer::Hrtick(CpuId::from_index(row - of_groups - 1)),
                 Some(row) => match row.checked_sub(dl_timers(self.tasks.len(), self.cpus.len())) {
                     None => Timer::Deadline(dl_timer(row, self.tasks.len())),
-                    Some(policy) => Timer::Frequency(policy),
+                    Some(policy) => match policy.checked_sub(self.machine.policies.len()) {
+                        None => Timer::Frequency(policy),
+                        Some(noise) => Timer::Noise(noise),
+                    },
                 },
             },
             Some(row) if row % 2 == 0 => Timer::Period(TgId::from_index(row / 2)),

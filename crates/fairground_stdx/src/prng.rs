@@ -26,6 +26,8 @@ pub enum StreamKind {
     RecordingStart = 8,
     /// What a service may be of which only counters are known; row = number of the guess.
     CounterFit = 9,
+    /// When a CPU is disturbed and for how long; row = number of the source.
+    Noise = 10,
 }
 
 /// A stream of random integers.

@@ -6,6 +6,7 @@
 
 mod args;
 mod build;
+mod noise;
 mod param;
 mod post_wait;
 mod table;
@@ -14,6 +15,7 @@ pub mod fibtest;
 pub mod hackbench;
 pub mod hog;
 pub mod hog_tree;
+pub mod irq_noise;
 pub mod management;
 pub mod netperf;
 pub mod periodic;
@@ -26,6 +28,7 @@ pub mod schbench;
 pub mod schbench_2016;
 pub mod sched_pipe;
 pub mod service;
+pub mod steal;
 pub mod tbench;
 
 pub use args::{Arg, Args};

@@ -29,6 +29,7 @@ static WORKLOADS: &[Workload] = &[
     crate::hackbench::WORKLOAD,
     crate::hog::WORKLOAD,
     crate::hog_tree::WORKLOAD,
+    crate::irq_noise::WORKLOAD,
     crate::management::WORKLOAD,
     crate::periodic::WORKLOAD,
     crate::netperf::WORKLOAD,
@@ -37,6 +38,7 @@ static WORKLOADS: &[Workload] = &[
     crate::schbench::WORKLOAD,
     crate::schbench_2016::WORKLOAD,
     crate::service::WORKLOAD,
+    crate::steal::WORKLOAD,
     crate::tbench::WORKLOAD,
 ];
 
@@ -92,7 +94,7 @@ mod tests {
     fn defaults_build() {
         for workload in workloads() {
             let set = build(workload.name, &Args::default()).unwrap();
-            assert!(!set.tasks.is_empty(), "{}", workload.name);
+            assert!(!set.tasks.is_empty() || !set.noise.is_empty(), "{}", workload.name);
             crate::testing::check(&set);
         }
     }

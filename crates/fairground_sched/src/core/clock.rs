@@ -2,16 +2,37 @@
 //!
 //! ```text
 //! clock       wall time                              += delta
-//! clock_task  without interrupt time                 += delta - irq
+//! clock_task  without interrupt and stolen time      += delta - irq - steal
 //! clock_pelt  clock_task scaled by capacity x freq   (families C and D, see pelt::clock)
 //! ```
 
 use crate::Sched;
 use crate::ctx::Ctx;
 use crate::features::Feat;
-use crate::seam::ScaleRtCapacity;
+use crate::rq::Rq;
+use crate::seam::{ExcessSteal, ScaleRtCapacity};
 use fairground_model::Op;
 use fairground_stdx::{CpuId, Ns};
+
+impl Rq {
+    /// Of what was stolen and is not taken out yet, as much as there is room for in `room` ns. What is beyond waits for the next reading,
+    /// or is forgotten.
+    ///
+    /// Kernel: core.c update_rq_clock_task(), v4.12–
+    #[inline]
+    fn take_steal(&mut self, rule: ExcessSteal, room: u64) -> u64 {
+        let stolen = self.steal_time.0 - self.prev_steal_time.0;
+        if stolen == 0 {
+            return 0;
+        }
+        let taken = stolen.min(room);
+        self.prev_steal_time.0 += match rule {
+            ExcessSteal::CaughtUp => taken,
+            ExcessSteal::Forgotten => stolen,
+        };
+        taken
+    }
+}
 
 impl Sched {
     /// Brings the clocks of `cpu` up to now, unless schedule() was told to reuse the last reading.
@@ -31,19 +52,21 @@ impl Sched {
         let (delta, scale) = (delta as u64, cx.scale(cpu));
         let irq = (rq.irq_time.0 - rq.prev_irq_time.0).min(delta);
         rq.prev_irq_time.0 += irq;
+        let steal = rq.take_steal(self.profile.excess_steal, delta - irq);
+        let nontask = irq + steal;
         let (rule, idle) = (self.profile.pelt_clock, rq.curr.is_none() && !rq.stop_running);
         let pelt_cfs = &self.pelt_cfs;
         let overloaded = || rule.overloaded(&pelt_cfs[rq.cfs], &rq.avg_rt, &rq.avg_dl);
-        rq.clocks.update(rule, delta, delta - irq, idle, scale, overloaded);
+        rq.clocks.update(rule, delta, delta - nontask, idle, scale, overloaded);
         if !idle && rule.scales_time() {
             cx.meter.count(Op::PeltScale);
         }
-        if irq > 0 && self.profile.feats.has(Feat::NONTASK_CAPACITY) {
+        if nontask > 0 && self.profile.feats.has(Feat::NONTASK_CAPACITY) {
             match self.profile.scale_rt_capacity {
-                ScaleRtCapacity::HalvedMean => rq.lb.rt_avg.add(rq.clocks.clock, irq, scale.freq),
+                ScaleRtCapacity::HalvedMean => rq.lb.rt_avg.add(rq.clocks.clock, nontask, scale.freq),
                 ScaleRtCapacity::Pelt => {
-                    cx.meter.count_n(Op::PeltScale, self.profile.pelt.irq_scalings(rq.clocks.clock, &rq.avg_irq, irq));
-                    self.profile.pelt.update_irq(rq.clocks.clock, &mut rq.avg_irq, irq, scale);
+                    cx.meter.count_n(Op::PeltScale, self.profile.pelt.irq_scalings(rq.clocks.clock, &rq.avg_irq, nontask));
+                    self.profile.pelt.update_irq(rq.clocks.clock, &mut rq.avg_irq, nontask, scale);
                 }
             }
         }
@@ -63,5 +86,13 @@ impl Sched {
     /// Kernel: cputime.c irqtime_account_irq(), v4.12–
     pub fn irq_time(&mut self, cpu: CpuId, took: Ns) {
         self.rqs[cpu].irq_time += took;
+    }
+
+    /// Adds time that the host has taken from `cpu`, as it tells the guest of it. Not called where the kernel is built without
+    /// CONFIG_PARAVIRT_TIME_ACCOUNTING.
+    ///
+    /// Kernel: paravirt.h paravirt_steal_clock(), v4.12–
+    pub fn steal_time(&mut self, cpu: CpuId, took: Ns) {
+        self.rqs[cpu].steal_time += took;
     }
 }

@@ -2,7 +2,7 @@
 
 use super::Profile;
 use crate::features::Feat;
-use crate::seam::{OfflineClock, RtBandwidth};
+use crate::seam::{ForkPlace, OfflineClock, RtBandwidth};
 
 /// A switch, in which profiles it does nothing, and why.
 struct IdleSwitch {
@@ -21,6 +21,11 @@ const IDLE_SWITCHES: &[IdleSwitch] = &[
         feat: Feat::RT_RUNTIME_SHARE,
         is_idle: |profile| profile.rt_bandwidth != RtBandwidth::Throttle,
         sentence: "real-time tasks are not stopped in this kernel, so no CPU has runtime to borrow",
+    },
+    IdleSwitch {
+        feat: Feat::PLACE_DEADLINE_INITIAL,
+        is_idle: |profile| profile.fork_place == ForkPlace::AtFork,
+        sentence: "a new task is placed at the fork, and once more when it is queued, then with a whole request",
     },
     IdleSwitch {
         feat: Feat::WARN_DOUBLE_CLOCK,

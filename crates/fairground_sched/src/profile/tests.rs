@@ -291,6 +291,7 @@ fn seams_are_well_formed() {
     check::<PeriodPhase>();
     check::<HotplugQuota>();
     check::<OfflineClock>();
+    check::<ExcessSteal>();
     check::<SliceExpiry>();
     check::<Refill>();
     check::<UtilEstSample>();
