@@ -19,9 +19,15 @@ pub(super) const SWITCHES: [&str; 10] = [
     "NO_DELAY_ZERO",
     "NO_WAKEUP_PREEMPTION",
 ];
-/// Switches that v6.6 does not have.
-const SINCE_V6_12: [&str; 5] =
-    ["NO_PLACE_REL_DEADLINE", "NO_PREEMPT_SHORT", "NO_PICK_BUDDY", "NO_DELAY_DEQUEUE", "NO_DELAY_ZERO"];
+/// Switches that v6.6 does not have, or that do nothing there.
+const SINCE_V6_12: [&str; 6] = [
+    "NO_PLACE_DEADLINE_INITIAL",
+    "NO_PLACE_REL_DEADLINE",
+    "NO_PREEMPT_SHORT",
+    "NO_PICK_BUDDY",
+    "NO_DELAY_DEQUEUE",
+    "NO_DELAY_ZERO",
+];
 
 impl Workload {
     /// The workload of a seed.
