@@ -43,6 +43,7 @@ pub mod sensitivity;
 pub mod sweep;
 pub mod tables;
 pub mod text_file;
+mod thread_table;
 pub mod trace_file;
 
 pub use control::{Control, Progress};

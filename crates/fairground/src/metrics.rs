@@ -21,7 +21,7 @@ pub fn metrics(report: &RunReport, tasks: &TaskSet) -> Vec<Metric> {
     let mut metrics = report.metrics();
     for (marker, spec) in tasks.markers.iter_enumerated() {
         let (unit, better) = match spec.unit {
-            MarkerUnit::Ns | MarkerUnit::WholeUs => (Unit::Us, Better::Lower),
+            MarkerUnit::Ns | MarkerUnit::WholeUs | MarkerUnit::EachUs => (Unit::Us, Better::Lower),
             MarkerUnit::Count => (Unit::Count, Better::Neither),
             MarkerUnit::PerSecond => (Unit::Count, Better::Higher),
         };
@@ -38,7 +38,7 @@ pub fn metrics(report: &RunReport, tasks: &TaskSet) -> Vec<Metric> {
         let held = match spec.unit {
             MarkerUnit::WholeUs => Some(1000),
             MarkerUnit::PerSecond => Some(1),
-            MarkerUnit::Ns | MarkerUnit::Count => None,
+            MarkerUnit::Ns | MarkerUnit::Count | MarkerUnit::EachUs => None,
         };
         if let Some(held) = held {
             let buckets = marker_buckets(report, tasks, &(0..tasks.tasks.len()), marker);

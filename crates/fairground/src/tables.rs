@@ -8,6 +8,7 @@ use crate::metrics::{marker_buckets, marker_values};
 use crate::quota_table::quota_table;
 use crate::run::{RunEnding, RunOutcome};
 use crate::scenario::{BandResult, Scenario, Workload};
+use crate::thread_table::thread_table;
 use fairground_metrics::{Histogram, PlatHistogram};
 use fairground_model::{Instr, TaskSet, cgroup};
 use fairground_report::searches::{bpftrace_histogram, efficiency_table};
@@ -30,6 +31,7 @@ pub fn run_tables(scenario: &Scenario, outcome: &RunOutcome) -> Vec<Table> {
         }
         let own = workload.percentiles.iter().map(|spec| percentile_table(spec, first..last, outcome));
         tables.extend(own);
+        tables.extend(workload.threads.iter().map(|spec| thread_table(spec, first..last, outcome)));
         first = last;
     }
     tables.push(run::task_table(&outcome.report, &task_groups(&outcome.tasks)));

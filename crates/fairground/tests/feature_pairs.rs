@@ -3,7 +3,7 @@
 //! A run is its digest; of a switch on which no schedule depends, a count of what it makes the kernel do is held beside it. The golden file
 //! has both of each pair, and the first record in which they part; `UPDATE_EXPECT=1` writes it anew, with docs/features.md and
 //! docs/kernels.md.
-#![allow(clippy::unwrap_used, reason = "a test stops where it fails")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test stops where it fails")]
 
 #[path = "feature_pairs/pairs.rs"]
 mod pairs;

@@ -24,7 +24,7 @@ pub use expect::{Check, CheckedRow, ExpectRow, SkippedRow};
 pub use figures::{Figure, FigureValue, Figures, Window, WindowRule};
 pub use histogram::{Histogram, Level};
 pub use latency::{RunReport, RunStats};
-pub use marker::{MarkerReport, MarkerStats};
+pub use marker::{EachUs, MarkerReport, MarkerStats};
 pub use metric::{Better, Metric, Unit};
 pub use plat::PlatHistogram;
 pub use timeline::{Stretch, Timeline, TimelineSink};

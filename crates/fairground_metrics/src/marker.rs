@@ -12,6 +12,42 @@ pub struct MarkerStats {
     rows: Vec<Vec<Option<Box<Values>>>>,
     /// The markers that are counted in the buckets of schbench, each with what its values are divided by before.
     bucketed: Vec<(MarkerId, u64)>,
+    /// The markers of which each microsecond is counted by itself.
+    exact: Vec<MarkerId>,
+}
+
+/// Whole microseconds beyond this are not told apart: 0.1 s.
+const EACH_US_MAX: usize = 100_000;
+
+/// Times in whole microseconds, rounded down, as cyclictest keeps them.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct EachUs {
+    /// The shortest.
+    pub min: u64,
+    /// The last one.
+    pub last: u64,
+    /// The longest.
+    pub max: u64,
+    /// How many there are.
+    pub count: u64,
+    /// Their sum.
+    pub sum: u64,
+    /// How many of 0 us, 1 us and so on.
+    pub bins: Vec<u64>,
+}
+
+impl EachUs {
+    fn record(&mut self, ns: u64) {
+        let us = ns / 1000;
+        self.min = if self.count == 0 { us } else { self.min.min(us) };
+        (self.last, self.max) = (us, self.max.max(us));
+        (self.count, self.sum) = (self.count + 1, self.sum + us);
+        let bin = (us as usize).min(EACH_US_MAX);
+        if self.bins.len() <= bin {
+            self.bins.resize(bin + 1, 0);
+        }
+        self.bins[bin] += 1;
+    }
 }
 
 /// The values of one marker of one task.
@@ -19,6 +55,7 @@ pub struct MarkerStats {
 struct Values {
     histogram: Histogram,
     buckets: Option<(u64, PlatHistogram)>,
+    each_us: Option<EachUs>,
 }
 
 impl Values {
@@ -26,6 +63,9 @@ impl Values {
         self.histogram.record(value);
         if let Some((divisor, buckets)) = &mut self.buckets {
             buckets.record(value / *divisor);
+        }
+        if let Some(each_us) = &mut self.each_us {
+            each_us.record(value);
         }
     }
 }
@@ -41,6 +81,8 @@ pub struct MarkerReport {
     pub values: Histogram,
     /// Its values in the buckets of schbench, if it is one of whole microseconds (then in us) or per second.
     pub buckets: Option<PlatHistogram>,
+    /// Its values by whole microseconds, if it is one of which each is counted.
+    pub each_us: Option<EachUs>,
 }
 
 impl MarkerStats {
@@ -49,10 +91,11 @@ impl MarkerStats {
         let divisor = |unit| match unit {
             MarkerUnit::WholeUs => Some(1000),
             MarkerUnit::PerSecond => Some(1),
-            MarkerUnit::Ns | MarkerUnit::Count => None,
+            MarkerUnit::Ns | MarkerUnit::Count | MarkerUnit::EachUs => None,
         };
         let bucketed = markers.iter_enumerated().filter_map(|(id, spec)| Some((id, divisor(spec.unit)?))).collect();
-        MarkerStats { rows: Vec::new(), bucketed }
+        let exact = markers.iter_enumerated().filter(|row| row.1.unit == MarkerUnit::EachUs).map(|row| row.0).collect();
+        MarkerStats { rows: Vec::new(), bucketed, exact }
     }
     /// Adds one measurement.
     #[inline]
@@ -72,7 +115,8 @@ impl MarkerStats {
             row.resize_with(marker.index() + 1, || None);
         }
         let buckets = self.bucketed.iter().find(|row| row.0 == marker).map(|row| (row.1, PlatHistogram::default()));
-        row[marker.index()].get_or_insert_with(|| Box::new(Values { buckets, ..Values::default() })).record(value);
+        let each_us = self.exact.contains(&marker).then(EachUs::default);
+        row[marker.index()].get_or_insert_with(|| Box::new(Values { buckets, each_us, ..Values::default() })).record(value);
     }
     /// All measurements, by task and then by marker.
     pub fn report(&self) -> Vec<MarkerReport> {
@@ -80,8 +124,8 @@ impl MarkerStats {
         for (task, row) in self.rows.iter().enumerate() {
             for (marker, values) in row.iter().enumerate() {
                 let (task, marker) = (TaskId::from_index(task), MarkerId::from_index(marker));
-                let Some(Values { histogram, buckets }) = values.as_deref().cloned() else { continue };
-                list.push(MarkerReport { task, marker, values: histogram, buckets: buckets.map(|row| row.1) });
+                let Some(Values { histogram, buckets, each_us }) = values.as_deref().cloned() else { continue };
+                list.push(MarkerReport { task, marker, values: histogram, buckets: buckets.map(|row| row.1), each_us });
             }
         }
         list
@@ -105,5 +149,17 @@ mod tests {
             .map(|row| (row.task.get(), row.marker.get(), row.values.len(), row.values.sum(), row.values.max()))
             .collect();
         assert_eq!(rows, [(0, 0, 1, 5, 5), (2, 1, 2, 40, 30)]);
+    }
+
+    #[test]
+    fn each_microsecond_is_counted_by_itself() {
+        let markers: IndexVec<MarkerId, MarkerSpec> =
+            [MarkerSpec { name: "late".into(), unit: MarkerUnit::EachUs }].into_iter().collect();
+        let mut stats = MarkerStats::with_markers(&markers);
+        [2_999, 2_000, 700, 500_000_000, 4_000].map(|ns| stats.record(TaskId::new(0), MarkerId::new(0), ns));
+        let each_us = stats.report()[0].each_us.clone().unwrap();
+        assert_eq!((each_us.min, each_us.last, each_us.max, each_us.count, each_us.sum), (0, 4, 500_000, 5, 500_008));
+        assert_eq!(each_us.bins[..5], [1, 0, 2, 0, 1]);
+        assert_eq!((each_us.bins.len(), each_us.bins[EACH_US_MAX]), (EACH_US_MAX + 1, 1));
     }
 }

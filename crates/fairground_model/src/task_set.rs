@@ -172,6 +172,8 @@ pub enum MarkerUnit {
     /// Nanoseconds too, but of a program whose clock shows whole microseconds. Its values are also counted in the
     /// buckets by which schbench makes its percentiles; 0, which schbench does not count, is never recorded.
     WholeUs,
+    /// Nanoseconds too, of a program that counts each whole microsecond by itself.
+    EachUs,
     /// A plain number per second. Its values too are counted in those buckets.
     PerSecond,
     /// A plain number.

@@ -189,7 +189,7 @@ pub fn marker_table(report: &RunReport, markers: &IndexVec<MarkerId, MarkerSpec>
     for row in &report.markers {
         let Some(spec) = markers.get(row.marker) else { continue };
         let (unit, unit_name) = match spec.unit {
-            MarkerUnit::Ns | MarkerUnit::WholeUs => (Unit::Ns, "ns"),
+            MarkerUnit::Ns | MarkerUnit::WholeUs | MarkerUnit::EachUs => (Unit::Ns, "ns"),
             MarkerUnit::Count | MarkerUnit::PerSecond => (Unit::Count, ""),
         };
         let value = |value: u64| Cell::new(format_metric(value, unit), value);

@@ -11,6 +11,7 @@ mod param;
 mod post_wait;
 mod table;
 
+pub mod cyclictest;
 pub mod fibtest;
 pub mod hackbench;
 pub mod hog;
@@ -33,8 +34,8 @@ pub mod tbench;
 
 pub use args::{Arg, Args};
 pub use param::{Param, ParamKind};
-pub use registry::{Workload, args_of_flags, build, duration, find, flags_text, workloads};
-pub use table::{Aggregate, Column, Figure, Percentile, Percentiles};
+pub use registry::{Workload, args_of_flags, build, duration, find, flags_text, threads, workloads};
+pub use table::{Aggregate, Column, Figure, Percentile, Percentiles, Threads};
 
 #[cfg(test)]
 mod testing;

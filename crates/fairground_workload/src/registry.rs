@@ -3,7 +3,7 @@
 
 use crate::args::{self, Args};
 use crate::param::{Param, Values};
-use crate::table::{Column, Percentiles};
+use crate::table::{Column, Percentiles, Threads};
 use fairground_model::{Mistakes, TaskSet};
 use fairground_stdx::Ns;
 
@@ -21,10 +21,13 @@ pub struct Workload {
     pub percentiles: &'static [Percentiles],
     /// How long it runs by its own settings, if they say so.
     pub(crate) duration: Option<fn(&Values) -> Ns>,
+    /// Its table with a line per thread.
+    pub(crate) threads: Option<fn(&Values) -> Threads>,
     pub(crate) build: fn(&Values, &mut Mistakes) -> TaskSet,
 }
 
 static WORKLOADS: &[Workload] = &[
+    crate::cyclictest::WORKLOAD,
     crate::fibtest::WORKLOAD,
     crate::hackbench::WORKLOAD,
     crate::hog::WORKLOAD,
@@ -73,6 +76,13 @@ pub fn duration(name: &str, args: &Args) -> Option<Ns> {
     let workload = find(name)?;
     let values = Values::read(workload.params, args).ok()?;
     workload.duration.map(|duration| duration(&values))
+}
+
+/// The table with a line per thread that a named workload prints, if it does.
+pub fn threads(name: &str, args: &Args) -> Option<Threads> {
+    let workload = find(name)?;
+    let values = Values::read(workload.params, args).ok()?;
+    workload.threads.map(|threads| threads(&values))
 }
 
 /// Reads the real program's flags. Places of mistakes are byte ranges of [`flags_text`].

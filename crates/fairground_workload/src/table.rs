@@ -71,6 +71,17 @@ impl Percentile {
     }
 }
 
+/// A table with a line per thread, and a histogram of all of them, in the words of cyclictest.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Threads {
+    /// The marker of latencies ([`fairground_model::MarkerUnit::EachUs`]).
+    pub marker: &'static str,
+    /// The interval of each thread, us.
+    pub intervals_us: Vec<u64>,
+    /// The histogram has a line for each microsecond below this; 0 = no histogram.
+    pub histogram_us: u64,
+}
+
 /// A table of the percentiles of a marker of whole microseconds, or per second, in the buckets of schbench.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Percentiles {

@@ -55,7 +55,10 @@ pub(crate) fn compare_page(scenario: &Scenario, compared: &Compared, sides: [Sid
 /// A curve of each time that the programs measured, for both sides.
 fn markers(scenario: &Scenario, sides: &[Side<'_>; 2]) -> Vec<Block> {
     let set = scenario.tasks();
-    let times = set.markers.iter_enumerated().filter(|row| matches!(row.1.unit, MarkerUnit::Ns | MarkerUnit::WholeUs));
+    let times = set
+        .markers
+        .iter_enumerated()
+        .filter(|row| matches!(row.1.unit, MarkerUnit::Ns | MarkerUnit::WholeUs | MarkerUnit::EachUs));
     times
         .map(|(marker, spec)| {
             let of_run = |run: &RunOutcome| marker_values(&run.report, &run.tasks, &(0..run.tasks.tasks.len()), marker);

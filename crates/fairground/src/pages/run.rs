@@ -61,7 +61,7 @@ fn curves(page: &mut Page, outcome: &RunOutcome) {
     let note = format!("From sched_waking to the switch to the task; {} wake-ups.", format_count(report.latency.len()));
     page.push(Block::Chart(latency_chart("Wake-up latency", series, note)));
     for (marker, spec) in outcome.tasks.markers.iter_enumerated() {
-        if !matches!(spec.unit, MarkerUnit::Ns | MarkerUnit::WholeUs) {
+        if !matches!(spec.unit, MarkerUnit::Ns | MarkerUnit::WholeUs | MarkerUnit::EachUs) {
             continue;
         }
         let values = marker_values(report, &outcome.tasks, &(0..outcome.tasks.tasks.len()), marker);

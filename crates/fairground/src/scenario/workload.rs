@@ -17,7 +17,7 @@ use crate::trace_file::TraceFile;
 use fairground_model::{Mistakes, Start, TaskSet, TaskSpec};
 use fairground_stdx::{Instant, Ns, TgId};
 use fairground_workload::service::{self, Service};
-use fairground_workload::{Arg, Args, Column, Percentiles, recorded, rtapp};
+use fairground_workload::{Arg, Args, Column, Percentiles, Threads, recorded, rtapp};
 use std::ops::Range;
 use std::path::Path;
 use toml_edit::{Item, Value};
@@ -36,6 +36,8 @@ pub struct Workload {
     pub columns: &'static [Column],
     /// Its tables of percentiles.
     pub percentiles: &'static [Percentiles],
+    /// Its table with a line per thread, if it has one.
+    pub threads: Option<Threads>,
     /// How long it says that it runs, if it says so.
     pub duration: Option<Ns>,
     /// Features that it sets before it starts.
@@ -68,8 +70,9 @@ impl Workload {
         let columns = row.map_or(&[][..], |row| row.table);
         let percentiles = row.map_or(&[][..], |row| row.percentiles);
         let duration = fairground_workload::duration(name, args);
+        let threads = fairground_workload::threads(name, args);
         let service = if name == SERVICE { Some(service::of_args(args)?) } else { None };
-        Ok(Workload { columns, percentiles, duration, service, ..Workload::new(name, tasks, text) })
+        Ok(Workload { columns, percentiles, threads, duration, service, ..Workload::new(name, tasks, text) })
     }
     /// An rt-app description.
     pub fn rtapp(text: &str) -> Result<Workload, Mistakes> {
@@ -136,6 +139,7 @@ impl Workload {
             tasks,
             columns: &[],
             percentiles: &[],
+            threads: None,
             duration: None,
             features: Vec::new(),
             window: None,

@@ -187,7 +187,7 @@ fn default_metrics(tasks: &TaskSet, known: &[Metric]) -> Vec<String> {
             MarkerUnit::Count if is_known(&rate) => vec![rate],
             MarkerUnit::Count => vec![format!("{name}.mean")],
             MarkerUnit::PerSecond => vec![format!("{name}.p50")],
-            MarkerUnit::Ns | MarkerUnit::WholeUs => vec![format!("{name}.p50"), format!("{name}.p99")],
+            MarkerUnit::Ns | MarkerUnit::WholeUs | MarkerUnit::EachUs => vec![format!("{name}.p50"), format!("{name}.p99")],
         }
     };
     let own = tasks.markers.iter().flat_map(|marker| of_marker(&marker.name, marker.unit));

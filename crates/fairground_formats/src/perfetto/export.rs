@@ -133,7 +133,7 @@ impl<'w> PerfettoWriter<'w> {
                     .options
                     .markers
                     .get(marker)
-                    .is_some_and(|spec| matches!(spec.unit, MarkerUnit::Ns | MarkerUnit::WholeUs));
+                    .is_some_and(|spec| matches!(spec.unit, MarkerUnit::Ns | MarkerUnit::WholeUs | MarkerUnit::EachUs));
                 let unit = if is_time { CounterUnit::TimeNs } else { CounterUnit::Count };
                 (self.options.marker_name(marker), unit)
             }

@@ -5,6 +5,7 @@ use std::fmt;
 use super::{Profile, known};
 use crate::fair::tunables::{TUNABLES, TunableError};
 use crate::features::Feat;
+use crate::seam::{Preemption, Seam};
 use crate::version::KernelVersion;
 use fairground_stdx::nearest::nearest;
 
@@ -92,6 +93,10 @@ impl ProfileError {
     }
 
     pub(super) fn unknown_variant(seam: &str, variant: &str, known: &[&str]) -> ProfileError {
+        if seam == Preemption::NAME && NAMES_OF_RT.iter().any(|name| variant.eq_ignore_ascii_case(name)) {
+            let message = format!("`{variant}` of seam `{seam}` is not modelled yet: PREEMPT_RT, with locks that sleep");
+            return ProfileError::new(message, it_has(known));
+        }
         ProfileError::new(format!("seam `{seam}` has no variant `{variant}`"), near_or_all(variant, known))
     }
 
@@ -119,6 +124,9 @@ impl ProfileError {
         }
     }
 }
+
+/// How people may write the preemption model of real-time kernels.
+const NAMES_OF_RT: [&str; 4] = ["rt", "preempt-rt", "preempt_rt", "realtime"];
 
 fn did_you_mean(name: &str) -> String {
     format!("Did you mean `{name}`?")

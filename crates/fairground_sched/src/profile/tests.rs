@@ -165,6 +165,7 @@ fn refuses_impossible_mixes() {
         ("v5.1", "util_est", "single-value", "runnable_avg"),
         ("v5.1", "tick_preempt", "eevdf", "has no variant `eevdf`"),
         ("v5.1", "speed", "fast", "no seam `speed`"),
+        ("v6.12", "preemption", "rt", "not modelled yet: PREEMPT_RT"),
         ("v6.12", "pick", "leftmost", "`lag` of seam `place` need each other"),
         ("v5.19", "place", "lag", "need each other"),
         ("v6.1", "task_slice", "custom", "only an EEVDF `pick` knows"),

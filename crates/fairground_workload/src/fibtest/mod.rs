@@ -61,6 +61,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
     }],
     percentiles: &[],
     duration: Some(|values| Ns::from_secs(values.count("seconds"))),
+    threads: None,
     build,
 };
 

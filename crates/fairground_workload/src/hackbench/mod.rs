@@ -59,6 +59,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
     ],
     percentiles: &[],
     duration: Some(|values| window(values).map_or(AN_HOUR, |(_, to)| Ns(to.ns()))),
+    threads: None,
     build,
 };
 

@@ -39,6 +39,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
     table: &[],
     percentiles: &[],
     duration: None,
+    threads: None,
     build,
 };
 

@@ -76,6 +76,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
     ],
     percentiles: &[],
     duration: Some(|values| Ns(window(values).1.ns())),
+    threads: None,
     build,
 };
 

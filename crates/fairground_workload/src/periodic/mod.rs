@@ -69,6 +69,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
     ],
     percentiles: &[],
     duration: None,
+    threads: None,
     build,
 };
 

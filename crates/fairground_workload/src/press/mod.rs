@@ -80,6 +80,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
     ],
     percentiles: &[],
     duration: None,
+    threads: None,
     build,
 };
 

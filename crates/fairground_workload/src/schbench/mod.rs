@@ -84,6 +84,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
         },
     ],
     duration: Some(|values| Ns::from_secs(values.count("runtime") + 1)),
+    threads: None,
     build,
 };
 

@@ -64,6 +64,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
         counts: false,
     }],
     duration: Some(duration),
+    threads: None,
     build,
 };
 

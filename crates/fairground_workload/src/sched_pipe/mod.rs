@@ -48,6 +48,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
     ],
     percentiles: &[],
     duration: None,
+    threads: None,
     build,
 };
 

@@ -90,6 +90,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
         Column { title: "timeouts", unit: "1/s", figure: Figure::PerSecond("timeouts"), scale: (1, 1), decimals: 1 },
     ],
     percentiles: &[],
+    threads: None,
     duration: None,
     build,
 };
