@@ -17,7 +17,7 @@ fn lines(noise: &str) -> Vec<String> {
          [[workload]]\nname = \"hog\"\nargs = {{ tasks = 3 }}\n{noise}"
     );
     let scenario = Scenario::parse("test", &text, Path::new("."), &Overrides::default()).unwrap();
-    let outcome = run(&scenario, &RunOptions::default(), &mut NullSink, Control::default()).unwrap();
+    let outcome = run(&scenario, &RunOptions::default(), &mut NullSink, Control::none()).unwrap();
     let table = run_tables(&scenario, &outcome).into_iter().find(|table| table.to_string().contains("# Histogram")).unwrap();
     table.lines().to_vec()
 }
