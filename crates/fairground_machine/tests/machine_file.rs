@@ -162,7 +162,9 @@ fn presets_read_back() {
         let machine = Machine::preset(&preset.name.replace("-N", "-7")).unwrap();
         let text = machine_file::write(&machine);
         assert_eq!(parse(&text), machine, "{text}");
-        assert!(!text.contains("[[cpu]]"), "{text}");
+        // CPUs of two kinds are in no regular order.
+        let alike = machine.cpus.iter().all(|cpu| cpu.capacity == 1024);
+        assert!(!alike || !text.contains("[[cpu]]"), "{text}");
     }
 }
 
