@@ -31,7 +31,7 @@ fn profile(uname: &str) -> Profile {
     let version = uname.split_whitespace().find(|word| word.starts_with(|c: char| c.is_ascii_digit())).unwrap();
     let numbers: Vec<&str> = version.split(['.', '-']).collect();
     // Domains have not changed since.
-    let name = format!("v{}.{}", numbers[0], numbers[1]).replace("v7.2", "v6.18");
+    let name = format!("v{}.{}", numbers[0], numbers[1]);
     Profile::parse(&name).unwrap()
 }
 

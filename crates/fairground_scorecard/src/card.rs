@@ -29,13 +29,13 @@ pub struct Card {
 
 impl Card {
     fn measure(set: Set) -> Result<Card, Error> {
-        let simulated = simulate(&set.folder, &set.simulated_with(), set.seeds())?;
+        let simulated = simulate(&set.folder, &set.overrides(), set.seeds())?;
         let runs = matches!(simulated, Simulated::Ran(_));
         Ok(Card {
             decisions: compare(&set)?,
             load: follow_set(&set.folder)?,
             quota: if runs && !set.is_periodic() {
-                patterns_of_set(&set.folder, &set.simulated_with(), set.seeds())?
+                patterns_of_set(&set.folder, &set.overrides(), set.seeds())?
             } else {
                 Vec::new()
             },

@@ -2,12 +2,8 @@
 
 use fairground::recorded_set::RecordedSet;
 use fairground::{Error, Overrides};
-use fairground_sched::Profile;
 use std::fs;
 use std::path::{Path, PathBuf};
-
-/// The latest kernel that is modelled: simulates the sets of kernels that are not, of which nothing is asked.
-pub const STAND_IN: &str = "v6.18";
 
 /// One experiment.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -61,23 +57,10 @@ impl Set {
         let cpus = self.kind().strip_suffix("cpu").map(|cpus| format!("smp-{cpus}"));
         Overrides { profile: version, machine: cpus, ..Overrides::default() }
     }
-    /// The same for a simulation, where a kernel that is not modelled yet is stood for by [`STAND_IN`].
-    pub fn simulated_with(&self) -> Overrides {
-        let version = self.kernel().split(' ').next().map(|version| format!("v{version}"));
-        if version.is_some_and(|version| Profile::parse(&version).is_err()) {
-            return Overrides { profile: Some(STAND_IN.to_string()), ..self.overrides() };
-        }
-        self.overrides()
-    }
     /// Why nothing is asked of the set, if so: it is shown only.
     pub fn not_judged(&self) -> Option<&'static str> {
-        if self.name.starts_with("k7.2") {
-            Some("the rules of kernel 7.2 are not asked for yet")
-        } else if self.name.starts_with("real") {
-            Some("a real machine under other load; most records of switches from idle are missing")
-        } else {
-            None
-        }
+        let real = self.name.starts_with("real");
+        real.then_some("a real machine under other load; most records of switches from idle are missing")
     }
     /// Whether it belongs to the fixed small subset: two mixtures on one CPU and three of load tracking, which
     /// every kernel has.

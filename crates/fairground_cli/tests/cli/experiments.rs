@@ -58,11 +58,11 @@ fn spec_09_t10_a_sweep_is_the_same_on_one_thread_and_on_eight_and_goes_on_where_
 fn wrong_axes_are_found_before_the_first_run() {
     let folder = Folder::new();
     let path = sweep(&folder);
-    let text = folder.read("sweep.toml").replace("\"v6.1\"", "\"v6.1\", \"v9.9\", \"v7.2\"");
+    let text = folder.read("sweep.toml").replace("\"v6.1\"", "\"v6.1\", \"v9.9\", \"v7.3\"");
     std::fs::write(&path, text).unwrap();
     let ran = run(&["sweep", &path]);
     assert_eq!(ran.code, 2);
-    assert!(ran.err.contains("v9.9") && ran.err.contains("v7.2"), "{}", ran.err);
+    assert!(ran.err.contains("v9.9") && ran.err.contains("v7.3"), "{}", ran.err);
     assert!(!folder.has("sweep.toml.journal"));
     assert_eq!(run(&["sweep", &path, "-o", &folder.path("x.parquet")]).code, 2);
     assert!(!folder.has("x.parquet.partial"));

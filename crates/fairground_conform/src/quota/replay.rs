@@ -140,9 +140,11 @@ impl<'s> Replay<'s> {
 
     fn throttle(&mut self, at: Instant, cpu: CpuId, remaining: i64, empty: bool) {
         let before = self.account(cpu);
-        if self.marks_requests && self.asked[cpu].take() == Some(remaining) && before.remaining > 0 {
+        // Where the charge itself asks (v7.2) it has got something, or has throttled the queue.
+        let is_answered = before.remaining > 0 || before.throttled;
+        if self.marks_requests && self.asked[cpu].take() == Some(remaining) && is_answered {
             self.count(at, cpu, Quota::Throttle, Seen::Left(remaining), Seen::Left(remaining));
-            self.outcome.found_money += u64::from(self.judges(at));
+            self.outcome.found_money += u64::from(self.judges(at) && !before.throttled);
             return;
         }
         if empty && !before.throttled {

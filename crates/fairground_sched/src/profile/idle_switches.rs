@@ -28,6 +28,11 @@ const IDLE_SWITCHES: &[IdleSwitch] = &[
         sentence: "a new task is placed at the fork, and once more when it is queued, then with a whole request",
     },
     IdleSwitch {
+        feat: Feat::DOUBLE_TICK,
+        is_idle: |profile| profile.pick.is_eevdf(),
+        sentence: "a tick has no test of its own with EEVDF, so nothing is left out while the timer is armed",
+    },
+    IdleSwitch {
         feat: Feat::WARN_DOUBLE_CLOCK,
         is_idle: |profile| profile.offline_clock == OfflineClock::Once,
         sentence: "no path of this kernel is known that reads a run queue's clock twice under one lock",

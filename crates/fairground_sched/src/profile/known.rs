@@ -113,10 +113,11 @@ static OVERLAYS: &[Overlay] = &[
     },
 ];
 
-/// Whether the tables tell the state of a kernel: it came out between the first and the last that can be named.
+/// Whether the tables tell the state of a kernel: it came out between the first and the last that are modelled.
 pub(super) fn has_tables(version: KernelVersion) -> bool {
     let within = |first: &Kernel, last: &Kernel| first.version <= version && version <= last.version;
-    version.exists() && KERNELS.first().zip(KERNELS.last()).is_some_and(|(first, last)| within(first, last))
+    let mut modelled = KERNELS.iter().filter(|kernel| kernel.modelled);
+    version.exists() && modelled.next().zip(modelled.next_back()).is_some_and(|(first, last)| within(first, last))
 }
 
 pub(super) fn overlay(name: &str) -> Option<&'static Overlay> {

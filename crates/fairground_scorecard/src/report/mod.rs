@@ -8,7 +8,6 @@ mod quota;
 mod simulation;
 
 use crate::card::Card;
-use crate::golden::STAND_IN;
 use crate::notes::{Notes, Suspect};
 use crate::page::{Page, Section, Table};
 use fairground_report::Reproduction;
@@ -73,11 +72,9 @@ fn introduction() -> Vec<String> {
             "Made by `{COMMAND}` of fairground {version} from the recorded sets; do not edit. What is written by hand, the suspected \
              rules, stands in `crates/fairground_scorecard/src/notes.toml`."
         ),
-        format!(
-            "A **set** is one experiment on a stock kernel: `k6.12-hogs-1cpu/a_eq3_1` is Linux 6.12. Sets of `karm6.1` are arm64 with two \
-             capacities, `real6.18` is a virtual machine under load, all others an emulator with virtual time. Kernel 7.2, whose rules \
-             are not modelled yet, is shown under those of {STAND_IN}; nothing is asked of it."
-        ),
+        "A **set** is one experiment on a stock kernel: `k6.12-hogs-1cpu/a_eq3_1` is Linux 6.12. Sets of `karm6.1` are arm64 with two \
+         capacities, `real6.18` is a virtual machine under load, all others an emulator with virtual time."
+            .to_string(),
         "**Distance** is (ours − recorded) / half-band, half-band = (hi − lo) / 2 of the recorded limits: within ±1 a figure is \
          inside. Where the limits begin at 0 or below, a figure is only inside if ours is also within a factor of two of the recorded one."
             .to_string(),

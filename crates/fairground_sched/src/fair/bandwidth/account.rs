@@ -23,6 +23,19 @@ impl Sched {
     /// Kernel: fair.c __account_cfs_rq_runtime(), v4.12–
     #[inline(never)]
     fn charge(&mut self, cx: &mut Ctx<'_, '_>, queue: CfsRqId, ran: Ns) {
+        self.charge_who(cx, queue, ran, None);
+    }
+
+    /// As [`Sched::account_cfs_rq_runtime`], where a record tells that somebody runs on the queue.
+    pub(super) fn account_runtime_of_somebody(&mut self, cx: &mut Ctx<'_, '_>, queue: CfsRqId, ran: Ns) {
+        if self.cfs_bandwidth_used() && ran > Ns::ZERO {
+            self.charge_who(cx, queue, ran, Some(true));
+        }
+    }
+
+    /// `runs`: whether somebody runs on the queue; `None`: as the queue says.
+    #[inline]
+    fn charge_who(&mut self, cx: &mut Ctx<'_, '_>, queue: CfsRqId, ran: Ns, runs: Option<bool>) {
         let cpu = self.cfs_rqs[queue].cpu;
         let (expiry, clock) = (self.profile.slice_expiry, self.rqs[cpu].clocks.clock);
         let Some(pool) = self.pool_of(queue) else { return };
@@ -38,7 +51,8 @@ impl Sched {
             return;
         }
         if self.profile.throttle_at == ThrottleAt::Charge {
-            return self.throttle_at_charge(cx, queue);
+            let runs = runs.unwrap_or_else(|| self.runs_here(queue));
+            return self.throttle_at_charge(cx, queue, runs);
         }
         if !self.assign_slice(cx, queue) && self.cfs_rqs[queue].curr.is_some() {
             self.resched_curr(cx, cpu);
@@ -49,8 +63,7 @@ impl Sched {
     /// is throttled at once, and the task that runs is marked.
     ///
     /// Kernel: fair.c __account_cfs_rq_runtime(), throttle_cfs_rq(), v7.2–
-    fn throttle_at_charge(&mut self, cx: &mut Ctx<'_, '_>, queue: CfsRqId) {
-        let runs = self.runs_here(queue);
+    fn throttle_at_charge(&mut self, cx: &mut Ctx<'_, '_>, queue: CfsRqId, runs: bool) {
         let target = if runs { self.tunables.cfs_bandwidth_slice_ns } else { 1 };
         if self.throttle_unless_given(cx, queue, target)
             && let Some(task) = self.rqs[self.cfs_rqs[queue].cpu].curr.filter(|_| runs)

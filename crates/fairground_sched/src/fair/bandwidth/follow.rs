@@ -13,7 +13,7 @@ impl Sched {
     /// Kernel: fair.c update_curr() with account_cfs_rq_runtime(), v4.12–
     pub fn follow_update_curr(&mut self, cx: &mut Ctx<'_, '_>, group: TgId, ran: Ns) {
         let queue = self.group_queue(Some(group), cx.cpu);
-        self.account_cfs_rq_runtime(cx, queue, ran);
+        self.account_runtime_of_somebody(cx, queue, ran);
     }
 
     /// The first entity comes onto the group's queue of `cx.cpu`.
