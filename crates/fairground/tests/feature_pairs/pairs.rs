@@ -3,8 +3,12 @@
 use fairground_model::Reason;
 use fairground_sched::features::Feat;
 
-/// Rows without a model: helpers of other kernels bring them.
-pub(crate) const NOT_MODELLED_YET: &[&str] = &["HRTICK", "HRTICK_DL", "DOUBLE_TICK", "NI_RATE", "PARANOID_AVG"];
+/// Rows without a model.
+pub(crate) const NOT_MODELLED_YET: &[&str] = &["PARANOID_AVG"];
+
+/// Switches for which no scenario is known yet in a kernel. In v6.6 and v6.12 nothing follows in the tick behind the question that DOUBLE_TICK asks.
+pub(crate) const WITHOUT_PAIR: &[(Feat, &str)] =
+    &[(Feat::CACHE_HOT_BUDDY, "v7.2"), (Feat::DOUBLE_TICK, "v6.6"), (Feat::DOUBLE_TICK, "v6.12"), (Feat::NI_RATE, "v7.2")];
 
 /// In what the two runs of a pair differ.
 pub(crate) enum Seen {
@@ -73,6 +77,9 @@ pub(crate) static PAIRS: &[Pair] = &[
         ..pair(Feat::CACHE_HOT_BUDDY, "crowd-beside-one")
     },
     pair(Feat::WAKEUP_PREEMPTION, "crowd"),
+    pair(Feat::HRTICK, "crowd"),
+    pair(Feat::HRTICK_DL, "deadline-runtime"),
+    Pair { with: &["HRTICK"], ..pair(Feat::DOUBLE_TICK, "crowd") },
     pair(Feat::NONTASK_CAPACITY, "interrupts"),
     pair(Feat::TTWU_QUEUE, "two-sockets"),
     pair(Feat::SIS_AVG_CPU, "search"),
@@ -99,6 +106,7 @@ pub(crate) static PAIRS: &[Pair] = &[
     pair(Feat::LB_BIAS, "two-sockets-loaded"),
     pair(Feat::FORCE_SD_OVERLAP, "siblings"),
     pair(Feat::NI_RANDOM, "dry-cpus"),
+    pair(Feat::NI_RATE, "dry-cpus"),
     pair(Feat::PLACE_LAG, "lag"),
     pair(Feat::PLACE_DEADLINE_INITIAL, "new-tasks"),
     pair(Feat::PLACE_REL_DEADLINE, "moved-deadlines"),
