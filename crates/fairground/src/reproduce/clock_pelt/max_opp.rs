@@ -53,7 +53,7 @@ impl Parts {
                     if control.stopped() {
                         return Ok(());
                     }
-                    times_us.extend(self.to_the_top(profile, hz, switch, phase)?);
+                    times_us.extend(self.climb(profile, hz, switch, phase)?);
                     self.done += 1;
                     control.at(self.done, self.total);
                 }
@@ -64,7 +64,7 @@ impl Parts {
     }
 
     /// How long the task computes until its CPU is at the highest frequency, us; `None` if it does not come there.
-    fn to_the_top(&mut self, profile: &'static str, hz: u32, switch: Switch, phase: u64) -> Result<Option<u64>, Error> {
+    fn climb(&mut self, profile: &'static str, hz: u32, switch: Switch, phase: u64) -> Result<Option<u64>, Error> {
         let profile = Profile::parse(profile).map_err(|error| Error::one(profile, error.message, error.hint))?;
         let mut machine = Machine::preset(MACHINE).map_err(refused)?;
         (machine.hz, machine.tick) = (hz, Ns(1_000_000_000 / u64::from(hz)));
