@@ -156,7 +156,7 @@ mod tests {
         let markers: IndexVec<MarkerId, MarkerSpec> =
             [MarkerSpec { name: "late".into(), unit: MarkerUnit::EachUs }].into_iter().collect();
         let mut stats = MarkerStats::with_markers(&markers);
-        [2_999, 2_000, 700, 500_000_000, 4_000].map(|ns| stats.record(TaskId::new(0), MarkerId::new(0), ns));
+        [2_999, 2_000, 700, 500_000_000, 4_000].into_iter().for_each(|ns| stats.record(TaskId::new(0), MarkerId::new(0), ns));
         let each_us = stats.report()[0].each_us.clone().unwrap();
         assert_eq!((each_us.min, each_us.last, each_us.max, each_us.count, each_us.sum), (0, 4, 500_000, 5, 500_008));
         assert_eq!(each_us.bins[..5], [1, 0, 2, 0, 1]);

@@ -124,8 +124,7 @@ mod tests {
     #[test]
     fn the_load_is_the_share_of_busy_time() {
         let at = Instant::from_ns;
-        let mut cpu = CpuLoad::default();
-        cpu.idle_since = Some(at(60));
+        let mut cpu = CpuLoad { idle_since: Some(at(60)), ..CpuLoad::default() };
         assert_eq!(cpu.sample(at(100), 100), (60, 40));
         cpu.end_idle(at(150));
         assert_eq!(cpu.sample(at(200), 100), (50, 50));

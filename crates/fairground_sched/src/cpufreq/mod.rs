@@ -30,7 +30,7 @@ use schedutil::SugovCpu;
 
 /// What a look at the frequency was caused by.
 ///
-/// Kernel: sched/cpufreq.h SCHED_CPUFREQ_IOWAIT; SCHED_CPUFREQ_RT and SCHED_CPUFREQ_DL up to v4.16, v4.12–
+/// Kernel: cpufreq.h SCHED_CPUFREQ_IOWAIT, v4.12– (with SCHED_CPUFREQ_RT and SCHED_CPUFREQ_DL up to v4.16)
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum FreqCause {
     /// The utilisation has changed.

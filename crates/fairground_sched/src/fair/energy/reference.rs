@@ -94,9 +94,9 @@ proptest! {
         points.zip(powers).for_each(|(opp, power)| opp.power_mw = Some(power));
         let mut bench = Bench::of(Profile::parse("v5.19").unwrap(), view.clone());
         let row = bench.sleeper(prev as u32, task, UtilClamp::NONE);
-        for number in 0..8 {
+        for (number, &util) in busy.iter().enumerate() {
             let own = if number == prev { task } else { 0 };
-            bench.busy(number as u32, busy[number] + own);
+            bench.busy(number as u32, util + own);
         }
         let expected = Plain { view: &view, busy: &busy, task, prev }.choice();
         let found = bench.call(0, |sched, cx| sched.find_energy_efficient_cpu(cx, row)).expect("it decides");
