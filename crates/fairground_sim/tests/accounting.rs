@@ -222,7 +222,7 @@ fn account_of(machine: fairground_machine::Machine, length: u64) -> (fairground_
 
 #[test]
 fn the_account_of_a_run_adds_up_and_is_what_the_records_say() {
-    for prices in ["zero", "unit", "xeon-spr", "a53"] {
+    for prices in ["zero", "unit", "xeon-spr", "kvm-guest"] {
         // To the end of all tasks, and cut off at odd instants: some of them in the middle of a section.
         let lengths = (0..40).map(|row| 3 * MS + row * 7_919).chain([1_000 * MS]);
         let accounts: Vec<_> = lengths.map(|length| account_of(priced_machine(2, prices), length).0).collect();

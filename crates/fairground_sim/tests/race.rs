@@ -56,7 +56,7 @@ fn sections_of_a_cpu_follow_one_another() {
         }
     }
     // The write: entry and copy (1 us each), search and base of the wake-up and the way of the lines (3), activation (lock,
-    // enqueue and perhaps an interrupt to the target).
+    // the scaling of its clock, enqueue and perhaps an interrupt to the target).
     let of_waker = |row: &&(u64, CpuId, TraceEvent)| row.0 >= 10 * MS && row.1 == cpu(0);
     let sections: Vec<_> = log
         .events
@@ -68,7 +68,7 @@ fn sections_of_a_cpu_follow_one_another() {
         })
         .take(3)
         .collect();
-    assert_eq!(sections, [(Section::Syscall, 2), (Section::TryToWakeUp, 3), (Section::TryToWakeUp, 3)]);
+    assert_eq!(sections, [(Section::Syscall, 2), (Section::TryToWakeUp, 3), (Section::TryToWakeUp, 4)]);
 }
 
 /// A waker that meets a task whose CPU is still switching away from it waits for that.

@@ -170,6 +170,8 @@ fn hop(kind: SockKind) -> Vec<(Op, u64)> {
         (Op::PickSwitch, 1),
         (Op::MmSwitch, 1),
         (Op::RecvCopy, 1),
+        // The clock of the run queue: as the wakee is queued, as the waker leaves (for the dequeue, the pick and the switch).
+        (Op::PeltScale, 4),
     ];
     protocol.into_iter().chain(rest).collect()
 }

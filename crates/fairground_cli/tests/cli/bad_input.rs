@@ -84,7 +84,7 @@ fn what_no_machine_can_run_is_refused() {
         ("smp-1", "smp-99999", "smp-99999"),
         ("hog = true,", "hog = true, cpus = \"5\",", "no allowed CPU"),
         ("run = \"2ms\"", "run = \"-2ms\"", "cannot be negative"),
-        ("5.19", "7.2", "not modelled yet"),
+        ("5.19", "7.3", "7.3"),
         ("hog = true", "do = [\"nice 3\"]", "makes no progress"),
     ] {
         let path = folder.file("x.toml", SMALL.replace(from, to));

@@ -4,7 +4,6 @@ use crate::Sched;
 use crate::ctx::Ctx;
 use crate::deadline::Refused;
 use crate::fair::{DequeueFlags, EnqueueFlags};
-use crate::task::TaskState;
 use fairground_model::{Policy, Reason};
 use fairground_stdx::{CpuId, CpuMask, Ns, TaskId};
 
@@ -30,7 +29,7 @@ impl Sched {
     /// Kernel: core.c __sched_setscheduler(), v4.12–
     pub fn sched_setscheduler(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, policy: Policy) -> Result<(), Refused> {
         let old = self.tasks[task].policy;
-        if old == policy || self.tasks[task].state == TaskState::Dead {
+        if old == policy {
             return Ok(());
         }
         if !old.is_fair() || !policy.is_fair() {

@@ -18,6 +18,9 @@ impl Sched {
     ///
     /// Kernel: core.c __sched_setscheduler(), check_class_changed(), v4.12–
     pub(super) fn change_class(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, policy: Policy) -> Result<(), Refused> {
+        if self.tasks[task].state == TaskState::Dead {
+            return Ok(());
+        }
         self.end_migration(cx, task);
         let (old, old_prio, cpu) = (self.tasks[task].policy, self.tasks[task].prio(), self.tasks[task].cpu);
         if self.tasks[task].state == TaskState::New {

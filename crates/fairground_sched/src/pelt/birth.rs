@@ -61,13 +61,16 @@ impl PeltFamily {
         }
     }
 
-    /// The entity of a group on a queue in state `cfs`: without load, and in step with that queue.
+    /// The entity of a group on a queue in state `cfs`: without load, and in step with that queue. From family B on it was last aged
+    /// when the machine started, at a period's beginning, as one that is there from then on.
     ///
     /// Kernel: fair.c init_entity_runnable_average(), attach_entity_cfs_rq(), v4.12–
     pub fn init_group(self, sa: &mut SchedAvg, cfs: &SchedAvg) {
-        let period_contrib = if self == PeltFamily::A { FULL_PERIOD_CONTRIB } else { cfs.period_contrib };
-        *sa =
-            SchedAvg { last_update_time: cfs.last_update_time.max(SCHED_CLOCK_AT_START), period_contrib, ..SchedAvg::default() };
+        let (last_update_time, period_contrib) = match self {
+            PeltFamily::A => (cfs.last_update_time.max(SCHED_CLOCK_AT_START), FULL_PERIOD_CONTRIB),
+            PeltFamily::B | PeltFamily::C | PeltFamily::DSynced | PeltFamily::D => (SCHED_CLOCK_AT_START, 0),
+        };
+        *sa = SchedAvg { last_update_time, period_contrib, ..SchedAvg::default() };
     }
 
     /// First wake-up of a task: the estimate of its utilisation on the queue that was chosen.

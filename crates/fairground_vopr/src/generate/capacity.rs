@@ -33,12 +33,19 @@ pub(crate) fn capacity(dice: &mut Dice, profile: &Profile, cpus: usize, duration
             spec.clamp = one(dice).with(one(dice));
         }
     }
+    let removed = |group: TgId, set: &TaskSet| {
+        set.changes.iter().any(|timed| matches!(timed.change, Change::RemoveGroup { group: gone } if gone == group))
+    };
     for _ in 0..dice.between(0, 6) {
         let at = Instant::from_ns(dice.between(0, duration.0 - 1));
         let change = match dice.index(3) {
             0 if of_tasks => Change::Clamp { task: TaskId::from_index(dice.index(set.tasks.len())), clamp: one(dice) },
             1 if of_groups && !set.groups.is_empty() => {
-                Change::GroupClamp { group: TgId::from_index(dice.index(set.groups.len())), clamp: one(dice) }
+                let group = TgId::from_index(dice.index(set.groups.len()));
+                if removed(group, set) {
+                    continue;
+                }
+                Change::GroupClamp { group, clamp: one(dice) }
             }
             2 if profile.pressure != Pressure::None => {
                 Change::Pressure { cpu: CpuId::from_index(dice.index(cpus)), lost: dice.between(0, 1023) as u32 }

@@ -55,6 +55,7 @@ pub(super) fn remove_group(case: &mut Case, row: usize) {
             Change::Shares { group, .. }
             | Change::CpuMax { group, .. }
             | Change::GroupIdle { group, .. }
+            | Change::GroupClamp { group, .. }
             | Change::RemoveGroup { group } => {
                 *group = renamed(Some(*group)).unwrap_or(*group);
             }
@@ -68,6 +69,7 @@ fn group_of(change: &Change) -> Option<TgId> {
     match *change {
         Change::Shares { group, .. }
         | Change::CpuMax { group, .. }
+        | Change::GroupClamp { group, .. }
         | Change::GroupIdle { group, .. }
         | Change::RemoveGroup { group } => Some(group),
         _ => None,

@@ -45,7 +45,7 @@ fn spec_04_t01_raw_frequencies() {
 }
 
 #[test]
-fn spec_04_t01b_interrupts_take_their_share() {
+fn interrupts_take_their_share() {
     assert_eq!(CpuUtil { cfs: 512, irq: 256, ..NOTHING }.sum(), 640);
     assert_eq!(CpuUtil { cfs: 1000, irq: 100, ..NOTHING }.sum(), 1002);
     assert_eq!(CpuUtil { cfs: 10, irq: 1024, ..NOTHING }.sum(), 1024);
@@ -87,7 +87,7 @@ fn spec_04_t07_the_boost_rises_and_fades() {
 }
 
 #[test]
-fn spec_04_t07b_a_boost_is_forgotten_after_a_tick_and_raised_once_per_look() {
+fn a_boost_is_forgotten_after_a_tick_and_raised_once_per_look() {
     let (rule, bounds) = (IowaitBoost::FromEighth, Bounds::of(IowaitBoost::FromEighth, &hikey()));
     let idle = Share { util: 0, max: 1024 };
     let mut boost = Boost::default();

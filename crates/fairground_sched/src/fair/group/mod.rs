@@ -26,7 +26,7 @@ use crate::Sched;
 use crate::ctx::SCHED_CLOCK_AT_START;
 use crate::fair::weight::{LoadWeight, NICE_0_LOAD, SCHED_FIXEDPOINT_SHIFT};
 use crate::fair::{CfsRq, SchedEntity};
-use crate::pelt::SchedAvg;
+use crate::pelt::{PeltFamily, SchedAvg};
 use fairground_model::TaskGroupSpec;
 use fairground_stdx::{CfsRqId, CpuId, IndexVec, Ns, SeId, TgId};
 
@@ -99,12 +99,12 @@ impl Sched {
         }
     }
 
-    /// Makes the queues of all groups on all CPUs before a run begins, as kernels do: nothing else differs. They are in step with
-    /// the root queues, which count as up to date then.
+    /// Makes the queues of all groups on all CPUs before a run begins, as kernels do: nothing else differs. In family A their entities
+    /// are in step with the root queues, which count as up to date then.
     ///
     /// Kernel: fair.c alloc_fair_sched_group(), online_fair_sched_group(), v4.12–
     pub fn make_group_queues(&mut self) {
-        for rq in self.rqs.iter() {
+        for rq in self.rqs.iter().filter(|_| self.profile.pelt == PeltFamily::A) {
             let root = &mut self.pelt_cfs[rq.cfs];
             root.last_update_time = root.last_update_time.max(SCHED_CLOCK_AT_START);
         }
