@@ -20,9 +20,9 @@ use crate::pelt::{PeltClockRule, PeltFamily, PostInit, UtilEstRule, UtilEstSampl
 use crate::seam::{
     AboveMean, ActiveBalance, AsymPacking, BalanceTasks, DetachAmount, DlAdmission, DlBandwidth, DlHrtick, DlPeriods,
     ExcessSteal, HotGained, HotplugQuota, LbInterval, LbLoop, LbPinned, Migratable, Misfit, NewidleBatch, NewidleCost,
-    NohzBalance, NumaImbalance, OfflineClock, PeriodPhase, PeriodScale, PreferSibling, ReducedCapacity, Refill, RemainingOnSet,
-    RtBandwidth, RunnableBoost, ScaleRtCapacity, ShouldWeBalance, SiblingBalance, SliceExpiry, SmtCapacity, SparePull, TaskOrder,
-    Throttle, ThrottleAt, ThrottleStamp, ThrottledTime, Unthrottle, ZeroImbalance,
+    NohzBalance, NumaImbalance, OfflineClock, PeriodPhase, PeriodScale, PreferSibling, PushOverload, ReducedCapacity, Refill,
+    RemainingOnSet, RtBandwidth, RunnableBoost, ScaleRtCapacity, ShouldWeBalance, SiblingBalance, SliceExpiry, SmtCapacity,
+    SparePull, TaskOrder, Throttle, ThrottleAt, ThrottleStamp, ThrottledTime, Unthrottle, ZeroImbalance,
 };
 use crate::seam::{
     AsymCapacity, AsymSpread, ClusterSearch, Degenerate, DomainInit, DomainLevels, DomainNames, ExitingWaker, GroupFlags,
@@ -168,6 +168,7 @@ profile! {
     period_scale: PeriodScale, "What becomes of a period that is too short for its timer.";
     period_phase: PeriodPhase, "Where the periods of a quota begin.";
     rt_bandwidth: RtBandwidth, "What keeps real-time tasks from taking a CPU for ever.";
+    push_overload: PushOverload, "When others look at a CPU for real-time or deadline tasks that wait.";
     dl_bandwidth: DlBandwidth, "What a deadline task consumes of its runtime, and when its share is free again.";
     dl_admission: DlAdmission, "What admission of deadline tasks goes by.";
     dl_hrtick: DlHrtick, "Which switch lets a timer end the runtime of a deadline task.";

@@ -52,7 +52,7 @@ pub use rebalance::{
     ActiveBalance, DetachAmount, HotGained, LbInterval, LbLoop, LbPinned, Migratable, NewidleBatch, NewidleCost, NohzBalance,
     ShouldWeBalance, TaskOrder,
 };
-pub use rt::RtBandwidth;
+pub use rt::{PushOverload, RtBandwidth};
 pub use stats::SchedstatText;
 pub use topology::{
     AsymCapacity, AsymSpread, Degenerate, DomainInit, DomainLevels, DomainNames, GroupFlags, NumaAllowance, OverlapGroups,

@@ -18,6 +18,12 @@ impl Sched {
     ///
     /// Kernel: deadline.c push_dl_task(), v4.12–
     pub(super) fn push_dl_task(&mut self, cx: &mut Ctx<'_, '_>, cpu: CpuId) -> bool {
+        let dl = &self.rqs[cpu].dl;
+        // Who is pushable may run elsewhere.
+        let pushable = !dl.pushable.is_empty();
+        if !self.profile.push_overload.is_overloaded(dl.queue.len(), || pushable, pushable) {
+            return false;
+        }
         let Some(&(deadline, task)) = self.rqs[cpu].dl.pushable.first() else { return false };
         let gives_way = |curr: TaskId| {
             let row = &self.tasks[curr];

@@ -188,11 +188,8 @@ impl Sched {
     ///
     /// Kernel: rt.c rq_online_rt(), __enable_runtime(), v4.12–v6.11
     pub(crate) fn rq_online_rt(&mut self, cpu: CpuId) {
-        let overloaded = self.has_pushable_tasks(cpu);
         let rt = &mut self.rqs[cpu].rt;
         (rt.time, rt.borrowed, rt.throttled) = (0, 0, false);
-        if overloaded {
-            self.rt.overloaded.insert(cpu);
-        }
+        self.update_rt_overload(cpu);
     }
 }

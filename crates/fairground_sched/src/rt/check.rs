@@ -52,8 +52,8 @@ impl Sched {
             told.sort();
             hold(waits == told, || format!("CPU {cpu} may push {told:?}, those that wait are {waits:?}"))?;
             let overloaded = self.rt.overloaded.contains(cpu);
-            hold(!rq.online || overloaded != told.is_empty(), || {
-                format!("CPU {cpu} is overloaded: {overloaded}, and has {told:?}")
+            hold(overloaded == (rq.online && self.is_rt_overloaded(cpu)), || {
+                format!("CPU {cpu} is overloaded: {overloaded}, and has {:?}, of which may be pushed {told:?}", rt.queue)
             })?;
             hold(rt.queued != (rt.throttled || rt.queue.is_empty()), || {
                 format!("the real-time queue of CPU {cpu} counts: {}, throttled: {}", rt.queued, rt.throttled)

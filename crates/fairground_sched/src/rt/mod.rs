@@ -95,7 +95,7 @@ impl RtRq {
 /// What all queues share.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RtRoot {
-    /// CPUs with tasks that wait and may run elsewhere.
+    /// CPUs on line with more tasks than they can run.
     ///
     /// Kernel: sched.h struct root_domain rto_mask, v4.12–
     overloaded: CpuMask,

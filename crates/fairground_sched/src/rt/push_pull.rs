@@ -23,6 +23,9 @@ impl Sched {
     ///
     /// Kernel: rt.c push_rt_task(), v4.12–
     fn push_rt_task(&mut self, cx: &mut Ctx<'_, '_>, cpu: CpuId) -> bool {
+        if !self.is_rt_overloaded(cpu) {
+            return false;
+        }
         let Some(&(prio, task)) = self.rqs[cpu].rt.pushable.first() else { return false };
         if i32::from(prio) < self.curr_prio(cpu) {
             // It runs here as soon as the CPU looks.

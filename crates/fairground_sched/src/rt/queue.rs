@@ -62,6 +62,7 @@ impl Sched {
         if !runs {
             self.enqueue_pushable_task(cpu, task);
         }
+        self.update_rt_overload(cpu);
     }
 
     /// A task leaves the queue. One that is put back at once, and not as another (`MOVE`), keeps its place.
@@ -78,6 +79,7 @@ impl Sched {
         self.dequeue_top_rt_rq(cpu);
         self.rqs[cpu].rt.remove(task);
         self.tasks[task].rt.on_list = false;
+        self.update_rt_overload(cpu);
         self.enqueue_top_rt_rq(cpu);
         self.rt_queue_changes(cx, cpu);
     }
@@ -143,17 +145,30 @@ impl Sched {
         let prio = self.rt_prio(task);
         self.dequeue_pushable_task(cpu, task);
         insert(&mut self.rqs[cpu].rt.pushable, prio, task, false);
-        if self.rqs[cpu].online {
-            self.rt.overloaded.insert(cpu);
-        }
+        self.update_rt_overload(cpu);
     }
 
     /// Kernel: rt.c dequeue_pushable_task(), v4.12–
     pub(super) fn dequeue_pushable_task(&mut self, cpu: CpuId, task: TaskId) {
         let pushable = &mut self.rqs[cpu].rt.pushable;
         pushable.retain(|row| row.1 != task);
-        if pushable.is_empty() {
-            self.rt.overloaded.remove(cpu);
-        }
+        self.update_rt_overload(cpu);
+    }
+
+    /// Whether `cpu` has more real-time tasks than it can run (rt_rq.overloaded).
+    pub(super) fn is_rt_overloaded(&self, cpu: CpuId) -> bool {
+        let rt = &self.rqs[cpu].rt;
+        let migratory = || rt.queue.iter().any(|row| self.tasks[row.1].cpus_allowed.weight() > 1);
+        self.profile.push_overload.is_overloaded(rt.queue.len(), migratory, !rt.pushable.is_empty())
+    }
+
+    /// What others are told of `cpu`: off line it is not looked at.
+    ///
+    /// Kernel: rt.c rt_set_overload(), rt_clear_overload(), v4.12–
+    pub(super) fn update_rt_overload(&mut self, cpu: CpuId) {
+        match self.rqs[cpu].online && self.is_rt_overloaded(cpu) {
+            true => self.rt.overloaded.insert(cpu),
+            false => self.rt.overloaded.remove(cpu),
+        };
     }
 }
