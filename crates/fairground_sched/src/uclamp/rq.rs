@@ -136,7 +136,8 @@ impl Sched {
     /// Kernel: core.c uclamp_rq_inc(), v5.3–
     #[inline]
     pub(crate) fn uclamp_rq_inc(&mut self, task: TaskId) {
-        if self.uclamps.used && self.uclamps.tasks[task].counted.is_none() && self.tasks[task].state != TaskState::Delayed {
+        let delayed = || self.ses[self.tasks[task].se].sched_delayed;
+        if self.uclamps.used && self.uclamps.tasks[task].counted.is_none() && !delayed() {
             self.count_clamps(task);
         }
     }

@@ -345,3 +345,18 @@ proptest! {
         prop_assert_eq!(got, (within(asked.0), within(asked.1)));
     }
 }
+
+/// It sleeps on its queue when it is moved, so it does not count where it comes to, until it is woken there.
+#[test]
+fn a_task_in_delayed_dequeue_that_moves_does_not_count() {
+    for kernel in ["v6.12", "v6.14", "v6.18"] {
+        let mut bench = Bench::new(kernel, &[1024, 1024]);
+        let (a, _) = (bench.queued(0, clamp(Some(512), None)), bench.queued(0, clamp(Some(100), None)));
+        let se = bench.sched.se_of(a);
+        bench.sched.ses[se].sched_delayed = true;
+        bench.sched.uclamp_rq_dec(a);
+        bench.sched.tasks[a].state = crate::TaskState::Migrating;
+        bench.sched.uclamp_rq_inc(a);
+        assert!(bench.sched.uclamps.tasks[a].counted.is_none(), "{kernel}");
+    }
+}
