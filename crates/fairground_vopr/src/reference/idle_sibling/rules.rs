@@ -2,6 +2,7 @@
 
 use fairground_sched::Profile;
 use fairground_sched::features::Feat;
+use fairground_sched::seam::SchedIdleCpu;
 use fairground_sched::version::{KernelVersion, v};
 
 /// The rules of one kernel.
@@ -14,6 +15,8 @@ pub(super) struct Rules {
     pub(super) sis_util: bool,
     /// SIS_AVG_CPU: a CPU that is hardly ever idle does not search.
     pub(super) sis_avg_cpu: bool,
+    /// What is free by tasks of policy SCHED_IDLE is not for one of that policy itself (v7.2, or a kernel with that rule).
+    pub(super) idle_policy_is_for_others: bool,
 }
 
 /// What becomes of the CPU that is remembered as used before the previous one.
@@ -48,6 +51,7 @@ impl Rules {
             sis_prop: has(Feat::SIS_PROP),
             sis_util: has(Feat::SIS_UTIL),
             sis_avg_cpu: has(Feat::SIS_AVG_CPU),
+            idle_policy_is_for_others: profile.sched_idle_cpu == SchedIdleCpu::FreeForOthers,
         }
     }
 
@@ -57,7 +61,7 @@ impl Rules {
 
     /// A CPU with nothing but tasks of policy SCHED_IDLE is as good as an idle one.
     pub(super) fn idle_policy_is_free(&self) -> bool {
-        self.since(5, 7)
+        self.since(5, 7) || self.idle_policy_is_for_others
     }
     /// A per-CPU kernel thread may keep its wakee on its own CPU.
     pub(super) fn kthreads_stack(&self) -> bool {

@@ -185,7 +185,7 @@ impl<'s> Search<'s> {
                 continue;
             }
             idle = false;
-            if candidate.is_none() && may_use && self.state.has_idle_policy_only(thread) {
+            if candidate.is_none() && may_use && self.state.is_free(thread) {
                 *candidate = Some(thread);
             }
             if candidate.is_some() {

@@ -29,6 +29,8 @@ pub(super) struct State {
     cpus: Vec<Cpu>,
     /// The CPUs that the task may use.
     allowed: Vec<bool>,
+    /// It is of policy SCHED_IDLE itself.
+    has_idle_policy: bool,
     /// The CPU that wakes it.
     pub(super) this: usize,
     /// Where it ran last.
@@ -67,6 +69,7 @@ impl State {
             rules,
             cpus: cpus().map(|cpu| cpu_of(sched, machine, cpu)).collect(),
             allowed: cpus().map(|cpu| row.cpus_allowed.contains(cpu)).collect(),
+            has_idle_policy: row.policy == Policy::Idle,
             this: this.index(),
             prev: row.cpu.index(),
             recent: row.recent_used_cpu.index(),
@@ -89,14 +92,15 @@ impl State {
     }
 
     /// Whether it has tasks, but of policy SCHED_IDLE only.
-    pub(super) fn has_idle_policy_only(&self, cpu: usize) -> bool {
+    fn has_idle_policy_only(&self, cpu: usize) -> bool {
         let queued = &self.cpus[cpu].queued;
         !queued.is_empty() && queued.iter().all(|&idle| idle)
     }
 
     /// Whether a woken task would run there at once.
     pub(super) fn is_free(&self, cpu: usize) -> bool {
-        self.is_idle(cpu) || (self.rules.idle_policy_is_free() && self.has_idle_policy_only(cpu))
+        let for_it = !(self.has_idle_policy && self.rules.idle_policy_is_for_others);
+        self.is_idle(cpu) || (self.rules.idle_policy_is_free() && for_it && self.has_idle_policy_only(cpu))
     }
 
     pub(super) fn nr_running(&self, cpu: usize) -> usize {
