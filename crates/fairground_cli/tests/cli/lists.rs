@@ -64,7 +64,7 @@ fn profiles_are_shown_and_compared() {
 #[test]
 fn any_kernel_of_the_tables_is_shown() {
     expect![[r#"
-        From v5.19 to v6.0: 11 changes
+        From v5.19 to v6.0: 13 changes
 
         v6.0
           pelt_clock (seam): rq-clock-pelt → rq-clock-pelt-idle
@@ -97,6 +97,13 @@ fn any_kernel_of_the_tables_is_shown() {
           reduced_capacity (seam): ignored → misfit
               Now: For an idle CPU its task counts as one that needs a bigger CPU. Before: It is no reason
               to take a group for busier.
+          energy_aware (seam): per-domain → any-saving
+              Now: Likewise; any saving is enough, and the time of the task is added apart. Before: What a
+              task adds to the energy of each performance domain is compared; a move must save more than
+              1/16.
+          energy_model (seam): efficient → microwatt
+              Now: Likewise, in uW. Before: Power in mW, but points that cost no less than a faster one are
+              left out.
           SIS_PROP (feature): off, was on
               The search for an idle CPU visits as many as average idle time and cost of a visit allow.
           SIS_UTIL (feature): new, on
