@@ -6,9 +6,8 @@ use fairground_sched::features::Feat;
 /// Rows without a model.
 pub(crate) const NOT_MODELLED_YET: &[&str] = &["PARANOID_AVG"];
 
-/// Switches for which no scenario is known yet in a kernel. In v6.6 and v6.12 nothing follows in the tick behind the question that DOUBLE_TICK asks.
-pub(crate) const WITHOUT_PAIR: &[(Feat, &str)] =
-    &[(Feat::CACHE_HOT_BUDDY, "v7.2"), (Feat::DOUBLE_TICK, "v6.6"), (Feat::DOUBLE_TICK, "v6.12"), (Feat::NI_RATE, "v7.2")];
+/// Switches for which no scenario is known yet in a kernel.
+pub(crate) const WITHOUT_PAIR: &[(Feat, &str)] = &[(Feat::CACHE_HOT_BUDDY, "v7.2"), (Feat::NI_RATE, "v7.2")];
 
 /// In what the two runs of a pair differ.
 pub(crate) enum Seen {
