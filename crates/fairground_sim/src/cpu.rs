@@ -209,10 +209,9 @@ impl Cpu {
     }
 }
 
-/// What an interrupt interrupted.
+/// The interrupt that a CPU serves.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Interrupted {
-    pub(crate) idle: bool,
     /// Up to when its time is booked as interrupt time.
     pub(crate) since: Instant,
     pub(crate) section: Section,

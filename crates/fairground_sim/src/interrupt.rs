@@ -94,8 +94,7 @@ impl<Q: EventQueue> Simulation<Q> {
     }
 
     fn irq_enter(&mut self, cpu: CpuId, section: Section) {
-        let idle = self.cpus[cpu].doing == Doing::Idle;
-        if idle {
+        if self.cpus[cpu].doing == Doing::Idle {
             self.end_idle_theft(cpu);
             let row = &mut self.cpus[cpu];
             row.idle_time += self.now.since(row.idle_since);
@@ -105,7 +104,7 @@ impl<Q: EventQueue> Simulation<Q> {
         } else {
             self.pause(cpu, self.now);
         }
-        self.cpus[cpu].interrupted = Some(Interrupted { idle, since: self.now, section });
+        self.cpus[cpu].interrupted = Some(Interrupted { since: self.now, section });
     }
 
     /// The next timer that an interrupt at this instant may expire: a task wakes, or a quota's pool is served.
@@ -207,13 +206,13 @@ impl<Q: EventQueue> Simulation<Q> {
 
     /// The way out of the interrupt, softirqs included, is over.
     pub(crate) fn leave_irq(&mut self, rec: &mut Recorder<'_>, cpu: CpuId) -> Next {
-        let irq = self.cpus[cpu].interrupted.take().expect("invariant: an interrupt that is left has begun");
-        if !irq.idle {
-            return self.resume(rec, cpu);
-        }
-        match self.sched.rq(cpu).need_resched {
-            true => self.schedule(rec, cpu),
-            false => self.go_idle(rec, cpu),
+        let irq = self.cpus[cpu].interrupted.take();
+        assert!(irq.is_some(), "invariant: an interrupt that is left has begun");
+        let rq = self.sched.rq(cpu);
+        match rq.curr {
+            Some(_) => self.resume(rec, cpu),
+            None if rq.need_resched => self.schedule(rec, cpu),
+            None => self.go_idle(rec, cpu),
         }
     }
 
@@ -237,7 +236,7 @@ impl<Q: EventQueue> Simulation<Q> {
         let due = self.scheduler_tick(rec, cpu);
         let expires = self.queue.first_timer(cpu).is_some_and(|timer| timer.1 <= self.now);
         let softirq = self.softirq_pending(cpu);
-        if expires || softirq || self.cpus[cpu].doing == Doing::Idle || self.must_leave_user_mode(cpu) {
+        if expires || softirq || self.cpus[cpu].doing != Doing::Compute || self.must_leave_user_mode(cpu) {
             self.queue.set(cpu, Slot::Tick, Some(due));
             self.irq_enter(cpu, Section::SchedTick);
             self.cpus[cpu].then = Then::ExpireTimers;

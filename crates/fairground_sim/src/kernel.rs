@@ -302,6 +302,10 @@ impl<Q: EventQueue> Simulation<Q> {
         if row.refill > Ns::ZERO {
             return self.compute(cpu, task, self.now);
         }
+        // Who computes is interrupted then.
+        if matches!(row.want, Want::Nothing | Want::Retry(_)) && self.queue.irq_is_late(cpu) {
+            return self.enable_irqs(cpu);
+        }
         match row.want {
             Want::Nothing => self.next_step(rec, cpu, task),
             Want::Retry(then) => {
@@ -319,6 +323,18 @@ impl<Q: EventQueue> Simulation<Q> {
             }
             Want::Work(_) | Want::Time(_) | Want::Until(_) | Want::Change => self.compute(cpu, task, self.now),
         }
+    }
+
+    /// Between two phases the CPU takes the interrupts that are due; then the current task goes on, or the CPU idles.
+    ///
+    /// Kernel: irqflags.h local_irq_enable(), v4.12–
+    #[inline(never)]
+    pub(crate) fn enable_irqs(&mut self, cpu: CpuId) -> Next {
+        let row = &mut self.cpus[cpu];
+        (row.doing, row.spins_since) = (Doing::Kernel, self.now);
+        self.queue.set(cpu, Slot::Segment, None);
+        self.queue.hold_irqs(cpu, self.now);
+        Next::Left
     }
 
     /// The current task, which is about to return to user mode, leaves its queue if that is throttled; schedule() follows then.

@@ -4,7 +4,8 @@ use crate::cpu::{AfterWake, Doing, Then};
 use crate::kernel::Next;
 use crate::queue::{EventQueue, Slot};
 use crate::simulation::Simulation;
-use fairground_model::{PrevState, Recorder, Section, WakeContext};
+use crate::task::Want;
+use fairground_model::{Mode, PrevState, Recorder, Section, WakeContext};
 use fairground_sched::WakeFlags;
 use fairground_stdx::{CpuId, IndexVec, Ns, TaskId, WordId};
 use std::collections::VecDeque;
@@ -82,12 +83,20 @@ impl<Q: EventQueue> Simulation<Q> {
         self.go_on(cpu, Then::WakeUpQ { sync: false })
     }
 
-    /// Wakes the tasks that a system call has collected, one after the other.
+    /// Wakes the tasks that a system call has collected, one after the other. Interrupts come between them, but the list is
+    /// the CPU's, so the task stays.
     ///
     /// Kernel: core.c wake_up_q(), wait.c __wake_up_common(), v4.12–
     #[inline(never)]
     pub(crate) fn wake_up_q(&mut self, rec: &mut Recorder<'_>, cpu: CpuId, sync: bool) -> Next {
         let flags = WakeFlags { sync, context: WakeContext::Task };
+        if self.queue.irq_is_late(cpu)
+            && let Some(task) = self.sched.rq(cpu).curr
+        {
+            let row = &mut self.tasks[task];
+            (row.want, row.mode) = (Want::Retry(Then::WakeUpQ { sync }), Mode::NoPreempt);
+            return self.enable_irqs(cpu);
+        }
         match self.cpus[cpu].wake_q.pop_front() {
             Some(wakee) => self.wake(rec, cpu, wakee, flags, AfterWake::WakeUpQ { sync }),
             None => self.pay(cpu, Section::Syscall, Then::Resume),

@@ -107,7 +107,8 @@ impl<Q: EventQueue> Simulation<Q> {
     pub(crate) fn switched(&mut self, rec: &mut Recorder<'_>, cpu: CpuId, prev: Option<TaskId>) -> Next {
         self.finish_task_switch(cpu, prev);
         if self.sched.rq(cpu).curr.is_none() && !self.sched.rq(cpu).need_resched {
-            return self.go_idle(rec, cpu);
+            // One that came during the switch is served before the tick stops.
+            return if self.queue.irq_is_late(cpu) { self.enable_irqs(cpu) } else { self.go_idle(rec, cpu) };
         }
         if self.queue.get(cpu, Slot::Tick).is_none() {
             self.core(rec, cpu, |sched, cx| sched.tick_nohz_restart(cx));

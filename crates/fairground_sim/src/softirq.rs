@@ -240,7 +240,7 @@ impl<Q: EventQueue> Simulation<Q> {
                 (false, true) => Section::RescheduleIpi,
                 (false, false) => Section::HrtimerInterrupt,
             };
-            self.cpus[cpu].interrupted = Some(Interrupted { idle: false, since: self.now, section });
+            self.cpus[cpu].interrupted = Some(Interrupted { since: self.now, section });
         }
         if tick {
             let due = self.scheduler_tick(rec, cpu);

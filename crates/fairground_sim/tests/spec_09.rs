@@ -42,7 +42,7 @@ fn hop_ps(machine: &Machine, profile: &str, set: impl Fn(u64) -> TaskSet) -> u64
         let log = Log::of(setup(machine.clone(), profile, set(rounds), 100 * MS));
         [0, 1].map(|row| log.exit_of(TaskId::new(row)).expect("both end")).into_iter().max().unwrap()
     };
-    let (short, long) = (50, 550);
+    let (short, long) = (20, 170);
     (end(long) - end(short)) * 1_000 / (2 * (long - short))
 }
 

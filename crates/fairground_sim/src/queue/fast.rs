@@ -124,6 +124,11 @@ impl EventQueue for FastQueue {
         fields(self.sources[cpu.index()].irqs_held[0]).0
     }
     #[inline]
+    fn irq_is_late(&self, cpu: CpuId) -> bool {
+        let Sources { slots: [_, ipi, tick], timer, .. } = self.sources[cpu.index()];
+        ipi.min(timer).min(tick) >> AT_SHIFT < self.now
+    }
+    #[inline]
     fn busy(&mut self, cpu: CpuId, until: Instant) {
         let (cpu, until) = (cpu.index(), checked(self.now, Some(until)));
         self.change(cpu, |sources| {

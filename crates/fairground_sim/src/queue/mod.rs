@@ -95,6 +95,12 @@ pub trait EventQueue: Clone {
     /// Until when interrupts of `cpu` are held back; may have passed.
     fn irqs_held_until(&self, cpu: CpuId) -> Instant;
 
+    /// Whether an interrupt of `cpu` was due before now, and is held back.
+    fn irq_is_late(&self, cpu: CpuId) -> bool {
+        let timer = self.first_timer(cpu).map(|timer| timer.2);
+        [self.get(cpu, Slot::Ipi), timer, self.get(cpu, Slot::Tick)].into_iter().flatten().any(|at| at < self.now())
+    }
+
     /// A stretch with interrupts off: [`Slot::Segment`] fires at `until`, and interrupts wait till then.
     fn busy(&mut self, cpu: CpuId, until: Instant) {
         self.set(cpu, Slot::Segment, Some(until));
