@@ -10,7 +10,8 @@ use std::path::Path;
 
 /// Rows that are known to lie outside their bands: the id, and why the step goes on.
 const KNOWN_OUTSIDE: &[(&str, &str)] = &[
-    ("press.box12.hz1000.futex.max_delay.after", "42 ms, and the band ends at 40; see docs/experiments/align-vruntime.md"),
+    ("press.box12.hz1000.futex.max_delay.before", "111 ms, and the band ends at 110; see docs/experiments/align-vruntime.md"),
+    ("press.box12.hz1000.futex.max_delay.after", "41 ms, and the band ends at 40; see docs/experiments/align-vruntime.md"),
     ("hackbench.root.change", "the sign at most, and too little; see docs/experiments/clock-pelt.md"),
     ("hackbench.level1.change", "the sign at most, and too little; see docs/experiments/clock-pelt.md"),
     ("hackbench.level2.change", "the sign at most, and too little; see docs/experiments/clock-pelt.md"),
