@@ -2,7 +2,9 @@
 
 use crate::Sched;
 use crate::ctx::Ctx;
+use crate::deadline::DlRq;
 use crate::fair::{DequeueFlags, EnqueueFlags};
+use crate::rt::RtRq;
 use crate::seam::RepeatedPick;
 use fairground_stdx::{CpuId, TaskId};
 
@@ -139,8 +141,8 @@ impl Sched {
     pub(super) fn task_woken(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId) {
         match () {
             () if self.is_fair(task) => {}
-            () if self.is_rt(task) => self.task_woken_rt(cx, task),
-            () => self.task_woken_dl(cx, task),
+            () if self.is_rt(task) => self.push_woken_task::<RtRq>(cx, task),
+            () => self.push_woken_task::<DlRq>(cx, task),
         }
     }
 

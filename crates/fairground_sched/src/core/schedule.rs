@@ -2,9 +2,11 @@
 
 use crate::Sched;
 use crate::ctx::{Ctx, Request};
+use crate::deadline::DlRq;
 use crate::fair::DequeueFlags;
 use crate::fair::balance::BalanceStep;
 use crate::rq::Urgency;
+use crate::rt::RtRq;
 use crate::seam::{Preemption, RepeatedPick};
 use crate::task::TaskState;
 use fairground_model::{Op, PrevState, Reason, TraceEvent};
@@ -164,8 +166,8 @@ impl Sched {
         let picked_anew = prev != next || self.profile.repeated_pick != RepeatedPick::KeepsSlice;
         if let Some(next) = next.filter(|&next| picked_anew && !self.is_fair(next)) {
             match self.is_dl(next) {
-                true => self.push_dl_tasks(cx, cx.cpu),
-                false => self.push_rt_tasks(cx, cx.cpu),
+                true => self.push_tasks::<DlRq>(cx, cx.cpu),
+                false => self.push_tasks::<RtRq>(cx, cx.cpu),
             }
         }
         self.hrtick_schedule_exit(cx);

@@ -1,6 +1,6 @@
 //! What the core calls: a deadline task is picked, runs, is looked at by the tick, leaves the CPU.
 
-use super::DlSe;
+use super::{DlRq, DlSe};
 use crate::Sched;
 use crate::cpufreq::FreqCause;
 use crate::ctx::Ctx;
@@ -154,11 +154,7 @@ impl Sched {
     #[cold]
     pub(crate) fn check_preempt_curr_dl(&mut self, cx: &mut Ctx<'_, '_>, cpu: CpuId, curr: TaskId, wakee: TaskId) {
         let (running, woken) = (self.tasks[curr].dl.deadline, self.tasks[wakee].dl.deadline);
-        let could_move = |task: TaskId| {
-            self.tasks[task].cpus_allowed.weight() > 1 && self.cpudl_find(cx, task).is_some_and(|found| !found.is_empty())
-        };
-        let makes_room = woken == running && !self.rqs[cpu].need_resched && could_move(curr) && !could_move(wakee);
-        let preempts = woken < running || makes_room;
+        let preempts = woken < running || (woken == running && self.makes_room::<DlRq>(cx, cpu, curr, wakee));
         cx.decide2(if preempts { Reason::WakeDlBefore } else { Reason::WakeDlBehind }, Some(wakee), Some(curr));
         if preempts {
             self.resched_curr(cx, cpu);

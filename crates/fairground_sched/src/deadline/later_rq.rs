@@ -1,11 +1,11 @@
 //! Where a deadline task may run: a CPU without deadline tasks, else that of the latest deadline.
 
-use super::DlSe;
+use super::DlRq;
 use crate::Sched;
+use crate::core::PushPull;
 use crate::ctx::Ctx;
 use crate::fair::select_task_rq::Wake;
 use crate::seam::DlAdmission;
-use crate::topology::SdFlags;
 use fairground_model::Reason;
 use fairground_stdx::{CpuId, CpuMask, TaskId};
 
@@ -29,7 +29,7 @@ impl Sched {
         let mut free = CpuMask::EMPTY;
         let mut latest: Option<(u64, CpuId)> = None;
         for cpu in cx.machine.online.iter().filter(|&cpu| self.rqs[cpu].online) {
-            match self.rqs[cpu].dl.earliest() {
+            match DlRq::first(&self.rqs[cpu]) {
                 None if allowed.contains(cpu) => free.insert(cpu),
                 Some(earliest) if latest.is_none_or(|found| earliest > found.0) => latest = Some((earliest, cpu)),
                 _ => {}
@@ -64,34 +64,6 @@ impl Sched {
         }
     }
 
-    /// The best of those CPUs: the one where the task is, else the calling one if it is near, else one that is near.
-    ///
-    /// Kernel: deadline.c find_later_rq(), v4.12–
-    pub(super) fn find_later_rq(&self, cx: &Ctx<'_, '_>, task: TaskId) -> Option<CpuId> {
-        if self.tasks[task].cpus_allowed.weight() < 2 {
-            return None;
-        }
-        let later = self.cpudl_find(cx, task)?;
-        let cpu = self.tasks[task].cpu;
-        if later.contains(cpu) {
-            return Some(cpu);
-        }
-        let this = Some(cx.cpu).filter(|&this| later.contains(this));
-        for sd in self.topology.domains_of(cpu) {
-            let domain = &self.topology.domains[sd];
-            if !domain.flags.has(SdFlags::WAKE_AFFINE) {
-                continue;
-            }
-            if this.is_some_and(|this| domain.span.contains(this)) {
-                return this;
-            }
-            if let Some(near) = later.and(&domain.span).first() {
-                return Some(near);
-            }
-        }
-        this.or_else(|| later.first())
-    }
-
     /// Where a woken deadline task is queued: where it was, unless a deadline task runs there that does not give way to it, or cannot
     /// go elsewhere, or the CPU is too slow for it.
     ///
@@ -103,21 +75,11 @@ impl Sched {
         if matches!(wake, Wake::Exec | Wake::Fork) {
             return stays;
         }
-        let holds = self.rqs[prev].curr.is_some_and(|curr| self.holds_dl(curr, task));
+        let holds = self.rqs[prev].curr.is_some_and(|curr| DlRq::holds(self, curr, task));
         let slow = self.profile.dl_admission == DlAdmission::Capacity && !self.dl_task_fits_capacity(cx, task, prev);
         if !holds && !slow {
             return stays;
         }
-        let deadline = self.dl(DlSe::Task(task)).deadline;
-        match self.find_later_rq(cx, task) {
-            Some(target) if target != prev && self.is_earliest_deadline(deadline, target) => (target, Reason::SelectDlLater),
-            _ => stays,
-        }
-    }
-
-    /// Whether the running task is a deadline task that does not give way to `task`, or cannot go elsewhere.
-    pub(super) fn holds_dl(&self, curr: TaskId, task: TaskId) -> bool {
-        let row = &self.tasks[curr];
-        self.is_dl(curr) && (row.cpus_allowed.weight() < 2 || self.tasks[task].dl.deadline >= row.dl.deadline)
+        self.find_other_rq::<DlRq>(cx, task, self.tasks[task].dl.deadline).map_or(stays, |target| (target, Reason::SelectDlLater))
     }
 }

@@ -74,14 +74,6 @@ impl DlRq {
     pub(crate) fn is_runnable(&self) -> bool {
         !self.queue.is_empty()
     }
-    /// The earliest deadline (earliest_dl.curr).
-    fn earliest(&self) -> Option<u64> {
-        self.queue.first().map(|row| row.0)
-    }
-    /// That of the tasks that wait and may run elsewhere (earliest_dl.next).
-    fn earliest_pushable(&self) -> Option<u64> {
-        self.pushable.first().map(|row| row.0)
-    }
     /// How many tasks count in the number of tasks of the CPU.
     pub(crate) fn nr_counted(&self) -> u32 {
         self.queue.iter().filter(|row| matches!(row.1, DlSe::Task(_))).count() as u32
@@ -115,12 +107,5 @@ impl Sched {
             DlSe::Task(task) => self.tasks[task].cpu,
             DlSe::FairServer(cpu) => cpu,
         }
-    }
-
-    /// Whether a deadline is earlier than all that are queued on a CPU.
-    ///
-    /// Kernel: deadline.c dl_task_is_earliest_deadline(), v4.12–
-    fn is_earliest_deadline(&self, deadline: u64, cpu: CpuId) -> bool {
-        self.rqs[cpu].dl.earliest().is_none_or(|earliest| deadline < earliest)
     }
 }

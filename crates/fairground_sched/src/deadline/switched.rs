@@ -1,7 +1,8 @@
 //! A task comes to the deadline class, leaves it, or gets other parameters in it.
 
-use super::DlSe;
+use super::{DlRq, DlSe};
 use crate::Sched;
+use crate::core::PushPull;
 use crate::ctx::Ctx;
 use crate::seam::DlBandwidth;
 use fairground_stdx::TaskId;
@@ -22,7 +23,7 @@ impl Sched {
             return;
         };
         if self.tasks[task].cpus_allowed.weight() > 1 && self.rqs[cpu].dl.queue.len() > 1 {
-            self.push_dl_tasks(cx, cpu);
+            self.push_tasks::<DlRq>(cx, cpu);
         }
         if self.tasks[task].cpu != cpu {
             return;
@@ -72,7 +73,7 @@ impl Sched {
         }
         self.pull_dl_task(cx, cpu);
         let deadline = self.tasks[task].dl.deadline;
-        if self.rqs[cpu].dl.earliest().is_some_and(|earliest| earliest < deadline) {
+        if DlRq::first(&self.rqs[cpu]).is_some_and(|earliest| earliest < deadline) {
             self.resched_curr(cx, cpu);
         }
     }

@@ -1,7 +1,7 @@
 //! The timers of the class: runtime is replenished, a server that was put off runs, a share is free.
 
 use super::queue::Comes;
-use super::{DlSe, DlTimer};
+use super::{DlRq, DlSe, DlTimer};
 use crate::Sched;
 use crate::ctx::{Ctx, Request};
 use fairground_model::Reason;
@@ -116,7 +116,7 @@ impl Sched {
         let deadline = self.dl(se).deadline;
         self.resched_for_deadline(cx, cpu, deadline);
         if !self.rqs[cpu].dl.pushable.is_empty() {
-            self.push_dl_task(cx, cpu);
+            self.push_task::<DlRq>(cx, cpu);
         }
     }
 

@@ -1,5 +1,6 @@
 //! What the core calls: a real-time task is picked, runs, is looked at by the tick, leaves the CPU.
 
+use super::RtRq;
 use crate::Sched;
 use crate::cpufreq::FreqCause;
 use crate::ctx::Ctx;
@@ -126,7 +127,7 @@ impl Sched {
         let reason = match () {
             () if self.is_fair(wakee) => Reason::WakeLowerPriority,
             () if woken < running => Reason::WakeHigherPriority,
-            () if woken == running && self.makes_room(cx, cpu, curr, wakee) => Reason::WakeMakesRoom,
+            () if woken == running && self.makes_room::<RtRq>(cx, cpu, curr, wakee) => Reason::WakeMakesRoom,
             () => Reason::WakeLowerPriority,
         };
         cx.decide2(reason, Some(wakee), Some(curr));
@@ -138,14 +139,6 @@ impl Sched {
             }
             _ => {}
         }
-    }
-
-    /// Whether the running task, of the priority of the wakee, has another CPU to go to, and the wakee has not.
-    ///
-    /// Kernel: rt.c check_preempt_equal_prio(), v4.12–
-    fn makes_room(&self, cx: &Ctx<'_, '_>, cpu: CpuId, curr: TaskId, wakee: TaskId) -> bool {
-        let could_move = |task| self.tasks[task].cpus_allowed.weight() > 1 && self.cpupri_find(cx, task).is_some();
-        !self.rqs[cpu].need_resched && could_move(curr) && !could_move(wakee)
     }
 }
 

@@ -1,11 +1,11 @@
 //! Where a real-time task may run: the CPUs of the lowest priority.
 
-use super::MAX_RT_PRIO;
+use super::RtRq;
 use crate::Sched;
+use crate::core::PushPull;
 use crate::ctx::Ctx;
 use crate::fair::select_task_rq::Wake;
 use crate::seam::RtFit;
-use crate::topology::SdFlags;
 use fairground_model::Reason;
 use fairground_stdx::{CpuId, CpuMask, TaskId};
 
@@ -38,34 +38,6 @@ impl Sched {
         (!mask.is_empty()).then_some(mask)
     }
 
-    /// The best of those CPUs: the one where the task is, else the calling one if it is near, else one that is near.
-    ///
-    /// Kernel: rt.c find_lowest_rq(), v4.12–
-    pub(super) fn find_lowest_rq(&self, cx: &Ctx<'_, '_>, task: TaskId) -> Option<CpuId> {
-        if self.tasks[task].cpus_allowed.weight() < 2 {
-            return None;
-        }
-        let lowest = self.cpupri_find(cx, task)?;
-        let cpu = self.tasks[task].cpu;
-        if lowest.contains(cpu) {
-            return Some(cpu);
-        }
-        let this = Some(cx.cpu).filter(|&this| lowest.contains(this));
-        for sd in self.topology.domains_of(cpu) {
-            let domain = &self.topology.domains[sd];
-            if !domain.flags.has(SdFlags::WAKE_AFFINE) {
-                continue;
-            }
-            if this.is_some_and(|this| domain.span.contains(this)) {
-                return this;
-            }
-            if let Some(near) = lowest.and(&domain.span).first() {
-                return Some(near);
-            }
-        }
-        this.or_else(|| lowest.first())
-    }
-
     /// Where a woken or new real-time task is queued: where it was, unless a real-time or deadline task runs there that does not give way
     /// to it, or cannot go elsewhere, or the CPU has less than it asks for and another that is of lower priority has that.
     ///
@@ -74,16 +46,12 @@ impl Sched {
     pub(crate) fn select_task_rq_rt(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, wake: Wake) -> (CpuId, Reason) {
         let prev = self.tasks[task].cpu;
         let stays = (prev, Reason::SelectRtPrev);
-        let holds = |curr: TaskId| {
-            let row = &self.tasks[curr];
-            !row.policy.is_fair() && (row.cpus_allowed.weight() < 2 || row.prio() <= self.tasks[task].prio())
-        };
-        let held = self.rqs[prev].curr.is_some_and(holds);
+        let held = self.rqs[prev].curr.is_some_and(|curr| RtRq::holds(self, curr, task));
         if wake == Wake::Exec || (!held && self.rt_task_fits_capacity(task, prev)) {
             return stays;
         }
-        match self.find_lowest_rq(cx, task).filter(|&target| held || self.rt_task_fits_capacity(task, target)) {
-            Some(target) if target != prev && self.is_below(target, task) => (target, Reason::SelectRtLowest),
+        match self.find_other_rq::<RtRq>(cx, task, self.rt_prio(task)) {
+            Some(target) if held || self.rt_task_fits_capacity(task, target) => (target, Reason::SelectRtLowest),
             _ => stays,
         }
     }
@@ -99,12 +67,5 @@ impl Sched {
     fn rt_task_fits_capacity(&self, task: TaskId, cpu: CpuId) -> bool {
         let clamps = self.uclamp_eff_value(task);
         !self.rt_looks_for_capacity() || self.capacity_orig_of(cpu) >= u64::from(clamps.min.min(clamps.max))
-    }
-
-    /// Whether all real-time tasks that are queued on a CPU are of a lower priority than `task`.
-    pub(super) fn is_below(&self, cpu: CpuId, task: TaskId) -> bool {
-        let highest = self.rqs[cpu].rt.highest_prio();
-        debug_assert!(highest <= MAX_RT_PRIO);
-        highest > self.rt_prio(task)
     }
 }

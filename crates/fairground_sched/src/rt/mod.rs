@@ -86,10 +86,6 @@ impl RtRq {
     fn highest_prio(&self) -> u8 {
         self.queue.first().map_or(MAX_RT_PRIO, |row| row.0)
     }
-    /// That of the first one that waits and may run elsewhere (highest_prio.next).
-    fn highest_pushable(&self) -> u8 {
-        self.pushable.first().map_or(MAX_RT_PRIO, |row| row.0)
-    }
 }
 
 /// What all queues share.

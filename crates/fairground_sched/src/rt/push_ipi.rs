@@ -8,6 +8,7 @@
 //!
 //! Kernels up to v4.14 went round for each CPU that asked; here these go round as the later ones do.
 
+use super::RtRq;
 use crate::Sched;
 use crate::ctx::{Ctx, Request};
 use fairground_stdx::{CpuId, Id};
@@ -72,7 +73,7 @@ impl Sched {
         if self.has_pushable_tasks(cpu) {
             self.count_rq_lock(cx, cpu);
             self.update_rq_clock(cx, cpu);
-            self.push_rt_tasks(cx, cpu);
+            self.push_tasks::<RtRq>(cx, cpu);
         }
         self.interrupt_next_rto_cpu(cx);
     }

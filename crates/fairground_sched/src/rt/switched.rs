@@ -1,6 +1,6 @@
 //! A task comes to the real-time class, leaves it, or gets another priority in it.
 
-use super::MAX_RT_PRIO;
+use super::{MAX_RT_PRIO, RtRq};
 use crate::Sched;
 use crate::ctx::Ctx;
 use fairground_stdx::TaskId;
@@ -19,7 +19,7 @@ impl Sched {
             self.resched_curr(cx, cpu);
         }
         if self.tasks[task].cpus_allowed.weight() > 1 && self.has_pushable_tasks(cpu) {
-            self.push_rt_tasks(cx, cpu);
+            self.push_tasks::<RtRq>(cx, cpu);
         }
     }
 
