@@ -65,26 +65,46 @@ impl Sched {
         })
     }
 
-    /// Takes a task off its queue, lets `change` act, and puts it back, as kernels do for every change: a new weight
-    /// or slice must not find it in an order or a sum. It is placed anew for that. Whether it was queued.
+    /// A change that moves no task to another queue: one that is on none, be it that its CPU has not left it yet, has it at once. Whether
+    /// it was on one.
     pub(crate) fn change_off_queue(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, change: impl FnOnce(&mut Sched)) -> bool {
         self.end_migration(cx, task);
-        let cpu = self.tasks[task].cpu;
-        let queued = self.tasks[task].state.is_on_rq();
-        let running = self.rqs[cpu].curr == Some(task);
-        if queued {
-            self.update_rq_clock(cx, cpu);
-            self.dequeue_task(cx, task, DequeueFlags::SAVE);
-            if running {
-                self.put_prev_task(cx, task);
-            }
+        if !self.tasks[task].state.is_on_rq() {
+            change(self);
+            return false;
         }
-        change(self);
+        self.update_rq_clock(cx, self.tasks[task].cpu);
+        self.sched_change(cx, task, DequeueFlags::SAVE, |sched, _| {
+            change(sched);
+            EnqueueFlags::empty()
+        })
+    }
+
+    /// Takes a task off its queue and its CPU, lets `change` act, and puts it back, as kernels do for every change: it must not find the
+    /// task in an order or a sum. The task is placed anew for that, by the flags that `change` answers. Whether it was queued.
+    ///
+    /// Kernel: core.c sched_change_begin(), sched_change_end(), v6.19– (part of each caller before)
+    pub(crate) fn sched_change<'a, 'b>(
+        &mut self,
+        cx: &mut Ctx<'a, 'b>,
+        task: TaskId,
+        flags: DequeueFlags,
+        change: impl FnOnce(&mut Sched, &mut Ctx<'a, 'b>) -> EnqueueFlags,
+    ) -> bool {
+        let queued = self.tasks[task].state.is_on_rq();
+        let running = self.rqs[self.tasks[task].cpu].curr == Some(task);
         if queued {
-            self.enqueue_task(cx, task, EnqueueFlags::RESTORE);
-            if running {
-                self.set_next_task(cx, task);
-            }
+            self.dequeue_task(cx, task, flags);
+        }
+        if running {
+            self.put_prev_task(cx, task);
+        }
+        let place = change(self, cx);
+        if queued {
+            self.enqueue_task(cx, task, EnqueueFlags::RESTORE.with(place));
+        }
+        if running {
+            self.set_next_task(cx, task);
         }
         queued
     }

@@ -36,23 +36,11 @@ impl Sched {
         if self.tasks[task].state == TaskState::Delayed {
             self.leave_after_delay(cx, task);
         }
-        let queued = self.tasks[task].state.is_on_rq();
-        let running = self.rqs[cpu].curr == Some(task);
-        if queued {
-            self.dequeue_task(cx, task, DequeueFlags::SAVE.with(DequeueFlags::MOVE));
-        }
-        if running {
-            self.put_prev_task(cx, task);
-        }
-        self.set_policy(cx, task, policy);
-        if queued {
-            let less_urgent = old_prio < self.tasks[task].prio();
-            let head = if less_urgent { EnqueueFlags::HEAD } else { EnqueueFlags::empty() };
-            self.enqueue_task(cx, task, EnqueueFlags::RESTORE.with(head));
-        }
-        if running {
-            self.set_next_task(cx, task);
-        }
+        let queued = self.sched_change(cx, task, DequeueFlags::SAVE.with(DequeueFlags::MOVE), |sched, cx| {
+            sched.set_policy(cx, task, policy);
+            let less_urgent = old_prio < sched.tasks[task].prio();
+            if less_urgent { EnqueueFlags::HEAD } else { EnqueueFlags::empty() }
+        });
         self.check_class_changed(cx, task, old, old_prio, queued);
         self.start_fair_servers(cx);
         Ok(())

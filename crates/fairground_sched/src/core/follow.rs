@@ -347,10 +347,7 @@ impl Sched {
     pub fn exit_autogroup(&mut self, cx: &mut Ctx<'_, '_>) {
         let Some(task) = self.rqs[cx.cpu].curr.filter(|&task| self.se(task).on_rq) else { return };
         self.update_rq_clock(cx, cx.cpu);
-        self.dequeue_task(cx, task, DequeueFlags::SAVE.with(DequeueFlags::MOVE));
-        self.put_prev_task_fair(cx, task);
-        self.enqueue_task(cx, task, EnqueueFlags::RESTORE);
-        self.set_next_task_fair(cx, task);
+        self.sched_change(cx, task, DequeueFlags::SAVE.with(DequeueFlags::MOVE), |_, _| EnqueueFlags::empty());
     }
 }
 

@@ -54,28 +54,18 @@ impl Sched {
         self.count_rq_lock(cx, cpu);
         self.update_rq_clock(cx, cpu);
         let queued = self.tasks[task].state.is_on_rq();
-        let running = self.rqs[cpu].curr == Some(task);
-        if queued {
-            self.dequeue_task(cx, task, DequeueFlags::SAVE.with(DequeueFlags::MOVE));
-        }
-        if running {
-            self.put_prev_task(cx, task);
-        }
-        match self.is_fair(task) {
-            true => self.task_change_group_fair(cx, task, group, queued),
-            false => {
-                self.tasks[task].group = group;
-                self.set_task_rq_detached(cx, task, cpu);
+        self.sched_change(cx, task, DequeueFlags::SAVE.with(DequeueFlags::MOVE), |sched, cx| {
+            match sched.is_fair(task) {
+                true => sched.task_change_group_fair(cx, task, group, queued),
+                false => {
+                    sched.tasks[task].group = group;
+                    sched.set_task_rq_detached(cx, task, cpu);
+                }
             }
-        }
-        if queued {
-            self.enqueue_task(cx, task, EnqueueFlags::RESTORE);
-        }
-        if running {
-            self.set_next_task(cx, task);
-            if self.profile.move_running == MoveRunning::Resched {
-                self.resched_curr(cx, cpu);
-            }
+            EnqueueFlags::empty()
+        });
+        if self.rqs[cpu].curr == Some(task) && self.profile.move_running == MoveRunning::Resched {
+            self.resched_curr(cx, cpu);
         }
     }
 
