@@ -1,12 +1,16 @@
 //! Which class a task is of, and what the core has its class do.
 
 use crate::Sched;
+use crate::cpufreq::FreqCause;
 use crate::ctx::Ctx;
 use crate::deadline::DlRq;
 use crate::fair::{DequeueFlags, EnqueueFlags};
+use crate::pelt::{PeltFamily, SchedAvg};
+use crate::rq::Rq;
 use crate::rt::RtRq;
-use crate::seam::RepeatedPick;
-use fairground_stdx::{CpuId, TaskId};
+use crate::seam::{FreqUtil, RepeatedPick, ScaleRtCapacity};
+use fairground_model::{Op, TraceEvent};
+use fairground_stdx::{CpuId, Ns, TaskId};
 
 impl Sched {
     /// Whether a task is of the fair class.
@@ -123,6 +127,52 @@ impl Sched {
             }
             None => self.rqs[cx.cpu].stats.sched_goidle += u64::from(!self.rqs[cx.cpu].stop_running),
         }
+    }
+
+    /// Accounts a running task of a class above the fair one. How long it has run by the task clock, ns: not above 0, nothing is
+    /// accounted.
+    ///
+    /// Kernel: fair.c update_curr_common(), v6.8– (part of rt.c update_curr_rt() and deadline.c update_curr_dl() before)
+    pub(crate) fn update_curr_common(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId) -> i64 {
+        let (se, cpu) = (self.tasks[task].se, self.tasks[task].cpu);
+        let now = self.rqs[cpu].clocks.clock_task;
+        let entity = &mut self.ses[se];
+        let delta = now.wrapping_sub(entity.exec_start) as i64;
+        if delta <= 0 {
+            return delta;
+        }
+        let ran = delta as u64;
+        entity.exec_start = now;
+        entity.sum_exec_runtime += ran;
+        cx.record(TraceEvent::SchedStatRuntime { task, runtime: Ns(ran), vruntime: None });
+        if self.profile.cpufreq_util == FreqUtil::Cfs {
+            self.cpufreq_update_util(cx, cpu, FreqCause::RtRan);
+        }
+        if self.profile.scale_rt_capacity == ScaleRtCapacity::HalvedMean {
+            let rq = &mut self.rqs[cpu];
+            rq.lb.rt_avg.add(rq.clocks.clock, ran, cx.scale(cpu).freq);
+        }
+        delta
+    }
+
+    /// Ages what a class above the fair one used of a CPU, which is `avg`; `running`: up to now one of its tasks ran.
+    ///
+    /// Kernel: pelt.c update_rt_rq_load_avg(), update_dl_rq_load_avg(), v4.19–
+    pub(crate) fn update_class_load_avg(
+        &mut self,
+        cx: &mut Ctx<'_, '_>,
+        cpu: CpuId,
+        running: bool,
+        avg: impl FnOnce(&mut Rq) -> &mut SchedAvg,
+    ) {
+        let (pelt, scale) = (self.profile.pelt, cx.scale(cpu));
+        let now = self.rqs[cpu].clocks.pelt(self.profile.pelt_clock);
+        let avg = avg(&mut self.rqs[cpu]);
+        if pelt != PeltFamily::A {
+            cx.meter.count_n(Op::PeltScale, pelt.scalings(now, avg));
+        }
+        pelt.update_class(now, avg, running, scale);
+        self.group_stats.cpu_changes(cpu);
     }
 
     /// Accounts what the running task of the calling CPU has run, with all groups above it.

@@ -84,5 +84,10 @@ impl Sched {
             true => self.reweight_task(task),
             false => self.ses[self.tasks[task].se].load = load_weight(policy, self.tasks[task].nice),
         }
+        if !policy.is_fair() && self.tasks[task].state == TaskState::Limbo {
+            // Its new class knows no quota.
+            let runs = self.rqs[self.tasks[task].cpu].curr == Some(task);
+            self.tasks[task].state = if runs { TaskState::Running } else { TaskState::Queued };
+        }
     }
 }

@@ -2,13 +2,11 @@
 
 use super::{DlRq, DlSe};
 use crate::Sched;
-use crate::cpufreq::FreqCause;
 use crate::ctx::Ctx;
 use crate::features::Feat;
-use crate::pelt::PeltFamily;
-use crate::seam::{DlHrtick, FreqUtil, RtBandwidth, ScaleRtCapacity};
-use fairground_model::{Op, Reason, TraceEvent};
-use fairground_stdx::{CpuId, Ns, TaskId};
+use crate::seam::{DlHrtick, RtBandwidth};
+use fairground_model::Reason;
+use fairground_stdx::{CpuId, TaskId};
 
 impl Sched {
     /// Accounts the running task of `cpu`, if it is of this class.
@@ -16,22 +14,7 @@ impl Sched {
     /// Kernel: deadline.c update_curr_dl(), v4.12–
     pub(crate) fn update_curr_dl(&mut self, cx: &mut Ctx<'_, '_>, cpu: CpuId) {
         let Some(task) = self.rqs[cpu].curr.filter(|&task| self.is_dl(task) && self.tasks[task].dl.on_list) else { return };
-        let (se, now) = (self.tasks[task].se, self.rqs[cpu].clocks.clock_task);
-        let entity = &mut self.ses[se];
-        let delta = now.wrapping_sub(entity.exec_start) as i64;
-        if delta > 0 {
-            let delta = delta as u64;
-            entity.exec_start = now;
-            entity.sum_exec_runtime += delta;
-            cx.record(TraceEvent::SchedStatRuntime { task, runtime: Ns(delta), vruntime: None });
-            if self.profile.cpufreq_util == FreqUtil::Cfs {
-                self.cpufreq_update_util(cx, cpu, FreqCause::RtRan);
-            }
-            if self.profile.scale_rt_capacity == ScaleRtCapacity::HalvedMean {
-                let rq = &mut self.rqs[cpu];
-                rq.lb.rt_avg.add(rq.clocks.clock, delta, cx.scale(cpu).freq);
-            }
-        }
+        let delta = self.update_curr_common(cx, task);
         self.update_curr_dl_se(cx, DlSe::Task(task), delta);
         if delta > 0 && self.profile.rt_bandwidth == RtBandwidth::Throttle {
             self.account_dl_in_rt_runtime(cpu, delta as u64);
@@ -57,18 +40,9 @@ impl Sched {
         }
     }
 
-    /// Ages what this class used of a CPU; `running`: up to now one of its tasks ran.
-    ///
     /// Kernel: pelt.c update_dl_rq_load_avg(), v4.19–
     pub(super) fn update_dl_rq_load_avg(&mut self, cx: &mut Ctx<'_, '_>, cpu: CpuId, running: bool) {
-        let (pelt, rule, scale) = (self.profile.pelt, self.profile.pelt_clock, cx.scale(cpu));
-        let rq = &mut self.rqs[cpu];
-        let now = rq.clocks.pelt(rule);
-        if pelt != PeltFamily::A {
-            cx.meter.count_n(Op::PeltScale, pelt.scalings(now, &rq.avg_dl));
-        }
-        pelt.update_class(now, &mut rq.avg_dl, running, scale);
-        self.group_stats.cpu_changes(cpu);
+        self.update_class_load_avg(cx, cpu, running, |rq| &mut rq.avg_dl);
     }
 
     /// The task with the earliest deadline of the calling CPU; if that is the deadline of the server, the fair class picks. `None`: it

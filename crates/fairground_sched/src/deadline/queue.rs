@@ -5,7 +5,6 @@ use crate::Sched;
 use crate::ctx::Ctx;
 use crate::fair::{DequeueFlags, EnqueueFlags};
 use crate::seam::DlBandwidth;
-use crate::task::TaskState;
 use fairground_model::{Op, Reason};
 use fairground_stdx::{CpuId, TaskId};
 
@@ -38,12 +37,6 @@ impl Sched {
             () => Comes::Moved,
         };
         self.queue_dl_task(cx, task, comes);
-        let runs = self.rqs[self.tasks[task].cpu].curr == Some(task);
-        let row = &mut self.tasks[task];
-        if row.state == TaskState::Limbo {
-            // It left the fair class while it waited for quota there.
-            row.state = if runs { TaskState::Running } else { TaskState::Queued };
-        }
     }
 
     pub(super) fn queue_dl_task(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, comes: Comes) {

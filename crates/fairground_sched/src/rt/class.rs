@@ -2,11 +2,8 @@
 
 use super::RtRq;
 use crate::Sched;
-use crate::cpufreq::FreqCause;
 use crate::ctx::Ctx;
-use crate::pelt::PeltFamily;
-use crate::seam::{FreqUtil, ScaleRtCapacity};
-use fairground_model::{Op, Policy, Reason, TraceEvent};
+use fairground_model::{Policy, Reason};
 use fairground_stdx::time::NSEC_PER_SEC;
 use fairground_stdx::{CpuId, Ns, TaskId};
 
@@ -21,38 +18,15 @@ impl Sched {
     /// Kernel: rt.c update_curr_rt(), v4.12–
     pub(crate) fn update_curr_rt(&mut self, cx: &mut Ctx<'_, '_>, cpu: CpuId) {
         let Some(task) = self.rqs[cpu].curr.filter(|&task| self.is_rt(task)) else { return };
-        let (se, now) = (self.tasks[task].se, self.rqs[cpu].clocks.clock_task);
-        let entity = &mut self.ses[se];
-        let delta = now.wrapping_sub(entity.exec_start) as i64;
-        if delta <= 0 {
-            return;
+        let delta = self.update_curr_common(cx, task);
+        if delta > 0 {
+            self.account_rt_runtime(cx, cpu, delta as u64);
         }
-        let delta = delta as u64;
-        entity.exec_start = now;
-        entity.sum_exec_runtime += delta;
-        cx.record(TraceEvent::SchedStatRuntime { task, runtime: Ns(delta), vruntime: None });
-        if self.profile.cpufreq_util == FreqUtil::Cfs {
-            self.cpufreq_update_util(cx, cpu, FreqCause::RtRan);
-        }
-        if self.profile.scale_rt_capacity == ScaleRtCapacity::HalvedMean {
-            let rq = &mut self.rqs[cpu];
-            rq.lb.rt_avg.add(rq.clocks.clock, delta, cx.scale(cpu).freq);
-        }
-        self.account_rt_runtime(cx, cpu, delta);
     }
 
-    /// Ages what this class used of a CPU; `running`: up to now one of its tasks ran.
-    ///
     /// Kernel: pelt.c update_rt_rq_load_avg(), v4.19–
-    pub(crate) fn update_rt_rq_load_avg(&mut self, cx: &mut Ctx<'_, '_>, cpu: CpuId, running: bool) {
-        let (pelt, rule, scale) = (self.profile.pelt, self.profile.pelt_clock, cx.scale(cpu));
-        let rq = &mut self.rqs[cpu];
-        let now = rq.clocks.pelt(rule);
-        if pelt != PeltFamily::A {
-            cx.meter.count_n(Op::PeltScale, pelt.scalings(now, &rq.avg_rt));
-        }
-        pelt.update_class(now, &mut rq.avg_rt, running, scale);
-        self.group_stats.cpu_changes(cpu);
+    pub(super) fn update_rt_rq_load_avg(&mut self, cx: &mut Ctx<'_, '_>, cpu: CpuId, running: bool) {
+        self.update_class_load_avg(cx, cpu, running, |rq| &mut rq.avg_rt);
     }
 
     /// The first task of the calling CPU's queue.

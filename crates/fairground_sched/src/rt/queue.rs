@@ -6,7 +6,6 @@ use crate::cpufreq::FreqCause;
 use crate::ctx::Ctx;
 use crate::fair::{DequeueFlags, EnqueueFlags};
 use crate::seam::FreqUtil;
-use crate::task::TaskState;
 use fairground_model::Op;
 use fairground_stdx::{CpuId, TaskId};
 
@@ -53,13 +52,7 @@ impl Sched {
             self.enqueue_top_rt_rq(cpu);
             self.rt_queue_changes(cx, cpu);
         }
-        let runs = self.rqs[cpu].curr == Some(task);
-        let row = &mut self.tasks[task];
-        if row.state == TaskState::Limbo {
-            // It left the fair class while it waited for quota there.
-            row.state = if runs { TaskState::Running } else { TaskState::Queued };
-        }
-        if !runs {
+        if self.rqs[cpu].curr != Some(task) {
             self.enqueue_pushable_task(cpu, task);
         }
         self.update_rt_overload(cpu);
