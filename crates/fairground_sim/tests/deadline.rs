@@ -3,20 +3,15 @@
 
 mod common;
 
-use common::quota::{HOG, shares};
-use common::{Build, MS, cpu, free_machine, profile, repeat, sleep, work};
-use fairground_model::{
-    Change, Decision, DlParams, Instr, NullSink, Policy, Reason, RtPriority, Sink, Start, TaskSet, TraceEvent,
-};
-use fairground_sched::{Profile, Refused, TaskState};
-use fairground_sim::{Flow, Setup, Simulation, Stopped};
-use fairground_stdx::{CpuId, CpuMask, Instant, Ns, TaskId};
+use common::classes::{Log, fifo, with};
+use common::quota::{HOG, shares, simulation};
+use common::{Build, MS, cpu, profile, repeat, run_to, sleep, work};
+use fairground_model::{Change, DlParams, Instr, NullSink, Policy, Reason, Start, TaskSet};
+use fairground_sched::{Refused, TaskState};
+use fairground_sim::{Flow, Stopped};
+use fairground_stdx::{CpuMask, Instant, Ns, TaskId};
 
 const KERNELS: [&str; 9] = ["v4.12", "v4.20", "v5.10", "v5.19", "v6.1", "v6.6", "v6.12", "v6.14", "v6.18"];
-
-fn fifo(priority: i64) -> Policy {
-    Policy::Fifo(RtPriority::new(priority).unwrap())
-}
 
 fn dl_constrained(runtime_us: u64, deadline_us: u64, period_us: u64) -> Policy {
     let us = Ns::from_us;
@@ -29,53 +24,6 @@ fn dl(runtime_us: u64, period_us: u64) -> Policy {
 
 fn reclaiming(policy: Policy) -> Policy {
     policy.deadline().map_or(policy, |params| Policy::Deadline(DlParams { reclaim: true, ..params }))
-}
-
-fn with(set: &mut TaskSet, task: TaskId, policy: Policy) -> TaskId {
-    set.tasks[task].policy = policy;
-    task
-}
-
-fn simulation(set: TaskSet, cpus: usize, hz: u32, profile: Profile, ms: u64) -> Simulation {
-    let machine = free_machine(cpus, hz);
-    Simulation::new(Setup { machine, profile, tasks: set, seed: 1, duration: Ns::from_ms(ms), paranoid: true }).unwrap()
-}
-
-fn run_to(simulation: &mut Simulation, us: u64) {
-    simulation.run_until(Instant::from_ns(us * 1_000), &mut NullSink).unwrap();
-}
-
-/// Who gets a CPU, when (us), and decisions.
-#[derive(Default)]
-struct Log {
-    switches: Vec<(u64, u32, Option<u32>)>,
-    decided: Vec<(u64, Reason, u32, u32)>,
-}
-
-impl Sink for Log {
-    fn record(&mut self, at: Instant, cpu: CpuId, event: &TraceEvent) {
-        let at = at.ns() / 1_000;
-        match *event {
-            TraceEvent::SchedSwitch { next, .. } => self.switches.push((at, cpu.get(), next.map(TaskId::get))),
-            TraceEvent::Decision(Decision { reason, a, b }) => self.decided.push((at, reason, a, b)),
-            _ => {}
-        }
-    }
-}
-
-impl Log {
-    fn of(simulation: &mut Simulation) -> Log {
-        let mut log = Log::default();
-        while simulation.run_until(Instant::MAX, &mut log).unwrap() == Flow::More {}
-        log
-    }
-    /// Who runs on CPU 0 from when on, ms.
-    fn turns(&self) -> Vec<(u64, Option<u32>)> {
-        self.switches.iter().filter(|row| row.1 == 0).map(|row| (row.0 / 1_000, row.2)).collect()
-    }
-    fn count(&self, reason: Reason) -> usize {
-        self.decided.iter().filter(|row| row.1 == reason).count()
-    }
 }
 
 #[test]

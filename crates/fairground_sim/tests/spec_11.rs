@@ -4,10 +4,8 @@
 mod common;
 
 use common::quota::{HOG, group, hog, in_phase, shares, simulation};
-use common::{Build, MS, US, asleep_until, busy_until, repeat, sleep, work};
-use fairground_model::{
-    Change, CpuMax, Decision, Instr, Mode, NullSink, Policy, Reason, RtPriority, Sink, Start, TaskSet, TraceEvent,
-};
+use common::{Build, MS, US, asleep_until, busy_until, repeat, run_to, sleep, work};
+use fairground_model::{Change, CpuMax, Decision, Instr, Mode, Policy, Reason, RtPriority, Sink, Start, TaskSet, TraceEvent};
 use fairground_sched::{Profile, TaskState};
 use fairground_sim::{Flow, Simulation};
 use fairground_stdx::{CpuId, CpuMask, Instant, Ns, TaskId, TgId};
@@ -21,11 +19,6 @@ fn kernel(ns: u64) -> Instr {
 
 fn limit(quota_ms: u64) -> CpuMax {
     CpuMax { quota: Some(Ns::from_ms(quota_ms)), period: Ns::from_ms(100), burst: Ns::ZERO }
-}
-
-/// Runs up to an instant in us.
-fn run_to(simulation: &mut Simulation, us: u64) {
-    simulation.run_until(Instant::from_ns(us * US), &mut NullSink).unwrap();
 }
 
 /// How many tasks are in limbo.

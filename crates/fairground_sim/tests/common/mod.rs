@@ -1,11 +1,13 @@
 //! What the engine's tests share: small set-ups and a log of who ran when.
 #![allow(dead_code, reason = "each test file uses its part")]
 
+pub(crate) mod classes;
 pub(crate) mod quota;
 
 use fairground_machine::{CostModel, Machine};
 use fairground_model::{
-    Change, Instr, MarkerSpec, MarkerUnit, Mode, PipeSpec, PrevState, Program, Sink, TaskSet, TaskSpec, TimedChange, TraceEvent,
+    Change, Instr, MarkerSpec, MarkerUnit, Mode, NullSink, PipeSpec, PrevState, Program, Sink, TaskSet, TaskSpec, TimedChange,
+    TraceEvent,
 };
 use fairground_sched::Profile;
 use fairground_sim::{RunEnd, Setup, Simulation};
@@ -111,6 +113,11 @@ pub(crate) fn profile(name: &str) -> Profile {
 
 pub(crate) fn one_cpu(hz: u32, profile_name: &str, tasks: TaskSet, duration: Ns) -> Setup {
     Setup { machine: free_machine(1, hz), profile: profile(profile_name), tasks, seed: 1, duration, paranoid: true }
+}
+
+/// Runs up to an instant in us.
+pub(crate) fn run_to(simulation: &mut Simulation, us: u64) {
+    simulation.run_until(Instant::from_ns(us * US), &mut NullSink).unwrap();
 }
 
 pub(crate) fn run(setup: Setup) -> Log {
