@@ -1,28 +1,18 @@
 //! What the workloads that disturb CPUs share: when, and for how long.
 
-use crate::param::{Param, ParamKind, Values};
+use crate::param::{Param, Values};
 use fairground_model::{Gap, Mistakes, NoiseKind, NoiseSpec};
 use fairground_stdx::{Instant, Ns};
 
-const fn time(name: &'static str, default: &'static str, sentence: &'static str) -> Param {
-    Param { name, short: None, kind: ParamKind::Time, default, sentence }
-}
-
 /// The parameters of a source.
 pub(crate) const TIMES: [Param; 7] = [
-    Param { name: "cpus", short: None, kind: ParamKind::Cpus, default: "", sentence: "The CPUs; all where none is given." },
-    time("every", "10ms", "From one to the next on a CPU, on the average."),
-    time("jitter", "0ms", "That time is drawn evenly from every - jitter to every + jitter."),
-    Param {
-        name: "random",
-        short: None,
-        kind: ParamKind::Switch,
-        default: "false",
-        sentence: "That time is drawn from an exponential distribution instead.",
-    },
-    time("length", "100us", "How long one lasts, on the average."),
-    time("spread", "0us", "The length is drawn evenly from length - spread to length + spread."),
-    time("start", "0ms", "When the first time begins to run."),
+    Param::cpus("cpus", "", "The CPUs; all where none is given."),
+    Param::time("every", "10ms", "From one to the next on a CPU, on the average."),
+    Param::time("jitter", "0ms", "That time is drawn evenly from every - jitter to every + jitter."),
+    Param::switch("random", "That time is drawn from an exponential distribution instead."),
+    Param::time("length", "100us", "How long one lasts, on the average."),
+    Param::time("spread", "0us", "The length is drawn evenly from length - spread to length + spread."),
+    Param::time("start", "0ms", "When the first time begins to run."),
 ];
 
 /// The source that the parameters describe.

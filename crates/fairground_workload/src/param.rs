@@ -40,6 +40,40 @@ pub struct Param {
 }
 
 impl Param {
+    const fn new(name: &'static str, kind: ParamKind, default: &'static str, sentence: &'static str) -> Param {
+        Param { name, short: None, kind, default, sentence }
+    }
+    pub(crate) const fn count(name: &'static str, bounds: (u64, u64), default: &'static str, sentence: &'static str) -> Param {
+        Param::new(name, ParamKind::Count(bounds.0, bounds.1), default, sentence)
+    }
+    pub(crate) const fn pair(name: &'static str, bounds: (u64, u64), default: &'static str, sentence: &'static str) -> Param {
+        Param::new(name, ParamKind::Pair(bounds.0, bounds.1), default, sentence)
+    }
+    pub(crate) const fn time(name: &'static str, default: &'static str, sentence: &'static str) -> Param {
+        Param::new(name, ParamKind::Time, default, sentence)
+    }
+    pub(crate) const fn cpus(name: &'static str, default: &'static str, sentence: &'static str) -> Param {
+        Param::new(name, ParamKind::Cpus, default, sentence)
+    }
+    pub(crate) const fn nices(name: &'static str, default: &'static str, sentence: &'static str) -> Param {
+        Param::new(name, ParamKind::Nices, default, sentence)
+    }
+    pub(crate) const fn choice(
+        name: &'static str,
+        words: &'static [&'static str],
+        default: &'static str,
+        sentence: &'static str,
+    ) -> Param {
+        Param::new(name, ParamKind::Choice(words), default, sentence)
+    }
+    /// Off unless given.
+    pub(crate) const fn switch(name: &'static str, sentence: &'static str) -> Param {
+        Param::new(name, ParamKind::Switch, "false", sentence)
+    }
+    /// With the one-letter flag of the real program.
+    pub(crate) const fn short(self, letter: char) -> Param {
+        Param { short: Some(letter), ..self }
+    }
     /// The unit of its values, in words.
     pub fn unit(&self) -> &'static str {
         match self.kind {

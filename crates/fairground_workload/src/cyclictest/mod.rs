@@ -1,7 +1,7 @@
 //! `cyclictest`: threads that sleep until fixed times and note how late they wake.
 
 use crate::build::{land, marker};
-use crate::param::{Param, ParamKind, Values};
+use crate::param::{Param, Values};
 use crate::registry::Workload;
 use crate::table::{Aggregate, Column, Figure, Threads};
 use fairground_model::{Instr, MarkerUnit, Mistakes, Mode, Policy, Program, RtPriority, TaskSet, TaskSpec, Test, Value};
@@ -9,14 +9,6 @@ use fairground_stdx::{CpuId, CpuMask, Ns};
 
 /// What a thread computes after it was woken: it reads the clock and counts. A guess.
 const BODY: Ns = Ns::from_us(1);
-
-const fn count(name: &'static str, short: char, most: u64, default: &'static str, sentence: &'static str) -> Param {
-    Param { name, short: Some(short), kind: ParamKind::Count(0, most), default, sentence }
-}
-
-const fn switch(name: &'static str, short: Option<char>, sentence: &'static str) -> Param {
-    Param { name, short, kind: ParamKind::Switch, default: "false", sentence }
-}
 
 const fn column(title: &'static str, unit: &'static str, aggregate: Aggregate, divisor: u64) -> Column {
     Column { title, unit, figure: Figure::Of(LATENCY, aggregate), scale: (1, divisor), decimals: 0 }
@@ -29,47 +21,34 @@ pub(crate) const WORKLOAD: Workload = Workload {
     name: "cyclictest",
     sentence: "Threads that sleep until fixed times and note how late they wake.",
     params: &[
-        Param {
-            name: "threads",
-            short: Some('t'),
-            kind: ParamKind::Count(1, CpuMask::CAPACITY as u64),
-            default: "1",
-            sentence: "The number of threads.",
-        },
-        count("priority", 'p', 99, "0", "The real-time priority; 0 = they are of SCHED_OTHER."),
-        Param {
-            name: "policy",
-            short: Some('y'),
-            kind: ParamKind::Choice(&["fifo", "rr", "other"]),
-            default: "fifo",
-            sentence: "The policy of threads with a priority.",
-        },
-        switch("priospread", None, "Each thread has a priority of one less than the one before."),
-        count("interval", 'i', 1_000_000_000, "1000", "From one wake-up to the next of the first thread, us."),
-        count(
+        Param::count("threads", (1, CpuMask::CAPACITY as u64), "1", "The number of threads.").short('t'),
+        Param::count("priority", (0, 99), "0", "The real-time priority; 0 = they are of SCHED_OTHER.").short('p'),
+        Param::choice("policy", &["fifo", "rr", "other"], "fifo", "The policy of threads with a priority.").short('y'),
+        Param::switch("priospread", "Each thread has a priority of one less than the one before."),
+        Param::count("interval", (0, 1_000_000_000), "1000", "From one wake-up to the next of the first thread, us.").short('i'),
+        Param::count(
             "distance",
-            'd',
-            1_000_000_000,
+            (0, 1_000_000_000),
             "500",
             "By what the interval of each thread is longer than that of the one before, us.",
-        ),
-        count("loops", 'l', 1_000_000_000_000, "0", "How often each thread wakes; 0 = to the end of the run."),
-        Param {
-            name: "affinity",
-            short: Some('a'),
-            kind: ParamKind::Cpus,
-            default: "",
-            sentence: "The CPUs on which the threads run, each bound to one of them in turn; all for each where none is given.",
-        },
-        count(
+        )
+        .short('d'),
+        Param::count("loops", (0, 1_000_000_000_000), "0", "How often each thread wakes; 0 = to the end of the run.").short('l'),
+        Param::cpus(
+            "affinity",
+            "",
+            "The CPUs on which the threads run, each bound to one of them in turn; all for each where none is given.",
+        )
+        .short('a'),
+        Param::count(
             "histogram",
-            'h',
-            100_000,
+            (0, 100_000),
             "0",
             "A histogram of latencies below so many us; 0 = none. The threads have one interval then.",
-        ),
-        switch("mlockall", Some('m'), "Locks memory; there are no page faults here."),
-        switch("quiet", Some('q'), "Prints at the end only, as it is here anyway."),
+        )
+        .short('h'),
+        Param::switch("mlockall", "Locks memory; there are no page faults here.").short('m'),
+        Param::switch("quiet", "Prints at the end only, as it is here anyway.").short('q'),
     ],
     table: &[
         column("cycles", "", Aggregate::Count, 1),

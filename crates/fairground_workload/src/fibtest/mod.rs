@@ -1,7 +1,7 @@
 //! `fibtest`: fast threads that compute, and slow ones that wake every 10 ms, each on a CPU of its own.
 
 use crate::build::marker;
-use crate::param::{Param, ParamKind, Values};
+use crate::param::{Param, Values};
 use crate::registry::Workload;
 use crate::table::{Aggregate, Column, Figure};
 use fairground_model::{Instr, MarkerUnit, Mistakes, Mode, Program, Start, TaskSet, TaskSpec};
@@ -16,41 +16,11 @@ pub(crate) const WORKLOAD: Workload = Workload {
     name: "fibtest",
     sentence: "Fast threads that compute, and slow ones that wake every 10 ms, each on a CPU of its own: do slices of quota expire?",
     params: &[
-        Param {
-            name: "fast",
-            short: Some('f'),
-            kind: ParamKind::Count(0, CpuMask::CAPACITY as u64),
-            default: "1",
-            sentence: "The number of fast threads.",
-        },
-        Param {
-            name: "threads",
-            short: Some('t'),
-            kind: ParamKind::Count(1, CpuMask::CAPACITY as u64),
-            default: "64",
-            sentence: "The number of all threads, one per CPU.",
-        },
-        Param {
-            name: "seconds",
-            short: Some('s'),
-            kind: ParamKind::Count(1, 100_000),
-            default: "5",
-            sentence: "How long it runs.",
-        },
-        Param {
-            name: "slow-work",
-            short: None,
-            kind: ParamKind::Time,
-            default: "4us",
-            sentence: "CPU time of a slow thread each time that it wakes.",
-        },
-        Param {
-            name: "start-every",
-            short: None,
-            kind: ParamKind::Time,
-            default: "20us",
-            sentence: "What it takes to make a thread and set its affinity.",
-        },
+        Param::count("fast", (0, CpuMask::CAPACITY as u64), "1", "The number of fast threads.").short('f'),
+        Param::count("threads", (1, CpuMask::CAPACITY as u64), "64", "The number of all threads, one per CPU.").short('t'),
+        Param::count("seconds", (1, 100_000), "5", "How long it runs.").short('s'),
+        Param::time("slow-work", "4us", "CPU time of a slow thread each time that it wakes."),
+        Param::time("start-every", "20us", "What it takes to make a thread and set its affinity."),
     ],
     table: &[Column {
         title: "fast",

@@ -1,7 +1,7 @@
 //! `hackbench` of rt-tests: groups of senders that each write to all receivers of their group.
 
 use crate::build::marker;
-use crate::param::{Param, ParamKind, Values};
+use crate::param::{Param, Values};
 use crate::registry::Workload;
 use crate::table::{Aggregate, Column, Figure};
 use fairground_model::{
@@ -23,32 +23,21 @@ const CHILDREN_MAX: u64 = 100_000;
 /// How long it may take if nothing else is said. It ends when its last child does.
 const AN_HOUR: Ns = Ns::from_secs(3600);
 
-const fn count(name: &'static str, short: char, most: u64, default: &'static str, sentence: &'static str) -> Param {
-    Param { name, short: Some(short), kind: ParamKind::Count(1, most), default, sentence }
-}
-
-const fn switch(name: &'static str, short: char, sentence: &'static str) -> Param {
-    Param { name, short: Some(short), kind: ParamKind::Switch, default: "false", sentence }
-}
-
-const fn time(name: &'static str, sentence: &'static str) -> Param {
-    Param { name, short: None, kind: ParamKind::Time, default: "0s", sentence }
-}
-
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "hackbench",
     sentence: "hackbench of rt-tests: groups in which each sender writes to each receiver, through sockets or pipes.",
     params: &[
-        count("groups", 'g', 10_000, "10", "The number of groups."),
-        count("fds", 'f', 1_000, "20", "The number of receivers of a group, and of its senders."),
-        count("loops", 'l', 1_000_000_000, "100", "How many messages each sender writes to each receiver."),
-        count("datasize", 's', PAGE_SIZE as u64, "100", "Bytes of a message."),
-        switch("pipe", 'p', "Pipes instead of AF_UNIX stream sockets."),
-        switch("threads", 'T', "Threads of one process instead of processes."),
-        switch("process", 'P', "Processes, as without it."),
-        time("warmup", "How long it runs before messages are counted; no flag of the real program."),
-        time(
+        Param::count("groups", (1, 10_000), "10", "The number of groups.").short('g'),
+        Param::count("fds", (1, 1_000), "20", "The number of receivers of a group, and of its senders.").short('f'),
+        Param::count("loops", (1, 1_000_000_000), "100", "How many messages each sender writes to each receiver.").short('l'),
+        Param::count("datasize", (1, PAGE_SIZE as u64), "100", "Bytes of a message.").short('s'),
+        Param::switch("pipe", "Pipes instead of AF_UNIX stream sockets.").short('p'),
+        Param::switch("threads", "Threads of one process instead of processes.").short('T'),
+        Param::switch("process", "Processes, as without it.").short('P'),
+        Param::time("warmup", "0s", "How long it runs before messages are counted; no flag of the real program."),
+        Param::time(
             "measure",
+            "0s",
             "How long messages are counted before the run ends; 0s = to the last child's end. No flag of the real program.",
         ),
     ],

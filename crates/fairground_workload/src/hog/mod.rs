@@ -1,7 +1,7 @@
 //! `hog`: tasks that compute for ever.
 
 use crate::build::endless;
-use crate::param::{Param, ParamKind, Values};
+use crate::param::{Param, Values};
 use crate::registry::Workload;
 use fairground_model::{Mistakes, TaskSet, TaskSpec};
 use fairground_stdx::{CpuId, CpuMask};
@@ -13,28 +13,10 @@ pub(crate) const WORKLOAD: Workload = Workload {
     name: "hog",
     sentence: "Tasks that compute for ever.",
     params: &[
-        Param { name: "tasks", short: None, kind: ParamKind::Count(1, 32_768), default: "1", sentence: "The number of tasks." },
-        Param {
-            name: "nice",
-            short: None,
-            kind: ParamKind::Nices,
-            default: "0",
-            sentence: "Nice values; the tasks take them in turn.",
-        },
-        Param {
-            name: "cpus",
-            short: None,
-            kind: ParamKind::Cpus,
-            default: "",
-            sentence: "The CPUs that the tasks may use; all where none is given.",
-        },
-        Param {
-            name: "pin",
-            short: None,
-            kind: ParamKind::Switch,
-            default: "false",
-            sentence: "Binds each task to one CPU of --cpus, in turn.",
-        },
+        Param::count("tasks", (1, 32_768), "1", "The number of tasks."),
+        Param::nices("nice", "0", "Nice values; the tasks take them in turn."),
+        Param::cpus("cpus", "", "The CPUs that the tasks may use; all where none is given."),
+        Param::switch("pin", "Binds each task to one CPU of --cpus, in turn."),
     ],
     table: &[],
     percentiles: &[],

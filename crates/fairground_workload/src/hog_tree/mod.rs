@@ -1,7 +1,7 @@
 //! `hog-tree`: tasks that compute for ever, spread evenly over a tree of groups.
 
 use crate::build::endless;
-use crate::param::{Param, ParamKind, Values};
+use crate::param::{Param, Values};
 use crate::registry::Workload;
 use fairground_model::{Mistakes, TaskGroupSpec, TaskSet, TaskSpec};
 use fairground_stdx::TgId;
@@ -13,28 +13,10 @@ pub(crate) const WORKLOAD: Workload = Workload {
     name: "hog-tree",
     sentence: "Tasks that compute for ever in a tree of groups of three levels.",
     params: &[
-        Param {
-            name: "tasks",
-            short: None,
-            kind: ParamKind::Count(1, 100_000),
-            default: "8",
-            sentence: "The number of tasks; the groups of the last level take them in turn.",
-        },
-        Param { name: "top", short: None, kind: ParamKind::Count(1, 1000), default: "2", sentence: "Groups below the root." },
-        Param {
-            name: "middle",
-            short: None,
-            kind: ParamKind::Count(1, 1000),
-            default: "2",
-            sentence: "Groups in each of those.",
-        },
-        Param {
-            name: "leaves",
-            short: None,
-            kind: ParamKind::Count(1, 1000),
-            default: "2",
-            sentence: "Groups in each of the second level.",
-        },
+        Param::count("tasks", (1, 100_000), "8", "The number of tasks; the groups of the last level take them in turn."),
+        Param::count("top", (1, 1000), "2", "Groups below the root."),
+        Param::count("middle", (1, 1000), "2", "Groups in each of those."),
+        Param::count("leaves", (1, 1000), "2", "Groups in each of the second level."),
     ],
     table: &[],
     percentiles: &[],

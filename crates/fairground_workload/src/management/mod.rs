@@ -1,6 +1,6 @@
 //! `management`: what runs on a machine beside the experiment, so that it is mostly idle but not completely.
 
-use crate::param::{Param, ParamKind, Values};
+use crate::param::{Param, Values};
 use crate::registry::Workload;
 use fairground_model::{Instr, Mistakes, Mode, Program, Start, TaskSet, TaskSpec};
 use fairground_stdx::{CpuId, CpuMask, Instant, Ns};
@@ -12,30 +12,25 @@ const HOUSEKEEPING_RUN: Ns = Ns::from_us(50);
 /// `scale` is in percent.
 const WHOLE: u64 = 100;
 
-const fn count(name: &'static str, bounds: (u64, u64), default: &'static str, sentence: &'static str) -> Param {
-    Param { name, short: None, kind: ParamKind::Count(bounds.0, bounds.1), default, sentence }
-}
-
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "management",
     sentence: "Background load: tasks that run and sleep at random, and a kernel thread of each CPU that runs now and then.",
     params: &[
-        count("tasks", (0, 4096), "8", "The number of tasks that run and sleep at random."),
-        Param { name: "sleep", short: None, kind: ParamKind::Time, default: "20ms", sentence: "The mean of their sleeps." },
-        Param {
-            name: "run",
-            short: None,
-            kind: ParamKind::Time,
-            default: "500us",
-            sentence: "The mean of their runs at scale 100.",
-        },
-        count(
+        Param::count("tasks", (0, 4096), "8", "The number of tasks that run and sleep at random."),
+        Param::time("sleep", "20ms", "The mean of their sleeps."),
+        Param::time("run", "500us", "The mean of their runs at scale 100."),
+        Param::count(
             "kthreads",
             (0, CpuMask::CAPACITY as u64),
             "0",
             "CPUs, counted from 0, whose kernel thread runs 50 us each 100 ms.",
         ),
-        count("scale", (1, 10_000), "100", "How much of that load, in percent: the lengths of all runs are multiplied by it."),
+        Param::count(
+            "scale",
+            (1, 10_000),
+            "100",
+            "How much of that load, in percent: the lengths of all runs are multiplied by it.",
+        ),
     ],
     table: &[],
     percentiles: &[],

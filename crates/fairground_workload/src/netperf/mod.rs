@@ -1,7 +1,7 @@
 //! `netperf`: request and response over the loopback interface, one transaction after the other.
 
 use crate::build::marker;
-use crate::param::{Param, ParamKind, Values};
+use crate::param::{Param, Values};
 use crate::registry::Workload;
 use crate::table::{Column, Figure};
 use fairground_model::{DATAGRAM_BYTES_MAX, Instr, MarkerUnit, Mistakes, Program, SockKind, Start, TaskSet, TaskSpec};
@@ -27,48 +27,16 @@ pub(crate) const WORKLOAD: Workload = Workload {
     name: "netperf",
     sentence: "netperf TCP_RR and UDP_RR: a client asks, its server answers; how often a second?",
     params: &[
-        Param {
-            name: "test",
-            short: Some('t'),
-            kind: ParamKind::Choice(TESTS),
-            default: "TCP_RR",
-            sentence: "The test: TCP_RR or UDP_RR.",
-        },
-        Param {
-            name: "testlen",
-            short: Some('l'),
-            kind: ParamKind::Count(1, 1_000_000),
-            default: "10",
-            sentence: "How long it measures, in seconds.",
-        },
-        Param {
-            name: "request",
-            short: Some('r'),
-            kind: ParamKind::Pair(1, BYTES_MAX),
-            default: "1,1",
-            sentence: "Bytes of a request and of a response.",
-        },
-        Param {
-            name: "instances",
-            short: None,
-            kind: ParamKind::Count(1, 4096),
-            default: "1",
-            sentence: "Pairs of client and server that run at once; no flag of the real program.",
-        },
-        Param {
-            name: "warmup",
-            short: None,
-            kind: ParamKind::Time,
-            default: "0s",
-            sentence: "How long it runs before it measures; no flag of the real program.",
-        },
-        Param {
-            name: "apart",
-            short: None,
-            kind: ParamKind::Time,
-            default: "1ms",
-            sentence: "How long after one instance the next one begins: a shell starts them in a loop; no flag of the real program.",
-        },
+        Param::choice("test", TESTS, "TCP_RR", "The test: TCP_RR or UDP_RR.").short('t'),
+        Param::count("testlen", (1, 1_000_000), "10", "How long it measures, in seconds.").short('l'),
+        Param::pair("request", (1, BYTES_MAX), "1,1", "Bytes of a request and of a response.").short('r'),
+        Param::count("instances", (1, 4096), "1", "Pairs of client and server that run at once; no flag of the real program."),
+        Param::time("warmup", "0s", "How long it runs before it measures; no flag of the real program."),
+        Param::time(
+            "apart",
+            "1ms",
+            "How long after one instance the next one begins: a shell starts them in a loop; no flag of the real program.",
+        ),
     ],
     table: &[
         rate("Trans. Rate per sec", Figure::PerSecondEach(TRANSACTIONS)),

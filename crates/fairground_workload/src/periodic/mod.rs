@@ -1,7 +1,7 @@
 //! `periodic`: tasks that compute for a while, then sleep until their next period.
 
 use crate::build::marker;
-use crate::param::{Param, ParamKind, Values};
+use crate::param::{Param, Values};
 use crate::registry::Workload;
 use crate::table::{Aggregate, Column, Figure};
 use fairground_model::{Instr, MarkerUnit, Mistakes, Mode, Program, TaskSet, TaskSpec};
@@ -11,36 +11,12 @@ pub(crate) const WORKLOAD: Workload = Workload {
     name: "periodic",
     sentence: "Tasks that compute for a while in each period and sleep for the rest of it.",
     params: &[
-        Param {
-            name: "run",
-            short: None,
-            kind: ParamKind::Time,
-            default: "3ms",
-            sentence: "Work per period, as time on the fastest CPU.",
-        },
-        Param { name: "period", short: None, kind: ParamKind::Time, default: "10ms", sentence: "From one wake-up to the next." },
-        Param {
-            name: "jitter",
-            short: None,
-            kind: ParamKind::Time,
-            default: "0ms",
-            sentence: "The work of each period is drawn evenly from run - jitter to run + jitter.",
-        },
-        Param {
-            name: "nice",
-            short: None,
-            kind: ParamKind::Nices,
-            default: "0",
-            sentence: "Nice values; the tasks take them in turn.",
-        },
-        Param {
-            name: "cpus",
-            short: None,
-            kind: ParamKind::Cpus,
-            default: "",
-            sentence: "The CPUs that the tasks may use; all where none is given.",
-        },
-        Param { name: "tasks", short: None, kind: ParamKind::Count(1, 32_768), default: "1", sentence: "The number of tasks." },
+        Param::time("run", "3ms", "Work per period, as time on the fastest CPU."),
+        Param::time("period", "10ms", "From one wake-up to the next."),
+        Param::time("jitter", "0ms", "The work of each period is drawn evenly from run - jitter to run + jitter."),
+        Param::nices("nice", "0", "Nice values; the tasks take them in turn."),
+        Param::cpus("cpus", "", "The CPUs that the tasks may use; all where none is given."),
+        Param::count("tasks", (1, 32_768), "1", "The number of tasks."),
     ],
     table: &[
         Column { title: "jobs", unit: "", figure: Figure::Of("jobs", Aggregate::Sum), scale: (1, 1), decimals: 0 },

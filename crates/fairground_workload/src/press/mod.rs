@@ -1,7 +1,7 @@
 //! `press`: many processes that are all woken at once, again and again.
 
 use crate::build::marker;
-use crate::param::{Param, ParamKind, Values};
+use crate::param::{Param, Values};
 use crate::registry::Workload;
 use crate::table::{Aggregate, Column, Figure};
 use fairground_model::{Instr, MarkerUnit, Mistakes, Mode, PipeSpec, Program, Start, TaskSet, TaskSpec};
@@ -17,42 +17,12 @@ pub(crate) const WORKLOAD: Workload = Workload {
     name: "press",
     sentence: "Many processes, all woken at once in each round by one parent; how long waits the last one?",
     params: &[
-        Param {
-            name: "cpus",
-            short: None,
-            kind: ParamKind::Cpus,
-            default: "0-11",
-            sentence: "The CPUs to which all processes are bound.",
-        },
-        Param {
-            name: "processes",
-            short: None,
-            kind: ParamKind::Count(1, 4096),
-            default: "36",
-            sentence: "The number of processes.",
-        },
-        Param { name: "every", short: None, kind: ParamKind::Time, default: "1s", sentence: "From one round to the next." },
-        Param {
-            name: "work",
-            short: None,
-            kind: ParamKind::Time,
-            default: "120ms",
-            sentence: "CPU time of one process in a round.",
-        },
-        Param {
-            name: "rounds",
-            short: None,
-            kind: ParamKind::Count(0, 1_000_000_000),
-            default: "0",
-            sentence: "The number of rounds; 0 = until the run ends.",
-        },
-        Param {
-            name: "futex",
-            short: None,
-            kind: ParamKind::Switch,
-            default: "false",
-            sentence: "Processes wait on futexes and not on pipes: their wake-ups are not synchronous.",
-        },
+        Param::cpus("cpus", "0-11", "The CPUs to which all processes are bound."),
+        Param::count("processes", (1, 4096), "36", "The number of processes."),
+        Param::time("every", "1s", "From one round to the next."),
+        Param::time("work", "120ms", "CPU time of one process in a round."),
+        Param::count("rounds", (0, 1_000_000_000), "0", "The number of rounds; 0 = until the run ends."),
+        Param::switch("futex", "Processes wait on futexes and not on pipes: their wake-ups are not synchronous."),
     ],
     table: &[
         Column {

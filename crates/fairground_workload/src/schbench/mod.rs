@@ -1,7 +1,7 @@
 //! `schbench`: the scheduler benchmark as it is since 2023, whose workers sleep, then multiply matrices.
 
 use crate::build::{land, marker, words};
-use crate::param::{Param, ParamKind, Values};
+use crate::param::{Param, Values};
 use crate::post_wait::{BLOCKED, post, wait};
 use crate::registry::Workload;
 use crate::table::{Percentile, Percentiles};
@@ -15,20 +15,6 @@ const MESSAGE_WORKING_SET_KIB: u32 = 2;
 
 /// Picoseconds of one multiplication and addition where nobody says otherwise.
 const MULTIPLY_ADD_PS: &str = "1000";
-
-const fn count(
-    name: &'static str,
-    short: Option<char>,
-    bounds: (u64, u64),
-    default: &'static str,
-    sentence: &'static str,
-) -> Param {
-    Param { name, short, kind: ParamKind::Count(bounds.0, bounds.1), default, sentence }
-}
-
-const fn cpus(name: &'static str, short: char, sentence: &'static str) -> Param {
-    Param { name, short: Some(short), kind: ParamKind::Cpus, default: "", sentence }
-}
 
 const LATENCY_ROWS: &[Percentile] = &[
     Percentile::hidden(20_000),
@@ -48,24 +34,18 @@ pub(crate) const WORKLOAD: Workload = Workload {
     name: "schbench",
     sentence: "schbench since 2023: workers are woken, sleep, multiply matrices under a lock of their CPU; how late, and how many?",
     params: &[
-        count("message-threads", Some('m'), (1, 1024), "1", "The number of message threads."),
-        count("threads", Some('t'), (1, 4096), "4", "Workers per message thread; the real program takes one per CPU in all."),
-        count("runtime", Some('r'), (1, 1_000_000), "30", "How long it runs, in seconds."),
-        count("cache_footprint", Some('F'), (1, 1 << 20), "256", "Size of the three matrices of a worker, in KiB."),
-        count("operations", Some('n'), (1, 1_000_000), "5", "Products of matrices per request."),
-        count("sleep_usec", Some('s'), (0, 1_000_000_000), "100", "Sleep of a worker before it works, in us."),
-        Param {
-            name: "no-locking",
-            short: Some('L'),
-            kind: ParamKind::Switch,
-            default: "false",
-            sentence: "Workers take no lock of their CPU while they work.",
-        },
-        cpus("message-cpus", 'M', "The CPUs to which message threads are bound; empty = all."),
-        cpus("worker-cpus", 'W', "The CPUs to which workers are bound; empty = all."),
-        count(
+        Param::count("message-threads", (1, 1024), "1", "The number of message threads.").short('m'),
+        Param::count("threads", (1, 4096), "4", "Workers per message thread; the real program takes one per CPU in all.")
+            .short('t'),
+        Param::count("runtime", (1, 1_000_000), "30", "How long it runs, in seconds.").short('r'),
+        Param::count("cache_footprint", (1, 1 << 20), "256", "Size of the three matrices of a worker, in KiB.").short('F'),
+        Param::count("operations", (1, 1_000_000), "5", "Products of matrices per request.").short('n'),
+        Param::count("sleep_usec", (0, 1_000_000_000), "100", "Sleep of a worker before it works, in us.").short('s'),
+        Param::switch("no-locking", "Workers take no lock of their CPU while they work.").short('L'),
+        Param::cpus("message-cpus", "", "The CPUs to which message threads are bound; empty = all.").short('M'),
+        Param::cpus("worker-cpus", "", "The CPUs to which workers are bound; empty = all.").short('W'),
+        Param::count(
             "multiply-add-ps",
-            None,
             (1, 1_000_000),
             MULTIPLY_ADD_PS,
             "Cost of one step of a product in ps; no flag of the real program.",

@@ -4,7 +4,7 @@ mod message;
 mod worker;
 
 use crate::build::{marker, words};
-use crate::param::{Param, ParamKind, Values};
+use crate::param::{Param, Values};
 use crate::post_wait::post;
 use crate::registry::Workload;
 use crate::table::{Percentile, Percentiles};
@@ -19,33 +19,31 @@ const FILL_NS_PER_KIB: u64 = 60;
 /// Requests that may wait for the workers of one message thread. The real program has no bound: it allocates.
 const REQUESTS: u64 = 4096;
 
-const fn count(name: &'static str, short: char, bounds: (u64, u64), default: &'static str, sentence: &'static str) -> Param {
-    Param { name, short: Some(short), kind: ParamKind::Count(bounds.0, bounds.1), default, sentence }
-}
-
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "schbench-2016",
     sentence: "schbench of 2016 and 2017: workers spin by the clock, then message threads wake them in batches; how late do they run?",
     params: &[
-        count("message-threads", 'm', (1, 1024), "2", "The number of message threads."),
-        count("threads", 't', (1, 4096), "16", "Workers per message thread."),
-        count("runtime", 'r', (1, 1_000_000), "30", "How long it runs, in seconds."),
-        count(
+        Param::count("message-threads", (1, 1024), "2", "The number of message threads.").short('m'),
+        Param::count("threads", (1, 4096), "16", "Workers per message thread.").short('t'),
+        Param::count("runtime", (1, 1_000_000), "30", "How long it runs, in seconds.").short('r'),
+        Param::count(
             "sleeptime",
-            's',
             (0, 1_000_000_000),
             "30000",
             "How long a message thread sleeps before it answers, in us; up to a quarter more.",
-        ),
-        count("cputime", 'c', (0, 1_000_000_000), "30000", "How long a worker spins, in us of the clock on the wall."),
-        count(
+        )
+        .short('s'),
+        Param::count("cputime", (0, 1_000_000_000), "30000", "How long a worker spins, in us of the clock on the wall.")
+            .short('c'),
+        Param::count(
             "pipe",
-            'p',
             (0, 1 << 20),
             "0",
             "Bytes that threads write before each message; sleeptime and cputime are 0 then unless given.",
-        ),
-        count("rps", 'R', (0, 1_000_000_000), "0", "Requests per second, handed to the workers on a timer; 0 = off."),
+        )
+        .short('p'),
+        Param::count("rps", (0, 1_000_000_000), "0", "Requests per second, handed to the workers on a timer; 0 = off.")
+            .short('R'),
     ],
     table: &[],
     percentiles: &[Percentiles {

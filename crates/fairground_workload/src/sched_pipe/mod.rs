@@ -1,7 +1,7 @@
 //! `sched_pipe`: perf bench sched pipe, two tasks that pass a message to and fro.
 
 use crate::build::marker;
-use crate::param::{Param, ParamKind, Values};
+use crate::param::{Param, Values};
 use crate::registry::Workload;
 use crate::table::{Aggregate, Column, Figure};
 use fairground_model::{Instr, MarkerUnit, Mistakes, PipeSpec, Program, Start, TaskSet, TaskSpec};
@@ -20,20 +20,8 @@ pub(crate) const WORKLOAD: Workload = Workload {
     name: "sched_pipe",
     sentence: "perf bench sched pipe: two tasks wake each other through two pipes.",
     params: &[
-        Param {
-            name: "loop",
-            short: Some('l'),
-            kind: ParamKind::Count(1, 1_000_000_000_000),
-            default: LOOPS,
-            sentence: "The number of round trips.",
-        },
-        Param {
-            name: "threaded",
-            short: Some('T'),
-            kind: ParamKind::Switch,
-            default: "false",
-            sentence: "Two threads of one process instead of two processes.",
-        },
+        Param::count("loop", (1, 1_000_000_000_000), LOOPS, "The number of round trips.").short('l'),
+        Param::switch("threaded", "Two threads of one process instead of two processes.").short('T'),
     ],
     table: &[
         Column {

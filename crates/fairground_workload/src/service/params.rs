@@ -2,16 +2,12 @@
 
 use super::plan::{Arrivals, Background, Batch, Demand, Service, State};
 use crate::args::Args;
-use crate::param::{Param, ParamKind, Values};
+use crate::param::{Param, Values};
 use crate::registry::Workload;
 use crate::table::{Aggregate, Column, Figure};
 use fairground_model::{Mistakes, TaskSet};
 use fairground_stdx::distribution::{Lognormal, Pareto};
 use fairground_stdx::{Distribution, Ns};
-
-const fn param(name: &'static str, kind: ParamKind, default: &'static str, sentence: &'static str) -> Param {
-    Param { name, short: None, kind, default, sentence }
-}
 
 const fn latency(title: &'static str, aggregate: Aggregate) -> Column {
     Column { title, unit: "ms", figure: Figure::Of("request_latency", aggregate), scale: (1, 1_000_000), decimals: 3 }
@@ -21,63 +17,43 @@ pub(crate) const WORKLOAD: Workload = Workload {
     name: "service",
     sentence: "Requests that come whether or not earlier ones are done, one queue, and worker threads.",
     params: &[
-        param("arrivals", ParamKind::Choice(&["poisson", "fixed", "mmpp", "closed"]), "poisson", "How requests come."),
-        param("every", ParamKind::Time, "10ms", "Mean time from one request, or batch, to the next."),
-        param("batch", ParamKind::Count(1, 10_000), "1", "Requests that come at once."),
-        param(
-            "batch-sizes",
-            ParamKind::Choice(&["fixed", "geometric"]),
-            "fixed",
-            "Whether `batch` is the size of each, or the mean.",
-        ),
-        param("burst-every", ParamKind::Time, "1ms", "With mmpp: as `every`, but in bursts."),
-        param("calm-length", ParamKind::Time, "900ms", "With mmpp: mean length of the calm time between bursts."),
-        param("burst-length", ParamKind::Time, "100ms", "With mmpp: mean length of a burst."),
-        param("clients", ParamKind::Count(1, 1024), "8", "With closed: clients, each with one request at a time."),
-        param(
-            "think",
-            ParamKind::Time,
-            "10ms",
-            "With closed: mean time from an answer to the client's next request, exponential.",
-        ),
-        param("service", ParamKind::Time, "10ms", "CPU time of a request: the mean; with pareto the smallest."),
-        param(
+        Param::choice("arrivals", &["poisson", "fixed", "mmpp", "closed"], "poisson", "How requests come."),
+        Param::time("every", "10ms", "Mean time from one request, or batch, to the next."),
+        Param::count("batch", (1, 10_000), "1", "Requests that come at once."),
+        Param::choice("batch-sizes", &["fixed", "geometric"], "fixed", "Whether `batch` is the size of each, or the mean."),
+        Param::time("burst-every", "1ms", "With mmpp: as `every`, but in bursts."),
+        Param::time("calm-length", "900ms", "With mmpp: mean length of the calm time between bursts."),
+        Param::time("burst-length", "100ms", "With mmpp: mean length of a burst."),
+        Param::count("clients", (1, 1024), "8", "With closed: clients, each with one request at a time."),
+        Param::time("think", "10ms", "With closed: mean time from an answer to the client's next request, exponential."),
+        Param::time("service", "10ms", "CPU time of a request: the mean; with pareto the smallest."),
+        Param::choice(
             "spread",
-            ParamKind::Choice(&["exponential", "const", "lognormal", "pareto"]),
+            &["exponential", "const", "lognormal", "pareto"],
             "exponential",
             "How the CPU time differs between requests.",
         ),
-        param("cv-percent", ParamKind::Count(0, 10_000), "100", "With lognormal: standard deviation in percent of the mean."),
-        param("service-max", ParamKind::Time, "1s", "With pareto: the largest CPU time."),
-        param("alpha-percent", ParamKind::Count(1, 10_000), "150", "With pareto: the exponent times 100."),
-        param("workers", ParamKind::Count(1, 1024), "8", "Worker threads."),
-        param(
+        Param::count("cv-percent", (0, 10_000), "100", "With lognormal: standard deviation in percent of the mean."),
+        Param::time("service-max", "1s", "With pareto: the largest CPU time."),
+        Param::count("alpha-percent", (1, 10_000), "150", "With pareto: the exponent times 100."),
+        Param::count("workers", (1, 1024), "8", "Worker threads."),
+        Param::count(
             "queue",
-            ParamKind::Count(1, 1_000_000),
+            (1, 1_000_000),
             "10000",
             "Requests that fit into the queue; more wait outside, and their time counts.",
         ),
-        param(
-            "waits",
-            ParamKind::Count(0, 1000),
-            "0",
-            "How often a request waits for something else between equal parts of its work.",
-        ),
-        param(
-            "wait",
-            ParamKind::Time,
-            "1ms",
-            "Mean length of such a wait, exponential; all waits of a request are equally long.",
-        ),
-        param("timeout", ParamKind::Time, "0ms", "Answers that take longer count as time-outs; 0 = none."),
-        param("gc-threads", ParamKind::Count(0, 1024), "0", "Threads of a garbage collector that runs beside the workers."),
-        param("gc-every", ParamKind::Time, "1s", "From one collection to the next."),
-        param("gc-work", ParamKind::Time, "100ms", "CPU time of a collection, all threads together."),
-        param("timer-threads", ParamKind::Count(0, 1024), "0", "Threads that wake regularly for a little work."),
-        param("timer-every", ParamKind::Time, "10ms", "From one wake-up of such a thread to the next."),
-        param("timer-work", ParamKind::Time, "20us", "CPU time of each."),
-        param("cpus", ParamKind::Cpus, "", "CPUs of workers and background threads."),
-        param("client-cpus", ParamKind::Cpus, "", "CPUs of the clients."),
+        Param::count("waits", (0, 1000), "0", "How often a request waits for something else between equal parts of its work."),
+        Param::time("wait", "1ms", "Mean length of such a wait, exponential; all waits of a request are equally long."),
+        Param::time("timeout", "0ms", "Answers that take longer count as time-outs; 0 = none."),
+        Param::count("gc-threads", (0, 1024), "0", "Threads of a garbage collector that runs beside the workers."),
+        Param::time("gc-every", "1s", "From one collection to the next."),
+        Param::time("gc-work", "100ms", "CPU time of a collection, all threads together."),
+        Param::count("timer-threads", (0, 1024), "0", "Threads that wake regularly for a little work."),
+        Param::time("timer-every", "10ms", "From one wake-up of such a thread to the next."),
+        Param::time("timer-work", "20us", "CPU time of each."),
+        Param::cpus("cpus", "", "CPUs of workers and background threads."),
+        Param::cpus("client-cpus", "", "CPUs of the clients."),
     ],
     table: &[
         latency("p50", Aggregate::PerMille(500)),

@@ -1,7 +1,7 @@
 //! `steal`: the host of a virtual machine, which runs something else on its physical CPUs for a while.
 
 use crate::noise::{TIMES, source};
-use crate::param::{Param, ParamKind, Values};
+use crate::param::{Param, Values};
 use crate::registry::Workload;
 use fairground_model::{Mistakes, NoiseKind, TaskSet};
 
@@ -18,13 +18,8 @@ pub(crate) const WORKLOAD: Workload = Workload {
 
 const PARAMS: &[Param] = &{
     let [cpus, every, jitter, random, length, spread, start] = TIMES;
-    let untold = Param {
-        name: "untold",
-        short: None,
-        kind: ParamKind::Switch,
-        default: "false",
-        sentence: "The guest is not told (no CONFIG_PARAVIRT_TIME_ACCOUNTING): what is stolen counts as run time.",
-    };
+    let untold =
+        Param::switch("untold", "The guest is not told (no CONFIG_PARAVIRT_TIME_ACCOUNTING): what is stolen counts as run time.");
     [cpus, every, jitter, random, length, spread, start, untold]
 };
 

@@ -3,7 +3,7 @@
 mod load;
 
 use crate::build::marker;
-use crate::param::{Param, ParamKind, Values};
+use crate::param::{Param, Values};
 use crate::registry::Workload;
 use crate::table::{Column, Figure};
 use fairground_model::{Instr, MarkerUnit, Mistakes, Program, SockKind, TaskSet, TaskSpec};
@@ -22,10 +22,6 @@ const HEADER: u32 = 4;
 /// What client and server say to each other first, bytes each way.
 const FIRST: u32 = 8;
 
-const fn count(name: &'static str, short: Option<char>, bounds: (u64, u64), default: &'static str, text: &'static str) -> Param {
-    Param { name, short, kind: ParamKind::Count(bounds.0, bounds.1), default, sentence: text }
-}
-
 const fn throughput(title: &'static str, figure: Figure) -> Column {
     Column { title, unit: "MB/sec", figure, scale: (1, 1_000_000), decimals: 3 }
 }
@@ -34,15 +30,14 @@ pub(crate) const WORKLOAD: Workload = Workload {
     name: "tbench",
     sentence: "tbench: clients ask a server of their own for what a file server does; how many bytes a second?",
     params: &[
-        count("timelimit", Some('t'), (1, 1_000_000), "600", "How long it measures, in seconds."),
-        count(
+        Param::count("timelimit", (1, 1_000_000), "600", "How long it measures, in seconds.").short('t'),
+        Param::count(
             "warmup",
-            None,
             (0, 1_000_000),
             "0",
             "How long it runs before, in seconds; a fifth of the time limit unless given.",
         ),
-        count("clients", None, (1, 1024), "1", "The number of clients, which the real program takes behind its flags."),
+        Param::count("clients", (1, 1024), "1", "The number of clients, which the real program takes behind its flags."),
     ],
     table: &[
         throughput("Throughput", Figure::PerSecond(BYTES)),
