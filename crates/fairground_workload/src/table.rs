@@ -43,6 +43,13 @@ pub struct Column {
     pub decimals: u8,
 }
 
+impl Column {
+    /// A time in ns, in us to one digit.
+    pub(crate) const fn us(title: &'static str, marker: &'static str, aggregate: Aggregate) -> Column {
+        Column { title, unit: "us", figure: Figure::Of(marker, aggregate), scale: (1, 1000), decimals: 1 }
+    }
+}
+
 /// One line of a table of percentiles.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Percentile {

@@ -35,27 +35,9 @@ pub const TABLE: &[Column] = &[
     Column { title: "rounds", unit: "", figure: Figure::Of("period", Aggregate::Count), scale: (1, 1), decimals: 0 },
     Column { title: "period mean", unit: "us", figure: Figure::Of("period", Aggregate::Mean), scale: (1, 1000), decimals: 0 },
     Column { title: "slack mean", unit: "us", figure: Figure::Of("slack", Aggregate::Mean), scale: (1, 1000), decimals: 0 },
-    Column {
-        title: "wu_lat mean",
-        unit: "us",
-        figure: Figure::Of("timer_latency", Aggregate::Mean),
-        scale: (1, 1000),
-        decimals: 1,
-    },
-    Column {
-        title: "wu_lat p99",
-        unit: "us",
-        figure: Figure::Of("timer_latency", Aggregate::PerMille(990)),
-        scale: (1, 1000),
-        decimals: 1,
-    },
-    Column {
-        title: "wu_lat max",
-        unit: "us",
-        figure: Figure::Of("timer_latency", Aggregate::Max),
-        scale: (1, 1000),
-        decimals: 1,
-    },
+    Column::us("wu_lat mean", "timer_latency", Aggregate::Mean),
+    Column::us("wu_lat p99", "timer_latency", Aggregate::PerMille(990)),
+    Column::us("wu_lat max", "timer_latency", Aggregate::Max),
 ];
 
 /// Notes in order, each kept once.
