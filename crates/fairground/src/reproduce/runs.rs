@@ -10,6 +10,8 @@ use fairground_report::Reproduction;
 use fairground_sched::Profile;
 use fairground_sim::{Setup, Simulation, Stopped};
 use fairground_stdx::Ns;
+use rayon::prelude::*;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Collects the digests of runs in their order.
 #[derive(Default)]
@@ -54,6 +56,29 @@ pub(super) fn run_setup(setup: Setup, sink: &mut dyn Sink) -> Result<u128, Error
     let mut simulation = Simulation::new(setup).map_err(refused)?;
     simulation.run(sink).map_err(stopped)?;
     Ok(simulation.digest())
+}
+
+/// Runs jobs, several at a time, and tells how far all is: `done` of `total` were before. What they gave, in their order; of those that
+/// the caller stopped before they began, nothing.
+pub(super) fn run_all<J: Sync, T: Send>(
+    jobs: &[J],
+    done: &mut u64,
+    total: u64,
+    control: Control<'_>,
+    run: impl Fn(&J) -> Result<T, Error> + Sync,
+) -> Result<Vec<Option<T>>, Error> {
+    let count = AtomicU64::new(*done);
+    let one = |job: &J| {
+        if control.stopped() {
+            return Ok(None);
+        }
+        let given = run(job)?;
+        control.at(count.fetch_add(1, Ordering::Relaxed) + 1, total);
+        Ok(Some(given))
+    };
+    let given: Vec<Result<Option<T>, Error>> = jobs.par_iter().with_max_len(1).map(one).collect();
+    *done = count.into_inner();
+    given.into_iter().collect()
 }
 
 /// One CPU at full capacity on which everything is free.

@@ -8,7 +8,7 @@ use super::{MAINLINE, PATCHED, Parts};
 use crate::control::Control;
 use crate::error::Error;
 use crate::reproduce::published::{Published, decimal};
-use crate::reproduce::runs::{refused, run_setup};
+use crate::reproduce::runs::{refused, run_all, run_setup};
 use fairground_machine::{CostModel, Machine};
 use fairground_metrics::Decimal;
 use fairground_model::{Op, Sink, TaskGroupSpec, TaskSet, TraceEvent};
@@ -17,8 +17,6 @@ use fairground_sched::Profile;
 use fairground_sim::Setup;
 use fairground_stdx::{CpuId, Instant, MarkerId, Ns};
 use fairground_workload::{Args, build};
-use rayon::prelude::*;
-use std::sync::atomic::{AtomicU64, Ordering};
 use toml_edit::{Item, Table};
 
 const MACHINE: &str = "hikey";
@@ -168,18 +166,9 @@ impl Parts {
 
     /// All runs of a case, several at a time; `None` if the caller stopped them.
     fn measure(&mut self, case: &Case, seeds: u64, control: Control<'_>) -> Result<Option<Vec<Measured>>, Error> {
-        let done = AtomicU64::new(self.done);
-        let one = |seed: u64| {
-            if control.stopped() {
-                return Ok(None);
-            }
-            let measured = case.run(seed)?;
-            control.at(done.fetch_add(1, Ordering::Relaxed) + 1, self.total);
-            Ok(Some(measured))
-        };
-        let measured: Result<Vec<Option<Measured>>, Error> = (1..=seeds).into_par_iter().map(one).collect();
-        let measured: Option<Vec<Measured>> = measured?.into_iter().collect();
-        self.done = done.into_inner();
+        let seeds: Vec<u64> = (1..=seeds).collect();
+        let measured = run_all(&seeds, &mut self.done, self.total, control, |&seed| case.run(seed))?;
+        let measured: Option<Vec<Measured>> = measured.into_iter().collect();
         measured.iter().flatten().for_each(|run| self.runs.add(run.digest));
         Ok(measured)
     }

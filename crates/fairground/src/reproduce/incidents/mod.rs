@@ -5,7 +5,7 @@
 mod files;
 
 use super::published::{Published, decimal};
-use super::runs::Runs;
+use super::runs::{Runs, run_all};
 use super::{ReproduceOptions, Reproduced};
 use crate::control::Control;
 use crate::error::Error;
@@ -15,10 +15,8 @@ use fairground_metrics::{Decimal, Metric};
 use fairground_model::NullSink;
 use fairground_report::{Band, Kind, Quantity, Reproduction, ReproductionRow, Simulated};
 use fairground_stdx::Ns;
-use rayon::prelude::*;
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering};
 use toml_edit::{Item, TableLike};
 
 /// Runs of what is not the same with each boot or seed; one of them is in the middle.
@@ -33,26 +31,17 @@ struct Case {
     runs: Vec<Vec<Metric>>,
 }
 
-/// Digest and metrics of a run.
-type Given = (u128, Vec<Metric>);
-
 pub(super) fn run(options: &ReproduceOptions, control: Control<'_>) -> Result<Reproduced, Error> {
     let published = Published::open("incidents.toml", include_str!("../published/incidents.toml"))?;
     let plans = files::ALL.iter().map(|&(name, text)| plan(&published, name, text)).collect::<Result<Vec<_>, Error>>()?;
     let total = plans.iter().map(|plan| plan.1.len() as u64).sum();
-    let (mut runs, mut cases, done) = (Runs::default(), Vec::new(), AtomicU64::new(0));
+    let (mut runs, mut cases, mut done) = (Runs::default(), Vec::new(), 0);
     for (mut case, variants) in plans {
-        let one = |variant: &Scenario| -> Result<Option<Given>, Error> {
-            if control.stopped() {
-                return Ok(None);
-            }
+        let one = |variant: &Scenario| {
             let outcome = run_scenario(variant, &RunOptions::default(), &mut NullSink, Control::none())?;
-            control.at(done.fetch_add(1, Ordering::Relaxed) + 1, total);
-            Ok(Some((outcome.digest, outcome.metrics)))
+            Ok((outcome.digest, outcome.metrics))
         };
-        let results: Vec<Result<Option<Given>, Error>> = variants.par_iter().map(one).collect();
-        for result in results {
-            let Some((digest, metrics)) = result? else { continue };
+        for (digest, metrics) in run_all(&variants, &mut done, total, control, one)?.into_iter().flatten() {
             runs.add(digest);
             case.runs.push(metrics);
         }

@@ -12,7 +12,7 @@ mod misled;
 mod rows;
 
 use super::published::Published;
-use super::runs::Runs;
+use super::runs::{Runs, run_all};
 use super::{ReproduceOptions, Reproduced};
 use crate::control::Control;
 use crate::error::Error;
@@ -20,8 +20,6 @@ use case::{Case, Measured};
 use fairground_metrics::Decimal;
 use fairground_model::Op;
 use fairground_report::{Calibration, Claim, Reproduction, ReproductionRow};
-use rayon::prelude::*;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Runs of each case, with `--quick` too: a p99 of one run says little.
 const SEEDS: u64 = 10;
@@ -69,21 +67,10 @@ pub(super) fn run(options: &ReproduceOptions, control: Control<'_>) -> Result<Re
 impl Parts {
     /// All runs of a case, several at a time; `None` if the caller stopped them.
     fn measure(&mut self, case: &Case, control: Control<'_>) -> Result<Option<Vec<Measured>>, Error> {
-        let done = AtomicU64::new(self.done);
-        let one = |seed: u64| {
-            if control.stopped() {
-                return Ok(None);
-            }
-            let measured = case.run(seed)?;
-            control.at(done.fetch_add(1, Ordering::Relaxed) + 1, self.total);
-            Ok(Some(measured))
-        };
-        let measured: Result<Vec<Option<Measured>>, Error> = (1..=SEEDS).into_par_iter().map(one).collect();
-        let measured: Option<Vec<Measured>> = measured?.into_iter().collect();
-        self.done = done.into_inner();
-        for run in measured.iter().flatten() {
-            self.runs.add(run.digest);
-        }
+        let seeds: Vec<u64> = (1..=SEEDS).collect();
+        let measured = run_all(&seeds, &mut self.done, self.total, control, |&seed| case.run(seed))?;
+        let measured: Option<Vec<Measured>> = measured.into_iter().collect();
+        measured.iter().flatten().for_each(|run| self.runs.add(run.digest));
         Ok(measured)
     }
 }

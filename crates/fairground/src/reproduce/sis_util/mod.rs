@@ -12,7 +12,7 @@ mod tables;
 
 use super::kept::Kept;
 use super::published::Published;
-use super::runs::Runs;
+use super::runs::{Runs, run_all};
 use super::{ReproduceOptions, Reproduced};
 use crate::control::Control;
 use crate::error::Error;
@@ -20,9 +20,7 @@ use case::{Case, Change, Lengths, MAIN, Measured, PATCHED, Point, Reading, VANIL
 use fairground_metrics::Decimal;
 use fairground_report::{Calibration, Reproduction};
 use fairground_stdx::Ns;
-use rayon::prelude::*;
 use rows::HIGHEST;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Seeds of the full form; the quick one and everything beside the main table have one.
 const SEEDS: u64 = 3;
@@ -167,22 +165,17 @@ pub(super) fn run(options: &ReproduceOptions, control: Control<'_>) -> Result<Re
 fn measure(cases: &[(Case, u64)], kept: Option<&Kept>, more: u64, runs: &mut Runs, control: Control<'_>) -> Result<Done, Error> {
     let jobs: Vec<(usize, u64)> =
         cases.iter().enumerate().flat_map(|(index, (_, seeds))| (1..=*seeds).map(move |seed| (index, seed))).collect();
-    let (done, total) = (AtomicU64::new(0), jobs.len() as u64 + more);
     let one = |&(index, seed): &(usize, u64)| {
-        if control.stopped() {
-            return Ok(None);
-        }
         let case = &cases[index].0;
         let measured = match kept {
             Some(kept) => kept.run(&format!("{case:?}"), seed, || case.run(seed))?,
             None => case.run(seed)?,
         };
-        control.at(done.fetch_add(1, Ordering::Relaxed) + 1, total);
-        Ok(Some((index, measured)))
+        Ok((index, measured))
     };
-    let measured: Result<Vec<Option<(usize, Measured)>>, Error> = jobs.par_iter().with_max_len(1).map(one).collect();
+    let measured = run_all(&jobs, &mut 0, jobs.len() as u64 + more, control, one)?;
     let mut all: Vec<(Case, Vec<Measured>)> = cases.iter().map(|(case, _)| (case.clone(), Vec::new())).collect();
-    for (index, measured) in measured?.into_iter().flatten() {
+    for (index, measured) in measured.into_iter().flatten() {
         runs.add(measured.digest);
         all[index].1.push(measured);
     }

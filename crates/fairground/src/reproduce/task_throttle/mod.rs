@@ -10,7 +10,7 @@ mod hostage;
 mod rows;
 
 use super::published::Published;
-use super::runs::Runs;
+use super::runs::{Runs, run_all};
 use super::{ReproduceOptions, Reproduced};
 use crate::control::Control;
 use crate::error::Error;
@@ -18,8 +18,6 @@ use case::{Case, Measured, PUBLISHED, Prices};
 use fairground_metrics::Decimal;
 use fairground_report::{Calibration, Reproduction};
 use fairground_stdx::Ns;
-use rayon::prelude::*;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The stages of the script: what each of the two groups may use in 100 ms.
 const QUOTAS_MS: [u64; 3] = [2000, 1000, 500];
@@ -60,17 +58,8 @@ fn cases(quick: bool) -> Vec<Case> {
 pub(super) fn run(options: &ReproduceOptions, control: Control<'_>) -> Result<Reproduced, Error> {
     let file = Published::open("task-throttle.toml", include_str!("../published/task-throttle.toml"))?;
     let cases = cases(options.quick);
-    let (done, total) = (AtomicU64::new(0), cases.len() as u64);
-    let one = |case: &Case| {
-        if control.stopped() {
-            return Ok(None);
-        }
-        let measured = case.run(1)?;
-        control.at(done.fetch_add(1, Ordering::Relaxed) + 1, total);
-        Ok(Some((*case, measured)))
-    };
-    let measured: Result<Vec<Option<(Case, Measured)>>, Error> = cases.par_iter().with_max_len(1).map(one).collect();
-    let done = Done(measured?.into_iter().flatten().collect());
+    let measured = run_all(&cases, &mut 0, cases.len() as u64, control, |case| Ok((*case, case.run(1)?)))?;
+    let done = Done(measured.into_iter().flatten().collect());
     let mut runs = Runs::default();
     done.0.iter().for_each(|row| runs.add(row.1.digest));
     let (mut all, claims) = rows::all(&done, &file);
