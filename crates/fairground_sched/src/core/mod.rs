@@ -1,4 +1,4 @@
-//! What all classes share: clocks, wake-up, fork, schedule(), the tick, changes to a task.
+//! What all classes share: clocks, wake-up, fork, schedule(), the tick, changes to a task; and what the upper two do, push and pull.
 
 mod change;
 mod class;

@@ -1,15 +1,12 @@
 //! Clamps as the specification has them, section 5.
 
 use super::{Clamps, Demand, Fit};
-use crate::{Ctx, Profile, Request, Sched};
-use fairground_model::{
-    Digest, MachineView, Meter, Policy, PrevState, Reason, Recorder, RtPriority, Sink, TaskGroupSpec, TaskSpec, TraceEvent,
-    UtilClamp, WakeContext,
-};
-use fairground_stdx::{CpuId, CpuMask, Instant, Ns, ProgramId, TaskId, TgId};
+use crate::Profile;
+use crate::fair::select_task_rq::Wake;
+use crate::fair::select_task_rq::test_machine::{JIFFY, TestMachine, cpu};
+use fairground_model::{MachineView, Policy, Reason, RtPriority, TaskGroupSpec, TaskSpec, UtilClamp, WakeContext};
+use fairground_stdx::{CpuMask, ProgramId, TaskId, TgId};
 use proptest::prelude::*;
-
-const MS: u64 = 1_000_000;
 
 fn clamp(min: Option<u32>, max: Option<u32>) -> UtilClamp {
     UtilClamp { min, max }
@@ -19,29 +16,8 @@ fn fifo(priority: i64) -> Policy {
     Policy::Fifo(RtPriority::new(priority).unwrap())
 }
 
-fn cpu(number: u32) -> CpuId {
-    CpuId::new(number)
-}
-
 /// A scheduler without an engine, on CPUs of these capacities.
-struct Bench {
-    sched: Sched,
-    machine: MachineView,
-    meter: Meter,
-    requests: Vec<Request>,
-    reasons: Reasons,
-}
-
-#[derive(Default)]
-struct Reasons(Vec<Reason>);
-
-impl Sink for Reasons {
-    fn record(&mut self, _at: Instant, _cpu: CpuId, event: &TraceEvent) {
-        if let TraceEvent::Decision(decision) = event {
-            self.0.push(decision.reason);
-        }
-    }
-}
+struct Bench(TestMachine);
 
 impl Bench {
     fn new(kernel: &str, capacities: &[u32]) -> Bench {
@@ -49,80 +25,41 @@ impl Bench {
     }
 
     fn of(profile: Profile, capacities: &[u32]) -> Bench {
-        let mut machine = MachineView::flat(capacities.len(), Ns(MS));
-        machine.cpus.iter_mut().zip(capacities).for_each(|(cpu, &capacity)| cpu.capacity = capacity);
-        let sched = Sched::new(profile, &machine);
-        Bench { sched, machine, meter: Meter::free(), requests: Vec::new(), reasons: Reasons::default() }
-    }
-
-    fn call<R>(&mut self, this: u32, call: impl FnOnce(&mut Sched, &mut Ctx<'_, '_>) -> R) -> R {
-        let mut digest = Digest::default();
-        let mut rec = Recorder::new(&mut digest, &mut self.reasons);
-        let mut cx = Ctx {
-            now: Instant::from_ns(MS),
-            cpu: cpu(this),
-            jiffies: 100,
-            until: Instant::MAX,
-            machine: &self.machine,
-            meter: &mut self.meter,
-            requests: &mut self.requests,
-            trace: &mut rec,
-        };
-        call(&mut self.sched, &mut cx)
+        let mut view = MachineView::flat(capacities.len(), JIFFY);
+        view.cpus.iter_mut().zip(capacities).for_each(|(cpu, &capacity)| cpu.capacity = capacity);
+        Bench(TestMachine::of(profile, view))
     }
 
     fn add(&mut self, group: Option<TgId>, clamp: UtilClamp, policy: Policy) -> TaskId {
         let spec = TaskSpec { group, clamp, policy, ..TaskSpec::new("task", ProgramId::new(0)) };
-        self.sched.add_task(&spec, CpuMask::first_n(self.machine.cpus.len()))
+        self.0.sched.add_task(&spec, CpuMask::first_n(self.0.view.cpus.len()))
     }
 
     /// A task that is queued on a CPU, and runs there if nobody else did.
     fn queued(&mut self, number: u32, clamp: UtilClamp) -> TaskId {
         let task = self.add(None, clamp, Policy::Normal);
-        self.begin(number, task);
+        self.0.begin(number, task);
         task
-    }
-
-    fn begin(&mut self, number: u32, task: TaskId) {
-        self.call(number, |sched, cx| {
-            sched.sched_fork(cx, None, task);
-            sched.wake_up_new_task(cx, task, Some(cx.cpu));
-            if sched.rq(cx.cpu).curr.is_none() {
-                sched.schedule(cx);
-            }
-        });
-    }
-
-    fn sleeps(&mut self, task: TaskId) {
-        let on = self.sched.task(task).cpu;
-        self.call(on.get(), |sched, cx| {
-            sched.set_current_state(on, PrevState::Sleeping);
-            sched.schedule(cx);
-            sched.finish_task_switch(task);
-        });
     }
 
     /// Where a task is woken, by an interrupt on `this`, and the rule that chose.
     fn woken(&mut self, this: u32, task: TaskId) -> (u32, Reason) {
-        self.reasons.0.clear();
-        let wake = crate::fair::select_task_rq::Wake::Ttwu { sync: false, context: WakeContext::Hardirq };
-        let chosen = self.call(this, |sched, cx| sched.select_task_rq_at_once(cx, task, wake));
-        (chosen.get(), *self.reasons.0.last().unwrap())
+        self.0.choose(task, this, Wake::Ttwu { sync: false, context: WakeContext::Hardirq })
     }
 
     fn group(&mut self, parent: Option<TgId>, clamp: UtilClamp) -> TgId {
-        let name = format!("/group{}", self.sched.groups.len());
-        self.sched.add_group(&TaskGroupSpec { clamp, ..TaskGroupSpec::new(name, parent) })
+        let name = format!("/group{}", self.0.sched.groups.len());
+        self.0.sched.add_group(&TaskGroupSpec { clamp, ..TaskGroupSpec::new(name, parent) })
     }
 
     fn util(&mut self, task: TaskId, util: u32) {
-        let se = self.sched.se_of(task);
-        (self.sched.pelt_se[se].util_avg, self.sched.pelt_se[se].util_est.ewma) = (util, util);
+        let se = self.0.sched.se_of(task);
+        (self.0.sched.pelt_se[se].util_avg, self.0.sched.pelt_se[se].util_est.ewma) = (util, util);
     }
 
     fn effective(&mut self, group: Option<TgId>, asked: UtilClamp) -> (u32, u32) {
         let task = self.add(group, asked, Policy::Normal);
-        self.sched.effective_clamp(task)
+        self.0.sched.effective_clamp(task)
     }
 }
 
@@ -159,12 +96,12 @@ fn spec_04_t12_groups_below_and_changes() {
     let below = bench.group(Some(above), clamp(Some(650), None));
     assert_eq!(bench.effective(Some(below), UtilClamp::NONE), (600, 700), "not above the parent's");
     let task = bench.add(Some(below), UtilClamp::NONE, Policy::Normal);
-    bench.begin(0, task);
-    assert_eq!(bench.sched.uclamp_rq_get(cpu(0)), Clamps { min: 600, max: 700 });
-    bench.call(0, |sched, cx| sched.cpu_uclamp_write(cx, above, clamp(None, Some(512))));
-    assert_eq!(bench.sched.uclamp_rq_get(cpu(0)), Clamps { min: 512, max: 512 }, "who runs counts at once; min not above max");
-    bench.call(0, |sched, cx| sched.sched_move_task(cx, task, None));
-    assert_eq!(bench.sched.uclamp_rq_get(cpu(0)), Clamps { min: 0, max: 1024 });
+    bench.0.begin(0, task);
+    assert_eq!(bench.0.sched.uclamp_rq_get(cpu(0)), Clamps { min: 600, max: 700 });
+    bench.0.on(0, |sched, cx| sched.cpu_uclamp_write(cx, above, clamp(None, Some(512))));
+    assert_eq!(bench.0.sched.uclamp_rq_get(cpu(0)), Clamps { min: 512, max: 512 }, "who runs counts at once; min not above max");
+    bench.0.on(0, |sched, cx| sched.sched_move_task(cx, task, None));
+    assert_eq!(bench.0.sched.uclamp_rq_get(cpu(0)), Clamps { min: 0, max: 1024 });
 }
 
 #[test]
@@ -176,7 +113,7 @@ fn spec_04_t12_limits_of_the_system() {
     let group = bench.group(None, clamp(Some(400), None));
     assert_eq!(bench.effective(Some(group), UtilClamp::NONE), (300, 800));
     let rt = bench.add(None, UtilClamp::NONE, fifo(1));
-    assert_eq!(bench.sched.effective_clamp(rt), (300, 800), "512, at most what anybody may have");
+    assert_eq!(bench.0.sched.effective_clamp(rt), (300, 800), "512, at most what anybody may have");
 }
 
 #[test]
@@ -184,23 +121,23 @@ fn buckets_keep_the_greatest_until_they_are_empty() {
     let mut bench = Bench::new("v5.19", &[1024]);
     let high = bench.queued(0, clamp(Some(400), Some(600)));
     let low = bench.queued(0, clamp(Some(300), Some(500)));
-    assert_eq!(bench.sched.uclamp_rq_get(cpu(0)), Clamps { min: 400, max: 600 });
-    bench.sleeps(high);
+    assert_eq!(bench.0.sched.uclamp_rq_get(cpu(0)), Clamps { min: 400, max: 600 });
+    bench.0.sleep(high);
     assert_eq!(
-        bench.sched.uclamp_rq_get(cpu(0)),
+        bench.0.sched.uclamp_rq_get(cpu(0)),
         Clamps { min: 400, max: 600 },
         "300 is in the bucket of 400, 500 in that of 600"
     );
     let other = bench.queued(0, clamp(Some(100), Some(700)));
-    assert_eq!(bench.sched.uclamp_rq_get(cpu(0)), Clamps { min: 400, max: 700 });
-    bench.sleeps(low);
-    assert_eq!(bench.sched.uclamp_rq_get(cpu(0)), Clamps { min: 100, max: 700 });
-    bench.sleeps(other);
-    assert_eq!(bench.sched.uclamp_rq_get(cpu(0)), Clamps { min: 0, max: 700 }, "the most of the last one stays");
-    assert!(bench.sched.uclamp_rq_is_idle(cpu(0)));
-    assert_eq!(bench.sched.uclamp_rq_with(cpu(0), high), Clamps { min: 400, max: 600 }, "but not for who comes next");
+    assert_eq!(bench.0.sched.uclamp_rq_get(cpu(0)), Clamps { min: 400, max: 700 });
+    bench.0.sleep(low);
+    assert_eq!(bench.0.sched.uclamp_rq_get(cpu(0)), Clamps { min: 100, max: 700 });
+    bench.0.sleep(other);
+    assert_eq!(bench.0.sched.uclamp_rq_get(cpu(0)), Clamps { min: 0, max: 700 }, "the most of the last one stays");
+    assert!(bench.0.sched.uclamp_rq_is_idle(cpu(0)));
+    assert_eq!(bench.0.sched.uclamp_rq_with(cpu(0), high), Clamps { min: 400, max: 600 }, "but not for who comes next");
     bench.queued(0, clamp(None, Some(200)));
-    assert_eq!(bench.sched.uclamp_rq_get(cpu(0)), Clamps { min: 0, max: 200 });
+    assert_eq!(bench.0.sched.uclamp_rq_get(cpu(0)), Clamps { min: 0, max: 200 });
 }
 
 #[test]
@@ -208,9 +145,9 @@ fn spec_04_t11_a_capped_task_fits_a_small_cpu_and_asks_for_five_eighths() {
     let full = |max| Demand { util: 1024, clamps: Clamps { min: 0, max } };
     let mut bench = Bench::new("v6.14", &[512, 1024]);
     bench.queued(1, clamp(None, Some(512)));
-    let clamped = bench.sched.uclamp_rq_get(cpu(1)).apply(1024);
+    let clamped = bench.0.sched.uclamp_rq_get(cpu(1)).apply(1024);
     assert_eq!((clamped, clamped + clamped / 4), (512, 640), "640 of 1024 is 0.625 of the highest frequency");
-    let fit = |max, on| bench.sched.fit_of(full(max), cpu(on));
+    let fit = |max, on| bench.0.sched.fit_of(full(max), cpu(on));
     assert_eq!((fit(512, 0), fit(513, 0), fit(1024, 0)), (Fit::Yes, Fit::No, Fit::No));
     assert_eq!((fit(512, 1), fit(1024, 1)), (Fit::Yes, Fit::No), "1024 on the biggest CPU says nothing");
 }
@@ -220,7 +157,7 @@ fn clamps_change_what_fits_by_kernel() {
     let wants = |kernel: &str, util, clamps: (u32, u32), on| {
         let mut bench = Bench::new(kernel, &[446, 1024]);
         bench.queued(1, clamp(Some(1), None));
-        bench.sched.fit_of(Demand { util, clamps: Clamps { min: clamps.0, max: clamps.1 } }, cpu(on))
+        bench.0.sched.fit_of(Demand { util, clamps: Clamps { min: clamps.0, max: clamps.1 } }, cpu(on))
     };
     // A small task that asks for much: no kernel up to v5.5 looks, then it counts as big, then it is a second choice.
     assert_eq!(
@@ -245,7 +182,7 @@ fn wakeups_go_where_clamps_send_them() {
     ] {
         let mut bench = Bench::new(kernel, &[446, 446, 1024, 1024]);
         let task = bench.queued(0, asked);
-        bench.sleeps(task);
+        bench.0.sleep(task);
         bench.util(task, util);
         assert_eq!(bench.woken(0, task).0, expected, "{kernel} {asked:?} {util}");
     }
@@ -256,7 +193,7 @@ fn wakeups_go_where_clamps_send_them() {
 fn second_choices_are_taken_where_nothing_fits() {
     let mut bench = Bench::new("v6.14", &[300, 446, 700, 1024]);
     let task = bench.queued(0, clamp(Some(900), None));
-    bench.sleeps(task);
+    bench.0.sleep(task);
     bench.queued(3, UtilClamp::NONE);
     bench.util(task, 300);
     assert_eq!(bench.woken(0, task), (2, Reason::SelectIdleCapacity), "446 and 700 miss the least; 700 has more");
@@ -276,9 +213,9 @@ fn real_time_tasks_go_where_they_have_what_they_ask_for() {
         let mut bench = Bench::new(kernel, &[446, 446, 1024, 1024]);
         bench.queued(1, clamp(Some(1), None));
         let task = bench.add(None, asked, fifo(10));
-        bench.begin(0, task);
-        bench.sleeps(task);
-        bench.sched.tasks[task].cpu = cpu(0);
+        bench.0.begin(0, task);
+        bench.0.sleep(task);
+        bench.0.sched.tasks[task].cpu = cpu(0);
         assert_eq!(bench.woken(0, task), expected, "{kernel} {asked:?}");
     }
 }
@@ -294,8 +231,8 @@ fn misfits_are_those_that_miss_what_they_ask_for() {
         let mut bench = Bench::new("v6.14", &[446, 1024]);
         let task = bench.queued(0, asked);
         bench.util(task, util);
-        bench.call(0, |sched, cx| sched.update_misfit_status(cx, cx.cpu, Some(task)));
-        assert_eq!(bench.sched.rqs[cpu(0)].lb.misfit_task_load > 0, misfit, "{asked:?} {util}");
+        bench.0.on(0, |sched, cx| sched.update_misfit_status(cx, cx.cpu, Some(task)));
+        assert_eq!(bench.0.sched.rqs[cpu(0)].lb.misfit_task_load > 0, misfit, "{asked:?} {util}");
     }
 }
 
@@ -303,14 +240,14 @@ fn misfits_are_those_that_miss_what_they_ask_for() {
 fn requests_that_contradict_each_other_change_nothing() {
     let mut bench = Bench::new("v5.19", &[1024]);
     let task = bench.queued(0, clamp(None, Some(512)));
-    assert!(!bench.call(0, |sched, cx| sched.set_clamp(cx, task, clamp(Some(513), None))));
-    assert!(!bench.call(0, |sched, cx| sched.set_clamp(cx, task, clamp(None, Some(1025)))));
-    assert_eq!(bench.sched.effective_clamp(task), (0, 512));
-    assert!(bench.call(0, |sched, cx| sched.set_clamp(cx, task, clamp(Some(512), None))));
-    assert_eq!(bench.sched.uclamp_rq_get(cpu(0)), Clamps { min: 512, max: 512 });
+    assert!(!bench.0.on(0, |sched, cx| sched.set_clamp(cx, task, clamp(Some(513), None))));
+    assert!(!bench.0.on(0, |sched, cx| sched.set_clamp(cx, task, clamp(None, Some(1025)))));
+    assert_eq!(bench.0.sched.effective_clamp(task), (0, 512));
+    assert!(bench.0.on(0, |sched, cx| sched.set_clamp(cx, task, clamp(Some(512), None))));
+    assert_eq!(bench.0.sched.uclamp_rq_get(cpu(0)), Clamps { min: 512, max: 512 });
     let mut old = Bench::new("v5.1", &[1024]);
     let task = old.queued(0, UtilClamp::NONE);
-    assert!(!old.call(0, |sched, cx| sched.set_clamp(cx, task, clamp(Some(1), None))), "v5.1 has no clamps");
+    assert!(!old.0.on(0, |sched, cx| sched.set_clamp(cx, task, clamp(Some(1), None))), "v5.1 has no clamps");
 }
 
 #[test]
@@ -318,10 +255,10 @@ fn clamps_follow_a_task_that_moves_and_a_child_has_its_parents() {
     let mut bench = Bench::new("v6.14", &[1024, 1024]);
     let parent = bench.queued(0, clamp(Some(300), Some(800)));
     let child = bench.add(None, clamp(None, Some(600)), Policy::Normal);
-    bench.call(0, |sched, cx| sched.sched_fork(cx, Some(parent), child));
-    assert_eq!(bench.sched.effective_clamp(child), (300, 600));
-    bench.call(0, |sched, cx| sched.wake_up_new_task(cx, child, Some(cpu(1))));
-    assert_eq!(bench.sched.uclamp_rq_get(cpu(1)), Clamps { min: 300, max: 600 });
+    bench.0.on(0, |sched, cx| sched.sched_fork(cx, Some(parent), child));
+    assert_eq!(bench.0.sched.effective_clamp(child), (300, 600));
+    bench.0.on(0, |sched, cx| sched.wake_up_new_task(cx, child, Some(cpu(1))));
+    assert_eq!(bench.0.sched.uclamp_rq_get(cpu(1)), Clamps { min: 300, max: 600 });
     let free = Clamps::NONE;
     assert_eq!((free.apply(0), free.apply(77), Clamps { min: 600, max: 500 }.apply(550)), (0, 77, 600));
 }
@@ -352,11 +289,11 @@ fn a_task_in_delayed_dequeue_that_moves_does_not_count() {
     for kernel in ["v6.12", "v6.14", "v6.18"] {
         let mut bench = Bench::new(kernel, &[1024, 1024]);
         let (a, _) = (bench.queued(0, clamp(Some(512), None)), bench.queued(0, clamp(Some(100), None)));
-        let se = bench.sched.se_of(a);
-        bench.sched.ses[se].sched_delayed = true;
-        bench.sched.uclamp_rq_dec(a);
-        bench.sched.tasks[a].state = crate::TaskState::Migrating;
-        bench.sched.uclamp_rq_inc(a);
-        assert!(bench.sched.uclamps.tasks[a].counted.is_none(), "{kernel}");
+        let se = bench.0.sched.se_of(a);
+        bench.0.sched.ses[se].sched_delayed = true;
+        bench.0.sched.uclamp_rq_dec(a);
+        bench.0.sched.tasks[a].state = crate::TaskState::Migrating;
+        bench.0.sched.uclamp_rq_inc(a);
+        assert!(bench.0.sched.uclamps.tasks[a].counted.is_none(), "{kernel}");
     }
 }

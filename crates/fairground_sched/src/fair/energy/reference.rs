@@ -1,7 +1,7 @@
 //! The choice by energy, slowly: every CPU of the machine in the words of the specification, held against the core.
 
 use super::spec_04::{Bench, four_and_four};
-use crate::Profile;
+use crate::fair::select_task_rq::test_machine::TestMachine;
 use fairground_model::{MachineView, UtilClamp};
 use fairground_stdx::CpuId;
 use proptest::prelude::*;
@@ -92,14 +92,14 @@ proptest! {
         let mut view = four_and_four();
         let points = view.policies.iter_mut().flat_map(|policy| &mut policy.opps);
         points.zip(powers).for_each(|(opp, power)| opp.power_mw = Some(power));
-        let mut bench = Bench::of(Profile::parse("v5.19").unwrap(), view.clone());
+        let mut bench = Bench(TestMachine::new("v5.19", view.clone()));
         let row = bench.sleeper(prev as u32, task, UtilClamp::NONE);
         for (number, &util) in busy.iter().enumerate() {
             let own = if number == prev { task } else { 0 };
             bench.busy(number as u32, util + own);
         }
         let expected = Plain { view: &view, busy: &busy, task, prev }.choice();
-        let found = bench.call(0, |sched, cx| sched.find_energy_efficient_cpu(cx, row)).expect("it decides");
+        let found = bench.0.on(0, |sched, cx| sched.find_energy_efficient_cpu(cx, row)).expect("it decides");
         prop_assert_eq!(found.0.get() as usize, expected, "{:?} {}", busy, task);
     }
 }

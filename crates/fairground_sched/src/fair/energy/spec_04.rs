@@ -1,20 +1,13 @@
 //! Energy-aware placement as the specification has it, section 6.
 
 use super::model::{State, perf_domain};
+use crate::Profile;
+use crate::fair::select_task_rq::Wake;
+use crate::fair::select_task_rq::test_machine::{JIFFY, TestMachine, cpu};
 use crate::seam::EnergyModel;
-use crate::{Ctx, Profile, Request, Sched};
 use fairground_model::freq::dynamic_power_mw;
-use fairground_model::{
-    Digest, FreqPolicy, Governor, GovernorKind, MachineView, Meter, Opp, PrevState, Reason, Recorder, Sink, TaskSpec, TraceEvent,
-    UtilClamp, WakeContext,
-};
-use fairground_stdx::{CpuId, CpuMask, Instant, Ns, ProgramId, TaskId};
-
-const MS: u64 = 1_000_000;
-
-fn cpu(number: u32) -> CpuId {
-    CpuId::new(number)
-}
+use fairground_model::{FreqPolicy, Governor, GovernorKind, MachineView, Opp, Reason, TaskSpec, UtilClamp, WakeContext};
+use fairground_stdx::{CpuMask, Ns, ProgramId, TaskId};
 
 /// Points of MHz and mV, as for a coefficient of the device tree.
 fn policy(cpus: &str, coefficient: u32, points: &[(u32, u32)]) -> FreqPolicy {
@@ -34,7 +27,7 @@ fn policy(cpus: &str, coefficient: u32, points: &[(u32, u32)]) -> FreqPolicy {
 
 /// CPUs 0 to 3 of capacity 446 and 4 to 7 of 1024, under one cache.
 pub(super) fn four_and_four() -> MachineView {
-    let mut view = MachineView::flat(8, Ns(MS));
+    let mut view = MachineView::flat(8, JIFFY);
     (0..4).for_each(|number| view.cpus[cpu(number)].capacity = 446);
     view.policies = vec![
         policy("0-3", 140, &[(450, 820), (575, 850), (700, 900), (775, 950), (850, 1000)]),
@@ -46,82 +39,35 @@ pub(super) fn four_and_four() -> MachineView {
     view
 }
 
-#[derive(Default)]
-struct Reasons(Vec<Reason>);
-
-impl Sink for Reasons {
-    fn record(&mut self, _at: Instant, _cpu: CpuId, event: &TraceEvent) {
-        if let TraceEvent::Decision(decision) = event {
-            self.0.push(decision.reason);
-        }
-    }
-}
-
-pub(super) struct Bench {
-    pub(super) sched: Sched,
-    machine: MachineView,
-    meter: Meter,
-    requests: Vec<Request>,
-    reasons: Reasons,
-}
+pub(super) struct Bench(pub(super) TestMachine);
 
 impl Bench {
     pub(super) fn new(kernel: &str) -> Bench {
-        Bench::of(Profile::parse(kernel).unwrap(), four_and_four())
-    }
-
-    pub(super) fn of(profile: Profile, machine: MachineView) -> Bench {
-        let sched = Sched::new(profile, &machine);
-        Bench { sched, machine, meter: Meter::free(), requests: Vec::new(), reasons: Reasons::default() }
-    }
-
-    pub(super) fn call<R>(&mut self, this: u32, call: impl FnOnce(&mut Sched, &mut Ctx<'_, '_>) -> R) -> R {
-        let mut digest = Digest::default();
-        let mut rec = Recorder::new(&mut digest, &mut self.reasons);
-        let mut cx = Ctx {
-            now: Instant::from_ns(MS),
-            cpu: cpu(this),
-            jiffies: 100,
-            until: Instant::MAX,
-            machine: &self.machine,
-            meter: &mut self.meter,
-            requests: &mut self.requests,
-            trace: &mut rec,
-        };
-        call(&mut self.sched, &mut cx)
+        Bench(TestMachine::new(kernel, four_and_four()))
     }
 
     /// A task that ran on a CPU and sleeps, with that utilisation, which the CPU has in its own.
     pub(super) fn sleeper(&mut self, number: u32, util: u32, clamp: UtilClamp) -> TaskId {
         let spec = TaskSpec { clamp, ..TaskSpec::new("task", ProgramId::new(0)) };
-        let task = self.sched.add_task(&spec, CpuMask::first_n(self.machine.cpus.len()));
-        self.call(number, |sched, cx| {
-            sched.sched_fork(cx, None, task);
-            sched.wake_up_new_task(cx, task, Some(cx.cpu));
-            sched.schedule(cx);
-            sched.set_current_state(cx.cpu, PrevState::Sleeping);
-            sched.schedule(cx);
-            sched.finish_task_switch(task);
-        });
-        let avg = &mut self.sched.pelt_se[self.sched.tasks[task].se];
+        let task = self.0.sched.add_task(&spec, CpuMask::first_n(self.0.view.cpus.len()));
+        self.0.begin(number, task);
+        self.0.sleep(task);
+        let avg = &mut self.0.sched.pelt_se[self.0.sched.tasks[task].se];
         (avg.util_avg, avg.util_est.ewma, avg.util_est.enqueued) = (util, 0, 0);
-        (0..self.machine.cpus.len() as u32).for_each(|number| self.busy(number, 0));
+        (0..self.0.view.cpus.len() as u32).for_each(|number| self.busy(number, 0));
         self.busy(number, util);
         task
     }
 
     /// A CPU has that utilisation, of nobody who is there now.
     pub(super) fn busy(&mut self, number: u32, util: u32) {
-        let queue = self.sched.rqs[cpu(number)].cfs;
-        let avg = &mut self.sched.pelt_cfs[queue];
+        let queue = self.0.sched.rqs[cpu(number)].cfs;
+        let avg = &mut self.0.sched.pelt_cfs[queue];
         (avg.util_avg, avg.runnable_avg, avg.util_est.enqueued) = (util, 0, 0);
     }
 
     fn woken(&mut self, this: u32, task: TaskId) -> (u32, Reason) {
-        self.reasons.0.clear();
-        let wake = crate::fair::select_task_rq::Wake::Ttwu { sync: false, context: WakeContext::Hardirq };
-        let chosen = self.call(this, |sched, cx| sched.select_task_rq_at_once(cx, task, wake));
-        (chosen.get(), *self.reasons.0.last().unwrap())
+        self.0.choose(task, this, Wake::Ttwu { sync: false, context: WakeContext::Hardirq })
     }
 }
 
@@ -145,8 +91,8 @@ fn spec_04_t13_overutilized_takes_the_ordinary_path() {
         let mut bench = Bench::new(kernel);
         let task = bench.sleeper(5, 50, UtilClamp::NONE);
         bench.busy(1, 400);
-        bench.sched.update_overutilized_status(cpu(1));
-        assert!(!bench.sched.places_by_energy(), "{kernel}: 400 of 446");
+        bench.0.sched.update_overutilized_status(cpu(1));
+        assert!(!bench.0.sched.places_by_energy(), "{kernel}: 400 of 446");
         let (_, reason) = bench.woken(5, task);
         assert!(![Reason::SelectEnergy, Reason::SelectEnergyPrev].contains(&reason), "{kernel}: {reason:?}");
     }
@@ -154,7 +100,7 @@ fn spec_04_t13_overutilized_takes_the_ordinary_path() {
 
 #[test]
 fn spec_04_t13_where_it_is_not_active() {
-    let is_active = |profile: Profile, view: MachineView| Bench::of(profile, view).sched.places_by_energy();
+    let is_active = |profile: Profile, view: MachineView| TestMachine::of(profile, view).sched.places_by_energy();
     let profile = |kernel| Profile::parse(kernel).unwrap();
     assert!(is_active(profile("v5.19"), four_and_four()));
     assert!(!is_active(profile("v4.20"), four_and_four()), "absent in v4.20");
@@ -165,9 +111,9 @@ fn spec_04_t13_where_it_is_not_active() {
     let mut other = four_and_four();
     other.policies[0].governor = Governor::of(GovernorKind::Performance);
     assert!(!is_active(profile("v5.19"), other.clone()), "a policy without schedutil");
-    let mut bench = Bench::of(profile("v5.19"), other);
-    bench.call(0, |sched, cx| sched.set_governor(cx, 0, Governor::of(GovernorKind::Schedutil)));
-    assert!(bench.sched.places_by_energy(), "and now it has it");
+    let mut machine = TestMachine::of(profile("v5.19"), other);
+    machine.on(0, |sched, cx| sched.set_governor(cx, 0, Governor::of(GovernorKind::Schedutil)));
+    assert!(machine.sched.places_by_energy(), "and now it has it");
     let mut unknown = four_and_four();
     unknown.policies[1].opps[0].power_mw = None;
     assert!(!is_active(profile("v5.19"), unknown), "the power of a point is not known");

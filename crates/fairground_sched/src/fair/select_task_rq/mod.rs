@@ -27,7 +27,7 @@ mod spec_06_util;
 #[cfg(test)]
 mod spec_09;
 #[cfg(test)]
-mod test_machine;
+pub(crate) mod test_machine;
 #[cfg(test)]
 mod tests;
 mod under_way;
