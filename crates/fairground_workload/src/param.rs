@@ -40,14 +40,11 @@ pub struct Param {
 }
 
 impl Param {
-    const fn new(name: &'static str, kind: ParamKind, default: &'static str, sentence: &'static str) -> Param {
+    pub(crate) const fn new(name: &'static str, kind: ParamKind, default: &'static str, sentence: &'static str) -> Param {
         Param { name, short: None, kind, default, sentence }
     }
     pub(crate) const fn count(name: &'static str, bounds: (u64, u64), default: &'static str, sentence: &'static str) -> Param {
         Param::new(name, ParamKind::Count(bounds.0, bounds.1), default, sentence)
-    }
-    pub(crate) const fn pair(name: &'static str, bounds: (u64, u64), default: &'static str, sentence: &'static str) -> Param {
-        Param::new(name, ParamKind::Pair(bounds.0, bounds.1), default, sentence)
     }
     pub(crate) const fn time(name: &'static str, default: &'static str, sentence: &'static str) -> Param {
         Param::new(name, ParamKind::Time, default, sentence)

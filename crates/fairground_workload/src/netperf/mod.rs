@@ -1,7 +1,7 @@
 //! `netperf`: request and response over the loopback interface, one transaction after the other.
 
 use crate::build::marker;
-use crate::param::{Param, Values};
+use crate::param::{Param, ParamKind, Values};
 use crate::registry::Workload;
 use crate::table::{Column, Figure};
 use fairground_model::{DATAGRAM_BYTES_MAX, Instr, MarkerUnit, Mistakes, Program, SockKind, Start, TaskSet, TaskSpec};
@@ -29,7 +29,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
     params: &[
         Param::choice("test", TESTS, "TCP_RR", "The test: TCP_RR or UDP_RR.").short('t'),
         Param::count("testlen", (1, 1_000_000), "10", "How long it measures, in seconds.").short('l'),
-        Param::pair("request", (1, BYTES_MAX), "1,1", "Bytes of a request and of a response.").short('r'),
+        Param::new("request", ParamKind::Pair(1, BYTES_MAX), "1,1", "Bytes of a request and of a response.").short('r'),
         Param::count("instances", (1, 4096), "1", "Pairs of client and server that run at once; no flag of the real program."),
         Param::time("warmup", "0s", "How long it runs before it measures; no flag of the real program."),
         Param::time(
