@@ -105,20 +105,7 @@ impl CpuMask {
     }
     /// The CPUs in number order beginning at `start` and wrapping once.
     pub fn iter_wrap(&self, start: CpuId) -> impl Iterator<Item = CpuId> + '_ {
-        let (mut from, mut wrapped) = (start.get(), false);
-        std::iter::from_fn(move || {
-            loop {
-                match self.next_from(from) {
-                    Some(cpu) if !wrapped || cpu < start => {
-                        from = cpu.get() + 1;
-                        return Some(cpu);
-                    }
-                    Some(_) => return None,
-                    None if wrapped => return None,
-                    None => (from, wrapped) = (0, true),
-                }
-            }
-        })
+        wrapping(start, move |from| self.next_from(from))
     }
     /// The CPU with the smallest number that is at least `from` and in both sets.
     #[inline]
@@ -188,20 +175,7 @@ impl CpuMask {
     }
     /// The CPUs in both sets in number order beginning at `start` and wrapping once, without building the set.
     pub fn iter_wrap_and<'m>(&'m self, other: &'m CpuMask, start: CpuId) -> impl Iterator<Item = CpuId> + 'm {
-        let (mut from, mut wrapped) = (start.get(), false);
-        std::iter::from_fn(move || {
-            loop {
-                match self.next_from_and(other, from) {
-                    Some(cpu) if !wrapped || cpu < start => {
-                        from = cpu.get() + 1;
-                        return Some(cpu);
-                    }
-                    Some(_) => return None,
-                    None if wrapped => return None,
-                    None => (from, wrapped) = (0, true),
-                }
-            }
-        })
+        wrapping(start, move |from| self.next_from_and(other, from))
     }
     /// Reads a CPU list as the kernel and taskset write it: `0-3,8,10-11`.
     pub fn parse_list(text: &str) -> Option<CpuMask> {
@@ -232,6 +206,25 @@ impl CpuMask {
         }
         (!digits.is_empty()).then_some(mask)
     }
+}
+
+/// The CPUs that `next_from` finds, each the next at or behind a number, in number order beginning at `start` and wrapping once.
+#[inline]
+fn wrapping(start: CpuId, next_from: impl Fn(u32) -> Option<CpuId>) -> impl Iterator<Item = CpuId> {
+    let (mut from, mut wrapped) = (start.get(), false);
+    std::iter::from_fn(move || {
+        loop {
+            match next_from(from) {
+                Some(cpu) if !wrapped || cpu < start => {
+                    from = cpu.get() + 1;
+                    return Some(cpu);
+                }
+                Some(_) => return None,
+                None if wrapped => return None,
+                None => (from, wrapped) = (0, true),
+            }
+        }
+    })
 }
 
 impl FromIterator<CpuId> for CpuMask {
