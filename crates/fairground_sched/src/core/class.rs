@@ -129,30 +129,21 @@ impl Sched {
         }
     }
 
-    /// Accounts a running task of a class above the fair one. How long it has run by the task clock, ns: not above 0, nothing is
-    /// accounted.
+    /// Accounts a running task of a class above the fair one. How long it has run since the last account, if it has.
     ///
     /// Kernel: fair.c update_curr_common(), v6.8– (part of rt.c update_curr_rt() and deadline.c update_curr_dl() before)
-    pub(crate) fn update_curr_common(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId) -> i64 {
+    pub(crate) fn update_curr_common(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId) -> Option<Ns> {
         let (se, cpu) = (self.tasks[task].se, self.tasks[task].cpu);
-        let now = self.rqs[cpu].clocks.clock_task;
-        let entity = &mut self.ses[se];
-        let delta = now.wrapping_sub(entity.exec_start) as i64;
-        if delta <= 0 {
-            return delta;
-        }
-        let ran = delta as u64;
-        entity.exec_start = now;
-        entity.sum_exec_runtime += ran;
-        cx.record(TraceEvent::SchedStatRuntime { task, runtime: Ns(ran), vruntime: None });
+        let ran = self.ses[se].account_until(self.rqs[cpu].clocks.clock_task)?;
+        cx.record(TraceEvent::SchedStatRuntime { task, runtime: ran, vruntime: None });
         if self.profile.cpufreq_util == FreqUtil::Cfs {
             self.cpufreq_update_util(cx, cpu, FreqCause::RtRan);
         }
         if self.profile.scale_rt_capacity == ScaleRtCapacity::HalvedMean {
             let rq = &mut self.rqs[cpu];
-            rq.lb.rt_avg.add(rq.clocks.clock, ran, cx.scale(cpu).freq);
+            rq.lb.rt_avg.add(rq.clocks.clock, ran.0, cx.scale(cpu).freq);
         }
-        delta
+        Some(ran)
     }
 
     /// Ages what a class above the fair one used of a CPU, which is `avg`; `running`: up to now one of its tasks ran.

@@ -6,7 +6,7 @@ use crate::ctx::Ctx;
 use crate::features::Feat;
 use crate::seam::{DlHrtick, RtBandwidth};
 use fairground_model::Reason;
-use fairground_stdx::{CpuId, TaskId};
+use fairground_stdx::{CpuId, Ns, TaskId};
 
 impl Sched {
     /// Accounts the running task of `cpu`, if it is of this class.
@@ -14,19 +14,19 @@ impl Sched {
     /// Kernel: deadline.c update_curr_dl(), v4.12–
     pub(crate) fn update_curr_dl(&mut self, cx: &mut Ctx<'_, '_>, cpu: CpuId) {
         let Some(task) = self.rqs[cpu].curr.filter(|&task| self.is_dl(task) && self.tasks[task].dl.on_list) else { return };
-        let delta = self.update_curr_common(cx, task);
-        self.update_curr_dl_se(cx, DlSe::Task(task), delta);
-        if delta > 0 && self.profile.rt_bandwidth == RtBandwidth::Throttle {
-            self.account_dl_in_rt_runtime(cpu, delta as u64);
+        let ran = self.update_curr_common(cx, task).unwrap_or(Ns::ZERO);
+        self.update_curr_dl_se(cx, DlSe::Task(task), ran);
+        if ran > Ns::ZERO && self.profile.rt_bandwidth == RtBandwidth::Throttle {
+            self.account_dl_in_rt_runtime(cpu, ran.0);
         }
     }
 
-    /// An entity has run for `delta_ns`: it may have to stop.
+    /// An entity has run so long: it may have to stop.
     ///
     /// Kernel: deadline.c update_curr_dl_se(), v6.8– (in update_curr_dl() before)
-    pub(super) fn update_curr_dl_se(&mut self, cx: &mut Ctx<'_, '_>, se: DlSe, delta_ns: i64) {
-        if delta_ns > 0 {
-            let consumed = self.dl_scaled_delta_exec(cx, se, delta_ns as u64);
+    pub(super) fn update_curr_dl_se(&mut self, cx: &mut Ctx<'_, '_>, se: DlSe, ran: Ns) {
+        if ran > Ns::ZERO {
+            let consumed = self.dl_scaled_delta_exec(cx, se, ran.0);
             self.dl_mut(se).runtime -= consumed as i64;
         } else if !self.dl(se).yielded {
             return;
@@ -64,7 +64,7 @@ impl Sched {
                     }
                     None => {
                         self.dl_mut(se).yielded = true;
-                        self.update_curr_dl_se(cx, se, 0);
+                        self.update_curr_dl_se(cx, se, Ns::ZERO);
                     }
                 },
             }

@@ -106,7 +106,7 @@ impl Sched {
     #[inline]
     pub(crate) fn dl_server_update(&mut self, cx: &mut Ctx<'_, '_>, cpu: CpuId, ran: Ns) {
         if self.rqs[cpu].dl.server.active {
-            self.update_curr_dl_se(cx, DlSe::FairServer(cpu), ran.0 as i64);
+            self.update_curr_dl_se(cx, DlSe::FairServer(cpu), ran);
         }
     }
 

@@ -4,7 +4,7 @@ use crate::ctx::SCHED_CLOCK_AT_START;
 use crate::fair::weight::LoadWeight;
 use crate::pelt::Removed;
 use fairground_model::{Decision, Who};
-use fairground_stdx::{CfsRqId, CpuId, DeadlineLine, Instant, SeId, TaskId, TgId, Timeline, Vruntime};
+use fairground_stdx::{CfsRqId, CpuId, DeadlineLine, Instant, Ns, SeId, TaskId, TgId, Timeline, Vruntime};
 use std::num::NonZeroU64;
 
 /// What is queued: a task, or a group on one CPU (then `my_q` is set).
@@ -78,6 +78,20 @@ impl SchedEntity {
             rel_deadline: false,
             sched_delayed: false,
         }
+    }
+
+    /// What it has run since the last account, up to `now` on the task clock, if it has: it is accounted now.
+    ///
+    /// Kernel: fair.c update_curr_se(), v6.8– (part of update_curr() of each class before)
+    #[inline]
+    pub(crate) fn account_until(&mut self, now: u64) -> Option<Ns> {
+        let delta = now.wrapping_sub(self.exec_start) as i64;
+        if delta <= 0 {
+            return None;
+        }
+        self.exec_start = now;
+        self.sum_exec_runtime += delta as u64;
+        Some(Ns(delta as u64))
     }
 
     /// When its run time was last accounted, if it is accounted for at all.

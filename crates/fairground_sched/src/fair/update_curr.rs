@@ -105,15 +105,9 @@ pub(super) fn account(cx: &mut Ctx<'_, '_>, down: ScaleLoadDown, now: u64, queue
 /// Charges `se` with what it has run since the last account, if it has.
 #[inline]
 fn charge(down: ScaleLoadDown, now: u64, se: &mut SchedEntity) -> Option<Ns> {
-    let delta = now.wrapping_sub(se.exec_start) as i64;
-    if delta <= 0 {
-        return None;
-    }
-    let delta = delta as u64;
-    se.exec_start = now;
-    se.sum_exec_runtime += delta;
-    se.vruntime = se.vruntime.plus(calc_delta_fair(down, delta, &mut se.load));
-    Some(Ns(delta))
+    let delta = se.account_until(now)?;
+    se.vruntime = se.vruntime.plus(calc_delta_fair(down, delta.0, &mut se.load));
+    Some(delta)
 }
 
 #[inline]

@@ -18,9 +18,8 @@ impl Sched {
     /// Kernel: rt.c update_curr_rt(), v4.12–
     pub(crate) fn update_curr_rt(&mut self, cx: &mut Ctx<'_, '_>, cpu: CpuId) {
         let Some(task) = self.rqs[cpu].curr.filter(|&task| self.is_rt(task)) else { return };
-        let delta = self.update_curr_common(cx, task);
-        if delta > 0 {
-            self.account_rt_runtime(cx, cpu, delta as u64);
+        if let Some(ran) = self.update_curr_common(cx, task) {
+            self.account_rt_runtime(cx, cpu, ran.0);
         }
     }
 
