@@ -367,7 +367,7 @@ fn deadline_tasks_leave_a_cpu_that_goes_off_line() {
 #[test]
 fn an_admitted_set_of_tasks_on_one_cpu_never_misses() {
     use proptest::prelude::*;
-    let task = (1_000u64..100_000, 1u64..=100, 0u64..50_000);
+    let task = (1_000u64..100_000, 20u64..=100, 0u64..50_000);
     let sets = (
         proptest::collection::vec(task, 1..8),
         any::<bool>(),
@@ -382,7 +382,7 @@ fn an_admitted_set_of_tasks_on_one_cpu_never_misses() {
             let rows: Vec<(TaskId, u64, u64, u64)> = tasks
                 .iter()
                 .map(|&(period, weight, phase)| {
-                    let runtime = (period * percent * weight / weights / 100).max(20);
+                    let runtime = period * percent * weight / weights / 100;
                     let round = [
                         Instr::SleepUntil { reg: 0 },
                         work(runtime * 1_000),
