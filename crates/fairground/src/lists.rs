@@ -8,7 +8,7 @@ use fairground_machine::{CostModel, presets};
 use fairground_model::{GovernorKind, Reason};
 use fairground_report::{Cell, Column, ListRow, ProfileChange, Table, list, profile as profile_report};
 use fairground_sched::fair::tunables::TUNABLES;
-use fairground_sched::features::{Feat, Status};
+use fairground_sched::features::Feat;
 use fairground_sched::profile::{Change, ChangeKind, KnownKind, Profile, ProfileError};
 use fairground_workload::workloads;
 
@@ -103,8 +103,7 @@ fn feature_table() -> Table {
     let mut table = Table::new("features", "", columns);
     for feat in Feat::ALL {
         let row = feat.row();
-        let sentence = note(row.sentence, row.status != Status::NotModelledYet);
-        table.push(vec![row.name.into(), row.kernels().into(), row.defaults().into(), sentence.into()]);
+        table.push(vec![row.name.into(), row.kernels().into(), row.defaults().into(), row.sentence.into()]);
     }
     table
 }

@@ -12,11 +12,11 @@ use expect_test::expect_file;
 use fairground::lists;
 use fairground::scenario::{Overrides, Scenario};
 use fairground_model::{Decision, Op, Reason, Sink, TraceEvent};
-use fairground_sched::features::{Feat, Status};
+use fairground_sched::features::Feat;
 use fairground_sched::profile::{KnownKind, Profile};
 use fairground_sim::Simulation;
 use fairground_stdx::{CpuId, Instant, Ns};
-use pairs::{NOT_MODELLED_YET, PAIRS, Pair, Seen, WITHOUT_PAIR};
+use pairs::{PAIRS, Pair, Seen};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
@@ -113,7 +113,7 @@ fn pair_of(feat: Feat, profile: &Profile) -> Option<&'static Pair> {
 fn every_switch_has_a_pair_that_differs_wherever_it_acts() {
     let (mut golden, mut wrong) = (String::new(), Vec::new());
     let only = std::env::var("FEATURE").ok();
-    for &feat in Feat::ALL.iter().filter(|feat| feat.row().status == Status::Modelled) {
+    for &feat in Feat::ALL {
         let name = feat.row().name;
         if only.as_ref().is_some_and(|only| only != name) {
             continue;
@@ -124,10 +124,6 @@ fn every_switch_has_a_pair_that_differs_wherever_it_acts() {
                 let refused = profile.clone().with_feature(&other).expect_err("it does nothing");
                 assert!(refused.message.contains(name) && refused.message.contains(why), "{refused}");
                 writeln!(golden, "{name} {} refused: {why}", profile.name).unwrap();
-                continue;
-            }
-            if WITHOUT_PAIR.contains(&(feat, profile.name.as_str())) {
-                writeln!(golden, "{name} {} has no pair yet", profile.name).unwrap();
                 continue;
             }
             match pair_of(feat, profile).ok_or_else(|| format!("{name} in {} has no pair", profile.name)) {
@@ -145,14 +141,6 @@ fn every_switch_has_a_pair_that_differs_wherever_it_acts() {
     } else {
         print!("{golden}");
     }
-}
-
-/// A row that is modelled leaves the list, and a new row that is not needs a word here.
-#[test]
-fn what_is_not_modelled_yet_is_known() {
-    let rows: Vec<&str> =
-        Feat::ALL.iter().map(|feat| feat.row()).filter(|row| row.status == Status::NotModelledYet).map(|row| row.name).collect();
-    assert_eq!(rows, NOT_MODELLED_YET);
 }
 
 #[test]
@@ -187,7 +175,6 @@ fn features_page() -> String {
     for &feat in Feat::ALL {
         let row = feat.row();
         let (scenario, seen) = match PAIRS.iter().find(|pair| pair.feat == feat) {
-            _ if row.status == Status::NotModelledYet => ("-".to_string(), "not modelled yet".to_string()),
             None => ("-".to_string(), refusals(feat)),
             Some(pair) => (scenarios_of(feat), format!("{}{}", pair.seen.words(), refused_in(feat))),
         };

@@ -5,15 +5,6 @@ use crate::version::{KernelVersion, v};
 /// Default of a switch in a kernel that has it; `None` where the kernel does not have it.
 pub type FeatDefault = Option<bool>;
 
-/// How much of a switch's effect is in the model.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Status {
-    /// Both positions behave as in the kernel.
-    Modelled,
-    /// The position is kept and shown, but what it switches is not modelled yet.
-    NotModelledYet,
-}
-
 /// A row of the table.
 #[derive(Debug)]
 pub struct FeatRow {
@@ -25,8 +16,6 @@ pub struct FeatRow {
     pub history: &'static [(KernelVersion, FeatDefault)],
     /// Where the recorded stable kernel of a version differs from that.
     pub stable: &'static [(KernelVersion, FeatDefault)],
-    /// How much of it is in the model.
-    pub status: Status,
 }
 
 impl FeatRow {
@@ -70,7 +59,7 @@ const OFF: FeatDefault = Some(false);
 const GONE: FeatDefault = None;
 
 macro_rules! features {
-    ($($name:ident $status:ident [$(($major:literal, $minor:literal) $default:ident),+]
+    ($($name:ident [$(($major:literal, $minor:literal) $default:ident),+]
         $(stable [$(($s_major:literal, $s_minor:literal) $s_default:ident),+])? $sentence:literal;)*) => {
         /// A feature switch, under the kernel's name.
         ///
@@ -92,57 +81,56 @@ macro_rules! features {
             sentence: $sentence,
             history: &[$((v($major, $minor), $default)),+],
             stable: &[$($((v($s_major, $s_minor), $s_default)),+)?],
-            status: Status::$status,
         }),*];
     };
 }
 
 features! {
-    GENTLE_FAIR_SLEEPERS Modelled [(4, 12) ON, (6, 6) GONE] "A woken sleeper gets half of the credit.";
-    START_DEBIT Modelled [(4, 12) ON, (6, 6) GONE] "A new task starts one virtual slice behind min_vruntime.";
-    NEXT_BUDDY Modelled [(4, 12) OFF] "The task that was woken last is preferred at the next pick.";
-    LAST_BUDDY Modelled [(4, 12) ON, (6, 6) GONE] "A preempted task is preferred when its preemptor stops.";
-    CACHE_HOT_BUDDY Modelled [(4, 12) ON] "The balancer takes buddy tasks for cache hot if the destination is busy.";
-    WAKEUP_PREEMPTION Modelled [(4, 12) ON] "A woken task may preempt the running one.";
-    HRTICK Modelled [(4, 12) OFF, (7, 2) ON] "A high-resolution timer ends the fair slice.";
-    HRTICK_DL Modelled [(5, 12) OFF, (7, 2) ON] "A high-resolution timer ends the runtime of a deadline task.";
-    DOUBLE_TICK Modelled [(4, 12) OFF, (6, 14) GONE] "The tick checks preemption even while a high-resolution timer is armed.";
-    NONTASK_CAPACITY Modelled [(4, 12) ON] "Interrupt and stolen time is taken off the CPU's capacity.";
-    TTWU_QUEUE Modelled [(4, 12) ON] "Wake-ups across caches are queued and done by the target CPU.";
-    SIS_AVG_CPU Modelled [(4, 12) OFF, (5, 11) GONE] "No search for an idle CPU if the average idle time is below its cost.";
-    SIS_PROP Modelled [(4, 12) ON, (6, 0) OFF, (6, 12) GONE]
+    GENTLE_FAIR_SLEEPERS [(4, 12) ON, (6, 6) GONE] "A woken sleeper gets half of the credit.";
+    START_DEBIT [(4, 12) ON, (6, 6) GONE] "A new task starts one virtual slice behind min_vruntime.";
+    NEXT_BUDDY [(4, 12) OFF] "The task that was woken last is preferred at the next pick.";
+    LAST_BUDDY [(4, 12) ON, (6, 6) GONE] "A preempted task is preferred when its preemptor stops.";
+    CACHE_HOT_BUDDY [(4, 12) ON] "The balancer takes buddy tasks for cache hot if the destination is busy.";
+    WAKEUP_PREEMPTION [(4, 12) ON] "A woken task may preempt the running one.";
+    HRTICK [(4, 12) OFF, (7, 2) ON] "A high-resolution timer ends the fair slice.";
+    HRTICK_DL [(5, 12) OFF, (7, 2) ON] "A high-resolution timer ends the runtime of a deadline task.";
+    DOUBLE_TICK [(4, 12) OFF, (6, 14) GONE] "The tick checks preemption even while a high-resolution timer is armed.";
+    NONTASK_CAPACITY [(4, 12) ON] "Interrupt and stolen time is taken off the CPU's capacity.";
+    TTWU_QUEUE [(4, 12) ON] "Wake-ups across caches are queued and done by the target CPU.";
+    SIS_AVG_CPU [(4, 12) OFF, (5, 11) GONE] "No search for an idle CPU if the average idle time is below its cost.";
+    SIS_PROP [(4, 12) ON, (6, 0) OFF, (6, 12) GONE]
         "The search for an idle CPU visits as many as average idle time and cost of a visit allow.";
-    SIS_UTIL Modelled [(6, 0) ON] "The search for an idle CPU visits the fewer, the more the cache domain is used.";
-    WARN_DOUBLE_CLOCK Modelled [(4, 12) OFF] "Warns when a run queue's clock is updated twice under one lock; no scheduling depends on it.";
-    RT_PUSH_IPI Modelled [(4, 12) ON, (7, 2) OFF]
+    SIS_UTIL [(6, 0) ON] "The search for an idle CPU visits the fewer, the more the cache domain is used.";
+    WARN_DOUBLE_CLOCK [(4, 12) OFF] "Warns when a run queue's clock is updated twice under one lock; no scheduling depends on it.";
+    RT_PUSH_IPI [(4, 12) ON, (7, 2) OFF]
         "A CPU that lowers its priority asks overloaded CPUs to push real-time tasks, instead of pulling them.";
-    RT_RUNTIME_SHARE Modelled [(4, 12) ON, (5, 10) OFF] "A real-time queue that ran out of runtime borrows from other CPUs.";
-    LB_MIN Modelled [(4, 12) OFF] "The balancer passes over tasks with a load below 16.";
-    ATTACH_AGE_LOAD Modelled [(4, 12) ON] "A task's load is aged when it changes queue.";
-    WA_IDLE Modelled [(4, 14) ON] "An affine wake-up prefers an idle waker's or previous CPU.";
-    WA_WEIGHT Modelled [(4, 14) ON] "An affine wake-up compares the effective loads of both CPUs.";
-    WA_BIAS Modelled [(4, 14) ON] "That comparison gives the previous CPU a handicap.";
-    UTIL_EST Modelled [(4, 17) ON] "Utilisation of tasks is estimated from their last activations.";
-    UTIL_EST_FASTUP Modelled [(5, 5) ON, (6, 8) GONE] "The estimate follows a rise at once and averages only downwards.";
-    LATENCY_WARN Modelled [(5, 13) OFF] "Warns when a reschedule is due for more than 100 ms; no scheduling depends on it.";
-    ALT_PERIOD Modelled [(5, 13) ON, (6, 6) GONE] stable [(5, 10) ON]
+    RT_RUNTIME_SHARE [(4, 12) ON, (5, 10) OFF] "A real-time queue that ran out of runtime borrows from other CPUs.";
+    LB_MIN [(4, 12) OFF] "The balancer passes over tasks with a load below 16.";
+    ATTACH_AGE_LOAD [(4, 12) ON] "A task's load is aged when it changes queue.";
+    WA_IDLE [(4, 14) ON] "An affine wake-up prefers an idle waker's or previous CPU.";
+    WA_WEIGHT [(4, 14) ON] "An affine wake-up compares the effective loads of both CPUs.";
+    WA_BIAS [(4, 14) ON] "That comparison gives the previous CPU a handicap.";
+    UTIL_EST [(4, 17) ON] "Utilisation of tasks is estimated from their last activations.";
+    UTIL_EST_FASTUP [(5, 5) ON, (6, 8) GONE] "The estimate follows a rise at once and averages only downwards.";
+    LATENCY_WARN [(5, 13) OFF] "Warns when a reschedule is due for more than 100 ms; no scheduling depends on it.";
+    ALT_PERIOD [(5, 13) ON, (6, 6) GONE] stable [(5, 10) ON]
         "The scheduling period counts all tasks of the CPU, not those of the group.";
-    BASE_SLICE Modelled [(5, 13) ON, (6, 6) GONE] stable [(5, 10) ON] "No slice is shorter than the minimal granularity.";
-    LB_BIAS Modelled [(4, 12) ON, (4, 20) OFF, (5, 3) GONE] "The balancer compares decayed loads that are biased against moves.";
-    FORCE_SD_OVERLAP Modelled [(4, 12) OFF, (4, 13) GONE] "All groups of domains are built as if they overlapped: the lowest domain is one group, and balances nothing.";
-    NI_RANDOM Modelled [(6, 18) ON] stable [(6, 1) ON, (6, 12) ON]
+    BASE_SLICE [(5, 13) ON, (6, 6) GONE] stable [(5, 10) ON] "No slice is shorter than the minimal granularity.";
+    LB_BIAS [(4, 12) ON, (4, 20) OFF, (5, 3) GONE] "The balancer compares decayed loads that are biased against moves.";
+    FORCE_SD_OVERLAP [(4, 12) OFF, (4, 13) GONE] "All groups of domains are built as if they overlapped: the lowest domain is one group, and balances nothing.";
+    NI_RANDOM [(6, 18) ON] stable [(6, 1) ON, (6, 12) ON]
         "A CPU that goes idle balances only with the probability of its past success.";
-    NI_RATE Modelled [(7, 2) ON] "That probability also grows with the time that the CPU takes for such calls.";
-    PLACE_LAG Modelled [(6, 6) ON] "A task keeps its lag over a sleep.";
-    PLACE_DEADLINE_INITIAL Modelled [(6, 6) ON] "The first request of a new task is halved.";
-    PLACE_REL_DEADLINE Modelled [(6, 12) ON] "A task keeps its relative deadline over a migration.";
-    RUN_TO_PARITY Modelled [(6, 6) ON] "A picked entity runs until its request is done or its lag is gone.";
-    PREEMPT_SHORT Modelled [(6, 12) ON] "A woken entity with a shorter slice may end that protection.";
-    PICK_BUDDY Modelled [(6, 12) ON] "The pick honours the next buddy if it is eligible.";
-    DELAY_DEQUEUE Modelled [(6, 12) ON] "A sleeper with negative lag stays queued until its lag is gone.";
-    DELAY_ZERO Modelled [(6, 12) ON] "Lag that a delayed sleeper gained beyond zero is cut.";
-    PARANOID_AVG NotModelledYet [(7, 2) OFF] "The average of virtual time is kept in a narrower range, against overflow.";
-    HZ_BW Modelled [(6, 6) ON, (6, 12) GONE] "A lone task with a bandwidth limit keeps the tick on full-dynticks CPUs.";
+    NI_RATE [(7, 2) ON] "That probability also grows with the time that the CPU takes for such calls.";
+    PLACE_LAG [(6, 6) ON] "A task keeps its lag over a sleep.";
+    PLACE_DEADLINE_INITIAL [(6, 6) ON] "The first request of a new task is halved.";
+    PLACE_REL_DEADLINE [(6, 12) ON] "A task keeps its relative deadline over a migration.";
+    RUN_TO_PARITY [(6, 6) ON] "A picked entity runs until its request is done or its lag is gone.";
+    PREEMPT_SHORT [(6, 12) ON] "A woken entity with a shorter slice may end that protection.";
+    PICK_BUDDY [(6, 12) ON] "The pick honours the next buddy if it is eligible.";
+    DELAY_DEQUEUE [(6, 12) ON] "A sleeper with negative lag stays queued until its lag is gone.";
+    DELAY_ZERO [(6, 12) ON] "Lag that a delayed sleeper gained beyond zero is cut.";
+    PARANOID_AVG [(7, 2) OFF] "The average of virtual time is kept in a narrower range, against overflow.";
+    HZ_BW [(6, 6) ON, (6, 12) GONE] "A lone task with a bandwidth limit keeps the tick on full-dynticks CPUs.";
 }
 
 impl Feat {

@@ -15,7 +15,7 @@ pub use known::{Known, KnownKind};
 
 use crate::fair::tunables::Tunables;
 use crate::fair::weight::ScaleLoadDown;
-use crate::features::{Feat, FeatSet, Status};
+use crate::features::{Feat, FeatSet};
 use crate::pelt::{PeltClockRule, PeltFamily, PostInit, UtilEstRule, UtilEstSample};
 use crate::seam::{
     AboveMean, ActiveBalance, AsymPacking, BalanceTasks, DetachAmount, DlAdmission, DlBandwidth, DlHrtick, DlPeriods,
@@ -360,14 +360,6 @@ impl Profile {
             .map(|row| DiffRow { name: row.name, from: find(&mine, row), to: find(&theirs, row) })
             .filter(|row| row.from.value != row.to.value)
             .collect()
-    }
-
-    /// Switches that stand otherwise than in the base kernel, but whose effect is not modelled yet:
-    /// to be shown to the user, since the run does not show what they do.
-    pub fn without_effect(&self) -> Vec<Row> {
-        let moved = |feat: Feat| feat.row().at(self.base).is_some_and(|default| default != self.feats.has(feat));
-        let rows = Feat::ALL.iter().filter(|feat| feat.row().status == Status::NotModelledYet && moved(**feat));
-        rows.map(|&feat| self.feature_row(feat)).collect()
     }
 
     /// What kernels do where switches of this profile contradict each other: a sentence each, to be shown to the user.

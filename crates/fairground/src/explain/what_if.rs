@@ -7,7 +7,6 @@ use crate::error::Error;
 use crate::scenario::Scenario;
 use fairground_model::{Sink, TimedChange, TraceEvent};
 use fairground_sched::Profile;
-use fairground_sched::features::{Feat, Status};
 use fairground_sched::profile::{KnownKind, ProfileError};
 use fairground_sim::{Flow, Simulation};
 use fairground_stdx::{CpuId, Instant, Ns, TaskId};
@@ -136,16 +135,11 @@ pub(super) fn plausible(scenario: &Scenario, one: &Explained) -> Vec<Change> {
         // What this kernel does not have is no rule of it; what is so already changes nothing.
         let Ok(change) = Change::parse(&text, scenario, wake) else { continue };
         let same = matches!(&change.what, What::Profile(profile) if **profile == scenario.profile);
-        if !same && !names_unmodelled(&text) && changes.iter().all(|other| other.text != change.text) {
+        if !same && changes.iter().all(|other| other.text != change.text) {
             changes.push(change);
         }
     }
     changes
-}
-
-/// Whether a text is a feature without effect in the model.
-fn names_unmodelled(text: &str) -> bool {
-    Feat::by_name(text.strip_prefix("NO_").unwrap_or(text)).is_some_and(|feat| feat.row().status != Status::Modelled)
 }
 
 /// The rules whose change could help against a cause, for kernels that have them.

@@ -380,8 +380,6 @@ impl Parts {
         notes.extend(profile.iter().flat_map(|profile| limits::never_stopped(&merged(&self.groups, &self.workloads), profile)));
         notes.extend(never_measured(self.window, &self.workloads, duration));
         notes.extend(profile.iter().flat_map(|profile| slices::cut(&self.workloads, &self.at, profile)));
-        let moved = profile.iter().flat_map(Profile::without_effect);
-        notes.extend(moved.map(|row| format!("{} is {}, but its effect is not modelled yet", row.name, row.value)));
         notes.extend(profile.iter().flat_map(Profile::contradictions).map(str::to_string));
         let machine = overrides.machine(machine, &mut notes)?;
         let need = |what: &str| Error::one("command line", format!("no {what}"), format!("Give one with --{what}."));

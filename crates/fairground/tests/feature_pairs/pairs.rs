@@ -3,12 +3,6 @@
 use fairground_model::Reason;
 use fairground_sched::features::Feat;
 
-/// Rows without a model.
-pub(crate) const NOT_MODELLED_YET: &[&str] = &["PARANOID_AVG"];
-
-/// Switches for which no scenario is known yet in a kernel.
-pub(crate) const WITHOUT_PAIR: &[(Feat, &str)] = &[(Feat::CACHE_HOT_BUDDY, "v7.2"), (Feat::NI_RATE, "v7.2")];
-
 /// In what the two runs of a pair differ.
 pub(crate) enum Seen {
     /// In their records.
@@ -64,17 +58,9 @@ pub(crate) static PAIRS: &[Pair] = &[
     Pair {
         kernels: &["v4.12", "v4.20", "v5.1", "v5.10", "v5.19", "v6.1", "v6.6"],
         with: &["NEXT_BUDDY"],
-        ..pair(Feat::CACHE_HOT_BUDDY, "crowd-beside-one")
+        ..pair(Feat::CACHE_HOT_BUDDY, "waiting-buddies")
     },
-    Pair {
-        kernels: &["v6.14"],
-        with: &["NEXT_BUDDY", "NO_PICK_BUDDY", "NO_WAKEUP_PREEMPTION"],
-        ..pair(Feat::CACHE_HOT_BUDDY, "crowd-beside-one")
-    },
-    Pair {
-        with: &["NEXT_BUDDY", "NO_PICK_BUDDY", "NO_WAKEUP_PREEMPTION", "NO_PLACE_LAG"],
-        ..pair(Feat::CACHE_HOT_BUDDY, "crowd-beside-one")
-    },
+    Pair { with: &["NEXT_BUDDY", "NO_PICK_BUDDY"], ..pair(Feat::CACHE_HOT_BUDDY, "waiting-buddies") },
     pair(Feat::WAKEUP_PREEMPTION, "crowd"),
     pair(Feat::HRTICK, "crowd"),
     pair(Feat::HRTICK_DL, "deadline-runtime"),

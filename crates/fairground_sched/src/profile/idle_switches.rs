@@ -18,6 +18,11 @@ const IDLE_SWITCHES: &[IdleSwitch] = &[
         sentence: "it keeps the tick of CPUs with full dynticks, which are not modelled yet",
     },
     IdleSwitch {
+        feat: Feat::PARANOID_AVG,
+        is_idle: |_| true,
+        sentence: "sums of virtual time have 128 bits here and never overflow",
+    },
+    IdleSwitch {
         feat: Feat::RT_RUNTIME_SHARE,
         is_idle: |profile| profile.rt_bandwidth != RtBandwidth::Throttle,
         sentence: "real-time tasks are not stopped in this kernel, so no CPU has runtime to borrow",

@@ -2,12 +2,11 @@
 
 use super::{Section, Table};
 use crate::notes::Notes;
-use fairground_sched::features::{Feat, Status};
 use fairground_sched::profile::{KnownKind, Profile};
 
-/// Published figures, kernels and switches without a model.
+/// Published figures and kernels without a model.
 pub(super) fn sections(notes: &Notes) -> Vec<Section> {
-    vec![figures(notes), kernels(), features()]
+    vec![figures(notes), kernels()]
 }
 
 fn figures(notes: &Notes) -> Section {
@@ -24,12 +23,4 @@ fn kernels() -> Section {
         table.push(vec![known.name, known.note.to_string()]);
     }
     Section::new("Kernels that are not modelled yet", "From the table of profiles.", table)
-}
-
-fn features() -> Section {
-    let mut table = Table::new(&["switch", "what it does"]);
-    for feat in Feat::ALL.iter().map(|feat| feat.row()).filter(|row| row.status == Status::NotModelledYet) {
-        table.push(vec![feat.name.to_string(), feat.sentence.to_string()]);
-    }
-    Section::new("Switches that are not modelled yet", "From the table of features: their position is kept and shown.", table)
 }

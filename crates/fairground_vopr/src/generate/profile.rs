@@ -2,7 +2,7 @@
 
 use crate::dice::Dice;
 use fairground_sched::Profile;
-use fairground_sched::features::{Feat, Status};
+use fairground_sched::features::Feat;
 use fairground_sched::profile::{KnownKind, ProfileError};
 
 const TIMES: [&str; 5] = [
@@ -82,7 +82,7 @@ pub(crate) fn profile(dice: &mut Dice) -> Profile {
 
 /// Turns a switch over, if the kernel has it and it does something.
 fn flip(profile: Profile, feat: Feat) -> Result<Profile, ProfileError> {
-    if feat.row().status == Status::NotModelledYet || profile.idle_switch(feat).is_some() {
+    if profile.idle_switch(feat).is_some() {
         return Ok(profile);
     }
     let off = if profile.feats.has(feat) { "NO_" } else { "" };
@@ -91,7 +91,6 @@ fn flip(profile: Profile, feat: Feat) -> Result<Profile, ProfileError> {
 
 /// The switches of a kernel that do something.
 pub(super) fn switches(profile: &Profile) -> Vec<Feat> {
-    let acts = |feat: Feat| feat.row().status != Status::NotModelledYet && profile.idle_switch(feat).is_none();
-    let there = |feat: &Feat| profile.has_feature(*feat) && acts(*feat);
+    let there = |feat: &Feat| profile.has_feature(*feat) && profile.idle_switch(*feat).is_none();
     Feat::ALL.iter().copied().filter(there).collect()
 }
