@@ -178,6 +178,8 @@ reasons! {
     DlReplenish Other (Task, None) "dl-replenish" "{a} has its runtime again, with the deadline of its next period";
     ServerRuns Other (Cpu, None) "server-runs" "fair tasks of CPU {a} have not had their part of the period: their deadline server runs";
     ServerStops Other (Cpu, None) "server-stops" "the deadline server of CPU {a} has used up its runtime";
+    WakeSyncPreempts WakeupPreempt (Task, Task) "wake-sync-preempts" "the waker of {a} says that it will sleep, {a} has an earlier deadline than {b}, which has run for long enough";
+    WakeSyncWaits WakeupPreempt (Task, Task) "wake-sync-waits" "the waker of {a} says that it will sleep: {a} does not preempt {b}, but is next";
 }
 
 #[cfg(test)]

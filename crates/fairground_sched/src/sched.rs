@@ -202,6 +202,7 @@ impl Sched {
             in_iowait: false,
             on_cpu: false,
             sched_remote_wakeup: false,
+            wakes_sync: false,
             policy: spec.policy,
             nice: spec.nice,
             cpus_allowed: allowed,

@@ -61,6 +61,8 @@ pub struct Task {
     pub on_cpu: bool,
     /// Its wake-up moved it and left the rest to its new CPU.
     pub(crate) sched_remote_wakeup: bool,
+    /// The wake-up under way is synchronous: its waker will sleep soon (WF_SYNC).
+    pub(crate) wakes_sync: bool,
     /// Its policy.
     pub policy: Policy,
     /// Its nice value.

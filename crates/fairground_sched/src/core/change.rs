@@ -1,6 +1,7 @@
 //! Changes to a task while it lives: nice, policy, slice, affinity, yield.
 
 use crate::Sched;
+use crate::core::Arrival;
 use crate::ctx::Ctx;
 use crate::deadline::Refused;
 use crate::fair::{DequeueFlags, EnqueueFlags};
@@ -115,7 +116,7 @@ impl Sched {
     fn prio_changed(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, old: i32) {
         let cpu = self.tasks[task].cpu;
         if self.rqs[cpu].curr != Some(task) {
-            self.check_preempt_curr(cx, cpu, task, false);
+            self.check_preempt_curr(cx, cpu, task, Arrival::Plain);
         } else if self.tasks[task].prio() > old {
             self.resched_curr(cx, cpu);
         }
@@ -193,7 +194,7 @@ impl Sched {
         self.set_task_cpu(cx, task, target);
         self.update_rq_clock(cx, target);
         self.activate_task(cx, task, EnqueueFlags::empty());
-        self.check_preempt_curr(cx, target, task, false);
+        self.check_preempt_curr(cx, target, task, Arrival::Plain);
     }
 
     /// The current task of `cx.cpu` gives the CPU away; the caller calls schedule() next.

@@ -4,7 +4,7 @@
 //! Nothing here tells the core a virtual time, but for tasks and queues whose past lies before the record.
 
 use crate::Sched;
-use crate::core::{Leaving, Switch, WakeFlags, Waking};
+use crate::core::{Arrival, Leaving, Switch, WakeFlags, Waking};
 use crate::ctx::Ctx;
 use crate::fair::select_task_rq::Wake;
 use crate::fair::weight::{LoadWeight, calc_delta_fair};
@@ -131,7 +131,7 @@ impl Sched {
         let cpu = self.tasks[task].cpu;
         self.update_rq_clock(cx, cpu);
         self.activate_task(cx, task, EnqueueFlags::WAKEUP.with(EnqueueFlags::MIGRATED));
-        self.check_preempt_curr(cx, cpu, task, false);
+        self.check_preempt_curr(cx, cpu, task, Arrival::Plain);
     }
 
     /// On which CPU a wake-up would queue `task`, which ran on `prev` last: a task that cannot be woken yet, since the

@@ -1,6 +1,7 @@
 //! The birth of a task.
 
 use crate::Sched;
+use crate::core::Arrival;
 use crate::ctx::Ctx;
 use crate::fair::EnqueueFlags;
 use crate::fair::select_task_rq::Wake;
@@ -127,7 +128,7 @@ impl Sched {
         };
         self.activate_task(cx, task, flags);
         cx.record(TraceEvent::SchedWakeupNew { task, target_cpu: target });
-        self.check_preempt_curr(cx, target, task, true);
+        self.check_preempt_curr(cx, target, task, Arrival::Fork);
         self.task_woken(cx, task);
         debug_assert_eq!(self.tasks[task].state, TaskState::Queued);
     }

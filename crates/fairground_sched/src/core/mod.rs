@@ -30,5 +30,6 @@ pub(crate) use lines::RqLines;
 pub(crate) use push_pull::PushPull;
 pub use sched_info::SchedInfo;
 pub use schedule::{Leaving, Switch, UserReturn};
+pub(crate) use wakeup::Arrival;
 pub use wakeup::{WakeFlags, Waking, rq_lock_op};
 pub(crate) use warnings::Warned;

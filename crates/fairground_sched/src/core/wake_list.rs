@@ -42,9 +42,11 @@ impl Sched {
     /// an interrupt is under way.
     ///
     /// Kernel: core.c __ttwu_queue_wakelist(), ttwu_queue_remote() up to v5.7, v4.12–
-    pub(super) fn ttwu_queue_wakelist(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, migrated: bool) {
+    pub(crate) fn ttwu_queue_wakelist(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, migrated: bool) {
         let cpu = self.tasks[task].cpu;
+        // All that the list tells of a wake-up is whether the task changed its CPU.
         self.tasks[task].sched_remote_wakeup = migrated;
+        self.tasks[task].wakes_sync = false;
         cx.meter.count(Op::WakeListAdd);
         self.rqs[cpu].wake_list.push(task);
         self.note_idleness(cpu);

@@ -11,7 +11,7 @@
 use crate::Sched;
 use crate::ctx::Ctx;
 use crate::fair::EnqueueFlags;
-use crate::fair::select_task_rq::Wake;
+use crate::fair::select_task_rq::{Wake, only_cpu};
 use crate::task::TaskState;
 use fairground_model::{MachineView, Op, TraceEvent, WakeContext};
 use fairground_stdx::{CpuId, TaskId};
@@ -23,6 +23,17 @@ pub struct WakeFlags {
     pub sync: bool,
     /// Where the wake-up comes from.
     pub context: WakeContext,
+}
+
+/// How a task came onto its queue, as far as that decides whether it preempts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Arrival {
+    /// By a wake-up or a move of which nothing more is known.
+    Plain,
+    /// By a synchronous wake-up (WF_SYNC); `selected`: a CPU was selected for it (WF_RQ_SELECTED).
+    Sync { selected: bool },
+    /// By a fork (WF_FORK).
+    Fork,
 }
 
 /// What the first phase of a wake-up found.
@@ -78,6 +89,7 @@ impl Sched {
         cx.meter.count(Op::TtwuBase);
         self.record_waking(cx, task, flags);
         self.tasks[task].state = TaskState::Waking;
+        self.tasks[task].wakes_sync = flags.sync;
         if !self.tasks[task].on_cpu {
             return self.ttwu_off_cpu(cx, task, flags);
         }
@@ -146,7 +158,8 @@ impl Sched {
         self.nr_wakeups += 1;
         self.ttwu_stat(cx.cpu, cpu);
         cx.record(TraceEvent::SchedWakeup { task, target_cpu: cpu });
-        self.check_preempt_curr(cx, cpu, task, false);
+        let arrival = if flags.sync { Arrival::Sync { selected: false } } else { Arrival::Plain };
+        self.check_preempt_curr(cx, cpu, task, arrival);
         Waking::StillQueued
     }
 
@@ -196,7 +209,11 @@ impl Sched {
         self.activate_task(cx, task, flags);
         self.nr_wakeups += 1;
         cx.record(TraceEvent::SchedWakeup { task, target_cpu: cpu });
-        self.check_preempt_curr(cx, cpu, task, false);
+        let arrival = match std::mem::take(&mut self.tasks[task].wakes_sync) {
+            true => Arrival::Sync { selected: only_cpu(&self.tasks[task].cpus_allowed).is_none() },
+            false => Arrival::Plain,
+        };
+        self.check_preempt_curr(cx, cpu, task, arrival);
         self.task_woken(cx, task);
         self.update_avg_idle(cx, cpu);
         if !self.is_cpu_allowed(task, self.tasks[task].cpu) {
@@ -213,7 +230,7 @@ impl Sched {
     /// Whether what was just queued on `cpu` shall run before what runs there.
     ///
     /// Kernel: core.c check_preempt_curr(), wakeup_preempt() from v6.6, v4.12–
-    pub(crate) fn check_preempt_curr(&mut self, cx: &mut Ctx<'_, '_>, cpu: CpuId, task: TaskId, fork: bool) {
+    pub(crate) fn check_preempt_curr(&mut self, cx: &mut Ctx<'_, '_>, cpu: CpuId, task: TaskId, arrival: Arrival) {
         if self.rqs[cpu].stop_running {
             return;
         }
@@ -224,7 +241,7 @@ impl Sched {
             }
             Some(curr) if self.is_dl(curr) && self.is_dl(task) => self.check_preempt_curr_dl(cx, cpu, curr, task),
             Some(curr) if !self.is_fair(curr) || !self.is_fair(task) => self.check_preempt_curr_rt(cx, cpu, curr, task),
-            Some(_) => self.check_preempt_wakeup(cx, cpu, task, fork),
+            Some(_) => self.check_preempt_wakeup(cx, cpu, task, arrival),
         }
         // A queue event has just read the clock: the schedule() that follows need not read it again. One that
         // is only lazily due may be far off.

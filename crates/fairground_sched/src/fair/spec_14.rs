@@ -3,11 +3,11 @@
 
 use super::CfsRq;
 use super::test_bench::{Bench, CPU, Decisions, MS};
-use crate::Profile;
 use crate::topology::NewidleRate;
+use crate::{Profile, WakeFlags, Waking};
 use fairground_model::reason::Question;
-use fairground_model::{Policy, Reason};
-use fairground_stdx::{Ns, Vruntime};
+use fairground_model::{Policy, PrevState, Reason, WakeContext};
+use fairground_stdx::{CpuMask, Ns, TaskId, Vruntime};
 
 #[test]
 fn spec_14_t02_averages_with_full_weights() {
@@ -101,4 +101,89 @@ fn spec_14_t06_a_forked_task_preempts_only_with_a_shorter_slice() {
     for kernel in ["v6.18", "v7.2"] {
         assert_eq!(fork_beside_a_hog(kernel, Some(Ns(MS))), Reason::WakeShortPreempts, "{kernel}");
     }
+}
+
+/// A sleeper wakes beside a hog that has run 1 ms of its request of 3 ms, by a synchronous wake-up or another. As a heavy task it has the
+/// earlier deadline. The answer, and who is picked next.
+struct SyncWakeup {
+    migration_cost_ns: u64,
+    nice: i8,
+    cpus: u32,
+    sync: bool,
+    from_list: bool,
+}
+
+const WAKEUP: SyncWakeup = SyncWakeup { migration_cost_ns: 500_000, nice: -10, cpus: 1, sync: true, from_list: false };
+
+impl SyncWakeup {
+    fn bench(&self, features: &[&str]) -> (Bench, TaskId, TaskId) {
+        let profile = Profile::parse("v7.2").unwrap().with_tunable("sched_base_slice_ns", "3ms").unwrap();
+        let profile = profile.with_tunable("sched_migration_cost_ns", &self.migration_cost_ns.to_string()).unwrap();
+        let with = |profile: Profile, name: &&str| profile.with_feature(name).unwrap();
+        let mut bench = Bench::with_cpus(features.iter().fold(profile, with), 2);
+        let sleeper = bench.normal(self.nice);
+        bench.sched.tasks[sleeper].cpus_allowed = CpuMask::first_n(self.cpus as usize);
+        bench.schedule();
+        bench.sched.set_current_state(CPU, PrevState::Sleeping);
+        bench.call(|sched, cx| sched.schedule(cx));
+        let hog = bench.normal(0);
+        assert_eq!(bench.schedule(), hog);
+        bench.tick(MS);
+        (bench, sleeper, hog)
+    }
+
+    fn wakes(&self, bench: &mut Bench, sleeper: TaskId) -> Reason {
+        let flags = WakeFlags { sync: self.sync, context: WakeContext::Task };
+        let mut decisions = Decisions::default();
+        bench.call_with(&mut decisions, |sched, cx| {
+            assert!(matches!(sched.ttwu_select(cx, sleeper, flags), Waking::Selected(_)));
+            match self.from_list {
+                true => {
+                    sched.ttwu_queue_wakelist(cx, sleeper, false);
+                    sched.sched_ttwu_pending(cx);
+                }
+                false => sched.ttwu_activate(cx, sleeper, CPU),
+            }
+        });
+        bench.sched.check().unwrap();
+        let mut answers = decisions.0.into_iter().filter(|reason| reason.question() == Question::WakeupPreempt);
+        answers.next_back().unwrap()
+    }
+
+    fn answer(&self) -> Reason {
+        let (mut bench, sleeper, hog) = self.bench(&["NEXT_BUDDY"]);
+        let end = bench.sched.se(hog).vprot;
+        let reason = self.wakes(&mut bench, sleeper);
+        assert_eq!(bench.sched.cfs_rqs[bench.sched.rqs[CPU].cfs].next, Some(bench.sched.se_of(sleeper)));
+        assert_eq!(bench.sched.se(hog).vprot, end, "nothing else changes");
+        assert_eq!(bench.schedule(), sleeper, "at the next pick");
+        reason
+    }
+}
+
+/// The running entity has just been accounted, so that it has run for 0 ns: a quarter of 3 ns is 0.
+#[test]
+fn a_buddy_woken_synchronously_waits_for_its_waker() {
+    let answer = |migration_cost_ns, cpus| SyncWakeup { migration_cost_ns, cpus, ..WAKEUP }.answer();
+    assert_eq!(answer(500_000, 1), Reason::WakeSyncWaits);
+    assert_eq!(answer(0, 1), Reason::WakeSyncPreempts);
+    assert_eq!(
+        (answer(3, 1), answer(3, 2), answer(4, 2)),
+        (Reason::WakeSyncWaits, Reason::WakeSyncPreempts, Reason::WakeSyncWaits)
+    );
+    assert_eq!(SyncWakeup { migration_cost_ns: 0, nice: 0, ..WAKEUP }.answer(), Reason::WakeSyncWaits, "a later deadline");
+    assert_eq!(SyncWakeup { sync: false, ..WAKEUP }.answer(), Reason::WakeDeadlinePreempts);
+    assert_eq!(SyncWakeup { from_list: true, ..WAKEUP }.answer(), Reason::WakeDeadlinePreempts, "a list does not tell");
+}
+
+#[test]
+fn only_a_new_buddy_waits_for_its_waker() {
+    let (mut bench, sleeper, _) = WAKEUP.bench(&["NO_NEXT_BUDDY"]);
+    assert_eq!(WAKEUP.wakes(&mut bench, sleeper), Reason::WakeProtected);
+    let (mut bench, sleeper, _) = WAKEUP.bench(&["NEXT_BUDDY", "NO_PICK_BUDDY"]);
+    let other = bench.normal(-15);
+    let buddy = bench.sched.se_of(other);
+    bench.sched.set_next_buddy(buddy);
+    assert_eq!(WAKEUP.wakes(&mut bench, sleeper), Reason::WakeProtected);
+    assert_eq!(bench.sched.cfs_rqs[bench.sched.rqs[CPU].cfs].next, Some(buddy), "its deadline is earlier");
 }

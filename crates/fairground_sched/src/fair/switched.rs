@@ -5,6 +5,7 @@
 
 use super::place::Placement;
 use crate::Sched;
+use crate::core::Arrival;
 use crate::ctx::{Ctx, SCHED_CLOCK_AT_START};
 use crate::features::Feat;
 use crate::seam::Place;
@@ -45,7 +46,7 @@ impl Sched {
         if queued {
             match self.rqs[cpu].curr == Some(task) {
                 true => self.resched_curr(cx, cpu),
-                false => self.check_preempt_curr(cx, cpu, task, false),
+                false => self.check_preempt_curr(cx, cpu, task, Arrival::Plain),
             }
         }
     }

@@ -5,6 +5,7 @@
 
 use super::LbEnv;
 use crate::Sched;
+use crate::core::Arrival;
 use crate::ctx::Ctx;
 use crate::fair::{DequeueFlags, EnqueueFlags};
 use crate::task::TaskState;
@@ -27,7 +28,7 @@ impl Sched {
     pub(crate) fn attach_detached_task(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId) {
         let cpu = self.tasks[task].cpu;
         self.activate_task(cx, task, EnqueueFlags::empty());
-        self.check_preempt_curr(cx, cpu, task, false);
+        self.check_preempt_curr(cx, cpu, task, Arrival::Plain);
     }
 
     /// Queues what was detached on the destination, under its lock, who was detached last first.

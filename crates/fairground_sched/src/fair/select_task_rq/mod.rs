@@ -254,7 +254,7 @@ impl Sched {
 }
 
 /// The only CPU of a set, if it is the only one.
-fn only_cpu(cpus: &CpuMask) -> Option<CpuId> {
+pub(crate) fn only_cpu(cpus: &CpuMask) -> Option<CpuId> {
     let first = cpus.first()?;
     cpus.next_from(first.get() + 1).is_none().then_some(first)
 }

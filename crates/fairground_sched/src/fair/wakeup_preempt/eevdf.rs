@@ -1,6 +1,7 @@
 //! EEVDF: a wakee preempts if it would be picked now.
 
 use crate::Sched;
+use crate::core::Arrival;
 use crate::ctx::Ctx;
 use crate::fair::pick::{Picked, Respect};
 use crate::features::Feat;
@@ -16,13 +17,13 @@ impl Sched {
         cpu: CpuId,
         curr: TaskId,
         wakee: TaskId,
-        fork: bool,
+        arrival: Arrival,
     ) -> Reason {
         if self.profile.fork_preempts == ForkPreempts::OnlyIfShort {
-            return self.wakeup_preempt_only_if_short(cx, cpu, curr, wakee, fork);
+            return self.wakeup_preempt_only_if_short(cx, cpu, curr, wakee, arrival);
         }
         let (se, pse) = (self.tasks[curr].se, self.tasks[wakee].se);
-        let may_be_buddy = !fork && !self.ses[pse].sched_delayed;
+        let may_be_buddy = arrival != Arrival::Fork && !self.ses[pse].sched_delayed;
         if self.profile.feats.has(Feat::NEXT_BUDDY) && may_be_buddy {
             self.set_next_buddy(pse);
         }

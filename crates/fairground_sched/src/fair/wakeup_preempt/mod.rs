@@ -8,6 +8,7 @@ mod granularity;
 mod only_if_short;
 
 use crate::Sched;
+use crate::core::Arrival;
 use crate::ctx::Ctx;
 use crate::features::Feat;
 use crate::rq::Urgency;
@@ -17,22 +18,25 @@ use fairground_stdx::{CpuId, SeId, TaskId};
 
 pub use granularity::Lead;
 
+/// The answers that mean yes.
+const PREEMPTS: [Reason; 5] =
+    [Reason::WakePreempts, Reason::WakePolicy, Reason::WakeDeadlinePreempts, Reason::WakeShortPreempts, Reason::WakeSyncPreempts];
+
 impl Sched {
     /// Decides whether `wakee`, just queued on `cpu`, preempts what runs there.
     ///
     /// Kernel: fair.c check_preempt_wakeup(), check_preempt_wakeup_fair() from v6.8, v4.12–
-    pub(crate) fn check_preempt_wakeup(&mut self, cx: &mut Ctx<'_, '_>, cpu: CpuId, wakee: TaskId, fork: bool) {
+    pub(crate) fn check_preempt_wakeup(&mut self, cx: &mut Ctx<'_, '_>, cpu: CpuId, wakee: TaskId, arrival: Arrival) {
         let Some(curr) = self.rqs[cpu].curr else { return };
         if self.tasks[wakee].throttled || self.is_held_back(self.se(wakee).cfs_rq) {
             return;
         }
         let reason = match self.profile.pick {
-            Pick::Leftmost => self.wakeup_preempt_by_granularity(cx, cpu, curr, wakee, fork),
-            Pick::EligibleByVruntime | Pick::EligibleByDeadline => self.wakeup_preempt_by_deadline(cx, cpu, curr, wakee, fork),
+            Pick::Leftmost => self.wakeup_preempt_by_granularity(cx, cpu, curr, wakee, arrival == Arrival::Fork),
+            Pick::EligibleByVruntime | Pick::EligibleByDeadline => self.wakeup_preempt_by_deadline(cx, cpu, curr, wakee, arrival),
         };
         cx.decide2(reason, Some(wakee), Some(curr));
-        let preempts = [Reason::WakePreempts, Reason::WakePolicy, Reason::WakeDeadlinePreempts, Reason::WakeShortPreempts];
-        if preempts.contains(&reason) {
+        if PREEMPTS.contains(&reason) {
             self.preempt_curr(cx, cpu, curr, wakee);
         }
     }

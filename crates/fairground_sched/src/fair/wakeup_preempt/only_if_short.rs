@@ -5,10 +5,12 @@
 //! curr idle, wakee not / the other way round             preempt / keep
 //! shorter slice (PREEMPT_SHORT)                          pick by deadlines only, no buddy
 //! new, or its dequeue was delayed                        keep
+//! a new buddy (NEXT_BUDDY), woken synchronously          preempt if its deadline is earlier and curr has run for long enough, else keep
 //! else                                                   pick as schedule() would, with NEXT_BUDDY the wakee as buddy
 //! ```
 
 use crate::Sched;
+use crate::core::Arrival;
 use crate::ctx::Ctx;
 use crate::fair::pick::Respect;
 use crate::features::Feat;
@@ -23,7 +25,7 @@ impl Sched {
         cpu: CpuId,
         curr: TaskId,
         wakee: TaskId,
-        fork: bool,
+        arrival: Arrival,
     ) -> Reason {
         if self.rqs[cpu].need_resched {
             return Reason::WakeAlreadyResched;
@@ -44,11 +46,12 @@ impl Sched {
         let cfs_rq = self.ses[se].cfs_rq;
         self.update_curr(cx, cfs_rq);
         let short = self.is_shorter(pse, se);
-        if !short && (fork || self.ses[pse].sched_delayed) {
+        if !short && (arrival == Arrival::Fork || self.ses[pse].sched_delayed) {
             return Reason::WakeNewWaits;
         }
-        if !short && self.profile.feats.has(Feat::NEXT_BUDDY) {
-            self.set_preempt_buddy(cfs_rq, pse);
+        let new_buddy = !short && self.profile.feats.has(Feat::NEXT_BUDDY) && self.set_preempt_buddy(cfs_rq, pse);
+        if let (true, Arrival::Sync { selected }) = (new_buddy, arrival) {
+            return self.preempt_sync(cpu, se, pse, selected);
         }
         let reason = self.picked_at_wakeup(cx, cfs_rq, pse, short);
         match reason {
@@ -63,14 +66,34 @@ impl Sched {
         reason
     }
 
-    /// The wakee becomes the next buddy, unless the present one has the earlier deadline.
+    /// The wakee becomes the next buddy, unless the present one has the earlier deadline; whether it did.
     ///
     /// Kernel: fair.c set_preempt_buddy(), v7.2–
-    fn set_preempt_buddy(&mut self, cfs_rq: CfsRqId, pse: SeId) {
+    fn set_preempt_buddy(&mut self, cfs_rq: CfsRqId, pse: SeId) -> bool {
         let deadline = self.ses[pse].deadline;
         let goes_before = |buddy: SeId| self.ses[buddy].deadline.since(deadline) < 0;
-        if !self.cfs_rqs[cfs_rq].next.is_some_and(goes_before) {
+        let keeps = self.cfs_rqs[cfs_rq].next.is_some_and(goes_before);
+        if !keeps {
             self.set_next_buddy(pse);
+        }
+        !keeps
+    }
+
+    /// Whether a new buddy preempts whose waker says that it will sleep soon. The time that the running entity has had counts from
+    /// its last account, which was just made: so it does only if the migration cost is 0 (below 4 ns for one that was selected a CPU).
+    ///
+    /// ```text
+    /// deadline(wakee) < deadline(curr)  and  clock_task - exec_start(curr) >= migration_cost, a quarter of it if selected
+    /// ```
+    ///
+    /// Kernel: fair.c preempt_sync(), v7.2–
+    fn preempt_sync(&self, cpu: CpuId, se: SeId, pse: SeId, selected: bool) -> Reason {
+        let threshold_ns = self.tunables.migration_cost_ns >> if selected { 2 } else { 0 };
+        let (curr, wakee) = (&self.ses[se], &self.ses[pse]);
+        let ran_ns = self.rqs[cpu].clocks.clock_task.saturating_sub(curr.exec_start);
+        match wakee.deadline.since(curr.deadline) < 0 && ran_ns >= threshold_ns {
+            true => Reason::WakeSyncPreempts,
+            false => Reason::WakeSyncWaits,
         }
     }
 
