@@ -1,6 +1,6 @@
 //! What makes a machine a possible one.
 
-use crate::machine::{CpuSpec, LOCAL_DISTANCE, Machine, TICK_RATES};
+use crate::machine::{CAPACITY_SCALE, CpuSpec, LOCAL_DISTANCE, Machine, TICK_RATES};
 use crate::validate_policies;
 use fairground_stdx::time::NSEC_PER_SEC;
 use fairground_stdx::{CpuId, CpuMask, Ns};
@@ -44,8 +44,8 @@ pub enum Place {
     RoundOfTurns,
     /// What a busy sibling leaves.
     SmtPercent,
-    /// CPUs that change frequency together, by their row in the list.
-    Policy(usize),
+    /// What is said of CPUs that change frequency together: their row in the list, and the key.
+    Policy(usize, &'static str),
 }
 
 /// One thing that is wrong with a machine.
@@ -92,14 +92,9 @@ impl Found {
     }
 
     fn numbers(&mut self, machine: &Machine) {
+        self.capacities(machine, Place::Capacity, ("capacity", |cpu| cpu.capacity));
+        self.capacities(machine, Place::FreqCapacity, ("freq_capacity", |cpu| cpu.freq_capacity));
         for (id, cpu) in machine.cpus.iter_enumerated() {
-            let hint = "A capacity lies in 1..=1024; 1024 is the biggest CPU at its highest frequency.";
-            if !(1..=1024).contains(&cpu.capacity) {
-                self.add(Place::Capacity, format!("CPU {id} has capacity {}", cpu.capacity), hint);
-            }
-            if !(1..=1024).contains(&cpu.freq_capacity) {
-                self.add(Place::FreqCapacity, format!("CPU {id} has freq_capacity {}", cpu.freq_capacity), hint);
-            }
             if cpu.clock_ahead.ns() > machine.tick.ns().saturating_mul(2) {
                 let message = format!("the clock of CPU {id} is {} ahead", cpu.clock_ahead);
                 self.add(Place::Cpu(id), message, "The kernel's clocks are at most two ticks apart.");
@@ -108,6 +103,16 @@ impl Found {
                 let message = format!("CPU {id} is on node {}, which the distance matrix does not have", cpu.node);
                 self.add(Place::Cpu(id), message, format!("The matrix has {} rows.", machine.distances.len()));
             }
+        }
+    }
+
+    /// Each value that is no capacity is told once, with the CPUs that have it.
+    fn capacities(&mut self, machine: &Machine, place: Place, (name, of): (&str, fn(&CpuSpec) -> u32)) {
+        let groups = machine.groups(of);
+        for (capacity, cpus) in groups.iter().filter(|(capacity, _)| !(1..=CAPACITY_SCALE).contains(*capacity)) {
+            let who = if cpus.weight() == 1 { format!("CPU {cpus} has") } else { format!("CPUs {cpus} have") };
+            let hint = "A capacity lies in 1..=1024; 1024 is the biggest CPU at its highest frequency.";
+            self.add(place, format!("{who} {name} {capacity}"), hint);
         }
     }
 

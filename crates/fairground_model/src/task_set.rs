@@ -292,40 +292,39 @@ impl TaskSet {
 
     /// Who asks for a slice of its own, or for the base slice again (`None`): tasks at their start, then programs,
     /// each under the first task that follows it, then changes.
-    pub fn slices(&self) -> Vec<(&str, Option<Ns>)> {
+    pub fn slices(&self) -> Vec<(TaskId, Option<Ns>)> {
         use crate::program::Instr;
-        let name = |task: TaskId| self.tasks[task].name.as_str();
-        let mut asked: Vec<(&str, Option<Ns>)> =
-            self.tasks.iter().filter_map(|task| Some((task.name.as_str(), Some(task.slice?)))).collect();
+        let mut asked: Vec<(TaskId, Option<Ns>)> =
+            self.tasks.iter_enumerated().filter_map(|(id, task)| Some((id, Some(task.slice?)))).collect();
         for (id, program) in self.programs.iter_enumerated() {
             for instr in &program.code {
                 if let Instr::SetSlice { slice } = instr
-                    && let Some(task) = self.tasks.iter().find(|task| task.program == id)
+                    && let Some((task, _)) = self.tasks.iter_enumerated().find(|(_, task)| task.program == id)
                 {
-                    asked.push((&task.name, *slice));
+                    asked.push((task, *slice));
                 }
             }
         }
         asked.extend(self.changes.iter().filter_map(|timed| match timed.change {
-            Change::Slice { task, slice } => Some((name(task), slice)),
+            Change::Slice { task, slice } => Some((task, slice)),
             _ => None,
         }));
         asked
     }
 
     /// The first task that asks for utilization clamps: at its start, in its program, or by a change.
-    pub fn asks_for_clamp(&self) -> Option<&str> {
+    pub fn asks_for_clamp(&self) -> Option<TaskId> {
         use crate::program::Instr;
         let in_program = |task: &TaskSpec| {
             let code = &self.programs[task.program].code;
             code.iter().any(|instr| matches!(instr, Instr::SetClamp { .. }))
         };
-        let asks = |task: &&TaskSpec| task.clamp != UtilClamp::NONE || in_program(task);
+        let asks = |task: &TaskSpec| task.clamp != UtilClamp::NONE || in_program(task);
         let changed = self.changes.iter().find_map(|timed| match timed.change {
-            Change::Clamp { task, .. } => Some(&self.tasks[task]),
+            Change::Clamp { task, .. } => Some(task),
             _ => None,
         });
-        self.tasks.iter().find(asks).or(changed).map(|task| task.name.as_str())
+        self.tasks.iter_enumerated().find(|(_, task)| asks(task)).map(|(id, _)| id).or(changed)
     }
 
     /// The first group that has utilization clamps, at the start or by a change.

@@ -138,9 +138,9 @@ fn check_slices(set: &TaskSet, profile: &Profile, mistakes: &mut Mistakes) {
     if profile.task_slice.is_custom() {
         return;
     }
-    if let Some((task, _)) = set.slices().first() {
+    if let Some(&(task, _)) = set.slices().first() {
         mistakes.whole(
-            format!("task `{task}` asks for a slice of its own, and profile `{}` knows none", profile.name),
+            format!("task `{}` asks for a slice of its own, and profile `{}` knows none", set.tasks[task].name, profile.name),
             "Kernels have them from v6.12 on (sched_runtime of sched_setattr).",
         );
     }
@@ -150,7 +150,7 @@ fn check_slices(set: &TaskSet, profile: &Profile, mistakes: &mut Mistakes) {
 fn check_clamps(set: &TaskSet, profile: &Profile, mistakes: &mut Mistakes) {
     if let Some(task) = set.asks_for_clamp().filter(|_| !profile.uclamp.has_tasks()) {
         mistakes.whole(
-            format!("task `{task}` asks for a utilization clamp, and profile `{}` knows none", profile.name),
+            format!("task `{}` asks for a utilization clamp, and profile `{}` knows none", set.tasks[task].name, profile.name),
             "Kernels have them from v5.3 on (sched_util_min and sched_util_max of sched_setattr).",
         );
     }

@@ -1,7 +1,7 @@
 //! The parameters that a workload declares, and the reading of their values.
 
 use crate::args::{Arg, Args};
-use fairground_model::Mistakes;
+use fairground_model::{Mistakes, RtPriority};
 use fairground_stdx::{CpuMask, Instant, Ns, units::parse_ns};
 use std::ops::Range;
 
@@ -10,6 +10,8 @@ use std::ops::Range;
 pub enum ParamKind {
     /// A whole number between two bounds, both included.
     Count(u64, u64),
+    /// A real-time priority, or 0 for none.
+    Priority,
     /// A length of time with its unit.
     Time,
     /// A list of CPUs as taskset writes it; empty = all.
@@ -74,7 +76,7 @@ impl Param {
     /// The unit of its values, in words.
     pub fn unit(&self) -> &'static str {
         match self.kind {
-            ParamKind::Count(..) => "number",
+            ParamKind::Count(..) | ParamKind::Priority => "number",
             ParamKind::Time => "time with unit",
             ParamKind::Cpus => "list of CPUs",
             ParamKind::Nices => "list of nice values",
@@ -87,7 +89,7 @@ impl Param {
     pub fn example(&self) -> &'static str {
         match self.kind {
             _ if !self.default.is_empty() => self.default,
-            ParamKind::Count(..) => "1",
+            ParamKind::Count(..) | ParamKind::Priority => "1",
             ParamKind::Time => "10ms",
             ParamKind::Cpus => "0-3,8",
             ParamKind::Nices => "0,5,-5",
@@ -101,6 +103,14 @@ impl Param {
             ParamKind::Count(low, high) => match text.trim().replace('_', "").parse() {
                 Ok(count) if (low..=high).contains(&count) => Ok(Value::Count(count)),
                 _ => Err(format!("a whole number from {low} to {high}")),
+            },
+            ParamKind::Priority => match text.trim().parse() {
+                Ok(priority) if priority <= u64::from(RtPriority::MAX.get()) => Ok(Value::Count(priority)),
+                _ => Err(format!(
+                    "a real-time priority from {} to {}, or 0 for none",
+                    RtPriority::MIN.get(),
+                    RtPriority::MAX.get()
+                )),
             },
             ParamKind::Time => match parse_ns(text) {
                 Ok(time) if time.0 <= Instant::MAX.ns() => Ok(Value::Time(time)),

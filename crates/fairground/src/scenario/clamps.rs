@@ -154,10 +154,13 @@ pub(super) fn check(groups: &Groups, workloads: &[Workload], profile: &Profile, 
         m.at(write.span.clone(), format!("`{}`: {message}", write.value.file.name()), hint);
     }
     for workload in workloads {
-        let task = workload.tasks.asks_for_clamp().filter(|_| !profile.uclamp.has_tasks()).map(|task| format!("task `{task}`"));
-        let group = workload.tasks.clamped_group().filter(|_| !profile.uclamp.has_groups()).map(|name| format!("group `{name}`"));
-        let Some(who) = task.or(group) else { continue };
-        let (message, hint) = unknown(&who, profile);
+        if let Some(task) = workload.tasks.asks_for_clamp().filter(|_| !profile.uclamp.has_tasks()) {
+            let (message, hint) = unknown(&format!("task `{}`", workload.tasks.tasks[task].name), profile);
+            workload.mistake(task, message, hint, m);
+            continue;
+        }
+        let Some(group) = workload.tasks.clamped_group().filter(|_| !profile.uclamp.has_groups()) else { continue };
+        let (message, hint) = unknown(&format!("group `{group}`"), profile);
         match &workload.span {
             Some(span) => m.at(span.clone(), message, hint),
             None => m.whole(message, hint),

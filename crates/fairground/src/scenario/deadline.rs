@@ -11,9 +11,10 @@ use super::fields::Fields;
 use super::words::{self, Wrong};
 use super::workload::Workload;
 use fairground_machine::Machine;
-use fairground_model::{DlParams, Instr, Mistakes, Policy, Start};
+use fairground_model::{DlParams, Instr, Mistakes, Policy, Program, Start};
+use fairground_sched::Refused;
 use fairground_sched::profile::Profile;
-use fairground_stdx::{Instant, Ns, units};
+use fairground_stdx::{CpuMask, Instant, Ns, units};
 use std::ops::Range;
 
 /// The policy's name.
@@ -94,39 +95,41 @@ pub(super) fn read_policy(row: &mut Fields<'_>, m: &mut Mistakes) -> Option<(Res
 /// Finds deadline tasks that the kernel would refuse: for their parameters wherever they stand in a workload, for their CPUs, and,
 /// of those that are there from the beginning on, for what they ask for together. What comes later is looked at when it comes.
 pub(super) fn check(workloads: &[Workload], profile: &Profile, machine: Option<&Machine>, m: &mut Mistakes) {
-    let mut say = |workload: &Workload, message: String, hint: &str| match &workload.span {
-        Some(span) => m.at(span.clone(), message, hint),
-        None => m.whole(message, hint),
-    };
     let view = machine.map(Machine::view);
     let mut first = Vec::new();
     for workload in workloads {
-        let instrs = workload.tasks.programs.iter().flat_map(|program| &program.code);
-        let set = instrs.filter_map(|instr| match instr {
-            Instr::SetPolicy { policy } => policy.deadline(),
-            _ => None,
-        });
-        if let Some(why) = set.filter_map(|params| profile.check_dl_params(&params).err()).next() {
-            say(workload, why.to_string(), why.hint());
-        }
-        for task in workload.tasks.tasks.iter() {
-            let Some(params) = task.policy.deadline() else { continue };
-            let refused = profile.check_dl_params(&params).err();
-            let covers =
-                |online: &fairground_stdx::CpuMask| task.affinity.is_none_or(|cpus| cpus.and(online).weight() == online.weight());
-            let affinity = view.as_ref().filter(|view| !covers(&view.online)).map(|_| fairground_sched::Refused::Affinity);
-            if let Some(why) = refused.or(affinity) {
-                say(workload, format!("task `{}`: {why}", task.name), why.hint());
-            } else if task.start == Start::At(Instant::ZERO) {
-                first.push((workload, task.name.as_str(), params));
+        // Tasks of one row have one program: what is wrong with them is said once.
+        let mut told = None;
+        for (id, task) in workload.tasks.tasks.iter_enumerated() {
+            let params = task.policy.deadline();
+            let covers = |online: &CpuMask| task.affinity.is_none_or(|cpus| cpus.and(online).weight() == online.weight());
+            let bound = params.is_some() && view.as_ref().is_some_and(|view| !covers(&view.online));
+            let refused = in_program(&workload.tasks.programs[task.program], profile)
+                .or_else(|| profile.check_dl_params(&params?).err())
+                .or(bound.then_some(Refused::Affinity));
+            if let Some(why) = refused {
+                if told.replace(task.program) != Some(task.program) {
+                    workload.mistake(id, format!("task `{}`: {why}", task.name), why.hint(), m);
+                }
+            } else if let Some(params) = params.filter(|_| task.start == Start::At(Instant::ZERO)) {
+                first.push((workload, id, params));
             }
         }
     }
     let Some(view) = view else { return };
     if let Err((index, why)) = profile.admits(&view, first.iter().map(|row| row.2)) {
-        let (workload, task, _) = first[index];
-        say(workload, format!("task `{task}`: {why}"), why.hint());
+        let (workload, id, _) = first[index];
+        workload.mistake(id, format!("task `{}`: {why}", workload.tasks.tasks[id].name), why.hint(), m);
     }
+}
+
+/// Why the kernel would refuse the first policy of a program that it refuses for its parameters.
+fn in_program(program: &Program, profile: &Profile) -> Option<Refused> {
+    let set = program.code.iter().filter_map(|instr| match instr {
+        Instr::SetPolicy { policy } => policy.deadline(),
+        _ => None,
+    });
+    set.filter_map(|params| profile.check_dl_params(&params).err()).next()
 }
 
 #[cfg(test)]
@@ -172,7 +175,8 @@ mod tests {
 
     #[test]
     fn what_the_kernel_refuses_is_refused_with_line_and_hint() {
-        let task = |task: &str| format!("tasks = [{{ name = \"a\", hog = true, {task} }}]");
+        let task =
+            |task: &str| format!("tasks = [\n{{ name = \"first\", hog = true }},\n{{ name = \"a\", hog = true, {task} }},\n]");
         for (rest, said) in [
             ("policy = \"deadline\"", "needs `dl_runtime`"),
             ("dl_runtime = \"1ms\"", "times of a deadline task without its policy"),
@@ -189,13 +193,19 @@ mod tests {
             ("policy = \"deadline:96ms/100ms\", count = 2", "others have 95.99 %, and all may have 189.99 % (EBUSY)"),
         ] {
             let found = wrong("6.6", 2, &task(rest));
-            assert!(found.contains(said) && found.contains("test:"), "{rest}: {found}");
+            assert!(found.contains(said) && found.starts_with("test:9: "), "{rest}: {found}");
         }
+        let many = wrong("6.6", 2, &task("policy = \"deadline:20ms/10ms\", count = 3"));
+        assert_eq!(
+            many,
+            "test:9: task `a-0`: a deadline task's runtime of 20ms is longer than its deadline of 10ms (EINVAL) (hint: It must be runtime <= deadline <= period.)"
+        );
         assert!(read("4.12", 2, &task("policy = \"deadline:10us/50us\"")).is_ok());
         assert!(wrong("6.12", 1, &task("policy = \"deadline:91ms/100ms\"")).contains("servers of fair tasks 4.99 %"));
         let change = "tasks = [{ name = \"a\", hog = true }]\n[[at]]\ntime = \"10ms\"\ndo = { task = \"a\", policy = \"deadline\", dl_runtime = \"10ms\", dl_period = \"9s\" }";
         assert!(wrong("6.6", 2, change).contains("a period of 9s"));
-        let program = "tasks = [{ name = \"a\", do = [\"policy deadline:5ms/4ms\", \"run 1ms\"] }]";
-        assert!(wrong("6.6", 2, program).contains("longer than its deadline"));
+        let tables = "[[workload.tasks]]\nname = \"first\"\nhog = true\n[[workload.tasks]]\nname = \"a\"\n";
+        let program = wrong("6.6", 2, &format!("{tables}do = [\"policy deadline:5ms/4ms\", \"run 1ms\"]"));
+        assert!(program.starts_with("test:10: task `a`: ") && program.contains("longer than its deadline"), "{program}");
     }
 }

@@ -499,7 +499,7 @@ fn never_measured(window: Option<(Instant, Instant)>, workloads: &[Workload], du
 /// Every task needs a CPU that exists.
 fn check_tasks(workloads: &[Workload], online: &CpuMask, m: &mut Mistakes) {
     for workload in workloads {
-        for task in workload.tasks.tasks.iter() {
+        for (id, task) in workload.tasks.tasks.iter_enumerated() {
             let allowed = task.affinity.unwrap_or(*online);
             let message = if !allowed.intersects(online) {
                 format!("task `{}` has no allowed CPU: it may use {allowed}", task.name)
@@ -508,11 +508,7 @@ fn check_tasks(workloads: &[Workload], online: &CpuMask, m: &mut Mistakes) {
             } else {
                 continue;
             };
-            let hint = format!("The machine has the CPUs {online}.");
-            match &workload.span {
-                Some(span) => m.at(span.clone(), message, hint),
-                None => m.whole(message, hint),
-            }
+            workload.mistake(id, message, format!("The machine has the CPUs {online}."), m);
         }
     }
 }

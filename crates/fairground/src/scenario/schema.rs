@@ -147,6 +147,7 @@ fn named(workload: &Workload) -> Value {
     for param in workload.params {
         let mut value = match param.kind {
             ParamKind::Count(low, high) => json!({ "type": ["integer", "string"], "minimum": low, "maximum": high }),
+            ParamKind::Priority => json!({ "type": ["integer", "string"], "minimum": 0, "maximum": 99 }),
             ParamKind::Time => time(),
             ParamKind::Cpus => cpus(),
             ParamKind::Nices => json!({ "anyOf": [nice(), { "type": "string" }, { "type": "array", "items": nice() }] }),
@@ -214,7 +215,8 @@ pub fn rtapp_schema() -> Value {
         let mut properties = json!({
             "loop": { "type": "integer", "minimum": -1 },
             "policy": { "enum": ["SCHED_OTHER", "SCHED_BATCH", "SCHED_IDLE", "SCHED_FIFO", "SCHED_RR", "SCHED_DEADLINE"] },
-            "priority": nice(), "dl-runtime": micros, "dl-period": micros, "dl-deadline": micros,
+            "priority": { "type": "integer", "minimum": -20, "maximum": 99, "description": "a nice value, or a real-time priority of 1 to 99" },
+            "dl-runtime": micros, "dl-period": micros, "dl-deadline": micros,
             "util_min": clamp(), "util_max": clamp(), "cpus": { "type": "array", "items": { "type": "integer", "minimum": 0 } },
             "taskgroup": { "oneOf": [{ "type": "string" }, object(&["path"], json!({ "path": path(), "cpu.weight": files()["cpu.weight"],
                 "cpu.max": files()["cpu.max"], "cpu.max.burst": micros,

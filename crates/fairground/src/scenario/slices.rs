@@ -5,6 +5,7 @@ use super::fields::Spanned;
 use super::workload::Workload;
 use fairground_model::Mistakes;
 use fairground_sched::profile::Profile;
+use fairground_stdx::Ns;
 use std::collections::BTreeSet;
 
 /// A slice that the kernel would not look at, as message and hint.
@@ -23,13 +24,16 @@ pub(super) fn check(workloads: &[Workload], profile: &Profile, m: &mut Mistakes)
     }
     for workload in workloads {
         let asked = workload.tasks.slices();
-        let Some((task, _)) = asked.first() else { continue };
-        let (message, hint) = unknown(task, profile);
-        match &workload.span {
-            Some(span) => m.at(span.clone(), message, hint),
-            None => m.whole(message, hint),
-        }
+        let Some(&(task, _)) = asked.first() else { continue };
+        let (message, hint) = unknown(&workload.tasks.tasks[task].name, profile);
+        workload.mistake(task, message, hint, m);
     }
+}
+
+/// Who asks for which slice, by name.
+fn asked(workload: &Workload) -> impl Iterator<Item = (&str, Option<Ns>)> {
+    let named = |(task, slice)| (workload.tasks.tasks[task].name.as_str(), slice);
+    workload.tasks.slices().into_iter().map(named)
 }
 
 /// Says which slices the kernel cuts, each length once.
@@ -38,7 +42,7 @@ pub(super) fn cut(workloads: &[Workload], at: &[Spanned<At>], profile: &Profile)
         Act::Slice(task, slice) => Some((task.as_str(), *slice)),
         _ => None,
     });
-    let asked = workloads.iter().flat_map(|workload| workload.tasks.slices()).chain(changed);
+    let asked = workloads.iter().flat_map(asked).chain(changed);
     let mut known = BTreeSet::new();
     let mut notes = Vec::new();
     for (task, slice) in asked.filter_map(|(task, slice)| Some((task, slice?))) {

@@ -44,6 +44,8 @@ pub(super) struct Listed {
     pub(super) set: TaskSet,
     /// The session that each names.
     pub(super) sessions: Vec<Option<String>>,
+    /// Where each stands.
+    pub(super) spans: Vec<Range<usize>>,
 }
 
 /// Reads the rows, and the pipes and words that their steps name, into a task set that has the `groups` of the scenario. A
@@ -56,7 +58,7 @@ pub(super) fn read(
     m: &mut Mistakes,
 ) -> Listed {
     let mut set = groups.set();
-    let mut sessions = Vec::new();
+    let (mut sessions, mut spans) = (Vec::new(), Vec::new());
     let mut names = Names { tasks: task_names(&rows), groups: groups.paths(), ..Names::default() };
     for (name, item) in declared.pipes.map(|mut table| table.free()).unwrap_or_default() {
         let capacity = item.as_integer().and_then(|n| u32::try_from(n).ok()).filter(|n| *n > 0);
@@ -94,10 +96,12 @@ pub(super) fn read(
         }
     }
     for row in rows {
+        let span = row.span();
         let session = read_row(row, &names, default, &mut set, m);
         sessions.resize(set.tasks.len(), session);
+        spans.resize(set.tasks.len(), span);
     }
-    Listed { set, sessions }
+    Listed { set, sessions, spans }
 }
 
 /// The names of all tasks that the rows will make, as `count` says: a step may fork a task of a later row.

@@ -172,7 +172,8 @@ fn schemas_are_objects_that_name_every_key() {
     for file in ["cpu.weight", "cpu.weight.nice", "cpu.shares", "cpu.idle"] {
         assert!(schema["properties"]["group"]["items"]["properties"][file].is_object(), "{file}");
     }
-    assert!(rtapp_schema()["properties"]["tasks"].is_object());
+    let priority = &rtapp_schema()["properties"]["tasks"]["additionalProperties"]["properties"]["priority"];
+    assert_eq!((priority["minimum"].as_i64(), priority["maximum"].as_i64()), (Some(-20), Some(99)));
 }
 
 proptest::proptest! {

@@ -15,7 +15,7 @@ use crate::recorded_clock::Record;
 use crate::text_file;
 use crate::trace_file::TraceFile;
 use fairground_model::{Mistakes, Start, TaskSet, TaskSpec};
-use fairground_stdx::{Instant, Ns, TgId};
+use fairground_stdx::{Id, Instant, Ns, TaskId, TgId};
 use fairground_workload::service::{self, Service};
 use fairground_workload::{Arg, Args, Column, Percentiles, Threads, recorded, rtapp};
 use std::ops::Range;
@@ -48,6 +48,8 @@ pub struct Workload {
     pub(super) canonical: String,
     /// Where it stands in the scenario's text.
     pub(super) span: Option<Range<usize>>,
+    /// Where its tasks stand there by their rows; empty if they are not written out.
+    task_spans: Vec<Range<usize>>,
     /// What was assumed when it was read.
     pub notes: Vec<String>,
     /// What it is made of, if it is a service.
@@ -133,6 +135,13 @@ impl Workload {
             }
         }
     }
+    /// Says what is wrong with a task: at its own place if it is written out, else at that of the workload.
+    pub(super) fn mistake(&self, task: TaskId, message: impl Into<String>, hint: impl Into<String>, m: &mut Mistakes) {
+        match self.task_spans.get(task.index()).or(self.span.as_ref()) {
+            Some(span) => m.at(span.clone(), message, hint),
+            None => m.whole(message, hint),
+        }
+    }
     fn new(label: &str, tasks: TaskSet, canonical: String) -> Workload {
         Workload {
             label: label.to_string(),
@@ -145,6 +154,7 @@ impl Workload {
             window: None,
             canonical,
             span: None,
+            task_spans: Vec::new(),
             notes: Vec::new(),
             service: None,
             sessions: Vec::new(),
@@ -256,7 +266,8 @@ fn read_row(
         text.push_str(&format!("tasks = {}\n", row.item("tasks").map(canonical::of_item).unwrap_or_default()));
         let declared = tasks::Declared { pipes, words: shared, locks, hung_task_timeout };
         let listed = tasks::read(listed, declared, place.groups, group, m);
-        Some(Workload { sessions: listed.sessions, ..Workload::new("tasks", listed.set, text) })
+        let (sessions, task_spans) = (listed.sessions, listed.spans);
+        Some(Workload { sessions, task_spans, ..Workload::new("tasks", listed.set, text) })
     }
 }
 

@@ -105,9 +105,10 @@ fn power(fields: &Fields, khz: &[u32], mistakes: &mut Mistakes) -> Option<Vec<u3
     power
 }
 
-/// Where the policy of that row is described.
-pub(super) fn span_of(fields: &Fields, row: usize) -> Option<Range<usize>> {
-    tables(fields.item("policy")?)?.get(row)?.1.clone()
+/// Where the policy of that row says `key`, or else where it is described.
+pub(super) fn span_of(fields: &Fields, row: usize, key: &str) -> Option<Range<usize>> {
+    let (table, span) = tables(fields.item("policy")?)?.get(row)?.clone();
+    Some(Fields::new(table, span?).span_of(key))
 }
 
 /// Policies say which CPUs change frequency together, where nothing else has said so.

@@ -267,6 +267,6 @@ fn place(fields: &Fields, place: Place) -> Range<usize> {
         Place::TickPhase => first(&["tick_phase"]),
         Place::RoundOfTurns => first(&["round_of_turns"]),
         Place::SmtPercent => first(&["smt_percent"]),
-        Place::Policy(row) => policies::span_of(fields, row).unwrap_or(first(&["policy", "preset"])),
+        Place::Policy(row, key) => policies::span_of(fields, row, key).unwrap_or(first(&["policy", "preset"])),
     }
 }

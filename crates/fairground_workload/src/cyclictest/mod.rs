@@ -1,7 +1,7 @@
 //! `cyclictest`: threads that sleep until fixed times and note how late they wake.
 
 use crate::build::{land, marker};
-use crate::param::{Param, Values};
+use crate::param::{Param, ParamKind, Values};
 use crate::registry::Workload;
 use crate::table::{Aggregate, Column, Figure, Threads};
 use fairground_model::{Instr, MarkerUnit, Mistakes, Mode, Policy, Program, RtPriority, TaskSet, TaskSpec, Test, Value};
@@ -22,7 +22,7 @@ pub(crate) const WORKLOAD: Workload = Workload {
     sentence: "Threads that sleep until fixed times and note how late they wake.",
     params: &[
         Param::count("threads", (1, CpuMask::CAPACITY as u64), "1", "The number of threads.").short('t'),
-        Param::count("priority", (0, 99), "0", "The real-time priority; 0 = they are of SCHED_OTHER.").short('p'),
+        Param::new("priority", ParamKind::Priority, "0", "The real-time priority; 0 = they are of SCHED_OTHER.").short('p'),
         Param::choice("policy", &["fifo", "rr", "other"], "fifo", "The policy of threads with a priority.").short('y'),
         Param::switch("priospread", "Each thread has a priority of one less than the one before."),
         Param::count("interval", (0, 1_000_000_000), "1000", "From one wake-up to the next of the first thread, us.").short('i'),
@@ -169,7 +169,9 @@ mod tests {
         assert!(refused("-i 0").contains("interval of 0"));
         assert!(refused("-y other -p 5").contains("no priority"));
         assert!(refused("-t 8 -p 5 --priospread").contains("last threads"));
-        assert!(refused("-p 100").contains("0 to 99"));
+        for wrong in ["-p 100", "-p -1", "-p x"] {
+            assert!(refused(wrong).contains("Expected a real-time priority from 1 to 99, or 0 for none."), "{wrong}");
+        }
         for unknown in ["-S", "--smi", "-b", "-N"] {
             assert!(args_of_flags("cyclictest", &[unknown.into()]).unwrap_err().to_string().contains(unknown), "{unknown}");
         }

@@ -140,7 +140,9 @@ pub(super) fn attributes(object: &Object<'_>, fields: &mut Fields<'_>, notes: &m
         refused = attributes.policy.is_none();
     }
     if let Some(property) = fields.one(object, "priority").filter(|_| !refused) {
-        let number = fields.int(property, *NICE.start(), *PRIORITIES.end(), "a nice value, or a real-time priority");
+        let any = ("a nice value, or a real-time priority", *NICE.start()..=*PRIORITIES.end());
+        let (what, range) = attributes.policy.map_or(any, RtPolicy::priorities);
+        let number = fields.int(property, *range.start(), *range.end(), what);
         attributes.priority = number.map(|number| Priority { number, span: super::json::span(&property.value) });
     }
     // 0 is what rt-app takes where nothing is given. The times of a policy that was not understood are not looked at.

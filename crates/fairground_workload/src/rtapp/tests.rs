@@ -221,9 +221,16 @@ fn priorities_mean_what_the_policy_says() {
     let expected =
         [(Some(Policy::Fifo(rt(3))), None), (Some(Policy::Fifo(rt(4))), None), (Some(Policy::Normal), None), (None, Some(5))];
     assert_eq!(changes.collect::<Vec<_>>(), expected);
-    for wrong in [r#""policy":"SCHED_FIFO","priority":0"#, r#""policy":"SCHED_RR","priority":100"#, r#""priority":20"#] {
-        let found = messages(&format!(r#"{{"tasks":{{"a":{{"run":1,{wrong}}}}}}}"#));
-        assert!(found.len() == 1 && found[0].contains("is no value for `priority`"), "{found:?}");
+    for (wrong, expected) in [
+        (r#""policy":"SCHED_FIFO","priority":0"#, "Expected a real-time priority, a whole number from 1 to 99."),
+        (r#""policy":"SCHED_RR","priority":100"#, "Expected a real-time priority, a whole number from 1 to 99."),
+        (r#""policy":"SCHED_BATCH","priority":-21"#, "Expected a nice value, a whole number from -20 to 19."),
+        (r#""priority":20"#, "Expected a nice value, a whole number from -20 to 19."),
+        (r#""priority":100"#, "Expected a nice value, or a real-time priority, a whole number from -20 to 99."),
+    ] {
+        let found = refused(&format!(r#"{{"tasks":{{"a":{{"run":1,{wrong}}}}}}}"#));
+        assert!(found.0.len() == 1 && found.0[0].message.contains("is no value for `priority`"), "{found}");
+        assert!(found.0[0].hint == expected && found.0[0].span.is_some(), "{found}");
     }
 }
 
