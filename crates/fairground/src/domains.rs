@@ -1,7 +1,7 @@
 //! `list domains`: the scheduling domains of a machine under a kernel.
 
 use crate::error::Error;
-use crate::recorded_set::System;
+use crate::recorded_system::System;
 use crate::scenario::Overrides;
 use fairground_machine::Machine;
 use fairground_report::{Column, Table};
@@ -46,7 +46,7 @@ fn subject(overrides: &Overrides, recorded: Option<&Path>, notes: &mut Vec<Strin
     let (machine, profile) = match recorded {
         Some(folder) => {
             let system = System::find(folder)?;
-            (system.machine(notes)?, system.profile(notes)?)
+            (system.machine(overrides, notes)?, system.profile(notes)?)
         }
         None => (preset(DEFAULT_MACHINE)?, crate::lists::profile(DEFAULT_PROFILE)?),
     };

@@ -3,27 +3,22 @@
 //! record lies beside them, it tells what the workload does not: the phase of the tick and what kernel threads did.
 
 use crate::error::Error;
-use crate::load_tracking;
 use crate::quota_table::quota_figures;
-use crate::recorded_capacity;
 use crate::recorded_clock::{Record, last_group};
-use crate::recorded_kernel::version_of;
+use crate::recorded_system::System;
 use crate::run::RunOutcome;
 use crate::scenario::{Overrides, Parts, Scenario, Source, Workload};
 use crate::text_file::read_text;
 use crate::trace_file::{self, TraceFile};
+use fairground_machine::CpuSpec;
 use fairground_machine::machine::CAPACITY_SCALE;
-use fairground_machine::{CpuSpec, Machine, recorded};
 use fairground_metrics::{Check, ExpectRow, Figure, FigureValue, Figures, Unit, Window};
 use fairground_model::TaskSet;
-use fairground_sched::features::Feat;
-use fairground_sched::profile::Profile;
 use fairground_sched::seam::PeriodPhase;
-use fairground_sched::version::KernelVersion;
 use fairground_stdx::{Ns, TaskId};
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// The run ends when all tasks have ended; this is only the limit for tasks that starve.
 const LONGEST: Ns = Ns::from_secs(600);
@@ -56,7 +51,8 @@ impl RecordedSet {
         let described = overrides.machine.is_some() && overrides.profile.is_some();
         let system = if described { System::find(folder).ok() } else { Some(System::find(folder)?) };
         let mut notes = Vec::new();
-        let machine = system.as_ref().map(|system| system.machine(&mut notes)).transpose()?;
+        let recorded = system.as_ref().filter(|_| overrides.machine.is_none());
+        let machine = recorded.map(|system| system.machine(overrides, &mut notes)).transpose()?;
         let tick = overrides.machine(machine.clone(), &mut Vec::new())?.map_or(DEFAULT_TICK, |machine| machine.tick);
         let record = TraceFile::beside(folder)?;
         let started = record.as_ref().and_then(|record| Some((record, record.trace.stats.window?.0)));
@@ -79,7 +75,7 @@ impl RecordedSet {
         let parts = Parts {
             title: Some(set_name(folder)),
             duration: Some(LONGEST),
-            machine: machine.filter(|_| overrides.machine.is_none()),
+            machine,
             profile: if overrides.profile.is_none() { recorded? } else { None },
             workloads: vec![workload],
             notes,
@@ -125,131 +121,6 @@ fn set_name(folder: &Path) -> String {
     last.into_iter().rev().collect::<Vec<_>>().join("/")
 }
 
-/// The folder `system/` of a set, and the experiment's own.
-pub(crate) struct System {
-    system: PathBuf,
-    experiment: PathBuf,
-}
-
-impl System {
-    pub(crate) fn find(folder: &Path) -> Result<System, Error> {
-        let full = folder.canonicalize().map_err(|cause| Error::world("read", folder, cause))?;
-        let places = [Some(full.join("system")), full.parent().map(|parent| parent.join("system"))];
-        let found = places.into_iter().flatten().find(|place| place.is_dir());
-        found.map(|system| System { system, experiment: full }).ok_or_else(|| {
-            let message = "there is no folder `system` in it or beside it";
-            Error::one(
-                folder.display().to_string(),
-                message,
-                "Give --machine and --profile, or add `system/` with topology.txt and uname.txt.",
-            )
-        })
-    }
-    fn text(&self, name: &str) -> Result<(String, String), Error> {
-        let path = self.system.join(name);
-        Ok((path.display().to_string(), read_text(&path)?))
-    }
-    /// Reads a file that not every set has.
-    fn optional(&self, name: &str) -> Result<String, Error> {
-        if self.system.join(name).is_file() { Ok(self.text(name)?.1) } else { Ok(String::new()) }
-    }
-    pub(crate) fn machine(&self, notes: &mut Vec<String>) -> Result<Machine, Error> {
-        let (name, text) = self.text("topology.txt")?;
-        let imported = recorded::parse_topology(&text).map_err(|wrong| Error::input(name, text.clone(), wrong))?;
-        notes.extend(imported.notes);
-        let mut machine = imported.machine;
-        let is_asymmetric = recorded::has_asymmetric_capacity(&self.optional("debug_sched.txt")?);
-        if is_asymmetric && machine.cpus.iter().all(|cpu| cpu.capacity == CAPACITY_SCALE) {
-            let family = self
-                .experiment
-                .parent()
-                .and_then(Path::file_name)
-                .map_or_else(String::new, |name| name.to_string_lossy().into_owned());
-            let rows = load_tracking::read(&self.experiment)?.unwrap_or_default();
-            notes.push(recorded_capacity::find(&mut machine, &family, &rows));
-        }
-        Ok(machine)
-    }
-    /// The kernel's version and the file that tells it.
-    fn kernel(&self) -> Result<(String, String), Error> {
-        let (name, text) = self.text("uname.txt")?;
-        match kernel_version(&text) {
-            Some(version) => Ok((name, version)),
-            None => {
-                let message = format!("no kernel version in `{}`", text.trim());
-                Err(Error::one(name, message, "The third word of uname -a is the version."))
-            }
-        }
-    }
-    pub(crate) fn version(&self) -> Result<KernelVersion, Error> {
-        let (name, version) = self.kernel()?;
-        KernelVersion::parse(&version)
-            .ok_or_else(|| Error::one(name, format!("`{version}` is no kernel version"), "As in v6.12."))
-    }
-    pub(crate) fn profile(&self, notes: &mut Vec<String>) -> Result<Profile, Error> {
-        let cpus = u32::try_from(self.machine(&mut Vec::new())?.cpus.len()).unwrap_or(u32::MAX);
-        let (name, version) = self.kernel()?;
-        let wrong = |message: String, hint: String| Error::one(name.clone(), message, hint);
-        let mut profile = Profile::parse(&version).map_err(|error| wrong(error.message, error.hint))?;
-        let debug = self.optional("debug_sched.txt")?;
-        profile = with_features(profile, &debug, notes);
-        Ok(with_tunables(profile, cpus, &[debug, self.optional("sysctl.txt")?], notes))
-    }
-}
-
-/// `v5.10` from `Linux (none) 5.10.0-32-cloud-amd64 #1 …`.
-fn kernel_version(uname: &str) -> Option<String> {
-    let mut words = uname.split_whitespace().filter(|word| word.starts_with(|c: char| c.is_ascii_digit()));
-    words.find_map(version_of).map(|version| version.to_string())
-}
-
-/// The features as debugfs shows them; those that the profile does not know are noted.
-fn with_features(mut profile: Profile, debug: &str, notes: &mut Vec<String>) -> Profile {
-    let Some(line) = debug.lines().map(|line| line.trim_start_matches("./features:")).find(|line| is_feature_line(line)) else {
-        return profile;
-    };
-    let mut unknown = Vec::new();
-    for word in line.split_whitespace() {
-        match profile.clone().with_feature(word) {
-            Ok(changed) => profile = changed,
-            Err(_) => unknown.push(word),
-        }
-    }
-    if !unknown.is_empty() {
-        notes.push(format!("features that {} does not have are left out: {}", profile.name, unknown.join(" ")));
-    }
-    profile
-}
-
-fn is_feature_line(line: &str) -> bool {
-    let known = |word: &str| Feat::by_name(word.strip_prefix("NO_").unwrap_or(word)).is_some();
-    line.split_whitespace().next().is_some_and(known)
-}
-
-/// Tunables of `debug/sched` (`./latency_ns: 6000000`) and of sysctl (`/proc/sys/kernel/sched_latency_ns: …`).
-/// The values are those that held on the machine, so nothing is scaled again; those that this kernel has on so
-/// many CPUs anyway change nothing. What has no model is left out.
-fn with_tunables(mut profile: Profile, cpus: u32, texts: &[String], notes: &mut Vec<String>) -> Profile {
-    let mut left_out = Vec::new();
-    for line in texts.iter().flat_map(|text| text.lines()) {
-        let Some((path, value)) = line.split_once(':') else { continue };
-        let name = path.rsplit('/').next().unwrap_or(path).trim();
-        let is_tunable = name.ends_with("_ns") || name.ends_with("child_runs_first");
-        if !is_tunable || value.trim().is_empty() {
-            continue;
-        }
-        match profile.clone().with_tunable(name, value.trim()) {
-            Ok(changed) if changed.tunables.at(cpus) == profile.tunables.at(cpus) => {}
-            Ok(changed) => profile = changed,
-            Err(_) => left_out.push(name.to_string()),
-        }
-    }
-    if !left_out.is_empty() {
-        notes.push(format!("tunables that have no model are left out: {}", left_out.join(" ")));
-    }
-    profile
-}
-
 /// The rows of `expect` in summary.json; a set without that file has none.
 fn read_expect(folder: &Path) -> Result<Vec<ExpectRow>, Error> {
     let path = folder.join("summary.json");
@@ -270,27 +141,4 @@ fn read_expect(folder: &Path) -> Result<Vec<ExpectRow>, Error> {
         hi: plain(&row["hi"]),
     };
     Ok(rows.iter().map(row).collect())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn versions_features_and_tunables_are_read() {
-        assert_eq!(kernel_version("Linux (none) 5.10.0-32-cloud-amd64 #1 SMP Debian 5.10.223-1").as_deref(), Some("v5.10"));
-        assert_eq!(kernel_version("Linux h 6.12.107+deb13 x"), Some("v6.12".to_string()));
-        assert_eq!(kernel_version("Linux"), None);
-        let base = Profile::parse("v6.1").unwrap();
-        let mut notes = Vec::new();
-        let profile =
-            with_features(base.clone(), "./latency_ns: 3\n./features: NO_START_DEBIT NEXT_BUDDY NO_SUCH_THING \n", &mut notes);
-        assert_eq!(base.diff(&profile).len(), 2);
-        assert!(notes[0].contains("NO_SUCH_THING"));
-        let texts = ["./latency_ns: 24000000 \n./numa_balancing/scan_delay_ms: 1000\n".to_string()];
-        let tuned = with_tunables(base.clone(), 1, &texts, &mut Vec::new());
-        assert_eq!(base.diff(&tuned)[0].to.value, "24000000");
-        // That is what the kernel has on eight CPUs without being told.
-        assert_eq!(with_tunables(base.clone(), 8, &texts, &mut Vec::new()), base);
-    }
 }

@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use crate::recorded_kernel::profile_of_release;
-use crate::recorded_set::System;
+use crate::recorded_system::System;
 use crate::run::RunOutcome;
 use crate::scenario::{DEFAULT_PROFILE, Overrides, Parts, Scenario, Source, Workload};
 use crate::tables::run_document;
@@ -50,7 +50,7 @@ impl Replay {
         let system = System::find(folder).ok();
         let machine = match (overrides.machine.is_some(), &system) {
             (true, _) => None,
-            (false, Some(system)) => Some(system.machine(&mut notes)?),
+            (false, Some(system)) => Some(system.machine(overrides, &mut notes)?),
             (false, None) => Some(smp_of(&trace, &mut notes)?),
         };
         let profile = if overrides.profile.is_some() { None } else { Some(profile_of(system.as_ref(), &trace, &mut notes)?) };

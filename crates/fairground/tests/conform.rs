@@ -186,6 +186,58 @@ fn a_folder_without_a_trace_says_what_to_give() {
     assert!(error.to_string().contains("no trace.csv.zst in this folder"), "{error}");
 }
 
+/// A sample as it would lie in a family of this name on CPUs that differ in capacity.
+fn with_two_capacities(family: &str) -> PathBuf {
+    let sample = samples().join("k6.1-hogs-2cpu");
+    let folder = std::env::temp_dir().join(format!("fairground-conform-{}", std::process::id())).join(family);
+    for part in ["system", "a_3on2"] {
+        std::fs::create_dir_all(folder.join(part)).expect("a folder can be made");
+        for entry in std::fs::read_dir(sample.join(part)).expect("a folder of the sample").flatten() {
+            std::fs::copy(entry.path(), folder.join(part).join(entry.file_name())).expect("a file can be copied");
+        }
+    }
+    let debug = folder.join("system/debug_sched.txt");
+    let text = std::fs::read_to_string(&debug).unwrap_or_default();
+    std::fs::write(debug, text + "./domains/cpu0/domain0/flags: SD_ASYM_CPUCAPACITY\n").expect("a file can be written");
+    folder.join("a_3on2")
+}
+
+#[test]
+fn capacities_that_the_topology_does_not_tell_are_those_of_the_flag_then_of_the_name() {
+    let set = with_two_capacities("x-1half-1full");
+    let note = |capacities: Option<&str>| {
+        let made = compare(&set, |options| options.overrides.capacities = capacities.map(str::to_string));
+        let about =
+            made.notes.iter().find_map(|note| note.split_once("capacities of CPUs, which the recorded topology does not tell: "));
+        about.expect("a note on capacities").1.to_string()
+    };
+    assert_eq!(note(None), "0=512,1=1024 by the name of the family, `x-1half-1full`");
+    assert_eq!(note(Some("0=1024")), "0=1024 by --capacities; 1=1024 by the name of the family, `x-1half-1full`");
+    for (wrong, part) in [("2=512", "there are no CPUs 2"), ("0=0", "`0` is no capacity"), ("0,1", "`0,1` has no capacity")] {
+        let overrides = Overrides { capacities: Some(wrong.to_string()), ..Overrides::default() };
+        let options = ConformOptions { overrides, ..ConformOptions::default() };
+        let error = conform(&set, &options, Control::none()).expect_err("it must be refused").to_string();
+        assert!(error.contains(part) && error.contains("hint: "), "{error}");
+    }
+    std::fs::remove_dir_all(set.parent().expect("a family")).expect("it is there");
+}
+
+/// What fits where depends on capacities: with all CPUs taken as equal the record is explained worse.
+#[test]
+fn capacities_of_the_flag_reach_the_core() {
+    let Some(golden) = golden() else { return };
+    let family = sets(&golden.join("karm6.1-asym-4half-4full"));
+    let strict = |capacities: Option<&str>| {
+        let sums = family.iter().map(|set| {
+            let made = compare(set, |options| options.overrides.capacities = capacities.map(str::to_string));
+            made.outcome.placement.sums(false).2
+        });
+        sums.sum::<u64>()
+    };
+    assert_eq!(strict(Some("0-3=512,4-7=1024")), strict(None));
+    assert!(strict(Some("0-7=1024")) < strict(None), "{} and {}", strict(Some("0-7=1024")), strict(None));
+}
+
 /// The least agreement per family of sets: picks, each side of ticks and of wake-ups, in percent.
 const WANTED: &[(&str, f64, f64)] = &[
     ("k5.10-hogs-1cpu", 100.0, 100.0),

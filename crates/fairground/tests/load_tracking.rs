@@ -5,10 +5,9 @@
 //! be the result of an attach.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 
-use fairground::load_tracking::{Cause, Followed, LoadKind, Rules, capacities, follow, follow_set};
+use fairground::load_tracking::{Cause, Followed, LoadKind, Rules, follow, follow_set};
 use fairground_formats::recorded::read_load_rows;
 use fairground_sched::version::v;
-use fairground_stdx::CpuId;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -48,14 +47,6 @@ fn samples_in_the_tree_follow_bit_for_bit() {
         assert!(stats.is_clean());
         assert_eq!(follow(Rules::at(v(major, minor)), &rows), counts(expected), "v{major}.{minor}");
     }
-}
-
-#[test]
-fn the_pace_of_two_clocks_tells_a_capacity() {
-    let of = |text: &str| capacities(&read_load_rows(text.as_bytes()).0);
-    assert_eq!(of(TWO_HALF), BTreeMap::from([(CpuId::new(2), 512)]));
-    assert_eq!(of(GROUP_6_18), BTreeMap::from([(CpuId::new(2), 1024)]));
-    assert_eq!(of(""), BTreeMap::new());
 }
 
 /// All folders of recorded experiments with load-tracking rows, in order.

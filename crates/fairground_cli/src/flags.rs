@@ -67,6 +67,9 @@ pub(crate) struct ScenarioFlags {
     /// A preset, a machine file (.toml), an lstopo file (.xml) or an hwloc synthetic string
     #[arg(long, value_name = "MACHINE")]
     machine: Option<String>,
+    /// Capacities of CPUs, before all that a machine or a recording tells: 0-3=512,4-7=1024
+    #[arg(long, value_name = "CPUS=CAPACITY,...")]
+    capacities: Option<String>,
     /// Seed of all random streams
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(..=MAX_SEED))]
     seed: Option<u64>,
@@ -113,6 +116,7 @@ impl ScenarioFlags {
             features: self.features.clone(),
             set: self.set.clone(),
             machine: self.machine.clone(),
+            capacities: self.capacities.clone(),
             seed: self.seed,
             duration: self.duration.clone(),
         }

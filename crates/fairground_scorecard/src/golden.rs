@@ -12,6 +12,8 @@ pub struct Set {
     pub name: String,
     /// Its folder.
     pub folder: PathBuf,
+    /// Capacities of CPUs that the command line gives, as in `0-3=512,4-7=1024`.
+    pub capacities: Option<String>,
 }
 
 impl Set {
@@ -24,10 +26,13 @@ impl Set {
             _ => prefix.trim_start_matches('k').to_string(),
         }
     }
+    /// The folder above it: `k6.12-hogs-1cpu`.
+    fn family(&self) -> &str {
+        self.name.split('/').next().unwrap_or_default()
+    }
     /// What kind of experiment it is: `hogs-1cpu`.
     pub fn kind(&self) -> &str {
-        let family = self.name.split('/').next().unwrap_or_default();
-        family.split_once('-').map_or(family, |(_, kind)| kind)
+        self.family().split_once('-').map_or(self.family(), |(_, kind)| kind)
     }
     /// Whether it was recorded on a machine of one CPU.
     pub fn one_cpu(&self) -> bool {
@@ -46,16 +51,17 @@ impl Set {
     pub fn fits_lags(&self) -> bool {
         ["hackbench", "msg", "idle-search", "bandwidth", "weights"].iter().all(|kind| !self.kind().starts_with(kind))
     }
-    /// What the folder does not tell: a set of a real machine has no `system/`, but its family's name says its
-    /// kernel and number of CPUs.
+    /// What the folder does not tell: capacities that the command line gives; and a set of a real machine has no `system/`,
+    /// but its family's name says its kernel and number of CPUs.
     pub fn overrides(&self) -> Overrides {
+        let given = Overrides { capacities: self.capacities.clone(), ..Overrides::default() };
         let described = [Some(self.folder.as_path()), self.folder.parent()];
         if described.into_iter().flatten().any(|place| place.join("system").is_dir()) {
-            return Overrides::default();
+            return given;
         }
         let version = self.kernel().split(' ').next().map(|version| format!("v{version}"));
         let cpus = self.kind().strip_suffix("cpu").map(|cpus| format!("smp-{cpus}"));
-        Overrides { profile: version, machine: cpus, ..Overrides::default() }
+        Overrides { profile: version, machine: cpus, ..given }
     }
     /// Why nothing is asked of the set, if so: it is shown only.
     pub fn not_judged(&self) -> Option<&'static str> {
@@ -80,7 +86,7 @@ pub fn sets(golden: &Path) -> Result<Vec<Set>, Error> {
     for family in folders(golden)? {
         for folder in folders(&family)?.into_iter().filter(|folder| RecordedSet::is_set(folder)) {
             let name = |path: &Path| path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
-            sets.push(Set { name: format!("{}/{}", name(&family), name(&folder)), folder });
+            sets.push(Set { name: format!("{}/{}", name(&family), name(&folder)), folder, capacities: None });
         }
     }
     if sets.is_empty() {
@@ -89,6 +95,22 @@ pub fn sets(golden: &Path) -> Result<Vec<Set>, Error> {
     }
     sets.sort_by_cached_key(|set| (age(&set.kernel()), set.name.clone()));
     Ok(sets)
+}
+
+/// Gives the sets of a family the capacities of `FAMILY:CPUS=CAPACITY,...`.
+pub fn give_capacities(sets: &mut [Set], given: &[String]) -> Result<(), Error> {
+    for text in given {
+        let wrong = |message: String, hint: &str| Error::one("command line", format!("--capacities {text}: {message}"), hint);
+        let Some((family, capacities)) = text.split_once(':') else {
+            return Err(wrong("no family".into(), "Write it as `--capacities karm6.1-asym:0-3=512,4-7=1024`."));
+        };
+        let mut its = sets.iter_mut().filter(|set| set.family() == family).peekable();
+        if its.peek().is_none() {
+            return Err(wrong(format!("there is no family `{family}`"), "Name a folder that holds experiments."));
+        }
+        its.for_each(|set| set.capacities = Some(capacities.to_string()));
+    }
+    Ok(())
 }
 
 /// A key that puts 5.10 after 5.4, and variants of a kernel after it.
@@ -114,7 +136,7 @@ mod tests {
     use super::*;
 
     fn set(name: &str) -> Set {
-        Set { name: name.into(), folder: PathBuf::new() }
+        Set { name: name.into(), folder: PathBuf::new(), capacities: None }
     }
 
     #[test]
@@ -130,6 +152,18 @@ mod tests {
         let overrides = set("real6.18-2cpu/a_3on2").overrides();
         assert_eq!((overrides.profile.as_deref(), overrides.machine.as_deref()), (Some("v6.18"), Some("smp-2")));
         assert!(set("real6.18-2cpu/a_3on2").not_judged().is_some() && set("k6.18-hogs-1cpu/a_eq2_1").not_judged().is_none());
+    }
+
+    #[test]
+    fn capacities_are_given_to_all_sets_of_the_family_that_is_named() {
+        let mut sets = ["karm6.1-a/x", "karm6.1-a/y", "karm6.1-ab/x"].map(set);
+        give_capacities(&mut sets, &["karm6.1-a:0-3=512,4=1024".into()]).unwrap();
+        let told = sets.each_ref().map(|set| set.overrides().capacities);
+        assert_eq!(told.each_ref().map(Option::as_deref), [Some("0-3=512,4=1024"), Some("0-3=512,4=1024"), None]);
+        for (text, part) in [("0-3=512", "no family"), ("karm6.1:0=512", "no family `karm6.1`")] {
+            let error = give_capacities(&mut sets, &[text.into()]).unwrap_err().to_string();
+            assert!(error.contains(part) && error.contains("hint: "), "{error}");
+        }
     }
 
     #[test]

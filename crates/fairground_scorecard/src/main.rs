@@ -29,6 +29,9 @@ struct Args {
     /// Compare with this page: all of it, or with --quick the rows of the subset's sets
     #[arg(long, value_name = "FILE")]
     check: Option<PathBuf>,
+    /// Capacities of CPUs in the sets of a family, before all that its recordings and its name tell
+    #[arg(long, value_name = "FAMILY:CPUS=CAPACITY,...")]
+    capacities: Vec<String>,
 }
 
 /// How far the work is, on a terminal.
@@ -54,6 +57,7 @@ fn main() -> ExitCode {
 fn run(args: &Args) -> Result<ExitCode, Error> {
     let notes = Notes::of_this_build()?;
     let mut sets = golden::sets(&args.golden)?;
+    golden::give_capacities(&mut sets, &args.capacities)?;
     sets.retain(|set| !args.quick || set.is_quick());
     let cards = measure(sets)?;
     let stale = if args.quick { Vec::new() } else { report::stale(&cards, &notes) };

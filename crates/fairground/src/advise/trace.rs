@@ -2,7 +2,7 @@
 
 use super::pattern::matches;
 use crate::error::Error;
-use crate::recorded_set::System;
+use crate::recorded_system::System;
 use crate::replay::{profile_of, smp_of};
 use crate::scenario::{Overrides, Scenario, quoted};
 use crate::trace_file::TraceFile;
@@ -98,7 +98,7 @@ impl TraceCase {
         let system = System::find(file.path.parent().unwrap_or(Path::new(""))).ok();
         let machine = match (&overrides.machine, &system) {
             (Some(_), _) => None,
-            (None, Some(system)) => Some(system.machine(&mut notes)?),
+            (None, Some(system)) => Some(system.machine(overrides, &mut notes)?),
             (None, None) => Some(smp_of(&file, &mut notes)?),
         };
         let profile = if overrides.profile.is_some() { None } else { Some(profile_of(system.as_ref(), &file, &mut notes)?) };

@@ -18,7 +18,7 @@ use crate::control::Control;
 use crate::error::Error;
 use crate::guard;
 use crate::recorded_kernel::{profile_of_release, version_of};
-use crate::recorded_set::System;
+use crate::recorded_system::System;
 use crate::scenario::{DEFAULT_PROFILE, Overrides};
 use crate::trace_file;
 use fairground_conform::{BatchRule, Fit, Kind, KindTally, Lockstep, Outcome, Quota, Recording, Setup, Tally};
@@ -262,7 +262,7 @@ fn machine_of(
     nr_cpus: usize,
     notes: &mut Vec<String>,
 ) -> Result<Machine, Error> {
-    let recorded = system.map(|system| system.machine(notes)).transpose()?;
+    let recorded = system.map(|system| system.machine(&options.overrides, notes)).transpose()?;
     let machine = match recorded.filter(|machine| machine.cpus.len() >= nr_cpus) {
         Some(machine) => machine,
         None => {

@@ -6,21 +6,15 @@
 mod causes;
 
 use crate::error::Error;
-use crate::recorded_set::System;
+use crate::recorded_load;
+use crate::recorded_system::System;
 pub use causes::{Cause, Rules};
 use causes::{Tracked, Verdict};
+use fairground_formats::recorded::LoadState;
 pub use fairground_formats::recorded::{LoadKind, LoadRow};
-use fairground_formats::recorded::{LoadState, read_load_rows};
 use fairground_sched::pelt::{CfsRqLoad, PeltFamily, Scale, SchedAvg, SeLoad};
-use fairground_stdx::CpuId;
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::path::Path;
-
-/// The updates of load tracking in a set's folder.
-const RECORDS: &str = "pelt.csv.zst";
-/// The capacity of a CPU whose clock of load tracking keeps step with its task clock.
-const FULL: u64 = 1024;
 
 /// How the states that updates of one kind lead to are explained.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -46,24 +40,9 @@ impl Followed {
     }
 }
 
-/// The load-tracking updates of a set's folder; `None` if it has none.
-pub fn read(folder: &Path) -> Result<Option<Vec<LoadRow>>, Error> {
-    let path = folder.join(RECORDS);
-    if !path.is_file() {
-        return Ok(None);
-    }
-    let file = File::open(&path).map_err(|cause| Error::world("read", &path, cause))?;
-    let (rows, stats) = read_load_rows(file);
-    if let Some(note) = stats.notes.first() {
-        let hint = "It is written by the recorder; take the original file.";
-        return Err(Error::one(path.display().to_string(), format!("{} lines: {note}", stats.skipped), hint));
-    }
-    Ok(Some(rows))
-}
-
 /// Follows the updates of a set's folder with the rules of its kernel; `None` if it has none.
 pub fn follow_set(folder: &Path) -> Result<Option<BTreeMap<LoadKind, Followed>>, Error> {
-    let Some(rows) = read(folder)? else { return Ok(None) };
+    let Some(rows) = recorded_load::read(folder)? else { return Ok(None) };
     let version = System::find(folder)?.version()?;
     Ok(Some(follow(Rules::at(version), &rows)))
 }
@@ -84,24 +63,6 @@ pub fn follow(rules: Rules, rows: &[LoadRow]) -> BTreeMap<LoadKind, Followed> {
         tracked.update(index);
     }
     followed
-}
-
-/// The capacity of each CPU on which tasks computed without a pause, by the pace of its two clocks: from one
-/// update of a running task to the next, `clock_pelt` goes on by capacity / 1024 of `clock_task`.
-pub fn capacities(rows: &[LoadRow]) -> BTreeMap<CpuId, u32> {
-    let mut before: BTreeMap<CpuId, &LoadRow> = BTreeMap::new();
-    let mut paces: BTreeMap<CpuId, BTreeMap<u64, u64>> = BTreeMap::new();
-    for row in rows.iter().filter(|row| row.clocks.is_some()) {
-        let Some(last) = before.insert(row.cpu, row) else { continue };
-        let (Some(from), Some(to)) = (last.clocks, row.clocks) else { continue };
-        let (task, pelt) = (to.0.saturating_sub(from.0), to.1.saturating_sub(from.1));
-        // Shorter stretches round to any pace.
-        if last.id == row.id && last.input.running && row.input.running && task >= FULL * FULL {
-            *paces.entry(row.cpu).or_default().entry((pelt * FULL + task / 2) / task).or_default() += 1;
-        }
-    }
-    let most = |paces: &BTreeMap<u64, u64>| paces.iter().max_by_key(|(_, count)| **count).map(|(pace, _)| *pace as u32);
-    paces.iter().filter_map(|(cpu, paces)| Some((*cpu, most(paces)?))).collect()
 }
 
 fn average(state: &LoadState) -> SchedAvg {

@@ -27,6 +27,7 @@
 mod at;
 mod autogroup;
 pub(crate) mod canonical;
+mod capacities;
 mod cgroup;
 mod clamps;
 mod deadline;
@@ -52,6 +53,7 @@ mod write;
 pub use at::{Act, At};
 pub(crate) use autogroup::SCHED_AUTOGROUP_ENABLED;
 pub(crate) use canonical::quoted;
+pub(crate) use capacities::Capacities;
 pub use cgroup::{GroupAct, Weight, WeightFile, nice_to_shares, shares_to_nice};
 pub use expect::{Band, BandResult, Limit, check};
 pub use limits::{LimitFile, LimitWrite};

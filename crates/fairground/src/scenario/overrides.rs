@@ -1,6 +1,7 @@
 //! What flags change of a scenario: profile, features, settings, machine, seed, duration.
 
 use super::autogroup::{self, SCHED_AUTOGROUP_ENABLED};
+use super::capacities::Capacities;
 use super::machine;
 use super::profile;
 use crate::error::Error;
@@ -20,6 +21,8 @@ pub struct Overrides {
     pub set: Vec<String>,
     /// `--machine`: a preset, a machine file, an lstopo file or an hwloc synthetic string.
     pub machine: Option<String>,
+    /// `--capacities`: capacities of CPUs, such as `0-3=512,4-7=1024`.
+    pub capacities: Option<String>,
     /// `--seed`.
     pub seed: Option<u64>,
     /// `--duration`, with its unit.
@@ -77,7 +80,16 @@ impl Overrides {
                 }
             }
         }
+        match (self.capacities(), &mut current) {
+            (Ok(capacities), Some(machine)) => capacities.apply(machine, &mut wrong),
+            (Ok(_), None) => {}
+            (Err(mistakes), _) => wrong.0.extend(mistakes.0),
+        }
         finish(current, wrong)
+    }
+    /// The capacities that the flag gives to CPUs.
+    pub(crate) fn capacities(&self) -> Result<Capacities, Mistakes> {
+        self.capacities.as_deref().map_or_else(|| Ok(Capacities::default()), Capacities::parse)
     }
     /// The duration, if a flag gives one.
     pub(super) fn duration(&self) -> Result<Option<Ns>, Error> {

@@ -137,6 +137,7 @@ fn flags_change_a_scenario() {
         features: vec!["NEXT_BUDDY".into()],
         set: vec!["sched_latency_ns=24ms".into(), "machine.hz=1000".into()],
         machine: Some("smp-4".into()),
+        capacities: Some("2-3=512".into()),
         seed: Some(9),
         duration: Some("2s".into()),
     };
@@ -145,6 +146,7 @@ fn flags_change_a_scenario() {
         (scenario.seed, scenario.duration, scenario.machine.cpus.len(), scenario.machine.hz),
         (9, Ns::from_secs(2), 4, 1000)
     );
+    assert_eq!(scenario.machine.cpus.iter().map(|cpu| cpu.capacity).collect::<Vec<_>>(), [1024, 1024, 512, 512]);
     assert!(scenario.canonical().contains("kernel = \"v4.20+align-vruntime\""));
     assert!(scenario.canonical().contains("sched_latency_ns = 24000000"));
     assert_eq!(parse(&scenario.canonical()).unwrap().digest(), scenario.digest());

@@ -26,6 +26,9 @@ pub(crate) struct Args {
     /// With `domains`: machine and kernel of a recorded set
     #[arg(long, value_name = "FOLDER")]
     recorded: Option<PathBuf>,
+    /// With `domains`: capacities of CPUs, before all that the machine or the set tells: 0-3=512,4-7=1024
+    #[arg(long, value_name = "CPUS=CAPACITY,...")]
+    capacities: Option<String>,
     /// With `domains`: one CPU only
     #[arg(long)]
     cpu: Option<u32>,
@@ -37,11 +40,13 @@ const DOMAINS: &str = "domains";
 impl Args {
     /// Flags that only the domains have.
     fn asks_for_domains(&self) -> bool {
-        self.machine.is_some() || self.profile.is_some() || self.recorded.is_some() || self.cpu.is_some()
+        let texts = [&self.machine, &self.profile, &self.capacities];
+        texts.into_iter().any(Option::is_some) || self.recorded.is_some() || self.cpu.is_some()
     }
 
     fn domains(&self, json: bool) -> Result<u8, Error> {
-        let overrides = Overrides { machine: self.machine.clone(), profile: self.profile.clone(), ..Overrides::default() };
+        let (machine, profile, capacities) = (self.machine.clone(), self.profile.clone(), self.capacities.clone());
+        let overrides = Overrides { machine, profile, capacities, ..Overrides::default() };
         let mut notes = Vec::new();
         let table = domain_table(&overrides, self.recorded.as_deref(), self.cpu, &mut notes)?;
         show::notes(&notes);
@@ -58,7 +63,7 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
         return Err(Error::one(
             "command line",
             format!("`{}` are the same on all machines and kernels", args.what),
-            "Only `fairground list domains` takes --machine, --profile, --recorded and --cpu.",
+            "Only `fairground list domains` takes --machine, --profile, --recorded, --capacities and --cpu.",
         ));
     }
     if args.schema {

@@ -137,6 +137,8 @@ fn wrong_flags_are_named() {
         (&["--set", "sched_latency_ns=fast"], "no value for tunable"),
         (&["--set", "machine.hz=333"], "machine.hz=333"),
         (&["--machine", "nowhere"], "nowhere"),
+        (&["--capacities", "0-1=512,1=2000"], "`2000` is no capacity"),
+        (&["--capacities", "0-900=512"], "there are no CPUs"),
         (&["--duration", "10"], "a unit is missing"),
         (&["-o", "x.dat"], "only read"),
         (&["-o", "x.docx"], "no writer"),
