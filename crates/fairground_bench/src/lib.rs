@@ -135,6 +135,14 @@ pub const CASES: &[Case] = &[
         profile: CFS,
         build: || (machine("hikey", 250, "a53"), ping_pong(1)),
     },
+    Case {
+        name: "hackbench-8xA53",
+        what: "hackbench on eight Cortex-A53, HZ 250, v4.20",
+        goal: Goal::SimulatedPerSecond(3),
+        timed: Ns::from_secs(1),
+        profile: "v4.20",
+        build: || (machine("hikey", 250, "a53"), hackbench()),
+    },
 ];
 
 fn machine(preset: &str, hz: u32, prices: &str) -> Machine {
@@ -216,6 +224,11 @@ fn press(n: usize) -> TaskSet {
 fn schbench() -> TaskSet {
     let args = Args::of(&[("sleeptime", "10000"), ("cputime", "15000")]);
     fairground_workload::build("schbench-2016", &args).expect("invariant: the flags are right")
+}
+
+/// The board's experiment of clock-pelt: 10 groups of 20 senders and 20 receivers.
+fn hackbench() -> TaskSet {
+    fairground_workload::build("hackbench", &Args::of(&[("loops", "1000")])).expect("invariant: the flags are right")
 }
 
 /// Pairs of tasks that send each other one message to and fro over two pipes.
