@@ -46,6 +46,9 @@ impl Replay {
             ));
         }
         let mut notes = trace.notes();
+        if let Some(changes) = trace.trace.stats.kinds.get("cpu_frequency") {
+            notes.push(format!("{changes} recorded changes of frequency are not used: a burst is so much work as it took time"));
+        }
         let folder = trace.path.parent().unwrap_or(Path::new(""));
         let system = System::find(folder).ok();
         let machine = match (overrides.machine.is_some(), &system) {

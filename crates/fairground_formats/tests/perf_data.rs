@@ -164,6 +164,7 @@ fn items() -> Vec<Item> {
         Item::Sample("sched_process_exit", 1_900, 1, 0, 8, vec![t("b"), n(8), n(120)]),
         Item::Sample("sched_switch", 2_000, 1, 0, 8, switch(t("b"), 8, 0x10, t("swapper/1"), 0)),
         Item::Sample("sched_waking", 1_550, 0, 0, 8, vec![t("b"), n(9), n(120), n(1)]),
+        Item::Sample("cpu_frequency", 1_560, 0, 0, 8, vec![n(729_000), n(1)]),
         mark(),
     ]
 }
@@ -214,6 +215,7 @@ fn every_variant_gives_the_same_events() {
                 (200, 1, SchedSwitch { prev: None, prev_state: PrevState::Running, next: Some(task(0)) }),
                 (300, 1, SchedStatRuntime { task: task(0), runtime: Ns(90), vruntime: Some(Vruntime(-5i64 as u64)) }),
                 (350, 0, SchedWaking { task: task(1), target_cpu: cpu(1), waker: Some(task(0)), context: WakeContext::Task }),
+                (360, 0, CpuFrequency { cpu: cpu(1), khz: 729_000 }),
                 (400, 1, SchedProcessFork { parent: Some(task(0)), child: task(2) }),
                 (500, 1, SchedWakeupNew { task: task(2), target_cpu: cpu(0) }),
                 (600, 1, SchedMigrateTask { task: task(3), orig_cpu: cpu(0), dest_cpu: cpu(1) }),
@@ -276,7 +278,7 @@ fn lost_records_are_counted_once() {
     let sums = |count: i64, misc| Item::Other(writer::LOST_SAMPLES, misc, [layout.number(count, 8), vec![0; 40]].concat());
     let all = |more: Vec<Item>| read_bytes(&layout.file(&[items(), more].concat()));
     let trace = all(vec![lost(40), lost(2)]);
-    assert!(trace.stats.lost_events == 42 && !trace.stats.is_clean() && trace.stats.events == 10);
+    assert!(trace.stats.lost_events == 42 && !trace.stats.is_clean() && trace.stats.events == 11);
     assert_eq!(all(vec![lost(40), sums(40, 0)]).stats.lost_events, 40, "the sum at the end tells of the same ones");
     assert_eq!(all(vec![lost(40), sums(45, 0)]).stats.lost_events, 45);
     assert_eq!(all(vec![sums(45, 1 << 15)]).stats.lost_events, 0, "a filter dropped them on purpose");
@@ -345,7 +347,7 @@ fn some_events_without_a_cpu_do_not_spoil_the_others() {
     let mut layout = Layout::plain();
     layout.tracepoint("sched_waking").sample_type = writer::TIME | writer::RAW;
     let trace = read_bytes(&layout.file(&items()));
-    assert_eq!((trace.stats.events, trace.stats.skipped), (8, 2));
+    assert_eq!((trace.stats.events, trace.stats.skipped), (9, 2));
     assert!(notes(&trace).contains("recorded without CPU numbers"), "{}", notes(&trace));
 }
 
@@ -367,7 +369,7 @@ fn a_pipe_that_breaks_gives_what_came_before() {
     let layout = Layout { pipe: true, ..Layout::plain() };
     let file = layout.file(&items());
     let trace = read_bytes(&file[..file.len() - 20]);
-    assert!(trace.stats.events == 9 && notes(&trace).contains("cut off") && !trace.stats.is_clean(), "{}", notes(&trace));
+    assert!(trace.stats.events == 10 && notes(&trace).contains("cut off") && !trace.stats.is_clean(), "{}", notes(&trace));
     struct Failing<'a>(&'a [u8]);
     impl Read for Failing<'_> {
         fn read(&mut self, buf: &mut [u8]) -> std::io::Result<usize> {
@@ -380,7 +382,7 @@ fn a_pipe_that_breaks_gives_what_came_before() {
     for pipe in [false, true] {
         let file = Layout { pipe, ..Layout::plain() }.file(&items());
         let trace = read_any(Failing(&file), "perf.data").unwrap();
-        assert!(trace.stats.events == 10 && notes(&trace).contains("the disk is gone"), "{}", notes(&trace));
+        assert!(trace.stats.events == 11 && notes(&trace).contains("the disk is gone"), "{}", notes(&trace));
     }
 }
 
@@ -402,7 +404,7 @@ fn packed_parts_that_are_broken_are_left_out() {
     all.push(Item::Other(writer::COMPRESSED, 0, vec![9; 40]));
     all.push(Item::Sample("sched_waking", 5_000, 0, 0, 8, vec![t("b"), n(9), n(120), n(1)]));
     let trace = read_bytes(&layout.file(&all));
-    assert!(trace.stats.events == 11 && notes(&trace).contains("could not be unpacked"), "{}", notes(&trace));
+    assert!(trace.stats.events == 12 && notes(&trace).contains("could not be unpacked"), "{}", notes(&trace));
 }
 
 proptest! {

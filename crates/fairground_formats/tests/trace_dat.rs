@@ -47,6 +47,7 @@ fn pages() -> Vec<Vec<Page>> {
         record(start + 50, "sched_switch", 0, &[t("swapper/1"), n(0), n(120), n(0), t("parent"), n(8), n(-1)]),
         record(start + 55, "sched_process_wait", 8, &[t("child"), n(0), n(120)]),
         record(start + 70, "sched_waking", 8, &[t("kworker/0:1"), n(9), n(100), n(0)]),
+        record(start + 75, "cpu_frequency", 8, &[n(729_000), n(1)]),
         record(start + 80, "sched_process_exit", 8, &[t("child"), n(8), n(120)]),
         record(start + 90, "sched_switch", 8, &[t("child"), n(8), n(120), n(0x10), t("swapper/1"), n(0), n(120)]),
     ])];
@@ -67,6 +68,7 @@ fn expected() -> Vec<(u64, u32, TraceEvent)> {
         (50, 1, switch(None, PrevState::Running, Some(child))),
         (60, 0, switch(Some(parent), PrevState::Sleeping, None)),
         (70, 1, waking(kworker, cpu0, Some(child), WakeContext::Task)),
+        (75, 1, CpuFrequency { cpu: cpu1, khz: 729_000 }),
         (80, 1, SchedProcessExit { task: child }),
         (90, 1, switch(Some(child), PrevState::Dead, None)),
         (400_000_000, 0, waking(parent, cpu0, None, WakeContext::Hardirq)),
@@ -133,13 +135,13 @@ fn fields_that_are_missing_or_elsewhere() {
         read(layout.file(&pages())).unwrap()
     };
     let trace = file(&|fields| fields.truncate(3), "sched_wakeup");
-    assert_eq!((trace.stats.events, trace.stats.skipped), (10, 1));
+    assert_eq!((trace.stats.events, trace.stats.skipped), (11, 1));
     assert!(notes(&trace).contains("`sched_wakeup` has no field `target_cpu`"), "{}", notes(&trace));
     let trace = file(&|fields| fields.truncate(3), "sched_stat_runtime");
-    assert_eq!((trace.stats.events, trace.stats.skipped), (11, 0), "kernels from 6.8 on have no vruntime");
+    assert_eq!((trace.stats.events, trace.stats.skipped), (12, 0), "kernels from 6.8 on have no vruntime");
     assert!(events(&trace).iter().any(|event| matches!(event.2, TraceEvent::SchedStatRuntime { vruntime: None, .. })));
     let trace = file(&|fields| fields.truncate(0), "sched_process_fork");
-    assert_eq!((trace.stats.events, trace.stats.skipped), (10, 1));
+    assert_eq!((trace.stats.events, trace.stats.skipped), (11, 1));
 }
 
 #[test]
@@ -147,7 +149,7 @@ fn events_that_the_file_does_not_describe() {
     let mut layout = Layout::new(6);
     layout.formats.retain(|(name, _)| !matches!(*name, "sched_waking" | "sched_wakeup"));
     let trace = read(layout.file(&pages())).unwrap();
-    assert_eq!((trace.stats.events, trace.stats.skipped, trace.stats.not_used), (8, 3, 1));
+    assert_eq!((trace.stats.events, trace.stats.skipped, trace.stats.not_used), (9, 3, 1));
     assert!(notes(&trace).contains("does not describe") && !trace.stats.is_clean(), "{}", notes(&trace));
     layout.formats.clear();
     let trace = read(layout.file(&pages())).unwrap();
@@ -184,7 +186,7 @@ fn clocks() {
     for version in [6, 7] {
         for clock in ["mono", "local", "boot", "uptime", "something"] {
             let trace = trace(version, clock).unwrap();
-            assert_eq!(trace.stats.events, 11);
+            assert_eq!(trace.stats.events, 12);
             assert_eq!(notes(&trace).contains(clock), clock != "mono" && clock != "boot", "{}", notes(&trace));
             assert_eq!(trace.stats.is_clean(), clock != "something");
         }

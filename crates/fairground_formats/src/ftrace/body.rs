@@ -1,5 +1,5 @@
 //! The fields of the scheduler's tracepoints, in the kernel's own format (`comm=bash pid=7 …`) and
-//! in the short one of the trace-cmd and perf plugins (`bash:7 [120] …`).
+//! in the short one of the trace-cmd and perf plugins (`bash:7 [120] …`); and those of `cpu_frequency`.
 //!
 //! Names may hold anything, even what looks like a field, so fields are taken from the right.
 
@@ -37,6 +37,7 @@ pub(super) fn parse(line: &EventLine<'_>, names: &mut NameTable) -> Result<RawEv
         "sched_stat_runtime" => runtime(body, names),
         "sched_process_fork" => fork(body, names),
         "sched_process_exit" => exit(body, names),
+        "cpu_frequency" => frequency(body),
         _ => return Err(BodyError::NotUsed),
     };
     event.ok_or(BodyError::Malformed)
@@ -133,6 +134,12 @@ fn fork(body: &str, names: &mut NameTable) -> Option<RawEvent> {
 /// `comm=a pid=1 prio=120`, since 6.16 followed by `group_dead=true`.
 fn exit(body: &str, names: &mut NameTable) -> Option<RawEvent> {
     keyed_who(body.trim_start(), names).map(|task| RawEvent::Exit { task })
+}
+
+/// `state=729000 cpu_id=3`.
+fn frequency(body: &str) -> Option<RawEvent> {
+    let (left, cpu) = take_last(body.trim_start(), " cpu_id=")?;
+    Some(RawEvent::CpuFrequency { cpu: number(cpu)?, khz: number(left.strip_prefix("state=")?)? })
 }
 
 /// `comm=a pid=1 prio=120`.
@@ -262,6 +269,7 @@ mod tests {
             event("sched_process_exit", "comm=a pid=7 prio=120 group_dead=true"),
             Ok(RawEvent::Exit { task: Who { pid: 7, prio: Some(120), .. } })
         ));
+        assert_eq!(event("cpu_frequency", "state=729000 cpu_id=3"), Ok(RawEvent::CpuFrequency { cpu: 3, khz: 729_000 }));
         assert_eq!(event("irq_handler_entry", "irq=1"), Err(BodyError::NotUsed));
     }
 
@@ -274,6 +282,9 @@ mod tests {
             ("sched_wakeup", "comm=a pid=99999999999 prio=120 target_cpu=0"),
             ("sched_wakeup", "comm=a pid=1 prio=120"),
             ("sched_process_fork", "comm=a pid=1"),
+            ("cpu_frequency", "state=729000"),
+            ("cpu_frequency", "state=729000 cpu_id=-1"),
+            ("cpu_frequency", "state=4294967296 cpu_id=0"),
         ] {
             assert_eq!(read(event, body).err(), Some(BodyError::Malformed), "{body}");
         }

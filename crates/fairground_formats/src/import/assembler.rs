@@ -110,6 +110,7 @@ impl<'a> Assembler<'a> {
                 self.tasks.exiting(task.pid);
                 TraceEvent::SchedProcessExit { task: gone }
             }
+            RawEvent::CpuFrequency { cpu, khz } => TraceEvent::CpuFrequency { cpu: CpuId::new(cpu), khz },
         })
     }
 }

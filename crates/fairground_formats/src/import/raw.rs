@@ -27,6 +27,7 @@ pub(crate) enum RawEvent {
     StatRuntime { task: Who, runtime: u64, vruntime: Option<u64> },
     Fork { parent: Who, child: Who },
     Exit { task: Who },
+    CpuFrequency { cpu: u32, khz: u32 },
 }
 
 impl RawEvent {
@@ -37,6 +38,7 @@ impl RawEvent {
             | RawEvent::Wakeup { target_cpu, .. }
             | RawEvent::WakeupNew { target_cpu, .. } => [Some(target_cpu), None],
             RawEvent::MigrateTask { orig_cpu, dest_cpu, .. } => [Some(orig_cpu), Some(dest_cpu)],
+            RawEvent::CpuFrequency { cpu, .. } => [Some(cpu), None],
             _ => [None, None],
         }
     }

@@ -1,4 +1,4 @@
-//! From the binary record of a scheduler tracepoint to an event, by the names of its fields.
+//! From the binary record of a tracepoint of the scheduler, or of frequencies, to an event, by the names of its fields.
 
 use crate::ftrace::{state_from_bits, state_from_letters};
 use crate::import::event_format::{ByteOrder, EventFormat, Field};
@@ -34,6 +34,7 @@ enum Kind {
     StatRuntime { task: TaskFields, runtime: Field, vruntime: Option<Field> },
     Fork { parent: TaskFields, child: TaskFields },
     Exit { task: TaskFields },
+    CpuFrequency { cpu: Field, khz: Field },
 }
 
 /// The place of `prev_state` and the letters of its bits, which differ between kernels.
@@ -78,6 +79,7 @@ impl SchedRecord {
             }
             "sched_process_fork" => Kind::Fork { parent: task("parent_")?, child: task("child_")? },
             "sched_process_exit" => Kind::Exit { task: task("")? },
+            "cpu_frequency" => Kind::CpuFrequency { cpu: find("cpu_id")?, khz: find("state")? },
             _ => return Ok(None),
         };
         Ok(Some(SchedRecord { kind, order }))
@@ -117,6 +119,9 @@ impl SchedRecord {
             },
             Kind::Fork { parent, child } => RawEvent::Fork { parent: fields.who(parent)?, child: fields.who(child)? },
             Kind::Exit { task } => RawEvent::Exit { task: fields.who(task)? },
+            Kind::CpuFrequency { cpu, khz } => {
+                RawEvent::CpuFrequency { cpu: fields.number(cpu)?, khz: u32::try_from(fields.integer(khz)?).ok()? }
+            }
         })
     }
 }

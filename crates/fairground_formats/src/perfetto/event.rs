@@ -11,6 +11,7 @@ const TIMESTAMP: u32 = 1;
 const PID: u32 = 2;
 const SCHED_SWITCH: u32 = 4;
 const COMMON_FLAGS: u32 = 5;
+const CPU_FREQUENCY: u32 = 11;
 const SCHED_WAKEUP: u32 = 17;
 const SCHED_WAKING: u32 = 20;
 const SCHED_WAKEUP_NEW: u32 = 114;
@@ -41,8 +42,8 @@ pub(super) struct FtraceEvent<'a> {
 /// What an event means.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Meaning {
-    /// Something that the scheduler did.
-    Sched(RawEvent),
+    /// Something that the scheduler did, or a change of frequency.
+    Used(RawEvent),
     /// A task has this name from now on.
     Name(Who),
     /// Something of no use here.
@@ -99,9 +100,9 @@ impl<'a> FtraceEvent<'a> {
                 SCHED_WAKING => {
                     let task = body.task([1, 2, 3], reading)?;
                     let context = self.flags.map(wake_context);
-                    Meaning::Sched(RawEvent::Waking { task, target_cpu: body.natural(5)?, current, context })
+                    Meaning::Used(RawEvent::Waking { task, target_cpu: body.natural(5)?, current, context })
                 }
-                number => Meaning::Sched(body.event(number, reading)?),
+                number => Meaning::Used(body.event(number, reading)?),
             })
         });
         meaning.unwrap_or(Meaning::Malformed(tracepoint))
@@ -112,6 +113,7 @@ impl<'a> FtraceEvent<'a> {
 fn tracepoint(number: u32) -> Option<&'static str> {
     Some(match number {
         SCHED_SWITCH => "sched_switch",
+        CPU_FREQUENCY => "cpu_frequency",
         SCHED_WAKING => "sched_waking",
         SCHED_WAKEUP => "sched_wakeup",
         SCHED_WAKEUP_NEW => "sched_wakeup_new",
@@ -176,6 +178,7 @@ impl<'a> Body<'a> {
             SCHED_PROCESS_FORK => {
                 RawEvent::Fork { parent: self.task([1, 2, 0], reading)?, child: self.task([3, 4, 0], reading)? }
             }
+            CPU_FREQUENCY => RawEvent::CpuFrequency { cpu: self.natural(2)?, khz: self.0[1]?.number()?.try_into().ok()? },
             SCHED_PROCESS_EXIT => RawEvent::Exit { task: self.task([1, 2, 4], reading)? },
             _ => return None,
         })
@@ -193,7 +196,7 @@ fn generic(message: &[u8], reading: &mut Reading<'_>) -> Meaning {
         b"sched_migrate_task" => ("sched_migrate_task", generic_migrate(message, reading)),
         _ => return Meaning::NotUsed,
     };
-    event.map_or(Meaning::Malformed(name), Meaning::Sched)
+    event.map_or(Meaning::Malformed(name), Meaning::Used)
 }
 
 fn generic_runtime(message: &[u8], reading: &mut Reading<'_>) -> Option<RawEvent> {

@@ -122,7 +122,6 @@ impl<'w> PerfettoWriter<'w> {
             Track::NrRunning(_) => plain("nr_running", CounterUnit::Count),
             Track::CpuUtil(_) | Track::TaskUtil(_) => plain("util_avg", CounterUnit::Unspecified),
             Track::CpuLoad(_) => plain("load_avg", CounterUnit::Unspecified),
-            Track::Frequency(_) => plain("frequency, kHz", CounterUnit::Unspecified),
             Track::Vruntime(_) => plain("vruntime", CounterUnit::TimeNs),
             Track::Thread(task) | Track::LockUser(_, task) => plain(self.tasks.get(task).name, CounterUnit::Unspecified),
             Track::Lock(lock) => (format!("lock {}", self.options.lock_name(lock)), CounterUnit::Unspecified),
@@ -293,6 +292,9 @@ impl<'w> PerfettoWriter<'w> {
                 let (comm, pid) = (Some(name.to_string()), Some(pid as i32));
                 FtraceBody::ProcessExit(SchedProcessExit { comm, pid, tgid: pid, prio: Some(prio) })
             }
+            TraceEvent::CpuFrequency { cpu, khz } => {
+                FtraceBody::CpuFrequency(CpuFrequency { state: Some(khz), cpu_id: Some(cpu.get()) })
+            }
             _ => return,
         };
         self.ftrace(at, cpu, current, flags, body);
@@ -359,7 +361,6 @@ impl Sink for PerfettoWriter<'_> {
                 self.counter_if_changed(at, Track::CpuUtil(cpu), u64::from(util_avg));
                 self.counter_if_changed(at, Track::CpuLoad(cpu), load_avg);
             }
-            TraceEvent::CpuFrequency { cpu, khz } => self.counter(at, Track::Frequency(cpu), i64::from(khz)),
             TraceEvent::SeSample { task, util_avg } => {
                 self.counter_if_changed(at, Track::TaskUtil(task), u64::from(util_avg));
             }

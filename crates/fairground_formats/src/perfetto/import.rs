@@ -273,7 +273,7 @@ impl<'a> Import<'a> {
             self.current[cpu as usize] = Some(current);
         }
         match event.meaning(current, &mut reading!(self)) {
-            Meaning::Sched(event) => {
+            Meaning::Used(event) => {
                 match event {
                     RawEvent::Switch { next, .. } => self.current[cpu as usize] = Some(stale(next)),
                     RawEvent::Waking { context: None, .. } => self.without_context += 1,

@@ -214,7 +214,7 @@ pub(super) struct FtraceEvent {
     /// The kernel's trace flags: 0x08 hard interrupt, 0x10 soft interrupt.
     #[prost(uint32, optional, tag = "5")]
     pub(super) common_flags: Option<u32>,
-    #[prost(oneof = "FtraceBody", tags = "4, 17, 20, 114, 238, 239, 491")]
+    #[prost(oneof = "FtraceBody", tags = "4, 11, 17, 20, 114, 238, 239, 491")]
     pub(super) event: Option<FtraceBody>,
 }
 
@@ -222,6 +222,8 @@ pub(super) struct FtraceEvent {
 pub(super) enum FtraceBody {
     #[prost(message, tag = "4")]
     Switch(SchedSwitch),
+    #[prost(message, tag = "11")]
+    CpuFrequency(CpuFrequency),
     #[prost(message, tag = "17")]
     Wakeup(SchedWakeup),
     #[prost(message, tag = "20")]
@@ -252,6 +254,15 @@ pub(super) struct SchedSwitch {
     pub(super) next_pid: Option<i32>,
     #[prost(int32, optional, tag = "7")]
     pub(super) next_prio: Option<i32>,
+}
+
+/// `state` is the frequency, kHz.
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct CpuFrequency {
+    #[prost(uint32, optional, tag = "1")]
+    pub(super) state: Option<u32>,
+    #[prost(uint32, optional, tag = "2")]
+    pub(super) cpu_id: Option<u32>,
 }
 
 /// SchedWakeup, SchedWaking and SchedWakeupNew have the same fields.

@@ -19,8 +19,6 @@ pub(super) enum Track {
     CpuUtil(CpuId),
     /// Counter: load_avg of a CPU's root queue.
     CpuLoad(CpuId),
-    /// Counter: frequency of a CPU, kHz.
-    Frequency(CpuId),
     /// A thread: the parent of its counters.
     Thread(TaskId),
     /// Counter: util_avg of a task.
@@ -48,7 +46,6 @@ impl Track {
             Track::NrRunning(cpu) => (4, cpu.get(), 0),
             Track::CpuUtil(cpu) => (5, cpu.get(), 0),
             Track::CpuLoad(cpu) => (6, cpu.get(), 0),
-            Track::Frequency(cpu) => (7, cpu.get(), 0),
             Track::Thread(task) => (16, task.get(), 0),
             Track::TaskUtil(task) => (17, task.get(), 0),
             Track::Vruntime(task) => (18, task.get(), 0),
@@ -66,12 +63,9 @@ impl Track {
         match self {
             Track::Cpu(_) | Track::Thread(_) | Track::Lock(_) => None,
             Track::LockHolders(lock) | Track::LockWaiters(lock) | Track::LockUser(lock, _) => Some(Track::Lock(lock)),
-            Track::Decisions(cpu)
-            | Track::Kernel(cpu)
-            | Track::NrRunning(cpu)
-            | Track::CpuUtil(cpu)
-            | Track::CpuLoad(cpu)
-            | Track::Frequency(cpu) => Some(Track::Cpu(cpu)),
+            Track::Decisions(cpu) | Track::Kernel(cpu) | Track::NrRunning(cpu) | Track::CpuUtil(cpu) | Track::CpuLoad(cpu) => {
+                Some(Track::Cpu(cpu))
+            }
             Track::TaskUtil(task) | Track::Vruntime(task) | Track::Marker(task, _) => Some(Track::Thread(task)),
         }
     }

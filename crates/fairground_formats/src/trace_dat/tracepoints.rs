@@ -5,8 +5,8 @@ use crate::import::sched_record::{MissingField, SchedRecord};
 use crate::import::{Assembler, ImportStats, NameId, RawEvent, Who};
 use std::collections::BTreeMap;
 
-/// The system of the tracepoints that are used.
-const SCHED: &str = "sched";
+/// The systems of the tracepoints that are used.
+const USED: [&str; 2] = ["sched", "power"];
 /// Characters of an unused tracepoint's name that a note shows.
 const NAME_SHOWN: usize = 60;
 
@@ -47,11 +47,11 @@ impl Tracepoints {
             let shown: String = name.chars().take(NAME_SHOWN).collect();
             Tracepoint::NotUsed { note: format!("events `{shown}` are not used") }
         };
-        let format = EventFormat::parse(text).filter(|_| system == SCHED || self.common.is_none());
+        let format = EventFormat::parse(text).filter(|_| USED.contains(&system) || self.common.is_none());
         if let Some(format) = &format {
             self.learn_common(format);
         }
-        let tracepoint = match format.filter(|_| system == SCHED).map(|format| SchedRecord::new(&format, self.order)) {
+        let tracepoint = match format.filter(|_| USED.contains(&system)).map(|format| SchedRecord::new(&format, self.order)) {
             Some(Ok(Some(record))) => Tracepoint::Sched { name: name.to_string(), record: Box::new(record) },
             Some(Err(MissingField(field))) => {
                 let note = format!("the description of `{name}` has no field `{field}`: such events were left out");

@@ -52,6 +52,7 @@ pub(crate) fn tracepoint() -> impl Strategy<Value = TraceEvent> {
         }),
         (maybe(), task()).prop_map(|(parent, child)| TraceEvent::SchedProcessFork { parent, child }),
         task().prop_map(|task| TraceEvent::SchedProcessExit { task }),
+        (cpu(), any::<u32>()).prop_map(|(cpu, khz)| TraceEvent::CpuFrequency { cpu, khz }),
     ]
 }
 
@@ -102,6 +103,7 @@ pub(crate) fn with_pids(event: &TraceEvent, pid: impl Fn(TaskId) -> u32) -> Trac
         | TraceEvent::SchedMigrateTask { task, .. }
         | TraceEvent::SchedStatRuntime { task, .. }
         | TraceEvent::SchedProcessExit { task } => set(task),
+        TraceEvent::CpuFrequency { .. } => {}
         other => panic!("{other:?} is no tracepoint"),
     }
     event

@@ -59,7 +59,7 @@ pub(crate) enum Value {
     Text(&'static str),
 }
 
-const SCHED: [(&str, &[(&str, usize)]); 8] = [
+const TRACEPOINTS: [(&str, &[(&str, usize)]); 9] = [
     (
         "sched_switch",
         &[
@@ -82,6 +82,7 @@ const SCHED: [(&str, &[(&str, usize)]); 8] = [
         &[("char parent_comm[16]", 16), ("pid_t parent_pid", 4), ("char child_comm[16]", 16), ("pid_t child_pid", 4)],
     ),
     ("sched_process_exit", &[("char comm[16]", 16), ("pid_t pid", 4), ("int prio", 4)]),
+    ("cpu_frequency", &[("u32 state", 4), ("u32 cpu_id", 4)]),
 ];
 
 impl Layout {
@@ -98,7 +99,7 @@ impl Layout {
             pipe: false,
             packed: false,
             tracing_data: true,
-            tracepoints: SCHED.iter().map(tracepoint).collect(),
+            tracepoints: TRACEPOINTS.iter().map(tracepoint).collect(),
         }
     }
     pub(crate) fn tracepoint(&mut self, name: &str) -> &mut Tracepoint {

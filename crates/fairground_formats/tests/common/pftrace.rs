@@ -9,6 +9,7 @@ use perfetto_protos::ftrace_event_bundle::FtraceEventBundle;
 use perfetto_protos::ftrace_event_bundle::ftrace_event_bundle::CompactSched;
 use perfetto_protos::generic::GenericFtraceEvent;
 use perfetto_protos::generic::generic_ftrace_event::{Field, field};
+use perfetto_protos::power::CpuFrequencyFtraceEvent;
 use perfetto_protos::sched::{
     SchedMigrateTaskFtraceEvent, SchedProcessExitFtraceEvent, SchedProcessForkFtraceEvent, SchedSwitchFtraceEvent,
     SchedWakeupFtraceEvent, SchedWakeupNewFtraceEvent, SchedWakingFtraceEvent,
@@ -168,6 +169,11 @@ impl Encoder<'_> {
                 tgid: Some(self.pid(Some(task))),
                 prio: Some(self.prio(Some(task))),
                 ..SchedProcessExitFtraceEvent::default()
+            }),
+            TraceEvent::CpuFrequency { cpu, khz } => Event::CpuFrequency(CpuFrequencyFtraceEvent {
+                state: Some(khz),
+                cpu_id: Some(cpu.get()),
+                ..CpuFrequencyFtraceEvent::default()
             }),
             TraceEvent::SchedStatRuntime { task, runtime, vruntime } => {
                 let mut fields = vec![

@@ -30,6 +30,7 @@ pub(crate) struct Layout {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Kind {
     Int,
+    U32,
     U64,
     Long,
     /// `char name[16]`.
@@ -69,7 +70,7 @@ const FIRST_ID: usize = 300;
 /// A record that the kernel took back after it was written.
 pub(crate) const DISCARDED: &str = "(discarded)";
 
-/// The eight tracepoints as kernel 6.18 describes them; `vruntime` as kernels before 6.8.
+/// The tracepoints as kernel 6.18 describes them; `vruntime` as kernels before 6.8.
 pub(crate) fn formats() -> Vec<(&'static str, Fields)> {
     use Kind::*;
     let wakeup = || vec![("comm", Comm), ("pid", Int), ("prio", Int), ("target_cpu", Int)];
@@ -94,6 +95,7 @@ pub(crate) fn formats() -> Vec<(&'static str, Fields)> {
         ("sched_process_fork", vec![("parent_comm", Comm), ("parent_pid", Int), ("child_comm", Comm), ("child_pid", Int)]),
         ("sched_process_exit", vec![("comm", Comm), ("pid", Int), ("prio", Int)]),
         ("sched_process_wait", vec![("comm", Comm), ("pid", Int), ("prio", Int)]),
+        ("cpu_frequency", vec![("state", U32), ("cpu_id", U32)]),
     ]
 }
 
@@ -120,6 +122,7 @@ fn print_format(event: &str) -> &'static str {
         "sched_waking" | "sched_wakeup" | "sched_wakeup_new" => {
             "\"comm=%s pid=%d prio=%d target_cpu=%03d\", REC->comm, REC->pid, REC->prio, REC->target_cpu"
         }
+        "cpu_frequency" => "\"state=%lu cpu_id=%lu\", (unsigned long)REC->state, (unsigned long)REC->cpu_id",
         _ => "\"comm=%s pid=%d prio=%d\", REC->comm, REC->pid, REC->prio",
     }
 }
@@ -150,7 +153,7 @@ impl Layout {
     }
     fn size(&self, kind: Kind) -> usize {
         match kind {
-            Kind::Int | Kind::String => 4,
+            Kind::Int | Kind::U32 | Kind::String => 4,
             Kind::U64 => 8,
             Kind::Long => self.long,
             Kind::Comm => 16,
@@ -182,6 +185,7 @@ impl Layout {
         for ((field, kind), offset) in fields.iter().zip(self.places(fields).0) {
             let (declared, signed) = match kind {
                 Kind::Int => (format!("int {field}"), 1),
+                Kind::U32 => (format!("u32 {field}"), 0),
                 Kind::U64 => (format!("u64 {field}"), 0),
                 Kind::Long => (format!("long {field}"), 1),
                 Kind::Comm => (format!("char {field}[16]"), 0),
@@ -208,9 +212,13 @@ impl Layout {
         [b"header_page\0".to_vec(), page, b"header_event\0".to_vec(), self.sized(event, 8)].concat()
     }
     fn event_formats(&self) -> Vec<u8> {
-        let mut bytes = [self.number(1, 4), b"sched\0".to_vec(), self.number(self.formats.len() as u64, 4)].concat();
-        for (row, (name, fields)) in self.formats.iter().enumerate() {
-            bytes.extend(self.sized(&self.format(FIRST_ID + row, name, fields), 8));
+        let mut bytes = self.number(2, 4);
+        for (system, is_sched) in [("sched\0", true), ("power\0", false)] {
+            let formats = self.formats.iter().enumerate().filter(|row| row.1.0.starts_with("sched_") == is_sched);
+            bytes.extend([system.as_bytes().to_vec(), self.number(formats.clone().count() as u64, 4)].concat());
+            for (row, (name, fields)) in formats {
+                bytes.extend(self.sized(&self.format(FIRST_ID + row, name, fields), 8));
+            }
         }
         bytes
     }
