@@ -177,6 +177,65 @@ fn spec_04_t14_performance_is_full_speed_from_the_beginning() {
     assert!(differ <= 1, "old and new rules agree at full speed: {differ}");
 }
 
+/// A CPU with a clock of its own that has a point for each wish of [`boosts`].
+fn steps() -> Machine {
+    let khz = "100000, 124511, 125000, 156250, 249023, 250000, 312500, 498046, 500000, 625000, 996093, 1000000";
+    let policy = format!("[[policy]]\ncpus = \"0\"\nkhz = [{khz}]\nfast_switch = true\n");
+    let mut machine = machine_file::parse(&format!("cores = 1\nhz = 250\ncosts = \"zero\"\n{policy}")).unwrap();
+    machine.policies[0].governor = Governor { rate_limit: Some(Ns::from_ms(1)), ..schedutil() };
+    machine
+}
+
+/// When a task that waits `times` times for a device, then only sleeps, wakes up, and the frequencies that begin then.
+fn boosts(profile: &str, times: u64, gap: u64) -> Vec<(u64, u32)> {
+    let run = || Instr::RunTime { time: Ns(10 * US), mode: Mode::User };
+    let cycle = gap + 10 * US;
+    let mut set = TaskSet::default();
+    let asleep = common::asleep_until(START);
+    let code = asleep.into_iter().chain([run(), Instr::Io { time: Ns(gap) }, Instr::Repeat { counter: 0, times, to: 2 }]);
+    let task = set.pinned("reader", 0, code.chain([run(), sleep(gap), Instr::Jump { to: 5 }]).collect());
+    set.tasks[task].start = Start::Asleep;
+    set.tasks[task].timer_slack = Ns(1);
+    let watch = Watch::of(steps(), profile, set, START + (times + 10) * cycle);
+    watch.changes.iter().map(|&(at, khz)| ((at - START) / cycle, khz)).collect()
+}
+
+/// The wake-ups 1 to 6 end a wait for a device, all later ones a sleep. A wake-up is looked at twice: for the wait, and because
+/// a period of load tracking is over. Where the first look changed the frequency the rate limit drops the second; where it did
+/// not, as the highest was reached, the second halves the boost, but a CPU that was not idle in between does not slow down.
+///
+/// ```text
+/// wake-up             1    2    3    4     5        6        7    8    9
+/// from-eighth         128  256  512  1024  1024/512 1024/512 256  128  0     of 1024
+/// doubled-capacity    102  204  408  816   1024     1024/512 256  128  0     of 1024
+/// doubled-frequency   100  200  400  800   1000/500 1000/500 250  125  0     MHz
+/// highest             1000 …                        1000/500 250  125  62.5  MHz, halved after each look
+/// ```
+///
+/// The frequency is 5/4 of that share of 1 GHz, in whole kHz.
+#[test]
+fn spec_04_t07_waits_for_a_device_double_the_boost_of_a_run_and_sleeps_halve_it() {
+    let falls = [(7, 312_500), (8, 156_250), (9, 100_000)];
+    let series = |rises: &[(u64, u32)]| [rises, &falls].concat();
+    let highest = series(&[(1, 1_000_000)]);
+    let frequency = series(&[(1, 125_000), (2, 250_000), (3, 500_000), (4, 1_000_000)]);
+    let capacity = series(&[(1, 124_511), (2, 249_023), (3, 498_046), (4, 996_093), (5, 1_000_000)]);
+    let eighth = series(&[(1, 156_250), (2, 312_500), (3, 625_000), (4, 1_000_000)]);
+    for (profile, expected) in [("v4.12", &highest), ("v4.20", &frequency), ("v5.1", &capacity)] {
+        assert_eq!(&boosts(profile, 6, 2 * MS), expected, "{profile}");
+    }
+    for profile in ["v5.10", "v5.19", "v6.1", "v6.14", "v7.2"] {
+        assert_eq!(boosts(profile, 6, 2 * MS), eighth, "{profile}");
+    }
+}
+
+/// More than a tick without a look forgets the boost: it begins anew at the least.
+#[test]
+fn a_device_that_answers_after_more_than_a_tick_gives_the_least_boost_each_time() {
+    let khz = |profile| boosts(profile, 6, 5 * MS).iter().map(|row| row.1).max();
+    assert_eq!((khz("v4.20"), khz("v5.1"), khz("v6.1")), (Some(125_000), Some(124_511), Some(156_250)));
+}
+
 /// Computes in slots of 20 ms: `busy` of them at the present speed.
 fn duty(busy: u64) -> TaskSet {
     let mut set = TaskSet::default();
@@ -195,6 +254,18 @@ fn spec_04_t15_ondemand_goes_by_the_share_of_busy_time() {
     let half = Watch::of(hikey(ondemand, 250), "v6.1", duty(10 * MS), 400 * MS);
     // 208000 + 50 · 992000 / 100 = 704000: 729000 is nearest.
     assert_eq!(half.changes.last().map(|row| row.1), Some(KHZ[2]), "{:?}", half.changes);
+}
+
+/// 85 % of busy time: 208000 + 85 · 992000 / 100 = 1051200, to which 960000 is nearest; above a threshold of 80 % the highest.
+#[test]
+fn spec_04_t15_ondemand_goes_up_above_95_percent_unless_it_is_told_another_threshold() {
+    let settled = |up_threshold, busy| {
+        let governor = Governor { sampling_rate: Some(Ns::from_ms(20)), up_threshold, ..Governor::of(GovernorKind::Ondemand) };
+        Watch::of(hikey(governor, 250), "v6.1", duty(busy), 400 * MS).changes.last().map(|row| row.1)
+    };
+    assert_eq!(settled(None, 17 * MS), Some(KHZ[3]));
+    assert_eq!(settled(Some(80), 17 * MS), Some(KHZ[4]));
+    assert_eq!(settled(Some(85), 17 * MS), Some(KHZ[3]), "above, not at it");
 }
 
 #[test]
