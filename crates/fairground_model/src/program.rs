@@ -407,132 +407,137 @@ impl Frame {
         }
     }
     /// Runs to the next thing that the task wants.
+    #[inline]
     pub fn next(&mut self, program: &Program, around: &mut Surroundings<'_>) -> Step {
+        (0..FUEL).find_map(|_| self.run_one(program, around)).unwrap_or(Step::Stuck)
+    }
+    /// Runs one instruction: what the task wants, or nothing if it was one of control. Apart from the loop, which else would begin with
+    /// what only rare instructions need.
+    #[inline(never)]
+    fn run_one(&mut self, program: &Program, around: &mut Surroundings<'_>) -> Option<Step> {
         let now = around.now;
-        for _ in 0..FUEL {
-            let Some(instr) = program.code.get(self.pc as usize) else { return Step::Exit };
-            self.pc += 1;
-            match *instr {
-                Instr::Run { work, mode } => return Step::Run { work, mode },
-                Instr::RunBetween { low, high, mode } => {
-                    return Step::Run { work: Ns(around.rng.between(low.0, high.0)), mode };
-                }
-                Instr::RunTime { time, mode } => return Step::RunTime { time, mode },
-                Instr::RunReg { reg, mode } => {
-                    return Step::Run { work: Ns(self.regs[usize::from(reg)]).min(RUN_REG_MAX), mode };
-                }
-                Instr::RunUntil { reg } => return Step::RunUntil { at: self.at(reg) },
-                Instr::Sleep { time } => return Step::SleepFor(time),
-                Instr::Io { time } => return Step::Io(time),
-                Instr::SleepBetween { low, high } => return Step::SleepFor(Ns(around.rng.between(low.0, high.0))),
-                Instr::RunExponential { mean, mode } => {
-                    return Step::Run { work: Ns(around.rng.exponential(mean.0)), mode };
-                }
-                Instr::SleepExponential { mean } => return Step::SleepFor(Ns(around.rng.exponential(mean.0))),
-                Instr::SleepUntil { reg } => return Step::SleepUntil(self.at(reg)),
-                Instr::TimerWait { reg, period, mode } => {
-                    let slot = &mut self.regs[usize::from(reg)];
-                    *slot = slot.saturating_add(period.0);
-                    if *slot > now.ns() {
-                        return Step::SleepUntil(Instant::from_ns(*slot));
-                    }
-                    if mode == TimerMode::Relative {
-                        *slot = now.ns();
-                    }
-                }
-                Instr::Now { reg } => self.set(reg, now.ns()),
-                Instr::TimeOfDay { reg } => self.set(reg, now.ns() / 1000 * 1000),
-                Instr::GetCpu { into } => self.set(into, u64::from(around.cpu.get())),
-                Instr::Let { reg, value } => self.set(reg, self.value(value)),
-                Instr::Draw { reg, from } => self.set(reg, from.draw(around.rng)),
-                Instr::Calculate { reg, by, value } => {
-                    self.set(reg, by.of(self.regs[usize::from(reg)], self.value(value)));
-                }
-                Instr::Load { word, into } => match self.word(word, around).map(|word| around.words[word]) {
-                    Some(value) => self.set(into, value),
-                    None => return Step::Fault,
-                },
-                Instr::Store { word, value } => match self.word(word, around) {
-                    Some(word) => around.words[word] = self.value(value),
-                    None => return Step::Fault,
-                },
-                Instr::Spin { word, value } => match self.word(word, around) {
-                    Some(word) if around.words[word] == value => return Step::Spin { word, value },
-                    Some(_) => {}
-                    None => return Step::Fault,
-                },
-                Instr::FutexWait { word, value } => {
-                    let value = self.value(value);
-                    return self.word(word, around).map_or(Step::Fault, |word| Step::FutexWait { word, value });
-                }
-                Instr::FutexWake { word, count } => {
-                    return self.word(word, around).map_or(Step::Fault, |word| Step::FutexWake { word, count });
-                }
-                Instr::Enter => return Step::Enter,
-                Instr::Leave => return Step::Leave,
-                Instr::CondResched => return Step::CondResched,
-                Instr::MightSleep => return Step::MightSleep,
-                Instr::Lock { lock, mode } => return Step::Lock { lock, mode },
-                Instr::Unlock { lock } => return Step::Unlock { lock },
-                Instr::Downgrade { lock } => return Step::Downgrade { lock },
-                Instr::Set { reg, at } => self.set(reg, at.ns()),
-                Instr::Add { reg, time } => self.set(reg, self.regs[usize::from(reg)].saturating_add(time.0)),
-                Instr::Write { pipe, value } => {
-                    return Step::Write { pipe, value: value.map_or(now.ns(), |reg| self.regs[usize::from(reg)]) };
-                }
-                Instr::Read { pipe, into } => return Step::Read { pipe, into },
-                Instr::Send { sock, bytes } => return Step::Send { sock, bytes },
-                Instr::Poll { pipe } => return Step::Poll { pipe },
-                Instr::Recv { sock, bytes } => return Step::Recv { sock, bytes },
-                Instr::ServeSoftirqs => return Step::ServeSoftirqs,
-                Instr::Fork { task } => return Step::Fork { task },
-                Instr::WaitChildren => return Step::WaitChildren,
-                Instr::Yield => return Step::Yield,
-                Instr::Exec => return Step::Exec,
-                Instr::ThreadClock => return Step::ThreadClock,
-                Instr::SetNice { nice } => return Step::SetNice { nice },
-                Instr::SetPolicy { policy } => return Step::SetPolicy { policy },
-                Instr::SetSlice { slice } => return Step::SetSlice { slice },
-                Instr::SetClamp { clamp } => return Step::SetClamp { clamp },
-                Instr::SetAffinity { .. } => return Step::SetAffinity,
-                Instr::SetGroup { group } => return Step::SetGroup { group },
-                Instr::SetTimerSlack { slack } => return Step::SetTimerSlack { slack },
-                Instr::MarkSince { marker, reg } => {
-                    return Step::Mark { marker, value: now.saturating_since(self.at(reg)).0 };
-                }
-                Instr::MarkBetween { marker, early, late } => {
-                    return Step::Mark { marker, value: self.at(late).saturating_since(self.at(early)).0 };
-                }
-                Instr::MarkValue { marker, value } => return Step::Mark { marker, value },
-                Instr::Jump { to } => self.pc = to,
-                Instr::JumpIfBefore { reg, at, to } => {
-                    if self.at(reg) < at {
-                        self.pc = to;
-                    }
-                }
-                Instr::JumpIf { reg, is, value, to } => {
-                    let (left, right) = (self.regs[usize::from(reg)], self.value(value));
-                    let holds = match is {
-                        Test::Equal => left == right,
-                        Test::AtMost => left <= right,
-                    };
-                    if holds {
-                        self.pc = to;
-                    }
-                }
-                Instr::Repeat { counter, times, to } => {
-                    let count = &mut self.counters[usize::from(counter)];
-                    *count += 1;
-                    if *count < times {
-                        self.pc = to;
-                    } else {
-                        *count = 0;
-                    }
-                }
-                Instr::Exit => return Step::Exit,
+        let Some(instr) = program.code.get(self.pc as usize) else { return Some(Step::Exit) };
+        self.pc += 1;
+        match *instr {
+            Instr::Run { work, mode } => return Some(Step::Run { work, mode }),
+            Instr::RunBetween { low, high, mode } => {
+                return Some(Step::Run { work: Ns(around.rng.between(low.0, high.0)), mode });
             }
+            Instr::RunTime { time, mode } => return Some(Step::RunTime { time, mode }),
+            Instr::RunReg { reg, mode } => {
+                return Some(Step::Run { work: Ns(self.regs[usize::from(reg)]).min(RUN_REG_MAX), mode });
+            }
+            Instr::RunUntil { reg } => return Some(Step::RunUntil { at: self.at(reg) }),
+            Instr::Sleep { time } => return Some(Step::SleepFor(time)),
+            Instr::Io { time } => return Some(Step::Io(time)),
+            Instr::SleepBetween { low, high } => return Some(Step::SleepFor(Ns(around.rng.between(low.0, high.0)))),
+            Instr::RunExponential { mean, mode } => {
+                return Some(Step::Run { work: Ns(around.rng.exponential(mean.0)), mode });
+            }
+            Instr::SleepExponential { mean } => return Some(Step::SleepFor(Ns(around.rng.exponential(mean.0)))),
+            Instr::SleepUntil { reg } => return Some(Step::SleepUntil(self.at(reg))),
+            Instr::TimerWait { reg, period, mode } => {
+                let slot = &mut self.regs[usize::from(reg)];
+                *slot = slot.saturating_add(period.0);
+                if *slot > now.ns() {
+                    return Some(Step::SleepUntil(Instant::from_ns(*slot)));
+                }
+                if mode == TimerMode::Relative {
+                    *slot = now.ns();
+                }
+            }
+            Instr::Now { reg } => self.set(reg, now.ns()),
+            Instr::TimeOfDay { reg } => self.set(reg, now.ns() / 1000 * 1000),
+            Instr::GetCpu { into } => self.set(into, u64::from(around.cpu.get())),
+            Instr::Let { reg, value } => self.set(reg, self.value(value)),
+            Instr::Draw { reg, from } => self.set(reg, from.draw(around.rng)),
+            Instr::Calculate { reg, by, value } => {
+                self.set(reg, by.of(self.regs[usize::from(reg)], self.value(value)));
+            }
+            Instr::Load { word, into } => match self.word(word, around).map(|word| around.words[word]) {
+                Some(value) => self.set(into, value),
+                None => return Some(Step::Fault),
+            },
+            Instr::Store { word, value } => match self.word(word, around) {
+                Some(word) => around.words[word] = self.value(value),
+                None => return Some(Step::Fault),
+            },
+            Instr::Spin { word, value } => match self.word(word, around) {
+                Some(word) if around.words[word] == value => return Some(Step::Spin { word, value }),
+                Some(_) => {}
+                None => return Some(Step::Fault),
+            },
+            Instr::FutexWait { word, value } => {
+                let value = self.value(value);
+                return Some(self.word(word, around).map_or(Step::Fault, |word| Step::FutexWait { word, value }));
+            }
+            Instr::FutexWake { word, count } => {
+                return Some(self.word(word, around).map_or(Step::Fault, |word| Step::FutexWake { word, count }));
+            }
+            Instr::Enter => return Some(Step::Enter),
+            Instr::Leave => return Some(Step::Leave),
+            Instr::CondResched => return Some(Step::CondResched),
+            Instr::MightSleep => return Some(Step::MightSleep),
+            Instr::Lock { lock, mode } => return Some(Step::Lock { lock, mode }),
+            Instr::Unlock { lock } => return Some(Step::Unlock { lock }),
+            Instr::Downgrade { lock } => return Some(Step::Downgrade { lock }),
+            Instr::Set { reg, at } => self.set(reg, at.ns()),
+            Instr::Add { reg, time } => self.set(reg, self.regs[usize::from(reg)].saturating_add(time.0)),
+            Instr::Write { pipe, value } => {
+                return Some(Step::Write { pipe, value: value.map_or(now.ns(), |reg| self.regs[usize::from(reg)]) });
+            }
+            Instr::Read { pipe, into } => return Some(Step::Read { pipe, into }),
+            Instr::Send { sock, bytes } => return Some(Step::Send { sock, bytes }),
+            Instr::Poll { pipe } => return Some(Step::Poll { pipe }),
+            Instr::Recv { sock, bytes } => return Some(Step::Recv { sock, bytes }),
+            Instr::ServeSoftirqs => return Some(Step::ServeSoftirqs),
+            Instr::Fork { task } => return Some(Step::Fork { task }),
+            Instr::WaitChildren => return Some(Step::WaitChildren),
+            Instr::Yield => return Some(Step::Yield),
+            Instr::Exec => return Some(Step::Exec),
+            Instr::ThreadClock => return Some(Step::ThreadClock),
+            Instr::SetNice { nice } => return Some(Step::SetNice { nice }),
+            Instr::SetPolicy { policy } => return Some(Step::SetPolicy { policy }),
+            Instr::SetSlice { slice } => return Some(Step::SetSlice { slice }),
+            Instr::SetClamp { clamp } => return Some(Step::SetClamp { clamp }),
+            Instr::SetAffinity { .. } => return Some(Step::SetAffinity),
+            Instr::SetGroup { group } => return Some(Step::SetGroup { group }),
+            Instr::SetTimerSlack { slack } => return Some(Step::SetTimerSlack { slack }),
+            Instr::MarkSince { marker, reg } => {
+                return Some(Step::Mark { marker, value: now.saturating_since(self.at(reg)).0 });
+            }
+            Instr::MarkBetween { marker, early, late } => {
+                return Some(Step::Mark { marker, value: self.at(late).saturating_since(self.at(early)).0 });
+            }
+            Instr::MarkValue { marker, value } => return Some(Step::Mark { marker, value }),
+            Instr::Jump { to } => self.pc = to,
+            Instr::JumpIfBefore { reg, at, to } => {
+                if self.at(reg) < at {
+                    self.pc = to;
+                }
+            }
+            Instr::JumpIf { reg, is, value, to } => {
+                let (left, right) = (self.regs[usize::from(reg)], self.value(value));
+                let holds = match is {
+                    Test::Equal => left == right,
+                    Test::AtMost => left <= right,
+                };
+                if holds {
+                    self.pc = to;
+                }
+            }
+            Instr::Repeat { counter, times, to } => {
+                let count = &mut self.counters[usize::from(counter)];
+                *count += 1;
+                if *count < times {
+                    self.pc = to;
+                } else {
+                    *count = 0;
+                }
+            }
+            Instr::Exit => return Some(Step::Exit),
         }
-        Step::Stuck
+        None
     }
     fn at(&self, reg: Reg) -> Instant {
         Instant::from_ns(self.regs[usize::from(reg)])

@@ -191,13 +191,22 @@ pub(crate) struct Cpu {
 }
 
 impl Cpu {
-    /// The price of what was counted since the last payment, in whole ns; the rest is carried.
+    /// The price of what was counted since the last payment, in whole ns; the rest is carried. Half of all phases count nothing.
     #[inline]
     pub(crate) fn price(&mut self) -> Ns {
         let ps = self.meter.take_ps() + self.carry_ps;
-        let whole = Ns(ps / PSEC_PER_NSEC);
-        self.carry_ps = ps - whole.0 * PSEC_PER_NSEC;
-        whole
+        if ps < PSEC_PER_NSEC {
+            self.carry_ps = ps;
+            return Ns::ZERO;
+        }
+        self.carry_ps = ps % PSEC_PER_NSEC;
+        Ns(ps / PSEC_PER_NSEC)
+    }
+
+    /// Whether the next payment is free, if nothing is counted until then.
+    #[inline]
+    pub(crate) fn owes_nothing(&self) -> bool {
+        self.meter.so_far_ps() == 0 && self.carry_ps < PSEC_PER_NSEC
     }
 
     /// Books kernel time under its name: so much from `since` on.

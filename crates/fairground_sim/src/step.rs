@@ -7,20 +7,38 @@ use crate::simulation::{Misuse, STEPS_AT_ONE_INSTANT, Simulation, Stopped};
 use crate::task::Want;
 use crate::timers::Timer;
 use fairground_model::{Mode, Op, PrevState, Recorder, Section, Step, Surroundings, TraceEvent, WakeContext};
-use fairground_sched::{Refused, WakeFlags};
+use fairground_sched::{Refused, UserReturn, WakeFlags};
 use fairground_stdx::{CpuId, Instant, Ns, TaskId};
 
 impl<Q: EventQueue> Simulation<Q> {
-    /// Asks the current task's program what it wants, and begins to do it.
+    /// Asks the current task's program what it wants, and begins to do it. Measurements on the way take no time.
     pub(crate) fn next_step(&mut self, rec: &mut Recorder<'_>, cpu: CpuId, task: TaskId) -> Next {
-        let row = &mut self.tasks[task];
-        let mut around = Surroundings { now: self.now, cpu, rng: &mut row.rng, words: &mut self.memory.words };
-        let step = row.frame.next(&self.programs[row.program], &mut around);
-        row.mode = if self.klocks.in_section(task) { Mode::Kernel } else { Mode::User };
-        self.show_writes();
-        if step == Step::Stuck || self.goes_in_circles(cpu) {
-            return self.stop(Stopped::NoProgress { task: self.tasks[task].info.name.clone(), at: self.now });
+        loop {
+            let row = &mut self.tasks[task];
+            let mut around = Surroundings { now: self.now, cpu, rng: &mut row.rng, words: &mut self.memory.words };
+            let step = row.frame.next(&self.programs[row.program], &mut around);
+            row.mode = if self.klocks.in_section(task) { Mode::Kernel } else { Mode::User };
+            self.show_writes();
+            if step == Step::Stuck || self.goes_in_circles(cpu) {
+                return self.stop(Stopped::NoProgress { task: self.tasks[task].info.name.clone(), at: self.now });
+            }
+            match step {
+                Step::Mark { marker, value } if self.is_free_to_go_on(cpu) => {
+                    rec.record(self.now, cpu, TraceEvent::Marker { task, marker, value });
+                }
+                _ => return self.carry_out(rec, cpu, task, step),
+            }
         }
+    }
+
+    /// Whether a step that takes no time leads to the next one: nothing is to be paid, and neither another task nor an interrupt is due.
+    #[inline]
+    fn is_free_to_go_on(&self, cpu: CpuId) -> bool {
+        self.cpus[cpu].owes_nothing() && self.sched.exit_to_user(cpu) == UserReturn::Run && !self.queue.irq_is_late(cpu)
+    }
+
+    #[inline(always)]
+    fn carry_out(&mut self, rec: &mut Recorder<'_>, cpu: CpuId, task: TaskId, step: Step) -> Next {
         match step {
             Step::Run { work, mode } => self.want(cpu, task, Want::Work(work), mode),
             Step::RunTime { time, mode } => self.want(cpu, task, Want::Time(time), mode),

@@ -53,12 +53,14 @@ impl Classes {
     /// A class has `count` values more.
     #[inline]
     pub(super) fn add(&mut self, class: u16, count: u64) {
-        if let Classes::Table { first, counts } = self
-            && let Some(row) = counts.get_mut(usize::from(class.wrapping_sub(*first)))
-        {
-            *row += count;
-        } else {
-            self.add_slowly(class, count);
+        // A constant is the first of its list.
+        let known = match self {
+            Classes::List(list) => list.first_mut().filter(|row| row.0 == class).map(|row| &mut row.1),
+            Classes::Table { first, counts } => counts.get_mut(usize::from(class.wrapping_sub(*first))),
+        };
+        match known {
+            Some(row) => *row += count,
+            None => self.add_slowly(class, count),
         }
     }
 

@@ -104,7 +104,7 @@ impl<Q: EventQueue> Simulation<Q> {
     #[inline(never)]
     pub(crate) fn unix_write_space(&mut self, cpu: CpuId, sock: SockId, left: u32) -> Next {
         let unix = &mut self.socks[sock].unix;
-        if unix.is_writable() {
+        if !unix.senders.is_empty() && unix.is_writable() {
             self.cpus[cpu].wake_q.extend(unix.senders.drain(..).rev());
         }
         if left > 0 {
