@@ -104,7 +104,8 @@ impl<Q: EventQueue> Simulation<Q> {
         } else {
             self.pause(cpu, self.now);
         }
-        self.cpus[cpu].interrupted = Some(Interrupted { since: self.now, section });
+        let row = &mut self.cpus[cpu];
+        (row.doing, row.interrupted) = (Doing::Kernel, Some(Interrupted { since: self.now, section }));
     }
 
     /// The next timer that an interrupt at this instant may expire: a task wakes, or a quota's pool is served.

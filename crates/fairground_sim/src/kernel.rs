@@ -395,7 +395,7 @@ impl<Q: EventQueue> Simulation<Q> {
         match row.doing {
             Doing::Kernel => {}
             Doing::Compute => {
-                row.then = Then::Resume;
+                (row.doing, row.then) = (Doing::Kernel, Then::Resume);
                 if let Some(task) = self.sched.rq(cpu).curr {
                     self.task_is_done(cpu, task);
                 }

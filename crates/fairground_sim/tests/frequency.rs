@@ -298,6 +298,55 @@ fn work_goes_on_exactly_across_changes_and_time_does_not_stretch() {
     assert_eq!(watch.exit_of(timer), 10 * MS);
 }
 
+/// Work of a task that had a CPU of the policy in these spans of time, ns of the highest frequency.
+fn work_in(spans: &[(u64, u64)], machine: &Machine, watch: &Watch) -> u64 {
+    let mut started = machine.clone();
+    started.start_governors();
+    let speed_at = |ns: u64| match watch.changes.iter().rev().find(|row| row.0 <= ns) {
+        Some(&(_, khz)) => machine.policies[0].freq_capacity(khz),
+        None => started.cpus[cpu(0)].freq_capacity,
+    };
+    let scaled = |&(from, to): &(u64, u64)| {
+        let ends = watch.changes.iter().map(|row| row.0).filter(|&ns| from < ns && ns < to).chain([to]);
+        let (mut begin, mut scaled) = (from, 0);
+        for end in ends {
+            scaled += (end - begin) * u64::from(speed_at(begin));
+            begin = end;
+        }
+        scaled
+    };
+    spans.iter().map(scaled).sum::<u64>() / 1024
+}
+
+/// The interrupt of a timer changes the frequency of the CPU on which it comes: by itself, as the thread of a governor, or by waking a
+/// real-time task. What ran there has done what it has done, once.
+#[test]
+fn what_was_done_up_to_an_interrupt_that_changes_the_frequency_counts_once() {
+    let worker = || {
+        let mut set = TaskSet::default();
+        let worker = set.pinned("worker", 0, vec![work(20 * MS)]);
+        (set, worker)
+    };
+    let (mut set, task) = worker();
+    let slow = Governor { setspeed_khz: Some(KHZ[0]), ..Governor::of(GovernorKind::Userspace) };
+    set.at(3 * MS, Change::Governor { cpu: cpu(0), governor: slow });
+    let mut machine = hikey(Governor::of(GovernorKind::Performance), 250);
+    machine.policies[0].fast_switch = false;
+    let watch = Watch::of(machine.clone(), "v6.1", set, 200 * MS);
+    assert_eq!(watch.changes, [(3_500 * US, KHZ[0])]);
+    let done = work_in(&[(0, watch.exit_of(task))], &machine, &watch);
+    assert!(done.abs_diff(20 * MS) <= 2, "{done} beside the thread");
+
+    let (mut set, task) = worker();
+    let urgent = set.pinned("urgent", 0, vec![sleep(15 * MS), Instr::RunTime { time: Ns(500 * US), mode: Mode::User }]);
+    set.tasks[urgent].policy = Policy::Fifo(RtPriority::new(10).unwrap());
+    let machine = hikey(schedutil(), 250);
+    let watch = Watch::of(machine.clone(), "v6.1", set, 200 * MS);
+    assert_eq!(watch.changes[..2], [(0, KHZ[3]), (15 * MS, KHZ[4])]);
+    let done = work_in(&[(0, 15 * MS), (15_500 * US, watch.exit_of(task))], &machine, &watch);
+    assert!(done.abs_diff(20 * MS) <= 2, "{done} beside a real-time task");
+}
+
 #[test]
 fn a_thread_changes_the_frequency_later() {
     let mut machine = hikey(schedutil(), 250);
