@@ -130,6 +130,7 @@ impl Sched {
         cx.record(TraceEvent::SchedWakeupNew { task, target_cpu: target });
         self.check_preempt_curr(cx, target, task, Arrival::Fork);
         self.task_woken(cx, task);
+        self.leave_if_forbidden(cx, task);
         debug_assert_eq!(self.tasks[task].state, TaskState::Queued);
     }
 }

@@ -223,6 +223,29 @@ mod tests {
         assert!(bench.decisions.0.contains(&Reason::AffinityWidened));
     }
 
+    /// Between the two parts of a birth its CPU goes off line, or is forbidden.
+    #[test]
+    fn who_is_being_born_follows_the_others() {
+        for profile in ["v4.12", "v5.10", "v6.1", "v6.14"] {
+            for goes_off_line in [true, false] {
+                let mut bench = Bench::new(profile);
+                let task = bench.sched.add_task(&TaskSpec::new("task", ProgramId::new(0)), cpus("0-7"));
+                let target = bench.call(cpu(6), |sched, cx| {
+                    sched.sched_fork(cx, None, task);
+                    sched.select_new_task(cx, task, Some(cpu(6)))
+                });
+                assert_eq!(target, cpu(6));
+                match goes_off_line {
+                    true => bench.offline(6).unwrap(),
+                    false => assert!(bench.call(cpu(0), |sched, cx| sched.set_cpus_allowed(cx, task, cpus("4")))),
+                }
+                bench.call(cpu(5), |sched, cx| sched.activate_new_task(cx, task, target));
+                assert_eq!(bench.sched.task(task).cpu, cpu(4), "{profile}");
+                assert_eq!([4, 6].map(|number| bench.sched.rq(cpu(number)).nr_running), [1, 0], "{profile}");
+            }
+        }
+    }
+
     #[test]
     fn the_last_cpu_stays() {
         let mut bench = Bench::new("v6.1");

@@ -216,8 +216,15 @@ impl Sched {
         self.check_preempt_curr(cx, cpu, task, arrival);
         self.task_woken(cx, task);
         self.update_avg_idle(cx, cpu);
+        self.leave_if_forbidden(cx, task);
+    }
+
+    /// The task that was just queued goes elsewhere if between the phases its allowed CPUs changed, or its CPU went off line: the
+    /// kernel makes both wait until it is queued.
+    ///
+    /// Kernel: core.c pi_lock around try_to_wake_up() and wake_up_new_task(), synchronize_rcu() in sched_cpu_deactivate(), v4.12–
+    pub(super) fn leave_if_forbidden(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId) {
         if !self.is_cpu_allowed(task, self.tasks[task].cpu) {
-            // Between the phases the allowed CPUs changed, which had to wait for the wake-up (pi_lock), or the CPU went off line.
             self.leave_forbidden_cpu(cx, task);
         }
     }
