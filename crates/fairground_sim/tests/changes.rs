@@ -4,7 +4,7 @@
 mod common;
 
 use common::{Build, Log, MS, US, asleep_until, busy_until, cpu, free_machine, hogs, priced_machine, setup, sleep, work};
-use fairground_model::{Change, Instr, Mode, Policy, Reason, Start, TaskSet, TraceEvent};
+use fairground_model::{Change, Instr, Mode, Policy, Reason, RtPriority, Start, TaskGroupSpec, TaskSet, TraceEvent};
 use fairground_stdx::{CpuId, CpuMask, Instant, Ns, TaskId};
 
 fn task(row: u32) -> TaskId {
@@ -51,6 +51,30 @@ fn policy_idle_leaves_almost_nothing() {
     assert!((1..=8).contains(&after), "{after} ms of 1000");
     let [_, after] = halves(Change::Policy { task: task(1), policy: Policy::Batch });
     assert!((490..=510).contains(&after), "{after} ms of 1000");
+}
+
+/// Between SCHED_FIFO and SCHED_IDLE and back, again and again at one instant, a task's load grows until it is beyond 64 bits and
+/// wraps: nobody else must suffer from that, on its CPU, in its group, where it is woken or where balance looks at it.
+#[test]
+fn a_load_beyond_64_bits_wraps() {
+    let kernels = ["v4.12", "v4.20", "v5.1", "v5.10", "v5.19", "v6.6", "v6.18"];
+    for (kernel, turns) in kernels.into_iter().flat_map(|kernel| (4..10).map(move |turns| (kernel, turns))) {
+        let mut set = TaskSet::default();
+        let group = set.groups.push(TaskGroupSpec::new("/group", None));
+        let naps = [work(300 * US), sleep(200 * US), Instr::Jump { to: 0 }];
+        let tasks: Vec<TaskId> = (0..8).map(|_| set.task("task", naps.to_vec())).collect();
+        for &task in &tasks[..4] {
+            set.tasks[task].group = Some(group);
+        }
+        for (task, at) in [(0, 10 * MS), (1, 15 * MS), (4, 20 * MS), (5, 25 * MS)] {
+            for policy in [Policy::Fifo(RtPriority::new(1).unwrap()), Policy::Idle].repeat(turns) {
+                set.at(at, Change::Policy { task: tasks[task], policy });
+            }
+        }
+        let (_, simulation, _) = Log::and_simulation(setup(free_machine(4, 1000), kernel, set, 60 * MS));
+        let ran: Vec<u64> = tasks.iter().map(|&task| simulation.sched().se(task).sum_exec_runtime / MS).collect();
+        assert!([2, 3, 6, 7].into_iter().all(|other| ran[other] >= 12), "{kernel}, {turns}: {ran:?}");
+    }
 }
 
 #[test]

@@ -2,6 +2,11 @@
 
 /// Load-tracking state; it is one cache line.
 ///
+/// Sums of load and what they are multiplied with are 64 bits that wrap. They do so in earnest: while a task is of another class its
+/// load stays what it was when its weight changes, and `load_sum` is made of that by the new weight. Each turn from SCHED_FIFO to
+/// SCHED_IDLE and back makes `load_avg` 1024 / 3 times as large, so that with five or six of them, at one instant, a product is beyond
+/// 64 bits.
+///
 /// Kernel: sched.h struct sched_avg, v4.12–
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[repr(align(64))]

@@ -269,11 +269,11 @@ impl PeltFamily {
                 sa.runnable_avg = sa.runnable_sum / divider;
             }
             PeltFamily::B | PeltFamily::C => {
-                sa.load_avg = factors.load * sa.load_sum / divider;
-                sa.runnable_avg = factors.runnable * sa.runnable_sum / divider;
+                sa.load_avg = factors.load.wrapping_mul(sa.load_sum) / divider;
+                sa.runnable_avg = factors.runnable.wrapping_mul(sa.runnable_sum) / divider;
             }
             PeltFamily::DSynced | PeltFamily::D => {
-                sa.load_avg = factors.load * sa.load_sum / divider;
+                sa.load_avg = factors.load.wrapping_mul(sa.load_sum) / divider;
                 sa.runnable_avg = sa.runnable_sum / divider;
             }
         }

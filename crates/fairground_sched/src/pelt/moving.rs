@@ -37,7 +37,7 @@ impl PeltFamily {
             self.rebuild_sums(se, weight);
         }
         cfs.load_avg += se.load_avg;
-        cfs.load_sum += self.queue_load_sum(se, weight);
+        cfs.load_sum = cfs.load_sum.wrapping_add(self.queue_load_sum(se, weight));
         cfs.util_avg += se.util_avg;
         cfs.util_sum += se.util_sum;
         if self.counts_tasks() {
@@ -69,7 +69,7 @@ impl PeltFamily {
             PeltFamily::D => floor_sums(cfs),
             PeltFamily::A | PeltFamily::B | PeltFamily::C => {}
         }
-        self.to_propagate(-(se.load_sum as i64))
+        self.to_propagate((se.load_sum as i64).wrapping_neg())
     }
 
     /// A sleeping task that migrates: the old queue is not locked, so what it leaves goes into a box.
@@ -80,11 +80,11 @@ impl PeltFamily {
         removed.nr += 1;
         removed.load_avg += se.load_avg;
         removed.util_avg += u64::from(se.util_avg);
-        removed.runnable += match self {
+        removed.runnable = removed.runnable.wrapping_add(match self {
             PeltFamily::A => 0,
             PeltFamily::B | PeltFamily::C => se.load_sum,
             PeltFamily::DSynced | PeltFamily::D => se.runnable_avg,
-        };
+        });
         se.last_update_time = 0;
     }
 
@@ -101,17 +101,17 @@ impl PeltFamily {
     fn subtract_removed(self, cfs: &mut SchedAvg, gone: Removed) -> i64 {
         let divider = self.divider(cfs);
         sub_positive(&mut cfs.load_avg, gone.load_avg);
-        sub_positive(&mut cfs.load_sum, gone.load_avg * divider);
+        sub_positive(&mut cfs.load_sum, gone.load_avg.wrapping_mul(divider));
         cfs.util_avg = u64::from(cfs.util_avg).saturating_sub(gone.util_avg) as u32;
         cfs.util_sum = u64::from(cfs.util_sum).saturating_sub(gone.util_avg * divider) as u32;
         match self {
             PeltFamily::A => 0,
-            PeltFamily::B | PeltFamily::C => -(gone.runnable as i64),
+            PeltFamily::B | PeltFamily::C => (gone.runnable as i64).wrapping_neg(),
             PeltFamily::DSynced | PeltFamily::D => {
                 sub_positive(&mut cfs.runnable_avg, gone.runnable);
                 sub_positive(&mut cfs.runnable_sum, gone.runnable * divider);
                 if self == PeltFamily::DSynced {
-                    cfs.load_sum = cfs.load_avg * divider;
+                    cfs.load_sum = cfs.load_avg.wrapping_mul(divider);
                     cfs.runnable_sum = cfs.runnable_avg * divider;
                 }
                 floor_sums(cfs);
@@ -127,7 +127,7 @@ impl PeltFamily {
     pub fn enqueue_runnable_load(self, cfs: &mut SchedAvg, se: &SchedAvg, runnable_weight: u64) {
         if let Some((avg, sum)) = self.runnable_load(se, runnable_weight) {
             cfs.runnable_avg += avg;
-            cfs.runnable_sum += sum;
+            cfs.runnable_sum = cfs.runnable_sum.wrapping_add(sum);
         }
     }
 
@@ -145,7 +145,7 @@ impl PeltFamily {
     const fn runnable_load(self, se: &SchedAvg, runnable_weight: u64) -> Option<(u64, u64)> {
         match self {
             PeltFamily::A => Some((se.load_avg, se.load_sum)),
-            PeltFamily::B | PeltFamily::C => Some((se.runnable_avg, runnable_weight * se.runnable_sum)),
+            PeltFamily::B | PeltFamily::C => Some((se.runnable_avg, runnable_weight.wrapping_mul(se.runnable_sum))),
             PeltFamily::DSynced | PeltFamily::D => None,
         }
     }
@@ -154,7 +154,7 @@ impl PeltFamily {
     fn rebuild_sums(self, se: &mut SchedAvg, weight: u64) {
         let divider = self.divider(se);
         se.util_sum = util_sum(se.util_avg, divider as u32);
-        let product = se.load_avg * divider;
+        let product = se.load_avg.wrapping_mul(divider);
         if self.counts_tasks() {
             se.runnable_sum = se.runnable_avg * divider;
             se.load_sum = if weight < product { product.checked_div(weight).unwrap_or(product) } else { 1 };
@@ -168,7 +168,7 @@ impl PeltFamily {
     const fn queue_load_sum(self, se: &SchedAvg, weight: u64) -> u64 {
         match self {
             PeltFamily::A => se.load_sum,
-            PeltFamily::B | PeltFamily::C | PeltFamily::DSynced | PeltFamily::D => weight * se.load_sum,
+            PeltFamily::B | PeltFamily::C | PeltFamily::DSynced | PeltFamily::D => weight.wrapping_mul(se.load_sum),
         }
     }
 
@@ -191,7 +191,7 @@ pub(super) fn sub_positive(value: &mut u64, less: u64) {
 
 /// No sum may fall below what its average needs at the start of a period.
 fn floor_sums(sa: &mut SchedAvg) {
-    sa.load_sum = sa.load_sum.max(sa.load_avg * PELT_MIN_DIVIDER);
+    sa.load_sum = sa.load_sum.max(sa.load_avg.wrapping_mul(PELT_MIN_DIVIDER));
     sa.runnable_sum = sa.runnable_sum.max(sa.runnable_avg * PELT_MIN_DIVIDER);
     sa.util_sum = sa.util_sum.max(util_sum(sa.util_avg, PELT_MIN_DIVIDER as u32));
 }

@@ -149,8 +149,8 @@ impl PeltFamily {
         (se.load_avg, se.load_sum) = (load_avg, runnable_sum);
         parent.load_avg = add_positive(parent.load_avg, delta_avg);
         parent.load_sum = match self {
-            PeltFamily::DSynced => parent.load_avg * divider,
-            PeltFamily::D => add_positive(parent.load_sum, delta_sum).max(parent.load_avg * PELT_MIN_DIVIDER),
+            PeltFamily::DSynced => parent.load_avg.wrapping_mul(divider),
+            PeltFamily::D => add_positive(parent.load_sum, delta_sum).max(parent.load_avg.wrapping_mul(PELT_MIN_DIVIDER)),
             _ => add_positive(parent.load_sum, delta_sum),
         };
         if self.counts_tasks() {
@@ -186,11 +186,14 @@ fn runnable_time(se: &SchedAvg, group: (&SchedAvg, u64), sum: i64, divider: u64)
     se.load_sum.min(group.load_sum.checked_div(group_weight).unwrap_or(0))
 }
 
-/// Adds a signed difference, but not below 0.
+/// Adds a signed difference, but not below 0. Beyond 64 bits it wraps.
 ///
 /// Kernel: fair.c add_positive(), v4.12–
 fn add_positive(value: u64, difference: i64) -> u64 {
-    value.saturating_add_signed(difference)
+    match difference < 0 {
+        true => value.saturating_sub(difference.unsigned_abs()),
+        false => value.wrapping_add(difference.unsigned_abs()),
+    }
 }
 
 #[cfg(test)]

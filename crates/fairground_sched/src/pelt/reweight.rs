@@ -17,16 +17,36 @@ impl PeltFamily {
             return;
         }
         sub_positive(&mut cfs.load_avg, se.load_avg);
-        sub_positive(&mut cfs.load_sum, old * se.load_sum);
+        sub_positive(&mut cfs.load_sum, old.wrapping_mul(se.load_sum));
         if self == PeltFamily::D {
-            cfs.load_sum = cfs.load_sum.max(cfs.load_avg * PELT_MIN_DIVIDER);
+            cfs.load_sum = cfs.load_sum.max(cfs.load_avg.wrapping_mul(PELT_MIN_DIVIDER));
         }
         let divider = pelt_divider(se);
-        se.load_avg = new * se.load_sum / divider;
+        se.load_avg = new.wrapping_mul(se.load_sum) / divider;
         if !self.counts_tasks() {
-            se.runnable_avg = runnable * se.runnable_sum / divider;
+            se.runnable_avg = runnable.wrapping_mul(se.runnable_sum) / divider;
         }
         cfs.load_avg += se.load_avg;
-        cfs.load_sum += new * se.load_sum;
+        cfs.load_sum = cfs.load_sum.wrapping_add(new.wrapping_mul(se.load_sum));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 1024 * (2^54 + 2^20) is 2^30 in 64 bits.
+    #[test]
+    fn what_is_beyond_64_bits_is_lost() {
+        let state = |load_sum| SchedAvg { load_sum, period_contrib: 1024, ..SchedAvg::default() };
+        for family in [PeltFamily::B, PeltFamily::C, PeltFamily::DSynced, PeltFamily::D] {
+            let (mut cfs, mut se) = (state(3 * ((1 << 54) + (1 << 20))), state((1 << 54) + (1 << 20)));
+            family.reweight(&mut cfs, &mut se, 3, 1024, 1024);
+            assert_eq!(
+                (se.load_avg, cfs.load_avg, cfs.load_sum),
+                ((1 << 30) / 47_742, (1 << 30) / 47_742, 1 << 30),
+                "{family:?}"
+            );
+        }
     }
 }

@@ -178,8 +178,8 @@ impl Stretch {
             None => {}
         }
         let contribution = self.scaled_contribution(freq);
-        sa.load_sum += rates.load * u64::from(contribution);
-        sa.runnable_sum += rates.runnable * u64::from(contribution);
+        sa.load_sum = sa.load_sum.wrapping_add(rates.load * u64::from(contribution));
+        sa.runnable_sum = sa.runnable_sum.wrapping_add(rates.runnable * u64::from(contribution));
         sa.util_sum += rates.util * contribution;
         self.decay.is_some()
     }

@@ -22,7 +22,7 @@ impl HighestLoad {
 
     /// load(a) / capacity(a) > load(b) / capacity(b), without the divisions.
     fn consider(&mut self, cpu: CpuId, load: u64, capacity: u64) {
-        if load * self.capacity > self.load * capacity {
+        if load.wrapping_mul(self.capacity) > self.load.wrapping_mul(capacity) {
             *self = HighestLoad { cpu: Some(cpu), load, capacity };
         }
     }

@@ -121,7 +121,7 @@ impl Sched {
         if compared > env.imbalance as u64 {
             return cx.leaves(env, task, Refusal::TooMuch);
         }
-        env.imbalance -= amount as i64;
+        env.imbalance = env.imbalance.wrapping_sub(amount as i64);
         true
     }
 

@@ -2,6 +2,8 @@
 //!
 //! Kernels read these without locks, as they stand: nothing here ages an average, and the clock of an idle CPU stands
 //! still. The one exception is [`Sched::task_h_load`], which the kernel caches for a jiffy, and so do we.
+//!
+//! Loads are unsigned longs that wrap, and so do their products with capacities and percents ([`SchedAvg`]).
 
 use crate::Sched;
 use crate::features::Feat;

@@ -5,6 +5,8 @@
 //! h_load(group) = h_load(above) * load_avg of the group's entity / (load_avg of the queue above + 1)
 //! task          = load_avg * h_load(queue) / (load_avg of the queue + 1)
 //! ```
+//!
+//! The products wrap, as loads do ([`SchedAvg`](crate::pelt::SchedAvg)).
 
 use crate::Sched;
 use crate::ctx::Ctx;
@@ -19,7 +21,7 @@ impl Sched {
     pub fn task_h_load(&mut self, cx: &Ctx<'_, '_>, task: TaskId) -> u64 {
         let cfs_rq = self.se(task).cfs_rq;
         let h_load = self.update_cfs_rq_h_load(cx.jiffies, cfs_rq);
-        self.se_avg(task).load_avg * h_load / (self.pelt_cfs[cfs_rq].load_avg + 1)
+        self.se_avg(task).load_avg.wrapping_mul(h_load) / (self.pelt_cfs[cfs_rq].load_avg + 1)
     }
 
     /// Brings the hierarchical load of a queue and of those above it up to date, each at most once a jiffy.
@@ -35,7 +37,7 @@ impl Sched {
             Some(se) => {
                 let above = self.ses[se].cfs_rq;
                 let h_load = self.update_cfs_rq_h_load(jiffies, above);
-                h_load * self.pelt_se[se].load_avg / (self.pelt_cfs[above].load_avg + 1)
+                h_load.wrapping_mul(self.pelt_se[se].load_avg) / (self.pelt_cfs[above].load_avg + 1)
             }
         };
         let cfs_rq = &mut self.cfs_rqs[queue];

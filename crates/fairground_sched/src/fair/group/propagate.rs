@@ -36,7 +36,7 @@ impl CfsRq {
     pub(crate) fn add_tg_cfs_propagate(&mut self, sum: i64) {
         if self.se.is_some() {
             self.propagate = true;
-            self.prop_runnable_sum += sum;
+            self.prop_runnable_sum = self.prop_runnable_sum.wrapping_add(sum);
         }
     }
 }

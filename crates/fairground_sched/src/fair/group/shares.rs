@@ -21,6 +21,14 @@ use fairground_stdx::{CfsRqId, SeId};
 /// Kernel: sched.h MIN_SHARES, v4.12–
 pub(super) const MIN_SHARES: u64 = 2;
 
+/// weight * part / whole, but not below the least weight nor above `weight`. The product is a signed long, which wraps where loads do
+/// ([`SchedAvg`](crate::pelt::SchedAvg)).
+fn part_of(weight: u64, part: u64, whole: u64) -> u64 {
+    let product = (weight as i64).wrapping_mul(part as i64);
+    let share = product.checked_div(whole as i64).unwrap_or(product);
+    (share.max(MIN_SHARES as i64) as u64).min(weight)
+}
+
 impl Sched {
     /// The part of its group's shares that belongs to a queue with load `load`.
     ///
@@ -29,9 +37,7 @@ impl Sched {
         let cfs_rq = &self.cfs_rqs[queue];
         let tg = &self.groups[cfs_rq.tg.expect("invariant: the root queue has no shares")];
         let everywhere = (tg.load_avg + load).saturating_sub(cfs_rq.tg_load_avg_contrib);
-        let product = u128::from(tg.shares) * u128::from(load);
-        let shares = product.checked_div(u128::from(everywhere)).unwrap_or(product);
-        (shares as u64).max(MIN_SHARES).min(tg.shares)
+        part_of(tg.shares, load, everywhere)
     }
 
     /// The second weight, by runnable load, of an entity of weight `weight`.
@@ -42,8 +48,7 @@ impl Sched {
     pub(super) fn calc_group_runnable(&self, queue: CfsRqId, weight: u64) -> u64 {
         let (cfs_rq, avg, down) = (&self.cfs_rqs[queue], &self.pelt_cfs[queue], self.profile.scale_load_down);
         let load = avg.load_avg.max(down.apply(cfs_rq.load.weight()));
-        let product = avg.runnable_avg.max(down.apply(cfs_rq.runnable_weight)) * weight;
-        product.checked_div(load).unwrap_or(product).max(MIN_SHARES).min(weight)
+        part_of(weight, avg.runnable_avg.max(down.apply(cfs_rq.runnable_weight)), load)
     }
 
     /// Gives the entity of a group the weight that it now has on its CPU. Nothing for a task.

@@ -46,12 +46,12 @@ impl WeightRule {
             if waker > this {
                 return true;
             }
-            this -= waker;
+            this = this.wrapping_sub(waker);
         }
         let (this_pct, prev_pct) = self.bias.map_or((1, 1), |pct| (100, handicap_pct(pct)));
-        let this = (this + self.task_load) * this_pct * self.prev_capacity;
-        let prev = (self.prev_load - self.task_load) * prev_pct * self.this_capacity;
-        this < prev + i64::from(self.sync_waker.is_some())
+        let this = this.wrapping_add(self.task_load).wrapping_mul(this_pct * self.prev_capacity);
+        let prev = self.prev_load.wrapping_sub(self.task_load).wrapping_mul(prev_pct * self.this_capacity);
+        this < prev.wrapping_add(i64::from(self.sync_waker.is_some()))
     }
 }
 

@@ -27,7 +27,7 @@ impl Pair<'_> {
     fn is_more_loaded(&self) -> bool {
         let (local, busiest) = (self.local().avg_load, self.busiest().avg_load);
         let pct = u64::from(self.domain.imbalance_pct);
-        local < busiest && local < self.sds.avg_load() && 100 * busiest > pct * local
+        local < busiest && local < self.sds.avg_load() && busiest.wrapping_mul(100) > pct.wrapping_mul(local)
     }
 
     /// No task waits for long: an idle CPU may still take one, if that does not just move an idle CPU elsewhere.

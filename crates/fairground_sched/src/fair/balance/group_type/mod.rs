@@ -73,7 +73,7 @@ impl SgLbStats {
 
     /// Load per capacity, times 1024.
     const fn load_over_capacity(&self) -> u64 {
-        self.group_load * 1024 / self.sums.group_capacity
+        self.group_load.wrapping_mul(1024) / self.sums.group_capacity
     }
 }
 
@@ -116,7 +116,7 @@ impl SdLbStats {
     }
     /// Mean load per capacity in the domain, times 1024.
     const fn avg_load(&self) -> u64 {
-        self.total_load * 1024 / self.total_capacity
+        self.total_load.wrapping_mul(1024) / self.total_capacity
     }
 }
 

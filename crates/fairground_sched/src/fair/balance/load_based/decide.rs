@@ -24,7 +24,7 @@ impl Pair<'_> {
             // Below that difference an idle CPU would just appear on the other side.
             busiest.group_class == GroupClass::Overloaded || local.idle_cpus > busiest.idle_cpus + 1
         } else {
-            100 * busiest.avg_load > u64::from(self.domain.imbalance_pct) * local.avg_load
+            busiest.avg_load.wrapping_mul(100) > local.avg_load.wrapping_mul(self.domain.imbalance_pct.into())
         }
     }
 

@@ -54,12 +54,14 @@ impl Pair<'_> {
         } else if busiest.load_per_task > local.load_per_task {
             tasks = 1;
         }
-        let scaled_load_per_task = busiest.load_per_task * 1024 / busiest.group_capacity;
-        if busiest.avg_load + scaled_load_per_task >= local.avg_load + scaled_load_per_task * tasks {
+        let scaled_load_per_task = busiest.load_per_task.wrapping_mul(1024) / busiest.group_capacity;
+        let busiest_and_one = busiest.avg_load.wrapping_add(scaled_load_per_task);
+        if busiest_and_one >= local.avg_load.wrapping_add(scaled_load_per_task.wrapping_mul(tasks)) {
             return busiest.load_per_task;
         }
-        let used_now = used(&local, local.avg_load) + busiest.group_capacity * busiest.load_per_task.min(busiest.avg_load);
-        let used_then = self.used_by_busiest_then(scaled_load_per_task) + used(&local, local.avg_load + self.added_load(&local));
+        let used_now = used(&local, local.avg_load).wrapping_add(used(busiest, busiest.avg_load));
+        let local_then = used(&local, local.avg_load.wrapping_add(self.added_load(&local)));
+        let used_then = self.used_by_busiest_then(scaled_load_per_task).wrapping_add(local_then);
         if used_then / 1024 > used_now / 1024 { busiest.load_per_task } else { imbalance }
     }
 
@@ -67,7 +69,7 @@ impl Pair<'_> {
     fn used_by_busiest_then(&self, scaled_load_per_task: u64) -> u64 {
         let busiest = &self.busiest;
         match busiest.avg_load > scaled_load_per_task {
-            true => busiest.group_capacity * busiest.load_per_task.min(busiest.avg_load - scaled_load_per_task),
+            true => used(busiest, busiest.avg_load - scaled_load_per_task),
             false => 0,
         }
     }
@@ -75,12 +77,12 @@ impl Pair<'_> {
     /// By how much one of the busiest group's tasks raises the local group's load over capacity.
     fn added_load(&self, local: &super::SgLbStats) -> u64 {
         let busiest = &self.busiest;
-        let all = busiest.avg_load * busiest.group_capacity;
-        all.min(busiest.load_per_task * 1024) / local.group_capacity
+        let all = busiest.avg_load.wrapping_mul(busiest.group_capacity);
+        all.min(busiest.load_per_task.wrapping_mul(1024)) / local.group_capacity
     }
 }
 
 /// What a group uses of its capacity with that load over capacity, times 1024.
 fn used(group: &super::SgLbStats, avg_load: u64) -> u64 {
-    group.group_capacity * group.load_per_task.min(avg_load)
+    group.group_capacity.wrapping_mul(group.load_per_task.min(avg_load))
 }

@@ -60,7 +60,7 @@ impl Sched {
             idle: env.idle,
             local: sds.local_stat,
             busiest: sds.busiest_stat,
-            avg_load: 1024 * sds.total_load / sds.total_capacity,
+            avg_load: sds.total_load.wrapping_mul(1024) / sds.total_capacity,
             dst_load_per_task: self.weighted_cpuload(env.dst_cpu).checked_div(tasks).unwrap_or(0),
         }
     }
@@ -126,7 +126,7 @@ impl Sched {
             cx.meter.count(Op::LbCpu);
             self.add_loads_of(cpu, look, &mut stat, overload);
         }
-        stat.avg_load = stat.group_load * 1024 / stat.group_capacity;
+        stat.avg_load = stat.group_load.wrapping_mul(1024) / stat.group_capacity;
         stat.load_per_task = stat.sum_weighted_load.checked_div(stat.sum_nr_running).unwrap_or(0);
         stat.group_no_capacity = stat.is_overloaded(pct);
         stat.group_class = stat.classify(row.imbalance);
@@ -197,6 +197,6 @@ impl Sched {
     fn check_asym_packing(&self, env: &LbEnv, busiest: SgId, stat: &SgLbStats) -> Option<i64> {
         let asked = self.topology.domains[env.sd].flags.has(SdFlags::ASYM_PACKING) && env.idle != CpuIdleType::NotIdle;
         let preferred = !sched_asym_prefer(self.topology.groups[busiest].asym_prefer_cpu, env.dst_cpu);
-        (asked && preferred).then_some(((stat.avg_load * stat.group_capacity + 512) / 1024) as i64)
+        (asked && preferred).then_some((stat.avg_load.wrapping_mul(stat.group_capacity).wrapping_add(512) / 1024) as i64)
     }
 }

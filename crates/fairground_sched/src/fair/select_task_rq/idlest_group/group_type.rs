@@ -80,7 +80,7 @@ impl Sched {
                 let margin = load_margin(domain.imbalance_pct);
                 (numa && idlest.avg_load + margin >= local.avg_load)
                     || idlest.avg_load >= local.avg_load + margin
-                    || 100 * local.avg_load <= pct * idlest.avg_load
+                    || local.avg_load.wrapping_mul(100) <= idlest.avg_load.wrapping_mul(pct)
             }
             GroupType::MisfitTask => local.max_capacity >= idlest.max_capacity,
             GroupType::HasSpare => (numa && self.stays_on_node(task, sd, local, idlest)) || local.idle_cpus >= idlest.idle_cpus,
@@ -128,7 +128,7 @@ impl Sched {
         }
         let kind = self.classify(sd, group, &sums, misfit);
         let avg_load = match kind {
-            GroupType::FullyBusy | GroupType::Overloaded => load * 1024 / sums.group_capacity.max(1),
+            GroupType::FullyBusy | GroupType::Overloaded => u64::wrapping_mul(load, 1024) / sums.group_capacity.max(1),
             _ => 0,
         };
         GroupStats {

@@ -37,7 +37,7 @@ impl Others {
         let close = self.min_runnable.is_none_or(|min| seen.runnable < min + margin);
         if clearly_less {
             (self.idlest, self.min_runnable, self.min_avg) = (Some(seen.group), Some(seen.runnable), Some(seen.avg));
-        } else if close && self.min_avg.is_none_or(|min| 100 * min > pct * seen.avg) {
+        } else if close && self.min_avg.is_none_or(|min| u64::wrapping_mul(min, 100) > seen.avg.wrapping_mul(pct)) {
             (self.idlest, self.min_avg) = (Some(seen.group), Some(seen.avg));
         }
         if seen.spare > self.most_spare {
@@ -85,7 +85,7 @@ impl Sched {
         let Some(local) = local else { return Some(idlest) };
         let far = numa && self.profile.start_node == StartNode::LessLoad && min_runnable + margin >= local.runnable;
         let loaded = min_runnable > local.runnable + margin;
-        let close = local.runnable < min_runnable + margin && 100 * local.avg < pct * min_avg;
+        let close = local.runnable < min_runnable + margin && local.avg.wrapping_mul(100) < min_avg.wrapping_mul(pct);
         (!far && !loaded && !close).then_some(idlest)
     }
 
@@ -100,7 +100,7 @@ impl Sched {
             load.spare = load.spare.max(self.capacity_spare_without(cpu, task));
         }
         let capacity = row.capacity.max(1);
-        (load.runnable, load.avg) = (load.runnable * 1024 / capacity, load.avg * 1024 / capacity);
+        (load.runnable, load.avg) = (load.runnable.wrapping_mul(1024) / capacity, load.avg.wrapping_mul(1024) / capacity);
         load
     }
 
