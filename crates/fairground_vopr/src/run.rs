@@ -190,7 +190,7 @@ fn watched(case: &Case, watch: Watch) -> Result<(Outcome, u64, Coverage), String
     };
     let end = stopped.map_or_else(|| simulation.run(&mut NullSink), Err);
     if let Ok(end) = &end {
-        records.finish(end.at, &simulation)?;
+        records.finish(end.at, &simulation, &between)?;
     }
     Ok((outcome(&simulation, end), steps, coverage))
 }

@@ -1,8 +1,9 @@
 //! Random whole systems, and the alarm itself.
 
 use fairground::{Overrides, Scenario};
-use fairground_model::{Change, Policy, TimedChange};
+use fairground_model::{Change, NullSink, Policy, TimedChange};
 use fairground_sim::Simulation;
+use fairground_stdx::TaskId;
 use fairground_vopr::{Case, Failure, failure_of, run_case, run_case_watched};
 use std::path::Path;
 
@@ -76,6 +77,47 @@ fn account_adds_up(simulation: &Simulation) -> Result<(), String> {
 fn the_account_of_time_adds_up_after_every_event() {
     for seed in 0..40 {
         run_case_watched(seed, account_adds_up).unwrap_or_else(|failure| panic!("{failure}"));
+    }
+}
+
+fn case_of(text: &str) -> Case {
+    let scenario = Scenario::parse("case.toml", text, Path::new(""), &Overrides::default()).expect("the text is a scenario");
+    Case::of_scenario(&scenario).expect("its tasks can run")
+}
+
+/// A throttled task leaves the deadline class and comes back before its next period: it goes on as it is, and is not charged.
+#[test]
+fn who_comes_back_to_the_deadline_class_too_soon_is_not_charged() {
+    for kernel in ["v4.20", "v5.1", "v6.18"] {
+        let case = case_of(&format!(
+            r#"
+            title = "back too soon"
+            duration = "50ms"
+            [machine]
+            cores = 1
+            hz = 1000
+            costs = "zero"
+            [profile]
+            kernel = "{kernel}"
+            [[workload]]
+            tasks = [{{ name = "task", program = ["run 10s"] }}]
+            [[at]]
+            time = "6ms"
+            do = "policy task deadline:16586876ns/109434489ns"
+            [[at]]
+            time = "29ms"
+            do = "policy task idle"
+            [[at]]
+            time = "40ms"
+            do = "policy task deadline:27053756ns/49622647ns/189404326ns"
+        "#
+        ));
+        let mut simulation = Simulation::new(case.setup()).unwrap();
+        simulation.run(&mut NullSink).unwrap();
+        let ran = simulation.sched().se(TaskId::new(0)).sum_exec_runtime;
+        // It ran from 0 to 23 ms, where a tick saw that its runtime was over, and from 29 ms to the end; the last 10 ms nobody counted.
+        assert_eq!(ran, 34_000_000, "{kernel}");
+        assert_eq!(failure_of(&case, |_| Ok(())), None, "{kernel}");
     }
 }
 
