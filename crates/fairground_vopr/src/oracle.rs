@@ -181,6 +181,8 @@ pub struct Between {
     tick: Ns,
     /// The longest slice that each task ever had: one that sleeps keeps its lag when its slice gets shorter.
     longest_slice: IndexVec<TaskId, u64>,
+    /// Whose lag is from before it was of another class: a change of its weight there has not scaled it.
+    old_lag: IndexVec<TaskId, bool>,
     /// When this looked last.
     seen: u64,
     /// For how long each task ran as one of the deadline class that waits for its next period, and so stands on no queue.
@@ -201,6 +203,7 @@ impl Between {
             floors: floors(simulation).collect(),
             tick: case.machine.tick,
             longest_slice: times.clone(),
+            old_lag: IndexVec::filled(false, case.tasks.tasks.len()),
             seen: 0,
             not_charged: times,
             runs_throttled: Vec::new(),
@@ -264,7 +267,7 @@ impl Between {
     }
 
     /// Who sleeps in delayed dequeue is queued. Lag that outlives a sleep is limited, to the length of two requests
-    /// or a tick; another weight scales both.
+    /// or a tick; another weight scales both, but not while the task is of another class: set_load_weight() only notes it then.
     ///
     /// ```text
     /// |vlag| * w  <=  max(2 * slice, tick) * 1024 (or largest slice + tick)     weights have inverses that are exact to 2^-15
@@ -278,13 +281,15 @@ impl Between {
         if !moves && (se.sched_delayed != (state == TaskState::Delayed) || (se.sched_delayed && !se.on_rq)) {
             return Err(format!("{task:?} is {state:?}, but its entity says otherwise: {se:?}"));
         }
+        let old_lag = &mut self.old_lag[task];
+        *old_lag = !sched.task(task).policy.is_fair() || (*old_lag && !se.on_rq);
         let weight = u128::from(se.load.weight() >> 10);
         let longest = match sched.profile().lag_limit {
             LagLimit::OwnSlice => self.tick.0.max(2 * *longest_slice),
             LagLimit::LargestSlice => self.tick.0 + self.longest_slice.iter().copied().max().unwrap_or(0),
         };
         let limit = u128::from(longest) * 1024;
-        if !se.on_rq && u128::from(se.vlag.unsigned_abs()) * weight > limit + (limit >> 15) + 2 * weight {
+        if !se.on_rq && !*old_lag && u128::from(se.vlag.unsigned_abs()) * weight > limit + (limit >> 15) + 2 * weight {
             return Err(format!("{task:?} has left with lag {} at weight {weight}", se.vlag));
         }
         Ok(())

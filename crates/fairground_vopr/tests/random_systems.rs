@@ -121,6 +121,57 @@ fn who_comes_back_to_the_deadline_class_too_soon_is_not_charged() {
     }
 }
 
+/// A real-time task gets another nice value, which counts with its next change of policy. Its lag stays what it was by the old weight.
+#[test]
+fn who_gets_another_weight_in_another_class_keeps_its_lag() {
+    let case = case_of(
+        r#"
+        title = "old lag"
+        duration = "40ms"
+        [machine]
+        cores = 1
+        hz = 1000
+        costs = "zero"
+        [profile]
+        kernel = "v6.18"
+        [[workload]]
+        tasks = [{ name = "other", program = ["run 10s"] }, { name = "task", nice = 19, program = ["run 10s"] }]
+        [[at]]
+        time = "10ms"
+        do = "policy task rr:2"
+        [[at]]
+        time = "20ms"
+        do = "nice task 0"
+        [[at]]
+        time = "30ms"
+        do = "policy task rr:1"
+    "#,
+    );
+    assert_eq!(failure_of(&case, |_| Ok(())), None);
+}
+
+/// Each operation costs 1 us at full speed, and 105 ms here: to wake somebody takes longer than interrupts are off elsewhere.
+#[test]
+fn who_is_woken_on_a_very_slow_cpu_is_so_for_long() {
+    let case = case_of(
+        r#"
+        title = "slow"
+        duration = "4s"
+        [machine]
+        cores = 1
+        capacity = 1
+        freq_capacity = 10
+        hz = 1000
+        costs = "unit"
+        [profile]
+        kernel = "v4.12"
+        [[workload]]
+        tasks = [{ name = "sleeper", kthread = true, program = ["sleep 1ms", "jump 0"] }]
+    "#,
+    );
+    assert_eq!(failure_of(&case, |_| Ok(())), None);
+}
+
 /// A rule that does not hold: the alarm must ring, with the seed and a case that still fails.
 fn never_two_at_once(simulation: &Simulation) -> Result<(), String> {
     let sched = simulation.sched();

@@ -5,7 +5,7 @@ use fairground_model::{Change, Instr, Mode, Policy, Program, TimedChange};
 use fairground_sched::{Sched, TaskState};
 use fairground_stdx::{IndexVec, TaskId};
 
-/// A task that is neither here nor there is so for less than this, ns: interrupts are never off for so long.
+/// A task that is neither here nor there is so for less than this on a CPU of full speed, ns: interrupts are never off for so long.
 const IN_BETWEEN_NS: u64 = 100_000_000;
 /// How many times its fair turn a task may wait: wake-ups, sleeper credit and granularities come before it.
 const PATIENCE: u64 = 8;
@@ -15,6 +15,8 @@ pub(super) struct Waits {
     tasks: IndexVec<TaskId, Option<Wait>>,
     /// The longest turn that any task may take, ns.
     turn: u64,
+    /// For how long a task may be neither here nor there, ns: as long as the kernel's work takes on the slowest CPU.
+    in_between: u64,
     /// Some task is, or may become, one of a class above the fair one: then others may wait for ever.
     real_time: bool,
     /// Some task may leave the deadline class.
@@ -55,12 +57,13 @@ impl Waits {
         let at = case.profile.tunables.at(case.machine.cpus.len() as u32);
         let own = case.tasks.slices().into_iter().filter_map(|row| row.1).map(|slice| slice.0).max().unwrap_or(0);
         let slice = at.latency_ns.max(at.min_granularity_ns).max(at.base_slice_ns).max(at.wakeup_granularity_ns).max(own);
-        let speed = |cpu: &fairground_machine::CpuSpec| cpu.at_speed(longest_in_kernel(case));
-        let in_kernel = case.machine.cpus.iter().map(speed).max().unwrap_or(0);
+        let slowest = |time| case.machine.cpus.iter().map(|cpu| cpu.at_speed(time)).max().unwrap_or(time);
+        let in_kernel = slowest(longest_in_kernel(case));
         let turn = slice.saturating_add(in_kernel).saturating_add(2 * case.machine.tick.0);
         Waits {
             tasks: IndexVec::filled(None, case.tasks.tasks.len()),
             turn,
+            in_between: if case.is_free() { IN_BETWEEN_NS } else { slowest(IN_BETWEEN_NS) },
             real_time: has_policy(case, |policy| !policy.is_fair()),
             deadline: leaves_deadline(case),
         }
@@ -113,7 +116,7 @@ impl Waits {
                     continue;
                 }
                 TaskState::Queued => self.limit(sched, task),
-                TaskState::Waking | TaskState::Migrating | TaskState::OffCpuPending => IN_BETWEEN_NS,
+                TaskState::Waking | TaskState::Migrating | TaskState::OffCpuPending => self.in_between,
                 _ => {
                     self.tasks[task] = None;
                     continue;
