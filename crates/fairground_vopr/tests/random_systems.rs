@@ -150,6 +150,36 @@ fn who_gets_another_weight_in_another_class_keeps_its_lag() {
     assert_eq!(failure_of(&case, |_| Ok(())), None);
 }
 
+/// The running deadline task moves to another group when its deadline has passed: put back it has a later one than who waits, and nobody
+/// looks.
+#[test]
+fn who_is_put_back_with_a_new_deadline_runs_on() {
+    let case = case_of(
+        r#"
+        title = "new deadline"
+        duration = "200ms"
+        [machine]
+        cores = 1
+        freq_capacity = 100
+        hz = 1000
+        costs = "zero"
+        [profile]
+        kernel = "v4.20"
+        [[group]]
+        path = "/g0"
+        [[workload]]
+        tasks = [
+            { name = "waits", policy = "deadline:21962854ns/105924716ns:reclaim", program = ["run 10s"] },
+            { name = "runs", group = "/g0", policy = "deadline:16154008ns/113843200ns", program = ["run 10s"] },
+        ]
+        [[at]]
+        time = "120ms"
+        do = "cgroup.procs / runs"
+    "#,
+    );
+    assert_eq!(failure_of(&case, |_| Ok(())), None);
+}
+
 /// Each operation costs 1 us at full speed, and 105 ms here: to wake somebody takes longer than interrupts are off elsewhere.
 #[test]
 fn who_is_woken_on_a_very_slow_cpu_is_so_for_long() {

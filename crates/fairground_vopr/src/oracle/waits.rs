@@ -21,6 +21,8 @@ pub(super) struct Waits {
     real_time: bool,
     /// Some task may leave the deadline class.
     deadline: bool,
+    /// Some task may be taken off its queue and put back while it runs.
+    restores: bool,
 }
 
 #[derive(Clone, Copy)]
@@ -41,6 +43,13 @@ fn leaves_deadline(case: &Case) -> bool {
     let changes = case.tasks.changes.iter().any(|timed| matches!(timed.change, Change::Policy { .. }))
         || case.tasks.programs.iter().flat_map(|program| &program.code).any(|instr| matches!(instr, Instr::SetPolicy { .. }));
     changes && has_policy(case, |policy| policy.deadline().is_some())
+}
+
+/// Whether the group or the CPUs of some task may change.
+fn restores(case: &Case) -> bool {
+    let is_one = |timed: &TimedChange| matches!(timed.change, Change::Group { .. } | Change::Affinity { .. });
+    let does_one = |instr: &Instr| matches!(instr, Instr::SetGroup { .. } | Instr::SetAffinity { .. });
+    case.tasks.changes.iter().any(is_one) || case.tasks.programs.iter().flat_map(|program| &program.code).any(does_one)
 }
 
 /// Whether some task has, or may get, such a policy.
@@ -66,6 +75,7 @@ impl Waits {
             in_between: if case.is_free() { IN_BETWEEN_NS } else { slowest(IN_BETWEEN_NS) },
             real_time: has_policy(case, |policy| !policy.is_fair()),
             deadline: leaves_deadline(case),
+            restores: restores(case),
         }
     }
 
@@ -78,7 +88,11 @@ impl Waits {
             let leaves = rq.curr.is_some_and(|curr| sched.task(curr).state != TaskState::Running);
             let deadline = |task| sched.dl_state(task).map(|state| state.1);
             let earlier = |curr| deadline(curr).is_some_and(|own| Some(own) <= deadline(first));
-            let unseen = self.deadline && rq.curr.is_some_and(|curr| sched.task(curr).policy.is_rt());
+            // Nor when the deadline of the running one has passed and it gets a new one as it is put back (ENQUEUE_RESTORE).
+            let unseen = rq.curr.is_some_and(|curr| match sched.task(curr).policy {
+                Policy::Deadline(_) => self.restores,
+                policy => self.deadline && policy.is_rt(),
+            });
             if !rq.curr.is_some_and(earlier) && !leaves && !unseen {
                 return Err(format!("at {at}: {first:?}, a deadline task, waits on CPU {cpu}, where {:?} runs", rq.curr));
             }
