@@ -178,15 +178,17 @@ impl<Q: EventQueue> Simulation<Q> {
         if self.locks.spins(cpu) { Some(end().unwrap_or(self.now + SPIN)) } else { end().filter(|_| within) }
     }
 
-    /// The act that has just begun comes later, and so does what happens to the same CPU before that.
-    fn postpone_hotplug(&mut self, cpu: CpuId, until: Instant) {
+    /// The hotplug that has just begun comes later, and so do those that would come before that: they wait for each other.
+    ///
+    /// Kernel: cpu.c cpu_add_remove_lock, v4.12–
+    fn postpone_hotplug(&mut self, until: Instant) {
         self.script_next -= 1;
         let rest = &mut self.script[self.script_next..];
-        let concerns = |act: &Act| match act {
-            Act::Change(change) => matches!(**change, Change::Hotplug { cpu: other, .. } if other == cpu),
+        let waits = |act: &Act| match act {
+            Act::Change(change) => matches!(**change, Change::Hotplug { .. }),
             Act::Start(_) => false,
         };
-        for row in rest.iter_mut().filter(|row| concerns(&row.act)) {
+        for row in rest.iter_mut().filter(|row| waits(&row.act)) {
             row.at = row.at.max(until);
         }
         rest.sort_by_key(|row| row.at);
@@ -198,7 +200,7 @@ impl<Q: EventQueue> Simulation<Q> {
     /// Kernel: cpu.c takedown_cpu(), take_cpu_down(), v4.12–
     fn hotplug(&mut self, rec: &mut Recorder<'_>, cpu: CpuId, online: bool) {
         if let Some(end) = self.leaves_phase_of_schedule(cpu).filter(|_| !online) {
-            return self.postpone_hotplug(cpu, end + Ns(1));
+            return self.postpone_hotplug(end + Ns(1));
         }
         if online {
             self.view.online.insert(cpu);

@@ -4,7 +4,8 @@
 mod common;
 
 use common::{Build, Log, MS, US, asleep_until, busy_until, cpu, free_machine, hogs, priced_machine, setup, sleep, work};
-use fairground_model::{Change, Instr, Mode, Policy, Reason, RtPriority, Start, TaskGroupSpec, TaskSet, TraceEvent};
+use fairground_model::{Change, Instr, Mode, NullSink, Policy, Reason, RtPriority, Start, TaskGroupSpec, TaskSet, TraceEvent};
+use fairground_sim::Simulation;
 use fairground_stdx::{CpuId, CpuMask, Instant, Ns, TaskId};
 
 fn task(row: u32) -> TaskId {
@@ -75,6 +76,27 @@ fn a_load_beyond_64_bits_wraps() {
         let ran: Vec<u64> = tasks.iter().map(|&task| simulation.sched().se(task).sum_exec_runtime / MS).collect();
         assert!([2, 3, 6, 7].into_iter().all(|other| ran[other] >= 12), "{kernel}, {turns}: {ran:?}");
     }
+}
+
+/// CPU 0, which is very slow, is in the middle of schedule() when it shall go off line, and ends that first. What happens to CPU 1 waits for
+/// that: it would leave as the last one.
+#[test]
+fn who_goes_off_line_or_comes_back_waits_for_the_one_before() {
+    let mut set = TaskSet::default();
+    set.pinned("ends", 0, vec![]);
+    set.task("hog", vec![work(u64::MAX)]);
+    for (number, at, online) in [(0, 7 * MS, false), (0, 8 * MS, true), (1, 8 * MS, false)] {
+        set.at(at, Change::Hotplug { cpu: cpu(number), online });
+    }
+    let mut machine = priced_machine(2, "unit");
+    machine.cpus[cpu(0)].capacity = 1;
+    let setup = setup(machine, "v4.12", set, 60 * MS);
+    let mut simulation = Simulation::new(setup).unwrap();
+    let mut online_at = |at: u64| {
+        simulation.run_until(Instant::from_ns(at), &mut NullSink).unwrap();
+        [0, 1].map(|number| simulation.sched().rq(cpu(number)).online)
+    };
+    assert_eq!([9 * MS, 60 * MS].map(&mut online_at), [[true, true], [true, false]]);
 }
 
 #[test]
