@@ -366,10 +366,15 @@ impl<Q: EventQueue> Simulation<Q> {
         };
         let end = end.filter(|&ns| ns <= Instant::MAX.ns()).map(Instant::from_ns);
         self.queue.set(cpu, Slot::Segment, end);
-        if let Some(end) = end.filter(|_| self.tasks[task].mode == Mode::IrqOff && refill == Ns::ZERO) {
+        if let Some(end) = end.filter(|_| self.has_irqs_off(task)) {
             self.queue.hold_irqs(cpu, end);
         }
         Next::Left
+    }
+
+    /// Whether a task that computes has interrupts off. While it fetches what it needs for that they are on.
+    pub(crate) fn has_irqs_off(&self, task: TaskId) -> bool {
+        self.tasks[task].mode == Mode::IrqOff && self.tasks[task].refill == Ns::ZERO
     }
 
     /// The current task stops computing for a while: what it has done until `at` is taken off what it wants.

@@ -73,8 +73,9 @@ impl<Q: EventQueue> Simulation<Q> {
     pub(crate) fn change_speed(&mut self, cpu: CpuId, change: impl FnOnce(&mut Self)) {
         let computing = self.sched.rq(cpu).curr.filter(|_| self.cpus[cpu].doing == Doing::Compute);
         // Later than now while the CPU serves a tick, which takes its time whatever happens; the time of
-        // the tick is already taken off the stretch.
-        let from = self.queue.irqs_held_until(cpu).max(self.now);
+        // the tick is already taken off the stretch. A task that has interrupts off holds them back itself.
+        let holds = computing.is_some_and(|task| self.has_irqs_off(task));
+        let from = if holds { self.now } else { self.queue.irqs_held_until(cpu).max(self.now) };
         if computing.is_some() {
             self.pause(cpu, from);
         }

@@ -286,6 +286,8 @@ fn work_goes_on_exactly_across_changes_and_time_does_not_stretch() {
     let mut set = TaskSet::default();
     let worker = set.pinned("worker", 0, vec![work(10 * MS)]);
     let timer = set.pinned("timer", 1, vec![Instr::RunTime { time: Ns(10 * MS), mode: Mode::User }]);
+    let irqs_off = Instr::Run { work: Ns(10 * MS), mode: Mode::IrqOff };
+    let section = set.pinned("section", 2, vec![Instr::Enter, irqs_off, Instr::Leave]);
     let speed = |khz| Governor { setspeed_khz: Some(khz), ..Governor::of(GovernorKind::Userspace) };
     set.at(4 * MS, Change::Governor { cpu: cpu(3), governor: speed(KHZ[0]) });
     let mut machine = hikey(Governor::of(GovernorKind::Performance), 250);
@@ -294,7 +296,9 @@ fn work_goes_on_exactly_across_changes_and_time_does_not_stretch() {
     assert_eq!(watch.changes, [(4 * MS, KHZ[0])]);
     // 4 ms at full speed, the other 6 ms at 177/1024 of it.
     let exact = 4 * MS + 6 * MS * 1024 / 177;
-    assert!(watch.exit_of(worker).abs_diff(exact) <= 1024 / 177, "to a nanosecond of work: {}", watch.exit_of(worker));
+    for task in [worker, section] {
+        assert!(watch.exit_of(task).abs_diff(exact) <= 1024 / 177, "to a nanosecond of work: {}", watch.exit_of(task));
+    }
     assert_eq!(watch.exit_of(timer), 10 * MS);
 }
 
