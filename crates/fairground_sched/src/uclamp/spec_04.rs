@@ -2,8 +2,7 @@
 
 use super::{Clamps, Demand, Fit};
 use crate::Profile;
-use crate::fair::select_task_rq::Wake;
-use crate::fair::select_task_rq::test_machine::{JIFFY, TestMachine, cpu};
+use crate::fair::select_task_rq::{JIFFY, TestMachine, Wake, cpu};
 use fairground_model::{MachineView, Policy, Reason, RtPriority, TaskGroupSpec, TaskSpec, UtilClamp, WakeContext};
 use fairground_stdx::{CpuMask, ProgramId, TaskId, TgId};
 use proptest::prelude::*;

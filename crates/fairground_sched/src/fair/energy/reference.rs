@@ -1,7 +1,7 @@
 //! The choice by energy, slowly: every CPU of the machine in the words of the specification, held against the core.
 
 use super::spec_04::{Bench, four_and_four};
-use crate::fair::select_task_rq::test_machine::TestMachine;
+use crate::fair::select_task_rq::TestMachine;
 use fairground_model::{MachineView, UtilClamp};
 use fairground_stdx::CpuId;
 use proptest::prelude::*;

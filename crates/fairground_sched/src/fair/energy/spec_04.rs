@@ -2,8 +2,7 @@
 
 use super::model::{State, perf_domain};
 use crate::Profile;
-use crate::fair::select_task_rq::Wake;
-use crate::fair::select_task_rq::test_machine::{JIFFY, TestMachine, cpu};
+use crate::fair::select_task_rq::{JIFFY, TestMachine, Wake, cpu};
 use crate::seam::EnergyModel;
 use fairground_model::freq::dynamic_power_mw;
 use fairground_model::{FreqPolicy, Governor, GovernorKind, MachineView, Opp, Reason, TaskSpec, UtilClamp, WakeContext};

@@ -27,13 +27,15 @@ mod spec_06_util;
 #[cfg(test)]
 mod spec_09;
 #[cfg(test)]
-pub(crate) mod test_machine;
+mod test_machine;
 #[cfg(test)]
 mod tests;
 mod under_way;
 mod wakee;
 
 pub use avg_idle::IdleEstimate;
+#[cfg(test)]
+pub(crate) use test_machine::{JIFFY, TestMachine, cpu};
 pub(crate) use under_way::Searches;
 pub(crate) use wakee::WakeeFlips;
 
