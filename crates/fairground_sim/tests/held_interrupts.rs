@@ -4,7 +4,7 @@
 mod common;
 
 use common::{Build, Log, MS, US, asleep_until, busy_until, cpu, priced_machine, repeat, setup, sleep, work};
-use fairground_model::{Instr, Op, Policy, RtPriority, TaskSet, TraceEvent, Value, Word};
+use fairground_model::{Instr, Op, Policy, RtPriority, Section, TaskSet, TraceEvent, Value, Word};
 use fairground_stdx::TaskId;
 
 const KERNELS: [&str; 4] = ["v4.12", "v5.19", "v6.6", "v6.18"];
@@ -116,5 +116,19 @@ fn interrupts_come_between_the_wake_ups_of_one_call_which_is_not_left() {
         let starts = |row: &&(u64, _, TraceEvent)| row.0 >= woken && matches!(row.2, TraceEvent::SchedSwitch { .. });
         let left = log.events.iter().find(starts).unwrap().0;
         assert!(left >= last, "{kernel}: the waker has the list of whom it wakes and stays until all are awake");
+    }
+}
+
+#[test]
+fn an_interrupt_that_wakes_nobody_leaves_an_idle_cpu_idle() {
+    for kernel in KERNELS {
+        let mut machine = priced_machine(2, "xeon-spr");
+        machine.nohz_idle = false;
+        let mut set = TaskSet::default();
+        set.pinned("sleeper", 0, asleep_until(90 * MS).into());
+        (0..2).for_each(|_| _ = set.pinned("hog", 1, vec![work(u64::MAX)]));
+        let (_, simulation, _) = Log::and_simulation(setup(machine, kernel, set, 100 * MS));
+        let searched = simulation.kernel_time(cpu(0)).find(|row| row.0 == Section::NewidleBalance).unwrap().1;
+        assert!(searched <= 2, "{kernel}: {searched} searches for a task, where the sleeper goes to sleep and ends");
     }
 }
