@@ -129,6 +129,6 @@ fn an_interrupt_that_wakes_nobody_leaves_an_idle_cpu_idle() {
         (0..2).for_each(|_| _ = set.pinned("hog", 1, vec![work(u64::MAX)]));
         let (_, simulation, _) = Log::and_simulation(setup(machine, kernel, set, 100 * MS));
         let searched = simulation.kernel_time(cpu(0)).find(|row| row.0 == Section::NewidleBalance).unwrap().1;
-        assert!(searched <= 2, "{kernel}: {searched} searches for a task, where the sleeper goes to sleep and ends");
+        assert!(searched <= 4, "{kernel}: {searched} searches for a task, where three are due");
     }
 }
