@@ -302,7 +302,7 @@ impl<Q: EventQueue> Simulation<Q> {
         if row.refill > Ns::ZERO {
             return self.compute(cpu, task, self.now);
         }
-        // Who computes is interrupted then.
+        // One that was held back by the phase before. Whoever computes takes it from the stretch that begins now.
         if matches!(row.want, Want::Nothing | Want::Retry(_)) && self.queue.irq_is_late(cpu) {
             return self.enable_irqs(cpu);
         }
@@ -325,7 +325,8 @@ impl<Q: EventQueue> Simulation<Q> {
         }
     }
 
-    /// Between two phases the CPU takes the interrupts that are due; then the current task goes on, or the CPU idles.
+    /// Between two phases the CPU takes the interrupts that are late, at this instant: it is in the kernel, and nothing but them can end that.
+    /// Then the current task goes on, or the CPU idles.
     ///
     /// Kernel: irqflags.h local_irq_enable(), v4.12–
     #[inline(never)]

@@ -87,7 +87,8 @@ fn apply<Q: EventQueue>(queue: &mut Q, call: &Call) -> Outcome {
 fn view<Q: EventQueue>(queue: &Q) -> String {
     let slots: Vec<_> = (0..CPUS).flat_map(|number| Slot::ALL.map(|slot| queue.get(cpu(number), slot))).collect();
     let timers: Vec<_> = (0..CPUS).map(|number| queue.first_timer(cpu(number))).collect();
-    format!("{:?}", (queue.now(), queue.peek(), slots, timers))
+    let late: Vec<_> = (0..CPUS).map(|number| queue.irq_is_late(cpu(number))).collect();
+    format!("{:?}", (queue.now(), queue.peek(), slots, timers, late))
 }
 
 fn drain<Q: EventQueue>(mut queue: Q) -> Vec<Outcome> {
