@@ -118,9 +118,15 @@ pub fn run(scenario: &Scenario, options: &RunOptions, sink: &mut dyn Sink, contr
         RunStats::new(Instant::ZERO, scenario.machine.cpus.len()).with_markers(&tasks.markers).measured_in(tasks.window);
     let began = std::time::Instant::now();
     let ended = guard::catch(|| {
-        let mut both = (&mut stats, sink);
-        simulation.introduce(&mut both);
-        drive(&mut simulation, &mut both, options.stop_before_event, control)
+        let mut both;
+        let sink: &mut dyn Sink = if sink.listens() {
+            both = (&mut stats, sink);
+            &mut both
+        } else {
+            &mut stats
+        };
+        simulation.introduce(sink);
+        drive(&mut simulation, sink, options.stop_before_event, control)
     });
     let wall = began.elapsed();
     let ending = match ended {
@@ -269,6 +275,24 @@ mod tests {
         assert_eq!((run.scenario_digest, run.seed), (scenario.digest(), 1));
         assert_eq!(run.replay, format!("fairground run t.toml --stop-before-event {}", run.events - 1));
         assert!(broken.to_string().contains("to stop one event before: "));
+    }
+
+    /// A sink that counts what it gets.
+    struct Counts(u64);
+    impl Sink for Counts {
+        fn record(&mut self, _at: Instant, _cpu: CpuId, _event: &TraceEvent) {
+            self.0 += 1;
+        }
+    }
+
+    #[test]
+    fn a_run_is_the_same_whether_anybody_listens() {
+        let run_into = |sink: &mut dyn Sink| run(&scenario(), &RunOptions::default(), sink, Control::none()).unwrap();
+        let (mut listener, mut nobody) = (Counts(0), NullSink);
+        let [heard, unheard] = [run_into(&mut listener), run_into(&mut nobody)];
+        assert!(listener.0 > 100, "{}", listener.0);
+        assert_eq!((heard.digest, &heard.metrics), (unheard.digest, &unheard.metrics));
+        assert!(!crate::output::Outputs::default().listens());
     }
 
     struct StopsAtOnce<'a>(&'a AtomicBool, AtomicU64);

@@ -24,6 +24,10 @@ pub trait Sink {
     fn task(&mut self, _task: TaskId, _info: &TaskInfo) {}
     /// One record. Times never go back.
     fn record(&mut self, at: Instant, cpu: CpuId, event: &TraceEvent);
+    /// Whether anything is done with what it receives. One that does nothing with it need not be called.
+    fn listens(&self) -> bool {
+        true
+    }
     /// Whether samples ([`TraceEvent::is_sample`]) are wanted too.
     fn wants_samples(&self) -> bool {
         false
@@ -45,6 +49,9 @@ pub struct NullSink;
 
 impl Sink for NullSink {
     fn record(&mut self, _at: Instant, _cpu: CpuId, _event: &TraceEvent) {}
+    fn listens(&self) -> bool {
+        false
+    }
 }
 
 /// Passes everything to two sinks.
@@ -60,6 +67,9 @@ impl<A: Sink + ?Sized, B: Sink + ?Sized> Sink for (&mut A, &mut B) {
         if !event.is_sample() || self.1.wants_samples() {
             self.1.record(at, cpu, event);
         }
+    }
+    fn listens(&self) -> bool {
+        self.0.listens() || self.1.listens()
     }
     fn wants_samples(&self) -> bool {
         self.0.wants_samples() || self.1.wants_samples()
@@ -92,6 +102,9 @@ impl Sink for Vec<Box<dyn Sink + '_>> {
                 sink.record(at, cpu, event);
             }
         }
+    }
+    fn listens(&self) -> bool {
+        self.iter().any(|sink| sink.listens())
     }
     fn wants_samples(&self) -> bool {
         self.iter().any(|sink| sink.wants_samples())

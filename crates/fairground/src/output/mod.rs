@@ -160,6 +160,9 @@ impl Sink for Outputs {
     fn lock(&mut self, at: Instant, cpu: CpuId, event: &LockEvent) {
         self.writers.iter_mut().for_each(|(_, writer)| writer.lock(at, cpu, event));
     }
+    fn listens(&self) -> bool {
+        self.timeline.is_some() || !self.writers.is_empty()
+    }
     fn wants_samples(&self) -> bool {
         self.timeline.is_some() || self.writers.iter().any(|(_, writer)| writer.wants_samples())
     }

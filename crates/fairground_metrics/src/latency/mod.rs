@@ -106,7 +106,7 @@ impl RunStats {
             self.task_row(current).is_lost();
         }
     }
-    /// What is not recorded at every tick. Apart, so that what is needs no registers saved for this.
+    /// What is recorded neither at every tick nor for every message. Apart, so that what is needs no registers saved for this.
     #[inline(never)]
     fn record_rarer(&mut self, at: Instant, cpu: CpuId, event: &TraceEvent) {
         match *event {
@@ -126,7 +126,6 @@ impl RunStats {
                 self.migrations += 1;
                 self.task_row(task).migrations += 1;
             }
-            TraceEvent::Marker { task, marker, value } if self.window.holds(at) => self.markers.record(task, marker, value),
             TraceEvent::Marker { .. }
             | TraceEvent::Decision(_)
             | TraceEvent::SchedProcessFork { .. }
@@ -161,6 +160,7 @@ impl Sink for RunStats {
             TraceEvent::SchedStatRuntime { task, runtime, .. } if task.index() < self.tasks.len() => {
                 self.tasks[task.index()].exec_ns += runtime.0;
             }
+            TraceEvent::Marker { task, marker, value } if self.window.holds(at) => self.markers.record(task, marker, value),
             _ => self.record_rarer(at, cpu, event),
         }
     }
