@@ -50,14 +50,9 @@ impl Touches {
     /// `by` is there now: in its own place, or in that of the one who was there first.
     #[inline]
     fn touch(&mut self, by: CpuId, now: u64) {
-        let (mut place, mut first) = (0, u64::MAX);
-        for (row, &touch) in self.0.iter().enumerate() {
-            // Its own place comes before all others.
-            let key = if touch & NOBODY == u64::from(by.get()) { 0 } else { touch };
-            if key < first {
-                (place, first) = (row, key);
-            }
-        }
+        let own = self.0.iter_mut().position(|touch| *touch & NOBODY == u64::from(by.get()));
+        let place =
+            own.unwrap_or_else(|| (1..TOUCHES).fold(0, |first, row| if self.0[row] < self.0[first] { row } else { first }));
         self.0[place] = (now + 2 * CONTEND_NS) << CPU_BITS | u64::from(by.get());
     }
 
@@ -67,7 +62,7 @@ impl Touches {
         // |now - at| < CONTEND_NS in one comparison: what lies ahead of the last instant that counts wraps.
         let last = now + 3 * CONTEND_NS - 1;
         let lately = |touch: u64| last.wrapping_sub(touch >> CPU_BITS) <= 2 * (CONTEND_NS - 1);
-        self.0.iter().map(|&touch| u64::from(lately(touch) & (touch & NOBODY != u64::from(by.get())))).sum()
+        self.0.iter().filter(|&&touch| lately(touch) & (touch & NOBODY != u64::from(by.get()))).count() as u64
     }
 }
 

@@ -9,12 +9,11 @@ use fairground_model::{Op, Reason};
 use fairground_stdx::{CpuId, TaskId};
 
 /// What the look at the CPUs known by name has come to.
-#[expect(clippy::large_enum_variant, reason = "kept on the stack, and by each CPU in a row of its own")]
 pub(super) enum Sibling {
     /// A choice, and the rule that made it.
     Chosen((CpuId, Reason)),
     /// The cache domain is searched.
-    Search(Search),
+    Search(Box<Search>),
 }
 
 impl Sched {

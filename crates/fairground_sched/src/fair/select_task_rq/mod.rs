@@ -112,15 +112,21 @@ impl Sched {
 
     /// Goes on with the search that is under way on this CPU; `None` as before.
     pub(crate) fn continue_search(&mut self, cx: &mut Ctx<'_, '_>) -> Option<CpuId> {
-        let mut search = self.searches.take(cx.cpu).expect("invariant: a search that goes on has begun");
+        let search = self.searches.take(cx.cpu).expect("invariant: a search that goes on has begun");
+        let task = search.placing.task;
+        let choice = self.go_on_to_choice(cx, search)?;
+        Some(self.conclude(cx, task, choice))
+    }
+
+    /// Goes on with a search up to its end, or up to where it has to stop (`None`).
+    fn go_on_to_choice(&mut self, cx: &mut Ctx<'_, '_>, mut search: Box<Search>) -> Option<(CpuId, Reason)> {
         let Some(found) = self.go_on_with_search(cx, &mut search) else {
             self.searches.put_back(cx.cpu, search);
             return None;
         };
-        let task = search.placing.task;
         let choice = self.search_is_over(&search, found);
         self.searches.reuse(search);
-        Some(self.conclude(cx, task, choice))
+        Some(choice)
     }
 
     /// A choice that may not be used is replaced; the last word is recorded.
@@ -187,11 +193,7 @@ impl Sched {
             }
             Sibling::Search(mut search) => {
                 search.want_affine = want_affine;
-                let Some(found) = self.go_on_with_search(cx, &mut search) else {
-                    self.searches.keep(cx.cpu, search);
-                    return None;
-                };
-                Some(self.search_is_over(&search, found))
+                self.go_on_to_choice(cx, search)
             }
         }
     }

@@ -64,11 +64,13 @@ pub(crate) struct Search {
 }
 
 impl Search {
-    fn new(placing: Placing, target: CpuId, sd: SdId) -> Search {
+    /// What stands in a place that no search has used.
+    pub(super) fn nothing() -> Search {
+        let (task, this) = (TaskId::new(0), CpuId::new(0));
         Search {
-            placing,
-            target,
-            sd,
+            placing: Placing { task, this, prev: this, sync: false, in_task: false },
+            target: this,
+            sd: SdId::new(0),
             farther: None,
             want_affine: false,
             stage: Stage::Cpus,
@@ -84,10 +86,11 @@ impl Search {
         }
     }
 
-    /// What stands in a place that no search uses.
-    pub(super) fn nothing() -> Search {
-        let (task, this) = (TaskId::new(0), CpuId::new(0));
-        Search::new(Placing { task, this, prev: this, sync: false, in_task: false }, this, SdId::new(0))
+    /// A search begins that has lasted so long already; what it walks over is said by [`Search::walk`].
+    fn begin(&mut self, placing: &Placing, target: CpuId, sd: SdId, lasted: u64) {
+        (self.placing, self.target, self.sd, self.lasted) = (*placing, target, sd, lasted);
+        (self.farther, self.candidate, self.clock) = (None, None, None);
+        self.nr = UNLIMITED;
     }
 
     /// Searches `cpus` from `start` on, and then `rest` likewise.
@@ -137,20 +140,23 @@ impl Sched {
         cx: &mut Ctx<'_, '_>,
         placing: &Placing,
         target: CpuId,
-    ) -> Result<Search, Option<(CpuId, Reason)>> {
+    ) -> Result<Box<Search>, Option<(CpuId, Reason)>> {
         let sd = self.topology.cpus[target].sd_llc.ok_or(None)?;
         self.rqs[placing.this].sis.sis_domain_search += 1;
-        let mut search = Search::new(*placing, target, sd);
-        search.lasted = cx.lasted().0;
+        let mut search = self.searches.place();
+        search.begin(placing, target, sd, cx.lasted().0);
         let cores = self.topology.smt_active && self.test_idle_cores(target);
         let begun = match self.profile.idle_search.is_one_pass() {
-            true => self.begin_one_pass(cx, &mut search, cores)?,
-            false => self.begin_steps(cx, &mut search, cores),
+            true => self.begin_one_pass(cx, &mut search, cores),
+            false => Ok(self.begin_steps(cx, &mut search, cores)),
         };
-        match begun {
-            true => Ok(search),
-            false => Err(self.search_failed(cx, &search)),
-        }
+        let over = match begun {
+            Ok(true) => return Ok(search),
+            Ok(false) => self.search_failed(cx, &search),
+            Err(found) => found,
+        };
+        self.searches.reuse(search);
+        Err(over)
     }
 
     /// Idle cores, if there may be any, else idle CPUs. False: there is no budget for a search.

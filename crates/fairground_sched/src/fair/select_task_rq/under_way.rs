@@ -4,7 +4,7 @@ use super::search::Search;
 use fairground_stdx::{CpuId, IndexVec};
 
 /// The search that is under way on each CPU. They are large and go on at every look, so each stays where it is: there is a place
-/// for each CPU from the beginning.
+/// for each CPU from the beginning, and one for a search that all others wait for.
 #[derive(Clone, Debug)]
 pub(crate) struct Searches {
     under_way: IndexVec<CpuId, Option<Box<Search>>>,
@@ -14,25 +14,23 @@ pub(crate) struct Searches {
 
 impl Searches {
     pub(crate) fn new(nr_cpus: usize) -> Searches {
-        let spare = (0..nr_cpus).map(|_| Box::new(Search::nothing())).collect();
+        let spare = (0..=nr_cpus).map(|_| Box::new(Search::nothing())).collect();
         Searches { under_way: (0..nr_cpus).map(|_| None).collect(), spare }
     }
     /// Whether any CPU searches.
     pub(crate) fn any(&self) -> bool {
         self.under_way.iter().any(Option::is_some)
     }
-    /// A search that has begun on `cpu` is to go on later.
-    pub(super) fn keep(&mut self, cpu: CpuId, search: Search) {
-        let mut place = self.spare.pop().expect("invariant: a CPU is in the middle of one search at most");
-        *place = search;
-        self.put_back(cpu, place);
+    /// A place for a search that begins; what an earlier one has left there must be overwritten.
+    pub(super) fn place(&mut self) -> Box<Search> {
+        self.spare.pop().expect("invariant: a CPU is in the middle of one search at most")
     }
     /// The search of `cpu` goes on.
     #[inline]
     pub(super) fn take(&mut self, cpu: CpuId) -> Option<Box<Search>> {
         self.under_way[cpu].take()
     }
-    /// It has stopped again.
+    /// It has stopped between two looks.
     #[inline]
     pub(super) fn put_back(&mut self, cpu: CpuId, search: Box<Search>) {
         self.under_way[cpu] = Some(search);
