@@ -409,7 +409,12 @@ impl Frame {
     /// Runs to the next thing that the task wants.
     #[inline]
     pub fn next(&mut self, program: &Program, around: &mut Surroundings<'_>) -> Step {
-        (0..FUEL).find_map(|_| self.run_one(program, around)).unwrap_or(Step::Stuck)
+        for _ in 0..FUEL {
+            if let Some(step) = self.run_one(program, around) {
+                return step;
+            }
+        }
+        Step::Stuck
     }
     /// Runs one instruction: what the task wants, or nothing if it was one of control. Apart from the loop, which else would begin with
     /// what only rare instructions need.

@@ -196,8 +196,9 @@ impl<Q: EventQueue> Simulation<Q> {
         }
     }
 
-    #[inline]
-    pub(crate) fn phase(&mut self, rec: &mut Recorder<'_>, cpu: CpuId) -> Next {
+    /// What follows now. A part of the loop over events.
+    #[inline(always)]
+    fn phase(&mut self, rec: &mut Recorder<'_>, cpu: CpuId) -> Next {
         match self.cpus[cpu].then {
             Then::Schedule => self.schedule(rec, cpu),
             Then::NewidleBalance(leaving) => self.newidle_balance(rec, cpu, leaving),
@@ -245,7 +246,7 @@ impl<Q: EventQueue> Simulation<Q> {
             Then::PipePoll(pipe) => self.pipe_poll(cpu, pipe),
             Then::PipeWake(pipe, wakes) => self.pipe_wake(cpu, pipe, wakes),
             Then::UnixSend { sock, bytes } => self.unix_send(rec, cpu, sock, bytes),
-            Then::UnixWriteSpace { sock, left } => self.unix_write_space(cpu, sock, left),
+            Then::UnixWriteSpace { sock, left } => self.unix_write_space(rec, cpu, sock, left),
             Then::FutexWait { word, value } => self.futex_wait(cpu, word, value),
             Then::FutexWake { word, count } => self.futex_wake(cpu, word, count),
             Then::LockSlow { lock, mode } => self.lock_slow(cpu, lock, mode),
@@ -259,6 +260,12 @@ impl<Q: EventQueue> Simulation<Q> {
                 self.wake_waiter(rec, cpu, writer, sync)
             }
         }
+    }
+
+    /// The same for who has waited, once, in the middle of another phase.
+    #[inline(never)]
+    pub(crate) fn phase_apart(&mut self, rec: &mut Recorder<'_>, cpu: CpuId) -> Next {
+        self.phase(rec, cpu)
     }
 
     /// The tick of `cpu` begins (again), on the grid.
@@ -395,7 +402,7 @@ impl<Q: EventQueue> Simulation<Q> {
     }
 
     /// The stretch that a CPU was busy with is over. Returns whether a phase of the kernel follows.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn stretch_ends(&mut self, cpu: CpuId) -> bool {
         let row = &mut self.cpus[cpu];
         match row.doing {
@@ -416,7 +423,7 @@ impl<Q: EventQueue> Simulation<Q> {
 
     /// The current task has what it fetched, or has computed what it wanted. One that looks at a word decides itself
     /// whether it is done.
-    #[inline]
+    #[inline(never)]
     fn task_is_done(&mut self, cpu: CpuId, task: TaskId) {
         let row = &mut self.tasks[task];
         if row.refill > Ns::ZERO {

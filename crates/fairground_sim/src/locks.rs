@@ -233,7 +233,7 @@ impl<Q: EventQueue> Simulation<Q> {
         let took = self.now.since(row.spins_since);
         row.book(Section::LockWait, row.spins_since, took);
         row.meter.settle(handover, 1, took);
-        let next = self.phase(rec, cpu);
+        let next = self.phase_apart(rec, cpu);
         // Meanwhile there may be nothing left to be done under it.
         if self.locks.is_granted(cpu, rq) {
             self.hold_lock(cpu, rq, Ns::ZERO);

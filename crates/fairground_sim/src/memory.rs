@@ -5,7 +5,7 @@ use crate::kernel::Next;
 use crate::queue::{EventQueue, Slot};
 use crate::simulation::Simulation;
 use crate::task::Want;
-use fairground_model::{Mode, PrevState, Recorder, Section, WakeContext};
+use fairground_model::{Mode, PrevState, Recorder, WakeContext};
 use fairground_sched::WakeFlags;
 use fairground_stdx::{CpuId, IndexVec, Ns, TaskId, WordId};
 use std::collections::VecDeque;
@@ -99,7 +99,7 @@ impl<Q: EventQueue> Simulation<Q> {
         }
         match self.cpus[cpu].wake_q.pop_front() {
             Some(wakee) => self.wake(rec, cpu, wakee, flags, AfterWake::WakeUpQ { sync }),
-            None => self.pay(cpu, Section::Syscall, Then::Resume),
+            None => self.syscall_ends(rec, cpu),
         }
     }
 }

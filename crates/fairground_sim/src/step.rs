@@ -58,6 +58,11 @@ impl<Q: EventQueue> Simulation<Q> {
                 self.cpus[cpu].meter.count(Op::Syscall);
                 self.sock_send(cpu, sock, bytes)
             }
+            Step::Recv { sock, bytes } if self.socks[sock].holds(bytes) => {
+                // Entry and body are one stretch: nobody else takes what the task has found.
+                self.count_syscall(cpu, task);
+                self.sock_recv(cpu, sock, bytes)
+            }
             Step::Recv { sock, bytes } => self.syscall(cpu, Then::SockRecv { sock, left: bytes }),
             Step::ServeSoftirqs => self.go_on(cpu, Then::Ksoftirqd),
             Step::Spin { word, value } => {
@@ -161,10 +166,16 @@ impl<Q: EventQueue> Simulation<Q> {
 
     /// A system call, unless the task is in one already.
     pub(crate) fn syscall(&mut self, cpu: CpuId, then: Then) -> Next {
-        if !self.sched.rq(cpu).curr.is_some_and(|task| self.klocks.in_section(task)) {
+        let task = self.sched.rq(cpu).curr.expect("invariant: a task makes a system call");
+        self.count_syscall(cpu, task);
+        self.pay(cpu, Section::Syscall, then)
+    }
+
+    #[inline]
+    fn count_syscall(&mut self, cpu: CpuId, task: TaskId) {
+        if !self.klocks.in_section(task) {
             self.cpus[cpu].meter.count(Op::Syscall);
         }
-        self.pay(cpu, Section::Syscall, then)
     }
 
     /// Sleeps on a timer: it may ring up to the task's slack later than asked. Tasks of higher classes than the fair one have none.
@@ -211,7 +222,16 @@ impl<Q: EventQueue> Simulation<Q> {
     pub(crate) fn wake_waiter(&mut self, rec: &mut Recorder<'_>, cpu: CpuId, waiter: Option<TaskId>, sync: bool) -> Next {
         match waiter {
             Some(waiter) => self.wake(rec, cpu, waiter, WakeFlags { sync, context: WakeContext::Task }, AfterWake::Resume),
-            None => self.pay(cpu, Section::Syscall, Then::Resume),
+            None => self.syscall_ends(rec, cpu),
+        }
+    }
+
+    /// What is left to pay is paid, and the task goes on: at once, if that is nothing.
+    #[inline]
+    pub(crate) fn syscall_ends(&mut self, rec: &mut Recorder<'_>, cpu: CpuId) -> Next {
+        match self.cpus[cpu].owes_nothing() {
+            true => self.resume(rec, cpu),
+            false => self.pay(cpu, Section::Syscall, Then::Resume),
         }
     }
 

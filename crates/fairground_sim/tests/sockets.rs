@@ -4,7 +4,7 @@
 mod common;
 
 use common::{Build, Log, MS, free_machine, priced_machine, repeat, setup, sleep};
-use fairground_model::{Instr, NullSink, Op, SockKind, TaskSet, TraceEvent, WakeContext};
+use fairground_model::{Instr, NullSink, Op, Section, SockKind, TaskSet, TraceEvent, WakeContext};
 use fairground_sim::{Ending, Simulation, Stopped};
 use fairground_stdx::{CpuId, SockId};
 use proptest::prelude::*;
@@ -139,6 +139,39 @@ fn a_socket_that_nobody_reads_is_full_at_some_time() {
     let mut simulation = Simulation::new(setup(priced_machine(1, "xeon-spr"), "v5.19", set, 1_000 * MS)).unwrap();
     let stopped = simulation.run(&mut NullSink).unwrap_err();
     assert!(matches!(&stopped, Stopped::PacketLost { full, .. } if full.contains("socket 1")), "{stopped}");
+}
+
+/// Two calls a round, each of them one stretch of the kernel: what is received is there at entry.
+#[test]
+fn what_is_there_is_received_in_one_stretch() {
+    for kind in [SockKind::Stream, SockKind::Datagram, SockKind::Unix] {
+        let mut set = TaskSet::default();
+        let [out, back] = set.connect(kind);
+        set.pinned("alone", 0, vec![send(out, 100), send(out, 100), recv(back, 100), recv(back, 100), repeat(100)]);
+        let (_, simulation, end) = Log::and_simulation(setup(priced_machine(1, "xeon-spr"), "v5.19", set, 1_000 * MS));
+        assert_eq!(end.ending, Ending::AllExited);
+        let calls = simulation.kernel_time(common::cpu(0)).find(|row| row.0 == Section::Syscall).unwrap().1;
+        // The last is the end of the task.
+        assert_eq!((simulation.op_total(Op::Syscall), calls), (400, 401), "{kind:?}");
+        assert_eq!(simulation.op_total(Op::RecvBlock), 0);
+    }
+}
+
+/// Each operation takes 1 us: the receiver enters at 4 ms and looks 1 us later; a message takes 2 us to be there.
+#[test]
+fn what_comes_during_the_entry_of_a_receive_is_found() {
+    let sleeps = |sent_at: u64| {
+        let mut set = TaskSet::default();
+        let [out, back] = set.connect(SockKind::Unix);
+        let after = |ns, then: Instr| common::busy_until(ns).into_iter().chain([then]).collect();
+        set.pinned("reader", 0, after(4 * MS, recv(back, 1)));
+        set.pinned("writer", 1, after(sent_at, send(out, 1)));
+        let mut machine = priced_machine(2, "unit");
+        (machine.hz, machine.tick) = (100, fairground_stdx::Ns(10 * MS));
+        Log::and_simulation(setup(machine, "v5.19", set, 1_000 * MS)).1.op_total(Op::RecvBlock)
+    };
+    let before = |ns| 4 * MS - ns;
+    assert_eq!([2_500, 1_500, 500].map(|ns| sleeps(before(ns))), [0, 0, 1]);
 }
 
 #[test]

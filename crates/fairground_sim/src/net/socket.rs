@@ -59,6 +59,15 @@ impl Socket {
         }
         true
     }
+    /// Whether a receive of `wanted` bytes finds all of them.
+    #[inline]
+    pub(crate) fn holds(&self, wanted: u32) -> bool {
+        match self.spec.kind {
+            SockKind::Stream => self.rmem >= u64::from(wanted),
+            SockKind::Datagram => !self.datagrams.is_empty(),
+            SockKind::Unix => self.unix.holds(wanted),
+        }
+    }
     /// Takes out what is there, at most `wanted` bytes; also returns how many are missing then. `None` = nothing is there.
     pub(crate) fn take(&mut self, wanted: u32) -> Option<(u32, u32)> {
         match self.spec.kind {

@@ -41,6 +41,8 @@ pub(crate) struct UnixQueue {
     skbs: VecDeque<Skb>,
     /// Memory that is charged to the other socket until the messages are received.
     wmem: u64,
+    /// The part of it whose messages are on their way out: free at the end of that.
+    leaving: u64,
     senders: VecDeque<TaskId>,
 }
 
@@ -56,7 +58,16 @@ impl UnixQueue {
         }
         room
     }
-    /// Takes out what is there, at most `wanted` bytes; `None` = nothing is there.
+    /// Whether so many bytes are there.
+    #[inline]
+    pub(super) fn holds(&self, wanted: u32) -> bool {
+        let mut missing = wanted;
+        self.skbs.iter().any(|skb| {
+            missing = missing.saturating_sub(skb.left);
+            missing == 0
+        })
+    }
+    /// Takes out what is there, at most `wanted` bytes; `None` = nothing is there. Its memory stays charged until [`UnixQueue::free`].
     ///
     /// Kernel: af_unix.c unix_stream_read_generic(), v4.12–
     pub(super) fn take(&mut self, wanted: u32) -> Option<(u32, u32)> {
@@ -66,11 +77,17 @@ impl UnixQueue {
             missing -= taken;
             skb.left -= taken;
             if skb.left == 0 {
-                self.wmem -= skb.truesize;
+                self.leaving += skb.truesize;
                 self.skbs.pop_front();
             }
         }
         (missing < wanted).then_some((wanted - missing, missing))
+    }
+    /// What was taken out is copied: its memory is free.
+    ///
+    /// Kernel: skbuff.c consume_skb(), sock.c sock_wfree(), v4.12–
+    fn free(&mut self) {
+        self.wmem -= std::mem::take(&mut self.leaving);
     }
     /// Whether senders are woken: at most a quarter of the write memory is in use.
     ///
@@ -102,16 +119,18 @@ impl<Q: EventQueue> Simulation<Q> {
     ///
     /// Kernel: af_unix.c unix_write_space(), sock.c sock_wait_for_wmem(), v4.12–
     #[inline(never)]
-    pub(crate) fn unix_write_space(&mut self, cpu: CpuId, sock: SockId, left: u32) -> Next {
+    pub(crate) fn unix_write_space(&mut self, rec: &mut Recorder<'_>, cpu: CpuId, sock: SockId, left: u32) -> Next {
         let unix = &mut self.socks[sock].unix;
+        unix.free();
         if !unix.senders.is_empty() && unix.is_writable() {
             self.cpus[cpu].wake_q.extend(unix.senders.drain(..).rev());
         }
-        if left > 0 {
-            let task = self.sched.rq(cpu).curr.expect("invariant: a task is in its system call");
-            self.tasks[task].want = Want::Retry(Then::SockRecv { sock, left });
-            self.cpus[cpu].meter.count(Op::Syscall);
+        if left == 0 {
+            return self.wake_up_q(rec, cpu, true);
         }
+        let task = self.sched.rq(cpu).curr.expect("invariant: a task is in its system call");
+        self.tasks[task].want = Want::Retry(Then::SockRecv { sock, left });
+        self.cpus[cpu].meter.count(Op::Syscall);
         self.pay(cpu, Section::Syscall, Then::WakeUpQ { sync: true })
     }
 }
@@ -137,7 +156,13 @@ mod tests {
     #[test]
     fn senders_are_woken_at_a_quarter() {
         let (mut queue, count) = fill(100);
-        let read = (0..count).take_while(|_| !queue.is_writable() && queue.take(100).is_some()).count();
+        let mut receive = || {
+            let writable = queue.is_writable();
+            let taken = queue.take(100);
+            queue.free();
+            !writable && taken.is_some()
+        };
+        let read = (0..count).take_while(|_| receive()).count();
         assert_eq!(count - read, 69);
     }
 
@@ -146,6 +171,18 @@ mod tests {
         let mut queue = UnixQueue::default();
         assert!(queue.queue(100) && queue.queue(50));
         assert_eq!([120, 20, 20, 20].map(|wanted| queue.take(wanted)), [Some((120, 0)), Some((20, 0)), Some((10, 10)), None]);
+        assert_eq!(queue.wmem, 2 * 768, "until it is copied");
+        queue.free();
         assert_eq!(queue.wmem, 0);
+    }
+
+    #[test]
+    fn bytes_of_several_messages_are_there_together() {
+        let mut queue = UnixQueue::default();
+        assert!(!queue.holds(1));
+        assert!(queue.queue(100) && queue.queue(50));
+        assert_eq!([1, 100, 101, 150, 151].map(|wanted| queue.holds(wanted)), [true, true, true, true, false]);
+        queue.take(120);
+        assert_eq!([30, 31].map(|wanted| queue.holds(wanted)), [true, false]);
     }
 }

@@ -196,11 +196,8 @@ fn unpack(key: u64) -> Option<(Instant, Class, CpuId)> {
 /// The fields of a key.
 #[inline]
 fn fields(key: u64) -> (Instant, Class, CpuId) {
-    let class = match key >> CLASS_SHIFT & 3 {
-        0 => Class::Segment,
-        1 => Class::Irq,
-        _ => Class::Tick,
-    };
+    const BY_BITS: [Class; 4] = [Class::Segment, Class::Irq, Class::Tick, Class::Tick];
+    let class = BY_BITS[(key >> CLASS_SHIFT & 3) as usize];
     (Instant::from_ns(key >> AT_SHIFT), class, CpuId::new((key & ((1 << CLASS_SHIFT) - 1)) as u32))
 }
 
