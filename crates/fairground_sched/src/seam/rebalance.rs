@@ -17,9 +17,16 @@ seam! {
     DetachAmount = "lb_detach_amount" {
         HalfLoad "half-load" "Half of its load may not exceed the imbalance.",
         ShiftedLoad "shifted-load" "Its load, halved for each failed balance, may not exceed the imbalance; its utilisation as it is.",
-        ShiftedUtil "shifted-util" "Its load or utilisation, halved for each failed balance, may not exceed the imbalance.",
+        ShiftedUtil "shifted-util"
+            "Its load or utilisation, halved for each failed balance, may not exceed the imbalance (carried back to stable 6.1 in July 2024).",
     }
-    history { v(4, 12) => HalfLoad, v(5, 10) => ShiftedLoad, v(6, 12) => ShiftedUtil, }
+    history {
+        v(4, 12) => HalfLoad,
+        v(5, 10) => ShiftedLoad,
+        v(6, 1) => ShiftedUtil,
+        v(6, 6) => ShiftedLoad,
+        v(6, 12) => ShiftedUtil,
+    }
 }
 
 seam! {
