@@ -41,7 +41,7 @@ pub(super) static KERNELS: &[Kernel] = &[
     kernel(v(5, 1), true, "CFS, first kernel with a scaled clock for load tracking"),
     kernel(v(5, 10), true, "CFS of the recorded stable kernel 5.10.223"),
     kernel(v(5, 19), true, "CFS, last kernel before the idle search went by utilisation"),
-    kernel(v(6, 1), true, "CFS of the recorded stable kernel 6.1.176; stands for 6.0 to 6.5"),
+    kernel(v(6, 1), true, "CFS of the recorded stable kernels 6.1.176 and 6.1.192; stands for 6.0 to 6.5"),
     kernel(v(6, 6), true, "EEVDF, first kernel with it"),
     kernel(v(6, 12), true, "EEVDF of the recorded stable kernel 6.12.107, with delayed dequeue"),
     kernel(v(6, 14), true, "EEVDF with delayed dequeue, base slice 0.75 ms"),
