@@ -31,15 +31,15 @@ struct Parts {
 
 pub(super) fn run(options: &ReproduceOptions, control: Control<'_>) -> Result<Reproduced, Error> {
     let published = Published::open("clock-pelt.toml", include_str!("../published/clock-pelt.toml"))?;
-    let seeds = throughput::seeds(options.quick);
-    let mut parts = Parts { total: util::RUNS + max_opp::RUNS + throughput::runs(seeds), ..Parts::default() };
+    let quick = options.quick;
+    let mut parts = Parts { total: util::RUNS + max_opp::RUNS + throughput::runs(quick), ..Parts::default() };
     parts.time_to_util(&published, control)?;
     parts.time_to_max_opp(&published, control)?;
-    parts.throughput(&published, seeds, control)?;
+    parts.throughput(&published, quick, control)?;
     let Parts { runs, rows, claims, .. } = parts;
     let reproduction = Reproduction {
         experiment: "clock-pelt".into(),
-        quick: options.quick,
+        quick,
         rows,
         claims,
         calibration: throughput::calibration()?,
