@@ -196,7 +196,7 @@ impl<Q: EventQueue> Simulation<Q> {
         }
     }
 
-    /// What follows now. A part of the loop over events.
+    /// The phase that the CPU has come to. It stands in the loop over events itself: a call for each would save and restore registers.
     #[inline(always)]
     fn phase(&mut self, rec: &mut Recorder<'_>, cpu: CpuId) -> Next {
         match self.cpus[cpu].then {
@@ -262,7 +262,7 @@ impl<Q: EventQueue> Simulation<Q> {
         }
     }
 
-    /// The same for who has waited, once, in the middle of another phase.
+    /// The same in a copy of its own, for who comes to it in the middle of a phase: with a lock that it has waited for.
     #[inline(never)]
     pub(crate) fn phase_apart(&mut self, rec: &mut Recorder<'_>, cpu: CpuId) -> Next {
         self.phase(rec, cpu)
