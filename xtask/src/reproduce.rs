@@ -16,7 +16,7 @@ const KNOWN_OUTSIDE: &[(&str, &str)] = &[
     ("hackbench.level1.change", "seeds differ by more than any change; see docs/experiments/clock-pelt.md"),
     ("hackbench.level2.change", "seeds differ by more than any change; see docs/experiments/clock-pelt.md"),
     ("change.netperf.TCP_RR.84", "as the full form, by the seed; see docs/experiments/sis-util.md"),
-    ("counters_224.sis_scanned.change", "the patched kernel still searches at first; see docs/experiments/sis-util.md"),
+    ("counters_224.sis_scanned.change", "the patched kernel looks at the old core's threads; see docs/experiments/sis-util.md"),
     ("select_idle_cpu_us.median_class", "looks are cheaper than measured ones; see docs/experiments/sis-util.md"),
     ("select_idle_cpu_us.8_to_128", "as the median; see docs/experiments/sis-util.md"),
     ("r2-8-expiring.quota./fib.used_ms", "nothing published, and threads take turns; see docs/experiments/incidents.md"),
