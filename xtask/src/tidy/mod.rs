@@ -5,7 +5,10 @@ mod edges;
 mod kernel_lines;
 mod layout;
 mod links;
+mod prose;
 mod purity;
+mod sentences;
+mod terms;
 mod wording;
 
 use crate::rust_source;
@@ -90,8 +93,16 @@ fn is_test(path: &str, tests: &BTreeSet<String>) -> bool {
 /// All findings, in order of rule, file and line.
 fn check(files: &[File]) -> Vec<Finding> {
     let project = Project::new(files);
-    let rules =
-        [edges::check, purity::check, clock_readers::check, kernel_lines::check, wording::check, layout::check, links::check];
+    let rules = [
+        edges::check,
+        purity::check,
+        clock_readers::check,
+        kernel_lines::check,
+        wording::check,
+        layout::check,
+        links::check,
+        sentences::check,
+    ];
     rules.iter().flat_map(|rule| rule(&project)).collect()
 }
 
