@@ -37,7 +37,6 @@ pub(super) const NOT_YET: &[&str] = &[
     "docs/explain.md",
     "docs/fidelity.md",
     "docs/frequency.md",
-    "docs/limits.md",
     "docs/locks.md",
     "docs/outputs.md",
     "docs/speed.md",
