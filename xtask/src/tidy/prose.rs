@@ -34,7 +34,6 @@ pub(super) const NOT_YET: &[&str] = &[
     "docs/experiments/runnable-propagation.md",
     "docs/experiments/sis-util.md",
     "docs/experiments/task-throttle.md",
-    "docs/explain.md",
     "docs/fidelity.md",
     "docs/frequency.md",
     "docs/locks.md",

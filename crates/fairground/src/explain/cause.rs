@@ -36,43 +36,43 @@ pub enum Place {
 }
 
 causes! {
-    QueueLength Here "queue-length" "others had their turns: they were ahead in virtual time or within their slices";
-    HeavierTask Here "heavier-task" "a task of greater weight had the longer turn that its nice value gives it";
-    IdlePolicy Here "idle-policy" "the waiting task has policy SCHED_IDLE and the running one has not";
+    QueueLength Here "queue-length" "other tasks ran that were ahead in virtual time or within their slices";
+    HeavierTask Here "heavier-task" "a heavier task ran beyond the slice that it would have at the weight of the waiting one";
+    IdlePolicy Here "idle-policy" "the waiting task is SCHED_IDLE and the running one is not";
     BatchPolicy Here "batch-policy" "the waiting task has a policy that does not preempt";
-    RealTime Here "real-time" "a real-time task ran, of a higher class or priority, or of the same and before the waiting one";
+    RealTime Here "real-time" "a real-time task ran: of a higher class or priority, or of the same one and queued before the waiting task";
     KernelThread Here "kernel-thread" "a kernel thread ran";
-    SleeperCredit Here "sleeper-credit" "a task that had slept was placed ahead, further than without the credit for sleepers";
-    WithinWakeupGranularity Here "wakeup-granularity" "the waiting task was ahead by less than the wake-up granularity";
+    SleeperCredit Here "sleeper-credit" "the running task was ahead only by the credit with which it was placed when it woke";
+    WithinWakeupGranularity Here "wakeup-granularity" "the waiting task was ahead in virtual time by less than the wake-up granularity";
     NoWakeupPreemption Here "no-wakeup-preemption" "WAKEUP_PREEMPTION is off";
     EarlierDeadline Here "earlier-deadline" "a task with an earlier deadline ran";
     ShorterSlice Here "shorter-slice" "a task with a shorter slice, and so an earlier deadline, ran";
-    Protected Here "protected" "the running task was protected until its request was done";
-    NotEligible Here "not-eligible" "the waiting task had had more than its share and was not eligible";
-    DelayedDequeue Here "delayed-dequeue" "the waiting task woke before its delayed dequeue, with the negative lag with which it went to sleep";
-    Buddy Here "buddy" "a buddy was preferred";
-    TickGranularity Here "tick" "the running task had used up its slice, but no tick had come to see it";
-    ReschedPending Here "resched-pending" "a reschedule was due, but the running task was in the kernel, or had not been told yet";
+    Protected Here "protected" "the running task was protected from preemption until its request was done";
+    NotEligible Here "not-eligible" "the waiting task had run more than its share and was not eligible";
+    DelayedDequeue Here "delayed-dequeue" "the waiting task woke before its delayed dequeue, with the negative lag with which it had gone to sleep";
+    Buddy Here "buddy" "the pick preferred a buddy";
+    TickGranularity Here "tick" "the running task had used up its slice, but no tick had come yet";
+    ReschedPending Here "resched-pending" "a reschedule was pending: the running task was in the kernel, or had not been told yet";
     KernelTime Here "kernel-time" "the kernel itself ran";
     IdleExit Here "idle-exit" "the CPU left its idle state";
-    IpiFlight Here "ipi-flight" "the CPU idled: an interrupt was on its way to it";
-    OnTheWay Here "on-the-way" "the task was on no queue yet: a CPU was chosen for it, or it was on its way there";
-    Affinity Elsewhere "affinity" "idle CPUs were there, but the task may not run on them";
-    SearchCut Elsewhere "search-cut" "a CPU of the same cache was idle, but the search for one ended before it came there";
-    OtherCache Elsewhere "other-cache" "CPUs were idle under another cache only, where a wake-up does not look";
-    IdleCpuTaken Elsewhere "idle-cpu-taken" "the CPU was idle when it was chosen, and got another task before this one arrived";
-    MisledStatistic Elsewhere "misled-statistic" "a balance went by a load that was not what was queued: with the load that was it would have come here";
-    NewidleGate Elsewhere "newidle-gate" "a CPU that ran out of tasks expected to be idle for too short a time to balance";
+    IpiFlight Here "ipi-flight" "the CPU was idle: the interrupt that wakes it was on its way";
+    OnTheWay Here "on-the-way" "the task was on no queue yet: its CPU was being chosen, or it was on its way there";
+    Affinity Elsewhere "affinity" "CPUs were idle, but the affinity of the task does not allow them";
+    SearchCut Elsewhere "search-cut" "a CPU under the same cache was idle, but the search ended before it came there";
+    OtherCache Elsewhere "other-cache" "CPUs were idle only under another cache, where a wake-up does not search";
+    IdleCpuTaken Elsewhere "idle-cpu-taken" "the chosen CPU was idle, but another task came there first";
+    MisledStatistic Elsewhere "misled-statistic" "a balance read a load that differs from what is queued: with the queued load it would have come here";
+    NewidleGate Elsewhere "newidle-gate" "a CPU that ran out of tasks did not balance: it expected to be idle for too short a time";
     NobodyWaits Elsewhere "overload-unknown" "a CPU that ran out of tasks did not balance: no CPU was known to have more than one";
-    EnergyFirst Elsewhere "energy-first" "wakees go by energy, and balance rests while no CPU has more to do than it can";
-    NewidleOff Elsewhere "newidle-off" "a CPU that ran out of tasks did not balance a domain that holds this CPU";
+    EnergyFirst Elsewhere "energy-first" "placement goes by energy, and balance rests while no CPU is overutilized";
+    NewidleOff Elsewhere "newidle-off" "a CPU that ran out of tasks does not balance the domain that holds this CPU";
     NotDue Elsewhere "balance-not-due" "a CPU was idle, but its next balance was not due yet";
-    OtherBalances Elsewhere "other-balances" "another CPU was to balance for the idle one";
+    OtherBalances Elsewhere "other-balances" "a CPU was idle, but another CPU was to balance for it";
     CacheHot Elsewhere "cache-hot" "a balance came, but the waiting task counted as cache hot";
-    NoImbalance Elsewhere "no-imbalance" "a balance came and found the difference too small";
-    OtherQueue Elsewhere "other-queue" "a balance came and took from another queue";
+    NoImbalance Elsewhere "no-imbalance" "a balance came and found the imbalance too small";
+    OtherQueue Elsewhere "other-queue" "a balance came and took tasks from another queue";
     NotMovable Elsewhere "not-movable" "a balance came, but could not move the task";
-    NoBalance Elsewhere "no-balance" "a CPU was idle and no balance on its behalf came";
+    NoBalance Elsewhere "no-balance" "a CPU was idle, and no balance was made for it";
 }
 
 #[cfg(test)]

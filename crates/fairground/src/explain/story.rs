@@ -48,7 +48,7 @@ fn here(one: &Explained, names: &Names) -> String {
         text + &part.meeting.map(|meeting| format!("{:14}{}\n", "", met(&meeting, names))).unwrap_or_default()
     };
     let lines: String = parts.iter().filter(|part| worth(part.time)).map(line).collect();
-    format!("In that time\n{lines}")
+    format!("While it waited:\n{lines}")
 }
 
 /// Between whom that was decided.
@@ -74,7 +74,7 @@ fn elsewhere(one: &Explained, task: &str) -> String {
         let chosen = sentence(placement.reason, task, placement.chosen.get());
         let then = match (placement.was_idle, placement.idle_in_all) {
             (true, _) => "it was idle".to_string(),
-            (false, 0) => "no CPU that it may use was idle".to_string(),
+            (false, 0) => "no allowed CPU was idle".to_string(),
             (false, all) => format!("of the others {all} were idle, {} of them under the same cache", placement.idle_near),
         };
         text += &format!("The wake-up: {chosen}; {then}.\n");
@@ -135,7 +135,7 @@ fn misled(one: &Explained, names: &Names) -> String {
                 );
             }
         }
-        text += "  Made again with the loads that are queued it comes to the queue of the waiting task.\n";
+        text += "  The same balance, made with the loads that are queued, comes to the queue of the waiting task.\n";
     }
     text
 }
