@@ -252,7 +252,7 @@ pub(crate) fn is_single_change(a: &Profile, b: &Profile) -> bool {
 }
 
 /// The profile's name with what was changed from it: `v5.19 NEXT_BUDDY`.
-pub(crate) fn side_name(profile: &Profile) -> String {
+pub fn side_name(profile: &Profile) -> String {
     let Ok(base) = Profile::parse(&profile.name) else { return profile.name.clone() };
     let mut name = profile.name.clone();
     for row in base.diff(profile) {

@@ -1,20 +1,17 @@
-//! The facade: scenarios, run, compare, sweep, replay, reproduce and everything else that the command line
+//! The facade: scenarios, run, compare, sweep, replay and everything else that the command line
 //! and other bindings offer. This is the only crate of the project whose interface is promised.
 //!
 //! Data flow in one direction: a [`scenario::Scenario`] is a value that decides a run; [`run::run`] gives
 //! its records to sinks; reports are made of what the sinks counted.
 
-pub mod advise;
 pub mod capture;
 pub mod compare;
 pub mod conform;
 pub mod control;
 pub mod convert;
-pub mod delay;
 pub mod diff_runs;
 pub mod domains;
 pub mod error;
-pub mod explain;
 mod freq_table;
 mod group_table;
 pub mod guard;
@@ -34,10 +31,9 @@ pub mod recorded_clock;
 mod recorded_kernel;
 mod recorded_load;
 pub mod recorded_set;
-mod recorded_system;
+pub mod recorded_system;
 pub mod replay;
 pub mod report;
-pub mod reproduce;
 pub mod run;
 pub mod scenario;
 pub mod schedstat;

@@ -1,7 +1,6 @@
 //! `list` and `profile`: what there is.
 
 use crate::error::Error;
-use crate::reproduce::EXPERIMENTS;
 use crate::scenario::SCHED_AUTOGROUP_ENABLED;
 use fairground_formats::formats;
 use fairground_machine::{CostModel, presets};
@@ -33,13 +32,11 @@ pub enum Listed {
     Formats,
     /// Rules by which decisions fall.
     Reasons,
-    /// Published experiments.
-    Experiments,
 }
 
 impl Listed {
     /// All of them with their names.
-    pub const ALL: [(&'static str, Listed); 10] = [
+    pub const ALL: [(&'static str, Listed); 9] = [
         ("profiles", Listed::Profiles),
         ("features", Listed::Features),
         ("tunables", Listed::Tunables),
@@ -49,7 +46,6 @@ impl Listed {
         ("workloads", Listed::Workloads),
         ("formats", Listed::Formats),
         ("reasons", Listed::Reasons),
-        ("experiments", Listed::Experiments),
     ];
     fn name(self) -> &'static str {
         Listed::ALL.iter().find(|row| row.1 == self).map_or("", |row| row.0)
@@ -83,7 +79,6 @@ pub fn list(what: Listed) -> Table {
         Listed::Workloads => return workload_table(),
         Listed::Formats => return format_table(),
         Listed::Reasons => Reason::ALL.iter().map(|reason| row(reason.slug(), reason.sentence())).collect(),
-        Listed::Experiments => EXPERIMENTS.iter().map(|experiment| row(experiment.name, experiment.sentence)).collect(),
     };
     list::list_table(what.name(), &rows)
 }

@@ -14,13 +14,14 @@ use fairground_sched::version::KernelVersion;
 use std::path::{Path, PathBuf};
 
 /// The folder `system/` of a set, and the experiment's own.
-pub(crate) struct System {
+pub struct System {
     system: PathBuf,
     experiment: PathBuf,
 }
 
 impl System {
-    pub(crate) fn find(folder: &Path) -> Result<System, Error> {
+    /// The folder of a set, or the one above it, must hold `system/`.
+    pub fn find(folder: &Path) -> Result<System, Error> {
         let full = folder.canonicalize().map_err(|cause| Error::world("read", folder, cause))?;
         let places = [Some(full.join("system")), full.parent().map(|parent| parent.join("system"))];
         let found = places.into_iter().flatten().find(|place| place.is_dir());
@@ -47,7 +48,7 @@ impl System {
     }
     /// The recorded machine. What was assumed about it is added to `notes`. Of the flags only `--capacities` counts: it goes
     /// before whatever else tells capacities that the topology does not tell.
-    pub(crate) fn machine(&self, flags: &Overrides, notes: &mut Vec<String>) -> Result<Machine, Error> {
+    pub fn machine(&self, flags: &Overrides, notes: &mut Vec<String>) -> Result<Machine, Error> {
         let imported = self.topology()?;
         notes.extend(imported.notes);
         let mut machine = imported.machine;
@@ -75,12 +76,14 @@ impl System {
             }
         }
     }
-    pub(crate) fn version(&self) -> Result<KernelVersion, Error> {
+    /// The version in `uname.txt`.
+    pub fn version(&self) -> Result<KernelVersion, Error> {
         let (name, version) = self.kernel()?;
         KernelVersion::parse(&version)
             .ok_or_else(|| Error::one(name, format!("`{version}` is no kernel version"), "As in v6.12."))
     }
-    pub(crate) fn profile(&self, notes: &mut Vec<String>) -> Result<Profile, Error> {
+    /// The recorded kernel with its features and tunables. What is not modelled of them is added to `notes`.
+    pub fn profile(&self, notes: &mut Vec<String>) -> Result<Profile, Error> {
         let cpus = u32::try_from(self.topology()?.machine.cpus.len()).unwrap_or(u32::MAX);
         let (name, version) = self.kernel()?;
         let wrong = |message: String, hint: String| Error::one(name.clone(), message, hint);

@@ -102,14 +102,14 @@ impl Replay {
 }
 
 /// As many equal CPUs as the recording names.
-pub(crate) fn smp_of(trace: &TraceFile, notes: &mut Vec<String>) -> Result<Machine, Error> {
+pub fn smp_of(trace: &TraceFile, notes: &mut Vec<String>) -> Result<Machine, Error> {
     let name = format!("smp-{}", trace.trace.stats.nr_cpus().max(1));
     notes.push(format!("no machine given: {name}, after the CPUs that the recording names"));
     Machine::preset(&name).map_err(|wrong| Error::input("--machine", "", wrong))
 }
 
 /// The recorded kernel's profile, or the default where the kernel is not known or not modelled yet.
-pub(crate) fn profile_of(system: Option<&System>, trace: &TraceFile, notes: &mut Vec<String>) -> Result<Profile, Error> {
+pub fn profile_of(system: Option<&System>, trace: &TraceFile, notes: &mut Vec<String>) -> Result<Profile, Error> {
     let recorded = system.map(|system| system.profile(&mut Vec::new()));
     if let (Some(Ok(_)), Some(system)) = (&recorded, system) {
         return system.profile(notes);

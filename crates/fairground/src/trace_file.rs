@@ -37,7 +37,7 @@ pub(crate) struct Source {
 }
 
 /// Whether a file is a trace by its content.
-pub(crate) fn is_trace(path: &Path) -> bool {
+pub fn is_trace(path: &Path) -> bool {
     let name = path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
     File::open(path).is_ok_and(|file| fairground_formats::is_trace(file, &name))
 }

@@ -5,9 +5,9 @@ use crate::golden::Set;
 use crate::simulation::{Simulated, simulate};
 use fairground::load_tracking::{Followed, LoadKind, follow_set};
 use fairground::quota_pattern::{Patterns, patterns_of_set};
-use fairground::reproduce::{EXPERIMENTS, ReproduceOptions};
 use fairground::{Control, Error};
 use fairground_report::Reproduction;
+use fairground_reproduce::{EXPERIMENTS, ReproduceOptions};
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -58,7 +58,7 @@ pub fn measure(sets: Vec<Set>, control: Control<'_>) -> Result<Vec<Card>, Error>
 
 /// All experiments that can be reproduced in minutes, several at a time.
 pub fn published() -> Result<Vec<Reproduction>, Error> {
-    let run = |experiment: &fairground::reproduce::Experiment| {
+    let run = |experiment: &fairground_reproduce::Experiment| {
         (experiment.run)(&ReproduceOptions::default(), Control::none()).map(|reproduced| reproduced.reproduction)
     };
     EXPERIMENTS.par_iter().filter(|experiment| !experiment.takes_hours).map(run).collect()

@@ -29,6 +29,9 @@ const FORMATS: &str = "fairground_formats";
 const METRICS: &str = "fairground_metrics";
 const REPORT: &str = "fairground_report";
 const FACADE: &str = "fairground";
+const EXPLAIN: &str = "fairground_explain";
+const ADVISE: &str = "fairground_advise";
+const REPRODUCE: &str = "fairground_reproduce";
 const VOPR: &str = "fairground_vopr";
 
 pub(super) const ROOMS: &[Room] = &[
@@ -125,16 +128,40 @@ pub(super) const ROOMS: &[Room] = &[
         absent: "`fairground` has no rule of the scheduler and no price of its own: it puts the rooms together",
     },
     Room {
-        name: "fairground_cli",
+        name: EXPLAIN,
         layer: 5,
-        uses: &[FACADE, REPORT, VOPR],
+        uses: &[STDX, MODEL, SCHED, SIM, METRICS, REPORT, FACADE],
+        tests_use: &[],
+        libraries: None,
+        absent: "`fairground_explain` changes nothing of the run that it asks: what it tries, it tries in a copy",
+    },
+    Room {
+        name: ADVISE,
+        layer: 5,
+        uses: &[STDX, MODEL, SCHED, SIM, WORKLOAD, FORMATS, METRICS, REPORT, FACADE],
+        tests_use: &[],
+        libraries: None,
+        absent: "`fairground_advise` has no scheduler of its own: every figure of a limit comes from runs of the engine, or is marked as an estimate",
+    },
+    Room {
+        name: REPRODUCE,
+        layer: 5,
+        uses: &[STDX, MODEL, SCHED, MACHINE, SIM, WORKLOAD, METRICS, REPORT, FACADE],
+        tests_use: &[],
+        libraries: None,
+        absent: "`fairground_reproduce` fits nothing: published figures stand in files with their source, and no price or rule is changed to reach them",
+    },
+    Room {
+        name: "fairground_cli",
+        layer: 6,
+        uses: &[FACADE, EXPLAIN, ADVISE, REPRODUCE, REPORT, VOPR],
         tests_use: &[],
         libraries: None,
         absent: "`fairground_cli` can do nothing that a user of the library cannot: it parses flags, draws and exits",
     },
     Room {
         name: VOPR,
-        layer: 5,
+        layer: 6,
         uses: &[STDX, MODEL, SCHED, MACHINE, SIM, WORKLOAD, METRICS, FACADE],
         tests_use: &[],
         libraries: None,
@@ -142,15 +169,15 @@ pub(super) const ROOMS: &[Room] = &[
     },
     Room {
         name: "fairground_scorecard",
-        layer: 5,
-        uses: &[MODEL, SCHED, CONFORM, METRICS, REPORT, FACADE],
+        layer: 6,
+        uses: &[MODEL, SCHED, CONFORM, METRICS, REPORT, FACADE, REPRODUCE],
         tests_use: &[],
         libraries: None,
         absent: "`fairground_scorecard` is used by nothing: it runs what users can run and writes down how close it comes",
     },
     Room {
         name: "fairground_bench",
-        layer: 5,
+        layer: 6,
         uses: &[STDX, MODEL, SCHED, MACHINE, SIM, WORKLOAD, FORMATS, METRICS, FACADE],
         tests_use: &[],
         libraries: None,

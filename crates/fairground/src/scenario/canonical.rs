@@ -4,7 +4,7 @@ use fairground_stdx::{Instant, Ns};
 use toml_edit::{Item, TableLike, Value};
 
 /// A string as a TOML value: quoted in one fixed way.
-pub(crate) fn quoted(text: &str) -> String {
+pub fn quoted(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     out.push('"');
     for c in text.chars() {

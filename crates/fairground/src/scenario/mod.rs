@@ -52,7 +52,7 @@ mod write;
 
 pub use at::{Act, At};
 pub(crate) use autogroup::SCHED_AUTOGROUP_ENABLED;
-pub(crate) use canonical::quoted;
+pub use canonical::quoted;
 pub(crate) use capacities::Capacities;
 pub use cgroup::{GroupAct, Weight, WeightFile, nice_to_shares, shares_to_nice};
 pub use expect::{Band, BandResult, Limit, check};
@@ -262,7 +262,7 @@ impl Scenario {
         Scenario { profile, ..self.clone() }
     }
     /// The changes that a `do` string of `[[at]]` asks for at an instant; what is wrong with it stands under `flag`.
-    pub(crate) fn changes(&self, text: &str, at: Instant, flag: &str) -> Result<Vec<TimedChange>, Error> {
+    pub fn changes(&self, text: &str, at: Instant, flag: &str) -> Result<Vec<TimedChange>, Error> {
         let tasks = merged(&self.groups, &self.workloads);
         let autogroups = self.autogroups(&tasks, &mut Mistakes::default());
         let mut limits = self.limits(&tasks);
@@ -280,7 +280,7 @@ impl Scenario {
         Error::input(self.source.name.clone(), self.source.text.clone(), mistakes)
     }
     /// A run of this scenario that could not go on, as an error.
-    pub(crate) fn stopped(&self, why: &Stopped) -> Error {
+    pub fn stopped(&self, why: &Stopped) -> Error {
         self.wrong(Mistakes::one(why.to_string(), why.hint()))
     }
     /// The scenario in one fixed spelling: files that it names are written out, but recordings, which stand

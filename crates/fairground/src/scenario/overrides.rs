@@ -42,7 +42,7 @@ impl Overrides {
         }
     }
     /// The profile after all changes; every wrong flag is reported.
-    pub(crate) fn profile(&self, base: Option<Profile>) -> Result<Option<Profile>, Error> {
+    pub fn profile(&self, base: Option<Profile>) -> Result<Option<Profile>, Error> {
         let mut wrong = Mistakes::default();
         let mut current = base;
         if let Some(name) = &self.profile {
@@ -60,7 +60,7 @@ impl Overrides {
         finish(current, wrong)
     }
     /// The machine after all changes. What was assumed about one of another program's description is added to `notes`.
-    pub(crate) fn machine(&self, base: Option<Machine>, notes: &mut Vec<String>) -> Result<Option<Machine>, Error> {
+    pub fn machine(&self, base: Option<Machine>, notes: &mut Vec<String>) -> Result<Option<Machine>, Error> {
         let mut current = base;
         if let Some(text) = &self.machine {
             current = Some(machine::from_flag(text, notes)?);

@@ -50,7 +50,7 @@ impl Scenario {
         changed
     }
     /// The same with other tasks in a row, in the group of those that were there; `canonical` is how they stand in a canonical scenario.
-    pub(crate) fn with_tasks(&self, row: usize, tasks: TaskSet, canonical: String) -> Scenario {
+    pub fn with_tasks(&self, row: usize, tasks: TaskSet, canonical: String) -> Scenario {
         let mut changed = self.clone();
         let Some(workload) = changed.workloads.get_mut(row) else { return changed };
         let group = workload.tasks.tasks.iter().find_map(|task| task.group);
@@ -61,7 +61,7 @@ impl Scenario {
         changed
     }
     /// The same with all that its tasks do so much later.
-    pub(crate) fn delayed(&self, length: Ns) -> Scenario {
+    pub fn delayed(&self, length: Ns) -> Scenario {
         let mut changed = self.clone();
         changed.workloads.iter_mut().for_each(|workload| workload.tasks.delay(length));
         changed.duration = Ns(changed.duration.0.saturating_add(length.0));

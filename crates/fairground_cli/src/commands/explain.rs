@@ -4,9 +4,9 @@ use crate::flags::ScenarioFlags;
 use crate::interrupt::{self, EXIT_INTERRUPTED};
 use crate::progress::Bar;
 use crate::show;
-use fairground::explain::{self, ExplainOptions};
 use fairground::input::RunInput;
 use fairground::{Control, Error};
+use fairground_explain::{self as explain, ExplainOptions};
 use std::path::PathBuf;
 
 /// Explain why a task ran late after a wake-up: who ran instead and by which rule, what stood idle elsewhere and why the

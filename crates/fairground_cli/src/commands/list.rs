@@ -6,13 +6,14 @@ use fairground::domains::domain_table;
 use fairground::lists::{self, Listed};
 use fairground::scenario::{Overrides, rtapp_schema, scenario_schema};
 use fairground::{Error, report};
+use fairground_reproduce::experiment_table;
 use std::path::PathBuf;
 
 /// List what there is.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// What to list
-    #[arg(value_parser = PossibleValuesParser::new(Listed::ALL.map(|row| row.0).into_iter().chain([DOMAINS])))]
+    #[arg(value_parser = PossibleValuesParser::new(Listed::ALL.map(|row| row.0).into_iter().chain([EXPERIMENTS, DOMAINS])))]
     what: String,
     /// With `formats`: the JSON Schemas of scenario and rt-app files instead
     #[arg(long)]
@@ -34,6 +35,8 @@ pub(crate) struct Args {
     cpu: Option<u32>,
 }
 
+/// The published experiments that `fairground reproduce` knows.
+const EXPERIMENTS: &str = "experiments";
 /// The list that depends on machine and kernel.
 const DOMAINS: &str = "domains";
 
@@ -78,6 +81,9 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
             report::Document::new("list", &[], None, None).set("scenario", scenario_schema()).set("rtapp", rtapp_schema()),
         )?;
         return Ok(0);
+    }
+    if args.what == EXPERIMENTS {
+        show::table_or_json("list", experiment_table(), json)?;
     }
     if let Some((_, what)) = Listed::ALL.iter().find(|row| row.0 == args.what) {
         show::table_or_json("list", lists::list(*what), json)?;

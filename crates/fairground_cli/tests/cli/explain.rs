@@ -3,7 +3,7 @@
 use crate::support::{Folder, ok, run, workspace};
 
 fn delay(name: &str) -> String {
-    workspace().join(format!("crates/fairground/tests/data/delays/{name}.toml")).display().to_string()
+    workspace().join(format!("crates/fairground_explain/tests/data/delays/{name}.toml")).display().to_string()
 }
 
 #[test]

@@ -1,0 +1,92 @@
+//! Advice as a JSON document.
+
+use super::bootstrap::Interval;
+use super::text::snippet;
+use super::verdict::{Judged, cheapest};
+use super::{Advice, Smallest, TraceFacts};
+use fairground::scenario::Scenario;
+use fairground_model::CpuMax;
+use fairground_report::{Document, Input};
+use serde_json::{Value, json};
+
+impl Advice {
+    /// The document of `advise --json`.
+    pub fn document(&self, scenario: &Scenario) -> Document {
+        let inputs = [Input::new(&scenario.name(), scenario.digest())];
+        let mut document = Document::new("advise", &inputs, Some(scenario.seed), Some(self.digest));
+        let smallest: Vec<Value> = self.smallest.iter().map(|(name, found)| smallest_json(name, found)).collect();
+        let chosen = self.chosen();
+        document
+            .set("title", self.title.as_str())
+            .set("group", self.group.as_str())
+            .set("profile", self.profile.as_str())
+            .set("limit", limit_json(self.limit))
+            .set("goals", self.goals.iter().map(ToString::to_string).collect::<Vec<_>>())
+            .set("demand_ns_per_s", self.demand_ns_per_s)
+            .set("verdict", self.judged.as_ref().map(judged_json))
+            .set("smallest", smallest)
+            .set(
+                "fresh_seeds",
+                self.checked
+                    .map(|checked| json!({ "holds": checked.holds, "holds_below": checked.holds_below, "seeds": checked.seeds })),
+            )
+            .set("snippet", chosen.map(|limit| snippet(&self.group, limit)))
+            .set("slowest", self.slow.as_ref().map(|slow| slow.slowest.json()))
+            .set("trace", self.trace.as_ref().map(trace_json))
+            .set("notes", self.notes.clone())
+            .set("partial", self.interrupted)
+            .set_tables(&self.tables());
+        document
+    }
+}
+
+fn trace_json(facts: &TraceFacts) -> Value {
+    json!({
+        "loop": if facts.is_open() { "open" } else { "closed" },
+        "threads": facts.threads,
+        "pieces": facts.pieces,
+        "overdue": facts.overdue,
+        "wakeups_from_outside": facts.outside,
+        "wakeups_within": facts.inside,
+    })
+}
+
+fn limit_json(limit: CpuMax) -> Value {
+    json!({
+        "quota_us": limit.quota.map(|quota| quota.0 / 1000),
+        "period_us": limit.period.0 / 1000,
+        "burst_us": limit.burst.0 / 1000,
+    })
+}
+
+fn smallest_json(name: &str, found: &Smallest) -> Value {
+    json!({
+        "with": name,
+        "limit": found.limit.map(limit_json),
+        "next_smaller_step": found.below.map(limit_json),
+        "seeds": found.seeds,
+        "seeds_unreached": found.unreached,
+    })
+}
+
+fn judged_json(judged: &Judged) -> Value {
+    let interval = |interval: Interval| match interval.is_known() {
+        true => json!({ "mean": interval.mean, "low": interval.low, "high": interval.high }),
+        false => Value::Null,
+    };
+    let remedies: Vec<Value> = judged
+        .remedies
+        .iter()
+        .map(|remedy| json!({ "what": remedy.what, "cost_ns_per_s": remedy.cost_ns_per_s, "helps": remedy.helps }))
+        .collect();
+    json!({
+        "verdict": judged.verdict.name(),
+        "percentile": judged.percentile,
+        "limited_ns": interval(judged.limited),
+        "unlimited_ns": interval(judged.unlimited),
+        "ratio_permille": interval(judged.ratio),
+        "cheapest": cheapest(&judged.remedies).map(|remedy| remedy.what.clone()),
+        "remedies": remedies,
+        "lines": judged.lines(),
+    })
+}

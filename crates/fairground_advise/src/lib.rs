@@ -1,0 +1,357 @@
+//! `advise`: which cpu.max, period and burst for this container?
+//!
+//! The service of a scenario is run under many limits. Clients draw the same requests with one seed whatever the limit is (common
+//! random numbers), so that differences between limits are not those between requests.
+
+mod bootstrap;
+pub mod counters;
+mod csv;
+mod curve;
+mod document;
+mod fit;
+mod goal;
+mod input;
+mod lab;
+mod log;
+mod options;
+mod page;
+mod pattern;
+mod recorded;
+mod runs;
+mod slow;
+mod smallest;
+mod tables;
+#[cfg(test)]
+mod tests;
+mod text;
+mod trace;
+mod verdict;
+
+pub use bootstrap::Interval;
+pub use curve::Point;
+pub use fairground_workload::replay::Loop;
+pub use fit::{CounterAdvice, Fit, FitOptions, FitPoint, Range};
+pub use goal::Goal;
+pub use input::{AdviseInput, InputOptions};
+pub use options::Other;
+pub use slow::{Level, Request, STATES, Slow, SlowRequest, Span, State, Strip};
+pub use smallest::Smallest;
+pub use text::snippet;
+pub use trace::{TraceCase, TraceFacts};
+pub use verdict::{Judged, Remedy, Verdict};
+
+use fairground::compare::side_name;
+use fairground::control::Control;
+use fairground::error::Error;
+use fairground::scenario::Scenario;
+use fairground_model::{CpuMax, Digest};
+use fairground_stdx::Ns;
+use lab::{Lab, Sample, Subject, Variant};
+use runs::{Run, Runs};
+use std::sync::atomic::AtomicU64;
+
+/// What is asked.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct AdviseOptions {
+    /// The path of the group whose limit is looked for; may be left out if the scenario has one group only.
+    pub cgroup: Option<String>,
+    /// What the service must reach. Without any there is no search for the smallest limit.
+    pub goals: Vec<Goal>,
+    /// Seeds with which the smallest limit is searched.
+    pub seeds: u64,
+    /// Fresh seeds with which the answer, and the next smaller step, are run once more.
+    pub check: u64,
+}
+
+/// Seeds of the curve and of what is beside it; of the grid.
+const CURVE_SEEDS: u64 = 5;
+const GRID_SEEDS: u64 = 3;
+/// Fresh seeds are this far behind those that are searched with.
+const FRESH: u64 = 1_000_000;
+
+/// In how many of the fresh seeds the goal held.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Checked {
+    /// With the answer.
+    pub holds: u64,
+    /// With the next smaller step.
+    pub holds_below: Option<u64>,
+    /// Of so many.
+    pub seeds: u64,
+}
+
+/// What came out.
+#[derive(Clone, Debug)]
+pub struct Advice {
+    /// The scenario's title.
+    pub title: String,
+    /// The group.
+    pub group: String,
+    /// The kernel.
+    pub profile: String,
+    /// The limit that it has now.
+    pub limit: CpuMax,
+    /// What is looked at, thousandths (990 = p99).
+    pub permille: u64,
+    /// The goals.
+    pub goals: Vec<Goal>,
+    /// CPU time that the service asks for, ns per second.
+    pub demand_ns_per_s: u64,
+    /// The verdict on the present limit, if there is one.
+    pub judged: Option<Judged>,
+    /// The smallest limit that meets the goal with the present burst, and with a burst as large as the quota if the kernel has it.
+    pub smallest: Vec<(String, Smallest)>,
+    /// The answer once more with seeds that were not searched with.
+    pub checked: Option<Checked>,
+    /// The curve over quotas.
+    pub curve: Vec<Point>,
+    /// Period by burst, each at the same share of CPUs.
+    pub grid: Vec<Point>,
+    /// What else may be changed.
+    pub others: Vec<Other>,
+    /// What was assumed, and what could not be tried.
+    pub notes: Vec<String>,
+    /// What a trace says, if the advice is from one.
+    pub trace: Option<TraceFacts>,
+    /// Where the time of requests goes at the present limit, or at the answer if there is none now.
+    pub slow: Option<Slow>,
+    /// All runs, sorted by what decided them.
+    runs: Vec<Run>,
+    /// Digest over all runs.
+    pub digest: u128,
+    /// Whether the caller stopped it: then it says nothing.
+    pub interrupted: bool,
+}
+
+impl Advice {
+    /// The limit to set: the answer if there is one, else what is there now.
+    pub fn chosen(&self) -> Option<CpuMax> {
+        self.smallest.first().map_or(Some(self.limit), |row| row.1.limit)
+    }
+    /// 0 fine, 1 the present limit is BAD or UNSTABLE or no limit meets the goal.
+    pub fn exit_code(&self) -> u8 {
+        let bad = self.judged.as_ref().is_some_and(|judged| matches!(judged.verdict, Verdict::Bad | Verdict::Unstable));
+        let unreached = self.smallest.first().is_some_and(|row| row.1.limit.is_none());
+        u8::from(bad || unreached)
+    }
+}
+
+/// Runs the service of a scenario under many limits.
+pub fn advise(scenario: &Scenario, options: &AdviseOptions, control: Control<'_>) -> Result<Advice, Error> {
+    let (group, row) = subject(scenario, options)?;
+    advise_on(lab(scenario, group, Subject::Service(row), control, options), options, None)
+}
+
+/// Runs threads of a trace under many limits.
+pub fn advise_trace(case: &TraceCase, options: &AdviseOptions, control: Control<'_>) -> Result<Advice, Error> {
+    let subject = Subject::Trace(case.facts.pieces);
+    advise_on(lab(&case.scenario, case.group.clone(), subject, control, options), options, Some(case.facts.clone()))
+}
+
+fn lab<'a>(base: &'a Scenario, group: String, subject: Subject, control: Control<'a>, options: &AdviseOptions) -> Lab<'a> {
+    Lab {
+        base,
+        group,
+        subject,
+        control,
+        done: AtomicU64::new(0),
+        expected: AtomicU64::new(expected(options)),
+        runs: Runs::default(),
+    }
+}
+
+fn advise_on(mut lab: Lab<'_>, options: &AdviseOptions, trace: Option<TraceFacts>) -> Result<Advice, Error> {
+    let (scenario, control) = (lab.base, lab.control);
+    let limit = scenario.group_limit(&lab.group).unwrap_or(CpuMax::UNLIMITED);
+    let permille = options.goals.first().map_or(990, |goal| goal.permille);
+    let unlimited = Variant::new(CpuMax { quota: None, burst: Ns::ZERO, ..limit });
+    let free = lab.samples(std::slice::from_ref(&unlimited), CURVE_SEEDS)?.remove(0);
+    let demand_ns_per_s = demand(&free);
+    let mut smallest = Vec::new();
+    if !options.goals.is_empty() {
+        smallest = search(&lab, limit, demand_ns_per_s, options)?;
+    }
+    let checked = match smallest.first() {
+        Some((_, found)) if options.check > 0 => check(&mut lab, found, options)?,
+        _ => None,
+    };
+    let view = curve::View { permille, goals: &options.goals, free: &free };
+    let curve = curve::curve(&lab, &view, limit, demand_ns_per_s)?;
+    let chosen = smallest.first().and_then(|row| row.1.limit).unwrap_or(limit);
+    let grid = curve::grid(&lab, &view, chosen)?;
+    let base = if limit.quota.is_some() { limit } else { chosen };
+    let (others, mut notes) = options::others(&lab, &view, base)?;
+    if trace.is_some() {
+        notes.push("other numbers of threads and a cpuset are not tried on a trace".to_string());
+    }
+    let slow = if base.quota.is_some() { slow::slow(&lab, base)? } else { None };
+    let judged = limit.quota.is_some().then(|| judge(&view, limit, demand_ns_per_s, &curve, &others)).flatten();
+    let mut digest = Digest::default();
+    let points = curve.iter().chain(&grid).map(|point| point.digest);
+    let all = points.chain(others.iter().map(|other| other.point.digest)).chain(smallest.iter().map(|row| row.1.digest));
+    all.for_each(|one| digest.bytes(&one.to_le_bytes()));
+    let interrupted = control.stopped() || free.iter().any(|sample| sample.interrupted);
+    Ok(Advice {
+        title: scenario.title.clone(),
+        group: lab.group.clone(),
+        profile: side_name(&scenario.profile),
+        limit,
+        permille,
+        goals: options.goals.clone(),
+        demand_ns_per_s,
+        judged,
+        smallest,
+        checked,
+        curve,
+        grid,
+        others,
+        notes,
+        trace,
+        slow,
+        runs: lab.runs.sorted(),
+        digest: digest.value(),
+        interrupted,
+    })
+}
+
+/// The group that is asked about, and the row of the service in it.
+fn subject(scenario: &Scenario, options: &AdviseOptions) -> Result<(String, usize), Error> {
+    let Some((row, _)) = scenario.service() else {
+        return Err(Error::one(
+            scenario.name(),
+            "there is no workload `service` in it, and `advise` looks at the time that requests take",
+            "Describe the service: `[[workload]] name = \"service\"`, see `fairground list workloads`; for other workloads run the scenario.",
+        ));
+    };
+    let groups = scenario.group_paths();
+    let list = if groups.is_empty() {
+        "The scenario has no `[[group]]`.".to_string()
+    } else {
+        format!("Groups: {}.", groups.join(", "))
+    };
+    let group = match &options.cgroup {
+        Some(path) if groups.contains(path) => path.clone(),
+        Some(path) => return Err(Error::one("--cgroup", format!("there is no group `{path}`"), list)),
+        None => {
+            let limited: Vec<&String> =
+                groups.iter().filter(|path| scenario.group_limit(path).is_some_and(|limit| limit.quota.is_some())).collect();
+            match (limited.as_slice(), groups.as_slice()) {
+                ([one], _) => (*one).clone(),
+                ([], [one]) => one.clone(),
+                _ => {
+                    return Err(Error::one(
+                        "--cgroup",
+                        "which group is asked about is not clear",
+                        format!("Name it with --cgroup. {list}"),
+                    ));
+                }
+            }
+        }
+    };
+    if scenario.changes_limit(&group) {
+        let message = format!("the limit of `{group}` changes during the run");
+        return Err(Error::one(scenario.name(), message, "Leave out its `[[at]]`: one limit is looked for, for the whole run."));
+    }
+    if scenario.workloads[row].tasks.tasks.iter().all(|task| task.group.is_none()) {
+        let message = "the workload `service` is in no group, so that no limit can touch it";
+        return Err(Error::one(scenario.name(), message, format!("Write `group = \"{group}\"` into its `[[workload]]`.")));
+    }
+    Ok((group, row))
+}
+
+/// About how many runs there will be, for the progress bar.
+fn expected(options: &AdviseOptions) -> u64 {
+    let search = if options.goals.is_empty() { 0 } else { 2 * 5 * options.seeds };
+    search + 2 * options.check + 18 * CURVE_SEEDS + 21 * GRID_SEEDS
+}
+
+/// CPU time per second of the group when nothing holds it up.
+fn demand(free: &[Sample]) -> u64 {
+    let used: u128 = free.iter().map(|sample| u128::from(sample.used.0)).sum();
+    let length: u128 = free.iter().map(|sample| u128::from(sample.length.0)).sum();
+    u64::try_from(used * 1_000_000_000 / length.max(1)).unwrap_or(u64::MAX)
+}
+
+/// The quota of a share of CPUs within a period, rounded up to a whole microsecond and to what a kernel takes.
+fn quota(ns_per_s: u64, period: Ns) -> Ns {
+    let ns = u128::from(ns_per_s) * u128::from(period.0) / 1_000_000_000;
+    Ns(u64::try_from(ns.div_ceil(1000) * 1000).unwrap_or(u64::MAX)).clamp(CpuMax::LEAST, CpuMax::LARGEST)
+}
+
+/// How large the burst is on each rung of the ladder.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Bursts {
+    /// As it is now; a quota below it has one of its own size.
+    AsNow,
+    /// As large as the quota.
+    OfQuota,
+}
+
+impl Bursts {
+    fn variant(self, limit: CpuMax, quota: Ns) -> Variant {
+        let burst = if self == Bursts::OfQuota { quota } else { limit.burst.min(quota) };
+        Variant::new(CpuMax { quota: Some(quota), burst, ..limit })
+    }
+    fn name(self, limit: CpuMax) -> String {
+        match (self, limit.burst) {
+            (Bursts::OfQuota, _) => "burst = quota".to_string(),
+            (Bursts::AsNow, Ns::ZERO) => "no burst".to_string(),
+            (Bursts::AsNow, burst) => format!("burst {burst}"),
+        }
+    }
+}
+
+/// The smallest limits, with the present burst and with one as large as the quota, if the kernel has that.
+fn search(lab: &Lab<'_>, limit: CpuMax, demand: u64, options: &AdviseOptions) -> Result<Vec<(String, Smallest)>, Error> {
+    let mut rows = Vec::new();
+    for bursts in [Bursts::AsNow, Bursts::OfQuota] {
+        if bursts == Bursts::AsNow || lab.can_run(&bursts.variant(limit, CpuMax::DEFAULT_PERIOD)) {
+            rows.push((bursts.name(limit), search_one(lab, limit, demand, options, bursts)?));
+        }
+    }
+    Ok(rows)
+}
+
+fn search_one(lab: &Lab<'_>, limit: CpuMax, demand: u64, options: &AdviseOptions, bursts: Bursts) -> Result<Smallest, Error> {
+    let cpus = lab.base.machine.cpus.len() as u64;
+    // Nine tenths of the demand: with less, the queue grows without end.
+    let rungs = smallest::ladder(quota(demand / 10 * 9, limit.period), quota(cpus * 1_000_000_000, limit.period));
+    let make = move |quota: Ns| bursts.variant(limit, quota);
+    smallest::smallest(lab, &rungs, &make, &options.goals, options.seeds.max(2))
+}
+
+/// Runs the answer and the next smaller step with fresh seeds.
+fn check(lab: &mut Lab<'_>, found: &Smallest, options: &AdviseOptions) -> Result<Option<Checked>, Error> {
+    let Some(answer) = found.limit else { return Ok(None) };
+    let base = lab.base.with_seed(lab.base.seed.wrapping_add(FRESH));
+    let fresh = Lab {
+        base: &base,
+        group: lab.group.clone(),
+        subject: lab.subject,
+        control: lab.control,
+        done: AtomicU64::new(0),
+        expected: AtomicU64::new(0),
+        runs: lab.runs.clone(),
+    };
+    let holds = |limit: CpuMax| -> Result<u64, Error> {
+        let samples = fresh.samples(&[Variant::new(limit)], options.check)?.remove(0);
+        Ok(samples.iter().filter(|sample| sample.holds(&options.goals)).count() as u64)
+    };
+    let holds_below = found.below.map(holds).transpose()?;
+    Ok(Some(Checked { holds: holds(answer)?, holds_below, seeds: options.check }))
+}
+
+fn judge(view: &curve::View<'_>, limit: CpuMax, demand: u64, curve: &[Point], others: &[Other]) -> Option<Judged> {
+    let now = curve.iter().find(|point| point.limit == limit)?;
+    let verdict = Verdict::of(now.ratio, demand, limit);
+    Some(Judged {
+        verdict,
+        limit,
+        percentile: goal::percentile_name(view.permille),
+        limited: now.latency,
+        unlimited: view.unlimited(),
+        ratio: now.ratio,
+        demand_ns_per_s: demand,
+        remedies: options::remedies(limit, demand, curve, others),
+    })
+}

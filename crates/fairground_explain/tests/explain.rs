@@ -1,0 +1,166 @@
+//! Planted delays: each scenario of `data/delays/` makes a worker wait for one known reason, which `explain` must name.
+//! That the reason is the real one is shown too: without it the delay is much shorter.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may stop at the first surprise")]
+
+use fairground::{Control, Overrides, Scenario};
+use fairground_explain::{Cause, ExplainOptions, Explanation, explain};
+use fairground_stdx::Ns;
+use std::path::Path;
+
+/// What takes the cause away.
+enum Without {
+    /// A change from the state in which the worker woke.
+    WhatIf(&'static str),
+    /// Another text in the scenario: the worst delay of that run is compared.
+    Text(&'static str, &'static str),
+}
+use Without::{Text, WhatIf};
+
+/// A scenario, the cause that was planted, what takes it away, and how many percent of the delay may be left then.
+const PLANTED: &[(&str, Cause, Without, u64)] = &[
+    ("affinity", Cause::Affinity, WhatIf("affinity worker 0-1"), 10),
+    ("batch-policy", Cause::BatchPolicy, WhatIf("policy worker other"), 10),
+    ("cache-hot", Cause::CacheHot, WhatIf("sched_migration_cost_ns=0"), 20),
+    (
+        "delayed-dequeue",
+        Cause::DelayedDequeue,
+        Text("NO_RUN_TO_PARITY", "NO_RUN_TO_PARITY\", \"NO_DELAY_DEQUEUE\", \"NO_PLACE_LAG"),
+        50,
+    ),
+    ("earlier-deadline", Cause::EarlierDeadline, WhatIf("slice worker 100us"), 20),
+    ("group-still-high", Cause::MisledStatistic, WhatIf("queued-load"), 60),
+    ("group-still-high-nested", Cause::MisledStatistic, WhatIf("queued-load"), 60),
+    ("heavier-task", Cause::HeavierTask, WhatIf("nice heavy 0"), 10),
+    ("idle-exit", Cause::IdleExit, Text("deepest", "shallowest"), 1),
+    ("idle-policy", Cause::IdlePolicy, Text("policy = \"idle\"", "nice = 0"), 10),
+    ("kernel-section", Cause::ReschedPending, Text("kernel 8ms", "run 8ms"), 10),
+    (
+        "kernel-thread",
+        Cause::KernelThread,
+        Text("\"kernel 8ms\", \"sleep 4ms\"], kthread = true", "\"run 8ms\", \"sleep 4ms\"]"),
+        10,
+    ),
+    ("misled-statistic", Cause::MisledStatistic, WhatIf("queued-load"), 60),
+    ("newidle-gate", Cause::NewidleGate, WhatIf("sched_migration_cost_ns=0"), 10),
+    ("no-wakeup-preemption", Cause::NoWakeupPreemption, WhatIf("WAKEUP_PREEMPTION"), 10),
+    ("not-due", Cause::NotDue, Text("\"exit\"], cpus = \"0\"", "\"exit\"], cpus = \"0-1\""), 10),
+    (
+        "other-cache",
+        Cause::OtherCache,
+        Text("core = 2, llc = 1 }, { core = 3, llc = 1", "core = 2, llc = 0 }, { core = 3, llc = 0"),
+        10,
+    ),
+    ("protected", Cause::Protected, WhatIf("NO_RUN_TO_PARITY"), 10),
+    ("queue-length", Cause::QueueLength, Text("count = 6", "count = 2"), 60),
+    ("real-time", Cause::RealTime, WhatIf("policy urgent other"), 40),
+    ("search-cut", Cause::SearchCut, WhatIf("NO_SIS_PROP"), 10),
+    ("shorter-slice", Cause::ShorterSlice, WhatIf("slice worker 100us"), 10),
+    ("sleeper-credit", Cause::SleeperCredit, Text("NO_GENTLE_FAIR_SLEEPERS", "GENTLE_FAIR_SLEEPERS"), 80),
+    ("tick", Cause::TickGranularity, Text("hz     = 100", "hz     = 1000"), 40),
+    ("wakeup-granularity", Cause::WithinWakeupGranularity, WhatIf("sched_wakeup_granularity_ns=0"), 10),
+];
+
+fn text(name: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/data/delays/{name}.toml"));
+    std::fs::read_to_string(path).unwrap()
+}
+
+fn worker(what_if: Option<&str>) -> ExplainOptions {
+    let what_if = what_if.map(str::to_string).into_iter().collect();
+    ExplainOptions { task: Some("worker".into()), what_if, ..ExplainOptions::default() }
+}
+
+fn explained(name: &str, text: &str, options: &ExplainOptions) -> Explanation {
+    let scenario =
+        Scenario::parse(name, text, Path::new(""), &Overrides::default()).unwrap_or_else(|error| panic!("{name}: {error}"));
+    explain(&scenario, options, Control::none()).unwrap_or_else(|error| panic!("{name}: {error}")).unwrap()
+}
+
+#[test]
+fn each_planted_cause_is_named_and_is_real() {
+    let mut wrong = Vec::new();
+    for (name, cause, without, left_pct) in PLANTED {
+        let text = text(name);
+        let what_if = if let WhatIf(change) = without { Some(*change) } else { None };
+        let explanation = explained(name, &text, &worker(what_if));
+        let one = &explanation.one;
+        assert_eq!(one.parts.total(), one.wake.latency(), "{name}: each nanosecond is in one part");
+        if one.cause != *cause {
+            wrong.push(format!("{name}: {:?} and not {cause:?}, of {:?}", one.cause, one.causes()));
+        }
+        let delay = match without {
+            WhatIf(_) => explanation.outcomes[0].delay.unwrap_or(Ns(u64::MAX)),
+            Text(with, without) => {
+                assert!(text.contains(with), "{name} has no {with}");
+                explained(name, &text.replace(with, without), &worker(None)).one.wake.latency()
+            }
+        };
+        if delay.0.saturating_mul(100) > one.wake.latency().0 * left_pct {
+            wrong.push(format!("{name}: without its cause the delay of {} is {delay}", one.wake.latency()));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    assert!(PLANTED.len() >= 20);
+}
+
+#[test]
+fn every_planted_scenario_is_tested() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/delays");
+    let files = std::fs::read_dir(folder).unwrap().map(|file| file.unwrap().path());
+    let mut names: Vec<String> = files.map(|path| path.file_stem().unwrap().to_string_lossy().into_owned()).collect();
+    names.sort();
+    let planted: Vec<&str> = PLANTED.iter().map(|row| row.0).collect();
+    assert_eq!(names, planted);
+}
+
+/// The planted delays in a group, and the group: it lies below the root, or below another.
+const IN_GROUPS: &[(&str, &str)] = &[("group-still-high", "/b"), ("group-still-high-nested", "/x/b")];
+
+/// In v4.12 the load of a group's entity follows what happens below it by ageing only.
+#[test]
+fn the_statistic_of_a_group_that_misleads_is_named() {
+    for (name, path) in IN_GROUPS {
+        let explanation = explained(name, &text(name), &worker(None));
+        let miss = explanation.one.misses.iter().find(|miss| miss.cause == Cause::MisledStatistic).unwrap();
+        let groups: Vec<_> = miss.misread.iter().flat_map(|row| &row.groups).collect();
+        assert!(groups.iter().any(|group| group.read > group.queued), "{name}: {groups:?}");
+        let story = fairground_explain::story(&explanation);
+        assert!(story.contains(&format!("load_avg of group {path} stood at")), "{story}");
+    }
+}
+
+/// With the patch that lets runnable load go up by itself no balance is misled: from the wake-up on, or all the time.
+#[test]
+fn a_group_does_not_mislead_with_the_patch() {
+    for (name, _) in IN_GROUPS {
+        let joined = explained(name, &text(name), &worker(Some("independent-runnable")));
+        let with = joined.outcomes[0].delay.unwrap();
+        assert!(with.0 * 100 <= joined.one.wake.latency().0 * 60, "{name}: {with}");
+        let patched = text(name).replace("\"4.12\"", "\"4.12+independent-runnable\"");
+        let one = explained(name, &patched, &worker(None)).one;
+        assert!(!one.causes().contains(&Cause::MisledStatistic), "{name}: {:?}", one.causes());
+        assert!(one.misses.iter().all(|miss| miss.misread.is_empty()), "{name}: {:?}", one.misses);
+        assert_eq!(one.wake.latency(), with, "{name}: as if it had been there from the start");
+    }
+}
+
+/// Two groups are compared where they stand on one queue, whatever lies in them.
+#[test]
+fn it_is_told_between_which_groups_a_rule_decided() {
+    let text = "duration = \"1s\"\n[machine]\npreset = \"smp-1\"\nhz = 1000\ncosts = \"zero\"\n[profile]\nkernel = \"5.19\"\n\
+        [[group]]\npath = \"/out/a\"\n[[group]]\npath = \"/out/b/deep\"\n[[workload]]\ntasks = [\n\
+        { name = \"hog\", hog = true, group = \"/out/b/deep\" },\n\
+        { name = \"worker\", do = [\"run 3ms\", \"sleep 100us\"], group = \"/out/a\" }]\n";
+    let explanation = explained("groups", text, &worker(None));
+    let part = explanation.one.parts.rows().iter().max_by_key(|part| part.time).unwrap();
+    let meeting = part.meeting.unwrap();
+    let names = &explanation.names;
+    assert_eq!(
+        (meeting.level, names.entity(meeting.ran), names.entity(meeting.waited)),
+        (2, "group /out/b".into(), "group /out/a".into())
+    );
+    let story = fairground_explain::story(&explanation);
+    assert!(story.contains("worker in /out/a waited"), "{story}");
+    assert!(story.contains("hog in /out/b/deep on CPU 0"), "{story}");
+}
