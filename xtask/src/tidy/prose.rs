@@ -24,8 +24,6 @@ pub(super) const NOT_YET: &[&str] = &[
     "crates/fairground_workload/src/schbench_2016/README.md",
     "crates/fairground_workload/src/service/README.md",
     "crates/fairground_workload/src/tbench/README.md",
-    "docs/capacity.md",
-    "docs/costs.md",
     "docs/experiments/align-vruntime.md",
     "docs/experiments/clock-pelt.md",
     "docs/experiments/incidents.md",
