@@ -28,7 +28,7 @@ pub use stats::{HolderIs, LockReport, LockWaits};
 
 /// How long a waiter of an rwsem lets others steal it.
 ///
-/// Kernel: rwsem.c RWSEM_WAIT_TIMEOUT, v5.2–
+/// Kernel: rwsem.c RWSEM_WAIT_TIMEOUT, v5.3–
 const RWSEM_WAIT_TIMEOUT: Ns = Ns::from_ms(4);
 /// Deadlocks that are kept; a task that waits for ever does so once.
 const MAX_DEADLOCKS: usize = 64;

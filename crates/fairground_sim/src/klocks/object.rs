@@ -13,7 +13,7 @@ use std::collections::VecDeque;
 
 /// Most readers that one wake-up lets in.
 ///
-/// Kernel: rwsem.c MAX_READERS_WAKEUP, v5.2–
+/// Kernel: rwsem.c MAX_READERS_WAKEUP, v5.3–
 const MAX_READERS_WAKEUP: usize = 0x100;
 
 /// Who holds a lock.
@@ -149,7 +149,7 @@ impl Klock {
         self.wait(asker)
     }
 
-    /// Kernel: rwsem.c rwsem_down_write_slowpath(), mutex.c __mutex_lock_common(), v5.2–
+    /// Kernel: rwsem.c rwsem_down_write_slowpath(), mutex.c __mutex_lock_common(), v5.3–
     fn down_write(&mut self, asker: &Asker) -> Answer {
         if self.is_free() && (self.queue.is_empty() || (self.spec.steal && !self.handoff)) {
             return self.grant(asker);
@@ -209,7 +209,7 @@ impl Klock {
 
     /// A waiter was woken. If the lock was stolen meanwhile and its patience is over, it asks that this is the last time.
     ///
-    /// Kernel: rwsem.c rwsem_try_write_lock(), v5.2–; mutex.c __mutex_trylock_or_handoff(), v4.10–
+    /// Kernel: rwsem.c rwsem_try_write_lock(), v5.3–; mutex.c __mutex_trylock_or_handoff(), v4.10–
     fn try_lock_queued(&mut self, asker: &Asker) -> Answer {
         let Some(waiter) = self.queue.iter().copied().find(|waiter| waiter.task == asker.task) else { return Answer::Sleep };
         let first = self.queue.front().is_some_and(|front| front.task == asker.task);
@@ -245,7 +245,7 @@ impl Klock {
 
     /// The writer of a rwsem goes on as a reader; waiting readers come in if the first in line is one. False: it is no writer.
     ///
-    /// Kernel: rwsem.c __downgrade_write(), rwsem_downgrade_wake(), v5.2–
+    /// Kernel: rwsem.c __downgrade_write(), rwsem_downgrade_wake(), v5.3–
     pub(crate) fn downgrade(&mut self, task: TaskId, now: Instant, woken: &mut VecDeque<TaskId>) -> bool {
         if self.spec.kind != LockKind::Rwsem || self.owner() != Some(task) {
             return false;
@@ -257,7 +257,7 @@ impl Klock {
         true
     }
 
-    /// Kernel: rwsem.c rwsem_mark_wake(), v5.2–
+    /// Kernel: rwsem.c rwsem_mark_wake(), v5.3–
     fn wake(&mut self, now: Instant, woken: &mut VecDeque<TaskId>) {
         match self.queue.front() {
             Some(first) if first.mode == LockMode::Write => woken.push_back(first.task),
