@@ -7,7 +7,6 @@ mod digests;
 mod fidelity;
 mod reproduce;
 mod rust_source;
-mod spec_tests;
 mod steps;
 mod tidy;
 mod tree;
@@ -20,8 +19,7 @@ type Tool = (&'static str, &'static str, fn(&Path) -> bool);
 
 const TOOLS: &[Tool] = &[
     ("tidy", "checks the rules of the house that the compiler cannot see", tidy::run),
-    ("spec-tests", "lists the numbered tests of the specification: landed, not yet, refused", spec_tests::run),
-    ("spec-list", "rewrites the list of those numbers from the specification", spec_tests::write_list),
+    ("model-tests", "lists the worked examples of docs/model and the tests that show them", tidy::model::list),
     ("digests", "compares the digests of the example scenarios in debug and in release", digests::run),
     (
         "fidelity",

@@ -2,7 +2,7 @@
 //!
 //! Every step is a command that a developer can type. The names and times of the steps go to stderr.
 
-use crate::{digests, fidelity, reproduce, spec_tests, tidy};
+use crate::{digests, fidelity, reproduce, tidy};
 use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
@@ -20,7 +20,6 @@ enum Act {
 const CI: &[(&str, Act)] = &[
     ("format", Act::Cargo(&["fmt", "--all", "--", "--check"], &[])),
     ("tidy", Act::Tool(tidy::run)),
-    ("spec-tests", Act::Tool(spec_tests::run)),
     ("clippy", Act::Cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"], &[])),
     ("docs", Act::Cargo(&["doc", "--workspace", "--no-deps"], &[("RUSTDOCFLAGS", "-D warnings")])),
     ("test", Act::Cargo(&["test", "--workspace"], &[])),

@@ -78,16 +78,20 @@ fn change(collects_ms: u64) -> (i64, i64) {
 /// than its share: here a collector of garbage with as many threads as it sees CPUs, and the 400 ms of work of test 8. On 16 CPUs it uses
 /// up the quota of a period in 25 ms, and all requests stand still up to the next one. On four CPUs it has four threads, and runs beside
 /// the requests.
+///
+/// Model: 13 T19
 #[test]
-fn spec_13_t19_r7_cpusets_against_quotas() {
+fn cpusets_beat_quotas_in_p99_where_a_collector_runs() {
     let (p50, p99) = change(400);
     assert!((0..=15).contains(&p50) && p99 <= -30, "p50 {p50:+} %, p99 {p99:+} %");
 }
 
 /// Without such a collector it is the other way round. Up to the end of each period a quota on 16 CPUs lets at least as much be done as
 /// four CPUs can, and mostly sooner: requests alone gain nothing from cpusets.
+///
+/// Model: 13 T19
 #[test]
-fn spec_13_t19_requests_alone_do_not_gain_from_cpusets() {
+fn requests_alone_do_not_gain_from_cpusets() {
     let (p50, p99) = change(0);
     assert!((5..=20).contains(&p50) && (5..=30).contains(&p99), "p50 {p50:+} %, p99 {p99:+} %");
 }

@@ -50,8 +50,10 @@ fn run(kernel: &str, cpus: usize, tasks: TaskSet) -> (Counts, Simulation) {
 const KERNELS: [&str; 4] = ["v4.12", "v5.19", "v6.12", "v6.14"];
 
 /// Four tasks and twelve messages, six for each receiver.
+///
+/// Model: 08 T09
 #[test]
-fn spec_08_t09() {
+fn each_receiver_of_hackbench_reads_six_messages() {
     for (flags, op) in [("-g 1 -f 2 -l 3", Op::UnixOp), ("-g 1 -f 2 -l 3 -T", Op::UnixOp), ("-g 1 -f 2 -l 3 -p", Op::PipeOp)] {
         for kernel in KERNELS {
             let set = tasks("hackbench", flags);
@@ -70,8 +72,10 @@ fn spec_08_t09() {
 }
 
 /// A thousand round trips: two thousand writes and as many reads, each of which wakes at most once.
+///
+/// Model: 08 T10
 #[test]
-fn spec_08_t10() {
+fn a_thousand_round_trips_are_two_thousand_writes_and_reads() {
     for kernel in KERNELS {
         for cpus in [1, 2] {
             let (counts, simulation) = run(kernel, cpus, tasks("sched_pipe", "-l 1000"));

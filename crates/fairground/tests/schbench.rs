@@ -68,8 +68,9 @@ fn batches(log: &[(Instant, TraceEvent)], workers: &[TaskId], message: TaskId) -
     all
 }
 
+/// Model: 08 T11
 #[test]
-fn spec_08_t11_the_first_arrival_posts_and_the_last_is_woken_first() {
+fn the_first_arrival_posts_and_the_last_is_woken_first() {
     for (sleep, whole) in [("0", 1), ("10000", 3)] {
         let set = tasks("schbench-2016", &format!("-m 1 -t 3 -c 1000 -s {sleep} -r 1"));
         let workers: Vec<TaskId> = ["worker0.0", "worker0.1", "worker0.2"].map(|name| row_of(&set, name)).into();
@@ -90,8 +91,9 @@ fn spec_08_t11_the_first_arrival_posts_and_the_last_is_woken_first() {
     }
 }
 
+/// Model: 08 T12
 #[test]
-fn spec_08_t12_a_spin_goes_by_the_clock_on_the_wall() {
+fn a_spin_ends_by_wall_clock_and_not_by_cpu_time() {
     let mut set = tasks("schbench-2016", "-m 1 -t 2 -c 15000 -s 10000 -r 1");
     let workers = ["worker0.0", "worker0.1"].map(|name| row_of(&set, name));
     for (id, task) in set.tasks.ids().zip(set.tasks.clone().iter()) {

@@ -214,8 +214,9 @@ mod tests {
         read("stat.csv", &format!("{HEAD}{rows}"), Some("200000 100000"), 4).unwrap()
     }
 
+    /// Model: 13 T18
     #[test]
-    fn spec_13_t18_resets_gaps_and_idleness() {
+    fn usage_is_right_despite_a_reset_a_missing_scrape_and_an_idle_timer() {
         // Half a CPU; idle from 30 to 40 s, where the timer stands still; the scrape at 20 s is missing; begins anew at 50 s.
         let found = counters(
             "0,1000000,10,0,0\n10,6000000,110,10,400000\n20,,,,\n30,16000000,310,30,1200000\n40,16000000,310,30,1200000\n50,5000000,100,20,800000\n",

@@ -173,8 +173,9 @@ mod tests {
         expected.assert_eq(&judged.lines().join("\n"));
     }
 
+    /// Model: 13 T17
     #[test]
-    fn spec_13_t17_texts_of_verdicts() {
+    fn each_verdict_tells_limit_demand_p99_and_what_to_do() {
         check(
             &judged(400, 46, 2_000_000_000, Vec::new()),
             &expect![[r#"

@@ -32,7 +32,8 @@ fn zero_and_unit_are_exact() {
     assert_eq!(list("unit").prices_ps, [1_000_000; Op::COUNT]);
 }
 
-/// A hop on one CPU. That the board makes the published number of round trips, on two CPUs, is spec_09_t03.
+/// A hop on one CPU. That the board makes the published number of round trips, on two CPUs, is shown by
+/// `perf_bench_pipe_makes_the_published_round_trips_on_hikey` in `fairground_sim/tests/hop_prices.rs`.
 #[test]
 fn a_pipe_hop_takes_what_was_published() {
     assert_eq!(pipe_hop_ns(&list("a53")), 4_940);

@@ -94,8 +94,9 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    /// Model: 08 T04
     #[test]
-    fn spec_08_t04_buckets_are_those_of_the_real_program() {
+    fn buckets_are_those_of_the_real_program() {
         for (value, bucket, reported) in
             [(511, 511, 511), (512, 512, 513), (887, 699, 887), (7_288, 1_479, 7_288), (13_023, 1_686, 13_008)]
         {
@@ -106,8 +107,9 @@ mod tests {
         assert_eq!((one.percentile(99_000).0, one.max()), (13_008, 13_023));
     }
 
+    /// Model: 08 T05
     #[test]
-    fn spec_08_t05_percentiles_of_one_to_a_thousand() {
+    fn percentiles_of_one_to_a_thousand_are_500_and_991() {
         let mut all = PlatHistogram::default();
         (1..=1000).for_each(|value| all.record(value));
         assert_eq!((all.percentile(50_000), all.percentile(99_000)), ((500, 500), (991, 991)));

@@ -110,8 +110,9 @@ pub fn make(groups: &mut IndexVec<TgId, TaskGroupSpec>, path: &str) -> TgId {
 mod tests {
     use super::*;
 
+    /// Model: 03 T01
     #[test]
-    fn spec_03_t01_shares_of_a_weight() {
+    fn a_weight_of_100_is_1024_shares_and_others_are_in_proportion() {
         let rows = [
             (1, 10),
             (2, 20),
@@ -129,8 +130,9 @@ mod tests {
         }
     }
 
+    /// Model: 03 T01
     #[test]
-    fn spec_03_t01_weight_of_shares_before_and_after_it_was_clamped() {
+    fn the_weight_of_shares_is_clamped_in_newer_kernels_only() {
         for (shares, plain, clamped) in [
             (2, 0, 1),
             (3, 0, 1),

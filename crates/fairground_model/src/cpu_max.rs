@@ -124,8 +124,9 @@ mod tests {
         CpuMax { quota: Some(Ns::from_us(quota_us)), period: Ns::from_us(period_us), burst: Ns::from_us(burst_us) }
     }
 
+    /// Model: 10 T13
     #[test]
-    fn spec_10_t13_what_is_refused() {
+    fn quotas_periods_and_bursts_out_of_range_are_refused() {
         for (max, refused) in [
             (limit(999, 100_000, 0), Some(Refused::QuotaTooSmall)),
             (limit(1_000, 1_000_000, 0), None),

@@ -126,8 +126,9 @@ mod tests {
         }
     }
 
+    /// Model: 04 T02
     #[test]
-    fn spec_04_t02_the_frequency_capacities_of_hikey() {
+    fn the_frequency_capacities_of_hikey_are_the_known_five() {
         let hikey = hikey();
         let shares: Vec<u32> = hikey.opps.iter().map(|opp| hikey.freq_capacity(opp.khz)).collect();
         assert_eq!(shares, [177, 368, 622, 819, 1024]);
@@ -136,8 +137,9 @@ mod tests {
         assert_eq!(hikey.khz_of(512), 600_000, "between two points");
     }
 
+    /// Model: 04 T03
     #[test]
-    fn spec_04_t03_a_frequency_is_resolved_to_the_lowest_point_that_suffices() {
+    fn a_frequency_is_resolved_to_the_lowest_point_that_suffices() {
         let resolved = [0, 208_000, 208_001, 1_200_000, 1_300_000].map(|khz| hikey().at_least(khz));
         assert_eq!(resolved, [208_000, 208_000, 432_000, 1_200_000, 1_200_000]);
         assert_eq!([0, 320_000, 320_001, 2_000_000].map(|khz| hikey().nearest(khz)), [208_000, 208_000, 432_000, 1_200_000]);

@@ -28,7 +28,7 @@ pub enum LockKind {
     Futex,
 }
 
-/// How long a writer of a per-CPU semaphore waits for RCU if nothing else is said: the default of the specification.
+/// How long a writer of a per-CPU semaphore waits for RCU if nothing else is said. A choice of ours, not a figure of a kernel.
 pub const RCU_SYNC_DELAY: Ns = Ns::from_ms(10);
 
 impl LockKind {

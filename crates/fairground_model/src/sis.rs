@@ -71,8 +71,10 @@ mod tests {
     use super::*;
 
     /// Means per CPU of 112 with 224 pairs of netperf, as published: without and with SIS_UTIL.
+    ///
+    /// Model: 08 T01
     #[test]
-    fn spec_08_t01_indicators() {
+    fn the_published_search_counters_give_the_published_indicators() {
         let [vanilla, patched] = [(5_842_896, 128_300_000, 4_544_492, 38_539), (15_347_978, 15_551_326, 15_338_634, 15_333_634)]
             .map(|(sis_search, sis_scanned, sis_domain_search, sis_failed)| SisStats {
                 sis_search,

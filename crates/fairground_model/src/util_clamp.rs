@@ -67,8 +67,9 @@ pub fn percent(text: &str) -> Result<u32, &'static str> {
 mod tests {
     use super::*;
 
+    /// Model: 04 T01
     #[test]
-    fn spec_04_t01_percent() {
+    fn percent_become_parts_of_1024() {
         assert_eq!([1, 1_250, 2_000, 5_000, 10_000].map(clamp_of_percent), [0, 128, 205, 512, 1024]);
     }
 

@@ -238,9 +238,9 @@ mod tests {
         }
     }
 
-    /// The columns 4.12, 4.20, 5.1, 5.19, 6.6 and 6.14 of the specification: on, off, absent.
+    /// Defaults in 4.12, 4.20, 5.1, 5.19, 6.6 and 6.14, as docs/model/02-fair-core.md lists them: on (t), off (f), absent (-).
     #[test]
-    fn defaults_are_those_of_the_specification() {
+    fn defaults_are_those_of_the_model_page() {
         let versions = [v(4, 12), v(4, 20), v(5, 1), v(5, 19), v(6, 6), v(6, 14)];
         let table = "GENTLE_FAIR_SLEEPERS tttt-- START_DEBIT tttt-- NEXT_BUDDY ffffff LAST_BUDDY tttt-- CACHE_HOT_BUDDY tttttt \
             WAKEUP_PREEMPTION tttttt HRTICK ffffff HRTICK_DL ---fff DOUBLE_TICK fffff- NONTASK_CAPACITY tttttt TTWU_QUEUE tttttt \

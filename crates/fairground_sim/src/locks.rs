@@ -255,8 +255,10 @@ mod tests {
     }
 
     /// Three CPUs ask at 0 and hold for 350 ns: the third waits 2 · 350 + 2 · 140 ns and for the line, 110 ns.
+    ///
+    /// Model: 09 T07
     #[test]
-    fn spec_09_t07() {
+    fn the_third_cpu_at_a_lock_waits_for_two_holds_two_handovers_and_the_line() {
         let [a, b, c, rq] = [0, 1, 2, 3].map(CpuId::new);
         let (mut locks, start) = (locks("smp-4"), Instant::ZERO);
         let remote = Machine::preset("llc112").unwrap().costs.price_ps(Op::LockRemote) / 1000;

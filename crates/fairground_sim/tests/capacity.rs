@@ -48,8 +48,10 @@ fn chosen(log: &Log, reason: Reason) -> usize {
 }
 
 /// A task that never sleeps, capped at 512 on the biggest CPU: its utilisation knows nothing of that.
+///
+/// Model: 04 T11
 #[test]
-fn spec_04_t11_a_cap_does_not_change_utilisation() {
+fn a_cap_does_not_change_utilisation() {
     let mut set = TaskSet::default();
     let task = set.pinned("hog", 0, vec![work(u64::MAX / 2)]);
     set.tasks[task].clamp = asks(None, Some(512));
@@ -85,8 +87,10 @@ fn clamps_are_refused_where_the_kernel_has_none() {
 }
 
 /// A light task runs on a small CPU of Juno, a capped hog too; one that asks for much on a big one.
+///
+/// Model: 04 T13
 #[test]
-fn spec_04_t13_on_juno() {
+fn on_juno_light_and_capped_tasks_run_on_small_cpus() {
     for kernel in ["v5.10", "v5.19", "v6.1", "v6.14"] {
         let of = |clamp: UtilClamp, run: u64| {
             let mut set = TaskSet::default();
@@ -105,8 +109,10 @@ fn spec_04_t13_on_juno() {
 }
 
 /// As soon as a CPU has more to do than it can the ordinary placement is back, and hogs get the big CPUs.
+///
+/// Model: 04 T13
 #[test]
-fn spec_04_t13_hogs_make_it_rest() {
+fn hogs_suspend_energy_aware_placement_and_get_the_big_cpus() {
     for kernel in ["v5.10", "v5.19", "v6.1", "v6.14"] {
         let mut set = TaskSet::default();
         (0..2).for_each(|row| {

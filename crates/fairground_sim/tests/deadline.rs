@@ -26,8 +26,9 @@ fn reclaiming(policy: Policy) -> Policy {
     policy.deadline().map_or(policy, |params| Policy::Deadline(DlParams { reclaim: true, ..params }))
 }
 
+/// Model: 02 T17
 #[test]
-fn spec_02_t17_a_hog_gets_its_runtime_in_each_period() {
+fn a_deadline_hog_gets_its_runtime_in_each_period() {
     for name in KERNELS {
         let mut set = TaskSet::default();
         let hog = set.task("hog", vec![work(HOG)]);
@@ -39,8 +40,10 @@ fn spec_02_t17_a_hog_gets_its_runtime_in_each_period() {
 }
 
 /// At 250 Hz a tick comes up to 4 ms late, and the next period pays for that.
+///
+/// Model: 02 T17
 #[test]
-fn spec_02_t17_what_a_tick_comes_late_is_taken_from_the_next_period() {
+fn what_a_tick_comes_late_is_taken_from_the_next_period() {
     for name in KERNELS {
         let mut set = TaskSet::default();
         let hog = set.task("hog", vec![work(HOG)]);
@@ -268,8 +271,9 @@ fn a_task_that_ends_gives_its_share_back_at_its_0_lag_time() {
     }
 }
 
+/// Model: 02 T16
 #[test]
-fn spec_02_t16_from_v6_12_on_the_fair_server_leaves_fair_tasks_50_ms_of_each_second() {
+fn from_v6_12_on_the_fair_server_leaves_fair_tasks_50_ms_of_each_second() {
     for (name, hz) in [("v6.12", 1000), ("v6.14", 1000), ("v6.18", 1000), ("v6.12", 250)] {
         let mut set = TaskSet::default();
         let hog = set.task("hog", vec![work(HOG)]);

@@ -84,8 +84,9 @@ fn climbs(profile: &str, hz: u32) -> Vec<(u64, u32)> {
     watch.changes.iter().map(|&(at, _)| ((at - START) / MS, util_at(at))).collect()
 }
 
+/// Model: 04 T04
 #[test]
-fn spec_04_t04_when_each_operating_point_is_left() {
+fn each_operating_point_is_left_at_its_known_time() {
     let table = [
         ("v4.20", 1000, [(79, 142), (134, 295), (181, 498), (214, 656)]),
         ("v4.20", 250, [(80, 142), (136, 297), (184, 501), (220, 667)]),
@@ -108,8 +109,9 @@ fn to_the_top(profile: &str, phase_us: u64) -> u64 {
     (at - from) / US
 }
 
+/// Model: 04 T05
 #[test]
-fn spec_04_t05_the_phase_of_the_tick_is_worth_four_ms() {
+fn the_phase_of_the_tick_moves_the_top_frequency_by_up_to_four_ms() {
     for (profile, least, most) in [("v4.20", 219_000, 222_500), ("v4.20+clock-pelt", 118_000, 121_500)] {
         let times: Vec<u64> = (0..8).map(|eighth| to_the_top(profile, 500 * eighth)).collect();
         let range = (times.iter().copied().min().unwrap(), times.iter().copied().max().unwrap());
@@ -128,8 +130,10 @@ fn two_clocks(governor: &str) -> Machine {
 }
 
 /// A task that leaves the fair class sinks in utilisation, but its CPU was never idle. With another CPU on its clock that does not count.
+///
+/// Model: 04 T08
 #[test]
-fn spec_04_t08_a_cpu_that_was_never_idle_does_not_slow_down() {
+fn a_cpu_that_was_never_idle_does_not_slow_down() {
     let mut set = TaskSet::default();
     let heavy = set.pinned("heavy", 0, vec![work(300 * MS)]);
     set.pinned("light", 0, vec![work(u64::MAX)]);
@@ -152,8 +156,9 @@ fn spec_04_t08_a_cpu_that_was_never_idle_does_not_slow_down() {
     assert!(falls > 0, "a CPU that idles in between slows down: {:?}", watch.changes);
 }
 
+/// Model: 04 T10
 #[test]
-fn spec_04_t10_the_policy_follows_its_busiest_cpu() {
+fn the_policy_follows_its_busiest_cpu() {
     let mut set = ramp(START);
     let light = set.pinned("light", 5, vec![work(200 * US), sleep(10 * MS), Instr::Jump { to: 0 }]);
     set.tasks[light].start = Start::Asleep;
@@ -164,8 +169,10 @@ fn spec_04_t10_the_policy_follows_its_busiest_cpu() {
 }
 
 /// Who computes runs at the highest frequency at once under performance, and under ondemand and a real-time policy soon.
+///
+/// Model: 04 T14
 #[test]
-fn spec_04_t14_performance_is_full_speed_from_the_beginning() {
+fn performance_is_full_speed_from_the_beginning() {
     let utils = |profile: &str| {
         let watch = Watch::of(hikey(Governor::of(GovernorKind::Performance), 250), profile, ramp(START), START + 300 * MS);
         assert_eq!(watch.changes, [], "{profile}");
@@ -213,8 +220,10 @@ fn boosts(profile: &str, times: u64, gap: u64) -> Vec<(u64, u32)> {
 /// ```
 ///
 /// The frequency is 5/4 of that share of 1 GHz, in whole kHz.
+///
+/// Model: 04 T07
 #[test]
-fn spec_04_t07_waits_for_a_device_double_the_boost_of_a_run_and_sleeps_halve_it() {
+fn waits_for_a_device_double_the_boost_of_a_run_and_sleeps_halve_it() {
     let falls = [(7, 312_500), (8, 156_250), (9, 100_000)];
     let series = |rises: &[(u64, u32)]| [rises, &falls].concat();
     let highest = series(&[(1, 1_000_000)]);
@@ -246,8 +255,9 @@ fn duty(busy: u64) -> TaskSet {
     set
 }
 
+/// Model: 04 T15
 #[test]
-fn spec_04_t15_ondemand_goes_by_the_share_of_busy_time() {
+fn ondemand_goes_by_the_share_of_busy_time() {
     let ondemand = Governor { sampling_rate: Some(Ns::from_ms(20)), ..Governor::of(GovernorKind::Ondemand) };
     let all = Watch::of(hikey(ondemand, 250), "v6.1", ramp(START), START + 400 * MS);
     assert_eq!(all.changes.iter().map(|row| row.1).collect::<Vec<_>>(), [KHZ[4]], "the highest after one sample");
@@ -257,8 +267,10 @@ fn spec_04_t15_ondemand_goes_by_the_share_of_busy_time() {
 }
 
 /// 85 % of busy time: 208000 + 85 · 992000 / 100 = 1051200, to which 960000 is nearest; above a threshold of 80 % the highest.
+///
+/// Model: 04 T15
 #[test]
-fn spec_04_t15_ondemand_goes_up_above_95_percent_unless_it_is_told_another_threshold() {
+fn ondemand_goes_up_above_95_percent_unless_it_is_told_another_threshold() {
     let settled = |up_threshold, busy| {
         let governor = Governor { sampling_rate: Some(Ns::from_ms(20)), up_threshold, ..Governor::of(GovernorKind::Ondemand) };
         Watch::of(hikey(governor, 250), "v6.1", duty(busy), 400 * MS).changes.last().map(|row| row.1)

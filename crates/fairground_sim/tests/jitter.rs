@@ -38,8 +38,9 @@ fn kernels_with_group_scheduling_keep_the_slice_of_a_repeated_pick() {
     assert_eq!(keeps("v4.20+align-vruntime"), longest_waits(3, 250, "v4.20+align-vruntime").0);
 }
 
+/// Model: 02 T09
 #[test]
-fn spec_02_t09_jitter_model() {
+fn aligned_vruntimes_shorten_the_longest_wait_under_jittering_ticks() {
     let (stock, aligned) = ("v4.20", "v4.20+align-vruntime");
     assert_eq!(longest_waits(3, 1000, stock).0, [26_062_659, 25_978_473, 26_105_002]);
     assert_eq!(longest_waits(3, 1000, aligned).0, [18_197_136, 18_166_615, 18_120_467]);

@@ -49,8 +49,9 @@ fn timers_of_real_time_tasks_have_no_slack() {
     assert_eq!((woken(fifo(1)), woken(Policy::Normal)), (Some(10), Some(12)));
 }
 
+/// Model: 02 T16
 #[test]
-fn spec_02_t16_two_round_robin_tasks_take_turns_of_100_ms() {
+fn two_round_robin_tasks_take_turns_of_100_ms() {
     for (name, hz) in KERNELS.iter().flat_map(|name| [(*name, 250), (*name, 1000)]) {
         let mut set = TaskSet::default();
         let tasks = ["a", "b"].map(|name| {
@@ -95,8 +96,9 @@ fn a_preempted_task_keeps_its_place_and_one_that_yields_does_not() {
     }
 }
 
+/// Model: 02 T16
 #[test]
-fn spec_02_t16_fair_tasks_get_50_ms_of_each_second_up_to_v6_11() {
+fn fair_tasks_get_50_ms_of_each_second_up_to_v6_11() {
     for name in ["v4.12", "v4.20", "v5.10", "v5.19", "v6.1", "v6.6"] {
         for policy in [fifo(50), rr(50)] {
             let mut set = TaskSet::default();

@@ -27,8 +27,10 @@ fn crowd() -> TaskSet {
 
 /// The counters add up at every moment of every run, as the scheduler's own check holds them against one another; here all kinds
 /// of searches occur.
+///
+/// Model: 06 T15
 #[test]
-fn spec_06_t15() {
+fn search_counters_add_up_in_every_run() {
     let mut kinds = [false; 3];
     for kernel in ["v4.12", "v4.20", "v5.10", "v5.19", "v5.19+sis-util", "v6.1", "v6.6", "v6.12", "v6.18"] {
         for prices in ["zero", "xeon-spr"] {
@@ -83,8 +85,10 @@ fn waited(kernel: &str, nice: i8) -> u64 {
 }
 
 /// An idle CPU balances every 8 ms among 8 CPUs.
+///
+/// Model: 07 T18
 #[test]
-fn spec_07_t18() {
+fn an_idle_cpu_that_no_search_finds_pulls_the_waiting_task_within_8_ms() {
     for kernel in ["v5.19+sis-util", "v6.1", "v6.6", "v6.12", "v6.18"] {
         for nice in [0, 19] {
             let waited = waited(kernel, nice);

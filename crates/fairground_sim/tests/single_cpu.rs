@@ -7,8 +7,10 @@ use common::{Log, hogs, one_cpu, run};
 use fairground_stdx::Ns;
 
 /// Three equal hogs at HZ 1000 and 250: every slice is 8 ms, strictly in turn.
+///
+/// Model: 02 T07
 #[test]
-fn spec_02_t07_expiry_at_exact_ticks() {
+fn three_equal_hogs_take_slices_of_8_ms_in_turn() {
     for hz in [1000, 250] {
         for profile in ["v4.20", "v4.20+align-vruntime"] {
             let log = run(one_cpu(hz, profile, hogs(&[0, 0, 0]), Ns::from_secs(1)));

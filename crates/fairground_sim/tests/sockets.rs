@@ -29,8 +29,10 @@ fn rr(kind: SockKind, cpus: [u32; 2], rounds: u64) -> TaskSet {
 }
 
 /// Request and response on one CPU: two switches and two wake-ups a transaction, no move, no interrupt.
+///
+/// Model: 08 T13
 #[test]
-fn spec_08_t13() {
+fn a_stacked_netperf_pair_switches_twice_a_transaction_and_never_moves() {
     for kind in [SockKind::Stream, SockKind::Datagram] {
         let (log, simulation, end) =
             Log::and_simulation(setup(priced_machine(2, "xeon-spr"), "v5.19", rr(kind, [0, 0], ROUNDS), 1_000 * MS));
@@ -226,8 +228,10 @@ fn transaction(prices: &str, kind: SockKind) -> (u64, Vec<(Op, u64)>) {
 }
 
 /// A transaction is exactly the sum of its listed steps.
+///
+/// Model: 09 T02
 #[test]
-fn spec_09_t02() {
+fn a_transaction_lasts_the_sum_of_its_listed_steps() {
     for kind in [SockKind::Stream, SockKind::Datagram] {
         let (lasts, counted) = transaction("unit", kind);
         let mut listed: Vec<(Op, u64)> = hop(kind).into_iter().map(|(op, count)| (op, 2 * count)).collect();

@@ -86,9 +86,11 @@ fn nobody_is_more_than_a_turn_ahead_or_far_behind() {
     }
 }
 
-/// T13: membership of the queue is the same when it wakes as it was when it left, so is its lag.
+/// Membership of the queue is the same when it wakes as it was when it left, so is its lag.
+///
+/// Model: 02 T13
 #[test]
-fn spec_02_t13_lag_outlives_a_sleep() {
+fn lag_outlives_a_sleep() {
     let mut dice = RngStream::new(1, StreamKind::Vopr, 10);
     let mut kept = 0;
     for case in 0..300 {

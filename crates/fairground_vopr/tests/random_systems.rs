@@ -40,9 +40,11 @@ fn random_systems_with_deadline_tasks_hold_every_invariant() {
 
 /// A million events of systems with quotas: what came into each pool is in it, with a CPU, used, or lost by a rule. That is among
 /// what is checked all the time.
+///
+/// Model: 10 T19
 #[test]
 #[ignore = "takes minutes: for the nightly run"]
-fn spec_10_t19_no_quota_comes_or_goes_unseen() {
+fn no_quota_comes_or_goes_unseen() {
     let has_quota = |seed: &u64| Case::random(*seed).tasks.groups.iter().any(|group| group.limit.quota.is_some());
     let mut events = 0;
     for seed in (0..).filter(has_quota) {

@@ -5,6 +5,7 @@ mod edges;
 mod kernel_lines;
 mod layout;
 mod links;
+pub(crate) mod model;
 mod prose;
 mod purity;
 mod sentences;
@@ -101,6 +102,7 @@ fn check(files: &[File]) -> Vec<Finding> {
         wording::check,
         layout::check,
         links::check,
+        model::check,
         sentences::check,
     ];
     rules.iter().flat_map(|rule| rule(&project)).collect()

@@ -234,8 +234,9 @@ pub(super) fn paths(groups: &IndexVec<TgId, TaskGroupSpec>) -> Vec<String> {
 mod tests {
     use super::*;
 
+    /// Model: 03 T01
     #[test]
-    fn spec_03_t01_nice_that_is_read_of_shares() {
+    fn shares_are_read_as_the_nearest_nice_value() {
         for (shares, nice) in [(1024, 0), (2048, -3), (102_400, -20), (10, 19), (820, 1), (15, 19), (900, 1), (922, 0), (923, 0)]
         {
             assert_eq!(shares_to_nice(shares), nice, "{shares} shares");

@@ -144,16 +144,18 @@ fn coverage(trials: u32, options: &FitOptions) -> (u32, u32) {
     (held, none)
 }
 
+/// Model: 13 T16
 #[test]
-fn spec_13_t16_the_true_percentile_lies_in_the_range() {
+fn the_true_p99_of_a_few_services_lies_in_the_fitted_range() {
     const TRIALS: u32 = 5;
     let (held, none) = coverage(TRIALS, &FitOptions { accept: 20, runs: 2500, ..FitOptions::default() });
     assert!(held >= 2 && held + none >= TRIALS - 1, "{held} of {TRIALS}, {none} without an answer");
 }
 
+/// Model: 13 T16
 #[test]
 #[ignore = "100 fits of up to 20,000 runs each: for the nightly run"]
-fn spec_13_t16_a_hundred_services_of_which_only_counters_are_known() {
+fn the_true_p99_of_90_services_in_100_lies_in_the_range_fitted_to_counters_alone() {
     let (held, none) = coverage(100, &FitOptions { accept: 60, ..FitOptions::default() });
     assert!(held >= 90, "{held} of 100, {none} without an answer");
 }

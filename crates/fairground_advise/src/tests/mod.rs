@@ -61,14 +61,16 @@ fn with_one_seed_requests_are_the_same_under_every_limit() {
     assert!(samples.iter().flatten().zip(again.iter().flatten()).all(|(one, other)| one.digest == other.digest));
 }
 
-/// The fluid model of the specification, held against runs in which nothing but computing takes time, with a tick of 1 ms: p99 to 10 %,
+/// The fluid model held against runs in which nothing but computing takes time, with a tick of 1 ms: p99 to 10 %,
 /// the share of throttled periods to 0.04 (20 % with periods of 10 ms, where slices matter). Means of 12 seeds: with a limit of 2.2 CPUs
 /// the p99 of one seed has a standard deviation of a quarter of it in the fluid model too.
 ///
 /// The first row (207 ms, 63 %) lies outside its band: a queue of a CPU keeps up to 1 ms over the end of a period, and eight of them make
 /// that 8 of 220 ms. The fluid model gives 189 ms with 220 ms (200 seeds), 159 with 224 and 137 with 228: what is asserted is the direction.
+///
+/// Model: 13 T14
 #[test]
-fn spec_13_t14_the_fluid_table() {
+fn runs_agree_with_the_fluid_model_in_p99_and_throttled_share() {
     const SEEDS: u64 = 12;
     let base = with_hz(&service("max 100000", TWO_CPUS, 40), 1000);
     let lab = service_lab(&base);
@@ -94,8 +96,9 @@ fn spec_13_t14_the_fluid_table() {
     assert!((140_000..207_000).contains(&p99_us) && share.abs_diff(63) <= 5, "{p99_us} {share} %");
 }
 
+/// Model: 13 T15
 #[test]
-fn spec_13_t15_more_quota_or_burst_is_never_worse() {
+fn more_quota_or_burst_is_never_worse() {
     let base = service("max 100000", TWO_CPUS, 20);
     let lab = service_lab(&base);
     let p99 = |limits: Vec<CpuMax>| {
@@ -113,8 +116,10 @@ fn spec_13_t15_more_quota_or_burst_is_never_worse() {
 
 /// The dev.to incident: 800m, 36 ms per request, 16 workers. Means of 12 seeds of 40 s each, with a tick of 1 ms. The p99 of 5 requests per
 /// second is to lie between 90 and 110 ms; it lies a little below, as each CPU keeps up to 1 ms of quota over the end of a period.
+///
+/// Model: 13 T09
 #[test]
-fn spec_13_t09_r10_an_incident_that_mean_use_does_not_show() {
+fn twenty_requests_a_second_with_800m_wait_longer_than_mean_use_shows() {
     const SEEDS: u64 = 12;
     let case = |every: &str, quota_us: u64| {
         let args = format!("every = \"{every}\", service = \"36ms\", spread = \"const\", workers = 16");

@@ -52,13 +52,15 @@ fn incidents(case: &str) {
     }
 }
 
+/// Model: 13 T06
 #[test]
-fn spec_13_t06_r5_schbench_with_and_without_a_burst() {
+fn schbench_is_throttled_without_a_burst_and_not_with_one() {
     incidents("r5-");
 }
 
+/// Model: 13 T07
 #[test]
-fn spec_13_t07_r6_an_ingress_with_a_small_limit() {
+fn an_ingress_with_a_small_limit_answers_later_than_one_without() {
     incidents("r6-");
 }
 

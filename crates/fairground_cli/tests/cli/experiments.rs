@@ -35,8 +35,9 @@ fn too_few_runs_of_something_random_are_inconclusive() {
     assert!(ran.out.contains("inconclusive"), "{}", ran.out);
 }
 
+/// Model: 09 T10
 #[test]
-fn spec_09_t10_a_sweep_is_the_same_on_one_thread_and_on_eight_and_goes_on_where_it_stopped() {
+fn a_sweep_is_the_same_on_one_thread_and_on_eight_and_goes_on_where_it_stopped() {
     let folder = Folder::new();
     let path = sweep(&folder);
     let out = |name: &str| folder.path(name);

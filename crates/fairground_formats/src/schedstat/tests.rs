@@ -42,8 +42,10 @@ fn line(text: &str, number: usize) -> Vec<String> {
 }
 
 /// The writer and the reader undo each other; a v15 domain line has 36 numbers, v17 has 45.
+///
+/// Model: 08 T02
 #[test]
-fn spec_08_t02_round_trip() {
+fn written_statistics_are_read_back_in_every_layout() {
     for (layout, words) in [(Layout::IdleFirst, 36 + 2), (Layout::BusyFirst, 36 + 2), (Layout::ByKind, 45 + 3)] {
         let by_kind = layout == Layout::ByKind;
         let file = SchedStatFile::new(layout, numbered(0, by_kind, by_kind));
@@ -72,8 +74,10 @@ fn either_line_end_is_read_and_the_kernels_is_written() {
 }
 
 /// The first block of v15 is that of idle balancing, that of v16 the one of busy balancing.
+///
+/// Model: 08 T03
 #[test]
-fn spec_08_t03_order_of_blocks() {
+fn the_first_block_of_a_domain_is_idle_in_v15_and_busy_in_v16() {
     let mut stat = numbered(0, true, false);
     stat.cpus[0].domains[0].stats.lb = [1, 2, 3].map(|count| LbStats { count, ..LbStats::default() });
     let counts = |layout| {

@@ -34,8 +34,10 @@ fn rows(mark: ReadyMark, steps: &[(u64, Does)]) -> Vec<TimeHistRow> {
 
 /// Wake at 10, in at 14, out (sleep) at 20, wake at 25, in at 31, out at 40: the second record has run 9, delay 6, wait
 /// 11 of class sleep. Preempted at 20 and in at 31: wait 11 of class preempt, delay 0.
+///
+/// Model: 08 T06
 #[test]
-fn spec_08_t06_timehist() {
+fn a_row_tells_run_time_delay_and_wait_by_class() {
     use Does::{In, Out, Wakeup};
     let slept = [(10, Wakeup), (14, In), (20, Out(PrevState::Sleeping)), (25, Wakeup), (31, In), (40, Out(PrevState::Sleeping))];
     let told = |row: &TimeHistRow| (row.at.ns(), row.run, row.delay, row.wait);

@@ -68,9 +68,11 @@ mod tests {
         assert_eq!(one_cpu.len(), 10 + 16 + 2 + 16);
     }
 
-    /// spec 02 T10: what the patch is for comes out of the mechanism. The mail's 80 ms are shown beside ours, which need not be equal.
+    /// What the patch is for comes out of the mechanism. The mail's 80 ms are shown beside ours, which need not be equal.
+    ///
+    /// Model: 02 T10
     #[test]
-    fn spec_02_t10() {
+    fn the_patch_halves_the_longest_delay_of_press_on_12_cpus() {
         let rows = run(&ReproduceOptions { quick: true, keep: None }, Control::none()).unwrap().reproduction.rows;
         let ms = |side: &str| {
             let row = rows.iter().find(|row| row.id == format!("press.box12.hz1000.futex.{side}")).unwrap();

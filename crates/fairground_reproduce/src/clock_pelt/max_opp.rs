@@ -141,7 +141,7 @@ fn row(side: &str, hz: u32, switch: Switch, published: Option<Decimal>, mut time
 mod tests {
     use super::*;
 
-    /// Specification 04, section 7: with immediate switches 219 to 222.5 ms before and 118 to 121.5 ms after the series at HZ 250.
+    /// With immediate switches 219 to 222.5 ms before and 118 to 121.5 ms after the series at HZ 250.
     #[test]
     fn the_top_is_reached_in_the_published_time_before_and_after_the_series() {
         let published = Published::open("clock-pelt.toml", include_str!("../published/clock-pelt.toml")).unwrap();

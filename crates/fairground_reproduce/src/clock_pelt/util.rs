@@ -165,7 +165,7 @@ fn around(value: Decimal) -> Band {
 mod tests {
     use super::*;
 
-    /// Specification: the table of first updates at which a running task reaches a utilisation.
+    /// The table of docs/model/01-pelt.md: the first updates at which a running task reaches a utilisation.
     #[test]
     fn every_row_is_the_specified_one() {
         let published = Published::open("clock-pelt.toml", include_str!("../published/clock-pelt.toml")).unwrap();

@@ -358,9 +358,11 @@ mod tests {
     /// The gain at 224 pairs, nothing gained or lost at a quarter and a half of the CPUs, and what searches of the unpatched kernel
     /// find at 84 pairs. Not asked for is what lies outside at 84 pairs, where runs of 5 s differ by some percent: how
     /// much is gained, fast_rate, se_eff. `reproduce sis-util` shows these rows as such.
+    ///
+    /// Model: 09 T09
     #[test]
     #[ignore = "takes minutes: for the nightly run"]
-    fn spec_09_t09() {
+    fn netperf_gains_at_224_pairs_and_stays_as_it_is_at_28_and_56() {
         let (vanilla, patched) = (netperf(224, VANILLA), netperf(224, PATCHED));
         assert!(patched.value > 2 * vanilla.value, "{} and {}", vanilla.value, patched.value);
         assert_eq!(patched.nr_idle_scan, 0);
@@ -375,9 +377,11 @@ mod tests {
     }
 
     /// Which of the two kernels is faster with 224 pairs does not hang on the prices of any class of costs.
+    ///
+    /// Model: 09 T08
     #[test]
     #[ignore = "takes minutes: for the nightly run"]
-    fn spec_09_t08() {
+    fn the_sign_of_the_gain_at_224_pairs_depends_on_no_class_of_prices() {
         let lengths = Lengths { warmup: Ns::from_ms(800), measure: Ns::from_ms(400) };
         let point = Point::new("netperf", "TCP_RR", 224, "thread");
         let machine = MAIN.machine().unwrap();

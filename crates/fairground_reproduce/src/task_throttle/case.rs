@@ -180,10 +180,12 @@ mod tests {
         }
     }
 
-    /// Half and a quarter of 16 CPUs for both groups together; all of them (800 ms each), which the specification has too, can
+    /// Half and a quarter of 16 CPUs for both groups together; all of them (800 ms each) can
     /// hardly be used up. Released by the timer it takes 2 to 3 times as long, not 5: 26 groups and 4 tasks a CPU are few.
+    ///
+    /// Model: 11 T14
     #[test]
-    fn spec_11_t14_a_small_tree_is_released_on_every_cpu() {
+    fn a_small_tree_is_released_on_every_cpu() {
         for quota_ms in [400, 200] {
             let case = |on_its_cpu| case(SMALL, quota_ms, on_its_cpu, Prices::Predicted, Ns::from_secs(2));
             let own = case(true).run(1).unwrap();
@@ -200,9 +202,10 @@ mod tests {
     /// As many CPUs, without threads: a busy sibling slows the one that hands out.
     const NO_THREADS: Tree = Tree { machine: "pack:2 l3:12 core:16 pu:1", ..PUBLISHED };
 
+    /// Model: 11 T12
     #[test]
     #[ignore = "nightly: 384 CPUs"]
-    fn spec_11_t12_prices_give_what_they_were_fitted_to() {
+    fn fitted_prices_give_the_durations_that_they_were_fitted_to() {
         let window = Ns::from_ms(500);
         let inline = took(&case(NO_THREADS, 15_000, false, Prices::Calibrated, window).run(1).unwrap());
         assert!(inline.abs_diff(67_300_000) <= 67_300_000 / 20, "{inline} ns");
@@ -210,9 +213,10 @@ mod tests {
         assert!((1_500_000..=1_600_000).contains(&own), "{own} ns");
     }
 
+    /// Model: 11 T13
     #[test]
     #[ignore = "nightly: 384 CPUs for 21 s"]
-    fn spec_11_t13_the_first_stage_of_the_experiment() {
+    fn the_first_stage_visits_300_queues_within_2_ms_and_uses_up_its_quota() {
         let case = case(PUBLISHED, 2000, true, Prices::Calibrated, Ns::from_secs(20));
         let run = case.run(1).unwrap();
         let calls: Vec<&Distributed> = run.calls.iter().filter(|call| !call.slack && call.pass == 1).collect();

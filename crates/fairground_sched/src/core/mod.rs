@@ -16,9 +16,9 @@ mod sched_info;
 mod schedstat;
 mod schedule;
 mod softirq;
-#[cfg(test)]
-mod spec_06_queue;
 mod stop;
+#[cfg(test)]
+mod tests;
 mod tick;
 mod wake_list;
 mod wakeup;

@@ -19,9 +19,9 @@ mod later_rq;
 mod push_pull;
 mod queue;
 mod server;
-#[cfg(test)]
-mod spec_02;
 mod switched;
+#[cfg(test)]
+mod tests;
 mod timer;
 
 use crate::Sched;

@@ -23,18 +23,10 @@ mod protect;
 mod rivals;
 pub mod select_task_rq;
 mod slice;
-#[cfg(test)]
-mod spec_02;
-#[cfg(test)]
-mod spec_02_eevdf;
-#[cfg(test)]
-mod spec_08;
-#[cfg(test)]
-mod spec_14;
 mod steps;
 mod switched;
 #[cfg(test)]
-mod test_bench;
+mod tests;
 pub mod tick_preempt;
 mod touch;
 pub mod tunables;

@@ -81,8 +81,9 @@ fn refuses_names_with_a_sentence() {
     }
 }
 
+/// Model: 02 T18
 #[test]
-fn spec_02_t18_every_switch_of_every_profile_can_be_set() {
+fn every_switch_of_every_profile_can_be_set() {
     for known in Profile::known().iter().filter(|known| known.kind == KnownKind::Modelled) {
         let profile = Profile::parse(&known.name).unwrap();
         for &feat in Feat::ALL {

@@ -14,7 +14,7 @@ mod groups;
 mod interval;
 mod levels;
 #[cfg(test)]
-mod spec_05;
+mod tests;
 mod threads;
 
 pub(crate) use domain::SMT_IMBALANCE_PCT;

@@ -14,9 +14,9 @@ mod group;
 #[cfg(test)]
 mod reference;
 mod rq;
-#[cfg(test)]
-mod spec_04;
 mod task;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use fit::{Demand, Fit};
 

@@ -1,4 +1,4 @@
-//! Groups on a few CPUs as plain rows: slow, and written from the specification (part 03; 01 sections 7 and 9).
+//! Groups on a few CPUs as plain rows: slow, and written from docs/model/03-groups.md and 01-pelt.md.
 //!
 //! Random calls go to the core and to the model; after each of them all loads, weights, counts and averages of every
 //! queue and entity must be the same, to the last bit. The model knows no virtual time: who is picked, and who sleeps on

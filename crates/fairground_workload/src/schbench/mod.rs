@@ -285,8 +285,9 @@ mod tests {
         build("schbench", &args_of_flags("schbench", &flags)?)
     }
 
+    /// Model: 08 T14
     #[test]
-    fn spec_08_t14_sides_of_matrices() {
+    fn matrices_of_256_1024_and_64_kib_have_sides_of_104_209_and_52() {
         assert_eq!([256, 1024, 64].map(matrix_side), [104, 209, 52]);
     }
 

@@ -47,8 +47,9 @@ fn per_mille(scenario: &Scenario, counts: impl Fn(&str) -> bool) -> u64 {
     of * 1000 / all
 }
 
+/// Model: 03 T12
 #[test]
-fn spec_03_t12_two_sessions_of_one_and_nine_hogs() {
+fn autogroups_share_a_cpu_evenly_between_sessions_of_one_and_nine_hogs() {
     for kernel in ["4.12", "5.10", "5.19", "6.1", "6.6", "6.14", "6.18"] {
         let text = format!("{ON}{TWO_SESSIONS}").replace("5.19", kernel).replace("2s", "10s");
         let on = per_mille(&parse_with(&text, &[]).unwrap(), |name| name == "game");

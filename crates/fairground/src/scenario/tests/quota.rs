@@ -129,9 +129,9 @@ fn what_the_kernel_refuses_is_refused_with_its_line() {
     }
 }
 
-/// Part 10, T12.
+/// Model: 10 T12
 #[test]
-fn spec_10_t12_a_child_may_have_more_than_its_parent_in_cgroup_v2_only() {
+fn a_child_may_have_more_quota_than_its_parent_in_cgroup_v2_only() {
     let child =
         |text: &str, file: &str| text.replace("[[workload]]", &format!("[[group]]\npath = \"/web/db\"\n{file}\n[[workload]]"));
     assert!(parse(&child(QUOTA, "\"cpu.max\" = \"100000\"")).is_ok());
@@ -196,8 +196,9 @@ fn a_write_in_mid_run_takes_effect() {
     assert!((1_250..=1_320).contains(&half), "{half} ms");
 }
 
+/// Model: 12 T13
 #[test]
-fn spec_12_t13_a_kernel_thread_that_no_quota_stops_is_noted() {
+fn a_kernel_thread_that_no_quota_stops_is_noted() {
     let notes = |kernel: &str, more: &str| {
         let text = QUOTA.replace("hog = true, count = 2", &format!("hog = true, count = 2{more}")).replace("\"6.12\"", kernel);
         let notes = parse(&text).unwrap().notes;

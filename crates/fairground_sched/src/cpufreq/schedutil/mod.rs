@@ -9,7 +9,7 @@
 mod iowait;
 mod next_freq;
 #[cfg(test)]
-mod spec_04;
+mod tests;
 mod util;
 
 use super::FreqCause;

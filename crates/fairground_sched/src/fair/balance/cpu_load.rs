@@ -132,8 +132,9 @@ mod tests {
         (0..ticks).map(after_tick).collect()
     }
 
+    /// Model: 07 T03
     #[test]
-    fn spec_07_t03_older_loads() {
+    fn older_loads_of_v4_12_follow_the_load_by_halves_and_quarters() {
         let mut lb = RqBalance::new(1024);
         let rising = series(&mut lb, 1, 1024, 12);
         assert_eq!(rising, [512, 768, 896, 960, 992, 1008, 1016, 1020, 1022, 1023, 1024, 1024]);

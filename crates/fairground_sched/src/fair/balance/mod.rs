@@ -33,11 +33,7 @@ mod reference;
 mod ring;
 mod should_we_balance;
 #[cfg(test)]
-mod spec_07_decide;
-#[cfg(test)]
-mod spec_07_groups;
-#[cfg(test)]
-mod spec_07_move;
+mod tests;
 mod verdict;
 mod what_if;
 mod work;

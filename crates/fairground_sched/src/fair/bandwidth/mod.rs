@@ -20,11 +20,9 @@ mod on_user_return;
 mod pool;
 mod set;
 mod slack;
-#[cfg(test)]
-mod spec_10;
-#[cfg(test)]
-mod spec_11;
 mod subtree;
+#[cfg(test)]
+mod tests;
 mod throttle;
 mod walk;
 

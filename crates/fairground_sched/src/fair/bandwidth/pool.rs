@@ -339,8 +339,9 @@ mod tests {
         CfsBandwidth { limit, ..CfsBandwidth::new(3, 0) }
     }
 
+    /// Model: 10 T01
     #[test]
-    fn spec_10_t01_a_taker_is_topped_up_to_a_slice() {
+    fn a_queue_is_topped_up_to_a_slice_from_the_pool() {
         let slice = 5 * MS;
         for (local, in_pool, local_then, pool_then, ok) in [
             (0, 10 * MS, 5 * MS as i64, 5 * MS, true),
@@ -357,8 +358,9 @@ mod tests {
         assert!(!empty.assign(CPU, slice) && empty.idle, "who finds nothing leaves the mark");
     }
 
+    /// Model: 10 T07
     #[test]
-    fn spec_10_t07_a_refill_is_cut_at_quota_and_burst() {
+    fn a_refill_is_cut_at_quota_and_burst() {
         let refilled = |runtime, runtime_snap| {
             let mut pool = CfsBandwidth { runtime, runtime_snap, ..pool(20 * MS, 10 * MS) };
             pool.refill(Refill::Adds, 0);
@@ -370,8 +372,10 @@ mod tests {
     }
 
     /// A slice that was taken a millisecond before the end of its period, and a clock that is 1.5 ms ahead of the timer's.
+    ///
+    /// Model: 10 T16
     #[test]
-    fn spec_10_t16_a_clock_that_is_ahead_loses_a_slice_of_this_period() {
+    fn a_clock_that_is_ahead_loses_a_slice_of_this_period() {
         let left = |rule, now: u64, refilled| {
             let mut pool = pool(20 * MS, 0);
             pool.refill(Refill::Sets, 0);
@@ -392,8 +396,10 @@ mod tests {
     }
 
     /// Three queues with debts of 4 ms, and a quota of 9 ms.
+    ///
+    /// Model: 10 T17
     #[test]
-    fn spec_10_t17_who_lines_up_first_is_paid_first() {
+    fn the_queue_throttled_first_is_paid_first() {
         let mut pool = pool(9 * MS, 0);
         let [one, two, three] = [0, 1, 2].map(CpuId::new);
         for cpu in [three, one, two] {

@@ -82,7 +82,7 @@ impl Sched {
 mod tests {
     use super::*;
     use crate::Profile;
-    use crate::fair::test_bench::Bench;
+    use crate::fair::tests::bench::Bench;
 
     #[test]
     fn what_is_kept_follows_groups_and_their_use() {

@@ -16,7 +16,7 @@ mod overutilized;
 #[cfg(test)]
 mod reference;
 #[cfg(test)]
-mod spec_04;
+mod tests;
 mod util;
 
 use crate::Sched;

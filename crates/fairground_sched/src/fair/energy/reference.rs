@@ -1,6 +1,6 @@
-//! The choice by energy, slowly: every CPU of the machine in the words of the specification, held against the core.
+//! The choice by energy, slowly: every CPU of the machine, as docs/model/04-cpufreq-and-capacity.md words it, held against the core.
 
-use super::spec_04::{Bench, four_and_four};
+use super::tests::{Bench, four_and_four};
 use crate::fair::select_task_rq::TestMachine;
 use fairground_model::{MachineView, UtilClamp};
 use fairground_stdx::CpuId;

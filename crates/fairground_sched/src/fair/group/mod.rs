@@ -12,11 +12,7 @@ mod reweight;
 mod shares;
 mod slice;
 #[cfg(test)]
-mod spec_03;
-#[cfg(test)]
-mod spec_03_order;
-#[cfg(test)]
-mod spec_03_runnable;
+mod tests;
 mod tg_load;
 
 pub use change::Busy;

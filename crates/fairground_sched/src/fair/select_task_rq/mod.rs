@@ -21,21 +21,13 @@ mod idlest_group;
 mod scan_budget;
 mod search;
 #[cfg(test)]
-mod spec_06;
-#[cfg(test)]
-mod spec_06_util;
-#[cfg(test)]
-mod spec_09;
-#[cfg(test)]
-mod test_machine;
-#[cfg(test)]
 mod tests;
 mod under_way;
 mod wakee;
 
 pub use avg_idle::IdleEstimate;
 #[cfg(test)]
-pub(crate) use test_machine::{JIFFY, TestMachine, cpu};
+pub(crate) use tests::{JIFFY, TestMachine, cpu};
 pub(crate) use under_way::Searches;
 pub(crate) use wakee::WakeeFlips;
 

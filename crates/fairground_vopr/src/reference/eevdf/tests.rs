@@ -1,4 +1,4 @@
-//! The slow model against the numbers of the specification (02, section 13, T12 to T15).
+//! The slow model against the worked examples of docs/model/02-fair-core.md.
 
 use super::super::rules::Weight;
 use super::kernel::{KERNELS, scaled};
@@ -33,7 +33,7 @@ fn add(fair: &mut Fair, vruntime: i128, deadline: i128, w: u64) -> usize {
 }
 
 #[test]
-fn averages_are_those_of_the_specification() {
+fn averages_are_those_of_the_worked_examples() {
     assert_eq!(waiting(&[(0, 1024), (3_000_000, 1024)]).average(0), 1_500_000);
     assert_eq!(waiting(&[(0, 1024), (3_000_000, 1024), (6_000_000, 335)]).average(0), 2_132_605);
     assert_eq!(waiting(&[(9, 1024), (10, 1024)]).average(0), 9);
@@ -42,7 +42,7 @@ fn averages_are_those_of_the_specification() {
 }
 
 #[test]
-fn placements_are_those_of_the_specification() {
+fn placements_are_those_of_the_worked_examples() {
     for (lag, vruntime) in [(500_000, 750_000), (-500_000, 2_250_000)] {
         let mut fair = waiting(&[(0, 1024), (3_000_000, 1024)]);
         fair.entities.push(Entity { lag, ..Entity::new(weight(1024), 3_000_000) });
@@ -57,7 +57,7 @@ fn placements_are_those_of_the_specification() {
 }
 
 #[test]
-fn picks_are_those_of_the_specification() {
+fn picks_are_those_of_the_worked_examples() {
     let mut abc = fair("v6.14");
     for (vruntime, deadline) in [(0, 6), (0, 3), (3, 2)] {
         add(&mut abc, vruntime, deadline, 1024);
@@ -91,7 +91,7 @@ fn equal_deadlines_are_taken_in_the_order_of_the_kernel() {
     }
 }
 
-/// T14: hogs under the rules of v6.14 on eight CPUs (slice 3 ms), all new at 0, exact ticks.
+/// Hogs under the rules of v6.14 on eight CPUs (slice 3 ms), all new at 0, exact ticks.
 struct Hogs {
     /// Task and length in ms of each turn that is over.
     turns: Vec<(usize, u64)>,
@@ -131,8 +131,9 @@ fn turns(text: &str) -> Vec<(usize, u64)> {
     text.split_whitespace().map(|turn| ((turn.as_bytes()[0] - b'A') as usize, turn[1..].parse().unwrap())).collect()
 }
 
+/// Model: 02 T14
 #[test]
-fn spec_02_t14_hogs_take_the_turns_of_the_specification() {
+fn hogs_take_the_worked_turns() {
     for (nices, hz, slices, order, cpu_ms, wait_ms) in [
         (&[0, 0][..], 1000, &[][..], "A2 B2 A3 B3 A3 B3", &[5000, 5000][..], &[3, 3][..]),
         (&[0, 0], 250, &[], "A4 B4 A4 B4 A4 B4", &[5000, 5000], &[4, 4]),
@@ -152,8 +153,9 @@ fn spec_02_t14_hogs_take_the_turns_of_the_specification() {
     }
 }
 
+/// Model: 02 T15
 #[test]
-fn spec_02_t15_a_sleeper_with_negative_lag_stays_until_it_is_used_up() {
+fn a_sleeper_with_negative_lag_stays_until_it_is_used_up() {
     for (delay_zero, kept) in [(true, 0), (false, 500)] {
         let mut fair = waiting(&[(1_000, 1024), (0, 1024)]);
         fair.has.delay_zero = delay_zero;
@@ -186,8 +188,9 @@ fn random_queue(seed: u64) -> Fair {
     fair
 }
 
+/// Model: 02 T13
 #[test]
-fn spec_02_t13_weighted_lags_cancel_out() {
+fn weighted_lags_cancel_out() {
     for seed in 0..1_000 {
         let fair = random_queue(seed);
         let rows = fair.on_queue(0);
@@ -198,8 +201,10 @@ fn spec_02_t13_weighted_lags_cancel_out() {
 }
 
 /// Rounding: the average is rounded down before and after, the inflated lag once.
+///
+/// Model: 02 T13
 #[test]
-fn spec_02_t13_lag_is_kept_over_a_sleep() {
+fn lag_is_kept_over_a_sleep() {
     for seed in 0..1_000 {
         let mut fair = random_queue(seed);
         fair.has.delay_dequeue = false;

@@ -80,8 +80,10 @@ mod tests {
     }
 
     /// The published tables: utilisation in percent, CPUs to look at in domains of 112 and of 16.
+    ///
+    /// Model: 06 T01
     #[test]
-    fn spec_06_t01_published_tables() {
+    fn the_search_depth_by_utilisation_is_that_of_the_published_tables() {
         let percents = [0, 5, 15, 25, 35, 45, 55, 65, 75, 85, 86];
         let of = |weight: u64| {
             percents.map(|percent| nr_idle_scan(IdleScan::Proportional, weight, weight * 1024 * percent / 100, PCT))
@@ -90,8 +92,9 @@ mod tests {
         assert_eq!(of(16), [16, 15, 15, 14, 13, 11, 9, 6, 3, 0, 0]);
     }
 
+    /// Model: 06 T01
     #[test]
-    fn spec_06_t01_thresholds() {
+    fn the_search_depth_is_full_below_28_and_zero_from_its_threshold_on() {
         assert_eq!([871, 872].map(|x| scans(IdleScan::Proportional, 112, x)), [1, 0]);
         for (weight, first_without) in [(112, 872), (32, 862), (16, 848), (12, 839), (8, 820), (4, 759)] {
             let none = |x: &u64| scans(IdleScan::Proportional, weight, *x) == 0;
@@ -112,8 +115,10 @@ mod tests {
     }
 
     /// Whoever balances the whole cache domain tells the searches; a CPU about to go idle, or a smaller domain, does not.
+    ///
+    /// Model: 06 T01
     #[test]
-    fn spec_06_t01_who_tells() {
+    fn only_a_balance_of_the_whole_cache_domain_sets_the_search_depth() {
         let profile = Profile::parse("v5.19+sis-util").unwrap();
         let machine = Machine::preset("llc112").unwrap().view();
         let cpu = CpuId::new(0);

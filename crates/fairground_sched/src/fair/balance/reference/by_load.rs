@@ -1,4 +1,4 @@
-//! The load-based form, from chapter 5 of file 07 of the specification.
+//! The load-based form (up to v5.4), written from docs/model/07-load-balance.md.
 
 use super::state::{Answer, Plain, PlainCpu, PlainGroup};
 use crate::fair::balance::MigrationType;

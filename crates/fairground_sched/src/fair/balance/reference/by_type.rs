@@ -1,4 +1,4 @@
-//! The group-type form, from chapter 6 of file 07 of the specification.
+//! The group-type form (from v5.5 on), written from docs/model/07-load-balance.md.
 
 use super::state::{Answer, Plain, PlainCpu, PlainGroup};
 use crate::fair::balance::MigrationType::{self, Load, Misfit, Task, Util};

@@ -1,4 +1,4 @@
-//! Independent models of the balance decision, written from the specification on plain vectors, and machines in random
+//! Independent models of the balance decision, written from docs/model/07-load-balance.md on plain vectors, and machines in random
 //! states to compare them with the scheduler's own.
 
 mod by_load;
@@ -35,11 +35,11 @@ fn agree(kernels: &[&str], decide: impl Fn(&str, &state::Plain) -> Option<Answer
 }
 
 #[test]
-fn group_type_form_agrees_with_the_specification() {
+fn the_group_type_form_agrees_with_its_slow_model() {
     agree(&["v5.10", "v5.19", "v6.1", "v6.6", "v6.12", "v6.14", "v6.18"], decide_by_type);
 }
 
 #[test]
-fn load_based_form_agrees_with_the_specification() {
+fn the_load_based_form_agrees_with_its_slow_model() {
     agree(&["v4.12", "v4.20", "v5.1"], decide_by_load);
 }

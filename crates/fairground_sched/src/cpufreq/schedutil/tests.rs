@@ -1,0 +1,134 @@
+//! Worked examples of schedutil: utilisation, next frequency, boost.
+#![allow(clippy::unwrap_used, reason = "a test may stop where it likes")]
+
+use super::Share;
+use super::iowait::{Boost, Bounds};
+use super::next_freq::raw_khz;
+use super::util::{CpuUtil, bw_dl};
+use crate::seam::{FreqMargin, FreqUtil, IowaitBoost, RateLimit};
+use crate::uclamp::Clamps;
+use crate::version::v;
+use fairground_model::{FreqPolicy, Governor, Opp};
+use fairground_stdx::{CpuMask, Ns};
+
+const HIKEY_KHZ: [u32; 5] = [208_000, 432_000, 729_000, 960_000, 1_200_000];
+
+fn hikey() -> FreqPolicy {
+    FreqPolicy {
+        cpus: CpuMask::first_n(8),
+        opps: HIKEY_KHZ.map(|khz| Opp { khz, power_mw: None }).to_vec(),
+        transition_latency: Ns::from_us(500),
+        transition_delay: None,
+        fast_switch: false,
+        governor: Governor::default(),
+    }
+}
+
+const NOTHING: CpuUtil = CpuUtil { cfs: 0, rt: 0, dl: 0, irq: 0, bw_dl: 0, rt_runnable: false, clamps: None, max: 1024 };
+
+fn raw(margin: FreqMargin, util: u64) -> u32 {
+    raw_khz(FreqUtil::Sum, margin, true, 1_200_000, 1_200_000, Share { util, max: 1024 })
+}
+
+/// Model: 04 T01
+#[test]
+fn the_requested_frequency_is_a_quarter_above_the_share() {
+    let old = [0, 100, 142, 143, 256, 295, 498, 512, 655, 656, 819, 820, 1024].map(|util| raw(FreqMargin::OnFrequency, util));
+    assert_eq!(
+        old,
+        [0, 146_484, 208_007, 209_472, 375_000, 432_128, 729_492, 750_000, 959_472, 960_937, 1_199_707, 1_201_171, 1_500_000]
+    );
+    let new = [142, 143, 295, 498, 655, 656, 819, 820].map(|util| raw(FreqMargin::OnUtil, util));
+    assert_eq!(new, [207_421, 208_593, 431_250, 728_906, 958_593, 960_937, 1_198_828, 1_201_171]);
+    let not_invariant = |util| raw_khz(util, FreqMargin::OnFrequency, false, 1_200_000, 432_000, Share { util: 512, max: 1024 });
+    assert_eq!(not_invariant(FreqUtil::Sum), 270_000, "(432 + 108) MHz / 2");
+    assert_eq!(not_invariant(FreqUtil::Bounded), 270_000);
+}
+
+#[test]
+fn interrupts_take_their_share() {
+    assert_eq!(CpuUtil { cfs: 512, irq: 256, ..NOTHING }.sum(), 640);
+    assert_eq!(CpuUtil { cfs: 1000, irq: 100, ..NOTHING }.sum(), 1002);
+    assert_eq!(CpuUtil { cfs: 10, irq: 1024, ..NOTHING }.sum(), 1024);
+    assert_eq!(CpuUtil { cfs: 900, rt: 100, dl: 24, ..NOTHING }.sum(), 1024, "full with deadline tasks");
+    assert_eq!(bw_dl(104_857), 102, "10 ms of 100");
+    assert_eq!(CpuUtil { cfs: 100, bw_dl: 102, ..NOTHING }.sum(), 202);
+}
+
+/// Model: 04 T06
+#[test]
+fn the_rate_limit_follows_the_transition_latency_by_the_rule_of_each_kernel() {
+    let of = |version, latency| <RateLimit as crate::seam::Seam>::at(version).of(latency);
+    let hikey = Ns::from_us(500);
+    let limits = [v(4, 12), v(4, 20), v(6, 1), v(6, 14)].map(|version| of(version, hikey));
+    assert_eq!(limits, [Ns::from_ms(500), Ns::from_ms(10), Ns::from_ms(10), Ns::from_us(750)]);
+    assert!([v(4, 12), v(4, 20), v(6, 1), v(6, 14)].iter().all(|&version| of(version, Ns::ZERO) == Ns::from_ms(1)));
+}
+
+/// What an idle CPU asks for, in 1/1024 or kHz, at each look; `true`: a task that waited for a device caused it.
+fn series(rule: IowaitBoost, looks: &[bool]) -> Vec<u64> {
+    let bounds = Bounds::of(rule, &hikey());
+    let mut boost = Boost::default();
+    let look = |&iowait: &bool| {
+        boost.look(rule, bounds, iowait, false);
+        boost.apply(rule, bounds, Share { util: 0, max: 1024 }, false).util
+    };
+    looks.iter().map(look).collect()
+}
+
+/// Model: 04 T07
+#[test]
+fn the_iowait_boost_rises_and_fades() {
+    let (wake, other) = (true, false);
+    let rises = [wake, wake, wake, wake, wake, other, other, other, other, other];
+    assert_eq!(series(IowaitBoost::FromEighth, &rises), [128, 256, 512, 1024, 1024, 512, 256, 128, 0, 0]);
+    assert_eq!(series(IowaitBoost::DoubledCapacity, &rises), [177, 354, 708, 1024, 1024, 512, 256, 0, 0, 0]);
+    let khz = [208_000, 416_000, 832_000, 1_200_000, 1_200_000, 600_000, 300_000, 0, 0, 0];
+    assert_eq!(series(IowaitBoost::DoubledFrequency, &rises), khz);
+    let jump = [wake, other, other, wake];
+    assert_eq!(series(IowaitBoost::Highest, &jump), [1_200_000, 600_000, 300_000, 1_200_000]);
+}
+
+#[test]
+fn a_boost_is_forgotten_after_a_tick_and_raised_once_per_look() {
+    let (rule, bounds) = (IowaitBoost::FromEighth, Bounds::of(IowaitBoost::FromEighth, &hikey()));
+    let idle = Share { util: 0, max: 1024 };
+    let mut boost = Boost::default();
+    (0..3).for_each(|_| boost.look(rule, bounds, true, false));
+    assert_eq!(boost.apply(rule, bounds, idle, false).util, 128, "three wake-ups before one evaluation count once");
+    boost.look(rule, bounds, true, true);
+    assert_eq!(boost.apply(rule, bounds, idle, false).util, 128, "it begins anew");
+    boost.look(rule, bounds, false, true);
+    assert_eq!(boost.apply(rule, bounds, idle, false).util, 0);
+    let highest = Bounds::of(IowaitBoost::Highest, &hikey());
+    let mut boost = Boost::default();
+    boost.look(IowaitBoost::Highest, highest, true, true);
+    boost.look(IowaitBoost::Highest, highest, false, true);
+    assert_eq!(boost.apply(IowaitBoost::Highest, highest, idle, false), idle);
+}
+
+/// Model: 04 T09
+#[test]
+fn a_runnable_real_time_task_asks_for_the_highest_frequency() {
+    assert_eq!(CpuUtil { rt: 50, rt_runnable: true, ..NOTHING }.sum(), 1024);
+    assert_eq!(CpuUtil { rt: 50, ..NOTHING }.sum(), 50);
+    let clamped = CpuUtil { rt: 50, rt_runnable: true, clamps: Some(Clamps { min: 512, max: 1024 }), ..NOTHING };
+    assert_eq!(clamped.sum(), 512, "with clamps it asks for its least");
+    assert_eq!(raw(FreqMargin::OnUtil, 512), 750_000, "640/1024 of the highest");
+    assert_eq!(clamped.bounded(0), 512, "from v6.8 on without the quarter");
+    let capped = CpuUtil { cfs: 1024, clamps: Some(Clamps { min: 0, max: 512 }), ..NOTHING };
+    assert_eq!((capped.sum(), capped.bounded(0), capped.is_capped()), (512, 512, true));
+    assert!(!CpuUtil { cfs: 1024, ..NOTHING }.is_capped());
+}
+
+/// Model: 04 T16
+#[test]
+fn bounds_and_boost_come_before_the_quarter_from_v6_8_on() {
+    assert_eq!(CpuUtil { rt: 50, rt_runnable: true, ..NOTHING }.bounded(0), 1024, "a runnable real-time task is the lower bound");
+    assert_eq!(CpuUtil { cfs: 100, ..NOTHING }.bounded(512), 640, "512 and a quarter");
+    assert_eq!(CpuUtil { cfs: 512, ..NOTHING }.bounded(0), 640);
+    assert_eq!(CpuUtil { cfs: 900, ..NOTHING }.bounded(0), 1024, "never more than the capacity");
+    assert_eq!(CpuUtil { cfs: 10, irq: 100, bw_dl: 300, ..NOTHING }.bounded(0), 400, "what is reserved");
+    let raw = raw_khz(FreqUtil::Bounded, FreqMargin::OnUtil, true, 1_200_000, 208_000, Share { util: 640, max: 1024 });
+    assert_eq!(raw, 750_000);
+}

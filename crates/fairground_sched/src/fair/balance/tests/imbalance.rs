@@ -1,0 +1,133 @@
+//! What a balance decides: between which groups and queues, and how much is to move.
+
+use crate::fair::balance::MigrationType;
+use crate::fair::balance::group::{GroupSums, group_has_capacity, group_is_overloaded};
+use crate::fair::balance::load_based::SgLbStats;
+use crate::fair::balance::reference::{Answer, State};
+use crate::topology::CpuIdleType;
+use crate::{Profile, Sched};
+use fairground_machine::Machine;
+use fairground_model::MachineView;
+use fairground_stdx::{CpuId, Ns, SdId, TaskId};
+
+/// The machine `view` under `kernel`, with a CPU's domain of that place, balanced by the CPU in that state.
+fn domain(kernel: &str, view: MachineView, cpu: u32, place: usize, idle: CpuIdleType) -> State {
+    let sched = Sched::new(Profile::parse(kernel).unwrap(), &view);
+    let sd: SdId = sched.topology.domains_of(CpuId::new(cpu)).nth(place).unwrap();
+    State::of(sched, view, sd, idle)
+}
+
+/// `tasks` tasks on `cpu`, which always want to run and did so for long.
+fn busy(state: &mut State, cpu: u32, tasks: u32) {
+    let cpu = CpuId::new(cpu);
+    state.sched.group_stats.cpu_changes(cpu);
+    let (rq, load) = (&mut state.sched.rqs[cpu], u64::from(tasks) * 1024);
+    (rq.nr_running, rq.curr) = (tasks, (tasks > 0).then(|| TaskId::new(0)));
+    rq.lb.cpu_load = [load; 5];
+    let cfs = &mut state.sched.cfs_rqs[rq.cfs];
+    (cfs.h_nr_running, cfs.h_nr_runnable) = (tasks, tasks);
+    let avg = &mut state.sched.pelt_cfs[rq.cfs];
+    (avg.load_avg, avg.runnable_avg, avg.util_avg) = (load, load, if tasks > 0 { 1024 } else { 0 });
+}
+
+fn two_cpus(kernel: &str, idle: CpuIdleType, tasks: [u32; 2]) -> Option<Answer> {
+    let mut state = domain(kernel, MachineView::flat(2, Ns(4_000_000)), 0, 0, idle);
+    (0..2).for_each(|cpu| busy(&mut state, cpu, tasks[cpu as usize]));
+    state.ask()
+}
+
+fn from_cpu_1(migration: MigrationType, imbalance: i128) -> Option<Answer> {
+    Some(Answer { group: 1, migration, imbalance, queue: Some(1) })
+}
+
+/// Model: 07 T04
+#[test]
+fn a_group_with_more_tasks_than_cpus_and_too_little_capacity_is_overloaded() {
+    let by_load = |sum_nr_running, group_util| {
+        SgLbStats { sum_nr_running, group_util, group_weight: 2, group_capacity: 1178, ..SgLbStats::EMPTY }.is_overloaded(117)
+    };
+    assert!(by_load(3, 1178), "117 800 < 137 826");
+    assert!(!by_load(2, 1178));
+    let sums = |sum_nr_running, group_util, group_runnable| GroupSums {
+        group_weight: 2,
+        group_capacity: 1178,
+        group_util,
+        group_runnable,
+        sum_nr_running,
+    };
+    assert!(group_is_overloaded(117, &sums(3, 1178, 0)));
+    assert!(!group_is_overloaded(117, &sums(2, 1178, 0)));
+    assert!(group_is_overloaded(117, &sums(3, 0, 1400)), "137 826 < 140 000");
+    assert!(!group_is_overloaded(117, &sums(3, 0, 1378)) && group_has_capacity(117, &sums(3, 0, 1378)));
+    assert!(!group_has_capacity(117, &sums(3, 0, 1400)));
+}
+
+/// Model: 07 T05
+#[test]
+fn a_newly_idle_cpu_takes_one_of_two_tasks() {
+    assert_eq!(two_cpus("v4.12", CpuIdleType::NewlyIdle, [0, 2]), from_cpu_1(MigrationType::Load, 1024));
+}
+
+/// Model: 07 T06
+#[test]
+fn a_busy_cpu_takes_a_task_from_one_that_has_more() {
+    assert_eq!(two_cpus("v4.12", CpuIdleType::NotIdle, [1, 3]), from_cpu_1(MigrationType::Load, 1024));
+    assert_eq!(two_cpus("v4.12", CpuIdleType::NotIdle, [1, 2]), from_cpu_1(MigrationType::Load, 1024), "raised from 512");
+    assert_eq!(two_cpus("v4.12", CpuIdleType::NotIdle, [1, 1]), None);
+}
+
+/// Model: 07 T07
+#[test]
+fn an_idle_core_takes_one_of_two_tasks_of_a_core() {
+    for kernel in ["v5.19", "v6.1"] {
+        let mut state = domain(kernel, Machine::preset("fb-16c32t").unwrap().view(), 0, 1, CpuIdleType::Idle);
+        busy(&mut state, 5, 1);
+        assert_eq!(state.ask(), None, "{kernel}: one task is no imbalance");
+        busy(&mut state, 21, 1);
+        let expected = Answer { group: 5, migration: MigrationType::Task, imbalance: 1, queue: Some(5) };
+        assert_eq!(state.ask(), Some(expected), "{kernel}: (2 - 0) >> 1");
+    }
+}
+
+/// CPU 0 of two idle sockets, and so many tasks on the other.
+fn sockets(kernel: &str, tasks: u32) -> Option<i128> {
+    let mut state = domain(kernel, Machine::preset("spr-2x56").unwrap().view(), 0, 2, CpuIdleType::Idle);
+    (56..56 + tasks).for_each(|cpu| busy(&mut state, cpu, 1));
+    let answer = state.ask();
+    assert!(answer.is_none_or(|answer| answer.migration == MigrationType::Task && answer.group == 1));
+    answer.map(|answer| answer.imbalance)
+}
+
+/// Model: 07 T08
+#[test]
+fn a_few_tasks_on_another_node_are_left_there() {
+    assert_eq!([4, 10].map(|tasks| sockets("v5.19", tasks)), [None, Some(5)], "4 >> 1 = 2 is left alone, 10 >> 1 is not");
+    assert_eq!([2, 4, 10].map(|tasks| sockets("v6.14", tasks)), [None, Some(2), Some(5)], "2 is left alone before it is halved");
+    assert_eq!([2, 3].map(|tasks| sockets("v5.10", tasks)), [None, Some(1)], "two tasks at the source are left alone");
+}
+
+/// Model: 07 T09
+#[test]
+fn the_imbalance_between_unequal_caches_counts_cores() {
+    let mut view = MachineView::flat(6, Ns(4_000_000));
+    for cpu in 0..6 {
+        let llc = if cpu < 2 { 0..2 } else { 2..6 };
+        view.cpus[CpuId::new(cpu)].llc = llc.map(CpuId::new).collect();
+    }
+    let mut state = domain("v6.14", view, 0, 1, CpuIdleType::Idle);
+    busy(&mut state, 1, 1);
+    (2..6).for_each(|cpu| busy(&mut state, cpu, if cpu < 4 { 2 } else { 1 }));
+    // The other cache: 6 tasks on 4 cores; here 1 on 2: (2 * (2 * 6 - 4 * 1) + 6) / 6 = 3.
+    assert_eq!(state.sibling_excess(), 3);
+}
+
+#[test]
+fn an_unbalanced_pair_of_cpus_in_the_newer_form() {
+    assert_eq!(two_cpus("v6.12", CpuIdleType::NewlyIdle, [0, 4]), from_cpu_1(MigrationType::Task, 2));
+    assert_eq!(two_cpus("v6.12", CpuIdleType::NotIdle, [1, 1]), None);
+    // 9 tasks on 8 CPUs: the mean is 1152, a busy CPU of one task may take 128.
+    let mut state = domain("v6.1", MachineView::flat(8, Ns(4_000_000)), 0, 0, CpuIdleType::NotIdle);
+    (0..8).for_each(|cpu| busy(&mut state, cpu, if cpu == 3 { 2 } else { 1 }));
+    let answer = state.ask();
+    assert_eq!(answer, Some(Answer { group: 3, migration: MigrationType::Load, imbalance: 128, queue: Some(3) }));
+}

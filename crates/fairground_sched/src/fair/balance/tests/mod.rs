@@ -1,0 +1,5 @@
+//! Tests of load balance: what is out of balance, and what moves.
+
+mod imbalance;
+mod moves;
+mod task_groups;

@@ -1,0 +1,44 @@
+//! The release of a throttled queue, step by step.
+
+use crate::Profile;
+use crate::fair::bandwidth::Distribution;
+use crate::fair::tests::bench::{Bench, MS};
+use fairground_model::CpuMax;
+use fairground_stdx::{CpuId, Ns};
+
+/// A queue is paid for by another CPU; before its own releases it, a task in the kernel uses up what it got.
+///
+/// Model: 11 T05
+#[test]
+fn a_queue_that_uses_up_its_runtime_before_its_release_stays_throttled() {
+    let mut bench = Bench::with_cpus(Profile::parse("v6.18").unwrap(), 2);
+    let group = bench.group(None, 1024);
+    let limit = CpuMax { quota: Some(Ns(20 * MS)), period: Ns(100 * MS), burst: Ns::ZERO };
+    bench.call(|sched, cx| sched.tg_set_cfs_bandwidth(cx, group, limit));
+    let (timer, own) = (CpuId::new(0), CpuId::new(1));
+    bench.cpu = own;
+    let task = bench.queued_in(Some(group));
+    let queue = bench.sched.se(task).cfs_rq;
+    let pool = bench.sched.pool(group).unwrap();
+    pool.runtime = 0;
+    pool.reset(own, 0);
+    assert!(bench.call(|sched, cx| sched.throttle_cfs_rq(cx, queue)));
+
+    let distribute = |bench: &mut Bench| {
+        bench.cpu = timer;
+        bench.sched.pool(group).unwrap().runtime = 10 * MS;
+        let mut distribution = Distribution::new(group, 1);
+        while bench.call(|sched, cx| sched.distribute_cfs_runtime(cx, &mut distribution)) {}
+        bench.cpu = own;
+        bench.sched.pool(group).unwrap().accounts[own].remaining
+    };
+    assert_eq!(distribute(&mut bench), 1);
+    bench.call(|sched, cx| sched.account_cfs_rq_runtime(cx, queue, Ns(10_000)));
+    assert!(bench.call(|sched, cx| sched.cfsb_csd_unthrottle(cx)));
+    let pool = bench.sched.pool(group).unwrap();
+    assert_eq!((pool.accounts[own].throttled, pool.times_in_line(own), pool.accounts[own].remaining), (true, 1, -9_999));
+
+    assert_eq!(distribute(&mut bench), 1, "10 us are paid, 1 ns of which was there");
+    assert!(bench.call(|sched, cx| sched.cfsb_csd_unthrottle(cx)));
+    assert!(!bench.sched.pool(group).unwrap().accounts[own].throttled);
+}
