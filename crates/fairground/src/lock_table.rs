@@ -69,8 +69,8 @@ fn hold_table(locks: &[LockReport]) -> Table {
         Column::right("holds", "holds"),
         Column::right("mean ms", "hold_ns_mean"),
         Column::right("max ms", "hold_ns_max"),
-        Column::right("hostage", "hostage_holds"),
-        Column::right("hostage ms", "hostage_ns"),
+        Column::right("throttled", "throttled_holds"),
+        Column::right("others wait ms", "throttled_hold_wait_ns"),
         Column::right("chain", "longest_chain"),
         Column::right("hung", "hung_tasks"),
     ];
@@ -82,14 +82,14 @@ fn hold_table(locks: &[LockReport]) -> Table {
             lock.holds.count().into(),
             ms(lock.holds.mean()),
             ms(lock.holds.max()),
-            lock.hostage_holds.into(),
-            ms(lock.hostage_time.0),
+            lock.throttled_holds.into(),
+            ms(lock.throttled_hold_wait.0),
             u64::from(lock.longest_chain).into(),
             lock.hung_tasks.into(),
         ]);
     }
-    table.note("hostage: holds in which lack of quota kept the holder off its CPU, and for how long others waited for that");
-    if locks.iter().any(|lock| lock.kind == LockKind::Futex && lock.hostage_holds > 0) {
+    table.note("throttled: holds in which the holder was off its CPU because its group was throttled; others wait: for how long tasks outside that group waited then");
+    if locks.iter().any(|lock| lock.kind == LockKind::Futex && lock.throttled_holds > 0) {
         table.note("a futex is held in user mode: throttling on the return to user mode does not spare those who wait for it");
     }
     table
@@ -128,7 +128,7 @@ fn ms(ns: u64) -> Cell {
     Cell::new(fixed(ns, 1_000_000, 3), ns)
 }
 
-/// The figures of locks: `locks.mmap.hostage_holds`, `locks.mmap.write.max_wait_ms` and so on; a second lock of that name is `mmap#2`.
+/// The figures of locks: `locks.mmap.throttled_holds`, `locks.mmap.write.max_wait_ms` and so on; a second lock of that name is `mmap#2`.
 /// Nothing if there are no locks.
 pub(crate) fn lock_metrics(outcome: &LockOutcome) -> Vec<Metric> {
     let mut metrics = Vec::new();
@@ -142,8 +142,8 @@ pub(crate) fn lock_metrics(outcome: &LockOutcome) -> Vec<Metric> {
         };
         push("holds", lock.holds.count(), Unit::Count, Better::Neither);
         push("max_hold_ms", lock.holds.max(), Unit::Ms, Better::Lower);
-        push("hostage_holds", lock.hostage_holds, Unit::Count, Better::Lower);
-        push("hostage_ms", lock.hostage_time.0, Unit::Ms, Better::Lower);
+        push("throttled_holds", lock.throttled_holds, Unit::Count, Better::Lower);
+        push("throttled_hold_wait_ms", lock.throttled_hold_wait.0, Unit::Ms, Better::Lower);
         push("hung_tasks", lock.hung_tasks, Unit::Count, Better::Lower);
         for (mode, name) in MODES.into_iter().filter(|row| row.0 == LockMode::Write || lock.kind.has_readers()) {
             let waits = lock.waits(mode);

@@ -97,13 +97,13 @@ pub(super) fn rows() -> Result<(Vec<u128>, Vec<ReproductionRow>), Error> {
             let caught = model == "queue" && matches!(preemption, "full" | "lazy");
             let (longest, holds) = if caught { (about(82_200), about(14_000)) } else { (about(2_200), about(0)) };
             let mut row = |what: &str, unit: &str, value: Decimal, band: Band| {
-                let id = format!("rwsem_hostage.{model}.{preemption}.{what}");
+                let id = format!("rwsem_throttled_holder.{model}.{preemption}.{what}");
                 let simulated = Simulated::same(Quantity::Number(value), 1);
                 let published = Quantity::Unknown;
                 rows.push(ReproductionRow { id, unit: unit.into(), published, simulated, kind: Kind::Predicted, band });
             };
             row("longest_hold", "ms", Decimal::ratio(report.holds.max() / 1000, 1000), longest);
-            row("hostage_holds", "holds", Decimal::from(report.hostage_holds), holds);
+            row("throttled_holds", "holds", Decimal::from(report.throttled_holds), holds);
             row("hung_tasks", "tasks", Decimal::from(report.hung_tasks), Band::NotJudged);
         }
     }

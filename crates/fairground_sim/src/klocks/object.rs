@@ -23,7 +23,7 @@ pub(crate) struct Holder {
     pub(crate) mode: LockMode,
     pub(crate) since: Instant,
     /// Whether lack of quota has kept it off its CPU since then.
-    pub(crate) hostage: bool,
+    pub(crate) throttled: bool,
 }
 
 /// Who waits for a lock.
@@ -104,7 +104,7 @@ impl Klock {
         !self.is_free() || !self.queue.is_empty() || self.closing.is_some()
     }
     fn grant(&mut self, asker: &Asker) -> Answer {
-        self.holders.push(Holder { task: asker.task, mode: asker.mode, since: asker.now, hostage: false });
+        self.holders.push(Holder { task: asker.task, mode: asker.mode, since: asker.now, throttled: false });
         Answer::Got
     }
     fn wait(&mut self, asker: &Asker) -> Answer {
@@ -276,7 +276,7 @@ impl Klock {
                 return true;
             }
             room -= 1;
-            holders.push(Holder { task: waiter.task, mode: LockMode::Read, since: now, hostage: false });
+            holders.push(Holder { task: waiter.task, mode: LockMode::Read, since: now, throttled: false });
             woken.push_back(waiter.task);
             false
         });
@@ -289,7 +289,7 @@ impl Klock {
         let Some(first) = self.queue.front().copied() else { return };
         if std::mem::take(&mut self.handoff) {
             self.queue.pop_front();
-            self.holders.push(Holder { task: first.task, mode: LockMode::Write, since: now, hostage: false });
+            self.holders.push(Holder { task: first.task, mode: LockMode::Write, since: now, throttled: false });
         }
         woken.push_back(first.task);
     }
@@ -304,7 +304,7 @@ impl Klock {
                 self.close(first.task, first.since);
                 return;
             }
-            self.holders.push(Holder { task: first.task, mode: LockMode::Read, since: now, hostage: false });
+            self.holders.push(Holder { task: first.task, mode: LockMode::Read, since: now, throttled: false });
         }
     }
 }

@@ -55,9 +55,9 @@ pub struct LockReport {
     /// How long it was held each time; holds that are not over at the end do not count.
     pub holds: LogLinear,
     /// In how many of them lack of quota kept the holder off its CPU.
-    pub hostage_holds: u64,
+    pub throttled_holds: u64,
     /// How long somebody of another group has waited while a holder was kept off its CPU by lack of quota only.
-    pub hostage_time: Ns,
+    pub throttled_hold_wait: Ns,
     /// Waits to read.
     pub reads: LockWaits,
     /// Waits to write.
@@ -75,8 +75,8 @@ impl LockReport {
             name: spec.name.clone(),
             kind: spec.kind,
             holds: LogLinear::new(),
-            hostage_holds: 0,
-            hostage_time: Ns::ZERO,
+            throttled_holds: 0,
+            throttled_hold_wait: Ns::ZERO,
             reads: LockWaits::default(),
             writes: LockWaits::default(),
             longest_chain: 0,
@@ -109,18 +109,18 @@ pub(crate) struct Account {
     /// Who waits since then: readers, writers.
     waiting: [u64; 2],
     /// Whether somebody is kept waiting by another group's quota since then.
-    hostage: bool,
+    throttled: bool,
 }
 
 impl Account {
     pub(crate) fn new(lock: &Klock) -> Account {
-        Account { report: LockReport::new(&lock.spec), until: Instant::ZERO, holder_is: None, waiting: [0; 2], hostage: false }
+        Account { report: LockReport::new(&lock.spec), until: Instant::ZERO, holder_is: None, waiting: [0; 2], throttled: false }
     }
 
     /// A hold is over.
     pub(crate) fn released(&mut self, held: &Holder, now: Instant) {
         self.report.holds.add(now.since(held.since).0);
-        self.report.hostage_holds += u64::from(held.hostage);
+        self.report.throttled_holds += u64::from(held.throttled);
     }
 
     /// Splits the time up to now by what was the case, and looks what is the case from now on.
@@ -131,8 +131,8 @@ impl Account {
                 self.report.waits_mut(mode).while_holder[holder_is as usize] += Ns(passed.0 * count);
             }
         }
-        if self.hostage {
-            self.report.hostage_time += passed;
+        if self.throttled {
+            self.report.throttled_hold_wait += passed;
         }
         self.until = now;
         self.waiting = [0; 2];
@@ -142,17 +142,17 @@ impl Account {
     }
 
     fn look_at_holders(&mut self, lock: &mut Klock, sched: &Sched) {
-        (self.holder_is, self.hostage) = (None, false);
+        (self.holder_is, self.throttled) = (None, false);
         for holder in &mut lock.holders {
             let is = holder_is(sched, holder.task);
             self.holder_is = self.holder_is.max(Some(is));
             if is != HolderIs::Throttled {
                 continue;
             }
-            holder.hostage = true;
+            holder.throttled = true;
             let outside = |task: TaskId| !shares_shortage(sched, task, holder.task);
             let closing = lock.closing.map(|closing| closing.task);
-            self.hostage |= lock.queue.iter().map(|waiter| waiter.task).chain(closing).any(outside);
+            self.throttled |= lock.queue.iter().map(|waiter| waiter.task).chain(closing).any(outside);
         }
     }
 }

@@ -38,7 +38,7 @@ fn a_waiting_writer_closes_the_lock_for_new_readers() {
     let (log, simulation) = run(set, 3, 50);
     assert_eq!(got(&log, &tasks), [1000, 11_000, 16_000]);
     let report = &simulation.lock_reports()[0];
-    assert_eq!((report.holds.count(), report.holds.max(), report.hostage_holds), (3, 10 * MS, 0));
+    assert_eq!((report.holds.count(), report.holds.max(), report.throttled_holds), (3, 10 * MS, 0));
     assert_eq!((report.reads.times.count(), report.reads.times.max(), report.reads.contended), (2, 13 * MS, 1));
     assert_eq!((report.writes.times.max(), report.writes.while_holder[0]), (9 * MS, Ns(9 * MS)));
 }

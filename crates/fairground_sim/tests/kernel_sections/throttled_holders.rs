@@ -60,7 +60,7 @@ fn report(setup: Setup) -> LockReport {
 fn figures(report: &LockReport) -> [u64; 6] {
     let (writes, reads) = (&report.writes.times, &report.reads.times);
     let us = |ns| ns / US;
-    [report.hostage_holds, us(report.holds.max()), writes.count(), us(writes.mean()), us(writes.max()), us(reads.max())]
+    [report.throttled_holds, us(report.holds.max()), writes.count(), us(writes.mean()), us(writes.max()), us(reads.max())]
 }
 
 const CASES: [(u64, u64); 3] = [(900, 2200), (1000, 2000), (2900, 100)];
@@ -73,7 +73,7 @@ fn a_throttled_queue_keeps_a_lock_for_82_ms() {
     assert_eq!(figures(1000, 2000), [13, 82_000, 38, 18_156, 52_000, 51_950]);
     assert_eq!(figures(2900, 100), [0, 100, 39, 0, 0, 100]);
     // All time of those 14 holds but their own 2.2 ms is that of a throttled queue: waits of 50 ms in each.
-    assert_eq!(variant_p(900 * US, 2200 * US, queues("full")).hostage_time, Ns(14 * 50 * MS));
+    assert_eq!(variant_p(900 * US, 2200 * US, queues("full")).throttled_hold_wait, Ns(14 * 50 * MS));
 }
 
 /// Model: 12 T08
@@ -145,11 +145,11 @@ fn variant_s(profile: Profile) -> LockReport {
 fn a_holder_that_sleeps_is_caught_by_a_throttled_queue_in_every_preemption_model() {
     for preemption in ["none", "voluntary", "full", "lazy"] {
         let report = variant_s(queues(preemption));
-        assert!((35..=65).contains(&report.hostage_holds), "{preemption}: {}", report.hostage_holds);
+        assert!((35..=65).contains(&report.throttled_holds), "{preemption}: {}", report.throttled_holds);
         assert!((75 * MS..90 * MS).contains(&report.holds.max()), "{preemption}: {}", report.holds.max());
         for profile in tasks(preemption) {
             let report = variant_s(profile);
-            assert_eq!(report.hostage_holds, 0, "{preemption}");
+            assert_eq!(report.throttled_holds, 0, "{preemption}");
             assert!(report.holds.max() <= 10 * MS, "{preemption}: {}", report.holds.max());
         }
     }
@@ -168,7 +168,7 @@ fn a_futex_is_held_in_user_mode_where_both_models_stop() {
         set.tasks[holder].group = Some(group);
         set.pinned("W", 1, every(50 * MS, 100 * MS, TimerMode::Absolute, &[write(lock), work(100 * US), unlock(lock)]));
         let report = report(setup(set, 2, profile, 2000));
-        assert!((11..=16).contains(&report.hostage_holds), "{}", report.hostage_holds);
+        assert!((11..=16).contains(&report.throttled_holds), "{}", report.throttled_holds);
         assert_eq!(report.holds.max(), 82 * MS);
     }
 }
@@ -252,7 +252,7 @@ fn a_kernel_thread_with_a_lock_is_never_stopped() {
         set.tasks[holder].group = Some(group);
         set.tasks[holder].kthread = true;
         let report = report(setup(set, 1, profile, 500));
-        assert_eq!((report.holds.max(), report.hostage_holds), (150 * MS, 0));
+        assert_eq!((report.holds.max(), report.throttled_holds), (150 * MS, 0));
     }
 }
 
