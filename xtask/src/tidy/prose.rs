@@ -102,11 +102,17 @@ fn words(lines: &[(usize, &str)]) -> Vec<Word> {
     }
     let plain = without_targets(&without_code(&plain));
     let numbered = plain.lines().zip(lines);
-    let of_line = |(text, (line, _)): (&str, &(usize, &str))| -> Vec<Word> {
-        let words = text.split_whitespace().filter(|word| word.contains(char::is_alphanumeric));
-        words.map(|word| Word { text: word.to_string(), line: *line }).collect()
-    };
-    numbered.flat_map(of_line).collect()
+    let mut words: Vec<Word> = Vec::new();
+    for (text, (line, _)) in numbered {
+        for part in text.split_whitespace() {
+            match words.last_mut().filter(|_| !part.contains(char::is_alphanumeric)) {
+                // A sign such as the one of per cent belongs to the word before it, with its full stop.
+                Some(word) => word.text.push_str(part),
+                None => words.push(Word { text: part.to_string(), line: *line }),
+            }
+        }
+    }
+    words
 }
 
 /// `text` with each piece of inline code as one word; line ends stay.
@@ -153,6 +159,11 @@ mod tests {
     #[test]
     fn a_list_item_is_a_paragraph_with_its_next_lines() {
         assert_eq!(texts("Intro:\n- one\n  more\n1. two\n\n    code\n"), ["Intro:", "one more", "1. two"]);
+    }
+
+    #[test]
+    fn a_sign_belongs_to_the_word_before_it() {
+        assert_eq!(texts("From 5 % to 24 %. Then - more"), ["From 5% to 24%. Then- more"]);
     }
 
     #[test]
