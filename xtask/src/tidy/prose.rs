@@ -24,19 +24,8 @@ pub(super) const NOT_YET: &[&str] = &[
     "crates/fairground_workload/src/schbench_2016/README.md",
     "crates/fairground_workload/src/service/README.md",
     "crates/fairground_workload/src/tbench/README.md",
-    "docs/experiments/align-vruntime.md",
-    "docs/experiments/clock-pelt.md",
-    "docs/experiments/incidents.md",
-    "docs/experiments/runnable-propagation.md",
-    "docs/experiments/sis-util.md",
-    "docs/experiments/task-throttle.md",
     "docs/fidelity.md",
-    "docs/frequency.md",
-    "docs/locks.md",
-    "docs/outputs.md",
     "docs/speed.md",
-    "docs/statistics.md",
-    "scenarios/README.md",
 ];
 
 /// What stands for a piece of inline code.
