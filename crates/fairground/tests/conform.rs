@@ -1,4 +1,4 @@
-//! `conform` against recordings of real kernels: samples in the tree, all sets where they lie beside it.
+//! `conform` against recordings of real kernels: all sets, and samples in a form of their own.
 #![allow(clippy::panic, reason = "a test stops where it fails")]
 
 use fairground::conform::{ConformOptions, Conformance, conform, percent};
@@ -7,20 +7,11 @@ use fairground::{Control, Overrides, input::RunInput, output::Outputs};
 use fairground_conform::{Kind, Lockstep, Recording, Setup};
 use fairground_model::Sink;
 use fairground_stdx::{RngStream, StreamKind};
+use fairground_testing::{experiments, experiments_of, recording};
 use std::path::{Path, PathBuf};
 
 fn samples() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/conform")
-}
-
-/// The recorded sets, if they are here.
-fn golden() -> Option<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/golden");
-    if !folder.is_dir() {
-        eprintln!("skipped: {} is not here", folder.display());
-        return None;
-    }
-    Some(folder)
 }
 
 fn compare(path: &Path, change: impl FnOnce(&mut ConformOptions)) -> Conformance {
@@ -225,8 +216,7 @@ fn capacities_that_the_topology_does_not_tell_are_those_of_the_flag_then_of_the_
 /// What fits where depends on capacities: with all CPUs taken as equal the record is explained worse.
 #[test]
 fn capacities_of_the_flag_reach_the_core() {
-    let Some(golden) = golden() else { return };
-    let family = sets(&golden.join("karm6.1-asym-4half-4full"));
+    let family = experiments(|set| set == "karm6.1-asym-4half-4full");
     let strict = |capacities: Option<&str>| {
         let sums = family.iter().map(|set| {
             let made = compare(set, |options| options.overrides.capacities = capacities.map(str::to_string));
@@ -261,9 +251,8 @@ const WANTED: &[(&str, f64, f64)] = &[
 
 #[test]
 fn families_of_recorded_sets_reach_their_agreement() {
-    let Some(golden) = golden() else { return };
     for &(family, picks, sides) in WANTED {
-        let made: Vec<Conformance> = sets(&golden.join(family)).iter().map(|set| compare(set, |_| ())).collect();
+        let made: Vec<Conformance> = experiments(|set| set == family).iter().map(|set| compare(set, |_| ())).collect();
         let sum = |kind: Kind, part: fn(&fairground_conform::KindTally) -> fairground_conform::Tally| {
             let rows: Vec<_> = made.iter().map(|one| part(&one.row(kind))).collect();
             percent(rows.iter().map(|row| row.agree).sum(), rows.iter().map(|row| row.decisions).sum())
@@ -281,11 +270,7 @@ fn families_of_recorded_sets_reach_their_agreement() {
 
 #[test]
 fn every_recorded_set_goes_through() {
-    let Some(golden) = golden() else { return };
-    let mut families: Vec<PathBuf> =
-        std::fs::read_dir(&golden).expect("a folder").flatten().map(|entry| entry.path()).filter(|path| path.is_dir()).collect();
-    families.sort();
-    for set in families.iter().flat_map(|family| sets(family)) {
+    for set in experiments(|_| true) {
         let made = compare(&set, |_| ());
         assert!(made.outcome.records > 0 && !made.interrupted, "{}", set.display());
         let document = fairground::conform::document(&made).to_string();
@@ -293,25 +278,16 @@ fn every_recorded_set_goes_through() {
     }
 }
 
-fn sets(family: &Path) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(family).expect("a folder of a family");
-    let mut sets: Vec<PathBuf> =
-        entries.flatten().map(|entry| entry.path()).filter(|path| path.join("trace.csv.zst").is_file()).collect();
-    sets.sort();
-    sets
-}
-
 /// Choices and moves of the recorded hog, press and message sets: what is allowed, possible, and how many move.
 #[test]
 fn places_of_recorded_sets_are_explained() {
-    let Some(golden) = golden() else { return };
-    for kernel in ["k5.10", "k6.1", "k6.12", "k6.18"] {
-        for (family, strict) in [("hogs-8cpu", 85), ("press-12cpu", 60), ("press-8cpu", 70), ("msg-8cpu", 60)] {
-            let folder = golden.join(format!("{kernel}-{family}"));
-            let sets: Vec<PathBuf> =
-                std::fs::read_dir(&folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
+    const KERNELS: [&str; 4] = ["k5.10", "k6.1", "k6.12", "k6.18"];
+    let recorded = [("hogs-8cpu", 85, &KERNELS[..]), ("press-12cpu", 60, &KERNELS), ("press-8cpu", 70, &KERNELS[1..])];
+    for (family, strict, kernels) in recorded.into_iter().chain([("msg-8cpu", 60, &KERNELS[1..3])]) {
+        for kernel in kernels {
+            let sets = experiments_of(&recording(&format!("{kernel}-{family}")));
             let (mut choices, mut allowed, mut same, mut sizes) = (0, 0, 0, (0, 0));
-            for set in sets.iter().filter(|set| set.join("workload.txt").is_file()) {
+            for set in &sets {
                 let made = compare(set, |_| ());
                 let sums = made.outcome.placement.sums(false);
                 (choices, allowed, same) = (choices + sums.0, allowed + sums.1, same + sums.2);

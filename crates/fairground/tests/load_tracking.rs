@@ -51,15 +51,10 @@ fn samples_in_the_tree_follow_bit_for_bit() {
 
 /// All folders of recorded experiments with load-tracking rows, in order.
 fn recorded_sets() -> Vec<PathBuf> {
-    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/golden");
-    let folders = |path: &Path| -> Vec<PathBuf> {
-        let entries = fs::read_dir(path).into_iter().flatten();
-        let mut found: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).filter(|path| path.is_dir()).collect();
-        found.sort();
-        found
-    };
-    let experiments = folders(&golden).into_iter().flat_map(|set| folders(&set));
-    experiments.filter(|folder| folder.join("pelt.csv.zst").exists()).collect()
+    let mut found = fairground_testing::experiments(|_| true);
+    found.retain(|folder| folder.join("pelt.csv.zst").exists());
+    assert!(found.len() > 40, "{} experiments", found.len());
+    found
 }
 
 /// How many rows of each kind follow exactly, by the summary of an experiment.
@@ -78,11 +73,7 @@ fn recorded_exact(experiment: &Path) -> Vec<(LoadKind, u64)> {
 
 #[test]
 fn recorded_kernels_follow_bit_for_bit() {
-    let experiments = recorded_sets();
-    if experiments.is_empty() {
-        eprintln!("skipped: there are no recorded sets beside this tree");
-    }
-    for experiment in experiments {
+    for experiment in recorded_sets() {
         let ours = follow_set(&experiment).unwrap().unwrap();
         for (kind, exact) in recorded_exact(&experiment) {
             let reached = ours.get(&kind).map_or(0, |count| count.exact);

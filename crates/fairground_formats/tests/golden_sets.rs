@@ -1,22 +1,14 @@
-//! The recorded experiments, where they lie beside the checkout.
+//! The recorded experiments.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test stops where it fails")]
 
 use fairground_formats::{read_any, read_set};
 use fairground_model::TraceEvent;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
 fn experiments() -> Vec<PathBuf> {
-    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/golden");
-    let Ok(sets) = fs::read_dir(&golden) else {
-        eprintln!("skipped: no recorded experiments at {}", golden.display());
-        return Vec::new();
-    };
-    let folders = sets.flatten().filter_map(|set| fs::read_dir(set.path()).ok()).flatten().flatten();
-    let mut found: Vec<PathBuf> = folders.map(|entry| entry.path()).filter(|path| path.join("trace.csv.zst").exists()).collect();
-    found.sort();
-    found
+    fairground_testing::experiments(|_| true)
 }
 
 #[test]
@@ -44,7 +36,7 @@ fn the_text_of_an_experiment_gives_the_same_events() {
     let wanted = ["k6.1-msg-8cpu", "k6.12-bandwidth-8cpu", "karm6.1-asym-4half-4full", "k5.10-press-12cpu"];
     let chosen = wanted.iter().filter_map(|set| experiments().into_iter().find(|path| path.to_string_lossy().contains(set)));
     for folder in chosen {
-        let script = folder.join("../../to_ftrace.py");
+        let script = fairground_testing::recording("rig").join("to_ftrace.py");
         let Some(text) = Command::new("python3").arg(&script).arg(&folder).output().ok().filter(|out| out.status.success())
         else {
             eprintln!("skipped: python3 with zstd is needed for {}", script.display());

@@ -1,22 +1,17 @@
-//! /proc/schedstat of real kernels, where the recorded experiments lie beside the checkout.
+//! /proc/schedstat of real kernels, from the recorded experiments.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test stops where it fails")]
 
 use fairground_formats::schedstat::{self, Layout};
 use fairground_formats::unpack;
-use std::fs::{self, File};
-use std::path::{Path, PathBuf};
+use std::fs::File;
+use std::path::PathBuf;
 
 fn snapshots() -> Vec<PathBuf> {
-    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/golden");
-    let Ok(sets) = fs::read_dir(&golden) else {
-        eprintln!("skipped: no recorded experiments at {}", golden.display());
-        return Vec::new();
-    };
-    let folders = sets.flatten().filter_map(|set| fs::read_dir(set.path()).ok()).flatten().flatten();
     let names = ["schedstat.before.zst", "schedstat.after.zst"];
-    let mut found: Vec<PathBuf> = folders.flat_map(|entry| names.map(|name| entry.path().join(name))).collect();
+    let mut found: Vec<PathBuf> =
+        fairground_testing::experiments(|_| true).iter().flat_map(|folder| names.map(|name| folder.join(name))).collect();
     found.retain(|path| path.is_file());
-    found.sort();
+    assert!(found.len() > 100, "{} snapshots", found.len());
     found
 }
 

@@ -8,10 +8,11 @@
 use fairground_metrics::{Figure, FigureValue, Figures, RunStats, Window, WindowRule};
 use fairground_model::{PrevState, Sink, TaskInfo, TraceEvent, WakeContext};
 use fairground_stdx::{CpuId, CpuMask, Instant, Ns, TaskId};
+use fairground_testing::experiments;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 struct Recording {
     window: Window,
@@ -104,24 +105,6 @@ fn unpacked(path: &Path) -> String {
     let mut text = String::new();
     ruzstd::decoding::StreamingDecoder::new(packed.as_slice()).unwrap().read_to_string(&mut text).unwrap();
     text
-}
-
-/// All experiments of the sets whose name satisfies `wanted`.
-fn experiments(wanted: impl Fn(&str) -> bool) -> Vec<PathBuf> {
-    let root = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/golden"));
-    let Ok(sets) = std::fs::read_dir(&root) else {
-        eprintln!("skipped: there are no recorded sets at {}", root.display());
-        return vec![];
-    };
-    let mut found: Vec<PathBuf> = sets
-        .map(|set| set.unwrap().path())
-        .filter(|set| wanted(&set.file_name().unwrap().to_string_lossy()))
-        .filter(|set| set.is_dir())
-        .flat_map(|set| std::fs::read_dir(set).unwrap().map(|folder| folder.unwrap().path()))
-        .filter(|folder| folder.join("summary.json").exists())
-        .collect();
-    found.sort();
-    found
 }
 
 fn summary(folder: &Path) -> Value {

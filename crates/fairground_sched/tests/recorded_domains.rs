@@ -108,12 +108,7 @@ fn a_sample_of_recorded_domains() {
 
 #[test]
 fn all_recorded_domains() {
-    let sets = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/golden");
-    if !sets.is_dir() {
-        eprintln!("skipped: there are no recorded sets in {}", sets.display());
-        return;
-    }
-    let counts: Vec<usize> = systems(&sets).iter().map(|system| check(system)).collect();
+    let counts: Vec<usize> = systems(&fairground_testing::recordings()).iter().map(|system| check(system)).collect();
     eprintln!("{} domains of {} sets", counts.iter().sum::<usize>(), counts.len());
     assert!(counts.iter().sum::<usize>() > 400, "{counts:?}");
 }

@@ -5,20 +5,10 @@ use fairground::Overrides;
 use fairground_metrics::CheckedRow;
 use fairground_scorecard::judge::median_distance;
 use fairground_scorecard::simulation::{Simulated, simulate};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 const PELT: &str = "karm6.1-pelt-4half-4full";
 const ASYM: &str = "karm6.1-asym-4half-4full";
-
-/// A family of recorded sets, if it is here.
-fn family(name: &str) -> Option<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/golden").join(name);
-    if !folder.is_dir() {
-        eprintln!("skipped: {} is not here", folder.display());
-        return None;
-    }
-    Some(folder)
-}
 
 /// Our figures of one recorded experiment, with those recorded.
 fn checked(folder: &Path) -> Vec<CheckedRow> {
@@ -30,16 +20,13 @@ fn checked(folder: &Path) -> Vec<CheckedRow> {
 
 /// The figures of all experiments of a family.
 fn all(folder: &Path) -> Vec<CheckedRow> {
-    let mut sets: Vec<PathBuf> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
-    sets.retain(|set| set.join("workload.txt").is_file());
-    sets.sort();
-    sets.iter().flat_map(|set| checked(set)).collect()
+    fairground_testing::experiments_of(folder).iter().flat_map(|set| checked(set)).collect()
 }
 
 #[test]
 fn nine_of_ten_figures_on_cpus_of_two_capacities_lie_inside_and_half_of_them_near() {
     for name in [PELT, ASYM] {
-        let Some(folder) = family(name) else { return };
+        let folder = fairground_testing::recording(name);
         let rows = all(&folder);
         let inside = rows.iter().filter(|row| row.inside()).count();
         let outside: Vec<&CheckedRow> = rows.iter().filter(|row| !row.inside()).collect();
@@ -52,7 +39,7 @@ fn nine_of_ten_figures_on_cpus_of_two_capacities_lie_inside_and_half_of_them_nea
 /// fast: 28.0, 62.4 and 289.5 ms of time. Recorded at ticks of 4 ms.
 #[test]
 fn utilisation_rises_within_a_tick_of_the_recorded_kernel_at_full_and_at_half_capacity() {
-    let Some(folder) = family(PELT) else { return };
+    let folder = fairground_testing::recording(PELT);
     for (set, slower, wanted_ms) in [("b_ramp_full", 1.0, [14.0, 31.2, 144.8]), ("b_ramp_half", 2.0, [28.0, 62.4, 289.5])] {
         let rows = checked(&folder.join(set));
         for (target, wanted) in [256, 486, 972].into_iter().zip(wanted_ms) {

@@ -3,7 +3,7 @@
 use fairground_model::{Frame, Instr, Program, Start, Step, Surroundings, TaskSet};
 use fairground_stdx::{CpuId, Id, IndexVec, Instant, RngStream, StreamKind};
 use std::fmt::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// The task set as text: one line per task, one per instruction.
 pub(crate) fn dump(set: &TaskSet) -> String {
@@ -111,22 +111,6 @@ pub(crate) fn steps(program: &Program, count: usize) -> Vec<(u64, Step)> {
         }
     }
     out
-}
-
-/// The folders of the recorded experiments, where they lie beside this checkout.
-pub(crate) fn recorded_sets() -> Vec<PathBuf> {
-    let list = |path: &Path| -> Vec<PathBuf> {
-        let entries = std::fs::read_dir(path).into_iter().flatten();
-        entries.map(|entry| entry.unwrap().path()).filter(|path| path.is_dir()).collect()
-    };
-    let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/golden"));
-    let mut sets: Vec<PathBuf> = list(root).iter().flat_map(|set| list(set)).collect();
-    sets.retain(|path| path.join("workload.txt").exists());
-    sets.sort();
-    if sets.is_empty() {
-        eprintln!("skipped: no recorded sets beside this checkout");
-    }
-    sets
 }
 
 /// The text in a zstd file.

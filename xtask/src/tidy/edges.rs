@@ -33,6 +33,10 @@ const EXPLAIN: &str = "fairground_explain";
 const ADVISE: &str = "fairground_advise";
 const REPRODUCE: &str = "fairground_reproduce";
 const VOPR: &str = "fairground_vopr";
+const TESTING: &str = "fairground_testing";
+
+/// Tests of most crates read the recorded sets.
+const RECORDED: (&str, &str) = (TESTING, "the recorded sets of the checkout are read");
 
 pub(super) const ROOMS: &[Room] = &[
     Room {
@@ -52,10 +56,18 @@ pub(super) const ROOMS: &[Room] = &[
         absent: "`fairground_model` decides nothing: it has data and pure functions, and no state that outlives a call",
     },
     Room {
+        name: TESTING,
+        layer: 0,
+        uses: &[],
+        tests_use: &[],
+        libraries: Some(&[]),
+        absent: "`fairground_testing` is used by tests alone: it finds recorded sets and reads none of them",
+    },
+    Room {
         name: SCHED,
         layer: 1,
         uses: &[STDX, MODEL],
-        tests_use: &[(MACHINE, "domains and placement are tested on the machines of files, presets and recorded sets")],
+        tests_use: &[(MACHINE, "domains and placement are tested on the machines of files, presets and recorded sets"), RECORDED],
         libraries: Some(&[]),
         absent: "`fairground_sched` cannot read a clock, do I/O, start a thread, or know what anything costs: it sees capacities \
                  as numbers in `MachineView`, never the price list",
@@ -64,7 +76,7 @@ pub(super) const ROOMS: &[Room] = &[
         name: MACHINE,
         layer: 1,
         uses: &[STDX, MODEL],
-        tests_use: &[],
+        tests_use: &[RECORDED],
         libraries: None,
         absent: "`fairground_machine` knows no scheduler: what is priced is the list of `Op`s in the model, and no price depends \
                  on a decision",
@@ -91,7 +103,7 @@ pub(super) const ROOMS: &[Room] = &[
         name: WORKLOAD,
         layer: 3,
         uses: &[STDX, MODEL],
-        tests_use: &[],
+        tests_use: &[RECORDED],
         libraries: None,
         absent: "`fairground_workload` cannot look into run queues or the engine: a benchmark is data, and is tested without either",
     },
@@ -99,7 +111,7 @@ pub(super) const ROOMS: &[Room] = &[
         name: FORMATS,
         layer: 3,
         uses: &[STDX, MODEL],
-        tests_use: &[],
+        tests_use: &[RECORDED],
         libraries: None,
         absent: "`fairground_formats` cannot tell a simulated run from a recorded one: it sees trace events only",
     },
@@ -107,7 +119,7 @@ pub(super) const ROOMS: &[Room] = &[
         name: METRICS,
         layer: 3,
         uses: &[STDX, MODEL],
-        tests_use: &[],
+        tests_use: &[RECORDED],
         libraries: None,
         absent: "`fairground_metrics` cannot reach back into a run: it gets trace events and returns numbers",
     },
@@ -123,7 +135,7 @@ pub(super) const ROOMS: &[Room] = &[
         name: FACADE,
         layer: 4,
         uses: &[STDX, MODEL, SCHED, MACHINE, SIM, CONFORM, WORKLOAD, FORMATS, METRICS, REPORT],
-        tests_use: &[],
+        tests_use: &[RECORDED],
         libraries: None,
         absent: "`fairground` has no rule of the scheduler and no price of its own: it puts the rooms together",
     },
@@ -139,7 +151,7 @@ pub(super) const ROOMS: &[Room] = &[
         name: ADVISE,
         layer: 5,
         uses: &[STDX, MODEL, SCHED, SIM, WORKLOAD, FORMATS, METRICS, REPORT, FACADE],
-        tests_use: &[],
+        tests_use: &[RECORDED],
         libraries: None,
         absent: "`fairground_advise` has no scheduler of its own: every figure of a limit comes from runs of the engine, or is marked as an estimate",
     },
@@ -155,7 +167,7 @@ pub(super) const ROOMS: &[Room] = &[
         name: "fairground_cli",
         layer: 6,
         uses: &[FACADE, EXPLAIN, ADVISE, REPRODUCE, REPORT, VOPR],
-        tests_use: &[],
+        tests_use: &[RECORDED],
         libraries: None,
         absent: "`fairground_cli` can do nothing that a user of the library cannot: it parses flags, draws and exits",
     },
@@ -171,7 +183,7 @@ pub(super) const ROOMS: &[Room] = &[
         name: "fairground_scorecard",
         layer: 6,
         uses: &[MODEL, SCHED, CONFORM, METRICS, REPORT, FACADE, REPRODUCE],
-        tests_use: &[],
+        tests_use: &[RECORDED],
         libraries: None,
         absent: "`fairground_scorecard` is used by nothing: it runs what users can run and writes down how close it comes",
     },

@@ -48,23 +48,13 @@ fn what_a_kernel_did_under_a_quota_is_found_again() {
     close("demand", demand(&free) / 1_000_000, 2_000, 3);
 }
 
-/// The folder of a recorded experiment, if there is one.
-fn golden(set: &str, experiment: &str) -> Option<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/golden").join(set).join(experiment);
-    let there = folder.is_dir().then_some(folder);
-    if there.is_none() {
-        eprintln!("skipped: no recorded sets beside this checkout");
-    }
-    there
-}
-
 /// Recorded at 150 ms, run at 20 ms, and compared with the recording of the same four hogs at 20 ms: each runs 5 ms and stands still until the
 /// next period. A hog never sleeps within the recording; it is one long piece of work.
 #[test]
 fn hogs_recorded_at_one_quota_stand_still_at_another_as_recorded_there() {
     for kernel in ["5.10", "6.1", "6.12", "6.18"] {
-        let set = format!("k{kernel}-bandwidth-8cpu");
-        let (Some(from), Some(to)) = (golden(&set, "f_q150_4"), golden(&set, "f_q20_4")) else { return };
+        let [from, to] =
+            ["f_q150_4", "f_q20_4"].map(|name| fairground_testing::recording(&format!("k{kernel}-bandwidth-8cpu/{name}")));
         let mut case = case(&from, "h0?", &[]);
         case.scenario.duration = Ns::from_secs(2);
         let lab = lab(

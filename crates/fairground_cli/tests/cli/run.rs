@@ -197,7 +197,7 @@ fn an_rt_app_file_is_a_workload() {
 
 #[test]
 fn a_recorded_set_runs_exactly_and_its_figures_stand_beside() {
-    let Some(path) = recording("k5.10-hogs-1cpu/a_nice3_1") else { return };
+    let path = recording("k5.10-hogs-1cpu/a_nice3_1");
     let ran = run(&["run", &path, "--json"]);
     let document = ran.json();
     assert!(document["figures"]["tasks.h00.runtime_ns"].is_u64(), "{document}");

@@ -45,7 +45,7 @@ fn snapshots_that_cannot_be_compared_are_refused() {
 
 #[test]
 fn a_recorded_set_shows_what_was_counted_during_its_run() {
-    let Some(set) = recording("k6.18-hogs-8cpu/a_12on8") else { return };
+    let set = recording("k6.18-hogs-8cpu/a_12on8");
     let document = ok(&["schedstat", &set, "--total", "--json"]).json();
     assert_eq!((&document["version"], &document["jiffies"]), (&17.into(), &514.into()));
     let busy = &document["tables"][1]["rows"][0];

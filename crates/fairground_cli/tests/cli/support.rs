@@ -93,27 +93,13 @@ kernel = \"5.19\"
 tasks = [{ name = \"hog\", hog = true, count = 2 }, { name = \"player\", run = \"2ms\", period = \"20ms\" }]
 ";
 
-/// The folder of a recorded experiment, where the recordings are there at all.
-pub(crate) fn recording(name: &str) -> Option<String> {
-    let path = workspace().join("../shared/golden").join(name);
-    if path.is_dir() {
-        return Some(path.display().to_string());
-    }
-    eprintln!("skipped: the recordings are not beside this checkout");
-    None
+/// The folder of a recorded experiment.
+pub(crate) fn recording(name: &str) -> String {
+    fairground_testing::recording(name).display().to_string()
 }
 
 /// Every experiment of the recordings whose family's name begins with one of `families`.
 pub(crate) fn experiments(families: &[&str]) -> Vec<String> {
-    let Some(golden) = recording("") else { return Vec::new() };
-    let folders = |path: &Path| -> Vec<PathBuf> {
-        let entries = std::fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path());
-        entries.filter(|path| path.is_dir()).collect()
-    };
-    let named = |path: &PathBuf| families.iter().any(|family| path.file_name().unwrap().to_string_lossy().starts_with(family));
-    let all = folders(Path::new(&golden)).into_iter().filter(named).flat_map(|family| folders(&family));
-    let mut found: Vec<String> =
-        all.filter(|path| path.join("workload.txt").is_file()).map(|path| path.display().to_string()).collect();
-    found.sort_unstable();
-    found
+    let found = fairground_testing::experiments(|name| families.iter().any(|family| name.starts_with(family)));
+    found.iter().map(|path| path.display().to_string()).collect()
 }

@@ -227,7 +227,7 @@ fn load(set: &Path) -> (Vec<Record>, IndexVec<TaskId, TaskInfo>, u64) {
 /// Every recorded set becomes tasks that run to their end, and the run time is the recorded one.
 #[test]
 fn every_recorded_set_replays() {
-    for set in testing::recorded_sets() {
+    for set in fairground_testing::experiments(|_| true) {
         let (records, infos, accounted) = load(&set);
         let replay = build(&records, &infos, 32);
         testing::check(&replay.tasks);
