@@ -6,27 +6,7 @@ use crate::tree::File;
 
 /// Pages that are still to be rewritten. The list may only shrink, and ends empty: a page on it
 /// that keeps all rules must go from it.
-pub(super) const NOT_YET: &[&str] = &[
-    "ARCHITECTURE.md",
-    "README.md",
-    "crates/fairground_formats/src/ftrace/README.md",
-    "crates/fairground_formats/src/parquet/README.md",
-    "crates/fairground_formats/src/perf_data/README.md",
-    "crates/fairground_formats/src/perfetto/README.md",
-    "crates/fairground_formats/src/schedstat/README.md",
-    "crates/fairground_formats/src/trace_dat/README.md",
-    "crates/fairground_workload/src/cyclictest/README.md",
-    "crates/fairground_workload/src/hackbench/README.md",
-    "crates/fairground_workload/src/netperf/README.md",
-    "crates/fairground_workload/src/recorded/README.md",
-    "crates/fairground_workload/src/replay/README.md",
-    "crates/fairground_workload/src/rtapp/README.md",
-    "crates/fairground_workload/src/schbench_2016/README.md",
-    "crates/fairground_workload/src/service/README.md",
-    "crates/fairground_workload/src/tbench/README.md",
-    "docs/fidelity.md",
-    "docs/speed.md",
-];
+pub(super) const NOT_YET: &[&str] = &["ARCHITECTURE.md", "README.md", "docs/fidelity.md", "docs/speed.md"];
 
 /// What stands for a piece of inline code.
 const CODE: &str = "CODE";
