@@ -19,6 +19,7 @@ type Tool = (&'static str, &'static str, fn(&Path) -> bool);
 
 const TOOLS: &[Tool] = &[
     ("tidy", "checks the rules of the house that the compiler cannot see", tidy::run),
+    ("kernel-index", "writes docs/kernel-index.md from the `Kernel:` lines", tidy::kernel_index::write),
     ("model-tests", "lists the worked examples of docs/model and the tests that show them", tidy::model::list),
     ("digests", "compares the digests of the example scenarios in debug and in release", digests::run),
     (

@@ -15,16 +15,19 @@ pub(super) fn check(project: &Project<'_>) -> Vec<Finding> {
     let mut findings = Vec::new();
     for source in &project.sources {
         for (index, line) in source.file.text.lines().enumerate() {
-            let line = line.trim_start();
-            let Some(doc) = line.strip_prefix("///").or_else(|| line.strip_prefix("//!")) else { continue };
-            if let Some(claim) = doc.trim_start().strip_prefix("Kernel:")
-                && !is_well_formed(claim.trim())
-            {
+            if claim(line).is_some_and(|claim| !is_well_formed(claim)) {
                 findings.push(Finding { path: source.file.path.clone(), line: index + 1, message: FORM.to_string() });
             }
         }
     }
     findings
+}
+
+/// What a `Kernel:` line claims, if this is one.
+pub(super) fn claim(line: &str) -> Option<&str> {
+    let line = line.trim_start();
+    let doc = line.strip_prefix("///").or_else(|| line.strip_prefix("//!"))?;
+    doc.trim_start().strip_prefix("Kernel:").map(str::trim)
 }
 
 fn is_well_formed(claim: &str) -> bool {
@@ -35,7 +38,7 @@ fn is_well_formed(claim: &str) -> bool {
     let (file, names) = what.split_once(' ').unwrap_or((what, ""));
     is_file(file) && (!names.is_empty() || file.starts_with("Kconfig")) && is_range(range)
 }
-fn is_file(text: &str) -> bool {
+pub(super) fn is_file(text: &str) -> bool {
     let is_source = [".c", ".h", ".S"].iter().any(|ending| text.len() > ending.len() && text.ends_with(ending));
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_/.".contains(&byte);
     (is_source || text.starts_with("Kconfig")) && text.bytes().all(is_plain)

@@ -2,6 +2,7 @@
 
 mod clock_readers;
 mod edges;
+pub(crate) mod kernel_index;
 mod kernel_lines;
 mod layout;
 mod links;
@@ -99,6 +100,7 @@ fn check(files: &[File]) -> Vec<Finding> {
         purity::check,
         clock_readers::check,
         kernel_lines::check,
+        kernel_index::check,
         wording::check,
         layout::check,
         links::check,

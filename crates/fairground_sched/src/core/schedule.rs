@@ -281,7 +281,7 @@ impl Sched {
 
     /// The switch away from `prev` is over. Not for one that the stopper moved: it was off its CPU before.
     ///
-    /// Kernel: core.c finish_task(), v4.12–
+    /// Kernel: core.c finish_task_switch(), finish_task(), v4.12–
     pub fn finish_task_switch(&mut self, prev: TaskId) {
         let row = &mut self.tasks[prev];
         row.on_cpu = false;

@@ -41,7 +41,7 @@ impl Sched {
     /// Appends a wakee to the wake list of the CPU that it is bound to, which is interrupted if the list was empty: else
     /// an interrupt is under way.
     ///
-    /// Kernel: core.c __ttwu_queue_wakelist(), ttwu_queue_remote() up to v5.7, v4.12–
+    /// Kernel: core.c ttwu_queue_wakelist(), __ttwu_queue_wakelist(), ttwu_queue_remote() up to v5.7, v4.12–
     pub(crate) fn ttwu_queue_wakelist(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, migrated: bool) {
         let cpu = self.tasks[task].cpu;
         // All that the list tells of a wake-up is whether the task changed its CPU.

@@ -136,7 +136,7 @@ impl Profile {
 impl Sched {
     /// Whether a task may have a policy; its share of the CPUs is granted then.
     ///
-    /// Kernel: core.c __sched_setscheduler(), deadline.c sched_dl_overflow(), v4.12–
+    /// Kernel: core.c __sched_setscheduler(), dl_overflow() before v4.13, deadline.c sched_dl_overflow(), v4.12–
     pub(crate) fn dl_overflow(&mut self, cx: &Ctx<'_, '_>, task: TaskId, policy: Policy) -> Result<(), Refused> {
         let Some(params) = policy.deadline() else { return Ok(()) };
         self.profile.check_dl_params(&params)?;

@@ -45,7 +45,7 @@ impl Averages {
 
     /// Whether an entity at `vruntime` has not had more than its share.
     ///
-    /// Kernel: fair.c vruntime_eligible(), v6.6–
+    /// Kernel: fair.c entity_eligible(), vruntime_eligible(), v6.6–
     #[inline]
     pub(crate) fn eligible(&self, vruntime: Vruntime) -> bool {
         self.sum >= i128::from(vruntime.since(self.origin)) * i128::from(self.weight)

@@ -19,7 +19,7 @@ use fairground_stdx::{CfsRqId, Ns, SeId, Vruntime};
 impl Sched {
     /// Accounts the running entity of `cfs_rq` up to the queue's task clock.
     ///
-    /// Kernel: fair.c update_curr(), v4.12–
+    /// Kernel: fair.c update_curr(), update_curr_fair(), v4.12–
     #[inline(always)]
     pub(crate) fn update_curr(&mut self, cx: &mut Ctx<'_, '_>, cfs_rq: CfsRqId) {
         step("update_curr");

@@ -58,7 +58,7 @@ struct Share {
 impl Sched {
     /// A look at the utilisation of a CPU, and a request if that has another frequency come out.
     ///
-    /// Kernel: cpufreq_schedutil.c sugov_update_single(), sugov_update_shared(), v4.12–
+    /// Kernel: cpufreq_schedutil.c sugov_update_single(), sugov_update_single_freq() from v5.11, sugov_update_shared(), v4.12–
     pub(super) fn sugov_update(&mut self, cx: &mut Ctx<'_, '_>, row: usize, cpu: CpuId, time: u64, cause: FreqCause) {
         let rule = self.profile.cpufreq_iowait_boost;
         let bounds = iowait::Bounds::of(rule, &self.cpufreq.policies[row].spec);

@@ -12,7 +12,7 @@ use crate::seam::{FreqMargin, FreqUtil};
 /// F · util / max                  where the utilisation has its quarter already (bounded); then F = cur + cur/4 if not invariant
 /// ```
 ///
-/// Kernel: cpufreq_schedutil.c get_next_freq(), v4.12–
+/// Kernel: cpufreq_schedutil.c get_next_freq(), sched/cpufreq.h map_util_freq() from v5.0, v4.12–
 pub(super) fn raw_khz(util: FreqUtil, margin: FreqMargin, invariant: bool, max_khz: u32, cur_khz: u32, share: Share) -> u32 {
     let reference = u64::from(if invariant { max_khz } else { cur_khz });
     let raw = match (util, margin) {

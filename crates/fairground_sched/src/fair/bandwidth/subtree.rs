@@ -19,6 +19,8 @@ pub(crate) struct Subtree {
 impl Sched {
     /// The queues of a group and of all below it on a CPU, those of a group before those in it, and how many groups that are. The
     /// caller gives the list back ([`Sched::keep_subtree`]).
+    ///
+    /// Kernel: sched.h walk_tg_tree(), core.c walk_tg_tree_from(), v4.12–
     pub(super) fn take_subtree(&mut self, top: TgId, cpu: CpuId) -> (Vec<CfsRqId>, usize) {
         if self.bandwidth.subtrees.len() != self.groups.len() {
             self.bandwidth.subtrees = IndexVec::filled(None, self.groups.len());

@@ -111,7 +111,7 @@ impl Sched {
 
     /// The energy of a domain with the task on `dst`, or without it.
     ///
-    /// Kernel: fair.c compute_energy(), v5.0–
+    /// Kernel: fair.c compute_energy(), eenv_pd_busy_time() from v6.0, v5.0–
     fn compute_energy(&self, cx: &mut Ctx<'_, '_>, row: usize, task: TaskId, dst: Option<CpuId>) -> u64 {
         let cpus = self.pd_cpus(row);
         let (mut max_util, mut sum_util, mut capacity, mut all) = (0, 0, 0, 0);

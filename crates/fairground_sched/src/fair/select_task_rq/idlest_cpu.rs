@@ -57,7 +57,7 @@ impl Sched {
 
     /// The CPU of a group that leaves the shallowest idle state, or was the last to become idle, or has the least load.
     ///
-    /// Kernel: fair.c find_idlest_group_cpu(), v4.14– (find_idlest_cpu() before)
+    /// Kernel: fair.c find_idlest_group_cpu(), sched_balance_find_dst_group_cpu() from v6.10, v4.14– (find_idlest_cpu() before)
     fn find_idlest_group_cpu(&self, cx: &mut Ctx<'_, '_>, task: TaskId, group: SgId, this: CpuId) -> CpuId {
         let group = &self.topology.groups[group];
         if group.group_weight == 1 {
