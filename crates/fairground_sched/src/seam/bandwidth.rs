@@ -157,5 +157,5 @@ seam! {
         Boot "boot" "At whole multiples of the period since boot: all groups of one period together.",
         Random "random" "Each group has a phase of its own, drawn when it is made.",
     }
-    history { v(4, 12) => Boot, v(6, 3) => Random, }
+    history { v(4, 12) => Boot, v(6, 4) => Random, }
 }
