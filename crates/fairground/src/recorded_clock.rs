@@ -1,7 +1,7 @@
 //! A record as input of a run: its clock, and what hangs on that.
 //!
 //! A machine that was recorded had been up for a while. How its ticks lay, and when periods of quotas began, followed from
-//! that, and from 6.3 on from a drawing for each group: nothing that scheduling decides.
+//! that, and from 6.4 on from a drawing for each group: nothing that scheduling decides.
 
 use crate::quota_record::{Members, QuotaRecord};
 use crate::trace_file::TraceFile;
