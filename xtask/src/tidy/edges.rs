@@ -96,8 +96,9 @@ pub(super) const ROOMS: &[Room] = &[
         uses: &[STDX, MODEL, SCHED],
         tests_use: &[],
         libraries: Some(&[]),
-        absent: "`fairground_conform` never writes what a record says into the core's state, but for tasks and queues whose past \
-                 lies before the record, and accounts of quota that were found to differ: it drives the entry points and compares",
+        absent: "`fairground_conform` drives the entry points and compares; it never writes what a record says into the core's \
+                 state. There are two exceptions: tasks and queues whose past lies before the record, and quota accounts that were \
+                 found to differ",
     },
     Room {
         name: WORKLOAD,
