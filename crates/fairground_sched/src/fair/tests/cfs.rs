@@ -1,4 +1,4 @@
-//! The numbered tests of specification 02 (the fair core) that need no engine, but for EEVDF. T07 and T09 run in
+//! The worked examples of docs/model/02 (the fair core) that need no engine, but for EEVDF. T07 and T09 run in
 //! the engine: see the tests of `fairground_sim`.
 
 use super::bench::{Bench, CPU, Decisions, MS};
