@@ -92,7 +92,7 @@ refusals! {
     TooMuch "too-much" "its load is more than what is to be moved";
     TooLittle "too-little" "its load is too small to be worth a move";
     Fits "fits" "it fits the CPU where it is";
-    Throttled "throttled" "its group is out of quota here or there";
+    Throttled "throttled" "its group is throttled here or there";
 }
 
 /// What a balance of one domain came to.

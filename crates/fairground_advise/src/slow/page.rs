@@ -73,7 +73,7 @@ impl Slow {
             title: "How long CPUs stood still for want of quota".to_string(),
             bars: self.stall_classes().into_iter().map(|(name, stalls)| (name, stalls.len() as u64)).collect(),
             unit: "stalls".to_string(),
-            note: "The first seed; each CPU on which the group was out of quota counts for itself.".to_string(),
+            note: "The first seed; each CPU on which the group was throttled counts for itself.".to_string(),
         }
     }
 }

@@ -53,7 +53,7 @@ impl Slow {
             let time = |ns: u64| Cell::new(format_ns(Ns(ns)), ns);
             table.push(vec![name.into(), (stalls.len() as u64).into(), time(total), time(longest.0)]);
         }
-        table.note("the first seed; each CPU on which the group was out of quota counts for itself");
+        table.note("the first seed; each CPU on which the group was throttled counts for itself");
         table
     }
     /// The classes of lengths that are not beyond the longest stall, each with its stalls.

@@ -3,6 +3,7 @@
 
 mod advise;
 mod bad_input;
+mod docs;
 mod examples;
 mod experiments;
 mod explain;

@@ -143,7 +143,7 @@ fn the_page_of_a_run_shows_tables_curves_and_cpus() {
     for cpu in ["CPU 0 ", "CPU 1 "] {
         assert!(rows.iter().any(|row| row.starts_with(cpu)), "{cpu}: {rows:?}");
     }
-    assert!(plain(&shown.dom).contains("out of quota: the higher, the more CPUs"));
+    assert!(plain(&shown.dom).contains("throttled: the higher, the more CPUs"));
 }
 
 #[test]

@@ -196,7 +196,7 @@ class Drawer {
     });
     this.throttled.forEach(({ group, lane }, number) => {
       const top = HEAD + (this.cpus.length + number) * this.rowHeight;
-      this.drawName(`${group} out`, top);
+      this.drawName(group, top);
       this.drawThrottled(lane, top);
     });
     Object.assign(this.figure.dataset, { from: Math.round(view.from), to: Math.round(view.to), seen, rows });
@@ -283,7 +283,7 @@ class Drawer {
     const reach = (view.to - view.from) / this.width(), stretch = lane[firstAfter(lane, time - reach)];
     const isHit = time >= view.from && stretch && stretch.from <= time + reach;
     this.tip.style.display = isHit || (cpu && time >= view.from) ? 'block' : 'none';
-    const place = shownTime(time), name = stretch && (cpu ? (isKernel ? this.sections[stretch.who] : this.tasks[stretch.who].filter(Boolean).join(' in ')) : `${stretch.who} CPUs of ${group.group} out of quota`);
+    const place = shownTime(time), name = stretch && (cpu ? (isKernel ? this.sections[stretch.who] : this.tasks[stretch.who].filter(Boolean).join(' in ')) : `${stretch.who} CPUs of ${group.group} throttled`);
     this.tip.textContent = !isHit ? `CPU ${row}, ${place}: ${isKernel ? 'no kernel work' : 'idle'}`
       : stretch.parts === 1 ? `${name}: ${shownTime(stretch.to - stretch.from)}, from ${shownTime(stretch.from)} on`
         : `${stretch.parts} stretches in ${shownTime(stretch.to - stretch.from)} from ${shownTime(stretch.from)} on, ${shownTime(stretch.busy)} in all; ${name} has ${shownTime(stretch.most)} or more`;
@@ -335,7 +335,7 @@ class Drawer {
     for (const [name, row] of shown) item(`${name} ${shownTime(row.time)}`, row.colour);
     if (sorted.length > shown.length) element(this.legend, 'span', `and ${sorted.length - shown.length} more`);
     item('kernel', this.style.kernel);
-    if (this.throttled.length) item('out of quota: the higher, the more CPUs', this.style.throttled);
+    if (this.throttled.length) item('throttled: the higher, the more CPUs', this.style.throttled);
   }
 }
 

@@ -57,7 +57,7 @@ fn waterfall() -> Waterfall {
         length: 1000,
         kinds: vec![
             ("running".into(), NASTY.into()),
-            ("throttled".into(), "out of quota".into()),
+            ("throttled".into(), "throttled".into()),
             ("asleep".into(), "unused".into()),
         ],
         lanes: vec![lane("the request"), lane(NASTY)],

@@ -1,0 +1,194 @@
+//! The examples of the documentation print what the documentation says.
+//!
+//! A block ```` ```console ```` whose lines with `$ ` all begin with `$ fairground ` is run in a folder that shows the
+//! tree's scenarios, examples and recordings. What a command prints must be what the block says. After a command may stand
+//! `2>&1` (messages too), then `| head -n N` and `| tail -n N`, and a comment after ` # `.
+//!
+//! `UPDATE_EXPECT=1 cargo test -p fairground_cli docs` writes what was printed into the pages.
+
+use crate::support::{Folder, ok, workspace};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// What a folder of examples shows of the tree.
+const SHOWN: &[&str] = &["crates", "examples", "recordings", "scenarios"];
+/// The first line of a block that is run.
+const FENCE: &str = "```console";
+
+/// A block of a page: its commands with what the page says they print.
+struct Block {
+    /// The line of its fence, counted from 1.
+    line: usize,
+    commands: Vec<Example>,
+}
+
+/// A command and the lines below it.
+struct Example {
+    words: String,
+    printed: String,
+}
+
+/// Every page of the tree that may hold examples.
+fn pages() -> Vec<PathBuf> {
+    let mut open = vec![workspace().join("docs"), workspace().join("scenarios")];
+    let mut found = vec![workspace().join("README.md")];
+    while let Some(folder) = open.pop() {
+        for path in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+            if path.is_dir() {
+                open.push(path);
+            } else if path.extension().is_some_and(|ending| ending == "md") {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+/// The blocks of a page that are run.
+fn blocks(page: &str) -> Vec<Block> {
+    let mut blocks = Vec::new();
+    let mut lines = page.lines().enumerate();
+    while let Some((at, line)) = lines.next() {
+        if line != FENCE {
+            continue;
+        }
+        let body: Vec<&str> = lines.by_ref().map(|(_, line)| line).take_while(|line| !line.starts_with("```")).collect();
+        let commands = examples(&body);
+        if !commands.is_empty() && commands.iter().all(|example| example.words.starts_with("fairground ")) {
+            blocks.push(Block { line: at + 1, commands });
+        }
+    }
+    blocks
+}
+
+fn examples(body: &[&str]) -> Vec<Example> {
+    let mut found: Vec<Example> = Vec::new();
+    for line in body {
+        if let Some(words) = line.strip_prefix("$ ") {
+            found.push(Example { words: words.to_string(), printed: String::new() });
+        } else if let Some(last) = found.last_mut() {
+            last.printed += line;
+            last.printed.push('\n');
+        }
+    }
+    found
+}
+
+/// A command line taken apart.
+#[derive(PartialEq, Eq, Debug)]
+struct Parts<'a> {
+    arguments: Vec<String>,
+    /// Whether messages count too (`2>&1`).
+    all: bool,
+    /// `head` or `tail`, and how many lines it lets pass.
+    filters: Vec<(&'a str, usize)>,
+}
+
+fn parts(words: &str) -> Parts<'_> {
+    let words = words.split(" # ").next().unwrap_or(words).trim();
+    let (words, filters) = words.split_once(" | ").unwrap_or((words, ""));
+    let filter = |filter| {
+        let known = str::split_once(filter, " -n ").and_then(|(name, count)| Some((name.trim(), count.trim().parse().ok()?)));
+        known.unwrap_or_else(|| panic!("`{filter}`: only head -n N and tail -n N"))
+    };
+    let filters = filters.split_terminator('|').map(filter).collect();
+    let (words, all) = words.strip_suffix(" 2>&1").map_or((words, false), |words| (words, true));
+    // What stands between quotes is one argument.
+    let quoted = words.split('"').enumerate();
+    let arguments = quoted.flat_map(|(at, part)| match at % 2 {
+        0 => part.split_whitespace().map(str::to_string).collect(),
+        _ => vec![part.to_string()],
+    });
+    Parts { arguments: arguments.skip(1).collect(), all, filters }
+}
+
+fn printed(folder: &Path, words: &str) -> String {
+    let parts = parts(words);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_fairground"));
+    let output = command.args(parts.arguments).current_dir(folder).stdin(Stdio::null()).output().unwrap();
+    assert_ne!(output.status.code(), Some(101), "{words}: {}", String::from_utf8_lossy(&output.stderr));
+    let mut text = String::from_utf8(output.stdout).unwrap();
+    if parts.all {
+        text += &String::from_utf8(output.stderr).unwrap();
+    }
+    let mut lines: Vec<&str> = text.trim_end().lines().map(str::trim_end).collect();
+    for (name, count) in parts.filters {
+        match name {
+            "head" => lines.truncate(count),
+            "tail" => drop(lines.drain(..lines.len().saturating_sub(count))),
+            other => panic!("`{other}`: only head -n N and tail -n N"),
+        }
+    }
+    lines.iter().map(|line| format!("{line}\n")).collect()
+}
+
+/// A folder in which the commands of the pages can be typed as they stand.
+fn shown() -> (Folder, PathBuf) {
+    let folder = Folder::new();
+    let path = PathBuf::from(folder.path("."));
+    let tree = std::fs::canonicalize(workspace()).unwrap();
+    for name in SHOWN {
+        std::os::unix::fs::symlink(tree.join(name), path.join(name)).unwrap();
+    }
+    (folder, path)
+}
+
+#[cfg(unix)]
+#[test]
+fn examples_of_the_documentation_print_what_it_says() {
+    let is_update = std::env::var_os("UPDATE_EXPECT").is_some();
+    let (_folder, path) = shown();
+    let mut wrong = Vec::new();
+    let mut count = 0;
+    for page in pages() {
+        let text = std::fs::read_to_string(&page).unwrap();
+        let mut new = text.clone();
+        for block in blocks(&text) {
+            for example in block.commands {
+                count += 1;
+                let now = printed(&path, &example.words);
+                if now != example.printed {
+                    let at = format!("{}:{}: $ {}", page.display(), block.line, example.words);
+                    wrong.push(format!("{at}\nthe page says:\n{}\nit prints:\n{now}", example.printed));
+                    let heading = format!("$ {}\n", example.words);
+                    new = new.replacen(&(heading.clone() + &example.printed), &(heading + &now), 1);
+                }
+            }
+        }
+        if is_update && new != text {
+            std::fs::write(&page, new).unwrap();
+        }
+    }
+    assert!(count > 0, "no page has an example");
+    assert!(wrong.is_empty() || is_update, "UPDATE_EXPECT=1 writes what is printed into the pages\n\n{}", wrong.join("\n"));
+}
+
+#[test]
+fn every_command_has_an_example() {
+    let help = ok(&["--help"]).out;
+    let commands = help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
+    let names = commands
+        .filter(|line| line.starts_with("  ") && !line.starts_with("   "))
+        .filter_map(|line| line.split_whitespace().next());
+    let texts: Vec<String> = pages().iter().map(|page| std::fs::read_to_string(page).unwrap()).collect();
+    let has = |name: &str| {
+        let begins = |example: &Example| example.words.starts_with(&format!("fairground {name}"));
+        texts.iter().flat_map(|text| blocks(text)).any(|block| block.commands.iter().any(begins))
+    };
+    let without: Vec<&str> = names.filter(|&name| name != "help" && !has(name)).collect();
+    assert!(without.is_empty(), "no page has an example of {}", without.join(", "));
+}
+
+#[test]
+fn a_block_is_taken_apart() {
+    let page =
+        "text\n```console\n$ fairground list machines | head -n 2\na\nb\n$ fairground x\n```\n```console\n$ cargo test\n```\n";
+    let found = blocks(page);
+    assert_eq!(found.len(), 1);
+    assert_eq!((found[0].line, found[0].commands.len()), (2, 2));
+    assert_eq!(found[0].commands[0].printed, "a\nb\n");
+    let found = parts("fairground run a.toml --what-if \"nice a 5\" 2>&1 | head -n 30 | tail -n 3 # why");
+    let arguments = ["run", "a.toml", "--what-if", "nice a 5"].map(str::to_string).to_vec();
+    assert_eq!(found, Parts { arguments, all: true, filters: vec![("head", 30), ("tail", 3)] });
+}
