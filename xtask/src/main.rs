@@ -3,8 +3,11 @@
 //! They are written in Rust so that nothing but Rust is needed to run them, and so that what the
 //! robots run is what a developer runs.
 
+mod book;
 mod digests;
 mod fidelity;
+mod instructions;
+mod pictures;
 mod reproduce;
 mod rust_source;
 mod steps;
@@ -27,6 +30,9 @@ const TOOLS: &[Tool] = &[
         "writes docs/fidelity.md from the recorded sets; with --check compares it, with --quick --check a subset",
         fidelity::run,
     ),
+    ("instructions", "counts what an event costs us and compares it with the table in the tree", instructions::run),
+    ("book", "builds the documentation as a book with a search, by mdBook", book::run),
+    ("pictures", "draws the pictures of the documentation anew, by a headless Chromium", pictures::run),
     ("ci", "everything that a change must pass", steps::ci),
     ("nightly", "the slow things: ignored tests in release, full reproductions, long random runs, benches", steps::nightly),
 ];

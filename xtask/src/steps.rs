@@ -2,7 +2,7 @@
 //!
 //! Every step is a command that a developer can type. The names and times of the steps go to stderr.
 
-use crate::{digests, fidelity, reproduce, tidy};
+use crate::{digests, fidelity, instructions, reproduce, tidy};
 use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
@@ -24,6 +24,7 @@ const CI: &[(&str, Act)] = &[
     ("docs", Act::Cargo(&["doc", "--workspace", "--no-deps"], &[("RUSTDOCFLAGS", "-D warnings")])),
     ("test", Act::Cargo(&["test", "--workspace"], &[])),
     ("digests of both builds", Act::Tool(digests::run)),
+    ("instructions per event", Act::Tool(instructions::check)),
     ("fidelity, quick", Act::Tool(fidelity::check_quick)),
     ("reproduce, quick", Act::Tool(reproduce::run_quick)),
 ];

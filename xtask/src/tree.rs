@@ -3,11 +3,11 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// A text file of the project.
+/// A file of the project.
 pub(crate) struct File {
     /// Path from the root, with `/` between its parts.
     pub(crate) path: String,
-    /// The content.
+    /// The content; empty if it is no text.
     pub(crate) text: String,
 }
 
@@ -18,12 +18,15 @@ impl File {
     }
 }
 
-/// All text files, in order of their paths: those that version control knows or would take up, or,
+/// All files, in order of their paths, those that are no text with an empty one: those that version control knows or would take up, or,
 /// without version control, all that do not lie in hidden folders or in `target`.
 pub(crate) fn files(root: &Path) -> Vec<File> {
     let mut paths = listed(root).unwrap_or_else(|| walked(root));
     paths.sort_unstable();
-    let read = |path: String| Some(File { text: std::fs::read_to_string(root.join(&path)).ok()?, path });
+    let read = |path: String| {
+        let text = String::from_utf8(std::fs::read(root.join(&path)).ok()?).unwrap_or_default();
+        Some(File { text, path })
+    };
     paths.into_iter().filter_map(read).collect()
 }
 
@@ -32,6 +35,17 @@ fn listed(root: &Path) -> Option<Vec<String>> {
     let output = Command::new("git").args(arguments).current_dir(root).output().ok()?;
     let text = output.status.success().then(|| String::from_utf8(output.stdout).ok())??;
     Some(text.split_terminator('\0').map(str::to_string).collect())
+}
+
+/// The commits up to the present one; none where there is no history, or only a part of it.
+pub(crate) fn commits(root: &Path) -> Vec<String> {
+    let git = |arguments: &[&str]| {
+        let output = Command::new("git").args(arguments).current_dir(root).output().ok()?;
+        output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())
+    };
+    let is_whole = git(&["rev-parse", "--is-shallow-repository"]).is_some_and(|answer| answer.trim() == "false");
+    let list = is_whole.then(|| git(&["rev-list", "HEAD"])).flatten().unwrap_or_default();
+    list.lines().map(str::to_string).collect()
 }
 
 fn walked(root: &Path) -> Vec<String> {

@@ -1,12 +1,36 @@
 //! Links between our pages lead somewhere.
 
 use super::{Finding, Project};
+use crate::book::SUMMARY;
 use crate::rust_source::line_of;
 use crate::tree::File;
 
+/// The files that a page links to: as written, without the part after `#`, and as paths from the root.
+pub(crate) fn targets(path: &str, text: &str) -> Vec<(String, String)> {
+    let page = File { path: path.to_string(), text: text.to_string() };
+    let own = links(&page).map(|(_, target)| target.split('#').next().unwrap_or_default()).filter(|target| is_ours(target));
+    own.map(|target| (target.to_string(), resolve(path, target))).collect()
+}
+
+/// Whether a link leads to a file of the tree.
+fn is_ours(path: &str) -> bool {
+    !path.is_empty() && !path.contains("://") && !path.starts_with("mailto:") && !path.contains(char::is_whitespace)
+}
+
 pub(super) fn check(project: &Project<'_>) -> Vec<Finding> {
     let pages = project.files.iter().filter(|file| file.is("md"));
-    pages.flat_map(|page| links(page).filter_map(|(at, target)| broken(project, page, at, target))).collect()
+    let broken = pages.flat_map(|page| links(page).filter_map(|(at, target)| broken(project, page, at, target)));
+    broken.chain(unlisted(project)).collect()
+}
+
+/// Pages of the documentation that the table of contents does not have.
+fn unlisted(project: &Project<'_>) -> Vec<Finding> {
+    let Some(summary) = project.file(SUMMARY) else { return Vec::new() };
+    let listed: Vec<String> = targets(SUMMARY, &summary.text).into_iter().map(|target| target.1).collect();
+    let pages = project.files.iter().filter(|file| file.path.starts_with("docs/") && file.is("md") && file.path != SUMMARY);
+    let missing = pages.filter(|page| !listed.contains(&page.path));
+    let message = format!("{SUMMARY} does not list this page");
+    missing.map(|page| Finding { path: page.path.clone(), line: 1, message: message.clone() }).collect()
 }
 
 /// The targets of links such as `[text](target)`, with their offsets.
@@ -17,11 +41,9 @@ fn links(page: &File) -> impl Iterator<Item = (usize, &str)> {
 
 fn broken(project: &Project<'_>, page: &File, at: usize, target: &str) -> Option<Finding> {
     let path = target.split('#').next().unwrap_or_default();
-    let is_ours =
-        !path.is_empty() && !path.contains("://") && !path.starts_with("mailto:") && !path.contains(char::is_whitespace);
     let wanted = resolve(&page.path, path);
     let exists = |file: &File| file.path == wanted || file.path.strip_prefix(&wanted).is_some_and(|rest| rest.starts_with('/'));
-    let is_broken = is_ours && !project.files.iter().any(exists);
+    let is_broken = is_ours(path) && !project.files.iter().any(exists);
     let message = format!("the link to `{path}` leads nowhere");
     is_broken.then(|| Finding { path: page.path.clone(), line: line_of(&page.text, at), message })
 }
@@ -44,6 +66,14 @@ fn resolve(page: &str, target: &str) -> String {
 mod tests {
     use super::super::tests::messages;
     use super::*;
+
+    #[test]
+    fn a_page_that_the_contents_do_not_list_is_found() {
+        let files = [("docs/SUMMARY.md", "[a](a.md)\n[b](../b.md)"), ("docs/a.md", ""), ("docs/users/c.md", ""), ("b.md", "")];
+        assert_eq!(messages(check, &files), ["docs/users/c.md:1: docs/SUMMARY.md does not list this page"]);
+        let found = targets("docs/users/c.md", "[a](../a.md#part) [x](https://example.org)");
+        assert_eq!(found, [("../a.md".to_string(), "docs/a.md".to_string())]);
+    }
 
     #[test]
     fn broken_links_are_found() {

@@ -5,7 +5,8 @@ mod edges;
 pub(crate) mod kernel_index;
 mod kernel_lines;
 mod layout;
-mod links;
+pub(crate) mod links;
+mod measured;
 pub(crate) mod model;
 mod prose;
 mod purity;
@@ -50,6 +51,8 @@ impl Source<'_> {
 pub(crate) struct Project<'a> {
     files: &'a [File],
     sources: Vec<Source<'a>>,
+    /// The commits up to this one; empty where there is no whole history.
+    commits: Vec<String>,
 }
 
 impl<'a> Project<'a> {
@@ -61,7 +64,7 @@ impl<'a> Project<'a> {
             let shipped = if is_test(&file.path, &tests) { String::new() } else { rust_source::without_tests(&code) };
             Source { file, code, shipped }
         });
-        Project { files, sources: sources.collect() }
+        Project { files, sources: sources.collect(), commits: Vec::new() }
     }
     fn file(&self, path: &str) -> Option<&File> {
         self.files.iter().find(|file| file.path == path)
@@ -93,8 +96,8 @@ fn is_test(path: &str, tests: &BTreeSet<String>) -> bool {
 }
 
 /// All findings, in order of rule, file and line.
-fn check(files: &[File]) -> Vec<Finding> {
-    let project = Project::new(files);
+fn check(files: &[File], commits: Vec<String>) -> Vec<Finding> {
+    let project = Project { commits, ..Project::new(files) };
     let rules = [
         edges::check,
         purity::check,
@@ -104,6 +107,7 @@ fn check(files: &[File]) -> Vec<Finding> {
         wording::check,
         layout::check,
         links::check,
+        measured::check,
         model::check,
         sentences::check,
     ];
@@ -113,7 +117,7 @@ fn check(files: &[File]) -> Vec<Finding> {
 /// `cargo xtask tidy`.
 pub(crate) fn run(root: &Path) -> bool {
     let files = tree::files(root);
-    let findings = check(&files);
+    let findings = check(&files, tree::commits(root));
     for Finding { path, line, message } in &findings {
         eprintln!("{path}:{line}: {message}");
     }
@@ -127,7 +131,8 @@ mod tests {
 
     #[test]
     fn the_tree_is_tidy() {
-        let findings = check(&tree::files(&crate::root()));
+        let root = crate::root();
+        let findings = check(&tree::files(&root), tree::commits(&root));
         let lines: Vec<String> = findings.iter().map(|f| format!("{}:{}: {}", f.path, f.line, f.message)).collect();
         assert!(findings.is_empty(), "run `cargo xtask tidy`:\n{}", lines.join("\n"));
     }
