@@ -16,7 +16,9 @@ const INDEX: &str = "docs/experiments/README.md";
 const WORDS: &str = "easured at `";
 
 pub(super) fn check(project: &Project<'_>) -> Vec<Finding> {
-    let measured = |file: &&File| PAGES.contains(&file.path.as_str()) || (file.path.starts_with(FOLDER) && file.is("md") && file.path != INDEX);
+    let measured = |file: &&File| {
+        PAGES.contains(&file.path.as_str()) || (file.path.starts_with(FOLDER) && file.is("md") && file.path != INDEX)
+    };
     project.files.iter().filter(measured).flat_map(|page| check_page(page, &project.commits)).collect()
 }
 
