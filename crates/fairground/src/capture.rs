@@ -1,8 +1,8 @@
 //! `capture machine`: this host's topology as a machine file.
 
-use crate::error::Error;
 use fairground_machine::{Imported, machine_file, sysfs};
 use fairground_report::Document;
+use fairground_scenario::Error;
 
 /// A machine that was read from this host.
 #[derive(Clone, Debug)]

@@ -1,17 +1,15 @@
 //! A against B: two profiles of one scenario over paired seeds.
 
-use crate::control::Control;
-use crate::error::Error;
 use crate::output::{ResultKind, table_parquet};
 use crate::pages::{self, Side};
 use crate::run::{self, RunEnding, RunOptions, RunOutcome};
-use crate::scenario::{Scenario, profile};
 use fairground_metrics::{Better, Comparison, Metric, Paired, Rule, Timeline, Verdict};
 use fairground_model::{Digest, Mistakes, NullSink};
 use fairground_report::document::hex;
 use fairground_report::table::number;
 use fairground_report::units::{decimal, format_metric};
 use fairground_report::{Cell, Column, CompareReport, CompareRow, Document, Input, Table};
+use fairground_scenario::{Control, Error, Scenario, profile};
 use fairground_sched::profile::Profile;
 use rayon::prelude::*;
 use serde_json::json;

@@ -1,10 +1,9 @@
 //! `convert`: from one trace format to another, in bounded memory.
 
-use crate::error::Error;
 use crate::output::Outputs;
-use crate::trace_file;
 use fairground_formats::{ImportStats, WriterOptions};
 use fairground_report::{Document, Input};
+use fairground_scenario::{Error, trace_file};
 use std::path::{Path, PathBuf};
 
 /// A trace that was converted.

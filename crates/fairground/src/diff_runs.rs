@@ -1,13 +1,10 @@
 //! Where two runs part: the first record that differs, with the records before it.
 
 use crate::compare::side_name;
-use crate::control::Control;
-use crate::error::Error;
-use crate::guard;
-use crate::scenario::Scenario;
 use fairground_model::{Decision, IdKind, Sink, TaskInfo, TraceEvent};
 use fairground_report::document::hex;
 use fairground_report::{Column, Document, Input, Table};
+use fairground_scenario::{Control, Error, Scenario, guard};
 use fairground_sim::{Flow, Simulation};
 use fairground_stdx::{CpuId, Id, Instant, Ns, TaskId};
 use std::collections::VecDeque;

@@ -1,10 +1,9 @@
 //! `list domains`: the scheduling domains of a machine under a kernel.
 
-use crate::error::Error;
-use crate::recorded_system::System;
-use crate::scenario::Overrides;
 use fairground_machine::Machine;
+use fairground_recordings::System;
 use fairground_report::{Column, Table};
+use fairground_scenario::{Error, Overrides};
 use fairground_sched::Profile;
 use fairground_sched::seam::DomainNames;
 use fairground_sched::topology::{SchedDomain, SdFlags, Topology};

@@ -1,39 +1,13 @@
 //! The table of CPU cgroups of a run.
 
 use crate::run::RunOutcome;
-use crate::scenario::shares_to_nice;
-use fairground_model::{Change, Instr, Start, TaskSet};
+use fairground_model::{Change, Instr, TaskSet};
 use fairground_report::run::share_cell;
 use fairground_report::units::fixed;
 use fairground_report::{Cell, Column, Table};
+use fairground_scenario::shares_to_nice;
 use fairground_sched::profile::Profile;
-use fairground_stdx::{IndexVec, Ns, TaskId, TgId};
-
-/// The group in which each task starts; forked ones start where the task is that forks them.
-pub(crate) fn first_groups(set: &TaskSet) -> IndexVec<TaskId, Option<TgId>> {
-    let mut groups: IndexVec<TaskId, Option<TgId>> = set.tasks.iter().map(|task| task.group).collect();
-    // A child may stand before its parent; a chain is no longer than there are tasks that are forked.
-    let forks: Vec<(TaskId, TaskId)> = set
-        .tasks
-        .iter_enumerated()
-        .flat_map(|(parent, task)| {
-            let children = set.programs[task.program].code.iter().filter_map(|instr| match instr {
-                Instr::Fork { task } => Some(*task),
-                _ => None,
-            });
-            children.map(move |child| (parent, child))
-        })
-        .filter(|row| set.tasks[row.1].start == Start::Forked && set.tasks[row.1].group.is_none())
-        .collect();
-    for _ in 0..forks.len() {
-        let before = groups.clone();
-        forks.iter().for_each(|&(parent, child)| groups[child] = groups[parent]);
-        if groups == before {
-            break;
-        }
-    }
-    groups
-}
+use fairground_stdx::{IndexVec, Ns, TgId};
 
 /// Whether a task may change its group in the run.
 fn has_moves(set: &TaskSet) -> bool {
@@ -56,7 +30,7 @@ pub(crate) fn group_table(outcome: &RunOutcome, profile: &Profile) -> Table {
     ];
     let mut table = Table::new("groups", "Groups, by where tasks started", columns);
     let set = &outcome.tasks;
-    let starts = first_groups(set);
+    let starts = set.first_groups();
     let mut rows: IndexVec<TgId, (u64, Ns)> = set.groups.iter().map(|_| (0, Ns::ZERO)).collect();
     let mut all = Ns::ZERO;
     for task in &outcome.report.tasks {

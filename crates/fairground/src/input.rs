@@ -1,9 +1,7 @@
 //! What can be run: a scenario, an rt-app file, the folder of a recorded set, or a workload by its name.
 
-use crate::error::Error;
-use crate::recorded_set::RecordedSet;
-use crate::scenario::{Overrides, Parts, Scenario, Source, Workload};
-use crate::text_file::read_text;
+use fairground_recordings::RecordedSet;
+use fairground_scenario::{Error, Overrides, Parts, Scenario, Source, Workload, text_file::read_text};
 use fairground_workload::{args_of_flags, flags_text};
 use std::path::Path;
 

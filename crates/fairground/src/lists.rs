@@ -1,11 +1,10 @@
 //! `list` and `profile`: what there is.
 
-use crate::error::Error;
-use crate::scenario::SCHED_AUTOGROUP_ENABLED;
 use fairground_formats::formats;
 use fairground_machine::{CostModel, presets};
 use fairground_model::{GovernorKind, Reason};
 use fairground_report::{Cell, Column, ListRow, ProfileChange, Table, list, profile as profile_report};
+use fairground_scenario::{Error, SCHED_AUTOGROUP_ENABLED};
 use fairground_sched::fair::tunables::TUNABLES;
 use fairground_sched::features::Feat;
 use fairground_sched::profile::{Change, ChangeKind, KnownKind, Profile, ProfileError};

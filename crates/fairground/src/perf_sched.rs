@@ -1,16 +1,13 @@
 //! `timehist` and `latency`: what perf computes under these names, of a recording or of a simulated run.
 
-use crate::control::Control;
-use crate::error::Error;
 use crate::input::RunInput;
-use crate::recorded_set::RecordedSet;
 use crate::run::{self, RunOptions};
-use crate::scenario::Overrides;
-use crate::trace_file;
 use fairground_metrics::timehist::{LatencyTable, SchedLatency, TimeHist, TimeHistRow};
 use fairground_model::{Sink, TaskInfo};
+use fairground_recordings::RecordedSet;
 use fairground_report::timehist::latency_table;
 use fairground_report::{Document, Input, Table};
+use fairground_scenario::{Control, Error, Overrides, trace_file};
 use fairground_stdx::{CpuMask, Instant};
 use serde_json::Value;
 use std::path::Path;

@@ -1,18 +1,15 @@
 //! `replay`: a recorded trace on another machine or under another kernel.
 
-use crate::error::Error;
-use crate::recorded_kernel::profile_of_release;
-use crate::recorded_system::System;
 use crate::run::RunOutcome;
-use crate::scenario::{DEFAULT_PROFILE, Overrides, Parts, Scenario, Source, Workload};
 use crate::tables::run_document;
-use crate::trace_file::TraceFile;
 use fairground_machine::Machine;
 use fairground_metrics::{Metric, RunStats};
 use fairground_model::Sink;
+use fairground_recordings::{System, profile_of_release};
 use fairground_report::run::metrics_json;
 use fairground_report::units::format_metric;
 use fairground_report::{Cell, Column, Document, Table};
+use fairground_scenario::{DEFAULT_PROFILE, Error, Overrides, Parts, Scenario, Source, Workload, trace_file::TraceFile};
 use fairground_sched::profile::{KnownKind, Profile};
 use fairground_stdx::{CpuMask, Instant, Ns};
 use serde_json::json;

@@ -1,17 +1,15 @@
 //! One simulation: from a scenario to its report.
 
-use crate::control::Control;
-use crate::error::Error;
-use crate::guard::{self, Broken, BrokenRun};
-use crate::lock_table::{LockOutcome, lock_metrics};
-use crate::metrics;
-use crate::quota_table::{QuotaRow, quota_metrics, quota_rows};
-use crate::scenario::{self, BandResult, Scenario};
 use crate::schedstat;
 use fairground_formats::schedstat::SchedStatFile;
 use fairground_metrics::latency::SectionTime;
 use fairground_metrics::{Metric, RunReport, RunStats};
 use fairground_model::{Sink, SisStats, TaskSet, TimeSpent};
+use fairground_scenario::{
+    self as scenario, BandResult, Control, Error, Scenario,
+    guard::{self, Broken, BrokenRun},
+    metrics::{self, LockOutcome, QuotaRow, lock_metrics, quota_metrics, quota_rows},
+};
 use fairground_sched::FreqReport;
 use fairground_sim::{Counts, Ending, Flow, Simulation};
 use fairground_stdx::{Instant, Log2Histogram, Ns};
@@ -240,9 +238,8 @@ fn located(mut broken: Broken, simulation: &Simulation, scenario: &Scenario, opt
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::control::Progress;
-    use crate::scenario::Overrides;
     use fairground_model::{NullSink, TraceEvent};
+    use fairground_scenario::{Overrides, Progress};
     use fairground_stdx::CpuId;
     use std::path::Path;
     use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

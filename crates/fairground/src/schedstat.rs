@@ -1,12 +1,12 @@
 //! Counters of /proc/schedstat, recorded or simulated: one snapshot, or what was counted between two.
 
-use crate::error::Error;
 use fairground_formats::schedstat::{self, Layout, SchedStatFile};
 use fairground_formats::unpack;
 use fairground_metrics::schedstat::difference;
 use fairground_model::{Digest, SchedStat};
 use fairground_report::schedstat::tables;
 use fairground_report::{Document, Input, Table};
+use fairground_scenario::Error;
 use fairground_sched::Sched;
 use fairground_sched::seam::SchedstatText;
 use std::fs::File;

@@ -4,16 +4,18 @@ use crate::compare::side_name;
 use crate::freq_table::freq_table;
 use crate::group_table;
 use crate::lock_table::lock_tables;
-use crate::metrics::{marker_buckets, marker_values};
 use crate::quota_table::quota_table;
 use crate::run::{RunEnding, RunOutcome};
-use crate::scenario::{BandResult, Scenario, Workload};
 use crate::thread_table::thread_table;
 use fairground_metrics::{Histogram, PlatHistogram};
 use fairground_model::{Instr, TaskSet, cgroup};
 use fairground_report::searches::{bpftrace_histogram, efficiency_table};
 use fairground_report::units::{fixed, format_count, format_metric, format_ns};
 use fairground_report::{Cell, Column, Document, Input, RunFacts, Table, run, time_spent};
+use fairground_scenario::{
+    BandResult, Scenario, Workload,
+    metrics::{marker_buckets, marker_values},
+};
 use fairground_stdx::{Ns, TgId};
 use fairground_workload::{Aggregate, Figure, Percentiles};
 use serde_json::Value;
@@ -72,7 +74,7 @@ pub fn search_tables(scenario: &Scenario, outcome: &RunOutcome) -> Vec<Table> {
 /// The group in which each task starts; empty if there are no groups.
 fn task_groups(set: &TaskSet) -> Vec<&str> {
     let path = |group: &Option<TgId>| group.map_or(cgroup::ROOT, |group| set.groups[group].name.as_str());
-    if set.groups.is_empty() { Vec::new() } else { group_table::first_groups(set).iter().map(path).collect() }
+    if set.groups.is_empty() { Vec::new() } else { set.first_groups().iter().map(path).collect() }
 }
 
 /// The document of `run --json`, to which a command may add fields.
@@ -252,7 +254,7 @@ pub fn band_table(bands: &[BandResult]) -> Table {
             || Cell::new("missing", Value::Null),
             |metric| Cell::new(format_metric(metric.value, metric.unit), metric.value),
         );
-        let limit = |limit: &Option<crate::scenario::Limit>| {
+        let limit = |limit: &Option<fairground_scenario::Limit>| {
             limit.as_ref().map_or_else(Cell::empty, |limit| Cell::new(limit.text.clone(), limit.held))
         };
         let within = Cell::new(if row.within() { "yes" } else { "NO" }, row.within());

@@ -2,11 +2,10 @@
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
-use fairground::metrics::marker_values;
 use fairground::run::{self, RunOptions};
-use fairground::{Control, Overrides, Scenario};
 use fairground_metrics::Histogram;
 use fairground_model::NullSink;
+use fairground_scenario::{Control, Overrides, Scenario, metrics::marker_values};
 use std::path::Path;
 use std::thread;
 

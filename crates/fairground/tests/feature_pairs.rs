@@ -10,8 +10,8 @@ mod pairs;
 
 use expect_test::expect_file;
 use fairground::lists;
-use fairground::scenario::{Overrides, Scenario};
 use fairground_model::{Decision, Op, Reason, Sink, TraceEvent};
+use fairground_scenario::{Overrides, Scenario};
 use fairground_sched::features::Feat;
 use fairground_sched::profile::{KnownKind, Profile};
 use fairground_sim::Simulation;

@@ -5,9 +5,8 @@ use fairground::convert::convert;
 use fairground::output::Outputs;
 use fairground::replay::Replay;
 use fairground::run::{RunOptions, run};
-use fairground::trace_file::TraceFile;
-use fairground::{Control, Overrides, Scenario};
 use fairground_model::TraceEvent;
+use fairground_scenario::{Control, Overrides, Scenario, trace_file::TraceFile};
 use std::path::{Path, PathBuf};
 
 /// A task that computes and sleeps on a board whose governor looks after it.

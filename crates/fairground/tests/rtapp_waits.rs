@@ -1,10 +1,9 @@
 //! rt-app files whose threads wait for one another, run.
 #![allow(clippy::unwrap_used, reason = "a test stops where it fails")]
 
-use fairground::Control;
 use fairground::run::{RunOptions, RunOutcome, run};
-use fairground::scenario::{Overrides, Scenario};
 use fairground_model::NullSink;
+use fairground_scenario::{Control, Overrides, Scenario};
 use std::path::Path;
 
 /// A run on two CPUs on which nothing but computing takes time.

@@ -2,9 +2,9 @@
 
 use super::csv::{self, Column, Csv};
 use super::verdict::cpus;
-use fairground::error::Error;
 use fairground_model::{CpuMax, Mistakes};
 use fairground_report::units::{fixed, format_ns};
+use fairground_scenario::Error;
 use fairground_stdx::Ns;
 
 /// What a counter grew by, and over what time.

@@ -4,8 +4,8 @@ use super::bootstrap::{self, Interval};
 use super::goal::Goal;
 use super::lab::{Lab, Sample, Variant};
 use super::{CURVE_SEEDS, GRID_SEEDS, quota};
-use fairground::error::Error;
 use fairground_model::{CpuMax, Digest};
+use fairground_scenario::Error;
 use fairground_stdx::Ns;
 
 /// Quotas of the curve, as shares of the demand in percent.

@@ -4,9 +4,9 @@ use super::bootstrap::Interval;
 use super::text::snippet;
 use super::verdict::{Judged, cheapest};
 use super::{Advice, Smallest, TraceFacts};
-use fairground::scenario::Scenario;
 use fairground_model::CpuMax;
 use fairground_report::{Document, Input};
+use fairground_scenario::Scenario;
 use serde_json::{Value, json};
 
 impl Advice {

@@ -1,7 +1,7 @@
 //! What a service must reach: `p99=50ms`.
 
-use fairground::error::Error;
 use fairground_metrics::Decimal;
+use fairground_scenario::Error;
 use fairground_stdx::{Ns, units};
 
 /// A percentile of the time that requests take, and what it may be.

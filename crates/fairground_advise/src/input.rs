@@ -3,10 +3,7 @@
 use super::counters::{self, Counters};
 use super::log::{self, LogOptions};
 use super::trace::{TraceCase, TraceOptions};
-use fairground::error::Error;
-use fairground::scenario::{Overrides, Scenario};
-use fairground::text_file::read_text;
-use fairground::trace_file;
+use fairground_scenario::{Error, Overrides, Scenario, text_file::read_text, trace_file};
 use fairground_workload::replay::Loop;
 use std::path::Path;
 

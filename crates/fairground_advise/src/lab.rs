@@ -3,13 +3,10 @@
 use super::bootstrap::NEVER;
 use super::goal::Goal;
 use super::runs::Runs;
-use fairground::control::Control;
-use fairground::error::Error;
-use fairground::metrics::marker_values;
 use fairground::run::{self, RunEnding, RunOptions, RunOutcome};
-use fairground::scenario::Scenario;
 use fairground_metrics::Histogram;
 use fairground_model::{CpuMax, Instr, NullSink, Sink, TaskSet};
+use fairground_scenario::{Control, Error, Scenario, metrics::marker_values};
 use fairground_sched::profile::Profile;
 use fairground_stdx::{Ns, RngStream, StreamKind, TgId};
 use fairground_workload::replay::RESPONSE;

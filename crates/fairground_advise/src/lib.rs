@@ -41,10 +41,8 @@ pub use trace::{TraceCase, TraceFacts};
 pub use verdict::{Judged, Remedy, Verdict};
 
 use fairground::compare::side_name;
-use fairground::control::Control;
-use fairground::error::Error;
-use fairground::scenario::Scenario;
 use fairground_model::{CpuMax, Digest};
+use fairground_scenario::{Control, Error, Scenario};
 use fairground_stdx::Ns;
 use lab::{Lab, Sample, Subject, Variant};
 use runs::{Run, Runs};

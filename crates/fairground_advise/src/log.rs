@@ -1,9 +1,8 @@
 //! A log of requests as a service: when each came, how long it took, what CPU time it needed.
 
 use super::csv::{self, Csv};
-use fairground::error::Error;
-use fairground::scenario::{Overrides, Scenario};
 use fairground_model::Mistakes;
+use fairground_scenario::{Error, Overrides, Scenario};
 use fairground_stdx::Ns;
 use fairground_workload::service::{Arrivals, Demand, Service};
 use std::path::Path;

@@ -7,11 +7,11 @@ use super::text::{cpus_of, snippet};
 use super::{Advice, Point};
 use fairground::output::ResultKind;
 use fairground::pages;
-use fairground::scenario::Scenario;
 use fairground_model::CpuMax;
 use fairground_report::Page;
 use fairground_report::page::{Axis, Block, Chart, HeatCell, HeatMap, Quantity, Scale, Series};
 use fairground_report::units::format_ns;
+use fairground_scenario::Scenario;
 use fairground_stdx::Ns;
 
 impl Advice {

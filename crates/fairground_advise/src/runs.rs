@@ -5,9 +5,9 @@ use super::bootstrap::NEVER;
 use super::lab::Sample;
 use fairground::compare::side_name;
 use fairground::output::table_parquet;
-use fairground::scenario::Scenario;
 use fairground_model::CpuMax;
 use fairground_report::{Cell, Column, Table};
+use fairground_scenario::Scenario;
 use serde_json::Value;
 use std::sync::{Arc, Mutex, PoisonError};
 

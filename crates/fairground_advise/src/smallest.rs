@@ -8,8 +8,8 @@
 
 use super::goal::Goal;
 use super::lab::{Lab, Variant};
-use fairground::error::Error;
 use fairground_model::CpuMax;
+use fairground_scenario::Error;
 use fairground_stdx::Ns;
 use rayon::prelude::*;
 

@@ -1,12 +1,10 @@
 //! A trace as what is asked about: threads that were recorded under one limit are run under others.
 
 use super::pattern::matches;
-use fairground::error::Error;
-use fairground::recorded_system::System;
 use fairground::replay::{profile_of, smp_of};
-use fairground::scenario::{Overrides, Scenario, quoted};
-use fairground::trace_file::TraceFile;
 use fairground_model::{TaskInfo, TraceEvent};
+use fairground_recordings::System;
+use fairground_scenario::{Error, Overrides, Scenario, quoted, trace_file::TraceFile};
 use fairground_stdx::{Id, IndexVec, Ns, TaskId};
 use fairground_workload::replay::{Loop, WhatIf, what_if};
 use std::path::Path;

@@ -3,7 +3,7 @@
 use clap::{Args, ValueEnum};
 use fairground::input::RunInput;
 use fairground::perf_sched::{ReadyMark, Source};
-use fairground::{Error, Overrides};
+use fairground_scenario::{Error, Overrides};
 use std::path::PathBuf;
 
 /// Seeds are whole numbers of TOML as well.

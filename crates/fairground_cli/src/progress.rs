@@ -1,6 +1,6 @@
 //! A progress bar on stderr, only on a terminal and only for work that lasts.
 
-use fairground::Progress;
+use fairground_scenario::Progress;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};

@@ -1,8 +1,7 @@
 //! Text and errors for people, documents for programs.
 
-use fairground::error::FileMistakes;
-use fairground::{Error, guard};
 use fairground_report::{Document, Table};
+use fairground_scenario::{Error, FileMistakes, guard};
 use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme, LabeledSpan, NamedSource, SourceCode};
 use std::fmt;
 use std::io::{self, ErrorKind, IsTerminal, Write};

@@ -3,9 +3,7 @@
 use super::cause::{Cause, Place};
 use super::find::WakeUp;
 use super::{Replay, one};
-use fairground::control::Control;
-use fairground::error::Error;
-use fairground::scenario::Scenario;
+use fairground_scenario::{Control, Error, Scenario};
 use fairground_stdx::Ns;
 
 /// So many of the latest are taken apart; of more the rest is left out, and the table says so.

@@ -1,8 +1,8 @@
 //! The answer as a JSON document.
 
 use super::{Explanation, Misread, Names, story, tables};
-use fairground::scenario::Scenario;
 use fairground_report::{Document, Input};
+use fairground_scenario::Scenario;
 use fairground_sched::GroupReading;
 use serde_json::{Value, json};
 

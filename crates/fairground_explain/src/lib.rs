@@ -38,15 +38,12 @@ pub use tables::tables;
 pub use verdicts::{Misread, Miss};
 pub use what_if::{Change, Outcome, QUEUED_LOAD};
 
-use fairground::control::Control;
-use fairground::error::Error;
-use fairground::guard;
-use fairground::nearest;
 use fairground::run::{self, RunOptions};
-use fairground::scenario::Scenario;
 use fairground_model::cgroup::ROOT;
 use fairground_model::{TaskSet, event};
+use fairground_scenario::{Control, Error, Scenario, guard};
 use fairground_sim::Simulation;
+use fairground_stdx::nearest;
 use fairground_stdx::{Id, Instant, Ns, TaskId, TgId, units};
 use find::WakeUps;
 use past::Past;

@@ -7,8 +7,7 @@ use super::parts::Parts;
 use super::past::Past;
 use super::verdicts::{Miss, Misses};
 use super::watch::{Step, Watch};
-use fairground::error::Error;
-use fairground::scenario::Scenario;
+use fairground_scenario::{Error, Scenario};
 use fairground_sim::{Flow, Simulation};
 use fairground_stdx::{CpuId, Instant, Ns, TgId};
 

@@ -3,9 +3,8 @@
 use super::cause::Cause;
 use super::find::WakeUp;
 use super::one::Explained;
-use fairground::error::Error;
-use fairground::scenario::Scenario;
 use fairground_model::{Sink, TimedChange, TraceEvent};
+use fairground_scenario::{Error, Scenario};
 use fairground_sched::Profile;
 use fairground_sched::profile::{KnownKind, ProfileError};
 use fairground_sim::{Flow, Simulation};

@@ -3,8 +3,8 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may stop at the first surprise")]
 
-use fairground::{Control, Overrides, Scenario};
 use fairground_explain::{Cause, ExplainOptions, Explanation, explain};
+use fairground_scenario::{Control, Overrides, Scenario};
 use fairground_stdx::Ns;
 use std::path::Path;
 

@@ -7,7 +7,7 @@ use crate::governor::Governor;
 use crate::lock::LockSpec;
 use crate::noise::NoiseSpec;
 use crate::policy::Policy;
-use crate::program::Program;
+use crate::program::{Instr, Program};
 use crate::socket::SockSpec;
 use crate::util_clamp::UtilClamp;
 use fairground_stdx::{CpuId, CpuMask, IndexVec, Instant, LockId, MarkerId, Ns, PipeId, ProgramId, SockId, TaskId, TgId, WordId};
@@ -273,7 +273,6 @@ impl TaskSet {
     /// Moves everything that happens at a fixed instant by `length`: starts, changes, and the instants
     /// that programs name.
     pub fn delay(&mut self, length: Ns) {
-        use crate::program::Instr;
         for task in self.tasks.iter_mut() {
             if let Start::At(at) = &mut task.start {
                 *at += length;
@@ -293,7 +292,6 @@ impl TaskSet {
     /// Who asks for a slice of its own, or for the base slice again (`None`): tasks at their start, then programs,
     /// each under the first task that follows it, then changes.
     pub fn slices(&self) -> Vec<(TaskId, Option<Ns>)> {
-        use crate::program::Instr;
         let mut asked: Vec<(TaskId, Option<Ns>)> =
             self.tasks.iter_enumerated().filter_map(|(id, task)| Some((id, Some(task.slice?)))).collect();
         for (id, program) in self.programs.iter_enumerated() {
@@ -314,7 +312,6 @@ impl TaskSet {
 
     /// The first task that asks for utilization clamps: at its start, in its program, or by a change.
     pub fn asks_for_clamp(&self) -> Option<TaskId> {
-        use crate::program::Instr;
         let in_program = |task: &TaskSpec| {
             let code = &self.programs[task.program].code;
             code.iter().any(|instr| matches!(instr, Instr::SetClamp { .. }))
@@ -336,11 +333,35 @@ impl TaskSet {
         self.groups.iter().find(|group| group.clamp != UtilClamp::NONE).or(changed).map(|group| group.name.as_str())
     }
 
+    /// The group in which each task starts; forked ones start where the task is that forks them.
+    pub fn first_groups(&self) -> IndexVec<TaskId, Option<TgId>> {
+        let mut groups: IndexVec<TaskId, Option<TgId>> = self.tasks.iter().map(|task| task.group).collect();
+        // A child may stand before its parent; a chain is no longer than there are tasks that are forked.
+        let forks: Vec<(TaskId, TaskId)> = self
+            .tasks
+            .iter_enumerated()
+            .flat_map(|(parent, task)| {
+                let children = self.programs[task.program].code.iter().filter_map(|instr| match instr {
+                    Instr::Fork { task } => Some(*task),
+                    _ => None,
+                });
+                children.map(move |child| (parent, child))
+            })
+            .filter(|row| self.tasks[row.1].start == Start::Forked && self.tasks[row.1].group.is_none())
+            .collect();
+        for _ in 0..forks.len() {
+            let before = groups.clone();
+            forks.iter().for_each(|&(parent, child)| groups[child] = groups[parent]);
+            if groups == before {
+                break;
+            }
+        }
+        groups
+    }
     /// Appends the groups, tasks, pipes, sockets, words, locks, markers and changes of `other`, renumbered; `other` has no
     /// threads for soft interrupts yet. Markers of the same
     /// name and unit are shared, and so are groups of the same path. Returns the offset by which `other`'s task ids moved.
     pub fn append(&mut self, other: TaskSet) -> u32 {
-        use crate::program::Instr;
         use fairground_stdx::Id;
         let tasks = self.tasks.len() as u32;
         let pipes = self.pipes.len() as u32;

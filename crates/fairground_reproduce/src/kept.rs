@@ -3,8 +3,8 @@
 //! One file per run, by the digest of this very build, of what was run and of its seed; it holds whole numbers in decimal,
 //! one per line. A file that is not there, or cannot be read as such, is a run that is still to be made.
 
-use fairground::error::Error;
 use fairground_model::Digest;
+use fairground_scenario::Error;
 use std::path::{Path, PathBuf};
 
 /// A folder with the runs of this build and of others, which are left alone.

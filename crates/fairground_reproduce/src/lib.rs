@@ -11,11 +11,10 @@ mod runs;
 mod sis_util;
 mod task_throttle;
 
-use fairground::control::Control;
-use fairground::error::Error;
-use fairground::nearest;
 use fairground_model::Digest;
 use fairground_report::{Document, Input, ListRow, Reproduction, Table, list};
+use fairground_scenario::{Control, Error};
+use fairground_stdx::nearest;
 use serde_json::Value;
 use std::path::PathBuf;
 

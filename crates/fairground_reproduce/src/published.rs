@@ -1,9 +1,9 @@
 //! The published figures, kept in the tree as data.
 
-use fairground::error::Error;
 use fairground_metrics::Decimal;
 use fairground_model::Digest;
 use fairground_report::Input;
+use fairground_scenario::Error;
 use toml_edit::{Document, Item, Table};
 
 /// One file of figures.

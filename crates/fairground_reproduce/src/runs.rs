@@ -2,11 +2,10 @@
 
 use super::Reproduced;
 use super::published::Published;
-use fairground::control::Control;
-use fairground::error::Error;
 use fairground_machine::{CostModel, Machine};
 use fairground_model::{Digest, Mistakes, Sink, TaskSet};
 use fairground_report::Reproduction;
+use fairground_scenario::{Control, Error};
 use fairground_sched::Profile;
 use fairground_sim::{Setup, Simulation, Stopped};
 use fairground_stdx::Ns;

@@ -2,12 +2,12 @@
 
 use crate::decisions::{Conformed, compare};
 use crate::golden::Set;
+use crate::quota_pattern::{Patterns, patterns_of_set};
 use crate::simulation::{Simulated, simulate};
-use fairground::load_tracking::{Followed, LoadKind, follow_set};
-use fairground::quota_pattern::{Patterns, patterns_of_set};
-use fairground::{Control, Error};
+use fairground_recordings::load_tracking::{Followed, LoadKind, follow_set};
 use fairground_report::Reproduction;
 use fairground_reproduce::{EXPERIMENTS, ReproduceOptions};
+use fairground_scenario::{Control, Error};
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};

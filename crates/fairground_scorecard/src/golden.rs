@@ -1,7 +1,7 @@
 //! The recorded sets: folders `FAMILY/EXPERIMENT`, family `k6.12-hogs-1cpu`, experiment `a_eq3_1`.
 
-use fairground::recorded_set::RecordedSet;
-use fairground::{Error, Overrides};
+use fairground_recordings::RecordedSet;
+use fairground_scenario::{Error, Overrides};
 use std::fs;
 use std::path::{Path, PathBuf};
 

@@ -7,5 +7,6 @@ pub mod golden;
 pub mod judge;
 pub mod notes;
 pub mod page;
+pub mod quota_pattern;
 pub mod report;
 pub mod simulation;

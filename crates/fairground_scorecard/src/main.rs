@@ -1,7 +1,7 @@
 //! `fairground_scorecard GOLDEN`: the page of `docs/fidelity.md`, or a check of it.
 
 use clap::Parser;
-use fairground::{Control, Error, Progress};
+use fairground_scenario::{Control, Error, Progress};
 use fairground_scorecard::card::{self, Card};
 use fairground_scorecard::golden;
 use fairground_scorecard::notes::Notes;

@@ -1,7 +1,7 @@
 //! What we say about what falls short, written by hand in `notes.toml` and kept there, so that the page can be
 //! made again without losing it.
 
-use fairground::Error;
+use fairground_scenario::Error;
 use std::ops::Range;
 use toml_edit::{Document, Item, Table};
 

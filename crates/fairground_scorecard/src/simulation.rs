@@ -1,9 +1,9 @@
 //! A set's workload, run by us, against its `expect` list.
 
-use fairground::recorded_set::RecordedSet;
 use fairground::run::{RunOptions, run};
-use fairground::{Control, Error, Overrides};
 use fairground_metrics::Check;
+use fairground_recordings::RecordedSet;
+use fairground_scenario::{Control, Error, Overrides};
 use std::path::Path;
 
 /// What a refusal says in each of its messages.
@@ -24,7 +24,7 @@ pub fn simulate(folder: &Path, overrides: &Overrides, seeds: u64) -> Result<Simu
         let set = RecordedSet::open(folder, &Overrides { seed: Some(seed), ..overrides.clone() })?;
         let mut figures = set.figures();
         let outcome = run(&set.scenario, &RunOptions::default(), &mut figures, Control::none())?;
-        Ok(set.check(figures, &outcome).1)
+        Ok(set.check(figures, outcome.end(), &outcome.quotas).1)
     };
     match (1..=seeds).map(one).collect() {
         Ok(checks) => Ok(Simulated::Ran(checks)),

@@ -1,8 +1,8 @@
 //! Recorded sets of an arm64 kernel on four CPUs of capacity 512 and four of 1024: placement, misfit and load tracking.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may stop where it likes")]
 
-use fairground::Overrides;
 use fairground_metrics::CheckedRow;
+use fairground_scenario::Overrides;
 use fairground_scorecard::judge::median_distance;
 use fairground_scorecard::simulation::{Simulated, simulate};
 use std::path::Path;

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot read its data must fail")]
 
 use expect_test::expect_file;
-use fairground::Control;
+use fairground_scenario::Control;
 use fairground_scorecard::card::{Card, measure};
 use fairground_scorecard::decisions::Conformed;
 use fairground_scorecard::golden::{Set, sets};

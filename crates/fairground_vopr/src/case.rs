@@ -2,9 +2,10 @@
 
 use crate::dice::Dice;
 use crate::generate;
-use fairground::{Error, Scenario, scenario};
 use fairground_machine::Machine;
 use fairground_model::TaskSet;
+use fairground_scenario as scenario;
+use fairground_scenario::{Error, Scenario};
 use fairground_sched::Profile;
 use fairground_sim::{Setup, Simulation};
 use fairground_stdx::Ns;

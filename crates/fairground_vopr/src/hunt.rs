@@ -3,8 +3,8 @@
 use crate::case::Case;
 use crate::coverage::Coverage;
 use crate::run::{CaseReport, Failure, failure_as_it_is, run_case, run_this};
-use fairground::Control;
 use fairground_model::Digest;
+use fairground_scenario::Control;
 use fairground_stdx::units;
 use std::ops::Range;
 use std::time::{Duration, Instant};

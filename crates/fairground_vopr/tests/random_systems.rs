@@ -1,7 +1,7 @@
 //! Random whole systems, and the alarm itself.
 
-use fairground::{Overrides, Scenario};
 use fairground_model::{Change, NullSink, Policy, TimedChange};
+use fairground_scenario::{Overrides, Scenario};
 use fairground_sim::Simulation;
 use fairground_stdx::TaskId;
 use fairground_vopr::{Case, Failure, failure_of, run_case, run_case_watched};

@@ -6,13 +6,12 @@ mod results;
 
 pub use results::{ResultFiles, ResultKind, table_parquet};
 
-use crate::error::Error;
 use crate::pages;
 use crate::run::RunOutcome;
-use crate::scenario::Scenario;
 use fairground_formats::{TraceWriter, WriterOptions, writer_with};
 use fairground_metrics::TimelineSink;
 use fairground_model::{LockEvent, Mistakes, Sink, TaskInfo, TraceEvent};
+use fairground_scenario::{Error, Scenario};
 use fairground_stdx::{CpuId, Instant, TaskId};
 use of_run::OfRun;
 use std::fs::{self, File};

@@ -3,11 +3,11 @@
 use super::ending;
 use crate::pages;
 use crate::run::RunOutcome;
-use crate::scenario::Scenario;
 use crate::schedstat::ENDING as SCHEDSTAT;
 use fairground_formats::schedstat;
 use fairground_metrics::Timeline;
 use fairground_report::hgrm::hgrm;
+use fairground_scenario::Scenario;
 use std::path::Path;
 
 /// What such a file holds.

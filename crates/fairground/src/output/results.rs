@@ -1,10 +1,10 @@
 //! Files of results that are made at once, when all runs are over: of comparisons and sweeps.
 
 use super::{OutputFile, ending, refuse_twice};
-use crate::error::Error;
 use fairground_formats::parquet::{Field, Kind, Value, write_table};
 use fairground_model::Mistakes;
 use fairground_report::{Align, Column, Table};
+use fairground_scenario::Error;
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::PathBuf;

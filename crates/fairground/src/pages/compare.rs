@@ -2,13 +2,12 @@
 
 use super::{latency_chart, page, percentile_series, timeline_block};
 use crate::compare::Compared;
-use crate::metrics::marker_values;
 use crate::run::RunOutcome;
-use crate::scenario::Scenario;
 use fairground_metrics::{Histogram, Timeline};
 use fairground_model::MarkerUnit;
 use fairground_report::page::{Block, Page, Series};
 use fairground_report::{Column, Table};
+use fairground_scenario::{Scenario, metrics::marker_values};
 
 /// One side of a comparison: its runs in the order of seeds.
 pub(crate) struct Side<'r> {

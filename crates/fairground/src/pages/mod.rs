@@ -8,11 +8,10 @@ pub(crate) use compare::{Side, compare_page};
 pub use curves::{latency_chart, percentile_series};
 pub use run::run_page;
 
-use crate::group_table;
-use crate::scenario::Scenario;
 use fairground_metrics::{Timeline, TimelineSink};
 use fairground_model::cgroup;
 use fairground_report::page::{Owner, Page, TimelineBlock};
+use fairground_scenario::Scenario;
 use fairground_stdx::Instant;
 
 /// The collector of a run's timeline.
@@ -36,7 +35,7 @@ pub fn page(title: &str, command: &str, scenario: &Scenario) -> Page {
 /// A timeline with the names of the scenario's tasks and groups.
 fn timeline_block(title: String, scenario: &Scenario, timeline: Timeline) -> TimelineBlock {
     let set = scenario.tasks();
-    let starts = group_table::first_groups(&set);
+    let starts = set.first_groups();
     let mut owners: Vec<Owner> = timeline.names.iter().map(|name| Owner { name: name.clone(), group: String::new() }).collect();
     for (owner, task) in owners.iter_mut().zip(starts.iter()) {
         if !set.groups.is_empty() {

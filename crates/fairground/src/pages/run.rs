@@ -2,14 +2,13 @@
 
 use super::{latency_chart, page, percentile_series, timeline_block};
 use crate::compare::side_name;
-use crate::metrics::marker_values;
 use crate::run::{RunEnding, RunOutcome};
-use crate::scenario::Scenario;
 use crate::tables;
 use fairground_metrics::Timeline;
 use fairground_model::MarkerUnit;
 use fairground_report::page::{Block, Page};
 use fairground_report::units::{format_count, format_ns};
+use fairground_scenario::{Scenario, metrics::marker_values};
 
 /// Tasks up to this number have a curve of their own where a run has no more.
 const MAX_TASKS_WITH_CURVES: usize = 7;

@@ -10,16 +10,13 @@ mod tests;
 pub use outcome::{Case, MetricCases, Prices, Sensitivity};
 
 use crate::compare::{self, CompareOptions};
-use crate::control::Control;
-use crate::error::Error;
-use crate::metrics::metrics_to_come;
-use crate::nearest;
 use crate::run::{self, RunEnding, RunOptions};
-use crate::scenario::Scenario;
 use fairground_machine::Machine;
 use fairground_metrics::Metric;
 use fairground_model::{CostClass, Digest, MarkerUnit, NullSink, TaskSet, TimeSpent};
+use fairground_scenario::{Control, Error, Scenario, metrics::metrics_to_come};
 use fairground_stdx::Factor;
+use fairground_stdx::nearest;
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicU64, Ordering};
 

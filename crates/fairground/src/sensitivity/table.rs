@@ -1,12 +1,12 @@
 //! A sensitivity run as tables and as a JSON document.
 
 use super::{Case, FACTORS, MetricCases, Prices, Sensitivity};
-use crate::scenario::Scenario;
 use fairground_metrics::{Decimal, Unit};
 use fairground_model::CostClass;
 use fairground_report::table::number;
 use fairground_report::units::{fixed, format_metric};
 use fairground_report::{Cell, Column, Document, Input, Table, time_spent};
+use fairground_scenario::Scenario;
 use fairground_stdx::Factor;
 use serde_json::{Value, json};
 

@@ -1,5 +1,5 @@
 use super::*;
-use crate::scenario::Overrides;
+use fairground_scenario::Overrides;
 use std::path::Path;
 
 /// Four tasks that sleep and compute on two CPUs.

@@ -2,9 +2,8 @@
 //! this program. A sweep that was interrupted reads it and does only what is missing.
 
 use super::row::{Outcome, Row};
-use crate::error::Error;
-use crate::guard::VERSION;
 use fairground_metrics::{Better, Metric, Unit};
+use fairground_scenario::{Error, guard::VERSION};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};

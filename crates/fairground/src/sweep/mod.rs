@@ -9,14 +9,11 @@ pub use row::{Outcome, Row};
 pub use spec::{Axis, AxisKind, MAX_RUNS, SweepSpec};
 pub use table::{sweep_document, sweep_file, sweep_table};
 
-use crate::control::Control;
-use crate::error::{Error, FileMistakes};
 use crate::run::{self, RunEnding, RunOptions};
-use crate::scenario::{BandResult, Overrides, Scenario};
-use crate::text_file::read_text;
 use fairground_model::{Digest, Mistakes, NullSink};
 use fairground_report::Input;
 use fairground_report::document::hex;
+use fairground_scenario::{BandResult, Control, Error, FileMistakes, Overrides, Scenario, text_file::read_text};
 use journal::Journal;
 use rayon::prelude::*;
 use std::path::{Path, PathBuf};
@@ -164,7 +161,7 @@ impl Sweep {
             resumed.fetch_add(1, Ordering::Relaxed);
             row.outcome = outcome.clone();
             if let Outcome::Done { metrics, holds, .. } = &mut row.outcome {
-                *holds = crate::scenario::check(&scenario.bands, metrics).iter().all(BandResult::within);
+                *holds = fairground_scenario::check(&scenario.bands, metrics).iter().all(BandResult::within);
             }
             return Ok(row);
         }

@@ -13,8 +13,8 @@
 //! set     = { sched_latency_ns = [6000000, 24000000] }
 //! ```
 
-use crate::scenario::fields::{Fields, Spanned, parse_toml};
 use fairground_model::Mistakes;
+use fairground_scenario::fields::{Fields, Spanned, parse_toml};
 use std::ops::Range;
 use toml_edit::{Item, Value};
 

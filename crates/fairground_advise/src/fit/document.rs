@@ -4,11 +4,11 @@ use super::super::bootstrap::NEVER;
 use super::super::counters::Counters;
 use super::super::goal::percentile_name;
 use super::{Fit, FitOptions, Measured, Range, fit};
-use fairground::control::Control;
 use fairground::output::ResultKind;
 use fairground_metrics::Decimal;
 use fairground_report::table::number;
 use fairground_report::{Column, Document, Input, Table};
+use fairground_scenario::Control;
 use serde_json::{Value, json};
 
 /// Counters, and the fit to them where one is possible.

@@ -22,8 +22,8 @@ pub use range::Range;
 
 use super::goal::Goal;
 use answer::{Answers, Question};
-use fairground::control::Control;
 use fairground_model::Digest;
+use fairground_scenario::Control;
 use find::{Found, Sampler};
 pub(super) use measured::Measured;
 use rayon::prelude::*;

@@ -3,8 +3,8 @@ use crate::bootstrap::NEVER;
 use crate::counters::{self, Counters};
 use crate::verdict::is_unstable;
 use fairground::run::{self, RunOptions};
-use fairground::scenario::{Overrides, Scenario};
 use fairground_model::{CpuMax, NullSink};
+use fairground_scenario::{Overrides, Scenario};
 use fairground_stdx::{Ns, RngStream, StreamKind};
 use fairground_workload::service::{Arrivals, Demand, Service};
 use fluid::{Most, Request, Server};
@@ -39,7 +39,8 @@ fn simulated(scenario: &Scenario, limit: CpuMax, seed: u64) -> Counted {
     let per_second = |sum: u64| (u128::from(sum) * 1_000_000_000 / u128::from(end)) as u64;
     let marker = |name: &str| outcome.tasks.markers.iter_enumerated().find(|row| row.1.name == name).map(|row| row.0);
     let all = 0..outcome.tasks.tasks.len();
-    let latencies = fairground::metrics::marker_values(&outcome.report, &outcome.tasks, &all, marker("request_latency").unwrap());
+    let latencies =
+        fairground_scenario::metrics::marker_values(&outcome.report, &outcome.tasks, &all, marker("request_latency").unwrap());
     let offered = outcome.report.markers.iter().filter(|row| Some(row.marker) == marker("requests"));
     let offered: u64 = offered.map(|row| row.values.len()).sum();
     let rank = ((offered.saturating_sub(workers)).max(latencies.len()) * 99).div_ceil(100);

@@ -13,8 +13,8 @@ pub use pool::{Level, SlowRequest, Strip};
 pub use request::{Request, STATES, Span, State};
 
 use super::lab::{Lab, Variant};
-use fairground::error::Error;
 use fairground_model::CpuMax;
+use fairground_scenario::Error;
 use fairground_stdx::Ns;
 use watch::Watch;
 

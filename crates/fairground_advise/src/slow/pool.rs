@@ -3,10 +3,8 @@
 use super::super::lab::Lab;
 use super::request::{Request, Span, State};
 use super::watch::{Watch, spans};
-use fairground::error::Error;
-use fairground::guard;
-use fairground::scenario::Scenario;
 use fairground_model::{CpuMax, TaskSet};
+use fairground_scenario::{Error, Scenario, guard};
 use fairground_sim::{Flow, Simulation, Stopped};
 use fairground_stdx::{Instant, Ns};
 

@@ -3,7 +3,7 @@ mod slow;
 mod trace;
 
 use super::*;
-use fairground::scenario::Overrides;
+use fairground_scenario::Overrides;
 use std::path::Path;
 
 fn scenario(text: &str) -> Scenario {

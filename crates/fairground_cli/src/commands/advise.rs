@@ -5,12 +5,11 @@ use crate::interrupt::{self, EXIT_INTERRUPTED};
 use crate::progress::Bar;
 use crate::show;
 use fairground::output::{ResultFiles, ResultKind};
-use fairground::scenario::Scenario;
-use fairground::{Control, Error};
 use fairground_advise::counters::Counters;
 use fairground_advise::{
     self as advise, Advice, AdviseInput, AdviseOptions, CounterAdvice, FitOptions, Goal, InputOptions, Loop,
 };
+use fairground_scenario::{Control, Error, Scenario};
 use std::path::PathBuf;
 
 /// Find the smallest CPU limit that meets a goal, and say what the present one does.

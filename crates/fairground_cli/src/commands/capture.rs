@@ -1,7 +1,8 @@
 //! `fairground capture`.
 
 use crate::show;
-use fairground::{Error, capture, text_file};
+use fairground::capture;
+use fairground_scenario::{Error, text_file};
 use std::path::PathBuf;
 
 #[derive(clap::Subcommand)]

@@ -7,7 +7,7 @@ use crate::show;
 use fairground::compare::{self, CompareOptions};
 use fairground::input::RunInput;
 use fairground::output::{ResultFiles, ResultKind};
-use fairground::{Control, Error};
+use fairground_scenario::{Control, Error};
 use std::path::PathBuf;
 
 /// Compare two profiles over paired seeds.

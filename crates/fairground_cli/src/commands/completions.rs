@@ -4,7 +4,7 @@ use crate::cli::Cli;
 use crate::show;
 use clap::CommandFactory;
 use clap_complete::Shell;
-use fairground::Error;
+use fairground_scenario::Error;
 
 /// Print completions for a shell.
 #[derive(clap::Args)]

@@ -4,8 +4,8 @@ use crate::flags::ScenarioFlags;
 use crate::interrupt::{self, EXIT_INTERRUPTED};
 use crate::progress::Bar;
 use crate::show;
-use fairground::conform::{self, ConformOptions, Conformance};
-use fairground::{Control, Error};
+use fairground_recordings::conform::{self, ConformOptions, Conformance};
+use fairground_scenario::{Control, Error};
 use std::path::PathBuf;
 
 /// Disagreements that are kept with their state when all are to be shown.

@@ -1,7 +1,8 @@
 //! `fairground convert`.
 
 use crate::show;
-use fairground::{Error, convert};
+use fairground::convert;
+use fairground_scenario::Error;
 use std::path::PathBuf;
 
 /// Convert between trace formats.

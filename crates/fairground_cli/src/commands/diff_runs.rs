@@ -5,8 +5,9 @@ use crate::interrupt::{self, EXIT_INTERRUPTED};
 use crate::progress::Bar;
 use crate::show;
 use fairground::compare::{self, CompareOptions};
+use fairground::diff_runs;
 use fairground::input::RunInput;
-use fairground::{Control, Error, diff_runs};
+use fairground_scenario::{Control, Error};
 use std::path::PathBuf;
 
 /// Find the first record in which two runs differ: two scenarios, or one under two profiles.

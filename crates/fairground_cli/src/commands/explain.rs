@@ -5,8 +5,8 @@ use crate::interrupt::{self, EXIT_INTERRUPTED};
 use crate::progress::Bar;
 use crate::show;
 use fairground::input::RunInput;
-use fairground::{Control, Error};
 use fairground_explain::{self as explain, ExplainOptions};
+use fairground_scenario::{Control, Error};
 use std::path::PathBuf;
 
 /// Explain why a task ran late after a wake-up: who ran instead and by which rule, what stood idle elsewhere and why the

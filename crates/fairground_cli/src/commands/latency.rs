@@ -5,7 +5,7 @@ use crate::interrupt::{self, EXIT_INTERRUPTED};
 use crate::progress::Bar;
 use crate::show;
 use fairground::perf_sched::{Latency, LatencyOrder};
-use fairground::{Control, Error};
+use fairground_scenario::{Control, Error};
 use std::path::PathBuf;
 
 /// Show how long tasks wait from becoming runnable to running, as `perf sched latency` does.

@@ -4,9 +4,9 @@ use crate::show;
 use clap::builder::PossibleValuesParser;
 use fairground::domains::domain_table;
 use fairground::lists::{self, Listed};
-use fairground::scenario::{Overrides, rtapp_schema, scenario_schema};
-use fairground::{Error, report};
+use fairground::report;
 use fairground_reproduce::experiment_table;
+use fairground_scenario::{Error, Overrides, rtapp_schema, scenario_schema};
 use std::path::PathBuf;
 
 /// List what there is.

@@ -3,7 +3,7 @@
 use crate::cli::Cli;
 use crate::show;
 use clap::CommandFactory;
-use fairground::Error;
+use fairground_scenario::Error;
 
 pub(crate) fn run() -> Result<u8, Error> {
     let mut text = Vec::new();

@@ -22,7 +22,7 @@ pub(crate) mod timehist;
 pub(crate) mod vopr;
 
 use crate::cli::{Cli, Command};
-use fairground::Error;
+use fairground_scenario::Error;
 
 /// Runs a command and gives its exit code.
 pub(crate) fn dispatch(cli: Cli) -> Result<u8, Error> {

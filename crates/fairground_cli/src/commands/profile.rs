@@ -1,7 +1,8 @@
 //! `fairground profile`.
 
 use crate::show;
-use fairground::{Error, lists};
+use fairground::lists;
+use fairground_scenario::Error;
 
 #[derive(clap::Subcommand)]
 pub(crate) enum Command {

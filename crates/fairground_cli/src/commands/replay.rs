@@ -8,7 +8,8 @@ use crate::show;
 use fairground::output::Outputs;
 use fairground::replay::Replay;
 use fairground::run::{RunEnding, RunOptions};
-use fairground::{Control, Error, tables};
+use fairground::tables;
+use fairground_scenario::{Control, Error};
 use std::path::PathBuf;
 
 /// Run a recorded trace on another machine or profile.

@@ -3,8 +3,8 @@
 use crate::interrupt::{self, EXIT_INTERRUPTED};
 use crate::progress::Bar;
 use crate::show;
-use fairground::{Control, Error};
 use fairground_reproduce::{self as reproduce, ReproduceOptions};
+use fairground_scenario::{Control, Error};
 use std::path::PathBuf;
 
 /// Run a published experiment and show our numbers beside its own.

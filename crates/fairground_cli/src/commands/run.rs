@@ -6,9 +6,10 @@ use crate::progress::Bar;
 use crate::show;
 use fairground::input::RunInput;
 use fairground::output::Outputs;
-use fairground::recorded_set::RecordedSet;
 use fairground::run::{RunEnding, RunOptions, RunOutcome};
-use fairground::{Control, Error, Scenario, report, tables};
+use fairground::{report, tables};
+use fairground_recordings::RecordedSet;
+use fairground_scenario::{Control, Error, Scenario};
 use std::path::PathBuf;
 
 /// Run one simulation and print its tables.
@@ -62,7 +63,7 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
     for path in outputs.finish_run(scenario, &outcome)? {
         show::written(&path);
     }
-    let checked = set.map(|(set, figures)| (set, set.check(figures, &outcome)));
+    let checked = set.map(|(set, figures)| (set, set.check(figures, outcome.end(), &outcome.quotas)));
     let passes = checked.as_ref().is_none_or(|(_, (_, check))| check.passes());
     print(scenario, &outcome, checked, Shown { json, searches: args.searches })?;
     Ok(exit_code(&outcome, passes))

@@ -1,8 +1,8 @@
 //! `fairground schedstat`.
 
 use crate::show;
-use fairground::Error;
 use fairground::schedstat::{Counters, Detail};
+use fairground_scenario::Error;
 use std::path::PathBuf;
 
 /// Show counters of /proc/schedstat, or what was counted between two snapshots.

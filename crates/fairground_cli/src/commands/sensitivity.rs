@@ -5,7 +5,7 @@ use crate::interrupt::{self, EXIT_INTERRUPTED};
 use crate::progress::Bar;
 use crate::show;
 use fairground::sensitivity::{self, SensitivityOptions};
-use fairground::{Control, Error};
+use fairground_scenario::{Control, Error};
 
 /// Run with the prices of each class of costs times 0.5 and times 2, one class at a time.
 ///

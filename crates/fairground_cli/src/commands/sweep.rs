@@ -5,7 +5,7 @@ use crate::progress::Bar;
 use crate::show;
 use fairground::output::{ResultFiles, ResultKind};
 use fairground::sweep::{Sweep, SweepOptions, sweep_document, sweep_file, sweep_table};
-use fairground::{Control, Error};
+use fairground_scenario::{Control, Error};
 use std::path::PathBuf;
 
 /// Run every combination of a sweep file.

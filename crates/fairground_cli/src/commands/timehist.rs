@@ -5,7 +5,7 @@ use crate::interrupt::{self, EXIT_INTERRUPTED};
 use crate::progress::Bar;
 use crate::show::{self, Lines};
 use fairground::perf_sched::{self, Filter, Summary};
-use fairground::{Control, Error};
+use fairground_scenario::{Control, Error};
 use std::path::PathBuf;
 
 /// Show what each task did until each switch away from it, as `perf sched timehist` does.

@@ -9,10 +9,9 @@ mod press;
 use super::published::Published;
 use super::runs::Runs;
 use super::{ReproduceOptions, Reproduced};
-use fairground::control::Control;
-use fairground::error::Error;
 use fairground_metrics::Decimal;
 use fairground_report::{Band, Claim, Kind, Quantity, Reproduction, ReproductionRow, Simulated};
+use fairground_scenario::{Control, Error};
 
 const STOCK: &str = "v4.20";
 const OVERLAY: &str = "align-vruntime";

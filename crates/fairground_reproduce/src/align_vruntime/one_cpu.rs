@@ -7,11 +7,11 @@
 
 use super::{ALIGNED, Parts, STOCK, in_ms, row};
 use crate::runs::{Runs, one_cpu};
-use fairground::error::Error;
 use fairground_machine::Machine;
 use fairground_metrics::Decimal;
 use fairground_model::{Instr, Mode, PrevState, Program, Sink, TaskSet, TaskSpec, TraceEvent};
 use fairground_report::{Band, Claim, Kind, Quantity, Simulated};
+use fairground_scenario::Error;
 use fairground_sched::Profile;
 use fairground_stdx::{CpuId, Id, Instant, Ns, TaskId};
 use toml_edit::{Item, Table};

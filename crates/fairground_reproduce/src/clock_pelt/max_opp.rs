@@ -6,12 +6,11 @@
 use super::{MAINLINE, PATCHED, Parts};
 use crate::published::{Published, integer};
 use crate::runs::refused;
-use fairground::control::Control;
-use fairground::error::Error;
 use fairground_machine::{CostModel, Machine};
 use fairground_metrics::Decimal;
 use fairground_model::{Governor, GovernorKind, Instr, Mode, Program, Sink, Start, TaskSet, TaskSpec, TraceEvent};
 use fairground_report::{Band, Kind, Quantity, ReproductionRow, Simulated};
+use fairground_scenario::{Control, Error};
 use fairground_sched::Profile;
 use fairground_sim::Setup;
 use fairground_stdx::{CpuId, CpuMask, Instant, Ns};

@@ -10,9 +10,8 @@ mod util;
 use super::published::Published;
 use super::runs::Runs;
 use super::{ReproduceOptions, Reproduced};
-use fairground::control::Control;
-use fairground::error::Error;
 use fairground_report::{Claim, Reproduction, ReproductionRow};
+use fairground_scenario::{Control, Error};
 
 /// The kernel before the series.
 const MAINLINE: &str = "v4.20";

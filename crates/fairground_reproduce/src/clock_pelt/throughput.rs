@@ -7,12 +7,11 @@
 use super::{MAINLINE, PATCHED, Parts};
 use crate::published::{Published, decimal};
 use crate::runs::{refused, run_all, run_setup};
-use fairground::control::Control;
-use fairground::error::Error;
 use fairground_machine::{CostModel, Machine};
 use fairground_metrics::Decimal;
 use fairground_model::{Op, Sink, TaskGroupSpec, TaskSet, TraceEvent};
 use fairground_report::{Band, Calibration, Claim, Kind, Quantity, ReproductionRow, Simulated};
+use fairground_scenario::{Control, Error};
 use fairground_sched::Profile;
 use fairground_sim::Setup;
 use fairground_stdx::{CpuId, Instant, MarkerId, Ns};

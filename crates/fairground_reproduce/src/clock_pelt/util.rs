@@ -7,12 +7,11 @@
 use super::{MAINLINE, PATCHED, Parts};
 use crate::published::{Published, integer};
 use crate::runs::{Runs, one_cpu};
-use fairground::control::Control;
-use fairground::error::Error;
 use fairground_machine::Machine;
 use fairground_metrics::Decimal;
 use fairground_model::{Instr, Mode, Program, Sink, TaskSet, TaskSpec, TraceEvent};
 use fairground_report::{Band, Claim, Kind, Quantity, ReproductionRow, Simulated};
+use fairground_scenario::{Control, Error};
 use fairground_sched::Profile;
 use fairground_stdx::{CpuId, Instant, Ns};
 

@@ -7,13 +7,11 @@ mod files;
 use super::published::{Published, decimal};
 use super::runs::{Runs, run_all};
 use super::{ReproduceOptions, Reproduced};
-use fairground::control::Control;
-use fairground::error::Error;
 use fairground::run::{RunOptions, run as run_scenario};
-use fairground::scenario::{self, Overrides, Scenario};
 use fairground_metrics::{Decimal, Metric};
 use fairground_model::NullSink;
 use fairground_report::{Band, Kind, Quantity, Reproduction, ReproductionRow, Simulated};
+use fairground_scenario::{self, Control, Error, Overrides, Scenario};
 use fairground_stdx::Ns;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -97,7 +95,8 @@ impl Case {
             let value = |metrics: &Vec<Metric>| metrics.iter().find(|metric| metric.name == band.metric).map(shown);
             let unit = self.runs.first().and_then(|run| run.iter().find(|metric| metric.name == band.metric));
             let scale = unit.map_or(1, |metric| metric.unit.scale());
-            let limit = |limit: &Option<scenario::Limit>| limit.as_ref().map(|limit| Decimal::ratio(limit.held, scale));
+            let limit =
+                |limit: &Option<fairground_scenario::Limit>| limit.as_ref().map(|limit| Decimal::ratio(limit.held, scale));
             ReproductionRow {
                 id: format!("{}.{}", self.name, band.metric),
                 unit: unit.map_or("", |metric| metric.unit.name()).into(),

@@ -1,11 +1,10 @@
 //! What is run: schbench beside a background load, in the root group or in a cgroup, before and after the patch.
 
 use crate::runs::{refused, run_setup};
-use fairground::error::Error;
-use fairground::metrics::marker_buckets;
 use fairground_machine::Machine;
 use fairground_metrics::{PlatHistogram, RunStats};
 use fairground_model::{DEFAULT_SHARES, Op, Sink, TaskGroupSpec, TaskSet, TraceEvent};
+use fairground_scenario::{Error, metrics::marker_buckets};
 use fairground_sched::Profile;
 use fairground_sim::Setup;
 use fairground_stdx::{CpuId, Id, Instant, MarkerId, Ns, TaskId};

@@ -9,10 +9,10 @@
 use super::Parts;
 use super::case::{Case, Late, Measured};
 use crate::runs::{refused, stopped};
-use fairground::error::Error;
 use fairground_metrics::Decimal;
 use fairground_model::{BalancePass, NullSink};
 use fairground_report::Claim;
+use fairground_scenario::Error;
 use fairground_sched::{LoadReading, Sched};
 use fairground_sim::Simulation;
 use fairground_stdx::{CpuId, Instant};

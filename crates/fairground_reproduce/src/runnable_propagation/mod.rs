@@ -15,11 +15,10 @@ use super::published::Published;
 use super::runs::{Runs, run_all};
 use super::{ReproduceOptions, Reproduced};
 use case::{Case, Measured};
-use fairground::control::Control;
-use fairground::error::Error;
 use fairground_metrics::Decimal;
 use fairground_model::Op;
 use fairground_report::{Calibration, Claim, Reproduction, ReproductionRow};
+use fairground_scenario::{Control, Error};
 
 /// Runs of each case, with `--quick` too: a p99 of one run says little.
 const SEEDS: u64 = 10;

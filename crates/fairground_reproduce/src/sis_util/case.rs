@@ -2,10 +2,10 @@
 
 use crate::kept::Numbers;
 use crate::runs::{refused, stopped};
-use fairground::error::Error;
 use fairground_machine::{CostModel, Machine};
 use fairground_metrics::PlatHistogram;
 use fairground_model::{Op, OpTime, PrevState, Sink, SisStats, TaskSet, TimeSpent, TraceEvent};
+use fairground_scenario::Error;
 use fairground_sched::Profile;
 use fairground_sim::{Setup, Simulation};
 use fairground_stdx::{CpuId, IndexVec, Instant, Log2Histogram, MarkerId, Ns, TaskId};

@@ -4,12 +4,11 @@
 use super::case::{COSTS, Change, MAIN, Measure, Measured, PATCHED, Point, Reading, VANILLA, run_setup};
 use super::rows::{HIGHEST, change};
 use crate::runs::{Runs, refused};
-use fairground::control::Control;
-use fairground::error::Error;
 use fairground_machine::{CostModel, Machine, synthetic};
 use fairground_metrics::Decimal;
 use fairground_model::{Instr, Mode, Program, TaskSet, TaskSpec};
 use fairground_report::{Band, Claim, Kind, Quantity, ReproductionRow, Simulated};
+use fairground_scenario::{Control, Error};
 use fairground_sched::Profile;
 use fairground_sim::Setup;
 use fairground_stdx::{CpuId, CpuMask, Ns};

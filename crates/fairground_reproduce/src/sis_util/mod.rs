@@ -15,10 +15,9 @@ use super::published::Published;
 use super::runs::{Runs, run_all};
 use super::{ReproduceOptions, Reproduced};
 use case::{Case, Change, Lengths, MAIN, Measured, PATCHED, Point, Reading, VANILLA};
-use fairground::control::Control;
-use fairground::error::Error;
 use fairground_metrics::Decimal;
 use fairground_report::{Calibration, Reproduction};
+use fairground_scenario::{Control, Error};
 use fairground_stdx::Ns;
 use rows::HIGHEST;
 

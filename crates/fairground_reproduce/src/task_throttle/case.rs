@@ -1,9 +1,9 @@
 //! What is run: hogs in a tree of groups, two of which have a quota, under one way to release them.
 
 use crate::runs::{refused, stopped};
-use fairground::error::Error;
 use fairground_machine::{CostModel, Machine, synthetic};
 use fairground_model::{Change, CpuMax, Distributed, Sink, TaskSet, TimedChange, TraceEvent};
+use fairground_scenario::Error;
 use fairground_sched::{BandwidthStats, Profile};
 use fairground_sim::{Setup, Simulation};
 use fairground_stdx::{CpuId, Instant, Ns, TgId};

@@ -9,13 +9,13 @@
 //! Nothing else takes time: the text says that tasks hung for want of such a semaphore, and gives no set-up.
 
 use crate::runs::{refused, stopped};
-use fairground::error::Error;
 use fairground_machine::{CostModel, Machine};
 use fairground_metrics::Decimal;
 use fairground_model::{
     CpuMax, Instr, LockKind, LockMode, LockSpec, Mode, NullSink, Program, TaskGroupSpec, TaskSet, TaskSpec, TimerMode,
 };
 use fairground_report::{Band, Kind, Quantity, ReproductionRow, Simulated};
+use fairground_scenario::Error;
 use fairground_sched::Profile;
 use fairground_sim::{LockReport, Setup, Simulation};
 use fairground_stdx::{CpuId, CpuMask, Instant, LockId, Ns, TgId};

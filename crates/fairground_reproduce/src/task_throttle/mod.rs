@@ -13,10 +13,9 @@ use super::published::Published;
 use super::runs::{Runs, run_all};
 use super::{ReproduceOptions, Reproduced};
 use case::{Case, Measured, PUBLISHED, Prices};
-use fairground::control::Control;
-use fairground::error::Error;
 use fairground_metrics::Decimal;
 use fairground_report::{Calibration, Reproduction};
+use fairground_scenario::{Control, Error};
 use fairground_stdx::Ns;
 
 /// The stages of the script: what each of the two groups may use in 100 ms.

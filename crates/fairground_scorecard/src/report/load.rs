@@ -2,7 +2,7 @@
 
 use super::{Section, Table, grouped, percent};
 use crate::card::Card;
-use fairground::load_tracking::{Cause, Followed, LoadKind};
+use fairground_recordings::load_tracking::{Cause, Followed, LoadKind};
 
 const KINDS: [(LoadKind, &str); 4] =
     [(LoadKind::Task, "tasks"), (LoadKind::Group, "groups"), (LoadKind::Blocked, "blocked"), (LoadKind::Queue, "queues")];

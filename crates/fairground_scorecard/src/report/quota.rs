@@ -3,9 +3,9 @@
 use super::{Section, Table, percent};
 use crate::card::Card;
 use crate::decisions::Conformed;
-use fairground::conform::QuotaReplay;
-use fairground::quota_pattern::Pattern;
+use crate::quota_pattern::Pattern;
 use fairground_conform::Quota;
+use fairground_recordings::conform::QuotaReplay;
 
 /// What is asked of throttles in hundredths of a percent: of hogs, and of periodic tasks, which share CPUs.
 const HOGS: u64 = 98_00;

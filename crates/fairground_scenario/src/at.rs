@@ -1,0 +1,623 @@
+//! `[[at]]`: changes in mid-run.
+//!
+//! `time = "2s"` and `do = "nice TASK 5"`, or the same as a table: `do = { nice = 5, task = "TASK" }`.
+
+use super::autogroup::{self, Autogroups};
+use super::cgroup::{self, GroupAct};
+use super::clamps;
+use super::deadline;
+use super::fields::{Fields, Spanned};
+use super::group_life;
+use super::limits::{Limits, MAX};
+use super::slices;
+use super::words::{self, Wrong};
+use fairground_model::{Change, Governor, Mistakes, Policy, TaskSet, TimedChange, UtilClamp};
+use fairground_sched::profile::Profile;
+use fairground_sched::seam::Pressure;
+use fairground_stdx::nearest;
+use fairground_stdx::{CpuId, CpuMask, Instant, Ns, TaskId};
+use std::ops::Range;
+
+/// What is done.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Act {
+    /// Sets the nice value of tasks of this name.
+    Nice(String, i8),
+    /// Sets the allowed CPUs of tasks of this name.
+    Affinity(String, CpuMask),
+    /// Sets the policy of tasks of this name.
+    Policy(String, Policy),
+    /// Gives tasks of this name a slice of their own (sched_runtime of sched_setattr), or the base slice again.
+    Slice(String, Option<Ns>),
+    /// Lets tasks of this name ask for a utilization clamp (sched_util_min or sched_util_max of sched_setattr).
+    Clamp(String, UtilClamp),
+    /// Writes a scheduler feature, as to the kernel's debugfs.
+    Feature(String),
+    /// Sets the frequency of CPUs, in 1024ths of their highest.
+    Frequency(CpuMask, u32),
+    /// Another governor for the policies of CPUs; `setspeed` is userspace with its frequency.
+    Governor(CpuMask, Governor),
+    /// CPUs lose a share of their capacity to heat, in 1024ths.
+    Thermal(CpuMask, u32),
+    /// CPUs come back on line, or go off line.
+    Hotplug(CpuMask, bool),
+    /// The watchdogs of CPUs let the stoppers run for an instant.
+    Watchdog(CpuMask),
+    /// Changes a group, or moves tasks into it.
+    Group(GroupAct),
+    /// Sets the weight of a session's autogroup to that of a nice value: a write to /proc/PID/autogroup.
+    AutogroupNice(String, i8),
+}
+
+/// One `[[at]]`.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct At {
+    /// When.
+    pub time: Ns,
+    /// What.
+    pub act: Act,
+}
+
+/// As a `do` string.
+impl std::fmt::Display for Act {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Act::Nice(task, nice) => write!(f, "nice {task} {nice}"),
+            Act::Affinity(task, cpus) => write!(f, "affinity {task} {cpus}"),
+            Act::Policy(task, policy) => write!(f, "policy {task} {}", words::policy_name(*policy)),
+            Act::Slice(task, slice) => write!(f, "slice {task} {}", words::slice_name(*slice)),
+            Act::Clamp(task, clamp) => {
+                let asked = clamps::text(*clamp).unwrap_or_default();
+                let (word, value) = asked.split_once(' ').unwrap_or_default();
+                write!(f, "{word} {task} {value}")
+            }
+            Act::Feature(name) => write!(f, "feature {name}"),
+            Act::Frequency(cpus, share) => write!(f, "frequency {cpus} {share}/1024"),
+            Act::Governor(cpus, Governor { setspeed_khz: Some(khz), .. }) => write!(f, "setspeed {cpus} {khz}"),
+            Act::Governor(cpus, governor) => write!(f, "governor {cpus} {}", governor.kind.name()),
+            Act::Thermal(cpus, lost) => write!(f, "thermal {cpus} {lost}/1024"),
+            Act::Hotplug(cpus, online) => write!(f, "{} {cpus}", if *online { "online" } else { "offline" }),
+            Act::Watchdog(cpus) => write!(f, "watchdog {cpus}"),
+            Act::Group(act) => act.fmt(f),
+            Act::AutogroupNice(session, nice) => write!(f, "{} {session} {nice}", autogroup::NICE),
+        }
+    }
+}
+
+const VERBS: [&str; 15] = [
+    "nice",
+    "affinity",
+    "policy",
+    "slice",
+    clamps::MIN,
+    clamps::MAX,
+    "feature",
+    "frequency",
+    "governor",
+    "setspeed",
+    "thermal",
+    "offline",
+    "online",
+    "watchdog",
+    autogroup::NICE,
+];
+/// What may stand in place of `do`: `offline = "3"`.
+const HOTPLUG: [(&str, bool); 2] = [("offline", false), ("online", true)];
+const FORMS: &str = "Forms: \"nice TASK 5\", \"affinity TASK 0-3\", \"policy TASK batch\", \"policy TASK deadline:10ms/100ms\", \"slice TASK 5ms\", \"uclamp_min TASK 300\", \"uclamp_max TASK 512\", \"feature NO_NEXT_BUDDY\", \"frequency CPUS 50%\", \"governor CPUS schedutil\", \"setspeed CPUS 729000\", \"thermal CPUS 20%\", \"offline CPUS\", \"online CPUS\", \"watchdog CPUS\", \"cgroup.procs /GROUP TASK\", \"cpu.weight /GROUP 200\", \"cpu.weight.nice /GROUP -5\", \"cpu.shares /GROUP 2048\", \"cpu.idle /GROUP 1\", \"cpu.max /GROUP 50000 100000\", \"cpu.uclamp.min /GROUP 20%\", \"cpu.uclamp.max /GROUP 50%\", \"rmdir /GROUP\", \"autogroup_nice SESSION 5\".";
+
+/// Reads all `[[at]]` rows.
+pub(super) fn read(rows: Vec<Fields<'_>>, m: &mut Mistakes) -> Vec<Spanned<At>> {
+    let mut found = Vec::new();
+    for mut row in rows {
+        let span = row.span();
+        let time = row.time("time", m);
+        if time.is_none() && row.span_of("time") == span {
+            m.at(span.clone(), "`[[at]]` without `time`", "Say when: `time = \"2s\"`.");
+        }
+        let act = read_act(&mut row, m);
+        row.end(m);
+        if let (Some(time), Some(act)) = (time, act) {
+            found.push(Spanned { value: At { time: time.value, act: act.value }, span: act.span });
+        }
+    }
+    found
+}
+
+fn read_act(row: &mut Fields<'_>, m: &mut Mistakes) -> Option<Spanned<Act>> {
+    let span = row.span_of("do");
+    let Some(item) = row.item("do") else {
+        if HOTPLUG.iter().any(|(key, _)| row.item(key).is_some()) {
+            return read_hotplug(row, m);
+        }
+        m.at(row.span(), "`[[at]]` without `do`", FORMS);
+        return None;
+    };
+    let act = match (item.as_str(), item.as_table_like()) {
+        (Some(text), _) => from_text(text),
+        (None, Some(table)) => return from_table(Fields::new(table, span.clone(), "[at.do]"), span, m),
+        (None, None) => Err(("`do` is neither a string nor a table".to_string(), FORMS.to_string())),
+    };
+    match act {
+        Ok(value) => Some(Spanned { value, span }),
+        Err((message, hint)) => {
+            m.at(span, message, hint);
+            None
+        }
+    }
+}
+
+/// `offline = "3"` or `online = "3"` beside `time`.
+fn read_hotplug(row: &mut Fields<'_>, m: &mut Mistakes) -> Option<Spanned<Act>> {
+    let asked: Vec<(Spanned<String>, bool)> = HOTPLUG
+        .iter()
+        .filter_map(|&(key, online)| {
+            Some((row.text(key, m).map(|row| Spanned { value: row.value.to_string(), span: row.span })?, online))
+        })
+        .collect();
+    let [(cpus, online)] = asked.as_slice() else {
+        if asked.len() > 1 {
+            m.at(row.span(), "`[[at]]` with both `offline` and `online`", "One `[[at]]` makes exactly one change.");
+        }
+        return None;
+    };
+    match words::cpus(&cpus.value) {
+        Ok(mask) => Some(Spanned { value: Act::Hotplug(mask, *online), span: cpus.span.clone() }),
+        Err((message, hint)) => {
+            m.at(cpus.span.clone(), message, hint);
+            None
+        }
+    }
+}
+
+/// The verb is the first word, the new value the last; what stands between names the task or the CPUs.
+fn from_text(text: &str) -> Result<Act, Wrong> {
+    let text = text.trim();
+    let (verb, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
+    let rest = rest.trim();
+    if verb == "feature" && !rest.is_empty() && !rest.contains(char::is_whitespace) {
+        return Ok(Act::Feature(rest.to_string()));
+    }
+    if let Some((_, online)) = HOTPLUG.iter().find(|row| row.0 == verb && !rest.is_empty()) {
+        return Ok(Act::Hotplug(words::cpus(rest)?, *online));
+    }
+    if verb == "watchdog" && !rest.is_empty() {
+        return Ok(Act::Watchdog(words::cpus(rest)?));
+    }
+    if cgroup::VERBS.contains(&verb) {
+        return cgroup::act(verb, rest).map(Act::Group);
+    }
+    let (target, value) = rest.rsplit_once(char::is_whitespace).unwrap_or((rest, ""));
+    let target = target.trim_end();
+    if !VERBS.contains(&verb) {
+        return Err(unknown_verb(verb));
+    }
+    if value.is_empty() || verb == "feature" {
+        return Err((format!("`{text}` is incomplete"), FORMS.to_string()));
+    }
+    build(verb, target, value)
+}
+
+fn unknown_verb(verb: &str) -> Wrong {
+    let hint = match nearest::nearest(verb, VERBS.into_iter().chain(cgroup::VERBS)) {
+        Some(near) => format!("Did you mean `{near}`?"),
+        None => FORMS.to_string(),
+    };
+    (format!("unknown change `{verb}`"), hint)
+}
+
+fn build(verb: &str, target: &str, value: &str) -> Result<Act, Wrong> {
+    let task = target.to_string();
+    let nice = || {
+        let number = value.parse().map_err(|_| (format!("`{value}` is no nice value"), "A number from -20 to 19.".to_string()));
+        number.and_then(words::nice)
+    };
+    match verb {
+        "nice" => Ok(Act::Nice(task, nice()?)),
+        autogroup::NICE => Ok(Act::AutogroupNice(task, nice()?)),
+        "affinity" => Ok(Act::Affinity(task, words::cpus(value)?)),
+        "policy" => Ok(Act::Policy(task, words::policy(value)?)),
+        "slice" => Ok(Act::Slice(task, words::slice(value)?)),
+        clamps::MIN | clamps::MAX => Ok(Act::Clamp(task, clamps::request(verb, value)?)),
+        "frequency" => Ok(Act::Frequency(words::cpus(target)?, words::frequency(value)?)),
+        "governor" => Ok(Act::Governor(words::cpus(target)?, Governor::of(words::governor(value)?))),
+        "setspeed" => Ok(Act::Governor(words::cpus(target)?, words::setspeed(value)?)),
+        "thermal" => Ok(Act::Thermal(words::cpus(target)?, words::lost(value)?)),
+        _ => Err(unknown_verb(verb)),
+    }
+}
+
+fn from_table(mut table: Fields<'_>, span: Range<usize>, m: &mut Mistakes) -> Option<Spanned<Act>> {
+    let task = table.text("task", m).map(|row| row.value.to_string());
+    let cpus = table.text("cpus", m).map(|row| row.value.to_string());
+    let mut acts: Vec<Result<Act, Wrong>> = Vec::new();
+    let mut on_task = |verb: &str, value: String| {
+        let need = || (format!("`{verb}` without `task`"), "Say which task: `task = \"NAME\"`.".to_string());
+        acts.push(task.as_deref().ok_or_else(need).and_then(|task| build(verb, task, &value)));
+    };
+    if let Some(nice) = table.integer("nice", m) {
+        on_task("nice", nice.value.to_string());
+    }
+    for verb in clamps::WORDS {
+        if let Some(value) = table.integer(verb, m) {
+            on_task(verb, value.value.to_string());
+        }
+    }
+    for verb in ["affinity", "slice"] {
+        if let Some(value) = table.text(verb, m) {
+            on_task(verb, value.value.to_string());
+        }
+    }
+    if let Some((policy, _)) = deadline::read_policy(&mut table, m) {
+        let need = || ("`policy` without `task`".to_string(), "Say which task: `task = \"NAME\"`.".to_string());
+        let of_task = |policy| task.clone().map(|task| Act::Policy(task, policy)).ok_or_else(need);
+        acts.push(policy.and_then(of_task));
+    }
+    if let Some(name) = table.text("feature", m) {
+        acts.push(Ok(Act::Feature(name.value.to_string())));
+    }
+    for verb in ["frequency", "governor", "setspeed", "thermal"] {
+        let Some(value) = table.text(verb, m) else { continue };
+        let need = || (format!("`{verb}` without `cpus`"), "Say which CPUs: `cpus = \"0-3\"`.".to_string());
+        acts.push(cpus.as_deref().ok_or_else(need).and_then(|cpus| build(verb, cpus, value.value)));
+    }
+    for (verb, online) in HOTPLUG {
+        if let Some(cpus) = table.text(verb, m) {
+            acts.push(words::cpus(cpus.value).map(|cpus| Act::Hotplug(cpus, online)));
+        }
+    }
+    if let Some(cpus) = table.text("watchdog", m) {
+        acts.push(words::cpus(cpus.value).map(Act::Watchdog));
+    }
+    if let Some(nice) = table.integer(autogroup::NICE, m) {
+        let need = || (format!("`{}` without `session`", autogroup::NICE), "Say which: `session = \"NAME\"`.".to_string());
+        let session = table.text("session", m).ok_or_else(need);
+        acts.push(session.and_then(|session| build(autogroup::NICE, session.value, &nice.value.to_string())));
+    }
+    let group = table.text("group", m).map(|row| row.value.to_string());
+    acts.extend(on_group(&mut table, task.as_deref(), group.as_deref(), m));
+    table.end(m);
+    if acts.len() != 1 {
+        m.at(
+            span,
+            format!("`do` asks for {} changes", acts.len()),
+            "One `[[at]]` makes exactly one change; write another `[[at]]`.",
+        );
+        return None;
+    }
+    match acts.pop()? {
+        Ok(value) => Some(Spanned { value, span }),
+        Err((message, hint)) => {
+            m.at(span, message, hint);
+            None
+        }
+    }
+}
+
+/// The changes of groups: `{ "cpu.weight" = 200, group = "/web" }`, `{ "cgroup.procs" = "/web", task = "a" }`, `{ rmdir = "/web" }`.
+fn on_group(table: &mut Fields<'_>, task: Option<&str>, group: Option<&str>, m: &mut Mistakes) -> Vec<Result<Act, Wrong>> {
+    let need = |verb: &str, key: &str| (format!("`{verb}` without `{key}`"), format!("Forms: {}.", cgroup::FORMS));
+    let mut acts = Vec::new();
+    if let Some(path) = table.text(cgroup::MOVE, m) {
+        let words = task.map(|task| format!("{} {task}", path.value)).ok_or_else(|| need(cgroup::MOVE, "task"));
+        acts.push(words.and_then(|words| cgroup::act(cgroup::MOVE, &words)).map(Act::Group));
+    }
+    if let Some(path) = table.text(cgroup::REMOVE, m) {
+        acts.push(cgroup::act(cgroup::REMOVE, path.value).map(Act::Group));
+    }
+    for verb in cgroup::VALUES {
+        if let Some(value) = table.integer(verb, m) {
+            let words = group.map(|group| format!("{group} {}", value.value)).ok_or_else(|| need(verb, "group"));
+            acts.push(words.and_then(|words| cgroup::act(verb, &words)).map(Act::Group));
+        }
+    }
+    for verb in [MAX, clamps::ClampFile::Min.name(), clamps::ClampFile::Max.name()] {
+        if let Some(value) = table.text(verb, m) {
+            let words = group.map(|group| format!("{group} {}", value.value)).ok_or_else(|| need(verb, "group"));
+            acts.push(words.and_then(|words| cgroup::act(verb, &words)).map(Act::Group));
+        }
+    }
+    acts
+}
+
+/// A change at or after the end would never be made.
+pub(super) fn check_times(rows: &[Spanned<At>], duration: Ns, m: &mut Mistakes) {
+    for row in rows.iter().filter(|row| row.value.time >= duration) {
+        let message = format!("`{}` at {} is never done: the run ends at {duration}", row.value.act, row.value.time);
+        m.at(row.span.clone(), message, "Choose an earlier time or a longer duration.");
+    }
+}
+
+/// The changes that a `do` string asks for at an instant; all that is wrong with it otherwise.
+pub(super) fn changes_of(
+    text: &str,
+    at: Instant,
+    tasks: &TaskSet,
+    (autogroups, limits): (&Autogroups, &mut Limits),
+    online: &CpuMask,
+    profile: &Profile,
+) -> Result<Vec<TimedChange>, Mistakes> {
+    let act = from_text(text).map_err(|(message, hint)| Mistakes::one(message, hint))?;
+    let mut m = Mistakes::default();
+    let row = Spanned { value: At { time: Ns(at.ns()), act }, span: 0..0 };
+    let mut changes = resolve(&[row], tasks, (autogroups, limits), online, Some(profile), &mut m);
+    changes.iter_mut().for_each(|timed| autogroups.apply_to_change(&mut timed.change));
+    m.or(changes)
+}
+
+/// The changes for the tasks that bear the names; a name that no task bears is a mistake, and so is a feature
+/// that the kernel does not have. `limits` are those of the groups before the first of the changes, and then after the last.
+pub(super) fn resolve(
+    rows: &[Spanned<At>],
+    tasks: &TaskSet,
+    (autogroups, limits): (&Autogroups, &mut Limits),
+    online: &CpuMask,
+    profile: Option<&Profile>,
+    m: &mut Mistakes,
+) -> Vec<TimedChange> {
+    let mut changes = Vec::new();
+    check_online(rows, online, m);
+    group_life::check(rows, tasks, m);
+    clamps::check_changes(rows, tasks, profile, m);
+    let limits = limits.write(rows, m);
+    let groups = cgroup::paths(&tasks.groups);
+    for (place, Spanned { value: At { time, act }, span }) in rows.iter().enumerate() {
+        let mut push = |change| changes.push(TimedChange { at: Instant::from_ns(time.0), change });
+        match act {
+            Act::Nice(task, nice) => {
+                named(task, tasks, span, m).into_iter().for_each(|task| push(Change::Nice { task, nice: *nice }));
+            }
+            Act::Affinity(task, cpus) => {
+                named(task, tasks, span, m).into_iter().for_each(|task| push(Change::Affinity { task, cpus: *cpus }));
+            }
+            Act::Policy(task, policy) => {
+                let refused = policy.deadline().zip(profile).and_then(|(params, profile)| profile.check_dl_params(&params).err());
+                if let Some(why) = refused {
+                    m.at(span.clone(), why.to_string(), why.hint());
+                }
+                named(task, tasks, span, m).into_iter().for_each(|task| push(Change::Policy { task, policy: *policy }));
+            }
+            Act::Slice(task, slice) => {
+                if let Some(profile) = profile.filter(|profile| !profile.task_slice.is_custom()) {
+                    let (message, hint) = slices::unknown(task, profile);
+                    m.at(span.clone(), message, hint);
+                }
+                named(task, tasks, span, m).into_iter().for_each(|task| push(Change::Slice { task, slice: *slice }));
+            }
+            Act::Clamp(task, clamp) => {
+                named(task, tasks, span, m).into_iter().for_each(|task| push(Change::Clamp { task, clamp: *clamp }));
+            }
+            Act::Feature(name) => {
+                if let Some(Err(wrong)) = profile.map(|profile| profile.clone().with_feature(name)) {
+                    m.at(span.clone(), wrong.message, wrong.hint);
+                }
+                push(Change::Feature { name: name.clone() });
+            }
+            Act::Frequency(cpus, share) => {
+                if !cpus.is_subset(online) {
+                    m.at(span.clone(), format!("CPUs {cpus} do not all exist"), format!("The machine has the CPUs {online}."));
+                }
+                cpus.and(online).iter().for_each(|cpu: CpuId| push(Change::FreqCapacity { cpu, freq_capacity: *share }));
+            }
+            Act::Governor(cpus, governor) => {
+                if !cpus.is_subset(online) {
+                    m.at(span.clone(), format!("CPUs {cpus} do not all exist"), format!("The machine has the CPUs {online}."));
+                }
+                cpus.and(online).iter().for_each(|cpu: CpuId| push(Change::Governor { cpu, governor: *governor }));
+            }
+            Act::Thermal(cpus, lost) => {
+                if !cpus.is_subset(online) {
+                    m.at(span.clone(), format!("CPUs {cpus} do not all exist"), format!("The machine has the CPUs {online}."));
+                }
+                if let Some(profile) = profile.filter(|profile| profile.pressure == Pressure::None) {
+                    let message = format!("profile `{}` knows no thermal pressure", profile.name);
+                    m.at(span.clone(), message, "Kernels have it from v5.7 on: choose such a profile, or leave the change out.");
+                }
+                cpus.and(online).iter().for_each(|cpu: CpuId| push(Change::Pressure { cpu, lost: *lost }));
+            }
+            Act::Hotplug(cpus, to) => {
+                cpus.and(online).iter().for_each(|cpu: CpuId| push(Change::Hotplug { cpu, online: *to }));
+            }
+            Act::Group(GroupAct::Move(path, task)) => {
+                let tasks = named(task, tasks, span, m);
+                if let Some(group) = keep(cgroup::find(path, &groups), span, m) {
+                    tasks.into_iter().for_each(|task| push(Change::Group { task, group }));
+                }
+            }
+            Act::Group(GroupAct::Weight(path, weight)) => {
+                let group = keep(cgroup::find(path, &groups), span, m).flatten();
+                group.into_iter().for_each(|group| push(Change::Shares { group, shares: weight.shares() }));
+            }
+            Act::Group(GroupAct::Limit(path, _)) => {
+                let group = keep(cgroup::find(path, &groups), span, m).flatten();
+                let change = group.zip(limits.get(&place)).map(|(group, &limit)| Change::CpuMax { group, limit });
+                change.into_iter().for_each(push);
+            }
+            Act::Group(GroupAct::Idle(path, idle)) => {
+                let group = keep(cgroup::find(path, &groups), span, m).flatten();
+                group.into_iter().for_each(|group| push(Change::GroupIdle { group, idle: *idle }));
+            }
+            Act::Group(GroupAct::Clamp(path, write)) => {
+                if let Some(profile) = profile.filter(|profile| !profile.uclamp.has_groups()) {
+                    let (message, hint) = clamps::unknown(&format!("group `{path}`"), profile);
+                    m.at(span.clone(), message, hint);
+                }
+                let group = keep(cgroup::find(path, &groups), span, m).flatten();
+                group.into_iter().for_each(|group| push(Change::GroupClamp { group, clamp: write.clamp() }));
+            }
+            Act::Group(GroupAct::Remove(path)) => {
+                let group = keep(cgroup::find(path, &groups), span, m).flatten();
+                group.into_iter().for_each(|group| push(Change::RemoveGroup { group }));
+            }
+            Act::AutogroupNice(session, nice) => {
+                let group = keep(autogroups.of_session(session), span, m).flatten();
+                group.into_iter().for_each(|group| push(Change::Shares { group, shares: cgroup::nice_to_shares(*nice) }));
+            }
+            Act::Watchdog(cpus) => cpus.and(online).iter().for_each(|cpu: CpuId| push(Change::Watchdog { cpu })),
+        }
+    }
+    changes.sort_by_key(|change| change.at);
+    changes
+}
+
+/// Goes through the changes in order of time, with the CPUs that are on line: of `all` one always is, and a task is
+/// never asked to run on none that is.
+fn check_online(rows: &[Spanned<At>], all: &CpuMask, m: &mut Mistakes) {
+    let mut in_time: Vec<&Spanned<At>> = rows.iter().collect();
+    in_time.sort_by_key(|row| row.value.time);
+    let mut online = *all;
+    for Spanned { value: At { time, act }, span } in in_time {
+        match act {
+            Act::Hotplug(cpus, _) | Act::Watchdog(cpus) if !cpus.is_subset(all) => {
+                m.at(span.clone(), format!("CPUs {cpus} do not all exist"), format!("The machine has the CPUs {all}."));
+            }
+            Act::Hotplug(cpus, true) => online = online.or(cpus),
+            Act::Hotplug(cpus, false) => {
+                let left: CpuMask = online.iter().filter(|cpu| !cpus.contains(*cpu)).collect();
+                if left.is_empty() {
+                    let message = format!("at {time} the last CPU would go off line (EBUSY)");
+                    m.at(span.clone(), message, format!("Just before the CPUs {online} are on line; leave one of them."));
+                } else {
+                    online = left;
+                }
+            }
+            Act::Affinity(task, cpus) if !cpus.intersects(all) => {
+                m.at(span.clone(), format!("`{task}` would have no allowed CPU"), format!("The machine has the CPUs {all}."));
+            }
+            Act::Affinity(task, cpus) if !cpus.intersects(&online) => {
+                let message = format!("none of the CPUs {cpus} for `{task}` is on line at {time} (EINVAL)");
+                m.at(span.clone(), message, format!("The CPUs {online} are on line then."));
+            }
+            _ => {}
+        }
+    }
+}
+
+fn keep<T>(found: Result<T, Wrong>, span: &Range<usize>, m: &mut Mistakes) -> Option<T> {
+    found.map_err(|(message, hint)| m.at(span.clone(), message, hint)).ok()
+}
+
+fn named(name: &str, tasks: &TaskSet, span: &Range<usize>, m: &mut Mistakes) -> Vec<TaskId> {
+    let found: Vec<TaskId> = tasks.tasks.iter_enumerated().filter(|row| row.1.name == name).map(|row| row.0).collect();
+    if found.is_empty() {
+        // A set may hold thousands of names; those of the first dozen tasks show how they look.
+        let names: Vec<&str> = tasks.tasks.iter().map(|task| task.name.as_str()).collect();
+        let hint = match nearest::nearest(name, names.iter().copied()) {
+            Some(near) => format!("Did you mean `{near}`?"),
+            None => format!("Tasks: {}.", names.iter().take(12).map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")),
+        };
+        m.at(span.clone(), format!("no task is called `{name}`"), hint);
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fields::parse_toml;
+    use super::*;
+
+    fn read_text(text: &str) -> (Vec<At>, Mistakes) {
+        let mut m = Mistakes::default();
+        let table = parse_toml(text, &mut m);
+        let rows = Fields::new(&table, 0..0, "scenario").tables("at", &mut m);
+        (read(rows, &mut m).into_iter().map(|row| row.value).collect(), m)
+    }
+
+    #[test]
+    fn both_forms_say_the_same() {
+        for (text, table) in [
+            ("\"nice my task 5\"", "{ nice = 5, task = \"my task\" }"),
+            ("\"affinity a 0-3\"", "{ affinity = \"0-3\", task = \"a\" }"),
+            ("\"policy a SCHED_IDLE\"", "{ policy = \"idle\", task = \"a\" }"),
+            ("\"slice a 5ms\"", "{ slice = \"5000us\", task = \"a\" }"),
+            ("\"slice a base\"", "{ slice = \"base\", task = \"a\" }"),
+            ("\"thermal 0-3 20%\"", "{ thermal = \"20%\", cpus = \"0-3\" }"),
+            ("\"uclamp_min a 300\"", "{ uclamp_min = 300, task = \"a\" }"),
+            ("\"cpu.uclamp.max /a 12.50\"", "{ \"cpu.uclamp.max\" = \"12.5%\", group = \"/a\" }"),
+            ("\"feature NO_NEXT_BUDDY\"", "{ feature = \"NO_NEXT_BUDDY\" }"),
+            ("\"frequency 0,2 50%\"", "{ frequency = \"512/1024\", cpus = \"0,2\" }"),
+            ("\"offline 2-3\"", "{ offline = \"2,3\" }"),
+            ("\"online 3\"", "{ online = \"3\" }"),
+            ("\"cgroup.procs /web/api my task\"", "{ \"cgroup.procs\" = \"/web/api\", task = \"my task\" }"),
+            ("\"cgroup.procs / a\"", "{ \"cgroup.procs\" = \"/\", task = \"a\" }"),
+            ("\"cpu.weight /web 200\"", "{ \"cpu.weight\" = 200, group = \"/web\" }"),
+            ("\"cpu.weight.nice /web -5\"", "{ \"cpu.weight.nice\" = -5, group = \"/web\" }"),
+            ("\"cpu.shares /web 2048\"", "{ \"cpu.shares\" = 2048, group = \"/web\" }"),
+            ("\"cpu.idle /web 1\"", "{ \"cpu.idle\" = 1, group = \"/web\" }"),
+            ("\"cpu.max /web 50000 100000\"", "{ \"cpu.max\" = \"50000  100000\", group = \"/web\" }"),
+            ("\"cpu.max /web max\"", "{ \"cpu.max\" = \"max\", group = \"/web\" }"),
+            ("\"cpu.max.burst /web 20000\"", "{ \"cpu.max.burst\" = 20000, group = \"/web\" }"),
+            ("\"cpu.cfs_quota_us /web -1\"", "{ \"cpu.cfs_quota_us\" = -1, group = \"/web\" }"),
+            ("\"cpu.cfs_period_us /web 50000\"", "{ \"cpu.cfs_period_us\" = 50000, group = \"/web\" }"),
+            ("\"cpu.cfs_burst_us /web 0\"", "{ \"cpu.cfs_burst_us\" = 0, group = \"/web\" }"),
+            ("\"rmdir /web/api\"", "{ rmdir = \"/web/api\" }"),
+            ("\"watchdog 0-3\"", "{ watchdog = \"0-3\" }"),
+            ("\"autogroup_nice my session -5\"", "{ autogroup_nice = -5, session = \"my session\" }"),
+        ] {
+            let (one, wrong) = read_text(&format!("[[at]]\ntime = \"1s\"\ndo = {text}\n"));
+            assert!(wrong.0.is_empty(), "{wrong}");
+            let (two, wrong) = read_text(&format!("[[at]]\ntime = \"1s\"\ndo = {table}\n"));
+            assert!(wrong.0.is_empty(), "{wrong}");
+            assert_eq!(one, two);
+            // The printed form reads back as the same.
+            assert_eq!(from_text(&one[0].act.to_string()), Ok(one[0].act.clone()));
+        }
+    }
+
+    #[test]
+    fn mistakes_are_named() {
+        for (text, part) in [
+            ("time = \"1s\"\ndo = \"cpu.uclamp.min /a 1000\"", "more than 100 %"),
+            ("time = \"1s\"\ndo = \"thermal 0 100%\"", "`100%` is no possible loss"),
+            ("time = \"1s\"\ndo = \"uclamp_min a 1025\"", "uclamp_min 1025 does not exist"),
+            ("time = \"1s\"\ndo = { uclamp_max = -1, task = \"a\" }", "uclamp_max -1 does not exist"),
+            ("time = \"1s\"\ndo = { \"cpu.uclamp.max\" = \"max\" }", "without `group`"),
+            ("time = \"1s\"\ndo = \"cpu.max /a\"", "incomplete"),
+            ("time = \"1s\"\ndo = \"cpu.max / max\"", "of the root group"),
+            ("time = \"1s\"\ndo = \"cpu.max /a much\"", "`much` is no number of us"),
+            ("time = \"1s\"\ndo = \"cpu.max /a 999\"", "below 1 ms"),
+            ("time = \"1s\"\ndo = \"cpu.max /a 1000 2000000\"", "longer than 1 s"),
+            ("time = \"1s\"\ndo = \"cpu.max.burst /a -1\"", "no number of us"),
+            ("time = \"1s\"\ndo = \"cpu.cfs_quota_us /a 0\"", "below 1 ms"),
+            ("time = \"1s\"\ndo = { \"cpu.max\" = \"max\" }", "`cpu.max` without `group`"),
+            ("time = \"1s\"\ndo = { \"cpu.cfs_quota_us\" = 5000 }", "`cpu.cfs_quota_us` without `group`"),
+            ("time = \"1s\"\ndo = \"cpu.weight /a 0\"", "cpu.weight 0 does not exist"),
+            ("time = \"1s\"\ndo = \"cpu.weight /a 10001\"", "cpu.weight 10001 does not exist"),
+            ("time = \"1s\"\ndo = \"cpu.weight.nice /a 20\"", "cpu.weight.nice 20 does not exist"),
+            ("time = \"1s\"\ndo = \"cpu.weight /a much\"", "`much` is no value"),
+            ("time = \"1s\"\ndo = \"cpu.weight / 100\"", "of the root group"),
+            ("time = \"1s\"\ndo = \"cpu.weight a 100\"", "`a` is no path"),
+            ("time = \"1s\"\ndo = \"cpu.weigth /a 100\"", "unknown change `cpu.weigth`"),
+            ("time = \"1s\"\ndo = \"cpu.weight /a\"", "incomplete"),
+            ("time = \"1s\"\ndo = \"cgroup.procs /a\"", "incomplete"),
+            ("time = \"1s\"\ndo = \"rmdir\"", "incomplete"),
+            ("time = \"1s\"\ndo = \"rmdir /a b\"", "too long"),
+            ("time = \"1s\"\ndo = \"rmdir /\"", "of the root group"),
+            ("time = \"1s\"\ndo = { \"cpu.weight\" = 3 }", "without `group`"),
+            ("time = \"1s\"\ndo = { \"cgroup.procs\" = \"/a\" }", "without `task`"),
+            ("time = \"1s\"\ndo = \"offline\"", "incomplete"),
+            ("time = \"1s\"\ndo = \"watchdog\"", "incomplete"),
+            ("time = \"1s\"\noffline = \"x\"", "`x`"),
+            ("time = \"1s\"\noffline = \"1\"\nonline = \"2\"", "both `offline` and `online`"),
+            ("time = \"1s\"\ndo = \"nise a 3\"", "unknown change `nise`"),
+            ("time = \"1s\"\ndo = \"nice a 30\"", "nice 30 does not exist"),
+            ("time = \"1s\"\ndo = \"autogroup_nice s 20\"", "nice 20 does not exist"),
+            ("time = \"1s\"\ndo = \"autogroup_nice s\"", "incomplete"),
+            ("time = \"1s\"\ndo = { autogroup_nice = 3 }", "`autogroup_nice` without `session`"),
+            ("time = \"1s\"\ndo = \"slice a 5\"", "`5` is no slice"),
+            ("time = \"1s\"\ndo = \"nice a\"", "incomplete"),
+            ("time = \"1s\"\ndo = \"feature\"", "incomplete"),
+            ("time = 1\ndo = \"nice a 3\"", "`time = 1` has no unit"),
+            ("do = \"nice a 3\"", "without `time`"),
+            ("time = \"1s\"", "without `do`"),
+            ("time = \"1s\"\ndo = 5", "neither a string nor a table"),
+            ("time = \"1s\"\ndo = { nice = 3 }", "without `task`"),
+            ("time = \"1s\"\ndo = { nice = 3, policy = \"batch\", task = \"a\" }", "2 changes"),
+            ("time = \"1s\"\ndo = { task = \"a\" }", "0 changes"),
+        ] {
+            let (rows, wrong) = read_text(&format!("[[at]]\n{text}\n"));
+            assert!(rows.is_empty(), "{text}");
+            assert_eq!(wrong.0.len(), 1, "{text}: {wrong}");
+            assert!(wrong.0[0].message.contains(part), "{text}: {wrong}");
+        }
+    }
+}

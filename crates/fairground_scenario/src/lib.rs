@@ -1,0 +1,550 @@
+//! A scenario: everything that decides the result of a run, as one value that can be read, checked,
+//! changed by flags, printed in one fixed spelling, and hashed.
+//!
+//! ```toml
+//! title    = "a hog beside a periodic task"
+//! seed     = 1
+//! duration = "10s"
+//! window   = { from = "2s", to = "10s" }        # measurements of the programs count then; without it always
+//!
+//! [machine]
+//! preset = "smp-2"
+//!
+//! [profile]
+//! kernel = "5.19"
+//!
+//! [[workload]]
+//! tasks = [{ name = "hog", hog = true }, { name = "player", run = "3ms", period = "16ms" }]
+//!
+//! [[at]]
+//! time = "5s"
+//! do   = "nice hog 5"
+//!
+//! [expect]
+//! "tasks.player.max_wait_ms" = { max = "10ms", why = "a frame lasts 16 ms" }
+//! ```
+
+mod at;
+mod autogroup;
+mod canonical;
+mod capacities;
+mod cgroup;
+mod clamps;
+pub mod control;
+mod deadline;
+pub mod error;
+mod expect;
+pub mod fields;
+mod group_life;
+mod groups;
+pub mod guard;
+mod limits;
+mod lock_steps;
+mod machine;
+mod memory_steps;
+pub mod metrics;
+mod overrides;
+pub mod profile;
+mod schema;
+mod slices;
+mod steps;
+mod tasks;
+pub mod text_file;
+pub mod trace_file;
+mod vary;
+mod words;
+mod workload;
+mod write;
+
+pub use at::{Act, At};
+pub use autogroup::{SCHED_AUTOGROUP_ENABLED, Sessions};
+pub use canonical::quoted;
+pub use capacities::Capacities;
+pub use cgroup::{GroupAct, Weight, WeightFile, nice_to_shares, shares_to_nice};
+pub use control::{Control, Progress};
+pub use error::{Error, FileMistakes};
+pub use expect::{Band, BandResult, Limit, check};
+pub use groups::Groups;
+pub use limits::{LimitFile, LimitWrite};
+pub use overrides::Overrides;
+pub use schema::{rtapp_schema, scenario_schema};
+pub use workload::Workload;
+pub use write::{Unwritable, write};
+
+use at::resolve;
+use autogroup::Autogroups;
+use fairground_machine::Machine;
+use fairground_model::{Digest, Mistakes, Start, TaskSet, TimedChange};
+use fairground_sched::profile::Profile;
+use fairground_sim::{Setup, Stopped};
+use fairground_stdx::{CpuMask, Instant, Ns};
+use fields::{Fields, Spanned, parse_toml};
+use limits::Limits;
+use std::path::Path;
+
+/// Longest run: event times are held in 50 bits.
+pub const MAX_DURATION: Ns = Ns(Instant::MAX.ns());
+
+/// Everything that decides the result of a run.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Scenario {
+    /// What it is about.
+    pub title: String,
+    /// The seed of all random streams.
+    pub seed: u64,
+    /// How long is simulated.
+    pub duration: Ns,
+    /// From when to when measurements of the programs count, if that is not left to the workloads.
+    pub window: Option<(Instant, Instant)>,
+    /// The machine.
+    pub machine: Machine,
+    /// The kernel.
+    pub profile: Profile,
+    /// The tasks.
+    pub workloads: Vec<Workload>,
+    /// What is expected of the run.
+    pub bands: Vec<Band>,
+    /// What was assumed when it was read, for people.
+    pub notes: Vec<String>,
+    /// Whether every session has a group of its own.
+    pub sched_autogroup_enabled: bool,
+    groups: Groups,
+    sessions: Sessions,
+    at: Vec<Spanned<At>>,
+    source: Source,
+}
+
+/// The text from which a scenario was read.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Source {
+    /// What it is called.
+    pub name: String,
+    /// The text; empty if there is none.
+    pub text: String,
+}
+
+/// A scenario of which flags may give the rest.
+#[derive(Default)]
+pub struct Parts {
+    /// What it is about.
+    pub title: Option<String>,
+    /// The seed.
+    pub seed: Option<u64>,
+    /// How long is simulated.
+    pub duration: Option<Ns>,
+    /// When measurements of the programs count.
+    pub window: Option<(Instant, Instant)>,
+    /// The machine.
+    pub machine: Option<Machine>,
+    /// The kernel.
+    pub profile: Option<Profile>,
+    /// The tasks.
+    pub workloads: Vec<Workload>,
+    /// What was assumed when it was read.
+    pub notes: Vec<String>,
+    /// The text from which it was read.
+    pub source: Source,
+    /// The groups of `[[group]]`.
+    pub groups: Groups,
+    /// The sessions of `[[session]]`.
+    pub sessions: Sessions,
+    /// Whether every session has a group of its own.
+    pub sched_autogroup_enabled: bool,
+    /// The changes of `[[at]]`.
+    pub at: Vec<Spanned<At>>,
+}
+
+impl Scenario {
+    /// Reads the scenario file at `path`, changed by `overrides`.
+    pub fn load(path: &Path, overrides: &Overrides) -> Result<Scenario, Error> {
+        let text = text_file::read_text(path)?;
+        let folder = path.parent().unwrap_or(Path::new(""));
+        Scenario::parse(&path.display().to_string(), &text, folder, overrides)
+    }
+    /// Reads a scenario; files that it names are looked for in `folder`. All mistakes are reported together.
+    pub fn parse(name: &str, text: &str, folder: &Path, overrides: &Overrides) -> Result<Scenario, Error> {
+        let mut m = Mistakes::default();
+        let mut files = Vec::new();
+        let table = parse_toml(text, &mut m);
+        // What stands on a line that is no TOML must not be called missing as well.
+        let whole = m.0.is_empty();
+        let mut top = Fields::new(&table, 0..0, "scenario");
+        let mut parts = Parts { source: Source { name: name.to_string(), text: text.to_string() }, ..Parts::default() };
+        parts.title = top.text("title", &mut m).map(|title| title.value.to_string());
+        parts.seed = top.natural("seed", &mut m).map(|seed| seed.value);
+        let duration = top.time("duration", &mut m);
+        if whole && !table.contains_key("duration") && overrides.duration.is_none() {
+            m.whole("a scenario without `duration`", "Say how long is simulated: `duration = \"10s\"`.");
+        }
+        if let Some(duration) = &duration {
+            check_duration(duration.value, Some(duration.span.clone()), &mut m);
+        }
+        parts.duration = duration.map(|duration| duration.value);
+        parts.window = top.table("window", &mut m).and_then(|window| read_window(window, &mut m));
+        parts.machine = read_or_miss(&mut top, "machine", !whole || overrides.machine.is_some(), machine::read, &mut m);
+        let kernel = read_or_miss(&mut top, "profile", !whole || overrides.profile.is_some(), profile::read, &mut m);
+        let (autogroup, profile_flags) = overrides.split_autogroup()?;
+        let in_file = kernel.as_ref().is_some_and(|kernel| kernel.sched_autogroup_enabled);
+        parts.sched_autogroup_enabled = autogroup.unwrap_or(in_file);
+        parts.profile = kernel.map(|kernel| kernel.profile);
+        let has_workload = table.contains_key("workload");
+        let changed = overrides.machine(parts.machine.clone(), &mut Vec::new())?;
+        // Where the machine itself is wrong, it is not held against the tasks that they do not fit.
+        let cpus = changed.map_or(CpuMask::CAPACITY, |machine| machine.cpus.len());
+        parts.groups = groups::read(top.tables("group", &mut m), &mut m);
+        parts.sessions = autogroup::read(top.tables("session", &mut m), &mut m);
+        let place = workload::Place { folder, cpus, groups: &parts.groups };
+        parts.workloads = workload::read(top.tables("workload", &mut m), &place, &mut m, &mut files);
+        if whole && !has_workload {
+            m.whole("a scenario without `[[workload]]`", "Say what runs: `[[workload]]` with `tasks`, `name` or `rtapp`.");
+        }
+        let at = at::read(top.tables("at", &mut m), &mut m);
+        if let (Some(duration @ Ns(1..)), None) = (parts.duration, &overrides.duration) {
+            at::check_times(&at, duration, &mut m);
+        }
+        let bands = expect::read(top.table("expect", &mut m), &mut m);
+        groups::check_versions(&parts.groups, &at, &mut m);
+        top.end(&mut m);
+        let complete = m.0.is_empty() && files.is_empty();
+        let tasks = merged(&parts.groups, &parts.workloads);
+        if parts.workloads.len() == count_workloads(&table) {
+            let online = CpuMask::first_n(cpus);
+            let profile = profile_flags.profile(parts.profile.clone())?;
+            check_tasks(&parts.workloads, &online, &mut m);
+            if let Some(profile) = &profile {
+                slices::check(&parts.workloads, profile, &mut m);
+                clamps::check(&parts.groups, &parts.workloads, profile, &mut m);
+                deadline::check(&parts.workloads, profile, parts.machine.as_ref(), &mut m);
+                group_life::check_files(&parts.groups, &at, &parts.workloads, profile, &mut m);
+            }
+            let autogroups = parts.autogroups(&tasks, &mut m);
+            let mut limits = Limits::new(&tasks, groups::is_v1(&parts.groups, &at));
+            resolve(&at, &tasks, (&autogroups, &mut limits), &online, profile.as_ref(), &mut m);
+        }
+        let bands = if complete { expect::resolve(bands, &metrics::metrics_to_come(&tasks), &mut m) } else { Vec::new() };
+        if !m.0.is_empty() || !files.is_empty() {
+            return Err(all_mistakes(parts.source, m, files));
+        }
+        parts.at = at;
+        let mut scenario = parts.build(overrides)?;
+        scenario.bands = bands;
+        Ok(scenario)
+    }
+    /// The tasks of all workloads with the changes of `[[at]]`, and the kernel threads that come with sockets.
+    pub fn tasks(&self) -> TaskSet {
+        let mut tasks = merged(&self.groups, &self.workloads);
+        let autogroups = self.autogroups(&tasks, &mut Mistakes::default());
+        let mut limits = self.limits(&tasks);
+        let mut changes = resolve(&self.at, &tasks, (&autogroups, &mut limits), &self.online(), None, &mut Mistakes::default());
+        tasks.changes.append(&mut changes);
+        tasks.changes.sort_by_key(|change| change.at);
+        autogroups.apply(&mut tasks);
+        tasks.window = self.window.or(tasks.window);
+        tasks.add_ksoftirqd(self.machine.cpus.len());
+        tasks
+    }
+    /// What the engine needs; everything is checked once more, as flags may have changed the machine.
+    pub fn setup(&self) -> Result<Setup, Error> {
+        let mut m = Mistakes::default();
+        check_duration(self.duration, None, &mut m);
+        check_tasks(&self.workloads, &self.online(), &mut m);
+        slices::check(&self.workloads, &self.profile, &mut m);
+        clamps::check(&self.groups, &self.workloads, &self.profile, &mut m);
+        deadline::check(&self.workloads, &self.profile, Some(&self.machine), &mut m);
+        group_life::check_files(&self.groups, &self.at, &self.workloads, &self.profile, &mut m);
+        let tasks = merged(&self.groups, &self.workloads);
+        let autogroups = self.autogroups(&tasks, &mut m);
+        let mut limits = self.limits(&tasks);
+        resolve(&self.at, &tasks, (&autogroups, &mut limits), &self.online(), Some(&self.profile), &mut m);
+        let setup = Setup {
+            machine: self.machine.clone(),
+            profile: self.profile.clone(),
+            tasks: self.tasks(),
+            seed: self.seed,
+            duration: self.duration,
+            paranoid: false,
+        };
+        m.or(setup).map_err(|mistakes| self.wrong(mistakes))
+    }
+    /// The same with another seed.
+    pub fn with_seed(&self, seed: u64) -> Scenario {
+        Scenario { seed, ..self.clone() }
+    }
+    /// The same on another machine.
+    pub fn with_machine(&self, machine: Machine) -> Scenario {
+        Scenario { machine, ..self.clone() }
+    }
+    /// The same with another profile; features that its workloads set are set again.
+    pub fn with_profile(&self, profile: Profile) -> Scenario {
+        let profile = workload_features(profile.clone(), &self.workloads).unwrap_or(profile);
+        Scenario { profile, ..self.clone() }
+    }
+    /// The changes that a `do` string of `[[at]]` asks for at an instant; what is wrong with it stands under `flag`.
+    pub fn changes(&self, text: &str, at: Instant, flag: &str) -> Result<Vec<TimedChange>, Error> {
+        let tasks = merged(&self.groups, &self.workloads);
+        let autogroups = self.autogroups(&tasks, &mut Mistakes::default());
+        let mut limits = self.limits(&tasks);
+        limits.write(self.at.iter().filter(|row| row.value.time.0 <= at.ns()), &mut Mistakes::default());
+        let changes = at::changes_of(text, at, &tasks, (&autogroups, &mut limits), &self.online(), &self.profile);
+        changes.map_err(|wrong| {
+            let rows = wrong.0.into_iter().map(|row| (format!("{flag}: {}", row.message), row.hint));
+            let mut named = Mistakes::default();
+            rows.for_each(|(message, hint)| named.whole(message, hint));
+            Error::input("command line", "", named)
+        })
+    }
+    /// Mistakes of this scenario as an error that shows its lines.
+    pub fn wrong(&self, mistakes: Mistakes) -> Error {
+        Error::input(self.source.name.clone(), self.source.text.clone(), mistakes)
+    }
+    /// A run of this scenario that could not go on, as an error.
+    pub fn stopped(&self, why: &Stopped) -> Error {
+        self.wrong(Mistakes::one(why.to_string(), why.hint()))
+    }
+    /// The scenario in one fixed spelling: files that it names are written out, but recordings, which stand
+    /// there by their name and digest.
+    pub fn canonical(&self) -> String {
+        let mut text = format!("title = {}\n", canonical::quoted(&self.title));
+        text.push_str(&self.deciding_text());
+        for band in &self.bands {
+            let mut rows = Vec::new();
+            for (key, limit) in [("min", &band.min), ("max", &band.max)] {
+                rows.extend(limit.as_ref().map(|limit| format!("{key} = {}", limit.literal())));
+            }
+            rows.extend(band.why.as_ref().map(|why| format!("why = {}", canonical::quoted(why))));
+            if text.rfind("\n[expect]\n").is_none() {
+                text.push_str("\n[expect]\n");
+            }
+            text.push_str(&format!("{} = {{ {} }}\n", canonical::key(&band.metric), rows.join(", ")));
+        }
+        text
+    }
+    /// Digest of everything that decides the result: title and expectations do not.
+    pub fn digest(&self) -> u128 {
+        let mut digest = Digest::default();
+        digest.bytes(self.deciding_text().as_bytes());
+        digest.value()
+    }
+    /// What the scenario is called in reports: never a path.
+    pub fn name(&self) -> String {
+        let file = Path::new(&self.source.name).file_name().map(|name| name.to_string_lossy().into_owned());
+        file.unwrap_or_else(|| self.title.clone())
+    }
+    fn autogroups(&self, tasks: &TaskSet, m: &mut Mistakes) -> Autogroups {
+        Autogroups::new(self.sched_autogroup_enabled, &self.sessions, &self.groups, &self.workloads, tasks, m)
+    }
+    fn limits(&self, tasks: &TaskSet) -> Limits {
+        Limits::new(tasks, groups::is_v1(&self.groups, &self.at))
+    }
+    fn online(&self) -> CpuMask {
+        CpuMask::first_n(self.machine.cpus.len())
+    }
+    fn deciding_text(&self) -> String {
+        let mut text = format!("seed = {}\nduration = \"{}\"\n", self.seed, self.duration);
+        text.push_str(&canonical::window(self.window));
+        text.push_str(&format!("\n[machine]\n{}", machine::canonical(&self.machine)));
+        text.push_str(&format!("\n[profile]\n{}", profile::canonical(&self.profile, self.sched_autogroup_enabled)));
+        text.push_str(&self.groups.canonical());
+        text.push_str(&self.sessions.canonical());
+        for workload in &self.workloads {
+            text.push_str(&format!("\n[[workload]]\n{}", workload.canonical));
+        }
+        for row in &self.at {
+            let act = canonical::quoted(&row.value.act.to_string());
+            text.push_str(&format!("\n[[at]]\ntime = \"{}\"\ndo = {act}\n", row.value.time));
+        }
+        text
+    }
+}
+
+impl Parts {
+    /// The scenario, with what flags say and with defaults for what nobody said; the defaults are noted.
+    /// The scenario, changed by flags; what neither says is a default.
+    pub fn build(mut self, overrides: &Overrides) -> Result<Scenario, Error> {
+        let (autogroup, profile_flags) = overrides.split_autogroup()?;
+        self.sched_autogroup_enabled = autogroup.unwrap_or(self.sched_autogroup_enabled);
+        let autogroups = self.autogroups(&merged(&self.groups, &self.workloads), &mut Mistakes::default());
+        let mut notes = self.notes;
+        let mut default = |what: &str, value: &str| notes.push(format!("no {what} given: {value}"));
+        let machine = match (self.machine, &overrides.machine) {
+            (None, None) => {
+                default("machine", DEFAULT_MACHINE);
+                Some(Machine::preset(DEFAULT_MACHINE).map_err(|wrong| Error::input("--machine", "", wrong))?)
+            }
+            (machine, _) => machine,
+        };
+        let profile = match (self.profile, &overrides.profile) {
+            (None, None) => {
+                default("profile", DEFAULT_PROFILE);
+                Some(Profile::parse(DEFAULT_PROFILE).map_err(|wrong| Error::one("--profile", wrong.message, wrong.hint))?)
+            }
+            (profile, _) => profile,
+        };
+        let duration = match (overrides.duration()?, self.duration) {
+            (Some(duration), _) | (None, Some(duration)) => duration,
+            (None, None) => {
+                default("duration", &DEFAULT_DURATION.to_string());
+                DEFAULT_DURATION
+            }
+        };
+        let mut wrong = Mistakes::default();
+        check_duration(duration, None, &mut wrong);
+        wrong.or(()).map_err(|wrong| Error::input("--duration", "", wrong))?;
+        let profile = match profile {
+            Some(profile) => Some(workload_features(profile, &self.workloads)?),
+            None => None,
+        };
+        notes.extend(self.workloads.iter().flat_map(|workload| workload.notes.iter().cloned()));
+        notes.extend(never_started(&self.workloads, duration));
+        let profile = profile_flags.profile(profile)?;
+        notes.extend(autogroups.notes(self.sched_autogroup_enabled));
+        notes.extend(profile.iter().flat_map(|profile| limits::never_stopped(&merged(&self.groups, &self.workloads), profile)));
+        notes.extend(never_measured(self.window, &self.workloads, duration));
+        notes.extend(profile.iter().flat_map(|profile| slices::cut(&self.workloads, &self.at, profile)));
+        notes.extend(profile.iter().flat_map(Profile::contradictions).map(str::to_string));
+        let machine = overrides.machine(machine, &mut notes)?;
+        let need = |what: &str| Error::one("command line", format!("no {what}"), format!("Give one with --{what}."));
+        Ok(Scenario {
+            title: self.title.unwrap_or_else(|| self.source.name.clone()),
+            seed: overrides.seed.or(self.seed).unwrap_or(1),
+            duration,
+            window: self.window,
+            machine: machine.ok_or_else(|| need("machine"))?,
+            profile: profile.ok_or_else(|| need("profile"))?,
+            workloads: self.workloads,
+            bands: Vec::new(),
+            notes,
+            sched_autogroup_enabled: self.sched_autogroup_enabled,
+            groups: self.groups,
+            sessions: self.sessions,
+            at: self.at,
+            source: self.source,
+        })
+    }
+    fn autogroups(&self, tasks: &TaskSet, m: &mut Mistakes) -> Autogroups {
+        Autogroups::new(self.sched_autogroup_enabled, &self.sessions, &self.groups, &self.workloads, tasks, m)
+    }
+}
+
+const DEFAULT_MACHINE: &str = "smp-4";
+/// The kernel of a run that names none.
+pub const DEFAULT_PROFILE: &str = "v5.19";
+const DEFAULT_DURATION: Ns = Ns::from_secs(10);
+
+fn read_or_miss<'t, T>(
+    top: &mut Fields<'t>,
+    key: &'static str,
+    may_miss: bool,
+    read: impl Fn(Fields<'t>, &mut Mistakes) -> Option<T>,
+    m: &mut Mistakes,
+) -> Option<T> {
+    let there = top.item(key).is_some();
+    if !there && !may_miss {
+        m.whole(format!("a scenario without `[{key}]`"), format!("Write a table `[{key}]`, or give `--{key}`."));
+    }
+    top.table(key, m).and_then(|table| read(table, m))
+}
+
+/// The profile with the features that workloads set before they start.
+fn workload_features(profile: Profile, workloads: &[Workload]) -> Result<Profile, Error> {
+    let mut names = workloads.iter().flat_map(|workload| workload.features.iter().map(|name| (&workload.label, name)));
+    names.try_fold(profile, |profile, (label, name)| {
+        profile.with_feature(name).map_err(|wrong| Error::one(label.clone(), wrong.message, wrong.hint))
+    })
+}
+
+fn count_workloads(table: &toml_edit::Table) -> usize {
+    let item = table.get("workload");
+    let tables = item.and_then(|item| item.as_array_of_tables()).map(|list| list.len());
+    tables.or_else(|| item.and_then(|item| item.as_array()).map(|list| list.len())).unwrap_or(0)
+}
+
+/// The groups that are declared and the tasks of all workloads, with the groups that these bring along.
+fn merged(groups: &Groups, workloads: &[Workload]) -> TaskSet {
+    let mut tasks = groups.set();
+    for workload in workloads {
+        tasks.append(workload.tasks.clone());
+    }
+    tasks
+}
+
+/// The part of the run in which measurements of the programs count.
+fn read_window(mut window: Fields<'_>, m: &mut Mistakes) -> Option<(Instant, Instant)> {
+    let span = window.span();
+    let ends = ["from", "to"].map(|key| {
+        let end = window.time(key, m);
+        if end.is_none() && !window.raw().contains_key(key) {
+            m.at(span.clone(), format!("a window without `{key}`"), "Write window = { from = \"2s\", to = \"7s\" }.");
+        }
+        end.map(|end| end.value.min(MAX_DURATION))
+    });
+    window.end(m);
+    let [Some(from), Some(to)] = ends else { return None };
+    if from >= to {
+        m.at(span, format!("a window from {from} to {to}"), "It ends after it begins.");
+        return None;
+    }
+    Some((Instant::from_ns(from.0), Instant::from_ns(to.0)))
+}
+
+fn check_duration(duration: Ns, span: Option<std::ops::Range<usize>>, m: &mut Mistakes) {
+    let message = match duration {
+        Ns::ZERO => "a duration of 0",
+        _ if duration > MAX_DURATION => "the duration is longer than 13 days",
+        _ => return,
+    };
+    let hint = "Simulated time goes up to 13 days; seconds are usual.";
+    match span {
+        Some(span) => m.at(span, message, hint),
+        None => m.whole(message, hint),
+    }
+}
+
+/// Says which tasks have their start behind the end of the run.
+fn never_started(workloads: &[Workload], duration: Ns) -> Option<String> {
+    let tasks = workloads.iter().flat_map(|workload| workload.tasks.tasks.iter());
+    let late: Vec<&str> = tasks
+        .filter(|task| matches!(task.start, Start::At(at) if at.ns() >= duration.0))
+        .map(|task| task.name.as_str())
+        .collect();
+    let first = late.first()?;
+    Some(format!("the run ends at {duration}, before {} of its tasks would start (the first is `{first}`)", late.len()))
+}
+
+/// Says that the run ends before measurements of its programs count.
+fn never_measured(window: Option<(Instant, Instant)>, workloads: &[Workload], duration: Ns) -> Option<String> {
+    let own = workloads.iter().filter_map(|workload| workload.tasks.window).max();
+    let (from, _) = window.or(own).filter(|window| window.0.ns() >= duration.0)?;
+    Some(format!("the run ends at {duration}, and measurements count from {} on only", Ns(from.ns())))
+}
+
+/// Every task needs a CPU that exists.
+fn check_tasks(workloads: &[Workload], online: &CpuMask, m: &mut Mistakes) {
+    for workload in workloads {
+        for (id, task) in workload.tasks.tasks.iter_enumerated() {
+            let allowed = task.affinity.unwrap_or(*online);
+            let message = if !allowed.intersects(online) {
+                format!("task `{}` has no allowed CPU: it may use {allowed}", task.name)
+            } else if let Some(cpu) = task.first_cpu.filter(|cpu| !allowed.and(online).contains(*cpu)) {
+                format!("task `{}` cannot start on CPU {cpu}", task.name)
+            } else {
+                continue;
+            };
+            workload.mistake(id, message, format!("The machine has the CPUs {online}."), m);
+        }
+    }
+}
+
+fn all_mistakes(source: Source, m: Mistakes, files: Vec<FileMistakes>) -> Error {
+    let mut all = Vec::new();
+    if let Err(mistakes) = m.or(()) {
+        all.push(FileMistakes { name: source.name, text: source.text, mistakes });
+    }
+    all.extend(files);
+    Error::Input(all)
+}
+
+#[cfg(test)]
+mod testing;
+#[cfg(test)]
+mod tests;

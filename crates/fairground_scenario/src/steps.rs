@@ -1,0 +1,469 @@
+//! Steps of a program as text: one instruction each, read and written in one spelling.
+//!
+//! ```text
+//! run 3ms     run 1ms..3ms     runtime 2ms     kernel 1ms     kernel 1ms..2ms     kernel-runtime 1ms
+//! sleep 2ms   sleep 2ms..4ms   now r0          timer r0 10ms absolute             slack 50us
+//! write PIPE  write PIPE r1    read PIPE       read PIPE r1   fork TASK           wait       yield    exit
+//! nice 5      affinity 0-3     policy batch    slice 5ms      jump 0              repeat 5 to 0 c1
+//! cgroup /web/api              until r0        thread-clock   exec
+//! ```
+//!
+//! [`memory_steps`] and [`lock_steps`] have more.
+
+use super::fields::Spanned;
+use super::words::{self, Wrong};
+use super::{cgroup, clamps, lock_steps, memory_steps};
+use fairground_model::program::{COUNTERS, REGS, Reg};
+use fairground_model::{Instr, LockKind, Mistakes, Mode, TimerMode};
+use fairground_stdx::nearest;
+use fairground_stdx::{Id, Ns, PipeId, TaskId, units};
+
+/// What a step may name, in the order of their rows: the tasks and pipes of its workload, and groups by their paths.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Names {
+    pub(super) tasks: Vec<String>,
+    pub(super) pipes: Vec<String>,
+    pub(super) words: Vec<String>,
+    /// Locks, each with its kind.
+    pub(super) locks: Vec<(String, LockKind)>,
+    pub(super) groups: Vec<String>,
+}
+
+const VERBS: [&str; 27] = [
+    clamps::MIN,
+    clamps::MAX,
+    "run",
+    "runtime",
+    "kernel",
+    "kernel-runtime",
+    "sleep",
+    "io",
+    "now",
+    "timer",
+    "slack",
+    "write",
+    "read",
+    "fork",
+    "wait",
+    "yield",
+    "exec",
+    "exit",
+    "nice",
+    "affinity",
+    "policy",
+    "slice",
+    "cgroup",
+    "jump",
+    "repeat",
+    "thread-clock",
+    "until",
+];
+
+/// Reads a list of steps. Each wrong one is a mistake; a jump behind the end is one too.
+pub(super) fn read(list: Vec<Spanned<&str>>, names: &Names, m: &mut Mistakes) -> Vec<Instr> {
+    let length = list.len() as u32;
+    let mut code = Vec::new();
+    for text in list {
+        let found = instr(text.value.trim(), names).and_then(|instr| match instr {
+            Instr::Jump { to } | Instr::Repeat { to, .. } | Instr::JumpIf { to, .. } if to > length => {
+                Err((format!("step {to} does not exist"), format!("Steps are counted from 0; {length} is the end of the list.")))
+            }
+            instr => Ok(instr),
+        });
+        match found {
+            Ok(instr) => code.push(instr),
+            Err((message, hint)) => m.at(text.span, message, hint),
+        }
+    }
+    code
+}
+
+fn instr(text: &str, names: &Names) -> Result<Instr, Wrong> {
+    let (verb, value) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
+    let value = value.trim();
+    match verb {
+        "run" => run_between(value, Mode::User),
+        "kernel" => run_between(value, Mode::Kernel),
+        "sleep" if value.starts_with('~') => length(&value[1..]).map(|mean| Instr::SleepExponential { mean }),
+        "runtime" => length(value).map(|time| Instr::RunTime { time, mode: Mode::User }),
+        "kernel-runtime" => length(value).map(|time| Instr::RunTime { time, mode: Mode::Kernel }),
+        "sleep" => between(value).map(|(low, high)| match low == high {
+            true => Instr::Sleep { time: low },
+            false => Instr::SleepBetween { low, high },
+        }),
+        "io" => length(value).map(|time| Instr::Io { time }),
+        "now" => register(value).map(|reg| Instr::Now { reg }),
+        "until" => register(value).map(|reg| Instr::RunUntil { reg }),
+        "timer" => timer(value),
+        "slack" => length(value).map(|slack| Instr::SetTimerSlack { slack }),
+        "write" => {
+            let (pipe, reg) = pipe_and_register(value, names)?;
+            Ok(Instr::Write { pipe, value: reg })
+        }
+        "read" => {
+            let (pipe, reg) = pipe_and_register(value, names)?;
+            Ok(Instr::Read { pipe, into: reg.unwrap_or(0) })
+        }
+        "fork" => named(value, &names.tasks, "task").map(|row| Instr::Fork { task: TaskId::from_index(row) }),
+        "nice" => {
+            let number =
+                value.parse().map_err(|_| (format!("`{value}` is no nice value"), "A number from -20 to 19.".to_string()));
+            number.and_then(words::nice).map(|nice| Instr::SetNice { nice })
+        }
+        "affinity" => words::cpus(value).map(|cpus| Instr::SetAffinity { cpus }),
+        "policy" => words::policy(value).map(|policy| Instr::SetPolicy { policy }),
+        "cgroup" => cgroup::find(value, &names.groups).map(|group| Instr::SetGroup { group }),
+        "slice" => words::slice(value).map(|slice| Instr::SetSlice { slice }),
+        clamps::MIN | clamps::MAX => clamps::request(verb, value).map(|clamp| Instr::SetClamp { clamp }),
+        "jump" => target(value).map(|to| Instr::Jump { to }),
+        "repeat" => repeat(value),
+        _ => memory_steps::read(verb, value, names)
+            .or_else(|| lock_steps::read(verb, value, names))
+            .unwrap_or_else(|| plain(verb, value)),
+    }
+}
+
+/// The steps that take no value.
+fn plain(verb: &str, value: &str) -> Result<Instr, Wrong> {
+    let instr = match verb {
+        "yield" => Instr::Yield,
+        "exec" => Instr::Exec,
+        "wait" => Instr::WaitChildren,
+        "exit" => Instr::Exit,
+        "thread-clock" => Instr::ThreadClock,
+        "setsid" => {
+            let hint = "Say which session the task is of from its start on: `session = \"NAME\"` beside its name.";
+            return Err(("`setsid` is not modelled yet as a step".to_string(), hint.to_string()));
+        }
+        _ if lock_steps::VERBS.contains(&verb) => {
+            return Err((format!("`{verb}` takes no value"), format!("Write `{verb}` alone.")));
+        }
+        _ => {
+            let verbs = VERBS.into_iter().chain(memory_steps::VERBS).chain(lock_steps::VERBS);
+            return Err((format!("unknown step `{verb}`"), nearest::hint(verb, "Steps", verbs)));
+        }
+    };
+    match value.is_empty() {
+        true => Ok(instr),
+        false => Err((format!("`{verb}` takes no value"), format!("Write `{verb}` alone."))),
+    }
+}
+
+pub(super) fn run_between(value: &str, mode: Mode) -> Result<Instr, Wrong> {
+    if let Some(mean) = value.strip_prefix('~') {
+        return length(mean).map(|mean| Instr::RunExponential { mean, mode });
+    }
+    between(value).map(|(low, high)| match low == high {
+        true => Instr::Run { work: low, mode },
+        false => Instr::RunBetween { low, high, mode },
+    })
+}
+
+pub(super) fn length(text: &str) -> Result<Ns, Wrong> {
+    let hint = || "A length of time has a unit: `3ms`.".to_string();
+    units::parse_ns(text).map_err(|error| (format!("`{text}`: {error}"), hint()))
+}
+
+fn between(text: &str) -> Result<(Ns, Ns), Wrong> {
+    let (low, high) = text.split_once("..").unwrap_or((text, text));
+    let (low, high) = (length(low)?, length(high)?);
+    match low <= high {
+        true => Ok((low, high)),
+        false => Err((format!("`{text}` ends before it begins"), "The smaller value stands first: `1ms..3ms`.".to_string())),
+    }
+}
+
+/// A number below `count` behind its letter.
+fn numbered(text: &str, letter: char, count: usize) -> Option<u8> {
+    let number: u8 = text.strip_prefix(letter)?.parse().ok()?;
+    (usize::from(number) < count).then_some(number)
+}
+
+pub(super) fn register(text: &str) -> Result<Reg, Wrong> {
+    let wrong = || (format!("`{text}` is no register"), format!("Registers are r0 to r{}.", REGS - 1));
+    numbered(text, 'r', REGS).ok_or_else(wrong)
+}
+
+fn timer(value: &str) -> Result<Instr, Wrong> {
+    let form = || (format!("`timer {value}` is incomplete"), "Write `timer r0 10ms absolute` or `… relative`.".to_string());
+    let [reg, period, mode] = value.split_whitespace().collect::<Vec<_>>()[..] else { return Err(form()) };
+    let mode = match mode {
+        "absolute" => TimerMode::Absolute,
+        "relative" => TimerMode::Relative,
+        _ => return Err(form()),
+    };
+    match length(period)? {
+        Ns::ZERO => Err(("a period of 0".to_string(), "A period is longer than 0.".to_string())),
+        period => Ok(Instr::TimerWait { reg: register(reg)?, period, mode }),
+    }
+}
+
+/// `NAME` or `NAME r1`; a name may hold blanks.
+fn pipe_and_register(value: &str, names: &Names) -> Result<(PipeId, Option<Reg>), Wrong> {
+    let pipe = |name: &str| named(name, &names.pipes, "pipe").map(PipeId::from_index);
+    match value.rsplit_once(char::is_whitespace) {
+        Some((name, reg)) if numbered(reg, 'r', REGS).is_some() => Ok((pipe(name.trim())?, Some(register(reg)?))),
+        _ => Ok((pipe(value)?, None)),
+    }
+}
+
+pub(super) fn named(name: &str, names: &[String], what: &str) -> Result<usize, Wrong> {
+    let missing = || {
+        let hint = match nearest::nearest(name, names.iter().map(String::as_str)) {
+            Some(near) => format!("Did you mean `{near}`?"),
+            None if what == "pipe" => "Declare it beside the tasks: `pipes = { p = 16 }`, the messages that fit.".to_string(),
+            None if what == "lock" => "Declare it beside the tasks: `locks = { l = \"rwsem\" }`, its kind.".to_string(),
+            None if what == "word" => "Declare it beside the tasks: `words = { w = 0 }`, what it holds at first.".to_string(),
+            None => "Name a task of the same workload that has `forked = true`.".to_string(),
+        };
+        (format!("no {what} of this workload is called `{name}`"), hint)
+    };
+    names.iter().position(|known| known == name).ok_or_else(missing)
+}
+
+pub(super) fn target(value: &str) -> Result<u32, Wrong> {
+    let wrong = |_| (format!("`{value}` is no step"), "Steps are counted from 0: `jump 0`.".to_string());
+    value.parse().map_err(wrong)
+}
+
+fn repeat(value: &str) -> Result<Instr, Wrong> {
+    let form = || {
+        (
+            format!("`repeat {value}` is not understood"),
+            format!("Write `repeat 5 to 0`, with c0 to c{} if loops nest.", COUNTERS - 1),
+        )
+    };
+    let words: Vec<&str> = value.split_whitespace().collect();
+    let (times, to, counter) = match words[..] {
+        [times, "to", to] => (times, to, 0),
+        [times, "to", to, counter] => (times, to, numbered(counter, 'c', COUNTERS).ok_or_else(form)?),
+        _ => return Err(form()),
+    };
+    Ok(Instr::Repeat { counter, times: times.parse().map_err(|_| form())?, to: target(to)? })
+}
+
+/// The step as [`read`] reads it; none for what has no spelling here: measurements, and registers that are
+/// computed with.
+pub(super) fn text(instr: &Instr, names: &Names) -> Option<String> {
+    let span = |low: Ns, high: Ns| if low == high { low.to_string() } else { format!("{low}..{high}") };
+    let by_clock = |mode: Mode| match mode {
+        Mode::User => Some("runtime"),
+        Mode::Kernel => Some("kernel-runtime"),
+        Mode::NoPreempt | Mode::IrqOff => None,
+    };
+    let pipe = |pipe: PipeId| names.pipes.get(pipe.index());
+    Some(match *instr {
+        Instr::Run { work, mode } => format!("{} {work}", lock_steps::verb(mode)),
+        Instr::RunBetween { low, high, mode } if low < high => format!("{} {}", lock_steps::verb(mode), span(low, high)),
+        Instr::RunExponential { mean, mode } => format!("{} ~{mean}", lock_steps::verb(mode)),
+        Instr::SleepExponential { mean } => format!("sleep ~{mean}"),
+        Instr::RunTime { time, mode } => format!("{} {time}", by_clock(mode)?),
+        Instr::RunUntil { reg } => format!("until r{reg}"),
+        Instr::Sleep { time } => format!("sleep {time}"),
+        Instr::Io { time } => format!("io {time}"),
+        Instr::SleepBetween { low, high } if low < high => format!("sleep {}", span(low, high)),
+        Instr::Now { reg } => format!("now r{reg}"),
+        Instr::TimerWait { reg, period, mode } if period > Ns::ZERO => {
+            format!("timer r{reg} {period} {}", if mode == TimerMode::Absolute { "absolute" } else { "relative" })
+        }
+        Instr::Write { pipe: id, value: None } => format!("write {}", pipe(id)?),
+        Instr::Write { pipe: id, value: Some(reg) } => format!("write {} r{reg}", pipe(id)?),
+        Instr::Read { pipe: id, into } => format!("read {} r{into}", pipe(id)?),
+        Instr::Fork { task } => format!("fork {}", names.tasks.get(task.index())?),
+        Instr::WaitChildren => "wait".to_string(),
+        Instr::Yield => "yield".to_string(),
+        Instr::Exec => "exec".to_string(),
+        Instr::ThreadClock => "thread-clock".to_string(),
+        Instr::SetNice { nice } => format!("nice {nice}"),
+        Instr::SetPolicy { policy } => format!("policy {}", words::policy_name(policy)),
+        Instr::SetSlice { slice } => format!("slice {}", words::slice_name(slice)),
+        Instr::SetClamp { clamp } => clamps::text(clamp)?,
+        Instr::SetAffinity { cpus } => format!("affinity {cpus}"),
+        Instr::SetGroup { group: None } => format!("cgroup {}", fairground_model::cgroup::ROOT),
+        Instr::SetGroup { group: Some(group) } => format!("cgroup {}", names.groups.get(group.index())?),
+        Instr::SetTimerSlack { slack } => format!("slack {slack}"),
+        Instr::Jump { to } => format!("jump {to}"),
+        Instr::Repeat { counter, times, to } => format!("repeat {times} to {to} c{counter}"),
+        Instr::Exit => "exit".to_string(),
+        Instr::RunReg { .. }
+        | Instr::Draw { .. }
+        | Instr::TimeOfDay { .. }
+        | Instr::GetCpu { .. }
+        | Instr::Let { .. }
+        | Instr::Calculate { .. }
+        | Instr::Load { .. }
+        | Instr::Store { .. }
+        | Instr::Spin { .. }
+        | Instr::FutexWait { .. }
+        | Instr::FutexWake { .. }
+        | Instr::JumpIf { .. } => return memory_steps::text(instr, names),
+        Instr::Enter
+        | Instr::Leave
+        | Instr::CondResched
+        | Instr::MightSleep
+        | Instr::Lock { .. }
+        | Instr::Unlock { .. }
+        | Instr::Downgrade { .. } => {
+            return lock_steps::text(instr, names);
+        }
+        Instr::Send { .. }
+        | Instr::Recv { .. }
+        | Instr::Poll { .. }
+        | Instr::ServeSoftirqs
+        | Instr::RunBetween { .. }
+        | Instr::SleepBetween { .. }
+        | Instr::TimerWait { .. }
+        | Instr::SleepUntil { .. }
+        | Instr::Set { .. }
+        | Instr::Add { .. }
+        | Instr::MarkSince { .. }
+        | Instr::MarkBetween { .. }
+        | Instr::MarkValue { .. }
+        | Instr::JumpIfBefore { .. } => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names() -> Names {
+        Names {
+            tasks: vec!["a task".to_string(), "child".to_string()],
+            pipes: vec!["p".to_string(), "r1 r2".to_string()],
+            words: vec!["w".to_string(), "a word".to_string()],
+            locks: vec![("sem".to_string(), LockKind::Rwsem), ("a mutex".to_string(), LockKind::Mutex)],
+            groups: vec!["/web".to_string(), "/web/api".to_string()],
+        }
+    }
+
+    fn read_one(step: &str) -> (Vec<Instr>, Mistakes) {
+        let mut m = Mistakes::default();
+        (read(vec![Spanned { value: step, span: 0..step.len() }], &names(), &mut m), m)
+    }
+
+    #[test]
+    fn what_is_written_reads_back() {
+        for step in [
+            "run 3ms",
+            "run 1ms..3ms",
+            "kernel 7ns",
+            "kernel 7ns..8ns",
+            "runtime 2us",
+            "kernel-runtime 2us",
+            "until r7",
+            "sleep 0ns",
+            "io 5ms",
+            "sleep 1us..2us",
+            "now r3",
+            "run ~3ms",
+            "kernel ~3ms",
+            "sleep ~20us",
+            "let r0 5",
+            "let r0 r7",
+            "plus r1 2",
+            "minus r1 r2",
+            "times r1 2",
+            "over r1 2",
+            "getcpu r3",
+            "time-of-day r3",
+            "load w r0",
+            "load a word[r1] r0",
+            "store w 18446744073709551615",
+            "store a word r2",
+            "spin w 1",
+            "futex-wait w[r2] 0",
+            "futex-wait w r3",
+            "futex-wake a word 7",
+            "if r0 = 5 to 1",
+            "if r0 <= r1 to 0",
+            "timer r0 10ms absolute",
+            "timer r1 10ms relative",
+            "slack 0ns",
+            "write p",
+            "write p r2",
+            "read r1 r2 r3",
+            "fork a task",
+            "wait",
+            "yield",
+            "exec",
+            "exit",
+            "thread-clock",
+            "nice -5",
+            "policy batch",
+            "slice base",
+            "slice 5ms",
+            "affinity 0-3,8",
+            "cgroup /",
+            "cgroup /web/api",
+            "enter",
+            "leave",
+            "cond-resched",
+            "might-sleep",
+            "nopreempt 1ms",
+            "irqoff 1us..2us",
+            "irqoff ~2us",
+            "lock sem read",
+            "lock sem write",
+            "unlock sem",
+            "lock a mutex",
+            "unlock a mutex",
+            "jump 1",
+            "repeat 5 to 0 c3",
+        ] {
+            let (code, wrong) = read_one(step);
+            assert!(wrong.0.is_empty(), "{step}: {wrong}");
+            assert_eq!(text(&code[0], &names()).as_deref(), Some(step));
+        }
+        assert_eq!(read_one("repeat 5 to 0").0, [Instr::Repeat { counter: 0, times: 5, to: 0 }]);
+        assert_eq!(read_one("read p").0, [Instr::Read { pipe: PipeId::new(0), into: 0 }]);
+        assert_eq!(read_one("run 2ms..2ms").0, [Instr::Run { work: Ns::from_ms(2), mode: Mode::User }]);
+    }
+
+    #[test]
+    fn what_has_no_spelling_is_not_written() {
+        assert_eq!(text(&Instr::Add { reg: 0, time: Ns(1) }, &names()), None);
+        assert_eq!(text(&Instr::Fork { task: TaskId::new(7) }, &names()), None);
+        assert_eq!(text(&Instr::Write { pipe: PipeId::new(7), value: None }, &names()), None);
+    }
+
+    #[test]
+    fn mistakes_are_named() {
+        for (step, part) in [
+            ("dance 3ms", "unknown step `dance`"),
+            ("run 3ms..1ms", "ends before it begins"),
+            ("run 3", "`3`"),
+            ("now r8", "`r8` is no register"),
+            ("timer r0 10ms", "incomplete"),
+            ("timer r0 0ms absolute", "a period of 0"),
+            ("timer r0 1ms often", "incomplete"),
+            ("write q", "no pipe of this workload is called `q`"),
+            ("write", "no pipe of this workload is called ``"),
+            ("fork nobody", "no task of this workload is called `nobody`"),
+            ("wait 3ms", "`wait` takes no value"),
+            ("jump 2", "step 2 does not exist"),
+            ("jump up", "`up` is no step"),
+            ("repeat 5", "not understood"),
+            ("repeat 5 to 0 c16", "not understood"),
+            ("load w", "incomplete"),
+            ("load v r0", "no word of this workload is called `v`"),
+            ("store w[5] 1", "`5` is no register"),
+            ("spin w -1", "no whole number"),
+            ("if r0 < 5 to 0", "not understood"),
+            ("if r0 = 5 to 2", "step 2 does not exist"),
+            ("nice 99", "nice 99 does not exist"),
+            ("lock sim read", "no lock of this workload is called `sim`"),
+            ("lock sem", "`lock sem` without a mode"),
+            ("lock a mutex read", "`a mutex` has no readers"),
+            ("enter now", "`enter` takes no value"),
+            ("cgroup /web/apo", "no group `/web/apo`"),
+            ("cgroup web", "`web` is no path"),
+            ("cgroup", "`` is no path"),
+        ] {
+            let (code, wrong) = read_one(step);
+            assert!(code.is_empty(), "{step}");
+            assert_eq!(wrong.0.len(), 1, "{step}: {wrong}");
+            assert!(wrong.0[0].message.contains(part), "{step}: {wrong}");
+        }
+    }
+}
