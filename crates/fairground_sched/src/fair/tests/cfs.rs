@@ -1,5 +1,5 @@
-//! The worked examples of docs/model/02 (the fair core) that need no engine, but for EEVDF. T07 and T09 run in
-//! the engine: see the tests of `fairground_sim`.
+//! Tests of CFS on one CPU: weights, tunables, slices, placement, preemption and yielding. Those of whole runs are tests of
+//! `fairground_sim`.
 
 use super::bench::{Bench, CPU, Decisions, MS};
 use crate::fair::Lead;

@@ -1,4 +1,4 @@
-//! The walks up the tree: what each call does to the loads, in the order of 03 section 3.
+//! The walks up the tree: what each call does to the loads, in the order of docs/model/03-groups.md.
 
 use super::rules::{KERNELS, Leaves, Rules, Up, Weigh};
 use super::tree::{Entity, Group, Queue};
@@ -139,7 +139,7 @@ impl Model {
         self.seen.delays.iter().any(|row| row.0 == who) || self.seen.delayed.contains(&who)
     }
 
-    /// 01 section 7.8.
+    /// A queue tells its group a change of load of more than a 64th, as update_tg_load_avg() does.
     fn tell(&mut self, queue: usize) {
         let now = self.seen.now;
         let row = &mut self.queues[queue];
@@ -154,7 +154,7 @@ impl Model {
         }
     }
 
-    /// 03 section 2: shares * load / (load elsewhere + load), unscaled 2 at the least.
+    /// calc_group_shares(): shares * load / (load elsewhere + load), unscaled 2 at the least.
     fn part(&self, queue: usize, load: u64) -> u64 {
         let row = &self.queues[queue];
         let group = &self.groups[row.group.expect("invariant: only groups have shares")];
@@ -164,7 +164,7 @@ impl Model {
         part.max(2).min(group.shares)
     }
 
-    /// 01 section 7.6.
+    /// An entity and its queue are brought up to date, as by update_load_avg().
     fn update(&mut self, entity: usize, tells: bool) {
         let queue = self.entities[entity].queue;
         let now = self.now(queue);
@@ -189,7 +189,7 @@ impl Model {
         self.queues[row.queue].attach(&self.rules, self.rules.down(row.weight), &mut row.avg);
     }
 
-    /// 01 section 9: the entity follows the queue below it.
+    /// propagate_entity_load_avg(): the entity follows the queue below it.
     fn follow(&mut self, entity: usize) -> bool {
         let Some(below) = self.entities[entity].below else { return false };
         let above = self.entities[entity].queue;
@@ -229,7 +229,7 @@ impl Model {
         true
     }
 
-    /// 03 section 2: the weight of a group's entity.
+    /// The weight of a group's entity, as update_cfs_group() sets it.
     fn weigh(&mut self, entity: usize) {
         let Some(below) = self.entities[entity].below else { return };
         let row = &self.queues[below];
@@ -277,7 +277,7 @@ impl Model {
         self.queues[queue].entity.map_or(0, |entity| 1 + self.depth(self.entities[entity].queue))
     }
 
-    /// 03 section 3, enqueue.
+    /// A task comes onto its queue, and every group above with it: enqueue_task_fair().
     pub(super) fn enqueue(&mut self, task: usize) {
         let first = self.tasks[task].entity;
         let runnable = i32::from(!self.entities[first].delayed);
@@ -310,7 +310,7 @@ impl Model {
         }
     }
 
-    /// 03 section 3, dequeue of a task. Whether it left.
+    /// A task leaves its queue: dequeue_task_fair(). Whether it left.
     pub(super) fn dequeue(&mut self, task: usize, how: Leaving) -> bool {
         let first = self.tasks[task].entity;
         let runnable = i32::from(!self.entities[first].delayed);
@@ -404,7 +404,7 @@ impl Model {
         self.tell(queue);
     }
 
-    /// 01 section 7.6: all above are brought up to date.
+    /// propagate_entity_cfs_rq(): all above are brought up to date.
     fn tell_all_above(&mut self, entity: usize) {
         self.list(self.entities[entity].queue);
         let mut level = self.parent(entity);
@@ -480,7 +480,7 @@ impl Model {
         self.enqueue(task);
     }
 
-    /// 01 section 7.3 and 7.4.
+    /// A sleeper leaves its queue without the lock: remove_entity_load_avg() and migrate_se_pelt_lag().
     fn put_into_box(&mut self, entity: usize) {
         let queue = self.entities[entity].queue;
         let known = self.queues[queue].avg.last_update_time;
@@ -618,7 +618,7 @@ impl Model {
         }
     }
 
-    /// 03 section 1: other shares.
+    /// A group gets other shares: sched_group_set_shares().
     pub(super) fn set_shares(&mut self, group: usize, shares: u64, idle: bool) {
         let shares = stored(shares, idle);
         if std::mem::replace(&mut self.groups[group].shares, shares) == shares {
@@ -634,7 +634,7 @@ impl Model {
         }
     }
 
-    /// 01 section 7.7.
+    /// Load of sleepers ages, from the lowest queue up: update_blocked_averages().
     pub(super) fn age_blocked(&mut self, cpu: usize) {
         let mut queues = std::mem::take(&mut self.listed[cpu]);
         queues.sort_by_key(|&queue| std::cmp::Reverse(self.depth(queue)));
@@ -671,7 +671,7 @@ impl Model {
         }
     }
 
-    /// 03 section 5.
+    /// The part of the root's load that is this queue's: update_cfs_rq_h_load().
     pub(super) fn h_load(&self, queue: usize) -> u64 {
         match self.queues[queue].entity {
             None => self.queues[queue].avg.load_avg,

@@ -98,7 +98,7 @@ impl Queue {
         }
     }
 
-    /// 01 section 7.3 and 3.1: what left is subtracted, then it is aged.
+    /// update_cfs_rq_load_avg(): what left is subtracted, then it is aged.
     pub(super) fn age(&mut self, rules: &Rules, now: u64) -> bool {
         let (nr, load, util, time) = std::mem::take(&mut self.gone);
         if nr > 0 {
@@ -131,7 +131,7 @@ impl Queue {
         rules.family.update_cfs_rq(now, &mut self.avg, load, Scale::FULL) || nr > 0
     }
 
-    /// 01 section 7.1.
+    /// The averages of an entity come to the queue: attach_entity_load_avg().
     pub(super) fn attach(&mut self, rules: &Rules, weight: u64, se: &mut SchedAvg) {
         let family = rules.family;
         se.last_update_time = self.avg.last_update_time;
@@ -159,7 +159,7 @@ impl Queue {
         self.changes(if family == PeltFamily::A { 0 } else { se.load_sum as i64 });
     }
 
-    /// 01 section 7.2.
+    /// The averages of an entity leave the queue: detach_entity_load_avg().
     pub(super) fn detach(&mut self, rules: &Rules, weight: u64, se: &SchedAvg) {
         let (family, avg) = (rules.family, &mut self.avg);
         less(&mut avg.load_avg, se.load_avg);
@@ -174,7 +174,7 @@ impl Queue {
         self.changes(if family == PeltFamily::A { 0 } else { -(se.load_sum as i64) });
     }
 
-    /// An entity's runnable load comes, or goes: 01 section 9.1, and the second weights of 03 section 2.
+    /// An entity's runnable load comes, or goes, and with it the second weight of v4.15 to v5.6.
     pub(super) fn runnable_load(&mut self, rules: &Rules, entity: &Entity, comes: bool) {
         let counts = match rules.up {
             Up::Average | Up::TwoWeights => true,
@@ -207,7 +207,7 @@ impl Entity {
         if self.below.is_some() { self.second } else { self.weight }
     }
 
-    /// 01 section 3.1.
+    /// The averages of an entity age: __update_load_avg_se().
     pub(super) fn age(&mut self, rules: &Rules, now: u64, running: bool) {
         let weight = rules.down(self.weight);
         let runnable = match (rules.up, self.below) {
@@ -227,7 +227,7 @@ impl Entity {
         rules.family.update_blocked_se(now, &mut self.avg, weight, weight, Scale::FULL);
     }
 
-    /// 03 section 2, reweight_entity: the load on the queue follows the weight (not family A).
+    /// reweight_entity(): the load on the queue follows the weight (not family A).
     pub(super) fn reweigh(&mut self, rules: &Rules, queue: &mut Queue, weight: u64, second: u64) {
         if self.on {
             queue.load -= self.weight;
@@ -265,7 +265,7 @@ impl Entity {
         }
     }
 
-    /// 01 section 9.3 and 9.4: utilisation, runnable tasks and load of the queue `below` reach the entity and `above`.
+    /// update_tg_cfs_util() and the two beside it: utilisation, runnable tasks and load of the queue `below` reach the entity and `above`.
     pub(super) fn take(&mut self, rules: &Rules, above: &mut Queue, below: &Queue, change: i64, share: u64) {
         let (d, parent, group) = (rules.family == PeltFamily::D, &mut above.avg, &below.avg);
         let by = if d { divider(rules.family, parent) } else { LOAD_AVG_MAX };
