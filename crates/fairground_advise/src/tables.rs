@@ -80,7 +80,7 @@ impl Advice {
                 cells.push(found.seeds.into());
                 table.push(cells);
                 table.note(format!(
-                    "{name}: with {} of {} seeds the goal does not hold on any rung, up to all CPUs of the machine",
+                    "{name}: with {} of {} seeds the goal does not hold with any quota that was tried, up to all CPUs of the machine",
                     found.unreached, found.seeds
                 ));
                 continue;

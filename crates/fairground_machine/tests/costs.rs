@@ -93,7 +93,7 @@ fn mistakes_in_prices_are_all_found() {
             "`tick` is 5",
             "`enqueue` is \"5\": a unit is missing",
             "unknown key `ticks`",
-            "`dequeue` is \"1h\": too dear",
+            "`dequeue` is \"1h\": too expensive",
             "`scan` is \"-1ns\": a length of time cannot be negative",
             "`fork` is \"-1ps\": a length of time cannot be negative",
             "`exit` has no price",
@@ -141,8 +141,8 @@ fn wrong_factors_are_all_found() {
             "unknown key `tick`",
             "`wakeup` is \"2\"",
             "`scan` has no factor",
-            "`fork` x 999 is too dear: its price is 50000000 ps",
-            "`exit` x 999 is too dear: its price is 25000000 ps",
+            "`fork` x 999 is too expensive: its price is 50000000 ps",
+            "`exit` x 999 is too expensive: its price is 25000000 ps",
             "`lock` is a number with a fraction",
         ]
     );

@@ -147,7 +147,7 @@ reasons! {
     Unthrottle Other (Task, Cpu) "unthrottle" "{a} has quota again and goes on on CPU {b}";
     PeriodTimer Other (Task, None) "period-timer" "a period of the quota of {a} is over";
     PickRt Pick (Task, None) "pick-rt" "{a} is the first of the real-time tasks of the highest priority here";
-    TickRrExpired TickPreempt (Task, None) "tick-rr-expired" "{a} has had its turn: it goes behind the tasks of its priority";
+    TickRrExpired TickPreempt (Task, None) "tick-rr-expired" "{a} has used up its round-robin slice: it goes behind the tasks of its priority";
     WakeHigherPriority WakeupPreempt (Task, Task) "wake-higher-priority" "{a} is of a higher class or priority than {b}";
     WakeLowerPriority WakeupPreempt (Task, Task) "wake-lower-priority" "{a} is of no higher class or priority than {b}";
     WakeMakesRoom WakeupPreempt (Task, Task) "wake-makes-room" "{a} can run here only, and {b} of the same priority elsewhere: {a} goes first";
@@ -158,7 +158,7 @@ reasons! {
     MigrateRtPull Migrate (Task, Cpu) "migrate-rt-pull" "{a} is pulled to CPU {b}, whose priority has dropped below that of {a}";
     RtThrottle Other (Cpu, None) "rt-throttle" "the real-time tasks of CPU {a} have used up their part of the period, and all stop";
     RtUnthrottle Other (Cpu, None) "rt-unthrottle" "the real-time tasks of CPU {a} go on, since a period is over";
-    TickHrtick TickPreempt (Task, None) "tick-hrtick" "the high-resolution timer ends the turn of {a}";
+    TickHrtick TickPreempt (Task, None) "tick-hrtick" "the high-resolution timer ends the slice of {a}";
     WakeNewWaits WakeupPreempt (Task, Task) "wake-new-waits" "{a} is new, or slept on its queue, and preempts {b} only with a shorter slice";
     TickLeftToHrtick TickPreempt (Task, None) "tick-left-to-hrtick" "the tick leaves the end of the slice of {a} to the high-resolution timer, which is armed";
     ReschedLatencyWarn Other (Cpu, Ns) "resched-latency-warn" "CPU {a} has been due to schedule for {b} ns, and the kernel warns of it (LATENCY_WARN)";

@@ -130,7 +130,7 @@ profile! {
     pick: Pick, "Who runs next.";
     place: Place, "Where in virtual time an entity starts.";
     fork_place: ForkPlace, "When a new task is placed.";
-    tick_preempt: TickPreempt, "What ends the turn of the running entity.";
+    tick_preempt: TickPreempt, "When the running entity is preempted by its own run time.";
     avg_vruntime: AvgVruntime, "What the averages of virtual time are relative to.";
     lag_limit: LagLimit, "How much lag an entity can have.";
     delayed_lag: DelayedLag, "What lag a delayed sleeper has.";

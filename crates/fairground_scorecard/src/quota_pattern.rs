@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_that_found_money_is_no_throttle() {
+    fn a_call_that_found_runtime_is_no_throttle() {
         let probe = |ms: u64, call| QuotaProbe { at: at(ms), cpu: CpuId::new(3), call };
         let throttle = QuotaCall::Throttle { queue: 7, remaining: -1, current: 1 };
         let probes = [

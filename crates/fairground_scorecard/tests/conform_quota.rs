@@ -85,7 +85,7 @@ fn in_kernel_7_2_each_request_is_a_recorded_throttle() {
     // One, in the first period that is judged, meets a charge that the record shows later.
     assert!(of(Quota::Throttle).0 + 1 >= of(Quota::Throttle).1, "{outcome:?}");
     // Its probe marks requests: some of them got a slice.
-    assert!(outcome.found_money > 10 && outcome.of(Quota::Throttle).decisions > 100);
+    assert!(outcome.found_runtime > 10 && outcome.of(Quota::Throttle).decisions > 100);
 }
 
 /// Who is throttled, how often, and when in the period: as recorded, to within a tick.

@@ -1,6 +1,6 @@
-//! A service under a quota as a fluid: one queue of requests, workers on CPUs, and the money of each CPU.
+//! A service under a quota as a fluid: one queue of requests, workers on CPUs, and the quota of each CPU.
 //!
-//! What stays of the kernel is where money lies: a pool that is filled each period, slices that CPUs take from it, debts, what an idle
+//! What stays of the kernel is where quota lies: a pool that is filled each period, slices that CPUs take from it, debts, what an idle
 //! CPU keeps, and ticks as the moments at which a debt is seen. Wake-ups, preemption and placement are left out: workers of one CPU
 //! share it evenly. A test holds it against the simulator, of which a run costs a hundred times as much.
 
@@ -65,7 +65,7 @@ const KEPT_NS: i64 = 1_000_000;
 /// From one tick to the next, at which a debt is seen: HZ = 250.
 const TICK_NS: u64 = 4_000_000;
 
-/// The money of a group that has a limit.
+/// The quota of a group that has a limit.
 struct Pool {
     quota: i64,
     burst: i64,
@@ -79,15 +79,15 @@ struct Pool {
 
 impl Pool {
     /// Tops up to `to`; whether there is anything then.
-    fn assign(&mut self, money: &mut i64, to: i64) -> bool {
-        let amount = (to - *money).min(self.left).max(0);
+    fn assign(&mut self, runtime_remaining: &mut i64, to: i64) -> bool {
+        let amount = (to - *runtime_remaining).min(self.left).max(0);
         self.active = true;
         if amount > 0 {
             self.idle = false;
         }
         self.left -= amount;
-        *money += amount;
-        *money > 0
+        *runtime_remaining += amount;
+        *runtime_remaining > 0
     }
 }
 
@@ -169,7 +169,7 @@ impl Model<'_> {
             match std::mem::replace(&mut self.slots[place].turn, Turn::On) {
                 Turn::On => {}
                 Turn::Done => self.answer(place),
-                Turn::Broke => self.pay(place),
+                Turn::OutOfQuota => self.pay(place),
             }
         }
         while self.requests.get(self.come).is_some_and(|request| request.arrival <= self.now) {
@@ -185,18 +185,18 @@ impl Model<'_> {
             self.free += 1;
         }
         let Some(pool) = &mut self.pool else { return };
-        if slot.busy.is_empty() && slot.money > KEPT_NS {
-            pool.left += slot.money - KEPT_NS;
-            slot.money = KEPT_NS;
+        if slot.busy.is_empty() && slot.runtime_remaining > KEPT_NS {
+            pool.left += slot.runtime_remaining - KEPT_NS;
+            slot.runtime_remaining = KEPT_NS;
             if pool.left > SLICE_NS && !pool.throttled.is_empty() {
                 self.distribute();
             }
         }
     }
-    /// A CPU whose money is gone takes a slice. Where there is none it runs on until a tick sees it.
+    /// A CPU whose runtime_remaining is used up takes a slice. Where there is none it runs on until a tick sees it.
     fn pay(&mut self, place: usize) {
         let (slot, Some(pool)) = (&mut self.slots[place], &mut self.pool) else { return };
-        if pool.assign(&mut slot.money, SLICE_NS) {
+        if pool.assign(&mut slot.runtime_remaining, SLICE_NS) {
             return;
         }
         let tick = self.now.div_ceil(TICK_NS) * TICK_NS;
@@ -218,9 +218,9 @@ impl Model<'_> {
             let slot = &mut self.slots[place];
             let was_idle = slot.busy.is_empty();
             slot.begin(request);
-            if let Some(pool) = self.pool.as_mut().filter(|_| was_idle && slot.money <= 0) {
-                // A CPU that is woken without money is throttled at once, whatever the tick.
-                if !pool.assign(&mut slot.money, SLICE_NS) {
+            if let Some(pool) = self.pool.as_mut().filter(|_| was_idle && slot.runtime_remaining <= 0) {
+                // A CPU that is woken without runtime_remaining is throttled at once, whatever the tick.
+                if !pool.assign(&mut slot.runtime_remaining, SLICE_NS) {
                     slot.throttled = true;
                     pool.throttled.push_back(place);
                 }
@@ -232,7 +232,7 @@ impl Model<'_> {
         let Some(pool) = &mut self.pool else { return };
         while let Some(&place) = pool.throttled.front().filter(|_| pool.left > 0) {
             let slot = &mut self.slots[place];
-            if !pool.assign(&mut slot.money, 1) {
+            if !pool.assign(&mut slot.runtime_remaining, 1) {
                 break;
             }
             slot.throttled = false;

@@ -67,7 +67,7 @@ pub struct QuotaOutcome {
     /// Times at which several CPUs asked a pool that had not enough for all, whose order was taken from the outcome.
     pub races: u64,
     /// Recorded calls of throttle_cfs_rq() that found money after all, by the core.
-    pub found_money: u64,
+    pub found_runtime: u64,
     /// Members put on a CPU although their queue was out of quota and not throttled, by the core.
     pub overdue: u64,
     /// The first differences.
@@ -87,7 +87,7 @@ impl QuotaOutcome {
             (own.decisions, own.agree) = (own.decisions + tally.decisions, own.agree + tally.agree);
         }
         self.races += other.races;
-        self.found_money += other.found_money;
+        self.found_runtime += other.found_runtime;
         self.overdue += other.overdue;
         self.misses.extend(other.misses);
         self.misses.sort_by_key(|miss| miss.at);

@@ -144,7 +144,7 @@ impl<'s> Replay<'s> {
         let is_answered = before.remaining > 0 || before.throttled;
         if self.marks_requests && self.asked[cpu].take() == Some(remaining) && is_answered {
             self.count(at, cpu, Quota::Throttle, Seen::Left(remaining), Seen::Left(remaining));
-            self.outcome.found_money += u64::from(self.judges(at) && !before.throttled);
+            self.outcome.found_runtime += u64::from(self.judges(at) && !before.throttled);
             return;
         }
         if empty && !before.throttled {
@@ -157,7 +157,7 @@ impl<'s> Replay<'s> {
             self.call(at, cpu, |sched, cx, group| sched.follow_account(cx, group, remaining, false));
         }
         let throttled = self.account(cpu).throttled || self.call(at, cpu, Sched::follow_check_throttle);
-        self.outcome.found_money += u64::from(self.judges(at) && !throttled);
+        self.outcome.found_runtime += u64::from(self.judges(at) && !throttled);
     }
 
     fn unthrottle(&mut self, at: Instant, cpu: CpuId, remaining: i64) {

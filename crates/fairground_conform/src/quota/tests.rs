@@ -103,7 +103,7 @@ fn debts_are_exact_to_the_nanosecond() {
     for kernel in KERNELS {
         let outcome = hog(0).replay(kernel, 10 * MS);
         assert_eq!([Quota::Throttle, Quota::Unthrottle, Quota::PeriodTimer].map(|what| outcome.of(what)), [tally(1, 1); 3]);
-        assert_eq!((outcome.races, outcome.found_money, outcome.overdue, outcome.misses.len()), (0, 0, 0, 0), "{kernel}");
+        assert_eq!((outcome.races, outcome.found_runtime, outcome.overdue, outcome.misses.len()), (0, 0, 0, 0), "{kernel}");
     }
 }
 

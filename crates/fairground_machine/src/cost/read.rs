@@ -113,7 +113,7 @@ fn amount(fields: &Fields, key: &str, mistakes: &mut Mistakes) -> Option<u64> {
         Ok(ps) if ps <= MAX_PRICE_PS => Some(ps),
         Ok(_) => {
             let hint = "No single operation costs more than 10ms.";
-            mistakes.at(fields.span_of(key), format!("`{key}` is \"{}\": too dear", clip(text)), hint);
+            mistakes.at(fields.span_of(key), format!("`{key}` is \"{}\": too expensive", clip(text)), hint);
             None
         }
         Err(error) => {

@@ -21,7 +21,7 @@ impl CostModel {
         let scaled: Vec<(Op, u64)> = ops.into_iter().map(|op| (op, factor.times(self.price_ps(op)))).collect();
         let mut mistakes = Mistakes::default();
         for (op, _) in scaled.iter().filter(|(_, ps)| *ps > MAX_PRICE_PS) {
-            let message = format!("`{}` x {factor} is too dear: its price is {} ps", op.key(), self.price_ps(*op));
+            let message = format!("`{}` x {factor} is too expensive: its price is {} ps", op.key(), self.price_ps(*op));
             mistakes.whole(message, "No single operation costs more than 10ms.");
         }
         mistakes.or(())?;

@@ -222,8 +222,8 @@ fn facts(outcome: &QuotaOutcome, table: &mut Table) {
     table.note(format!("the first {left_out} are left out: tasks come to their group then, at moments that are not recorded"));
     table.note(format!(
         "{} times the order of CPUs that asked one pool at the same time was taken from the outcome; {} calls of throttle_cfs_rq() found \
-         money after all; {} members were put on a CPU or queued while out of quota",
-        outcome.races, outcome.found_money, outcome.overdue
+         runtime after all; {} members were put on a CPU or queued while out of quota",
+        outcome.races, outcome.found_runtime, outcome.overdue
     ));
     outcome.misses.iter().for_each(|miss| table.note(sentence(miss)));
 }
@@ -266,7 +266,7 @@ pub(super) fn quota_json(conformance: &Conformance) -> Option<Value> {
             }
             value["groups_compared"] = quota.compared.into();
             value["races"] = outcome.races.into();
-            value["found_money"] = outcome.found_money.into();
+            value["found_runtime"] = outcome.found_runtime.into();
             value["overdue"] = outcome.overdue.into();
             value["misses"] = outcome.misses.iter().map(miss_json).collect();
         }

@@ -228,8 +228,8 @@ impl Parts {
     fn claim_order(&mut self, side: &str, order: &str) {
         let in_turn = order.chars().zip("ABC".chars().cycle()).all(|(got, turn)| got == turn);
         let (id, holds) = match side {
-            "before" => ("late ticks make hogs leave the turn A B C", !in_turn),
-            _ => ("with the patch the turn A B C is kept", in_turn),
+            "before" => ("late ticks make hogs leave the order A B C", !in_turn),
+            _ => ("with the patch the order A B C is kept", in_turn),
         };
         self.claims.push(Claim { id: id.into(), holds, value: None });
     }

@@ -119,9 +119,10 @@ pub(super) fn searches_by_kernel(cards: &[Card]) -> Section {
         row.extend(rules.map(|rule| sum.choices(rule).to_string()));
         table.push(row);
     }
-    let text = "The choices of CPUs by wake-ups again, by the feature that let searches for an idle CPU end early, as it was in the recorded \
-                kernel or as the workload switched it (`feat NO_SIS_UTIL`): SIS_UTIL by utilisation, SIS_PROP by how long searches took, none. \
-                *search hit*, *none idle*, *cut*: recorded choices that a search explains, by how it ended.";
+    let text = "The choices of CPUs by wake-ups again, by the feature that let searches for an idle CPU end early: SIS_UTIL by \
+                utilisation, SIS_PROP by how long searches took, or none. It is the recorded kernel's, or what the workload \
+                switched (`feat NO_SIS_UTIL`). *search hit*, *none idle*, *cut*: recorded choices that a search explains, by how \
+                it ended.";
     Section::new("Searches for an idle CPU by limit", text, table)
 }
 

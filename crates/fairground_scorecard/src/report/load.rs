@@ -51,12 +51,13 @@ pub(super) fn by_kernel(cards: &[Card]) -> Section {
             }
         }
     }
-    let text = "Recorded updates of load tracking, made again by us from their recorded inputs: a row follows if all sums and averages are \
-                those of the next row, bit for bit. Between two rows an entity may have joined or left a queue (attach, detach; removal: a \
-                sleeper that had left), or a group's entity may have taken what happened on the group's queue (propagation) or been given \
-                its weight anew (reweight). These are explained if our functions for them, from the recorded states of those that took \
-                part, give the recorded state bit for bit. A stranger is a thread whose entity is not recorded: that its sums follow from \
-                its averages when it joins is checked; with what sums it leaves is known to nobody, and stands under other.";
+    let text = "Recorded updates of load tracking, made again by us from their recorded inputs: a row follows if all sums and \
+                averages are those of the next row, bit for bit. Between two rows an entity may have joined or left a queue \
+                (attach, detach; removal: a sleeper that had left). A group's entity may also have taken what happened on the \
+                group's queue (propagation), or have got its weight anew (reweight). These are explained if our functions for \
+                them, from the recorded states of those that took part, give the recorded state bit for bit. A stranger is a \
+                thread whose entity is not recorded: that its sums follow from its averages when it joins is checked; with what \
+                sums it leaves is known to nobody, and stands under other.";
     Section::new("Load tracking by kernel", text, table)
 }
 

@@ -37,7 +37,7 @@ pub(super) fn accounts(cards: &[Card]) -> Section {
         "#period timers",
         "#slack timers",
         "#order taken",
-        "#found money",
+        "#found runtime",
         "#overdue",
     ]);
     for (card, quota) in cards.iter().filter_map(|card| Some((card, replay(card)?))) {
@@ -58,16 +58,18 @@ pub(super) fn accounts(cards: &[Card]) -> Section {
             cell(Quota::PeriodTimer),
             cell(Quota::SlackTimer),
             outcome.races.to_string(),
-            outcome.found_money.to_string(),
+            outcome.found_runtime.to_string(),
             outcome.overdue.to_string(),
         ]);
     }
     let text = "The accounts of groups with a quota, replayed by our core from recorded run time, sleeps, wake-ups and moves \
-                (docs/conform.md): what is left at a throttle and what a release starts with, equal to the nanosecond / recorded; timers of which \
-                the core knows whether they hand out. *order taken*: several CPUs asked a pool that had not enough for all within 30 us, whose order \
-                was taken from the outcome. *found money*: calls of throttle_cfs_rq() that throttled nothing. *overdue*: tasks that were put on a \
-                CPU although we would have throttled their queue. In kernel 7.2 each request is recorded as a throttle. Sets in which several groups have a quota (*groups*: of how many whose period timer is told) are shown: there \
-                levels are charged one after the other, and many CPUs ask at once.";
+                (docs/conform.md). Counted are throttles and releases whose runtime_remaining is equal to the nanosecond, of \
+                those recorded, and timers of which the core knows whether they distribute. *order taken*: several CPUs asked \
+                within 30 us for more than the pool had, and their order was taken from the outcome. *found runtime*: calls of \
+                throttle_cfs_rq() that throttled nothing. *overdue*: tasks that were put on a CPU although we would have \
+                throttled their queue. In kernel 7.2 each request is recorded as a throttle. Sets in which several groups have a \
+                quota (*groups*: of how many whose period timer is told) are shown: there levels are charged one after the \
+                other, and many CPUs ask at once.";
     Section::new("Quota: accounts", text, table)
 }
 
@@ -98,10 +100,11 @@ pub(super) fn patterns(cards: &[Card]) -> Section {
             table.push(row);
         }
     }
-    let text = "When the queues of a group are throttled, in the recording and in our own runs of the set (all seeds together), without the first two \
-                periods: how many in a period, how often each of them, and the median of how long after the period timer the first, second, … is. \
-                The phase of the timer to the ticks is the record's. Which CPU is charged first within a tick is not: by that a queue may be a \
-                tick (4 ms) earlier or later. Kernels from 6.18 on stop tasks one by one (*throttle works*, of the group's tasks).";
+    let text = "When the queues of a group are throttled, in the recording and in our own runs of the set (all seeds together), \
+                without the first two periods. The columns say how many are in a period, how often each is, and how long after \
+                the period timer the first, second, … is (median). The phase of the timer to the ticks is the record's. Which \
+                CPU is charged first within a tick is not: by that a queue may be a tick (4 ms) earlier or later. Kernels from \
+                6.18 on stop tasks one by one (*throttle works*, of the group's tasks).";
     Section::new("Quota: periods", text, table)
 }
 

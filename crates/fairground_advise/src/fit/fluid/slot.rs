@@ -12,9 +12,9 @@ pub(super) struct Slot {
     /// CPU time that each of them has got since the start, had it been there all the time.
     attained: u64,
     /// What it may still use; below 0 it is a debt.
-    pub(super) money: i64,
+    pub(super) runtime_remaining: i64,
     pub(super) throttled: bool,
-    /// The tick that sees that there is no money.
+    /// The tick that sees that runtime_remaining is used up.
     pub(super) tick: u64,
     /// What it has come to with the last event.
     pub(super) turn: Turn,
@@ -28,8 +28,8 @@ pub(super) enum Turn {
     On,
     /// Something is done.
     Done,
-    /// There is no money, and it is seen now.
-    Broke,
+    /// runtime_remaining is used up, and a tick sees it now.
+    OutOfQuota,
 }
 
 impl Slot {
@@ -37,26 +37,26 @@ impl Slot {
     pub(super) fn next(&self, now: u64, is_limited: bool) -> Option<u64> {
         let Reverse((first, _)) = self.busy.peek().filter(|_| !self.throttled)?;
         let done = now + (first - self.attained) * self.busy.len() as u64;
-        let broke = match u64::try_from(self.money) {
-            Ok(money) if money > 0 => now + money,
+        let used_up = match u64::try_from(self.runtime_remaining) {
+            Ok(remaining) if remaining > 0 => now + remaining,
             _ => self.tick.max(now),
         };
-        Some(if is_limited { done.min(broke) } else { done })
+        Some(if is_limited { done.min(used_up) } else { done })
     }
     /// Runs for so long, which is at most up to its next event.
     pub(super) fn pass(&mut self, passed: u64, now: u64, is_limited: bool) {
         let Some(Reverse((first, _))) = self.busy.peek() else { return };
         let is_done = (first - self.attained) * self.busy.len() as u64 == passed;
         self.attained = if is_done { *first } else { self.attained + passed / self.busy.len() as u64 };
-        let had = self.money > 0;
+        let had = self.runtime_remaining > 0;
         if is_limited {
-            self.money -= passed.cast_signed();
+            self.runtime_remaining -= passed.cast_signed();
         }
         // Either it has just run out, or it had before and the tick is here.
-        let is_seen = is_limited && self.money <= 0 && (had || now >= self.tick);
+        let is_seen = is_limited && self.runtime_remaining <= 0 && (had || now >= self.tick);
         self.turn = match (is_done, is_seen) {
             (true, _) => Turn::Done,
-            (_, true) => Turn::Broke,
+            (_, true) => Turn::OutOfQuota,
             _ => Turn::On,
         };
     }
