@@ -4,10 +4,6 @@
 use super::Project;
 use crate::tree::File;
 
-/// Pages that are still to be rewritten. The list may only shrink, and ends empty: a page on it
-/// that keeps all rules must go from it.
-pub(super) const NOT_YET: &[&str] = &["docs/fidelity.md"];
-
 /// What stands for a piece of inline code.
 const CODE: &str = "CODE";
 

@@ -1,6 +1,6 @@
 //! Sentences of our pages are short enough to be read once.
 
-use super::prose::{self, NOT_YET, Word};
+use super::prose::{self, Word};
 use super::{Finding, Project, terms};
 use crate::tree::File;
 
@@ -10,19 +10,7 @@ const LONGEST: usize = 35;
 const ABBREVIATIONS: &[&str] = &["e.g.", "i.e.", "cf.", "vs.", "etc."];
 
 pub(super) fn check(project: &Project<'_>) -> Vec<Finding> {
-    prose::pages(project).flat_map(check_page).collect()
-}
-
-/// The findings of a page, or that it need not be on the list of pages to be rewritten.
-fn check_page(page: &File) -> Vec<Finding> {
-    let is_listed = NOT_YET.contains(&page.path.as_str());
-    let findings: Vec<Finding> = too_long(page).into_iter().chain(terms::private(page)).collect();
-    let done = Finding { path: page.path.clone(), line: 1, message: "is done: take it off NOT_YET in tidy/prose.rs".into() };
-    match (is_listed, findings.is_empty()) {
-        (true, true) => vec![done],
-        (true, false) => Vec::new(),
-        (false, _) => findings,
-    }
+    prose::pages(project).flat_map(|page| too_long(page).into_iter().chain(terms::private(page))).collect()
 }
 
 fn too_long(page: &File) -> Vec<Finding> {
@@ -68,13 +56,5 @@ mod tests {
     #[test]
     fn other_files_are_not_checked() {
         assert_eq!(messages(check, &[("CHANGELOG.md", &of_words(50)), ("docs/x.txt", &of_words(50))]), [""; 0]);
-    }
-
-    #[test]
-    fn a_listed_page_is_excused_until_it_keeps_the_rules() {
-        for page in NOT_YET {
-            assert_eq!(messages(check, &[(page, &of_words(36))]), [""; 0]);
-            assert_eq!(messages(check, &[(page, &of_words(35))]).len(), 1);
-        }
     }
 }
