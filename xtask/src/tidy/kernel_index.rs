@@ -118,7 +118,12 @@ fn index<'a>(project: &Project<'a>) -> BTreeMap<Name<'a>, Vec<Place<'a>>> {
         for (number, line) in lines.iter().enumerate() {
             let Some(claim) = kernel_lines::claim(line) else { continue };
             for name in names(claim) {
-                let item = if line.trim_start().starts_with("//!") { "" } else { item_below(&lines[number..]) };
+                let line = line.trim_start();
+                let item = match line {
+                    _ if line.starts_with("//!") => "",
+                    _ if line.starts_with("///") => item_below(&lines[number..]),
+                    _ => function_around(&lines[..number]),
+                };
                 let claim = claim.split_once(' ').map_or(claim, |(_, claim)| claim);
                 let place = Place { path: &source.file.path, line: number + 1, item, claim };
                 index.entry(name).or_default().push(place);
@@ -151,6 +156,12 @@ fn names(claim: &str) -> BTreeSet<Name<'_>> {
         (kind, rest) = (word, next);
     }
     found
+}
+
+/// The name of the function in whose body the lines end.
+fn function_around<'a>(lines: &[&'a str]) -> &'a str {
+    let head = lines.iter().rev().find_map(|line| line.split_once("fn ").map(|parts| parts.1));
+    head.and_then(|head| head.split(['(', '<']).next()).unwrap_or_default()
 }
 
 /// The name of the item, field or variant below a line of a comment.
@@ -186,6 +197,8 @@ mod tests {
         for name in ["first_name", "new_name", "old_name"] {
             assert!(page.contains(&format!("| `{name}` {place}\n")), "{page}");
         }
+        let within = made("fn whole() {\n    // Kernel: softirq.c part(), v4.12–\n    part();\n}\n");
+        assert!(within.contains("| `part` softirq.c | fairground_sched/src/a.rs:2 whole | v4.12– |"), "{within}");
         let alone = made("/// Kernel: sched.h struct rq, v4.12–\npub struct Rq {}\n");
         assert!(alone.contains("| `rq` sched.h | fairground_sched/src/a.rs:1 Rq | v4.12– |"), "{alone}");
     }

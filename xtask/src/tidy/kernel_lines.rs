@@ -26,7 +26,7 @@ pub(super) fn check(project: &Project<'_>) -> Vec<Finding> {
 /// What a `Kernel:` line claims, if this is one.
 pub(super) fn claim(line: &str) -> Option<&str> {
     let line = line.trim_start();
-    let doc = line.strip_prefix("///").or_else(|| line.strip_prefix("//!"))?;
+    let doc = line.strip_prefix("//")?.trim_start_matches(['/', '!']);
     doc.trim_start().strip_prefix("Kernel:").map(str::trim)
 }
 
