@@ -1,10 +1,12 @@
 //! Text and errors for people, documents for programs.
 
+use annotate_snippets::renderer::DecorStyle;
+use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use fairground_report::{Document, Table};
+use fairground_scenario::error::{Mistake, Mistakes};
 use fairground_scenario::{Error, FileMistakes, guard};
-use miette::{Diagnostic, GraphicalReportHandler, GraphicalTheme, LabeledSpan, NamedSource, SourceCode};
-use std::fmt;
-use std::io::{self, ErrorKind, IsTerminal, Write};
+use std::borrow::Cow;
+use std::io::{self, ErrorKind, Write};
 use std::ops::Range;
 use std::path::Path;
 use std::process::ExitCode;
@@ -84,7 +86,7 @@ pub(crate) fn written(path: &Path) {
 pub(crate) fn error(error: &Error, json: bool) -> ExitCode {
     match error {
         Error::Input(files) => files.iter().for_each(show_mistakes),
-        Error::World { .. } => eprintln!("error: {error}"),
+        Error::World { .. } => eprintln!("error: {}", harmless(&error.to_string())),
         Error::Broken(broken) => eprint!("{broken}"),
     }
     if json {
@@ -103,69 +105,257 @@ fn error_lines(error: &Error) -> Vec<String> {
     }
 }
 
-/// A mistake as miette draws it.
-#[derive(Debug)]
-struct Shown<'a> {
-    message: String,
-    hint: &'a str,
-    label: Option<LabeledSpan>,
-    source: &'a NamedSource<String>,
-}
-
-impl fmt::Display for Shown<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
-    }
-}
-impl std::error::Error for Shown<'_> {}
-impl Diagnostic for Shown<'_> {
-    fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
-        Some(Box::new(self.hint))
-    }
-    fn source_code(&self) -> Option<&dyn SourceCode> {
-        self.label.as_ref().map(|_| self.source as &dyn SourceCode)
-    }
-    fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
-        self.label.clone().map(|label| Box::new(std::iter::once(label)) as Box<dyn Iterator<Item = LabeledSpan>>)
-    }
-}
-
-/// Longer lines are not drawn, bytes: nobody could find a mark on them, and beyond 65 535 miette cannot draw one.
-const LONGEST_DRAWN_LINE: usize = 4096;
-
-/// Whether the lines of a place are short enough to draw the place on them.
-fn can_be_drawn(text: &str, place: &Range<usize>) -> bool {
-    let (before, behind) = (&text.as_bytes()[..place.start], &text.as_bytes()[place.start..]);
-    let start = before.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
-    let end = behind.iter().position(|&byte| byte == b'\n').map_or(text.len(), |at| place.start + at);
-    end.max(place.end) - start <= LONGEST_DRAWN_LINE
-}
+/// Columns that a drawn line has at most; of a longer one only what is around the mark is shown.
+const WIDTH: usize = 120;
+/// Lines and places that are longer are told by number and not drawn, bytes: nobody could find the mark.
+const LONGEST_DRAWN: usize = 4096;
 
 fn show_mistakes(file: &FileMistakes) {
-    let theme = if io::stderr().is_terminal() { GraphicalTheme::unicode() } else { GraphicalTheme::unicode_nocolor() };
-    let handler = GraphicalReportHandler::new_themed(theme).with_links(false).with_context_lines(1);
-    let source = NamedSource::new(&file.name, file.text.clone());
-    for mistake in &file.mistakes.0 {
-        let span = mistake.span.clone().filter(|span| span.end <= file.text.len() && !file.text.is_empty());
-        let place = span.as_ref().map(|span| file.place(span.start));
-        let span = span.filter(|span| can_be_drawn(&file.text, span));
-        let message = match (&span, place) {
-            (Some(_), _) => mistake.message.clone(),
-            (None, Some(place)) => format!("{place}: {}", mistake.message),
-            (None, None) => format!("{}: {}", file.name, mistake.message),
-        };
-        let shown = Shown {
-            message,
-            hint: &mistake.hint,
-            label: span.map(|span| LabeledSpan::new_primary_with_span(None, span)),
-            source: &source,
-        };
-        let mut drawn = String::new();
-        match handler.render_report(&mut drawn, &shown) {
-            Ok(()) => eprint!("{}", drawn.trim_start_matches('\n')),
-            Err(_) => eprintln!("{shown} (hint: {})", mistake.hint),
+    // anstream takes the colours out where stderr is no terminal.
+    anstream::eprint!("{}", drawn(file, &Renderer::styled()));
+    let (name, count) = (harmless(&file.name), file.mistakes.0.len());
+    eprintln!("{name}: {count} {} (fairground {})", if count == 1 { "mistake" } else { "mistakes" }, guard::VERSION);
+}
+
+/// A text from outside as a terminal may get it: control characters and marks of writing direction as escapes, but for ends of lines.
+fn harmless(text: &str) -> Cow<'_, str> {
+    let is_harmful = |letter: char| {
+        let is_direction = matches!(letter, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+        letter != '\n' && (letter.is_control() || is_direction)
+    };
+    if !text.contains(is_harmful) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::new();
+    for letter in text.chars() {
+        if is_harmful(letter) { shown.extend(letter.escape_default()) } else { shown.push(letter) }
+    }
+    Cow::Owned(shown)
+}
+
+/// Lines as they are drawn. The renderer shows control characters of ASCII and marks of writing direction as pictures of them.
+/// It leaves those from U+0080 on as they are: each becomes another letter of two bytes, so that places stay where they are.
+fn drawable(lines: &str) -> Cow<'_, str> {
+    let is_c1 = |letter: char| matches!(letter, '\u{80}'..='\u{9f}');
+    if lines.contains(is_c1) { Cow::Owned(lines.replace(is_c1, "¿")) } else { Cow::Borrowed(lines) }
+}
+
+/// Each mistake on the line that it is about, with its hint.
+fn drawn(file: &FileMistakes, renderer: &Renderer) -> String {
+    if file.mistakes.0.is_empty() {
+        return String::new();
+    }
+    let groups: Vec<Group<'_>> = file.mistakes.0.iter().map(|mistake| group(file, mistake)).collect();
+    renderer.clone().decor_style(DecorStyle::Unicode).term_width(WIDTH).render(&groups) + "\n"
+}
+
+fn group<'a>(file: &'a FileMistakes, mistake: &'a Mistake) -> Group<'a> {
+    let span = mistake.span.clone().filter(|span| !file.text.is_empty() && file.text.get(span.clone()).is_some());
+    let lines = span.as_ref().map(|span| lines_of(&file.text, span)).filter(|lines| lines.len() <= LONGEST_DRAWN);
+    let (message, hint) = (harmless(&mistake.message), Level::HELP.message(harmless(&mistake.hint)));
+    match (span, lines) {
+        (Some(span), Some(lines)) => {
+            let snippet = Snippet::source(drawable(&file.text[lines.clone()]))
+                .path(harmless(&file.name))
+                .line_start(Mistakes::line_of(&file.text, lines.start))
+                .annotation(AnnotationKind::Primary.span(span.start - lines.start..span.end - lines.start));
+            Level::ERROR.primary_title(message).element(snippet).element(hint)
+        }
+        (span, _) => {
+            let place = span.map_or_else(|| file.name.clone(), |span| file.place(span.start));
+            Level::ERROR.primary_title(format!("{}: {message}", harmless(&place))).element(hint)
         }
     }
-    let count = file.mistakes.0.len();
-    eprintln!("{}: {count} {} (fairground {})", file.name, if count == 1 { "mistake" } else { "mistakes" }, guard::VERSION);
+}
+
+/// The lines that a place touches, without the end of the last one if the place leaves it out.
+fn lines_of(text: &str, place: &Range<usize>) -> Range<usize> {
+    let start = text[..place.start].rfind('\n').map_or(0, |at| at + 1);
+    let end = text[place.end..].find('\n').map_or(text.len(), |at| place.end + at);
+    start..if end > place.end && text[..end].ends_with('\r') { end - 1 } else { end }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use expect_test::{Expect, expect};
+    use proptest::prelude::*;
+
+    fn plain(text: &str, places: &[(&str, &str, &str)]) -> String {
+        let mut mistakes = Mistakes::default();
+        for &(part, message, hint) in places {
+            match text.find(part) {
+                Some(at) if !part.is_empty() => mistakes.at(at..at + part.len(), message, hint),
+                _ => mistakes.whole(message, hint),
+            }
+        }
+        let file = FileMistakes { name: "bad.toml".to_string(), text: text.to_string(), mistakes };
+        drawn(&file, &Renderer::plain())
+    }
+    fn check(text: &str, places: &[(&str, &str, &str)], expected: Expect) {
+        expected.assert_eq(&plain(text, places));
+    }
+
+    #[test]
+    fn several_mistakes_and_one_without_a_place() {
+        check(
+            "title = \"bad\"\nduration = 10\nsead = 1\n",
+            &[
+                ("", "neither `tasks` nor `workload`", "Add one of them."),
+                ("10", "`duration = 10` has no unit", "Write `duration = \"10ms\"`."),
+                ("sead", "unknown key `sead` in scenario", "Did you mean `seed`?"),
+            ],
+            expect![[r#"
+                error: bad.toml: neither `tasks` nor `workload`
+                  │
+                  ╰ help: Add one of them.
+                error: `duration = 10` has no unit
+                  ╭▸ bad.toml:2:12
+                  │
+                2 │ duration = 10
+                  │            ━━
+                  ╰ help: Write `duration = "10ms"`.
+                error: unknown key `sead` in scenario
+                  ╭▸ bad.toml:3:1
+                  │
+                3 │ sead = 1
+                  │ ━━━━
+                  ╰ help: Did you mean `seed`?
+            "#]],
+        );
+    }
+
+    #[test]
+    fn tabs_and_wide_characters_keep_the_mark_in_its_place() {
+        let text = "\ttasks = [{ name = \"日本語\",\trun = \"1mz\" }]\n";
+        check(
+            text,
+            &[("1mz", "no time `1mz`", "Did you mean `ms`?")],
+            expect![[r#"
+            error: no time `1mz`
+              ╭▸ bad.toml:1:34
+              │
+            1 │     tasks = [{ name = "日本語",    run = "1mz" }]
+              │                                           ━━━
+              │
+              ╰ help: Did you mean `ms`?
+        "#]],
+        );
+    }
+
+    #[test]
+    fn of_a_long_line_what_is_around_the_mark_is_shown() {
+        let text = format!("a = [{}WRONG, {}]\n", "1, ".repeat(400), "2, ".repeat(400));
+        check(
+            &text,
+            &[("WRONG", "no number", "Write a number.")],
+            expect![[r#"
+            error: no number
+              ╭▸ bad.toml:1:1206
+              │
+            1 │ …1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, WRONG, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2,…
+              │                                                        ━━━━━
+              │
+              ╰ help: Write a number.
+        "#]],
+        );
+    }
+
+    #[test]
+    fn lines_that_end_in_cr_lf_and_a_mark_over_the_end() {
+        let text = "title = \"x\"\r\nduration = 10\r\nsead = 1\r\n";
+        check(
+            text,
+            &[("10", "no unit", "Write `10ms`."), ("sead = 1\r\n", "unknown key", "Remove it.")],
+            expect![[r#"
+            error: no unit
+              ╭▸ bad.toml:2:12
+              │
+            2 │ duration = 10
+              │            ━━
+              │
+              ╰ help: Write `10ms`.
+            error: unknown key
+              ╭▸ bad.toml:3:1
+              │
+            3 │ sead = 1
+              │ ━━━━━━━━
+              ╰ help: Remove it.
+        "#]],
+        );
+    }
+
+    #[test]
+    fn what_would_steer_a_terminal_is_shown_as_pictures_of_it() {
+        let text = "a\u{1b}[2J\u{9b}31m\u{7}\u{202e} = 1\n";
+        let shown = plain(
+            text,
+            &[("a\u{1b}[2J", "unknown key `a\u{1b}[2J`", "Remove\u{1b}c\u{8} it."), ("", "\u{1b}]0;t\u{7}", "\r\u{202e}")],
+        );
+        expect![[r#"
+            error: unknown key `a\u{1b}[2J`
+              ╭▸ bad.toml:1:1
+              │
+            1 │ a␛[2J¿31m␇� = 1
+              │ ━━━━━
+              │
+              ╰ help: Remove\u{1b}c\u{8} it.
+            error: bad.toml: \u{1b}]0;t\u{7}
+              │
+              ╰ help: \r\u{202e}
+        "#]]
+        .assert_eq(&shown);
+        assert!(shown.chars().all(|letter| letter == '\n' || !letter.is_control()), "{shown:?}");
+    }
+
+    #[test]
+    fn a_place_over_several_lines_and_one_at_the_end() {
+        let text = "a = \"\"\"\nnever\nends\n";
+        check(
+            text,
+            &[("\"\"\"\nnever\nends\n", "the text never ends", "Close it with `\"\"\"`.")],
+            expect![[r#"
+            error: the text never ends
+              ╭▸ bad.toml:1:5
+              │
+            1 │   a = """
+              │ ┏━━━━━┛
+            2 │ ┃ never
+            3 │ ┃ ends
+              │ ┗━━━━━┛
+              │
+              ╰ help: Close it with `"""`.
+        "#]],
+        );
+        let mut mistakes = Mistakes::default();
+        mistakes.at(text.len()..text.len(), "something is missing", "Add it.");
+        let file = FileMistakes { name: "bad.toml".to_string(), text: text.to_string(), mistakes };
+        expect![[r#"
+            error: something is missing
+              ╭▸ bad.toml:4:1
+              │
+            4 │
+              │ ━
+              │
+              ╰ help: Add it.
+        "#]]
+        .assert_eq(&drawn(&file, &Renderer::plain()));
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_and_no_place_can_stop_it(
+            text in "(?s)([a-c \t\r\n日\u{1b}\u{202e}\u{301}]|.){0,40}",
+            name in "(?s).{0,5}",
+            places in prop::collection::vec((0..130_usize, 0..130_usize, "(?s).{0,9}"), 0..4),
+        ) {
+            let mistakes = places.into_iter().map(|(start, end, message)| {
+                Mistake { span: Some(start..end), message, hint: String::new() }
+            });
+            let file = FileMistakes { name, text, mistakes: Mistakes(mistakes.collect()) };
+            let shown = drawn(&file, &Renderer::plain());
+            prop_assert!(shown.chars().all(|letter| letter == '\n' || !letter.is_control()), "{shown:?}");
+            prop_assert!(shown.matches("error: ").count() >= file.mistakes.0.len());
+        }
+    }
 }

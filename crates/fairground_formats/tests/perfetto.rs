@@ -1,9 +1,7 @@
 //! The Perfetto writer against an independent decoder made of Perfetto's own message definitions.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test stops where it fails")]
 
-mod common;
-
-use common::{Run, event, run, written};
+use crate::common::{Run, event, run, written};
 use fairground_formats::WriterOptions;
 use fairground_model::{Decision, MarkerSpec, MarkerUnit, PrevState, Reason, Section, TaskInfo, TraceEvent, WakeContext};
 use fairground_stdx::{CpuId, Instant, MarkerId, Ns, TaskId, Vruntime};

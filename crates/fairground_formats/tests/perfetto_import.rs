@@ -1,10 +1,8 @@
 //! The Perfetto reader against an independent encoder made of Perfetto's own message definitions.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test stops where it fails")]
 
-mod common;
-
-use common::pftrace::{Form, encode, file, packet};
-use common::{Run, run, tracepoint, with_pids, written};
+use crate::common::pftrace::{Form, encode, file, packet};
+use crate::common::{Run, run, tracepoint, with_pids, written};
 use fairground_formats::{ImportError, RecordedTrace, WriterOptions, read_any, read_into, read_set};
 use fairground_model::{NullSink, PrevState, TraceEvent, WakeContext};
 use flate2::Compression;

@@ -1,9 +1,7 @@
 //! What is written and read again is the same.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test stops where it fails")]
 
-mod common;
-
-use common::{Run, event, run, tracepoint, with_pids, written};
+use crate::common::{Run, event, run, tracepoint, with_pids, written};
 use fairground_formats::{RecordedTrace, WriterOptions, formats, read_any};
 use fairground_model::{TraceEvent, WakeContext};
 use fairground_stdx::Instant;

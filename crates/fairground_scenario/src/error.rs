@@ -1,7 +1,7 @@
 //! What can go wrong, by whose fault it is. Each kind has its exit code.
 
 use crate::guard::Broken;
-use fairground_model::Mistakes;
+pub use fairground_model::{Mistake, Mistakes};
 use std::io::ErrorKind;
 use std::path::Path;
 

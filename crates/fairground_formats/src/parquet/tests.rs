@@ -4,10 +4,10 @@ use super::*;
 use crate::export::{TraceWriter, WriterOptions};
 use ::parquet::file::reader::{FileReader, SerializedFileReader};
 use ::parquet::record::Field as Cell;
+use bytes::Bytes;
 use fairground_model::{Decision, MarkerSpec, MarkerUnit, PrevState, Reason, Sink, TaskInfo, TraceEvent};
 use fairground_stdx::{CpuId, IndexVec, Instant, MarkerId, Ns, TaskId, Vruntime};
 use proptest::prelude::*;
-use prost::bytes::Bytes;
 use serde_json::{Map, json};
 
 fn file(rows: &[Vec<Value<'_>>], kinds: &[Kind]) -> Vec<u8> {

@@ -2,14 +2,17 @@
 
 use crate::import::event_format::ByteOrder;
 use crate::perf_data::sample::SampleLayout;
-use linux_perf_data::linux_perf_event_reader::{ClockId, PerfClock, PerfEventType, RawData, RecordParseInfo};
-use linux_perf_data::{Endianness, RawUserRecord, UserRecord, UserRecordType};
+use byteorder::{BigEndian, LittleEndian};
+use linux_perf_event_reader::{ClockId, Endianness, PerfClock, PerfEventAttr, PerfEventType, RecordParseInfo};
 use std::collections::BTreeMap;
 
 /// Place of `read_format` in perf_event_attr.
 const READ_FORMAT: std::ops::Range<usize> = 32..40;
 /// Place of the flags in perf_event_attr.
 const FLAGS: std::ops::Range<usize> = 40..48;
+
+/// Length of an event's id.
+const ID: usize = 8;
 
 /// One event that was recorded.
 #[derive(Clone, Copy, Debug)]
@@ -51,30 +54,32 @@ impl Attrs {
         let mut body = body.to_vec();
         let (Some(read_format), Some(flags)) = (body.get(READ_FORMAT), body.get(FLAGS)) else { return false };
         let (read_format, flags) = (self.order.unsigned(read_format), self.order.unsigned(flags));
-        let endian = match self.order {
-            ByteOrder::Little => Endianness::LittleEndian,
-            ByteOrder::Big => {
-                // The flags are a bit field, whose first bit is the highest one on such machines.
-                body[FLAGS].copy_from_slice(&flags.reverse_bits().to_be_bytes());
-                Endianness::BigEndian
-            }
+        if self.order == ByteOrder::Big {
+            // The flags are a bit field, whose first bit is the highest one on such machines.
+            body[FLAGS].copy_from_slice(&flags.reverse_bits().to_be_bytes());
+        }
+        let mut ids = body.as_slice();
+        let (read, endian) = match self.order {
+            ByteOrder::Little => (PerfEventAttr::parse::<_, LittleEndian>(&mut ids), Endianness::LittleEndian),
+            ByteOrder::Big => (PerfEventAttr::parse::<_, BigEndian>(&mut ids), Endianness::BigEndian),
         };
-        let data = RawData::Single(&body);
-        let record = RawUserRecord { record_type: UserRecordType::PERF_HEADER_ATTR, endian, misc: 0, data };
-        let Ok(UserRecord::HeaderAttr(header)) = record.parse() else { return false };
+        let Ok((attr, _size)) = read else { return false };
+        if !ids.len().is_multiple_of(ID) {
+            return false;
+        }
         let event = EventAttr {
-            tracepoint: match header.attr.type_ {
+            tracepoint: match attr.type_ {
                 PerfEventType::Tracepoint(id) => Some(id),
                 _ => None,
             },
-            layout: SampleLayout::new(header.attr.sample_format, read_format),
-            clock: match header.attr.clock {
+            layout: SampleLayout::new(attr.sample_format, read_format),
+            clock: match attr.clock {
                 PerfClock::Default => None,
                 PerfClock::ClockId(clock) => Some(clock),
             },
-            parse_info: RecordParseInfo::new(&header.attr, endian),
+            parse_info: RecordParseInfo::new(&attr, endian),
         };
-        self.by_id.extend(header.ids.iter().map(|&id| (id, self.events.len())));
+        self.by_id.extend(ids.chunks_exact(ID).map(|id| (self.order.unsigned(id), self.events.len())));
         self.id_places.extend(event.id_place().filter(|place| !self.id_places.contains(place)));
         self.events.push(event);
         true

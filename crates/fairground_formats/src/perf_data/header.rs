@@ -3,7 +3,6 @@
 use crate::import::event_format::ByteOrder;
 use crate::perf_data::bytes::Bytes;
 use crate::registry::ReadSeek;
-use linux_perf_data::Feature;
 use std::io::{self, Read, SeekFrom};
 
 const MAGIC_LITTLE: &[u8] = b"PERFILE2";
@@ -17,7 +16,18 @@ const TABLE_MAX: u64 = 32 * 1024 * 1024;
 /// Longest tracing data that is read. All tracepoints of a kernel are 3 MB, the symbols beside them about 10 MB.
 const TRACING_DATA_MAX: u64 = 64 * 1024 * 1024;
 
-/// A part of the file.
+/// A part that a file may have beside its data, perf's HEADER_…: the number of its bit in the header. Only those that are read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Feature {
+    /// The formats of the tracepoints.
+    TracingData = 1,
+    /// The kernel's release.
+    OsRelease = 4,
+    /// The file is one of a folder of files.
+    DirFormat = 24,
+}
+
+/// A place in the file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Section {
     pub(super) offset: u64,
@@ -82,7 +92,7 @@ impl FileHeader {
     }
     /// Whether the file has a part of this kind.
     pub(super) fn has(&self, feature: Feature) -> bool {
-        self.features >> feature.0 & 1 == 1
+        self.features >> feature as u32 & 1 == 1
     }
     /// The attributes of each event, followed by its ids: as they stand in the record that a pipe would hold.
     pub(super) fn attrs(&self, file: &mut dyn ReadSeek) -> io::Result<Vec<Vec<u8>>> {
@@ -107,7 +117,7 @@ impl FileHeader {
         if !self.has(feature) {
             return Ok(None);
         }
-        let earlier = (self.features & ((1 << feature.0) - 1)).count_ones();
+        let earlier = (self.features & ((1 << feature as u32) - 1)).count_ones();
         let table = self.data.offset.saturating_add(self.data.size).saturating_add(16 * u64::from(earlier));
         let place = read_section(file, Section { offset: table, size: 16 }, 16)?;
         match section(&mut Bytes::new(&place, self.order)) {

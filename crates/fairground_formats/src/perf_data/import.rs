@@ -3,11 +3,11 @@
 use crate::import::ImportStats;
 use crate::import::event_format::ByteOrder;
 use crate::perf_data::bytes::Bytes;
-use crate::perf_data::header::{self, FileHeader, Header};
+use crate::perf_data::header::{self, Feature, FileHeader, Header};
+use crate::perf_data::record_kinds::{AUXTRACE, HEADER_TRACING_DATA};
 use crate::perf_data::session::{PerfRecord, RECORD_HEAD, Session, record_head};
 use crate::registry::{ImportError, ReadSeek};
 use fairground_model::Sink;
-use linux_perf_data::{Feature, UserRecordType};
 use std::io::{self, BufReader, Read, SeekFrom};
 
 const HINT: &str = "record with `perf sched record`, or with `perf record -a -e 'sched:*'`";
@@ -64,13 +64,13 @@ fn read_sections(
     let mut session = Session::new(header.order, sink);
     let failed = |error: io::Error| unreadable(name, &error);
     header.attrs(file).map_err(failed)?.iter().for_each(|attr| session.add_attr(attr));
-    if let Some(data) = header.part(Feature::TRACING_DATA, file).map_err(failed)? {
+    if let Some(data) = header.part(Feature::TracingData, file).map_err(failed)? {
         session.add_tracing_data(&data);
     }
-    if let Some(release) = header.part(Feature::OSRELEASE, file).map_err(failed)? {
+    if let Some(release) = header.part(Feature::OsRelease, file).map_err(failed)? {
         session.add_release(&release);
     }
-    if header.has(Feature::DIR_FORMAT) {
+    if header.has(Feature::DirFormat) {
         session.stats().warn(0, "this is one of several files (`perf record --threads`): the others are not read");
     }
     file.seek(SeekFrom::Start(header.data.offset)).map_err(failed)?;
@@ -115,15 +115,15 @@ fn next_record(session: &mut Session<'_>, order: ByteOrder, source: &mut impl Re
         return Err(cut_off());
     }
     session.record(PerfRecord { kind, misc, body });
-    match UserRecordType::try_from(kind) {
-        Some(UserRecordType::PERF_HEADER_TRACING_DATA) => {
+    match kind {
+        HEADER_TRACING_DATA => {
             let size = Bytes::new(body, order).u32().ok_or_else(cut_off)?;
             if !fill(source, body, size.min(TRACING_DATA_MAX) as usize)? {
                 return Err(cut_off());
             }
             session.add_tracing_data(body);
         }
-        Some(UserRecordType::PERF_AUXTRACE) => {
+        AUXTRACE => {
             let size = Bytes::new(body, order).u64().ok_or_else(cut_off)?;
             io::copy(&mut source.take(size), &mut io::sink())?;
         }

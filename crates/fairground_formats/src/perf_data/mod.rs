@@ -6,6 +6,7 @@ mod header;
 mod import;
 mod inflater;
 mod notes;
+mod record_kinds;
 mod rounds;
 mod sample;
 mod session;

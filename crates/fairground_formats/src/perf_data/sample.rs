@@ -5,7 +5,7 @@
 
 use crate::import::event_format::ByteOrder;
 use crate::perf_data::bytes::Bytes;
-use linux_perf_data::linux_perf_event_reader::SampleFormat;
+use linux_perf_event_reader::SampleFormat;
 
 // Bits of perf_event_attr.read_format: include/uapi/linux/perf_event.h PERF_FORMAT_*.
 const TOTAL_TIME_ENABLED: u64 = 1;

@@ -4,14 +4,15 @@ use crate::import::event_format::ByteOrder;
 use crate::import::{Assembler, Feed, ImportStats, NameId, RawRecord, Who};
 use crate::perf_data::attrs::{Attrs, EventAttr};
 use crate::perf_data::bytes::Bytes;
+use crate::perf_data::header::Feature;
 use crate::perf_data::inflater::Inflater;
 use crate::perf_data::notes;
+use crate::perf_data::record_kinds::{COMPRESSED, COMPRESSED2, FINISHED_ROUND, HEADER_ATTR, HEADER_FEATURE};
 use crate::perf_data::rounds::Rounds;
 use crate::perf_data::tracepoints::{Records, Tracepoints};
 use crate::perf_data::tracing_data;
 use fairground_model::Sink;
-use linux_perf_data::linux_perf_event_reader::{EventRecord, RawData, RawEventRecord, RecordType};
-use linux_perf_data::{Feature, UserRecordType};
+use linux_perf_event_reader::{EventRecord, RawData, RawEventRecord, RecordType};
 use std::collections::BTreeMap;
 
 /// Length of a record's head: type (u32), misc (u16), length with the head (u16).
@@ -116,21 +117,21 @@ impl<'a> Session<'a> {
     fn part(&mut self, body: &[u8]) {
         let mut bytes = Bytes::new(body, self.order);
         match bytes.u64() {
-            Some(kind) if kind == u64::from(Feature::OSRELEASE.0) => self.add_release(&body[size_of::<u64>()..]),
+            Some(kind) if kind == Feature::OsRelease as u64 => self.add_release(&body[size_of::<u64>()..]),
             _ => self.not_used(),
         }
     }
     /// Takes the next record of the file.
     pub(super) fn record(&mut self, record: PerfRecord<'_>) {
         self.number += 1;
-        match UserRecordType::try_from(record.kind) {
-            None => self.kernel_record(record),
-            Some(UserRecordType::PERF_HEADER_ATTR) => self.add_attr(record.body),
-            Some(UserRecordType::PERF_HEADER_FEATURE) => self.part(record.body),
-            Some(UserRecordType::PERF_FINISHED_ROUND) => self.end_round(),
-            Some(UserRecordType::PERF_COMPRESSED) => self.packed(record.body),
-            Some(UserRecordType::PERF_COMPRESSED2) => self.packed_with_length(record.body),
-            Some(_) => self.not_used(),
+        match record.kind {
+            HEADER_ATTR => self.add_attr(record.body),
+            HEADER_FEATURE => self.part(record.body),
+            FINISHED_ROUND => self.end_round(),
+            COMPRESSED => self.packed(record.body),
+            COMPRESSED2 => self.packed_with_length(record.body),
+            kind if kind.is_user_type() => self.not_used(),
+            _ => self.kernel_record(record),
         }
     }
     fn kernel_record(&mut self, record: PerfRecord<'_>) {

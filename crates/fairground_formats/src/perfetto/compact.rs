@@ -57,7 +57,7 @@ impl CompactSched {
                 let Some(column) = self.columns.get_mut(number as usize) else { return };
                 match value {
                     Value::Bytes(packed) => column.extend_from_slice(packed),
-                    Value::Number(one) => prost::encoding::encode_varint(one, column),
+                    Value::Number(one) => wire::put_varint(one, column),
                     Value::Fixed => {}
                 }
             }
@@ -173,7 +173,7 @@ mod tests {
 
     fn packed(numbers: &[u64]) -> Vec<u8> {
         let mut bytes = Vec::new();
-        numbers.iter().for_each(|&number| prost::encoding::encode_varint(number, &mut bytes));
+        numbers.iter().for_each(|&number| wire::put_varint(number, &mut bytes));
         bytes
     }
     fn no_name(_: &[u8]) -> NameId {

@@ -3,31 +3,31 @@
 
 use crate::export::{Output, Shown, TaskTable, TraceWriter, WriterOptions, sentence};
 use crate::import::OWN_RELEASE;
-use crate::perfetto::proto::*;
+use crate::perfetto::proto::{self, CounterUnit, Data, FtraceKind, TracePacket, TrackEvent, TrackEventType};
 use crate::perfetto::tracks::Track;
+use crate::perfetto::wire::Message;
 use fairground_model::{
     Decision, LockAct, LockEvent, LockMode, MarkerUnit, PrevState, Reason, Section, Sink, TaskInfo, TraceEvent, WakeContext,
 };
 use fairground_stdx::{CpuId, Id, Instant, LockId, TaskId};
-use prost::Message;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
 /// Scheduling events of one CPU held back before they are written as a bundle.
 const BUNDLE: usize = 256;
 /// The one sequence of packets that we write.
-const SEQUENCE: u32 = 1;
+const SEQUENCE: u64 = 1;
 /// TracePacket.SequenceFlags: interned names are told anew from here on; they are needed from here on.
-const SEQ_INCREMENTAL_STATE_CLEARED: u32 = 1;
-const SEQ_NEEDS_INCREMENTAL_STATE: u32 = 2;
+const SEQ_INCREMENTAL_STATE_CLEARED: u64 = 1;
+const SEQ_NEEDS_INCREMENTAL_STATE: u64 = 2;
 /// BuiltinClock: all times are of this clock, which begins with the run.
-const CLOCK_BOOTTIME: u32 = 6;
-const CLOCK_MONOTONIC: u32 = 3;
+const CLOCK_BOOTTIME: u64 = 6;
+const CLOCK_MONOTONIC: u64 = 3;
 /// The letters of `prev_state` are those of kernels from this release on; older ones had other bits.
 const STATE_BITS_RELEASE: &str = "4.14.0";
 /// Bits of common_flags (the kernel's TRACE_FLAG_HARDIRQ and TRACE_FLAG_SOFTIRQ).
-const FLAG_HARDIRQ: u32 = 0x08;
-const FLAG_SOFTIRQ: u32 = 0x10;
+const FLAG_HARDIRQ: u64 = 0x08;
+const FLAG_SOFTIRQ: u64 = 0x10;
 
 const CATEGORY_DECISION: u64 = 1;
 const CATEGORY_KERNEL: u64 = 2;
@@ -46,7 +46,7 @@ const LOCK_ACTS: [&str; 4] = ["waits to read", "waits to write", "holds to read"
 #[derive(Default)]
 struct Cpu {
     current: Option<TaskId>,
-    bundle: Vec<FtraceEvent>,
+    bundle: Vec<Message>,
 }
 
 /// Writes a Perfetto trace.
@@ -80,24 +80,21 @@ impl<'w> PerfettoWriter<'w> {
 
     /// Clocks, names and the meaning of the state bits.
     fn head(&mut self) {
-        let clock = |id: u32| Clock { clock_id: Some(id), timestamp: Some(0) };
-        let clocks = vec![clock(CLOCK_BOOTTIME), clock(CLOCK_MONOTONIC)];
-        self.packet(TracePacket {
-            data: Some(Data::ClockSnapshot(ClockSnapshot { clocks, primary_trace_clock: Some(CLOCK_BOOTTIME) })),
+        let packet = TracePacket {
             sequence_flags: Some(SEQ_INCREMENTAL_STATE_CLEARED),
             interned_data: Some(interned_names()),
-            trace_packet_defaults: Some(TracePacketDefaults { timestamp_clock_id: Some(CLOCK_BOOTTIME) }),
+            trace_packet_defaults: Some(proto::trace_packet_defaults(CLOCK_BOOTTIME)),
             ..TracePacket::default()
-        });
-        let utsname = Utsname { sysname: Some("Linux".to_string()), release: Some(format!("{STATE_BITS_RELEASE}{OWN_RELEASE}")) };
-        self.data(Data::SystemInfo(SystemInfo { utsname: Some(utsname) }));
+        };
+        let clocks = proto::clock_snapshot(&[(CLOCK_BOOTTIME, 0), (CLOCK_MONOTONIC, 0)], CLOCK_BOOTTIME);
+        self.packet(packet, Data::ClockSnapshot, clocks);
+        self.data(Data::SystemInfo, proto::system_info("Linux", &format!("{STATE_BITS_RELEASE}{OWN_RELEASE}")));
     }
-    fn packet(&mut self, packet: TracePacket) {
-        let packet = TracePacket { trusted_packet_sequence_id: Some(SEQUENCE), ..packet };
-        self.output.write(&Trace { packet: vec![packet] }.encode_to_vec());
+    fn packet(&mut self, packet: TracePacket, kind: Data, data: Message) {
+        self.output.write(packet.in_trace(kind, data, SEQUENCE).bytes());
     }
-    fn data(&mut self, data: Data) {
-        self.packet(TracePacket { data: Some(data), ..TracePacket::default() });
+    fn data(&mut self, kind: Data, data: Message) {
+        self.packet(TracePacket::default(), kind, data);
     }
 
     /// Makes sure that a track and those above it are introduced.
@@ -108,8 +105,8 @@ impl<'w> PerfettoWriter<'w> {
             }
             let shown = if let Track::Thread(task) = track { Some(self.tasks.get(task)) } else { None };
             let (name, unit) = self.name_and_unit(track);
-            let descriptor = track.descriptor(name, unit, shown);
-            self.data(Data::TrackDescriptor(descriptor));
+            let descriptor = track.descriptor(&name, unit, shown);
+            self.data(Data::TrackDescriptor, descriptor);
         }
         track.uuid()
     }
@@ -139,17 +136,13 @@ impl<'w> PerfettoWriter<'w> {
         }
     }
     fn track_event(&mut self, at: Instant, track: Track, event: TrackEvent) {
-        let event = TrackEvent { track_uuid: Some(self.track(track)), ..event };
-        self.packet(TracePacket {
-            timestamp: Some(at.ns()),
-            sequence_flags: Some(SEQ_NEEDS_INCREMENTAL_STATE),
-            data: Some(Data::TrackEvent(event)),
-            ..TracePacket::default()
-        });
+        let event = event.message(self.track(track));
+        let packet =
+            TracePacket { timestamp: Some(at.ns()), sequence_flags: Some(SEQ_NEEDS_INCREMENTAL_STATE), ..TracePacket::default() };
+        self.packet(packet, Data::TrackEvent, event);
     }
     fn counter(&mut self, at: Instant, track: Track, value: i64) {
-        let r#type = Some(TrackEventType::Counter.into());
-        self.track_event(at, track, TrackEvent { r#type, counter_value: Some(value), ..TrackEvent::default() });
+        self.track_event(at, track, TrackEvent { counter_value: Some(value), ..TrackEvent::new(TrackEventType::Counter) });
     }
     /// A counter whose unchanged values are left out.
     fn counter_if_changed(&mut self, at: Instant, track: Track, value: u64) {
@@ -161,24 +154,14 @@ impl<'w> PerfettoWriter<'w> {
     /// A section that begins at `at`.
     fn section(&mut self, at: Instant, cpu: CpuId, section: Section, took_ns: u64) {
         let end = Instant::from_ns(at.ns().saturating_add(took_ns));
-        let edge = |r#type: TrackEventType| TrackEvent {
-            r#type: Some(r#type.into()),
-            category_iids: vec![CATEGORY_KERNEL],
-            name_iid: (r#type == TrackEventType::SliceBegin).then_some(section_iid(section)),
-            ..TrackEvent::default()
-        };
-        self.track_event(at, Track::Kernel(cpu), edge(TrackEventType::SliceBegin));
-        self.track_event(end, Track::Kernel(cpu), edge(TrackEventType::SliceEnd));
+        let edge = |kind, name_iid| TrackEvent { category_iid: Some(CATEGORY_KERNEL), name_iid, ..TrackEvent::new(kind) };
+        self.track_event(at, Track::Kernel(cpu), edge(TrackEventType::SliceBegin, Some(section_iid(section))));
+        self.track_event(end, Track::Kernel(cpu), edge(TrackEventType::SliceEnd, None));
     }
     /// The slices of a task on the track of a lock, and how many hold the lock and wait for it.
     fn lock_event(&mut self, at: Instant, event: &LockEvent) {
         let &LockEvent { lock, task, mode, act } = event;
-        let edge = |r#type: TrackEventType, name_iid| TrackEvent {
-            r#type: Some(r#type.into()),
-            category_iids: vec![CATEGORY_LOCK],
-            name_iid,
-            ..TrackEvent::default()
-        };
+        let edge = |kind, name_iid| TrackEvent { category_iid: Some(CATEGORY_LOCK), name_iid, ..TrackEvent::new(kind) };
         if self.lock_users.remove(&(lock, task)).is_some() {
             self.track_event(at, Track::LockUser(lock, task), edge(TrackEventType::SliceEnd, None));
         }
@@ -194,15 +177,16 @@ impl<'w> PerfettoWriter<'w> {
     }
     fn decision(&mut self, at: Instant, cpu: CpuId, decision: &Decision) {
         let text = sentence(decision, &self.tasks);
-        let number =
-            |name, id: u32| DebugAnnotation { name_iid: Some(name), uint_value: Some(u64::from(id)), string_value: None };
-        let why = DebugAnnotation { name_iid: Some(ANNOTATION_WHY), uint_value: None, string_value: Some(text) };
+        let debug_annotations = vec![
+            proto::text_annotation(ANNOTATION_WHY, &text),
+            proto::number_annotation(ANNOTATION_A, u64::from(decision.a)),
+            proto::number_annotation(ANNOTATION_B, u64::from(decision.b)),
+        ];
         let event = TrackEvent {
-            r#type: Some(TrackEventType::Instant.into()),
-            category_iids: vec![CATEGORY_DECISION],
+            category_iid: Some(CATEGORY_DECISION),
             name_iid: Some(reason_iid(decision.reason)),
-            debug_annotations: vec![why, number(ANNOTATION_A, decision.a), number(ANNOTATION_B, decision.b)],
-            ..TrackEvent::default()
+            debug_annotations,
+            ..TrackEvent::new(TrackEventType::Instant)
         };
         self.track_event(at, Track::Decisions(cpu), event);
     }
@@ -214,43 +198,27 @@ impl<'w> PerfettoWriter<'w> {
         &mut self.cpus[cpu.index()]
     }
     /// Takes a scheduling event; `current` is the task of the CPU, `flags` tell of interrupts.
-    fn ftrace(&mut self, at: Instant, cpu: CpuId, current: Option<TaskId>, flags: u32, event: FtraceBody) {
+    fn ftrace(&mut self, at: Instant, cpu: CpuId, current: Option<TaskId>, flags: u64, (kind, body): (FtraceKind, Message)) {
         let pid = current.map_or(0, |task| self.tasks.get(task).pid);
         let bundle = &mut self.cpu(cpu).bundle;
-        bundle.push(FtraceEvent { timestamp: Some(at.ns()), pid: Some(pid), common_flags: Some(flags), event: Some(event) });
+        bundle.push(proto::ftrace_event(at.ns(), u64::from(pid), kind, body, flags));
         if bundle.len() == BUNDLE {
             self.flush(cpu);
         }
     }
     fn flush(&mut self, cpu: CpuId) {
-        let event = std::mem::take(&mut self.cpu(cpu).bundle);
-        if !event.is_empty() {
-            self.data(Data::FtraceEvents(FtraceEventBundle { cpu: Some(cpu.get()), event }));
+        let events = std::mem::take(&mut self.cpu(cpu).bundle);
+        if !events.is_empty() {
+            self.data(Data::FtraceEvents, proto::ftrace_event_bundle(cpu, events));
         }
     }
-    fn wakeup(&self, task: TaskId, target_cpu: CpuId) -> SchedWakeup {
-        let Shown { name, pid, prio } = self.tasks.get(task);
-        SchedWakeup {
-            comm: Some(name.to_string()),
-            pid: Some(pid as i32),
-            prio: Some(prio),
-            success: Some(1),
-            target_cpu: Some(target_cpu.get() as i32),
-        }
+    fn wakeup(&self, task: TaskId, target_cpu: CpuId) -> Message {
+        proto::sched_wakeup(&self.tasks.get(task), target_cpu)
     }
-    fn switch(&self, cpu: CpuId, prev: Option<TaskId>, prev_state: PrevState, next: Option<TaskId>) -> SchedSwitch {
+    fn switch(&self, cpu: CpuId, prev: Option<TaskId>, prev_state: PrevState, next: Option<TaskId>) -> Message {
         let idle = format!("swapper/{cpu}");
         let side = |task: Option<TaskId>| task.map_or(Shown { name: &idle, pid: 0, prio: 120 }, |task| self.tasks.get(task));
-        let (prev, next) = (side(prev), side(next));
-        SchedSwitch {
-            prev_comm: Some(prev.name.to_string()),
-            prev_pid: Some(prev.pid as i32),
-            prev_prio: Some(prev.prio),
-            prev_state: Some(state_bits(prev_state)),
-            next_comm: Some(next.name.to_string()),
-            next_pid: Some(next.pid as i32),
-            next_prio: Some(next.prio),
-        }
+        proto::sched_switch(&side(prev), state_bits(prev_state), &side(next))
     }
     /// The events that have a message of their own among Perfetto's ftrace events.
     fn scheduling_event(&mut self, at: Instant, cpu: CpuId, event: &TraceEvent) {
@@ -263,38 +231,27 @@ impl<'w> PerfettoWriter<'w> {
                     WakeContext::Softirq => (waker.or(current), FLAG_SOFTIRQ),
                     WakeContext::Hardirq => (current, FLAG_HARDIRQ),
                 };
-                FtraceBody::Waking(self.wakeup(task, target_cpu))
+                (FtraceKind::SchedWaking, self.wakeup(task, target_cpu))
             }
-            TraceEvent::SchedWakeup { task, target_cpu } => FtraceBody::Wakeup(self.wakeup(task, target_cpu)),
-            TraceEvent::SchedWakeupNew { task, target_cpu } => FtraceBody::WakeupNew(self.wakeup(task, target_cpu)),
+            TraceEvent::SchedWakeup { task, target_cpu } => (FtraceKind::SchedWakeup, self.wakeup(task, target_cpu)),
+            TraceEvent::SchedWakeupNew { task, target_cpu } => (FtraceKind::SchedWakeupNew, self.wakeup(task, target_cpu)),
             TraceEvent::SchedSwitch { prev, prev_state, next } => {
                 self.cpu(cpu).current = next;
                 current = prev;
-                FtraceBody::Switch(self.switch(cpu, prev, prev_state, next))
+                (FtraceKind::SchedSwitch, self.switch(cpu, prev, prev_state, next))
             }
             TraceEvent::SchedMigrateTask { task, orig_cpu, dest_cpu } => {
-                let SchedWakeup { comm, pid, prio, .. } = self.wakeup(task, dest_cpu);
-                let (orig_cpu, dest_cpu) = (Some(orig_cpu.get() as i32), Some(dest_cpu.get() as i32));
-                FtraceBody::MigrateTask(SchedMigrateTask { comm, pid, prio, orig_cpu, dest_cpu })
+                (FtraceKind::SchedMigrateTask, proto::sched_migrate_task(&self.tasks.get(task), orig_cpu, dest_cpu))
             }
             TraceEvent::SchedProcessFork { parent, child } => {
-                let parent = parent.map(|parent| self.tasks.get(parent));
-                let child = self.tasks.get(child);
-                FtraceBody::ProcessFork(SchedProcessFork {
-                    parent_comm: Some(parent.as_ref().map_or("swapper", |parent| parent.name).to_string()),
-                    parent_pid: Some(parent.map_or(0, |parent| parent.pid as i32)),
-                    child_comm: Some(child.name.to_string()),
-                    child_pid: Some(child.pid as i32),
-                })
+                let boot = Shown { name: "swapper", pid: 0, prio: 120 };
+                let parent = parent.map_or(boot, |parent| self.tasks.get(parent));
+                (FtraceKind::SchedProcessFork, proto::sched_process_fork(&parent, &self.tasks.get(child)))
             }
             TraceEvent::SchedProcessExit { task } => {
-                let Shown { name, pid, prio } = self.tasks.get(task);
-                let (comm, pid) = (Some(name.to_string()), Some(pid as i32));
-                FtraceBody::ProcessExit(SchedProcessExit { comm, pid, tgid: pid, prio: Some(prio) })
+                (FtraceKind::SchedProcessExit, proto::sched_process_exit(&self.tasks.get(task)))
             }
-            TraceEvent::CpuFrequency { cpu, khz } => {
-                FtraceBody::CpuFrequency(CpuFrequency { state: Some(khz), cpu_id: Some(cpu.get()) })
-            }
+            TraceEvent::CpuFrequency { cpu, khz } => (FtraceKind::CpuFrequency, proto::cpu_frequency(khz, cpu)),
             _ => return,
         };
         self.ftrace(at, cpu, current, flags, body);
@@ -302,17 +259,13 @@ impl<'w> PerfettoWriter<'w> {
 }
 
 /// All names that events use, told once.
-fn interned_names() -> InternedData {
-    let row = |iid: u64, name: &str| InternedName { iid: Some(iid), name: Some(name.to_string()) };
-    let reasons = Reason::ALL.iter().map(|&reason| row(reason_iid(reason), reason.slug()));
-    let sections = Section::ALL.iter().map(|&section| row(section_iid(section), section.name()));
-    let locks = LOCK_ACTS.iter().zip(LOCK_NAMES..).map(|(name, iid)| row(iid, name));
+fn interned_names() -> Message {
+    let reasons = Reason::ALL.iter().map(|&reason| (reason_iid(reason), reason.slug()));
+    let sections = Section::ALL.iter().map(|&section| (section_iid(section), section.name()));
+    let locks = LOCK_ACTS.iter().zip(LOCK_NAMES..).map(|(&name, iid)| (iid, name));
     let categories = [(CATEGORY_DECISION, "decision"), (CATEGORY_KERNEL, "kernel"), (CATEGORY_LOCK, "lock")];
-    InternedData {
-        event_categories: categories.map(|(iid, name)| row(iid, name)).to_vec(),
-        event_names: reasons.chain(sections).chain(locks).collect(),
-        debug_annotation_names: vec![row(ANNOTATION_WHY, "why"), row(ANNOTATION_A, "a"), row(ANNOTATION_B, "b")],
-    }
+    let annotations = [(ANNOTATION_WHY, "why"), (ANNOTATION_A, "a"), (ANNOTATION_B, "b")];
+    proto::interned_data(categories, reasons.chain(sections).chain(locks), annotations)
 }
 /// An interned id is never 0.
 fn reason_iid(reason: Reason) -> u64 {
@@ -340,10 +293,8 @@ impl Sink for PerfettoWriter<'_> {
     fn task(&mut self, task: TaskId, info: &TaskInfo) {
         self.tasks.set(task, info);
         let Shown { name, pid, .. } = self.tasks.get(task);
-        let (id, name) = (Some(pid as i32), name.to_string());
-        let process = Process { pid: id, cmdline: vec![name.clone()] };
-        let thread = Thread { tid: id, name: Some(name), tgid: id };
-        self.data(Data::ProcessTree(ProcessTree { processes: vec![process], threads: vec![thread] }));
+        let tree = proto::process_tree(pid, name);
+        self.data(Data::ProcessTree, tree);
     }
     fn record(&mut self, at: Instant, cpu: CpuId, event: &TraceEvent) {
         match *event {

@@ -1,319 +1,221 @@
-//! The few messages of Perfetto's public trace format that we write. Field numbers are those of
-//! protos/perfetto/trace/*.proto; everything else of those messages is left out.
+//! The few messages of Perfetto's public trace format that we write: each function names one and its fields with
+//! the numbers of protos/perfetto/trace/*.proto. Everything else of those messages is left out.
 
-use prost::{Enumeration, Message, Oneof};
+use crate::export::Shown;
+use crate::perfetto::wire::Message;
+use fairground_stdx::CpuId;
 
-#[derive(Clone, PartialEq, Message)]
-pub(super) struct Trace {
-    #[prost(message, repeated, tag = "1")]
-    pub(super) packet: Vec<TracePacket>,
-}
-
-#[derive(Clone, PartialEq, Message)]
+/// TracePacket without the field that says what it is about.
+#[derive(Default)]
 pub(super) struct TracePacket {
-    #[prost(uint64, optional, tag = "8")]
     pub(super) timestamp: Option<u64>,
-    #[prost(uint32, optional, tag = "10")]
-    pub(super) trusted_packet_sequence_id: Option<u32>,
-    #[prost(message, optional, tag = "12")]
-    pub(super) interned_data: Option<InternedData>,
-    #[prost(uint32, optional, tag = "13")]
-    pub(super) sequence_flags: Option<u32>,
-    #[prost(message, optional, tag = "59")]
-    pub(super) trace_packet_defaults: Option<TracePacketDefaults>,
-    #[prost(oneof = "Data", tags = "1, 2, 6, 11, 45, 60")]
-    pub(super) data: Option<Data>,
+    pub(super) interned_data: Option<Message>,
+    pub(super) sequence_flags: Option<u64>,
+    pub(super) trace_packet_defaults: Option<Message>,
 }
 
-#[derive(Clone, PartialEq, Oneof)]
+/// What a TracePacket is about, by the number of its field.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Data {
-    #[prost(message, tag = "1")]
-    FtraceEvents(FtraceEventBundle),
-    #[prost(message, tag = "2")]
-    ProcessTree(ProcessTree),
-    #[prost(message, tag = "6")]
-    ClockSnapshot(ClockSnapshot),
-    #[prost(message, tag = "11")]
-    TrackEvent(TrackEvent),
-    #[prost(message, tag = "45")]
-    SystemInfo(SystemInfo),
-    #[prost(message, tag = "60")]
-    TrackDescriptor(TrackDescriptor),
+    FtraceEvents = 1,
+    ProcessTree = 2,
+    ClockSnapshot = 6,
+    TrackEvent = 11,
+    SystemInfo = 45,
+    TrackDescriptor = 60,
 }
 
-#[derive(Clone, PartialEq, Message)]
-pub(super) struct TracePacketDefaults {
-    #[prost(uint32, optional, tag = "58")]
-    pub(super) timestamp_clock_id: Option<u32>,
+impl TracePacket {
+    /// Trace: packet (1). TracePacket: `kind`, timestamp (8), trusted_packet_sequence_id (10), interned_data (12),
+    /// sequence_flags (13), trace_packet_defaults (59).
+    pub(super) fn in_trace(self, kind: Data, data: Message, sequence: u64) -> Message {
+        let packet = Message::new()
+            .message(kind as u32, data)
+            .number(8, self.timestamp)
+            .number(10, sequence)
+            .message(12, self.interned_data)
+            .number(13, self.sequence_flags)
+            .message(59, self.trace_packet_defaults);
+        Message::new().message(1, packet)
+    }
 }
 
-#[derive(Clone, PartialEq, Message)]
-pub(super) struct ClockSnapshot {
-    #[prost(message, repeated, tag = "1")]
-    pub(super) clocks: Vec<Clock>,
-    #[prost(uint32, optional, tag = "2")]
-    pub(super) primary_trace_clock: Option<u32>,
+/// TracePacketDefaults: timestamp_clock_id (58).
+pub(super) fn trace_packet_defaults(timestamp_clock_id: u64) -> Message {
+    Message::new().number(58, timestamp_clock_id)
 }
 
-#[derive(Clone, PartialEq, Message)]
-pub(super) struct Clock {
-    #[prost(uint32, optional, tag = "1")]
-    pub(super) clock_id: Option<u32>,
-    #[prost(uint64, optional, tag = "2")]
-    pub(super) timestamp: Option<u64>,
+/// ClockSnapshot: clocks (1), primary_trace_clock (2). Clock: clock_id (1), timestamp (2).
+pub(super) fn clock_snapshot(clocks: &[(u64, u64)], primary_trace_clock: u64) -> Message {
+    let clock = |&(id, timestamp): &(u64, u64)| Message::new().number(1, id).number(2, timestamp);
+    Message::new().messages(1, clocks.iter().map(clock)).number(2, primary_trace_clock)
 }
 
-#[derive(Clone, PartialEq, Message)]
-pub(super) struct SystemInfo {
-    #[prost(message, optional, tag = "1")]
-    pub(super) utsname: Option<Utsname>,
+/// SystemInfo: utsname (1). Utsname: sysname (1), release (3).
+pub(super) fn system_info(sysname: &str, release: &str) -> Message {
+    Message::new().message(1, Message::new().text(1, sysname).text(3, release))
 }
 
-#[derive(Clone, PartialEq, Message)]
-pub(super) struct Utsname {
-    #[prost(string, optional, tag = "1")]
-    pub(super) sysname: Option<String>,
-    #[prost(string, optional, tag = "3")]
-    pub(super) release: Option<String>,
+/// ProcessTree: processes (1), threads (2). Process: pid (1), cmdline (3). Thread: tid (1), name (2), tgid (3).
+pub(super) fn process_tree(pid: u32, name: &str) -> Message {
+    let pid = i64::from(pid);
+    let process = Message::new().signed(1, pid).text(3, name);
+    let thread = Message::new().signed(1, pid).text(2, name).signed(3, pid);
+    Message::new().message(1, process).message(2, thread)
 }
 
-#[derive(Clone, PartialEq, Message)]
-pub(super) struct ProcessTree {
-    #[prost(message, repeated, tag = "1")]
-    pub(super) processes: Vec<Process>,
-    #[prost(message, repeated, tag = "2")]
-    pub(super) threads: Vec<Thread>,
+/// InternedData: event_categories (1), event_names (2), debug_annotation_names (3).
+/// EventCategory, EventName, DebugAnnotationName: iid (1), name (2).
+pub(super) fn interned_data<'n>(
+    categories: impl IntoIterator<Item = (u64, &'n str)>,
+    names: impl IntoIterator<Item = (u64, &'n str)>,
+    annotations: impl IntoIterator<Item = (u64, &'n str)>,
+) -> Message {
+    let row = |(iid, name): (u64, &'n str)| Message::new().number(1, iid).text(2, name);
+    Message::new()
+        .messages(1, categories.into_iter().map(row))
+        .messages(2, names.into_iter().map(row))
+        .messages(3, annotations.into_iter().map(row))
 }
 
-#[derive(Clone, PartialEq, Message)]
-pub(super) struct Process {
-    #[prost(int32, optional, tag = "1")]
-    pub(super) pid: Option<i32>,
-    #[prost(string, repeated, tag = "3")]
-    pub(super) cmdline: Vec<String>,
-}
-
-#[derive(Clone, PartialEq, Message)]
-pub(super) struct Thread {
-    #[prost(int32, optional, tag = "1")]
-    pub(super) tid: Option<i32>,
-    #[prost(string, optional, tag = "2")]
-    pub(super) name: Option<String>,
-    #[prost(int32, optional, tag = "3")]
-    pub(super) tgid: Option<i32>,
-}
-
-#[derive(Clone, PartialEq, Message)]
-pub(super) struct InternedData {
-    #[prost(message, repeated, tag = "1")]
-    pub(super) event_categories: Vec<InternedName>,
-    #[prost(message, repeated, tag = "2")]
-    pub(super) event_names: Vec<InternedName>,
-    #[prost(message, repeated, tag = "3")]
-    pub(super) debug_annotation_names: Vec<InternedName>,
-}
-
-/// EventCategory, EventName and DebugAnnotationName have the same fields.
-#[derive(Clone, PartialEq, Message)]
-pub(super) struct InternedName {
-    #[prost(uint64, optional, tag = "1")]
-    pub(super) iid: Option<u64>,
-    #[prost(string, optional, tag = "2")]
-    pub(super) name: Option<String>,
-}
-
-#[derive(Clone, PartialEq, Message)]
-pub(super) struct TrackDescriptor {
-    #[prost(uint64, optional, tag = "1")]
-    pub(super) uuid: Option<u64>,
-    #[prost(string, optional, tag = "2")]
-    pub(super) name: Option<String>,
-    #[prost(message, optional, tag = "4")]
-    pub(super) thread: Option<ThreadDescriptor>,
-    #[prost(uint64, optional, tag = "5")]
+/// TrackDescriptor.
+pub(super) struct TrackDescriptor<'n> {
+    pub(super) uuid: u64,
+    pub(super) name: Option<&'n str>,
+    pub(super) thread: Option<Message>,
     pub(super) parent_uuid: Option<u64>,
-    #[prost(message, optional, tag = "8")]
-    pub(super) counter: Option<CounterDescriptor>,
+    pub(super) counter: Option<CounterUnit>,
 }
 
-#[derive(Clone, PartialEq, Message)]
-pub(super) struct ThreadDescriptor {
-    #[prost(int32, optional, tag = "1")]
-    pub(super) pid: Option<i32>,
-    #[prost(int32, optional, tag = "2")]
-    pub(super) tid: Option<i32>,
-    #[prost(string, optional, tag = "5")]
-    pub(super) thread_name: Option<String>,
+impl TrackDescriptor<'_> {
+    /// TrackDescriptor: uuid (1), name (2), thread (4), parent_uuid (5), counter (8). CounterDescriptor: unit (3).
+    pub(super) fn message(self) -> Message {
+        Message::new()
+            .number(1, self.uuid)
+            .text(2, self.name)
+            .message(4, self.thread)
+            .number(5, self.parent_uuid)
+            .message(8, self.counter.map(|unit| Message::new().number(3, unit as u64)))
+    }
 }
 
-#[derive(Clone, PartialEq, Message)]
-pub(super) struct CounterDescriptor {
-    #[prost(enumeration = "CounterUnit", optional, tag = "3")]
-    pub(super) unit: Option<i32>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Enumeration)]
-#[repr(i32)]
+/// CounterDescriptor.Unit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CounterUnit {
     Unspecified = 0,
     TimeNs = 1,
     Count = 2,
 }
 
-#[derive(Clone, PartialEq, Message)]
+/// ThreadDescriptor: pid (1), tid (2), thread_name (5).
+pub(super) fn thread_descriptor(pid: u32, name: &str) -> Message {
+    let pid = i64::from(pid);
+    Message::new().signed(1, pid).signed(2, pid).text(5, name)
+}
+
+/// TrackEvent.
 pub(super) struct TrackEvent {
-    #[prost(uint64, repeated, packed = "false", tag = "3")]
-    pub(super) category_iids: Vec<u64>,
-    #[prost(message, repeated, tag = "4")]
-    pub(super) debug_annotations: Vec<DebugAnnotation>,
-    #[prost(enumeration = "TrackEventType", optional, tag = "9")]
-    pub(super) r#type: Option<i32>,
-    #[prost(uint64, optional, tag = "10")]
+    pub(super) kind: TrackEventType,
+    pub(super) category_iid: Option<u64>,
+    pub(super) debug_annotations: Vec<Message>,
     pub(super) name_iid: Option<u64>,
-    #[prost(uint64, optional, tag = "11")]
-    pub(super) track_uuid: Option<u64>,
-    #[prost(int64, optional, tag = "30")]
     pub(super) counter_value: Option<i64>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Enumeration)]
-#[repr(i32)]
+/// TrackEvent.Type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TrackEventType {
-    Unspecified = 0,
     SliceBegin = 1,
     SliceEnd = 2,
     Instant = 3,
     Counter = 4,
 }
 
-#[derive(Clone, PartialEq, Message)]
-pub(super) struct DebugAnnotation {
-    #[prost(uint64, optional, tag = "1")]
-    pub(super) name_iid: Option<u64>,
-    #[prost(uint64, optional, tag = "3")]
-    pub(super) uint_value: Option<u64>,
-    #[prost(string, optional, tag = "6")]
-    pub(super) string_value: Option<String>,
+impl TrackEvent {
+    /// An event of which only the kind is known so far.
+    pub(super) fn new(kind: TrackEventType) -> TrackEvent {
+        TrackEvent { kind, category_iid: None, debug_annotations: Vec::new(), name_iid: None, counter_value: None }
+    }
+    /// TrackEvent: category_iids (3), debug_annotations (4), type (9), name_iid (10), track_uuid (11), counter_value (30).
+    pub(super) fn message(self, track_uuid: u64) -> Message {
+        Message::new()
+            .number(3, self.category_iid)
+            .messages(4, self.debug_annotations)
+            .number(9, self.kind as u64)
+            .number(10, self.name_iid)
+            .number(11, track_uuid)
+            .signed(30, self.counter_value)
+    }
 }
 
-#[derive(Clone, PartialEq, Message)]
-pub(super) struct FtraceEventBundle {
-    #[prost(uint32, optional, tag = "1")]
-    pub(super) cpu: Option<u32>,
-    #[prost(message, repeated, tag = "2")]
-    pub(super) event: Vec<FtraceEvent>,
+/// DebugAnnotation: name_iid (1), uint_value (3).
+pub(super) fn number_annotation(name_iid: u64, value: u64) -> Message {
+    Message::new().number(1, name_iid).number(3, value)
 }
 
-#[derive(Clone, PartialEq, Message)]
-pub(super) struct FtraceEvent {
-    #[prost(uint64, optional, tag = "1")]
-    pub(super) timestamp: Option<u64>,
-    /// The task that was current.
-    #[prost(uint32, optional, tag = "2")]
-    pub(super) pid: Option<u32>,
-    /// The kernel's trace flags: 0x08 hard interrupt, 0x10 soft interrupt.
-    #[prost(uint32, optional, tag = "5")]
-    pub(super) common_flags: Option<u32>,
-    #[prost(oneof = "FtraceBody", tags = "4, 11, 17, 20, 114, 238, 239, 491")]
-    pub(super) event: Option<FtraceBody>,
+/// DebugAnnotation: name_iid (1), string_value (6).
+pub(super) fn text_annotation(name_iid: u64, value: &str) -> Message {
+    Message::new().number(1, name_iid).text(6, value)
 }
 
-#[derive(Clone, PartialEq, Oneof)]
-pub(super) enum FtraceBody {
-    #[prost(message, tag = "4")]
-    Switch(SchedSwitch),
-    #[prost(message, tag = "11")]
-    CpuFrequency(CpuFrequency),
-    #[prost(message, tag = "17")]
-    Wakeup(SchedWakeup),
-    #[prost(message, tag = "20")]
-    Waking(SchedWakeup),
-    #[prost(message, tag = "114")]
-    WakeupNew(SchedWakeup),
-    #[prost(message, tag = "238")]
-    ProcessExit(SchedProcessExit),
-    #[prost(message, tag = "239")]
-    ProcessFork(SchedProcessFork),
-    #[prost(message, tag = "491")]
-    MigrateTask(SchedMigrateTask),
+/// FtraceEventBundle: cpu (1), event (2).
+pub(super) fn ftrace_event_bundle(cpu: CpuId, events: Vec<Message>) -> Message {
+    Message::new().number(1, u64::from(cpu.get())).messages(2, events)
 }
 
-#[derive(Clone, PartialEq, Message)]
-pub(super) struct SchedSwitch {
-    #[prost(string, optional, tag = "1")]
-    pub(super) prev_comm: Option<String>,
-    #[prost(int32, optional, tag = "2")]
-    pub(super) prev_pid: Option<i32>,
-    #[prost(int32, optional, tag = "3")]
-    pub(super) prev_prio: Option<i32>,
-    #[prost(int64, optional, tag = "4")]
-    pub(super) prev_state: Option<i64>,
-    #[prost(string, optional, tag = "5")]
-    pub(super) next_comm: Option<String>,
-    #[prost(int32, optional, tag = "6")]
-    pub(super) next_pid: Option<i32>,
-    #[prost(int32, optional, tag = "7")]
-    pub(super) next_prio: Option<i32>,
+/// FtraceEvent: timestamp (1), pid (2), `kind`, common_flags (5). `pid` is that of the task that was current.
+pub(super) fn ftrace_event(timestamp: u64, pid: u64, kind: FtraceKind, body: Message, common_flags: u64) -> Message {
+    Message::new().number(1, timestamp).number(2, pid).message(kind as u32, body).number(5, common_flags)
 }
 
-/// `state` is the frequency, kHz.
-#[derive(Clone, PartialEq, Message)]
-pub(super) struct CpuFrequency {
-    #[prost(uint32, optional, tag = "1")]
-    pub(super) state: Option<u32>,
-    #[prost(uint32, optional, tag = "2")]
-    pub(super) cpu_id: Option<u32>,
+/// What an FtraceEvent is, by the number of its field.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum FtraceKind {
+    SchedSwitch = 4,
+    CpuFrequency = 11,
+    SchedWakeup = 17,
+    SchedWaking = 20,
+    SchedWakeupNew = 114,
+    SchedProcessExit = 238,
+    SchedProcessFork = 239,
+    SchedMigrateTask = 491,
 }
 
-/// SchedWakeup, SchedWaking and SchedWakeupNew have the same fields.
-#[derive(Clone, PartialEq, Message)]
-pub(super) struct SchedWakeup {
-    #[prost(string, optional, tag = "1")]
-    pub(super) comm: Option<String>,
-    #[prost(int32, optional, tag = "2")]
-    pub(super) pid: Option<i32>,
-    #[prost(int32, optional, tag = "3")]
-    pub(super) prio: Option<i32>,
-    #[prost(int32, optional, tag = "4")]
-    pub(super) success: Option<i32>,
-    #[prost(int32, optional, tag = "5")]
-    pub(super) target_cpu: Option<i32>,
+/// Name, pid and priority of a task, which many messages have in fields that follow each other.
+fn task(message: Message, first: u32, task: &Shown<'_>) -> Message {
+    let Shown { name, pid, prio } = *task;
+    message.text(first, name).signed(first + 1, i64::from(pid)).signed(first + 2, i64::from(prio))
 }
 
-#[derive(Clone, PartialEq, Message)]
-pub(super) struct SchedProcessExit {
-    #[prost(string, optional, tag = "1")]
-    pub(super) comm: Option<String>,
-    #[prost(int32, optional, tag = "2")]
-    pub(super) pid: Option<i32>,
-    #[prost(int32, optional, tag = "3")]
-    pub(super) tgid: Option<i32>,
-    #[prost(int32, optional, tag = "4")]
-    pub(super) prio: Option<i32>,
+/// SchedSwitchFtraceEvent: prev_comm (1), prev_pid (2), prev_prio (3), prev_state (4), next_comm (5), next_pid (6), next_prio (7).
+pub(super) fn sched_switch(prev: &Shown<'_>, prev_state: i64, next: &Shown<'_>) -> Message {
+    task(task(Message::new(), 1, prev).signed(4, prev_state), 5, next)
 }
 
-#[derive(Clone, PartialEq, Message)]
-pub(super) struct SchedProcessFork {
-    #[prost(string, optional, tag = "1")]
-    pub(super) parent_comm: Option<String>,
-    #[prost(int32, optional, tag = "2")]
-    pub(super) parent_pid: Option<i32>,
-    #[prost(string, optional, tag = "3")]
-    pub(super) child_comm: Option<String>,
-    #[prost(int32, optional, tag = "4")]
-    pub(super) child_pid: Option<i32>,
+/// CpuFrequencyFtraceEvent: state (1), which is the frequency, kHz; cpu_id (2).
+pub(super) fn cpu_frequency(khz: u32, cpu: CpuId) -> Message {
+    Message::new().number(1, u64::from(khz)).number(2, u64::from(cpu.get()))
 }
 
-#[derive(Clone, PartialEq, Message)]
-pub(super) struct SchedMigrateTask {
-    #[prost(string, optional, tag = "1")]
-    pub(super) comm: Option<String>,
-    #[prost(int32, optional, tag = "2")]
-    pub(super) pid: Option<i32>,
-    #[prost(int32, optional, tag = "3")]
-    pub(super) prio: Option<i32>,
-    #[prost(int32, optional, tag = "4")]
-    pub(super) orig_cpu: Option<i32>,
-    #[prost(int32, optional, tag = "5")]
-    pub(super) dest_cpu: Option<i32>,
+/// SchedWakeupFtraceEvent, SchedWakingFtraceEvent, SchedWakeupNewFtraceEvent: comm (1), pid (2), prio (3), success (4),
+/// target_cpu (5).
+pub(super) fn sched_wakeup(woken: &Shown<'_>, target_cpu: CpuId) -> Message {
+    task(Message::new(), 1, woken).number(4, 1).number(5, u64::from(target_cpu.get()))
+}
+
+/// SchedMigrateTaskFtraceEvent: comm (1), pid (2), prio (3), orig_cpu (4), dest_cpu (5).
+pub(super) fn sched_migrate_task(moved: &Shown<'_>, orig_cpu: CpuId, dest_cpu: CpuId) -> Message {
+    task(Message::new(), 1, moved).number(4, u64::from(orig_cpu.get())).number(5, u64::from(dest_cpu.get()))
+}
+
+/// SchedProcessExitFtraceEvent: comm (1), pid (2), tgid (3), prio (4).
+pub(super) fn sched_process_exit(task: &Shown<'_>) -> Message {
+    let pid = i64::from(task.pid);
+    Message::new().text(1, task.name).signed(2, pid).signed(3, pid).signed(4, i64::from(task.prio))
+}
+
+/// SchedProcessForkFtraceEvent: parent_comm (1), parent_pid (2), child_comm (3), child_pid (4).
+pub(super) fn sched_process_fork(parent: &Shown<'_>, child: &Shown<'_>) -> Message {
+    let parent = Message::new().text(1, parent.name).signed(2, i64::from(parent.pid));
+    parent.text(3, child.name).signed(4, i64::from(child.pid))
 }

@@ -1,7 +1,8 @@
 //! The tracks of a Perfetto trace beside those that the viewer makes of scheduling events.
 
 use crate::export::Shown;
-use crate::perfetto::proto::{CounterDescriptor, CounterUnit, ThreadDescriptor, TrackDescriptor};
+use crate::perfetto::proto::{CounterUnit, TrackDescriptor, thread_descriptor};
+use crate::perfetto::wire::Message;
 use fairground_stdx::{CpuId, LockId, MarkerId, TaskId};
 
 /// A track. Its number in the file is made of the kind (bits 56–63) and its ids.
@@ -70,18 +71,15 @@ impl Track {
         }
     }
     /// What introduces it. `name` is the marker's or CPU's name where the kind has none of its own.
-    pub(super) fn descriptor(self, name: String, unit: CounterUnit, shown: Option<Shown<'_>>) -> TrackDescriptor {
-        TrackDescriptor {
-            uuid: Some(self.uuid()),
+    pub(super) fn descriptor(self, name: &str, unit: CounterUnit, shown: Option<Shown<'_>>) -> Message {
+        let descriptor = TrackDescriptor {
+            uuid: self.uuid(),
             parent_uuid: self.parent().map(Track::uuid),
             name: shown.is_none().then_some(name),
-            thread: shown.map(|task| ThreadDescriptor {
-                pid: Some(task.pid as i32),
-                tid: Some(task.pid as i32),
-                thread_name: Some(task.name.to_string()),
-            }),
-            counter: self.is_counter().then_some(CounterDescriptor { unit: Some(unit.into()) }),
-        }
+            thread: shown.map(|task| thread_descriptor(task.pid, task.name)),
+            counter: self.is_counter().then_some(unit),
+        };
+        descriptor.message()
     }
     fn is_counter(self) -> bool {
         let heading = matches!(self, Track::Cpu(_) | Track::Thread(_) | Track::Lock(_));

@@ -1,7 +1,14 @@
-//! Protobuf fields where they lie: nothing is copied, so hostile input costs no memory.
+//! Protobuf on the wire. Fields are read where they lie: nothing is copied, so hostile input costs no memory.
+//!
+//! A field is a key (field number · 8 + wire type) and a value. Numbers are varints: groups of seven bits, the lowest
+//! first, the top bit of a byte set where more follow. A text or message has its length before it.
 
 /// Bytes of the longest varint: 64 bits in groups of seven.
 pub(super) const VARINT_MAX: usize = 10;
+
+/// Wire types: a varint; a length and as many bytes.
+const WIRE_VARINT: u64 = 0;
+const WIRE_LENGTH: u64 = 2;
 
 /// Why fields could not be read on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -110,11 +117,70 @@ pub(super) fn varint(bytes: &mut &[u8]) -> Result<u64, WireError> {
     Err(if bytes.len() < VARINT_MAX { WireError::CutOff } else { WireError::Malformed })
 }
 
+/// Puts one varint at the end.
+pub(super) fn put_varint(mut value: u64, bytes: &mut Vec<u8>) {
+    while value >= 0x80 {
+        bytes.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    bytes.push(value as u8);
+}
+
+/// A message that is being written. Fields come in the order of the calls; [`None`] leaves a field out.
+#[derive(Clone, Default, PartialEq, Eq, Debug)]
+pub(super) struct Message {
+    bytes: Vec<u8>,
+}
+
+impl Message {
+    pub(super) fn new() -> Message {
+        Message::default()
+    }
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+    /// A field of type uint32, uint64 or enum.
+    pub(super) fn number(mut self, field: u32, value: impl Into<Option<u64>>) -> Message {
+        if let Some(value) = value.into() {
+            put_varint(u64::from(field) << 3 | WIRE_VARINT, &mut self.bytes);
+            put_varint(value, &mut self.bytes);
+        }
+        self
+    }
+    /// A field of type int32 or int64: a negative number has all its 64 bits on the wire, in ten bytes.
+    pub(super) fn signed(self, field: u32, value: impl Into<Option<i64>>) -> Message {
+        self.number(field, value.into().map(i64::cast_unsigned))
+    }
+    /// A field of type string.
+    pub(super) fn text<'t>(mut self, field: u32, value: impl Into<Option<&'t str>>) -> Message {
+        if let Some(value) = value.into() {
+            self.put(field, value.as_bytes());
+        }
+        self
+    }
+    /// A field that is a message.
+    pub(super) fn message(mut self, field: u32, value: impl Into<Option<Message>>) -> Message {
+        if let Some(value) = value.into() {
+            self.put(field, &value.bytes);
+        }
+        self
+    }
+    /// A field that is there once for each of these messages.
+    pub(super) fn messages(self, field: u32, values: impl IntoIterator<Item = Message>) -> Message {
+        values.into_iter().fold(self, |message, value| message.message(field, value))
+    }
+    fn put(&mut self, field: u32, value: &[u8]) {
+        put_varint(u64::from(field) << 3 | WIRE_LENGTH, &mut self.bytes);
+        put_varint(value.len() as u64, &mut self.bytes);
+        self.bytes.extend_from_slice(value);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
-    use prost::encoding::{self, WireType};
+    use protobuf::CodedOutputStream;
 
     fn read(bytes: &[u8]) -> Vec<Result<(u32, Value<'_>), WireError>> {
         Fields::of(bytes).collect()
@@ -147,16 +213,47 @@ mod tests {
         assert_eq!((Value::Bytes(b"").number(), Value::Number(1).bytes()), (None, None));
     }
 
+    #[test]
+    fn a_field_without_value_is_left_out_and_an_empty_message_is_not() {
+        let message = Message::new().number(1, None).text(2, None).message(3, None).signed(4, -1).message(5, Message::new());
+        assert_eq!(message.bytes(), [0x20, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1, 0x2a, 0]);
+    }
+
     proptest! {
         #[test]
         fn varints_are_those_of_another_encoder(numbers in prop::collection::vec(any::<u64>(), 0..20), number in 1u32..1 << 29) {
             let mut bytes = Vec::new();
+            let mut other = CodedOutputStream::vec(&mut bytes);
             for &value in &numbers {
-                encoding::encode_key(number, WireType::Varint, &mut bytes);
-                encoding::encode_varint(value, &mut bytes);
+                other.write_uint64(number, value).unwrap();
             }
+            other.flush().unwrap();
+            drop(other);
             let expected: Vec<_> = numbers.iter().map(|&value| Ok((number, Value::Number(value)))).collect();
             prop_assert_eq!(read(&bytes), expected);
+        }
+
+        #[test]
+        fn fields_are_written_as_another_encoder_writes_them(
+            field in 1u32..1 << 29, number in any::<u64>(), signed in any::<i64>(), text in ".*",
+        ) {
+            let inner = Message::new().number(field, number).signed(field, signed);
+            let ours = Message::new().text(field, text.as_str()).messages(field, [inner.clone(), inner.clone()]);
+            let mut bytes = Vec::new();
+            let mut other = CodedOutputStream::vec(&mut bytes);
+            other.write_string(field, &text).unwrap();
+            for _ in 0..2 {
+                let mut message = Vec::new();
+                let mut part = CodedOutputStream::vec(&mut message);
+                part.write_uint64(field, number).unwrap();
+                part.write_int64(field, signed).unwrap();
+                part.flush().unwrap();
+                drop(part);
+                other.write_bytes(field, &message).unwrap();
+            }
+            other.flush().unwrap();
+            drop(other);
+            prop_assert_eq!(ours.bytes(), bytes);
         }
     }
 }

@@ -1,0 +1,13 @@
+//! All tests of this folder in one binary: each binary of its own would be linked for itself.
+
+mod bad_input;
+mod common;
+mod doors;
+mod golden_sets;
+mod perf_data;
+mod perfetto;
+mod perfetto_import;
+mod round_trip;
+mod samples;
+mod schedstat;
+mod trace_dat;
