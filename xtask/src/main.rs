@@ -5,8 +5,10 @@
 
 mod book;
 mod digests;
+mod dist;
 mod fidelity;
 mod instructions;
+mod licences;
 mod pictures;
 mod reproduce;
 mod rust_source;
@@ -33,6 +35,8 @@ const TOOLS: &[Tool] = &[
     ("instructions", "counts what an event costs us and compares it with the table in the tree", instructions::run),
     ("book", "builds the documentation as a book with a search, by mdBook", book::run),
     ("pictures", "draws the pictures of the documentation anew, by a headless Chromium", pictures::run),
+    ("licences", "refuses what may not ship and writes docs/licences.md; with --check compares it", licences::run),
+    ("dist", "makes what a release page holds: program, man pages, completions, checksums, list of parts", dist::run),
     ("ci", "everything that a change must pass", steps::ci),
     ("nightly", "the slow things: ignored tests in release, full reproductions, long random runs, benches", steps::nightly),
 ];

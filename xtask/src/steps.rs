@@ -2,7 +2,7 @@
 //!
 //! Every step is a command that a developer can type. The names and times of the steps go to stderr.
 
-use crate::{digests, fidelity, instructions, reproduce, tidy};
+use crate::{digests, dist, fidelity, instructions, licences, reproduce, tidy};
 use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
@@ -20,6 +20,7 @@ enum Act {
 const CI: &[(&str, Act)] = &[
     ("format", Act::Cargo(&["fmt", "--all", "--", "--check"], &[])),
     ("tidy", Act::Tool(tidy::run)),
+    ("licences", Act::Tool(licences::check)),
     ("clippy", Act::Cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"], &[])),
     ("docs", Act::Cargo(&["doc", "--workspace", "--no-deps"], &[("RUSTDOCFLAGS", "-D warnings")])),
     ("test", Act::Cargo(&["test", "--workspace"], &[])),
@@ -36,6 +37,7 @@ const NIGHTLY: &[(&str, Act)] = &[
     // The long hunts only: the short ones are tests like all others.
     ("random whole systems", Act::Fairground(&["vopr", "--seed", "2000", "--runs", "10000"])),
     ("slow tests", Act::Cargo(&["test", "--release", "--workspace", "--", "--ignored"], &[])),
+    ("release page", Act::Tool(dist::run)),
     ("benches", Act::Cargo(&["bench", "--workspace"], &[])),
 ];
 

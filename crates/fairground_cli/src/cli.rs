@@ -1,8 +1,8 @@
 //! Commands and flags.
 
 use crate::commands::{
-    advise, capture, compare, completions, conform, convert, diff_runs, explain, latency, list, profile, replay, reproduce, run,
-    schedstat, sensitivity, sweep, timehist, vopr,
+    advise, capture, compare, completions, conform, convert, diff_runs, explain, latency, list, man, profile, replay, reproduce,
+    run, schedstat, sensitivity, sweep, timehist, vopr,
 };
 use clap::{Parser, Subcommand};
 
@@ -63,6 +63,6 @@ pub(crate) enum Command {
     Vopr(vopr::Args),
     /// Print completions for a shell
     Completions(completions::Args),
-    /// Print the manual page
-    Man,
+    /// Print the manual pages
+    Man(man::Args),
 }

@@ -21,6 +21,7 @@ pub(super) fn check(project: &Project<'_>) -> Vec<Finding> {
     }));
     findings.extend(unit_readmes(project));
     findings.extend(orphans(project));
+    findings.extend(tests_left_out(project));
     findings
 }
 
@@ -108,6 +109,25 @@ fn is_declared(project: &Project<'_>, path: &str) -> bool {
     project.sources.iter().any(|source| declares(&source))
 }
 
+/// Where `tests/all.rs` names the tests of a crate, cargo does not look for them by itself: one that is not named never runs.
+fn tests_left_out(project: &Project<'_>) -> Vec<Finding> {
+    let left_out = |source: &&Source<'_>| {
+        let Some((folder, rest)) = source.file.path.split_once("/tests/") else { return false };
+        let name = rest.strip_suffix("/main.rs").unwrap_or(rest.trim_end_matches(".rs"));
+        let Some(all) = project.sources.iter().find(|all| all.file.path == format!("{folder}/tests/all.rs")) else {
+            return false;
+        };
+        let has_binary = || {
+            let manifest = project.file(&format!("{folder}/Cargo.toml"));
+            manifest.is_some_and(|file| file.text.contains(&format!("[[test]]\nname = \"{name}\"\n")))
+        };
+        let is_named = || find_word(&all.code, name).any(|at| all.code[..at].ends_with("mod "));
+        !name.contains('/') && name != "all" && !is_named() && !has_binary()
+    };
+    let message = "tests/all.rs does not name this file: its tests never run";
+    project.sources.iter().filter(left_out).map(|source| at_top(source.file, message)).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::tests::messages;
@@ -122,6 +142,24 @@ mod tests {
             ("crates/fairground_formats/src/ftrace/README.md", "# ftrace\n"),
         ];
         assert_eq!(messages(check, &files), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_test_that_would_never_run_is_found() {
+        let files = [
+            ("crates/fairground_sim/Cargo.toml", "autotests = false\n[[test]]\nname = \"all\"\n\n[[test]]\nname = \"apart\"\n"),
+            ("crates/fairground_sim/tests/all.rs", "mod balance;\nmod common;\n#[path = \"locks/main.rs\"]\nmod locks;\n"),
+            ("crates/fairground_sim/tests/apart.rs", "mod common;\n"),
+            ("crates/fairground_sim/tests/balance.rs", "use crate::common;\n"),
+            ("crates/fairground_sim/tests/common/mod.rs", "//! Shared.\n"),
+            ("crates/fairground_sim/tests/locks/main.rs", "mod held;\n"),
+            ("crates/fairground_sim/tests/locks/held.rs", "//! Held.\n"),
+            ("crates/fairground_sim/tests/new.rs", "#[test]\nfn a() {}\n"),
+            ("crates/fairground_vopr/tests/lag.rs", "//! Cargo finds it.\n"),
+        ];
+        let found = messages(check, &files);
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(found[0].starts_with("crates/fairground_sim/tests/new.rs:1: tests/all.rs does not name"), "{found:?}");
     }
 
     #[test]

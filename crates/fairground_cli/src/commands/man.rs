@@ -4,8 +4,22 @@ use crate::cli::Cli;
 use crate::show;
 use clap::CommandFactory;
 use fairground_scenario::Error;
+use std::path::PathBuf;
 
-pub(crate) fn run() -> Result<u8, Error> {
+/// Print the manual pages.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Write a page for each command into this folder instead
+    #[arg(short, long, value_name = "FOLDER")]
+    output: Option<PathBuf>,
+}
+
+pub(crate) fn run(args: &Args) -> Result<u8, Error> {
+    if let Some(folder) = &args.output {
+        let made = std::fs::create_dir_all(folder).and_then(|()| clap_mangen::generate_to(Cli::command(), folder));
+        made.map_err(|cause| Error::world("write", folder, cause))?;
+        return Ok(0);
+    }
     let mut text = Vec::new();
     let page = |command: clap::Command, text: &mut Vec<u8>| {
         clap_mangen::Man::new(command)

@@ -47,6 +47,6 @@ pub(crate) fn dispatch(cli: Cli) -> Result<u8, Error> {
         Command::DiffRuns(args) => diff_runs::run(&args, json),
         Command::Vopr(args) => vopr::run(&args, json),
         Command::Completions(args) => completions::run(&args),
-        Command::Man => man::run(),
+        Command::Man(args) => man::run(&args),
     }
 }

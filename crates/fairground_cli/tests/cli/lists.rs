@@ -149,9 +149,17 @@ fn this_host_is_captured_as_a_machine_that_runs() {
 #[test]
 fn completions_and_the_manual_are_made_from_the_flags() {
     for shell in ["bash", "zsh", "fish"] {
-        assert!(ok(&["completions", shell]).out.contains("stop-before-event"), "{shell}");
+        let text = ok(&["completions", shell]).out;
+        for name in ["stop-before-event", "epyc-9654-2s", "v6.12", "hackbench", "NO_NEXT_BUDDY"] {
+            assert!(text.contains(name), "{shell}: {name}");
+        }
     }
     assert!(ok(&["man"]).out.contains("stop\\-before\\-event"));
+    let folder = Folder::new();
+    let pages = folder.path("man");
+    ok(&["man", "--output", &pages]);
+    assert!(folder.read("man/fairground-run.1").contains("stop\\-before\\-event"));
+    assert_eq!(run(&["man", "--output", &folder.file("taken", "")]).code, 3);
     let help = ok(&["help"]).out;
     for command in ["run", "compare", "reproduce", "replay", "sweep", "convert", "list", "profile", "capture", "diff-runs"] {
         assert!(help.contains(&format!("\n  {command} ")), "{command}: {help}");
