@@ -1,14 +1,14 @@
 //! Where the time of all CPUs went, as the engine booked it.
 
 use crate::cpu::{Cpu, Doing};
-use crate::queue::{EventQueue, Slot};
+use crate::queue::Slot;
 use crate::simulation::Simulation;
 use fairground_model::{Op, OpTime, TimeSpent};
 use fairground_stdx::{CpuId, Ns};
 
 const PSEC_PER_NSEC: u128 = 1000;
 
-impl<Q: EventQueue> Simulation<Q> {
+impl Simulation {
     /// Where the time of all CPUs went up to now.
     ///
     /// Idle time and kernel time are what the engine booked, operations are counts times prices. The tasks have the rest of each

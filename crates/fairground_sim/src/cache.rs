@@ -8,7 +8,6 @@
 //!
 //! Until it is refilled the task computes nothing of its own: it runs, interrupts are on, and it can be preempted.
 
-use crate::queue::EventQueue;
 use crate::simulation::Simulation;
 use fairground_machine::Machine;
 use fairground_model::{Op, Section};
@@ -77,7 +76,7 @@ fn refill_op(machine: &Machine, from: CpuId, to: CpuId) -> Op {
     }
 }
 
-impl<Q: EventQueue> Simulation<Q> {
+impl Simulation {
     /// `task` leaves `cpu`: from now on others may take its place in the cache.
     #[inline]
     pub(crate) fn leave_cache(&mut self, cpu: CpuId, task: TaskId) {

@@ -1,12 +1,11 @@
 //! Frequencies change: what tasks have done so far goes by the old one, the rest by the new.
 
-use crate::queue::EventQueue;
 use crate::simulation::Simulation;
 use fairground_machine::Machine;
 use fairground_model::{Change, FreqPolicy, Governor, GovernorKind, Mistakes, Op, Recorder, TaskSet, TimedChange};
 use fairground_stdx::{CpuId, CpuMask, Ns};
 
-impl<Q: EventQueue> Simulation<Q> {
+impl Simulation {
     /// Something from outside sets the frequency of a CPU, and of all that change with it. Their clocks go by the old one up to now.
     pub(crate) fn set_frequency(&mut self, rec: &mut Recorder<'_>, cpu: CpuId, freq_capacity: u32) {
         let Some(row) = self.view.cpus[cpu].policy else {

@@ -1,12 +1,12 @@
 //! CPUs that go off line and come back, as far as their hardware is concerned: timers, tick, interrupts.
 
 use crate::cpu::Doing;
-use crate::queue::{EventQueue, Slot};
+use crate::queue::Slot;
 use crate::simulation::Simulation;
 use fairground_model::Recorder;
 use fairground_stdx::CpuId;
 
-impl<Q: EventQueue> Simulation<Q> {
+impl Simulation {
     /// `cpu` has gone off line: its timers ring on `heir`, and what idles there ticks no more and is asked for nothing.
     /// A task that still runs there goes on to its next schedule(), which is asked for.
     ///

@@ -1,6 +1,5 @@
 //! Idle states: which one a CPU enters, and what leaving it costs.
 
-use crate::queue::EventQueue;
 use crate::simulation::Simulation;
 use fairground_model::Op;
 use fairground_stdx::{CpuId, Instant, Ns};
@@ -38,7 +37,7 @@ impl IdleDevice {
     }
 }
 
-impl<Q: EventQueue> Simulation<Q> {
+impl Simulation {
     /// `cpu` begins to idle: its governor chooses a state. Machines without a table of states have no governor.
     ///
     /// Kernel: idle.c cpuidle_idle_call(), v4.12–

@@ -2,7 +2,7 @@
 
 use crate::cpu::{AfterWake, Doing, Interrupted, Then};
 use crate::kernel::Next;
-use crate::queue::{EventQueue, Slot};
+use crate::queue::Slot;
 use crate::simulation::Simulation;
 use crate::softirq::Server;
 use crate::task::Want;
@@ -11,7 +11,7 @@ use fairground_model::{Mode, Op, Recorder, Section, WakeContext};
 use fairground_sched::{Ctx, Distribution, PeriodTick, Sched, UserReturn, WakeFlags};
 use fairground_stdx::{CpuId, Instant, Ns, TaskId, TimerId};
 
-impl<Q: EventQueue> Simulation<Q> {
+impl Simulation {
     /// Timers of `cpu` expire or another CPU's interrupt arrives: one interrupt serves both. Returns whether a phase of
     /// the kernel follows.
     pub(crate) fn interrupt(&mut self, cpu: CpuId) -> bool {

@@ -1,7 +1,7 @@
 //! Phases of kernel work on a CPU: call the core, price what it counted, spend that, go on.
 
 use crate::cpu::{AfterWake, Doing, Then};
-use crate::queue::{EventQueue, Slot};
+use crate::queue::Slot;
 use crate::simulation::Simulation;
 use crate::task::Want;
 use crate::timers::Timer;
@@ -20,7 +20,7 @@ pub(crate) enum Next {
     Left,
 }
 
-impl<Q: EventQueue> Simulation<Q> {
+impl Simulation {
     /// Calls the core in a phase of `cpu` and carries out what it asks for.
     #[inline]
     pub(crate) fn core<R>(

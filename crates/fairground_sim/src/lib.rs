@@ -34,5 +34,5 @@ mod timers;
 mod turns;
 
 pub use klocks::{Deadlock, HolderIs, LockReport, LockWaits, MAX_TASKS_TOLD_APART};
-pub use queue::{EventQueue, FastQueue, HeapQueue};
+pub use queue::QueueKind;
 pub use simulation::{Counts, Ending, Flow, Misuse, RunEnd, Setup, Simulation, Stopped};

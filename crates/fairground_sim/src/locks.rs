@@ -15,7 +15,7 @@
 
 use crate::cpu::{Doing, Then};
 use crate::kernel::Next;
-use crate::queue::{EventQueue, Slot};
+use crate::queue::Slot;
 use crate::simulation::Simulation;
 use fairground_machine::Machine;
 use fairground_model::{Op, Recorder, Section};
@@ -161,7 +161,7 @@ impl Locks {
     }
 }
 
-impl<Q: EventQueue> Simulation<Q> {
+impl Simulation {
     /// `cpu` needs the lock of `rq` for its next phase. Returns what it does instead where somebody has it: it pays what
     /// was counted so far as `section`, or spins with interrupts off; in both cases `then` follows.
     #[inline]

@@ -2,7 +2,7 @@
 
 use crate::cpu::{AfterWake, Doing, Then};
 use crate::kernel::Next;
-use crate::queue::{EventQueue, Slot};
+use crate::queue::Slot;
 use crate::simulation::Simulation;
 use crate::task::Want;
 use fairground_model::{Mode, PrevState, Recorder, WakeContext};
@@ -41,7 +41,7 @@ impl Memory {
     }
 }
 
-impl<Q: EventQueue> Simulation<Q> {
+impl Simulation {
     /// A program has perhaps written: whoever computes until one of its words changes sees it now. One that is
     /// interrupted or not on a CPU sees it when it goes on.
     pub(crate) fn show_writes(&mut self) {

@@ -6,7 +6,7 @@
 
 use crate::cpu::{Doing, Then};
 use crate::kernel::Next;
-use crate::queue::{EventQueue, Slot};
+use crate::queue::Slot;
 use crate::simulation::Simulation;
 use crate::timers::Timer;
 use fairground_machine::Machine;
@@ -69,7 +69,7 @@ pub(crate) fn check_noise(specs: &[NoiseSpec], online: &CpuMask, mistakes: &mut 
     }
 }
 
-impl<Q: EventQueue> Simulation<Q> {
+impl Simulation {
     /// Every source waits for its first time.
     pub(crate) fn arm_noise(&mut self) {
         for row in 0..self.noise.len() {

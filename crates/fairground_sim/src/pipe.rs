@@ -4,7 +4,6 @@ mod pages;
 
 use crate::cpu::Then;
 use crate::kernel::Next;
-use crate::queue::EventQueue;
 use crate::simulation::Simulation;
 use fairground_model::{Op, PipeSpec, Section};
 use fairground_sched::seam::PipeWakeup;
@@ -117,7 +116,7 @@ impl Pipe {
     }
 }
 
-impl<Q: EventQueue> Simulation<Q> {
+impl Simulation {
     /// Kernel: pipe.c pipe_write(), v4.12–
     #[inline(never)]
     pub(crate) fn pipe_write(&mut self, cpu: CpuId, pipe: PipeId, value: u64, slept: bool) -> Next {

@@ -2,13 +2,13 @@
 
 use crate::cpu::{Doing, Then};
 use crate::kernel::Next;
-use crate::queue::{EventQueue, Slot};
+use crate::queue::Slot;
 use crate::simulation::Simulation;
 use fairground_model::{Recorder, Section};
 use fairground_sched::{BalanceStep, Ctx, Leaving, Sched, Switch};
 use fairground_stdx::{CpuId, Instant, TaskId};
 
-impl<Q: EventQueue> Simulation<Q> {
+impl Simulation {
     /// schedule() up to the switch, or up to newidle balance where nothing is left to run.
     pub(crate) fn schedule(&mut self, rec: &mut Recorder<'_>, cpu: CpuId) -> Next {
         if let Some(wait) = self.lock(cpu, cpu, Section::Schedule, Then::Schedule) {

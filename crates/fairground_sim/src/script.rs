@@ -1,7 +1,7 @@
 //! What happens from outside at a fixed time: tasks start, and settings change.
 
 use crate::cpu::{Doing, Then};
-use crate::queue::{EventQueue, Slot};
+use crate::queue::Slot;
 use crate::simulation::{Simulation, Stopped};
 use fairground_model::{Change, Prices, Recorder, Start, TaskSet, TimedChange, Turns};
 use fairground_sched::fair::group::Busy;
@@ -37,7 +37,7 @@ pub(crate) fn script_of(set: &TaskSet) -> Vec<Scripted> {
 /// When a CPU that spins is looked at again: about as long as a run queue's lock is held.
 const SPIN: Ns = Ns(100);
 
-impl<Q: EventQueue> Simulation<Q> {
+impl Simulation {
     /// One more change from outside, now or later: for the question what would be if. It comes after what was written
     /// for the same instant before.
     pub fn add_change(&mut self, timed: TimedChange) {

@@ -10,7 +10,7 @@ use crate::memory::Memory;
 use crate::net::Socket;
 use crate::noise::{Noise, sources};
 use crate::pipe::Pipe;
-use crate::queue::{Class, EventQueue, FastQueue};
+use crate::queue::{Class, Queue, QueueKind};
 use crate::script::{Scripted, script_of};
 use crate::softirq::Softirqs;
 use crate::task::{SimTask, Want};
@@ -262,11 +262,11 @@ const PARANOID_EVERY: u64 = 16;
 
 /// A machine with its scheduler and tasks, in mid-run. A clone continues to the same digest.
 #[derive(Clone)]
-pub struct Simulation<Q: EventQueue = FastQueue> {
+pub struct Simulation {
     pub(crate) machine: Machine,
     pub(crate) view: MachineView,
     pub(crate) sched: Sched,
-    pub(crate) queue: Q,
+    pub(crate) queue: Queue,
     pub(crate) cpus: IndexVec<CpuId, Cpu>,
     pub(crate) tasks: IndexVec<TaskId, SimTask>,
     pub(crate) programs: IndexVec<ProgramId, Program>,
@@ -299,16 +299,13 @@ pub struct Simulation<Q: EventQueue = FastQueue> {
     ended: Option<RunEnd>,
 }
 
-impl Simulation<FastQueue> {
+impl Simulation {
     /// A run at its beginning, with the event queue that is made for it.
     pub fn new(setup: Setup) -> Result<Simulation, Mistakes> {
-        Simulation::with_queue(setup)
+        Simulation::with_queue(QueueKind::Fast, setup)
     }
-}
-
-impl<Q: EventQueue> Simulation<Q> {
     /// A run at its beginning, with an event queue of the caller's choice.
-    pub fn with_queue(setup: Setup) -> Result<Simulation<Q>, Mistakes> {
+    pub fn with_queue(kind: QueueKind, setup: Setup) -> Result<Simulation, Mistakes> {
         setup.machine.validate()?;
         let Setup { mut machine, profile, tasks: mut set, seed, duration, paranoid } = setup;
         machine.start_governors();
@@ -337,7 +334,7 @@ impl<Q: EventQueue> Simulation<Q> {
         let noise = sources(&set.noise, &machine, seed);
         let mut simulation = Simulation {
             view: machine.view(),
-            queue: Q::new(machine.cpus.len(), nr_timers(set.tasks.len(), set.groups.len(), &machine) + noise.len()),
+            queue: Queue::new(kind, machine.cpus.len(), nr_timers(set.tasks.len(), set.groups.len(), &machine) + noise.len()),
             noise,
             jiffies: Jiffies::new(machine.tick),
             pipes: set.pipes.iter().map(Pipe::new).collect(),

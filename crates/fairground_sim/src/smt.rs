@@ -9,7 +9,6 @@
 //! beginning. A CPU is busy from the interrupt that ends its idle time on, the way out of its idle state included.
 
 use crate::cpu::Doing;
-use crate::queue::EventQueue;
 use crate::simulation::Simulation;
 use fairground_machine::CostModel;
 use fairground_model::Prices;
@@ -18,7 +17,7 @@ use fairground_stdx::{CpuId, Ns};
 /// The whole throughput.
 const PERCENT: u32 = 100;
 
-impl<Q: EventQueue> Simulation<Q> {
+impl Simulation {
     /// The prices of `cpu` follow its speed.
     pub(crate) fn set_prices(&mut self, cpu: CpuId) {
         let alone = self.machine.costs.prices_for(&self.machine.cpus[cpu]);

@@ -13,7 +13,7 @@
 use crate::cpu::{AfterWake, Interrupted, Then};
 use crate::kernel::Next;
 use crate::net::Backlog;
-use crate::queue::{EventQueue, Slot};
+use crate::queue::Slot;
 use crate::simulation::Simulation;
 use crate::task::Want;
 use fairground_model::{Mode, Op, PrevState, Recorder, Section, WakeContext};
@@ -95,7 +95,7 @@ impl Softirqs {
     }
 }
 
-impl<Q: EventQueue> Simulation<Q> {
+impl Simulation {
     /// Kernel: interrupt.h local_softirq_pending(), v4.12–
     pub(crate) fn softirq_pending(&self, cpu: CpuId) -> bool {
         // Asked at every tick: without sockets the second row need not be touched for that.

@@ -2,7 +2,6 @@
 
 use crate::cpu::{AfterWake, Then};
 use crate::kernel::Next;
-use crate::queue::EventQueue;
 use crate::simulation::{Misuse, STEPS_AT_ONE_INSTANT, Simulation, Stopped};
 use crate::task::Want;
 use crate::timers::Timer;
@@ -10,7 +9,7 @@ use fairground_model::{Mode, Op, PrevState, Recorder, Section, Step, Surrounding
 use fairground_sched::{Refused, UserReturn, WakeFlags};
 use fairground_stdx::{CpuId, Instant, Ns, TaskId};
 
-impl<Q: EventQueue> Simulation<Q> {
+impl Simulation {
     /// Asks the current task's program what it wants, and begins to do it. Measurements on the way take no time.
     pub(crate) fn next_step(&mut self, rec: &mut Recorder<'_>, cpu: CpuId, task: TaskId) -> Next {
         loop {

@@ -2,7 +2,6 @@
 //! the deadline class (two per task, two per CPU), one per policy of frequencies, and those of
 //! noise.
 
-use crate::queue::EventQueue;
 use crate::simulation::Simulation;
 use fairground_machine::Machine;
 use fairground_model::Frame;
@@ -62,7 +61,7 @@ fn dl_timer(row: usize, nr_tasks: usize) -> DlTimer {
     if row.is_multiple_of(2) { DlTimer::Replenish(se) } else { DlTimer::ZeroLag(se) }
 }
 
-impl<Q: EventQueue> Simulation<Q> {
+impl Simulation {
     /// The row of a timer.
     pub(crate) fn timer_id(&self, timer: Timer) -> TimerId {
         let behind_tasks = |group: TgId, row| TimerId::from_index(self.tasks.len() + 2 * group.index() + row);

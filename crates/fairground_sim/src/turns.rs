@@ -9,7 +9,7 @@
 //! times its price. The grid is that of the CPUs that are busy at the moment or wait for their turn.
 
 use crate::cpu::{Cpu, Doing};
-use crate::queue::{Class, EventQueue, Slot};
+use crate::queue::{Class, Slot};
 use crate::simulation::Simulation;
 use fairground_model::Turns;
 use fairground_stdx::{CpuId, Ns};
@@ -50,7 +50,7 @@ impl Turn {
     }
 }
 
-impl<Q: EventQueue> Simulation<Q> {
+impl Simulation {
     /// Whether what comes at this instant has to wait until `cpu` has its turn; then it comes again at that time. What a
     /// CPU goes on with in the kernel has its times already.
     pub(crate) fn waits_for_turn(&mut self, class: Class, cpu: CpuId) -> bool {

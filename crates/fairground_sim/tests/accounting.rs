@@ -1,9 +1,7 @@
 //! Where the time goes: every nanosecond of every CPU belongs to a task, to the kernel or to idle.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test stops where it fails")]
 
-mod common;
-
-use common::{Build, Log, MS, US, busy_until, cpu, free_machine, hogs, priced_machine, repeat, setup, sleep, work};
+use crate::common::{Build, Log, MS, US, busy_until, cpu, free_machine, hogs, priced_machine, repeat, setup, sleep, work};
 use fairground_model::{Change, Instr, Mode, NullSink, Section, TaskSet, TimedChange, TraceEvent};
 use fairground_sim::{Flow, Setup, Simulation, Stopped};
 use fairground_stdx::{CpuId, Ns, TaskId};

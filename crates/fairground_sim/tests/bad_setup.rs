@@ -2,9 +2,7 @@
 //! in mid-run stops it.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test stops where it fails")]
 
-mod common;
-
-use common::{Build, MS, cpu, free_machine, repeat, setup, work};
+use crate::common::{Build, MS, cpu, free_machine, repeat, setup, work};
 use fairground_model::{Change, Instr, NullSink, Start, TaskSet};
 use fairground_sim::{Simulation, Stopped};
 use fairground_stdx::{CpuMask, Ns};

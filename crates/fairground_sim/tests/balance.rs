@@ -1,12 +1,10 @@
 //! Balance as the engine runs it: softirq, newidle, kicks and the stopper, in phases that take time.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test stops where it fails")]
 
-mod common;
-
-use common::{Build, Log, MS, US, asleep_until, cpu, free_machine, hogs, priced_machine, setup, sleep, work};
+use crate::common::{Build, Log, MS, US, asleep_until, cpu, free_machine, hogs, priced_machine, setup, sleep, work};
 use fairground_machine::{IdleState, Machine};
 use fairground_model::{Change, Instr, Op, Section, TaskSet, TraceEvent};
-use fairground_sim::{FastQueue, HeapQueue, Simulation};
+use fairground_sim::{QueueKind, Simulation};
 use fairground_stdx::{CpuMask, Ns, TaskId};
 
 const KERNELS: [&str; 9] = ["v4.12", "v4.20", "v5.1", "v5.10", "v5.19", "v6.1", "v6.6", "v6.12", "v6.18"];
@@ -94,8 +92,8 @@ fn both_queues_give_one_run() {
     for kernel in KERNELS {
         for prices in ["zero", "unit", "icount"] {
             let setup = || setup(two_caches(prices), kernel, restless(12), 60 * MS);
-            let mut fast = Simulation::<FastQueue>::with_queue(setup()).unwrap();
-            let mut heap = Simulation::<HeapQueue>::with_queue(setup()).unwrap();
+            let mut fast = Simulation::with_queue(QueueKind::Fast, setup()).unwrap();
+            let mut heap = Simulation::with_queue(QueueKind::Heap, setup()).unwrap();
             fast.run(&mut fairground_model::NullSink).unwrap();
             heap.run(&mut fairground_model::NullSink).unwrap();
             assert_eq!((fast.digest(), fast.counts()), (heap.digest(), heap.counts()), "{kernel}, {prices}");
@@ -188,7 +186,7 @@ fn cpus_come_and_go() {
             assert_eq!(log.events.iter().find(ran_there), None, "{kernel}, {prices}");
             let late = log.events.iter().filter(|row| row.0 > 190 * MS && matches!(row.2, TraceEvent::SchedWakeup { .. }));
             assert!(late.count() > 100, "{kernel}, {prices}: sleepers still wake");
-            let mut heap = Simulation::<HeapQueue>::with_queue(setup).unwrap();
+            let mut heap = Simulation::with_queue(QueueKind::Heap, setup).unwrap();
             heap.run(&mut fairground_model::NullSink).unwrap();
             assert_eq!(simulation.digest(), heap.digest(), "{kernel}, {prices}");
         }

@@ -1,9 +1,7 @@
 //! What a task fetches when it is switched in on another core, or after others.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test stops where it fails")]
 
-mod common;
-
-use common::{Build, Log, MS, US, busy_until, cpu, free_machine, hogs, setup, work};
+use crate::common::{Build, Log, MS, US, busy_until, cpu, free_machine, hogs, setup, work};
 use fairground_machine::Machine;
 use fairground_model::{Change, Instr, Op, Section, TaskSet, TraceEvent};
 use fairground_sim::Simulation;

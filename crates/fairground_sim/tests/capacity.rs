@@ -1,9 +1,7 @@
 //! Clamps, energy and lost capacity in whole runs.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test stops where it fails")]
 
-mod common;
-
-use common::{Build, Log, MS, cpu, free_machine, repeat, setup, sleep, work};
+use crate::common::{Build, Log, MS, cpu, free_machine, repeat, setup, sleep, work};
 use fairground_machine::{CostModel, Machine};
 use fairground_model::{Change, Instr, Reason, TaskSet, TraceEvent, UtilClamp};
 use fairground_sim::{Setup, Simulation};

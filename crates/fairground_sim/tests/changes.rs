@@ -1,9 +1,7 @@
 //! Settings that change in mid-run, by the task itself and from outside: nice, policy, affinity, speed.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test stops where it fails")]
 
-mod common;
-
-use common::{Build, Log, MS, US, asleep_until, busy_until, cpu, free_machine, hogs, priced_machine, setup, sleep, work};
+use crate::common::{Build, Log, MS, US, asleep_until, busy_until, cpu, free_machine, hogs, priced_machine, setup, sleep, work};
 use fairground_model::{Change, Instr, Mode, NullSink, Policy, Reason, RtPriority, Start, TaskGroupSpec, TaskSet, TraceEvent};
 use fairground_sim::Simulation;
 use fairground_stdx::{CpuId, CpuMask, Instant, Ns, TaskId};

@@ -1,9 +1,7 @@
 //! The series of October 2018 as it was mailed (`v4.20+clock-pelt`) beside what was merged (`v5.1`): the signals in which they differ.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test stops where it fails")]
 
-mod common;
-
-use common::{Build, MS, busy_until, cpu, setup, sleep, work};
+use crate::common::{Build, MS, busy_until, cpu, setup, sleep, work};
 use fairground_machine::{CostModel, Machine};
 use fairground_model::{NullSink, Start, TaskSet, cgroup};
 use fairground_sim::Simulation;

@@ -1,9 +1,7 @@
 //! Limits of groups that change in mid-run, and those that a run refuses.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test stops where it fails")]
 
-mod common;
-
-use common::{Build, MS, US, free_machine, hogs, priced_machine, profile, repeat, setup, sleep, work};
+use crate::common::{Build, MS, US, free_machine, hogs, priced_machine, profile, repeat, setup, sleep, work};
 use fairground_model::{Change, CpuMax, NullSink, Op, TaskGroupSpec, TaskSet};
 use fairground_sim::{Setup, Simulation};
 use fairground_stdx::{Instant, Ns, TgId};

@@ -1,11 +1,9 @@
 //! The deadline class: who runs when, where, and for how long; and the server of the fair class.
 #![allow(clippy::unwrap_used, reason = "a test stops where it fails")]
 
-mod common;
-
-use common::classes::{Log, fifo, with};
-use common::quota::{HOG, shares, simulation};
-use common::{Build, MS, cpu, profile, repeat, run_to, sleep, work};
+use crate::common::classes::{Log, fifo, with};
+use crate::common::quota::{HOG, shares, simulation};
+use crate::common::{self, Build, MS, cpu, profile, repeat, run_to, sleep, work};
 use fairground_model::{Change, DlParams, Instr, NullSink, Policy, Reason, Start, TaskSet};
 use fairground_sched::{Refused, TaskState};
 use fairground_sim::{Flow, Stopped};

@@ -1,12 +1,10 @@
 //! The same run again, continued from a clone, with another event queue: the same digest every time.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test stops where it fails")]
 
-mod common;
-
-use common::{Build, Log, MS, US, cpu, priced_machine, setup, sleep, work};
+use crate::common::{self, Build, Log, MS, US, cpu, priced_machine, setup, sleep, work};
 use fairground_machine::Machine;
 use fairground_model::{Change, Instr, Mode, NullSink, Policy, TaskSet};
-use fairground_sim::{EventQueue, FastQueue, Flow, HeapQueue, Setup, Simulation};
+use fairground_sim::{Flow, QueueKind, Setup, Simulation};
 use fairground_stdx::{CpuMask, Instant, Ns, RngStream, StreamKind};
 
 /// A bit of everything: random bursts, timers with slack, pipes, forks, changes from inside and outside.
@@ -45,8 +43,8 @@ fn mixed(prices: &str, seed: u64) -> Setup {
     setup
 }
 
-fn digest_of<Q: EventQueue>(setup: Setup) -> (u128, u64) {
-    let mut simulation = Simulation::<Q>::with_queue(setup).unwrap();
+fn digest_of(queue: QueueKind, setup: Setup) -> (u128, u64) {
+    let mut simulation = Simulation::with_queue(queue, setup).unwrap();
     simulation.run(&mut NullSink).unwrap();
     (simulation.digest(), simulation.counts().events())
 }
@@ -56,17 +54,17 @@ const PRICES: [&str; 3] = ["zero", "unit", "xeon-spr"];
 #[test]
 fn runs_are_equal_twice_and_differ_by_seed() {
     for prices in PRICES {
-        let first = digest_of::<FastQueue>(mixed(prices, 1));
+        let first = digest_of(QueueKind::Fast, mixed(prices, 1));
         assert!(first.1 > 200, "{prices}: {} events", first.1);
-        assert_eq!(first, digest_of::<FastQueue>(mixed(prices, 1)), "{prices}");
-        assert_ne!(first, digest_of::<FastQueue>(mixed(prices, 2)), "{prices}");
+        assert_eq!(first, digest_of(QueueKind::Fast, mixed(prices, 1)), "{prices}");
+        assert_ne!(first, digest_of(QueueKind::Fast, mixed(prices, 2)), "{prices}");
     }
 }
 
 #[test]
 fn a_plain_heap_gives_the_same_run() {
     for (prices, seed) in PRICES.into_iter().zip(1..) {
-        assert_eq!(digest_of::<FastQueue>(mixed(prices, seed)), digest_of::<HeapQueue>(mixed(prices, seed)), "{prices}");
+        assert_eq!(digest_of(QueueKind::Fast, mixed(prices, seed)), digest_of(QueueKind::Heap, mixed(prices, seed)), "{prices}");
     }
 }
 
@@ -75,7 +73,7 @@ fn a_plain_heap_gives_the_same_run() {
 fn a_clone_continues_to_the_same_digest() {
     let mut random = RngStream::new(7, StreamKind::Vopr, 0);
     for prices in PRICES {
-        let whole = digest_of::<FastQueue>(mixed(prices, 3));
+        let whole = digest_of(QueueKind::Fast, mixed(prices, 3));
         let mut original = Simulation::new(mixed(prices, 3)).unwrap();
         let mut clones = Vec::new();
         let mut flow = Flow::More;
@@ -98,7 +96,7 @@ fn a_clone_continues_to_the_same_digest() {
 /// Running on in pieces of time is the same as running through.
 #[test]
 fn pieces_make_the_whole() {
-    let whole = digest_of::<FastQueue>(mixed("xeon-spr", 4));
+    let whole = digest_of(QueueKind::Fast, mixed("xeon-spr", 4));
     let mut simulation = Simulation::new(mixed("xeon-spr", 4)).unwrap();
     let mut piece = 0;
     while simulation.run_until(Instant::from_ns(piece), &mut NullSink).unwrap() == Flow::More {

@@ -2,9 +2,7 @@
 //! after every few events.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test stops where it fails")]
 
-mod common;
-
-use common::{Build, Log, MS, US, cpu, free_machine, hogs, one_cpu, priced_machine, setup, sleep, work};
+use crate::common::{Build, Log, MS, US, cpu, free_machine, hogs, one_cpu, priced_machine, setup, sleep, work};
 use fairground_model::{Change, Instr, Mode, PrevState, Reason, TaskSet, TraceEvent};
 use fairground_stdx::{CpuMask, Ns, TaskId};
 

@@ -1,9 +1,7 @@
 //! Flow control of pipes whose messages have a size, and of AF_UNIX streams: who sleeps when, and who is woken by whom.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test stops where it fails")]
 
-mod common;
-
-use common::{Build, Log, MS, free_machine, repeat, setup, sleep};
+use crate::common::{self, Build, Log, MS, free_machine, repeat, setup, sleep};
 use fairground_model::{Instr, PipeSpec, SockKind, TaskSet, TraceEvent};
 use fairground_sim::Simulation;
 use fairground_stdx::{PipeId, SockId, TaskId};

@@ -1,9 +1,7 @@
 //! Frequencies that governors choose: when they change, and what tasks make of it.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may stop where it likes")]
 
-mod common;
-
-use common::{Build, MS, US, cpu, free_machine, setup, sleep, work};
+use crate::common::{self, Build, MS, US, cpu, free_machine, setup, sleep, work};
 use fairground_machine::{CostModel, Machine, machine_file};
 use fairground_model::{Change, Governor, GovernorKind, Instr, Mode, Policy, RtPriority, Sink, Start, TaskSet, TraceEvent};
 use fairground_sched::Profile;

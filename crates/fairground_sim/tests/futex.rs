@@ -1,9 +1,7 @@
 //! Shared words: futexes, and loops that look at a word.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test stops where it fails")]
 
-mod common;
-
-use common::{Build, Log, MS, US, free_machine, priced_machine, setup, sleep, work};
+use crate::common::{self, Build, Log, MS, US, free_machine, priced_machine, setup, sleep, work};
 use fairground_model::{Instr, Op, TaskSet, Test, Value, Word};
 use fairground_sim::{Ending, Simulation, Stopped};
 use fairground_stdx::{TaskId, WordId};

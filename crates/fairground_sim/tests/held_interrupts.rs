@@ -1,9 +1,7 @@
 //! Interrupts that come during a phase of kernel work are served between that phase and the next.
 #![allow(clippy::unwrap_used, reason = "a test stops where it fails")]
 
-mod common;
-
-use common::{Build, Log, MS, US, asleep_until, busy_until, cpu, priced_machine, repeat, setup, sleep, work};
+use crate::common::{Build, Log, MS, US, asleep_until, busy_until, cpu, priced_machine, repeat, setup, sleep, work};
 use fairground_model::{Instr, Op, Policy, RtPriority, Section, TaskSet, TraceEvent, Value, Word};
 use fairground_stdx::TaskId;
 

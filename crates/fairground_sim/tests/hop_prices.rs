@@ -1,9 +1,7 @@
 //! What the price lists come to: hops of pipes and sockets, on one CPU and across two.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test stops where it fails")]
 
-mod common;
-
-use common::{Build, Log, MS, priced_machine, repeat, setup, work};
+use crate::common::{Build, Log, MS, priced_machine, repeat, setup, work};
 use fairground_machine::{Machine, machine_file};
 use fairground_model::{Instr, Op, SockKind, TaskSet, cgroup};
 use fairground_sim::Ending;

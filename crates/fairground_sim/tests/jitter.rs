@@ -4,9 +4,7 @@
 //! CONFIG_FAIR_GROUP_SCHED do not; the second test shows that there the waits differ only in detail.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test stops where it fails")]
 
-mod common;
-
-use common::{Log, hogs, one_cpu};
+use crate::common::{Log, hogs, one_cpu};
 use fairground_stdx::Ns;
 
 /// Longest wait in ns of `n` hogs in 2000 ms, where the first wait counts from 0.

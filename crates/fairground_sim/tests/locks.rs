@@ -1,12 +1,10 @@
 //! Run-queue locks: who waits for whom, and for how long.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test stops where it fails")]
 
-mod common;
-
-use common::{Build, Log, MS, asleep_until, busy_until, cpu, priced_machine, setup, work};
+use crate::common::{Build, Log, MS, asleep_until, busy_until, cpu, priced_machine, setup, work};
 use fairground_machine::Machine;
 use fairground_model::{Change, Instr, NullSink, Op, Section, TaskSet};
-use fairground_sim::{Flow, HeapQueue, Setup, Simulation};
+use fairground_sim::{Flow, QueueKind, Setup, Simulation};
 use fairground_stdx::{CpuId, CpuMask, Instant, Ns};
 
 /// Each of `wakers` CPUs wakes a task of its own on the last CPU, which computes, at 10 ms.
@@ -24,7 +22,7 @@ fn wakers(wakers: u32) -> TaskSet {
 }
 
 /// How often each CPU has spun, and for how long.
-fn spun<Q: fairground_sim::EventQueue>(simulation: &Simulation<Q>, cpu: CpuId) -> (u64, u64) {
+fn spun(simulation: &Simulation, cpu: CpuId) -> (u64, u64) {
     let row = simulation.kernel_time(cpu).find(|row| row.0 == Section::LockWait).unwrap();
     (row.1, row.2.0)
 }
@@ -97,7 +95,7 @@ fn a_crowd_that_waits_for_locks_gets_on_and_its_run_can_be_copied() {
         assert!(waits > 100, "{name}: {waits} waits in {:?}", whole.counts());
         assert!(whole.op_total(Op::LockHandoff) + whole.op_total(Op::LockHandoffSocket) >= waits - 8);
 
-        let mut copied = Simulation::<HeapQueue>::with_queue(crowd(name)).unwrap();
+        let mut copied = Simulation::with_queue(QueueKind::Heap, crowd(name)).unwrap();
         let mut at = Instant::ZERO;
         while copied.run_until(at, &mut NullSink).unwrap() == Flow::More {
             copied = copied.clone();

@@ -1,11 +1,9 @@
 //! Interrupts of devices and time that a host steals: who loses it, and what the clocks say.
 #![allow(clippy::unwrap_used, reason = "a test stops where it fails")]
 
-mod common;
-
-use common::{Build, MS, cpu, free_machine, profile, repeat, sleep, work};
+use crate::common::{Build, MS, cpu, free_machine, profile, repeat, sleep, work};
 use fairground_model::{Gap, Instr, MarkerSpec, MarkerUnit, NoiseKind, NoiseSpec, NullSink, Section, Sink, TaskSet, TraceEvent};
-use fairground_sim::{Ending, HeapQueue, Setup, Simulation};
+use fairground_sim::{Ending, QueueKind, Setup, Simulation};
 use fairground_stdx::{CpuId, CpuMask, Instant, Ns};
 
 const KERNELS: [&str; 5] = ["v4.12", "v5.1", "v5.19", "v6.12", "v6.18"];
@@ -145,7 +143,7 @@ fn busy_set() -> TaskSet {
 fn both_queues_and_a_clone_give_one_run() {
     for name in KERNELS {
         let mut fast = Simulation::new(setup(busy_set(), name, true, 100)).unwrap();
-        let mut heap: Simulation<HeapQueue> = Simulation::with_queue(setup(busy_set(), name, true, 100)).unwrap();
+        let mut heap = Simulation::with_queue(QueueKind::Heap, setup(busy_set(), name, true, 100)).unwrap();
         fast.run_until(Instant::from_ns(45 * MS), &mut NullSink).unwrap();
         let mut copy = fast.clone();
         for simulation in [&mut fast, &mut copy] {
@@ -163,6 +161,6 @@ fn noise_that_cannot_be_is_refused() {
     set.pinned("task", 0, vec![work(MS)]);
     set.noise.push(noise(NoiseKind::Interrupt, 100, 100));
     set.noise.push(NoiseSpec { cpus: CpuMask::parse_list("7"), ..noise(NoiseKind::Interrupt, 100, 10) });
-    let refused = Simulation::<fairground_sim::FastQueue>::with_queue(setup(set, "v6.1", true, 10)).err().unwrap();
+    let refused = Simulation::new(setup(set, "v6.1", true, 10)).err().unwrap();
     assert_eq!(refused.0.len(), 2, "{refused}");
 }

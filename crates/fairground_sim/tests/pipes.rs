@@ -1,9 +1,7 @@
 //! Pipes, forks, exits: tasks that depend on one another.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test stops where it fails")]
 
-mod common;
-
-use common::{Build, Log, MS, US, cpu, free_machine, priced_machine, repeat, setup, work};
+use crate::common::{Build, Log, MS, US, cpu, free_machine, priced_machine, repeat, setup, work};
 use fairground_model::{Instr, PrevState, Start, TaskSet, TraceEvent};
 use fairground_sim::Ending;
 use fairground_stdx::{PipeId, TaskId};

@@ -1,10 +1,8 @@
 //! Quota of groups, on machines where nothing but computing takes time.
 #![allow(clippy::unwrap_used, reason = "a test stops where it fails")]
 
-mod common;
-
-use common::quota::{HOG, group, hog, in_phase, shares, simulation};
-use common::{Build, MS, asleep_until, busy_until, work};
+use crate::common::quota::{HOG, group, hog, in_phase, shares, simulation};
+use crate::common::{Build, MS, asleep_until, busy_until, work};
 use fairground_model::{Change, Decision, NullSink, Reason, Sink, Start, TaskSet, TraceEvent};
 use fairground_sched::Profile;
 use fairground_sim::Simulation;

@@ -1,9 +1,7 @@
 //! Closed forms of quota and published cases, where nothing but computing takes time.
 #![allow(clippy::unwrap_used, reason = "a test stops where it fails")]
 
-mod common;
-
-use common::{Build, MS, asleep_until, free_machine, profile, repeat, sleep, work};
+use crate::common::{Build, MS, asleep_until, free_machine, profile, repeat, sleep, work};
 use fairground_machine::Machine;
 use fairground_model::{CpuMax, Decision, Instr, NullSink, Reason, Sink, TaskGroupSpec, TaskSet, TraceEvent};
 use fairground_sched::{BandwidthStats, Profile};

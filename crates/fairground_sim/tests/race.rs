@@ -1,9 +1,7 @@
 //! Phases: what happens on one CPU while another is in the middle of a long kernel path.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test stops where it fails")]
 
-mod common;
-
-use common::{Build, Log, MS, US, asleep_until, busy_until, cpu, free_machine, priced_machine, setup, work};
+use crate::common::{Build, Log, MS, US, asleep_until, busy_until, cpu, free_machine, priced_machine, setup, work};
 use fairground_machine::Machine;
 use fairground_model::{Change, Instr, Section, TaskSet, TraceEvent};
 use fairground_stdx::{CpuId, CpuMask, TaskId};

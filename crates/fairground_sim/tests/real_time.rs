@@ -1,11 +1,9 @@
 //! The real-time class: who runs when, where, and for how long beside fair tasks.
 #![allow(clippy::unwrap_used, reason = "a test stops where it fails")]
 
-mod common;
-
-use common::classes::{Log, fifo, with};
-use common::quota::{HOG, shares, simulation};
-use common::{Build, MS, cpu, profile, repeat, run_to, sleep, work};
+use crate::common::classes::{Log, fifo, with};
+use crate::common::quota::{HOG, shares, simulation};
+use crate::common::{Build, MS, cpu, profile, repeat, run_to, sleep, work};
 use fairground_model::{Change, Instr, Op, Policy, Reason, RtPriority, Start, TaskSet};
 use fairground_sched::TaskState;
 use fairground_sched::seam::PushOverload;

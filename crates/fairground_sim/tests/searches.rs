@@ -1,9 +1,7 @@
 //! Searches for an idle CPU in whole runs: their counters, and what becomes of a task that no search helps.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test stops where it fails")]
 
-mod common;
-
-use common::{Build, Log, MS, asleep_until, cpu, free_machine, priced_machine, repeat, setup, sleep, work};
+use crate::common::{Build, Log, MS, asleep_until, cpu, free_machine, priced_machine, repeat, setup, sleep, work};
 use fairground_machine::Machine;
 use fairground_model::{Change, Instr, SockKind, TaskSet, TraceEvent};
 use fairground_sim::Simulation;

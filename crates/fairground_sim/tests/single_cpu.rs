@@ -1,9 +1,7 @@
 //! One CPU, exact ticks, no prices: what CFS does with hogs, to the nanosecond.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test stops where it fails")]
 
-mod common;
-
-use common::{Log, hogs, one_cpu, run};
+use crate::common::{Log, hogs, one_cpu, run};
 use fairground_stdx::Ns;
 
 /// Three equal hogs at HZ 1000 and 250: every slice is 8 ms, strictly in turn.

@@ -1,9 +1,7 @@
 //! Threads of one core: what each loses while the other one is busy.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test stops where it fails")]
 
-mod common;
-
-use common::{Build, Log, MS, cpu, priced_machine, setup, sleep, work};
+use crate::common::{Build, Log, MS, cpu, priced_machine, setup, sleep, work};
 use fairground_machine::Machine;
 use fairground_model::{Instr, NullSink, Section, TaskSet, TraceEvent};
 use fairground_sim::Simulation;

@@ -1,9 +1,7 @@
 //! Sockets: who is woken, where packets are received, and what it costs.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test stops where it fails")]
 
-mod common;
-
-use common::{Build, Log, MS, free_machine, priced_machine, repeat, setup, sleep};
+use crate::common::{self, Build, Log, MS, free_machine, priced_machine, repeat, setup, sleep};
 use fairground_model::{Instr, NullSink, Op, Section, SockKind, TaskSet, TraceEvent, WakeContext};
 use fairground_sim::{Ending, Simulation, Stopped};
 use fairground_stdx::{CpuId, SockId};
@@ -125,9 +123,11 @@ fn digests_repeat_and_do_not_depend_on_the_queue() {
     for profile in ["v5.19", "v6.12"] {
         let set = || rr(SockKind::Stream, [0, 1], 500);
         let digest = || Log::of(setup(priced_machine(2, "xeon-spr"), profile, set(), 100 * MS)).digest;
-        let mut heap =
-            Simulation::<fairground_sim::HeapQueue>::with_queue(setup(priced_machine(2, "xeon-spr"), profile, set(), 100 * MS))
-                .unwrap();
+        let mut heap = Simulation::with_queue(
+            fairground_sim::QueueKind::Heap,
+            setup(priced_machine(2, "xeon-spr"), profile, set(), 100 * MS),
+        )
+        .unwrap();
         heap.run(&mut NullSink).unwrap();
         assert_eq!([digest(), digest()], [heap.digest(); 2]);
     }

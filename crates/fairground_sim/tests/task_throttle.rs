@@ -1,10 +1,8 @@
 //! Tasks that stop by themselves on their way back to user mode.
 #![allow(clippy::unwrap_used, reason = "a test stops where it fails")]
 
-mod common;
-
-use common::quota::{HOG, group, hog, in_phase, shares, simulation};
-use common::{Build, MS, US, asleep_until, busy_until, repeat, run_to, sleep, work};
+use crate::common::quota::{HOG, group, hog, in_phase, shares, simulation};
+use crate::common::{Build, MS, US, asleep_until, busy_until, repeat, run_to, sleep, work};
 use fairground_model::{Change, CpuMax, Decision, Instr, Mode, Policy, Reason, RtPriority, Sink, Start, TaskSet, TraceEvent};
 use fairground_sched::{Profile, TaskState};
 use fairground_sim::{Flow, Simulation};

@@ -1,9 +1,7 @@
 //! A task that looks at its own CPU time brings its account up to date.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test stops where it fails")]
 
-mod common;
-
-use common::{Build, Log, MS, US, one_cpu, work};
+use crate::common::{Build, Log, MS, US, one_cpu, work};
 use fairground_model::{Instr, TaskSet, TraceEvent};
 use fairground_stdx::{Ns, TaskId};
 

@@ -1,9 +1,7 @@
 //! Sleeps, timer slack, and the tick of busy and idle CPUs.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test stops where it fails")]
 
-mod common;
-
-use common::{Build, Log, MS, US, asleep_until, busy_until, cpu, free_machine, setup, sleep, work};
+use crate::common::{Build, Log, MS, US, asleep_until, busy_until, cpu, free_machine, setup, sleep, work};
 use fairground_machine::machine::TICK_RATES;
 use fairground_model::{Instr, Start, TaskSet, TimerMode, TraceEvent};
 use fairground_stdx::{Instant, Ns};

@@ -1,10 +1,8 @@
 //! Turns and quota in Linux 7.2. Every run is checked after every few events.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test stops where it fails")]
 
-mod common;
-
-use common::quota::{group, hog, in_phase, simulation};
-use common::{Log, MS, Stay, US, cpu, free_machine, hogs};
+use crate::common::quota::{group, hog, in_phase, simulation};
+use crate::common::{Log, MS, Stay, US, cpu, free_machine, hogs};
 use fairground_model::{Decision, NullSink, Reason, Sink, TaskSet, TraceEvent};
 use fairground_sched::Profile;
 use fairground_sim::{Flow, Setup};

@@ -1,12 +1,10 @@
 //! The watchdog of a CPU lets its stopper run for an instant: what runs there gives way to it, and comes back.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test stops where it fails")]
 
-mod common;
-
-use common::{Build, Log, MS, US, cpu, free_machine, hogs, priced_machine, setup, sleep, work};
+use crate::common::{Build, Log, MS, US, cpu, free_machine, hogs, priced_machine, setup, sleep, work};
 use fairground_machine::Machine;
 use fairground_model::{Change, Instr, Op, PrevState, Section, TaskSet, TraceEvent};
-use fairground_sim::{FastQueue, HeapQueue, Simulation};
+use fairground_sim::{QueueKind, Simulation};
 use fairground_stdx::{CpuMask, TaskId};
 
 const KERNELS: [&str; 10] = ["v4.12", "v4.20", "v5.1", "v5.10", "v5.19", "v6.1", "v6.6", "v6.12", "v6.14", "v6.18"];
@@ -144,8 +142,8 @@ fn both_queues_give_one_run() {
                 set
             };
             let setup = || setup(priced_machine(4, prices), kernel, set(), 40 * MS);
-            let mut fast = Simulation::<FastQueue>::with_queue(setup()).unwrap();
-            let mut heap = Simulation::<HeapQueue>::with_queue(setup()).unwrap();
+            let mut fast = Simulation::with_queue(QueueKind::Fast, setup()).unwrap();
+            let mut heap = Simulation::with_queue(QueueKind::Heap, setup()).unwrap();
             fast.run(&mut fairground_model::NullSink).unwrap();
             heap.run(&mut fairground_model::NullSink).unwrap();
             assert_eq!((fast.digest(), fast.counts()), (heap.digest(), heap.counts()), "{kernel}, {prices}");

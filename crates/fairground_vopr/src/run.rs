@@ -7,7 +7,7 @@ use crate::oracle::{Between, Records};
 use crate::shrink::shrink;
 use fairground_model::NullSink;
 use fairground_scenario::guard;
-use fairground_sim::{Counts, EventQueue, FastQueue, Flow, HeapQueue, RunEnd, Simulation, Stopped};
+use fairground_sim::{Counts, Flow, QueueKind, RunEnd, Simulation, Stopped};
 use fairground_stdx::{Instant, Ns};
 use std::fmt;
 use std::thread;
@@ -43,7 +43,7 @@ pub struct Failure {
 
 impl Failure {
     fn of(what: String, case: Case) -> Failure {
-        let breaks_a_run = matches!(caught("the run", || plain::<FastQueue>(&case)), Err(what) if what.contains("panicked"));
+        let breaks_a_run = matches!(caught("the run", || plain(QueueKind::Fast, &case)), Err(what) if what.contains("panicked"));
         Failure { what, case, breaks_a_run }
     }
 
@@ -116,7 +116,7 @@ fn check(case: &Case, watch: Watch) -> Result<CaseReport, String> {
     let (first, steps, coverage) = caught("a run under all checks", || watched(case, watch))?;
     let others = [
         ("the same run in another thread", elsewhere(case)?),
-        ("a run with a plain heap", caught("a run with a plain heap", || plain::<HeapQueue>(case))?),
+        ("a run with a plain heap", caught("a run with a plain heap", || plain(QueueKind::Heap, case))?),
         ("a clone taken in mid-run", caught("a clone taken in mid-run", || cloned(case, steps))?),
     ];
     for (which, other) in others {
@@ -132,16 +132,16 @@ fn caught<T>(which: &str, run: impl FnOnce() -> Result<T, String>) -> Result<T, 
     guard::catch(run).unwrap_or_else(|broken| Err(format!("{which} panicked: {}, at {}", broken.message, broken.place)))
 }
 
-fn simulation<Q: EventQueue>(case: &Case) -> Result<Simulation<Q>, String> {
-    Simulation::with_queue(case.setup()).map_err(|mistakes| format!("the case is refused: {mistakes:?}"))
+fn simulation(queue: QueueKind, case: &Case) -> Result<Simulation, String> {
+    Simulation::with_queue(queue, case.setup()).map_err(|mistakes| format!("the case is refused: {mistakes:?}"))
 }
 
-fn outcome<Q: EventQueue>(simulation: &Simulation<Q>, end: Result<RunEnd, Stopped>) -> Outcome {
+fn outcome(simulation: &Simulation, end: Result<RunEnd, Stopped>) -> Outcome {
     Outcome { digest: simulation.digest(), counts: simulation.counts(), end }
 }
 
-fn plain<Q: EventQueue>(case: &Case) -> Result<Outcome, String> {
-    let mut simulation = simulation::<Q>(case)?;
+fn plain(queue: QueueKind, case: &Case) -> Result<Outcome, String> {
+    let mut simulation = simulation(queue, case)?;
     let end = simulation.run(&mut NullSink);
     Ok(outcome(&simulation, end))
 }
@@ -153,7 +153,7 @@ fn elsewhere(case: &Case) -> Result<Outcome, String> {
 }
 
 fn strided(case: &Case) -> Result<Outcome, String> {
-    let mut simulation = simulation::<FastQueue>(case)?;
+    let mut simulation = simulation(QueueKind::Fast, case)?;
     let mut dice = Dice::new(case.seed, 5);
     let mut until = Instant::ZERO;
     while until < simulation.end() {
@@ -170,7 +170,7 @@ fn strided(case: &Case) -> Result<Outcome, String> {
 
 /// Step by step under the oracles; the number of steps and what they touched as well.
 fn watched(case: &Case, watch: Watch) -> Result<(Outcome, u64, Coverage), String> {
-    let mut simulation = simulation::<FastQueue>(case)?;
+    let mut simulation = simulation(QueueKind::Fast, case)?;
     let (mut records, mut between) = (Records::new(case), Between::new(case, &simulation));
     let mut coverage = Coverage::of(case);
     let mut steps = 0;
@@ -197,7 +197,7 @@ fn watched(case: &Case, watch: Watch) -> Result<(Outcome, u64, Coverage), String
 
 /// The original goes on for a while and is dropped; its clone goes to the end.
 fn cloned(case: &Case, steps: u64) -> Result<Outcome, String> {
-    let mut original = simulation::<FastQueue>(case)?;
+    let mut original = simulation(QueueKind::Fast, case)?;
     let at_step = Dice::new(case.seed, 4).between(0, steps);
     for _ in 0..at_step {
         if original.step(&mut NullSink) != Ok(Flow::More) {

@@ -11,7 +11,7 @@ mod tests;
 use crate::cpu::Doing;
 use crate::cpu::Then;
 use crate::kernel::Next;
-use crate::queue::{EventQueue, Slot};
+use crate::queue::Slot;
 use crate::simulation::{Misuse, Simulation, Stopped};
 use crate::task::Want;
 use crate::timers::Timer;
@@ -153,7 +153,7 @@ impl Klocks {
     }
 }
 
-impl<Q: EventQueue> Simulation<Q> {
+impl Simulation {
     /// Whether the current task is in the kernel where it now is: on the way back to user mode it is not any more.
     pub(crate) fn in_kernel(&self, task: TaskId) -> bool {
         let row = &self.tasks[task];

@@ -12,7 +12,6 @@ pub(crate) use socket::Socket;
 
 use crate::cpu::{AfterWake, Then};
 use crate::kernel::Next;
-use crate::queue::EventQueue;
 use crate::simulation::{Simulation, Stopped};
 use crate::softirq::Server;
 use fairground_model::{Op, Recorder, Section, SockKind, WakeContext};
@@ -37,7 +36,7 @@ const fn ops(kind: SockKind) -> (Op, Op) {
     }
 }
 
-impl<Q: EventQueue> Simulation<Q> {
+impl Simulation {
     /// The way of a message's next packet through the protocol; `left` bytes of the message are not sent yet.
     ///
     /// Kernel: tcp.c tcp_sendmsg(), udp.c udp_sendmsg(), v4.12–

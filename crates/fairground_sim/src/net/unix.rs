@@ -2,7 +2,6 @@
 
 use crate::cpu::Then;
 use crate::kernel::Next;
-use crate::queue::EventQueue;
 use crate::simulation::Simulation;
 use crate::task::Want;
 use fairground_model::{Op, Recorder, Section};
@@ -97,7 +96,7 @@ impl UnixQueue {
     }
 }
 
-impl<Q: EventQueue> Simulation<Q> {
+impl Simulation {
     /// A message goes into the other socket, or the sender waits for memory.
     ///
     /// Kernel: af_unix.c unix_stream_sendmsg(), sock.c sock_def_readable(), v4.12–

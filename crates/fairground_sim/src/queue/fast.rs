@@ -46,7 +46,7 @@ impl Sources {
 /// While an event is handled the sources of its CPU change several times, and those of others hardly ever. So the tree
 /// learns of that CPU's changes once, when the next event is asked for.
 #[derive(Clone, Debug)]
-pub struct FastQueue {
+pub(crate) struct FastQueue {
     now: u64,
     sources: Vec<Sources>,
     tree: WinnerTree,

@@ -21,7 +21,7 @@ struct Source {
 ///
 /// Slow and obviously right: runs with it must have the same digest as runs with [`super::FastQueue`].
 #[derive(Clone, Debug)]
-pub struct HeapQueue {
+pub(crate) struct HeapQueue {
     now: u64,
     irqs_held: Vec<u64>,
     /// Three slots per CPU, then the timers; the index is the own id.

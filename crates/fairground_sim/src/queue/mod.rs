@@ -19,8 +19,9 @@
 //! ```
 //!
 //! [`FastQueue`] is what runs use; [`HeapQueue`] is a plain heap that gives the same sequence and
-//! serves as its oracle.
+//! serves as its oracle. [`Queue`] is one of them, so that the engine is compiled once for both.
 
+mod either;
 mod fast;
 mod heap;
 mod timer_wheel;
@@ -29,14 +30,16 @@ mod winner_tree;
 #[cfg(test)]
 mod tests;
 
-pub use fast::FastQueue;
-pub use heap::HeapQueue;
+pub(crate) use either::Queue;
+pub use either::QueueKind;
+use fast::FastQueue;
+use heap::HeapQueue;
 
 use fairground_stdx::{CpuId, CpuMask, Instant, TimerId};
 
 /// What kind of event. At one instant lower classes come first, on all CPUs.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Class {
+pub(crate) enum Class {
     /// A stretch of computing ends.
     Segment = 0,
     /// Task timers expire or an interrupt from another CPU arrives: one interrupt handles both.
@@ -47,7 +50,7 @@ pub enum Class {
 
 /// A source of events of which every CPU has exactly one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Slot {
+pub(crate) enum Slot {
     /// The end of the stretch that the CPU computes.
     Segment = 0,
     /// An interrupt sent by another CPU.
@@ -58,10 +61,10 @@ pub enum Slot {
 
 impl Slot {
     /// All slots in order.
-    pub const ALL: [Slot; 3] = [Slot::Segment, Slot::Ipi, Slot::Tick];
+    pub(crate) const ALL: [Slot; 3] = [Slot::Segment, Slot::Ipi, Slot::Tick];
 
     /// The class of the slot's events.
-    pub const fn class(self) -> Class {
+    pub(crate) const fn class(self) -> Class {
         match self {
             Slot::Segment => Class::Segment,
             Slot::Ipi => Class::Irq,
@@ -74,7 +77,7 @@ impl Slot {
 ///
 /// The engine's round is: [`advance`](EventQueue::advance), handle, then move or clear the source
 /// that fired. A source that is left as it is fires again at once.
-pub trait EventQueue: Clone {
+pub(crate) trait EventQueue: Clone {
     /// A queue for CPUs `0..nr_cpus` and timers `0..nr_timers`, with nothing set.
     fn new(nr_cpus: usize, nr_timers: usize) -> Self;
 

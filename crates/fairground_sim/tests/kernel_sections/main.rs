@@ -1,8 +1,6 @@
 //! Kernel sections, preemption models and locks, on machines where nothing but computing takes time.
 #![allow(clippy::unwrap_used, reason = "a test stops where it fails")]
 
-#[path = "../common/mod.rs"]
-mod common;
 mod misuse;
 mod objects;
 mod preemption;

@@ -1,7 +1,7 @@
 //! What no task can do is named.
 
+use super::support::{fifo, kernel, read, setup, stopped, syscall, unlock, write};
 use crate::common::{Build, work};
-use crate::support::{fifo, kernel, read, setup, stopped, syscall, unlock, write};
 use fairground_model::{Instr, LockKind, TaskSet};
 use fairground_sim::{Misuse, Simulation, Stopped};
 use fairground_stdx::LockId;

@@ -1,7 +1,7 @@
 //! Who gets a lock, and when.
 
+use super::support::{fifo, for_ever, kern, kernel, later, read, run, setup, syscall, unlock, write};
 use crate::common::{Build, Log, MS, US, free_machine, work};
-use crate::support::{fifo, for_ever, kern, kernel, later, read, run, setup, syscall, unlock, write};
 use fairground_model::{Instr, LockKind, LockSpec, Op, TaskSet};
 use fairground_sim::{Setup, Simulation};
 use fairground_stdx::{Id, Instant, LockId, MarkerId, Ns, TaskId};

@@ -1,7 +1,7 @@
 //! When a task in the kernel gives way.
 
+use super::support::{kern, kernel, setup};
 use crate::common::{Build, Log, MS, US, work};
-use crate::support::{kern, kernel, setup};
 use fairground_model::{CpuMax, Instr, Mode, TaskGroupSpec, TaskSet};
 use fairground_stdx::{CpuId, Ns, TgId};
 

@@ -1,8 +1,8 @@
 //! Locks whose holder is out of quota: the variants of section 8.
 
+use super::support::{fifo, for_ever, kern, kernel, read, setup, syscall, unlock, write};
 use crate::common::quota::hog;
 use crate::common::{Build, Log, MS, Stay, US, asleep_until, sleep, work};
-use crate::support::{fifo, for_ever, kern, kernel, read, setup, syscall, unlock, write};
 use fairground_model::{
     CpuMax, Decision, Instr, LockKind, LockSpec, NullSink, RCU_SYNC_DELAY, Reason, TaskGroupSpec, TaskSet, TimerMode, TraceEvent,
 };

@@ -1,0 +1,40 @@
+//! All tests of this folder in one binary: each binary of its own would be linked for itself.
+//! `no_allocation` is apart, since it counts the allocations of its whole process.
+
+mod accounting;
+mod bad_setup;
+mod balance;
+mod cache;
+mod capacity;
+mod changes;
+mod clock_pelt;
+mod common;
+mod cpu_max;
+mod deadline;
+mod determinism;
+mod eevdf;
+mod flow_control;
+mod frequency;
+mod futex;
+mod held_interrupts;
+mod hop_prices;
+mod hrtick;
+mod jitter;
+#[path = "kernel_sections/main.rs"]
+mod kernel_sections;
+mod locks;
+mod noise;
+mod pipes;
+mod quota;
+mod quota_cases;
+mod race;
+mod real_time;
+mod searches;
+mod single_cpu;
+mod smt;
+mod sockets;
+mod task_throttle;
+mod thread_clock;
+mod timers;
+mod v7_2;
+mod watchdog;
