@@ -2,7 +2,8 @@
 
 use super::bootstrap::{self, Interval};
 use super::goal::Goal;
-use super::lab::{Lab, Sample, Variant};
+use super::lab::{Lab, Variant};
+use super::sample::Sample;
 use super::{CURVE_SEEDS, GRID_SEEDS, quota};
 use fairground_model::{CpuMax, Digest};
 use fairground_scenario::Error;

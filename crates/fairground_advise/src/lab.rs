@@ -1,8 +1,7 @@
 //! Runs of one service under different limits. One seed stands for the same requests under all of them.
 
-use super::bootstrap::NEVER;
-use super::goal::Goal;
 use super::runs::Runs;
+use super::sample::Sample;
 use fairground::run::{self, RunEnding, RunOptions, RunOutcome};
 use fairground_metrics::Histogram;
 use fairground_model::{CpuMax, Instr, NullSink, Sink, TaskSet};
@@ -27,48 +26,6 @@ pub(super) struct Variant {
 impl Variant {
     pub(super) fn new(limit: CpuMax) -> Variant {
         Variant { limit, service: None, profile: None }
-    }
-}
-
-/// What is kept of a run.
-#[derive(Clone, Debug)]
-pub(super) struct Sample {
-    latency: Histogram,
-    /// Requests that still wait at the end.
-    late: u64,
-    pub(super) good: u64,
-    pub(super) timeouts: u64,
-    pub(super) nr_periods: u64,
-    pub(super) nr_throttled: u64,
-    /// CPU time of the group.
-    pub(super) used: Ns,
-    /// Length of the run.
-    pub(super) length: Ns,
-    /// Length of its window.
-    pub(super) window: Ns,
-    pub(super) digest: u128,
-    pub(super) interrupted: bool,
-}
-
-impl Sample {
-    /// A percentile; requests that still wait at the end are later than all that are done.
-    pub(super) fn percentile(&self, permille: u64) -> u64 {
-        let (done, all) = (self.latency.len(), self.latency.len() + self.late);
-        let rank = (all * permille).div_ceil(1000).max(1);
-        if done == 0 || rank > done {
-            return NEVER;
-        }
-        self.latency.at_rank(rank)
-    }
-    pub(super) fn holds(&self, goals: &[Goal]) -> bool {
-        goals.iter().all(|goal| self.percentile(goal.permille) <= goal.most.0)
-    }
-    /// Requests that still wait at the end.
-    pub(super) fn late(&self) -> u64 {
-        self.late
-    }
-    pub(super) fn requests(&self) -> u64 {
-        self.latency.len() + self.late
     }
 }
 

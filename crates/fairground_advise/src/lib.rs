@@ -18,6 +18,7 @@ mod page;
 mod pattern;
 mod recorded;
 mod runs;
+mod sample;
 mod slow;
 mod smallest;
 mod tables;
@@ -44,8 +45,9 @@ use fairground::compare::side_name;
 use fairground_model::{CpuMax, Digest};
 use fairground_scenario::{Control, Error, Scenario};
 use fairground_stdx::Ns;
-use lab::{Lab, Sample, Subject, Variant};
+use lab::{Lab, Subject, Variant};
 use runs::{Run, Runs};
+use sample::Sample;
 use std::sync::atomic::AtomicU64;
 
 /// What is asked.

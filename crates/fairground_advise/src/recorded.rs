@@ -2,8 +2,7 @@
 
 use super::curve::SHOWN;
 use super::goal::percentile_name;
-use super::tables::time;
-use super::text::cpus_of;
+use super::text::{cpus_of, time};
 use super::trace::TraceFacts;
 use super::{Advice, Point};
 use fairground_report::{Cell, Column, Table};

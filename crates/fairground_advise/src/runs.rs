@@ -2,7 +2,7 @@
 
 use super::Advice;
 use super::bootstrap::NEVER;
-use super::lab::Sample;
+use super::sample::Sample;
 use fairground::compare::side_name;
 use fairground::output::table_parquet;
 use fairground_model::CpuMax;

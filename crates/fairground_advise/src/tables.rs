@@ -4,7 +4,7 @@ use super::bootstrap::{Interval, NEVER};
 use super::curve::SHOWN;
 use super::goal::percentile_name;
 use super::recorded::recorded_table;
-use super::text::{cpus_of, ratio_text, snippet};
+use super::text::{cpus_of, ratio_text, snippet, time};
 use super::verdict::cpus;
 use super::{Advice, Point};
 use fairground_metrics::Decimal;
@@ -210,13 +210,6 @@ impl Advice {
             percent(point.timeouts),
             holds.into(),
         ]
-    }
-}
-
-pub(super) fn time(ns: u64) -> Cell {
-    match ns {
-        NEVER => Cell::new("never", Value::Null),
-        ns => Cell::new(format_ns(Ns(ns)), ns),
     }
 }
 

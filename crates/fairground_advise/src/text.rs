@@ -1,7 +1,11 @@
 //! Limits as people write them: CPUs, and the lines of the files where they are set.
 
+use super::bootstrap::NEVER;
 use fairground_model::CpuMax;
-use fairground_report::units::fixed;
+use fairground_report::Cell;
+use fairground_report::units::{fixed, format_ns};
+use fairground_stdx::Ns;
+use serde_json::Value;
 
 /// Quota by period, with two digits behind the point.
 pub(super) fn cpus_of(limit: CpuMax) -> String {
@@ -18,7 +22,7 @@ pub fn snippet(path: &str, limit: CpuMax) -> Vec<String> {
     let Some(quota) = limit.quota else {
         return vec![format!("cgroup v2    echo max > /sys/fs/cgroup{path}/cpu.max")];
     };
-    let us = |ns: fairground_stdx::Ns| ns.0 / 1000;
+    let us = |ns: Ns| ns.0 / 1000;
     let mut lines = vec![format!("cgroup v2    echo \"{} {}\" > /sys/fs/cgroup{path}/cpu.max", us(quota), us(limit.period))];
     if limit.burst.0 > 0 {
         lines.push(format!("             echo {} > /sys/fs/cgroup{path}/cpu.max.burst", us(limit.burst)));
@@ -44,6 +48,14 @@ pub fn snippet(path: &str, limit: CpuMax) -> Vec<String> {
         lines.push("             it has no setting for the burst".to_string());
     }
     lines
+}
+
+/// A time that may be that of an answer which never came.
+pub(super) fn time(ns: u64) -> Cell {
+    match ns {
+        NEVER => Cell::new("never", Value::Null),
+        ns => Cell::new(format_ns(Ns(ns)), ns),
+    }
 }
 
 #[cfg(test)]

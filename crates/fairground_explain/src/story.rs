@@ -2,7 +2,6 @@
 
 use super::cause::{Cause, Place};
 use super::parts::Who;
-use super::tables::finding;
 use super::verdicts::Miss;
 use super::{Explained, Explanation, Meeting, Names, Outcome};
 use fairground_model::{IdKind, Reason};
@@ -171,4 +170,18 @@ impl Cause {
             Place::Elsewhere => "elsewhere",
         }
     }
+}
+
+/// What a balance came to, in words.
+pub(super) fn finding(miss: &Miss) -> String {
+    let verdict = &miss.verdict;
+    let (found, needed) = (verdict.found.to_string(), verdict.needed.to_string());
+    let mut text = verdict.finding.sentence().replace("{found}", &found).replace("{needed}", &needed);
+    if let Some(source) = verdict.source {
+        text += &format!("; busiest queue: CPU {source}");
+    }
+    if let Some(refusal) = miss.refusal {
+        text += &format!("; the waiting task stayed: {}", refusal.sentence());
+    }
+    text
 }

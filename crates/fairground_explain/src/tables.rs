@@ -1,6 +1,6 @@
 //! The answer as tables.
 
-use super::story::{met, who};
+use super::story::{finding, met, who};
 use super::verdicts::Miss;
 use super::{Aggregate, Explained, Explanation, Names};
 use fairground_metrics::Decimal;
@@ -96,20 +96,6 @@ fn balances(one: &Explained) -> Table {
         table.note(format!("and {hidden} more"));
     }
     table
-}
-
-/// What a balance came to, in words.
-pub(super) fn finding(miss: &Miss) -> String {
-    let verdict = &miss.verdict;
-    let (found, needed) = (verdict.found.to_string(), verdict.needed.to_string());
-    let mut text = verdict.finding.sentence().replace("{found}", &found).replace("{needed}", &needed);
-    if let Some(source) = verdict.source {
-        text += &format!("; busiest queue: CPU {source}");
-    }
-    if let Some(refusal) = miss.refusal {
-        text += &format!("; the waiting task stayed: {}", refusal.sentence());
-    }
-    text
 }
 
 fn outcomes(explanation: &Explanation) -> Table {

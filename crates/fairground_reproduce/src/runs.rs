@@ -1,7 +1,7 @@
 //! The runs of an experiment, and what they add up to.
 
-use super::Reproduced;
 use super::published::Published;
+use crate::experiment::Reproduced;
 use fairground_machine::{CostModel, Machine};
 use fairground_model::{Digest, Mistakes, Sink, TaskSet};
 use fairground_report::Reproduction;

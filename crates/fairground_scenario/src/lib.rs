@@ -24,63 +24,53 @@
 //! "tasks.player.max_wait_ms" = { max = "10ms", why = "a frame lasts 16 ms" }
 //! ```
 
-mod at;
-mod autogroup;
-mod canonical;
-mod capacities;
-mod cgroup;
-mod clamps;
+mod check;
 pub mod control;
-mod deadline;
 pub mod error;
-mod expect;
-pub mod fields;
-mod group_life;
-mod groups;
 pub mod guard;
-mod limits;
-mod lock_steps;
-mod machine;
-mod memory_steps;
 pub mod metrics;
+mod nouns;
 mod overrides;
-pub mod profile;
+mod parts;
 mod schema;
-mod slices;
-mod steps;
-mod tasks;
+pub mod text;
 pub mod text_file;
 pub mod trace_file;
 mod vary;
-mod words;
-mod workload;
 mod write;
 
-pub use at::{Act, At};
-pub use autogroup::{SCHED_AUTOGROUP_ENABLED, Sessions};
-pub use canonical::quoted;
-pub use capacities::Capacities;
-pub use cgroup::{GroupAct, Weight, WeightFile, nice_to_shares, shares_to_nice};
 pub use control::{Control, Progress};
 pub use error::{Error, FileMistakes};
-pub use expect::{Band, BandResult, Limit, check};
-pub use groups::Groups;
-pub use limits::{LimitFile, LimitWrite};
+pub use nouns::at::{Act, At};
+pub use nouns::autogroup::{SCHED_AUTOGROUP_ENABLED, Sessions};
+pub use nouns::capacities::Capacities;
+pub use nouns::cgroup::{GroupAct, Weight, WeightFile, nice_to_shares, shares_to_nice};
+pub use nouns::expect::{Band, BandResult, Limit, check};
+pub use nouns::groups::Groups;
+pub use nouns::limits::{LimitFile, LimitWrite};
+pub use nouns::profile;
+pub use nouns::workload::Workload;
 pub use overrides::Overrides;
+pub use parts::{DEFAULT_PROFILE, Parts};
 pub use schema::{rtapp_schema, scenario_schema};
-pub use workload::Workload;
+pub use text::canonical::quoted;
 pub use write::{Unwritable, write};
 
-use at::resolve;
-use autogroup::Autogroups;
+use check::autogroups::Autogroups;
+use check::changes::{self, resolve};
+use check::limits::Limits;
+use check::run::{check_duration, check_tasks};
+use check::{cgroup_version, clamps, deadline, group_life, slices};
 use fairground_machine::Machine;
-use fairground_model::{Digest, Mistakes, Start, TaskSet, TimedChange};
+use fairground_model::{Digest, Mistakes, TaskSet, TimedChange};
 use fairground_sched::profile::Profile;
 use fairground_sim::{Setup, Stopped};
 use fairground_stdx::{CpuMask, Instant, Ns};
-use fields::{Fields, Spanned, parse_toml};
-use limits::Limits;
+use nouns::{at, autogroup, expect, groups, machine, workload};
+use parts::{merged, workload_features};
 use std::path::Path;
+use text::canonical;
+use text::fields::{Fields, Spanned, parse_toml};
 
 /// Longest run: event times are held in 50 bits.
 pub const MAX_DURATION: Ns = Ns(Instant::MAX.ns());
@@ -121,37 +111,6 @@ pub struct Source {
     pub name: String,
     /// The text; empty if there is none.
     pub text: String,
-}
-
-/// A scenario of which flags may give the rest.
-#[derive(Default)]
-pub struct Parts {
-    /// What it is about.
-    pub title: Option<String>,
-    /// The seed.
-    pub seed: Option<u64>,
-    /// How long is simulated.
-    pub duration: Option<Ns>,
-    /// When measurements of the programs count.
-    pub window: Option<(Instant, Instant)>,
-    /// The machine.
-    pub machine: Option<Machine>,
-    /// The kernel.
-    pub profile: Option<Profile>,
-    /// The tasks.
-    pub workloads: Vec<Workload>,
-    /// What was assumed when it was read.
-    pub notes: Vec<String>,
-    /// The text from which it was read.
-    pub source: Source,
-    /// The groups of `[[group]]`.
-    pub groups: Groups,
-    /// The sessions of `[[session]]`.
-    pub sessions: Sessions,
-    /// Whether every session has a group of its own.
-    pub sched_autogroup_enabled: bool,
-    /// The changes of `[[at]]`.
-    pub at: Vec<Spanned<At>>,
 }
 
 impl Scenario {
@@ -200,10 +159,10 @@ impl Scenario {
         }
         let at = at::read(top.tables("at", &mut m), &mut m);
         if let (Some(duration @ Ns(1..)), None) = (parts.duration, &overrides.duration) {
-            at::check_times(&at, duration, &mut m);
+            changes::check_times(&at, duration, &mut m);
         }
         let bands = expect::read(top.table("expect", &mut m), &mut m);
-        groups::check_versions(&parts.groups, &at, &mut m);
+        cgroup_version::check(&parts.groups, &at, &mut m);
         top.end(&mut m);
         let complete = m.0.is_empty() && files.is_empty();
         let tasks = merged(&parts.groups, &parts.workloads);
@@ -218,7 +177,7 @@ impl Scenario {
                 group_life::check_files(&parts.groups, &at, &parts.workloads, profile, &mut m);
             }
             let autogroups = parts.autogroups(&tasks, &mut m);
-            let mut limits = Limits::new(&tasks, groups::is_v1(&parts.groups, &at));
+            let mut limits = Limits::new(&tasks, cgroup_version::is_v1(&parts.groups, &at));
             resolve(&at, &tasks, (&autogroups, &mut limits), &online, profile.as_ref(), &mut m);
         }
         let bands = if complete { expect::resolve(bands, &metrics::metrics_to_come(&tasks), &mut m) } else { Vec::new() };
@@ -285,7 +244,7 @@ impl Scenario {
         let autogroups = self.autogroups(&tasks, &mut Mistakes::default());
         let mut limits = self.limits(&tasks);
         limits.write(self.at.iter().filter(|row| row.value.time.0 <= at.ns()), &mut Mistakes::default());
-        let changes = at::changes_of(text, at, &tasks, (&autogroups, &mut limits), &self.online(), &self.profile);
+        let changes = changes::changes_of(text, at, &tasks, (&autogroups, &mut limits), &self.online(), &self.profile);
         changes.map_err(|wrong| {
             let rows = wrong.0.into_iter().map(|row| (format!("{flag}: {}", row.message), row.hint));
             let mut named = Mistakes::default();
@@ -334,7 +293,7 @@ impl Scenario {
         Autogroups::new(self.sched_autogroup_enabled, &self.sessions, &self.groups, &self.workloads, tasks, m)
     }
     fn limits(&self, tasks: &TaskSet) -> Limits {
-        Limits::new(tasks, groups::is_v1(&self.groups, &self.at))
+        Limits::new(tasks, cgroup_version::is_v1(&self.groups, &self.at))
     }
     fn online(&self) -> CpuMask {
         CpuMask::first_n(self.machine.cpus.len())
@@ -357,80 +316,6 @@ impl Scenario {
     }
 }
 
-impl Parts {
-    /// The scenario, with what flags say and with defaults for what nobody said; the defaults are noted.
-    /// The scenario, changed by flags; what neither says is a default.
-    pub fn build(mut self, overrides: &Overrides) -> Result<Scenario, Error> {
-        let (autogroup, profile_flags) = overrides.split_autogroup()?;
-        self.sched_autogroup_enabled = autogroup.unwrap_or(self.sched_autogroup_enabled);
-        let autogroups = self.autogroups(&merged(&self.groups, &self.workloads), &mut Mistakes::default());
-        let mut notes = self.notes;
-        let mut default = |what: &str, value: &str| notes.push(format!("no {what} given: {value}"));
-        let machine = match (self.machine, &overrides.machine) {
-            (None, None) => {
-                default("machine", DEFAULT_MACHINE);
-                Some(Machine::preset(DEFAULT_MACHINE).map_err(|wrong| Error::input("--machine", "", wrong))?)
-            }
-            (machine, _) => machine,
-        };
-        let profile = match (self.profile, &overrides.profile) {
-            (None, None) => {
-                default("profile", DEFAULT_PROFILE);
-                Some(Profile::parse(DEFAULT_PROFILE).map_err(|wrong| Error::one("--profile", wrong.message, wrong.hint))?)
-            }
-            (profile, _) => profile,
-        };
-        let duration = match (overrides.duration()?, self.duration) {
-            (Some(duration), _) | (None, Some(duration)) => duration,
-            (None, None) => {
-                default("duration", &DEFAULT_DURATION.to_string());
-                DEFAULT_DURATION
-            }
-        };
-        let mut wrong = Mistakes::default();
-        check_duration(duration, None, &mut wrong);
-        wrong.or(()).map_err(|wrong| Error::input("--duration", "", wrong))?;
-        let profile = match profile {
-            Some(profile) => Some(workload_features(profile, &self.workloads)?),
-            None => None,
-        };
-        notes.extend(self.workloads.iter().flat_map(|workload| workload.notes.iter().cloned()));
-        notes.extend(never_started(&self.workloads, duration));
-        let profile = profile_flags.profile(profile)?;
-        notes.extend(autogroups.notes(self.sched_autogroup_enabled));
-        notes.extend(profile.iter().flat_map(|profile| limits::never_stopped(&merged(&self.groups, &self.workloads), profile)));
-        notes.extend(never_measured(self.window, &self.workloads, duration));
-        notes.extend(profile.iter().flat_map(|profile| slices::cut(&self.workloads, &self.at, profile)));
-        notes.extend(profile.iter().flat_map(Profile::contradictions).map(str::to_string));
-        let machine = overrides.machine(machine, &mut notes)?;
-        let need = |what: &str| Error::one("command line", format!("no {what}"), format!("Give one with --{what}."));
-        Ok(Scenario {
-            title: self.title.unwrap_or_else(|| self.source.name.clone()),
-            seed: overrides.seed.or(self.seed).unwrap_or(1),
-            duration,
-            window: self.window,
-            machine: machine.ok_or_else(|| need("machine"))?,
-            profile: profile.ok_or_else(|| need("profile"))?,
-            workloads: self.workloads,
-            bands: Vec::new(),
-            notes,
-            sched_autogroup_enabled: self.sched_autogroup_enabled,
-            groups: self.groups,
-            sessions: self.sessions,
-            at: self.at,
-            source: self.source,
-        })
-    }
-    fn autogroups(&self, tasks: &TaskSet, m: &mut Mistakes) -> Autogroups {
-        Autogroups::new(self.sched_autogroup_enabled, &self.sessions, &self.groups, &self.workloads, tasks, m)
-    }
-}
-
-const DEFAULT_MACHINE: &str = "smp-4";
-/// The kernel of a run that names none.
-pub const DEFAULT_PROFILE: &str = "v5.19";
-const DEFAULT_DURATION: Ns = Ns::from_secs(10);
-
 fn read_or_miss<'t, T>(
     top: &mut Fields<'t>,
     key: &'static str,
@@ -445,27 +330,10 @@ fn read_or_miss<'t, T>(
     top.table(key, m).and_then(|table| read(table, m))
 }
 
-/// The profile with the features that workloads set before they start.
-fn workload_features(profile: Profile, workloads: &[Workload]) -> Result<Profile, Error> {
-    let mut names = workloads.iter().flat_map(|workload| workload.features.iter().map(|name| (&workload.label, name)));
-    names.try_fold(profile, |profile, (label, name)| {
-        profile.with_feature(name).map_err(|wrong| Error::one(label.clone(), wrong.message, wrong.hint))
-    })
-}
-
 fn count_workloads(table: &toml_edit::Table) -> usize {
     let item = table.get("workload");
     let tables = item.and_then(|item| item.as_array_of_tables()).map(|list| list.len());
     tables.or_else(|| item.and_then(|item| item.as_array()).map(|list| list.len())).unwrap_or(0)
-}
-
-/// The groups that are declared and the tasks of all workloads, with the groups that these bring along.
-fn merged(groups: &Groups, workloads: &[Workload]) -> TaskSet {
-    let mut tasks = groups.set();
-    for workload in workloads {
-        tasks.append(workload.tasks.clone());
-    }
-    tasks
 }
 
 /// The part of the run in which measurements of the programs count.
@@ -485,54 +353,6 @@ fn read_window(mut window: Fields<'_>, m: &mut Mistakes) -> Option<(Instant, Ins
         return None;
     }
     Some((Instant::from_ns(from.0), Instant::from_ns(to.0)))
-}
-
-fn check_duration(duration: Ns, span: Option<std::ops::Range<usize>>, m: &mut Mistakes) {
-    let message = match duration {
-        Ns::ZERO => "a duration of 0",
-        _ if duration > MAX_DURATION => "the duration is longer than 13 days",
-        _ => return,
-    };
-    let hint = "Simulated time goes up to 13 days; seconds are usual.";
-    match span {
-        Some(span) => m.at(span, message, hint),
-        None => m.whole(message, hint),
-    }
-}
-
-/// Says which tasks have their start behind the end of the run.
-fn never_started(workloads: &[Workload], duration: Ns) -> Option<String> {
-    let tasks = workloads.iter().flat_map(|workload| workload.tasks.tasks.iter());
-    let late: Vec<&str> = tasks
-        .filter(|task| matches!(task.start, Start::At(at) if at.ns() >= duration.0))
-        .map(|task| task.name.as_str())
-        .collect();
-    let first = late.first()?;
-    Some(format!("the run ends at {duration}, before {} of its tasks would start (the first is `{first}`)", late.len()))
-}
-
-/// Says that the run ends before measurements of its programs count.
-fn never_measured(window: Option<(Instant, Instant)>, workloads: &[Workload], duration: Ns) -> Option<String> {
-    let own = workloads.iter().filter_map(|workload| workload.tasks.window).max();
-    let (from, _) = window.or(own).filter(|window| window.0.ns() >= duration.0)?;
-    Some(format!("the run ends at {duration}, and measurements count from {} on only", Ns(from.ns())))
-}
-
-/// Every task needs a CPU that exists.
-fn check_tasks(workloads: &[Workload], online: &CpuMask, m: &mut Mistakes) {
-    for workload in workloads {
-        for (id, task) in workload.tasks.tasks.iter_enumerated() {
-            let allowed = task.affinity.unwrap_or(*online);
-            let message = if !allowed.intersects(online) {
-                format!("task `{}` has no allowed CPU: it may use {allowed}", task.name)
-            } else if let Some(cpu) = task.first_cpu.filter(|cpu| !allowed.and(online).contains(*cpu)) {
-                format!("task `{}` cannot start on CPU {cpu}", task.name)
-            } else {
-                continue;
-            };
-            workload.mistake(id, message, format!("The machine has the CPUs {online}."), m);
-        }
-    }
 }
 
 fn all_mistakes(source: Source, m: Mistakes, files: Vec<FileMistakes>) -> Error {

@@ -1,10 +1,10 @@
 //! What flags change of a scenario: profile, features, settings, machine, seed, duration.
 
-use super::autogroup::{self, SCHED_AUTOGROUP_ENABLED};
-use super::capacities::Capacities;
-use super::machine;
-use super::profile;
 use crate::error::Error;
+use crate::nouns::autogroup::{self, SCHED_AUTOGROUP_ENABLED};
+use crate::nouns::capacities::Capacities;
+use crate::nouns::machine;
+use crate::nouns::profile;
 use fairground_machine::Machine;
 use fairground_model::Mistakes;
 use fairground_sched::profile::{Profile, ProfileError};

@@ -1,8 +1,8 @@
 //! A scenario with another limit of a group, or with another service: what `advise` runs.
 
 use super::Scenario;
-use super::at::Act;
-use super::cgroup::GroupAct;
+use crate::nouns::at::Act;
+use crate::nouns::cgroup::GroupAct;
 use fairground_model::{CpuMax, Digest, TaskSet};
 use fairground_stdx::Ns;
 use fairground_workload::service::Service;

@@ -14,7 +14,7 @@
 //! ```
 
 use fairground_model::Mistakes;
-use fairground_scenario::fields::{Fields, Spanned, parse_toml};
+use fairground_scenario::text::fields::{Fields, Spanned, parse_toml};
 use std::ops::Range;
 use toml_edit::{Item, Value};
 

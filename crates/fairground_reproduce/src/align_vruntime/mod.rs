@@ -8,7 +8,7 @@ mod press;
 
 use super::published::Published;
 use super::runs::Runs;
-use super::{ReproduceOptions, Reproduced};
+use crate::experiment::{ReproduceOptions, Reproduced};
 use fairground_metrics::Decimal;
 use fairground_report::{Band, Claim, Kind, Quantity, Reproduction, ReproductionRow, Simulated};
 use fairground_scenario::{Control, Error};

@@ -8,8 +8,8 @@
 //! pipe are shown beside it. Ticks come late by up to 10 us, and rounds begin at another phase of the tick for each seed.
 
 use super::{ALIGNED, OVERLAY, Parts, STOCK, in_ms, row};
-use crate::ReproduceOptions;
 use crate::delay::{Delay, Part, Split, WorstDelay, split};
+use crate::experiment::ReproduceOptions;
 use crate::runs::{Runs, refused, stopped};
 use fairground_machine::Machine;
 use fairground_metrics::Decimal;

@@ -9,7 +9,7 @@ mod util;
 
 use super::published::Published;
 use super::runs::Runs;
-use super::{ReproduceOptions, Reproduced};
+use crate::experiment::{ReproduceOptions, Reproduced};
 use fairground_report::{Claim, Reproduction, ReproductionRow};
 use fairground_scenario::{Control, Error};
 

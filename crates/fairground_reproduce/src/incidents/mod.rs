@@ -6,7 +6,7 @@ mod files;
 
 use super::published::{Published, decimal};
 use super::runs::{Runs, run_all};
-use super::{ReproduceOptions, Reproduced};
+use crate::experiment::{ReproduceOptions, Reproduced};
 use fairground::run::{RunOptions, run as run_scenario};
 use fairground_metrics::{Decimal, Metric};
 use fairground_model::NullSink;

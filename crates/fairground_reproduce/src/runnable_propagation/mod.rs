@@ -13,7 +13,7 @@ mod rows;
 
 use super::published::Published;
 use super::runs::{Runs, run_all};
-use super::{ReproduceOptions, Reproduced};
+use crate::experiment::{ReproduceOptions, Reproduced};
 use case::{Case, Measured};
 use fairground_metrics::Decimal;
 use fairground_model::Op;

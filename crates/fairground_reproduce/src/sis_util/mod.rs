@@ -13,7 +13,7 @@ mod tables;
 use super::kept::Kept;
 use super::published::Published;
 use super::runs::{Runs, run_all};
-use super::{ReproduceOptions, Reproduced};
+use crate::experiment::{ReproduceOptions, Reproduced};
 use case::{Case, Change, Lengths, MAIN, Measured, PATCHED, Point, Reading, VANILLA};
 use fairground_metrics::Decimal;
 use fairground_report::{Calibration, Reproduction};

@@ -11,7 +11,7 @@ mod rows;
 
 use super::published::Published;
 use super::runs::{Runs, run_all};
-use super::{ReproduceOptions, Reproduced};
+use crate::experiment::{ReproduceOptions, Reproduced};
 use case::{Case, Measured, PUBLISHED, Prices};
 use fairground_metrics::Decimal;
 use fairground_report::{Calibration, Reproduction};

@@ -1,15 +1,15 @@
 //! In which files of groups a run is written: those of cgroup v1 or of v2.
 
-use super::super::cgroup::{Weight, WeightFile};
-use super::super::limits::{LimitWrite, above_parent};
 use super::Unwritable;
+use crate::nouns::cgroup::{Weight, WeightFile};
+use crate::nouns::limits::{LimitWrite, above_parent};
 use fairground_model::cgroup::{WEIGHTS, shares_to_weight, weight_to_shares};
 use fairground_model::{Change, CpuMax, TaskGroupSpec};
 use fairground_sim::Setup;
 use fairground_stdx::{IndexVec, Ns, TgId};
 
 /// The files, and the groups as they stand after what was written so far.
-pub(super) struct Files {
+pub(crate) struct Files {
     v1: bool,
     groups: IndexVec<TgId, TaskGroupSpec>,
 }
@@ -17,7 +17,7 @@ pub(super) struct Files {
 impl Files {
     /// cpu.shares has room for every weight and cpu.weight has not, but v1 refuses some limits: v2 is taken where there are limits
     /// and all weights are found there.
-    pub(super) fn of(setup: &Setup) -> Result<Files, Unwritable> {
+    pub(crate) fn of(setup: &Setup) -> Result<Files, Unwritable> {
         let set = &setup.tasks;
         let changes = || set.changes.iter().map(|timed| &timed.change);
         let limits = set.groups.iter().any(|group| group.limit != CpuMax::UNLIMITED)
@@ -30,7 +30,7 @@ impl Files {
         files.check().map(|()| files)
     }
 
-    pub(super) fn weight(&self, shares: u64) -> Weight {
+    pub(crate) fn weight(&self, shares: u64) -> Weight {
         match weight(shares).filter(|_| !self.v1) {
             Some(value) => Weight { file: WeightFile::Weight, value },
             None => Weight { file: WeightFile::Shares, value: shares.cast_signed() },
@@ -38,7 +38,7 @@ impl Files {
     }
 
     /// What leads from no limit to that one.
-    pub(super) fn limits(&self, limit: CpuMax) -> Vec<LimitWrite> {
+    pub(crate) fn limits(&self, limit: CpuMax) -> Vec<LimitWrite> {
         let mut before = CpuMax::UNLIMITED;
         let period = CpuMax { period: limit.period, ..CpuMax::UNLIMITED };
         let quota = CpuMax { quota: limit.quota, ..period };
@@ -52,7 +52,7 @@ impl Files {
     }
 
     /// The one write that makes that limit of what the group had.
-    pub(super) fn write(&mut self, group: TgId, limit: CpuMax) -> Result<LimitWrite, Unwritable> {
+    pub(crate) fn write(&mut self, group: TgId, limit: CpuMax) -> Result<LimitWrite, Unwritable> {
         let before = std::mem::replace(&mut self.groups[group].limit, limit);
         self.check()?;
         let write = LimitWrite::between(before, limit, self.v1);

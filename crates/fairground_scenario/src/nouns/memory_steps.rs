@@ -6,18 +6,18 @@
 //! if r0 = 5 to 3              if r0 <= r1 to 3
 //! ```
 
-use super::steps::{Names, named, register, target};
-use super::words::Wrong;
+use crate::nouns::steps::{Names, named, register, target};
+use crate::text::Wrong;
 use fairground_model::program::Reg;
 use fairground_model::{Arithmetic, Instr, Test, Value, Word};
 use fairground_stdx::{Id, WordId};
 
 /// The steps that [`read`] knows.
-pub(super) const VERBS: [&str; 13] =
+pub(crate) const VERBS: [&str; 13] =
     ["let", "plus", "minus", "times", "over", "getcpu", "time-of-day", "load", "store", "spin", "futex-wait", "futex-wake", "if"];
 
 /// Reads a step; none if its verb is not one of these.
-pub(super) fn read(verb: &str, value: &str, names: &Names) -> Option<Result<Instr, Wrong>> {
+pub(crate) fn read(verb: &str, value: &str, names: &Names) -> Option<Result<Instr, Wrong>> {
     Some(match verb {
         "let" => two(verb, value).and_then(|(reg, value)| Ok(Instr::Let { reg: register(reg)?, value: number(value)? })),
         "plus" => calculate(verb, value, Arithmetic::Plus),
@@ -87,7 +87,7 @@ fn jump_if(text: &str) -> Result<Instr, Wrong> {
 }
 
 /// The step as [`read`] reads it; none if it is not one of these.
-pub(super) fn text(instr: &Instr, names: &Names) -> Option<String> {
+pub(crate) fn text(instr: &Instr, names: &Names) -> Option<String> {
     let number = |value: Value| match value {
         Value::Const(value) => value.to_string(),
         Value::Reg(reg) => format!("r{reg}"),

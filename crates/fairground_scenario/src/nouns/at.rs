@@ -2,20 +2,16 @@
 //!
 //! `time = "2s"` and `do = "nice TASK 5"`, or the same as a table: `do = { nice = 5, task = "TASK" }`.
 
-use super::autogroup::{self, Autogroups};
-use super::cgroup::{self, GroupAct};
-use super::clamps;
-use super::deadline;
-use super::fields::{Fields, Spanned};
-use super::group_life;
-use super::limits::{Limits, MAX};
-use super::slices;
-use super::words::{self, Wrong};
-use fairground_model::{Change, Governor, Mistakes, Policy, TaskSet, TimedChange, UtilClamp};
-use fairground_sched::profile::Profile;
-use fairground_sched::seam::Pressure;
+use crate::nouns::autogroup;
+use crate::nouns::cgroup::{self, GroupAct};
+use crate::nouns::clamps;
+use crate::nouns::limits::MAX;
+use crate::nouns::words;
+use crate::text::Wrong;
+use crate::text::fields::{Fields, Spanned};
+use fairground_model::{Governor, Mistakes, Policy, UtilClamp};
 use fairground_stdx::nearest;
-use fairground_stdx::{CpuId, CpuMask, Instant, Ns, TaskId};
+use fairground_stdx::{CpuMask, Ns};
 use std::ops::Range;
 
 /// What is done.
@@ -106,7 +102,7 @@ const HOTPLUG: [(&str, bool); 2] = [("offline", false), ("online", true)];
 const FORMS: &str = "Forms: \"nice TASK 5\", \"affinity TASK 0-3\", \"policy TASK batch\", \"policy TASK deadline:10ms/100ms\", \"slice TASK 5ms\", \"uclamp_min TASK 300\", \"uclamp_max TASK 512\", \"feature NO_NEXT_BUDDY\", \"frequency CPUS 50%\", \"governor CPUS schedutil\", \"setspeed CPUS 729000\", \"thermal CPUS 20%\", \"offline CPUS\", \"online CPUS\", \"watchdog CPUS\", \"cgroup.procs /GROUP TASK\", \"cpu.weight /GROUP 200\", \"cpu.weight.nice /GROUP -5\", \"cpu.shares /GROUP 2048\", \"cpu.idle /GROUP 1\", \"cpu.max /GROUP 50000 100000\", \"cpu.uclamp.min /GROUP 20%\", \"cpu.uclamp.max /GROUP 50%\", \"rmdir /GROUP\", \"autogroup_nice SESSION 5\".";
 
 /// Reads all `[[at]]` rows.
-pub(super) fn read(rows: Vec<Fields<'_>>, m: &mut Mistakes) -> Vec<Spanned<At>> {
+pub(crate) fn read(rows: Vec<Fields<'_>>, m: &mut Mistakes) -> Vec<Spanned<At>> {
     let mut found = Vec::new();
     for mut row in rows {
         let span = row.span();
@@ -170,7 +166,7 @@ fn read_hotplug(row: &mut Fields<'_>, m: &mut Mistakes) -> Option<Spanned<Act>> 
 }
 
 /// The verb is the first word, the new value the last; what stands between names the task or the CPUs.
-fn from_text(text: &str) -> Result<Act, Wrong> {
+pub(crate) fn from_text(text: &str) -> Result<Act, Wrong> {
     let text = text.trim();
     let (verb, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
     let rest = rest.trim();
@@ -247,7 +243,7 @@ fn from_table(mut table: Fields<'_>, span: Range<usize>, m: &mut Mistakes) -> Op
             on_task(verb, value.value.to_string());
         }
     }
-    if let Some((policy, _)) = deadline::read_policy(&mut table, m) {
+    if let Some((policy, _)) = words::read_policy(&mut table, m) {
         let need = || ("`policy` without `task`".to_string(), "Say which task: `task = \"NAME\"`.".to_string());
         let of_task = |policy| task.clone().map(|task| Act::Policy(task, policy)).ok_or_else(need);
         acts.push(policy.and_then(of_task));
@@ -319,201 +315,10 @@ fn on_group(table: &mut Fields<'_>, task: Option<&str>, group: Option<&str>, m: 
     acts
 }
 
-/// A change at or after the end would never be made.
-pub(super) fn check_times(rows: &[Spanned<At>], duration: Ns, m: &mut Mistakes) {
-    for row in rows.iter().filter(|row| row.value.time >= duration) {
-        let message = format!("`{}` at {} is never done: the run ends at {duration}", row.value.act, row.value.time);
-        m.at(row.span.clone(), message, "Choose an earlier time or a longer duration.");
-    }
-}
-
-/// The changes that a `do` string asks for at an instant; all that is wrong with it otherwise.
-pub(super) fn changes_of(
-    text: &str,
-    at: Instant,
-    tasks: &TaskSet,
-    (autogroups, limits): (&Autogroups, &mut Limits),
-    online: &CpuMask,
-    profile: &Profile,
-) -> Result<Vec<TimedChange>, Mistakes> {
-    let act = from_text(text).map_err(|(message, hint)| Mistakes::one(message, hint))?;
-    let mut m = Mistakes::default();
-    let row = Spanned { value: At { time: Ns(at.ns()), act }, span: 0..0 };
-    let mut changes = resolve(&[row], tasks, (autogroups, limits), online, Some(profile), &mut m);
-    changes.iter_mut().for_each(|timed| autogroups.apply_to_change(&mut timed.change));
-    m.or(changes)
-}
-
-/// The changes for the tasks that bear the names; a name that no task bears is a mistake, and so is a feature
-/// that the kernel does not have. `limits` are those of the groups before the first of the changes, and then after the last.
-pub(super) fn resolve(
-    rows: &[Spanned<At>],
-    tasks: &TaskSet,
-    (autogroups, limits): (&Autogroups, &mut Limits),
-    online: &CpuMask,
-    profile: Option<&Profile>,
-    m: &mut Mistakes,
-) -> Vec<TimedChange> {
-    let mut changes = Vec::new();
-    check_online(rows, online, m);
-    group_life::check(rows, tasks, m);
-    clamps::check_changes(rows, tasks, profile, m);
-    let limits = limits.write(rows, m);
-    let groups = cgroup::paths(&tasks.groups);
-    for (place, Spanned { value: At { time, act }, span }) in rows.iter().enumerate() {
-        let mut push = |change| changes.push(TimedChange { at: Instant::from_ns(time.0), change });
-        match act {
-            Act::Nice(task, nice) => {
-                named(task, tasks, span, m).into_iter().for_each(|task| push(Change::Nice { task, nice: *nice }));
-            }
-            Act::Affinity(task, cpus) => {
-                named(task, tasks, span, m).into_iter().for_each(|task| push(Change::Affinity { task, cpus: *cpus }));
-            }
-            Act::Policy(task, policy) => {
-                let refused = policy.deadline().zip(profile).and_then(|(params, profile)| profile.check_dl_params(&params).err());
-                if let Some(why) = refused {
-                    m.at(span.clone(), why.to_string(), why.hint());
-                }
-                named(task, tasks, span, m).into_iter().for_each(|task| push(Change::Policy { task, policy: *policy }));
-            }
-            Act::Slice(task, slice) => {
-                if let Some(profile) = profile.filter(|profile| !profile.task_slice.is_custom()) {
-                    let (message, hint) = slices::unknown(task, profile);
-                    m.at(span.clone(), message, hint);
-                }
-                named(task, tasks, span, m).into_iter().for_each(|task| push(Change::Slice { task, slice: *slice }));
-            }
-            Act::Clamp(task, clamp) => {
-                named(task, tasks, span, m).into_iter().for_each(|task| push(Change::Clamp { task, clamp: *clamp }));
-            }
-            Act::Feature(name) => {
-                if let Some(Err(wrong)) = profile.map(|profile| profile.clone().with_feature(name)) {
-                    m.at(span.clone(), wrong.message, wrong.hint);
-                }
-                push(Change::Feature { name: name.clone() });
-            }
-            Act::Frequency(cpus, share) => {
-                if !cpus.is_subset(online) {
-                    m.at(span.clone(), format!("CPUs {cpus} do not all exist"), format!("The machine has the CPUs {online}."));
-                }
-                cpus.and(online).iter().for_each(|cpu: CpuId| push(Change::FreqCapacity { cpu, freq_capacity: *share }));
-            }
-            Act::Governor(cpus, governor) => {
-                if !cpus.is_subset(online) {
-                    m.at(span.clone(), format!("CPUs {cpus} do not all exist"), format!("The machine has the CPUs {online}."));
-                }
-                cpus.and(online).iter().for_each(|cpu: CpuId| push(Change::Governor { cpu, governor: *governor }));
-            }
-            Act::Thermal(cpus, lost) => {
-                if !cpus.is_subset(online) {
-                    m.at(span.clone(), format!("CPUs {cpus} do not all exist"), format!("The machine has the CPUs {online}."));
-                }
-                if let Some(profile) = profile.filter(|profile| profile.pressure == Pressure::None) {
-                    let message = format!("profile `{}` knows no thermal pressure", profile.name);
-                    m.at(span.clone(), message, "Kernels have it from v5.7 on: choose such a profile, or leave the change out.");
-                }
-                cpus.and(online).iter().for_each(|cpu: CpuId| push(Change::Pressure { cpu, lost: *lost }));
-            }
-            Act::Hotplug(cpus, to) => {
-                cpus.and(online).iter().for_each(|cpu: CpuId| push(Change::Hotplug { cpu, online: *to }));
-            }
-            Act::Group(GroupAct::Move(path, task)) => {
-                let tasks = named(task, tasks, span, m);
-                if let Some(group) = keep(cgroup::find(path, &groups), span, m) {
-                    tasks.into_iter().for_each(|task| push(Change::Group { task, group }));
-                }
-            }
-            Act::Group(GroupAct::Weight(path, weight)) => {
-                let group = keep(cgroup::find(path, &groups), span, m).flatten();
-                group.into_iter().for_each(|group| push(Change::Shares { group, shares: weight.shares() }));
-            }
-            Act::Group(GroupAct::Limit(path, _)) => {
-                let group = keep(cgroup::find(path, &groups), span, m).flatten();
-                let change = group.zip(limits.get(&place)).map(|(group, &limit)| Change::CpuMax { group, limit });
-                change.into_iter().for_each(push);
-            }
-            Act::Group(GroupAct::Idle(path, idle)) => {
-                let group = keep(cgroup::find(path, &groups), span, m).flatten();
-                group.into_iter().for_each(|group| push(Change::GroupIdle { group, idle: *idle }));
-            }
-            Act::Group(GroupAct::Clamp(path, write)) => {
-                if let Some(profile) = profile.filter(|profile| !profile.uclamp.has_groups()) {
-                    let (message, hint) = clamps::unknown(&format!("group `{path}`"), profile);
-                    m.at(span.clone(), message, hint);
-                }
-                let group = keep(cgroup::find(path, &groups), span, m).flatten();
-                group.into_iter().for_each(|group| push(Change::GroupClamp { group, clamp: write.clamp() }));
-            }
-            Act::Group(GroupAct::Remove(path)) => {
-                let group = keep(cgroup::find(path, &groups), span, m).flatten();
-                group.into_iter().for_each(|group| push(Change::RemoveGroup { group }));
-            }
-            Act::AutogroupNice(session, nice) => {
-                let group = keep(autogroups.of_session(session), span, m).flatten();
-                group.into_iter().for_each(|group| push(Change::Shares { group, shares: cgroup::nice_to_shares(*nice) }));
-            }
-            Act::Watchdog(cpus) => cpus.and(online).iter().for_each(|cpu: CpuId| push(Change::Watchdog { cpu })),
-        }
-    }
-    changes.sort_by_key(|change| change.at);
-    changes
-}
-
-/// Goes through the changes in order of time, with the CPUs that are on line: of `all` one always is, and a task is
-/// never asked to run on none that is.
-fn check_online(rows: &[Spanned<At>], all: &CpuMask, m: &mut Mistakes) {
-    let mut in_time: Vec<&Spanned<At>> = rows.iter().collect();
-    in_time.sort_by_key(|row| row.value.time);
-    let mut online = *all;
-    for Spanned { value: At { time, act }, span } in in_time {
-        match act {
-            Act::Hotplug(cpus, _) | Act::Watchdog(cpus) if !cpus.is_subset(all) => {
-                m.at(span.clone(), format!("CPUs {cpus} do not all exist"), format!("The machine has the CPUs {all}."));
-            }
-            Act::Hotplug(cpus, true) => online = online.or(cpus),
-            Act::Hotplug(cpus, false) => {
-                let left: CpuMask = online.iter().filter(|cpu| !cpus.contains(*cpu)).collect();
-                if left.is_empty() {
-                    let message = format!("at {time} the last CPU would go off line (EBUSY)");
-                    m.at(span.clone(), message, format!("Just before the CPUs {online} are on line; leave one of them."));
-                } else {
-                    online = left;
-                }
-            }
-            Act::Affinity(task, cpus) if !cpus.intersects(all) => {
-                m.at(span.clone(), format!("`{task}` would have no allowed CPU"), format!("The machine has the CPUs {all}."));
-            }
-            Act::Affinity(task, cpus) if !cpus.intersects(&online) => {
-                let message = format!("none of the CPUs {cpus} for `{task}` is on line at {time} (EINVAL)");
-                m.at(span.clone(), message, format!("The CPUs {online} are on line then."));
-            }
-            _ => {}
-        }
-    }
-}
-
-fn keep<T>(found: Result<T, Wrong>, span: &Range<usize>, m: &mut Mistakes) -> Option<T> {
-    found.map_err(|(message, hint)| m.at(span.clone(), message, hint)).ok()
-}
-
-fn named(name: &str, tasks: &TaskSet, span: &Range<usize>, m: &mut Mistakes) -> Vec<TaskId> {
-    let found: Vec<TaskId> = tasks.tasks.iter_enumerated().filter(|row| row.1.name == name).map(|row| row.0).collect();
-    if found.is_empty() {
-        // A set may hold thousands of names; those of the first dozen tasks show how they look.
-        let names: Vec<&str> = tasks.tasks.iter().map(|task| task.name.as_str()).collect();
-        let hint = match nearest::nearest(name, names.iter().copied()) {
-            Some(near) => format!("Did you mean `{near}`?"),
-            None => format!("Tasks: {}.", names.iter().take(12).map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")),
-        };
-        m.at(span.clone(), format!("no task is called `{name}`"), hint);
-    }
-    found
-}
-
 #[cfg(test)]
 mod tests {
-    use super::super::fields::parse_toml;
     use super::*;
+    use crate::text::fields::parse_toml;
 
     fn read_text(text: &str) -> (Vec<At>, Mistakes) {
         let mut m = Mistakes::default();

@@ -1,21 +1,16 @@
 //! Utilization clamps: of tasks in 1/1024 of the biggest CPU, of groups in percent, as the files of cgroups have them.
 
-use super::at::{Act, At};
-use super::fields::{Fields, Spanned};
-use super::groups::Groups;
-use super::words::Wrong;
-use super::workload::Workload;
-use fairground_model::{CLAMP_MAX, Mistakes, TaskSet, UtilClamp, clamp_of_percent, percent};
-use fairground_sched::profile::Profile;
-use std::collections::BTreeMap;
+use crate::text::Wrong;
+use crate::text::fields::{Fields, Spanned};
+use fairground_model::{CLAMP_MAX, Mistakes, UtilClamp, clamp_of_percent, percent};
 use std::fmt;
 
 /// The keys of a task, and the words of a change or a step.
-pub(super) const MIN: &str = "uclamp_min";
+pub(crate) const MIN: &str = "uclamp_min";
 /// See [`MIN`].
-pub(super) const MAX: &str = "uclamp_max";
+pub(crate) const MAX: &str = "uclamp_max";
 /// Both.
-pub(super) const WORDS: [&str; 2] = [MIN, MAX];
+pub(crate) const WORDS: [&str; 2] = [MIN, MAX];
 
 /// A request for one of both values.
 fn one(word: &str, value: u32) -> UtilClamp {
@@ -26,14 +21,14 @@ fn one(word: &str, value: u32) -> UtilClamp {
 }
 
 /// A request as it is written in a change or a step.
-pub(super) fn request(word: &str, value: &str) -> Result<UtilClamp, Wrong> {
+pub(crate) fn request(word: &str, value: &str) -> Result<UtilClamp, Wrong> {
     let number = value.parse().ok().filter(|&number: &u32| number <= CLAMP_MAX);
     let wrong = || (format!("{word} {value} does not exist"), format!("It is 0 to {CLAMP_MAX}, which is the biggest CPU."));
     number.map(|number| one(word, number)).ok_or_else(wrong)
 }
 
 /// The same as text: word and value. A request for both values takes two changes or steps.
-pub(super) fn text(clamp: UtilClamp) -> Option<String> {
+pub(crate) fn text(clamp: UtilClamp) -> Option<String> {
     match (clamp.min, clamp.max) {
         (Some(min), None) => Some(format!("{MIN} {min}")),
         (None, Some(max)) => Some(format!("{MAX} {max}")),
@@ -42,7 +37,7 @@ pub(super) fn text(clamp: UtilClamp) -> Option<String> {
 }
 
 /// The keys of a task.
-pub(super) fn of_task(row: &mut Fields<'_>, m: &mut Mistakes) -> UtilClamp {
+pub(crate) fn of_task(row: &mut Fields<'_>, m: &mut Mistakes) -> UtilClamp {
     let mut clamp = UtilClamp::NONE;
     let mut last = None;
     for word in WORDS {
@@ -60,7 +55,7 @@ pub(super) fn of_task(row: &mut Fields<'_>, m: &mut Mistakes) -> UtilClamp {
     clamp
 }
 
-fn contradiction(clamp: UtilClamp) -> Wrong {
+pub(crate) fn contradiction(clamp: UtilClamp) -> Wrong {
     let (min, max) = (clamp.min.unwrap_or(0), clamp.max.unwrap_or(CLAMP_MAX));
     (format!("{MIN} {min} above {MAX} {max} is refused (EINVAL)"), "The least is not above the most.".to_string())
 }
@@ -76,9 +71,9 @@ pub enum ClampFile {
 
 impl ClampFile {
     /// All, by their names.
-    pub(super) const ALL: [(&str, ClampFile); 2] = [("cpu.uclamp.min", ClampFile::Min), ("cpu.uclamp.max", ClampFile::Max)];
+    pub(crate) const ALL: [(&str, ClampFile); 2] = [("cpu.uclamp.min", ClampFile::Min), ("cpu.uclamp.max", ClampFile::Max)];
 
-    pub(super) fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             ClampFile::Min => ClampFile::ALL[0].0,
             ClampFile::Max => ClampFile::ALL[1].0,
@@ -98,16 +93,16 @@ pub struct ClampWrite {
 
 impl ClampWrite {
     /// A share of the biggest CPU ([`percent`]).
-    pub(super) fn new(file: ClampFile, value: &str) -> Result<ClampWrite, Wrong> {
+    pub(crate) fn new(file: ClampFile, value: &str) -> Result<ClampWrite, Wrong> {
         let wrong = |why: &str| (format!("{} {value}: {why}", file.name()), PERCENT_HINT.to_string());
         percent(value).map(|hundredths| ClampWrite { file, hundredths }).map_err(wrong)
     }
     /// The write after which a group has that value.
-    pub(super) fn of_value(file: ClampFile, value: u32) -> ClampWrite {
+    pub(crate) fn of_value(file: ClampFile, value: u32) -> ClampWrite {
         ClampWrite { file, hundredths: (value * 10_000 + CLAMP_MAX / 2) / CLAMP_MAX }
     }
     /// What the group asks for after it.
-    pub(super) fn clamp(self) -> UtilClamp {
+    pub(crate) fn clamp(self) -> UtilClamp {
         one(if self.file == ClampFile::Min { MIN } else { MAX }, clamp_of_percent(self.hundredths))
     }
 }
@@ -120,13 +115,13 @@ impl fmt::Display for ClampWrite {
 }
 
 /// The writes that give a group these values.
-pub(super) fn writes(clamp: UtilClamp) -> impl Iterator<Item = ClampWrite> {
+pub(crate) fn writes(clamp: UtilClamp) -> impl Iterator<Item = ClampWrite> {
     let rows = [(ClampFile::Min, clamp.min), (ClampFile::Max, clamp.max)];
     rows.into_iter().filter_map(|(file, value)| Some(ClampWrite::of_value(file, value?)))
 }
 
 /// The files of a group, as its row has them.
-pub(super) fn of_group(row: &mut Fields<'_>, m: &mut Mistakes) -> Vec<Spanned<ClampWrite>> {
+pub(crate) fn of_group(row: &mut Fields<'_>, m: &mut Mistakes) -> Vec<Spanned<ClampWrite>> {
     let mut found = Vec::new();
     for (name, file) in ClampFile::ALL {
         let Some(value) = row.text(name, m) else { continue };
@@ -136,60 +131,6 @@ pub(super) fn of_group(row: &mut Fields<'_>, m: &mut Mistakes) -> Vec<Spanned<Cl
         }
     }
     found
-}
-
-/// A clamp that the kernel would not look at, as message and hint.
-pub(super) fn unknown(who: &str, profile: &Profile) -> Wrong {
-    (
-        format!("{who} asks for a utilization clamp, and profile `{}` knows none", profile.name),
-        "Kernels have those of tasks from v5.3 on, those of groups from v5.4 on: choose such a profile, or leave the clamp out."
-            .to_string(),
-    )
-}
-
-/// Finds groups and workloads that ask for clamps where the kernel knows none: one mistake for each.
-pub(super) fn check(groups: &Groups, workloads: &[Workload], profile: &Profile, m: &mut Mistakes) {
-    for write in groups.clamps().filter(|_| !profile.uclamp.has_groups()) {
-        let (message, hint) = unknown("a group", profile);
-        m.at(write.span.clone(), format!("`{}`: {message}", write.value.file.name()), hint);
-    }
-    for workload in workloads {
-        if let Some(task) = workload.tasks.asks_for_clamp().filter(|_| !profile.uclamp.has_tasks()) {
-            let (message, hint) = unknown(&format!("task `{}`", workload.tasks.tasks[task].name), profile);
-            workload.mistake(task, message, hint, m);
-            continue;
-        }
-        let Some(group) = workload.tasks.clamped_group().filter(|_| !profile.uclamp.has_groups()) else { continue };
-        let (message, hint) = unknown(&format!("group `{group}`"), profile);
-        match &workload.span {
-            Some(span) => m.at(span.clone(), message, hint),
-            None => m.whole(message, hint),
-        }
-    }
-}
-
-/// Goes through the changes in order of time: tasks that would ask for more at least than at most.
-pub(super) fn check_changes(rows: &[Spanned<At>], tasks: &TaskSet, profile: Option<&Profile>, m: &mut Mistakes) {
-    let mut in_time: Vec<&Spanned<At>> = rows.iter().collect();
-    in_time.sort_by_key(|row| row.value.time);
-    let mut asked: BTreeMap<&str, UtilClamp> = BTreeMap::new();
-    for Spanned { value: At { act, .. }, span } in in_time {
-        let Act::Clamp(task, clamp) = act else { continue };
-        if let Some(profile) = profile.filter(|profile| !profile.uclamp.has_tasks()) {
-            let (message, hint) = unknown(&format!("task `{task}`"), profile);
-            m.at(span.clone(), message, hint);
-            continue;
-        }
-        let first = || tasks.tasks.iter().find(|row| row.name == *task).map_or(UtilClamp::NONE, |row| row.clamp);
-        let now = asked.entry(task).or_insert_with(first);
-        let wanted = now.with(*clamp);
-        if wanted.is_valid() {
-            *now = wanted;
-        } else {
-            let (message, hint) = contradiction(wanted);
-            m.at(span.clone(), format!("task `{task}`: {message}"), hint);
-        }
-    }
 }
 
 #[cfg(test)]

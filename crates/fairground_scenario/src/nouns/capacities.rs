@@ -59,7 +59,7 @@ impl Capacities {
         self.0.iter().find(|row| row.0.contains(cpu)).map(|row| row.1)
     }
     /// Gives the machine's CPUs their capacities.
-    pub(super) fn apply(&self, machine: &mut Machine, wrong: &mut Mistakes) {
+    pub(crate) fn apply(&self, machine: &mut Machine, wrong: &mut Mistakes) {
         if self.0.is_empty() {
             return;
         }

@@ -5,15 +5,14 @@
 //! "sleep 2ms..4ms", "yield"]`, which is repeated for ever or `loop` times, or `program`: such a list that is
 //! gone through once, with jumps of its own. [`steps`] says what steps there are.
 
-use super::autogroup;
-use super::cgroup;
-use super::clamps;
-use super::deadline;
-use super::fields::{Fields, Spanned};
-use super::groups::Groups;
-use super::lock_steps;
-use super::steps::{self, Names};
-use super::words;
+use crate::nouns::autogroup;
+use crate::nouns::cgroup;
+use crate::nouns::clamps;
+use crate::nouns::groups::Groups;
+use crate::nouns::lock_steps;
+use crate::nouns::steps::{self, Names};
+use crate::nouns::words;
+use crate::text::fields::{Fields, Spanned};
 use fairground_model::{
     Instr, LockKind, LockSpec, Mistakes, Mode, PipeSpec, Policy, Program, Start, TaskSet, TaskSpec, TimerMode,
 };
@@ -27,30 +26,30 @@ const MAX_COUNT: u64 = 100_000;
 const BEHAVIOURS: &str = "Say one of: `hog = true`; `run = \"1ms\"` with `period = \"10ms\"`; `run` with `sleep`; `do = [\"run 1ms\", \"sleep 9ms\"]`; `program = [\"run 1ms\", \"exit\"]`.";
 
 /// What the steps of written-out tasks may name, as declared beside them.
-pub(super) struct Declared<'t> {
+pub(crate) struct Declared<'t> {
     /// Pipes, each with the messages that fit.
-    pub(super) pipes: Option<Fields<'t>>,
+    pub(crate) pipes: Option<Fields<'t>>,
     /// Words of shared memory, each with what it holds at first.
-    pub(super) words: Option<Fields<'t>>,
+    pub(crate) words: Option<Fields<'t>>,
     /// Locks, each with its kind.
-    pub(super) locks: Option<Fields<'t>>,
+    pub(crate) locks: Option<Fields<'t>>,
     /// How long an uninterruptible wait may last.
-    pub(super) hung_task_timeout: Option<Spanned<Ns>>,
+    pub(crate) hung_task_timeout: Option<Spanned<Ns>>,
 }
 
 /// Tasks that were written out.
-pub(super) struct Listed {
+pub(crate) struct Listed {
     /// The tasks, in a set that has the groups of the scenario.
-    pub(super) set: TaskSet,
+    pub(crate) set: TaskSet,
     /// The session that each names.
-    pub(super) sessions: Vec<Option<String>>,
+    pub(crate) sessions: Vec<Option<String>>,
     /// Where each stands.
-    pub(super) spans: Vec<Range<usize>>,
+    pub(crate) spans: Vec<Range<usize>>,
 }
 
 /// Reads the rows, and the pipes and words that their steps name, into a task set that has the `groups` of the scenario. A
 /// task that says nothing of groups starts in `default`.
-pub(super) fn read(
+pub(crate) fn read(
     rows: Vec<Fields<'_>>,
     declared: Declared<'_>,
     groups: &Groups,
@@ -164,7 +163,7 @@ fn read_spec(row: &mut Fields<'_>, m: &mut Mistakes) -> TaskSpec {
     if let Some(nice) = row.integer("nice", &mut inner) {
         keep(words::nice(nice.value).map(|nice| spec.nice = nice), nice.span);
     }
-    if let Some((policy, span)) = deadline::read_policy(row, &mut inner) {
+    if let Some((policy, span)) = words::read_policy(row, &mut inner) {
         keep(policy.map(|policy: Policy| spec.policy = policy), span);
     }
     if let Some(slice) = row.text("slice", &mut inner) {
@@ -275,9 +274,9 @@ fn append_loop(mut program: Program, body: Vec<Instr>, rounds: Option<Spanned<u6
 
 #[cfg(test)]
 mod tests {
-    use super::super::fields::parse_toml;
-    use super::super::groups;
     use super::*;
+    use crate::nouns::groups;
+    use crate::text::fields::parse_toml;
 
     fn read_text(text: &str) -> (TaskSet, Mistakes) {
         let mut m = Mistakes::default();

@@ -1,100 +1,14 @@
-//! Policy `deadline`: how its parameters are written, and whether the kernel and the machine grant them.
-//!
-//! ```text
-//! policy = "deadline:10ms/100ms"             runtime / period; the deadline is the period
-//! policy = "deadline:10ms/50ms/100ms"        runtime / deadline / period
-//! policy = "deadline:10ms/100ms:reclaim"     it may use what others leave
-//! policy = "deadline", dl_runtime = "10ms", dl_deadline = "50ms", dl_period = "100ms", dl_reclaim = true
-//! ```
+//! Whether the kernel and the machine grant what deadline tasks ask for.
 
-use super::fields::Fields;
-use super::words::{self, Wrong};
-use super::workload::Workload;
+use crate::nouns::workload::Workload;
 use fairground_machine::Machine;
-use fairground_model::{DlParams, Instr, Mistakes, Policy, Program, Start};
+use fairground_model::{Instr, Mistakes, Program, Start};
 use fairground_sched::Refused;
 use fairground_sched::profile::Profile;
-use fairground_stdx::{CpuMask, Instant, Ns, units};
-use std::ops::Range;
-
-/// The policy's name.
-pub(super) const NAME: &str = "deadline";
-
-/// The flag behind its times.
-const RECLAIM: &str = "reclaim";
-
-const HINT: &str = "Write runtime, deadline and period: `deadline:10ms/50ms/100ms`, or `deadline:10ms/100ms` if deadline and period are the same; `:reclaim` may follow.";
-
-/// Reads what stands behind `deadline:`.
-pub(super) fn params(word: &str, rest: Option<&str>) -> Result<Policy, Wrong> {
-    let Some(rest) = rest else { return Err((format!("policy `{word}` needs its times"), HINT.to_string())) };
-    let (times, flag) = rest.split_once(':').map_or((rest, None), |(times, flag)| (times, Some(flag)));
-    if let Some(flag) = flag.filter(|&flag| flag != RECLAIM) {
-        return Err((format!("`{flag}` in policy `{word}` is no flag of deadline tasks"), HINT.to_string()));
-    }
-    let times: Result<Vec<Ns>, _> = times.split('/').map(units::parse_ns).collect();
-    let times = times.map_err(|wrong| (format!("policy `{word}`: {wrong}"), HINT.to_string()))?;
-    let (runtime, deadline, period) = match times[..] {
-        [runtime, period] => (runtime, period, period),
-        [runtime, deadline, period] => (runtime, deadline, period),
-        _ => return Err((format!("policy `{word}` has {} times", times.len()), HINT.to_string())),
-    };
-    Ok(Policy::Deadline(DlParams { runtime, deadline, period, reclaim: flag.is_some() }))
-}
-
-/// As [`params`] reads it.
-pub(super) fn name(params: DlParams) -> String {
-    let DlParams { runtime, deadline, period, reclaim } = params;
-    let flag = if reclaim { ":reclaim" } else { "" };
-    match deadline == period {
-        true => format!("{NAME}:{runtime}/{period}{flag}"),
-        false => format!("{NAME}:{runtime}/{deadline}/{period}{flag}"),
-    }
-}
-
-/// Reads `policy` of a table, with the keys of a deadline task beside it.
-pub(super) fn read_policy(row: &mut Fields<'_>, m: &mut Mistakes) -> Option<(Result<Policy, Wrong>, Range<usize>)> {
-    let word = row.text("policy", m);
-    let runtime = row.time("dl_runtime", m);
-    let deadline = row.time("dl_deadline", m);
-    let period = row.time("dl_period", m);
-    let reclaim = row.boolean("dl_reclaim", m);
-    let times = [&runtime, &deadline, &period].into_iter().flatten().map(|time| time.span.clone());
-    let first = times.chain(reclaim.as_ref().map(|flag| flag.span.clone())).next();
-    let is_name = |word: &str| word == NAME || word == "SCHED_DEADLINE";
-    let Some(word) = word else {
-        let wrong = || {
-            ("times of a deadline task without its policy".to_string(), "Write `policy = \"deadline\"` beside them.".to_string())
-        };
-        return first.map(|span| (Err(wrong()), span));
-    };
-    if !is_name(word.value) {
-        if let Some(span) = first {
-            m.at(
-                span,
-                format!("times of a deadline task beside policy `{}`", word.value),
-                "Write them beside `policy = \"deadline\"`.",
-            );
-        }
-        return Some((words::policy(word.value), word.span));
-    }
-    let (deadline, period) = (deadline.map(|time| time.value), period.map(|time| time.value));
-    let read = match (runtime, deadline.or(period), period.or(deadline)) {
-        (Some(runtime), Some(deadline), Some(period)) => {
-            let reclaim = reclaim.is_some_and(|flag| flag.value);
-            Ok(Policy::Deadline(DlParams { runtime: runtime.value, deadline, period, reclaim }))
-        }
-        _ => Err((
-            "policy `deadline` needs `dl_runtime`, and `dl_deadline` or `dl_period`".to_string(),
-            "As in `policy = \"deadline\", dl_runtime = \"10ms\", dl_period = \"100ms\"`.".to_string(),
-        )),
-    };
-    Some((read, word.span))
-}
-
+use fairground_stdx::{CpuMask, Instant};
 /// Finds deadline tasks that the kernel would refuse: for their parameters wherever they stand in a workload, for their CPUs, and,
 /// of those that are there from the beginning on, for what they ask for together. What comes later is looked at when it comes.
-pub(super) fn check(workloads: &[Workload], profile: &Profile, machine: Option<&Machine>, m: &mut Mistakes) {
+pub(crate) fn check(workloads: &[Workload], profile: &Profile, machine: Option<&Machine>, m: &mut Mistakes) {
     let view = machine.map(Machine::view);
     let mut first = Vec::new();
     for workload in workloads {

@@ -2,14 +2,14 @@
 
 mod group_files;
 
-use super::at::{Act, At};
-use super::canonical::{self, key, quoted};
-use super::cgroup::{self, GroupAct};
-use super::clamps;
-use super::lock_steps;
-use super::steps::{self, Names};
-use super::words;
 use super::{machine, profile};
+use crate::nouns::at::{Act, At};
+use crate::nouns::cgroup::{self, GroupAct};
+use crate::nouns::clamps;
+use crate::nouns::lock_steps;
+use crate::nouns::steps::{self, Names};
+use crate::nouns::words;
+use crate::text::canonical::{self, key, quoted};
 use fairground_model::cgroup::ROOT;
 use fairground_model::task_set::DEFAULT_TIMER_SLACK;
 use fairground_model::{Change, DEFAULT_SHARES, PipeSpec, Start, TaskSpec};

@@ -8,12 +8,11 @@
 //! "cpu.max" = "50000 100000"    # or "cpu.cfs_quota_us" = 50000 and "cpu.cfs_period_us" = 100000 (cgroup v1)
 //! ```
 
-use super::at::{Act, At};
-use super::canonical;
-use super::cgroup::{self, GroupAct, IDLE, Weight, WeightFile};
-use super::clamps::{self, ClampWrite};
-use super::fields::{Fields, Spanned};
-use super::limits::{self, LimitFile, LimitWrite};
+use crate::nouns::cgroup::{self, IDLE, Weight, WeightFile};
+use crate::nouns::clamps::{self, ClampWrite};
+use crate::nouns::limits::{self, LimitFile, LimitWrite};
+use crate::text::canonical;
+use crate::text::fields::{Fields, Spanned};
 use fairground_model::cgroup::{ROOT, make};
 use fairground_model::{CpuMax, Mistakes, TaskGroupSpec, TaskSet};
 use fairground_stdx::{IndexVec, TgId};
@@ -21,37 +20,37 @@ use std::ops::Range;
 
 /// One `[[group]]`.
 #[derive(Clone, PartialEq, Eq, Debug)]
-struct Row {
-    path: Spanned<String>,
+pub(crate) struct Row {
+    pub(crate) path: Spanned<String>,
     /// The path was wrong, and this is the one that it probably stands for.
     guessed: bool,
-    files: Files,
+    pub(crate) files: Files,
 }
 
 /// What stands in the files of a group, where that is said.
 #[derive(Clone, PartialEq, Eq, Debug)]
-struct Files {
-    weight: Option<Spanned<Weight>>,
+pub(crate) struct Files {
+    pub(crate) weight: Option<Spanned<Weight>>,
     idle: Option<Spanned<bool>>,
-    limits: Vec<Spanned<LimitWrite>>,
+    pub(crate) limits: Vec<Spanned<LimitWrite>>,
     clamps: Vec<Spanned<ClampWrite>>,
 }
 
 /// The groups of a scenario.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Groups {
-    rows: Vec<Row>,
+    pub(crate) rows: Vec<Row>,
     /// Those of the rows and the groups above them, parents first.
-    specs: IndexVec<TgId, TaskGroupSpec>,
+    pub(crate) specs: IndexVec<TgId, TaskGroupSpec>,
 }
 
 impl Groups {
     /// A set without tasks that has the groups.
-    pub(super) fn set(&self) -> TaskSet {
+    pub(crate) fn set(&self) -> TaskSet {
         TaskSet { groups: self.specs.clone(), ..TaskSet::default() }
     }
     /// Their paths in the order of their rows.
-    pub(super) fn paths(&self) -> Vec<String> {
+    pub(crate) fn paths(&self) -> Vec<String> {
         cgroup::paths(&self.specs)
     }
     /// Whether a row names that path.
@@ -59,7 +58,7 @@ impl Groups {
         self.rows.iter().any(|row| row.path.value == path)
     }
     /// How they stand in a canonical scenario.
-    pub(super) fn canonical(&self) -> String {
+    pub(crate) fn canonical(&self) -> String {
         let mut text = String::new();
         for row in &self.rows {
             text.push_str(&format!("\n[[group]]\npath = {}\n", canonical::quoted(&row.path.value)));
@@ -78,24 +77,24 @@ impl Groups {
         text
     }
     /// Where the group at `path`, or one that lies in it, is declared.
-    pub(super) fn span_of(&self, path: &str) -> Option<&Range<usize>> {
+    pub(crate) fn span_of(&self, path: &str) -> Option<&Range<usize>> {
         let within = |row: &&Row| row.path.value.strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
         self.rows.iter().find(within).map(|row| &row.path.span)
     }
     /// Where a cpu.idle stands.
-    pub(super) fn idles(&self) -> impl Iterator<Item = &Range<usize>> {
+    pub(crate) fn idles(&self) -> impl Iterator<Item = &Range<usize>> {
         self.rows.iter().filter_map(|row| row.files.idle.as_ref()).map(|idle| &idle.span)
     }
     /// The limit of the group at `path` as its row tells it.
-    pub(super) fn limit_of(&self, path: &str) -> Option<CpuMax> {
+    pub(crate) fn limit_of(&self, path: &str) -> Option<CpuMax> {
         self.specs.iter().find(|group| group.name == path).map(|group| group.limit)
     }
     /// All paths, those of groups above included, parents first.
-    pub(super) fn all_paths(&self) -> Vec<String> {
+    pub(crate) fn all_paths(&self) -> Vec<String> {
         self.specs.iter().map(|group| group.name.clone()).collect()
     }
     /// Gives the group at `path` a limit, in the files of cgroup v2.
-    pub(super) fn set_limit(&mut self, path: &str, limit: CpuMax) {
+    pub(crate) fn set_limit(&mut self, path: &str, limit: CpuMax) {
         self.specs.iter_mut().filter(|group| group.name == path).for_each(|group| group.limit = limit);
         let writes = limits::writes(limit);
         for row in self.rows.iter_mut().filter(|row| row.path.value == path) {
@@ -103,17 +102,17 @@ impl Groups {
         }
     }
     /// What is written to files of clamps.
-    pub(super) fn clamps(&self) -> impl Iterator<Item = &Spanned<ClampWrite>> {
+    pub(crate) fn clamps(&self) -> impl Iterator<Item = &Spanned<ClampWrite>> {
         self.rows.iter().flat_map(|row| &row.files.clamps)
     }
     /// What is written to files of limits.
-    pub(super) fn limits(&self) -> impl Iterator<Item = &Spanned<LimitWrite>> {
+    pub(crate) fn limits(&self) -> impl Iterator<Item = &Spanned<LimitWrite>> {
         self.rows.iter().flat_map(|row| &row.files.limits)
     }
 }
 
 /// Reads the rows.
-pub(super) fn read(rows: Vec<Fields<'_>>, m: &mut Mistakes) -> Groups {
+pub(crate) fn read(rows: Vec<Fields<'_>>, m: &mut Mistakes) -> Groups {
     let mut groups = Groups::default();
     for mut row in rows {
         let found = read_row(&mut row, &groups, m);
@@ -214,49 +213,10 @@ fn meant(path: &str) -> Option<String> {
     cgroup::path(&path).is_ok().then_some(path)
 }
 
-/// The files of which each is in cgroup v1 or in v2: the name, whether that is v1, and where it stands.
-fn versioned<'a>(groups: &'a Groups, at: &'a [Spanned<At>]) -> impl Iterator<Item = (&'static str, bool, &'a Range<usize>)> {
-    let weight = |file: WeightFile| (file.name(), file == WeightFile::Shares);
-    let limit = |file: LimitFile| (file.name(), file.is_v1());
-    let declared = groups.rows.iter().flat_map(move |row| {
-        let weights = row.files.weight.iter().map(move |row| (weight(row.value.file), &row.span));
-        weights.chain(row.files.limits.iter().map(move |row| (limit(row.value.file()), &row.span)))
-    });
-    let written = at.iter().filter_map(move |row| match &row.value.act {
-        Act::Group(GroupAct::Weight(_, written)) => Some((weight(written.file), &row.span)),
-        Act::Group(GroupAct::Limit(_, written)) => Some((limit(written.file()), &row.span)),
-        _ => None,
-    });
-    declared.chain(written).map(|((name, v1), span)| (name, v1, span))
-}
-
-/// Whether the files of a scenario are those of cgroup v1.
-pub(super) fn is_v1(groups: &Groups, at: &[Spanned<At>]) -> bool {
-    versioned(groups, at).next().is_some_and(|row| row.1)
-}
-
-/// Finds names of cgroup v1 and v2 in one scenario (a machine has the controller in one of both), and limits at the start that v1
-/// refuses.
-pub(super) fn check_versions(groups: &Groups, at: &[Spanned<At>], m: &mut Mistakes) {
-    let Some((known, v1, _)) = versioned(groups, at).next() else { return };
-    if let Some((name, _, span)) = versioned(groups, at).find(|row| row.1 != v1) {
-        let message = format!("`{name}` beside `{known}`: cgroup v1 and v2 in one scenario");
-        let hint =
-            "The CPU controller is in one of both: cpu.shares and cpu.cfs_*_us, or cpu.weight, cpu.weight.nice and cpu.max.";
-        m.at(span.clone(), message, hint);
-    } else if v1 && let Some(child) = limits::above_parent(&groups.specs) {
-        let path = &groups.specs[child].name;
-        let row = groups.rows.iter().find(|row| row.path.value == *path);
-        let span = row.and_then(|row| row.files.limits.first()).map(|limit| limit.span.clone());
-        let (message, hint) = limits::too_much(path);
-        m.at(span.expect("invariant: who has a limit was given it"), format!("{message} (EINVAL)"), hint);
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::super::fields::parse_toml;
     use super::*;
+    use crate::text::fields::parse_toml;
     use fairground_stdx::Ns;
 
     fn read_text(text: &str) -> (Groups, Mistakes) {

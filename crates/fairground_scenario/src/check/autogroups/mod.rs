@@ -1,116 +1,20 @@
-//! Sessions and their autogroups: with `sched_autogroup_enabled` every session has a task group of its own below the root.
-//!
-//! ```toml
-//! [profile]
-//! kernel   = "6.1"
-//! tunables = { sched_autogroup_enabled = true }   # off if left out
-//!
-//! [[session]]              # only for a session whose autogroup has another weight
-//! name = "make"
-//! autogroup_nice = 10      # as written to /proc/PID/autogroup
-//!
-//! [[workload]]
-//! session = "make"
-//! tasks = [{ name = "cc", hog = true, count = 9 }, { name = "editor", hog = true, session = "desktop" }]
-//! ```
-//!
-//! What a session is, is settled before the run: autogroups become ordinary groups of the task set. They are no cgroups, so no path
-//! names one: a task is there while it lies in the root group.
-//!
-//! Kernel: autogroup.c autogroup_task_group(), task_wants_autogroup(), v4.12–
+//! Which autogroup each task is in: the sessions of all workloads together.
 
-use super::canonical;
-use super::cgroup::nice_to_shares;
-use super::fields::{Fields, Spanned};
-use super::groups::Groups;
-use super::words::{self, Wrong};
-use super::workload::Workload;
+use crate::nouns::autogroup::{SCHED_AUTOGROUP_ENABLED, Sessions};
+use crate::nouns::cgroup::nice_to_shares;
+use crate::nouns::groups::Groups;
+use crate::nouns::workload::Workload;
+use crate::text::Wrong;
 use fairground_model::{Change, Instr, Mistakes, Start, TaskGroupSpec, TaskSet};
-use fairground_stdx::nearest;
-use fairground_stdx::{Id, IndexVec, ProgramId, TaskId, TgId};
+use fairground_stdx::{Id, IndexVec, ProgramId, TaskId, TgId, nearest};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// The sysctl, by which groups are made and not profiles: it stands among the tunables of `[profile]`.
-pub const SCHED_AUTOGROUP_ENABLED: &str = "sched_autogroup_enabled";
-/// The change of an autogroup's weight, and the key of `[[session]]` that says the first one.
-pub(super) const NICE: &str = "autogroup_nice";
 /// Most sessions that a note names.
 const MOST_NAMED: usize = 12;
-
-/// The value of [`SCHED_AUTOGROUP_ENABLED`] as it is written to it, or as a truth value of TOML.
-pub(super) fn enabled(value: &str) -> Result<bool, Wrong> {
-    match value {
-        "0" | "false" => Ok(false),
-        "1" | "true" => Ok(true),
-        _ => Err((
-            format!("`{value}` is no value for `{SCHED_AUTOGROUP_ENABLED}`"),
-            "It is true (1) or false (0, the default).".to_string(),
-        )),
-    }
-}
-
-/// The name of a session, as it stands at a task or a workload.
-pub(super) fn name(row: &mut Fields<'_>, m: &mut Mistakes) -> Option<Spanned<String>> {
-    let name = row.text("session", m)?;
-    if name.value.trim() != name.value || name.value.is_empty() {
-        m.at(name.span, "a session without a name", "Any name will do: `session = \"make\"`; equal names are one session.");
-        return None;
-    }
-    Some(Spanned { value: name.value.to_string(), span: name.span })
-}
-
-/// One `[[session]]`.
-#[derive(Clone, PartialEq, Eq, Debug)]
-struct Row {
-    name: Spanned<String>,
-    nice: i8,
-}
-
-/// What is said of sessions beside the tasks.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Sessions(Vec<Row>);
-
-impl Sessions {
-    /// How they stand in a canonical scenario.
-    pub(super) fn canonical(&self) -> String {
-        let text = |row: &Row| format!("\n[[session]]\nname = {}\n{NICE} = {}\n", canonical::quoted(&row.name.value), row.nice);
-        self.0.iter().map(text).collect()
-    }
-}
-
-/// Reads the rows `[[session]]`.
-pub(super) fn read(rows: Vec<Fields<'_>>, m: &mut Mistakes) -> Sessions {
-    let mut found: Vec<Row> = Vec::new();
-    for mut row in rows {
-        let span = row.span();
-        let name = row.text("name", m);
-        if name.is_none() && row.span_of("name") == span {
-            m.at(span, "`[[session]]` without `name`", "Name it as its tasks do: `name = \"make\"`.");
-        }
-        let nice = row.integer(NICE, m).map(|nice| (words::nice(nice.value), nice.span));
-        row.end(m);
-        let nice = match nice {
-            None => 0,
-            Some((Ok(nice), _)) => nice,
-            Some((Err((message, hint)), span)) => {
-                m.at(span, message, hint);
-                continue;
-            }
-        };
-        let Some(name) = name else { continue };
-        if found.iter().any(|row| row.name.value == name.value) {
-            m.at(name.span, format!("session `{}` stands here twice", name.value), "Write one `[[session]]` for it.");
-            continue;
-        }
-        found.push(Row { name: Spanned { value: name.value.to_string(), span: name.span }, nice });
-    }
-    Sessions(found)
-}
-
 /// The autogroups of a scenario, and whose each task is in when it lies in the root group.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub(super) struct Autogroups {
+pub(crate) struct Autogroups {
     /// Names and nice values of the sessions, in the order of the tasks that name them first.
     sessions: Vec<(String, i8)>,
     /// The session of each task, a row above; none for kernel threads and for who is of no session.
@@ -124,7 +28,7 @@ pub(super) struct Autogroups {
 impl Autogroups {
     /// Works out the sessions of `tasks`, all those of the workloads one after the other: a forked task that names none has that of the
     /// task that forks it.
-    pub(super) fn new(
+    pub(crate) fn new(
         enabled: bool,
         sessions: &Sessions,
         groups: &Groups,
@@ -225,7 +129,7 @@ impl Autogroups {
     }
 
     /// The autogroup of a session; none while the sysctl is off.
-    pub(super) fn of_session(&self, name: &str) -> Result<Option<TgId>, Wrong> {
+    pub(crate) fn of_session(&self, name: &str) -> Result<Option<TgId>, Wrong> {
         let row = self.sessions.iter().position(|session| session.0 == name).ok_or_else(|| self.missing(name))?;
         Ok(self.row(row))
     }
@@ -250,7 +154,7 @@ impl Autogroups {
     }
 
     /// Who is moved to the root group comes into its autogroup.
-    pub(super) fn apply_to_change(&self, change: &mut Change) {
+    pub(crate) fn apply_to_change(&self, change: &mut Change) {
         if let Change::Group { task, group } = change {
             *group = group.or(self.of_task(*task));
         }
@@ -258,7 +162,7 @@ impl Autogroups {
 
     /// Makes the autogroups groups of the task set, in which everyone is who would be in the root group; does nothing while the sysctl
     /// is off.
-    pub(super) fn apply(&self, tasks: &mut TaskSet) {
+    pub(crate) fn apply(&self, tasks: &mut TaskSet) {
         if self.first.is_none() {
             return;
         }
@@ -287,7 +191,7 @@ impl Autogroups {
     }
 
     /// What people are told: which session has which autogroup, or why none has one.
-    pub(super) fn notes(&self, enabled: bool) -> Option<String> {
+    pub(crate) fn notes(&self, enabled: bool) -> Option<String> {
         match (enabled, self.sessions.len()) {
             (false, 0) => None,
             (false, _) => Some(format!("{SCHED_AUTOGROUP_ENABLED} is off: sessions have no groups of their own")),

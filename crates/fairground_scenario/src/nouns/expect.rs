@@ -3,8 +3,8 @@
 //! `"wait.max" = { max = "33ms", why = "…" }`. Times carry their unit, counts are whole numbers, shares end
 //! in `%`. A run whose metric lies outside a band ends with exit code 1.
 
-use super::canonical;
-use super::fields::{Fields, Spanned};
+use crate::text::canonical;
+use crate::text::fields::{Fields, Spanned};
 use fairground_metrics::{Metric, Unit};
 use fairground_model::Mistakes;
 use fairground_stdx::nearest;
@@ -35,7 +35,7 @@ pub struct Limit {
 
 impl Limit {
     /// As a TOML value: a count is a number, everything else is text.
-    pub(super) fn literal(&self) -> String {
+    pub(crate) fn literal(&self) -> String {
         if self.text.bytes().all(|byte| byte.is_ascii_digit()) { self.text.clone() } else { canonical::quoted(&self.text) }
     }
 }
@@ -67,7 +67,7 @@ pub fn check(bands: &[Band], metrics: &[Metric]) -> Vec<BandResult> {
 }
 
 /// A band as it stands in the file; its limits wait until the metrics of the run are known.
-pub(super) struct RawBand<'t> {
+pub(crate) struct RawBand<'t> {
     name: Spanned<&'t str>,
     min: Option<Spanned<&'t Value>>,
     max: Option<Spanned<&'t Value>>,
@@ -75,7 +75,7 @@ pub(super) struct RawBand<'t> {
 }
 
 /// Reads the table `[expect]`.
-pub(super) fn read<'t>(table: Option<Fields<'t>>, m: &mut Mistakes) -> Vec<RawBand<'t>> {
+pub(crate) fn read<'t>(table: Option<Fields<'t>>, m: &mut Mistakes) -> Vec<RawBand<'t>> {
     let mut bands = Vec::new();
     for (name, item) in table.map(|mut table| table.free()).unwrap_or_default() {
         const HINT: &str = "Write a band: `{ max = \"33ms\", why = \"…\" }`.";
@@ -101,7 +101,7 @@ pub(super) fn read<'t>(table: Option<Fields<'t>>, m: &mut Mistakes) -> Vec<RawBa
 }
 
 /// Checks names and units against the metrics that the run will have.
-pub(super) fn resolve(bands: Vec<RawBand<'_>>, known: &[Metric], m: &mut Mistakes) -> Vec<Band> {
+pub(crate) fn resolve(bands: Vec<RawBand<'_>>, known: &[Metric], m: &mut Mistakes) -> Vec<Band> {
     let mut resolved = Vec::new();
     for raw in bands {
         let Some(metric) = known.iter().find(|metric| metric.name == raw.name.value) else {
@@ -150,8 +150,8 @@ fn percent(text: &str) -> Option<(u64, String)> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fields::parse_toml;
     use super::*;
+    use crate::text::fields::parse_toml;
     use fairground_metrics::Better;
 
     fn known() -> Vec<Metric> {

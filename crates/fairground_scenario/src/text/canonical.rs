@@ -39,7 +39,7 @@ pub(crate) fn key(name: &str) -> String {
 }
 
 /// The line that says when measurements count; none if they always do.
-pub(super) fn window(window: Option<(Instant, Instant)>) -> String {
+pub(crate) fn window(window: Option<(Instant, Instant)>) -> String {
     window.map_or(String::new(), |(from, to)| format!("window = {{ from = \"{}\", to = \"{}\" }}\n", Ns(from.ns()), Ns(to.ns())))
 }
 
@@ -83,8 +83,8 @@ fn inline(table: &dyn TableLike) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fields::parse_toml;
     use super::*;
+    use crate::text::fields::parse_toml;
     use fairground_model::Mistakes;
 
     fn print(text: &str) -> String {

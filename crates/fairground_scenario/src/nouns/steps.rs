@@ -10,9 +10,10 @@
 //!
 //! [`memory_steps`] and [`lock_steps`] have more.
 
-use super::fields::Spanned;
-use super::words::{self, Wrong};
 use super::{cgroup, clamps, lock_steps, memory_steps};
+use crate::nouns::words;
+use crate::text::Wrong;
+use crate::text::fields::Spanned;
 use fairground_model::program::{COUNTERS, REGS, Reg};
 use fairground_model::{Instr, LockKind, Mistakes, Mode, TimerMode};
 use fairground_stdx::nearest;
@@ -20,13 +21,13 @@ use fairground_stdx::{Id, Ns, PipeId, TaskId, units};
 
 /// What a step may name, in the order of their rows: the tasks and pipes of its workload, and groups by their paths.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Names {
-    pub(super) tasks: Vec<String>,
-    pub(super) pipes: Vec<String>,
-    pub(super) words: Vec<String>,
+pub(crate) struct Names {
+    pub(crate) tasks: Vec<String>,
+    pub(crate) pipes: Vec<String>,
+    pub(crate) words: Vec<String>,
     /// Locks, each with its kind.
-    pub(super) locks: Vec<(String, LockKind)>,
-    pub(super) groups: Vec<String>,
+    pub(crate) locks: Vec<(String, LockKind)>,
+    pub(crate) groups: Vec<String>,
 }
 
 const VERBS: [&str; 27] = [
@@ -60,7 +61,7 @@ const VERBS: [&str; 27] = [
 ];
 
 /// Reads a list of steps. Each wrong one is a mistake; a jump behind the end is one too.
-pub(super) fn read(list: Vec<Spanned<&str>>, names: &Names, m: &mut Mistakes) -> Vec<Instr> {
+pub(crate) fn read(list: Vec<Spanned<&str>>, names: &Names, m: &mut Mistakes) -> Vec<Instr> {
     let length = list.len() as u32;
     let mut code = Vec::new();
     for text in list {
@@ -149,7 +150,7 @@ fn plain(verb: &str, value: &str) -> Result<Instr, Wrong> {
     }
 }
 
-pub(super) fn run_between(value: &str, mode: Mode) -> Result<Instr, Wrong> {
+pub(crate) fn run_between(value: &str, mode: Mode) -> Result<Instr, Wrong> {
     if let Some(mean) = value.strip_prefix('~') {
         return length(mean).map(|mean| Instr::RunExponential { mean, mode });
     }
@@ -159,7 +160,7 @@ pub(super) fn run_between(value: &str, mode: Mode) -> Result<Instr, Wrong> {
     })
 }
 
-pub(super) fn length(text: &str) -> Result<Ns, Wrong> {
+pub(crate) fn length(text: &str) -> Result<Ns, Wrong> {
     let hint = || "A length of time has a unit: `3ms`.".to_string();
     units::parse_ns(text).map_err(|error| (format!("`{text}`: {error}"), hint()))
 }
@@ -179,7 +180,7 @@ fn numbered(text: &str, letter: char, count: usize) -> Option<u8> {
     (usize::from(number) < count).then_some(number)
 }
 
-pub(super) fn register(text: &str) -> Result<Reg, Wrong> {
+pub(crate) fn register(text: &str) -> Result<Reg, Wrong> {
     let wrong = || (format!("`{text}` is no register"), format!("Registers are r0 to r{}.", REGS - 1));
     numbered(text, 'r', REGS).ok_or_else(wrong)
 }
@@ -207,7 +208,7 @@ fn pipe_and_register(value: &str, names: &Names) -> Result<(PipeId, Option<Reg>)
     }
 }
 
-pub(super) fn named(name: &str, names: &[String], what: &str) -> Result<usize, Wrong> {
+pub(crate) fn named(name: &str, names: &[String], what: &str) -> Result<usize, Wrong> {
     let missing = || {
         let hint = match nearest::nearest(name, names.iter().map(String::as_str)) {
             Some(near) => format!("Did you mean `{near}`?"),
@@ -221,7 +222,7 @@ pub(super) fn named(name: &str, names: &[String], what: &str) -> Result<usize, W
     names.iter().position(|known| known == name).ok_or_else(missing)
 }
 
-pub(super) fn target(value: &str) -> Result<u32, Wrong> {
+pub(crate) fn target(value: &str) -> Result<u32, Wrong> {
     let wrong = |_| (format!("`{value}` is no step"), "Steps are counted from 0: `jump 0`.".to_string());
     value.parse().map_err(wrong)
 }
@@ -244,7 +245,7 @@ fn repeat(value: &str) -> Result<Instr, Wrong> {
 
 /// The step as [`read`] reads it; none for what has no spelling here: measurements, and registers that are
 /// computed with.
-pub(super) fn text(instr: &Instr, names: &Names) -> Option<String> {
+pub(crate) fn text(instr: &Instr, names: &Names) -> Option<String> {
     let span = |low: Ns, high: Ns| if low == high { low.to_string() } else { format!("{low}..{high}") };
     let by_clock = |mode: Mode| match mode {
         Mode::User => Some("runtime"),

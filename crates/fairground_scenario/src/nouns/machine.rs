@@ -1,8 +1,8 @@
 //! `[machine]` and `--machine`.
 
-use super::canonical;
-use super::fields::{Fields, parse_toml};
 use crate::error::Error;
+use crate::text::canonical;
+use crate::text::fields::{Fields, parse_toml};
 use crate::text_file;
 use fairground_machine::{Imported, Machine, lstopo, machine_file, synthetic};
 use fairground_model::Mistakes;
@@ -10,17 +10,17 @@ use std::path::Path;
 use toml_edit::Table;
 
 /// Settings of the machine begin with this in `--set`.
-pub(super) const PREFIX: &str = "machine.";
+pub(crate) const PREFIX: &str = "machine.";
 
 /// Reads `[machine]`.
-pub(super) fn read(table: Fields<'_>, m: &mut Mistakes) -> Option<Machine> {
+pub(crate) fn read(table: Fields<'_>, m: &mut Mistakes) -> Option<Machine> {
     let span = table.span();
     machine_file::from_table(table.raw(), span, m)
 }
 
 /// A machine as `--machine` names it: a preset, a machine file, an lstopo file, or an hwloc synthetic string. What the
 /// importers of the latter two assumed is added to `notes`.
-pub(super) fn from_flag(text: &str, notes: &mut Vec<String>) -> Result<Machine, Error> {
+pub(crate) fn from_flag(text: &str, notes: &mut Vec<String>) -> Result<Machine, Error> {
     let imported = |found: Imported| {
         notes.extend(found.notes.into_iter().map(|note| format!("--machine: {note}")));
         found.machine
@@ -44,7 +44,7 @@ pub(super) fn from_flag(text: &str, notes: &mut Vec<String>) -> Result<Machine, 
 }
 
 /// The machine with one key of its file changed.
-pub(super) fn with_key(machine: &Machine, key: &str, value: &str) -> Result<Machine, Mistakes> {
+pub(crate) fn with_key(machine: &Machine, key: &str, value: &str) -> Result<Machine, Mistakes> {
     let mut mistakes = Mistakes::default();
     let mut table = parse_toml(&machine_file::write(machine), &mut mistakes);
     // Numbers, lists and truth values as they are, everything else is text.
@@ -69,7 +69,7 @@ pub(super) fn with_key(machine: &Machine, key: &str, value: &str) -> Result<Mach
 }
 
 /// How the machine stands in a canonical scenario: the rows of `[machine]`.
-pub(super) fn canonical(machine: &Machine) -> String {
+pub(crate) fn canonical(machine: &Machine) -> String {
     if Machine::preset(&machine.name).is_ok_and(|preset| preset == *machine) {
         return format!("preset = {}\n", canonical::quoted(&machine.name));
     }

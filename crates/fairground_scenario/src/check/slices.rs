@@ -1,15 +1,15 @@
 //! Slices of tasks' own: which kernels know them, and what becomes of one that is too short or too long.
 
-use super::at::{Act, At};
-use super::fields::Spanned;
-use super::workload::Workload;
+use crate::nouns::at::{Act, At};
+use crate::nouns::workload::Workload;
+use crate::text::fields::Spanned;
 use fairground_model::Mistakes;
 use fairground_sched::profile::Profile;
 use fairground_stdx::Ns;
 use std::collections::BTreeSet;
 
 /// A slice that the kernel would not look at, as message and hint.
-pub(super) fn unknown(task: &str, profile: &Profile) -> (String, String) {
+pub(crate) fn unknown(task: &str, profile: &Profile) -> (String, String) {
     (
         format!("task `{task}` asks for a slice of its own, and profile `{}` knows none", profile.name),
         "Kernels have them from v6.12 on (sched_runtime of sched_setattr): choose such a profile, or leave the slice out."
@@ -18,7 +18,7 @@ pub(super) fn unknown(task: &str, profile: &Profile) -> (String, String) {
 }
 
 /// Finds workloads that ask for slices where the kernel knows none: one mistake for each.
-pub(super) fn check(workloads: &[Workload], profile: &Profile, m: &mut Mistakes) {
+pub(crate) fn check(workloads: &[Workload], profile: &Profile, m: &mut Mistakes) {
     if profile.task_slice.is_custom() {
         return;
     }
@@ -37,7 +37,7 @@ fn asked(workload: &Workload) -> impl Iterator<Item = (&str, Option<Ns>)> {
 }
 
 /// Says which slices the kernel cuts, each length once.
-pub(super) fn cut(workloads: &[Workload], at: &[Spanned<At>], profile: &Profile) -> Vec<String> {
+pub(crate) fn cut(workloads: &[Workload], at: &[Spanned<At>], profile: &Profile) -> Vec<String> {
     let changed = at.iter().filter_map(|row| match &row.value.act {
         Act::Slice(task, slice) => Some((task.as_str(), *slice)),
         _ => None,

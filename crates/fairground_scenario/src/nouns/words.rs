@@ -1,11 +1,11 @@
 //! Values that are written as words: policies, CPU lists, shares of a frequency.
 
-use super::deadline;
-use fairground_model::{Governor, GovernorKind, Policy, RtPriority};
+use crate::nouns::deadline;
+use crate::text::Wrong;
+use crate::text::fields::Fields;
+use fairground_model::{DlParams, Governor, GovernorKind, Mistakes, Policy, RtPriority};
 use fairground_stdx::{CpuMask, Ns, units};
-
-/// What is wrong with a word, and a hint.
-pub(super) type Wrong = (String, String);
+use std::ops::Range;
 
 /// The policies of the fair class by name.
 const POLICIES: [(&str, Policy); 3] = [("other", Policy::Normal), ("batch", Policy::Batch), ("idle", Policy::Idle)];
@@ -17,7 +17,7 @@ type OfPriority = fn(RtPriority) -> Policy;
 const RT_POLICIES: [(&str, OfPriority); 2] = [("fifo", Policy::Fifo), ("rr", Policy::RoundRobin)];
 
 /// A scheduling policy: `other`, `batch`, `idle`, `fifo:50`, `rr:10`, `deadline:10ms/100ms`, or the kernel's `SCHED_OTHER`, `SCHED_FIFO:50` and so on.
-pub(super) fn policy(word: &str) -> Result<Policy, (String, String)> {
+pub(crate) fn policy(word: &str) -> Result<Policy, (String, String)> {
     let short = word.to_lowercase();
     let short = short.strip_prefix("sched_").unwrap_or(&short);
     let short = if short == "normal" { "other" } else { short };
@@ -48,8 +48,48 @@ fn rt_priority(word: &str, name: &str, priority: Option<&str>) -> Result<RtPrior
     number.ok_or_else(|| (format!("`{priority}` in policy `{word}` is no real-time priority"), hint()))
 }
 
+/// Reads `policy` of a table, with the keys of a deadline task beside it.
+pub(crate) fn read_policy(row: &mut Fields<'_>, m: &mut Mistakes) -> Option<(Result<Policy, Wrong>, Range<usize>)> {
+    let word = row.text("policy", m);
+    let runtime = row.time("dl_runtime", m);
+    let deadline = row.time("dl_deadline", m);
+    let period = row.time("dl_period", m);
+    let reclaim = row.boolean("dl_reclaim", m);
+    let times = [&runtime, &deadline, &period].into_iter().flatten().map(|time| time.span.clone());
+    let first = times.chain(reclaim.as_ref().map(|flag| flag.span.clone())).next();
+    let is_name = |word: &str| word == deadline::NAME || word == "SCHED_DEADLINE";
+    let Some(word) = word else {
+        let wrong = || {
+            ("times of a deadline task without its policy".to_string(), "Write `policy = \"deadline\"` beside them.".to_string())
+        };
+        return first.map(|span| (Err(wrong()), span));
+    };
+    if !is_name(word.value) {
+        if let Some(span) = first {
+            m.at(
+                span,
+                format!("times of a deadline task beside policy `{}`", word.value),
+                "Write them beside `policy = \"deadline\"`.",
+            );
+        }
+        return Some((policy(word.value), word.span));
+    }
+    let (deadline, period) = (deadline.map(|time| time.value), period.map(|time| time.value));
+    let read = match (runtime, deadline.or(period), period.or(deadline)) {
+        (Some(runtime), Some(deadline), Some(period)) => {
+            let reclaim = reclaim.is_some_and(|flag| flag.value);
+            Ok(Policy::Deadline(DlParams { runtime: runtime.value, deadline, period, reclaim }))
+        }
+        _ => Err((
+            "policy `deadline` needs `dl_runtime`, and `dl_deadline` or `dl_period`".to_string(),
+            "As in `policy = \"deadline\", dl_runtime = \"10ms\", dl_period = \"100ms\"`.".to_string(),
+        )),
+    };
+    Some((read, word.span))
+}
+
 /// The name of a policy.
-pub(super) fn policy_name(policy: Policy) -> String {
+pub(crate) fn policy_name(policy: Policy) -> String {
     match policy {
         Policy::Normal => "other".to_string(),
         Policy::Batch => "batch".to_string(),
@@ -61,7 +101,7 @@ pub(super) fn policy_name(policy: Policy) -> String {
 }
 
 /// A list of CPUs as taskset writes it.
-pub(super) fn cpus(word: &str) -> Result<CpuMask, (String, String)> {
+pub(crate) fn cpus(word: &str) -> Result<CpuMask, (String, String)> {
     let hint = || format!("Write a list such as \"0-3,8\"; CPU numbers end at {}.", CpuMask::CAPACITY - 1);
     match CpuMask::parse_list(word) {
         Some(mask) if mask.is_empty() => Err(("the list of CPUs is empty".to_string(), hint())),
@@ -71,7 +111,7 @@ pub(super) fn cpus(word: &str) -> Result<CpuMask, (String, String)> {
 }
 
 /// A nice value.
-pub(super) fn nice(value: i64) -> Result<i8, (String, String)> {
+pub(crate) fn nice(value: i64) -> Result<i8, (String, String)> {
     match i8::try_from(value) {
         Ok(nice) if (-20..=19).contains(&nice) => Ok(nice),
         _ => Err((format!("nice {value} does not exist"), "Nice values go from -20 (most CPU time) to 19.".to_string())),
@@ -82,7 +122,7 @@ pub(super) fn nice(value: i64) -> Result<i8, (String, String)> {
 const BASE_SLICE: &str = "base";
 
 /// A slice of one's own, longer than 0, or `base` for the base slice (0 of sched_setattr's sched_runtime).
-pub(super) fn slice(word: &str) -> Result<Option<Ns>, (String, String)> {
+pub(crate) fn slice(word: &str) -> Result<Option<Ns>, (String, String)> {
     if word == BASE_SLICE {
         return Ok(None);
     }
@@ -96,12 +136,12 @@ pub(super) fn slice(word: &str) -> Result<Option<Ns>, (String, String)> {
 }
 
 /// As [`slice`] reads it.
-pub(super) fn slice_name(slice: Option<Ns>) -> String {
+pub(crate) fn slice_name(slice: Option<Ns>) -> String {
     slice.map_or(BASE_SLICE.to_string(), |slice| slice.to_string())
 }
 
 /// A share of the highest frequency as 1024ths: `50%` is 512, `768/1024` is 768.
-pub(super) fn frequency(word: &str) -> Result<u32, (String, String)> {
+pub(crate) fn frequency(word: &str) -> Result<u32, (String, String)> {
     let hint = "Write a share of the highest frequency, above 0% and up to 100%: `50%` or `512/1024`.";
     let wrong = |what: &str| (format!("`{word}` is no {what}"), hint.to_string());
     let value = share(word).ok_or_else(|| wrong("share of a frequency"))?;
@@ -109,7 +149,7 @@ pub(super) fn frequency(word: &str) -> Result<u32, (String, String)> {
 }
 
 /// A share of a capacity that is lost, in 1024ths.
-pub(super) fn lost(word: &str) -> Result<u32, (String, String)> {
+pub(crate) fn lost(word: &str) -> Result<u32, (String, String)> {
     let hint = "Write the share of its capacity that a CPU loses, from 0% to below 100%: `20%` or `205/1024`.";
     let wrong = |what: &str| (format!("`{word}` is no {what}"), hint.to_string());
     let value = share(word).ok_or_else(|| wrong("share of a capacity"))?;
@@ -126,7 +166,7 @@ fn share(word: &str) -> Option<u64> {
 }
 
 /// A frequency governor.
-pub(super) fn governor(word: &str) -> Result<GovernorKind, (String, String)> {
+pub(crate) fn governor(word: &str) -> Result<GovernorKind, (String, String)> {
     GovernorKind::by_name(word).ok_or_else(|| {
         let names = GovernorKind::ALL.map(|row| row.0).join(", ");
         (format!("`{word}` is no governor"), format!("There are: {names}."))
@@ -134,7 +174,7 @@ pub(super) fn governor(word: &str) -> Result<GovernorKind, (String, String)> {
 }
 
 /// A frequency in kHz that the user sets, as governor userspace has it.
-pub(super) fn setspeed(word: &str) -> Result<Governor, (String, String)> {
+pub(crate) fn setspeed(word: &str) -> Result<Governor, (String, String)> {
     let khz: Option<u32> = word.parse().ok().filter(|&khz| khz > 0);
     let wrong =
         || (format!("`{word}` is no frequency"), "Write it in kHz, as one of the operating points: `729000`.".to_string());

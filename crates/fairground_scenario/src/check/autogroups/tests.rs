@@ -1,7 +1,7 @@
-use super::super::{Overrides, Scenario, write};
 use super::*;
 use crate::error::{Error, FileMistakes};
 use crate::testing::run;
+use crate::{Overrides, Scenario, write};
 use std::path::Path;
 
 /// A machine of one CPU without costs, with autogroups.

@@ -1,8 +1,8 @@
 //! The files by which a CPU cgroup is weighed, of cgroup v2 and v1, and what is done to groups in mid-run.
 
-use super::clamps::{ClampFile, ClampWrite};
-use super::limits::{LimitFile, LimitWrite};
-use super::words::Wrong;
+use crate::nouns::clamps::{ClampFile, ClampWrite};
+use crate::nouns::limits::{LimitFile, LimitWrite};
+use crate::text::Wrong;
 use fairground_model::TaskGroupSpec;
 use fairground_model::cgroup::{self, PathError, ROOT, WEIGHTS};
 use fairground_sched::fair::weight::SCHED_PRIO_TO_WEIGHT;
@@ -23,10 +23,10 @@ pub enum WeightFile {
 
 impl WeightFile {
     /// All, by their names.
-    pub(super) const ALL: [(&str, WeightFile); 3] =
+    pub(crate) const ALL: [(&str, WeightFile); 3] =
         [("cpu.weight", WeightFile::Weight), ("cpu.weight.nice", WeightFile::Nice), ("cpu.shares", WeightFile::Shares)];
 
-    pub(super) fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             WeightFile::Weight => "cpu.weight",
             WeightFile::Nice => "cpu.weight.nice",
@@ -46,7 +46,7 @@ pub struct Weight {
 
 impl Weight {
     /// The value if the file takes it.
-    pub(super) fn new(file: WeightFile, value: i64) -> Result<Weight, Wrong> {
+    pub(crate) fn new(file: WeightFile, value: i64) -> Result<Weight, Wrong> {
         let fits = match file {
             WeightFile::Weight => u64::try_from(value).is_ok_and(|value| WEIGHTS.contains(&value)),
             WeightFile::Nice => (-20..=19).contains(&value),
@@ -123,11 +123,11 @@ impl fmt::Display for GroupAct {
     }
 }
 
-pub(super) const MOVE: &str = "cgroup.procs";
-pub(super) const IDLE: &str = "cpu.idle";
-pub(super) const REMOVE: &str = "rmdir";
+pub(crate) const MOVE: &str = "cgroup.procs";
+pub(crate) const IDLE: &str = "cpu.idle";
+pub(crate) const REMOVE: &str = "rmdir";
 /// The words that begin the change of a group.
-pub(super) const VERBS: [&str; 13] = [
+pub(crate) const VERBS: [&str; 13] = [
     MOVE,
     "cpu.weight",
     "cpu.weight.nice",
@@ -143,7 +143,7 @@ pub(super) const VERBS: [&str; 13] = [
     "cpu.uclamp.max",
 ];
 /// Those of them that write a number.
-pub(super) const VALUES: [&str; 8] = [
+pub(crate) const VALUES: [&str; 8] = [
     "cpu.weight",
     "cpu.weight.nice",
     "cpu.shares",
@@ -154,10 +154,10 @@ pub(super) const VALUES: [&str; 8] = [
     "cpu.cfs_burst_us",
 ];
 /// The forms of the changes, for hints.
-pub(super) const FORMS: &str = "\"cgroup.procs /GROUP TASK\", \"cpu.weight /GROUP 200\", \"cpu.weight.nice /GROUP -5\", \"cpu.shares /GROUP 2048\", \"cpu.idle /GROUP 1\", \"cpu.max /GROUP 50000 100000\", \"cpu.uclamp.max /GROUP 50%\", \"rmdir /GROUP\"";
+pub(crate) const FORMS: &str = "\"cgroup.procs /GROUP TASK\", \"cpu.weight /GROUP 200\", \"cpu.weight.nice /GROUP -5\", \"cpu.shares /GROUP 2048\", \"cpu.idle /GROUP 1\", \"cpu.max /GROUP 50000 100000\", \"cpu.uclamp.max /GROUP 50%\", \"rmdir /GROUP\"";
 
 /// The change that begins with `verb`, one of [`VERBS`]: the path of the group comes first, as when a command names the file.
-pub(super) fn act(verb: &str, rest: &str) -> Result<GroupAct, Wrong> {
+pub(crate) fn act(verb: &str, rest: &str) -> Result<GroupAct, Wrong> {
     let (path, value) = rest.split_once(char::is_whitespace).map_or((rest, ""), |row| (row.0, row.1.trim()));
     if path.is_empty() || (value.is_empty() != (verb == REMOVE)) {
         return Err((format!("`{verb} {rest}` is incomplete or too long"), format!("Forms: {FORMS}.")));
@@ -193,7 +193,7 @@ fn number(file: &str, value: &str) -> Result<i64, Wrong> {
 }
 
 /// 0 or 1.
-pub(super) fn idle(value: i64) -> Result<bool, Wrong> {
+pub(crate) fn idle(value: i64) -> Result<bool, Wrong> {
     match value {
         0 => Ok(false),
         1 => Ok(true),
@@ -205,12 +205,12 @@ pub(super) fn idle(value: i64) -> Result<bool, Wrong> {
 }
 
 /// Checks a path.
-pub(super) fn path(path: &str) -> Result<(), Wrong> {
+pub(crate) fn path(path: &str) -> Result<(), Wrong> {
     cgroup::check_path(path).map_err(|PathError { message, hint }| (message, hint))
 }
 
 /// The row of the group at `path` among `known`; none is the root.
-pub(super) fn find(path: &str, known: &[String]) -> Result<Option<TgId>, Wrong> {
+pub(crate) fn find(path: &str, known: &[String]) -> Result<Option<TgId>, Wrong> {
     self::path(path)?;
     if path == ROOT {
         return Ok(None);
@@ -226,7 +226,7 @@ pub(super) fn find(path: &str, known: &[String]) -> Result<Option<TgId>, Wrong> 
 }
 
 /// The paths of groups in the order of their rows.
-pub(super) fn paths(groups: &IndexVec<TgId, TaskGroupSpec>) -> Vec<String> {
+pub(crate) fn paths(groups: &IndexVec<TgId, TaskGroupSpec>) -> Vec<String> {
     groups.iter().map(|group| group.name.clone()).collect()
 }
 

@@ -1,8 +1,8 @@
 //! `[profile]`: a kernel, overlays of unmerged patches, features, tunables, and seams by name.
 
-use super::autogroup::{self, SCHED_AUTOGROUP_ENABLED};
-use super::canonical;
-use super::fields::Fields;
+use crate::nouns::autogroup::{self, SCHED_AUTOGROUP_ENABLED};
+use crate::text::canonical;
+use crate::text::fields::Fields;
 use fairground_model::Mistakes;
 use fairground_sched::fair::tunables::TUNABLES;
 use fairground_sched::features::Feat;
@@ -10,18 +10,18 @@ use fairground_sched::profile::{Profile, ProfileError};
 use toml_edit::Item;
 
 /// What `[profile]` says.
-pub(super) struct Kernel {
+pub(crate) struct Kernel {
     /// How tasks are scheduled.
-    pub(super) profile: Profile,
+    pub(crate) profile: Profile,
     /// In which groups they are.
-    pub(super) sched_autogroup_enabled: bool,
+    pub(crate) sched_autogroup_enabled: bool,
 }
 
 /// Reads `[profile]`.
 ///
 /// `kernel = "4.20"` (or `"v4.20+align-vruntime"`), `overlay = ["align-vruntime"]`, `features = ["NO_NEXT_BUDDY"]`,
 /// `tunables = { sched_latency_ns = "24ms" }`; every other key names a seam: `tick_preempt = "align-rightmost"`.
-pub(super) fn read(mut table: Fields<'_>, m: &mut Mistakes) -> Option<Kernel> {
+pub(crate) fn read(mut table: Fields<'_>, m: &mut Mistakes) -> Option<Kernel> {
     let kernel = table.text("kernel", m);
     let overlays = table.texts("overlay", m);
     let features = table.texts("features", m);
@@ -91,7 +91,7 @@ fn setting(item: &Item) -> Option<String> {
 }
 
 /// The profile with settings by name: each is a tunable or a seam.
-pub(super) fn with_settings(profile: Profile, settings: &[(&str, &str)]) -> Result<Profile, ProfileError> {
+pub(crate) fn with_settings(profile: Profile, settings: &[(&str, &str)]) -> Result<Profile, ProfileError> {
     settings.iter().try_fold(profile, |profile, (name, value)| with_setting(profile, name, value))
 }
 
@@ -124,7 +124,7 @@ fn is_seam(profile: &Profile, name: &str) -> bool {
 
 /// How the profile stands in a canonical scenario: the rows of `[profile]`. What equals the named kernel
 /// is left out, and so is a sysctl that is off.
-pub(super) fn canonical(profile: &Profile, sched_autogroup_enabled: bool) -> String {
+pub(crate) fn canonical(profile: &Profile, sched_autogroup_enabled: bool) -> String {
     let mut text = format!("kernel = {}\n", canonical::quoted(&profile.name));
     let changed = Profile::parse(&profile.name).map(|base| base.diff(profile)).unwrap_or_default();
     let (mut features, mut tunables, mut seams) = (Vec::new(), Vec::new(), String::new());
@@ -156,8 +156,8 @@ fn keep(found: Result<Profile, ProfileError>, span: std::ops::Range<usize>, m: &
 
 #[cfg(test)]
 mod tests {
-    use super::super::fields::parse_toml;
     use super::*;
+    use crate::text::fields::parse_toml;
 
     fn read_text(text: &str) -> (Option<Profile>, Mistakes) {
         let mut m = Mistakes::default();

@@ -4,13 +4,13 @@
 //! scenario) or `rtapp_text` (the JSON itself), `recorded` or `recorded_text` (a `workload.txt` of a recorded
 //! set), `replay` (a recorded trace), `tasks` (written out).
 
-use super::autogroup;
-use super::canonical;
-use super::cgroup;
-use super::fields::{Fields, Spanned};
-use super::groups::Groups;
-use super::tasks;
 use crate::error::FileMistakes;
+use crate::nouns::autogroup;
+use crate::nouns::cgroup;
+use crate::nouns::groups::Groups;
+use crate::nouns::tasks;
+use crate::text::canonical;
+use crate::text::fields::{Fields, Spanned};
 use crate::text_file;
 use crate::trace_file::TraceFile;
 use fairground_model::{Mistakes, Start, TaskSet, TaskSpec};
@@ -44,17 +44,17 @@ pub struct Workload {
     /// The time over which its recorded figures were taken.
     pub window: Option<(Instant, Instant)>,
     /// How it stands in a canonical scenario, as `key = value` lines.
-    pub(super) canonical: String,
+    pub(crate) canonical: String,
     /// Where it stands in the scenario's text.
-    pub(super) span: Option<Range<usize>>,
+    pub(crate) span: Option<Range<usize>>,
     /// Where its tasks stand there by their rows; empty if they are not written out.
     task_spans: Vec<Range<usize>>,
     /// What was assumed when it was read.
     pub notes: Vec<String>,
     /// What it is made of, if it is a service.
-    pub(super) service: Option<Service>,
+    pub(crate) service: Option<Service>,
     /// The sessions of its tasks by their rows; empty if none is said. A forked one without has that of its parent.
-    pub(super) sessions: Vec<Option<String>>,
+    pub(crate) sessions: Vec<Option<String>>,
 }
 
 impl Workload {
@@ -100,7 +100,7 @@ impl Workload {
         Workload { duration: Some(replay.length), notes: replay.notes, ..workload }
     }
     /// Puts the tasks into a group of the scenario that are in none: those that are forked are where their parents are.
-    pub(super) fn put_into(&mut self, group: Option<TgId>, groups: &Groups) {
+    pub(crate) fn put_into(&mut self, group: Option<TgId>, groups: &Groups) {
         let mut set = groups.set();
         set.append(std::mem::take(&mut self.tasks));
         let free = |task: &&mut TaskSpec| task.group.is_none() && task.start != Start::Forked;
@@ -117,7 +117,7 @@ impl Workload {
         }
     }
     /// Says what is wrong with a task: at its own place if it is written out, else at that of the workload.
-    pub(super) fn mistake(&self, task: TaskId, message: impl Into<String>, hint: impl Into<String>, m: &mut Mistakes) {
+    pub(crate) fn mistake(&self, task: TaskId, message: impl Into<String>, hint: impl Into<String>, m: &mut Mistakes) {
         match self.task_spans.get(task.index()).or(self.span.as_ref()) {
             Some(span) => m.at(span.clone(), message, hint),
             None => m.whole(message, hint),
@@ -144,17 +144,17 @@ impl Workload {
 }
 
 /// What the rows are read for.
-pub(super) struct Place<'a> {
+pub(crate) struct Place<'a> {
     /// Files are looked for in this folder, that of the scenario.
-    pub(super) folder: &'a Path,
+    pub(crate) folder: &'a Path,
     /// The machine's number of CPUs.
-    pub(super) cpus: usize,
+    pub(crate) cpus: usize,
     /// The groups that the scenario declares.
-    pub(super) groups: &'a Groups,
+    pub(crate) groups: &'a Groups,
 }
 
 /// Reads the rows. Mistakes in a file that they name are reported with that file's own lines.
-pub(super) fn read(rows: Vec<Fields<'_>>, place: &Place<'_>, m: &mut Mistakes, files: &mut Vec<FileMistakes>) -> Vec<Workload> {
+pub(crate) fn read(rows: Vec<Fields<'_>>, place: &Place<'_>, m: &mut Mistakes, files: &mut Vec<FileMistakes>) -> Vec<Workload> {
     let mut found = Vec::new();
     for mut row in rows {
         let span = row.span();

@@ -1,14 +1,9 @@
 //! The files by which the CPU time of a cgroup is limited, of cgroup v2 and v1. A write changes part of the limit and keeps the rest.
 
-use super::at::{Act, At};
-use super::cgroup::GroupAct;
-use super::fields::Spanned;
-use super::words::Wrong;
-use fairground_model::{CpuMax, Mistakes, TaskGroupSpec, TaskSet, TaskSpec};
-use fairground_sched::Profile;
-use fairground_sched::seam::Throttle;
+use crate::text::Wrong;
+use crate::text::fields::Spanned;
+use fairground_model::{CpuMax, Mistakes, TaskGroupSpec};
 use fairground_stdx::{IndexVec, Ns, TgId};
-use std::collections::BTreeMap;
 use std::fmt;
 
 /// A file that holds a part of a group's limit.
@@ -28,7 +23,7 @@ pub enum LimitFile {
 
 impl LimitFile {
     /// All, by their names.
-    pub(super) const ALL: [(&str, LimitFile); 5] = [
+    pub(crate) const ALL: [(&str, LimitFile); 5] = [
         ("cpu.max", LimitFile::Max),
         ("cpu.max.burst", LimitFile::MaxBurst),
         ("cpu.cfs_quota_us", LimitFile::Quota),
@@ -36,25 +31,25 @@ impl LimitFile {
         ("cpu.cfs_burst_us", LimitFile::Burst),
     ];
 
-    pub(super) fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         LimitFile::ALL.iter().find(|row| row.1 == self).expect("invariant: each file is listed").0
     }
     /// Whether it holds a text, not a number.
-    pub(super) fn is_text(self) -> bool {
+    pub(crate) fn is_text(self) -> bool {
         self == LimitFile::Max
     }
     /// Whether it is a file of cgroup v1.
-    pub(super) fn is_v1(self) -> bool {
+    pub(crate) fn is_v1(self) -> bool {
         matches!(self, LimitFile::Quota | LimitFile::Period | LimitFile::Burst)
     }
     /// Whether it holds what may be saved.
-    pub(super) fn is_burst(self) -> bool {
+    pub(crate) fn is_burst(self) -> bool {
         matches!(self, LimitFile::MaxBurst | LimitFile::Burst)
     }
 }
 
 /// The file that holds a text.
-pub(super) const MAX: &str = "cpu.max";
+pub(crate) const MAX: &str = "cpu.max";
 
 /// What was written to one of the files; a group without a limit may have it.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -65,14 +60,14 @@ pub struct LimitWrite {
 
 impl LimitWrite {
     /// The value if the file takes it.
-    pub(super) fn new(file: LimitFile, value: &str) -> Result<LimitWrite, Wrong> {
+    pub(crate) fn new(file: LimitFile, value: &str) -> Result<LimitWrite, Wrong> {
         let words: Vec<&str> = value.split_whitespace().collect();
         let write = LimitWrite { file, value: words.join(" ") };
         write.on(CpuMax::UNLIMITED)?;
         Ok(write)
     }
     /// The write that makes one limit of another, if one is enough.
-    pub(super) fn between(before: CpuMax, after: CpuMax, v1: bool) -> Option<LimitWrite> {
+    pub(crate) fn between(before: CpuMax, after: CpuMax, v1: bool) -> Option<LimitWrite> {
         let us = |length: Ns| length.0 / 1000;
         let quota = |unlimited: &str| after.quota.map_or(unlimited.to_string(), |quota| us(quota).to_string());
         let (file, value) = match (v1, before.burst == after.burst) {
@@ -89,7 +84,7 @@ impl LimitWrite {
         self.file
     }
     /// What the write makes of a limit.
-    pub(super) fn on(&self, limit: CpuMax) -> Result<CpuMax, Wrong> {
+    pub(crate) fn on(&self, limit: CpuMax) -> Result<CpuMax, Wrong> {
         let named = |message: &str| format!("{} {}: {message}", self.file.name(), self.value);
         if self.file.is_text() {
             return limit.written(&self.value).map_err(|(message, hint)| (named(&message), hint.to_string()));
@@ -112,7 +107,7 @@ impl LimitWrite {
         limit.check().map(|()| limit).map_err(|refused| (named(refused.sentences().0), refused.sentences().1.to_string()))
     }
     /// As it stands in a table of TOML.
-    pub(super) fn toml(&self) -> String {
+    pub(crate) fn toml(&self) -> String {
         let quote = if self.file.is_text() { "\"" } else { "" };
         format!("\"{}\" = {quote}{}{quote}", self.file.name(), self.value)
     }
@@ -125,7 +120,7 @@ impl fmt::Display for LimitWrite {
 }
 
 /// The writes to files of cgroup v2 that make a limit.
-pub(super) fn writes(limit: CpuMax) -> Vec<LimitWrite> {
+pub(crate) fn writes(limit: CpuMax) -> Vec<LimitWrite> {
     let us = |length: Ns| length.0 / 1000;
     let quota = limit.quota.map_or("max".to_string(), |quota| us(quota).to_string());
     let mut writes = vec![LimitWrite { file: LimitFile::Max, value: format!("{quota} {}", us(limit.period)) }];
@@ -136,7 +131,7 @@ pub(super) fn writes(limit: CpuMax) -> Vec<LimitWrite> {
 }
 
 /// What all writes together make of no limit; the first that cannot be beside those before it is named.
-pub(super) fn together(writes: &[Spanned<LimitWrite>], m: &mut Mistakes) -> CpuMax {
+pub(crate) fn together(writes: &[Spanned<LimitWrite>], m: &mut Mistakes) -> CpuMax {
     // A period alone is always right, and a burst is held against the quota, whichever stands first.
     let mut order: Vec<&Spanned<LimitWrite>> = writes.iter().collect();
     order.sort_by_key(|write| write.value.file.is_burst());
@@ -152,7 +147,7 @@ pub(super) fn together(writes: &[Spanned<LimitWrite>], m: &mut Mistakes) -> CpuM
 /// A group whose quota per period is more than that of a group above it, which cgroup v1 refuses.
 ///
 /// Kernel: core.c tg_cfs_schedulable_down(), v4.12–
-pub(super) fn above_parent(groups: &IndexVec<TgId, TaskGroupSpec>) -> Option<TgId> {
+pub(crate) fn above_parent(groups: &IndexVec<TgId, TaskGroupSpec>) -> Option<TgId> {
     let mut tightest: IndexVec<TgId, Option<u64>> = IndexVec::new();
     for (id, group) in groups.iter_enumerated() {
         let above = group.parent.and_then(|parent| tightest[parent]);
@@ -166,78 +161,9 @@ pub(super) fn above_parent(groups: &IndexVec<TgId, TaskGroupSpec>) -> Option<TgI
 }
 
 /// What to say of such a group.
-pub(super) fn too_much(path: &str) -> Wrong {
+pub(crate) fn too_much(path: &str) -> Wrong {
     let hint = "In cgroup v1 quota / period of a group is at most that of every group above; cgroup v2 (cpu.max) takes more.";
     (format!("group `{path}` would get more CPU time than a group above it"), hint.to_string())
-}
-
-/// The limits of all groups at one moment of the run.
-pub(super) struct Limits {
-    groups: IndexVec<TgId, TaskGroupSpec>,
-    v1: bool,
-}
-
-impl Limits {
-    /// Those at the start.
-    pub(super) fn new(tasks: &TaskSet, v1: bool) -> Limits {
-        // Where groups are wrong from the start, no later write makes it worse.
-        Limits { groups: tasks.groups.clone(), v1: v1 && above_parent(&tasks.groups).is_none() }
-    }
-
-    /// Makes the writes among `rows` in order of time. Returns the whole limit that each leads to, by its place among them.
-    pub(super) fn write<'a>(
-        &mut self,
-        rows: impl IntoIterator<Item = &'a Spanned<At>>,
-        m: &mut Mistakes,
-    ) -> BTreeMap<usize, CpuMax> {
-        let mut in_time: Vec<(usize, &Spanned<At>)> = rows.into_iter().enumerate().collect();
-        in_time.sort_by_key(|row| row.1.value.time);
-        let mut made = BTreeMap::new();
-        for (place, Spanned { value: At { time, act }, span }) in in_time {
-            let Act::Group(act @ (GroupAct::Limit(path, _) | GroupAct::Remove(path))) = act else { continue };
-            let Some(id) = self.groups.iter_enumerated().find(|row| row.1.name == *path).map(|row| row.0) else { continue };
-            let GroupAct::Limit(_, write) = act else {
-                self.groups[id].limit = CpuMax::UNLIMITED;
-                continue;
-            };
-            match write.on(self.groups[id].limit).and_then(|limit| self.set(id, limit)) {
-                Ok(limit) => drop(made.insert(place, limit)),
-                Err((message, hint)) => m.at(span.clone(), format!("`{act}` at {time} is refused (EINVAL): {message}"), hint),
-            }
-        }
-        made
-    }
-
-    fn set(&mut self, id: TgId, limit: CpuMax) -> Result<CpuMax, Wrong> {
-        let before = std::mem::replace(&mut self.groups[id].limit, limit);
-        match above_parent(&self.groups).filter(|_| self.v1) {
-            Some(child) => {
-                self.groups[id].limit = before;
-                Err(too_much(&self.groups[child].name))
-            }
-            None => Ok(limit),
-        }
-    }
-}
-
-/// Kernel threads in groups with a quota, where tasks stop on their way back to user mode: these never go there.
-pub(super) fn never_stopped(tasks: &TaskSet, profile: &Profile) -> Vec<String> {
-    let limited = |group: &TgId| {
-        let mut level = Some(*group);
-        std::iter::from_fn(|| level.inspect(|&group| level = tasks.groups[group].parent))
-            .any(|group| tasks.groups[group].limit.quota.is_some())
-    };
-    let note = |task: &TaskSpec| {
-        let group = task.group.filter(|group| task.kthread && limited(group))?;
-        Some(format!(
-            "`{}` is a kernel thread in group `{}`: no quota stops it, it never returns to user mode",
-            task.name, tasks.groups[group].name
-        ))
-    };
-    match profile.throttle {
-        Throttle::CfsRqDequeue => Vec::new(),
-        Throttle::OnUserReturnV1 | Throttle::OnUserReturn => tasks.tasks.iter().filter_map(note).collect(),
-    }
 }
 
 #[cfg(test)]

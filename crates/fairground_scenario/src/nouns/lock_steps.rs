@@ -6,17 +6,17 @@
 //! locks = { mmap = "rwsem", m = "mutex fifo", c = "percpu-rwsem 10ms", f = "futex" }
 //! ```
 
-use super::steps::{Names, length, named, run_between};
-use super::words::Wrong;
+use crate::nouns::steps::{Names, length, named, run_between};
+use crate::text::Wrong;
 use fairground_model::{Instr, LockKind, LockMode, LockSpec, Mode, RCU_SYNC_DELAY};
 use fairground_stdx::{Id, LockId, Ns};
 
 /// The steps that [`read`] knows.
-pub(super) const VERBS: [&str; 9] =
+pub(crate) const VERBS: [&str; 9] =
     ["enter", "leave", "nopreempt", "irqoff", "cond-resched", "might-sleep", "lock", "unlock", "downgrade"];
 
 /// Reads a step; none if its verb is not one of these, or one that takes no value has one.
-pub(super) fn read(verb: &str, value: &str, names: &Names) -> Option<Result<Instr, Wrong>> {
+pub(crate) fn read(verb: &str, value: &str, names: &Names) -> Option<Result<Instr, Wrong>> {
     Some(match (verb, value) {
         ("enter", "") => Ok(Instr::Enter),
         ("leave", "") => Ok(Instr::Leave),
@@ -65,7 +65,7 @@ fn take(value: &str, names: &Names) -> Result<Instr, Wrong> {
 }
 
 /// A lock as it is declared: its kind, and what differs from the kernel's habits.
-pub(super) fn declared(name: &str, text: &str) -> Result<LockSpec, Wrong> {
+pub(crate) fn declared(name: &str, text: &str) -> Result<LockSpec, Wrong> {
     let mut words = text.split_whitespace();
     let kind = match words.next() {
         Some("rwsem") => LockKind::Rwsem,
@@ -94,7 +94,7 @@ pub(super) fn declared(name: &str, text: &str) -> Result<LockSpec, Wrong> {
 }
 
 /// A lock as [`declared`] reads it.
-pub(super) fn declaration(spec: &LockSpec) -> String {
+pub(crate) fn declaration(spec: &LockSpec) -> String {
     let habits = match (spec.spin, spec.steal) {
         _ if !matches!(spec.kind, LockKind::Rwsem | LockKind::Mutex) => "",
         (true, true) => "",
@@ -110,7 +110,7 @@ pub(super) fn declaration(spec: &LockSpec) -> String {
 }
 
 /// The step as [`read`] reads it; none if it is not one of these.
-pub(super) fn text(instr: &Instr, names: &Names) -> Option<String> {
+pub(crate) fn text(instr: &Instr, names: &Names) -> Option<String> {
     let name = |lock: LockId| names.locks.get(lock.index());
     Some(match *instr {
         Instr::Enter => "enter".to_string(),
@@ -133,7 +133,7 @@ pub(super) fn text(instr: &Instr, names: &Names) -> Option<String> {
 }
 
 /// The verb of a stretch of computing, and none for those that are told by the clock.
-pub(super) const fn verb(mode: Mode) -> &'static str {
+pub(crate) const fn verb(mode: Mode) -> &'static str {
     match mode {
         Mode::User => "run",
         Mode::Kernel => "kernel",
@@ -143,7 +143,7 @@ pub(super) const fn verb(mode: Mode) -> &'static str {
 }
 
 /// How long a task may wait uninterruptibly before it counts as hung: at least as long as something takes.
-pub(super) fn hung_task_timeout(time: Ns) -> Result<Ns, Wrong> {
+pub(crate) fn hung_task_timeout(time: Ns) -> Result<Ns, Wrong> {
     let wrong = || ("a timeout of 0".to_string(), "Write `hung_task_timeout = \"120s\"`, the kernel's default.".to_string());
     if time > Ns::ZERO { Ok(time) } else { Err(wrong()) }
 }

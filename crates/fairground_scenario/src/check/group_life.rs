@@ -1,12 +1,12 @@
 //! What becomes of groups in the course of a run: held against the order of the changes, before the run.
 
-use super::at::{Act, At};
-use super::cgroup::{GroupAct, IDLE, REMOVE};
-use super::fields::Spanned;
-use super::groups::Groups;
-use super::limits::LimitWrite;
-use super::words::Wrong;
-use super::workload::Workload;
+use crate::nouns::at::{Act, At};
+use crate::nouns::cgroup::{GroupAct, IDLE, REMOVE};
+use crate::nouns::groups::Groups;
+use crate::nouns::limits::LimitWrite;
+use crate::nouns::workload::Workload;
+use crate::text::Wrong;
+use crate::text::fields::Spanned;
 use fairground_model::cgroup::parent;
 use fairground_model::{CpuMax, Instr, Mistakes, Program, Start, TaskSet, TaskSpec};
 use fairground_sched::profile::Profile;
@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 /// Finds files that the kernel does not have.
-pub(super) fn check_files(groups: &Groups, rows: &[Spanned<At>], workloads: &[Workload], profile: &Profile, m: &mut Mistakes) {
+pub(crate) fn check_files(groups: &Groups, rows: &[Spanned<At>], workloads: &[Workload], profile: &Profile, m: &mut Mistakes) {
     let written = |about: fn(&GroupAct) -> bool| {
         let about = move |act: &Act| if let Act::Group(act) = act { about(act) } else { false };
         rows.iter().filter(move |row| about(&row.value.act)).map(|row| &row.span)
@@ -70,7 +70,7 @@ fn in_workloads(
 
 /// Goes through the changes in order of time: nothing is done to a group that was removed, the weight of an idle group is not
 /// written, and a group is removed when nobody is in it, as far as that is certain before the run.
-pub(super) fn check(rows: &[Spanned<At>], tasks: &TaskSet, m: &mut Mistakes) {
+pub(crate) fn check(rows: &[Spanned<At>], tasks: &TaskSet, m: &mut Mistakes) {
     let mut in_time: Vec<&Spanned<At>> = rows.iter().collect();
     in_time.sort_by_key(|row| row.value.time);
     let mut idle: BTreeSet<&str> = tasks.groups.iter().filter(|group| group.idle).map(|group| group.name.as_str()).collect();

@@ -1,0 +1,67 @@
+//! All published experiments: a row each.
+
+use crate::experiment::Experiment;
+use crate::{align_vruntime, clock_pelt, incidents, runnable_propagation, sis_util, task_throttle};
+use fairground_report::{ListRow, Table, list};
+use fairground_scenario::Error;
+use fairground_stdx::nearest;
+
+/// All experiments that can be reproduced.
+pub static EXPERIMENTS: &[Experiment] = &[
+    Experiment {
+        name: "clock-pelt",
+        sentence: "Scale invariance of load tracking (2018): times to a utilisation and to the top frequency; perf bench pipe, hackbench.",
+        takes_hours: false,
+        run: clock_pelt::run,
+    },
+    Experiment {
+        name: "align-vruntime",
+        sentence: "Vruntime aligned to the last entity (RFC of 2018): the longest waits of hogs on one CPU and of a press on 12.",
+        takes_hours: false,
+        run: align_vruntime::run,
+    },
+    Experiment {
+        name: "runnable-propagation",
+        sentence: "Runnable load of groups (2017): schbench in the root group, in a cgroup, and in a cgroup with the patch.",
+        takes_hours: false,
+        run: runnable_propagation::run,
+    },
+    Experiment {
+        name: "sis-util",
+        sentence: "SIS_UTIL (2022): searches for an idle CPU that cost more than they gain; netperf, tbench, hackbench, schbench.",
+        takes_hours: true,
+        run: sis_util::run,
+    },
+    Experiment {
+        name: "task-throttle",
+        sentence: "Task-based throttling (2025): how long a timer hands out quota to 384 CPUs with 20,000 hogs in 2,202 groups.",
+        takes_hours: false,
+        run: task_throttle::run,
+    },
+    Experiment {
+        name: "incidents",
+        sentence: "Published incidents of CPU limits (2016 to 2025): slices that expire, bursts, an ingress, a collector, requests at 800m.",
+        takes_hours: false,
+        run: incidents::run,
+    },
+];
+
+/// All of them as a table, with what each shows.
+pub fn experiment_table() -> Table {
+    let row = |row: &Experiment| ListRow { name: row.name.into(), sentence: row.sentence.into() };
+    list::list_table("experiments", &EXPERIMENTS.iter().map(row).collect::<Vec<_>>())
+}
+
+/// The experiments that `name` stands for: one, or `all`.
+pub fn find(name: &str) -> Result<Vec<&'static Experiment>, Error> {
+    let found: Vec<&'static Experiment> = EXPERIMENTS.iter().filter(|row| name == "all" || row.name == name).collect();
+    if found.is_empty() {
+        let names = EXPERIMENTS.iter().map(|row| row.name).chain(["all"]);
+        return Err(Error::one(
+            "reproduce",
+            format!("there is no experiment `{name}`"),
+            nearest::hint(name, "Experiments", names),
+        ));
+    }
+    Ok(found)
+}
