@@ -10,6 +10,7 @@ mod fidelity;
 mod instructions;
 mod licences;
 mod pictures;
+mod record;
 mod reproduce;
 mod rust_source;
 mod steps;
@@ -37,6 +38,7 @@ const TOOLS: &[Tool] = &[
     ("pictures", "draws the pictures of the documentation anew, by a headless Chromium", pictures::run),
     ("licences", "refuses what may not ship and writes docs/licences.md; with --check compares it", licences::run),
     ("dist", "makes what a release page holds: program, man pages, completions, checksums, list of parts", dist::run),
+    ("record", "boots a stock kernel in an emulator, runs experiments and writes a recorded set; --help says how", record::run),
     ("ci", "everything that a change must pass", steps::ci),
     ("nightly", "the slow things: ignored tests in release, full reproductions, long random runs, benches", steps::nightly),
 ];

@@ -2,7 +2,7 @@
 //!
 //! Every step is a command that a developer can type. The names and times of the steps go to stderr.
 
-use crate::{digests, dist, fidelity, instructions, licences, reproduce, tidy};
+use crate::{digests, dist, fidelity, instructions, licences, record, reproduce, tidy};
 use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
@@ -34,6 +34,7 @@ const NIGHTLY: &[(&str, Act)] = &[
     ("all tests in release", Act::Cargo(&["test", "--workspace", "--release"], &[("PROPTEST_CASES", "20000")])),
     ("reproduce, full", Act::Fairground(&["reproduce", "all"])),
     ("fidelity, full", Act::Tool(fidelity::check)),
+    ("record a set anew", Act::Tool(record::again)),
     // The long hunts only: the short ones are tests like all others.
     ("random whole systems", Act::Fairground(&["vopr", "--seed", "2000", "--runs", "10000"])),
     ("slow tests", Act::Cargo(&["test", "--release", "--workspace", "--", "--ignored"], &[])),

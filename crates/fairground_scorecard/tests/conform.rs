@@ -269,6 +269,15 @@ fn families_of_recorded_sets_reach_their_agreement() {
     }
 }
 
+/// A set that `cargo xtask record` wrote: groups of weight 100 and 300 on two CPUs.
+#[test]
+fn a_set_of_the_recorder_in_this_tree_agrees() {
+    let made = compare(&recording("k6.12-weights-2cpu/g_w13_2"), |_| ());
+    let (picks, ticks) = (made.row(Kind::Pick).all, made.row(Kind::TickPreempt).all);
+    assert!(picks.decisions > 900 && percent(picks.agree, picks.decisions) >= 90.0, "{picks:?}");
+    assert!(ticks.decisions > 900 && ticks.agree == ticks.decisions, "{ticks:?}");
+}
+
 #[test]
 fn every_recorded_set_goes_through() {
     for set in experiments(|_| true) {

@@ -68,6 +68,17 @@ fn one_cpu_sets_of_hogs_meet_their_figures() {
     }
 }
 
+/// A set that `cargo xtask record` wrote.
+#[test]
+fn groups_of_weight_100_and_300_share_two_cpus_as_recorded() {
+    let [set] = <[Set; 1]>::try_from(recorded(|set| set.name == "k6.12-weights-2cpu/g_w13_2")).unwrap();
+    let Simulated::Ran(checks) = simulate(&set.folder, &set.overrides(), 1).unwrap() else { panic!("it is not simulated") };
+    for figure in ["group_share.A", "group_share.B", "all.runtime_ns", "all.switches", "all.slice_ns.p50", "all.slice_ns.p95"] {
+        let row = checks[0].rows.iter().find(|row| row.figure == figure).unwrap();
+        assert!(is_inside(row), "{row:?}");
+    }
+}
+
 /// The curve of a task that computes after a long sleep, on every kernel and at half capacity.
 #[test]
 fn ramps_meet_their_figures() {
