@@ -5,8 +5,14 @@ use fairground::capture;
 use fairground_scenario::{Error, text_file};
 use std::path::PathBuf;
 
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
 #[derive(clap::Subcommand)]
-pub(crate) enum Command {
+enum Command {
     /// This host's topology as a machine file
     Machine {
         /// Where to write it; stdout if left out
@@ -15,8 +21,8 @@ pub(crate) enum Command {
     },
 }
 
-pub(crate) fn run(command: &Command, json: bool) -> Result<u8, Error> {
-    let Command::Machine { output } = command;
+pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
+    let Command::Machine { output } = &args.command;
     let captured = capture::capture_machine()?;
     show::notes(&captured.imported.notes);
     if let Some(path) = output {

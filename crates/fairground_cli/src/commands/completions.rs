@@ -26,7 +26,7 @@ const NAMED: [(&str, Listed); 7] = [
     ("change", Listed::Features),
 ];
 
-pub(crate) fn run(args: &Args) -> Result<u8, Error> {
+pub(crate) fn run(args: &Args, _json: bool) -> Result<u8, Error> {
     let mut text = Vec::new();
     clap_complete::generate(args.shell, &mut with_names(Cli::command()), "fairground", &mut text);
     show::text(&String::from_utf8_lossy(&text))?;

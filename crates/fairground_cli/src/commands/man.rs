@@ -14,7 +14,7 @@ pub(crate) struct Args {
     output: Option<PathBuf>,
 }
 
-pub(crate) fn run(args: &Args) -> Result<u8, Error> {
+pub(crate) fn run(args: &Args, _json: bool) -> Result<u8, Error> {
     if let Some(folder) = &args.output {
         let made = std::fs::create_dir_all(folder).and_then(|()| clap_mangen::generate_to(Cli::command(), folder));
         made.map_err(|cause| Error::world("write", folder, cause))?;

@@ -1,52 +1,81 @@
-//! One file per command.
+//! One file per command, with `Args` and `run`; a row in the table below makes it one.
 
-pub(crate) mod advise;
-pub(crate) mod capture;
-pub(crate) mod compare;
-pub(crate) mod completions;
-pub(crate) mod conform;
-pub(crate) mod convert;
-pub(crate) mod diff_runs;
-pub(crate) mod explain;
-pub(crate) mod latency;
-pub(crate) mod list;
-pub(crate) mod man;
-pub(crate) mod profile;
-pub(crate) mod replay;
-pub(crate) mod reproduce;
-pub(crate) mod run;
-pub(crate) mod schedstat;
-pub(crate) mod sensitivity;
-pub(crate) mod sweep;
-pub(crate) mod timehist;
-pub(crate) mod vopr;
+mod advise;
+mod capture;
+mod compare;
+mod completions;
+mod conform;
+mod convert;
+mod diff_runs;
+mod explain;
+mod latency;
+mod list;
+mod man;
+mod profile;
+mod replay;
+mod reproduce;
+mod run;
+mod schedstat;
+mod sensitivity;
+mod sweep;
+mod timehist;
+mod vopr;
 
-use crate::cli::{Cli, Command};
+use crate::cli::Cli;
 use fairground_scenario::Error;
 
-/// Runs a command and gives its exit code.
-pub(crate) fn dispatch(cli: Cli) -> Result<u8, Error> {
-    let json = cli.json;
-    match cli.command {
-        Command::Run(args) => run::run(&args, json),
-        Command::Compare(args) => compare::run(&args, json),
-        Command::Reproduce(args) => reproduce::run(&args, json),
-        Command::Replay(args) => replay::run(&args, json),
-        Command::Conform(args) => conform::run(&args, json),
-        Command::Explain(args) => explain::run(&args, json),
-        Command::Advise(args) => advise::run(&args, json),
-        Command::Sensitivity(args) => sensitivity::run(&args, json),
-        Command::Sweep(args) => sweep::run(&args, json),
-        Command::Convert(args) => convert::run(&args, json),
-        Command::Schedstat(args) => schedstat::run(&args, json),
-        Command::Latency(args) => latency::run(&args, json),
-        Command::Timehist(args) => timehist::run(&args, json),
-        Command::List(args) => list::run(&args, json),
-        Command::Profile(command) => profile::run(&command, json),
-        Command::Capture(command) => capture::run(&command, json),
-        Command::DiffRuns(args) => diff_runs::run(&args, json),
-        Command::Vopr(args) => vopr::run(&args, json),
-        Command::Completions(args) => completions::run(&args),
-        Command::Man(args) => man::run(&args),
-    }
+macro_rules! commands {
+    ($($(#[$sentence:meta])* $variant:ident $file:ident;)*) => {
+        #[derive(clap::Subcommand)]
+        pub(crate) enum Command { $($(#[$sentence])* $variant($file::Args),)* }
+
+        /// Runs a command and gives its exit code.
+        pub(crate) fn dispatch(cli: Cli) -> Result<u8, Error> {
+            match cli.command { $(Command::$variant(args) => $file::run(&args, cli.json),)* }
+        }
+    };
+}
+
+// In the order of the help.
+commands! {
+    /// Run one simulation and print its tables
+    Run run;
+    /// Compare two profiles over paired seeds
+    Compare compare;
+    /// Run a published experiment and show our numbers beside its own
+    Reproduce reproduce;
+    /// Run a recorded trace on another machine or profile
+    Replay replay;
+    /// Compare a recorded trace with the model, decision by decision
+    Conform conform;
+    /// Explain why a task ran late after a wake-up
+    Explain explain;
+    /// Find the smallest CPU limit that meets a goal, and say what the present one does
+    Advise advise;
+    /// Show what a result rests on: each class of costs times 0.5 and times 2
+    Sensitivity sensitivity;
+    /// Run every combination of a sweep file
+    Sweep sweep;
+    /// Convert between trace formats
+    Convert convert;
+    /// Show counters of /proc/schedstat, or what was counted between two snapshots
+    Schedstat schedstat;
+    /// Show how long tasks wait for a CPU, as `perf sched latency` does
+    Latency latency;
+    /// Show what each task did until each switch, as `perf sched timehist` does
+    Timehist timehist;
+    /// List what there is
+    List list;
+    /// Show a profile, or what changed between two
+    Profile profile;
+    /// Write a description of this host
+    Capture capture;
+    /// Find the first record in which two runs differ
+    DiffRuns diff_runs;
+    /// Run random whole systems under every invariant
+    Vopr vopr;
+    /// Print completions for a shell
+    Completions completions;
+    /// Print the manual pages
+    Man man;
 }

@@ -4,8 +4,14 @@ use crate::show;
 use fairground::lists;
 use fairground_scenario::Error;
 
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
 #[derive(clap::Subcommand)]
-pub(crate) enum Command {
+enum Command {
     /// What a kernel does: seams, features, tunables
     Show {
         /// A kernel from v4.12 to v7.2, also one that cannot be run, or a profile with patches
@@ -20,8 +26,8 @@ pub(crate) enum Command {
     },
 }
 
-pub(crate) fn run(command: &Command, json: bool) -> Result<u8, Error> {
-    let table = match command {
+pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
+    let table = match &args.command {
         Command::Show { profile } => lists::profile_table(&lists::profile_to_show(profile)?),
         Command::Diff { p, q } => {
             let (p, q) = (lists::profile_to_show(p)?, lists::profile_to_show(q)?);
