@@ -4,6 +4,7 @@
 #![deny(clippy::float_arithmetic)]
 
 pub mod csv;
+mod doors;
 mod export;
 mod flat;
 pub mod ftrace;
@@ -17,9 +18,7 @@ pub mod registry;
 pub mod schedstat;
 pub mod trace_dat;
 
+pub use doors::{is_trace, read_any, read_as, read_file, read_file_into, read_into, read_set, unpack};
 pub use export::{TraceWriter, WriterOptions};
 pub use import::{ImportStats, Note, RecordedTrace, Severity};
-pub use registry::{
-    Format, FormatError, ImportError, ReadSeek, formats, is_trace, read_any, read_file, read_file_into, read_into, read_set,
-    unpack, writer_for, writer_with,
-};
+pub use registry::{Format, FormatError, ImportError, ReadSeek, formats, writer_for, writer_with};

@@ -388,7 +388,7 @@ fn a_pipe_that_breaks_gives_what_came_before() {
 
 #[test]
 fn what_the_fuzzer_kept() {
-    let seeds = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds/read_perf_data");
+    let seeds = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds/perf-data");
     let mut read = 0;
     for entry in fs::read_dir(seeds).unwrap() {
         let _ = read_file_into(File::open(entry.unwrap().path()).unwrap(), "perf.data", &[], &mut NullSink);

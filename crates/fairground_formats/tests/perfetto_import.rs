@@ -213,7 +213,7 @@ fn the_stored_samples() {
 /// What fuzzing found worth keeping is read without a panic, and what is left out is said.
 #[test]
 fn the_seeds_of_the_fuzz_target() {
-    let seeds = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds/read_perfetto");
+    let seeds = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds/perfetto");
     for seed in fs::read_dir(seeds).unwrap() {
         let bytes = fs::read(seed.unwrap().path()).unwrap();
         let stats = fairground_formats::perfetto::read(&bytes[..], &mut NullSink);

@@ -67,7 +67,7 @@ proptest! {
 
 #[test]
 fn each_format_that_is_not_written_says_so_by_name() {
-    for format in formats().iter().filter(|format| !format.writes) {
+    for format in formats().iter().filter(|format| !format.writes()) {
         let error = fairground_formats::writer_for(format.ending, Box::new(Vec::new())).err().unwrap().to_string();
         assert!(error.contains(format.ending) && error.contains(".pftrace"), "{error}");
     }

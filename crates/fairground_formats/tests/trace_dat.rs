@@ -303,7 +303,7 @@ fn thousands_of_corruptions() {
 
 #[test]
 fn seeds_of_the_fuzz_target() {
-    let seeds = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds/read_trace_dat");
+    let seeds = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds/trace-dat");
     let mut readable = 0;
     for seed in std::fs::read_dir(seeds).unwrap() {
         let bytes = std::fs::read(seed.unwrap().path()).unwrap();

@@ -8,13 +8,13 @@ fn formats_are_listed() {
     expect![[r#"
         formats    ending      read  write  what it is
         ---------  ----------  ----  -----  ------------------------------------------------------------------------
-        ftrace     .txt        yes   yes    Trace text of ftrace, trace-cmd report and perf script
-        trace-dat  .dat        yes   -      trace.dat of trace-cmd record, versions 6 and 7
-        recorded   .csv.zst    yes   -      trace.csv.zst of a recorded experiment, with tasks.csv beside it
         perf-data  .data       yes   -      perf.data of perf sched record or perf record -e 'sched:*'
+        trace-dat  .dat        yes   -      trace.dat of trace-cmd record, versions 6 and 7
         perfetto   .pftrace    yes   yes    Perfetto trace, for ui.perfetto.dev
-        json       .json       yes   yes    One JSON document with a record a line
+        recorded   .csv.zst    yes   -      trace.csv.zst of a recorded experiment, with tasks.csv beside it
         csv        .csv        yes   yes    Table with a line per record
+        json       .json       yes   yes    One JSON document with a record a line
+        ftrace     .txt        yes   yes    Trace text of ftrace, trace-cmd report and perf script
         parquet    .parquet    -     yes    Columnar table with a row per event, or per run of a sweep or comparison
         html       .html       -     yes    Page for a browser: tables, curves of latency, timeline of CPUs
         hgrm       .hgrm       -     yes    Percentiles of wake-up latency, for HdrHistogram's plotter
