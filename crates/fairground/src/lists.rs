@@ -2,7 +2,7 @@
 
 use fairground_formats::formats;
 use fairground_machine::{CostModel, presets};
-use fairground_model::{GovernorKind, Reason};
+use fairground_model::{GovernorKind, Reason, Tunable};
 use fairground_report::{Cell, Column, ListRow, ProfileChange, Table, list, profile as profile_report};
 use fairground_scenario::{Error, SCHED_AUTOGROUP_ENABLED};
 use fairground_sched::fair::tunables::TUNABLES;
@@ -74,7 +74,7 @@ pub fn list(what: Listed) -> Table {
         Listed::Costs => CostModel::names()
             .map(|name| row(name, CostModel::preset(name).map_or_else(|_| String::new(), |costs| costs.description)))
             .collect(),
-        Listed::Governors => GovernorKind::ALL.iter().map(|governor| row(governor.0, governor.2)).collect(),
+        Listed::Governors => return governor_table(),
         Listed::Workloads => return workload_table(),
         Listed::Formats => return format_table(),
         Listed::Reasons => Reason::ALL.iter().map(|reason| row(reason.slug(), reason.sentence())).collect(),
@@ -98,6 +98,23 @@ fn feature_table() -> Table {
     for feat in Feat::ALL {
         let row = feat.row();
         table.push(vec![row.name.into(), row.kernels().into(), row.defaults().into(), row.sentence.into()]);
+    }
+    table
+}
+
+/// Governors with their tunables and the defaults of those that do not follow from the policy.
+fn governor_table() -> Table {
+    let columns =
+        vec![Column::left("governors", "name"), Column::left("tunables", "tunables"), Column::left("what it is", "sentence")];
+    let mut table = Table::new("governors", "", columns);
+    for kind in GovernorKind::ALL {
+        let row = kind.row();
+        let tunable = |&(tunable, default): &(Tunable, Option<u64>)| {
+            let default = default.map_or_else(String::new, |value| format!(" ({value})"));
+            format!("{}{default}", tunable.row().key)
+        };
+        let tunables: Vec<String> = row.tunables.iter().map(tunable).collect();
+        table.push(vec![row.name.into(), tunables.join(", ").into(), row.sentence.into()]);
     }
     table
 }
@@ -134,8 +151,8 @@ fn format_table() -> Table {
         table.push(vec![
             format.name.into(),
             format!(".{}", format.ending).into(),
-            yes(format.reads),
-            yes(format.writes),
+            yes(format.reads()),
+            yes(format.writes()),
             format.sentence.into(),
         ]);
     }

@@ -2,7 +2,7 @@
 
 use crate::machine::Machine;
 use crate::validate::{Place, Problem};
-use fairground_model::FreqPolicy;
+use fairground_model::{FreqPolicy, Tunable, TunableUnit};
 use fairground_stdx::{CpuMask, Ns};
 
 /// The most operating points of a policy: more than any driver lists.
@@ -69,29 +69,17 @@ fn table(row: usize, policy: &FreqPolicy, add: &mut impl FnMut(usize, &'static s
 fn governor(row: usize, policy: &FreqPolicy, add: &mut impl FnMut(usize, &'static str, String, &str)) {
     let governor = &policy.governor;
     let cpus = policy.cpus;
-    let named = [
-        ("setspeed_khz", governor.setspeed_khz),
-        ("min_khz", governor.min_khz),
-        ("max_khz", governor.max_khz),
-        ("start_khz", governor.start_khz),
-    ];
-    for (key, khz) in named {
-        if let Some(khz) = khz.filter(|&khz| policy.opps.iter().all(|opp| opp.khz != khz)) {
-            let message = format!("the governor of CPUs {cpus} has {key} = {khz}");
+    for tunable in Tunable::ALL.iter().copied().filter(|tunable| tunable.row().unit == TunableUnit::Khz) {
+        if let Some(khz) = governor.khz(tunable).filter(|&khz| policy.opps.iter().all(|opp| opp.khz != khz)) {
+            let message = format!("the governor of CPUs {cpus} has {} = {khz}", tunable.row().key);
             add(row, "governor", message, "It is one of the operating points of the policy.");
         }
     }
-    if let (Some(low), Some(high)) = (governor.min_khz, governor.max_khz)
-        && low > high
-    {
-        let message = format!("the governor of CPUs {cpus} may choose from {low} to {high} kHz");
-        add(row, "governor", message, "`min_khz` is not above `max_khz`.");
-    }
-    if let (Some(up), Some(down)) = (governor.up_threshold, governor.down_threshold)
-        && down >= up
-    {
-        let message = format!("the governor of CPUs {cpus} goes up above {up} % and down below {down} %");
-        add(row, "governor", message, "`down_threshold` is below `up_threshold`.");
+    if let Some((low, high, equal)) = governor.contradiction() {
+        let said = |tunable: Tunable| format!("{} = {}", tunable.row().key, governor.number(tunable));
+        let message = format!("the governor of CPUs {cpus} has {} and {}", said(low), said(high));
+        let hint = format!("`{}` {} `{}`.", low.row().key, if equal { "is not above" } else { "is below" }, high.row().key);
+        add(row, "governor", message, &hint);
     }
 }
 

@@ -1,6 +1,6 @@
 //! Frequencies: which CPUs change theirs together, and between which operating points.
 
-use crate::governor::{Governor, GovernorKind};
+use crate::governor::{Governor, Tunable};
 use fairground_stdx::{CpuMask, Ns};
 
 /// One operating point (OPP).
@@ -43,23 +43,28 @@ impl FreqPolicy {
     /// The lowest and the highest frequency that the governor may choose (scaling_min_freq, scaling_max_freq).
     pub fn limits(&self) -> (u32, u32) {
         let (min, max) = (self.min_khz(), self.max_khz());
-        let high = self.governor.max_khz.map_or(max, |khz| self.at_most(khz));
-        (self.governor.min_khz.map_or(min, |khz| self.at_least(khz)).min(high), high)
+        let high = self.governor.khz(Tunable::MaxKhz).map_or(max, |khz| self.at_most(khz));
+        (self.governor.khz(Tunable::MinKhz).map_or(min, |khz| self.at_least(khz)).min(high), high)
     }
-    /// The frequency at the beginning of a run; none = that of the machine. A machine that was idle until then has let its
-    /// governor go down.
+    /// The frequency at the beginning of a run; none = that of the machine.
     pub fn start_khz(&self) -> Option<u32> {
+        (self.governor.kind.row().start)(self)
+    }
+    /// A governor that looks starts low: a machine that was idle until then has let it go down.
+    pub(crate) fn start_low(&self) -> Option<u32> {
+        Some(self.governor.khz(Tunable::StartKhz).map_or(self.limits().0, |khz| self.within(khz)))
+    }
+    /// What the user has set, or the highest.
+    pub(crate) fn start_as_set(&self) -> Option<u32> {
+        let set = self.governor.khz(Tunable::SetspeedKhz).or(self.governor.khz(Tunable::StartKhz));
+        Some(set.map_or(self.limits().1, |khz| self.within(khz)))
+    }
+    /// The lowest frequency of the table that suffices for `khz`, within the limits.
+    ///
+    /// Kernel: cpufreq.c cpufreq_driver_resolve_freq(), v4.12–
+    pub fn within(&self, khz: u32) -> u32 {
         let (low, high) = self.limits();
-        let within = |khz: u32| self.at_least(khz.clamp(low, high));
-        match self.governor.kind {
-            GovernorKind::Fixed => self.governor.start_khz,
-            GovernorKind::Performance => Some(high),
-            GovernorKind::Powersave => Some(low),
-            GovernorKind::Userspace => Some(self.governor.setspeed_khz.or(self.governor.start_khz).map_or(high, within)),
-            GovernorKind::Schedutil | GovernorKind::Ondemand | GovernorKind::Conservative => {
-                Some(self.governor.start_khz.map_or(low, within))
-            }
-        }
+        self.at_least(khz.clamp(low, high))
     }
     /// The lowest frequency of the table that is not below `khz`; the highest if there is none.
     ///

@@ -37,7 +37,7 @@ pub use digest::Digest;
 pub use distributed::Distributed;
 pub use event::{Decision, PrevState, Section, TraceEvent, WakeContext, Who};
 pub use freq::{FreqPolicy, Opp};
-pub use governor::{Governor, GovernorKind};
+pub use governor::{Governor, GovernorKind, Tunable, TunableUnit};
 pub use lock::{LockKind, LockMode, LockSpec, RCU_SYNC_DELAY};
 pub use lock_event::{LockAct, LockEvent};
 pub use machine_view::MachineView;

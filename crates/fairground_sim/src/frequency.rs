@@ -2,7 +2,7 @@
 
 use crate::simulation::Simulation;
 use fairground_machine::Machine;
-use fairground_model::{Change, FreqPolicy, Governor, GovernorKind, Mistakes, Op, Recorder, TaskSet, TimedChange};
+use fairground_model::{Change, FreqPolicy, Governor, GovernorKind, Mistakes, Op, Recorder, TaskSet, TimedChange, Tunable};
 use fairground_stdx::{CpuId, CpuMask, Ns};
 
 impl Simulation {
@@ -64,7 +64,7 @@ pub(crate) fn check_frequencies(machine: &Machine, set: &TaskSet, mistakes: &mut
         match &timed.change {
             Change::FreqCapacity { cpu, .. } => {
                 let kind = of(*cpu).map_or(GovernorKind::Fixed, |row| policies[row].governor.kind);
-                if !matches!(kind, GovernorKind::Fixed | GovernorKind::Userspace) {
+                if !kind.row().lets_others_set {
                     let message =
                         format!("at {at} the frequency of CPU {cpu} would be set, but its governor is `{}`", kind.name());
                     mistakes.whole(message, "Leave it to the governor, or set another one before: `governor CPUS fixed`.");
@@ -88,7 +88,7 @@ pub(crate) fn check_frequencies(machine: &Machine, set: &TaskSet, mistakes: &mut
 /// A frequency that the user sets is one of the table.
 fn check_setspeed(policy: &FreqPolicy, governor: &Governor, at: Ns, mistakes: &mut Mistakes) {
     let known: Vec<String> = policy.opps.iter().map(|opp| opp.khz.to_string()).collect();
-    if let Some(khz) = governor.setspeed_khz.filter(|&khz| policy.opps.iter().all(|opp| opp.khz != khz)) {
+    if let Some(khz) = governor.khz(Tunable::SetspeedKhz).filter(|&khz| policy.opps.iter().all(|opp| opp.khz != khz)) {
         let hint = format!("CPUs {} have {} kHz.", policy.cpus, known.join(", "));
         mistakes.whole(format!("at {at} CPUs {} would run at {khz} kHz", policy.cpus), hint);
     }

@@ -3,7 +3,9 @@
 
 use crate::common::{self, Build, MS, US, cpu, free_machine, setup, sleep, work};
 use fairground_machine::{CostModel, Machine, machine_file};
-use fairground_model::{Change, Governor, GovernorKind, Instr, Mode, Policy, RtPriority, Sink, Start, TaskSet, TraceEvent};
+use fairground_model::{
+    Change, Governor, GovernorKind, Instr, Mode, Policy, RtPriority, Sink, Start, TaskSet, TraceEvent, Tunable,
+};
 use fairground_sched::Profile;
 use fairground_sim::{Setup, Simulation};
 use fairground_stdx::{CpuId, Instant, Ns, TaskId};
@@ -136,7 +138,7 @@ fn a_cpu_that_was_never_idle_does_not_slow_down() {
     let heavy = set.pinned("heavy", 0, vec![work(300 * MS)]);
     set.pinned("light", 0, vec![work(u64::MAX)]);
     let mut busy = two_clocks("\"schedutil\"");
-    busy.policies[0].governor.rate_limit = Some(Ns::from_ms(1));
+    busy.policies[0].governor.set(Tunable::RateLimit, Some(MS));
     let run = |machine: Machine| Watch::of(machine, "v4.20", set.clone(), 1500 * MS);
     let watch = run(busy);
     assert!(watch.exit_of(heavy) < 1500 * MS);
@@ -187,7 +189,7 @@ fn steps() -> Machine {
     let khz = "100000, 124511, 125000, 156250, 249023, 250000, 312500, 498046, 500000, 625000, 996093, 1000000";
     let policy = format!("[[policy]]\ncpus = \"0\"\nkhz = [{khz}]\nfast_switch = true\n");
     let mut machine = machine_file::parse(&format!("cores = 1\nhz = 250\ncosts = \"zero\"\n{policy}")).unwrap();
-    machine.policies[0].governor = Governor { rate_limit: Some(Ns::from_ms(1)), ..schedutil() };
+    machine.policies[0].governor = schedutil().with(Tunable::RateLimit, MS);
     machine
 }
 
@@ -256,7 +258,7 @@ fn duty(busy: u64) -> TaskSet {
 /// Model: 04 T15
 #[test]
 fn ondemand_goes_by_the_share_of_busy_time() {
-    let ondemand = Governor { sampling_rate: Some(Ns::from_ms(20)), ..Governor::of(GovernorKind::Ondemand) };
+    let ondemand = Governor::of(GovernorKind::Ondemand).with(Tunable::SamplingRate, 20 * MS);
     let all = Watch::of(hikey(ondemand, 250), "v6.1", ramp(START), START + 400 * MS);
     assert_eq!(all.changes.iter().map(|row| row.1).collect::<Vec<_>>(), [KHZ[4]], "the highest after one sample");
     let half = Watch::of(hikey(ondemand, 250), "v6.1", duty(10 * MS), 400 * MS);
@@ -270,7 +272,8 @@ fn ondemand_goes_by_the_share_of_busy_time() {
 #[test]
 fn ondemand_goes_up_above_95_percent_unless_it_is_told_another_threshold() {
     let settled = |up_threshold, busy| {
-        let governor = Governor { sampling_rate: Some(Ns::from_ms(20)), up_threshold, ..Governor::of(GovernorKind::Ondemand) };
+        let mut governor = Governor::of(GovernorKind::Ondemand).with(Tunable::SamplingRate, 20 * MS);
+        governor.set(Tunable::UpThreshold, up_threshold);
         Watch::of(hikey(governor, 250), "v6.1", duty(busy), 400 * MS).changes.last().map(|row| row.1)
     };
     assert_eq!(settled(None, 17 * MS), Some(KHZ[3]));
@@ -280,7 +283,7 @@ fn ondemand_goes_up_above_95_percent_unless_it_is_told_another_threshold() {
 
 #[test]
 fn conservative_climbs_and_falls_in_steps() {
-    let governor = Governor { sampling_rate: Some(Ns::from_ms(20)), ..Governor::of(GovernorKind::Conservative) };
+    let governor = Governor::of(GovernorKind::Conservative).with(Tunable::SamplingRate, 20 * MS);
     let mut set = TaskSet::default();
     set.pinned("burst", 0, vec![Instr::RunTime { time: Ns(600 * MS), mode: Mode::User }, sleep(u64::MAX / 4)]);
     let run = Instr::RunTime { time: Ns(MS), mode: Mode::User };
@@ -298,7 +301,7 @@ fn work_goes_on_exactly_across_changes_and_time_does_not_stretch() {
     let timer = set.pinned("timer", 1, vec![Instr::RunTime { time: Ns(10 * MS), mode: Mode::User }]);
     let irqs_off = Instr::Run { work: Ns(10 * MS), mode: Mode::IrqOff };
     let section = set.pinned("section", 2, vec![Instr::Enter, irqs_off, Instr::Leave]);
-    let speed = |khz| Governor { setspeed_khz: Some(khz), ..Governor::of(GovernorKind::Userspace) };
+    let speed = |khz: u32| Governor::of(GovernorKind::Userspace).with(Tunable::SetspeedKhz, khz);
     set.at(4 * MS, Change::Governor { cpu: cpu(3), governor: speed(KHZ[0]) });
     let mut machine = hikey(Governor::of(GovernorKind::Performance), 250);
     machine.policies[0].transition_latency = Ns::ZERO;
@@ -342,7 +345,7 @@ fn what_was_done_up_to_an_interrupt_that_changes_the_frequency_counts_once() {
         (set, worker)
     };
     let (mut set, task) = worker();
-    let slow = Governor { setspeed_khz: Some(KHZ[0]), ..Governor::of(GovernorKind::Userspace) };
+    let slow = Governor::of(GovernorKind::Userspace).with(Tunable::SetspeedKhz, KHZ[0]);
     set.at(3 * MS, Change::Governor { cpu: cpu(0), governor: slow });
     let mut machine = hikey(Governor::of(GovernorKind::Performance), 250);
     machine.policies[0].fast_switch = false;
@@ -394,7 +397,7 @@ fn impossible_changes_are_refused() {
     let board = || hikey(schedutil(), 250);
     let text = refused(board(), Change::FreqCapacity { cpu: cpu(0), freq_capacity: 512 });
     assert!(text.contains("its governor is `schedutil`"), "{text}");
-    let speed = Governor { setspeed_khz: Some(5), ..Governor::of(GovernorKind::Userspace) };
+    let speed = Governor::of(GovernorKind::Userspace).with(Tunable::SetspeedKhz, 5_u32);
     let text = refused(board(), Change::Governor { cpu: cpu(0), governor: speed });
     assert!(text.contains("would run at 5 kHz") && text.contains("208000"), "{text}");
     let text = refused(free_machine(2, 1000), Change::Governor { cpu: cpu(0), governor: schedutil() });

@@ -3,25 +3,8 @@
 use super::fields::Fields;
 use crate::machine::Machine;
 use crate::suggest::{self, clip};
-use crate::validate_policies::MAX_KHZ;
-use fairground_model::{Governor, GovernorKind, Mistakes};
+use fairground_model::{Governor, GovernorKind, Mistakes, Tunable, TunableUnit};
 use fairground_stdx::Ns;
-
-const KEYS: [&str; 11] = [
-    "name",
-    "rate_limit",
-    "sampling_rate",
-    "up_threshold",
-    "down_threshold",
-    "freq_step",
-    "sampling_down_factor",
-    "setspeed_khz",
-    "min_khz",
-    "max_khz",
-    "start_khz",
-];
-/// The longest rate limit or sampling period.
-const MAX_PERIOD: Ns = Ns::from_secs(100);
 
 /// The governor that `fields` names, if it does.
 pub(super) fn governor(fields: &Fields, mistakes: &mut Mistakes) -> Option<Governor> {
@@ -34,64 +17,55 @@ pub(super) fn governor(fields: &Fields, mistakes: &mut Mistakes) -> Option<Gover
         return None;
     };
     let fields = Fields::new(table, fields.span_of("governor"));
-    fields.refuse_unknown(&KEYS, mistakes);
+    let keys: Vec<&str> = ["name"].into_iter().chain(Tunable::ALL.iter().map(|tunable| tunable.row().key)).collect();
+    fields.refuse_unknown(&keys, mistakes);
     if !fields.has("name") {
         mistakes.at(fields.span(), "a governor without `name`", "Write name = \"schedutil\".");
     }
-    let kind = kind(&fields, "name", mistakes)?;
-    foreign_keys(&fields, kind, mistakes);
-    let mut period = |key| {
-        let length = fields.length(key, mistakes);
-        if let Some(length) = length.filter(|&length| length == Ns::ZERO || length > MAX_PERIOD) {
-            mistakes.at(fields.span_of(key), format!("`{key}` is {length}"), format!("It is above 0 and at most {MAX_PERIOD}."));
+    let mut governor = Governor::of(kind(&fields, "name", mistakes)?);
+    for &tunable in Tunable::ALL.iter().filter(|tunable| fields.has(tunable.row().key)) {
+        foreign(&fields, governor.kind, tunable, mistakes);
+        governor.set(tunable, value(&fields, tunable, mistakes));
+    }
+    Some(governor)
+}
+
+/// The value of a tunable, where it is one.
+fn value(fields: &Fields, tunable: Tunable, mistakes: &mut Mistakes) -> Option<u64> {
+    let row = tunable.row();
+    match row.unit {
+        TunableUnit::Time => {
+            let length = fields.length(row.key, mistakes)?;
+            if !(row.low..=row.high).contains(&length.0) {
+                let hint = format!("It is above 0 and at most {}.", Ns(row.high));
+                mistakes.at(fields.span_of(row.key), format!("`{}` is {length}", row.key), hint);
+            }
+            Some(length.0)
         }
-        length
-    };
-    let (rate_limit, sampling_rate) = (period("rate_limit"), period("sampling_rate"));
-    let mut number = |key, high| fields.integer(key, 1..=high, mistakes);
-    Some(Governor {
-        kind,
-        rate_limit,
-        sampling_rate,
-        up_threshold: number("up_threshold", 100),
-        down_threshold: number("down_threshold", 99),
-        freq_step: number("freq_step", 100),
-        sampling_down_factor: number("sampling_down_factor", 100_000),
-        setspeed_khz: number("setspeed_khz", MAX_KHZ),
-        min_khz: number("min_khz", MAX_KHZ),
-        max_khz: number("max_khz", MAX_KHZ),
-        start_khz: number("start_khz", MAX_KHZ),
-    })
+        TunableUnit::Khz | TunableUnit::Number => {
+            fields.integer(row.key, row.low as u32..=row.high as u32, mistakes).map(u64::from)
+        }
+    }
 }
 
 fn kind(fields: &Fields, key: &str, mistakes: &mut Mistakes) -> Option<GovernorKind> {
     let text = fields.text(key, mistakes)?;
     let found = GovernorKind::by_name(text);
     if found.is_none() {
-        let known = GovernorKind::ALL.map(|row| row.0);
+        let known: Vec<&str> = GovernorKind::ALL.iter().map(|kind| kind.name()).collect();
         mistakes.at(fields.span_of(key), format!("unknown governor `{}`", clip(text)), suggest::hint(text, &known));
     }
     found
 }
 
-/// Tunables that the governor does not have.
-fn foreign_keys(fields: &Fields, kind: GovernorKind, mistakes: &mut Mistakes) {
-    use GovernorKind::{Conservative, Ondemand, Schedutil, Userspace};
-    let owners: [(&str, &[GovernorKind]); 7] = [
-        ("rate_limit", &[Schedutil]),
-        ("sampling_rate", &[Ondemand, Conservative]),
-        ("up_threshold", &[Ondemand, Conservative]),
-        ("down_threshold", &[Conservative]),
-        ("freq_step", &[Conservative]),
-        ("sampling_down_factor", &[Ondemand, Conservative]),
-        ("setspeed_khz", &[Userspace]),
-    ];
-    for (key, owners) in owners {
-        if fields.has(key) && !owners.contains(&kind) {
-            let names: Vec<String> = owners.iter().map(|owner| format!("`{}`", owner.name())).collect();
-            let hint = format!("It is a tunable of {}.", names.join(" and "));
-            mistakes.at(fields.span_of(key), format!("`{}` has no `{key}`", kind.name()), hint);
-        }
+/// A mistake where the governor does not have the tunable.
+fn foreign(fields: &Fields, kind: GovernorKind, tunable: Tunable, mistakes: &mut Mistakes) {
+    if !kind.has(tunable) {
+        let owners = GovernorKind::ALL.iter().filter(|owner| owner.has(tunable));
+        let names: Vec<String> = owners.map(|owner| format!("`{}`", owner.name())).collect();
+        let key = tunable.row().key;
+        let hint = format!("It is a tunable of {}.", names.join(" and "));
+        mistakes.at(fields.span_of(key), format!("`{}` has no `{key}`", kind.name()), hint);
     }
 }
 

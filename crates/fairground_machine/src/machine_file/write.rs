@@ -5,7 +5,7 @@ use crate::idle::{IdleGovernor, IdleState};
 use crate::machine::{CpuSpec, DEFAULT_CORE_CACHE_KIB, Machine, tick_of};
 use crate::regular::{Level, Numbering, Regular, default_distances};
 use fairground_model::machine_view::{DomainLevels, RECLAIM_DISTANCE};
-use fairground_model::{FreqPolicy, Governor, Op};
+use fairground_model::{FreqPolicy, Governor, Op, Tunable, TunableUnit};
 use fairground_stdx::{CpuId, IndexVec, Ns};
 use std::fmt::Write;
 
@@ -219,20 +219,15 @@ fn write_policies(text: &mut String, policies: &[FreqPolicy]) {
 
 /// A governor as an inline table.
 fn governor(governor: &Governor) -> String {
-    let lengths = [("rate_limit", governor.rate_limit), ("sampling_rate", governor.sampling_rate)];
-    let numbers = [
-        ("up_threshold", governor.up_threshold),
-        ("down_threshold", governor.down_threshold),
-        ("freq_step", governor.freq_step),
-        ("sampling_down_factor", governor.sampling_down_factor),
-        ("setspeed_khz", governor.setspeed_khz),
-        ("min_khz", governor.min_khz),
-        ("max_khz", governor.max_khz),
-        ("start_khz", governor.start_khz),
-    ];
-    let mut keys = vec![format!("name = {}", quoted(governor.kind.name()))];
-    keys.extend(lengths.into_iter().filter_map(|(key, length)| Some(format!("{key} = \"{}\"", length?))));
-    keys.extend(numbers.into_iter().filter_map(|(key, number)| Some(format!("{key} = {}", number?))));
+    let key = |&tunable: &Tunable| {
+        let (row, value) = (tunable.row(), governor.said(tunable)?);
+        Some(match row.unit {
+            TunableUnit::Time => format!("{} = \"{}\"", row.key, Ns(value)),
+            TunableUnit::Khz | TunableUnit::Number => format!("{} = {value}", row.key),
+        })
+    };
+    let name = format!("name = {}", quoted(governor.kind.name()));
+    let keys: Vec<String> = [name].into_iter().chain(Tunable::ALL.iter().filter_map(key)).collect();
     format!("{{ {} }}", keys.join(", "))
 }
 

@@ -9,7 +9,7 @@ use crate::nouns::limits::MAX;
 use crate::nouns::words;
 use crate::text::Wrong;
 use crate::text::fields::{Fields, Spanned};
-use fairground_model::{Governor, Mistakes, Policy, UtilClamp};
+use fairground_model::{Governor, Mistakes, Policy, Tunable, UtilClamp};
 use fairground_stdx::nearest;
 use fairground_stdx::{CpuMask, Ns};
 use std::ops::Range;
@@ -69,8 +69,10 @@ impl std::fmt::Display for Act {
             }
             Act::Feature(name) => write!(f, "feature {name}"),
             Act::Frequency(cpus, share) => write!(f, "frequency {cpus} {share}/1024"),
-            Act::Governor(cpus, Governor { setspeed_khz: Some(khz), .. }) => write!(f, "setspeed {cpus} {khz}"),
-            Act::Governor(cpus, governor) => write!(f, "governor {cpus} {}", governor.kind.name()),
+            Act::Governor(cpus, governor) => match governor.khz(Tunable::SetspeedKhz) {
+                Some(khz) => write!(f, "setspeed {cpus} {khz}"),
+                None => write!(f, "governor {cpus} {}", governor.kind.name()),
+            },
             Act::Thermal(cpus, lost) => write!(f, "thermal {cpus} {lost}/1024"),
             Act::Hotplug(cpus, online) => write!(f, "{} {cpus}", if *online { "online" } else { "offline" }),
             Act::Watchdog(cpus) => write!(f, "watchdog {cpus}"),

@@ -3,7 +3,7 @@
 use crate::nouns::deadline;
 use crate::text::Wrong;
 use crate::text::fields::Fields;
-use fairground_model::{DlParams, Governor, GovernorKind, Mistakes, Policy, RtPriority};
+use fairground_model::{DlParams, Governor, GovernorKind, Mistakes, Policy, RtPriority, Tunable};
 use fairground_stdx::{CpuMask, Ns, units};
 use std::ops::Range;
 
@@ -168,8 +168,8 @@ fn share(word: &str) -> Option<u64> {
 /// A frequency governor.
 pub(crate) fn governor(word: &str) -> Result<GovernorKind, (String, String)> {
     GovernorKind::by_name(word).ok_or_else(|| {
-        let names = GovernorKind::ALL.map(|row| row.0).join(", ");
-        (format!("`{word}` is no governor"), format!("There are: {names}."))
+        let names: Vec<&str> = GovernorKind::ALL.iter().map(|kind| kind.name()).collect();
+        (format!("`{word}` is no governor"), format!("There are: {}.", names.join(", ")))
     })
 }
 
@@ -178,7 +178,7 @@ pub(crate) fn setspeed(word: &str) -> Result<Governor, (String, String)> {
     let khz: Option<u32> = word.parse().ok().filter(|&khz| khz > 0);
     let wrong =
         || (format!("`{word}` is no frequency"), "Write it in kHz, as one of the operating points: `729000`.".to_string());
-    Ok(Governor { setspeed_khz: Some(khz.ok_or_else(wrong)?), ..Governor::of(GovernorKind::Userspace) })
+    Ok(Governor::of(GovernorKind::Userspace).with(Tunable::SetspeedKhz, khz.ok_or_else(wrong)?))
 }
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
 //! The share of busy time of the last period, which ondemand and conservative go by.
 
-use super::{conservative, ondemand};
+use super::{Asked, Policy};
 use crate::Sched;
 use crate::ctx::{Ctx, SCHED_CLOCK_AT_START};
-use fairground_model::GovernorKind;
+use fairground_model::Tunable;
 use fairground_stdx::{Instant, Ns};
 
 /// What is kept of a CPU, ns.
@@ -70,10 +70,15 @@ impl PolicyLoad {
 }
 
 impl Sched {
-    /// Utilisation has changed: if a period is over, a sample is taken.
+    /// Utilisation has changed: if a period is over, a sample is taken, and `update` says what its load asks for.
     ///
     /// Kernel: cpufreq_governor.c dbs_update_util_handler(), v4.12–
-    pub(super) fn dbs_update_util_handler(&mut self, cx: &mut Ctx<'_, '_>, row: usize, time: u64) {
+    pub(super) fn dbs_update_util_handler(
+        &mut self,
+        cx: &mut Ctx<'_, '_>,
+        Asked { row, time, .. }: Asked,
+        update: fn(&mut Policy, u32) -> Option<u32>,
+    ) {
         let period = self.sampling_rate(cx, row).0 * self.cpufreq.policies[row].load.rate_mult;
         let policy = &mut self.cpufreq.policies[row];
         if policy.works() || time.saturating_sub(policy.load.last_sample.max(SCHED_CLOCK_AT_START)) < period {
@@ -81,10 +86,7 @@ impl Sched {
         }
         policy.load.last_sample = time;
         let load = self.dbs_update(cx, row, period);
-        let wanted = match self.cpufreq.policies[row].governor().kind {
-            GovernorKind::Conservative => conservative::update(&mut self.cpufreq.policies[row], load),
-            _ => ondemand::update(&mut self.cpufreq.policies[row], load),
-        };
+        let wanted = update(&mut self.cpufreq.policies[row], load);
         if let Some(khz) = wanted.filter(|&khz| khz != self.cpufreq.policies[row].cur_khz()) {
             self.request_frequency(cx, row, khz, false);
         }
@@ -113,7 +115,7 @@ impl Sched {
     fn sampling_rate(&self, cx: &Ctx<'_, '_>, row: usize) -> Ns {
         let policy = &self.cpufreq.policies[row];
         let default = || Ns(2 * cx.machine.tick.0).max(policy.transition_delay(&self.profile));
-        policy.governor().sampling_rate.unwrap_or_else(default)
+        policy.governor().time(Tunable::SamplingRate).unwrap_or_else(default)
     }
 }
 

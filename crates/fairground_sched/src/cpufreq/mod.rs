@@ -7,9 +7,11 @@
 //! ```
 //!
 //! The core chooses and the engine changes: until it has done so the CPUs run on at the old speed. Start reading at
-//! `policy.rs` (what is asked for and what becomes of it), then `schedutil/`.
+//! `policy.rs` (what is asked for and what becomes of it), then `schedutil/`. A governor is a file here with a `RULE`, and a row in
+//! `fairground_model/src/governor.rs` of the same name.
 
 mod conservative;
+mod fixed;
 mod load;
 mod ondemand;
 mod performance;
@@ -40,6 +42,32 @@ pub(crate) enum FreqCause {
     /// A real-time or deadline task has run.
     RtRan,
 }
+
+/// A look at a policy: on behalf of which CPU, at which reading of its clock, and why.
+#[derive(Clone, Copy)]
+struct Asked {
+    row: usize,
+    cpu: CpuId,
+    time: u64,
+    cause: FreqCause,
+}
+
+/// What a governor decides.
+struct Rule {
+    /// The frequency that it asks for when it begins.
+    begin: fn(&Policy) -> Option<u32>,
+    /// What it does when utilisation may have changed; none = it does not look at that.
+    look: Option<fn(&mut Sched, &mut Ctx<'_, '_>, Asked)>,
+}
+
+macro_rules! by_file {
+    ($($kind:ident $file:ident $row:tt)*) => {
+        fn rule(kind: GovernorKind) -> &'static Rule {
+            match kind { $(GovernorKind::$kind => &$file::RULE,)* }
+        }
+    };
+}
+fairground_model::governors!(by_file);
 
 /// What is kept of frequencies.
 #[derive(Clone, Debug, Default)]
@@ -73,8 +101,7 @@ impl Cpufreq {
     }
 
     fn any_looks(&self) -> bool {
-        use GovernorKind::{Conservative, Ondemand, Schedutil};
-        self.policies.iter().any(|policy| matches!(policy.governor().kind, Schedutil | Ondemand | Conservative))
+        self.policies.iter().any(|policy| rule(policy.governor().kind).look.is_some())
     }
 }
 
@@ -107,10 +134,8 @@ impl Sched {
             return;
         }
         let time = self.rqs[cpu].clocks.clock;
-        match self.cpufreq.policies[row].governor().kind {
-            GovernorKind::Schedutil => self.sugov_update(cx, row, cpu, time, cause),
-            GovernorKind::Ondemand | GovernorKind::Conservative => self.dbs_update_util_handler(cx, row, time),
-            GovernorKind::Fixed | GovernorKind::Performance | GovernorKind::Powersave | GovernorKind::Userspace => {}
+        if let Some(look) = rule(self.cpufreq.policies[row].governor().kind).look {
+            look(self, cx, Asked { row, cpu, time, cause });
         }
     }
 
@@ -126,16 +151,7 @@ impl Sched {
         self.cpufreq.looks = self.cpufreq.any_looks();
         self.sched_cpufreq_governor_change();
         self.cpufreq_update_pressure(row);
-        let policy = &self.cpufreq.policies[row];
-        let wanted = match governor.kind {
-            GovernorKind::Performance => Some(performance::target(policy)),
-            GovernorKind::Powersave => Some(powersave::target(policy)),
-            GovernorKind::Userspace => Some(userspace::target(policy)),
-            GovernorKind::Fixed | GovernorKind::Schedutil | GovernorKind::Ondemand | GovernorKind::Conservative => {
-                policy.within_limits()
-            }
-        };
-        if let Some(khz) = wanted {
+        if let Some(khz) = (rule(governor.kind).begin)(&self.cpufreq.policies[row]) {
             self.drive_frequency(cx, row, khz);
         }
     }

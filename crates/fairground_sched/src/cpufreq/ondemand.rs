@@ -1,21 +1,19 @@
 //! ondemand: above a threshold of busy time the highest frequency at once, else one in proportion to the load.
 
-use super::Policy;
+use super::{Policy, Rule};
+use fairground_model::Tunable;
 
-/// Percent of busy time above which the frequency goes up, where idle time is known to the microsecond (NO_HZ).
-///
-/// Kernel: cpufreq_ondemand.c MICRO_FREQUENCY_UP_THRESHOLD, v4.12–
-const UP_THRESHOLD: u32 = 95;
+pub(super) static RULE: Rule =
+    Rule { begin: Policy::within_limits, look: Some(|sched, cx, asked| sched.dbs_update_util_handler(cx, asked, update)) };
 
 /// The frequency that a load asks for.
 ///
 /// Kernel: cpufreq_ondemand.c od_update(), v4.12–
-pub(super) fn update(policy: &mut Policy, load: u32) -> Option<u32> {
-    let governor = *policy.governor();
+fn update(policy: &mut Policy, load: u32) -> Option<u32> {
     let (low, high) = policy.spec.limits();
-    if load > governor.up_threshold.unwrap_or(UP_THRESHOLD) {
+    if u64::from(load) > policy.governor().number(Tunable::UpThreshold) {
         if policy.cur_khz() < high {
-            policy.load.rate_mult = u64::from(governor.sampling_down_factor.unwrap_or(1));
+            policy.load.rate_mult = policy.governor().number(Tunable::SamplingDownFactor);
         }
         return (policy.cur_khz() != high).then_some(high);
     }

@@ -119,14 +119,6 @@ impl Policy {
         !self.spec.fast_switch || self.spec.cpus.contains(cpu)
     }
 
-    /// The frequency of the table for a wish, within the limits: the lowest that suffices.
-    ///
-    /// Kernel: cpufreq.c cpufreq_driver_resolve_freq(), v4.12–
-    pub(super) fn resolve(&self, khz: u32) -> u32 {
-        let (low, high) = self.spec.limits();
-        self.spec.at_least(khz.clamp(low, high))
-    }
-
     /// Where the present frequency lies outside of the limits, the nearest within.
     pub(super) fn within_limits(&self) -> Option<u32> {
         let (low, high) = self.spec.limits();

@@ -2,7 +2,7 @@
 
 use crate::dice::Dice;
 use fairground_machine::Machine;
-use fairground_model::{Change, FreqPolicy, Governor, GovernorKind, Opp, TaskSet, TimedChange};
+use fairground_model::{Change, FreqPolicy, Governor, GovernorKind, Opp, TaskSet, TimedChange, TunableUnit};
 use fairground_stdx::{CpuId, CpuMask, Instant, Ns};
 
 pub(crate) fn frequencies(dice: &mut Dice, duration: Ns, machine: &mut Machine, tasks: &mut TaskSet) {
@@ -31,20 +31,37 @@ fn policy(dice: &mut Dice, cpus: CpuMask) -> FreqPolicy {
     let mut khz: Vec<u32> = (0..dice.between(1, 5)).map(|_| dice.between(1, 40) as u32 * 100_000).collect();
     khz.sort_unstable();
     khz.dedup();
-    let rate_limit = dice.once_in(2).then(|| Ns(dice.between(1, 5_000_000)));
-    let kind = kind(dice);
-    let rate_limit = rate_limit.filter(|_| kind == GovernorKind::Schedutil);
     FreqPolicy {
         cpus,
+        governor: governor(dice, &khz),
         opps: khz.into_iter().map(|khz| Opp { khz, power_mw: None }).collect(),
         transition_latency: Ns(dice.pick(&[0, 1, 50_000, 500_000, 3_000_000])),
         transition_delay: dice.once_in(4).then(|| Ns(dice.between(1, 2_000_000))),
         fast_switch: dice.once_in(2),
-        governor: Governor { rate_limit, ..Governor::of(kind) },
     }
 }
 
+/// A governor with some of its tunables set, none of which contradict each other.
+fn governor(dice: &mut Dice, khz: &[u32]) -> Governor {
+    let mut governor = Governor::of(kind(dice));
+    for tunable in governor.kind.tunables() {
+        if dice.once_in(3) {
+            let row = tunable.row();
+            let value = match row.unit {
+                TunableUnit::Khz => u64::from(dice.pick(khz)),
+                TunableUnit::Time => dice.between(row.low, row.high.min(5_000_000)),
+                TunableUnit::Number => dice.time(row.low, row.high),
+            };
+            governor.set(tunable, Some(value));
+        }
+    }
+    while let Some((low, high, _)) = governor.contradiction() {
+        governor.set(low, None);
+        governor.set(high, None);
+    }
+    governor
+}
+
 fn kind(dice: &mut Dice) -> GovernorKind {
-    use GovernorKind::{Conservative, Ondemand, Performance, Powersave, Schedutil, Userspace};
-    dice.pick(&[Schedutil, Schedutil, Schedutil, Ondemand, Conservative, Performance, Powersave, Userspace])
+    if dice.once_in(3) { GovernorKind::Schedutil } else { dice.pick(GovernorKind::ALL) }
 }

@@ -12,13 +12,17 @@ mod next_freq;
 mod tests;
 mod util;
 
-use super::FreqCause;
+use super::{Asked, FreqCause, Policy, Rule};
 use crate::Sched;
 use crate::ctx::Ctx;
 use crate::seam::{FreqUtil, FreqWork};
+use fairground_model::Tunable;
 use fairground_stdx::CpuId;
 use iowait::Boost;
 use util::CpuUtil;
+
+pub(super) static RULE: Rule =
+    Rule { begin: Policy::within_limits, look: Some(|sched, cx, asked| sched.sugov_update(cx, asked)) };
 
 /// What is kept of a policy.
 ///
@@ -59,7 +63,7 @@ impl Sched {
     /// A look at the utilisation of a CPU, and a request if that has another frequency come out.
     ///
     /// Kernel: cpufreq_schedutil.c sugov_update_single(), sugov_update_single_freq() from v5.11, sugov_update_shared(), v4.12–
-    pub(super) fn sugov_update(&mut self, cx: &mut Ctx<'_, '_>, row: usize, cpu: CpuId, time: u64, cause: FreqCause) {
+    fn sugov_update(&mut self, cx: &mut Ctx<'_, '_>, Asked { row, cpu, time, cause }: Asked) {
         let rule = self.profile.cpufreq_iowait_boost;
         let bounds = iowait::Bounds::of(rule, &self.cpufreq.policies[row].spec);
         let late = self.is_stale(cx, cpu, time);
@@ -80,7 +84,7 @@ impl Sched {
             None => self.cpufreq.policies[row].spec.max_khz(),
         };
         let policy = &mut self.cpufreq.policies[row];
-        let mut khz = policy.resolve(wanted);
+        let mut khz = policy.spec.within(wanted);
         if never_idle && share.is_some() && khz < policy.next_khz() {
             khz = policy.next_khz();
             policy.sugov.cached_raw_khz = 0;
@@ -99,7 +103,7 @@ impl Sched {
         if self.profile.cpufreq_work == FreqWork::UntilDone && policy.works() {
             return false;
         }
-        let limit = policy.governor().rate_limit.unwrap_or_else(|| policy.transition_delay(&self.profile));
+        let limit = policy.governor().time(Tunable::RateLimit).unwrap_or_else(|| policy.transition_delay(&self.profile));
         policy.sugov.last_update.is_none_or(|last| time.saturating_sub(last) >= limit.0)
     }
 
