@@ -8,10 +8,10 @@ use super::level::Level;
 use crate::Sched;
 use crate::ctx::Ctx;
 use crate::fair::SchedEntity;
-use crate::fair::weight::{ScaleLoadDown, calc_delta_fair};
+use crate::fair::weight::calc_delta_fair;
 use crate::features::Feat;
 use crate::rq::Urgency;
-use crate::seam::Protection;
+use crate::seam::{Protection, ScaleLoadDown};
 use fairground_model::Reason;
 use fairground_stdx::SeId;
 

@@ -5,13 +5,13 @@ use crate::ctx::Ctx;
 use crate::fair::group::Tell;
 use crate::fair::level::Level;
 use crate::fair::steps::step;
-use crate::fair::weight::{LoadWeight, ScaleLoadDown};
+use crate::fair::weight::LoadWeight;
 use crate::fair::{CfsRq, SchedEntity};
 use crate::features::Feat;
 use crate::pelt::{CfsRqLoad, PeltClockRule, PeltFamily, SeLoad};
 use crate::profile::Profile;
-use crate::seam::Place;
 use crate::seam::{AttachNew, GroupLoad, MigrateDetach};
+use crate::seam::{Place, ScaleLoadDown};
 use fairground_model::Op;
 use fairground_stdx::{CfsRqId, SeId, TaskId};
 

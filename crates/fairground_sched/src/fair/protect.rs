@@ -12,9 +12,9 @@
 use super::level::Level;
 use crate::Sched;
 use crate::fair::SchedEntity;
-use crate::fair::weight::{ScaleLoadDown, calc_delta_fair};
+use crate::fair::weight::calc_delta_fair;
 use crate::features::{Feat, FeatSet};
-use crate::seam::Protection;
+use crate::seam::{Protection, ScaleLoadDown};
 use fairground_stdx::{CfsRqId, SeId};
 
 impl SchedEntity {

@@ -7,10 +7,10 @@
 //! ```
 
 use crate::Sched;
-use crate::fair::weight::{LoadWeight, ScaleLoadDown, calc_delta, calc_delta_fair};
+use crate::fair::weight::{LoadWeight, calc_delta, calc_delta_fair};
 use crate::fair::{CfsRq, SchedEntity};
 use crate::features::Feat;
-use crate::seam::IdleEntity;
+use crate::seam::{IdleEntity, ScaleLoadDown};
 use fairground_stdx::{Ns, SeId, TaskId};
 
 impl Sched {

@@ -2,7 +2,6 @@
 
 use fairground_stdx::units::{UnitError, parse_ns};
 
-use crate::seam::{Seam, seam};
 use crate::version::{KernelVersion, v};
 
 /// CPUs beyond this number do not make the values larger.
@@ -121,25 +120,16 @@ pub enum TunableError {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Tunables {
     set: [Option<u64>; NR_TUNABLES],
-    base_slice: BaseSlice,
+    base_slice_ns: u64,
 }
 
-seam! {
-    /// The request of an entity on a machine with one CPU.
-    BaseSlice = "base_slice" {
-        Us750 "750us" "0.75 ms.",
-        Us700 "700us" "0.70 ms, so that a slice of several CPUs' factor ends before a tick.",
-    }
-    history { v(4, 12) => Us750, v(6, 12) => Us700, v(6, 14) => Us750, v(6, 18) => Us700, }
-}
+/// The request of an entity on a machine with one CPU, ns, from a kernel on: 0.70 ms so that a slice of several CPUs' factor ends
+/// before a tick.
+const BASE_SLICE_NS: [(KernelVersion, u64); 4] =
+    [(v(4, 12), 750_000), (v(6, 12), 700_000), (v(6, 14), 750_000), (v(6, 18), 700_000)];
 
-impl BaseSlice {
-    const fn ns(self) -> u64 {
-        match self {
-            BaseSlice::Us750 => 750_000,
-            BaseSlice::Us700 => 700_000,
-        }
-    }
+fn base_slice_ns(kernel: KernelVersion) -> u64 {
+    BASE_SLICE_NS.iter().rev().find(|row| row.0 <= kernel).map_or(BASE_SLICE_NS[0].1, |row| row.1)
 }
 
 /// The values that hold on a machine.
@@ -184,7 +174,7 @@ impl Default for Tunables {
 impl Tunables {
     /// Nothing set, on a kernel (or the recorded stable one of that version).
     pub fn of(kernel: KernelVersion) -> Tunables {
-        Tunables { set: [None; NR_TUNABLES], base_slice: BaseSlice::at(kernel) }
+        Tunables { set: [None; NR_TUNABLES], base_slice_ns: base_slice_ns(kernel) }
     }
 
     /// Sets a tunable by its kernel name, with or without `sched_` in front (debugfs has it without).
@@ -223,7 +213,7 @@ impl Tunables {
         let factor = self.scaling().factor(nr_online_cpus);
         let value = |row: Row| {
             let entry = &TUNABLES[row as usize];
-            let base = if row == Row::sched_base_slice_ns { self.base_slice.ns() } else { entry.base };
+            let base = if row == Row::sched_base_slice_ns { self.base_slice_ns } else { entry.base };
             let scaled = base * if entry.scaled { factor } else { 1 };
             self.set[row as usize].unwrap_or(scaled)
         };
@@ -234,7 +224,7 @@ impl Tunables {
             wakeup_granularity_ns: value(Row::sched_wakeup_granularity_ns),
             idle_min_granularity_ns: value(Row::sched_idle_min_granularity_ns),
             base_slice_ns: value(Row::sched_base_slice_ns),
-            normalized_base_slice_ns: self.base_slice.ns(),
+            normalized_base_slice_ns: self.base_slice_ns,
             migration_cost_ns: value(Row::sched_migration_cost_ns),
             cfs_bandwidth_slice_ns: value(Row::sched_cfs_bandwidth_slice_us) * 1000,
             child_runs_first: value(Row::sched_child_runs_first) != 0,

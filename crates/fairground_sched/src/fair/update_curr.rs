@@ -10,9 +10,9 @@ use crate::Sched;
 use crate::ctx::Ctx;
 use crate::fair::level::Level;
 use crate::fair::steps::step;
-use crate::fair::weight::{ScaleLoadDown, calc_delta_fair};
+use crate::fair::weight::calc_delta_fair;
 use crate::fair::{CfsRq, SchedEntity};
-use crate::seam::{AvgVruntime, TickPreempt};
+use crate::seam::{AvgVruntime, ScaleLoadDown, TickPreempt};
 use fairground_model::{Reason, TraceEvent};
 use fairground_stdx::{CfsRqId, Ns, SeId, Vruntime};
 

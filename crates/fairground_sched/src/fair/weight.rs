@@ -1,6 +1,6 @@
 //! Weights of nice levels, and the fixed-point division of a run time by a weight.
 
-use crate::seam::seam;
+use crate::seam::ScaleLoadDown;
 
 /// Binary places that stored weights have more than those of the nice table.
 pub const SCHED_FIXEDPOINT_SHIFT: u32 = 10;
@@ -43,15 +43,6 @@ const fn nice_inverses() -> [u32; 40] {
         row += 1;
     }
     inverses
-}
-
-seam! {
-    /// How a stored weight becomes the small one of the formulas.
-    ScaleLoadDown = "scale_load_down" {
-        Shift "shift" "A stored weight is shifted down by 10 places; less than 1024 becomes 0.",
-        FloorTwo "floor-two" "A stored weight is shifted down by 10 places, but no weight falls below 2.",
-    }
-    history { v(4, 12) => Shift, v(5, 7) => FloorTwo, }
 }
 
 impl ScaleLoadDown {

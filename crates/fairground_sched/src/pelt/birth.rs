@@ -1,23 +1,11 @@
 //! State of a new entity.
 
-use super::{LOAD_AVG_MAX, PeltFamily, SCHED_CAPACITY_SCALE, SchedAvg};
+use super::{LOAD_AVG_MAX, PeltFamily, PostInit, SCHED_CAPACITY_SCALE, SchedAvg};
 use crate::ctx::SCHED_CLOCK_AT_START;
 use crate::fair::weight::SCHED_FIXEDPOINT_SHIFT;
-use crate::seam::seam;
 
 /// Family A: a new task is one unit short of its first whole period.
 const FULL_PERIOD_CONTRIB: u32 = 1023;
-
-seam! {
-    /// How much utilisation a new task is given.
-    PostInit = "post_init" {
-        FullScale "full-scale" "A new task gets up to half of what is left of 1024.",
-        CpuCapacity "cpu-capacity" "A new task gets up to half of what is left of its CPU's capacity.",
-        FairOnly "fair-only" "As cpu-capacity, but a new task of another class gets no estimate.",
-        ScaledDownWeight "scaled-down-weight" "As fair-only, with the share of the queue computed from the scaled-down weight.",
-    }
-    history { v(4, 12) => FullScale, v(4, 20) => CpuCapacity, v(6, 1) => FairOnly, v(6, 12) => ScaledDownWeight, }
-}
 
 impl PostInit {
     /// Whether a new task of another class than fair gets an estimate too.

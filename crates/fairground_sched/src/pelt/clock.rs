@@ -2,21 +2,7 @@
 
 use super::sum::{cap_scale, pelt_divider};
 use super::tables::{LOAD_AVG_MAX, PELT_MIN_DIVIDER};
-use super::{SCHED_CAPACITY_SHIFT, Scale, SchedAvg};
-use crate::seam::seam;
-
-seam! {
-    /// Which time load tracking reads, and what becomes of idle time that a slow CPU did not have.
-    PeltClockRule = "pelt_clock" {
-        ScaledContribution "scaled-contribution" "Load tracking reads clock_task; contributions are scaled instead of time.",
-        ClockPeltAsMailed "clock-pelt-as-mailed"
-            "Time is scaled by frequency, then capacity; lost idle time is tested at every idle clock update (the patch as mailed).",
-        RqClockPelt "rq-clock-pelt" "Time is scaled by capacity, then frequency; lost idle time is tested once, when the CPU goes idle.",
-        RqClockPeltIdle "rq-clock-pelt-idle"
-            "As rq-clock-pelt; a CPU that goes idle also syncs and remembers its clocks, so that sleepers who leave it decay.",
-    }
-    history { v(4, 12) => ScaledContribution, v(5, 1) => RqClockPelt, v(6, 0) => RqClockPeltIdle, }
-}
+use super::{PeltClockRule, SCHED_CAPACITY_SHIFT, Scale, SchedAvg};
 
 impl PeltClockRule {
     /// Whether the sums of a CPU say that it had no spare time at any capacity, so that its idle time

@@ -1,20 +1,7 @@
 //! The four sets of rules, and what each caller feeds into the core step.
 
 use super::sum::{Rates, Stretch, cap_scale, pelt_divider};
-use super::{LOAD_AVG_MAX, SCHED_CAPACITY_SCALE, SCHED_CAPACITY_SHIFT, Scale, SchedAvg};
-use crate::seam::seam;
-
-seam! {
-    /// Which rules load tracking follows.
-    PeltFamily = "pelt" {
-        A "a" "Contributions scaled by frequency and capacity; run queues track runnable load; sums divided by the full maximum.",
-        B "b" "As family a, with runnable load of entities too, unweighted sums of entities, and a divider that moves within the period.",
-        C "c" "As family b, but time is scaled, not contributions.",
-        DSynced "d-synced" "As family d, but most sums are made anew from their averages where something leaves or is propagated.",
-        D "d" "As family c, with runnable_avg, which counts runnable tasks, in place of runnable load.",
-    }
-    history { v(4, 12) => A, v(4, 20) => B, v(5, 1) => C, v(5, 7) => DSynced, v(5, 17) => D, }
-}
+use super::{LOAD_AVG_MAX, PeltFamily, SCHED_CAPACITY_SCALE, SCHED_CAPACITY_SHIFT, Scale, SchedAvg};
 
 /// How the averages follow from the sums.
 #[derive(Clone, Copy)]

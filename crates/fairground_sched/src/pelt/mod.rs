@@ -15,15 +15,14 @@ mod sum;
 mod tables;
 mod util_est;
 
+pub use crate::seam::{PeltClockRule, PeltFamily, PostInit, UtilEstRule, UtilEstSample};
 pub use avg::{Scale, SchedAvg, UtilEst};
-pub use birth::PostInit;
-pub use clock::{PeltClockRule, RqClocks};
-pub use family::{CfsRqLoad, PeltFamily, SeLoad};
+pub use clock::RqClocks;
+pub use family::{CfsRqLoad, SeLoad};
 pub use moving::Removed;
 pub use propagate::{GroupEntity, GroupShare};
 pub use sum::{cap_scale, decay_load, pelt_divider, segments};
 pub use tables::{LOAD_AVG_MAX, PELT_MIN_DIVIDER, RUNNABLE_AVG_YN_INV};
-pub use util_est::{UtilEstRule, UtilEstSample};
 
 /// Binary places of a capacity of one.
 pub const SCHED_CAPACITY_SHIFT: u32 = 10;

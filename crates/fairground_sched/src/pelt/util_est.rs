@@ -1,32 +1,11 @@
 //! Estimated utilisation: what a task's utilisation was when it last went to sleep.
 
-use super::{SchedAvg, UtilEst};
-use crate::seam::seam;
+use super::{SchedAvg, UtilEst, UtilEstRule};
 
 /// The moving average gives a new sample a quarter.
 const UTIL_EST_WEIGHT_SHIFT: u32 = 2;
 /// 1 % of a capacity of 1024.
 const UTIL_EST_MARGIN: i64 = 10;
-
-seam! {
-    /// How estimated utilisation is kept.
-    UtilEstRule = "util_est" {
-        None "none" "Utilisation is not estimated.",
-        FlagInSample "flag-in-sample" "Last sample and moving average; the flag in bit 0 takes part in the arithmetic.",
-        TwoValues "two-values" "Last sample and moving average; with UTIL_EST_FASTUP the average follows a rise at once.",
-        SingleValue "single-value" "One value that follows a rise at once and averages only downwards, unless the task was held up.",
-    }
-    history { v(4, 12) => None, v(4, 17) => FlagInSample, v(5, 5) => TwoValues, v(6, 8) => SingleValue, }
-}
-
-seam! {
-    /// When the utilisation of a task that goes to sleep is sampled.
-    UtilEstSample = "util_est_sample" {
-        AfterDequeue "after-dequeue" "After its dequeue has brought its utilisation up to date.",
-        BeforeDequeue "before-dequeue" "Before its dequeue: since its last update by then.",
-    }
-    history { v(4, 12) => AfterDequeue, v(6, 12) => BeforeDequeue, }
-}
 
 impl UtilEstRule {
     /// Estimate of a task's next activation.

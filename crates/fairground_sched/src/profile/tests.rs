@@ -171,7 +171,7 @@ fn refuses_impossible_mixes() {
         ("v6.12", "fork_preempts", "only-if-short", "only `vprot`"),
         ("v6.12", "reweight", "with-protection", "only `vprot`"),
         ("v6.18", "protection", "none", "needs a rule of seam `protection`"),
-        ("v6.6", "yield", "skip-buddy", "it knows no deadline"),
+        ("v6.6", "yields", "skip-buddy", "it knows no deadline"),
         ("v6.1", "fork_place", "at-enqueue", "`at-fork`"),
         ("v4.20", "group_load", "independent", "family a of seam `pelt`"),
         ("v5.19", "group_load", "reweighted", "`runnable-avg` of seam `group_load`"),
@@ -187,7 +187,7 @@ fn refuses_impossible_mixes() {
         ("v6.12", "protection", "vprot"),
         ("v6.6", "task_slice", "custom"),
         ("v6.12", "preemption", "lazy"),
-        ("v6.14", "yield", "forfeit-request"),
+        ("v6.14", "yields", "forfeit-request"),
     ] {
         assert!(with(name, seam, variant).is_ok(), "{name} {seam}={variant}");
     }

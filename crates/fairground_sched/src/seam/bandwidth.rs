@@ -1,16 +1,100 @@
 //! Seams of CPU quota.
 
-use crate::seam::seam;
+use super::seams;
 
-seam! {
+seams! {
+    $ bandwidth;
+
     /// Where tasks of a group stop whose quota is used up.
-    Throttle = "throttle" {
+    Throttle = throttle {
         CfsRqDequeue "cfs-rq-dequeue" "The group's queue leaves the queue above, with all that is in it, also where tasks are in kernel mode.",
         OnUserReturnV1 "on-user-return-v1"
             "Each task stops on its way back to user mode; all of them are marked when the group's queue is throttled (mailed in March 2025).",
         OnUserReturn "on-user-return" "Each task stops on its way back to user mode; it is marked when it is picked.",
     }
     history { v(4, 12) => CfsRqDequeue, v(6, 18) => OnUserReturn, }
+
+    /// When a queue is throttled whose account is used up.
+    ThrottleAt = throttle_at {
+        Pick "pick" "When the running entity is put down, or the next one picked: until then the account runs into debt.",
+        Charge "charge" "When its account is charged: in the tick, as a rule; the task that runs is marked there, and any that is put on the CPU.",
+    }
+    history { v(4, 12) => Pick, v(7, 2) => Charge, }
+
+    /// By which clock the load tracking of a throttled queue stands still.
+    ThrottleStamp = throttle_stamp {
+        ClockTask "clock-task" "That of tasks, though load tracking goes by the scaled one: on a slow CPU it jumps ahead, and back.",
+        ClockPelt "clock-pelt" "That of load tracking.",
+    }
+    // Mended in v5.19, and in the stable kernel that the profile of v5.10 stands for.
+    history { v(4, 12) => ClockTask, v(5, 10) => ClockPelt, }
+
+    /// From when on cpu.stat counts a queue as throttled.
+    ThrottledTime = throttled_time {
+        Throttle "throttle" "From the throttle on, though nobody may wait.",
+        FirstTask "first-task" "From the first task on that waits in it.",
+        FirstStop "first-stop" "From the first task below it on that stops.",
+    }
+    history { v(4, 12) => Throttle, v(6, 6) => FirstTask, v(6, 18) => FirstStop, }
+
+    /// What becomes of a period that is too short for its timer.
+    PeriodScale = period_scale {
+        Kept "kept" "It stays as it is, and the timer may never come to its end.",
+        Stretched "stretched" "It grows by 147/128, up to 1 s, and the quota with it.",
+        Doubled "doubled" "It is doubled, and the quota with it, if it stays below 1 s.",
+    }
+    history { v(4, 12) => Kept, v(5, 1) => Stretched, v(5, 4) => Doubled, }
+
+    /// What each CPU has of a quota that was just set.
+    RemainingOnSet = remaining_on_set {
+        Nothing "nothing" "Nothing: the first that comes asks the pool.",
+        ANanosecond "a-nanosecond" "1 ns: a queue is not throttled at once by who is released onto it.",
+    }
+    history { v(4, 12) => Nothing, v(6, 18) => ANanosecond, }
+
+    /// Who releases a throttled queue that has quota again.
+    Unthrottle = unthrottle {
+        Inline "inline" "The period timer releases every queue itself, those of other CPUs too, with interrupts off.",
+        OnItsCpu "on-its-cpu" "Each CPU releases its own queues: the period timer pays their debts and interrupts the others.",
+    }
+    history { v(4, 12) => Inline, v(6, 3) => OnItsCpu, }
+
+    /// What becomes of a slice that is not used up within its period.
+    SliceExpiry = slice_expiry {
+        WithinItsPeriod "within-its-period"
+            "A slice is lost if its deadline has passed by the CPU's clock while the pool still has the same: a fast clock loses it, an old one never is.",
+        AfterItsPeriod "after-its-period" "A slice is lost once the pool was refilled since.",
+        Never "never" "A slice is kept until it is used.",
+    }
+    history { v(4, 12) => WithinItsPeriod, v(4, 18) => AfterItsPeriod, v(5, 4) => Never, }
+
+    /// What a refill makes of what is left in the pool.
+    Refill = refill {
+        Sets "sets" "The pool has the quota again, whatever was left; when the timer stops it is not refilled.",
+        Adds "adds" "The quota is added, up to quota and burst, at every tick of the timer.",
+    }
+    history { v(4, 12) => Sets, v(5, 14) => Adds, }
+
+    /// Whose throttled queues are released when a CPU goes off line or comes back.
+    HotplugQuota = hotplug_quota {
+        EveryCpu "every-cpu" "Those of all CPUs: the domains of all are built anew.",
+        OwnCpu "own-cpu" "Those of that CPU.",
+    }
+    history { v(4, 12) => EveryCpu, v(6, 14) => OwnCpu, }
+
+    /// How often a CPU that goes off line reads its clock while it releases throttled queues.
+    OfflineClock = offline_clock {
+        EachQueue "each-queue" "Again for each queue, under one lock: a double update, of which WARN_DOUBLE_CLOCK tells.",
+        Once "once" "Once for all of them.",
+    }
+    history { v(4, 12) => EachQueue, v(6, 5) => Once, }
+
+    /// Where the periods of a group begin.
+    PeriodPhase = period_phase {
+        Boot "boot" "At whole multiples of the period since boot: all groups of one period together.",
+        Random "random" "Each group has a phase of its own, drawn when it is made.",
+    }
+    history { v(4, 12) => Boot, v(6, 3) => Random, }
 }
 
 impl Throttle {
@@ -24,45 +108,6 @@ impl Throttle {
             Throttle::OnUserReturn => remaining <= 0,
         }
     }
-}
-
-seam! {
-    /// When a queue is throttled whose account is used up.
-    ThrottleAt = "throttle_at" {
-        Pick "pick" "When the running entity is put down, or the next one picked: until then the account runs into debt.",
-        Charge "charge" "When its account is charged: in the tick, as a rule; the task that runs is marked there, and any that is put on the CPU.",
-    }
-    history { v(4, 12) => Pick, v(7, 2) => Charge, }
-}
-
-seam! {
-    /// By which clock the load tracking of a throttled queue stands still.
-    ThrottleStamp = "throttle_stamp" {
-        ClockTask "clock-task" "That of tasks, though load tracking goes by the scaled one: on a slow CPU it jumps ahead, and back.",
-        ClockPelt "clock-pelt" "That of load tracking.",
-    }
-    // Mended in v5.19, and in the stable kernel that the profile of v5.10 stands for.
-    history { v(4, 12) => ClockTask, v(5, 10) => ClockPelt, }
-}
-
-seam! {
-    /// From when on cpu.stat counts a queue as throttled.
-    ThrottledTime = "throttled_time" {
-        Throttle "throttle" "From the throttle on, though nobody may wait.",
-        FirstTask "first-task" "From the first task on that waits in it.",
-        FirstStop "first-stop" "From the first task below it on that stops.",
-    }
-    history { v(4, 12) => Throttle, v(6, 6) => FirstTask, v(6, 18) => FirstStop, }
-}
-
-seam! {
-    /// What becomes of a period that is too short for its timer.
-    PeriodScale = "period_scale" {
-        Kept "kept" "It stays as it is, and the timer may never come to its end.",
-        Stretched "stretched" "It grows by 147/128, up to 1 s, and the quota with it.",
-        Doubled "doubled" "It is doubled, and the quota with it, if it stays below 1 s.",
-    }
-    history { v(4, 12) => Kept, v(5, 1) => Stretched, v(5, 4) => Doubled, }
 }
 
 impl PeriodScale {
@@ -79,15 +124,6 @@ impl PeriodScale {
     }
 }
 
-seam! {
-    /// What each CPU has of a quota that was just set.
-    RemainingOnSet = "remaining_on_set" {
-        Nothing "nothing" "Nothing: the first that comes asks the pool.",
-        ANanosecond "a-nanosecond" "1 ns: a queue is not throttled at once by who is released onto it.",
-    }
-    history { v(4, 12) => Nothing, v(6, 18) => ANanosecond, }
-}
-
 impl RemainingOnSet {
     pub(crate) const fn ns(self) -> i64 {
         match self {
@@ -97,65 +133,9 @@ impl RemainingOnSet {
     }
 }
 
-seam! {
-    /// Who releases a throttled queue that has quota again.
-    Unthrottle = "unthrottle" {
-        Inline "inline" "The period timer releases every queue itself, those of other CPUs too, with interrupts off.",
-        OnItsCpu "on-its-cpu" "Each CPU releases its own queues: the period timer pays their debts and interrupts the others.",
-    }
-    history { v(4, 12) => Inline, v(6, 3) => OnItsCpu, }
-}
-
-seam! {
-    /// What becomes of a slice that is not used up within its period.
-    SliceExpiry = "slice_expiry" {
-        WithinItsPeriod "within-its-period"
-            "A slice is lost if its deadline has passed by the CPU's clock while the pool still has the same: a fast clock loses it, an old one never is.",
-        AfterItsPeriod "after-its-period" "A slice is lost once the pool was refilled since.",
-        Never "never" "A slice is kept until it is used.",
-    }
-    history { v(4, 12) => WithinItsPeriod, v(4, 18) => AfterItsPeriod, v(5, 4) => Never, }
-}
-
-seam! {
-    /// What a refill makes of what is left in the pool.
-    Refill = "refill" {
-        Sets "sets" "The pool has the quota again, whatever was left; when the timer stops it is not refilled.",
-        Adds "adds" "The quota is added, up to quota and burst, at every tick of the timer.",
-    }
-    history { v(4, 12) => Sets, v(5, 14) => Adds, }
-}
-
 impl Refill {
     /// Whether groups have the file of what they may save (cpu.max.burst; v1: cpu.cfs_burst_us).
     pub const fn has_file(self) -> bool {
         matches!(self, Refill::Adds)
     }
-}
-
-seam! {
-    /// Whose throttled queues are released when a CPU goes off line or comes back.
-    HotplugQuota = "hotplug_quota" {
-        EveryCpu "every-cpu" "Those of all CPUs: the domains of all are built anew.",
-        OwnCpu "own-cpu" "Those of that CPU.",
-    }
-    history { v(4, 12) => EveryCpu, v(6, 14) => OwnCpu, }
-}
-
-seam! {
-    /// How often a CPU that goes off line reads its clock while it releases throttled queues.
-    OfflineClock = "offline_clock" {
-        EachQueue "each-queue" "Again for each queue, under one lock: a double update, of which WARN_DOUBLE_CLOCK tells.",
-        Once "once" "Once for all of them.",
-    }
-    history { v(4, 12) => EachQueue, v(6, 5) => Once, }
-}
-
-seam! {
-    /// Where the periods of a group begin.
-    PeriodPhase = "period_phase" {
-        Boot "boot" "At whole multiples of the period since boot: all groups of one period together.",
-        Random "random" "Each group has a phase of its own, drawn when it is made.",
-    }
-    history { v(4, 12) => Boot, v(6, 4) => Random, }
 }

@@ -1,122 +1,100 @@
 //! Seams of how balance counts capacities and finds the busiest group and CPU.
 
-use super::seam;
+use super::seams;
 
-seam! {
+seams! {
+    $ busiest;
+
     /// What interrupts and other classes take off a CPU's capacity.
-    ScaleRtCapacity = "scale_rt_capacity" {
+    ScaleRtCapacity = scale_rt_capacity {
         HalvedMean "halved-mean" "Their share of the time since the last half second began, and half of what was before.",
         Pelt "pelt" "Their tracked utilisations.",
     }
     history { v(4, 12) => HalvedMean, v(4, 19) => Pelt, }
-}
 
-seam! {
     /// The full capacity of one thread of a core, in balance.
-    SmtCapacity = "smt_capacity" {
+    SmtCapacity = smt_capacity {
         Shared "shared" "The threads of a core share 1178/1024 of a CPU (smt_gain).",
         Full "full" "Each thread counts as a whole CPU.",
     }
     history { v(4, 12) => Shared, v(5, 0) => Full, }
-}
 
-seam! {
     /// Whether tasks that need a bigger CPU than theirs are looked after.
-    Misfit = "misfit" {
+    Misfit = misfit {
         Ignored "ignored" "Nobody looks whether a task fits its CPU.",
         Running "running" "The running task of a CPU is looked at, whichever CPUs it may use.",
         Movable "movable" "The running task of a CPU is looked at if it may use other CPUs.",
         BiggerCpu "bigger-cpu" "The running task of a CPU is looked at if it may use a bigger one.",
     }
     history { v(4, 12) => Ignored, v(4, 20) => Running, v(5, 12) => Movable, v(6, 10) => BiggerCpu, }
-}
 
-seam! {
     /// Load-based balance: which idle CPUs pull from a group without capacity whatever the loads are.
-    SparePull = "spare_pull" {
+    SparePull = spare_pull {
         NewlyIdle "newly-idle" "Only a CPU that has just run out of tasks.",
         AnyIdle "any-idle" "Any idle CPU.",
     }
     history { v(4, 12) => NewlyIdle, v(4, 15) => AnyIdle, }
-}
 
-seam! {
     /// Load-based balance: what an imbalance of zero means.
-    ZeroImbalance = "zero_imbalance" {
+    ZeroImbalance = zero_imbalance {
         Failure "failure" "The busiest group is searched, nothing is moved, and the balance has failed.",
         Balance "balance" "There is no busiest group: all is in balance.",
     }
     history { v(4, 12) => Failure, v(4, 20) => Balance, }
-}
 
-seam! {
     /// Group-type balance: how small an imbalance between nodes is left alone.
-    NumaImbalance = "numa_imbalance" {
+    NumaImbalance = numa_imbalance {
         FewAtSource "few-at-source" "Any, if the busiest group has at most two tasks.",
         HalvedFew "halved-few" "At most two tasks to move, while the local group has few tasks (imb_numa_nr).",
         Few "few" "A difference of at most two tasks, while the local group has few tasks (imb_numa_nr).",
     }
     history { v(4, 12) => FewAtSource, v(5, 18) => HalvedFew, v(6, 0) => Few, }
-}
 
-seam! {
     /// Group-type balance: a local group that would become overloaded, and has more load than the mean.
-    AboveMean = "above_mean" {
+    AboveMean = above_mean {
         Pulls "pulls" "Pulls what the busiest group has above the mean: the difference wraps around.",
         Balanced "balanced" "Pulls nothing.",
     }
     history { v(4, 12) => Pulls, v(5, 10) => Balanced, v(5, 19) => Pulls, v(6, 1) => Balanced, }
-}
 
-seam! {
     /// Group-type balance: a CPU that lost capacity to interrupts, with one task.
-    ReducedCapacity = "reduced_capacity" {
+    ReducedCapacity = reduced_capacity {
         Ignored "ignored" "It is no reason to take a group for busier.",
         Misfit "misfit" "For an idle CPU its task counts as one that needs a bigger CPU.",
     }
     history { v(4, 12) => Ignored, v(6, 0) => Misfit, }
-}
 
-seam! {
     /// Group-type balance: whether groups are compared by their cores.
-    SiblingBalance = "sibling_balance" {
+    SiblingBalance = sibling_balance {
         TaskCount "task-count" "Numbers of tasks are compared, whatever CPUs share cores.",
         ByCores "by-cores" "A core with two busy threads is busier than one with one, and numbers of tasks are weighed by numbers of cores.",
     }
     history { v(4, 12) => TaskCount, v(6, 6) => ByCores, }
-}
 
-seam! {
     /// Which tasks of a CPU balance counts.
-    BalanceTasks = "balance_tasks" {
+    BalanceTasks = balance_tasks {
         Queued "queued" "All fair tasks on the queue, those in delayed dequeue included.",
         Runnable "runnable" "Those that want to run.",
     }
     history { v(4, 12) => Queued, v(6, 14) => Runnable, }
-}
 
-seam! {
     /// When a CPU of high priority takes tasks from those of lower (ASYM_PACKING).
-    AsymPacking = "asym_packing" {
+    AsymPacking = asym_packing {
         Priority "priority" "Its priority is higher.",
         BusyThreads "busy-threads" "Its priority is higher, or it would relieve a core with two busy threads; its own sibling must be idle.",
         IdleCore "idle-core" "Its priority is higher, and between cores its whole core is idle.",
     }
     history { v(4, 12) => Priority, v(5, 16) => BusyThreads, v(6, 5) => IdleCore, }
-}
 
-seam! {
     /// Whether tasks that wait count as utilisation where the busiest CPU is looked for.
-    RunnableBoost = "runnable_boost" {
+    RunnableBoost = runnable_boost {
         Off "off" "Utilisation counts as it is.",
         On "on" "It counts as at least the runnable average.",
     }
     history { v(4, 12) => Off, v(6, 5) => On, }
-}
 
-seam! {
     /// Load-based: when tasks of another group go to siblings first, since the domain below prefers that.
-    PreferSibling = "prefer_sibling" {
+    PreferSibling = prefer_sibling {
         AnyExcess "any-excess" "As soon as it has two, whatever the balancing group has (up to v4.11).",
         BeyondLocal "beyond-local" "If it has at least two more than the balancing group.",
     }

@@ -1,60 +1,52 @@
 //! The seams of frequency: when schedutil looks, what it asks for, and how fast that may change again.
 
-use super::seam;
+use super::seams;
 use fairground_stdx::Ns;
 
-seam! {
+seams! {
+    $ cpufreq;
+
     /// The least time between two changes where nobody has set it.
-    RateLimit = "cpufreq_rate_limit" {
+    RateLimit = cpufreq_rate_limit {
         Thousandfold "thousandfold" "1000 times the transition latency, however long that is.",
         TenMs "at-most-10ms" "1000 times the transition latency, at most 10 ms.",
         TwoMs "at-most-2ms" "1000 times the transition latency, at most 2 ms.",
         HalfMore "half-more" "One and a half times the transition latency.",
     }
     history { v(4, 12) => Thousandfold, v(4, 14) => TenMs, v(6, 9) => TwoMs, v(6, 12) => HalfMore, }
-}
 
-seam! {
     /// Whose utilisation is looked at when it changes.
-    FreqHook = "cpufreq_hook" {
+    FreqHook = cpufreq_hook {
         ThisCpu "this-cpu" "That of the CPU that changes it, and only if it is its own.",
         AnyCpu "any-cpu" "That of the CPU whose queue changes, also from another CPU of its policy.",
     }
     history { v(4, 12) => ThisCpu, v(4, 14) => AnyCpu, }
-}
 
-seam! {
     /// Whether schedutil looks again while its thread has a request.
-    FreqWork = "cpufreq_work" {
+    FreqWork = cpufreq_work {
         UntilDone "until-done" "Not before the frequency has changed.",
         UntilBegun "until-begun" "A later request replaces one that the thread has not begun with, and follows one that it has.",
     }
     history { v(4, 12) => UntilDone, v(4, 18) => UntilBegun, }
-}
 
-seam! {
     /// What schedutil takes for the utilisation of a CPU.
-    FreqUtil = "cpufreq_util" {
+    FreqUtil = cpufreq_util {
         Cfs "cfs" "That of fair tasks; a real-time task asks for the highest frequency.",
         Sum "sum" "Fair and real-time tasks, interrupts, and the bandwidth of deadline tasks; a runnable real-time task asks for the highest.",
         Boosted "boosted" "As sum; tasks that wait count as if they ran.",
         Bounded "bounded" "As boosted, with a quarter of room, between what deadline tasks and interrupts need and the whole capacity.",
     }
     history { v(4, 12) => Cfs, v(4, 19) => Sum, v(6, 5) => Boosted, v(6, 8) => Bounded, }
-}
 
-seam! {
     /// Where the quarter of room is put, unless the utilisation has it already.
-    FreqMargin = "cpufreq_margin" {
+    FreqMargin = cpufreq_margin {
         OnFrequency "on-frequency" "A quarter more of the frequency, times utilisation.",
         OnUtil "on-utilisation" "A quarter more of the utilisation, times frequency: another rounding.",
     }
     history { v(4, 12) => OnFrequency, v(5, 11) => OnUtil, }
-}
 
-seam! {
     /// What a task that wakes up from waiting for a device asks for.
-    IowaitBoost = "cpufreq_iowait_boost" {
+    IowaitBoost = cpufreq_iowait_boost {
         Highest "highest" "The highest frequency at once, halved with each look.",
         DoubledFrequency "doubled-frequency" "The lowest frequency, doubled each time; halved when there was none.",
         DoubledCapacity "doubled-capacity" "As doubled-frequency, in units of capacity.",

@@ -1,38 +1,34 @@
 //! The seams of the deadline class.
 
-use super::seam;
+use super::seams;
 
-seam! {
+seams! {
+    $ deadline;
+
     /// What a deadline task consumes of its runtime while it runs, and when its share of the CPU is free again.
-    DlBandwidth = "dl_bandwidth" {
+    DlBandwidth = dl_bandwidth {
         WallTime "wall-time" "Runtime is consumed in wall time; the share of a task that leaves or ends is free at once.",
         Grub "grub" "Runtime is consumed by frequency and capacity, or shared with those that reclaim (GRUB); a share is free at the 0-lag time.",
         GrubOfLimit "grub-of-limit" "As grub, but those that reclaim share what admission allows, not the whole CPU.",
     }
     history { v(4, 12) => WallTime, v(4, 13) => Grub, v(6, 5) => GrubOfLimit, }
-}
 
-seam! {
     /// What admission of deadline tasks goes by.
-    DlAdmission = "dl_admission" {
+    DlAdmission = dl_admission {
         Cpus "cpus" "95 % of the number of CPUs.",
         Capacity "capacity" "95 % of the capacities of the CPUs, and placement looks for a CPU that is fast enough.",
     }
     history { v(4, 12) => Cpus, v(5, 9) => Capacity, }
-}
 
-seam! {
     /// Which periods a deadline task may ask for.
-    DlPeriods = "dl_periods" {
+    DlPeriods = dl_periods {
         Any "any" "Any period.",
         Limited "limited" "Periods from 100 us to 4194304 us.",
     }
     history { v(4, 12) => Any, v(5, 4) => Limited, }
-}
 
-seam! {
     /// Which switch lets a timer end the runtime of a deadline task.
-    DlHrtick = "dl_hrtick" {
+    DlHrtick = dl_hrtick {
         WithFair "with-fair" "HRTICK, which is for fair tasks too.",
         OwnSwitch "own-switch" "HRTICK_DL.",
     }

@@ -1,15 +1,45 @@
 //! Seams within EEVDF: how its averages, lags and wake-ups changed after v6.18.
 
-use super::seam;
-use crate::fair::weight::ScaleLoadDown;
+use super::ScaleLoadDown;
+use super::seams;
 
-seam! {
+seams! {
+    $ eevdf;
+
     /// What the averages of virtual time are relative to, and by which weights they go.
-    AvgVruntime = "avg_vruntime" {
+    AvgVruntime = avg_vruntime {
         MinVruntime "min-vruntime" "Relative to min_vruntime, which never goes back, by weights that are shifted down by 10 places.",
         Zero "zero" "Relative to a point that is moved to the average whenever that is asked for, by full weights.",
     }
     history { v(4, 12) => MinVruntime, v(7, 2) => Zero, }
+
+    /// How much lag an entity can have.
+    LagLimit = lag_limit {
+        OwnSlice "own-slice" "Twice its slice, or a tick if that is longer.",
+        LargestSlice "largest-slice" "The largest slice on its queue, and a tick.",
+    }
+    history { v(4, 12) => OwnSlice, v(7, 2) => LargestSlice, }
+
+    /// What lag an entity has that sleeps and is queued still.
+    DelayedLag = delayed_lag {
+        AsItIs "as-it-is" "The average less its virtual time.",
+        Bounded "bounded" "The same, but no less than when it went to sleep, nor, with DELAY_ZERO, more than 0.",
+    }
+    history { v(4, 12) => AsItIs, v(7, 2) => Bounded, }
+
+    /// When the entity of a group that comes back to its queue while it is the current one is placed.
+    CurrentPlace = current_place {
+        First "first" "Before its run time is accounted and its weight is set.",
+        AfterWeight "after-weight" "Like any other, after that.",
+    }
+    history { v(4, 12) => First, v(7, 2) => AfterWeight, }
+
+    /// Which wakees may preempt by their deadlines (EEVDF).
+    ForkPreempts = fork_preempts {
+        AsOthers "as-others" "New tasks and those whose dequeue was delayed preempt as any other.",
+        OnlyIfShort "only-if-short" "Those only with a shorter slice (PREEMPT_SHORT); a next buddy counts in the question.",
+    }
+    history { v(4, 12) => AsOthers, v(7, 2) => OnlyIfShort, }
 }
 
 impl AvgVruntime {
@@ -23,40 +53,4 @@ impl AvgVruntime {
             AvgVruntime::Zero => weight,
         }
     }
-}
-
-seam! {
-    /// How much lag an entity can have.
-    LagLimit = "lag_limit" {
-        OwnSlice "own-slice" "Twice its slice, or a tick if that is longer.",
-        LargestSlice "largest-slice" "The largest slice on its queue, and a tick.",
-    }
-    history { v(4, 12) => OwnSlice, v(7, 2) => LargestSlice, }
-}
-
-seam! {
-    /// What lag an entity has that sleeps and is queued still.
-    DelayedLag = "delayed_lag" {
-        AsItIs "as-it-is" "The average less its virtual time.",
-        Bounded "bounded" "The same, but no less than when it went to sleep, nor, with DELAY_ZERO, more than 0.",
-    }
-    history { v(4, 12) => AsItIs, v(7, 2) => Bounded, }
-}
-
-seam! {
-    /// When the entity of a group that comes back to its queue while it is the current one is placed.
-    CurrentPlace = "current_place" {
-        First "first" "Before its run time is accounted and its weight is set.",
-        AfterWeight "after-weight" "Like any other, after that.",
-    }
-    history { v(4, 12) => First, v(7, 2) => AfterWeight, }
-}
-
-seam! {
-    /// Which wakees may preempt by their deadlines (EEVDF).
-    ForkPreempts = "fork_preempts" {
-        AsOthers "as-others" "New tasks and those whose dequeue was delayed preempt as any other.",
-        OnlyIfShort "only-if-short" "Those only with a shorter slice (PREEMPT_SHORT); a next buddy counts in the question.",
-    }
-    history { v(4, 12) => AsOthers, v(7, 2) => OnlyIfShort, }
 }

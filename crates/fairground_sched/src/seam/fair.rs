@@ -1,13 +1,15 @@
 //! The seams of the fair class. One kernel, v6.6, changed four of them at once: `pick`, `place`,
 //! `tick_preempt` and `protection` are CFS together or EEVDF together.
 
-use super::seam;
+use super::seams;
 use crate::fair::tunables::{MAX_SLICE_NS, MIN_SLICE_NS};
 use fairground_stdx::Ns;
 
-seam! {
+seams! {
+    $ fair;
+
     /// Who of a queue runs next.
-    Pick = "pick" {
+    Pick = pick {
         Leftmost "leftmost" "The smallest virtual time, unless a buddy is near enough (CFS).",
         EligibleByVruntime "eligible-by-vruntime"
             "The earliest virtual deadline among entities with no negative lag; equal deadlines go by virtual time (EEVDF).",
@@ -15,6 +17,101 @@ seam! {
             "The earliest virtual deadline among entities with no negative lag; equal deadlines go by arrival (EEVDF).",
     }
     history { v(4, 12) => Leftmost, v(6, 6) => EligibleByVruntime, v(6, 8) => EligibleByDeadline, }
+
+    /// Where in virtual time an entity starts.
+    Place = place {
+        SleeperCredit "sleeper-credit" "New ones a slice behind the queue's minimum, sleepers up to half a latency before it (CFS).",
+        Lag "lag" "At the queue's average, less the lag with which it left (EEVDF).",
+    }
+    history { v(4, 12) => SleeperCredit, v(6, 6) => Lag, }
+
+    /// When a new task is placed.
+    ForkPlace = fork_place {
+        AtFork "at-fork" "On its parent's queue, before its CPU is chosen.",
+        AtEnqueue "at-enqueue" "When it is queued for the first time.",
+    }
+    history { v(4, 12) => AtFork, v(6, 12) => AtEnqueue, }
+
+    /// For how long a picked entity is safe from entities with an earlier deadline.
+    Protection = protection {
+        None "none" "There are no deadlines.",
+        DeadlineMark "deadline-mark" "With RUN_TO_PARITY until the deadline that it was picked with moves, while it is eligible.",
+        Vprot "vprot"
+            "Until its virtual time passes a mark: its deadline, or earlier if a queued entity has a shorter slice (RUN_TO_PARITY).",
+    }
+    history { v(4, 12) => None, v(6, 6) => DeadlineMark, v(6, 18) => Vprot, }
+
+    /// Whose slice a request is.
+    TaskSlice = task_slice {
+        Base "base" "Every request is of the base slice, or slices come from the period (CFS); sched_setattr's sched_runtime is not looked at.",
+        Custom "custom" "A task may have a slice of its own, sched_setattr's sched_runtime of 100 us to 100 ms, which children inherit (EEVDF).",
+    }
+    history { v(4, 12) => Base, v(6, 12) => Custom, }
+
+    /// What sched_yield() does.
+    Yield = yields {
+        SkipBuddy "skip-buddy" "The next pick passes over the task (CFS).",
+        PushDeadline "push-deadline" "The task's deadline moves on by a request.",
+        ForfeitRequest "forfeit-request" "An eligible task goes to its deadline in virtual time and gets a new one.",
+    }
+    history { v(4, 12) => SkipBuddy, v(6, 6) => PushDeadline, v(6, 18) => ForfeitRequest, }
+
+    /// When a running task gives way to a reschedule that the fair class asks for.
+    Preemption = preemption {
+        None "none" "On its return to user mode; in the kernel it goes on to its end, or to a cond_resched().",
+        Voluntary "voluntary" "On its return to user mode; in the kernel it goes on to its end, or to a cond_resched() or might_sleep().",
+        Full "full" "At the end of the interrupt that finds it due, in the kernel too, unless preemption is disabled there.",
+        Lazy "lazy"
+            "On its return to user mode; other CPUs are not interrupted for that, and at the next tick it gives way in the kernel too.",
+    }
+    history { v(4, 12) => Voluntary, v(6, 18) => Lazy, }
+
+    /// What ends the turn of the running entity.
+    TickPreempt = tick_preempt {
+        CfsSlice "cfs-slice" "An entity that used up its slice is rescheduled and keeps its vruntime.",
+        AlignRightmost "align-rightmost"
+            "An entity that used up its slice is also moved behind the rightmost entity of its queue (a patch that was never merged).",
+        Deadline "deadline" "Any account of its run time that finds its virtual deadline passed, or its protection over (EEVDF).",
+    }
+    history { v(4, 12) => CfsSlice, v(6, 6) => Deadline, }
+
+    /// Which dequeues bring min_vruntime up to date at their end.
+    MinVruntimeAtDequeue = min_vruntime_at_dequeue {
+        SaveRestoreOnly "save-restore-only" "Only a dequeue that saves the entity for an immediate enqueue updates min_vruntime (inverted test).",
+        UnlessSaveRestore "unless-save-restore" "Every dequeue but that for an immediate enqueue updates min_vruntime.",
+    }
+    history { v(4, 12) => SaveRestoreOnly, v(4, 20) => UnlessSaveRestore, }
+
+    /// Where an entity is placed that slept so long that a signed comparison of vruntimes may wrap.
+    LongSleeper = long_sleeper {
+        KeepMax "keep-max" "A woken entity takes the later of its own vruntime and the placement, however long it slept.",
+        TakePlacement "take-placement" "A sleeper of more than 2^63/1024 ns (about 104 days) takes the placement, whatever its vruntime.",
+    }
+    history { v(4, 12) => KeepMax, v(6, 1) => TakePlacement, }
+
+    /// Whether idleness is a property of entities, or only of the tasks' policy.
+    IdleEntity = idle_entity {
+        PolicyOnly "policy-only" "Only the policy SCHED_IDLE counts: such a task is preempted by any other at wake-up.",
+        EntityAware "entity-aware"
+            "Entities are idle or not (cpu.idle for groups): idle ones wake with a smaller credit and take shorter slices beside others.",
+        EntityOnly "entity-only" "Only entities of one queue are compared, and the policy after them; NO_WAKEUP_PREEMPTION stops that too.",
+    }
+    history { v(4, 12) => PolicyOnly, v(5, 16) => EntityAware, v(6, 12) => EntityOnly, }
+
+    /// What becomes of the protection of an idle entity that a wakee of another kind preempts.
+    IdleProtection = idle_protection {
+        Kept "kept" "An idle entity keeps its protection: the wake-up asks for a reschedule, but the idle one may be picked again.",
+        Cancelled "cancelled" "An idle entity loses its protection when any other wakes (v6.15, and the stable kernels 6.12).",
+    }
+    history { v(4, 12) => Kept, v(6, 12) => Cancelled, v(6, 14) => Kept, v(6, 18) => Cancelled, }
+
+    /// Whether a task that is picked again while it runs begins a new slice.
+    RepeatedPick = repeated_pick {
+        KeepsSlice "keeps-slice" "A running task that is picked again goes on with its slice (kernels with CONFIG_FAIR_GROUP_SCHED).",
+        RenewsSlice "renews-slice"
+            "A running task that is picked again is put down and set anew: its slice begins again (kernels without CONFIG_FAIR_GROUP_SCHED).",
+    }
+    history { v(4, 12) => KeepsSlice, }
 }
 
 impl Pick {
@@ -23,44 +120,6 @@ impl Pick {
     pub const fn is_eevdf(self) -> bool {
         !matches!(self, Pick::Leftmost)
     }
-}
-
-seam! {
-    /// Where in virtual time an entity starts.
-    Place = "place" {
-        SleeperCredit "sleeper-credit" "New ones a slice behind the queue's minimum, sleepers up to half a latency before it (CFS).",
-        Lag "lag" "At the queue's average, less the lag with which it left (EEVDF).",
-    }
-    history { v(4, 12) => SleeperCredit, v(6, 6) => Lag, }
-}
-
-seam! {
-    /// When a new task is placed.
-    ForkPlace = "fork_place" {
-        AtFork "at-fork" "On its parent's queue, before its CPU is chosen.",
-        AtEnqueue "at-enqueue" "When it is queued for the first time.",
-    }
-    history { v(4, 12) => AtFork, v(6, 12) => AtEnqueue, }
-}
-
-seam! {
-    /// For how long a picked entity is safe from entities with an earlier deadline.
-    Protection = "protection" {
-        None "none" "There are no deadlines.",
-        DeadlineMark "deadline-mark" "With RUN_TO_PARITY until the deadline that it was picked with moves, while it is eligible.",
-        Vprot "vprot"
-            "Until its virtual time passes a mark: its deadline, or earlier if a queued entity has a shorter slice (RUN_TO_PARITY).",
-    }
-    history { v(4, 12) => None, v(6, 6) => DeadlineMark, v(6, 18) => Vprot, }
-}
-
-seam! {
-    /// Whose slice a request is.
-    TaskSlice = "task_slice" {
-        Base "base" "Every request is of the base slice, or slices come from the period (CFS); sched_setattr's sched_runtime is not looked at.",
-        Custom "custom" "A task may have a slice of its own, sched_setattr's sched_runtime of 100 us to 100 ms, which children inherit (EEVDF).",
-    }
-    history { v(4, 12) => Base, v(6, 12) => Custom, }
 }
 
 impl TaskSlice {
@@ -77,28 +136,6 @@ impl TaskSlice {
     }
 }
 
-seam! {
-    /// What sched_yield() does.
-    Yield = "yield" {
-        SkipBuddy "skip-buddy" "The next pick passes over the task (CFS).",
-        PushDeadline "push-deadline" "The task's deadline moves on by a request.",
-        ForfeitRequest "forfeit-request" "An eligible task goes to its deadline in virtual time and gets a new one.",
-    }
-    history { v(4, 12) => SkipBuddy, v(6, 6) => PushDeadline, v(6, 18) => ForfeitRequest, }
-}
-
-seam! {
-    /// When a running task gives way to a reschedule that the fair class asks for.
-    Preemption = "preemption" {
-        None "none" "On its return to user mode; in the kernel it goes on to its end, or to a cond_resched().",
-        Voluntary "voluntary" "On its return to user mode; in the kernel it goes on to its end, or to a cond_resched() or might_sleep().",
-        Full "full" "At the end of the interrupt that finds it due, in the kernel too, unless preemption is disabled there.",
-        Lazy "lazy"
-            "On its return to user mode; other CPUs are not interrupted for that, and at the next tick it gives way in the kernel too.",
-    }
-    history { v(4, 12) => Voluntary, v(6, 18) => Lazy, }
-}
-
 impl Preemption {
     /// Whether a task that is in the kernel is taken off its CPU at the end of an interrupt, once that is fully due.
     pub const fn preempts_in_kernel(self) -> bool {
@@ -112,63 +149,4 @@ impl Preemption {
     pub const fn yields_at_might_sleep(self) -> bool {
         matches!(self, Preemption::Voluntary)
     }
-}
-
-seam! {
-    /// What ends the turn of the running entity.
-    TickPreempt = "tick_preempt" {
-        CfsSlice "cfs-slice" "An entity that used up its slice is rescheduled and keeps its vruntime.",
-        AlignRightmost "align-rightmost"
-            "An entity that used up its slice is also moved behind the rightmost entity of its queue (a patch that was never merged).",
-        Deadline "deadline" "Any account of its run time that finds its virtual deadline passed, or its protection over (EEVDF).",
-    }
-    history { v(4, 12) => CfsSlice, v(6, 6) => Deadline, }
-}
-
-seam! {
-    /// Which dequeues bring min_vruntime up to date at their end.
-    MinVruntimeAtDequeue = "min_vruntime_at_dequeue" {
-        SaveRestoreOnly "save-restore-only" "Only a dequeue that saves the entity for an immediate enqueue updates min_vruntime (inverted test).",
-        UnlessSaveRestore "unless-save-restore" "Every dequeue but that for an immediate enqueue updates min_vruntime.",
-    }
-    history { v(4, 12) => SaveRestoreOnly, v(4, 20) => UnlessSaveRestore, }
-}
-
-seam! {
-    /// Where an entity is placed that slept so long that a signed comparison of vruntimes may wrap.
-    LongSleeper = "long_sleeper" {
-        KeepMax "keep-max" "A woken entity takes the later of its own vruntime and the placement, however long it slept.",
-        TakePlacement "take-placement" "A sleeper of more than 2^63/1024 ns (about 104 days) takes the placement, whatever its vruntime.",
-    }
-    history { v(4, 12) => KeepMax, v(6, 1) => TakePlacement, }
-}
-
-seam! {
-    /// Whether idleness is a property of entities, or only of the tasks' policy.
-    IdleEntity = "idle_entity" {
-        PolicyOnly "policy-only" "Only the policy SCHED_IDLE counts: such a task is preempted by any other at wake-up.",
-        EntityAware "entity-aware"
-            "Entities are idle or not (cpu.idle for groups): idle ones wake with a smaller credit and take shorter slices beside others.",
-        EntityOnly "entity-only" "Only entities of one queue are compared, and the policy after them; NO_WAKEUP_PREEMPTION stops that too.",
-    }
-    history { v(4, 12) => PolicyOnly, v(5, 16) => EntityAware, v(6, 12) => EntityOnly, }
-}
-
-seam! {
-    /// What becomes of the protection of an idle entity that a wakee of another kind preempts.
-    IdleProtection = "idle_protection" {
-        Kept "kept" "An idle entity keeps its protection: the wake-up asks for a reschedule, but the idle one may be picked again.",
-        Cancelled "cancelled" "An idle entity loses its protection when any other wakes (v6.15, and the stable kernels 6.12).",
-    }
-    history { v(4, 12) => Kept, v(6, 12) => Cancelled, v(6, 14) => Kept, v(6, 18) => Cancelled, }
-}
-
-seam! {
-    /// Whether a task that is picked again while it runs begins a new slice.
-    RepeatedPick = "repeated_pick" {
-        KeepsSlice "keeps-slice" "A running task that is picked again goes on with its slice (kernels with CONFIG_FAIR_GROUP_SCHED).",
-        RenewsSlice "renews-slice"
-            "A running task that is picked again is put down and set anew: its slice begins again (kernels without CONFIG_FAIR_GROUP_SCHED).",
-    }
-    history { v(4, 12) => KeepsSlice, }
 }

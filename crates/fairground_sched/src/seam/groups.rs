@@ -1,11 +1,13 @@
 //! The seams of task groups.
 
-use super::seam;
+use super::seams;
 use fairground_model::cgroup::shares_to_weight;
 
-seam! {
+seams! {
+    $ groups;
+
     /// How the load of a group on one CPU reaches the queue above.
-    GroupLoad = "group_load" {
+    GroupLoad = group_load {
         ViaLoadAvg "via-load-avg"
             "A group's entity stands on the queue above with its own average, which follows its weight by ageing and its queue only when tasks come or go for good.",
         Independent "independent"
@@ -16,82 +18,73 @@ seam! {
             "The entity's averages are rescaled with its weight; in place of runnable load the number of runnable tasks goes up.",
     }
     history { v(4, 12) => ViaLoadAvg, v(4, 15) => Reweighted, v(5, 7) => RunnableAvg, }
-}
 
-seam! {
     /// How often a queue tells its group how loaded it is.
-    TgLoadUpdate = "tg_load_update" {
+    TgLoadUpdate = tg_load_update {
         OnChange "on-change" "Whenever its load has changed by more than a 64th of what it told.",
         OnceAMillisecond "once-a-millisecond" "The same, but at most once a millisecond.",
     }
     history { v(4, 12) => OnChange, v(6, 7) => OnceAMillisecond, }
-}
 
-seam! {
     /// When an entity of a group gets its weight anew.
-    GroupWeight = "group_weight" {
+    GroupWeight = group_weight {
         Always "always" "At every update, even if the weight is what it was: in CFS the averages are worked out again.",
         IfChanged "if-changed" "Only if the weight is another one.",
         IfChangedAndLoaded "if-changed-and-loaded" "As that, and an empty group keeps its weight.",
     }
     history { v(4, 12) => Always, v(6, 6) => IfChanged, v(6, 12) => IfChangedAndLoaded, }
-}
 
-seam! {
     /// When a new task adds its averages to those of its queue.
-    AttachNew = "attach_new" {
+    AttachNew = attach_new {
         BeforeEnqueue "before-enqueue" "Before it is queued: groups above take its load with the weights that they had without it.",
         AtEnqueue "at-enqueue" "While it is queued.",
     }
     history { v(4, 12) => BeforeEnqueue, v(6, 1) => AtEnqueue, }
-}
 
-seam! {
     /// What becomes of lag and deadline when a queued entity changes its weight.
-    Reweight = "reweight" {
+    Reweight = reweight {
         KeepsVruntime "keeps-vruntime" "Virtual time stays as it is (CFS).",
         AroundAverage "around-average" "Lag and distance of the deadline from the average are scaled, around the average of before.",
         PlacesAgain "places-again" "Lag and request are scaled, and the entity is placed again.",
         WithProtection "with-protection" "As around-average; what is left of the protection of the current entity is scaled, too.",
     }
     history { v(4, 12) => KeepsVruntime, v(6, 6) => AroundAverage, v(6, 14) => PlacesAgain, v(7, 2) => WithProtection, }
-}
 
-seam! {
     /// How the load of a task that changes its CPU while it is runnable leaves the old one.
-    MigrateDetach = "migrate_detach" {
+    MigrateDetach = migrate_detach {
         LeftInBox "left-in-box" "As that of a sleeper: the old queue subtracts it at its next update.",
         AfterDequeue "after-dequeue" "At once, when the task has left its queue.",
         WithDequeue "with-dequeue" "At once, by the dequeue itself: before the groups above it get their weights.",
     }
     history { v(4, 12) => LeftInBox, v(4, 15) => AfterDequeue, v(6, 0) => WithDequeue, }
-}
 
-seam! {
     /// What request an entity of a group has.
-    GroupSlice = "group_slice" {
+    GroupSlice = group_slice {
         Base "base" "The base slice, or a share of the period (CFS).",
         SmallestBelow "smallest-below" "The smallest of its queue, told by each enqueue and dequeue below it.",
     }
     history { v(4, 12) => Base, v(6, 12) => SmallestBelow, }
-}
 
-seam! {
     /// Whether a running task that changes its group gives way.
-    MoveRunning = "move_running" {
+    MoveRunning = move_running {
         GoesOn "goes-on" "It goes on.",
         Resched "resched" "Its CPU picks anew: the new group may be less urgent.",
     }
     history { v(4, 12) => GoesOn, v(5, 4) => Resched, }
-}
 
-seam! {
     /// Whether a group may be idle as a whole.
-    GroupIdle = "group_idle" {
+    GroupIdle = group_idle {
         Absent "absent" "Groups have no file cpu.idle: only tasks are idle, by their policy.",
         File "file" "Groups have a file cpu.idle: with 1 in it a group weighs 3, and gives way to every sibling that is not idle.",
     }
     history { v(4, 12) => Absent, v(5, 15) => File, }
+
+    /// What is read of cpu.weight after cpu.shares was written.
+    ShownWeight = shown_weight {
+        AsItIs "as-it-is" "Shares of 1024 as 100, to nearest; shares of up to 5 read as 0.",
+        Clamped "clamped" "The same, but taken into the range that can be written, 1 to 10000.",
+    }
+    history { v(4, 12) => AsItIs, v(6, 12) => Clamped, }
 }
 
 impl GroupIdle {
@@ -99,15 +92,6 @@ impl GroupIdle {
     pub const fn has_file(self) -> bool {
         matches!(self, GroupIdle::File)
     }
-}
-
-seam! {
-    /// What is read of cpu.weight after cpu.shares was written.
-    ShownWeight = "shown_weight" {
-        AsItIs "as-it-is" "Shares of 1024 as 100, to nearest; shares of up to 5 read as 0.",
-        Clamped "clamped" "The same, but taken into the range that can be written, 1 to 10000.",
-    }
-    history { v(4, 12) => AsItIs, v(6, 12) => Clamped, }
 }
 
 impl ShownWeight {

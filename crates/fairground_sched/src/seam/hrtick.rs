@@ -1,10 +1,12 @@
 //! The seam of HRTICK: when its timer is armed, and for how long. The switch itself is a row of the features.
 
-use super::seam;
+use super::seams;
 
-seam! {
+seams! {
+    $ hrtick;
+
     /// When the timer that ends a turn is armed, and what it goes by.
-    Hrtick = "hrtick" {
+    Hrtick = hrtick {
         AtPick "at-pick"
             "Each schedule() cancels the timer and each pick arms it for the rest of the slice; so do enqueues and dequeues, in CFS where few are queued.",
         AtSwitch "at-switch"

@@ -1,10 +1,12 @@
 //! The seam of pipes whose messages have a size.
 
-use super::seam;
+use super::seams;
 
-seam! {
+seams! {
+    $ pipe;
+
     /// Whom a write into a pipe and a read from it wake.
-    PipeWakeup = "pipe_wakeup" {
+    PipeWakeup = pipe_wakeup {
         Each "each" "Each write, and each read that frees a page, wake all who wait for the pipe.",
         Edge "edge" "A write into an empty pipe and a read from a full one wake all who wait for it.",
         Exclusive "exclusive" "As edge, but they wake one, and who was woken wakes the next while there is something to do.",

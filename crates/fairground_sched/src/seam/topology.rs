@@ -1,11 +1,13 @@
 //! The seams of scheduling domains: which levels there are, and what a domain of a level starts with.
 
-use super::seam;
+use super::seams;
 use crate::topology::SdFlags;
 
-seam! {
+seams! {
+    $ topology;
+
     /// Which levels of domains a kernel knows.
-    DomainLevels = "domain_levels" {
+    DomainLevels = domain_levels {
         ToDie "to-die" "SMT, MC, DIE, and one NUMA level for each distance above the local one.",
         WithNode "with-node" "The node is a level of its own below the NUMA levels.",
         WithCluster "with-cluster" "The cluster (CLS) is a level between SMT and MC.",
@@ -16,6 +18,69 @@ seam! {
     history {
         v(4, 12) => ToDie, v(4, 15) => WithNode, v(5, 16) => WithCluster, v(6, 7) => ClusterFlag, v(6, 17) => SmtIfThreads,
     }
+
+    /// What a domain starts with.
+    DomainInit = domain_init {
+        SiblingByLevel "sibling-by-level"
+            "busy_factor 32, imbalance_pct 125, older loads by level; SMT, DIE and NODE domains spread tasks over their parent's groups.",
+        SiblingAlways "sibling-always" "busy_factor 32, imbalance_pct 125, older loads by level; all domains but NUMA spread tasks.",
+        ShortIntervals "short-intervals"
+            "busy_factor 16, imbalance_pct 117, no older loads, no SD_LOAD_BALANCE; all domains but NUMA spread tasks.",
+    }
+    history { v(4, 12) => SiblingByLevel, v(4, 20) => SiblingAlways, v(5, 10) => ShortIntervals, }
+
+    /// Which domains count as asymmetric in capacity.
+    AsymCapacity = asym_capacity {
+        LowestLevel "lowest-level" "Those of the lowest level at which every CPU sees one of the biggest capacity.",
+        Classified "classified" "All that span two capacities or more, marked apart if they span all of the machine (ASYM_CPUCAPACITY_FULL).",
+    }
+    history { v(4, 12) => LowestLevel, v(5, 15) => Classified, }
+
+    /// What an asymmetric capacity does to the domains below.
+    AsymSpread = asym_spread {
+        WakeBalance "wake-balance" "These domains and all below balance on wake-up.",
+        WakeBalanceNoSpread "wake-balance-no-spread" "The same, and tasks are not spread over the groups of such a domain.",
+        NoSpread "no-spread" "Tasks are not spread over the groups of such a domain.",
+    }
+    history { v(4, 12) => WakeBalance, v(4, 20) => WakeBalanceNoSpread, v(5, 10) => NoSpread, }
+
+    /// Which domains have no use and are removed.
+    Degenerate = degenerate {
+        Listed "listed" "Flags that need two groups are listed in the code; that NUMA nodes differ is none of them.",
+        MetaFlags "meta-flags" "Each flag says itself whether it needs two groups; all but SD_WAKE_AFFINE do.",
+    }
+    history { v(4, 12) => Listed, v(5, 10) => MetaFlags, }
+
+    /// What a group says of the domain below.
+    GroupFlags = group_flags {
+        None "none" "Nothing.",
+        Child "child" "It has the flags of the domain that it is, even if that was removed for another of the same span.",
+        KeptChild "kept-child" "It has the flags of the domain that it is; if that was removed, of the one that stayed.",
+    }
+    history { v(4, 12) => None, v(5, 15) => Child, v(6, 6) => KeptChild, }
+
+    /// What the groups of nodes three hops apart span.
+    OverlapGroups = overlap_groups {
+        Child "child" "What the domain below spans, though it reach out of the domain that it is a group of.",
+        WithinDomain "within-domain" "What the highest domain below spans that does not reach out of the domain.",
+    }
+    history { v(4, 12) => Child, v(5, 12) => WithinDomain, }
+
+    /// How many tasks a node may have more than another without that being an imbalance.
+    NumaAllowance = numa_allowance {
+        None "none" "Domains do not say.",
+        Quarter "quarter" "One for each cache of a node; a quarter of its CPUs if there is one cache.",
+        Eighth "eighth" "One for each cache of a node; an eighth of its CPUs if there is one cache.",
+    }
+    history { v(4, 12) => None, v(5, 18) => Quarter, v(6, 0) => Eighth, }
+
+    /// How domains are called in debugfs.
+    DomainNames = domain_names {
+        DieSharePkg "die-share-pkg" "DIE and SD_SHARE_PKG_RESOURCES.",
+        PkgSharePkg "pkg-share-pkg" "PKG and SD_SHARE_PKG_RESOURCES.",
+        PkgShareLlc "pkg-share-llc" "PKG and SD_SHARE_LLC.",
+    }
+    history { v(4, 12) => DieSharePkg, v(6, 7) => PkgSharePkg, v(6, 9) => PkgShareLlc, }
 }
 
 impl DomainLevels {
@@ -44,18 +109,6 @@ impl DomainLevels {
     }
 }
 
-seam! {
-    /// What a domain starts with.
-    DomainInit = "domain_init" {
-        SiblingByLevel "sibling-by-level"
-            "busy_factor 32, imbalance_pct 125, older loads by level; SMT, DIE and NODE domains spread tasks over their parent's groups.",
-        SiblingAlways "sibling-always" "busy_factor 32, imbalance_pct 125, older loads by level; all domains but NUMA spread tasks.",
-        ShortIntervals "short-intervals"
-            "busy_factor 16, imbalance_pct 117, no older loads, no SD_LOAD_BALANCE; all domains but NUMA spread tasks.",
-    }
-    history { v(4, 12) => SiblingByLevel, v(4, 20) => SiblingAlways, v(5, 10) => ShortIntervals, }
-}
-
 impl DomainInit {
     /// Whether busy CPUs balance twice as often as they did, and from smaller imbalances on.
     ///
@@ -63,63 +116,6 @@ impl DomainInit {
     pub(crate) const fn is_short(self) -> bool {
         matches!(self, DomainInit::ShortIntervals)
     }
-}
-
-seam! {
-    /// Which domains count as asymmetric in capacity.
-    AsymCapacity = "asym_capacity" {
-        LowestLevel "lowest-level" "Those of the lowest level at which every CPU sees one of the biggest capacity.",
-        Classified "classified" "All that span two capacities or more, marked apart if they span all of the machine (ASYM_CPUCAPACITY_FULL).",
-    }
-    history { v(4, 12) => LowestLevel, v(5, 15) => Classified, }
-}
-
-seam! {
-    /// What an asymmetric capacity does to the domains below.
-    AsymSpread = "asym_spread" {
-        WakeBalance "wake-balance" "These domains and all below balance on wake-up.",
-        WakeBalanceNoSpread "wake-balance-no-spread" "The same, and tasks are not spread over the groups of such a domain.",
-        NoSpread "no-spread" "Tasks are not spread over the groups of such a domain.",
-    }
-    history { v(4, 12) => WakeBalance, v(4, 20) => WakeBalanceNoSpread, v(5, 10) => NoSpread, }
-}
-
-seam! {
-    /// Which domains have no use and are removed.
-    Degenerate = "degenerate" {
-        Listed "listed" "Flags that need two groups are listed in the code; that NUMA nodes differ is none of them.",
-        MetaFlags "meta-flags" "Each flag says itself whether it needs two groups; all but SD_WAKE_AFFINE do.",
-    }
-    history { v(4, 12) => Listed, v(5, 10) => MetaFlags, }
-}
-
-seam! {
-    /// What a group says of the domain below.
-    GroupFlags = "group_flags" {
-        None "none" "Nothing.",
-        Child "child" "It has the flags of the domain that it is, even if that was removed for another of the same span.",
-        KeptChild "kept-child" "It has the flags of the domain that it is; if that was removed, of the one that stayed.",
-    }
-    history { v(4, 12) => None, v(5, 15) => Child, v(6, 6) => KeptChild, }
-}
-
-seam! {
-    /// What the groups of nodes three hops apart span.
-    OverlapGroups = "overlap_groups" {
-        Child "child" "What the domain below spans, though it reach out of the domain that it is a group of.",
-        WithinDomain "within-domain" "What the highest domain below spans that does not reach out of the domain.",
-    }
-    history { v(4, 12) => Child, v(5, 12) => WithinDomain, }
-}
-
-seam! {
-    /// How many tasks a node may have more than another without that being an imbalance.
-    NumaAllowance = "numa_allowance" {
-        None "none" "Domains do not say.",
-        Quarter "quarter" "One for each cache of a node; a quarter of its CPUs if there is one cache.",
-        Eighth "eighth" "One for each cache of a node; an eighth of its CPUs if there is one cache.",
-    }
-    history { v(4, 12) => None, v(5, 18) => Quarter, v(6, 0) => Eighth, }
 }
 
 impl NumaAllowance {
@@ -131,16 +127,6 @@ impl NumaAllowance {
             NumaAllowance::Eighth => Some(3),
         }
     }
-}
-
-seam! {
-    /// How domains are called in debugfs.
-    DomainNames = "domain_names" {
-        DieSharePkg "die-share-pkg" "DIE and SD_SHARE_PKG_RESOURCES.",
-        PkgSharePkg "pkg-share-pkg" "PKG and SD_SHARE_PKG_RESOURCES.",
-        PkgShareLlc "pkg-share-llc" "PKG and SD_SHARE_LLC.",
-    }
-    history { v(4, 12) => DieSharePkg, v(6, 7) => PkgSharePkg, v(6, 9) => PkgShareLlc, }
 }
 
 impl DomainNames {

@@ -1,21 +1,21 @@
 //! The seams of wake-ups beyond the choice of a CPU.
 
-use super::seam;
+use super::seams;
 
-seam! {
+seams! {
+    $ wakeup;
+
     /// Which wake-ups are left to the target CPU while TTWU_QUEUE is on.
-    RemoteWakeup = "remote_wakeup" {
+    RemoteWakeup = remote_wakeup {
         OtherCache "other-cache" "Those onto a CPU of another last-level cache; a waker waits for a wakee that is still on its CPU.",
         OnCpu "on-cpu"
             "Those onto another cache, and those of a task that is still on its CPU if no more than one is runnable there.",
         IdleTarget "idle-target" "Those onto another cache, and those onto a CPU where nothing is runnable.",
     }
     history { v(4, 12) => OtherCache, v(5, 8) => OnCpu, v(6, 0) => IdleTarget, }
-}
 
-seam! {
     /// Whether soft interrupts wait for their thread once it has been asked.
-    SoftirqHandover = "softirq_handover" {
+    SoftirqHandover = softirq_handover {
         Thread "thread" "While ksoftirqd of a CPU wants to run, soft interrupts raised there are left to it.",
         Inline "inline" "A soft interrupt is served where it was raised, whether ksoftirqd wants to run or not.",
     }

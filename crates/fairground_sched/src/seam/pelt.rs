@@ -1,0 +1,60 @@
+//! The seams of load tracking. Their formulas are in `pelt/`, beside what they compute.
+
+use super::seams;
+
+seams! {
+    $ pelt;
+
+    /// Which rules load tracking follows.
+    PeltFamily = pelt {
+        A "a" "Contributions scaled by frequency and capacity; run queues track runnable load; sums divided by the full maximum.",
+        B "b" "As family a, with runnable load of entities too, unweighted sums of entities, and a divider that moves within the period.",
+        C "c" "As family b, but time is scaled, not contributions.",
+        DSynced "d-synced" "As family d, but most sums are made anew from their averages where something leaves or is propagated.",
+        D "d" "As family c, with runnable_avg, which counts runnable tasks, in place of runnable load.",
+    }
+    history { v(4, 12) => A, v(4, 20) => B, v(5, 1) => C, v(5, 7) => DSynced, v(5, 17) => D, }
+
+    /// Which time load tracking reads, and what becomes of idle time that a slow CPU did not have.
+    PeltClockRule = pelt_clock {
+        ScaledContribution "scaled-contribution" "Load tracking reads clock_task; contributions are scaled instead of time.",
+        ClockPeltAsMailed "clock-pelt-as-mailed"
+            "Time is scaled by frequency, then capacity; lost idle time is tested at every idle clock update (the patch as mailed).",
+        RqClockPelt "rq-clock-pelt" "Time is scaled by capacity, then frequency; lost idle time is tested once, when the CPU goes idle.",
+        RqClockPeltIdle "rq-clock-pelt-idle"
+            "As rq-clock-pelt; a CPU that goes idle also syncs and remembers its clocks, so that sleepers who leave it decay.",
+    }
+    history { v(4, 12) => ScaledContribution, v(5, 1) => RqClockPelt, v(6, 0) => RqClockPeltIdle, }
+
+    /// How much utilisation a new task is given.
+    PostInit = post_init {
+        FullScale "full-scale" "A new task gets up to half of what is left of 1024.",
+        CpuCapacity "cpu-capacity" "A new task gets up to half of what is left of its CPU's capacity.",
+        FairOnly "fair-only" "As cpu-capacity, but a new task of another class gets no estimate.",
+        ScaledDownWeight "scaled-down-weight" "As fair-only, with the share of the queue computed from the scaled-down weight.",
+    }
+    history { v(4, 12) => FullScale, v(4, 20) => CpuCapacity, v(6, 1) => FairOnly, v(6, 12) => ScaledDownWeight, }
+
+    /// How estimated utilisation is kept.
+    UtilEstRule = util_est {
+        None "none" "Utilisation is not estimated.",
+        FlagInSample "flag-in-sample" "Last sample and moving average; the flag in bit 0 takes part in the arithmetic.",
+        TwoValues "two-values" "Last sample and moving average; with UTIL_EST_FASTUP the average follows a rise at once.",
+        SingleValue "single-value" "One value that follows a rise at once and averages only downwards, unless the task was held up.",
+    }
+    history { v(4, 12) => None, v(4, 17) => FlagInSample, v(5, 5) => TwoValues, v(6, 8) => SingleValue, }
+
+    /// When the utilisation of a task that goes to sleep is sampled.
+    UtilEstSample = util_est_sample {
+        AfterDequeue "after-dequeue" "After its dequeue has brought its utilisation up to date.",
+        BeforeDequeue "before-dequeue" "Before its dequeue: since its last update by then.",
+    }
+    history { v(4, 12) => AfterDequeue, v(6, 12) => BeforeDequeue, }
+
+    /// How a stored weight becomes the small one of the formulas.
+    ScaleLoadDown = scale_load_down {
+        Shift "shift" "A stored weight is shifted down by 10 places; less than 1024 becomes 0.",
+        FloorTwo "floor-two" "A stored weight is shifted down by 10 places, but no weight falls below 2.",
+    }
+    history { v(4, 12) => Shift, v(5, 7) => FloorTwo, }
+}
