@@ -4,6 +4,7 @@ use fairground_formats::formats;
 use fairground_machine::{CostModel, presets};
 use fairground_model::{GovernorKind, Reason, Tunable};
 use fairground_report::{Cell, Column, ListRow, ProfileChange, Table, list, profile as profile_report};
+use fairground_scenario::metrics::described;
 use fairground_scenario::{Error, SCHED_AUTOGROUP_ENABLED};
 use fairground_sched::fair::tunables::TUNABLES;
 use fairground_sched::features::Feat;
@@ -29,13 +30,15 @@ pub enum Listed {
     Workloads,
     /// Trace formats.
     Formats,
+    /// Named numbers of runs.
+    Metrics,
     /// Rules by which decisions fall.
     Reasons,
 }
 
 impl Listed {
     /// All of them with their names.
-    pub const ALL: [(&'static str, Listed); 9] = [
+    pub const ALL: [(&'static str, Listed); 10] = [
         ("profiles", Listed::Profiles),
         ("features", Listed::Features),
         ("tunables", Listed::Tunables),
@@ -44,6 +47,7 @@ impl Listed {
         ("governors", Listed::Governors),
         ("workloads", Listed::Workloads),
         ("formats", Listed::Formats),
+        ("metrics", Listed::Metrics),
         ("reasons", Listed::Reasons),
     ];
     fn name(self) -> &'static str {
@@ -77,6 +81,7 @@ pub fn list(what: Listed) -> Table {
         Listed::Governors => return governor_table(),
         Listed::Workloads => return workload_table(),
         Listed::Formats => return format_table(),
+        Listed::Metrics => return metric_table(),
         Listed::Reasons => Reason::ALL.iter().map(|reason| row(reason.slug(), reason.sentence())).collect(),
     };
     list::list_table(what.name(), &rows)
@@ -155,6 +160,21 @@ fn format_table() -> Table {
             yes(format.writes()),
             format.sentence.into(),
         ]);
+    }
+    table
+}
+
+/// Metrics with unit and direction. A word in capitals stands for what a run has of it.
+fn metric_table() -> Table {
+    let columns = vec![
+        Column::left("metrics", "name"),
+        Column::left("unit", "unit"),
+        Column::left("better", "better"),
+        Column::left("what it is", "sentence"),
+    ];
+    let mut table = Table::new("metrics", "", columns);
+    for row in described() {
+        table.push(vec![row.name.into(), row.unit.into(), row.better.into(), row.sentence.into()]);
     }
     table
 }

@@ -8,7 +8,7 @@ use fairground_model::{Sink, SisStats, TaskSet, TimeSpent};
 use fairground_scenario::{
     self as scenario, BandResult, Control, Error, Scenario,
     guard::{self, Broken, BrokenRun},
-    metrics::{self, LockOutcome, QuotaRow, lock_metrics, quota_metrics, quota_rows},
+    metrics::{self, LockOutcome, QuotaRow, quota_rows},
 };
 use fairground_sched::FreqReport;
 use fairground_sim::{Counts, Ending, Flow, Simulation};
@@ -135,10 +135,8 @@ pub fn run(scenario: &Scenario, options: &RunOptions, sink: &mut dyn Sink, contr
     let mut report = stats.finish(simulation.now());
     book_kernel_time(&mut report, &simulation);
     let locks = LockOutcome::of(&simulation, &tasks);
-    let mut metrics = metrics::metrics(&report, &tasks);
-    metrics.extend(lock_metrics(&locks));
     let quotas = quota_rows(&simulation);
-    metrics.extend(quota_metrics(&tasks, &quotas));
+    let metrics = metrics::metrics(&report, &tasks, &locks, &quotas);
     Ok(RunOutcome {
         scenario_digest: scenario.digest(),
         digest: simulation.digest(),

@@ -25,6 +25,6 @@ pub use figures::{Figure, FigureValue, Figures, Window, WindowRule};
 pub use histogram::{Histogram, Level};
 pub use latency::{RunReport, RunStats};
 pub use marker::{EachUs, MarkerReport, MarkerStats};
-pub use metric::{Better, Metric, Unit};
+pub use metric::{Better, Metric, MetricRow, Unit};
 pub use plat::PlatHistogram;
 pub use timeline::{Stretch, Timeline, TimelineSink};

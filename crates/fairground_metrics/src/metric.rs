@@ -47,6 +47,49 @@ pub enum Better {
     Neither,
 }
 
+impl Better {
+    /// The word in tables and JSON.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Better::Lower => "lower",
+            Better::Higher => "higher",
+            Better::Neither => "-",
+        }
+    }
+}
+
+/// A row of a table of metrics: what is said of a metric, and how its value is read off what was measured.
+#[derive(Debug)]
+pub struct MetricRow<T: 'static> {
+    /// The last part of its name.
+    pub name: &'static str,
+    /// Its unit.
+    pub unit: Unit,
+    /// Which way is better.
+    pub better: Better,
+    /// What it is, as a sentence.
+    pub sentence: &'static str,
+    /// Its value as held (see [`Unit`]).
+    pub value: fn(&T) -> u64,
+}
+
+impl<T> MetricRow<T> {
+    /// A row.
+    pub const fn new(
+        name: &'static str,
+        unit: Unit,
+        better: Better,
+        sentence: &'static str,
+        value: fn(&T) -> u64,
+    ) -> MetricRow<T> {
+        MetricRow { name, unit, better, sentence, value }
+    }
+    /// The metric of what was measured, under a name that begins with `prefix`.
+    pub fn of(&self, prefix: &str, measured: &T) -> Metric {
+        Metric::new(format!("{prefix}{}", self.name), (self.value)(measured), self.unit, self.better)
+    }
+}
+
 /// One named number.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Metric {

@@ -90,7 +90,7 @@ impl CompareReport {
                 row.case.clone().into(),
                 row.load.clone().into(),
                 comparison.name.clone().into(),
-                better_name(comparison.better).into(),
+                comparison.better.name().into(),
                 median_cell(a, unit),
                 median_cell(b, unit),
                 Cell::new(format_mean(a, unit), mean_in_unit(a, unit)),
@@ -130,13 +130,6 @@ fn median_cell(side: &SideStats, unit: Unit) -> Cell {
 fn mean_in_unit(side: &SideStats, unit: Unit) -> f64 {
     side.mean / unit.scale() as f64
 }
-const fn better_name(better: Better) -> &'static str {
-    match better {
-        Better::Lower => "lower",
-        Better::Higher => "higher",
-        Better::Neither => "-",
-    }
-}
 
 fn row_json(row: &CompareRow) -> Value {
     let comparison = &row.comparison;
@@ -154,7 +147,7 @@ fn row_json(row: &CompareRow) -> Value {
         "load": row.load,
         "metric": comparison.name,
         "unit": comparison.unit.name(),
-        "better": better_name(comparison.better),
+        "better": comparison.better.name(),
         "pairs": comparison.pairs,
         "baseline": side(&comparison.a),
         "compare": side(&comparison.b),

@@ -25,9 +25,19 @@ fn formats_are_listed() {
 
 #[test]
 fn every_list_is_text_and_json() {
-    for what in
-        ["profiles", "features", "tunables", "machines", "costs", "governors", "workloads", "formats", "reasons", "experiments"]
-    {
+    for what in [
+        "profiles",
+        "features",
+        "tunables",
+        "machines",
+        "costs",
+        "governors",
+        "workloads",
+        "formats",
+        "metrics",
+        "reasons",
+        "experiments",
+    ] {
         assert!(ok(&["list", what]).out.starts_with(what), "{what}");
         assert_eq!(ok(&["list", what, "--json"]).json()["tables"][0]["name"], what);
     }

@@ -16,7 +16,7 @@ mod report;
 mod task;
 
 pub use cpu::{CpuReport, SectionTime};
-pub use report::{ReasonCount, RunReport};
+pub use report::{RUN_METRICS, ReasonCount, RunReport};
 pub use task::TaskReport;
 
 use crate::figures::Window;

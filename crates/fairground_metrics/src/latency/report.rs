@@ -3,7 +3,7 @@
 use super::{CpuReport, RunStats, SectionTime, TaskReport};
 use crate::histogram::Histogram;
 use crate::marker::MarkerReport;
-use crate::metric::{Better, Metric, Unit};
+use crate::metric::{Better, Metric, MetricRow, Unit};
 use fairground_model::{Reason, Section};
 use fairground_stdx::{CpuId, Id, Instant, Ns, TaskId};
 
@@ -74,28 +74,56 @@ impl RunReport {
     }
     /// The named numbers of the run.
     pub fn metrics(&self) -> Vec<Metric> {
-        let total = |of: fn(&CpuReport) -> u64| self.cpus.iter().map(of).sum::<u64>();
-        let (busy, idle, kernel) = (total(|cpu| cpu.busy.0), total(|cpu| cpu.idle.0), total(|cpu| cpu.kernel().0));
-        let of_time = |part: u64| percent(part, busy + idle);
-        let count = |name: &str, value| Metric::new(name, value, Unit::Count, Better::Neither);
-        let mut metrics = vec![
-            count("switches", self.switches),
-            count("switches_involuntary", self.tasks.iter().map(|task| task.involuntary).sum()),
-            count("wakeups", self.wakeups),
-            count("migrations", self.migrations),
-            Metric::new("busy_pct", of_time(busy), Unit::Percent, Better::Neither),
-            Metric::new("kernel_pct", of_time(kernel), Unit::Percent, Better::Lower),
-        ];
-        for (name, permille) in [("p50", 500), ("p90", 900), ("p99", 990), ("p99.9", 999)] {
-            let value = self.latency.quantile(permille);
-            metrics.push(Metric::new(format!("wakeup_latency_us.{name}"), value, Unit::Us, Better::Lower));
-        }
-        metrics.push(Metric::new("wakeup_latency_us.max", self.latency.max(), Unit::Us, Better::Lower));
-        let delay = self.tasks.iter().map(|task| task.max_wait.0).max().unwrap_or(0);
-        metrics.push(Metric::new("sched_delay_max_ms", delay, Unit::Ms, Better::Lower));
-        metrics
+        RUN_METRICS.iter().map(|row| row.of("", self)).collect()
+    }
+    fn total(&self, of: fn(&CpuReport) -> Ns) -> u64 {
+        self.cpus.iter().map(|cpu| of(cpu).0).sum()
+    }
+    /// A part of the time of all CPUs.
+    fn of_time(&self, part: fn(&CpuReport) -> Ns) -> u64 {
+        percent(self.total(part), self.total(|cpu| cpu.busy) + self.total(|cpu| cpu.idle))
     }
 }
+
+/// The metrics of every run.
+pub static RUN_METRICS: [MetricRow<RunReport>; 12] = {
+    use Better::{Lower, Neither};
+    use Unit::{Count, Ms, Percent, Us};
+    [
+        MetricRow::new("switches", Count, Neither, "Context switches", |run| run.switches),
+        MetricRow::new("switches_involuntary", Count, Neither, "Switches away from a task that could run on", |run| {
+            run.tasks.iter().map(|task| task.involuntary).sum()
+        }),
+        MetricRow::new("wakeups", Count, Neither, "Wake-ups, first queueings of new tasks included", |run| run.wakeups),
+        MetricRow::new("migrations", Count, Neither, "Tasks that changed their CPU", |run| run.migrations),
+        MetricRow::new("busy_pct", Percent, Neither, "Share of the time of all CPUs in which they were not idle", |run| {
+            run.of_time(|cpu| cpu.busy)
+        }),
+        MetricRow::new(
+            "kernel_pct",
+            Percent,
+            Lower,
+            "Share of the time of all CPUs in kernel sections of the scheduler",
+            |run| run.of_time(|cpu| cpu.kernel()),
+        ),
+        MetricRow::new("wakeup_latency_us.p50", Us, Lower, "Half of all wake-ups waited at most so long for a CPU", |run| {
+            run.latency.quantile(500)
+        }),
+        MetricRow::new("wakeup_latency_us.p90", Us, Lower, "90 % of all wake-ups waited at most so long for a CPU", |run| {
+            run.latency.quantile(900)
+        }),
+        MetricRow::new("wakeup_latency_us.p99", Us, Lower, "99 % of all wake-ups waited at most so long for a CPU", |run| {
+            run.latency.quantile(990)
+        }),
+        MetricRow::new("wakeup_latency_us.p99.9", Us, Lower, "99.9 % of all wake-ups waited at most so long for a CPU", |run| {
+            run.latency.quantile(999)
+        }),
+        MetricRow::new("wakeup_latency_us.max", Us, Lower, "The longest wait for a CPU after a wake-up", |run| run.latency.max()),
+        MetricRow::new("sched_delay_max_ms", Ms, Lower, "The longest that any task was runnable and did not run", |run| {
+            run.tasks.iter().map(|task| task.max_wait.0).max().unwrap_or(0)
+        }),
+    ]
+};
 
 /// `part` of `whole` in thousandths of a percent, rounded down; 0 of nothing is 0.
 fn percent(part: u64, whole: u64) -> u64 {

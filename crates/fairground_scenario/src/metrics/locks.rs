@@ -1,10 +1,10 @@
 //! The named numbers of locks: how long they were held and waited for, and what their holders did meanwhile.
 
-use fairground_metrics::{Better, Metric, Unit};
-use fairground_model::{Instr, LockMode, TaskSet};
-use fairground_sim::{Deadlock, HolderIs, LockReport, MAX_TASKS_TOLD_APART, Simulation};
+use super::numbered;
+use fairground_metrics::{Better, Metric, MetricRow, Unit};
+use fairground_model::{Instr, LockMode, TaskSet, TaskSpec};
+use fairground_sim::{Deadlock, HolderIs, LockReport, LockWaits, MAX_TASKS_TOLD_APART, Simulation};
 use fairground_stdx::{Id, LockId, LogLinear, Ns, TaskId};
-use std::collections::BTreeMap;
 
 /// What came of the locks of a run.
 #[derive(Clone, Debug, Default)]
@@ -25,21 +25,20 @@ impl LockOutcome {
         let waits = |task| simulation.lock_waits_of(task).cloned();
         LockOutcome { locks, deadlocks, tasks: by_task(tasks, waits) }
     }
+    /// That of a run which has not begun.
+    pub(super) fn nothing(tasks: &TaskSet) -> LockOutcome {
+        let waits = |_| Some(LogLinear::new()).filter(|_| tasks.tasks.len() <= MAX_TASKS_TOLD_APART);
+        let locks = tasks.locks.iter().map(LockReport::new).collect();
+        LockOutcome { locks, deadlocks: Vec::new(), tasks: by_task(tasks, waits) }
+    }
 }
 
-/// The tasks that take locks, each with what `waits` knows of it; a second one of a name is `NAME#2`.
+/// The tasks that take locks, each with what `waits` knows of it.
 fn by_task(tasks: &TaskSet, waits: impl Fn(TaskId) -> Option<LogLinear>) -> Vec<(String, LogLinear)> {
-    let mut bearers: BTreeMap<&str, u32> = BTreeMap::new();
-    let mut rows = Vec::new();
-    for (task, spec) in tasks.tasks.iter_enumerated() {
-        let bearer = bearers.entry(&spec.name).or_insert(0);
-        *bearer += 1;
-        let takes = tasks.programs[spec.program].code.iter().any(|instr| matches!(instr, Instr::Lock { .. }));
-        if let Some(waits) = waits(task).filter(|_| takes) {
-            rows.push((if *bearer == 1 { spec.name.clone() } else { format!("{}#{bearer}", spec.name) }, waits));
-        }
-    }
-    rows
+    let takes = |spec: &TaskSpec| tasks.programs[spec.program].code.iter().any(|instr| matches!(instr, Instr::Lock { .. }));
+    let names = numbered(tasks.tasks.iter().map(|spec| spec.name.as_str()));
+    let rows = tasks.tasks.iter_enumerated().zip(names).filter(|((_, spec), _)| takes(spec));
+    rows.filter_map(|((task, _), name)| Some((name, waits(task)?))).collect()
 }
 
 fn sentence(simulation: &Simulation, locks: &[LockReport], deadlock: &Deadlock) -> String {
@@ -53,52 +52,72 @@ fn sentence(simulation: &Simulation, locks: &[LockReport], deadlock: &Deadlock) 
 /// How a lock is taken, with the word for it.
 pub const LOCK_MODES: [(LockMode, &str); 2] = [(LockMode::Read, "read"), (LockMode::Write, "write")];
 
-/// The figures of locks: `locks.mmap.throttled_holds`, `locks.mmap.write.max_wait_ms` and so on; a second lock of that name is `mmap#2`.
-/// Nothing if there are no locks.
-pub fn lock_metrics(outcome: &LockOutcome) -> Vec<Metric> {
+/// The metrics of each lock.
+pub(super) static LOCK_METRICS: [MetricRow<LockReport>; 5] = {
+    use Better::{Lower, Neither};
+    use Unit::{Count, Ms};
+    [
+        MetricRow::new("holds", Count, Neither, "How often the lock was held", |lock| lock.holds.count()),
+        MetricRow::new("max_hold_ms", Ms, Lower, "The longest that it was held", |lock| lock.holds.max()),
+        MetricRow::new(
+            "throttled_holds",
+            Count,
+            Lower,
+            "Holds in which the holder was off its CPU, since its group was throttled",
+            |lock| lock.throttled_holds,
+        ),
+        MetricRow::new("throttled_hold_wait_ms", Ms, Lower, "How long tasks outside that group waited then", |lock| {
+            lock.throttled_hold_wait.0
+        }),
+        MetricRow::new("hung_tasks", Count, Lower, "Waits that the kernel reports as hung tasks", |lock| lock.hung_tasks),
+    ]
+};
+
+/// The metrics of each lock by how it is taken: `read` where it has readers, and `write`.
+pub(super) static LOCK_WAIT_METRICS: [MetricRow<LockWaits>; 5] = {
+    use Better::{Lower, Neither};
+    use Unit::{Count, Ms};
+    [
+        MetricRow::new("waits", Count, Neither, "How often the lock was asked for", |waits| waits.times.count()),
+        MetricRow::new("mean_wait_ms", Ms, Lower, "The mean wait for it", |waits| waits.times.mean()),
+        MetricRow::new("p99_wait_ms", Ms, Lower, "99 % of the waits were at most so long", |waits| waits.times.quantile(990)),
+        MetricRow::new("max_wait_ms", Ms, Lower, "The longest wait", |waits| waits.times.max()),
+        MetricRow::new("throttled_wait_ms", Ms, Lower, "Time of all waits in which the holder was throttled", |waits| {
+            waits.while_holder[HolderIs::Throttled as usize].0
+        }),
+    ]
+};
+
+/// The metrics of each task that takes locks.
+pub(super) static LOCK_TASK_METRICS: [MetricRow<LogLinear>; 3] = [
+    MetricRow::new("lock_waits", Unit::Count, Better::Lower, "How often the task asked for a lock", |waits| waits.count()),
+    MetricRow::new("p99_lock_wait_ms", Unit::Ms, Better::Lower, "99 % of its waits for locks were at most so long", |waits| {
+        waits.quantile(990)
+    }),
+    MetricRow::new("max_lock_wait_ms", Unit::Ms, Better::Lower, "Its longest wait for a lock", |waits| waits.max()),
+];
+
+/// The metrics of all locks together.
+pub(super) static ALL_LOCKS_METRICS: [MetricRow<LockOutcome>; 1] =
+    [MetricRow::new("deadlocks", Unit::Count, Better::Lower, "How often tasks waited for one another for ever", |outcome| {
+        outcome.deadlocks.len() as u64
+    })];
+
+/// The metrics of locks; none if there are no locks.
+pub(super) fn lock_metrics(outcome: &LockOutcome) -> Vec<Metric> {
     let mut metrics = Vec::new();
-    let mut bearers: BTreeMap<&str, u32> = BTreeMap::new();
-    for lock in &outcome.locks {
-        let bearer = bearers.entry(&lock.name).or_insert(0);
-        *bearer += 1;
-        let name = if *bearer == 1 { lock.name.clone() } else { format!("{}#{bearer}", lock.name) };
-        let mut push = |figure: &str, value: u64, unit, better| {
-            metrics.push(Metric::new(format!("locks.{name}.{figure}"), value, unit, better));
-        };
-        push("holds", lock.holds.count(), Unit::Count, Better::Neither);
-        push("max_hold_ms", lock.holds.max(), Unit::Ms, Better::Lower);
-        push("throttled_holds", lock.throttled_holds, Unit::Count, Better::Lower);
-        push("throttled_hold_wait_ms", lock.throttled_hold_wait.0, Unit::Ms, Better::Lower);
-        push("hung_tasks", lock.hung_tasks, Unit::Count, Better::Lower);
-        for (mode, name) in LOCK_MODES.into_iter().filter(|row| row.0 == LockMode::Write || lock.kind.has_readers()) {
-            let waits = lock.waits(mode);
-            push(&format!("{name}.waits"), waits.times.count(), Unit::Count, Better::Neither);
-            push(&format!("{name}.mean_wait_ms"), waits.times.mean(), Unit::Ms, Better::Lower);
-            push(&format!("{name}.p99_wait_ms"), waits.times.quantile(990), Unit::Ms, Better::Lower);
-            push(&format!("{name}.max_wait_ms"), waits.times.max(), Unit::Ms, Better::Lower);
-            let throttled = waits.while_holder[HolderIs::Throttled as usize].0;
-            push(&format!("{name}.throttled_wait_ms"), throttled, Unit::Ms, Better::Lower);
+    for (lock, name) in outcome.locks.iter().zip(numbered(outcome.locks.iter().map(|lock| lock.name.as_str()))) {
+        metrics.extend(LOCK_METRICS.iter().map(|row| row.of(&format!("locks.{name}."), lock)));
+        for (mode, mode_name) in LOCK_MODES.into_iter().filter(|row| row.0 == LockMode::Write || lock.kind.has_readers()) {
+            let prefix = format!("locks.{name}.{mode_name}.");
+            metrics.extend(LOCK_WAIT_METRICS.iter().map(|row| row.of(&prefix, lock.waits(mode))));
         }
     }
     for (name, waits) in &outcome.tasks {
-        let mut push =
-            |figure: &str, value, unit| metrics.push(Metric::new(format!("tasks.{name}.{figure}"), value, unit, Better::Lower));
-        push("lock_waits", waits.count(), Unit::Count);
-        push("p99_lock_wait_ms", waits.quantile(990), Unit::Ms);
-        push("max_lock_wait_ms", waits.max(), Unit::Ms);
+        metrics.extend(LOCK_TASK_METRICS.iter().map(|row| row.of(&format!("tasks.{name}."), waits)));
     }
     if !outcome.locks.is_empty() {
-        metrics.push(Metric::new("deadlocks", outcome.deadlocks.len() as u64, Unit::Count, Better::Lower));
+        metrics.extend(ALL_LOCKS_METRICS.iter().map(|row| row.of("", outcome)));
     }
     metrics
-}
-
-/// The figures that a run of `tasks` will have, with value 0.
-pub(super) fn lock_metrics_to_come(tasks: &TaskSet) -> Vec<Metric> {
-    let waits = |_| Some(LogLinear::new()).filter(|_| tasks.tasks.len() <= MAX_TASKS_TOLD_APART);
-    lock_metrics(&LockOutcome {
-        locks: tasks.locks.iter().map(LockReport::new).collect(),
-        deadlocks: Vec::new(),
-        tasks: by_task(tasks, waits),
-    })
 }

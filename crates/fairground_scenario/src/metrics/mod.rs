@@ -1,15 +1,17 @@
-//! The named numbers of a run: those of every run and those of the workload's own measurements.
+//! The named numbers of a run: each is a row of a table, beside what it is measured on. `fairground list metrics` shows all rows.
 
 mod locks;
 mod quota;
 
-pub use locks::{LOCK_MODES, LockOutcome, lock_metrics};
-pub use quota::{QuotaRow, quota_metrics, quota_rows};
+pub use locks::{LOCK_MODES, LockOutcome};
+pub use quota::{QuotaRow, quota_rows};
 
-use fairground_metrics::{Better, Histogram, MarkerReport, Metric, PlatHistogram, RunReport, RunStats, Unit};
+use fairground_metrics::latency::RUN_METRICS;
+use fairground_metrics::{Better, Histogram, MarkerReport, Metric, MetricRow, PlatHistogram, RunReport, RunStats, Unit};
 use fairground_model::{MarkerUnit, TaskSet};
-use fairground_stdx::{Id, Instant, MarkerId};
-use locks::lock_metrics_to_come;
+use fairground_stdx::{Id, Instant, MarkerId, Ns};
+use locks::{ALL_LOCKS_METRICS, LOCK_METRICS, LOCK_TASK_METRICS, LOCK_WAIT_METRICS, lock_metrics};
+use quota::{QUOTA_METRICS, quota_metrics};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -17,64 +19,169 @@ use std::ops::Range;
 const MAX_TASKS_WITH_METRICS: usize = 64;
 
 /// All named numbers of a run of `tasks`.
-///
-/// A marker of whole microseconds or per second has the percentiles that schbench prints. Any other
-/// marker `wait` gives, if it is a plain number and measurements count in a window only, `wait.per_second`, and `wait.count`, `wait.mean`, `wait.p50`, `wait.p99`, `wait.max` over all measured
-/// tasks; a task `h00` gives `tasks.h00.runtime_ms` and `tasks.h00.max_wait_ms`, a second one of that name
-/// `tasks.h00#2.runtime_ms` and so on.
-pub fn metrics(report: &RunReport, tasks: &TaskSet) -> Vec<Metric> {
+pub fn metrics(report: &RunReport, tasks: &TaskSet, locks: &LockOutcome, quotas: &[QuotaRow]) -> Vec<Metric> {
     let mut metrics = report.metrics();
     for (marker, spec) in tasks.markers.iter_enumerated() {
-        let (unit, better) = match spec.unit {
-            MarkerUnit::Ns | MarkerUnit::WholeUs | MarkerUnit::EachUs => (Unit::Us, Better::Lower),
-            MarkerUnit::Count => (Unit::Count, Better::Neither),
-            MarkerUnit::PerSecond => (Unit::Count, Better::Higher),
-        };
-        let values = marker_values(report, tasks, &(0..tasks.tasks.len()), marker);
-        let mut push =
-            |name: &str, value, unit, better| metrics.push(Metric::new(format!("{}.{name}", spec.name), value, unit, better));
-        push("count", values.len(), Unit::Count, Better::Higher);
-        if let (MarkerUnit::Count, Some((from, to))) = (spec.unit, tasks.window) {
-            let to = to.min(Instant::ZERO + report.length).max(from);
-            let per_second = (values.sum() * 1_000_000_000).checked_div(u128::from(to.since(from).0)).unwrap_or(0);
-            push("per_second", u64::try_from(per_second).unwrap_or(u64::MAX), Unit::Count, Better::Higher);
+        let marked = Marked::new(report, tasks, marker);
+        let rows = MARKER_METRICS.iter().filter_map(|row| Some((row, (row.value)(&marked)?)));
+        metrics.extend(rows.map(|(row, value)| {
+            let (unit, better) = row.unit.unwrap_or(marked.unit());
+            Metric::new(format!("{}.{}", spec.name, row.name), value, unit, better)
+        }));
+    }
+    if tasks.tasks.len() <= MAX_TASKS_WITH_METRICS {
+        let names = numbered(tasks.tasks.iter().map(|spec| spec.name.as_str()));
+        for ((id, _), name) in tasks.tasks.iter_enumerated().zip(names) {
+            let row = report.tasks.iter().find(|row| row.task == id);
+            let times = row.map_or((Ns::ZERO, Ns::ZERO), |row| (row.runtime, row.max_wait));
+            metrics.extend(TASK_METRICS.iter().map(|metric| metric.of(&format!("tasks.{name}."), &times)));
         }
-        push("mean", values.mean(), unit, better);
-        let held = match spec.unit {
+    }
+    metrics.extend(lock_metrics(locks));
+    metrics.extend(quota_metrics(tasks, quotas));
+    metrics
+}
+
+/// The metrics that a run of `tasks` will have, with value 0.
+pub fn metrics_to_come(tasks: &TaskSet) -> Vec<Metric> {
+    let nothing = RunStats::new(Instant::ZERO, 1).finish(Instant::ZERO);
+    metrics(&nothing, tasks, &LockOutcome::nothing(tasks), &[])
+}
+
+/// Names told apart: the second of a name is `NAME#2`, and so on.
+fn numbered<'a>(names: impl Iterator<Item = &'a str>) -> Vec<String> {
+    let mut bearers: BTreeMap<&str, u32> = BTreeMap::new();
+    let name = |name: &'a str| {
+        let bearer = bearers.entry(name).or_insert(0);
+        *bearer += 1;
+        if *bearer == 1 { name.to_string() } else { format!("{name}#{bearer}") }
+    };
+    names.map(name).collect()
+}
+
+/// What is said of a metric in a list.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Described {
+    /// Its name, with a word in capitals for each part that a run fills in.
+    pub name: String,
+    /// Its unit.
+    pub unit: &'static str,
+    /// Which way is better.
+    pub better: &'static str,
+    /// What it is.
+    pub sentence: &'static str,
+}
+
+/// All metrics that runs can have.
+pub fn described() -> Vec<Described> {
+    fn rows<T>(prefix: &str, rows: &[MetricRow<T>]) -> Vec<Described> {
+        let row = |row: &MetricRow<T>| described_row(format!("{prefix}{}", row.name), Some((row.unit, row.better)), row.sentence);
+        rows.iter().map(row).collect()
+    }
+    let markers = MARKER_METRICS.iter().map(|row| described_row(format!("MEASUREMENT.{}", row.name), row.unit, row.sentence));
+    let mut all = rows("", &RUN_METRICS);
+    all.extend(markers);
+    all.extend(rows("tasks.TASK.", &TASK_METRICS));
+    all.extend(rows("locks.LOCK.", &LOCK_METRICS));
+    all.extend(rows("locks.LOCK.MODE.", &LOCK_WAIT_METRICS));
+    all.extend(rows("tasks.TASK.", &LOCK_TASK_METRICS));
+    all.extend(rows("", &ALL_LOCKS_METRICS));
+    all.extend(rows("quota.GROUP.", &QUOTA_METRICS));
+    all
+}
+
+fn described_row(name: String, unit: Option<(Unit, Better)>, sentence: &'static str) -> Described {
+    let word = |unit: Unit| if unit == Unit::Count { "count" } else { unit.name() };
+    let (unit, better) = unit.map_or(("us or count", "by unit"), |(unit, better)| (word(unit), better.name()));
+    Described { name, unit, better, sentence }
+}
+
+/// How long a task ran, and the longest that it was runnable and did not.
+type TaskTimes = (Ns, Ns);
+
+/// The metrics of each task.
+static TASK_METRICS: [MetricRow<TaskTimes>; 2] = [
+    MetricRow::new("runtime_ms", Unit::Ms, Better::Neither, "How long the task ran", |times| times.0.0),
+    MetricRow::new("max_wait_ms", Unit::Ms, Better::Lower, "The longest that it was runnable and did not run", |times| times.1.0),
+];
+
+/// What the measured tasks of a run have measured of one thing.
+struct Marked {
+    kind: MarkerUnit,
+    values: Histogram,
+    /// The same in the buckets of schbench, where the program counts so, and what one of a bucket is held as.
+    buckets: Option<(PlatHistogram, u64)>,
+    per_second: Option<u64>,
+}
+
+impl Marked {
+    fn new(report: &RunReport, tasks: &TaskSet, marker: MarkerId) -> Marked {
+        let (kind, all) = (tasks.markers[marker].unit, 0..tasks.tasks.len());
+        let values = marker_values(report, tasks, &all, marker);
+        let held = match kind {
             MarkerUnit::WholeUs => Some(1000),
             MarkerUnit::PerSecond => Some(1),
             MarkerUnit::Ns | MarkerUnit::Count | MarkerUnit::EachUs => None,
         };
-        if let Some(held) = held {
-            let buckets = marker_buckets(report, tasks, &(0..tasks.tasks.len()), marker);
-            for (name, milli) in BUCKET_PERCENTILES {
-                push(name, buckets.percentile(milli).0 * held, unit, better);
-            }
-            push("max", values.max(), unit, better);
-            continue;
-        }
-        push("p50", values.quantile(500), unit, better);
-        push("p99", values.quantile(990), unit, better);
-        push("max", values.max(), unit, better);
+        let window = tasks.window.filter(|_| kind == MarkerUnit::Count);
+        let per_second = window.map(|(from, to)| {
+            let to = to.min(Instant::ZERO + report.length).max(from);
+            let per_second = (values.sum() * 1_000_000_000).checked_div(u128::from(to.since(from).0)).unwrap_or(0);
+            u64::try_from(per_second).unwrap_or(u64::MAX)
+        });
+        let buckets = held.map(|held| (marker_buckets(report, tasks, &all, marker), held));
+        Marked { kind, values, buckets, per_second }
     }
-    if tasks.tasks.len() <= MAX_TASKS_WITH_METRICS {
-        let mut bearers: BTreeMap<&str, u32> = BTreeMap::new();
-        for (id, spec) in tasks.tasks.iter_enumerated() {
-            let bearer = bearers.entry(&spec.name).or_insert(0);
-            *bearer += 1;
-            let name = if *bearer == 1 { spec.name.clone() } else { format!("{}#{bearer}", spec.name) };
-            let row = report.tasks.iter().find(|row| row.task == id);
-            let (runtime, wait) = row.map_or((0, 0), |row| (row.runtime.0, row.max_wait.0));
-            metrics.push(Metric::new(format!("tasks.{name}.runtime_ms"), runtime, Unit::Ms, Better::Neither));
-            metrics.push(Metric::new(format!("tasks.{name}.max_wait_ms"), wait, Unit::Ms, Better::Lower));
+    fn unit(&self) -> (Unit, Better) {
+        match self.kind {
+            MarkerUnit::Ns | MarkerUnit::WholeUs | MarkerUnit::EachUs => (Unit::Us, Better::Lower),
+            MarkerUnit::Count => (Unit::Count, Better::Neither),
+            MarkerUnit::PerSecond => (Unit::Count, Better::Higher),
         }
     }
-    metrics
+    /// A percentile that only schbench prints, in thousandths of a percent.
+    fn of_buckets(&self, milli: u32) -> Option<u64> {
+        self.buckets.as_ref().map(|(buckets, held)| buckets.percentile(milli).0 * held)
+    }
+    fn percentile(&self, milli: u32) -> Option<u64> {
+        self.of_buckets(milli).or_else(|| Some(self.values.quantile(milli / 100)))
+    }
 }
 
-/// Percentiles of markers that are counted in the buckets of schbench: those that schbench prints, in thousandths of a percent.
-const BUCKET_PERCENTILES: [(&str, u32); 7] =
-    [("p50", 50_000), ("p75", 75_000), ("p90", 90_000), ("p95", 95_000), ("p99", 99_000), ("p99.5", 99_500), ("p99.9", 99_900)];
+/// A metric of a measurement; none = in the unit of the measurement.
+struct MarkerRow {
+    name: &'static str,
+    unit: Option<(Unit, Better)>,
+    sentence: &'static str,
+    /// None = measurements of this kind do not have it.
+    value: fn(&Marked) -> Option<u64>,
+}
+
+const fn marker(
+    name: &'static str,
+    unit: Option<(Unit, Better)>,
+    sentence: &'static str,
+    value: fn(&Marked) -> Option<u64>,
+) -> MarkerRow {
+    MarkerRow { name, unit, sentence, value }
+}
+
+const MORE: Option<(Unit, Better)> = Some((Unit::Count, Better::Higher));
+
+/// The metrics of each measurement of a workload, over all measured tasks.
+static MARKER_METRICS: [MarkerRow; 11] = [
+    marker("count", MORE, "How many values were measured", |marked| Some(marked.values.count())),
+    marker("per_second", MORE, "Their sum per second of the window, where only a window counts", |marked| marked.per_second),
+    marker("mean", None, "Their mean", |marked| Some(marked.values.mean())),
+    marker("p50", None, "Their median", |marked| marked.percentile(50_000)),
+    marker("p75", None, "75 % are at most this (measurements in schbench's buckets)", |marked| marked.of_buckets(75_000)),
+    marker("p90", None, "90 % are at most this (measurements in schbench's buckets)", |marked| marked.of_buckets(90_000)),
+    marker("p95", None, "95 % are at most this (measurements in schbench's buckets)", |marked| marked.of_buckets(95_000)),
+    marker("p99", None, "99 % are at most this", |marked| marked.percentile(99_000)),
+    marker("p99.5", None, "99.5 % are at most this (measurements in schbench's buckets)", |marked| marked.of_buckets(99_500)),
+    marker("p99.9", None, "99.9 % are at most this (measurements in schbench's buckets)", |marked| marked.of_buckets(99_900)),
+    marker("max", None, "The largest", |marked| Some(marked.values.max())),
+];
 
 /// Whether a row is that of `marker` and of a measured task among `rows`.
 fn counts(row: &MarkerReport, tasks: &TaskSet, rows: &Range<usize>, marker: MarkerId) -> bool {
@@ -96,10 +203,20 @@ pub fn marker_values(report: &RunReport, tasks: &TaskSet, rows: &Range<usize>, m
     values
 }
 
-/// The metrics that a run of `tasks` will have, with value 0.
-pub fn metrics_to_come(tasks: &TaskSet) -> Vec<Metric> {
-    let mut metrics = metrics(&RunStats::new(Instant::ZERO, 1).finish(Instant::ZERO), tasks);
-    metrics.extend(lock_metrics_to_come(tasks));
-    metrics.extend(quota_metrics(tasks, &[]));
-    metrics
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_names_are_numbered_from_the_second_on() {
+        assert_eq!(numbered(["a", "b", "a", "a"].into_iter()), ["a", "b", "a#2", "a#3"]);
+    }
+
+    #[test]
+    fn every_metric_is_described_once_with_a_sentence() {
+        let all = described();
+        let names: std::collections::BTreeSet<&str> = all.iter().map(|row| row.name.as_str()).collect();
+        assert_eq!(names.len(), all.len());
+        assert!(all.iter().all(|row| row.sentence.starts_with(|first: char| first.is_uppercase() || first.is_ascii_digit())));
+    }
 }

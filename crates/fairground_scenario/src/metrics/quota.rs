@@ -1,6 +1,6 @@
 //! The named numbers of groups with a quota: what cpu.max and cpu.stat show of them at the end of a run.
 
-use fairground_metrics::{Better, Metric, Unit};
+use fairground_metrics::{Better, Metric, MetricRow, Unit};
 use fairground_model::{CpuMax, TaskSet};
 use fairground_sched::{BandwidthStats, Sched};
 use fairground_sim::Simulation;
@@ -29,25 +29,42 @@ pub fn quota_rows(simulation: &Simulation) -> Vec<QuotaRow> {
     sched.group_ids().filter_map(row).collect()
 }
 
-/// The figures of groups that begin the run with a quota: `quota./web.used_ms` and so on. Spans are stretches for which a queue was
-/// throttled, without those that end with the first period of the run.
-pub fn quota_metrics(tasks: &TaskSet, rows: &[QuotaRow]) -> Vec<Metric> {
+/// The counters of a group, and what it used with a quota.
+pub(super) type Counted = (BandwidthStats, Ns);
+
+/// The metrics of each group that begins the run with a quota. Spans are stretches for which a queue was throttled, without those that
+/// end with the first period of the run.
+pub(super) static QUOTA_METRICS: [MetricRow<Counted>; 9] = {
+    use Better::Neither;
+    use Unit::{Count, Ms, Percent};
+    [
+        MetricRow::new("used_ms", Ms, Neither, "What the group used while it had a quota", |row| row.1.0),
+        MetricRow::new("nr_periods", Count, Neither, "Periods that were counted (cpu.stat nr_periods)", |row| row.0.nr_periods),
+        MetricRow::new("nr_throttled", Count, Neither, "Periods in which it was throttled (cpu.stat nr_throttled)", |row| {
+            row.0.nr_throttled
+        }),
+        MetricRow::new("throttled_pct", Percent, Neither, "Share of its periods in which it was throttled", |row| {
+            (row.0.nr_throttled * 100_000).checked_div(row.0.nr_periods).unwrap_or(0)
+        }),
+        MetricRow::new("throttled_ms", Ms, Neither, "Time for which its queues were throttled, all CPUs together", |row| {
+            row.0.throttled_time.0
+        }),
+        MetricRow::new("min_span_ms", Ms, Neither, "The shortest time for which a queue was throttled", |row| row.0.spans.min.0),
+        MetricRow::new("mean_span_ms", Ms, Neither, "The mean time for which a queue was throttled", |row| row.0.spans.mean().0),
+        MetricRow::new("max_span_ms", Ms, Neither, "The longest time for which a queue was throttled", |row| row.0.spans.max.0),
+        MetricRow::new("max_debt_ms", Ms, Neither, "The most that was run beyond the quota when a period ended", |row| {
+            row.0.debt_max.0
+        }),
+    ]
+};
+
+/// The metrics of groups that begin the run with a quota: `quota./web.used_ms` and so on.
+pub(super) fn quota_metrics(tasks: &TaskSet, rows: &[QuotaRow]) -> Vec<Metric> {
     let mut metrics = Vec::new();
     for group in tasks.groups.iter().filter(|group| group.limit.quota.is_some()) {
         let row = rows.iter().find(|row| row.group == group.name);
-        let (stats, used) = row.map_or((BandwidthStats::default(), Ns::ZERO), |row| (row.stats, row.used));
-        let mut push = |figure: &str, value: u64, unit| {
-            metrics.push(Metric::new(format!("quota.{}.{figure}", group.name), value, unit, Better::Neither));
-        };
-        push("used_ms", used.0, Unit::Ms);
-        push("nr_periods", stats.nr_periods, Unit::Count);
-        push("nr_throttled", stats.nr_throttled, Unit::Count);
-        push("throttled_pct", (stats.nr_throttled * 100_000).checked_div(stats.nr_periods).unwrap_or(0), Unit::Percent);
-        push("throttled_ms", stats.throttled_time.0, Unit::Ms);
-        push("min_span_ms", stats.spans.min.0, Unit::Ms);
-        push("mean_span_ms", stats.spans.mean().0, Unit::Ms);
-        push("max_span_ms", stats.spans.max.0, Unit::Ms);
-        push("max_debt_ms", stats.debt_max.0, Unit::Ms);
+        let counted = row.map_or((BandwidthStats::default(), Ns::ZERO), |row| (row.stats, row.used));
+        metrics.extend(QUOTA_METRICS.iter().map(|metric| metric.of(&format!("quota.{}.", group.name), &counted)));
     }
     metrics
 }

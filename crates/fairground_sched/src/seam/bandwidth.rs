@@ -94,7 +94,7 @@ seams! {
         Boot "boot" "At whole multiples of the period since boot: all groups of one period together.",
         Random "random" "Each group has a phase of its own, drawn when it is made.",
     }
-    history { v(4, 12) => Boot, v(6, 3) => Random, }
+    history { v(4, 12) => Boot, v(6, 4) => Random, }
 }
 
 impl Throttle {
