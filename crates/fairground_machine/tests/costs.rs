@@ -1,7 +1,7 @@
 //! Price lists: what they sum to, how they scale, how they are read.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may stop where it likes")]
 
-use fairground_machine::cost::{CostModel, PIPE_HOP, is_cpu_work};
+use fairground_machine::cost::{CostModel, PIPE_HOP};
 use fairground_machine::{Machine, machine_file};
 use fairground_model::{CostClass, Op};
 use fairground_stdx::CpuId;
@@ -46,7 +46,7 @@ fn a_pipe_hop_takes_what_was_published() {
 #[test]
 fn the_older_server_is_slower_at_cpu_work() {
     let (new, old) = (list("xeon-spr"), list("xeon-bdw"));
-    for &op in Op::ALL.iter().filter(|&&op| is_cpu_work(op) && op != Op::Syscall) {
+    for &op in Op::ALL.iter().filter(|&&op| op.is_cpu_work() && op != Op::Syscall) {
         assert_eq!(old.price_ps(op), new.price_ps(op) * 5 / 4, "{}", op.key());
     }
     assert_eq!(old.price_ps(Op::Syscall), 60_000);
@@ -62,7 +62,7 @@ fn only_cpu_work_slows_down() {
     let slow = machine.costs.prices_for(&machine.cpus[CpuId::new(1)]);
     assert_eq!(full, machine.costs.prices_ps);
     for &op in Op::ALL {
-        let times = if is_cpu_work(op) { 4 } else { 1 };
+        let times = if op.is_cpu_work() { 4 } else { 1 };
         assert_eq!(slow[op as usize], full[op as usize] * times, "{}", op.key());
     }
     let mut meter = machine.costs.meter(&machine.cpus[CpuId::new(1)]);

@@ -3,7 +3,7 @@
 use crate::op::Op;
 
 macro_rules! classes {
-    ($($name:ident $key:literal $text:literal [$($op:ident)+];)*) => {
+    ($($name:ident $key:literal $text:literal;)*) => {
         /// A class of operations.
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
         pub enum CostClass { $(#[doc = $text] $name,)* }
@@ -15,30 +15,26 @@ macro_rules! classes {
             /// What it holds, as a sentence.
             pub const fn sentence(self) -> &'static str { match self { $(CostClass::$name => $text),* } }
         }
-        impl Op {
-            /// The class that it belongs to.
-            pub const fn class(self) -> CostClass { match self { $($(Op::$op)|+ => CostClass::$name),* } }
-        }
     };
 }
 
 classes! {
-    Syscall "syscall" "Entry and exit of system calls" [Syscall];
-    Pipe "pipe" "Pipes and futexes, without the wake-up" [PipeOp FutexOp FutexFast];
-    Socket "socket" "Sockets beside the protocol: finding nothing (pipes too), taking data, AF_UNIX streams" [RecvBlock RecvCopy UnixOp];
-    Network "network" "The way of packets from the system call to the other socket" [TcpSend1b SoftirqTcp1b UdpSend1b SoftirqUdp1b];
-    Copy "copy" "Copying between programs and the kernel" [CopyKib];
-    Wakeup "wakeup" "Waking a task: state checks and wake lists" [TtwuBase WakeListAdd WakeListTask];
-    Scan "scan" "Looks at run queues in the search for a CPU" [ScanCpu ScanDirty ScanSocket ScanContend];
-    Lock "lock" "Locks of run queues, and those of the kernel that tasks take" [LockFree LockRemote LockRemoteSocket LockHandoff LockHandoffSocket KernelLock];
-    Enqueue "enqueue" "Enqueue and dequeue with load tracking, on all levels of groups" [Enqueue EnqueueRemote Dequeue CgroupLevel PeltScale BwGroup BwVisit BwVisitSocket BwMark];
-    Refill "refill" "Working sets that come to another core, or come back" [CacheRefill CacheRefillLlc CacheRefillSocket];
-    Switch "switch" "Picking the next task and switching to it" [PickSwitch MmSwitch SwitchIdle];
-    Ipi "ipi" "Interrupts from one CPU to another" [IpiSend IpiFlight IpiBody];
-    IdleExit "idle_exit" "Leaving idle states" [IdleExit];
-    Timer "timer" "The tick, and timers of tasks" [Tick HrtimerIrq TimerProgram];
-    Balance "balance" "Load balance" [LbDomain LbCpu LbDetach BlockedAvg LbAttach];
-    Life "life" "Birth and end of tasks" [Fork Exit];
+    Syscall "syscall" "Entry and exit of system calls";
+    Pipe "pipe" "Pipes and futexes, without the wake-up";
+    Socket "socket" "Sockets beside the protocol: finding nothing (pipes too), taking data, AF_UNIX streams";
+    Network "network" "The way of packets from the system call to the other socket";
+    Copy "copy" "Copying between programs and the kernel";
+    Wakeup "wakeup" "Waking a task: state checks and wake lists";
+    Scan "scan" "Looks at run queues in the search for a CPU";
+    Lock "lock" "Locks of run queues, and those of the kernel that tasks take";
+    Enqueue "enqueue" "Enqueue and dequeue with load tracking, on all levels of groups";
+    Refill "refill" "Working sets that come to another core, or come back";
+    Switch "switch" "Picking the next task and switching to it";
+    Ipi "ipi" "Interrupts from one CPU to another";
+    IdleExit "idle_exit" "Leaving idle states";
+    Timer "timer" "The tick, and timers of tasks";
+    Balance "balance" "Load balance";
+    Life "life" "Birth and end of tasks";
 }
 
 impl CostClass {

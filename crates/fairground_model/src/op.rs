@@ -1,11 +1,21 @@
 //! Counted operations. The core counts what it does; it never knows what anything costs beyond the
 //! integer price table that the engine hands in with the meter.
 
+use crate::cost_class::CostClass;
 use crate::turns::Turns;
 use fairground_stdx::Ns;
 
+macro_rules! is {
+    (works) => {
+        true
+    };
+    (waits) => {
+        false
+    };
+}
+
 macro_rules! ops {
-    ($($name:ident $key:literal $text:literal;)*) => {
+    ($($name:ident $key:literal $class:ident $pace:ident $text:literal;)*) => {
         /// An operation of the kernel that has a price. The counts follow the kernel's walk, not our
         /// loops: a faster structure of ours never changes a result.
         #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -20,65 +30,72 @@ macro_rules! ops {
             pub const fn key(self) -> &'static str { match self { $(Op::$name => $key),* } }
             /// What is counted, as a sentence.
             pub const fn sentence(self) -> &'static str { match self { $(Op::$name => $text),* } }
+            /// The class that it belongs to.
+            pub const fn class(self) -> CostClass { match self { $(Op::$name => CostClass::$class),* } }
+            /// Whether it is work of the CPU, which takes longer on a slower one. The others wait: a look at, a lock of or a wake
+            /// list of another CPU's run queue for the cache line, a refill of the cache, an interrupt for the wire, the exit from
+            /// idle for the hardware.
+            pub const fn is_cpu_work(self) -> bool { match self { $(Op::$name => is!($pace)),* } }
         }
     };
 }
 
+// Name, key, class of costs, whether the CPU works or waits, and what is counted.
 ops! {
-    Tick "tick" "The timer interrupt with the scheduler tick";
-    HrtimerIrq "hrtimer_irq" "A timer interrupt that expires task timers";
-    PickSwitch "pick_switch" "schedule(): pick and switch within one address space";
-    MmSwitch "mm_switch" "Extra for a switch to another address space";
-    SwitchIdle "switch_idle" "A switch to or from the idle task";
-    Enqueue "enqueue" "Enqueue of a fair entity at the root level, load tracking included";
-    EnqueueRemote "enqueue_remote" "Queueing a woken task on another core: the lines of its run queue come from there before it is seen in it";
-    Dequeue "dequeue" "Dequeue of a fair entity at the root level, load tracking included";
-    PeltScale "pelt_scale" "Scaling by frequency and capacity in load tracking: of what an update of an average adds (up to v5.0), or of the time by which a clock moves";
-    BwGroup "bw_group" "A group at or below one that is throttled or released on a CPU: its clocks stop or go on";
-    BwVisit "bw_visit" "A queue of another CPU of the socket that quota is handed to: lines of its account, of that CPU's releases, of the call, of its calls";
-    BwVisitSocket "bw_visit_xsocket" "The same on a CPU of another socket";
-    BwMark "bw_mark" "A task that is told to stop on its way back to user mode, when a group of it is throttled";
-    CgroupLevel "cgroup_level" "A level of groups that an enqueue, a dequeue or a pick goes through";
-    TtwuBase "ttwu_base" "try_to_wake_up(): flags, locks, state checks";
-    ScanCpu "scan" "A look at a run queue that has not changed since, during placement";
-    ScanDirty "scan_dirty" "A line of a run queue of the same socket that others have changed since this core last looked at it";
-    ScanSocket "scan_xsocket" "A look at a run queue of another socket that others have changed";
-    ScanContend "scan_contend" "A further CPU that touched within 1 us what a look finds changed";
-    LockFree "lock_free" "An uncontended run-queue lock whose line is local";
-    LockRemote "lock_remote" "An uncontended run-queue lock of another CPU of the socket";
-    LockRemoteSocket "lock_remote_xsocket" "An uncontended run-queue lock of another socket";
-    LockHandoff "lock_handoff" "The handover of a run-queue lock to a CPU that spins for it";
-    LockHandoffSocket "lock_handoff_xsocket" "The handover of a run-queue lock to a CPU of another socket that spins for it";
-    IpiSend "ipi_send" "Sending an interrupt to another CPU";
-    IpiFlight "ipi_flight" "From sending an interrupt to its handler's first instruction";
-    IpiBody "ipi_body" "The handler of a reschedule interrupt";
-    IdleExit "idle_exit" "Leaving the idle state";
-    Fork "fork" "fork() on the parent's side";
-    Exit "exit" "The end of a task";
-    Syscall "syscall" "System call entry and exit";
-    PipeOp "pipe_op" "A read or write of at most 4 KiB on a pipe, without the wake-up";
-    RecvBlock "recv_block" "A read that finds nothing and prepares to sleep";
-    FutexOp "futex_op" "A futex wait or wake, without sleeping and without the wake-up";
-    TimerProgram "timer_program" "Arming a timer for a sleep";
-    WakeListAdd "wake_list_add" "Appending a task to another CPU's wake list";
-    WakeListTask "wake_list_task" "Taking a task off the own wake list, without the enqueue";
-    LbDomain "lb_domain" "A call of load_balance() for one domain: set-up, checks and end";
-    LbCpu "lb_cpu" "A look at a CPU's run queue in the statistics of load balance";
-    LbDetach "lb_detach" "A task of another CPU's list that load balance considers";
-    BlockedAvg "blocked_avg" "A group's queue whose averages balance ages";
-    LbAttach "lb_attach" "A task that load balance queues on its new CPU, beside the enqueue";
-    TcpSend1b "tcp_send_1b" "Sending a TCP packet, from the system call to the backlog; whole KiB are copied besides";
-    SoftirqTcp1b "softirq_tcp_1b" "Receiving a TCP packet, from the backlog to the socket, without the wake-up";
-    UdpSend1b "udp_send_1b" "Sending a datagram, from the system call to the backlog; whole KiB are copied besides";
-    SoftirqUdp1b "softirq_udp_1b" "Receiving a datagram, from the backlog to the socket, without the wake-up";
-    RecvCopy "recv_copy" "Taking data from a socket; whole KiB are copied besides";
-    CopyKib "copy_kib" "Copying a whole KiB between a program and the kernel, caches warm";
-    CacheRefill "cache_refill" "A KiB of a task's working set that its core must fetch from the last-level cache, when it is switched in";
-    CacheRefillLlc "cache_refill_llc" "The same from another last-level cache of the socket";
-    CacheRefillSocket "cache_refill_xsocket" "The same from another socket";
-    UnixOp "unix_op" "A send or receive of less than 1 KiB on an AF_UNIX stream, without the wake-up";
-    FutexFast "futex_fast" "Taking or releasing a futex in user mode, without the kernel";
-    KernelLock "kernel_lock" "Taking or releasing a lock of the kernel for a task (rwsem, per-CPU rwsem, mutex), without waiting and waking";
+    Tick "tick" Timer works "The timer interrupt with the scheduler tick";
+    HrtimerIrq "hrtimer_irq" Timer works "A timer interrupt that expires task timers";
+    PickSwitch "pick_switch" Switch works "schedule(): pick and switch within one address space";
+    MmSwitch "mm_switch" Switch works "Extra for a switch to another address space";
+    SwitchIdle "switch_idle" Switch works "A switch to or from the idle task";
+    Enqueue "enqueue" Enqueue works "Enqueue of a fair entity at the root level, load tracking included";
+    EnqueueRemote "enqueue_remote" Enqueue waits "Queueing a woken task on another core: the lines of its run queue come from there before it is seen in it";
+    Dequeue "dequeue" Enqueue works "Dequeue of a fair entity at the root level, load tracking included";
+    PeltScale "pelt_scale" Enqueue works "Scaling by frequency and capacity in load tracking: of what an update of an average adds (up to v5.0), or of the time by which a clock moves";
+    BwGroup "bw_group" Enqueue works "A group at or below one that is throttled or released on a CPU: its clocks stop or go on";
+    BwVisit "bw_visit" Enqueue works "A queue of another CPU of the socket that quota is handed to: lines of its account, of that CPU's releases, of the call, of its calls";
+    BwVisitSocket "bw_visit_xsocket" Enqueue works "The same on a CPU of another socket";
+    BwMark "bw_mark" Enqueue works "A task that is told to stop on its way back to user mode, when a group of it is throttled";
+    CgroupLevel "cgroup_level" Enqueue works "A level of groups that an enqueue, a dequeue or a pick goes through";
+    TtwuBase "ttwu_base" Wakeup works "try_to_wake_up(): flags, locks, state checks";
+    ScanCpu "scan" Scan waits "A look at a run queue that has not changed since, during placement";
+    ScanDirty "scan_dirty" Scan waits "A line of a run queue of the same socket that others have changed since this core last looked at it";
+    ScanSocket "scan_xsocket" Scan waits "A look at a run queue of another socket that others have changed";
+    ScanContend "scan_contend" Scan waits "A further CPU that touched within 1 us what a look finds changed";
+    LockFree "lock_free" Lock works "An uncontended run-queue lock whose line is local";
+    LockRemote "lock_remote" Lock waits "An uncontended run-queue lock of another CPU of the socket";
+    LockRemoteSocket "lock_remote_xsocket" Lock waits "An uncontended run-queue lock of another socket";
+    LockHandoff "lock_handoff" Lock waits "The handover of a run-queue lock to a CPU that spins for it";
+    LockHandoffSocket "lock_handoff_xsocket" Lock waits "The handover of a run-queue lock to a CPU of another socket that spins for it";
+    IpiSend "ipi_send" Ipi works "Sending an interrupt to another CPU";
+    IpiFlight "ipi_flight" Ipi waits "From sending an interrupt to its handler's first instruction";
+    IpiBody "ipi_body" Ipi works "The handler of a reschedule interrupt";
+    IdleExit "idle_exit" IdleExit waits "Leaving the idle state";
+    Fork "fork" Life works "fork() on the parent's side";
+    Exit "exit" Life works "The end of a task";
+    Syscall "syscall" Syscall works "System call entry and exit";
+    PipeOp "pipe_op" Pipe works "A read or write of at most 4 KiB on a pipe, without the wake-up";
+    RecvBlock "recv_block" Socket works "A read that finds nothing and prepares to sleep";
+    FutexOp "futex_op" Pipe works "A futex wait or wake, without sleeping and without the wake-up";
+    TimerProgram "timer_program" Timer works "Arming a timer for a sleep";
+    WakeListAdd "wake_list_add" Wakeup waits "Appending a task to another CPU's wake list";
+    WakeListTask "wake_list_task" Wakeup works "Taking a task off the own wake list, without the enqueue";
+    LbDomain "lb_domain" Balance works "A call of load_balance() for one domain: set-up, checks and end";
+    LbCpu "lb_cpu" Balance waits "A look at a CPU's run queue in the statistics of load balance";
+    LbDetach "lb_detach" Balance works "A task of another CPU's list that load balance considers";
+    BlockedAvg "blocked_avg" Balance works "A group's queue whose averages balance ages";
+    LbAttach "lb_attach" Balance works "A task that load balance queues on its new CPU, beside the enqueue";
+    TcpSend1b "tcp_send_1b" Network works "Sending a TCP packet, from the system call to the backlog; whole KiB are copied besides";
+    SoftirqTcp1b "softirq_tcp_1b" Network works "Receiving a TCP packet, from the backlog to the socket, without the wake-up";
+    UdpSend1b "udp_send_1b" Network works "Sending a datagram, from the system call to the backlog; whole KiB are copied besides";
+    SoftirqUdp1b "softirq_udp_1b" Network works "Receiving a datagram, from the backlog to the socket, without the wake-up";
+    RecvCopy "recv_copy" Socket works "Taking data from a socket; whole KiB are copied besides";
+    CopyKib "copy_kib" Copy works "Copying a whole KiB between a program and the kernel, caches warm";
+    CacheRefill "cache_refill" Refill waits "A KiB of a task's working set that its core must fetch from the last-level cache, when it is switched in";
+    CacheRefillLlc "cache_refill_llc" Refill waits "The same from another last-level cache of the socket";
+    CacheRefillSocket "cache_refill_xsocket" Refill waits "The same from another socket";
+    UnixOp "unix_op" Socket works "A send or receive of less than 1 KiB on an AF_UNIX stream, without the wake-up";
+    FutexFast "futex_fast" Pipe works "Taking or releasing a futex in user mode, without the kernel";
+    KernelLock "kernel_lock" Lock works "Taking or releasing a lock of the kernel for a task (rwsem, per-CPU rwsem, mutex), without waiting and waking";
 }
 
 /// Which prices of a CPU hold.

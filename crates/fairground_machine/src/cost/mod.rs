@@ -76,7 +76,7 @@ impl CostModel {
     /// The prices on `cpu`, in picoseconds.
     pub fn prices_for(&self, cpu: &CpuSpec) -> [u64; Op::COUNT] {
         let mut prices = self.prices_ps;
-        for &op in Op::ALL.iter().filter(|&&op| is_cpu_work(op)) {
+        for &op in Op::ALL.iter().filter(|op| op.is_cpu_work()) {
             prices[op as usize] = cpu.at_speed(prices[op as usize]);
         }
         prices
@@ -87,7 +87,7 @@ impl CostModel {
     }
     /// Prices as they are beside a busy thread of the same core, which leaves `smt_percent` of the throughput.
     pub fn shared(mut prices_ps: [u64; Op::COUNT], smt_percent: u32) -> [u64; Op::COUNT] {
-        for &op in Op::ALL.iter().filter(|&&op| is_cpu_work(op)) {
+        for &op in Op::ALL.iter().filter(|op| op.is_cpu_work()) {
             prices_ps[op as usize] = slowed(prices_ps[op as usize], smt_percent);
         }
         prices_ps
@@ -99,31 +99,6 @@ impl Default for CostModel {
     fn default() -> CostModel {
         CostModel::preset(DEFAULT).expect("invariant: our own price lists are correct")
     }
-}
-
-/// Whether an operation is work of the CPU, which takes longer on a slower CPU. The others wait: a
-/// look at, a lock of or a wake list of another CPU's run queue for the cache line, a refill of the cache, an interrupt
-/// for the wire, the exit from idle for the hardware.
-pub const fn is_cpu_work(op: Op) -> bool {
-    !matches!(
-        op,
-        Op::ScanCpu
-            | Op::ScanDirty
-            | Op::ScanSocket
-            | Op::ScanContend
-            | Op::LbCpu
-            | Op::LockRemote
-            | Op::LockRemoteSocket
-            | Op::LockHandoff
-            | Op::LockHandoffSocket
-            | Op::WakeListAdd
-            | Op::CacheRefill
-            | Op::CacheRefillLlc
-            | Op::CacheRefillSocket
-            | Op::EnqueueRemote
-            | Op::IpiFlight
-            | Op::IdleExit
-    )
 }
 
 /// The operations of one hop of a pipe ping-pong whose two tasks share a CPU: write, wake the other,
