@@ -5,6 +5,8 @@ use super::workload::{Act, Change, Habit, What};
 use crate::dice::Dice;
 use fairground_machine::machine::TICK_RATES;
 use fairground_model::Policy;
+use fairground_sched::features::Feat;
+use fairground_sched::profile::Profile;
 
 pub(super) const KERNELS: [&str; 5] = ["v6.6", "v6.12", "v6.14", "v6.18", "v7.2"];
 pub(super) const SWITCHES: [&str; 10] = [
@@ -18,15 +20,6 @@ pub(super) const SWITCHES: [&str; 10] = [
     "NO_DELAY_DEQUEUE",
     "NO_DELAY_ZERO",
     "NO_WAKEUP_PREEMPTION",
-];
-/// Switches that v6.6 does not have, or that do nothing there.
-const SINCE_V6_12: [&str; 6] = [
-    "NO_PLACE_DEADLINE_INITIAL",
-    "NO_PLACE_REL_DEADLINE",
-    "NO_PREEMPT_SHORT",
-    "NO_PICK_BUDDY",
-    "NO_DELAY_DEQUEUE",
-    "NO_DELAY_ZERO",
 ];
 
 impl Workload {
@@ -42,7 +35,7 @@ impl Workload {
         let tasks = if dice.once_in(20) { dice.between(30, 100) } else { dice.between(1, 10) };
         let mut habits: Vec<Habit> = (0..tasks).map(|_| habit(&mut dice, cpus)).collect();
         give_birth(&mut dice, &mut habits);
-        let slices = kernel != "v6.6" && dice.once_in(2);
+        let slices = profile(kernel).task_slice.is_custom() && dice.once_in(2);
         if slices {
             habits.iter_mut().for_each(|habit| give_slices(&mut dice, habit));
         }
@@ -119,12 +112,17 @@ impl Workload {
     }
 }
 
-/// A few switches of a kernel, turned.
+fn profile(kernel: &str) -> Profile {
+    Profile::parse(kernel).expect("invariant: the kernels of the comparison can be run")
+}
+
+/// A few switches of a kernel that do something there, turned.
 pub(super) fn turned(dice: &mut Dice, kernel: &str) -> Vec<&'static str> {
     let mut switches: Vec<&str> = SWITCHES.into_iter().filter(|_| dice.once_in(8)).collect();
-    switches.retain(|name| kernel != "v6.6" || !SINCE_V6_12.contains(name));
+    let profile = profile(kernel);
+    switches.retain(|name| profile.clone().with_feature(name).is_ok());
     // The model has no timer that ends requests.
-    switches.extend((kernel == "v7.2").then_some("NO_HRTICK"));
+    switches.extend(profile.feats.has(Feat::HRTICK).then_some("NO_HRTICK"));
     switches
 }
 

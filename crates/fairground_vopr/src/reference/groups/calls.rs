@@ -2,6 +2,7 @@
 
 use super::rules::KERNELS;
 use crate::dice::Dice;
+use fairground_sched::profile::Profile;
 
 /// A call. One that cannot be made as things are is passed over.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -101,8 +102,9 @@ impl Calls {
     }
 }
 
+/// Whether groups of that kernel may be idle as a whole.
 fn idle_groups(kernel: &str) -> bool {
-    kernel.starts_with("v5.19") || kernel.starts_with("v6")
+    Profile::parse(kernel).is_ok_and(|profile| profile.group_idle.has_file())
 }
 
 fn some_group(dice: &mut Dice, groups: usize) -> Option<usize> {
