@@ -4,8 +4,8 @@ use super::cause::Cause;
 use super::parts::Meeting;
 use super::past::Past;
 use fairground_model::{Policy, Reason};
-use fairground_sched::Sched;
-use fairground_sched::fair::{Rivals, SchedEntity};
+use fairground_sched::fair::SchedEntity;
+use fairground_sched::{Rivals, Sched};
 use fairground_stdx::{CpuId, Instant, Ns, TaskId};
 
 /// From this factor on a weight is another one: three nice values.

@@ -2,7 +2,7 @@
 
 use super::cause::Cause;
 use fairground_model::{Section, event};
-use fairground_sched::fair::Rivals;
+use fairground_sched::Rivals;
 use fairground_stdx::{CpuId, Ns, TaskId, TgId};
 
 /// Who had the CPU.

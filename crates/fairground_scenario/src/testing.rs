@@ -1,7 +1,8 @@
 //! Runs a scenario for tests of what it means.
 
 use crate::Scenario;
-use fairground_metrics::{RunReport, RunStats};
+use crate::metrics::LockOutcome;
+use fairground_metrics::{Metric, RunReport, RunStats};
 use fairground_sim::Simulation;
 use fairground_stdx::Instant;
 
@@ -14,4 +15,10 @@ pub(crate) fn run(scenario: &Scenario) -> (u128, RunReport) {
     simulation.introduce(&mut stats);
     simulation.run(&mut stats).unwrap();
     (simulation.digest(), stats.finish(simulation.now()))
+}
+
+/// The metrics of tasks and of every run.
+pub(crate) fn metrics(scenario: &Scenario) -> Vec<Metric> {
+    let tasks = scenario.tasks();
+    crate::metrics::metrics(&run(scenario).1, &tasks, &LockOutcome::nothing(&tasks), &[])
 }

@@ -2,7 +2,6 @@
 
 use crate::Sched;
 use crate::fair::{CfsRq, SchedEntity};
-use crate::seam::GroupLoad;
 use crate::task::TaskState;
 use fairground_stdx::{CfsRqId, Id, SeId, Vruntime};
 
@@ -217,7 +216,7 @@ impl Sched {
 
     /// Families B and C: the second weights of a queue's entities sum to what it says.
     fn check_runnable_weight(&self, id: CfsRqId, queue: &CfsRq, queued: &[SeId]) -> Result<(), Broken> {
-        let counted = self.profile.group_load == GroupLoad::Reweighted;
+        let counted = self.profile.group_load.has_second_weights();
         let sum: u64 = queued.iter().filter(|_| counted).map(|&se| self.ses[se].runnable_weight()).sum();
         hold(!counted || sum == queue.runnable_weight, || {
             format!("the second weights on {id:?} sum to {sum}, it says {}", queue.runnable_weight)

@@ -184,7 +184,7 @@ fn a_run_with_weights_of_v1_and_limits_of_v2_cannot_be_written() {
 fn a_write_in_mid_run_takes_effect() {
     let ran = |text: &str| {
         let scenario = parse(text).unwrap();
-        let metrics = crate::metrics::metrics(&crate::testing::run(&scenario).1, &scenario.tasks());
+        let metrics = crate::testing::metrics(&scenario);
         let of = |name: &str| metrics.iter().find(|metric| metric.name == name).unwrap().value;
         (of("tasks.a-0.runtime_ms") + of("tasks.a-1.runtime_ms")) / 1_000_000
     };

@@ -5,10 +5,10 @@ use crate::cpufreq::FreqCause;
 use crate::ctx::Ctx;
 use crate::deadline::DlRq;
 use crate::fair::{DequeueFlags, EnqueueFlags};
-use crate::pelt::{PeltFamily, SchedAvg};
+use crate::pelt::SchedAvg;
 use crate::rq::Rq;
 use crate::rt::RtRq;
-use crate::seam::{FreqUtil, RepeatedPick, ScaleRtCapacity};
+use crate::seam::{RepeatedPick, ScaleRtCapacity};
 use fairground_model::{Op, TraceEvent};
 use fairground_stdx::{CpuId, Ns, TaskId};
 
@@ -136,7 +136,7 @@ impl Sched {
         let (se, cpu) = (self.tasks[task].se, self.tasks[task].cpu);
         let ran = self.ses[se].account_until(self.rqs[cpu].clocks.clock_task)?;
         cx.record(TraceEvent::SchedStatRuntime { task, runtime: ran, vruntime: None });
-        if self.profile.cpufreq_util == FreqUtil::Cfs {
+        if !self.profile.cpufreq_util.sees_all_classes() {
             self.cpufreq_update_util(cx, cpu, FreqCause::RtRan);
         }
         if self.profile.scale_rt_capacity == ScaleRtCapacity::HalvedMean {
@@ -159,7 +159,7 @@ impl Sched {
         let (pelt, scale) = (self.profile.pelt, cx.scale(cpu));
         let now = self.rqs[cpu].clocks.pelt(self.profile.pelt_clock);
         let avg = avg(&mut self.rqs[cpu]);
-        if pelt != PeltFamily::A {
+        if pelt.tracks_other_classes() {
             cx.meter.count_n(Op::PeltScale, pelt.scalings(now, avg));
         }
         pelt.update_class(now, avg, running, scale);

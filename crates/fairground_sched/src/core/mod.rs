@@ -4,7 +4,6 @@ mod change;
 mod class;
 mod class_change;
 mod clock;
-mod follow;
 mod fork;
 mod hostage;
 mod hotplug;
@@ -24,7 +23,6 @@ mod wake_list;
 mod wakeup;
 mod warnings;
 
-pub use follow::QueueSeat;
 pub use hotplug::LastCpu;
 pub(crate) use lines::RqLines;
 pub(crate) use push_pull::PushPull;

@@ -24,7 +24,7 @@ pub struct Switch {
 /// A schedule() between its two parts: what leaves the CPU.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Leaving {
-    pub(super) prev: Option<TaskId>,
+    pub(crate) prev: Option<TaskId>,
     prev_state: PrevState,
     /// A runnable task that may no longer run here, and where it goes.
     moving: Option<(TaskId, CpuId)>,
@@ -116,7 +116,7 @@ impl Sched {
     /// The first part of schedule(): a task that goes to sleep or must move leaves the queue.
     ///
     /// Kernel: core.c __schedule() up to pick_next_task(), v4.12–
-    pub(super) fn leave_cpu(&mut self, cx: &mut Ctx<'_, '_>) -> Leaving {
+    pub(crate) fn leave_cpu(&mut self, cx: &mut Ctx<'_, '_>) -> Leaving {
         let cpu = cx.cpu;
         self.hrtick_schedule_enter(cx);
         let skip = &mut self.rqs[cpu].clock_skip;
@@ -143,7 +143,7 @@ impl Sched {
     /// The last part of schedule(): `next` becomes current.
     ///
     /// Kernel: core.c __schedule() from pick_next_task() on, v4.12–
-    pub(super) fn switch_to(&mut self, cx: &mut Ctx<'_, '_>, leaving: Leaving, next: Option<TaskId>) -> Switch {
+    pub(crate) fn switch_to(&mut self, cx: &mut Ctx<'_, '_>, leaving: Leaving, next: Option<TaskId>) -> Switch {
         let Leaving { prev, prev_state, moving, .. } = leaving;
         self.put_prev_set_next_task(cx, prev, next);
         self.hrtick_at_pick(cx, prev, next);
@@ -231,7 +231,7 @@ impl Sched {
     }
 
     /// Kernel: core.c pick_next_task(), v4.12–
-    pub(super) fn pick_next_task(&mut self, cx: &mut Ctx<'_, '_>, prev: Option<TaskId>) -> Option<TaskId> {
+    pub(crate) fn pick_next_task(&mut self, cx: &mut Ctx<'_, '_>, prev: Option<TaskId>) -> Option<TaskId> {
         let picked = self.pick_task(cx);
         if picked.is_none_or(|task| self.is_fair(task)) {
             self.update_misfit_status(cx, cx.cpu, picked);

@@ -10,7 +10,7 @@ impl Sched {
     /// Whether a wakee that is still on its old CPU is left to that CPU by a waker on `this`.
     ///
     /// Kernel: core.c try_to_wake_up() with WF_ON_CPU, v5.8–
-    pub(super) fn queues_on_cpu(&self, this: CpuId, task: TaskId) -> bool {
+    pub(crate) fn queues_on_cpu(&self, this: CpuId, task: TaskId) -> bool {
         self.profile.remote_wakeup.queues_on_cpu() && self.ttwu_queue_cond(this, task, self.tasks[task].cpu, true)
     }
 

@@ -13,7 +13,7 @@ use crate::Sched;
 use crate::cpufreq::FreqCause;
 use crate::ctx::Ctx;
 use crate::rt::{RT_PERIOD, RT_RUNTIME};
-use crate::seam::{DlBandwidth, FreqUtil, RtBandwidth};
+use crate::seam::{DlBandwidth, RtBandwidth};
 use crate::task::TaskState;
 use fairground_stdx::CpuId;
 
@@ -90,7 +90,7 @@ impl Sched {
 
     /// schedutil reserves what is active (04 2.3); up to v4.16 it goes by whether deadline tasks run.
     fn running_bw_changed(&mut self, cx: &mut Ctx<'_, '_>, cpu: CpuId) {
-        if self.profile.cpufreq_util != FreqUtil::Cfs {
+        if self.profile.cpufreq_util.sees_all_classes() {
             self.cpufreq_update_util(cx, cpu, FreqCause::Util);
         }
     }

@@ -7,7 +7,7 @@ use crate::ctx::Ctx;
 use crate::fair::group::Tell;
 use crate::sched::load_weight;
 use crate::seam::MigrateDetach;
-use crate::seam::{Place, Throttle, TickPreempt};
+use crate::seam::TickPreempt;
 use crate::task::TaskState;
 use fairground_stdx::{CpuId, Ns, SeId, TaskId};
 
@@ -141,7 +141,7 @@ impl Sched {
         let (state, se) = (self.tasks[task].state, self.tasks[task].se);
         let cfs_rq = self.ses[se].cfs_rq;
         if state == TaskState::Waking {
-            if self.profile.place == Place::SleeperCredit {
+            if !self.profile.place.keeps_lag() {
                 let floor = self.cfs_rqs[cfs_rq].min_vruntime.0;
                 self.ses[se].vruntime = self.ses[se].vruntime.minus(floor);
             }
@@ -149,7 +149,7 @@ impl Sched {
         } else {
             match self.profile.migrate_detach {
                 // What it has on the old queue stays there: nobody thought of that.
-                _ if self.tasks[task].throttled && self.profile.throttle == Throttle::OnUserReturnV1 => {}
+                _ if self.tasks[task].throttled && self.profile.throttle.forgets_load_of_movers() => {}
                 MigrateDetach::LeftInBox => self.remove_entity_load_avg(cx, se),
                 // With the latter only a task that was not queued has anything to leave here.
                 MigrateDetach::AfterDequeue | MigrateDetach::WithDequeue => self.detach_entity_cfs_rq(cx, se),

@@ -3,7 +3,7 @@
 use super::place::Placement;
 use crate::Sched;
 use crate::ctx::Ctx;
-use crate::seam::{ForkPlace, Place};
+use crate::seam::ForkPlace;
 use fairground_stdx::{CpuId, TaskId};
 
 impl Sched {
@@ -24,7 +24,7 @@ impl Sched {
         } else {
             self.ses[se].vruntime = self.cfs_rqs[cfs_rq].min_vruntime;
         }
-        if self.profile.place == Place::Lag {
+        if self.profile.place.keeps_lag() {
             self.place_entity_by_lag(cx, cfs_rq, se, true);
             return;
         }

@@ -10,8 +10,8 @@ use crate::fair::{CfsRq, SchedEntity};
 use crate::features::Feat;
 use crate::pelt::{CfsRqLoad, PeltClockRule, PeltFamily, SeLoad};
 use crate::profile::Profile;
+use crate::seam::ScaleLoadDown;
 use crate::seam::{AttachNew, GroupLoad, MigrateDetach};
-use crate::seam::{Place, ScaleLoadDown};
 use fairground_model::Op;
 use fairground_stdx::{CfsRqId, SeId, TaskId};
 
@@ -172,7 +172,7 @@ impl Sched {
         let down = self.profile.scale_load_down;
         let cfs_rq = self.ses[se].cfs_rq;
         let (old, new) = (down.apply(self.ses[se].load.weight()), down.apply(load.weight()));
-        if self.profile.place == Place::Lag {
+        if self.profile.place.keeps_lag() {
             self.ses[se].scale_lag(load);
         }
         self.ses[se].load = load;
@@ -238,11 +238,7 @@ impl CfsRq {
     #[inline]
     pub(super) fn pelt_load(&self, pelt: PeltFamily, down: ScaleLoadDown) -> CfsRqLoad {
         let weight = down.apply(self.load.weight());
-        let runnable = match pelt {
-            PeltFamily::DSynced | PeltFamily::D => u64::from(self.h_nr_runnable),
-            PeltFamily::B | PeltFamily::C => down.apply(self.runnable_weight),
-            PeltFamily::A => weight,
-        };
+        let runnable = pelt.queue_runnable(self.h_nr_runnable, down.apply(self.runnable_weight), weight);
         CfsRqLoad { weight, runnable, running: self.curr.is_some() }
     }
 }

@@ -8,7 +8,6 @@ use crate::Sched;
 use crate::core::Arrival;
 use crate::ctx::{Ctx, SCHED_CLOCK_AT_START};
 use crate::features::Feat;
-use crate::seam::Place;
 use crate::task::TaskState;
 use fairground_stdx::{CpuId, TaskId};
 
@@ -58,7 +57,7 @@ impl Sched {
     fn vruntime_normalized(&self, task: TaskId, queued: bool) -> bool {
         let row = &self.tasks[task];
         let on_its_way = row.state == TaskState::Waking && row.sched_remote_wakeup && self.rqs[row.cpu].wake_list.contains(&task);
-        self.profile.place == Place::Lag || queued || on_its_way
+        self.profile.place.keeps_lag() || queued || on_its_way
     }
 
     /// A new task of another class: the averages that it begins with are those of a task that has left this one.

@@ -51,6 +51,22 @@ macro_rules! monomorphic {
 }
 
 impl PeltFamily {
+    /// Whether real-time and deadline tasks and interrupts have averages.
+    #[inline]
+    pub(crate) const fn tracks_other_classes(self) -> bool {
+        !matches!(self, PeltFamily::A)
+    }
+
+    /// What a run queue feeds into its second average: its runnable tasks, its second weight, or its weight.
+    #[inline]
+    pub(crate) fn queue_runnable(self, nr_runnable: u32, second_weight: u64, weight: u64) -> u64 {
+        match self {
+            PeltFamily::DSynced | PeltFamily::D => u64::from(nr_runnable),
+            PeltFamily::B | PeltFamily::C => second_weight,
+            PeltFamily::A => weight,
+        }
+    }
+
     /// Whether `runnable_avg` counts runnable tasks.
     #[inline(always)]
     pub const fn counts_tasks(self) -> bool {

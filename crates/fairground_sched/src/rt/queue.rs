@@ -5,7 +5,6 @@ use crate::Sched;
 use crate::cpufreq::FreqCause;
 use crate::ctx::Ctx;
 use crate::fair::{DequeueFlags, EnqueueFlags};
-use crate::seam::FreqUtil;
 use fairground_model::Op;
 use fairground_stdx::{CpuId, TaskId};
 
@@ -112,7 +111,7 @@ impl Sched {
     ///
     /// Kernel: rt.c enqueue_top_rt_rq(), sched_rt_rq_dequeue(), v4.17–
     pub(super) fn rt_queue_changes(&mut self, cx: &mut Ctx<'_, '_>, cpu: CpuId) {
-        if self.profile.cpufreq_util != FreqUtil::Cfs {
+        if self.profile.cpufreq_util.sees_all_classes() {
             self.cpufreq_update_util(cx, cpu, FreqCause::Util);
         }
     }

@@ -20,3 +20,10 @@ seams! {
     }
     history { v(4, 12) => Absent, v(7, 2) => PreferredLlc, }
 }
+
+impl Balance {
+    /// Whether loads of groups are compared with their mean.
+    pub(crate) const fn is_load_based(self) -> bool {
+        matches!(self, Balance::LoadBased)
+    }
+}

@@ -110,6 +110,21 @@ impl Throttle {
     }
 }
 
+impl Throttle {
+    /// Whether a throttled queue leaves the queue above it at once, its tasks with it.
+    pub(crate) const fn dequeues_queues(self) -> bool {
+        matches!(self, Throttle::CfsRqDequeue)
+    }
+    /// Whether a task that is picked from a queue which is then throttled is told to stop on its way back to user mode.
+    pub(crate) const fn stops_picked_task(self) -> bool {
+        matches!(self, Throttle::OnUserReturn)
+    }
+    /// Whether the load of a throttled task stays on the CPU that it leaves.
+    pub(crate) const fn forgets_load_of_movers(self) -> bool {
+        matches!(self, Throttle::OnUserReturnV1)
+    }
+}
+
 impl PeriodScale {
     /// What a period of so many ns becomes.
     pub(crate) fn scaled(self, period: u64) -> u64 {

@@ -78,3 +78,10 @@ impl RateLimit {
         }
     }
 }
+
+impl FreqUtil {
+    /// Whether schedutil looks at real-time and deadline tasks too.
+    pub(crate) const fn sees_all_classes(self) -> bool {
+        !matches!(self, FreqUtil::Cfs)
+    }
+}

@@ -122,6 +122,21 @@ impl Pick {
     }
 }
 
+impl Place {
+    /// Whether an entity keeps its lag wherever it goes, and not a place relative to its queue (EEVDF).
+    #[inline]
+    pub(crate) const fn keeps_lag(self) -> bool {
+        matches!(self, Place::Lag)
+    }
+}
+
+impl TickPreempt {
+    /// Whether the turn of the running entity ends with its deadline, which any account of run time finds (EEVDF).
+    pub(crate) const fn is_by_deadline(self) -> bool {
+        matches!(self, TickPreempt::Deadline)
+    }
+}
+
 impl TaskSlice {
     /// Whether a task may have a slice of its own.
     pub const fn is_custom(self) -> bool {

@@ -102,3 +102,14 @@ impl ShownWeight {
         shares_to_weight(shares, matches!(self, ShownWeight::Clamped))
     }
 }
+
+impl GroupLoad {
+    /// Whether the entity of a group has a second weight, that of its runnable load.
+    pub(crate) const fn has_second_weights(self) -> bool {
+        matches!(self, GroupLoad::Reweighted)
+    }
+    /// Whether the entity of a group counts above with its runnable load.
+    pub(crate) const fn has_runnable_load(self) -> bool {
+        matches!(self, GroupLoad::Independent | GroupLoad::Reweighted)
+    }
+}

@@ -2,7 +2,6 @@
 
 use crate::Sched;
 use crate::ctx::Ctx;
-use crate::pelt::PeltFamily;
 use fairground_model::Op;
 use fairground_stdx::CpuId;
 
@@ -44,15 +43,10 @@ impl Sched {
     fn count_scalings_of_others(&self, cx: &mut Ctx<'_, '_>, cpu: CpuId) {
         let (pelt, rq) = (self.profile.pelt, &self.rqs[cpu]);
         let now = rq.clocks.pelt(self.profile.pelt_clock);
-        let scalings = match pelt {
-            PeltFamily::A => 0,
-            _ => {
-                pelt.scalings(now, &rq.avg_rt)
-                    + pelt.scalings(now, &rq.avg_dl)
-                    + pelt.irq_scalings(rq.clocks.clock, &rq.avg_irq, 0)
-            }
-        };
-        cx.meter.count_n(Op::PeltScale, scalings);
+        if pelt.tracks_other_classes() {
+            let classes = pelt.scalings(now, &rq.avg_rt) + pelt.scalings(now, &rq.avg_dl);
+            cx.meter.count_n(Op::PeltScale, classes + pelt.irq_scalings(rq.clocks.clock, &rq.avg_irq, 0));
+        }
     }
 
     /// Whether any average of a CPU is left that would fall.

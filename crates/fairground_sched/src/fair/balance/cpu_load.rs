@@ -71,6 +71,16 @@ impl RqBalance {
 }
 
 impl Sched {
+    /// The load of a CPU as placement reads it.
+    ///
+    /// Kernel: fair.c weighted_cpuload(), v4.12–v5.4; cpu_load(), v5.5–
+    pub(crate) fn load_of_cpu(&self, cpu: CpuId) -> u64 {
+        match self.profile.balance {
+            Balance::LoadBased => self.weighted_cpuload(cpu),
+            Balance::GroupType => self.cpu_load(cpu),
+        }
+    }
+
     /// The tick of `cx.cpu`: its older loads follow the present one.
     ///
     /// Kernel: fair.c cpu_load_update_active(), v4.12–v5.2

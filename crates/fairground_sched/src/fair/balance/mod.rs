@@ -35,7 +35,6 @@ mod should_we_balance;
 #[cfg(test)]
 mod tests;
 mod verdict;
-mod what_if;
 mod work;
 
 pub(crate) use capacity::RtAvg;
@@ -43,7 +42,6 @@ pub(crate) use env::{LbEnv, MigrationType};
 pub(crate) use group_type::GroupStats;
 pub(crate) use nohz::Nohz;
 pub(crate) use ring::{End, GroupNode, TaskRing};
-pub use what_if::{GroupReading, LoadReading};
 pub(crate) use work::BalanceWork;
 
 /// Whether a path that is done in phases is over.

@@ -113,7 +113,7 @@ impl Sched {
     }
 
     /// The fair tasks of `cpu`, the running one included.
-    pub(super) fn cfs_tasks_of(&self, cpu: CpuId) -> impl Iterator<Item = TaskId> + '_ {
+    pub(crate) fn cfs_tasks_of(&self, cpu: CpuId) -> impl Iterator<Item = TaskId> + '_ {
         std::iter::successors(self.rqs[cpu].lb.cfs_tasks.head, |&task| self.tasks[task].group_node.next)
     }
 

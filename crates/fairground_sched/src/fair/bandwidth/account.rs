@@ -27,7 +27,7 @@ impl Sched {
     }
 
     /// As [`Sched::account_cfs_rq_runtime`], where a record tells that somebody runs on the queue.
-    pub(super) fn account_runtime_of_somebody(&mut self, cx: &mut Ctx<'_, '_>, queue: CfsRqId, ran: Ns) {
+    pub(crate) fn account_runtime_of_somebody(&mut self, cx: &mut Ctx<'_, '_>, queue: CfsRqId, ran: Ns) {
         if self.cfs_bandwidth_used() && ran > Ns::ZERO {
             self.charge_who(cx, queue, ran, Some(true));
         }

@@ -255,7 +255,7 @@ impl Sched {
 }
 
 impl Distribution {
-    pub(super) fn new(group: TgId, pass: u32) -> Distribution {
+    pub(crate) fn new(group: TgId, pass: u32) -> Distribution {
         Distribution { group, pass, number: 0, throttled: false, local: None }
     }
     /// Whose pool it is.

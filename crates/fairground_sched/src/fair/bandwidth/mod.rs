@@ -14,7 +14,6 @@
 mod account;
 mod cfs_rq_dequeue;
 mod distribute;
-mod follow;
 mod hotplug;
 mod on_user_return;
 mod pool;
@@ -68,12 +67,12 @@ impl Sched {
     }
 
     /// The pool of the group of a queue.
-    fn pool_of(&mut self, queue: CfsRqId) -> Option<&mut CfsBandwidth> {
+    pub(crate) fn pool_of(&mut self, queue: CfsRqId) -> Option<&mut CfsBandwidth> {
         let tg = self.cfs_rqs[queue].tg?;
         self.pool(tg)
     }
 
-    fn pool(&mut self, group: TgId) -> Option<&mut CfsBandwidth> {
+    pub(crate) fn pool(&mut self, group: TgId) -> Option<&mut CfsBandwidth> {
         match group.index() < self.bandwidth.pools.len() {
             true => self.bandwidth.pools[group].as_deref_mut(),
             false => None,

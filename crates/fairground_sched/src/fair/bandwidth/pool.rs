@@ -30,15 +30,15 @@ pub struct CfsBandwidth {
     /// No slice was taken since the last tick of the period timer.
     pub(super) idle: bool,
     /// The period timer is armed.
-    pub(super) period_active: bool,
+    pub(crate) period_active: bool,
     /// The slack timer is armed.
     pub(super) slack_started: bool,
     /// On the grid of the period timer: one of its expiries, ns of the run. Later ones lie whole periods from here.
-    pub(super) expires: u64,
+    pub(crate) expires: u64,
     /// What each CPU's queue has.
-    pub(super) accounts: IndexVec<CpuId, Account>,
+    pub(crate) accounts: IndexVec<CpuId, Account>,
     /// The throttled queues, first come first served, each with a number that grows.
-    pub(super) throttled: VecDeque<(u64, CpuId)>,
+    pub(crate) throttled: VecDeque<(u64, CpuId)>,
     pub(super) last_number: u64,
     /// As cpu.stat tells it.
     pub stats: BandwidthStats,
@@ -71,9 +71,9 @@ pub struct Account {
     /// It is out of quota, and on the pool's list.
     pub throttled: bool,
     /// Since when (clock of the run queue).
-    pub(super) throttled_clock: u64,
+    pub(crate) throttled_clock: u64,
     /// Its release is under way to its CPU.
-    pub(super) csd_pending: bool,
+    pub(crate) csd_pending: bool,
 }
 
 /// The counters of cpu.stat.
@@ -134,7 +134,7 @@ impl BandwidthStats {
 
 impl Account {
     /// What it must get to have `target`.
-    pub(super) fn need(&self, target: u64) -> u64 {
+    pub(crate) fn need(&self, target: u64) -> u64 {
         (target as i64 - self.remaining).max(0) as u64
     }
 }
@@ -171,7 +171,7 @@ impl CfsBandwidth {
     }
 
     /// The account of `cpu` begins anew with so much, whatever it had.
-    pub(super) fn reset(&mut self, cpu: CpuId, remaining: i64) {
+    pub(crate) fn reset(&mut self, cpu: CpuId, remaining: i64) {
         let had = std::mem::replace(&mut self.accounts[cpu].remaining, remaining);
         self.books.lost += i128::from(had - remaining);
     }
@@ -287,13 +287,13 @@ impl CfsBandwidth {
     }
 
     /// The queue of `cpu` stands last in line.
-    pub(super) fn line_up(&mut self, cpu: CpuId) {
+    pub(crate) fn line_up(&mut self, cpu: CpuId) {
         self.last_number += 1;
         self.throttled.push_back((self.last_number, cpu));
     }
 
     /// It stands in line no more.
-    pub(super) fn leave_line(&mut self, cpu: CpuId) {
+    pub(crate) fn leave_line(&mut self, cpu: CpuId) {
         let place =
             self.throttled.iter().position(|row| row.1 == cpu).expect("invariant: a throttled queue is on its pool's list");
         self.throttled.remove(place);

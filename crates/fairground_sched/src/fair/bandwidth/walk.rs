@@ -107,7 +107,7 @@ impl Sched {
     /// A queue is throttled: it and all below it on that CPU stand still from now on, those above first.
     ///
     /// Kernel: fair.c tg_throttle_down(), v4.12–
-    pub(super) fn throttle_below(&mut self, cx: &mut Ctx<'_, '_>, group: TgId, cpu: CpuId) {
+    pub(crate) fn throttle_below(&mut self, cx: &mut Ctx<'_, '_>, group: TgId, cpu: CpuId) {
         let (rule, clock) = (self.profile.throttle, self.throttle_stamp(cpu));
         let (subtree, groups) = self.take_subtree(group, cpu);
         cx.meter.count_n(Op::BwGroup, groups as u64);
@@ -138,7 +138,7 @@ impl Sched {
     /// A queue is throttled no more: those below it first.
     ///
     /// Kernel: fair.c tg_unthrottle_up(), v4.12–
-    pub(super) fn unthrottle_below(&mut self, cx: &mut Ctx<'_, '_>, group: TgId, cpu: CpuId) {
+    pub(crate) fn unthrottle_below(&mut self, cx: &mut Ctx<'_, '_>, group: TgId, cpu: CpuId) {
         let clock = self.throttle_stamp(cpu);
         let (subtree, groups) = self.take_subtree(group, cpu);
         cx.meter.count_n(Op::BwGroup, groups as u64);

@@ -6,7 +6,7 @@ use crate::ctx::Ctx;
 use crate::fair::place::Placement;
 use crate::fair::weight::{SCHED_FIXEDPOINT_SHIFT, WEIGHT_IDLEPRIO};
 use crate::fair::{DequeueFlags, EnqueueFlags};
-use crate::seam::{MoveRunning, Place};
+use crate::seam::MoveRunning;
 use crate::task::TaskState;
 use fairground_model::{CpuMax, DEFAULT_SHARES};
 use fairground_stdx::{CfsRqId, CpuId, SeId, TaskId, TgId};
@@ -76,7 +76,7 @@ impl Sched {
         let (se, cpu) = (self.tasks[task].se, self.tasks[task].cpu);
         // A task that is being woken and has left its CPU: its load and its place in virtual time belong to no queue.
         let belongs_nowhere = self.pelt_se[se].last_update_time == 0;
-        let absolute = self.profile.place == Place::SleeperCredit && !queued && !belongs_nowhere;
+        let absolute = !self.profile.place.keeps_lag() && !queued && !belongs_nowhere;
         let old = self.ses[se].cfs_rq;
         if absolute {
             // A sleeper must not carry a long past, or a far future, to a queue with another virtual time.

@@ -124,7 +124,7 @@ impl Sched {
     }
 
     /// The part of its group's shares that belongs to the queue `below` if its load is `load`.
-    pub(in crate::fair) fn shares_scaled_down(&self, below: CfsRqId, load: u64) -> u64 {
+    pub(crate) fn shares_scaled_down(&self, below: CfsRqId, load: u64) -> u64 {
         self.profile.scale_load_down.apply(self.calc_group_shares(below, load))
     }
 

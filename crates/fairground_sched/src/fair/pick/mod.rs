@@ -10,7 +10,7 @@ pub(super) use eevdf::Respect;
 
 use crate::Sched;
 use crate::ctx::Ctx;
-use crate::seam::{Pick, Throttle};
+use crate::seam::Pick;
 use fairground_model::{Op, Reason};
 use fairground_stdx::{CfsRqId, SeId, TaskId};
 
@@ -44,7 +44,7 @@ impl Sched {
                 self.update_curr(cx, cfs_rq);
             }
             if self.check_cfs_rq_runtime(cx, cfs_rq) {
-                if self.profile.throttle == Throttle::CfsRqDequeue {
+                if self.profile.throttle.dequeues_queues() {
                     // It has left the queue above, and so whoever counts there does.
                     cfs_rq = root;
                     continue;
@@ -71,7 +71,7 @@ impl Sched {
                 }
                 None => {
                     let task = task.expect("invariant: an entity without a queue of its own is a task");
-                    if throttled && self.profile.throttle == Throttle::OnUserReturn {
+                    if throttled && self.profile.throttle.stops_picked_task() {
                         self.task_throttle_setup_work(cx, task);
                     }
                     return Some(task);

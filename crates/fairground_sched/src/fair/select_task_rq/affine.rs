@@ -4,7 +4,7 @@ use super::Placing;
 use crate::Sched;
 use crate::ctx::Ctx;
 use crate::features::Feat;
-use crate::seam::{Balance, WakeAffine};
+use crate::seam::WakeAffine;
 use fairground_model::{Op, Reason};
 use fairground_stdx::{CpuId, SdId};
 
@@ -120,11 +120,7 @@ impl Sched {
     }
 
     fn affine_load(&self, cpu: CpuId) -> i64 {
-        let load = match self.profile.balance {
-            Balance::LoadBased => self.weighted_cpuload(cpu),
-            Balance::GroupType => self.cpu_load(cpu),
-        };
-        load as i64
+        self.load_of_cpu(cpu) as i64
     }
 
     /// Load of the running task of `cpu`; the idle task has none.

@@ -3,7 +3,6 @@
 use super::Placing;
 use crate::Sched;
 use crate::ctx::Ctx;
-use crate::seam::Balance;
 use crate::topology::SdFlags;
 use fairground_model::{Op, Reason};
 use fairground_stdx::{CpuId, SdId, SgId, TaskId};
@@ -73,10 +72,7 @@ impl Sched {
             if self.available_idle_cpu(cpu) {
                 self.prefer_shallow(&mut shallowest, cpu);
             } else if shallowest.cpu.is_none() {
-                let load = match self.profile.balance {
-                    Balance::LoadBased => self.weighted_cpuload(cpu),
-                    Balance::GroupType => self.cpu_load(cpu),
-                };
+                let load = self.load_of_cpu(cpu);
                 if load < least_load {
                     (least, least_load) = (cpu, load);
                 }

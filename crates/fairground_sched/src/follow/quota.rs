@@ -2,9 +2,9 @@
 //!
 //! Each call is a place where the kernel comes to an account. Nothing here counts for itself: it calls what tasks would.
 
-use super::Distribution;
 use crate::Sched;
 use crate::ctx::Ctx;
+use crate::fair::bandwidth::Distribution;
 use fairground_stdx::{CfsRqId, CpuId, Ns, TgId};
 
 impl Sched {

@@ -2,7 +2,6 @@
 //! the statistic mislead?
 
 use crate::Sched;
-use crate::seam::{Balance, GroupLoad};
 use fairground_model::BalancePass;
 use fairground_stdx::{CfsRqId, CpuId, CpuMask, SdId, SeId, TgId};
 use std::cmp::Reverse;
@@ -68,9 +67,9 @@ impl Sched {
 
     fn group_reading(&self, group: SeId, Queued { load: queued, tasks }: Queued) -> Option<GroupReading> {
         let avg = &self.pelt_se[group];
-        let (statistic, read) = match self.profile.group_load {
-            GroupLoad::ViaLoadAvg | GroupLoad::RunnableAvg => ("load_avg", avg.load_avg),
-            GroupLoad::Independent | GroupLoad::Reweighted => ("runnable_load_avg", avg.runnable_avg),
+        let (statistic, read) = match self.profile.group_load.has_runnable_load() {
+            true => ("runnable_load_avg", avg.runnable_avg),
+            false => ("load_avg", avg.load_avg),
         };
         Some(GroupReading { group: self.ses[group].tg?, depth: self.se_depth(group), statistic, read, queued, tasks })
     }
@@ -85,12 +84,12 @@ impl Sched {
             BalancePass::BusyTick => row.busy_idx,
             BalancePass::Idle => row.idle_idx,
         };
-        let (statistic, read) = match self.profile.balance {
-            Balance::LoadBased if self.source_load(cpu, index) == self.weighted_cpuload(cpu) => {
+        let (statistic, read) = match self.profile.balance.is_load_based() {
+            true if self.source_load(cpu, index) == self.weighted_cpuload(cpu) => {
                 ("weighted_cpuload", self.weighted_cpuload(cpu))
             }
-            Balance::LoadBased => ("source_load", self.source_load(cpu, index)),
-            Balance::GroupType => ("cpu_load", self.cpu_load(cpu)),
+            true => ("source_load", self.source_load(cpu, index)),
+            false => ("cpu_load", self.cpu_load(cpu)),
         };
         let Queued { load: queued, tasks } = self.queued_on(cpu, |_, _| ());
         LoadReading { cpu, statistic, read, queued, tasks }
@@ -132,12 +131,11 @@ impl Sched {
         for cpu in self.cpu_ids() {
             let queued = self.queued_on(cpu, |_, _| ()).load;
             let queue = self.rqs[cpu].cfs;
-            match self.profile.balance {
-                Balance::LoadBased => {
-                    self.pelt_cfs[queue].runnable_avg = queued;
-                    self.rqs[cpu].lb.cpu_load = [queued; 5];
-                }
-                Balance::GroupType => self.pelt_cfs[queue].load_avg = queued,
+            if self.profile.balance.is_load_based() {
+                self.pelt_cfs[queue].runnable_avg = queued;
+                self.rqs[cpu].lb.cpu_load = [queued; 5];
+            } else {
+                self.pelt_cfs[queue].load_avg = queued;
             }
         }
         self.group_stats.forget();

@@ -11,7 +11,7 @@ use crate::fair::weight::{LoadWeight, calc_delta_fair};
 use crate::fair::{DequeueFlags, EnqueueFlags};
 use crate::features::Feat;
 use crate::profile::Profile;
-use crate::seam::{ForkPlace, NewidleBatch, Preemption, TickPreempt};
+use crate::seam::{ForkPlace, NewidleBatch, Preemption};
 use crate::task::TaskState;
 use fairground_stdx::{CfsRqId, CpuId, Instant, Ns, SeId, TaskId, Vruntime};
 
@@ -330,7 +330,7 @@ impl Sched {
 
     /// Whether any account of run time may ask for a reschedule in this kernel.
     pub fn account_may_resched(&self) -> bool {
-        self.profile.tick_preempt == TickPreempt::Deadline
+        self.profile.tick_preempt.is_by_deadline()
     }
 
     /// Whether a reschedule that is due reaches user mode only: no other CPU is interrupted for it, and work in the

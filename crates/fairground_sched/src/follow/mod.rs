@@ -1,0 +1,8 @@
+//! Following a record: what a comparison with a recorded kernel (`fairground_conform`) needs beside the entry points.
+//!
+//! Nothing in the rules calls this folder. It calls what tasks would, and sets what lies before the record.
+
+mod decisions;
+mod quota;
+
+pub use decisions::QueueSeat;

@@ -1,0 +1,7 @@
+//! Read-only views of the core for explanations: they answer questions that no rule asks, and change nothing.
+
+mod load;
+mod rivals;
+
+pub use load::{GroupReading, LoadReading};
+pub use rivals::Rivals;
