@@ -5,7 +5,7 @@ use crate::noise::check_noise;
 use fairground_machine::Machine;
 use fairground_model::{Change, Instr, LockMode, LockSpec, Mistakes, PAGE_SIZE, Start, TaskSet, TimedChange};
 use fairground_sched::Profile;
-use fairground_sched::seam::{CacheAware, Pressure};
+use fairground_sched::seam::CacheAware;
 use fairground_stdx::{CpuMask, IndexVec, Instant, Ns, SockId, TaskId};
 use std::ops::RangeInclusive;
 
@@ -93,7 +93,7 @@ fn check_changes(set: &TaskSet, profile: &Profile, online: &CpuMask, mistakes: &
                 format!("the loss of {lost}/1024 of the capacity of CPU {cpu} at {at} cannot be"),
                 format!("The machine has CPUs {all}; a loss is 0 to 1023 of 1024."),
             ),
-            Change::Pressure { .. } if profile.pressure == Pressure::None => mistakes.whole(
+            Change::Pressure { .. } if !profile.pressure.is_tracked() => mistakes.whole(
                 format!("the change at {at}: profile `{}` knows no thermal pressure", profile.name),
                 "Kernels have it from v5.7 on.",
             ),

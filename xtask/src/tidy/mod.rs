@@ -10,6 +10,7 @@ mod measured;
 pub(crate) mod model;
 mod prose;
 mod purity;
+mod seams;
 mod sentences;
 mod terms;
 mod wording;
@@ -101,6 +102,7 @@ fn check(files: &[File], commits: Vec<String>) -> Vec<Finding> {
     let rules = [
         edges::check,
         purity::check,
+        seams::check,
         clock_readers::check,
         kernel_lines::check,
         kernel_index::check,

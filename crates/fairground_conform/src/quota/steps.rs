@@ -3,7 +3,6 @@
 use super::{Below, QuotaSetup};
 use crate::recording::Recording;
 use fairground_model::{PrevState, QuotaCall, QuotaProbe, TraceEvent};
-use fairground_sched::seam::Throttle;
 use fairground_stdx::{CpuId, IndexVec, Instant, Ns, TaskId};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -84,7 +83,7 @@ pub(super) fn read(recording: &Recording, probes: &[QuotaProbe], setup: &QuotaSe
         below_of: below_of(recording, setup),
         throttled: BTreeSet::new(),
         held: IndexVec::filled(false, recording.tasks.len()),
-        at_once: setup.profile.throttle == Throttle::CfsRqDequeue,
+        at_once: setup.profile.throttle.dequeues_queues(),
         pids: recording.tasks.iter_enumerated().map(|row| (row.1.pid, row.0)).collect(),
         members: is_member,
         places: IndexVec::filled(Place::default(), recording.tasks.len()),

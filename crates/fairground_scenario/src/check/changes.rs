@@ -9,7 +9,6 @@ use crate::text::Wrong;
 use crate::text::fields::Spanned;
 use fairground_model::{Change, Mistakes, TaskSet, TimedChange};
 use fairground_sched::profile::Profile;
-use fairground_sched::seam::Pressure;
 use fairground_stdx::{CpuId, CpuMask, Instant, Ns, TaskId, nearest};
 use std::ops::Range;
 /// A change at or after the end would never be made.
@@ -101,7 +100,7 @@ pub(crate) fn resolve(
                 if !cpus.is_subset(online) {
                     m.at(span.clone(), format!("CPUs {cpus} do not all exist"), format!("The machine has the CPUs {online}."));
                 }
-                if let Some(profile) = profile.filter(|profile| profile.pressure == Pressure::None) {
+                if let Some(profile) = profile.filter(|profile| !profile.pressure.is_tracked()) {
                     let message = format!("profile `{}` knows no thermal pressure", profile.name);
                     m.at(span.clone(), message, "Kernels have it from v5.7 on: choose such a profile, or leave the change out.");
                 }

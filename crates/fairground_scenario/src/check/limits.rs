@@ -7,7 +7,6 @@ use crate::text::Wrong;
 use crate::text::fields::Spanned;
 use fairground_model::{CpuMax, Mistakes, TaskGroupSpec, TaskSet, TaskSpec};
 use fairground_sched::Profile;
-use fairground_sched::seam::Throttle;
 use fairground_stdx::{IndexVec, TgId};
 use std::collections::BTreeMap;
 /// The limits of all groups at one moment of the run.
@@ -73,8 +72,8 @@ pub(crate) fn never_stopped(tasks: &TaskSet, profile: &Profile) -> Vec<String> {
             task.name, tasks.groups[group].name
         ))
     };
-    match profile.throttle {
-        Throttle::CfsRqDequeue => Vec::new(),
-        Throttle::OnUserReturnV1 | Throttle::OnUserReturn => tasks.tasks.iter().filter_map(note).collect(),
+    match profile.throttle.dequeues_queues() {
+        true => Vec::new(),
+        false => tasks.tasks.iter().filter_map(note).collect(),
     }
 }

@@ -11,7 +11,7 @@ use crate::fair::weight::{LoadWeight, calc_delta_fair};
 use crate::fair::{DequeueFlags, EnqueueFlags};
 use crate::features::Feat;
 use crate::profile::Profile;
-use crate::seam::{ForkPlace, NewidleBatch, Preemption};
+use crate::seam::{NewidleBatch, Preemption};
 use crate::task::TaskState;
 use fairground_stdx::{CfsRqId, CpuId, Instant, Ns, SeId, TaskId, Vruntime};
 
@@ -359,6 +359,6 @@ impl Profile {
 
     /// Whether fork() accounts the parent's run time in this kernel, since the child is placed there.
     pub fn fork_accounts_parent(&self) -> bool {
-        self.fork_place == ForkPlace::AtFork
+        self.fork_place.is_at_fork()
     }
 }

@@ -112,7 +112,7 @@ impl Throttle {
 
 impl Throttle {
     /// Whether a throttled queue leaves the queue above it at once, its tasks with it.
-    pub(crate) const fn dequeues_queues(self) -> bool {
+    pub const fn dequeues_queues(self) -> bool {
         matches!(self, Throttle::CfsRqDequeue)
     }
     /// Whether a task that is picked from a queue which is then throttled is told to stop on its way back to user mode.

@@ -81,3 +81,10 @@ impl EnergyAware {
         matches!(self, EnergyAware::AnySaving | EnergyAware::FitFirst | EnergyAware::Bounded)
     }
 }
+
+impl Pressure {
+    /// Whether capacity that heat takes is looked at.
+    pub const fn is_tracked(self) -> bool {
+        !matches!(self, Pressure::None)
+    }
+}

@@ -137,6 +137,20 @@ impl TickPreempt {
     }
 }
 
+impl ForkPlace {
+    /// Whether a new task is placed before its CPU is chosen.
+    pub(crate) const fn is_at_fork(self) -> bool {
+        matches!(self, ForkPlace::AtFork)
+    }
+}
+
+impl IdleEntity {
+    /// Whether a wakee is compared by the policies of both tasks before their entities are.
+    pub(crate) const fn asks_policies_first(self) -> bool {
+        !matches!(self, IdleEntity::EntityOnly)
+    }
+}
+
 impl TaskSlice {
     /// Whether a task may have a slice of its own.
     pub const fn is_custom(self) -> bool {

@@ -11,7 +11,6 @@ use super::object::{Holder, Klock};
 use fairground_model::{LockKind, LockMode, LockSpec};
 use fairground_sched::Sched;
 use fairground_sched::TaskState;
-use fairground_sched::seam::Throttle;
 use fairground_stdx::{Instant, LogLinear, Ns, TaskId};
 
 /// What the holder of a lock does on whom others wait. Of several holders the one counts that is furthest from releasing it:
@@ -162,9 +161,7 @@ fn holder_is(sched: &Sched, task: TaskId) -> HolderIs {
     match sched.task(task).state {
         TaskState::Running => HolderIs::Running,
         TaskState::Limbo => HolderIs::Throttled,
-        TaskState::Queued if sched.profile().throttle == Throttle::CfsRqDequeue && sched.waits_for_quota(task) => {
-            HolderIs::Throttled
-        }
+        TaskState::Queued if sched.profile().throttle.dequeues_queues() && sched.waits_for_quota(task) => HolderIs::Throttled,
         TaskState::Queued | TaskState::Waking | TaskState::Migrating | TaskState::New => HolderIs::Waiting,
         TaskState::Delayed | TaskState::OffCpuPending | TaskState::Asleep | TaskState::Dead => HolderIs::Asleep,
     }

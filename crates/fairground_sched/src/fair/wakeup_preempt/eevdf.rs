@@ -5,7 +5,7 @@ use crate::core::Arrival;
 use crate::ctx::Ctx;
 use crate::fair::pick::{Picked, Respect};
 use crate::features::Feat;
-use crate::seam::{ForkPreempts, IdleEntity, IdleProtection, Protection};
+use crate::seam::{ForkPreempts, IdleProtection, Protection};
 use fairground_model::{Policy, Reason};
 use fairground_stdx::{CfsRqId, CpuId, SeId, TaskId};
 
@@ -31,7 +31,7 @@ impl Sched {
             return Reason::WakeAlreadyResched;
         }
         let rule = self.profile.idle_entity;
-        if rule != IdleEntity::EntityOnly
+        if rule.asks_policies_first()
             && let Some(reason) = self.preempts_by_policy(curr, wakee)
         {
             return reason;
@@ -46,7 +46,7 @@ impl Sched {
             }
             return reason;
         }
-        if rule == IdleEntity::EntityOnly && self.tasks[wakee].policy != Policy::Normal {
+        if !rule.asks_policies_first() && self.tasks[wakee].policy != Policy::Normal {
             return Reason::WakeBatch;
         }
         let cfs_rq = self.ses[se].cfs_rq;
