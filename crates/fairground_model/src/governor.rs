@@ -96,8 +96,8 @@ pub struct GovernorRow {
 
 /// The table of governors, handed to the macro `$rows`. A row names the file of the scheduler that decides.
 ///
-/// Kernel: cpufreq_ondemand.c MICRO_FREQUENCY_UP_THRESHOLD; cpufreq_conservative.c DEF_FREQUENCY_UP_THRESHOLD,
-/// DEF_FREQUENCY_DOWN_THRESHOLD, DEF_FREQUENCY_STEP, v4.12–
+/// Kernel: cpufreq_ondemand.c MICRO_FREQUENCY_UP_THRESHOLD, v4.12–
+/// Kernel: cpufreq_conservative.c DEF_FREQUENCY_UP_THRESHOLD, DEF_FREQUENCY_DOWN_THRESHOLD, DEF_FREQUENCY_STEP, v4.12–
 #[macro_export]
 macro_rules! governors {
     ($rows:ident) => {

@@ -3,7 +3,7 @@
 use crate::document::{Document, Input};
 use crate::table::{Cell, Column, Table, number};
 use crate::units::{decimal, format_mean, format_metric};
-use fairground_metrics::{Better, Comparison, SideStats, Unit, Verdict};
+use fairground_metrics::{Comparison, SideStats, Unit, Verdict};
 use serde_json::{Value, json};
 
 /// One metric of one case under one load.
@@ -161,6 +161,7 @@ fn row_json(row: &CompareRow) -> Value {
 mod tests {
     use super::*;
     use expect_test::expect;
+    use fairground_metrics::Better;
     use fairground_metrics::{Paired, Rule};
 
     fn sample() -> CompareReport {

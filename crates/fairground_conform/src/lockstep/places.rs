@@ -7,7 +7,6 @@ use crate::places::{
 };
 use crate::read::Reading;
 use fairground_model::{MachineView, PrevState, TraceEvent, WakeContext};
-use fairground_sched::seam::RecentCpu;
 use fairground_sched::{TaskState, WakeFlags, Waking};
 use fairground_stdx::{CpuId, CpuMask, Instant, TaskId};
 use std::collections::BTreeMap;
@@ -181,7 +180,7 @@ impl Lockstep<'_> {
     /// What the choice does to recent_used_cpu, if it came to look at it. The core is told.
     fn learn_recent(&mut self, wake: &Wake, rule: PlaceRule) {
         let looked = !matches!(rule, PlaceRule::PrevIdle | PlaceRule::ThisIdle | PlaceRule::PerCpuKthread);
-        let on_hit = self.places.era.recent == RecentCpu::OnHit;
+        let on_hit = self.places.era.recent.is_kept_on_hit();
         if looked && (!on_hit || rule == PlaceRule::Recent) {
             self.rows[wake.task].recent = Some(wake.prev);
         }

@@ -144,7 +144,7 @@ impl Marked {
         self.buckets.as_ref().map(|(buckets, held)| buckets.percentile(milli).0 * held)
     }
     fn percentile(&self, milli: u32) -> Option<u64> {
-        self.of_buckets(milli).or_else(|| Some(self.values.quantile(milli / 100)))
+        self.of_buckets(milli).or_else(|| Some(self.values.quantile(u64::from(milli) / 100)))
     }
 }
 
@@ -170,7 +170,7 @@ const MORE: Option<(Unit, Better)> = Some((Unit::Count, Better::Higher));
 
 /// The metrics of each measurement of a workload, over all measured tasks.
 static MARKER_METRICS: [MarkerRow; 11] = [
-    marker("count", MORE, "How many values were measured", |marked| Some(marked.values.count())),
+    marker("count", MORE, "How many values were measured", |marked| Some(marked.values.len())),
     marker("per_second", MORE, "Their sum per second of the window, where only a window counts", |marked| marked.per_second),
     marker("mean", None, "Their mean", |marked| Some(marked.values.mean())),
     marker("p50", None, "Their median", |marked| marked.percentile(50_000)),

@@ -125,3 +125,10 @@ impl IdleSearch {
         matches!(self, IdleSearch::OnePass | IdleSearch::OnePassOthers)
     }
 }
+
+impl RecentCpu {
+    /// Whether the remembered CPU changes when it was taken, and after an affine wake-up on the waker's CPU.
+    pub const fn is_kept_on_hit(self) -> bool {
+        matches!(self, RecentCpu::OnHit)
+    }
+}

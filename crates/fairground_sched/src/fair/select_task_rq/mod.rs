@@ -33,7 +33,7 @@ pub(crate) use wakee::WakeeFlips;
 
 use crate::Sched;
 use crate::ctx::Ctx;
-use crate::seam::{ExitingWaker, RecentCpu};
+use crate::seam::ExitingWaker;
 use crate::topology::SdFlags;
 use fairground_model::{PrevState, Reason, WakeContext};
 use fairground_stdx::{CpuId, CpuMask, Instant, SdId, TaskId};
@@ -234,7 +234,7 @@ impl Sched {
     /// Kernel: fair.c select_task_rq_fair(), v4.16–v5.13
     fn note_waker_cpu(&mut self, this: CpuId, want_affine: bool) {
         if want_affine
-            && self.profile.recent_used_cpu == RecentCpu::OnHit
+            && self.profile.recent_used_cpu.is_kept_on_hit()
             && let Some(waker) = self.rqs[this].curr
         {
             self.tasks[waker].recent_used_cpu = this;
