@@ -26,7 +26,7 @@ impl LockOutcome {
         LockOutcome { locks, deadlocks, tasks: by_task(tasks, waits) }
     }
     /// That of a run which has not begun.
-    pub(super) fn nothing(tasks: &TaskSet) -> LockOutcome {
+    pub(crate) fn nothing(tasks: &TaskSet) -> LockOutcome {
         let waits = |_| Some(LogLinear::new()).filter(|_| tasks.tasks.len() <= MAX_TASKS_TOLD_APART);
         let locks = tasks.locks.iter().map(LockReport::new).collect();
         LockOutcome { locks, deadlocks: Vec::new(), tasks: by_task(tasks, waits) }

@@ -66,7 +66,7 @@ seams! {
     }
     history { v(4, 12) => Voluntary, v(6, 18) => Lazy, }
 
-    /// What ends the turn of the running entity.
+    /// When the running entity is preempted by its own run time.
     TickPreempt = tick_preempt {
         CfsSlice "cfs-slice" "An entity that used up its slice is rescheduled and keeps its vruntime.",
         AlignRightmost "align-rightmost"
