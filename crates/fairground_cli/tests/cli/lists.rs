@@ -94,13 +94,13 @@ fn any_kernel_of_the_tables_is_shown() {
           start_node (seam): room → small-imbalance
               Now: The local node has more tasks than imb_numa_nr allows, or over two idle CPUs fewer.
               Before: The local node has more tasks than imb_numa_nr allows.
-          numa_allowance (seam): quarter → eighth
-              Now: One for each cache of a node; an eighth of its CPUs if there is one cache. Before: One
-              for each cache of a node; a quarter of its CPUs if there is one cache.
           remote_wakeup (seam): on-cpu → idle-target
               Now: Those onto another cache, and those onto a CPU where nothing is runnable. Before: Those
               onto another cache, and those of a task that is still on its CPU if no more than one is
               runnable there.
+          numa_allowance (seam): quarter → eighth
+              Now: One for each cache of a node; an eighth of its CPUs if there is one cache. Before: One
+              for each cache of a node; a quarter of its CPUs if there is one cache.
           numa_imbalance (seam): halved-few → few
               Now: A difference of at most two tasks, while the local group has few tasks (imb_numa_nr).
               Before: At most two tasks to move, while the local group has few tasks (imb_numa_nr).
