@@ -9,8 +9,9 @@ use crate::support::{Folder, ok, workspace};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// What a folder of examples shows of the tree.
-const SHOWN: &[&str] = &["crates", "examples", "recordings", "scenarios"];
+/// What a folder of examples shows of the tree: folders that are only read, and those that commands write beside.
+const READ: &[&str] = &["crates", "examples", "recordings"];
+const WRITTEN: &[&str] = &["scenarios/examples", "scenarios/features", "scenarios/incidents", "scenarios/sweeps"];
 /// A command whose runs take minutes: CI compares its rows (`cargo xtask ci`, step "reproduce, quick").
 const LONG: &str = "reproduce";
 /// The first line of a block that is run.
@@ -98,8 +99,14 @@ fn shown() -> (Folder, PathBuf) {
     let folder = Folder::new();
     let path = PathBuf::from(folder.path("."));
     let tree = std::fs::canonicalize(workspace()).unwrap();
-    for name in SHOWN {
+    for name in READ {
         std::os::unix::fs::symlink(tree.join(name), path.join(name)).unwrap();
+    }
+    for name in WRITTEN {
+        std::fs::create_dir_all(path.join(name)).unwrap();
+        for file in std::fs::read_dir(tree.join(name)).unwrap().map(|entry| entry.unwrap().path()) {
+            std::fs::copy(&file, path.join(name).join(file.file_name().unwrap())).unwrap();
+        }
     }
     std::fs::create_dir(path.join("bin")).unwrap();
     std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_fairground"), path.join("bin/fairground")).unwrap();
