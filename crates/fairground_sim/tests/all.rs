@@ -1,5 +1,6 @@
 //! All tests of this folder in one binary: each binary of its own would be linked for itself.
 //! `no_allocation` is apart, since it counts the allocations of its whole process.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests are tests")]
 
 mod accounting;
 mod bad_setup;
