@@ -79,7 +79,7 @@ fn each_format_that_is_not_written_says_so_by_name() {
     let error = fairground_formats::writer_for(".xyz", Box::new(Vec::new())).err().unwrap().to_string();
     assert_eq!(
         error,
-        "there is no writer for files that end in `.xyz`; there are writers for .txt, .pftrace, .json, .csv, .parquet, .html, .hgrm, .schedstat"
+        "there is no writer for files that end in `.xyz`; there are writers for .pftrace, .csv, .json, .txt, .parquet, .html, .hgrm, .schedstat"
     );
 }
 
