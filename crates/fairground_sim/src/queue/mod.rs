@@ -18,8 +18,8 @@
 //! +---------------+-----+----------+
 //! ```
 //!
-//! [`FastQueue`] is what runs use; [`HeapQueue`] is a plain heap that gives the same sequence and
-//! serves as its oracle. [`Queue`] is one of them, so that the engine is compiled once for both.
+//! `FastQueue` is what runs use; `HeapQueue` is a plain heap that gives the same sequence and
+//! serves as its oracle. `Queue` is one of them, so that the engine is compiled once for both.
 
 mod either;
 mod fast;
