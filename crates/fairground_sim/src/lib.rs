@@ -10,6 +10,7 @@ mod account;
 mod cache;
 mod check;
 mod cpu;
+mod ending;
 mod frequency;
 mod hotplug;
 mod idle;
@@ -32,7 +33,9 @@ mod task;
 mod tick;
 mod timers;
 mod turns;
+mod wake;
 
+pub use ending::{Ending, Misuse, RunEnd, Stopped};
 pub use klocks::{Deadlock, HolderIs, LockReport, LockWaits, MAX_TASKS_TOLD_APART};
 pub use queue::QueueKind;
-pub use simulation::{Counts, Ending, Flow, Misuse, RunEnd, Setup, Simulation, Stopped};
+pub use simulation::{Counts, Flow, Setup, Simulation};

@@ -1,8 +1,9 @@
 //! What happens from outside at a fixed time: tasks start, and settings change.
 
 use crate::cpu::{Doing, Then};
+use crate::ending::Stopped;
 use crate::queue::Slot;
-use crate::simulation::{Simulation, Stopped};
+use crate::simulation::Simulation;
 use fairground_model::{Change, Prices, Recorder, Start, TaskSet, TimedChange, Turns};
 use fairground_sched::fair::group::Busy;
 use fairground_sched::{Ctx, Sched};

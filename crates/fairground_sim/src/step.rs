@@ -1,8 +1,9 @@
 //! What a task wants next, carried out.
 
 use crate::cpu::{AfterWake, Then};
+use crate::ending::{Misuse, Stopped};
 use crate::kernel::Next;
-use crate::simulation::{Misuse, STEPS_AT_ONE_INSTANT, Simulation, Stopped};
+use crate::simulation::{STEPS_AT_ONE_INSTANT, Simulation};
 use crate::task::Want;
 use crate::timers::Timer;
 use fairground_model::{Mode, Op, PrevState, Recorder, Section, Step, Surroundings, TraceEvent, WakeContext};

@@ -10,9 +10,10 @@ mod tests;
 
 use crate::cpu::Doing;
 use crate::cpu::Then;
+use crate::ending::{Misuse, Stopped};
 use crate::kernel::Next;
 use crate::queue::Slot;
-use crate::simulation::{Misuse, Simulation, Stopped};
+use crate::simulation::Simulation;
 use crate::task::Want;
 use crate::timers::Timer;
 use fairground_model::task_set::HUNG_TASK_TIMEOUT;

@@ -11,8 +11,9 @@ pub(crate) use backlog::{Backlog, Packet};
 pub(crate) use socket::Socket;
 
 use crate::cpu::{AfterWake, Then};
+use crate::ending::Stopped;
 use crate::kernel::Next;
-use crate::simulation::{Simulation, Stopped};
+use crate::simulation::Simulation;
 use crate::softirq::Server;
 use fairground_model::{Op, Recorder, Section, SockKind, WakeContext};
 use fairground_sched::WakeFlags;

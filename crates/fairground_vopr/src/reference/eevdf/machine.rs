@@ -5,7 +5,7 @@
 
 use super::super::rules::Weight;
 use super::queue::{Entity, Fair, Leave, Queue};
-use super::workload::{Act, Change, Habit, What};
+use super::workload::{Act, Change, Habit};
 use super::{Fact, Setting};
 use fairground_model::Policy;
 
@@ -23,16 +23,16 @@ enum State {
 }
 
 #[derive(Clone, Debug)]
-struct Task {
-    habit: Habit,
-    nice: i8,
+pub(super) struct Task {
+    pub(super) habit: Habit,
+    pub(super) nice: i8,
     state: State,
     /// On whose queue it is, or was last.
-    cpu: usize,
+    pub(super) cpu: usize,
     /// The one CPU that it may use.
-    pinned: usize,
+    pub(super) pinned: usize,
     /// It runs where it must not, and moves at the next schedule().
-    moves: bool,
+    pub(super) moves: bool,
     /// What is left of the present burst.
     left: Option<u64>,
     /// The number of its next act.
@@ -56,10 +56,10 @@ pub(super) struct Cpu {
 #[derive(Clone, Debug)]
 pub struct Reference {
     pub(super) now: u64,
-    setting: Setting,
+    pub(super) setting: Setting,
     pub(super) fair: Fair,
     pub(super) cpus: Vec<Cpu>,
-    tasks: Vec<Task>,
+    pub(super) tasks: Vec<Task>,
     changes: Vec<Change>,
     facts: Vec<Fact>,
 }
@@ -74,12 +74,12 @@ enum Event {
     Tick(usize),
 }
 
-fn weight_of(policy: Policy, nice: i8) -> Weight {
+pub(super) fn weight_of(policy: Policy, nice: i8) -> Weight {
     if policy == Policy::Idle { Weight::of_idle_policy() } else { Weight::of_nice(nice) }
 }
 
 /// Of 100 us to 100 ms, or that of all.
-fn granted(slice: Option<u64>, setting: &Setting) -> u64 {
+pub(super) fn granted(slice: Option<u64>, setting: &Setting) -> u64 {
     slice.map_or(setting.slice(), |slice| slice.clamp(100_000, 100_000_000))
 }
 
@@ -323,7 +323,7 @@ impl Reference {
         self.check_preempt(cpu, task, true);
     }
 
-    fn enqueue(&mut self, task: usize, cpu: usize, initial: bool) {
+    pub(super) fn enqueue(&mut self, task: usize, cpu: usize, initial: bool) {
         if self.tasks[task].state == State::New {
             self.tasks[task].state = State::Awake;
         }
@@ -332,7 +332,7 @@ impl Reference {
         self.fair.enqueue(cpu, task, initial);
     }
 
-    fn dequeue(&mut self, task: usize, how: Leave) -> bool {
+    pub(super) fn dequeue(&mut self, task: usize, how: Leave) -> bool {
         let cpu = self.tasks[task].cpu;
         self.update_curr(cpu);
         self.fair.dequeue(cpu, task, how)
@@ -358,7 +358,7 @@ impl Reference {
     }
 
     /// Whether a task that was just queued preempts the current one.
-    fn check_preempt(&mut self, cpu: usize, task: usize, fork: bool) {
+    pub(super) fn check_preempt(&mut self, cpu: usize, task: usize, fork: bool) {
         let Some(curr) = self.fair.queues[cpu].curr else {
             self.cpus[cpu].resched = true;
             return;
@@ -430,87 +430,7 @@ impl Reference {
         }
     }
 
-    fn change(&mut self, change: Change) {
-        let task = change.task;
-        match change.what {
-            What::Nice(nice) => self.set_nice(self.tasks[task].cpu, task, nice),
-            What::Slice(slice) => self.set_slice(self.tasks[task].cpu, task, slice),
-            What::Move(cpu) => self.pin(task, cpu),
-        }
-    }
-
-    pub(super) fn set_nice(&mut self, cpu: usize, task: usize, nice: i8) {
-        let old = std::mem::replace(&mut self.tasks[task].nice, nice);
-        if old == nice {
-            return;
-        }
-        let weight = weight_of(self.tasks[task].habit.policy, nice);
-        self.change_off_queue(cpu, task, |fair| fair.reweight(task, weight));
-        if self.fair.queues[cpu].curr == Some(task) {
-            self.cpus[cpu].resched |= nice > old;
-        } else if self.fair.entities[task].on_rq {
-            self.check_preempt(cpu, task, false);
-        }
-    }
-
-    /// Another policy is another weight, but no other priority: nobody is preempted by it.
-    pub(super) fn set_policy(&mut self, cpu: usize, task: usize, policy: Policy) {
-        if std::mem::replace(&mut self.tasks[task].habit.policy, policy) != policy {
-            let weight = weight_of(policy, self.tasks[task].nice);
-            self.change_off_queue(cpu, task, |fair| fair.reweight(task, weight));
-        }
-    }
-
-    /// The next requests are of another length, or again of that of all; the present one stays as long as it is. What
-    /// is asked for and is so already changes nothing.
-    pub(super) fn set_slice(&mut self, cpu: usize, task: usize, slice: Option<u64>) {
-        if !self.fair.kernel.has_own_slices || slice == Some(self.fair.entities[task].slice) {
-            return;
-        }
-        let wanted = granted(slice, &self.setting);
-        self.change_off_queue(cpu, task, |fair| {
-            (fair.entities[task].slice, fair.entities[task].own_slice) = (wanted, slice.is_some());
-        });
-    }
-
-    /// Takes a task off its queue for the time of a change; if it ran it goes on, under a new protection.
-    fn change_off_queue(&mut self, cpu: usize, task: usize, change: impl FnOnce(&mut Fair)) {
-        let queued = self.fair.entities[task].on_rq;
-        let running = self.fair.queues[cpu].curr == Some(task);
-        if queued {
-            self.dequeue(task, Leave::Restore);
-        }
-        if running {
-            self.fair.put_prev(cpu);
-        }
-        change(&mut self.fair);
-        if queued {
-            self.enqueue(task, cpu, false);
-        }
-        if running {
-            self.set_next(cpu, task);
-        }
-    }
-
-    /// A task may use another CPU only. It is placed anew for that where it is, and then moves.
-    fn pin(&mut self, task: usize, target: usize) {
-        if std::mem::replace(&mut self.tasks[task].pinned, target) == target {
-            return;
-        }
-        let cpu = self.tasks[task].cpu;
-        self.change_off_queue(cpu, task, |_| ());
-        let running = self.fair.queues[cpu].curr == Some(task);
-        self.tasks[task].moves = running && cpu != target;
-        if running {
-            self.cpus[cpu].resched |= cpu != target;
-        } else if self.fair.entities[task].on_rq && cpu != target {
-            self.dequeue(task, Leave::Move);
-            self.enqueue(task, target, false);
-            self.check_preempt(target, task, false);
-        }
-    }
-
-    fn set_next(&mut self, cpu: usize, task: usize) {
+    pub(super) fn set_next(&mut self, cpu: usize, task: usize) {
         self.fair.set_next(cpu, task);
         self.cpus[cpu].charged_until = self.now;
     }

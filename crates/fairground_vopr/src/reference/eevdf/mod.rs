@@ -5,6 +5,7 @@
 //! their nice value; nice values and CPUs also change from outside. Ticks are exact and nothing has a
 //! price. Virtual time counts from the queues' first minimum and does not wrap.
 
+mod changes;
 mod compare;
 mod direct;
 mod kernel;

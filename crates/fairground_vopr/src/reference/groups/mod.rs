@@ -6,6 +6,7 @@
 //! a single average is that of the `pelt` module.
 
 mod calls;
+mod changes;
 mod compare;
 mod model;
 mod picks;

@@ -1,0 +1,96 @@
+//! A wake-up: its CPU is selected, then it is queued there or sent to it; each leg is a phase of kernel work.
+
+use crate::cpu::{AfterWake, Then};
+use crate::kernel::Next;
+use crate::simulation::Simulation;
+use fairground_model::{Recorder, Section};
+use fairground_sched::{Ctx, Sched, WakeFlags, Waking};
+use fairground_stdx::{CpuId, Instant, Ns, TaskId};
+
+impl Simulation {
+    /// First phase of waking `wakee` from `cpu`; the second follows when the search is paid.
+    pub(crate) fn wake(&mut self, rec: &mut Recorder<'_>, cpu: CpuId, wakee: TaskId, flags: WakeFlags, after: AfterWake) -> Next {
+        if let Some(rq) = self.sched.ttwu_delayed_on(wakee).filter(|_| self.locks.exist()) {
+            if let Some(wait) = self.lock(cpu, rq, Section::TryToWakeUp, Then::Wake { wakee, flags, after }) {
+                return wait;
+            }
+            let waking = self.core_locked(rec, cpu, rq, |sched, cx| sched.ttwu_select(cx, wakee, flags));
+            return self.select(cpu, wakee, flags, after, waking);
+        }
+        let waking = self.search(rec, cpu, |sched, cx| sched.ttwu_select(cx, wakee, flags));
+        self.select(cpu, wakee, flags, after, waking)
+    }
+
+    /// Pays what a search for a CPU has cost so far; what follows depends on what it came to.
+    pub(crate) fn select(&mut self, cpu: CpuId, wakee: TaskId, flags: WakeFlags, after: AfterWake, waking: Waking) -> Next {
+        let then = match waking {
+            Waking::Searching => Then::Search { wakee, flags, after },
+            Waking::Selected(target) => Then::Activate { wakee, target, after },
+            Waking::OnCpu => Then::SpinOnCpu { wakee, flags, after },
+            Waking::OnWakeList | Waking::StillQueued | Waking::Nothing => after.then(),
+        };
+        self.pay(cpu, Section::TryToWakeUp, then)
+    }
+
+    /// Second phase of a wake-up: the wakee is queued under the lock of its CPU, or left to that CPU without it. Who has
+    /// begun to spin for the lock queues it itself.
+    pub(crate) fn activate(
+        &mut self,
+        rec: &mut Recorder<'_>,
+        cpu: CpuId,
+        wakee: TaskId,
+        target: CpuId,
+        after: AfterWake,
+    ) -> Next {
+        let locks =
+            self.locks.is_granted(cpu, target) || (self.locks.exist() && !self.sched.ttwu_is_left_to_target(cpu, wakee, target));
+        if locks {
+            if let Some(wait) = self.lock(cpu, target, Section::TryToWakeUp, Then::Activate { wakee, target, after }) {
+                return wait;
+            }
+            self.core_locked(rec, cpu, target, |sched, cx| sched.ttwu_activate(cx, wakee, target));
+        } else {
+            self.core(rec, cpu, |sched, cx| sched.ttwu_queue(cx, wakee, target));
+        }
+        self.pay(cpu, Section::TryToWakeUp, after.then())
+    }
+
+    /// Calls the core for a search that reads each run queue at its own moment: it must stop where something else happens
+    /// on the machine, and goes on when that has happened.
+    pub(crate) fn search<R>(
+        &mut self,
+        rec: &mut Recorder<'_>,
+        cpu: CpuId,
+        call: impl FnOnce(&mut Sched, &mut Ctx<'_, '_>) -> R,
+    ) -> R {
+        if self.machine.scan_atomic || self.machine.round_of_turns > Ns::ZERO {
+            return self.core(rec, cpu, call);
+        }
+        // Not where the caller wants a pause: that must change nothing.
+        let until = self.queue.first_of_others(cpu).min(self.horizon_before(Instant::MAX));
+        self.core(rec, cpu, |sched, cx| {
+            cx.until = until;
+            call(sched, cx)
+        })
+    }
+
+    /// The waker looks whether the wakee's old CPU has switched away from it.
+    ///
+    /// Kernel: core.c try_to_wake_up(), smp_cond_load_acquire() on p->on_cpu, v4.12–
+    #[inline(never)]
+    pub(crate) fn spin_on_cpu(
+        &mut self,
+        rec: &mut Recorder<'_>,
+        cpu: CpuId,
+        wakee: TaskId,
+        flags: WakeFlags,
+        after: AfterWake,
+    ) -> Next {
+        let row = self.sched.task(wakee);
+        if row.on_cpu {
+            return self.park(cpu, row.cpu, Then::SpinOnCpu { wakee, flags, after });
+        }
+        let waking = self.search(rec, cpu, |sched, cx| sched.ttwu_off_cpu(cx, wakee, flags));
+        self.select(cpu, wakee, flags, after, waking)
+    }
+}
