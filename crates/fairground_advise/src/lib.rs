@@ -1,7 +1,53 @@
-//! `advise`: which cpu.max, period and burst for this container?
+//! `advise`: which `cpu.max`, period and burst does this service need?
 //!
-//! The service of a scenario is run under many limits. Clients draw the same requests with one seed whatever the limit is (common
-//! random numbers), so that differences between limits are not those between requests.
+//! # The problem
+//!
+//! A limit of 2.6 CPUs is a quota of 260 ms in each 100 ms. A service meets it in bursts, not in the mean: two services
+//! with the same mean use can differ by a factor of ten at p99. So neither mean use nor the share of throttled periods
+//! says whether a limit is right, and a formula needs assumptions that no service keeps.
+//!
+//! # What goes wrong otherwise
+//!
+//! - "A third more than the mean": 2.6 CPUs for a demand of 2.0 still cost 40 % of p99 in a model of eight workers.
+//! - "A shorter period": it caps one stall, but leaves less to be used at once. Period 10 ms needs 1.2 to 1.35 times
+//!   the limit of period 100 ms for the same tail.
+//! - "Alert above 25 % throttled periods": 8 % of periods can mean +4 to +7 % at p99, and 22 % mean +39 %.
+//! - Comparing single runs: which requests crowd is chance, and often more than the limit does.
+//!
+//! # The rule
+//!
+//! Run the service itself under many limits, with the same requests each time. One seed stands for the same requests,
+//! whatever the limit is (common random numbers), so that differences between limits are not those between requests.
+//!
+//! - The **verdict** compares p99 (or the goal's percentile) under the present limit with that of the same requests
+//!   without one: at most 1.05 times is OK, 1.5 times TIGHT, more BAD, by the upper end of the 95 % interval. A demand
+//!   above 95 % of the limit is UNSTABLE.
+//! - The **smallest limit** is searched by halves for each seed. The answer is a bound for seeds that were not tried:
+//!   the goal holds with at least 95 % of all seeds, with 95 % confidence if they are spread normally. `--check` tests
+//!   it with fresh seeds.
+//! - **Counters** do not say how requests crowd. Services are drawn at random, and those that come out with the
+//!   measured counters are kept. The spread of their percentiles is what the counters leave open.
+//!
+//! # What changed in kernels
+//!
+//! - v4.18 to v5.3: slices expire, so threads that wake often lose up to 1 ms per CPU and period
+//! - v5.14 "sched/fair: Introduce the burstable CFS controller": a burst is often the cheapest remedy
+//! - v6.18 "sched/fair: Switch to task based throttle model": no lock of the kernel is held across a stall; stalls
+//!   remain
+//!
+//! The kernel is a part of the question: every run is made under the profile of the scenario.
+//!
+//! # The parts
+//!
+//! Inputs: `input.rs`, `log.rs` (requests), `trace.rs` and `recorded.rs`, `counters.rs`. Runs: `lab.rs`, `sample.rs`,
+//! `runs.rs`. Answers: `smallest.rs` for `goal.rs`, `curve.rs`, `options.rs` (what else may be changed), `verdict.rs`,
+//! with the intervals of `bootstrap.rs`. `slow/`: where one slow request spent its time. `fit/`: what counters leave
+//! open.
+//!
+//! # Read also
+//!
+//! docs/advise.md, docs/model/13-quota-advisor.md and 10-bandwidth.md; Documentation/scheduler/sched-bwc.rst; LWN "The
+//! burstable CFS bandwidth controller" (<https://lwn.net/Articles/844976/>).
 
 mod bootstrap;
 pub mod counters;

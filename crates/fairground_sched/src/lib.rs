@@ -1,10 +1,33 @@
-//! The scheduler: run queues, load tracking, the fair class. It has no clock, knows no cost and does
-//! no I/O: the engine hands in *now* ([`Ctx`]), gets back what the core wants done ([`Request`]), and
-//! prices what the core counted.
+//! The scheduler: run queues, entities, CFS and EEVDF, PELT, placement, balance and quota, as kernels from v4.12 to
+//! v7.2 do it.
 //!
-//! Reading order: `sched.rs` (the tables), `core/` (wake-up, schedule(), tick), `fair/` (CFS and EEVDF), `rt/`, `deadline/`, `cpufreq/`, `pelt/`.
-//! All of these are rules. What comparisons and explanations need of the core is in `follow/` and `inspect/`; slow models that need its
-//! private tables lie beside what they are held against (`reference.rs`), all others in `fairground_vopr`.
+//! # What it is given, and what it gives back
+//!
+//! The core has no clock, knows no cost and does no I/O. For the length of one call it gets a [`Ctx`]: the time, the
+//! machine as numbers, a meter, a recorder. It changes its tables, counts on the meter what a kernel would have done,
+//! and pushes a [`Request`] for what others must do: send an interrupt, arm a timer. The engine prices the counts and
+//! carries out the requests. So a price can never decide who runs, and any call can be tested alone.
+//!
+//! Public functions have the kernel's names: `ttwu_select`, `schedule`, `sched_tick`, `wake_up_new_task`. An item that
+//! models a kernel function says so in a `Kernel:` line with its versions; docs/kernel-index.md lists them all.
+//!
+//! # How it is kept
+//!
+//! All state lies in tables inside one [`Sched`], linked by typed ids. A run can therefore be cloned, compared and
+//! continued. What kernels do differently is a switch (`features`) or a seam (`seam`), asked through the [`Profile`];
+//! versions are never compared. Each decision is recorded with the rule that made it.
+//!
+//! # Where to begin
+//!
+//! 1. `sched.rs`, `rq.rs`, `task.rs`: the tables.
+//! 2. `core/`: the entry points. `wakeup.rs`, `schedule.rs`, `tick.rs`, `fork.rs`, `hotplug.rs`.
+//! 3. `fair/`: ordinary tasks; its `mod.rs` is the map. `rt/` and `deadline/` are the classes above it.
+//! 4. `pelt/`: load tracking. `topology/`: domains. `cpufreq/`, `uclamp/`: frequencies and clamps.
+//! 5. `profile/`, `features.rs`, `seam/`, `version.rs`: how kernels differ.
+//!
+//! All of these are rules. What comparisons and explanations need of the core is in `follow/` and `inspect/`, which no
+//! rule calls. Slow models that need private tables lie beside what they are held against (`reference.rs`,
+//! `reference/`); all others are in `fairground_vopr`. `check.rs` says what must always hold of the tables.
 #![deny(clippy::float_arithmetic)]
 
 mod check;

@@ -1,4 +1,54 @@
-//! The drive: records in, entry points called, answers counted, the record followed.
+//! The lockstep: the recorded events drive the core, each recorded decision is put to it, and then the record is
+//! followed.
+//!
+//! # The problem
+//!
+//! A trace was written by the kernel that made the decisions, but it is no list of decisions. To keep the running task
+//! may leave no line. A timestamp is taken after the clock was read. What happened before the first record is unknown.
+//! Still a disagreement must mean "our rule is wrong", not "the trace was misread".
+//!
+//! # What goes wrong otherwise
+//!
+//! - A simulation beside the recording agrees until its first different choice. After that it is another run, and
+//!   nothing can be compared.
+//! - Clocks set from timestamps are some 100 ns late. Virtual times drift apart, and ties fall the other way.
+//! - A reader that takes "no switch" for "no reschedule" counts each task that was kept as a decision to go on.
+//! - A model whose state is overwritten by the record cannot be wrong.
+//!
+//! # The rule
+//!
+//! ```text
+//! record ─► what was it part of? (crate::read) ─► the entry point of the core that the kernel came through
+//!       at a decision: ask the core ─► count agree or differ ─► do what the record says
+//! ```
+//!
+//! - **Time** comes from run time. Each `sched_stat_runtime` is one update_curr(); the clock of that CPU is set so that
+//!   the core's own update_curr() sees the same length. Lengths are exact and add up, timestamps do not.
+//! - **State** is the core's own. Virtual times are compared after each update and never copied. There is one
+//!   exception: tasks and queues whose past lies before the record, at first sight.
+//! - **Decisions** near each other share one outcome, within 60 us, or 250 us with several CPUs. Where the record fits
+//!   both answers the decision is *unclear*, and is counted as an agreement that proves nothing.
+//! - **Run time error**: from a wrong answer until the next question on that CPU, recorded run time is booked to the
+//!   task that the core would have run.
+//!
+//! # What changed in the records
+//!
+//! - up to v6.7: `sched_stat_runtime` has the virtual time ("sched: Remove vruntime from trace_sched_stat_runtime()")
+//! - v6.12 "sched/fair: Implement delayed dequeue": a task that sleeps may be queued still, and its wake-up makes no
+//!   choice
+//! - v6.13, recorded in 6.18 "sched: Add Lazy preemption model": another CPU's request shows at the next tick
+//!
+//! # The parts
+//!
+//! This file walks through the records. `accounts.rs`: run time and clocks. `wake.rs`: wake-ups and forks. `switch.rs`:
+//! schedule(). `decide.rs`: questions, their outcome, the verdict. `first_sight.rs`: what lies before the record.
+//! `queue.rs` and `moves.rs`: migrations; `places.rs`: choices of CPUs; `groups.rs`: tasks that go to a group. Quota
+//! accounts are replayed apart from this, in `crate::quota`.
+//!
+//! # Read also
+//!
+//! docs/conform.md (how to run it, what each figure means), docs/model/15-conformance-notes.md and
+//! 16-recordings-placement.md, recordings/ORACLE.md; Documentation/trace/events.rst.
 
 mod accounts;
 mod decide;

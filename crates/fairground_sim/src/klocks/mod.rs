@@ -1,6 +1,57 @@
 //! Locks that tasks take on purpose, and sections of kernel code between the entry into the kernel and the way back.
 //!
-//! Waiting goes through the scheduler as any other sleep does: the waiter calls schedule(), whoever releases the lock wakes it.
+//! # The problem
+//!
+//! The scheduler decides who runs, a lock decides who *can* run. They meet where a lock holder is not running. Whether
+//! that happens depends on three things: where throttling takes a task off its CPU, whether a section in the kernel can
+//! be preempted, and whether the holder sleeps inside.
+//!
+//! # What goes wrong without it
+//!
+//! - A model of user time alone cannot show why throttling by queue (up to v6.17) hung systems, nor why v6.18 changed
+//!   it.
+//! - With plain mutual exclusion a throttled *reader* looks harmless. In fact one waiting writer closes an rwsem to new
+//!   readers, so everybody waits behind a reader that is throttled.
+//! - Without preemption models half of all kernels get a wrong answer: with `none` and `voluntary` a section that does
+//!   not sleep is finished first.
+//!
+//! # The rule
+//!
+//! Waiting goes through the scheduler like any other sleep: the waiter calls schedule(), and the task that releases the
+//! lock wakes it. So a woken waiter can be late, throttled, or beaten to the lock.
+//!
+//! - **rwsem**: readers share. A waiting writer stops new readers. When readers come next, all that wait go in, up to
+//!   256. A waiter lets others steal the lock for 4 ms; then it asks for a handoff.
+//! - **per-CPU rwsem**: readers touch nothing shared. A writer closes the lock, waits for an RCU grace period, then
+//!   until all readers have left.
+//! - **mutex**: waiters in order of arrival. A task may spin while the owner runs, or steal a free lock, until a waiter
+//!   that lost to it asks for a handoff.
+//! - **futex**: free, it is taken in user mode. Waiters sleep, are woken one at a time, and compete.
+//!
+//! A task that is in the kernel is not stopped for quota from v6.18 on: the mark is looked at on the way to user mode.
+//!
+//! Each wait is split by what the holder did meanwhile: running, waiting for a CPU, throttled, asleep. Chains of
+//! waiters and holders are followed, up to eight long, and a cycle is reported as a deadlock with its tasks and locks.
+//!
+//! # What changed
+//!
+//! Locks follow v6.12 in every profile. The preemption model is the seam `preemption`.
+//!
+//! - v5.3 "locking/rwsem: Implement lock handoff to prevent lock starvation"
+//! - v5.3 "locking/rwsem: Wake up almost all readers in wait queue"
+//! - v5.11 "locking/rwsem: Remove reader optimistic spinning"
+//! - v6.13 "sched: Add Lazy preemption model"
+//! - v6.18 "sched/fair: Switch to task based throttle model": no task stops with a lock of the kernel
+//!
+//! # The parts
+//!
+//! `object.rs` is a lock by itself; it knows neither CPUs nor the scheduler. This file is what tasks do with it.
+//! `graph.rs` follows chains, `stats.rs` keeps what is reported. Locks of run queues are another thing: `../locks.rs`.
+//!
+//! # Read also
+//!
+//! docs/model/12-kernel-sections-and-locks.md, docs/locks.md; Documentation/locking/percpu-rw-semaphore.rst and
+//! mutex-design.rst; LWN "The long road to lazy preemption" (<https://lwn.net/Articles/994322/>).
 
 mod graph;
 mod object;

@@ -1,13 +1,54 @@
-//! EEVDF: an entity comes onto a queue with the lag with which it left the last one.
+//! Lag in EEVDF: an entity that leaves a queue takes along what it was owed, and gets it back where it is queued again.
+//!
+//! # The problem
+//!
+//! Virtual time exists per queue. An entity that sleeps, or moves to another CPU, returns to a queue whose virtual time
+//! has gone on, or was never comparable. Something has to be kept that means the same there. That is its *lag*: how far
+//! its `vruntime` is behind the weighted average of the queue, positive for an entity that is owed service.
+//!
+//! # What goes wrong without it
+//!
+//! - An entity that restarts at the average loses what it was owed, and one that took too much is forgiven. Sleeping
+//!   for a moment just before the debt is due then gains CPU time.
+//! - An unlimited lag lets an entity that was starved once run alone for as long.
+//! - Inserting an entity moves the average by its own weight. Without a correction its lag shrinks at every wake-up.
+//!
+//! # The rule
 //!
 //! ```text
 //! leaving   vlag = average - vruntime                       within +-limit
 //!           limit = max(2 * slice, a tick) * 1024 / weight                               own-slice
 //!                 = (largest slice on the queue + a tick) * 1024 / weight                largest-slice
-//! coming    lag = vlag * (W + w) / W                        since the newcomer moves the average itself
+//! coming    lag = vlag * (W + w) / W                        the newcomer (w) moves the average of the queue (W)
 //!           vruntime = average - lag
 //!           deadline = vruntime + request                   INITIAL: half a request
 //! ```
+//!
+//! Lags here are virtual time, so a change of weight scales them: what an entity is owed, weight * vlag, stays.
+//!
+//! Delayed dequeue makes the debt real. A sleeper with negative lag stays in the queue, not runnable, until its lag is
+//! used up or it wakes. It cannot gain by that: with DELAY_ZERO it leaves with a lag of 0 at most.
+//!
+//! # What changed
+//!
+//! - v6.6 "sched/fair: Add cfs_rq::avg_vruntime" and "sched/fair: Add lag based placement"
+//! - v6.7 "sched/eevdf: Fix vruntime adjustment on reweight", in stable 6.6 too
+//! - v6.12 "sched/fair: Implement delayed dequeue" and "sched/fair: Implement DELAY_ZERO"
+//! - v6.12 "sched/fair: Avoid re-setting virtual deadline on 'migrations'": PLACE_REL_DEADLINE, the deadline moves
+//!   along
+//! - v7.2 (profile): the limit goes by the largest slice of the queue, and the lag of a delayed sleeper never falls
+//!   below what it was when it went to sleep (seams `lag_limit`, `delayed_lag`)
+//!
+//! # The parts
+//!
+//! Up to v6.5 placement is `sleeper_credit.rs`; `mod.rs` chooses between both by the seam `place`. The average and who
+//! is eligible are in `../avg_vruntime.rs`, delayed dequeue in `../delay.rs`, requests and deadlines in
+//! `../deadline.rs`, weights of queued entities in `../group/reweight.rs`.
+//!
+//! # Read also
+//!
+//! docs/model/02-fair-core.md, "EEVDF: averages, lag, eligibility", and 14-v7.2.md;
+//! Documentation/scheduler/sched-eevdf.rst; LWN "Completing the EEVDF scheduler" (<https://lwn.net/Articles/969062/>).
 
 use crate::Sched;
 use crate::ctx::Ctx;

@@ -1,13 +1,61 @@
 //! On which CPU a woken or new task is queued.
 //!
+//! # The problem
+//!
+//! A woken task has reasons for three places. Its own cache lines are warm where it last ran. Its data is warm where
+//! its waker runs. An idle CPU would run it at once. The choice has to be made within microseconds, at every wake-up,
+//! and without locks: each run queue is read at its own moment, and may change before the task arrives.
+//!
+//! # What goes wrong without it
+//!
+//! - Always the previous CPU: tasks queue behind busy ones while other CPUs idle.
+//! - Always the waker's CPU: a server that wakes many clients collects all of them.
+//! - A search without a limit: on a large, busy cache domain it costs more than it can gain
+//!   (docs/experiments/sis-util.md).
+//! - A search cut too early: a task waits beside an idle CPU until the next balance.
+//!
+//! # The rule
+//!
 //! ```text
 //! wake-up ──► wake_wide? ──► wake_affine: previous or waker's CPU ──► select_idle_sibling: an idle CPU near that
 //! fork ──► find_idlest_cpu: from the largest domain down, the idlest group, there the idlest CPU
 //! both ──► is the choice allowed and on line? else select_fallback_rq
 //! ```
 //!
-//! The waking CPU holds no run-queue lock meanwhile: what it reads of other CPUs is how they stand at that instant,
-//! and each look at one is counted. The choice is recorded with the rule that made it.
+//! `wake_affine` sets the target. Then the first of these that is idle and shares its cache is taken: the target, the
+//! previous CPU, the recently used CPU, whatever the search of the cache domain finds. If nothing is idle it is the
+//! target.
+//!
+//! The search has a budget. SIS_PROP takes it from the mean idle time of the searching CPU and the mean cost of a
+//! search. SIS_UTIL takes it from how much the cache domain is used, as the last balance of all of it found.
+//!
+//! Where a look has a price, a search may stop between two looks, until whatever happens elsewhere by then has
+//! happened. So two wakers may choose the same idle CPU, as on a real machine. Each look is counted, and each choice is
+//! recorded with the rule that made it.
+//!
+//! # What changed
+//!
+//! - v4.14 "sched/core: Fix wake_affine() performance regression": WA_IDLE and WA_WEIGHT
+//! - v4.16 "sched/fair: Use a recently used CPU as an idle candidate and the basis for SIS"
+//! - v5.7 "sched/fair: Add asymmetric CPU capacity wakeup scan"; wake_cap() goes
+//! - v5.13 "sched/fair: Bring back select_idle_smt(), but differently": siblings of the previous CPU, then one pass
+//! - v6.0 "sched/fair: Introduce SIS_UTIL to search idle CPU based on sum of util_avg"
+//! - v6.7 "sched/fair: Scan cluster before scanning LLC in wake-up path"; SIS_PROP goes
+//!
+//! # The parts
+//!
+//! `affine.rs` and `wakee.rs` set the target. `idle_sibling.rs` tries the CPUs known by name, then `search.rs` walks
+//! the cache domain with the budget of `scan_budget.rs` and what `idle_core.rs` and `idle_cpus.rs` know;
+//! `idle_capacity.rs` does so on unequal CPUs. `under_way.rs` keeps searches that have stopped, `avg_idle.rs` what they
+//! are measured by. Forks take `idlest_group/` and `idlest_cpu.rs`, and `fallback.rs` is the last resort. Energy-aware
+//! placement comes first where it is active: `../energy/`. Who queues the task then, waker or target, is
+//! `core/wake_list.rs`.
+//!
+//! # Read also
+//!
+//! docs/model/06-wakeup-placement.md and 16-recordings-placement.md; Documentation/scheduler/sched-domains.rst and
+//! sched-capacity.rst; "The Linux Scheduler: a Decade of Wasted Cores", on wake-ups that overload a CPU
+//! (<https://people.ece.ubc.ca/sasha/papers/eurosys16-final29.pdf>).
 
 mod affine;
 mod avg_idle;
