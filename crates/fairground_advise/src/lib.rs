@@ -324,7 +324,7 @@ fn quota(ns_per_s: u64, period: Ns) -> Ns {
     Ns(u64::try_from(ns.div_ceil(1000) * 1000).unwrap_or(u64::MAX)).clamp(CpuMax::LEAST, CpuMax::LARGEST)
 }
 
-/// How large the burst is on each rung of the ladder.
+/// How large the burst is with each quota that is tried.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Bursts {
     /// As it is now; a quota below it has one of its own size.
@@ -361,9 +361,9 @@ fn search(lab: &Lab<'_>, limit: CpuMax, demand: u64, options: &AdviseOptions) ->
 fn search_one(lab: &Lab<'_>, limit: CpuMax, demand: u64, options: &AdviseOptions, bursts: Bursts) -> Result<Smallest, Error> {
     let cpus = lab.base.machine.cpus.len() as u64;
     // Nine tenths of the demand: with less, the queue grows without end.
-    let rungs = smallest::ladder(quota(demand / 10 * 9, limit.period), quota(cpus * 1_000_000_000, limit.period));
+    let quotas = smallest::quotas_to_try(quota(demand / 10 * 9, limit.period), quota(cpus * 1_000_000_000, limit.period));
     let make = move |quota: Ns| bursts.variant(limit, quota);
-    smallest::smallest(lab, &rungs, &make, &options.goals, options.seeds.max(2))
+    smallest::smallest(lab, &quotas, &make, &options.goals, options.seeds.max(2))
 }
 
 /// Runs the answer and the next smaller step with fresh seeds.

@@ -13,7 +13,7 @@ pub enum Kind {
     Pick,
     /// Does a task that was just queued preempt the running one?
     WakeupPreempt,
-    /// Does the tick end the turn of the running task?
+    /// Does the tick preempt the running task?
     TickPreempt,
     /// Does another account of run time, or a change of nice, end it?
     UpdatePreempt,
@@ -23,7 +23,7 @@ pub enum Kind {
     SelectCpu,
     /// Is a waiting task moved to another CPU?
     Migrate,
-    /// Is a group out of quota?
+    /// Is a queue of a group with a quota throttled?
     Throttle,
     /// Does a group run again?
     Unthrottle,

@@ -18,8 +18,8 @@ pub(super) struct Hold {
     pub(super) cause: Cause,
     /// Where the two are compared, if groups stand for them there.
     pub(super) meeting: Option<Meeting>,
-    /// The turn that it would have if it weighed no more than the waiting task: what goes beyond is its weight's.
-    pub(super) equal_turn: Option<Ns>,
+    /// The slice that it would have with the weight of the waiting task: what it runs beyond is due to its weight.
+    pub(super) equal_slice: Option<Ns>,
     /// From when on its slice is used up: it runs on because no tick has come.
     pub(super) used_up_from: Option<Instant>,
 }
@@ -28,7 +28,7 @@ pub(super) struct Hold {
 pub(super) fn hold(sched: &Sched, past: &Past, cpu: CpuId, waiter: TaskId, holder: TaskId, now: Instant) -> Hold {
     let (own, other) = (sched.task(waiter), sched.task(holder));
     // A hold that does not end by itself.
-    let held_by = |cause, meeting| Hold { cause, meeting, equal_turn: None, used_up_from: None };
+    let held_by = |cause, meeting| Hold { cause, meeting, equal_slice: None, used_up_from: None };
     if !own.policy.is_fair() || !other.policy.is_fair() {
         // They meet on no queue. One that is more urgent waits only until the CPU looks.
         let cause = if own.prio() < other.prio() { Cause::ReschedPending } else { Cause::RealTime };
@@ -52,11 +52,11 @@ pub(super) fn hold(sched: &Sched, past: &Past, cpu: CpuId, waiter: TaskId, holde
     let cause = rule.map_or(Cause::QueueLength, |rule| of_rule(sched, rule.reason, &rivals, places));
     // A request of EEVDF is as long for every weight: there a greater weight shows in the deadline.
     let heavier = cause == Cause::QueueLength && is_heavier(&rivals);
-    let equal_turn = heavier.then(|| equal_turn(sched, &rivals));
+    let equal_slice = heavier.then(|| equal_slice(sched, &rivals));
     let used_up_from = used_up(sched, rivals.other, now);
     // A slice that was used up before the decision was no part of it: the decision went by something else.
     let ends_by_slice = rule.is_none_or(|rule| rule.decided < used_up_from);
-    Hold { equal_turn, used_up_from: ends_by_slice.then_some(used_up_from), ..by(cause) }
+    Hold { equal_slice, used_up_from: ends_by_slice.then_some(used_up_from), ..by(cause) }
 }
 
 /// How the two were placed where they are compared.
@@ -128,7 +128,7 @@ fn used_up(sched: &Sched, entity: &SchedEntity, now: Instant) -> Instant {
 /// CFS: the slice that the running entity would have if it weighed no more than the waiting one.
 ///
 /// slice * (own / other) * (sum / (sum - other + own))
-fn equal_turn(sched: &Sched, rivals: &Rivals<'_>) -> Ns {
+fn equal_slice(sched: &Sched, rivals: &Rivals<'_>) -> Ns {
     let weight = |entity: &SchedEntity| u128::from(sched.profile().scale_load_down.apply(entity.load.weight()));
     let (own, other, sum) = (weight(rivals.own), weight(rivals.other), u128::from(rivals.queue_weight));
     let slice = u128::from(sched.sched_slice_of_entity(rivals.other).0);

@@ -152,11 +152,11 @@ impl Watch {
         }
     }
 
-    /// The stretch of a running task: its turn, what its weight adds, and what it ran on after its slice.
+    /// The run time of another task in three parts: its slice, what its weight adds, and what it ran beyond its slice.
     fn account_hold(&mut self, who: Who, hold: Hold, from: Instant, until: Instant) {
         let used_up = hold.used_up_from.unwrap_or(until).clamp(from, until);
-        let turn_left = |turn: Ns| turn.saturating_sub(self.parts.of_who(who, hold.cause));
-        let heavier = hold.equal_turn.map_or(used_up, |turn| (from + turn_left(turn)).min(used_up));
+        let slice_left = |slice: Ns| slice.saturating_sub(self.parts.of_who(who, hold.cause));
+        let heavier = hold.equal_slice.map_or(used_up, |slice| (from + slice_left(slice)).min(used_up));
         self.parts.add(self.cpu, who, (hold.cause, hold.meeting), heavier.since(from));
         self.parts.add(self.cpu, who, (Cause::HeavierTask, hold.meeting), used_up.since(heavier));
         self.parts.add(self.cpu, who, (Cause::TickGranularity, hold.meeting), until.since(used_up));

@@ -2,7 +2,7 @@
 
 use fairground_stdx::{Ns, TgId};
 
-/// The money of a pool on its way to the queues that wait for it, as the call that carries it ends.
+/// What a call of distribute_cfs_runtime() has done, as it ends.
 ///
 /// Kernel: fair.c distribute_cfs_runtime(), v4.12–
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

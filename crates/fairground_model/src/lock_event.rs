@@ -8,7 +8,7 @@ use fairground_stdx::{LockId, TaskId};
 pub enum LockAct {
     /// It must wait.
     Waits,
-    /// It goes on with the lock. Who was let in while it slept, or was out of quota, holds it before that.
+    /// It goes on with the lock. Who was let in while it slept, or was throttled, holds it before that.
     Holds,
     /// It has released it.
     Releases,

@@ -40,7 +40,7 @@ pub enum QuotaCall {
     ///
     /// Kernel: fair.c sched_cfs_period_timer(), v4.12–
     PeriodTimer,
-    /// Money is handed to who waits for it.
+    /// distribute_cfs_runtime() begins to pay throttled queues.
     ///
     /// Kernel: fair.c distribute_cfs_runtime(), v4.12–
     DistributeBegins,

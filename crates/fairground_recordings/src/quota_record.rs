@@ -4,7 +4,7 @@
 //! ```text
 //! a timer    fires once per period, on the CPU that started it            ─► trains of firings
 //! a queue    is throttled while a task of its group runs on its CPU       ─► the groups of which it may be
-//! a train    hands out money; the queues that are released then are of its group
+//! a train    distributes runtime; the queues that are released then are of its group
 //! ```
 
 use fairground_conform::cpus_of_queues;
@@ -14,9 +14,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// A firing may be seen so much later than it was due.
 const TIMER_LATENESS: Ns = Ns::from_us(500);
-/// A queue is released within so much of the time at which its money is handed out.
+/// A queue is released within so much of the time at which runtime is distributed.
 const RELEASE_LATENESS: Ns = Ns::from_us(300);
-/// Handing out begins within so much of the firing of the timer.
+/// Distribution begins within so much of the firing of the timer.
 const TIMER_LENGTH: Ns = Ns::from_ms(1);
 /// One firing in so many may be missing: at the ends of the record, or while nobody used the group.
 const MISSING_ONE_IN: usize = 4;
@@ -44,7 +44,7 @@ struct Train {
 pub(crate) struct QuotaRecord {
     /// By the row of a probe: whose period timer that is.
     pub(crate) timers: BTreeMap<usize, TgId>,
-    /// By the row of a probe: whose money is handed out there.
+    /// By the row of a probe: whose runtime is distributed there.
     sharings: BTreeMap<usize, TgId>,
     /// By the recorder's number of a queue.
     pub(crate) queues: BTreeMap<u32, (TgId, CpuId)>,
@@ -202,7 +202,7 @@ fn follow(probes: &[QuotaProbe], free: &[usize], first: usize, period: Ns) -> Ve
     firings
 }
 
-/// A call that hands out money: its row, when it began, and up to when releases may be its.
+/// A call of distribute_cfs_runtime(): its row, when it began, and up to when releases may be its.
 struct Sharing {
     row: usize,
     from: Instant,

@@ -44,7 +44,7 @@ pub struct Rq {
     pub need_resched: bool,
     /// Whether schedule() is due when the running task returns to user mode, or else at the next tick.
     pub need_resched_lazy: bool,
-    /// The timer that ends turns.
+    /// The hrtick timer.
     pub(crate) hrtick: HrtickTimer,
     /// The clock at the first tick that found schedule() due, 0 = none has.
     pub(crate) last_seen_need_resched: u64,

@@ -60,11 +60,11 @@ pub enum Measure {
     WakeupDid,
     /// A wake-up did not.
     WakeupDidNot,
-    /// A tick ended a turn.
+    /// A tick preempted.
     TickDid,
     /// A tick did not.
     TickDidNot,
-    /// Another account ended a turn.
+    /// Another account of run time preempted.
     UpdateDid,
     /// Another account did not.
     UpdateDidNot,

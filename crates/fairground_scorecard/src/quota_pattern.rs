@@ -1,6 +1,6 @@
 //! When the queues of a group are throttled, period by period: in a recording, and in our own run of it.
 //!
-//! No amount is compared here (`conform` does that), but what each period looks like: how many queues run out of quota, how often each of
+//! No amount is compared here (`conform` does that), but what each period looks like: how many queues are throttled, how often each of
 //! them, and how long after the refill. A period begins where the period timer fires.
 
 use fairground::run::{RunOptions, run};
@@ -149,7 +149,7 @@ struct Gatherer {
 }
 
 impl Gatherer {
-    /// A call of throttle_cfs_rq() that found money after all is none: no release follows it.
+    /// A call of throttle_cfs_rq() that got runtime after all is none: no release follows it.
     fn of_record(probes: &[QuotaProbe]) -> Gatherer {
         let mut gatherer = Gatherer::default();
         let mut pending = BTreeMap::new();

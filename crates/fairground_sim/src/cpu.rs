@@ -51,7 +51,7 @@ pub(crate) enum Then {
     Distribute(Distribution),
     /// The tick, which had to wait.
     Tick,
-    /// The timer that ends turns fires.
+    /// The hrtick timer fires.
     Hrtick,
     /// Select a CPU for a new task.
     WakeNew(TaskId),

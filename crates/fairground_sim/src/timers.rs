@@ -1,4 +1,4 @@
-//! Which timer is whose: one per task, then two per group with a quota, that of the real-time class, one per CPU that ends turns, those of
+//! Which timer is whose: one per task, then two per group with a quota, that of the real-time class, one per CPU for hrtick, those of
 //! the deadline class (two per task, two per CPU), one per policy of frequencies, and those of
 //! noise.
 
@@ -19,7 +19,7 @@ pub(crate) enum Timer {
     Slack(TgId),
     /// A period of the real-time class is over.
     RtPeriod,
-    /// A turn on a CPU is over.
+    /// The hrtick timer of a CPU.
     Hrtick(CpuId),
     /// One of the deadline class.
     Deadline(DlTimer),

@@ -191,7 +191,7 @@ fn tasks_throttled_at_two_levels_are_released_with_the_last_one() {
     let mut simulation = simulation(set, 1, 1000, in_phase(AS_MERGED), 350);
     run_to(&mut simulation, 49_500);
     assert_eq!(in_limbo(&simulation), 3);
-    // The inner group has quota again.
+    // The inner group is not throttled any more.
     run_to(&mut simulation, 60_000);
     assert!(!simulation.sched().cfs_bandwidth(inner).unwrap().accounts()[CpuId::new(0)].throttled);
     assert_eq!(in_limbo(&simulation), 3);

@@ -56,7 +56,7 @@ pub fn sensitivity(scenario: &Scenario, options: &SensitivityOptions, control: C
         seeds: options.runs.max(1),
         pool: pool(options.threads)?,
     };
-    // All machines are made before the first run: a price that gets too dear is found at once.
+    // All machines are made before the first run: a price that gets too expensive is found at once.
     let all = CostClass::ALL.iter().flat_map(|&class| FACTORS.map(|factor| (class, factor)));
     let machines = all.map(|(class, factor)| Ok((Prices::Scaled(class, factor), scaled(&scenario.machine, class, factor)?)));
     let mut settings = vec![(Prices::AsGiven, scenario.machine.clone())];

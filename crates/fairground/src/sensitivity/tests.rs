@@ -88,9 +88,9 @@ fn bad_input_is_refused_before_the_first_run() {
     };
     let unknown = wrong(TEXT, &metric("kernel_pc"));
     assert!(unknown.contains("no metric `kernel_pc`") && unknown.contains("Did you mean `kernel_pct`?"), "{unknown}");
-    let dear = TEXT.replace("preset = \"smp-2\"", "preset = \"smp-2\"\ncosts = { preset = \"xeon-spr\", fork = \"6ms\" }");
-    let dear = wrong(&dear, &SensitivityOptions::default());
-    assert!(dear.contains("`fork` x 2 is too expensive"), "{dear}");
+    let expensive = TEXT.replace("preset = \"smp-2\"", "preset = \"smp-2\"\ncosts = { preset = \"xeon-spr\", fork = \"6ms\" }");
+    let expensive = wrong(&expensive, &SensitivityOptions::default());
+    assert!(expensive.contains("`fork` x 2 is too expensive"), "{expensive}");
     let profile = wrong(TEXT, &SensitivityOptions { a: Some("v9".to_string()), ..SensitivityOptions::default() });
     assert!(profile.contains("there is no profile `v9`"), "{profile}");
 }

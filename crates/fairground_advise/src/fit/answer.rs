@@ -19,7 +19,7 @@ pub(super) struct Question<'a> {
     /// The present limit first; no limit last.
     limits: Vec<CpuMax>,
     /// Quotas among which the smallest that meets the goals is looked for.
-    rungs: Vec<Ns>,
+    quotas: Vec<Ns>,
     measured: &'a Measured,
 }
 
@@ -68,8 +68,8 @@ impl<'a> Question<'a> {
         let mut quotas: Vec<Ns> = PERCENT.iter().filter_map(of).collect();
         quotas.retain(|quota| *quota < all || Some(*quota) == now.quota);
         let limits = quotas.into_iter().map(Some).chain([None]).map(|quota| with(now, quota)).collect();
-        let rungs = smallest::ladder(quota(measured.usage_ns_per_s / 10 * 9, now.period), all);
-        Question { permille: goals.first().map_or(990, |goal| goal.permille), goals, limits, rungs, measured }
+        let quotas = smallest::quotas_to_try(quota(measured.usage_ns_per_s / 10 * 9, now.period), all);
+        Question { permille: goals.first().map_or(990, |goal| goal.permille), goals, limits, quotas, measured }
     }
 
     /// Runs the same requests under each limit.
@@ -83,11 +83,11 @@ impl<'a> Question<'a> {
         }
         let mut smallest = NEVER;
         if !self.goals.is_empty() {
-            let below = self.rungs.partition_point(|quota| {
+            let below = self.quotas.partition_point(|quota| {
                 let mut flow = run(with(self.measured.limit, Some(*quota)));
                 !self.is_met(&mut flow)
             });
-            smallest = self.rungs.get(below).map_or(NEVER, |quota| quota.0);
+            smallest = self.quotas.get(below).map_or(NEVER, |quota| quota.0);
         }
         Answers { latencies, holds, smallest }
     }

@@ -26,7 +26,7 @@ struct Thread {
 pub(super) struct Watch {
     threads: Vec<Thread>,
     marker: Option<MarkerId>,
-    /// Which groups are out of quota on which CPU, and since when.
+    /// Which groups are throttled on which CPU, and since when.
     out: Vec<Vec<(TgId, Instant)>>,
     /// The group whose stalls are listed.
     group: Option<TgId>,

@@ -85,8 +85,8 @@ fn any_kernel_of_the_tables_is_shown() {
               Now: At once, by the dequeue itself: before the groups above it get their weights. Before: At
               once, when the task has left its queue.
           recent_used_cpu (seam): always-unchecked → always
-              Now: The previous CPU at every wake-up that comes so far. Before: The previous CPU at every
-              wake-up that comes so far; whether the remembered one is allowed is asked of the new value.
+              Now: The previous CPU at every wake-up that reaches this point. Before: The previous CPU at
+              every wake-up that reaches this point; the affinity check uses the new value (a kernel bug).
           idle_search (seam): one-pass → one-pass-others
               Now: Likewise, but the previous CPU itself is not looked at again. Before: Siblings of the
               previous CPU and that CPU, then from behind the target idle cores or else idle CPUs, in one

@@ -1,9 +1,9 @@
-//! A replay of accounts: what each queue of a group with a quota has left, against what the recorded kernel had.
+//! A replay of quota accounts: the runtime_remaining of each queue of a group, against what the recorded kernel had.
 //!
 //! ```text
-//! record:  run time, sleeps, wake-ups, moves of the members; when the period timer fires, when money is handed out
+//! record:  run time, sleeps, wake-ups, moves of the members; when the period timer fires, when runtime is distributed
 //!             └─► the core's accounts and pool, through the calls that tasks would make
-//! compared: what is left at each throttle, what a release starts with, whether a timer hands out anything
+//! compared: what is left at each throttle, what a release starts with, whether a timer distributes
 //! ```
 //!
 //! It stands beside the lockstep, not in it: who runs is taken from the record, so that a wrong pick spoils no amount. After

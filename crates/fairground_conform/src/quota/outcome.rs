@@ -7,11 +7,11 @@ use std::collections::BTreeMap;
 /// What was compared.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Quota {
-    /// What an account has left as its queue is throttled, to the nanosecond.
+    /// runtime_remaining as the queue is throttled, to the nanosecond.
     Throttle,
-    /// What it has to start with as its queue is released, to the nanosecond.
+    /// runtime_remaining as the queue is released, to the nanosecond.
     Unthrottle,
-    /// Whether a period timer hands out money.
+    /// Whether a period timer distributes runtime.
     PeriodTimer,
     /// Whether a slack timer does.
     SlackTimer,
@@ -38,7 +38,7 @@ pub enum Seen {
     Left(i64),
     /// An account has so much, and its queue is throttled already, or still.
     LeftThrottled(i64),
-    /// Whether money is handed out.
+    /// Whether runtime is distributed.
     HandsOut(bool),
 }
 
@@ -66,9 +66,9 @@ pub struct QuotaOutcome {
     pub tallies: BTreeMap<Quota, Tally>,
     /// Times at which several CPUs asked a pool that had not enough for all, whose order was taken from the outcome.
     pub races: u64,
-    /// Recorded calls of throttle_cfs_rq() that found money after all, by the core.
+    /// Recorded calls of throttle_cfs_rq() that got runtime after all, by the core.
     pub found_runtime: u64,
-    /// Members put on a CPU although their queue was out of quota and not throttled, by the core.
+    /// Members put on a CPU although runtime_remaining of their queue was 0 or less and it was not throttled, by the core.
     pub overdue: u64,
     /// The first differences.
     pub misses: Vec<QuotaMiss>,

@@ -15,7 +15,7 @@ use fairground_stdx::{Factor, Ns};
 use toml_edit::Item;
 
 impl CostModel {
-    /// Multiplies the prices of `ops` by `factor`; their sources say so, with the reason. A price that would be too dear is a
+    /// Multiplies the prices of `ops` by `factor`; their sources say so, with the reason. A price that would be too expensive is a
     /// mistake, and no price is changed then.
     pub fn scale(&mut self, ops: impl IntoIterator<Item = Op>, factor: Factor, why: &str) -> Result<(), Mistakes> {
         let scaled: Vec<(Op, u64)> = ops.into_iter().map(|op| (op, factor.times(self.price_ps(op)))).collect();

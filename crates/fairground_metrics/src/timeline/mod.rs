@@ -27,7 +27,7 @@ pub struct Timeline {
     pub end: Instant,
     /// The CPUs by number.
     pub cpus: Vec<CpuLanes>,
-    /// Groups that ran out of quota, on at least one CPU; [`Stretch::who`] is on how many.
+    /// Groups that are throttled on at least one CPU; [`Stretch::who`] is on how many.
     pub throttled: Vec<(TgId, Vec<Stretch>)>,
     /// Stretches of tasks within a cell of this length may have been put together; 0 = all are there.
     pub grain: Ns,
@@ -48,7 +48,7 @@ impl Timeline {
     }
 }
 
-/// Stretches of tasks, of kernel work and of groups out of quota that a timeline holds, so that a page with it stays a file of a few MB.
+/// Stretches of tasks, of kernel work and of throttled groups that a timeline holds, so that a page with it stays a file of a few MB.
 /// Each has a number of its own: kernel work is much more often, and tasks are what one looks at first.
 const TASKS_MAX: usize = 60_000;
 const KERNEL_MAX: usize = 40_000;
@@ -69,7 +69,7 @@ pub struct TimelineSink {
     /// A lane per CPU.
     tasks: Lanes,
     kernel: Lanes,
-    /// Per group on how many CPUs it is out of quota, and since when.
+    /// Per group on how many CPUs it is throttled, and since when.
     throttled: BTreeMap<TgId, (u32, Instant, usize)>,
     quota: Lanes,
     names: IndexVec<TaskId, String>,
@@ -124,7 +124,7 @@ impl TimelineSink {
         }
     }
 
-    /// The number of CPUs on which a group is out of quota changes.
+    /// The number of CPUs on which a group is throttled changes.
     fn throttle(&mut self, at: Instant, group: TgId, change: impl Fn(u32) -> u32) {
         let lanes = self.throttled.len();
         let row = self.throttled.entry(group).or_insert((0, at, lanes));

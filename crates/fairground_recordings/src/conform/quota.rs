@@ -222,7 +222,7 @@ fn facts(outcome: &QuotaOutcome, table: &mut Table) {
     table.note(format!("the first {left_out} are left out: tasks come to their group then, at moments that are not recorded"));
     table.note(format!(
         "{} times the order of CPUs that asked one pool at the same time was taken from the outcome; {} calls of throttle_cfs_rq() found \
-         runtime after all; {} members were put on a CPU or queued while out of quota",
+         runtime after all; {} members were put on a CPU or queued while runtime_remaining was 0 or less",
         outcome.races, outcome.found_runtime, outcome.overdue
     ));
     outcome.misses.iter().for_each(|miss| table.note(sentence(miss)));

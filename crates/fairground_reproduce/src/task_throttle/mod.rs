@@ -6,8 +6,8 @@
 //! other runs of the patch, of which the text has nothing.
 
 mod case;
-mod hostage;
 mod rows;
+mod throttled_holder;
 
 use super::published::Published;
 use super::runs::{Runs, run_all};
@@ -63,9 +63,9 @@ pub(super) fn run(options: &ReproduceOptions, control: Control<'_>) -> Result<Re
     done.0.iter().for_each(|row| runs.add(row.1.digest));
     let (mut all, claims) = rows::all(&done, &file);
     if !control.stopped() {
-        let (digests, hostages) = hostage::rows()?;
+        let (digests, rows) = throttled_holder::rows()?;
         digests.into_iter().for_each(|digest| runs.add(digest));
-        all.extend(hostages);
+        all.extend(rows);
     }
     let price =
         |price: &str, value: u64, from: &str| Calibration { price: price.into(), value: Decimal::from(value), from: from.into() };

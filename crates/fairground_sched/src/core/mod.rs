@@ -5,7 +5,6 @@ mod class;
 mod class_change;
 mod clock;
 mod fork;
-mod hostage;
 mod hotplug;
 mod hw_pressure;
 mod idle_state;
@@ -18,6 +17,7 @@ mod softirq;
 mod stop;
 #[cfg(test)]
 mod tests;
+mod throttled_group;
 mod tick;
 mod wake_list;
 mod wakeup;

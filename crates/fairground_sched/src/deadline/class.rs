@@ -145,7 +145,7 @@ impl Sched {
         }
     }
 
-    /// With HRTICK_DL a timer ends the turn of a task where its runtime ends, not at the next tick.
+    /// With HRTICK_DL the hrtick timer throttles a task when its runtime is used up, not at the next tick.
     ///
     /// Kernel: deadline.c start_hrtick_dl(), sched.h hrtick_enabled_dl(), v4.12–
     fn start_hrtick_dl(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId) {
@@ -159,7 +159,7 @@ impl Sched {
         }
     }
 
-    /// The timer that ends turns has fired: accounts, and arms it anew for what is left.
+    /// The hrtick timer has fired: accounts, and arms it anew for what is left.
     ///
     /// Kernel: deadline.c task_tick_dl() with queued, v4.12–
     pub(crate) fn task_tick_dl_queued(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId) {

@@ -150,7 +150,7 @@ impl Sched {
             match self.profile.migrate_detach {
                 // What it has on the old queue stays there: nobody thought of that.
                 _ if self.tasks[task].throttled && self.profile.throttle.forgets_load_of_movers() => {}
-                MigrateDetach::LeftInBox => self.remove_entity_load_avg(cx, se),
+                MigrateDetach::AtNextUpdate => self.remove_entity_load_avg(cx, se),
                 // With the latter only a task that was not queued has anything to leave here.
                 MigrateDetach::AfterDequeue | MigrateDetach::WithDequeue => self.detach_entity_cfs_rq(cx, se),
             }

@@ -1,4 +1,4 @@
-//! EEVDF: requests and their deadlines, and what ends the turn of the running entity.
+//! EEVDF: requests and their deadlines, and when the running entity gives way.
 //!
 //! ```text
 //! deadline = vruntime + slice * 1024 / weight       renewed as soon as vruntime reaches it
@@ -39,7 +39,7 @@ impl Level<'_> {
         true
     }
 
-    /// Why the turn of the running entity is over, after an account of its run time; `renewed`: it got
+    /// Why the running entity gives way, after an account of its run time; `renewed`: it got
     /// a new request. An entity that is alone goes on.
     ///
     /// Kernel: fair.c update_curr(), update_deadline() before v6.12, did_preempt_short() v6.12–v6.16, v6.6–
@@ -61,7 +61,7 @@ impl Level<'_> {
         }
     }
 
-    /// Why the running entity, whose turn is not over, goes on.
+    /// Why the running entity goes on.
     pub(super) fn turn_goes_on(&self) -> Reason {
         let protected = match self.profile.protection {
             Protection::Vprot => self.se.has_protection_left(),
@@ -84,7 +84,7 @@ impl Level<'_> {
 }
 
 impl Sched {
-    /// The turn of the running entity `se` is over: its CPU shall pick again.
+    /// The running entity `se` gives way: its CPU shall pick again.
     ///
     /// Kernel: fair.c update_curr(), v6.6–
     #[cold]

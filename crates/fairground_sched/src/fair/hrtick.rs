@@ -1,4 +1,4 @@
-//! HRTICK: a timer of each CPU that ends the turn of the fair task that runs there, beside the tick.
+//! HRTICK: a timer of each CPU that ends the slice of the fair task that runs there, beside the tick.
 //!
 //! ```text
 //! at-pick, at-switch   left = slice - ran
@@ -8,7 +8,7 @@
 //! ```
 //!
 //! It fires once. Where the pick after that keeps the running task, nobody arms it anew (but `at-pick`), and the
-//! tick ends that turn.
+//! tick ends that slice.
 
 use crate::Sched;
 use crate::ctx::{Ctx, Request};
@@ -43,7 +43,7 @@ enum AtEnd {
     Start(u64),
 }
 
-/// The timer of a CPU that ends turns.
+/// The hrtick timer of a CPU.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct HrtickTimer {
     /// When it fires, if it is armed.
@@ -68,7 +68,7 @@ impl Sched {
         self.rqs[cpu].hrtick.armed.is_some()
     }
 
-    /// Whether the timer ends turns of fair tasks on `cpu`.
+    /// Whether the timer ends slices of fair tasks on `cpu`.
     ///
     /// Kernel: sched.h hrtick_enabled_fair(), hrtick_enabled() before v5.12, v4.12–
     #[inline]
@@ -82,7 +82,7 @@ impl Sched {
         [Feat::HRTICK, Feat::HRTICK_DL].into_iter().any(|feat| self.profile.feats.has(feat))
     }
 
-    /// A fair task was queued on `cpu` or, up to v6.18, has left: the turn of the one that runs may be another.
+    /// A fair task was queued on `cpu` or, up to v6.18, has left: the slice of the running one may have changed.
     ///
     /// Kernel: fair.c hrtick_update(), v4.12–
     #[inline]
@@ -94,7 +94,7 @@ impl Sched {
 
     #[cold]
     fn hrtick_update_enabled(&mut self, cx: &mut Ctx<'_, '_>, cpu: CpuId, enqueued: bool) {
-        // Who is about to leave the CPU has no turn left: the pick arms the timer for the next.
+        // A task that is about to leave the CPU has no slice left: the pick arms the timer for the next one.
         let runs = |task: &TaskId| self.is_fair(*task) && self.ses[self.se_of(*task)].on_rq;
         let Some(curr) = self.rqs[cpu].curr.filter(runs) else { return };
         let queue = &self.cfs_rqs[self.ses[self.se_of(curr)].cfs_rq];
@@ -121,7 +121,7 @@ impl Sched {
         }
     }
 
-    /// Arms the timer for the end of the turn of `task`, which runs or is about to.
+    /// Arms the timer for the end of the slice of `task`, which runs or is about to.
     ///
     /// Kernel: fair.c hrtick_start_fair(), v4.12–
     #[cold]
@@ -213,7 +213,7 @@ impl Sched {
         }
     }
 
-    /// schedule() begins: the turn that the timer was to end is over, or its end is put off.
+    /// schedule() begins: the slice that the timer was to end is over, or its end is put off.
     ///
     /// Kernel: core.c hrtick_clear() in __schedule() up to v6.18, hrtick_schedule_enter() from v7.2, v4.12–
     #[inline]
@@ -270,7 +270,7 @@ impl Sched {
         self.update_misfit_status(cx, cx.cpu, Some(task));
     }
 
-    /// The timer was set for the end of the turn, so nothing is asked: the CPU picks again.
+    /// The timer was set for the end of the slice, so nothing is asked: the CPU picks again.
     ///
     /// Kernel: fair.c entity_tick() with queued, v4.12–
     fn task_tick_fair_queued(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId) {

@@ -86,7 +86,7 @@ impl Sched {
         self.cfs_rq_util_change(cx, self.cfs_rqs[cfs_rq].cpu);
     }
 
-    /// A sleeper leaves its CPU: it is aged up to what that CPU's queue knows, and goes into the box
+    /// A sleeper leaves its CPU: it is aged up to what that CPU's queue knows, and is noted in the `removed`
     /// that the queue empties at its next update.
     ///
     /// Kernel: fair.c remove_entity_load_avg(), migrate_se_pelt_lag() from v6.0, v4.12–

@@ -93,7 +93,7 @@ impl Sched {
         asks.then(|| Ns(account.need(self.tunables.cfs_bandwidth_slice_ns)))
     }
 
-    /// Whether the money for the release of the group's queue on `cpu` is on its way there.
+    /// Whether the release of the group's queue on `cpu` is paid for, and the interrupt for it on its way.
     pub fn release_is_on_its_way(&self, group: TgId, cpu: CpuId) -> bool {
         self.cfs_bandwidth(group).is_some_and(|pool| pool.accounts[cpu].csd_pending)
     }

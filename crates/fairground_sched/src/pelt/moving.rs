@@ -9,7 +9,7 @@ use super::{PeltFamily, SCHED_CAPACITY_SHIFT, SchedAvg};
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[repr(C)]
 pub struct Removed {
-    /// Number of tasks in the box.
+    /// How many tasks have left since it was emptied.
     pub nr: u32,
     /// Sum of their `load_avg`.
     pub load_avg: u64,
@@ -72,7 +72,7 @@ impl PeltFamily {
         self.to_propagate((se.load_sum as i64).wrapping_neg())
     }
 
-    /// A sleeping task that migrates: the old queue is not locked, so what it leaves goes into a box.
+    /// A sleeping task that migrates: the old queue is not locked, so what leaves it is noted in `removed`.
     /// The entity was synced to the queue before, and is attached to its next queue at enqueue.
     ///
     /// Kernel: fair.c remove_entity_load_avg(), v4.12–
@@ -88,7 +88,7 @@ impl PeltFamily {
         se.last_update_time = 0;
     }
 
-    /// Empties the box into the queue, before the queue's own update. Nothing if the box was empty;
+    /// Subtracts what was noted in `removed` from the queue, before the queue's own update. Nothing if there was none;
     /// else the sum to propagate to the group entity above (families B to D).
     ///
     /// Kernel: fair.c update_cfs_rq_load_avg(), v4.12–

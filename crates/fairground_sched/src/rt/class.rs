@@ -7,7 +7,7 @@ use fairground_model::{Policy, Reason};
 use fairground_stdx::time::NSEC_PER_SEC;
 use fairground_stdx::{CpuId, Ns, TaskId};
 
-/// How long a turn of SCHED_RR is.
+/// The slice of a SCHED_RR task.
 ///
 /// Kernel: rt.h RR_TIMESLICE, v4.12–
 const RR_TIMESLICE: Ns = Ns::from_ms(100);
@@ -63,7 +63,7 @@ impl Sched {
         }
     }
 
-    /// The tick: accounts, and ends the turn of a SCHED_RR task beside which others of its priority wait.
+    /// The tick: accounts, and ends the slice of a SCHED_RR task if others of its priority wait.
     ///
     /// Kernel: rt.c task_tick_rt(), v4.12–
     #[cold]
@@ -115,7 +115,7 @@ impl Sched {
     }
 }
 
-/// A turn of SCHED_RR in ticks, at least one; rounded down.
+/// The slice of SCHED_RR in ticks, at least one; rounded down.
 ///
 /// Kernel: rt.c sched_rr_timeslice, v4.12–
 fn rr_timeslice(hz: u64) -> u32 {

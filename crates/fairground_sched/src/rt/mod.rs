@@ -40,7 +40,7 @@ const MAX_PRIO: i32 = 140;
 pub(crate) struct RtEntity {
     /// It stands on a queue.
     on_list: bool,
-    /// Ticks that are left of its turn, of SCHED_RR; 0 = it has had none yet.
+    /// Ticks that are left of its slice, of SCHED_RR; 0 = it has had none yet.
     time_slice: u32,
 }
 

@@ -131,7 +131,7 @@ impl Place {
 }
 
 impl TickPreempt {
-    /// Whether the turn of the running entity ends with its deadline, which any account of run time finds (EEVDF).
+    /// Whether the running entity gives way at its deadline, which any account of run time finds (EEVDF).
     pub(crate) const fn is_by_deadline(self) -> bool {
         matches!(self, TickPreempt::Deadline)
     }

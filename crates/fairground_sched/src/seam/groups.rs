@@ -52,11 +52,11 @@ seams! {
 
     /// How the load of a task that changes its CPU while it is runnable leaves the old one.
     MigrateDetach = migrate_detach {
-        LeftInBox "left-in-box" "As that of a sleeper: the old queue subtracts it at its next update.",
+        AtNextUpdate "at-next-update" "As that of a sleeper: it is noted in `removed`, and the old queue subtracts it at its next update.",
         AfterDequeue "after-dequeue" "At once, when the task has left its queue.",
         WithDequeue "with-dequeue" "At once, by the dequeue itself: before the groups above it get their weights.",
     }
-    history { v(4, 12) => LeftInBox, v(4, 15) => AfterDequeue, v(6, 0) => WithDequeue, }
+    history { v(4, 12) => AtNextUpdate, v(4, 15) => AfterDequeue, v(6, 0) => WithDequeue, }
 
     /// What request an entity of a group has.
     GroupSlice = group_slice {

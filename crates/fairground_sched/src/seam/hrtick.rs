@@ -5,7 +5,7 @@ use super::seams;
 seams! {
     $ hrtick;
 
-    /// When the timer that ends a turn is armed, and what it goes by.
+    /// When the hrtick timer, which ends a slice, is armed, and what it goes by.
     Hrtick = hrtick {
         AtPick "at-pick"
             "Each schedule() cancels the timer and each pick arms it for the rest of the slice; so do enqueues and dequeues, in CFS where few are queued.",

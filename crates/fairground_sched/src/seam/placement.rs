@@ -35,8 +35,8 @@ seams! {
         None "none" "Nothing.",
         OnHit "on-hit" "The previous CPU when the remembered one was taken; and a waker's own CPU after an affine wake-up.",
         AlwaysUnchecked "always-unchecked"
-            "The previous CPU at every wake-up that comes so far; whether the remembered one is allowed is asked of the new value.",
-        Always "always" "The previous CPU at every wake-up that comes so far.",
+            "The previous CPU at every wake-up that reaches this point; the affinity check uses the new value (a kernel bug).",
+        Always "always" "The previous CPU at every wake-up that reaches this point.",
     }
     history { v(4, 12) => None, v(4, 16) => OnHit, v(5, 14) => AlwaysUnchecked, v(6, 0) => Always, }
 

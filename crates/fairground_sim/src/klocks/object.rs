@@ -22,7 +22,7 @@ pub(crate) struct Holder {
     pub(crate) task: TaskId,
     pub(crate) mode: LockMode,
     pub(crate) since: Instant,
-    /// Whether lack of quota has kept it off its CPU since then.
+    /// Whether throttling has kept it off its CPU since then.
     pub(crate) throttled: bool,
 }
 

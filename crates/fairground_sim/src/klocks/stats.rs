@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! a wait of      |------------------------------------------|
-//! the holder     | runs | waits for its CPU | out of quota   | runs |
+//! the holder     | runs | waits for its CPU | throttled      | runs |
 //! ```
 //!
 //! Time is split between two events by what was the case after the first of them, so nothing has to be told by the scheduler.
@@ -23,7 +23,7 @@ pub enum HolderIs {
     Waiting = 1,
     /// Asleep, perhaps for another lock.
     Asleep = 2,
-    /// Not on a CPU for want of quota only.
+    /// Off its CPU only because its group is throttled.
     Throttled = 3,
 }
 
@@ -53,9 +53,9 @@ pub struct LockReport {
     pub kind: LockKind,
     /// How long it was held each time; holds that are not over at the end do not count.
     pub holds: LogLinear,
-    /// In how many of them lack of quota kept the holder off its CPU.
+    /// In how many of them throttling kept the holder off its CPU.
     pub throttled_holds: u64,
-    /// How long somebody of another group has waited while a holder was kept off its CPU by lack of quota only.
+    /// How long somebody of another group has waited while a holder was kept off its CPU by throttling only.
     pub throttled_hold_wait: Ns,
     /// Waits to read.
     pub reads: LockWaits,
@@ -167,7 +167,7 @@ fn holder_is(sched: &Sched, task: TaskId) -> HolderIs {
     }
 }
 
-/// Whether `task` lies in the group whose lack of quota stops `holder`.
+/// Whether `task` is in the throttled group that stops `holder`.
 fn shares_shortage(sched: &Sched, task: TaskId, holder: TaskId) -> bool {
     let Some(short) = sched.throttled_group(holder) else { return false };
     let mut level = sched.task(task).group;

@@ -1,4 +1,4 @@
-//! Locks whose holder is out of quota: the variants of section 8.
+//! Locks whose holder is throttled.
 
 use super::support::{fifo, for_ever, kern, kernel, read, setup, syscall, unlock, write};
 use crate::common::quota::hog;
@@ -22,7 +22,7 @@ fn every(first: u64, period: u64, mode: TimerMode, body: &[Instr]) -> Vec<Instr>
     [&begin, body, &again].concat()
 }
 
-/// Where a queue that is out of quota is taken off its CPU as a whole.
+/// A kernel in which a throttled queue is dequeued as a whole.
 fn queues(preemption: &str) -> Profile {
     kernel("v6.12", preemption)
 }
@@ -56,7 +56,7 @@ fn report(setup: Setup) -> LockReport {
     simulation.lock_reports().remove(0)
 }
 
-/// Hostage holds; in us the longest hold; how many waits to write, their mean and the longest; the longest wait to read.
+/// Holds during which the holder was throttled; in us the longest hold; how many waits to write, their mean and the longest; the longest wait to read.
 fn figures(report: &LockReport) -> [u64; 6] {
     let (writes, reads) = (&report.writes.times, &report.reads.times);
     let us = |ns| ns / US;

@@ -7,7 +7,7 @@
 mod slot;
 
 use fairground_model::CpuMax;
-use slot::{Slot, Turn};
+use slot::{Event, Slot};
 use std::collections::VecDeque;
 
 /// A request.
@@ -166,10 +166,10 @@ impl Model<'_> {
         }
         // Only when all have come to this moment: what one gives back lets others run.
         for place in 0..self.slots.len() {
-            match std::mem::replace(&mut self.slots[place].turn, Turn::On) {
-                Turn::On => {}
-                Turn::Done => self.answer(place),
-                Turn::OutOfQuota => self.pay(place),
+            match std::mem::replace(&mut self.slots[place].event, Event::None) {
+                Event::None => {}
+                Event::Done => self.answer(place),
+                Event::UsedUp => self.pay(place),
             }
         }
         while self.requests.get(self.come).is_some_and(|request| request.arrival <= self.now) {

@@ -17,19 +17,19 @@ pub(super) struct Slot {
     /// The tick that sees that runtime_remaining is used up.
     pub(super) tick: u64,
     /// What it has come to with the last event.
-    pub(super) turn: Turn,
+    pub(super) event: Event,
 }
 
 /// What a CPU has come to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(super) enum Turn {
+pub(super) enum Event {
     /// Nothing.
     #[default]
-    On,
+    None,
     /// Something is done.
     Done,
     /// runtime_remaining is used up, and a tick sees it now.
-    OutOfQuota,
+    UsedUp,
 }
 
 impl Slot {
@@ -54,10 +54,10 @@ impl Slot {
         }
         // Either it has just run out, or it had before and the tick is here.
         let is_seen = is_limited && self.runtime_remaining <= 0 && (had || now >= self.tick);
-        self.turn = match (is_done, is_seen) {
-            (true, _) => Turn::Done,
-            (_, true) => Turn::OutOfQuota,
-            _ => Turn::On,
+        self.event = match (is_done, is_seen) {
+            (true, _) => Event::Done,
+            (_, true) => Event::UsedUp,
+            _ => Event::None,
         };
     }
     /// The request that is done, if one is: when it came.

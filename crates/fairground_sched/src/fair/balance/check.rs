@@ -26,7 +26,7 @@ impl Sched {
             listed.push(task);
             next = self.cfs_tasks_after(task);
         }
-        // Those that stand still for want of quota too, which do not count as running.
+        // Throttled ones too, which do not count as running.
         let queued = self.tasks.iter().filter(|task| task.cpu == cpu && self.ses[task.se].on_rq).count();
         let listed = listed.len();
         hold(listed == queued, || format!("CPU {cpu} has {queued} tasks and lists {listed} for balance"))

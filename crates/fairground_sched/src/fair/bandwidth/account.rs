@@ -178,7 +178,7 @@ impl Sched {
         }
     }
 
-    /// Whether a queue itself is out of quota.
+    /// Whether a queue itself is throttled, not only one above it.
     ///
     /// Kernel: fair.c cfs_rq_throttled(), v4.12–
     #[inline]

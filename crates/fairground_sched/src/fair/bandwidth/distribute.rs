@@ -1,4 +1,4 @@
-//! The timers of a pool, and how what they bring reaches the queues that wait for it.
+//! The period timer refills a pool and pays the throttled queues, and so does the slack timer with what was given back.
 
 use crate::Sched;
 use crate::ctx::{Ctx, Request};
@@ -11,17 +11,17 @@ use fairground_stdx::{CfsRqId, CpuId, Instant, Ns, TgId};
 /// Kernel: fair.c sched_cfs_period_timer(), v5.1–
 const MAX_OVERRUNS: u32 = 3;
 
-/// The money of a pool on its way to who waits for it: one queue after the other.
+/// One call of distribute_cfs_runtime(), between two of the throttled queues that it visits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Distribution {
     group: TgId,
     /// Which call of one interrupt of the period timer it is, from 1; 0 for one of the slack timer.
     pass: u32,
-    /// The number in line of the last queue that was visited; 0 before the first.
+    /// The number of the last visited queue in the list of throttled ones; 0 before the first.
     number: u64,
-    /// Somebody was left without.
+    /// Some queue is still throttled.
     throttled: bool,
-    /// The queue of this CPU gets its turn when all others have had theirs.
+    /// The queue of this CPU, which is released last.
     local: Option<CfsRqId>,
 }
 

@@ -68,7 +68,7 @@ pub struct Account {
     /// When what is left is lost, if it ever is (clock of the run queue), and of which refill it is.
     expires: u64,
     refill: u32,
-    /// It is out of quota, and on the pool's list.
+    /// The queue is throttled, and on the pool's list.
     pub throttled: bool,
     /// Since when (clock of the run queue).
     pub(crate) throttled_clock: u64,

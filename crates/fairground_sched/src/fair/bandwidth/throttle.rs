@@ -1,4 +1,4 @@
-//! A queue is out of quota, or has some again.
+//! A queue is throttled, and released.
 
 use crate::Sched;
 use crate::ctx::Ctx;
@@ -7,7 +7,7 @@ use fairground_model::{Decision, Reason};
 use fairground_stdx::{CfsRqId, CpuId, Ns, SeId, TgId};
 
 impl Sched {
-    /// The queue is out of quota: it is throttled, unless the pool has got something meanwhile. True: it is throttled.
+    /// Throttles a queue whose runtime_remaining is 0 or less, unless the pool can pay after all. True: it is throttled.
     ///
     /// Kernel: fair.c throttle_cfs_rq(), v4.12–
     pub(super) fn throttle_cfs_rq(&mut self, cx: &mut Ctx<'_, '_>, queue: CfsRqId) -> bool {
@@ -42,8 +42,8 @@ impl Sched {
         true
     }
 
-    /// The queue has quota again: it goes on, unless one above it is throttled. Where tasks stop by themselves one that has used
-    /// up meanwhile what it was given stays throttled.
+    /// Releases a throttled queue; it goes on unless one above it is throttled. Where tasks stop by themselves, a queue that has
+    /// used up its payment meanwhile stays throttled.
     ///
     /// Kernel: fair.c unthrottle_cfs_rq(), v4.12–
     pub(super) fn unthrottle_cfs_rq(&mut self, cx: &mut Ctx<'_, '_>, queue: CfsRqId) {

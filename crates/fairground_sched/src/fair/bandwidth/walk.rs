@@ -37,7 +37,7 @@ impl Sched {
         self.cfs_bandwidth_used() && self.bandwidth.queues.get(queue).is_some_and(|row| row.count > 0)
     }
 
-    /// Whether a task cannot run for want of quota of its group or of one above it.
+    /// Whether a task cannot run because its group or one above it is throttled.
     pub fn waits_for_quota(&self, task: TaskId) -> bool {
         let row = &self.tasks[task];
         match self.profile.throttle {

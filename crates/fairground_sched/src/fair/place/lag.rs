@@ -127,7 +127,7 @@ impl Sched {
         true
     }
 
-    /// Keeps how far `se` is behind the average of its queue. True: less or more than it is, since it sleeps.
+    /// Stores the lag of `se` in `vlag`. Returns whether it was clamped because the entity is in delayed dequeue.
     ///
     /// Kernel: fair.c update_entity_lag(), v6.6–
     pub(crate) fn update_entity_lag(&mut self, cx: &Ctx<'_, '_>, cfs_rq: CfsRqId, se: SeId) -> bool {
@@ -147,7 +147,7 @@ impl Sched {
         bounded != vlag
     }
 
-    /// The run time that the lag of `se` may be worth, ns.
+    /// The largest lag that `se` may have, as run time in ns.
     ///
     /// Kernel: fair.c update_entity_lag(), entity_lag(), v6.6–
     fn lag_limit(&self, cx: &Ctx<'_, '_>, cfs_rq: CfsRqId, se: SeId) -> u64 {
@@ -162,7 +162,7 @@ impl Sched {
         }
     }
 
-    /// Puts `se`, which is not queued, somewhere in virtual time, and gives it a deadline.
+    /// Places `se`, which is not queued, by its lag, and sets its deadline.
     ///
     /// Kernel: fair.c place_entity(), v6.6–
     pub(crate) fn place_entity_by_lag(&mut self, cx: &mut Ctx<'_, '_>, cfs_rq: CfsRqId, se: SeId, initial: bool) {
@@ -192,15 +192,18 @@ impl Sched {
     }
 }
 
-/// The distance from the average of a queue of weight `queue` that becomes `vlag` when an entity of
-/// `weight` stands there; truncated.
+/// The lag to place with, so that the entity has `vlag` once its own weight has moved the average; truncated.
+///
+/// ```text
+/// vlag * (queue + weight) / queue           queue: the weight of the queue without the entity
+/// ```
 fn inflated(vlag: i64, queue: u64, weight: u64) -> i64 {
     let scaled = i128::from(vlag) * i128::from(queue + weight) / i128::from(queue);
     scaled.clamp(i128::from(i64::MIN), i128::from(i64::MAX)) as i64
 }
 
 impl SchedEntity {
-    /// The weight of an entity that is on no queue changes: what it is owed (weight * vlag) does not.
+    /// Scales the lag of an entity on no queue to a new weight, so that weight * vlag stays the same.
     ///
     /// Kernel: fair.c reweight_entity(), v6.6–
     pub(crate) fn scale_lag(&mut self, new: LoadWeight) {

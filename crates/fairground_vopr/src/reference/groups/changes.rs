@@ -1,7 +1,7 @@
 //! What is done to tasks and groups: start, wake-up, migration, switch, tick, and changes of group, weight and shares.
 
 use super::model::{Leaving, Model, Who, stored};
-use super::rules::Leaves;
+use super::rules::MigrateDetach;
 use fairground_sched::pelt::{LOAD_AVG_MAX, PeltFamily};
 
 impl Model {
@@ -42,14 +42,14 @@ impl Model {
     /// A sleeper is woken on `cpu`.
     pub(super) fn wake(&mut self, task: usize, cpu: usize) {
         if self.tasks[task].cpu != cpu {
-            self.put_into_box(self.tasks[task].entity);
+            self.add_to_removed(self.tasks[task].entity);
             self.bind(task, cpu);
         }
         self.enqueue(task);
     }
 
     /// A sleeper leaves its queue without the lock: remove_entity_load_avg() and migrate_se_pelt_lag().
-    fn put_into_box(&mut self, entity: usize) {
+    fn add_to_removed(&mut self, entity: usize) {
         let queue = self.entities[entity].queue;
         let known = self.queues[queue].avg.last_update_time;
         let idle = self.seen.idle_clock[self.queues[queue].cpu].filter(|_| self.rules.estimates_idle_clock);
@@ -70,9 +70,9 @@ impl Model {
     pub(super) fn migrate(&mut self, task: usize, cpu: usize) {
         self.dequeue(task, Leaving { sleeps: false, may_delay: false, migrates: true });
         let entity = self.tasks[task].entity;
-        match self.rules.leaves {
-            Leaves::Box => self.put_into_box(entity),
-            Leaves::After | Leaves::Within => self.detach(entity),
+        match self.rules.migrate_detach {
+            MigrateDetach::Removed => self.add_to_removed(entity),
+            MigrateDetach::AfterDequeue | MigrateDetach::InDequeue => self.detach(entity),
         }
         self.entities[entity].avg.last_update_time = 0;
         self.bind(task, cpu);
@@ -233,7 +233,7 @@ impl Model {
                 self.complete(Who::Group(group, cpu));
             }
             if self.entities[entity].avg.last_update_time != 0 {
-                self.put_into_box(entity);
+                self.add_to_removed(entity);
             }
             self.listed[cpu].retain(|&row| row != queue);
         }

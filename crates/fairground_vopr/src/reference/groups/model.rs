@@ -1,6 +1,6 @@
 //! The walks up the tree: what each call does to the loads, in the order of docs/model/03-groups.md.
 
-use super::rules::{KERNELS, Leaves, Rules, Up, Weigh};
+use super::rules::{KERNELS, MigrateDetach, Propagation, Reweight, Rules};
 use super::tree::{Entity, Group, Queue};
 use fairground_sched::pelt::{LOAD_AVG_MAX, SchedAvg};
 use std::collections::BTreeMap;
@@ -193,7 +193,7 @@ impl Model {
     fn follow(&mut self, entity: usize) -> bool {
         let Some(below) = self.entities[entity].below else { return false };
         let above = self.entities[entity].queue;
-        if self.rules.up == Up::Runnable {
+        if self.rules.propagation == Propagation::AveragesAndRunnableLoad {
             let load = self.rules.down(self.part(below, self.queues[below].avg.runnable_avg));
             let avg = &mut self.entities[entity].avg;
             let delta = load as i64 - avg.runnable_avg as i64;
@@ -211,8 +211,8 @@ impl Model {
         let change = std::mem::take(&mut self.queues[below].change);
         self.queues[above].changes(change);
         let load = self.queues[below].avg.load_avg;
-        let share = match self.rules.up {
-            Up::Average => {
+        let share = match self.rules.propagation {
+            Propagation::Averages => {
                 let group = &self.groups[self.queues[below].group.expect("invariant: it has a group")];
                 let everywhere = group.load_avg + 1 - self.queues[below].told + load;
                 if load > 0 && everywhere > self.rules.down(group.shares) {
@@ -221,8 +221,8 @@ impl Model {
                     load
                 }
             }
-            Up::Runnable => self.rules.down(self.part(below, load)),
-            Up::TwoWeights | Up::Counts => 0,
+            Propagation::AveragesAndRunnableLoad => self.rules.down(self.part(below, load)),
+            Propagation::RunnableSum | Propagation::RunnableSumAndCounts => 0,
         };
         let below = self.queues[below].clone();
         self.entities[entity].take(&self.rules, &mut self.queues[above], &below, change, share);
@@ -233,28 +233,28 @@ impl Model {
     pub(super) fn weigh(&mut self, entity: usize) {
         let Some(below) = self.entities[entity].below else { return };
         let row = &self.queues[below];
-        let rule = self.rules.weigh;
-        if rule == Weigh::AnotherAndLoaded && row.load == 0 {
+        let rule = self.rules.reweight;
+        if rule == Reweight::IfChangedAndLoaded && row.load == 0 {
             return;
         }
-        let load = match self.rules.up {
-            Up::Average | Up::Runnable => self.rules.down(row.load),
-            Up::TwoWeights | Up::Counts => self.rules.down(row.load).max(row.avg.load_avg),
+        let load = match self.rules.propagation {
+            Propagation::Averages | Propagation::AveragesAndRunnableLoad => self.rules.down(row.load),
+            Propagation::RunnableSum | Propagation::RunnableSumAndCounts => self.rules.down(row.load).max(row.avg.load_avg),
         };
         let weight = self.part(below, load);
-        if rule != Weigh::Always && weight == self.entities[entity].weight {
+        if rule != Reweight::Always && weight == self.entities[entity].weight {
             return;
         }
         let over = row.avg.load_avg.max(self.rules.down(row.load));
         let product = row.avg.runnable_avg.max(self.rules.down(row.second_load)) * weight;
         let second = product.checked_div(over).unwrap_or(product);
-        let second = if self.rules.up == Up::TwoWeights { second.max(2).min(weight) } else { weight };
+        let second = if self.rules.propagation == Propagation::RunnableSum { second.max(2).min(weight) } else { weight };
         let entity = &mut self.entities[entity];
         entity.reweigh(&self.rules, &mut self.queues[entity.queue], weight, second);
     }
 
     fn count_below(&mut self, entity: usize) {
-        if let (Some(below), Up::Counts) = (self.entities[entity].below, self.rules.up) {
+        if let (Some(below), Propagation::RunnableSumAndCounts) = (self.entities[entity].below, self.rules.propagation) {
             self.entities[entity].second = u64::from(self.queues[below].runnable);
         }
     }
@@ -333,7 +333,7 @@ impl Model {
             }
             self.update(entity, true);
             let is_task = self.entities[entity].below.is_none();
-            if how.migrates && is_task && self.rules.leaves == Leaves::Within {
+            if how.migrates && is_task && self.rules.migrate_detach == MigrateDetach::InDequeue {
                 self.leave(entity);
                 self.entities[entity].avg.last_update_time = 0;
             }

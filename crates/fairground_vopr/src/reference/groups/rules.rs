@@ -2,48 +2,48 @@
 
 use fairground_sched::pelt::PeltFamily;
 
-/// How load goes up.
+/// What of a queue's change reaches the group's entity and the queue above.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Up {
-    /// With the entity's average; load that came or went for good only.
-    Average,
-    /// As that, and runnable load by itself, of tasks only.
-    Runnable,
-    /// The time that came or went, and two weights.
-    TwoWeights,
-    /// As that, with one weight, and counts of tasks.
-    Counts,
+pub(super) enum Propagation {
+    /// The averages of what attached or detached.
+    Averages,
+    /// The same; besides, runnable load of tasks at every update.
+    AveragesAndRunnableLoad,
+    /// The sum of runnable time that attached or detached; a load weight and a runnable weight.
+    RunnableSum,
+    /// The same with one weight, and `runnable_avg` by counts of tasks.
+    RunnableSumAndCounts,
 }
 
-/// When the entity of a group gets its weight again.
+/// When the weight of a group's entity is set again.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Weigh {
-    /// At every occasion.
+pub(super) enum Reweight {
+    /// At every update.
     Always,
-    /// If it is another.
-    Another,
-    /// If it is another, and the group's queue holds something.
-    AnotherAndLoaded,
+    /// If it changes.
+    IfChanged,
+    /// If it changes, and the group's queue has load.
+    IfChangedAndLoaded,
 }
 
-/// Where a runnable task that moves to another CPU leaves its load.
+/// When the load of a runnable task that moves to another CPU is taken off the old queue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Leaves {
-    /// In the box.
-    Box,
-    /// After it has left the queue, and all above.
-    After,
-    /// While it leaves the queue.
-    Within,
+pub(super) enum MigrateDetach {
+    /// At the next update of the queue: it is noted in `removed` until then.
+    Removed,
+    /// After the dequeue from the queue and all above it.
+    AfterDequeue,
+    /// In the dequeue, before the groups above get their weights.
+    InDequeue,
 }
 
 /// A kernel.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Rules {
     pub(super) family: PeltFamily,
-    pub(super) up: Up,
-    pub(super) weigh: Weigh,
-    pub(super) leaves: Leaves,
+    pub(super) propagation: Propagation,
+    pub(super) reweight: Reweight,
+    pub(super) migrate_detach: MigrateDetach,
     /// Whether virtual time is that of EEVDF.
     pub(super) eevdf: bool,
     /// Whether a new task joins its queue while it is queued, not before.
@@ -66,20 +66,25 @@ impl Rules {
     pub(super) fn of(kernel: &str) -> Rules {
         let old = Rules {
             family: PeltFamily::A,
-            up: Up::Average,
-            weigh: Weigh::Always,
-            leaves: Leaves::Box,
+            propagation: Propagation::Averages,
+            reweight: Reweight::Always,
+            migrate_detach: MigrateDetach::Removed,
             eevdf: false,
             joins_when_queued: false,
             estimates_idle_clock: false,
             least_weight: 0,
             report_every: 0,
         };
-        let two = Rules { family: PeltFamily::B, up: Up::TwoWeights, leaves: Leaves::After, ..old };
-        let counts = Rules { family: PeltFamily::D, up: Up::Counts, least_weight: 2, ..two };
+        let two = Rules {
+            family: PeltFamily::B,
+            propagation: Propagation::RunnableSum,
+            migrate_detach: MigrateDetach::AfterDequeue,
+            ..old
+        };
+        let counts = Rules { family: PeltFamily::D, propagation: Propagation::RunnableSumAndCounts, least_weight: 2, ..two };
         let eevdf = Rules {
-            weigh: Weigh::Another,
-            leaves: Leaves::Within,
+            reweight: Reweight::IfChanged,
+            migrate_detach: MigrateDetach::InDequeue,
             eevdf: true,
             joins_when_queued: true,
             estimates_idle_clock: true,
@@ -87,12 +92,12 @@ impl Rules {
         };
         match kernel {
             "v4.12" => old,
-            "v4.12+independent-runnable" => Rules { up: Up::Runnable, ..old },
+            "v4.12+independent-runnable" => Rules { propagation: Propagation::AveragesAndRunnableLoad, ..old },
             "v4.20" => two,
             "v5.1" => Rules { family: PeltFamily::C, ..two },
             "v5.19" => counts,
             "v6.6" => eevdf,
-            _ => Rules { weigh: Weigh::AnotherAndLoaded, report_every: MS, ..eevdf },
+            _ => Rules { reweight: Reweight::IfChangedAndLoaded, report_every: MS, ..eevdf },
         }
     }
 

@@ -1,6 +1,6 @@
 //! Groups, their queues and entities as plain rows, and what load does on a single queue.
 
-use super::rules::{Rules, Up};
+use super::rules::{Rules, Propagation};
 use fairground_sched::pelt::{CfsRqLoad, LOAD_AVG_MAX, PELT_MIN_DIVIDER, PeltFamily, Scale, SchedAvg, SeLoad};
 
 /// A group.
@@ -122,10 +122,10 @@ impl Queue {
             self.changes(change);
         }
         let weight = rules.down(self.load);
-        let runnable = match rules.up {
-            Up::Average | Up::Runnable => weight,
-            Up::TwoWeights => rules.down(self.second_load),
-            Up::Counts => u64::from(self.runnable),
+        let runnable = match rules.propagation {
+            Propagation::Averages | Propagation::AveragesAndRunnableLoad => weight,
+            Propagation::RunnableSum => rules.down(self.second_load),
+            Propagation::RunnableSumAndCounts => u64::from(self.runnable),
         };
         let load = CfsRqLoad { weight, runnable, running: self.curr.is_some() };
         rules.family.update_cfs_rq(now, &mut self.avg, load, Scale::FULL) || nr > 0
@@ -176,17 +176,17 @@ impl Queue {
 
     /// An entity's runnable load comes, or goes, and with it the second weight of v4.15 to v5.6.
     pub(super) fn runnable_load(&mut self, rules: &Rules, entity: &Entity, comes: bool) {
-        let counts = match rules.up {
-            Up::Average | Up::TwoWeights => true,
-            Up::Runnable => entity.below.is_none(),
-            Up::Counts => false,
+        let counts = match rules.propagation {
+            Propagation::Averages | Propagation::RunnableSum => true,
+            Propagation::AveragesAndRunnableLoad => entity.below.is_none(),
+            Propagation::RunnableSumAndCounts => false,
         };
         if !counts {
             return;
         }
         let second = entity.second();
-        let (avg, sum) = match rules.up {
-            Up::TwoWeights => (entity.avg.runnable_avg, rules.down(second) * entity.avg.runnable_sum),
+        let (avg, sum) = match rules.propagation {
+            Propagation::RunnableSum => (entity.avg.runnable_avg, rules.down(second) * entity.avg.runnable_sum),
             _ => (entity.avg.load_avg, entity.avg.load_sum),
         };
         if comes {
@@ -210,13 +210,13 @@ impl Entity {
     /// The averages of an entity age: __update_load_avg_se().
     pub(super) fn age(&mut self, rules: &Rules, now: u64, running: bool) {
         let weight = rules.down(self.weight);
-        let runnable = match (rules.up, self.below) {
-            (Up::Average, _) | (Up::Runnable, None) => 0,
-            (Up::Runnable, Some(_)) | (Up::TwoWeights, None) => weight,
-            (Up::TwoWeights, Some(_)) => rules.down(self.second),
-            (Up::Counts, _) if self.delayed => 0,
-            (Up::Counts, None) => 1,
-            (Up::Counts, Some(_)) => self.second,
+        let runnable = match (rules.propagation, self.below) {
+            (Propagation::Averages, _) | (Propagation::AveragesAndRunnableLoad, None) => 0,
+            (Propagation::AveragesAndRunnableLoad, Some(_)) | (Propagation::RunnableSum, None) => weight,
+            (Propagation::RunnableSum, Some(_)) => rules.down(self.second),
+            (Propagation::RunnableSumAndCounts, _) if self.delayed => 0,
+            (Propagation::RunnableSumAndCounts, None) => 1,
+            (Propagation::RunnableSumAndCounts, Some(_)) => self.second,
         };
         let load = SeLoad { on_rq: self.on, running, runnable, weight };
         rules.family.update_se(now, &mut self.avg, load, Scale::FULL);
@@ -231,7 +231,7 @@ impl Entity {
     pub(super) fn reweigh(&mut self, rules: &Rules, queue: &mut Queue, weight: u64, second: u64) {
         if self.on {
             queue.load -= self.weight;
-            if rules.up == Up::TwoWeights {
+            if rules.propagation == Propagation::RunnableSum {
                 queue.runnable_load(rules, self, false);
             }
         }
@@ -245,13 +245,13 @@ impl Entity {
             queue.avg.load_sum = queue.avg.load_sum.max(queue.avg.load_avg * (LOAD_AVG_MAX - 1024));
         }
         self.weight = weight;
-        if rules.up == Up::TwoWeights && self.below.is_some() {
+        if rules.propagation == Propagation::RunnableSum && self.below.is_some() {
             self.second = second;
         }
         if !keeps_averages {
             let by = divider(rules.family, &self.avg);
             self.avg.load_avg = rules.down(weight) * self.avg.load_sum / by;
-            if rules.up == Up::TwoWeights {
+            if rules.propagation == Propagation::RunnableSum {
                 self.avg.runnable_avg = rules.down(second) * self.avg.runnable_sum / by;
             }
             queue.avg.load_avg += self.avg.load_avg;
@@ -259,7 +259,7 @@ impl Entity {
         }
         if self.on {
             queue.load += self.weight;
-            if rules.up == Up::TwoWeights {
+            if rules.propagation == Propagation::RunnableSum {
                 queue.runnable_load(rules, self, true);
             }
         }
@@ -289,9 +289,9 @@ impl Entity {
             plus(&mut parent.runnable_sum, moved);
             parent.runnable_sum = parent.runnable_sum.max(parent.runnable_avg * PELT_MIN_DIVIDER);
         }
-        match rules.up {
-            Up::Average | Up::Runnable => self.take_average(rules, above, share),
-            Up::TwoWeights | Up::Counts => self.take_time(rules, above, below, change, by),
+        match rules.propagation {
+            Propagation::Averages | Propagation::AveragesAndRunnableLoad => self.take_average(rules, above, share),
+            Propagation::RunnableSum | Propagation::RunnableSumAndCounts => self.take_time(rules, above, below, change, by),
         }
     }
 
@@ -303,7 +303,7 @@ impl Entity {
         (self.avg.load_avg, self.avg.load_sum) = (share, share * LOAD_AVG_MAX);
         plus(&mut above.avg.load_avg, delta);
         above.avg.load_sum = above.avg.load_avg * LOAD_AVG_MAX;
-        if rules.up == Up::Average && self.on {
+        if rules.propagation == Propagation::Averages && self.on {
             plus(&mut above.avg.runnable_avg, delta);
             above.avg.runnable_sum = above.avg.runnable_avg * LOAD_AVG_MAX;
         }

@@ -263,7 +263,7 @@ fn a_task_that_leaves_shows_at_once_with_the_patch() {
     bench.cpu = CpuId::new(31);
     bench.call(|sched, cx| sched.attach_task(cx, second));
     assert_eq!(root_runnable(&bench, 0), 3303, "the part of one task of 31, as long as no other queue has told of the second");
-    // The queue empties its box and tells its load; then all others look.
+    // The queue subtracts what was removed and tells its load; then all others look.
     bench.cpu = CpuId::new(0);
     bench.call(|sched, cx| sched.sched_tick(cx));
     refresh(&mut bench, group);

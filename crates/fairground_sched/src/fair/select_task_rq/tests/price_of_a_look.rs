@@ -32,7 +32,7 @@ fn a_look_at_a_cpu_that_changed_costs_more_than_the_next_one() {
     for (kernel, changed) in [("v4.12", 16_800), ("v4.20", 16_800), ("v5.19", 50_400), ("v6.12", 50_400)] {
         let mut machine = busy112(kernel);
         assert_eq!([walk(&mut machine), walk(&mut machine)], [changed, 1_344], "{kernel}");
-        // CPU 5 goes idle: one look is dear again, and reads three lines in any kernel.
+        // CPU 5 goes idle: one look is expensive again, and reads three lines in any kernel.
         machine.sleep(TaskId::new(5));
         machine.meter.take_ps();
         assert_eq!([walk(&mut machine), walk(&mut machine)], [1_344 - 12 + 450, 1_344], "{kernel}");

@@ -1,10 +1,10 @@
-//! Whom lack of quota stops, as somebody sees it who waits for a task.
+//! Which group throttles a task, for those who wait for that task.
 
 use crate::Sched;
 use fairground_stdx::{TaskId, TgId};
 
 impl Sched {
-    /// The topmost group of a task that is out of quota on the task's CPU.
+    /// The topmost of the groups of `task` that are throttled on its CPU.
     pub fn throttled_group(&self, task: TaskId) -> Option<TgId> {
         let row = &self.tasks[task];
         let mut found = None;

@@ -1,4 +1,4 @@
-//! A reader of a semaphore whose group is out of quota, and who waits for it.
+//! A reader of a semaphore whose group is throttled, and the tasks that wait for it.
 //!
 //! ```text
 //! holder   20 ms of CPU time in each 100 ms     for ever: 0.9 ms in user mode, 2.2 ms as a reader of the semaphore
