@@ -1,6 +1,6 @@
 //! Groups, their queues and entities as plain rows, and what load does on a single queue.
 
-use super::rules::{Rules, Propagation};
+use super::rules::{Propagation, Rules};
 use fairground_sched::pelt::{CfsRqLoad, LOAD_AVG_MAX, PELT_MIN_DIVIDER, PeltFamily, Scale, SchedAvg, SeLoad};
 
 /// A group.
