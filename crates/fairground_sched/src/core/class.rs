@@ -70,7 +70,7 @@ impl Sched {
         }
     }
 
-    /// The running task, about which something has changed, goes on.
+    /// Sets the running task to go on after something about it has changed.
     ///
     /// Kernel: sched.h set_next_task(), set_curr_task() before v5.4, v4.12–
     pub(crate) fn set_next_task(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId) {
@@ -81,7 +81,7 @@ impl Sched {
         }
     }
 
-    /// The next task of the calling CPU: that of the highest class that has one.
+    /// Picks the next task of the calling CPU, from the highest class that has one.
     ///
     /// Kernel: core.c __pick_next_task(), pick_next_task() before v5.11, v4.12–
     #[inline]
@@ -105,7 +105,7 @@ impl Sched {
         }
     }
 
-    /// `next` runs after `prev`, and one of them, or both, are of a class above the fair one.
+    /// Switches from `prev` to `next` where at least one of them is of a class above the fair one.
     ///
     /// Kernel: core.c put_prev_set_next_task(), v6.12– (inside pick_next_task() before)
     #[cold]
@@ -129,7 +129,7 @@ impl Sched {
         }
     }
 
-    /// Accounts a running task of a class above the fair one. How long it has run since the last account, if it has.
+    /// Accounts the running task of a class above the fair one. Returns how long it ran since the last account, if it did.
     ///
     /// Kernel: fair.c update_curr_common(), v6.8– (part of rt.c update_curr_rt() and deadline.c update_curr_dl() before)
     pub(crate) fn update_curr_common(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId) -> Option<Ns> {
@@ -146,7 +146,7 @@ impl Sched {
         Some(ran)
     }
 
-    /// Ages what a class above the fair one used of a CPU, which is `avg`; `running`: up to now one of its tasks ran.
+    /// Ages `avg`, what a class above the fair one used of a CPU. `running`: one of its tasks ran up to now.
     ///
     /// Kernel: pelt.c update_rt_rq_load_avg(), update_dl_rq_load_avg(), v4.19–
     pub(crate) fn update_class_load_avg(
@@ -187,7 +187,7 @@ impl Sched {
         }
     }
 
-    /// A task that is on no queue belongs to another CPU from now on.
+    /// Binds a task that is on no queue to another CPU.
     ///
     /// Kernel: core.c set_task_cpu(), v4.12–
     pub(super) fn migrate_task_rq(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, target: CpuId) {

@@ -85,7 +85,7 @@ impl Sched {
         }
     }
 
-    /// A kernel thread has slept since long before the run: its first wake-up is none of a new task.
+    /// Marks a kernel thread as asleep since long before the run, so that its first wake-up is not that of a new task.
     pub fn begin_asleep(&mut self, task: TaskId) {
         assert!(self.tasks[task].state == TaskState::New, "invariant: a task is born once");
         self.tasks[task].state = TaskState::Asleep;
@@ -103,7 +103,7 @@ impl Sched {
         target
     }
 
-    /// First part of [`Sched::wake_up_new_task`]: where the task goes.
+    /// First phase of [`Sched::wake_up_new_task`]: selects the CPU.
     ///
     /// Kernel: core.c wake_up_new_task() up to __task_rq_lock(), v4.12–
     pub fn select_new_task(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, wanted: Option<CpuId>) -> CpuId {
@@ -115,7 +115,7 @@ impl Sched {
         target
     }
 
-    /// Second part: it is queued there.
+    /// Second phase of [`Sched::wake_up_new_task`]: queues the task on `target`.
     ///
     /// Kernel: core.c wake_up_new_task() from __task_rq_lock() on, v4.12–
     pub fn activate_new_task(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, target: CpuId) {

@@ -67,7 +67,7 @@ impl Touches {
 }
 
 impl RqLines {
-    /// Nobody pays yet.
+    /// A table in which every look costs the same, until changes are tracked.
     pub(crate) fn new() -> RqLines {
         RqLines {
             tracked: false,
@@ -79,8 +79,7 @@ impl RqLines {
         }
     }
 
-    /// From now on changes are followed; no core has seen anything.
-    /// With `contend` it counts, too, who was there lately.
+    /// Tracks changes from now on; no core has seen any run queue yet. `contend`: recent visitors are counted too.
     pub(crate) fn track(&mut self, machine: &MachineView, contend: bool) {
         let first_of_core = |cpu: CpuId| machine.cpus[cpu].smt.first().unwrap_or(cpu);
         self.tracked = true;
@@ -97,7 +96,7 @@ impl RqLines {
         self.tracked
     }
 
-    /// The run queue of `cpu` changes: the core of the caller has the lines, all others have not.
+    /// Notes that the caller changes the run queue of `cpu`: its core now has the lines, and no other has.
     #[inline]
     pub(crate) fn write(&mut self, cx: &Ctx<'_, '_>, cpu: CpuId) {
         if self.tracked {
@@ -126,14 +125,14 @@ impl RqLines {
         others
     }
 
-    /// Who will change the run queue of `cpu` fetches its lines.
+    /// Fetches the lines of the run queue of `cpu`, which the caller is about to change.
     pub(crate) fn fetch(&mut self, cx: &mut Ctx<'_, '_>, cpu: CpuId) {
         let (by, now) = (cx.cpu, cx.clock());
         let others = self.contend(by, cpu, now.ns());
         cx.meter.count_n(Op::ScanContend, others);
     }
 
-    /// A look at the run queue of `cpu`, at so many of its lines.
+    /// Counts a look at so many lines of the run queue of `cpu`.
     #[inline]
     pub(crate) fn look(&mut self, cx: &mut Ctx<'_, '_>, cpu: CpuId, lines: u64) {
         if !self.tracked {

@@ -50,7 +50,7 @@ impl Sched {
         while self.push_task::<C>(cx, cpu) {}
     }
 
-    /// Pushes the first task that waits on `cpu`. False: it could not be.
+    /// Pushes the first task that waits on `cpu`. Returns false if no CPU takes it.
     ///
     /// Kernel: rt.c push_rt_task(), deadline.c push_dl_task(), v4.12–
     pub(crate) fn push_task<C: PushPull>(&mut self, cx: &mut Ctx<'_, '_>, cpu: CpuId) -> bool {
@@ -70,7 +70,7 @@ impl Sched {
         true
     }
 
-    /// After a wake-up: the wakee, which waits behind a task that does not give way, goes elsewhere at once.
+    /// Pushes a wakee to another CPU at once if it waits behind a task that does not give way.
     ///
     /// Kernel: rt.c task_woken_rt(), deadline.c task_woken_dl(), v4.12–
     #[cold]
@@ -123,7 +123,7 @@ impl Sched {
         C::first(&self.rqs[cpu]).is_none_or(|first| urgency < first)
     }
 
-    /// Another CPU for a task, on which it would be the first of its class.
+    /// Finds another CPU on which a task would be the first of its class.
     ///
     /// Kernel: rt.c find_lock_lowest_rq(), deadline.c find_lock_later_rq(), v4.12–
     pub(crate) fn find_other_rq<C: PushPull>(&self, cx: &Ctx<'_, '_>, task: TaskId, urgency: C::Urgency) -> Option<CpuId> {

@@ -39,7 +39,7 @@ impl SchedInfo {
 }
 
 impl Sched {
-    /// A task begins to wait, unless it does already.
+    /// Starts the waiting time of a task, unless it waits already.
     ///
     /// Kernel: stats.h sched_info_enqueue(), sched_info_queued() before v5.14, v4.12–
     #[inline]

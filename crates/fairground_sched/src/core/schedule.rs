@@ -61,7 +61,7 @@ impl Sched {
         (self.tasks[curr].sleep_state, self.tasks[curr].in_iowait) = (Some(state), false);
     }
 
-    /// The sleep that the current task of `cpu` has announced is one for a device.
+    /// Marks the announced sleep of the current task of `cpu` as a wait for a device.
     ///
     /// Kernel: core.c io_schedule_prepare(), v4.12–
     pub fn io_schedule(&mut self, cpu: CpuId) {
@@ -69,7 +69,7 @@ impl Sched {
         self.tasks[curr].in_iowait = true;
     }
 
-    /// Puts the current task of `cx.cpu` down and picks the next, all at one instant.
+    /// Puts the current task of `cx.cpu` down and switches to the next one, all at one instant.
     ///
     /// Kernel: core.c __schedule(), v4.12–
     pub fn schedule(&mut self, cx: &mut Ctx<'_, '_>) -> Switch {

@@ -5,7 +5,7 @@ use crate::task::TaskState;
 use fairground_stdx::TaskId;
 
 impl Sched {
-    /// Whether soft interrupts of a CPU are left to `ksoftirqd`, its thread, at this moment.
+    /// Whether soft interrupts of a CPU are now left to its thread `ksoftirqd`.
     ///
     /// Kernel: softirq.c do_softirq(), invoke_softirq() with ksoftirqd_running(), v4.9–v6.4
     pub fn leaves_to_ksoftirqd(&self, ksoftirqd: TaskId) -> bool {

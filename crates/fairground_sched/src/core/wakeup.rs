@@ -55,7 +55,7 @@ pub enum Waking {
     Selected(CpuId),
 }
 
-/// What taking the lock of `cpu`'s run queue is on the CPU `by`, if nobody has it.
+/// Which operation it is for `by` to take the free run-queue lock of `cpu`.
 #[inline]
 pub fn rq_lock_op(machine: &MachineView, by: CpuId, cpu: CpuId) -> Op {
     match by == cpu {
@@ -66,7 +66,7 @@ pub fn rq_lock_op(machine: &MachineView, by: CpuId, cpu: CpuId) -> Op {
 }
 
 impl Sched {
-    /// The CPU on whose queue `task` sleeps: a wake-up takes its lock at once.
+    /// The CPU on whose queue `task` sleeps in delayed dequeue: a wake-up takes that CPU's lock at once.
     ///
     /// Kernel: core.c ttwu_runnable(), v6.12–
     #[inline]
@@ -102,7 +102,7 @@ impl Sched {
         Waking::OnWakeList
     }
 
-    /// The wakee is on no CPU (any more): where shall it run?
+    /// Selects a CPU for a wakee that no CPU runs any more.
     ///
     /// Kernel: core.c try_to_wake_up() after smp_cond_load_acquire(), v4.12–
     pub fn ttwu_off_cpu(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, flags: WakeFlags) -> Waking {
@@ -110,7 +110,7 @@ impl Sched {
         selected.map_or(Waking::Searching, |target| self.ttwu_selected(cx, task, target))
     }
 
-    /// The search for a CPU goes on.
+    /// Continues the search for a CPU that was interrupted.
     ///
     /// Kernel: fair.c select_idle_sibling(), v4.12–
     pub fn ttwu_search(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId) -> Waking {

@@ -106,7 +106,7 @@ impl Cpufreq {
 }
 
 impl Sched {
-    /// Something that a governor may look at has changed on `cpu`.
+    /// Tells the governor of `cpu` that something it may look at has changed.
     ///
     /// Kernel: sched.h cpufreq_update_util(), v4.12–
     #[inline]
@@ -139,7 +139,7 @@ impl Sched {
         }
     }
 
-    /// Another governor, or other tunables, for a policy.
+    /// Gives a policy another governor, or other tunables.
     ///
     /// Kernel: cpufreq.c cpufreq_set_policy(), v4.12–
     pub fn set_governor(&mut self, cx: &mut Ctx<'_, '_>, row: usize, governor: Governor) {

@@ -105,7 +105,7 @@ impl Policy {
         self.stats.since = now;
     }
 
-    /// Another governor takes over; what the last one remembered is forgotten.
+    /// Starts another governor and forgets what the last one remembered.
     pub(super) fn begin(&mut self, governor: Governor, time: u64) {
         self.spec.governor = governor;
         self.sugov = SugovPolicy::default();
@@ -154,7 +154,7 @@ impl Sched {
         }
     }
 
-    /// The user has the driver change the frequency: nobody needs to be woken for that.
+    /// Lets the driver change the frequency for the user: no thread has to be woken.
     pub(super) fn drive_frequency(&mut self, cx: &mut Ctx<'_, '_>, row: usize, khz: u32) {
         let policy = &mut self.cpufreq.policies[row];
         policy.next_khz = khz;

@@ -44,7 +44,7 @@ impl Sched {
         }
     }
 
-    /// The servers of CPUs that had fair tasks before the first task of a higher class begin too.
+    /// Starts the servers of CPUs that had fair tasks before the first task of a higher class.
     pub(crate) fn start_fair_servers(&mut self, cx: &mut Ctx<'_, '_>) {
         if self.dl_root.serves {
             for cpu in self.rqs.ids() {
@@ -122,7 +122,7 @@ impl Sched {
         self.start_dl_timer(cx, se);
     }
 
-    /// The CPU goes idle: fair tasks could have had this time.
+    /// Notes that a CPU goes idle: from here on fair tasks could have had its time.
     pub(crate) fn dl_server_idles(&mut self, cpu: CpuId) {
         if self.dl_root.serves {
             self.rqs[cpu].dl.idle_since = self.rqs[cpu].clocks.clock_task;

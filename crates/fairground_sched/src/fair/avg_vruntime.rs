@@ -43,7 +43,7 @@ impl Averages {
         self.origin.plus(key as u64)
     }
 
-    /// Whether an entity at `vruntime` has not had more than its share.
+    /// Whether an entity at `vruntime` has a lag of 0 or more.
     ///
     /// Kernel: fair.c entity_eligible(), vruntime_eligible(), v6.6–
     #[inline]
@@ -66,7 +66,7 @@ impl Sched {
         queue.averages(&self.profile, queue.curr.map(|se| &self.ses[se]))
     }
 
-    /// The average of `cfs_rq`, for who places an entity by it: zero may go there.
+    /// The average of `cfs_rq` for a placement. Zero may move to it.
     ///
     /// Kernel: fair.c avg_vruntime(), v6.6–
     pub(crate) fn settled_average(&mut self, cfs_rq: CfsRqId) -> Vruntime {
@@ -99,7 +99,7 @@ impl CfsRq {
         sums
     }
 
-    /// An entity joins those that wait.
+    /// Adds a waiting entity to the sums.
     ///
     /// Kernel: fair.c avg_vruntime_add(), v6.6–v6.18, sum_w_vruntime_add(), v7.2–
     #[inline]
@@ -108,7 +108,7 @@ impl CfsRq {
         self.avg_load += weight;
     }
 
-    /// An entity leaves those that wait.
+    /// Takes an entity out of the sums.
     ///
     /// Kernel: fair.c avg_vruntime_sub(), v6.6–v6.18, sum_w_vruntime_sub(), v7.2–
     #[inline]

@@ -43,14 +43,14 @@ impl Sched {
         }
     }
 
-    /// Queues a task that is on its way; somebody who needed it may have done so already.
+    /// Queues a task that is being moved, unless that was done already for somebody who needed it.
     pub(super) fn attach_if_on_its_way(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId) {
         if self.tasks[task].state == TaskState::Migrating {
             self.attach_detached_task(cx, task);
         }
     }
 
-    /// `cpu` is about to go off line: who is on its way there arrives, and leaves with the others.
+    /// Queues all tasks that are being moved to `cpu`, which is about to go off line, so that they leave with the others.
     pub(crate) fn end_migrations_to(&mut self, cx: &mut Ctx<'_, '_>, cpu: CpuId) {
         for task in self.tasks.ids() {
             if self.tasks[task].cpu == cpu {
@@ -59,7 +59,7 @@ impl Sched {
         }
     }
 
-    /// The end of a task's move, if it is on its way: somebody needs it.
+    /// Ends the move of a task early, because somebody needs it.
     ///
     /// Kernel: core.c task_rq_lock(), v4.12–
     pub(crate) fn end_migration(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId) {

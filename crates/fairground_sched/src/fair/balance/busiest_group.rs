@@ -12,7 +12,7 @@ use crate::topology::{CpuIdleType, SchedGroup};
 use fairground_stdx::{CpuId, SgId};
 
 impl Sched {
-    /// The group that has most to give to `env.dst_cpu`, if there is an imbalance.
+    /// Finds the group from which `env.dst_cpu` should take most, if there is an imbalance.
     ///
     /// Kernel: fair.c find_busiest_group(), sched_balance_find_src_group() from v6.10, v4.12–
     pub(crate) fn find_busiest_group(&mut self, cx: &mut Ctx<'_, '_>, env: &mut LbEnv) -> Option<SgId> {

@@ -29,7 +29,7 @@ impl HighestLoad {
 }
 
 impl Sched {
-    /// The CPU of the busiest group that has most of what is to be moved.
+    /// Finds the CPU of the busiest group that has most of what is to be moved.
     ///
     /// Kernel: fair.c find_busiest_queue(), sched_balance_find_src_rq() from v6.10, v4.12–
     pub(crate) fn find_busiest_queue(&mut self, cx: &mut Ctx<'_, '_>, env: &LbEnv, group: SgId) -> Option<CpuId> {

@@ -82,7 +82,7 @@ impl LbEnv {
         }
     }
 
-    /// Another queue or another destination: its tasks are counted from the beginning.
+    /// Starts to count tasks anew, for another queue or another destination.
     pub(super) fn begin_loop_anew(&mut self) {
         (self.loops, self.loop_break) = (0, SCHED_NR_MIGRATE_BREAK);
     }

@@ -39,7 +39,7 @@ enum Stage {
 }
 
 impl LoadBalance {
-    /// The run queue whose lock its next phase takes.
+    /// Which run queue the next phase locks.
     pub(super) fn locks(&self) -> Option<CpuId> {
         match self.stage {
             Stage::Search => None,

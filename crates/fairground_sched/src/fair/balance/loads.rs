@@ -63,7 +63,7 @@ impl Sched {
         self.cfs_avg(cpu).runnable_avg
     }
 
-    /// That load or, if it is smaller, an older one: what a CPU would be pulled from for. `index` chooses how old.
+    /// The load of a source: the present one or, if that is smaller, an older one. `index` chooses how old.
     ///
     /// Kernel: fair.c source_load(), v4.12–v5.2
     #[inline]
@@ -72,7 +72,7 @@ impl Sched {
         self.older_load(cpu, index).map_or(now, |old| old.min(now))
     }
 
-    /// That load or, if it is greater, an older one: what a CPU would be pushed to with.
+    /// The load of a target: the present one or, if that is greater, an older one. `index` chooses how old.
     ///
     /// Kernel: fair.c target_load(), v4.12–v5.2
     #[inline]
@@ -94,7 +94,7 @@ impl Sched {
         self.cfs_avg(cpu).load_avg
     }
 
-    /// That load without `h_load`, the hierarchical load of `task`, if it slept there last.
+    /// Load of a CPU without `h_load`, the hierarchical load of `task`, if the task slept there last.
     ///
     /// Kernel: fair.c cpu_load_without(), v5.5–
     pub(crate) fn cpu_load_without(&self, cpu: CpuId, task: TaskId, h_load: u64) -> u64 {
@@ -110,7 +110,7 @@ impl Sched {
         self.cfs_avg(cpu).runnable_avg
     }
 
-    /// That number without what `task`, which slept there last, has in it.
+    /// Average number of runnable tasks of a CPU, times 1024, without the part of `task`, which slept there last.
     ///
     /// Kernel: fair.c cpu_runnable_without(), v5.7–
     pub(crate) fn cpu_runnable_without(&self, cpu: CpuId, task: TaskId) -> u64 {
@@ -163,7 +163,7 @@ impl Sched {
         u64::from(self.se_avg(task).util_avg)
     }
 
-    /// Utilisation of a task, or what its last activations let expect if that is more.
+    /// Utilisation of a task, or its estimate from the last activations if that is larger.
     ///
     /// Kernel: fair.c task_util_est(), v4.17– (task_util() before)
     #[inline]
@@ -172,7 +172,7 @@ impl Sched {
         u64::from(avg.util_avg.max(self.profile.util_est.task_estimate(avg)))
     }
 
-    /// What a CPU has for fair tasks.
+    /// Capacity of a CPU that is left for fair tasks.
     ///
     /// Kernel: fair.c capacity_of(), v4.12–
     #[inline]
@@ -180,7 +180,7 @@ impl Sched {
         u64::from(self.rqs[cpu].lb.cpu_capacity)
     }
 
-    /// What it would have if there was nothing else.
+    /// Capacity of a CPU before interrupts and other classes take their part.
     ///
     /// Kernel: fair.c capacity_orig_of(), v4.12– (arch_scale_cpu_capacity() from v6.7)
     #[inline]

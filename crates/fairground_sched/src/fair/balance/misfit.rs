@@ -6,7 +6,7 @@ use crate::seam::Misfit;
 use fairground_stdx::{CpuId, TaskId};
 
 impl Sched {
-    /// Whether the kernel looks after such tasks at all.
+    /// Whether the kernel looks for tasks that are too big for their CPU.
     #[inline]
     pub(super) fn knows_misfits(&self) -> bool {
         self.profile.misfit != Misfit::Ignored

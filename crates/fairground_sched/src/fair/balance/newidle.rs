@@ -40,7 +40,7 @@ pub(crate) struct Newidle {
 }
 
 impl Newidle {
-    /// The tasks that it has detached and not attached.
+    /// The tasks that are detached and not yet attached.
     pub(super) fn in_flight(&self) -> &[TaskId] {
         self.lb.as_ref().map_or(&[], |lb| &lb.env.tasks)
     }

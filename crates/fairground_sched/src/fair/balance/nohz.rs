@@ -38,7 +38,7 @@ pub(crate) struct Nohz {
 }
 
 impl Nohz {
-    /// No CPU is idle.
+    /// The state in which no CPU is idle.
     pub(crate) const fn new() -> Nohz {
         Nohz {
             idle_cpus_mask: CpuMask::EMPTY,
@@ -71,7 +71,7 @@ impl NohzPass {
         NohzPass { kick, idle, visited: 0, at: None, next_balance: None, has_blocked: false }
     }
 
-    /// A CPU that goes idle ages the load of those that are.
+    /// A pass of a CPU that goes idle: it ages the load of those that are idle already.
     pub(super) fn newidle() -> NohzPass {
         NohzPass::new(NohzKick { stats: true, ..NohzKick::default() }, CpuIdleType::NewlyIdle)
     }

@@ -50,7 +50,7 @@ impl Softirq {
     pub(super) fn balance(&self) -> Option<&LoadBalance> {
         self.rebalance.as_ref()?.lb.as_ref()
     }
-    /// The tasks that it has detached and not attached.
+    /// The tasks that are detached and not yet attached.
     pub(super) fn in_flight(&self) -> &[TaskId] {
         self.balance().map_or(&[], |lb| &lb.env.tasks)
     }

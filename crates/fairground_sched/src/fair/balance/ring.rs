@@ -117,7 +117,7 @@ impl Sched {
         std::iter::successors(self.rqs[cpu].lb.cfs_tasks.head, |&task| self.tasks[task].group_node.next)
     }
 
-    /// A task was passed over: it is tried last from now on.
+    /// Moves a task that was passed over to the end of the order in which balance tries tasks.
     pub(super) fn cfs_tasks_pass_over(&mut self, cpu: CpuId, task: TaskId) {
         let end = match self.profile.lb_task_order {
             TaskOrder::NewestFirst => End::Tail,

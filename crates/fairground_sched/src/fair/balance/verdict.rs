@@ -18,7 +18,7 @@ impl CpuIdleType {
 }
 
 impl Ctx<'_, '_> {
-    /// A balance on behalf of `dst_cpu` ended before a domain was looked at.
+    /// Reports that a balance on behalf of `dst_cpu` ended before it looked at a domain.
     #[inline]
     pub(super) fn no_balance(
         &mut self,
@@ -32,7 +32,7 @@ impl Ctx<'_, '_> {
         self.trace.verdict(self.now, self.cpu, || Verdict::Balance(verdict()));
     }
 
-    /// The balance of a domain came to this.
+    /// Reports the result of balancing a domain.
     #[inline]
     pub(super) fn balance_came_to(&mut self, env: &LbEnv, finding: BalanceFinding, (found, needed): (u64, u64)) {
         let verdict = || BalanceVerdict {

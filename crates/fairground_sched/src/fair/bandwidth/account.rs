@@ -77,7 +77,8 @@ impl Sched {
         self.cfs_rqs[queue].curr.is_some_and(|se| self.ses[se].on_rq)
     }
 
-    /// A task is put on the CPU: the accounts of all levels must have something, or it stops on its way to user mode.
+    /// Checks the accounts of all levels as a task is put on the CPU: if one has nothing left, the task will stop on its way to
+    /// user mode.
     ///
     /// Kernel: fair.c set_next_task_fair(), v7.2–
     pub(crate) fn charge_at_set_next(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId) {
@@ -100,8 +101,8 @@ impl Sched {
         }
     }
 
-    /// What runs on a queue is charged up to now, where queues are throttled when they are charged: what is paid or released
-    /// is then the whole debt.
+    /// Charges what runs on a queue up to now, where queues are throttled at the charge, so that the whole debt is paid or
+    /// released.
     ///
     /// Kernel: fair.c distribute_cfs_runtime(), unthrottle_cfs_rq(), tg_unthrottle_up(), v7.2–
     pub(super) fn charge_up_to_now(&mut self, cx: &mut Ctx<'_, '_>, queue: CfsRqId) {
@@ -117,7 +118,7 @@ impl Sched {
         self.assign_cfs_rq_runtime(cx, queue, slice)
     }
 
-    /// The account of a queue asks the pool to have `target`; that starts the period timer.
+    /// Tops the account of a queue up to `target` from the pool, and starts the period timer.
     ///
     /// Kernel: fair.c __assign_cfs_rq_runtime(), v4.12–
     pub(super) fn assign_cfs_rq_runtime(&mut self, cx: &mut Ctx<'_, '_>, queue: CfsRqId, target: u64) -> bool {
@@ -127,7 +128,7 @@ impl Sched {
         self.pool(group).expect("invariant: an account has a pool").assign(cpu, target)
     }
 
-    /// Whether the account of a queue is used up: then the queue is throttled, unless the pool has something after all.
+    /// Throttles a queue whose account is used up, unless the pool can pay after all. Returns whether it is throttled.
     ///
     /// Kernel: fair.c check_cfs_rq_runtime(), v4.12–v7.1
     #[inline(always)]
@@ -145,7 +146,7 @@ impl Sched {
         account.throttled || self.throttle_cfs_rq(cx, queue)
     }
 
-    /// The first entity comes onto a queue, whose account may have nothing, or debts.
+    /// Checks the account of a queue onto which the first entity comes: it may have nothing, or debts.
     ///
     /// Kernel: fair.c check_enqueue_throttle(), v4.12–
     #[inline(never)]
@@ -163,7 +164,7 @@ impl Sched {
         }
     }
 
-    /// The first entity came onto a queue, which may have been throttled while nobody was there.
+    /// Starts the throttled time of a queue with its first entity, if it was throttled while empty.
     ///
     /// Kernel: fair.c enqueue_entity() with throttled_clock, v6.6–v6.17
     pub(crate) fn start_throttled_clock(&mut self, queue: CfsRqId) {

@@ -11,7 +11,7 @@ use fairground_model::Op;
 use fairground_stdx::{CfsRqId, SeId};
 
 impl Sched {
-    /// A queue that is throttled leaves the queue above, with all that is in it.
+    /// Takes a throttled queue, with all that is in it, off the queue above.
     ///
     /// Kernel: fair.c throttle_cfs_rq(), v4.12–v6.17
     pub(super) fn dequeue_throttled(&mut self, cx: &mut Ctx<'_, '_>, queue: CfsRqId, se: SeId) {
@@ -21,7 +21,7 @@ impl Sched {
         }
     }
 
-    /// A queue that was throttled comes back to the queue above, if anything is in it.
+    /// Puts a released queue back onto the queue above, if anything is in it.
     ///
     /// Kernel: fair.c unthrottle_cfs_rq(), v4.12–v6.17
     pub(super) fn enqueue_unthrottled(&mut self, cx: &mut Ctx<'_, '_>, queue: CfsRqId, se: SeId) {

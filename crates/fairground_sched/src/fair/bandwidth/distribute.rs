@@ -51,7 +51,7 @@ impl PeriodTick {
         PeriodTick { group, distribution: None, passes: 0, overruns: 0, idle: false, has_begun: false }
     }
 
-    /// What its present phase hands out, if it does.
+    /// The distribution that its present phase makes, if any.
     pub fn distribution(&self) -> Option<&Distribution> {
         self.distribution.as_ref()
     }
@@ -63,7 +63,8 @@ impl PeriodTick {
 }
 
 impl Sched {
-    /// The next phase of a period timer's interrupt. False: it is over, and the timer is armed again if anybody may need it.
+    /// Runs the next phase of a period timer's interrupt. Returns false when it is over; then the timer is armed again if
+    /// anybody may need it.
     ///
     /// Kernel: fair.c sched_cfs_period_timer(), do_sched_cfs_period_timer(), v4.12–
     pub fn sched_cfs_period_timer(&mut self, cx: &mut Ctx<'_, '_>, tick: &mut PeriodTick) -> bool {
@@ -109,7 +110,7 @@ impl Sched {
         true
     }
 
-    /// The slack timer of a group has fired. `None`: there is nothing to do.
+    /// Begins the distribution of a group's slack timer. `None`: there is nothing to distribute.
     ///
     /// Kernel: fair.c do_sched_cfs_slack_timer(), v4.12–
     pub fn sched_cfs_slack_timer(&mut self, cx: &mut Ctx<'_, '_>, group: TgId) -> Option<Distribution> {
@@ -121,7 +122,7 @@ impl Sched {
         (!refresh_is_near && enough).then(|| Distribution::new(group, 0))
     }
 
-    /// Visits the next queue in line. False: the distribution is over.
+    /// Pays the next queue in the list of throttled ones. Returns false when the distribution is over.
     ///
     /// Kernel: fair.c distribute_cfs_runtime(), v4.12–
     pub fn distribute_cfs_runtime(&mut self, cx: &mut Ctx<'_, '_>, distribution: &mut Distribution) -> bool {
@@ -215,7 +216,7 @@ impl Sched {
         !self.rqs[cpu].cfsb_csd.is_empty()
     }
 
-    /// The next queue that another CPU has paid for is released on its own CPU, the calling one. False: there is none.
+    /// Releases the next queue of the calling CPU that another CPU has paid for. Returns false if there is none.
     ///
     /// Kernel: fair.c __cfsb_csd_unthrottle(), v6.3–
     pub fn cfsb_csd_unthrottle(&mut self, cx: &mut Ctx<'_, '_>) -> bool {
@@ -238,7 +239,7 @@ impl Sched {
         }
     }
 
-    /// The period timer runs from now on, unless it does already.
+    /// Starts the period timer of a group, unless it runs already.
     ///
     /// Kernel: fair.c start_cfs_bandwidth(), v4.12–
     pub(super) fn start_cfs_bandwidth(&mut self, cx: &mut Ctx<'_, '_>, group: TgId) {

@@ -19,7 +19,7 @@ use fairground_model::{Op, Reason};
 use fairground_stdx::{CfsRqId, TaskId};
 
 impl Sched {
-    /// A task is to leave its queue before it returns to user mode. A kernel thread never does.
+    /// Marks a task to leave its queue before it returns to user mode. Kernel threads are never marked.
     ///
     /// Kernel: fair.c task_throttle_setup_work(), v6.18–
     pub(crate) fn task_throttle_setup_work(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId) {
@@ -136,7 +136,7 @@ impl Sched {
         self.tasks[place].throttle_next = next;
     }
 
-    /// Nothing above the queue is throttled any more: who waits in its limbo is queued again, the last first.
+    /// Enqueues the tasks in the limbo of a queue, the last first, when nothing above it is throttled any more.
     ///
     /// Kernel: fair.c tg_unthrottle_up(), v6.18–
     pub(super) fn release_limbo(&mut self, cx: &mut Ctx<'_, '_>, queue: CfsRqId) {

@@ -123,7 +123,7 @@ impl Spans {
 }
 
 impl BandwidthStats {
-    /// A queue was throttled for so long.
+    /// Counts a time for which a queue was throttled.
     pub(super) fn unthrottled(&mut self, span: Ns) {
         self.throttled_time += span;
         if self.nr_periods > 1 {
@@ -133,14 +133,14 @@ impl BandwidthStats {
 }
 
 impl Account {
-    /// What it must get to have `target`.
+    /// How much the account lacks to have `target`, debts included.
     pub(crate) fn need(&self, target: u64) -> u64 {
         (target as i64 - self.remaining).max(0) as u64
     }
 }
 
 impl CfsBandwidth {
-    /// What each CPU's queue has.
+    /// The account of each CPU's queue.
     pub fn accounts(&self) -> &IndexVec<CpuId, Account> {
         &self.accounts
     }
@@ -164,19 +164,19 @@ impl CfsBandwidth {
         }
     }
 
-    /// What ran is taken off the account of `cpu`.
+    /// Charges run time to the account of `cpu`.
     pub(super) fn charge(&mut self, cpu: CpuId, ran: Ns) {
         self.accounts[cpu].remaining -= ran.0 as i64;
         self.books.used += i128::from(ran.0);
     }
 
-    /// The account of `cpu` begins anew with so much, whatever it had.
+    /// Sets the account of `cpu` to `remaining`, whatever it had.
     pub(crate) fn reset(&mut self, cpu: CpuId, remaining: i64) {
         let had = std::mem::replace(&mut self.accounts[cpu].remaining, remaining);
         self.books.lost += i128::from(had - remaining);
     }
 
-    /// So much of an account goes back to the pool, or nowhere.
+    /// Takes `slack` from an account and gives it to the pool; without `to_pool` it is lost.
     pub(super) fn give_back(&mut self, cpu: CpuId, slack: u64, to_pool: bool) {
         self.accounts[cpu].remaining -= slack as i64;
         match to_pool {
@@ -190,13 +190,13 @@ impl CfsBandwidth {
         Ns(u64::try_from(self.books.used).unwrap_or(u64::MAX))
     }
 
-    /// Whether all that came is in the pool or an account, was used or lost.
+    /// Whether all refills are accounted for: in the pool, in an account, used, or lost by a rule.
     pub(crate) fn is_conserved(&self) -> bool {
         let remaining: i128 = self.accounts.iter().map(|account| i128::from(account.remaining)).sum();
         self.books.came == i128::from(self.runtime) + remaining + self.books.used + self.books.lost
     }
 
-    /// The account of `cpu` asks to have `target` at least. True: it has something now.
+    /// Tops the account of `cpu` up to `target`, as far as the pool can. Returns whether it now has more than 0.
     ///
     /// Kernel: fair.c __assign_cfs_rq_runtime(), v5.7– (assign_cfs_rq_runtime() before)
     pub(super) fn assign(&mut self, cpu: CpuId, target: u64) -> bool {
@@ -224,7 +224,7 @@ impl CfsBandwidth {
         account.remaining > 0
     }
 
-    /// What is left of a slice may be lost by `now` on the clock of its run queue; a clock may be a tick ahead.
+    /// Expires what is left of a slice, by the rule, when its deadline is past by `now`, the clock of its run queue.
     ///
     /// Kernel: fair.c expire_cfs_rq_runtime(), v4.12–v5.3
     pub(super) fn expire(&mut self, rule: SliceExpiry, cpu: CpuId, now: u64, tick: u64) {
@@ -250,7 +250,7 @@ impl CfsBandwidth {
         rule == SliceExpiry::Never || self.accounts[cpu].refill == self.nr_refills
     }
 
-    /// A period begins at `now` (sched_clock).
+    /// Refills the pool as a period begins at `now` (sched_clock).
     ///
     /// Kernel: fair.c __refill_cfs_bandwidth_runtime(), v4.12–
     pub(super) fn refill(&mut self, rule: Refill, now: u64) {
@@ -273,7 +273,7 @@ impl CfsBandwidth {
         self.runtime_snap = self.runtime;
     }
 
-    /// What a throttled queue gets to be released: its debt and 1 ns, or what is left. True: it can go on.
+    /// Pays a throttled queue its debt and 1 ns, as far as the pool can. Returns whether it can be released.
     ///
     /// Kernel: fair.c distribute_cfs_runtime(), v4.12–
     pub(super) fn pay_debt(&mut self, cpu: CpuId) -> bool {
@@ -286,32 +286,32 @@ impl CfsBandwidth {
         account.remaining > 0
     }
 
-    /// The queue of `cpu` stands last in line.
+    /// Appends the queue of `cpu` to the list of throttled queues.
     pub(crate) fn line_up(&mut self, cpu: CpuId) {
         self.last_number += 1;
         self.throttled.push_back((self.last_number, cpu));
     }
 
-    /// It stands in line no more.
+    /// Removes the queue of `cpu` from the list of throttled queues.
     pub(crate) fn leave_line(&mut self, cpu: CpuId) {
         let place =
             self.throttled.iter().position(|row| row.1 == cpu).expect("invariant: a throttled queue is on its pool's list");
         self.throttled.remove(place);
     }
 
-    /// A period is over: what the queues in line have run beyond what they had.
+    /// Notes, at the end of a period, the debts of all throttled queues together.
     pub(super) fn note_debts(&mut self) {
         let debt = |&(_, cpu): &(u64, CpuId)| u64::try_from(-self.accounts[cpu].remaining).unwrap_or(0);
         let debts = Ns(self.throttled.iter().map(debt).sum());
         self.stats.debt_max = self.stats.debt_max.max(debts);
     }
 
-    /// How often the queue of `cpu` stands in line.
+    /// How often the queue of `cpu` is in the list of throttled queues.
     pub(crate) fn times_in_line(&self, cpu: CpuId) -> usize {
         self.throttled.iter().filter(|row| row.1 == cpu).count()
     }
 
-    /// The first in line behind `number`.
+    /// The first queue behind `number` in the list of throttled queues.
     pub(super) fn next_in_line(&self, number: u64) -> Option<(u64, CpuId)> {
         self.throttled.get(self.throttled.partition_point(|row| row.0 <= number)).copied()
     }

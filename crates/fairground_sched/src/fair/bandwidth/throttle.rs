@@ -14,7 +14,7 @@ impl Sched {
         self.throttle_unless_given(cx, queue, 1)
     }
 
-    /// As [`Sched::throttle_cfs_rq`], but the account of the queue asks for more than it needs.
+    /// As [`Sched::throttle_cfs_rq`], but the account asks the pool for `target`.
     pub(super) fn throttle_unless_given(&mut self, cx: &mut Ctx<'_, '_>, queue: CfsRqId, target: u64) -> bool {
         if self.assign_cfs_rq_runtime(cx, queue, target) {
             return false;
@@ -82,7 +82,7 @@ impl Sched {
         (row.cpu, group, row.se.expect("invariant: a group's queue has an entity"))
     }
 
-    /// Whether counts end at a queue: what lies in it stands for nothing above.
+    /// Whether task counts stop at a queue: what is in it does not count in the queues above.
     ///
     /// Kernel: fair.c enqueue_task_fair(), dequeue_entities() at a throttled queue, v4.12–v6.17
     #[inline]
@@ -98,7 +98,7 @@ impl Sched {
         self.profile.throttle != Throttle::OnUserReturn && self.throttled_hierarchy(queue)
     }
 
-    /// Whether load that comes to a queue, or leaves it, is told to none above.
+    /// Whether load that comes to or leaves a queue is not propagated to the queues above.
     ///
     /// Kernel: fair.c propagate_entity_cfs_rq() at a throttled queue, v4.12–v6.17
     #[inline]

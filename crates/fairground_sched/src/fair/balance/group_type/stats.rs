@@ -84,7 +84,7 @@ impl Sched {
         }
     }
 
-    /// A group beside the local one is the busiest so far, or is not.
+    /// Takes a group other than the local one as the busiest so far, if it is.
     pub(super) fn note_if_busier(&self, env: &LbEnv, sds: &mut SdLbStats, group: SgId, stat: &SgLbStats) {
         if self.is_busier(env, sds, group, stat) {
             (sds.busiest, sds.busiest_stat) = (Some(group), *stat);

@@ -111,13 +111,13 @@ impl GroupStats {
         GroupStats { changed: CpuMask::EMPTY, seats: None, cpus: IndexVec::new(), rings: IndexVec::new() }
     }
 
-    /// A CPU has changed: its tasks, its averages, whether it is idle, its capacity, or a mark of its groups.
+    /// Marks the sums of a CPU's groups as out of date: its tasks, averages, idleness, capacity or a group mark changed.
     #[inline]
     pub(crate) fn cpu_changes(&mut self, cpu: CpuId) {
         self.changed.insert(cpu);
     }
 
-    /// Nothing of what is kept holds any more: there are other groups, or other rules.
+    /// Discards all kept sums, because groups or rules have changed.
     pub(crate) fn forget(&mut self) {
         self.seats = None;
     }
