@@ -1,9 +1,8 @@
 //! Where two runs part: the first record that differs, with the records before it.
 
-use crate::compare::side_name;
 use fairground_model::{Decision, IdKind, Sink, TaskInfo, TraceEvent};
 use fairground_report::document::hex;
-use fairground_report::{Column, Document, Input, Table};
+use fairground_report::{Document, Input, Table, columns};
 use fairground_scenario::{Control, Error, Scenario, guard};
 use fairground_sim::{Flow, Simulation};
 use fairground_stdx::{CpuId, Id, Instant, Ns, TaskId};
@@ -102,12 +101,7 @@ pub fn diff_runs(a: &Scenario, b: &Scenario, control: Control<'_>) -> Result<Run
 
 /// The last equal records, then the first that differ: `side  time  cpu  record`.
 pub fn diff_table(diff: &RunsDiff) -> Table {
-    let columns = vec![
-        Column::left("run", "run"),
-        Column::right("time ns", "at_ns"),
-        Column::right("cpu", "cpu"),
-        Column::left("record", "record"),
-    ];
+    let columns = columns![left "run", right "time ns" "at_ns", right "cpu", left "record"];
     let mut table = Table::new("diff_runs", "", columns);
     let mut push = |side: &str, record: &Record| {
         let (at, cpu, event) = record;
@@ -133,7 +127,7 @@ pub fn diff_table(diff: &RunsDiff) -> Table {
 /// What is compared, in two lines.
 pub fn heading(a: &Scenario, b: &Scenario) -> String {
     let line = |side: &str, scenario: &Scenario| {
-        format!("{side}: {}, {}, seed {}\n", scenario.name(), side_name(&scenario.profile), scenario.seed)
+        format!("{side}: {}, {}, seed {}\n", scenario.name(), scenario.profile.full_name(), scenario.seed)
     };
     line("A", a) + &line("B", b)
 }

@@ -2,7 +2,7 @@
 
 use fairground_machine::Machine;
 use fairground_recordings::System;
-use fairground_report::{Column, Table};
+use fairground_report::{Table, columns};
 use fairground_scenario::{Error, Overrides};
 use fairground_sched::Profile;
 use fairground_sched::seam::DomainNames;
@@ -59,17 +59,10 @@ fn preset(name: &str) -> Result<Machine, Error> {
 }
 
 fn table(title: &str, topology: &Topology, names: DomainNames, cpus: &[CpuId]) -> Table {
-    let columns = vec![
-        Column::left("CPUs", "cpus"),
-        Column::left("domain", "domain"),
-        Column::left("span", "span"),
-        Column::right("weight", "weight"),
-        Column::right("pct", "imbalance_pct"),
-        Column::right("tries", "cache_nice_tries"),
-        Column::right("idle", "interval_idle"),
-        Column::right("busy", "interval_busy"),
-        Column::left("groups, own first", "groups"),
-        Column::left("flags", "flags"),
+    let columns = columns![
+        left "CPUs" "cpus", left "domain", left "span", right "weight", right "pct" "imbalance_pct",
+        right "tries" "cache_nice_tries", right "idle" "interval_idle", right "busy" "interval_busy",
+        left "groups, own first" "groups", left "flags",
     ];
     let mut table = Table::new("domains", title, columns);
     for (owners, chain) in folded(topology, cpus) {

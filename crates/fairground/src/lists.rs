@@ -3,7 +3,7 @@
 use fairground_formats::formats;
 use fairground_machine::{CostModel, presets};
 use fairground_model::{GovernorKind, Reason, Tunable};
-use fairground_report::{Cell, Column, ListRow, ProfileChange, Table, list, profile as profile_report};
+use fairground_report::{Cell, ListRow, ProfileChange, Table, columns, list, profile as profile_report};
 use fairground_scenario::metrics::described;
 use fairground_scenario::{Error, SCHED_AUTOGROUP_ENABLED};
 use fairground_sched::fair::tunables::TUNABLES;
@@ -93,12 +93,7 @@ fn note(sentence: &str, modelled: bool) -> String {
 
 /// Switches with the kernels that have them and what they stand at there.
 fn feature_table() -> Table {
-    let columns = vec![
-        Column::left("features", "name"),
-        Column::left("kernels", "kernels"),
-        Column::left("default", "default"),
-        Column::left("what it is", "sentence"),
-    ];
+    let columns = columns![left "features" "name", left "kernels", left "default", left "what it is" "sentence"];
     let mut table = Table::new("features", "", columns);
     for feat in Feat::ALL {
         let row = feat.row();
@@ -109,8 +104,7 @@ fn feature_table() -> Table {
 
 /// Governors with their tunables and the defaults of those that do not follow from the policy.
 fn governor_table() -> Table {
-    let columns =
-        vec![Column::left("governors", "name"), Column::left("tunables", "tunables"), Column::left("what it is", "sentence")];
+    let columns = columns![left "governors" "name", left "tunables", left "what it is" "sentence"];
     let mut table = Table::new("governors", "", columns);
     for kind in GovernorKind::ALL {
         let row = kind.row();
@@ -125,12 +119,7 @@ fn governor_table() -> Table {
 }
 
 fn workload_table() -> Table {
-    let columns = vec![
-        Column::left("workloads", "name"),
-        Column::left("flag", "flag"),
-        Column::left("default", "default"),
-        Column::left("what it is", "sentence"),
-    ];
+    let columns = columns![left "workloads" "name", left "flag", left "default", left "what it is" "sentence"];
     let mut table = Table::new("workloads", "", columns);
     for workload in workloads() {
         table.push(vec![workload.name.into(), "".into(), "".into(), workload.sentence.into()]);
@@ -143,12 +132,8 @@ fn workload_table() -> Table {
 }
 
 fn format_table() -> Table {
-    let columns = vec![
-        Column::left("formats", "name"),
-        Column::left("ending", "ending"),
-        Column::left("read", "reads"),
-        Column::left("write", "writes"),
-        Column::left("what it is", "sentence"),
+    let columns = columns![
+        left "formats" "name", left "ending", left "read" "reads", left "write" "writes", left "what it is" "sentence",
     ];
     let mut table = Table::new("formats", "", columns);
     let yes = |can: bool| Cell::new(if can { "yes" } else { "-" }, can);
@@ -166,12 +151,7 @@ fn format_table() -> Table {
 
 /// Metrics with unit and direction. A word in capitals stands for what a run has of it.
 fn metric_table() -> Table {
-    let columns = vec![
-        Column::left("metrics", "name"),
-        Column::left("unit", "unit"),
-        Column::left("better", "better"),
-        Column::left("what it is", "sentence"),
-    ];
+    let columns = columns![left "metrics" "name", left "unit", left "better", left "what it is" "sentence"];
     let mut table = Table::new("metrics", "", columns);
     for row in described() {
         table.push(vec![row.name.into(), row.unit.into(), row.better.into(), row.sentence.into()]);
@@ -186,7 +166,7 @@ pub fn profile(name: &str) -> Result<Profile, Error> {
 
 /// `profile show`: seams, features and tunables of a profile.
 pub fn profile_table(profile: &Profile) -> Table {
-    let columns = vec![Column::left("what", "name"), Column::left("state", "state"), Column::left("meaning", "sentence")];
+    let columns = columns![left "what" "name", left "state", left "meaning" "sentence"];
     let mut table = Table::new("profile", profile.name.clone(), columns);
     for row in profile.describe() {
         table.push(vec![row.name.into(), row.value.into(), row.sentence.into()]);

@@ -1,14 +1,13 @@
 //! `replay`: a recorded trace on another machine or under another kernel.
 
-use crate::run::RunOutcome;
-use crate::tables::run_document;
+use crate::run::{RunOutcome, run_document};
 use fairground_machine::Machine;
 use fairground_metrics::{Metric, RunStats};
 use fairground_model::Sink;
 use fairground_recordings::{System, profile_of_release};
 use fairground_report::run::metrics_json;
 use fairground_report::units::format_metric;
-use fairground_report::{Cell, Column, Document, Table};
+use fairground_report::{Cell, Document, Table, columns};
 use fairground_scenario::{DEFAULT_PROFILE, Error, Overrides, Parts, Scenario, Source, Workload, trace_file::TraceFile};
 use fairground_sched::profile::{KnownKind, Profile};
 use fairground_stdx::{CpuMask, Instant, Ns};
@@ -86,8 +85,7 @@ impl Replay {
     }
     /// The recording's numbers beside those of the replay.
     pub fn table(&self, replayed: &[Metric]) -> Table {
-        let columns =
-            vec![Column::left("metric", "metric"), Column::right("recorded", "recorded"), Column::right("replayed", "replayed")];
+        let columns = columns![left "metric", right "recorded", right "replayed"];
         let mut table = Table::new("replay", "Recorded and replayed", columns);
         for metric in &self.recorded {
             let cell = |metric: &Metric| Cell::new(format_metric(metric.value, metric.unit), metric.value);

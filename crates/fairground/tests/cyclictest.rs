@@ -1,8 +1,8 @@
 //! cyclictest in whole runs: its table, and what interrupts and a host that steals make of it.
 #![allow(clippy::unwrap_used, reason = "a test stops where it fails")]
 
+use fairground::run::run_tables;
 use fairground::run::{RunOptions, run};
-use fairground::tables::run_tables;
 use fairground_model::NullSink;
 use fairground_scenario::{Control, Overrides, Scenario};
 use std::path::Path;

@@ -1,8 +1,8 @@
 //! The window of a scenario: when measurements count.
 #![allow(clippy::unwrap_used, reason = "a test stops where it fails")]
 
+use fairground::run::run_tables;
 use fairground::run::{RunOptions, run};
-use fairground::tables::run_tables;
 use fairground_model::NullSink;
 use fairground_scenario::{Control, Overrides, Scenario};
 use std::path::Path;

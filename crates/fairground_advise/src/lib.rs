@@ -87,7 +87,6 @@ pub use text::snippet;
 pub use trace::{TraceCase, TraceFacts};
 pub use verdict::{Judged, Remedy, Verdict};
 
-use fairground::compare::side_name;
 use fairground_model::{CpuMax, Digest};
 use fairground_scenario::{Control, Error, Scenario};
 use fairground_stdx::Ns;
@@ -240,7 +239,7 @@ fn advise_on(mut lab: Lab<'_>, options: &AdviseOptions, trace: Option<TraceFacts
     Ok(Advice {
         title: scenario.title.clone(),
         group: lab.group.clone(),
-        profile: side_name(&scenario.profile),
+        profile: scenario.profile.full_name(),
         limit,
         permille,
         goals: options.goals.clone(),

@@ -5,13 +5,12 @@ use super::goal::percentile_name;
 use super::text::{cpus_of, time};
 use super::trace::TraceFacts;
 use super::{Advice, Point};
-use fairground_report::{Cell, Column, Table};
-use serde_json::Value;
+use fairground_report::{Cell, Column, Table, columns};
 
 /// Recorded, at the limit under which it was recorded, and without a limit.
 pub(super) fn recorded_table(advice: &Advice, facts: &TraceFacts) -> Table {
     let levels = levels(advice.permille);
-    let mut columns = vec![Column::left("response times", "what")];
+    let mut columns = columns![left "response times" "what"];
     columns.extend(levels.map(|permille| {
         let name = percentile_name(permille);
         Column::right(name.clone(), format!("{}_ns", name.replace('.', "_")))
@@ -51,5 +50,5 @@ fn level(advice: &Advice, point: &Point, permille: u64) -> Cell {
 }
 
 fn none() -> Cell {
-    Cell::new("-", Value::Null)
+    Cell::none()
 }

@@ -3,12 +3,11 @@
 use super::Advice;
 use super::bootstrap::NEVER;
 use super::sample::Sample;
-use fairground::compare::side_name;
+
 use fairground::output::table_parquet;
 use fairground_model::CpuMax;
-use fairground_report::{Cell, Column, Table};
+use fairground_report::{Cell, Column, Table, columns};
 use fairground_scenario::Scenario;
-use serde_json::Value;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// One run: what decided it, and what came of it. The order of fields is that in which rows are sorted.
@@ -50,7 +49,7 @@ impl Runs {
             service.background.iter().find(|group| group.name == "gc").map_or(0, |group| group.threads)
         };
         let run = Run {
-            profile: side_name(&scenario.profile),
+            profile: scenario.profile.full_name(),
             workers: service.map(|service| service.workers),
             gc_threads: service.map(collector),
             cpus: service.and_then(|service| service.cpus).map_or_else(|| "all".to_string(), |cpus| cpus.to_string()),
@@ -83,22 +82,16 @@ impl Runs {
 impl Advice {
     /// The table of runs.
     pub(super) fn runs_table(&self) -> Table {
-        let mut columns = vec![
-            Column::left("profile", "profile"),
-            Column::right("workers", "workers"),
-            Column::right("gc threads", "gc_threads"),
-            Column::left("CPUs", "cpus"),
-            Column::right("period us", "period_us"),
-            Column::right("quota us", "quota_us"),
-            Column::right("burst us", "burst_us"),
-            Column::right("seed", "seed"),
+        let mut columns = columns![
+            left "profile", right "workers", right "gc threads" "gc_threads", left "CPUs" "cpus",
+            right "period us" "period_us", right "quota us" "quota_us", right "burst us" "burst_us", right "seed",
         ];
         columns.extend(PERCENTILES.map(|row| Column::right(row.1, row.1)));
         columns.extend(RESULTS.map(|key| Column::right(key, key)));
         columns.push(Column::left("digest", "digest"));
         let mut table = Table::new("runs", "Runs", columns);
         for run in &self.runs {
-            let maybe = |value: Option<u64>| value.map_or_else(|| Cell::new("-", Value::Null), Cell::from);
+            let maybe = |value: Option<u64>| value.map_or_else(|| Cell::none(), Cell::from);
             let mut cells = vec![
                 run.profile.clone().into(),
                 maybe(run.workers.map(u64::from)),

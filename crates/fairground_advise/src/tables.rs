@@ -11,7 +11,7 @@ use fairground_metrics::Decimal;
 use fairground_model::CpuMax;
 use fairground_report::table::number;
 use fairground_report::units::{fixed, format_ns};
-use fairground_report::{Cell, Column, Table};
+use fairground_report::{Cell, Column, Table, columns};
 use fairground_stdx::Ns;
 use serde_json::Value;
 
@@ -36,7 +36,7 @@ impl Advice {
             tables.push(self.others_table());
         }
         if let Some(limit) = self.chosen().filter(|limit| limit.quota.is_some()) {
-            let mut table = Table::new("snippet", "To set it", vec![Column::left("line", "line")]);
+            let mut table = Table::new("snippet", "To set it", columns![left "line"]);
             snippet(&self.group, limit).into_iter().for_each(|line| {
                 table.line(format!("  {line}"));
                 table.push(vec![line.trim().into()]);
@@ -48,8 +48,7 @@ impl Advice {
     }
 
     fn verdict_table(&self) -> Table {
-        let mut table =
-            Table::new("verdict", format!("{}, group {}", self.title, self.group), vec![Column::left("line", "line")]);
+        let mut table = Table::new("verdict", format!("{}, group {}", self.title, self.group), columns![left "line"]);
         let lines = match &self.judged {
             Some(judged) => judged.lines(),
             None => vec![format!("no limit now; the demand is {} CPUs", cpus(self.demand_ns_per_s))],
@@ -63,20 +62,16 @@ impl Advice {
 
     fn smallest_table(&self) -> Table {
         let goals: Vec<String> = self.goals.iter().map(ToString::to_string).collect();
-        let columns = vec![
-            Column::left("with", "with"),
-            Column::right("limit", "limit_cpus"),
-            Column::right("cpu.max us", "cpu_max_us"),
-            Column::right("burst us", "cpu_max_burst_us"),
-            Column::right("fails at", "below_cpus"),
-            Column::right("step %", "step_pct"),
-            Column::right("seeds", "seeds"),
+        let columns = columns![
+            left "with", right "limit" "limit_cpus", right "cpu.max us" "cpu_max_us",
+            right "burst us" "cpu_max_burst_us", right "fails at" "below_cpus", right "step %" "step_pct",
+            right "seeds",
         ];
         let mut table = Table::new("smallest", format!("Smallest limit for {}", goals.join(" and ")), columns);
         for (name, found) in &self.smallest {
             let Some(limit) = found.limit else {
                 let mut cells: Vec<Cell> = vec![name.clone().into(), Cell::new("none", Value::Null)];
-                cells.extend((0..4).map(|_| Cell::new("-", Value::Null)));
+                cells.extend((0..4).map(|_| Cell::none()));
                 cells.push(found.seeds.into());
                 table.push(cells);
                 table.note(format!(
@@ -90,8 +85,8 @@ impl Advice {
                 cpus_cell(limit),
                 cpu_max(limit).into(),
                 (limit.burst.0 / 1000).into(),
-                found.below.map_or_else(|| Cell::new("-", Value::Null), cpus_cell),
-                found.below.map_or_else(|| Cell::new("-", Value::Null), |below| step_cell(below, limit)),
+                found.below.map_or_else(|| Cell::none(), cpus_cell),
+                found.below.map_or_else(|| Cell::none(), |below| step_cell(below, limit)),
                 found.seeds.into(),
             ]);
         }
@@ -105,7 +100,7 @@ impl Advice {
 
     fn curve_table(&self) -> Table {
         let title = format!("{} against the limit, period {}", percentile_name(self.permille), format_ns(self.limit.period));
-        let mut columns = vec![Column::right("CPUs", "limit_cpus"), Column::right("of demand", "of_demand")];
+        let mut columns = columns![right "CPUs" "limit_cpus", right "of demand" "of_demand"];
         columns.extend(self.point_columns());
         let mut table = Table::new("curve", title, columns);
         for point in &self.curve {
@@ -113,10 +108,8 @@ impl Advice {
                 let per_second = u128::from(quota.0) * 1_000_000_000 / u128::from(point.limit.period.0.max(1));
                 u64::try_from(per_second * 1000 / u128::from(self.demand_ns_per_s.max(1))).unwrap_or(NEVER)
             });
-            let of_demand = of_demand.map_or_else(
-                || Cell::new("-", Value::Null),
-                |permille| Cell::new(ratio_text(permille), number(Decimal::ratio(permille, 1000))),
-            );
+            let of_demand = of_demand
+                .map_or_else(|| Cell::none(), |permille| Cell::new(ratio_text(permille), number(Decimal::ratio(permille, 1000))));
             let mut cells = vec![cpus_cell(point.limit), of_demand];
             cells.extend(self.point_cells(point));
             table.push(cells);
@@ -129,7 +122,7 @@ impl Advice {
 
     fn grid_table(&self) -> Table {
         let chosen = self.grid.first().map_or("-".to_string(), |point| cpus_of(point.limit));
-        let mut columns = vec![Column::right("period", "period_ms"), Column::right("burst us", "cpu_max_burst_us")];
+        let mut columns = columns![right "period" "period_ms", right "burst us" "cpu_max_burst_us"];
         columns.extend(self.point_columns());
         let mut table = Table::new("grid", format!("Period and burst at {chosen} CPUs"), columns);
         for point in &self.grid {
@@ -146,7 +139,7 @@ impl Advice {
 
     fn others_table(&self) -> Table {
         let base = self.limit.quota.map_or_else(|| self.chosen(), |_| Some(self.limit)).map_or("-".to_string(), cpus_of);
-        let mut columns = vec![Column::left("instead", "instead")];
+        let mut columns = columns![left "instead"];
         columns.extend(self.point_columns());
         let mut table = Table::new("others", format!("Other changes at {base} CPUs"), columns);
         for other in &self.others {
@@ -160,7 +153,7 @@ impl Advice {
 
     /// What the figures do not know; docs/limits.md says more.
     fn validity_table(&self) -> Table {
-        let mut table = Table::new("validity", "What this does not know", vec![Column::left("line", "line")]);
+        let mut table = Table::new("validity", "What this does not know", columns![left "line"]);
         for line in [
             "neighbours on the machine beyond those in the scenario; caches; CPUs that change their speed, unless the scenario says so",
             "service times that were measured under throttling are too long: measure them without a limit",
@@ -191,9 +184,9 @@ impl Advice {
     }
 
     fn point_cells(&self, point: &Point) -> Vec<Cell> {
-        let [p50, p90, p999] = point.percentiles.map(|value| value.map_or_else(|| Cell::new("-", Value::Null), time));
+        let [p50, p90, p999] = point.percentiles.map(|value| value.map_or_else(|| Cell::none(), time));
         let ratio = match point.ratio.mean {
-            NEVER => Cell::new("-", Value::Null),
+            NEVER => Cell::none(),
             permille => Cell::new(ratio_text(permille), number(Decimal::ratio(permille, 1000))),
         };
         let percent = |hundredths| Cell::new(format!("{} %", fixed(hundredths, 100, 1)), number(Decimal::ratio(hundredths, 100)));

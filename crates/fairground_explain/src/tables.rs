@@ -4,7 +4,7 @@ use super::story::{finding, met, who};
 use super::verdicts::Miss;
 use super::{Aggregate, Explained, Explanation, Names};
 use fairground_metrics::Decimal;
-use fairground_report::{Cell, Column, Table};
+use fairground_report::{Cell, Column, Table, columns};
 use fairground_stdx::Ns;
 
 /// So many rows of balances are shown.
@@ -25,13 +25,9 @@ fn share(part: Ns, whole: Ns) -> Cell {
 }
 
 fn parts(one: &Explained, names: &Names) -> Table {
-    let mut columns = vec![
-        Column::left("cause", "cause"),
-        Column::left("who ran", "who"),
-        Column::right("cpu", "cpu"),
-        Column::right("time", "time_ns"),
-        Column::right("%", "share_pct"),
-        Column::right("stretches", "stretches"),
+    let mut columns = columns![
+        left "cause", left "who ran" "who", right "cpu", right "time" "time_ns", right "%" "share_pct",
+        right "stretches",
     ];
     if names.has_groups() {
         columns.push(Column::left("decided between", "decided_between"));
@@ -52,12 +48,9 @@ fn parts(one: &Explained, names: &Names) -> Table {
 }
 
 fn idle(one: &Explained) -> Table {
-    let columns = vec![
-        Column::right("cpu", "cpu"),
-        Column::left("allowed", "allowed"),
-        Column::left("same cache", "same_cache"),
-        Column::right("idle after", "first_ns"),
-        Column::right("idle for", "total_ns"),
+    let columns = columns![
+        right "cpu", left "allowed", left "same cache" "same_cache", right "idle after" "first_ns",
+        right "idle for" "total_ns",
     ];
     let mut table = Table::new("idle_cpus", "CPUs that stood idle meanwhile", columns);
     for row in &one.idle {
@@ -70,13 +63,9 @@ fn idle(one: &Explained) -> Table {
 
 /// Balances that came to the same, one after the other, stand in one row with the numbers of the first.
 fn balances(one: &Explained) -> Table {
-    let columns = vec![
-        Column::right("after", "after_ns"),
-        Column::right("times", "times"),
-        Column::left("balance", "pass"),
-        Column::right("for cpu", "dst_cpu"),
-        Column::left("cause", "cause"),
-        Column::left("what it came to", "finding"),
+    let columns = columns![
+        right "after" "after_ns", right "times", left "balance" "pass", right "for cpu" "dst_cpu", left "cause",
+        left "what it came to" "finding",
     ];
     let mut table = Table::new("balances", "balances that could have moved it", columns);
     let kind = |miss: &Miss| {
@@ -99,8 +88,7 @@ fn balances(one: &Explained) -> Table {
 }
 
 fn outcomes(explanation: &Explanation) -> Table {
-    let columns =
-        vec![Column::left("rule changed", "change"), Column::right("delay", "delay_ns"), Column::right("saved", "saved_ns")];
+    let columns = columns![left "rule changed" "change", right "delay" "delay_ns", right "saved" "saved_ns"];
     let mut table = Table::new("what_if", "the same state with one rule changed", columns);
     let before = explanation.one.wake.latency();
     for row in &explanation.outcomes {
@@ -115,14 +103,9 @@ fn outcomes(explanation: &Explanation) -> Table {
 }
 
 fn aggregate(aggregate: &Aggregate) -> Table {
-    let columns = vec![
-        Column::left("cause", "cause"),
-        Column::right("named", "named"),
-        Column::right("together", "named_time_ns"),
-        Column::right("had a part in", "had_part"),
-        Column::right("time", "time_ns"),
-        Column::right("%", "share_pct"),
-        Column::left("lies", "place"),
+    let columns = columns![
+        left "cause", right "named", right "together" "named_time_ns", right "had a part in" "had_part",
+        right "time" "time_ns", right "%" "share_pct", left "lies" "place",
     ];
     let mut table = Table::new("percentile", "all wake-ups that were as late or later", columns);
     for row in &aggregate.rows {

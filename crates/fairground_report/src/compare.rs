@@ -1,7 +1,8 @@
 //! `compare`: the table of scheduler patches on the kernel mailing list, with a verdict per row.
 
+use crate::columns;
 use crate::document::{Document, Input};
-use crate::table::{Cell, Column, Table, number};
+use crate::table::{Cell, Table, number};
 use crate::units::{decimal, format_mean, format_metric};
 use fairground_metrics::{Comparison, SideStats, Unit, Verdict};
 use serde_json::{Value, json};
@@ -42,13 +43,9 @@ impl CompareReport {
     /// `case  load  metric  baseline(std%)  compare%( std%)  verdict`. The baseline is 1.00; compare% is
     /// the change of the value itself, and the verdict says whether that is good.
     pub fn table(&self) -> Table {
-        let columns = vec![
-            Column::left("case", "case"),
-            Column::left("load", "load"),
-            Column::left("metric", "metric"),
-            Column::right("baseline(std%)", "baseline_std_pct"),
-            Column::right("compare%( std%)", "change_pct"),
-            Column::left("verdict", "verdict"),
+        let columns = columns![
+            left "case", left "load", left "metric", right "baseline(std%)" "baseline_std_pct",
+            right "compare%( std%)" "change_pct", left "verdict",
         ];
         let mut table = Table::new("compare", format!("{} (baseline) against {}", self.a, self.b), columns);
         for row in &self.rows {
@@ -71,16 +68,9 @@ impl CompareReport {
     }
     /// The values behind the table: `case  metric  better  median of both  mean of both  p`.
     pub fn values_table(&self) -> Table {
-        let columns = vec![
-            Column::left("case", "case"),
-            Column::left("load", "load"),
-            Column::left("metric", "metric"),
-            Column::left("better", "better"),
-            Column::right("baseline median", "a_median"),
-            Column::right("compare median", "b_median"),
-            Column::right("baseline mean", "a_mean"),
-            Column::right("compare mean", "b_mean"),
-            Column::right("p", "p"),
+        let columns = columns![
+            left "case", left "load", left "metric", left "better", right "baseline median" "a_median",
+            right "compare median" "b_median", right "baseline mean" "a_mean", right "compare mean" "b_mean", right "p",
         ];
         let mut table = Table::new("compare_values", "Values", columns);
         for row in &self.rows {

@@ -1,20 +1,14 @@
 //! Figures beside the limits of a recorded set.
 
-use crate::table::{Cell, Column, Table, number};
+use crate::columns;
+use crate::table::{Cell, Table, number};
 use fairground_metrics::{Check, Figure, FigureValue};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
 /// `figure  ours  recorded  lo..hi  inside`; what was skipped is listed under the table.
 pub fn expect_table(check: &Check) -> Table {
-    let columns = vec![
-        Column::left("figure", "figure"),
-        Column::right("ours", "ours"),
-        Column::right("recorded", "recorded"),
-        Column::right("lo", "lo"),
-        Column::right("hi", "hi"),
-        Column::left("inside", "inside"),
-    ];
+    let columns = columns![left "figure", right "ours", right "recorded", right "lo", right "hi", left "inside"];
     let mut table = Table::new("expect", "Figures against the recording", columns);
     for row in &check.rows {
         let ours = row.ours.map_or_else(|| Cell::new("missing", Value::Null), Cell::from);

@@ -1,6 +1,7 @@
 //! `profile diff`: what changed between two profiles, as release notes and as a table.
 
-use crate::table::{Column, Table};
+use crate::columns;
+use crate::table::Table;
 use std::fmt::Write;
 
 /// One feature, seam or tunable that changed.
@@ -24,13 +25,8 @@ pub struct ProfileChange {
 
 /// What differs between the profiles named `p` and `q`.
 pub fn profile_diff_table(p: &str, q: &str, changes: &[ProfileChange]) -> Table {
-    let columns = vec![
-        Column::left("since", "since"),
-        Column::left("kind", "kind"),
-        Column::left("what", "name"),
-        Column::left("before", "before"),
-        Column::left("after", "after"),
-        Column::left("meaning", "sentence"),
+    let columns = columns![
+        left "since", left "kind", left "what" "name", left "before", left "after", left "meaning" "sentence",
     ];
     let mut table = Table::new("profile_diff", format!("From {p} to {q}"), columns);
     for change in changes {

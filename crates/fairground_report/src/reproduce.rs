@@ -1,7 +1,8 @@
 //! A published experiment beside our numbers.
 
+use crate::columns;
 use crate::document::{Document, Input};
-use crate::table::{Cell, Column, Table, number};
+use crate::table::{Cell, Table, number};
 use fairground_metrics::Decimal;
 use serde_json::{Value, json};
 use std::fmt;
@@ -204,15 +205,9 @@ impl Reproduction {
     }
     /// `id  unit  published  simulated [lo..hi]  band  within  kind`, claims and prices under it.
     pub fn table(&self) -> Table {
-        let columns = vec![
-            Column::left("id", "id"),
-            Column::left("unit", "unit"),
-            Column::right("published", "published"),
-            Column::right("simulated", "simulated"),
-            Column::left("[lo..hi]", "range"),
-            Column::right("band", "band"),
-            Column::left("within", "within"),
-            Column::left("kind", "kind"),
+        let columns = columns![
+            left "id", left "unit", right "published", right "simulated", left "[lo..hi]" "range", right "band",
+            left "within", left "kind",
         ];
         let quick = if self.quick { " (quick)" } else { "" };
         let mut table = Table::new("reproduce", format!("{}{quick}", self.experiment), columns);
@@ -258,7 +253,7 @@ fn cells(row: &ReproductionRow) -> Vec<Cell> {
     let within = match row.within() {
         Some(true) => Cell::new("yes", true),
         Some(false) => Cell::new("NO", false),
-        None => Cell::new("-", Value::Null),
+        None => Cell::none(),
     };
     vec![
         row.id.clone().into(),

@@ -1,5 +1,6 @@
 //! Counters of /proc/schedstat as tables.
 
+use crate::columns;
 use crate::table::{Cell, Column, Table};
 use fairground_metrics::schedstat::{total_by_level, total_of_cpus};
 use fairground_model::schedstat::BALANCING_AS;
@@ -34,7 +35,7 @@ pub fn tables(stat: &SchedStat, detail: Detail) -> Vec<Table> {
 
 fn cpu_table(stat: &SchedStat, detail: Detail) -> Table {
     let added = stat.cpus.first().map_or(0, |cpu| cpu.added.len());
-    let mut columns = vec![Column::left("CPU", "cpu")];
+    let mut columns = columns![left "CPU" "cpu"];
     for (place, (title, name)) in CPU_TITLES.iter().zip(RqStats::NAMES).enumerate() {
         let unit = if CPU_TIMES.contains(&place) { "_ns" } else { "" };
         columns.push(Column::right(*title, format!("{name}{unit}")));
@@ -97,7 +98,7 @@ fn domains(stat: &SchedStat, detail: Detail) -> Vec<Domain> {
 }
 
 fn heading() -> Vec<Column> {
-    vec![Column::left("CPU", "cpu"), Column::left("domain", "domain"), Column::left("CPUs", "span")]
+    columns![left "CPU" "cpu", left "domain", left "CPUs" "span"]
 }
 
 /// A line for each domain and state of the balancing CPU.

@@ -1,6 +1,7 @@
 //! Searches for an idle CPU: how well they did, and how long they took.
 
-use crate::table::{Cell, Column, Table, number};
+use crate::columns;
+use crate::table::{Cell, Table, number};
 use fairground_metrics::Decimal;
 use fairground_model::SisStats;
 use fairground_stdx::Log2Histogram;
@@ -13,13 +14,9 @@ fn percent(thousandths: u64) -> Cell {
 /// `case  load  se_eff%  dom_eff%  fast_rate%  success_rate%`: the searches of each row, in the layout in which they were
 /// published.
 pub fn efficiency_table<'a>(title: &str, rows: impl IntoIterator<Item = (&'a str, String, SisStats)>) -> Table {
-    let columns = vec![
-        Column::left("case", "case"),
-        Column::left("load", "load"),
-        Column::right("se_eff%", "se_eff_pct"),
-        Column::right("dom_eff%", "dom_eff_pct"),
-        Column::right("fast_rate%", "fast_rate_pct"),
-        Column::right("success_rate%", "success_rate_pct"),
+    let columns = columns![
+        left "case", left "load", right "se_eff%" "se_eff_pct", right "dom_eff%" "dom_eff_pct",
+        right "fast_rate%" "fast_rate_pct", right "success_rate%" "success_rate_pct",
     ];
     let mut table = Table::new("search_efficiency", title, columns);
     for (case, load, sis) in rows {
@@ -34,8 +31,7 @@ const BAR: u64 = 52;
 
 /// Counts by powers of two, as bpftrace prints a `hist()`.
 pub fn bpftrace_histogram(name: &str, histogram: &Log2Histogram) -> Table {
-    let columns =
-        vec![Column::right("from", "from"), Column::right("count", "count"), Column::left("share of the largest", "share")];
+    let columns = columns![right "from", right "count", left "share of the largest" "share"];
     let mut table = Table::new("histogram", format!("@{name}:"), columns);
     let buckets: Vec<(u64, u64)> = histogram.buckets().collect();
     let (Some(first), Some(last)) = (buckets.iter().position(|row| row.1 > 0), buckets.iter().rposition(|row| row.1 > 0)) else {

@@ -1,6 +1,7 @@
 //! Where the virtual time of a run went: by class of cost for people, by operation for programs.
 
-use crate::table::{Cell, Column, Table, number};
+use crate::columns;
+use crate::table::{Cell, Table, number};
 use crate::units::{fixed, format_count, format_ns};
 use fairground_metrics::Decimal;
 use fairground_model::{CostClass, SpentOn, SpentRow, TimeSpent};
@@ -8,13 +9,7 @@ use fairground_stdx::Ns;
 
 /// By class. What took no time is left out.
 pub fn time_spent_table(spent: &TimeSpent) -> Table {
-    let columns = vec![
-        Column::left("on", "on"),
-        Column::right("count", "count"),
-        Column::right("time", "time_ns"),
-        Column::right("% of all CPUs", "share_pct"),
-        Column::left("what", "what"),
-    ];
+    let columns = columns![left "on", right "count", right "time" "time_ns", right "% of all CPUs" "share_pct", left "what"];
     let mut table = Table::new("time_spent", "Where the virtual time went", columns);
     let mut push = |row: SpentRow, (key, what): (&str, &str)| {
         if row.ns != 0 {
@@ -37,13 +32,7 @@ pub fn time_spent_table(spent: &TimeSpent) -> Table {
 
 /// By operation, for documents: every row, also of what took no time.
 pub fn time_by_op_table(spent: &TimeSpent) -> Table {
-    let columns = vec![
-        Column::left("op", "op"),
-        Column::left("class", "class"),
-        Column::right("count", "count"),
-        Column::right("time", "time_ns"),
-        Column::right("% of all CPUs", "share_pct"),
-    ];
+    let columns = columns![left "op", left "class", right "count", right "time" "time_ns", right "% of all CPUs" "share_pct"];
     let mut table = Table::new("time_by_op", "Where the virtual time went, by operation", columns);
     for row in spent.rows() {
         let class = row.class().map_or("", CostClass::key);

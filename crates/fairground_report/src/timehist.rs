@@ -1,6 +1,7 @@
 //! What `perf sched timehist` and `perf sched latency` print.
 
-use crate::table::{Cell, Column, Table};
+use crate::columns;
+use crate::table::{Cell, Table};
 use crate::units::{fixed, format_ns};
 use fairground_metrics::timehist::{LatencyRow, LatencyTable, Summary, TimeHistRow};
 use fairground_model::TaskInfo;
@@ -37,14 +38,10 @@ fn instant_cell(at: Instant) -> Cell {
 
 /// The table of `perf sched latency`.
 pub fn latency_table(latency: &LatencyTable, order: LatencyOrder, end: Instant) -> Table {
-    let columns = vec![
-        Column::left("task", "task"),
-        Column::right("runtime ms", "runtime_ns"),
-        Column::right("switches", "switches"),
-        Column::right("avg delay ms", "delay_avg_ns"),
-        Column::right("max delay ms", "delay_max_ns"),
-        Column::right("max delay start s", "delay_max_start_ns"),
-        Column::right("max delay end s", "delay_max_end_ns"),
+    let columns = columns![
+        left "task", right "runtime ms" "runtime_ns", right "switches", right "avg delay ms" "delay_avg_ns",
+        right "max delay ms" "delay_max_ns", right "max delay start s" "delay_max_start_ns",
+        right "max delay end s" "delay_max_end_ns",
     ];
     let mut table = Table::new("latency", "Scheduling latency", columns);
     let mut rows: Vec<&LatencyRow> = latency.rows.iter().collect();
@@ -131,21 +128,11 @@ pub fn timehist_json(row: &TimeHistRow, info: &TaskInfo) -> Value {
 
 /// Sums by task.
 pub fn summary_table(summary: &Summary) -> Table {
-    let columns = vec![
-        Column::left("task", "task"),
-        Column::right("pid", "pid"),
-        Column::right("runs", "runs"),
-        Column::right("run ms", "run_ns"),
-        Column::right("min", "run_min_ns"),
-        Column::right("avg", "run_avg_ns"),
-        Column::right("max", "run_max_ns"),
-        Column::right("preempt ms", "preempt_ns"),
-        Column::right("iowait ms", "iowait_ns"),
-        Column::right("sleep ms", "sleep_ns"),
-        Column::right("delays", "delays"),
-        Column::right("delay ms", "delay_ns"),
-        Column::right("max delay", "delay_max_ns"),
-        Column::right("at s", "delay_max_at_ns"),
+    let columns = columns![
+        left "task", right "pid", right "runs", right "run ms" "run_ns", right "min" "run_min_ns",
+        right "avg" "run_avg_ns", right "max" "run_max_ns", right "preempt ms" "preempt_ns",
+        right "iowait ms" "iowait_ns", right "sleep ms" "sleep_ns", right "delays", right "delay ms" "delay_ns",
+        right "max delay" "delay_max_ns", right "at s" "delay_max_at_ns",
     ];
     let mut table = Table::new("timehist_summary", "Times by task", columns);
     let time = |length: Ns| Cell::new(ms(length), length.0);

@@ -1,9 +1,11 @@
 //! Files that are written beside a run. A file bears the ending `.partial` until it is complete, so that an
 //! interrupted or failed run never leaves something that looks like a result.
 
+mod file;
 mod of_run;
 mod results;
 
+pub use file::{OutputFile, write_result};
 pub use results::{ResultFiles, ResultKind, table_parquet};
 
 use crate::pages;
@@ -13,37 +15,11 @@ use fairground_metrics::TimelineSink;
 use fairground_model::{LockEvent, Mistakes, Sink, TaskInfo, TraceEvent};
 use fairground_scenario::{Error, Scenario};
 use fairground_stdx::{CpuId, Instant, TaskId};
+use file::{ending, refuse_twice};
 use of_run::OfRun;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{BufWriter, Write};
-use std::path::{Path, PathBuf};
-
-/// A file being written.
-#[derive(Debug)]
-pub struct OutputFile {
-    target: PathBuf,
-    partial: PathBuf,
-}
-
-impl OutputFile {
-    /// Begins `target` under its partial name.
-    pub fn create(target: &Path) -> Result<(OutputFile, BufWriter<File>), Error> {
-        let mut name = target.as_os_str().to_os_string();
-        name.push(".partial");
-        let partial = PathBuf::from(name);
-        let file = File::create(&partial).map_err(|cause| Error::world("write", &partial, cause))?;
-        Ok((OutputFile { target: target.to_path_buf(), partial }, BufWriter::new(file)))
-    }
-    /// Gives a complete file its name.
-    pub fn complete(self) -> Result<PathBuf, Error> {
-        fs::rename(&self.partial, &self.target).map_err(|cause| Error::world("write", &self.target, cause))?;
-        Ok(self.target)
-    }
-    /// Leaves an incomplete file under its partial name.
-    pub fn leave_partial(self) -> PathBuf {
-        self.partial
-    }
-}
+use std::path::PathBuf;
 
 /// The files that a run writes beside its report: `-o FILE`, the writer chosen by the file's ending.
 #[derive(Default)]
@@ -129,20 +105,6 @@ impl Outputs {
     }
 }
 
-fn refuse_twice(paths: &[PathBuf]) -> Result<(), Error> {
-    let mut wrong = Mistakes::default();
-    for (index, path) in paths.iter().enumerate() {
-        if paths[..index].contains(path) {
-            wrong.whole(format!("-o {} is given twice", path.display()), "Give each file once.");
-        }
-    }
-    wrong.or(()).map_err(|wrong| Error::input("command line", "", wrong))
-}
-
-fn ending(path: &Path) -> &str {
-    path.extension().and_then(|ending| ending.to_str()).unwrap_or("")
-}
-
 impl Sink for Outputs {
     fn task(&mut self, task: TaskId, info: &TaskInfo) {
         self.writers.iter_mut().for_each(|(_, writer)| writer.task(task, info));
@@ -165,11 +127,4 @@ impl Sink for Outputs {
     fn wants_samples(&self) -> bool {
         self.timeline.is_some() || self.writers.iter().any(|(_, writer)| writer.wants_samples())
     }
-}
-
-/// Writes a result under its name, or under its partial name if it is not complete. Returns the path.
-pub fn write_result(target: &Path, text: &str, complete: bool) -> Result<PathBuf, Error> {
-    let (file, mut out) = OutputFile::create(target)?;
-    out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(|cause| Error::world("write", target, cause))?;
-    if complete { file.complete() } else { Ok(file.leave_partial()) }
 }

@@ -1,8 +1,7 @@
 //! Files that are made of what came out of a whole run.
 
-use super::ending;
-use crate::pages;
-use crate::run::RunOutcome;
+use super::file::ending;
+use crate::run::{RunOutcome, run_page};
 use crate::schedstat::ENDING as SCHEDSTAT;
 use fairground_formats::schedstat;
 use fairground_metrics::Timeline;
@@ -31,7 +30,7 @@ impl OfRun {
     pub(super) fn text(self, scenario: &Scenario, outcome: &RunOutcome, timeline: Option<&Timeline>) -> String {
         match self {
             OfRun::SchedStat => schedstat::write(&outcome.schedstat),
-            OfRun::Page => pages::run_page(scenario, outcome, timeline.cloned()).to_string(),
+            OfRun::Page => run_page(scenario, outcome, timeline.cloned()).to_string(),
             OfRun::Hgrm => hgrm(&outcome.report.latency),
         }
     }

@@ -1,6 +1,6 @@
 //! Files of results that are made at once, when all runs are over: of comparisons and sweeps.
 
-use super::{OutputFile, ending, refuse_twice};
+use super::file::{OutputFile, ending, refuse_twice};
 use fairground_formats::parquet::{Field, Kind, Value, write_table};
 use fairground_model::Mistakes;
 use fairground_report::{Align, Column, Table};

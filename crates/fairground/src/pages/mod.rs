@@ -1,12 +1,8 @@
-//! Pages of runs and comparisons: `-o FILE.html`.
+//! What pages for a browser (`-o FILE.html`) have in common: their heading, curves of latency, the timeline.
 
-mod compare;
 mod curves;
-mod run;
 
-pub(crate) use compare::{Side, compare_page};
 pub use curves::{latency_chart, percentile_series};
-pub use run::run_page;
 
 use fairground_metrics::{Timeline, TimelineSink};
 use fairground_model::cgroup;
@@ -33,7 +29,7 @@ pub fn page(title: &str, command: &str, scenario: &Scenario) -> Page {
 }
 
 /// A timeline with the names of the scenario's tasks and groups.
-fn timeline_block(title: String, scenario: &Scenario, timeline: Timeline) -> TimelineBlock {
+pub(crate) fn timeline_block(title: String, scenario: &Scenario, timeline: Timeline) -> TimelineBlock {
     let set = scenario.tasks();
     let starts = set.first_groups();
     let mut owners: Vec<Owner> = timeline.names.iter().map(|name| Owner { name: name.clone(), group: String::new() }).collect();

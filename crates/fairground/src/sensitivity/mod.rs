@@ -3,7 +3,7 @@
 //! A class that no run at the given prices counts cannot change anything, so it is named and not run again.
 
 mod outcome;
-mod table;
+mod show;
 #[cfg(test)]
 mod tests;
 
@@ -140,7 +140,7 @@ impl Plan {
         done.iter().for_each(|one| digest.bytes(&one.digest.to_le_bytes()));
         Sensitivity {
             title: scenario.title.clone(),
-            sides: self.sides.iter().map(|side| compare::side_name(&side.profile)).collect(),
+            sides: self.sides.iter().map(|side| side.profile.full_name()).collect(),
             seeds: self.seeds,
             metrics: self.metrics.iter().map(cases_of).collect(),
             spent: done.first().map(|one| one.spent.clone()),

@@ -2,12 +2,12 @@
 
 mod journal;
 mod row;
+mod show;
 mod spec;
-mod table;
 
 pub use row::{Outcome, Row};
+pub use show::{sweep_document, sweep_file, sweep_table};
 pub use spec::{Axis, AxisKind, MAX_RUNS, SweepSpec};
-pub use table::{sweep_document, sweep_file, sweep_table};
 
 use crate::run::{self, RunEnding, RunOptions};
 use fairground_model::{Digest, Mistakes, NullSink};

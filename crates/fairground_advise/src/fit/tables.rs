@@ -8,7 +8,7 @@ use super::prior::{BURST_NS, CV_PERCENT, RATIO_PERCENT, SHARE, WORKERS_MOST};
 use super::{Fit, FitPoint, LEAST, Range};
 use fairground_model::CpuMax;
 use fairground_report::units::format_ns;
-use fairground_report::{Cell, Column, Table};
+use fairground_report::{Cell, Column, Table, columns};
 use fairground_stdx::Ns;
 use serde_json::Value;
 
@@ -62,7 +62,7 @@ impl Fit {
         cells.extend([low, median, high].map(time));
         cells.extend([point.ratio.low, point.ratio.median, point.ratio.high].map(ratio));
         cells.extend(point.verdicts.map(share));
-        cells.push(if self.goals.is_empty() { Cell::new("-", Value::Null) } else { share(point.holds) });
+        cells.push(if self.goals.is_empty() { Cell::none() } else { share(point.holds) });
         cells
     }
 
@@ -89,10 +89,8 @@ impl Fit {
 
     fn smallest_table(&self, limit: CpuMax, smallest: Range) -> Table {
         let goals: Vec<String> = self.goals.iter().map(ToString::to_string).collect();
-        let columns = vec![
-            Column::right("from", "limit_low_cpus"),
-            Column::right("half below", "limit_median_cpus"),
-            Column::right("to", "limit_high_cpus"),
+        let columns = columns![
+            right "from" "limit_low_cpus", right "half below" "limit_median_cpus", right "to" "limit_high_cpus",
         ];
         let mut table = Table::new("smallest", format!("Smallest limit for {}, CPUs", goals.join(" and ")), columns);
         let cell = |quota: u64| match quota {
@@ -105,7 +103,7 @@ impl Fit {
     }
 
     fn account_table(&self) -> Table {
-        let mut table = Table::new("account", "What this rests on", vec![Column::left("line", "line")]);
+        let mut table = Table::new("account", "What this rests on", columns![left "line"]);
         let matched = if self.spread_known {
             "use, throttled periods, throttled time and the spread of use over periods"
         } else {

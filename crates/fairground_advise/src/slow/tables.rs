@@ -7,7 +7,7 @@ use super::{Slow, SlowRequest};
 use fairground_metrics::Decimal;
 use fairground_report::table::number;
 use fairground_report::units::{fixed, format_ns};
-use fairground_report::{Cell, Column, Table};
+use fairground_report::{Cell, Column, Table, columns};
 use fairground_stdx::{Instant, Ns};
 use serde_json::{Value, json};
 
@@ -21,8 +21,7 @@ const SHOWN_REFILLS: usize = 6;
 impl Slow {
     /// The shares of all requests, of the slowest hundredth and of the slowest one, in each state.
     pub(in super::super) fn shares_table(&self, permille: u64, name: &str) -> Table {
-        let mut columns =
-            vec![Column::left("requests", "requests"), Column::right("count", "count"), Column::right("mean", "mean_ns")];
+        let mut columns = columns![left "requests", right "count", right "mean" "mean_ns"];
         columns.extend(STATES.map(|state| Column::right(state.name(), format!("{}_pct", state.key()))));
         let title = format!("Where the time of requests goes at {} CPUs", cpus_of(self.limit));
         let mut table = Table::new("shares", title, columns);
@@ -39,11 +38,8 @@ impl Slow {
     }
     /// How long queues of CPUs stood still.
     pub(in super::super) fn stalls_table(&self) -> Table {
-        let columns = vec![
-            Column::left("length", "length"),
-            Column::right("stalls", "count"),
-            Column::right("together", "total_ns"),
-            Column::right("longest", "longest_ns"),
+        let columns = columns![
+            left "length", right "stalls" "count", right "together" "total_ns", right "longest" "longest_ns",
         ];
         let mut table =
             Table::new("stalls", format!("How long CPUs stood still for want of quota at {} CPUs", cpus_of(self.limit)), columns);
@@ -74,7 +70,7 @@ impl Slow {
     }
     /// The slowest request as sentences.
     pub(in super::super) fn slowest_table(&self) -> Table {
-        let mut table = Table::new("slowest", "The slowest request", vec![Column::left("line", "line")]);
+        let mut table = Table::new("slowest", "The slowest request", columns![left "line"]);
         for line in self.slowest.lines() {
             table.line(format!("  {line}"));
             table.push(vec![line.into()]);

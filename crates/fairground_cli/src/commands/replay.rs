@@ -7,8 +7,8 @@ use crate::progress::Bar;
 use crate::show;
 use fairground::output::Outputs;
 use fairground::replay::Replay;
-use fairground::run::{RunEnding, RunOptions};
-use fairground::tables;
+
+use fairground::run::{self, RunEnding, RunOptions};
 use fairground_scenario::{Control, Error};
 use std::path::PathBuf;
 
@@ -38,7 +38,7 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
     let mut outputs = Outputs::for_run(&args.output, scenario)?;
     let bar = Bar::new("replaying");
     let options = RunOptions { stop_before_event: args.stop_before_event, command: command_line(), ..RunOptions::default() };
-    let outcome = fairground::run::run(scenario, &options, &mut outputs, Control::new(interrupt::flag(), &bar));
+    let outcome = run::run(scenario, &options, &mut outputs, Control::new(interrupt::flag(), &bar));
     bar.finish();
     let outcome = outcome?;
     for path in outputs.finish_run(scenario, &outcome)? {
@@ -48,11 +48,11 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
     if json {
         show::document(&replay.document(&outcome))?;
     } else {
-        let mut shown = tables::run_tables(scenario, &outcome);
+        let mut shown = run::run_tables(scenario, &outcome);
         shown.push(beside);
         show::tables(&shown)?;
-        show::text(&format!("\n{}\n", tables::summary(scenario, &outcome)))?;
-        eprintln!("{}", tables::speed(&outcome));
+        show::text(&format!("\n{}\n", run::summary(scenario, &outcome)))?;
+        eprintln!("{}", run::speed(&outcome));
     }
     Ok(if outcome.ending == RunEnding::Interrupted { EXIT_INTERRUPTED } else { 0 })
 }

@@ -6,8 +6,8 @@ use crate::progress::Bar;
 use crate::show;
 use fairground::input::RunInput;
 use fairground::output::Outputs;
-use fairground::run::{RunEnding, RunOptions, RunOutcome};
-use fairground::{report, tables};
+use fairground::report;
+use fairground::run::{self, RunEnding, RunOptions, RunOutcome};
 use fairground_recordings::RecordedSet;
 use fairground_scenario::{Control, Error, Scenario};
 use std::path::PathBuf;
@@ -51,10 +51,10 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
     let control = Control::new(interrupt::flag(), &bar);
     let options = RunOptions { paranoid: args.paranoid, stop_before_event: args.stop_before_event, command: command_line() };
     let (outcome, set) = match &input {
-        RunInput::Scenario(scenario) => (fairground::run::run(scenario, &options, &mut outputs, control), None),
+        RunInput::Scenario(scenario) => (run::run(scenario, &options, &mut outputs, control), None),
         RunInput::Set(set) => {
             let mut figures = set.figures();
-            let outcome = fairground::run::run(&set.scenario, &options, &mut (&mut figures, &mut outputs), control);
+            let outcome = run::run(&set.scenario, &options, &mut (&mut figures, &mut outputs), control);
             (outcome, Some((set.as_ref(), figures)))
         }
     };
@@ -79,20 +79,20 @@ type Checked<'s> = (&'s RecordedSet, (report::FigureMap, report::Check));
 
 fn print(scenario: &Scenario, outcome: &RunOutcome, checked: Option<Checked<'_>>, shown: Shown) -> Result<(), Error> {
     if shown.json {
-        let mut document = tables::run_document(scenario, outcome);
+        let mut document = run::run_document(scenario, outcome);
         if let Some((_, (figures, check))) = &checked {
             document.set("figures", report::figures_json(figures)).set("expect", report::expect_json(check));
         }
         return show::document(&document);
     }
-    let mut all = tables::run_tables(scenario, outcome);
+    let mut all = run::run_tables(scenario, outcome);
     if shown.searches {
-        all.extend(tables::search_tables(scenario, outcome));
+        all.extend(run::search_tables(scenario, outcome));
     }
     all.extend(checked.map(|(_, (_, check))| report::expect_table(&check)));
     show::tables(&all)?;
-    show::text(&format!("\n{}\n", tables::summary(scenario, outcome)))?;
-    eprintln!("{}", tables::speed(outcome));
+    show::text(&format!("\n{}\n", run::summary(scenario, outcome)))?;
+    eprintln!("{}", run::speed(outcome));
     Ok(())
 }
 

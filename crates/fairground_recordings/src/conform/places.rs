@@ -2,7 +2,7 @@
 
 use super::{Conformance, percent};
 use fairground_conform::{BatchRule, MoveKind, PlaceRule, Tally, Unexplained};
-use fairground_report::{Cell, Column, Table};
+use fairground_report::{Cell, Table, columns};
 use serde_json::{Map, Value, json};
 
 /// Choices that no reading explains: so many are shown with their queues.
@@ -11,12 +11,8 @@ const SHOWN: usize = 3;
 /// Choices of CPUs by the rule, or the doubt, that explains them; nothing without a choice.
 pub fn placement_table(conformance: &Conformance) -> Option<Table> {
     let found = &conformance.outcome.placement;
-    let columns = vec![
-        Column::left("rule", "rule"),
-        Column::left("is a", "is"),
-        Column::right("choices", "choices"),
-        Column::right("same CPU", "strict"),
-        Column::right("same %", "strict_pct"),
+    let columns = columns![
+        left "rule", left "is a" "is", right "choices", right "same CPU" "strict", right "same %" "strict_pct",
     ];
     let mut table = Table::new("placement", "Choices of CPUs, by what explains them", columns);
     let rows = PlaceRule::ALL.into_iter().map(|rule| (rule, found.of(rule))).filter(|row| row.1.choices > 0);
@@ -67,13 +63,9 @@ fn sentence(conformance: &Conformance, row: &Unexplained) -> String {
 /// Moves of waiting tasks by kind, and the questions about them; nothing without a move.
 pub fn moves_table(conformance: &Conformance) -> Option<Table> {
     let found = &conformance.outcome.moves;
-    let columns = vec![
-        Column::left("moves", "what"),
-        Column::right("tasks", "tasks"),
-        Column::right("balances", "balances"),
-        Column::right("judged", "judged"),
-        Column::right("agree", "agree"),
-        Column::right("agree %", "agree_pct"),
+    let columns = columns![
+        left "moves" "what", right "tasks", right "balances", right "judged", right "agree",
+        right "agree %" "agree_pct",
     ];
     let mut table = Table::new("moves", "Moves of runnable tasks outside wake-ups", columns);
     for kind in MoveKind::ALL {

@@ -9,7 +9,7 @@ use fairground_machine::Machine;
 use fairground_metrics::Window;
 use fairground_model::{CpuMax, QuotaCall, QuotaProbe, TaskGroupSpec};
 use fairground_report::units::{format_count, format_ns};
-use fairground_report::{Cell, Column, Table};
+use fairground_report::{Cell, Table, columns};
 use fairground_scenario::{Error, guard, trace_file};
 use fairground_sched::Profile;
 use fairground_stdx::{IndexVec, Instant, TaskId, TgId};
@@ -183,12 +183,7 @@ fn replayed(
 /// Comparisons and agreements, with the first differences as notes.
 pub fn quota_table(conformance: &Conformance) -> Option<Table> {
     let quota = conformance.quota.as_ref()?;
-    let columns = vec![
-        Column::left("account", "what"),
-        Column::right("compared", "compared"),
-        Column::right("exact", "exact"),
-        Column::right("exact %", "exact_pct"),
-    ];
+    let columns = columns![left "account" "what", right "compared", right "exact", right "exact %" "exact_pct"];
     let mut table = Table::new("quota", "Quota: what accounts had, to the nanosecond", columns);
     for (name, limit) in &quota.limits {
         let quota = limit.quota.map_or_else(|| "max".to_string(), format_ns);

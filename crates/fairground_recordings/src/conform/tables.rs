@@ -3,7 +3,7 @@
 use super::{Conformance, percent};
 use fairground_conform::{Choice, Kind, NOTABLE_PERCENT, Outcome, Quota, Tally};
 use fairground_report::units::{format_count, format_ns};
-use fairground_report::{Cell, Column, Table};
+use fairground_report::{Cell, Table, columns};
 use fairground_sched::QueueSeat;
 use fairground_stdx::{Ns, Vruntime};
 
@@ -18,16 +18,10 @@ pub fn heading(conformance: &Conformance) -> String {
 
 /// Agreement per kind.
 pub fn table(conformance: &Conformance) -> Table {
-    let columns = vec![
-        Column::left("decision", "kind"),
-        Column::right("decisions", "decisions"),
-        Column::right("agree", "agree"),
-        Column::right("agree %", "agree_pct"),
-        Column::right("kernel did", "did"),
-        Column::right("agree %", "did_agree_pct"),
-        Column::right("did not", "did_not"),
-        Column::right("agree %", "did_not_agree_pct"),
-        Column::right("unclear", "unclear"),
+    let columns = columns![
+        left "decision" "kind", right "decisions", right "agree", right "agree %" "agree_pct", right "kernel did" "did",
+        right "agree %" "did_agree_pct", right "did not" "did_not", right "agree %" "did_not_agree_pct",
+        right "unclear",
     ];
     let mut table = Table::new("conform", "Decisions of the recorded kernel and of the model", columns);
     for kind in Kind::ALL {
@@ -90,11 +84,9 @@ fn notes(conformance: &Conformance, table: &mut Table) {
 
 /// Run time of the tasks that ran most, as recorded and by the core's answers.
 pub fn shares_table(conformance: &Conformance) -> Table {
-    let columns = vec![
-        Column::left("task", "task"),
-        Column::right("ran", "ran_ns"),
-        Column::right("by the model's answers", "given_ns"),
-        Column::right("error %", "runtime_error_pct"),
+    let columns = columns![
+        left "task", right "ran" "ran_ns", right "by the model's answers" "given_ns",
+        right "error %" "runtime_error_pct",
     ];
     let mut table = Table::new("shares", "Run time, worst first", columns);
     let notable = conformance.outcome.notable_shares();
@@ -116,11 +108,9 @@ pub(super) fn error_percent(ran: Ns, given: Ns) -> f64 {
 /// The headline beside the one with fitted lags.
 pub fn fitted_table(conformance: &Conformance) -> Option<Table> {
     let fit = conformance.fitted.as_ref()?;
-    let columns = vec![
-        Column::left("decision", "kind"),
-        Column::right("decisions", "decisions"),
-        Column::right("differ, lags 0", "differ"),
-        Column::right("differ, fitted", "differ_fitted"),
+    let columns = columns![
+        left "decision" "kind", right "decisions", right "differ, lags 0" "differ",
+        right "differ, fitted" "differ_fitted",
     ];
     let mut table = Table::new("fitted", "With fitted lags of kernel threads that slept before the record", columns);
     let wrong = |outcome: &Outcome, kind: Kind| {
@@ -138,15 +128,9 @@ pub fn fitted_table(conformance: &Conformance) -> Option<Table> {
 
 /// The queue of a disagreement: times relative to the smallest virtual time.
 pub fn mismatch_table(conformance: &Conformance, queue: &[QueueSeat]) -> Table {
-    let columns = vec![
-        Column::left("task", "task"),
-        Column::right("vruntime", "vruntime"),
-        Column::right("lag", "lag"),
-        Column::right("deadline", "deadline"),
-        Column::left("eligible", "eligible"),
-        Column::right("weight", "weight"),
-        Column::right("slice used", "slice_used_ns"),
-        Column::left("state", "state"),
+    let columns = columns![
+        left "task", right "vruntime", right "lag", right "deadline", left "eligible", right "weight",
+        right "slice used" "slice_used_ns", left "state",
     ];
     let mut table = Table::new("queue", "", columns);
     let smallest = queue.iter().map(|seat| seat.vruntime).reduce(Vruntime::min).unwrap_or_default();

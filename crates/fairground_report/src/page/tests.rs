@@ -1,5 +1,6 @@
 use super::*;
-use crate::table::{Cell, Column};
+use crate::columns;
+use crate::table::Cell;
 use fairground_metrics::TimelineSink;
 use fairground_model::{PrevState, Sink, TraceEvent};
 use fairground_stdx::{CpuId, Instant, Ns, TaskId};
@@ -7,7 +8,7 @@ use fairground_stdx::{CpuId, Instant, Ns, TaskId};
 const NASTY: &str = "<img src=x onerror=alert(1)>\"'&</script>";
 
 fn table() -> Table {
-    let mut table = Table::new("tasks", "Tasks", vec![Column::left("task", "task"), Column::right("wait max", "wait_max_ns")]);
+    let mut table = Table::new("tasks", "Tasks", columns![left "task", right "wait max" "wait_max_ns"]);
     table.push(vec![NASTY.into(), Cell::ns(Ns(8_000_000))]);
     table.note("times are simulated");
     table

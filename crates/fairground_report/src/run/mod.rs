@@ -1,5 +1,6 @@
 //! `run`: what a run did, per task, per CPU and in all.
 
+use crate::columns;
 use crate::document::{Document, Input, hex};
 use crate::table::{Cell, Column, Table, number};
 use crate::units::{decimal, fixed, format_metric};
@@ -58,7 +59,7 @@ pub fn metrics_json(metrics: &[Metric]) -> Value {
 
 /// The named numbers of a run.
 pub fn metrics_table(metrics: &[Metric]) -> Table {
-    let columns = vec![Column::left("metric", "metric"), Column::right("value", "value"), Column::left("unit", "unit")];
+    let columns = columns![left "metric", right "value", left "unit"];
     let mut table = Table::new("metrics", "Metrics", columns);
     for metric in metrics {
         let places = if metric.unit == Unit::Count { 0 } else { 3 };
@@ -75,20 +76,11 @@ pub fn metrics_table(metrics: &[Metric]) -> Table {
 /// Per task: run time, share of one CPU, switches, delays and wake-up latencies. `groups` has the path of the group in which each
 /// task of the run starts, in the order of their ids; a run without groups has none.
 pub fn task_table(report: &RunReport, groups: &[&str]) -> Table {
-    let mut columns = vec![
-        Column::left("task", "task"),
-        Column::right("nice", "nice"),
-        Column::right("runs", "runs"),
-        Column::right("run ms", "run_ns"),
-        Column::right("%cpu", "cpu_pct"),
-        Column::right("switches", "switches"),
-        Column::right("invol", "switches_involuntary"),
-        Column::right("migr", "migrations"),
-        Column::right("wait max", "wait_max_ns"),
-        Column::right("wakeups", "wakeups"),
-        Column::right("lat p50", "wakeup_latency_p50_ns"),
-        Column::right("lat p99", "wakeup_latency_p99_ns"),
-        Column::right("lat max", "wakeup_latency_max_ns"),
+    let mut columns = columns![
+        left "task", right "nice", right "runs", right "run ms" "run_ns", right "%cpu" "cpu_pct", right "switches",
+        right "invol" "switches_involuntary", right "migr" "migrations", right "wait max" "wait_max_ns",
+        right "wakeups", right "lat p50" "wakeup_latency_p50_ns", right "lat p99" "wakeup_latency_p99_ns",
+        right "lat max" "wakeup_latency_max_ns",
     ];
     if !groups.is_empty() {
         columns.push(Column::left("group", "group"));
@@ -120,14 +112,9 @@ pub fn task_table(report: &RunReport, groups: &[&str]) -> Table {
 
 /// Per CPU: time busy, idle and in the kernel.
 pub fn cpu_table(report: &RunReport) -> Table {
-    let columns = vec![
-        Column::right("cpu", "cpu"),
-        Column::right("busy ms", "busy_ns"),
-        Column::right("busy %", "busy_pct"),
-        Column::right("idle ms", "idle_ns"),
-        Column::right("kernel ms", "kernel_ns"),
-        Column::right("kernel %", "kernel_pct"),
-        Column::right("switches", "switches"),
+    let columns = columns![
+        right "cpu", right "busy ms" "busy_ns", right "busy %" "busy_pct", right "idle ms" "idle_ns",
+        right "kernel ms" "kernel_ns", right "kernel %" "kernel_pct", right "switches",
     ];
     let mut table = Table::new("cpus", "CPUs", columns);
     let ms = |time: Ns| Cell::new(fixed(time.0, 1_000_000, 3), time.0);
@@ -147,12 +134,7 @@ pub fn cpu_table(report: &RunReport) -> Table {
 
 /// What the kernel spent its time on, all CPUs together. Sections that never ran are left out.
 pub fn section_table(report: &RunReport) -> Table {
-    let columns = vec![
-        Column::left("section", "section"),
-        Column::right("count", "count"),
-        Column::right("total", "total_ns"),
-        Column::right("mean", "mean_ns"),
-    ];
+    let columns = columns![left "section", right "count", right "total" "total_ns", right "mean" "mean_ns"];
     let mut table = Table::new("kernel_sections", "Time in the kernel", columns);
     for (section, sum) in report.sections().into_iter().filter(|(_, sum)| sum.count > 0) {
         let mean = Ns(sum.time.0 / sum.count);
@@ -163,7 +145,7 @@ pub fn section_table(report: &RunReport) -> Table {
 
 /// How often each rule decided.
 pub fn reason_table(report: &RunReport) -> Table {
-    let columns = vec![Column::left("reason", "reason"), Column::right("count", "count"), Column::left("rule", "rule")];
+    let columns = columns![left "reason", right "count", left "rule"];
     let mut table = Table::new("reasons", "Why decisions fell", columns);
     for row in &report.reasons {
         let rule = row.reason.sentence().replace("{a}", "A").replace("{b}", "B");
@@ -174,16 +156,9 @@ pub fn reason_table(report: &RunReport) -> Table {
 
 /// What the programs measured, per task and marker.
 pub fn marker_table(report: &RunReport, markers: &IndexVec<MarkerId, MarkerSpec>) -> Table {
-    let columns = vec![
-        Column::left("task", "task"),
-        Column::left("marker", "marker"),
-        Column::left("unit", "unit"),
-        Column::right("count", "count"),
-        Column::right("sum", "sum"),
-        Column::right("mean", "mean"),
-        Column::right("p50", "p50"),
-        Column::right("p99", "p99"),
-        Column::right("max", "max"),
+    let columns = columns![
+        left "task", left "marker", left "unit", right "count", right "sum", right "mean", right "p50", right "p99",
+        right "max",
     ];
     let mut table = Table::new("markers", "Measured by the workload", columns);
     for row in &report.markers {

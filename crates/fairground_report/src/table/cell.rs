@@ -1,8 +1,8 @@
 //! One value, for people and for programs.
 
 use crate::table::number;
-use crate::units::{format_count, format_ns};
-use fairground_metrics::Decimal;
+use crate::units::{decimal, fixed, format_count, format_metric, format_ns};
+use fairground_metrics::{Decimal, Unit};
 use fairground_stdx::Ns;
 use serde_json::Value;
 
@@ -20,6 +20,10 @@ impl Cell {
     pub fn empty() -> Cell {
         Cell { text: String::new(), data: Value::Null }
     }
+    /// No value where others have one.
+    pub fn none() -> Cell {
+        Cell::new("-", Value::Null)
+    }
     /// A value that reads differently from what it is.
     pub fn new(text: impl Into<String>, data: impl Into<Value>) -> Cell {
         Cell { text: text.into(), data: data.into() }
@@ -27,6 +31,22 @@ impl Cell {
     /// A length of time; its data are ns.
     pub fn ns(length: Ns) -> Cell {
         Cell::new(format_ns(length), length.0)
+    }
+    /// A length of time in ms with three digits behind the point; its data are ns.
+    pub fn ms(ns: u64) -> Cell {
+        Cell::new(fixed(ns, 1_000_000, 3), ns)
+    }
+    /// `value / scale` with `places` digits behind the point; its data are exact.
+    pub fn fixed(value: u64, scale: u64, places: u32) -> Cell {
+        Cell::new(fixed(value, scale, places), number(Decimal::ratio(value, scale)))
+    }
+    /// Hundredths of a percent as `12.3 %`; its data are exact.
+    pub fn percent(hundredths: u64) -> Cell {
+        Cell { text: format!("{} %", fixed(hundredths, 100, 1)), ..Cell::fixed(hundredths, 100, 1) }
+    }
+    /// A metric in its unit; its data are exact.
+    pub fn metric(value: u64, unit: Unit) -> Cell {
+        Cell::new(format_metric(value, unit), number(decimal(value, unit)))
     }
     /// A grouped count.
     pub fn count(count: u64) -> Cell {

@@ -40,6 +40,20 @@ impl Column {
     }
 }
 
+/// The columns of a table in order: side, title, and the key where it is another word than the title.
+///
+/// ```
+/// use fairground_report::{Column, columns};
+/// let columns = columns![left "task", right "wait ms" "wait_ns"];
+/// assert_eq!(columns, [Column::left("task", "task"), Column::right("wait ms", "wait_ns")]);
+/// ```
+#[macro_export]
+macro_rules! columns {
+    (@one $side:ident $title:literal) => { $crate::Column::$side($title, $title) };
+    (@one $side:ident $title:literal $key:literal) => { $crate::Column::$side($title, $key) };
+    ($($side:ident $title:literal $($key:literal)?),* $(,)?) => { vec![$($crate::columns!(@one $side $title $($key)?)),*] };
+}
+
 /// A table: each row has a cell for each column.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Table {
@@ -57,6 +71,15 @@ impl Table {
     /// A table without rows.
     pub fn new(name: impl Into<String>, title: impl Into<String>, columns: Vec<Column>) -> Table {
         Table { title: title.into(), name: name.into(), columns, rows: Vec::new(), notes: Vec::new(), lines: Vec::new() }
+    }
+    /// Lines of text, which people read indented by two columns.
+    pub fn of_lines(name: &str, title: impl Into<String>, lines: impl IntoIterator<Item = impl AsRef<str>>) -> Table {
+        let mut table = Table::new(name, title, columns![left "line"]);
+        for line in lines {
+            table.line(format!("  {}", line.as_ref()));
+            table.push(vec![line.as_ref().trim().into()]);
+        }
+        table
     }
     /// Appends a row. Missing cells are empty, surplus ones an error of ours.
     pub fn push(&mut self, mut row: Vec<Cell>) {

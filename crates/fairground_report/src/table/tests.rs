@@ -5,7 +5,7 @@ use fairground_stdx::Ns;
 use proptest::prelude::*;
 
 fn sample() -> Table {
-    let columns = vec![Column::left("task", "task"), Column::right("nice", "nice"), Column::right("wait max", "wait_max_ns")];
+    let columns = columns![left "task", right "nice", right "wait max" "wait_max_ns"];
     let mut table = Table::new("tasks", "Tasks", columns);
     table.push(vec!["vídeo|a".into(), (-5).into(), Cell::ns(Ns(8_000_000))]);
     table.push(vec!["a, \"b\"".into(), 19.into()]);
@@ -59,7 +59,7 @@ fn json() {
 
 #[test]
 fn a_table_without_rows_shows_its_headings() {
-    assert_eq!(Table::new("t", "", vec![Column::left("a", "a")]).to_string(), "a\n-\n");
+    assert_eq!(Table::new("t", "", columns![left "a"]).to_string(), "a\n-\n");
 }
 
 #[test]
@@ -74,7 +74,7 @@ proptest! {
     /// Whatever the cells hold, lines of text have equal width apart from cut blanks at their end.
     #[test]
     fn columns_begin_at_the_same_place(cells in prop::collection::vec("[a-zä ]{0,12}", 1..20)) {
-        let mut table = Table::new("t", "", vec![Column::left("first", "first"), Column::right("last", "last")]);
+        let mut table = Table::new("t", "", columns![left "first", right "last"]);
         for cell in &cells {
             table.push(vec![cell.as_str().into(), "x".into()]);
         }

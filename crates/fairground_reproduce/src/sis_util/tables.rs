@@ -7,7 +7,7 @@ use fairground_metrics::Decimal;
 use fairground_model::{CostClass, SpentOn, TimeSpent};
 use fairground_report::searches::{bpftrace_histogram, efficiency_table};
 use fairground_report::table::number;
-use fairground_report::{Cell, Column, Table};
+use fairground_report::{Cell, Table, columns};
 
 /// All of them, as far as their runs were made.
 pub(super) fn all(done: &Done) -> Vec<Table> {
@@ -45,12 +45,9 @@ fn per_transaction(run: &Measured, of: impl Fn(&TimeSpent) -> i128) -> i64 {
 
 /// Where the time of all CPUs went with 224 pairs, per transaction, before and after the patch.
 fn where_it_went(vanilla: &Measured, patched: &Measured) -> Table {
-    let columns = vec![
-        Column::left("on", "on"),
-        Column::right("vanilla us", "vanilla_us"),
-        Column::right("patched us", "patched_us"),
-        Column::right("less by", "less_us"),
-        Column::left("what", "what"),
+    let columns = columns![
+        left "on", right "vanilla us" "vanilla_us", right "patched us" "patched_us", right "less by" "less_us",
+        left "what",
     ];
     let mut table = Table::new("where_the_gain_comes_from", "CPU time of a transaction, netperf TCP_RR with 224 pairs", columns);
     let us = |ns: i64| {

@@ -8,7 +8,7 @@ use fairground_model::Distributed;
 use fairground_report::searches::bpftrace_histogram;
 use fairground_report::table::number;
 use fairground_report::units::fixed;
-use fairground_report::{Band, Cell, Claim, Column, Kind, Quantity, ReproductionRow, Simulated, Table};
+use fairground_report::{Band, Cell, Claim, Kind, Quantity, ReproductionRow, Simulated, Table, columns};
 use fairground_stdx::Log2Histogram;
 use toml_edit::Item;
 
@@ -166,22 +166,11 @@ pub(super) fn tables(done: &Done) -> Vec<Table> {
 
 /// By prices, HZ, stage, caller and pass: how many calls, of how many queues, out of how much, for how long.
 fn decomposition(done: &Done) -> Table {
-    let columns = vec![
-        Column::left("prices", "prices"),
-        Column::right("HZ", "hz"),
-        Column::left("released", "released"),
-        Column::right("quota ms", "quota_ms"),
-        Column::left("caller", "caller"),
-        Column::right("pass", "pass"),
-        Column::right("calls", "calls"),
-        Column::right("visits", "visits"),
-        Column::right("from", "visits_min"),
-        Column::right("to", "visits_max"),
-        Column::right("nearly all %", "nearly_all_percent"),
-        Column::right("pool ms before", "pool_before_ms"),
-        Column::right("after", "pool_after_ms"),
-        Column::right("took ms", "took_ms"),
-        Column::right("longest", "took_max_ms"),
+    let columns = columns![
+        left "prices", right "HZ" "hz", left "released", right "quota ms" "quota_ms", left "caller", right "pass",
+        right "calls", right "visits", right "from" "visits_min", right "to" "visits_max",
+        right "nearly all %" "nearly_all_percent", right "pool ms before" "pool_before_ms",
+        right "after" "pool_after_ms", right "took ms" "took_ms", right "longest" "took_max_ms",
     ];
     let mut table = Table::new("calls", "Calls of distribute_cfs_runtime(): medians", columns);
     for (case, run) in &done.0 {

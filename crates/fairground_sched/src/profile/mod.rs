@@ -222,6 +222,31 @@ impl Profile {
             .collect()
     }
 
+    /// The profile's name with what was changed from it: `v5.19 NEXT_BUDDY`.
+    pub fn full_name(&self) -> String {
+        let Ok(base) = Profile::parse(&self.name) else { return self.name.clone() };
+        let mut name = self.name.clone();
+        for row in base.diff(self) {
+            let text = match row.to.value.as_str() {
+                "on" => row.name.to_string(),
+                "off" => format!("NO_{}", row.name),
+                value => format!("{}={value}", row.name),
+            };
+            name = format!("{name} {text}");
+        }
+        name
+    }
+
+    /// Whether one switch, one tunable, one seam or one overlay makes the one of the other.
+    pub fn is_one_change_from(&self, other: &Profile) -> bool {
+        let overlay = |from: &Profile, to: &Profile| {
+            let rest = to.name.strip_prefix(from.name.as_str()).and_then(|rest| rest.strip_prefix('+'));
+            let name = rest.filter(|rest| !rest.contains('+'));
+            name.and_then(|name| from.clone().with_overlay(name).ok()).is_some_and(|with| with == *to)
+        };
+        self.diff(other).len() == 1 || overlay(self, other) || overlay(other, self)
+    }
+
     /// What kernels do where switches of this profile contradict each other: a sentence each, to be shown to the user.
     pub fn contradictions(&self) -> impl Iterator<Item = &'static str> + '_ {
         rules::contradictions(self)

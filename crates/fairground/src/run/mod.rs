@@ -1,5 +1,9 @@
 //! One simulation: from a scenario to its report.
 
+mod show;
+
+pub use show::{band_table, run_document, run_page, run_tables, search_tables, speed, summary};
+
 use crate::schedstat;
 use fairground_formats::schedstat::SchedStatFile;
 use fairground_metrics::latency::SectionTime;

@@ -6,15 +6,13 @@ use fairground_metrics::Metric;
 use fairground_report::document::hex;
 use fairground_report::page::{Block, Page};
 use fairground_report::run::metrics_json;
-use fairground_report::table::number;
-use fairground_report::units::{decimal, format_metric};
-use fairground_report::{Cell, Column, Document, Input, Table};
+use fairground_report::{Cell, Column, Document, Input, Table, columns};
 use serde_json::{Value, json};
 
 /// One line per run: number, axes, state, metrics.
 pub fn sweep_table(swept: &Swept) -> Table {
     let metrics = metric_names(swept);
-    let mut columns = vec![Column::right("run", "run")];
+    let mut columns = columns![right "run"];
     columns.extend(swept.spec.axes.iter().map(|axis| Column::left(axis.kind.name(), axis.kind.name())));
     columns.push(Column::left("state", "state"));
     columns.extend(metrics.iter().map(|name| Column::right(name.clone(), name.clone())));
@@ -123,7 +121,5 @@ fn metric_names(swept: &Swept) -> Vec<String> {
 
 fn metric_cell(row: &Row, name: &str) -> Cell {
     let found = metrics_of(row).iter().find(|metric| metric.name == name);
-    found.map_or_else(Cell::empty, |metric| {
-        Cell::new(format_metric(metric.value, metric.unit), number(decimal(metric.value, metric.unit)))
-    })
+    found.map_or_else(Cell::empty, |metric| Cell::metric(metric.value, metric.unit))
 }

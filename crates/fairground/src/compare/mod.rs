@@ -1,18 +1,15 @@
 //! A against B: two profiles of one scenario over paired seeds.
 
-use crate::output::{ResultKind, table_parquet};
-use crate::pages::{self, Side};
+mod show;
+
+use crate::pages;
 use crate::run::{self, RunEnding, RunOptions, RunOutcome};
 use fairground_metrics::{Better, Comparison, Metric, Paired, Rule, Timeline, Verdict};
 use fairground_model::{Digest, Mistakes, NullSink};
-use fairground_report::document::hex;
-use fairground_report::table::number;
-use fairground_report::units::{decimal, format_metric};
-use fairground_report::{Cell, Column, CompareReport, CompareRow, Document, Input, Table};
+use fairground_report::{CompareReport, CompareRow};
 use fairground_scenario::{Control, Error, Scenario, profile};
 use fairground_sched::profile::Profile;
 use rayon::prelude::*;
-use serde_json::json;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// What is compared.
@@ -52,77 +49,6 @@ pub struct Compared {
 }
 
 impl Compared {
-    /// The document of `compare --json`.
-    pub fn document(&self, scenario: &Scenario) -> Document {
-        let inputs = [Input::new(&scenario.name(), scenario.digest())];
-        let mut document = self.report.document(&inputs, Some(scenario.seed), self.digest);
-        let differences: Vec<serde_json::Value> = self
-            .differences
-            .iter()
-            .map(|row| json!({ "name": row.name, "baseline": row.from.value, "compare": row.to.value }))
-            .collect();
-        document.set("differences", differences).set("partial", self.interrupted);
-        document
-    }
-    /// One row per run: side, seed, digests, and all its named numbers.
-    pub fn runs_table(&self) -> Table {
-        let mut columns = vec![
-            Column::right("run", "run"),
-            Column::left("side", "side"),
-            Column::left("profile", "profile"),
-            Column::right("seed", "seed"),
-            Column::left("scenario digest", "scenario_digest"),
-            Column::left("digest", "digest"),
-            Column::right("simulated", "simulated_ns"),
-            Column::right("events", "events"),
-        ];
-        let metrics = self.outcomes.first().map_or(&[][..], |outcome| &outcome.metrics);
-        columns.extend(metrics.iter().map(|metric| Column::right(metric.name.clone(), metric.name.clone())));
-        let mut table = Table::new("compare_runs", "Runs", columns);
-        for (index, outcome) in self.outcomes.iter().enumerate() {
-            let (side, name) = [("baseline", &self.report.a), ("compare", &self.report.b)][index % 2];
-            let mut row: Vec<Cell> = vec![
-                (index as u64 / 2).into(),
-                side.into(),
-                name.clone().into(),
-                outcome.seed.into(),
-                hex(outcome.scenario_digest).into(),
-                hex(outcome.digest).into(),
-                Cell::ns(outcome.simulated),
-                outcome.counts.events().into(),
-            ];
-            row.extend(metrics.iter().map(|metric| {
-                let own = outcome.metrics.iter().find(|own| own.name == metric.name);
-                own.map_or_else(Cell::empty, |own| {
-                    Cell::new(format_metric(own.value, own.unit), number(decimal(own.value, own.unit)))
-                })
-            }));
-            table.push(row);
-        }
-        table
-    }
-    /// What a file of results holds.
-    pub fn file(&self, scenario: &Scenario, kind: ResultKind) -> Vec<u8> {
-        match kind {
-            ResultKind::Csv => self.runs_table().to_csv().into_bytes(),
-            ResultKind::Json => self.document(scenario).to_string().into_bytes(),
-            ResultKind::Parquet => {
-                let inputs = format!("{} {}", scenario.name(), hex(scenario.digest()));
-                let pairs = [("command", "compare".to_string()), ("inputs", inputs), ("digest", hex(self.digest))];
-                table_parquet(&self.runs_table(), pairs.map(|(key, value)| (format!("fairground.{key}"), value)).into())
-            }
-            ResultKind::Html => self.page(scenario).to_string().into_bytes(),
-        }
-    }
-    fn page(&self, scenario: &Scenario) -> fairground_report::Page {
-        let side = |index: usize, name| Side {
-            name,
-            runs: self.outcomes.iter().skip(index).step_by(2).collect(),
-            scenario: &self.sides[index],
-            timeline: self.timelines.as_ref().map(|timelines| timelines[index].clone()),
-        };
-        pages::compare_page(scenario, self, [side(0, &self.report.a), side(1, &self.report.b)])
-    }
     /// 0 no row speaks against B, 1 a row is worse, 4 the runs do not tell.
     pub fn exit_code(&self) -> u8 {
         let judged = || self.report.rows.iter().filter(|row| row.comparison.better != Better::Neither);
@@ -173,9 +99,9 @@ pub fn compare(scenario: &Scenario, options: &CompareOptions, control: Control<'
         pairs.iter().map(|pair| (pair, pair.compare(Rule::default()))).filter(|(pair, comparison)| is_shown(pair, comparison));
     let rows = rows.map(|(_, comparison)| CompareRow { case: scenario.title.clone(), load: load(scenario), comparison });
     let report = CompareReport {
-        a: side_name(&a.profile),
-        b: side_name(&b.profile),
-        single_change: is_single_change(&a.profile, &b.profile),
+        a: a.profile.full_name(),
+        b: b.profile.full_name(),
+        single_change: a.profile.is_one_change_from(&b.profile),
         rows: rows.collect(),
     };
     let timelines = timelines.into_iter().flatten().collect::<Vec<_>>().try_into().ok();
@@ -237,29 +163,4 @@ fn changed(base: Profile, change: &str) -> Result<Profile, fairground_sched::pro
         Some((name, value)) => profile::with_setting(base, name.trim(), value.trim()),
         None => base.with_feature(change),
     }
-}
-
-/// One feature, one tunable, one seam, or one overlay.
-pub(crate) fn is_single_change(a: &Profile, b: &Profile) -> bool {
-    let overlay = |from: &Profile, to: &Profile| {
-        let rest = to.name.strip_prefix(from.name.as_str()).and_then(|rest| rest.strip_prefix('+'));
-        let name = rest.filter(|rest| !rest.contains('+'));
-        name.and_then(|name| from.clone().with_overlay(name).ok()).is_some_and(|with| with == *to)
-    };
-    a.diff(b).len() == 1 || overlay(a, b) || overlay(b, a)
-}
-
-/// The profile's name with what was changed from it: `v5.19 NEXT_BUDDY`.
-pub fn side_name(profile: &Profile) -> String {
-    let Ok(base) = Profile::parse(&profile.name) else { return profile.name.clone() };
-    let mut name = profile.name.clone();
-    for row in base.diff(profile) {
-        let text = match row.to.value.as_str() {
-            "on" => row.name.to_string(),
-            "off" => format!("NO_{}", row.name),
-            value => format!("{}={value}", row.name),
-        };
-        name = format!("{name} {text}");
-    }
-    name
 }

@@ -5,7 +5,7 @@ use fairground_metrics::{Decimal, Unit};
 use fairground_model::CostClass;
 use fairground_report::table::number;
 use fairground_report::units::{fixed, format_metric};
-use fairground_report::{Cell, Column, Document, Input, Table, time_spent};
+use fairground_report::{Cell, Column, Document, Input, Table, columns, time_spent};
 use fairground_scenario::Scenario;
 use fairground_stdx::Factor;
 use serde_json::{Value, json};
@@ -17,7 +17,7 @@ impl Sensitivity {
     }
 
     fn table(&self, row: &MetricCases) -> Table {
-        let mut columns = vec![Column::left("class", "class"), Column::right("% of time", "share_pct")];
+        let mut columns = columns![left "class", right "% of time" "share_pct"];
         for factor in FACTORS {
             let (title, key) = (format!("x {factor}"), format!("x{factor}"));
             match row.given().b {
@@ -98,8 +98,7 @@ impl Sensitivity {
     }
 
     fn value(&self, sum: u128, unit: Unit) -> Cell {
-        let mean = self.mean(sum);
-        Cell::new(format_metric(mean, unit), number(Decimal::ratio(mean, unit.scale())))
+        Cell::metric(self.mean(sum), unit)
     }
 
     /// The document of `sensitivity --json`.
@@ -158,7 +157,7 @@ fn name_of(prices: Prices) -> String {
 
 /// Hundredths of a percent with their sign.
 fn percent(hundredths: Option<i128>) -> Cell {
-    let Some(hundredths) = hundredths else { return Cell::new("-", Value::Null) };
+    let Some(hundredths) = hundredths else { return Cell::none() };
     let sign = if hundredths < 0 { "-" } else { "+" };
     let text = fixed(u64::try_from(hundredths.unsigned_abs()).unwrap_or(u64::MAX), 100, 2);
     let data = format!("{}{text}", if hundredths < 0 { "-" } else { "" });

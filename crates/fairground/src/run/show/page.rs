@@ -1,9 +1,8 @@
 //! The page of one run.
 
-use super::{latency_chart, page, percentile_series, timeline_block};
-use crate::compare::side_name;
+use super::{run_tables, search_tables};
+use crate::pages::{latency_chart, page, percentile_series, timeline_block};
 use crate::run::{RunEnding, RunOutcome};
-use crate::tables;
 use fairground_metrics::Timeline;
 use fairground_model::MarkerUnit;
 use fairground_report::page::{Block, Page};
@@ -19,7 +18,7 @@ const MIN_WAKEUPS: u64 = 10;
 pub fn run_page(scenario: &Scenario, outcome: &RunOutcome, timeline: Option<Timeline>) -> Page {
     let mut page = page(&scenario.title, "run", scenario);
     let counts = outcome.counts;
-    page.fact("profile", side_name(&scenario.profile))
+    page.fact("profile", scenario.profile.full_name())
         .fact("seed", outcome.seed.to_string())
         .fact("simulated", format_ns(outcome.simulated))
         .fact("switches", format_count(counts.switches))
@@ -42,7 +41,7 @@ pub fn run_page(scenario: &Scenario, outcome: &RunOutcome, timeline: Option<Time
     }
     curves(&mut page, outcome);
     page.heading("Tables");
-    for table in tables::run_tables(scenario, outcome).into_iter().chain(tables::search_tables(scenario, outcome)) {
+    for table in run_tables(scenario, outcome).into_iter().chain(search_tables(scenario, outcome)) {
         page.push(Block::Table(table));
     }
     page
