@@ -32,16 +32,14 @@ fn every_experiment_is_read_without_a_skipped_line() {
 /// The recordings' own script writes ftrace text; read back, it gives the same events. The script
 /// does not know who runs on a CPU before its first switch, so wakers before it are not compared.
 #[test]
+#[ignore = "needs python3 and zstd, which a clone with only Rust lacks: for the nightly run"]
 fn the_text_of_an_experiment_gives_the_same_events() {
     let wanted = ["k6.1-msg-8cpu", "k6.12-bandwidth-8cpu", "karm6.1-asym-4half-4full", "k5.10-press-12cpu"];
     let chosen = wanted.iter().filter_map(|set| experiments().into_iter().find(|path| path.to_string_lossy().contains(set)));
     for folder in chosen {
         let script = fairground_testing::recording("rig").join("to_ftrace.py");
-        let Some(text) = Command::new("python3").arg(&script).arg(&folder).output().ok().filter(|out| out.status.success())
-        else {
-            eprintln!("skipped: python3 with zstd is needed for {}", script.display());
-            return;
-        };
+        let text = Command::new("python3").arg(&script).arg(&folder).output().unwrap();
+        assert!(text.status.success(), "{}: {}", script.display(), String::from_utf8_lossy(&text.stderr));
         let from_text = read_any(&text.stdout[..], "trace.txt").unwrap();
         let tasks = fs::read(folder.join("tasks.csv")).unwrap();
         let from_csv = read_set(fs::File::open(folder.join("trace.csv.zst")).unwrap(), "trace.csv.zst", &tasks).unwrap();

@@ -97,8 +97,8 @@ features! {
     DOUBLE_TICK [(4, 12) OFF, (6, 14) GONE] "The tick checks preemption even while a high-resolution timer is armed.";
     NONTASK_CAPACITY [(4, 12) ON] "Interrupt and stolen time is taken off the CPU's capacity.";
     TTWU_QUEUE [(4, 12) ON] "Wake-ups across caches are queued and done by the target CPU.";
-    SIS_AVG_CPU [(4, 12) OFF, (5, 11) GONE] "No search for an idle CPU if the average idle time is below its cost.";
-    SIS_PROP [(4, 12) ON, (6, 0) OFF, (6, 12) GONE]
+    SIS_AVG_CPU [(4, 12) OFF, (5, 12) GONE] "No search for an idle CPU if the average idle time is below its cost.";
+    SIS_PROP [(4, 12) ON, (6, 0) OFF, (6, 7) GONE]
         "The search for an idle CPU visits as many as average idle time and cost of a visit allow.";
     SIS_UTIL [(6, 0) ON] "The search for an idle CPU visits the fewer, the more the cache domain is used.";
     WARN_DOUBLE_CLOCK [(4, 12) OFF] "Warns when a run queue's clock is updated twice under one lock; no scheduling depends on it.";

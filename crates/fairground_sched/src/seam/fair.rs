@@ -39,7 +39,7 @@ seams! {
         Vprot "vprot"
             "Until its virtual time passes a mark: its deadline, or earlier if a queued entity has a shorter slice (RUN_TO_PARITY).",
     }
-    history { v(4, 12) => None, v(6, 6) => DeadlineMark, v(6, 18) => Vprot, }
+    history { v(4, 12) => None, v(6, 6) => DeadlineMark, v(6, 17) => Vprot, }
 
     /// Whose slice a request is.
     TaskSlice = task_slice {

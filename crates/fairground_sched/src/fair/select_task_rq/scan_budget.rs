@@ -56,7 +56,7 @@ impl Sched {
     /// The counter of the searches that go by what is left of the idle time that was predicted at the last wake-up
     /// of the searching CPU: it is halved each jiffy, and each search is taken off it.
     ///
-    /// Kernel: fair.c select_idle_cpu(), v5.12–v6.6
+    /// Kernel: fair.c select_idle_cpu(), v5.14–v6.6
     pub(super) fn budget_by_wake_avg_idle(&mut self, cx: &Ctx<'_, '_>, this_sd: SdId, llc_weight: u32) -> u64 {
         let lb = &mut self.rqs[cx.cpu].lb;
         age_wake_avg_idle(&mut lb.wake_stamp, &mut lb.wake_avg_idle, cx.jiffies);
