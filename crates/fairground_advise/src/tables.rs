@@ -10,7 +10,7 @@ use super::{Advice, Point};
 use fairground_metrics::Decimal;
 use fairground_model::CpuMax;
 use fairground_report::table::number;
-use fairground_report::units::{fixed, format_ns};
+use fairground_report::units::format_ns;
 use fairground_report::{Cell, Column, Table, columns};
 use fairground_stdx::Ns;
 use serde_json::Value;
@@ -36,12 +36,7 @@ impl Advice {
             tables.push(self.others_table());
         }
         if let Some(limit) = self.chosen().filter(|limit| limit.quota.is_some()) {
-            let mut table = Table::new("snippet", "To set it", columns![left "line"]);
-            snippet(&self.group, limit).into_iter().for_each(|line| {
-                table.line(format!("  {line}"));
-                table.push(vec![line.trim().into()]);
-            });
-            tables.push(table);
+            tables.push(Table::of_lines("snippet", "To set it", snippet(&self.group, limit)));
         }
         tables.push(self.validity_table());
         tables
@@ -153,16 +148,12 @@ impl Advice {
 
     /// What the figures do not know; docs/limits.md says more.
     fn validity_table(&self) -> Table {
-        let mut table = Table::new("validity", "What this does not know", columns![left "line"]);
-        for line in [
+        let lines = [
             "neighbours on the machine beyond those in the scenario; caches; CPUs that change their speed, unless the scenario says so",
             "service times that were measured under throttling are too long: measure them without a limit",
             "percentiles with fewer than 100 requests of all seeds beyond them are not shown",
-        ] {
-            table.line(format!("  {line}"));
-            table.push(vec![line.into()]);
-        }
-        table
+        ];
+        Table::of_lines("validity", "What this does not know", lines)
     }
 
     fn point_columns(&self) -> Vec<Column> {
@@ -189,7 +180,6 @@ impl Advice {
             NEVER => Cell::none(),
             permille => Cell::new(ratio_text(permille), number(Decimal::ratio(permille, 1000))),
         };
-        let percent = |hundredths| Cell::new(format!("{} %", fixed(hundredths, 100, 1)), number(Decimal::ratio(hundredths, 100)));
         let holds = if self.goals.is_empty() { "-".to_string() } else { format!("{}/{}", point.holds, point.seeds) };
         vec![
             p50,
@@ -198,9 +188,9 @@ impl Advice {
             interval(point.latency),
             p999,
             ratio,
-            percent(point.throttled),
-            Cell::new(fixed(point.good_per_ks, 1000, 1), number(Decimal::ratio(point.good_per_ks, 1000))),
-            percent(point.timeouts),
+            Cell::percent(point.throttled),
+            Cell::fixed(point.good_per_ks, 1000, 1),
+            Cell::percent(point.timeouts),
             holds.into(),
         ]
     }
@@ -236,5 +226,5 @@ fn cpu_max(limit: CpuMax) -> String {
 fn step_cell(below: CpuMax, limit: CpuMax) -> Cell {
     let [below, limit] = [below, limit].map(|limit| limit.quota.map_or(0, |quota| quota.0));
     let permille = u64::try_from(u128::from(limit.saturating_sub(below)) * 1000 / u128::from(below.max(1))).unwrap_or(NEVER);
-    Cell::new(fixed(permille, 10, 1), number(Decimal::ratio(permille, 10)))
+    Cell::fixed(permille, 10, 1)
 }

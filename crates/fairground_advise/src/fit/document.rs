@@ -7,7 +7,7 @@ use super::{Fit, FitOptions, Measured, Range, fit};
 use fairground::output::ResultKind;
 use fairground_metrics::Decimal;
 use fairground_report::table::number;
-use fairground_report::{Document, Input, Table, columns};
+use fairground_report::{Document, Input, Table};
 use fairground_scenario::Control;
 use serde_json::{Value, json};
 
@@ -41,11 +41,8 @@ impl CounterAdvice {
     }
     /// All tables, what the counters say first.
     pub fn tables(&self) -> Vec<Table> {
-        let mut table = Table::new("counters", "What the counters say", columns![left "line"]);
-        for line in self.counters.lines().into_iter().chain(self.fit.as_ref().err().cloned()) {
-            table.line(format!("  {line}"));
-            table.push(vec![line.into()]);
-        }
+        let lines = self.counters.lines().into_iter().chain(self.fit.as_ref().err().cloned());
+        let table = Table::of_lines("counters", "What the counters say", lines);
         let mut tables = vec![table];
         if let Ok(fit) = &self.fit {
             tables.extend(fit.tables(&self.counters));

@@ -103,7 +103,6 @@ impl Fit {
     }
 
     fn account_table(&self) -> Table {
-        let mut table = Table::new("account", "What this rests on", columns![left "line"]);
         let matched = if self.spread_known {
             "use, throttled periods, throttled time and the spread of use over periods"
         } else {
@@ -136,11 +135,7 @@ impl Fit {
         if self.points.is_empty() {
             lines.push(format!("fewer than {LEAST} say nothing: the counters are not those of a service of this kind, or of other CPUs than --cpus says"));
         }
-        for line in lines {
-            table.line(format!("  {line}"));
-            table.push(vec![line.into()]);
-        }
-        table
+        Table::of_lines("account", "What this rests on", lines)
     }
 }
 

@@ -4,9 +4,7 @@ use super::super::text::cpus_of;
 use super::pool::Strip;
 use super::request::{Request, STATES, Span, State};
 use super::{Slow, SlowRequest};
-use fairground_metrics::Decimal;
-use fairground_report::table::number;
-use fairground_report::units::{fixed, format_ns};
+use fairground_report::units::format_ns;
 use fairground_report::{Cell, Column, Table, columns};
 use fairground_stdx::{Instant, Ns};
 use serde_json::{Value, json};
@@ -70,12 +68,7 @@ impl Slow {
     }
     /// The slowest request as sentences.
     pub(in super::super) fn slowest_table(&self) -> Table {
-        let mut table = Table::new("slowest", "The slowest request", columns![left "line"]);
-        for line in self.slowest.lines() {
-            table.line(format!("  {line}"));
-            table.push(vec![line.into()]);
-        }
-        table
+        Table::of_lines("slowest", "The slowest request", self.slowest.lines())
     }
 }
 
@@ -157,6 +150,5 @@ fn part(requests: &[Request], state: State) -> u128 {
 }
 
 fn percent(part: u128, whole: u128) -> Cell {
-    let hundredths = u64::try_from(part * 10_000 / whole.max(1)).unwrap_or(u64::MAX);
-    Cell::new(format!("{} %", fixed(hundredths, 100, 1)), number(Decimal::ratio(hundredths, 100)))
+    Cell::percent(u64::try_from(part * 10_000 / whole.max(1)).unwrap_or(u64::MAX))
 }
