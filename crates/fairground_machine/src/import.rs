@@ -54,15 +54,13 @@ pub(crate) fn build(
     let (mut core, mut cluster, mut llc) = (Dense::default(), Dense::default(), Dense::default());
     let (mut package, mut freq_domain) = (Dense::default(), Dense::default());
     let cpus = found.iter().map(|cpu| CpuSpec {
-        core: core.id(cpu.core),
         cluster: cpu.cluster.map(|id| cluster.id(id)),
         llc: llc.id(cpu.llc),
         package: package.id(cpu.package),
         node: nodes.partition_point(|&node| node < cpu.node) as u32,
         capacity: cpu.capacity,
-        freq_capacity: crate::machine::CAPACITY_SCALE,
         freq_domain: freq_domain.id(cpu.freq_domain),
-        clock_ahead: fairground_stdx::Ns::ZERO,
+        ..CpuSpec::alone(core.id(cpu.core))
     });
     let machine = Machine::new(name, cpus.collect(), rows);
     machine.validate()?;

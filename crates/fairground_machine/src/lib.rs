@@ -6,11 +6,15 @@
 #![deny(clippy::float_arithmetic)]
 
 pub mod cost;
+mod cpu;
+mod fields;
 pub mod idle;
 pub mod import;
+mod keys;
 pub mod lstopo;
 pub mod machine;
 pub mod machine_file;
+mod preset_files;
 pub mod presets;
 pub mod recorded;
 pub mod regular;
@@ -18,11 +22,11 @@ pub mod suggest;
 pub mod synthetic;
 pub mod sysfs;
 pub mod validate;
-mod validate_policies;
 
 pub use cost::CostModel;
 pub use idle::{IdleGovernor, IdleState};
 pub use import::Imported;
+pub use keys::KeyInfo;
 pub use machine::{CpuSpec, Machine};
 pub use presets::{PresetInfo, presets};
 pub use regular::{Level, Numbering, Regular};

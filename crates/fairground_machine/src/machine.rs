@@ -1,19 +1,14 @@
 //! The machine: an ordered list of CPUs, how they share things, and how time passes on them.
 
 use crate::cost::CostModel;
+use crate::cpu::slowed;
+pub use crate::cpu::{CAPACITY_SCALE, CpuSpec};
 use crate::idle::{IdleGovernor, IdleState};
-use crate::presets;
-use crate::validate;
 use fairground_model::machine_view::{CpuView, DomainLevels, RECLAIM_DISTANCE};
-use fairground_model::{FreqPolicy, MachineView, Mistakes};
+use fairground_model::{CostClass, FreqPolicy, MachineView, Mistakes};
 use fairground_stdx::time::NSEC_PER_SEC;
-use fairground_stdx::{CpuId, CpuMask, IndexVec, Ns};
+use fairground_stdx::{CpuId, CpuMask, Factor, IndexVec, Ns};
 use std::collections::BTreeMap;
-
-/// The scale of capacities and frequencies: 1024 is the machine's biggest CPU at its highest frequency.
-///
-/// Kernel: sched.h SCHED_CAPACITY_SCALE, v4.12–
-pub const CAPACITY_SCALE: u32 = 1024;
 
 /// The distance of a NUMA node to itself.
 ///
@@ -32,44 +27,6 @@ pub const TICK_RATES: [u32; 4] = [100, 250, 300, 1000];
 
 /// What the cache of a core holds unless a machine says otherwise, KiB: that of the server of the default price list.
 pub const DEFAULT_CORE_CACHE_KIB: u32 = 2048;
-
-/// One CPU (a hardware thread). All ids count over the whole machine.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CpuSpec {
-    /// The core; CPUs of one core are SMT siblings.
-    pub core: u32,
-    /// The group of cores that share a cache or a tag below the last-level cache, if there is one.
-    pub cluster: Option<u32>,
-    /// The last-level cache.
-    pub llc: u32,
-    /// The package (socket).
-    pub package: u32,
-    /// The NUMA node: a row of the distance matrix.
-    pub node: u32,
-    /// Full capacity, 1..=1024.
-    pub capacity: u32,
-    /// Current frequency over highest frequency, 1..=1024.
-    pub freq_capacity: u32,
-    /// CPUs of one frequency domain change frequency together.
-    pub freq_domain: u32,
-    /// How far its scheduler clock is ahead of the clock (an unstable TSC).
-    pub clock_ahead: Ns,
-}
-
-impl CpuSpec {
-    /// The time that `amount` of full-speed CPU work takes here, in the unit of `amount`:
-    /// amount · (1024 / capacity) · (1024 / freq_capacity), rounded to the nearest.
-    pub fn at_speed(&self, amount: u64) -> u64 {
-        let scale = u128::from(CAPACITY_SCALE) * u128::from(CAPACITY_SCALE);
-        let speed = u128::from(self.capacity.max(1)) * u128::from(self.freq_capacity.max(1));
-        // Most CPUs of most machines: nothing to divide.
-        if speed == scale {
-            return amount;
-        }
-        let slowed = (u128::from(amount) * scale + speed / 2) / speed;
-        u64::try_from(slowed).unwrap_or(u64::MAX)
-    }
-}
 
 /// A machine that a simulation can run on.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -158,18 +115,6 @@ impl Machine {
             costs: CostModel::default(),
         }
     }
-    /// The machine preset `name`, `smp-N` included.
-    pub fn preset(name: &str) -> Result<Machine, Mistakes> {
-        presets::load(name)
-    }
-    /// All mistakes in the description: see [`validate`].
-    pub fn validate(&self) -> Result<(), Mistakes> {
-        let mut mistakes = Mistakes::default();
-        for problem in validate::problems(self) {
-            mistakes.whole(problem.message, problem.hint);
-        }
-        mistakes.or(())
-    }
     /// The machine as the scheduler sees it.
     pub fn view(&self) -> MachineView {
         let cores = self.groups(|cpu| cpu.core);
@@ -246,16 +191,19 @@ impl Machine {
             false => alone >> 20,
         } as u64)
     }
+    /// Multiplies what a class costs here: its prices, and for exits from idle also the time that each state takes to leave.
+    /// What the table of states says of them stays, as governor and scheduler go by that.
+    pub fn scale_class(&mut self, class: CostClass, factor: Factor, why: &str) -> Result<(), Mistakes> {
+        self.costs.scale(class.ops(), factor, why)?;
+        if class == CostClass::IdleExit {
+            self.idle_states.iter_mut().for_each(|state| state.exit_time = Ns(factor.times(state.exit_time.0)));
+        }
+        Ok(())
+    }
     /// How long after whole ticks of the clock this CPU's ticks fall.
     pub fn tick_offset_of(&self, cpu: CpuId) -> Ns {
         Ns(self.tick_phase.ns() + self.tick_offset.ns() * u64::from(cpu.get()))
     }
-}
-
-/// The time that `amount` of work takes at `percent` of the speed, in the unit of `amount`, rounded to the nearest.
-pub(crate) fn slowed(amount: u64, percent: u32) -> u64 {
-    let percent = u128::from(percent.max(1));
-    u64::try_from((u128::from(amount) * 100 + percent / 2) / percent).unwrap_or(u64::MAX)
 }
 
 /// One tick at `hz` ticks per second, to the nearest nanosecond.
@@ -276,26 +224,6 @@ mod tests {
         assert_eq!(ticks, [10_000_000, 4_000_000, 3_333_333, 1_000_000]);
     }
 
-    #[test]
-    fn work_takes_longer_on_a_small_or_slow_cpu() {
-        let cpu = |capacity, freq_capacity| CpuSpec {
-            core: 0,
-            cluster: None,
-            llc: 0,
-            package: 0,
-            node: 0,
-            capacity,
-            freq_capacity,
-            freq_domain: 0,
-            clock_ahead: Ns::ZERO,
-        };
-        assert_eq!(cpu(1024, 1024).at_speed(1_000), 1_000);
-        assert_eq!(cpu(512, 1024).at_speed(1_000), 2_000);
-        assert_eq!(cpu(512, 512).at_speed(1_000), 4_000);
-        assert_eq!(cpu(446, 1024).at_speed(1_000), 2_296);
-        assert_eq!(cpu(1, 1).at_speed(u64::MAX), u64::MAX);
-    }
-
     /// 62 % of the throughput: 100 / 62 of the time.
     #[test]
     fn work_takes_longer_beside_a_busy_sibling() {
@@ -307,7 +235,6 @@ mod tests {
         machine.cpus[cpu].freq_capacity = 512;
         assert_eq!(machine.work_lasts(cpu, Ns(1_000), true).0, 3_226);
         assert_eq!(machine.work_done(cpu, Ns(3_226), true).0, 1_000);
-        assert_eq!(slowed(u64::MAX, 62), u64::MAX);
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! Machines in which every part has the same shape: so many packages of so many cores and so on.
 
-use crate::machine::{CAPACITY_SCALE, CpuSpec, LOCAL_DISTANCE, REMOTE_DISTANCE};
+use crate::machine::{CpuSpec, LOCAL_DISTANCE, REMOTE_DISTANCE};
 use crate::validate::MAX_CPUS;
-use fairground_stdx::{CpuId, IndexVec, Ns};
+use fairground_stdx::{CpuId, IndexVec};
 
 /// In which order Linux numbers the threads of the cores.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -120,17 +120,8 @@ impl Regular {
             Level::Package => package,
             Level::Machine => 0,
         };
-        CpuSpec {
-            core,
-            cluster: self.clusters.map(|_| cluster),
-            llc,
-            package,
-            node,
-            capacity: CAPACITY_SCALE,
-            freq_capacity: CAPACITY_SCALE,
-            freq_domain,
-            clock_ahead: Ns::ZERO,
-        }
+        let cluster = self.clusters.map(|_| cluster);
+        CpuSpec { cluster, llc, package, node, freq_domain, ..CpuSpec::alone(core) }
     }
     /// Number of NUMA nodes.
     pub fn total_nodes(&self) -> usize {

@@ -173,6 +173,40 @@ fn presets_read_back() {
     }
 }
 
+/// All keys but those that say the same as another.
+#[test]
+fn every_key_is_written_where_it_changes_something_and_reads_back() {
+    let settings = "description = \"x\"\ncapacity = 512\nfreq_capacity = 700\nreclaim_distance = 12\nsmt = false\ncluster = false\n\
+        mc = false\nnuma = false\nhz = 1000\ntick = \"3ms\"\ntick_jitter = \"10us\"\ntick_jitter_seed = 5\ntick_offset = \"1us\"\n\
+        tick_phase = \"5us\"\nround_of_turns = \"100us\"\nscan_atomic = true\nsmt_percent = 70\ncore_cache = \"1MiB\"\n\
+        idle_governor = \"deepest\"\nfreq_invariant = false\n";
+    let tables = "[[policy]]\ncpus = \"0-3\"\nkhz = [1, 2]\npower_mw = [3, 4]\ntransition_delay = \"1ms\"\n\
+        governor = { name = \"ondemand\", up_threshold = 50 }\n[[idle_state]]\nexit_latency = \"2us\"\nexit_time = \"1us\"\n\
+        target_residency = \"3us\"\n[costs]\npreset = \"zero\"\ntick = \"1us\"\n";
+    let cpu = |id| format!("[[cpu]]\ncluster = 0\nclock_ahead = \"{id}us\"\n");
+    let cpus: String = (1..=4).map(cpu).collect();
+    let shape = "distances = [[10, 11], [11, 10]]\nsockets = 2\nclusters = 1\ncores = 2\nfreq_domains = \"machine\"\n";
+    let texts = [
+        shape.to_string() + &settings.replace("numa = false\n", "") + tables,
+        settings.replace("freq_capacity = 700\n", "") + tables + &cpus,
+    ];
+    let mut written = String::new();
+    for text in texts {
+        let machine = parse(&text);
+        let text = machine_file::write(&machine);
+        assert_eq!(parse(&text), machine, "{text}");
+        written += &text;
+    }
+    let same = ["preset", "capacities", "skew_tick", "asym_priority", "millivolt", "dynamic_power_coefficient"];
+    let said = |name: &str| written.contains(&format!("{name} = ")) || written.contains(&format!("[{name}]"));
+    for key in machine_file::all_keys() {
+        assert!(said(key.name) || same.contains(&key.name), "{}: {written}", key.name);
+        for inner in key.keys.iter().filter(|_| key.name != "governor") {
+            assert!(said(inner.name) || same.contains(&inner.name), "{}.{}: {written}", key.name, inner.name);
+        }
+    }
+}
+
 #[test]
 fn the_published_example_is_correct() {
     let source = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("src/machine_file/mod.rs")).unwrap();
@@ -254,13 +288,13 @@ proptest! {
 
     #[test]
     fn no_toml_panics(
-        keys in prop::collection::vec((prop::sample::select(vec![
-            "preset", "sockets", "nodes", "llcs", "clusters", "cores", "threads", "numbering", "cpu", "distances", "capacity",
-            "capacities", "freq_capacity", "hz", "tick", "tick_jitter", "tick_jitter_seed", "tick_offset", "skew_tick", "costs",
-        ]), prop::sample::select(vec![
+        keys in prop::collection::vec((prop::sample::select(
+            machine_file::all_keys().iter().map(|key| key.name).collect::<Vec<_>>()
+        ), prop::sample::select(vec![
             "0", "1", "-1", "2", "1024", "9223372036854775807", "1.5", "nan", "true", "\"\"", "\"zero\"", "\"smp-3\"", "\"4ms\"",
             "\"99999999999999d\"", "[]", "[1]", "[[10]]", "[[]]", "[{}]", "{}", "[[10, 10], [10, 10]]", "[{ id = 0 }]", "1979-05-27",
-            "{ preset = \"unit\", tick = \"10ms\" }", "[{ node = 1023 }]", "[{ core = -1 }, 5]",
+            "{ preset = \"unit\", tick = \"10ms\" }", "[{ node = 1023 }]", "[{ core = -1 }, 5]", "\"deepest\"", "\"schedutil\"",
+            "[{ cpus = \"0\", khz = [5, 6], power_mw = [1, 2] }]", "[{ exit_latency = \"1us\", target_residency = \"2us\" }]",
         ])), 0..6)
     ) {
         let text: String = keys.iter().map(|(key, value)| format!("{key} = {value}\n")).collect();

@@ -1,5 +1,6 @@
 //! JSON Schemas of what people write, for editors: scenarios (TOML) and the rt-app subset (JSON).
 
+use fairground_machine::{KeyInfo, machine_file};
 use fairground_model::CLAMP_MAX;
 use fairground_model::cgroup::WEIGHTS;
 use fairground_sched::profile::{KnownKind, Profile};
@@ -41,7 +42,7 @@ pub fn scenario_schema() -> Value {
             "seed": { "type": "integer", "minimum": 0 },
             "duration": time(),
             "window": object(&["from", "to"], json!({ "from": time(), "to": time() })),
-            "machine": { "type": "object", "description": "a preset with changes, a regular shape, or one [[machine.cpu]] per CPU" },
+            "machine": machine(),
             "profile": profile(),
             "group": { "type": "array", "items": group() },
             "session": { "type": "array", "items": object(&["name"], json!({ "name": { "type": "string" }, "autogroup_nice": nice() })) },
@@ -54,6 +55,24 @@ pub fn scenario_schema() -> Value {
     schema["$schema"] = json!(DRAFT);
     schema["title"] = json!("fairground scenario");
     schema
+}
+
+fn machine() -> Value {
+    json!({ "type": "object", "description": "a preset with changes, a regular shape, or one [[machine.cpu]] per CPU",
+        "properties": keys(&machine_file::all_keys()), "additionalProperties": false })
+}
+
+/// Keys with what they say. Their forms are left to the reader, which has more to say of a wrong one.
+fn keys(keys: &[KeyInfo]) -> Value {
+    let property = |key: &KeyInfo| {
+        let mut property = json!({ "description": key.sentence });
+        if !key.keys.is_empty() {
+            let table = json!({ "type": "object", "properties": self::keys(&key.keys), "additionalProperties": false });
+            property["anyOf"] = json!([table.clone(), { "type": "array", "items": table }, { "type": "string" }]);
+        }
+        (key.name.to_string(), property)
+    };
+    Value::Object(keys.iter().map(property).collect::<Map<String, Value>>())
 }
 
 fn profile() -> Value {

@@ -1,19 +1,57 @@
 //! Price lists as people write them.
 
+use super::model::{CostModel, MAX_PRICE_PS};
 use super::scale;
-use super::{CostModel, MAX_PRICE_PS};
-use crate::machine_file::{Fields, parse_document};
-use crate::suggest::clip;
+use crate::fields::{Fields, parse_document};
+use crate::suggest::{self, clip};
 use fairground_model::{Mistakes, Op};
 use fairground_stdx::units::{UnitError, parse_ns};
 use std::ops::Range;
 use toml_edit::{Item, TableLike};
 
-/// Source of a price that a user's file sets without saying why.
-pub(super) const SET_BY_USER: &str = "set in the machine file";
+/// The price list of a new machine.
+const DEFAULT: &str = "xeon-spr";
+
+/// The price lists that come with us, as files of the form that users write.
+const PRESETS: [(&str, &str); 10] = [
+    ("zero", include_str!("../prices/zero.toml")),
+    ("icount", include_str!("../prices/icount.toml")),
+    ("unit", include_str!("../prices/unit.toml")),
+    ("xeon-spr", include_str!("../prices/xeon-spr.toml")),
+    ("sis-util-box", include_str!("../prices/sis-util-box.toml")),
+    ("task-throttle-box", include_str!("../prices/task-throttle-box.toml")),
+    ("xeon-bdw", include_str!("../prices/xeon-bdw.toml")),
+    ("a53", include_str!("../prices/a53.toml")),
+    ("epyc", include_str!("../prices/epyc.toml")),
+    ("kvm-guest", include_str!("../prices/kvm-guest.toml")),
+];
+
+impl CostModel {
+    /// The price list `name`.
+    pub fn preset(name: &str) -> Result<CostModel, Mistakes> {
+        match PRESETS.iter().find(|(preset, _)| *preset == name) {
+            Some((_, text)) => parse(text),
+            None => {
+                let names: Vec<&str> = CostModel::names().collect();
+                Err(Mistakes::one(format!("unknown price list `{}`", clip(name)), suggest::hint(name, &names)))
+            }
+        }
+    }
+    /// The names of all price lists.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        PRESETS.iter().map(|(name, _)| *name)
+    }
+}
+
+impl Default for CostModel {
+    /// The prices of a current server, `xeon-spr`.
+    fn default() -> CostModel {
+        CostModel::preset(DEFAULT).expect("invariant: our own price lists are correct")
+    }
+}
 
 /// Reads a price list of our own.
-pub(super) fn parse(text: &str) -> Result<CostModel, Mistakes> {
+fn parse(text: &str) -> Result<CostModel, Mistakes> {
     let mut mistakes = Mistakes::default();
     let Some(document) = parse_document(text, &mut mistakes) else { return Err(mistakes) };
     match read_table(document.as_table(), 0..text.len(), &mut mistakes) {
@@ -39,9 +77,8 @@ pub(crate) fn read_item(item: &Item, span: Range<usize>, mistakes: &mut Mistakes
 /// Reads a table of prices: all that differ from a `preset` and from its prices times `scale`, or all there are.
 fn read_table(table: &dyn TableLike, span: Range<usize>, mistakes: &mut Mistakes) -> Option<CostModel> {
     let fields = Fields::new(table, span);
-    let known: Vec<&str> =
-        ["preset", "name", "description", "all", "scale"].into_iter().chain(Op::ALL.iter().map(|op| op.key())).collect();
-    fields.refuse_unknown(&known, mistakes);
+    let known = ["preset", "name", "description", "all", "scale"].into_iter().chain(Op::ALL.iter().map(|op| op.key()));
+    fields.refuse_unknown(known, mistakes);
     let from = match fields.text("preset", mistakes) {
         Some(name) => Some(preset(name, fields.span_of("preset"), mistakes)?),
         None => None,
@@ -91,14 +128,14 @@ fn preset(name: &str, span: Range<usize>, mistakes: &mut Mistakes) -> Option<Cos
 fn price(fields: &Fields, key: &str, mistakes: &mut Mistakes) -> Option<(u64, String)> {
     let item = fields.item(key)?;
     let Some(table) = item.as_table_like() else {
-        return Some((amount(fields, key, mistakes)?, SET_BY_USER.to_string()));
+        return Some((amount(fields, key, mistakes)?, scale::SET_BY_USER.to_string()));
     };
     let inner = Fields::new(table, fields.span_of(key));
-    inner.refuse_unknown(&["price", "source"], mistakes);
+    inner.refuse_unknown(["price", "source"], mistakes);
     if !inner.has("price") {
         mistakes.at(inner.span(), format!("`{key}` has no price"), "Write { price = \"1us\", source = \"…\" }.");
     }
-    let source = inner.text("source", mistakes).unwrap_or(SET_BY_USER);
+    let source = inner.text("source", mistakes).unwrap_or(scale::SET_BY_USER);
     Some((amount(&inner, "price", mistakes)?, source.to_string()))
 }
 

@@ -6,13 +6,14 @@
 //! scale  = { network = 2.4, switch = { factor = 0.5, source = "calibrated: …" } }
 //! ```
 
-use super::read::SET_BY_USER;
-use super::{CostModel, MAX_PRICE_PS};
-use crate::machine::Machine;
-use crate::machine_file::Fields;
+use super::model::{CostModel, MAX_PRICE_PS};
+use crate::fields::Fields;
 use fairground_model::{CostClass, Mistakes, Op};
-use fairground_stdx::{Factor, Ns};
+use fairground_stdx::Factor;
 use toml_edit::Item;
+
+/// Source of what a user's file sets without saying why.
+pub(super) const SET_BY_USER: &str = "set in the machine file";
 
 impl CostModel {
     /// Multiplies the prices of `ops` by `factor`; their sources say so, with the reason. A price that would be too expensive is a
@@ -33,18 +34,6 @@ impl CostModel {
     }
 }
 
-impl Machine {
-    /// Multiplies what a class costs here: its prices, and for exits from idle also the time that each state takes to leave.
-    /// What the table of states says of them stays, as governor and scheduler go by that.
-    pub fn scale_class(&mut self, class: CostClass, factor: Factor, why: &str) -> Result<(), Mistakes> {
-        self.costs.scale(class.ops(), factor, why)?;
-        if class == CostClass::IdleExit {
-            self.idle_states.iter_mut().for_each(|state| state.exit_time = Ns(factor.times(state.exit_time.0)));
-        }
-        Ok(())
-    }
-}
-
 /// Multiplies as the table `scale` says what `fields` do not give a price of their own.
 pub(super) fn read(fields: &Fields, model: &mut CostModel, mistakes: &mut Mistakes) {
     let Some(item) = fields.item("scale") else { return };
@@ -52,8 +41,7 @@ pub(super) fn read(fields: &Fields, model: &mut CostModel, mistakes: &mut Mistak
         return fields.wrong("scale", item, "a table of factors by class, as in { network = 2.4 }", mistakes);
     };
     let scale = Fields::new(table, fields.span_of("scale"));
-    let known: Vec<&str> = CostClass::ALL.iter().map(|class| class.key()).collect();
-    scale.refuse_unknown(&known, mistakes);
+    scale.refuse_unknown(CostClass::ALL.iter().map(|class| class.key()), mistakes);
     for class in CostClass::ALL.iter().filter(|class| scale.has(class.key())) {
         let Some((factor, why)) = factor(&scale, class.key(), mistakes) else { continue };
         let ops: Vec<Op> = class.ops().filter(|op| !fields.has(op.key())).collect();
@@ -72,7 +60,7 @@ fn factor<'a>(scale: &Fields<'a>, key: &str, mistakes: &mut Mistakes) -> Option<
     let item = scale.item(key)?;
     let Some(table) = item.as_table_like() else { return Some((number(scale, key, mistakes)?, SET_BY_USER)) };
     let inner = Fields::new(table, scale.span_of(key));
-    inner.refuse_unknown(&["factor", "source"], mistakes);
+    inner.refuse_unknown(["factor", "source"], mistakes);
     if !inner.has("factor") {
         mistakes.at(inner.span(), format!("`{key}` has no factor"), "Write { factor = 2.4, source = \"…\" }.");
     }

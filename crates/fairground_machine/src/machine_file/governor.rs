@@ -1,13 +1,14 @@
 //! `governor`: who chooses the frequency, of a policy or of all.
 
-use super::fields::Fields;
+use crate::fields::Fields;
+use crate::keys::{KeyInfo, line, quoted};
 use crate::machine::Machine;
 use crate::suggest::{self, clip};
 use fairground_model::{Governor, GovernorKind, Mistakes, Tunable, TunableUnit};
 use fairground_stdx::Ns;
 
 /// The governor that `fields` names, if it does.
-pub(super) fn governor(fields: &Fields, mistakes: &mut Mistakes) -> Option<Governor> {
+pub(super) fn read(fields: &Fields, mistakes: &mut Mistakes) -> Option<Governor> {
     let item = fields.item("governor")?;
     if item.is_str() {
         return Some(Governor::of(kind(fields, "governor", mistakes)?));
@@ -17,8 +18,7 @@ pub(super) fn governor(fields: &Fields, mistakes: &mut Mistakes) -> Option<Gover
         return None;
     };
     let fields = Fields::new(table, fields.span_of("governor"));
-    let keys: Vec<&str> = ["name"].into_iter().chain(Tunable::ALL.iter().map(|tunable| tunable.row().key)).collect();
-    fields.refuse_unknown(&keys, mistakes);
+    fields.refuse_unknown(keys().iter().map(|key| key.name), mistakes);
     if !fields.has("name") {
         mistakes.at(fields.span(), "a governor without `name`", "Write name = \"schedutil\".");
     }
@@ -28,6 +28,30 @@ pub(super) fn governor(fields: &Fields, mistakes: &mut Mistakes) -> Option<Gover
         governor.set(tunable, value(&fields, tunable, mistakes));
     }
     Some(governor)
+}
+
+/// The keys of its table: its name and the tunables of all governors.
+pub(super) fn keys() -> Vec<KeyInfo> {
+    let key = |name, sentence| KeyInfo { name, sentence, keys: Vec::new() };
+    let tunables = Tunable::ALL.iter().map(|tunable| key(tunable.row().key, tunable.row().sentence));
+    [key("name", "The governor.")].into_iter().chain(tunables).collect()
+}
+
+/// The line of a governor that differs from the one that a file without it gives.
+pub(super) fn write(governor: &Governor, without: &Governor) -> String {
+    if governor == without {
+        return String::new();
+    }
+    let key = |&tunable: &Tunable| {
+        let (row, value) = (tunable.row(), governor.said(tunable)?);
+        Some(match row.unit {
+            TunableUnit::Time => format!("{} = \"{}\"", row.key, Ns(value)),
+            TunableUnit::Khz | TunableUnit::Number => format!("{} = {value}", row.key),
+        })
+    };
+    let name = format!("name = {}", quoted(governor.kind.name()));
+    let keys: Vec<String> = [name].into_iter().chain(Tunable::ALL.iter().filter_map(key)).collect();
+    line("governor", &format!("{{ {} }}", keys.join(", ")))
 }
 
 /// The value of a tunable, where it is one.
@@ -70,7 +94,8 @@ fn foreign(fields: &Fields, kind: GovernorKind, tunable: Tunable, mistakes: &mut
 }
 
 /// One governor for all policies, whatever they say.
-pub(super) fn of_all_policies(fields: &Fields, machine: &mut Machine, governor: Governor, mistakes: &mut Mistakes) {
+pub(super) fn of_all_policies(fields: &Fields, machine: &mut Machine, mistakes: &mut Mistakes) {
+    let Some(governor) = read(fields, mistakes) else { return };
     if machine.policies.is_empty() && governor.kind != GovernorKind::Fixed {
         let hint = "Describe the operating points in `[[policy]]` tables, or take a preset that has them, such as hikey.";
         let message = format!("governor `{}` on a machine without operating points", governor.kind.name());

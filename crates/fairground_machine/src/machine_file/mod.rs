@@ -43,46 +43,23 @@
 //!
 //! `scale` multiplies prices of the preset, class by class; a price that stands here itself is taken as it is.
 //!
-//! One `[[idle_state]]` table per idle state of the CPUs, shallowest first, with the keys `name`, `exit_latency`
-//! (as the driver's table says), `exit_time` (how long it takes; as the table says if left out), `target_residency` and
-//! `polling` (whether the CPU watches its reschedule flag, as with mwait; false if left out).
-//! Without any there is one state, and leaving it costs `idle_exit`.
+//! The rows of [`all_keys`] say what each key is, those of the tables `[[policy]]`, `[[idle_state]]` and `[[cpu]]` included.
 //!
-//! One `[[policy]]` table per set of CPUs that change frequency together, with the keys `cpus` (such as "0-3"), `khz` (the operating points,
-//! the slowest first), `power_mw` (of one busy CPU at each point) or `millivolt` and `dynamic_power_coefficient` (from which
-//! coefficient · MHz · mV² / 10⁹ mW follow), `transition_latency`, `transition_delay` (the least time between two changes that
-//! the driver asks for), `fast_switch` (the scheduler changes the frequency itself, at once; false if left out) and `governor`, who chooses
-//! among the points: a name (`fairground list governors`), or a table such as `{ name = "schedutil", rate_limit = "10ms" }`. Further keys of
-//! that table: `sampling_rate`, `up_threshold`, `down_threshold`, `freq_step`, `sampling_down_factor`, `setspeed_khz`, `min_khz`,
-//! `max_khz`, `start_khz`. `governor` beside the keys of the machine is that of all policies, whatever they say. Without any policy
-//! there are no operating points, and CPUs run at `freq_capacity`.
-//!
-//! `preset = "spr-2x56"` instead of a shape takes a ready machine; everything that is no shape can
-//! then be changed. A machine of no regular shape has one `[[cpu]]` table per CPU, in CPU order, with
-//! the keys `id`, `core`, `cluster`, `llc`, `package`, `node`, `capacity`, `freq_capacity`, `freq_domain`, and `clock_ahead = "1.5ms"`
-//! where the scheduler's clock of a CPU is ahead of the clock. All numbers count over the whole machine. What is left out: the CPU's own number for `core`, none
-//! for `cluster`, 0 for `llc`, `package` and `node`, 1024 for the capacities, the core for `freq_domain`.
+//! - Without `[[idle_state]]` there is one idle state, and leaving it costs `idle_exit`.
+//! - Without `[[policy]]` there are no operating points, and CPUs run at `freq_capacity`. `governor` is a name (`fairground list
+//!   governors`), or a table such as `{ name = "schedutil", rate_limit = "10ms" }`.
+//! - `preset = "spr-2x56"` instead of a shape takes a ready machine; everything that is no shape can then be changed.
+//! - A machine of no regular shape has one `[[cpu]]` table per CPU, in CPU order. All numbers there count over the whole machine.
 
-mod explicit;
-mod fields;
+mod cpus;
 mod governor;
 mod idle;
 mod policies;
 mod read;
+mod settings;
+mod shape;
 mod write;
 
-pub(crate) use fields::{Fields, parse_document};
-pub use read::from_table;
+pub(crate) use read::preset;
+pub use read::{all_keys, from_table, parse};
 pub use write::write;
-
-use crate::machine::Machine;
-use fairground_model::Mistakes;
-
-/// Reads a machine file. All mistakes are reported together.
-pub fn parse(text: &str) -> Result<Machine, Mistakes> {
-    let mut mistakes = Mistakes::default();
-    let document = parse_document(text, &mut mistakes);
-    let machine = document.and_then(|document| from_table(document.as_table(), 0..text.len(), &mut mistakes));
-    mistakes.or(())?;
-    machine.ok_or_else(|| Mistakes::one("this file describes no machine", "Write `preset`, `cores` or `[[cpu]]` tables."))
-}

@@ -1,66 +1,89 @@
 //! The `[[policy]]` tables: which CPUs change frequency together, and between which operating points.
 
-use super::explicit::tables;
-use super::fields::Fields;
 use super::governor;
+use crate::fields::Fields;
+use crate::keys::{self, Key, field, line, quoted};
 use crate::machine::Machine;
+use crate::suggest::clip;
 use fairground_model::freq::dynamic_power_mw;
-use fairground_model::{FreqPolicy, Mistakes, Opp};
+use fairground_model::{FreqPolicy, Governor, Mistakes, Opp};
 use fairground_stdx::{CpuMask, Ns};
 use std::ops::Range;
 use toml_edit::Item;
 
-const KEYS: [&str; 9] = [
-    "cpus",
-    "khz",
-    "power_mw",
-    "millivolt",
-    "dynamic_power_coefficient",
-    "transition_latency",
-    "transition_delay",
-    "fast_switch",
-    "governor",
+pub(super) static KEYS: &[Key<FreqPolicy>] = &[
+    Key::new(
+        "cpus",
+        "The CPUs that change frequency together, such as \"0-3\".",
+        |fields, into, mistakes| into.cpus = cpus(fields, mistakes).unwrap_or(into.cpus),
+        |from, _| line("cpus", &quoted(&from.cpus.to_string())),
+    ),
+    Key::new(
+        "khz",
+        "The operating points, the slowest first.",
+        |fields, into, mistakes| {
+            let khz = list(fields, "khz", None, mistakes).unwrap_or_default();
+            into.opps = khz.into_iter().map(|khz| Opp { khz, power_mw: None }).collect();
+        },
+        |from, _| line("khz", &format!("{:?}", from.opps.iter().map(|opp| opp.khz).collect::<Vec<u32>>())),
+    ),
+    Key::new("power_mw", "What one busy CPU draws at each point.", power, |from, _| {
+        let power: Option<Vec<u32>> = from.opps.iter().map(|opp| opp.power_mw).collect();
+        power.map_or_else(String::new, |power| line("power_mw", &format!("{power:?}")))
+    }),
+    Key::read_only("millivolt", "The voltage at each point: with the coefficient, instead of `power_mw`.", |_, _, _| ()),
+    Key::read_only("dynamic_power_coefficient", "Power is this times MHz times millivolt², over 10⁹ mW.", |_, _, _| ()),
+    field!("transition_latency" always length(), transition_latency, "How long a change takes."),
+    field!("transition_delay" changed length(), transition_delay, "The least time between two changes that the driver asks for."),
+    field!("fast_switch" always boolean(), fast_switch, "Whether the scheduler changes the frequency itself, at once; false if left out."),
+    Key::<FreqPolicy>::new(
+        "governor",
+        "Who chooses among the points: a name, or a table with tunables.",
+        |fields, into, mistakes| into.governor = governor::read(fields, mistakes).unwrap_or(into.governor),
+        |from, without| governor::write(&from.governor, &without.governor),
+    )
+    .with(governor::keys),
 ];
+
+fn empty() -> FreqPolicy {
+    FreqPolicy {
+        cpus: CpuMask::EMPTY,
+        opps: Vec::new(),
+        transition_latency: Ns::ZERO,
+        transition_delay: None,
+        fast_switch: false,
+        governor: Governor::default(),
+    }
+}
 
 /// The policies in the order of the file, if it has any. What their numbers come to is checked with the machine.
 pub(super) fn policies(fields: &Fields, mistakes: &mut Mistakes) -> Option<Vec<FreqPolicy>> {
-    let item = fields.item("policy")?;
-    let Some(tables) = tables(item) else {
-        fields.wrong("policy", item, "one `[[policy]]` table per set of CPUs that change frequency together", mistakes);
-        return None;
-    };
-    let read = |(table, span): (_, Option<Range<usize>>)| {
-        policy(&Fields::new(table, span.unwrap_or(fields.span_of("policy"))), mistakes)
-    };
-    let policies: Vec<Option<FreqPolicy>> = tables.into_iter().map(read).collect();
+    let tables =
+        fields.read_tables("policy", "one `[[policy]]` table per set of CPUs that change frequency together", mistakes)?;
+    let policies: Vec<Option<FreqPolicy>> = tables.iter().map(|fields| policy(fields, mistakes)).collect();
     policies.into_iter().collect()
 }
 
 fn policy(fields: &Fields, mistakes: &mut Mistakes) -> Option<FreqPolicy> {
-    fields.refuse_unknown(&KEYS, mistakes);
+    fields.refuse_unknown(keys::names(KEYS), mistakes);
     let before = mistakes.0.len();
     for key in ["cpus", "khz"].into_iter().filter(|key| !fields.has(key)) {
         let hint = "Write cpus = \"0-3\" and khz = [600000, 1200000].";
         mistakes.at(fields.span(), format!("a policy without `{key}`"), hint);
     }
-    let cpus = fields.text("cpus", mistakes).and_then(|text| {
-        let mask = CpuMask::parse_list(text);
-        if mask.is_none() {
-            let hint = "Write a list of CPUs, as in \"0-3\" or \"0,2,4\".";
-            mistakes.at(fields.span_of("cpus"), format!("`cpus` is \"{}\"", crate::suggest::clip(text)), hint);
-        }
-        mask
-    });
-    let khz = list(fields, "khz", None, mistakes);
-    let power = power(fields, khz.as_deref().unwrap_or(&[]), mistakes);
-    let transition_latency = fields.length("transition_latency", mistakes).unwrap_or(Ns::ZERO);
-    let transition_delay = fields.length("transition_delay", mistakes);
-    let fast_switch = fields.boolean("fast_switch", mistakes).unwrap_or(false);
-    let governor = governor::governor(fields, mistakes).unwrap_or_default();
-    let (cpus, khz) = (cpus?, khz?);
-    let power_of = |row: usize| power.as_ref().and_then(|power| power.get(row).copied());
-    let opps = khz.iter().enumerate().map(|(row, &khz)| Opp { khz, power_mw: power_of(row) }).collect();
-    (mistakes.0.len() == before).then_some(FreqPolicy { cpus, opps, transition_latency, transition_delay, fast_switch, governor })
+    let mut policy = empty();
+    keys::read(KEYS, fields, &mut policy, mistakes);
+    (mistakes.0.len() == before).then_some(policy)
+}
+
+fn cpus(fields: &Fields, mistakes: &mut Mistakes) -> Option<CpuMask> {
+    let text = fields.text("cpus", mistakes)?;
+    let mask = CpuMask::parse_list(text);
+    if mask.is_none() {
+        let hint = "Write a list of CPUs, as in \"0-3\" or \"0,2,4\".";
+        mistakes.at(fields.span_of("cpus"), format!("`cpus` is \"{}\"", clip(text)), hint);
+    }
+    mask
 }
 
 /// A list of numbers, one for each operating point where their number is known.
@@ -79,25 +102,31 @@ fn list(fields: &Fields, key: &str, length: Option<usize>, mistakes: &mut Mistak
 }
 
 /// What one busy CPU draws at each point: as it is written, or from the voltages and the coefficient.
-fn power(fields: &Fields, khz: &[u32], mistakes: &mut Mistakes) -> Option<Vec<u32>> {
+fn power(fields: &Fields, policy: &mut FreqPolicy, mistakes: &mut Mistakes) {
     let derived = fields.has("millivolt") || fields.has("dynamic_power_coefficient");
-    if fields.has("power_mw") {
+    let power = if fields.has("power_mw") {
         if derived {
             let hint = "Write the power of each point, or the voltages and the coefficient from which it follows.";
             mistakes.at(fields.span_of("power_mw"), "`power_mw` beside what it follows from", hint);
         }
-        return list(fields, "power_mw", Some(khz.len()), mistakes);
-    }
-    if !derived {
-        return None;
-    }
+        list(fields, "power_mw", Some(policy.opps.len()), mistakes)
+    } else if derived {
+        derived_power(fields, &policy.opps, mistakes)
+    } else {
+        None
+    };
+    policy.opps.iter_mut().zip(power.unwrap_or_default()).for_each(|(opp, power)| opp.power_mw = Some(power));
+}
+
+fn derived_power(fields: &Fields, opps: &[Opp], mistakes: &mut Mistakes) -> Option<Vec<u32>> {
     for key in ["millivolt", "dynamic_power_coefficient"].into_iter().filter(|key| !fields.has(key)) {
         let hint = "Power = dynamic_power_coefficient · MHz · millivolt² / 10⁹ mW: both are needed, or neither.";
         mistakes.at(fields.span(), format!("a policy without `{key}`"), hint);
     }
     let coefficient = fields.integer("dynamic_power_coefficient", 1..=1_000_000, mistakes)?;
-    let millivolt = list(fields, "millivolt", Some(khz.len()), mistakes)?;
-    let power: Option<Vec<u32>> = khz.iter().zip(&millivolt).map(|(&khz, &mv)| dynamic_power_mw(coefficient, khz, mv)).collect();
+    let millivolt = list(fields, "millivolt", Some(opps.len()), mistakes)?;
+    let power: Option<Vec<u32>> =
+        opps.iter().zip(&millivolt).map(|(opp, &mv)| dynamic_power_mw(coefficient, opp.khz, mv)).collect();
     if power.is_none() {
         let hint = "Power = dynamic_power_coefficient · MHz · millivolt² / 10⁹ mW.";
         mistakes.at(fields.span_of("millivolt"), "a CPU that draws more than 4000 kW", hint);
@@ -105,17 +134,21 @@ fn power(fields: &Fields, khz: &[u32], mistakes: &mut Mistakes) -> Option<Vec<u3
     power
 }
 
+/// One table per policy.
+pub(super) fn write(policies: &[FreqPolicy]) -> String {
+    policies.iter().map(|policy| format!("\n[[policy]]\n{}", keys::write(KEYS, policy, &empty()))).collect()
+}
+
 /// Where the policy of that row says `key`, or else where it is described.
 pub(super) fn span_of(fields: &Fields, row: usize, key: &str) -> Option<Range<usize>> {
-    let (table, span) = tables(fields.item("policy")?)?.get(row)?.clone();
-    Some(Fields::new(table, span?).span_of(key))
+    Some(fields.tables("policy")?.get(row)?.span_of(key))
 }
 
 /// Policies say which CPUs change frequency together, where nothing else has said so.
 pub(super) fn set_freq_domains(fields: &Fields, machine: &mut Machine) {
-    let by_cpu = fields.item("cpu").and_then(tables).unwrap_or_default();
-    let said = fields.has("freq_domains") || by_cpu.iter().any(|(table, _)| table.get("freq_domain").is_some_and(is_number));
-    if said {
+    let by_cpu = fields.tables("cpu").unwrap_or_default();
+    let says = |cpu: &Fields| cpu.item("freq_domain").is_some_and(Item::is_integer);
+    if fields.has("freq_domains") || by_cpu.iter().any(says) {
         return;
     }
     for cpu in machine.cpus.ids() {
@@ -123,8 +156,4 @@ pub(super) fn set_freq_domains(fields: &Fields, machine: &mut Machine) {
             machine.cpus[cpu].freq_domain = row as u32;
         }
     }
-}
-
-fn is_number(item: &Item) -> bool {
-    item.is_integer()
 }

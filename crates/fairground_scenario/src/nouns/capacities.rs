@@ -71,7 +71,7 @@ impl Capacities {
         for cpu in there.iter() {
             machine.cpus[cpu].capacity = self.of(cpu).unwrap_or(machine.cpus[cpu].capacity);
         }
-        let about = validate::problems(machine).into_iter().filter(|problem| problem.place == Place::Capacity);
+        let about = validate::problems(machine).into_iter().filter(|problem| problem.place == Place::CAPACITY);
         about.for_each(|problem| wrong.whole(format!("{FLAG}: {}", problem.message), problem.hint));
     }
 }

@@ -46,16 +46,34 @@ impl<'a> Fields<'a> {
         value.or_else(|| self.table.get_key_value(key).and_then(|(key, _)| key.span())).unwrap_or(self.span())
     }
     /// A mistake for each key that is not in `known`.
-    pub(crate) fn refuse_unknown(&self, known: &[&str], mistakes: &mut Mistakes) {
+    pub(crate) fn refuse_unknown<'k>(&self, known: impl IntoIterator<Item = &'k str>, mistakes: &mut Mistakes) {
+        let known: Vec<&str> = known.into_iter().collect();
         for (key, _) in self.table.iter().filter(|(key, _)| !known.contains(key)) {
             let span = self.table.get_key_value(key).and_then(|(key, _)| key.span()).unwrap_or(self.span());
-            mistakes.at(span, format!("unknown key `{}`", clip(key)), suggest::hint(key, known));
+            mistakes.at(span, format!("unknown key `{}`", clip(key)), suggest::hint(key, &known));
         }
     }
     /// A mistake at `key`, which holds something else than `expected`.
     pub(crate) fn wrong(&self, key: &str, item: &Item, expected: &str, mistakes: &mut Mistakes) {
         let message = format!("`{key}` is {}", describe(item));
         mistakes.at(self.span_of(key), message, format!("Expected {expected}."));
+    }
+    /// Where the value of the first of `keys` stands that the table has, or the table.
+    pub(crate) fn span_of_first(&self, keys: &[&str]) -> Range<usize> {
+        keys.iter().find(|key| self.has(key)).map_or(self.span(), |key| self.span_of(key))
+    }
+    /// The tables of `[[key]]`, if the key is there and holds tables.
+    pub(crate) fn tables(&self, key: &str) -> Option<Vec<Fields<'a>>> {
+        let tables = tables(self.item(key)?)?;
+        Some(tables.into_iter().map(|(table, span)| Fields::new(table, span.unwrap_or(self.span_of(key)))).collect())
+    }
+    /// The same; a mistake if the key is there and holds something else.
+    pub(crate) fn read_tables(&self, key: &str, expected: &str, mistakes: &mut Mistakes) -> Option<Vec<Fields<'a>>> {
+        let tables = self.tables(key);
+        if let (Some(item), None) = (self.item(key), &tables) {
+            self.wrong(key, item, expected, mistakes);
+        }
+        tables
     }
     pub(crate) fn text(&self, key: &str, mistakes: &mut Mistakes) -> Option<&'a str> {
         let item = self.item(key)?;
@@ -162,6 +180,17 @@ impl<'a> Fields<'a> {
         }
         number
     }
+}
+
+type Tables<'a> = Vec<(&'a dyn TableLike, Option<Range<usize>>)>;
+
+/// The tables of `[[key]]`, or of a list of inline tables; `None` if it is neither.
+fn tables<'a>(item: &'a Item) -> Option<Tables<'a>> {
+    if let Some(tables) = item.as_array_of_tables() {
+        return Some(tables.iter().map(|table| (table as &dyn TableLike, table.span())).collect());
+    }
+    let entry = |value: &'a Value| Some((value.as_inline_table()? as &dyn TableLike, value.span()));
+    item.as_array()?.iter().map(entry).collect()
 }
 
 fn within(value: i64, range: &RangeInclusive<u32>) -> Option<u32> {

@@ -1,7 +1,8 @@
 //! What makes the policies of a machine (who changes frequency together, between which points) possible ones.
 
+use super::place::{Place, Problem};
 use crate::machine::Machine;
-use crate::validate::{Place, Problem};
+
 use fairground_model::{FreqPolicy, Tunable, TunableUnit};
 use fairground_stdx::{CpuMask, Ns};
 

@@ -1,7 +1,12 @@
 //! What makes a machine a possible one.
 
+mod place;
+mod policies;
+
+pub use place::{Place, Problem};
+
 use crate::machine::{CAPACITY_SCALE, CpuSpec, LOCAL_DISTANCE, Machine, TICK_RATES};
-use crate::validate_policies;
+use fairground_model::Mistakes;
 use fairground_stdx::time::NSEC_PER_SEC;
 use fairground_stdx::{CpuId, CpuMask, Ns};
 use std::collections::BTreeMap;
@@ -13,50 +18,18 @@ pub const MAX_NODES: usize = 1024;
 /// The largest distance of two nodes; the firmware's next value means "no way there".
 const MAX_DISTANCE: u32 = 254;
 
-/// The part of a machine that a problem is about, so that a reader can point at it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Place {
-    /// The list of CPUs as a whole.
-    Cpus,
-    /// One CPU.
-    Cpu(CpuId),
-    /// The capacities.
-    Capacity,
-    /// The frequencies.
-    FreqCapacity,
-    /// The distance matrix.
-    Distances,
-    /// The distance up to which nodes are balanced alike.
-    ReclaimDistance,
-    /// The levels of domains.
-    Levels,
-    /// The tick rate.
-    Hz,
-    /// The length of a tick.
-    Tick,
-    /// The jitter of ticks.
-    TickJitter,
-    /// The offset between the ticks of neighbouring CPUs.
-    TickOffset,
-    /// The offset of all ticks from the clock.
-    TickPhase,
-    /// The round of turns of CPUs.
-    RoundOfTurns,
-    /// What a busy sibling leaves.
-    SmtPercent,
-    /// What is said of CPUs that change frequency together: their row in the list, and the key.
-    Policy(usize, &'static str),
-}
+/// Where the distances stand, or what they follow from.
+const DISTANCES: Place = Place::Keys(&["distances", "nodes", "cpu"]);
 
-/// One thing that is wrong with a machine.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Problem {
-    /// What it is about.
-    pub place: Place,
-    /// What is wrong.
-    pub message: String,
-    /// What would be right.
-    pub hint: String,
+impl Machine {
+    /// All mistakes in the description: see [`problems`].
+    pub fn validate(&self) -> Result<(), Mistakes> {
+        let mut mistakes = Mistakes::default();
+        for problem in problems(self) {
+            mistakes.whole(problem.message, problem.hint);
+        }
+        mistakes.or(())
+    }
 }
 
 /// Everything that is wrong with `machine`.
@@ -69,7 +42,7 @@ pub fn problems(machine: &Machine) -> Vec<Problem> {
         found.smt_capacity(machine);
         found.distances(machine);
         found.levels(machine);
-        validate_policies::problems(machine, &mut found.0);
+        policies::problems(machine, &mut found.0);
     }
     found.ticks(machine);
     found.0
@@ -84,16 +57,16 @@ impl Found {
 
     fn count(&mut self, machine: &Machine) {
         if machine.cpus.is_empty() {
-            self.add(Place::Cpus, "a machine without CPUs", "Give it at least one CPU.");
+            self.add(Place::CPUS, "a machine without CPUs", "Give it at least one CPU.");
         } else if machine.cpus.len() > MAX_CPUS {
             let message = format!("a machine of {} CPUs", machine.cpus.len());
-            self.add(Place::Cpus, message, format!("At most {MAX_CPUS} CPUs can be simulated."));
+            self.add(Place::CPUS, message, format!("At most {MAX_CPUS} CPUs can be simulated."));
         }
     }
 
     fn numbers(&mut self, machine: &Machine) {
-        self.capacities(machine, Place::Capacity, ("capacity", |cpu| cpu.capacity));
-        self.capacities(machine, Place::FreqCapacity, ("freq_capacity", |cpu| cpu.freq_capacity));
+        self.capacities(machine, Place::CAPACITY, ("capacity", |cpu| cpu.capacity));
+        self.capacities(machine, Place::Keys(&["freq_capacity", "cpu", "preset"]), ("freq_capacity", |cpu| cpu.freq_capacity));
         for (id, cpu) in machine.cpus.iter_enumerated() {
             if cpu.clock_ahead.ns() > machine.tick.ns().saturating_mul(2) {
                 let message = format!("the clock of CPU {id} is {} ahead", cpu.clock_ahead);
@@ -143,7 +116,7 @@ impl Found {
         let siblings = machine.groups(|cpu| cpu.core).values().any(|core| core.weight() > 1);
         if siblings && !equal {
             let message = "SMT together with CPUs of different capacity is not modelled yet";
-            self.add(Place::Capacity, message, "Use one thread per core, or one capacity for all CPUs.");
+            self.add(Place::CAPACITY, message, "Use one thread per core, or one capacity for all CPUs.");
         }
     }
 
@@ -151,25 +124,25 @@ impl Found {
         let rows = &machine.distances;
         if rows.len() > MAX_NODES {
             let message = format!("the distance matrix has {} rows", rows.len());
-            self.add(Place::Distances, message, format!("A machine has at most {MAX_NODES} NUMA nodes."));
+            self.add(DISTANCES, message, format!("A machine has at most {MAX_NODES} NUMA nodes."));
             return;
         }
         if let Some(row) = rows.iter().find(|row| row.len() != rows.len()) {
             let message = format!("the distance matrix has {} rows but a row of {} columns", rows.len(), row.len());
-            self.add(Place::Distances, message, "It has one row and one column per NUMA node.");
+            self.add(DISTANCES, message, "It has one row and one column per NUMA node.");
             return;
         }
         for (from, row) in rows.iter().enumerate() {
             for (to, &distance) in row.iter().enumerate() {
                 if from == to && distance != LOCAL_DISTANCE {
                     let message = format!("the distance of node {from} to itself is {distance}");
-                    self.add(Place::Distances, message, "The diagonal of the matrix is 10.");
+                    self.add(DISTANCES, message, "The diagonal of the matrix is 10.");
                 } else if !(LOCAL_DISTANCE..=MAX_DISTANCE).contains(&distance) {
                     let message = format!("the distance from node {from} to node {to} is {distance}");
-                    self.add(Place::Distances, message, "A distance lies in 10..=254; 10 is local, 20 twice as far.");
+                    self.add(DISTANCES, message, "A distance lies in 10..=254; 10 is local, 20 twice as far.");
                 } else if from < to && distance != rows[to][from] {
                     let message = format!("from node {from} to node {to} it is {distance}, back it is {}", rows[to][from]);
-                    self.add(Place::Distances, message, "The distance matrix is symmetric.");
+                    self.add(DISTANCES, message, "The distance matrix is symmetric.");
                 }
             }
         }
@@ -179,46 +152,54 @@ impl Found {
     fn levels(&mut self, machine: &Machine) {
         if machine.reclaim_distance < LOCAL_DISTANCE || machine.reclaim_distance > MAX_DISTANCE {
             let message = format!("reclaim_distance = {}", machine.reclaim_distance);
-            self.add(Place::ReclaimDistance, message, "A distance lies in 10..=254; kernels have 30, on AMD Zen 32.");
+            self.add(Place::Keys(&["reclaim_distance"]), message, "A distance lies in 10..=254; kernels have 30, on AMD Zen 32.");
         }
         let nodes = machine.groups(|cpu| cpu.node).len();
         if !machine.levels.numa && nodes > 1 {
             let message = format!("a kernel without NUMA on a machine of {nodes} nodes");
-            self.add(Place::Levels, message, "Leave `numa = false` out, or put all CPUs on one node.");
+            self.add(Place::Keys(&["numa", "nodes", "cpu"]), message, "Leave `numa = false` out, or put all CPUs on one node.");
         }
     }
 
     fn ticks(&mut self, machine: &Machine) {
         if !TICK_RATES.contains(&machine.hz) {
-            self.add(Place::Hz, format!("hz = {}", machine.hz), "A kernel has HZ 100, 250, 300 or 1000.");
+            self.add(Place::Keys(&["hz"]), format!("hz = {}", machine.hz), "A kernel has HZ 100, 250, 300 or 1000.");
         }
         if machine.tick.ns() == 0 || machine.tick.ns() > NSEC_PER_SEC {
-            self.add(Place::Tick, format!("a tick of {}", machine.tick), "A tick lasts from 1ns to 1s.");
+            self.add(Place::Keys(&["tick", "hz"]), format!("a tick of {}", machine.tick), "A tick lasts from 1ns to 1s.");
             return;
         }
         if machine.tick_jitter >= machine.tick {
             let message =
                 format!("ticks are late by up to {}, but the next one is due after {}", machine.tick_jitter, machine.tick);
-            self.add(Place::TickJitter, message, "The jitter is shorter than a tick.");
+            self.add(Place::Keys(&["tick_jitter"]), message, "The jitter is shorter than a tick.");
         }
         if machine.tick_phase >= machine.tick {
             let message = format!("ticks that fall {} after whole ticks", machine.tick_phase);
-            self.add(Place::TickPhase, message, "The phase is shorter than a tick.");
+            self.add(Place::Keys(&["tick_phase"]), message, "The phase is shorter than a tick.");
         }
         let last = machine.tick_offset.ns().checked_mul((machine.cpus.len() as u64).saturating_sub(1));
         if last.is_none_or(|last| last >= machine.tick.ns()) {
             let message = format!("with {} between neighbours the last CPU ticks a whole tick late", machine.tick_offset);
-            self.add(Place::TickOffset, message, "CPU n ticks n times this after CPU 0; keep the last below one tick.");
+            self.add(
+                Place::Keys(&["tick_offset", "skew_tick"]),
+                message,
+                "CPU n ticks n times this after CPU 0; keep the last below one tick.",
+            );
         }
         let round = machine.round_of_turns;
         if round > machine.tick || (round != Ns::ZERO && round < Ns(machine.cpus.len() as u64)) {
             let message = format!("CPUs take turns in rounds of {round}");
-            self.add(Place::RoundOfTurns, message, "A round has at least 1ns for each CPU and lasts no longer than a tick.");
+            self.add(
+                Place::Keys(&["round_of_turns"]),
+                message,
+                "A round has at least 1ns for each CPU and lasts no longer than a tick.",
+            );
         }
         if !(1..=100).contains(&machine.smt_percent) {
             let message = format!("smt_percent = {}", machine.smt_percent);
             self.add(
-                Place::SmtPercent,
+                Place::Keys(&["smt_percent"]),
                 message,
                 "A thread beside a busy one of its core has 1 to 100 percent of its throughput.",
             );
