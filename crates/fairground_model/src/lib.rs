@@ -4,6 +4,7 @@
 
 pub mod balance;
 pub mod cgroup;
+mod connect;
 pub mod cost_class;
 mod cpu_max;
 pub mod digest;

@@ -10,6 +10,7 @@ mod noise;
 mod param;
 mod post_wait;
 mod table;
+mod workload;
 
 pub mod cyclictest;
 pub mod fibtest;
@@ -34,8 +35,9 @@ pub mod tbench;
 
 pub use args::{Arg, Args};
 pub use param::{Param, ParamKind};
-pub use registry::{Workload, args_of_flags, build, duration, find, flags_text, threads, workloads};
+pub use registry::{args_of_flags, build, duration, find, flags_text, threads, workloads};
 pub use table::{Aggregate, Column, Figure, Percentile, Percentiles, Threads};
+pub use workload::Workload;
 
 #[cfg(test)]
 mod testing;

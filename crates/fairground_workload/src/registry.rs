@@ -2,29 +2,11 @@
 //! `run --workload NAME -- FLAGS` and the `[[workload]]` of a scenario all come from this table.
 
 use crate::args::{self, Args};
-use crate::param::{Param, Values};
-use crate::table::{Column, Percentiles, Threads};
+use crate::param::Values;
+use crate::table::Threads;
+use crate::workload::Workload;
 use fairground_model::{Mistakes, TaskSet};
 use fairground_stdx::Ns;
-
-/// One named workload.
-pub struct Workload {
-    /// Its name.
-    pub name: &'static str,
-    /// What it does, as a sentence.
-    pub sentence: &'static str,
-    /// Its parameters.
-    pub params: &'static [Param],
-    /// The columns of its table.
-    pub table: &'static [Column],
-    /// Its tables of percentiles.
-    pub percentiles: &'static [Percentiles],
-    /// How long it runs by its own settings, if they say so.
-    pub(crate) duration: Option<fn(&Values) -> Ns>,
-    /// Its table with a line per thread.
-    pub(crate) threads: Option<fn(&Values) -> Threads>,
-    pub(crate) build: fn(&Values, &mut Mistakes) -> TaskSet,
-}
 
 static WORKLOADS: &[Workload] = &[
     crate::cyclictest::WORKLOAD,

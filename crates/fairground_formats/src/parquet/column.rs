@@ -7,7 +7,7 @@
 //!   or: bits per number (1 byte), numbers of words              text: the words stand in a dictionary page before
 //! ```
 
-use super::file::{Kind, Value};
+use super::field::{Kind, Value};
 use super::thrift::{Thrift, varint};
 use flate2::Compression;
 use flate2::write::GzEncoder;

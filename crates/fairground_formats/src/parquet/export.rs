@@ -1,6 +1,7 @@
 //! Events as rows.
 
-use super::file::{Field, Kind, ParquetFile, Value};
+use super::field::{Field, Kind, Value};
+use super::file::ParquetFile;
 use crate::export::{TaskTable, TraceWriter, WriterOptions};
 use crate::flat::{self, Row};
 use fairground_model::{Sink, TaskInfo, TraceEvent};

@@ -2,11 +2,13 @@
 
 mod column;
 mod export;
+mod field;
 mod file;
 mod thrift;
 
 pub(crate) use export::ParquetWriter;
-pub use file::{Field, Kind, Value, write_table};
+pub use field::{Field, Kind, Value};
+pub use file::write_table;
 
 /// The format's name in the registry.
 pub(crate) const NAME: &str = "parquet";

@@ -1,10 +1,11 @@
 //! The comparison as a document for programs.
 
+use super::Conformance;
 use super::explain::sentence;
 use super::places::{moves_json, placement_json};
 use super::quota::quota_json;
+use super::share::{percent, tally};
 use super::tables::{choice, error_percent, mismatch_table, quota_of};
-use super::{Conformance, percent};
 use fairground_conform::{Kind, KindTally, Mismatch, Outcome, Tally};
 use fairground_report::{Document, Input};
 use serde_json::{Map, Value, json};
@@ -64,12 +65,6 @@ fn kind_json(kind: Kind, row: KindTally) -> Value {
         value["unclear"] = row.unclear.into();
     }
     value
-}
-
-/// Decisions, agreements and their share; no share of nothing.
-pub(super) fn tally(tally: Tally) -> Value {
-    let share = (tally.decisions > 0).then(|| percent(tally.agree, tally.decisions));
-    json!({ "decisions": tally.decisions, "agree": tally.agree, "agree_pct": share })
 }
 
 fn tasks(conformance: &Conformance) -> Vec<Value> {

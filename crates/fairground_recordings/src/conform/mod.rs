@@ -4,6 +4,7 @@ mod document;
 mod explain;
 mod places;
 mod quota;
+mod share;
 mod tables;
 mod workload;
 
@@ -11,6 +12,7 @@ pub use document::document;
 pub use explain::explain;
 pub use places::{moves_table, placement_table};
 pub use quota::{QuotaReplay, RecordedQuotas, quota_table, recorded_quotas};
+pub use share::percent;
 pub use tables::{fitted_table, heading, mismatch_table, shares_table, table};
 
 use crate::kernel::{profile_of_release, version_of};
@@ -76,11 +78,6 @@ pub struct Headline {
     pub name: String,
     /// Decisions and agreements.
     pub tally: Tally,
-}
-
-/// Percent of `part` in `whole`; all of nothing.
-pub fn percent(part: u64, whole: u64) -> f64 {
-    if whole == 0 { 100.0 } else { part as f64 * 100.0 / whole as f64 }
 }
 
 impl Conformance {

@@ -1,6 +1,7 @@
 //! Choices of CPUs and moves between them, as tables and JSON.
 
-use super::{Conformance, percent};
+use super::Conformance;
+use super::share::percent;
 use fairground_conform::{BatchRule, MoveKind, PlaceRule, Tally, Unexplained};
 use fairground_report::{Cell, Table, columns};
 use serde_json::{Map, Value, json};

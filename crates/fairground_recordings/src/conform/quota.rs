@@ -1,7 +1,8 @@
 //! Quotas of a recorded set: what throttled queues had left, by the record and by our accounts.
 
+use super::Conformance;
+use super::share::{percent, tally};
 use super::workload::{self, Limits};
-use super::{Conformance, percent};
 use crate::quota_record::{Members, QuotaRecord};
 use fairground_conform::{Below, Quota, QuotaMiss, QuotaOutcome, QuotaSetup, Recording, Seen, Tally, replay};
 use fairground_formats::ImportStats;
@@ -257,7 +258,7 @@ pub(super) fn quota_json(conformance: &Conformance) -> Option<Value> {
         Err(why) => value["not_judged"] = why.as_str().into(),
         Ok(outcome) => {
             for what in Quota::ALL {
-                value[what.name()] = super::document::tally(outcome.of(what));
+                value[what.name()] = tally(outcome.of(what));
             }
             value["groups_compared"] = quota.compared.into();
             value["races"] = outcome.races.into();

@@ -1,6 +1,7 @@
 //! The comparison as tables for people.
 
-use super::{Conformance, percent};
+use super::Conformance;
+use super::share::{percent, share};
 use fairground_conform::{Choice, Kind, NOTABLE_PERCENT, Outcome, Quota, Tally};
 use fairground_report::units::{format_count, format_ns};
 use fairground_report::{Cell, Table, columns};
@@ -52,13 +53,6 @@ pub(super) const fn quota_of(kind: Kind) -> Option<Quota> {
         Kind::Throttle => Some(Quota::Throttle),
         Kind::Unthrottle => Some(Quota::Unthrottle),
         _ => None,
-    }
-}
-
-fn share(tally: Tally) -> Cell {
-    match tally.decisions {
-        0 => Cell::from("-"),
-        decisions => Cell::float(percent(tally.agree, decisions), 2),
     }
 }
 

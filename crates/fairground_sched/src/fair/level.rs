@@ -5,13 +5,12 @@ use crate::ctx::Ctx;
 use crate::fair::balance::GroupStats;
 use crate::fair::bandwidth::Bandwidth;
 use crate::fair::tunables::EffectiveTunables;
-use crate::fair::update_curr::account;
 use crate::fair::{CfsRq, SchedEntity};
 use crate::pelt::SchedAvg;
 use crate::profile::Profile;
 use crate::rq::Rq;
 use fairground_model::{Op, TraceEvent};
-use fairground_stdx::{Ns, SeId};
+use fairground_stdx::SeId;
 
 /// An entity on its queue. The kernel passes the two pointers; from here the other rows are one step away.
 pub(crate) struct Level<'a> {
@@ -49,14 +48,6 @@ impl Sched {
 }
 
 impl Level<'_> {
-    /// Accounts the entity, which runs, up to the queue's task clock, in CFS. Returns how long it ran.
-    ///
-    /// Kernel: fair.c update_curr(), v4.12–v6.5
-    #[inline]
-    pub(crate) fn account(&mut self, cx: &mut Ctx<'_, '_>) -> Ns {
-        account(cx, self.profile.scale_load_down, self.rq.clocks.clock_task, self.cfs_rq, self.se)
-    }
-
     /// Ages the entity and its queue; an entity that comes from elsewhere is attached. True: the queue's averages are others.
     ///
     /// Kernel: fair.c update_load_avg() but for groups, v4.12–

@@ -70,6 +70,14 @@ impl Sched {
 }
 
 impl Level<'_> {
+    /// Accounts the entity, which runs, up to the queue's task clock, in CFS. Returns how long it ran.
+    ///
+    /// Kernel: fair.c update_curr(), v4.12–v6.5
+    #[inline]
+    pub(crate) fn account(&mut self, cx: &mut Ctx<'_, '_>) -> Ns {
+        account(cx, self.profile.scale_load_down, self.rq.clocks.clock_task, self.cfs_rq, self.se)
+    }
+
     /// Accounts the entity, which runs, and its request. Returns how long it ran, and why its turn is over, if it is.
     ///
     /// Kernel: fair.c update_curr(), v6.6–
@@ -95,7 +103,7 @@ impl Level<'_> {
 ///
 /// Kernel: fair.c update_curr(), v4.12–v6.5
 #[inline]
-pub(super) fn account(cx: &mut Ctx<'_, '_>, down: ScaleLoadDown, now: u64, queue: &mut CfsRq, se: &mut SchedEntity) -> Ns {
+fn account(cx: &mut Ctx<'_, '_>, down: ScaleLoadDown, now: u64, queue: &mut CfsRq, se: &mut SchedEntity) -> Ns {
     let Some(ran) = charge(down, now, se) else { return Ns::ZERO };
     raise_min_vruntime(queue, se.on_rq.then_some(se.vruntime));
     record_runtime(cx, se, ran);

@@ -1,6 +1,6 @@
 //! Domains whose CPUs differ in capacity.
 
-use super::build::Chain;
+use super::chain::Chain;
 use super::levels::LevelRow;
 use super::{SchedDomain, SdFlags};
 use crate::seam::{AsymCapacity, AsymSpread};

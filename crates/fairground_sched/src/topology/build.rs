@@ -1,7 +1,8 @@
 //! From the machine to its domains.
 
 use super::asym::{self, Asymmetry};
-use super::groups::{Chains, Groups};
+use super::chain::{Chain, Chains};
+use super::groups::Groups;
 use super::levels::{LevelRow, levels};
 use super::{CpuDomains, SchedDomain, SchedDomainShared, SdFlags, Threads, Topology, cached, capacity, degenerate, domain};
 use crate::features::Feat;
@@ -10,9 +11,6 @@ use crate::seam::{AsymCapacity, GroupFlags};
 use fairground_model::MachineView;
 use fairground_stdx::{CpuId, CpuMask, IndexVec, SdId, SdSharedId, SgId};
 use std::collections::BTreeMap;
-
-/// The domains of one CPU, smallest first, one per level.
-pub(super) type Chain = Vec<SchedDomain>;
 
 impl Topology {
     /// The domains of the CPUs of `machine` that are on line.

@@ -1,6 +1,6 @@
 //! Removal of domains that balance nothing.
 
-use super::build::Chain;
+use super::chain::Chain;
 use super::{SchedDomain, SdFlags, Topology};
 use crate::profile::Profile;
 use crate::seam::{Degenerate, GroupFlags};

@@ -1,14 +1,11 @@
 //! Groups of domains, and the rings that they form.
 
-use super::build::Chain;
+use super::chain::Chains;
 use super::{SchedDomain, SchedGroup, SdFlags, Topology};
 use crate::seam::OverlapGroups;
 use fairground_model::MachineView;
-use fairground_stdx::{CpuId, CpuMask, IndexVec, SgId};
+use fairground_stdx::{CpuId, CpuMask, SgId};
 use std::collections::BTreeMap;
-
-/// The chains of all CPUs before anything is removed from them.
-pub(super) type Chains = IndexVec<CpuId, Chain>;
 
 /// Makes groups and rings, each once.
 pub(super) struct Groups<'a> {

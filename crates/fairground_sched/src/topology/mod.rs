@@ -7,6 +7,7 @@ mod asym;
 mod build;
 mod cached;
 mod capacity;
+mod chain;
 mod degenerate;
 mod domain;
 mod flags;

@@ -2,8 +2,8 @@
 
 use crate::build::{land, marker};
 use crate::param::{Param, ParamKind, Values};
-use crate::registry::Workload;
 use crate::table::{Aggregate, Column, Figure, Threads};
+use crate::workload::Workload;
 use fairground_model::{Instr, MarkerUnit, Mistakes, Mode, Policy, Program, RtPriority, TaskSet, TaskSpec, Test, Value};
 use fairground_stdx::{CpuId, CpuMask, Ns};
 

@@ -2,7 +2,7 @@
 
 use crate::build::endless;
 use crate::param::{Param, Values};
-use crate::registry::Workload;
+use crate::workload::Workload;
 use fairground_model::{Mistakes, TaskGroupSpec, TaskSet, TaskSpec};
 use fairground_stdx::TgId;
 

@@ -1,7 +1,7 @@
 //! `management`: what runs on a machine beside the experiment, so that it is mostly idle but not completely.
 
 use crate::param::{Param, Values};
-use crate::registry::Workload;
+use crate::workload::Workload;
 use fairground_model::{Instr, Mistakes, Mode, Program, Start, TaskSet, TaskSpec};
 use fairground_stdx::{CpuId, CpuMask, Instant, Ns};
 

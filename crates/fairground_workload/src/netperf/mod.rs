@@ -2,8 +2,8 @@
 
 use crate::build::marker;
 use crate::param::{Param, ParamKind, Values};
-use crate::registry::Workload;
 use crate::table::{Column, Figure};
+use crate::workload::Workload;
 use fairground_model::{DATAGRAM_BYTES_MAX, Instr, MarkerUnit, Mistakes, Program, SockKind, Start, TaskSet, TaskSpec};
 use fairground_stdx::{Instant, Ns, SockId};
 

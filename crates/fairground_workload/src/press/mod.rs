@@ -2,8 +2,8 @@
 
 use crate::build::marker;
 use crate::param::{Param, Values};
-use crate::registry::Workload;
 use crate::table::{Aggregate, Column, Figure};
+use crate::workload::Workload;
 use fairground_model::{Instr, MarkerUnit, Mistakes, Mode, PipeSpec, Program, Start, TaskSet, TaskSpec};
 use fairground_stdx::{CpuMask, Instant, MarkerId, Ns, PipeId};
 

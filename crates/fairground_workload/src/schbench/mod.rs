@@ -3,8 +3,8 @@
 use crate::build::{land, marker, words};
 use crate::param::{Param, Values};
 use crate::post_wait::{BLOCKED, post, wait};
-use crate::registry::Workload;
 use crate::table::{Percentile, Percentiles};
+use crate::workload::Workload;
 use fairground_model::{
     Arithmetic, Instr, MarkerUnit, Mistakes, Mode, Program, Reg, Start, TaskSet, TaskSpec, Test, Value, Word,
 };

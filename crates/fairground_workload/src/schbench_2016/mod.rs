@@ -6,8 +6,8 @@ mod worker;
 use crate::build::{marker, words};
 use crate::param::{Param, Values};
 use crate::post_wait::post;
-use crate::registry::Workload;
 use crate::table::{Percentile, Percentiles};
+use crate::workload::Workload;
 use fairground_model::{Instr, MarkerUnit, Mistakes, Program, Start, TaskSet, TaskSpec, Value, Word};
 use fairground_stdx::{MarkerId, Ns, TaskId, WordId};
 

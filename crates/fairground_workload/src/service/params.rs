@@ -3,8 +3,8 @@
 use super::plan::{Arrivals, Background, Batch, Demand, Service, State};
 use crate::args::Args;
 use crate::param::{Param, Values};
-use crate::registry::Workload;
 use crate::table::{Aggregate, Column, Figure};
+use crate::workload::Workload;
 use fairground_model::{Mistakes, TaskSet};
 use fairground_stdx::distribution::{Lognormal, Pareto};
 use fairground_stdx::{Distribution, Ns};

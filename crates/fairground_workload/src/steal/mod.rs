@@ -2,7 +2,7 @@
 
 use crate::noise::{TIMES, source};
 use crate::param::{Param, Values};
-use crate::registry::Workload;
+use crate::workload::Workload;
 use fairground_model::{Mistakes, NoiseKind, TaskSet};
 
 pub(crate) const WORKLOAD: Workload = Workload {

@@ -4,8 +4,8 @@ mod load;
 
 use crate::build::marker;
 use crate::param::{Param, Values};
-use crate::registry::Workload;
 use crate::table::{Column, Figure};
+use crate::workload::Workload;
 use fairground_model::{Instr, MarkerUnit, Mistakes, Program, SockKind, TaskSet, TaskSpec};
 use fairground_stdx::{Instant, Ns};
 use load::Exchange;
