@@ -264,7 +264,7 @@ mod tests {
         let told = |feat: Feat| (feat.row().kernels(), feat.row().defaults());
         let text = |kernels: &str, defaults: &str| (kernels.to_string(), defaults.to_string());
         assert_eq!(told(Feat::LAST_BUDDY), text("v4.12–v6.5", "on"));
-        assert_eq!(told(Feat::SIS_PROP), text("v4.12–v6.11", "on, off from v6.0"));
+        assert_eq!(told(Feat::SIS_PROP), text("v4.12–v6.6", "on, off from v6.0"));
         assert_eq!(told(Feat::SIS_UTIL), text("v6.0–", "on"));
         assert_eq!(told(Feat::LB_BIAS), text("v4.12–v5.2", "on, off from v4.20"));
         assert_eq!(told(Feat::ALT_PERIOD), text("v5.10, v5.13–v6.5", "on"));
