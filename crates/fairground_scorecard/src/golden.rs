@@ -12,8 +12,37 @@ pub struct Set {
     pub name: String,
     /// Its folder.
     pub folder: PathBuf,
+    /// Whether its tasks are in groups.
+    pub groups: Groups,
     /// Capacities of CPUs that the command line gives, as in `0-3=512,4-7=1024`.
     pub capacities: Option<String>,
+}
+
+/// In what groups the tasks of a set are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Groups {
+    /// In none but the root group.
+    None,
+    /// In groups with weights.
+    Weights,
+    /// In groups of which one at least has a quota.
+    Quota,
+}
+
+impl Groups {
+    /// As `workload.txt` tells: `mk NAME WEIGHT` makes a group, `mk NAME WEIGHT 'QUOTA PERIOD'` one with a quota, also in a loop
+    /// (`do mk …`). `cgroup v1` stands where the group of a real machine is described; each of these has a quota.
+    fn of(workload: &str) -> Groups {
+        let commands = || workload.split([';', '\n']).map(|command| command.trim().trim_start_matches("do "));
+        let made = || commands().filter(|command| command.starts_with("mk "));
+        let has_quota =
+            made().any(|command| command.contains(['\'', '"'])) || commands().any(|command| command.starts_with("cgroup v1 "));
+        match (made().count(), has_quota) {
+            (0, false) => Groups::None,
+            (_, false) => Groups::Weights,
+            (_, true) => Groups::Quota,
+        }
+    }
 }
 
 impl Set {
@@ -86,7 +115,9 @@ pub fn sets(golden: &Path) -> Result<Vec<Set>, Error> {
     for family in folders(golden)? {
         for folder in folders(&family)?.into_iter().filter(|folder| RecordedSet::is_set(folder)) {
             let name = |path: &Path| path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
-            sets.push(Set { name: format!("{}/{}", name(&family), name(&folder)), folder, capacities: None });
+            let file = folder.join("workload.txt");
+            let groups = Groups::of(&fs::read_to_string(&file).map_err(|cause| Error::world("read", &file, cause))?);
+            sets.push(Set { name: format!("{}/{}", name(&family), name(&folder)), folder, groups, capacities: None });
         }
     }
     if sets.is_empty() {
@@ -136,7 +167,7 @@ mod tests {
     use super::*;
 
     fn set(name: &str) -> Set {
-        Set { name: name.into(), folder: PathBuf::new(), capacities: None }
+        Set { name: name.into(), folder: PathBuf::new(), groups: Groups::None, capacities: None }
     }
 
     #[test]
@@ -184,5 +215,20 @@ mod tests {
         let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
         assert!(sets(&here).unwrap_err().to_string().contains("no recorded set"));
         assert_eq!(sets(&here.join("nowhere")).unwrap_err().exit_code(), 3);
+    }
+
+    #[test]
+    fn a_workload_tells_in_what_groups_its_tasks_are() {
+        let groups = [
+            ("trace_on 2000\nwl hog tasks=mk dur=1\n", Groups::None),
+            ("cgon; mk A 100; mk B 300\n", Groups::Weights),
+            ("cgon; mk P 100 '200000 100000'; mk P/A 100\n", Groups::Quota),
+            ("cgon; mk P 100; mk P/A 100 '200000 100000'\n", Groups::Quota),
+            ("cgroup v1 cpu: cfs_period_us 100000, cfs_quota_us 20000\n", Groups::Quota),
+            ("cgon; while [ $i -lt 20 ]; do mk G$i 100 \"50000 100000\"; done\n", Groups::Quota),
+        ];
+        for (workload, expected) in groups {
+            assert_eq!(Groups::of(workload), expected, "{workload}");
+        }
     }
 }

@@ -1,8 +1,13 @@
-//! A page of Markdown: headings, paragraphs, tables. Tables are not padded, so a line depends on its own row only,
-//! and a subset of the sets gives the same lines as all of them.
+//! A page of Markdown with its tables; long tables stand in files of CSV beside it. Tables are not padded, so a line depends on
+//! its own row only, and a subset of the sets gives the same lines as all of them.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
+
+/// The folder of the CSV files, beside the page.
+pub const FOLDER: &str = "fidelity";
+/// Lines of a file that are shown as different; the others are counted.
+const SHOWN: usize = 20;
 
 /// One table.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -10,18 +15,12 @@ pub struct Table {
     /// Heads of the columns; those that begin with `#` hold numbers, which stand right, and lose the `#`.
     columns: Vec<&'static str>,
     rows: Vec<Vec<String>>,
-    /// Whether each row is about the one set that its first cell names.
-    by_set: bool,
 }
 
 impl Table {
     /// A table without rows.
     pub fn new(columns: &[&'static str]) -> Table {
-        Table { columns: columns.to_vec(), rows: Vec::new(), by_set: false }
-    }
-    /// A table whose rows are about the sets that their first cells name.
-    pub fn by_set(columns: &[&'static str]) -> Table {
-        Table { by_set: true, ..Table::new(columns) }
+        Table { columns: columns.to_vec(), rows: Vec::new() }
     }
     /// Adds a row.
     pub fn push(&mut self, row: Vec<String>) {
@@ -32,8 +31,17 @@ impl Table {
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
-    fn lines(&self) -> Vec<String> {
-        let heads = self.columns.iter().map(|head| head.trim_start_matches('#').to_string()).collect::<Vec<_>>();
+    fn heads(&self) -> Vec<String> {
+        self.columns.iter().map(|head| head.trim_start_matches('#').to_string()).collect()
+    }
+    /// Its lines of CSV (RFC 4180, but for the ends of lines), the heads first.
+    fn csv(&self) -> String {
+        let line = |cells: &[String]| cells.iter().map(|cell| quoted(cell)).collect::<Vec<_>>().join(",") + "\n";
+        std::iter::once(line(&self.heads())).chain(self.rows.iter().map(|row| line(row))).collect()
+    }
+    /// Its lines of Markdown.
+    pub fn lines(&self) -> Vec<String> {
+        let heads = self.heads();
         let rule = self.columns.iter().map(|head| if head.starts_with('#') { "---:" } else { "---" }.to_string());
         let mut lines = vec![line(&heads), line(&rule.collect::<Vec<_>>())];
         lines.extend(self.rows.iter().map(|row| line(row)));
@@ -47,6 +55,10 @@ fn line(cells: &[String]) -> String {
     format!("| {} |", cells.join(" | "))
 }
 
+fn quoted(cell: &str) -> String {
+    if cell.contains([',', '"', '\n']) { format!("\"{}\"", cell.replace('"', "\"\"")) } else { cell.to_string() }
+}
+
 /// A heading with what stands under it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Section {
@@ -56,12 +68,18 @@ pub struct Section {
     pub text: Vec<String>,
     /// The table, if there is one.
     pub table: Option<Table>,
+    /// The name of the CSV file that holds the table; otherwise it stands on the page.
+    pub file: Option<&'static str>,
 }
 
 impl Section {
     /// A section with one paragraph and a table.
     pub fn new(heading: &str, text: &str, table: Table) -> Section {
-        Section { heading: heading.to_string(), text: vec![text.to_string()], table: Some(table) }
+        Section { heading: heading.to_string(), text: vec![text.to_string()], table: Some(table), file: None }
+    }
+    /// The section with its table in a file of this name.
+    pub fn in_file(self, name: &'static str) -> Section {
+        Section { file: Some(name), ..self }
     }
 }
 
@@ -84,26 +102,40 @@ impl Page {
         for section in &self.sections {
             let _ = write!(page, "\n## {}\n", section.heading);
             paragraphs(&mut page, &section.text);
-            if let Some(table) = section.table.as_ref().filter(|table| !table.is_empty()) {
-                let _ = write!(page, "\n{}\n", table.lines().join("\n"));
-            }
+            let _ = match (&section.table, section.file) {
+                (Some(table), Some(name)) => {
+                    let rows = if table.rows.len() == 1 { "row" } else { "rows" };
+                    write!(page, "\n[{name}.csv]({FOLDER}/{name}.csv): {} {rows}.\n", table.rows.len())
+                }
+                (Some(table), None) if !table.rows.is_empty() => write!(page, "\n{}\n", table.lines().join("\n")),
+                _ => Ok(()),
+            };
         }
         page
     }
-    /// Compares the rows of the tables by set with those of a page that was written before: for each of `sets` the
-    /// same rows under the same headings. Returns what differs, a line each.
-    pub fn differences(&self, written: &str, sets: &BTreeSet<&str>) -> Vec<String> {
-        let mut differences = Vec::new();
-        for section in &self.sections {
-            let Some(table) = section.table.as_ref().filter(|table| table.by_set) else { continue };
-            let ours: Vec<String> = table.lines().into_iter().filter(|line| is_about(line, sets)).collect();
-            let theirs: Vec<&str> = lines_under(written, &section.heading).filter(|line| is_about(line, sets)).collect();
-            let gone = theirs.iter().filter(|line| !ours.iter().any(|own| own == *line)).map(|line| ("-", line.to_string()));
-            let new = ours.iter().filter(|line| !theirs.contains(&line.as_str())).map(|line| ("+", line.clone()));
-            differences.extend(gone.chain(new).map(|(sign, line)| format!("{}: {sign} {line}", section.heading)));
-        }
-        differences
+    /// The files beside the page: name with ending, and text.
+    pub fn files(&self) -> BTreeMap<String, String> {
+        let files = self.sections.iter().filter_map(|section| Some((section.file?, section.table.as_ref()?)));
+        files.map(|(name, table)| (format!("{name}.csv"), table.csv())).collect()
     }
+}
+
+/// How two texts differ, a line each: lines that only one of them has, or has more often. With `sets` only lines of CSV whose first
+/// cell is one of these count.
+pub fn differences(name: &str, written: &str, made: &str, sets: Option<&BTreeSet<&str>>) -> Vec<String> {
+    let counted = |line: &&str| sets.is_none_or(|sets| sets.contains(line.split(',').next().unwrap_or_default()));
+    let mut more: BTreeMap<&str, i64> = BTreeMap::new();
+    written.lines().filter(counted).for_each(|line| *more.entry(line).or_default() -= 1);
+    made.lines().filter(counted).for_each(|line| *more.entry(line).or_default() += 1);
+    let sign = |times: i64| if times < 0 { "-" } else { "+" };
+    let differ = more.into_iter().filter(|row| row.1 != 0);
+    let mut lines: Vec<String> = differ.map(|(line, times)| format!("{name}: {} {line}", sign(times))).collect();
+    let hidden = lines.len().saturating_sub(SHOWN);
+    lines.truncate(SHOWN);
+    if hidden > 0 {
+        lines.push(format!("{name}: and {hidden} other lines"));
+    }
+    lines
 }
 
 fn paragraphs(page: &mut String, text: &[String]) {
@@ -112,44 +144,38 @@ fn paragraphs(page: &mut String, text: &[String]) {
     }
 }
 
-/// The lines between a heading and the next one.
-fn lines_under<'p>(page: &'p str, heading: &str) -> impl Iterator<Item = &'p str> + use<'p> {
-    let heading = format!("## {heading}");
-    page.lines().skip_while(move |line| *line != heading).skip(1).take_while(|line| !line.starts_with("## "))
-}
-
-fn is_about(line: &str, sets: &BTreeSet<&str>) -> bool {
-    line.strip_prefix("| ").and_then(|line| line.split(" |").next()).is_some_and(|first| sets.contains(first))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn page(rows: &[[&str; 2]]) -> Page {
-        let mut table = Table::by_set(&["set", "#inside"]);
+        let mut table = Table::new(&["set", "#inside"]);
         rows.iter().for_each(|row| table.push(row.iter().map(|cell| cell.to_string()).collect()));
         let mut total = Table::new(&["sets"]);
         total.push(vec![rows.len().to_string()]);
-        let sections = vec![Section::new("Sum", "All.", total), Section::new("Sets", "Each.", table)];
+        let sections = vec![Section::new("Sum", "All.", total), Section::new("Sets", "Each.", table).in_file("sets")];
         Page { title: "Title".into(), text: vec!["First.".into()], sections }
     }
 
     #[test]
-    fn markdown() {
-        let expected = "# Title\n\nFirst.\n\n## Sum\n\nAll.\n\n| sets |\n| --- |\n| 1 |\n\n## Sets\n\nEach.\n\n\
-                        | set | inside |\n| --- | ---: |\n| a | 3 \\| 4 |\n";
-        assert_eq!(page(&[["a", "3 | 4"]]).markdown(), expected);
-        assert!(page(&[]).markdown().ends_with("Each.\n"));
+    fn long_tables_stand_in_files() {
+        let page = page(&[["a", "3 | 4"], ["b", "5, \"6\""]]);
+        let expected = "# Title\n\nFirst.\n\n## Sum\n\nAll.\n\n| sets |\n| --- |\n| 2 |\n\n## Sets\n\nEach.\n\n\
+                        [sets.csv](fidelity/sets.csv): 2 rows.\n";
+        assert_eq!(page.markdown(), expected);
+        assert_eq!(page.files()["sets.csv"], "set,inside\na,3 | 4\nb,\"5, \"\"6\"\"\"\n");
     }
 
     #[test]
     fn a_subset_is_compared_row_by_row() {
-        let written = page(&[["a", "1"], ["a", "2"], ["b", "3"]]).markdown();
-        let sets = BTreeSet::from(["a"]);
-        assert_eq!(page(&[["a", "1"], ["a", "2"]]).differences(&written, &sets), Vec::<String>::new());
-        assert_eq!(page(&[["a", "1"], ["a", "4"]]).differences(&written, &sets), ["Sets: - | a | 2 |", "Sets: + | a | 4 |"]);
-        assert_eq!(page(&[]).differences(&written, &sets).len(), 2);
-        assert_eq!(page(&[["b", "4"]]).differences(&written, &BTreeSet::from(["b"])).len(), 2);
+        let csv = |rows: &[[&str; 2]]| page(rows).files()["sets.csv"].clone();
+        let written = csv(&[["a", "1"], ["a", "2"], ["b", "3"]]);
+        let compare = |rows: &[[&str; 2]]| differences("f", &written, &csv(rows), Some(&BTreeSet::from(["a"])));
+        assert_eq!(compare(&[["a", "1"], ["a", "2"]]), Vec::<String>::new());
+        assert_eq!(compare(&[["a", "1"], ["a", "4"]]), ["f: - a,2", "f: + a,4"]);
+        assert_eq!(compare(&[]).len(), 2, "rows that are gone");
+        assert_eq!(differences("f", &written, &csv(&[["a", "1"], ["a", "2"]]), None), ["f: - b,3"]);
+        let many: String = (0..50).map(|row| format!("{row}\n")).collect();
+        assert_eq!(differences("f", "", &many, None).last().unwrap(), "f: and 30 other lines");
     }
 }

@@ -51,34 +51,37 @@ pub(super) fn by_kernel(cards: &[Card]) -> Section {
             }
         }
     }
-    let text = "Recorded updates of load tracking, made again by us from their recorded inputs: a row follows if all sums and \
-                averages are those of the next row, bit for bit. Between two rows an entity may have joined or left a queue \
-                (attach, detach; removal: a sleeper that had left). A group's entity may also have taken what happened on the \
-                group's queue (propagation), or have got its weight anew (reweight). These are explained if our functions for \
-                them, from the recorded states of those that took part, give the recorded state bit for bit. A stranger is a \
-                thread whose entity is not recorded: that its sums follow from its averages when it joins is checked; with what \
-                sums it leaves is known to nobody, and stands under other.";
+    let text = "Recorded updates of load tracking, made again by us from their recorded inputs. A row *follows* if all sums and averages are \
+                those of the next row, bit for bit. Between two rows an entity may have joined or left a queue (*attach*, *detach*, *removal*: a \
+                sleeper that had left). A group's entity may have taken what happened on the group's queue (*propagation*), or have got a new \
+                weight (*reweight*). Such a row is *explained* if our functions give the recorded state bit for bit. A *stranger* is a thread \
+                whose entity is not recorded. With what sums it leaves is unknown, and counts as *other*.";
     Section::new("Load tracking by kernel", text, table)
 }
 
-/// One row per set.
+/// The rows that follow and all rows, of all kinds.
+pub(super) fn followed(cards: &[&Card]) -> (u64, u64) {
+    let all = KINDS.map(|(kind, _)| sum(cards, kind));
+    (all.iter().map(|one| one.exact).sum(), all.iter().map(Followed::rows).sum())
+}
+
+/// Rows that neither follow nor are explained.
+pub(super) fn unexplained(cards: &[&Card]) -> u64 {
+    KINDS.iter().map(|&(kind, _)| sum(cards, kind).other).sum()
+}
+
+/// One row per set and kind of row.
 pub(super) fn by_set(cards: &[Card]) -> Section {
-    let mut table = Table::by_set(&["set", "#tasks", "#groups", "#blocked", "#queues", "#all", "#explained", "#other"]);
+    let mut table = Table::new(&["set", "of", "#rows", "#follow", "#explained", "#other"]);
     for card in cards.iter().filter(|card| card.load.is_some()) {
-        let of = |kind| sum(&[card], kind);
-        let all = KINDS.map(|(kind, _)| of(kind));
-        let (exact, rows) = (all.iter().map(|one| one.exact).sum(), all.iter().map(|one| one.rows()).sum());
-        let cell = |kind| format!("{}/{}", of(kind).exact, of(kind).rows());
-        table.push(vec![
-            card.set.name.clone(),
-            cell(LoadKind::Task),
-            cell(LoadKind::Group),
-            cell(LoadKind::Blocked),
-            cell(LoadKind::Queue),
-            percent(exact, rows),
-            all.iter().map(explained).sum::<u64>().to_string(),
-            all.iter().map(|one| one.other).sum::<u64>().to_string(),
-        ]);
+        for (kind, of) in KINDS {
+            let sum = sum(&[card], kind);
+            if sum.rows() > 0 {
+                let counts = [sum.rows(), sum.exact, explained(&sum), sum.other].map(|count| count.to_string());
+                table.push([vec![card.set.name.clone(), of.to_string()], counts.to_vec()].concat());
+            }
+        }
     }
-    Section::new("Load tracking by set", "Rows that follow / rows; of those that do not, how many are explained.", table)
+    let text = "Rows of the table above, set by set.";
+    Section::new("Load tracking by set", text, table).in_file("load-tracking")
 }

@@ -26,7 +26,7 @@ fn asked(card: &Card, quota: &QuotaReplay) -> Option<u64> {
 
 /// One row per set: accounts to the nanosecond, and timers.
 pub(super) fn accounts(cards: &[Card]) -> Section {
-    let mut table = Table::by_set(&[
+    let mut table = Table::new(&[
         "set",
         "#groups",
         "#throttles",
@@ -42,14 +42,14 @@ pub(super) fn accounts(cards: &[Card]) -> Section {
     ]);
     for (card, quota) in cards.iter().filter_map(|card| Some((card, replay(card)?))) {
         let Ok(outcome) = &quota.result else { continue };
-        let cell = |what| format!("{}/{}", outcome.of(what).agree, outcome.of(what).decisions);
+        let cell = |what| format!("{} of {}", outcome.of(what).agree, outcome.of(what).decisions);
         let throttles = outcome.of(Quota::Throttle);
         let asked = asked(card, quota);
         let met =
             asked.map_or("shown", |asked| if throttles.agree * 10_000 >= asked * throttles.decisions { "yes" } else { "no" });
         table.push(vec![
             card.set.name.clone(),
-            format!("{}/{}", quota.compared, quota.limits.len()),
+            format!("{} of {}", quota.compared, quota.limits.len()),
             cell(Quota::Throttle),
             percent(throttles.agree, throttles.decisions),
             asked.map_or("-".to_string(), |asked| percent(asked, 10_000)),
@@ -63,22 +63,20 @@ pub(super) fn accounts(cards: &[Card]) -> Section {
         ]);
     }
     let text = "The accounts of groups with a quota, replayed by our core from recorded run time, sleeps, wake-ups and moves \
-                (docs/conform.md). Counted are throttles and releases whose runtime_remaining is equal to the nanosecond, of \
-                those recorded, and timers of which the core knows whether they distribute. *order taken*: several CPUs asked \
-                within 30 us for more than the pool had, and their order was taken from the outcome. *found runtime*: calls of \
-                throttle_cfs_rq() that throttled nothing. *overdue*: tasks that were put on a CPU although we would have \
-                throttled their queue. In kernel 7.2 each request is recorded as a throttle. Sets in which several groups have a \
-                quota (*groups*: of how many whose period timer is told) are shown: there levels are charged one after the \
-                other, and many CPUs ask at once.";
-    Section::new("Quota: accounts", text, table)
+                ([conform](conform.md)). A throttle or a release agrees if runtime_remaining is equal to the nanosecond. A timer agrees if the core \
+                knows whether it distributes. *order taken*: several CPUs asked within 30 us for more than the pool had, and their order was taken \
+                from the outcome. *found runtime*: calls of throttle_cfs_rq() that throttled nothing. *overdue*: tasks that were put on a CPU \
+                although we would have throttled their queue. In kernel 7.2 each request is recorded as a throttle. Of sets in which several \
+                groups have a quota nothing is asked: levels are charged one after the other, and many CPUs ask at once.";
+    Section::new("Quota: accounts", text, table).in_file("quota-accounts")
 }
 
 /// One row per set: what periods look like.
 pub(super) fn patterns(cards: &[Card]) -> Section {
-    let mut table = Table::by_set(&[
+    let mut table = Table::new(&[
         "set",
         "group",
-        "",
+        "whose",
         "#periods",
         "#queues per period",
         "#times per queue and period",
@@ -100,12 +98,12 @@ pub(super) fn patterns(cards: &[Card]) -> Section {
             table.push(row);
         }
     }
-    let text = "When the queues of a group are throttled, in the recording and in our own runs of the set (all seeds together), \
-                without the first two periods. The columns say how many are in a period, how often each is, and how long after \
-                the period timer the first, second, … is (median). The phase of the timer to the ticks is the record's. Which \
-                CPU is charged first within a tick is not: by that a queue may be a tick (4 ms) earlier or later. Kernels from \
-                6.18 on stop tasks one by one (*throttle works*, of the group's tasks).";
-    Section::new("Quota: periods", text, table)
+    let text = "When the queues of a group are throttled, in the recording and in our own runs of the set (all seeds together), without the first \
+                two periods. The columns say how many queues are throttled in a period, how often each is, and how long after the period timer \
+                the first, second and so on is (median). The phase of the timer to the ticks is the record's. Which CPU is charged first within a \
+                tick is not recorded, so a queue may be throttled a tick (4 ms) earlier or later. Kernels from 6.18 on stop tasks one by one \
+                (*throttle works*).";
+    Section::new("Quota: periods", text, table).in_file("quota-periods")
 }
 
 fn looks(pattern: &Pattern) -> [String; 4] {
@@ -130,12 +128,12 @@ fn yes_or_no(yes: bool) -> String {
 
 /// Sets with quotas of which no account is judged.
 pub(super) fn refused(cards: &[Card]) -> Section {
-    let mut table = Table::by_set(&["set", "#throttles", "#releases", "#throttle works", "because"]);
+    let mut table = Table::new(&["set", "#throttles", "#releases", "#throttle works", "because"]);
     for (card, quota) in cards.iter().filter_map(|card| Some((card, replay(card)?))) {
         if let Err(why) = &quota.result {
             let counts = [quota.throttles, quota.unthrottles, quota.throttle_works].map(|count| count.to_string());
             table.push([vec![card.set.name.clone()], counts.to_vec(), vec![why.clone()]].concat());
         }
     }
-    Section::new("Quota: not judged", "Recorded, counted, and no account compared.", table)
+    Section::new("Quota: not judged", "Recorded and counted, but no account is compared.", table).in_file("quota-not-judged")
 }
