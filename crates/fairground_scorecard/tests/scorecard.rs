@@ -30,7 +30,7 @@ fn the_page_of_two_small_sets() {
     for (name, csv) in page.files().into_iter().filter(|(name, csv)| csv.lines().count() > 1 && name != "figures.csv") {
         text.push_str(&format!("\n# {name}\n\n{csv}"));
     }
-    expect_file!["data/page.md"].assert_eq(&text);
+    expect_file!["data/page.txt"].assert_eq(&text);
 }
 
 /// One row per figure: none is lost, and what is missed names no rule where none is known.
