@@ -110,7 +110,8 @@ fn versions(claim: &str) -> &str {
     claim.rsplit_once(", ").map_or(claim, |(_, range)| if is_plain { range } else { claim })
 }
 
-/// Every name of the `Kernel:` lines with its places; those called as in the kernel come first.
+/// Every name of the `Kernel:` lines with its places. Those called as in the kernel come first, then the core, the engine, and what
+/// compares or reports.
 fn index<'a>(project: &Project<'a>) -> BTreeMap<Name<'a>, Vec<Place<'a>>> {
     let mut index: BTreeMap<Name<'a>, Vec<Place<'a>>> = BTreeMap::new();
     for source in project.sources.iter().filter(|source| !source.shipped.is_empty() && source.file.path.starts_with("crates/")) {
@@ -130,7 +131,11 @@ fn index<'a>(project: &Project<'a>) -> BTreeMap<Name<'a>, Vec<Place<'a>>> {
             }
         }
     }
-    index.iter_mut().for_each(|(name, places)| places.sort_by_key(|place| (place.item != name.name, place.path, place.line)));
+    let rooms = ["crates/fairground_sched/", "crates/fairground_sim/"];
+    let room = |path: &str| rooms.iter().position(|room| path.starts_with(room)).unwrap_or(rooms.len());
+    for (name, places) in &mut index {
+        places.sort_by_key(|place| (place.item != name.name, room(place.path), place.path, place.line));
+    }
     index
 }
 
