@@ -91,7 +91,7 @@ impl Advice {
         columns.push(Column::left("digest", "digest"));
         let mut table = Table::new("runs", "Runs", columns);
         for run in &self.runs {
-            let maybe = |value: Option<u64>| value.map_or_else(|| Cell::none(), Cell::from);
+            let maybe = |value: Option<u64>| value.map_or_else(Cell::none, Cell::from);
             let mut cells = vec![
                 run.profile.clone().into(),
                 maybe(run.workers.map(u64::from)),

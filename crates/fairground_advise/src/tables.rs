@@ -80,8 +80,8 @@ impl Advice {
                 cpus_cell(limit),
                 cpu_max(limit).into(),
                 (limit.burst.0 / 1000).into(),
-                found.below.map_or_else(|| Cell::none(), cpus_cell),
-                found.below.map_or_else(|| Cell::none(), |below| step_cell(below, limit)),
+                found.below.map_or_else(Cell::none, cpus_cell),
+                found.below.map_or_else(Cell::none, |below| step_cell(below, limit)),
                 found.seeds.into(),
             ]);
         }
@@ -104,7 +104,7 @@ impl Advice {
                 u64::try_from(per_second * 1000 / u128::from(self.demand_ns_per_s.max(1))).unwrap_or(NEVER)
             });
             let of_demand = of_demand
-                .map_or_else(|| Cell::none(), |permille| Cell::new(ratio_text(permille), number(Decimal::ratio(permille, 1000))));
+                .map_or_else(Cell::none, |permille| Cell::new(ratio_text(permille), number(Decimal::ratio(permille, 1000))));
             let mut cells = vec![cpus_cell(point.limit), of_demand];
             cells.extend(self.point_cells(point));
             table.push(cells);
@@ -175,7 +175,7 @@ impl Advice {
     }
 
     fn point_cells(&self, point: &Point) -> Vec<Cell> {
-        let [p50, p90, p999] = point.percentiles.map(|value| value.map_or_else(|| Cell::none(), time));
+        let [p50, p90, p999] = point.percentiles.map(|value| value.map_or_else(Cell::none, time));
         let ratio = match point.ratio.mean {
             NEVER => Cell::none(),
             permille => Cell::new(ratio_text(permille), number(Decimal::ratio(permille, 1000))),
