@@ -30,17 +30,18 @@ pub enum Groups {
 }
 
 impl Groups {
-    /// As `workload.txt` tells: `mk NAME WEIGHT` makes a group, `mk NAME WEIGHT 'QUOTA PERIOD'` one with a quota, also in a loop
-    /// (`do mk …`). `cgroup v1` stands where the group of a real machine is described; each of these has a quota.
+    /// As `workload.txt` tells: `cg=/cg/A,/cg/B` puts tasks into groups, `cg=/cg` leaves them in the root group, also where groups
+    /// are made. `mk NAME WEIGHT 'QUOTA PERIOD'` makes a group with a quota, also in a loop (`do mk …`). `cgroup v1` stands where the
+    /// group of a real machine is described; each of these has a quota.
     fn of(workload: &str) -> Groups {
         let commands = || workload.split([';', '\n']).map(|command| command.trim().trim_start_matches("do "));
-        let made = || commands().filter(|command| command.starts_with("mk "));
-        let has_quota =
-            made().any(|command| command.contains(['\'', '"'])) || commands().any(|command| command.starts_with("cgroup v1 "));
-        match (made().count(), has_quota) {
-            (0, false) => Groups::None,
-            (_, false) => Groups::Weights,
+        let is_limited = |command: &str| command.starts_with("mk ") && command.contains(['\'', '"']);
+        let has_quota = commands().any(|command| is_limited(command) || command.starts_with("cgroup v1 "));
+        let mut paths = workload.split_whitespace().filter_map(|word| word.strip_prefix("cg=")).flat_map(|list| list.split(','));
+        match (paths.any(|path| path.starts_with("/cg/")), has_quota) {
             (_, true) => Groups::Quota,
+            (true, false) => Groups::Weights,
+            (false, false) => Groups::None,
         }
     }
 }
@@ -221,7 +222,8 @@ mod tests {
     fn a_workload_tells_in_what_groups_its_tasks_are() {
         let groups = [
             ("trace_on 2000\nwl hog tasks=mk dur=1\n", Groups::None),
-            ("cgon; mk A 100; mk B 300\n", Groups::Weights),
+            ("cgon; mk A 100; mk B 300\nwl hog tasks=a:0,b:0 cg=/cg/A,/cg/B dur=1\n", Groups::Weights),
+            ("cgon; mk A 100; mk A/B 100\nwl msg m=2 cg=/cg\nrmcg\n", Groups::None),
             ("cgon; mk P 100 '200000 100000'; mk P/A 100\n", Groups::Quota),
             ("cgon; mk P 100; mk P/A 100 '200000 100000'\n", Groups::Quota),
             ("cgroup v1 cpu: cfs_period_us 100000, cfs_quota_us 20000\n", Groups::Quota),

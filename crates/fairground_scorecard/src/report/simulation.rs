@@ -74,7 +74,8 @@ pub(super) fn every_figure(cards: &[Card], notes: &Notes) -> Section {
             table.push(cells);
         }
     }
-    let text = "Every figure of every simulated set. The unit is the last part of a figure's name. *distance* is (ours - recorded) / half-band; the                 last column names the suspected rule of a figure that is not inside.";
+    let text = "Every figure of every simulated set. The unit is the last part of a figure's name. *distance* is (ours - \
+                recorded) / half-band; the last column names the suspected rule of a figure that is not inside.";
     Section::new("Figures", text, table).in_file("figures")
 }
 
