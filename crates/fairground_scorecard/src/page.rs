@@ -120,22 +120,37 @@ impl Page {
     }
 }
 
-/// How two texts differ, a line each: lines that only one of them has, or has more often. With `sets` only lines of CSV whose first
-/// cell is one of these count.
+/// How two texts differ: each line that only one of them has, or has more often, with its number in the file as it is written. A
+/// line of ours stands beside the line of theirs that begins with the same cells. With `sets` only lines of CSV whose first cell is
+/// one of these count.
 pub fn differences(name: &str, written: &str, made: &str, sets: Option<&BTreeSet<&str>>) -> Vec<String> {
-    let counted = |line: &&str| sets.is_none_or(|sets| sets.contains(line.split(',').next().unwrap_or_default()));
-    let mut more: BTreeMap<&str, i64> = BTreeMap::new();
-    written.lines().filter(counted).for_each(|line| *more.entry(line).or_default() -= 1);
-    made.lines().filter(counted).for_each(|line| *more.entry(line).or_default() += 1);
-    let sign = |times: i64| if times < 0 { "-" } else { "+" };
-    let differ = more.into_iter().filter(|row| row.1 != 0);
-    let mut lines: Vec<String> = differ.map(|(line, times)| format!("{name}: {} {line}", sign(times))).collect();
-    let hidden = lines.len().saturating_sub(SHOWN);
-    lines.truncate(SHOWN);
-    if hidden > 0 {
-        lines.push(format!("{name}: and {hidden} other lines"));
+    let counted = |line: &str| sets.is_none_or(|sets| sets.contains(line.split(',').next().unwrap_or_default()));
+    let mut ours: Vec<&str> = made.lines().filter(|line| counted(line)).collect();
+    let mut times: BTreeMap<&str, usize> = BTreeMap::new();
+    ours.iter().for_each(|line| *times.entry(line).or_default() += 1);
+    let mut is_equal = |line: &str| times.get_mut(line).filter(|left| **left > 0).map(|left| *left -= 1).is_some();
+    let theirs = written.lines().enumerate().filter(|(_, line)| counted(line) && !is_equal(line)).collect::<Vec<_>>();
+    ours.retain(|line| times.get_mut(line).filter(|left| **left > 0).map(|left| *left -= 1).is_some());
+    let shown = |place: String, ours: &str, theirs: &str| format!("{place}\n  ours:   {ours}\n  theirs: {theirs}");
+    let mut found = Vec::new();
+    for (at, line) in theirs {
+        let alike = ours.iter().enumerate().max_by_key(|(at, own)| (common_cells(own, line), std::cmp::Reverse(*at)));
+        let alike = alike.filter(|(_, own)| common_cells(own, line) > 0).map(|(at, _)| at);
+        let own = alike.map_or("no such line", |at| ours.remove(at));
+        found.push(shown(format!("{name}:{}", at + 1), own, line));
     }
-    lines
+    found.extend(ours.iter().map(|line| shown(name.to_string(), line, "no such line")));
+    let hidden = found.len().saturating_sub(SHOWN);
+    found.truncate(SHOWN);
+    if hidden > 0 {
+        found.push(format!("{name}: and {hidden} other lines"));
+    }
+    found
+}
+
+/// How many cells of two lines are equal before the first that differs.
+fn common_cells(a: &str, b: &str) -> usize {
+    a.split([',', '|']).zip(b.split([',', '|'])).take_while(|(a, b)| a == b).count()
 }
 
 fn paragraphs(page: &mut String, text: &[String]) {
@@ -172,9 +187,11 @@ mod tests {
         let written = csv(&[["a", "1"], ["a", "2"], ["b", "3"]]);
         let compare = |rows: &[[&str; 2]]| differences("f", &written, &csv(rows), Some(&BTreeSet::from(["a"])));
         assert_eq!(compare(&[["a", "1"], ["a", "2"]]), Vec::<String>::new());
-        assert_eq!(compare(&[["a", "1"], ["a", "4"]]), ["f: - a,2", "f: + a,4"]);
-        assert_eq!(compare(&[]).len(), 2, "rows that are gone");
-        assert_eq!(differences("f", &written, &csv(&[["a", "1"], ["a", "2"]]), None), ["f: - b,3"]);
+        assert_eq!(compare(&[["a", "1"], ["a", "4"]]), ["f:3\n  ours:   a,4\n  theirs: a,2"]);
+        assert_eq!(compare(&[["a", "2"]]), ["f:2\n  ours:   no such line\n  theirs: a,1"]);
+        assert_eq!(compare(&[["a", "1"], ["a", "2"], ["a", "5"]]), ["f\n  ours:   a,5\n  theirs: no such line"]);
+        let gone = differences("f", &written, &csv(&[["a", "1"], ["a", "2"]]), None);
+        assert_eq!(gone, ["f:4\n  ours:   no such line\n  theirs: b,3"]);
         let many: String = (0..50).map(|row| format!("{row}\n")).collect();
         assert_eq!(differences("f", "", &many, None).last().unwrap(), "f: and 30 other lines");
     }
