@@ -41,9 +41,9 @@ impl RunInput {
         let workload = Workload::named(name, &args).map_err(wrong)?;
         let title = if flags.is_empty() { name.to_string() } else { format!("{name} {text}") };
         let source = Source { name: format!("--workload {name}"), text: text.clone() };
-        let parts =
-            Parts { title: Some(title), duration: workload.duration, workloads: vec![workload], source, ..Parts::default() };
-        Ok(RunInput::Scenario(Box::new(parts.build(overrides)?)))
+        let mut parts = Parts::of_workload(source, workload, overrides)?;
+        parts.title = Some(title);
+        Ok(RunInput::Scenario(Box::new(parts.build()?)))
     }
     /// The scenario that is run.
     pub fn scenario(&self) -> &Scenario {
@@ -60,12 +60,7 @@ fn rtapp(path: &Path, overrides: &Overrides) -> Result<Scenario, Error> {
     let mut workload = Workload::rtapp(&text).map_err(|wrong| Error::input(name.clone(), text.clone(), wrong))?;
     workload.label = path.file_stem().map_or(workload.label, |stem| stem.to_string_lossy().into_owned());
     let title = Some(workload.label.clone());
-    let parts = Parts {
-        title,
-        duration: workload.duration,
-        workloads: vec![workload],
-        source: Source { name, text },
-        ..Parts::default()
-    };
-    parts.build(overrides)
+    let mut parts = Parts::of_workload(Source { name, text }, workload, overrides)?;
+    parts.title = title;
+    parts.build()
 }

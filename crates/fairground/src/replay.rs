@@ -10,7 +10,7 @@ use fairground_report::units::format_metric;
 use fairground_report::{Cell, Document, Table, columns};
 use fairground_scenario::{DEFAULT_PROFILE, Error, Overrides, Parts, Scenario, Source, Workload, trace_file::TraceFile};
 use fairground_sched::profile::{KnownKind, Profile};
-use fairground_stdx::{CpuMask, Instant, Ns};
+use fairground_stdx::{Instant, Ns};
 use serde_json::json;
 use std::path::Path;
 
@@ -53,22 +53,17 @@ impl Replay {
             (false, None) => Some(smp_of(&trace, &mut notes)?),
         };
         let profile = if overrides.profile.is_some() { None } else { Some(profile_of(system.as_ref(), &trace, &mut notes)?) };
-        let effective = overrides.machine(machine.clone(), &mut Vec::new())?;
-        let cpus = effective.as_ref().map_or(CpuMask::CAPACITY, |machine| machine.cpus.len());
-        let workload = Workload::replay(&trace, cpus);
+        let source = Source { name: trace.path.display().to_string(), text: String::new() };
+        let mut parts = Parts::new(source, machine, overrides)?;
+        let workload = Workload::replay(&trace, parts.nr_cpus());
         let length = workload.duration.unwrap_or_default();
         let duration = Ns(length.0.saturating_mul(LONGEST_FACTOR).saturating_add(1_000_000_000).min(Instant::MAX.ns()));
-        let parts = Parts {
-            title: Some(format!("replay of {}", trace.name)),
-            duration: Some(duration),
-            machine,
-            profile,
-            workloads: vec![workload],
-            notes,
-            source: Source { name: trace.path.display().to_string(), text: String::new() },
-            ..Parts::default()
-        };
-        let scenario = parts.build(overrides)?;
+        parts.title = Some(format!("replay of {}", trace.name));
+        parts.duration = Some(duration);
+        parts.profile = profile;
+        parts.workloads = vec![workload];
+        parts.notes.splice(0..0, notes);
+        let scenario = parts.build()?;
         let recorded = recorded_metrics(&trace);
         Ok(Replay { scenario, trace, recorded })
     }

@@ -53,7 +53,8 @@ impl RecordedSet {
         let mut notes = Vec::new();
         let recorded = system.as_ref().filter(|_| overrides.machine.is_none());
         let machine = recorded.map(|system| system.machine(overrides, &mut notes)).transpose()?;
-        let tick = overrides.machine(machine.clone(), &mut Vec::new())?.map_or(DEFAULT_TICK, |machine| machine.tick);
+        let mut parts = Parts::new(Source { name: name.clone(), text: text.clone() }, machine, overrides)?;
+        let tick = parts.machine.as_ref().map_or(DEFAULT_TICK, |machine| machine.tick);
         let record = TraceFile::beside(folder)?;
         let started = record.as_ref().and_then(|record| Some((record, record.trace.stats.window?.0)));
         let mut of_kernel = Vec::new();
@@ -70,19 +71,14 @@ impl RecordedSet {
             }
             None => Workload::recorded(&text),
         };
-        let workload = workload.map_err(|wrong| Error::input(name.clone(), text.clone(), wrong))?;
+        let workload = workload.map_err(|wrong| Error::input(name, text, wrong))?;
         let window = workload.window.unwrap_or_default();
-        let parts = Parts {
-            title: Some(set_name(folder)),
-            duration: Some(LONGEST),
-            machine,
-            profile: if overrides.profile.is_none() { recorded? } else { None },
-            workloads: vec![workload],
-            notes,
-            source: Source { name, text },
-            ..Parts::default()
-        };
-        let scenario = parts.build(overrides)?;
+        parts.title = Some(set_name(folder));
+        parts.duration = Some(LONGEST);
+        parts.profile = if overrides.profile.is_none() { recorded? } else { None };
+        parts.workloads = vec![workload];
+        parts.notes.splice(0..0, notes);
+        let scenario = parts.build()?;
         let window = Window { start: window.0, end: window.1 };
         Ok(RecordedSet { scenario, window, expect: read_expect(folder)? })
     }

@@ -128,9 +128,8 @@ impl Scenario {
         // What stands on a line that is no TOML must not be called missing as well.
         let whole = m.0.is_empty();
         let mut top = Fields::new(&table, 0..0, "scenario");
-        let mut parts = Parts { source: Source { name: name.to_string(), text: text.to_string() }, ..Parts::default() };
-        parts.title = top.text("title", &mut m).map(|title| title.value.to_string());
-        parts.seed = top.natural("seed", &mut m).map(|seed| seed.value);
+        let title = top.text("title", &mut m).map(|title| title.value.to_string());
+        let seed = top.natural("seed", &mut m).map(|seed| seed.value);
         let duration = top.time("duration", &mut m);
         if whole && !table.contains_key("duration") && overrides.duration.is_none() {
             m.whole("a scenario without `duration`", "Say how long is simulated: `duration = \"10s\"`.");
@@ -138,18 +137,19 @@ impl Scenario {
         if let Some(duration) = &duration {
             check_duration(duration.value, Some(duration.span.clone()), &mut m);
         }
-        parts.duration = duration.map(|duration| duration.value);
-        parts.window = top.table("window", &mut m).and_then(|window| read_window(window, &mut m));
-        parts.machine = read_or_miss(&mut top, "machine", !whole || overrides.machine.is_some(), machine::read, &mut m);
+        let window = top.table("window", &mut m).and_then(|window| read_window(window, &mut m));
+        let machine = read_or_miss(&mut top, "machine", !whole || overrides.machine.is_some(), machine::read, &mut m);
         let kernel = read_or_miss(&mut top, "profile", !whole || overrides.profile.is_some(), profile::read, &mut m);
-        let (autogroup, profile_flags) = overrides.split_autogroup()?;
-        let in_file = kernel.as_ref().is_some_and(|kernel| kernel.sched_autogroup_enabled);
-        parts.sched_autogroup_enabled = autogroup.unwrap_or(in_file);
+        let source = Source { name: name.to_string(), text: text.to_string() };
+        let mut parts = Parts::new(source, machine, overrides)?;
+        parts.title = title;
+        parts.seed = seed;
+        parts.duration = duration.map(|duration| duration.value);
+        parts.window = window;
+        parts.sched_autogroup_enabled = kernel.as_ref().is_some_and(|kernel| kernel.sched_autogroup_enabled);
         parts.profile = kernel.map(|kernel| kernel.profile);
         let has_workload = table.contains_key("workload");
-        let changed = overrides.machine(parts.machine.clone(), &mut Vec::new())?;
-        // Where the machine itself is wrong, it is not held against the tasks that they do not fit.
-        let cpus = changed.map_or(CpuMask::CAPACITY, |machine| machine.cpus.len());
+        let cpus = parts.nr_cpus();
         parts.groups = groups::read(top.tables("group", &mut m), &mut m);
         parts.sessions = autogroup::read(top.tables("session", &mut m), &mut m);
         let place = workload::Place { folder, cpus, groups: &parts.groups };
@@ -168,9 +168,9 @@ impl Scenario {
         let tasks = merged(&parts.groups, &parts.workloads);
         if parts.workloads.len() == count_workloads(&table) {
             let online = CpuMask::first_n(cpus);
-            let profile = profile_flags.profile(parts.profile.clone())?;
+            parts.settle()?;
             check_tasks(&parts.workloads, &online, &mut m);
-            if let Some(profile) = &profile {
+            if let Some(profile) = &parts.profile {
                 slices::check(&parts.workloads, profile, &mut m);
                 clamps::check(&parts.groups, &parts.workloads, profile, &mut m);
                 deadline::check(&parts.workloads, profile, parts.machine.as_ref(), &mut m);
@@ -178,14 +178,14 @@ impl Scenario {
             }
             let autogroups = parts.autogroups(&tasks, &mut m);
             let mut limits = Limits::new(&tasks, cgroup_version::is_v1(&parts.groups, &at));
-            resolve(&at, &tasks, (&autogroups, &mut limits), &online, profile.as_ref(), &mut m);
+            resolve(&at, &tasks, (&autogroups, &mut limits), &online, parts.profile.as_ref(), &mut m);
         }
         let bands = if complete { expect::resolve(bands, &metrics::metrics_to_come(&tasks), &mut m) } else { Vec::new() };
         if !m.0.is_empty() || !files.is_empty() {
-            return Err(all_mistakes(parts.source, m, files));
+            return Err(parts.wrong(m, files));
         }
         parts.at = at;
-        let mut scenario = parts.build(overrides)?;
+        let mut scenario = parts.scenario()?;
         scenario.bands = bands;
         Ok(scenario)
     }
@@ -353,15 +353,6 @@ fn read_window(mut window: Fields<'_>, m: &mut Mistakes) -> Option<(Instant, Ins
         return None;
     }
     Some((Instant::from_ns(from.0), Instant::from_ns(to.0)))
-}
-
-fn all_mistakes(source: Source, m: Mistakes, files: Vec<FileMistakes>) -> Error {
-    let mut all = Vec::new();
-    if let Err(mistakes) = m.or(()) {
-        all.push(FileMistakes { name: source.name, text: source.text, mistakes });
-    }
-    all.extend(files);
-    Error::Input(all)
 }
 
 #[cfg(test)]

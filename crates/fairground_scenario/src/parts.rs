@@ -8,14 +8,14 @@ use crate::nouns::autogroup::Sessions;
 use crate::nouns::groups::Groups;
 use crate::nouns::workload::Workload;
 use crate::text::fields::Spanned;
-use crate::{Error, Overrides, Scenario, Source};
+use crate::{Error, FileMistakes, Overrides, Scenario, Source};
 use fairground_machine::Machine;
 use fairground_model::{Mistakes, TaskSet};
 use fairground_sched::profile::Profile;
-use fairground_stdx::{Instant, Ns};
+use fairground_stdx::{CpuMask, Instant, Ns};
 
-/// A scenario of which flags may give the rest.
-#[derive(Default)]
+/// A scenario that is being read. Flags are applied once: to the machine before the tasks are read, since these are held
+/// against its CPUs, and to the rest by [`Parts::settle`] before the whole is checked.
 pub struct Parts {
     /// What it is about.
     pub title: Option<String>,
@@ -25,7 +25,7 @@ pub struct Parts {
     pub duration: Option<Ns>,
     /// When measurements of the programs count.
     pub window: Option<(Instant, Instant)>,
-    /// The machine.
+    /// The machine, as flags change it.
     pub machine: Option<Machine>,
     /// The kernel.
     pub profile: Option<Profile>,
@@ -33,8 +33,6 @@ pub struct Parts {
     pub workloads: Vec<Workload>,
     /// What was assumed when it was read.
     pub notes: Vec<String>,
-    /// The text from which it was read.
-    pub source: Source,
     /// The groups of `[[group]]`.
     pub groups: Groups,
     /// The sessions of `[[session]]`.
@@ -43,61 +41,97 @@ pub struct Parts {
     pub sched_autogroup_enabled: bool,
     /// The changes of `[[at]]`.
     pub at: Vec<Spanned<At>>,
+    source: Source,
+    overrides: Overrides,
 }
 
 impl Parts {
+    /// The parts of a scenario on a machine, of which flags may give and change everything.
+    pub fn new(source: Source, machine: Option<Machine>, overrides: &Overrides) -> Result<Parts, Error> {
+        let mut notes = Vec::new();
+        let machine = overrides.machine(machine, &mut notes)?;
+        Ok(Parts {
+            title: None,
+            seed: None,
+            duration: None,
+            window: None,
+            machine,
+            profile: None,
+            workloads: Vec::new(),
+            notes,
+            groups: Groups::default(),
+            sessions: Sessions::default(),
+            sched_autogroup_enabled: false,
+            at: Vec::new(),
+            source,
+            overrides: overrides.clone(),
+        })
+    }
+    /// The parts of a workload that comes without a machine.
+    pub fn of_workload(source: Source, workload: Workload, overrides: &Overrides) -> Result<Parts, Error> {
+        let machine = Machine::preset(DEFAULT_MACHINE).map_err(|wrong| Error::input("--machine", "", wrong))?;
+        let mut parts = Parts::new(source, Some(machine), overrides)?;
+        if overrides.machine.is_none() {
+            parts.notes.insert(0, no_value("machine", DEFAULT_MACHINE));
+        }
+        parts.duration = workload.duration;
+        parts.workloads = vec![workload];
+        Ok(parts)
+    }
+    /// How many CPUs a task may name. Where the machine itself is wrong, it is not held against the tasks that they do not fit.
+    pub fn nr_cpus(&self) -> usize {
+        self.machine.as_ref().map_or(CpuMask::CAPACITY, |machine| machine.cpus.len())
+    }
     /// The scenario, with what flags say and with defaults for what nobody said; the defaults are noted.
-    pub fn build(mut self, overrides: &Overrides) -> Result<Scenario, Error> {
-        let (autogroup, profile_flags) = overrides.split_autogroup()?;
+    pub fn build(mut self) -> Result<Scenario, Error> {
+        if self.profile.is_none() && self.overrides.profile.is_none() {
+            self.notes.push(no_value("profile", DEFAULT_PROFILE));
+            let found = Profile::parse(DEFAULT_PROFILE);
+            self.profile = Some(found.map_err(|wrong| Error::one("--profile", wrong.message, wrong.hint))?);
+        }
+        if self.duration.is_none() && self.overrides.duration.is_none() {
+            self.notes.push(no_value("duration", &DEFAULT_DURATION.to_string()));
+            self.duration = Some(DEFAULT_DURATION);
+        }
+        self.settle()?;
+        self.scenario()
+    }
+    /// Applies the flags to all but the machine. The features that workloads set come before those of the flags.
+    pub(crate) fn settle(&mut self) -> Result<(), Error> {
+        let (autogroup, of_profile) = self.overrides.split_autogroup()?;
         self.sched_autogroup_enabled = autogroup.unwrap_or(self.sched_autogroup_enabled);
-        let autogroups = self.autogroups(&merged(&self.groups, &self.workloads), &mut Mistakes::default());
-        let mut notes = self.notes;
-        let mut default = |what: &str, value: &str| notes.push(format!("no {what} given: {value}"));
-        let machine = match (self.machine, &overrides.machine) {
-            (None, None) => {
-                default("machine", DEFAULT_MACHINE);
-                Some(Machine::preset(DEFAULT_MACHINE).map_err(|wrong| Error::input("--machine", "", wrong))?)
-            }
-            (machine, _) => machine,
-        };
-        let profile = match (self.profile, &overrides.profile) {
-            (None, None) => {
-                default("profile", DEFAULT_PROFILE);
-                Some(Profile::parse(DEFAULT_PROFILE).map_err(|wrong| Error::one("--profile", wrong.message, wrong.hint))?)
-            }
-            (profile, _) => profile,
-        };
-        let duration = match (overrides.duration()?, self.duration) {
-            (Some(duration), _) | (None, Some(duration)) => duration,
-            (None, None) => {
-                default("duration", &DEFAULT_DURATION.to_string());
-                DEFAULT_DURATION
-            }
-        };
+        self.seed = self.overrides.seed.or(self.seed);
+        self.duration = self.overrides.duration()?.or(self.duration);
+        let profile = self.profile.take().map(|profile| workload_features(profile, &self.workloads)).transpose()?;
+        self.profile = of_profile.profile(profile)?;
+        Ok(())
+    }
+    /// The scenario of settled parts.
+    pub(crate) fn scenario(mut self) -> Result<Scenario, Error> {
+        let need = |what: &str| Error::one("command line", format!("no {what}"), format!("Give one with --{what}."));
+        let machine = self.machine.take().ok_or_else(|| need("machine"))?;
+        let profile = self.profile.take().ok_or_else(|| need("profile"))?;
+        let duration = self.duration.ok_or_else(|| need("duration"))?;
         let mut wrong = Mistakes::default();
         check_duration(duration, None, &mut wrong);
         wrong.or(()).map_err(|wrong| Error::input("--duration", "", wrong))?;
-        let profile = match profile {
-            Some(profile) => Some(workload_features(profile, &self.workloads)?),
-            None => None,
-        };
+        let tasks = merged(&self.groups, &self.workloads);
+        let autogroups = self.autogroups(&tasks, &mut Mistakes::default());
+        let mut notes = std::mem::take(&mut self.notes);
         notes.extend(self.workloads.iter().flat_map(|workload| workload.notes.iter().cloned()));
         notes.extend(never_started(&self.workloads, duration));
-        let profile = profile_flags.profile(profile)?;
         notes.extend(autogroups.notes(self.sched_autogroup_enabled));
-        notes.extend(profile.iter().flat_map(|profile| limits::never_stopped(&merged(&self.groups, &self.workloads), profile)));
+        notes.extend(limits::never_stopped(&tasks, &profile));
         notes.extend(never_measured(self.window, &self.workloads, duration));
-        notes.extend(profile.iter().flat_map(|profile| slices::cut(&self.workloads, &self.at, profile)));
-        notes.extend(profile.iter().flat_map(Profile::contradictions).map(str::to_string));
-        let machine = overrides.machine(machine, &mut notes)?;
-        let need = |what: &str| Error::one("command line", format!("no {what}"), format!("Give one with --{what}."));
+        notes.extend(slices::cut(&self.workloads, &self.at, &profile));
+        notes.extend(profile.contradictions().map(str::to_string));
         Ok(Scenario {
             title: self.title.unwrap_or_else(|| self.source.name.clone()),
-            seed: overrides.seed.or(self.seed).unwrap_or(1),
+            seed: self.seed.unwrap_or(1),
             duration,
             window: self.window,
-            machine: machine.ok_or_else(|| need("machine"))?,
-            profile: profile.ok_or_else(|| need("profile"))?,
+            machine,
+            profile,
             workloads: self.workloads,
             bands: Vec::new(),
             notes,
@@ -108,9 +142,24 @@ impl Parts {
             source: self.source,
         })
     }
+    /// The mistakes of its own text, and those of the files that it names.
+    pub(crate) fn wrong(self, mistakes: Mistakes, files: Vec<FileMistakes>) -> Error {
+        let of_text = mistakes.or(()).err();
+        let mut all: Vec<FileMistakes> = of_text
+            .map(|mistakes| FileMistakes { name: self.source.name, text: self.source.text, mistakes })
+            .into_iter()
+            .collect();
+        all.extend(files);
+        Error::Input(all)
+    }
     pub(crate) fn autogroups(&self, tasks: &TaskSet, m: &mut Mistakes) -> Autogroups {
         Autogroups::new(self.sched_autogroup_enabled, &self.sessions, &self.groups, &self.workloads, tasks, m)
     }
+}
+
+/// The note on what nobody said.
+fn no_value(what: &str, value: &str) -> String {
+    format!("no {what} given: {value}")
 }
 
 const DEFAULT_MACHINE: &str = "smp-4";
