@@ -2,7 +2,7 @@
 //!
 //! Every step is a command that a developer can type. The names and times of the steps go to stderr.
 
-use crate::{digests, dist, fidelity, instructions, licences, record, reproduce, tidy};
+use crate::{book, digests, dist, fidelity, instructions, licences, record, reproduce, tidy};
 use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
@@ -39,6 +39,8 @@ const NIGHTLY: &[(&str, Act)] = &[
     ("random whole systems", Act::Fairground(&["vopr", "--seed", "2000", "--runs", "10000"])),
     ("slow tests", Act::Cargo(&["test", "--release", "--workspace", "--", "--ignored"], &[])),
     ("release page", Act::Tool(dist::run)),
+    ("mdBook", Act::Cargo(&["install", "mdbook", "--no-default-features", "--features", "search"], &[])),
+    ("book", Act::Tool(book::run)),
     ("benches", Act::Cargo(&["bench", "--workspace"], &[])),
 ];
 
