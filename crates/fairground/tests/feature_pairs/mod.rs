@@ -5,7 +5,6 @@
 //! docs/kernels.md.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test stops where it fails")]
 
-#[path = "feature_pairs/pairs.rs"]
 mod pairs;
 
 use expect_test::expect_file;
@@ -137,7 +136,7 @@ fn every_switch_has_a_pair_that_differs_wherever_it_acts() {
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     if only.is_none() {
-        expect_file!["feature_pairs/golden.txt"].assert_eq(&golden);
+        expect_file!["golden.txt"].assert_eq(&golden);
     } else {
         print!("{golden}");
     }
@@ -145,7 +144,7 @@ fn every_switch_has_a_pair_that_differs_wherever_it_acts() {
 
 #[test]
 fn the_page_of_switches_is_made_from_the_tables() {
-    expect_file!["../../../docs/features.md"].assert_eq(&features_page());
+    expect_file!["../../../../docs/features.md"].assert_eq(&features_page());
 }
 
 #[test]
@@ -153,20 +152,20 @@ fn the_page_of_kernels_is_made_from_the_tables() {
     let [p, q] = ["v5.18", "v6.6"].map(|name| lists::profile_to_show(name).unwrap());
     let page = format!(
         "# What changed between two kernels\n\n\
-         <!-- Made by `UPDATE_EXPECT=1 cargo test -p fairground --test feature_pairs`; do not edit. -->\n\n\
+         <!-- Made by `UPDATE_EXPECT=1 cargo test -p fairground feature_pairs`; do not edit. -->\n\n\
          `fairground profile diff v5.18 v6.6` prints what the scheduler of the one does otherwise than that of the other: each change\n\
          with the version that made it. Both may be any kernel from v4.12 to v7.2, also those that cannot be run, since their state is in\n\
          the tables; `--json` prints the same as a table. It covers what the simulator models, and nothing else.\n\n\
          ```text\n{}```\n",
         lists::profile_notes(&p, &q)
     );
-    expect_file!["../../../docs/kernels.md"].assert_eq(&page);
+    expect_file!["../../../../docs/kernels.md"].assert_eq(&page);
 }
 
 fn features_page() -> String {
     let mut page = String::from(
         "# Feature switches\n\n\
-         <!-- Made by `UPDATE_EXPECT=1 cargo test -p fairground --test feature_pairs`; do not edit. -->\n\n\
+         <!-- Made by `UPDATE_EXPECT=1 cargo test -p fairground feature_pairs`; do not edit. -->\n\n\
          The rows of `/sys/kernel/debug/sched/features`, for each kernel that has one: `--feature NAME` turns it on, `--feature NO_NAME` off.\n\
          A switch of another kernel is refused by name, and so is turning one that does nothing in a kernel. The scenario of a row lies in\n\
          `scenarios/features/`; a test runs it with the switch on and off in every kernel that can be run, and the two runs differ.\n\n\

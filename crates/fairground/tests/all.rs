@@ -1,0 +1,10 @@
+//! All tests of this folder in one binary: each binary of its own would be linked for itself.
+
+mod cpusets;
+mod cyclictest;
+mod feature_pairs;
+mod frequencies;
+mod hackbench;
+mod rtapp_waits;
+mod schbench;
+mod window;
