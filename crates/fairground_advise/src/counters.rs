@@ -2,6 +2,7 @@
 
 use super::csv::{self, Column, Csv};
 use super::verdict::cpus;
+use fairground_model::cgroup::files::read_limit;
 use fairground_model::{CpuMax, Mistakes};
 use fairground_report::units::{fixed, format_ns};
 use fairground_scenario::Error;
@@ -56,7 +57,7 @@ pub(super) fn are_counters(text: &str) -> bool {
 
 /// Reads samples: one line each, `time_s,usage_usec,nr_periods,nr_throttled,throttled_usec`. `cpu_max` is the limit, as in the file.
 pub fn read(name: &str, text: &str, cpu_max: Option<&str>, cpus: u64) -> Result<Counters, Error> {
-    let limit = cpu_max.map(|text| CpuMax::UNLIMITED.written(text)).transpose();
+    let limit = cpu_max.map(read_limit).transpose();
     let limit = limit.map_err(|(message, hint)| Error::one("--cpu-max", message, hint))?;
     let csv = csv::split(text);
     let mut m = Mistakes::default();

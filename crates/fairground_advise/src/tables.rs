@@ -78,7 +78,7 @@ impl Advice {
             table.push(vec![
                 name.clone().into(),
                 cpus_cell(limit),
-                cpu_max(limit).into(),
+                limit.to_string().into(),
                 (limit.burst.0 / 1000).into(),
                 found.below.map_or_else(Cell::none, cpus_cell),
                 found.below.map_or_else(Cell::none, |below| step_cell(below, limit)),
@@ -214,12 +214,6 @@ fn cpus_cell(limit: CpuMax) -> Cell {
         ))
     });
     Cell::new(cpus_of(limit), data.unwrap_or(Value::Null))
-}
-
-/// As in the file.
-fn cpu_max(limit: CpuMax) -> String {
-    let quota = limit.quota.map_or("max".to_string(), |quota| (quota.0 / 1000).to_string());
-    format!("{quota} {}", limit.period.0 / 1000)
 }
 
 /// How far the answer lies above the next smaller step.

@@ -22,10 +22,9 @@ pub fn snippet(path: &str, limit: CpuMax) -> Vec<String> {
     let Some(quota) = limit.quota else {
         return vec![format!("cgroup v2    echo max > /sys/fs/cgroup{path}/cpu.max")];
     };
-    let us = |ns: Ns| ns.0 / 1000;
-    let mut lines = vec![format!("cgroup v2    echo \"{} {}\" > /sys/fs/cgroup{path}/cpu.max", us(quota), us(limit.period))];
+    let mut lines = vec![format!("cgroup v2    echo \"{limit}\" > /sys/fs/cgroup{path}/cpu.max")];
     if limit.burst.0 > 0 {
-        lines.push(format!("             echo {} > /sys/fs/cgroup{path}/cpu.max.burst", us(limit.burst)));
+        lines.push(format!("             echo {} > /sys/fs/cgroup{path}/cpu.max.burst", limit.burst.0 / 1000));
     }
     // Kubernetes takes whole thousandths of a CPU; rounded up, so that the limit is not below the answer.
     let milli = (u128::from(quota.0) * 1000).div_ceil(u128::from(limit.period.0));

@@ -1,6 +1,7 @@
 //! The limit of a group: so much CPU time per period (cpu.max, cpu.max.burst).
 
 use fairground_stdx::Ns;
+use std::fmt;
 
 /// A quota of CPU time per period.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -68,32 +69,22 @@ impl CpuMax {
         }
     }
 
-    /// What a write of `text` to cpu.max makes of a limit: `max` or a quota, and perhaps a period, in us. The period is kept
-    /// where none is given.
-    ///
-    /// Kernel: core.c cpu_period_quota_parse(), v4.15–
-    pub fn written(self, text: &str) -> Result<CpuMax, (String, &'static str)> {
-        const FORM: &str = "Write the quota or `max`, and perhaps the period, both in us: \"50000 100000\".";
-        let words: Vec<&str> = text.split_whitespace().collect();
-        let us = |word: &str| word.parse().ok().and_then(|us: u64| us.checked_mul(1000)).map(Ns);
-        let number = |word: &str| us(word).ok_or_else(|| (format!("`{word}` is no number of us"), FORM));
-        let (quota, period) = match words[..] {
-            [quota] => (quota, self.period),
-            [quota, period] => (quota, number(period)?),
-            _ => return Err((format!("`{text}` is no cpu.max"), FORM)),
-        };
-        let quota = if quota == "max" { None } else { Some(number(quota)?) };
-        let limit = CpuMax { quota, period, ..self };
-        limit.check().map_err(|refused| (refused.sentences().0.to_string(), refused.sentences().1))?;
-        Ok(limit)
-    }
-
     /// Quota by period, times 2^20; `None` without a quota.
     ///
     /// Kernel: core.c to_ratio(), v4.12–
     pub fn ratio(&self) -> Option<u64> {
         let quota = self.quota?;
         u64::try_from((u128::from(quota.0) << 20) / u128::from(self.period.0.max(1))).ok()
+    }
+}
+
+/// As cpu.max shows it: the quota or `max`, and the period, in us.
+impl fmt::Display for CpuMax {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.quota {
+            Some(quota) => write!(f, "{} {}", quota.0 / 1000, self.period.0 / 1000),
+            None => write!(f, "max {}", self.period.0 / 1000),
+        }
     }
 }
 
@@ -139,20 +130,6 @@ mod tests {
             (CpuMax { burst: Ns::from_secs(2), ..CpuMax::UNLIMITED }, None),
         ] {
             assert_eq!(max.check().err(), refused, "{max:?}");
-        }
-    }
-
-    #[test]
-    fn what_is_written_to_cpu_max() {
-        let written = |text: &str| limit(10_000, 50_000, 0).written(text);
-        assert_eq!(written("20000"), Ok(limit(20_000, 50_000, 0)));
-        assert_eq!(written("20000 100000"), Ok(limit(20_000, 100_000, 0)));
-        assert_eq!(written("max"), Ok(CpuMax { quota: None, ..limit(0, 50_000, 0) }));
-        assert_eq!(written("max 1000"), Ok(CpuMax { quota: None, ..limit(0, 1_000, 0) }));
-        for text in
-            ["", "a", "-1", "1 2 3", "20000 a", "999", "20000 999", "20000 1000001", "99999999999999999999", "18446744073709551"]
-        {
-            assert!(written(text).is_err(), "{text}");
         }
     }
 

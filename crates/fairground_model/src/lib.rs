@@ -44,7 +44,7 @@ pub use governor::{Governor, GovernorKind, Tunable, TunableUnit};
 pub use lock::{LockKind, LockMode, LockSpec, RCU_SYNC_DELAY};
 pub use lock_event::{LockAct, LockEvent};
 pub use machine_view::MachineView;
-pub use mistake::{Mistake, Mistakes};
+pub use mistake::{Mistake, Mistakes, Wrong};
 pub use noise::{Gap, NoiseKind, NoiseSpec};
 pub use op::{Meter, Op, Prices};
 pub use policy::{DL_PRIO, DlParams, Policy, RtPriority};
@@ -61,4 +61,4 @@ pub use task_set::{
 };
 pub use time_spent::{OpTime, SpentOn, SpentRow, TimeSpent};
 pub use turns::Turns;
-pub use util_clamp::{CLAMP_MAX, UtilClamp, clamp_of_percent, percent};
+pub use util_clamp::{CLAMP_MAX, UtilClamp};

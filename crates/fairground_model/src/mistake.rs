@@ -2,6 +2,9 @@
 
 use std::ops::Range;
 
+/// What is wrong with a word, and what would be right: a message and a hint.
+pub type Wrong = (String, String);
+
 /// One mistake. Readers collect all of them and report them together.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Mistake {
@@ -25,6 +28,10 @@ impl Mistakes {
     /// Adds a mistake of the whole text.
     pub fn whole(&mut self, message: impl Into<String>, hint: impl Into<String>) {
         self.0.push(Mistake { span: None, message: message.into(), hint: hint.into() });
+    }
+    /// What was found at a place, or else one mistake more.
+    pub fn keep<T>(&mut self, found: Result<T, Wrong>, span: &Range<usize>) -> Option<T> {
+        found.map_err(|(message, hint)| self.at(span.clone(), message, hint)).ok()
     }
     /// One mistake of the whole text.
     pub fn one(message: impl Into<String>, hint: impl Into<String>) -> Mistakes {

@@ -1,6 +1,17 @@
-//! Scheduling policies.
+//! Scheduling policies, and the weights of nice levels.
 
 use fairground_stdx::Ns;
+
+/// Weights (not scaled up) of nice -20 to 19; one step is about a factor of 1.25.
+///
+/// Kernel: core.c sched_prio_to_weight, v4.12–
+#[rustfmt::skip]
+pub const SCHED_PRIO_TO_WEIGHT: [u32; 40] = [
+    88761, 71755, 56483, 46273, 36291, 29154, 23254, 18705, 14949, 11916,
+     9548,  7620,  6100,  4904,  3906,  3121,  2501,  1991,  1586,  1277,
+     1024,   820,   655,   526,   423,   335,   272,   215,   172,   137,
+      110,    87,    70,    56,    45,    36,    29,    23,    18,    15,
+];
 
 /// Scheduling policies: three of the fair class, two of the real-time class, that of the deadline class.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

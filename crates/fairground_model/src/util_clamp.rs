@@ -37,8 +37,14 @@ impl UtilClamp {
 /// The clamp of a share as cpu.uclamp.min and cpu.uclamp.max take it, in hundredths of a percent: hundredths * 1024 / 10000 to nearest.
 ///
 /// Kernel: core.c capacity_from_percent(), v5.4–
-pub const fn clamp_of_percent(hundredths: u32) -> u32 {
+pub(crate) const fn clamp_of_percent(hundredths: u32) -> u32 {
     (hundredths * CLAMP_MAX + 5_000) / 10_000
+}
+
+/// The share of a clamp, as cpu.uclamp.min and cpu.uclamp.max show it.
+pub(crate) fn percent_of_clamp(clamp: u32) -> String {
+    let hundredths = (clamp * WHOLE + CLAMP_MAX / 2) / CLAMP_MAX;
+    format!("{}.{:02}", hundredths / 100, hundredths % 100)
 }
 
 /// 100 %, in hundredths of a percent.
@@ -48,7 +54,7 @@ const WHOLE: u32 = 10_000;
 /// what is wrong with it.
 ///
 /// Kernel: core.c capacity_from_percent(), v5.4–
-pub fn percent(text: &str) -> Result<u32, &'static str> {
+pub(crate) fn percent(text: &str) -> Result<u32, &'static str> {
     let text = text.trim();
     if text == "max" {
         return Ok(WHOLE);

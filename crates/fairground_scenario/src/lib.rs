@@ -44,10 +44,9 @@ pub use error::{Error, FileMistakes};
 pub use nouns::at::{Act, At};
 pub use nouns::autogroup::{SCHED_AUTOGROUP_ENABLED, Sessions};
 pub use nouns::capacities::Capacities;
-pub use nouns::cgroup::{GroupAct, Weight, WeightFile, nice_to_shares, shares_to_nice};
+pub use nouns::cgroup::GroupAct;
 pub use nouns::expect::{Band, BandResult, Limit, check};
 pub use nouns::groups::Groups;
-pub use nouns::limits::{LimitFile, LimitWrite};
 pub use nouns::profile;
 pub use nouns::workload::Workload;
 pub use overrides::Overrides;
@@ -58,7 +57,7 @@ pub use write::{Unwritable, write};
 
 use check::autogroups::Autogroups;
 use check::changes::{self, resolve};
-use check::limits::Limits;
+use check::group_states::GroupStates;
 use check::run::{check_duration, check_tasks};
 use check::{cgroup_version, clamps, deadline, group_life, slices};
 use fairground_machine::Machine;
@@ -172,13 +171,13 @@ impl Scenario {
             check_tasks(&parts.workloads, &online, &mut m);
             if let Some(profile) = &parts.profile {
                 slices::check(&parts.workloads, profile, &mut m);
-                clamps::check(&parts.groups, &parts.workloads, profile, &mut m);
+                clamps::check(&parts.workloads, profile, &mut m);
                 deadline::check(&parts.workloads, profile, parts.machine.as_ref(), &mut m);
                 group_life::check_files(&parts.groups, &at, &parts.workloads, profile, &mut m);
             }
             let autogroups = parts.autogroups(&tasks, &mut m);
-            let mut limits = Limits::new(&tasks, cgroup_version::is_v1(&parts.groups, &at));
-            resolve(&at, &tasks, (&autogroups, &mut limits), &online, parts.profile.as_ref(), &mut m);
+            let mut groups = GroupStates::new(&tasks, cgroup_version::of(&parts.groups, &at));
+            resolve(&at, &tasks, (&autogroups, &mut groups), &online, parts.profile.as_ref(), &mut m);
         }
         let bands = if complete { expect::resolve(bands, &metrics::metrics_to_come(&tasks), &mut m) } else { Vec::new() };
         if !m.0.is_empty() || !files.is_empty() {
@@ -193,8 +192,8 @@ impl Scenario {
     pub fn tasks(&self) -> TaskSet {
         let mut tasks = merged(&self.groups, &self.workloads);
         let autogroups = self.autogroups(&tasks, &mut Mistakes::default());
-        let mut limits = self.limits(&tasks);
-        let mut changes = resolve(&self.at, &tasks, (&autogroups, &mut limits), &self.online(), None, &mut Mistakes::default());
+        let mut groups = self.group_states(&tasks);
+        let mut changes = resolve(&self.at, &tasks, (&autogroups, &mut groups), &self.online(), None, &mut Mistakes::default());
         tasks.changes.append(&mut changes);
         tasks.changes.sort_by_key(|change| change.at);
         autogroups.apply(&mut tasks);
@@ -208,13 +207,13 @@ impl Scenario {
         check_duration(self.duration, None, &mut m);
         check_tasks(&self.workloads, &self.online(), &mut m);
         slices::check(&self.workloads, &self.profile, &mut m);
-        clamps::check(&self.groups, &self.workloads, &self.profile, &mut m);
+        clamps::check(&self.workloads, &self.profile, &mut m);
         deadline::check(&self.workloads, &self.profile, Some(&self.machine), &mut m);
         group_life::check_files(&self.groups, &self.at, &self.workloads, &self.profile, &mut m);
         let tasks = merged(&self.groups, &self.workloads);
         let autogroups = self.autogroups(&tasks, &mut m);
-        let mut limits = self.limits(&tasks);
-        resolve(&self.at, &tasks, (&autogroups, &mut limits), &self.online(), Some(&self.profile), &mut m);
+        let mut groups = self.group_states(&tasks);
+        resolve(&self.at, &tasks, (&autogroups, &mut groups), &self.online(), Some(&self.profile), &mut m);
         let setup = Setup {
             machine: self.machine.clone(),
             profile: self.profile.clone(),
@@ -242,9 +241,9 @@ impl Scenario {
     pub fn changes(&self, text: &str, at: Instant, flag: &str) -> Result<Vec<TimedChange>, Error> {
         let tasks = merged(&self.groups, &self.workloads);
         let autogroups = self.autogroups(&tasks, &mut Mistakes::default());
-        let mut limits = self.limits(&tasks);
-        limits.write(self.at.iter().filter(|row| row.value.time.0 <= at.ns()), &mut Mistakes::default());
-        let changes = changes::changes_of(text, at, &tasks, (&autogroups, &mut limits), &self.online(), &self.profile);
+        let mut groups = self.group_states(&tasks);
+        groups.write(self.at.iter().filter(|row| row.value.time.0 <= at.ns()), &mut Mistakes::default());
+        let changes = changes::changes_of(text, at, &tasks, (&autogroups, &mut groups), &self.online(), &self.profile);
         changes.map_err(|wrong| {
             let rows = wrong.0.into_iter().map(|row| (format!("{flag}: {}", row.message), row.hint));
             let mut named = Mistakes::default();
@@ -292,8 +291,8 @@ impl Scenario {
     fn autogroups(&self, tasks: &TaskSet, m: &mut Mistakes) -> Autogroups {
         Autogroups::new(self.sched_autogroup_enabled, &self.sessions, &self.groups, &self.workloads, tasks, m)
     }
-    fn limits(&self, tasks: &TaskSet) -> Limits {
-        Limits::new(tasks, cgroup_version::is_v1(&self.groups, &self.at))
+    fn group_states(&self, tasks: &TaskSet) -> GroupStates {
+        GroupStates::new(tasks, cgroup_version::of(&self.groups, &self.at))
     }
     fn online(&self) -> CpuMask {
         CpuMask::first_n(self.machine.cpus.len())

@@ -2,7 +2,7 @@
 
 use crate::check::autogroups::Autogroups;
 use crate::check::run::{check_duration, never_measured, never_started};
-use crate::check::{limits, slices};
+use crate::check::{group_states, slices};
 use crate::nouns::at::At;
 use crate::nouns::autogroup::Sessions;
 use crate::nouns::groups::Groups;
@@ -121,7 +121,7 @@ impl Parts {
         notes.extend(self.workloads.iter().flat_map(|workload| workload.notes.iter().cloned()));
         notes.extend(never_started(&self.workloads, duration));
         notes.extend(autogroups.notes(self.sched_autogroup_enabled));
-        notes.extend(limits::never_stopped(&tasks, &profile));
+        notes.extend(group_states::never_stopped(&tasks, &profile));
         notes.extend(never_measured(self.window, &self.workloads, duration));
         notes.extend(slices::cut(&self.workloads, &self.at, &profile));
         notes.extend(profile.contradictions().map(str::to_string));

@@ -2,7 +2,8 @@
 
 use fairground_machine::{KeyInfo, machine_file};
 use fairground_model::CLAMP_MAX;
-use fairground_model::cgroup::WEIGHTS;
+use fairground_model::cgroup::files::{FILES, Form};
+use fairground_model::cgroup::{GroupFile, Version};
 use fairground_sched::profile::{KnownKind, Profile};
 use fairground_workload::{ParamKind, Workload, workloads};
 use serde_json::{Map, Value, json};
@@ -101,26 +102,22 @@ fn clamp() -> Value {
     json!({ "type": "integer", "minimum": 0, "maximum": CLAMP_MAX, "description": "1024 is the biggest CPU; from kernel v5.3 on" })
 }
 
-fn share() -> Value {
-    json!({ "type": "string", "pattern": "^ *(max|[0-9]+(\\.[0-9]{1,2})?%?) *$", "description": "percent of the biggest CPU; from kernel v5.4 on" })
-}
-
-/// The files of a group.
-fn files() -> Value {
-    let micros = json!({ "type": "integer", "minimum": 0 });
-    json!({
-        "cpu.weight": { "type": "integer", "minimum": WEIGHTS.start(), "maximum": WEIGHTS.end() },
-        "cpu.weight.nice": nice(),
-        "cpu.shares": { "type": "integer", "minimum": 0, "description": "cgroup v1; taken to 2..262144" },
-        "cpu.idle": { "enum": [0, 1] },
-        "cpu.max": { "type": "string", "pattern": "^ *(max|[0-9]+)( +[0-9]+)? *$", "description": "quota or max, and period; us" },
-        "cpu.max.burst": micros,
-        "cpu.cfs_quota_us": { "type": "integer", "minimum": -1, "description": "cgroup v1; -1 is no limit" },
-        "cpu.cfs_period_us": micros,
-        "cpu.cfs_burst_us": micros,
-        "cpu.uclamp.min": share(),
-        "cpu.uclamp.max": share(),
-    })
+/// The files of a group that are in this version of cgroup; without one, all.
+fn files(version: Option<Version>) -> Value {
+    let wanted = |file: &&GroupFile| version.is_none() || file.version.is_none() || file.version == version;
+    let property = |file: &GroupFile| {
+        let mut property = match &file.form {
+            // Editors hold numbers as floats: those of 64 bits are no bound there.
+            Form::Number(range, ..) if *range.end() > i64::from(u32::MAX) => {
+                json!({ "type": "integer", "minimum": range.start() })
+            }
+            Form::Number(range, ..) => json!({ "type": "integer", "minimum": range.start(), "maximum": range.end() }),
+            Form::Text(pattern, ..) => json!({ "type": "string", "pattern": pattern }),
+        };
+        property["description"] = json!(file.sentence);
+        (file.name.to_string(), property)
+    };
+    Value::Object(FILES.iter().filter(wanted).map(property).collect())
 }
 
 /// The properties of one object and those of another.
@@ -136,7 +133,7 @@ fn session() -> Value {
 }
 
 fn group() -> Value {
-    object(&["path"], with(json!({ "path": path() }), files()))
+    object(&["path"], with(json!({ "path": path() }), files(None)))
 }
 
 fn workload_forms() -> Vec<Value> {
@@ -221,7 +218,7 @@ fn at() -> Value {
                 "group": path(), "cgroup.procs": path(), "rmdir": path(),
                 "autogroup_nice": nice(), "session": { "type": "string" },
             }),
-            files(),
+            files(None),
         ),
     );
     object(&["time", "do"], json!({ "time": time(), "do": { "oneOf": [{ "type": "string" }, table] } }))
@@ -237,9 +234,7 @@ pub fn rtapp_schema() -> Value {
             "priority": { "type": "integer", "minimum": -20, "maximum": 99, "description": "a nice value, or a real-time priority of 1 to 99" },
             "dl-runtime": micros, "dl-period": micros, "dl-deadline": micros,
             "util_min": clamp(), "util_max": clamp(), "cpus": { "type": "array", "items": { "type": "integer", "minimum": 0 } },
-            "taskgroup": { "oneOf": [{ "type": "string" }, object(&["path"], json!({ "path": path(), "cpu.weight": files()["cpu.weight"],
-                "cpu.max": files()["cpu.max"], "cpu.max.burst": micros,
-                "cpu.uclamp.min": share(), "cpu.uclamp.max": share() }))] },
+            "taskgroup": { "oneOf": [{ "type": "string" }, object(&["path"], with(json!({ "path": path() }), files(Some(Version::V2))))] },
         });
         if let (Some(all), Some(extra)) = (properties.as_object_mut(), extra.as_object()) {
             all.extend(extra.clone());

@@ -10,7 +10,7 @@ use fairground_workload::service::Service;
 impl Scenario {
     /// The paths of its groups, parents first.
     pub fn group_paths(&self) -> Vec<String> {
-        self.groups.all_paths()
+        self.groups.paths()
     }
     /// The limit with which the group at `path` starts; none if there is no such group.
     pub fn group_limit(&self, path: &str) -> Option<CpuMax> {
@@ -19,7 +19,8 @@ impl Scenario {
     /// Whether the limit of the group at `path` changes during the run.
     pub fn changes_limit(&self, path: &str) -> bool {
         self.at.iter().any(|row| match &row.value.act {
-            Act::Group(GroupAct::Limit(changed, _) | GroupAct::Remove(changed)) => changed == path,
+            Act::Group(GroupAct::Write(changed, write)) => changed == path && write.write().is_limit(),
+            Act::Group(GroupAct::Remove(changed)) => changed == path,
             _ => false,
         })
     }

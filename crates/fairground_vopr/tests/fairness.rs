@@ -3,9 +3,9 @@
 
 use fairground_machine::machine::{TICK_RATES, tick_of};
 use fairground_machine::{CostModel, Machine};
+use fairground_model::policy::SCHED_PRIO_TO_WEIGHT;
 use fairground_model::{Instr, Mode, NullSink, Program, TaskSet, TaskSpec};
 use fairground_sched::Profile;
-use fairground_sched::fair::weight::SCHED_PRIO_TO_WEIGHT;
 use fairground_sim::{Setup, Simulation};
 use fairground_stdx::{CpuId, Instant, Ns, RngStream, StreamKind};
 

@@ -1,12 +1,12 @@
 //! The changes of `[[at]]` held against the tasks, groups and CPUs that there are then.
 
 use crate::check::autogroups::Autogroups;
-use crate::check::limits::Limits;
+use crate::check::group_states::GroupStates;
 use crate::check::{clamps, group_life, slices};
 use crate::nouns::at::{Act, At, from_text};
 use crate::nouns::cgroup::{self, GroupAct};
-use crate::text::Wrong;
 use crate::text::fields::Spanned;
+use fairground_model::cgroup::nice_to_shares;
 use fairground_model::{Change, Mistakes, TaskSet, TimedChange};
 use fairground_sched::profile::Profile;
 use fairground_stdx::{CpuId, CpuMask, Instant, Ns, TaskId, nearest};
@@ -24,24 +24,24 @@ pub(crate) fn changes_of(
     text: &str,
     at: Instant,
     tasks: &TaskSet,
-    (autogroups, limits): (&Autogroups, &mut Limits),
+    (autogroups, states): (&Autogroups, &mut GroupStates),
     online: &CpuMask,
     profile: &Profile,
 ) -> Result<Vec<TimedChange>, Mistakes> {
     let act = from_text(text).map_err(|(message, hint)| Mistakes::one(message, hint))?;
     let mut m = Mistakes::default();
     let row = Spanned { value: At { time: Ns(at.ns()), act }, span: 0..0 };
-    let mut changes = resolve(&[row], tasks, (autogroups, limits), online, Some(profile), &mut m);
+    let mut changes = resolve(&[row], tasks, (autogroups, states), online, Some(profile), &mut m);
     changes.iter_mut().for_each(|timed| autogroups.apply_to_change(&mut timed.change));
     m.or(changes)
 }
 
 /// The changes for the tasks that bear the names; a name that no task bears is a mistake, and so is a feature
-/// that the kernel does not have. `limits` are those of the groups before the first of the changes, and then after the last.
+/// that the kernel does not have. `states` are the groups before the first of the changes, and then after the last.
 pub(crate) fn resolve(
     rows: &[Spanned<At>],
     tasks: &TaskSet,
-    (autogroups, limits): (&Autogroups, &mut Limits),
+    (autogroups, states): (&Autogroups, &mut GroupStates),
     online: &CpuMask,
     profile: Option<&Profile>,
     m: &mut Mistakes,
@@ -50,7 +50,7 @@ pub(crate) fn resolve(
     check_online(rows, online, m);
     group_life::check(rows, tasks, m);
     clamps::check_changes(rows, tasks, profile, m);
-    let limits = limits.write(rows, m);
+    let mut writes = states.write(rows, m);
     let groups = cgroup::paths(&tasks.groups);
     for (place, Spanned { value: At { time, act }, span }) in rows.iter().enumerate() {
         let mut push = |change| changes.push(TimedChange { at: Instant::from_ns(time.0), change });
@@ -111,38 +111,21 @@ pub(crate) fn resolve(
             }
             Act::Group(GroupAct::Move(path, task)) => {
                 let tasks = named(task, tasks, span, m);
-                if let Some(group) = keep(cgroup::find(path, &groups), span, m) {
+                if let Some(group) = m.keep(cgroup::find(path, &groups), span) {
                     tasks.into_iter().for_each(|task| push(Change::Group { task, group }));
                 }
             }
-            Act::Group(GroupAct::Weight(path, weight)) => {
-                let group = keep(cgroup::find(path, &groups), span, m).flatten();
-                group.into_iter().for_each(|group| push(Change::Shares { group, shares: weight.shares() }));
-            }
-            Act::Group(GroupAct::Limit(path, _)) => {
-                let group = keep(cgroup::find(path, &groups), span, m).flatten();
-                let change = group.zip(limits.get(&place)).map(|(group, &limit)| Change::CpuMax { group, limit });
-                change.into_iter().for_each(push);
-            }
-            Act::Group(GroupAct::Idle(path, idle)) => {
-                let group = keep(cgroup::find(path, &groups), span, m).flatten();
-                group.into_iter().for_each(|group| push(Change::GroupIdle { group, idle: *idle }));
-            }
-            Act::Group(GroupAct::Clamp(path, write)) => {
-                if let Some(profile) = profile.filter(|profile| !profile.uclamp.has_groups()) {
-                    let (message, hint) = clamps::unknown(&format!("group `{path}`"), profile);
-                    m.at(span.clone(), message, hint);
-                }
-                let group = keep(cgroup::find(path, &groups), span, m).flatten();
-                group.into_iter().for_each(|group| push(Change::GroupClamp { group, clamp: write.clamp() }));
+            Act::Group(GroupAct::Write(path, _)) => {
+                m.keep(cgroup::find(path, &groups), span);
+                writes.remove(&place).into_iter().for_each(push);
             }
             Act::Group(GroupAct::Remove(path)) => {
-                let group = keep(cgroup::find(path, &groups), span, m).flatten();
+                let group = m.keep(cgroup::find(path, &groups), span).flatten();
                 group.into_iter().for_each(|group| push(Change::RemoveGroup { group }));
             }
             Act::AutogroupNice(session, nice) => {
-                let group = keep(autogroups.of_session(session), span, m).flatten();
-                group.into_iter().for_each(|group| push(Change::Shares { group, shares: cgroup::nice_to_shares(*nice) }));
+                let group = m.keep(autogroups.of_session(session), span).flatten();
+                group.into_iter().for_each(|group| push(Change::Shares { group, shares: nice_to_shares(*nice) }));
             }
             Act::Watchdog(cpus) => cpus.and(online).iter().for_each(|cpu: CpuId| push(Change::Watchdog { cpu })),
         }
@@ -182,10 +165,6 @@ fn check_online(rows: &[Spanned<At>], all: &CpuMask, m: &mut Mistakes) {
             _ => {}
         }
     }
-}
-
-fn keep<T>(found: Result<T, Wrong>, span: &Range<usize>, m: &mut Mistakes) -> Option<T> {
-    found.map_err(|(message, hint)| m.at(span.clone(), message, hint)).ok()
 }
 
 fn named(name: &str, tasks: &TaskSet, span: &Range<usize>, m: &mut Mistakes) -> Vec<TaskId> {

@@ -2,39 +2,24 @@
 
 use crate::nouns::at::{Act, At};
 use crate::nouns::clamps::contradiction;
-use crate::nouns::groups::Groups;
 use crate::nouns::workload::Workload;
 use crate::text::Wrong;
 use crate::text::fields::Spanned;
 use fairground_model::{Mistakes, TaskSet, UtilClamp};
 use fairground_sched::profile::Profile;
 use std::collections::BTreeMap;
-/// A clamp that the kernel would not look at, as message and hint.
-pub(crate) fn unknown(who: &str, profile: &Profile) -> Wrong {
-    (
-        format!("{who} asks for a utilization clamp, and profile `{}` knows none", profile.name),
-        "Kernels have those of tasks from v5.3 on, those of groups from v5.4 on: choose such a profile, or leave the clamp out."
-            .to_string(),
-    )
+/// A clamp of a task that the kernel would not look at, as message and hint.
+pub(crate) fn unknown(task: &str, profile: &Profile) -> Wrong {
+    let message = format!("task `{task}` asks for a utilization clamp, and profile `{}` knows none", profile.name);
+    (message, "Kernels have them from v5.3 on: choose such a profile, or leave the clamp out.".to_string())
 }
 
-/// Finds groups and workloads that ask for clamps where the kernel knows none: one mistake for each.
-pub(crate) fn check(groups: &Groups, workloads: &[Workload], profile: &Profile, m: &mut Mistakes) {
-    for write in groups.clamps().filter(|_| !profile.uclamp.has_groups()) {
-        let (message, hint) = unknown("a group", profile);
-        m.at(write.span.clone(), format!("`{}`: {message}", write.value.file.name()), hint);
-    }
+/// Finds workloads whose tasks ask for clamps where the kernel knows none: one mistake for each.
+pub(crate) fn check(workloads: &[Workload], profile: &Profile, m: &mut Mistakes) {
     for workload in workloads {
         if let Some(task) = workload.tasks.asks_for_clamp().filter(|_| !profile.uclamp.has_tasks()) {
-            let (message, hint) = unknown(&format!("task `{}`", workload.tasks.tasks[task].name), profile);
+            let (message, hint) = unknown(&workload.tasks.tasks[task].name, profile);
             workload.mistake(task, message, hint, m);
-            continue;
-        }
-        let Some(group) = workload.tasks.clamped_group().filter(|_| !profile.uclamp.has_groups()) else { continue };
-        let (message, hint) = unknown(&format!("group `{group}`"), profile);
-        match &workload.span {
-            Some(span) => m.at(span.clone(), message, hint),
-            None => m.whole(message, hint),
         }
     }
 }
@@ -47,7 +32,7 @@ pub(crate) fn check_changes(rows: &[Spanned<At>], tasks: &TaskSet, profile: Opti
     for Spanned { value: At { act, .. }, span } in in_time {
         let Act::Clamp(task, clamp) = act else { continue };
         if let Some(profile) = profile.filter(|profile| !profile.uclamp.has_tasks()) {
-            let (message, hint) = unknown(&format!("task `{task}`"), profile);
+            let (message, hint) = unknown(task, profile);
             m.at(span.clone(), message, hint);
             continue;
         }

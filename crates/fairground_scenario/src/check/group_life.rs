@@ -1,65 +1,40 @@
 //! What becomes of groups in the course of a run: held against the order of the changes, before the run.
 
 use crate::nouns::at::{Act, At};
-use crate::nouns::cgroup::{GroupAct, IDLE, REMOVE};
+use crate::nouns::cgroup::{GroupAct, REMOVE};
 use crate::nouns::groups::Groups;
-use crate::nouns::limits::LimitWrite;
 use crate::nouns::workload::Workload;
 use crate::text::Wrong;
 use crate::text::fields::Spanned;
-use fairground_model::cgroup::parent;
-use fairground_model::{CpuMax, Instr, Mistakes, Program, Start, TaskSet, TaskSpec};
+use fairground_model::cgroup::{FileWrite, GroupWrite, Version, parent};
+use fairground_model::{Instr, Mistakes, Program, Start, TaskGroupSpec, TaskSet, TaskSpec};
 use fairground_sched::profile::Profile;
-use fairground_sched::seam::{GroupIdle, Refill, Seam};
+use fairground_sched::seam::{GroupIdle, Refill, Seam, Uclamp};
+use fairground_sched::version::KernelVersion;
 use fairground_stdx::{Ns, TgId};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// Finds files that the kernel does not have.
+/// Finds files that the kernel does not have. Of workloads only the first group that is given more than its `[[group]]` says is named.
 pub(crate) fn check_files(groups: &Groups, rows: &[Spanned<At>], workloads: &[Workload], profile: &Profile, m: &mut Mistakes) {
-    let written = |about: fn(&GroupAct) -> bool| {
-        let about = move |act: &Act| if let Act::Group(act) = act { about(act) } else { false };
-        rows.iter().filter(move |row| about(&row.value.act)).map(|row| &row.span)
-    };
-    if !profile.group_idle.has_file() {
-        let (message, hint) = no_file::<GroupIdle>(IDLE, profile, GroupIdle::has_file);
-        for span in groups.idles().chain(written(|act| matches!(act, GroupAct::Idle(..)))) {
-            m.at(span.clone(), message.clone(), hint.clone());
+    let in_time = rows.iter().filter_map(|row| match &row.value.act {
+        Act::Group(GroupAct::Write(_, write)) => Some((write, &row.span)),
+        _ => None,
+    });
+    for (write, span) in groups.writes().map(|row| (&row.value, &row.span)).chain(in_time) {
+        if let Some((message, hint)) = no_file(write, profile) {
+            m.at(span.clone(), message, hint);
         }
     }
-    let limits = |about: fn(&LimitWrite) -> bool| groups.limits().filter(move |row| about(&row.value)).map(|row| &row.span);
-    if !profile.refill.has_file() {
-        let (message, hint) = no_file::<Refill>("of bursts (cpu.max.burst)", profile, Refill::has_file);
-        let changes = written(|act| matches!(act, GroupAct::Limit(_, limit) if limit.file().is_burst()));
-        for span in limits(|limit| limit.file().is_burst()).chain(changes) {
-            m.at(span.clone(), message.clone(), hint.clone());
-        }
-        in_workloads((groups, workloads), |limit| limit.burst > Ns::ZERO, &message, &hint, m);
-    }
-}
-
-/// What to say of a file that is there with later kernels only.
-fn no_file<S: Seam>(file: &str, profile: &Profile, has_file: fn(S) -> bool) -> Wrong {
-    let since = S::HISTORY.iter().find(|row| has_file(row.1)).map(|row| row.0);
-    let hint = match since {
-        Some(version) => format!("Kernels have it from {version} on: choose such a profile, or leave it out."),
-        None => "Leave it out.".to_string(),
-    };
-    (format!("profile `{}` has no file {file}", profile.name), hint)
-}
-
-/// Finds the groups to which workloads give what their `[[group]]` does not: one mistake for each workload.
-fn in_workloads(
-    (groups, workloads): (&Groups, &[Workload]),
-    about: fn(&CpuMax) -> bool,
-    message: &str,
-    hint: &str,
-    m: &mut Mistakes,
-) {
-    let declared = |path: &str| groups.limit_of(path).is_some_and(|limit| about(&limit));
+    let writes = |group: &TaskGroupSpec| GroupWrite::between(&TaskGroupSpec::new("", None), group, Version::V2);
     for workload in workloads {
-        let mut brought = workload.tasks.groups.iter().filter(|group| about(&group.limit) && !declared(&group.name));
-        let Some(group) = brought.next() else { continue };
+        let brought = workload.tasks.groups.iter().find_map(|group| {
+            let declared = groups.specs.iter().find(|declared| declared.name == group.name).map(writes).unwrap_or_default();
+            let mut brought = writes(group).into_iter().filter(|write| !declared.contains(write));
+            let wrong = brought.find_map(|write| no_file(&FileWrite::of(write, Version::V2)?, profile))?;
+            Some((group, wrong))
+        });
+        let Some((group, (message, hint))) = brought else { continue };
         let message = format!("group `{}`: {message}", group.name);
         match &workload.span {
             Some(span) => m.at(span.clone(), message, hint),
@@ -68,38 +43,41 @@ fn in_workloads(
     }
 }
 
-/// Goes through the changes in order of time: nothing is done to a group that was removed, the weight of an idle group is not
-/// written, and a group is removed when nobody is in it, as far as that is certain before the run.
+/// What to say of a file that is there with later kernels only.
+fn no_file(write: &FileWrite, profile: &Profile) -> Option<Wrong> {
+    let since = match write.write() {
+        GroupWrite::Idle(_) => since(profile.group_idle, GroupIdle::has_file),
+        GroupWrite::Burst(_) => since(profile.refill, Refill::has_file),
+        GroupWrite::ClampMin(_) | GroupWrite::ClampMax(_) => since(profile.uclamp, Uclamp::has_groups),
+        _ => None,
+    }?;
+    let hint = format!("Kernels have it from {since} on: choose such a profile, or leave it out.");
+    Some((format!("profile `{}` has no file {}", profile.name, write.file().name), hint))
+}
+
+/// The first kernel that has a file, if this one has not.
+fn since<S: Seam>(seam: S, has_file: fn(S) -> bool) -> Option<KernelVersion> {
+    let first = S::HISTORY.iter().find(|row| has_file(row.1));
+    first.map(|row| row.0).filter(|_| !has_file(seam))
+}
+
+/// Goes through the changes in order of time: nothing is done to a group that was removed, and a group is
+/// removed when nobody is in it, as far as that is certain before the run.
 pub(crate) fn check(rows: &[Spanned<At>], tasks: &TaskSet, m: &mut Mistakes) {
     let mut in_time: Vec<&Spanned<At>> = rows.iter().collect();
     in_time.sort_by_key(|row| row.value.time);
-    let mut idle: BTreeSet<&str> = tasks.groups.iter().filter(|group| group.idle).map(|group| group.name.as_str()).collect();
     let mut removed: BTreeMap<&str, Ns> = BTreeMap::new();
     for Spanned { value: At { time, act }, span } in in_time {
         let Act::Group(act) = act else { continue };
-        let (GroupAct::Move(path, _)
-        | GroupAct::Weight(path, _)
-        | GroupAct::Limit(path, _)
-        | GroupAct::Clamp(path, _)
-        | GroupAct::Idle(path, _)
-        | GroupAct::Remove(path)) = act;
-        if let Some(at) = removed.get(path.as_str()) {
+        let path = act.path();
+        if let Some(at) = removed.get(path) {
             let message = format!("`{act}` at {time}: the group was removed at {at}");
             m.at(span.clone(), message, "Do it earlier, or do not remove the group.");
             continue;
         }
-        match act {
-            GroupAct::Weight(..) if idle.contains(path.as_str()) => {
-                let message = format!("`{act}` at {time}: the weight of an idle group cannot be written (EINVAL)");
-                m.at(span.clone(), message, format!("Write `{IDLE} {path} 0` before."));
-            }
-            GroupAct::Idle(_, true) => drop(idle.insert(path)),
-            GroupAct::Idle(_, false) => drop(idle.remove(path.as_str())),
-            GroupAct::Remove(_) => {
-                removed.insert(path, *time);
-                remains(path, *time, rows, tasks, &removed, span, m);
-            }
-            GroupAct::Weight(..) | GroupAct::Limit(..) | GroupAct::Clamp(..) | GroupAct::Move(..) => {}
+        if let GroupAct::Remove(_) = act {
+            removed.insert(path, *time);
+            remains(path, *time, rows, tasks, &removed, span, m);
         }
     }
 }

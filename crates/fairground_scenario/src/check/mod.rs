@@ -6,6 +6,6 @@ pub(crate) mod changes;
 pub(crate) mod clamps;
 pub(crate) mod deadline;
 pub(crate) mod group_life;
-pub(crate) mod limits;
+pub(crate) mod group_states;
 pub(crate) mod run;
 pub(crate) mod slices;

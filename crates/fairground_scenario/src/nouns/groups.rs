@@ -8,12 +8,11 @@
 //! "cpu.max" = "50000 100000"    # or "cpu.cfs_quota_us" = 50000 and "cpu.cfs_period_us" = 100000 (cgroup v1)
 //! ```
 
-use crate::nouns::cgroup::{self, IDLE, Weight, WeightFile};
-use crate::nouns::clamps::{self, ClampWrite};
-use crate::nouns::limits::{self, LimitFile, LimitWrite};
+use crate::nouns::cgroup;
 use crate::text::canonical;
 use crate::text::fields::{Fields, Spanned};
-use fairground_model::cgroup::{ROOT, make};
+use fairground_model::cgroup::files::FILES;
+use fairground_model::cgroup::{FileWrite, GroupWrite, ROOT, Version, check_path, make};
 use fairground_model::{CpuMax, Mistakes, TaskGroupSpec, TaskSet};
 use fairground_stdx::{IndexVec, TgId};
 use std::ops::Range;
@@ -24,16 +23,8 @@ pub(crate) struct Row {
     pub(crate) path: Spanned<String>,
     /// The path was wrong, and this is the one that it probably stands for.
     guessed: bool,
-    pub(crate) files: Files,
-}
-
-/// What stands in the files of a group, where that is said.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Files {
-    pub(crate) weight: Option<Spanned<Weight>>,
-    idle: Option<Spanned<bool>>,
-    pub(crate) limits: Vec<Spanned<LimitWrite>>,
-    clamps: Vec<Spanned<ClampWrite>>,
+    /// What is written to its files, in their order.
+    pub(crate) files: Vec<Spanned<FileWrite>>,
 }
 
 /// The groups of a scenario.
@@ -62,17 +53,7 @@ impl Groups {
         let mut text = String::new();
         for row in &self.rows {
             text.push_str(&format!("\n[[group]]\npath = {}\n", canonical::quoted(&row.path.value)));
-            if let Some(Spanned { value: weight, .. }) = &row.files.weight {
-                text.push_str(&format!("\"{}\" = {}\n", weight.file.name(), weight.value));
-            }
-            if let Some(idle) = &row.files.idle {
-                text.push_str(&format!("\"{IDLE}\" = {}\n", u8::from(idle.value)));
-            }
-            row.files.limits.iter().for_each(|limit| text.push_str(&format!("{}\n", limit.value.toml())));
-            row.files
-                .clamps
-                .iter()
-                .for_each(|clamp| text.push_str(&format!("\"{}\" = \"{}\"\n", clamp.value.file.name(), clamp.value)));
+            row.files.iter().for_each(|write| text.push_str(&cgroup::line(&write.value)));
         }
         text
     }
@@ -81,33 +62,24 @@ impl Groups {
         let within = |row: &&Row| row.path.value.strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
         self.rows.iter().find(within).map(|row| &row.path.span)
     }
-    /// Where a cpu.idle stands.
-    pub(crate) fn idles(&self) -> impl Iterator<Item = &Range<usize>> {
-        self.rows.iter().filter_map(|row| row.files.idle.as_ref()).map(|idle| &idle.span)
-    }
     /// The limit of the group at `path` as its row tells it.
     pub(crate) fn limit_of(&self, path: &str) -> Option<CpuMax> {
         self.specs.iter().find(|group| group.name == path).map(|group| group.limit)
     }
-    /// All paths, those of groups above included, parents first.
-    pub(crate) fn all_paths(&self) -> Vec<String> {
-        self.specs.iter().map(|group| group.name.clone()).collect()
-    }
     /// Gives the group at `path` a limit, in the files of cgroup v2.
     pub(crate) fn set_limit(&mut self, path: &str, limit: CpuMax) {
         self.specs.iter_mut().filter(|group| group.name == path).for_each(|group| group.limit = limit);
-        let writes = limits::writes(limit);
+        let writes = GroupWrite::of_limit(CpuMax::UNLIMITED, limit, Version::V2);
         for row in self.rows.iter_mut().filter(|row| row.path.value == path) {
-            row.files.limits = writes.iter().map(|write| Spanned { value: write.clone(), span: row.path.span.clone() }).collect();
+            row.files.retain(|file| !file.value.write().is_limit());
+            let writes = writes.iter().filter_map(|&write| FileWrite::of(write, Version::V2));
+            row.files.extend(writes.map(|value| Spanned { value, span: row.path.span.clone() }));
+            row.files.sort_by_key(|write| FILES.iter().position(|file| file == write.value.file()));
         }
     }
-    /// What is written to files of clamps.
-    pub(crate) fn clamps(&self) -> impl Iterator<Item = &Spanned<ClampWrite>> {
-        self.rows.iter().flat_map(|row| &row.files.clamps)
-    }
-    /// What is written to files of limits.
-    pub(crate) fn limits(&self) -> impl Iterator<Item = &Spanned<LimitWrite>> {
-        self.rows.iter().flat_map(|row| &row.files.limits)
+    /// What is written to files.
+    pub(crate) fn writes(&self) -> impl Iterator<Item = &Spanned<FileWrite>> {
+        self.rows.iter().flat_map(|row| &row.files)
     }
 }
 
@@ -127,48 +99,33 @@ pub(crate) fn read(rows: Vec<Fields<'_>>, m: &mut Mistakes) -> Groups {
         }
         let id = make(&mut groups.specs, &path.value);
         let spec = &mut groups.specs[id];
-        spec.shares = files.weight.as_ref().map_or(spec.shares, |weight| weight.value.shares());
-        spec.idle = files.idle.as_ref().is_some_and(|idle| idle.value);
-        spec.limit = limits::together(&files.limits, m);
-        spec.clamp = files.clamps.iter().fold(spec.clamp, |clamp, write| clamp.with(write.value.clamp()));
+        let new = spec.clone();
+        if files.iter().any(|write| m.keep(write.value.on(spec), &write.span).is_none()) {
+            // What is written later is then no further mistake.
+            *spec = new;
+        }
         groups.rows.push(Row { path, guessed, files });
     }
     groups
 }
 
 /// A group of which something is wrong is declared all the same: who names it has made no mistake. `known` are those before.
-fn read_row(row: &mut Fields<'_>, known: &Groups, m: &mut Mistakes) -> Option<(Spanned<String>, bool, Files)> {
+fn read_row(row: &mut Fields<'_>, known: &Groups, m: &mut Mistakes) -> Option<(Spanned<String>, bool, Vec<Spanned<FileWrite>>)> {
     if row.refused("cpu").is_some() {
         let message = "the name of a file stands here without quotes";
         m.at(row.span_of("cpu"), message, "TOML takes its dots for tables: write `\"cpu.weight\" = 200`.");
     }
-    let mut weights: Vec<Spanned<Weight>> = Vec::new();
-    for (name, file) in WeightFile::ALL {
-        let Some(number) = row.integer(name, m) else { continue };
-        match Weight::new(file, number.value) {
-            Ok(value) => weights.push(Spanned { value, span: number.span }),
-            Err((message, hint)) => m.at(number.span, message, hint),
+    let mut files: Vec<Spanned<FileWrite>> = Vec::new();
+    for (span, write) in cgroup::read_files(row, m) {
+        let Some(value) = m.keep(write, &span) else { continue };
+        match files.iter().find(|file| file.value.is_beside(&value)) {
+            Some(other) => {
+                let message = format!("`{}` beside `{}`", value.file().name, other.value.file().name);
+                m.at(span, message, "They are names of one value: give one.");
+            }
+            None => files.push(Spanned { value, span }),
         }
     }
-    let mut idle = row.integer(IDLE, m).and_then(|number| match cgroup::idle(number.value) {
-        Ok(value) => Some(Spanned { value, span: number.span }),
-        Err((message, hint)) => {
-            m.at(number.span, message, hint);
-            None
-        }
-    });
-    if let [_, second, ..] = weights.as_slice() {
-        let message = format!("`{}` beside another weight", second.value.file.name());
-        m.at(second.span.clone(), message, "They are names of one value: give one.");
-    }
-    if let (Some(weight), Some(Spanned { value: true, .. })) = (weights.first(), &idle) {
-        let message = format!("`{}` of an idle group is refused (EINVAL)", weight.value.file.name());
-        m.at(weight.span.clone(), message, "While cpu.idle is 1 its weight is fixed: leave one of both out.");
-        // Later writes of its weight are no further mistakes.
-        idle = None;
-    }
-    let limits = read_limits(row, m);
-    let clamps = clamps::of_group(row, m);
     let given = row.item("path").is_some();
     let path = row.text("path", m);
     let Some(path) = path else {
@@ -182,35 +139,17 @@ fn read_row(row: &mut Fields<'_>, known: &Groups, m: &mut Mistakes) -> Option<(S
         return None;
     }
     let (mut value, mut guessed) = (path.value.to_string(), false);
-    if let Err((message, hint)) = cgroup::path(path.value) {
-        m.at(path.span.clone(), message, hint);
+    if m.keep(check_path(path.value), &path.span).is_none() {
         (value, guessed) = (meant(path.value).filter(|path| !known.has(path))?, true);
     }
-    let files = Files { weight: weights.into_iter().next(), idle, limits, clamps };
     Some((Spanned { value, span: path.span }, guessed, files))
-}
-
-fn read_limits(row: &mut Fields<'_>, m: &mut Mistakes) -> Vec<Spanned<LimitWrite>> {
-    let mut limits = Vec::new();
-    for (name, file) in LimitFile::ALL {
-        let value = match file.is_text() {
-            true => row.text(name, m).map(|text| Spanned { value: text.value.to_string(), span: text.span }),
-            false => row.integer(name, m).map(|number| Spanned { value: number.value.to_string(), span: number.span }),
-        };
-        let Some(Spanned { value, span }) = value else { continue };
-        match LimitWrite::new(file, &value) {
-            Ok(value) => limits.push(Spanned { value, span }),
-            Err((message, hint)) => m.at(span, message, hint),
-        }
-    }
-    limits
 }
 
 /// The path that a wrong one probably stands for: its names below the root.
 fn meant(path: &str) -> Option<String> {
     let names = path.split('/').filter(|name| !matches!(*name, "" | "." | ".."));
     let path: String = names.map(|name| format!("/{name}")).collect();
-    cgroup::path(&path).is_ok().then_some(path)
+    check_path(&path).is_ok().then_some(path)
 }
 
 #[cfg(test)]
@@ -247,30 +186,16 @@ mod tests {
     #[test]
     fn mistakes_are_named() {
         for (row, part) in [
-            ("path = \"/a\"\n\"cpu.weight\" = 0", "cpu.weight 0 does not exist"),
-            ("path = \"/a\"\n\"cpu.weight\" = 10001", "cpu.weight 10001 does not exist"),
-            ("path = \"/a\"\n\"cpu.weight\" = -1", "cpu.weight -1 does not exist"),
-            ("path = \"/a\"\n\"cpu.weight.nice\" = 20", "cpu.weight.nice 20 does not exist"),
-            ("path = \"/a\"\n\"cpu.weight.nice\" = -21", "cpu.weight.nice -21 does not exist"),
-            ("path = \"/a\"\n\"cpu.shares\" = -1", "cpu.shares -1 does not exist"),
-            ("path = \"/a\"\n\"cpu.idle\" = 2", "cpu.idle 2 does not exist"),
+            ("path = \"/a\"\n\"cpu.weight\" = 0", "cpu.weight 0: less than 1"),
             ("path = \"/a\"\n\"cpu.weight\" = \"200\"", "`cpu.weight` is the string"),
             ("path = \"/a\"\ncpu.weight = 200", "without quotes"),
-            ("path = \"/a\"\n\"cpu.weight\" = 100\n\"cpu.weight.nice\" = 0", "beside another weight"),
-            ("path = \"/a\"\n\"cpu.weight\" = 100\n\"cpu.idle\" = 1", "(EINVAL)"),
+            ("path = \"/a\"\n\"cpu.weight\" = 100\n\"cpu.weight.nice\" = 0", "`cpu.weight.nice` beside `cpu.weight`"),
+            ("path = \"/a\"\n\"cpu.weight\" = 100\n\"cpu.idle\" = 1", "cpu.weight 100: the weight of an idle group is fixed"),
             ("path = \"/a\"\n\"cpu.max\" = \"lots\"", "cpu.max lots: `lots` is no number of us"),
             ("path = \"/a\"\n\"cpu.max\" = 50000", "`cpu.max` is the number 50000"),
-            ("path = \"/a\"\n\"cpu.max\" = \"999\"", "cpu.max 999: the quota is below 1 ms"),
-            ("path = \"/a\"\n\"cpu.max\" = \"5000 1000001\"", "the period is longer than 1 s"),
-            ("path = \"/a\"\n\"cpu.max\" = \"max 999\"", "the period is below 1 ms"),
-            ("path = \"/a\"\n\"cpu.max.burst\" = -1", "cpu.max.burst -1: no number of us"),
             ("path = \"/a\"\n\"cpu.max.burst\" = \"5000\"", "`cpu.max.burst` is the string"),
             ("path = \"/a\"\n\"cpu.max\" = \"5000\"\n\"cpu.max.burst\" = 5001", "the burst is larger than the quota"),
             ("path = \"/a\"\n\"cpu.cfs_burst_us\" = 5001\n\"cpu.cfs_quota_us\" = 5000", "the burst is larger than the quota"),
-            ("path = \"/a\"\n\"cpu.cfs_quota_us\" = 0", "cpu.cfs_quota_us 0: the quota is below 1 ms"),
-            ("path = \"/a\"\n\"cpu.cfs_period_us\" = 999", "the period is below 1 ms"),
-            ("path = \"/a\"\n\"cpu.uclamp.min\" = \"101\"", "cpu.uclamp.min 101: more than 100 % (ERANGE)"),
-            ("path = \"/a\"\n\"cpu.uclamp.max\" = \"1.234\"", "no percentage (EINVAL)"),
             ("path = \"/a\"\n\"cpu.uclamp.max\" = 20", "`cpu.uclamp.max` is the number 20"),
             ("path = \"/a\"\n\"cpu.wait\" = 3", "unknown key `cpu.wait`"),
             ("path = \"/a\"\nweight = 3", "unknown key `weight`"),
@@ -326,8 +251,8 @@ mod tests {
         assert_eq!(hint("weight"), "Did you mean `cpu.weight`?");
         assert_eq!(
             hint("size"),
-            "[[group]] knows: `cpu.weight`, `cpu.weight.nice`, `cpu.shares`, `cpu.idle`, `cpu.max`, `cpu.max.burst`, \
-             `cpu.cfs_quota_us`, `cpu.cfs_period_us`, `cpu.cfs_burst_us`, `cpu.uclamp.min`, `cpu.uclamp.max`, `path`."
+            "[[group]] knows: `cpu.idle`, `cpu.weight`, `cpu.weight.nice`, `cpu.shares`, `cpu.max`, `cpu.cfs_quota_us`, \
+             `cpu.cfs_period_us`, `cpu.max.burst`, `cpu.cfs_burst_us`, `cpu.uclamp.min`, `cpu.uclamp.max`, `path`."
         );
     }
 }

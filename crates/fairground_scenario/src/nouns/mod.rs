@@ -9,7 +9,6 @@ pub(crate) mod clamps;
 pub(crate) mod deadline;
 pub(crate) mod expect;
 pub(crate) mod groups;
-pub(crate) mod limits;
 pub(crate) mod lock_steps;
 pub(crate) mod machine;
 pub(crate) mod memory_steps;

@@ -158,10 +158,19 @@ fn every_way_to_throttle_takes_the_same_files() {
 }
 
 #[test]
-fn bursts_are_for_kernels_that_have_the_file() {
-    let found = mistakes(&with(&QUOTA.replace("6.12", "5.10"), &["cpu.max.burst /web 0"]));
-    assert_eq!(found.len(), 2, "{found:#?}");
-    assert!(found.iter().all(|line| line.contains("no file of bursts") && line.contains("v5.14")), "{found:#?}");
+fn files_are_for_kernels_that_have_them() {
+    for (kernel, write, part, since) in [
+        ("5.10", "cpu.max.burst /web 0", "test.toml:19: profile `v5.10` has no file cpu.max.burst", "v5.14"),
+        ("5.10", "cpu.idle /web 1", "test.toml:19: profile `v5.10` has no file cpu.idle", "v5.15"),
+        ("5.1", "cpu.uclamp.max /web 50%", "test.toml:19: profile `v5.1` has no file cpu.uclamp.max", "v5.4"),
+    ] {
+        let found = mistakes(&with(&QUOTA.replace("6.12", kernel), &[write]));
+        assert!(found.len() == 2 && found[0].contains("no file cpu.max.burst"), "{found:#?}");
+        assert!(found[1].starts_with(part) && found[1].contains(since), "{found:#?}");
+    }
+    let app = "rtapp_text = '{\"tasks\":{\"a\":{\"run\":5,\"taskgroup\":{\"path\":\"/x\",\"cpu.idle\":1}}}}'";
+    let app = format!("duration = \"1s\"\n[machine]\npreset = \"smp-2\"\n[profile]\nkernel = \"5.10\"\n[[workload]]\n{app}\n");
+    assert!(mistakes(&app)[0].contains("group `/x`: profile `v5.10` has no file cpu.idle"));
 }
 
 #[test]

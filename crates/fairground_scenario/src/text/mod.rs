@@ -3,5 +3,4 @@
 pub(crate) mod canonical;
 pub mod fields;
 
-/// What is wrong with a word, and a hint.
-pub(crate) type Wrong = (String, String);
+pub(crate) use fairground_model::Wrong;

@@ -1,16 +1,15 @@
 //! In which files of groups a run is written: those of cgroup v1 or of v2.
 
 use super::Unwritable;
-use crate::nouns::cgroup::{Weight, WeightFile};
-use crate::nouns::limits::{LimitWrite, above_parent};
-use fairground_model::cgroup::{WEIGHTS, shares_to_weight, weight_to_shares};
+use crate::check::group_states::above_parent;
+use fairground_model::cgroup::{FileWrite, GroupWrite, Version};
 use fairground_model::{Change, CpuMax, TaskGroupSpec};
 use fairground_sim::Setup;
-use fairground_stdx::{IndexVec, Ns, TgId};
+use fairground_stdx::{IndexVec, TgId};
 
 /// The files, and the groups as they stand after what was written so far.
 pub(crate) struct Files {
-    v1: bool,
+    version: Version,
     groups: IndexVec<TgId, TaskGroupSpec>,
 }
 
@@ -26,51 +25,47 @@ impl Files {
             Change::Shares { shares, .. } => Some(*shares),
             _ => None,
         }));
-        let files = Files { v1: !limits || shares.any(|shares| weight(shares).is_none()), groups: set.groups.clone() };
+        let has_v2 = |shares| FileWrite::of(GroupWrite::Shares(shares), Version::V2).is_some();
+        let version = if limits && shares.all(has_v2) { Version::V2 } else { Version::V1 };
+        let files = Files { version, groups: set.groups.clone() };
         files.check().map(|()| files)
     }
 
-    pub(crate) fn weight(&self, shares: u64) -> Weight {
-        match weight(shares).filter(|_| !self.v1) {
-            Some(value) => Weight { file: WeightFile::Weight, value },
-            None => Weight { file: WeightFile::Shares, value: shares.cast_signed() },
+    /// The writes that make a group as it is at the start.
+    pub(crate) fn of_group(&self, group: &TaskGroupSpec) -> Result<Vec<FileWrite>, Unwritable> {
+        let writes = GroupWrite::between(&TaskGroupSpec::new("", None), group, self.version);
+        writes.into_iter().map(|write| self.write(write, group)).collect()
+    }
+
+    /// The one write that is a change of a group.
+    pub(crate) fn change(&mut self, id: TgId, change: &Change) -> Result<FileWrite, Unwritable> {
+        let before = self.groups[id].limit;
+        let writes: Vec<GroupWrite> = match *change {
+            Change::Shares { shares, .. } => vec![GroupWrite::Shares(shares)],
+            Change::GroupIdle { idle, .. } => vec![GroupWrite::Idle(idle)],
+            Change::GroupClamp { clamp, .. } => {
+                clamp.min.map(GroupWrite::ClampMin).into_iter().chain(clamp.max.map(GroupWrite::ClampMax)).collect()
+            }
+            Change::CpuMax { limit, .. } => {
+                self.groups[id].limit = limit;
+                self.check()?;
+                GroupWrite::of_limit(before, limit, self.version)
+            }
+            _ => Vec::new(),
+        };
+        match writes[..] {
+            [write] => self.write(write, &self.groups[id]),
+            _ => Err(Unwritable(format!("a change of `{}` that takes more than one write", self.groups[id].name))),
         }
     }
 
-    /// What leads from no limit to that one.
-    pub(crate) fn limits(&self, limit: CpuMax) -> Vec<LimitWrite> {
-        let mut before = CpuMax::UNLIMITED;
-        let period = CpuMax { period: limit.period, ..CpuMax::UNLIMITED };
-        let quota = CpuMax { quota: limit.quota, ..period };
-        let steps = if self.v1 { vec![period, quota, limit] } else { vec![quota, limit] };
-        let mut writes = Vec::new();
-        for step in steps.into_iter().filter(|step| *step != CpuMax::UNLIMITED) {
-            writes.extend(LimitWrite::between(before, step, self.v1).filter(|_| step != before));
-            before = step;
-        }
-        writes
-    }
-
-    /// The one write that makes that limit of what the group had.
-    pub(crate) fn write(&mut self, group: TgId, limit: CpuMax) -> Result<LimitWrite, Unwritable> {
-        let before = std::mem::replace(&mut self.groups[group].limit, limit);
-        self.check()?;
-        let write = LimitWrite::between(before, limit, self.v1);
-        write.ok_or_else(|| {
-            Unwritable(format!("a change of the limit of `{}` that takes more than one write", self.groups[group].name))
-        })
+    fn write(&self, write: GroupWrite, group: &TaskGroupSpec) -> Result<FileWrite, Unwritable> {
+        let odd = || Unwritable(format!("{write:?} of `{}`, for which no file has a value", group.name));
+        FileWrite::of(write, self.version).ok_or_else(odd)
     }
 
     fn check(&self) -> Result<(), Unwritable> {
-        let whole = |length: Ns| length.0.is_multiple_of(1000);
-        let odd = |group: &&TaskGroupSpec| {
-            let CpuMax { quota, period, burst } = group.limit;
-            !(whole(quota.unwrap_or_default()) && whole(period) && whole(burst))
-        };
-        if let Some(group) = self.groups.iter().find(odd) {
-            return Err(Unwritable(format!("the limit of `{}`, which is not in whole us", group.name)));
-        }
-        match above_parent(&self.groups).filter(|_| self.v1) {
+        match above_parent(&self.groups).filter(|_| self.version == Version::V1) {
             Some(id) => {
                 let name = &self.groups[id].name;
                 Err(Unwritable(format!("a weight that cgroup v2 does not have beside the limit of `{name}`, which v1 refuses")))
@@ -78,10 +73,4 @@ impl Files {
             None => Ok(()),
         }
     }
-}
-
-/// The cpu.weight that gives these shares.
-fn weight(shares: u64) -> Option<i64> {
-    let weight = shares_to_weight(shares, false);
-    (WEIGHTS.contains(&weight) && weight_to_shares(weight) == shares).then_some(weight.cast_signed())
 }

@@ -12,7 +12,7 @@ use crate::nouns::words;
 use crate::text::canonical::{self, key, quoted};
 use fairground_model::cgroup::ROOT;
 use fairground_model::task_set::DEFAULT_TIMER_SLACK;
-use fairground_model::{Change, DEFAULT_SHARES, PipeSpec, Start, TaskSpec};
+use fairground_model::{Change, PipeSpec, Start, TaskSpec};
 use fairground_sim::Setup;
 use fairground_stdx::{CpuMask, Id, Instant, Ns, TaskId};
 use group_files::Files;
@@ -39,17 +39,7 @@ pub fn write(title: &str, setup: &Setup) -> Result<String, Unwritable> {
     text.push_str(&format!("\n[profile]\n{}", profile::canonical(&setup.profile, false)));
     for group in setup.tasks.groups.iter() {
         text.push_str(&format!("\n[[group]]\npath = {}\n", quoted(&group.name)));
-        match group.idle {
-            // Its weight is not looked at, then or later.
-            true => text.push_str("\"cpu.idle\" = 1\n"),
-            false if group.shares != DEFAULT_SHARES => {
-                let weight = files.weight(group.shares);
-                text.push_str(&format!("\"{}\" = {}\n", weight.file.name(), weight.value));
-            }
-            false => {}
-        }
-        clamps::writes(group.clamp).for_each(|write| text.push_str(&format!("\"{}\" = \"{write}\"\n", write.file.name())));
-        files.limits(group.limit).iter().for_each(|limit| text.push_str(&format!("{}\n", limit.toml())));
+        files.of_group(group)?.iter().for_each(|write| text.push_str(&cgroup::line(write)));
     }
     text.push_str("\n[[workload]]\n");
     if !names.pipes.is_empty() {
@@ -163,20 +153,11 @@ fn act(change: &Change, names: &Names, files: &mut Files) -> Result<Act, Unwrita
         Change::Group { task, group } => {
             Act::Group(GroupAct::Move(group.map_or(ROOT.to_string(), |group| names.groups[group.index()].clone()), name(*task)))
         }
-        Change::Shares { group, shares } => {
-            Act::Group(GroupAct::Weight(names.groups[group.index()].clone(), files.weight(*shares)))
-        }
-        Change::CpuMax { group, limit } => {
-            Act::Group(GroupAct::Limit(names.groups[group.index()].clone(), files.write(*group, *limit)?))
-        }
-        Change::GroupIdle { group, idle } => Act::Group(GroupAct::Idle(names.groups[group.index()].clone(), *idle)),
-        Change::GroupClamp { group, clamp } => {
-            let path = names.groups[group.index()].clone();
-            let mut writes = clamps::writes(*clamp);
-            match (writes.next(), writes.next()) {
-                (Some(write), None) => Act::Group(GroupAct::Clamp(path, write)),
-                _ => return Err(Unwritable(format!("a change of both clamps of `{path}`"))),
-            }
+        Change::Shares { group, .. }
+        | Change::CpuMax { group, .. }
+        | Change::GroupIdle { group, .. }
+        | Change::GroupClamp { group, .. } => {
+            Act::Group(GroupAct::Write(names.groups[group.index()].clone(), files.change(*group, change)?))
         }
         Change::RemoveGroup { group } => Act::Group(GroupAct::Remove(names.groups[group.index()].clone())),
     })

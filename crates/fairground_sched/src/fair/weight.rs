@@ -1,6 +1,7 @@
 //! Weights of nice levels, and the fixed-point division of a run time by a weight.
 
 use crate::seam::ScaleLoadDown;
+use fairground_model::policy::SCHED_PRIO_TO_WEIGHT;
 
 /// Binary places that stored weights have more than those of the nice table.
 pub const SCHED_FIXEDPOINT_SHIFT: u32 = 10;
@@ -14,17 +15,6 @@ pub const WMULT_IDLEPRIO: u32 = 1_431_655_765;
 const WMULT_CONST: u32 = u32::MAX;
 /// The least that a scaled-down weight can be under [`ScaleLoadDown::FloorTwo`].
 const MIN_SCALED_DOWN: u64 = 2;
-
-/// Weights (not scaled up) of nice -20 to 19; one step is about a factor of 1.25.
-///
-/// Kernel: core.c sched_prio_to_weight, v4.12–
-#[rustfmt::skip]
-pub const SCHED_PRIO_TO_WEIGHT: [u32; 40] = [
-    88761, 71755, 56483, 46273, 36291, 29154, 23254, 18705, 14949, 11916,
-     9548,  7620,  6100,  4904,  3906,  3121,  2501,  1991,  1586,  1277,
-     1024,   820,   655,   526,   423,   335,   272,   215,   172,   137,
-      110,    87,    70,    56,    45,    36,    29,    23,    18,    15,
-];
 
 /// Inverses of [`SCHED_PRIO_TO_WEIGHT`] with 32 binary places.
 ///

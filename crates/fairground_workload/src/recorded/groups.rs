@@ -1,7 +1,8 @@
 //! The control groups that a `workload.txt` makes: `mk NAME WEIGHT ['QUOTA PERIOD']`, below the mount point `/cg`.
 
 use super::script::Word;
-use fairground_model::{CpuMax, Mistakes, TaskGroupSpec, cgroup};
+use fairground_model::cgroup::files;
+use fairground_model::{Mistakes, TaskGroupSpec};
 use fairground_stdx::{IndexVec, TgId};
 
 /// Groups, parents first.
@@ -27,22 +28,17 @@ pub(super) fn make(name: Word<'_>, args: &[Word<'_>], made: &mut Made, mistakes:
         mistakes.at(name.span(), "`mk` needs a name and a weight", FORM);
         return;
     };
-    let limit = quota.first().map(|first| {
-        let text: Vec<&str> = quota.iter().map(|word| word.text.trim_matches(['\'', '"'])).collect();
-        CpuMax::UNLIMITED.written(&text.join(" ")).unwrap_or_else(|(message, hint)| {
-            mistakes.at(first.span(), message, hint);
-            CpuMax::UNLIMITED
-        })
-    });
-    let shares = weight.text.parse().ok().filter(|weight| cgroup::WEIGHTS.contains(weight)).map(cgroup::weight_to_shares);
-    if shares.is_none() {
-        mistakes.at(weight.span(), format!("`{}` is no cpu.weight", weight.text), "Expected a number from 1 to 10000.");
+    let mut group = TaskGroupSpec::new(format!("/{}", path.text), None);
+    let max: Vec<&str> = quota.iter().map(|word| word.text.trim_matches(['\'', '"'])).collect();
+    let max = quota.first().map(|first| (first, "cpu.max", max.join(" ")));
+    for (word, file, text) in [(weight, "cpu.weight", weight.text.to_string())].into_iter().chain(max) {
+        mistakes.keep(files::read(file, &text).and_then(|write| write.on(&mut group)), &word.span());
     }
     if path.text.split('/').any(|part| matches!(part, "" | "." | "..")) {
         mistakes.at(path.span(), format!("`{}` is no name of a group", path.text), FORM);
         return;
     }
-    let parent = match path.text.rsplit_once('/') {
+    group.parent = match path.text.rsplit_once('/') {
         None => None,
         Some((above, _)) => match row(groups, above) {
             Some(parent) => Some(parent),
@@ -55,8 +51,7 @@ pub(super) fn make(name: Word<'_>, args: &[Word<'_>], made: &mut Made, mistakes:
     if row(groups, path.text).is_some() {
         mistakes.at(path.span(), format!("group `{}` is made twice", path.text), "Keep one of them.");
     } else {
-        let group = TaskGroupSpec::new(format!("/{}", path.text), parent);
-        groups.push(TaskGroupSpec { shares: shares.unwrap_or(group.shares), limit: limit.unwrap_or(group.limit), ..group });
+        groups.push(group);
     }
 }
 

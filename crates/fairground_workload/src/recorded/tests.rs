@@ -78,12 +78,12 @@ fn mistakes_are_shown_together_with_their_places() {
     expect![[r#"
         1: `trace_on` has no size
         2: `cgon 1`: cgon takes no argument
-        2: `0` is no cpu.weight
+        2: cpu.weight 0: less than 1
         2: `mk` needs a name and a weight
         2: there is no group `C`
-        2: the quota is below 1 ms
+        2: cpu.max 500 100000: the quota is below 1 ms
         2: group `E` is made twice
-        2: `10001` is no cpu.weight
+        2: cpu.weight 10001: more than 10000
         2: `../x` is no name of a group
         3: `40` is no nice value
         3: `xyz` is no mask of CPUs

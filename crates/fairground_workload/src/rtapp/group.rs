@@ -2,12 +2,12 @@
 
 use super::json::{Fields, key, span};
 use super::task::Thread;
-use fairground_model::cgroup::{self, PathError, ROOT, WEIGHTS};
-use fairground_model::{CpuMax, Instr, Mistakes, TaskSet, UtilClamp, clamp_of_percent, percent};
-use fairground_stdx::{Ns, TgId};
+use fairground_model::cgroup::files::FILES;
+use fairground_model::cgroup::{self, FileWrite, ROOT, Version};
+use fairground_model::{Instr, Mistakes, TaskSet};
+use fairground_stdx::TgId;
 use jsonc_parser::ast::{Object, ObjectProp};
 use std::collections::BTreeMap;
-use std::fmt::Display;
 use std::ops::Range;
 
 /// One `taskgroup`.
@@ -15,28 +15,11 @@ use std::ops::Range;
 pub(super) struct GroupUse {
     /// The path from the root.
     path: String,
-    /// The files that are given here.
-    files: Files,
+    /// What is written to its files.
+    files: Vec<FileWrite>,
     /// Place of the value.
     span: Range<usize>,
 }
-
-/// What the object form says of the files of a group.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-struct Files {
-    /// cpu.weight.
-    weight: Option<u64>,
-    /// cpu.max, as it is written.
-    max: Option<String>,
-    /// cpu.max.burst, in us.
-    burst: Option<u64>,
-    /// cpu.uclamp.min and cpu.uclamp.max, in 1/1024 of the biggest CPU.
-    uclamp_min: Option<u32>,
-    uclamp_max: Option<u32>,
-}
-
-/// The keys of the object form.
-const KEYS: [&str; 6] = ["path", "cpu.weight", "cpu.max", "cpu.max.burst", "cpu.uclamp.min", "cpu.uclamp.max"];
 
 /// Reads `"taskgroup" : "/web"`, as rt-app has it, or `{ "path" : "/web", "cpu.weight" : 200, "cpu.max" : "50000 100000" }`, in which the files of the group are set too.
 /// An empty name is as if there was none.
@@ -47,14 +30,13 @@ pub(super) fn read(property: &ObjectProp<'_>, fields: &mut Fields<'_>) -> Option
             fields.kind(property, "a path in quotes or { \"path\" : \"/web\", \"cpu.weight\" : 200 }");
             return None;
         };
-        return (!path.is_empty()).then(|| checked(path, Files::default(), property, fields)).flatten();
+        return (!path.is_empty()).then(|| checked(path, Vec::new(), property, fields)).flatten();
     }
     let object = fields.object(property)?;
-    for part in &object.properties {
-        let name = key(part).0;
-        if !KEYS.contains(&name) {
-            fields.unknown(part, "a task group", &KEYS);
-        }
+    let of_v2 = FILES.iter().filter(|file| file.version != Some(Version::V1));
+    let keys: Vec<&str> = ["path"].into_iter().chain(of_v2.map(|file| file.name)).collect();
+    for part in object.properties.iter().filter(|part| !keys.contains(&key(part).0)) {
+        fields.unknown(part, "a task group", &keys);
     }
     let files = read_files(object, fields);
     let Some(path) = fields.one(object, "path") else {
@@ -62,7 +44,7 @@ pub(super) fn read(property: &ObjectProp<'_>, fields: &mut Fields<'_>) -> Option
         return None;
     };
     let name = fields.string(path)?.to_string();
-    if name == ROOT && files != Files::default() {
+    if name == ROOT && !files.is_empty() {
         fields.mistakes.at(
             span(&path.value),
             "the root group has no weight and no limit",
@@ -73,93 +55,54 @@ pub(super) fn read(property: &ObjectProp<'_>, fields: &mut Fields<'_>) -> Option
     checked(name, files, path, fields)
 }
 
-fn read_files(object: &Object<'_>, fields: &mut Fields<'_>) -> Files {
-    let weight = fields.one(object, "cpu.weight").and_then(|part| {
-        let (low, high) = (WEIGHTS.start().cast_signed(), WEIGHTS.end().cast_signed());
-        fields.int(part, low, high, "a cpu.weight").and_then(|weight| u64::try_from(weight).ok())
-    });
-    let burst = fields.one(object, "cpu.max.burst").and_then(|part| fields.usec(part));
-    let max = fields.one(object, "cpu.max").and_then(|part| {
-        let text = fields.string(part)?;
-        match CpuMax::UNLIMITED.written(text) {
-            Ok(_) => Some(text.to_string()),
-            Err((message, hint)) => {
-                fields.mistakes.at(span(&part.value), format!("`cpu.max`: {message}"), hint);
-                None
-            }
-        }
-    });
-    let mut clamp = |name| {
-        let part = fields.one(object, name)?;
-        let text = fields.string(part)?;
-        let wrong = |why| {
-            let hint = "Write a percentage with at most two decimals, such as \"20\" or \"12.50\", or \"max\".";
-            fields.mistakes.at(span(&part.value), format!("`{name}` {text}: {why}"), hint);
+fn read_files(object: &Object<'_>, fields: &mut Fields<'_>) -> Vec<FileWrite> {
+    let mut files = Vec::new();
+    for file in FILES {
+        let Some(part) = fields.one(object, file.name) else { continue };
+        let (text, kind) = match file.is_text() {
+            true => (part.value.as_string_lit().map(|text| text.value.as_ref()), "a string in quotes"),
+            false => (part.value.as_number_lit().map(|number| number.value), "a whole number"),
         };
-        percent(text).map(clamp_of_percent).map_err(wrong).ok()
-    };
-    let (uclamp_min, uclamp_max) = (clamp("cpu.uclamp.min"), clamp("cpu.uclamp.max"));
-    Files { weight, max, burst, uclamp_min, uclamp_max }
-}
-
-fn checked(path: String, files: Files, at: &ObjectProp<'_>, fields: &mut Fields<'_>) -> Option<GroupUse> {
-    match cgroup::check_path(&path) {
-        Ok(()) => Some(GroupUse { path, files, span: span(&at.value) }),
-        Err(PathError { message, hint }) => {
-            fields.mistakes.at(span(&at.value), message, hint);
-            None
+        match text {
+            Some(text) => files.extend(fields.mistakes.keep(file.read(text), &span(&part.value))),
+            None => fields.kind(part, kind),
         }
     }
+    files
 }
 
-/// Makes the groups of all threads in the order in which they are named, with their weights and limits.
+fn checked(path: String, files: Vec<FileWrite>, at: &ObjectProp<'_>, fields: &mut Fields<'_>) -> Option<GroupUse> {
+    let span = span(&at.value);
+    fields.mistakes.keep(cgroup::check_path(&path), &span).map(|()| GroupUse { path, files, span })
+}
+
+/// Makes the groups of all threads in the order in which they are named, with what is written to their files.
 pub(super) fn make(threads: &[Thread], set: &mut TaskSet, mistakes: &mut Mistakes) {
-    let mut known: BTreeMap<&str, Files> = BTreeMap::new();
+    let mut known: BTreeMap<&str, Vec<FileWrite>> = BTreeMap::new();
     let uses = threads.iter().flat_map(|thread| {
         let phases = thread.phases.iter().filter_map(|phase| phase.attributes.group.as_ref());
         thread.attributes.group.iter().chain(phases)
     });
     for used in uses {
         let Some(id) = row(set, used) else { continue };
-        let files = known.entry(&used.path).or_default();
-        let given = &used.files;
-        let mut differ = |file: &str, one: &dyn Display, other: &dyn Display| {
-            let message = format!("group `{}` has {file} {one} and {other}", used.path);
-            let hint = format!("Give a group one {}; the other places need its path only.", file.trim_start_matches("cpu."));
-            mistakes.at(used.span.clone(), message, hint);
-        };
-        merge("cpu.weight", &mut files.weight, &given.weight, &mut differ);
-        merge("cpu.max", &mut files.max, &given.max, &mut differ);
-        merge("cpu.max.burst", &mut files.burst, &given.burst, &mut differ);
-        merge("cpu.uclamp.min", &mut files.uclamp_min, &given.uclamp_min, &mut differ);
-        merge("cpu.uclamp.max", &mut files.uclamp_max, &given.uclamp_max, &mut differ);
-        set.groups[id].clamp = UtilClamp { min: files.uclamp_min, max: files.uclamp_max };
-        if let Some(weight) = files.weight {
-            set.groups[id].shares = cgroup::weight_to_shares(weight);
-        }
-        let max = files.max.as_ref().and_then(|text| CpuMax::UNLIMITED.written(text).ok()).unwrap_or(CpuMax::UNLIMITED);
-        let limit = CpuMax { burst: Ns::from_us(files.burst.unwrap_or_default()), ..max };
-        match limit.check() {
-            Ok(()) => set.groups[id].limit = limit,
-            Err(refused) => {
-                let (message, hint) = refused.sentences();
-                mistakes.at(used.span.clone(), format!("group `{}`: {message}", used.path), hint);
+        let known = known.entry(&used.path).or_default();
+        for &write in &used.files {
+            let name = write.file().name;
+            match known.iter().find(|other| other.is_beside(&write)) {
+                Some(other) if *other == write => {}
+                Some(other) => {
+                    let message = format!("group `{}` has {} {other} and {name} {write}", used.path, other.file().name);
+                    let hint = "Give a group one value of a kind; the other places need its path only.";
+                    mistakes.at(used.span.clone(), message, hint);
+                }
+                None => {
+                    known.push(write);
+                    let done = write.on(&mut set.groups[id]);
+                    let wrong = |(message, hint)| (format!("group `{}`: {message}", used.path), hint);
+                    mistakes.keep(done.map_err(wrong), &used.span);
+                }
             }
         }
-    }
-}
-
-/// Takes over what a file holds where that is not known yet; `differ` tells of a value that is another one.
-fn merge<T: Clone + PartialEq + Display>(
-    file: &str,
-    known: &mut Option<T>,
-    given: &Option<T>,
-    differ: &mut impl FnMut(&str, &dyn Display, &dyn Display),
-) {
-    match (known.as_ref(), given) {
-        (Some(one), Some(other)) if one != other => differ(file, one, other),
-        (None, Some(other)) => *known = Some(other.clone()),
-        _ => {}
     }
 }
 

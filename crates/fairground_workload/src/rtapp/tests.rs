@@ -325,10 +325,14 @@ fn wrong_task_groups_are_explained() {
         (r#"{"path":"/","cpu.weight":100}"#, "the root group has no weight"),
         (r#"{"path":"/","cpu.max":"max"}"#, "the root group has no weight and no limit"),
         (r#"{"path":"/a","cpu.max":5000}"#, "`5000` is no value for `cpu.max`"),
-        (r#"{"path":"/a","cpu.max":"500"}"#, "`cpu.max`: the quota is below 1 ms"),
+        (r#"{"path":"/a","cpu.max":"500"}"#, "cpu.max 500: the quota is below 1 ms"),
         (r#"{"path":"/a","cpu.max":"5000 x"}"#, "`x` is no number of us"),
-        (r#"{"path":"/a","cpu.max.burst":-1}"#, "cpu.max.burst"),
-        (r#"{"path":"/a","cpu.max":"5000","cpu.max.burst":5001}"#, "group `/a`: the burst is larger than the quota"),
+        (r#"{"path":"/a","cpu.max.burst":-1}"#, "cpu.max.burst -1: less than 0"),
+        (r#"{"path":"/a","cpu.shares":1024}"#, "`cpu.shares` means nothing"),
+        (
+            r#"{"path":"/a","cpu.max":"5000","cpu.max.burst":5001}"#,
+            "group `/a`: cpu.max.burst 5001: the burst is larger than the quota",
+        ),
         (r#"{"path":"/a","cpu.wait":1}"#, "`cpu.wait` means nothing"),
     ] {
         let found = messages(&format!(r#"{{"tasks":{{"a":{{"run":1,"taskgroup":{group}}}}}}}"#));
@@ -336,9 +340,9 @@ fn wrong_task_groups_are_explained() {
         assert!(found[0].contains(part), "{group}: {found:?}");
     }
     let two = r#"{"tasks":{"a":{"run":1,"taskgroup":{"path":"/a","cpu.weight":1}},"b":{"run":1,"taskgroup":{"path":"/a","cpu.weight":2}}}}"#;
-    assert!(messages(two)[0].contains("has cpu.weight 1 and 2"));
+    assert!(messages(two)[0].contains("has cpu.weight 1 and cpu.weight 2"));
     let two = two.replace(r#""cpu.weight":1"#, r#""cpu.max":"max""#).replace(r#""cpu.weight":2"#, r#""cpu.max":"5000""#);
-    assert!(messages(&two)[0].contains("has cpu.max max and 5000"));
+    assert!(messages(&two)[0].contains("has cpu.max max and cpu.max 5000"));
 }
 
 #[test]

@@ -1,12 +1,12 @@
 //! The tables of what a run has besides tasks and CPUs: groups, quotas, locks, frequencies.
 
 use crate::run::RunOutcome;
+use fairground_model::cgroup::shares_to_nice;
 use fairground_model::{Change, GovernorKind, Instr, LockKind, TaskSet};
 use fairground_report::run::share_cell;
 use fairground_report::units::{fixed, format_ns};
 use fairground_report::{Cell, Table, columns};
 use fairground_scenario::metrics::{LOCK_MODES, LockOutcome, QuotaRow};
-use fairground_scenario::shares_to_nice;
 use fairground_sched::FreqReport;
 use fairground_sched::profile::Profile;
 use fairground_sim::{HolderIs, LockReport, LockWaits};
@@ -71,11 +71,10 @@ pub(super) fn quota_table(rows: &[QuotaRow]) -> Table {
     ];
     let mut table = Table::new("quota", "Quota (cpu.max, cpu.stat)", columns);
     for QuotaRow { group, limit, stats, used } in rows {
-        let quota = limit.quota.map_or("max".to_string(), |quota| (quota.0 / 1000).to_string());
         let percent = (stats.nr_throttled * 10_000).checked_div(stats.nr_periods).unwrap_or(0);
         table.push(vec![
             group.clone().into(),
-            format!("{quota} {}", limit.period.0 / 1000).into(),
+            limit.to_string().into(),
             (limit.burst.0 / 1000).into(),
             Cell::ms(used.0),
             stats.nr_periods.into(),

@@ -1,10 +1,10 @@
 //! Which autogroup each task is in: the sessions of all workloads together.
 
 use crate::nouns::autogroup::{SCHED_AUTOGROUP_ENABLED, Sessions};
-use crate::nouns::cgroup::nice_to_shares;
 use crate::nouns::groups::Groups;
 use crate::nouns::workload::Workload;
 use crate::text::Wrong;
+use fairground_model::cgroup::nice_to_shares;
 use fairground_model::{Change, Instr, Mistakes, Start, TaskGroupSpec, TaskSet};
 use fairground_stdx::{Id, IndexVec, ProgramId, TaskId, TgId, nearest};
 use std::collections::BTreeMap;

@@ -5,12 +5,13 @@ use super::bench::{Bench, CPU, Decisions, MS};
 use crate::fair::Lead;
 use crate::fair::place::Placement;
 use crate::fair::tunables::Tunables;
-use crate::fair::weight::{LoadWeight, SCHED_PRIO_TO_WEIGHT, SCHED_PRIO_TO_WMULT, calc_delta_fair};
+use crate::fair::weight::{LoadWeight, SCHED_PRIO_TO_WMULT, calc_delta_fair};
 use crate::features::Feat;
 use crate::profile::KnownKind;
 use crate::sched::load_weight;
 use crate::seam::{ScaleLoadDown, Seam};
 use crate::{Profile, Sched, WakeFlags, Waking};
+use fairground_model::policy::SCHED_PRIO_TO_WEIGHT;
 use fairground_model::{Policy, PrevState, Reason, WakeContext};
 use fairground_stdx::{Instant, Ns, TaskId};
 

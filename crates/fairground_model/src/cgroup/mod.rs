@@ -1,7 +1,14 @@
 //! CPU cgroups by their names: paths, and the numbers of the files that weigh them.
 //!
-//! A weight is kept as cpu.shares tells it. cgroup v2 has another scale for the same (cpu.weight), of which 100 is 1024 shares.
+//! A weight is kept as cpu.shares tells it. cgroup v2 has two other scales for the same: cpu.weight, of which 100 is 1024 shares, and
+//! cpu.weight.nice. All files stand in [`files`].
 
+pub mod files;
+
+pub use files::{FileWrite, GroupFile, GroupWrite, Version};
+
+use crate::mistake::Wrong;
+use crate::policy::SCHED_PRIO_TO_WEIGHT;
 use crate::task_set::{DEFAULT_SHARES, TaskGroupSpec};
 use fairground_stdx::{IndexVec, TgId};
 use std::ops::RangeInclusive;
@@ -48,20 +55,29 @@ pub fn clamped_shares(shares: u64) -> u64 {
     shares.clamp(*SHARES.start(), *SHARES.end())
 }
 
-/// What is wrong with a path, and what would be right; both are sentences for people.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct PathError {
-    /// What is wrong.
-    pub message: String,
-    /// What to do.
-    pub hint: String,
+/// The shares of a cpu.weight.nice: the weight of a task of that nice level.
+///
+/// Kernel: core.c cpu_weight_nice_write_s64(), v4.15–
+pub fn nice_to_shares(nice: i8) -> u64 {
+    u64::from(SCHED_PRIO_TO_WEIGHT[usize::from(nice.clamp(-20, 19).abs_diff(-20))])
+}
+
+/// The cpu.weight.nice that is read of a group with these shares: the first level, from -20 on, after which the distance to them
+/// does not shrink.
+///
+/// Kernel: core.c cpu_weight_nice_read_s64(), v4.15–
+pub fn shares_to_nice(shares: u64) -> i8 {
+    let distance = |row: usize| u64::from(SCHED_PRIO_TO_WEIGHT[row]).abs_diff(shares);
+    let last = SCHED_PRIO_TO_WEIGHT.len() - 1;
+    let row = (0..last).find(|&row| distance(row + 1) >= distance(row)).unwrap_or(last);
+    row as i8 - 20
 }
 
 /// Checks that `path` leads from the root to a group by names: `/web/api`, or `/` for the root itself.
 ///
 /// A cgroup is a directory, so `..` would lead through a group to another, and one group would have two names.
-pub fn check_path(path: &str) -> Result<(), PathError> {
-    let wrong = |message: String, hint: &str| Err(PathError { message, hint: hint.to_string() });
+pub fn check_path(path: &str) -> Result<(), Wrong> {
+    let wrong = |message: String, hint: &str| Err((message, hint.to_string()));
     if path == ROOT {
         return Ok(());
     }
@@ -150,6 +166,21 @@ mod tests {
     #[test]
     fn every_weight_reads_back_as_it_was_written() {
         assert!(WEIGHTS.into_iter().all(|weight| shares_to_weight(weight_to_shares(weight), false) == weight));
+    }
+
+    /// Model: 03 T01
+    #[test]
+    fn shares_are_read_as_the_nearest_nice_value() {
+        for (shares, nice) in [(1024, 0), (2048, -3), (102_400, -20), (10, 19), (820, 1), (15, 19), (900, 1), (922, 0), (923, 0)]
+        {
+            assert_eq!(shares_to_nice(shares), nice, "{shares} shares");
+        }
+    }
+
+    #[test]
+    fn every_nice_reads_back_as_it_was_written() {
+        assert!((-20..=19).all(|nice| shares_to_nice(nice_to_shares(nice)) == nice));
+        assert_eq!([-20, 0, 19].map(nice_to_shares), [88_761, 1024, 15]);
     }
 
     #[test]
