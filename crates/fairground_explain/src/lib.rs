@@ -13,28 +13,24 @@
 
 mod aggregate;
 mod cause;
-mod document;
 mod elsewhere;
 mod find;
 mod hold;
 mod one;
 mod parts;
 mod past;
-mod story;
-mod tables;
+mod show;
 mod verdicts;
 mod watch;
 mod what_if;
 
 pub use aggregate::{Aggregate, CauseRow};
 pub use cause::{Cause, Place};
-pub use document::document;
 pub use elsewhere::{IdleCpu, Placement};
 pub use find::{Percentile, WakeUp};
 pub use one::Explained;
 pub use parts::{Meeting, Part, Parts, Who};
-pub use story::story;
-pub use tables::tables;
+pub use show::{document, story, tables};
 pub use verdicts::{Misread, Miss};
 pub use what_if::{Change, Outcome, QUEUED_LOAD};
 
