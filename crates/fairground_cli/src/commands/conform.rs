@@ -59,12 +59,7 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
 fn print(made: &Conformance, only_mismatches: bool) -> Result<(), Error> {
     show::text(&conform::heading(made))?;
     if !only_mismatches {
-        let mut tables = vec![conform::table(made), conform::shares_table(made)];
-        tables.extend(conform::placement_table(made));
-        tables.extend(conform::moves_table(made));
-        tables.extend(conform::fitted_table(made));
-        tables.extend(conform::quota_table(made));
-        show::tables(&tables)?;
+        show::tables(&conform::tables(made))?;
     }
     let shown = if only_mismatches { made.outcome.mismatches.len() } else { 1 };
     for (number, mismatch) in made.outcome.mismatches.iter().take(shown).enumerate() {

@@ -1,19 +1,13 @@
 //! `conform`: decision by decision, does the model do what the recorded kernel did?
 
-mod document;
-mod explain;
-mod places;
 mod quota;
 mod share;
-mod tables;
+mod show;
 mod workload;
 
-pub use document::document;
-pub use explain::explain;
-pub use places::{moves_table, placement_table};
-pub use quota::{QuotaReplay, RecordedQuotas, quota_table, recorded_quotas};
+pub use quota::{QuotaReplay, RecordedQuotas, recorded_quotas};
 pub use share::percent;
-pub use tables::{fitted_table, heading, mismatch_table, shares_table, table};
+pub use show::{document, explain, heading, tables};
 
 use crate::kernel::{profile_of_release, version_of};
 use crate::system::System;

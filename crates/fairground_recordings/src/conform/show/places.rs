@@ -1,7 +1,7 @@
 //! Choices of CPUs and moves between them, as tables and JSON.
 
+use super::super::share::percent;
 use super::Conformance;
-use super::share::percent;
 use fairground_conform::{BatchRule, MoveKind, PlaceRule, Tally, Unexplained};
 use fairground_report::{Cell, Table, columns};
 use serde_json::{Map, Value, json};
@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 const SHOWN: usize = 3;
 
 /// Choices of CPUs by the rule, or the doubt, that explains them; nothing without a choice.
-pub fn placement_table(conformance: &Conformance) -> Option<Table> {
+pub(super) fn placement_table(conformance: &Conformance) -> Option<Table> {
     let found = &conformance.outcome.placement;
     let columns = columns![
         left "rule", left "is a" "is", right "choices", right "same CPU" "strict", right "same %" "strict_pct",
@@ -62,7 +62,7 @@ fn sentence(conformance: &Conformance, row: &Unexplained) -> String {
 }
 
 /// Moves of waiting tasks by kind, and the questions about them; nothing without a move.
-pub fn moves_table(conformance: &Conformance) -> Option<Table> {
+pub(super) fn moves_table(conformance: &Conformance) -> Option<Table> {
     let found = &conformance.outcome.moves;
     let columns = columns![
         left "moves" "what", right "tasks", right "balances", right "judged", right "agree",
@@ -73,7 +73,7 @@ pub fn moves_table(conformance: &Conformance) -> Option<Table> {
         let row = found.of(kind);
         if row.moves > 0 {
             let mut cells: Vec<Cell> = vec![kind.name().into(), Cell::count(row.moves), Cell::count(row.batches)];
-            cells.extend(judged(row.kind));
+            cells.extend(super::cells(row.kind));
             table.push(cells);
         }
     }
@@ -81,7 +81,7 @@ pub fn moves_table(conformance: &Conformance) -> Option<Table> {
         let row = found.rule(rule);
         if row.decisions > 0 {
             let mut cells: Vec<Cell> = vec![rule.name().into(), Cell::empty(), Cell::empty()];
-            cells.extend(judged(row));
+            cells.extend(super::cells(row));
             table.push(cells);
         }
     }
@@ -92,14 +92,6 @@ pub fn moves_table(conformance: &Conformance) -> Option<Table> {
         ));
     }
     found.kinds.iter().any(|row| row.moves > 0).then_some(table)
-}
-
-fn judged(tally: Tally) -> [Cell; 3] {
-    let share = match tally.decisions {
-        0 => Cell::from("-"),
-        decisions => Cell::float(percent(tally.agree, decisions), 2),
-    };
-    [Cell::count(tally.decisions), Cell::count(tally.agree), share]
 }
 
 /// The object `placement` of the document.

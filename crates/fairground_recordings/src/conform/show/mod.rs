@@ -1,14 +1,35 @@
-//! The comparison as a document for programs.
+//! The comparison as tables for people and as a document for programs.
+
+mod decisions;
+mod mismatch;
+mod places;
+mod quota;
+
+pub use mismatch::explain;
 
 use super::Conformance;
-use super::explain::sentence;
-use super::places::{moves_json, placement_json};
-use super::quota::quota_json;
-use super::share::{percent, tally};
-use super::tables::{choice, error_percent, mismatch_table, quota_of};
-use fairground_conform::{Kind, KindTally, Mismatch, Outcome, Tally};
-use fairground_report::{Document, Input};
+use super::share::percent;
+use decisions::error_percent;
+use fairground_conform::{Kind, KindTally, Outcome, Quota, Tally};
+use fairground_report::units::format_count;
+use fairground_report::{Cell, Document, Input, Table};
 use serde_json::{Map, Value, json};
+
+/// What was compared, in a line.
+pub fn heading(conformance: &Conformance) -> String {
+    let records = format_count(conformance.outcome.records);
+    format!("{}: {records} records against {}\n", conformance.name, conformance.profile)
+}
+
+/// All tables that have something to say.
+pub fn tables(conformance: &Conformance) -> Vec<Table> {
+    let mut tables = vec![decisions::table(conformance), decisions::shares_table(conformance)];
+    tables.extend(places::placement_table(conformance));
+    tables.extend(places::moves_table(conformance));
+    tables.extend(decisions::fitted_table(conformance));
+    tables.extend(quota::quota_table(conformance));
+    tables
+}
 
 /// The document of `conform --json`.
 pub fn document(conformance: &Conformance) -> Document {
@@ -30,11 +51,11 @@ pub fn document(conformance: &Conformance) -> Document {
                 "largest_difference": vruntimes.largest,
             }),
         )
-        .set("placement", placement_json(conformance))
-        .set("moves", moves_json(conformance))
-        .set("quota", quota_json(conformance))
+        .set("placement", places::placement_json(conformance))
+        .set("moves", places::moves_json(conformance))
+        .set("quota", quota::quota_json(conformance))
         .set("tasks", tasks(conformance))
-        .set("first_mismatch", conformance.outcome.mismatches.first().map(|first| mismatch(conformance, first)))
+        .set("first_mismatch", conformance.outcome.mismatches.first().map(|first| mismatch::mismatch_json(conformance, first)))
         .set(
             "fitted",
             conformance.fitted.as_ref().map(|fit| {
@@ -80,18 +101,30 @@ fn tasks(conformance: &Conformance) -> Vec<Value> {
     .collect()
 }
 
-fn mismatch(conformance: &Conformance, mismatch: &Mismatch) -> Value {
-    let names: Vec<String> = mismatch.unknown_lag.iter().map(|&task| conformance.task_name(task)).collect();
-    json!({
-        "at_ns": mismatch.at.ns(),
-        "cpu": mismatch.cpu.get(),
-        "kind": mismatch.kind.name(),
-        "recorded": choice(conformance, mismatch.recorded),
-        "model": choice(conformance, mismatch.core),
-        "reason": mismatch.reason.map(|reason| reason.reason.slug()),
-        "rule": mismatch.reason.map(|reason| sentence(conformance, reason)),
-        "unknown_lag": names,
-        "kernel_mode": mismatch.kernel_mode.map(|task| conformance.task_name(task)),
-        "queue": mismatch_table(conformance, &mismatch.queue).to_json()["rows"],
-    })
+/// Decisions, agreements and their share; no share of nothing.
+fn tally(tally: Tally) -> Value {
+    let share = (tally.decisions > 0).then(|| percent(tally.agree, tally.decisions));
+    json!({ "decisions": tally.decisions, "agree": tally.agree, "agree_pct": share })
+}
+
+/// The share as a cell; a dash for no decisions.
+fn share(tally: Tally) -> Cell {
+    match tally.decisions {
+        0 => Cell::from("-"),
+        decisions => Cell::float(percent(tally.agree, decisions), 2),
+    }
+}
+
+/// Decisions, agreements and their share as cells.
+fn cells(tally: Tally) -> [Cell; 3] {
+    [Cell::count(tally.decisions), Cell::count(tally.agree), share(tally)]
+}
+
+/// What a kind is for the replay of accounts, which stands beside the lockstep.
+const fn quota_of(kind: Kind) -> Option<Quota> {
+    match kind {
+        Kind::Throttle => Some(Quota::Throttle),
+        Kind::Unthrottle => Some(Quota::Unthrottle),
+        _ => None,
+    }
 }
