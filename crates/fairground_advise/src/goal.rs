@@ -49,6 +49,16 @@ pub(super) fn percentile_name(permille: u64) -> String {
     }
 }
 
+/// The key of a column of times at a percentile: `p99_9_ns`.
+pub(super) fn percentile_key(permille: u64) -> String {
+    format!("{}_ns", percentile_name(permille).replace('.', "_"))
+}
+
+/// `p50 <= 10ms and p99 <= 50ms`.
+pub(super) fn names(goals: &[Goal]) -> String {
+    goals.iter().map(ToString::to_string).collect::<Vec<_>>().join(" and ")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -39,7 +39,7 @@
 //!
 //! # The parts
 //!
-//! Inputs: `input.rs`, `log.rs` (requests), `trace.rs` and `recorded.rs`, `counters.rs`. Runs: `lab.rs`, `sample.rs`,
+//! Inputs: `input.rs`, `log.rs` (requests), `trace.rs`, `counters.rs`. Runs: `lab.rs`, `sample.rs`,
 //! `runs.rs`. Answers: `smallest.rs` for `goal.rs`, `curve.rs`, `options.rs` (what else may be changed), `verdict.rs`,
 //! with the intervals of `bootstrap.rs`. `slow/`: where one slow request spent its time. `fit/`: what counters leave
 //! open.
@@ -53,21 +53,18 @@ mod bootstrap;
 pub mod counters;
 mod csv;
 mod curve;
-mod document;
 mod fit;
 mod goal;
 mod input;
 mod lab;
 mod log;
 mod options;
-mod page;
 mod pattern;
-mod recorded;
 mod runs;
 mod sample;
+mod show;
 mod slow;
 mod smallest;
-mod tables;
 #[cfg(test)]
 mod tests;
 mod text;

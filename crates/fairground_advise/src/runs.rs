@@ -1,40 +1,44 @@
 //! All runs that an advice rests on, a row each: `-o FILE.parquet`.
 
-use super::Advice;
-use super::bootstrap::NEVER;
 use super::sample::Sample;
-
-use fairground::output::table_parquet;
 use fairground_model::CpuMax;
-use fairground_report::{Cell, Column, Table, columns};
 use fairground_scenario::Scenario;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// One run: what decided it, and what came of it. The order of fields is that in which rows are sorted.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) struct Run {
-    profile: String,
-    workers: Option<u32>,
-    gc_threads: Option<u32>,
-    cpus: String,
-    period_us: u64,
-    quota_us: Option<u64>,
-    burst_us: u64,
-    seed: u64,
-    percentiles: [u64; PERCENTILES.len()],
-    requests: u64,
-    late: u64,
-    good: u64,
-    timeouts: u64,
-    nr_periods: u64,
-    nr_throttled: u64,
-    used_ns: u64,
-    simulated_ns: u64,
-    digest: u128,
+    pub(super) profile: String,
+    pub(super) workers: Option<u32>,
+    pub(super) gc_threads: Option<u32>,
+    pub(super) cpus: String,
+    pub(super) period_us: u64,
+    pub(super) quota_us: Option<u64>,
+    pub(super) burst_us: u64,
+    pub(super) seed: u64,
+    pub(super) percentiles: [u64; PERCENTILES.len()],
+    pub(super) results: [u64; RESULTS.len()],
+    pub(super) digest: u128,
 }
 
 /// The percentiles in a row, thousandths, with their columns.
-const PERCENTILES: [(u64, &str); 5] = [(500, "p50_ns"), (900, "p90_ns"), (950, "p95_ns"), (990, "p99_ns"), (999, "p99_9_ns")];
+pub(super) const PERCENTILES: [(u64, &str); 5] =
+    [(500, "p50_ns"), (900, "p90_ns"), (950, "p95_ns"), (990, "p99_ns"), (999, "p99_9_ns")];
+
+/// A figure of a run.
+type Figure = fn(&Sample) -> u64;
+
+/// What came of a run beside percentiles, by column.
+pub(super) const RESULTS: [(&str, Figure); 8] = [
+    ("requests", Sample::requests),
+    ("late", Sample::late),
+    ("good", |sample| sample.good),
+    ("timeouts", |sample| sample.timeouts),
+    ("nr_periods", |sample| sample.nr_periods),
+    ("nr_throttled", |sample| sample.nr_throttled),
+    ("used_ns", |sample| sample.used.0),
+    ("simulated_ns", |sample| sample.length.0),
+];
 
 /// The runs so far; threads add to it in any order.
 #[derive(Clone, Default)]
@@ -58,14 +62,7 @@ impl Runs {
             burst_us: limit.burst.0 / 1000,
             seed: scenario.seed,
             percentiles: PERCENTILES.map(|row| sample.percentile(row.0)),
-            requests: sample.requests(),
-            late: sample.late(),
-            good: sample.good,
-            timeouts: sample.timeouts,
-            nr_periods: sample.nr_periods,
-            nr_throttled: sample.nr_throttled,
-            used_ns: sample.used.0,
-            simulated_ns: sample.length.0,
+            results: RESULTS.map(|row| (row.1)(sample)),
             digest: sample.digest,
         };
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push(run);
@@ -78,53 +75,3 @@ impl Runs {
         runs
     }
 }
-
-impl Advice {
-    /// The table of runs.
-    pub(super) fn runs_table(&self) -> Table {
-        let mut columns = columns![
-            left "profile", right "workers", right "gc threads" "gc_threads", left "CPUs" "cpus",
-            right "period us" "period_us", right "quota us" "quota_us", right "burst us" "burst_us", right "seed",
-        ];
-        columns.extend(PERCENTILES.map(|row| Column::right(row.1, row.1)));
-        columns.extend(RESULTS.map(|key| Column::right(key, key)));
-        columns.push(Column::left("digest", "digest"));
-        let mut table = Table::new("runs", "Runs", columns);
-        for run in &self.runs {
-            let maybe = |value: Option<u64>| value.map_or_else(Cell::none, Cell::from);
-            let mut cells = vec![
-                run.profile.clone().into(),
-                maybe(run.workers.map(u64::from)),
-                maybe(run.gc_threads.map(u64::from)),
-                run.cpus.clone().into(),
-                run.period_us.into(),
-                maybe(run.quota_us),
-                run.burst_us.into(),
-                run.seed.into(),
-            ];
-            cells.extend(run.percentiles.map(|ns| maybe(Some(ns).filter(|ns| *ns != NEVER))));
-            let results =
-                [run.requests, run.late, run.good, run.timeouts, run.nr_periods, run.nr_throttled, run.used_ns, run.simulated_ns];
-            cells.extend(results.map(Cell::from));
-            cells.push(format!("{:032x}", run.digest).into());
-            table.push(cells);
-        }
-        table
-    }
-    /// The table of runs as a file.
-    pub(super) fn parquet(&self, scenario: &Scenario) -> Vec<u8> {
-        let goals: Vec<String> = self.goals.iter().map(ToString::to_string).collect();
-        let pairs = [
-            ("command", "advise".to_string()),
-            ("version", env!("CARGO_PKG_VERSION").to_string()),
-            ("scenario_digest", format!("{:032x}", scenario.digest())),
-            ("digest", format!("{:032x}", self.digest)),
-            ("group", self.group.clone()),
-            ("goals", goals.join(", ")),
-        ];
-        table_parquet(&self.runs_table(), pairs.map(|(key, value)| (format!("fairground.{key}"), value)).into())
-    }
-}
-
-/// Columns of what came of a run beside percentiles.
-const RESULTS: [&str; 8] = ["requests", "late", "good", "timeouts", "nr_periods", "nr_throttled", "used_ns", "simulated_ns"];

@@ -5,19 +5,18 @@
 //! the counters do not say.
 
 mod answer;
-mod document;
+mod counter_advice;
 mod find;
 mod fluid;
 mod measured;
-mod page;
 mod prior;
 mod range;
-mod tables;
+mod show;
 #[cfg(test)]
 mod tests;
 
 pub use answer::FitPoint;
-pub use document::CounterAdvice;
+pub use counter_advice::CounterAdvice;
 pub use range::Range;
 
 use super::goal::Goal;

@@ -3,10 +3,9 @@
 //! A request waits for a worker from when it came until a worker takes it. From then on it is where its worker is. So each nanosecond
 //! of it is in one of five states.
 
-mod page;
 mod pool;
 mod request;
-mod tables;
+mod show;
 mod watch;
 
 pub use pool::{Level, SlowRequest, Strip};

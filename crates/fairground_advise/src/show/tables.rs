@@ -1,12 +1,12 @@
 //! Advice as tables.
 
-use super::bootstrap::{Interval, NEVER};
-use super::curve::SHOWN;
-use super::goal::percentile_name;
 use super::recorded::recorded_table;
-use super::text::{cpus_of, ratio_text, snippet, time};
-use super::verdict::cpus;
-use super::{Advice, Point};
+use crate::bootstrap::{Interval, NEVER};
+use crate::curve::SHOWN;
+use crate::goal::{names, percentile_key, percentile_name};
+use crate::text::{cpus_of, snippet, time};
+use crate::verdict::cpus;
+use crate::{Advice, Point};
 use fairground_metrics::Decimal;
 use fairground_model::CpuMax;
 use fairground_report::table::number;
@@ -56,13 +56,12 @@ impl Advice {
     }
 
     fn smallest_table(&self) -> Table {
-        let goals: Vec<String> = self.goals.iter().map(ToString::to_string).collect();
         let columns = columns![
             left "with", right "limit" "limit_cpus", right "cpu.max us" "cpu_max_us",
             right "burst us" "cpu_max_burst_us", right "fails at" "below_cpus", right "step %" "step_pct",
             right "seeds",
         ];
-        let mut table = Table::new("smallest", format!("Smallest limit for {}", goals.join(" and ")), columns);
+        let mut table = Table::new("smallest", format!("Smallest limit for {}", names(&self.goals)), columns);
         for (name, found) in &self.smallest {
             let Some(limit) = found.limit else {
                 let mut cells: Vec<Cell> = vec![name.clone().into(), Cell::new("none", Value::Null)];
@@ -101,11 +100,9 @@ impl Advice {
         for point in &self.curve {
             let of_demand = point.limit.quota.map(|quota| {
                 let per_second = u128::from(quota.0) * 1_000_000_000 / u128::from(point.limit.period.0.max(1));
-                u64::try_from(per_second * 1000 / u128::from(self.demand_ns_per_s.max(1))).unwrap_or(NEVER)
+                Cell::fixed(share(per_second, self.demand_ns_per_s), 1000, 2)
             });
-            let of_demand = of_demand
-                .map_or_else(Cell::none, |permille| Cell::new(ratio_text(permille), number(Decimal::ratio(permille, 1000))));
-            let mut cells = vec![cpus_cell(point.limit), of_demand];
+            let mut cells = vec![cpus_cell(point.limit), of_demand.unwrap_or_else(Cell::none)];
             cells.extend(self.point_cells(point));
             table.push(cells);
         }
@@ -157,15 +154,13 @@ impl Advice {
     }
 
     fn point_columns(&self) -> Vec<Column> {
-        let name = percentile_name(self.permille);
-        let [p50, p90, p999] = SHOWN.map(percentile_name);
-        let key = |name: &str| format!("{}_ns", name.replace('.', "_"));
+        let [p50, p90, p999] = SHOWN.map(|permille| Column::right(percentile_name(permille), percentile_key(permille)));
         vec![
-            Column::right(p50.clone(), key(&p50)),
-            Column::right(p90.clone(), key(&p90)),
-            Column::right(name.clone(), format!("looked_at_{}", key(&name))),
+            p50,
+            p90,
+            Column::right(percentile_name(self.permille), format!("looked_at_{}", percentile_key(self.permille))),
             Column::left("95 %", "interval_ns"),
-            Column::right(p999.clone(), key(&p999)),
+            p999,
             Column::right("x", "ratio"),
             Column::right("throttled", "throttled_pct"),
             Column::right("good 1/s", "good_per_s"),
@@ -178,7 +173,7 @@ impl Advice {
         let [p50, p90, p999] = point.percentiles.map(|value| value.map_or_else(Cell::none, time));
         let ratio = match point.ratio.mean {
             NEVER => Cell::none(),
-            permille => Cell::new(ratio_text(permille), number(Decimal::ratio(permille, 1000))),
+            permille => Cell::fixed(permille, 1000, 2),
         };
         let holds = if self.goals.is_empty() { "-".to_string() } else { format!("{}/{}", point.holds, point.seeds) };
         vec![
@@ -207,18 +202,17 @@ fn interval(interval: Interval) -> Cell {
 }
 
 fn cpus_cell(limit: CpuMax) -> Cell {
-    let data = limit.quota.map(|quota| {
-        number(Decimal::ratio(
-            u64::try_from(u128::from(quota.0) * 1000 / u128::from(limit.period.0.max(1))).unwrap_or(NEVER),
-            1000,
-        ))
-    });
+    let data = limit.quota.map(|quota| number(Decimal::ratio(share(quota.0.into(), limit.period.0), 1000)));
     Cell::new(cpus_of(limit), data.unwrap_or(Value::Null))
 }
 
 /// How far the answer lies above the next smaller step.
 fn step_cell(below: CpuMax, limit: CpuMax) -> Cell {
     let [below, limit] = [below, limit].map(|limit| limit.quota.map_or(0, |quota| quota.0));
-    let permille = u64::try_from(u128::from(limit.saturating_sub(below)) * 1000 / u128::from(below.max(1))).unwrap_or(NEVER);
-    Cell::fixed(permille, 10, 1)
+    Cell::fixed(share(limit.saturating_sub(below).into(), below), 10, 1)
+}
+
+/// `part` in `whole`, in thousandths.
+fn share(part: u128, whole: u64) -> u64 {
+    u64::try_from(part * 1000 / u128::from(whole.max(1))).unwrap_or(NEVER)
 }

@@ -1,24 +1,28 @@
-//! Where the time of requests goes, as tables.
+//! Where the time of requests goes: as tables, in the document, and as pictures.
 
-use super::super::text::cpus_of;
 use super::pool::Strip;
 use super::request::{Request, STATES, Span, State};
 use super::{Slow, SlowRequest};
+use crate::text::cpus_of;
+use fairground_report::page::{Axis, Bars, Block, Chart, Lane, Page, Point, Quantity, Scale, Series, Stretch, Waterfall};
 use fairground_report::units::format_ns;
 use fairground_report::{Cell, Column, Table, columns};
 use fairground_stdx::{Instant, Ns};
 use serde_json::{Value, json};
 
 /// The classes of lengths of stalls by their upper ends, ms; one more is beyond.
-pub(in super::super) const STALLS_MS: [u64; 9] = [1, 2, 5, 10, 20, 50, 100, 200, 500];
+pub(crate) const STALLS_MS: [u64; 9] = [1, 2, 5, 10, 20, 50, 100, 200, 500];
 /// Threads that are named as users of the quota.
 const NAMED: usize = 8;
 /// Refills that are told one by one.
 const SHOWN_REFILLS: usize = 6;
 
+/// Lanes of threads beside the one of the request.
+const LANES: usize = 24;
+
 impl Slow {
     /// The shares of all requests, of the slowest hundredth and of the slowest one, in each state.
-    pub(in super::super) fn shares_table(&self, permille: u64, name: &str) -> Table {
+    pub(crate) fn shares_table(&self, permille: u64, name: &str) -> Table {
         let mut columns = columns![left "requests", right "count", right "mean" "mean_ns"];
         columns.extend(STATES.map(|state| Column::right(state.name(), format!("{}_pct", state.key()))));
         let title = format!("Where the time of requests goes at {} CPUs", cpus_of(self.limit));
@@ -35,7 +39,7 @@ impl Slow {
         table
     }
     /// How long queues of CPUs stood still.
-    pub(in super::super) fn stalls_table(&self) -> Table {
+    pub(crate) fn stalls_table(&self) -> Table {
         let columns = columns![
             left "length", right "stalls" "count", right "together" "total_ns", right "longest" "longest_ns",
         ];
@@ -51,7 +55,7 @@ impl Slow {
         table
     }
     /// The classes of lengths that are not beyond the longest stall, each with its stalls.
-    pub(in super::super) fn stall_classes(&self) -> Vec<(String, &[Ns])> {
+    pub(crate) fn stall_classes(&self) -> Vec<(String, &[Ns])> {
         let mut classes = Vec::new();
         let mut low = 0;
         for ms in STALLS_MS.into_iter().map(Some).chain([None]) {
@@ -67,8 +71,73 @@ impl Slow {
         classes
     }
     /// The slowest request as sentences.
-    pub(in super::super) fn slowest_table(&self) -> Table {
+    pub(crate) fn slowest_table(&self) -> Table {
         Table::of_lines("slowest", "The slowest request", self.slowest.lines())
+    }
+    /// Appends the shares, the slowest request with the pool, and the stalls.
+    pub(crate) fn push_to(&self, page: &mut Page, permille: u64, name: &str) {
+        page.heading("Where the time goes").push(Block::Table(self.shares_table(permille, name)));
+        page.push(Block::Table(self.slowest_table()))
+            .push(Block::Waterfall(self.waterfall()))
+            .push(Block::Chart(self.pool_chart()));
+        if !self.stalls.is_empty() {
+            page.push(Block::Bars(self.bars()));
+        }
+        page.push(Block::Table(self.stalls_table()));
+    }
+    fn waterfall(&self) -> Waterfall {
+        let (request, strip) = (&self.slowest.request, &self.slowest.strip);
+        let since = |at: Instant| at.saturating_since(strip.from).0;
+        let stretch = |span: &Span| Stretch { from: since(span.from), to: since(span.to), kind: span.state as usize };
+        let lane = |name: String, spans: &[Span]| Lane { name, stretches: spans.iter().map(stretch).collect() };
+        let mut lanes = vec![lane("the request".to_string(), &self.slowest.spans)];
+        lanes.extend(strip.threads.iter().take(LANES).map(|(name, spans)| lane(name.clone(), spans)));
+        let left_out = strip.threads.len().saturating_sub(LANES);
+        let more = if left_out > 0 { format!(" {left_out} more threads are not drawn.") } else { String::new() };
+        Waterfall {
+            title: format!(
+                "The slowest request, {}: where it was, and what all threads of the group did",
+                format_ns(request.latency())
+            ),
+            start: strip.from.ns(),
+            length: since(strip.to),
+            kinds: STATES.map(|state| (state.key().to_string(), state.name().to_string())).into(),
+            lanes,
+            marks: strip.refills.iter().map(|at| since(*at)).collect(),
+            mark: "the pool was refilled".to_string(),
+            note: format!("From {} before the request came.{more}", format_ns(request.arrived.saturating_since(strip.from))),
+        }
+    }
+    /// The pool over the same time: it stays as it is until it changes.
+    #[allow(clippy::cast_precision_loss, reason = "for display only")]
+    fn pool_chart(&self) -> Chart {
+        let strip = &self.slowest.strip;
+        let x = |at: Instant| at.saturating_since(strip.from).0 as f64;
+        let steps = |of: fn(&super::Level) -> Ns| {
+            let ends = strip.levels.iter().skip(1).map(|level| level.at).chain([strip.to]);
+            let pairs = strip.levels.iter().zip(ends);
+            let point = |at: Instant, y: Ns| Point { x: x(at), y: y.0 as f64, band: None };
+            pairs.flat_map(|(level, end)| [point(level.at, of(level)), point(end, of(level))]).collect::<Vec<Point>>()
+        };
+        Chart {
+            title: format!("The pool of the group at {} CPUs", cpus_of(self.limit)),
+            x: Axis::new("time, as above", Scale::Linear, Quantity::Time),
+            y: Axis::new("quota that is left", Scale::Linear, Quantity::Time),
+            series: vec![
+                Series { name: "in the pool".to_string(), points: steps(|level| level.pool) },
+                Series { name: "on CPUs".to_string(), points: steps(|level| level.held) },
+            ],
+            lines: Vec::new(),
+            note: "What is on CPUs was taken from the pool in slices, and is there for the threads that run on them.".to_string(),
+        }
+    }
+    fn bars(&self) -> Bars {
+        Bars {
+            title: "How long CPUs stood still for want of quota".to_string(),
+            bars: self.stall_classes().into_iter().map(|(name, stalls)| (name, stalls.len() as u64)).collect(),
+            unit: "stalls".to_string(),
+            note: "The first seed; each CPU on which the group was throttled counts for itself.".to_string(),
+        }
     }
 }
 
@@ -106,7 +175,7 @@ impl SlowRequest {
         format_ns(self.request.arrived.saturating_since(self.strip.from))
     }
     /// The request in the document.
-    pub(in super::super) fn json(&self) -> Value {
+    pub(crate) fn json(&self) -> Value {
         let request = &self.request;
         let span = |span: &Span| json!({ "from_ns": span.from.ns(), "to_ns": span.to.ns(), "state": span.state.key() });
         let parts: serde_json::Map<String, Value> =
@@ -128,7 +197,7 @@ impl SlowRequest {
 }
 
 /// `2.00 ms running, 80.00 ms throttled`.
-pub(in super::super) fn parts_text(request: &Request) -> String {
+pub(crate) fn parts_text(request: &Request) -> String {
     let some = STATES.iter().filter(|state| request.parts[**state as usize] > Ns::ZERO);
     some.map(|state| format!("{} {}", format_ns(request.parts[*state as usize]), state.name())).collect::<Vec<_>>().join(", ")
 }

@@ -1,15 +1,30 @@
-//! Advice as a JSON document.
+//! Advice as tables, as a JSON document, as a page for a browser, and as a table of its runs.
 
-use super::bootstrap::Interval;
-use super::text::snippet;
-use super::verdict::{Judged, cheapest};
-use super::{Advice, Smallest, TraceFacts};
+mod page;
+mod recorded;
+mod runs;
+mod tables;
+
+use crate::bootstrap::Interval;
+use crate::text::snippet;
+use crate::verdict::{Judged, cheapest};
+use crate::{Advice, Smallest, TraceFacts};
+use fairground::output::ResultKind;
 use fairground_model::CpuMax;
 use fairground_report::{Document, Input};
 use fairground_scenario::Scenario;
 use serde_json::{Value, json};
 
 impl Advice {
+    /// What a file of results holds: the page, the runs, or else the document.
+    pub fn file(&self, scenario: &Scenario, kind: ResultKind) -> Vec<u8> {
+        match kind {
+            ResultKind::Html => self.page(scenario).to_string().into_bytes(),
+            ResultKind::Parquet => self.parquet(scenario),
+            _ => self.document(scenario).to_string().into_bytes(),
+        }
+    }
+
     /// The document of `advise --json`.
     pub fn document(&self, scenario: &Scenario) -> Document {
         let inputs = [Input::new(&scenario.name(), scenario.digest())];

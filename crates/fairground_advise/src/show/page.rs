@@ -1,11 +1,10 @@
 //! Advice as a page for a browser.
 
-use super::bootstrap::Interval;
-use super::curve::SHOWN;
-use super::goal::percentile_name;
-use super::text::{cpus_of, snippet};
-use super::{Advice, Point};
-use fairground::output::ResultKind;
+use crate::bootstrap::Interval;
+use crate::curve::SHOWN;
+use crate::goal::{names, percentile_name};
+use crate::text::{cpus_of, snippet};
+use crate::{Advice, Point};
 use fairground::pages;
 use fairground_model::CpuMax;
 use fairground_report::Page;
@@ -15,22 +14,12 @@ use fairground_scenario::Scenario;
 use fairground_stdx::Ns;
 
 impl Advice {
-    /// What a file of results holds: the page, the runs, or else the document.
-    pub fn file(&self, scenario: &Scenario, kind: ResultKind) -> Vec<u8> {
-        match kind {
-            ResultKind::Html => self.page(scenario).to_string().into_bytes(),
-            ResultKind::Parquet => self.parquet(scenario),
-            _ => self.document(scenario).to_string().into_bytes(),
-        }
-    }
-
     /// The verdict, the curve over quotas with its intervals, period by burst as a heat map, all tables, and what to write where.
     pub fn page(&self, scenario: &Scenario) -> Page {
         let mut page = pages::page(&format!("{}: the limit of {}", self.title, self.group), "advise", scenario);
-        let goals: Vec<String> = self.goals.iter().map(ToString::to_string).collect();
         page.fact("profile", &self.profile)
             .fact("limit now", format!("{} CPUs", cpus_of(self.limit)))
-            .fact("goal", if goals.is_empty() { "none".to_string() } else { goals.join(" and ") })
+            .fact("goal", if self.goals.is_empty() { "none".to_string() } else { names(&self.goals) })
             .fact("first seed", scenario.seed.to_string())
             .fact("scenario", format!("{:032x}", scenario.digest()))
             .fact("digest", format!("{:032x}", self.digest));

@@ -1,24 +1,20 @@
 //! What a trace shows of response times, beside what the runs show.
 
-use super::curve::SHOWN;
-use super::goal::percentile_name;
-use super::text::{cpus_of, time};
-use super::trace::TraceFacts;
-use super::{Advice, Point};
+use crate::curve::SHOWN;
+use crate::goal::{percentile_key, percentile_name};
+use crate::text::{cpus_of, time};
+use crate::{Advice, Point, TraceFacts};
 use fairground_report::{Cell, Column, Table, columns};
 
 /// Recorded, at the limit under which it was recorded, and without a limit.
 pub(super) fn recorded_table(advice: &Advice, facts: &TraceFacts) -> Table {
     let levels = levels(advice.permille);
     let mut columns = columns![left "response times" "what"];
-    columns.extend(levels.map(|permille| {
-        let name = percentile_name(permille);
-        Column::right(name.clone(), format!("{}_ns", name.replace('.', "_")))
-    }));
+    columns.extend(levels.map(|permille| Column::right(percentile_name(permille), percentile_key(permille))));
     columns.push(Column::right("count", "count"));
     let mut table = Table::new("trace", format!("{} threads, recorded and run", facts.threads), columns);
     let mut cells: Vec<Cell> = vec!["recorded".into()];
-    cells.extend(levels.map(|permille| facts.percentile(permille).map_or_else(none, |ns| time(ns.0))));
+    cells.extend(levels.map(|permille| facts.percentile(permille).map_or_else(Cell::none, |ns| time(ns.0))));
     cells.push((facts.recorded.len() as u64).into());
     table.push(cells);
     let now = advice.curve.iter().find(|point| point.limit == advice.limit && point.limit.quota.is_some());
@@ -44,11 +40,7 @@ fn levels(permille: u64) -> [u64; 3] {
 fn level(advice: &Advice, point: &Point, permille: u64) -> Cell {
     match SHOWN.iter().position(|shown| *shown == permille) {
         _ if permille == advice.permille => time(point.latency.mean),
-        Some(place) => point.percentiles[place].map_or_else(none, time),
-        None => none(),
+        Some(place) => point.percentiles[place].map_or_else(Cell::none, time),
+        None => Cell::none(),
     }
-}
-
-fn none() -> Cell {
-    Cell::none()
 }
