@@ -23,14 +23,14 @@
 //! A stopped call returns what it has and says so (`interrupted`, [`run::RunOutcome::is_partial`]).
 //!
 //! Times are whole nanoseconds: [`Ns`](fairground_stdx::Ns) for durations, [`Instant`](fairground_stdx::Instant) for points of
-//! simulated time. A [`Metric`](report::Metric) holds a whole number, `value`: nanoseconds for every time, thousandths for a
+//! simulated time. A [`Metric`](fairground_metrics::Metric) holds a whole number, `value`: nanoseconds for every time, thousandths for a
 //! percentage. Its [unit](fairground_metrics::Unit) says how it is shown.
 //!
 //! Errors are one type, [`fairground_scenario::Error`]. `Input` has all mistakes of all texts concerned, each with its place
 //! and a hint. `World` is the disk or another part of the system. `Broken` is a broken invariant of the simulator, with the
 //! command that leads back to it. No input makes a call panic.
 //!
-//! Results become text in three ways: a [`Table`](report::Table) for people, a [`Document`](report::Document) for programs, files
+//! Results become text in three ways: a [`Table`](fairground_report::Table) for people, a [`Document`](fairground_report::Document) for programs, files
 //! by [`output`].
 //!
 //! # Run
@@ -170,7 +170,6 @@ pub mod output;
 pub mod pages;
 pub mod perf_sched;
 pub mod replay;
-pub mod report;
 pub mod run;
 pub mod schedstat;
 pub mod sensitivity;

@@ -6,8 +6,6 @@
 
 pub mod compare;
 pub mod decimal;
-pub mod expect;
-pub mod figures;
 pub mod histogram;
 pub mod latency;
 pub mod marker;
@@ -17,14 +15,14 @@ pub mod plat;
 pub mod schedstat;
 pub mod timehist;
 pub mod timeline;
+pub mod window;
 
 pub use compare::{Comparison, Paired, Rule, SideStats, Verdict};
 pub use decimal::Decimal;
-pub use expect::{Check, CheckedRow, ExpectRow, SkippedRow};
-pub use figures::{Figure, FigureValue, Figures, Window, WindowRule};
 pub use histogram::{Histogram, Level};
 pub use latency::{RunReport, RunStats};
 pub use marker::{EachUs, MarkerReport, MarkerStats};
 pub use metric::{Better, Metric, MetricRow, Unit};
 pub use plat::PlatHistogram;
 pub use timeline::{Stretch, Timeline, TimelineSink};
+pub use window::Window;

@@ -2,7 +2,8 @@
 //! quotas come to it.
 //!
 //! ```text
-//! workload.txt    what ran                    set.rs       a set as a scenario, with the figures that it must reach
+//! workload.txt    what ran                    set.rs       a set as a scenario
+//! summary.json    figures with their limits   figures/     the same figures of any run, from its records
 //! trace.csv.zst   what the kernel decided     conform/     the same decisions asked of our core
 //! pelt.csv.zst    its updates of load         load_tracking/ the same updates by our arithmetic
 //! system/         machine, kernel, switches   system.rs, kernel.rs, capacity.rs
@@ -11,6 +12,7 @@
 mod capacity;
 mod clock;
 pub mod conform;
+pub mod figures;
 mod kernel;
 mod load;
 pub mod load_tracking;

@@ -3,10 +3,11 @@
 //! record lies beside them, it tells what the workload does not: the phase of the tick and what kernel threads did.
 
 use crate::clock::{Record, last_group};
+use crate::figures::{Check, ExpectRow, FigureMap, Figures};
 use crate::system::System;
 use fairground_machine::CpuSpec;
 use fairground_machine::machine::CAPACITY_SCALE;
-use fairground_metrics::{Check, ExpectRow, Figure, FigureValue, Figures, Unit, Window};
+use fairground_metrics::Window;
 use fairground_model::TaskSet;
 use fairground_scenario::metrics::QuotaRow;
 use fairground_scenario::{
@@ -17,7 +18,6 @@ use fairground_scenario::{
 use fairground_sched::seam::PeriodPhase;
 use fairground_stdx::{Instant, Ns, TaskId};
 use serde_json::Value;
-use std::collections::BTreeMap;
 use std::path::Path;
 
 /// The run ends when all tasks have ended; this is only the limit for tasks that starve.
@@ -95,10 +95,9 @@ impl RecordedSet {
         }
     }
     /// The figures of a run that ended at `end` with these quotas, and how they stand to the recorded limits.
-    pub fn check(&self, figures: Figures, end: Instant, quotas: &[QuotaRow]) -> (BTreeMap<String, Figure>, Check) {
+    pub fn check(&self, figures: Figures, end: Instant, quotas: &[QuotaRow]) -> (FigureMap, Check) {
         let mut figures = figures.finish(end);
-        let count = |value: u64| Figure { value: FigureValue::Number(value.into()), unit: Unit::Count };
-        figures.extend(quota_figures(quotas).map(|(name, value)| (name, count(value))));
+        figures.extend(quota_figures(quotas).map(|(name, value)| (name, value.into())));
         let check = Check::new(&self.expect, &figures);
         (figures, check)
     }

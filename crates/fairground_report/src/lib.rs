@@ -5,7 +5,6 @@
 
 pub mod compare;
 pub mod document;
-pub mod expect;
 pub mod hgrm;
 pub mod list;
 pub mod page;

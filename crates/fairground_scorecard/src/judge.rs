@@ -1,6 +1,7 @@
 //! Our figures against the limits of a recorded set: inside or not, and how far from the recorded value.
 
-use fairground_metrics::{CheckedRow, Decimal};
+use fairground_metrics::Decimal;
+use fairground_recordings::figures::CheckedRow;
 
 /// Whether one of our figures counts as met.
 ///

@@ -1,8 +1,8 @@
 //! A set's workload, run by us, against its `expect` list.
 
 use fairground::run::{RunOptions, run};
-use fairground_metrics::Check;
 use fairground_recordings::RecordedSet;
+use fairground_recordings::figures::Check;
 use fairground_scenario::{Control, Error, Overrides};
 use std::path::Path;
 

@@ -1,7 +1,7 @@
 //! Recorded sets of an arm64 kernel on four CPUs of capacity 512 and four of 1024: placement, misfit and load tracking.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may stop where it likes")]
 
-use fairground_metrics::CheckedRow;
+use fairground_recordings::figures::CheckedRow;
 use fairground_scenario::Overrides;
 use fairground_scorecard::judge::median_distance;
 use fairground_scorecard::simulation::{Simulated, simulate};

@@ -122,7 +122,7 @@ pub(super) const ROOMS: &[Room] = &[
         name: METRICS,
         layer: 3,
         uses: &[STDX, MODEL],
-        tests_use: &[RECORDED],
+        tests_use: &[],
         libraries: None,
         absent: "`fairground_metrics` cannot reach back into a run: it gets trace events and returns numbers",
     },

@@ -4,7 +4,7 @@ use crate::show;
 use clap::builder::PossibleValuesParser;
 use fairground::domains::domain_table;
 use fairground::lists::{self, Listed};
-use fairground::report;
+use fairground_report::Document;
 use fairground_reproduce::experiment_table;
 use fairground_scenario::{Error, Overrides, rtapp_schema, scenario_schema};
 use std::path::PathBuf;
@@ -77,9 +77,7 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
                 "Write `fairground list formats --schema`.",
             ));
         }
-        show::document(
-            report::Document::new("list", &[], None, None).set("scenario", scenario_schema()).set("rtapp", rtapp_schema()),
-        )?;
+        show::document(Document::new("list", &[], None, None).set("scenario", scenario_schema()).set("rtapp", rtapp_schema()))?;
         return Ok(0);
     }
     if args.what == EXPERIMENTS {

@@ -6,9 +6,9 @@ use crate::progress::Bar;
 use crate::show;
 use fairground::input::RunInput;
 use fairground::output::Outputs;
-use fairground::report;
 use fairground::run::{self, RunEnding, RunOptions, RunOutcome};
 use fairground_recordings::RecordedSet;
+use fairground_recordings::figures::{self, Check, FigureMap};
 use fairground_scenario::{Control, Error, Scenario};
 use std::path::PathBuf;
 
@@ -75,13 +75,13 @@ struct Shown {
     searches: bool,
 }
 
-type Checked<'s> = (&'s RecordedSet, (report::FigureMap, report::Check));
+type Checked<'s> = (&'s RecordedSet, (FigureMap, Check));
 
 fn print(scenario: &Scenario, outcome: &RunOutcome, checked: Option<Checked<'_>>, shown: Shown) -> Result<(), Error> {
     if shown.json {
         let mut document = run::run_document(scenario, outcome);
-        if let Some((_, (figures, check))) = &checked {
-            document.set("figures", report::figures_json(figures)).set("expect", report::expect_json(check));
+        if let Some((_, (found, check))) = &checked {
+            document.set("figures", figures::figures_json(found)).set("expect", figures::expect_json(check));
         }
         return show::document(&document);
     }
@@ -89,7 +89,7 @@ fn print(scenario: &Scenario, outcome: &RunOutcome, checked: Option<Checked<'_>>
     if shown.searches {
         all.extend(run::search_tables(scenario, outcome));
     }
-    all.extend(checked.map(|(_, (_, check))| report::expect_table(&check)));
+    all.extend(checked.map(|(_, (_, check))| figures::expect_table(&check)));
     show::tables(&all)?;
     show::text(&format!("\n{}\n", run::summary(scenario, outcome)))?;
     eprintln!("{}", run::speed(outcome));

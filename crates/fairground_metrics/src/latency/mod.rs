@@ -19,8 +19,8 @@ pub use cpu::{CpuReport, SectionTime};
 pub use report::{RUN_METRICS, ReasonCount, RunReport};
 pub use task::TaskReport;
 
-use crate::figures::Window;
 use crate::marker::MarkerStats;
+use crate::window::Window;
 use cpu::CpuRow;
 use fairground_model::{MarkerSpec, PrevState, Reason, Sink, TaskInfo, TraceEvent};
 use fairground_stdx::{CpuId, Id, IndexVec, Instant, MarkerId, TaskId};

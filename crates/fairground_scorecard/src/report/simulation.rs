@@ -5,7 +5,7 @@ use crate::card::Card;
 use crate::judge::{distance, is_inside, median_distance};
 use crate::notes::Notes;
 use crate::simulation::Simulated;
-use fairground_metrics::{Check, CheckedRow};
+use fairground_recordings::figures::{Check, CheckedRow};
 
 /// How many figures are inside.
 fn inside<'a>(rows: impl Iterator<Item = &'a CheckedRow>) -> u64 {

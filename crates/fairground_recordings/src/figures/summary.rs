@@ -1,10 +1,9 @@
 //! From slices and waits to the named figures.
 
+use super::figure::{Figure, FigureMap};
 use super::task::WorkloadTask;
-use super::{Figure, FigureValue};
-use crate::decimal::Decimal;
-use crate::metric::Unit;
-use crate::percentile::percentile;
+use fairground_metrics::Decimal;
+use fairground_metrics::percentile::percentile;
 use fairground_stdx::{Ns, TaskId};
 use std::collections::BTreeMap;
 
@@ -13,12 +12,6 @@ const FOUR_DIGITS: u128 = 10_000;
 /// Run times are shifted right until their sum has no more bits than this, so that squares fit.
 const CV_BITS: u32 = 40;
 
-pub(super) fn count(value: u64) -> Figure {
-    Figure { value: FigureValue::Number(Decimal::from(value)), unit: Unit::Count }
-}
-pub(super) fn ns(value: Ns) -> Figure {
-    Figure { value: FigureValue::Number(Decimal::from(value.0)), unit: Unit::Ns }
-}
 fn sorted<'a>(values: impl Iterator<Item = &'a Ns>) -> Vec<Ns> {
     let mut values: Vec<Ns> = values.copied().collect();
     values.sort_unstable();
@@ -26,19 +19,19 @@ fn sorted<'a>(values: impl Iterator<Item = &'a Ns>) -> Vec<Ns> {
 }
 
 /// All figures under `tasks.` and `all.`.
-pub(super) fn summary(tasks: &[(TaskId, WorkloadTask)], switches: u64) -> BTreeMap<String, Figure> {
+pub(super) fn summary(tasks: &[(TaskId, WorkloadTask)], switches: u64) -> FigureMap {
     let mut figures = BTreeMap::new();
     tasks.iter().for_each(|(_, task)| one_task(task, &mut figures));
-    let sum = |of: fn(&WorkloadTask) -> u64| count(tasks.iter().map(|(_, task)| of(task)).sum());
-    let mut all = |name: &str, figure| figures.insert(format!("all.{name}"), figure);
-    all("tasks", count(tasks.len() as u64));
-    all("runtime_ns", ns(Ns(tasks.iter().map(|(_, task)| task.runtime().0).sum())));
-    all("switches", count(switches));
+    let sum = |of: fn(&WorkloadTask) -> u64| tasks.iter().map(|(_, task)| of(task)).sum::<u64>().into();
+    let mut all = |name: &str, figure: Figure| figures.insert(format!("all.{name}"), figure);
+    all("tasks", (tasks.len() as u64).into());
+    all("runtime_ns", sum(|task| task.runtime().0));
+    all("switches", switches.into());
     all("migrations", sum(|task| task.migrations));
     all("preemptions", sum(|task| task.preemptions));
-    all("max_wait_ns", ns(tasks.iter().map(|(_, task)| task.max_wait).max().unwrap_or_default()));
+    all("max_wait_ns", tasks.iter().map(|(_, task)| task.max_wait).max().unwrap_or_default().into());
     if let Some(cv) = runtime_cv(&tasks.iter().map(|(_, task)| task.runtime()).collect::<Vec<_>>()) {
-        all("runtime_cv", Figure { value: FigureValue::Number(cv), unit: Unit::Count });
+        all("runtime_cv", cv.into());
     }
     let slices = sorted(tasks.iter().flat_map(|(_, task)| &task.slices));
     let waits = sorted(tasks.iter().flat_map(|(_, task)| &task.wakeup_waits));
@@ -48,11 +41,7 @@ pub(super) fn summary(tasks: &[(TaskId, WorkloadTask)], switches: u64) -> BTreeM
 }
 
 /// The share of the run time that each group's tasks got, rounded to four digits; nothing if nobody ran.
-pub(super) fn group_shares(
-    tasks: &[(TaskId, WorkloadTask)],
-    groups: &[(TaskId, String)],
-    figures: &mut BTreeMap<String, Figure>,
-) {
+pub(super) fn group_shares(tasks: &[(TaskId, WorkloadTask)], groups: &[(TaskId, String)], figures: &mut FigureMap) {
     let mut runtimes: BTreeMap<&str, u128> = BTreeMap::new();
     let mut total: u128 = 0;
     for (task, row) in tasks {
@@ -65,33 +54,32 @@ pub(super) fn group_shares(
     for (group, runtime) in runtimes {
         let rounded = (runtime * FOUR_DIGITS + total / 2).checked_div(total).and_then(|share| u64::try_from(share).ok());
         if let Some(share) = rounded {
-            let value = FigureValue::Number(Decimal::ratio(share, FOUR_DIGITS as u64));
-            figures.insert(format!("group_share.{group}"), Figure { value, unit: Unit::Count });
+            figures.insert(format!("group_share.{group}"), Decimal::ratio(share, FOUR_DIGITS as u64).into());
         }
     }
 }
 
-fn one_task(task: &WorkloadTask, figures: &mut BTreeMap<String, Figure>) {
+fn one_task(task: &WorkloadTask, figures: &mut FigureMap) {
     let slices = sorted(task.slices.iter());
     let mut one = |name: &str, figure| figures.insert(format!("tasks.{}.{name}", task.name), figure);
-    one("runtime_ns", ns(task.runtime()));
-    one("slices", count(slices.len() as u64));
-    one("slice_median_ns", ns(percentile(&slices, 50).unwrap_or_default()));
-    one("slice_max_ns", ns(slices.last().copied().unwrap_or_default()));
-    one("max_wait_ns", ns(task.max_wait));
-    one("migrations", count(task.migrations));
-    one("cpus", Figure { value: FigureValue::Cpus(task.cpus), unit: Unit::Count });
+    one("runtime_ns", task.runtime().into());
+    one("slices", (slices.len() as u64).into());
+    one("slice_median_ns", percentile(&slices, 50).unwrap_or_default().into());
+    one("slice_max_ns", slices.last().copied().unwrap_or_default().into());
+    one("max_wait_ns", task.max_wait.into());
+    one("migrations", task.migrations.into());
+    one("cpus", Figure::Cpus(task.cpus));
 }
 
-fn spread(of: &str, sorted: &[Ns], percents: &[usize], figures: &mut BTreeMap<String, Figure>) {
-    figures.insert(format!("all.{of}.n"), count(sorted.len() as u64));
+fn spread(of: &str, sorted: &[Ns], percents: &[usize], figures: &mut FigureMap) {
+    figures.insert(format!("all.{of}.n"), (sorted.len() as u64).into());
     for &percent in percents {
         if let Some(value) = percentile(sorted, percent) {
-            figures.insert(format!("all.{of}.p{percent}"), ns(value));
+            figures.insert(format!("all.{of}.p{percent}"), value.into());
         }
     }
     if let Some(&max) = sorted.last() {
-        figures.insert(format!("all.{of}.max"), ns(max));
+        figures.insert(format!("all.{of}.max"), max.into());
     }
 }
 

@@ -9,7 +9,7 @@
 //! * **Wake to run.** The waits that a waking or a first queueing began.
 //! * **Preemptions.** Slices with a part in the window whose end left the task runnable.
 //! * **Switches** are those of all tasks; all else is of the measured ones.
-//! * **Percentiles** are those of [`crate::percentile::percentile`].
+//! * **Percentiles** are those of [`fairground_metrics::percentile::percentile`].
 //! * **runtime_cv.** Population standard deviation over mean of the tasks' run times, four digits.
 //! * **group_share.** Run time of a group's tasks over that of all, four digits; of groups that have tasks themselves.
 //! * **Reports of the programs.** The markers `latency`, `response` and `first_run` of a task `p00`
@@ -19,51 +19,32 @@
 //!   throttled.
 //! * **Load tracking**, on request: see `load.rs`.
 
+mod check;
+mod figure;
 mod load;
 mod quota;
 mod reported;
+mod show;
 mod summary;
 mod task;
-mod window;
 
-pub use window::{Window, WindowRule};
+pub use check::{Check, CheckedRow, ExpectRow, SkippedRow};
+pub use figure::{Figure, FigureMap};
+pub use show::{expect_json, expect_table, figures_json};
 
+use fairground_metrics::Window;
 use fairground_model::{MarkerSpec, PrevState, Sink, TaskInfo, TraceEvent};
-use fairground_stdx::{CpuId, CpuMask, IndexVec, Instant, MarkerId, TaskId};
+use fairground_stdx::{CpuId, Id, IndexVec, Instant, MarkerId, TaskId};
 use load::LoadSamples;
 use quota::Quotas;
 use reported::Reported;
-use std::collections::BTreeMap;
 use task::{Wait, WorkloadTask};
 
-use crate::decimal::Decimal;
-use crate::metric::Unit;
-
-/// The value of a figure.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum FigureValue {
-    /// A number.
-    Number(Decimal),
-    /// A set of CPUs.
-    Cpus(CpuMask),
-}
-
-/// One figure of a set.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Figure {
-    /// Its value.
-    pub value: FigureValue,
-    /// Its unit.
-    pub unit: Unit,
-}
-
 /// Computes the figures of a set. Keeps each slice of a measured task, as exact percentiles need
-/// them, so it is for recorded experiments of seconds, not for runs of hours ([`crate::RunStats`]).
+/// them, so it is for recorded experiments of seconds, not for runs of hours ([`fairground_metrics::RunStats`]).
 #[derive(Clone, Debug)]
 pub struct Figures {
     window: Window,
-    /// Set while the window has not begun yet: no waking before this instant begins it.
-    pending: Option<(Instant, fairground_stdx::Ns)>,
     measured: Vec<TaskId>,
     /// Indexed by task; `None` = not measured.
     tasks: Vec<Option<WorkloadTask>>,
@@ -78,12 +59,11 @@ pub struct Figures {
 
 impl Figures {
     /// Figures of the `measured` tasks within a window.
-    pub fn new(window: impl Into<WindowRule>, measured: impl IntoIterator<Item = TaskId>) -> Figures {
-        let (window, pending) = window.into().begin();
+    pub fn new(window: Window, measured: impl IntoIterator<Item = TaskId>) -> Figures {
         let (reported, load) = (Reported::default(), None);
         let (none, tasks, groups) = (Vec::new(), Vec::new(), Vec::new());
         let mut figures =
-            Figures { window, pending, measured: none, tasks, groups, switches: 0, quotas: Quotas::default(), reported, load };
+            Figures { window, measured: none, tasks, groups, switches: 0, quotas: Quotas::default(), reported, load };
         measured.into_iter().for_each(|task| figures.measure(task));
         figures
     }
@@ -103,18 +83,14 @@ impl Figures {
         self.load = Some(LoadSamples::new(capacities.into_iter().collect()));
         self
     }
-    /// The window, as far as it is known.
-    pub fn window(&self) -> Window {
-        self.window
-    }
     /// The figures of a run that ended at `end`, by name.
-    pub fn finish(mut self, end: Instant) -> BTreeMap<String, Figure> {
+    pub fn finish(mut self, end: Instant) -> FigureMap {
         for task in self.tasks.iter_mut().flatten() {
             task.leave(end, PrevState::Sleeping, self.window);
         }
         let mut tasks: Vec<(TaskId, WorkloadTask)> = Vec::new();
         for &id in &self.measured {
-            let row = self.tasks.get_mut(fairground_stdx::Id::index(id)).and_then(Option::take);
+            let row = self.tasks.get_mut(Id::index(id)).and_then(Option::take);
             tasks.extend(row.map(|row| (id, row)));
         }
         let mut figures = summary::summary(&tasks, self.switches);
@@ -129,7 +105,7 @@ impl Figures {
     }
 
     fn measure(&mut self, task: TaskId) {
-        let index = fairground_stdx::Id::index(task);
+        let index = Id::index(task);
         if self.tasks.len() <= index {
             self.tasks.resize(index + 1, None);
         }
@@ -139,13 +115,7 @@ impl Figures {
         }
     }
     fn row(&mut self, task: TaskId) -> Option<&mut WorkloadTask> {
-        self.tasks.get_mut(fairground_stdx::Id::index(task))?.as_mut()
-    }
-    /// Begins a window that waits for the first waking of a measured task.
-    fn waking(&mut self, at: Instant) {
-        if let Some((_, length)) = self.pending.take_if(|(not_before, _)| at >= *not_before) {
-            self.window = Window { start: at, end: at + length };
-        }
+        self.tasks.get_mut(Id::index(task))?.as_mut()
     }
     fn switch(&mut self, at: Instant, cpu: CpuId, prev: Option<TaskId>, prev_state: PrevState, next: Option<TaskId>) {
         let window = self.window;
@@ -168,10 +138,6 @@ impl Sink for Figures {
     fn record(&mut self, at: Instant, cpu: CpuId, event: &TraceEvent) {
         match *event {
             TraceEvent::SchedWaking { task, .. } | TraceEvent::SchedWakeupNew { task, .. } => {
-                let is_waking = matches!(event, TraceEvent::SchedWaking { .. });
-                if self.row(task).is_some() && is_waking {
-                    self.waking(at);
-                }
                 if let Some(row) = self.row(task) {
                     row.wait(Wait { since: at, woken: true });
                 }

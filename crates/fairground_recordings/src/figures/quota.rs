@@ -1,10 +1,8 @@
 //! Figures of quota, from the decisions about it: `bandwidth.throttles` and so on.
 
-use super::Figure;
-use super::summary::{count, ns};
+use super::figure::FigureMap;
 use fairground_model::{Decision, Reason};
 use fairground_stdx::Ns;
-use std::collections::BTreeMap;
 
 /// What happened to quotas within the window.
 #[derive(Clone, Debug, Default)]
@@ -40,19 +38,19 @@ impl Quotas {
     }
 
     /// Nothing where there is no quota.
-    pub(super) fn add_to(&self, figures: &mut BTreeMap<String, Figure>) {
+    pub(super) fn add_to(&self, figures: &mut FigureMap) {
         if self.period_timer_fires == 0 {
             return;
         }
         let mut add = |name: &str, figure| figures.insert(format!("bandwidth.{name}"), figure);
-        add("throttles", count(self.throttles));
-        add("unthrottles", count(self.unthrottles));
-        add("period_timer_fires", count(self.period_timer_fires));
-        add("runtime_between_fires_ns.mean", ns(Ns(self.between_fires.0 / self.period_timer_fires)));
+        add("throttles", self.throttles.into());
+        add("unthrottles", self.unthrottles.into());
+        add("period_timer_fires", self.period_timer_fires.into());
+        add("runtime_between_fires_ns.mean", (self.between_fires.0 / self.period_timer_fires).into());
         let mut overruns = self.overruns.clone();
         overruns.sort_unstable();
         if let Some(&median) = overruns.get(overruns.len() / 2) {
-            add("overrun_at_throttle_ns.median", ns(median));
+            add("overrun_at_throttle_ns.median", median.into());
         }
     }
 }

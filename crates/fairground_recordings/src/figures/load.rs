@@ -7,13 +7,10 @@
 //!   on the straight line, on the clock of load tracking (time times capacity / 1024 while it runs), from
 //!   the first sample in the window: there the task wakes with nothing left of its past.
 
-use super::summary::count;
+use super::figure::FigureMap;
 use super::task::WorkloadTask;
-use super::{Figure, FigureValue, Window};
-use crate::decimal::Decimal;
-use crate::metric::Unit;
+use fairground_metrics::{Decimal, Window};
 use fairground_stdx::{CpuId, Id, Instant, TaskId};
-use std::collections::BTreeMap;
 
 /// The values of utilisation whose times the recordings give.
 const TARGETS: [u32; 9] = [128, 256, 400, 486, 512, 768, 840, 972, 1002];
@@ -51,21 +48,21 @@ impl LoadSamples {
         }
         self.samples[task.index()].push(Sample { at, cpu, util_avg });
     }
-    pub(super) fn add_to(&self, tasks: &[(TaskId, WorkloadTask)], window: Window, figures: &mut BTreeMap<String, Figure>) {
+    pub(super) fn add_to(&self, tasks: &[(TaskId, WorkloadTask)], window: Window, figures: &mut FigureMap) {
         for (id, task) in tasks {
             let all = self.samples.get(id.index()).map(Vec::as_slice).unwrap_or_default();
             let until = all.partition_point(|sample| sample.at <= window.end);
             let values = |from: usize| all[from..until].iter().map(|sample| sample.util_avg);
             if let (Some(min), Some(max)) = (values(until / 2).min(), values(0).max()) {
-                figures.insert(format!("pelt.util_avg.{}.min", task.name), count(min.into()));
-                figures.insert(format!("pelt.util_avg.{}.max", task.name), count(max.into()));
+                figures.insert(format!("pelt.util_avg.{}.min", task.name), u64::from(min).into());
+                figures.insert(format!("pelt.util_avg.{}.max", task.name), u64::from(max).into());
             }
             if task.name == RAMP {
                 self.ramp(&all[all.partition_point(|sample| sample.at < window.start)..until], figures);
             }
         }
     }
-    fn ramp(&self, samples: &[Sample], figures: &mut BTreeMap<String, Figure>) {
+    fn ramp(&self, samples: &[Sample], figures: &mut FigureMap) {
         let mut curve = Vec::with_capacity(samples.len());
         let mut clock = 0;
         for (index, sample) in samples.iter().enumerate() {
@@ -75,8 +72,7 @@ impl LoadSamples {
         }
         for target in TARGETS {
             if let Some(ns) = reaches(&curve, target) {
-                let value = FigureValue::Number(Decimal::ratio(ns, MS));
-                figures.insert(format!("pelt.ramp_reaches.{target}.linear_ms"), Figure { value, unit: Unit::Count });
+                figures.insert(format!("pelt.ramp_reaches.{target}.linear_ms"), Decimal::ratio(ns, MS).into());
             }
         }
     }
@@ -96,23 +92,19 @@ fn reaches(curve: &[(u64, u32)], target: u32) -> Option<u64> {
 mod tests {
     use super::*;
 
-    fn figures_of(name: &str, capacities: Vec<u32>, samples: &[(u64, u32)]) -> BTreeMap<String, Figure> {
+    fn figures_of(name: &str, capacities: Vec<u32>, samples: &[(u64, u32)]) -> FigureMap {
         let mut load = LoadSamples::new(capacities);
         for &(ms, util_avg) in samples {
             load.record(Instant::from_ns(ms * MS), CpuId::new(0), TaskId::new(1), util_avg);
         }
         let window = Window { start: Instant::from_ns(10 * MS), end: Instant::from_ns(100 * MS) };
-        let mut figures = BTreeMap::new();
+        let mut figures = FigureMap::new();
         let tasks = [(TaskId::new(0), WorkloadTask::new("idle".into())), (TaskId::new(1), WorkloadTask::new(name.into()))];
         load.add_to(&tasks, window, &mut figures);
         figures
     }
-    fn shown(figures: &BTreeMap<String, Figure>) -> Vec<(&str, String)> {
-        let value = |figure: &Figure| match &figure.value {
-            FigureValue::Number(number) => number.to_string(),
-            FigureValue::Cpus(cpus) => cpus.to_string(),
-        };
-        figures.iter().map(|(name, figure)| (name.as_str(), value(figure))).collect()
+    fn shown(figures: &FigureMap) -> Vec<(&str, String)> {
+        figures.iter().map(|(name, figure)| (name.as_str(), figure.to_string())).collect()
     }
 
     #[test]

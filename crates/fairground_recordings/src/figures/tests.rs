@@ -1,6 +1,5 @@
 use super::*;
 use fairground_model::{MarkerUnit, WakeContext};
-use fairground_stdx::Ns;
 
 fn task(id: u32) -> TaskId {
     TaskId::new(id)
@@ -19,16 +18,12 @@ fn named(figures: &mut Figures, names: &[&str]) {
         figures.task(task(id), &TaskInfo { name: (*name).into(), pid: 100 + id, prio: 120 });
     }
 }
-fn shown(figures: &BTreeMap<String, Figure>, name: &str) -> String {
-    match figures.get(name).map(|figure| &figure.value) {
-        Some(FigureValue::Number(number)) => number.to_string(),
-        Some(FigureValue::Cpus(cpus)) => cpus.to_string(),
-        None => "-".into(),
-    }
+fn shown(figures: &FigureMap, name: &str) -> String {
+    figures.get(name).map_or("-".into(), Figure::to_string)
 }
 /// Two hogs and a helper on CPU 0, one preemption on each side of the window's end.
-fn two_hogs(rule: WindowRule) -> BTreeMap<String, Figure> {
-    let mut figures = Figures::new(rule, [task(0), task(1)]);
+fn two_hogs(window: Window) -> FigureMap {
+    let mut figures = Figures::new(window, [task(0), task(1)]);
     named(&mut figures, &["h00", "h01", "helper"]);
     let running = PrevState::Running;
     feed(&mut figures, 50, 0, waking(2));
@@ -47,7 +42,7 @@ fn two_hogs(rule: WindowRule) -> BTreeMap<String, Figure> {
 #[test]
 fn slices_waits_and_window() {
     let window = Window { start: Instant::from_ns(100), end: Instant::from_ns(1100) };
-    let fixed = two_hogs(window.into());
+    let fixed = two_hogs(window);
     let expected = [
         ("tasks.h00.runtime_ns", "970"),
         ("tasks.h00.slices", "2"),
@@ -72,16 +67,6 @@ fn slices_waits_and_window() {
     for (name, value) in expected {
         assert_eq!(shown(&fixed, name), value, "{name}");
     }
-    let found = two_hogs(WindowRule::FirstWaking { not_before: Instant::from_ns(60), length: Ns(1000) });
-    assert_eq!(found, fixed);
-}
-
-#[test]
-fn wakings_before_the_bound_do_not_begin_the_window() {
-    let late = two_hogs(WindowRule::FirstWaking { not_before: Instant::from_ns(101), length: Ns(1000) });
-    assert_eq!((shown(&late, "all.wake_to_run_ns.n").as_str(), shown(&late, "all.runtime_ns").as_str()), ("1", "1380"));
-    let never = two_hogs(WindowRule::FirstWaking { not_before: Instant::from_ns(9999), length: Ns(1000) });
-    assert_eq!((shown(&never, "all.runtime_ns").as_str(), shown(&never, "all.runtime_cv").as_str()), ("0", "-"));
 }
 
 #[test]

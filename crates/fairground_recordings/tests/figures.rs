@@ -5,8 +5,9 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot read its data must fail")]
 
-use fairground_metrics::{Figure, FigureValue, Figures, RunStats, Window, WindowRule};
+use fairground_metrics::{RunStats, Window};
 use fairground_model::{PrevState, Sink, TaskInfo, TraceEvent, WakeContext};
+use fairground_recordings::figures::{Figure, FigureMap, Figures};
 use fairground_stdx::{CpuId, CpuMask, Instant, Ns, TaskId};
 use fairground_testing::experiments;
 use serde_json::Value;
@@ -93,8 +94,8 @@ impl Recording {
         self.records.iter().for_each(|(at, cpu, event)| sink.record(*at, *cpu, event));
         self.records.last().unwrap().0
     }
-    fn figures(&self, rule: impl Into<WindowRule>) -> BTreeMap<String, Figure> {
-        let mut figures = Figures::new(rule, self.measured.iter().copied());
+    fn figures(&self, window: Window) -> FigureMap {
+        let mut figures = Figures::new(window, self.measured.iter().copied());
         let end = self.feed(&mut figures);
         figures.finish(end)
     }
@@ -125,10 +126,7 @@ fn flatten(path: &str, value: &Value, into: &mut Vec<(String, String)>) {
 }
 
 fn shown(figure: Option<&Figure>) -> Option<String> {
-    figure.map(|figure| match &figure.value {
-        FigureValue::Number(number) => number.to_string(),
-        FigureValue::Cpus(cpus) => cpus.to_string(),
-    })
+    figure.map(Figure::to_string)
 }
 
 /// Every figure that a trace tells, of every experiment of the emulated sets, to the last digit. The
@@ -152,18 +150,6 @@ fn figures_equal_the_summaries() {
     }
     assert!(wrong.is_empty(), "{} of {compared} differ:\n{}", wrong.len(), wrong.join("\n"));
     eprintln!("{compared} figures compared");
-}
-
-/// The window that begins with the first waking is the recorded one, save where tasks sleep before
-/// (those that write their cgroup).
-#[test]
-fn the_first_waking_begins_the_window() {
-    for folder in experiments(|name| name.contains("-hogs-") || name.contains("-press-") || name.contains("-many-32cpu")) {
-        let recording = Recording::read(&folder);
-        let length = recording.window.end.since(recording.window.start);
-        let rule = WindowRule::FirstWaking { not_before: Instant::ZERO, length };
-        assert_eq!(recording.figures(rule), recording.figures(recording.window), "{}", folder.display());
-    }
 }
 
 /// The samples of load tracking in a set's `pelt.csv`, as a run of ours would give them. A row holds the state

@@ -1,10 +1,10 @@
 //! Figures beside the limits of a recorded set.
 
-use crate::columns;
-use crate::table::{Cell, Table, number};
-use fairground_metrics::{Check, Figure, FigureValue};
+use super::check::Check;
+use super::figure::{Figure, FigureMap};
+use fairground_report::table::number;
+use fairground_report::{Cell, Table, columns};
 use serde_json::{Map, Value, json};
-use std::collections::BTreeMap;
 
 /// `figure  ours  recorded  lo..hi  inside`; what was skipped is listed under the table.
 pub fn expect_table(check: &Check) -> Table {
@@ -31,10 +31,10 @@ pub fn expect_json(check: &Check) -> Value {
 }
 
 /// Figures by name, each with its number or list of CPUs, as in a set's `summary.json`.
-pub fn figures_json(figures: &BTreeMap<String, Figure>) -> Value {
-    let value = |figure: &Figure| match &figure.value {
-        FigureValue::Number(value) => number(*value),
-        FigureValue::Cpus(cpus) => cpus.iter().map(|cpu| cpu.get()).collect(),
+pub fn figures_json(figures: &FigureMap) -> Value {
+    let value = |figure: &Figure| match figure {
+        Figure::Number(value) => number(*value),
+        Figure::Cpus(cpus) => cpus.iter().map(|cpu| cpu.get()).collect(),
     };
     Value::Object(figures.iter().map(|(name, figure)| (name.clone(), value(figure))).collect::<Map<_, _>>())
 }
@@ -42,11 +42,12 @@ pub fn figures_json(figures: &BTreeMap<String, Figure>) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::figures::ExpectRow;
     use expect_test::expect;
-    use fairground_metrics::{Decimal, ExpectRow, Unit};
+    use fairground_metrics::Decimal;
     use fairground_stdx::CpuMask;
 
-    fn check() -> (Check, BTreeMap<String, Figure>) {
+    fn check() -> (Check, FigureMap) {
         let row = |[figure, value, lo, hi]: [&str; 4]| ExpectRow {
             figure: figure.into(),
             value: value.into(),
@@ -59,11 +60,10 @@ mod tests {
             ["all.gone", "1", "0", "2"],
             ["pelt rows replay", "every row", "share given", ""],
         ];
-        let number = |value| Figure { value: FigureValue::Number(value), unit: Unit::Count };
-        let figures = BTreeMap::from([
-            ("all.switches".to_string(), number(Decimal::from(300))),
-            ("all.runtime_cv".to_string(), number(Decimal::ratio(1191, 10_000))),
-            ("tasks.h00.cpus".to_string(), Figure { value: FigureValue::Cpus(CpuMask::first_n(2)), unit: Unit::Count }),
+        let figures = FigureMap::from([
+            ("all.switches".to_string(), 300.into()),
+            ("all.runtime_cv".to_string(), Decimal::ratio(1191, 10_000).into()),
+            ("tasks.h00.cpus".to_string(), Figure::Cpus(CpuMask::first_n(2))),
         ]);
         (Check::new(&expect.map(row), &figures), figures)
     }

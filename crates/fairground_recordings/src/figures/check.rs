@@ -1,8 +1,7 @@
 //! Figures against the limits of a recorded set.
 
-use crate::decimal::Decimal;
-use crate::figures::{Figure, FigureValue};
-use std::collections::BTreeMap;
+use super::figure::{Figure, FigureMap};
+use fairground_metrics::Decimal;
 
 /// One row of a set's `expect` list, as written there: numbers as their text.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -59,7 +58,7 @@ pub struct Check {
 
 impl Check {
     /// Compares `figures` with the rows of an `expect` list.
-    pub fn new(expect: &[ExpectRow], figures: &BTreeMap<String, Figure>) -> Check {
+    pub fn new(expect: &[ExpectRow], figures: &FigureMap) -> Check {
         let mut check = Check::default();
         for row in expect {
             let (Some(value), Some(lo), Some(hi)) =
@@ -68,9 +67,9 @@ impl Check {
                 check.skipped.push(SkippedRow { figure: row.figure.clone(), reason: "its limits are no plain decimal numbers" });
                 continue;
             };
-            let ours = match figures.get(&row.figure).map(|figure| &figure.value) {
-                Some(FigureValue::Number(number)) => Some(*number),
-                Some(FigureValue::Cpus(_)) | None => None,
+            let ours = match figures.get(&row.figure) {
+                Some(Figure::Number(number)) => Some(*number),
+                Some(Figure::Cpus(_)) | None => None,
             };
             check.rows.push(CheckedRow { figure: row.figure.clone(), ours, value, lo, hi });
         }
@@ -85,7 +84,6 @@ impl Check {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::metric::Unit;
 
     fn row(figure: &str, value: &str, lo: &str, hi: &str) -> ExpectRow {
         ExpectRow { figure: figure.into(), value: value.into(), lo: lo.into(), hi: hi.into() }
@@ -93,11 +91,10 @@ mod tests {
 
     #[test]
     fn limits_are_inclusive_missing_figures_fail_and_text_is_listed() {
-        let number = |value| Figure { value: FigureValue::Number(value), unit: Unit::Count };
-        let figures = BTreeMap::from([
-            ("a".to_string(), number(Decimal::from(5))),
-            ("b".to_string(), number(Decimal::parse("0.1190000001").unwrap_or_default())),
-            ("c".to_string(), number(Decimal::parse("0.119").unwrap())),
+        let figures = FigureMap::from([
+            ("a".to_string(), 5.into()),
+            ("b".to_string(), Decimal::parse("0.1190000001").unwrap_or_default().into()),
+            ("c".to_string(), Decimal::parse("0.119").unwrap().into()),
         ]);
         let expect =
             [row("a", "4", "3.5", "5"), row("c", "0.1", "0", "0.118"), row("gone", "1", "0", "2"), row("pelt", "every", "x", "")];

@@ -1,11 +1,9 @@
 //! What the workload's own programs report, from their markers.
 
-use super::Figure;
-use super::summary::{count, ns};
+use super::figure::FigureMap;
 use super::task::WorkloadTask;
 use fairground_model::MarkerSpec;
-use fairground_stdx::{Id, IndexVec, MarkerId, Ns, TaskId};
-use std::collections::BTreeMap;
+use fairground_stdx::{Id, IndexVec, MarkerId, TaskId};
 
 /// Markers that are lengths of time, and how `wl` spells them in its report.
 const TIMES: [(&str, &str); 3] = [("latency", "lat"), ("response", "resp"), ("first_run", "first")];
@@ -55,35 +53,35 @@ impl Reported {
         tally.max = tally.max.max(value);
     }
     /// Adds `NAME.maxlat_ns` and the like, and the maxima over the tasks of `press`.
-    pub(super) fn add_to(&self, tasks: &[(TaskId, WorkloadTask)], figures: &mut BTreeMap<String, Figure>) {
+    pub(super) fn add_to(&self, tasks: &[(TaskId, WorkloadTask)], figures: &mut FigureMap) {
         for (marker, stem) in TIMES {
             for (name, tally) in self.tallies_of(marker, tasks) {
                 let mean = u64::try_from(tally.sum / u128::from(tally.count)).unwrap_or(u64::MAX);
-                figures.insert(format!("{name}.max{stem}_ns"), ns(Ns(tally.max)));
-                figures.insert(format!("{name}.avg{stem}_ns"), ns(Ns(mean)));
+                figures.insert(format!("{name}.max{stem}_ns"), tally.max.into());
+                figures.insert(format!("{name}.avg{stem}_ns"), mean.into());
             }
         }
         for (name, tally) in self.tallies_of("jobs", tasks) {
-            figures.insert(format!("{name}.jobs"), count(u64::try_from(tally.sum).unwrap_or(u64::MAX)));
+            figures.insert(format!("{name}.jobs"), u64::try_from(tally.sum).unwrap_or(u64::MAX).into());
         }
         for (marker, figure) in [("first_run", "press.max_first_run_ns"), ("response", "press.max_response_ns")] {
             let press = self.tallies_of(marker, tasks).filter(|(name, _)| name.starts_with("press"));
             if let Some(max) = press.map(|(_, tally)| tally.max).max() {
-                figures.insert(figure.to_string(), ns(Ns(max)));
+                figures.insert(figure.to_string(), max.into());
             }
         }
     }
     /// The report of a `wl msg`: `wakes`, `jobs`, `p50_ns` and the like.
-    pub(super) fn add_answers(&mut self, tasks: &[(TaskId, WorkloadTask)], figures: &mut BTreeMap<String, Figure>) {
+    pub(super) fn add_answers(&mut self, tasks: &[(TaskId, WorkloadTask)], figures: &mut FigureMap) {
         self.answers.sort_unstable();
         let Some(&max) = self.answers.last() else { return };
         let jobs: u128 = self.tallies_of("jobs", tasks).map(|(_, tally)| tally.sum).sum();
-        figures.insert("wakes".to_string(), count(self.answers.len() as u64));
-        figures.insert("jobs".to_string(), count(u64::try_from(jobs).unwrap_or(u64::MAX)));
-        figures.insert("max_ns".to_string(), ns(Ns(max)));
+        figures.insert("wakes".to_string(), (self.answers.len() as u64).into());
+        figures.insert("jobs".to_string(), u64::try_from(jobs).unwrap_or(u64::MAX).into());
+        figures.insert("max_ns".to_string(), max.into());
         for (name, thousandths) in PERCENTILES {
             let at = self.answers.len() * thousandths / 1000;
-            figures.insert(format!("{name}_ns"), ns(Ns(self.answers[at])));
+            figures.insert(format!("{name}_ns"), self.answers[at].into());
         }
     }
     /// The tasks that made a measurement of this name, with what they measured.

@@ -1,6 +1,6 @@
 //! Slices and waits of one measured task.
 
-use super::Window;
+use fairground_metrics::Window;
 use fairground_model::PrevState;
 use fairground_stdx::{CpuId, CpuMask, Instant, Ns};
 
