@@ -2,10 +2,11 @@
 #![allow(clippy::unwrap_used, reason = "a test stops where it fails")]
 
 use crate::common::classes::{Log, fifo, with};
+use crate::common::picture::check;
 use crate::common::quota::{HOG, shares, simulation};
 use crate::common::{Build, MS, cpu, profile, repeat, run_to, sleep, work};
+use expect_test::expect;
 use fairground_model::{Change, Instr, Op, Policy, Reason, RtPriority, Start, TaskSet};
-use fairground_sched::TaskState;
 use fairground_sched::seam::PushOverload;
 use fairground_sim::Simulation;
 use fairground_stdx::{CpuMask, Instant, Ns, TaskId};
@@ -22,17 +23,16 @@ fn at(set: &mut TaskSet, task: TaskId, ms: u64) {
 
 #[test]
 fn a_real_time_task_preempts_at_once_and_runs_until_it_sleeps() {
-    for name in KERNELS {
-        let mut set = TaskSet::default();
-        let fair = set.pinned("fair", 0, vec![work(HOG)]);
-        let task = set.pinned("fifo", 0, vec![sleep(10 * MS), work(25 * MS), sleep(5 * MS), work(10 * MS)]);
-        with(&mut set, task, fifo(1));
-        at(&mut set, fair, 1);
-        let log = Log::of(&mut simulation(set, 1, 250, profile(name), 60));
-        let turns = log.turns();
-        let (fair, task) = (Some(fair.get()), Some(task.get()));
-        assert_eq!(turns[turns.len() - 5..], [(1, fair), (10, task), (35, fair), (40, task), (50, fair)], "{name}");
-    }
+    let mut set = TaskSet::default();
+    let fair = set.pinned("fair", 0, vec![work(HOG)]);
+    let task = set.pinned("fifo", 0, vec![sleep(10 * MS), work(25 * MS), sleep(5 * MS), work(10 * MS)]);
+    with(&mut set, task, fifo(1));
+    at(&mut set, fair, 1);
+    check(&KERNELS, &set, 1, Ns(MS), 60, &expect![[r#"
+              0         10        20        30        40        50
+        fair   000000000.........................00000..........0000000000
+        fifo            0000000000000000000000000     0000000000
+    "#]]);
 }
 
 #[test]
@@ -78,20 +78,19 @@ fn a_round_robin_task_alone_at_its_priority_goes_on() {
 /// FIFO: first come, first served; who is preempted is the first of its priority still, who yields the last.
 #[test]
 fn a_preempted_task_keeps_its_place_and_one_that_yields_does_not() {
-    for name in KERNELS {
-        let mut set = TaskSet::default();
-        let a = set.pinned("a", 0, vec![work(20 * MS), Instr::Yield, work(20 * MS)]);
-        let b = set.pinned("b", 0, vec![work(20 * MS)]);
-        let high = set.pinned("high", 0, vec![sleep(10 * MS), work(5 * MS)]);
-        for (task, priority) in [(a, 5), (b, 5), (high, 6)] {
-            set.tasks[task].policy = fifo(priority);
-        }
-        let log = Log::of(&mut simulation(set, 1, 1000, profile(name), 100));
-        let [a, b, high] = [a, b, high].map(|task| Some(task.get()));
-        let turns = log.turns();
-        assert_eq!(turns[turns.len() - 5..], [(10, high), (15, a), (25, b), (45, a), (65, None)], "{name}");
-        assert_eq!(log.count(Reason::YieldTail), 1, "{name}");
+    let mut set = TaskSet::default();
+    let a = set.pinned("a", 0, vec![work(20 * MS), Instr::Yield, work(20 * MS)]);
+    let b = set.pinned("b", 0, vec![work(20 * MS)]);
+    let high = set.pinned("high", 0, vec![sleep(10 * MS), work(5 * MS)]);
+    for (task, priority) in [(a, 5), (b, 5), (high, 6)] {
+        set.tasks[task].policy = fifo(priority);
     }
+    check(&KERNELS, &set, 1, Ns(MS), 70, &expect![[r#"
+              0         10        20        30        40        50        60
+        a     0000000000.....0000000000....................00000000000000000000
+        b     .........................00000000000000000000
+        high            00000
+    "#]]);
 }
 
 /// Model: 02 T16
@@ -129,30 +128,30 @@ fn with_runtime_share_a_hog_borrows_from_cpus_without_real_time_tasks() {
 /// Four tasks that are woken on one CPU of four; a fifth of a higher priority comes later.
 #[test]
 fn tasks_are_pushed_to_cpus_of_lower_priority() {
-    for name in KERNELS {
-        let mut set = TaskSet::default();
-        for row in 0..4 {
-            let fair = set.pinned("fair", row, vec![work(HOG)]);
-            set.tasks[fair].nice = -20;
-        }
-        let tasks: Vec<TaskId> = (1..=4)
-            .map(|priority| {
-                let task = set.task("rt", vec![sleep(10 * MS), work(HOG)]);
-                set.tasks[task].first_cpu = Some(cpu(0));
-                with(&mut set, task, fifo(10 * priority))
-            })
-            .collect();
-        let late = set.pinned("late", 2, vec![sleep(50 * MS), work(HOG)]);
-        with(&mut set, late, fifo(99));
-        let mut simulation = simulation(set, 4, 1000, profile(name), 200);
-        run_to(&mut simulation, 40_000);
-        let runs = |simulation: &Simulation, task| simulation.sched().task(task).state == TaskState::Running;
-        assert!(tasks.iter().all(|&task| runs(&simulation, task)), "{name}");
-        run_to(&mut simulation, 60_000);
-        // The least urgent of the four waits.
-        let now: Vec<bool> = tasks.iter().chain([&late]).map(|&task| runs(&simulation, task)).collect();
-        assert_eq!(now, [false, true, true, true, true], "{name}");
+    let mut set = TaskSet::default();
+    for row in 0..4 {
+        let fair = set.pinned("fair", row, vec![work(HOG)]);
+        set.tasks[fair].nice = -20;
     }
+    for priority in [10, 20, 30, 40] {
+        let task = set.task(&format!("fifo{priority}"), vec![sleep(10 * MS), work(HOG)]);
+        set.tasks[task].first_cpu = Some(cpu(0));
+        with(&mut set, task, fifo(priority));
+    }
+    let late = set.pinned("fifo99", 2, vec![sleep(50 * MS), work(HOG)]);
+    with(&mut set, late, fifo(99));
+    check(&KERNELS, &set, 4, Ns(MS), 60, &expect![[r#"
+                0         10        20        30        40        50
+        fair    0000000000..................................................
+        fair    1111111111..................................................
+        fair    2222222222..................................................
+        fair    3333333333..................................................
+        fifo10            2222222222222222222222222222222222222222..........
+        fifo20            33333333333333333333333333333333333333333333333333
+        fifo30            11111111111111111111111111111111111111111111111111
+        fifo40            00000000000000000000000000000000000000000000000000
+        fifo99                                                    2222222222
+    "#]]);
 }
 
 #[test]
@@ -265,15 +264,17 @@ fn tasks_change_between_the_classes_and_keep_their_share() {
 fn a_lower_priority_of_the_running_task_lets_another_one_run() {
     let mut set = TaskSet::default();
     let tasks = [20, 10].map(|priority| {
-        let task = set.pinned("task", 0, vec![work(HOG)]);
+        let task = set.pinned(&format!("fifo{priority}"), 0, vec![work(HOG)]);
         with(&mut set, task, fifo(priority))
     });
     set.at(10 * MS, Change::Policy { task: tasks[0], policy: fifo(5) });
     set.at(20 * MS, Change::Policy { task: tasks[0], policy: fifo(10) });
     set.at(30 * MS, Change::Policy { task: tasks[0], policy: rr(11) });
-    let log = Log::of(&mut simulation(set, 1, 1000, profile("v6.6"), 50));
-    let [a, b] = tasks.map(|task| Some(task.get()));
-    assert_eq!(log.turns(), [(0, a), (10, b), (30, a)]);
+    check(&KERNELS, &set, 1, Ns(MS), 50, &expect![[r#"
+                0         10        20        30        40
+        fifo20  0000000000....................00000000000000000000
+        fifo10  ..........00000000000000000000....................
+    "#]]);
 }
 
 #[test]
@@ -283,38 +284,34 @@ fn children_of_real_time_tasks_are_real_time_tasks() {
     set.tasks[child].start = Start::Forked;
     let parent = set.pinned("parent", 0, vec![Instr::Fork { task: child }, work(10 * MS)]);
     with(&mut set, parent, rr(40));
-    let fair = set.pinned("fair", 0, vec![work(HOG)]);
+    set.pinned("fair", 0, vec![work(HOG)]);
+    check(&["v6.18"], &set, 1, Ns(MS), 30, &expect![[r#"
+                0         10        20
+        child   ..........00000
+        parent  0000000000
+        fair    ...............000000000000000
+    "#]]);
     let mut simulation = simulation(set, 1, 1000, profile("v6.18"), 30);
-    let log = Log::of(&mut simulation);
+    run_to(&mut simulation, 5_000);
     assert_eq!(simulation.sched().task(child).policy, rr(40));
-    let turns = log.turns();
-    assert_eq!(turns[turns.len() - 3..], [(0, Some(parent.get())), (10, Some(child.get())), (15, Some(fair.get()))]);
 }
 
 #[test]
 fn they_leave_a_cpu_that_goes_off_line_and_one_that_they_may_not_use() {
-    for name in KERNELS {
-        let mut set = TaskSet::default();
-        let tasks: Vec<TaskId> = (0..3)
-            .map(|row| {
-                let task = set.task("rt", vec![work(HOG)]);
-                with(&mut set, task, fifo(10 + row))
-            })
-            .collect();
-        set.at(10 * MS, Change::Hotplug { cpu: cpu(1), online: false });
-        set.at(50 * MS, Change::Hotplug { cpu: cpu(1), online: true });
-        set.at(90 * MS, Change::Affinity { task: tasks[2], cpus: CpuMask::only(cpu(0)) });
-        let mut simulation = simulation(set, 2, 1000, profile(name), 200);
-        run_to(&mut simulation, 30_000);
-        let states = |simulation: &Simulation| {
-            let row = |&task: &TaskId| (simulation.sched().task(task).state, simulation.sched().task(task).cpu.get());
-            tasks.iter().map(row).collect::<Vec<_>>()
-        };
-        assert_eq!(states(&simulation)[2], (TaskState::Running, 0), "{name}");
-        assert_eq!(states(&simulation)[1].0, TaskState::Queued, "{name}");
-        run_to(&mut simulation, 110_000);
-        assert_eq!(states(&simulation)[2], (TaskState::Running, 0), "{name}");
-    }
+    let mut set = TaskSet::default();
+    let tasks = [10, 11, 12].map(|priority| {
+        let task = set.task(&format!("fifo{priority}"), vec![work(HOG)]);
+        with(&mut set, task, fifo(priority))
+    });
+    set.at(10 * MS, Change::Hotplug { cpu: cpu(1), online: false });
+    set.at(20 * MS, Change::Hotplug { cpu: cpu(1), online: true });
+    set.at(40 * MS, Change::Affinity { task: tasks[2], cpus: CpuMask::only(cpu(1)) });
+    check(&KERNELS, &set, 2, Ns(MS), 50, &expect![[r#"
+                0         10        20        30        40
+        fifo10  ..................................................
+        fifo11  1111111111..............................0000000000
+        fifo12  00000000000000000000000000000000000000001111111111
+    "#]]);
 }
 
 /// The load of a fair queue is that of its fair tasks: who leaves the class takes its own along, and brings back what is left of it.

@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "each test file uses its part")]
 
 pub(crate) mod classes;
+pub(crate) mod picture;
 pub(crate) mod quota;
 
 use fairground_machine::{CostModel, Machine};
