@@ -79,13 +79,20 @@ fn the_earliest_deadline_runs_first_before_real_time_and_fair_tasks() {
     with(&mut set, late, dl(20_000, 80_000));
     let soon = set.task("by 40", vec![sleep(10 * MS), work(5 * MS)]);
     with(&mut set, soon, dl(10_000, 40_000));
-    check(&KERNELS, &set, 1, Ns(MS), 60, &expect![[r#"
+    check(
+        &KERNELS,
+        &set,
+        1,
+        Ns(MS),
+        60,
+        &expect![[r#"
                 0         10        20        30        40        50
         fair    .............................................000000000000000
         fifo99  00000...............0000000000000000000000000
         by 80        00000.....00000
         by 40             00000
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -105,10 +112,17 @@ fn a_constrained_task_that_wakes_up_too_soon_waits_for_its_period() {
     let mut set = TaskSet::default();
     let task = set.task("task", vec![work(4 * MS), sleep(30 * MS), repeat(100)]);
     with(&mut set, task, dl_constrained(5_000, 10_000, 100_000));
-    check(&KERNELS, &set, 1, Ns(2 * MS), 120, &expect![[r#"
+    check(
+        &KERNELS,
+        &set,
+        1,
+        Ns(2 * MS),
+        120,
+        &expect![[r#"
               0         10        20        30        40        50        60        70        80        90        100       110
         task  00               .................................00               .................................00               ...
-    "#]]);
+    "#]],
+    );
 }
 
 /// Three tasks of half a CPU on two: they do not fit at once, and each has its runtime in each period all the same.
@@ -148,12 +162,19 @@ fn a_cpu_whose_deadline_task_sleeps_pulls_one_that_waits() {
     let waits = set.task("waits", vec![work(10 * MS)]);
     with(&mut set, waits, dl(20_000, 200_000));
     set.tasks[waits].start = Start::At(Instant::from_ns(5 * MS));
-    check(&KERNELS, &set, 2, Ns(MS), 40, &expect![[r#"
+    check(
+        &KERNELS,
+        &set,
+        2,
+        Ns(MS),
+        40,
+        &expect![[r#"
                0         10        20        30
         first  000000000000000000000000000000
         other  11111111111111111111
         waits       ...............1111111111
-    "#]]);
+    "#]],
+    );
     for name in KERNELS {
         let log = Log::of(&mut simulation(set.clone(), 2, 1000, profile(name), 50));
         assert_eq!(log.count(Reason::MigrateDlPull), 1, "{name}");

@@ -28,11 +28,18 @@ fn a_real_time_task_preempts_at_once_and_runs_until_it_sleeps() {
     let task = set.pinned("fifo", 0, vec![sleep(10 * MS), work(25 * MS), sleep(5 * MS), work(10 * MS)]);
     with(&mut set, task, fifo(1));
     at(&mut set, fair, 1);
-    check(&KERNELS, &set, 1, Ns(MS), 60, &expect![[r#"
+    check(
+        &KERNELS,
+        &set,
+        1,
+        Ns(MS),
+        60,
+        &expect![[r#"
               0         10        20        30        40        50
         fair   000000000.........................00000..........0000000000
         fifo            0000000000000000000000000     0000000000
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -85,12 +92,19 @@ fn a_preempted_task_keeps_its_place_and_one_that_yields_does_not() {
     for (task, priority) in [(a, 5), (b, 5), (high, 6)] {
         set.tasks[task].policy = fifo(priority);
     }
-    check(&KERNELS, &set, 1, Ns(MS), 70, &expect![[r#"
+    check(
+        &KERNELS,
+        &set,
+        1,
+        Ns(MS),
+        70,
+        &expect![[r#"
               0         10        20        30        40        50        60
         a     0000000000.....0000000000....................00000000000000000000
         b     .........................00000000000000000000
         high            00000
-    "#]]);
+    "#]],
+    );
 }
 
 /// Model: 02 T16
@@ -140,7 +154,13 @@ fn tasks_are_pushed_to_cpus_of_lower_priority() {
     }
     let late = set.pinned("fifo99", 2, vec![sleep(50 * MS), work(HOG)]);
     with(&mut set, late, fifo(99));
-    check(&KERNELS, &set, 4, Ns(MS), 60, &expect![[r#"
+    check(
+        &KERNELS,
+        &set,
+        4,
+        Ns(MS),
+        60,
+        &expect![[r#"
                 0         10        20        30        40        50
         fair    0000000000..................................................
         fair    1111111111..................................................
@@ -151,7 +171,8 @@ fn tasks_are_pushed_to_cpus_of_lower_priority() {
         fifo30            11111111111111111111111111111111111111111111111111
         fifo40            00000000000000000000000000000000000000000000000000
         fifo99                                                    2222222222
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -270,11 +291,18 @@ fn a_lower_priority_of_the_running_task_lets_another_one_run() {
     set.at(10 * MS, Change::Policy { task: tasks[0], policy: fifo(5) });
     set.at(20 * MS, Change::Policy { task: tasks[0], policy: fifo(10) });
     set.at(30 * MS, Change::Policy { task: tasks[0], policy: rr(11) });
-    check(&KERNELS, &set, 1, Ns(MS), 50, &expect![[r#"
+    check(
+        &KERNELS,
+        &set,
+        1,
+        Ns(MS),
+        50,
+        &expect![[r#"
                 0         10        20        30        40
         fifo20  0000000000....................00000000000000000000
         fifo10  ..........00000000000000000000....................
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -285,12 +313,19 @@ fn children_of_real_time_tasks_are_real_time_tasks() {
     let parent = set.pinned("parent", 0, vec![Instr::Fork { task: child }, work(10 * MS)]);
     with(&mut set, parent, rr(40));
     set.pinned("fair", 0, vec![work(HOG)]);
-    check(&["v6.18"], &set, 1, Ns(MS), 30, &expect![[r#"
+    check(
+        &["v6.18"],
+        &set,
+        1,
+        Ns(MS),
+        30,
+        &expect![[r#"
                 0         10        20
         child   ..........00000
         parent  0000000000
         fair    ...............000000000000000
-    "#]]);
+    "#]],
+    );
     let mut simulation = simulation(set, 1, 1000, profile("v6.18"), 30);
     run_to(&mut simulation, 5_000);
     assert_eq!(simulation.sched().task(child).policy, rr(40));
@@ -306,12 +341,19 @@ fn they_leave_a_cpu_that_goes_off_line_and_one_that_they_may_not_use() {
     set.at(10 * MS, Change::Hotplug { cpu: cpu(1), online: false });
     set.at(20 * MS, Change::Hotplug { cpu: cpu(1), online: true });
     set.at(40 * MS, Change::Affinity { task: tasks[2], cpus: CpuMask::only(cpu(1)) });
-    check(&KERNELS, &set, 2, Ns(MS), 50, &expect![[r#"
+    check(
+        &KERNELS,
+        &set,
+        2,
+        Ns(MS),
+        50,
+        &expect![[r#"
                 0         10        20        30        40
         fifo10  ..................................................
         fifo11  1111111111..............................0000000000
         fifo12  00000000000000000000000000000000000000001111111111
-    "#]]);
+    "#]],
+    );
 }
 
 /// The load of a fair queue is that of its fair tasks: who leaves the class takes its own along, and brings back what is left of it.
