@@ -2,12 +2,12 @@
 
 use fairground_formats::formats;
 use fairground_machine::{CostModel, presets};
+use fairground_model::features::Feat;
 use fairground_model::{GovernorKind, Reason, Tunable};
 use fairground_report::{Cell, ListRow, ProfileChange, Table, columns, list, profile as profile_report};
 use fairground_scenario::metrics::described;
 use fairground_scenario::{Error, SCHED_AUTOGROUP_ENABLED};
 use fairground_sched::fair::tunables::TUNABLES;
-use fairground_sched::features::Feat;
 use fairground_sched::profile::{Change, ChangeKind, KnownKind, Profile, ProfileError};
 use fairground_workload::workloads;
 

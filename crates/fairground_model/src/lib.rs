@@ -10,6 +10,7 @@ mod cpu_max;
 pub mod digest;
 mod distributed;
 pub mod event;
+pub mod features;
 mod frame;
 pub mod freq;
 pub mod governor;
@@ -31,6 +32,7 @@ pub mod task_set;
 pub mod time_spent;
 pub mod turns;
 mod util_clamp;
+pub mod version;
 
 pub use balance::{BalanceFinding, BalancePass, BalanceVerdict, Refusal, TaskRefusal, Verdict};
 pub use cost_class::CostClass;

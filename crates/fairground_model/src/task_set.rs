@@ -3,6 +3,7 @@
 #![allow(missing_docs, reason = "the fields of a variant are explained by the variant")]
 
 use crate::cpu_max::CpuMax;
+use crate::features::FeatWrite;
 use crate::governor::Governor;
 use crate::lock::LockSpec;
 use crate::noise::NoiseSpec;
@@ -214,8 +215,8 @@ pub enum Change {
     GroupClamp { group: TgId, clamp: UtilClamp },
     /// A group is removed (rmdir); refused while tasks or groups are in it.
     RemoveGroup { group: TgId },
-    /// A scheduler feature, as written to the kernel's debugfs: `NEXT_BUDDY`, `NO_NEXT_BUDDY`.
-    Feature { name: String },
+    /// A scheduler feature is switched.
+    Feature(FeatWrite),
     /// Frequency of a CPU relative to its highest, 1..=1024.
     FreqCapacity { cpu: CpuId, freq_capacity: u32 },
     /// Another governor for the policy of a CPU.
@@ -445,7 +446,7 @@ impl TaskSet {
                 | Change::RemoveGroup { group } => {
                     *group = group_id(*group);
                 }
-                Change::Feature { .. }
+                Change::Feature(_)
                 | Change::FreqCapacity { .. }
                 | Change::Governor { .. }
                 | Change::Pressure { .. }

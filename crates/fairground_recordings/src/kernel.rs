@@ -1,7 +1,7 @@
 //! The profile of a recorded kernel, by the release that the recording tells.
 
+use fairground_model::version::KernelVersion;
 use fairground_sched::profile::{KnownKind, Profile};
-use fairground_sched::version::KernelVersion;
 
 /// The version in a release: `v5.10` of `5.10.0-32-cloud-amd64`.
 pub fn version_of(release: &str) -> Option<KernelVersion> {

@@ -5,10 +5,10 @@ use crate::kernel::version_of;
 use crate::load;
 use fairground_machine::machine::CAPACITY_SCALE;
 use fairground_machine::{Imported, Machine, recorded};
+use fairground_model::features::Feat;
+use fairground_model::version::KernelVersion;
 use fairground_scenario::{Error, Overrides, text_file::read_text};
-use fairground_sched::features::Feat;
 use fairground_sched::profile::Profile;
-use fairground_sched::version::KernelVersion;
 use std::path::{Path, PathBuf};
 
 /// The folder `system/` of a set, and the experiment's own.

@@ -6,8 +6,8 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests")]
 
 use fairground_formats::recorded::read_load_rows;
+use fairground_model::version::v;
 use fairground_recordings::load_tracking::{Cause, Followed, LoadKind, Rules, follow, follow_set};
-use fairground_sched::version::v;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};

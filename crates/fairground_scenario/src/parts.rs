@@ -169,9 +169,9 @@ const DEFAULT_DURATION: Ns = Ns::from_secs(10);
 
 /// The profile with the features that workloads set before they start.
 pub(crate) fn workload_features(profile: Profile, workloads: &[Workload]) -> Result<Profile, Error> {
-    let mut names = workloads.iter().flat_map(|workload| workload.features.iter().map(|name| (&workload.label, name)));
-    names.try_fold(profile, |profile, (label, name)| {
-        profile.with_feature(name).map_err(|wrong| Error::one(label.clone(), wrong.message, wrong.hint))
+    let mut writes = workloads.iter().flat_map(|workload| workload.features.iter().map(|write| (&workload.label, write)));
+    writes.try_fold(profile, |profile, (label, write)| {
+        profile.with_switch(*write).map_err(|wrong| Error::one(label.clone(), wrong.message, wrong.hint))
     })
 }
 

@@ -14,8 +14,8 @@
 //! # How it is kept
 //!
 //! All state lies in tables inside one [`Sched`], linked by typed ids. A run can therefore be cloned, compared and
-//! continued. What kernels do differently is a switch (`features`) or a seam (`seam`), asked through the [`Profile`];
-//! versions are never compared. Each decision is recorded with the rule that made it.
+//! continued. What kernels do differently is a switch (`fairground_model::features`) or a seam (`seam`), asked through
+//! the [`Profile`]; versions are never compared. Each decision is recorded with the rule that made it.
 //!
 //! # Where to begin
 //!
@@ -23,7 +23,7 @@
 //! 2. `core/`: the entry points. `wakeup.rs`, `schedule.rs`, `tick.rs`, `fork.rs`, `hotplug.rs`.
 //! 3. `fair/`: ordinary tasks; its `mod.rs` is the map. `rt/` and `deadline/` are the classes above it.
 //! 4. `pelt/`: load tracking. `topology/`: domains. `cpufreq/`, `uclamp/`: frequencies and clamps.
-//! 5. `profile/`, `features.rs`, `seam/`, `version.rs`: how kernels differ.
+//! 5. `profile/`, `seam/`, and the switches (`fairground_model::features`): how kernels differ.
 //!
 //! All of these are rules. What comparisons and explanations need of the core is in `follow/` and `inspect/`, which no
 //! rule calls. Slow models that need private tables lie beside what they are held against (`reference.rs`,
@@ -36,7 +36,6 @@ mod cpufreq;
 mod ctx;
 mod deadline;
 pub mod fair;
-pub mod features;
 mod follow;
 mod inspect;
 pub mod pelt;
@@ -48,7 +47,6 @@ pub mod seam;
 mod task;
 pub mod topology;
 mod uclamp;
-pub mod version;
 
 pub use crate::check::Broken;
 pub use crate::core::{LastCpu, Leaving, SchedInfo, Switch, UserReturn, WakeFlags, Waking, rq_lock_op};

@@ -18,6 +18,7 @@ use crate::rt::{RtEntity, RtRoot, RtRq};
 use crate::task::{Task, TaskState};
 use crate::topology::Topology;
 use crate::uclamp::{Clamps, Uclamps};
+use fairground_model::features::FeatWrite;
 use fairground_model::{MachineView, Policy, RqStats, SisStats, TaskSpec};
 use fairground_stdx::{
     CfsRqId, CpuId, CpuMask, DeadlineLine, IndexVec, Log2Histogram, Ns, RngStream, SeId, StreamKind, TaskId, TgId,
@@ -225,10 +226,10 @@ impl Sched {
     }
 
     /// Switches a feature, as a write to the kernel's debugfs does.
-    pub fn set_feature(&mut self, name: &str) -> Result<(), ProfileError> {
-        self.profile = self.profile.clone().with_feature(name)?;
+    pub fn set_feature(&mut self, FeatWrite { feat, on }: FeatWrite) {
+        assert!(self.profile.has_feature(feat), "invariant: features are checked before the run begins: {feat:?}");
+        self.profile.feats.set(feat, on);
         self.group_stats.forget();
-        Ok(())
     }
 
     /// From now on an overlay holds too: what would it have done from here? Only one that changes rules, and not what

@@ -3,9 +3,9 @@
 use crate::golden::Set;
 use crate::simulation::refusal;
 use fairground_conform::{BatchRule, Kind, Outcome, PlaceRule, Placement, Tally, Vruntimes};
+use fairground_model::features::{Feat, FeatSet};
 use fairground_recordings::conform::{ConformOptions, QuotaReplay, conform};
 use fairground_scenario::{Control, Error};
-use fairground_sched::features::{Feat, FeatSet};
 
 /// What came of one set.
 #[derive(Clone, PartialEq, Eq, Debug)]

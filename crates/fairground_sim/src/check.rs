@@ -101,7 +101,7 @@ fn check_changes(set: &TaskSet, profile: &Profile, online: &CpuMask, mistakes: &
                 format!("the change at {at} gives task `{}` nice {nice}", set.tasks[*task].name),
                 "Nice values go from -20 to 19.",
             ),
-            Change::Feature { name } => match profile.clone().with_feature(name) {
+            Change::Feature(write) => match profile.clone().with_switch(*write) {
                 Ok(changed) => profile = changed,
                 Err(error) => mistakes.whole(format!("the change at {at}: {}", error.message), error.hint),
             },

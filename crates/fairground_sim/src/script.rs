@@ -146,10 +146,7 @@ impl Simulation {
                     self.over = true;
                 }
             }
-            Change::Feature { name } => {
-                let known = self.sched.set_feature(&name);
-                assert!(known.is_ok(), "invariant: features are checked before the run begins: {name}");
-            }
+            Change::Feature(write) => self.sched.set_feature(write),
             Change::Pressure { cpu: of, lost } => {
                 self.core_from_outside(rec, cpu, |sched, cx| sched.set_hw_pressure(cx.machine, of, lost));
             }

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test stops where it fails")]
 
 use crate::common::{Build, MS, cpu, free_machine, repeat, setup, work};
+use fairground_model::features::{Feat, FeatWrite};
 use fairground_model::{Change, Instr, NullSink, Start, TaskSet};
 use fairground_sim::{Simulation, Stopped};
 use fairground_stdx::{CpuMask, Ns};
@@ -17,7 +18,7 @@ fn everything_that_cannot_be_run_is_named_at_once() {
     set.at(0, Change::Affinity { task, cpus: CpuMask::only(cpu(2)) });
     set.at(0, Change::Nice { task, nice: -21 });
     set.at(MS, Change::Slice { task, slice: Some(Ns(MS)) });
-    set.at(MS, Change::Feature { name: "NO_NEXT_BUDY".into() });
+    set.at(MS, Change::Feature(FeatWrite { feat: Feat::PLACE_LAG, on: false }));
     set.at(MS, Change::FreqCapacity { cpu: cpu(0), freq_capacity: 0 });
     set.at(MS, Change::FreqCapacity { cpu: cpu(2), freq_capacity: 512 });
     let wrong = Simulation::new(setup(free_machine(2, 1000), "v5.19", set, u64::MAX / 2)).err().expect("much is wrong");
@@ -28,7 +29,7 @@ fn everything_that_cannot_be_run_is_named_at_once() {
         "leaves it no CPU",
         "nice -21",
         "asks for a slice of its own, and profile `v5.19` knows none",
-        "no feature `NEXT_BUDY`",
+        "no feature `PLACE_LAG`",
         "CPU 0 to 0/1024",
         "CPU 2 to 512/1024",
         "`child` is forked, but also starts by itself",

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test stops where it fails")]
 
 use crate::common::{Build, Log, MS, US, asleep_until, busy_until, cpu, free_machine, hogs, priced_machine, setup, sleep, work};
+use fairground_model::features::{Feat, FeatWrite};
 use fairground_model::{Change, Instr, Mode, NullSink, Policy, Reason, RtPriority, Start, TaskGroupSpec, TaskSet, TraceEvent};
 use fairground_sim::Simulation;
 use fairground_stdx::{CpuId, CpuMask, Instant, Ns, TaskId};
@@ -313,7 +314,7 @@ fn a_feature_can_be_switched_in_mid_run() {
     let mut set = TaskSet::default();
     set.task("hog", vec![work(u64::MAX)]);
     let sleeper = set.task("sleeper", vec![work(100 * US), sleep(10 * MS), Instr::Jump { to: 0 }]);
-    set.at(500 * MS, Change::Feature { name: "NO_WAKEUP_PREEMPTION".into() });
+    set.at(500 * MS, Change::Feature(FeatWrite { feat: Feat::WAKEUP_PREEMPTION, on: false }));
     let log = Log::of(setup(free_machine(1, 1000), "v5.19", set, 1_000 * MS));
     let (on, off) = (decided(&log, Reason::WakePreempts, sleeper), decided(&log, Reason::WakeFeatureOff, sleeper));
     assert!(on > 40 && off > 20, "{on} wake-ups preempted, {off} were not allowed to");

@@ -3,6 +3,7 @@
 
 use crate::common::{self, Build, Log, MS, US, cpu, priced_machine, setup, sleep, work};
 use fairground_machine::Machine;
+use fairground_model::features::{Feat, FeatWrite};
 use fairground_model::{Change, Instr, Mode, NullSink, Policy, TaskSet};
 use fairground_sim::{Flow, QueueKind, Setup, Simulation};
 use fairground_stdx::{CpuMask, Instant, Ns, RngStream, StreamKind};
@@ -31,7 +32,7 @@ fn mixed_set() -> TaskSet {
     set.at(17 * MS, Change::Affinity { task: light, cpus: CpuMask::only(cpu(1)) });
     set.at(23 * MS, Change::Policy { task: light, policy: Policy::Idle });
     set.at(29 * MS, Change::FreqCapacity { cpu: cpu(0), freq_capacity: 700 });
-    set.at(31 * MS, Change::Feature { name: "NEXT_BUDDY".into() });
+    set.at(31 * MS, Change::Feature(FeatWrite { feat: Feat::NEXT_BUDDY, on: true }));
     set
 }
 

@@ -4,6 +4,7 @@
 
 use crate::common::{Build, Log, MS, Stay, US, cpu, free_machine, hogs, priced_machine, sleep, work};
 use fairground_machine::Machine;
+use fairground_model::features::{Feat, FeatWrite};
 use fairground_model::{Change, Instr, NullSink, Reason, TaskSet, TraceEvent};
 use fairground_sched::Profile;
 use fairground_sim::{QueueKind, Setup, Simulation};
@@ -91,7 +92,7 @@ fn restless() -> TaskSet {
             0 => Change::Nice { task, nice: (step % 11) as i8 - 5 },
             1 => Change::Affinity { task, cpus: CpuMask::first_n(1 + step % 3) },
             2 => Change::Hotplug { cpu: cpu(1 + number % 2), online: step % 10 == 7 },
-            3 => Change::Feature { name: if step % 4 == 0 { "NO_HRTICK" } else { "HRTICK" }.into() },
+            3 => Change::Feature(FeatWrite { feat: Feat::HRTICK, on: step % 4 != 0 }),
             _ => Change::Affinity { task, cpus: CpuMask::first_n(3) },
         };
         set.at(2_300 * US * (step as u64 + 1) + 13 * step as u64, change);

@@ -1,8 +1,8 @@
 //! The core's scheduling domains beside plain lists.
 
+use fairground_model::version::v;
 use fairground_sched::Profile;
 use fairground_sched::profile::KnownKind;
-use fairground_sched::version::v;
 use fairground_vopr::Case;
 use fairground_vopr::reference::domains::compare;
 

@@ -9,9 +9,9 @@ mod pairs;
 
 use expect_test::expect_file;
 use fairground::lists;
+use fairground_model::features::Feat;
 use fairground_model::{Decision, Op, Reason, Sink, TraceEvent};
 use fairground_scenario::{Overrides, Scenario};
-use fairground_sched::features::Feat;
 use fairground_sched::profile::{KnownKind, Profile};
 use fairground_sim::Simulation;
 use fairground_stdx::{CpuId, Instant, Ns};

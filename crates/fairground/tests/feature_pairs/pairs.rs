@@ -1,7 +1,7 @@
 //! Which scenario shows what a switch does.
 
 use fairground_model::Reason;
-use fairground_sched::features::Feat;
+use fairground_model::features::Feat;
 
 /// In what the two runs of a pair differ.
 pub(crate) enum Seen {

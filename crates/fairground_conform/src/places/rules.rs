@@ -2,8 +2,8 @@
 
 use super::View;
 use fairground_model::MachineView;
+use fairground_model::features::Feat;
 use fairground_sched::Profile;
-use fairground_sched::features::Feat;
 use fairground_sched::seam::{IdleSearch, KthreadWaker, RecentCpu};
 use fairground_stdx::{CpuId, CpuMask, Instant, TaskId};
 

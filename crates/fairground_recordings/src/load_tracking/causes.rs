@@ -3,9 +3,9 @@
 //! functions and from the recorded states of those that took part, either gives the recorded state bit for bit or is not it.
 
 use super::{LoadKind, LoadRow, average, updated};
+use fairground_model::version::KernelVersion;
 use fairground_sched::pelt::{GroupEntity, PeltClockRule, PeltFamily, Removed, SchedAvg};
 use fairground_sched::seam::Seam;
-use fairground_sched::version::KernelVersion;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Capacity of the CPUs that were recorded with groups.

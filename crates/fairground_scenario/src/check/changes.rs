@@ -78,11 +78,11 @@ pub(crate) fn resolve(
             Act::Clamp(task, clamp) => {
                 named(task, tasks, span, m).into_iter().for_each(|task| push(Change::Clamp { task, clamp: *clamp }));
             }
-            Act::Feature(name) => {
-                if let Some(Err(wrong)) = profile.map(|profile| profile.clone().with_feature(name)) {
+            Act::Feature(write) => {
+                if let Some(Err(wrong)) = profile.map(|profile| profile.clone().with_switch(*write)) {
                     m.at(span.clone(), wrong.message, wrong.hint);
                 }
-                push(Change::Feature { name: name.clone() });
+                push(Change::Feature(*write));
             }
             Act::Frequency(cpus, share) => {
                 if !cpus.is_subset(online) {

@@ -8,6 +8,7 @@ use crate::nouns::clamps;
 use crate::nouns::words;
 use crate::text::Wrong;
 use crate::text::fields::{Fields, Spanned};
+use fairground_model::features::FeatWrite;
 use fairground_model::{Governor, Mistakes, Policy, Tunable, UtilClamp};
 use fairground_stdx::nearest;
 use fairground_stdx::{CpuMask, Ns};
@@ -27,7 +28,7 @@ pub enum Act {
     /// Lets tasks of this name ask for a utilization clamp (sched_util_min or sched_util_max of sched_setattr).
     Clamp(String, UtilClamp),
     /// Writes a scheduler feature, as to the kernel's debugfs.
-    Feature(String),
+    Feature(FeatWrite),
     /// Sets the frequency of CPUs, in 1024ths of their highest.
     Frequency(CpuMask, u32),
     /// Another governor for the policies of CPUs; `setspeed` is userspace with its frequency.
@@ -66,7 +67,7 @@ impl std::fmt::Display for Act {
                 let (word, value) = asked.split_once(' ').unwrap_or_default();
                 write!(f, "{word} {task} {value}")
             }
-            Act::Feature(name) => write!(f, "feature {name}"),
+            Act::Feature(switch) => write!(f, "feature {switch}"),
             Act::Frequency(cpus, share) => write!(f, "frequency {cpus} {share}/1024"),
             Act::Governor(cpus, governor) => match governor.khz(Tunable::SetspeedKhz) {
                 Some(khz) => write!(f, "setspeed {cpus} {khz}"),
@@ -176,7 +177,7 @@ pub(crate) fn from_text(text: &str) -> Result<Act, Wrong> {
     let (verb, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
     let rest = rest.trim();
     if verb == "feature" && !rest.is_empty() && !rest.contains(char::is_whitespace) {
-        return Ok(Act::Feature(rest.to_string()));
+        return FeatWrite::parse(rest).map(Act::Feature);
     }
     if let Some((_, online)) = HOTPLUG.iter().find(|row| row.0 == verb && !rest.is_empty()) {
         return Ok(Act::Hotplug(words::cpus(rest)?, *online));
@@ -254,7 +255,7 @@ fn from_table(mut table: Fields<'_>, span: Range<usize>, m: &mut Mistakes) -> Op
         acts.push(policy.and_then(of_task));
     }
     if let Some(name) = table.text("feature", m) {
-        acts.push(Ok(Act::Feature(name.value.to_string())));
+        acts.push(FeatWrite::parse(name.value).map(Act::Feature));
     }
     for verb in ["frequency", "governor", "setspeed", "thermal"] {
         let Some(value) = table.text(verb, m) else { continue };

@@ -4,8 +4,8 @@ use crate::nouns::autogroup::{self, SCHED_AUTOGROUP_ENABLED};
 use crate::text::canonical;
 use crate::text::fields::Fields;
 use fairground_model::Mistakes;
+use fairground_model::features::Feat;
 use fairground_sched::fair::tunables::TUNABLES;
-use fairground_sched::features::Feat;
 use fairground_sched::profile::{Profile, ProfileError};
 use toml_edit::Item;
 

@@ -13,6 +13,7 @@ use crate::text::canonical;
 use crate::text::fields::{Fields, Spanned};
 use crate::text_file;
 use crate::trace_file::TraceFile;
+use fairground_model::features::FeatWrite;
 use fairground_model::{Mistakes, Start, TaskSet, TaskSpec};
 use fairground_stdx::{Id, Instant, Ns, TaskId, TgId};
 use fairground_workload::service::{self, Service};
@@ -40,7 +41,7 @@ pub struct Workload {
     /// How long it says that it runs, if it says so.
     pub duration: Option<Ns>,
     /// Features that it sets before it starts.
-    pub features: Vec<String>,
+    pub features: Vec<FeatWrite>,
     /// The time over which its recorded figures were taken.
     pub window: Option<(Instant, Instant)>,
     /// How it stands in a canonical scenario, as `key = value` lines.

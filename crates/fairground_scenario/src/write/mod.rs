@@ -144,7 +144,7 @@ fn act(change: &Change, names: &Names, files: &mut Files) -> Result<Act, Unwrita
         Change::Slice { task, slice } => Act::Slice(name(*task), *slice),
         Change::Clamp { task, clamp } if clamps::text(*clamp).is_some() => Act::Clamp(name(*task), *clamp),
         Change::Clamp { task, .. } => return Err(Unwritable(format!("a change of both clamps of `{}`", name(*task)))),
-        Change::Feature { name } => Act::Feature(name.clone()),
+        Change::Feature(write) => Act::Feature(*write),
         Change::FreqCapacity { cpu, freq_capacity } => Act::Frequency(CpuMask::only(*cpu), *freq_capacity),
         Change::Governor { cpu, governor } => Act::Governor(CpuMask::only(*cpu), *governor),
         Change::Pressure { cpu, lost } => Act::Thermal(CpuMask::only(*cpu), *lost),

@@ -8,10 +8,10 @@
 
 use crate::Sched;
 use crate::ctx::Ctx;
-use crate::features::Feat;
 use crate::rq::Rq;
 use crate::seam::{ExcessSteal, ScaleRtCapacity};
 use fairground_model::Op;
+use fairground_model::features::Feat;
 use fairground_stdx::{CpuId, Ns};
 
 impl Rq {

@@ -2,6 +2,7 @@
 
 use crate::task::TaskState;
 use crate::{Ctx, Profile, Request, Sched, WakeFlags, Waking};
+use fairground_model::features::{Feat, FeatWrite};
 use fairground_model::{Digest, MachineView, Meter, Op, PrevState, Recorder, Sink, TaskSpec, TraceEvent, WakeContext};
 use fairground_stdx::{CpuId, CpuMask, Instant, Ns, ProgramId, TaskId};
 
@@ -127,7 +128,7 @@ fn wake_ups_from_another_cache_are_queued_on_the_target_and_from_v6_1_on_those_o
             }
         }
         let mut off = Bench::new(kernel);
-        off.sched.set_feature("NO_TTWU_QUEUE").unwrap();
+        off.sched.set_feature(FeatWrite { feat: Feat::TTWU_QUEUE, on: false });
         assert!(!off.is_left_to(2, 0) && !off.is_left_to(6, 0), "{kernel}: direct without the switch");
         assert!(!Bench::new(kernel).is_left_to(2, 2), "{kernel}: a CPU leaves nothing to itself");
     }

@@ -2,7 +2,7 @@
 
 use crate::Sched;
 use crate::ctx::Ctx;
-use crate::features::Feat;
+use fairground_model::features::Feat;
 use fairground_model::{Op, Reason, TraceEvent};
 use fairground_stdx::TaskId;
 

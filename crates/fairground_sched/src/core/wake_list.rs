@@ -2,8 +2,8 @@
 
 use crate::Sched;
 use crate::ctx::{Ctx, Request};
-use crate::features::Feat;
 use fairground_model::Op;
+use fairground_model::features::Feat;
 use fairground_stdx::{CpuId, TaskId};
 
 impl Sched {

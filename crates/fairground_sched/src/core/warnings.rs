@@ -2,9 +2,9 @@
 
 use crate::Sched;
 use crate::ctx::Ctx;
-use crate::features::Feat;
 use crate::seam::OfflineClock;
 use fairground_model::Reason;
+use fairground_model::features::Feat;
 use fairground_stdx::CpuId;
 use fairground_stdx::time::NSEC_PER_MSEC;
 

@@ -3,9 +3,9 @@
 use super::{DlRq, DlSe};
 use crate::Sched;
 use crate::ctx::Ctx;
-use crate::features::Feat;
 use crate::seam::{DlHrtick, RtBandwidth};
 use fairground_model::Reason;
+use fairground_model::features::Feat;
 use fairground_stdx::{CpuId, Ns, TaskId};
 
 impl Sched {

@@ -9,10 +9,10 @@ use crate::Sched;
 use crate::ctx::Ctx;
 use crate::fair::SchedEntity;
 use crate::fair::weight::calc_delta_fair;
-use crate::features::Feat;
 use crate::rq::Urgency;
 use crate::seam::{Protection, ScaleLoadDown};
 use fairground_model::Reason;
+use fairground_model::features::Feat;
 use fairground_stdx::SeId;
 
 impl SchedEntity {

@@ -5,10 +5,10 @@ use crate::ctx::Ctx;
 use crate::fair::enqueue::Counted;
 use crate::fair::group::Tell;
 use crate::fair::{CfsRq, DequeueFlags};
-use crate::features::Feat;
 use crate::seam::DelayedLag;
 use crate::task::TaskState;
 use fairground_model::Reason;
+use fairground_model::features::Feat;
 use fairground_stdx::{CfsRqId, SeId, TaskId};
 
 impl Sched {

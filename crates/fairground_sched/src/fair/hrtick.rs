@@ -14,9 +14,9 @@ use crate::Sched;
 use crate::ctx::{Ctx, Request};
 use crate::fair::group::Tell;
 use crate::fair::weight::NICE_0_LOAD;
-use crate::features::Feat;
 use crate::rq::Urgency;
 use crate::seam::{Hrtick, RepeatedPick};
+use fairground_model::features::Feat;
 use fairground_model::{Op, Reason};
 use fairground_stdx::{CpuId, Instant, TaskId};
 

@@ -7,12 +7,12 @@ use crate::fair::level::Level;
 use crate::fair::steps::step;
 use crate::fair::weight::LoadWeight;
 use crate::fair::{CfsRq, SchedEntity};
-use crate::features::Feat;
 use crate::pelt::{CfsRqLoad, PeltClockRule, PeltFamily, SeLoad};
 use crate::profile::Profile;
 use crate::seam::ScaleLoadDown;
 use crate::seam::{AttachNew, GroupLoad, MigrateDetach};
 use fairground_model::Op;
+use fairground_model::features::Feat;
 use fairground_stdx::{CfsRqId, SeId, TaskId};
 
 impl Sched {

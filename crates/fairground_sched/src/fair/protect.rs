@@ -13,8 +13,8 @@ use super::level::Level;
 use crate::Sched;
 use crate::fair::SchedEntity;
 use crate::fair::weight::calc_delta_fair;
-use crate::features::{Feat, FeatSet};
 use crate::seam::{Protection, ScaleLoadDown};
+use fairground_model::features::{Feat, FeatSet};
 use fairground_stdx::{CfsRqId, SeId};
 
 impl SchedEntity {

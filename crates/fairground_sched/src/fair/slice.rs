@@ -9,8 +9,8 @@
 use crate::Sched;
 use crate::fair::weight::{LoadWeight, calc_delta, calc_delta_fair};
 use crate::fair::{CfsRq, SchedEntity};
-use crate::features::Feat;
 use crate::seam::{IdleEntity, ScaleLoadDown};
+use fairground_model::features::Feat;
 use fairground_stdx::{Ns, SeId, TaskId};
 
 impl Sched {

@@ -7,8 +7,8 @@ use super::place::Placement;
 use crate::Sched;
 use crate::core::Arrival;
 use crate::ctx::{Ctx, SCHED_CLOCK_AT_START};
-use crate::features::Feat;
 use crate::task::TaskState;
+use fairground_model::features::Feat;
 use fairground_stdx::{CpuId, TaskId};
 
 impl Sched {

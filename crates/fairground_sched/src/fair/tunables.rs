@@ -2,7 +2,7 @@
 
 use fairground_stdx::units::{UnitError, parse_ns};
 
-use crate::version::{KernelVersion, v};
+use fairground_model::version::{KernelVersion, v};
 
 /// CPUs beyond this number do not make the values larger.
 const SCALING_CPU_LIMIT: u32 = 8;

@@ -201,7 +201,7 @@ mod tests {
     fn small_weights_by_era() {
         assert_eq!((ScaleLoadDown::Shift.apply(2), DOWN.apply(2), DOWN.apply(0)), (0, 2, 0));
         assert_eq!((DOWN.apply(1023), DOWN.apply(5 << 10)), (2, 5));
-        assert_eq!(ScaleLoadDown::at(crate::version::v(5, 1)), ScaleLoadDown::Shift);
+        assert_eq!(ScaleLoadDown::at(fairground_model::version::v(5, 1)), ScaleLoadDown::Shift);
     }
 
     proptest! {

@@ -9,10 +9,10 @@ use crate::ctx::Ctx;
 use crate::fair::select_task_rq::Wake;
 use crate::fair::weight::{LoadWeight, calc_delta_fair};
 use crate::fair::{DequeueFlags, EnqueueFlags};
-use crate::features::Feat;
 use crate::profile::Profile;
 use crate::seam::{NewidleBatch, Preemption};
 use crate::task::TaskState;
+use fairground_model::features::Feat;
 use fairground_stdx::{CfsRqId, CpuId, Instant, Ns, SeId, TaskId, Vruntime};
 
 /// How far behind its queue a sleeper counts whose past is not known and not recorded later: longer than any credit.

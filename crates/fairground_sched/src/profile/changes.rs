@@ -2,8 +2,8 @@
 
 use super::{DiffRow, Profile, Row};
 use crate::fair::tunables::TUNABLES;
-use crate::features::Feat;
-use crate::version::KernelVersion;
+use fairground_model::features::Feat;
+use fairground_model::version::KernelVersion;
 
 /// What it is that changed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -4,9 +4,9 @@ use std::fmt;
 
 use super::{Profile, known};
 use crate::fair::tunables::{TUNABLES, TunableError};
-use crate::features::Feat;
 use crate::seam::{Preemption, Seam};
-use crate::version::KernelVersion;
+use fairground_model::features::Feat;
+use fairground_model::version::KernelVersion;
 use fairground_stdx::nearest::nearest;
 
 /// What is wrong with a profile that somebody asked for, and what would be right.
@@ -67,8 +67,9 @@ impl ProfileError {
         )
     }
 
-    /// `off` is what stands before the name of a switch that is turned off.
-    pub(super) fn unknown_feature(off: &str, name: &str, profile: &Profile) -> ProfileError {
+    /// `text` is what was written: before the name of a switch that is turned off stands `NO_`.
+    pub(super) fn unknown_feature(text: &str, profile: &Profile) -> ProfileError {
+        let (off, name) = text.split_at(if text.starts_with("NO_") { 3 } else { 0 });
         let known = Feat::ALL.iter().filter(|&&feat| profile.has_feature(feat)).map(|feat| feat.row().name);
         let hint = match Feat::by_name(name) {
             Some(_) => "Other kernels have it.".to_string(),

@@ -1,8 +1,8 @@
 //! Switches that a kernel has and that do nothing in it, or nothing in the model of it: turning them is refused by name.
 
 use super::Profile;
-use crate::features::Feat;
 use crate::seam::{ForkPlace, OfflineClock, RtBandwidth};
+use fairground_model::features::Feat;
 
 /// A switch, in which profiles it does nothing, and why.
 struct IdleSwitch {

@@ -1,7 +1,7 @@
 //! Names of profiles: kernels, and unmerged patches as overlays.
 
-use crate::features::Feat;
-use crate::version::{KernelVersion, v};
+use fairground_model::features::Feat;
+use fairground_model::version::{KernelVersion, v};
 
 /// A kernel that can be named.
 pub(super) struct Kernel {

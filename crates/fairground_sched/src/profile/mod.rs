@@ -14,9 +14,9 @@ pub use error::ProfileError;
 pub use known::{Known, KnownKind};
 
 use crate::fair::tunables::Tunables;
-use crate::features::{Feat, FeatSet};
 use crate::seam::*;
-use crate::version::KernelVersion;
+use fairground_model::features::{Feat, FeatSet, FeatWrite};
+use fairground_model::version::KernelVersion;
 
 /// A property of a profile, for people.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -163,18 +163,24 @@ impl Profile {
     }
 
     /// Sets a switch as in the kernel: `NEXT_BUDDY` on, `NO_NEXT_BUDDY` off. One that does nothing here stays as the kernel has it.
-    pub fn with_feature(mut self, text: &str) -> Result<Profile, ProfileError> {
-        let (off, name) = match text.strip_prefix("NO_") {
-            Some(name) => ("NO_", name),
-            None => ("", text),
-        };
-        let known = Feat::by_name(name).filter(|&feat| self.has_feature(feat));
-        let feat = known.ok_or_else(|| ProfileError::unknown_feature(off, name, &self))?;
-        let turned = feat.row().at(self.base).is_some_and(|default| default != off.is_empty());
-        if let Some(sentence) = self.idle_switch(feat).filter(|_| turned) {
-            return Err(ProfileError::idle_switch(name, sentence, &self));
+    pub fn with_feature(self, text: &str) -> Result<Profile, ProfileError> {
+        match FeatWrite::parse(text) {
+            Ok(write) => self.with_switch(write),
+            Err(_) => Err(ProfileError::unknown_feature(text, &self)),
         }
-        self.feats.set(feat, off.is_empty());
+    }
+
+    /// Sets a switch that the kernel has.
+    pub fn with_switch(mut self, write: FeatWrite) -> Result<Profile, ProfileError> {
+        let FeatWrite { feat, on } = write;
+        if !self.has_feature(feat) {
+            return Err(ProfileError::unknown_feature(&write.to_string(), &self));
+        }
+        let turned = feat.row().at(self.base).is_some_and(|default| default != on);
+        if let Some(sentence) = self.idle_switch(feat).filter(|_| turned) {
+            return Err(ProfileError::idle_switch(feat.row().name, sentence, &self));
+        }
+        self.feats.set(feat, on);
         rules::check(self)
     }
 

@@ -1,11 +1,11 @@
 //! Mixes that no kernel could have: refused with a sentence, so that the core may assume consistency.
 
 use super::{Profile, ProfileError};
-use crate::features::Feat;
 use crate::pelt::{PeltClockRule, PeltFamily, UtilEstRule, UtilEstSample};
 use crate::seam::{
     ForkPlace, ForkPreempts, GroupLoad, Hrtick, Place, Protection, Reweight, Throttle, ThrottleAt, TickPreempt, Yield,
 };
+use fairground_model::features::Feat;
 
 /// A rule: whether a profile breaks it, and why that cannot be, or what follows.
 struct Rule {

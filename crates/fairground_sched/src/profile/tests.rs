@@ -1,6 +1,6 @@
 use super::*;
 use crate::seam::Seam;
-use crate::version::v;
+use fairground_model::version::v;
 
 fn message(outcome: Result<Profile, ProfileError>) -> String {
     outcome.expect_err("refused").to_string()

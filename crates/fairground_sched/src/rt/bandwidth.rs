@@ -9,9 +9,9 @@
 
 use crate::Sched;
 use crate::ctx::{Ctx, Request};
-use crate::features::Feat;
 use crate::seam::RtBandwidth;
 use fairground_model::Reason;
+use fairground_model::features::Feat;
 use fairground_stdx::{CpuId, Ns};
 
 /// The period (sysctl_sched_rt_period).

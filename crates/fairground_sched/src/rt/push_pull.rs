@@ -5,9 +5,9 @@ use super::RtRq;
 use crate::Sched;
 use crate::core::PushPull;
 use crate::ctx::Ctx;
-use crate::features::Feat;
 use crate::rq::Rq;
 use fairground_model::Reason;
+use fairground_model::features::Feat;
 use fairground_stdx::{CpuId, CpuMask, TaskId};
 
 impl PushPull for RtRq {

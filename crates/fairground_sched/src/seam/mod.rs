@@ -1,6 +1,6 @@
 //! A seam is a place where kernels differ in structure: a closed set of variants with a history.
 
-use crate::version::KernelVersion;
+use fairground_model::version::KernelVersion;
 
 mod balance;
 mod bandwidth;
@@ -94,8 +94,8 @@ macro_rules! seams {
             impl $crate::seam::Seam for $type {
                 const NAME: &'static str = stringify!($field);
                 const VARIANTS: &'static [(&'static str, Self)] = &[$(($slug, $type::$variant)),+];
-                const HISTORY: &'static [($crate::version::KernelVersion, Self)] =
-                    &[$(($crate::version::v($major, $minor), $type::$since)),+];
+                const HISTORY: &'static [(fairground_model::version::KernelVersion, Self)] =
+                    &[$((fairground_model::version::v($major, $minor), $type::$since)),+];
 
                 fn sentence(self) -> &'static str {
                     match self { $($type::$variant => $sentence),+ }

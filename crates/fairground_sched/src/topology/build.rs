@@ -5,10 +5,10 @@ use super::chain::{Chain, Chains};
 use super::groups::Groups;
 use super::levels::{LevelRow, levels};
 use super::{CpuDomains, SchedDomain, SchedDomainShared, SdFlags, Threads, Topology, cached, capacity, degenerate, domain};
-use crate::features::Feat;
 use crate::profile::Profile;
 use crate::seam::{AsymCapacity, GroupFlags};
 use fairground_model::MachineView;
+use fairground_model::features::Feat;
 use fairground_stdx::{CpuId, CpuMask, IndexVec, SdId, SdSharedId, SgId};
 use std::collections::BTreeMap;
 

@@ -1,8 +1,8 @@
 //! Kernels with random switches, tunables and seams.
 
 use crate::dice::Dice;
+use fairground_model::features::{Feat, FeatWrite};
 use fairground_sched::Profile;
-use fairground_sched::features::Feat;
 use fairground_sched::profile::{KnownKind, ProfileError};
 
 const TIMES: [&str; 5] = [
@@ -85,8 +85,8 @@ fn flip(profile: Profile, feat: Feat) -> Result<Profile, ProfileError> {
     if profile.idle_switch(feat).is_some() {
         return Ok(profile);
     }
-    let off = if profile.feats.has(feat) { "NO_" } else { "" };
-    profile.with_feature(&format!("{off}{}", feat.row().name))
+    let on = !profile.feats.has(feat);
+    profile.with_switch(FeatWrite { feat, on })
 }
 
 /// The switches of a kernel that do something.

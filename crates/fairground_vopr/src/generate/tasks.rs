@@ -6,6 +6,7 @@ use super::programs::{
 };
 use crate::dice::Dice;
 use fairground_machine::Machine;
+use fairground_model::features::FeatWrite;
 use fairground_model::{Change, Instr, PipeSpec, Program, Start, TaskSet, TaskSpec, TimedChange};
 use fairground_sched::Profile;
 use fairground_stdx::{CpuId, Instant, Ns, PipeId, TaskId};
@@ -189,9 +190,8 @@ impl Maker<'_> {
                 freq_capacity: self.dice.between(1, 1024) as u32,
             },
             3 => {
-                let name = self.dice.pick(&switches(profile)).row().name;
-                let off = if self.dice.once_in(2) { "NO_" } else { "" };
-                Change::Feature { name: format!("{off}{name}") }
+                let feat = self.dice.pick(&switches(profile));
+                Change::Feature(FeatWrite { feat, on: !self.dice.once_in(2) })
             }
             _ => Change::Affinity { task, cpus: some_cpus(self.dice, self.cpus) },
         };

@@ -13,8 +13,8 @@ mod rules;
 
 pub use compare::{Workload, compare};
 
+use fairground_model::features::Feat;
 use fairground_sched::Profile;
-use fairground_sched::features::Feat;
 use fairground_sched::seam::MinVruntimeAtDequeue;
 use rules::{Tunables, Weight, calc_delta, inverse_of_sum};
 

@@ -12,7 +12,12 @@ impl<F: FnMut(&Case) -> bool> Search<F> {
     }
 
     pub(super) fn drop_changes(&mut self) {
-        self.drop_rows(|case| case.tasks.changes.len(), |case, row| drop(case.tasks.changes.remove(row)));
+        self.drop_rows(
+            |case| case.tasks.changes.len(),
+            |case, row| {
+                case.tasks.changes.remove(row);
+            },
+        );
     }
 
     pub(super) fn drop_cpus(&mut self) {
@@ -86,7 +91,7 @@ fn task_of(change: &Change) -> Option<TaskId> {
         | Change::GroupIdle { .. }
         | Change::RemoveGroup { .. }
         | Change::GroupClamp { .. } => None,
-        Change::Feature { .. }
+        Change::Feature(_)
         | Change::FreqCapacity { .. }
         | Change::Governor { .. }
         | Change::Pressure { .. }

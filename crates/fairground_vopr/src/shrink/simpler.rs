@@ -5,10 +5,10 @@ use crate::case::Case;
 use fairground_machine::CostModel;
 use fairground_machine::machine::tick_of;
 use fairground_machine::regular::default_distances;
+use fairground_model::features::Feat;
 use fairground_model::task_set::DEFAULT_TIMER_SLACK;
 use fairground_model::{Change, Instr, Mode, Policy, Start};
 use fairground_sched::fair::tunables::TUNABLES;
-use fairground_sched::features::Feat;
 use fairground_sched::profile::{DiffRow, Profile, ProfileError};
 use fairground_stdx::{Id, Instant, Ns, ProgramId, TaskId};
 

@@ -12,6 +12,7 @@ mod tests;
 mod unroll;
 
 use crate::table::Aggregate;
+use fairground_model::features::FeatWrite;
 use fairground_model::{Instr, Mistakes, PipeSpec, Program, TaskSet, TaskSpec};
 use fairground_stdx::{Instant, PipeId};
 pub use housekeeping::{Housekeeping, housekeeping};
@@ -29,7 +30,7 @@ pub struct RecordedWorkload {
     /// record's names, and each name belongs to one task.
     pub tasks: TaskSet,
     /// Scheduler features to set before the start, as debugfs spells them.
-    pub features: Vec<String>,
+    pub features: Vec<FeatWrite>,
     /// The time over which the record's figures are taken: that of the first `wl`.
     pub window: (Instant, Instant),
 }

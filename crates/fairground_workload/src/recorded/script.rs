@@ -4,6 +4,7 @@ use super::groups::{self, Made};
 use super::options::{self, Command};
 use super::unroll;
 use fairground_model::Mistakes;
+use fairground_model::features::FeatWrite;
 use std::ops::Range;
 
 /// One thing that the shell does.
@@ -20,7 +21,7 @@ pub(super) enum Act {
 pub(super) struct Script {
     pub(super) acts: Vec<Act>,
     pub(super) made: Made,
-    pub(super) features: Vec<String>,
+    pub(super) features: Vec<FeatWrite>,
 }
 
 /// A piece of the text with its place.
@@ -140,15 +141,8 @@ fn trace_on(name: Word<'_>, args: &[Word<'_>], mistakes: &mut Mistakes) {
 }
 
 fn features(name: Word<'_>, args: &[Word<'_>], script: &mut Script, mistakes: &mut Mistakes) {
-    let spelt =
-        |word: &Word<'_>| word.text.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_');
     match args {
-        [feature] if spelt(feature) => script.features.push(feature.text.into()),
-        [feature] => mistakes.at(
-            feature.span(),
-            format!("`{}` is no feature", feature.text),
-            "Features are spelt as in debugfs: SIS_UTIL, NO_SIS_UTIL.",
-        ),
+        [feature] => script.features.extend(mistakes.keep(FeatWrite::parse(feature.text), &feature.span())),
         _ => mistakes.at(name.span(), "`feat` takes one feature", "Write for example `feat NO_SIS_UTIL`."),
     }
 }

@@ -1,6 +1,7 @@
 use super::{RecordedWorkload, parse};
 use crate::testing;
 use expect_test::{expect, expect_file};
+use fairground_model::features::{Feat, FeatWrite};
 use fairground_model::{Instr, Mistakes, Step};
 use proptest::prelude::*;
 
@@ -45,7 +46,7 @@ fn golden_one_after_the_other() {
 fn windows_and_features() {
     let ms = |workload: &RecordedWorkload| (workload.window.0.ns() / 1_000_000, workload.window.1.ns() / 1_000_000);
     let hog = read("feat NO_SIS_UTIL; feat NO_SIS_PROP\ntrace_on 2000 \nwl hog dur=2000\n");
-    assert_eq!(hog.features, ["NO_SIS_UTIL", "NO_SIS_PROP"]);
+    assert_eq!(hog.features, [Feat::SIS_UTIL, Feat::SIS_PROP].map(|feat| FeatWrite { feat, on: false }));
     assert_eq!(ms(&hog), (50, 2050));
     assert_eq!(ms(&read("wl press n=24 work=120 rounds=4")), (100, 4100));
     assert_eq!(ms(&read("wl ramp dur=600")), (2000, 2900));
@@ -95,7 +96,7 @@ fn mistakes_are_shown_together_with_their_places() {
         6: unknown command `sleep`
         8: loops of the shell but those that count up are not modelled yet
         9: `averyveryverylongname` is no task name
-        10: `nope` is no feature"#]]
+        10: there is no feature `nope`"#]]
     .assert_eq(&shown.join("\n"));
 }
 

@@ -7,7 +7,7 @@ use super::next_freq::raw_khz;
 use super::util::{CpuUtil, bw_dl};
 use crate::seam::{FreqMargin, FreqUtil, IowaitBoost, RateLimit};
 use crate::uclamp::Clamps;
-use crate::version::v;
+use fairground_model::version::v;
 use fairground_model::{FreqPolicy, Governor, Opp};
 use fairground_stdx::{CpuMask, Ns};
 

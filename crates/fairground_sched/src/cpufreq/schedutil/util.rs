@@ -3,11 +3,11 @@
 use crate::Sched;
 use crate::ctx::Ctx;
 use crate::deadline::BW_SHIFT;
-use crate::features::Feat;
 use crate::pelt::SCHED_CAPACITY_SHIFT;
 use crate::seam::FreqUtil;
 use crate::uclamp::Clamps;
 use fairground_model::CLAMP_MAX;
+use fairground_model::features::Feat;
 use fairground_stdx::CpuId;
 
 /// The parts of a CPU's utilisation, in 1/1024 of the biggest CPU.

@@ -135,8 +135,8 @@ fn sum_min_max(parts: impl Iterator<Item = (u64, u64, u64)>) -> (u64, u64, u64) 
 mod tests {
     use super::*;
     use crate::Profile;
-    use crate::version::v;
     use fairground_model::MachineView;
+    use fairground_model::version::v;
 
     fn rq_with(rt: u32, dl: u32, irq: u32) -> Rq {
         let sched = Sched::new(Profile::kernel(v(6, 12)).unwrap(), &MachineView::flat(1, fairground_stdx::Ns(1_000_000)));

@@ -3,10 +3,10 @@
 use super::{LbEnv, MigrationType};
 use crate::Sched;
 use crate::ctx::Ctx;
-use crate::features::Feat;
 use crate::seam::{DetachAmount, HotGained, LbLoop, LbPinned, Migratable, NewidleBatch};
 use crate::task::TaskState;
 use crate::topology::{CpuIdleType, SdFlags};
+use fairground_model::features::Feat;
 use fairground_model::{Op, Policy, Reason, Refusal};
 use fairground_stdx::{CpuId, TaskId};
 

@@ -6,11 +6,11 @@
 //! Loads are unsigned longs that wrap, and so do their products with capacities and percents ([`SchedAvg`]).
 
 use crate::Sched;
-use crate::features::Feat;
 use crate::pelt::SchedAvg;
 use crate::rq::Rq;
 use crate::seam::Pressure;
 use crate::task::TaskState;
+use fairground_model::features::Feat;
 use fairground_stdx::{CpuId, SdId, TaskId};
 
 /// A task fits a CPU if that has a quarter more than the task uses: 1280/1024.

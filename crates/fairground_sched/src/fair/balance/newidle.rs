@@ -6,10 +6,10 @@ use super::{BalanceStep, BalanceWork};
 use crate::Sched;
 use crate::core::Leaving;
 use crate::ctx::Ctx;
-use crate::features::Feat;
 use crate::seam::{NewidleCost, NohzBalance, ShouldWeBalance};
 use crate::topology::{CpuIdleType, NewidleRate, SdFlags};
 use fairground_model::BalanceFinding;
+use fairground_model::features::Feat;
 use fairground_stdx::{CpuId, SdId, TaskId};
 
 /// One in the rate of success, and the number of faces of the die.

@@ -1,9 +1,9 @@
 //! Utilisations as they would be after a wake-up.
 
 use crate::Sched;
-use crate::features::Feat;
 use crate::seam::{EnergyAware, RunnableBoost};
 use crate::uclamp::Clamps;
+use fairground_model::features::Feat;
 use fairground_stdx::{CpuId, TaskId};
 
 /// How much of a task is counted on a CPU.

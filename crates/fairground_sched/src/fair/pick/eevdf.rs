@@ -2,9 +2,9 @@
 
 use super::Picked;
 use crate::Sched;
-use crate::features::Feat;
 use crate::seam::Pick;
 use fairground_model::Reason;
+use fairground_model::features::Feat;
 use fairground_stdx::{CfsRqId, DeadlineRow, SeId};
 
 /// Whether a pick respects the protection of the running entity.

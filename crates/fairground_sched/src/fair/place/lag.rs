@@ -56,9 +56,9 @@ use crate::fair::group::Tell;
 use crate::fair::steps::step;
 use crate::fair::weight::{LoadWeight, calc_delta_fair};
 use crate::fair::{DequeueFlags, EnqueueFlags, SchedEntity};
-use crate::features::Feat;
 use crate::seam::{CurrentPlace, DelayedLag, LagLimit};
 use fairground_model::Reason;
+use fairground_model::features::Feat;
 use fairground_stdx::{CfsRqId, SeId, Vruntime};
 
 impl Sched {

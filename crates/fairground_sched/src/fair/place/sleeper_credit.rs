@@ -13,9 +13,9 @@ use crate::ctx::Ctx;
 use crate::fair::group::Tell;
 use crate::fair::steps::step;
 use crate::fair::{DequeueFlags, EnqueueFlags};
-use crate::features::Feat;
 use crate::seam::{IdleEntity, LongSleeper, MinVruntimeAtDequeue};
 use fairground_model::Reason;
+use fairground_model::features::Feat;
 use fairground_stdx::{CfsRqId, SeId};
 
 /// Sleepers of more than 2^63 weighted ns at the smallest weight compare wrongly: about 104 days.

@@ -3,8 +3,8 @@
 use super::Placing;
 use crate::Sched;
 use crate::ctx::Ctx;
-use crate::features::Feat;
 use crate::seam::WakeAffine;
+use fairground_model::features::Feat;
 use fairground_model::{Op, Reason};
 use fairground_stdx::{CpuId, SdId};
 

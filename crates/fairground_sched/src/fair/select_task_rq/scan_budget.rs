@@ -3,7 +3,7 @@
 use super::avg_idle::update_avg;
 use crate::Sched;
 use crate::ctx::Ctx;
-use crate::features::Feat;
+use fairground_model::features::Feat;
 use fairground_stdx::{CpuId, SdId};
 
 /// No limit.

@@ -8,9 +8,9 @@ use super::Placing;
 use super::scan_budget::{ScanClock, UNLIMITED};
 use crate::Sched;
 use crate::ctx::Ctx;
-use crate::features::Feat;
 use crate::seam::{ClusterSearch, IdleSearch, SchedIdleCpu};
 use crate::topology::SdFlags;
+use fairground_model::features::Feat;
 use fairground_model::{Op, Reason};
 use fairground_stdx::{CpuId, CpuMask, Instant, SdId, SgId, TaskId};
 

@@ -6,11 +6,11 @@ use crate::fair::Lead;
 use crate::fair::place::Placement;
 use crate::fair::tunables::Tunables;
 use crate::fair::weight::{LoadWeight, SCHED_PRIO_TO_WMULT, calc_delta_fair};
-use crate::features::Feat;
 use crate::profile::KnownKind;
 use crate::sched::load_weight;
 use crate::seam::{ScaleLoadDown, Seam};
 use crate::{Profile, Sched, WakeFlags, Waking};
+use fairground_model::features::{Feat, FeatWrite};
 use fairground_model::policy::SCHED_PRIO_TO_WEIGHT;
 use fairground_model::{Policy, PrevState, Reason, WakeContext};
 use fairground_stdx::{Instant, Ns, TaskId};
@@ -302,7 +302,7 @@ fn switch_both_ways(base: &Profile, feat: Feat) {
     let mut sched = Sched::new(base.clone(), &fairground_model::MachineView::flat(1, Ns(MS)));
     for (text, on) in [(name.to_string(), true), (format!("NO_{name}"), false), (name.to_string(), true)] {
         assert_eq!(base.clone().with_feature(&text).unwrap().feats.has(feat), on, "{text} in {}", base.name);
-        sched.set_feature(&text).unwrap();
+        sched.set_feature(FeatWrite { feat, on });
         assert_eq!(sched.profile().feats.has(feat), on, "{text} in {}", base.name);
     }
 }

@@ -7,10 +7,10 @@ mod deadline;
 use crate::Sched;
 use crate::ctx::Ctx;
 use crate::fair::group::Tell;
-use crate::features::Feat;
 use crate::seam::TickPreempt;
 use cfs_slice::tick_preempt_reason;
 use fairground_model::Reason;
+use fairground_model::features::Feat;
 use fairground_stdx::{SeId, TaskId};
 
 impl Sched {

@@ -4,8 +4,8 @@ use crate::Sched;
 use crate::core::Arrival;
 use crate::ctx::Ctx;
 use crate::fair::pick::{Picked, Respect};
-use crate::features::Feat;
 use crate::seam::{ForkPreempts, IdleProtection, Protection};
+use fairground_model::features::Feat;
 use fairground_model::{Policy, Reason};
 use fairground_stdx::{CfsRqId, CpuId, SeId, TaskId};
 

@@ -3,7 +3,7 @@
 use crate::Sched;
 use crate::ctx::Ctx;
 use crate::fair::weight::calc_delta_fair;
-use crate::features::Feat;
+use fairground_model::features::Feat;
 use fairground_model::{Policy, Reason};
 use fairground_stdx::{CpuId, SeId, TaskId};
 

@@ -10,10 +10,10 @@ mod only_if_short;
 use crate::Sched;
 use crate::core::Arrival;
 use crate::ctx::Ctx;
-use crate::features::Feat;
 use crate::rq::Urgency;
 use crate::seam::Pick;
 use fairground_model::Reason;
+use fairground_model::features::Feat;
 use fairground_stdx::{CpuId, SeId, TaskId};
 
 pub use granularity::Lead;

@@ -13,7 +13,7 @@ use crate::Sched;
 use crate::core::Arrival;
 use crate::ctx::Ctx;
 use crate::fair::pick::Respect;
-use crate::features::Feat;
+use fairground_model::features::Feat;
 use fairground_model::{Policy, Reason};
 use fairground_stdx::{CfsRqId, CpuId, SeId, TaskId};
 

@@ -11,7 +11,7 @@ pub use compare::compare;
 
 use chain::{Domain, chain_of};
 use fairground_machine::Machine;
-use fairground_sched::version::{KernelVersion, v};
+use fairground_model::version::{KernelVersion, v};
 use std::collections::BTreeSet;
 
 /// CPUs in order of their numbers.

@@ -5,7 +5,7 @@ use super::workload::{Act, Change, Habit, What};
 use crate::dice::Dice;
 use fairground_machine::machine::TICK_RATES;
 use fairground_model::Policy;
-use fairground_sched::features::Feat;
+use fairground_model::features::Feat;
 use fairground_sched::profile::Profile;
 
 pub(super) const KERNELS: [&str; 5] = ["v6.6", "v6.12", "v6.14", "v6.18", "v7.2"];

@@ -1,6 +1,6 @@
 //! Who runs next, by definition: on each level, from the root down, a search through everything that stands there.
 
-use fairground_sched::features::Feat;
+use fairground_model::features::Feat;
 use fairground_sched::seam::{Pick, Protection};
 use fairground_sched::{Profile, Sched};
 use fairground_stdx::{CfsRqId, CpuId, SeId};

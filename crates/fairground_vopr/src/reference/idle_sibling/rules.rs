@@ -1,9 +1,9 @@
 //! What differs between kernels.
 
+use fairground_model::features::Feat;
+use fairground_model::version::{KernelVersion, v};
 use fairground_sched::Profile;
-use fairground_sched::features::Feat;
 use fairground_sched::seam::SchedIdleCpu;
-use fairground_sched::version::{KernelVersion, v};
 
 /// The rules of one kernel.
 #[derive(Clone, Copy, Debug)]

@@ -1,10 +1,10 @@
 //! How many CPUs a search for an idle one may look at, from how much the cache domain is used (SIS_UTIL).
 
 use super::{LbEnv, SdLbStats};
-use crate::features::Feat;
 use crate::seam::IdleScan;
 use crate::topology::CpuIdleType;
 use crate::{Profile, Sched};
+use fairground_model::features::Feat;
 
 /// CPUs that a cache domain is taken to have where it has at most [`SMALL_LLC`] (`more-in-small`).
 const SCANNED_LLC: u64 = 32;

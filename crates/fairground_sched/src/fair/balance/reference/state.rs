@@ -220,19 +220,27 @@ impl State {
         let profile = self.sched.profile();
         let orig = i128::from(self.sched.topology.capacity_orig[cpu]);
         let irq = i128::from(rq.avg_irq.util_avg);
-        let old = profile.base < crate::version::v(5, 5);
+        let old = profile.base < fairground_model::version::v(5, 5);
         let load = if old { avg.runnable_avg } else { avg.load_avg };
         PlainCpu {
             number: cpu.get(),
             nr_running: i128::from(rq.nr_running),
-            h_nr: i128::from(if profile.base < crate::version::v(6, 14) { cfs.h_nr_running } else { cfs.h_nr_runnable }),
+            h_nr: i128::from(if profile.base < fairground_model::version::v(6, 14) {
+                cfs.h_nr_running
+            } else {
+                cfs.h_nr_runnable
+            }),
             idle: rq.curr.is_none() && rq.nr_running == 0 && rq.wake_list.is_empty(),
             load: i128::from(load),
             older: rq.lb.cpu_load.map(i128::from),
             util: i128::from(avg.util_avg.max(avg.util_est.enqueued)).min(orig),
             runnable: i128::from(avg.runnable_avg),
             orig,
-            capacity: if profile.base == crate::version::v(4, 12) { orig } else { (orig * (orig - irq) / orig).max(1) },
+            capacity: if profile.base == fairground_model::version::v(4, 12) {
+                orig
+            } else {
+                (orig * (orig - irq) / orig).max(1)
+            },
             misfit: i128::from(rq.lb.misfit_task_load),
         }
     }
@@ -300,5 +308,6 @@ fn fill_cpu(sched: &mut Sched, rng: &mut RngStream, cpu: CpuId, busy: u64) {
     avg.load_avg = rng.below(scale + 200);
     avg.runnable_avg = rng.below(scale + 100);
     avg.util_avg = rng.below(if tasks > 0 { 1100 } else { 300 }) as u32;
-    avg.util_est.enqueued = if sched.profile.base >= crate::version::v(4, 17) { rng.below(scale / 2 + 1) as u32 } else { 0 };
+    avg.util_est.enqueued =
+        if sched.profile.base >= fairground_model::version::v(4, 17) { rng.below(scale / 2 + 1) as u32 } else { 0 };
 }

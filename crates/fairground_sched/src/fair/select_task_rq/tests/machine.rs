@@ -3,6 +3,7 @@
 use crate::fair::select_task_rq::{Placing, Wake};
 use crate::{Ctx, Profile, Request, Sched};
 use fairground_machine::Machine;
+use fairground_model::features::FeatWrite;
 use fairground_model::{Digest, MachineView, Meter, Op, PrevState, Reason, Recorder, Sink, TaskSpec, TraceEvent, WakeContext};
 use fairground_stdx::{CpuId, CpuMask, Instant, Ns, ProgramId, TaskId};
 
@@ -55,7 +56,7 @@ impl TestMachine {
     }
 
     pub(crate) fn with_feature(mut self, feature: &str) -> TestMachine {
-        self.sched.set_feature(feature).expect("a feature");
+        self.sched.set_feature(FeatWrite::parse(feature).expect("a feature"));
         self
     }
 

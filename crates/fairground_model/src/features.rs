@@ -1,6 +1,9 @@
 //! The scheduler's feature switches: one table with history, one row per switch.
 
+use crate::mistake::Wrong;
 use crate::version::{KernelVersion, v};
+use fairground_stdx::nearest;
+use std::fmt;
 
 /// Default of a switch in a kernel that has it; `None` where the kernel does not have it.
 pub type FeatDefault = Option<bool>;
@@ -145,6 +148,36 @@ impl Feat {
     }
 }
 
+/// What is written to the kernel's debugfs: a switch on, as `NEXT_BUDDY`, or off, as `NO_NEXT_BUDDY`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct FeatWrite {
+    /// The switch.
+    pub feat: Feat,
+    /// Its new state.
+    pub on: bool,
+}
+
+impl FeatWrite {
+    /// Reads what is written, whichever kernel has the switch.
+    pub fn parse(text: &str) -> Result<FeatWrite, Wrong> {
+        let (off, name) = text.split_at(if text.starts_with("NO_") { 3 } else { 0 });
+        let unknown = || {
+            let hint = match nearest::nearest(name, Feat::ALL.iter().map(|feat| feat.row().name)) {
+                Some(near) => format!("Did you mean `{off}{near}`?"),
+                None => "Features are spelt as in debugfs: SIS_UTIL, NO_SIS_UTIL.".to_string(),
+            };
+            (format!("there is no feature `{name}`"), hint)
+        };
+        Feat::by_name(name).map(|feat| FeatWrite { feat, on: off.is_empty() }).ok_or_else(unknown)
+    }
+}
+
+impl fmt::Display for FeatWrite {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{}", if self.on { "" } else { "NO_" }, self.feat.row().name)
+    }
+}
+
 /// Which switches are on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct FeatSet(u64);
@@ -281,5 +314,18 @@ mod tests {
             assert_eq!(set, FeatSet::default());
             assert_eq!(Feat::by_name(feat.row().name), Some(feat));
         }
+    }
+
+    #[test]
+    fn what_is_written_reads_back_and_what_is_unknown_is_told() {
+        for &feat in Feat::ALL {
+            for on in [true, false] {
+                let write = FeatWrite { feat, on };
+                assert_eq!(FeatWrite::parse(&write.to_string()), Ok(write));
+            }
+        }
+        let hint = |text: &str| FeatWrite::parse(text).unwrap_err().1;
+        assert_eq!(hint("NO_NEXT_BUDY"), "Did you mean `NO_NEXT_BUDDY`?");
+        assert!(hint("colour").contains("NO_SIS_UTIL") && hint("").contains("NO_SIS_UTIL") && hint("NO_").contains("SIS_UTIL"));
     }
 }
