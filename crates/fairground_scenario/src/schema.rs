@@ -1,5 +1,6 @@
 //! JSON Schemas of what people write, for editors: scenarios (TOML) and the rt-app subset (JSON).
 
+use crate::nouns::verbs::VERBS;
 use fairground_machine::{KeyInfo, machine_file};
 use fairground_model::CLAMP_MAX;
 use fairground_model::cgroup::files::{FILES, Form};
@@ -13,22 +14,25 @@ const DRAFT: &str = "https://json-schema.org/draft/2020-12/schema";
 fn time() -> Value {
     json!({ "type": "string", "pattern": "^[0-9][0-9_]*(\\.[0-9]+)? *(ns|us|µs|ms|s|min|h|d)$" })
 }
-fn cpus() -> Value {
+pub(crate) fn cpus() -> Value {
     json!({ "type": "string", "pattern": "^[0-9]+(-[0-9]+)?(,[0-9]+(-[0-9]+)?)*$" })
 }
-fn nice() -> Value {
+pub(crate) fn nice() -> Value {
     json!({ "type": "integer", "minimum": -20, "maximum": 19 })
 }
-fn slice() -> Value {
+pub(crate) fn slice() -> Value {
     let mut length = time();
     length["description"] = json!("sched_runtime of sched_setattr, 100us to 100ms, from kernel v6.12 on");
     json!({ "anyOf": [length, { "const": "base" }] })
 }
-fn policy() -> Value {
+pub(crate) fn policy() -> Value {
     json!({ "anyOf": [
         { "enum": ["other", "batch", "idle", "deadline", "SCHED_OTHER", "SCHED_BATCH", "SCHED_IDLE", "SCHED_DEADLINE"] },
         { "type": "string", "pattern": "^(SCHED_)?(fifo|rr|deadline|FIFO|RR|DEADLINE):", "description": "fifo:50, rr:50, deadline:10ms/50ms/100ms" },
     ] })
+}
+pub(crate) fn text() -> Value {
+    json!({ "type": "string" })
 }
 fn object(required: &[&str], properties: Value) -> Value {
     json!({ "type": "object", "required": required, "properties": properties, "additionalProperties": false })
@@ -98,7 +102,7 @@ fn path() -> Value {
     json!({ "type": "string", "pattern": "^/([^/ ]+(/[^/ ]+)*)?$", "description": "a CPU cgroup from the root, such as /web/api" })
 }
 
-fn clamp() -> Value {
+pub(crate) fn clamp() -> Value {
     json!({ "type": "integer", "minimum": 0, "maximum": CLAMP_MAX, "description": "1024 is the biggest CPU; from kernel v5.3 on" })
 }
 
@@ -206,22 +210,14 @@ fn task() -> Value {
 }
 
 fn at() -> Value {
-    let table = object(
-        &[],
-        with(
-            json!({
-                "task": { "type": "string" }, "nice": nice(), "affinity": cpus(), "policy": policy(), "slice": slice(),
-                "dl_runtime": time(), "dl_deadline": time(), "dl_period": time(), "dl_reclaim": { "type": "boolean" },
-                "uclamp_min": clamp(), "uclamp_max": clamp(), "feature": { "type": "string" }, "cpus": cpus(), "frequency": { "type": "string" },
-                "governor": { "type": "string" }, "setspeed": { "type": "string" },
-                "thermal": { "type": "string" },
-                "group": path(), "cgroup.procs": path(), "rmdir": path(),
-                "autogroup_nice": nice(), "session": { "type": "string" },
-            }),
-            files(None),
-        ),
-    );
-    object(&["time", "do"], json!({ "time": time(), "do": { "oneOf": [{ "type": "string" }, table] } }))
+    let verbs = VERBS.iter().map(|verb| (verb.name.to_string(), (verb.schema)())).collect();
+    let beside = json!({
+        "task": text(), "cpus": text(), "session": text(),
+        "dl_runtime": time(), "dl_deadline": time(), "dl_period": time(), "dl_reclaim": { "type": "boolean" },
+        "group": path(), "cgroup.procs": path(), "rmdir": path(),
+    });
+    let table = object(&[], with(with(Value::Object(verbs), beside), files(None)));
+    object(&["time", "do"], json!({ "time": time(), "do": { "oneOf": [text(), table] } }))
 }
 
 /// The JSON Schema of the rt-app files that are understood. All times are whole microseconds, as rt-app defines.

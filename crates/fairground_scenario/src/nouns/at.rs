@@ -2,14 +2,13 @@
 //!
 //! `time = "2s"` and `do = "nice TASK 5"`, or the same as a table: `do = { nice = 5, task = "TASK" }`.
 
-use crate::nouns::autogroup;
 use crate::nouns::cgroup::{self, GroupAct};
-use crate::nouns::clamps;
+use crate::nouns::verbs::{self, HOTPLUG, VERBS, Verb};
 use crate::nouns::words;
 use crate::text::Wrong;
 use crate::text::fields::{Fields, Spanned};
 use fairground_model::features::FeatWrite;
-use fairground_model::{Governor, Mistakes, Policy, Tunable, UtilClamp};
+use fairground_model::{Governor, Mistakes, Policy, UtilClamp};
 use fairground_stdx::nearest;
 use fairground_stdx::{CpuMask, Ns};
 use std::ops::Range;
@@ -58,53 +57,16 @@ pub struct At {
 impl std::fmt::Display for Act {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Act::Nice(task, nice) => write!(f, "nice {task} {nice}"),
-            Act::Affinity(task, cpus) => write!(f, "affinity {task} {cpus}"),
-            Act::Policy(task, policy) => write!(f, "policy {task} {}", words::policy_name(*policy)),
-            Act::Slice(task, slice) => write!(f, "slice {task} {}", words::slice_name(*slice)),
-            Act::Clamp(task, clamp) => {
-                let asked = clamps::text(*clamp).unwrap_or_default();
-                let (word, value) = asked.split_once(' ').unwrap_or_default();
-                write!(f, "{word} {task} {value}")
-            }
-            Act::Feature(switch) => write!(f, "feature {switch}"),
-            Act::Frequency(cpus, share) => write!(f, "frequency {cpus} {share}/1024"),
-            Act::Governor(cpus, governor) => match governor.khz(Tunable::SetspeedKhz) {
-                Some(khz) => write!(f, "setspeed {cpus} {khz}"),
-                None => write!(f, "governor {cpus} {}", governor.kind.name()),
-            },
-            Act::Thermal(cpus, lost) => write!(f, "thermal {cpus} {lost}/1024"),
-            Act::Hotplug(cpus, online) => write!(f, "{} {cpus}", if *online { "online" } else { "offline" }),
-            Act::Watchdog(cpus) => write!(f, "watchdog {cpus}"),
             Act::Group(act) => act.fmt(f),
-            Act::AutogroupNice(session, nice) => write!(f, "{} {session} {nice}", autogroup::NICE),
+            act => f.write_str(&verbs::text(act).expect("invariant: what was read has a verb")),
         }
     }
 }
 
-const VERBS: [&str; 15] = [
-    "nice",
-    "affinity",
-    "policy",
-    "slice",
-    clamps::MIN,
-    clamps::MAX,
-    "feature",
-    "frequency",
-    "governor",
-    "setspeed",
-    "thermal",
-    "offline",
-    "online",
-    "watchdog",
-    autogroup::NICE,
-];
-/// What may stand in place of `do`: `offline = "3"`.
-const HOTPLUG: [(&str, bool); 2] = [("offline", false), ("online", true)];
 /// The forms of all changes, for hints.
 fn forms() -> String {
-    const OWN: &str = "Forms: \"nice TASK 5\", \"affinity TASK 0-3\", \"policy TASK batch\", \"policy TASK deadline:10ms/100ms\", \"slice TASK 5ms\", \"uclamp_min TASK 300\", \"uclamp_max TASK 512\", \"feature NO_NEXT_BUDDY\", \"frequency CPUS 50%\", \"governor CPUS schedutil\", \"setspeed CPUS 729000\", \"thermal CPUS 20%\", \"offline CPUS\", \"online CPUS\", \"watchdog CPUS\", \"autogroup_nice SESSION 5\"";
-    format!("{OWN}, {}.", cgroup::forms())
+    let own: Vec<String> = VERBS.iter().map(Verb::form).collect();
+    format!("Forms: {}, {}.", own.join(", "), cgroup::forms())
 }
 
 /// Reads all `[[at]]` rows.
@@ -128,7 +90,7 @@ pub(crate) fn read(rows: Vec<Fields<'_>>, m: &mut Mistakes) -> Vec<Spanned<At>> 
 fn read_act(row: &mut Fields<'_>, m: &mut Mistakes) -> Option<Spanned<Act>> {
     let span = row.span_of("do");
     let Some(item) = row.item("do") else {
-        if HOTPLUG.iter().any(|(key, _)| row.item(key).is_some()) {
+        if HOTPLUG.iter().any(|key| row.item(key).is_some()) {
             return read_hotplug(row, m);
         }
         m.at(row.span(), "`[[at]]` without `do`", forms());
@@ -150,25 +112,15 @@ fn read_act(row: &mut Fields<'_>, m: &mut Mistakes) -> Option<Spanned<Act>> {
 
 /// `offline = "3"` or `online = "3"` beside `time`.
 fn read_hotplug(row: &mut Fields<'_>, m: &mut Mistakes) -> Option<Spanned<Act>> {
-    let asked: Vec<(Spanned<String>, bool)> = HOTPLUG
-        .iter()
-        .filter_map(|&(key, online)| {
-            Some((row.text(key, m).map(|row| Spanned { value: row.value.to_string(), span: row.span })?, online))
-        })
-        .collect();
-    let [(cpus, online)] = asked.as_slice() else {
+    let asked: Vec<(&str, Spanned<&str>)> = HOTPLUG.iter().filter_map(|&key| Some((key, row.text(key, m)?))).collect();
+    let [(verb, cpus)] = asked.as_slice() else {
         if asked.len() > 1 {
             m.at(row.span(), "`[[at]]` with both `offline` and `online`", "One `[[at]]` makes exactly one change.");
         }
         return None;
     };
-    match words::cpus(&cpus.value) {
-        Ok(mask) => Some(Spanned { value: Act::Hotplug(mask, *online), span: cpus.span.clone() }),
-        Err((message, hint)) => {
-            m.at(cpus.span.clone(), message, hint);
-            None
-        }
-    }
+    let act = m.keep(from_text(&format!("{verb} {}", cpus.value)), &cpus.span)?;
+    Some(Spanned { value: act, span: cpus.span.clone() })
 }
 
 /// The verb is the first word, the new value the last; what stands between names the task or the CPUs.
@@ -176,107 +128,47 @@ pub(crate) fn from_text(text: &str) -> Result<Act, Wrong> {
     let text = text.trim();
     let (verb, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
     let rest = rest.trim();
-    if verb == "feature" && !rest.is_empty() && !rest.contains(char::is_whitespace) {
-        return FeatWrite::parse(rest).map(Act::Feature);
-    }
-    if let Some((_, online)) = HOTPLUG.iter().find(|row| row.0 == verb && !rest.is_empty()) {
-        return Ok(Act::Hotplug(words::cpus(rest)?, *online));
-    }
-    if verb == "watchdog" && !rest.is_empty() {
-        return Ok(Act::Watchdog(words::cpus(rest)?));
-    }
     if cgroup::verbs().any(|name| name == verb) {
         return cgroup::act(verb, rest).map(Act::Group);
     }
-    let (target, value) = rest.rsplit_once(char::is_whitespace).unwrap_or((rest, ""));
-    let target = target.trim_end();
-    if !VERBS.contains(&verb) {
-        return Err(unknown_verb(verb));
-    }
-    if value.is_empty() || verb == "feature" {
+    let verb = Verb::by_name(verb).ok_or_else(|| unknown_verb(verb))?;
+    let (target, value) = match verb.target {
+        Some(_) => rest.rsplit_once(char::is_whitespace).unwrap_or((rest, "")),
+        None => ("", rest),
+    };
+    if value.is_empty() {
         return Err((format!("`{text}` is incomplete"), forms()));
     }
-    build(verb, target, value)
+    (verb.read)(target.trim_end(), value)
 }
 
 fn unknown_verb(verb: &str) -> Wrong {
-    let hint = match nearest::nearest(verb, VERBS.into_iter().chain(cgroup::verbs())) {
+    let hint = match nearest::nearest(verb, VERBS.iter().map(|verb| verb.name).chain(cgroup::verbs())) {
         Some(near) => format!("Did you mean `{near}`?"),
         None => forms(),
     };
     (format!("unknown change `{verb}`"), hint)
 }
 
-fn build(verb: &str, target: &str, value: &str) -> Result<Act, Wrong> {
-    let task = target.to_string();
-    let nice = || {
-        let number = value.parse().map_err(|_| (format!("`{value}` is no nice value"), "A number from -20 to 19.".to_string()));
-        number.and_then(words::nice)
-    };
-    match verb {
-        "nice" => Ok(Act::Nice(task, nice()?)),
-        autogroup::NICE => Ok(Act::AutogroupNice(task, nice()?)),
-        "affinity" => Ok(Act::Affinity(task, words::cpus(value)?)),
-        "policy" => Ok(Act::Policy(task, words::policy(value)?)),
-        "slice" => Ok(Act::Slice(task, words::slice(value)?)),
-        clamps::MIN | clamps::MAX => Ok(Act::Clamp(task, clamps::request(verb, value)?)),
-        "frequency" => Ok(Act::Frequency(words::cpus(target)?, words::frequency(value)?)),
-        "governor" => Ok(Act::Governor(words::cpus(target)?, Governor::of(words::governor(value)?))),
-        "setspeed" => Ok(Act::Governor(words::cpus(target)?, words::setspeed(value)?)),
-        "thermal" => Ok(Act::Thermal(words::cpus(target)?, words::lost(value)?)),
-        _ => Err(unknown_verb(verb)),
-    }
-}
-
 fn from_table(mut table: Fields<'_>, span: Range<usize>, m: &mut Mistakes) -> Option<Spanned<Act>> {
-    let task = table.text("task", m).map(|row| row.value.to_string());
-    let cpus = table.text("cpus", m).map(|row| row.value.to_string());
-    let mut acts: Vec<Result<Act, Wrong>> = Vec::new();
-    let mut on_task = |verb: &str, value: String| {
-        let need = || (format!("`{verb}` without `task`"), "Say which task: `task = \"NAME\"`.".to_string());
-        acts.push(task.as_deref().ok_or_else(need).and_then(|task| build(verb, task, &value)));
+    let targets = ["task", "cpus", "session"].map(|key| (key, table.text(key, m).map(|row| row.value.to_string())));
+    let target = |verb: &Verb| {
+        let Some(key) = verb.target else { return Ok("") };
+        let found = targets.iter().find(|row| row.0 == key).and_then(|row| row.1.as_deref());
+        found.ok_or_else(|| (format!("`{}` without `{key}`", verb.name), format!("Write {key} = \"…\" beside it.")))
     };
-    if let Some(nice) = table.integer("nice", m) {
-        on_task("nice", nice.value.to_string());
+    let mut acts: Vec<Result<Act, Wrong>> = Vec::new();
+    for verb in VERBS {
+        let value = match verb.name {
+            "policy" => words::read_policy(&mut table, m).map(|row| row.0.map(words::policy_name)),
+            _ if verb.is_number() => table.integer(verb.name, m).map(|row| Ok(row.value.to_string())),
+            _ => table.text(verb.name, m).map(|row| Ok(row.value.to_string())),
+        };
+        acts.extend(value.map(|value| (verb.read)(target(verb)?, &value?)));
     }
-    for verb in clamps::WORDS {
-        if let Some(value) = table.integer(verb, m) {
-            on_task(verb, value.value.to_string());
-        }
-    }
-    for verb in ["affinity", "slice"] {
-        if let Some(value) = table.text(verb, m) {
-            on_task(verb, value.value.to_string());
-        }
-    }
-    if let Some((policy, _)) = words::read_policy(&mut table, m) {
-        let need = || ("`policy` without `task`".to_string(), "Say which task: `task = \"NAME\"`.".to_string());
-        let of_task = |policy| task.clone().map(|task| Act::Policy(task, policy)).ok_or_else(need);
-        acts.push(policy.and_then(of_task));
-    }
-    if let Some(name) = table.text("feature", m) {
-        acts.push(FeatWrite::parse(name.value).map(Act::Feature));
-    }
-    for verb in ["frequency", "governor", "setspeed", "thermal"] {
-        let Some(value) = table.text(verb, m) else { continue };
-        let need = || (format!("`{verb}` without `cpus`"), "Say which CPUs: `cpus = \"0-3\"`.".to_string());
-        acts.push(cpus.as_deref().ok_or_else(need).and_then(|cpus| build(verb, cpus, value.value)));
-    }
-    for (verb, online) in HOTPLUG {
-        if let Some(cpus) = table.text(verb, m) {
-            acts.push(words::cpus(cpus.value).map(|cpus| Act::Hotplug(cpus, online)));
-        }
-    }
-    if let Some(cpus) = table.text("watchdog", m) {
-        acts.push(words::cpus(cpus.value).map(Act::Watchdog));
-    }
-    if let Some(nice) = table.integer(autogroup::NICE, m) {
-        let need = || (format!("`{}` without `session`", autogroup::NICE), "Say which: `session = \"NAME\"`.".to_string());
-        let session = table.text("session", m).ok_or_else(need);
-        acts.push(session.and_then(|session| build(autogroup::NICE, session.value, &nice.value.to_string())));
-    }
+    let task = targets[0].1.as_deref();
     let group = table.text("group", m).map(|row| row.value.to_string());
-    acts.extend(on_group(&mut table, task.as_deref(), group.as_deref(), m));
+    acts.extend(on_group(&mut table, task, group.as_deref(), m));
     table.end(m);
     if acts.len() != 1 {
         m.at(

@@ -15,5 +15,6 @@ pub(crate) mod memory_steps;
 pub mod profile;
 pub(crate) mod steps;
 pub(crate) mod tasks;
+pub(crate) mod verbs;
 pub(crate) mod words;
 pub(crate) mod workload;
