@@ -102,10 +102,12 @@ fn feature_table() -> Table {
     table
 }
 
-/// Governors with their tunables and the defaults of those that do not follow from the policy.
+/// Governors with their tunables and the defaults of those that do not follow from the policy. People read a tunable a line, so that
+/// the table is not wider than a terminal.
 fn governor_table() -> Table {
     let columns = columns![left "governors" "name", left "tunables", left "what it is" "sentence"];
     let mut table = Table::new("governors", "", columns);
+    let mut lines = Table::new("governors", "", columns![left "governors", left "what it is"]);
     for kind in GovernorKind::ALL {
         let row = kind.row();
         let tunable = |&(tunable, default): &(Tunable, Option<u64>)| {
@@ -113,8 +115,11 @@ fn governor_table() -> Table {
             format!("{}{default}", tunable.row().key)
         };
         let tunables: Vec<String> = row.tunables.iter().map(tunable).collect();
+        lines.push(vec![row.name.into(), row.sentence.into()]);
+        tunables.iter().for_each(|tunable| lines.push(vec!["".into(), format!("  {tunable}").into()]));
         table.push(vec![row.name.into(), tunables.join(", ").into(), row.sentence.into()]);
     }
+    lines.to_string().lines().for_each(|line| table.line(line));
     table
 }
 

@@ -115,7 +115,7 @@ macro_rules! governors {
                 lets_others_set: false,
             }
             Performance performance {
-                sentence: "Always the highest frequency; intel_pstate and amd-pstate in active mode come closest to it.",
+                sentence: "Always the highest frequency; intel_pstate and amd-pstate in active mode come close.",
                 tunables: [],
                 start: |policy| Some(policy.limits().1),
                 lets_others_set: false,
@@ -133,7 +133,7 @@ macro_rules! governors {
                 lets_others_set: true,
             }
             Ondemand ondemand {
-                sentence: "Each sampling period: the highest frequency above `up_threshold` percent busy time, else in proportion.",
+                sentence: "Each period: the highest frequency above `up_threshold` % busy, else in proportion.",
                 tunables: [
                     (Tunable::SamplingRate, None),
                     (Tunable::UpThreshold, Some(95)),
@@ -143,7 +143,7 @@ macro_rules! governors {
                 lets_others_set: false,
             }
             Conservative conservative {
-                sentence: "Each sampling period: a step up above `up_threshold` percent busy time, a step down below `down_threshold`.",
+                sentence: "Each period: a step up above `up_threshold` % busy, down below `down_threshold`.",
                 tunables: [
                     (Tunable::SamplingRate, None),
                     (Tunable::UpThreshold, Some(80)),

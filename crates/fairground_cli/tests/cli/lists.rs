@@ -41,6 +41,7 @@ fn every_list_is_text_and_json() {
         assert!(ok(&["list", what]).out.starts_with(what), "{what}");
         assert_eq!(ok(&["list", what, "--json"]).json()["tables"][0]["name"], what);
     }
+    assert!(ok(&["list", "governors"]).out.lines().all(|line| line.chars().count() <= 100));
     assert!(ok(&["list", "profiles"]).out.contains("v4.20+align-vruntime"));
     assert!(ok(&["list", "profiles"]).out.contains("(not modelled yet)"));
     assert_eq!(run(&["list", "nothing"]).code, 2);
