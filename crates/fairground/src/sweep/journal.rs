@@ -1,5 +1,6 @@
 //! The journal of a sweep: one line per finished run, keyed by the digest of its scenario and the version of
-//! this program. A sweep that was interrupted reads it and does only what is missing.
+//! this program. A sweep that was interrupted, or that has got more values since it was done, reads it and does only
+//! what is missing.
 
 use super::row::{Outcome, Row};
 use fairground_metrics::{Better, Metric, Unit};
