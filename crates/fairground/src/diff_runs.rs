@@ -9,7 +9,7 @@ use fairground_stdx::{CpuId, Id, Instant, Ns, TaskId};
 use std::collections::VecDeque;
 
 /// Records shown before the first difference.
-pub const CONTEXT: usize = 20;
+const CONTEXT: usize = 20;
 /// Simulated time by which both runs advance in turn.
 const STRIDE: Ns = Ns::from_ms(1);
 

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 pub use fairground_report::schedstat::Detail;
 
 /// The ending of such files.
-pub const ENDING: &str = "schedstat";
+pub(crate) const ENDING: &str = "schedstat";
 /// The longest text that is read: a kernel of 8192 CPUs with six domains each prints less than half of it.
 const LONGEST: u64 = 32 << 20;
 /// The snapshots of a recorded set, before and after its run.

@@ -147,16 +147,16 @@ impl Counters {
         per_second(self.usage)
     }
     /// Periods with a throttle, hundredths of a percent of those in which the timer ran.
-    pub fn throttled_ratio(&self) -> Option<u64> {
+    pub(crate) fn throttled_ratio(&self) -> Option<u64> {
         (self.periods.sum > 0).then(|| self.throttled.sum.saturating_mul(10_000) / self.periods.sum)
     }
     /// The shortest and longest that a stall can have been in the mean: all CPUs were throttled at once, or one after the other.
-    pub fn stall(&self) -> Option<(Ns, Ns)> {
+    pub(crate) fn stall(&self) -> Option<(Ns, Ns)> {
         let longest = self.throttled_time.sum.checked_div(self.throttled.sum)?;
         Some((Ns(longest / self.cpus.max(1)), Ns(longest)))
     }
     /// Whether more than 95 % of the limit is used in the mean.
-    pub fn is_unstable(&self) -> Option<bool> {
+    pub(crate) fn is_unstable(&self) -> Option<bool> {
         let limit = self.limit.filter(|limit| limit.quota.is_some())?;
         Some(super::verdict::is_unstable(self.usage_ns_per_s(), limit))
     }

@@ -56,7 +56,7 @@ pub struct TraceFacts {
 
 impl TraceFacts {
     /// Whether arrivals depend on when answers come.
-    pub fn is_open(&self) -> bool {
+    pub(crate) fn is_open(&self) -> bool {
         self.outside > 0 && self.arrivals == Loop::Open
     }
     /// A percentile of what was recorded.

@@ -214,7 +214,7 @@ impl Names {
         group.map_or(ROOT, |group| self.groups.get(group.index()).map_or("?", String::as_str))
     }
     /// A task with the path of the group in which it lies, if there are groups.
-    pub fn task_in(&self, task: TaskId, group: Option<TgId>) -> String {
+    fn task_in(&self, task: TaskId, group: Option<TgId>) -> String {
         match self.has_groups() {
             true => format!("{} in {}", self.task(task), self.group(group)),
             false => self.task(task).to_string(),

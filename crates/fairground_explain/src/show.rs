@@ -331,7 +331,7 @@ fn sentence(reason: Reason, task: &str, b: u32) -> String {
 
 impl Cause {
     /// Where it lies, in words.
-    pub const fn place_name(self) -> &'static str {
+    const fn place_name(self) -> &'static str {
         match self.place() {
             Place::Here => "here",
             Place::Elsewhere => "elsewhere",

@@ -15,7 +15,7 @@ const GROUPS: u64 = 19;
 const BUCKETS: usize = (GROUPS * GROUP) as usize;
 
 /// The bucket in which a value is counted.
-pub fn bucket_of(value: u64) -> usize {
+fn bucket_of(value: u64) -> usize {
     let msb = value.max(1).ilog2();
     if msb <= GROUP_BITS {
         return value as usize;
@@ -26,7 +26,7 @@ pub fn bucket_of(value: u64) -> usize {
 }
 
 /// The value that stands for all values of a bucket.
-pub fn value_of(bucket: usize) -> u64 {
+fn value_of(bucket: usize) -> u64 {
     let bucket = bucket.min(BUCKETS - 1) as u64;
     if bucket < 2 * GROUP {
         return bucket;

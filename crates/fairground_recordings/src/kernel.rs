@@ -4,7 +4,7 @@ use fairground_model::version::KernelVersion;
 use fairground_sched::profile::{KnownKind, Profile};
 
 /// The version in a release: `v5.10` of `5.10.0-32-cloud-amd64`.
-pub fn version_of(release: &str) -> Option<KernelVersion> {
+pub(crate) fn version_of(release: &str) -> Option<KernelVersion> {
     let mut numbers = release.split('.');
     let (major, minor) = (numbers.next()?, numbers.next()?);
     let minor: String = minor.chars().take_while(char::is_ascii_digit).collect();

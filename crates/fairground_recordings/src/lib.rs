@@ -21,6 +21,6 @@ mod set;
 mod system;
 
 pub use clock::{Record, last_group};
-pub use kernel::{profile_of_release, version_of};
+pub use kernel::profile_of_release;
 pub use set::RecordedSet;
 pub use system::System;

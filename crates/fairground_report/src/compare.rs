@@ -36,10 +36,6 @@ impl CompareReport {
     pub fn any_worse(&self) -> bool {
         self.rows.iter().any(|row| row.comparison.verdict == Verdict::Worse)
     }
-    /// Whether no row tells anything.
-    pub fn all_inconclusive(&self) -> bool {
-        !self.rows.is_empty() && self.rows.iter().all(|row| row.comparison.verdict == Verdict::Inconclusive)
-    }
     /// `case  load  metric  baseline(std%)  compare%( std%)  verdict`. The baseline is 1.00; compare% is
     /// the change of the value itself, and the verdict says whether that is good.
     pub fn table(&self) -> Table {
@@ -206,13 +202,9 @@ mod tests {
     #[test]
     fn what_decides_the_exit_code() {
         let mut report = sample();
-        assert!(!report.any_worse() && !report.all_inconclusive());
+        assert!(!report.any_worse());
         report.rows[0].comparison.verdict = Verdict::Worse;
         assert!(report.any_worse());
-        report.rows.iter_mut().for_each(|row| row.comparison.verdict = Verdict::Inconclusive);
-        assert!(report.all_inconclusive());
-        report.rows.clear();
-        assert!(!report.all_inconclusive());
         report.single_change = false;
         assert!(report.table().to_string().contains("not a single change"));
     }

@@ -1,4 +1,4 @@
-//! Numbers to people and programs: tables that can be pasted into a mail, CSV, markdown, JSON documents.
+//! Numbers to people and programs: tables that can be pasted into a mail, CSV, JSON documents.
 //!
 //! Nothing here computes a result or decides anything; wall-clock time appears only where a caller
 //! hands it in.

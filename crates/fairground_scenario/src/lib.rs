@@ -72,7 +72,7 @@ use text::canonical;
 use text::fields::{Fields, Spanned, parse_toml};
 
 /// Longest run: event times are held in 50 bits.
-pub const MAX_DURATION: Ns = Ns(Instant::MAX.ns());
+pub(crate) const MAX_DURATION: Ns = Ns(Instant::MAX.ns());
 
 /// Everything that decides the result of a run.
 #[derive(Clone, PartialEq, Debug)]

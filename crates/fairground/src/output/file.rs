@@ -8,14 +8,14 @@ use std::path::{Path, PathBuf};
 
 /// A file being written.
 #[derive(Debug)]
-pub struct OutputFile {
+pub(super) struct OutputFile {
     pub(super) target: PathBuf,
     partial: PathBuf,
 }
 
 impl OutputFile {
     /// Begins `target` under its partial name.
-    pub fn create(target: &Path) -> Result<(OutputFile, BufWriter<File>), Error> {
+    pub(super) fn create(target: &Path) -> Result<(OutputFile, BufWriter<File>), Error> {
         let mut name = target.as_os_str().to_os_string();
         name.push(".partial");
         let partial = PathBuf::from(name);
@@ -23,12 +23,12 @@ impl OutputFile {
         Ok((OutputFile { target: target.to_path_buf(), partial }, BufWriter::new(file)))
     }
     /// Gives a complete file its name.
-    pub fn complete(self) -> Result<PathBuf, Error> {
+    pub(super) fn complete(self) -> Result<PathBuf, Error> {
         fs::rename(&self.partial, &self.target).map_err(|cause| Error::world("write", &self.target, cause))?;
         Ok(self.target)
     }
     /// Leaves an incomplete file under its partial name.
-    pub fn leave_partial(self) -> PathBuf {
+    pub(super) fn leave_partial(self) -> PathBuf {
         self.partial
     }
 }

@@ -5,7 +5,8 @@ mod file;
 mod of_run;
 mod results;
 
-pub use file::{OutputFile, write_result};
+use file::OutputFile;
+pub use file::write_result;
 pub use results::{ResultFiles, ResultKind, table_parquet};
 
 use crate::pages;

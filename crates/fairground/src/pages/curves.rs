@@ -6,7 +6,7 @@ use fairground_report::page::{Axis, Chart, Point, Quantity, Scale, Series};
 /// The curve of one distribution of times. `runs` are the distributions of single runs: where there are several, the band goes from the
 /// lowest of them to the highest, as far as each has enough values to tell.
 #[allow(clippy::cast_precision_loss, reason = "for display only")]
-pub fn percentile_series(name: impl Into<String>, all: &Histogram, runs: &[&Histogram]) -> Series {
+pub(crate) fn percentile_series(name: impl Into<String>, all: &Histogram, runs: &[&Histogram]) -> Series {
     let mut points: Vec<Point> = Vec::new();
     for level in all.distribution() {
         // The last level, the largest value, stands where one value of all is beyond.
@@ -23,7 +23,7 @@ pub fn percentile_series(name: impl Into<String>, all: &Histogram, runs: &[&Hist
 }
 
 /// Curves of percentiles of times, on axes on which equal ratios are equally long.
-pub fn latency_chart(title: impl Into<String>, series: Vec<Series>, note: impl Into<String>) -> Chart {
+pub(crate) fn latency_chart(title: impl Into<String>, series: Vec<Series>, note: impl Into<String>) -> Chart {
     let has_times = series.iter().flat_map(|series| &series.points).any(|point| point.y > 0.0);
     Chart {
         title: title.into(),

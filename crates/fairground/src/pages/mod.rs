@@ -2,7 +2,7 @@
 
 mod curves;
 
-pub use curves::{latency_chart, percentile_series};
+pub(crate) use curves::{latency_chart, percentile_series};
 
 use fairground_metrics::{Timeline, TimelineSink};
 use fairground_model::cgroup;

@@ -2,7 +2,8 @@
 
 mod show;
 
-pub use show::{band_table, run_document, run_page, run_tables, search_tables, speed, summary};
+pub(crate) use show::run_page;
+pub use show::{run_document, run_tables, search_tables, speed, summary};
 
 use crate::schedstat;
 use fairground_formats::schedstat::SchedStatFile;

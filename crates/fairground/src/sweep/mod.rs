@@ -7,7 +7,7 @@ mod spec;
 
 pub use row::{Outcome, Row};
 pub use show::{sweep_document, sweep_file, sweep_table};
-pub use spec::{Axis, AxisKind, MAX_RUNS, SweepSpec};
+pub use spec::{Axis, AxisKind, SweepSpec};
 
 use crate::run::{self, RunEnding, RunOptions};
 use fairground_model::{Digest, Mistakes, NullSink};

@@ -19,7 +19,7 @@ use std::ops::Range;
 use toml_edit::{Item, Value};
 
 /// Most runs of one sweep.
-pub const MAX_RUNS: usize = 1_000_000;
+const MAX_RUNS: usize = 1_000_000;
 
 /// One axis: a name and its values, as they are written in tables.
 #[derive(Clone, PartialEq, Eq, Debug)]

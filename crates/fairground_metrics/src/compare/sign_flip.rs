@@ -1,7 +1,7 @@
 //! The exact permutation test on paired differences.
 
 /// Most signs that are flipped one by one: 2^20 sums take milliseconds.
-pub const MAX_FLIPS: usize = 20;
+const MAX_FLIPS: usize = 20;
 
 /// A probability as an exact fraction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -14,7 +14,7 @@ pub struct PValue {
 
 impl PValue {
     /// Whether the probability is at most `1 / many`.
-    pub fn at_most_one_in(self, many: u64) -> bool {
+    pub(super) fn at_most_one_in(self, many: u64) -> bool {
         u128::from(self.extreme) * u128::from(many) <= u128::from(self.all)
     }
     /// The probability for the eye.
@@ -25,7 +25,7 @@ impl PValue {
 }
 
 /// One-sided p of the sum of `differences`, towards the side on which it lies.
-pub fn sign_flip(differences: &[i128]) -> PValue {
+pub(super) fn sign_flip(differences: &[i128]) -> PValue {
     let groups = grouped(differences);
     let observed = groups.iter().sum::<i128>().unsigned_abs();
     let mut signs = vec![false; groups.len()];

@@ -103,7 +103,7 @@ impl Conformance {
         headlines
     }
     /// The same for accounts of quota: throttles and releases.
-    pub fn quota_headlines(&self) -> Vec<Headline> {
+    fn quota_headlines(&self) -> Vec<Headline> {
         let row = |what: Quota| {
             let tally = self.quota.as_ref()?.of(what);
             (tally.decisions > 0).then(|| Headline { name: what.name().to_string(), tally })

@@ -73,7 +73,7 @@ impl Figures {
         self
     }
     /// Also takes the shares of groups: tasks with the path of their group, without a slash before it.
-    pub fn with_groups(mut self, groups: impl IntoIterator<Item = (TaskId, String)>) -> Figures {
+    pub(crate) fn with_groups(mut self, groups: impl IntoIterator<Item = (TaskId, String)>) -> Figures {
         self.groups = groups.into_iter().collect();
         self
     }

@@ -3,10 +3,9 @@
 use crate::columns;
 use crate::document::{Document, Input, hex};
 use crate::table::{Cell, Column, Table, number};
-use crate::units::{decimal, fixed, format_metric};
+use crate::units::{decimal, fixed};
 use fairground_metrics::{Metric, RunReport, Unit};
-use fairground_model::{MarkerSpec, MarkerUnit};
-use fairground_stdx::{Id, IndexVec, MarkerId, Ns};
+use fairground_stdx::{Id, Ns};
 use serde_json::{Map, Value, json};
 
 /// Facts about a run that are not statistics.
@@ -150,36 +149,6 @@ pub fn reason_table(report: &RunReport) -> Table {
     for row in &report.reasons {
         let rule = row.reason.sentence().replace("{a}", "A").replace("{b}", "B");
         table.push(vec![row.reason.slug().into(), Cell::count(row.count), rule.into()]);
-    }
-    table
-}
-
-/// What the programs measured, per task and marker.
-pub fn marker_table(report: &RunReport, markers: &IndexVec<MarkerId, MarkerSpec>) -> Table {
-    let columns = columns![
-        left "task", left "marker", left "unit", right "count", right "sum", right "mean", right "p50", right "p99",
-        right "max",
-    ];
-    let mut table = Table::new("markers", "Measured by the workload", columns);
-    for row in &report.markers {
-        let Some(spec) = markers.get(row.marker) else { continue };
-        let (unit, unit_name) = match spec.unit {
-            MarkerUnit::Ns | MarkerUnit::WholeUs | MarkerUnit::EachUs => (Unit::Ns, "ns"),
-            MarkerUnit::Count | MarkerUnit::PerSecond => (Unit::Count, ""),
-        };
-        let value = |value: u64| Cell::new(format_metric(value, unit), value);
-        let task = report.tasks.iter().find(|task| task.task == row.task);
-        table.push(vec![
-            task.map_or_else(|| format!("task{}", row.task), |task| task.info.name.clone()).into(),
-            spec.name.clone().into(),
-            unit_name.into(),
-            Cell::count(row.values.len()),
-            value(u64::try_from(row.values.sum()).unwrap_or(u64::MAX)),
-            value(row.values.mean()),
-            value(row.values.quantile(500)),
-            value(row.values.quantile(990)),
-            value(row.values.max()),
-        ]);
     }
     table
 }

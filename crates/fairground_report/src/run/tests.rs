@@ -2,7 +2,7 @@ use super::*;
 use expect_test::expect;
 use fairground_metrics::RunStats;
 use fairground_model::{Decision, PrevState, Reason, Section, Sink, TaskInfo, TraceEvent, WakeContext};
-use fairground_stdx::{CpuId, Instant, TaskId};
+use fairground_stdx::{CpuId, Instant, MarkerId, TaskId};
 
 const MARKER: MarkerId = MarkerId::new(0);
 
@@ -67,17 +67,8 @@ fn cpus_sections_and_reasons() {
 }
 
 #[test]
-fn markers_and_metrics() {
+fn metrics_are_named() {
     let report = report();
-    let markers = IndexVec::from_iter([MarkerSpec { name: "response".into(), unit: MarkerUnit::Ns }]);
-    expect![[r#"
-        Measured by the workload
-        task    marker    unit  count      sum     mean      p50      p99      max
-        ------  --------  ----  -----  -------  -------  -------  -------  -------
-        player  response  ns        1  2.00 ms  2.00 ms  2.00 ms  2.00 ms  2.00 ms
-    "#]]
-    .assert_eq(&marker_table(&report, &markers).to_string());
-    assert!(marker_table(&report, &IndexVec::new()).rows().is_empty());
     let metrics = metrics_table(&report.metrics()).to_string();
     assert!(metrics.contains("sched_delay_max_ms"), "{metrics}");
 }

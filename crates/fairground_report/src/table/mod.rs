@@ -1,9 +1,8 @@
-//! One table for all outputs: text that can be pasted into a mail, CSV, markdown, JSON.
+//! One table for all outputs: text that can be pasted into a mail, CSV, JSON.
 
 mod cell;
 mod csv;
 mod json;
-mod markdown;
 mod text;
 
 pub use cell::Cell;

@@ -37,21 +37,6 @@ fn csv() {
 }
 
 #[test]
-fn markdown() {
-    expect![[r#"
-        **Tasks**
-
-        | task | nice | wait max |
-        | --- | ---: | ---: |
-        | vídeo\|a | -5 | 8.00 ms |
-        | a, "b" | 19 |  |
-
-        times are simulated
-    "#]]
-    .assert_eq(&sample().to_markdown());
-}
-
-#[test]
 fn json() {
     expect![[r#"{"name":"tasks","title":"Tasks","rows":[{"task":"vídeo|a","nice":-5,"wait_max_ns":8000000},{"task":"a, \"b\"","nice":19,"wait_max_ns":null}],"notes":["times are simulated"]}"#]]
     .assert_eq(&sample().to_json().to_string());

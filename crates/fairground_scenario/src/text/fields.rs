@@ -207,7 +207,7 @@ impl<'t> Fields<'t> {
 }
 
 /// A length of time in a TOML value; a bare number is refused with a hint that shows the unit.
-pub fn time_of(key: &str, value: Option<&Value>, span: Range<usize>, m: &mut Mistakes) -> Option<Ns> {
+fn time_of(key: &str, value: Option<&Value>, span: Range<usize>, m: &mut Mistakes) -> Option<Ns> {
     const HINT: &str = "Write it in quotes with its unit: ns, us, ms, s, min, h or d, as in \"10ms\".";
     match value {
         Some(Value::String(text)) => match units::parse_ns(text.value()) {

@@ -4,7 +4,7 @@ mod page;
 mod system;
 mod workload;
 
-pub use page::run_page;
+pub(crate) use page::run_page;
 
 use super::{RunEnding, RunOutcome};
 use fairground_model::{TaskSet, cgroup};
@@ -134,7 +134,7 @@ pub fn speed(outcome: &RunOutcome) -> String {
 }
 
 /// The scenario's expectations beside the run.
-pub fn band_table(bands: &[BandResult]) -> Table {
+fn band_table(bands: &[BandResult]) -> Table {
     let columns = columns![left "metric", right "value", right "min", right "max", left "within", left "why"];
     let mut table = Table::new("expect", "Expectations", columns);
     for row in bands {
