@@ -4,7 +4,6 @@ use super::bootstrap::{self, Interval};
 use super::goal::Goal;
 use super::lab::{Lab, Variant};
 use super::sample::Sample;
-use super::{CURVE_SEEDS, GRID_SEEDS, quota};
 use fairground_model::{CpuMax, Digest};
 use fairground_scenario::Error;
 use fairground_stdx::Ns;
@@ -46,6 +45,10 @@ pub struct Point {
     pub seeds: u64,
     pub(super) digest: u128,
 }
+
+/// Seeds of the curve and of what is beside it; of the grid.
+pub(super) const CURVE_SEEDS: u64 = 5;
+pub(super) const GRID_SEEDS: u64 = 3;
 
 /// Percentiles that are shown beside the one that is looked at.
 pub(super) const SHOWN: [u64; 3] = [500, 900, 999];
@@ -125,4 +128,10 @@ pub(super) fn grid(lab: &Lab<'_>, view: &View<'_>, chosen: CpuMax) -> Result<Vec
     let variants: Vec<Variant> =
         variants.into_iter().filter(|variant| variant.limit.burst == Ns::ZERO || lab.can_run(variant)).collect();
     view.points(lab, &variants, GRID_SEEDS)
+}
+
+/// The quota of a share of CPUs within a period, rounded up to a whole microsecond and to what a kernel takes.
+pub(super) fn quota(ns_per_s: u64, period: Ns) -> Ns {
+    let ns = u128::from(ns_per_s) * u128::from(period.0) / 1_000_000_000;
+    Ns(u64::try_from(ns.div_ceil(1000) * 1000).unwrap_or(u64::MAX)).clamp(CpuMax::LEAST, CpuMax::LARGEST)
 }

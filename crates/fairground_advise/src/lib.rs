@@ -84,6 +84,7 @@ pub use text::snippet;
 pub use trace::{TraceCase, TraceFacts};
 pub use verdict::{Judged, Remedy, Verdict};
 
+use curve::{CURVE_SEEDS, GRID_SEEDS, quota};
 use fairground_model::{CpuMax, Digest};
 use fairground_scenario::{Control, Error, Scenario};
 use fairground_stdx::Ns;
@@ -105,9 +106,6 @@ pub struct AdviseOptions {
     pub check: u64,
 }
 
-/// Seeds of the curve and of what is beside it; of the grid.
-const CURVE_SEEDS: u64 = 5;
-const GRID_SEEDS: u64 = 3;
 /// Fresh seeds are this far behind those that are searched with.
 const FRESH: u64 = 1_000_000;
 
@@ -312,12 +310,6 @@ fn demand(free: &[Sample]) -> u64 {
     let used: u128 = free.iter().map(|sample| u128::from(sample.used.0)).sum();
     let length: u128 = free.iter().map(|sample| u128::from(sample.length.0)).sum();
     u64::try_from(used * 1_000_000_000 / length.max(1)).unwrap_or(u64::MAX)
-}
-
-/// The quota of a share of CPUs within a period, rounded up to a whole microsecond and to what a kernel takes.
-fn quota(ns_per_s: u64, period: Ns) -> Ns {
-    let ns = u128::from(ns_per_s) * u128::from(period.0) / 1_000_000_000;
-    Ns(u64::try_from(ns.div_ceil(1000) * 1000).unwrap_or(u64::MAX)).clamp(CpuMax::LEAST, CpuMax::LARGEST)
 }
 
 /// How large the burst is with each quota that is tried.

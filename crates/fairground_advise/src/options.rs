@@ -1,10 +1,9 @@
 //! What else may be changed: a burst, fewer threads, another kernel, other CPUs, no limit; and what of it helps.
 
-use super::curve::{Point, View};
+use super::curve::{CURVE_SEEDS, Point, View};
 use super::lab::{Lab, Variant};
 use super::text::cpus_of;
-use super::verdict::Remedy;
-use super::{CURVE_SEEDS, Verdict};
+use super::verdict::{Remedy, Verdict};
 use fairground_model::CpuMax;
 use fairground_scenario::Error;
 use fairground_sched::profile::Profile;

@@ -2,7 +2,8 @@
 
 use super::cause::{Cause, Place};
 use super::find::WakeUp;
-use super::{Replay, one};
+use super::one;
+use super::replay::Replay;
 use fairground_scenario::{Control, Error, Scenario};
 use fairground_stdx::Ns;
 

@@ -19,6 +19,7 @@ mod hold;
 mod one;
 mod parts;
 mod past;
+mod replay;
 mod show;
 mod verdicts;
 mod watch;
@@ -42,7 +43,7 @@ use fairground_sim::Simulation;
 use fairground_stdx::nearest;
 use fairground_stdx::{Id, Instant, Ns, TaskId, TgId, units};
 use find::WakeUps;
-use past::Past;
+use replay::Replay;
 
 /// Which wake-up is explained, and what is tried with it.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -165,27 +166,6 @@ impl Asked {
                 "Hogs never sleep; choose a task that does, a longer duration or an earlier time.",
             )
         })
-    }
-}
-
-/// A run that goes from one wake-up to the next, with what must be known of its past.
-struct Replay<'s> {
-    scenario: &'s Scenario,
-    run: Simulation,
-    past: Past,
-}
-
-impl<'s> Replay<'s> {
-    fn new(scenario: &'s Scenario) -> Result<Replay<'s>, Error> {
-        let setup = scenario.setup()?;
-        let past = Past::new(setup.tasks.tasks.len(), setup.tasks.groups.len(), setup.machine.cpus.len());
-        let run = Simulation::new(setup).map_err(|mistakes| scenario.wrong(mistakes))?;
-        Ok(Replay { scenario, run, past })
-    }
-    /// Goes on to just before an instant that is not in the past.
-    fn to(&mut self, at: Instant) -> Result<(&Simulation, &Past), Error> {
-        self.run.run_until(at, &mut self.past).map_err(|stopped| self.scenario.stopped(&stopped))?;
-        Ok((&self.run, &self.past))
     }
 }
 

@@ -1,7 +1,5 @@
 //! Classes of operations: what a table of costs shows as one row, and what a sensitivity run changes as one.
 
-use crate::op::Op;
-
 macro_rules! classes {
     ($($name:ident $key:literal $text:literal;)*) => {
         /// A class of operations.
@@ -41,35 +39,5 @@ impl CostClass {
     /// The class with that key.
     pub fn by_key(key: &str) -> Option<CostClass> {
         CostClass::ALL.iter().copied().find(|class| class.key() == key)
-    }
-    /// Its operations, in the order of [`Op::ALL`].
-    pub fn ops(self) -> impl Iterator<Item = Op> {
-        Op::ALL.iter().copied().filter(move |op| op.class() == self)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn keys_of_classes_differ_and_every_class_has_operations() {
-        for (index, &class) in CostClass::ALL.iter().enumerate() {
-            assert_eq!(CostClass::by_key(class.key()), Some(class));
-            assert!(CostClass::ALL[..index].iter().all(|other| other.key() != class.key()), "{class:?}");
-            assert!(class.ops().count() > 0, "{class:?}");
-        }
-        assert_eq!(CostClass::ALL.iter().map(|class| class.ops().count()).sum::<usize>(), Op::COUNT);
-    }
-
-    /// The page on costs has a row for each class, with its operations.
-    #[test]
-    fn the_page_on_costs_lists_all_classes() {
-        let page = include_str!("../../../docs/costs.md");
-        for class in CostClass::ALL {
-            let ops: Vec<String> = class.ops().map(|op| format!("`{}`", op.key())).collect();
-            let row = format!("\n| `{}` | {}", class.key(), ops.join(", "));
-            assert!(page.contains(&row), "docs/costs.md has no row `{}`", row.trim());
-        }
     }
 }

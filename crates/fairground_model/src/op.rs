@@ -235,6 +235,13 @@ impl Meter {
     }
 }
 
+impl CostClass {
+    /// Its operations, in the order of [`Op::ALL`].
+    pub fn ops(self) -> impl Iterator<Item = Op> {
+        Op::ALL.iter().copied().filter(move |op| op.class() == self)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -253,5 +260,25 @@ mod tests {
         assert_eq!((meter.total(Op::Tick), meter.spent_ps(Op::Tick)), (7, 3 * 7 + 2 * 11));
         assert_eq!((meter.total(Op::IdleExit), meter.spent_ps(Op::IdleExit)), (1, 5_000));
         assert_eq!(meter.take_ps(), 3 * 7 + 2 * 11 + 5_000);
+    }
+    #[test]
+    fn keys_of_classes_differ_and_every_class_has_operations() {
+        for (index, &class) in CostClass::ALL.iter().enumerate() {
+            assert_eq!(CostClass::by_key(class.key()), Some(class));
+            assert!(CostClass::ALL[..index].iter().all(|other| other.key() != class.key()), "{class:?}");
+            assert!(class.ops().count() > 0, "{class:?}");
+        }
+        assert_eq!(CostClass::ALL.iter().map(|class| class.ops().count()).sum::<usize>(), Op::COUNT);
+    }
+
+    /// The page on costs has a row for each class, with its operations.
+    #[test]
+    fn the_page_on_costs_lists_all_classes() {
+        let page = include_str!("../../../docs/costs.md");
+        for class in CostClass::ALL {
+            let ops: Vec<String> = class.ops().map(|op| format!("`{}`", op.key())).collect();
+            let row = format!("\n| `{}` | {}", class.key(), ops.join(", "));
+            assert!(page.contains(&row), "docs/costs.md has no row `{}`", row.trim());
+        }
     }
 }

@@ -63,3 +63,16 @@ pub fn published() -> Result<Vec<Reproduction>, Error> {
     };
     EXPERIMENTS.par_iter().filter(|experiment| !experiment.takes_hours).map(run).collect()
 }
+
+/// Groups in the order in which their keys first come.
+pub(crate) fn grouped<'c, K: PartialEq>(cards: &'c [Card], key: impl Fn(&'c Card) -> K) -> Vec<(K, Vec<&'c Card>)> {
+    let mut groups: Vec<(K, Vec<&Card>)> = Vec::new();
+    for card in cards {
+        let key = key(card);
+        match groups.iter_mut().find(|group| group.0 == key) {
+            Some(group) => group.1.push(card),
+            None => groups.push((key, vec![card])),
+        }
+    }
+    groups
+}

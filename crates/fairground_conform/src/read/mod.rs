@@ -3,19 +3,20 @@
 //! `sched_stat_runtime` marks one `update_curr`, but not why it was made. The events that the same CPU wrote just
 //! before and after say so ([`Mark`]); ticks are known by their phase.
 
+mod known;
 mod mark;
 mod order;
 mod start;
 mod tick_phase;
 
+pub use known::{Known, is_fair};
 pub use mark::Mark;
 pub use start::Start;
 pub use tick_phase::TickPhase;
 
 use crate::places::{Batch, Occupancy, Wake, batches, wakes};
 use crate::recording::Recording;
-use fairground_model::TaskInfo;
-use fairground_stdx::{CpuId, IndexVec, Ns, TaskId};
+use fairground_stdx::{CpuId, IndexVec};
 pub(crate) use order::Order;
 
 /// What was read out of a recording.
@@ -36,15 +37,6 @@ pub struct Reading {
     pub(crate) batches: Vec<Batch>,
 }
 
-/// Facts about the kernel and the machine that a trace does not hold.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Known {
-    /// Length of a tick; `None` = to be found.
-    pub tick: Option<Ns>,
-    /// Whether this kernel accounts the parent's run time when it places a child, inside fork().
-    pub fork_accounts: bool,
-}
-
 impl Reading {
     /// Reads a recording.
     pub fn new(recording: &Recording, nr_cpus: usize, known: Known) -> Reading {
@@ -59,9 +51,4 @@ impl Reading {
         let batches = batches(recording, &order, &start, &marks);
         Reading { marks, reads_clock, ticks, start, has_runtime, order, wakes, occupancy, batches }
     }
-}
-
-/// Whether a task is of the fair class: priorities 100 to 139; smaller ones are real-time, deadline and stop.
-pub fn is_fair(tasks: &IndexVec<TaskId, TaskInfo>, task: TaskId) -> bool {
-    (100..140).contains(&tasks[task].prio)
 }

@@ -1,10 +1,9 @@
 //! One value, for people and for programs.
 
-use crate::table::number;
 use crate::units::{decimal, fixed, format_count, format_metric, format_ns};
 use fairground_metrics::{Decimal, Unit};
 use fairground_stdx::Ns;
-use serde_json::Value;
+use serde_json::{Number, Value};
 
 /// One cell: what people read, and the plain value behind it.
 #[derive(Clone, PartialEq, Debug)]
@@ -86,5 +85,15 @@ impl From<bool> for Cell {
 impl From<Decimal> for Cell {
     fn from(value: Decimal) -> Cell {
         Cell::new(value.to_string(), number(value))
+    }
+}
+
+/// An exact number: whole numbers as integers, others as the nearest float, which prints as the same decimal.
+pub fn number(value: Decimal) -> Value {
+    let text = value.to_string();
+    let whole = text.parse::<i64>().map(Number::from).or_else(|_| text.parse::<u64>().map(Number::from));
+    match whole {
+        Ok(whole) => Value::Number(whole),
+        Err(_) => Number::from_f64(value.to_f64()).map_or(Value::Null, Value::Number),
     }
 }

@@ -1,8 +1,7 @@
-//! Tables and exact numbers as JSON.
+//! Tables as JSON.
 
 use super::Table;
-use fairground_metrics::Decimal;
-use serde_json::{Map, Number, Value, json};
+use serde_json::{Map, Value, json};
 
 impl Table {
     /// `{"name", "title", "rows": [{key: value, …}, …], "notes"}`.
@@ -13,15 +12,5 @@ impl Table {
         };
         let rows: Vec<Value> = self.rows.iter().map(object).collect();
         json!({ "name": self.name, "title": self.title, "rows": rows, "notes": self.notes })
-    }
-}
-
-/// An exact number: whole numbers as integers, others as the nearest float, which prints as the same decimal.
-pub fn number(value: Decimal) -> Value {
-    let text = value.to_string();
-    let whole = text.parse::<i64>().map(Number::from).or_else(|_| text.parse::<u64>().map(Number::from));
-    match whole {
-        Ok(whole) => Value::Number(whole),
-        Err(_) => Number::from_f64(value.to_f64()).map_or(Value::Null, Value::Number),
     }
 }

@@ -5,8 +5,7 @@ mod csv;
 mod json;
 mod text;
 
-pub use cell::Cell;
-pub use json::number;
+pub use cell::{Cell, number};
 
 /// On which side a column's cells are flush.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

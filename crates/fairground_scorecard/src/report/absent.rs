@@ -1,7 +1,7 @@
 //! What is not modelled yet.
 
-use super::{Section, Table};
 use crate::notes::Notes;
+use crate::page::{Section, Table};
 use fairground_sched::profile::{KnownKind, Profile};
 
 /// Published figures and kernels without a model.

@@ -1,9 +1,10 @@
 //! Decisions of recorded kernels, beside ours.
 
-use super::{Section, Table, grouped, percent};
-use crate::card::Card;
+use super::number::percent;
+use crate::card::{Card, grouped};
 use crate::decisions::{Agreement, Conformed, Measure};
 use crate::notes::Notes;
+use crate::page::{Section, Table};
 use fairground_conform::PlaceRule;
 
 /// Heads of the rules' columns.

@@ -1,7 +1,8 @@
 //! Load tracking, row by row.
 
-use super::{Section, Table, grouped, percent};
-use crate::card::Card;
+use super::number::percent;
+use crate::card::{Card, grouped};
+use crate::page::{Section, Table};
 use fairground_recordings::load_tracking::{Cause, Followed, LoadKind};
 
 const KINDS: [(LoadKind, &str); 4] =

@@ -3,6 +3,7 @@
 mod absent;
 mod decisions;
 mod load;
+mod number;
 mod published;
 mod quota;
 mod simulation;
@@ -97,53 +98,4 @@ fn how_to_read() -> Section {
          within a factor of two of the recorded one. **Distance** is (ours - recorded) / half-band, with half-band = (upper - lower limit) / 2.",
     ];
     Section { heading: "How to read it".into(), text: text.map(str::to_string).to_vec(), table: None, file: None }
-}
-
-/// Distances and the like: two digits; nothing where there is no number.
-fn two_digits(value: Option<f64>) -> String {
-    match value {
-        None => "-".to_string(),
-        Some(value) if value.is_infinite() => "∞".to_string(),
-        // Not the sign of a value that is shown as nothing.
-        Some(value) if value.abs() < 0.005 => "0.00".to_string(),
-        Some(value) => format!("{value:.2}"),
-    }
-}
-
-/// `part` of `whole` in percent, cut so that only all of it is 100.
-fn percent(part: u64, whole: u64) -> String {
-    match (u128::from(part) * 10_000).checked_div(u128::from(whole)) {
-        None => "-".to_string(),
-        Some(hundredths) => format!("{}.{:02} %", hundredths / 100, hundredths % 100),
-    }
-}
-
-/// Groups in the order in which their keys first come.
-fn grouped<'c, K: PartialEq>(cards: &'c [Card], key: impl Fn(&'c Card) -> K) -> Vec<(K, Vec<&'c Card>)> {
-    let mut groups: Vec<(K, Vec<&Card>)> = Vec::new();
-    for card in cards {
-        let key = key(card);
-        match groups.iter_mut().find(|group| group.0 == key) {
-            Some(group) => group.1.push(card),
-            None => groups.push((key, vec![card])),
-        }
-    }
-    groups
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers() {
-        assert_eq!(two_digits(None), "-");
-        assert_eq!(two_digits(Some(-0.001)), "0.00");
-        assert_eq!(two_digits(Some(-1.239)), "-1.24");
-        assert_eq!(two_digits(Some(f64::INFINITY)), "∞");
-        assert_eq!(percent(1, 0), "-");
-        assert_eq!(percent(99_999, 100_000), "99.99 %");
-        assert_eq!(percent(7, 7), "100.00 %");
-        assert_eq!(percent(1, 3), "33.33 %");
-    }
 }

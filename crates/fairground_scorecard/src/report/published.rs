@@ -1,6 +1,6 @@
 //! Published experiments.
 
-use super::{Section, Table};
+use crate::page::{Section, Table};
 use fairground_report::{Quantity, Reproduction};
 
 /// One row per published number that we have a counterpart of.

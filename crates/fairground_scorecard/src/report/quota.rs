@@ -1,8 +1,9 @@
 //! Quotas: what accounts had, and what periods look like.
 
-use super::{Section, Table, percent};
+use super::number::percent;
 use crate::card::Card;
 use crate::decisions::Conformed;
+use crate::page::{Section, Table};
 use crate::quota_pattern::Pattern;
 use fairground_conform::Quota;
 use fairground_recordings::conform::QuotaReplay;

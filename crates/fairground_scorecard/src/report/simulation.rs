@@ -1,9 +1,10 @@
 //! Simulations against the recorded figures.
 
-use super::{Section, Table, two_digits};
+use super::number::two_digits;
 use crate::card::Card;
 use crate::judge::{distance, is_inside, median_distance};
 use crate::notes::Notes;
+use crate::page::{Section, Table};
 use crate::simulation::Simulated;
 use fairground_recordings::figures::{Check, CheckedRow};
 

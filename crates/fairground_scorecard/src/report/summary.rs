@@ -1,9 +1,11 @@
 //! The answer first: one table of trust by kernel, and one by kernel and kind of experiment.
 
-use super::{Section, Table, decisions, grouped, load, percent, simulation};
-use crate::card::Card;
+use super::number::percent;
+use super::{decisions, load, simulation};
+use crate::card::{Card, grouped};
 use crate::decisions::Measure;
 use crate::golden::Groups;
+use crate::page::{Section, Table};
 use fairground_conform::Tally;
 
 fn share(tally: Tally) -> String {

@@ -15,6 +15,7 @@ pub use what_if::{Loop, RESPONSE, WhatIf, what_if};
 use fairground_model::{Instr, Mode, PipeSpec, Program, Start, TaskInfo, TaskSet, TaskSpec, TraceEvent};
 use fairground_stdx::{CpuId, CpuMask, IndexVec, Instant, Ns, PipeId, TaskId};
 use follow::{Follower, took_part};
+use notes::Facts;
 use track::{Act, Origin, State, Track};
 
 /// A recording as tasks.
@@ -65,16 +66,6 @@ pub fn build(records: &[(Instant, CpuId, TraceEvent)], infos: &IndexVec<TaskId, 
     let mut notes = notes::kept(&follower.counts, tasks.tasks.len());
     notes.extend(notes::odd(&follower.counts, &facts));
     Replay { tasks, notes, task_of, length: follower.now.since(Instant::ZERO) }
-}
-
-/// Things met while building, for the notes.
-#[derive(Default)]
-struct Facts {
-    asleep_at_start: u64,
-    alive_at_end: u64,
-    real_time: u64,
-    pinned: u64,
-    unpinned: u64,
 }
 
 /// Each task that another one wakes has a pipe of its own: a token written before it sleeps is kept.

@@ -1,7 +1,16 @@
 //! The sentences that say what a replay assumed and what the recording lacked.
 
-use super::Facts;
 use super::follow::Counts;
+
+/// Things met while building, for the notes.
+#[derive(Default)]
+pub(super) struct Facts {
+    pub(super) asleep_at_start: u64,
+    pub(super) alive_at_end: u64,
+    pub(super) real_time: u64,
+    pub(super) pinned: u64,
+    pub(super) unpinned: u64,
+}
 
 /// What a replay keeps, and what it cannot know.
 pub(super) fn kept(counts: &Counts, tasks: usize) -> Vec<String> {

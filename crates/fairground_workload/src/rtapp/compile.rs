@@ -1,9 +1,9 @@
 //! From thread objects to tasks and byte code.
 
-use super::Notes;
 use super::event::{Event, TimerUse};
 use super::fork::{self, Forks};
 use super::group;
+use super::notes::Notes;
 use super::policy::RtPolicy;
 use super::sync::Resources;
 use super::task::{Loop, Phase, Thread};

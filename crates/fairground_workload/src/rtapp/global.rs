@@ -1,7 +1,7 @@
 //! The `global` object: what holds for the whole use case.
 
-use super::Notes;
 use super::json::{Fields, key};
+use super::notes::Notes;
 use super::policy::{self, RtPolicy};
 use fairground_model::Policy;
 use fairground_stdx::Ns;

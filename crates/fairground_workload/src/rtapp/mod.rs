@@ -6,6 +6,7 @@ mod fork;
 mod global;
 mod group;
 mod json;
+mod notes;
 mod policy;
 mod sync;
 mod task;
@@ -17,6 +18,7 @@ use fairground_model::{Mistakes, TaskSet};
 use fairground_stdx::Ns;
 use json::{Fields, key};
 use jsonc_parser::ast::{Object, ObjectProp};
+use notes::Notes;
 use std::collections::BTreeSet;
 
 /// A use case that was read.
@@ -39,21 +41,6 @@ pub const TABLE: &[Column] = &[
     Column::us("wu_lat p99", "timer_latency", Aggregate::PerMille(990)),
     Column::us("wu_lat max", "timer_latency", Aggregate::Max),
 ];
-
-/// Notes in order, each kept once.
-#[derive(Default)]
-struct Notes {
-    list: Vec<String>,
-    known: BTreeSet<String>,
-}
-
-impl Notes {
-    fn add(&mut self, note: &str) {
-        if self.known.insert(note.into()) {
-            self.list.push(note.into());
-        }
-    }
-}
 
 /// The most threads that a use case may have: Linux's default limit on process ids.
 const MAX_THREADS: u64 = 32_768;

@@ -1,8 +1,8 @@
 //! Scheduling attributes of tasks and phases: policy, priority, slice, CPUs, group.
 
-use super::Notes;
 use super::group::{self, GroupUse};
 use super::json::Fields;
+use super::notes::Notes;
 use fairground_model::{CLAMP_MAX, DlParams, Mistakes, Policy, RtPriority, UtilClamp};
 use fairground_stdx::{CpuId, CpuMask, Ns};
 use jsonc_parser::ast::{Object, ObjectProp};

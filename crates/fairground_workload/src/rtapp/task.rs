@@ -1,8 +1,8 @@
 //! Thread objects with their phases.
 
-use super::Notes;
 use super::event::{self, Event};
 use super::json::{Fields, key, span};
+use super::notes::Notes;
 use super::policy::{self, Attributes};
 use fairground_stdx::Ns;
 use jsonc_parser::ast::{Object, ObjectProp};

@@ -1,6 +1,6 @@
 //! A message thread: makes its workers, then answers their messages, or hands out requests on a timer.
 
-use super::{Flags, Shared, at, fixed};
+use super::shared::{Flags, Shared, at, fixed};
 use crate::build::land;
 use crate::post_wait::{BLOCKED, post, wait};
 use fairground_model::{Instr, Mode, Program, Reg, Test, Value};

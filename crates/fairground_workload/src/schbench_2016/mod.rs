@@ -1,23 +1,20 @@
 //! `schbench-2016`: the scheduler benchmark of 2016 and 2017, whose workers spin by the clock and are woken in batches.
 
 mod message;
+mod shared;
 mod worker;
 
-use crate::build::{marker, words};
+use crate::build::marker;
 use crate::param::{Param, Values};
 use crate::post_wait::post;
 use crate::table::{Percentile, Percentiles};
 use crate::workload::Workload;
 use fairground_model::{Instr, MarkerUnit, Mistakes, Program, Start, TaskSet, TaskSpec, Value, Word};
-use fairground_stdx::{MarkerId, Ns, TaskId, WordId};
+use fairground_stdx::{Ns, TaskId};
+use shared::{Flags, Shared, fixed};
 
 /// What a thread has in the cache; a guess.
 const WORKING_SET_KIB: u32 = 2;
-
-/// What a thread writes into memory, in ns per KiB.
-const FILL_NS_PER_KIB: u64 = 60;
-/// Requests that may wait for the workers of one message thread. The real program has no bound: it allocates.
-const REQUESTS: u64 = 4096;
 
 pub(crate) const WORKLOAD: Workload = Workload {
     name: "schbench-2016",
@@ -65,81 +62,6 @@ pub(crate) const WORKLOAD: Workload = Workload {
     threads: None,
     build,
 };
-
-/// The flags, with what follows from them.
-struct Flags {
-    workers: u64,
-    sleep_us: u64,
-    spin_us: u64,
-    /// Time to write the bytes of `-p`; zero = not in pipe mode.
-    fill: Ns,
-    /// Requests per second of one message thread; 0 = not in that mode.
-    rps: u64,
-}
-
-impl Flags {
-    fn read(values: &Values) -> Flags {
-        let bytes = values.count("pipe");
-        let or_zero = |name| if bytes > 0 && !values.given(name) { 0 } else { values.count(name) };
-        Flags {
-            workers: values.count("threads"),
-            sleep_us: or_zero("sleeptime"),
-            spin_us: or_zero("cputime"),
-            fill: Ns((bytes * FILL_NS_PER_KIB).div_ceil(1024)),
-            rps: values.count("rps") / values.count("message-threads"),
-        }
-    }
-}
-
-/// What the threads of one message thread share. Worker i, counted from 1, owns entry i of each array; entry 0 is the
-/// message thread's.
-struct Shared {
-    /// Whether the time is up.
-    stopping: WordId,
-    /// Whether each thread waits.
-    futex: WordId,
-    /// Who came to the message thread before each; entry 0 is who came last. 0 is nobody. With requests: whose turn
-    /// comes after each one's.
-    next: WordId,
-    /// When each was woken.
-    wake_time: WordId,
-    /// The requests that wait for each worker, the last first.
-    request: WordId,
-    /// The request before each; entry 0 begins the list of free ones.
-    earlier: WordId,
-    /// When each request was made.
-    made: WordId,
-    /// The measurement.
-    latency: MarkerId,
-}
-
-/// Entry `reg` of an array.
-fn at(first: WordId, reg: u8) -> Word {
-    Word { first, plus: Some(reg) }
-}
-
-/// Entry `row` of an array.
-fn fixed(first: WordId, row: u64) -> Word {
-    WordId::new(first.get() + row as u32).into()
-}
-
-impl Shared {
-    fn new(set: &mut TaskSet, flags: &Flags, stopping: WordId, latency: MarkerId) -> Shared {
-        let threads = flags.workers + 1;
-        let requests = if flags.rps > 0 { REQUESTS + 1 } else { 0 };
-        Shared {
-            stopping,
-            futex: words(set, threads, |_| 0),
-            next: words(set, threads, |row| if requests > 0 { row % flags.workers + 1 } else { 0 }),
-            wake_time: words(set, threads, |_| 0),
-            request: words(set, if requests > 0 { threads } else { 0 }, |_| 0),
-            // At first all are free: each is followed by the next, the last by none.
-            earlier: words(set, requests, |row| (row + 1) % (REQUESTS + 1)),
-            made: words(set, requests, |_| 0),
-            latency,
-        }
-    }
-}
 
 fn duration(values: &Values) -> Ns {
     let flags = Flags::read(values);

@@ -1,6 +1,6 @@
 //! A worker: spins, leaves a message, waits, and measures how long ago it was woken.
 
-use super::{Flags, Shared, at, fixed};
+use super::shared::{Flags, Shared, at, fixed};
 use crate::build::land;
 use crate::post_wait::{BLOCKED, RUNNING, post, wait};
 use fairground_model::{Instr, Mode, Program, Reg, Test, Value};

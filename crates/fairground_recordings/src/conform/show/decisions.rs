@@ -1,7 +1,8 @@
 //! Agreement by kind of decision, and what it makes of run times.
 
+use super::super::Conformance;
 use super::super::share::percent;
-use super::{Conformance, cells, quota_of, share};
+use super::tally::{cells, quota_of, share};
 use fairground_conform::{Kind, NOTABLE_PERCENT, Outcome, Tally};
 use fairground_report::units::format_count;
 use fairground_report::{Cell, Table, columns};

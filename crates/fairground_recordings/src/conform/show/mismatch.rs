@@ -1,6 +1,6 @@
 //! A disagreement in words, with the queue in which it was.
 
-use super::Conformance;
+use super::super::Conformance;
 use fairground_conform::{Choice, Mismatch};
 use fairground_model::{Decision, IdKind};
 use fairground_report::units::format_ns;

@@ -4,16 +4,18 @@ mod decisions;
 mod mismatch;
 mod places;
 mod quota;
+mod tally;
 
 pub use mismatch::explain;
 
 use super::Conformance;
 use super::share::percent;
 use decisions::error_percent;
-use fairground_conform::{Kind, KindTally, Outcome, Quota, Tally};
+use fairground_conform::{Kind, KindTally, Outcome, Tally};
 use fairground_report::units::format_count;
-use fairground_report::{Cell, Document, Input, Table};
+use fairground_report::{Document, Input, Table};
 use serde_json::{Map, Value, json};
+use tally::{quota_of, tally};
 
 /// What was compared, in a line.
 pub fn heading(conformance: &Conformance) -> String {
@@ -99,32 +101,4 @@ fn tasks(conformance: &Conformance) -> Vec<Value> {
         })
     })
     .collect()
-}
-
-/// Decisions, agreements and their share; no share of nothing.
-fn tally(tally: Tally) -> Value {
-    let share = (tally.decisions > 0).then(|| percent(tally.agree, tally.decisions));
-    json!({ "decisions": tally.decisions, "agree": tally.agree, "agree_pct": share })
-}
-
-/// The share as a cell; a dash for no decisions.
-fn share(tally: Tally) -> Cell {
-    match tally.decisions {
-        0 => Cell::from("-"),
-        decisions => Cell::float(percent(tally.agree, decisions), 2),
-    }
-}
-
-/// Decisions, agreements and their share as cells.
-fn cells(tally: Tally) -> [Cell; 3] {
-    [Cell::count(tally.decisions), Cell::count(tally.agree), share(tally)]
-}
-
-/// What a kind is for the replay of accounts, which stands beside the lockstep.
-const fn quota_of(kind: Kind) -> Option<Quota> {
-    match kind {
-        Kind::Throttle => Some(Quota::Throttle),
-        Kind::Unthrottle => Some(Quota::Unthrottle),
-        _ => None,
-    }
 }

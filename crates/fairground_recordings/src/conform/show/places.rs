@@ -1,7 +1,7 @@
 //! Choices of CPUs and moves between them, as tables and JSON.
 
+use super::super::Conformance;
 use super::super::share::percent;
-use super::Conformance;
 use fairground_conform::{BatchRule, MoveKind, PlaceRule, Tally, Unexplained};
 use fairground_report::{Cell, Table, columns};
 use serde_json::{Map, Value, json};
@@ -73,7 +73,7 @@ pub(super) fn moves_table(conformance: &Conformance) -> Option<Table> {
         let row = found.of(kind);
         if row.moves > 0 {
             let mut cells: Vec<Cell> = vec![kind.name().into(), Cell::count(row.moves), Cell::count(row.batches)];
-            cells.extend(super::cells(row.kind));
+            cells.extend(super::tally::cells(row.kind));
             table.push(cells);
         }
     }
@@ -81,7 +81,7 @@ pub(super) fn moves_table(conformance: &Conformance) -> Option<Table> {
         let row = found.rule(rule);
         if row.decisions > 0 {
             let mut cells: Vec<Cell> = vec![rule.name().into(), Cell::empty(), Cell::empty()];
-            cells.extend(super::cells(row));
+            cells.extend(super::tally::cells(row));
             table.push(cells);
         }
     }

@@ -1,6 +1,7 @@
 //! What throttled queues had left, by the record and by our accounts.
 
-use super::{Conformance, cells, tally};
+use super::super::Conformance;
+use super::tally::{cells, tally};
 use fairground_conform::{Quota, QuotaMiss, QuotaOutcome, QuotaSetup, Seen};
 use fairground_report::units::{format_count, format_ns};
 use fairground_report::{Cell, Table, columns};

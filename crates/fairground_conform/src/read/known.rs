@@ -1,0 +1,18 @@
+//! What is known beside the records.
+
+use fairground_model::TaskInfo;
+use fairground_stdx::{IndexVec, Ns, TaskId};
+
+/// Facts about the kernel and the machine that a trace does not hold.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Known {
+    /// Length of a tick; `None` = to be found.
+    pub tick: Option<Ns>,
+    /// Whether this kernel accounts the parent's run time when it places a child, inside fork().
+    pub fork_accounts: bool,
+}
+
+/// Whether a task is of the fair class: priorities 100 to 139; smaller ones are real-time, deadline and stop.
+pub fn is_fair(tasks: &IndexVec<TaskId, TaskInfo>, task: TaskId) -> bool {
+    (100..140).contains(&tasks[task].prio)
+}
