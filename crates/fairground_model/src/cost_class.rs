@@ -34,10 +34,3 @@ classes! {
     Balance "balance" "Load balance";
     Life "life" "Birth and end of tasks";
 }
-
-impl CostClass {
-    /// The class with that key.
-    pub fn by_key(key: &str) -> Option<CostClass> {
-        CostClass::ALL.iter().copied().find(|class| class.key() == key)
-    }
-}

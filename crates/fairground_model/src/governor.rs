@@ -73,10 +73,6 @@ impl Tunable {
     /// Pairs of which the first lies below the second; the third says whether they may be equal.
     const ORDER: [(Tunable, Tunable, bool); 2] =
         [(Tunable::MinKhz, Tunable::MaxKhz, true), (Tunable::DownThreshold, Tunable::UpThreshold, false)];
-    /// The tunable with that key.
-    pub fn by_key(key: &str) -> Option<Tunable> {
-        Tunable::ALL.iter().copied().find(|tunable| tunable.row().key == key)
-    }
 }
 
 /// A governor.

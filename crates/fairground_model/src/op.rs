@@ -264,7 +264,6 @@ mod tests {
     #[test]
     fn keys_of_classes_differ_and_every_class_has_operations() {
         for (index, &class) in CostClass::ALL.iter().enumerate() {
-            assert_eq!(CostClass::by_key(class.key()), Some(class));
             assert!(CostClass::ALL[..index].iter().all(|other| other.key() != class.key()), "{class:?}");
             assert!(class.ops().count() > 0, "{class:?}");
         }

@@ -113,8 +113,6 @@ impl Measure {
     ];
     /// Those about who runs when.
     pub const TIME: &[Measure] = Measure::ALL.as_slice().split_at(9).0;
-    /// Those about where.
-    pub const PLACE: &[Measure] = Measure::ALL.as_slice().split_at(9).1;
     /// Its name in tables and in `notes.toml`.
     pub const fn name(self) -> &'static str {
         match self {

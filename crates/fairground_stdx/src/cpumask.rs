@@ -121,31 +121,6 @@ impl CpuMask {
         }
         None
     }
-    /// The CPU with the smallest number that is at least `from` and in all three sets.
-    #[inline]
-    pub fn next_from_all(&self, second: &CpuMask, third: &CpuMask, from: u32) -> Option<CpuId> {
-        let mut index = from as usize / 64;
-        let mut wanted = u64::MAX << (from % 64);
-        while index < WORDS {
-            let word = self.0[index] & second.0[index] & third.0[index] & wanted;
-            if word != 0 {
-                return Some(CpuId::new(index as u32 * 64 + word.trailing_zeros()));
-            }
-            (index, wanted) = (index + 1, u64::MAX);
-        }
-        None
-    }
-    /// Whether the three sets share a CPU.
-    #[inline]
-    pub fn intersects_both(&self, second: &CpuMask, third: &CpuMask) -> bool {
-        // Without a branch per word, as `is_empty`.
-        (0..WORDS).fold(0, |all, i| all | (self.0[i] & second.0[i] & third.0[i])) != 0
-    }
-    /// The number of CPUs in both sets.
-    #[inline]
-    pub fn weight_and(&self, other: &CpuMask) -> u64 {
-        self.weight_and_within(other, 0, CpuMask::CAPACITY as u32)
-    }
     /// The number of CPUs in both sets with numbers from `from` on and below `end`.
     fn weight_and_within(&self, other: &CpuMask, from: u32, end: u32) -> u64 {
         let (first, last) = (from as usize / 64, end as usize / 64);
@@ -291,13 +266,7 @@ mod tests {
             for (place, cpu) in (1..).zip(mask.iter_wrap_and(&other, CpuId::new(start))) {
                 assert_eq!(mask.weight_wrap_and(&other, CpuId::new(start), cpu), place);
             }
-            assert_eq!(mask.next_from_all(&other, &CpuMask::first_n(64), start).is_some(), start <= 2);
         }
-        for (third, shared) in [("0,70", false), ("2", true), ("3-64", true), ("65-1023", false)] {
-            let (other, third) = (CpuMask::parse_list("1-69").unwrap(), CpuMask::parse_list(third).unwrap());
-            assert_eq!(mask.intersects_both(&other, &third), shared);
-        }
-        assert_eq!(mask.weight_and(&CpuMask::parse_list("1-69").unwrap()), 3);
         assert_eq!(mask.and_not(&CpuMask::parse_list("1-69").unwrap()).to_string(), "0,70");
         let all = CpuMask::first_n(1024);
         assert_eq!(all.weight_wrap_and(&all, CpuId::new(64), CpuId::new(63)), 1024);

@@ -185,9 +185,4 @@ impl Sched {
             self.rqs[cpu].cpufreq_pressure = capacity - (u64::from(capacity) * limit / highest) as u32;
         }
     }
-
-    /// The frequency of a policy, kHz, as the scheduler knows it.
-    pub fn policy_khz(&self, row: usize) -> u32 {
-        self.cpufreq.policies[row].cur_khz()
-    }
 }

@@ -97,9 +97,4 @@ impl Sched {
     pub fn release_is_on_its_way(&self, group: TgId, cpu: CpuId) -> bool {
         self.cfs_bandwidth(group).is_some_and(|pool| pool.accounts[cpu].csd_pending)
     }
-
-    /// Whether any queue of a group is throttled.
-    pub fn anybody_waits_for_quota(&self, group: TgId) -> bool {
-        self.cfs_bandwidth(group).is_some_and(|pool| !pool.throttled.is_empty())
-    }
 }

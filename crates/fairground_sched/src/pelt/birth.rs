@@ -8,11 +8,6 @@ use crate::fair::weight::SCHED_FIXEDPOINT_SHIFT;
 const FULL_PERIOD_CONTRIB: u32 = 1023;
 
 impl PostInit {
-    /// Whether a new task of another class than fair gets an estimate too.
-    pub const fn estimates_other_classes(self) -> bool {
-        matches!(self, PostInit::FullScale | PostInit::CpuCapacity)
-    }
-
     /// Utilisation of a new task on a queue in state `cfs`; `weight` is stored (scaled up).
     fn util(self, cfs: &SchedAvg, cpu_capacity: u32, weight: u64) -> u32 {
         let (whole, weight) = match self {
@@ -63,7 +58,7 @@ impl PeltFamily {
 
     /// First wake-up of a task: the estimate of its utilisation on the queue that was chosen.
     /// `weight` is stored (scaled up). The caller attaches the entity afterwards, or only sets its
-    /// time if the task is of another class (see [`PostInit::estimates_other_classes`]).
+    /// time if the task is of another class (see [`PostInit`]).
     ///
     /// Kernel: fair.c post_init_entity_util_avg(), v4.12–
     pub fn post_init(self, rule: PostInit, sa: &mut SchedAvg, cfs: &SchedAvg, cpu_capacity: u32, weight: u64) {

@@ -11,7 +11,6 @@ mod starts;
 mod tests;
 mod unroll;
 
-use crate::table::Aggregate;
 use fairground_model::features::FeatWrite;
 use fairground_model::{Instr, Mistakes, PipeSpec, Program, TaskSet, TaskSpec};
 use fairground_stdx::{Instant, PipeId};
@@ -34,19 +33,6 @@ pub struct RecordedWorkload {
     /// The time over which the record's figures are taken: that of the first `wl`.
     pub window: (Instant, Instant),
 }
-
-/// The figures under `reported_by_task` of a record's summary.json: name, marker, aggregate over
-/// that marker's values of one task. A task without the marker has 0. `cpu_ns` is missing here: it is
-/// the task's run time.
-pub const REPORTED: &[(&str, &str, Aggregate)] = &[
-    ("wall_ns", "wall", Aggregate::Max),
-    ("jobs", "jobs", Aggregate::Sum),
-    ("maxlat_ns", "latency", Aggregate::Max),
-    ("avglat_ns", "latency", Aggregate::Mean),
-    ("maxresp_ns", "response", Aggregate::Max),
-    ("maxfirst_ns", "first_run", Aggregate::Max),
-    ("avgfirst_ns", "first_run", Aggregate::Mean),
-];
 
 /// Reads a `workload.txt`. All mistakes are found, each with its place.
 pub fn parse(text: &str) -> Result<RecordedWorkload, Mistakes> {
