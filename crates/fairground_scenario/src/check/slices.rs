@@ -2,6 +2,7 @@
 
 use crate::nouns::at::{Act, At};
 use crate::nouns::workload::Workload;
+use crate::text::Wrong;
 use crate::text::fields::Spanned;
 use fairground_model::Mistakes;
 use fairground_sched::profile::Profile;
@@ -9,7 +10,7 @@ use fairground_stdx::Ns;
 use std::collections::BTreeSet;
 
 /// A slice that the kernel would not look at, as message and hint.
-pub(crate) fn unknown(task: &str, profile: &Profile) -> (String, String) {
+pub(crate) fn unknown(task: &str, profile: &Profile) -> Wrong {
     (
         format!("task `{task}` asks for a slice of its own, and profile `{}` knows none", profile.name),
         "Kernels have them from v6.12 on (sched_runtime of sched_setattr): choose such a profile, or leave the slice out."

@@ -101,13 +101,7 @@ fn read_act(row: &mut Fields<'_>, m: &mut Mistakes) -> Option<Spanned<Act>> {
         (None, Some(table)) => return from_table(Fields::new(table, span.clone(), "[at.do]"), span, m),
         (None, None) => Err(("`do` is neither a string nor a table".to_string(), forms())),
     };
-    match act {
-        Ok(value) => Some(Spanned { value, span }),
-        Err((message, hint)) => {
-            m.at(span, message, hint);
-            None
-        }
-    }
+    m.keep(act, &span).map(|value| Spanned { value, span })
 }
 
 /// `offline = "3"` or `online = "3"` beside `time`.
@@ -178,13 +172,7 @@ fn from_table(mut table: Fields<'_>, span: Range<usize>, m: &mut Mistakes) -> Op
         );
         return None;
     }
-    match acts.pop()? {
-        Ok(value) => Some(Spanned { value, span }),
-        Err((message, hint)) => {
-            m.at(span, message, hint);
-            None
-        }
-    }
+    m.keep(acts.pop()?, &span).map(|value| Spanned { value, span })
 }
 
 /// The changes of groups: `{ "cpu.weight" = 200, group = "/web" }`, `{ "cgroup.procs" = "/web", task = "a" }`, `{ rmdir = "/web" }`.

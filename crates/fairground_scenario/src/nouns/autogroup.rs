@@ -84,11 +84,10 @@ pub(crate) fn read(rows: Vec<Fields<'_>>, m: &mut Mistakes) -> Sessions {
         row.end(m);
         let nice = match nice {
             None => 0,
-            Some((Ok(nice), _)) => nice,
-            Some((Err((message, hint)), span)) => {
-                m.at(span, message, hint);
-                continue;
-            }
+            Some((nice, span)) => match m.keep(nice, &span) {
+                Some(nice) => nice,
+                None => continue,
+            },
         };
         let Some(name) = name else { continue };
         if found.iter().any(|row| row.name.value == name.value) {

@@ -41,10 +41,8 @@ pub(crate) fn of_task(row: &mut Fields<'_>, m: &mut Mistakes) -> UtilClamp {
     let mut last = None;
     for word in WORDS {
         let Some(number) = row.integer(word, m) else { continue };
-        match request(word, &number.value.to_string()) {
-            Ok(more) => clamp = clamp.with(more),
-            Err((message, hint)) => m.at(number.span.clone(), message, hint),
-        }
+        let more = m.keep(request(word, &number.value.to_string()), &number.span);
+        clamp = clamp.with(more.unwrap_or(UtilClamp::NONE));
         last = Some(number.span);
     }
     if let Some(span) = last.filter(|_| !clamp.is_valid()) {

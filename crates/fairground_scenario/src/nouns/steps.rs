@@ -71,10 +71,7 @@ pub(crate) fn read(list: Vec<Spanned<&str>>, names: &Names, m: &mut Mistakes) ->
             }
             instr => Ok(instr),
         });
-        match found {
-            Ok(instr) => code.push(instr),
-            Err((message, hint)) => m.at(text.span, message, hint),
-        }
+        code.extend(m.keep(found, &text.span));
     }
     code
 }

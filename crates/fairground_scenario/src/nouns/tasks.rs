@@ -12,6 +12,7 @@ use crate::nouns::groups::Groups;
 use crate::nouns::lock_steps;
 use crate::nouns::steps::{self, Names};
 use crate::nouns::words;
+use crate::text::Wrong;
 use crate::text::fields::{Fields, Spanned};
 use fairground_model::{
     Instr, LockKind, LockSpec, Mistakes, Mode, PipeSpec, Policy, Program, Start, TaskSet, TaskSpec, TimerMode,
@@ -89,10 +90,7 @@ pub(crate) fn read(
         set.locks.push(spec);
     }
     if let Some(time) = declared.hung_task_timeout {
-        match lock_steps::hung_task_timeout(time.value) {
-            Ok(time) => set.hung_task_timeout = Some(time),
-            Err((message, hint)) => m.at(time.span, message, hint),
-        }
+        set.hung_task_timeout = m.keep(lock_steps::hung_task_timeout(time.value), &time.span);
     }
     for row in rows {
         let span = row.span();
@@ -154,11 +152,7 @@ fn read_row(mut row: Fields<'_>, names: &Names, default: Option<TgId>, set: &mut
 /// Everything of a task but its name and program.
 fn read_spec(row: &mut Fields<'_>, m: &mut Mistakes) -> TaskSpec {
     let mut spec = TaskSpec::new("", fairground_stdx::ProgramId::new(0));
-    let mut keep = |found: Result<(), (String, String)>, span: Range<usize>| {
-        if let Err((message, hint)) = found {
-            m.at(span, message, hint);
-        }
-    };
+    let mut keep = |found: Result<(), Wrong>, span: Range<usize>| m.keep(found, &span);
     let mut inner = Mistakes::default();
     if let Some(nice) = row.integer("nice", &mut inner) {
         keep(words::nice(nice.value).map(|nice| spec.nice = nice), nice.span);
@@ -209,7 +203,7 @@ fn read_spec(row: &mut Fields<'_>, m: &mut Mistakes) -> TaskSpec {
 fn read_group(row: &mut Fields<'_>, names: &Names, default: Option<TgId>, m: &mut Mistakes) -> Option<TgId> {
     let Some(path) = row.text("group", m) else { return default };
     let found = cgroup::find(path.value, &names.groups);
-    found.map_err(|(message, hint)| m.at(path.span, message, hint)).ok().flatten()
+    m.keep(found, &path.span).flatten()
 }
 
 fn read_program(row: &mut Fields<'_>, names: &Names, m: &mut Mistakes) -> Option<Program> {

@@ -17,7 +17,7 @@ type OfPriority = fn(RtPriority) -> Policy;
 const RT_POLICIES: [(&str, OfPriority); 2] = [("fifo", Policy::Fifo), ("rr", Policy::RoundRobin)];
 
 /// A scheduling policy: `other`, `batch`, `idle`, `fifo:50`, `rr:10`, `deadline:10ms/100ms`, or the kernel's `SCHED_OTHER`, `SCHED_FIFO:50` and so on.
-pub(crate) fn policy(word: &str) -> Result<Policy, (String, String)> {
+pub(crate) fn policy(word: &str) -> Result<Policy, Wrong> {
     let short = word.to_lowercase();
     let short = short.strip_prefix("sched_").unwrap_or(&short);
     let short = if short == "normal" { "other" } else { short };
@@ -101,7 +101,7 @@ pub(crate) fn policy_name(policy: Policy) -> String {
 }
 
 /// A list of CPUs as taskset writes it.
-pub(crate) fn cpus(word: &str) -> Result<CpuMask, (String, String)> {
+pub(crate) fn cpus(word: &str) -> Result<CpuMask, Wrong> {
     let hint = || format!("Write a list such as \"0-3,8\"; CPU numbers end at {}.", CpuMask::CAPACITY - 1);
     match CpuMask::parse_list(word) {
         Some(mask) if mask.is_empty() => Err(("the list of CPUs is empty".to_string(), hint())),
@@ -111,7 +111,7 @@ pub(crate) fn cpus(word: &str) -> Result<CpuMask, (String, String)> {
 }
 
 /// A nice value.
-pub(crate) fn nice(value: i64) -> Result<i8, (String, String)> {
+pub(crate) fn nice(value: i64) -> Result<i8, Wrong> {
     match i8::try_from(value) {
         Ok(nice) if (-20..=19).contains(&nice) => Ok(nice),
         _ => Err((format!("nice {value} does not exist"), "Nice values go from -20 (most CPU time) to 19.".to_string())),
@@ -122,7 +122,7 @@ pub(crate) fn nice(value: i64) -> Result<i8, (String, String)> {
 const BASE_SLICE: &str = "base";
 
 /// A slice of one's own, longer than 0, or `base` for the base slice (0 of sched_setattr's sched_runtime).
-pub(crate) fn slice(word: &str) -> Result<Option<Ns>, (String, String)> {
+pub(crate) fn slice(word: &str) -> Result<Option<Ns>, Wrong> {
     if word == BASE_SLICE {
         return Ok(None);
     }
@@ -141,7 +141,7 @@ pub(crate) fn slice_name(slice: Option<Ns>) -> String {
 }
 
 /// A share of the highest frequency as 1024ths: `50%` is 512, `768/1024` is 768.
-pub(crate) fn frequency(word: &str) -> Result<u32, (String, String)> {
+pub(crate) fn frequency(word: &str) -> Result<u32, Wrong> {
     let hint = "Write a share of the highest frequency, above 0% and up to 100%: `50%` or `512/1024`.";
     let wrong = |what: &str| (format!("`{word}` is no {what}"), hint.to_string());
     let value = share(word).ok_or_else(|| wrong("share of a frequency"))?;
@@ -149,7 +149,7 @@ pub(crate) fn frequency(word: &str) -> Result<u32, (String, String)> {
 }
 
 /// A share of a capacity that is lost, in 1024ths.
-pub(crate) fn lost(word: &str) -> Result<u32, (String, String)> {
+pub(crate) fn lost(word: &str) -> Result<u32, Wrong> {
     let hint = "Write the share of its capacity that a CPU loses, from 0% to below 100%: `20%` or `205/1024`.";
     let wrong = |what: &str| (format!("`{word}` is no {what}"), hint.to_string());
     let value = share(word).ok_or_else(|| wrong("share of a capacity"))?;
@@ -166,7 +166,7 @@ fn share(word: &str) -> Option<u64> {
 }
 
 /// A frequency governor.
-pub(crate) fn governor(word: &str) -> Result<GovernorKind, (String, String)> {
+pub(crate) fn governor(word: &str) -> Result<GovernorKind, Wrong> {
     GovernorKind::by_name(word).ok_or_else(|| {
         let names: Vec<&str> = GovernorKind::ALL.iter().map(|kind| kind.name()).collect();
         (format!("`{word}` is no governor"), format!("There are: {}.", names.join(", ")))
@@ -174,7 +174,7 @@ pub(crate) fn governor(word: &str) -> Result<GovernorKind, (String, String)> {
 }
 
 /// A frequency in kHz that the user sets, as governor userspace has it.
-pub(crate) fn setspeed(word: &str) -> Result<Governor, (String, String)> {
+pub(crate) fn setspeed(word: &str) -> Result<Governor, Wrong> {
     let khz: Option<u32> = word.parse().ok().filter(|&khz| khz > 0);
     let wrong =
         || (format!("`{word}` is no frequency"), "Write it in kHz, as one of the operating points: `729000`.".to_string());

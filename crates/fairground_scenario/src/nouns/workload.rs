@@ -160,13 +160,8 @@ pub(crate) fn read(rows: Vec<Fields<'_>>, place: &Place<'_>, m: &mut Mistakes, f
     for mut row in rows {
         let span = row.span();
         let group = row.text("group", m);
-        let id = group.as_ref().and_then(|group| match cgroup::find(group.value, &place.groups.paths()) {
-            Ok(id) => id,
-            Err((message, hint)) => {
-                m.at(group.span.clone(), message, hint);
-                None
-            }
-        });
+        let paths = place.groups.paths();
+        let id = group.as_ref().and_then(|group| m.keep(cgroup::find(group.value, &paths), &group.span).flatten());
         let session = autogroup::name(&mut row, m);
         if let Some(mut workload) = read_row(&mut row, place, id, m, files) {
             workload.span = Some(span);
