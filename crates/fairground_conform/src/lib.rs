@@ -14,6 +14,7 @@
 
 mod fit;
 pub mod lockstep;
+mod order;
 pub mod outcome;
 mod places;
 mod quota;

@@ -1,6 +1,7 @@
 //! Moves of runnable tasks between CPUs, outside wake-ups, as the record has them.
 
-use crate::read::{Mark, Order, Start};
+use crate::order::Order;
+use crate::read::{Mark, Start};
 use crate::recording::Recording;
 use fairground_model::TraceEvent;
 use fairground_stdx::{CpuId, IndexVec, TaskId};

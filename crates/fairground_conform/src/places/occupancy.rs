@@ -2,7 +2,8 @@
 //! state other than running; migrations move it.
 
 use super::Wake;
-use crate::read::{Order, Start};
+use crate::order::Order;
+use crate::read::Start;
 use crate::recording::Recording;
 use fairground_model::{PrevState, TraceEvent};
 use fairground_stdx::{CpuId, Id, IndexVec, TaskId};

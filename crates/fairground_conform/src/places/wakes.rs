@@ -1,6 +1,6 @@
 //! Wake-ups as the record has them: waking, perhaps a migration by the same CPU, and the wake-up itself.
 
-use crate::read::Order;
+use crate::order::Order;
 use crate::recording::Recording;
 use fairground_model::TraceEvent;
 use fairground_stdx::{CpuId, Id, TaskId};

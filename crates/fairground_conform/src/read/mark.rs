@@ -1,6 +1,7 @@
 //! What each record was part of.
 
-use super::{Known, Order, Start, TickPhase, is_fair};
+use super::{Known, Start, TickPhase, is_fair};
+use crate::order::Order;
 use crate::recording::Recording;
 use fairground_model::{PrevState, TraceEvent};
 use fairground_stdx::{CpuId, Id, IndexVec, TaskId};

@@ -5,7 +5,6 @@
 
 mod known;
 mod mark;
-mod order;
 mod start;
 mod tick_phase;
 
@@ -14,10 +13,10 @@ pub use mark::Mark;
 pub use start::Start;
 pub use tick_phase::TickPhase;
 
+use crate::order::Order;
 use crate::places::{Batch, Occupancy, Wake, batches, wakes};
 use crate::recording::Recording;
 use fairground_stdx::{CpuId, IndexVec};
-pub(crate) use order::Order;
 
 /// What was read out of a recording.
 pub struct Reading {

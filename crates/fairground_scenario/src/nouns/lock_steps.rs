@@ -6,7 +6,7 @@
 //! locks = { mmap = "rwsem", m = "mutex fifo", c = "percpu-rwsem 10ms", f = "futex" }
 //! ```
 
-use crate::nouns::steps::{Names, length, named, run_between};
+use crate::nouns::step_args::{Names, length, named, run_between};
 use crate::text::Wrong;
 use fairground_model::{Instr, LockKind, LockMode, LockSpec, Mode, RCU_SYNC_DELAY};
 use fairground_stdx::{Id, LockId, Ns};

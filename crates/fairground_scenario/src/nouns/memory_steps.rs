@@ -6,7 +6,7 @@
 //! if r0 = 5 to 3              if r0 <= r1 to 3
 //! ```
 
-use crate::nouns::steps::{Names, named, register, target};
+use crate::nouns::step_args::{Names, named, register, target};
 use crate::text::Wrong;
 use fairground_model::program::Reg;
 use fairground_model::{Arithmetic, Instr, Test, Value, Word};

@@ -13,6 +13,7 @@ pub(crate) mod lock_steps;
 pub(crate) mod machine;
 pub(crate) mod memory_steps;
 pub mod profile;
+pub(crate) mod step_args;
 pub(crate) mod steps;
 pub(crate) mod tasks;
 pub(crate) mod verbs;
