@@ -15,7 +15,7 @@ use fairground_sched::profile::Profile;
 use fairground_stdx::{CpuMask, Instant, Ns};
 
 /// A scenario that is being read. Flags are applied once: to the machine before the tasks are read, since these are held
-/// against its CPUs, and to the rest by [`Parts::settle`] before the whole is checked.
+/// against its CPUs, and to the rest by `settle` before the whole is checked.
 pub struct Parts {
     /// What it is about.
     pub title: Option<String>,
