@@ -37,6 +37,20 @@ const NIGHTLY: &[(&str, Act)] = &[
     ("record a set anew", Act::Tool(record::again)),
     // The long hunts only: the short ones are tests like all others.
     ("random whole systems", Act::Fairground(&["vopr", "--seed", "2000", "--runs", "10000"])),
+    (
+        "planted delays",
+        Act::Cargo(
+            &["run", "--release", "--quiet", "--package", "fairground_exam", "--", "explain", "--seeds", "1001..1100"],
+            &[],
+        ),
+    ),
+    (
+        "answers, full",
+        Act::Cargo(
+            &["run", "--release", "--quiet", "--package", "fairground_exam", "--", "explain", "--check", "docs/answers.md"],
+            &[],
+        ),
+    ),
     ("slow tests", Act::Cargo(&["test", "--release", "--workspace", "--", "--ignored"], &[])),
     ("release page", Act::Tool(dist::run)),
     ("mdBook", Act::Cargo(&["install", "mdbook", "--no-default-features", "--features", "search"], &[])),

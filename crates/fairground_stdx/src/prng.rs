@@ -28,6 +28,8 @@ pub enum StreamKind {
     CounterFit = 9,
     /// When a CPU is disturbed and for how long; row = number of the source.
     Noise = 10,
+    /// What is planted for an exam of the answers; row = hash of the family's name.
+    Exam = 11,
 }
 
 /// A stream of random integers.

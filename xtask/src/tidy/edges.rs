@@ -207,6 +207,14 @@ pub(super) const ROOMS: &[Room] = &[
         absent: "`fairground_scorecard` is used by nothing: it runs what users can run and writes down how close it comes",
     },
     Room {
+        name: "fairground_exam",
+        layer: 7,
+        uses: &[STDX, MODEL, REPORT, SCENARIO, FACADE, EXPLAIN],
+        tests_use: &[],
+        libraries: None,
+        absent: "`fairground_exam` knows nothing of how an answer is found: it asks as a user does, and measures the truth by runs of its own",
+    },
+    Room {
         name: "fairground_bench",
         layer: 7,
         uses: &[STDX, MODEL, SCHED, MACHINE, SIM, WORKLOAD, FORMATS, METRICS],

@@ -1,0 +1,25 @@
+//! An exam: delays that are planted, so that their cause is known, and how many of them `explain` answers right.
+//!
+//! ```text
+//! planted/    families: how a delay of one kind is made, and the same scenario without its cause
+//!   dice.rs   the draws: machine, kernel, lengths, names     scene.rs   the text of the scenario
+//! delay.rs    the worst delay of a task from the records: what shows that the cause is one
+//! answer.rs   what `explain` says          remedy.rs  whether its remedy helps
+//! score.rs    how much of it is right      page.rs    the table of docs/answers.md
+//! ```
+//!
+//! The exam knows nothing of how `explain` works: it reads the answer as a user does.
+
+mod answer;
+mod delay;
+mod dice;
+pub mod page;
+mod planted;
+mod remedy;
+mod scene;
+mod score;
+
+pub use answer::{Answer, ask};
+pub use delay::{read, worst_delay};
+pub use planted::{Family, Planted, families, plant};
+pub use score::{Asked, FLOORS, Right, examine, percent, table};

@@ -1,0 +1,110 @@
+//! `fairground_exam explain`: plants delays, asks `explain` about them, and prints how many answers are right.
+
+use clap::{Parser, Subcommand};
+use fairground_exam::{Asked, FLOORS, Family, examine, families, page, percent, table};
+use fairground_scenario::Error;
+use std::fs;
+use std::ops::RangeInclusive;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// How many answers are right, of questions whose answer is known.
+#[derive(Parser)]
+#[command(version)]
+struct Args {
+    #[command(subcommand)]
+    exam: Exam,
+}
+
+#[derive(Subcommand)]
+enum Exam {
+    /// Planted delays, and what `explain` says of them
+    Explain(Explain),
+}
+
+#[derive(clap::Args)]
+struct Explain {
+    /// The seeds: one, or the first and the last
+    #[arg(long, default_value = "1..10", value_name = "A..B", value_parser = seeds)]
+    seeds: RangeInclusive<u64>,
+    /// Only this family; may be given again
+    #[arg(long, value_name = "NAME")]
+    family: Vec<String>,
+    /// Show so many answers that are not all right
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    show_misses: usize,
+    /// Write the scenarios of these answers into this folder
+    #[arg(long, value_name = "DIR")]
+    save: Option<PathBuf>,
+    /// Write the table into this page
+    #[arg(long, value_name = "FILE", conflicts_with = "family")]
+    page: Option<PathBuf>,
+    /// Fail if the table of this page is another one
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["family", "page"])]
+    check: Option<PathBuf>,
+}
+
+fn seeds(text: &str) -> Result<RangeInclusive<u64>, String> {
+    let (first, last) = text.split_once("..").unwrap_or((text, text));
+    match (first.parse(), last.parse()) {
+        (Ok(first), Ok(last)) if first <= last => Ok(first..=last),
+        _ => Err("write a seed, or the first and the last as in 1..10".to_string()),
+    }
+}
+
+fn main() -> ExitCode {
+    let Exam::Explain(args) = Args::parse().exam;
+    match run(&args) {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::from(error.exit_code())
+        }
+    }
+}
+
+fn run(args: &Explain) -> Result<ExitCode, Error> {
+    let chosen: Vec<&'static Family> =
+        families().filter(|family| args.family.is_empty() || args.family.iter().any(|name| name == family.name)).collect();
+    if let Some(unknown) = args.family.iter().find(|name| chosen.iter().all(|family| family.name != name.as_str())) {
+        let names: Vec<&str> = families().map(|family| family.name).collect();
+        return Err(Error::one("--family", format!("no family is called `{unknown}`"), format!("One of {}.", names.join(", "))));
+    }
+    let asked = examine(&chosen, args.seeds.clone())?;
+    let table = table(&chosen, &asked);
+    print!("{table}");
+    let misses: Vec<&Asked> = asked.iter().filter(|row| !row.is_all_right()).collect();
+    misses.iter().take(args.show_misses).for_each(|row| println!("\n{}", row.story()));
+    if let Some(folder) = &args.save {
+        fs::create_dir_all(folder).map_err(|cause| Error::world("write", folder, cause))?;
+        for row in &misses {
+            write(&folder.join(format!("{}-{}.toml", row.family, row.seed)), &row.planted.text)?;
+        }
+    }
+    let lines = page::lines(&chosen, &table);
+    if let Some(path) = &args.page {
+        write(path, &page::with(&read(path)?, &lines)?)?;
+    }
+    if let Some(path) = &args.check {
+        let written = read(path)?;
+        if page::with(&written, &lines)? != written {
+            eprintln!("{}: the table is another one: write it by --page", path.display());
+            return Ok(ExitCode::FAILURE);
+        }
+    }
+    let right = percent(&asked.iter().collect::<Vec<_>>());
+    let is_below = right.cause < FLOORS.cause || right.lever < FLOORS.lever || right.who < FLOORS.who;
+    if args.family.is_empty() && is_below {
+        eprintln!("below the floors of {} % causes, {} % remedies and {} % who ran", FLOORS.cause, FLOORS.lever, FLOORS.who);
+        return Ok(ExitCode::FAILURE);
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn read(path: &Path) -> Result<String, Error> {
+    fs::read_to_string(path).map_err(|cause| Error::world("read", path, cause))
+}
+
+fn write(path: &Path, text: &str) -> Result<(), Error> {
+    fs::write(path, text).map_err(|cause| Error::world("write", path, cause))
+}

@@ -1,0 +1,85 @@
+//! Tasks of other classes go first, or are stopped when they have had their share.
+
+use super::stage::{ALL, GROUP_THROTTLE, busy, later};
+use super::{Family, Plot};
+use crate::dice::Dice;
+
+pub(super) const FAMILIES: &[Family] = &[
+    Family { name: "fifo", sentence: "a task of SCHED_FIFO runs", plant: |dice, planted| real_time(dice, "fifo", planted) },
+    Family { name: "rr", sentence: "a task of SCHED_RR runs", plant: |dice, planted| real_time(dice, "rr", planted) },
+    Family { name: "deadline", sentence: "a deadline task runs", plant: deadline },
+    Family { name: "rt-throttled", sentence: "a real-time task has used up its share of the CPU", plant: rt_throttled },
+    Family { name: "deadline-throttled", sentence: "a deadline task has used up its runtime", plant: deadline_throttled },
+];
+
+fn real_time(dice: &mut Dice, class: &str, planted: bool) -> Plot {
+    let (mut scene, cpu) = busy(dice, ALL, 8);
+    let (worker, other, priority) = (dice.name(), dice.name(), dice.between(1, 99));
+    let (run, sleep) = (dice.us(20_000, 60_000), dice.us(10_000, 40_000));
+    let policy = if planted { format!("policy = \"{class}:{priority}\"") } else { "nice = 10".into() };
+    let start = later(dice);
+    scene.task(&other, format!("do = [\"run {run}\", \"sleep {sleep}\"], cpus = \"{cpu}\", {policy}, {start}"));
+    let (run, sleep) = (dice.us(50, 500), dice.us(3_000, 9_000));
+    scene.task(&worker, format!("do = [\"run {run}\", \"sleep {sleep}\"], cpus = \"{cpu}\""));
+    Plot { scene, task: worker, causes: vec!["real-time"], levers: vec!["policy"], who: vec![other], sleep: None }
+}
+
+fn deadline(dice: &mut Dice, planted: bool) -> Plot {
+    let (mut scene, _) = busy(dice, ALL, 1);
+    let (worker, other) = (dice.name(), dice.name());
+    let (runtime, rest) = (dice.between(15, 50), dice.between(20, 60));
+    let policy = match planted {
+        true => format!("policy = \"deadline\", dl_runtime = \"{}ms\", dl_period = \"{}ms\"", runtime + 5, runtime + 5 + rest),
+        false => "nice = 10".to_string(),
+    };
+    let start = later(dice);
+    scene.task(&other, format!("do = [\"run {runtime}ms\", \"sleep {rest}ms\"], {policy}, {start}"));
+    let (run, sleep) = (dice.us(50, 500), dice.us(3_000, 9_000));
+    scene.task(&worker, format!("do = [\"run {run}\", \"sleep {sleep}\"]"));
+    Plot { scene, task: worker, causes: vec!["deadline"], levers: vec!["policy"], who: vec![other], sleep: None }
+}
+
+/// From v6.12 on the fair tasks' deadline server takes the CPU instead.
+fn rt_throttled(dice: &mut Dice, planted: bool) -> Plot {
+    let (mut scene, cpu) = busy(dice, &GROUP_THROTTLE[..7], 4);
+    let (worker, other, priority) = (dice.name(), dice.name(), dice.between(1, 99));
+    let (round, sleep) = (dice.between(100, 200), dice.between(1, 4));
+    // Without the cause it leaves more than the twentieth that it must leave.
+    let sleep = if planted { sleep } else { round };
+    scene.task(&worker, format!("do = [\"run {round}ms\", \"sleep {sleep}ms\"], cpus = \"{cpu}\", policy = \"fifo:{priority}\""));
+    let start = later(dice);
+    scene.task(&other, format!("hog = true, cpus = \"{cpu}\", {start}"));
+    scene.features.push("NO_RT_RUNTIME_SHARE".into());
+    scene.duration_ms = 2500;
+    Plot {
+        scene,
+        task: worker.clone(),
+        causes: vec!["rt-throttled"],
+        levers: vec!["policy"],
+        who: vec![worker, other],
+        sleep: None,
+    }
+}
+
+fn deadline_throttled(dice: &mut Dice, planted: bool) -> Plot {
+    let (mut scene, _) = busy(dice, ALL, 1);
+    let worker = dice.name();
+    let (runtime, period) = (dice.between(5, 20), dice.between(60, 100));
+    let times = dice.between(2, 3);
+    let run = if planted { runtime * times } else { runtime / 2 };
+    let sleep = dice.us(period * 1_000, period * 2_000);
+    scene.task(
+        &worker,
+        format!(
+            "do = [\"run {run}ms\", \"sleep {sleep}\"], policy = \"deadline\", dl_runtime = \"{runtime}ms\", dl_period = \"{period}ms\""
+        ),
+    );
+    Plot {
+        scene,
+        task: worker.clone(),
+        causes: vec!["deadline-throttled"],
+        levers: vec!["policy"],
+        who: vec![worker],
+        sleep: None,
+    }
+}

@@ -1,0 +1,64 @@
+//! What all families share: a machine, a kernel, and others who keep all CPUs busy but the one that counts.
+
+use crate::dice::Dice;
+use crate::scene::Scene;
+
+/// Kernels with CFS.
+pub(super) const CFS: &[&str] = &["4.12", "4.20", "5.1", "5.10", "5.19", "6.1"];
+/// Kernels with EEVDF.
+pub(super) const EEVDF: &[&str] = &["6.6", "6.12", "6.14", "6.18", "7.2"];
+/// Kernels that take a throttled group off a CPU as a whole.
+pub(super) const GROUP_THROTTLE: &[&str] = &["4.12", "4.20", "5.1", "5.10", "5.19", "6.1", "6.6", "6.12", "6.14"];
+/// Kernels in which each throttled task stops on its own way back to user mode.
+pub(super) const TASK_THROTTLE: &[&str] = &["6.18", "7.2"];
+/// All of them.
+pub(super) const ALL: &[&str] = &["4.12", "4.20", "5.1", "5.10", "5.19", "6.1", "6.6", "6.12", "6.14", "6.18", "7.2"];
+
+/// A machine of up to `most` CPUs with one of these kernels, and the CPU that counts. On each other CPU a task computes
+/// for ever, so no other CPU is idle.
+pub(super) fn busy(dice: &mut Dice, kernels: &[&str], most: u64) -> (Scene, u64) {
+    let (mut scene, cpu) = quiet(dice, kernels, most);
+    for other in (0..scene.cpus).filter(|&other| other != cpu) {
+        let (name, start) = (dice.name(), later(dice));
+        scene.task(&name, format!("hog = true, cpus = \"{other}\", {start}"));
+    }
+    (scene, cpu)
+}
+
+/// The same with nobody on the other CPUs but small tasks.
+pub(super) fn quiet(dice: &mut Dice, kernels: &[&str], most: u64) -> (Scene, u64) {
+    let cpus = if dice.chance(30) { 1 } else { dice.between(1, most) };
+    let mut scene = Scene {
+        seed: dice.between(1, 1_000_000),
+        duration_ms: 500,
+        cpus,
+        hz: dice.one_of(&[100, 250, 1000]),
+        kernel: dice.one_of(kernels).to_string(),
+        ..Scene::default()
+    };
+    if dice.chance(50) {
+        scene.machine.push("costs = \"zero\"".into());
+    }
+    let cpu = dice.between(0, cpus - 1);
+    for _ in 0..dice.between(0, 2) {
+        small(dice, &mut scene, cpu);
+    }
+    (scene, cpu)
+}
+
+/// A task that does little, on the CPU that counts.
+fn small(dice: &mut Dice, scene: &mut Scene, cpu: u64) {
+    let name = dice.name();
+    let (run, sleep, start) = (dice.us(5, 30), dice.us(5_000, 30_000), later(dice));
+    scene.task(&name, format!("do = [\"run {run}\", \"sleep {sleep}\"], cpus = \"{cpu}\", {start}"));
+}
+
+/// When others start: the task that is asked about comes first, so that its own start is no delay.
+pub(super) fn later(dice: &mut Dice) -> String {
+    format!("start = \"{}\"", dice.us(200, 3_000))
+}
+
+/// A path below the root, or below others.
+pub(super) fn path(dice: &mut Dice, depth: u64) -> String {
+    (0..depth).map(|_| format!("/{}.slice", dice.name())).collect()
+}

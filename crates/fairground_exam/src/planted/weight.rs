@@ -1,0 +1,36 @@
+//! Somebody on the same CPU weighs more.
+
+use super::stage::{ALL, CFS, busy, later, path};
+use super::{Family, Plot};
+use crate::dice::Dice;
+
+pub(super) const FAMILIES: &[Family] = &[
+    Family { name: "heavier-task", sentence: "another task has a lower nice value", plant: task },
+    Family { name: "heavier-group", sentence: "another group has a higher cpu.weight", plant: group },
+];
+
+fn task(dice: &mut Dice, planted: bool) -> Plot {
+    let (mut scene, cpu) = busy(dice, CFS, 8);
+    let (worker, other, nice) = (dice.name(), dice.name(), dice.between(12, 20));
+    let nice = if planted { format!("-{nice}") } else { "0".into() };
+    let start = later(dice);
+    scene.task(&other, format!("hog = true, nice = {nice}, cpus = \"{cpu}\", {start}"));
+    let (run, sleep) = (dice.us(2_000, 5_000), dice.us(50, 200));
+    scene.task(&worker, format!("do = [\"run {run}\", \"sleep {sleep}\"], cpus = \"{cpu}\""));
+    scene.duration_ms = 1500;
+    Plot { scene, task: worker, causes: vec!["heavier-task"], levers: vec!["nice"], who: vec![other], sleep: None }
+}
+
+fn group(dice: &mut Dice, planted: bool) -> Plot {
+    let (mut scene, cpu) = busy(dice, ALL, 8);
+    let (worker, other, weight) = (dice.name(), dice.name(), dice.between(2_000, 10_000));
+    let (own, others) = (path(dice, 1), path(dice, 1));
+    scene.file(&others, format!("\"cpu.weight\" = {}", if planted { weight } else { 100 }));
+    scene.group(&own);
+    let start = later(dice);
+    scene.task(&other, format!("hog = true, cpus = \"{cpu}\", group = \"{others}\", {start}"));
+    let (run, sleep) = (dice.us(2_000, 5_000), dice.us(50, 200));
+    scene.task(&worker, format!("do = [\"run {run}\", \"sleep {sleep}\"], cpus = \"{cpu}\", group = \"{own}\""));
+    scene.duration_ms = 1500;
+    Plot { scene, task: worker, causes: vec!["heavier-task"], levers: vec!["cpu.weight"], who: vec![other], sleep: None }
+}

@@ -1,0 +1,53 @@
+//! Whether a remedy takes a delay away: it is made from the beginning of the run, and the run is measured.
+
+use crate::delay::worst_delay_with;
+use crate::planted::{Planted, is_truth};
+use fairground_scenario::Overrides;
+
+/// The kind of a remedy: the first word of its text, or the name before `=`.
+pub(crate) fn kind(change: &str) -> &str {
+    let end = change.find(|letter: char| letter.is_whitespace() || letter == '=').unwrap_or(change.len());
+    &change[..end]
+}
+
+/// Whether a remedy is right: it is of a kind that is known to be, or it is shown to be by running the scenario with it.
+pub(crate) fn is_right(planted: &Planted, change: &str) -> bool {
+    planted.levers.contains(&kind(change)) || is_shown(planted, change)
+}
+
+/// Whether the worst delay is at most half with this change from the beginning on. What cannot be said of a whole run
+/// shows nothing.
+fn is_shown(planted: &Planted, change: &str) -> bool {
+    let mut text = planted.text.clone();
+    let mut overrides = Overrides::default();
+    if change.contains(char::is_whitespace) {
+        text += &format!("\n[[at]]\ntime = \"0s\"\ndo = \"{change}\"\n");
+    } else if let Some((name, value)) = change.split_once('=') {
+        match name {
+            "kernel" => overrides.profile = Some(value.to_string()),
+            "hz" => overrides.set.push(format!("machine.hz={value}")),
+            _ => overrides.set.push(change.to_string()),
+        }
+    } else {
+        overrides.features.push(change.to_string());
+    }
+    let left = worst_delay_with(&text, &overrides, &planted.task, planted.sleep);
+    left.is_ok_and(|left| is_truth((planted.delays.0, left)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::kind;
+
+    #[test]
+    fn a_kind_is_the_first_word_of_a_remedy() {
+        for (change, word) in [
+            ("nice worker -20", "nice"),
+            ("hz=1000", "hz"),
+            ("NO_RUN_TO_PARITY", "NO_RUN_TO_PARITY"),
+            ("cpu.max /a max", "cpu.max"),
+        ] {
+            assert_eq!(kind(change), word);
+        }
+    }
+}

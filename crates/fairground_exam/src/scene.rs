@@ -1,0 +1,104 @@
+//! A scenario in the making: what families put together, and its text.
+
+use std::fmt::Write as _;
+
+/// A row of `tasks`.
+#[derive(Clone, Debug)]
+pub(crate) struct Row {
+    /// Its name.
+    pub(crate) name: String,
+    /// What it does, and all else: the fields of the row as text.
+    pub(crate) fields: String,
+}
+
+/// A scenario in the making.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Scene {
+    pub(crate) seed: u64,
+    pub(crate) duration_ms: u64,
+    pub(crate) cpus: u64,
+    pub(crate) hz: u64,
+    /// Further lines of `[machine]`, and its tables.
+    pub(crate) machine: Vec<String>,
+    pub(crate) kernel: String,
+    pub(crate) preemption: Option<&'static str>,
+    pub(crate) features: Vec<String>,
+    /// Tunables with their values.
+    pub(crate) tunables: Vec<(String, String)>,
+    /// Paths of groups with lines of their files.
+    pub(crate) groups: Vec<(String, Vec<String>)>,
+    /// Names of locks with their kinds.
+    pub(crate) locks: Vec<(String, String)>,
+    pub(crate) tasks: Vec<Row>,
+    /// Named workloads: name and arguments.
+    pub(crate) workloads: Vec<(&'static str, String)>,
+    /// Times and changes.
+    pub(crate) changes: Vec<(String, String)>,
+}
+
+impl Scene {
+    /// Adds a task.
+    pub(crate) fn task(&mut self, name: &str, fields: impl Into<String>) {
+        self.tasks.push(Row { name: name.to_string(), fields: fields.into() });
+    }
+    /// Adds a group with a file, or adds the file to it.
+    pub(crate) fn file(&mut self, path: &str, line: impl Into<String>) {
+        self.group(path);
+        let row = self.groups.iter_mut().find(|row| row.0 == path);
+        row.expect("invariant: the group was added").1.push(line.into());
+    }
+    /// Adds a group, if it is not there.
+    pub(crate) fn group(&mut self, path: &str) {
+        if self.groups.iter().all(|row| row.0 != path) {
+            self.groups.push((path.to_string(), Vec::new()));
+        }
+    }
+    /// Sets a tunable.
+    pub(crate) fn tunable(&mut self, name: &str, value: impl Into<String>) {
+        self.tunables.retain(|row| row.0 != name);
+        self.tunables.push((name.to_string(), value.into()));
+    }
+    /// The scenario as a file.
+    pub(crate) fn text(&self) -> String {
+        let mut text = format!("seed     = {}\nduration = \"{}ms\"\n\n[machine]\n", self.seed, self.duration_ms);
+        let has_shape = self.machine.iter().any(|line| line.starts_with("cpu "));
+        if !has_shape {
+            let _ = writeln!(text, "preset = \"smp-{}\"", self.cpus);
+        }
+        let _ = writeln!(text, "hz = {}", self.hz);
+        self.machine.iter().for_each(|line| text += &format!("{line}\n"));
+        let _ = writeln!(text, "\n[profile]\nkernel = \"{}\"", self.kernel);
+        if let Some(preemption) = self.preemption {
+            let _ = writeln!(text, "preemption = \"{preemption}\"");
+        }
+        let quoted = |list: Vec<String>| list.join(", ");
+        if !self.features.is_empty() {
+            let _ = writeln!(text, "features = [{}]", quoted(self.features.iter().map(|name| format!("\"{name}\"")).collect()));
+        }
+        if !self.tunables.is_empty() {
+            let rows = self.tunables.iter().map(|(name, value)| format!("{name} = \"{value}\"")).collect();
+            let _ = writeln!(text, "tunables = {{ {} }}", quoted(rows));
+        }
+        for (path, files) in &self.groups {
+            let _ = writeln!(text, "\n[[group]]\npath = \"{path}\"");
+            files.iter().for_each(|line| text += &format!("{line}\n"));
+        }
+        text += "\n[[workload]]\n";
+        if !self.locks.is_empty() {
+            let rows = self.locks.iter().map(|(name, kind)| format!("{name} = \"{kind}\"")).collect();
+            let _ = writeln!(text, "locks = {{ {} }}", quoted(rows));
+        }
+        text += "tasks = [\n";
+        for row in &self.tasks {
+            let _ = writeln!(text, "    {{ name = \"{}\", {} }},", row.name, row.fields);
+        }
+        text += "]\n";
+        for (name, args) in &self.workloads {
+            let _ = writeln!(text, "\n[[workload]]\nname = \"{name}\"\nargs = \"{args}\"");
+        }
+        for (time, change) in &self.changes {
+            let _ = writeln!(text, "\n[[at]]\ntime = \"{time}\"\ndo = \"{change}\"");
+        }
+        text
+    }
+}

@@ -1,0 +1,50 @@
+//! What is planted is the truth, and the answers are no worse than they were.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may stop at the first surprise")]
+
+use fairground_exam::{FLOORS, Planted, examine, families, percent, plant, read};
+use std::collections::BTreeSet;
+
+/// Seeds whose answers are counted here.
+const SEEDS: std::ops::RangeInclusive<u64> = 1..=3;
+
+#[test]
+fn each_planted_delay_halves_without_its_cause() {
+    for family in families() {
+        for seed in SEEDS {
+            let planted = plant(family, seed).unwrap_or_else(|error| panic!("{}: {error}", family.name));
+            let Planted { text, without, task, delays, causes, levers, .. } = &planted;
+            let name = family.name;
+            assert!(delays.1.0 * 2 <= delays.0.0, "{name} {seed}: {delays:?}");
+            for text in [text, without] {
+                let scenario = read(name, text).unwrap_or_else(|error| panic!("{name} {seed}: {error}\n{text}"));
+                assert!(scenario.tasks().tasks.iter().any(|row| row.name == *task), "{name} {seed} has no {task}");
+            }
+            assert!(!causes.is_empty() && !levers.is_empty(), "{name}");
+            assert_eq!(planted, plant(family, seed).unwrap(), "{name} {seed}: equal seeds give equal draws");
+        }
+    }
+}
+
+#[test]
+fn at_most_seven_of_ten_draws_are_discarded() {
+    for family in families() {
+        let discarded: u32 = (1..=10).map(|seed| plant(family, seed).unwrap().discarded).sum();
+        assert!(discarded * 10 <= (discarded + 10) * 7, "{}: {discarded} discarded for 10", family.name);
+    }
+}
+
+#[test]
+fn families_have_names_of_their_own() {
+    let names: Vec<&str> = families().map(|family| family.name).collect();
+    assert_eq!(names.iter().collect::<BTreeSet<_>>().len(), names.len());
+}
+
+#[test]
+fn the_answers_of_explain_are_above_the_floors() {
+    let families: Vec<_> = families().collect();
+    let asked = examine(&families, SEEDS).unwrap();
+    let right = percent(&asked.iter().collect::<Vec<_>>());
+    let is_above = right.cause >= FLOORS.cause && right.lever >= FLOORS.lever && right.who >= FLOORS.who;
+    assert!(is_above, "{right:?} are right, the floors are {FLOORS:?}");
+}
