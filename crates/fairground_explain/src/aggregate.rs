@@ -1,7 +1,7 @@
 //! Many wake-ups: how much time each cause took of them together.
 
 use super::cause::{Cause, Place};
-use super::find::WakeUp;
+use super::find::Delay;
 use super::one;
 use super::replay::Replay;
 use fairground_scenario::{Control, Error, Scenario};
@@ -48,27 +48,31 @@ impl Aggregate {
 }
 
 /// Takes wake-ups apart, the latest first, each from a copy of one run.
-pub(super) fn aggregate(scenario: &Scenario, mut wakes: Vec<WakeUp>, control: Control<'_>) -> Result<Aggregate, Error> {
-    let all = wakes.len() as u64;
-    wakes.truncate(TAKEN_APART_AT_MOST);
-    wakes.sort_by_key(|wake| wake.waking);
+pub(super) fn aggregate(
+    scenario: &Scenario,
+    replay: &mut Replay<'_>,
+    mut delays: Vec<Delay>,
+    control: Control<'_>,
+) -> Result<Aggregate, Error> {
+    let all = delays.len() as u64;
+    delays.truncate(TAKEN_APART_AT_MOST);
+    delays.sort_by_key(|delay| delay.from);
     let mut rows: Vec<CauseRow> =
         Cause::ALL.iter().map(|&cause| CauseRow { cause, named: 0, named_time: Ns::ZERO, had_part: 0, time: Ns::ZERO }).collect();
-    let mut replay = Replay::new(scenario)?;
     let mut sum = Aggregate { wakeups: all, taken_apart: 0, time: Ns::ZERO, rows: Vec::new(), interrupted: false };
-    for wake in &wakes {
+    for delay in &delays {
         if control.stopped() {
             sum.interrupted = true;
             break;
         }
-        control.at(sum.taken_apart, wakes.len() as u64);
-        let (start, past) = replay.to(wake.waking)?;
-        let one = one::explain_one(scenario, start, past, *wake)?;
-        (sum.taken_apart, sum.time) = (sum.taken_apart + 1, sum.time + wake.latency());
+        control.at(sum.taken_apart, delays.len() as u64);
+        let (start, past) = replay.to(delay.from)?;
+        let one = one::explain_one(scenario, start, past, *delay)?;
+        (sum.taken_apart, sum.time) = (sum.taken_apart + 1, sum.time + delay.length());
         for row in &mut rows {
             let named = one.cause == row.cause;
             row.named += u64::from(named);
-            row.named_time += if named { wake.latency() } else { Ns::ZERO };
+            row.named_time += if named { delay.length() } else { Ns::ZERO };
             row.time += one.parts.of(row.cause);
             let missed = || {
                 let at_placement = one.placement.and_then(|placement| placement.missed) == Some(row.cause);

@@ -53,9 +53,9 @@ impl Elsewhere {
         Elsewhere { task, idle: sched.idle_cpus(), since, rows: vec![None; sched.cpu_ids().count()], placement: None }
     }
 
-    /// One step of the run is over; `woken`: the task waits.
-    pub(super) fn step(&mut self, sched: &Sched, now: Instant, step: &Step, woken: bool) {
-        if woken {
+    /// One step of the run is over; `queued`: up to it the task waited for a CPU.
+    pub(super) fn step(&mut self, sched: &Sched, now: Instant, step: &Step, queued: bool) {
+        if queued {
             let length = now.saturating_since(self.since);
             for cpu in self.idle.iter() {
                 let (_, total) = self.rows[cpu.index()].get_or_insert((self.since, Ns::ZERO));

@@ -1,119 +1,151 @@
-//! Which wake-up is explained: all wake-ups of the watched tasks, and one of them chosen.
+//! Which delay is explained: all delays of the watched tasks, and one of them chosen.
 
-use fairground_model::{Sink, TraceEvent};
+use super::late::{Late, Progress};
+use super::percentile::Percentile;
+use fairground_model::{LockEvent, Sink, TraceEvent};
 use fairground_stdx::{CpuId, Id, Instant, Ns, TaskId};
 
-/// A wake-up and what became of it.
+/// What a task waited for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct WakeUp {
-    /// Who woke.
+pub enum Kind {
+    /// To run after it woke, or after its timer was due.
+    WakeUp,
+    /// To run for the first time.
+    Start,
+    /// To go on after it was taken off its CPU while it could run.
+    Preempted,
+    /// To have a lock and go on.
+    Lock,
+    /// To go on after an interrupt, or until the host gave its CPU back.
+    Interrupted,
+}
+
+impl Kind {
+    /// The name in tables and documents.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Kind::WakeUp => "wake-up",
+            Kind::Start => "start",
+            Kind::Preempted => "preemption",
+            Kind::Lock => "lock",
+            Kind::Interrupted => "interruption",
+        }
+    }
+}
+
+/// A time for which a task should have run and did not.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Delay {
+    /// Who waited.
     pub task: TaskId,
-    /// When the wake-up began.
-    pub waking: Instant,
-    /// When the task ran.
+    /// For what.
+    pub kind: Kind,
+    /// When it should have run: its timer was due, it was woken, it was taken off its CPU, it asked for the lock.
+    pub from: Instant,
+    /// When it went on, or the end of the run.
     pub until: Instant,
+    /// Whether it went on: else the run ended first.
+    pub ran: bool,
+    /// The beginning of its last sleep, or of its last stretch on a CPU if it never slept.
+    pub(super) back: Instant,
 }
 
-impl WakeUp {
-    /// From the wake-up to the switch to the task.
-    pub fn latency(&self) -> Ns {
-        self.until.since(self.waking)
+impl Delay {
+    /// How long it was.
+    pub fn length(&self) -> Ns {
+        self.until.since(self.from)
     }
 }
 
-/// A percentile, in thousandths of a percent: 99000 = p99.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct Percentile(u32);
-
-impl Percentile {
-    /// The greatest.
-    const WHOLE: u32 = 100_000;
-
-    /// Reads a number above 0 and up to 100, with at most three digits behind the point.
-    pub fn parse(text: &str) -> Option<Percentile> {
-        let (whole, digits) = text.split_once('.').unwrap_or((text, ""));
-        let only_digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
-        if whole.is_empty() || whole.len() > 3 || digits.len() > 3 || !only_digits(whole) || !only_digits(digits) {
-            return None;
-        }
-        let thousandths = format!("{digits:0<3}").parse::<u32>().ok()?;
-        let value = whole.parse::<u32>().ok()? * 1000 + thousandths;
-        (1..=Percentile::WHOLE).contains(&value).then_some(Percentile(value))
-    }
-    /// The place of the percentile among `count` values in order, from 0: the nearest rank.
-    fn place(self, count: usize) -> usize {
-        let rank = (count as u64 * u64::from(self.0)).div_ceil(u64::from(Percentile::WHOLE));
-        (rank.max(1) - 1) as usize
-    }
+/// Collects the delays of the watched tasks.
+#[derive(Clone)]
+pub(super) struct Delays {
+    rows: Vec<Option<Late>>,
+    /// The watched task that has each CPU.
+    curr: Vec<Option<TaskId>>,
+    found: Vec<Delay>,
 }
 
-impl std::fmt::Display for Percentile {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let (whole, part) = (self.0 / 1000, self.0 % 1000);
-        match part {
-            0 => write!(f, "{whole}"),
-            _ => f.write_str(format!("{whole}.{part:03}").trim_end_matches('0')),
-        }
-    }
-}
-
-/// Collects the wake-ups of the watched tasks.
-pub(super) struct WakeUps {
-    watched: Vec<bool>,
-    running: Vec<bool>,
-    waits: Vec<Option<Instant>>,
-    found: Vec<WakeUp>,
-}
-
-impl WakeUps {
+impl Delays {
     /// Watches the tasks for which `watched` says so, by row.
-    pub(super) fn new(watched: Vec<bool>) -> WakeUps {
-        WakeUps { running: vec![false; watched.len()], waits: vec![None; watched.len()], watched, found: Vec::new() }
+    pub(super) fn new(watched: &[bool], cpus: usize) -> Delays {
+        let rows = watched.iter().zip(0..).map(|(&watched, row)| watched.then(|| Late::new(TaskId::new(row)))).collect();
+        Delays { rows, curr: vec![None; cpus], found: Vec::new() }
     }
-    /// The wake-ups that ended in a switch, in order of that switch.
-    pub(super) fn found(self) -> Vec<WakeUp> {
+    /// Follows one task, which runs since then or does not run.
+    pub(super) fn of_one(task: TaskId, runs: Option<Instant>, cpus: usize) -> Delays {
+        let late = runs.map_or(Late::new(task), |since| Late::running(task, since));
+        let rows = (0..=task.index()).map(|row| (row == task.index()).then(|| late.clone())).collect();
+        Delays { rows, curr: vec![None; cpus], found: Vec::new() }
+    }
+    /// How far a followed task has come.
+    pub(super) fn progress(&self, task: TaskId, now: Instant) -> Option<Progress> {
+        self.rows.get(task.index())?.as_ref().map(|row| row.progress(now))
+    }
+    /// The delays in order of their ends; those that had not ended end with the run.
+    pub(super) fn found(mut self, end: Instant) -> Vec<Delay> {
+        for row in self.rows.iter_mut().flatten() {
+            self.found.extend(row.finish(end));
+        }
+        self.found.retain(|delay| delay.until > delay.from);
         self.found
     }
+    fn tell(&mut self, task: TaskId, what: impl FnOnce(&mut Late) -> Option<Delay>) {
+        if let Some(row) = self.rows.get_mut(task.index()).and_then(Option::as_mut) {
+            self.found.extend(what(row));
+        }
+    }
 }
 
-impl Sink for WakeUps {
-    fn record(&mut self, at: Instant, _cpu: CpuId, event: &TraceEvent) {
+impl Sink for Delays {
+    fn record(&mut self, at: Instant, cpu: CpuId, event: &TraceEvent) {
         match *event {
-            // A task that had not left its CPU yet just goes on.
-            TraceEvent::SchedWaking { task, .. } if self.watched[task.index()] && !self.running[task.index()] => {
-                self.waits[task.index()].get_or_insert(at);
-            }
-            TraceEvent::SchedSwitch { prev, next, .. } => {
+            TraceEvent::SchedWaking { task, .. } => self.tell(task, |row| row.woken(at)),
+            TraceEvent::SchedWakeupNew { task, .. } => self.tell(task, |row| row.started(at)),
+            TraceEvent::SchedSwitch { prev, prev_state, next } => {
                 if let Some(prev) = prev {
-                    self.running[prev.index()] = false;
+                    self.tell(prev, |row| row.switched_out(at, prev_state));
                 }
-                let Some(task) = next else { return };
-                self.running[task.index()] = true;
-                if let Some(waking) = self.waits[task.index()].take() {
-                    self.found.push(WakeUp { task, waking, until: at });
+                if let Some(next) = next {
+                    self.tell(next, |row| row.switched_in(at));
+                }
+                self.curr[cpu.index()] = next.filter(|next| self.rows.get(next.index()).is_some_and(Option::is_some));
+            }
+            TraceEvent::KernelSection { section, took } => {
+                if let Some(task) = self.curr[cpu.index()] {
+                    self.tell(task, |row| row.interrupted(at, section, took));
                 }
             }
             _ => {}
         }
     }
+    fn wants_samples(&self) -> bool {
+        true
+    }
+    fn timer(&mut self, _at: Instant, _cpu: CpuId, task: TaskId, due: Instant) {
+        self.tell(task, |row| row.timer(due));
+    }
+    fn lock(&mut self, at: Instant, _cpu: CpuId, event: &LockEvent) {
+        self.tell(event.task, |row| row.lock(at, event.act));
+    }
 }
 
-/// The latest wake-up; of equal ones the first.
-pub(super) fn worst(found: &[WakeUp]) -> Option<WakeUp> {
-    found.iter().copied().reduce(|worst, wake| if wake.latency() > worst.latency() { wake } else { worst })
+/// The longest delay; of equal ones the first.
+pub(super) fn worst(found: &[Delay]) -> Option<Delay> {
+    found.iter().copied().reduce(|worst, delay| if delay.length() > worst.length() { delay } else { worst })
 }
 
-/// The first wake-up that had not ended at an instant.
-pub(super) fn at(found: &[WakeUp], at: Instant) -> Option<WakeUp> {
-    found.iter().copied().filter(|wake| wake.until > at).min_by_key(|wake| wake.waking)
+/// The delay that was under way at an instant, else the first one after it.
+pub(super) fn at(found: &[Delay], at: Instant) -> Option<Delay> {
+    found.iter().copied().filter(|delay| delay.until > at).min_by_key(|delay| (delay.from.max(at), delay.until))
 }
 
-/// The wake-up at that percentile, and all that are as late or later, the latest first.
-pub(super) fn from_percentile(found: &[WakeUp], percentile: Percentile) -> Option<(WakeUp, Vec<WakeUp>)> {
+/// The delay at that percentile, and all that are as long or longer, the longest first.
+pub(super) fn from_percentile(found: &[Delay], percentile: Percentile) -> Option<(Delay, Vec<Delay>)> {
     let mut ordered = found.to_vec();
-    ordered.sort_by_key(|wake| (wake.latency(), std::cmp::Reverse(wake.waking)));
+    ordered.sort_by_key(|delay| (delay.length(), std::cmp::Reverse(delay.from)));
     let chosen = *ordered.get(percentile.place(ordered.len()))?;
-    let mut later: Vec<WakeUp> = ordered.into_iter().filter(|wake| wake.latency() >= chosen.latency()).collect();
+    let mut later: Vec<Delay> = ordered.into_iter().filter(|delay| delay.length() >= chosen.length()).collect();
     later.reverse();
     Some((chosen, later))
 }
@@ -123,24 +155,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn percentiles_are_read_exactly() {
-        for (text, shown) in [("99", "99"), ("99.9", "99.9"), ("50.000", "50"), ("0.001", "0.001"), ("100", "100")] {
-            assert_eq!(Percentile::parse(text).unwrap().to_string(), shown);
-        }
-        for wrong in ["", "0", "100.1", "-1", "p99", "99.9999", "99,9", ".5", "1e1", "+5"] {
-            assert_eq!(Percentile::parse(wrong), None, "{wrong}");
-        }
-    }
-
-    #[test]
     fn a_percentile_is_the_nearest_rank() {
-        let wake = |latency| WakeUp { task: TaskId::new(0), waking: Instant::ZERO, until: Instant::from_ns(latency) };
-        let found: Vec<WakeUp> = (1..=200).map(wake).collect();
-        for (text, latency, later) in [("99", 198, 3), ("50", 100, 101), ("100", 200, 1), ("0.001", 1, 200)] {
+        let delay = |length| Delay {
+            task: TaskId::new(0),
+            kind: Kind::WakeUp,
+            from: Instant::ZERO,
+            until: Instant::from_ns(length),
+            ran: true,
+            back: Instant::ZERO,
+        };
+        let found: Vec<Delay> = (1..=200).map(delay).collect();
+        for (text, length, later) in [("99", 198, 3), ("50", 100, 101), ("100", 200, 1), ("0.001", 1, 200)] {
             let (chosen, rest) = from_percentile(&found, Percentile::parse(text).unwrap()).unwrap();
-            assert_eq!((chosen.latency(), rest.len(), rest[0].latency()), (Ns(latency), later, Ns(200)), "{text}");
+            assert_eq!((chosen.length(), rest.len(), rest[0].length()), (Ns(length), later, Ns(200)), "{text}");
         }
         assert_eq!(from_percentile(&[], Percentile::parse("99").unwrap()), None);
-        assert_eq!(worst(&found).unwrap().latency(), Ns(200));
+        assert_eq!(worst(&found).unwrap().length(), Ns(200));
     }
 }

@@ -3,9 +3,10 @@
 use super::cause::Cause;
 use super::parts::Meeting;
 use super::past::Past;
-use fairground_model::{Policy, Reason};
+use fairground_model::{Mode, Policy, Reason};
 use fairground_sched::fair::SchedEntity;
 use fairground_sched::{Rivals, Sched};
+use fairground_sim::Simulation;
 use fairground_stdx::{CpuId, Instant, Ns, TaskId};
 
 /// From this factor on a weight is another one: three nice values.
@@ -25,13 +26,19 @@ pub(super) struct Hold {
 }
 
 /// The hold of `holder` on `cpu`, where `waiter` is queued.
-pub(super) fn hold(sched: &Sched, past: &Past, cpu: CpuId, waiter: TaskId, holder: TaskId, now: Instant) -> Hold {
+pub(super) fn hold(simulation: &Simulation, past: &Past, cpu: CpuId, waiter: TaskId, holder: TaskId, now: Instant) -> Hold {
+    let sched = simulation.sched();
     let (own, other) = (sched.task(waiter), sched.task(holder));
     // A hold that does not end by itself.
     let held_by = |cause, meeting| Hold { cause, meeting, equal_slice: None, used_up_from: None };
     if !own.policy.is_fair() || !other.policy.is_fair() {
         // They meet on no queue. One that is more urgent waits only until the CPU looks.
-        let cause = if own.prio() < other.prio() { Cause::ReschedPending } else { Cause::RealTime };
+        let cause = match other.policy {
+            _ if own.prio() < other.prio() && sched.fair_server_runs(cpu) => Cause::RtThrottled,
+            _ if own.prio() < other.prio() => pending(simulation, cpu),
+            Policy::Deadline { .. } => Cause::Deadline,
+            _ => Cause::RealTime,
+        };
         return held_by(cause, None);
     }
     let rivals = sched.rivals(waiter, holder);
@@ -41,7 +48,7 @@ pub(super) fn hold(sched: &Sched, past: &Past, cpu: CpuId, waiter: TaskId, holde
         return by(Cause::KernelThread);
     }
     if sched.rq(cpu).need_resched {
-        return by(Cause::ReschedPending);
+        return by(pending(simulation, cpu));
     }
     // Groups are compared by their weights, whatever policies their tasks have.
     if meeting.is_none() && own.policy == Policy::Idle && other.policy != Policy::Idle {
@@ -57,6 +64,16 @@ pub(super) fn hold(sched: &Sched, past: &Past, cpu: CpuId, waiter: TaskId, holde
     // A slice that was used up before the decision was no part of it: the decision went by something else.
     let ends_by_slice = rule.is_none_or(|rule| rule.decided < used_up_from);
     Hold { equal_slice, used_up_from: ends_by_slice.then_some(used_up_from), ..by(cause) }
+}
+
+/// Why a CPU does not reschedule, though that is due.
+fn pending(simulation: &Simulation, cpu: CpuId) -> Cause {
+    match simulation.mode_of_current(cpu) {
+        Some(Mode::IrqOff) => Cause::IrqsOff,
+        Some(Mode::NoPreempt) => Cause::PreemptOff,
+        Some(Mode::Kernel) if !simulation.sched().preempts_in_kernel(cpu) => Cause::KernelSection,
+        _ => Cause::ReschedPending,
+    }
 }
 
 /// How the two were placed where they are compared.

@@ -1,24 +1,33 @@
-//! `explain`: why was this wake-up late?
+//! `explain`: why was this task late?
 //!
 //! ```text
-//! run 1, cheap      find.rs       all wake-ups ─► the one that is asked for
-//! run 2, to there   past.rs       how tasks were placed, by which rules they run
-//!   from a copy     watch.rs      step by step to the switch: parts.rs, each ns in one part (hold.rs: by which rule)
-//!                   elsewhere.rs  idle CPUs elsewhere, and why placement did not choose one
-//!                   verdicts.rs   balances that could have brought the task there, and why they did not
-//!   from copies     what_if.rs    the same state with one rule changed
+//! run 1              replay.rs      keeps copies; find.rs, late.rs: all delays of the watched tasks ─► the one that is asked for
+//! from a copy        past.rs        how tasks were placed, by which rules they run
+//!                    watch.rs       step by step to its end: parts.rs, each ns in one part (hold.rs, lock.rs: by which rule)
+//!                    elsewhere.rs   idle CPUs elsewhere, and why placement did not choose one
+//!                    verdicts.rs    balances that could have brought the task there, and why they did not
+//!                    pool.rs        who used up the quota
+//! from before its    what_if.rs     the same state with one thing changed
+//! last sleep         levers.rs      what could be changed against a cause
+//!                    proof.rs       the cause whose removal saves most is named
 //! ```
 //!
-//! The run is deterministic, so the second one comes to the same state; what is asked of it in detail changes nothing.
+//! The run is deterministic, so a copy comes to the same state; what is asked of it in detail changes nothing.
 
 mod aggregate;
 mod cause;
 mod elsewhere;
 mod find;
 mod hold;
+mod late;
+mod levers;
+mod lock;
 mod one;
 mod parts;
 mod past;
+mod percentile;
+mod pool;
+mod proof;
 mod replay;
 mod show;
 mod verdicts;
@@ -28,31 +37,31 @@ mod what_if;
 pub use aggregate::{Aggregate, CauseRow};
 pub use cause::{Cause, Place};
 pub use elsewhere::{IdleCpu, Placement};
-pub use find::{Percentile, WakeUp};
+pub use find::{Delay, Kind};
 pub use one::Explained;
-pub use parts::{Meeting, Part, Parts, Who};
+pub use parts::{Keeps, Meeting, Part, Parts, Stretch, Who};
+pub use percentile::Percentile;
+pub use pool::PoolStory;
+pub use proof::{Confidence, Proof, Suspect};
 pub use show::{document, story, tables};
 pub use verdicts::{Misread, Miss};
-pub use what_if::{Change, Outcome, QUEUED_LOAD};
+pub use what_if::{Change, NO_DEEP_IDLE, NO_INTERRUPTS, NO_SLACK, NO_STEAL, Outcome, QUEUED_LOAD};
 
-use fairground::run::{self, RunOptions};
 use fairground_model::cgroup::ROOT;
-use fairground_model::{TaskSet, event};
+use fairground_model::{Start, TaskSet, event};
 use fairground_scenario::{Control, Error, Scenario, guard};
-use fairground_sim::Simulation;
 use fairground_stdx::nearest;
 use fairground_stdx::{Id, Instant, Ns, TaskId, TgId, units};
-use find::WakeUps;
-use replay::Replay;
+use replay::{FirstRun, Replay};
 
-/// Which wake-up is explained, and what is tried with it.
+/// Which delay is explained, and what is tried with it.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct ExplainOptions {
-    /// Only wake-ups of tasks of this name; else of the measured ones.
+    /// Only delays of tasks of this name; else of the measured ones.
     pub task: Option<String>,
     /// The one that was under way at this time, or the next one; with a unit.
     pub at: Option<String>,
-    /// The one at this percentile, with a table of all that were as late or later.
+    /// The one at this percentile of those after a wake-up, with a table of all that were as long or longer.
     pub percentile: Option<String>,
     /// Changes to try; what is plausible if there are none.
     pub what_if: Vec<String>,
@@ -61,15 +70,17 @@ pub struct ExplainOptions {
 /// The answer.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Explanation {
-    /// How many wake-ups were looked at.
-    pub wakeups: u64,
+    /// How many delays were looked at.
+    pub delays: u64,
     /// The percentile that was asked for.
     pub percentile: Option<Percentile>,
     /// The one that is explained.
     pub one: Explained,
-    /// What the changes make of it.
-    pub outcomes: Vec<Outcome>,
-    /// All that were as late or later, if a percentile was asked for.
+    /// How sure the cause is, and what changes make of the delay; no causes come into question if changes were given.
+    pub proof: Proof,
+    /// The quota that kept the task, or the holder of its lock, from running.
+    pub pool: Option<PoolStory>,
+    /// All that were as long or longer, if a percentile was asked for.
     pub aggregate: Option<Aggregate>,
     /// The names of all tasks and groups.
     pub names: Names,
@@ -77,42 +88,66 @@ pub struct Explanation {
     pub digest: u128,
 }
 
-/// Explains a wake-up of a scenario; `None` if the caller stopped it.
+impl Explanation {
+    /// Who ran instead, used the quota up or had the lock, for longest; `None` if no task did.
+    pub fn who_ran(&self) -> Option<&str> {
+        let of_pool = || self.pool.as_ref().and_then(|pool| pool.used.first()).map(|row| row.0);
+        let throttled = matches!(self.one.cause, Cause::Throttled);
+        let task = if throttled { of_pool() } else { self.one.parts.longest_task().or_else(of_pool) };
+        task.map(|task| self.names.task(task))
+    }
+}
+
+/// Explains a delay of a scenario; `None` if the caller stopped it.
 pub fn explain(scenario: &Scenario, options: &ExplainOptions, control: Control<'_>) -> Result<Option<Explanation>, Error> {
     let asked = Asked::read(scenario, options)?;
-    let mut wakeups = WakeUps::new(asked.watched.clone());
-    let outcome = run::run(scenario, &RunOptions::default(), &mut wakeups, control)?;
-    if outcome.is_partial() {
+    let made = guard::catch(|| explained(scenario, options, &asked, control));
+    made.map_err(|broken| Error::Broken(Box::new(broken)))?
+}
+
+fn explained(
+    scenario: &Scenario,
+    options: &ExplainOptions,
+    asked: &Asked,
+    control: Control<'_>,
+) -> Result<Option<Explanation>, Error> {
+    let Some(FirstRun { delays, mut replay, digest, end }) = Replay::first_run(scenario, &asked.watched, control)? else {
         return Ok(None);
+    };
+    let delays = asked.that_count(delays);
+    let (delay, later) = asked.choose(scenario, &delays, end)?;
+    let changes = options.what_if.iter().map(|text| Change::parse(text, scenario, &delay)).collect::<Result<Vec<_>, _>>()?;
+    let set = scenario.tasks();
+    let (start, past) = replay.to(delay.from)?;
+    let mut one = one::explain_one(scenario, start, past, delay)?;
+    let lab = what_if::Lab::new(scenario, replay.to(what_if::start_of(&delay))?.0.clone(), delay)?;
+    let proof = match changes.is_empty() {
+        true => proof::prove(scenario, &set, &one, &lab)?,
+        false => Proof {
+            suspects: Vec::new(),
+            confidence: Confidence::Unproved,
+            outcomes: changes.iter().map(|change| lab.outcome(change)).collect::<Result<_, _>>()?,
+        },
+    };
+    if let Some(first) = proof.suspects.first() {
+        one.cause = first.cause;
     }
-    let found = wakeups.found();
-    let (wake, later) = asked.choose(scenario, &found)?;
-    let changes = options.what_if.iter().map(|text| Change::parse(text, scenario, &wake)).collect::<Result<Vec<_>, _>>()?;
-    let names = Names::of(&outcome.tasks);
-    let try_out = |start: &Simulation, change: &Change| what_if::outcome(scenario, start, &wake, change);
-    let made = guard::catch(|| {
-        let mut run = Replay::new(scenario)?;
-        let (start, past) = run.to(wake.waking)?;
-        let one = one::explain_one(scenario, start, past, wake)?;
-        let outcomes = match changes.is_empty() {
-            // What cannot join a run is not among the plausible.
-            true => what_if::plausible(scenario, &one).iter().flat_map(|change| try_out(start, change)).collect(),
-            false => changes.iter().map(|change| try_out(start, change)).collect::<Result<_, _>>()?,
-        };
-        let aggregate = asked.percentile.map(|_| aggregate::aggregate(scenario, later, control)).transpose()?;
-        Ok((one, outcomes, aggregate))
-    });
-    let (one, outcomes, aggregate) = made.map_err(|broken| Error::Broken(Box::new(broken)))??;
+    let pool = pool::story(scenario, &mut replay, &one)?;
+    let aggregate = asked.percentile.map(|_| aggregate::aggregate(scenario, &mut replay, later, control)).transpose()?;
     if aggregate.as_ref().is_some_and(|aggregate| aggregate.interrupted) {
         return Ok(None);
     }
-    let (wakeups, percentile, digest) = (found.len() as u64, asked.percentile, outcome.digest);
-    Ok(Some(Explanation { wakeups, percentile, one, outcomes, aggregate, names, digest }))
+    let (delays, percentile, names) = (delays.len() as u64, asked.percentile, Names::of(&set));
+    Ok(Some(Explanation { delays, percentile, one, proof, pool, aggregate, names, digest }))
 }
 
 /// The options, read.
 struct Asked {
     watched: Vec<bool>,
+    /// Whether the watched tasks were named.
+    named: bool,
+    /// Which tasks are forked by others.
+    forked: Vec<bool>,
     at: Option<Instant>,
     percentile: Option<Percentile>,
 }
@@ -147,24 +182,49 @@ impl Asked {
             }
             read
         });
-        wrong.or(Asked { watched, at, percentile }).map_err(|wrong| Error::input("command line", "", wrong))
+        let forked = tasks.tasks.iter().map(|task| task.start == Start::Forked).collect();
+        wrong
+            .or(Asked { watched, named: options.task.is_some(), forked, at, percentile })
+            .map_err(|wrong| Error::input("command line", "", wrong))
     }
 
-    /// The wake-up that is meant, and all that belong to the table of a percentile.
-    fn choose(&self, scenario: &Scenario, found: &[WakeUp]) -> Result<(WakeUp, Vec<WakeUp>), Error> {
-        let chosen = match (self.at, self.percentile) {
-            (Some(at), _) => find::at(found, at).map(|wake| (wake, Vec::new())),
-            (None, Some(percentile)) => find::from_percentile(found, percentile),
-            (None, None) => find::worst(found).map(|wake| (wake, Vec::new())),
+    /// The delays of which one is meant. That a task starts late counts if another forked it. Tasks that never sleep have nothing to be late for: they count only if they were asked
+    /// for, or if there are no others. A percentile is one of delays after wake-ups.
+    fn that_count(&self, found: Vec<Delay>) -> Vec<Delay> {
+        let mut sleeps = vec![false; self.watched.len()];
+        found.iter().filter(|delay| delay.kind == Kind::WakeUp).for_each(|delay| sleeps[delay.task.index()] = true);
+        let all = self.named || !sleeps.contains(&true);
+        let counts = |delay: &Delay| match self.percentile {
+            None if delay.kind == Kind::Start && !self.forked[delay.task.index()] => self.at.is_some(),
+            None => all || sleeps[delay.task.index()],
+            Some(_) => delay.kind == Kind::WakeUp,
         };
-        chosen.ok_or_else(|| {
-            let after = self.at.map_or_else(String::new, |at| format!(" after {}", Ns(at.ns())));
-            let message = format!("none of these tasks woke and ran{after}");
-            Error::one(
+        found.into_iter().filter(counts).collect()
+    }
+
+    /// The delay that is meant, and all that belong to the table of a percentile.
+    fn choose(&self, scenario: &Scenario, found: &[Delay], end: Instant) -> Result<(Delay, Vec<Delay>), Error> {
+        let chosen = match (self.at, self.percentile) {
+            (Some(at), _) => find::at(found, at).map(|delay| (delay, Vec::new())),
+            (None, Some(percentile)) => find::from_percentile(found, percentile),
+            (None, None) => find::worst(found).map(|delay| (delay, Vec::new())),
+        };
+        chosen.ok_or_else(|| match self.at {
+            Some(at) if at >= end => Error::one(
+                "command line",
+                format!("--at: the run ends at {}, before {}", Ns(end.ns()), Ns(at.ns())),
+                "Choose an earlier time, or a longer duration.",
+            ),
+            Some(at) => Error::one(
                 scenario.name(),
-                message,
-                "Hogs never sleep; choose a task that does, a longer duration or an earlier time.",
-            )
+                format!("none of these tasks was late after {}", Ns(at.ns())),
+                "Choose an earlier time, or another task.",
+            ),
+            None => Error::one(
+                scenario.name(),
+                "none of these tasks was ever late: each ran whenever it could",
+                "Choose another task, or a longer duration.",
+            ),
         })
     }
 }

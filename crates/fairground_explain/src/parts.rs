@@ -3,7 +3,7 @@
 use super::cause::Cause;
 use fairground_model::{Section, event};
 use fairground_sched::Rivals;
-use fairground_stdx::{CpuId, Ns, TaskId, TgId};
+use fairground_stdx::{CpuId, Instant, Ns, TaskId, TgId};
 
 /// Who had the CPU.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -14,8 +14,23 @@ pub enum Who {
     Kernel(Section),
     /// Nobody: the CPU idled.
     Idle,
-    /// The task waited for no CPU yet.
+    /// This task held the lock, and this kept it from going on.
+    Holder(TaskId, Keeps),
+    /// The quota of this group was used up.
+    Quota(Option<TgId>),
+    /// The task waited for no CPU.
     Nobody,
+}
+
+/// What keeps the holder of a lock from going on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Keeps {
+    /// Nothing, or its own sleep.
+    Nothing,
+    /// This task has its CPU.
+    Task(TaskId),
+    /// The quota of this group is used up.
+    Quota(Option<TgId>),
 }
 
 /// Where in the tree of groups two tasks are compared, and who stands for them there: the entities of groups, or one of them
@@ -55,13 +70,26 @@ pub struct Part {
     pub time: Ns,
     /// In how many stretches.
     pub stretches: u32,
+    /// When the first of them began.
+    pub first: Instant,
+}
+
+/// A stretch of a delay that belongs to one part.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Stretch {
+    /// When it began.
+    pub from: Instant,
+    /// When it ended.
+    pub to: Instant,
+    /// The row of its part.
+    pub part: usize,
 }
 
 /// The parts of a delay, in the order in which they began.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Parts {
     rows: Vec<Part>,
-    last: Option<usize>,
+    stretches: Vec<Stretch>,
 }
 
 impl Parts {
@@ -81,11 +109,22 @@ impl Parts {
     pub(super) fn of_who(&self, who: Who, cause: Cause) -> Ns {
         Ns(self.rows.iter().filter(|part| (part.who, part.cause) == (who, cause)).map(|part| part.time.0).sum())
     }
-    /// The task that had the CPU longest.
-    pub(super) fn longest_task(&self) -> Option<TaskId> {
-        let tasks =
-            self.rows.iter().filter_map(|part| if let Who::Task(task, _) = part.who { Some((part.time, task)) } else { None });
-        tasks.max_by_key(|row| row.0).map(|row| row.1)
+    /// The task that had the CPU, or the lock, longest; of equal ones the first.
+    pub fn longest_task(&self) -> Option<TaskId> {
+        self.tasks().first().copied()
+    }
+    /// The tasks that had the CPU, or the lock, the longest first.
+    pub(super) fn tasks(&self) -> Vec<TaskId> {
+        let mut times: Vec<(TaskId, Ns)> = Vec::new();
+        for part in &self.rows {
+            let (Who::Task(task, _) | Who::Holder(task, _)) = part.who else { continue };
+            match times.iter_mut().find(|row| row.0 == task) {
+                Some(row) => row.1 += part.time,
+                None => times.push((task, part.time)),
+            }
+        }
+        times.sort_by_key(|row| std::cmp::Reverse(row.1));
+        times.into_iter().map(|row| row.0).collect()
     }
     /// The cause that held longest; of equal ones the first of the list.
     pub fn largest(&self) -> Cause {
@@ -97,19 +136,28 @@ impl Parts {
         }
         largest
     }
+    /// The same in order of time.
+    pub fn stretches(&self) -> &[Stretch] {
+        &self.stretches
+    }
     /// Adds a stretch.
-    pub(super) fn add(&mut self, cpu: CpuId, who: Who, (cause, meeting): (Cause, Option<Meeting>), time: Ns) {
-        if time == Ns::ZERO {
+    pub(super) fn add(&mut self, cpu: CpuId, who: Who, (cause, meeting): (Cause, Option<Meeting>), from: Instant, to: Instant) {
+        if to <= from {
             return;
         }
         let same = |part: &Part| (part.cpu, part.who, part.cause, part.meeting) == (cpu, who, cause, meeting);
         let place = self.rows.iter().position(same);
         let place = place.unwrap_or_else(|| {
-            self.rows.push(Part { cpu, who, cause, meeting, time: Ns::ZERO, stretches: 0 });
+            self.rows.push(Part { cpu, who, cause, meeting, time: Ns::ZERO, stretches: 0, first: from });
             self.rows.len() - 1
         });
-        self.rows[place].time += time;
-        self.rows[place].stretches += u32::from(self.last != Some(place));
-        self.last = Some(place);
+        self.rows[place].time += to.since(from);
+        match self.stretches.last_mut() {
+            Some(last) if last.part == place && last.to == from => last.to = to,
+            _ => {
+                self.rows[place].stretches += 1;
+                self.stretches.push(Stretch { from, to, part: place });
+            }
+        }
     }
 }

@@ -1,26 +1,73 @@
-//! The run again, from one wake-up to the next.
+//! The run: once to its end, which finds the delays, and again from copies that were kept on the way.
 
+use super::find::{Delay, Delays};
 use super::past::Past;
-use fairground_scenario::{Error, Scenario};
-use fairground_sim::Simulation;
+use fairground_scenario::{Control, Error, Scenario};
+use fairground_sim::{Flow, Simulation};
 use fairground_stdx::Instant;
 
-/// A run that goes from one wake-up to the next, with what must be known of its past.
+/// So many copies of the run are kept: one of them is at most a sixteenth of the run before any instant.
+const COPIES: u64 = 16;
+/// Between two of them the caller is asked so often whether to stop.
+const LOOKS: u64 = 8;
+
+/// A run that goes to instants, with what must be known of its past.
 pub(super) struct Replay<'s> {
     scenario: &'s Scenario,
+    copies: Vec<(Simulation, Past)>,
     run: Simulation,
     past: Past,
 }
 
+/// What the first run found.
+pub(super) struct FirstRun<'s> {
+    pub(super) delays: Vec<Delay>,
+    pub(super) replay: Replay<'s>,
+    pub(super) digest: u128,
+    pub(super) end: Instant,
+}
+
 impl<'s> Replay<'s> {
-    pub(super) fn new(scenario: &'s Scenario) -> Result<Replay<'s>, Error> {
+    /// Runs to the end and collects the delays of the watched tasks; `None` if the caller stopped it.
+    pub(super) fn first_run(
+        scenario: &'s Scenario,
+        watched: &[bool],
+        control: Control<'_>,
+    ) -> Result<Option<FirstRun<'s>>, Error> {
         let setup = scenario.setup()?;
-        let past = Past::new(setup.tasks.tasks.len(), setup.tasks.groups.len(), setup.machine.cpus.len());
-        let run = Simulation::new(setup).map_err(|mistakes| scenario.wrong(mistakes))?;
-        Ok(Replay { scenario, run, past })
+        let cpus = setup.machine.cpus.len();
+        let mut past = Past::new(setup.tasks.tasks.len(), setup.tasks.groups.len(), cpus);
+        let mut run = Simulation::new(setup).map_err(|mistakes| scenario.wrong(mistakes))?;
+        let mut delays = Delays::new(watched, cpus);
+        let total = run.end().ns();
+        let mut copies = Vec::new();
+        for look in 0..=COPIES * LOOKS {
+            if control.stopped() {
+                return Ok(None);
+            }
+            control.at(run.now().ns().min(total), total);
+            if look % LOOKS == 0 && look < COPIES * LOOKS {
+                copies.push((run.clone(), past.clone()));
+            }
+            let until = match look {
+                _ if look == COPIES * LOOKS => Instant::MAX,
+                _ => Instant::from_ns((u128::from(total) * u128::from(look + 1) / u128::from(COPIES * LOOKS)) as u64),
+            };
+            if run.run_until(until, &mut (&mut delays, &mut past)).map_err(|why| scenario.stopped(&why))? == Flow::Done {
+                break;
+            }
+        }
+        let (digest, end) = (run.digest(), run.now());
+        let replay = Replay { scenario, run: copies[0].0.clone(), past: copies[0].1.clone(), copies };
+        Ok(Some(FirstRun { delays: delays.found(end), replay, digest, end }))
     }
-    /// Goes on to just before an instant that is not in the past.
+
+    /// Goes to just before an instant.
     pub(super) fn to(&mut self, at: Instant) -> Result<(&Simulation, &Past), Error> {
+        let nearest = self.copies.iter().rev().find(|copy| copy.0.now() < at).unwrap_or(&self.copies[0]);
+        if self.run.now() >= at || self.run.now() < nearest.0.now() {
+            (self.run, self.past) = nearest.clone();
+        }
         self.run.run_until(at, &mut self.past).map_err(|stopped| self.scenario.stopped(&stopped))?;
         Ok((&self.run, &self.past))
     }

@@ -56,10 +56,10 @@ impl Misses {
         Misses { task, steps: 0, rows: Vec::new() }
     }
 
-    /// One step of the run is over; `woken`: the task waits on `cpu`.
-    pub(super) fn step(&mut self, simulation: &Simulation, step: &Step, woken: bool, cpu: CpuId) {
+    /// One step of the run is over; `queued`: before it the task waited on `cpu`.
+    pub(super) fn step(&mut self, simulation: &Simulation, step: &Step, queued: bool, cpu: CpuId) {
         self.steps += 1;
-        if !woken {
+        if !queued {
             return;
         }
         let refusal = step.verdicts.iter().find_map(|verdict| match verdict {

@@ -1,13 +1,14 @@
-//! Following one task step by step from its wake-up to the switch to it.
+//! Following one task step by step through its delay.
 
 use super::cause::Cause;
-use super::find::WakeUp;
+use super::find::Delay;
 use super::hold::{Hold, hold};
+use super::lock;
 use super::parts::{Parts, Who};
 use super::past::Past;
 use fairground_model::reason::Question;
-use fairground_model::{Decision, Section, Sink, TraceEvent, Verdict};
-use fairground_sched::{Sched, TaskState};
+use fairground_model::{Decision, Mode, Section, Sink, TraceEvent, Verdict};
+use fairground_sched::TaskState;
 use fairground_sim::Simulation;
 use fairground_stdx::{CpuId, Instant, Ns};
 
@@ -41,49 +42,62 @@ impl Sink for Step {
     }
 }
 
-/// Where the waiting task is, and who keeps it from running.
+/// What keeps the task from running.
 #[derive(Clone, Copy)]
 enum State {
-    /// On no queue.
+    /// It has its CPU, but something interrupts it.
+    Running,
+    /// On no queue: its CPU is being chosen, or it is on its way there.
     OnTheWay,
+    /// Asleep, though its timer is due.
+    TimerDue,
     /// Queued on an idle CPU.
     Idle,
     /// Queued behind a task.
     Behind(Who, Hold),
+    /// Kept from its CPU by one rule, whatever else happens there.
+    Kept(Cause, Who),
 }
 
-/// Divides the time of one wake-up.
+/// Divides the time of one delay.
 pub(super) struct Watch {
-    wake: WakeUp,
+    delay: Delay,
     past: Past,
     cpu: CpuId,
     state: State,
     since: Instant,
     /// Up to when that CPU is leaving its idle state.
     leaves_idle_until: Instant,
-    /// Whether its `sched_waking` has come.
-    woken: bool,
+    /// With interrupts off, whose section that CPU runs.
+    irqs_off: Option<Who>,
     parts: Parts,
 }
 
 impl Watch {
-    /// Begins just before the instant of the wake-up.
-    pub(super) fn new(wake: WakeUp, past: Past, sched: &Sched) -> Watch {
-        let cpu = sched.task(wake.task).cpu;
-        let (state, since) = (State::OnTheWay, wake.waking);
-        Watch { wake, past, cpu, state, since, leaves_idle_until: since, woken: false, parts: Parts::default() }
+    /// Begins just before the instant of the delay.
+    pub(super) fn new(delay: Delay, past: Past, simulation: &Simulation) -> Watch {
+        let cpu = simulation.sched().task(delay.task).cpu;
+        let since = delay.from;
+        let mut watch = Watch {
+            delay,
+            past,
+            cpu,
+            state: State::OnTheWay,
+            since,
+            leaves_idle_until: since,
+            irqs_off: None,
+            parts: Parts::default(),
+        };
+        watch.look(simulation, since);
+        watch
     }
-    /// Whether the task runs.
+    /// Whether the task goes on.
     pub(super) fn is_over(&self) -> bool {
-        self.woken && self.since >= self.wake.until
+        self.since >= self.delay.until
     }
-    /// Whether its wake-up has begun.
-    pub(super) fn is_woken(&self) -> bool {
-        self.woken
-    }
-    /// Whether it is on a queue.
+    /// Whether it waits for a CPU: it could run, and nothing but the other tasks keeps it.
     pub(super) fn is_queued(&self) -> bool {
-        self.woken && !matches!(self.state, State::OnTheWay)
+        matches!(self.state, State::Idle | State::Behind(..))
     }
     /// The CPU where it waits.
     pub(super) fn cpu(&self) -> CpuId {
@@ -96,18 +110,15 @@ impl Watch {
 
     /// One step of the run is over.
     pub(super) fn step(&mut self, simulation: &Simulation, step: &Step) {
-        let now = simulation.now().min(self.wake.until);
-        if self.woken {
-            self.account(now);
-        }
+        let now = simulation.now().min(self.delay.until);
+        self.account(now);
         for &(at, cpu, ref event) in &step.records {
             self.past.record(at, cpu, event);
-            self.woken |= matches!(*event, TraceEvent::SchedWaking { task, .. } if task == self.wake.task);
             if let TraceEvent::Decision(Decision { reason, a, .. }) = *event
                 && reason.question() == Question::WakeupPreempt
-                && a == self.wake.task.get()
+                && a == self.delay.task.get()
             {
-                self.past.wakes(simulation.sched().task(self.wake.task).cpu, reason, at);
+                self.past.wakes(simulation.sched().task(self.delay.task).cpu, reason, at);
             }
         }
         self.look(simulation, now);
@@ -115,41 +126,69 @@ impl Watch {
 
     fn look(&mut self, simulation: &Simulation, now: Instant) {
         let sched = simulation.sched();
-        let own = sched.task(self.wake.task);
+        let task = self.delay.task;
+        let own = sched.task(task);
         self.cpu = own.cpu;
         (self.since, self.leaves_idle_until) = (now, simulation.leaves_idle_until(own.cpu));
-        let queued = own.state == TaskState::Queued;
-        self.state = match sched.rq(own.cpu).curr {
-            _ if !queued => State::OnTheWay,
-            None => State::Idle,
-            Some(other) => {
-                let who = Who::Task(other, sched.task(other).group);
-                State::Behind(who, hold(sched, &self.past, own.cpu, self.wake.task, other, now))
-            }
+        let curr = sched.rq(own.cpu).curr;
+        self.irqs_off = match simulation.mode_of_current(own.cpu) {
+            Some(Mode::IrqOff) => curr.map(|other| Who::Task(other, sched.task(other).group)),
+            _ => None,
         };
+        let quota = || State::Kept(Cause::Throttled, Who::Quota(sched.throttled_group(task).or(own.group)));
+        let lock = || lock::keeps_from(simulation, task).map(|(cause, who)| State::Kept(cause, who));
+        let state = match own.state {
+            TaskState::Limbo => quota(),
+            TaskState::Queued if sched.waits_for_quota(task) => quota(),
+            _ if sched.is_dl_throttled(task) => State::Kept(Cause::DeadlineThrottled, Who::Nobody),
+            TaskState::Queued if own.policy.is_rt() && sched.is_rt_throttled(own.cpu) => {
+                State::Kept(Cause::RtThrottled, curr.map_or(Who::Nobody, |other| Who::Task(other, sched.task(other).group)))
+            }
+            TaskState::Queued => match curr {
+                None => State::Idle,
+                Some(other) => {
+                    let who = Who::Task(other, sched.task(other).group);
+                    State::Behind(who, hold(simulation, &self.past, own.cpu, task, other, now))
+                }
+            },
+            TaskState::Running => lock().unwrap_or(State::Running),
+            TaskState::Asleep | TaskState::Delayed | TaskState::OffCpuPending => lock().unwrap_or(State::TimerDue),
+            TaskState::New | TaskState::Waking | TaskState::Migrating | TaskState::Dead => State::OnTheWay,
+        };
+        if let State::Kept(_, Who::Holder(holder, _)) = state {
+            self.cpu = sched.task(holder).cpu;
+        }
+        self.state = state;
     }
 
     /// The time up to `until` goes to who had the CPU: first the kernel, as far as it was at work.
     fn account(&mut self, until: Instant) {
+        let mut from = self.since;
+        if let State::Kept(cause, who) = self.state {
+            return self.parts.add(self.cpu, who, (cause, None), from, until);
+        }
         let leaving = (Section::IdleExit, Cause::IdleExit, self.leaves_idle_until);
         let kernel = self.past.kernel(self.cpu).map(|(section, ends)| match section {
-            Section::IdleExit => (section, Cause::IdleExit, ends),
             // While it is on its way the task waits for the kernel of another CPU.
-            _ if matches!(self.state, State::OnTheWay) => (section, Cause::OnTheWay, self.since),
-            _ => (section, Cause::KernelTime, ends),
+            _ if matches!(self.state, State::OnTheWay) && section != Section::IdleExit => (section, Cause::OnTheWay, self.since),
+            _ => (section, of_section(section), ends),
         });
-        let mut from = self.since;
         for (section, cause, ends) in std::iter::once(leaving).chain(kernel) {
             let to = ends.clamp(from, until.max(from));
-            self.parts.add(self.cpu, Who::Kernel(section), (cause, None), to.since(from));
+            self.parts.add(self.cpu, Who::Kernel(section), (cause, None), from, to);
             from = to;
         }
-        let rest = until.saturating_since(from);
-        match self.state {
-            State::OnTheWay => self.parts.add(self.cpu, Who::Nobody, (Cause::OnTheWay, None), rest),
-            State::Idle => self.parts.add(self.cpu, Who::Idle, (Cause::IpiFlight, None), rest),
-            State::Behind(who, hold) => self.account_hold(who, hold, from, until),
-        }
+        let (cause, who) = match self.state {
+            State::Behind(who, hold) => return self.account_hold(who, hold, from, until.max(from)),
+            State::Running => (Cause::Interrupt, Who::Nobody),
+            State::OnTheWay | State::Kept(..) => (Cause::OnTheWay, Who::Nobody),
+            State::TimerDue => match self.irqs_off {
+                Some(who) => (Cause::IrqsOff, who),
+                None => (Cause::TimerLate, Who::Nobody),
+            },
+            State::Idle => (Cause::IpiFlight, Who::Idle),
+        };
+        self.parts.add(self.cpu, who, (cause, None), from, until.max(from));
     }
 
     /// The run time of another task in three parts: its slice, what its weight adds, and what it ran beyond its slice.
@@ -157,8 +196,31 @@ impl Watch {
         let used_up = hold.used_up_from.unwrap_or(until).clamp(from, until);
         let slice_left = |slice: Ns| slice.saturating_sub(self.parts.of_who(who, hold.cause));
         let heavier = hold.equal_slice.map_or(used_up, |slice| (from + slice_left(slice)).min(used_up));
-        self.parts.add(self.cpu, who, (hold.cause, hold.meeting), heavier.since(from));
-        self.parts.add(self.cpu, who, (Cause::HeavierTask, hold.meeting), used_up.since(heavier));
-        self.parts.add(self.cpu, who, (Cause::TickGranularity, hold.meeting), until.since(used_up));
+        self.parts.add(self.cpu, who, (hold.cause, hold.meeting), from, heavier);
+        self.parts.add(self.cpu, who, (Cause::HeavierTask, hold.meeting), heavier, used_up);
+        // With interrupts off no tick comes.
+        let no_tick = if self.irqs_off.is_some() { Cause::IrqsOff } else { Cause::TickGranularity };
+        self.parts.add(self.cpu, who, (no_tick, hold.meeting), used_up, until);
+    }
+}
+
+/// What the time of a part of the kernel is called.
+const fn of_section(section: Section) -> Cause {
+    match section {
+        Section::Stolen => Cause::Stolen,
+        Section::IdleExit => Cause::IdleExit,
+        Section::SchedTick
+        | Section::HrtimerInterrupt
+        | Section::RescheduleIpi
+        | Section::SchedSoftirq
+        | Section::NetRxSoftirq
+        | Section::DeviceInterrupt => Cause::Interrupt,
+        Section::Schedule
+        | Section::TryToWakeUp
+        | Section::Syscall
+        | Section::NewidleBalance
+        | Section::Stopper
+        | Section::LockWait
+        | Section::CacheRefill => Cause::KernelTime,
     }
 }

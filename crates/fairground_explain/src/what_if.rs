@@ -1,62 +1,109 @@
-//! The same state with one rule changed: how late would the wake-up have been?
+//! The same state with one thing changed: how late would the task have been?
+//!
+//! The state is the one in which the task last went to sleep, so that its placement counts; no longer before the delay
+//! than [`BACK_AT_MOST`] and four times its length. From there the run is followed twice, as it was and changed, up to the
+//! same progress of the task: its first run after that sleep, the same lock, or the same time on a CPU. What it was late
+//! on the way is compared.
 
-use super::cause::Cause;
-use super::find::WakeUp;
-use super::one::Explained;
-use fairground_model::{Sink, TimedChange, TraceEvent};
+use super::find::{Delay, Delays, Kind};
+use super::late::Progress;
+use fairground_model::TimedChange;
 use fairground_scenario::{Error, Scenario};
-use fairground_sched::Profile;
-use fairground_sched::profile::{KnownKind, ProfileError};
+use fairground_sched::profile::ProfileError;
+use fairground_sched::{Profile, TaskState};
 use fairground_sim::{Flow, Simulation};
-use fairground_stdx::{CpuId, Instant, Ns, TaskId};
+use fairground_stdx::{Instant, Ns, TaskId};
 
-/// The change that no kernel has: balance reads the load that is queued.
-pub const QUEUED_LOAD: &str = "queued-load";
-/// A run with a changed rule is followed for so many times the delay, and for no less than [`AT_LEAST`].
+/// A changed run is followed for so many times the delay beyond its end, and for no less than [`AT_LEAST`].
 const PATIENCE: u64 = 20;
 /// See [`PATIENCE`].
 const AT_LEAST: Ns = Ns::from_ms(100);
+/// What-ifs start no longer before a delay than this and four times its length.
+const BACK_AT_MOST: Ns = Ns::from_ms(50);
 
-/// A change of one rule.
+/// A change that no kernel has: something is taken away.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Without {
+    /// Balance reads the load that is queued.
+    Misreading,
+    /// Devices do not interrupt.
+    Interrupts,
+    /// The host steals nothing.
+    Steal,
+    /// CPUs idle in their shallowest state.
+    DeepIdle,
+    /// Timers of the task ring when they are due.
+    Slack,
+}
+
+/// These changes by name.
+const WITHOUT: [(&str, Without); 5] = [
+    (QUEUED_LOAD, Without::Misreading),
+    (NO_INTERRUPTS, Without::Interrupts),
+    (NO_STEAL, Without::Steal),
+    (NO_DEEP_IDLE, Without::DeepIdle),
+    (NO_SLACK, Without::Slack),
+];
+
+/// Balance reads the load that is queued.
+pub const QUEUED_LOAD: &str = "queued-load";
+/// Devices do not interrupt.
+pub const NO_INTERRUPTS: &str = "no-interrupts";
+/// The host steals nothing.
+pub const NO_STEAL: &str = "no-steal";
+/// CPUs idle in their shallowest state.
+pub const NO_DEEP_IDLE: &str = "no-deep-idle";
+/// Timers of the task ring when they are due.
+pub const NO_SLACK: &str = "no-slack";
+
+/// What is changed: one thing, or several together.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Change {
     /// As it was written.
     pub text: String,
-    what: What,
-}
-
-#[derive(Clone, PartialEq, Debug)]
-enum What {
     /// Another form of the profile.
-    Profile(Box<Profile>),
-    /// Changes from outside at the instant of the wake-up.
-    Outside(Vec<TimedChange>),
-    /// [`QUEUED_LOAD`].
-    QueuedLoad,
+    profile: Option<Box<Profile>>,
+    /// Changes from outside.
+    outside: Vec<TimedChange>,
+    /// What is taken away.
+    without: Vec<Without>,
 }
 
 impl Change {
-    /// An overlay (`independent-runnable`), a feature (`NO_WAKEUP_PREEMPTION`), a tunable
-    /// (`sched_wakeup_granularity_ns=0`), a change of `[[at]]` (`affinity worker 0-3`), or [`QUEUED_LOAD`].
-    pub fn parse(text: &str, scenario: &Scenario, wake: &WakeUp) -> Result<Change, Error> {
-        let text = text.trim();
-        let profile = || scenario.profile.clone();
-        let changed = |profile: Result<Profile, ProfileError>| {
-            let wrong = |error: ProfileError| Error::one("command line", format!("--what-if: {}", error.message), error.hint);
-            profile.map(|profile| What::Profile(Box::new(profile))).map_err(wrong)
-        };
-        let what = if text == QUEUED_LOAD {
-            What::QueuedLoad
-        } else if text.contains(char::is_whitespace) {
-            What::Outside(scenario.changes(text, wake.waking, "--what-if")?)
-        } else if let Some((name, value)) = text.split_once('=') {
-            changed(profile().with_tunable(name, value))?
-        } else if text.starts_with(|first: char| first.is_ascii_uppercase()) {
-            changed(profile().with_feature(text))?
-        } else {
-            changed(profile().with_overlay(text.trim_start_matches('+')))?
-        };
-        Ok(Change { text: text.to_string(), what })
+    /// An overlay (`independent-runnable`), a feature (`NO_WAKEUP_PREEMPTION`), a tunable (`sched_wakeup_granularity_ns=0`), a
+    /// seam (`preemption=full`), a change of `[[at]]` (`affinity worker 0-3`), or one of [`QUEUED_LOAD`] and the other names of
+    /// this module. Several stand with `;` between them.
+    pub fn parse(text: &str, scenario: &Scenario, delay: &Delay) -> Result<Change, Error> {
+        let mut change = Change { text: text.trim().to_string(), profile: None, outside: Vec::new(), without: Vec::new() };
+        for part in text.split(';').map(str::trim) {
+            if let Some((_, without)) = WITHOUT.iter().find(|row| row.0 == part) {
+                change.without.push(*without);
+            } else if part.contains(char::is_whitespace) {
+                // A CPU that goes off line after that is brought back when the delay begins.
+                let at = if part.starts_with("online ") { delay.from } else { start_of(delay) };
+                change.outside.extend(scenario.changes(part, at, "--what-if")?);
+            } else {
+                let before = change.profile.map_or_else(|| scenario.profile.clone(), |profile| *profile);
+                let wrong = |error: ProfileError| Error::one("command line", format!("--what-if: {}", error.message), error.hint);
+                change.profile = Some(Box::new(changed(before, part).map_err(wrong)?));
+            }
+        }
+        Ok(change)
+    }
+    /// Whether it changes nothing.
+    pub(super) fn is_idle(&self, scenario: &Scenario) -> bool {
+        let same = self.profile.as_ref().is_none_or(|profile| **profile == scenario.profile);
+        same && self.outside.is_empty() && self.without.is_empty()
+    }
+}
+
+/// A profile with a change in one word.
+fn changed(profile: Profile, text: &str) -> Result<Profile, ProfileError> {
+    match text.split_once('=') {
+        Some((seam, variant)) if profile.has_seam(seam) => profile.with_seam(seam, variant),
+        Some((tunable, value)) => profile.with_tunable(tunable, value),
+        None if text.starts_with(|first: char| first.is_ascii_uppercase()) => profile.with_feature(text),
+        None => profile.with_overlay(text.trim_start_matches('+')),
     }
 }
 
@@ -65,124 +112,92 @@ impl Change {
 pub struct Outcome {
     /// The change.
     pub change: String,
-    /// The delay with it; `None` if the task had not run when the run was given up or ended.
+    /// The delay with it; `None` if the task had not come so far when the run was given up or ended.
     pub delay: Option<Ns>,
 }
 
-/// Makes the wake-up again with a change. `start` is the run just before the instant of the wake-up.
-pub(super) fn outcome(scenario: &Scenario, start: &Simulation, wake: &WakeUp, change: &Change) -> Result<Outcome, Error> {
-    let mut run = start.clone();
-    match &change.what {
-        What::Profile(profile) => {
+/// From when on changes act.
+pub(super) fn start_of(delay: &Delay) -> Instant {
+    let least = delay.from.ns().saturating_sub(BACK_AT_MOST.0.saturating_add(delay.length().0.saturating_mul(4)));
+    Instant::from_ns(least).max(delay.back)
+}
+
+/// Tries changes from one state.
+pub(super) struct Lab<'s> {
+    scenario: &'s Scenario,
+    start: Simulation,
+    delay: Delay,
+    /// How far the task had come when the delay began.
+    before: Progress,
+    /// How late it was up to its end, as it was.
+    late: Ns,
+}
+
+impl<'s> Lab<'s> {
+    /// `start` is the run just before [`start_of`].
+    pub(super) fn new(scenario: &'s Scenario, start: Simulation, delay: Delay) -> Result<Lab<'s>, Error> {
+        let stopped = |why| scenario.stopped(&why);
+        let (mut run, mut way) = (start.clone(), follows(&start, delay.task));
+        run.run_until(delay.from, &mut way).map_err(stopped)?;
+        let unknown = Progress { ran: Ns::ZERO, wakings: 0, locks: 0, is_running: false };
+        let before = way.progress(delay.task, delay.from).unwrap_or(unknown);
+        let mut lab = Lab { scenario, start, delay, before, late: Ns::ZERO };
+        lab.late = lab.follow(run, way, false)?.0;
+        Ok(lab)
+    }
+
+    /// Follows the run with a change.
+    pub(super) fn outcome(&self, change: &Change) -> Result<Outcome, Error> {
+        let mut run = self.start.clone();
+        if let Some(profile) = &change.profile {
             let wrong = |error: ProfileError| Error::one("command line", format!("--what-if: {}", error.message), error.hint);
             run.change_profile((**profile).clone(), &change.text).map_err(wrong)?;
         }
-        What::Outside(changes) => changes.iter().for_each(|change| run.add_change(change.clone())),
-        What::QueuedLoad => {}
-    }
-    let mut waits = Waits { task: wake.task, waking: None, until: None };
-    let last = wake.waking + Ns(wake.latency().0.saturating_mul(PATIENCE)).max(AT_LEAST);
-    while waits.until.is_none() && run.now() < last {
-        if change.what == What::QueuedLoad {
-            run.read_queued_loads();
-        }
-        if run.step(&mut waits).map_err(|stopped| scenario.stopped(&stopped))? == Flow::Done {
-            break;
-        }
-    }
-    let delay = waits.waking.and_then(|waking| Some(waits.until?.since(waking)));
-    Ok(Outcome { change: change.text.clone(), delay })
-}
-
-/// The first wake-up of a task.
-struct Waits {
-    task: TaskId,
-    waking: Option<Instant>,
-    until: Option<Instant>,
-}
-
-impl Sink for Waits {
-    fn record(&mut self, at: Instant, _cpu: CpuId, event: &TraceEvent) {
-        match *event {
-            TraceEvent::SchedWaking { task, .. } if task == self.task => _ = self.waking.get_or_insert(at),
-            TraceEvent::SchedSwitch { next, .. } if next == Some(self.task) && self.waking.is_some() => {
-                self.until.get_or_insert(at);
+        change.outside.iter().for_each(|change| run.add_change(change.clone()));
+        for without in &change.without {
+            match without {
+                Without::Misreading => {}
+                Without::Interrupts => run.silence(false),
+                Without::Steal => run.silence(true),
+                Without::DeepIdle => run.stay_shallow(),
+                Without::Slack => run.set_timer_slack(self.delay.task, Ns::ZERO),
             }
-            _ => {}
+        }
+        let way = follows(&run, self.delay.task);
+        let (late, reached) = self.follow(run, way, change.without.contains(&Without::Misreading))?;
+        let with = (self.delay.length().0 + late.0).saturating_sub(self.late.0);
+        Ok(Outcome { change: change.text.clone(), delay: reached.then_some(Ns(with)) })
+    }
+
+    /// How late the task is on the way to the end of the delay, and whether it comes there.
+    fn follow(&self, mut run: Simulation, mut way: Delays, queued_load: bool) -> Result<(Ns, bool), Error> {
+        let last = self.delay.until + Ns(self.delay.length().0.saturating_mul(PATIENCE)).max(AT_LEAST);
+        while !self.is_there(&way, run.now()) && run.now() < last {
+            if queued_load {
+                run.read_queued_loads();
+            }
+            if run.step(&mut way).map_err(|stopped| self.scenario.stopped(&stopped))? == Flow::Done {
+                break;
+            }
+        }
+        let (now, reached) = (run.now(), self.is_there(&way, run.now()));
+        Ok((Ns(way.found(now).iter().map(|delay| delay.length().0).sum()), reached))
+    }
+
+    /// Whether the task has come as far as it was when the delay was over.
+    fn is_there(&self, way: &Delays, now: Instant) -> bool {
+        let Some(here) = way.progress(self.delay.task, now) else { return false };
+        match self.delay.kind {
+            Kind::WakeUp => here.is_running && here.wakings > self.before.wakings,
+            Kind::Start => here.is_running,
+            Kind::Lock => here.locks > self.before.locks,
+            Kind::Preempted | Kind::Interrupted => here.is_running && here.ran > self.before.ran,
         }
     }
 }
 
-/// What could plausibly have helped against these causes, by the rules that this kernel has; each written as
-/// [`Change::parse`] reads it.
-pub(super) fn plausible(scenario: &Scenario, one: &Explained) -> Vec<Change> {
-    let (wake, tasks) = (&one.wake, scenario.tasks().tasks);
-    let task = &tasks[wake.task].name;
-    let other = one.parts.longest_task().map_or(task, |other| &tasks[other].name);
-    let all = format!("0-{}", scenario.machine.cpus.len() - 1);
-    let mut texts: Vec<String> = Vec::new();
-    let named = |text: &str| text.replace("{task}", task).replace("{other}", other).replace("{all}", &all);
-    for cause in one.causes() {
-        texts.extend(against(cause).iter().map(|text| named(text)));
-    }
-    texts.extend(Profile::known().into_iter().filter(|row| row.kind == KnownKind::Modelled).filter_map(|row| {
-        let (base, overlay) = row.name.split_once('+')?;
-        (Profile::parse(base).ok()?.base == scenario.profile.base).then(|| overlay.to_string())
-    }));
-    let mut changes: Vec<Change> = Vec::new();
-    for text in texts {
-        // What this kernel does not have is no rule of it; what is so already changes nothing.
-        let Ok(change) = Change::parse(&text, scenario, wake) else { continue };
-        let same = matches!(&change.what, What::Profile(profile) if **profile == scenario.profile);
-        if !same && changes.iter().all(|other| other.text != change.text) {
-            changes.push(change);
-        }
-    }
-    changes
-}
-
-/// The rules whose change could help against a cause, for kernels that have them.
-const fn against(cause: Cause) -> &'static [&'static str] {
-    match cause {
-        Cause::QueueLength | Cause::EarlierDeadline | Cause::NotEligible | Cause::TickGranularity => &[
-            "sched_min_granularity_ns=100000",
-            "sched_latency_ns=1000000",
-            "sched_base_slice_ns=100000",
-            "NO_RUN_TO_PARITY",
-            "NEXT_BUDDY",
-            "nice {task} -20",
-        ],
-        Cause::HeavierTask => {
-            &["nice {other} 0", "nice {task} -20", "sched_min_granularity_ns=100000", "sched_base_slice_ns=100000"]
-        }
-        Cause::IdlePolicy | Cause::BatchPolicy => &["policy {task} other"],
-        Cause::RealTime => &["policy {other} other"],
-        Cause::SleeperCredit => &["GENTLE_FAIR_SLEEPERS", "sched_latency_ns=1000000"],
-        Cause::WithinWakeupGranularity => &["sched_wakeup_granularity_ns=0", "NEXT_BUDDY"],
-        Cause::NoWakeupPreemption => &["WAKEUP_PREEMPTION"],
-        Cause::ShorterSlice => &["slice {task} 100us", "NO_PREEMPT_SHORT", "NO_RUN_TO_PARITY"],
-        Cause::Protected => &["NO_RUN_TO_PARITY", "slice {task} 100us"],
-        Cause::DelayedDequeue => &["nice {task} -20", "NO_DELAY_DEQUEUE", "NO_PLACE_LAG"],
-        Cause::Buddy => &["NO_NEXT_BUDDY", "NO_LAST_BUDDY"],
-        Cause::Affinity => &["affinity {task} {all}"],
-        Cause::SearchCut => &["NO_SIS_PROP"],
-        Cause::OtherCache | Cause::IdleCpuTaken => &["NO_WA_WEIGHT", "NO_WA_IDLE", "NO_TTWU_QUEUE"],
-        Cause::MisledStatistic => &[QUEUED_LOAD, "NO_LB_BIAS"],
-        Cause::NewidleGate | Cause::CacheHot => &["sched_migration_cost_ns=0"],
-        Cause::NewidleOff => &["NO_NI_RANDOM"],
-        Cause::EnergyFirst
-        | Cause::NotDue
-        | Cause::OtherBalances
-        | Cause::NoImbalance
-        | Cause::OtherQueue
-        | Cause::NotMovable
-        | Cause::NobodyWaits
-        | Cause::NoBalance => &["sched_migration_cost_ns=0", "NO_LB_BIAS", QUEUED_LOAD],
-        Cause::KernelThread
-        | Cause::ReschedPending
-        | Cause::KernelTime
-        | Cause::IdleExit
-        | Cause::IpiFlight
-        | Cause::OnTheWay => &["NO_TTWU_QUEUE"],
-    }
+/// Follows one task of a run.
+fn follows(run: &Simulation, task: TaskId) -> Delays {
+    let runs = run.sched().task(task).state == TaskState::Running;
+    Delays::of_one(task, runs.then_some(run.now()), run.sched().cpu_ids().count())
 }

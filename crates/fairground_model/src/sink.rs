@@ -36,6 +36,8 @@ pub trait Sink {
     fn distributed(&mut self, _at: Instant, _cpu: CpuId, _call: &Distributed) {}
     /// A task waits for a lock, holds or releases it. No record: it is not in the digest.
     fn lock(&mut self, _at: Instant, _cpu: CpuId, _event: &LockEvent) {}
+    /// The timer of a task that sleeps has rung; it was due at `due`. No record: it is not in the digest.
+    fn timer(&mut self, _at: Instant, _cpu: CpuId, _task: TaskId, _due: Instant) {}
     /// What a balance came to. No record: it is not in the digest, and comes only if it is wanted.
     fn verdict(&mut self, _at: Instant, _cpu: CpuId, _verdict: &Verdict) {}
     /// Whether verdicts are wanted.
@@ -82,6 +84,10 @@ impl<A: Sink + ?Sized, B: Sink + ?Sized> Sink for (&mut A, &mut B) {
         self.0.lock(at, cpu, event);
         self.1.lock(at, cpu, event);
     }
+    fn timer(&mut self, at: Instant, cpu: CpuId, task: TaskId, due: Instant) {
+        self.0.timer(at, cpu, task, due);
+        self.1.timer(at, cpu, task, due);
+    }
     fn verdict(&mut self, at: Instant, cpu: CpuId, verdict: &Verdict) {
         self.0.verdict(at, cpu, verdict);
         self.1.verdict(at, cpu, verdict);
@@ -114,6 +120,9 @@ impl Sink for Vec<Box<dyn Sink + '_>> {
     }
     fn lock(&mut self, at: Instant, cpu: CpuId, event: &LockEvent) {
         self.iter_mut().for_each(|sink| sink.lock(at, cpu, event));
+    }
+    fn timer(&mut self, at: Instant, cpu: CpuId, task: TaskId, due: Instant) {
+        self.iter_mut().for_each(|sink| sink.timer(at, cpu, task, due));
     }
     fn verdict(&mut self, at: Instant, cpu: CpuId, verdict: &Verdict) {
         self.iter_mut().for_each(|sink| sink.verdict(at, cpu, verdict));
@@ -164,6 +173,10 @@ impl<'a> Recorder<'a> {
     /// Passes on what a task does with a lock.
     pub fn lock(&mut self, at: Instant, cpu: CpuId, event: &LockEvent) {
         self.sink.lock(at, cpu, event);
+    }
+    /// Passes on that the timer of a task has rung.
+    pub fn timer(&mut self, at: Instant, cpu: CpuId, task: TaskId, due: Instant) {
+        self.sink.timer(at, cpu, task, due);
     }
     /// Passes on what a balance came to, if that is wanted.
     #[inline]

@@ -31,6 +31,13 @@ impl IdleDevice {
         until_timer.into_iter().chain(mean).min().unwrap_or(Ns(u64::MAX))
     }
 
+    /// The CPU idles in the shallowest state instead of a deeper one. False: it did already, or does not idle.
+    pub(crate) fn leave_deep_state(&mut self) -> bool {
+        let deep = self.state.is_some_and(|state| state > 0);
+        self.state = self.state.map(|_| 0);
+        deep
+    }
+
     fn remember(&mut self, interval: Ns) {
         self.intervals[self.known % INTERVALS] = interval;
         self.known += 1;

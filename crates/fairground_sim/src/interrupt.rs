@@ -121,6 +121,7 @@ impl Simulation {
         match timer {
             Timer::Noise(row) => self.disturb(rec, cpu, row),
             Timer::Task(wakee) => {
+                rec.timer(self.now, cpu, wakee, self.tasks[wakee].timer_due);
                 self.wake(rec, cpu, wakee, WakeFlags { sync: false, context: WakeContext::Hardirq }, AfterWake::ExpireTimers)
             }
             Timer::Period(group) => self.go_on(cpu, Then::PeriodTimer(PeriodTick::new(group))),

@@ -63,6 +63,7 @@ mod ending;
 mod frequency;
 mod hotplug;
 mod idle;
+mod inspect;
 mod interrupt;
 mod kernel;
 mod klocks;

@@ -23,6 +23,9 @@ pub(crate) struct Noise {
 }
 
 impl Noise {
+    pub(crate) fn kind(&self) -> NoiseKind {
+        self.spec.kind
+    }
     fn gap(&mut self) -> Ns {
         match self.spec.gap {
             Gap::Between(low, high) => Ns(self.rng.between(low.0, high.0)),

@@ -421,6 +421,7 @@ fn new_task(id: TaskId, spec: &TaskSpec, seed: u64) -> SimTask {
         left: None,
         mode: Mode::User,
         timer_slack: spec.timer_slack,
+        timer_due: Instant::ZERO,
         first_cpu: spec.first_cpu,
         working_set_kib: spec.working_set_kib,
         kthread: spec.kthread,

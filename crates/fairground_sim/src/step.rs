@@ -5,7 +5,6 @@ use crate::ending::{Misuse, Stopped};
 use crate::kernel::Next;
 use crate::simulation::{STEPS_AT_ONE_INSTANT, Simulation};
 use crate::task::Want;
-use crate::timers::Timer;
 use fairground_model::{Mode, Op, PrevState, Recorder, Section, Step, Surroundings, TraceEvent, WakeContext};
 use fairground_sched::{Refused, UserReturn, WakeFlags};
 use fairground_stdx::{CpuId, Instant, Ns, TaskId};
@@ -189,7 +188,7 @@ impl Simulation {
         }
         let slack = if self.sched.task(task).policy.is_fair() { self.tasks[task].timer_slack } else { Ns::ZERO };
         let hard = Instant::from_ns(at.ns().saturating_add(slack.0).min(Instant::MAX.ns()));
-        self.queue.arm_timer(self.timer_base(cpu), self.timer_id(Timer::Task(task)), at, hard);
+        self.arm_task_timer(cpu, task, at, hard);
         self.cpus[cpu].meter.count(Op::TimerProgram);
         self.sched.set_current_state(cpu, PrevState::Sleeping);
         self.syscall(cpu, Then::Schedule)
@@ -200,7 +199,7 @@ impl Simulation {
     /// Kernel: core.c io_schedule(), v4.12–
     fn wait_for_device(&mut self, cpu: CpuId, task: TaskId, time: Ns) -> Next {
         let at = Instant::from_ns(self.now.ns().saturating_add(time.0).min(Instant::MAX.ns()));
-        self.queue.arm_timer(self.timer_base(cpu), self.timer_id(Timer::Task(task)), at, at);
+        self.arm_task_timer(cpu, task, at, at);
         self.sched.set_current_state(cpu, PrevState::DiskSleep);
         self.sched.io_schedule(cpu);
         self.syscall(cpu, Then::Schedule)

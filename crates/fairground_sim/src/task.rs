@@ -40,6 +40,8 @@ pub(crate) struct SimTask {
     pub(crate) left: Option<Left>,
     pub(crate) mode: Mode,
     pub(crate) timer_slack: Ns,
+    /// When its timer is due, or was last.
+    pub(crate) timer_due: Instant,
     /// The CPU on which it starts, if that is said.
     pub(crate) first_cpu: Option<CpuId>,
     /// What it works on.

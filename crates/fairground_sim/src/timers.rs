@@ -113,7 +113,13 @@ impl Simulation {
             self.tasks[task].frame = frame;
             let slack = self.tasks[task].timer_slack.0;
             let hard = Instant::from_ns(at.ns().saturating_add(slack).min(Instant::MAX.ns()));
-            self.queue.arm_timer(self.timer_base(self.sched.task(task).cpu), self.timer_id(Timer::Task(task)), at, hard);
+            self.arm_task_timer(self.sched.task(task).cpu, task, at, hard);
         }
+    }
+
+    /// A task that runs on `cpu` sleeps until its timer rings: from `at` on it may, at `hard` it must.
+    pub(crate) fn arm_task_timer(&mut self, cpu: CpuId, task: TaskId, at: Instant, hard: Instant) {
+        self.tasks[task].timer_due = at;
+        self.queue.arm_timer(self.timer_base(cpu), self.timer_id(Timer::Task(task)), at, hard);
     }
 }

@@ -9,26 +9,28 @@ use fairground_explain::{self as explain, ExplainOptions};
 use fairground_scenario::{Control, Error};
 use std::path::PathBuf;
 
-/// Explain why a task ran late after a wake-up: who ran instead and by which rule, what stood idle elsewhere and why the
-/// task was not there, and what another rule would have done from the same state.
+/// Explain why a task was late: what kept it from its CPU from the time at which it should have run, who ran instead and by
+/// which rule, and which change would have helped. Delays count after wake-ups and due timers, after a task was taken off
+/// its CPU, and while it waits for a lock.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// A scenario, an rt-app file, or the folder of a recorded experiment
     scenario: PathBuf,
-    /// Only wake-ups of tasks of this name
+    /// Only delays of tasks of this name
     #[arg(long, value_name = "NAME")]
     task: Option<String>,
-    /// The wake-up that was under way at this time, or the next one: 1.25s
+    /// The delay that was under way at this time, or the next one: 1.25s
     #[arg(long, value_name = "TIME", conflicts_with_all = ["percentile", "worst"])]
     at: Option<String>,
-    /// The latest wake-up (the default)
+    /// The longest delay (the default)
     #[arg(long, conflicts_with = "percentile")]
     worst: bool,
-    /// The wake-up at this percentile of all, such as 99.9, and a table of all that were as late or later
+    /// The delay at this percentile of those after wake-ups, such as 99.9, and a table of all that were as long or longer
     #[arg(long, value_name = "P")]
     percentile: Option<String>,
-    /// Try this change from the same state: an overlay, a feature (NO_WAKEUP_PREEMPTION), a tunable
-    /// (sched_wakeup_granularity_ns=0), a change of [[at]] ("affinity worker 0-3") or queued-load; else what is plausible
+    /// Try this change from the state before the task last slept: an overlay, a feature (NO_WAKEUP_PREEMPTION), a tunable
+    /// (sched_wakeup_granularity_ns=0), a seam (preemption=full), a change of [[at]] ("affinity worker 0-3"), queued-load,
+    /// no-interrupts, no-steal, no-deep-idle or no-slack; several with ; between them. Else what is plausible
     #[arg(long = "what-if", value_name = "CHANGE")]
     what_if: Vec<String>,
     #[command(flatten)]

@@ -141,8 +141,8 @@ impl Sched {
         self.group_stats.forget();
     }
 
-    /// The CPUs that have nothing to do and nothing on their way, as placement and balance see it.
+    /// The CPUs on line that have nothing to do and nothing on their way, as placement and balance see it.
     pub fn idle_cpus(&self) -> CpuMask {
-        self.cpu_ids().filter(|&cpu| self.idle_cpu(cpu)).collect()
+        self.cpu_ids().filter(|&cpu| self.rqs[cpu].online && self.idle_cpu(cpu)).collect()
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::Sched;
 use crate::fair::SchedEntity;
-use fairground_stdx::TaskId;
+use fairground_stdx::{TaskId, TgId};
 
 /// The entities of two tasks, or of the groups above them, that stand on one queue.
 #[derive(Clone, Copy, Debug)]
@@ -22,6 +22,10 @@ pub struct Rivals<'a> {
 }
 
 impl Sched {
+    /// The group in which a group lies; `None` is the root.
+    pub fn group_parent(&self, group: TgId) -> Option<TgId> {
+        self.groups[group].parent
+    }
     /// Compares two queued tasks of one CPU.
     pub fn rivals(&self, task: TaskId, other: TaskId) -> Rivals<'_> {
         let (own, other) = self.find_matching_se(self.se_of(task), self.se_of(other));

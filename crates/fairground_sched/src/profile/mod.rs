@@ -196,6 +196,11 @@ impl Profile {
         Ok(self)
     }
 
+    /// Whether a name is that of a seam.
+    pub fn has_seam(&self, name: &str) -> bool {
+        self.seam_rows().iter().any(|row| row.name == name)
+    }
+
     /// Sets one seam to one of its variants.
     pub fn with_seam(mut self, seam: &str, variant: &str) -> Result<Profile, ProfileError> {
         self.set_seam(seam, variant)?;

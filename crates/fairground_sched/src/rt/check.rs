@@ -6,6 +6,11 @@ use crate::task::TaskState;
 use fairground_stdx::{CpuId, TaskId};
 
 impl Sched {
+    /// Whether the real-time tasks of a CPU have used up their part of the period.
+    pub fn is_rt_throttled(&self, cpu: CpuId) -> bool {
+        self.rqs[cpu].rt.throttled
+    }
+
     /// The first real-time task of a CPU that may be picked there.
     pub fn first_rt_task(&self, cpu: CpuId) -> Option<TaskId> {
         let rt = &self.rqs[cpu].rt;

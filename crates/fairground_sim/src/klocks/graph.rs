@@ -57,7 +57,7 @@ impl Graph<'_> {
     }
 
     /// Whom a task waits for: all holders; a reader also for a writer at the head of the queue, who closes the lock.
-    fn ahead(&self, task: TaskId, lock: LockId, mode: LockMode) -> impl Iterator<Item = TaskId> + '_ {
+    pub(super) fn ahead(&self, task: TaskId, lock: LockId, mode: LockMode) -> impl Iterator<Item = TaskId> + '_ {
         let lock = &self.locks[lock];
         let first = lock.queue.front().filter(|first| mode == LockMode::Read && first.mode == LockMode::Write);
         let closing = lock.closing.map(|closing| closing.task).filter(|&closing| closing != task);

@@ -66,7 +66,6 @@ use crate::kernel::Next;
 use crate::queue::Slot;
 use crate::simulation::Simulation;
 use crate::task::Want;
-use crate::timers::Timer;
 use fairground_model::task_set::HUNG_TASK_TIMEOUT;
 use fairground_model::{LockAct, LockEvent, LockKind, LockMode, Mode, Op, PrevState, Recorder, Section, TaskSet};
 use fairground_sched::Sched;
@@ -205,6 +204,13 @@ impl Klocks {
     }
 }
 
+/// The lock for which a task waits, with those that it waits for.
+pub(crate) fn whom_it_waits_for(klocks: &Klocks, task: TaskId) -> Option<(LockId, Vec<TaskId>)> {
+    let (lock, mode) = klocks.waits[task]?;
+    let graph = Graph { locks: &klocks.locks, waits: &klocks.waits };
+    Some((lock, graph.ahead(task, lock, mode).filter(|&other| other != task).collect()))
+}
+
 impl Simulation {
     /// Whether the current task is in the kernel where it now is: on the way back to user mode it is not any more.
     pub(crate) fn in_kernel(&self, task: TaskId) -> bool {
@@ -270,6 +276,8 @@ impl Simulation {
     /// The current task asks for a lock, or looks again whether it has it.
     pub(crate) fn lock_slow(&mut self, cpu: CpuId, lock: LockId, mode: LockMode) -> Next {
         let task = self.sched.rq(cpu).curr.expect("invariant: who takes a lock is current");
+        // Between the release and the waiter that was woken nobody may have used it.
+        self.klocks.use_lock(lock, self.now, &self.sched);
         let asker = self.asker(cpu, task, lock, mode);
         let klock = &mut self.klocks.locks[lock];
         let woken = &mut self.cpus[cpu].wake_q;
@@ -328,7 +336,7 @@ impl Simulation {
     /// Kernel: rwsem.c rwsem_down_read_slowpath(), mutex.c __mutex_lock_common(), percpu-rwsem.c percpu_rwsem_wait(), v4.12–
     fn sleep_for_lock(&mut self, cpu: CpuId, task: TaskId, lock: LockId, mode: LockMode, answer: Answer) -> Next {
         if let Answer::SleepUntil(at) = answer {
-            self.queue.arm_timer(self.timer_base(cpu), self.timer_id(Timer::Task(task)), at, at);
+            self.arm_task_timer(cpu, task, at, at);
         }
         (self.tasks[task].want, self.tasks[task].mode) = (Want::Retry(Then::LockSlow { lock, mode }), Mode::Kernel);
         let of_kernel = self.klocks.locks[lock].spec.kind.is_of_kernel();

@@ -7,7 +7,7 @@
 
 use crate::seam::{Refill, SliceExpiry};
 use fairground_model::CpuMax;
-use fairground_stdx::{CpuId, IndexVec, Ns};
+use fairground_stdx::{CpuId, IndexVec, Instant, Ns};
 use std::collections::VecDeque;
 
 /// What a queue that is released keeps at least to start with, ns.
@@ -107,6 +107,16 @@ pub struct Spans {
     pub min: Ns,
     /// The longest.
     pub max: Ns,
+}
+
+impl CfsBandwidth {
+    /// When the pool is refilled next after an instant, if its timer runs.
+    pub fn next_refill(&self, now: Instant) -> Option<Instant> {
+        let period = self.limit.period.0.max(1);
+        let phase = self.expires % period;
+        let passed = (now.ns() + period - phase) / period;
+        self.period_active.then(|| Instant::from_ns(phase + passed * period))
+    }
 }
 
 impl Spans {

@@ -1,0 +1,184 @@
+//! When one task is late: it should run, and does not.
+//!
+//! ```text
+//!  timer due ─► woken ─► switched in       the whole is one delay; without a timer it begins with the wake-up
+//!  switched out while it could run ─► switched in
+//!  asks for a lock ─► goes on with it      whatever happens between: it sleeps, is woken, waits for a CPU, loses again
+//!  on its CPU: interrupts and theft, back to back
+//! ```
+
+use super::find::{Delay, Kind};
+use fairground_model::{LockAct, PrevState, Section};
+use fairground_stdx::{Instant, Ns, TaskId};
+
+/// How far a task has come since it is followed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Progress {
+    /// How long it ran.
+    pub(super) ran: Ns,
+    /// How often it was woken.
+    pub(super) wakings: u32,
+    /// How often it had a lock.
+    pub(super) locks: u32,
+    /// Whether it runs.
+    pub(super) is_running: bool,
+}
+
+/// One task, followed.
+#[derive(Clone)]
+pub(super) struct Late {
+    task: TaskId,
+    /// Since when it has a CPU.
+    runs_since: Option<Instant>,
+    /// What it waits for, since when.
+    waits: Option<(Kind, Instant)>,
+    /// The timer that has rung for it, until it is woken.
+    due: Option<Instant>,
+    /// The interrupts that lie back to back on its CPU: from and to.
+    interrupted: Option<(Instant, Instant)>,
+    /// When its last sleep began, and its last stretch on a CPU.
+    slept_at: Option<Instant>,
+    switched_in_at: Instant,
+    /// How long it ran before it got its CPU, how often it was woken, and how often it had a lock, all since it is followed.
+    ran_before: Ns,
+    wakings: u32,
+    locks: u32,
+}
+
+impl Late {
+    /// A task of which nothing has been seen.
+    pub(super) fn new(task: TaskId) -> Late {
+        Late {
+            task,
+            runs_since: None,
+            waits: None,
+            due: None,
+            interrupted: None,
+            slept_at: None,
+            switched_in_at: Instant::ZERO,
+            ran_before: Ns::ZERO,
+            wakings: 0,
+            locks: 0,
+        }
+    }
+    /// The task has its CPU already.
+    pub(super) fn running(task: TaskId, since: Instant) -> Late {
+        Late { runs_since: Some(since), switched_in_at: since, ..Late::new(task) }
+    }
+    fn ran(&self, now: Instant) -> Ns {
+        self.ran_before + self.runs_since.map_or(Ns::ZERO, |since| now.saturating_since(since))
+    }
+    fn is_running(&self) -> bool {
+        self.runs_since.is_some()
+    }
+    /// How far it has come since it is followed.
+    pub(super) fn progress(&self, now: Instant) -> Progress {
+        Progress { ran: self.ran(now), wakings: self.wakings, locks: self.locks, is_running: self.is_running() }
+    }
+
+    fn delay(&self, kind: Kind, from: Instant, until: Instant, ran: bool) -> Delay {
+        let back = self.slept_at.unwrap_or(self.switched_in_at).min(from);
+        Delay { task: self.task, kind, from, until, ran, back }
+    }
+    fn end(&mut self, until: Instant, ran: bool) -> Option<Delay> {
+        let (kind, from) = self.waits.take()?;
+        Some(self.delay(kind, from, until, ran))
+    }
+    fn begin(&mut self, kind: Kind, from: Instant) {
+        self.waits.get_or_insert((kind, from));
+    }
+    /// Interrupts that nothing follows are over.
+    fn end_interruption(&mut self) -> Option<Delay> {
+        let (from, until) = self.interrupted.take()?;
+        Some(self.delay(Kind::Interrupted, from, until, true))
+    }
+
+    pub(super) fn timer(&mut self, due: Instant) -> Option<Delay> {
+        self.due = Some(due);
+        None
+    }
+    /// A task that has not left its CPU yet just goes on.
+    pub(super) fn woken(&mut self, at: Instant) -> Option<Delay> {
+        let due = self.due.take().filter(|&due| due <= at);
+        if !self.is_running() {
+            self.wakings += 1;
+            self.begin(Kind::WakeUp, due.unwrap_or(at));
+        }
+        None
+    }
+    pub(super) fn started(&mut self, at: Instant) -> Option<Delay> {
+        self.switched_in_at = at;
+        self.begin(Kind::Start, at);
+        None
+    }
+    pub(super) fn switched_in(&mut self, at: Instant) -> Option<Delay> {
+        // Who waits for a lock is late until it has it.
+        let ended = if self.is_for_lock() { None } else { self.end(at, true) };
+        (self.runs_since, self.switched_in_at) = (Some(at), at);
+        ended
+    }
+    pub(super) fn switched_out(&mut self, at: Instant, state: PrevState) -> Option<Delay> {
+        let ended = self.end_interruption();
+        self.ran_before = self.ran(at);
+        self.runs_since = None;
+        match state {
+            PrevState::Running => self.begin(Kind::Preempted, at),
+            PrevState::Dead => self.waits = None,
+            // A sleep for a lock is a part of the wait.
+            _ if self.is_for_lock() => {}
+            _ => (self.slept_at, self.due) = (Some(at), None),
+        }
+        ended
+    }
+    pub(super) fn lock(&mut self, at: Instant, act: LockAct) -> Option<Delay> {
+        match act {
+            LockAct::Waits => {
+                self.begin(Kind::Lock, at);
+                None
+            }
+            LockAct::Holds => {
+                self.locks += 1;
+                if self.is_for_lock() { self.end(at, true) } else { None }
+            }
+            LockAct::Releases => None,
+        }
+    }
+    pub(super) fn interrupted(&mut self, at: Instant, section: Section, took: Ns) -> Option<Delay> {
+        if !self.is_running() || self.waits.is_some() || !is_interruption(section) {
+            return None;
+        }
+        let ends = at + took;
+        match &mut self.interrupted {
+            Some((_, until)) if at <= *until => {
+                *until = ends.max(*until);
+                None
+            }
+            _ => {
+                let ended = self.end_interruption();
+                self.interrupted = Some((at, ends));
+                ended
+            }
+        }
+    }
+    /// The run is over: a task that waits has not gone on.
+    pub(super) fn finish(&mut self, end: Instant) -> Vec<Delay> {
+        self.end_interruption().into_iter().chain(self.end(end, false)).collect()
+    }
+    fn is_for_lock(&self) -> bool {
+        matches!(self.waits, Some((Kind::Lock, _)))
+    }
+}
+
+/// Whether a part of the kernel takes the CPU from a task that did not ask for it.
+pub(super) const fn is_interruption(section: Section) -> bool {
+    matches!(
+        section,
+        Section::SchedTick
+            | Section::HrtimerInterrupt
+            | Section::RescheduleIpi
+            | Section::SchedSoftirq
+            | Section::NetRxSoftirq
+            | Section::DeviceInterrupt
+            | Section::Stolen
+    )
+}

@@ -1,0 +1,228 @@
+//! What could be changed against a cause: the change that takes the cause itself away, and changes that people can make.
+
+use super::cause::Cause;
+use super::one::Explained;
+use super::parts::{Keeps, Who};
+use super::what_if::{NO_DEEP_IDLE, NO_INTERRUPTS, NO_SLACK, NO_STEAL, QUEUED_LOAD};
+use fairground_model::{TaskSet, TaskSpec, event};
+use fairground_scenario::Scenario;
+use fairground_sched::Profile;
+use fairground_sched::profile::KnownKind;
+use fairground_stdx::{CpuMask, TaskId, TgId};
+
+/// Of the tasks that ran instead so many are taken away together.
+const OTHERS_AT_MOST: usize = 32;
+
+/// The names that levers speak of.
+pub(super) struct Named<'a> {
+    scenario: &'a Scenario,
+    set: &'a TaskSet,
+    one: &'a Explained,
+}
+
+impl<'a> Named<'a> {
+    pub(super) fn new(scenario: &'a Scenario, set: &'a TaskSet, one: &'a Explained) -> Named<'a> {
+        Named { scenario, set, one }
+    }
+    fn task(&self) -> &str {
+        &self.set.tasks[self.one.delay.task].name
+    }
+    fn name(&self, task: TaskId) -> &str {
+        self.set.tasks.get(task).map_or("?", |spec| spec.name.as_str())
+    }
+    /// The tasks that ran instead, had the lock, or ran instead of who had it: each once, the longest first.
+    fn others(&self) -> Vec<&str> {
+        let mut names: Vec<&str> = Vec::new();
+        for task in self.one.parts.tasks() {
+            let name = self.name(task);
+            if name != self.task() && !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        names.truncate(OTHERS_AT_MOST);
+        names
+    }
+    /// Those that had the CPU of a lock's holder.
+    fn instead_of_holders(&self) -> Vec<&str> {
+        let instead = self.one.parts.rows().iter().filter_map(|part| match part.who {
+            Who::Holder(_, Keeps::Task(instead)) => Some(self.name(instead)),
+            _ => None,
+        });
+        let mut names: Vec<&str> = Vec::new();
+        instead.for_each(|name| {
+            if !names.contains(&name) {
+                names.push(name)
+            }
+        });
+        names
+    }
+    /// The other real-time tasks.
+    fn other_real_time(&self) -> Vec<&str> {
+        let is_other = |spec: &&TaskSpec| spec.policy.is_rt() && spec.name != self.task();
+        self.set.tasks.iter().filter(is_other).map(|spec| spec.name.as_str()).take(OTHERS_AT_MOST).collect()
+    }
+    fn holders(&self) -> Vec<TaskId> {
+        let holder = |who| if let Who::Holder(holder, _) = who { Some(holder) } else { None };
+        self.one.parts.rows().iter().filter_map(|part| holder(part.who)).collect()
+    }
+    /// The groups whose quota was used up.
+    fn throttled(&self) -> Vec<TgId> {
+        let mut groups: Vec<TgId> = Vec::new();
+        for part in self.one.parts.rows() {
+            let found = match part.who {
+                Who::Quota(group) => group,
+                Who::Holder(_, Keeps::Quota(group)) => group,
+                _ => None,
+            };
+            groups.extend(found.filter(|group| !groups.contains(group)));
+        }
+        groups
+    }
+    fn path(&self, group: TgId) -> &str {
+        self.set.groups.get(group).map_or("/", |spec| spec.name.as_str())
+    }
+    fn cpus(&self) -> CpuMask {
+        CpuMask::first_n(self.scenario.machine.cpus.len())
+    }
+    fn offline(&self) -> CpuMask {
+        self.one.offline
+    }
+
+    /// What takes a cause away, each as [`super::Change::parse`] reads it; nothing if no change does: then the account of the
+    /// time stands for itself.
+    pub(super) fn removals(&self, cause: Cause) -> Vec<String> {
+        let task = self.task();
+        let all = |acts: Vec<String>| if acts.is_empty() { Vec::new() } else { vec![acts.join("; ")] };
+        let texts = |texts: &[&str]| texts.iter().map(|text| text.to_string()).collect::<Vec<String>>();
+        let idle = |names: Vec<&str>| all(names.iter().map(|name| format!("policy {name} idle")).collect());
+        match cause {
+            Cause::Throttled | Cause::LockHolderThrottled => {
+                // The second is that of cgroup v1; what a scenario does not have is not tried.
+                let unlimited = |file: &str, value: &str| {
+                    all(self.throttled().into_iter().map(|group| format!("{file} {} {value}", self.path(group))).collect())
+                };
+                [unlimited("cpu.max", "max"), unlimited("cpu.cfs_quota_us", "-1")].concat()
+            }
+            Cause::QueueLength | Cause::EarlierDeadline | Cause::NotEligible | Cause::KernelThread => idle(self.others()),
+            Cause::HeavierTask => self.equal_weights(),
+            Cause::IdlePolicy | Cause::BatchPolicy => vec![format!("policy {task} other")],
+            Cause::RealTime | Cause::Deadline => all(self.others().iter().map(|name| format!("policy {name} other")).collect()),
+            Cause::SleeperCredit => texts(&["GENTLE_FAIR_SLEEPERS", "NO_FAIR_SLEEPERS"]),
+            Cause::WithinWakeupGranularity => texts(&["sched_wakeup_granularity_ns=0"]),
+            Cause::NoWakeupPreemption => texts(&["WAKEUP_PREEMPTION"]),
+            Cause::ShorterSlice => vec![format!("slice {task} 100us"), "NO_PREEMPT_SHORT".to_string()],
+            Cause::Protected => texts(&["NO_RUN_TO_PARITY"]),
+            Cause::DelayedDequeue => texts(&["NO_DELAY_DEQUEUE", "NO_DELAY_DEQUEUE; NO_PLACE_LAG"]),
+            Cause::Buddy => texts(&["NO_NEXT_BUDDY", "NO_LAST_BUDDY"]),
+            Cause::TickGranularity => texts(&["HRTICK"]),
+            Cause::KernelSection => texts(&["preemption=full"]),
+            Cause::TimerLate => texts(&[NO_SLACK]),
+            Cause::IdleExit => texts(&[NO_DEEP_IDLE]),
+            Cause::Interrupt => texts(&[NO_INTERRUPTS]),
+            Cause::Stolen => texts(&[NO_STEAL]),
+            Cause::LockHolderPreempted => idle(self.instead_of_holders()),
+            Cause::CpuOffline => vec![format!("online {}", self.offline())],
+            Cause::Affinity => vec![format!("affinity {task} {}", self.cpus())],
+            Cause::SearchCut => [texts(&["NO_SIS_PROP", "NO_SIS_UTIL"]), self.to_idle_cpu()].concat(),
+            Cause::OtherCache | Cause::IdleCpuTaken => {
+                [texts(&["NO_WA_WEIGHT", "NO_WA_IDLE", "NO_TTWU_QUEUE"]), self.to_idle_cpu()].concat()
+            }
+            Cause::MisledStatistic => texts(&[QUEUED_LOAD, "NO_LB_BIAS"]),
+            Cause::NewidleGate | Cause::CacheHot => texts(&["sched_migration_cost_ns=0"]),
+            Cause::NewidleOff => texts(&["NO_NI_RANDOM"]),
+            Cause::EnergyFirst
+            | Cause::NotDue
+            | Cause::OtherBalances
+            | Cause::NoImbalance
+            | Cause::OtherQueue
+            | Cause::NotMovable
+            | Cause::NobodyWaits
+            | Cause::NoBalance => self.to_idle_cpu(),
+            Cause::RtThrottled => all(self.other_real_time().iter().map(|name| format!("policy {name} other")).collect()),
+            Cause::DeadlineThrottled => vec![format!("policy {task} fifo:50")],
+            Cause::PreemptOff
+            | Cause::IrqsOff
+            | Cause::LockHeld
+            | Cause::LockHolderAsleep
+            | Cause::ReschedPending
+            | Cause::KernelTime
+            | Cause::IpiFlight
+            | Cause::OnTheWay => Vec::new(),
+        }
+    }
+
+    /// The task on the CPU that stood idle longest.
+    fn to_idle_cpu(&self) -> Vec<String> {
+        self.one.longest_idle(true).map(|row| format!("affinity {} {}", self.task(), row.cpu)).into_iter().collect()
+    }
+
+    /// The entities that were compared get equal weights: those of groups, or the tasks' own.
+    fn equal_weights(&self) -> Vec<String> {
+        // Of several tasks and groups each is brought to the weight of the waiting one, or to the default.
+        let own_nice = self.set.tasks[self.one.delay.task].nice;
+        let mut acts: Vec<String> = Vec::new();
+        for part in self.one.parts.rows().iter().filter(|part| part.cause == Cause::HeavierTask) {
+            let Who::Task(other, _) = part.who else { continue };
+            let act = match part.meeting.map(|meeting| meeting.ran) {
+                Some(event::Who::Group(group)) => format!("cpu.weight {} 100", self.path(group)),
+                _ => format!("nice {} {own_nice}", self.name(other)),
+            };
+            if !acts.contains(&act) {
+                acts.push(act);
+            }
+        }
+        if acts.is_empty() { acts } else { vec![acts.join("; ")] }
+    }
+
+    /// What people can change where a task waits behind others, for its quota, or for a lock.
+    pub(super) fn remedies(&self) -> Vec<String> {
+        let task = self.task();
+        let mut texts: Vec<String> = Vec::new();
+        for group in self.throttled() {
+            let path = self.path(group);
+            if let Some(limit) = self.scenario.group_limit(path)
+                && let Some(quota) = limit.quota
+            {
+                texts.push(format!("cpu.max.burst {path} {}", quota.0 / 1000));
+                texts.push(format!("cpu.max {path} {} {}", quota.0 / 500, limit.period.0 / 1000));
+            }
+        }
+        let named = ["nice {task} -20", "slice {task} 100us", "affinity {task} {all}"];
+        texts.extend(named.iter().map(|text| text.replace("{task}", task).replace("{all}", &self.cpus().to_string())));
+        for other in self.others().iter().take(2) {
+            texts.push(format!("nice {other} 19"));
+        }
+        for holder in self.holders().iter().take(1) {
+            texts.push(format!("nice {} -20", self.name(*holder)));
+        }
+        if let Some(group) = self.one.group {
+            texts.push(format!("cpu.weight {} 10000", self.path(group)));
+        }
+        let tunables = [
+            "HRTICK",
+            "sched_min_granularity_ns=100000",
+            "sched_latency_ns=1000000",
+            "sched_base_slice_ns=100000",
+            "sched_wakeup_granularity_ns=0",
+            "NO_RUN_TO_PARITY",
+            "NEXT_BUDDY",
+            "preemption=full",
+            "NO_TTWU_QUEUE",
+        ];
+        texts.extend(tunables.iter().map(|text| text.to_string()));
+        if !self.one.misses.is_empty() {
+            texts.push(QUEUED_LOAD.to_string());
+        }
+        texts
+    }
+
+    /// The overlays that are modelled for this kernel.
+    pub(super) fn overlays(&self) -> Vec<String> {
+        let rows = Profile::known().into_iter().filter(|row| row.kind == KnownKind::Modelled);
+        rows.filter_map(|row| {
+            let (base, overlay) = row.name.split_once('+')?;
+            (Profile::parse(base).ok()?.base == self.scenario.profile.base).then(|| overlay.to_string())
+        })
+        .collect()
+    }
+}

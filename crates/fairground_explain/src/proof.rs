@@ -1,0 +1,156 @@
+//! The cause by proof: what is taken away tells what it was.
+//!
+//! Each cause that comes into question is removed by a change of its own, from the state in which the task last went to
+//! sleep. A cause scores what its removal saves, and no more than the time that it had in the delay; a cause that no change
+//! removes scores its time, since the account of the time is exact. The cause with the highest score is named. One whose own
+//! removal saves nothing is not. Where one rule is taken away another takes its place, so that a removal saves less than the
+//! rule's time: up to [`PLACE_TAKEN`] times what it saves counts.
+
+use super::cause::{Cause, Place};
+use super::levers::Named;
+use super::one::Explained;
+use super::what_if::{Change, Lab, Outcome};
+use fairground_model::TaskSet;
+use fairground_scenario::{Error, Scenario};
+use fairground_stdx::Ns;
+
+/// A cause counts with so many times what its removal saves, and no more than its time.
+const PLACE_TAKEN: u64 = 4;
+/// So many changes are tried at most.
+const CHANGES_AT_MOST: usize = 40;
+
+/// How sure the named cause is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Confidence {
+    /// Without it the delay is at most half as long.
+    Proved,
+    /// Without it the delay is shorter.
+    InPart,
+    /// No change takes it away: the account of the time says it.
+    Accounted,
+    /// Nothing that was tried made the delay shorter.
+    Unproved,
+}
+
+impl Confidence {
+    /// The name in documents.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Confidence::Proved => "proved",
+            Confidence::InPart => "in-part",
+            Confidence::Accounted => "accounted",
+            Confidence::Unproved => "unproved",
+        }
+    }
+}
+
+/// A cause that came into question.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Suspect {
+    /// The cause.
+    pub cause: Cause,
+    /// The time that it had in the delay: zero if it lies elsewhere.
+    pub time: Ns,
+    /// The change that takes it away and saves most, and what that saves; `None` if no change does.
+    pub removal: Option<(String, Ns)>,
+}
+
+impl Suspect {
+    /// What it explains of the delay.
+    pub fn score(&self) -> Ns {
+        match (&self.removal, self.cause.place()) {
+            (Some((_, saved)), Place::Here) => self.time.min(Ns(saved.0.saturating_mul(PLACE_TAKEN))),
+            (Some((_, saved)), Place::Elsewhere) => *saved,
+            (None, _) => self.time,
+        }
+    }
+}
+
+/// What trying came to.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Proof {
+    /// The causes that came into question, the named one first.
+    pub suspects: Vec<Suspect>,
+    /// How sure that is.
+    pub confidence: Confidence,
+    /// All changes that were tried, those that save most first.
+    pub outcomes: Vec<Outcome>,
+}
+
+/// Tries what could take the delay away.
+pub(super) fn prove(scenario: &Scenario, set: &TaskSet, one: &Explained, lab: &Lab<'_>) -> Result<Proof, Error> {
+    let named = Named::new(scenario, set, one);
+    let length = one.delay.length();
+    let mut tried = Tried { lab, scenario, one, outcomes: Vec::new() };
+    let mut elsewhere = one.elsewhere();
+    if !one.offline.is_empty() && one.here().iter().any(|&cause| super::one::is_crowding(cause)) {
+        elsewhere.push(Cause::CpuOffline);
+    }
+    let mut suspects = Vec::new();
+    for cause in elsewhere.iter().copied().chain(one.here()) {
+        let mut best: Option<(String, Ns)> = None;
+        for text in named.removals(cause) {
+            let Some(outcome) = tried.outcome(&text)? else { continue };
+            let saved = outcome.delay.map_or(Ns::ZERO, |with| length.saturating_sub(with));
+            if best.as_ref().is_none_or(|best| saved > best.1) {
+                best = Some((text, saved));
+            }
+        }
+        suspects.push(Suspect { cause, time: one.parts.of(cause), removal: best });
+    }
+    for text in named.remedies().into_iter().chain(named.overlays()) {
+        tried.outcome(&text)?;
+    }
+    let mut outcomes = tried.outcomes;
+    // A cause elsewhere whose removal saves half goes before those here: both would have helped, and the other CPU was free.
+    let frees = |suspect: &Suspect| suspect.cause.place() == Place::Elsewhere && suspect.score().0 * 2 >= length.0;
+    suspects.sort_by_key(|suspect| std::cmp::Reverse((frees(suspect), rounded(suspect.score(), length))));
+    if suspects.first().is_none_or(|first| !one.is_worth(first.score())) {
+        // Nothing helps: the account of the time stands.
+        suspects.sort_by_key(|suspect| (suspect.cause.place() == Place::Elsewhere, std::cmp::Reverse(suspect.time)));
+    }
+    let confidence = suspects.first().map_or(Confidence::Unproved, |first| match &first.removal {
+        None => Confidence::Accounted,
+        Some((_, saved)) if saved.0 * 2 >= length.0 => Confidence::Proved,
+        Some((_, saved)) if one.is_worth(*saved) => Confidence::InPart,
+        Some(_) => Confidence::Unproved,
+    });
+    let own = suspects.first().and_then(|first| first.removal.as_ref()).map(|removal| removal.0.as_str());
+    // Of changes that save about as much, the cause's own stands first, and what takes away everybody else last.
+    let place = |row: &Outcome| {
+        let with = row.delay.map_or(u64::MAX, |with| with.0.saturating_mul(20) / length.0.max(1));
+        (with, row.change.contains(" idle"), own != Some(row.change.as_str()), row.delay)
+    };
+    outcomes.sort_by_key(|row| place(row));
+    Ok(Proof { suspects, confidence, outcomes })
+}
+
+/// A score in twentieths of the delay.
+fn rounded(score: Ns, length: Ns) -> u64 {
+    score.0.min(length.0).saturating_mul(20) / length.0.max(1)
+}
+
+/// Changes that were tried.
+struct Tried<'a, 's> {
+    lab: &'a Lab<'s>,
+    scenario: &'a Scenario,
+    one: &'a Explained,
+    outcomes: Vec<Outcome>,
+}
+
+impl Tried<'_, '_> {
+    /// Tries a change, once. `None`: this kernel, machine or scenario does not have it, or it is so already.
+    fn outcome(&mut self, text: &str) -> Result<Option<Outcome>, Error> {
+        if let Some(known) = self.outcomes.iter().find(|row| row.change == text) {
+            return Ok(Some(known.clone()));
+        }
+        let Ok(change) = Change::parse(text, self.scenario, &self.one.delay) else { return Ok(None) };
+        if change.is_idle(self.scenario) || self.outcomes.len() == CHANGES_AT_MOST {
+            return Ok(None);
+        }
+        // What cannot join a run in its middle is not tried.
+        let Ok(outcome) = self.lab.outcome(&change) else { return Ok(None) };
+        self.outcomes.push(outcome.clone());
+        Ok(Some(outcome))
+    }
+}

@@ -1,0 +1,225 @@
+//! The answer as a short story: what happened, by which rules, what stood idle, what would have helped.
+
+use super::{finding, met, short, who};
+use crate::verdicts::Miss;
+use crate::{Cause, Confidence, Explained, Explanation, Kind, Names, Outcome, Part, PoolStory};
+use fairground_model::{IdKind, Reason};
+use fairground_report::units::format_ns;
+use fairground_stdx::{Instant, Ns, TaskId};
+
+/// Parts shorter than this share of the delay are left to the table.
+const WORTH_A_WORD: u64 = 20;
+/// So many parts are told.
+const PARTS_AT_MOST: usize = 5;
+/// A cause with less than this share of the delay, in percent, has others beside it in the headline.
+const ALONE_PCT: u64 = 80;
+/// So many causes stand in the headline.
+const MIXED_AT_MOST: usize = 3;
+
+/// The story: what happened, by which rules, what stood idle, what would have helped.
+pub fn story(explanation: &Explanation) -> String {
+    let (one, names) = (&explanation.one, &explanation.names);
+    let task = names.task(one.delay.task);
+    let mut text = headline(one, names);
+    text += &cause(explanation);
+    if let Some(percentile) = explanation.percentile {
+        text += &format!("It is the p{percentile} of {} delays after wake-ups.\n", explanation.delays);
+    }
+    text += &explanation.pool.as_ref().map_or_else(String::new, |pool| quota(pool, names));
+    text += &here(one, names);
+    text += &elsewhere(one, task);
+    text += &misled(one, names);
+    text += &helped(one, &explanation.proof.outcomes);
+    text
+}
+
+/// Who was late, from when to when, and by how much.
+fn headline(one: &Explained, names: &Names) -> String {
+    let delay = &one.delay;
+    let began = match delay.kind {
+        Kind::WakeUp if one.parts.rows().first().is_some_and(|part| part.cause == Cause::TimerLate) => "when its timer was due",
+        Kind::WakeUp => "when it woke",
+        Kind::Start => "when it was started",
+        Kind::Preempted => "when it was taken off its CPU",
+        Kind::Lock => "when it asked for a lock",
+        Kind::Interrupted => "when it was interrupted",
+    };
+    let end = match delay.ran {
+        true => format!("to {}, when it went on on CPU {}", format_at(delay.until), one.cpu),
+        false => format!("to the end of the run at {}, and had not gone on then", format_at(delay.until)),
+    };
+    let (who, length) = (names.task_in(delay.task, one.group), format_ns(delay.length()));
+    format!("{who} was late by {length}: from {}, {began}, {end}.\n", format_at(delay.from))
+}
+
+/// An instant of the run.
+fn format_at(at: Instant) -> String {
+    format_ns(Ns(at.ns()))
+}
+
+/// The cause, how sure it is, and the shares if there are several.
+fn cause(explanation: &Explanation) -> String {
+    let one = &explanation.one;
+    let sure = match explanation.proof.confidence {
+        _ if explanation.proof.suspects.is_empty() => "",
+        Confidence::Proved => " Without it the delay is at most half as long.",
+        Confidence::InPart => " Without it the delay is shorter.",
+        Confidence::Accounted => " No change was found that takes it away; the account of the time shows it.",
+        Confidence::Unproved => " Nothing that was tried made the delay shorter.",
+    };
+    let mut text = format!("Cause: {}: {}.{sure}\n", one.cause.slug(), one.cause.sentence());
+    let whole = one.delay.length().0.max(1);
+    let pct = |cause: &Cause| (u128::from(one.parts.of(*cause).0) * 100 / u128::from(whole)) as u64;
+    let here = one.here();
+    if here.first().is_some_and(|first| pct(first) < ALONE_PCT) {
+        let shares: Vec<String> =
+            here.iter().take(MIXED_AT_MOST).map(|cause| format!("{} {} %", cause.slug(), pct(cause))).collect();
+        text += &format!("Its time is mixed: {}.\n", shares.join(", "));
+    }
+    text
+}
+
+/// Which quota was used up, by whom, and when there was more.
+fn quota(pool: &PoolStory, names: &Names) -> String {
+    let group = names.group(Some(pool.group));
+    let Some(limit) = pool.limit.quota else { return String::new() };
+    let burst =
+        if pool.limit.burst > Ns::ZERO { format!(" and {} of burst", format_ns(pool.limit.burst)) } else { String::new() };
+    let mut text = format!("The quota: {group} may use {}{burst} in each {}. ", format_ns(limit), format_ns(pool.limit.period));
+    let users: Vec<String> = pool.used.iter().take(3).map(|row| format!("{} {}", names.task(row.0), format_ns(row.1))).collect();
+    let users = if users.is_empty() { "a debt from the period before".to_string() } else { users.join(", ") };
+    match pool.throttled {
+        Some(at) => {
+            text +=
+                &format!("From {} to {} it was used by {users}; then it was throttled", format_at(pool.period), format_at(at));
+        }
+        None => text += &format!("Since {} it was used by {users}", format_at(pool.period)),
+    }
+    text += &pool.refill.map_or_else(|| ".\n".to_string(), |at| format!(". The next refill was at {}.\n", format_at(at)));
+    text
+}
+
+/// Who had the CPU, the longest first.
+fn here(one: &Explained, names: &Names) -> String {
+    let mut parts = one.parts.rows().to_vec();
+    parts.sort_by_key(|part| std::cmp::Reverse(part.time));
+    let worth = |time: Ns| time.0 * WORTH_A_WORD >= one.delay.length().0;
+    let line = |part: &Part| {
+        let who = who(part.who, names);
+        let time = format_ns(part.time);
+        let text = format!("  {time:>10}  {who} on CPU {}: {}\n", part.cpu, part.cause.sentence());
+        text + &part.meeting.map(|meeting| format!("{:14}{}\n", "", met(&meeting, names))).unwrap_or_default()
+    };
+    let shown = parts.iter().filter(|part| worth(part.time)).count().clamp(1, PARTS_AT_MOST).min(parts.len());
+    let mut lines: String = parts[..shown].iter().map(line).collect();
+    let rest = Ns(parts[shown..].iter().map(|part| part.time.0).sum());
+    if rest > Ns::ZERO {
+        let shorter = if parts.len() - shown == 1 {
+            "one shorter part".to_string()
+        } else {
+            format!("{} shorter parts", parts.len() - shown)
+        };
+        lines += &format!("  {:>10}  in {shorter}\n", format_ns(rest));
+    }
+    format!("While it waited:\n{lines}")
+}
+
+/// What stood idle, and how it came that the task was not there.
+fn elsewhere(one: &Explained, task: &str) -> String {
+    let mut text = String::new();
+    if let Some(placement) = &one.placement {
+        let chosen = sentence(placement.reason, task, placement.chosen.get());
+        let then = match (placement.was_idle, placement.idle_in_all) {
+            (true, _) => "it was idle".to_string(),
+            (false, 0) => "no allowed CPU was idle".to_string(),
+            (false, all) => format!("of the others {all} were idle, {} of them under the same cache", placement.idle_near),
+        };
+        text += &format!("The wake-up: {chosen}; {then}.\n");
+        if let Some(missed) = placement.missed {
+            text += &format!("  {}: {}.\n", missed.slug(), missed.sentence());
+        }
+    }
+    let longest = |allowed| one.idle.iter().filter(move |row| row.allowed == allowed).max_by_key(|row| row.total);
+    match (longest(true), longest(false)) {
+        (Some(row), _) => {
+            text += &format!(
+                "CPU {} was idle for {} of the time, first {} after its beginning.\n",
+                row.cpu,
+                format_ns(row.total),
+                format_ns(row.first.saturating_since(one.delay.from)),
+            );
+        }
+        (None, Some(row)) => {
+            text += &format!("CPU {} was idle for {}, but {task} may not run there.\n", row.cpu, format_ns(row.total));
+        }
+        (None, None) => text += "No other CPU was idle.\n",
+    }
+    if let Some(miss) = one.misses.iter().find(|miss| miss.cause == one.cause && miss.cause != Cause::MisledStatistic) {
+        text += &format!("{}.\n", balance(one, miss));
+    }
+    text
+}
+
+fn balance(one: &Explained, miss: &Miss) -> String {
+    format!(
+        "{} after its beginning, {} balance for CPU {}: {}",
+        format_ns(miss.at.saturating_since(one.delay.from)),
+        miss.verdict.pass.name(),
+        miss.verdict.dst_cpu,
+        finding(miss)
+    )
+}
+
+/// Which statistic misled a balance.
+fn misled(one: &Explained, names: &Names) -> String {
+    let mut text = String::new();
+    if let Some(miss) = one.misses.iter().find(|miss| miss.cause == Cause::MisledStatistic) {
+        text += &format!("What misled the balance, {}:\n", balance(one, miss));
+        for row in &miss.misread {
+            let load = &row.load;
+            text += &format!(
+                "  {} of CPU {} read {} with {} queued tasks, whose loads add up to {}\n",
+                load.statistic, load.cpu, load.read, load.tasks, load.queued
+            );
+            for group in &row.groups {
+                text += &format!(
+                    "    in it the {} of group {} stood at {} with {} queued tasks, whose loads make {}\n",
+                    group.statistic,
+                    names.group(Some(group.group)),
+                    group.read,
+                    group.tasks,
+                    group.queued
+                );
+            }
+        }
+        text += "  The same balance, made with the loads that are queued, comes to the queue of the waiting task.\n";
+    }
+    text
+}
+
+fn helped(one: &Explained, outcomes: &[Outcome]) -> String {
+    let best = outcomes.iter().filter_map(|row| Some((row.delay?, row))).min_by_key(|row| row.0);
+    match best {
+        Some((with, row)) if one.is_worth(one.delay.length().saturating_sub(with)) => {
+            format!(
+                "From the state before its last sleep with `{}` it would have been late by {}.\n",
+                short(&row.change),
+                format_ns(with)
+            )
+        }
+        Some(_) => "None of the changes that were tried would have made it shorter.\n".to_string(),
+        None => String::new(),
+    }
+}
+
+/// A decision about the waiting task in words.
+fn sentence(reason: Reason, task: &str, b: u32) -> String {
+    let shown = |kind: IdKind, own: &str| match kind {
+        IdKind::Task => own.to_string(),
+        IdKind::Cpu | IdKind::Ns => b.to_string(),
+        IdKind::None => String::new(),
+    };
+    let (kind_a, kind_b) = reason.ids();
+    let other = format!("task {}", TaskId::new(b));
+    reason.sentence().replace("{a}", &shown(kind_a, task)).replace("{b}", &shown(kind_b, &other))
+}
