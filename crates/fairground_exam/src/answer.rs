@@ -2,7 +2,7 @@
 
 use crate::delay::read;
 use crate::planted::Planted;
-use fairground_explain::{ExplainOptions, Explanation, Who, explain};
+use fairground_explain::{ExplainOptions, Explanation, explain};
 use fairground_scenario::{Control, Error};
 
 /// An answer.
@@ -10,7 +10,7 @@ use fairground_scenario::{Control, Error};
 pub struct Answer {
     /// Short name of the cause.
     pub cause: &'static str,
-    /// The change that saves most, of equal ones the first; none if no change saves anything.
+    /// The change that the answer puts first; none if no change saves anything.
     pub lever: Option<String>,
     /// Who is said to have run, used up the pool or held the lock.
     pub who: Option<String>,
@@ -22,23 +22,12 @@ pub fn ask(planted: &Planted) -> Result<Answer, Error> {
     let options = ExplainOptions { task: Some(planted.task.clone()), ..ExplainOptions::default() };
     let explanation = explain(&scenario, &options, Control::none())?;
     let explanation = explanation.ok_or_else(|| Error::one("exam", "nobody stopped the run, and yet it stopped", ""))?;
-    Ok(Answer { cause: explanation.one.cause.slug(), lever: lever(&explanation), who: who_ran(&explanation) })
+    Ok(Answer { cause: explanation.one.cause.slug(), lever: lever(&explanation), who: explanation.who_ran().map(str::to_string) })
 }
 
+/// The change that the answer puts first, if it makes the delay shorter.
 fn lever(explanation: &Explanation) -> Option<String> {
-    let late = explanation.one.wake.latency();
-    let saving = explanation.outcomes.iter().filter_map(|outcome| Some((outcome.delay?, outcome))).filter(|row| row.0 < late);
-    saving.min_by_key(|row| row.0).map(|(_, outcome)| outcome.change.clone())
-}
-
-/// The task with the most time of all parts.
-fn who_ran(explanation: &Explanation) -> Option<String> {
-    let tasks = explanation.one.parts.rows().iter().filter_map(|part| match part.who {
-        Who::Task(task, _) => Some((task, part.time)),
-        _ => None,
-    });
-    let mut times = std::collections::BTreeMap::new();
-    tasks.for_each(|(task, time)| *times.entry(task).or_insert(0) += time.0);
-    let (task, _) = times.into_iter().max_by_key(|row| row.1)?;
-    Some(explanation.names.task(task).to_string())
+    let late = explanation.one.delay.length();
+    let first = explanation.proof.outcomes.first().filter(|row| row.delay.is_some_and(|with| with < late));
+    first.map(|outcome| outcome.change.clone())
 }

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
 /// The least that must be right, in percent of all draws: cause, remedy, and who ran.
-pub const FLOORS: Right<u64> = Right { cause: 40, lever: 40, who: 50 };
+pub const FLOORS: Right<u64> = Right { cause: 85, lever: 80, who: 85 };
 
 /// A value for each of the three questions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
