@@ -19,6 +19,8 @@ pub(super) struct Hold {
     pub(super) cause: Cause,
     /// Where the two are compared, if groups stand for them there.
     pub(super) meeting: Option<Meeting>,
+    /// Whether it, or the group that stands for it, weighs at least twice as much.
+    pub(super) heavier: bool,
     /// The slice that it would have with the weight of the waiting task: what it runs beyond is due to its weight.
     pub(super) equal_slice: Option<Ns>,
     /// From when on its slice is used up: it runs on because no tick has come.
@@ -30,7 +32,7 @@ pub(super) fn hold(simulation: &Simulation, past: &Past, cpu: CpuId, waiter: Tas
     let sched = simulation.sched();
     let (own, other) = (sched.task(waiter), sched.task(holder));
     // A hold that does not end by itself.
-    let held_by = |cause, meeting| Hold { cause, meeting, equal_slice: None, used_up_from: None };
+    let held_by = |cause, meeting| Hold { cause, meeting, heavier: false, equal_slice: None, used_up_from: None };
     if !own.policy.is_fair() || !other.policy.is_fair() {
         // They meet on no queue. One that is more urgent waits only until the CPU looks.
         let cause = match other.policy {
@@ -43,7 +45,7 @@ pub(super) fn hold(simulation: &Simulation, past: &Past, cpu: CpuId, waiter: Tas
     }
     let rivals = sched.rivals(waiter, holder);
     let meeting = Meeting::of(&rivals);
-    let by = |cause| held_by(cause, meeting);
+    let by = |cause| Hold { heavier: is_heavier(&rivals), ..held_by(cause, meeting) };
     if other.kthread {
         return by(Cause::KernelThread);
     }

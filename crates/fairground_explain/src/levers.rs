@@ -138,7 +138,10 @@ impl<'a> Named<'a> {
             | Cause::NotMovable
             | Cause::NobodyWaits
             | Cause::NoBalance => self.to_idle_cpu(),
-            Cause::RtThrottled => all(self.other_real_time().iter().map(|name| format!("policy {name} other")).collect()),
+            Cause::RtThrottled => {
+                let others = all(self.other_real_time().iter().map(|name| format!("policy {name} other")).collect());
+                [others, vec![format!("policy {task} other")]].concat()
+            }
             Cause::DeadlineThrottled => vec![format!("policy {task} fifo:50")],
             Cause::PreemptOff
             | Cause::IrqsOff
@@ -161,7 +164,7 @@ impl<'a> Named<'a> {
         // Of several tasks and groups each is brought to the weight of the waiting one, or to the default.
         let own_nice = self.set.tasks[self.one.delay.task].nice;
         let mut acts: Vec<String> = Vec::new();
-        for part in self.one.parts.rows().iter().filter(|part| part.cause == Cause::HeavierTask) {
+        for part in self.one.parts.rows().iter().filter(|part| part.heavier) {
             let Who::Task(other, _) = part.who else { continue };
             let act = match part.meeting.map(|meeting| meeting.ran) {
                 Some(event::Who::Group(group)) => format!("cpu.weight {} 100", self.path(group)),

@@ -92,8 +92,12 @@ impl Explanation {
     /// Who ran instead, used the quota up or had the lock, for longest; `None` if no task did.
     pub fn who_ran(&self) -> Option<&str> {
         let of_pool = || self.pool.as_ref().and_then(|pool| pool.used.first()).map(|row| row.0);
-        let throttled = matches!(self.one.cause, Cause::Throttled);
-        let task = if throttled { of_pool() } else { self.one.parts.longest_task().or_else(of_pool) };
+        let task = match self.one.cause {
+            Cause::Throttled => of_pool(),
+            // Its own runtime is used up by nobody else.
+            Cause::DeadlineThrottled => Some(self.one.delay.task),
+            _ => self.one.parts.longest_task().or_else(of_pool),
+        };
         task.map(|task| self.names.task(task))
     }
 }

@@ -66,6 +66,8 @@ pub struct Part {
     pub cause: Cause,
     /// Where that was decided, if groups stood for the two tasks there.
     pub meeting: Option<Meeting>,
+    /// Whether who ran there, or the group that stood for it, weighed at least twice as much.
+    pub heavier: bool,
     /// For how long in all.
     pub time: Ns,
     /// In how many stretches.
@@ -140,6 +142,16 @@ impl Parts {
     pub fn stretches(&self) -> &[Stretch] {
         &self.stretches
     }
+    /// Who had the CPU in the last stretch weighed at least twice as much.
+    pub(super) fn note_heavier(&mut self) {
+        if let Some(last) = self.stretches.last() {
+            self.rows[last.part].heavier = true;
+        }
+    }
+    /// For how long the task waited behind somebody heavier.
+    pub(super) fn behind_heavier(&self) -> Ns {
+        Ns(self.rows.iter().filter(|part| part.heavier).map(|part| part.time.0).sum())
+    }
     /// Adds a stretch.
     pub(super) fn add(&mut self, cpu: CpuId, who: Who, (cause, meeting): (Cause, Option<Meeting>), from: Instant, to: Instant) {
         if to <= from {
@@ -148,7 +160,7 @@ impl Parts {
         let same = |part: &Part| (part.cpu, part.who, part.cause, part.meeting) == (cpu, who, cause, meeting);
         let place = self.rows.iter().position(same);
         let place = place.unwrap_or_else(|| {
-            self.rows.push(Part { cpu, who, cause, meeting, time: Ns::ZERO, stretches: 0, first: from });
+            self.rows.push(Part { cpu, who, cause, meeting, heavier: false, time: Ns::ZERO, stretches: 0, first: from });
             self.rows.len() - 1
         });
         self.rows[place].time += to.since(from);

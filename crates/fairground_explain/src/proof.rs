@@ -1,21 +1,26 @@
 //! The cause by proof: what is taken away tells what it was.
 //!
 //! Each cause that comes into question is removed by a change of its own, from the state in which the task last went to
-//! sleep. A cause scores what its removal saves, and no more than the time that it had in the delay; a cause that no change
-//! removes scores its time, since the account of the time is exact. The cause with the highest score is named. One whose own
-//! removal saves nothing is not. Where one rule is taken away another takes its place, so that a removal saves less than the
-//! rule's time: up to [`PLACE_TAKEN`] times what it saves counts.
+//! sleep. It scores by two figures: the time that it had in the delay, and what its removal saves.
+//!
+//! - A rule of its own (a quota, a feature, a policy): the mean of the two, since a rule often leads to the next one, which
+//!   then has the time.
+//! - Others that were ahead and would have to yield: half of the smaller one, since that removes every wait for a CPU.
+//! - On another CPU: what the removal saves.
+//! - A state that no change removes: its time, since the account of the time is exact.
+//!
+//! A cause whose removal saves less than a twentieth scores nothing. The one with the highest score is named.
 
 use super::cause::{Cause, Place};
 use super::levers::Named;
-use super::one::Explained;
+use super::one::{Explained, LEAST_PCT};
 use super::what_if::{Change, Lab, Outcome};
 use fairground_model::TaskSet;
 use fairground_scenario::{Error, Scenario};
 use fairground_stdx::Ns;
 
-/// A cause counts with so many times what its removal saves, and no more than its time.
-const PLACE_TAKEN: u64 = 4;
+/// What a change says that makes others yield.
+const YIELDS: &str = " idle";
 /// So many changes are tried at most.
 const CHANGES_AT_MOST: usize = 40;
 
@@ -56,14 +61,24 @@ pub struct Suspect {
 }
 
 impl Suspect {
-    /// What it explains of the delay.
-    pub fn score(&self) -> Ns {
-        match (&self.removal, self.cause.place()) {
-            (Some((_, saved)), Place::Here) => self.time.min(Ns(saved.0.saturating_mul(PLACE_TAKEN))),
-            (Some((_, saved)), Place::Elsewhere) => *saved,
-            (None, _) => self.time,
-        }
+    /// What it explains of a delay of this length.
+    pub fn score(&self, length: Ns) -> Ns {
+        let saved = self.removal.as_ref().map(|row| row.1.min(length));
+        Ns(match (saved, self.cause.place()) {
+            (Some(saved), _) if saved.0 * 100 < length.0 * LEAST_PCT => 0,
+            (Some(saved), Place::Elsewhere) => saved.0,
+            (Some(saved), Place::Here) if is_generic(self.cause) => self.time.min(saved).0 / 2,
+            (Some(saved), Place::Here) => (self.time.0 + saved.0) / 2,
+            // Finer ticks than these there are none.
+            (None, Place::Here) if is_generic(self.cause) || self.cause == Cause::TickGranularity => self.time.0 / 2,
+            (None, _) => self.time.0,
+        })
     }
+}
+
+/// Whether a cause says only that others were ahead.
+const fn is_generic(cause: Cause) -> bool {
+    matches!(cause, Cause::QueueLength | Cause::EarlierDeadline | Cause::NotEligible | Cause::KernelThread)
 }
 
 /// What trying came to.
@@ -87,7 +102,11 @@ pub(super) fn prove(scenario: &Scenario, set: &TaskSet, one: &Explained, lab: &L
         elsewhere.push(Cause::CpuOffline);
     }
     let mut suspects = Vec::new();
-    for cause in elsewhere.iter().copied().chain(one.here()) {
+    let mut here = one.here();
+    if one.is_worth(one.parts.behind_heavier()) && !here.contains(&Cause::HeavierTask) {
+        here.push(Cause::HeavierTask);
+    }
+    for cause in elsewhere.into_iter().chain(here) {
         let mut best: Option<(String, Ns)> = None;
         for text in named.removals(cause) {
             let Some(outcome) = tried.outcome(&text)? else { continue };
@@ -95,17 +114,22 @@ pub(super) fn prove(scenario: &Scenario, set: &TaskSet, one: &Explained, lab: &L
             if best.as_ref().is_none_or(|best| saved > best.1) {
                 best = Some((text, saved));
             }
+            // The file of the other version of cgroups says the same.
+            if matches!(cause, Cause::Throttled | Cause::LockHolderThrottled) {
+                break;
+            }
         }
-        suspects.push(Suspect { cause, time: one.parts.of(cause), removal: best });
+        let time = if cause == Cause::HeavierTask { one.parts.behind_heavier() } else { one.parts.of(cause) };
+        suspects.push(Suspect { cause, time, removal: best });
     }
     for text in named.remedies().into_iter().chain(named.overlays()) {
         tried.outcome(&text)?;
     }
     let mut outcomes = tried.outcomes;
     // A cause elsewhere whose removal saves half goes before those here: both would have helped, and the other CPU was free.
-    let frees = |suspect: &Suspect| suspect.cause.place() == Place::Elsewhere && suspect.score().0 * 2 >= length.0;
-    suspects.sort_by_key(|suspect| std::cmp::Reverse((frees(suspect), rounded(suspect.score(), length))));
-    if suspects.first().is_none_or(|first| !one.is_worth(first.score())) {
+    let frees = |suspect: &Suspect| suspect.cause.place() == Place::Elsewhere && suspect.score(length).0 * 2 >= length.0;
+    suspects.sort_by_key(|suspect| std::cmp::Reverse((frees(suspect), rounded(suspect.score(length), length))));
+    if suspects.first().is_none_or(|first| first.score(length) == Ns::ZERO) {
         // Nothing helps: the account of the time stands.
         suspects.sort_by_key(|suspect| (suspect.cause.place() == Place::Elsewhere, std::cmp::Reverse(suspect.time)));
     }
@@ -116,10 +140,11 @@ pub(super) fn prove(scenario: &Scenario, set: &TaskSet, one: &Explained, lab: &L
         Some(_) => Confidence::Unproved,
     });
     let own = suspects.first().and_then(|first| first.removal.as_ref()).map(|removal| removal.0.as_str());
-    // Of changes that save about as much, the cause's own stands first, and what takes away everybody else last.
+    // The cause's own stands first if it saves half. Of changes that save about as much, those that make others yield stand last.
     let place = |row: &Outcome| {
         let with = row.delay.map_or(u64::MAX, |with| with.0.saturating_mul(20) / length.0.max(1));
-        (with, row.change.contains(" idle"), own != Some(row.change.as_str()), row.delay)
+        let is_own = own == Some(row.change.as_str()) && with <= 10;
+        (!is_own || row.change.contains(YIELDS), with, row.change.contains(YIELDS), row.delay)
     };
     outcomes.sort_by_key(|row| place(row));
     Ok(Proof { suspects, confidence, outcomes })

@@ -196,11 +196,15 @@ impl Watch {
         let used_up = hold.used_up_from.unwrap_or(until).clamp(from, until);
         let slice_left = |slice: Ns| slice.saturating_sub(self.parts.of_who(who, hold.cause));
         let heavier = hold.equal_slice.map_or(used_up, |slice| (from + slice_left(slice)).min(used_up));
-        self.parts.add(self.cpu, who, (hold.cause, hold.meeting), from, heavier);
-        self.parts.add(self.cpu, who, (Cause::HeavierTask, hold.meeting), heavier, used_up);
         // With interrupts off no tick comes.
         let no_tick = if self.irqs_off.is_some() { Cause::IrqsOff } else { Cause::TickGranularity };
-        self.parts.add(self.cpu, who, (no_tick, hold.meeting), used_up, until);
+        for (cause, from, to) in [(hold.cause, from, heavier), (Cause::HeavierTask, heavier, used_up), (no_tick, used_up, until)]
+        {
+            self.parts.add(self.cpu, who, (cause, hold.meeting), from, to);
+            if hold.heavier && from < to {
+                self.parts.note_heavier();
+            }
+        }
     }
 }
 

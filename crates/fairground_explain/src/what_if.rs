@@ -191,7 +191,7 @@ impl<'s> Lab<'s> {
             Kind::WakeUp => here.is_running && here.wakings > self.before.wakings,
             Kind::Start => here.is_running,
             Kind::Lock => here.locks > self.before.locks,
-            Kind::Preempted | Kind::Interrupted => here.is_running && here.ran > self.before.ran,
+            Kind::Preempted | Kind::Interrupted => here.ran > self.before.ran,
         }
     }
 }

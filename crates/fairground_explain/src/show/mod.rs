@@ -11,6 +11,7 @@ use crate::{Cause, Explanation, Keeps, Meeting, Misread, Names, Place, PoolStory
 use fairground_report::{Document, Input};
 use fairground_scenario::Scenario;
 use fairground_sched::GroupReading;
+use fairground_stdx::Ns;
 use serde_json::{Value, json};
 
 /// The document of `explain --json`.
@@ -38,7 +39,7 @@ pub fn document(scenario: &Scenario, explanation: &Explanation) -> Document {
         .set("delay_ns", one.delay.length().0)
         .set("who_ran", explanation.who_ran())
         .set("confidence", explanation.proof.confidence.name())
-        .set("suspects", explanation.proof.suspects.iter().map(suspect).collect::<Vec<Value>>())
+        .set("suspects", explanation.proof.suspects.iter().map(|row| suspect(row, one.delay.length())).collect::<Vec<Value>>())
         .set("quota", explanation.pool.as_ref().map(|pool| quota(pool, &explanation.names)))
         .set("cause", one.cause.slug())
         .set("cause_text", one.cause.sentence())
@@ -62,10 +63,10 @@ fn misread(row: &Misread, names: &Names) -> Value {
     })
 }
 
-fn suspect(suspect: &Suspect) -> Value {
+fn suspect(suspect: &Suspect, length: Ns) -> Value {
     let removal = suspect.removal.as_ref();
     json!({
-        "cause": suspect.cause.slug(), "time_ns": suspect.time.0, "explains_ns": suspect.score().0,
+        "cause": suspect.cause.slug(), "time_ns": suspect.time.0, "explains_ns": suspect.score(length).0,
         "removed_by": removal.map(|row| row.0.as_str()), "saved_ns": removal.map(|row| row.1.0),
     })
 }
