@@ -4,9 +4,12 @@ use crate::delay::worst_delay_with;
 use crate::planted::{Planted, is_truth};
 use fairground_scenario::Overrides;
 
+/// What stands between the changes of a remedy that has several.
+const AND: &str = "; ";
+
 /// The kind of a remedy: the first word of its text, or the name before `=`.
 pub(crate) fn kind(change: &str) -> &str {
-    let end = change.find(|letter: char| letter.is_whitespace() || letter == '=').unwrap_or(change.len());
+    let end = change.find(|letter: char| letter.is_whitespace() || letter == '=' || letter == ';').unwrap_or(change.len());
     &change[..end]
 }
 
@@ -20,16 +23,18 @@ pub(crate) fn is_right(planted: &Planted, change: &str) -> bool {
 fn is_shown(planted: &Planted, change: &str) -> bool {
     let mut text = planted.text.clone();
     let mut overrides = Overrides::default();
-    if change.contains(char::is_whitespace) {
-        text += &format!("\n[[at]]\ntime = \"0s\"\ndo = \"{change}\"\n");
-    } else if let Some((name, value)) = change.split_once('=') {
-        match name {
-            "kernel" => overrides.profile = Some(value.to_string()),
-            "hz" => overrides.set.push(format!("machine.hz={value}")),
-            _ => overrides.set.push(change.to_string()),
+    for change in change.split(AND) {
+        if change.contains(char::is_whitespace) {
+            text += &format!("\n[[at]]\ntime = \"0s\"\ndo = \"{change}\"\n");
+        } else if let Some((name, value)) = change.split_once('=') {
+            match name {
+                "kernel" => overrides.profile = Some(value.to_string()),
+                "hz" => overrides.set.push(format!("machine.hz={value}")),
+                _ => overrides.set.push(change.to_string()),
+            }
+        } else {
+            overrides.features.push(change.to_string());
         }
-    } else {
-        overrides.features.push(change.to_string());
     }
     let left = worst_delay_with(&text, &overrides, &planted.task, planted.sleep);
     left.is_ok_and(|left| is_truth((planted.delays.0, left)))
@@ -43,6 +48,7 @@ mod tests {
     fn a_kind_is_the_first_word_of_a_remedy() {
         for (change, word) in [
             ("nice worker -20", "nice"),
+            ("NO_A; NO_B", "NO_A"),
             ("hz=1000", "hz"),
             ("NO_RUN_TO_PARITY", "NO_RUN_TO_PARITY"),
             ("cpu.max /a max", "cpu.max"),

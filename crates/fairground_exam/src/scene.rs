@@ -17,6 +17,8 @@ pub(crate) struct Scene {
     pub(crate) seed: u64,
     pub(crate) duration_ms: u64,
     pub(crate) cpus: u64,
+    /// Of an even number of CPUs: 1 two threads per core, 2 two sockets, else one socket of cores.
+    pub(crate) shape: u64,
     pub(crate) hz: u64,
     /// Further lines of `[machine]`, and its tables.
     pub(crate) machine: Vec<String>,
@@ -61,10 +63,14 @@ impl Scene {
     /// The scenario as a file.
     pub(crate) fn text(&self) -> String {
         let mut text = format!("seed     = {}\nduration = \"{}ms\"\n\n[machine]\n", self.seed, self.duration_ms);
-        let has_shape = self.machine.iter().any(|line| line.starts_with("cpu "));
-        if !has_shape {
-            let _ = writeln!(text, "preset = \"smp-{}\"", self.cpus);
-        }
+        let lists_cpus = self.machine.iter().any(|line| line.starts_with("cpu "));
+        let half = self.cpus / 2;
+        let _ = match self.shape {
+            _ if lists_cpus => Ok(()),
+            1 if self.cpus == 2 * half => writeln!(text, "sockets = 1\ncores = {half}\nthreads = 2"),
+            2 if self.cpus == 2 * half => writeln!(text, "sockets = 2\ncores = {half}\nthreads = 1"),
+            _ => writeln!(text, "preset = \"smp-{}\"", self.cpus),
+        };
         let _ = writeln!(text, "hz = {}", self.hz);
         self.machine.iter().for_each(|line| text += &format!("{line}\n"));
         let _ = writeln!(text, "\n[profile]\nkernel = \"{}\"", self.kernel);
@@ -94,7 +100,7 @@ impl Scene {
         }
         text += "]\n";
         for (name, args) in &self.workloads {
-            let _ = writeln!(text, "\n[[workload]]\nname = \"{name}\"\nargs = \"{args}\"");
+            let _ = writeln!(text, "\n[[workload]]\nname = \"{name}\"\nargs = {{ {args} }}");
         }
         for (time, change) in &self.changes {
             let _ = writeln!(text, "\n[[at]]\ntime = \"{time}\"\ndo = \"{change}\"");

@@ -1,6 +1,6 @@
 //! A rule among fair tasks lets the running one go on.
 
-use super::stage::{ALL, CFS, EEVDF, busy, later};
+use super::stage::{ALL, CFS, EEVDF, busy, later, long_slices};
 use super::{Family, Plot};
 use crate::dice::Dice;
 use crate::scene::Scene;
@@ -53,7 +53,7 @@ fn wakeup_granularity(dice: &mut Dice, planted: bool) -> Plot {
 
 fn no_wakeup_preemption(dice: &mut Dice, planted: bool) -> Plot {
     let mut pair = Pair::draw(dice, ALL);
-    pair.scene.hz = 100;
+    long_slices(&mut pair.scene, dice.between(10, 25));
     if EEVDF.contains(&pair.scene.kernel.as_str()) {
         pair.scene.features.push("NO_RUN_TO_PARITY".into());
     }
@@ -64,7 +64,7 @@ fn no_wakeup_preemption(dice: &mut Dice, planted: bool) -> Plot {
 }
 
 fn idle_policy(dice: &mut Dice, planted: bool) -> Plot {
-    let mut pair = Pair::draw(dice, CFS);
+    let mut pair = Pair::draw(dice, ALL);
     let run = dice.us(2_000, 5_000);
     pair.fields = format!("do = [\"run {run}\", \"sleep 100us\"], {}", pair.fields.split_once("], ").map_or("", |row| row.1));
     pair.scene.duration_ms = 2000;
@@ -72,6 +72,7 @@ fn idle_policy(dice: &mut Dice, planted: bool) -> Plot {
 }
 
 fn batch_policy(dice: &mut Dice, planted: bool) -> Plot {
-    let pair = Pair::draw(dice, CFS);
+    let mut pair = Pair::draw(dice, CFS);
+    long_slices(&mut pair.scene, dice.between(10, 25));
     pair.plot(if planted { ", policy = \"batch\"" } else { "" }, "batch-policy", &["policy"])
 }

@@ -2,10 +2,16 @@
 //! that reason. Both are made by one function from the same draws.
 
 mod affinity;
+mod balance;
+mod eevdf;
 mod fair;
+mod kernel_work;
+mod locks;
+mod machine;
 mod other_classes;
 mod quota;
 mod stage;
+mod waits;
 mod weight;
 
 use crate::delay::worst_delay;
@@ -91,5 +97,18 @@ pub(crate) fn is_truth((with, without): (Ns, Ns)) -> bool {
 
 /// All families.
 pub fn families() -> impl Iterator<Item = &'static Family> {
-    [quota::FAMILIES, weight::FAMILIES, affinity::FAMILIES, other_classes::FAMILIES, fair::FAMILIES].into_iter().flatten()
+    let all = [
+        quota::FAMILIES,
+        weight::FAMILIES,
+        affinity::FAMILIES,
+        other_classes::FAMILIES,
+        fair::FAMILIES,
+        eevdf::FAMILIES,
+        kernel_work::FAMILIES,
+        machine::FAMILIES,
+        locks::FAMILIES,
+        waits::FAMILIES,
+        balance::FAMILIES,
+    ];
+    all.into_iter().flatten()
 }

@@ -7,6 +7,8 @@ use crate::scene::Scene;
 pub(super) const CFS: &[&str] = &["4.12", "4.20", "5.1", "5.10", "5.19", "6.1"];
 /// Kernels with EEVDF.
 pub(super) const EEVDF: &[&str] = &["6.6", "6.12", "6.14", "6.18", "7.2"];
+/// Kernels with EEVDF in which a task has a slice of its own, and its dequeue may be delayed.
+pub(super) const SLICES: &[&str] = &["6.12", "6.14", "6.18", "7.2"];
 /// Kernels that take a throttled group off a CPU as a whole.
 pub(super) const GROUP_THROTTLE: &[&str] = &["4.12", "4.20", "5.1", "5.10", "5.19", "6.1", "6.6", "6.12", "6.14"];
 /// Kernels in which each throttled task stops on its own way back to user mode.
@@ -32,6 +34,7 @@ pub(super) fn quiet(dice: &mut Dice, kernels: &[&str], most: u64) -> (Scene, u64
         seed: dice.between(1, 1_000_000),
         duration_ms: 500,
         cpus,
+        shape: dice.between(0, 3),
         hz: dice.one_of(&[100, 250, 1000]),
         kernel: dice.one_of(kernels).to_string(),
         ..Scene::default()
@@ -56,6 +59,17 @@ fn small(dice: &mut Dice, scene: &mut Scene, cpu: u64) {
 /// When others start: the task that is asked about comes first, so that its own start is no delay.
 pub(super) fn later(dice: &mut Dice) -> String {
     format!("start = \"{}\"", dice.us(200, 3_000))
+}
+
+/// Slices of so many ms, and ticks that are short beside them: what a task waits for is then no tick.
+pub(super) fn long_slices(scene: &mut Scene, ms: u64) {
+    scene.hz = 1000;
+    if CFS.contains(&scene.kernel.as_str()) {
+        scene.tunable("sched_latency_ns", format!("{}ms", 2 * ms));
+        scene.tunable("sched_min_granularity_ns", format!("{ms}ms"));
+    } else {
+        scene.tunable("sched_base_slice_ns", format!("{ms}ms"));
+    }
 }
 
 /// A path below the root, or below others.

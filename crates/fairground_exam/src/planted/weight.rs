@@ -1,6 +1,6 @@
 //! Somebody on the same CPU weighs more.
 
-use super::stage::{ALL, CFS, busy, later, path};
+use super::stage::{ALL, busy, later, path};
 use super::{Family, Plot};
 use crate::dice::Dice;
 
@@ -10,7 +10,7 @@ pub(super) const FAMILIES: &[Family] = &[
 ];
 
 fn task(dice: &mut Dice, planted: bool) -> Plot {
-    let (mut scene, cpu) = busy(dice, CFS, 8);
+    let (mut scene, cpu) = busy(dice, ALL, 8);
     let (worker, other, nice) = (dice.name(), dice.name(), dice.between(12, 20));
     let nice = if planted { format!("-{nice}") } else { "0".into() };
     let start = later(dice);
@@ -24,8 +24,10 @@ fn task(dice: &mut Dice, planted: bool) -> Plot {
 fn group(dice: &mut Dice, planted: bool) -> Plot {
     let (mut scene, cpu) = busy(dice, ALL, 8);
     let (worker, other, weight) = (dice.name(), dice.name(), dice.between(2_000, 10_000));
-    let (own, others) = (path(dice, 1), path(dice, 1));
-    scene.file(&others, format!("\"cpu.weight\" = {}", if planted { weight } else { 100 }));
+    let (top, own, below) = (path(dice, 1), dice.between(1, 3), dice.between(0, 2));
+    let (own, others) = (path(dice, own), format!("{top}{}", path(dice, below)));
+    scene.file(&top, format!("\"cpu.weight\" = {}", if planted { weight } else { 100 }));
+    scene.group(&others);
     scene.group(&own);
     let start = later(dice);
     scene.task(&other, format!("hog = true, cpus = \"{cpu}\", group = \"{others}\", {start}"));
