@@ -4,6 +4,8 @@ use crate::delay::worst_delay_with;
 use crate::planted::{Planted, is_truth};
 use fairground_scenario::Overrides;
 
+/// The kind of no remedy: what delays the task is part of what another one is meant to do.
+pub(crate) const NONE: &str = "none";
 /// What stands between the changes of a remedy that has several.
 const AND: &str = "; ";
 
@@ -14,8 +16,8 @@ pub(crate) fn kind(change: &str) -> &str {
 }
 
 /// Whether a remedy is right: it is of a kind that is known to be, or it is shown to be by running the scenario with it.
-pub(crate) fn is_right(planted: &Planted, change: &str) -> bool {
-    planted.levers.contains(&kind(change)) || is_shown(planted, change)
+pub(crate) fn is_right(planted: &Planted, change: Option<&str>) -> bool {
+    planted.levers.contains(&change.map_or(NONE, kind)) || change.is_some_and(|change| is_shown(planted, change))
 }
 
 /// Whether the worst delay is at most half with this change from the beginning on. What cannot be said of a whole run

@@ -3,6 +3,7 @@
 use super::stage::{ALL, busy, later};
 use super::{Family, Plot};
 use crate::dice::Dice;
+use crate::remedy::NONE;
 use fairground_stdx::Ns;
 
 pub(super) const FAMILIES: &[Family] = &[
@@ -21,7 +22,7 @@ fn plot(dice: &mut Dice, does: &str, more: &str, preemption: Option<&'static str
     scene.task(&worker, format!("do = [\"sleep {sleep}us\", \"run {run}\"], cpus = \"{cpu}\""));
     scene.task(&other, format!("do = [{does}, \"sleep {pause}\"], cpus = \"{cpu}\", {start}{more}"));
     let sleep = Some(Ns::from_us(sleep));
-    Plot { scene, task: worker, causes: causes.to_vec(), levers: Vec::new(), who: vec![other], sleep }
+    Plot { scene, task: worker, causes: causes.to_vec(), levers: vec![NONE], who: vec![other], sleep }
 }
 
 fn section(dice: &mut Dice, planted: bool) -> Plot {

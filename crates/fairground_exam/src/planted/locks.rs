@@ -1,8 +1,9 @@
 //! Somebody else has the lock.
 
-use super::stage::{ALL, GROUP_THROTTLE, later, path, quiet};
+use super::stage::{ALL, GROUP_THROTTLE, bound, later, path, quiet};
 use super::{Family, Plot};
 use crate::dice::Dice;
+use crate::remedy::NONE;
 use crate::scene::Scene;
 
 pub(super) const FAMILIES: &[Family] = &[
@@ -56,7 +57,7 @@ fn stage(dice: &mut Dice, kernels: &[&str], cpus: u64, kind: Kind) -> (Scene, St
     scene.locks.push((lock.clone(), kind.kind.to_string()));
     let (worker, sleep, work) = (dice.name(), dice.us(2_000, 6_000), dice.us(20, 80));
     let does = kind.with(&lock, &kind.work(&work));
-    scene.task(&worker, format!("do = [\"sleep {sleep}\", {does}], cpus = \"0\""));
+    scene.task(&worker, format!("do = [\"sleep {sleep}\", {does}]{}", bound(dice, 0)));
     (scene, worker, lock)
 }
 
@@ -80,7 +81,7 @@ fn held(dice: &mut Dice, planted: bool) -> Plot {
     let (mut scene, worker, lock) = stage(dice, ALL, 2, kind);
     let long = kind.work(&dice.us(4_000, 15_000));
     let name = holder(dice, &mut scene, &lock, kind, &long, planted);
-    plot(scene, worker, "lock-held", &[], vec![name])
+    plot(scene, worker, "lock-held", &[NONE], vec![name])
 }
 
 fn asleep(dice: &mut Dice, planted: bool) -> Plot {
@@ -88,7 +89,7 @@ fn asleep(dice: &mut Dice, planted: bool) -> Plot {
     let (mut scene, worker, lock) = stage(dice, ALL, 2, kind);
     let long = format!("\"sleep {}\"", dice.us(4_000, 15_000));
     let name = holder(dice, &mut scene, &lock, kind, &long, planted);
-    plot(scene, worker, "lock-holder-asleep", &[], vec![name])
+    plot(scene, worker, "lock-holder-asleep", &[NONE], vec![name])
 }
 
 fn preempted(dice: &mut Dice, planted: bool) -> Plot {
@@ -137,5 +138,5 @@ fn chain(dice: &mut Dice, planted: bool) -> Plot {
     let inner = format!("\"lock {second}{}\", {}, \"unlock {second}\"", kind.mode, kind.work(&short));
     scene.task(&middle, format!("do = [{}, \"sleep {pause}\"], cpus = \"1\", {start}", kind.with(&first, &inner)));
     scene.task(&last, format!("do = [{own}, \"sleep {rest}\"], cpus = \"2\", {start}"));
-    plot(scene, worker, "lock-held", &[], vec![middle, last])
+    plot(scene, worker, "lock-held", &[NONE], vec![middle, last])
 }

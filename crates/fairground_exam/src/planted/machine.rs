@@ -1,6 +1,6 @@
 //! The machine is late: its ticks, its idle states, its devices, its host, its timers.
 
-use super::stage::{ALL, CFS, busy, later, quiet};
+use super::stage::{ALL, CFS, bound, busy, later, quiet};
 use super::{Family, Plot};
 use crate::dice::Dice;
 use fairground_stdx::Ns;
@@ -40,7 +40,7 @@ fn tick(dice: &mut Dice, planted: bool) -> Plot {
 fn idle_exit(dice: &mut Dice, planted: bool) -> Plot {
     let (mut scene, _) = quiet(dice, ALL, 8);
     scene.tasks.clear();
-    let (exit, residency) = (dice.us(100, 900), dice.us(1_000, 2_000));
+    let (exit, residency) = (dice.us(300, 900), dice.us(1_000, 2_000));
     scene.machine.push(format!("idle_governor = \"{}\"", if planted { "deepest" } else { "shallowest" }));
     for (name, exit, residency) in [("C1", "2us", "2us"), ("C6", &exit, &residency)] {
         scene.machine.push(format!(
@@ -83,7 +83,7 @@ fn slack(dice: &mut Dice, planted: bool) -> Plot {
     let (slack, run, sleep) = (dice.us(3_000, 30_000), dice.us(50, 300), dice.between(3_000, 20_000));
     let slack = if planted { slack } else { "50us".into() };
     let worker = dice.name();
-    scene.task(&worker, format!("do = [\"sleep {sleep}us\", \"run {run}\"], cpus = \"{cpu}\", timer_slack = \"{slack}\""));
+    scene.task(&worker, format!("do = [\"sleep {sleep}us\", \"run {run}\"]{}, timer_slack = \"{slack}\"", bound(dice, cpu)));
     let sleep = Some(Ns::from_us(sleep));
     Plot { scene, task: worker, causes: vec!["timer-late"], levers: vec!["slack"], who: Vec::new(), sleep }
 }

@@ -53,7 +53,7 @@ pub struct Planted {
     pub task: String,
     /// Causes that are right, by their short names.
     pub causes: Vec<&'static str>,
-    /// Kinds of remedy that are right.
+    /// Kinds of remedy that are right; `none` where none need help.
     pub levers: Vec<&'static str>,
     /// Who ran, used up the pool or held the lock; nobody if there is none.
     pub who: Vec<String>,
@@ -68,7 +68,7 @@ pub struct Planted {
 /// So many draws in a row may show no truth.
 const DRAWS: u32 = 50;
 /// A shorter delay is none.
-const LEAST: Ns = Ns::from_us(30);
+const LEAST: Ns = Ns::from_us(200);
 
 /// Draws a delay of a family: the first draw whose truth is shown by running it both ways. Without the cause the worst
 /// delay of the task is at most half of what it is with it.

@@ -3,6 +3,7 @@
 use super::stage::{ALL, GROUP_THROTTLE, busy, later};
 use super::{Family, Plot};
 use crate::dice::Dice;
+use crate::remedy::NONE;
 
 pub(super) const FAMILIES: &[Family] = &[
     Family { name: "fifo", sentence: "a task of SCHED_FIFO runs", plant: |dice, planted| real_time(dice, "fifo", planted) },
@@ -39,7 +40,7 @@ fn deadline(dice: &mut Dice, planted: bool) -> Plot {
     Plot { scene, task: worker, causes: vec!["deadline"], levers: vec!["policy"], who: vec![other], sleep: None }
 }
 
-/// From v6.12 on the fair tasks' deadline server takes the CPU instead.
+/// As a fair task it would share the CPU with the other one, which may not help. From v6.12 on the fair tasks' deadline server takes the CPU instead.
 fn rt_throttled(dice: &mut Dice, planted: bool) -> Plot {
     let (mut scene, cpu) = busy(dice, &GROUP_THROTTLE[..7], 4);
     let (worker, other, priority) = (dice.name(), dice.name(), dice.between(1, 99));
@@ -55,7 +56,7 @@ fn rt_throttled(dice: &mut Dice, planted: bool) -> Plot {
         scene,
         task: worker.clone(),
         causes: vec!["rt-throttled"],
-        levers: vec!["policy"],
+        levers: vec!["policy", NONE],
         who: vec![worker, other],
         sleep: None,
     }

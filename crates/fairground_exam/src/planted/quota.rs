@@ -1,6 +1,6 @@
 //! A group with a quota has used it up.
 
-use super::stage::{GROUP_THROTTLE, TASK_THROTTLE, busy, later, path, quiet};
+use super::stage::{GROUP_THROTTLE, TASK_THROTTLE, bound, busy, later, path, quiet};
 use super::{Family, Plot};
 use crate::dice::Dice;
 use crate::scene::Scene;
@@ -49,7 +49,8 @@ fn alone(dice: &mut Dice, (mut scene, cpu): (Scene, u64), limited: &str, below: 
     let worker = dice.name();
     let run = dice.between(quota.quota / 8, quota.quota / 2);
     let sleep = dice.between(100, run / 2 + 200);
-    let does = format!("do = [\"run {run}us\", \"sleep {sleep}us\"], cpus = \"{cpu}\", group = \"{path}\"");
+    let bound = bound(dice, cpu);
+    let does = format!("do = [\"run {run}us\", \"sleep {sleep}us\"]{bound}, group = \"{path}\"");
     scene.task(&worker, does);
     scene.duration_ms = quota.period * 5 / 1000;
     plot(scene, worker.clone(), vec![worker])
@@ -89,7 +90,7 @@ fn cotenant(dice: &mut Dice, planted: bool) -> Plot {
     scene.group(&own);
     scene.group(&others);
     let (run, sleep) = (dice.us(100, 400), dice.us(2_000, 6_000));
-    scene.task(&worker, format!("do = [\"run {run}\", \"sleep {sleep}\"], cpus = \"{cpu}\", group = \"{own}\""));
+    scene.task(&worker, format!("do = [\"run {run}\", \"sleep {sleep}\"]{}, group = \"{own}\"", bound(dice, cpu)));
     let start = later(dice);
     scene.task(&other, format!("hog = true, nice = 5, cpus = \"{cpu}\", group = \"{others}\", {start}"));
     scene.duration_ms = quota.period * 5 / 1000;
@@ -128,7 +129,7 @@ fn stall(dice: &mut Dice, planted: bool) -> Plot {
         true => "hog = true".to_string(),
         false => format!("do = [\"run {}us\", \"sleep 1ms\"]", quota.period * dice.between(2, 5)),
     };
-    scene.task(&worker, format!("{does}, cpus = \"{cpu}\", group = \"{limited}\""));
+    scene.task(&worker, format!("{does}{}, group = \"{limited}\"", bound(dice, cpu)));
     scene.duration_ms = quota.period * 5 / 1000;
     plot(scene, worker.clone(), vec![worker])
 }
@@ -143,7 +144,8 @@ fn burst(dice: &mut Dice, planted: bool) -> Plot {
     }
     let worker = dice.name();
     let (run, sleep) = (quota.quota * dice.between(120, 170) / 100, quota.period * dice.between(2, 4));
-    let does = format!("do = [\"sleep {sleep}us\", \"run {run}us\"], cpus = \"{cpu}\", group = \"{limited}\"");
+    let bound = bound(dice, cpu);
+    let does = format!("do = [\"sleep {sleep}us\", \"run {run}us\"]{bound}, group = \"{limited}\"");
     scene.task(&worker, does);
     scene.duration_ms = quota.period * 12 / 1000;
     Plot { levers: vec!["cpu.max.burst", "cpu.max"], ..plot(scene, worker.clone(), vec![worker]) }

@@ -24,7 +24,44 @@ pub(super) fn busy(dice: &mut Dice, kernels: &[&str], most: u64) -> (Scene, u64)
         let (name, start) = (dice.name(), later(dice));
         scene.task(&name, format!("hog = true, cpus = \"{other}\", {start}"));
     }
+    for false_trail in FALSE_TRAILS {
+        if dice.chance(15) {
+            false_trail(dice, &mut scene, cpu);
+        }
+    }
     (scene, cpu)
+}
+
+/// Things that could be causes, and are none here: they are elsewhere, or small.
+const FALSE_TRAILS: &[fn(&mut Dice, &mut Scene, u64)] = &[quota_elsewhere, real_time_elsewhere, short_interrupts];
+
+/// Somebody else's group is throttled, on another CPU that is busy all the same.
+fn quota_elsewhere(dice: &mut Dice, scene: &mut Scene, cpu: u64) {
+    let (name, path, start, quota) = (dice.name(), path(dice, 1), later(dice), dice.between(5, 30));
+    if scene.cpus > 1 {
+        let other = (cpu + 1) % scene.cpus;
+        scene.file(&path, format!("\"cpu.max\" = \"{quota}000 100000\""));
+        scene.task(&name, format!("hog = true, cpus = \"{other}\", group = \"{path}\", {start}"));
+    }
+}
+
+/// A real-time task runs on another CPU.
+fn real_time_elsewhere(dice: &mut Dice, scene: &mut Scene, cpu: u64) {
+    let (name, start, run, sleep, priority) =
+        (dice.name(), later(dice), dice.us(500, 9_000), dice.us(5_000, 20_000), dice.between(1, 99));
+    if scene.cpus > 1 {
+        let other = (cpu + 1) % scene.cpus;
+        scene.task(
+            &name,
+            format!("do = [\"run {run}\", \"sleep {sleep}\"], cpus = \"{other}\", policy = \"fifo:{priority}\", {start}"),
+        );
+    }
+}
+
+/// A device interrupts for some microseconds.
+fn short_interrupts(dice: &mut Dice, scene: &mut Scene, _: u64) {
+    let (every, length) = (dice.us(4_000, 12_000), dice.us(3, 12));
+    scene.workloads.push(("irq-noise", format!("every = \"{every}\", random = true, length = \"{length}\"")));
 }
 
 /// The same with nobody on the other CPUs but small tasks.
@@ -70,6 +107,11 @@ pub(super) fn long_slices(scene: &mut Scene, ms: u64) {
     } else {
         scene.tunable("sched_base_slice_ns", format!("{ms}ms"));
     }
+}
+
+/// Binds the task that is asked about to a CPU, but for some draws: what follows a task everywhere needs no CPU.
+pub(super) fn bound(dice: &mut Dice, cpu: u64) -> String {
+    if dice.chance(70) { format!(", cpus = \"{cpu}\"") } else { String::new() }
 }
 
 /// A path below the root, or below others.
