@@ -31,6 +31,7 @@ const REPORT: &str = "fairground_report";
 const FACADE: &str = "fairground";
 const SCENARIO: &str = "fairground_scenario";
 const RECORDINGS: &str = "fairground_recordings";
+const BISECT: &str = "fairground_bisect";
 const EXPLAIN: &str = "fairground_explain";
 const ADVISE: &str = "fairground_advise";
 const REPRODUCE: &str = "fairground_reproduce";
@@ -167,6 +168,14 @@ pub(super) const ROOMS: &[Room] = &[
         absent: "`fairground_explain` changes nothing of the run that it asks: what it tries, it tries in a copy",
     },
     Room {
+        name: BISECT,
+        layer: 6,
+        uses: &[STDX, MODEL, SCHED, METRICS, REPORT, SCENARIO, FACADE],
+        tests_use: &[],
+        libraries: None,
+        absent: "`fairground_bisect` knows no change by name: what it tries are rows of the tables, in sets that the core can run",
+    },
+    Room {
         name: ADVISE,
         layer: 6,
         uses: &[STDX, MODEL, SCHED, SIM, WORKLOAD, FORMATS, METRICS, REPORT, SCENARIO, RECORDINGS, FACADE],
@@ -185,7 +194,7 @@ pub(super) const ROOMS: &[Room] = &[
     Room {
         name: "fairground_cli",
         layer: 7,
-        uses: &[SCENARIO, RECORDINGS, FACADE, EXPLAIN, ADVISE, REPRODUCE, REPORT, VOPR],
+        uses: &[SCENARIO, RECORDINGS, FACADE, BISECT, EXPLAIN, ADVISE, REPRODUCE, REPORT, VOPR],
         tests_use: &[RECORDED],
         libraries: None,
         absent: "`fairground_cli` can do nothing that a user of the library cannot: it parses flags, draws and exits",

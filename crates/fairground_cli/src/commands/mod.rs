@@ -1,6 +1,7 @@
 //! One file per command, with `Args` and `run`; a row in the table below makes it one.
 
 mod advise;
+mod bisect;
 mod capture;
 mod compare;
 mod completions;
@@ -48,8 +49,10 @@ commands! {
     Replay replay;
     /// Compare a recorded trace with the model, decision by decision
     Conform conform;
-    /// Explain why a task ran late after a wake-up
+    /// Explain why a task was late
     Explain explain;
+    /// Find which change of the kernel moved a metric
+    Bisect bisect;
     /// Find the smallest CPU limit that meets a goal, and say what the present one does
     Advise advise;
     /// Show what a result rests on: each class of costs times 0.5 and times 2

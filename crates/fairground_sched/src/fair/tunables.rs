@@ -202,6 +202,26 @@ impl Tunables {
         TUNABLES.iter().zip(self.set).filter_map(|(row, set)| Some((row, set?)))
     }
 
+    /// The names of tunables that were set otherwise.
+    pub(crate) fn set_apart(&self, other: &Tunables) -> impl Iterator<Item = &'static str> {
+        let values = TUNABLES.iter().zip(self.set.into_iter().zip(other.set));
+        values.filter(|(_, (mine, theirs))| mine != theirs).map(|(row, _)| row.name)
+    }
+    /// Takes what was set of one tunable, or that it was not.
+    pub(crate) fn take(&mut self, other: &Tunables, name: &str) {
+        if let Some(index) = TUNABLES.iter().position(|row| row.name == name) {
+            self.set[index] = other.set[index];
+        }
+    }
+    /// Whether the kernels' own requests differ.
+    pub(crate) fn base_slice_apart(&self, other: &Tunables) -> bool {
+        self.base_slice_ns != other.base_slice_ns
+    }
+    /// Takes the kernel's own request.
+    pub(crate) fn take_base_slice(&mut self, other: &Tunables) {
+        self.base_slice_ns = other.base_slice_ns;
+    }
+
     /// sched_util_clamp_min and sched_util_clamp_max.
     pub fn util_clamps(&self) -> (u64, u64) {
         let value = |row: Row| self.set[row as usize].unwrap_or(TUNABLES[row as usize].base);

@@ -5,6 +5,7 @@ mod changes;
 mod error;
 mod idle_switches;
 mod known;
+mod mix;
 mod rules;
 #[cfg(test)]
 mod tests;
@@ -12,6 +13,7 @@ mod tests;
 pub use changes::{Change, ChangeKind};
 pub use error::ProfileError;
 pub use known::{Known, KnownKind};
+pub use mix::BASE_SLICE;
 
 use crate::fair::tunables::Tunables;
 use crate::seam::*;

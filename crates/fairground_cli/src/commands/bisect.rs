@@ -1,0 +1,77 @@
+//! `fairground bisect`.
+
+use crate::flags::ScenarioFlags;
+use crate::interrupt::{self, EXIT_INTERRUPTED};
+use crate::progress::Bar;
+use crate::show;
+use fairground::input::RunInput;
+use fairground_bisect::{self as bisect, BisectOptions};
+use fairground_scenario::{Control, Error};
+use std::path::PathBuf;
+
+/// Find which change of the kernel moved a metric between two profiles: along the history, then row by row.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// A scenario, an rt-app file, or the folder of a recorded experiment
+    scenario: PathBuf,
+    /// The first profile; the scenario's if left out
+    #[arg(long, value_name = "PROFILE")]
+    a: Option<String>,
+    /// The second profile; the first one's, with the changes, if left out
+    #[arg(long, value_name = "PROFILE")]
+    b: Option<String>,
+    /// A change that makes the second side out of its profile: a feature, NAME=VALUE, or +overlay
+    #[arg(long = "change", value_name = "CHANGE")]
+    changes: Vec<String>,
+    /// The metric, as `fairground list metrics` names it
+    #[arg(long, value_name = "NAME")]
+    metric: String,
+    /// The least change of its mean that matters
+    #[arg(long, value_name = "PERCENT", default_value = "2%")]
+    worth: String,
+    /// The number of seeds; fewer than five can decide nothing
+    #[arg(long, value_name = "N", default_value_t = 5)]
+    runs: u64,
+    #[command(flatten)]
+    change: ScenarioFlags,
+}
+
+pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
+    let input = RunInput::open(&args.scenario, &args.change.overrides())?;
+    let scenario = input.scenario();
+    let options = BisectOptions {
+        a: args.a.clone(),
+        b: args.b.clone(),
+        changes: args.changes.clone(),
+        metric: args.metric.clone(),
+        worth_permille: permille(&args.worth)?,
+        runs: args.runs,
+    };
+    let bar = Bar::new("bisecting");
+    let found = bisect::bisect(scenario, &options, Control::new(interrupt::flag(), &bar));
+    bar.finish();
+    let Some(found) = found? else {
+        eprintln!("interrupted: nothing was found");
+        return Ok(EXIT_INTERRUPTED);
+    };
+    if json {
+        show::document(&bisect::document(scenario, &found))?;
+    } else {
+        show::text(&(bisect::summary(&found) + "\n"))?;
+        show::tables(&bisect::tables(&found))?;
+    }
+    Ok(found.exit_code())
+}
+
+/// A percentage with at most one digit behind the point, in thousandths.
+fn permille(text: &str) -> Result<u64, Error> {
+    let wrong = || Error::one("--worth", format!("`{text}` is no percentage"), "A number from 0 to 100, such as 2% or 0.5%.");
+    let (whole, tenth) = text.trim_end_matches('%').split_once('.').unwrap_or((text.trim_end_matches('%'), "0"));
+    let digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    if !digits(whole) || !digits(tenth) || tenth.len() > 1 {
+        return Err(wrong());
+    }
+    let number = |part: &str| part.parse::<u64>().map_err(|_| wrong());
+    let value = number(whole)?.saturating_mul(10).saturating_add(number(tenth)?);
+    if value <= 1000 { Ok(value) } else { Err(wrong()) }
+}

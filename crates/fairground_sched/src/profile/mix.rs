@@ -1,0 +1,119 @@
+//! States between two profiles: some rows of the one and the rest of the other.
+
+use super::{Profile, ProfileError, rules};
+use fairground_model::features::Feat;
+use fairground_model::version::KernelVersion;
+
+/// The row of the kernel's own value of sched_base_slice_ns, which no user set.
+pub const BASE_SLICE: &str = "sched_base_slice_ns (default)";
+
+impl Profile {
+    /// The names of the rows that act differently in `other`: seams, switches that are on in one of them only, tunables that
+    /// were set, and [`BASE_SLICE`].
+    pub fn rows_apart(&self, other: &Profile) -> Vec<&'static str> {
+        let (mine, theirs) = (self.seam_rows(), other.seam_rows());
+        let seams = mine.iter().zip(&theirs).filter(|pair| pair.0.value != pair.1.value).map(|pair| pair.0.name);
+        let switches =
+            Feat::ALL.iter().filter(|&&feat| self.feats.has(feat) != other.feats.has(feat)).map(|feat| feat.row().name);
+        let mut names: Vec<&'static str> = seams.chain(switches).chain(self.tunables.set_apart(&other.tunables)).collect();
+        if self.tunables.base_slice_apart(&other.tunables) {
+            names.push(BASE_SLICE);
+        }
+        names
+    }
+
+    /// The same with these rows of another profile, named as in [`Profile::rows_apart`]. Refused if the core could not run such a
+    /// mix.
+    pub fn with_rows(&self, other: &Profile, rows: &[&str]) -> Result<Profile, ProfileError> {
+        let mut mixed = self.clone();
+        let theirs = other.seam_rows();
+        for &name in rows {
+            if let Some(feat) = Feat::by_name(name) {
+                mixed.feats.set(feat, other.feats.has(feat));
+                mixed.known_feats.set(feat, self.known_feats.has(feat) || other.known_feats.has(feat));
+            } else if let Some(row) = theirs.iter().find(|row| row.name == name) {
+                mixed.set_seam(name, &row.value)?;
+            } else if name == BASE_SLICE {
+                mixed.tunables.take_base_slice(&other.tunables);
+            } else {
+                mixed.tunables.take(&other.tunables, name);
+            }
+        }
+        // Rules that ask for the age of a kernel ask for what it has: here the younger one of the two.
+        mixed.base = self.base.max(other.base);
+        rules::check(mixed)
+    }
+
+    /// The states of mainline from this kernel to that of `other`, both ends as they are: one for each version between at
+    /// which a row changes. What a user set stays as it is at the beginning until the last state.
+    pub fn way_to(&self, other: &Profile) -> Vec<Profile> {
+        let is_back = self.base > other.base;
+        let (old, new) = if is_back { (other, self) } else { (self, other) };
+        let plain = Profile::query(old.base);
+        let set: Vec<&'static str> = plain.rows_apart(old);
+        let between = std::iter::successors(Some(old.base.next()), |version| Some(version.next()));
+        let mut way = vec![old.clone()];
+        for version in between.take_while(|&version| version < new.base) {
+            let mainline = Profile::query_mainline(version);
+            let Ok(state) = mainline.with_rows(old, &set) else { continue };
+            let state = Profile { name: version.to_string(), base: version, ..state };
+            if way.last().is_none_or(|last| !last.rows_apart(&state).is_empty()) {
+                way.push(state);
+            }
+        }
+        way.push(new.clone());
+        if is_back {
+            way.reverse();
+        }
+        way
+    }
+
+    fn query_mainline(version: KernelVersion) -> Profile {
+        let mut profile = Profile::query(version);
+        for &feat in Feat::ALL {
+            let default = feat.row().mainline_at(version);
+            profile.feats.set(feat, default == Some(true));
+            profile.known_feats.set(feat, default.is_some());
+        }
+        profile
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kernel(name: &str) -> Profile {
+        Profile::parse(name).unwrap()
+    }
+
+    #[test]
+    fn all_rows_make_the_other_profile() {
+        for (a, b) in [("v5.10", "v6.1"), ("v6.1", "v6.12"), ("v6.12", "v6.18"), ("v6.18", "v6.6")] {
+            let (a, b) = (kernel(a), kernel(b));
+            let rows = a.rows_apart(&b);
+            assert!(!rows.is_empty());
+            let mixed = a.with_rows(&b, &rows).unwrap();
+            assert!(mixed.rows_apart(&b).is_empty(), "{:?}", mixed.rows_apart(&b));
+            assert!(a.with_rows(&b, &[]).unwrap().rows_apart(&a).is_empty());
+        }
+    }
+
+    #[test]
+    fn half_of_eevdf_is_refused() {
+        let (a, b) = (kernel("v6.1"), kernel("v6.6"));
+        assert!(a.with_rows(&b, &["pick"]).is_err());
+    }
+
+    #[test]
+    fn the_way_leads_through_versions_and_keeps_what_was_set() {
+        let a = kernel("v6.1").with_feature("NEXT_BUDDY").unwrap();
+        let b = kernel("v6.12");
+        let way = a.way_to(&b);
+        assert_eq!((way.first(), way.last()), (Some(&a), Some(&b)));
+        assert!(way.len() > 3, "{:?}", way.iter().map(|state| &state.name).collect::<Vec<_>>());
+        assert!(way[1..way.len() - 1].iter().all(|state| state.feats.has(Feat::NEXT_BUDDY)));
+        let back: Vec<String> = b.way_to(&a).into_iter().map(|state| state.name).collect();
+        assert_eq!(back, way.into_iter().rev().map(|state| state.name).collect::<Vec<_>>());
+    }
+}
