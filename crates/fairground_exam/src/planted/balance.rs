@@ -8,6 +8,7 @@ pub(super) const FAMILIES: &[Family] = &[
     Family { name: "other-cache", sentence: "the idle CPUs lie under another cache", plant: other_cache },
     Family { name: "search-cut", sentence: "the search for an idle CPU is cut", plant: search_cut },
     Family { name: "newidle-gate", sentence: "a CPU expects to be idle for too short a time to balance", plant: newidle_gate },
+    Family { name: "cache-hot", sentence: "the waiting task ran a moment ago", plant: cache_hot },
     Family { name: "misled-statistic", sentence: "a balance reads a load that is gone", plant: misled },
 ];
 
@@ -100,4 +101,28 @@ fn misled(dice: &mut Dice, planted: bool) -> Plot {
     scene.changes.push(("200950us".into(), format!("affinity {other_light} 1-2")));
     let levers = vec!["queued-load"];
     Plot { scene, task: worker, causes: vec!["misled-statistic"], levers, who: vec![hog], sleep: None }
+}
+
+/// CPU 1 runs out of work while the task waits on CPU 0, where it ran a moment ago. The tunable that makes it cache hot
+/// says too how long a CPU must expect to be idle.
+fn cache_hot(dice: &mut Dice, planted: bool) -> Plot {
+    let (mut scene, _) = quiet(dice, &["5.1", "5.10", "5.19", "6.1"], 1);
+    scene.tasks.clear();
+    (scene.cpus, scene.shape, scene.hz, scene.duration_ms) = (2, 0, 100, 100);
+    scene.features.push("NO_WAKEUP_PREEMPTION".into());
+    scene.tunable("sched_migration_cost_ns", if planted { "8ms" } else { "0" });
+    let (worker, hog, other) = (dice.name(), dice.name(), dice.name());
+    let (first, pause, run) = (dice.between(4_000, 5_500), dice.between(150, 300), dice.us(500, 2_000));
+    let (start, ends) = (dice.us(300, 900), first + pause + dice.between(200, 600));
+    scene.task(&worker, format!("program = [\"run {first}us\", \"sleep {pause}us\", \"run {run}\", \"exit\"], first_cpu = 0"));
+    scene.task(&hog, format!("hog = true, cpus = \"0\", start = \"{start}\""));
+    scene.task(&other, format!("program = [\"run {ends}us\", \"exit\"], cpus = \"1\""));
+    Plot {
+        scene,
+        task: worker,
+        causes: vec!["cache-hot", "newidle-gate"],
+        levers: vec!["sched_migration_cost_ns"],
+        who: vec![hog],
+        sleep: None,
+    }
 }

@@ -45,7 +45,8 @@ impl Pair {
 
 fn wakeup_granularity(dice: &mut Dice, planted: bool) -> Plot {
     let mut pair = Pair::draw(dice, CFS);
-    let granularity = dice.between(10, 30);
+    let granularity = dice.between(20, 40);
+    long_slices(&mut pair.scene, dice.between(10, 15));
     let granularity = if planted { format!("{granularity}ms") } else { "0".into() };
     pair.scene.tunable("sched_wakeup_granularity_ns", granularity);
     pair.plot("", "wakeup-granularity", &["sched_wakeup_granularity_ns"])

@@ -11,7 +11,13 @@ pub(super) const FAMILIES: &[Family] = &[
     Family { name: "lock-holder-asleep", sentence: "it sleeps with the lock", plant: asleep },
     Family { name: "lock-holder-preempted", sentence: "it was preempted with the lock", plant: preempted },
     Family { name: "lock-holder-throttled", sentence: "its group is throttled while it has the lock", plant: throttled },
+    Family {
+        name: "lock-behind-writer",
+        sentence: "a reader sleeps with the lock, and a writer waits before the task",
+        plant: behind_writer,
+    },
     Family { name: "lock-chain", sentence: "it waits for another lock, whose holder runs for long", plant: chain },
+    Family { name: "lock-chain-throttled", sentence: "the same, and the other holder is throttled", plant: chain_throttled },
 ];
 
 /// A kind of lock, and how it is taken and released.
@@ -139,4 +145,37 @@ fn chain(dice: &mut Dice, planted: bool) -> Plot {
     scene.task(&middle, format!("do = [{}, \"sleep {pause}\"], cpus = \"1\", {start}", kind.with(&first, &inner)));
     scene.task(&last, format!("do = [{own}, \"sleep {rest}\"], cpus = \"2\", {start}"));
     plot(scene, worker, "lock-held", &[NONE], vec![middle, last])
+}
+
+/// As long as a writer waits, no reader comes in.
+fn behind_writer(dice: &mut Dice, planted: bool) -> Plot {
+    let kind = Kind { mode: " read", ..KERNEL[2] };
+    let (mut scene, worker, lock) = stage(dice, ALL, 3, kind);
+    let long = format!("\"sleep {}\"", dice.us(6_000, 20_000));
+    let reader = holder(dice, &mut scene, &lock, kind, &long, planted);
+    let (writer, start, pause, work) = (dice.name(), later(dice), dice.us(2_000, 5_000), dice.us(20, 80));
+    let does = KERNEL[2].with(&lock, &kind.work(&work));
+    scene.task(&writer, format!("do = [\"sleep {pause}\", {does}], cpus = \"2\", {start}"));
+    plot(scene, worker, "lock-holder-asleep", &[NONE], vec![reader])
+}
+
+fn chain_throttled(dice: &mut Dice, planted: bool) -> Plot {
+    let kind = USER;
+    let (mut scene, worker, first) = stage(dice, ALL, 3, kind);
+    let second = dice.name();
+    scene.locks.push((second.clone(), kind.kind.to_string()));
+    let (middle, last, limited, period) = (dice.name(), dice.name(), path(dice, 1), dice.one_of(&[50_000, 100_000]));
+    let quota = period * dice.between(15, 40) / 100;
+    scene.group(&limited);
+    if planted {
+        scene.file(&limited, format!("\"cpu.max\" = \"{quota} {period}\""));
+    }
+    let (pause, start, short, free, work) =
+        (dice.us(1_000, 3_000), later(dice), dice.us(20, 80), dice.us(200, 900), dice.us(2_000, 4_000));
+    let inner = kind.with(&second, &kind.work(&short));
+    scene.task(&middle, format!("do = [{}, \"sleep {pause}\"], cpus = \"1\", {start}", kind.with(&first, &inner)));
+    let does = kind.with(&second, &kind.work(&work));
+    scene.task(&last, format!("do = [\"run {free}\", {does}], cpus = \"2\", group = \"{limited}\", {start}"));
+    scene.duration_ms = period * 10 / 1000;
+    plot(scene, worker, "lock-holder-throttled", &["cpu.max"], vec![middle, last])
 }

@@ -3,6 +3,7 @@
 use super::stage::{ALL, CFS, bound, busy, later, quiet};
 use super::{Family, Plot};
 use crate::dice::Dice;
+use crate::scene::Scene;
 use fairground_stdx::Ns;
 
 pub(super) const FAMILIES: &[Family] = &[
@@ -14,24 +15,30 @@ pub(super) const FAMILIES: &[Family] = &[
         plant: |dice, planted| noise(dice, &INTERRUPT, planted),
     },
     Family { name: "stolen", sentence: "the host runs something else", plant: |dice, planted| noise(dice, &STOLEN, planted) },
+    Family {
+        name: "interrupt-stall",
+        sentence: "a device interrupts the task in mid-run",
+        plant: |dice, planted| noise_stall(dice, &INTERRUPT, planted),
+    },
+    Family {
+        name: "stolen-stall",
+        sentence: "the host stops the task in mid-run",
+        plant: |dice, planted| noise_stall(dice, &STOLEN, planted),
+    },
     Family { name: "timer-slack", sentence: "the timer has a slack", plant: slack },
     Family { name: "cpu-offline", sentence: "the CPU that would be idle is off line", plant: offline },
 ];
 
+/// The task has no lead with which it could preempt: what ends the others' slices is the tick.
 fn tick(dice: &mut Dice, planted: bool) -> Plot {
-    let (mut scene, cpu) = busy(dice, &[CFS, &["6.6", "6.12"]].concat(), 4);
+    let (mut scene, cpu) = busy(dice, CFS, 4);
     scene.hz = if planted { 100 } else { 1000 };
-    if CFS.contains(&scene.kernel.as_str()) {
-        scene.tunable("sched_wakeup_granularity_ns", "20ms");
-    }
-    let (worker, run, offset) = (dice.name(), dice.us(50, 300), dice.us(200, 900));
-    let period = dice.between(2, 5) * 10;
-    let does = format!("program = [\"now r0\", \"timer r0 {period}ms absolute\", \"run {run}\", \"jump 1\"]");
-    scene.task(&worker, format!("{does}, cpus = \"{cpu}\", start = \"{offset}\""));
+    let (worker, run, sleep) = (dice.name(), dice.us(1_500, 4_000), dice.us(50, 200));
+    scene.task(&worker, format!("do = [\"run {run}\", \"sleep {sleep}\"], cpus = \"{cpu}\""));
     let mut who = Vec::new();
     for _ in 0..dice.between(2, 4) {
-        let name = dice.name();
-        scene.task(&name, format!("hog = true, cpus = \"{cpu}\", start = \"1ms\""));
+        let (name, start) = (dice.name(), later(dice));
+        scene.task(&name, format!("hog = true, cpus = \"{cpu}\", {start}"));
         who.push(name);
     }
     Plot { scene, task: worker, causes: vec!["tick"], levers: vec!["hz", "HRTICK"], who, sleep: None }
@@ -62,19 +69,36 @@ struct Noise {
 const INTERRUPT: Noise = Noise { workload: "irq-noise", cause: "interrupt", lever: "no-interrupts" };
 const STOLEN: Noise = Noise { workload: "steal", cause: "stolen", lever: "no-steal" };
 
+impl Noise {
+    /// Disturbs this CPU now and then, if it is planted.
+    fn give(&self, dice: &mut Dice, scene: &mut Scene, cpu: u64, planted: bool) {
+        let (every, length, start) = (dice.us(15_000, 50_000), dice.us(3_000, 9_000), dice.us(5_000, 20_000));
+        let fields =
+            [("every", every), ("jitter", "5ms".into()), ("length", length), ("spread", "500us".into()), ("start", start)];
+        if planted {
+            let args = fields.map(|(name, value)| format!("{name} = \"{value}\"")).join(", ");
+            scene.workloads.push((self.workload, format!("cpus = \"{cpu}\", {args}")));
+        }
+    }
+    fn plot(&self, scene: Scene, task: String, sleep: Option<Ns>) -> Plot {
+        Plot { scene, task, causes: vec![self.cause], levers: vec![self.lever], who: Vec::new(), sleep }
+    }
+}
+
 fn noise(dice: &mut Dice, noise: &Noise, planted: bool) -> Plot {
     let (mut scene, cpu) = busy(dice, ALL, 8);
-    let (every, length, start) = (dice.us(15_000, 50_000), dice.us(3_000, 9_000), dice.us(5_000, 20_000));
-    if planted {
-        let args = format!(
-            "cpus = \"{cpu}\", every = \"{every}\", jitter = \"5ms\", length = \"{length}\", spread = \"500us\", start = \"{start}\""
-        );
-        scene.workloads.push((noise.workload, args));
-    }
+    noise.give(dice, &mut scene, cpu, planted);
     let (worker, run, sleep) = (dice.name(), dice.us(50, 300), dice.between(500, 2_000));
     scene.task(&worker, format!("do = [\"sleep {sleep}us\", \"run {run}\"], cpus = \"{cpu}\""));
-    let sleep = Some(Ns::from_us(sleep));
-    Plot { scene, task: worker, causes: vec![noise.cause], levers: vec![noise.lever], who: Vec::new(), sleep }
+    noise.plot(scene, worker, Some(Ns::from_us(sleep)))
+}
+
+fn noise_stall(dice: &mut Dice, noise: &Noise, planted: bool) -> Plot {
+    let (mut scene, cpu) = busy(dice, ALL, 8);
+    noise.give(dice, &mut scene, cpu, planted);
+    let (worker, run, sleep) = (dice.name(), dice.us(150_000, 300_000), dice.between(100, 1_000));
+    scene.task(&worker, format!("do = [\"run {run}\", \"sleep {sleep}us\"], cpus = \"{cpu}\""));
+    noise.plot(scene, worker, Some(Ns::from_us(sleep)))
 }
 
 fn slack(dice: &mut Dice, planted: bool) -> Plot {

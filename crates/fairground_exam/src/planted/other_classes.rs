@@ -9,6 +9,13 @@ pub(super) const FAMILIES: &[Family] = &[
     Family { name: "fifo", sentence: "a task of SCHED_FIFO runs", plant: |dice, planted| real_time(dice, "fifo", planted) },
     Family { name: "rr", sentence: "a task of SCHED_RR runs", plant: |dice, planted| real_time(dice, "rr", planted) },
     Family { name: "deadline", sentence: "a deadline task runs", plant: deadline },
+    Family {
+        name: "higher-priority",
+        sentence: "both are real-time tasks, the other has a higher priority",
+        plant: higher_priority,
+    },
+    Family { name: "rr-turn", sentence: "several tasks of SCHED_RR take turns", plant: rr_turn },
+    Family { name: "deadline-first", sentence: "a deadline task runs before a real-time one", plant: deadline_first },
     Family { name: "rt-throttled", sentence: "a real-time task has used up its share of the CPU", plant: rt_throttled },
     Family { name: "deadline-throttled", sentence: "a deadline task has used up its runtime", plant: deadline_throttled },
 ];
@@ -83,4 +90,48 @@ fn deadline_throttled(dice: &mut Dice, planted: bool) -> Plot {
         who: vec![worker],
         sleep: None,
     }
+}
+
+fn higher_priority(dice: &mut Dice, planted: bool) -> Plot {
+    let (mut scene, cpu) = busy(dice, ALL, 4);
+    let (worker, other, own, above) = (dice.name(), dice.name(), dice.between(10, 50), dice.between(1, 49));
+    let priority = if planted { own + above } else { own - 5 };
+    let (run, sleep, start) = (dice.us(15_000, 60_000), dice.us(15_000, 60_000), later(dice));
+    scene.task(
+        &other,
+        format!("do = [\"run {run}\", \"sleep {sleep}\"], cpus = \"{cpu}\", policy = \"fifo:{priority}\", {start}"),
+    );
+    let (run, sleep) = (dice.us(50, 500), dice.us(3_000, 9_000));
+    scene.task(&worker, format!("do = [\"sleep {sleep}\", \"run {run}\"], cpus = \"{cpu}\", policy = \"fifo:{own}\""));
+    Plot { scene, task: worker, causes: vec!["real-time"], levers: vec!["policy"], who: vec![other], sleep: None }
+}
+
+fn rr_turn(dice: &mut Dice, planted: bool) -> Plot {
+    let (mut scene, cpu) = busy(dice, ALL, 4);
+    let (worker, priority, many) = (dice.name(), dice.between(10, 90), dice.between(1, 3));
+    let (run, sleep) = (dice.us(50, 500), dice.us(20_000, 40_000));
+    scene.task(&worker, format!("do = [\"sleep {sleep}\", \"run {run}\"], cpus = \"{cpu}\", policy = \"rr:{priority}\""));
+    let mut who = Vec::new();
+    let policy = if planted { format!("rr:{priority}") } else { "other".into() };
+    for _ in 0..many {
+        let (name, start) = (dice.name(), later(dice));
+        scene.task(&name, format!("hog = true, cpus = \"{cpu}\", policy = \"{policy}\", {start}"));
+        who.push(name);
+    }
+    Plot { scene, task: worker, causes: vec!["real-time"], levers: vec!["policy"], who, sleep: None }
+}
+
+fn deadline_first(dice: &mut Dice, planted: bool) -> Plot {
+    let (mut scene, _) = busy(dice, ALL, 1);
+    let (worker, other, priority) = (dice.name(), dice.name(), dice.between(1, 99));
+    let (runtime, rest) = (dice.between(10, 40), dice.between(30, 60));
+    let policy = match planted {
+        true => format!("policy = \"deadline\", dl_runtime = \"{}ms\", dl_period = \"{}ms\"", runtime + 5, runtime + 5 + rest),
+        false => "nice = 10".to_string(),
+    };
+    let start = later(dice);
+    scene.task(&other, format!("do = [\"run {runtime}ms\", \"sleep {rest}ms\"], {policy}, {start}"));
+    let (run, sleep) = (dice.us(50, 500), dice.us(3_000, 9_000));
+    scene.task(&worker, format!("do = [\"sleep {sleep}\", \"run {run}\"], policy = \"fifo:{priority}\""));
+    Plot { scene, task: worker, causes: vec!["deadline"], levers: vec!["policy"], who: vec![other], sleep: None }
 }
