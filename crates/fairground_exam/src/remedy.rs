@@ -9,20 +9,24 @@ pub(crate) const NONE: &str = "none";
 /// What stands between the changes of a remedy that has several.
 const AND: &str = "; ";
 
+/// What undoes a change of the run: made before it, it does nothing.
+const UNDOES: &str = "online";
+
 /// The kind of a remedy: the first word of its text, or the name before `=`.
 pub(crate) fn kind(change: &str) -> &str {
     let end = change.find(|letter: char| letter.is_whitespace() || letter == '=' || letter == ';').unwrap_or(change.len());
     &change[..end]
 }
 
-/// Whether a remedy is right: it is of a kind that is known to be, or it is shown to be by running the scenario with it.
+/// Whether a remedy is right: a run with it from the beginning on shows it. What cannot be said of a whole run is right if
+/// it is of a kind that is known to be.
 pub(crate) fn is_right(planted: &Planted, change: Option<&str>) -> bool {
-    planted.levers.contains(&change.map_or(NONE, kind)) || change.is_some_and(|change| is_shown(planted, change))
+    let is_known = planted.levers.contains(&change.map_or(NONE, kind));
+    change.filter(|change| kind(change) != UNDOES).and_then(|change| is_shown(planted, change)).unwrap_or(is_known)
 }
 
-/// Whether the worst delay is at most half with this change from the beginning on. What cannot be said of a whole run
-/// shows nothing.
-fn is_shown(planted: &Planted, change: &str) -> bool {
+/// Whether the worst delay is at most half with this change from the beginning on, if it can be made there.
+fn is_shown(planted: &Planted, change: &str) -> Option<bool> {
     let mut text = planted.text.clone();
     let mut overrides = Overrides::default();
     for change in change.split(AND) {
@@ -39,7 +43,7 @@ fn is_shown(planted: &Planted, change: &str) -> bool {
         }
     }
     let left = worst_delay_with(&text, &overrides, &planted.task, planted.sleep);
-    left.is_ok_and(|left| is_truth((planted.delays.0, left)))
+    left.ok().map(|left| is_truth((planted.delays.0, left)))
 }
 
 #[cfg(test)]
