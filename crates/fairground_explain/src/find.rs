@@ -46,7 +46,7 @@ pub struct Delay {
     pub until: Instant,
     /// Whether it went on: else the run ended first.
     pub ran: bool,
-    /// The beginning of its last sleep, or of its last stretch on a CPU if it never slept.
+    /// When it last began to run before its last sleep, or at all if it never slept.
     pub(super) back: Instant,
 }
 
@@ -86,6 +86,10 @@ impl Delays {
     pub(super) fn found(mut self, end: Instant) -> Vec<Delay> {
         for row in self.rows.iter_mut().flatten() {
             self.found.extend(row.finish(end));
+        }
+        // An interrupt may outlast the run.
+        for delay in self.found.iter_mut().filter(|delay| delay.until > end) {
+            (delay.until, delay.ran) = (end, false);
         }
         self.found.retain(|delay| delay.until > delay.from);
         self.found

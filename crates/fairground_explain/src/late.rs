@@ -36,8 +36,8 @@ pub(super) struct Late {
     due: Option<Instant>,
     /// The interrupts that lie back to back on its CPU: from and to.
     interrupted: Option<(Instant, Instant)>,
-    /// When its last sleep began, and its last stretch on a CPU.
-    slept_at: Option<Instant>,
+    /// When its last stretch on a CPU before its last sleep began, and its last stretch of all.
+    ran_before_sleep: Option<Instant>,
     switched_in_at: Instant,
     /// How long it ran before it got its CPU, how often it was woken, and how often it had a lock, all since it is followed.
     ran_before: Ns,
@@ -54,7 +54,7 @@ impl Late {
             waits: None,
             due: None,
             interrupted: None,
-            slept_at: None,
+            ran_before_sleep: None,
             switched_in_at: Instant::ZERO,
             ran_before: Ns::ZERO,
             wakings: 0,
@@ -77,7 +77,7 @@ impl Late {
     }
 
     fn delay(&self, kind: Kind, from: Instant, until: Instant, ran: bool) -> Delay {
-        let back = self.slept_at.unwrap_or(self.switched_in_at).min(from);
+        let back = self.ran_before_sleep.unwrap_or(self.switched_in_at).min(from);
         Delay { task: self.task, kind, from, until, ran, back }
     }
     fn end(&mut self, until: Instant, ran: bool) -> Option<Delay> {
@@ -126,7 +126,8 @@ impl Late {
             PrevState::Dead => self.waits = None,
             // A sleep for a lock is a part of the wait.
             _ if self.is_for_lock() => {}
-            _ => (self.slept_at, self.due) = (Some(at), None),
+            // What the sleep asked for was said while it ran.
+            _ => (self.ran_before_sleep, self.due) = (Some(self.switched_in_at), None),
         }
         ended
     }

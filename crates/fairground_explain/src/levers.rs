@@ -3,7 +3,7 @@
 use super::cause::Cause;
 use super::one::Explained;
 use super::parts::{Keeps, Who};
-use super::what_if::{NO_DEEP_IDLE, NO_INTERRUPTS, NO_SLACK, NO_STEAL, QUEUED_LOAD};
+use super::what_if::{NO_DEEP_IDLE, NO_INTERRUPTS, NO_STEAL, QUEUED_LOAD};
 use fairground_model::{TaskSet, TaskSpec, event};
 use fairground_scenario::Scenario;
 use fairground_sched::Profile;
@@ -116,7 +116,7 @@ impl<'a> Named<'a> {
             Cause::Buddy => texts(&["NO_NEXT_BUDDY", "NO_LAST_BUDDY"]),
             Cause::TickGranularity => texts(&["HRTICK"]),
             Cause::KernelSection => texts(&["preemption=full"]),
-            Cause::TimerLate => texts(&[NO_SLACK]),
+            Cause::TimerLate => vec![format!("slack {task} 0ns")],
             Cause::IdleExit => texts(&[NO_DEEP_IDLE]),
             Cause::Interrupt => texts(&[NO_INTERRUPTS]),
             Cause::Stolen => texts(&[NO_STEAL]),

@@ -45,7 +45,7 @@ pub use pool::PoolStory;
 pub use proof::{Confidence, Proof, Suspect};
 pub use show::{document, story, tables};
 pub use verdicts::{Misread, Miss};
-pub use what_if::{Change, NO_DEEP_IDLE, NO_INTERRUPTS, NO_SLACK, NO_STEAL, Outcome, QUEUED_LOAD};
+pub use what_if::{Change, NO_DEEP_IDLE, NO_INTERRUPTS, NO_STEAL, Outcome, QUEUED_LOAD};
 
 use fairground_model::cgroup::ROOT;
 use fairground_model::{Start, TaskSet, event};
@@ -96,6 +96,8 @@ impl Explanation {
             Cause::Throttled => of_pool(),
             // Its own runtime is used up by nobody else.
             Cause::DeadlineThrottled => Some(self.one.delay.task),
+            // The kernel, the machine, or nobody.
+            Cause::Interrupt | Cause::Stolen | Cause::TimerLate | Cause::IdleExit | Cause::IpiFlight | Cause::KernelTime => None,
             _ => self.one.parts.longest_task().or_else(of_pool),
         };
         task.map(|task| self.names.task(task))

@@ -107,10 +107,14 @@ impl Explained {
         }
         let mut causes = Vec::new();
         let is_long = |row: &&IdleCpu| self.is_half(row.total);
+        let compared = |miss: &Miss| matches!(miss.cause, Cause::NoImbalance | Cause::OtherQueue | Cause::NotMovable);
         if self.misses.iter().any(|miss| miss.cause == Cause::MisledStatistic && self.saves_half(miss.at)) {
             causes.push(Cause::MisledStatistic);
         }
         if self.longest_idle(true).filter(is_long).is_some() {
+            if causes.is_empty() && self.misses.iter().any(|miss| compared(miss) && self.saves_half(miss.at)) {
+                causes.push(Cause::MisledStatistic);
+            }
             let placed = self.placement.and_then(|placement| placement.missed);
             let balance = self.misses.iter().find(|miss| self.saves_half(miss.at)).map(|miss| miss.cause);
             causes.push(placed.or(balance).unwrap_or(Cause::NoBalance));
@@ -127,6 +131,12 @@ impl Explained {
         let mut here: Vec<Cause> = here.collect();
         here.sort_by_key(|&cause| std::cmp::Reverse(self.parts.of(cause)));
         here
+    }
+
+    /// The rule with which its wait behind others began, whatever time it had: a wait that it began goes on by the next rule.
+    pub(super) fn first(&self) -> Option<Cause> {
+        let causes = self.parts.stretches().iter().map(|stretch| self.parts.rows()[stretch.part].cause);
+        causes.into_iter().find(|&cause| is_crowding(cause))
     }
 
     /// All causes that were found, the named one first.

@@ -128,6 +128,15 @@ impl Parts {
         times.sort_by_key(|row| std::cmp::Reverse(row.1));
         times.into_iter().map(|row| row.0).collect()
     }
+    /// Whether many tasks had the CPU, none of them for more than a third of the time.
+    pub(super) fn is_many_turns(&self) -> bool {
+        let tasks = self.tasks();
+        let of = |task: TaskId| -> u64 {
+            let his = |part: &&Part| matches!(part.who, Who::Task(other, _) if other == task);
+            self.rows.iter().filter(his).map(|part| part.time.0).sum()
+        };
+        tasks.len() > 3 && tasks.into_iter().all(|task| of(task) * 3 <= self.total().0)
+    }
     /// The cause that held longest; of equal ones the first of the list.
     pub fn largest(&self) -> Cause {
         let mut largest = Cause::ALL[0];

@@ -5,11 +5,13 @@
 //!
 //! - A rule of its own (a quota, a feature, a policy): the mean of the two, since a rule often leads to the next one, which
 //!   then has the time.
-//! - Others that were ahead and would have to yield: half of the smaller one, since that removes every wait for a CPU.
+//! - Others that were ahead and would have to yield: half of the smaller one, since that removes every wait for a CPU; all of
+//!   it if many had their turns.
 //! - On another CPU: what the removal saves.
 //! - A state that no change removes: its time, since the account of the time is exact.
 //!
-//! A cause whose removal saves less than a twentieth scores nothing. The one with the highest score is named.
+//! A cause whose removal saves less than a twentieth scores nothing. The one with the highest score is named. But if half of the
+//! delay goes with a cause on another CPU, or with one that somebody set (a policy, WAKEUP_PREEMPTION), that goes first.
 
 use super::cause::{Cause, Place};
 use super::levers::Named;
@@ -56,6 +58,8 @@ pub struct Suspect {
     pub cause: Cause,
     /// The time that it had in the delay: zero if it lies elsewhere.
     pub time: Ns,
+    /// Whether many tasks had the CPU in turn.
+    pub many: bool,
     /// The change that takes it away and saves most, and what that saves; `None` if no change does.
     pub removal: Option<(String, Ns)>,
 }
@@ -64,15 +68,27 @@ impl Suspect {
     /// What it explains of a delay of this length.
     pub fn score(&self, length: Ns) -> Ns {
         let saved = self.removal.as_ref().map(|row| row.1.min(length));
+        let half = if self.many { 1 } else { 2 };
         Ns(match (saved, self.cause.place()) {
             (Some(saved), _) if saved.0 * 100 < length.0 * LEAST_PCT => 0,
             (Some(saved), Place::Elsewhere) => saved.0,
-            (Some(saved), Place::Here) if is_generic(self.cause) => self.time.min(saved).0 / 2,
+            (Some(saved), Place::Here) if is_generic(self.cause) => self.time.min(saved).0 / half,
             (Some(saved), Place::Here) => (self.time.0 + saved.0) / 2,
             // Finer ticks than these there are none.
             (None, Place::Here) if is_generic(self.cause) || self.cause == Cause::TickGranularity => self.time.0 / 2,
             (None, _) => self.time.0,
         })
+    }
+    /// Causes with which half of the delay goes, and which go before all that the kernel's own rules did here: first of all a
+    /// CPU that was free, then what somebody had set.
+    fn rank(&self, length: Ns) -> u32 {
+        let was_set = matches!(self.cause, Cause::NoWakeupPreemption | Cause::BatchPolicy | Cause::IdlePolicy);
+        let saved = self.removal.as_ref().map_or(Ns::ZERO, |row| row.1);
+        match self.cause.place() {
+            _ if saved.0 * 2 < length.0 => 0,
+            Place::Elsewhere => 2,
+            Place::Here => u32::from(was_set),
+        }
     }
 }
 
@@ -106,6 +122,8 @@ pub(super) fn prove(scenario: &Scenario, set: &TaskSet, one: &Explained, lab: &L
     if one.is_worth(one.parts.behind_heavier()) && !here.contains(&Cause::HeavierTask) {
         here.push(Cause::HeavierTask);
     }
+    here.extend(one.first().filter(|first| !here.contains(first)));
+    let many = one.parts.is_many_turns();
     for cause in elsewhere.into_iter().chain(here) {
         let mut best: Option<(String, Ns)> = None;
         for text in named.removals(cause) {
@@ -120,15 +138,13 @@ pub(super) fn prove(scenario: &Scenario, set: &TaskSet, one: &Explained, lab: &L
             }
         }
         let time = if cause == Cause::HeavierTask { one.parts.behind_heavier() } else { one.parts.of(cause) };
-        suspects.push(Suspect { cause, time, removal: best });
+        suspects.push(Suspect { cause, time, removal: best, many });
     }
     for text in named.remedies().into_iter().chain(named.overlays()) {
         tried.outcome(&text)?;
     }
     let mut outcomes = tried.outcomes;
-    // A cause elsewhere whose removal saves half goes before those here: both would have helped, and the other CPU was free.
-    let frees = |suspect: &Suspect| suspect.cause.place() == Place::Elsewhere && suspect.score(length).0 * 2 >= length.0;
-    suspects.sort_by_key(|suspect| std::cmp::Reverse((frees(suspect), rounded(suspect.score(length), length))));
+    suspects.sort_by_key(|suspect| std::cmp::Reverse((suspect.rank(length), rounded(suspect.score(length), length))));
     if suspects.first().is_none_or(|first| first.score(length) == Ns::ZERO) {
         // Nothing helps: the account of the time stands.
         suspects.sort_by_key(|suspect| (suspect.cause.place() == Place::Elsewhere, std::cmp::Reverse(suspect.time)));

@@ -68,6 +68,8 @@ pub(super) struct Watch {
     since: Instant,
     /// Up to when that CPU is leaving its idle state.
     leaves_idle_until: Instant,
+    /// Up to when the host keeps that CPU, which idles.
+    stolen_until: Instant,
     /// With interrupts off, whose section that CPU runs.
     irqs_off: Option<Who>,
     parts: Parts,
@@ -85,6 +87,7 @@ impl Watch {
             state: State::OnTheWay,
             since,
             leaves_idle_until: since,
+            stolen_until: since,
             irqs_off: None,
             parts: Parts::default(),
         };
@@ -130,6 +133,7 @@ impl Watch {
         let own = sched.task(task);
         self.cpu = own.cpu;
         (self.since, self.leaves_idle_until) = (now, simulation.leaves_idle_until(own.cpu));
+        self.stolen_until = simulation.stolen_until(own.cpu).unwrap_or(now);
         let curr = sched.rq(own.cpu).curr;
         self.irqs_off = match simulation.mode_of_current(own.cpu) {
             Some(Mode::IrqOff) => curr.map(|other| Who::Task(other, sched.task(other).group)),
@@ -173,7 +177,8 @@ impl Watch {
             _ if matches!(self.state, State::OnTheWay) && section != Section::IdleExit => (section, Cause::OnTheWay, self.since),
             _ => (section, of_section(section), ends),
         });
-        for (section, cause, ends) in std::iter::once(leaving).chain(kernel) {
+        let stolen = (Section::Stolen, Cause::Stolen, self.stolen_until);
+        for (section, cause, ends) in [stolen, leaving].into_iter().chain(kernel) {
             let to = ends.clamp(from, until.max(from));
             self.parts.add(self.cpu, Who::Kernel(section), (cause, None), from, to);
             from = to;

@@ -12,7 +12,7 @@ use fairground_scenario::{Error, Scenario};
 use fairground_sched::profile::ProfileError;
 use fairground_sched::{Profile, TaskState};
 use fairground_sim::{Flow, Simulation};
-use fairground_stdx::{Instant, Ns, TaskId};
+use fairground_stdx::{Instant, Ns, TaskId, units};
 
 /// A changed run is followed for so many times the delay beyond its end, and for no less than [`AT_LEAST`].
 const PATIENCE: u64 = 20;
@@ -32,17 +32,14 @@ enum Without {
     Steal,
     /// CPUs idle in their shallowest state.
     DeepIdle,
-    /// Timers of the task ring when they are due.
-    Slack,
 }
 
 /// These changes by name.
-const WITHOUT: [(&str, Without); 5] = [
+const WITHOUT: [(&str, Without); 4] = [
     (QUEUED_LOAD, Without::Misreading),
     (NO_INTERRUPTS, Without::Interrupts),
     (NO_STEAL, Without::Steal),
     (NO_DEEP_IDLE, Without::DeepIdle),
-    (NO_SLACK, Without::Slack),
 ];
 
 /// Balance reads the load that is queued.
@@ -53,8 +50,6 @@ pub const NO_INTERRUPTS: &str = "no-interrupts";
 pub const NO_STEAL: &str = "no-steal";
 /// CPUs idle in their shallowest state.
 pub const NO_DEEP_IDLE: &str = "no-deep-idle";
-/// Timers of the task ring when they are due.
-pub const NO_SLACK: &str = "no-slack";
 
 /// What is changed: one thing, or several together.
 #[derive(Clone, PartialEq, Debug)]
@@ -67,17 +62,22 @@ pub struct Change {
     outside: Vec<TimedChange>,
     /// What is taken away.
     without: Vec<Without>,
+    /// How late timers of tasks may ring.
+    slack: Vec<(TaskId, Ns)>,
 }
 
 impl Change {
     /// An overlay (`independent-runnable`), a feature (`NO_WAKEUP_PREEMPTION`), a tunable (`sched_wakeup_granularity_ns=0`), a
-    /// seam (`preemption=full`), a change of `[[at]]` (`affinity worker 0-3`), or one of [`QUEUED_LOAD`] and the other names of
+    /// seam (`preemption=full`), a change of `[[at]]` (`affinity worker 0-3`), a timer slack (`slack worker 1us`), or one of [`QUEUED_LOAD`] and the other names of
     /// this module. Several stand with `;` between them.
     pub fn parse(text: &str, scenario: &Scenario, delay: &Delay) -> Result<Change, Error> {
-        let mut change = Change { text: text.trim().to_string(), profile: None, outside: Vec::new(), without: Vec::new() };
+        let mut change =
+            Change { text: text.trim().to_string(), profile: None, outside: Vec::new(), without: Vec::new(), slack: Vec::new() };
         for part in text.split(';').map(str::trim) {
             if let Some((_, without)) = WITHOUT.iter().find(|row| row.0 == part) {
                 change.without.push(*without);
+            } else if let Some(words) = part.strip_prefix("slack ") {
+                change.slack.extend(slack(words, scenario)?);
             } else if part.contains(char::is_whitespace) {
                 // A CPU that goes off line after that is brought back when the delay begins.
                 let at = if part.starts_with("online ") { delay.from } else { start_of(delay) };
@@ -93,7 +93,21 @@ impl Change {
     /// Whether it changes nothing.
     pub(super) fn is_idle(&self, scenario: &Scenario) -> bool {
         let same = self.profile.as_ref().is_none_or(|profile| **profile == scenario.profile);
-        same && self.outside.is_empty() && self.without.is_empty()
+        same && self.outside.is_empty() && self.without.is_empty() && self.slack.is_empty()
+    }
+}
+
+/// Reads `NAME LENGTH`: the tasks of that name, and their timer slack, as /proc/PID/timerslack_ns has it.
+fn slack(words: &str, scenario: &Scenario) -> Result<Vec<(TaskId, Ns)>, Error> {
+    let wrong = |message: String, hint: &str| Error::one("command line", format!("--what-if: {message}"), hint);
+    let form = || wrong(format!("`slack {words}` is no change"), "Write a task and a time with its unit: `slack worker 1us`.");
+    let (name, length) = words.trim().rsplit_once(char::is_whitespace).ok_or_else(form)?;
+    let length = units::parse_ns(length).map_err(|_| form())?;
+    let tasks: Vec<(TaskId, Ns)> =
+        scenario.tasks().tasks.iter_enumerated().filter(|row| row.1.name == name.trim()).map(|row| (row.0, length)).collect();
+    match tasks.is_empty() {
+        true => Err(wrong(format!("no task is called `{name}`"), "`fairground run` lists the tasks.")),
+        false => Ok(tasks),
     }
 }
 
@@ -160,9 +174,9 @@ impl<'s> Lab<'s> {
                 Without::Interrupts => run.silence(false),
                 Without::Steal => run.silence(true),
                 Without::DeepIdle => run.stay_shallow(),
-                Without::Slack => run.set_timer_slack(self.delay.task, Ns::ZERO),
             }
         }
+        change.slack.iter().for_each(|&(task, slack)| run.set_timer_slack(task, slack));
         let way = follows(&run, self.delay.task);
         let (late, reached) = self.follow(run, way, change.without.contains(&Without::Misreading))?;
         let with = (self.delay.length().0 + late.0).saturating_sub(self.late.0);

@@ -73,7 +73,7 @@ const PLANTED: &[(&str, Cause, Without, u64)] = &[
     ("throttled-mid-run", Cause::Throttled, WhatIf("cpu.max /pod max"), 10),
     ("throttled-parent", Cause::Throttled, WhatIf("cpu.max /tenant max"), 10),
     ("tick", Cause::TickGranularity, Text("hz     = 100", "hz     = 1000"), 40),
-    ("timer-late", Cause::TimerLate, WhatIf(fairground_explain::NO_SLACK), 10),
+    ("timer-late", Cause::TimerLate, WhatIf("slack worker 0ns"), 10),
     ("unfinished", Cause::RealTime, WhatIf("policy urgent other"), 10),
     ("wakeup-granularity", Cause::WithinWakeupGranularity, WhatIf("sched_wakeup_granularity_ns=0"), 10),
 ];

@@ -54,8 +54,13 @@ impl Simulation {
             }
         }
     }
-    /// From now on a task's timers ring up to `slack` later than asked.
+    /// From now on a task's timers ring up to `slack` later than asked; one that is armed too.
     pub fn set_timer_slack(&mut self, task: TaskId, slack: Ns) {
         self.tasks[task].timer_slack = slack;
+        if self.queue.cancel_timer(self.timer_id(Timer::Task(task))) {
+            let due = self.tasks[task].timer_due.max(self.now);
+            let hard = Instant::from_ns(due.ns().saturating_add(slack.0).min(Instant::MAX.ns()));
+            self.queue.arm_timer(self.timer_base(self.sched.task(task).cpu), self.timer_id(Timer::Task(task)), due, hard);
+        }
     }
 }

@@ -29,8 +29,8 @@ pub(crate) struct Args {
     #[arg(long, value_name = "P")]
     percentile: Option<String>,
     /// Try this change from the state before the task last slept: an overlay, a feature (NO_WAKEUP_PREEMPTION), a tunable
-    /// (sched_wakeup_granularity_ns=0), a seam (preemption=full), a change of [[at]] ("affinity worker 0-3"), queued-load,
-    /// no-interrupts, no-steal, no-deep-idle or no-slack; several with ; between them. Else what is plausible
+    /// (sched_wakeup_granularity_ns=0), a seam (preemption=full), a change of [[at]] ("affinity worker 0-3"), "slack worker 1us",
+    /// queued-load, no-interrupts, no-steal or no-deep-idle; several with ; between them. Else what is plausible
     #[arg(long = "what-if", value_name = "CHANGE")]
     what_if: Vec<String>,
     #[command(flatten)]
