@@ -19,6 +19,8 @@ pub(crate) struct Scene {
     pub(crate) cpus: u64,
     /// Of an even number of CPUs: 1 two threads per core, 2 two sockets, else one socket of cores.
     pub(crate) shape: u64,
+    /// A group with more quota than it can use, for the task that is asked about: a false trail.
+    pub(crate) ample: Option<String>,
     pub(crate) hz: u64,
     /// Further lines of `[machine]`, and its tables.
     pub(crate) machine: Vec<String>,
@@ -42,6 +44,15 @@ impl Scene {
     /// Adds a task.
     pub(crate) fn task(&mut self, name: &str, fields: impl Into<String>) {
         self.tasks.push(Row { name: name.to_string(), fields: fields.into() });
+    }
+    /// Puts a task into the group with the ample quota, if there is one and the task is a fair one without a group.
+    pub(crate) fn put_into_ample(&mut self, task: &str) {
+        let Some(path) = self.ample.take() else { return };
+        let has_place = |fields: &str| ["group =", "policy =", "kthread =", "forked ="].iter().any(|key| fields.contains(key));
+        let Some(row) = self.tasks.iter_mut().find(|row| row.name == task && !has_place(&row.fields)) else { return };
+        row.fields += &format!(", group = \"{path}\"");
+        let quota = 100_000 * self.cpus + 50_000;
+        self.file(&path, format!("\"cpu.max\" = \"{quota} 100000\""));
     }
     /// Adds a group with a file, or adds the file to it.
     pub(crate) fn file(&mut self, path: &str, line: impl Into<String>) {

@@ -76,8 +76,10 @@ pub fn plant(family: &Family, seed: u64) -> Result<Planted, Error> {
     let mut dice = Dice::new(seed, family.name);
     for discarded in 0..DRAWS {
         let mut same = dice.clone();
-        let Plot { scene, task, causes, levers, who, sleep } = (family.plant)(&mut dice, true);
-        let without = (family.plant)(&mut same, false).scene.text();
+        let Plot { mut scene, task, causes, levers, who, sleep } = (family.plant)(&mut dice, true);
+        let mut without = (family.plant)(&mut same, false).scene;
+        [&mut scene, &mut without].into_iter().for_each(|scene| scene.put_into_ample(&task));
+        let without = without.text();
         assert!(dice == same, "invariant: both ways of {} make the same draws", family.name);
         dice = dice.again();
         let text = scene.text();
