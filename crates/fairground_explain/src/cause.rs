@@ -38,7 +38,7 @@ pub enum Place {
 causes! {
     QueueLength Here "queue-length" "other tasks ran that were ahead in virtual time or within their slices";
     HeavierTask Here "heavier-task" "a heavier task ran beyond the slice that it would have at the weight of the waiting one";
-    IdlePolicy Here "idle-policy" "the waiting task is SCHED_IDLE and the running one is not";
+    IdlePolicy Here "idle-policy" "the waiting task is SCHED_IDLE, or its group has cpu.idle, and the running one is not";
     BatchPolicy Here "batch-policy" "the waiting task has a policy that does not preempt";
     RealTime Here "real-time" "a real-time task ran: of a higher class or priority, or of the same one and queued before the waiting task";
     Deadline Here "deadline" "a deadline task ran, which goes before all others";

@@ -72,11 +72,15 @@ impl Delays {
         let rows = watched.iter().zip(0..).map(|(&watched, row)| watched.then(|| Late::new(TaskId::new(row)))).collect();
         Delays { rows, curr: vec![None; cpus], found: Vec::new() }
     }
-    /// Follows one task, which runs since then or does not run.
-    pub(super) fn of_one(task: TaskId, runs: Option<Instant>, cpus: usize) -> Delays {
-        let late = runs.map_or(Late::new(task), |since| Late::running(task, since));
+    /// Follows one task, which has a CPU since an instant, or has none.
+    pub(super) fn of_one(task: TaskId, runs: Option<(CpuId, Instant)>, cpus: usize) -> Delays {
+        let late = runs.map_or(Late::new(task), |(_, since)| Late::running(task, since));
         let rows = (0..=task.index()).map(|row| (row == task.index()).then(|| late.clone())).collect();
-        Delays { rows, curr: vec![None; cpus], found: Vec::new() }
+        let mut curr = vec![None; cpus];
+        if let Some((cpu, _)) = runs {
+            curr[cpu.index()] = Some(task);
+        }
+        Delays { rows, curr, found: Vec::new() }
     }
     /// How far a followed task has come.
     pub(super) fn progress(&self, task: TaskId, now: Instant) -> Option<Progress> {

@@ -52,8 +52,7 @@ pub(super) fn hold(simulation: &Simulation, past: &Past, cpu: CpuId, waiter: Tas
     if sched.rq(cpu).need_resched {
         return by(pending(simulation, cpu));
     }
-    // Groups are compared by their weights, whatever policies their tasks have.
-    if meeting.is_none() && own.policy == Policy::Idle && other.policy != Policy::Idle {
+    if rivals.own_is_idle && !rivals.other_is_idle {
         return by(Cause::IdlePolicy);
     }
     let places = Places { own: past.placed(rivals.own.stands_for()), other: past.placed(rivals.other.stands_for()) };

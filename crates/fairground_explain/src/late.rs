@@ -43,6 +43,8 @@ pub(super) struct Late {
     ran_before: Ns,
     wakings: u32,
     locks: u32,
+    /// What interrupts and the host took of its time on a CPU since then.
+    lost: Ns,
 }
 
 impl Late {
@@ -59,6 +61,7 @@ impl Late {
             ran_before: Ns::ZERO,
             wakings: 0,
             locks: 0,
+            lost: Ns::ZERO,
         }
     }
     /// The task has its CPU already.
@@ -66,7 +69,8 @@ impl Late {
         Late { runs_since: Some(since), switched_in_at: since, ..Late::new(task) }
     }
     fn ran(&self, now: Instant) -> Ns {
-        self.ran_before + self.runs_since.map_or(Ns::ZERO, |since| now.saturating_since(since))
+        let on_cpu = self.ran_before + self.runs_since.map_or(Ns::ZERO, |since| now.saturating_since(since));
+        on_cpu.saturating_sub(self.lost)
     }
     fn is_running(&self) -> bool {
         self.runs_since.is_some()
@@ -119,7 +123,7 @@ impl Late {
     }
     pub(super) fn switched_out(&mut self, at: Instant, state: PrevState) -> Option<Delay> {
         let ended = self.end_interruption();
-        self.ran_before = self.ran(at);
+        (self.ran_before, self.lost) = (self.ran(at), Ns::ZERO);
         self.runs_since = None;
         match state {
             PrevState::Running => self.begin(Kind::Preempted, at),
@@ -149,6 +153,7 @@ impl Late {
             return None;
         }
         let ends = at + took;
+        self.lost += took;
         match &mut self.interrupted {
             Some((_, until)) if at <= *until => {
                 *until = ends.max(*until);

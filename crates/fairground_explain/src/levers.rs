@@ -105,7 +105,8 @@ impl<'a> Named<'a> {
             }
             Cause::QueueLength | Cause::EarlierDeadline | Cause::NotEligible | Cause::KernelThread => idle(self.others()),
             Cause::HeavierTask => self.equal_weights(),
-            Cause::IdlePolicy | Cause::BatchPolicy => vec![format!("policy {task} other")],
+            Cause::IdlePolicy => [self.busy_groups(), vec![format!("policy {task} other")]].concat(),
+            Cause::BatchPolicy => vec![format!("policy {task} other")],
             Cause::RealTime | Cause::Deadline => all(self.others().iter().map(|name| format!("policy {name} other")).collect()),
             Cause::SleeperCredit => texts(&["GENTLE_FAIR_SLEEPERS", "NO_FAIR_SLEEPERS"]),
             Cause::WithinWakeupGranularity => texts(&["sched_wakeup_granularity_ns=0"]),
@@ -152,6 +153,21 @@ impl<'a> Named<'a> {
             | Cause::IpiFlight
             | Cause::OnTheWay => Vec::new(),
         }
+    }
+
+    /// The groups that stood for the task and were idle are no longer so.
+    fn busy_groups(&self) -> Vec<String> {
+        let waited = self.one.parts.rows().iter().filter(|part| part.cause == Cause::IdlePolicy).filter_map(|part| part.meeting);
+        let mut acts: Vec<String> = Vec::new();
+        for meeting in waited {
+            if let event::Who::Group(group) = meeting.waited {
+                let act = format!("cpu.idle {} 0", self.path(group));
+                if !acts.contains(&act) {
+                    acts.push(act);
+                }
+            }
+        }
+        if acts.is_empty() { acts } else { vec![acts.join("; ")] }
     }
 
     /// The task on the CPU that stood idle longest.

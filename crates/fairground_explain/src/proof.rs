@@ -60,6 +60,8 @@ pub struct Suspect {
     pub time: Ns,
     /// Whether many tasks had the CPU in turn.
     pub many: bool,
+    /// Whether there are changes that take it away, be it that this kernel has none of them or that it is so already.
+    pub removable: bool,
     /// The change that takes it away and saves most, and what that saves; `None` if no change does.
     pub removal: Option<(String, Ns)>,
 }
@@ -74,8 +76,8 @@ impl Suspect {
             (Some(saved), Place::Elsewhere) => saved.0,
             (Some(saved), Place::Here) if is_generic(self.cause) => self.time.min(saved).0 / half,
             (Some(saved), Place::Here) => (self.time.0 + saved.0) / 2,
-            // Finer ticks than these there are none.
-            (None, Place::Here) if is_generic(self.cause) || self.cause == Cause::TickGranularity => self.time.0 / 2,
+            // What could be tried is so already, and the task waits all the same.
+            (None, Place::Here) if self.removable => self.time.0 / 2,
             (None, _) => self.time.0,
         })
     }
@@ -126,7 +128,9 @@ pub(super) fn prove(scenario: &Scenario, set: &TaskSet, one: &Explained, lab: &L
     let many = one.parts.is_many_turns();
     for cause in elsewhere.into_iter().chain(here) {
         let mut best: Option<(String, Ns)> = None;
-        for text in named.removals(cause) {
+        let removals = named.removals(cause);
+        let removable = !removals.is_empty();
+        for text in removals {
             let Some(outcome) = tried.outcome(&text)? else { continue };
             let saved = outcome.delay.map_or(Ns::ZERO, |with| length.saturating_sub(with));
             if best.as_ref().is_none_or(|best| saved > best.1) {
@@ -138,7 +142,7 @@ pub(super) fn prove(scenario: &Scenario, set: &TaskSet, one: &Explained, lab: &L
             }
         }
         let time = if cause == Cause::HeavierTask { one.parts.behind_heavier() } else { one.parts.of(cause) };
-        suspects.push(Suspect { cause, time, removal: best, many });
+        suspects.push(Suspect { cause, time, removal: best, many, removable });
     }
     for text in named.remedies().into_iter().chain(named.overlays()) {
         tried.outcome(&text)?;

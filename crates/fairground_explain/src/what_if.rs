@@ -212,6 +212,7 @@ impl<'s> Lab<'s> {
 
 /// Follows one task of a run.
 fn follows(run: &Simulation, task: TaskId) -> Delays {
-    let runs = run.sched().task(task).state == TaskState::Running;
-    Delays::of_one(task, runs.then_some(run.now()), run.sched().cpu_ids().count())
+    let row = run.sched().task(task);
+    let runs = (row.state == TaskState::Running).then_some((row.cpu, run.now()));
+    Delays::of_one(task, runs, run.sched().cpu_ids().count())
 }

@@ -11,6 +11,10 @@ pub struct Rivals<'a> {
     pub own: &'a SchedEntity,
     /// That of the second.
     pub other: &'a SchedEntity,
+    /// Whether the first is idle: a task of SCHED_IDLE, or a group with cpu.idle.
+    pub own_is_idle: bool,
+    /// Whether the second is.
+    pub other_is_idle: bool,
     /// How many groups lie above both of them.
     pub depth: u32,
     /// The weight of all entities of that queue, as in the nice table.
@@ -34,6 +38,7 @@ impl Sched {
         let queue = &self.cfs_rqs[own.cfs_rq];
         let queue_weight = self.profile.scale_load_down.apply(queue.load.weight());
         let eligible = !self.profile.pick.is_eevdf() || self.averages(own.cfs_rq).eligible(own.vruntime);
-        Rivals { own, other, depth: queue.depth, queue_weight, eligible, credit }
+        let (own_is_idle, other_is_idle) = (self.se_is_idle(own), self.se_is_idle(other));
+        Rivals { own, other, own_is_idle, other_is_idle, depth: queue.depth, queue_weight, eligible, credit }
     }
 }
