@@ -19,6 +19,8 @@ pub(crate) struct Scene {
     pub(crate) cpus: u64,
     /// Of an even number of CPUs: 1 two threads per core, 2 two sockets, else one socket of cores.
     pub(crate) shape: u64,
+    /// Who wakes the task that is asked about, in place of a timer; if it is not the only CPU.
+    pub(crate) feeder: Option<String>,
     /// A group with more quota than it can use, for the task that is asked about: a false trail.
     pub(crate) ample: Option<String>,
     pub(crate) hz: u64,
@@ -33,6 +35,8 @@ pub(crate) struct Scene {
     pub(crate) groups: Vec<(String, Vec<String>)>,
     /// Names of locks with their kinds.
     pub(crate) locks: Vec<(String, String)>,
+    /// Names of pipes.
+    pub(crate) pipes: Vec<String>,
     pub(crate) tasks: Vec<Row>,
     /// Named workloads: name and arguments.
     pub(crate) workloads: Vec<(&'static str, String)>,
@@ -44,6 +48,21 @@ impl Scene {
     /// Adds a task.
     pub(crate) fn task(&mut self, name: &str, fields: impl Into<String>) {
         self.tasks.push(Row { name: name.to_string(), fields: fields.into() });
+    }
+    /// Lets a task that sleeps once a round be woken by the feeder, if there is one: from another CPU, through a pipe.
+    pub(crate) fn feed(&mut self, task: &str) {
+        const SLEEP: &str = "\"sleep ";
+        let Some(feeder) = self.feeder.take().filter(|_| self.cpus > 1) else { return };
+        let is_fed =
+            |row: &&mut Row| row.name == task && row.fields.starts_with("do =") && row.fields.matches(SLEEP).count() == 1;
+        let Some(row) = self.tasks.iter_mut().find(is_fed) else { return };
+        let Some((before, rest)) = row.fields.split_once(SLEEP) else { return };
+        let Some((length, after)) = rest.split_once('"') else { return };
+        let cpu = u64::from(row.fields.contains("cpus = \"0\""));
+        let does = format!("do = [\"sleep {length}\", \"write {feeder}\"], cpus = \"{cpu}\", policy = \"fifo:99\"");
+        row.fields = format!("{before}\"read {feeder}\"{after}");
+        self.task(&feeder, does);
+        self.pipes.push(feeder);
     }
     /// Puts a task into the group with the ample quota, if there is one and the task is a fair one without a group.
     pub(crate) fn put_into_ample(&mut self, task: &str) {
@@ -104,6 +123,9 @@ impl Scene {
         if !self.locks.is_empty() {
             let rows = self.locks.iter().map(|(name, kind)| format!("{name} = \"{kind}\"")).collect();
             let _ = writeln!(text, "locks = {{ {} }}", quoted(rows));
+        }
+        if !self.pipes.is_empty() {
+            let _ = writeln!(text, "pipes = {{ {} }}", quoted(self.pipes.iter().map(|name| format!("{name} = 1")).collect()));
         }
         text += "tasks = [\n";
         for row in &self.tasks {

@@ -78,7 +78,12 @@ pub fn plant(family: &Family, seed: u64) -> Result<Planted, Error> {
         let mut same = dice.clone();
         let Plot { mut scene, task, causes, levers, who, sleep } = (family.plant)(&mut dice, true);
         let mut without = (family.plant)(&mut same, false).scene;
-        [&mut scene, &mut without].into_iter().for_each(|scene| scene.put_into_ample(&task));
+        for scene in [&mut scene, &mut without] {
+            scene.put_into_ample(&task);
+            if sleep.is_none() {
+                scene.feed(&task);
+            }
+        }
         let without = without.text();
         assert!(dice == same, "invariant: both ways of {} make the same draws", family.name);
         dice = dice.again();

@@ -1,6 +1,6 @@
 //! Tasks of other classes go first, or are stopped when they have had their share.
 
-use super::stage::{ALL, GROUP_THROTTLE, busy, later};
+use super::stage::{ALL, GROUP_THROTTLE, busy, later, quiet};
 use super::{Family, Plot};
 use crate::dice::Dice;
 use crate::remedy::NONE;
@@ -9,6 +9,7 @@ pub(super) const FAMILIES: &[Family] = &[
     Family { name: "fifo", sentence: "a task of SCHED_FIFO runs", plant: |dice, planted| real_time(dice, "fifo", planted) },
     Family { name: "rr", sentence: "a task of SCHED_RR runs", plant: |dice, planted| real_time(dice, "rr", planted) },
     Family { name: "deadline", sentence: "a deadline task runs", plant: deadline },
+    Family { name: "fifo-everywhere", sentence: "as many real-time tasks as CPUs run, bound to none", plant: everywhere },
     Family {
         name: "higher-priority",
         sentence: "both are real-time tasks, the other has a higher priority",
@@ -134,4 +135,21 @@ fn deadline_first(dice: &mut Dice, planted: bool) -> Plot {
     let (run, sleep) = (dice.us(50, 500), dice.us(3_000, 9_000));
     scene.task(&worker, format!("do = [\"sleep {sleep}\", \"run {run}\"], policy = \"fifo:{priority}\""));
     Plot { scene, task: worker, causes: vec!["deadline"], levers: vec!["policy"], who: vec![other], sleep: None }
+}
+
+fn everywhere(dice: &mut Dice, planted: bool) -> Plot {
+    let (mut scene, _) = quiet(dice, ALL, 1);
+    scene.cpus = dice.between(2, 6);
+    let (worker, priority) = (dice.name(), dice.between(1, 99));
+    let (run, sleep) = (dice.us(50, 500), dice.us(3_000, 9_000));
+    scene.task(&worker, format!("do = [\"sleep {sleep}\", \"run {run}\"]"));
+    let (run, pause, start) = (dice.us(30_000, 60_000), dice.us(20_000, 40_000), later(dice));
+    let policy = if planted { format!("policy = \"fifo:{priority}\"") } else { "nice = 10".into() };
+    let mut who = Vec::new();
+    for _ in 0..scene.cpus {
+        let name = dice.name();
+        scene.task(&name, format!("do = [\"run {run}\", \"sleep {pause}\"], {start}, {policy}"));
+        who.push(name);
+    }
+    Plot { scene, task: worker, causes: vec!["real-time"], levers: vec!["policy"], who, sleep: None }
 }

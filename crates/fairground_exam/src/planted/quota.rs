@@ -10,6 +10,8 @@ pub(super) const FAMILIES: &[Family] = &[
     Family { name: "quota-parent", sentence: "the quota is that of a group above", plant: parent },
     Family { name: "quota-cotenant", sentence: "another task of the group uses the quota up", plant: cotenant },
     Family { name: "quota-cpus", sentence: "several tasks use it up on several CPUs", plant: cpus },
+    Family { name: "quota-levels", sentence: "two groups have a quota, and the upper one is tighter", plant: levels },
+    Family { name: "quota-v1", sentence: "a quota in the files of cgroup v1", plant: version_1 },
     Family { name: "quota-task", sentence: "as quota, where each task stops on its way to user mode", plant: per_task },
     Family { name: "quota-stall", sentence: "a task that never sleeps is throttled in mid-run", plant: stall },
     Family { name: "quota-burst", sentence: "a burst of work is longer than the quota of a period", plant: burst },
@@ -149,4 +151,28 @@ fn burst(dice: &mut Dice, planted: bool) -> Plot {
     scene.task(&worker, does);
     scene.duration_ms = quota.period * 12 / 1000;
     Plot { levers: vec!["cpu.max.burst", "cpu.max"], ..plot(scene, worker.clone(), vec![worker]) }
+}
+
+fn levels(dice: &mut Dice, planted: bool) -> Plot {
+    let (above, below) = (path(dice, 1), path(dice, 1));
+    let mut stage = busy(dice, GROUP_THROTTLE, 8);
+    let wide = dice.between(80, 95);
+    stage.0.file(&format!("{above}{below}"), format!("\"cpu.max\" = \"{wide}000 100000\""));
+    alone(dice, stage, &above, &below, planted)
+}
+
+fn version_1(dice: &mut Dice, planted: bool) -> Plot {
+    let (mut scene, cpu) = busy(dice, GROUP_THROTTLE, 8);
+    scene.groups.clear();
+    scene.ample = None;
+    scene.tasks.retain(|row| !row.fields.contains("group ="));
+    let (quota, limited, worker) = (Quota::draw(dice, 10, 45), path(dice, 1), dice.name());
+    scene.group(&limited);
+    if planted {
+        scene.file(&limited, format!("\"cpu.cfs_quota_us\" = {}\n\"cpu.cfs_period_us\" = {}", quota.quota, quota.period));
+    }
+    let run = dice.between(quota.quota / 8, quota.quota / 2);
+    scene.task(&worker, format!("do = [\"run {run}us\", \"sleep 300us\"]{}, group = \"{limited}\"", bound(dice, cpu)));
+    scene.duration_ms = quota.period * 5 / 1000;
+    Plot { levers: vec!["cpu.max", "cpu.cfs_quota_us"], ..plot(scene, worker.clone(), vec![worker]) }
 }

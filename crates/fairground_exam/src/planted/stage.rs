@@ -72,6 +72,7 @@ pub(super) fn quiet(dice: &mut Dice, kernels: &[&str], most: u64) -> (Scene, u64
         duration_ms: 500,
         cpus,
         shape: dice.between(0, 3),
+        feeder: dice.chance(20).then(|| dice.name()),
         ample: dice.chance(15).then(|| path(dice, 1)),
         hz: dice.one_of(&[100, 250, 1000]),
         kernel: dice.one_of(kernels).to_string(),
