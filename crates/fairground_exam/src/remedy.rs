@@ -9,20 +9,23 @@ pub(crate) const NONE: &str = "none";
 /// What stands between the changes of a remedy that has several.
 const AND: &str = "; ";
 
-/// What undoes a change of the run: made before it, it does nothing.
-const UNDOES: &str = "online";
-
 /// The kind of a remedy: the first word of its text, or the name before `=`.
 pub(crate) fn kind(change: &str) -> &str {
     let end = change.find(|letter: char| letter.is_whitespace() || letter == '=' || letter == ';').unwrap_or(change.len());
     &change[..end]
 }
 
-/// Whether a remedy is right: a run with it from the beginning on shows it. What cannot be said of a whole run is right if
-/// it is of a kind that is known to be.
+/// Whether a remedy is right: a run with it from the beginning on shows it. What cannot be said of a whole run, or what the
+/// run itself sets later, is right if it is of a kind that is known to be.
 pub(crate) fn is_right(planted: &Planted, change: Option<&str>) -> bool {
     let is_known = planted.levers.contains(&change.map_or(NONE, kind));
-    change.filter(|change| kind(change) != UNDOES).and_then(|change| is_shown(planted, change)).unwrap_or(is_known)
+    change.filter(|change| !is_set_later(planted, kind(change))).and_then(|change| is_shown(planted, change)).unwrap_or(is_known)
+}
+
+/// Whether the run itself makes a change of this kind, or the opposite one.
+fn is_set_later(planted: &Planted, kind: &str) -> bool {
+    let opposite = if kind == "online" { "offline" } else { kind };
+    planted.text.contains(&format!("do = \"{opposite} "))
 }
 
 /// Whether the worst delay is at most half with this change from the beginning on, if it can be made there.

@@ -6,6 +6,7 @@ mod balance;
 mod eevdf;
 mod fair;
 mod kernel_work;
+mod later;
 mod locks;
 mod machine;
 mod other_classes;
@@ -116,6 +117,7 @@ pub fn families() -> impl Iterator<Item = &'static Family> {
         locks::FAMILIES,
         waits::FAMILIES,
         balance::FAMILIES,
+        later::FAMILIES,
     ];
     all.into_iter().flatten()
 }
