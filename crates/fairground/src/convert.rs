@@ -52,7 +52,7 @@ pub fn convert(input: &Path, output: &Path, strict: bool) -> Result<Converted, E
     };
     let mut outputs = Outputs::open(&[output.to_path_buf()], &options)?;
     let (name, input_digest) = (source.name.clone(), source.digest);
-    let stats = source.read_into(&mut outputs)?;
+    let stats = source.read_as_recorded(&mut outputs)?;
     let clean = !strict || stats.is_clean();
     let written = outputs.finish(clean)?;
     if !clean {

@@ -32,6 +32,8 @@ pub struct Origin {
     input: Input,
     seed: Option<u64>,
     digest: Option<u128>,
+    /// How good the recording is, if it is one.
+    quality: Option<Value>,
     /// Notes on the recording or the scenario.
     pub notes: Vec<String>,
     /// Whether it was interrupted.
@@ -44,6 +46,9 @@ impl Origin {
     fn document(&self, command: &str) -> Document {
         let mut document = Document::new(command, std::slice::from_ref(&self.input), self.seed, self.digest);
         document.set("partial", self.partial).set("notes", self.notes.clone());
+        if let Some(quality) = &self.quality {
+            document.set("recording", quality.clone());
+        }
         document
     }
 }
@@ -72,6 +77,7 @@ fn simulate(path: &Path, overrides: &Overrides, sink: &mut dyn Sink, control: Co
         input: Input::new(&scenario.name(), scenario.digest()),
         seed: Some(outcome.seed),
         digest: Some(outcome.digest),
+        quality: None,
         notes: scenario.notes.clone(),
         partial: outcome.is_partial(),
         end: outcome.end(),
@@ -87,9 +93,9 @@ fn read(path: &Path, source: &Source, sink: &mut dyn Sink) -> Result<Origin, Err
     let trace = trace_file::open(path)?;
     let input = Input::new(&trace.name, trace.digest);
     let stats = trace.read_into(sink)?;
-    let mut notes: Vec<String> = stats.warnings().map(|note| format!("Warning: {note}")).collect();
+    let mut notes = stats.headed_warnings();
     notes.push(format!("{} events read as {}, {} not used", stats.events, stats.format, stats.not_used));
-    Ok(Origin { input, seed: None, digest: None, notes, partial: false, end: stats.last_at })
+    Ok(Origin { input, seed: None, digest: None, quality: Some(stats.quality_json()), notes, partial: false, end: stats.last_at })
 }
 
 /// Which rows of timehist are shown.

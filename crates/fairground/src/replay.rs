@@ -75,7 +75,8 @@ impl Replay {
             .set("command", "replay")
             .set("inputs", vec![json!({ "name": self.trace.name, "digest": format!("{:032x}", self.trace.digest) })])
             .set("recorded", metrics_json(&self.recorded))
-            .set("import", json!({ "format": stats.format, "events": stats.events, "skipped": stats.skipped, "lost_events": stats.lost_events }));
+            .set("import", json!({ "format": stats.format, "events": stats.events, "skipped": stats.skipped, "lost_events": stats.lost_events }))
+            .set("recording", stats.quality_json());
         document
     }
     /// The recording's numbers beside those of the replay.

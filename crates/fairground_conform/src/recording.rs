@@ -34,12 +34,20 @@ pub struct Recording {
     pub records: Vec<Record>,
     /// Priorities that changed, in order.
     pub prio_changes: Vec<PrioChange>,
+    /// The numbers of the events that no recorder wrote, in order.
+    inferred: Vec<usize>,
     prios: Vec<i32>,
 }
 
 impl Default for Recording {
     fn default() -> Recording {
-        Recording { tasks: IndexVec::new(), records: Vec::new(), prio_changes: Vec::new(), prios: Vec::new() }
+        Recording {
+            tasks: IndexVec::new(),
+            records: Vec::new(),
+            prio_changes: Vec::new(),
+            inferred: Vec::new(),
+            prios: Vec::new(),
+        }
     }
 }
 
@@ -49,6 +57,10 @@ impl Recording {
         let own = self.records.iter().map(|record| record.cpu.index() + 1);
         let named = self.records.iter().flat_map(|record| cpus_of(&record.event)).flatten().map(|cpu| cpu.index() + 1);
         own.chain(named).max().unwrap_or(0)
+    }
+    /// Whether the event of this number follows from others and was not recorded: what it decides is no kernel's answer.
+    pub fn is_inferred(&self, index: usize) -> bool {
+        self.inferred.binary_search(&index).is_ok()
     }
     /// Whether a task has the name of a thread that is bound to one CPU: `ksoftirqd/3`, `kworker/3:1H`, not `kworker/u8:1`.
     pub fn is_per_cpu_thread(&self, task: TaskId) -> bool {
@@ -101,5 +113,9 @@ impl Sink for Recording {
         if matters(event) {
             self.records.push(Record { at, cpu, event: *event });
         }
+    }
+    fn inferred(&mut self, at: Instant, cpu: CpuId, event: &TraceEvent) {
+        self.inferred.push(self.records.len());
+        self.record(at, cpu, event);
     }
 }

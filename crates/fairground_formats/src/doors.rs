@@ -1,7 +1,7 @@
 //! The doors: a file of any format, packed or not, becomes events.
 
 use crate::import::zstd::{MAGIC as ZSTD_MAGIC, ZstdReader};
-use crate::import::{ImportStats, RecordedTrace, Recording};
+use crate::import::{ImportStats, RecordedTrace, Recording, Repair};
 use crate::registry::{Beside, Form, Format, ImportError, Reader, Sought, form_of};
 use fairground_model::Sink;
 use flate2::bufread::MultiGzDecoder;
@@ -48,10 +48,30 @@ pub fn read_file_into(
     }
 }
 
+/// Like [`read_file_into`]; what the records prove but no recorder wrote is put between them (see [`Repair`]).
+pub fn read_repaired_into(
+    file: impl Read + Seek,
+    name: &str,
+    tasks_csv: &[u8],
+    sink: &mut dyn Sink,
+) -> Result<ImportStats, ImportError> {
+    let mut repair = Repair::new(sink);
+    let mut stats = read_file_into(file, name, tasks_csv, &mut repair)?;
+    stats.inferred = repair.finish();
+    Ok(stats)
+}
+
 /// Like [`read_set`], from a source that can be sought.
 pub fn read_file(file: impl Read + Seek, name: &str, tasks_csv: &[u8]) -> Result<RecordedTrace, ImportError> {
     let mut recording = Recording::default();
     let stats = read_file_into(file, name, tasks_csv, &mut recording)?;
+    Ok(recording.into_trace(stats))
+}
+
+/// Like [`read_file`], repaired.
+pub fn read_repaired(file: impl Read + Seek, name: &str, tasks_csv: &[u8]) -> Result<RecordedTrace, ImportError> {
+    let mut recording = Recording::default();
+    let stats = read_repaired_into(file, name, tasks_csv, &mut recording)?;
     Ok(recording.into_trace(stats))
 }
 

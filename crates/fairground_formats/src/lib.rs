@@ -18,7 +18,9 @@ pub mod registry;
 pub mod schedstat;
 pub mod trace_dat;
 
-pub use doors::{is_trace, read_any, read_as, read_file, read_file_into, read_into, read_set, unpack};
+pub use doors::{
+    is_trace, read_any, read_as, read_file, read_file_into, read_into, read_repaired, read_repaired_into, read_set, unpack,
+};
 pub use export::{TraceWriter, WriterOptions};
-pub use import::{ImportStats, Note, RecordedTrace, Severity};
+pub use import::{ImportStats, Inferred, Note, RecordedTrace, Repair, Severity};
 pub use registry::{Format, FormatError, ImportError, ReadSeek, formats, writer_for, writer_with};

@@ -7,6 +7,7 @@ mod golden_sets;
 mod perf_data;
 mod perfetto;
 mod perfetto_import;
+mod repair;
 mod round_trip;
 mod samples;
 mod schedstat;

@@ -24,6 +24,12 @@ pub trait Sink {
     fn task(&mut self, _task: TaskId, _info: &TaskInfo) {}
     /// One record. Times never go back.
     fn record(&mut self, at: Instant, cpu: CpuId, event: &TraceEvent);
+    /// The CPU's current task (`None`: the idle task) when it wrote the record that comes next, where a recording tells.
+    fn context(&mut self, _cpu: CpuId, _current: Option<TaskId>) {}
+    /// A record that no recorder wrote: it follows from others, which could not be otherwise.
+    fn inferred(&mut self, at: Instant, cpu: CpuId, event: &TraceEvent) {
+        self.record(at, cpu, event);
+    }
     /// Whether anything is done with what it receives. One that does nothing with it need not be called.
     fn listens(&self) -> bool {
         true

@@ -2,7 +2,7 @@
 
 use crate::error::Error;
 use fairground_formats::recorded::read_quota_probes;
-use fairground_formats::{ImportError, ImportStats, RecordedTrace, read_file, read_file_into};
+use fairground_formats::{ImportError, ImportStats, RecordedTrace, read_file_into, read_repaired, read_repaired_into};
 use fairground_model::{Digest, QuotaProbe, Sink};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -71,8 +71,12 @@ fn trace_of_folder(folder: &Path) -> Result<PathBuf, Error> {
 }
 
 impl Source {
-    /// Hands the events to a sink: memory is bounded.
+    /// Hands the events to a sink, with those that follow from them: memory is bounded.
     pub fn read_into(self, sink: &mut dyn Sink) -> Result<ImportStats, Error> {
+        read_repaired_into(self.file, &self.name, &self.tasks, sink).map_err(|error| no_trace(&self.path, &error))
+    }
+    /// Hands the events to a sink as they were recorded.
+    pub fn read_as_recorded(self, sink: &mut dyn Sink) -> Result<ImportStats, Error> {
         read_file_into(self.file, &self.name, &self.tasks, sink).map_err(|error| no_trace(&self.path, &error))
     }
     /// The probes of quota of a recorded set; no other format has any.
@@ -89,7 +93,7 @@ impl TraceFile {
     /// Reads a trace. Dirty content is noted in its statistics; only what is no trace at all is an error.
     pub fn load(path: &Path) -> Result<TraceFile, Error> {
         let Source { name, digest, path, file, tasks } = open(path)?;
-        let trace = read_file(file, &name, &tasks).map_err(|error| no_trace(&path, &error))?;
+        let trace = read_repaired(file, &name, &tasks).map_err(|error| no_trace(&path, &error))?;
         Ok(TraceFile { name, path, digest, trace })
     }
     /// The trace of a set's folder, if it has one.
@@ -99,7 +103,7 @@ impl TraceFile {
     /// Notes on what was odd, warnings first.
     pub fn notes(&self) -> Vec<String> {
         let stats = &self.trace.stats;
-        let mut notes: Vec<String> = stats.warnings().map(|note| format!("Warning: {note}")).collect();
+        let mut notes = stats.headed_warnings();
         notes.push(format!("{}: {} events read as {}, {} not used", self.name, stats.events, stats.format, stats.not_used));
         notes
     }

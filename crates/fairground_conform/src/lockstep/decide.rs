@@ -60,6 +60,9 @@ impl Lockstep<'_> {
     /// The core was just asked, on `cpu` by `writer`, whether the running task shall give way. `was_due`: a reschedule
     /// was due before already.
     pub(super) fn asked(&mut self, writer: CpuId, cpu: CpuId, at: Instant, kind: Kind, was_due: bool) {
+        if self.recording.is_inferred(self.next) {
+            return;
+        }
         let Some(curr) = self.curr(cpu).filter(|_| self.cpus[cpu].leaving.is_none()) else { return };
         let due = self.world.sched.resched_due(cpu);
         if self.world.sched.cfs_rq(cpu).h_nr_runnable < 2 {
@@ -220,7 +223,7 @@ impl Lockstep<'_> {
     /// Compares a pick. `candidates` counts all that could have been picked.
     pub(super) fn picked(&mut self, at: Instant, cpu: CpuId, recorded: Option<TaskId>, core: Option<TaskId>, candidates: u32) {
         self.cpus[cpu].instead = None;
-        if candidates < 2 {
+        if candidates < 2 || self.recording.is_inferred(self.next) {
             return;
         }
         let agree = recorded == core;

@@ -13,16 +13,12 @@ impl Lockstep<'_> {
     pub(super) fn adopt_start(&mut self) {
         for cpu in self.cpus.ids() {
             let running = self.cpus[cpu].running.filter(|&task| self.rows[task].fair);
-            let waiting: Vec<TaskId> = self.reading.start.queued.iter().filter(|row| row.1 == cpu).map(|row| row.0).collect();
-            let known: Vec<Vruntime> = running.iter().chain(&waiting).filter_map(|&task| self.vruntime_at(task, 0)).collect();
-            if let Some(floor) = known.into_iter().reduce(Vruntime::min) {
-                self.world.sched.adopt_min_vruntime(cpu, floor);
-                self.cpus[cpu].floor_guessed = true;
-            }
-            for task in running.into_iter().chain(waiting) {
+            if let Some(task) = running {
+                if let Some(floor) = self.vruntime_at(task, 0) {
+                    self.world.sched.adopt_min_vruntime(cpu, floor);
+                    self.cpus[cpu].floor_guessed = true;
+                }
                 self.adopt_here(0, task, cpu);
-            }
-            if running.is_some() {
                 self.world.call(cpu, cpu, |sched, cx| {
                     let leaving = sched.schedule_begin(cx);
                     sched.schedule_following(cx, leaving, running)

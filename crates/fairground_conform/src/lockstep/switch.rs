@@ -44,6 +44,9 @@ impl Lockstep<'_> {
         if fair_prev.is_none() {
             self.world.idle_until(cpu, at);
         }
+        if self.recording.is_inferred(index) {
+            self.drop_group(cpu, CUT_OFF);
+        }
         match (fair_prev, prev_state) {
             (None, _) => self.drop_group(cpu, "preemption questions without an outcome in the record"),
             (Some(_), PrevState::Running) if next.is_some() && fair_next.is_none() => {

@@ -11,7 +11,7 @@ pub(super) const WAKE: WakeFlags = WakeFlags { sync: false, context: WakeContext
 impl Lockstep<'_> {
     /// A wake-up begins.
     pub(super) fn waking(&mut self, writer: CpuId, at: Instant, task: TaskId, prev_cpu: CpuId) {
-        let choice = self.next_wake();
+        let choice = self.next_wake().filter(|_| !self.recording.is_inferred(self.next));
         if !self.rows[task].fair {
             return;
         }
@@ -36,7 +36,8 @@ impl Lockstep<'_> {
         if self.curr(target).is_none() {
             self.world.idle_until(target, at);
         }
-        if !self.rows[task].known {
+        let is_inferred = self.recording.is_inferred(index);
+        if !self.rows[task].known || (is_inferred && matches!(self.state(task), TaskState::Asleep | TaskState::OffCpuPending)) {
             self.adopt_wakee(index, task, target);
         }
         if self.state(task) == TaskState::Delayed && self.world.sched.task(task).cpu != target {
@@ -115,6 +116,9 @@ impl Lockstep<'_> {
         self.close_stale(target, Ns::ZERO);
         if self.curr(target).is_none() {
             self.world.idle_until(target, at);
+        }
+        if self.recording.is_inferred(index) {
+            return self.adopt_here(index, task, target);
         }
         if self.rows[task].known {
             self.choose_for_child(index, writer, at, task, target);

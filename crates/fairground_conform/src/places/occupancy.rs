@@ -59,7 +59,6 @@ impl Occupancy {
                 pass.put(task, cpu);
             }
         }
-        start.queued.iter().for_each(|&(task, cpu)| pass.put(task, cpu));
         pass.changes.clear();
         let queues = pass.queues.clone();
         let mut coming: Vec<&Wake> = wakes.iter().filter(|wake| wake.is_whole()).collect();

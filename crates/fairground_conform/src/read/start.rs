@@ -1,6 +1,8 @@
-//! Who ran and who waited when the recording began, told by what they did later.
+//! Who ran when the recording began, told by what happened later.
+//!
+//! Who waited then is not told: a task that is first seen at a switch may as well have been woken just before. The repair of
+//! recordings says so, and its wake-up is among the records.
 
-use super::is_fair;
 use crate::recording::Recording;
 use fairground_model::TraceEvent;
 use fairground_stdx::{CpuId, Id, IndexVec, TaskId};
@@ -9,15 +11,11 @@ use fairground_stdx::{CpuId, Id, IndexVec, TaskId};
 pub struct Start {
     /// The task that ran on each CPU, of any class.
     pub running: IndexVec<CpuId, Option<TaskId>>,
-    /// Fair tasks that waited, with their CPU, in order of first sight.
-    pub queued: Vec<(TaskId, CpuId)>,
 }
 
 impl Start {
     pub(super) fn find(recording: &Recording, nr_cpus: usize) -> Start {
-        let running = running(recording, nr_cpus);
-        let queued = queued(recording, &running);
-        Start { running, queued }
+        Start { running: running(recording, nr_cpus) }
     }
 }
 
@@ -51,27 +49,4 @@ fn running(recording: &Recording, nr_cpus: usize) -> IndexVec<CpuId, Option<Task
         }
     }
     running
-}
-
-/// Who gets a CPU, or is moved between queues, without having been woken or made before waited from the start.
-fn queued(recording: &Recording, running: &IndexVec<CpuId, Option<TaskId>>) -> Vec<(TaskId, CpuId)> {
-    let mut seen = vec![false; recording.tasks.len()];
-    running.iter().flatten().for_each(|task| seen[task.index()] = true);
-    let mut queued = Vec::new();
-    for record in &recording.records {
-        let (task, cpu) = match record.event {
-            TraceEvent::SchedSwitch { next: Some(next), .. } => (next, Some(record.cpu)),
-            TraceEvent::SchedMigrateTask { task, orig_cpu, .. } => (task, Some(orig_cpu)),
-            TraceEvent::SchedWaking { task, .. }
-            | TraceEvent::SchedWakeup { task, .. }
-            | TraceEvent::SchedWakeupNew { task, .. }
-            | TraceEvent::SchedProcessFork { child: task, .. } => (task, None),
-            _ => continue,
-        };
-        let first = !std::mem::replace(&mut seen[task.index()], true);
-        if let Some(cpu) = cpu.filter(|_| first && is_fair(&recording.tasks, task)) {
-            queued.push((task, cpu));
-        }
-    }
-    queued
 }

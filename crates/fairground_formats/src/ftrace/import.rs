@@ -40,7 +40,10 @@ fn one_line(text: &str, number: u64, import: &mut Assembler<'_>) {
 
 fn event(line: &EventLine<'_>, number: u64, import: &mut Assembler<'_>) {
     match body::parse(line, &mut import.names) {
-        Ok(event) => import.push(RawRecord { at_ns: line.at_ns, cpu: line.cpu, line: number, event }),
+        Ok(event) => {
+            let current = Some(line.current_pid);
+            import.push(RawRecord { at_ns: line.at_ns, cpu: line.cpu, line: number, event, current });
+        }
         Err(BodyError::NotUsed) => {
             let name: String = line.event.chars().take(EVENT_NAME_SHOWN).collect();
             import.stats().unused(number, &format!("events `{name}` are not used"));

@@ -56,6 +56,9 @@ impl<'a> Assembler<'a> {
     fn deliver(&mut self, record: RawRecord) {
         match self.event(record.event) {
             Some(event) => {
+                if let Some(current) = record.current.and_then(|pid| self.tasks.current(pid)) {
+                    self.feed.sink.context(CpuId::new(record.cpu), current);
+                }
                 record.event.cpus().into_iter().flatten().for_each(|cpu| self.feed.stats.cpus.insert(CpuId::new(cpu)));
                 self.feed.emit(record.at_ns, record.cpu, record.line, &event);
             }

@@ -1,5 +1,5 @@
 //! What all readers share: lines of bounded length, the notes on dirty input, the window in which
-//! records are put in order, and the table that turns process ids into task rows.
+//! records are put in order, the table that turns process ids into task rows, and the repair of recordings.
 
 mod assembler;
 pub(crate) mod event_format;
@@ -7,8 +7,10 @@ mod feed;
 mod lines;
 mod order;
 mod own;
+mod quality;
 mod raw;
 mod recording;
+mod repair;
 pub(crate) mod sched_record;
 mod stats;
 pub(crate) mod tasks;
@@ -21,5 +23,6 @@ pub(crate) use own::OwnRows;
 pub(crate) use raw::{NameId, NameTable, RawEvent, RawRecord, Who};
 pub use recording::RecordedTrace;
 pub(crate) use recording::Recording;
+pub use repair::{Inferred, Repair};
 pub(crate) use stats::OWN_RELEASE;
 pub use stats::{ImportStats, Note, Severity};

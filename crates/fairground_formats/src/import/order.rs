@@ -80,7 +80,7 @@ mod tests {
         fn comes_out_as_from_a_sorted_list(times in prop::collection::vec(0..50u64, 0..200), room in 1..300usize) {
             let record = |(line, &at_ns): (usize, &u64)| {
                 let task = Who { pid: 1, prio: None, name: None, name_is_stale: false };
-                RawRecord { at_ns, cpu: 0, line: line as u64, event: RawEvent::Exit { task } }
+                RawRecord { at_ns, cpu: 0, line: line as u64, event: RawEvent::Exit { task }, current: None }
             };
             let (mut window, mut list) = (OrderWindow::default(), Vec::new());
             for record in times.iter().enumerate().map(record) {

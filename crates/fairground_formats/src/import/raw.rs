@@ -14,6 +14,8 @@ pub(crate) struct RawRecord {
     pub(crate) line: u64,
     /// What happened.
     pub(crate) event: RawEvent,
+    /// Process id of the task that the CPU ran when it wrote this, where the format tells; 0 is the idle task.
+    pub(crate) current: Option<u32>,
 }
 
 /// The kernel's tracepoints with their fields.

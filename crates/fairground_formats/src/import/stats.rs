@@ -1,5 +1,6 @@
 //! What a reader found beside the events: counts and notes.
 
+use crate::import::Inferred;
 use fairground_stdx::{CpuMask, Instant};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -60,6 +61,8 @@ pub struct ImportStats {
     pub not_used: u64,
     /// Events that the recorder itself reports as lost.
     pub lost_events: u64,
+    /// Records that follow from others and were put between them.
+    pub inferred: Inferred,
     /// How often a record was earlier than the one before it.
     pub time_went_back: u64,
     /// Records that came too late to be sorted in and were given the time of the one before.
@@ -92,6 +95,7 @@ impl ImportStats {
             skipped: 0,
             not_used: 0,
             lost_events: 0,
+            inferred: Inferred::default(),
             time_went_back: 0,
             clamped: 0,
             cpus: CpuMask::EMPTY,

@@ -71,6 +71,14 @@ impl TaskDirectory {
         }
         Some(task)
     }
+    /// Who runs where a record gives `pid` as the current task: `None` inside is the idle task. Of a task that nothing else
+    /// named yet, and of one that left for good, it tells nothing.
+    pub(crate) fn current(&self, pid: u32) -> Option<Option<TaskId>> {
+        if pid == 0 {
+            return Some(None);
+        }
+        self.by_pid.get(&pid).filter(|(_, life)| *life < Life::Gone).map(|&(task, _)| Some(task))
+    }
     /// The exit of `pid`'s task was recorded.
     pub(crate) fn exiting(&mut self, pid: u32) {
         self.advance(pid, Life::Exiting);

@@ -65,7 +65,7 @@ mod tests {
 
     fn record(at_ns: u64, line: u64) -> RawRecord {
         let task = Who { pid: 1, prio: None, name: None, name_is_stale: false };
-        RawRecord { at_ns, cpu: 0, line, event: RawEvent::Exit { task } }
+        RawRecord { at_ns, cpu: 0, line, event: RawEvent::Exit { task }, current: None }
     }
     /// Times in; `None` is a mark. What comes out, a list per step.
     fn steps(held_max: usize, input: &[Option<u64>]) -> Vec<Vec<u64>> {

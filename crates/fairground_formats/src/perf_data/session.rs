@@ -172,11 +172,13 @@ impl<'a> Session<'a> {
             return Err(left_out(&format!("it was recorded without {lacking}")));
         }
         let sample = attr.layout.parse(body, self.order).ok_or_else(|| left_out("it is too short"))?;
-        let pid = tracepoint.current_pid(sample.raw).or(sample.tid).filter(|&pid| pid <= i32::MAX as u32).unwrap_or(0);
+        // perf's own number may be that of a process id space, and is none for a task that is about to end.
+        let recorded = tracepoint.current_pid(sample.raw).filter(|&pid| pid <= i32::MAX as u32);
+        let pid = recorded.or(sample.tid).filter(|&pid| pid <= i32::MAX as u32).unwrap_or(0);
         let current = Who { pid, prio: None, name: self.comms.get(&pid).copied(), name_is_stale: true };
         let event = fields.event(sample.raw, current, self.number, &mut self.import);
         let event = event.ok_or_else(|| left_out("its fields could not be read"))?;
-        Ok(RawRecord { at_ns: sample.at_ns, cpu: sample.cpu, line: self.number, event })
+        Ok(RawRecord { at_ns: sample.at_ns, cpu: sample.cpu, line: self.number, event, current: recorded })
     }
     fn lost_or_comm(&mut self, record: PerfRecord<'_>) {
         let Some(&EventAttr { parse_info, .. }) = self.attrs.events().first() else {

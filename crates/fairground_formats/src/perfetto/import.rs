@@ -272,6 +272,7 @@ impl<'a> Import<'a> {
         if event.current_pid.is_some() {
             self.current[cpu as usize] = Some(current);
         }
+        let recorded = event.current_pid;
         match event.meaning(current, &mut reading!(self)) {
             Meaning::Used(event) => {
                 match event {
@@ -279,7 +280,7 @@ impl<'a> Import<'a> {
                     RawEvent::Waking { context: None, .. } => self.without_context += 1,
                     _ => {}
                 }
-                self.push(cpu, at_ns, event);
+                self.push(cpu, at_ns, event, recorded);
             }
             Meaning::Name(who) => drop(self.names.insert(who.pid, stale(who))),
             Meaning::NotUsed => {
@@ -301,7 +302,7 @@ impl<'a> Import<'a> {
                     "a compact switch from the idle task, which cannot sleep, was left out: the switch before it is missing",
                 );
             }
-            Some(prev) => self.push(cpu, row.at_ns, RawEvent::Switch { prev, prev_state, next }),
+            Some(prev) => self.push(cpu, row.at_ns, RawEvent::Switch { prev, prev_state, next }, None),
             None => self.unused(
                 "the first compact switch of a CPU, and that behind lost events, does not tell who ran before: it was left out",
             ),
@@ -319,7 +320,7 @@ impl<'a> Import<'a> {
         });
         self.without_context += u64::from(row.flags.is_none());
         let context = row.flags.map(wake_context);
-        self.push(cpu, row.at_ns, RawEvent::Waking { task, target_cpu, current, context });
+        self.push(cpu, row.at_ns, RawEvent::Waking { task, target_cpu, current, context }, None);
     }
     fn compact_who(&mut self, pid: i32, prio: i32, name: Option<NameId>) -> Option<Who> {
         if name.is_none() {
@@ -339,11 +340,11 @@ impl<'a> Import<'a> {
         self.names.get(&pid).copied().unwrap_or(Who { pid, ..IDLE })
     }
 
-    fn push(&mut self, cpu: u32, at_ns: u64, event: RawEvent) {
+    fn push(&mut self, cpu: u32, at_ns: u64, event: RawEvent, current: Option<u32>) {
         let Some(at_ns) = at_ns.checked_add_signed(self.offset_ns) else {
             return self.skip("an event before CLOCK_BOOTTIME began was left out");
         };
-        if let Some(earliest) = self.merge.push(RawRecord { at_ns, cpu, line: self.number, event }) {
+        if let Some(earliest) = self.merge.push(RawRecord { at_ns, cpu, line: self.number, event, current }) {
             self.assembler.push(earliest);
         }
     }

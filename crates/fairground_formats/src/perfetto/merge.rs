@@ -67,7 +67,7 @@ mod tests {
             true => RawEvent::Switch { prev: task, prev_state: PrevState::Running, next: task },
             false => RawEvent::Exit { task },
         };
-        RawRecord { at_ns, cpu, line: 0, event }
+        RawRecord { at_ns, cpu, line: 0, event, current: None }
     }
 
     #[test]

@@ -96,7 +96,7 @@ impl Import<'_> {
             "th" | "un" | "pe" | "di" | "dr" | "tw" => return Err(LineError::NotUsed),
             _ => return Err(LineError::Malformed),
         };
-        Ok(RawRecord { at_ns, cpu, line, event })
+        Ok(RawRecord { at_ns, cpu, line, event, current: None })
     }
     fn who(&mut self, pid: &str) -> Result<Who, LineError> {
         let pid = number(pid)?;

@@ -115,7 +115,8 @@ fn read_events(
     while let Some(merged) = merge.next(file, &pages, import.stats()) {
         if let Some(event) = description.tracepoints.event(merged.record, merged.number, import) {
             let at_ns = cycles.map_or(merged.time, |cycles| cycles.ns(merged.time));
-            import.push(RawRecord { at_ns, cpu: merged.cpu, line: merged.number, event });
+            let current = description.tracepoints.current_pid(merged.record);
+            import.push(RawRecord { at_ns, cpu: merged.cpu, line: merged.number, event, current });
         }
     }
     Ok(())

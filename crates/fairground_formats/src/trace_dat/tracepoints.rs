@@ -108,10 +108,13 @@ impl Tracepoints {
         }
     }
     /// The task that was current when the record was written.
-    fn current(&self, record: &[u8]) -> Who {
+    pub(super) fn current_pid(&self, record: &[u8]) -> Option<u32> {
         let field = self.common.as_ref().and_then(|common| common.pid.as_ref());
-        let pid = field.and_then(|field| field.integer(record, self.order));
-        let pid = pid.and_then(|pid| u32::try_from(pid).ok()).filter(|&pid| pid <= i32::MAX as u32).unwrap_or(0);
+        let pid = field.and_then(|field| field.integer(record, self.order))?;
+        u32::try_from(pid).ok().filter(|&pid| pid <= i32::MAX as u32)
+    }
+    fn current(&self, record: &[u8]) -> Who {
+        let pid = self.current_pid(record).unwrap_or(0);
         Who { pid, prio: None, name: self.names.get(&pid).copied(), name_is_stale: true }
     }
 }

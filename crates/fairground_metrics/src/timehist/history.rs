@@ -99,4 +99,6 @@ impl<F: FnMut(&TimeHistRow, &TaskInfo)> Sink for TimeHist<F> {
             self.switch(at, cpu, prev.map(|task| (task, prev_state)), next);
         }
     }
+    /// Each row is a switch that was recorded. What is inferred gives bounds, and times here are known or not at all.
+    fn inferred(&mut self, _at: Instant, _cpu: CpuId, _event: &TraceEvent) {}
 }

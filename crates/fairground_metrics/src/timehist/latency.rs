@@ -196,4 +196,10 @@ impl Sink for SchedLatency {
             _ => {}
         }
     }
+    /// A switch that was not recorded ends a wait all the same. A wake-up at the latest moment that a record allows begins none.
+    fn inferred(&mut self, at: Instant, cpu: CpuId, event: &TraceEvent) {
+        if matches!(event, TraceEvent::SchedSwitch { .. }) {
+            self.record(at, cpu, event);
+        }
+    }
 }

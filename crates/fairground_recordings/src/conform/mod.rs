@@ -57,6 +57,8 @@ pub struct Conformance {
     pub fitted: Option<Fit>,
     /// What its accounts of quota had, if it has any.
     pub quota: Option<QuotaReplay>,
+    /// How good the recording is.
+    pub quality: serde_json::Value,
     /// What was assumed, and what was odd about the recording.
     pub notes: Vec<String>,
     /// Why a threshold says nothing about this recording, if so.
@@ -185,6 +187,7 @@ pub fn conform(path: &Path, options: &ConformOptions, control: Control<'_>) -> R
         outcome,
         fitted,
         quota,
+        quality: stats.quality_json(),
         notes: facts.notes,
         no_threshold: facts.no_threshold,
         interrupted,
@@ -228,7 +231,7 @@ fn walk(recording: &Recording, setup: &Setup, fit: bool, control: Control<'_>) -
 }
 
 fn import_notes(name: &str, stats: &ImportStats) -> Vec<String> {
-    let mut notes: Vec<String> = stats.warnings().map(|note| format!("Warning: {note}")).collect();
+    let mut notes = stats.headed_warnings();
     notes.push(format!("{name}: {} events read as {}, {} not used", stats.events, stats.format, stats.not_used));
     for (kind, without) in [
         ("sched_stat_runtime", "clocks follow timestamps, which are some 100 ns late, and virtual times are not compared"),

@@ -67,6 +67,7 @@ pub fn document(conformance: &Conformance) -> Document {
             }),
         )
         .set("threshold_applies", conformance.no_threshold.is_none())
+        .set("recording", conformance.quality.clone())
         .set("notes", conformance.notes.clone());
     document
 }

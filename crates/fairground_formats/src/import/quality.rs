@@ -1,0 +1,68 @@
+//! How good a recording is, in one line.
+
+use crate::import::ImportStats;
+use serde_json::{Value, json};
+
+/// Events without which something stays unknown, and what that is.
+const NEEDED: [(&str, &str); 4] = [
+    ("sched_switch", "who ran"),
+    ("sched_waking", "who woke whom"),
+    ("sched_wakeup", "where wakees were queued"),
+    ("sched_stat_runtime", "exact run times"),
+];
+/// Where it says how to do better.
+const PAGE: &str = "docs/how-to-record.md";
+
+impl ImportStats {
+    /// The needed events of which there is not one, with what that costs.
+    fn never_recorded(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
+        NEEDED.into_iter().filter(|row| self.events > 0 && !self.kinds.contains_key(row.0))
+    }
+    /// One line on what is missing from the recording, what was put in for it, and what that costs.
+    pub fn quality(&self) -> String {
+        let mut parts = Vec::new();
+        if self.events == 0 {
+            parts.push("no scheduling event in it".to_string());
+        }
+        if self.lost_events > 0 {
+            parts.push(format!("{} events lost by the recorder", self.lost_events));
+        }
+        if self.skipped > 0 {
+            parts.push(format!("{} lines or records unreadable", self.skipped));
+        }
+        if self.inferred.sum() > 0 {
+            let rows = self.inferred.rows().into_iter().filter(|row| row.2 > 0);
+            let rows: Vec<String> = rows.map(|(_, what, count)| format!("{count} {what}")).collect();
+            parts.push(format!(
+                "missing and put in where the rest allows it last: {} (waits from there on are lower bounds)",
+                rows.join(", ")
+            ));
+        }
+        let never: Vec<String> = self.never_recorded().map(|(kind, what)| format!("{kind} ({what})")).collect();
+        if !never.is_empty() {
+            parts.push(format!("never recorded: {}", never.join(", ")));
+        }
+        match parts.is_empty() {
+            true => "recording quality: nothing lost, nothing put in".to_string(),
+            false => format!("recording quality: {}; {PAGE} shows how to record more", parts.join("; ")),
+        }
+    }
+    /// The line, and the warnings below it.
+    pub fn headed_warnings(&self) -> Vec<String> {
+        let warnings = self.warnings().map(|note| format!("Warning: {note}"));
+        std::iter::once(self.quality()).chain(warnings).collect()
+    }
+    /// What [`ImportStats::quality`] says, as a JSON object.
+    pub fn quality_json(&self) -> Value {
+        let inferred: serde_json::Map<String, Value> =
+            self.inferred.rows().into_iter().map(|(name, _, count)| (name.to_string(), count.into())).collect();
+        let never: Vec<&str> = self.never_recorded().map(|row| row.0).collect();
+        json!({
+            "events": self.events,
+            "lost_events": self.lost_events,
+            "skipped": self.skipped,
+            "inferred": inferred,
+            "never_recorded": never,
+        })
+    }
+}

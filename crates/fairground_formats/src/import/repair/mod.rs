@@ -1,0 +1,373 @@
+//! The repair of recordings: what the records prove but no recorder wrote is put between them.
+//!
+//! # The problem
+//!
+//! A trace begins in the middle, and recorders lose records. A task that is first seen when it gets a CPU became
+//! runnable at some time before. A CPU whose next record is written by another task than the last switch chose must have
+//! switched. Each consumer that guesses for itself guesses otherwise: one lets the task wait since time 0, and finds
+//! waits of seconds; another loses the wait.
+//!
+//! # The rule
+//!
+//! All consumers read a recording through [`Repair`], and it makes no state of its own: it adds records, until what a
+//! CPU does and what a task does follow from each other. There are two kinds of evidence.
+//!
+//! - *Who ran*: the task that a switch leaves, that ends, that forks, whose run time is accounted on an idle CPU, or that
+//!   the recorder names as the CPU's current one. If it is not the one that the last switch chose, a switch is missing.
+//! - *Who was runnable*: the task that a switch goes to. If it slept, was not seen yet, or waited elsewhere, a wake-up,
+//!   a birth or a move is missing.
+//!
+//! # Where an added record stands: the latest moment that the record allows
+//!
+//! - A **wake-up, birth or move** stands directly before the switch that needs it. Any later, the switch would choose a task that
+//!   is not there. So no wait is claimed that nothing shows. A CPU that idled meanwhile proves that the task did not wait
+//!   there; the rule claims that in all cases.
+//! - The **beginning of a wake-up** (`sched_waking`), where none is recorded, stands directly before the move or the `sched_wakeup` of
+//!   a task that slept. Its waker is the task that ran there.
+//! - A **switch to a task that was woken on an idle CPU** stands directly behind the wake-up: a CPU does not idle beside a runnable
+//!   task.
+//! - A **switch away** stands behind the last account of the task's run time: schedule() writes one, and whoever runs on is accounted
+//!   again. Where run time is not recorded it stands before the wake-up of that same task, if there was one, else directly
+//!   before the record that shows another task.
+//! - Whoever was switched away so counts as **asleep** until a wake-up, or the next switch to it.
+//!
+//! A wake-up on an idle CPU and an account open a *place*. Records behind it are held back until the CPU's next records
+//! fill it or close it, at most [`HELD_MAX`] of them.
+//!
+//! # What is not concluded
+//!
+//! That a CPU idles proves nothing about a task whose wake-up is recorded: the quota of its group may be used up.
+//!
+//! A record without a gap goes through unchanged. Recorded sets and exports are tested for that.
+
+mod held;
+mod inferred;
+#[cfg(test)]
+mod tests;
+
+pub use inferred::Inferred;
+
+use fairground_model::{PrevState, Sink, TaskInfo, TraceEvent, WakeContext};
+use fairground_stdx::{CpuId, Id, Instant, TaskId};
+use held::{Held, Item, Place};
+
+/// Records that are held back at most.
+const HELD_MAX: usize = 1 << 16;
+
+/// What a task does, as far as the records tell.
+#[derive(Clone, Copy, PartialEq, Eq, Default)]
+enum State {
+    #[default]
+    Unseen,
+    /// Made, not queued yet.
+    Made,
+    Asleep,
+    /// Being woken: it is not told yet on which CPU it will be queued.
+    Waking,
+    Queued(CpuId, Place),
+    Running(CpuId),
+    Dead,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Task {
+    state: State,
+    /// A wake-up began while it still ran.
+    woken: bool,
+    /// Where it ran last.
+    last_cpu: Option<CpuId>,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Cpu {
+    /// Who runs there (`None` inside: nobody), once that is known.
+    current: Option<Option<TaskId>>,
+    /// A switch of it was recorded.
+    has_switched: bool,
+    /// The number of the first item since it idles.
+    idle_since: u64,
+    /// Where a missing switch would have to stand, if not at the end.
+    place: Option<Place>,
+    /// The place is before a wake-up of the current task.
+    is_before_wakeup: bool,
+}
+
+/// Passes a recording on, with the records that follow from others.
+pub struct Repair<'a> {
+    sink: &'a mut dyn Sink,
+    held: Held,
+    cpus: Vec<Cpu>,
+    tasks: Vec<Task>,
+    context: Option<Option<TaskId>>,
+    /// Whether beginnings of wake-ups are recorded.
+    has_waking: bool,
+    inferred: Inferred,
+}
+
+impl<'a> Repair<'a> {
+    /// Hands everything on to `sink`.
+    pub fn new(sink: &'a mut dyn Sink) -> Repair<'a> {
+        let (held, cpus, tasks) = (Held::default(), Vec::new(), Vec::new());
+        Repair { sink, held, cpus, tasks, context: None, has_waking: false, inferred: Inferred::default() }
+    }
+    /// Ends the recording; says what was added.
+    pub fn finish(mut self) -> Inferred {
+        (0..self.cpus.len()).for_each(|cpu| self.close(CpuId::from_index(cpu)));
+        self.held.release(self.sink);
+        self.inferred
+    }
+
+    fn cpu(&mut self, cpu: CpuId) -> &mut Cpu {
+        if self.cpus.len() <= cpu.index() {
+            self.cpus.resize(cpu.index() + 1, Cpu::default());
+        }
+        &mut self.cpus[cpu.index()]
+    }
+    fn task_row(&mut self, task: TaskId) -> &mut Task {
+        if self.tasks.len() <= task.index() {
+            self.tasks.resize(task.index() + 1, Task::default());
+        }
+        &mut self.tasks[task.index()]
+    }
+    fn open(&mut self, cpu: CpuId, place: Place, is_before_wakeup: bool) {
+        self.close(cpu);
+        self.held.open(place, cpu);
+        let row = self.cpu(cpu);
+        (row.place, row.is_before_wakeup) = (Some(place), is_before_wakeup);
+    }
+    fn close(&mut self, cpu: CpuId) {
+        let row = self.cpu(cpu);
+        row.is_before_wakeup = false;
+        if let Some(place) = row.place.take() {
+            self.held.close(place, cpu);
+        }
+    }
+    /// From now on `next` runs on `cpu`.
+    fn on(&mut self, cpu: CpuId, next: Option<TaskId>, place: Place) {
+        self.close(cpu);
+        let row = self.cpu(cpu);
+        (row.current, row.idle_since) = (Some(next), place.before);
+        if let Some(next) = next {
+            *self.task_row(next) = Task { state: State::Running(cpu), woken: false, last_cpu: Some(cpu) };
+        }
+    }
+
+    /// A record at `here` shows that `who` runs on `cpu`.
+    fn runs(&mut self, here: Place, cpu: CpuId, who: Option<TaskId>) {
+        match self.cpu(cpu).current {
+            Some(current) if current == who => {}
+            Some(current) => self.switch_missing(here, cpu, current, who),
+            // The first that is heard of a CPU: whoever was not heard of elsewhere has run there from the start.
+            None => match who.filter(|&who| self.task_row(who).state != State::Unseen) {
+                Some(who) => self.enter_idle(here, cpu, who),
+                None => self.on(cpu, who, here),
+            },
+        }
+    }
+    fn switch_missing(&mut self, here: Place, cpu: CpuId, old: Option<TaskId>, who: Option<TaskId>) {
+        let Some(old) = old else {
+            return if let Some(who) = who {
+                self.enter_idle(here, cpu, who)
+            };
+        };
+        let Cpu { place, is_before_wakeup, .. } = *self.cpu(cpu);
+        let place = place.unwrap_or(here);
+        let takes_over = who.is_none_or(|who| match self.task_row(who).state {
+            State::Queued(on, since) => on == cpu && since.before <= place.before,
+            _ => place.before == here.before,
+        });
+        let next = who.filter(|_| takes_over);
+        if let Some(next) = next {
+            self.make_ready(here, cpu, next);
+        }
+        self.add_switch(place, cpu, (Some(old), PrevState::Sleeping), next);
+        self.task_row(old).state = if is_before_wakeup { State::Queued(cpu, place) } else { State::Asleep };
+        if let Some(who) = who.filter(|_| !takes_over) {
+            self.enter_idle(here, cpu, who);
+        }
+    }
+    /// The switch of an idle CPU to `who` is missing.
+    fn enter_idle(&mut self, here: Place, cpu: CpuId, who: TaskId) {
+        let idle_since = self.cpu(cpu).idle_since;
+        let place = match self.task_row(who).state {
+            State::Queued(on, since) if on == cpu && since.before >= idle_since => self.held.reachable(since),
+            _ => {
+                self.make_ready(here, cpu, who);
+                here
+            }
+        };
+        self.add_switch(place, cpu, (None, PrevState::Running), Some(who));
+    }
+    fn add_switch(&mut self, place: Place, cpu: CpuId, (prev, prev_state): (Option<TaskId>, PrevState), next: Option<TaskId>) {
+        self.inferred.switches += 1;
+        self.held.insert(place, cpu, TraceEvent::SchedSwitch { prev, prev_state, next });
+        self.on(cpu, next, place);
+    }
+    /// A record at `here` needs `task` runnable on `cpu`.
+    fn make_ready(&mut self, here: Place, cpu: CpuId, task: TaskId) {
+        let wakeup = TraceEvent::SchedWakeup { task, target_cpu: cpu };
+        let event = match self.task_row(task).state {
+            State::Unseen => {
+                self.inferred.first_seen += 1;
+                wakeup
+            }
+            State::Asleep => {
+                self.inferred.wakeups += 1;
+                wakeup
+            }
+            State::Made => {
+                self.inferred.births += 1;
+                TraceEvent::SchedWakeupNew { task, target_cpu: cpu }
+            }
+            State::Queued(orig_cpu, _) if orig_cpu != cpu => {
+                self.inferred.moves += 1;
+                TraceEvent::SchedMigrateTask { task, orig_cpu, dest_cpu: cpu }
+            }
+            State::Running(elsewhere) if elsewhere != cpu => {
+                self.switch_missing(here, elsewhere, Some(task), None);
+                return self.make_ready(here, cpu, task);
+            }
+            State::Queued(..) | State::Running(_) | State::Waking | State::Dead => return,
+        };
+        self.held.insert(here, cpu, event);
+        self.task_row(task).state = State::Queued(cpu, here);
+    }
+
+    /// A record at `here` is part of a wake-up of a task that slept: it began there at the latest, by the doing of whoever runs.
+    fn begin_waking(&mut self, here: Place, cpu: CpuId, task: TaskId, current: Option<Option<TaskId>>) {
+        let row = *self.task_row(task);
+        if let (State::Asleep, Some(target_cpu), false) = (row.state, row.last_cpu, self.has_waking) {
+            self.inferred.wakings += 1;
+            let waker = current.flatten();
+            let context = if waker.is_some() { WakeContext::Task } else { WakeContext::Hardirq };
+            self.held.insert(here, cpu, TraceEvent::SchedWaking { task, target_cpu, waker, context });
+            self.task_row(task).state = State::Waking;
+        }
+    }
+
+    fn switch(&mut self, (here, after): (Place, Place), cpu: CpuId, prev: Option<(TaskId, PrevState)>, next: Option<TaskId>) {
+        self.runs(here, cpu, prev.map(|row| row.0));
+        self.cpu(cpu).has_switched = true;
+        if prev.map(|row| row.0) == next {
+            return;
+        }
+        if let Some(next) = next {
+            self.make_ready(here, cpu, next);
+        }
+        if let Some((prev, prev_state)) = prev {
+            let row = self.task_row(prev);
+            row.state = match prev_state {
+                PrevState::Running => State::Queued(cpu, after),
+                PrevState::Dead => State::Dead,
+                PrevState::Sleeping | PrevState::DiskSleep | PrevState::IdleWait if row.woken => State::Waking,
+                PrevState::Sleeping | PrevState::DiskSleep | PrevState::IdleWait => State::Asleep,
+            };
+        }
+        self.on(cpu, next, after);
+    }
+    fn waking(&mut self, here: Place, task: TaskId, by_itself: bool) {
+        match self.task_row(task).state {
+            State::Running(cpu) => {
+                self.task_row(task).woken = true;
+                if !by_itself {
+                    self.open(cpu, here, true);
+                }
+            }
+            State::Queued(..) | State::Dead => {}
+            State::Unseen | State::Made | State::Asleep | State::Waking => self.task_row(task).state = State::Waking,
+        }
+    }
+    fn wakeup(&mut self, (here, after): (Place, Place), task: TaskId, target_cpu: CpuId, by_itself: bool) {
+        match self.task_row(task).state {
+            State::Running(cpu) if cpu == target_cpu => {
+                let is_open = std::mem::take(&mut self.task_row(task).woken);
+                if !by_itself && !is_open {
+                    self.open(cpu, here, true);
+                }
+                return;
+            }
+            State::Running(cpu) => self.switch_missing(here, cpu, Some(task), None),
+            _ => {}
+        }
+        self.task_row(task).state = State::Queued(target_cpu, after);
+        let row = self.cpu(target_cpu);
+        if row.current == Some(None) && row.place.is_none() {
+            self.open(target_cpu, after, false);
+        }
+    }
+    fn account(&mut self, (here, after): (Place, Place), cpu: CpuId, task: TaskId) {
+        let state = self.task_row(task).state;
+        match state {
+            State::Running(on) if on == cpu => self.open(cpu, after, false),
+            State::Running(_) | State::Dead => {}
+            State::Queued(on, _) if self.cpu(on).current == Some(None) => self.runs(here, on, Some(task)),
+            State::Queued(..) => {}
+            _ if self.cpu(cpu).current.is_none_or(|current| current.is_none()) => self.runs(here, cpu, Some(task)),
+            _ => {}
+        }
+    }
+    fn event(&mut self, places: (Place, Place), cpu: CpuId, event: &TraceEvent, current: Option<Option<TaskId>>) {
+        let here = places.0;
+        let by = |task: TaskId| current == Some(Some(task));
+        match *event {
+            TraceEvent::SchedSwitch { prev, prev_state, next } => {
+                self.switch(places, cpu, prev.map(|prev| (prev, prev_state)), next);
+            }
+            TraceEvent::SchedWaking { task, waker, .. } => {
+                self.has_waking = true;
+                self.waking(here, task, by(task) || waker == Some(task));
+            }
+            TraceEvent::SchedWakeup { task, target_cpu } | TraceEvent::SchedWakeupNew { task, target_cpu } => {
+                self.begin_waking(here, cpu, task, current);
+                self.wakeup(places, task, target_cpu, by(task));
+            }
+            TraceEvent::SchedMigrateTask { task, dest_cpu, .. } => {
+                self.begin_waking(here, cpu, task, current);
+                let row = self.task_row(task);
+                if let State::Queued(_, _) = row.state {
+                    row.state = State::Queued(dest_cpu, places.1);
+                }
+            }
+            TraceEvent::SchedStatRuntime { task, .. } => self.account(places, cpu, task),
+            TraceEvent::SchedProcessFork { parent, child } => {
+                parent.into_iter().for_each(|parent| self.runs(here, cpu, Some(parent)));
+                self.task_row(child).state = State::Made;
+            }
+            TraceEvent::SchedProcessExit { task } => self.runs(here, cpu, Some(task)),
+            _ => {}
+        }
+    }
+}
+
+impl Sink for Repair<'_> {
+    fn task(&mut self, task: TaskId, info: &TaskInfo) {
+        self.held.push(Item::Task(task, info.clone()));
+        self.held.release(self.sink);
+    }
+    fn record(&mut self, at: Instant, cpu: CpuId, event: &TraceEvent) {
+        let here = self.held.end(at);
+        let after = Place { before: here.before + 1, at };
+        let current = self.context.take();
+        // Before a CPU's first switch some writers do not know who runs there.
+        let is_evidence = self.cpu(cpu).has_switched && !matches!(event, TraceEvent::SchedSwitch { .. });
+        if let Some(current) = current.filter(|_| is_evidence) {
+            self.runs(here, cpu, current);
+        }
+        let current = current.or(self.cpu(cpu).current);
+        self.event((here, after), cpu, event, current);
+        self.held.push(Item::Record(at, cpu, *event));
+        if let Some(cpu) = self.held.holds_too_much(HELD_MAX) {
+            self.close(cpu);
+        }
+        self.held.release(self.sink);
+    }
+    fn context(&mut self, _cpu: CpuId, current: Option<TaskId>) {
+        self.context = Some(current);
+    }
+    fn listens(&self) -> bool {
+        self.sink.listens()
+    }
+    fn wants_samples(&self) -> bool {
+        self.sink.wants_samples()
+    }
+}

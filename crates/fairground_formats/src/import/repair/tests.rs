@@ -1,0 +1,129 @@
+//! Small recordings with a gap, and what is put there.
+
+use super::*;
+use proptest::prelude::*;
+
+/// All records that come out, and whether each was recorded.
+#[derive(Default)]
+struct All(Vec<(u64, u32, TraceEvent, bool)>);
+
+impl Sink for All {
+    fn record(&mut self, at: Instant, cpu: CpuId, event: &TraceEvent) {
+        self.0.push((at.ns(), cpu.get(), *event, true));
+    }
+    fn inferred(&mut self, at: Instant, cpu: CpuId, event: &TraceEvent) {
+        self.0.push((at.ns(), cpu.get(), *event, false));
+    }
+}
+
+/// A record with the current task of its CPU, if the recorder tells.
+type Row = (u64, u32, TraceEvent, Option<Option<TaskId>>);
+
+fn repaired(rows: &[Row]) -> (All, Inferred) {
+    let mut all = All::default();
+    let mut repair = Repair::new(&mut all);
+    for (at, cpu, event, current) in rows {
+        if let Some(current) = current {
+            repair.context(CpuId::new(*cpu), *current);
+        }
+        repair.record(Instant::from_ns(*at), CpuId::new(*cpu), event);
+    }
+    let inferred = repair.finish();
+    (all, inferred)
+}
+/// What was put in.
+fn put_in(rows: &[Row]) -> Vec<(u64, u32, TraceEvent)> {
+    let all = repaired(rows).0;
+    all.0.into_iter().filter(|row| !row.3).map(|(at, cpu, event, _)| (at, cpu, event)).collect()
+}
+
+const A: TaskId = TaskId::new(1);
+const B: TaskId = TaskId::new(2);
+
+fn switch(prev: Option<TaskId>, prev_state: PrevState, next: Option<TaskId>) -> TraceEvent {
+    TraceEvent::SchedSwitch { prev, prev_state, next }
+}
+fn from_idle(next: TaskId) -> TraceEvent {
+    switch(None, PrevState::Running, Some(next))
+}
+fn to_idle(prev: TaskId) -> TraceEvent {
+    switch(Some(prev), PrevState::Sleeping, None)
+}
+fn wakeup(task: TaskId, cpu: u32) -> TraceEvent {
+    TraceEvent::SchedWakeup { task, target_cpu: CpuId::new(cpu) }
+}
+fn account(task: TaskId) -> TraceEvent {
+    TraceEvent::SchedStatRuntime { task, runtime: fairground_stdx::Ns(1), vruntime: None }
+}
+
+#[test]
+fn a_task_first_seen_at_a_switch_wakes_directly_before_it() {
+    let rows = [(10, 0, switch(Some(A), PrevState::Running, Some(B)), None)];
+    assert_eq!(put_in(&rows), [(10, 0, wakeup(B, 0))]);
+}
+
+#[test]
+fn a_cpu_does_not_idle_beside_a_task_that_was_woken_there() {
+    let rows = [(10, 0, to_idle(A), None), (20, 1, wakeup(A, 0), None), (90, 0, to_idle(A), None)];
+    let on_cpu_0 = |rows: &[Row]| -> Vec<_> { put_in(rows).into_iter().filter(|row| row.1 == 0).collect() };
+    assert_eq!(on_cpu_0(&rows[..2]), []);
+    assert_eq!(on_cpu_0(&rows), [(20, 0, from_idle(A))]);
+}
+
+#[test]
+fn whoever_left_unseen_left_behind_its_last_account() {
+    let rows = [(10, 0, from_idle(A), None), (20, 0, account(A), None), (30, 0, account(A), None), (90, 0, from_idle(A), None)];
+    let waking = TraceEvent::SchedWakeup { task: A, target_cpu: CpuId::new(0) };
+    assert_eq!(put_in(&rows)[1..], [(30, 0, to_idle(A)), (90, 0, waking)]);
+}
+
+#[test]
+fn the_current_task_of_a_later_record_shows_a_missing_switch() {
+    let rows = [
+        (10, 0, switch(Some(B), PrevState::Sleeping, Some(A)), None),
+        (20, 0, TraceEvent::CpuFrequency { cpu: CpuId::new(0), khz: 1 }, Some(None)),
+    ];
+    assert_eq!(put_in(&rows)[1..], [(20, 0, to_idle(A))]);
+}
+
+#[test]
+fn a_task_that_gets_another_cpu_than_it_waits_for_was_moved() {
+    let rows = [(10, 0, switch(Some(A), PrevState::Running, Some(B)), None), (20, 1, from_idle(A), None)];
+    let moved = TraceEvent::SchedMigrateTask { task: A, orig_cpu: CpuId::new(0), dest_cpu: CpuId::new(1) };
+    assert_eq!(put_in(&rows)[1..], [(20, 1, moved)]);
+}
+
+/// Any records at all, of four tasks on three CPUs.
+fn any_row() -> impl Strategy<Value = Row> {
+    let task = || prop::option::of((0..4u32).prop_map(TaskId::new));
+    (0..7u8, 0..3u32, 0..3u32, task(), task(), prop::option::of(task()), any::<bool>()).prop_map(
+        |(kind, cpu, target, one, other, current, sleeps)| {
+            let task = one.unwrap_or(A);
+            let target_cpu = CpuId::new(target);
+            let state = if sleeps { PrevState::Sleeping } else { PrevState::Running };
+            let event = match kind {
+                0 | 1 => switch(one, state, other),
+                2 => wakeup(task, target),
+                3 => TraceEvent::SchedWaking { task, target_cpu, waker: other, context: WakeContext::Task },
+                4 => account(task),
+                5 => TraceEvent::SchedMigrateTask { task, orig_cpu: CpuId::new(cpu), dest_cpu: target_cpu },
+                _ => TraceEvent::SchedProcessFork { parent: other, child: task },
+            };
+            (0, cpu, event, current)
+        },
+    )
+}
+
+proptest! {
+    /// Nothing that was recorded is lost, changed or put out of order, whatever it is.
+    #[test]
+    fn records_come_through_in_order(rows in prop::collection::vec(any_row(), 0..200)) {
+        let rows: Vec<Row> = rows.into_iter().enumerate().map(|(at, row)| (at as u64, row.1, row.2, row.3)).collect();
+        let (all, inferred) = repaired(&rows);
+        prop_assert!(all.0.windows(2).all(|pair| pair[0].0 <= pair[1].0));
+        let recorded: Vec<_> = all.0.iter().filter(|row| row.3).map(|row| (row.0, row.1, row.2)).collect();
+        let given: Vec<_> = rows.iter().map(|row| (row.0, row.1, row.2)).collect();
+        prop_assert_eq!(recorded, given);
+        prop_assert_eq!(all.0.len() as u64, rows.len() as u64 + inferred.sum());
+    }
+}
