@@ -116,7 +116,7 @@ impl<'a> Runs<'a> {
         let (Some(from), Some(to), Some(metric)) = (self.values(from), self.values(to), &self.metric) else { return Ok(None) };
         let pairs =
             Paired { name: metric.name.clone(), unit: metric.unit, better: metric.better, a: from.clone(), b: to.clone() };
-        let rule = Rule { min_effect_permille: self.options.worth_permille, ..Rule::default() };
+        let rule = Rule { worth_permille: self.options.worth_permille, ..Rule::default() };
         let verdict = pairs.compare(rule).verdict;
         let moves = !matches!(verdict, Verdict::NoDifference | Verdict::Inconclusive);
         Ok(Some(Effect { from: from.clone(), to: to.clone(), moves }))

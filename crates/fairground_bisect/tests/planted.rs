@@ -22,7 +22,7 @@ fn searched(kernel: &str, b: Option<&str>, changes: &[&str]) -> Bisected {
         changes: changes.iter().map(|change| change.to_string()).collect(),
         metric: "wakeup_latency_us.p50".to_string(),
         worth_permille: 100,
-        runs: 5,
+        runs: 6,
     };
     bisect(&scenario(kernel), &options, Control::none()).unwrap().unwrap()
 }
@@ -66,7 +66,7 @@ fn an_upgrade_is_searched_along_its_history() {
         changes: Vec::new(),
         metric: "wakeup_latency_us.p99".to_string(),
         worth_permille: 20,
-        runs: 5,
+        runs: 6,
     };
     let found = bisect(&example, &options, Control::none()).unwrap().unwrap();
     assert!(found.effect.moves, "{}", summary(&found));

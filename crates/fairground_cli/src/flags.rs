@@ -122,3 +122,16 @@ impl ScenarioFlags {
         }
     }
 }
+
+/// A percentage with at most one digit behind the point, in thousandths.
+pub(crate) fn permille(flag: &str, text: &str) -> Result<u64, Error> {
+    let wrong = || Error::one(flag, format!("`{text}` is no percentage"), "A number from 0 to 100, such as 2% or 0.5%.");
+    let (whole, tenth) = text.trim_end_matches('%').split_once('.').unwrap_or((text.trim_end_matches('%'), "0"));
+    let digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    if !digits(whole) || !digits(tenth) || tenth.len() > 1 {
+        return Err(wrong());
+    }
+    let number = |part: &str| part.parse::<u64>().map_err(|_| wrong());
+    let value = number(whole)?.saturating_mul(10).saturating_add(number(tenth)?);
+    if value <= 1000 { Ok(value) } else { Err(wrong()) }
+}

@@ -17,7 +17,7 @@ pub mod timehist;
 pub mod timeline;
 pub mod window;
 
-pub use compare::{Comparison, Paired, Rule, SideStats, Verdict};
+pub use compare::{Comparison, Effect, FEWEST_PAIRS, Paired, Rule, SideStats, Verdict, compare_all};
 pub use decimal::Decimal;
 pub use histogram::{Histogram, Level};
 pub use latency::{RunReport, RunStats};

@@ -4,7 +4,7 @@ use crate::columns;
 use crate::document::{Document, Input};
 use crate::table::{Cell, Table, number};
 use crate::units::{decimal, format_mean, format_metric};
-use fairground_metrics::{Comparison, SideStats, Unit, Verdict};
+use fairground_metrics::{Comparison, FEWEST_PAIRS, SideStats, Unit, Verdict};
 use serde_json::{Value, json};
 
 /// One metric of one case under one load.
@@ -27,6 +27,10 @@ pub struct CompareReport {
     pub b: String,
     /// Whether the sides differ in exactly one thing, so that the difference is caused by it.
     pub single_change: bool,
+    /// How many metrics were tested: verdicts are corrected over all of them, those that are not shown included.
+    pub tested: usize,
+    /// The smallest effect that matters, in thousandths of the baseline's mean.
+    pub worth_permille: u64,
     /// The rows.
     pub rows: Vec<CompareRow>,
 }
@@ -36,60 +40,97 @@ impl CompareReport {
     pub fn any_worse(&self) -> bool {
         self.rows.iter().any(|row| row.comparison.verdict == Verdict::Worse)
     }
-    /// `case  load  metric  baseline(std%)  compare%( std%)  verdict`. The baseline is 1.00; compare% is
-    /// the change of the value itself, and the verdict says whether that is good.
+    /// One line: what all rows together say.
+    pub fn verdict(&self) -> String {
+        let count = |verdict| self.rows.iter().filter(|row| row.comparison.verdict == verdict).count();
+        let pairs = self.rows.iter().map(|row| row.comparison.pairs).max().unwrap_or(0);
+        if (pairs as u64) < FEWEST_PAIRS && self.rows.iter().any(|row| row.comparison.verdict == Verdict::Inconclusive) {
+            return format!(
+                "Nothing is decided: {pairs} pairs are too few, {FEWEST_PAIRS} are the fewest (--runs {FEWEST_PAIRS})."
+            );
+        }
+        let (worse, better, differ) = (count(Verdict::Worse), count(Verdict::Better), count(Verdict::Differs));
+        let (same, open) = (count(Verdict::NoDifference), count(Verdict::Inconclusive));
+        let word = match (worse, better, differ, open) {
+            (0, 0, 0, 0) => "No difference",
+            (0, 0, 0, _) => "No difference was shown",
+            (0, 0, _, _) => "Different, neither better nor worse",
+            (0, _, _, _) => "Better",
+            (_, 0, _, _) => "Worse",
+            _ => "Mixed",
+        };
+        // Each metric may be the one whose differences all have one sign in some choice of the signs.
+        let needed = 1 + (20 * self.tested as u64).next_power_of_two().ilog2() as usize;
+        let hint = match open > 0 && pairs < needed {
+            true => format!(" {} metrics need about {needed} pairs (--runs), or name fewer (--metric).", self.tested),
+            false => String::new(),
+        };
+        format!(
+            "{word}: {} is worse in {worse}, better in {better}, otherwise different in {differ} metrics; no difference in {same}, \
+             undecided {open}.{hint}",
+            self.b
+        )
+    }
+    /// `metric  baseline  effect  %  verdict`, at most 75 columns for names of up to 28.
     pub fn table(&self) -> Table {
         let columns = columns![
-            left "case", left "load", left "metric", right "baseline(std%)" "baseline_std_pct",
-            right "compare%( std%)" "change_pct", left "verdict",
+            left "metric", right "baseline" "baseline", right "effect" "effect", right "%" "effect_pct", left "verdict",
         ];
         let mut table = Table::new("compare", format!("{} (baseline) against {}", self.a, self.b), columns);
         for row in &self.rows {
             let comparison = &row.comparison;
             table.push(vec![
-                row.case.clone().into(),
-                row.load.clone().into(),
                 comparison.name.clone().into(),
-                baseline_cell(comparison),
-                change_cell(comparison),
+                Cell::new(format_mean(&comparison.a, comparison.unit), mean_in_unit(&comparison.a, comparison.unit)),
+                signed(comparison.effect.estimate, comparison.unit),
+                percent_cell(comparison),
                 comparison.verdict.name().into(),
             ]);
         }
         let pairs = self.rows.iter().map(|row| row.comparison.pairs).max().unwrap_or(0);
-        table.note(format!("{pairs} pairs of runs with equal seeds; compare% is the change of the value"));
+        let cases: Vec<String> = self.rows.iter().map(|row| format!("{}, {}", row.case, row.load)).collect();
+        if let Some(case) = cases.first() {
+            table.note(case.clone());
+        }
+        table.note(format!("{pairs} pairs of equal seeds; effect: the median change (Hodges-Lehmann)"));
+        table.note(format!("verdicts: two-sided, at most 5 % false ones among all {} metrics (maxT)", self.tested));
+        table.note(format!(
+            "an effect below {}.{} % of the baseline does not matter",
+            self.worth_permille / 10,
+            self.worth_permille % 10
+        ));
         if !self.single_change {
             table.note("not a single change: the sides differ in more than one thing");
         }
         table
     }
-    /// The values behind the table: `case  metric  better  median of both  mean of both  p`.
+    /// How sure the effects are: `metric  better  from  to  p`.
     pub fn values_table(&self) -> Table {
         let columns = columns![
-            left "case", left "load", left "metric", left "better", right "baseline median" "a_median",
-            right "compare median" "b_median", right "baseline mean" "a_mean", right "compare mean" "b_mean", right "p",
+            left "metric", left "better", right "effect from" "effect_low", right "to" "effect_high", right "p",
         ];
-        let mut table = Table::new("compare_values", "Values", columns);
+        let mut table = Table::new("compare_values", "Intervals of the effects (95 %)", columns);
         for row in &self.rows {
             let comparison = &row.comparison;
-            let (a, b, unit) = (&comparison.a, &comparison.b, comparison.unit);
+            let end = |value: Option<i128>| value.map_or_else(Cell::empty, |value| signed(value, comparison.unit));
+            let (low, high) = comparison.effect.interval.unzip();
             table.push(vec![
-                row.case.clone().into(),
-                row.load.clone().into(),
                 comparison.name.clone().into(),
                 comparison.better.name().into(),
-                median_cell(a, unit),
-                median_cell(b, unit),
-                Cell::new(format_mean(a, unit), mean_in_unit(a, unit)),
-                Cell::new(format_mean(b, unit), mean_in_unit(b, unit)),
+                end(low),
+                end(high),
                 Cell::float(comparison.p.to_f64(), 3),
             ]);
         }
+        table.note("p is corrected over all metrics");
         table
     }
     /// The document of `compare --json`.
     pub fn document(&self, inputs: &[Input], seed: Option<u64>, digest: u128) -> Document {
         let mut document = Document::new("compare", inputs, seed, Some(digest));
         document
+            .set("overall", self.verdict())
+            .set("tested", self.tested)
             .set("baseline", self.a.as_str())
             .set("compare", self.b.as_str())
             .set("single_change", self.single_change)
@@ -98,19 +139,23 @@ impl CompareReport {
     }
 }
 
-fn baseline_cell(comparison: &Comparison) -> Cell {
-    Cell::new(format!("1.00 ({:6.2})", comparison.a.std_percent), comparison.a.std_percent)
+/// A difference with its sign and unit.
+fn signed(value: i128, unit: Unit) -> Cell {
+    let size = u64::try_from(value.unsigned_abs()).unwrap_or(u64::MAX);
+    let sign = if value < 0 { "-" } else { "+" };
+    let shown = number(decimal(size, unit));
+    let data = if value < 0 { shown.as_f64().map_or(Value::Null, |shown| json!(-shown)) } else { shown };
+    Cell::new(format!("{sign}{}", format_metric(size, unit)), data)
 }
-fn change_cell(comparison: &Comparison) -> Cell {
-    let std = comparison.b.std_percent;
-    match comparison.change_percent() {
-        Some(change) => Cell::new(format!("{change:+.2} ({std:6.2})"), change),
-        // A baseline of 0 has no percentages: the values stand in the second table.
-        None => Cell::new(format!("- ({std:6.2})"), Value::Null),
+/// The effect in percent of the baseline's mean, where that says something.
+#[allow(clippy::cast_precision_loss, reason = "for display only")]
+fn percent_cell(comparison: &Comparison) -> Cell {
+    if comparison.a.mean == 0.0 {
+        return Cell::new("-", Value::Null);
     }
-}
-fn median_cell(side: &SideStats, unit: Unit) -> Cell {
-    Cell::new(format_metric(side.median, unit), number(decimal(side.median, unit)))
+    let percent = comparison.effect.estimate as f64 / comparison.a.mean * 100.0;
+    let text = if percent.abs() >= 1000.0 { format!("x {:.0}", percent / 100.0 + 1.0) } else { format!("{percent:+.1}") };
+    Cell::new(text, percent)
 }
 #[allow(clippy::cast_precision_loss, reason = "for display only")]
 fn mean_in_unit(side: &SideStats, unit: Unit) -> f64 {
@@ -138,6 +183,10 @@ fn row_json(row: &CompareRow) -> Value {
         "baseline": side(&comparison.a),
         "compare": side(&comparison.b),
         "change_pct": comparison.change_percent(),
+        "effect": signed(comparison.effect.estimate, comparison.unit).data,
+        "effect_interval": comparison.effect.interval.map(|(low, high)| {
+            [signed(low, comparison.unit).data, signed(high, comparison.unit).data]
+        }),
         "p": comparison.p.to_f64(),
         "verdict": comparison.verdict.name(),
     })
@@ -151,20 +200,22 @@ mod tests {
     use fairground_metrics::{Paired, Rule};
 
     fn sample() -> CompareReport {
-        let row = |name: &str, unit, better, a: [u64; 5], b: [u64; 5]| CompareRow {
+        let row = |name: &str, unit, better, a: [u64; 6], b: [u64; 6]| CompareRow {
             case: "press".into(),
             load: "36 tasks".into(),
             comparison: Paired { name: name.into(), unit, better, a: a.into(), b: b.into() }.compare(Rule::default()),
         };
-        let (slow, fast) = ([80_000_000, 82_000_000, 79_000_000, 81_000_000, 78_000_000], [40_000_000; 5]);
+        let (slow, fast) = ([80_000_000, 82_000_000, 79_000_000, 81_000_000, 78_000_000, 80_000_000], [40_000_000; 6]);
         CompareReport {
             a: "v4.20".into(),
             b: "v4.20+align-vruntime".into(),
             single_change: true,
+            tested: 3,
+            worth_permille: 5,
             rows: vec![
                 row("sched_delay_max_ms", Unit::Ms, Better::Lower, slow, fast),
-                row("jobs", Unit::Count, Better::Higher, [100; 5], [99, 101, 100, 99, 101]),
-                row("migrations", Unit::Count, Better::Neither, [0; 5], [3, 4, 5, 4, 3]),
+                row("jobs", Unit::Count, Better::Higher, [100; 6], [99, 101, 100, 99, 101, 100]),
+                row("migrations", Unit::Count, Better::Neither, [0; 6], [3, 4, 5, 4, 3, 4]),
             ],
         }
     }
@@ -173,21 +224,25 @@ mod tests {
     fn text() {
         expect![[r#"
             v4.20 (baseline) against v4.20+align-vruntime
-            case   load      metric              baseline(std%)  compare%( std%)  verdict
-            -----  --------  ------------------  --------------  ---------------  -------------
-            press  36 tasks  sched_delay_max_ms   1.00 (  1.98)  -50.00 (  0.00)  better
-            press  36 tasks  jobs                 1.00 (  0.00)   +0.00 (  1.00)  no difference
-            press  36 tasks  migrations           1.00 (  0.00)       - ( 22.02)  differs
-            5 pairs of runs with equal seeds; compare% is the change of the value
+            metric              baseline     effect      %  verdict
+            ------------------  --------  ---------  -----  ------------
+            sched_delay_max_ms  80.00 ms  -40.00 ms  -50.0  better
+            jobs                     100         +0   +0.0  inconclusive
+            migrations                 0         +4      -  differs
+            press, 36 tasks
+            6 pairs of equal seeds; effect: the median change (Hodges-Lehmann)
+            verdicts: two-sided, at most 5 % false ones among all 3 metrics (maxT)
+            an effect below 0.5 % of the baseline does not matter
         "#]]
         .assert_eq(&sample().table().to_string());
         expect![[r#"
-            Values
-            case   load      metric              better  baseline median  compare median  baseline mean  compare mean      p
-            -----  --------  ------------------  ------  ---------------  --------------  -------------  ------------  -----
-            press  36 tasks  sched_delay_max_ms  lower          80.00 ms        40.00 ms       80.00 ms      40.00 ms  0.031
-            press  36 tasks  jobs                higher              100             100            100           100  0.688
-            press  36 tasks  migrations          -                     0               4              0             4  0.031
+            Intervals of the effects (95 %)
+            metric              better  effect from         to      p
+            ------------------  ------  -----------  ---------  -----
+            sched_delay_max_ms  lower     -42.00 ms  -38.00 ms  0.031
+            jobs                higher           -1         +1  1.000
+            migrations          -                +3         +5  0.031
+            p is corrected over all metrics
         "#]]
         .assert_eq(&sample().values_table().to_string());
     }
@@ -196,7 +251,7 @@ mod tests {
     fn json() {
         let document = sample().document(&[], Some(1), 2);
         let row = document.get("rows").unwrap()[0].to_string();
-        expect![[r#"{"case":"press","load":"36 tasks","metric":"sched_delay_max_ms","unit":"ms","better":"lower","pairs":5,"baseline":{"median":80,"mean":80.0,"std_pct":1.976423537605237,"min":78,"max":82},"compare":{"median":40,"mean":40.0,"std_pct":0.0,"min":40,"max":40},"change_pct":-50.0,"p":0.03125,"verdict":"better"}"#]].assert_eq(&row);
+        expect![[r#"{"case":"press","load":"36 tasks","metric":"sched_delay_max_ms","unit":"ms","better":"lower","pairs":6,"baseline":{"median":80,"mean":80.0,"std_pct":1.7677669529663689,"min":78,"max":82},"compare":{"median":40,"mean":40.0,"std_pct":0.0,"min":40,"max":40},"change_pct":-50.0,"effect":-40.0,"effect_interval":[-42.0,-38.0],"p":0.03125,"verdict":"better"}"#]].assert_eq(&row);
     }
 
     #[test]

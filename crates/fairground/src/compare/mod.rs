@@ -4,11 +4,12 @@ mod show;
 
 use crate::pages;
 use crate::run::{self, RunEnding, RunOptions, RunOutcome};
-use fairground_metrics::{Better, Comparison, Metric, Paired, Rule, Timeline, Verdict};
+use fairground_metrics::{Better, Comparison, Metric, Paired, Rule, Timeline, Verdict, compare_all};
 use fairground_model::{Digest, Mistakes, NullSink};
 use fairground_report::{CompareReport, CompareRow};
 use fairground_scenario::{Control, Error, Scenario, profile};
 use fairground_sched::profile::Profile;
+use fairground_stdx::nearest;
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -21,6 +22,10 @@ pub struct CompareOptions {
     pub b: Option<String>,
     /// Changes that make B out of its profile: a feature, `NAME=VALUE`, or `+overlay`.
     pub changes: Vec<String>,
+    /// Only these metrics, by name; all without any. Each one more costs power, since verdicts are corrected over all of them.
+    pub metrics: Vec<String>,
+    /// The smallest effect that matters, in thousandths of the baseline's mean; half a percent if left out.
+    pub worth_permille: Option<u64>,
     /// The number of pairs: seeds from the scenario's on.
     pub runs: u64,
     /// Whether every run checks its invariants.
@@ -94,18 +99,34 @@ pub fn compare(scenario: &Scenario, options: &CompareOptions, control: Control<'
     };
     let mut digest = Digest::default();
     outcomes.iter().for_each(|outcome| digest.bytes(&outcome.digest.to_le_bytes()));
-    let pairs = Paired::collect(&side(0), &side(1));
-    let rows =
-        pairs.iter().map(|pair| (pair, pair.compare(Rule::default()))).filter(|(pair, comparison)| is_shown(pair, comparison));
-    let rows = rows.map(|(_, comparison)| CompareRow { case: scenario.title.clone(), load: load(scenario), comparison });
+    let pairs = chosen(Paired::collect(&side(0), &side(1)), &options.metrics)?;
+    let rule = Rule { worth_permille: options.worth_permille.unwrap_or(Rule::default().worth_permille), ..Rule::default() };
+    let judged = pairs.iter().zip(compare_all(&pairs, rule)).filter(|(pair, comparison)| is_shown(pair, comparison));
+    let rows = judged.map(|(_, comparison)| CompareRow { case: scenario.title.clone(), load: load(scenario), comparison });
     let report = CompareReport {
         a: a.profile.full_name(),
         b: b.profile.full_name(),
         single_change: a.profile.is_one_change_from(&b.profile),
+        tested: pairs.len(),
+        worth_permille: rule.worth_permille,
         rows: rows.collect(),
     };
     let timelines = timelines.into_iter().flatten().collect::<Vec<_>>().try_into().ok();
     Ok(Compared { report, differences, digest: digest.value(), interrupted, outcomes, sides: [a, b], timelines })
+}
+
+/// The metrics that were asked for.
+fn chosen(mut pairs: Vec<Paired>, names: &[String]) -> Result<Vec<Paired>, Error> {
+    let mut wrong = Mistakes::default();
+    for name in names.iter().filter(|name| pairs.iter().all(|pair| pair.name != **name)) {
+        let near = nearest::nearest(name, pairs.iter().map(|pair| pair.name.as_str()));
+        let hint = near.map_or("`fairground list metrics` has them all.".to_string(), |near| format!("Did you mean `{near}`?"));
+        wrong.whole(format!("--metric: not every run has a metric `{name}`"), hint);
+    }
+    if !names.is_empty() {
+        pairs.retain(|pair| names.contains(&pair.name));
+    }
+    wrong.or(pairs).map_err(|wrong| Error::input("command line", "", wrong))
 }
 
 /// Metrics that are 0 in every run say nothing, and those of single tasks only where they differ.
@@ -128,10 +149,9 @@ pub fn baseline(scenario: &Scenario, name: Option<&str>) -> Result<Scenario, Err
 }
 
 fn named(flag: &str, name: Option<&str>, base: &Profile) -> Result<Profile, Error> {
-    match name {
-        None => Ok(base.clone()),
-        Some(name) => Profile::parse(name).map_err(|wrong| Error::one(flag, wrong.message, wrong.hint)),
-    }
+    let Some(name) = name else { return Ok(base.clone()) };
+    let parsed = Profile::parse(name).and_then(|profile| profile.with_settings_of(base));
+    parsed.map_err(|wrong| Error::one(flag, wrong.message, wrong.hint))
 }
 
 /// Both sides of a comparison.

@@ -1,6 +1,6 @@
 //! `fairground bisect`.
 
-use crate::flags::ScenarioFlags;
+use crate::flags::{ScenarioFlags, permille};
 use crate::interrupt::{self, EXIT_INTERRUPTED};
 use crate::progress::Bar;
 use crate::show;
@@ -29,8 +29,8 @@ pub(crate) struct Args {
     /// The least change of its mean that matters
     #[arg(long, value_name = "PERCENT", default_value = "2%")]
     worth: String,
-    /// The number of seeds; fewer than five can decide nothing
-    #[arg(long, value_name = "N", default_value_t = 5)]
+    /// The number of seeds; fewer than six can decide nothing
+    #[arg(long, value_name = "N", default_value_t = 6)]
     runs: u64,
     #[command(flatten)]
     change: ScenarioFlags,
@@ -44,7 +44,7 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
         b: args.b.clone(),
         changes: args.changes.clone(),
         metric: args.metric.clone(),
-        worth_permille: permille(&args.worth)?,
+        worth_permille: permille("--worth", &args.worth)?,
         runs: args.runs,
     };
     let bar = Bar::new("bisecting");
@@ -61,17 +61,4 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
         show::tables(&bisect::tables(&found))?;
     }
     Ok(found.exit_code())
-}
-
-/// A percentage with at most one digit behind the point, in thousandths.
-fn permille(text: &str) -> Result<u64, Error> {
-    let wrong = || Error::one("--worth", format!("`{text}` is no percentage"), "A number from 0 to 100, such as 2% or 0.5%.");
-    let (whole, tenth) = text.trim_end_matches('%').split_once('.').unwrap_or((text.trim_end_matches('%'), "0"));
-    let digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
-    if !digits(whole) || !digits(tenth) || tenth.len() > 1 {
-        return Err(wrong());
-    }
-    let number = |part: &str| part.parse::<u64>().map_err(|_| wrong());
-    let value = number(whole)?.saturating_mul(10).saturating_add(number(tenth)?);
-    if value <= 1000 { Ok(value) } else { Err(wrong()) }
 }

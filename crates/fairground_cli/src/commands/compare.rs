@@ -1,6 +1,6 @@
 //! `fairground compare`.
 
-use crate::flags::{ScenarioFlags, SidesFlags};
+use crate::flags::{ScenarioFlags, SidesFlags, permille};
 use crate::interrupt::{self, EXIT_INTERRUPTED};
 use crate::progress::Bar;
 use crate::show;
@@ -17,8 +17,14 @@ pub(crate) struct Args {
     scenario: PathBuf,
     #[command(flatten)]
     sides: SidesFlags,
-    /// Number of pairs
-    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=10_000))]
+    /// Only this metric, as `fairground list metrics` names it; may be repeated. Fewer metrics need fewer pairs
+    #[arg(long = "metric", value_name = "NAME")]
+    metrics: Vec<String>,
+    /// The smallest effect that matters
+    #[arg(long, value_name = "PERCENT", default_value = "0.5%")]
+    worth: String,
+    /// Number of pairs; fewer than six can decide nothing, and many metrics need more
+    #[arg(long, value_name = "N", default_value_t = 12, value_parser = clap::value_parser!(u64).range(1..=10_000))]
     runs: u64,
     /// Also write the result; its ending chooses the format: .html (a page with tables, curves and the timelines of the first pair), .json,
     /// or a row per run: .csv, .parquet
@@ -37,7 +43,16 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
     let files = ResultFiles::open(&args.output, "compare", &KINDS)?;
     let bar = Bar::new("comparing");
     let SidesFlags { a, b, changes } = args.sides.clone();
-    let options = CompareOptions { a, b, changes, runs: args.runs, paranoid: false, timelines: files.wants(ResultKind::Html) };
+    let options = CompareOptions {
+        a,
+        b,
+        changes,
+        metrics: args.metrics.clone(),
+        worth_permille: Some(permille("--worth", &args.worth)?),
+        runs: args.runs,
+        paranoid: false,
+        timelines: files.wants(ResultKind::Html),
+    };
     let compared = compare::compare(input.scenario(), &options, Control::new(interrupt::flag(), &bar));
     bar.finish();
     let compared = compared?;
@@ -47,6 +62,7 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
     if json {
         show::document(&compared.document(input.scenario()))?;
     } else {
+        show::text(&(compared.report.verdict() + "\n\n"))?;
         show::tables(&[compared.report.table(), compared.report.values_table()])?;
     }
     if compared.interrupted {

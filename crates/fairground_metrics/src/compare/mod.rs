@@ -1,45 +1,45 @@
 //! A against B over paired seeds.
 //!
-//! Both sides run with the same seeds; pair *i* is the metric of both with seed *i*. The verdict is
-//! an exact **sign-flip permutation test** on the differences `b - a`, in integers: if A and B did
-//! not differ, each difference would have either sign with equal chance, so the 2^n ways to choose
-//! the signs are equally likely. The one-sided p is the share of those whose sum is at least as far
-//! on the observed side as the observed sum. With more than 20 pairs the differences are
-//! first summed in that many groups (pair *i* goes to group *i* modulo that number), which keeps the
-//! test exact.
+//! Both sides run with the same seeds; pair *i* is the metric of both with seed *i*. What decides is `b - a`, pair by pair:
+//! `max_t.rs` says whether it could be chance, two-sided and corrected over all metrics of the comparison; `interval.rs` says how
+//! large it is.
 //!
 //! | verdict | rule |
 //! | --- | --- |
-//! | no difference | all differences are 0; or the means differ by less than [`Rule::min_effect_permille`] and the sides are at least five pairs |
-//! | better, worse | p ≤ 1/[`Rule::p_one_in`], and the means differ by at least that effect |
+//! | no difference | all differences are 0; or the whole interval of the effect is smaller than what matters |
+//! | better, worse | the corrected p is at most 1/20, and the effect is at least what matters |
 //! | differs | as before, for a metric that is neither better small nor better large |
-//! | inconclusive | anything else; fewer than five pairs can never reach p ≤ 1/20, as 1/2^4 is more |
+//! | inconclusive | anything else; fewer than six pairs can never reach p ≤ 1/20, as 2/2^5 is more |
+//!
+//! What matters is [`Rule::worth_permille`] of the baseline's mean.
 
-mod sign_flip;
+mod interval;
+mod max_t;
 mod stats;
 
-pub use sign_flip::PValue;
-use sign_flip::sign_flip;
+pub use interval::Effect;
+pub use max_t::PValue;
+use max_t::max_t;
 pub use stats::SideStats;
 
 use crate::metric::{Better, Metric, Unit};
 
-/// Fewest pairs from which a small difference of means counts as none.
-const MIN_PAIRS: usize = 5;
+/// The fewest pairs that can decide anything.
+pub const FEWEST_PAIRS: u64 = 6;
 
 /// When two sides count as different.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Rule {
-    /// The one-sided p must be at most one in this many.
+    /// The corrected p must be at most one in this many.
     pub p_one_in: u64,
-    /// Smallest difference of the means that matters, in thousandths of the baseline's mean.
-    pub min_effect_permille: u64,
+    /// The smallest effect that matters, in thousandths of the baseline's mean.
+    pub worth_permille: u64,
 }
 
 impl Default for Rule {
     /// p ≤ 1/20 and at least half a percent.
     fn default() -> Self {
-        Rule { p_one_in: 20, min_effect_permille: 5 }
+        Rule { p_one_in: 20, worth_permille: 5 }
     }
 }
 
@@ -99,30 +99,40 @@ impl Paired {
         };
         first.iter().filter_map(pair).collect()
     }
-    /// What the pairs say. Values without a partner do not count.
+    /// What the pairs of this metric alone say. Values without a partner do not count.
     pub fn compare(&self, rule: Rule) -> Comparison {
-        let differences: Vec<i128> = self.a.iter().zip(&self.b).map(|(&a, &b)| i128::from(b) - i128::from(a)).collect();
-        let p = sign_flip(&differences);
-        let pairs = differences.len();
-        let (a, b) = (SideStats::new(&self.a[..pairs]), SideStats::new(&self.b[..pairs]));
-        let sum: i128 = differences.iter().sum();
-        let big = is_big(sum, self.a[..pairs].iter().map(|&value| u128::from(value)).sum(), rule);
-        let verdict = if pairs > 0 && differences.iter().all(|&difference| difference == 0) {
-            Verdict::NoDifference
-        } else if big && p.at_most_one_in(rule.p_one_in) {
-            direction(sum, self.better)
-        } else if !big && pairs >= MIN_PAIRS {
-            Verdict::NoDifference
-        } else {
-            Verdict::Inconclusive
-        };
-        Comparison { name: self.name.clone(), unit: self.unit, better: self.better, a, b, pairs, p, verdict }
+        compare_all(std::slice::from_ref(self), rule).remove(0)
+    }
+    fn differences(&self) -> Vec<i128> {
+        self.a.iter().zip(&self.b).map(|(&a, &b)| i128::from(b) - i128::from(a)).collect()
     }
 }
 
-/// Whether the sums differ by at least the rule's share of the baseline; any difference from 0 does.
-fn is_big(difference: i128, baseline: u128, rule: Rule) -> bool {
-    difference != 0 && difference.unsigned_abs() * 1000 >= baseline * u128::from(rule.min_effect_permille)
+/// What the pairs of all metrics of a comparison say: the chance of any false verdict among them is at most that of the rule.
+pub fn compare_all(metrics: &[Paired], rule: Rule) -> Vec<Comparison> {
+    let rows: Vec<Vec<i128>> = metrics.iter().map(Paired::differences).collect();
+    let p = max_t(&rows);
+    metrics.iter().zip(&rows).zip(p).map(|((metric, differences), p)| judged(metric, differences, p, rule)).collect()
+}
+
+fn judged(metric: &Paired, differences: &[i128], p: PValue, rule: Rule) -> Comparison {
+    let pairs = differences.len();
+    let (a, b) = (SideStats::new(&metric.a[..pairs]), SideStats::new(&metric.b[..pairs]));
+    let effect = Effect::of(differences);
+    let sum: u128 = metric.a[..pairs].iter().map(|&value| u128::from(value)).sum();
+    // A thousandth of the mean, times what matters.
+    let worth = sum * u128::from(rule.worth_permille) / (1000 * pairs.max(1) as u128);
+    let matters = effect.estimate != 0 && effect.estimate.unsigned_abs() >= worth;
+    let verdict = if pairs > 0 && differences.iter().all(|&difference| difference == 0) {
+        Verdict::NoDifference
+    } else if matters && p.at_most_one_in(rule.p_one_in) {
+        direction(effect.estimate, metric.better)
+    } else if effect.is_within(worth) {
+        Verdict::NoDifference
+    } else {
+        Verdict::Inconclusive
+    };
+    Comparison { name: metric.name.clone(), unit: metric.unit, better: metric.better, a, b, pairs, p, effect, verdict }
 }
 
 fn direction(difference: i128, better: Better) -> Verdict {
@@ -149,8 +159,10 @@ pub struct Comparison {
     pub b: SideStats,
     /// The number of pairs.
     pub pairs: usize,
-    /// The chance of such a difference by accident.
+    /// The chance of such a difference by accident, corrected over all metrics of the comparison.
     pub p: PValue,
+    /// How large the difference is.
+    pub effect: Effect,
     /// What it says.
     pub verdict: Verdict,
 }

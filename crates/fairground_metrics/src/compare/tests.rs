@@ -9,7 +9,7 @@ fn verdict(better: Better, a: &[u64], b: &[u64]) -> Verdict {
 
 #[test]
 fn direction_depends_on_the_metric() {
-    let (low, high) = ([100, 101, 99, 100, 102], [120, 118, 121, 119, 125]);
+    let (low, high) = ([100, 101, 99, 100, 102, 98], [120, 118, 121, 119, 125, 120]);
     assert_eq!(verdict(Better::Lower, &low, &high), Verdict::Worse);
     assert_eq!(verdict(Better::Lower, &high, &low), Verdict::Better);
     assert_eq!(verdict(Better::Higher, &low, &high), Verdict::Better);
@@ -17,17 +17,31 @@ fn direction_depends_on_the_metric() {
 }
 
 #[test]
-fn four_pairs_never_suffice_and_noise_is_no_verdict() {
-    assert_eq!(verdict(Better::Lower, &[100; 4], &[200; 4]), Verdict::Inconclusive);
-    assert_eq!(verdict(Better::Lower, &[100; 5], &[90, 120, 80, 130, 95]), Verdict::Inconclusive);
+fn five_pairs_never_suffice_and_noise_is_no_verdict() {
+    assert_eq!(verdict(Better::Lower, &[100; 5], &[200; 5]), Verdict::Inconclusive);
+    assert_eq!(verdict(Better::Lower, &[100; 6], &[200; 6]), Verdict::Worse);
+    assert_eq!(verdict(Better::Lower, &[100; 6], &[90, 120, 80, 130, 95, 110]), Verdict::Inconclusive);
     assert_eq!(verdict(Better::Lower, &[], &[]), Verdict::Inconclusive);
+    assert_eq!(verdict(Better::Lower, &[100], &[200]), Verdict::Inconclusive);
 }
 
 #[test]
 fn equal_and_nearly_equal_sides_show_no_difference() {
     assert_eq!(verdict(Better::Lower, &[7; 2], &[7; 2]), Verdict::NoDifference);
-    assert_eq!(verdict(Better::Lower, &[10_000; 5], &[10_001; 5]), Verdict::NoDifference);
-    assert_eq!(verdict(Better::Lower, &[0; 5], &[1; 5]), Verdict::Worse);
+    assert_eq!(verdict(Better::Lower, &[10_000; 6], &[10_001; 6]), Verdict::NoDifference);
+    assert_eq!(verdict(Better::Lower, &[10_000; 5], &[10_001; 5]), Verdict::Inconclusive);
+    assert_eq!(verdict(Better::Lower, &[0; 6], &[1; 6]), Verdict::Worse);
+}
+
+#[test]
+fn a_metric_beside_many_others_needs_more() {
+    let noise = |seed: u64| -> Vec<u64> { (0..7u64).map(|pair| 1000 + (seed * 7 + pair * 5) * 2654435761 % 97).collect() };
+    let others = (1..30).map(|seed| Paired { b: noise(seed + 100), ..paired(Better::Lower, &noise(seed), &[]) });
+    let one = paired(Better::Lower, &[1000; 7], &[1010, 1012, 1009, 999, 1011, 1010, 1013]);
+    let rule = Rule { worth_permille: 0, ..Rule::default() };
+    assert!(one.compare(rule).p.to_f64() <= 0.05);
+    let all: Vec<Paired> = std::iter::once(one.clone()).chain(others).collect();
+    assert!(compare_all(&all, rule)[0].p.to_f64() > one.compare(rule).p.to_f64());
 }
 
 #[test]

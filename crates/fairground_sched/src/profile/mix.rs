@@ -1,7 +1,7 @@
 //! States between two profiles: some rows of the one and the rest of the other.
 
 use super::{Profile, ProfileError, rules};
-use fairground_model::features::Feat;
+use fairground_model::features::{Feat, FeatWrite};
 use fairground_model::version::KernelVersion;
 
 /// The row of the kernel's own value of sched_base_slice_ns, which no user set.
@@ -42,6 +42,23 @@ impl Profile {
         // Rules that ask for the age of a kernel ask for what it has: here the younger one of the two.
         mixed.base = self.base.max(other.base);
         rules::check(mixed)
+    }
+
+    /// The same with what was set in `other` beside its kernel and overlays: switches, tunables and seams. Refused if this kernel
+    /// does not have one of them.
+    pub fn with_settings_of(self, other: &Profile) -> Result<Profile, ProfileError> {
+        let plain = Profile::parse(&other.name)?;
+        let mut with = self;
+        for name in plain.rows_apart(other) {
+            if let Some(feat) = Feat::by_name(name) {
+                with = with.with_switch(FeatWrite { feat, on: other.feats.has(feat) })?;
+            } else if let Some(row) = other.seam_rows().into_iter().find(|row| row.name == name) {
+                with = with.with_seam(name, &row.value)?;
+            } else if let Some((_, value)) = other.tunables.overrides().find(|row| row.0.name == name) {
+                with = with.with_tunable(name, &value.to_string())?;
+            }
+        }
+        Ok(with)
     }
 
     /// The states of mainline from this kernel to that of `other`, both ends as they are: one for each version between at
@@ -97,6 +114,16 @@ mod tests {
             assert!(mixed.rows_apart(&b).is_empty(), "{:?}", mixed.rows_apart(&b));
             assert!(a.with_rows(&b, &[]).unwrap().rows_apart(&a).is_empty());
         }
+    }
+
+    #[test]
+    fn what_was_set_goes_along_or_is_refused_by_name() {
+        let set = kernel("v6.1").with_tunable("sched_migration_cost_ns", "1ms").unwrap().with_feature("NEXT_BUDDY").unwrap();
+        let with = kernel("v6.12").with_settings_of(&set).unwrap();
+        assert_eq!(kernel("v6.12").rows_apart(&with), ["NEXT_BUDDY", "sched_migration_cost_ns"]);
+        let of_cfs = kernel("v6.1").with_tunable("sched_latency_ns", "1ms").unwrap();
+        let refused = kernel("v6.12").with_settings_of(&of_cfs).unwrap_err();
+        assert!(refused.message.contains("sched_latency_ns"), "{refused:?}");
     }
 
     #[test]
