@@ -18,6 +18,15 @@ pub(super) struct Place {
     pub(super) at: Instant,
 }
 
+/// Who needs a place to stay reachable.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Owner {
+    /// A switch of the CPU may be missing there.
+    Cpu(CpuId),
+    /// The CPU that the task waits for began to idle there.
+    Task(TaskId),
+}
+
 /// The items that wait, in order.
 #[derive(Default)]
 pub(super) struct Held {
@@ -28,8 +37,8 @@ pub(super) struct Held {
     released_at: Instant,
     /// What is put before the item of a number.
     inserted: BTreeMap<u64, Vec<(Instant, CpuId, TraceEvent)>>,
-    /// Places that must stay reachable, each held by a CPU.
-    open: BTreeSet<(u64, CpuId)>,
+    /// Places that must stay reachable.
+    open: BTreeSet<(u64, Owner)>,
 }
 
 impl Held {
@@ -41,15 +50,15 @@ impl Held {
     pub(super) fn reachable(&self, place: Place) -> Place {
         if place.before >= self.first { place } else { Place { before: self.first, at: self.released_at } }
     }
-    pub(super) fn open(&mut self, place: Place, cpu: CpuId) {
-        self.open.insert((place.before, cpu));
+    pub(super) fn open(&mut self, place: Place, owner: Owner) {
+        self.open.insert((place.before, owner));
     }
-    pub(super) fn close(&mut self, place: Place, cpu: CpuId) {
-        self.open.remove(&(place.before, cpu));
+    pub(super) fn close(&mut self, place: Place, owner: Owner) {
+        self.open.remove(&(place.before, owner));
     }
-    /// The CPU that holds the earliest place, if more than so many items wait for it.
-    pub(super) fn holds_too_much(&self, most: usize) -> Option<CpuId> {
-        if self.items.len() <= most { None } else { self.open.first().map(|&(_, cpu)| cpu) }
+    /// Who holds the earliest place, if more than so many items wait for it.
+    pub(super) fn holds_too_much(&self, most: usize) -> Option<Owner> {
+        if self.items.len() <= most { None } else { self.open.first().map(|&(_, owner)| owner) }
     }
     pub(super) fn insert(&mut self, place: Place, cpu: CpuId, event: TraceEvent) {
         self.inserted.entry(place.before).or_default().push((place.at, cpu, event));

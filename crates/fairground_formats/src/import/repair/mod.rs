@@ -29,6 +29,7 @@
 //! - A **switch away** stands behind the last account of the task's run time: schedule() writes one, and whoever runs on is accounted
 //!   again. Where run time is not recorded it stands before the wake-up of that same task, if there was one, else directly
 //!   before the record that shows another task.
+//! - **Both switches** of a task that was woken stand where its CPU begins to idle, if the task's next record is another wake-up.
 //! - Whoever was switched away so counts as **asleep** until a wake-up, or the next switch to it.
 //!
 //! A wake-up on an idle CPU and an account open a *place*. Records behind it are held back until the CPU's next records
@@ -36,7 +37,7 @@
 //!
 //! # What is not concluded
 //!
-//! That a CPU idles proves nothing about a task whose wake-up is recorded: the quota of its group may be used up.
+//! That a CPU idles proves by itself nothing about a task whose wake-up is recorded: the quota of its group may be used up.
 //!
 //! A record without a gap goes through unchanged. Recorded sets and exports are tested for that.
 
@@ -49,7 +50,7 @@ pub use inferred::Inferred;
 
 use fairground_model::{PrevState, Sink, TaskInfo, TraceEvent, WakeContext};
 use fairground_stdx::{CpuId, Id, Instant, TaskId};
-use held::{Held, Item, Place};
+use held::{Held, Item, Owner, Place};
 
 /// Records that are held back at most.
 const HELD_MAX: usize = 1 << 16;
@@ -76,6 +77,10 @@ struct Task {
     woken: bool,
     /// Where it ran last.
     last_cpu: Option<CpuId>,
+    /// It was woken and has not run since: no further wake-up can come.
+    is_fresh: bool,
+    /// Where the CPU that it waits for began to idle.
+    idled: Option<Place>,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -98,6 +103,8 @@ pub struct Repair<'a> {
     held: Held,
     cpus: Vec<Cpu>,
     tasks: Vec<Task>,
+    /// For each CPU the tasks that were queued there and may wait still.
+    queued: Vec<Vec<TaskId>>,
     context: Option<Option<TaskId>>,
     /// Whether beginnings of wake-ups are recorded.
     has_waking: bool,
@@ -108,11 +115,12 @@ impl<'a> Repair<'a> {
     /// Hands everything on to `sink`.
     pub fn new(sink: &'a mut dyn Sink) -> Repair<'a> {
         let (held, cpus, tasks) = (Held::default(), Vec::new(), Vec::new());
-        Repair { sink, held, cpus, tasks, context: None, has_waking: false, inferred: Inferred::default() }
+        Repair { sink, held, cpus, tasks, queued: Vec::new(), context: None, has_waking: false, inferred: Inferred::default() }
     }
     /// Ends the recording; says what was added.
     pub fn finish(mut self) -> Inferred {
         (0..self.cpus.len()).for_each(|cpu| self.close(CpuId::from_index(cpu)));
+        (0..self.tasks.len()).for_each(|task| self.leave_idle(TaskId::from_index(task)));
         self.held.release(self.sink);
         self.inferred
     }
@@ -131,7 +139,7 @@ impl<'a> Repair<'a> {
     }
     fn open(&mut self, cpu: CpuId, place: Place, is_before_wakeup: bool) {
         self.close(cpu);
-        self.held.open(place, cpu);
+        self.held.open(place, Owner::Cpu(cpu));
         let row = self.cpu(cpu);
         (row.place, row.is_before_wakeup) = (Some(place), is_before_wakeup);
     }
@@ -139,7 +147,7 @@ impl<'a> Repair<'a> {
         let row = self.cpu(cpu);
         row.is_before_wakeup = false;
         if let Some(place) = row.place.take() {
-            self.held.close(place, cpu);
+            self.held.close(place, Owner::Cpu(cpu));
         }
     }
     /// From now on `next` runs on `cpu`.
@@ -148,8 +156,54 @@ impl<'a> Repair<'a> {
         let row = self.cpu(cpu);
         (row.current, row.idle_since) = (Some(next), place.before);
         if let Some(next) = next {
-            *self.task_row(next) = Task { state: State::Running(cpu), woken: false, last_cpu: Some(cpu) };
+            self.leave_idle(next);
+            *self.task_row(next) = Task { state: State::Running(cpu), last_cpu: Some(cpu), ..Task::default() };
         }
+    }
+    /// `task` is queued on `cpu`.
+    fn queue(&mut self, task: TaskId, cpu: CpuId, since: Place) {
+        self.leave_idle(task);
+        self.task_row(task).state = State::Queued(cpu, since);
+        if self.queued.len() <= cpu.index() {
+            self.queued.resize(cpu.index() + 1, Vec::new());
+        }
+        let (queued, tasks) = (&mut self.queued[cpu.index()], &self.tasks);
+        if queued.len() == queued.capacity() {
+            queued.retain(|&task| matches!(tasks[task.index()].state, State::Queued(on, _) if on == cpu));
+            queued.sort_unstable();
+            queued.dedup();
+        }
+        queued.push(task);
+    }
+    /// A CPU begins to idle at `place`: whoever was woken there is gone, or waits for the quota of its group. Others may have been about to
+    /// sleep when they were stopped, and may be woken without having slept.
+    fn idles(&mut self, cpu: CpuId, place: Place) {
+        let Some(queued) = self.queued.get_mut(cpu.index()) else { return };
+        for task in std::mem::take(queued) {
+            let row = &mut self.tasks[task.index()];
+            if matches!(row.state, State::Queued(on, _) if on == cpu) && row.is_fresh && row.idled.is_none() {
+                row.idled = Some(place);
+                self.held.open(place, Owner::Task(task));
+            }
+        }
+    }
+    /// What it means that a CPU idled beside `task` is known, or will never be.
+    fn leave_idle(&mut self, task: TaskId) {
+        if let Some(place) = self.task_row(task).idled.take() {
+            self.held.close(place, Owner::Task(task));
+        }
+    }
+    /// `task` did not wait where its CPU began to idle: it had run and slept.
+    fn had_slept(&mut self, task: TaskId) {
+        let Task { state: State::Queued(cpu, _), idled: Some(place), .. } = *self.task_row(task) else { return };
+        self.leave_idle(task);
+        self.inferred.switches += 2;
+        let (ran, slept) = ((None, PrevState::Running, Some(task)), (Some(task), PrevState::Sleeping, None));
+        for (prev, prev_state, next) in [ran, slept] {
+            self.held.insert(place, cpu, TraceEvent::SchedSwitch { prev, prev_state, next });
+        }
+        let row = self.task_row(task);
+        (row.state, row.last_cpu) = (State::Asleep, Some(cpu));
     }
 
     /// A record at `here` shows that `who` runs on `cpu`.
@@ -181,7 +235,10 @@ impl<'a> Repair<'a> {
             self.make_ready(here, cpu, next);
         }
         self.add_switch(place, cpu, (Some(old), PrevState::Sleeping), next);
-        self.task_row(old).state = if is_before_wakeup { State::Queued(cpu, place) } else { State::Asleep };
+        match is_before_wakeup {
+            true => self.queue(old, cpu, place),
+            false => self.task_row(old).state = State::Asleep,
+        }
         if let Some(who) = who.filter(|_| !takes_over) {
             self.enter_idle(here, cpu, who);
         }
@@ -230,7 +287,7 @@ impl<'a> Repair<'a> {
             State::Queued(..) | State::Running(_) | State::Waking | State::Dead => return,
         };
         self.held.insert(here, cpu, event);
-        self.task_row(task).state = State::Queued(cpu, here);
+        self.queue(task, cpu, here);
     }
 
     /// A record at `here` is part of a wake-up of a task that slept: it began there at the latest, by the doing of whoever runs.
@@ -254,18 +311,25 @@ impl<'a> Repair<'a> {
         if let Some(next) = next {
             self.make_ready(here, cpu, next);
         }
-        if let Some((prev, prev_state)) = prev {
-            let row = self.task_row(prev);
-            row.state = match prev_state {
-                PrevState::Running => State::Queued(cpu, after),
-                PrevState::Dead => State::Dead,
-                PrevState::Sleeping | PrevState::DiskSleep | PrevState::IdleWait if row.woken => State::Waking,
-                PrevState::Sleeping | PrevState::DiskSleep | PrevState::IdleWait => State::Asleep,
-            };
+        match prev {
+            Some((prev, PrevState::Running)) => self.queue(prev, cpu, after),
+            Some((prev, prev_state)) => {
+                let row = self.task_row(prev);
+                row.state = match prev_state {
+                    PrevState::Dead => State::Dead,
+                    _ if row.woken => State::Waking,
+                    _ => State::Asleep,
+                };
+            }
+            None => {}
         }
         self.on(cpu, next, after);
+        if next.is_none() {
+            self.idles(cpu, after);
+        }
     }
     fn waking(&mut self, here: Place, task: TaskId, by_itself: bool) {
+        self.had_slept(task);
         match self.task_row(task).state {
             State::Running(cpu) => {
                 self.task_row(task).woken = true;
@@ -289,7 +353,8 @@ impl<'a> Repair<'a> {
             State::Running(cpu) => self.switch_missing(here, cpu, Some(task), None),
             _ => {}
         }
-        self.task_row(task).state = State::Queued(target_cpu, after);
+        self.queue(task, target_cpu, after);
+        self.task_row(task).is_fresh = true;
         let row = self.cpu(target_cpu);
         if row.current == Some(None) && row.place.is_none() {
             self.open(target_cpu, after, false);
@@ -318,14 +383,14 @@ impl<'a> Repair<'a> {
                 self.waking(here, task, by(task) || waker == Some(task));
             }
             TraceEvent::SchedWakeup { task, target_cpu } | TraceEvent::SchedWakeupNew { task, target_cpu } => {
+                self.had_slept(task);
                 self.begin_waking(here, cpu, task, current);
                 self.wakeup(places, task, target_cpu, by(task));
             }
             TraceEvent::SchedMigrateTask { task, dest_cpu, .. } => {
                 self.begin_waking(here, cpu, task, current);
-                let row = self.task_row(task);
-                if let State::Queued(_, _) = row.state {
-                    row.state = State::Queued(dest_cpu, places.1);
+                if let State::Queued(..) = self.task_row(task).state {
+                    self.queue(task, dest_cpu, places.1);
                 }
             }
             TraceEvent::SchedStatRuntime { task, .. } => self.account(places, cpu, task),
@@ -356,8 +421,10 @@ impl Sink for Repair<'_> {
         let current = current.or(self.cpu(cpu).current);
         self.event((here, after), cpu, event, current);
         self.held.push(Item::Record(at, cpu, *event));
-        if let Some(cpu) = self.held.holds_too_much(HELD_MAX) {
-            self.close(cpu);
+        match self.held.holds_too_much(HELD_MAX) {
+            Some(Owner::Cpu(cpu)) => self.close(cpu),
+            Some(Owner::Task(task)) => self.leave_idle(task),
+            None => {}
         }
         self.held.release(self.sink);
     }

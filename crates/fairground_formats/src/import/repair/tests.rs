@@ -70,6 +70,22 @@ fn a_cpu_does_not_idle_beside_a_task_that_was_woken_there() {
     assert_eq!(on_cpu_0(&rows), [(20, 0, from_idle(A))]);
 }
 
+/// Its stay on the CPU left no record: the CPU idles beside it, and it is woken again. A queue whose quota is used up looks the same up to
+/// the last record.
+#[test]
+fn a_task_that_is_woken_twice_had_slept_where_its_cpu_began_to_idle() {
+    let waking = TraceEvent::SchedWaking { task: A, target_cpu: CpuId::new(0), waker: None, context: WakeContext::Hardirq };
+    let rows = [
+        (10, 0, switch(None, PrevState::Running, Some(B)), None),
+        (20, 1, wakeup(A, 0), None),
+        (30, 0, to_idle(B), None),
+        (40, 1, waking, None),
+    ];
+    let of_a = |rows: &[Row]| -> Vec<_> { put_in(rows).into_iter().filter(|row| row.0 > 10).collect() };
+    assert_eq!(of_a(&rows[..3]), []);
+    assert_eq!(of_a(&rows), [(30, 0, from_idle(A)), (30, 0, to_idle(A))]);
+}
+
 #[test]
 fn whoever_left_unseen_left_behind_its_last_account() {
     let rows = [(10, 0, from_idle(A), None), (20, 0, account(A), None), (30, 0, account(A), None), (90, 0, from_idle(A), None)];
