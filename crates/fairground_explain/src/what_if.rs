@@ -79,9 +79,9 @@ impl Change {
             } else if let Some(words) = part.strip_prefix("slack ") {
                 change.slack.extend(slack(words, scenario)?);
             } else if part.contains(char::is_whitespace) {
-                // A CPU that goes off line after that is brought back when the delay begins.
-                let at = if part.starts_with("online ") { delay.from } else { start_of(delay) };
-                change.outside.extend(scenario.changes(part, at, "--what-if")?);
+                for at in instants(scenario, delay) {
+                    change.outside.extend(scenario.changes(part, at, "--what-if")?);
+                }
             } else {
                 let before = change.profile.map_or_else(|| scenario.profile.clone(), |profile| *profile);
                 let wrong = |error: ProfileError| Error::one("command line", format!("--what-if: {}", error.message), error.hint);
@@ -95,6 +95,16 @@ impl Change {
         let same = self.profile.as_ref().is_none_or(|profile| **profile == scenario.profile);
         same && self.outside.is_empty() && self.without.is_empty() && self.slack.is_empty()
     }
+}
+
+/// When a change is made: at the start, and again after each change of the scenario up to the end of the delay, which might take
+/// it back.
+fn instants(scenario: &Scenario, delay: &Delay) -> Vec<Instant> {
+    let start = start_of(delay);
+    let mut instants = vec![start];
+    instants.extend(scenario.tasks().changes.iter().map(|change| change.at).filter(|&at| at > start && at < delay.until));
+    instants.dedup();
+    instants
 }
 
 /// Reads `NAME LENGTH`: the tasks of that name, and their timer slack, as /proc/PID/timerslack_ns has it.
