@@ -43,7 +43,8 @@ pub struct Origin {
 }
 
 impl Origin {
-    fn document(&self, command: &str) -> Document {
+    /// A document of a command, with what is known of the input.
+    pub fn document(&self, command: &str) -> Document {
         let mut document = Document::new(command, std::slice::from_ref(&self.input), self.seed, self.digest);
         document.set("partial", self.partial).set("notes", self.notes.clone());
         if let Some(quality) = &self.quality {
@@ -58,8 +59,8 @@ pub fn feed(path: &Path, source: &Source, sink: &mut dyn Sink, control: Control<
     if is_scenario(path, source) { simulate(path, &source.overrides, sink, control) } else { read(path, source, sink) }
 }
 
-/// A folder is a recording if it holds one; a `.json` file may be our own trace or rt-app's, which its content tells.
-fn is_scenario(path: &Path, source: &Source) -> bool {
+/// Whether a path is run and not read: a folder is a recording if it holds one; a `.json` file may be our own trace or rt-app's, which its content tells.
+pub fn is_scenario(path: &Path, source: &Source) -> bool {
     let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
     match ending {
         _ if path.is_dir() => source.simulate || (!trace_file::is_in_folder(path) && RecordedSet::is_set(path)),

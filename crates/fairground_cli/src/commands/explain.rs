@@ -5,7 +5,7 @@ use crate::interrupt::{self, EXIT_INTERRUPTED};
 use crate::progress::Bar;
 use crate::show;
 use fairground::input::RunInput;
-use fairground_explain::{self as explain, ExplainOptions};
+use fairground_explain::{self as explain, ExplainOptions, RecordedOptions};
 use fairground_scenario::{Control, Error};
 use std::path::PathBuf;
 
@@ -14,7 +14,7 @@ use std::path::PathBuf;
 /// its CPU, and while it waits for a lock.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// A scenario, an rt-app file, or the folder of a recorded experiment
+    /// A scenario, an rt-app file, the folder of a recorded experiment, or a trace
     scenario: PathBuf,
     /// Only delays of tasks of this name
     #[arg(long, value_name = "NAME")]
@@ -28,6 +28,9 @@ pub(crate) struct Args {
     /// The delay at this percentile of those after wake-ups, such as 99.9, and a table of all that were as long or longer
     #[arg(long, value_name = "P")]
     percentile: Option<String>,
+    /// Of a trace: so many of the longest waits are listed
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    top: usize,
     /// Try this change from the state before the task last slept: an overlay, a feature (NO_WAKEUP_PREEMPTION), a tunable
     /// (sched_wakeup_granularity_ns=0), a seam (preemption=full), a change of [[at]] ("affinity worker 0-3"), "slack worker 1us",
     /// queued-load, no-interrupts, no-steal or no-deep-idle; several with ; between them. Else what is plausible
@@ -38,6 +41,9 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
+    if explain::is_recording(&args.scenario) {
+        return recorded(args, json);
+    }
     let input = RunInput::open(&args.scenario, &args.change.overrides())?;
     let scenario = input.scenario();
     let options = ExplainOptions {
@@ -60,6 +66,28 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
     } else {
         show::text(&(explain::story(&explanation) + "\n"))?;
         show::tables(&explain::tables(&explanation))?;
+    }
+    Ok(0)
+}
+
+/// Of a trace the record itself is told: who ran while the task waited.
+fn recorded(args: &Args, json: bool) -> Result<u8, Error> {
+    let overrides = args.change.overrides();
+    if !args.what_if.is_empty() || args.percentile.is_some() || overrides != fairground_scenario::Overrides::default() {
+        let message = format!("`{}` is a recording: nothing is simulated that flags could change", args.scenario.display());
+        return Err(Error::one("command line", message, "Use `--task`, `--at` and `--top`, or `fairground replay` first."));
+    }
+    let options = RecordedOptions { task: args.task.clone(), at: args.at.clone(), top: args.top };
+    let bar = Bar::new("reading");
+    let told = explain::recorded(&args.scenario, &options, Control::new(interrupt::flag(), &bar));
+    bar.finish();
+    let told = told?;
+    show::notes(&told.origin.notes);
+    if json {
+        show::document(&told.document())?;
+    } else {
+        show::text(&(told.summary() + "\n"))?;
+        show::tables(&told.tables())?;
     }
     Ok(0)
 }

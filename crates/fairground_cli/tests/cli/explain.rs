@@ -87,3 +87,29 @@ fn each_mistake_of_the_flags_is_named() {
     assert_eq!(run(&["explain", "missing.toml"]).code, 3);
     assert_eq!(run(&["explain", &path, "--worst", "--percentile", "99"]).code, 2);
 }
+
+#[test]
+fn of_a_trace_it_is_told_who_ran_meanwhile() {
+    let folder = Folder::new();
+    let trace = folder.path("trace.txt");
+    ok(&["run", &delay("heavier-task"), "-o", &trace]);
+    let told = ok(&["explain", &trace, "--task", "worker", "--top", "2"]).out;
+    for part in ["worker:", " waited ", "heavy:", "what its CPU ran meanwhile", "the longest of", "not by which rule"] {
+        assert!(told.contains(part), "{part}: {told}");
+    }
+    let document = ok(&["explain", &trace, "--task", "worker", "--at", "1s", "--json"]).json();
+    assert!(document["until_ns"].as_u64().unwrap() > 1_000_000_000);
+    let rows = document["tables"][0]["rows"].as_array().unwrap();
+    let sum: u64 = rows.iter().map(|row| row["time_ns"].as_u64().unwrap()).sum();
+    assert_eq!(sum, document["delay_ns"].as_u64().unwrap(), "each nanosecond is somebody's");
+    for (flags, part) in [
+        (["--task", "worcer"], "Did you mean `worker`?"),
+        (["--at", "soon"], "`soon` is no time"),
+        (["--at", "99"], "no wait is recorded after 99.000000 s"),
+        (["--what-if", "NEXT_BUDDY"], "nothing is simulated"),
+    ] {
+        let ran = run(&["explain", &trace, flags[0], flags[1]]);
+        assert_eq!(ran.code, 2, "{flags:?}");
+        assert!(ran.err.contains(part), "{flags:?}: {}", ran.err);
+    }
+}

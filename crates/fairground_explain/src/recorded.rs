@@ -1,0 +1,338 @@
+//! The longest waits of a recording, and what the recorded kernel ran meanwhile.
+//!
+//! A record tells who ran, and when. It does not tell by which rule: that is what `conform` asks the model.
+
+use fairground::perf_sched::{self, Origin, Source};
+use fairground_model::{PrevState, Sink, TaskInfo, TraceEvent};
+use fairground_report::units::format_ns;
+use fairground_report::{Cell, Table, columns};
+use fairground_scenario::{Control, Error};
+use fairground_stdx::{CpuId, Id, Instant, Ns, TaskId, nearest, units};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// Which wait of a recording is told.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct RecordedOptions {
+    /// Only waits of tasks of this name or pid.
+    pub task: Option<String>,
+    /// The one under way at this time, or the next one: with a unit, or in seconds as perf prints it.
+    pub at: Option<String>,
+    /// How many of the longest waits are listed.
+    pub top: usize,
+}
+
+/// A time for which a task could run and did not.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct RecordedWait {
+    /// Who waited.
+    pub task: TaskId,
+    /// When it was woken, or was taken off its CPU.
+    pub from: Instant,
+    /// When it ran.
+    pub until: Instant,
+    /// Whether it was taken off its CPU; else it was woken.
+    pub preempted: bool,
+}
+
+impl RecordedWait {
+    /// How long it was.
+    pub fn length(&self) -> Ns {
+        self.until.since(self.from)
+    }
+}
+
+/// A stretch of what a CPU ran.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Ran {
+    /// When it began.
+    pub from: Instant,
+    /// When it ended.
+    pub to: Instant,
+    /// Where.
+    pub cpu: CpuId,
+    /// Who; nobody if the CPU idled.
+    pub who: Option<TaskId>,
+}
+
+/// What the record tells of a wait.
+#[derive(Clone, Debug)]
+pub struct RecordedStory {
+    /// Where the records come from, with how good they are.
+    pub origin: Origin,
+    /// How many waits there are.
+    pub waits: usize,
+    /// The longest ones, the longest first.
+    pub top: Vec<RecordedWait>,
+    /// The one that is told.
+    pub one: RecordedWait,
+    /// What the CPU ran on which it waited, in order of time.
+    pub ran: Vec<Ran>,
+    /// CPUs that idled meanwhile, and for how long, the longest first.
+    pub idle: Vec<(CpuId, Ns)>,
+    names: BTreeMap<TaskId, TaskInfo>,
+}
+
+/// Whether a path is a recording, and neither a scenario nor a set that is simulated.
+pub fn is_recording(path: &Path) -> bool {
+    path.exists() && !perf_sched::is_scenario(path, &Source { simulate: true, ..Source::default() })
+}
+
+/// Reads a recording twice: for its waits, and for what ran during the one that is meant.
+pub fn recorded(path: &Path, options: &RecordedOptions, control: Control<'_>) -> Result<RecordedStory, Error> {
+    let at = options.at.as_ref().map(|text| instant(text)).transpose()?;
+    let mut waits = Waits::default();
+    let origin = perf_sched::feed(path, &Source::default(), &mut waits, control)?;
+    let names = waits.names;
+    let named = |task: TaskId| match (&options.task, names.get(&task)) {
+        (None, _) => true,
+        (Some(wanted), Some(info)) => info.name == *wanted || wanted.parse() == Ok(info.pid),
+        (Some(_), None) => false,
+    };
+    if let Some(wanted) = options.task.as_ref().filter(|_| !names.keys().any(|&task| named(task))) {
+        let near = nearest::nearest(wanted, names.values().map(|info| info.name.as_str()));
+        let hint = near.map_or("`fairground latency` lists the tasks.".to_string(), |near| format!("Did you mean `{near}`?"));
+        return Err(Error::one("command line", format!("--task: no task of the recording is called `{wanted}`"), hint));
+    }
+    let mut found: Vec<RecordedWait> = waits.found.into_iter().filter(|wait| named(wait.task)).collect();
+    let one = match at {
+        Some(at) => found.iter().copied().filter(|wait| wait.until > at).min_by_key(|wait| (wait.from.max(at), wait.until)),
+        None => found.iter().copied().reduce(|worst, wait| if wait.length() > worst.length() { wait } else { worst }),
+    };
+    let one = one.ok_or_else(|| {
+        let (message, hint) = match at {
+            Some(at) => (
+                format!("--at: no wait is recorded after {}; the record ends at {}", seconds(at), seconds(origin.end)),
+                "Times are those of the record, in seconds as perf prints them, or with a unit.",
+            ),
+            None => (
+                "no wait is recorded of these tasks".to_string(),
+                "A wait needs a wake-up, or a switch away, and a switch to the task.",
+            ),
+        };
+        Error::one(path.display().to_string(), message, hint)
+    })?;
+    let mut meanwhile = Meanwhile::new(one);
+    perf_sched::feed(path, &Source::default(), &mut meanwhile, control.quiet())?;
+    let count = found.len();
+    found.sort_by_key(|wait| (std::cmp::Reverse(wait.length()), wait.from));
+    found.truncate(options.top);
+    let (ran, idle) = meanwhile.finish();
+    Ok(RecordedStory { origin, waits: count, top: found, one, ran, idle, names })
+}
+
+/// A time with its unit, or in seconds.
+fn instant(text: &str) -> Result<Instant, Error> {
+    let wrong = || {
+        let hint = "Write it in seconds as perf prints it, `2105.336885`, or with its unit, `1.25s`.";
+        Error::one("command line", format!("--at: `{text}` is no time"), hint)
+    };
+    let with_unit = if text.contains(|char: char| char.is_ascii_alphabetic()) { text.to_string() } else { format!("{text}s") };
+    units::parse_ns(&with_unit).map(|at| Instant::from_ns(at.0)).map_err(|_| wrong())
+}
+
+/// An instant of the record, as perf prints it.
+fn seconds(at: Instant) -> String {
+    format!("{}.{:06} s", at.ns() / 1_000_000_000, at.ns() % 1_000_000_000 / 1000)
+}
+
+/// All waits of a record.
+#[derive(Default)]
+struct Waits {
+    names: BTreeMap<TaskId, TaskInfo>,
+    open: BTreeMap<TaskId, (Instant, bool)>,
+    running: BTreeMap<TaskId, ()>,
+    found: Vec<RecordedWait>,
+}
+
+impl Sink for Waits {
+    fn task(&mut self, task: TaskId, info: &TaskInfo) {
+        self.names.insert(task, info.clone());
+    }
+    fn record(&mut self, at: Instant, _cpu: CpuId, event: &TraceEvent) {
+        match *event {
+            TraceEvent::SchedWaking { task, .. }
+            | TraceEvent::SchedWakeup { task, .. }
+            | TraceEvent::SchedWakeupNew { task, .. }
+                if !self.running.contains_key(&task) =>
+            {
+                self.open.entry(task).or_insert((at, false));
+            }
+            TraceEvent::SchedSwitch { prev, prev_state, next } => {
+                if let Some(prev) = prev {
+                    self.running.remove(&prev);
+                    if prev_state == PrevState::Running {
+                        self.open.insert(prev, (at, true));
+                    }
+                }
+                if let Some(next) = next {
+                    self.running.insert(next, ());
+                    if let Some((from, preempted)) = self.open.remove(&next).filter(|row| row.0 < at) {
+                        self.found.push(RecordedWait { task: next, from, until: at, preempted });
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// What CPUs ran during one wait.
+struct Meanwhile {
+    wait: RecordedWait,
+    /// Where the task waits.
+    cpu: Option<CpuId>,
+    /// What each CPU that was seen runs, and since when.
+    curr: BTreeMap<CpuId, (Instant, Option<TaskId>)>,
+    ran: Vec<Ran>,
+    idle: BTreeMap<CpuId, Ns>,
+}
+
+impl Meanwhile {
+    fn new(wait: RecordedWait) -> Meanwhile {
+        Meanwhile { wait, cpu: None, curr: BTreeMap::new(), ran: Vec::new(), idle: BTreeMap::new() }
+    }
+    /// What a CPU ran since an instant ends now.
+    fn ends(&mut self, cpu: CpuId, at: Instant) {
+        let Some((since, who)) = self.curr.get_mut(&cpu) else { return };
+        let (from, to) = ((*since).max(self.wait.from), at.min(self.wait.until));
+        let who = *who;
+        *since = at;
+        if from >= to {
+            return;
+        }
+        if self.cpu == Some(cpu) {
+            self.ran.push(Ran { from, to, cpu, who });
+        }
+        if who.is_none() {
+            *self.idle.entry(cpu).or_insert(Ns::ZERO) += to.since(from);
+        }
+    }
+    /// The task goes to another CPU.
+    fn moves(&mut self, cpu: CpuId, at: Instant) {
+        if let Some(before) = self.cpu.filter(|&before| before != cpu) {
+            self.ends(before, at);
+        }
+        if self.cpu != Some(cpu) {
+            // What that CPU ran before is no part of the wait there.
+            let own = self.cpu.take();
+            self.ends(cpu, at);
+            self.cpu = Some(cpu).or(own);
+        }
+    }
+    fn finish(mut self) -> (Vec<Ran>, Vec<(CpuId, Ns)>) {
+        let (until, cpus) = (self.wait.until, self.curr.keys().copied().collect::<Vec<_>>());
+        cpus.into_iter().for_each(|cpu| self.ends(cpu, until));
+        let waited_on = self.ran.iter().map(|row| row.cpu).collect::<Vec<_>>();
+        let mut idle: Vec<(CpuId, Ns)> = self.idle.into_iter().filter(|row| !waited_on.contains(&row.0)).collect();
+        idle.sort_by_key(|row| (std::cmp::Reverse(row.1), row.0));
+        (self.ran, idle)
+    }
+}
+
+impl Sink for Meanwhile {
+    fn record(&mut self, at: Instant, cpu: CpuId, event: &TraceEvent) {
+        match *event {
+            TraceEvent::SchedSwitch { prev, next, .. } => {
+                if prev == Some(self.wait.task) && at <= self.wait.from {
+                    self.moves(cpu, at);
+                }
+                self.ends(cpu, at);
+                self.curr.insert(cpu, (at, next));
+            }
+            TraceEvent::SchedWakeup { task, target_cpu } | TraceEvent::SchedWakeupNew { task, target_cpu }
+                if task == self.wait.task && at <= self.wait.until =>
+            {
+                self.moves(target_cpu, at);
+            }
+            TraceEvent::SchedMigrateTask { task, dest_cpu, .. } if task == self.wait.task && at <= self.wait.until => {
+                self.moves(dest_cpu, at);
+            }
+            _ => {}
+        }
+    }
+}
+
+impl RecordedStory {
+    fn name(&self, task: TaskId) -> String {
+        self.names.get(&task).map_or_else(|| format!("task {}", task.index()), |info| format!("{}:{}", info.name, info.pid))
+    }
+    /// A few lines: who waited, for how long, and what ran meanwhile.
+    pub fn summary(&self) -> String {
+        let one = &self.one;
+        let began = if one.preempted { "when it was taken off its CPU" } else { "when it was woken" };
+        let mut text = format!(
+            "{} waited {}: from {}, {began}, to {}.\n",
+            self.name(one.task),
+            format_ns(one.length()),
+            seconds(one.from),
+            seconds(one.until)
+        );
+        text += "While it waited the recorded kernel ran on its CPU:\n";
+        for (who, cpu, time, stretches) in self.sums().into_iter().take(6) {
+            let who = who.map_or("(idle)".to_string(), |task| self.name(task));
+            let times = if stretches == 1 { String::new() } else { format!(" in {stretches} stretches") };
+            text += &format!("  {:>10}  {who} on CPU {cpu}{times}\n", format_ns(time));
+        }
+        text += &match self.idle.first() {
+            Some((cpu, time)) => format!("CPU {cpu} idled for {} of the time.\n", format_ns(*time)),
+            None => "No other CPU is seen to idle.\n".to_string(),
+        };
+        text + "The record tells who ran, not by which rule: `fairground conform` asks the model at each of these decisions.\n"
+    }
+    /// Who had the CPU, with the sum of the time and the stretches, the longest first.
+    fn sums(&self) -> Vec<(Option<TaskId>, CpuId, Ns, usize)> {
+        let mut sums: Vec<(Option<TaskId>, CpuId, Ns, usize)> = Vec::new();
+        for &Ran { from, to, cpu, who } in &self.ran {
+            match sums.iter_mut().find(|row| (row.0, row.1) == (who, cpu)) {
+                Some(row) => (row.2, row.3) = (row.2 + to.since(from), row.3 + 1),
+                None => sums.push((who, cpu, to.since(from), 1)),
+            }
+        }
+        sums.sort_by_key(|row| std::cmp::Reverse(row.2));
+        sums
+    }
+    /// The longest waits, what ran during the one that is told, and CPUs that idled.
+    pub fn tables(&self) -> Vec<Table> {
+        let mut top = Table::new(
+            "waits",
+            format!("the longest of {} waits", self.waits),
+            columns![left "task", right "waited" "wait_ns", right "from" "from_ns", right "to" "until_ns", left "after"],
+        );
+        for wait in &self.top {
+            let after = if wait.preempted { "preemption" } else { "wake-up" };
+            let at = |at: Instant| Cell::new(seconds(at), at.ns());
+            top.push(vec![self.name(wait.task).into(), Cell::ns(wait.length()), at(wait.from), at(wait.until), after.into()]);
+        }
+        let mut ran = Table::new(
+            "ran",
+            "what its CPU ran meanwhile",
+            columns![left "who ran" "who", right "cpu", right "time" "time_ns", right "stretches"],
+        );
+        for (who, cpu, time, stretches) in self.sums() {
+            let who = who.map_or("(idle)".to_string(), |task| self.name(task));
+            ran.push(vec![who.into(), u64::from(cpu.get()).into(), Cell::ns(time), (stretches as u64).into()]);
+        }
+        let mut idle = Table::new("idle_cpus", "CPUs that idled meanwhile", columns![right "cpu", right "idle for" "total_ns"]);
+        for (cpu, time) in &self.idle {
+            idle.push(vec![u64::from(cpu.get()).into(), Cell::ns(*time)]);
+        }
+        let mut tables = vec![ran, idle, top];
+        tables.retain(|table| !table.rows().is_empty());
+        tables
+    }
+    /// The document of `explain TRACE --json`.
+    pub fn document(&self) -> fairground_report::Document {
+        let mut document = self.origin.document("explain");
+        document
+            .set("task", self.name(self.one.task))
+            .set("from_ns", self.one.from.ns())
+            .set("until_ns", self.one.until.ns())
+            .set("delay_ns", self.one.length().0)
+            .set("kind", if self.one.preempted { "preemption" } else { "wake-up" })
+            .set("waits", self.waits as u64)
+            .set("story", self.summary())
+            .set_tables(&self.tables());
+        document
+    }
+}
