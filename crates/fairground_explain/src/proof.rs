@@ -1,7 +1,7 @@
 //! The cause by proof: what is taken away tells what it was.
 //!
-//! Each cause that comes into question is removed by a change of its own, from the state in which the task last went to
-//! sleep. It scores by two figures: the time that it had in the delay, and what its removal saves.
+//! Each cause that comes into question is removed by a change of its own, from the state in which the task last began to run
+//! before its last sleep. It scores by two figures: the time that it had in the delay, and what its removal saves.
 //!
 //! - A rule of its own (a quota, a feature, a policy): the mean of the two, since a rule often leads to the next one, which
 //!   then has the time.

@@ -1,6 +1,7 @@
 //! The same state with one thing changed: how late would the task have been?
 //!
-//! The state is the one in which the task last went to sleep, so that its placement counts; no longer before the delay
+//! The state is the one in which the task last began to run before its last sleep, so that what the sleep asked for and its
+//! placement count; no longer before the delay
 //! than [`BACK_AT_MOST`] and four times its length. From there the run is followed twice, as it was and changed, up to the
 //! same progress of the task: its first run after that sleep, the same lock, or the same time on a CPU. What it was late
 //! on the way is compared.

@@ -13,8 +13,8 @@
 //! any false verdict among all metrics of a comparison is at most the level. Correlated metrics, such as percentiles of one
 //! latency, cost little power, where a correction by their number would.
 //!
-//! Up to 14 pairs all choices are made; of more pairs 8,192, the observed one among them, which keeps the test exact. Beyond 64
-//! pairs differences are first summed in 64 groups.
+//! Up to 14 pairs all choices are made, and p is exact. Of more pairs 8,192 scattered ones are, the observed one among them, so that
+//! p errs to the safe side on the average. Beyond 64 pairs differences are first summed in 64 groups.
 
 /// Most pairs, or groups of pairs, whose signs are chosen.
 pub(super) const MAX_GROUPS: usize = 64;
