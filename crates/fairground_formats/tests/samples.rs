@@ -55,6 +55,31 @@ fn trace_cmd_report_with_the_short_form() {
     assert_eq!(trace.stats.last_at.ns(), 8_177_667);
 }
 
+/// One recording as `trace-cmd report` prints it with `-R`, `-l`, `--ts-diff` and `-w`: the same events. Only `-l` tells where a wake-up came from.
+#[test]
+fn the_forms_of_trace_cmd_report() {
+    let plain = sample("ftrace/samples/report_plain.txt");
+    let without_context = |trace: &RecordedTrace| {
+        let mut events = trace.events.clone();
+        for (_, _, event) in &mut events {
+            if let TraceEvent::SchedWaking { waker, context, .. } = event {
+                (*waker, *context) = (None, WakeContext::Task);
+            }
+        }
+        events
+    };
+    for form in ["raw", "latency", "ts_diff", "waits"] {
+        let read = sample(&format!("ftrace/samples/report_{form}.txt"));
+        assert_eq!((read.stats.skipped, read.stats.is_clean()), (0, true), "{form}: {:?}", read.stats.notes);
+        assert_eq!(without_context(&read), without_context(&plain), "{form}");
+        assert_eq!(
+            read.tasks.iter().map(|task| task.pid).collect::<Vec<_>>(),
+            plain.tasks.iter().map(|task| task.pid).collect::<Vec<_>>()
+        );
+    }
+    assert!(plain.stats.events > 60 && plain.stats.kinds.len() > 4);
+}
+
 #[test]
 fn perf_script_with_call_chains() {
     let trace = sample("ftrace/samples/perf_script.txt");

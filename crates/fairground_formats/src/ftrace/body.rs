@@ -45,12 +45,27 @@ pub(super) fn parse(line: &EventLine<'_>, names: &mut NameTable) -> Result<RawEv
 
 fn switch(body: &str, names: &mut NameTable) -> Option<RawEvent> {
     let long = body.trim_start().starts_with("prev_comm=");
-    let separator = if long { " ==> next_comm=" } else { " ==> " };
+    // `trace-cmd report -R` prints the fields one by one, without the arrow.
+    let raw = long && !body.contains(" ==> next_comm=");
+    let separator = match (long, raw) {
+        (true, false) => " ==> next_comm=",
+        (true, true) => " next_comm=",
+        (false, _) => " ==> ",
+    };
+    let body = if long { body } else { without_latency(body) };
     let (prev, prev_state, next) = body.match_indices(separator).take(BORDERS_TRIED).find_map(|(at, _)| {
         let (left, right) = (body[..at].trim_start(), &body[at + separator.len()..]);
         if long { long_switch(left, right, names) } else { short_switch(left, right, names) }
     })?;
     Some(RawEvent::Switch { prev, prev_state, next })
+}
+
+/// Cuts off `Latency: 58.578 usecs`, which `trace-cmd report -w` adds.
+fn without_latency(body: &str) -> &str {
+    match body.rsplit_once(" Latency: ") {
+        Some((left, time)) if time.ends_with(" usecs") => left,
+        _ => body,
+    }
 }
 
 type Sides = (Who, fairground_model::PrevState, Who);
@@ -119,13 +134,14 @@ fn runtime(body: &str, names: &mut NameTable) -> Option<RawEvent> {
     Some(RawEvent::StatRuntime { task, runtime: number(runtime)?, vruntime })
 }
 
-/// `comm=a pid=1 child_comm=b child_pid=2`.
+/// `comm=a pid=1 child_comm=b child_pid=2`, or in the raw form `parent_comm=a parent_pid=1 child_comm=b child_pid=2`.
 fn fork(body: &str, names: &mut NameTable) -> Option<RawEvent> {
     const CHILD: &str = " child_comm=";
     let (left, child_pid) = take_last(body.trim_start(), " child_pid=")?;
+    let (pid, comm) = if left.starts_with("parent_comm=") { (" parent_pid=", "parent_comm=") } else { (" pid=", "comm=") };
     left.match_indices(CHILD).take(BORDERS_TRIED).find_map(|(at, _)| {
-        let (parent_name, parent_pid) = take_last(&left[..at], " pid=")?;
-        let parent = who(parent_name.strip_prefix("comm=")?, parent_pid, None, names)?;
+        let (parent_name, parent_pid) = take_last(&left[..at], pid)?;
+        let parent = who(parent_name.strip_prefix(comm)?, parent_pid, None, names)?;
         let child = who(&left[at + CHILD.len()..], child_pid, None, names)?;
         Some(RawEvent::Fork { parent, child })
     })

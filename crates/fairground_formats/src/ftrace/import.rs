@@ -22,8 +22,13 @@ pub fn sniff(head: &[u8]) -> bool {
 /// Reads trace text to its end. Lines that make no sense are counted and noted, never fatal.
 pub fn read(source: impl BufRead, sink: &mut dyn Sink) -> ImportStats {
     let mut import = Assembler::new(Feed::new(super::NAME, sink));
-    for_each_line(source, &mut import, Assembler::stats, |import, number, text| one_line(text, number, import));
+    read_text(source, &mut import);
     import.finish()
+}
+
+/// Reads trace text that is a part of something else.
+pub(crate) fn read_text(source: impl BufRead, import: &mut Assembler<'_>) {
+    for_each_line(source, import, Assembler::stats, |import, number, text| one_line(text, number, import));
 }
 
 fn one_line(text: &str, number: u64, import: &mut Assembler<'_>) {

@@ -97,13 +97,29 @@ fn is_heading(line: &str) -> bool {
 /// The parts of an event line; `Some(None)` if it has its columns but no event (function tracer).
 /// A task's name may hold anything, so each `[number]` that the rest fits is tried in turn.
 fn event_line(line: &str) -> Option<Option<EventLine<'_>>> {
-    line.match_indices('[').take(CPU_COLUMNS_TRIED).find_map(|(open, _)| event_line_with_cpu_at(line, open))
+    let with_cpu = || line.match_indices('[').take(CPU_COLUMNS_TRIED).find_map(|(open, _)| event_line_with_cpu_at(line, open));
+    with_cpu().or_else(|| latency_line(line))
+}
+
+/// The line in the form of `trace-cmd report -l`: `bash-1234   3d..2. 12345.678901: …`, CPU and flags in one word. Each word that is a
+/// time and stands behind such a word is tried in turn.
+fn latency_line(line: &str) -> Option<Option<EventLine<'_>>> {
+    line.match_indices(": ").take(CPU_COLUMNS_TRIED).find_map(|(colon, _)| {
+        let (before, word) = line[..=colon].rsplit_once(' ')?;
+        let at_ns = time(word)?;
+        let (columns, cpu_flags) = before.trim_end().rsplit_once(' ')?;
+        let (cpu, flags) = cpu_flags.split_at(cpu_flags.find(|c: char| !c.is_ascii_digit())?);
+        let is_flags = (4..=8).contains(&flags.len())
+            && flags.bytes().all(|byte| byte == b'.' || byte == b'-' || byte.is_ascii_alphanumeric());
+        let current = current_task(columns).filter(|_| is_flags)?;
+        behind_time(&line[colon + 1..], current, decimal(cpu)?, context(flags), at_ns)
+    })
 }
 
 fn event_line_with_cpu_at(line: &str, open: usize) -> Option<Option<EventLine<'_>>> {
     let (cpu, rest) = line[open + 1..].split_once(']')?;
     let cpu = decimal(cpu)?;
-    let (current_name, current_pid) = current_task(&line[..open])?;
+    let current = current_task(&line[..open])?;
     let (first, rest) = next_word(rest)?;
     let (flags, at_ns, rest) = match time(first) {
         Some(at_ns) => (None, at_ns, rest),
@@ -112,7 +128,21 @@ fn event_line_with_cpu_at(line: &str, open: usize) -> Option<Option<EventLine<'_
             (Some(first), time(second)?, rest)
         }
     };
+    behind_time(rest, current, cpu, flags.and_then(context), at_ns)
+}
+
+/// The event behind the columns of a line.
+fn behind_time<'a>(
+    rest: &'a str,
+    (current_name, current_pid): (&'a str, u32),
+    cpu: u32,
+    context: Option<WakeContext>,
+    at_ns: u64,
+) -> Option<Option<EventLine<'a>>> {
     let (mut name, mut body) = next_word(rest)?;
+    if name.starts_with("(+") && name.ends_with(')') {
+        (name, body) = next_word(body)?; // the time since the line before, of `trace-cmd report --ts-diff`
+    }
     if name.bytes().all(|byte| byte.is_ascii_digit()) {
         (name, body) = next_word(body)?; // the sample period of `perf script -F +period`
     }
@@ -120,7 +150,7 @@ fn event_line_with_cpu_at(line: &str, open: usize) -> Option<Option<EventLine<'_
         return if name.starts_with("PERF_RECORD_") { None } else { Some(None) };
     };
     let event = name.rsplit(':').next().unwrap_or(name);
-    Some(Some(EventLine { current_name, current_pid, cpu, context: flags.and_then(context), at_ns, event, body }))
+    Some(Some(EventLine { current_name, current_pid, cpu, context, at_ns, event, body }))
 }
 
 /// `bash-1234`, `bash-1234  (  1200)` of ftrace; `bash  1234`, `bash  1200/1234` of perf.
@@ -215,6 +245,11 @@ mod tests {
             ("kworker/u8:2-ev-77 [003] ..... 12345.678901: e: b c", "kworker/u8:2-ev", 77, Some(Task), at),
             ("# LOST 1 EVENTS-77 [003] ..... 12345.678901: e: b c", "# LOST 1 EVENTS", 77, Some(Task), at),
             ("(sd-pam)-77 [003] ..... 12345.678901: e: b c", "(sd-pam)", 77, Some(Task), at),
+            ("bash-1234 [003] 12345.678901: (+17)    e: b c", "bash", 1234, None, at),
+            ("bash-1234 [003] 12345.678901:          e: b c", "bash", 1234, None, at),
+            ("    bash-1234    3d.h2. 12345.678901: e: b c", "bash", 1234, Some(Hardirq), at),
+            ("lto cgu.-1234    3..... 12345.678901: (+2)  e: b c", "lto cgu.", 1234, Some(Task), at),
+            ("    bash-1234    3-0x1 12345.678901: e: b c", "bash", 1234, Some(Task), at),
         ] {
             assert_eq!(columns(line), (name, pid, 3, context, at_ns, "e", "b c"), "{line}");
         }

@@ -7,6 +7,7 @@ mod line;
 mod state;
 
 pub(crate) use export::FtraceWriter;
+pub(crate) use import::read_text;
 pub use import::{read, sniff};
 pub(crate) use state::{from_bits as state_from_bits, from_letters as state_from_letters, parse as parse_prev_state};
 
