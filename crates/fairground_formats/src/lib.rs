@@ -16,6 +16,7 @@ pub mod perfetto;
 pub mod recorded;
 pub mod registry;
 pub mod schedstat;
+mod systrace;
 pub mod trace_dat;
 
 pub use doors::{

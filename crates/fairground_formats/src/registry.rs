@@ -7,7 +7,7 @@ use crate::import::ImportStats;
 use crate::json::JsonWriter;
 use crate::parquet::ParquetWriter;
 use crate::perfetto::PerfettoWriter;
-use crate::{csv, ftrace, json, parquet, perf_data, perfetto, recorded, schedstat, trace_dat};
+use crate::{csv, ftrace, json, parquet, perf_data, perfetto, recorded, schedstat, systrace, trace_dat};
 use fairground_model::Sink;
 use std::fmt;
 use std::io::{BufRead, Read, Seek, Write};
@@ -97,7 +97,7 @@ fn ends(name: &str, endings: &[&str]) -> bool {
 }
 
 /// The rows in the order in which they are asked whether a file is of theirs: trace text last, as other formats may hold lines of it.
-static FORMATS: [Format; 11] = [
+static FORMATS: [Format; 12] = [
     Format {
         name: perf_data::NAME,
         ending: "data",
@@ -148,6 +148,13 @@ static FORMATS: [Format; 11] = [
         sentence: "One JSON document with a record a line",
         read: Reading::Events(&[streamed(json::sniff, |source, _, sink| Ok(json::read(source, sink)))]),
         write: Writing::Events(|out, options| Box::new(JsonWriter::new(out, options))),
+    },
+    Format {
+        name: systrace::NAME,
+        ending: "html",
+        sentence: "Page of systrace or atrace with trace text in it, packed or not",
+        read: Reading::Events(&[streamed(systrace::sniff, |source, beside, sink| systrace::read(source, beside.name, sink))]),
+        write: Writing::No,
     },
     Format {
         name: ftrace::NAME,
@@ -265,7 +272,9 @@ pub fn writer_with<'w>(
     options: &WriterOptions,
 ) -> Result<Box<dyn TraceWriter + 'w>, FormatError> {
     let ending = ending.trim_start_matches('.');
-    let Some(format) = FORMATS.iter().find(|row| row.ending.eq_ignore_ascii_case(ending)) else {
+    // A page is written as one format and read as another.
+    let named = || FORMATS.iter().filter(|row| row.ending.eq_ignore_ascii_case(ending));
+    let Some(format) = named().find(|row| row.writes()).or_else(|| named().next()) else {
         return Err(FormatError::Unknown { ending: ending.to_string() });
     };
     match format.write {

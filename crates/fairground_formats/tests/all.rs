@@ -11,4 +11,5 @@ mod repair;
 mod round_trip;
 mod samples;
 mod schedstat;
+mod systrace;
 mod trace_dat;

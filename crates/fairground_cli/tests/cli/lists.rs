@@ -14,6 +14,7 @@ fn formats_are_listed() {
         recorded   .csv.zst    yes   -      trace.csv.zst of a recorded experiment, with tasks.csv beside it
         csv        .csv        yes   yes    Table with a line per record
         json       .json       yes   yes    One JSON document with a record a line
+        systrace   .html       yes   -      Page of systrace or atrace with trace text in it, packed or not
         ftrace     .txt        yes   yes    Trace text of ftrace, trace-cmd report and perf script
         parquet    .parquet    -     yes    Columnar table with a row per event, or per run of a sweep or comparison
         html       .html       -     yes    Page for a browser: tables, curves of latency, timeline of CPUs
