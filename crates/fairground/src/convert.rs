@@ -1,7 +1,9 @@
 //! `convert`: from one trace format to another, in bounded memory.
 
+use crate::interval::{Clip, Extent};
 use crate::output::Outputs;
 use fairground_formats::{ImportStats, WriterOptions};
+use fairground_metrics::Interval;
 use fairground_report::{Document, Input};
 use fairground_scenario::{Error, trace_file};
 use std::path::{Path, PathBuf};
@@ -42,8 +44,8 @@ impl Converted {
 }
 
 /// Reads `input` and writes `output`, whose ending chooses the format. `strict` refuses dirty input; then
-/// what was written keeps the ending `.partial`.
-pub fn convert(input: &Path, output: &Path, strict: bool) -> Result<Converted, Error> {
+/// what was written keeps the ending `.partial`. Of an interval the records are written that lie in it, with the times that they have in the whole.
+pub fn convert(input: &Path, output: &Path, interval: Interval, strict: bool) -> Result<Converted, Error> {
     let source = trace_file::open(input)?;
     let options = WriterOptions {
         command: "convert".to_string(),
@@ -52,7 +54,11 @@ pub fn convert(input: &Path, output: &Path, strict: bool) -> Result<Converted, E
     };
     let mut outputs = Outputs::open(&[output.to_path_buf()], &options)?;
     let (name, input_digest) = (source.name.clone(), source.digest);
-    let stats = source.read_as_recorded(&mut outputs)?;
+    let stats = source.read_as_recorded(&mut Clip::new(interval, &mut outputs))?;
+    if let Err(error) = Extent::of(&stats).check_interval(interval) {
+        outputs.finish(false)?;
+        return Err(error);
+    }
     let clean = !strict || stats.is_clean();
     let written = outputs.finish(clean)?;
     if !clean {

@@ -136,7 +136,7 @@
 //! let mut files = Outputs::for_run(&[trace.clone()], &scenario)?;
 //! let outcome = run(&scenario, &RunOptions::default(), &mut files, Control::none())?;
 //! files.finish_run(&scenario, &outcome)?;
-//! assert!(convert(&trace, &rows, true)?.stats.events > 20);
+//! assert!(convert(&trace, &rows, fairground_metrics::Interval::default(), true)?.stats.events > 20);
 //! let flags = Overrides { profile: Some("v5.19".into()), ..Overrides::default() };
 //! let replay = Replay::load(&trace, &flags, true)?;
 //! assert_eq!(replay.scenario.profile.full_name(), "v5.19");
@@ -165,6 +165,7 @@ pub mod convert;
 pub mod diff_runs;
 pub mod domains;
 pub mod input;
+pub mod interval;
 pub mod lists;
 pub mod output;
 pub mod pages;

@@ -1,20 +1,24 @@
 //! `timehist` and `latency`: what perf computes under these names, of a recording or of a simulated run.
 
 use crate::input::RunInput;
+use crate::interval::Extent;
 use crate::run::{self, RunOptions};
-use fairground_metrics::timehist::{LatencyTable, SchedLatency, TimeHist, TimeHistRow};
+use fairground_metrics::Interval;
+use fairground_metrics::timehist::{Contention, SchedLatency, TimeHist};
 use fairground_model::{Sink, TaskInfo};
 use fairground_recordings::RecordedSet;
 use fairground_report::timehist::latency_table;
+use fairground_report::waits::{antagonists_table, histogram_table, percentiles_table, queues_table};
 use fairground_report::{Document, Input, Table};
 use fairground_scenario::{Control, Error, Overrides, trace_file};
 use fairground_stdx::{CpuMask, Instant};
 use serde_json::Value;
 use std::path::Path;
 
-pub use fairground_metrics::timehist::{ReadyMark, Summary};
+pub use fairground_metrics::timehist::{ReadyMark, Summary, TimeHistLine};
 pub use fairground_report::timehist::{
-    LatencyOrder, summary_table as timehist_summary, timehist_heading, timehist_json as timehist_value, timehist_line,
+    LatencyOrder, TimeHistColumns, summary_table as timehist_summary, timehist_heading, timehist_json as timehist_value,
+    timehist_line, wakeup_json as wakeup_value, wakeup_line,
 };
 
 /// Where records come from.
@@ -38,15 +42,15 @@ pub struct Origin {
     pub notes: Vec<String>,
     /// Whether it was interrupted.
     pub partial: bool,
-    /// When it ended.
-    pub end: Instant,
+    /// From when to when it goes, and by which clock.
+    pub extent: Extent,
 }
 
 impl Origin {
     /// A document of a command, with what is known of the input.
     pub fn document(&self, command: &str) -> Document {
         let mut document = Document::new(command, std::slice::from_ref(&self.input), self.seed, self.digest);
-        document.set("partial", self.partial).set("notes", self.notes.clone());
+        document.set("partial", self.partial).set("notes", self.notes.clone()).set("epoch_ns", self.extent.epoch_ns);
         if let Some(quality) = &self.quality {
             document.set("recording", quality.clone());
         }
@@ -81,7 +85,7 @@ fn simulate(path: &Path, overrides: &Overrides, sink: &mut dyn Sink, control: Co
         quality: None,
         notes: scenario.notes.clone(),
         partial: outcome.is_partial(),
-        end: outcome.end(),
+        extent: Extent { epoch_ns: 0, first: Instant::ZERO, last: outcome.end() },
     })
 }
 
@@ -96,48 +100,61 @@ fn read(path: &Path, source: &Source, sink: &mut dyn Sink) -> Result<Origin, Err
     let stats = trace.read_into(sink)?;
     let mut notes = stats.headed_warnings();
     notes.push(format!("{} events read as {}, {} not used", stats.events, stats.format, stats.not_used));
-    Ok(Origin { input, seed: None, digest: None, quality: Some(stats.quality_json()), notes, partial: false, end: stats.last_at })
+    let extent = Extent::of(&stats);
+    Ok(Origin { input, seed: None, digest: None, quality: Some(stats.quality_json()), notes, partial: false, extent })
 }
 
-/// Which rows of timehist are shown.
+/// Which rows of timehist, or tasks of latency, are shown.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Filter {
     /// Names or pids of tasks; none = all.
     pub tasks: Vec<String>,
     /// CPUs; `None` = all.
     pub cpus: Option<CpuMask>,
+    /// The part of the record.
+    pub interval: Interval,
 }
 
 impl Filter {
     /// Tasks by name or pid, CPUs as a list such as `0-3,8`.
-    pub fn new(tasks: Vec<String>, cpus: Option<&str>) -> Result<Filter, Error> {
+    pub fn new(tasks: Vec<String>, cpus: Option<&str>, interval: Interval) -> Result<Filter, Error> {
         let read = |list: &str| {
             let hint = format!("Write it as 0-3,8, with numbers below {}.", CpuMask::CAPACITY);
             CpuMask::parse_list(list).ok_or_else(|| Error::one("command line", format!("`{list}` is no list of CPUs"), hint))
         };
-        Ok(Filter { tasks, cpus: cpus.map(read).transpose()? })
+        Ok(Filter { tasks, cpus: cpus.map(read).transpose()?, interval })
     }
-    fn shows(&self, row: &TimeHistRow, info: &TaskInfo) -> bool {
-        let named = |task: &String| *task == info.name || task.parse() == Ok(info.pid);
-        (self.tasks.is_empty() || self.tasks.iter().any(named)) && self.cpus.is_none_or(|cpus| cpus.contains(row.cpu))
+    fn names(&self, name: &str, pid: Option<u32>) -> bool {
+        self.tasks.is_empty() || self.tasks.iter().any(|task| task == name || pid.is_some_and(|pid| task.parse() == Ok(pid)))
+    }
+    fn shows(&self, line: TimeHistLine<'_>) -> bool {
+        let named = |info: &TaskInfo| self.names(&info.name, Some(info.pid));
+        let (cpu, is_named) = match line {
+            TimeHistLine::Switch(row, info) => (row.cpu, named(info)),
+            TimeHistLine::Wakeup(row) => (row.cpu, named(row.task) || row.waker.is_some_and(named)),
+        };
+        is_named && self.cpus.is_none_or(|cpus| cpus.contains(cpu))
     }
 }
 
-/// Rows of timehist, each handed to `each` as it is made.
+/// Lines of timehist, each handed to `each` as it is made; with `has_wakeups` those of wake-ups too.
 pub fn timehist(
     path: &Path,
     source: &Source,
     mark: ReadyMark,
     filter: &Filter,
+    has_wakeups: bool,
     control: Control<'_>,
-    mut each: impl FnMut(&TimeHistRow, &TaskInfo),
+    mut each: impl FnMut(TimeHistLine<'_>),
 ) -> Result<Origin, Error> {
-    let mut sink = TimeHist::new(mark, |row: &TimeHistRow, info: &TaskInfo| {
-        if filter.shows(row, info) {
-            each(row, info);
+    let mut sink = TimeHist::new(mark, filter.interval, has_wakeups, |line: TimeHistLine<'_>| {
+        if filter.shows(line) {
+            each(line);
         }
     });
-    feed(path, source, &mut sink, control)
+    let origin = feed(path, source, &mut sink, control)?;
+    origin.extent.check_interval(filter.interval)?;
+    Ok(origin)
 }
 
 /// The document of `timehist --json`: all rows, or with `--summary` their sums by task.
@@ -150,29 +167,75 @@ pub fn timehist_document(origin: &Origin, rows: Vec<Value>, summary: Option<&Sum
     document
 }
 
+/// What `latency` shows.
+#[derive(Clone, Debug, Default)]
+pub struct LatencyOptions {
+    /// Which record of a wake-up counts.
+    pub mark: ReadyMark,
+    /// A row for each task, not for each command.
+    pub by_task: bool,
+    /// Which tasks, in which part of the record. Queues are those of all tasks.
+    pub filter: Filter,
+    /// The order of the rows.
+    pub order: LatencyOrder,
+    /// Times of the recording's own clock; else from the first event.
+    pub clock: bool,
+    /// Percentiles, delays after wake-ups and after preemptions apart.
+    pub percentiles: bool,
+    /// How many delays there are of each length.
+    pub histogram: bool,
+    /// Depth of queues, and who was queued while a CPU idled.
+    pub queues: bool,
+    /// Who ran while tasks waited.
+    pub antagonists: bool,
+}
+
 /// Scheduling latencies.
 #[derive(Clone, Debug)]
 pub struct Latency {
     /// Where they come from.
     pub origin: Origin,
-    table: LatencyTable,
+    /// The tables that were asked for, that of perf first.
+    pub tables: Vec<Table>,
 }
 
 impl Latency {
     /// The latencies of a trace or a scenario, by command or by task.
-    pub fn of(path: &Path, source: &Source, mark: ReadyMark, by_task: bool, control: Control<'_>) -> Result<Latency, Error> {
-        let mut sink = SchedLatency::new(mark);
-        let origin = feed(path, source, &mut sink, control)?;
-        Ok(Latency { origin, table: sink.finish(by_task) })
-    }
-    /// The table in that order.
-    pub fn table(&self, order: LatencyOrder) -> Table {
-        latency_table(&self.table, order, self.origin.end)
+    pub fn of(path: &Path, source: &Source, options: &LatencyOptions, control: Control<'_>) -> Result<Latency, Error> {
+        let LatencyOptions { filter, order, .. } = options;
+        let mut latency = SchedLatency::within(options.mark, filter.interval);
+        let mut contention = Contention::new(filter.interval, options.antagonists);
+        let origin = match options.queues || options.antagonists {
+            true => feed(path, source, &mut (&mut latency, &mut contention), control)?,
+            false => feed(path, source, &mut latency, control)?,
+        };
+        let extent = origin.extent;
+        extent.check_interval(filter.interval)?;
+        contention.finish(extent.last);
+        // Names are those that tasks had last, so they are known only now.
+        let mut rows = latency.finish(options.by_task || filter.tasks.iter().any(|task| task.parse::<u32>().is_ok()));
+        rows.rows.retain(|row| filter.names(&row.name, row.pid));
+        rows.pending.retain(|row| filter.names(&row.name, Some(row.pid)));
+        let mut tables = vec![latency_table(&rows, *order, extent.last, if options.clock { extent.epoch_ns } else { 0 })];
+        if options.percentiles {
+            tables.push(percentiles_table(&rows, *order));
+        }
+        if options.histogram {
+            tables.push(histogram_table(&rows));
+        }
+        if options.queues {
+            tables.push(queues_table(&contention));
+        }
+        if options.antagonists {
+            let keep = |name: &str, pid: u32| filter.names(name, Some(pid));
+            tables.push(antagonists_table(&contention.antagonists(), contention.left_out(), options.by_task, keep));
+        }
+        Ok(Latency { origin, tables })
     }
     /// The document of `latency --json`.
-    pub fn document(&self, order: LatencyOrder) -> Document {
+    pub fn document(&self) -> Document {
         let mut document = self.origin.document("latency");
-        document.set_tables(&[self.table(order)]);
+        document.set_tables(&self.tables);
         document
     }
 }

@@ -2,6 +2,7 @@
 #![allow(clippy::panic, reason = "a test stops where it fails")]
 
 use fairground::convert::convert;
+use fairground::interval::Interval;
 use fairground::output::Outputs;
 use fairground::replay::Replay;
 use fairground::run::{RunOptions, run};
@@ -70,7 +71,7 @@ fn changes_of_frequency_that_a_run_writes_are_read_back_from_every_format() {
         assert_eq!(changes(file), expected, "{}", file.display());
     }
     let again = folder.0.join("again.txt");
-    convert(&files[3], &again, true).expect("a clean trace");
+    convert(&files[3], &again, Interval::default(), true).expect("a clean trace");
     let from_first = |rows: Vec<(u64, u32, u32)>| rows.iter().map(|row| (row.0 - rows[0].0, row.1, row.2)).collect::<Vec<_>>();
     assert_eq!(from_first(changes(&again)), from_first(expected));
 }
@@ -82,7 +83,7 @@ fn a_cpu_that_cannot_be_is_an_error_with_its_line() {
     let switch = "a-1 [000] d..2. 1.000000: sched_switch: prev_comm=a prev_pid=1 prev_prio=120 prev_state=S ==> next_comm=b next_pid=2 next_prio=120";
     let change = |cpu| format!("a-1 [000] d..2. 1.000001: cpu_frequency: state=729000 cpu_id={cpu}");
     std::fs::write(&file, format!("{switch}\n{}\n{}\n", change(7), change(1024))).expect("a file can be written");
-    let error = convert(&file, &folder.0.join("x.json"), true).expect_err("it must be refused").to_string();
+    let error = convert(&file, &folder.0.join("x.json"), Interval::default(), true).expect_err("it must be refused").to_string();
     assert!(error.contains("line 3: a CPU number of 1024 or more was left out"), "{error}");
     let trace = TraceFile::load(&file).expect("it is read with a note").trace;
     assert_eq!((trace.stats.events, trace.stats.nr_cpus()), (2, 8));

@@ -2,6 +2,7 @@
 
 use clap::{Args, ValueEnum};
 use fairground::input::RunInput;
+use fairground::interval::{self, Interval};
 use fairground::perf_sched::{ReadyMark, Source};
 use fairground_scenario::{Error, Overrides};
 use std::path::PathBuf;
@@ -89,6 +90,41 @@ pub(crate) struct RecordFlags {
     simulate: bool,
     #[command(flatten)]
     change: ScenarioFlags,
+}
+
+/// The part of a record that counts.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct TimeFlags {
+    /// Only this part: each of A and B in seconds as perf and trace-cmd print them (2105.336885), or from the beginning of the
+    /// trace (+1.5, 200ms); either may be left out
+    #[arg(long, value_name = "A,B", allow_hyphen_values = true)]
+    time: Option<String>,
+}
+
+impl TimeFlags {
+    pub(crate) fn interval(&self) -> Result<Interval, Error> {
+        interval::interval(self.time.as_deref())
+    }
+}
+
+/// By which clock times are shown.
+#[derive(Args, Clone, Copy, Debug)]
+pub(crate) struct ClockFlags {
+    /// Times count from the first event (start), or are those of the recording's own clock, as perf and trace-cmd print them (recorded)
+    #[arg(long, value_name = "CLOCK", value_enum, default_value = "start")]
+    clock: Clock,
+}
+
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+enum Clock {
+    Start,
+    Recorded,
+}
+
+impl ClockFlags {
+    pub(crate) fn is_recorded(self) -> bool {
+        self.clock == Clock::Recorded
+    }
 }
 
 #[derive(ValueEnum, Clone, Copy, Debug)]

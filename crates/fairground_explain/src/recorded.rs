@@ -2,12 +2,14 @@
 //!
 //! A record tells who ran, and when. It does not tell by which rule: that is what `conform` asks the model.
 
+use fairground::interval;
 use fairground::perf_sched::{self, Origin, Source};
+use fairground_metrics::Interval;
 use fairground_model::{PrevState, Sink, TaskInfo, TraceEvent};
 use fairground_report::units::format_ns;
 use fairground_report::{Cell, Table, columns};
 use fairground_scenario::{Control, Error};
-use fairground_stdx::{CpuId, Id, Instant, Ns, TaskId, nearest, units};
+use fairground_stdx::{CpuId, Id, Instant, Ns, TaskId, nearest};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -16,8 +18,10 @@ use std::path::Path;
 pub struct RecordedOptions {
     /// Only waits of tasks of this name or pid.
     pub task: Option<String>,
-    /// The one under way at this time, or the next one: with a unit, or in seconds as perf prints it.
+    /// The one under way at this time, or the next one.
     pub at: Option<String>,
+    /// Only waits of which a part lies in this interval.
+    pub interval: Interval,
     /// How many of the longest waits are listed.
     pub top: usize,
 }
@@ -80,9 +84,15 @@ pub fn is_recording(path: &Path) -> bool {
 
 /// Reads a recording twice: for its waits, and for what ran during the one that is meant.
 pub fn recorded(path: &Path, options: &RecordedOptions, control: Control<'_>) -> Result<RecordedStory, Error> {
-    let at = options.at.as_ref().map(|text| instant(text)).transpose()?;
+    let moment = options.at.as_ref().map(|text| interval::moment("--at", text)).transpose()?;
     let mut waits = Waits::default();
     let origin = perf_sched::feed(path, &Source::default(), &mut waits, control)?;
+    let extent = origin.extent;
+    extent.check_interval(options.interval)?;
+    if let Some(moment) = moment {
+        extent.check("--at", moment)?;
+    }
+    let (at, window) = (moment.and_then(|moment| moment.instant(extent.epoch_ns)), options.interval.window(extent.epoch_ns));
     let names = waits.names;
     let named = |task: TaskId| match (&options.task, names.get(&task)) {
         (None, _) => true,
@@ -94,7 +104,8 @@ pub fn recorded(path: &Path, options: &RecordedOptions, control: Control<'_>) ->
         let hint = near.map_or("`fairground latency` lists the tasks.".to_string(), |near| format!("Did you mean `{near}`?"));
         return Err(Error::one("command line", format!("--task: no task of the recording is called `{wanted}`"), hint));
     }
-    let mut found: Vec<RecordedWait> = waits.found.into_iter().filter(|wait| named(wait.task)).collect();
+    let mut found: Vec<RecordedWait> =
+        waits.found.into_iter().filter(|wait| named(wait.task) && window.overlap(wait.from, wait.until).is_some()).collect();
     let one = match at {
         Some(at) => found.iter().copied().filter(|wait| wait.until > at).min_by_key(|wait| (wait.from.max(at), wait.until)),
         None => found.iter().copied().reduce(|worst, wait| if wait.length() > worst.length() { wait } else { worst }),
@@ -102,11 +113,15 @@ pub fn recorded(path: &Path, options: &RecordedOptions, control: Control<'_>) ->
     let one = one.ok_or_else(|| {
         let (message, hint) = match at {
             Some(at) => (
-                format!("--at: no wait is recorded after {}; the record ends at {}", seconds(at), seconds(origin.end)),
-                "Times are those of the record, in seconds as perf prints them, or with a unit.",
+                format!(
+                    "--at: no such wait is recorded after {} s; the record ends at {} s",
+                    extent.seconds(at),
+                    extent.seconds(extent.last)
+                ),
+                "Times are those of the record, in seconds as perf prints them, or from its beginning: +1.5, 200ms.",
             ),
             None => (
-                "no wait is recorded of these tasks".to_string(),
+                "no wait is recorded of these tasks in this time".to_string(),
                 "A wait needs a wake-up, or a switch away, and a switch to the task.",
             ),
         };
@@ -119,21 +134,6 @@ pub fn recorded(path: &Path, options: &RecordedOptions, control: Control<'_>) ->
     found.truncate(options.top);
     let (ran, idle) = meanwhile.finish();
     Ok(RecordedStory { origin, waits: count, top: found, one, ran, idle, names })
-}
-
-/// A time with its unit, or in seconds.
-fn instant(text: &str) -> Result<Instant, Error> {
-    let wrong = || {
-        let hint = "Write it in seconds as perf prints it, `2105.336885`, or with its unit, `1.25s`.";
-        Error::one("command line", format!("--at: `{text}` is no time"), hint)
-    };
-    let with_unit = if text.contains(|char: char| char.is_ascii_alphabetic()) { text.to_string() } else { format!("{text}s") };
-    units::parse_ns(&with_unit).map(|at| Instant::from_ns(at.0)).map_err(|_| wrong())
-}
-
-/// An instant of the record, as perf prints it.
-fn seconds(at: Instant) -> String {
-    format!("{}.{:06} s", at.ns() / 1_000_000_000, at.ns() % 1_000_000_000 / 1000)
 }
 
 /// All waits of a record.
@@ -254,6 +254,10 @@ impl Sink for Meanwhile {
 }
 
 impl RecordedStory {
+    /// An instant as perf prints it.
+    fn seconds(&self, at: Instant) -> String {
+        self.origin.extent.seconds(at) + " s"
+    }
     fn name(&self, task: TaskId) -> String {
         self.names.get(&task).map_or_else(|| format!("task {}", task.index()), |info| format!("{}:{}", info.name, info.pid))
     }
@@ -265,8 +269,8 @@ impl RecordedStory {
             "{} waited {}: from {}, {began}, to {}.\n",
             self.name(one.task),
             format_ns(one.length()),
-            seconds(one.from),
-            seconds(one.until)
+            self.seconds(one.from),
+            self.seconds(one.until)
         );
         text += "While it waited the recorded kernel ran on its CPU:\n";
         for (who, cpu, time, stretches) in self.sums().into_iter().take(6) {
@@ -301,7 +305,7 @@ impl RecordedStory {
         );
         for wait in &self.top {
             let after = if wait.preempted { "preemption" } else { "wake-up" };
-            let at = |at: Instant| Cell::new(seconds(at), at.ns());
+            let at = |at: Instant| Cell::new(self.seconds(at), at.ns());
             top.push(vec![self.name(wait.task).into(), Cell::ns(wait.length()), at(wait.from), at(wait.until), after.into()]);
         }
         let mut ran = Table::new(

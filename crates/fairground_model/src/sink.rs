@@ -20,6 +20,8 @@ pub struct TaskInfo {
 
 /// Receives a run.
 pub trait Sink {
+    /// What the clock of the recording shows at the instant 0, in ns. Comes before the first record; the clock of a run shows 0.
+    fn epoch(&mut self, _clock_ns: u64) {}
     /// A task is introduced (or its name or priority changed). Comes before the task's first record.
     fn task(&mut self, _task: TaskId, _info: &TaskInfo) {}
     /// One record. Times never go back.
@@ -64,6 +66,10 @@ impl Sink for NullSink {
 
 /// Passes everything to two sinks.
 impl<A: Sink + ?Sized, B: Sink + ?Sized> Sink for (&mut A, &mut B) {
+    fn epoch(&mut self, clock_ns: u64) {
+        self.0.epoch(clock_ns);
+        self.1.epoch(clock_ns);
+    }
     fn task(&mut self, task: TaskId, info: &TaskInfo) {
         self.0.task(task, info);
         self.1.task(task, info);
@@ -105,6 +111,9 @@ impl<A: Sink + ?Sized, B: Sink + ?Sized> Sink for (&mut A, &mut B) {
 
 /// Passes everything to each of a list of sinks.
 impl Sink for Vec<Box<dyn Sink + '_>> {
+    fn epoch(&mut self, clock_ns: u64) {
+        self.iter_mut().for_each(|sink| sink.epoch(clock_ns));
+    }
     fn task(&mut self, task: TaskId, info: &TaskInfo) {
         self.iter_mut().for_each(|sink| sink.task(task, info));
     }

@@ -17,6 +17,7 @@ pub mod table;
 pub mod time_spent;
 pub mod timehist;
 pub mod units;
+pub mod waits;
 
 pub use compare::{CompareReport, CompareRow};
 pub use document::{Document, Input};

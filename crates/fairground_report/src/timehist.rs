@@ -3,7 +3,7 @@
 use crate::columns;
 use crate::table::{Cell, Table};
 use crate::units::{fixed, format_ns};
-use fairground_metrics::timehist::{LatencyRow, LatencyTable, Summary, TimeHistRow};
+use fairground_metrics::timehist::{LatencyRow, LatencyTable, Summary, TimeHistRow, WakeupRow};
 use fairground_model::TaskInfo;
 use fairground_stdx::{Instant, Ns};
 use serde_json::{Value, json};
@@ -27,39 +27,51 @@ fn ms(length: Ns) -> String {
     fixed(length.0, 1_000_000, 6)
 }
 
-/// Seconds with nine digits.
-fn seconds(at: Instant) -> String {
-    fixed(at.ns(), 1_000_000_000, 9)
+/// What a clock shows, in seconds with nine digits.
+fn clock(ns: u64) -> String {
+    fixed(ns, 1_000_000_000, 9)
 }
 
 fn instant_cell(at: Instant) -> Cell {
-    Cell::new(seconds(at), at.ns())
+    Cell::new(clock(at.ns()), at.ns())
 }
 
-/// The table of `perf sched latency`.
-pub fn latency_table(latency: &LatencyTable, order: LatencyOrder, end: Instant) -> Table {
+/// A command, or one task of it, as perf names it.
+pub(crate) fn name_of(row: &LatencyRow) -> String {
+    match row.pid {
+        Some(pid) => format!("{}:{pid}", row.name),
+        None => format!("{}:({})", row.name, row.tasks),
+    }
+}
+
+/// The rows in that order. Like perf, equal rows are ordered by the other keys; last by name, so that the order is always the same.
+pub(crate) fn in_order(latency: &LatencyTable, order: LatencyOrder) -> Vec<&LatencyRow> {
+    let mut rows: Vec<&LatencyRow> = latency.rows.iter().collect();
+    rows.sort_by(|a, b| keys(b, order).cmp(&keys(a, order)).then_with(|| a.name.cmp(&b.name)).then(a.pid.cmp(&b.pid)));
+    rows
+}
+
+/// The table of `perf sched latency`; times are those of a clock that shows `epoch_ns` at the instant 0.
+pub fn latency_table(latency: &LatencyTable, order: LatencyOrder, end: Instant, epoch_ns: u64) -> Table {
     let columns = columns![
         left "task", right "runtime ms" "runtime_ns", right "switches", right "avg delay ms" "delay_avg_ns",
         right "max delay ms" "delay_max_ns", right "max delay start s" "delay_max_start_ns",
         right "max delay end s" "delay_max_end_ns",
     ];
     let mut table = Table::new("latency", "Scheduling latency", columns);
-    let mut rows: Vec<&LatencyRow> = latency.rows.iter().collect();
-    // Like perf, equal rows are ordered by the other keys; last by name, so that the order is always the same.
-    rows.sort_by(|a, b| keys(b, order).cmp(&keys(a, order)).then_with(|| a.name.cmp(&b.name)).then(a.pid.cmp(&b.pid)));
-    for row in &rows {
-        let name = match row.pid {
-            Some(pid) => format!("{}:{pid}", row.name),
-            None => format!("{}:({})", row.name, row.tasks),
-        };
+    let time = |at: Instant| {
+        let clock_ns = epoch_ns.saturating_add(at.ns());
+        Cell::new(clock(clock_ns), clock_ns)
+    };
+    for row in in_order(latency, order) {
         table.push(vec![
-            name.into(),
+            name_of(row).into(),
             Cell::new(ms(row.runtime), row.runtime.0),
             Cell::count(row.switches),
             Cell::new(ms(row.avg()), row.avg().0),
             Cell::new(ms(row.max.length), row.max.length.0),
-            instant_cell(row.max.from),
-            instant_cell(row.max.to),
+            time(row.max.from),
+            time(row.max.to),
         ]);
     }
     if let Some(longest) = latency.pending.first() {
@@ -84,24 +96,43 @@ fn keys(row: &LatencyRow, order: LatencyOrder) -> [u64; 4] {
     }
 }
 
+/// What lines of timehist show beside what they always do.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct TimeHistColumns {
+    /// The state in which a task was switched away.
+    pub state: bool,
+    /// Times of the recording's own clock; else from the first event.
+    pub clock: bool,
+}
+
+impl TimeHistColumns {
+    fn time(self, at: Instant, clock_ns: u64) -> String {
+        clock(if self.clock { clock_ns } else { at.ns() })
+    }
+}
+
 /// The headings above lines of [`timehist_line`].
-pub fn timehist_heading() -> String {
+pub fn timehist_heading(shown: TimeHistColumns) -> String {
     let rule = |width: usize| "-".repeat(width);
     let line = |cells: [&str; 7]| {
         let [time, cpu, task, wait, class, delay, run] = cells;
-        format!("{time:>17} {cpu:>6}  {task:<24} {wait:>14} {class:<8} {delay:>14} {run:>14}\n")
+        format!("{time:>17} {cpu:>6}  {task:<24} {wait:>14} {class:<8} {delay:>14} {run:>14}")
     };
+    let state = |text: &str| if shown.state { format!(" {text}\n") } else { "\n".to_string() };
     let rules = [17, 6, 24, 14, 8, 14, 14].map(rule);
     line(["time s", "cpu", "task[pid]", "wait ms", "class", "sch delay ms", "run ms"])
+        + &state("state")
         + &line(rules.each_ref().map(String::as_str))
+        + &state("-----")
 }
 
 /// One switch away from a task as a line.
-pub fn timehist_line(row: &TimeHistRow, info: &TaskInfo) -> String {
+pub fn timehist_line(row: &TimeHistRow, info: &TaskInfo, shown: TimeHistColumns) -> String {
+    let state = if shown.state { format!(" {}", row.state.letter()) } else { String::new() };
     let known = |length: Option<Ns>| length.map_or_else(|| "-".to_string(), ms);
     format!(
-        "{:>17} [{:04}]  {:<24} {:>14} {:<8} {:>14} {:>14}\n",
-        seconds(row.at),
+        "{:>17} [{:04}]  {:<24} {:>14} {:<8} {:>14} {:>14}{state}\n",
+        shown.time(row.at, row.clock_ns),
         row.cpu.get(),
         format!("{}[{}]", info.name, info.pid),
         known(row.wait.map(|wait| wait.length)),
@@ -111,10 +142,36 @@ pub fn timehist_line(row: &TimeHistRow, info: &TaskInfo) -> String {
     )
 }
 
+/// A wake-up as a line; who ran there, if anybody, is the waker.
+pub fn wakeup_line(row: &WakeupRow<'_>, shown: TimeHistColumns) -> String {
+    let named = |info: &TaskInfo| format!("{}[{}]", info.name, info.pid);
+    format!(
+        "{:>17} [{:04}]  {:<24} awakened: {}\n",
+        shown.time(row.at, row.clock_ns),
+        row.cpu.get(),
+        row.waker.map_or("<idle>".to_string(), named),
+        named(row.task),
+    )
+}
+
+/// A wake-up as an object.
+pub fn wakeup_json(row: &WakeupRow<'_>) -> Value {
+    json!({
+        "time_ns": row.at.ns(),
+        "clock_ns": row.clock_ns,
+        "cpu": row.cpu.get(),
+        "waker": row.waker.map(|info| info.name.as_str()),
+        "waker_pid": row.waker.map(|info| info.pid),
+        "awakened": row.task.name,
+        "pid": row.task.pid,
+    })
+}
+
 /// One switch away from a task as an object; what the trace does not tell is null.
 pub fn timehist_json(row: &TimeHistRow, info: &TaskInfo) -> Value {
     json!({
         "time_ns": row.at.ns(),
+        "clock_ns": row.clock_ns,
         "cpu": row.cpu.get(),
         "task": info.name,
         "pid": info.pid,
@@ -163,6 +220,7 @@ pub fn summary_table(summary: &Summary) -> Table {
 mod tests {
     use super::*;
     use expect_test::expect;
+    use fairground_metrics::Histogram;
     use fairground_metrics::timehist::{LongestDelay, PendingDelay, Wait, WaitClass};
     use fairground_model::PrevState;
     use fairground_stdx::{CpuId, TaskId};
@@ -171,6 +229,7 @@ mod tests {
         let info = |name: &str, pid| TaskInfo { name: name.into(), pid, prio: 120 };
         let row = |task, at, wait, delay, run| TimeHistRow {
             at: Instant::from_ns(at),
+            clock_ns: 70_000_000_000 + at,
             cpu: CpuId::new(3),
             task: TaskId::new(task),
             run,
@@ -187,16 +246,16 @@ mod tests {
 
     #[test]
     fn lines_stand_under_their_headings() {
-        let lines = rows().map(|(row, info)| timehist_line(&row, &info));
+        let lines = rows().map(|(row, info)| timehist_line(&row, &info, TimeHistColumns::default()));
         expect![[r#"
                        time s    cpu  task[pid]                       wait ms class      sch delay ms         run ms
             ----------------- ------  ------------------------ -------------- -------- -------------- --------------
                   1.000000040 [0003]  player[7]                      0.000011 iowait         0.000006       9.000000
                   0.000000050 [0003]  kworker/3:1[31]                       - -              0.000000              -
         "#]]
-        .assert_eq(&(timehist_heading() + &lines.concat()));
+        .assert_eq(&(timehist_heading(TimeHistColumns::default()) + &lines.concat()));
         let [(row, info), _] = rows();
-        expect![[r#"{"time_ns":1000000040,"cpu":3,"task":"player","pid":7,"wait_ns":11,"wait_class":"iowait","delay_ns":6,"run_ns":9000000,"state":"S"}"#]].assert_eq(&timehist_json(&row, &info).to_string());
+        expect![[r#"{"time_ns":1000000040,"clock_ns":71000000040,"cpu":3,"task":"player","pid":7,"wait_ns":11,"wait_class":"iowait","delay_ns":6,"run_ns":9000000,"state":"S"}"#]].assert_eq(&timehist_json(&row, &info).to_string());
     }
 
     #[test]
@@ -222,6 +281,8 @@ mod tests {
             switches,
             total: Ns(total),
             max: LongestDelay { length: Ns(longest), from: Instant::from_ns(5), to: Instant::from_ns(5 + longest) },
+            after_wakeup: Histogram::new(),
+            after_preemption: Histogram::new(),
         };
         let rows = vec![row("many", None, 1000, 2_000_000, 4_000), row("one", Some(7), 1, 3_000, 3_000)];
         let pending = vec![PendingDelay { name: "one".into(), pid: 7, from: Instant::from_ns(1_000) }];
@@ -234,8 +295,8 @@ mod tests {
             many:(3)    4.000000     1 000      0.002000      0.004000        0.000000005      0.000004005
             1 waiting at the end, not counted; longest one:7, for 8.00 us
         "#]]
-        .assert_eq(&latency_table(&table, LatencyOrder::Avg, Instant::from_ns(9_000)).to_string());
-        let first = |order| latency_table(&table, order, Instant::ZERO).rows()[0][0].text.clone();
+        .assert_eq(&latency_table(&table, LatencyOrder::Avg, Instant::from_ns(9_000), 0).to_string());
+        let first = |order| latency_table(&table, order, Instant::ZERO, 0).rows()[0][0].text.clone();
         assert_eq!(first(LatencyOrder::Max), "many:(3)");
     }
 }

@@ -1,5 +1,6 @@
 //! `fairground convert`.
 
+use crate::flags::TimeFlags;
 use crate::show;
 use fairground::convert;
 use fairground_scenario::Error;
@@ -15,10 +16,12 @@ pub(crate) struct Args {
     /// Refuse a recording with lost or unreadable records
     #[arg(long)]
     strict: bool,
+    #[command(flatten)]
+    time: TimeFlags,
 }
 
 pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
-    let converted = convert::convert(&args.input, &args.output, args.strict)?;
+    let converted = convert::convert(&args.input, &args.output, args.time.interval()?, args.strict)?;
     show::notes(&converted.notes());
     show::written(&converted.output);
     if json {

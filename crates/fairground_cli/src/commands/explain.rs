@@ -1,10 +1,11 @@
 //! `fairground explain`.
 
-use crate::flags::ScenarioFlags;
+use crate::flags::{ScenarioFlags, TimeFlags};
 use crate::interrupt::{self, EXIT_INTERRUPTED};
 use crate::progress::Bar;
 use crate::show;
 use fairground::input::RunInput;
+use fairground::interval::Interval;
 use fairground_explain::{self as explain, ExplainOptions, RecordedOptions};
 use fairground_scenario::{Control, Error};
 use std::path::PathBuf;
@@ -19,7 +20,7 @@ pub(crate) struct Args {
     /// Only delays of tasks of this name
     #[arg(long, value_name = "NAME")]
     task: Option<String>,
-    /// The delay that was under way at this time, or the next one: 1.25s
+    /// The delay that was under way at this time, or the next one: 1.25s; of a trace also in seconds as perf prints them: 2105.336885
     #[arg(long, value_name = "TIME", conflicts_with_all = ["percentile", "worst"])]
     at: Option<String>,
     /// The longest delay (the default)
@@ -31,6 +32,8 @@ pub(crate) struct Args {
     /// Of a trace: so many of the longest waits are listed
     #[arg(long, value_name = "N", default_value_t = 10)]
     top: usize,
+    #[command(flatten)]
+    time: TimeFlags,
     /// Try this change from the state before the task last slept: an overlay, a feature (NO_WAKEUP_PREEMPTION), a tunable
     /// (sched_wakeup_granularity_ns=0), a seam (preemption=full), a change of [[at]] ("affinity worker 0-3"), "slack worker 1us",
     /// queued-load, no-interrupts, no-steal or no-deep-idle; several with ; between them. Else what is plausible
@@ -43,6 +46,10 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
     if explain::is_recording(&args.scenario) {
         return recorded(args, json);
+    }
+    if args.time.interval()? != Interval::default() {
+        let message = "--time is for traces";
+        return Err(Error::one("command line", message, "Of a scenario, `--at` chooses the delay."));
     }
     let input = RunInput::open(&args.scenario, &args.change.overrides())?;
     let scenario = input.scenario();
@@ -77,7 +84,8 @@ fn recorded(args: &Args, json: bool) -> Result<u8, Error> {
         let message = format!("`{}` is a recording: nothing is simulated that flags could change", args.scenario.display());
         return Err(Error::one("command line", message, "Use `--task`, `--at` and `--top`, or `fairground replay` first."));
     }
-    let options = RecordedOptions { task: args.task.clone(), at: args.at.clone(), top: args.top };
+    let options =
+        RecordedOptions { task: args.task.clone(), at: args.at.clone(), interval: args.time.interval()?, top: args.top };
     let bar = Bar::new("reading");
     let told = explain::recorded(&args.scenario, &options, Control::new(interrupt::flag(), &bar));
     bar.finish();

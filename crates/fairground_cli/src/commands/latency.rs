@@ -1,10 +1,10 @@
 //! `fairground latency`.
 
-use crate::flags::RecordFlags;
+use crate::flags::{ClockFlags, RecordFlags, TimeFlags};
 use crate::interrupt::{self, EXIT_INTERRUPTED};
 use crate::progress::Bar;
 use crate::show;
-use fairground::perf_sched::{Latency, LatencyOrder};
+use fairground::perf_sched::{Filter, Latency, LatencyOptions, LatencyOrder};
 use fairground_scenario::{Control, Error};
 use std::path::PathBuf;
 
@@ -21,6 +21,25 @@ pub(crate) struct Args {
     /// What the lines are ordered by, largest first
     #[arg(short, long, value_name = "KEY", value_enum, default_value = "avg")]
     sort: Key,
+    /// Only this task, by name or pid; queues are those of all
+    #[arg(long = "task", value_name = "TASK")]
+    tasks: Vec<String>,
+    #[command(flatten)]
+    time: TimeFlags,
+    #[command(flatten)]
+    clock: ClockFlags,
+    /// Percentiles too, delays after wake-ups and after preemptions apart
+    #[arg(long)]
+    percentiles: bool,
+    /// How many delays there are of each length too
+    #[arg(long)]
+    histogram: bool,
+    /// The depth of each CPU's queue too, and for how long tasks were queued while another CPU idled
+    #[arg(long)]
+    queues: bool,
+    /// Who ran while each task waited, too
+    #[arg(long)]
+    antagonists: bool,
 }
 
 #[derive(clap::ValueEnum, Clone, Copy, Debug)]
@@ -38,16 +57,27 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
         Key::Switch => LatencyOrder::Switch,
         Key::Runtime => LatencyOrder::Runtime,
     };
+    let options = LatencyOptions {
+        mark: args.records.mark(),
+        by_task: args.pids,
+        filter: Filter::new(args.tasks.clone(), None, args.time.interval()?)?,
+        order,
+        clock: args.clock.is_recorded(),
+        percentiles: args.percentiles,
+        histogram: args.histogram,
+        queues: args.queues,
+        antagonists: args.antagonists,
+    };
     let bar = Bar::new("simulating");
     let control = Control::new(interrupt::flag(), &bar);
-    let latency = Latency::of(&args.input, &args.records.source(), args.records.mark(), args.pids, control);
+    let latency = Latency::of(&args.input, &args.records.source(), &options, control);
     bar.finish();
     let latency = latency?;
     show::notes(&latency.origin.notes);
     if json {
-        show::document(&latency.document(order))?;
+        show::document(&latency.document())?;
     } else {
-        show::tables(&[latency.table(order)])?;
+        show::tables(&latency.tables)?;
     }
     Ok(if latency.origin.partial { EXIT_INTERRUPTED } else { 0 })
 }

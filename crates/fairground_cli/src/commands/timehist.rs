@@ -1,10 +1,10 @@
 //! `fairground timehist`.
 
-use crate::flags::RecordFlags;
+use crate::flags::{ClockFlags, RecordFlags, TimeFlags};
 use crate::interrupt::{self, EXIT_INTERRUPTED};
 use crate::progress::Bar;
 use crate::show::{self, Lines};
-use fairground::perf_sched::{self, Filter, Summary};
+use fairground::perf_sched::{self, Filter, Summary, TimeHistColumns, TimeHistLine};
 use fairground_scenario::{Control, Error};
 use std::path::PathBuf;
 
@@ -24,10 +24,21 @@ pub(crate) struct Args {
     /// Sums by task instead of a line for each switch
     #[arg(short, long)]
     summary: bool,
+    /// Also the state in which a task was switched away: R, S, D, I, X
+    #[arg(long)]
+    state: bool,
+    /// Also a line for each wake-up
+    #[arg(short, long, conflicts_with = "summary")]
+    wakeups: bool,
+    #[command(flatten)]
+    time: TimeFlags,
+    #[command(flatten)]
+    clock: ClockFlags,
 }
 
 pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
-    let filter = Filter::new(args.tasks.clone(), args.cpu.as_deref())?;
+    let filter = Filter::new(args.tasks.clone(), args.cpu.as_deref(), args.time.interval()?)?;
+    let columns = TimeHistColumns { state: args.state, clock: args.clock.is_recorded() };
     let (source, mark) = (args.records.source(), args.records.mark());
     // Lines appear while the work goes on: then they are the progress that is shown.
     let bar = Bar::new("simulating");
@@ -37,16 +48,16 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
     let mut lines = Lines::new();
     let mut shown = 0_u64;
     if !json && !args.summary {
-        lines.push(&perf_sched::timehist_heading());
+        lines.push(&perf_sched::timehist_heading(columns));
     }
-    let origin = perf_sched::timehist(&args.input, &source, mark, &filter, control, |row, info| {
+    let origin = perf_sched::timehist(&args.input, &source, mark, &filter, args.wakeups, control, |line| {
         shown += 1;
-        if args.summary {
-            summary.add(row, info);
-        } else if json {
-            rows.push(perf_sched::timehist_value(row, info));
-        } else {
-            lines.push(&perf_sched::timehist_line(row, info));
+        match line {
+            TimeHistLine::Switch(row, info) if args.summary => summary.add(row, info),
+            TimeHistLine::Switch(row, info) if json => rows.push(perf_sched::timehist_value(row, info)),
+            TimeHistLine::Switch(row, info) => lines.push(&perf_sched::timehist_line(row, info, columns)),
+            TimeHistLine::Wakeup(row) if json => rows.push(perf_sched::wakeup_value(&row)),
+            TimeHistLine::Wakeup(row) => lines.push(&perf_sched::wakeup_line(&row, columns)),
         }
     });
     bar.finish();

@@ -105,7 +105,7 @@ fn of_a_trace_it_is_told_who_ran_meanwhile() {
     for (flags, part) in [
         (["--task", "worcer"], "Did you mean `worker`?"),
         (["--at", "soon"], "`soon` is no time"),
-        (["--at", "99"], "no wait is recorded after 99.000000 s"),
+        (["--at", "99"], "99.000000 s is not in the trace"),
         (["--what-if", "NEXT_BUDDY"], "nothing is simulated"),
     ] {
         let ran = run(&["explain", &trace, flags[0], flags[1]]);

@@ -10,6 +10,7 @@ mod explain;
 mod lists;
 mod outputs;
 mod pages;
+mod recorded_time;
 mod run;
 mod sensitivity;
 mod statistics;

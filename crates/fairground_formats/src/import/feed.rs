@@ -45,6 +45,7 @@ impl<'a> Feed<'a> {
         }
         if self.stats.events == 0 {
             (self.stats.first_at, self.stats.offset_ns) = (at, base);
+            self.sink.epoch(base);
         }
         self.stats.last_at = at;
         self.stats.events += 1;

@@ -69,6 +69,18 @@ impl Histogram {
         let rank = (u128::from(self.len()) * u128::from(parts.min(of))).div_ceil(u128::from(of.max(1)));
         self.at_rank(u64::try_from(rank).unwrap_or(u64::MAX))
     }
+    /// How many values there are from each power of two up to the next, as exponent and count; 0 counts with 1. Exact.
+    pub fn magnitudes(&self) -> Vec<(u32, u64)> {
+        let mut rows: Vec<(u32, u64)> = Vec::new();
+        for (class, count) in self.classes.iter() {
+            let exponent = classes::highest_of(class).max(1).ilog2();
+            match rows.last_mut().filter(|row| row.0 == exponent) {
+                Some(row) => row.1 += count,
+                None => rows.push((exponent, count)),
+            }
+        }
+        rows
+    }
     /// The value in this place from below, counted from 1, to one percent; the largest if there are fewer.
     pub fn at_rank(&self, rank: u64) -> u64 {
         let rank = u128::from(rank.max(1));

@@ -1,6 +1,7 @@
-//! One row for each switch away from a task.
+//! One row for each switch away from a task, and where they are asked for, one for each wake-up.
 
 use super::class::{ReadyMark, Wait, WaitClass, WakeFilter};
+use crate::window::{Interval, Window};
 use fairground_model::{PrevState, Sink, TaskInfo, TraceEvent};
 use fairground_stdx::{CpuId, Id, Instant, Ns, TaskId};
 
@@ -9,6 +10,8 @@ use fairground_stdx::{CpuId, Id, Instant, Ns, TaskId};
 pub struct TimeHistRow {
     /// When it was switched out.
     pub at: Instant,
+    /// What the clock of the recording showed then, in ns.
+    pub clock_ns: u64,
     /// On which CPU.
     pub cpu: CpuId,
     /// The task.
@@ -23,6 +26,30 @@ pub struct TimeHistRow {
     pub state: PrevState,
 }
 
+/// A wake-up: when it was, and who was woken by whom.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct WakeupRow<'a> {
+    /// When it was.
+    pub at: Instant,
+    /// What the clock of the recording showed then, in ns.
+    pub clock_ns: u64,
+    /// The CPU that wrote it.
+    pub cpu: CpuId,
+    /// The task that ran there; none if the CPU idled or the trace does not tell.
+    pub waker: Option<&'a TaskInfo>,
+    /// Who is woken.
+    pub task: &'a TaskInfo,
+}
+
+/// One line of the history.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum TimeHistLine<'a> {
+    /// A switch away from a task.
+    Switch(&'a TimeHistRow, &'a TaskInfo),
+    /// A wake-up.
+    Wakeup(WakeupRow<'a>),
+}
+
 #[derive(Clone, Debug, Default)]
 struct Row {
     info: TaskInfo,
@@ -34,18 +61,23 @@ struct Row {
     running: Option<(Instant, Option<Wait>, Ns)>,
 }
 
-/// Makes rows of a run and hands each to `each`, with what is known of the task.
+/// Makes rows of a run and hands each to `each`.
 pub struct TimeHist<F> {
     wakes: WakeFilter,
     tasks: Vec<Row>,
     current: Vec<Option<TaskId>>,
     each: F,
+    interval: Interval,
+    window: Window,
+    epoch_ns: u64,
+    has_wakeups: bool,
 }
 
-impl<F: FnMut(&TimeHistRow, &TaskInfo)> TimeHist<F> {
-    /// Makes rows.
-    pub fn new(mark: ReadyMark, each: F) -> TimeHist<F> {
-        TimeHist { wakes: WakeFilter::new(mark), tasks: Vec::new(), current: Vec::new(), each }
+impl<F: FnMut(TimeHistLine<'_>)> TimeHist<F> {
+    /// Makes rows of switches, and with `has_wakeups` of wake-ups, that lie in an interval.
+    pub fn new(mark: ReadyMark, interval: Interval, has_wakeups: bool, each: F) -> TimeHist<F> {
+        let (wakes, window) = (WakeFilter::new(mark), interval.window(0));
+        TimeHist { wakes, tasks: Vec::new(), current: Vec::new(), each, interval, window, epoch_ns: 0, has_wakeups }
     }
     fn row(&mut self, task: TaskId) -> &mut Row {
         if task.index() >= self.tasks.len() {
@@ -63,7 +95,10 @@ impl<F: FnMut(&TimeHistRow, &TaskInfo)> TimeHist<F> {
                 Some((since, wait, delay)) => (Some(at.saturating_since(since)), wait, delay),
                 None => (None, None, Ns::ZERO),
             };
-            (self.each)(&TimeHistRow { at, cpu, task, run, wait, delay, state }, &self.tasks[task.index()].info);
+            if self.window.holds(at) {
+                let row = TimeHistRow { at, clock_ns: self.epoch_ns.saturating_add(at.ns()), cpu, task, run, wait, delay, state };
+                (self.each)(TimeHistLine::Switch(&row, &self.tasks[task.index()].info));
+            }
         }
         if let Some(task) = next {
             let row = self.row(task);
@@ -71,6 +106,16 @@ impl<F: FnMut(&TimeHistRow, &TaskInfo)> TimeHist<F> {
             let delay = row.ready.take().map_or(Ns::ZERO, |since| at.saturating_since(since));
             row.running = Some((at, wait, delay));
         }
+    }
+    fn wakes(&mut self, at: Instant, cpu: CpuId, task: TaskId) {
+        if !self.has_wakeups || !self.window.holds(at) {
+            return;
+        }
+        self.row(task);
+        let info = |task: TaskId| self.tasks.get(task.index()).map(|row| &row.info);
+        let waker = self.current.get(cpu.index()).copied().flatten().and_then(info);
+        let clock_ns = self.epoch_ns.saturating_add(at.ns());
+        (self.each)(TimeHistLine::Wakeup(WakeupRow { at, clock_ns, cpu, waker, task: &self.tasks[task.index()].info }));
     }
     /// The record of a switch away from the task that was here is lost: nobody knows how long it ran.
     fn lost_switch(&mut self, cpu: CpuId, prev: Option<TaskId>, next: Option<TaskId>) {
@@ -85,7 +130,10 @@ impl<F: FnMut(&TimeHistRow, &TaskInfo)> TimeHist<F> {
     }
 }
 
-impl<F: FnMut(&TimeHistRow, &TaskInfo)> Sink for TimeHist<F> {
+impl<F: FnMut(TimeHistLine<'_>)> Sink for TimeHist<F> {
+    fn epoch(&mut self, clock_ns: u64) {
+        (self.epoch_ns, self.window) = (clock_ns, self.interval.window(clock_ns));
+    }
     fn task(&mut self, task: TaskId, info: &TaskInfo) {
         self.row(task).info = info.clone();
     }
@@ -95,6 +143,7 @@ impl<F: FnMut(&TimeHistRow, &TaskInfo)> Sink for TimeHist<F> {
             if row.running.is_none() {
                 row.ready.get_or_insert(at);
             }
+            self.wakes(at, cpu, task);
         } else if let TraceEvent::SchedSwitch { prev, prev_state, next } = *event {
             self.switch(at, cpu, prev.map(|task| (task, prev_state)), next);
         }

@@ -1,6 +1,8 @@
 //! The table of `perf sched latency`: how long tasks wait from becoming runnable to running.
 
 use super::class::{ReadyMark, WakeFilter};
+use crate::histogram::Histogram;
+use crate::window::{Interval, Window};
 use fairground_model::{PrevState, Sink, TaskInfo, TraceEvent};
 use fairground_stdx::{CpuId, Id, Instant, Ns, TaskId};
 use std::collections::BTreeMap;
@@ -17,7 +19,7 @@ pub struct LongestDelay {
 }
 
 /// A command, or one task of it.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, Debug)]
 pub struct LatencyRow {
     /// The command name.
     pub name: String,
@@ -33,6 +35,10 @@ pub struct LatencyRow {
     pub total: Ns,
     /// The longest of them.
     pub max: LongestDelay,
+    /// Delays after wake-ups.
+    pub after_wakeup: Histogram,
+    /// Delays after a switch away from a task that could have gone on.
+    pub after_preemption: Histogram,
 }
 
 impl LatencyRow {
@@ -54,7 +60,7 @@ pub struct PendingDelay {
 }
 
 /// The whole table.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, Debug)]
 pub struct LatencyTable {
     /// Commands that were delayed at least once, in order of their first task.
     pub rows: Vec<LatencyRow>,
@@ -68,7 +74,8 @@ enum Doing {
     #[default]
     Unknown,
     Sleeps,
-    Waits(Instant),
+    /// Since when, and whether it was taken off its CPU; else it was woken.
+    Waits(Instant, bool),
     Runs(Instant),
 }
 
@@ -81,18 +88,25 @@ struct Row {
     switches: u64,
     total: Ns,
     max: LongestDelay,
+    after_wakeup: Histogram,
+    after_preemption: Histogram,
 }
 
 impl Row {
     /// A task that the trace shows for the first time where it gets the CPU counts as not delayed.
-    fn gets_cpu(&mut self, at: Instant) {
+    fn gets_cpu(&mut self, at: Instant, counts: bool) {
         let since = match self.doing {
-            Doing::Waits(since) => Some(since),
+            Doing::Waits(since, _) => Some(since),
             Doing::Unknown => Some(at),
             Doing::Sleeps | Doing::Runs(_) => None,
         };
-        if let Some(since) = since {
+        if let Some(since) = since.filter(|_| counts) {
             let length = at.saturating_since(since);
+            match self.doing {
+                Doing::Waits(_, true) => self.after_preemption.record(length.0),
+                Doing::Waits(_, false) => self.after_wakeup.record(length.0),
+                _ => {}
+            }
             self.switches += 1;
             self.total += length;
             if length > self.max.length {
@@ -101,11 +115,11 @@ impl Row {
         }
         self.doing = Doing::Runs(at);
     }
-    fn leaves_cpu(&mut self, at: Instant, state: PrevState) {
+    fn leaves_cpu(&mut self, at: Instant, state: PrevState, window: Window) {
         if let Doing::Runs(since) = self.doing {
-            self.on_cpu += at.saturating_since(since);
+            self.on_cpu += window.overlap(since, at).unwrap_or_default();
         }
-        self.doing = if state == PrevState::Running { Doing::Waits(at) } else { Doing::Sleeps };
+        self.doing = if state == PrevState::Running { Doing::Waits(at, true) } else { Doing::Sleeps };
     }
 }
 
@@ -115,12 +129,19 @@ pub struct SchedLatency {
     wakes: WakeFilter,
     rows: Vec<Row>,
     has_accounts: bool,
+    interval: Interval,
+    window: Window,
 }
 
 impl SchedLatency {
     /// Collects delays, wake-ups counted by `mark`.
     pub fn new(mark: ReadyMark) -> SchedLatency {
-        SchedLatency { wakes: WakeFilter::new(mark), rows: Vec::new(), has_accounts: false }
+        SchedLatency::within(mark, Interval::default())
+    }
+    /// Collects the delays that end in an interval.
+    pub fn within(mark: ReadyMark, interval: Interval) -> SchedLatency {
+        let window = interval.window(0);
+        SchedLatency { wakes: WakeFilter::new(mark), rows: Vec::new(), has_accounts: false, interval, window }
     }
     fn row(&mut self, task: TaskId) -> &mut Row {
         if task.index() >= self.rows.len() {
@@ -135,7 +156,7 @@ impl SchedLatency {
         let mut places: BTreeMap<String, usize> = BTreeMap::new();
         let mut pending = Vec::new();
         for row in self.rows {
-            if let Doing::Waits(from) = row.doing {
+            if let Doing::Waits(from, _) = row.doing {
                 pending.push(PendingDelay { name: row.info.name.clone(), pid: row.info.pid, from });
             }
             let runtime = if has_accounts { row.accounted } else { row.on_cpu };
@@ -147,6 +168,8 @@ impl SchedLatency {
                     known.runtime += runtime;
                     known.switches += row.switches;
                     known.total += row.total;
+                    known.after_wakeup.merge(&row.after_wakeup);
+                    known.after_preemption.merge(&row.after_preemption);
                     if row.max.length > known.max.length {
                         known.max = row.max;
                     }
@@ -159,6 +182,8 @@ impl SchedLatency {
                     switches: row.switches,
                     total: row.total,
                     max: row.max,
+                    after_wakeup: row.after_wakeup,
+                    after_preemption: row.after_preemption,
                 }),
             }
         }
@@ -169,6 +194,9 @@ impl SchedLatency {
 }
 
 impl Sink for SchedLatency {
+    fn epoch(&mut self, clock_ns: u64) {
+        self.window = self.interval.window(clock_ns);
+    }
     fn task(&mut self, task: TaskId, info: &TaskInfo) {
         self.row(task).info = info.clone();
     }
@@ -176,22 +204,25 @@ impl Sink for SchedLatency {
         if let Some(task) = self.wakes.woken(event) {
             let row = self.row(task);
             if matches!(row.doing, Doing::Sleeps | Doing::Unknown) {
-                row.doing = Doing::Waits(at);
+                row.doing = Doing::Waits(at, false);
             }
             return;
         }
+        let window = self.window;
         match *event {
             TraceEvent::SchedSwitch { prev, prev_state, next } => {
                 if let Some(prev) = prev {
-                    self.row(prev).leaves_cpu(at, prev_state);
+                    self.row(prev).leaves_cpu(at, prev_state, window);
                 }
                 if let Some(next) = next {
-                    self.row(next).gets_cpu(at);
+                    self.row(next).gets_cpu(at, window.holds(at));
                 }
             }
             TraceEvent::SchedStatRuntime { task, runtime, .. } => {
                 self.has_accounts = true;
-                self.row(task).accounted += runtime;
+                if window.holds(at) {
+                    self.row(task).accounted += runtime;
+                }
             }
             _ => {}
         }

@@ -13,12 +13,14 @@
 //! * **Delay** of the latency table also counts waits after a preemption.
 
 mod class;
+mod contention;
 mod history;
 mod latency;
 mod summary;
 
 pub use class::{ReadyMark, Wait, WaitClass};
-pub use history::{TimeHist, TimeHistRow};
+pub use contention::{Antagonist, Contention, CpuQueue, DEPTHS};
+pub use history::{TimeHist, TimeHistLine, TimeHistRow, WakeupRow};
 pub use latency::{LatencyRow, LatencyTable, LongestDelay, PendingDelay, SchedLatency};
 pub use summary::{Span, Summary, SummaryRow};
 

@@ -1,4 +1,5 @@
 use super::*;
+use crate::window::Interval;
 use fairground_model::{PrevState, Sink, TaskInfo, TraceEvent, WakeContext};
 use fairground_stdx::{CpuId, Instant, Ns, TaskId};
 
@@ -28,7 +29,11 @@ fn feed(sink: &mut dyn Sink, steps: &[(u64, Does)]) {
 
 fn rows(mark: ReadyMark, steps: &[(u64, Does)]) -> Vec<TimeHistRow> {
     let mut rows = Vec::new();
-    feed(&mut TimeHist::new(mark, |row: &TimeHistRow, _: &TaskInfo| rows.push(*row)), steps);
+    let each = |line: TimeHistLine<'_>| match line {
+        TimeHistLine::Switch(row, _) => rows.push(*row),
+        TimeHistLine::Wakeup(_) => {}
+    };
+    feed(&mut TimeHist::new(mark, Interval::default(), false, each), steps);
     rows
 }
 
@@ -97,7 +102,11 @@ fn the_summary_knows_when_the_longest_times_were() {
         (53, Out(PrevState::Sleeping)),
     ];
     let mut summary = Summary::default();
-    feed(&mut TimeHist::new(ReadyMark::Waking, |row: &TimeHistRow, info: &TaskInfo| summary.add(row, info)), &steps);
+    let each = |line: TimeHistLine<'_>| match line {
+        TimeHistLine::Switch(row, info) => summary.add(row, info),
+        TimeHistLine::Wakeup(_) => {}
+    };
+    feed(&mut TimeHist::new(ReadyMark::Waking, Interval::default(), false, each), &steps);
     let rows: Vec<_> = summary.rows().collect();
     let row = rows[0];
     assert_eq!(
@@ -138,4 +147,56 @@ fn accounts_are_preferred_to_times_between_switches() {
     let account = TraceEvent::SchedStatRuntime { task: TASK, runtime: Ns(8), vruntime: None };
     latency.record(Instant::from_ns(9), CpuId::new(0), &account);
     assert_eq!(latency.finish(false).rows[0].runtime, Ns(8));
+}
+
+/// A task waits on CPU 0 from 10 to 30 behind another one. CPU 1 idles until 18 and then runs a third task.
+#[test]
+fn a_queue_beside_an_idle_cpu_is_seen_and_who_ran_is_charged() {
+    let third = TaskId::new(2);
+    let run = |interval: Interval| {
+        let mut contention = Contention::new(interval, true);
+        for (task, name) in [(TASK, "task"), (OTHER, "other"), (third, "third")] {
+            contention.task(task, &TaskInfo { name: name.into(), pid: 7, prio: 120 });
+        }
+        let switch = |prev, prev_state, next| TraceEvent::SchedSwitch { prev, prev_state, next };
+        let wakeup = TraceEvent::SchedWakeup { task: TASK, target_cpu: CpuId::new(0) };
+        let steps = [
+            (0, 0, switch(None, PrevState::Running, Some(OTHER))),
+            (0, 1, switch(Some(third), PrevState::Sleeping, None)),
+            (10, 1, wakeup),
+            (18, 1, switch(None, PrevState::Running, Some(third))),
+            (30, 0, switch(Some(OTHER), PrevState::Running, Some(TASK))),
+            (34, 0, switch(Some(TASK), PrevState::Sleeping, Some(OTHER))),
+        ];
+        for (at, cpu, event) in steps {
+            contention.record(Instant::from_ns(at), CpuId::new(cpu), &event);
+        }
+        contention.finish(Instant::from_ns(40));
+        let charged: Vec<(String, String, u64)> =
+            contention.antagonists().into_iter().map(|row| (row.waiter.name, row.ran.unwrap().name, row.time.0)).collect();
+        (contention, charged)
+    };
+    let told = |waiter: &str, ran: &str, time| (waiter.to_string(), ran.to_string(), time);
+    let (all, charged) = run(Interval::default());
+    assert_eq!(charged, [told("task", "other", 20), told("other", "task", 4)]);
+    assert_eq!(all.queued_while_idle(), Ns(8));
+    let [first, second] = all.queues().map(|row| row.1.clone()).collect::<Vec<_>>().try_into().unwrap();
+    assert_eq!((first.depth[1], first.depth[2], first.max, first.sum_ns), (Ns(16), Ns(24), 2, 16 + 2 * 24));
+    assert_eq!((first.queued, first.queued_while_idle), (Ns(24), Ns(8)));
+    assert_eq!((second.depth[0], second.depth[1], second.watched(), second.queued), (Ns(18), Ns(22), Ns(40), Ns(0)));
+    // Of an interval the parts that lie in it.
+    let (part, charged) = run(Interval::parse("+12ns,+20ns").unwrap());
+    assert_eq!((charged, part.queued_while_idle()), (vec![told("task", "other", 8)], Ns(6)));
+}
+
+#[test]
+fn delays_after_wake_ups_and_preemptions_are_apart() {
+    use Does::{In, Out, Wakeup};
+    let mut latency = SchedLatency::new(ReadyMark::Waking);
+    let steps =
+        [(10, Wakeup), (14, In), (20, Out(PrevState::Running)), (31, In), (40, Out(PrevState::Sleeping)), (50, Wakeup), (58, In)];
+    feed(&mut latency, &steps);
+    let rows = latency.finish(true).rows;
+    assert_eq!((rows[0].after_wakeup.sum(), rows[0].after_wakeup.magnitudes()), (12, vec![(2, 1), (3, 1)]));
+    assert_eq!((rows[0].after_preemption.len(), rows[0].after_preemption.max(), rows[0].switches), (1, 11, 3));
 }

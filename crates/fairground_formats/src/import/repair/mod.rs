@@ -405,6 +405,9 @@ impl<'a> Repair<'a> {
 }
 
 impl Sink for Repair<'_> {
+    fn epoch(&mut self, clock_ns: u64) {
+        self.sink.epoch(clock_ns);
+    }
     fn task(&mut self, task: TaskId, info: &TaskInfo) {
         self.held.push(Item::Task(task, info.clone()));
         self.held.release(self.sink);
