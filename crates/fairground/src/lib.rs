@@ -161,6 +161,7 @@
 
 pub mod capture;
 pub mod compare;
+pub mod compare_traces;
 pub mod convert;
 pub mod diff_runs;
 pub mod domains;

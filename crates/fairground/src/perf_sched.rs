@@ -47,6 +47,10 @@ pub struct Origin {
 }
 
 impl Origin {
+    /// What was read, with its digest.
+    pub fn input(&self) -> Input {
+        self.input.clone()
+    }
     /// A document of a command, with what is known of the input.
     pub fn document(&self, command: &str) -> Document {
         let mut document = Document::new(command, std::slice::from_ref(&self.input), self.seed, self.digest);

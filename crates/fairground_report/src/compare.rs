@@ -140,7 +140,7 @@ impl CompareReport {
 }
 
 /// A difference with its sign and unit.
-fn signed(value: i128, unit: Unit) -> Cell {
+pub(crate) fn signed(value: i128, unit: Unit) -> Cell {
     let size = u64::try_from(value.unsigned_abs()).unwrap_or(u64::MAX);
     let sign = if value < 0 { "-" } else { "+" };
     let shown = number(decimal(size, unit));
@@ -149,7 +149,7 @@ fn signed(value: i128, unit: Unit) -> Cell {
 }
 /// The effect in percent of the baseline's mean, where that says something.
 #[allow(clippy::cast_precision_loss, reason = "for display only")]
-fn percent_cell(comparison: &Comparison) -> Cell {
+pub(crate) fn percent_cell(comparison: &Comparison) -> Cell {
     if comparison.a.mean == 0.0 {
         return Cell::new("-", Value::Null);
     }

@@ -4,6 +4,7 @@
 //! hands it in.
 
 pub mod compare;
+pub mod compare_traces;
 pub mod document;
 pub mod hgrm;
 pub mod list;

@@ -5,16 +5,25 @@ use crate::interrupt::{self, EXIT_INTERRUPTED};
 use crate::progress::Bar;
 use crate::show;
 use fairground::compare::{self, CompareOptions};
+use fairground::compare_traces::{TraceOptions, compare_traces};
 use fairground::input::RunInput;
 use fairground::output::{ResultFiles, ResultKind};
-use fairground_scenario::{Control, Error};
-use std::path::PathBuf;
+use fairground_scenario::{Control, Error, Overrides};
+use std::path::{Path, PathBuf};
 
-/// Compare two profiles over paired seeds.
+/// Compare two profiles of a scenario over paired seeds, or two recordings.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// A scenario (.toml), an rt-app file (.json) or the folder of a recorded experiment
+    /// A scenario (.toml), an rt-app file (.json) or the folder of a recorded experiment; a trace if there are two
     scenario: PathBuf,
+    /// A second trace: tasks of equal names are held against each other
+    other: Option<PathBuf>,
+    /// Of traces: only tasks of this name
+    #[arg(long = "task", value_name = "NAME", requires = "other")]
+    tasks: Vec<String>,
+    /// Of traces: into how many windows each is split; these are the samples
+    #[arg(long, value_name = "N", default_value_t = 12, requires = "other", value_parser = clap::value_parser!(u64).range(1..=1_000))]
+    windows: u64,
     #[command(flatten)]
     sides: SidesFlags,
     /// Only this metric, as `fairground list metrics` names it; may be repeated. Fewer metrics need fewer pairs
@@ -38,6 +47,9 @@ const KINDS: [ResultKind; 4] = [ResultKind::Html, ResultKind::Json, ResultKind::
 
 pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
     let overrides = args.change.overrides();
+    if let Some(other) = &args.other {
+        return traces(args, other, json);
+    }
     let input = RunInput::open(&args.scenario, &overrides)?;
     show::notes(&input.scenario().notes);
     let files = ResultFiles::open(&args.output, "compare", &KINDS)?;
@@ -68,6 +80,30 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
     if compared.interrupted {
         eprintln!("interrupted: the table holds what was simulated until then, which decides nothing");
         return Ok(EXIT_INTERRUPTED);
+    }
+    Ok(compared.exit_code())
+}
+
+/// Of two recordings nothing is simulated.
+fn traces(args: &Args, other: &Path, json: bool) -> Result<u8, Error> {
+    let SidesFlags { a, b, changes } = &args.sides;
+    let is_simulation = a.is_some() || b.is_some() || !changes.is_empty() || !args.metrics.is_empty() || !args.output.is_empty();
+    if is_simulation || args.change.overrides() != Overrides::default() {
+        let message = "two recordings are compared as they are: nothing is simulated that flags could change";
+        return Err(Error::one("command line", message, "Use `--task`, `--windows` and `--worth`."));
+    }
+    let options =
+        TraceOptions { tasks: args.tasks.clone(), windows: args.windows, worth_permille: permille("--worth", &args.worth)? };
+    let bar = Bar::new("reading");
+    let compared = compare_traces([&args.scenario, other], &options, Control::new(interrupt::flag(), &bar));
+    bar.finish();
+    let compared = compared?;
+    show::notes(&compared.notes());
+    if json {
+        show::document(&compared.document())?;
+    } else {
+        show::text(&format!("{}\n\n", compared.verdict))?;
+        show::tables(&compared.tables)?;
     }
     Ok(compared.exit_code())
 }

@@ -74,3 +74,53 @@ fn one_cpu_hogs_of_cfs_kernels_stay_inside_the_recorded_limits() {
         assert!(document["expect"]["rows"].as_array().unwrap().len() >= 8, "{set}");
     }
 }
+
+/// A task that wakes up beside two hogs, with and without preemption by wake-ups: that it waits longer without is planted.
+#[test]
+fn two_recordings_are_held_against_each_other_window_by_window() {
+    let folder = Folder::new();
+    let small = "scenarios/examples/hog-and-player.toml";
+    let (a, b, short) = (folder.path("a.json"), folder.path("b.csv"), folder.path("short.json"));
+    ok(&["run", small, "--profile", "v5.19", "--duration", "4s", "-o", &a]);
+    ok(&["run", small, "--profile", "v5.19", "--duration", "4s", "--feature", "NO_WAKEUP_PREEMPTION", "-o", &b]);
+    ok(&["run", small, "--profile", "v5.19", "--duration", "2s", "-o", &short]);
+    let same = ok(&["compare", &a, &a]);
+    assert!(same.out.starts_with("B is worse in 0, better in 0, otherwise different in 0 figures;"), "{}", same.out);
+    let ran = run(&["compare", &a, &b, "--task", "player", "--json"]);
+    assert_eq!(ran.code, 1, "{}{}", ran.out, ran.err);
+    let document = ran.json();
+    let verdict = |document: &serde_json::Value, name: &str| {
+        let rows = document["tables"][1]["rows"].as_array().unwrap().clone();
+        rows.iter().find(|row| row["metric"] == name).map(|row| row["verdict"].clone())
+    };
+    assert_eq!(verdict(&document, "wakeup_latency_us.p50"), Some("worse".into()));
+    let back = run(&["compare", &b, &a, "--task", "player", "--json"]);
+    assert_eq!(verdict(&back.json(), "wakeup_latency_us.p50"), Some("better".into()), "{}", back.out);
+    let figures = document["tables"][0]["rows"].as_array().unwrap();
+    assert_eq!((figures.len(), &figures[1]["side"]), (2, &"B".into()));
+    assert!(figures[1]["wakeup_p99_ns"].as_u64() > figures[0]["wakeup_p99_ns"].as_u64(), "{document}");
+    // Half of the longer one counts.
+    let ran = run(&["compare", &a, &short, "--windows", "6"]);
+    assert!(
+        ran.out.contains("Tasks of A and B, of 2.00 s each") || ran.out.contains("Tasks of A and B, of 1.99 s each"),
+        "{}",
+        ran.out
+    );
+    let few = run(&["compare", &a, &b, "--windows", "5"]);
+    assert_eq!(few.code, 4);
+    assert!(
+        few.out.starts_with("Nothing is decided: 5 windows are too few") && !few.out.contains("window by window"),
+        "{}",
+        few.out
+    );
+    for (args, part) in [
+        (&["compare", &a, &b, "--task", "plaier"][..], "Did you mean `player`?"),
+        (&["compare", small, &b], "is no recording"),
+        (&["compare", &a, &b, "--b", "v6.12"], "nothing is simulated"),
+        (&["compare", &a, "--windows", "9"], "required"),
+    ] {
+        let ran = run(args);
+        assert_eq!(ran.code, 2, "{args:?}");
+        assert!(ran.err.contains(part), "{args:?}: {}", ran.err);
+    }
+}

@@ -17,12 +17,14 @@ mod contention;
 mod history;
 mod latency;
 mod summary;
+mod windows;
 
 pub use class::{ReadyMark, Wait, WaitClass};
 pub use contention::{Antagonist, Contention, CpuQueue, DEPTHS};
 pub use history::{TimeHist, TimeHistLine, TimeHistRow, WakeupRow};
 pub use latency::{LatencyRow, LatencyTable, LongestDelay, PendingDelay, SchedLatency};
 pub use summary::{Span, Summary, SummaryRow};
+pub use windows::{Share, Windows};
 
 #[cfg(test)]
 mod tests;
