@@ -1,9 +1,9 @@
 //! `convert`: from one trace format to another, in bounded memory.
 
-use crate::interval::{Clip, Extent};
+use crate::interval::Extent;
 use crate::output::Outputs;
 use fairground_formats::{ImportStats, WriterOptions};
-use fairground_metrics::Interval;
+use fairground_metrics::{Clip, Interval};
 use fairground_report::{Document, Input};
 use fairground_scenario::{Error, trace_file};
 use std::path::{Path, PathBuf};

@@ -2,9 +2,8 @@
 
 use fairground_formats::ImportStats;
 use fairground_metrics::{Moment, Window};
-use fairground_model::{Sink, TaskInfo, TraceEvent};
 use fairground_scenario::Error;
-use fairground_stdx::{CpuId, Instant, TaskId};
+use fairground_stdx::Instant;
 
 pub use fairground_metrics::Interval;
 
@@ -78,36 +77,5 @@ impl Extent {
             return Err(Error::one("command line", "--time: the interval ends before it begins", HINT));
         }
         Ok(())
-    }
-}
-
-/// Passes on the records of an interval.
-pub(crate) struct Clip<'a> {
-    interval: Interval,
-    window: Window,
-    sink: &'a mut dyn Sink,
-}
-
-impl<'a> Clip<'a> {
-    pub(crate) fn new(interval: Interval, sink: &'a mut dyn Sink) -> Clip<'a> {
-        Clip { interval, window: interval.window(0), sink }
-    }
-}
-
-impl Sink for Clip<'_> {
-    fn epoch(&mut self, clock_ns: u64) {
-        self.window = self.interval.window(clock_ns);
-        self.sink.epoch(clock_ns);
-    }
-    fn task(&mut self, task: TaskId, info: &TaskInfo) {
-        self.sink.task(task, info);
-    }
-    fn record(&mut self, at: Instant, cpu: CpuId, event: &TraceEvent) {
-        if self.window.holds(at) {
-            self.sink.record(at, cpu, event);
-        }
-    }
-    fn wants_samples(&self) -> bool {
-        self.sink.wants_samples()
     }
 }

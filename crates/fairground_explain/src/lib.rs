@@ -15,6 +15,7 @@
 //! The run is deterministic, so a copy comes to the same state; what is asked of it in detail changes nothing.
 
 mod aggregate;
+mod beside;
 mod cause;
 mod elsewhere;
 mod find;
@@ -36,6 +37,7 @@ mod watch;
 mod what_if;
 
 pub use aggregate::{Aggregate, CauseRow};
+pub use beside::Beside;
 pub use cause::{Cause, Place};
 pub use elsewhere::{IdleCpu, Placement};
 pub use find::{Delay, Kind};

@@ -2,13 +2,14 @@
 //!
 //! A record tells who ran, and when. It does not tell by which rule: that is what `conform` asks the model.
 
+use crate::beside::Beside;
 use fairground::interval;
 use fairground::perf_sched::{self, Origin, Source};
 use fairground_metrics::Interval;
 use fairground_model::{PrevState, Sink, TaskInfo, TraceEvent};
 use fairground_report::units::format_ns;
 use fairground_report::{Cell, Table, columns};
-use fairground_scenario::{Control, Error};
+use fairground_scenario::{Control, Error, Overrides};
 use fairground_stdx::{CpuId, Id, Instant, Ns, TaskId, nearest};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -24,6 +25,8 @@ pub struct RecordedOptions {
     pub interval: Interval,
     /// How many of the longest waits are listed.
     pub top: usize,
+    /// The kernel and machine of the model that is asked beside it.
+    pub overrides: Overrides,
 }
 
 /// A time for which a task could run and did not.
@@ -74,6 +77,8 @@ pub struct RecordedStory {
     pub ran: Vec<Ran>,
     /// CPUs that idled meanwhile, and for how long, the longest first.
     pub idle: Vec<(CpuId, Ns)>,
+    /// What the model says of the same decisions; else why it is not asked.
+    pub beside: Result<Beside, String>,
     names: BTreeMap<TaskId, TaskInfo>,
 }
 
@@ -133,7 +138,8 @@ pub fn recorded(path: &Path, options: &RecordedOptions, control: Control<'_>) ->
     found.sort_by_key(|wait| (std::cmp::Reverse(wait.length()), wait.from));
     found.truncate(options.top);
     let (ran, idle) = meanwhile.finish();
-    Ok(RecordedStory { origin, waits: count, top: found, one, ran, idle, names })
+    let beside = Beside::ask(path, &one, &ran, &options.overrides, control.quiet());
+    Ok(RecordedStory { origin, waits: count, top: found, one, ran, idle, beside, names })
 }
 
 /// All waits of a record.
@@ -282,7 +288,11 @@ impl RecordedStory {
             Some((cpu, time)) => format!("CPU {cpu} idled for {} of the time.\n", format_ns(*time)),
             None => "No other CPU is seen to idle.\n".to_string(),
         };
-        text + "The record tells who ran, not by which rule: `fairground conform` asks the model at each of these decisions.\n"
+        text + "The record tells who ran, not by which rule. "
+            + &match &self.beside {
+                Ok(beside) => beside.summary(),
+                Err(why) => format!("The model is not asked: {why}\n"),
+            }
     }
     /// Who had the CPU, with the sum of the time and the stretches, the longest first.
     fn sums(&self) -> Vec<(Option<TaskId>, CpuId, Ns, usize)> {
@@ -321,7 +331,9 @@ impl RecordedStory {
         for (cpu, time) in &self.idle {
             idle.push(vec![u64::from(cpu.get()).into(), Cell::ns(*time)]);
         }
-        let mut tables = vec![ran, idle, top];
+        let mut tables = vec![ran];
+        tables.extend(self.beside.as_ref().ok().map(|beside| beside.table(&self.origin.extent)));
+        tables.extend([idle, top]);
         tables.retain(|table| !table.rows().is_empty());
         tables
     }
@@ -335,6 +347,7 @@ impl RecordedStory {
             .set("delay_ns", self.one.length().0)
             .set("kind", if self.one.preempted { "preemption" } else { "wake-up" })
             .set("waits", self.waits as u64)
+            .set("model", self.beside.as_ref().ok().map(|beside| beside.made.profile.clone()))
             .set("story", self.summary())
             .set_tables(&self.tables());
         document

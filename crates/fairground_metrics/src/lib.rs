@@ -25,4 +25,4 @@ pub use marker::{EachUs, MarkerReport, MarkerStats};
 pub use metric::{Better, Metric, MetricRow, Unit};
 pub use plat::PlatHistogram;
 pub use timeline::{Stretch, Timeline, TimelineSink};
-pub use window::{Interval, Moment, Window};
+pub use window::{Clip, Interval, Moment, Window};

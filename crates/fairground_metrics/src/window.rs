@@ -1,7 +1,8 @@
 //! The part of a run that figures are taken from.
 
+use fairground_model::{Sink, TaskInfo, TraceEvent};
 use fairground_stdx::units::parse_ns;
-use fairground_stdx::{Instant, Ns};
+use fairground_stdx::{CpuId, Instant, Ns, TaskId};
 
 /// A part of a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -95,6 +96,43 @@ impl Interval {
             (Some(start), Some(end)) => Window { start, end },
             _ => Window { start: Instant::MAX, end: Instant::ZERO },
         }
+    }
+}
+
+/// Passes on the records of an interval.
+pub struct Clip<'a> {
+    interval: Interval,
+    window: Window,
+    sink: &'a mut dyn Sink,
+}
+
+impl<'a> Clip<'a> {
+    /// Hands on what lies in the interval to `sink`.
+    pub fn new(interval: Interval, sink: &'a mut dyn Sink) -> Clip<'a> {
+        Clip { interval, window: interval.window(0), sink }
+    }
+}
+
+impl Sink for Clip<'_> {
+    fn epoch(&mut self, clock_ns: u64) {
+        self.window = self.interval.window(clock_ns);
+        self.sink.epoch(clock_ns);
+    }
+    fn task(&mut self, task: TaskId, info: &TaskInfo) {
+        self.sink.task(task, info);
+    }
+    fn record(&mut self, at: Instant, cpu: CpuId, event: &TraceEvent) {
+        if self.window.holds(at) {
+            self.sink.record(at, cpu, event);
+        }
+    }
+    fn inferred(&mut self, at: Instant, cpu: CpuId, event: &TraceEvent) {
+        if self.window.holds(at) {
+            self.sink.inferred(at, cpu, event);
+        }
+    }
+    fn wants_samples(&self) -> bool {
+        self.sink.wants_samples()
     }
 }
 

@@ -93,7 +93,7 @@ struct Score {
 
 fn score(path: &Path, profile: &str) -> Score {
     let overrides = Overrides { profile: Some(profile.to_string()), ..Overrides::default() };
-    let options = ConformOptions { overrides, keep: 1, fit: false };
+    let options = ConformOptions { overrides, keep: 1, ..ConformOptions::default() };
     let made = conform(path, &options, Control::none()).unwrap();
     let of = |kind: Kind| {
         let row = made.row(kind).all;

@@ -245,7 +245,7 @@ fn search_limit(feats: FeatSet) -> &'static str {
 
 /// Walks through one set, if it is worth it a second time with fitted lags.
 pub fn compare(set: &Set) -> Result<Conformed, Error> {
-    let options = ConformOptions { overrides: set.overrides(), keep: 1, fit: set.fits_lags() };
+    let options = ConformOptions { overrides: set.overrides(), keep: 1, fit: set.fits_lags(), ..ConformOptions::default() };
     let found = match conform(&set.folder, &options, Control::none()) {
         Ok(found) => found,
         Err(error) => return refusal(&error).map(Conformed::Refused).ok_or(error),

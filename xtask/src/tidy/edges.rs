@@ -162,7 +162,7 @@ pub(super) const ROOMS: &[Room] = &[
     Room {
         name: EXPLAIN,
         layer: 6,
-        uses: &[STDX, MODEL, SCHED, SIM, METRICS, REPORT, SCENARIO, FACADE],
+        uses: &[STDX, MODEL, SCHED, SIM, METRICS, REPORT, SCENARIO, RECORDINGS, FACADE],
         tests_use: &[],
         libraries: None,
         absent: "`fairground_explain` changes nothing of the run that it asks: what it tries, it tries in a copy",

@@ -38,7 +38,7 @@ fn parse_percent(text: &str) -> Result<f64, String> {
 
 pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
     let keep = if args.first_mismatch { ALL } else { 1 };
-    let options = ConformOptions { overrides: args.change.overrides(), keep, fit: args.fit_lags };
+    let options = ConformOptions { overrides: args.change.overrides(), keep, fit: args.fit_lags, ..ConformOptions::default() };
     let bar = Bar::new("comparing");
     let made = conform::conform(&args.trace, &options, Control::new(interrupt::flag(), &bar));
     bar.finish();

@@ -79,13 +79,21 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
 
 /// Of a trace the record itself is told: who ran while the task waited.
 fn recorded(args: &Args, json: bool) -> Result<u8, Error> {
-    let overrides = args.change.overrides();
-    if !args.what_if.is_empty() || args.percentile.is_some() || overrides != fairground_scenario::Overrides::default() {
+    if !args.what_if.is_empty() || args.percentile.is_some() {
         let message = format!("`{}` is a recording: nothing is simulated that flags could change", args.scenario.display());
-        return Err(Error::one("command line", message, "Use `--task`, `--at` and `--top`, or `fairground replay` first."));
+        return Err(Error::one(
+            "command line",
+            message,
+            "Use `--task`, `--at`, `--time` and `--top`, and for the model beside it `--profile`, or `fairground replay` first.",
+        ));
     }
-    let options =
-        RecordedOptions { task: args.task.clone(), at: args.at.clone(), interval: args.time.interval()?, top: args.top };
+    let options = RecordedOptions {
+        task: args.task.clone(),
+        at: args.at.clone(),
+        interval: args.time.interval()?,
+        top: args.top,
+        overrides: args.change.overrides(),
+    };
     let bar = Bar::new("reading");
     let told = explain::recorded(&args.scenario, &options, Control::new(interrupt::flag(), &bar));
     bar.finish();

@@ -94,7 +94,16 @@ fn of_a_trace_it_is_told_who_ran_meanwhile() {
     let trace = folder.path("trace.txt");
     ok(&["run", &delay("heavier-task"), "-o", &trace]);
     let told = ok(&["explain", &trace, "--task", "worker", "--top", "2"]).out;
-    for part in ["worker:", " waited ", "heavy:", "what its CPU ran meanwhile", "the longest of", "not by which rule"] {
+    for part in [
+        "worker:",
+        " waited ",
+        "heavy:",
+        "what its CPU ran meanwhile",
+        "the longest of",
+        "not by which rule",
+        "The model is not asked",
+        "--profile",
+    ] {
         assert!(told.contains(part), "{part}: {told}");
     }
     let document = ok(&["explain", &trace, "--task", "worker", "--at", "1s", "--json"]).json();
@@ -112,4 +121,31 @@ fn of_a_trace_it_is_told_who_ran_meanwhile() {
         assert_eq!(ran.code, 2, "{flags:?}");
         assert!(ran.err.contains(part), "{flags:?}: {}", ran.err);
     }
+}
+
+/// A run is a record of the model itself: asked in the same states it decides the same. Without preemption by wake-ups it does not, and the rule is named.
+#[test]
+fn of_a_trace_it_is_told_where_the_model_parts_from_it() {
+    let folder = Folder::new();
+    let trace = folder.path("trace.txt");
+    ok(&[
+        "run",
+        "scenarios/examples/hog-and-player.toml",
+        "--profile",
+        "v5.19",
+        "--feature",
+        "NO_WAKEUP_PREEMPTION",
+        "-o",
+        &trace,
+    ]);
+    let own = ["explain", &trace, "--task", "player", "--profile", "v5.19", "--feature", "NO_WAKEUP_PREEMPTION"];
+    let told = ok(&own).out;
+    assert!(told.contains("would have decided the same"), "{told}");
+    let told = ok(&["explain", &trace, "--task", "player", "--profile", "v5.19"]).out;
+    assert!(told.contains("parts from the record") && told.contains("where the model would have done otherwise"), "{told}");
+    let document = ok(&["explain", &trace, "--task", "player", "--profile", "v5.19", "--json"]).json();
+    let tables = document["tables"].as_array().unwrap();
+    let partings = tables.iter().find(|table| table["name"] == "partings").unwrap();
+    assert_eq!(partings["rows"][0]["kind"], "wakeup_preempt", "{partings}");
+    assert_eq!(document["model"], "v5.19");
 }

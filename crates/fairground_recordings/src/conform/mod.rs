@@ -7,13 +7,14 @@ mod workload;
 
 pub use quota::{QuotaReplay, RecordedQuotas, recorded_quotas};
 pub use share::percent;
-pub use show::{document, explain, heading, tables};
+pub use show::{document, explain, heading, parting, tables};
 
 use crate::kernel::{profile_of_release, version_of};
 use crate::system::System;
 use fairground_conform::{BatchRule, Fit, Kind, KindTally, Lockstep, Outcome, Quota, Recording, Setup, Tally};
 use fairground_formats::ImportStats;
 use fairground_machine::Machine;
+use fairground_metrics::{Clip, Interval};
 use fairground_model::features::FeatSet;
 use fairground_model::{Mistakes, TaskInfo};
 use fairground_scenario::{Control, DEFAULT_PROFILE, Error, Overrides, guard, trace_file};
@@ -36,6 +37,8 @@ pub struct ConformOptions {
     pub keep: usize,
     /// Whether unknown lags of kernel threads are fitted too.
     pub fit: bool,
+    /// The part of the record that is read; nothing is known of what lies before it.
+    pub part: Interval,
 }
 
 /// A comparison that was made.
@@ -138,7 +141,7 @@ pub fn conform(path: &Path, options: &ConformOptions, control: Control<'_>) -> R
     let folder = if path.is_dir() { path } else { path.parent().unwrap_or(Path::new("")) };
     let system = System::find(folder).ok();
     let mut recording = Recording::default();
-    let stats = source.read_into(&mut recording)?;
+    let stats = source.read_into(&mut Clip::new(options.part, &mut recording))?;
     let mut facts = Facts { notes: import_notes(&name, &stats), no_threshold: None, stands_in: false };
     let workload = workload::read(folder);
     facts.groups(&workload);

@@ -35,6 +35,12 @@ pub fn explain(conformance: &Conformance, mismatch: &Mismatch) -> String {
     text
 }
 
+/// What the recorded kernel did, what the model would have done, and its rule.
+pub fn parting(conformance: &Conformance, mismatch: &Mismatch) -> [String; 3] {
+    let rule = mismatch.reason.map_or_else(String::new, |reason| sentence(conformance, reason));
+    [choice(conformance, mismatch.recorded), choice(conformance, mismatch.core), rule]
+}
+
 /// The rule as a sentence about this recording's tasks.
 fn sentence(conformance: &Conformance, decision: Decision) -> String {
     let (kind_a, kind_b) = decision.reason.ids();

@@ -6,7 +6,7 @@ mod places;
 mod quota;
 mod tally;
 
-pub use mismatch::explain;
+pub use mismatch::{explain, parting};
 
 use super::Conformance;
 use super::share::percent;
