@@ -1,5 +1,6 @@
 //! The doors: a file of any format, packed or not, becomes events.
 
+use crate::foreign;
 use crate::import::zstd::{MAGIC as ZSTD_MAGIC, ZstdReader};
 use crate::import::{ImportStats, RecordedTrace, Recording, Repair};
 use crate::registry::{Beside, Form, Format, ImportError, Reader, Sought, form_of};
@@ -123,7 +124,11 @@ fn read_packed(
 
 fn read_plain(source: Peeked<impl Read>, name: &str, tasks_csv: &[u8], sink: &mut dyn Sink) -> Result<ImportStats, ImportError> {
     let Some(form) = form_of(source.head(), name) else {
-        return Err(ImportError::Unknown { name: name.to_string() });
+        let name = name.to_string();
+        return Err(match foreign::seems(source.head(), &name) {
+            Some((why, hint)) => ImportError::Unusable { name, why, hint },
+            None => ImportError::Unknown { name },
+        });
     };
     read_form(form, source, Beside { name, tasks_csv }, sink)
 }

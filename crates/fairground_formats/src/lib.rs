@@ -7,6 +7,7 @@ pub mod csv;
 mod doors;
 mod export;
 mod flat;
+mod foreign;
 pub mod ftrace;
 mod import;
 pub mod json;
