@@ -37,6 +37,8 @@ pub struct Recording {
     /// The numbers of the events that no recorder wrote, in order.
     inferred: Vec<usize>,
     prios: Vec<i32>,
+    /// Tasks between their fork, which tells no priority, and the wake-up after it, which does.
+    newborn: Vec<TaskId>,
 }
 
 impl Default for Recording {
@@ -47,6 +49,7 @@ impl Default for Recording {
             prio_changes: Vec::new(),
             inferred: Vec::new(),
             prios: Vec::new(),
+            newborn: Vec::new(),
         }
     }
 }
@@ -103,13 +106,20 @@ impl Sink for Recording {
             *row = info.clone();
         } else {
             row.name.clone_from(&info.name);
-            if *prio != info.prio {
+            if *prio != info.prio && self.newborn.contains(&task) {
+                row.prio = info.prio;
+            } else if *prio != info.prio {
                 self.prio_changes.push(PrioChange { before: self.records.len(), task, prio: info.prio });
             }
         }
         *prio = info.prio;
     }
     fn record(&mut self, at: Instant, cpu: CpuId, event: &TraceEvent) {
+        match *event {
+            TraceEvent::SchedProcessFork { child, .. } => self.newborn.push(child),
+            TraceEvent::SchedWakeupNew { task, .. } => self.newborn.retain(|&born| born != task),
+            _ => {}
+        }
         if matters(event) {
             self.records.push(Record { at, cpu, event: *event });
         }
