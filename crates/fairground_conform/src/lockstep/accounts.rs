@@ -75,7 +75,8 @@ impl Lockstep<'_> {
         self.settle(cpu);
         self.attribute(cpu, owed.task, owed.runtime);
         self.world.clocks[cpu] = self.world.sched.accounted_until(owed.task) + owed.runtime;
-        self.cpus[cpu].owed = Some(owed);
+        // The core makes no account of no time.
+        self.cpus[cpu].owed = (owed.runtime > Ns::ZERO).then_some(owed);
     }
 
     /// An account that no call of the core made yet is made now.

@@ -1,10 +1,12 @@
 //! What all writers share.
 
 mod output;
+mod schedule;
 mod sentence;
 mod tasks;
 
 pub(crate) use output::Output;
+pub(crate) use schedule::ScheduleAccounts;
 pub(crate) use sentence::sentence;
 pub(crate) use tasks::{Shown, TaskTable};
 
