@@ -1,7 +1,7 @@
 //! A recording as the comparison needs it: scheduling events in order, and what is known of tasks along the way.
 
 use fairground_model::{Sink, TaskInfo, TraceEvent};
-use fairground_stdx::{CpuId, Id, IndexVec, Instant, TaskId};
+use fairground_stdx::{CpuId, Id, IndexVec, Instant, Ns, TaskId};
 
 /// One event of the recording.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -123,6 +123,9 @@ impl Sink for Recording {
         if matters(event) {
             self.records.push(Record { at, cpu, event: *event });
         }
+    }
+    fn no_runtime(&mut self, at: Instant, cpu: CpuId, task: TaskId) {
+        self.record(at, cpu, &TraceEvent::SchedStatRuntime { task, runtime: Ns::ZERO, vruntime: None });
     }
     fn inferred(&mut self, at: Instant, cpu: CpuId, event: &TraceEvent) {
         self.inferred.push(self.records.len());

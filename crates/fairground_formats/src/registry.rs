@@ -278,7 +278,7 @@ pub fn writer_with<'w>(
         return Err(FormatError::Unknown { ending: ending.to_string() });
     };
     match format.write {
-        Writing::Events(writer) => Ok(Box::new(ScheduleAccounts::new(writer(out, options)))),
+        Writing::Events(writer) => Ok(Box::new(ScheduleAccounts(writer(out, options)))),
         Writing::OfRuns => Err(FormatError::OfRuns { ending: format.ending }),
         Writing::No => Err(FormatError::ReadOnly { ending: format.ending }),
     }

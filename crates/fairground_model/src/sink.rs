@@ -46,6 +46,9 @@ pub trait Sink {
     fn lock(&mut self, _at: Instant, _cpu: CpuId, _event: &LockEvent) {}
     /// The timer of a task that sleeps has rung; it was due at `due`. No record: it is not in the digest.
     fn timer(&mut self, _at: Instant, _cpu: CpuId, _task: TaskId, _due: Instant) {}
+    /// schedule() accounted its running task, which can go on, and its clock had not moved since the last account. A kernel's would have,
+    /// so that it writes a `sched_stat_runtime`. No record: it is not in the digest.
+    fn no_runtime(&mut self, _at: Instant, _cpu: CpuId, _task: TaskId) {}
     /// What a balance came to. No record: it is not in the digest, and comes only if it is wanted.
     fn verdict(&mut self, _at: Instant, _cpu: CpuId, _verdict: &Verdict) {}
     /// Whether verdicts are wanted.
@@ -100,6 +103,10 @@ impl<A: Sink + ?Sized, B: Sink + ?Sized> Sink for (&mut A, &mut B) {
         self.0.timer(at, cpu, task, due);
         self.1.timer(at, cpu, task, due);
     }
+    fn no_runtime(&mut self, at: Instant, cpu: CpuId, task: TaskId) {
+        self.0.no_runtime(at, cpu, task);
+        self.1.no_runtime(at, cpu, task);
+    }
     fn verdict(&mut self, at: Instant, cpu: CpuId, verdict: &Verdict) {
         self.0.verdict(at, cpu, verdict);
         self.1.verdict(at, cpu, verdict);
@@ -138,6 +145,9 @@ impl Sink for Vec<Box<dyn Sink + '_>> {
     }
     fn timer(&mut self, at: Instant, cpu: CpuId, task: TaskId, due: Instant) {
         self.iter_mut().for_each(|sink| sink.timer(at, cpu, task, due));
+    }
+    fn no_runtime(&mut self, at: Instant, cpu: CpuId, task: TaskId) {
+        self.iter_mut().for_each(|sink| sink.no_runtime(at, cpu, task));
     }
     fn verdict(&mut self, at: Instant, cpu: CpuId, verdict: &Verdict) {
         self.iter_mut().for_each(|sink| sink.verdict(at, cpu, verdict));
@@ -192,6 +202,10 @@ impl<'a> Recorder<'a> {
     /// Passes on that the timer of a task has rung.
     pub fn timer(&mut self, at: Instant, cpu: CpuId, task: TaskId, due: Instant) {
         self.sink.timer(at, cpu, task, due);
+    }
+    /// Passes on that schedule() had no run time to account.
+    pub fn no_runtime(&mut self, at: Instant, cpu: CpuId, task: TaskId) {
+        self.sink.no_runtime(at, cpu, task);
     }
     /// Passes on what a balance came to, if that is wanted.
     #[inline]

@@ -122,6 +122,9 @@ impl Sink for Outputs {
     fn lock(&mut self, at: Instant, cpu: CpuId, event: &LockEvent) {
         self.writers.iter_mut().for_each(|(_, writer)| writer.lock(at, cpu, event));
     }
+    fn no_runtime(&mut self, at: Instant, cpu: CpuId, task: TaskId) {
+        self.writers.iter_mut().for_each(|(_, writer)| writer.no_runtime(at, cpu, task));
+    }
     fn listens(&self) -> bool {
         self.timeline.is_some() || !self.writers.is_empty()
     }

@@ -92,6 +92,7 @@ impl Sched {
     #[inline]
     pub fn schedule_start(&mut self, cx: &mut Ctx<'_, '_>) -> Leaving {
         let leaving = self.leave_cpu(cx);
+        self.tell_no_runtime(cx, &leaving);
         if leaving.prev.is_some_and(|prev| self.needs_dl_pull_after(prev)) {
             self.pull_dl_task(cx, cx.cpu);
         }
@@ -99,6 +100,17 @@ impl Sched {
             self.pull_rt_task(cx, cx.cpu);
         }
         Leaving { picked: self.pick_task(cx), ..leaving }
+    }
+
+    /// Tells of a fair task that can go on and that schedule() will account for no time, though the clock was read.
+    fn tell_no_runtime(&self, cx: &mut Ctx<'_, '_>, leaving: &Leaving) {
+        let rq = &self.rqs[cx.cpu];
+        let can_go_on = leaving.prev_state == PrevState::Running && leaving.moving.is_none() && !rq.clock_skip.active;
+        if let Some(task) = leaving.prev.filter(|&task| can_go_on && self.is_fair(task))
+            && self.se(task).exec_start == rq.clocks.clock_task
+        {
+            cx.trace.no_runtime(cx.now, cx.cpu, task);
+        }
     }
 
     /// The second part: the switch. What was queued in between is picked only if nothing had been before.
