@@ -42,6 +42,7 @@ impl Lockstep<'_> {
                 }
             }
             Mark::Leave => {
+                self.schedule_unseen(index, cpu);
                 self.owe(cpu, owed);
                 self.begin_sleep(index, cpu);
             }

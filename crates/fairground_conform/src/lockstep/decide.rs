@@ -54,6 +54,8 @@ pub(super) struct Group {
     waits: bool,
     /// Whether another CPU asked last.
     remote: bool,
+    /// Whether nobody else could run, so that nothing is judged: only a sleeper in delayed dequeue is looked at.
+    alone: bool,
 }
 
 impl Lockstep<'_> {
@@ -65,12 +67,8 @@ impl Lockstep<'_> {
         }
         let Some(curr) = self.curr(cpu).filter(|_| self.cpus[cpu].leaving.is_none()) else { return };
         let due = self.world.sched.resched_due(cpu);
-        if self.world.sched.cfs_rq(cpu).h_nr_runnable < 2 {
-            if due {
-                self.hear_accounts(cpu);
-                // Nobody else could run: a sleeper in delayed dequeue is what the core wants to look at.
-                self.ask_pick(cpu, curr);
-            }
+        let alone = self.world.sched.cfs_rq(cpu).h_nr_runnable < 2;
+        if alone && (!due || self.cpus[cpu].group.is_some()) {
             return;
         }
         // A lazy reschedule reaches another CPU when that enters the kernel, and a kernel thread at its next tick.
@@ -84,9 +82,9 @@ impl Lockstep<'_> {
         match &mut self.cpus[cpu].group {
             Some(group) => {
                 // Several wake-ups are one decision about wake-ups; a tick and a wake-up are a kind of their own.
-                let shared = if group.kind == kind { kind } else { Kind::Shared };
+                let shared = if group.kind == kind || group.alone { kind } else { Kind::Shared };
                 (group.last, group.kind, group.since, group.remote) = (now, shared, Ns::ZERO, remote);
-                group.unclear = false;
+                (group.unclear, group.alone) = (false, false);
                 group.waits = waits || (group.waits && kind != Kind::TickPreempt);
                 if flagged {
                     group.reason = heard;
@@ -94,7 +92,7 @@ impl Lockstep<'_> {
             }
             empty => {
                 let (last, since, unclear) = (now, Ns::ZERO, false);
-                *empty = Some(Group { at, last, kind, reason: heard, curr, since, unclear, waits, remote });
+                *empty = Some(Group { at, last, kind, reason: heard, curr, since, unclear, waits, remote, alone });
             }
         }
     }
@@ -122,7 +120,7 @@ impl Lockstep<'_> {
     /// Time is that of the queue's clock, which `ahead` will move: records of a busy machine may be written late.
     pub(super) fn close_stale(&mut self, cpu: CpuId, ahead: Ns) {
         let at = self.world.clocks[cpu] + ahead;
-        let limit = self.patience.group_ns;
+        let limit = if self.is_unseen(cpu) { self.patience.kept_ns } else { self.patience.group_ns };
         let over =
             |group: &Group| (group.kind == Kind::UpdatePreempt && !group.remote) || at.saturating_since(group.last).0 > limit;
         if self.cpus[cpu].group.as_ref().is_some_and(|group| !group.waits && over(group)) {
@@ -130,24 +128,38 @@ impl Lockstep<'_> {
         }
     }
 
+    /// Whether the schedule() that is due would leave no record if it kept the running task.
+    fn is_unseen(&self, cpu: CpuId) -> bool {
+        let sched = &self.world.sched;
+        sched.resched_due(cpu) && sched.skips_next_clock_update(cpu) && self.cpus[cpu].leaving.is_none()
+    }
+
+    /// Before the account with which the running task goes to sleep: a schedule() that was due came before that, and kept it.
+    pub(super) fn schedule_unseen(&mut self, index: usize, cpu: CpuId) {
+        if let Some(curr) = self.curr(cpu).filter(|_| self.is_unseen(cpu) && self.sleeps_next(index).is_some()) {
+            self.ask_pick(cpu, curr);
+        }
+    }
+
     /// The record shows no reschedule after the questions of `cpu`.
     pub(super) fn went_on(&mut self, cpu: CpuId) {
         let Some(group) = self.cpus[cpu].group.take() else { return };
         let due = self.world.sched.resched_due(cpu);
+        if group.alone {
+            if due {
+                self.ask_pick(cpu, group.curr);
+            }
+            return;
+        }
         if !due {
             if group.unclear {
                 self.count_unclear(group.kind);
             }
             return self.verdict(cpu, &group, false, false);
         }
-        let invisible = self.world.sched.skips_next_clock_update(cpu) && self.cpus[cpu].leaving.is_none();
-        if invisible {
-            // schedule() would leave no trace if it kept the task: ask whether it does.
-            let answer = self.ask_pick(cpu, group.curr);
-            if answer == Some(group.curr) {
-                self.tally(group.kind, false, true);
-                return self.count_unclear(group.kind);
-            }
+        if self.is_unseen(cpu) && self.ask_pick(cpu, group.curr) == Some(group.curr) {
+            self.tally(group.kind, false, true);
+            return self.count_unclear(group.kind);
         }
         self.verdict(cpu, &group, false, true);
         self.world.sched.follow_need_resched(cpu, false);
@@ -161,6 +173,9 @@ impl Lockstep<'_> {
             }
             return;
         };
+        if group.alone {
+            return;
+        }
         let due = self.world.sched.resched_due(cpu);
         if group.unclear && kept {
             self.count_unclear(group.kind);
@@ -170,7 +185,7 @@ impl Lockstep<'_> {
 
     /// Questions of `cpu` whose outcome the record cannot show.
     pub(super) fn drop_group(&mut self, cpu: CpuId, why: &'static str) {
-        if self.cpus[cpu].group.take().is_some() {
+        if self.cpus[cpu].group.take().is_some_and(|group| !group.alone) {
             self.fact(why);
         }
     }
@@ -181,6 +196,9 @@ impl Lockstep<'_> {
         let (now, limit) = (self.world.clocks[cpu], self.patience.group_ns);
         let soon = |group: &mut Group| now.saturating_since(group.last).0 <= limit || group.waits;
         let Some(group) = self.cpus[cpu].group.take_if(soon) else { return self.went_on(cpu) };
+        if group.alone {
+            return;
+        }
         let due = self.world.sched.resched_due(cpu);
         self.count_unclear(group.kind);
         self.verdict(cpu, &group, due, due);

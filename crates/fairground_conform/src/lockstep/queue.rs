@@ -112,19 +112,24 @@ impl Lockstep<'_> {
     /// If the running task of `cpu` goes to sleep at the next switch, it leaves the queue now: before the CPU switches
     /// away tasks may be pulled there, and others may read what the queue's floor is then.
     pub(super) fn begin_sleep(&mut self, index: usize, cpu: CpuId) {
+        let Some(state) = self.sleeps_next(index) else { return };
+        if self.curr(cpu).is_some() && self.cpus[cpu].leaving.is_none() {
+            self.overtaken(cpu);
+            self.world.sched.set_current_state(cpu, state);
+            self.schedule_begin(cpu);
+        }
+    }
+
+    /// The state in which the CPU of `index` leaves its task at its next switch, if that sleeps.
+    pub(super) fn sleeps_next(&self, index: usize) -> Option<PrevState> {
         let mut next = self.reading.order.next(index);
         while let Some(at) = next {
             if let TraceEvent::SchedSwitch { prev_state, .. } = self.recording.records[at].event {
-                let prev_state = self.reading.order.prev_state(at, prev_state);
-                if self.curr(cpu).is_some() && self.cpus[cpu].leaving.is_none() && prev_state != PrevState::Running {
-                    self.overtaken(cpu);
-                    self.world.sched.set_current_state(cpu, prev_state);
-                    self.schedule_begin(cpu);
-                }
-                return;
+                return Some(self.reading.order.prev_state(at, prev_state)).filter(|&state| state != PrevState::Running);
             }
             next = self.reading.order.next(at);
         }
+        None
     }
 
     /// A task that the core has in delayed dequeue is off its queue.

@@ -157,9 +157,10 @@ impl Sched {
         self.requeue_delayed_task(cx, task);
         self.nr_wakeups += 1;
         self.ttwu_stat(cx.cpu, cpu);
-        cx.record(TraceEvent::SchedWakeup { task, target_cpu: cpu });
         let arrival = if flags.sync { Arrival::Sync { selected: false } } else { Arrival::Plain };
         self.check_preempt_curr(cx, cpu, task, arrival);
+        // The account of the check stands before it.
+        cx.record(TraceEvent::SchedWakeup { task, target_cpu: cpu });
         Waking::StillQueued
     }
 
