@@ -31,12 +31,22 @@ impl Sink for Ear {
     }
 }
 
+/// An hrtick timer: for when it was set by the clock of its queue, which interrupts hold up, and by that of the record.
+#[derive(Clone, Copy, Default)]
+struct Hrtick {
+    set: Option<Instant>,
+    fires: Option<Instant>,
+}
+
 /// The core and its surroundings.
 pub(crate) struct World {
     pub(crate) sched: Sched,
     pub(crate) ear: Ear,
     /// The clock of each CPU's run queue: real time while it is idle, sums of recorded run time while it is busy.
     pub(crate) clocks: IndexVec<CpuId, Instant>,
+    /// The time of the record that is looked at.
+    pub(crate) at: Instant,
+    hrticks: IndexVec<CpuId, Hrtick>,
     machine: MachineView,
     meter: Meter,
     /// What the core asked for during the last call.
@@ -51,6 +61,8 @@ impl World {
             sched: Sched::new(profile, &machine),
             ear: Ear::default(),
             clocks: IndexVec::filled(Instant::ZERO, nr_cpus),
+            at: Instant::ZERO,
+            hrticks: IndexVec::filled(Hrtick::default(), nr_cpus),
             machine,
             meter: Meter::free(),
             requests: Vec::new(),
@@ -63,6 +75,14 @@ impl World {
         self.ear.decisions.clear();
         // Interrupts and waits that the core asks for are in the record already.
         self.requests.clear();
+        let result = self.enter(cpu, clock_of, entry);
+        if self.sched.hrtick_csd_pending(clock_of) {
+            self.enter(clock_of, clock_of, Sched::hrtick_csd);
+        }
+        self.set_hrtick(clock_of);
+        result
+    }
+    fn enter<R>(&mut self, cpu: CpuId, clock_of: CpuId, entry: impl FnOnce(&mut Sched, &mut Ctx<'_, '_>) -> R) -> R {
         let mut trace = Recorder::new(&mut self.digest, &mut self.ear);
         let mut cx = Ctx {
             now: self.clocks[clock_of],
@@ -77,6 +97,17 @@ impl World {
         let result = entry(&mut self.sched, &mut cx);
         self.meter.take_ps();
         result
+    }
+    fn set_hrtick(&mut self, cpu: CpuId) {
+        let set = self.sched.hrtick_expiry(cpu);
+        if set != self.hrticks[cpu].set {
+            let fires = set.map(|set| self.at + set.saturating_since(self.clocks[cpu]));
+            self.hrticks[cpu] = Hrtick { set, fires };
+        }
+    }
+    /// Whether the hrtick timer of `cpu` has fired by now.
+    pub(crate) fn hrtick_fired(&self, cpu: CpuId) -> bool {
+        self.hrticks[cpu].fires.is_some_and(|fires| fires <= self.at)
     }
     /// The clock of an idle CPU follows real time.
     pub(crate) fn idle_until(&mut self, cpu: CpuId, at: Instant) {

@@ -4,6 +4,7 @@ use super::{Lockstep, Owed};
 use crate::outcome::{Kind, VruntimeError};
 use crate::read::Mark;
 use fairground_model::TraceEvent;
+use fairground_sched::{Ctx, Sched};
 use fairground_stdx::{CpuId, Instant, Ns, TaskId};
 
 /// No account is longer than this: a running task is accounted for at every tick, without ticks still once in a while.
@@ -64,7 +65,7 @@ impl Lockstep<'_> {
             Mark::Tick => {
                 self.close_stale(cpu, owed.runtime);
                 self.owe(cpu, owed);
-                self.tick(cpu, at);
+                self.tick(cpu, at, Sched::sched_tick);
             }
             Mark::Bare | Mark::EndOfJob => self.bare(index, writer, cpu, at, owed),
             _ => self.owe(cpu, owed),
@@ -125,15 +126,16 @@ impl Lockstep<'_> {
         }
     }
 
-    fn tick(&mut self, cpu: CpuId, at: Instant) {
+    /// A tick, or an hrtick.
+    fn tick(&mut self, cpu: CpuId, at: Instant, entry: fn(&mut Sched, &mut Ctx<'_, '_>)) {
         let was_due = self.world.sched.resched_due(cpu);
-        self.world.call(cpu, cpu, |sched, cx| sched.sched_tick(cx));
+        self.world.call(cpu, cpu, entry);
         self.asked(cpu, cpu, at, Kind::TickPreempt, was_due);
         self.hear_accounts(cpu);
     }
 
     /// A mere account. Kernels in which any account may end a turn are asked that too.
-    pub(super) fn update(&mut self, cpu: CpuId, at: Instant) {
+    fn update(&mut self, cpu: CpuId, at: Instant) {
         let was_due = self.world.sched.resched_due(cpu);
         self.world.call(cpu, cpu, |sched, cx| sched.account_curr(cx));
         if self.world.sched.account_may_resched() {
@@ -177,7 +179,10 @@ impl Lockstep<'_> {
         } else {
             self.close_stale(cpu, owed.runtime);
             self.owe(cpu, owed);
-            self.update(cpu, at);
+            match writer == cpu && self.world.hrtick_fired(cpu) {
+                true => self.tick(cpu, at, Sched::hrtick),
+                false => self.update(cpu, at),
+            }
         }
     }
 }

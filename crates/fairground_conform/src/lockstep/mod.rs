@@ -294,6 +294,7 @@ impl<'r> Lockstep<'r> {
 
     fn record(&mut self, index: usize) {
         let Record { at, cpu, event } = self.recording.records[index];
+        self.world.at = at;
         if !self.reading.has_runtime {
             self.timestamp(cpu, at, &event);
         }
