@@ -204,8 +204,7 @@ impl Pass<'_> {
     }
     /// Whether, but for accounts and migrations, the CPU's next act is to switch away from a task that sleeps.
     fn sleeps_next(&self, index: usize, cpu: CpuId) -> bool {
-        let Some(running) = self.running.on[cpu] else { return false };
-        self.after_balance(index).is_some_and(|next| self.sleeps_at(next, running))
+        self.running.on[cpu].is_some_and(|running| self.sleeps_after_balance(index, running))
     }
     /// Whether `task`, which leaves the queue at this account, leaves its CPU empty so that others are pulled there.
     fn pulls_next(&self, index: usize, cpu: CpuId, task: TaskId) -> bool {
@@ -213,21 +212,26 @@ impl Pass<'_> {
         while let Some(at) = next {
             match self.event(at) {
                 TraceEvent::SchedStatRuntime { task: other, .. } if other != task => next = self.order.next(at),
-                TraceEvent::SchedMigrateTask { dest_cpu, .. } if dest_cpu == cpu => {
-                    return self.after_balance(at).is_some_and(|end| self.sleeps_at(end, task));
-                }
+                TraceEvent::SchedMigrateTask { dest_cpu, .. } => return dest_cpu == cpu && self.sleeps_after_balance(at, task),
                 _ => return false,
             }
         }
         false
     }
-    /// The next record of the same CPU that is neither an account nor a migration.
-    fn after_balance(&self, index: usize) -> Option<usize> {
-        let mut next = self.order.next(index)?;
-        while matches!(self.event(next), TraceEvent::SchedStatRuntime { .. } | TraceEvent::SchedMigrateTask { .. }) {
-            next = self.order.next(next)?;
+    /// Whether, but for the moves of a balance, the CPU's next act is to switch away from `task`, which sleeps. It is accounted once
+    /// more when the others are queued; a second time, and it went on after the balance.
+    fn sleeps_after_balance(&self, index: usize, task: TaskId) -> bool {
+        let (mut next, mut accounts) = (self.order.next(index), 0);
+        while let Some(at) = next {
+            match self.event(at) {
+                TraceEvent::SchedStatRuntime { task: ran, .. } if ran == task && accounts > 0 => return false,
+                TraceEvent::SchedStatRuntime { task: ran, .. } => accounts += u32::from(ran == task),
+                TraceEvent::SchedMigrateTask { .. } => {}
+                _ => return self.sleeps_at(at, task),
+            }
+            next = self.order.next(at);
         }
-        Some(next)
+        false
     }
     fn sleeps_at(&self, index: usize, task: TaskId) -> bool {
         match self.event(index) {
