@@ -136,9 +136,10 @@ impl Lockstep<'_> {
 
     /// Before the account with which the running task goes to sleep: a schedule() that was due came before that, and kept it.
     pub(super) fn schedule_unseen(&mut self, index: usize, cpu: CpuId) {
-        if let Some(curr) = self.curr(cpu).filter(|_| self.is_unseen(cpu) && self.sleeps_next(index).is_some()) {
-            self.ask_pick(cpu, curr);
-        }
+        let Some(curr) = self.curr(cpu).filter(|_| self.is_unseen(cpu) && self.sleeps_next(index).is_some()) else { return };
+        let kept = self.ask_pick(cpu, curr) == Some(curr);
+        self.world.sched.follow_need_resched(cpu, !kept);
+        self.cpus[cpu].group.iter_mut().for_each(|group| group.unclear |= kept);
     }
 
     /// The record shows no reschedule after the questions of `cpu`.
