@@ -68,7 +68,10 @@ impl Lockstep<'_> {
                 self.tick(cpu, at, Sched::sched_tick);
             }
             Mark::Bare | Mark::EndOfJob => self.bare(index, writer, cpu, at, owed),
-            _ => self.owe(cpu, owed),
+            _ => {
+                self.close_stale(cpu, owed.runtime);
+                self.owe(cpu, owed);
+            }
         }
     }
 

@@ -330,7 +330,6 @@ impl<'r> Lockstep<'r> {
     }
 
     fn fact(&mut self, what: &'static str) {
-        if std::env::var_os("DBG").is_some() { eprintln!("DBG fact {:?} {what}", self.world.at); }
         *self.facts.entry(what).or_insert(0) += 1;
     }
     fn mark(&self, index: usize) -> Mark {

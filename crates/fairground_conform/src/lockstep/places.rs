@@ -95,7 +95,6 @@ impl Lockstep<'_> {
         let recent = choice.recent;
         let rule = self.explain(wake, &choice);
         let agree = core == wake.target;
-        if std::env::var_os("DBG").is_some() && !agree { eprintln!("DBG select {at:?} task {task:?} this {this:?} prev {prev:?} rec {:?} core {core:?} {:?}", wake.target, self.world.ear.decisions); }
         self.places.found.count(rule, agree);
         self.kinds.entry(Kind::SelectCpu).or_default().all.count(agree);
         if !rule.is_allowed() {

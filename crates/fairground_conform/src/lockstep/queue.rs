@@ -27,12 +27,8 @@ impl Lockstep<'_> {
         if mark == Mark::Pull && self.cpus[to].leaving.is_none() {
             self.begin_sleep(index, to);
         }
-        if self.state(task) == TaskState::Delayed {
-            self.fact("migrations of sleepers in delayed dequeue (not modelled yet): they are taken off their queue");
-            return self.finish_delayed(task);
-        }
         let row = self.world.sched.task(task);
-        let waits = row.state == TaskState::Queued && row.cpu == from;
+        let waits = matches!(row.state, TaskState::Queued | TaskState::Delayed) && row.cpu == from;
         if !waits || self.curr(from) == Some(task) {
             return self.fact("migrations of tasks that do not wait on the CPU that they leave");
         }

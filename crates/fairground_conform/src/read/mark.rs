@@ -179,6 +179,7 @@ impl Pass<'_> {
             TraceEvent::SchedProcessFork { parent, .. } if parent == Some(task) && self.known.fork_accounts => Mark::Fork,
             TraceEvent::SchedSwitch { prev, prev_state, .. } if prev == Some(task) => {
                 match self.order.prev_state(next, prev_state) {
+                    PrevState::Running if self.is_accounted_between(task, index, next) => self.tick_or(index, cpu, Mark::Bare),
                     PrevState::Running if self.woken_just_now(index, cpu) => self.tick_or(index, cpu, Mark::Leave),
                     _ => Mark::Leave,
                 }
@@ -189,6 +190,10 @@ impl Pass<'_> {
             _ if self.ends_job(index, task) => self.tick_or(index, cpu, Mark::EndOfJob),
             _ => self.tick_or(index, cpu, Mark::Bare),
         }
+    }
+    /// Whether another CPU accounted `task` between two records of its own.
+    fn is_accounted_between(&self, task: TaskId, index: usize, next: usize) -> bool {
+        self.order.next_account(task, index + 1).is_some_and(|account| account < next)
     }
     /// A tick if the record is the first in the window of one.
     fn tick_or(&mut self, index: usize, cpu: CpuId, otherwise: Mark) -> Mark {
