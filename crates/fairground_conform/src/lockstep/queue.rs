@@ -24,8 +24,11 @@ impl Lockstep<'_> {
         if self.curr(from).is_none() {
             self.world.idle_until(from, at);
         }
-        if mark == Mark::Pull && self.cpus[to].leaving.is_none() {
-            self.begin_sleep(index, to);
+        if mark == Mark::Pull {
+            if self.cpus[to].leaving.is_none() {
+                self.begin_sleep(index, to);
+            }
+            self.world.call(to, to, |sched, cx| sched.schedule_found_nothing(cx));
         }
         let row = self.world.sched.task(task);
         let waits = matches!(row.state, TaskState::Queued | TaskState::Delayed) && row.cpu == from;

@@ -85,7 +85,7 @@ impl Sched {
     ///
     /// Kernel: core.c __pick_next_task(), pick_next_task() before v5.11, v4.12–
     #[inline]
-    pub(super) fn pick_task(&mut self, cx: &mut Ctx<'_, '_>) -> Option<TaskId> {
+    pub(crate) fn pick_task(&mut self, cx: &mut Ctx<'_, '_>) -> Option<TaskId> {
         if self.rqs[cx.cpu].dl.is_runnable() || self.rqs[cx.cpu].rt.is_runnable() {
             return self.pick_task_above(cx);
         }

@@ -61,6 +61,12 @@ impl Sched {
         self.leave_cpu(cx)
     }
 
+    /// Between the parts: before the CPU looks for tasks elsewhere it found nobody here, so that sleepers in delayed dequeue have
+    /// left.
+    pub fn schedule_found_nothing(&mut self, cx: &mut Ctx<'_, '_>) {
+        self.pick_task(cx);
+    }
+
     /// The second part: asks who shall run, then lets the task of `follow` run, whatever the answer was. Returns the
     /// answer too. The followed task must be queued here, or be the current one and not have left the queue.
     pub fn schedule_following(
