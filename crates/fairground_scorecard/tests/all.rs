@@ -3,4 +3,5 @@
 mod capacities;
 mod conform;
 mod conform_quota;
+mod own_traces;
 mod scorecard;
