@@ -1,7 +1,7 @@
 //! The list of formats: a row says all that the doors know of one.
 
 use crate::csv::CsvWriter;
-use crate::export::{AsKernel, TraceWriter, WriterOptions};
+use crate::export::{TraceWriter, WriterOptions};
 use crate::ftrace::FtraceWriter;
 use crate::import::ImportStats;
 use crate::json::JsonWriter;
@@ -278,7 +278,7 @@ pub fn writer_with<'w>(
         return Err(FormatError::Unknown { ending: ending.to_string() });
     };
     match format.write {
-        Writing::Events(writer) => Ok(Box::new(AsKernel::new(writer(out, options)))),
+        Writing::Events(writer) => Ok(writer(out, options)),
         Writing::OfRuns => Err(FormatError::OfRuns { ending: format.ending }),
         Writing::No => Err(FormatError::ReadOnly { ending: format.ending }),
     }

@@ -1,10 +1,13 @@
 //! Files that are written beside a run. A file bears the ending `.partial` until it is complete, so that an
 //! interrupted or failed run never leaves something that looks like a result.
 
+mod as_kernel;
 mod file;
 mod of_run;
 mod results;
+mod stopper;
 
+use as_kernel::AsKernel;
 use file::OutputFile;
 pub use file::write_result;
 pub use results::{ResultFiles, ResultKind, table_parquet};
@@ -72,6 +75,8 @@ impl Outputs {
         };
         refuse_twice(paths)?;
         let mut outputs = Outputs::open(&traces.into_iter().cloned().collect::<Vec<_>>(), &options)?;
+        let as_kernel = |writer| -> Box<dyn TraceWriter> { Box::new(AsKernel::new(writer)) };
+        outputs.writers = outputs.writers.into_iter().map(|(file, writer)| (file, as_kernel(writer))).collect();
         for path in of_run {
             let (file, out) = OutputFile::create(path)?;
             let Some(kind) = OfRun::of(path) else { continue };

@@ -1,12 +1,9 @@
 //! What all writers share.
 
-mod as_kernel;
 mod output;
 mod sentence;
-mod stopper;
 mod tasks;
 
-pub(crate) use as_kernel::AsKernel;
 pub(crate) use output::Output;
 pub(crate) use sentence::sentence;
 pub(crate) use tasks::{Shown, TaskTable};

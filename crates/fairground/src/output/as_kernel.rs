@@ -6,24 +6,24 @@
 //! - **Stoppers.** While its stopper runs, a CPU of ours has no task.
 
 use super::stopper::Stoppers;
-use crate::export::TraceWriter;
+use fairground_formats::TraceWriter;
 use fairground_model::{Distributed, LockEvent, Sink, TaskInfo, TraceEvent, Verdict};
 use fairground_stdx::{CpuId, Instant, Ns, TaskId};
 use std::io;
 
 /// Passes a run on to a writer, as a kernel would have recorded it.
-pub(crate) struct AsKernel<'w> {
-    writer: Box<dyn TraceWriter + 'w>,
+pub(super) struct AsKernel {
+    writer: Box<dyn TraceWriter>,
     stoppers: Stoppers,
 }
 
-impl<'w> AsKernel<'w> {
-    pub(crate) fn new(writer: Box<dyn TraceWriter + 'w>) -> AsKernel<'w> {
+impl AsKernel {
+    pub(super) fn new(writer: Box<dyn TraceWriter>) -> AsKernel {
         AsKernel { writer, stoppers: Stoppers::default() }
     }
 }
 
-impl Sink for AsKernel<'_> {
+impl Sink for AsKernel {
     fn no_runtime(&mut self, at: Instant, cpu: CpuId, task: TaskId) {
         self.writer.record(at, cpu, &TraceEvent::SchedStatRuntime { task, runtime: Ns::ZERO, vruntime: None });
     }
@@ -67,7 +67,7 @@ impl Sink for AsKernel<'_> {
     }
 }
 
-impl TraceWriter for AsKernel<'_> {
+impl TraceWriter for AsKernel {
     fn finish(self: Box<Self>) -> io::Result<()> {
         self.writer.finish()
     }

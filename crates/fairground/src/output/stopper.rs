@@ -1,8 +1,8 @@
 //! Stoppers. A CPU whose stopper runs has no task in a simulated run: it switches to none and back. A kernel's record has
 //! `migration/N` there, of a priority above all others.
 
-use fairground_model::{Decision, PrevState, Reason, TaskInfo, TraceEvent};
 use fairground_model::reason::Question;
+use fairground_model::{Decision, PrevState, Reason, TaskInfo, TraceEvent};
 use fairground_stdx::{CpuId, Id, TaskId};
 
 /// What one CPU does, by its records.
@@ -49,7 +49,8 @@ impl Stoppers {
             TraceEvent::Decision(Decision { reason, .. }) if reason.question() == Question::Pick => {
                 row.found_nobody = reason == Reason::PickIdle;
                 if row.found_nobody && std::mem::take(&mut row.stopped) {
-                    told.before = Some(TraceEvent::SchedSwitch { prev: row.stopper, prev_state: PrevState::Sleeping, next: None });
+                    told.before =
+                        Some(TraceEvent::SchedSwitch { prev: row.stopper, prev_state: PrevState::Sleeping, next: None });
                 }
             }
             TraceEvent::SchedSwitch { prev: None, next, .. } if std::mem::take(&mut row.stopped) => {
