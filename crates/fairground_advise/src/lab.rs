@@ -21,11 +21,13 @@ pub(super) struct Variant {
     pub(super) service: Option<Service>,
     /// Another kernel.
     pub(super) profile: Option<Profile>,
+    /// Without the other workloads.
+    pub(super) alone: bool,
 }
 
 impl Variant {
     pub(super) fn new(limit: CpuMax) -> Variant {
-        Variant { limit, service: None, profile: None }
+        Variant { limit, service: None, profile: None, alone: false }
     }
 }
 
@@ -63,6 +65,9 @@ impl Lab<'_> {
         let mut scenario = self.base.clone();
         if let (Some(service), Subject::Service(row)) = (&variant.service, self.subject) {
             scenario = scenario.with_service(row, service.clone());
+        }
+        if let (true, Subject::Service(row)) = (variant.alone, self.subject) {
+            scenario = scenario.with_workload_only(row);
         }
         if let Some(profile) = &variant.profile {
             scenario = scenario.with_profile(profile.clone());
@@ -153,6 +158,7 @@ impl Lab<'_> {
             used: Ns(used),
             length: outcome.simulated.saturating_sub(start),
             window: to.since(from).saturating_sub(start),
+            events: outcome.counts.events(),
             digest: outcome.digest,
             interrupted: outcome.ending == RunEnding::Interrupted,
             latency,

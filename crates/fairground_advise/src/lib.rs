@@ -22,9 +22,9 @@
 //! - The **verdict** compares p99 (or the goal's percentile) under the present limit with that of the same requests
 //!   without one: at most 1.05 times is OK, 1.5 times TIGHT, more BAD, by the upper end of the 95 % interval. A demand
 //!   above 95 % of the limit is UNSTABLE.
-//! - The **smallest limit** is searched by halves for each seed. The answer is a bound for seeds that were not tried:
-//!   the goal holds with at least 95 % of all seeds, with 95 % confidence if they are spread normally. `--check` tests
-//!   it with fresh seeds.
+//! - The **smallest limit** is searched by halves for each seed. The answer is an order statistic: the goal holds in at least 95 % of all
+//!   runs, with 95 % confidence, whatever their spread. `--check` tests it with fresh seeds.
+//! - The **headline** says whether the present limit meets the goal: met, missed, or not decided.
 //! - **Counters** do not say how requests crowd. Services are drawn at random, and those that come out with the
 //!   measured counters are kept. The spread of their percentiles is what the counters leave open.
 //!
@@ -40,8 +40,8 @@
 //! # The parts
 //!
 //! Inputs: `input.rs`, `log.rs` (requests), `trace.rs`, `counters.rs`. Runs: `lab.rs`, `sample.rs`,
-//! `runs.rs`. Answers: `smallest.rs` for `goal.rs`, `curve.rs`, `options.rs` (what else may be changed), `verdict.rs`,
-//! with the intervals of `bootstrap.rs`. `slow/`: where one slow request spent its time. `fit/`: what counters leave
+//! `runs.rs`. Answers: `smallest.rs` for `goal.rs` with what `seeds.rs` proves, `alternatives.rs` (periods and bursts), `reached.rs`
+//! (the headline), `curve.rs`, `options.rs` (what else may be changed), `verdict.rs`, with the intervals of `bootstrap.rs`. `slow/`: where one slow request spent its time. `fit/`: what counters leave
 //! open.
 //!
 //! # Read also
@@ -49,6 +49,7 @@
 //! docs/advise.md, docs/model/13-quota-advisor.md and 10-bandwidth.md; Documentation/scheduler/sched-bwc.rst; LWN "The
 //! burstable CFS bandwidth controller" (<https://lwn.net/Articles/844976/>).
 
+mod alternatives;
 mod bootstrap;
 pub mod counters;
 mod csv;
@@ -60,8 +61,10 @@ mod lab;
 mod log;
 mod options;
 mod pattern;
+mod reached;
 mod runs;
 mod sample;
+mod seeds;
 mod show;
 mod slow;
 mod smallest;
@@ -71,6 +74,7 @@ mod text;
 mod trace;
 mod verdict;
 
+pub use alternatives::{Alternative, SetIn};
 pub use bootstrap::Interval;
 pub use curve::Point;
 pub use fairground_workload::replay::Loop;
@@ -78,12 +82,14 @@ pub use fit::{CounterAdvice, Fit, FitOptions, FitPoint, Range};
 pub use goal::Goal;
 pub use input::{AdviseInput, InputOptions};
 pub use options::Other;
+pub use reached::Reached;
 pub use slow::{Level, Request, STATES, Slow, SlowRequest, Span, State, Strip};
 pub use smallest::Smallest;
 pub use text::snippet;
 pub use trace::{TraceCase, TraceFacts};
 pub use verdict::{Judged, Remedy, Verdict};
 
+use alternatives::Bursts;
 use curve::{CURVE_SEEDS, GRID_SEEDS, quota};
 use fairground_model::{CpuMax, Digest};
 use fairground_scenario::{Control, Error, Scenario};
@@ -91,6 +97,7 @@ use fairground_stdx::Ns;
 use lab::{Lab, Subject, Variant};
 use runs::{Run, Runs};
 use sample::Sample;
+use smallest::{Search, Seeds};
 use std::sync::atomic::AtomicU64;
 
 /// What is asked.
@@ -100,11 +107,14 @@ pub struct AdviseOptions {
     pub cgroup: Option<String>,
     /// What the service must reach. Without any there is no search for the smallest limit.
     pub goals: Vec<Goal>,
-    /// Seeds with which the smallest limit is searched.
-    pub seeds: u64,
+    /// Seeds with which the smallest limit is searched; without a number as many as make the answer narrow.
+    pub seeds: Option<u64>,
     /// Fresh seeds with which the answer, and the next smaller step, are run once more.
     pub check: u64,
 }
+
+/// Events that a search without a number of seeds may take, about: some seconds of two CPUs.
+const EVENTS: u64 = 16_000_000;
 
 /// Fresh seeds are this far behind those that are searched with.
 const FRESH: u64 = 1_000_000;
@@ -139,8 +149,12 @@ pub struct Advice {
     pub demand_ns_per_s: u64,
     /// The verdict on the present limit, if there is one.
     pub judged: Option<Judged>,
-    /// The smallest limit that meets the goal with the present burst, and with a burst as large as the quota if the kernel has it.
-    pub smallest: Vec<(String, Smallest)>,
+    /// The smallest limit that meets the goal with the present period and burst; none without a goal.
+    pub smallest: Option<Smallest>,
+    /// What other periods and bursts need, the cheapest first.
+    pub alternatives: Vec<Alternative>,
+    /// How long a run is looked at: the percentiles of a goal are those of so long a time.
+    pub window: Ns,
     /// The answer once more with seeds that were not searched with.
     pub checked: Option<Checked>,
     /// The curve over quotas.
@@ -166,13 +180,19 @@ pub struct Advice {
 impl Advice {
     /// The limit to set: the answer if there is one, else what is there now.
     pub fn chosen(&self) -> Option<CpuMax> {
-        self.smallest.first().map_or(Some(self.limit), |row| row.1.limit)
+        self.smallest.as_ref().map_or(Some(self.limit), |found| found.limit)
     }
-    /// 0 fine, 1 the present limit is BAD or UNSTABLE or no limit meets the goal.
+    /// How many different runs were made.
+    pub fn runs(&self) -> u64 {
+        self.runs.len() as u64
+    }
+    /// With a goal: 0 the present limit meets it, 1 it does not, 4 the runs do not tell. Without: 1 if the limit is BAD or UNSTABLE.
     pub fn exit_code(&self) -> u8 {
+        if let Some(reached) = self.reached() {
+            return reached.exit_code();
+        }
         let bad = self.judged.as_ref().is_some_and(|judged| matches!(judged.verdict, Verdict::Bad | Verdict::Unstable));
-        let unreached = self.smallest.first().is_some_and(|row| row.1.limit.is_none());
-        u8::from(bad || unreached)
+        u8::from(bad)
     }
 }
 
@@ -207,29 +227,40 @@ fn advise_on(mut lab: Lab<'_>, options: &AdviseOptions, trace: Option<TraceFacts
     let unlimited = Variant::new(CpuMax { quota: None, burst: Ns::ZERO, ..limit });
     let free = lab.samples(std::slice::from_ref(&unlimited), CURVE_SEEDS)?.remove(0);
     let demand_ns_per_s = demand(&free);
-    let mut smallest = Vec::new();
-    if !options.goals.is_empty() {
-        smallest = search(&lab, limit, demand_ns_per_s, options)?;
-    }
-    let checked = match smallest.first() {
-        Some((_, found)) if options.check > 0 => check(&mut lab, found, options)?,
+    let smallest = match options.goals.is_empty() {
+        true => None,
+        false => Some(search(&lab, limit, demand_ns_per_s, options)?),
+    };
+    let checked = match &smallest {
+        Some(found) if options.check > 0 => check(&mut lab, found, options)?,
         _ => None,
     };
     let view = curve::View { permille, goals: &options.goals, free: &free };
     let curve = curve::curve(&lab, &view, limit, demand_ns_per_s)?;
-    let chosen = smallest.first().and_then(|row| row.1.limit).unwrap_or(limit);
-    let grid = curve::grid(&lab, &view, chosen)?;
-    let base = if limit.quota.is_some() { limit } else { chosen };
+    let alternatives = match &smallest {
+        Some(found) => alternatives::alternatives(&lab, limit, &options.goals, demand_ns_per_s, found)?,
+        None => Vec::new(),
+    };
+    // With a goal, the alternatives say what other periods and bursts need.
+    let grid = if options.goals.is_empty() { curve::grid(&lab, &view, limit)? } else { Vec::new() };
+    let chosen = smallest.as_ref().map_or(Some(limit), |found| found.limit);
+    // What could be changed is tried where the question is: at the present limit, at the answer, or without any if none is enough.
+    let base = match chosen {
+        None => unlimited.limit,
+        Some(_) if limit.quota.is_some() => limit,
+        Some(chosen) => chosen,
+    };
     let (others, mut notes) = options::others(&lab, &view, base)?;
     if trace.is_some() {
         notes.push("other numbers of threads and a cpuset are not tried on a trace".to_string());
     }
-    let slow = if base.quota.is_some() { slow::slow(&lab, base)? } else { None };
+    let slow = slow::slow(&lab, base)?;
     let judged = limit.quota.is_some().then(|| judge(&view, limit, demand_ns_per_s, &curve, &others)).flatten();
     let mut digest = Digest::default();
     let points = curve.iter().chain(&grid).map(|point| point.digest);
-    let all = points.chain(others.iter().map(|other| other.point.digest)).chain(smallest.iter().map(|row| row.1.digest));
+    let all = points.chain(others.iter().map(|other| other.point.digest)).chain(smallest.iter().map(|found| found.digest));
     all.for_each(|one| digest.bytes(&one.to_le_bytes()));
+    let window = free.first().map_or(Ns::ZERO, |sample| sample.window);
     let interrupted = control.stopped() || free.iter().any(|sample| sample.interrupted);
     Ok(Advice {
         title: scenario.title.clone(),
@@ -241,6 +272,8 @@ fn advise_on(mut lab: Lab<'_>, options: &AdviseOptions, trace: Option<TraceFacts
         demand_ns_per_s,
         judged,
         smallest,
+        alternatives,
+        window,
         checked,
         curve,
         grid,
@@ -272,37 +305,38 @@ fn subject(scenario: &Scenario, options: &AdviseOptions) -> Result<(String, usiz
     let group = match &options.cgroup {
         Some(path) if groups.contains(path) => path.clone(),
         Some(path) => return Err(Error::one("--cgroup", format!("there is no group `{path}`"), list)),
-        None => {
-            let limited: Vec<&String> =
-                groups.iter().filter(|path| scenario.group_limit(path).is_some_and(|limit| limit.quota.is_some())).collect();
-            match (limited.as_slice(), groups.as_slice()) {
-                ([one], _) => (*one).clone(),
-                ([], [one]) => one.clone(),
-                _ => {
-                    return Err(Error::one(
-                        "--cgroup",
-                        "which group is asked about is not clear",
-                        format!("Name it with --cgroup. {list}"),
-                    ));
-                }
-            }
-        }
+        None => own_group(scenario, row).ok_or_else(|| {
+            let message = "the workload `service` is in no group, so that no limit can touch it";
+            Error::one(
+                scenario.name(),
+                message,
+                "Write `group = \"/service\"` into its `[[workload]]`, and a `[[group]]` with that path.",
+            )
+        })?,
     };
     if scenario.changes_limit(&group) {
         let message = format!("the limit of `{group}` changes during the run");
         return Err(Error::one(scenario.name(), message, "Leave out its `[[at]]`: one limit is looked for, for the whole run."));
     }
-    if scenario.workloads[row].tasks.tasks.iter().all(|task| task.group.is_none()) {
-        let message = "the workload `service` is in no group, so that no limit can touch it";
-        return Err(Error::one(scenario.name(), message, format!("Write `group = \"{group}\"` into its `[[workload]]`.")));
-    }
     Ok((group, row))
+}
+
+/// The group of the service that has a limit, from its own upwards; its own if none has.
+fn own_group(scenario: &Scenario, row: usize) -> Option<String> {
+    let tasks = &scenario.workloads[row].tasks;
+    let own =
+        tasks.tasks.iter().find_map(|task| task.group).and_then(|group| tasks.groups.get(group)).map(|group| &group.name)?;
+    let upwards = own.match_indices('/').map(|(at, _)| at).chain([own.len()]).filter(|at| *at > 0).map(|at| &own[..at]);
+    let mut upwards: Vec<&str> = upwards.collect();
+    upwards.reverse();
+    let is_limited = |path: &&&str| scenario.group_limit(path).is_some_and(|limit| limit.quota.is_some());
+    Some(upwards.iter().find(is_limited).map_or_else(|| own.clone(), |path| (*path).to_string()))
 }
 
 /// About how many runs there will be, for the progress bar.
 fn expected(options: &AdviseOptions) -> u64 {
-    let search = if options.goals.is_empty() { 0 } else { 2 * 5 * options.seeds };
-    search + 2 * options.check + 18 * CURVE_SEEDS + 21 * GRID_SEEDS
+    let more = if options.goals.is_empty() { 21 * GRID_SEEDS } else { 5 * options.seeds.unwrap_or(2 * seeds::LEAST) };
+    more + 2 * options.check + 18 * CURVE_SEEDS
 }
 
 /// CPU time per second of the group when nothing holds it up.
@@ -312,46 +346,14 @@ fn demand(free: &[Sample]) -> u64 {
     u64::try_from(used * 1_000_000_000 / length.max(1)).unwrap_or(u64::MAX)
 }
 
-/// How large the burst is with each quota that is tried.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Bursts {
-    /// As it is now; a quota below it has one of its own size.
-    AsNow,
-    /// As large as the quota.
-    OfQuota,
-}
-
-impl Bursts {
-    fn variant(self, limit: CpuMax, quota: Ns) -> Variant {
-        let burst = if self == Bursts::OfQuota { quota } else { limit.burst.min(quota) };
-        Variant::new(CpuMax { quota: Some(quota), burst, ..limit })
-    }
-    fn name(self, limit: CpuMax) -> String {
-        match (self, limit.burst) {
-            (Bursts::OfQuota, _) => "burst = quota".to_string(),
-            (Bursts::AsNow, Ns::ZERO) => "no burst".to_string(),
-            (Bursts::AsNow, burst) => format!("burst {burst}"),
-        }
-    }
-}
-
-/// The smallest limits, with the present burst and with one as large as the quota, if the kernel has that.
-fn search(lab: &Lab<'_>, limit: CpuMax, demand: u64, options: &AdviseOptions) -> Result<Vec<(String, Smallest)>, Error> {
-    let mut rows = Vec::new();
-    for bursts in [Bursts::AsNow, Bursts::OfQuota] {
-        if bursts == Bursts::AsNow || lab.can_run(&bursts.variant(limit, CpuMax::DEFAULT_PERIOD)) {
-            rows.push((bursts.name(limit), search_one(lab, limit, demand, options, bursts)?));
-        }
-    }
-    Ok(rows)
-}
-
-fn search_one(lab: &Lab<'_>, limit: CpuMax, demand: u64, options: &AdviseOptions, bursts: Bursts) -> Result<Smallest, Error> {
-    let cpus = lab.base.machine.cpus.len() as u64;
-    // Nine tenths of the demand: with less, the queue grows without end.
-    let quotas = smallest::quotas_to_try(quota(demand / 10 * 9, limit.period), quota(cpus * 1_000_000_000, limit.period));
-    let make = move |quota: Ns| bursts.variant(limit, quota);
-    smallest::smallest(lab, &quotas, &make, &options.goals, options.seeds.max(2))
+/// The smallest limit with the present period and burst.
+fn search(lab: &Lab<'_>, limit: CpuMax, demand: u64, options: &AdviseOptions) -> Result<Smallest, Error> {
+    let limits = alternatives::limits(lab, limit, limit.period, Bursts::AsNow);
+    // Most services need a fifth more than they use at least.
+    let likely = quota(demand / 100 * 120, limit.period);
+    let hint = limits.partition_point(|tried| tried.quota.is_some_and(|quota| quota < likely));
+    let count = options.seeds.map_or(Seeds::Events(EVENTS), |seeds| Seeds::Exactly(seeds.max(2)));
+    Search { lab, goals: &options.goals, limits }.smallest(hint, count)
 }
 
 /// Runs the answer and the next smaller step with fresh seeds.

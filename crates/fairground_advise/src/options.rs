@@ -1,7 +1,7 @@
 //! What else may be changed: a burst, fewer threads, another kernel, other CPUs, no limit; and what of it helps.
 
 use super::curve::{CURVE_SEEDS, Point, View};
-use super::lab::{Lab, Variant};
+use super::lab::{Lab, Subject, Variant};
 use super::text::cpus_of;
 use super::verdict::{Remedy, Verdict};
 use fairground_model::CpuMax;
@@ -26,10 +26,9 @@ pub struct Other {
 
 /// All changes at a limit, and notes on those that cannot be tried.
 pub(super) fn others(lab: &Lab<'_>, view: &View<'_>, limit: CpuMax) -> Result<(Vec<Other>, Vec<String>), Error> {
-    let Some(quota) = limit.quota else { return Ok((Vec::new(), Vec::new())) };
     let mut notes = Vec::new();
     let mut rows: Vec<(String, bool, Variant)> = Vec::new();
-    if limit.burst < quota {
+    if let Some(quota) = limit.quota.filter(|quota| limit.burst < *quota) {
         let variant = Variant::new(CpuMax { burst: quota, ..limit });
         let us = quota.0 / 1000;
         match lab.can_run(&variant) {
@@ -45,7 +44,8 @@ pub(super) fn others(lab: &Lab<'_>, view: &View<'_>, limit: CpuMax) -> Result<(V
             None => {}
         }
     }
-    rows.extend(cpuset(lab, limit));
+    rows.extend(cpus(lab, limit));
+    rows.extend(alone(lab, limit).filter(|row| lab.can_run(&row.2)));
     notes.push("replicas of the container (limit / r each) are not built: no row for them".to_string());
     let variants: Vec<Variant> = rows.iter().map(|row| row.2.clone()).collect();
     let points = view.points(lab, &variants, CURVE_SEEDS)?;
@@ -53,11 +53,15 @@ pub(super) fn others(lab: &Lab<'_>, view: &View<'_>, limit: CpuMax) -> Result<(V
     Ok((rows.map(|((what, is_remedy, _), point)| Other { what, is_remedy, point }).collect(), notes))
 }
 
-/// As many workers as the limit has CPUs, twice as many, and as the host has; and as few collectors.
+/// As many workers as the limit has CPUs, twice as many, and as the host has; and as few collectors. Without a limit: twice and four times
+/// as many workers as now.
 fn threads(lab: &Lab<'_>, limit: CpuMax) -> Vec<(String, bool, Variant)> {
     let Some((_, service)) = lab.base.service() else { return Vec::new() };
     let whole = u32::try_from(whole_cpus(limit)).unwrap_or(u32::MAX);
-    let mut counts = vec![whole, whole.saturating_mul(2), lab.base.machine.cpus.len() as u32];
+    let mut counts = match limit.quota {
+        Some(_) => vec![whole, whole.saturating_mul(2), lab.base.machine.cpus.len() as u32],
+        None => vec![service.workers.saturating_mul(2), service.workers.saturating_mul(4)],
+    };
     counts.sort_unstable();
     counts.dedup();
     counts.retain(|&count| count != service.workers && count <= WORKERS_MAX);
@@ -104,15 +108,29 @@ fn kernel(lab: &Lab<'_>, limit: CpuMax, name: &str) -> Option<Result<(bool, Vari
     Some(if lab.can_run(&variant) { Ok((is_remedy, variant)) } else { Err("it cannot run this limit".to_string()) })
 }
 
-/// As many CPUs as the limit has, for itself, and no quota.
-fn cpuset(lab: &Lab<'_>, limit: CpuMax) -> Option<(String, bool, Variant)> {
+/// As many CPUs as the limit has, for itself, and no quota. Without a limit: all CPUs of the machine.
+fn cpus(lab: &Lab<'_>, limit: CpuMax) -> Option<(String, bool, Variant)> {
     let (_, service) = lab.base.service()?;
+    if limit.quota.is_none() {
+        let count = lab.base.machine.cpus.len();
+        let restricted = service.cpus.filter(|cpus| cpus.iter().count() < count)?;
+        let variant = Variant { service: Some(Service { cpus: None, ..service.clone() }), ..Variant::new(limit) };
+        return Some((format!("use all {count} CPUs in place of {}", restricted.iter().count()), false, variant));
+    }
     let whole = whole_cpus(limit);
     let allowed = service.cpus.unwrap_or(CpuMask::first_n(lab.base.machine.cpus.len()));
     let cpus: CpuMask = allowed.iter().take(usize::try_from(whole).unwrap_or(usize::MAX)).collect();
     let unlimited = CpuMax { quota: None, burst: Ns::ZERO, ..limit };
     let variant = Variant { service: Some(Service { cpus: Some(cpus), ..service.clone() }), ..Variant::new(unlimited) };
     Some((format!("cpuset of {whole} CPUs, no limit"), false, variant))
+}
+
+/// The service without its neighbours.
+fn alone(lab: &Lab<'_>, limit: CpuMax) -> Option<(String, bool, Variant)> {
+    let Subject::Service(_) = lab.subject else { return None };
+    let neighbours = lab.base.workloads.len() - 1;
+    let variant = Variant { alone: true, ..Variant::new(limit) };
+    (neighbours > 0).then(|| ("move the other workloads away".to_string(), false, variant))
 }
 
 /// What may be done about a limit.

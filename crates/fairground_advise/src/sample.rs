@@ -21,6 +21,7 @@ pub(super) struct Sample {
     pub(super) length: Ns,
     /// Length of its window.
     pub(super) window: Ns,
+    pub(super) events: u64,
     pub(super) digest: u128,
     pub(super) interrupted: bool,
 }

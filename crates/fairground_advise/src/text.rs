@@ -12,6 +12,11 @@ pub(super) fn cpus_of(limit: CpuMax) -> String {
     limit.quota.map_or("no limit".to_string(), |quota| fixed(quota.0, limit.period.0, 2))
 }
 
+/// Thousandths of a CPU, rounded up: Kubernetes takes whole ones, and the limit is not to be below the answer.
+pub(super) fn milli_cpus(limit: CpuMax) -> u128 {
+    limit.quota.map_or(0, |quota| (u128::from(quota.0) * 1000).div_ceil(u128::from(limit.period.0.max(1))))
+}
+
 /// Thousandths as `1.05`.
 pub(super) fn ratio_text(permille: u64) -> String {
     fixed(permille, 1000, 2)
@@ -26,9 +31,7 @@ pub fn snippet(path: &str, limit: CpuMax) -> Vec<String> {
     if limit.burst.0 > 0 {
         lines.push(format!("             echo {} > /sys/fs/cgroup{path}/cpu.max.burst", limit.burst.0 / 1000));
     }
-    // Kubernetes takes whole thousandths of a CPU; rounded up, so that the limit is not below the answer.
-    let milli = (u128::from(quota.0) * 1000).div_ceil(u128::from(limit.period.0));
-    lines.push(format!("Kubernetes   resources: {{ limits: {{ cpu: {milli}m }} }}"));
+    lines.push(format!("Kubernetes   resources: {{ limits: {{ cpu: {}m }} }}", milli_cpus(limit)));
     if limit.period != CpuMax::DEFAULT_PERIOD {
         lines.push(format!("             the period is one for the node: kubelet cpuCFSQuotaPeriod: {}", limit.period));
     }

@@ -6,6 +6,7 @@
 //! delay.rs    the worst delay of a task from the records: what shows that the cause is one
 //! answer.rs   what `explain` says          remedy.rs  whether its remedy helps
 //! score.rs    how much of it is right      page.rs    the table of docs/answers.md
+//! services/   random services with a goal, and how near the limit is that `advise` answers
 //! ```
 //!
 //! The exam knows nothing of how `explain` works: it reads the answer as a user does.
@@ -18,8 +19,10 @@ mod planted;
 mod remedy;
 mod scene;
 mod score;
+mod services;
 
 pub use answer::{Answer, ask};
 pub use delay::{read, worst_delay};
 pub use planted::{Family, Planted, families, plant};
 pub use score::{Asked, FLOORS, Right, examine, percent, table};
+pub use services::{Advised, KINDS, Kind, Nearness, Service, Truth, draw, examine_services, nearness, services_table, truth};

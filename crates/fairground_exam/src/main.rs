@@ -1,7 +1,9 @@
-//! `fairground_exam explain`: plants delays, asks `explain` about them, and prints how many answers are right.
+//! `fairground_exam explain` plants delays, `fairground_exam advise` draws services: they ask, and print how many answers are right.
 
 use clap::{Parser, Subcommand};
-use fairground_exam::{Asked, FLOORS, Family, examine, families, page, percent, table};
+use fairground_exam::{
+    Asked, FLOORS, Family, KINDS, Nearness, examine, examine_services, families, nearness, page, percent, services_table, table,
+};
 use fairground_scenario::Error;
 use std::fs;
 use std::ops::RangeInclusive;
@@ -20,6 +22,21 @@ struct Args {
 enum Exam {
     /// Planted delays, and what `explain` says of them
     Explain(Explain),
+    /// Random services with a goal, and how near the limit is that `advise` answers
+    Advise(Advise),
+}
+
+#[derive(clap::Args)]
+struct Advise {
+    /// The seeds: one, or the first and the last
+    #[arg(long, default_value = "1..2", value_name = "A..B", value_parser = seeds)]
+    seeds: RangeInclusive<u64>,
+    /// Only this kind of service; may be given again
+    #[arg(long, value_name = "NAME")]
+    kind: Vec<String>,
+    /// Write the scenarios of answers that are not near into this folder
+    #[arg(long, value_name = "DIR")]
+    save: Option<PathBuf>,
 }
 
 #[derive(clap::Args)]
@@ -53,8 +70,11 @@ fn seeds(text: &str) -> Result<RangeInclusive<u64>, String> {
 }
 
 fn main() -> ExitCode {
-    let Exam::Explain(args) = Args::parse().exam;
-    match run(&args) {
+    let result = match Args::parse().exam {
+        Exam::Explain(args) => run(&args),
+        Exam::Advise(args) => of_services(&args),
+    };
+    match result {
         Ok(code) => code,
         Err(error) => {
             eprintln!("{error}");
@@ -97,6 +117,29 @@ fn run(args: &Explain) -> Result<ExitCode, Error> {
     if args.family.is_empty() && is_below {
         eprintln!("below the floors of {} % causes, {} % remedies and {} % who ran", FLOORS.cause, FLOORS.lever, FLOORS.who);
         return Ok(ExitCode::FAILURE);
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn of_services(args: &Advise) -> Result<ExitCode, Error> {
+    if let Some(unknown) = args.kind.iter().find(|name| KINDS.iter().all(|kind| kind.name != name.as_str())) {
+        let names: Vec<&str> = KINDS.iter().map(|kind| kind.name).collect();
+        return Err(Error::one(
+            "--kind",
+            format!("no kind of service is called `{unknown}`"),
+            format!("One of {}.", names.join(", ")),
+        ));
+    }
+    let kinds: Vec<&str> = args.kind.iter().map(String::as_str).collect();
+    // A line for each as it comes: an answer takes seconds.
+    let rows = examine_services(&kinds, args.seeds.clone(), |row| eprintln!("{}", row.story()))?;
+    print!("{}", services_table(&rows));
+    let missed = rows.iter().filter(|row| matches!(nearness(row), Some(Nearness::Far(_) | Nearness::Wrong)));
+    if let Some(folder) = &args.save {
+        fs::create_dir_all(folder).map_err(|cause| Error::world("write", folder, cause))?;
+        for row in missed {
+            write(&folder.join(format!("{}-{}.toml", row.service.kind, row.service.seed)), &row.service.text)?;
+        }
     }
     Ok(ExitCode::SUCCESS)
 }

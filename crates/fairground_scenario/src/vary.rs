@@ -50,6 +50,12 @@ impl Scenario {
         workload.service = Some(service);
         changed
     }
+    /// The same without the other workloads. The rest keeps its rows: the others have no tasks.
+    pub fn with_workload_only(&self, row: usize) -> Scenario {
+        (0..self.workloads.len())
+            .filter(|other| *other != row)
+            .fold(self.clone(), |changed, other| changed.with_tasks(other, TaskSet::default(), "none = true\n".to_string()))
+    }
     /// The same with other tasks in a row, in the group of those that were there; `canonical` is how they stand in a canonical scenario.
     pub fn with_tasks(&self, row: usize, tasks: TaskSet, canonical: String) -> Scenario {
         let mut changed = self.clone();

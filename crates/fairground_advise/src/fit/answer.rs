@@ -68,7 +68,10 @@ impl<'a> Question<'a> {
         let mut quotas: Vec<Ns> = PERCENT.iter().filter_map(of).collect();
         quotas.retain(|quota| *quota < all || Some(*quota) == now.quota);
         let limits = quotas.into_iter().map(Some).chain([None]).map(|quota| with(now, quota)).collect();
-        let quotas = smallest::quotas_to_try(quota(measured.usage_ns_per_s / 10 * 9, now.period), all);
+        // Nine tenths of the use: with less, the queue grows without end.
+        let least = quota(measured.usage_ns_per_s / 10 * 9, now.period);
+        let mut quotas = smallest::quotas(now.period, all);
+        quotas.retain(|quota| *quota >= least.min(all));
         Question { permille: goals.first().map_or(990, |goal| goal.permille), goals, limits, quotas, measured }
     }
 

@@ -6,9 +6,9 @@ mod runs;
 mod tables;
 
 use crate::bootstrap::Interval;
-use crate::text::snippet;
+use crate::text::{milli_cpus, snippet};
 use crate::verdict::{Judged, cheapest};
-use crate::{Advice, Smallest, TraceFacts};
+use crate::{Advice, Reached, Smallest, TraceFacts};
 use fairground::output::ResultKind;
 use fairground_model::CpuMax;
 use fairground_report::{Document, Input};
@@ -29,7 +29,7 @@ impl Advice {
     pub fn document(&self, scenario: &Scenario) -> Document {
         let inputs = [Input::new(&scenario.name(), scenario.digest())];
         let mut document = Document::new("advise", &inputs, Some(scenario.seed), Some(self.digest));
-        let smallest: Vec<Value> = self.smallest.iter().map(|(name, found)| smallest_json(name, found)).collect();
+        let smallest: Vec<Value> = self.smallest.iter().map(smallest_json).collect();
         let chosen = self.chosen();
         document
             .set("title", self.title.as_str())
@@ -37,6 +37,9 @@ impl Advice {
             .set("profile", self.profile.as_str())
             .set("limit", limit_json(self.limit))
             .set("goals", self.goals.iter().map(ToString::to_string).collect::<Vec<_>>())
+            .set("goal_reached", self.reached().map(Reached::name))
+            .set("headline", self.headline())
+            .set("window_ns", self.window.0)
             .set("demand_ns_per_s", self.demand_ns_per_s)
             .set("verdict", self.judged.as_ref().map(judged_json))
             .set("smallest", smallest)
@@ -74,13 +77,14 @@ fn limit_json(limit: CpuMax) -> Value {
     })
 }
 
-fn smallest_json(name: &str, found: &Smallest) -> Value {
+fn smallest_json(found: &Smallest) -> Value {
     json!({
-        "with": name,
         "limit": found.limit.map(limit_json),
-        "next_smaller_step": found.below.map(limit_json),
+        "millicores": found.limit.filter(|limit| limit.quota.is_some()).map(|limit| milli_cpus(limit) as u64),
+        "not_enough": found.below.map(limit_json),
         "seeds": found.seeds,
-        "seeds_unreached": found.unreached,
+        "seeds_missed": found.misses,
+        "confidence_pct": found.confidence,
     })
 }
 

@@ -4,9 +4,9 @@ use super::recorded::recorded_table;
 use crate::bootstrap::{Interval, NEVER};
 use crate::curve::SHOWN;
 use crate::goal::{names, percentile_key, percentile_name};
-use crate::text::{cpus_of, snippet, time};
+use crate::text::{cpus_of, milli_cpus, snippet, time};
 use crate::verdict::cpus;
-use crate::{Advice, Point};
+use crate::{Advice, Point, SetIn, Smallest};
 use fairground_metrics::Decimal;
 use fairground_model::CpuMax;
 use fairground_report::table::number;
@@ -18,11 +18,13 @@ use serde_json::Value;
 impl Advice {
     /// All tables, the verdict first.
     pub fn tables(&self) -> Vec<Table> {
-        let mut tables = vec![self.verdict_table()];
-        tables.extend(self.trace.as_ref().map(|facts| recorded_table(self, facts)));
-        if !self.smallest.is_empty() {
-            tables.push(self.smallest_table());
+        let mut tables: Vec<Table> = self.goal_table().into_iter().collect();
+        tables.extend(self.smallest.as_ref().map(|found| self.smallest_table(found)));
+        if !self.alternatives.is_empty() {
+            tables.push(self.alternatives_table());
         }
+        tables.push(self.verdict_table());
+        tables.extend(self.trace.as_ref().map(|facts| recorded_table(self, facts)));
         tables.push(self.curve_table());
         if let Some(slow) = &self.slow {
             tables.push(slow.shares_table(self.permille, &percentile_name(self.permille)));
@@ -42,12 +44,30 @@ impl Advice {
         tables
     }
 
+    /// The headline.
+    fn goal_table(&self) -> Option<Table> {
+        let lines = self.headline();
+        let mut table = Table::new("goal", format!("{}, group {}", self.title, self.group), columns![left "line"]);
+        for line in &lines {
+            table.line(line.clone());
+            table.push(vec![line.trim().into()]);
+        }
+        (!lines.is_empty()).then_some(table)
+    }
+
     fn verdict_table(&self) -> Table {
-        let mut table = Table::new("verdict", format!("{}, group {}", self.title, self.group), columns![left "line"]);
-        let lines = match &self.judged {
+        let title = match self.goals.is_empty() {
+            true => format!("{}, group {}", self.title, self.group),
+            false => "What the present limit costs".to_string(),
+        };
+        let mut table = Table::new("verdict", title, columns![left "line"]);
+        let mut lines = match &self.judged {
             Some(judged) => judged.lines(),
             None => vec![format!("no limit now; the demand is {} CPUs", cpus(self.demand_ns_per_s))],
         };
+        if self.goals.is_empty() {
+            lines.push("no goal: say one, as in --goal p99=50ms, and the smallest limit for it is searched".to_string());
+        }
         for line in lines {
             table.line(line.clone());
             table.push(vec![line.trim().into()]);
@@ -55,40 +75,59 @@ impl Advice {
         table
     }
 
-    fn smallest_table(&self) -> Table {
+    fn smallest_table(&self, found: &Smallest) -> Table {
         let columns = columns![
-            left "with", right "limit" "limit_cpus", right "cpu.max us" "cpu_max_us",
-            right "burst us" "cpu_max_burst_us", right "fails at" "below_cpus", right "step %" "step_pct",
-            right "seeds",
+            right "limit" "limit_cpus", right "millicores" "millicores", right "cpu.max us" "cpu_max_us",
+            right "burst us" "cpu_max_burst_us", right "not enough" "below_cpus", right "missed" "seeds_missed", right "runs" "seeds",
+            right "confidence" "confidence_pct", left "set in",
         ];
         let mut table = Table::new("smallest", format!("Smallest limit for {}", names(&self.goals)), columns);
-        for (name, found) in &self.smallest {
-            let Some(limit) = found.limit else {
-                let mut cells: Vec<Cell> = vec![name.clone().into(), Cell::new("none", Value::Null)];
-                cells.extend((0..4).map(|_| Cell::none()));
-                cells.push(found.seeds.into());
-                table.push(cells);
-                table.note(format!(
-                    "{name}: with {} of {} seeds the goal does not hold with any quota that was tried, up to all CPUs of the machine",
-                    found.unreached, found.seeds
-                ));
-                continue;
-            };
-            table.push(vec![
-                name.clone().into(),
+        let mut cells: Vec<Cell> = match found.limit {
+            Some(limit) if limit.quota.is_some() => vec![
                 cpus_cell(limit),
+                u64::try_from(milli_cpus(limit)).unwrap_or(u64::MAX).into(),
                 limit.to_string().into(),
                 (limit.burst.0 / 1000).into(),
-                found.below.map_or_else(Cell::none, cpus_cell),
-                found.below.map_or_else(Cell::none, |below| step_cell(below, limit)),
-                found.seeds.into(),
-            ]);
-        }
-        table.note("limit: the goal holds with at least 95 % of all seeds; fails at: the next smaller step, with which at least half fail");
+            ],
+            Some(_) => vec![Cell::new("no limit", Value::Null), Cell::none(), "max".into(), Cell::none()],
+            None => vec![Cell::new("none", Value::Null), Cell::none(), Cell::none(), Cell::none()],
+        };
+        cells.extend([
+            found.below.map_or_else(Cell::none, cpus_cell),
+            found.misses.into(),
+            found.seeds.into(),
+            Cell::percent(found.confidence * 100),
+            found.limit.map_or_else(Cell::none, |limit| SetIn::of(limit).name().into()),
+        ]);
+        table.push(cells);
+        table.note(
+            "limit: at most 5 of 100 runs miss the goal, with the confidence beside it; not enough: proved to miss it in more",
+        );
         if let Some(checked) = self.checked {
-            let below = checked.holds_below.map_or(String::new(), |holds| format!(", with the next smaller step {holds}"));
+            let below = checked.holds_below.map_or(String::new(), |holds| format!(", with the limit that is not enough {holds}"));
             table.note(format!("fresh seeds: the goal holds with {} of {}{below}", checked.holds, checked.seeds));
         }
+        table
+    }
+
+    fn alternatives_table(&self) -> Table {
+        let columns = columns![
+            right "CPUs" "limit_cpus", right "period" "period_ms", right "burst us" "cpu_max_burst_us", right "cpu.max us" "cpu_max_us",
+            left "set in",
+        ];
+        let mut table = Table::new("alternatives", "Other periods and bursts for the same goal, the cheapest first", columns);
+        for row in &self.alternatives {
+            table.push(vec![
+                cpus_cell(row.limit),
+                Cell::new(row.limit.period.to_string(), row.limit.period.0 / 1_000_000),
+                (row.limit.burst.0 / 1000).into(),
+                row.limit.to_string().into(),
+                row.set_in.name().into(),
+            ]);
+        }
+        table.note(
+            "estimated from the three runs that decided the answer; make one the limit of the scenario to search it in full",
+        );
         table
     }
 
@@ -204,12 +243,6 @@ fn interval(interval: Interval) -> Cell {
 fn cpus_cell(limit: CpuMax) -> Cell {
     let data = limit.quota.map(|quota| number(Decimal::ratio(share(quota.0.into(), limit.period.0), 1000)));
     Cell::new(cpus_of(limit), data.unwrap_or(Value::Null))
-}
-
-/// How far the answer lies above the next smaller step.
-fn step_cell(below: CpuMax, limit: CpuMax) -> Cell {
-    let [below, limit] = [below, limit].map(|limit| limit.quota.map_or(0, |quota| quota.0));
-    Cell::fixed(share(limit.saturating_sub(below).into(), below), 10, 1)
 }
 
 /// `part` in `whole`, in thousandths.

@@ -38,6 +38,17 @@ impl Slow {
         table.note("the first seed; a request waits for a worker until one takes it, and is then where its worker is");
         table
     }
+    /// The states in which the slowest requests spend most of their time, as a clause.
+    pub(crate) fn where_time_goes(&self, permille: u64) -> String {
+        let requests = self.from(permille);
+        let whole: u128 = requests.iter().map(|request| u128::from(request.latency().0)).sum();
+        let mut shares: Vec<(u128, &str)> =
+            STATES.map(|state| (part(requests, state) * 100 / whole.max(1), state.name())).into_iter().collect();
+        shares.sort_unstable_by_key(|row| std::cmp::Reverse(row.0));
+        let told: Vec<String> =
+            shares.iter().filter(|row| row.0 >= 5).map(|(percent, name)| format!("{percent} % {name}")).collect();
+        format!("time of requests from {} on: {}", crate::goal::percentile_name(permille), told.join(", "))
+    }
     /// How long queues of CPUs stood still.
     pub(crate) fn stalls_table(&self) -> Table {
         let columns = columns![

@@ -30,41 +30,62 @@ const SERVICES: [(&str, u64); 20] = [
     ),
 ];
 
-/// Searches with 40 seeds, then counts with fresh ones. Returns in how many of a hundred the goal holds at the answer, and in how many it
-/// fails at the next smaller step.
-fn shares(row: usize, seconds: u64, fresh: u64) -> (u64, u64) {
+/// Searches, then counts with fresh seeds. Returns in how many of a hundred the goal is missed at the answer, and in how many at the largest
+/// limit that is not enough.
+fn misses(row: usize, seconds: u64, seeds: Option<u64>, fresh: u64) -> (u64, u64) {
     let (args, hundredths) = SERVICES[row];
     let base = service("max 100000", args, seconds);
     let mut lab = service_lab(&base);
     let free = lab.samples(&[Variant::new(CpuMax::UNLIMITED)], 40).unwrap().remove(0);
     let without = free.iter().map(|sample| sample.percentile(990)).max().unwrap();
     let goals = vec![Goal { permille: 990, most: Ns(without * hundredths / 100) }];
-    let options = AdviseOptions { goals, seeds: 40, check: fresh, ..AdviseOptions::default() };
-    let found = search_one(&lab, CpuMax::UNLIMITED, demand(&free), &options, Bursts::AsNow).unwrap();
+    let options = AdviseOptions { goals, seeds, check: fresh, ..AdviseOptions::default() };
+    let found = search(&lab, CpuMax::UNLIMITED, demand(&free), &options).unwrap();
     let checked = check(&mut lab, &found, &options).unwrap().unwrap();
-    let fails = checked.holds_below.map_or(fresh, |holds| fresh - holds);
+    let below = checked.holds_below.map_or(fresh, |holds| fresh - holds);
     let ms = |limit: Option<CpuMax>| limit.map_or(0, |limit| limit.quota.unwrap().0 / 10_000) as f64 / 100.0;
     eprintln!(
-        "service {row}: limit {} ms, next smaller {} ms, holds {} of {fresh}, fails {fails} below",
+        "service {row}: limit {} ms by {} seeds, not enough {} ms; of {fresh} fresh seeds {} hold, {below} miss with what is not enough",
         ms(found.limit),
+        found.seeds,
         ms(found.below),
         checked.holds
     );
-    (checked.holds * 100 / fresh, fails * 100 / fresh)
+    ((fresh - checked.holds) * 100 / fresh, below * 100 / fresh)
 }
 
+/// At most 5 % of all seeds miss the goal: of 60, more than 6 are chance in 3 of 100 cases.
 #[test]
 fn an_answer_holds_with_seeds_that_were_not_tried() {
     for row in [0, 2, 6] {
-        let (holds, fails) = shares(row, 12, 60);
-        assert!(holds >= 95 && fails >= 50, "service {row}: holds {holds} %, fails below {fails} %");
+        let (above, below) = misses(row, 12, Some(59), 60);
+        assert!(above <= 10 && below > above, "service {row}: misses {above} %, with what is not enough {below} %");
     }
 }
 
 #[test]
 #[ignore = "20 services with 200 fresh seeds each take many minutes"]
 fn answers_of_twenty_services_hold_with_fresh_seeds() {
-    let shares: Vec<(u64, u64)> = (0..SERVICES.len()).map(|row| shares(row, 30, 200)).collect();
-    let wrong: Vec<usize> = (0..shares.len()).filter(|&row| shares[row].0 < 95 || shares[row].1 < 50).collect();
+    let shares: Vec<(u64, u64)> = (0..SERVICES.len()).map(|row| misses(row, 30, None, 200)).collect();
+    let wrong: Vec<usize> = (0..shares.len()).filter(|&row| shares[row].0 > 8 || shares[row].1 < 5).collect();
     assert!(wrong.is_empty(), "{wrong:?} of {shares:?}");
+}
+
+/// The goal is met in 39 of 40 runs without a limit: that is enough, and no answer `none`.
+#[test]
+fn one_run_that_misses_the_goal_without_a_limit_is_no_reason_for_none() {
+    let base = service("max 100000", SERVICES[0].0, 6);
+    let lab = service_lab(&base);
+    let mut free: Vec<u64> =
+        lab.samples(&[Variant::new(CpuMax::UNLIMITED)], 100).unwrap().remove(0).iter().map(|one| one.percentile(990)).collect();
+    free.sort_unstable();
+    let goals = vec![Goal { permille: 990, most: Ns(free[98]) }];
+    let options = AdviseOptions { goals, seeds: Some(93), ..AdviseOptions::default() };
+    let found = search(&lab, CpuMax::UNLIMITED, 2_000_000_000, &options).unwrap();
+    assert!(found.limit.is_some() && found.misses > 0 && found.confidence >= 90, "{found:?}");
+    // Half of what most runs need: none, and surely.
+    let goals = vec![Goal { permille: 990, most: Ns(free[50] / 2) }];
+    let options = AdviseOptions { goals, seeds: Some(59), ..AdviseOptions::default() };
+    let found = search(&lab, CpuMax::UNLIMITED, 2_000_000_000, &options).unwrap();
+    assert_eq!((found.limit, found.misses, found.confidence), (None, 59, 100));
 }

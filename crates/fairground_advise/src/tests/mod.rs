@@ -154,7 +154,14 @@ fn what_cannot_be_advised_on_is_said() {
     let two = scenario(&format!(
         "{head}[[group]]\npath = \"/a\"\n[[group]]\npath = \"/b\"\n[[workload]]\nname = \"service\"\ngroup = \"/a\"\n"
     ));
-    assert!(wrong(&two, None).contains("Groups: /a, /b."));
+    assert!(wrong(&two, Some("/c")).contains("Groups: /a, /b."));
+    // The service's own group is meant, or the nearest above it that has a limit.
+    assert_eq!(subject(&two, &AdviseOptions::default()).unwrap().0, "/a");
+    let nested = scenario(&format!(
+        "{head}[[group]]\npath = \"/a\"\n\"cpu.max\" = \"50000\"\n[[group]]\npath = \"/a/b\"\n\
+         [[workload]]\nname = \"service\"\ngroup = \"/a/b\"\n"
+    ));
+    assert_eq!(subject(&nested, &AdviseOptions::default()).unwrap().0, "/a");
     let changing = scenario(&format!(
         "{head}[[group]]\npath = \"/a\"\n\"cpu.max\" = \"50000\"\n[[workload]]\nname = \"service\"\ngroup = \"/a\"\n\
          [[at]]\ntime = \"500ms\"\ndo = \"cpu.max /a 70000\"\n"

@@ -26,10 +26,10 @@ pub(crate) struct Args {
     /// What the service must reach, such as p99=50ms; several must all hold
     #[arg(long = "goal", value_name = "GOAL")]
     goals: Vec<String>,
-    /// Seeds with which the smallest limit is searched
-    #[arg(long, value_name = "N", default_value_t = 40, value_parser = clap::value_parser!(u64).range(10..=10_000))]
-    seeds: u64,
-    /// Runs the answer, and the next smaller step, once more with so many fresh seeds
+    /// Runs, one per seed, that the answer rests on; if left out, as many as make it narrow, 59 to 410
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(10..=10_000))]
+    seeds: Option<u64>,
+    /// Runs the answer, and the largest limit that is not enough, once more with so many fresh seeds
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u64).range(..=100_000))]
     check: u64,
     /// Of counters: most runs of services that are fitted to them

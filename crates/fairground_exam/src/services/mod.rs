@@ -1,0 +1,15 @@
+//! Random services with a goal, and the smallest limit that meets it, found by trying.
+//!
+//! ```text
+//! draw.rs    a service, its machine, its neighbours and its goal
+//! truth.rs   the smallest limit by brute force, with seeds that `advise` does not use
+//! score.rs   how near the answers are, kind by kind
+//! ```
+
+mod draw;
+mod score;
+mod truth;
+
+pub use draw::{KINDS, Kind, Service, draw};
+pub use score::{Advised, Nearness, examine_services, nearness, services_table};
+pub use truth::{Truth, truth};

@@ -1,0 +1,106 @@
+//! The smallest limit that meets a goal, by brute force: run after run, limit after limit.
+
+use super::draw::Service;
+use crate::delay::read;
+use fairground::run::{self, RunOptions};
+use fairground_metrics::Histogram;
+use fairground_model::{CpuMax, NullSink};
+use fairground_scenario::{Control, Error, Scenario, metrics::marker_values};
+use fairground_stdx::Ns;
+use rayon::prelude::*;
+
+/// What is true of a service.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Truth {
+    /// What the percentile may be.
+    pub goal: Ns,
+    /// Runs of a hundred that meet it without a limit.
+    pub free_percent: u64,
+    /// The smallest quota with which at least 95 of 100 runs meet the goal; none if no limit does.
+    pub quota: Option<Ns>,
+}
+
+/// The group whose limit is looked for.
+pub(super) const GROUP: &str = "/service";
+/// Seeds of the truth begin here; those of an answer begin at that of the scenario.
+const SEEDS_FROM: u64 = 50_000_000;
+/// Runs that a truth rests on, per limit.
+const SEEDS: u64 = 400;
+/// Runs of a hundred that must meet the goal.
+const SHARE: u64 = 95;
+/// Between these shares it is not clear whether the goal can be met at all; such draws are discarded.
+const UNCLEAR: std::ops::Range<u64> = 92..97;
+
+/// What is true of a service; none if it is not clear whether the goal can be met.
+pub fn truth(service: &Service) -> Result<Option<Truth>, Error> {
+    let base = read(service.kind, &service.text)?;
+    let unlimited = base.group_limit(GROUP).unwrap_or(CpuMax::UNLIMITED);
+    let mut free = (0..SEEDS)
+        .into_par_iter()
+        .map(|seed| percentile(&base, unlimited, SEEDS_FROM + seed, service.permille))
+        .collect::<Result<Vec<u64>, Error>>()?;
+    free.sort_unstable();
+    let most = free[usize::try_from(SEEDS * SHARE / 100).unwrap_or(0) - 1];
+    // Whole microseconds, as people write goals.
+    let goal = Ns((most / 1_000 * service.goal_permille / 1_000).max(1) * 1_000);
+    let free_percent = free.iter().filter(|ns| **ns <= goal.0).count() as u64 * 100 / SEEDS;
+    if most == u64::MAX || UNCLEAR.contains(&free_percent) {
+        return Ok(None);
+    }
+    let mut truth = Truth { goal, free_percent, quota: None };
+    if free_percent >= SHARE {
+        truth.quota = smallest(&base, unlimited, goal, service.permille)?;
+    }
+    Ok(Some(truth))
+}
+
+/// The smallest of quotas that lie a hundredth apart.
+fn smallest(base: &Scenario, unlimited: CpuMax, goal: Ns, permille: u64) -> Result<Option<Ns>, Error> {
+    let most = unlimited.period.0 * base.machine.cpus.len() as u64;
+    let mut quotas = vec![CpuMax::LEAST];
+    while let Some(next) = quotas.last().map(|last| Ns((last.0 + last.0 / 100) / 1_000 * 1_000)).filter(|next| next.0 < most) {
+        quotas.push(next);
+    }
+    let (mut low, mut high) = (0, quotas.len());
+    while low < high {
+        let middle = low + (high - low) / 2;
+        let limit = CpuMax { quota: Some(quotas[middle]), ..unlimited };
+        let misses = misses(base, limit, goal, permille, SEEDS_FROM, SEEDS, SEEDS * (100 - SHARE) / 100)?;
+        if misses * 100 <= SEEDS * (100 - SHARE) { high = middle } else { low = middle + 1 }
+    }
+    Ok(quotas.get(high).copied())
+}
+
+/// In how many runs the goal is missed. Counting ends beyond `most`.
+pub(super) fn misses(
+    base: &Scenario,
+    limit: CpuMax,
+    goal: Ns,
+    permille: u64,
+    from: u64,
+    seeds: u64,
+    most: u64,
+) -> Result<u64, Error> {
+    const AT_ONCE: u64 = 8;
+    let (mut missed, mut next) = (0, 0);
+    while next < seeds && missed <= most {
+        let end = (next + AT_ONCE).min(seeds);
+        let found = (next..end)
+            .into_par_iter()
+            .map(|seed| percentile(base, limit, from + seed, permille))
+            .collect::<Result<Vec<u64>, Error>>()?;
+        missed += found.iter().filter(|ns| **ns > goal.0).count() as u64;
+        next = end;
+    }
+    Ok(missed)
+}
+
+/// The percentile of one run, as `run` prints it.
+fn percentile(base: &Scenario, limit: CpuMax, seed: u64, permille: u64) -> Result<u64, Error> {
+    let scenario = base.with_group_limit(GROUP, limit).with_seed(seed);
+    let outcome = run::run(&scenario, &RunOptions::default(), &mut NullSink, Control::none())?;
+    let tasks = &outcome.tasks;
+    let marker = tasks.markers.iter_enumerated().find(|row| row.1.name == "request_latency").map(|row| row.0);
+    let values = marker.map_or_else(Histogram::new, |id| marker_values(&outcome.report, tasks, &(0..tasks.tasks.len()), id));
+    Ok(if values.len() == 0 { u64::MAX } else { values.at_rank((values.len() * permille).div_ceil(1_000).max(1)) })
+}
