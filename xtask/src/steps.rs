@@ -51,6 +51,13 @@ const NIGHTLY: &[(&str, Act)] = &[
             &[],
         ),
     ),
+    (
+        "random services",
+        Act::Cargo(
+            &["run", "--release", "--quiet", "--package", "fairground_exam", "--", "advise", "--seeds", "1001..1002"],
+            &[],
+        ),
+    ),
     ("slow tests", Act::Cargo(&["test", "--release", "--workspace", "--", "--ignored"], &[])),
     ("release page", Act::Tool(dist::run)),
     ("mdBook", Act::Cargo(&["install", "mdbook", "--no-default-features", "--features", "search"], &[])),

@@ -273,7 +273,7 @@ mod tests {
     fn quotas_lie_two_percent_apart_have_three_digits_and_are_the_same_cpus_in_each_period() {
         let of = |ms: u64| quotas(Ns::from_ms(ms), Ns::from_ms(ms * 8));
         let (hundred, ten) = (of(100), of(10));
-        assert!((CpuMax::LEAST..Ns::from_us(1020)).contains(&hundred[0]), "{}", hundred[0]);
+        assert!((CpuMax::LEAST..=Ns::from_us(1020)).contains(&hundred[0]), "{}", hundred[0]);
         assert_eq!(hundred[hundred.len() - 1], Ns::from_ms(800));
         assert!(hundred.windows(2).all(|pair| pair[0] < pair[1] && pair[1].0 * 1000 <= pair[0].0 * 1030));
         assert!(hundred.iter().all(|quota| quota.0 % 10_000 == 0));

@@ -102,5 +102,5 @@ fn percentile(base: &Scenario, limit: CpuMax, seed: u64, permille: u64) -> Resul
     let tasks = &outcome.tasks;
     let marker = tasks.markers.iter_enumerated().find(|row| row.1.name == "request_latency").map(|row| row.0);
     let values = marker.map_or_else(Histogram::new, |id| marker_values(&outcome.report, tasks, &(0..tasks.tasks.len()), id));
-    Ok(if values.len() == 0 { u64::MAX } else { values.at_rank((values.len() * permille).div_ceil(1_000).max(1)) })
+    Ok(if values.is_empty() { u64::MAX } else { values.at_rank((values.len() * permille).div_ceil(1_000).max(1)) })
 }
