@@ -3,6 +3,7 @@
 use super::Advice;
 use super::alternatives::SetIn;
 use super::goal::names;
+use super::seeds;
 use super::text::{cpus_of, milli_cpus};
 use fairground_model::CpuMax;
 use fairground_report::units::format_ns;
@@ -37,16 +38,16 @@ impl Reached {
     }
 }
 
-/// Confidence that decides, percent.
-const SURE: u64 = 95;
-
 impl Advice {
     /// Whether the present limit meets the goal; none without a goal.
     pub fn reached(&self) -> Option<Reached> {
         let found = self.smallest.as_ref()?;
         let room = |limit: CpuMax| limit.quota.map_or(u64::MAX, |quota| quota.0);
         Some(match (found.limit, found.below) {
-            (Some(limit), _) if room(self.limit) >= room(limit) && found.confidence >= SURE => Reached::Met,
+            // As few misses as so many runs can show; the confidence that they give stands beside.
+            (Some(limit), _) if room(self.limit) >= room(limit) && found.misses <= seeds::allowed(found.seeds).unwrap_or(0) => {
+                Reached::Met
+            }
             (_, Some(below)) if room(self.limit) <= room(below) => Reached::Missed,
             _ => Reached::Open,
         })

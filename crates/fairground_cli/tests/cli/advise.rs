@@ -21,9 +21,13 @@ fn a_limit_that_is_far_above_the_demand_is_fine() {
     let folder = Folder::new();
     let args = ["advise", &scenario(&folder, "200000"), "--goal", "p99=6ms", "--seeds", "10", "--check", "10"];
     let ran = ok(&args);
-    for part in
-        ["OK: the limit of 2.00 CPUs", "Smallest limit for p99 <= 6ms", "fresh seeds: the goal holds with 10 of 10", "CPUQuota="]
-    {
+    for part in [
+        "MET: p99 <= 6ms holds with 2.00 CPUs",
+        "OK: the limit of 2.00 CPUs",
+        "Smallest limit for p99 <= 6ms",
+        "fresh seeds: the goal holds with 10 of 10",
+        "CPUQuota=",
+    ] {
         assert!(ran.out.contains(part), "{part}: {}", ran.out);
     }
     let document = ok(&[&args[..], &["--json"]].concat()).json();
@@ -32,7 +36,8 @@ fn a_limit_that_is_far_above_the_demand_is_fine() {
     let quota = document["smallest"][0]["limit"]["quota_us"].as_u64().unwrap();
     assert!((48_000..=60_000).contains(&quota), "{quota}");
     let names: Vec<&str> = document["tables"].as_array().unwrap().iter().filter_map(|table| table["name"].as_str()).collect();
-    let wanted = ["verdict", "smallest", "curve", "shares", "slowest", "stalls", "grid", "others", "snippet", "validity"];
+    let wanted =
+        ["goal", "smallest", "alternatives", "verdict", "curve", "shares", "slowest", "stalls", "others", "snippet", "validity"];
     assert_eq!(names, wanted);
     assert_eq!(ok(&[&args[..], &["--json"]].concat()).json()["digest"], document["digest"]);
 }
@@ -44,7 +49,16 @@ fn a_limit_below_the_demand_is_unstable_and_a_goal_may_be_out_of_reach() {
     assert_eq!((ran.code, ran.json()["verdict"]["verdict"].as_str()), (1, Some("UNSTABLE")));
     let ran = run(&["advise", &scenario(&folder, "max"), "--goal", "p50=4ms", "--seeds", "10"]);
     assert_eq!(ran.code, 1);
-    assert!(ran.out.contains("with 10 of 10 seeds the goal does not hold with any quota that was tried"), "{}", ran.out);
+    for part in [
+        "MISSED: p50 <= 4ms does not hold",
+        "no limit meets it: without any it is missed in 10 of 10 runs",
+        "why: time of requests",
+    ] {
+        assert!(ran.out.contains(part), "{part}: {}", ran.out);
+    }
+    // Less than the service uses.
+    let ran = run(&["advise", &scenario(&folder, "45000"), "--goal", "p99=6ms", "--seeds", "10"]);
+    assert!(ran.code == 1 && ran.out.contains("MISSED: p99 <= 6ms"), "{}", ran.out);
 }
 
 #[test]
