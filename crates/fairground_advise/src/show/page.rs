@@ -43,6 +43,9 @@ impl Advice {
                 "grid" => {
                     page.heading("Period and burst").push(Block::HeatMap(self.heat_map()));
                 }
+                "alternatives" => {
+                    page.heading("Other periods and bursts").push(Block::HeatMap(self.needs_map()));
+                }
                 "others" => {
                     page.heading("What else may be changed");
                 }
@@ -95,17 +98,39 @@ impl Advice {
         }
     }
 
+    /// The smallest limit by period and burst.
+    #[allow(clippy::cast_precision_loss, reason = "for display only")]
+    fn needs_map(&self) -> HeatMap {
+        let answer = self.chosen().filter(|limit| limit.quota.is_some());
+        let limits: Vec<CpuMax> = self.alternatives.iter().map(|row| row.limit).chain(answer).collect();
+        let mut periods: Vec<Ns> = limits.iter().map(|limit| limit.period).collect();
+        periods.sort_unstable();
+        periods.dedup();
+        let rows: Vec<usize> = (0..BURSTS.len()).filter(|&row| limits.iter().any(|limit| burst_row(*limit) == row)).collect();
+        let cell = |row: usize, period: Ns| {
+            let found = limits.iter().find(|limit| limit.period == period && burst_row(**limit) == row).copied();
+            HeatCell {
+                text: found.map_or_else(String::new, cpus_of),
+                value: found.map(cpus_f64),
+                marked: found.is_some() && found == answer,
+            }
+        };
+        HeatMap {
+            title: format!("CPUs that {} needs", names(&self.goals)),
+            x: ("period".to_string(), periods.iter().map(|&period| format_ns(period)).collect()),
+            y: ("burst".to_string(), rows.iter().map(|&row| BURSTS[row].to_string()).collect()),
+            cells: rows.iter().map(|&row| periods.iter().map(|&period| cell(row, period)).collect()).collect(),
+            log: false,
+            note: "Framed: the answer, searched with all seeds. The others are estimated from three.".to_string(),
+        }
+    }
+
     /// The percentile that is looked at by period and burst.
     #[allow(clippy::cast_precision_loss, reason = "for display only")]
     fn heat_map(&self) -> HeatMap {
         let mut periods: Vec<Ns> = self.grid.iter().map(|point| point.limit.period).collect();
         periods.dedup();
-        let bursts = ["no burst", "half the quota", "the quota"];
-        let row = |limit: CpuMax| match limit.burst {
-            Ns::ZERO => 0,
-            burst if Some(burst) == limit.quota => 2,
-            _ => 1,
-        };
+        let (bursts, row) = (BURSTS, burst_row);
         let chosen = self.chosen();
         let cell = |burst: usize, period: Ns| {
             let found = self.grid.iter().find(|point| point.limit.period == period && row(point.limit) == burst);
@@ -130,6 +155,18 @@ impl Advice {
             log: true,
             note: "Framed: the limit that is looked at. Empty: the kernel refuses it, or has no burst.".to_string(),
         }
+    }
+}
+
+/// Names of the rows of a map of bursts.
+const BURSTS: [&str; 3] = ["no burst", "half the quota", "the quota"];
+
+/// The row of a limit in a map of bursts.
+fn burst_row(limit: CpuMax) -> usize {
+    match limit.burst {
+        Ns::ZERO => 0,
+        burst if Some(burst) == limit.quota => 2,
+        _ => 1,
     }
 }
 
