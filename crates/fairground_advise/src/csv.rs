@@ -76,7 +76,7 @@ impl Csv<'_> {
 }
 
 /// `text` times `scale`, rounded down.
-fn decimal(text: &str, scale: u64) -> Option<u64> {
+pub(super) fn decimal(text: &str, scale: u64) -> Option<u64> {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
     let is_digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
     if whole.is_empty() || !is_digits(whole) || !is_digits(fraction) {

@@ -1,9 +1,13 @@
 //! What `advise` can be asked about: a scenario, a log of requests, counters, a trace.
 
 use super::counters::{self, Counters};
+use super::limit;
 use super::log::{self, LogOptions};
 use super::trace::{TraceCase, TraceOptions};
+use super::{AdviseOptions, subject};
+use fairground_model::CpuMax;
 use fairground_scenario::{Error, Overrides, Scenario, text_file::read_text, trace_file};
+use fairground_stdx::Ns;
 use fairground_workload::replay::Loop;
 use std::path::Path;
 
@@ -14,7 +18,7 @@ pub struct InputOptions {
     pub workers: Option<u32>,
     /// CPUs that the service may use, of a log and of counters.
     pub cpus: Option<u32>,
-    /// The present limit, of a log, of counters and of a trace.
+    /// The present limit, as people write it; that of a scenario is replaced.
     pub cpu_max: Option<String>,
     /// Patterns of the names of threads, of a trace.
     pub comms: Vec<String>,
@@ -33,6 +37,21 @@ pub enum AdviseInput {
     Trace(Box<TraceCase>),
     /// Counters, to which services are fitted.
     Counters(Box<Counters>),
+}
+
+impl InputOptions {
+    /// The present limit, if it is said.
+    fn limit(&self) -> Result<Option<CpuMax>, Error> {
+        self.cpu_max.as_deref().map(limit::of_flag).transpose()
+    }
+}
+
+/// The scenario with another limit of the group that is asked about. A burst stays as far as the quota allows it.
+fn with_limit(scenario: &Scenario, limit: CpuMax, options: &InputOptions) -> Result<Scenario, Error> {
+    let (group, _) = subject(scenario, &AdviseOptions { cgroup: options.cgroup.clone(), ..AdviseOptions::default() })?;
+    let burst = scenario.group_limit(&group).map_or(Ns::ZERO, |now| now.burst);
+    let burst = limit.quota.map_or(burst, |quota| burst.min(quota));
+    Ok(scenario.with_group_limit(&group, CpuMax { burst, ..limit }))
 }
 
 /// CPUs of a service of which nothing else is said.
@@ -54,12 +73,13 @@ impl AdviseInput {
         if is_table {
             return AdviseInput::table(&name, &read_text(path)?, options, overrides);
         }
-        let given = [options.workers.is_some(), options.cpus.is_some(), options.cpu_max.is_some()];
-        if given.contains(&true) {
-            let message = "--workers, --cpus and --cpu-max are for tables and traces";
+        if options.workers.is_some() || options.cpus.is_some() {
+            let message = "--workers and --cpus are for tables";
             return Err(Error::one("command line", message, "Write what they say into the scenario."));
         }
-        Ok(AdviseInput::Scenario(Box::new(Scenario::load(path, overrides)?)))
+        let scenario = Scenario::load(path, overrides)?;
+        let scenario = options.limit()?.map_or(Ok(scenario.clone()), |limit| with_limit(&scenario, limit, options))?;
+        Ok(AdviseInput::Scenario(Box::new(scenario)))
     }
 
     fn table(name: &str, text: &str, options: &InputOptions, overrides: &Overrides) -> Result<AdviseInput, Error> {
@@ -69,8 +89,8 @@ impl AdviseInput {
                 return Err(Error::one("command line", message, "Say it with --workers N."));
             };
             let cpus = options.cpus.unwrap_or(CPUS);
-            let cpu_max = options.cpu_max.clone().unwrap_or_else(|| "max".to_string());
-            let scenario = log::scenario(name, text, &LogOptions { workers, cpus, cpu_max }, overrides)?;
+            let limit = options.limit()?.unwrap_or(CpuMax::UNLIMITED);
+            let scenario = log::scenario(name, text, &LogOptions { workers, cpus, limit }, overrides)?;
             return Ok(AdviseInput::Scenario(Box::new(scenario)));
         }
         if counters::are_counters(text) {
@@ -80,7 +100,7 @@ impl AdviseInput {
                 return Err(Error::one("command line", message, "Leave the others out: a fit to counters runs no kernel."));
             }
             let cpus = u64::from(options.cpus.unwrap_or(CPUS));
-            let counters = counters::read(name, text, options.cpu_max.as_deref(), cpus)?;
+            let counters = counters::read(name, text, options.limit()?, cpus)?;
             return Ok(AdviseInput::Counters(Box::new(counters)));
         }
         Err(Error::one(
@@ -99,7 +119,7 @@ fn trace(path: &Path, options: &InputOptions, overrides: &Overrides) -> Result<A
     let trace = TraceOptions {
         comms: options.comms.clone(),
         cgroup: options.cgroup.clone(),
-        cpu_max: options.cpu_max.clone(),
+        limit: options.limit()?,
         arrivals: options.arrivals,
     };
     Ok(AdviseInput::Trace(Box::new(TraceCase::open(path, &trace, overrides)?)))

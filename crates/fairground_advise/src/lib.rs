@@ -58,6 +58,7 @@ mod fit;
 mod goal;
 mod input;
 mod lab;
+mod limit;
 mod log;
 mod options;
 mod pattern;

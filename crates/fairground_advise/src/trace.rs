@@ -2,7 +2,7 @@
 
 use super::pattern::matches;
 use fairground::replay::{profile_of, smp_of};
-use fairground_model::{TaskInfo, TraceEvent};
+use fairground_model::{CpuMax, TaskInfo, TraceEvent};
 use fairground_recordings::System;
 use fairground_scenario::{Error, Overrides, Scenario, quoted, trace_file::TraceFile};
 use fairground_stdx::{Id, IndexVec, Ns, TaskId};
@@ -16,8 +16,8 @@ pub(super) struct TraceOptions {
     pub(super) comms: Vec<String>,
     /// The path of the group, for what is to be written where.
     pub(super) cgroup: Option<String>,
-    /// The limit under which it was recorded, as in cpu.max.
-    pub(super) cpu_max: Option<String>,
+    /// The limit under which it was recorded.
+    pub(super) limit: Option<CpuMax>,
     /// What becomes of arrivals.
     pub(super) arrivals: Loop,
 }
@@ -133,7 +133,7 @@ fn place(file: &TraceFile, group: &str, options: &TraceOptions, overrides: &Over
          [[group]]\npath = {}\n\"cpu.max\" = {}\n[[workload]]\ngroup = {}\ntasks = [{{ name = \"x\", hog = true }}]\n",
         quoted(&format!("threads of {}", file.name)),
         quoted(group),
-        quoted(options.cpu_max.as_deref().unwrap_or("max")),
+        quoted(&options.limit.unwrap_or(CpuMax::UNLIMITED).to_string()),
         quoted(group),
     );
     Scenario::parse(&file.path.display().to_string(), &toml, Path::new(""), overrides)
@@ -208,7 +208,7 @@ fn facts(made: &WhatIf, options: &TraceOptions) -> TraceFacts {
         inside: made.inside,
         arrivals: options.arrivals,
         overdue: made.overdue,
-        knows_limit: options.cpu_max.is_some(),
+        knows_limit: options.limit.is_some(),
     }
 }
 

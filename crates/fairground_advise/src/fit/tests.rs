@@ -170,7 +170,7 @@ fn counters(step_ms: u64) -> Counters {
         format!("{}.{:03},{used_us},{},{},{}\n", ms / 1000, ms % 1000, ms / 100, ms / 200, ms * 1500)
     });
     let text = format!("time_s,usage_usec,nr_periods,nr_throttled,throttled_usec\n{}", rows.collect::<String>());
-    counters::read("stat.csv", &text, Some("20000 100000"), 8).unwrap()
+    counters::read("stat.csv", &text, Some(crate::limit::of_flag("0.2").unwrap()), 8).unwrap()
 }
 
 #[test]

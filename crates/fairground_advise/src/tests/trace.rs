@@ -8,7 +8,7 @@ use fairground_workload::replay::Loop;
 use std::path::PathBuf;
 
 fn case(path: &Path, comm: &str, flags: &[&str]) -> TraceCase {
-    let options = TraceOptions { comms: vec![comm.to_string()], cgroup: None, cpu_max: None, arrivals: Loop::Open };
+    let options = TraceOptions { comms: vec![comm.to_string()], cgroup: None, limit: None, arrivals: Loop::Open };
     let [machine, profile] = [0, 1].map(|place| flags.get(place).map(ToString::to_string));
     TraceCase::open(path, &options, &Overrides { machine, profile, ..Overrides::default() }).unwrap()
 }

@@ -41,7 +41,7 @@ pub(crate) struct Args {
     /// Of a log or of counters: CPUs that the service may use; 8 if left out
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     cpus: Option<u32>,
-    /// Of a log, of counters or of a trace: the present limit as in cpu.max, such as "200000 100000"
+    /// The present limit: CPUs (2), millicores (2000m), percent of a CPU (200%), max, or as in cpu.max ("200000 100000"); that of a scenario is replaced
     #[arg(long, value_name = "LIMIT")]
     cpu_max: Option<String>,
     /// Of a trace: names of the threads in the group, such as 'java*'; * and ? stand for letters

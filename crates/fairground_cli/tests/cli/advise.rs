@@ -62,6 +62,14 @@ fn a_limit_below_the_demand_is_unstable_and_a_goal_may_be_out_of_reach() {
 }
 
 #[test]
+fn a_limit_of_the_command_line_replaces_that_of_a_scenario() {
+    let folder = Folder::new();
+    let ran = run(&["advise", &scenario(&folder, "200000"), "--cpu-max", "450m"]);
+    assert_eq!(ran.code, 1);
+    assert!(ran.out.contains("UNSTABLE: the limit of 0.45 CPUs"), "{}", ran.out);
+}
+
+#[test]
 fn tables_of_requests_and_counters_are_read() {
     let folder = Folder::new();
     let lines: Vec<String> = (0..400).map(|row| format!("{}.{:02},5,5", row / 100, row % 100)).collect();
@@ -103,9 +111,12 @@ fn wrong_inputs_are_refused_by_name() {
         (vec!["advise", &service, "--goal", "p99=fast"], "--goal p99=50ms"),
         (vec!["advise", &service, "--cgroup", "/web"], "Groups: /app."),
         (vec!["advise", &service, "--workers", "3"], "are for tables"),
+        (vec!["advise", &service, "--cpu-max", "two"], "millicores (`2000m`)"),
+        (vec!["advise", &service, "--cpu-max", "5m"], "below 1 ms"),
         (vec!["advise", &odd], "neither a log of requests nor samples of counters"),
         (vec!["advise", &log], "--workers N"),
-        (vec!["advise", &log, "--workers", "2", "--cpu-max", "500 100000"], "too few"),
+        (vec!["advise", &log, "--workers", "2", "--cpu-max", "500 100000"], "below 1 ms"),
+        (vec!["advise", &log, "--workers", "2", "--cpu-max", "2"], "too few"),
         (vec!["advise", &counters, "--profile", "v5.4"], "take --seed only"),
         (vec!["advise", &odd, "--comm", "x"], "are for traces"),
         (vec!["advise", &text], "See `fairground list formats`"),
