@@ -5,7 +5,7 @@ use fairground::input::RunInput;
 use fairground::interval::{self, Interval};
 use fairground::perf_sched::{ReadyMark, Source};
 use fairground_scenario::{Error, Overrides};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Seeds are whole numbers of TOML as well.
 const MAX_SEED: u64 = i64::MAX as u64;
@@ -39,6 +39,10 @@ pub(crate) struct InputFlags {
 }
 
 impl InputFlags {
+    /// The file or folder that is run, if it is one.
+    pub(crate) fn path(&self) -> Option<&Path> {
+        self.scenario.as_deref()
+    }
     pub(crate) fn open(&self, overrides: &Overrides) -> Result<RunInput, Error> {
         match (&self.workload, &self.scenario) {
             (Some(name), _) => RunInput::workload(name, &self.flags, overrides),
@@ -146,6 +150,17 @@ impl RecordFlags {
 }
 
 impl ScenarioFlags {
+    /// The flags as they are typed.
+    pub(crate) fn words(&self) -> Vec<String> {
+        let ScenarioFlags { profile, features, set, machine, capacities, seed, duration } = self;
+        let seed = seed.map(|seed| seed.to_string());
+        let flag = |name: &str, value: &String| [format!("--{name}"), value.clone()];
+        let once =
+            [("profile", profile), ("machine", machine), ("capacities", capacities), ("seed", &seed), ("duration", duration)];
+        let once = once.into_iter().filter_map(|(name, value)| Some(flag(name, value.as_ref()?)));
+        let often = features.iter().map(|value| flag("feature", value)).chain(set.iter().map(|value| flag("set", value)));
+        once.chain(often).flatten().collect()
+    }
     pub(crate) fn overrides(&self) -> Overrides {
         Overrides {
             profile: self.profile.clone(),

@@ -10,6 +10,7 @@
 //! from before its    what_if.rs     the same state with one thing changed
 //! last sleep         levers.rs      what could be changed against a cause
 //!                    proof.rs       the cause whose removal saves most is named
+//! of a single wait   glance.rs      where its time went, and nothing tried
 //! ```
 //!
 //! The run is deterministic, so a copy comes to the same state; what is asked of it in detail changes nothing.
@@ -19,6 +20,7 @@ mod beside;
 mod cause;
 mod elsewhere;
 mod find;
+mod glance;
 mod hold;
 mod late;
 mod levers;
@@ -41,6 +43,7 @@ pub use beside::Beside;
 pub use cause::{Cause, Place};
 pub use elsewhere::{IdleCpu, Placement};
 pub use find::{Delay, Kind};
+pub use glance::worst_wait;
 pub use one::Explained;
 pub use parts::{Keeps, Meeting, Part, Parts, Stretch, Who};
 pub use percentile::Percentile;

@@ -1,9 +1,11 @@
 //! One simulation: from a scenario to its report.
 
 mod show;
+mod worst;
 
 pub(crate) use show::run_page;
-pub use show::{run_document, run_tables, search_tables, speed, summary};
+pub use show::{run_document, run_tables, search_tables, shortened, speed, summary};
+pub use worst::WorstWait;
 
 use crate::schedstat;
 use fairground_formats::schedstat::SchedStatFile;
@@ -19,6 +21,7 @@ use fairground_sched::FreqReport;
 use fairground_sim::{Counts, Ending, Flow, Simulation};
 use fairground_stdx::{Instant, Log2Histogram, Ns};
 use std::time::Duration;
+use worst::Copies;
 
 /// How a run is made, beside what decides its result.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -81,6 +84,8 @@ pub struct RunOutcome {
     pub locks: LockOutcome,
     /// The policies with operating points.
     pub frequencies: Vec<FreqReport>,
+    /// The worst wait, if any task waited.
+    pub worst: Option<WorstWait>,
 }
 
 impl RunOutcome {
@@ -109,9 +114,34 @@ const BATCH_MAX: Ns = Ns::from_ms(100);
 const BATCH_MIN: Ns = Ns::from_us(100);
 /// A run is cut into about so many batches, for the progress bar.
 const BATCHES: u64 = 500;
+/// So many batches lie between two copies.
+const BATCHES_PER_COPY: u64 = 10;
 
 /// Runs a scenario. `sink` gets every record beside the statistics.
 pub fn run(scenario: &Scenario, options: &RunOptions, sink: &mut dyn Sink, control: Control<'_>) -> Result<RunOutcome, Error> {
+    simulate(scenario, options, sink, control, None)
+}
+
+/// The same, with a copy of the run from before its worst wait; none if that began with the run.
+pub fn run_with_copy(
+    scenario: &Scenario,
+    options: &RunOptions,
+    sink: &mut dyn Sink,
+    control: Control<'_>,
+) -> Result<(RunOutcome, Option<Simulation>), Error> {
+    let mut copies = Copies::default();
+    let outcome = simulate(scenario, options, sink, control, Some(&mut copies))?;
+    let copy = outcome.worst.as_ref().and_then(|worst| copies.before(worst.from));
+    Ok((outcome, copy))
+}
+
+fn simulate(
+    scenario: &Scenario,
+    options: &RunOptions,
+    sink: &mut dyn Sink,
+    control: Control<'_>,
+    copies: Option<&mut Copies>,
+) -> Result<RunOutcome, Error> {
     let mut setup = scenario.setup()?;
     setup.paranoid = options.paranoid;
     let tasks = setup.tasks.clone();
@@ -121,15 +151,9 @@ pub fn run(scenario: &Scenario, options: &RunOptions, sink: &mut dyn Sink, contr
         RunStats::new(Instant::ZERO, scenario.machine.cpus.len()).with_markers(&tasks.markers).measured_in(tasks.window);
     let began = std::time::Instant::now();
     let ended = guard::catch(|| {
-        let mut both;
-        let sink: &mut dyn Sink = if sink.listens() {
-            both = (&mut stats, sink);
-            &mut both
-        } else {
-            &mut stats
-        };
-        simulation.introduce(sink);
-        drive(&mut simulation, sink, options.stop_before_event, control)
+        let mut heard = Heard { stats: &mut stats, sink, tasks: &tasks, copies };
+        heard.with(|sink| simulation.introduce(sink));
+        drive(&mut simulation, &mut heard, options.stop_before_event, control)
     });
     let wall = began.elapsed();
     let ending = match ended {
@@ -142,7 +166,9 @@ pub fn run(scenario: &Scenario, options: &RunOptions, sink: &mut dyn Sink, contr
     let locks = LockOutcome::of(&simulation, &tasks);
     let quotas = quota_rows(&simulation);
     let metrics = metrics::metrics(&report, &tasks, &locks, &quotas);
+    let worst = WorstWait::of(&report, &tasks);
     Ok(RunOutcome {
+        worst,
         scenario_digest: scenario.digest(),
         digest: simulation.digest(),
         seed: scenario.seed,
@@ -175,23 +201,45 @@ fn book_kernel_time(report: &mut RunReport, simulation: &Simulation) {
     }
 }
 
+/// Who gets the records of a run, and the copies that are kept of it.
+struct Heard<'a> {
+    stats: &'a mut RunStats,
+    sink: &'a mut dyn Sink,
+    tasks: &'a TaskSet,
+    copies: Option<&'a mut Copies>,
+}
+
+impl Heard<'_> {
+    /// Does something with all who listen.
+    fn with<R>(&mut self, act: impl FnOnce(&mut dyn Sink) -> R) -> R {
+        if self.sink.listens() { act(&mut (&mut *self.stats, &mut *self.sink)) } else { act(self.stats) }
+    }
+    /// Looks at the run before a batch.
+    fn look(&mut self, simulation: &Simulation, batch: u64) {
+        if let Some(copies) = self.copies.as_mut().filter(|_| batch.is_multiple_of(BATCHES_PER_COPY)) {
+            copies.take(simulation, self.stats, self.tasks);
+        }
+    }
+}
+
 /// Runs in batches, so that it can be stopped and watched.
 fn drive(
     simulation: &mut Simulation,
-    sink: &mut dyn Sink,
+    heard: &mut Heard<'_>,
     stop_before: Option<u64>,
     control: Control<'_>,
 ) -> Result<RunEnding, fairground_sim::Stopped> {
     let total = simulation.end().ns();
     let batch = Ns((total / BATCHES).clamp(BATCH_MIN.0, BATCH_MAX.0));
     let mut until = Instant::ZERO;
-    loop {
+    for nr in 0.. {
+        heard.look(simulation, nr);
         // Past the end nothing is left but to finish, however far away the next event would be.
         until = if until >= simulation.end() { Instant::MAX } else { until + batch };
         let flow = match stop_before {
-            None => simulation.run_until(until, sink)?,
+            None => heard.with(|sink| simulation.run_until(until, sink))?,
             Some(limit) => {
-                let flow = step_until(simulation, sink, until, limit)?;
+                let flow = heard.with(|sink| step_until(simulation, sink, until, limit))?;
                 if flow == Flow::More && simulation.counts().events() >= limit {
                     return Ok(RunEnding::AtEvent);
                 }
@@ -204,9 +252,10 @@ fn drive(
             return Ok(RunEnding::Complete(end.ending));
         }
         if control.stopped() {
-            return Ok(RunEnding::Interrupted);
+            break;
         }
     }
+    Ok(RunEnding::Interrupted)
 }
 
 fn step_until(

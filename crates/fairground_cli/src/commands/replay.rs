@@ -51,7 +51,7 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
         let mut shown = run::run_tables(scenario, &outcome);
         shown.push(beside);
         show::tables(&shown)?;
-        show::text(&format!("\n{}\n", run::summary(scenario, &outcome)))?;
+        show::text(&format!("\n{}\n", run::summary(scenario, &outcome).join("\n")))?;
         eprintln!("{}", run::speed(&outcome));
     }
     Ok(if outcome.ending == RunEnding::Interrupted { EXIT_INTERRUPTED } else { 0 })

@@ -6,7 +6,8 @@ use crate::progress::Bar;
 use crate::show;
 use fairground::input::RunInput;
 use fairground::output::Outputs;
-use fairground::run::{self, RunEnding, RunOptions, RunOutcome};
+use fairground::run::{self, RunEnding, RunOptions, RunOutcome, WorstWait};
+use fairground_explain as explain;
 use fairground_recordings::RecordedSet;
 use fairground_recordings::figures::{self, Check, FigureMap};
 use fairground_scenario::{Control, Error, Scenario};
@@ -29,6 +30,9 @@ pub(crate) struct Args {
     /// Also show how well searches for an idle CPU did, and a histogram of how long they took; documents always have both
     #[arg(long)]
     searches: bool,
+    /// Show every row of every table: else of many tasks, groups and CPUs those with the largest figures; documents always have all
+    #[arg(long)]
+    full: bool,
     /// Check every invariant again and again
     #[arg(long)]
     paranoid: bool,
@@ -50,29 +54,41 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
     let bar = Bar::new("simulating");
     let control = Control::new(interrupt::flag(), &bar);
     let options = RunOptions { paranoid: args.paranoid, stop_before_event: args.stop_before_event, command: command_line() };
-    let (outcome, set) = match &input {
-        RunInput::Scenario(scenario) => (run::run(scenario, &options, &mut outputs, control), None),
+    let mut figures = None;
+    let made = match &input {
+        RunInput::Scenario(scenario) => run::run_with_copy(scenario, &options, &mut outputs, control),
         RunInput::Set(set) => {
-            let mut figures = set.figures();
-            let outcome = run::run(&set.scenario, &options, &mut (&mut figures, &mut outputs), control);
-            (outcome, Some((set.as_ref(), figures)))
+            let figures = figures.insert((set.as_ref(), set.figures()));
+            run::run_with_copy(&set.scenario, &options, &mut (&mut figures.1, &mut outputs), control)
         }
     };
     bar.finish();
-    let outcome = outcome?;
+    let (mut outcome, copy) = made?;
+    explain::worst_wait(scenario, &mut outcome, copy)?;
+    if let Some(worst) = &mut outcome.worst {
+        worst.ask = ask(args, scenario, worst);
+    }
     for path in outputs.finish_run(scenario, &outcome)? {
         show::written(&path);
     }
-    let checked = set.map(|(set, figures)| (set, set.check(figures, outcome.end(), &outcome.quotas)));
+    let checked = figures.map(|(set, figures)| (set, set.check(figures, outcome.end(), &outcome.quotas)));
     let passes = checked.as_ref().is_none_or(|(_, (_, check))| check.passes());
-    print(scenario, &outcome, checked, Shown { json, searches: args.searches })?;
+    print(scenario, &outcome, checked, Shown { json, searches: args.searches, full: args.full })?;
     Ok(exit_code(&outcome, passes))
+}
+
+/// The command that tells more of the worst wait.
+fn ask(args: &Args, scenario: &Scenario, worst: &WorstWait) -> Option<String> {
+    let (path, name) = (args.input.path()?, scenario.tasks().tasks.get(worst.task)?.name.clone());
+    let words = ["explain".to_string(), path.display().to_string(), "--task".to_string(), name, "--at".to_string(), worst.at()];
+    Some(as_typed(words.into_iter().chain(args.change.words())))
 }
 
 /// What is shown, and how.
 struct Shown {
     json: bool,
     searches: bool,
+    full: bool,
 }
 
 type Checked<'s> = (&'s RecordedSet, (FigureMap, Check));
@@ -89,9 +105,12 @@ fn print(scenario: &Scenario, outcome: &RunOutcome, checked: Option<Checked<'_>>
     if shown.searches {
         all.extend(run::search_tables(scenario, outcome));
     }
+    if !shown.full {
+        all = run::shortened(all);
+    }
     all.extend(checked.map(|(_, (_, check))| figures::expect_table(&check)));
     show::tables(&all)?;
-    show::text(&format!("\n{}\n", run::summary(scenario, outcome)))?;
+    show::text(&format!("\n{}\n", run::summary(scenario, outcome).join("\n")))?;
     eprintln!("{}", run::speed(outcome));
     Ok(())
 }
@@ -107,9 +126,13 @@ fn exit_code(outcome: &RunOutcome, passes: bool) -> u8 {
 
 /// The command line as it can be typed again.
 pub(crate) fn command_line() -> String {
+    as_typed(std::env::args().skip(1))
+}
+
+/// Words of a command line, quoted where a shell would take them apart.
+fn as_typed(words: impl Iterator<Item = String>) -> String {
     let plain =
         |word: &str| word.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_./=:,+@".contains(&byte)) && !word.is_empty();
     let quote = |word: String| if plain(&word) { word } else { format!("'{}'", word.replace('\'', "'\\''")) };
-    let words = std::env::args().skip(1).map(quote).collect::<Vec<_>>().join(" ");
-    format!("fairground {words}")
+    format!("fairground {}", words.map(quote).collect::<Vec<_>>().join(" "))
 }

@@ -19,6 +19,45 @@ fn text_shows_tasks_and_the_last_lines_say_what_was_run() {
     assert!(!ran.out.contains("events/s"));
 }
 
+/// The summary stands at the end, in at most ten lines; the worst wait has the cause that `explain` finds in its account, and the
+/// command of the summary explains that wait.
+#[test]
+fn the_summary_names_the_worst_wait_and_its_cause() {
+    for (path, cause) in [
+        ("scenarios/examples/service.toml", "throttled"),
+        ("scenarios/features/search.toml", "wakeup-granularity"),
+        ("scenarios/features/new-tasks.toml", "tick"),
+    ] {
+        let out = ok(&["run", path]).out;
+        let summary: Vec<&str> = out.rsplit("\n\n").next().unwrap().lines().collect();
+        assert!(summary.len() <= 10, "{summary:#?}");
+        let line = |begins: &str| summary.iter().find_map(|line| line.trim_start().strip_prefix(begins)).unwrap().trim_start();
+        assert!(line("cause ").starts_with(&format!("{cause}: ")), "{summary:#?}");
+        let words: Vec<&str> = line("more ").split(' ').skip(1).chain(["--json"]).collect();
+        let explained = ok(&words).json();
+        let causes = explained["causes"].as_array().unwrap();
+        assert!(causes.iter().any(|found| found == cause), "{causes:?}");
+        assert!(line("worst wait ").starts_with(&format!("{}: ", explained["task"].as_str().unwrap())), "{summary:#?}");
+        assert!(line("digests ").contains(explained["digest"].as_str().unwrap()), "{summary:#?}");
+    }
+}
+
+/// Of many tasks the worst are shown, and the rest is counted; documents have all.
+#[test]
+fn long_tables_are_cut_unless_all_is_asked_for() {
+    let folder = Folder::new();
+    let path = folder.file("many.toml", SMALL.replace("count = 2", "count = 40"));
+    let (short, full) = (ok(&["run", &path]).out, ok(&["run", &path, "--full"]).out);
+    assert!(
+        short.contains("\n26 more tasks: --full\n") && short.contains("\n82 more metrics, those of single tasks: --full\n"),
+        "{short}"
+    );
+    assert!(!full.contains("--full") && full.contains("\nhog-39 "), "{full}");
+    let tables = ok(&["run", &path, "--json"]).json()["tables"].clone();
+    let tasks = tables.as_array().unwrap().iter().find(|table| table["name"] == "tasks").unwrap();
+    assert_eq!(tasks["rows"].as_array().unwrap().len(), 41);
+}
+
 #[test]
 fn the_document_holds_what_is_promised() {
     let folder = Folder::new();

@@ -99,7 +99,7 @@ fn met(meeting: &Meeting, names: &Names) -> String {
 }
 
 /// Who had a CPU, in a word.
-fn who(who: Who, names: &Names) -> String {
+pub(super) fn who(who: Who, names: &Names) -> String {
     match who {
         Who::Task(task, group) => names.task_in(task, group),
         Who::Kernel(section) => format!("({})", section.name()),

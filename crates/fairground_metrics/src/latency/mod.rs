@@ -17,7 +17,7 @@ mod task;
 
 pub use cpu::{CpuReport, SectionTime};
 pub use report::{RUN_METRICS, ReasonCount, RunReport};
-pub use task::TaskReport;
+pub use task::{TaskReport, Waits};
 
 use crate::marker::MarkerStats;
 use crate::window::Window;
@@ -68,6 +68,10 @@ impl RunStats {
     pub fn measured_in(mut self, window: Option<(Instant, Instant)>) -> RunStats {
         self.window = window.map_or(Window::ALL, |(start, end)| Window { start, end });
         self
+    }
+    /// The waits of each task so far, by row.
+    pub fn waits(&self) -> impl Iterator<Item = Waits> {
+        self.tasks.iter().enumerate().map(|(index, row)| row.waits(TaskId::from_index(index)))
     }
     /// The report of a run that ended at `end`.
     pub fn finish(mut self, end: Instant) -> RunReport {

@@ -46,6 +46,10 @@ impl Latencies {
         }
         self.nr_waiting = 0;
     }
+    /// How many values there are.
+    fn len(&self) -> u64 {
+        self.histogram.len() + self.nr_waiting as u64
+    }
     /// The histogram of all values.
     fn into_histogram(mut self) -> Histogram {
         self.flush();
@@ -62,6 +66,7 @@ pub(super) struct TaskRow {
     pub(super) exec_ns: u64,
     wait_ns: u64,
     max_wait_ns: u64,
+    max_wait_from: Instant,
     slices: u64,
     voluntary: u64,
     involuntary: u64,
@@ -87,11 +92,11 @@ impl TaskRow {
     pub(super) fn gets_cpu(&mut self, at: Instant) {
         match self.doing {
             Doing::Woken(since) => {
-                let waited = self.waited(at.since(since));
+                let waited = self.waited(since, at.since(since));
                 self.latency.get_or_insert_default().record(waited);
             }
             Doing::Preempted(since) => {
-                self.waited(at.since(since));
+                self.waited(since, at.since(since));
             }
             Doing::Nothing | Doing::Running(_) => {}
         }
@@ -99,9 +104,11 @@ impl TaskRow {
         self.slices += 1;
     }
     #[inline]
-    fn waited(&mut self, length: Ns) -> u64 {
+    fn waited(&mut self, since: Instant, length: Ns) -> u64 {
         self.wait_ns += length.0;
-        self.max_wait_ns = self.max_wait_ns.max(length.0);
+        if length.0 > self.max_wait_ns {
+            (self.max_wait_ns, self.max_wait_from) = (length.0, since);
+        }
         length.0
     }
     /// A CPU switches away from the task.
@@ -130,11 +137,20 @@ impl TaskRow {
         match self.doing {
             Doing::Running(since) => self.run_ns += at.saturating_since(since).0,
             Doing::Woken(since) | Doing::Preempted(since) => {
-                self.waited(at.saturating_since(since));
+                self.waited(since, at.saturating_since(since));
             }
             Doing::Nothing => {}
         }
         self.doing = Doing::Nothing;
+    }
+    /// What is known of the task's waits so far.
+    pub(super) fn waits(&self, task: TaskId) -> Waits {
+        let waits_since = match self.doing {
+            Doing::Woken(since) | Doing::Preempted(since) => Some(since),
+            Doing::Nothing | Doing::Running(_) => None,
+        };
+        let wakeups = self.latency.as_ref().map_or(0, |latencies| latencies.len());
+        Waits { task, from: self.max_wait_from, longest: Ns(self.max_wait_ns), wakeups, waits_since }
     }
     /// The row as it is reported.
     pub(super) fn report(self, task: TaskId) -> TaskReport {
@@ -145,6 +161,7 @@ impl TaskRow {
             exec: Ns(self.exec_ns),
             wait: Ns(self.wait_ns),
             max_wait: Ns(self.max_wait_ns),
+            max_wait_from: self.max_wait_from,
             slices: self.slices,
             voluntary: self.voluntary,
             involuntary: self.involuntary,
@@ -156,6 +173,21 @@ impl TaskRow {
     pub(super) fn is_known(&self) -> bool {
         self.info.is_some() || self.slices + self.voluntary + self.involuntary > 0
     }
+}
+
+/// The waits of a task in a run that is not over yet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Waits {
+    /// The task.
+    pub task: TaskId,
+    /// When its longest wait began.
+    pub from: Instant,
+    /// How long that was.
+    pub longest: Ns,
+    /// How often it got a CPU after a wake-up or its start.
+    pub wakeups: u64,
+    /// Since when it could run and does not.
+    pub waits_since: Option<Instant>,
 }
 
 /// The statistics of one task.
@@ -173,6 +205,8 @@ pub struct TaskReport {
     pub wait: Ns,
     /// The longest such time (scheduling delay).
     pub max_wait: Ns,
+    /// When the first of the longest began.
+    pub max_wait_from: Instant,
     /// How often a CPU switched to it.
     pub slices: u64,
     /// Switches away from it that left it asleep or dead.

@@ -94,6 +94,25 @@ impl Table {
     pub fn note(&mut self, note: impl Into<String>) {
         self.notes.push(note.into());
     }
+    /// Keeps the rows for which `is_kept` says so, and says how many it left out.
+    pub fn keep(&mut self, is_kept: impl FnMut(&Vec<Cell>) -> bool) -> usize {
+        let before = self.rows.len();
+        self.rows.retain(is_kept);
+        before - self.rows.len()
+    }
+    /// Of more rows than `most` keeps those with the largest whole numbers in the columns with these keys, the largest first, and
+    /// says how many it left out.
+    pub fn keep_largest(&mut self, most: usize, by: &[&str]) -> usize {
+        let left_out = self.rows.len().saturating_sub(most);
+        if left_out > 0 {
+            let places: Vec<usize> = by.iter().filter_map(|key| self.columns.iter().position(|row| row.key == *key)).collect();
+            let figure = |row: &Vec<Cell>, place: usize| row[place].data.as_u64().unwrap_or(0);
+            let figures = |row: &Vec<Cell>| -> Vec<u64> { places.iter().map(|&place| figure(row, place)).collect() };
+            self.rows.sort_by_cached_key(|row| std::cmp::Reverse(figures(row)));
+            self.rows.truncate(most);
+        }
+        left_out
+    }
     /// The columns.
     pub fn columns(&self) -> &[Column] {
         &self.columns

@@ -1,12 +1,16 @@
 //! A run as tables, as a document and as a page: the tables of its workloads, then those that every run has.
 
 mod page;
+mod short;
+mod summary;
 mod system;
 mod workload;
 
 pub(crate) use page::run_page;
+pub use short::shortened;
+pub use summary::summary;
 
-use super::{RunEnding, RunOutcome};
+use super::RunOutcome;
 use fairground_model::{TaskSet, cgroup};
 use fairground_report::searches::{bpftrace_histogram, efficiency_table};
 use fairground_report::units::{format_count, format_metric, format_ns};
@@ -93,31 +97,6 @@ pub fn run_document(scenario: &Scenario, outcome: &RunOutcome) -> Document {
         document.set("holds", outcome.holds());
     }
     document
-}
-
-/// What was run and what came out, in a few lines. No wall-clock time.
-pub fn summary(scenario: &Scenario, outcome: &RunOutcome) -> String {
-    let partial = match outcome.ending {
-        RunEnding::Complete(_) => String::new(),
-        RunEnding::Interrupted => format!("PARTIAL: interrupted at {} of {}\n", outcome.simulated, scenario.duration),
-        RunEnding::AtEvent => format!("PARTIAL: stopped at {} before an event, as asked\n", outcome.simulated),
-    };
-    let counts = outcome.counts;
-    format!(
-        "{partial}{}: {} on {} ({} CPUs), seed {}, {} simulated\n{} ticks, {} switches, {} wake-ups, {} migrations\nscenario {:032x}\ndigest   {:032x}",
-        scenario.title,
-        scenario.profile.full_name(),
-        scenario.machine.name,
-        scenario.machine.cpus.len(),
-        outcome.seed,
-        format_ns(outcome.simulated),
-        format_count(counts.ticks),
-        format_count(counts.switches),
-        format_count(counts.wakeups),
-        format_count(counts.migrations),
-        outcome.scenario_digest,
-        outcome.digest,
-    )
 }
 
 /// How fast it went here: the only line with wall-clock time, for stderr.

@@ -1,8 +1,8 @@
 //! The page of one run.
 
-use super::{run_tables, search_tables};
+use super::{run_tables, search_tables, summary};
 use crate::pages::{latency_chart, page, percentile_series, timeline_block};
-use crate::run::{RunEnding, RunOutcome};
+use crate::run::RunOutcome;
 use fairground_metrics::Timeline;
 use fairground_model::MarkerUnit;
 use fairground_report::page::{Block, Page};
@@ -26,12 +26,7 @@ pub(crate) fn run_page(scenario: &Scenario, outcome: &RunOutcome, timeline: Opti
         .fact("migrations", format_count(counts.migrations))
         .fact("scenario", format!("{:032x}", outcome.scenario_digest))
         .fact("digest", format!("{:032x}", outcome.digest));
-    match outcome.ending {
-        RunEnding::Complete(_) => {}
-        RunEnding::Interrupted | RunEnding::AtEvent => {
-            page.push(Block::Text(format!("PARTIAL: the run was stopped at {} of {}.", outcome.simulated, scenario.duration)));
-        }
-    }
+    page.push(Block::Snippet("What happened".to_string(), summary(scenario, outcome).join("\n")));
     for note in &scenario.notes {
         page.push(Block::Text(format!("Note: {note}")));
     }
