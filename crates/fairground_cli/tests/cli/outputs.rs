@@ -157,5 +157,5 @@ fn files_of_whole_runs_are_refused_where_there_is_none() {
 fn a_page_of_a_part_of_a_run_says_so() {
     let folder = Folder::new();
     ok(&["run", &folder.file("a.toml", SMALL), "--stop-before-event", "50", "-o", &folder.path("x.html")]);
-    assert!(folder.read("x.html.partial").contains("PARTIAL: the run was stopped at"));
+    assert!(folder.read("x.html.partial").contains("PARTIAL: stopped at"));
 }
