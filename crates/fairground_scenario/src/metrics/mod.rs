@@ -168,7 +168,7 @@ const fn marker(
 
 const MORE: Option<(Unit, Better)> = Some((Unit::Count, Better::Higher));
 
-/// The metrics of each measurement of a workload, over all measured tasks.
+/// The metrics of each measurement of a workload, over all measured tasks that make it.
 static MARKER_METRICS: [MarkerRow; 11] = [
     marker("count", MORE, "How many values were measured", |marked| Some(marked.values.len())),
     marker("per_second", MORE, "Their sum per second of the window, where only a window counts", |marked| marked.per_second),
@@ -183,15 +183,25 @@ static MARKER_METRICS: [MarkerRow; 11] = [
     marker("max", None, "The largest", |marked| Some(marked.values.max())),
 ];
 
-/// Whether a row is that of `marker` and of a measured task among `rows`.
-fn counts(row: &MarkerReport, tasks: &TaskSet, rows: &Range<usize>, marker: MarkerId) -> bool {
-    row.marker == marker && rows.contains(&row.task.index()) && tasks.tasks.get(row.task).is_some_and(|task| task.measured)
+/// The reports of `marker` by measured tasks among `rows`. What only tasks that are not measured can tell, such as how many requests the
+/// clients of a service made, is told by them.
+fn reports<'a>(
+    report: &'a RunReport,
+    tasks: &TaskSet,
+    rows: &Range<usize>,
+    marker: MarkerId,
+) -> impl Iterator<Item = &'a MarkerReport> {
+    let is_of = |row: &&MarkerReport| row.marker == marker && rows.contains(&row.task.index());
+    let is_measured = |row: &&MarkerReport| tasks.tasks.get(row.task).is_some_and(|task| task.measured);
+    let found: Vec<&MarkerReport> = report.markers.iter().filter(is_of).collect();
+    let measured: Vec<&MarkerReport> = found.iter().copied().filter(is_measured).collect();
+    if measured.is_empty() { found } else { measured }.into_iter()
 }
 
 /// The values of a marker of whole microseconds (in us) or per second, in the buckets of schbench.
 pub fn marker_buckets(report: &RunReport, tasks: &TaskSet, rows: &Range<usize>, marker: MarkerId) -> PlatHistogram {
     let mut values = PlatHistogram::default();
-    let reports = report.markers.iter().filter(|row| counts(row, tasks, rows, marker));
+    let reports = reports(report, tasks, rows, marker);
     reports.filter_map(|row| row.buckets.as_ref()).for_each(|buckets| values.merge(buckets));
     values
 }
@@ -199,7 +209,7 @@ pub fn marker_buckets(report: &RunReport, tasks: &TaskSet, rows: &Range<usize>, 
 /// The values of a marker over the measured tasks among `rows`.
 pub fn marker_values(report: &RunReport, tasks: &TaskSet, rows: &Range<usize>, marker: MarkerId) -> Histogram {
     let mut values = Histogram::new();
-    report.markers.iter().filter(|row| counts(row, tasks, rows, marker)).for_each(|row| values.merge(&row.values));
+    reports(report, tasks, rows, marker).for_each(|row| values.merge(&row.values));
     values
 }
 
