@@ -38,9 +38,9 @@ impl KernelVersion {
         self.major >= 4 && LAST_MINORS.iter().all(|last| last.major != self.major || self.minor <= last.minor)
     }
 
-    /// Reads `v5.19`; nothing if the text has another form.
+    /// Reads `v5.19` or `5.19`; nothing if the text has another form.
     pub fn parse(text: &str) -> Option<KernelVersion> {
-        let (major, minor) = text.strip_prefix('v')?.split_once('.')?;
+        let (major, minor) = text.strip_prefix('v').unwrap_or(text).split_once('.')?;
         let number = |digits: &str| match digits.bytes().all(|b| b.is_ascii_digit()) {
             true => digits.parse::<u8>().ok(),
             false => None,
@@ -80,8 +80,8 @@ mod tests {
 
     #[test]
     fn reads_only_its_own_form() {
-        assert_eq!(KernelVersion::parse("v5.19"), Some(v(5, 19)));
-        for bad in ["5.19", "v5", "v5.", "v.1", "v+5.1", "v5.300", "v5.1.2", "v5.1 ", ""] {
+        assert_eq!(["v5.19", "5.19"].map(KernelVersion::parse), [Some(v(5, 19)); 2]);
+        for bad in ["v5", "v5.", "v.1", "v+5.1", "v5.300", "v5.1.2", "v5.1 ", ""] {
             assert_eq!(KernelVersion::parse(bad), None, "{bad}");
         }
     }

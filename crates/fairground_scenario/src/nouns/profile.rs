@@ -35,7 +35,7 @@ pub(crate) fn read(mut table: Fields<'_>, m: &mut Mistakes) -> Option<Kernel> {
         }
         return None;
     };
-    let mut name = if kernel.value.starts_with('v') { kernel.value.to_string() } else { format!("v{}", kernel.value) };
+    let mut name = kernel.value.to_string();
     let mut profile = keep(Profile::parse(&name), kernel.span, m)?;
     for overlay in overlays {
         name = format!("{name}+{}", overlay.value);

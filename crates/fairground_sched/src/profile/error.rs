@@ -32,7 +32,13 @@ impl ProfileError {
     }
 
     pub(super) fn unknown_profile(name: &str) -> ProfileError {
-        ProfileError::new(format!("there is no profile `{name}`"), format!("Profiles are {}.", usable_names()))
+        // `v6.12.3`: its first two numbers are a kernel.
+        let stable = name.rsplit_once('.').and_then(|(kernel, _)| KernelVersion::parse(kernel));
+        let hint = match stable {
+            Some(kernel) => format!("Stable releases are not told apart: ask for `{kernel}`."),
+            None => format!("Profiles are {}.", usable_names()),
+        };
+        ProfileError::new(format!("there is no profile `{name}`"), hint)
     }
 
     pub(super) fn not_modelled_yet(name: &str) -> ProfileError {

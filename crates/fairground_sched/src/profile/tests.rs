@@ -68,7 +68,8 @@ fn refuses_names_with_a_sentence() {
     for (text, part) in [
         ("v9.9", "no profile `v9.9`"),
         ("", "no profile ``"),
-        ("4.20", "no profile `4.20`"),
+        ("6.12.3", "no profile `6.12.3`"),
+        ("six", "no profile `six`"),
         ("v7.3", "`v7.3` is not modelled yet"),
         ("v5.19+small-llc", "overlay `small-llc` needs `sis-util`"),
         ("v4.20+", "no overlay ``"),
@@ -79,6 +80,9 @@ fn refuses_names_with_a_sentence() {
         let message = message(Profile::parse(text));
         assert!(message.contains(part), "{text}: {message}");
     }
+    assert_eq!(Profile::parse("6.12").unwrap().name, "v6.12");
+    let stable = Profile::parse("v6.12.3").unwrap_err();
+    assert_eq!(stable.hint, "Stable releases are not told apart: ask for `v6.12`.");
 }
 
 /// Model: 02 T18
