@@ -38,7 +38,7 @@ fn the_summary_names_the_worst_wait_and_its_cause() {
         let causes = explained["causes"].as_array().unwrap();
         assert!(causes.iter().any(|found| found == cause), "{causes:?}");
         assert!(line("worst wait ").starts_with(&format!("{}: ", explained["task"].as_str().unwrap())), "{summary:#?}");
-        assert!(line("digests ").contains(explained["digest"].as_str().unwrap()), "{summary:#?}");
+        assert!(line("digest ").contains(explained["digest"].as_str().unwrap()), "{summary:#?}");
     }
 }
 

@@ -18,7 +18,8 @@ pub fn summary(scenario: &Scenario, outcome: &RunOutcome) -> Vec<String> {
         lines.extend(worst.ask.iter().map(|command| format!("  more      {command}")));
     }
     lines.extend(expected(&outcome.bands));
-    lines.push(format!("digests     scenario {:032x}, run {:032x}", outcome.scenario_digest, outcome.digest));
+    lines.push(format!("scenario    {:032x}", outcome.scenario_digest));
+    lines.push(format!("digest      {:032x}", outcome.digest));
     lines
 }
 
