@@ -2,7 +2,7 @@
 
 use crate::delay::read;
 use crate::planted::Planted;
-use fairground_explain::{ExplainOptions, Explanation, explain};
+use fairground_explain::{ExplainOptions, explain};
 use fairground_scenario::{Control, Error};
 
 /// An answer.
@@ -22,12 +22,9 @@ pub fn ask(planted: &Planted) -> Result<Answer, Error> {
     let options = ExplainOptions { task: Some(planted.task.clone()), ..ExplainOptions::default() };
     let explanation = explain(&scenario, &options, Control::none())?;
     let explanation = explanation.ok_or_else(|| Error::one("exam", "nobody stopped the run, and yet it stopped", ""))?;
-    Ok(Answer { cause: explanation.one.cause.slug(), lever: lever(&explanation), who: explanation.who_ran().map(str::to_string) })
-}
-
-/// The change that the answer puts first, if it makes the delay shorter.
-fn lever(explanation: &Explanation) -> Option<String> {
-    let late = explanation.one.delay.length();
-    let first = explanation.proof.outcomes.first().filter(|row| row.delay.is_some_and(|with| with < late));
-    first.map(|outcome| outcome.change.clone())
+    Ok(Answer {
+        cause: explanation.one.cause.slug(),
+        lever: explanation.remedy().map(|outcome| outcome.change.clone()),
+        who: explanation.who_ran().map(str::to_string),
+    })
 }

@@ -7,9 +7,11 @@ use super::what_if::{NO_DEEP_IDLE, NO_INTERRUPTS, NO_STEAL, QUEUED_LOAD};
 use fairground_model::{TaskSet, TaskSpec, event};
 use fairground_scenario::Scenario;
 use fairground_sched::Profile;
-use fairground_sched::profile::KnownKind;
+use fairground_sched::profile::{Known, KnownKind};
 use fairground_stdx::{CpuMask, TaskId, TgId};
 
+/// The greatest HZ that a kernel is built with.
+const HZ_MOST: u32 = 1000;
 /// Of the tasks that ran instead so many are taken away together.
 const OTHERS_AT_MOST: usize = 32;
 
@@ -233,6 +235,14 @@ impl<'a> Named<'a> {
             texts.push(QUEUED_LOAD.to_string());
         }
         texts
+    }
+
+    /// Changes with which a run must begin: another HZ, and the latest kernel.
+    pub(super) fn from_the_beginning(&self) -> Vec<String> {
+        let is_kernel = |row: &Known| row.kind == KnownKind::Modelled && !row.name.contains('+');
+        let latest = Profile::known().into_iter().rfind(is_kernel).map(|row| format!("kernel={}", row.name));
+        let hz = (self.scenario.machine.hz < HZ_MOST).then(|| format!("machine.hz={HZ_MOST}"));
+        hz.into_iter().chain(latest).collect()
     }
 
     /// The overlays that are modelled for this kernel.

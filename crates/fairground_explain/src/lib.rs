@@ -10,6 +10,7 @@
 //! from before its    what_if.rs     the same state with one thing changed
 //! last sleep         levers.rs      what could be changed against a cause
 //!                    proof.rs       the cause whose removal saves most is named
+//! from the beginning whole.rs       whether a change helps the whole run, and changes with which a run must begin
 //! of a single wait   glance.rs      where its time went, and nothing tried
 //! ```
 //!
@@ -37,6 +38,7 @@ mod show;
 mod verdicts;
 mod watch;
 mod what_if;
+mod whole;
 
 pub use aggregate::{Aggregate, CauseRow};
 pub use beside::Beside;
@@ -60,6 +62,7 @@ use fairground_scenario::{Control, Error, Scenario, guard};
 use fairground_stdx::nearest;
 use fairground_stdx::{Id, Instant, Ns, TaskId, TgId, units};
 use replay::{FirstRun, Replay};
+use whole::WholeRuns;
 
 /// Which delay is explained, and what is tried with it.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -96,6 +99,15 @@ pub struct Explanation {
 }
 
 impl Explanation {
+    /// The change that helps most: in the whole run if that was tried, else from the state before the delay. `None` if no change
+    /// saves a twentieth.
+    pub fn remedy(&self) -> Option<&Outcome> {
+        self.proof.outcomes.first().filter(|row| self.helps(row))
+    }
+    /// Whether a change saves a twentieth of the delay.
+    fn helps(&self, row: &Outcome) -> bool {
+        row.left().is_some_and(|left| self.one.is_worth(self.one.delay.length().saturating_sub(left)))
+    }
     /// Who ran instead, used the quota up or had the lock, for longest; `None` if no task did.
     pub fn who_ran(&self) -> Option<&str> {
         let of_pool = || self.pool.as_ref().and_then(|pool| pool.used.first()).map(|row| row.0);
@@ -124,22 +136,23 @@ fn explained(
     asked: &Asked,
     control: Control<'_>,
 ) -> Result<Option<Explanation>, Error> {
-    let Some(FirstRun { delays, mut replay, digest, end }) = Replay::first_run(scenario, &asked.watched, control)? else {
+    let Some(FirstRun { delays, mut replay, digest, end, events }) = Replay::first_run(scenario, &asked.watched, control)? else {
         return Ok(None);
     };
     let delays = asked.that_count(delays);
     let (delay, later) = asked.choose(scenario, &delays, end)?;
-    let changes = options.what_if.iter().map(|text| Change::parse(text, scenario, &delay)).collect::<Result<Vec<_>, _>>()?;
+    let changes = options.what_if.iter().map(|text| Change::parse(text, scenario)).collect::<Result<Vec<_>, _>>()?;
     let set = scenario.tasks();
     let (start, past) = replay.to(delay.from)?;
     let mut one = one::explain_one(scenario, start, past, delay)?;
     let lab = what_if::Lab::new(scenario, replay.to(what_if::start_of(&delay))?.0.clone(), delay)?;
+    let mut whole = WholeRuns::new(scenario, asked, &delays, &delay, events);
     let proof = match changes.is_empty() {
-        true => proof::prove(scenario, &set, &one, &lab)?,
+        true => proof::prove(scenario, &set, &one, &lab, whole)?,
         false => Proof {
             suspects: Vec::new(),
             confidence: Confidence::Unproved,
-            outcomes: changes.iter().map(|change| lab.outcome(change)).collect::<Result<_, _>>()?,
+            outcomes: changes.iter().map(|change| whole.beside(change, lab.outcome(change)?)).collect::<Result<_, _>>()?,
         },
     };
     if let Some(first) = proof.suspects.first() {

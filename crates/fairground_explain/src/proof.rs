@@ -17,6 +17,7 @@ use super::cause::{Cause, Place};
 use super::levers::Named;
 use super::one::{Explained, LEAST_PCT};
 use super::what_if::{Change, Lab, Outcome};
+use super::whole::WholeRuns;
 use fairground_model::TaskSet;
 use fairground_scenario::{Error, Scenario};
 use fairground_stdx::Ns;
@@ -111,10 +112,16 @@ pub struct Proof {
 }
 
 /// Tries what could take the delay away.
-pub(super) fn prove(scenario: &Scenario, set: &TaskSet, one: &Explained, lab: &Lab<'_>) -> Result<Proof, Error> {
+pub(super) fn prove(
+    scenario: &Scenario,
+    set: &TaskSet,
+    one: &Explained,
+    lab: &Lab<'_>,
+    mut whole: WholeRuns<'_>,
+) -> Result<Proof, Error> {
     let named = Named::new(scenario, set, one);
     let length = one.delay.length();
-    let mut tried = Tried { lab, scenario, one, outcomes: Vec::new() };
+    let mut tried = Tried { lab, scenario, outcomes: Vec::new() };
     let mut elsewhere = one.elsewhere();
     if !one.offline.is_empty() && one.here().iter().any(|&cause| super::one::is_crowding(cause)) {
         elsewhere.push(Cause::CpuOffline);
@@ -167,6 +174,7 @@ pub(super) fn prove(scenario: &Scenario, set: &TaskSet, one: &Explained, lab: &L
         (!is_own || row.change.contains(YIELDS), with, row.change.contains(YIELDS), row.delay)
     };
     outcomes.sort_by_key(|row| place(row));
+    whole.judge(one, &named.from_the_beginning(), &mut outcomes)?;
     Ok(Proof { suspects, confidence, outcomes })
 }
 
@@ -179,7 +187,6 @@ fn rounded(score: Ns, length: Ns) -> u64 {
 struct Tried<'a, 's> {
     lab: &'a Lab<'s>,
     scenario: &'a Scenario,
-    one: &'a Explained,
     outcomes: Vec<Outcome>,
 }
 
@@ -189,7 +196,7 @@ impl Tried<'_, '_> {
         if let Some(known) = self.outcomes.iter().find(|row| row.change == text) {
             return Ok(Some(known.clone()));
         }
-        let Ok(change) = Change::parse(text, self.scenario, &self.one.delay) else { return Ok(None) };
+        let Ok(change) = Change::parse(text, self.scenario) else { return Ok(None) };
         if change.is_idle(self.scenario) || self.outcomes.len() == CHANGES_AT_MOST {
             return Ok(None);
         }

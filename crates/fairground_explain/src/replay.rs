@@ -25,6 +25,8 @@ pub(super) struct FirstRun<'s> {
     pub(super) replay: Replay<'s>,
     pub(super) digest: u128,
     pub(super) end: Instant,
+    /// How many events the run had.
+    pub(super) events: u64,
 }
 
 impl<'s> Replay<'s> {
@@ -57,9 +59,9 @@ impl<'s> Replay<'s> {
                 break;
             }
         }
-        let (digest, end) = (run.digest(), run.now());
+        let (digest, end, events) = (run.digest(), run.now(), run.counts().events());
         let replay = Replay { scenario, run: copies[0].0.clone(), past: copies[0].1.clone(), copies };
-        Ok(Some(FirstRun { delays: delays.found(end), replay, digest, end }))
+        Ok(Some(FirstRun { delays: delays.found(end), replay, digest, end, events }))
     }
 
     /// Goes to just before an instant.

@@ -8,11 +8,11 @@
 
 use super::find::{Delay, Delays, Kind};
 use super::late::Progress;
-use fairground_model::TimedChange;
-use fairground_scenario::{Error, Scenario};
+use fairground_model::{Sink, TimedChange};
+use fairground_scenario::{Error, Overrides, Scenario};
 use fairground_sched::profile::ProfileError;
 use fairground_sched::{Profile, TaskState};
-use fairground_sim::{Flow, Simulation};
+use fairground_sim::{Flow, Simulation, Stopped};
 use fairground_stdx::{Instant, Ns, TaskId, units};
 
 /// A changed run is followed for so many times the delay beyond its end, and for no less than [`AT_LEAST`].
@@ -43,6 +43,11 @@ const WITHOUT: [(&str, Without); 4] = [
     (NO_DEEP_IDLE, Without::DeepIdle),
 ];
 
+/// What stands before a setting of the machine, as `--set` has it.
+const MACHINE: &str = "machine.";
+/// What stands before the name of another kernel.
+const KERNEL: &str = "kernel=";
+
 /// Balance reads the load that is queued.
 pub const QUEUED_LOAD: &str = "queued-load";
 /// Devices do not interrupt.
@@ -59,8 +64,10 @@ pub struct Change {
     pub text: String,
     /// Another form of the profile.
     profile: Option<Box<Profile>>,
-    /// Changes from outside.
-    outside: Vec<TimedChange>,
+    /// The scenario with another machine or kernel, with which a run must begin.
+    rebuilt: Option<Box<Scenario>>,
+    /// Changes from outside, as `[[at]]` has them.
+    acts: Vec<String>,
     /// What is taken away.
     without: Vec<Without>,
     /// How late timers of tasks may ring.
@@ -69,43 +76,107 @@ pub struct Change {
 
 impl Change {
     /// An overlay (`independent-runnable`), a feature (`NO_WAKEUP_PREEMPTION`), a tunable (`sched_wakeup_granularity_ns=0`), a
-    /// seam (`preemption=full`), a change of `[[at]]` (`affinity worker 0-3`), a timer slack (`slack worker 1us`), or one of [`QUEUED_LOAD`] and the other names of
+    /// seam (`preemption=full`), a change of `[[at]]` (`affinity worker 0-3`), a timer slack (`slack worker 1us`), another kernel
+    /// (`kernel=6.12`), a setting of the machine (`machine.hz=1000`), or one of [`QUEUED_LOAD`] and the other names of
     /// this module. Several stand with `;` between them.
-    pub fn parse(text: &str, scenario: &Scenario, delay: &Delay) -> Result<Change, Error> {
-        let mut change =
-            Change { text: text.trim().to_string(), profile: None, outside: Vec::new(), without: Vec::new(), slack: Vec::new() };
+    pub fn parse(text: &str, scenario: &Scenario) -> Result<Change, Error> {
+        let mut change = Change {
+            text: text.trim().to_string(),
+            profile: None,
+            rebuilt: None,
+            acts: Vec::new(),
+            without: Vec::new(),
+            slack: Vec::new(),
+        };
         for part in text.split(';').map(str::trim) {
             if let Some((_, without)) = WITHOUT.iter().find(|row| row.0 == part) {
                 change.without.push(*without);
             } else if let Some(words) = part.strip_prefix("slack ") {
                 change.slack.extend(slack(words, scenario)?);
             } else if part.contains(char::is_whitespace) {
-                for at in instants(scenario, delay) {
-                    change.outside.extend(scenario.changes(part, at, "--what-if")?);
-                }
+                scenario.changes(part, Instant::ZERO, "--what-if")?;
+                change.acts.push(part.to_string());
+            } else if part.starts_with(MACHINE) {
+                let set = Overrides { set: vec![part.to_string()], ..Overrides::default() };
+                let before = change.before(scenario);
+                let machine = set.machine(Some(before.machine.clone()), &mut Vec::new())?;
+                change.rebuilt = machine.map(|machine| Box::new(before.with_machine(machine)));
+            } else if let Some(name) = part.strip_prefix(KERNEL) {
+                let kernel = Profile::parse(name).map_err(wrong)?;
+                change.rebuilt = Some(Box::new(change.before(scenario).with_profile(kernel)));
             } else {
-                let before = change.profile.map_or_else(|| scenario.profile.clone(), |profile| *profile);
-                let wrong = |error: ProfileError| Error::one("command line", format!("--what-if: {}", error.message), error.hint);
+                let before = change.profile.take().map_or_else(|| change.before(scenario).profile.clone(), |profile| *profile);
                 change.profile = Some(Box::new(changed(before, part).map_err(wrong)?));
             }
         }
         Ok(change)
     }
+    /// The scenario with another machine or kernel, if there is one.
+    fn before<'a>(&'a self, scenario: &'a Scenario) -> &'a Scenario {
+        self.rebuilt.as_deref().unwrap_or(scenario)
+    }
     /// Whether it changes nothing.
     pub(super) fn is_idle(&self, scenario: &Scenario) -> bool {
-        let same = self.profile.as_ref().is_none_or(|profile| **profile == scenario.profile);
-        same && self.outside.is_empty() && self.without.is_empty() && self.slack.is_empty()
+        let same_profile = self.profile.as_ref().is_none_or(|profile| **profile == scenario.profile);
+        let same_scenario = self.rebuilt.as_ref().is_none_or(|rebuilt| **rebuilt == *scenario);
+        same_profile && same_scenario && self.acts.is_empty() && self.without.is_empty() && self.slack.is_empty()
     }
-}
-
-/// When a change is made: at the start, and again after each change of the scenario up to the end of the delay, which might take
-/// it back.
-fn instants(scenario: &Scenario, delay: &Delay) -> Vec<Instant> {
-    let start = start_of(delay);
-    let mut instants = vec![start];
-    instants.extend(scenario.tasks().changes.iter().map(|change| change.at).filter(|&at| at > start && at < delay.until));
-    instants.dedup();
-    instants
+    /// Whether a run must begin with it: no running kernel takes another HZ, or becomes another kernel.
+    pub(super) fn is_from_the_beginning(&self) -> bool {
+        self.rebuilt.is_some()
+    }
+    /// The changes from outside, made at `from` and again after each change of the scenario before `until`, which might take them
+    /// back.
+    fn outside(&self, scenario: &Scenario, from: Instant, until: Instant) -> Result<Vec<TimedChange>, Error> {
+        let mut instants = vec![from];
+        if !self.acts.is_empty() {
+            instants.extend(scenario.tasks().changes.iter().map(|change| change.at).filter(|&at| at > from && at < until));
+        }
+        instants.dedup();
+        let made = instants.iter().flat_map(|&at| self.acts.iter().map(move |act| scenario.changes(act, at, "--what-if")));
+        Ok(made.collect::<Result<Vec<_>, _>>()?.concat())
+    }
+    /// Takes away what no kernel can take away, and sets the slack of timers.
+    fn take_away(&self, run: &mut Simulation) {
+        for without in &self.without {
+            match without {
+                Without::Misreading => {}
+                Without::Interrupts => run.silence(false),
+                Without::Steal => run.silence(true),
+                Without::DeepIdle => run.stay_shallow(),
+            }
+        }
+        self.slack.iter().for_each(|&(task, slack)| run.set_timer_slack(task, slack));
+    }
+    /// Whether balance is to read the load that is queued.
+    fn reads_queued_load(&self) -> bool {
+        self.without.contains(&Without::Misreading)
+    }
+    /// Runs up to an instant under the change.
+    pub(super) fn run_until(&self, run: &mut Simulation, until: Instant, sink: &mut dyn Sink) -> Result<Flow, Stopped> {
+        if !self.reads_queued_load() {
+            return run.run_until(until, sink);
+        }
+        let mut flow = Flow::More;
+        while flow == Flow::More && run.now() < until {
+            run.read_queued_loads();
+            flow = run.step(sink)?;
+        }
+        Ok(flow)
+    }
+    /// A run that begins with the change.
+    pub(super) fn whole(&self, scenario: &Scenario) -> Result<Simulation, Error> {
+        let mut changed = self.before(scenario).clone();
+        if let Some(profile) = &self.profile {
+            changed.profile = (**profile).clone();
+        }
+        let mut setup = changed.setup()?;
+        setup.tasks.changes.extend(self.outside(&changed, Instant::ZERO, Instant::MAX)?);
+        setup.tasks.changes.sort_by_key(|change| change.at);
+        let mut run = Simulation::new(setup).map_err(|mistakes| scenario.wrong(mistakes))?;
+        self.take_away(&mut run);
+        Ok(run)
+    }
 }
 
 /// Reads `NAME LENGTH`: the tasks of that name, and their timer slack, as /proc/PID/timerslack_ns has it.
@@ -120,6 +191,11 @@ fn slack(words: &str, scenario: &Scenario) -> Result<Vec<(TaskId, Ns)>, Error> {
         true => Err(wrong(format!("no task is called `{name}`"), "`fairground run` lists the tasks.")),
         false => Ok(tasks),
     }
+}
+
+/// What is wrong with a profile, as a mistake of the command line.
+fn wrong(error: ProfileError) -> Error {
+    Error::one("command line", format!("--what-if: {}", error.message), error.hint)
 }
 
 /// A profile with a change in one word.
@@ -137,8 +213,18 @@ fn changed(profile: Profile, text: &str) -> Result<Profile, ProfileError> {
 pub struct Outcome {
     /// The change.
     pub change: String,
-    /// The delay with it; `None` if the task had not come so far when the run was given up or ended.
+    /// The delay with it, from the state before it; `None` if the task had not come so far when the run was given up or ended, or
+    /// if a run must begin with the change.
     pub delay: Option<Ns>,
+    /// The delay of the same rank among those of the task in a run that begins with the change; `None` if that was not tried.
+    pub whole: Option<Ns>,
+}
+
+impl Outcome {
+    /// What is left of the delay: in the whole run if that was tried.
+    pub fn left(&self) -> Option<Ns> {
+        self.whole.or(self.delay)
+    }
 }
 
 /// From when on changes act.
@@ -171,27 +257,22 @@ impl<'s> Lab<'s> {
         Ok(lab)
     }
 
-    /// Follows the run with a change.
+    /// Follows the run with a change. One with which a run must begin has no outcome here.
     pub(super) fn outcome(&self, change: &Change) -> Result<Outcome, Error> {
+        if change.rebuilt.is_some() {
+            return Ok(Outcome { change: change.text.clone(), delay: None, whole: None });
+        }
         let mut run = self.start.clone();
         if let Some(profile) = &change.profile {
-            let wrong = |error: ProfileError| Error::one("command line", format!("--what-if: {}", error.message), error.hint);
             run.change_profile((**profile).clone(), &change.text).map_err(wrong)?;
         }
-        change.outside.iter().for_each(|change| run.add_change(change.clone()));
-        for without in &change.without {
-            match without {
-                Without::Misreading => {}
-                Without::Interrupts => run.silence(false),
-                Without::Steal => run.silence(true),
-                Without::DeepIdle => run.stay_shallow(),
-            }
-        }
-        change.slack.iter().for_each(|&(task, slack)| run.set_timer_slack(task, slack));
+        let outside = change.outside(self.scenario, start_of(&self.delay), self.delay.until)?;
+        outside.into_iter().for_each(|change| run.add_change(change));
+        change.take_away(&mut run);
         let way = follows(&run, self.delay.task);
-        let (late, reached) = self.follow(run, way, change.without.contains(&Without::Misreading))?;
+        let (late, reached) = self.follow(run, way, change.reads_queued_load())?;
         let with = (self.delay.length().0 + late.0).saturating_sub(self.late.0);
-        Ok(Outcome { change: change.text.clone(), delay: reached.then_some(Ns(with)) })
+        Ok(Outcome { change: change.text.clone(), delay: reached.then_some(Ns(with)), whole: None })
     }
 
     /// How late the task is on the way to the end of the delay, and whether it comes there.

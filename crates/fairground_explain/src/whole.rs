@@ -1,0 +1,116 @@
+//! A whole run that begins with one thing changed.
+//!
+//! What shortens one delay may only shift it: the section with interrupts off comes again, and then meets the task elsewhere. So
+//! a change is held against all delays of the task. They are put in order of length, and the one of the same rank is compared:
+//! for the worst delay the worst one with the change.
+
+use super::Asked;
+use super::find::{Delay, Delays};
+use super::one::Explained;
+use super::what_if::{Change, Outcome};
+use fairground_scenario::{Error, Scenario};
+use fairground_sim::Flow;
+use fairground_stdx::{Id, Instant, Ns, TaskId};
+
+/// So many events (ticks, switches and wake-ups) may all whole runs of one answer have together: about a second of work.
+const EVENTS_AT_MOST: u64 = 1_000_000;
+/// So many whole runs are made at most.
+const RUNS_AT_MOST: u32 = 16;
+/// A run with a change is given up at so many times the events of the run without it.
+const GROWTH_AT_MOST: u64 = 4;
+/// Into so many parts a run is cut, after each of which its events are counted.
+const PARTS: u64 = 64;
+
+/// Whole runs with changes.
+pub(super) struct WholeRuns<'s> {
+    scenario: &'s Scenario,
+    asked: &'s Asked,
+    task: TaskId,
+    /// The place of the delay among those of its task, from 0: the longest.
+    rank: usize,
+    /// How many events one run has.
+    each: u64,
+    events_left: u64,
+    runs_left: u32,
+}
+
+impl<'s> WholeRuns<'s> {
+    /// `delays` are those of the run as it is, `events` are its events.
+    pub(super) fn new(scenario: &'s Scenario, asked: &'s Asked, delays: &[Delay], delay: &Delay, events: u64) -> WholeRuns<'s> {
+        let longer = |row: &&Delay| row.task == delay.task && row.length() > delay.length();
+        let rank = delays.iter().filter(longer).count();
+        let (events_left, runs_left) = (EVENTS_AT_MOST, RUNS_AT_MOST);
+        WholeRuns { scenario, asked, task: delay.task, rank, each: events, events_left, runs_left }
+    }
+
+    /// Tries changes that help the delay, in their order, until one halves that of the same rank in the whole run; if none
+    /// does, those with which a run must begin. What helps the whole run comes first, what does not comes last.
+    pub(super) fn judge(&mut self, one: &Explained, from_the_beginning: &[String], outcomes: &mut Vec<Outcome>) -> Result<(), Error> {
+        let length = one.delay.length();
+        let saved = |with: Option<Ns>| with.map_or(Ns::ZERO, |with| length.saturating_sub(with));
+        let halves = |row: &Outcome| saved(row.whole).0 * 2 >= length.0;
+        for row in outcomes.iter_mut().filter(|row| one.is_worth(saved(row.delay))) {
+            row.whole = self.try_text(&row.change)?;
+            if halves(row) {
+                break;
+            }
+        }
+        if !outcomes.iter().any(halves) {
+            for text in from_the_beginning {
+                let row = Outcome { change: text.clone(), delay: None, whole: self.try_text(text)? };
+                let is_over = halves(&row);
+                outcomes.extend(row.whole.is_some().then_some(row));
+                if is_over {
+                    break;
+                }
+            }
+        }
+        outcomes.sort_by_key(|row| match row.whole {
+            Some(_) if halves(row) => 0,
+            Some(_) if one.is_worth(saved(row.whole)) => 1,
+            None if one.is_worth(saved(row.delay)) => 2,
+            _ => 3,
+        });
+        Ok(())
+    }
+
+    /// What a change that was asked for makes of the whole run too.
+    pub(super) fn beside(&mut self, change: &Change, outcome: Outcome) -> Result<Outcome, Error> {
+        let whole = if change.is_from_the_beginning() { self.run(change)? } else { self.afford(change).unwrap_or_default() };
+        Ok(Outcome { whole, ..outcome })
+    }
+
+    /// `None`: the budget does not allow it, or this scenario does not have it.
+    fn try_text(&mut self, text: &str) -> Result<Option<Ns>, Error> {
+        match Change::parse(text, self.scenario) {
+            Ok(change) if !change.is_idle(self.scenario) => self.afford(&change).or(Ok(None)),
+            _ => Ok(None),
+        }
+    }
+
+    fn afford(&mut self, change: &Change) -> Result<Option<Ns>, Error> {
+        if self.runs_left == 0 || self.each > self.events_left { Ok(None) } else { self.run(change) }
+    }
+
+    /// The delay of the same rank; `None` if the run was given up.
+    fn run(&mut self, change: &Change) -> Result<Option<Ns>, Error> {
+        let mut run = change.whole(self.scenario)?;
+        let watched: Vec<bool> = (0..=self.task.index()).map(|row| row == self.task.index()).collect();
+        let mut delays = Delays::new(&watched, run.sched().cpu_ids().count());
+        let end = run.end().ns();
+        self.runs_left = self.runs_left.saturating_sub(1);
+        let (mut part, mut flow) = (0, Flow::More);
+        while flow == Flow::More && run.counts().events() <= self.each.saturating_mul(GROWTH_AT_MOST) {
+            part += 1;
+            let until = if part < PARTS { Instant::from_ns(end / PARTS * part) } else { Instant::MAX };
+            flow = change.run_until(&mut run, until, &mut delays).map_err(|why| self.scenario.stopped(&why))?;
+        }
+        self.events_left = self.events_left.saturating_sub(run.counts().events());
+        if flow == Flow::More {
+            return Ok(None);
+        }
+        let mut lengths: Vec<Ns> = self.asked.that_count(delays.found(run.now())).iter().map(Delay::length).collect();
+        lengths.sort_unstable();
+        Ok(Some(lengths.iter().rev().nth(self.rank).copied().unwrap_or(Ns::ZERO)))
+    }
+}
