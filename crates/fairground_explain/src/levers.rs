@@ -94,7 +94,7 @@ impl<'a> Named<'a> {
     /// time stands for itself.
     pub(super) fn removals(&self, cause: Cause) -> Vec<String> {
         let task = self.task();
-        let all = |acts: Vec<String>| if acts.is_empty() { Vec::new() } else { vec![acts.join("; ")] };
+        let ordinary = |names: &[&str]| all(names.iter().map(|name| format!("policy {name} other")).collect());
         let texts = |texts: &[&str]| texts.iter().map(|text| text.to_string()).collect::<Vec<String>>();
         let idle = |names: Vec<&str>| all(names.iter().map(|name| format!("policy {name} idle")).collect());
         match cause {
@@ -109,7 +109,10 @@ impl<'a> Named<'a> {
             Cause::HeavierTask => self.equal_weights(),
             Cause::IdlePolicy => [self.busy_groups(), vec![format!("policy {task} other")]].concat(),
             Cause::BatchPolicy => vec![format!("policy {task} other")],
-            Cause::RealTime | Cause::Deadline => all(self.others().iter().map(|name| format!("policy {name} other")).collect()),
+            // Where one of them makes room for the next, all must go.
+            Cause::RealTime | Cause::Deadline => {
+                [self.others(), self.other_real_time()].into_iter().flat_map(|names| ordinary(&names)).collect()
+            }
             Cause::SleeperCredit => texts(&["GENTLE_FAIR_SLEEPERS", "NO_FAIR_SLEEPERS"]),
             Cause::WithinWakeupGranularity => texts(&["sched_wakeup_granularity_ns=0"]),
             Cause::NoWakeupPreemption => texts(&["WAKEUP_PREEMPTION"]),
@@ -141,10 +144,7 @@ impl<'a> Named<'a> {
             | Cause::NotMovable
             | Cause::NobodyWaits
             | Cause::NoBalance => self.to_idle_cpu(),
-            Cause::RtThrottled => {
-                let others = all(self.other_real_time().iter().map(|name| format!("policy {name} other")).collect());
-                [others, vec![format!("policy {task} other")]].concat()
-            }
+            Cause::RtThrottled => [ordinary(&self.other_real_time()), vec![format!("policy {task} other")]].concat(),
             Cause::DeadlineThrottled => vec![format!("policy {task} fifo:50")],
             Cause::PreemptOff
             | Cause::IrqsOff
@@ -254,4 +254,9 @@ impl<'a> Named<'a> {
         })
         .collect()
     }
+}
+
+/// All of these as one change; none if there are none.
+fn all(acts: Vec<String>) -> Vec<String> {
+    if acts.is_empty() { Vec::new() } else { vec![acts.join("; ")] }
 }

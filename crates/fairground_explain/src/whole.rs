@@ -16,8 +16,6 @@ use fairground_stdx::{Id, Instant, Ns, TaskId};
 const EVENTS_AT_MOST: u64 = 1_000_000;
 /// So many whole runs are made at most.
 const RUNS_AT_MOST: u32 = 16;
-/// A run with a change is given up at so many times the events of the run without it.
-const GROWTH_AT_MOST: u64 = 4;
 /// Into so many parts a run is cut, after each of which its events are counted.
 const PARTS: u64 = 64;
 
@@ -44,8 +42,13 @@ impl<'s> WholeRuns<'s> {
     }
 
     /// Tries changes that help the delay, in their order, until one halves that of the same rank in the whole run; if none
-    /// does, those with which a run must begin. What helps the whole run comes first, what does not comes last.
-    pub(super) fn judge(&mut self, one: &Explained, from_the_beginning: &[String], outcomes: &mut Vec<Outcome>) -> Result<(), Error> {
+    /// does, those with which a run must begin, which are remedies only if they do. What helps the whole run comes first, what does not comes last.
+    pub(super) fn judge(
+        &mut self,
+        one: &Explained,
+        from_the_beginning: &[String],
+        outcomes: &mut Vec<Outcome>,
+    ) -> Result<(), Error> {
         let length = one.delay.length();
         let saved = |with: Option<Ns>| with.map_or(Ns::ZERO, |with| length.saturating_sub(with));
         let halves = |row: &Outcome| saved(row.whole).0 * 2 >= length.0;
@@ -58,9 +61,8 @@ impl<'s> WholeRuns<'s> {
         if !outcomes.iter().any(halves) {
             for text in from_the_beginning {
                 let row = Outcome { change: text.clone(), delay: None, whole: self.try_text(text)? };
-                let is_over = halves(&row);
-                outcomes.extend(row.whole.is_some().then_some(row));
-                if is_over {
+                if halves(&row) {
+                    outcomes.push(row);
                     break;
                 }
             }
@@ -99,8 +101,10 @@ impl<'s> WholeRuns<'s> {
         let mut delays = Delays::new(&watched, run.sched().cpu_ids().count());
         let end = run.end().ns();
         self.runs_left = self.runs_left.saturating_sub(1);
+        // One that was asked for may always be as long as the run without it.
+        let most = self.events_left.max(self.each.saturating_mul(2));
         let (mut part, mut flow) = (0, Flow::More);
-        while flow == Flow::More && run.counts().events() <= self.each.saturating_mul(GROWTH_AT_MOST) {
+        while flow == Flow::More && run.counts().events() <= most {
             part += 1;
             let until = if part < PARTS { Instant::from_ns(end / PARTS * part) } else { Instant::MAX };
             flow = change.run_until(&mut run, until, &mut delays).map_err(|why| self.scenario.stopped(&why))?;

@@ -94,6 +94,16 @@ fn explained(name: &str, text: &str, options: &ExplainOptions) -> Explanation {
     explain(&scenario, options, Control::none()).unwrap_or_else(|error| panic!("{name}: {error}")).unwrap()
 }
 
+/// No running kernel takes another HZ: the run begins with it.
+#[test]
+fn a_change_of_hz_is_made_from_the_beginning() {
+    let late = explained("tick", &text("tick"), &worker(Some("machine.hz=1000")));
+    let outcome = &late.proof.outcomes[0];
+    assert_eq!(outcome.delay, None);
+    assert!(outcome.whole.unwrap().0 * 2 <= late.one.delay.length().0, "{outcome:?}");
+    assert_eq!(late.remedy(), Some(outcome));
+}
+
 #[test]
 fn each_planted_cause_is_named_and_is_real() {
     let mut wrong = Vec::new();

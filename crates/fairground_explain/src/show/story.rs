@@ -29,7 +29,7 @@ pub fn story(explanation: &Explanation) -> String {
     text += &here(one, names);
     text += &elsewhere(one, task);
     text += &misled(one, names);
-    text += &helped(one, &explanation.proof.outcomes);
+    text += &helped(explanation);
     text
 }
 
@@ -197,19 +197,28 @@ fn misled(one: &Explained, names: &Names) -> String {
     text
 }
 
-fn helped(one: &Explained, outcomes: &[Outcome]) -> String {
-    let best = outcomes.iter().filter_map(|row| Some((row.delay?, row))).min_by_key(|row| row.0);
-    match best {
-        Some((with, row)) if one.is_worth(one.delay.length().saturating_sub(with)) => {
-            format!(
-                "From the state before its last sleep with `{}` it would have been late by {}.\n",
-                short(&row.change),
-                format_ns(with)
-            )
-        }
-        Some(_) => "None of the changes that were tried would have made it shorter.\n".to_string(),
-        None => String::new(),
-    }
+/// The change that helps most. One that shortens this delay and leaves the whole run as late is none.
+fn helped(explanation: &Explanation) -> String {
+    let outcomes = &explanation.proof.outcomes;
+    let Some(remedy) = explanation.remedy() else {
+        let only_this =
+            |row: &&Outcome| row.whole.is_some() && row.delay.is_some_and(|with| with < explanation.one.delay.length());
+        return match outcomes.iter().find(only_this) {
+            Some(row) => {
+                format!("`{}` shortens this delay only: in the whole run another one is as long.\n", short(&row.change))
+            }
+            None if outcomes.is_empty() => String::new(),
+            None => "None of the changes that were tried would have made it shorter.\n".to_string(),
+        };
+    };
+    let change = short(&remedy.change);
+    let here = remedy.delay.map(|with| {
+        format!("From the state before its last sleep with `{change}` it would have been late by {}.\n", format_ns(with))
+    });
+    let whole = remedy
+        .whole
+        .map(|with| format!("In a run that begins with `{change}` the delay of the same rank is {}.\n", format_ns(with)));
+    here.unwrap_or_default() + &whole.unwrap_or_default()
 }
 
 /// A decision about the waiting task in words.

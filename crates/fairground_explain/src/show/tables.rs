@@ -143,19 +143,27 @@ fn balances(one: &Explained) -> Table {
 
 /// Changes that save something worth it; all that were asked for.
 fn outcomes(explanation: &Explanation) -> Table {
-    let columns = columns![left "change", right "delay" "delay_ns", right "saved" "saved_ns"];
-    let mut table = Table::new("what_if", "with one thing changed from the state before its last sleep", columns);
+    let columns = columns![
+        left "change", right "delay" "delay_ns", right "saved" "saved_ns", right "whole run" "whole_ns",
+    ];
+    let mut table = Table::new("what_if", "with one thing changed", columns);
     let before = explanation.one.delay.length();
     let asked = explanation.proof.suspects.is_empty();
-    let helps = |delay: Option<Ns>| delay.is_some_and(|delay| explanation.one.is_worth(before.saturating_sub(delay)));
-    let shown = explanation.proof.outcomes.iter().filter(|row| asked || helps(row.delay));
+    let shown = explanation.proof.outcomes.iter().filter(|row| asked || explanation.helps(row));
     for row in shown {
         let (delay, saved) = match row.delay {
             Some(delay) if delay <= before => (Cell::ns(delay), Cell::ns(before - delay)),
             Some(delay) => (Cell::ns(delay), Cell::new("longer", -((delay - before).0 as i64))),
+            None if row.whole.is_some() => (Cell::empty(), Cell::empty()),
             None => (Cell::new("did not run", Value::Null), Cell::empty()),
         };
-        table.push(vec![Cell::new(short(&row.change), row.change.as_str()), delay, saved]);
+        let whole = row.whole.map_or_else(Cell::empty, Cell::ns);
+        table.push(vec![Cell::new(short(&row.change), row.change.as_str()), delay, saved, whole]);
+    }
+    if !table.rows().is_empty() {
+        table.note(
+            "delay: from the state before its last sleep; whole run: the delay of the same rank in a run that begins with it",
+        );
     }
     let hidden = explanation.proof.outcomes.len() - table.rows().len();
     if hidden > 0 && !table.rows().is_empty() {
