@@ -238,7 +238,7 @@ impl<'a> Named<'a> {
     }
 
     /// Changes with which a run must begin: another HZ, and the latest kernel.
-    pub(super) fn from_the_beginning(&self) -> Vec<String> {
+    pub(super) fn to_begin_with(&self) -> Vec<String> {
         let is_kernel = |row: &Known| row.kind == KnownKind::Modelled && !row.name.contains('+');
         let latest = Profile::known().into_iter().rfind(is_kernel).map(|row| format!("kernel={}", row.name));
         let hz = (self.scenario.machine.hz < HZ_MOST).then(|| format!("machine.hz={HZ_MOST}"));

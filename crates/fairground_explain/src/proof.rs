@@ -174,7 +174,7 @@ pub(super) fn prove(
         (!is_own || row.change.contains(YIELDS), with, row.change.contains(YIELDS), row.delay)
     };
     outcomes.sort_by_key(|row| place(row));
-    whole.judge(one, &named.from_the_beginning(), &mut outcomes)?;
+    whole.judge(one, &named.to_begin_with(), &mut outcomes)?;
     Ok(Proof { suspects, confidence, outcomes })
 }
 
