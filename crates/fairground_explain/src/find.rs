@@ -86,6 +86,10 @@ impl Delays {
     pub(super) fn progress(&self, task: TaskId, now: Instant) -> Option<Progress> {
         self.rows.get(task.index())?.as_ref().map(|row| row.progress(now))
     }
+    /// Which tasks were woken at least once, by row.
+    pub(super) fn sleepers(&self) -> Vec<bool> {
+        self.rows.iter().map(|row| row.as_ref().is_some_and(Late::was_woken)).collect()
+    }
     /// The delays in order of their ends; those that had not ended end with the run.
     pub(super) fn found(mut self, end: Instant) -> Vec<Delay> {
         for row in self.rows.iter_mut().flatten() {

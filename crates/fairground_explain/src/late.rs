@@ -72,6 +72,10 @@ impl Late {
         let on_cpu = self.ran_before + self.runs_since.map_or(Ns::ZERO, |since| now.saturating_since(since));
         on_cpu.saturating_sub(self.lost)
     }
+    /// Whether it was woken since it is followed, be it without delay.
+    pub(super) fn was_woken(&self) -> bool {
+        self.wakings > 0
+    }
     fn is_running(&self) -> bool {
         self.runs_since.is_some()
     }

@@ -136,10 +136,12 @@ fn explained(
     asked: &Asked,
     control: Control<'_>,
 ) -> Result<Option<Explanation>, Error> {
-    let Some(FirstRun { delays, mut replay, digest, end, events }) = Replay::first_run(scenario, &asked.watched, control)? else {
+    let Some(FirstRun { delays, sleepers, mut replay, digest, end, events }) =
+        Replay::first_run(scenario, &asked.watched, control)?
+    else {
         return Ok(None);
     };
-    let delays = asked.that_count(delays);
+    let delays = asked.that_count(delays, &sleepers);
     let (delay, later) = asked.choose(scenario, &delays, end)?;
     let changes = options.what_if.iter().map(|text| Change::parse(text, scenario)).collect::<Result<Vec<_>, _>>()?;
     let set = scenario.tasks();
@@ -216,13 +218,11 @@ impl Asked {
 
     /// The delays of which one is meant. That a task starts late counts if another forked it. Tasks that never sleep have nothing to be late for: they count only if they were asked
     /// for, or if there are no others. A percentile is one of delays after wake-ups.
-    fn that_count(&self, found: Vec<Delay>) -> Vec<Delay> {
-        let mut sleeps = vec![false; self.watched.len()];
-        found.iter().filter(|delay| delay.kind == Kind::WakeUp).for_each(|delay| sleeps[delay.task.index()] = true);
-        let all = self.named || !sleeps.contains(&true);
+    fn that_count(&self, found: Vec<Delay>, sleepers: &[bool]) -> Vec<Delay> {
+        let all = self.named || !sleepers.contains(&true);
         let counts = |delay: &Delay| match self.percentile {
             None if delay.kind == Kind::Start && !self.forked[delay.task.index()] => self.at.is_some(),
-            None => all || sleeps[delay.task.index()],
+            None => all || sleepers[delay.task.index()],
             Some(_) => delay.kind == Kind::WakeUp,
         };
         found.into_iter().filter(counts).collect()

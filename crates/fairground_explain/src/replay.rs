@@ -22,6 +22,8 @@ pub(super) struct Replay<'s> {
 /// What the first run found.
 pub(super) struct FirstRun<'s> {
     pub(super) delays: Vec<Delay>,
+    /// Which tasks were woken at least once, by row.
+    pub(super) sleepers: Vec<bool>,
     pub(super) replay: Replay<'s>,
     pub(super) digest: u128,
     pub(super) end: Instant,
@@ -59,9 +61,10 @@ impl<'s> Replay<'s> {
                 break;
             }
         }
+        let sleepers = delays.sleepers();
         let (digest, end, events) = (run.digest(), run.now(), run.counts().events());
         let replay = Replay { scenario, run: copies[0].0.clone(), past: copies[0].1.clone(), copies };
-        Ok(Some(FirstRun { delays: delays.found(end), replay, digest, end, events }))
+        Ok(Some(FirstRun { delays: delays.found(end), sleepers, replay, digest, end, events }))
     }
 
     /// Goes to just before an instant.

@@ -113,7 +113,8 @@ impl<'s> WholeRuns<'s> {
         if flow == Flow::More {
             return Ok(None);
         }
-        let mut lengths: Vec<Ns> = self.asked.that_count(delays.found(run.now())).iter().map(Delay::length).collect();
+        let sleepers = delays.sleepers();
+        let mut lengths: Vec<Ns> = self.asked.that_count(delays.found(run.now()), &sleepers).iter().map(Delay::length).collect();
         lengths.sort_unstable();
         Ok(Some(lengths.iter().rev().nth(self.rank).copied().unwrap_or(Ns::ZERO)))
     }

@@ -9,6 +9,7 @@ use fairground::output::Outputs;
 use fairground::replay::Replay;
 
 use fairground::run::{self, RunEnding, RunOptions};
+use fairground_explain as explain;
 use fairground_scenario::{Control, Error};
 use std::path::PathBuf;
 
@@ -38,9 +39,10 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
     let mut outputs = Outputs::for_run(&args.output, scenario)?;
     let bar = Bar::new("replaying");
     let options = RunOptions { stop_before_event: args.stop_before_event, command: command_line(), ..RunOptions::default() };
-    let outcome = run::run(scenario, &options, &mut outputs, Control::new(interrupt::flag(), &bar));
+    let made = run::run_with_copy(scenario, &options, &mut outputs, Control::new(interrupt::flag(), &bar));
     bar.finish();
-    let outcome = outcome?;
+    let (mut outcome, copy) = made?;
+    explain::worst_wait(scenario, &mut outcome, copy)?;
     for path in outputs.finish_run(scenario, &outcome)? {
         show::written(&path);
     }

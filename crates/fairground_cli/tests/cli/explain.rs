@@ -16,7 +16,7 @@ fn a_late_wakeup_is_told_as_a_story_and_as_a_document() {
         "4.75 ms  hog on CPU 0: WAKEUP_PREEMPTION is off",
         "the waiting task stayed: it counts as cache hot",
         "CPUs that stood idle meanwhile",
-        "with one thing changed from the state before its last sleep",
+        "with one thing changed",
         "sched_migration_cost_ns=0",
     ] {
         assert!(told.contains(part), "{part}: {told}");

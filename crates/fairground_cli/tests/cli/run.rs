@@ -42,6 +42,19 @@ fn the_summary_names_the_worst_wait_and_its_cause() {
     }
 }
 
+/// The worst wait of a run is the one that `explain` chooses, also where tasks start at the same time or are woken without delay.
+#[test]
+fn the_summary_and_explain_mean_the_same_wait() {
+    for path in ["scenarios/examples/autogroup.toml", "scenarios/examples/nice.toml", "scenarios/examples/service.toml"] {
+        let out = ok(&["run", path]).out;
+        let explained = ok(&["explain", path, "--json"]).json();
+        let (task, length) = (explained["task"].as_str().unwrap(), explained["delay_ns"].as_u64().unwrap());
+        let line = out.lines().find_map(|line| line.strip_prefix("worst wait  ")).unwrap();
+        let (hundredths, rest) = (length / 10_000, format!("{task}: "));
+        assert!(line.starts_with(&format!("{rest}{}.{:02} ms, ", hundredths / 100, hundredths % 100)), "{path}: {line}");
+    }
+}
+
 /// Of many tasks the worst are shown, and the rest is counted; documents have all.
 #[test]
 fn long_tables_are_cut_unless_all_is_asked_for() {

@@ -13,6 +13,7 @@ fn what_a_run_writes_can_be_replayed_and_converted() {
     assert!(folder.has("c.pftrace"));
     let ran = ok(&["replay", &folder.path("a.txt"), "--machine", "smp-2", "--profile", "v6.1"]);
     assert!(ran.out.contains("Recorded and replayed"), "{}", ran.out);
+    assert!(ran.out.contains("\nworst wait  ") && ran.out.contains("\n  cause     "), "{}", ran.out);
     assert!(ran.err.contains("note: "), "{}", ran.err);
     let document = ok(&["replay", &folder.path("a.csv"), "--json"]).json();
     assert_eq!(document["command"], "replay");

@@ -17,7 +17,7 @@ mod task;
 
 pub use cpu::{CpuReport, SectionTime};
 pub use report::{RUN_METRICS, ReasonCount, RunReport};
-pub use task::{TaskReport, Waits};
+pub use task::{TaskReport, Wait, Waits};
 
 use crate::marker::MarkerStats;
 use crate::window::Window;

@@ -65,8 +65,9 @@ pub(super) struct TaskRow {
     run_ns: u64,
     pub(super) exec_ns: u64,
     wait_ns: u64,
-    max_wait_ns: u64,
-    max_wait_from: Instant,
+    longest: Wait,
+    /// The same without the wait for its first run.
+    longest_later: Wait,
     slices: u64,
     voluntary: u64,
     involuntary: u64,
@@ -106,8 +107,12 @@ impl TaskRow {
     #[inline]
     fn waited(&mut self, since: Instant, length: Ns) -> u64 {
         self.wait_ns += length.0;
-        if length.0 > self.max_wait_ns {
-            (self.max_wait_ns, self.max_wait_from) = (length.0, since);
+        let wait = Wait { from: since, length };
+        if length > self.longest.length {
+            self.longest = wait;
+        }
+        if self.slices > 0 && length > self.longest_later.length {
+            self.longest_later = wait;
         }
         length.0
     }
@@ -150,7 +155,7 @@ impl TaskRow {
             Doing::Nothing | Doing::Running(_) => None,
         };
         let wakeups = self.latency.as_ref().map_or(0, |latencies| latencies.len());
-        Waits { task, from: self.max_wait_from, longest: Ns(self.max_wait_ns), wakeups, waits_since }
+        Waits { task, longest: self.longest, longest_later: self.longest_later, wakeups, waits_since }
     }
     /// The row as it is reported.
     pub(super) fn report(self, task: TaskId) -> TaskReport {
@@ -160,8 +165,9 @@ impl TaskRow {
             runtime: Ns(self.run_ns),
             exec: Ns(self.exec_ns),
             wait: Ns(self.wait_ns),
-            max_wait: Ns(self.max_wait_ns),
-            max_wait_from: self.max_wait_from,
+            max_wait: self.longest.length,
+            longest: self.longest,
+            longest_later: self.longest_later,
             slices: self.slices,
             voluntary: self.voluntary,
             involuntary: self.involuntary,
@@ -175,15 +181,24 @@ impl TaskRow {
     }
 }
 
+/// A time for which a task could run and did not.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Wait {
+    /// When it began.
+    pub from: Instant,
+    /// How long it was.
+    pub length: Ns,
+}
+
 /// The waits of a task in a run that is not over yet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Waits {
     /// The task.
     pub task: TaskId,
-    /// When its longest wait began.
-    pub from: Instant,
-    /// How long that was.
-    pub longest: Ns,
+    /// The longest, of equal ones the first.
+    pub longest: Wait,
+    /// The same without the wait for its first run.
+    pub longest_later: Wait,
     /// How often it got a CPU after a wake-up or its start.
     pub wakeups: u64,
     /// Since when it could run and does not.
@@ -205,8 +220,10 @@ pub struct TaskReport {
     pub wait: Ns,
     /// The longest such time (scheduling delay).
     pub max_wait: Ns,
-    /// When the first of the longest began.
-    pub max_wait_from: Instant,
+    /// The same with its beginning, of equal ones the first.
+    pub longest: Wait,
+    /// The same without the wait for its first run.
+    pub longest_later: Wait,
     /// How often a CPU switched to it.
     pub slices: u64,
     /// Switches away from it that left it asleep or dead.
