@@ -43,6 +43,7 @@ causes! {
     RealTime Here "real-time" "a real-time task ran: of a higher class or priority, or of the same one and queued before the waiting task";
     Deadline Here "deadline" "a deadline task ran, which goes before all others";
     Throttled Here "throttled" "a group of the task had used up its CPU quota (cpu.max) and was throttled";
+    Burst Here "burst" "a group of the task was throttled by a burst of work: in the long run it uses less than its quota, but what it had left unused was not kept for it (cpu.max.burst)";
     RtThrottled Here "rt-throttled" "the real-time tasks of the CPU had used up their part of the period, which is kept for others";
     DeadlineThrottled Here "deadline-throttled" "the deadline task had used up its runtime and waited for its next period";
     KernelThread Here "kernel-thread" "a kernel thread ran";

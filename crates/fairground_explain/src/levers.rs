@@ -105,6 +105,7 @@ impl<'a> Named<'a> {
                 };
                 [unlimited("cpu.max", "max"), unlimited("cpu.cfs_quota_us", "-1")].concat()
             }
+            Cause::Burst => all(self.bursts()),
             Cause::QueueLength | Cause::EarlierDeadline | Cause::NotEligible | Cause::KernelThread => idle(self.others()),
             Cause::HeavierTask => self.equal_weights(),
             Cause::IdlePolicy => [self.busy_groups(), vec![format!("policy {task} other")]].concat(),
@@ -195,16 +196,26 @@ impl<'a> Named<'a> {
         if acts.is_empty() { acts } else { vec![acts.join("; ")] }
     }
 
+    /// The largest burst that a kernel takes, which is the quota, for each group that was throttled and has less.
+    fn bursts(&self) -> Vec<String> {
+        let act = |group| {
+            let path = self.path(group);
+            let limit = self.scenario.group_limit(path)?;
+            let quota = limit.quota.filter(|quota| limit.burst < *quota)?;
+            Some(format!("cpu.max.burst {path} {}", quota.0 / 1000))
+        };
+        self.throttled().into_iter().filter_map(act).collect()
+    }
+
     /// What people can change where a task waits behind others, for its quota, or for a lock.
     pub(super) fn remedies(&self) -> Vec<String> {
         let task = self.task();
-        let mut texts: Vec<String> = Vec::new();
+        let mut texts = self.bursts();
         for group in self.throttled() {
             let path = self.path(group);
             if let Some(limit) = self.scenario.group_limit(path)
                 && let Some(quota) = limit.quota
             {
-                texts.push(format!("cpu.max.burst {path} {}", quota.0 / 1000));
                 texts.push(format!("cpu.max {path} {} {}", quota.0 / 500, limit.period.0 / 1000));
             }
         }

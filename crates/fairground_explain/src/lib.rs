@@ -112,7 +112,7 @@ impl Explanation {
     pub fn who_ran(&self) -> Option<&str> {
         let of_pool = || self.pool.as_ref().and_then(|pool| pool.used.first()).map(|row| row.0);
         let task = match self.one.cause {
-            Cause::Throttled => of_pool(),
+            Cause::Throttled | Cause::Burst => of_pool(),
             // Its own runtime is used up by nobody else.
             Cause::DeadlineThrottled => Some(self.one.delay.task),
             // The kernel, the machine, or nobody.

@@ -161,6 +161,7 @@ pub(super) const fn is_crowding(cause: Cause) -> bool {
             | Cause::IpiFlight
             | Cause::OnTheWay
             | Cause::Throttled
+            | Cause::Burst
             | Cause::RtThrottled
             | Cause::DeadlineThrottled
             | Cause::TimerLate

@@ -11,7 +11,7 @@
 //! - A state that no change removes: its time, since the account of the time is exact.
 //!
 //! A cause whose removal saves less than a twentieth scores nothing. The one with the highest score is named. But if half of the
-//! delay goes with a cause on another CPU, or with one that somebody set (a policy, WAKEUP_PREEMPTION), that goes first.
+//! delay goes with a cause on another CPU, or with one that somebody set (a policy, WAKEUP_PREEMPTION, a burst), that goes first.
 
 use super::cause::{Cause, Place};
 use super::levers::Named;
@@ -85,7 +85,7 @@ impl Suspect {
     /// Causes with which half of the delay goes, and which go before all that the kernel's own rules did here: first of all a
     /// CPU that was free, then what somebody had set.
     fn rank(&self, length: Ns) -> u32 {
-        let was_set = matches!(self.cause, Cause::NoWakeupPreemption | Cause::BatchPolicy | Cause::IdlePolicy);
+        let was_set = matches!(self.cause, Cause::NoWakeupPreemption | Cause::BatchPolicy | Cause::IdlePolicy | Cause::Burst);
         let saved = self.removal.as_ref().map_or(Ns::ZERO, |row| row.1);
         match self.cause.place() {
             _ if saved.0 * 2 < length.0 => 0,
@@ -151,6 +151,7 @@ pub(super) fn prove(
         let time = if cause == Cause::HeavierTask { one.parts.behind_heavier() } else { one.parts.of(cause) };
         suspects.push(Suspect { cause, time, removal: best, many, removable });
     }
+    suspects.extend(burst(&named, one, &mut tried, &mut whole, many)?);
     for text in named.remedies().into_iter().chain(named.overlays()) {
         tried.outcome(&text)?;
     }
@@ -176,6 +177,28 @@ pub(super) fn prove(
     outcomes.sort_by_key(|row| place(row));
     whole.judge(one, &named.to_begin_with(), &mut outcomes)?;
     Ok(Proof { suspects, confidence, outcomes })
+}
+
+/// A burst of work is the cause of a throttled group if the quota is enough in the long run: with all of its unused quota kept, the
+/// delay of the same rank in the whole run is at most half as long. Where no whole run is affordable the state before it decides.
+fn burst(
+    named: &Named<'_>,
+    one: &Explained,
+    tried: &mut Tried<'_, '_>,
+    whole: &mut WholeRuns<'_>,
+    many: bool,
+) -> Result<Option<Suspect>, Error> {
+    let (length, time) = (one.delay.length(), one.parts.of(Cause::Throttled));
+    let removals = if one.is_worth(time) { named.removals(Cause::Burst) } else { Vec::new() };
+    let Some(text) = removals.into_iter().next() else { return Ok(None) };
+    if tried.outcome(&text)?.is_none() {
+        return Ok(None);
+    }
+    let Some(row) = tried.outcomes.iter_mut().find(|row| row.change == text) else { return Ok(None) };
+    row.whole = whole.try_text(&text)?;
+    let saved = row.left().map_or(Ns::ZERO, |left| length.saturating_sub(left));
+    let halves = saved.0 * 2 >= length.0;
+    Ok(halves.then_some(Suspect { cause: Cause::Burst, time, many, removable: true, removal: Some((text, saved)) }))
 }
 
 /// A score in twentieths of the delay.

@@ -52,8 +52,10 @@ impl<'s> WholeRuns<'s> {
         let length = one.delay.length();
         let saved = |with: Option<Ns>| with.map_or(Ns::ZERO, |with| length.saturating_sub(with));
         let halves = |row: &Outcome| saved(row.whole).0 * 2 >= length.0;
-        for row in outcomes.iter_mut().filter(|row| one.is_worth(saved(row.delay))) {
-            row.whole = self.try_text(&row.change)?;
+        for row in outcomes.iter_mut().filter(|row| row.whole.is_some() || one.is_worth(saved(row.delay))) {
+            if row.whole.is_none() {
+                row.whole = self.try_text(&row.change)?;
+            }
             if halves(row) {
                 break;
             }
@@ -83,7 +85,7 @@ impl<'s> WholeRuns<'s> {
     }
 
     /// `None`: the budget does not allow it, or this scenario does not have it.
-    fn try_text(&mut self, text: &str) -> Result<Option<Ns>, Error> {
+    pub(super) fn try_text(&mut self, text: &str) -> Result<Option<Ns>, Error> {
         match Change::parse(text, self.scenario) {
             Ok(change) if !change.is_idle(self.scenario) => self.afford(&change).or(Ok(None)),
             _ => Ok(None),

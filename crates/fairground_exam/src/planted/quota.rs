@@ -14,7 +14,21 @@ pub(super) const FAMILIES: &[Family] = &[
     Family { name: "quota-v1", sentence: "a quota in the files of cgroup v1", plant: version_1 },
     Family { name: "quota-task", sentence: "as quota, where each task stops on its way to user mode", plant: per_task },
     Family { name: "quota-stall", sentence: "a task that never sleeps is throttled in mid-run", plant: stall },
-    Family { name: "quota-burst", sentence: "a burst of work is longer than the quota of a period", plant: burst },
+    Family {
+        name: "quota-burst",
+        sentence: "a burst of work is longer than the quota of a period",
+        plant: |dice, planted| burst(dice, 0, planted),
+    },
+    Family {
+        name: "quota-burst-small",
+        sentence: "the same, and cpu.max.burst is too small for it",
+        plant: |dice, planted| burst(dice, 15, planted),
+    },
+    Family {
+        name: "quota-burst-vain",
+        sentence: "steady work wants more than the quota: cpu.max.burst never fills",
+        plant: vain,
+    },
 ];
 
 /// A quota in us with its period.
@@ -136,13 +150,19 @@ fn stall(dice: &mut Dice, planted: bool) -> Plot {
     plot(scene, worker.clone(), vec![worker])
 }
 
-fn burst(dice: &mut Dice, planted: bool) -> Plot {
-    let (mut scene, cpu) = busy(dice, &["5.19", "6.1", "6.6", "6.12", "6.14", "6.18", "7.2"], 8);
+/// Kernels with cpu.max.burst.
+const WITH_BURST: &[&str] = &["5.19", "6.1", "6.6", "6.12", "6.14", "6.18", "7.2"];
+
+/// The group has up to `most` percent of its quota as burst; without the cause all of it.
+fn burst(dice: &mut Dice, most: u64, planted: bool) -> Plot {
+    let (mut scene, cpu) = busy(dice, WITH_BURST, 8);
     let quota = Quota::draw(dice, 15, 40);
     let limited = path(dice, 1);
     quota.give(&mut scene, &limited, true);
-    if !planted {
-        scene.file(&limited, format!("\"cpu.max.burst\" = {}", quota.quota));
+    let small = quota.quota * dice.between(most / 3, most) / 100;
+    let burst = if planted { small } else { quota.quota };
+    if burst > 0 {
+        scene.file(&limited, format!("\"cpu.max.burst\" = {burst}"));
     }
     let worker = dice.name();
     let (run, sleep) = (quota.quota * dice.between(120, 170) / 100, quota.period * dice.between(2, 4));
@@ -150,7 +170,17 @@ fn burst(dice: &mut Dice, planted: bool) -> Plot {
     let does = format!("do = [\"sleep {sleep}us\", \"run {run}us\"]{bound}, group = \"{limited}\"");
     scene.task(&worker, does);
     scene.duration_ms = quota.period * 12 / 1000;
-    Plot { levers: vec!["cpu.max.burst", "cpu.max"], ..plot(scene, worker.clone(), vec![worker]) }
+    let levers = vec!["cpu.max.burst", "cpu.max"];
+    Plot { causes: vec!["burst"], levers, ..plot(scene, worker.clone(), vec![worker]) }
+}
+
+fn vain(dice: &mut Dice, planted: bool) -> Plot {
+    let mut stage = busy(dice, WITH_BURST, 8);
+    let (limited, burst) = (path(dice, 1), dice.between(1_000, 2_000));
+    if planted {
+        stage.0.file(&limited, format!("\"cpu.max.burst\" = {burst}"));
+    }
+    alone(dice, stage, &limited, "", planted)
 }
 
 fn levels(dice: &mut Dice, planted: bool) -> Plot {
