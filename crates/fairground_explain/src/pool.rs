@@ -18,11 +18,14 @@ pub struct PoolStory {
     pub limit: CpuMax,
     /// When the period began in which it was used up.
     pub period: Instant,
+    /// Whether that period began with a debt: less than half of the quota was used in it, so that who used it in the period before
+    /// counts too.
+    pub debt: bool,
     /// When the queue was throttled on which the task stands, in the last two periods before.
     pub throttled: Option<Instant>,
     /// When the pool was refilled next.
     pub refill: Option<Instant>,
-    /// Who used it from the period's beginning up to then, and how much, the most first.
+    /// Who used it from the period's beginning up to then, or from that of the period before, and how much, the most first.
     pub used: Vec<(TaskId, Ns)>,
 }
 
@@ -45,7 +48,7 @@ pub(super) fn story(scenario: &Scenario, replay: &mut Replay<'_>, one: &Explaine
     let mut users = Users::new(run.sched(), group, part.cpu, early);
     let stopped = |why| scenario.stopped(&why);
     run.run_until(begins, &mut users).map_err(stopped)?;
-    users.forget(begins);
+    let before = users.forget(begins);
     while run.now() <= part.first && users.throttled.is_none_or(|at| at < begins) {
         if run.step(&mut users).map_err(stopped)? == Flow::Done {
             break;
@@ -53,7 +56,18 @@ pub(super) fn story(scenario: &Scenario, replay: &mut Replay<'_>, one: &Explaine
     }
     let until = users.throttled.filter(|&at| at >= begins).unwrap_or(part.first.min(run.now()));
     let throttled = users.throttled;
-    Ok(Some(PoolStory { group, limit, period: begins, throttled, refill, used: users.used(until) }))
+    let mut used = users.used(until);
+    let debt = limit.quota.is_some_and(|quota| used.iter().map(|row| row.1.0).sum::<u64>() * 2 < quota.0);
+    if debt {
+        for (task, time) in before {
+            match used.iter_mut().find(|row| row.0 == task) {
+                Some(row) => row.1 += time,
+                None => used.push((task, time)),
+            }
+        }
+        used.sort_by_key(|row| std::cmp::Reverse(row.1));
+    }
+    Ok(Some(PoolStory { group, limit, period: begins, debt, throttled, refill, used }))
 }
 
 /// How long each task of a group, or of one below it, runs.
@@ -76,17 +90,21 @@ impl Users {
         let curr = sched.cpu_ids().map(|cpu| sched.rq(cpu).curr.map(|task| (task, now))).collect();
         Users { used: vec![Ns::ZERO; inside.len()], inside, curr, group, cpu, throttled: None }
     }
-    /// What was used so far does not count.
-    fn forget(&mut self, now: Instant) {
+    /// What was used so far, which counts no more.
+    fn forget(&mut self, now: Instant) -> Vec<(TaskId, Ns)> {
+        let running = self.curr.clone();
+        let used = self.used(now);
         self.used.fill(Ns::ZERO);
+        self.curr = running;
         self.curr.iter_mut().flatten().for_each(|row| row.1 = now);
+        used
     }
-    fn used(mut self, until: Instant) -> Vec<(TaskId, Ns)> {
+    fn used(&mut self, until: Instant) -> Vec<(TaskId, Ns)> {
         for cpu in 0..self.curr.len() {
             self.leaves(cpu, until);
         }
-        let rows = self.used.into_iter().enumerate().filter(|row| row.1 > Ns::ZERO);
-        let mut rows: Vec<(TaskId, Ns)> = rows.map(|(row, time)| (TaskId::from_index(row), time)).collect();
+        let rows = self.used.iter().enumerate().filter(|row| *row.1 > Ns::ZERO);
+        let mut rows: Vec<(TaskId, Ns)> = rows.map(|(row, time)| (TaskId::from_index(row), *time)).collect();
         rows.sort_by_key(|row| std::cmp::Reverse(row.1));
         rows
     }

@@ -74,7 +74,7 @@ fn suspect(suspect: &Suspect, length: Ns) -> Value {
 fn quota(pool: &PoolStory, names: &Names) -> Value {
     json!({
         "group": names.group(Some(pool.group)), "quota_ns": pool.limit.quota.map(|quota| quota.0),
-        "period_ns": pool.limit.period.0, "burst_ns": pool.limit.burst.0, "period_began_ns": pool.period.ns(),
+        "period_ns": pool.limit.period.0, "burst_ns": pool.limit.burst.0, "period_began_ns": pool.period.ns(), "debt": pool.debt,
         "throttled_ns": pool.throttled.map(|at| at.ns()), "refill_ns": pool.refill.map(|at| at.ns()),
         "used": pool.used.iter().map(|row| json!({ "task": names.task(row.0), "ran_ns": row.1.0 })).collect::<Vec<Value>>(),
     })

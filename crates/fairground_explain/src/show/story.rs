@@ -87,13 +87,13 @@ fn quota(pool: &PoolStory, names: &Names) -> String {
         if pool.limit.burst > Ns::ZERO { format!(" and {} of burst", format_ns(pool.limit.burst)) } else { String::new() };
     let mut text = format!("The quota: {group} may use {}{burst} in each {}. ", format_ns(limit), format_ns(pool.limit.period));
     let users: Vec<String> = pool.used.iter().take(3).map(|row| format!("{} {}", names.task(row.0), format_ns(row.1))).collect();
-    let users = if users.is_empty() { "a debt from the period before".to_string() } else { users.join(", ") };
+    let users = if users.is_empty() { "nobody".to_string() } else { users.join(", ") };
+    let users = if pool.debt { format!("{users}, with a debt from the period before") } else { users };
+    let two_periods = Instant::from_ns(pool.period.ns().saturating_sub(pool.limit.period.0));
+    let since = format_at(if pool.debt { two_periods } else { pool.period });
     match pool.throttled {
-        Some(at) => {
-            text +=
-                &format!("From {} to {} it was used by {users}; then it was throttled", format_at(pool.period), format_at(at));
-        }
-        None => text += &format!("Since {} it was used by {users}", format_at(pool.period)),
+        Some(at) => text += &format!("From {since} to {} it was used by {users}; then it was throttled", format_at(at)),
+        None => text += &format!("Since {since} it was used by {users}"),
     }
     text += &pool.refill.map_or_else(|| ".\n".to_string(), |at| format!(". The next refill was at {}.\n", format_at(at)));
     text
