@@ -155,6 +155,7 @@ fn explained(
             suspects: Vec::new(),
             confidence: Confidence::Unproved,
             outcomes: changes.iter().map(|change| whole.beside(change, lab.outcome(change)?)).collect::<Result<_, _>>()?,
+            untried: Vec::new(),
         },
     };
     if let Some(first) = proof.suspects.first() {

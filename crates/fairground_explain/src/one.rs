@@ -116,8 +116,18 @@ impl Explained {
                 causes.push(Cause::MisledStatistic);
             }
             let placed = self.placement.and_then(|placement| placement.missed);
-            let balance = self.misses.iter().find(|miss| self.saves_half(miss.at)).map(|miss| miss.cause);
-            causes.push(placed.or(balance).unwrap_or(Cause::NoBalance));
+            let in_time = self.misses.iter().filter(|miss| self.saves_half(miss.at)).map(|miss| miss.cause);
+            let mut missed: Vec<Cause> = placed.into_iter().collect();
+            // Any of the balances that came in time would have helped.
+            in_time.for_each(|cause| {
+                if !missed.contains(&cause) && !causes.contains(&cause) {
+                    missed.push(cause);
+                }
+            });
+            if missed.is_empty() {
+                missed.push(Cause::NoBalance);
+            }
+            causes.extend(missed);
         } else if self.longest_idle(false).filter(is_long).is_some() {
             causes.push(Cause::Affinity);
         }

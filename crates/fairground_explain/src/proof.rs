@@ -109,6 +109,8 @@ pub struct Proof {
     pub confidence: Confidence,
     /// All changes that were tried, those that save most first.
     pub outcomes: Vec<Outcome>,
+    /// Changes with which a run must begin, where nothing helps and the run is too long to be made again.
+    pub untried: Vec<String>,
 }
 
 /// Tries what could take the delay away.
@@ -175,8 +177,9 @@ pub(super) fn prove(
         (!is_own || row.change.contains(YIELDS), with, row.change.contains(YIELDS), row.delay)
     };
     outcomes.sort_by_key(|row| place(row));
-    whole.judge(one, &named.to_begin_with(), &mut outcomes)?;
-    Ok(Proof { suspects, confidence, outcomes })
+    let cause = suspects.first().map(|first| first.cause);
+    let untried = whole.judge(one, cause, &named.to_begin_with(), &mut outcomes)?;
+    Ok(Proof { suspects, confidence, outcomes, untried })
 }
 
 /// A burst of work is the cause of a throttled group if the quota is enough in the long run: with all of its unused quota kept, the

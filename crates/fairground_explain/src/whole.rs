@@ -5,6 +5,7 @@
 //! for the worst delay the worst one with the change.
 
 use super::Asked;
+use super::cause::Cause;
 use super::find::{Delay, Delays};
 use super::one::Explained;
 use super::what_if::{Change, Outcome};
@@ -41,14 +42,17 @@ impl<'s> WholeRuns<'s> {
         WholeRuns { scenario, asked, task: delay.task, rank, each: events, events_left, runs_left }
     }
 
-    /// Tries changes that help the delay, in their order, until one halves that of the same rank in the whole run; if none
-    /// does, those with which a run must begin, which are remedies only if they do. What helps the whole run comes first, what does not comes last.
+    /// Tries changes that help the delay, in their order, until one halves that of the same rank in the whole run. If none does,
+    /// or the cause is that ticks are far apart, those with which a run must begin are tried too, and are remedies if they do.
+    /// What helps the whole run comes first, what does not comes last. The answer are changes that nobody could try: the run is
+    /// too long, and nothing else helps.
     pub(super) fn judge(
         &mut self,
         one: &Explained,
-        from_the_beginning: &[String],
+        cause: Option<Cause>,
+        to_begin_with: &[String],
         outcomes: &mut Vec<Outcome>,
-    ) -> Result<(), Error> {
+    ) -> Result<Vec<String>, Error> {
         let length = one.delay.length();
         let saved = |with: Option<Ns>| with.map_or(Ns::ZERO, |with| length.saturating_sub(with));
         let halves = |row: &Outcome| saved(row.whole).0 * 2 >= length.0;
@@ -60,13 +64,15 @@ impl<'s> WholeRuns<'s> {
                 break;
             }
         }
-        if !outcomes.iter().any(halves) {
-            for text in from_the_beginning {
+        let mut untried = Vec::new();
+        if cause == Some(Cause::TickGranularity) || !outcomes.iter().any(halves) {
+            for text in to_begin_with {
                 let row = Outcome { change: text.clone(), delay: None, whole: self.try_text(text)? };
                 if halves(&row) {
                     outcomes.push(row);
                     break;
                 }
+                untried.extend((row.whole.is_none() && !self.is_affordable()).then(|| text.clone()));
             }
         }
         outcomes.sort_by_key(|row| match row.whole {
@@ -75,7 +81,8 @@ impl<'s> WholeRuns<'s> {
             None if one.is_worth(saved(row.delay)) => 2,
             _ => 3,
         });
-        Ok(())
+        let helps = |row: &Outcome| one.is_worth(saved(row.left()));
+        Ok(if outcomes.first().is_some_and(helps) { Vec::new() } else { untried })
     }
 
     /// What a change that was asked for makes of the whole run too.
@@ -93,7 +100,10 @@ impl<'s> WholeRuns<'s> {
     }
 
     fn afford(&mut self, change: &Change) -> Result<Option<Ns>, Error> {
-        if self.runs_left == 0 || self.each > self.events_left { Ok(None) } else { self.run(change) }
+        if self.is_affordable() { self.run(change) } else { Ok(None) }
+    }
+    fn is_affordable(&self) -> bool {
+        self.runs_left > 0 && self.each <= self.events_left
     }
 
     /// The delay of the same rank; `None` if the run was given up.

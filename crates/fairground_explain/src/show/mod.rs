@@ -40,6 +40,7 @@ pub fn document(scenario: &Scenario, explanation: &Explanation) -> Document {
         .set("who_ran", explanation.who_ran())
         .set("confidence", explanation.proof.confidence.name())
         .set("suspects", explanation.proof.suspects.iter().map(|row| suspect(row, one.delay.length())).collect::<Vec<Value>>())
+        .set("untried", explanation.proof.untried.clone())
         .set("quota", explanation.pool.as_ref().map(|pool| quota(pool, &explanation.names)))
         .set("cause", one.cause.slug())
         .set("cause_text", one.cause.sentence())

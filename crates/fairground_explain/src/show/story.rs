@@ -203,13 +203,16 @@ fn helped(explanation: &Explanation) -> String {
     let Some(remedy) = explanation.remedy() else {
         let only_this =
             |row: &&Outcome| row.whole.is_some() && row.delay.is_some_and(|with| with < explanation.one.delay.length());
-        return match outcomes.iter().find(only_this) {
+        let text = match outcomes.iter().find(only_this) {
             Some(row) => {
                 format!("`{}` shortens this delay only: in the whole run another one is as long.\n", short(&row.change))
             }
             None if outcomes.is_empty() => String::new(),
             None => "None of the changes that were tried would have made it shorter.\n".to_string(),
         };
+        let to_try: Vec<String> = explanation.proof.untried.iter().map(|text| format!("`--what-if {text}`")).collect();
+        let rest = format!("The run is too long to be made again here. To be tried: {}.\n", to_try.join(", "));
+        return if to_try.is_empty() { text } else { text + &rest };
     };
     let change = short(&remedy.change);
     let here = remedy.delay.map(|with| {
