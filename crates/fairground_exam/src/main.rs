@@ -113,8 +113,7 @@ fn run(args: &Explain) -> Result<ExitCode, Error> {
         }
     }
     let right = percent(&asked.iter().collect::<Vec<_>>());
-    let is_below = right.cause < FLOORS.cause || right.lever < FLOORS.lever || right.who < FLOORS.who;
-    if args.family.is_empty() && is_below {
+    if args.family.is_empty() && !right.is_above(&FLOORS) {
         eprintln!("below the floors of {} % causes, {} % remedies and {} % who ran", FLOORS.cause, FLOORS.lever, FLOORS.who);
         return Ok(ExitCode::FAILURE);
     }

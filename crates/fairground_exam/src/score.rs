@@ -12,6 +12,16 @@ use std::ops::RangeInclusive;
 /// The least that must be right, in percent of all draws: cause, remedy, and who ran.
 pub const FLOORS: Right<u64> = Right { cause: 98, lever: 98, who: 98 };
 
+/// The same for each family by itself.
+pub const FLOORS_OF_FAMILY: Right<u64> = Right { cause: 85, lever: 85, who: 85 };
+
+impl Right<u64> {
+    /// Whether all three are at least as high as these floors.
+    pub fn is_above(&self, floors: &Right<u64>) -> bool {
+        self.cause >= floors.cause && self.lever >= floors.lever && self.who >= floors.who
+    }
+}
+
 /// A value for each of the three questions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Right<T> {

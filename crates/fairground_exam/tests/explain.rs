@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may stop at the first surprise")]
 
-use fairground_exam::{FLOORS, Planted, examine, families, percent, plant, read};
+use fairground_exam::{FLOORS, FLOORS_OF_FAMILY, Planted, examine, families, percent, plant, read};
 use std::collections::BTreeSet;
 
 /// Seeds whose draws are looked at one by one.
@@ -48,6 +48,9 @@ fn the_answers_of_explain_are_above_the_floors() {
     let families: Vec<_> = families().collect();
     let asked = examine(&families, COUNTED).unwrap();
     let right = percent(&asked.iter().collect::<Vec<_>>());
-    let is_above = right.cause >= FLOORS.cause && right.lever >= FLOORS.lever && right.who >= FLOORS.who;
-    assert!(is_above, "{right:?} are right, the floors are {FLOORS:?}");
+    assert!(right.is_above(&FLOORS), "{right:?} are right, the floors are {FLOORS:?}");
+    for family in families {
+        let right = percent(&asked.iter().filter(|row| row.family == family.name).collect::<Vec<_>>());
+        assert!(right.is_above(&FLOORS_OF_FAMILY), "{}: {right:?} are right, the floors are {FLOORS_OF_FAMILY:?}", family.name);
+    }
 }
