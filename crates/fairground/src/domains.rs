@@ -10,8 +10,6 @@ use fairground_sched::topology::{SchedDomain, SdFlags, Topology};
 use fairground_stdx::{CpuId, CpuMask, SdId};
 use std::path::Path;
 
-/// The kernel whose domains are listed unless a profile is given.
-const DEFAULT_PROFILE: &str = "v6.14";
 /// The machine whose domains are listed unless one is given.
 const DEFAULT_MACHINE: &str = "lap8";
 /// How many columns the table has.
@@ -47,7 +45,7 @@ fn subject(overrides: &Overrides, recorded: Option<&Path>, notes: &mut Vec<Strin
             let system = System::find(folder)?;
             (system.machine(overrides, notes)?, system.profile(notes)?)
         }
-        None => (preset(DEFAULT_MACHINE)?, crate::lists::profile(DEFAULT_PROFILE)?),
+        None => (preset(DEFAULT_MACHINE)?, crate::lists::profile(Profile::DEFAULT)?),
     };
     let machine = overrides.machine(Some(machine.clone()), notes)?.unwrap_or(machine);
     let profile = overrides.profile(Some(profile.clone()))?.unwrap_or(profile);

@@ -64,7 +64,10 @@ pub fn list(what: Listed) -> Table {
     let rows: Vec<ListRow> = match what {
         Listed::Profiles => Profile::known()
             .into_iter()
-            .map(|known| row(known.name, note(known.note, known.kind == KnownKind::Modelled)))
+            .map(|known| {
+                let sentence = note(known.note, known.kind == KnownKind::Modelled);
+                if known.name == Profile::DEFAULT { row(known.name, sentence + " (default)") } else { row(known.name, sentence) }
+            })
             .collect(),
         Listed::Features => return feature_table(),
         Listed::Tunables => {

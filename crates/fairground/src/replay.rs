@@ -8,8 +8,8 @@ use fairground_recordings::{System, profile_of_release};
 use fairground_report::run::metrics_json;
 use fairground_report::units::format_metric;
 use fairground_report::{Cell, Document, Table, columns};
-use fairground_scenario::{DEFAULT_PROFILE, Error, Overrides, Parts, Scenario, Source, Workload, trace_file::TraceFile};
-use fairground_sched::profile::{KnownKind, Profile};
+use fairground_scenario::{Error, Overrides, Parts, Scenario, Source, Workload, trace_file::TraceFile};
+use fairground_sched::profile::Profile;
 use fairground_stdx::{Instant, Ns};
 use serde_json::json;
 use std::path::Path;
@@ -115,16 +115,8 @@ pub fn profile_of(system: Option<&System>, trace: &TraceFile, notes: &mut Vec<St
         }
         _ => vec!["the recording does not tell its kernel".to_string()],
     };
-    let name = latest_kernel();
-    notes.push(format!("profile {name}: {}", reason.join("; ")));
-    Profile::parse(&name).map_err(|wrong| Error::one("--profile", wrong.message, wrong.hint))
-}
-
-/// The latest kernel that is modelled: the nearest to recorded ones that are not.
-fn latest_kernel() -> String {
-    let known = Profile::known().into_iter();
-    let latest = known.rev().find(|known| known.kind == KnownKind::Modelled && !known.name.contains('+'));
-    latest.map_or_else(|| DEFAULT_PROFILE.to_string(), |known| known.name)
+    notes.push(format!("profile {}: {}", Profile::DEFAULT, reason.join("; ")));
+    Profile::parse(Profile::DEFAULT).map_err(|wrong| Error::one("--profile", wrong.message, wrong.hint))
 }
 
 fn recorded_metrics(trace: &TraceFile) -> Vec<Metric> {

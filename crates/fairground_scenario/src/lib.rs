@@ -50,7 +50,7 @@ pub use nouns::groups::Groups;
 pub use nouns::profile;
 pub use nouns::workload::Workload;
 pub use overrides::Overrides;
-pub use parts::{DEFAULT_PROFILE, Parts};
+pub use parts::Parts;
 pub use schema::{rtapp_schema, scenario_schema};
 pub use text::canonical::quoted;
 pub use write::{Unwritable, write};

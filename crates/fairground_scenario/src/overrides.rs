@@ -13,7 +13,7 @@ use fairground_stdx::{Ns, units};
 /// Changes to a scenario, as flags say them.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Overrides {
-    /// `--profile`: the profile to take instead.
+    /// `--profile`: the kernel to take instead. What the input sets of its own profile is kept, or refused if this kernel lacks it.
     pub profile: Option<String>,
     /// `--feature`: features as debugfs spells them.
     pub features: Vec<String>,
@@ -46,7 +46,9 @@ impl Overrides {
         let mut wrong = Mistakes::default();
         let mut current = base;
         if let Some(name) = &self.profile {
-            current = keep(Profile::parse(name), "--profile", &mut wrong).or(current);
+            // What the input sets beside its kernel stays: nobody asked to drop it.
+            let kept = |profile: Profile| current.as_ref().map_or(Ok(profile.clone()), |base| profile.with_settings_of(base));
+            current = keep(Profile::parse(name).and_then(kept), "--profile", &mut wrong).or(current);
         }
         for name in &self.features {
             let Some(profile) = current.clone() else { break };

@@ -85,8 +85,8 @@ impl Parts {
     /// The scenario, with what flags say and with defaults for what nobody said; the defaults are noted.
     pub fn build(mut self) -> Result<Scenario, Error> {
         if self.profile.is_none() && self.overrides.profile.is_none() {
-            self.notes.push(no_value("profile", DEFAULT_PROFILE));
-            let found = Profile::parse(DEFAULT_PROFILE);
+            self.notes.push(no_value("profile", Profile::DEFAULT));
+            let found = Profile::parse(Profile::DEFAULT);
             self.profile = Some(found.map_err(|wrong| Error::one("--profile", wrong.message, wrong.hint))?);
         }
         if self.duration.is_none() && self.overrides.duration.is_none() {
@@ -163,8 +163,6 @@ fn no_value(what: &str, value: &str) -> String {
 }
 
 const DEFAULT_MACHINE: &str = "smp-4";
-/// The kernel of a run that names none.
-pub const DEFAULT_PROFILE: &str = "v5.19";
 const DEFAULT_DURATION: Ns = Ns::from_secs(10);
 
 /// The profile with the features that workloads set before they start.

@@ -21,7 +21,7 @@ pub(crate) struct Args {
     /// With `domains`: the machine, as a preset, a machine file, an lstopo file or an hwloc string [default: lap8]
     #[arg(long)]
     machine: Option<String>,
-    /// With `domains`: the kernel [default: v6.14]
+    /// With `domains`: the kernel [default: the one that `list profiles` marks]
     #[arg(long)]
     profile: Option<String>,
     /// With `domains`: machine and kernel of a recorded set

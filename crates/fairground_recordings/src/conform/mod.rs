@@ -17,9 +17,8 @@ use fairground_machine::Machine;
 use fairground_metrics::{Clip, Interval};
 use fairground_model::features::FeatSet;
 use fairground_model::{Mistakes, TaskInfo};
-use fairground_scenario::{Control, DEFAULT_PROFILE, Error, Overrides, guard, trace_file};
+use fairground_scenario::{Control, Error, Overrides, guard, trace_file};
 use fairground_sched::Profile;
-use fairground_sched::profile::KnownKind;
 use fairground_stdx::{IndexVec, TaskId};
 use std::path::Path;
 
@@ -338,14 +337,11 @@ impl Facts {
         }
         Some(profile)
     }
-    /// The latest kernel that is modelled, for a recorded one that is not.
+    /// The default kernel, for a recorded one that is not modelled.
     fn nearest(&mut self, why: &str) -> Result<Profile, Error> {
         self.stands_in = true;
-        let mut known = Profile::known().into_iter().rev();
-        let latest = known.find(|known| known.kind == KnownKind::Modelled && !known.name.contains('+'));
-        let latest = latest.map_or_else(|| DEFAULT_PROFILE.to_string(), |known| known.name);
-        self.without_threshold(format!("{why}: {latest} is taken instead, and nothing is held against a threshold"));
-        Profile::parse(&latest).map_err(|wrong| Error::one("--profile", wrong.message, wrong.hint))
+        self.without_threshold(format!("{why}: {} is taken instead, and nothing is held against a threshold", Profile::DEFAULT));
+        Profile::parse(Profile::DEFAULT).map_err(|wrong| Error::one("--profile", wrong.message, wrong.hint))
     }
 }
 

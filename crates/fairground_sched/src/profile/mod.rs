@@ -133,6 +133,9 @@ impl Profile {
         }
     }
 
+    /// The name of the kernel of whoever names none: the newest that is held against recordings.
+    pub const DEFAULT: &str = "v7.2";
+
     /// All names that [`Profile::parse`] knows, with those that it refuses as not modelled yet.
     pub fn known() -> Vec<Known> {
         known::all()
