@@ -45,6 +45,13 @@ fn every_list_is_text_and_json() {
     assert!(ok(&["list", "governors"]).out.lines().all(|line| line.chars().count() <= 100));
     assert!(ok(&["list", "profiles"]).out.contains("v4.20+align-vruntime"));
     assert!(ok(&["list", "profiles"]).out.contains("(not modelled yet)"));
+    let profiles = ok(&["list", "profiles"]).out;
+    let default: Vec<&str> = profiles.lines().filter(|line| line.ends_with(" (default)")).collect();
+    assert!(matches!(default[..], [line] if line.starts_with("v7.2 ")), "{default:?}");
+    // It is the one of a run and of domains that name none.
+    let ran = ok(&["run", "--workload", "hog", "--duration", "10ms"]);
+    assert!(ran.err.contains("v7.2") && ran.out.contains(": v7.2 on "), "{}{}", ran.out, ran.err);
+    assert_eq!(ok(&["list", "domains"]).out, ok(&["list", "domains", "--profile", "v7.2"]).out);
     assert_eq!(run(&["list", "nothing"]).code, 2);
 }
 

@@ -48,6 +48,21 @@ fn canonical_text_reads_back_as_the_same_scenario() {
 }
 
 #[test]
+fn another_kernel_keeps_what_the_scenario_sets_or_refuses_it_by_name() {
+    let under = |text: &str, kernel: &str| {
+        let flags = Overrides { profile: Some(kernel.to_string()), ..Overrides::default() };
+        Scenario::parse("test.toml", text, Path::new(""), &flags)
+    };
+    assert_eq!(under(GOOD, "v6.1").unwrap().profile.full_name(), "v6.1 NO_START_DEBIT");
+    let tunable = GOOD.replace("features = [\"NO_START_DEBIT\"]", "tunables = { sched_latency_ns = 12000000 }");
+    assert_eq!(under(&tunable, "v5.10").unwrap().profile.full_name(), "v5.10 sched_latency_ns=12000000");
+    for (text, name) in [(GOOD, "START_DEBIT"), (&tunable, "sched_latency_ns")] {
+        let refused = under(text, "v6.12").unwrap_err().to_string();
+        assert!(refused.contains("--profile") && refused.contains(name) && refused.contains("v6.12"), "{refused}");
+    }
+}
+
+#[test]
 fn the_digest_holds_what_decides_and_nothing_else() {
     let base = parse(GOOD).unwrap().digest();
     let with = |from: &str, to: &str| parse(&GOOD.replace(from, to)).unwrap().digest();
