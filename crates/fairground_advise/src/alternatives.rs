@@ -90,6 +90,9 @@ pub(super) fn has_bursts(lab: &Lab<'_>) -> bool {
     lab.can_run(&Variant::new(CpuMax { quota: Some(quota), period: CpuMax::DEFAULT_PERIOD, burst: quota }))
 }
 
+/// So many seeds that did not decide the answer try what those that did have shown.
+const TRIED: usize = 6;
+
 /// What other periods and bursts need, the cheapest first.
 pub(super) fn alternatives(
     lab: &Lab<'_>,
@@ -106,6 +109,7 @@ pub(super) fn alternatives(
     let others = bursts.iter().flat_map(|&bursts| periods.iter().map(move |&period| (period, bursts)));
     // The present period without a burst is searched with all seeds, if there is none now.
     let others = others.filter(|&(period, bursts)| period != now.period || bursts == Bursts::OfQuota || now.burst != Ns::ZERO);
+    let tried: Vec<u64> = (0..).filter(|seed| !seeds.contains(seed)).take(TRIED).collect();
     let mut rows = Vec::new();
     // Neighbours in this order need limits near each other.
     let mut hint = found.place;
@@ -125,7 +129,9 @@ pub(super) fn alternatives(
         hint = usize::try_from(place + shift).unwrap_or(0);
         // Less than the service uses would do for one run only.
         let stable = search.limits.partition_point(|limit| is_unstable(demand, *limit));
-        let limit = usize::try_from(place.max(0)).ok().and_then(|place| search.limits.get(place.max(stable)).copied());
+        // Seeds that are hard with one period need not be those that are hard with another.
+        let place = search.enough_for(&tried, usize::try_from(place).unwrap_or(0).max(stable))?;
+        let limit = search.limits.get(place).copied();
         rows.extend(limit.filter(|limit| limit.quota.is_some()).map(|limit| Alternative { limit, set_in: SetIn::of(limit) }));
     }
     let share = |limit: CpuMax| limit.quota.map(|quota| u128::from(quota.0) * 1_000_000_000 / u128::from(limit.period.0.max(1)));

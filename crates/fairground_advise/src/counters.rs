@@ -1,6 +1,7 @@
 //! Counters of cpu.stat, as files or Prometheus have them: what they say, and what they cannot.
 
 use super::csv::{self, Column, Csv};
+use super::sources::{Counted, Points};
 use super::verdict::cpus;
 use fairground_model::{CpuMax, Mistakes};
 use fairground_report::units::{fixed, format_ns};
@@ -37,6 +38,8 @@ pub struct Counters {
     pub without_time: u64,
     /// Samples whose time is not after that of the one before.
     pub out_of_order: u64,
+    /// Sentences on where they are from and what was left out.
+    pub notes: Vec<String>,
     /// Wall time and CPU time from each sample to the next, ns.
     pub(super) steps: Vec<(u64, u64)>,
     pub(super) digest: u128,
@@ -75,46 +78,54 @@ fn collect(csv: &Csv<'_>, m: &mut Mistakes) -> Counters {
         found
     };
     let (time, usage) = (need(&TIME, m), need(&USAGE, m));
-    let mut counters = Counters {
-        usage: Growth::default(),
-        periods: Growth::default(),
-        throttled: Growth::default(),
-        throttled_time: Growth::default(),
-        limit: None,
-        cpus: 0,
-        without_time: 0,
-        out_of_order: 0,
-        steps: Vec::new(),
-        digest: 0,
+    let Some(time) = time else { return Counters::of(Counted::default()) };
+    let times: Vec<Option<u64>> = (0..csv.rows.len()).map(|row| csv.number(row, time, m)).collect();
+    let mut points = |column: Option<Column>| -> Points {
+        let Some(column) = column else { return Points::new() };
+        let value = |(row, time): (usize, &Option<u64>)| Some((*time)?).zip(csv.number(row, column, m));
+        times.iter().enumerate().filter_map(value).collect()
     };
-    let Some(time) = time else { return counters };
-    let mut times = Vec::new();
-    for row in 0..csv.rows.len() {
-        let at = csv.number(row, time, m);
-        counters.without_time += u64::from(at.is_none());
-        times.push(at);
-    }
+    let counted = Counted {
+        usage: points(usage),
+        periods: points(csv.count(&PERIODS)),
+        throttled: points(csv.count(&THROTTLED)),
+        throttled_time: points(csv.time(&THROTTLED_TIME)),
+        ..Counted::default()
+    };
+    let mut counters = Counters::of(counted);
+    counters.without_time = times.iter().filter(|time| time.is_none()).count() as u64;
     let known: Vec<u64> = times.iter().copied().flatten().collect();
     counters.out_of_order = known.windows(2).filter(|pair| pair[1] <= pair[0]).count() as u64;
-    let mut of = |column: Option<Column>| column.map_or_else(Default::default, |column| steps(csv, &times, column, m));
-    let used = of(usage);
-    counters.usage = Growth::of(&used);
-    let others = [csv.count(&PERIODS), csv.count(&THROTTLED), csv.time(&THROTTLED_TIME)];
-    [counters.periods, counters.throttled, counters.throttled_time] = others.map(|column| Growth::of(&of(column)));
-    counters.steps = used.0;
     if m.0.is_empty() && counters.usage.wall_ns == 0 {
-        m.whole("fewer than two samples of CPU time with rising times", "Give the counters at two moments at least.");
+        m.whole(FEW.0, FEW.1);
     }
     counters
 }
 
-/// Wall time and growth of a counter from each sample to the next, and how often it has begun anew. A sample that lacks it is left out:
-/// the next one covers its time. One that is less than before has begun from 0; what was lost in between is not known.
-fn steps(csv: &Csv<'_>, times: &[Option<u64>], column: Column, m: &mut Mistakes) -> (Vec<(u64, u64)>, u64) {
+/// Why one sample is not enough.
+const FEW: (&str, &str) =
+    ("fewer than two samples of CPU time with rising times", "Give the counters at two moments at least, better at hundreds.");
+
+/// The counters of a container, as monitoring has them. `limit` goes before what they tell.
+pub(super) fn of_container(name: &str, counted: Counted, limit: Option<CpuMax>, cpus: u64) -> Result<Counters, Error> {
+    let mut digest = fairground_model::Digest::default();
+    for points in [&counted.usage, &counted.periods, &counted.throttled, &counted.throttled_time] {
+        points.iter().flat_map(|point| [point.0, point.1]).for_each(|number| digest.bytes(&number.to_le_bytes()));
+    }
+    let limit = limit.or(counted.limit);
+    let counters = Counters { limit, cpus, digest: digest.value(), ..Counters::of(counted) };
+    if counters.usage.wall_ns == 0 {
+        return Err(Error::one(name, FEW.0, FEW.1));
+    }
+    Ok(counters)
+}
+
+/// Wall time and growth of a counter from each sample to the next, and how often it has begun anew. One that is less than before has
+/// begun from 0; what was lost in between is not known.
+fn steps(points: &Points) -> (Vec<(u64, u64)>, u64) {
     let (mut steps, mut resets) = (Vec::new(), 0);
     let mut last: Option<(u64, u64)> = None;
-    for (row, time) in times.iter().enumerate() {
-        let (Some(time), Some(value)) = (*time, csv.number(row, column, m)) else { continue };
+    for &(time, value) in points {
         let Some((before, from)) = last else {
             last = Some((time, value));
             continue;
@@ -139,6 +150,23 @@ impl Growth {
 }
 
 impl Counters {
+    fn of(counted: Counted) -> Counters {
+        let used = steps(&counted.usage);
+        let growth = |points: &Points| Growth::of(&steps(points));
+        Counters {
+            usage: Growth::of(&used),
+            periods: growth(&counted.periods),
+            throttled: growth(&counted.throttled),
+            throttled_time: growth(&counted.throttled_time),
+            limit: counted.limit,
+            cpus: 0,
+            without_time: 0,
+            out_of_order: 0,
+            notes: counted.notes,
+            steps: used.0,
+            digest: 0,
+        }
+    }
     /// CPU time per second of wall time, ns.
     pub fn usage_ns_per_s(&self) -> u64 {
         per_second(self.usage)
@@ -159,11 +187,12 @@ impl Counters {
     }
     /// The sentences.
     pub fn lines(&self) -> Vec<String> {
-        let mut lines = vec![format!(
+        let mut lines = self.notes.clone();
+        lines.push(format!(
             "{} CPUs are used in the mean, over {}",
             cpus(self.usage_ns_per_s()),
             format_ns(Ns(self.usage.wall_ns))
-        )];
+        ));
         if let Some(ratio) = self.throttled_ratio() {
             lines.push(format!("{} % of the periods in which the group ran were throttled", fixed(ratio, 100, 1)));
         }

@@ -10,8 +10,8 @@ use fairground_stdx::Ns;
 
 /// Quotas of the curve, as shares of the demand in percent.
 const CURVE_PERCENT: [u64; 10] = [105, 110, 120, 130, 150, 175, 200, 250, 300, 400];
-/// The place of 2.00 times the demand among them: larger ones are tried if the limit is felt there.
-const SURE: usize = 6;
+/// So many are tried at once; larger ones only if the last of them is felt.
+const AT_ONCE: usize = 3;
 /// A limit is felt if the percentile is more than 1.01 times that without one, thousandths.
 const FELT: u64 = 1010;
 /// Periods of the grid, ms.
@@ -112,12 +112,13 @@ pub(super) fn curve(lab: &Lab<'_>, view: &View<'_>, limit: CpuMax, demand: u64) 
         // The burst of the present limit, which a smaller quota cannot have in full.
         Variant::new(CpuMax { quota: Some(*quota), burst: limit.burst.min(*quota), ..limit })
     };
-    let (near, far): (Vec<Ns>, Vec<Ns>) = quotas.iter().partition(|quota| **quota <= shares[SURE]);
-    let mut points = view.points(lab, &near.iter().map(variant).collect::<Vec<_>>(), CURVE_SEEDS)?;
     // Where a limit is not felt, larger ones are not either.
-    let is_felt = points.last().is_none_or(|point| point.ratio.high > FELT);
-    let far: Vec<Variant> = far.iter().filter(|quota| is_felt || Some(**quota) == limit.quota).map(variant).collect();
-    points.extend(view.points(lab, &far, CURVE_SEEDS)?);
+    let (mut points, mut is_felt): (Vec<Point>, bool) = (Vec::new(), true);
+    for some in quotas.chunks(AT_ONCE) {
+        let tried: Vec<Variant> = some.iter().filter(|quota| is_felt || Some(**quota) == limit.quota).map(variant).collect();
+        points.extend(view.points(lab, &tried, CURVE_SEEDS)?);
+        is_felt = is_felt && points.last().is_none_or(|point| point.ratio.high > FELT);
+    }
     points.push(view.point(CpuMax { quota: None, burst: Ns::ZERO, ..limit }, view.free));
     Ok(points)
 }

@@ -149,15 +149,22 @@ impl Lab<'_> {
         let quota = outcome.quotas.iter().find(|row| row.group == self.group);
         let used = report.tasks.iter().filter(|row| is_inside(tasks, row.task, &self.group)).map(|row| row.runtime.0).sum();
         let (from, to) = outcome.window();
+        let window = to.since(from).saturating_sub(start);
+        // The whole recording has been offered a second before the end: what is not done then is late.
+        let backlog = match self.subject {
+            Subject::Trace(_) => u128::from(u64::MAX),
+            Subject::Service(_) => u128::from(late) * u128::from(window.0) / u128::from(latency.len().max(1)),
+        };
         Sample {
             late,
+            backlog: Ns(u64::try_from(backlog).unwrap_or(u64::MAX)),
             good: if matches!(self.subject, Subject::Trace(_)) { latency.len() } else { measured("good").len() },
             timeouts: measured("timeouts").len(),
             nr_periods: quota.map_or(0, |row| row.stats.nr_periods),
             nr_throttled: quota.map_or(0, |row| row.stats.nr_throttled),
             used: Ns(used),
             length: outcome.simulated.saturating_sub(start),
-            window: to.since(from).saturating_sub(start),
+            window,
             events: outcome.counts.events(),
             digest: outcome.digest,
             interrupted: outcome.ending == RunEnding::Interrupted,

@@ -39,7 +39,7 @@
 //!
 //! # The parts
 //!
-//! Inputs: `input.rs`, `log.rs` (requests), `trace.rs`, `counters.rs`. Runs: `lab.rs`, `sample.rs`,
+//! Inputs: `input.rs`, `sources/` (a file for each kind of text), `log.rs` (requests), `trace.rs`, `counters.rs`. Runs: `lab.rs`, `sample.rs`,
 //! `runs.rs`. Answers: `smallest.rs` for `goal.rs` with what `seeds.rs` proves, `alternatives.rs` (periods and bursts), `reached.rs`
 //! (the headline), `curve.rs`, `options.rs` (what else may be changed), `verdict.rs`, with the intervals of `bootstrap.rs`. `slow/`: where one slow request spent its time. `fit/`: what counters leave
 //! open.
@@ -69,6 +69,7 @@ mod seeds;
 mod show;
 mod slow;
 mod smallest;
+mod sources;
 #[cfg(test)]
 mod tests;
 mod text;
@@ -86,6 +87,8 @@ pub use options::Other;
 pub use reached::Reached;
 pub use slow::{Level, Request, STATES, Slow, SlowRequest, Span, State, Strip};
 pub use smallest::Smallest;
+pub use sources::Select;
+pub use sources::ask::Ask;
 pub use text::snippet;
 pub use trace::{TraceCase, TraceFacts};
 pub use verdict::{Judged, Remedy, Verdict};
@@ -164,6 +167,8 @@ pub struct Advice {
     pub grid: Vec<Point>,
     /// What else may be changed.
     pub others: Vec<Other>,
+    /// Whether requests come faster than they are served without any limit.
+    pub unstable: bool,
     /// What was assumed, and what could not be tried.
     pub notes: Vec<String>,
     /// What a trace says, if the advice is from one.
@@ -261,6 +266,8 @@ fn advise_on(mut lab: Lab<'_>, options: &AdviseOptions, trace: Option<TraceFacts
     let points = curve.iter().chain(&grid).map(|point| point.digest);
     let all = points.chain(others.iter().map(|other| other.point.digest)).chain(smallest.iter().map(|found| found.digest));
     all.for_each(|one| digest.bytes(&one.to_le_bytes()));
+    // What is left at the end would take more than a tenth of the time that it took to gather.
+    let unstable = trace.is_none() && free.iter().all(|sample| sample.late > 0 && sample.backlog.0 > sample.window.0 / 10);
     let window = free.first().map_or(Ns::ZERO, |sample| sample.window);
     let interrupted = control.stopped() || free.iter().any(|sample| sample.interrupted);
     Ok(Advice {
@@ -279,6 +286,7 @@ fn advise_on(mut lab: Lab<'_>, options: &AdviseOptions, trace: Option<TraceFacts
         curve,
         grid,
         others,
+        unstable,
         notes,
         trace,
         slow,

@@ -3,8 +3,8 @@
 use super::Advice;
 use super::alternatives::SetIn;
 use super::goal::names;
-use super::seeds;
 use super::text::{cpus_of, milli_cpus};
+use super::verdict::cpus;
 use fairground_model::CpuMax;
 use fairground_report::units::format_ns;
 
@@ -43,11 +43,9 @@ impl Advice {
     pub fn reached(&self) -> Option<Reached> {
         let found = self.smallest.as_ref()?;
         let room = |limit: CpuMax| limit.quota.map_or(u64::MAX, |quota| quota.0);
-        Some(match (found.limit, found.below) {
+        Some(match (found.proved, found.below) {
             // As few misses as so many runs can show; the confidence that they give stands beside.
-            (Some(limit), _) if room(self.limit) >= room(limit) && found.misses <= seeds::allowed(found.seeds).unwrap_or(0) => {
-                Reached::Met
-            }
+            (Some(proved), _) if room(self.limit) >= room(proved) => Reached::Met,
             (_, Some(below)) if room(self.limit) <= room(below) => Reached::Missed,
             _ => Reached::Open,
         })
@@ -115,6 +113,12 @@ impl Advice {
     /// Why no limit is enough, and what would help.
     fn why_none(&self) -> Vec<String> {
         let mut lines = Vec::new();
+        if self.unstable {
+            lines.push(format!(
+                "  unstable without any limit: requests come faster than they are served, with {} CPUs in use",
+                cpus(self.demand_ns_per_s)
+            ));
+        }
         if let Some(slow) = &self.slow {
             lines.push(format!("  why: {}", slow.where_time_goes(self.permille)));
         }

@@ -11,6 +11,8 @@ pub(super) struct Sample {
     pub(super) latency: Histogram,
     /// Requests that still wait at the end.
     pub(super) late: u64,
+    /// How long it would take to serve those, at the pace of the run.
+    pub(super) backlog: Ns,
     pub(super) good: u64,
     pub(super) timeouts: u64,
     pub(super) nr_periods: u64,
@@ -27,14 +29,20 @@ pub(super) struct Sample {
 }
 
 impl Sample {
-    /// A percentile; requests that still wait at the end are later than all that are done.
+    /// A percentile. A queue has some requests at any moment, which says nothing. One that is longer at the end than the percentile takes to
+    /// serve has grown, and its requests are later than all that are done.
     pub(super) fn percentile(&self, permille: u64) -> u64 {
-        let (done, all) = (self.latency.len(), self.latency.len() + self.late);
-        let rank = (all * permille).div_ceil(1000).max(1);
-        if done == 0 || rank > done {
+        let done = self.latency.len();
+        if done == 0 {
             return NEVER;
         }
-        self.latency.at_rank(rank)
+        let rank = |count: u64| (count * permille).div_ceil(1000).max(1);
+        let of_done = self.latency.at_rank(rank(done));
+        if self.late == 0 || self.backlog.0 <= of_done {
+            return of_done;
+        }
+        let rank = rank(done + self.late);
+        if rank > done { NEVER } else { self.latency.at_rank(rank) }
     }
     pub(super) fn holds(&self, goals: &[Goal]) -> bool {
         goals.iter().all(|goal| self.percentile(goal.permille) <= goal.most.0)
@@ -45,5 +53,42 @@ impl Sample {
     }
     pub(super) fn requests(&self) -> u64 {
         self.latency.len() + self.late
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 1000 requests of 1 to 1000 ms are done in 10 s; so many wait still.
+    fn sample(late: u64, backlog: Ns) -> Sample {
+        let mut latency = Histogram::new();
+        (1..=1000).for_each(|ms| latency.record(ms * 1_000_000));
+        Sample {
+            latency,
+            late,
+            backlog,
+            good: 0,
+            timeouts: 0,
+            nr_periods: 0,
+            nr_throttled: 0,
+            used: Ns::ZERO,
+            length: Ns::from_secs(10),
+            window: Ns::from_secs(10),
+            events: 0,
+            digest: 0,
+            interrupted: false,
+        }
+    }
+
+    #[test]
+    fn a_queue_at_the_end_counts_only_if_it_has_grown() {
+        let near = |ns: u64, ms: u64| ns.abs_diff(ms * 1_000_000) <= ms * 10_000;
+        assert!(near(sample(0, Ns::ZERO).percentile(950), 950));
+        // 40 requests are done in 400 ms: sooner than the 95th percentile.
+        assert!(near(sample(40, Ns::from_ms(400)).percentile(950), 950));
+        // 100 requests take a second, and they are nearly a tenth of all.
+        assert_eq!(sample(100, Ns::from_secs(1)).percentile(950), NEVER);
+        assert!(near(sample(100, Ns::from_secs(1)).percentile(500), 550));
     }
 }

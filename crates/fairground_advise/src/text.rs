@@ -17,6 +17,16 @@ pub(super) fn milli_cpus(limit: CpuMax) -> u128 {
     limit.quota.map_or(0, |quota| (u128::from(quota.0) * 1000).div_ceil(u128::from(limit.period.0.max(1))))
 }
 
+/// A text of others, so that a terminal shows it as it is: no control characters, and not too long.
+pub(super) fn printable(text: &str) -> String {
+    const LONGEST: usize = 200;
+    let mut shown: String = text.chars().take(LONGEST).map(|letter| if letter.is_control() { '?' } else { letter }).collect();
+    if text.chars().nth(LONGEST).is_some() {
+        shown += "…";
+    }
+    shown
+}
+
 /// Thousandths as `1.05`.
 pub(super) fn ratio_text(permille: u64) -> String {
     fixed(permille, 1000, 2)

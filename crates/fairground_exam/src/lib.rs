@@ -25,4 +25,6 @@ pub use answer::{Answer, ask};
 pub use delay::{read, worst_delay};
 pub use planted::{Family, Planted, families, plant};
 pub use score::{Asked, FLOORS, FLOORS_OF_FAMILY, Right, examine, percent, table};
-pub use services::{Advised, KINDS, Kind, Nearness, Service, Truth, draw, examine_services, nearness, services_table, truth};
+pub use services::{
+    Advised, KINDS, Kind, Nearness, Service, Truth, Truths, draw, examine_services, nearness, services_table, truth,
+};

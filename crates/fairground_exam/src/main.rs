@@ -2,7 +2,8 @@
 
 use clap::{Parser, Subcommand};
 use fairground_exam::{
-    Asked, FLOORS, Family, KINDS, Nearness, examine, examine_services, families, nearness, page, percent, services_table, table,
+    Asked, FLOORS, Family, KINDS, Nearness, Truths, examine, examine_services, families, nearness, page, percent, services_table,
+    table,
 };
 use fairground_scenario::Error;
 use std::fs;
@@ -37,6 +38,9 @@ struct Advise {
     /// Write the scenarios of answers that are not near into this folder
     #[arg(long, value_name = "DIR")]
     save: Option<PathBuf>,
+    /// Keep what brute force found in this file, and take what is there from it: for another try with the same model
+    #[arg(long, value_name = "FILE")]
+    truths: Option<PathBuf>,
 }
 
 #[derive(clap::Args)]
@@ -131,7 +135,8 @@ fn of_services(args: &Advise) -> Result<ExitCode, Error> {
     }
     let kinds: Vec<&str> = args.kind.iter().map(String::as_str).collect();
     // A line for each as it comes: an answer takes seconds.
-    let rows = examine_services(&kinds, args.seeds.clone(), |row| eprintln!("{}", row.story()))?;
+    let mut truths = Truths::of_file(args.truths.clone())?;
+    let rows = examine_services(&kinds, args.seeds.clone(), &mut truths, |row| eprintln!("{}", row.story()))?;
     print!("{}", services_table(&rows));
     let missed = rows.iter().filter(|row| matches!(nearness(row), Some(Nearness::Far(_) | Nearness::Wrong)));
     if let Some(folder) = &args.save {

@@ -1,7 +1,9 @@
 //! Counters, and what was fitted to them.
 
 use super::{Fit, FitOptions, Measured, fit};
+use crate::Reached;
 use crate::counters::Counters;
+use crate::goal::Goal;
 use fairground_scenario::Control;
 
 /// Counters, and the fit to them where one is possible.
@@ -11,6 +13,8 @@ pub struct CounterAdvice {
     pub counters: Counters,
     /// The fit; or why there is none.
     pub fit: Result<Fit, String>,
+    /// What the service must reach.
+    pub goals: Vec<Goal>,
     pub(super) seed: u64,
 }
 
@@ -26,15 +30,18 @@ impl CounterAdvice {
             )),
             (_, _, Ok(measured)) => Ok(fit(&measured, options, control)),
         };
-        CounterAdvice { counters, fit, seed: options.seed }
+        CounterAdvice { counters, fit, goals: options.goals.clone(), seed: options.seed }
     }
     /// Whether the caller stopped it.
     pub fn is_interrupted(&self) -> bool {
         self.fit.as_ref().is_ok_and(|fit| fit.interrupted)
     }
-    /// 1 if the limit is UNSTABLE, or BAD for nearly all services that were kept; 0 if it is OK or TIGHT for nearly all, or did not
+    /// With a goal: 0 the present limit meets it, 1 it does not, 4 counters do not tell. Without: 1 if the limit is UNSTABLE, or BAD for nearly all services that were kept; 0 if it is OK or TIGHT for nearly all, or did not
     /// matter; 4 if counters do not tell.
     pub fn exit_code(&self) -> u8 {
+        if let Some(reached) = self.reached() {
+            return Reached::exit_code(reached);
+        }
         if self.counters.is_unstable() == Some(true) {
             return 1;
         }

@@ -38,7 +38,7 @@ impl Measured {
         let limit = counters.limit.filter(|limit| limit.quota.is_some());
         let limit = limit.ok_or("the limit under which they were counted is not known: give --cpu-max")?;
         if counters.periods.sum == 0 {
-            return Err("they lack `nr_periods` and `nr_throttled`");
+            return Err("they lack `nr_periods` and `nr_throttled` (cAdvisor has them only of containers with a limit)");
         }
         if counters.usage_ns_per_s() / 1_000_000_000 >= counters.cpus {
             return Err("they say more CPU time than its CPUs have: give their number with --cpus");

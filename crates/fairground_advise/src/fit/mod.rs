@@ -11,6 +11,7 @@ mod fluid;
 mod measured;
 mod prior;
 mod range;
+mod reached;
 mod show;
 #[cfg(test)]
 mod tests;

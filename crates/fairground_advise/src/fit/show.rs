@@ -2,6 +2,7 @@
 
 use super::prior::{BURST_NS, CV_PERCENT, RATIO_PERCENT, SHARE, WORKERS_MOST};
 use super::{CounterAdvice, Fit, FitPoint, LEAST, Range};
+use crate::Reached;
 use crate::bootstrap::NEVER;
 use crate::counters::Counters;
 use crate::goal::{names, percentile_name};
@@ -20,8 +21,10 @@ impl CounterAdvice {
     /// All tables, what the counters say first.
     pub fn tables(&self) -> Vec<Table> {
         let lines = self.counters.lines().into_iter().chain(self.fit.as_ref().err().cloned());
-        let table = Table::of_lines("counters", "What the counters say", lines);
-        let mut tables = vec![table];
+        let headline = self.headline();
+        let mut tables: Vec<Table> =
+            Vec::from_iter((!headline.is_empty()).then(|| Table::of_lines("goal", "Whether the goal is met", headline)));
+        tables.push(Table::of_lines("counters", "What the counters say", lines));
         if let Ok(fit) = &self.fit {
             tables.extend(fit.tables(&self.counters));
         }
@@ -39,6 +42,9 @@ impl CounterAdvice {
             .set("throttled_pct", counters.throttled_ratio().map_or(Value::Null, |ratio| number(Decimal::ratio(ratio, 100))))
             .set("stall_ns", stall)
             .set("unstable", counters.is_unstable())
+            .set("goal_reached", self.reached().map(Reached::name))
+            .set("headline", self.headline())
+            .set("notes", counters.notes.clone())
             .set("fit", fit.map(Fit::json))
             .set("partial", self.is_interrupted())
             .set_tables(&self.tables());

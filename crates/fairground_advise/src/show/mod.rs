@@ -40,6 +40,7 @@ impl Advice {
             .set("goal_reached", self.reached().map(Reached::name))
             .set("headline", self.headline())
             .set("window_ns", self.window.0)
+            .set("unstable", self.unstable)
             .set("demand_ns_per_s", self.demand_ns_per_s)
             .set("verdict", self.judged.as_ref().map(judged_json))
             .set("smallest", smallest)

@@ -7,19 +7,42 @@ use crate::show;
 use fairground::output::{ResultFiles, ResultKind};
 use fairground_advise::counters::Counters;
 use fairground_advise::{
-    self as advise, Advice, AdviseInput, AdviseOptions, CounterAdvice, FitOptions, Goal, InputOptions, Loop,
+    self as advise, Advice, AdviseInput, AdviseOptions, Ask, CounterAdvice, FitOptions, Goal, InputOptions, Loop, Select,
 };
 use fairground_scenario::{Control, Error, Scenario};
 use std::path::PathBuf;
 
 /// Find the smallest CPU limit that meets a goal, and say what the present one does.
 ///
-/// A scenario has a workload `service` in a group. A log has columns such as arrival_s, latency_ms, cpu_ms; counters have
-/// time_s, usage_usec, nr_periods, nr_throttled, throttled_usec. A trace is any that `replay` reads; --comm names the threads. docs/advise.md says how the answer is found and how to read it.
+/// Inputs are told by their content: a scenario with a workload `service`; a log of requests (a table, or an access log of nginx or Envoy with
+/// --log-format); counters (JSON of Prometheus, /metrics of cAdvisor, cpu.stat, a table); a trace with --comm. A pod as kubectl prints it may
+/// stand beside any of them and says the limit. docs/advise.md has all of them, the queries, and how to read the answer.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// A scenario (.toml) with a workload `service`, a table (.csv) of requests or of counters, or a trace
-    input: PathBuf,
+    /// Scenario, logs, counters, trace, pod: files, or a folder of them
+    #[arg(required_unless_present = "prometheus")]
+    inputs: Vec<PathBuf>,
+    /// Ask this server for the counters of --pod, such as http://localhost:9090; HTTP from this machine
+    #[arg(long, value_name = "URL", requires = "pod")]
+    prometheus: Option<String>,
+    /// With --prometheus: how far back
+    #[arg(long, value_name = "TIME", default_value = "6h")]
+    last: String,
+    /// The pod, where an input has several; * and ? stand for letters
+    #[arg(long, value_name = "NAME")]
+    pod: Option<String>,
+    /// The container, where a pod has several
+    #[arg(long, value_name = "NAME")]
+    container: Option<String>,
+    /// The namespace, where an input has several
+    #[arg(long, value_name = "NAME")]
+    namespace: Option<String>,
+    /// Of an access log: nginx' `log_format` or Envoy's `text_format`, such as '$msec $request_time'; `envoy` is its default
+    #[arg(long, value_name = "FORMAT")]
+    log_format: Option<String>,
+    /// Of a log without CPU times: the CPU time of a request in the mean, such as 3ms
+    #[arg(long, value_name = "TIME")]
+    cpu_per_request: Option<String>,
     /// The group whose limit is looked for; may be left out if there is one only. Of a trace: how it is called
     #[arg(long, value_name = "PATH")]
     cgroup: Option<String>,
@@ -67,8 +90,12 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
         comms: args.comms.clone(),
         cgroup: args.cgroup.clone(),
         arrivals: if args.closed_loop { Loop::Closed } else { Loop::Open },
+        select: Select { pod: args.pod.clone(), namespace: args.namespace.clone(), container: args.container.clone() },
+        log_format: args.log_format.clone(),
+        cpu_per_request: args.cpu_per_request.clone(),
+        prometheus: args.prometheus.clone().map(|url| Ask { url, last: args.last.clone() }),
     };
-    match AdviseInput::open(&args.input, &more, &args.change.overrides())? {
+    match AdviseInput::open(&args.inputs, &more, &args.change.overrides())? {
         AdviseInput::Scenario(scenario) => {
             of_runs(args, goals, json, &scenario, |options, control| advise::advise(&scenario, options, control))
         }
@@ -111,7 +138,8 @@ fn of_runs(
 
 /// Fits services to counters, which are not run.
 fn of_counters(args: &Args, counters: Counters, goals: Vec<Goal>, json: bool) -> Result<u8, Error> {
-    let name = args.input.display().to_string();
+    let inputs = args.inputs.iter().map(|path| path.display().to_string());
+    let name = inputs.chain(args.prometheus.clone()).collect::<Vec<_>>().join(" ");
     let seed = args.change.overrides().seed.unwrap_or(FitOptions::default().seed);
     let files = ResultFiles::open(&args.output, "advise", &[ResultKind::Html, ResultKind::Json])?;
     let options = FitOptions { goals, workers: args.workers, seed, runs: args.fit_runs, ..FitOptions::default() };

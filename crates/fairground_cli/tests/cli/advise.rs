@@ -90,7 +90,7 @@ fn services_are_fitted_to_counters() {
     assert!(document["fit"]["accepted"].as_u64().unwrap() >= 10, "{document}");
     assert!(document["fit"]["latency_ns"]["low"].as_u64() < document["fit"]["latency_ns"]["median"].as_u64());
     let names: Vec<&str> = document["tables"].as_array().unwrap().iter().filter_map(|table| table["name"].as_str()).collect();
-    assert_eq!(names, ["counters", "fit", "smallest", "account"]);
+    assert_eq!(names, ["goal", "counters", "fit", "smallest", "account"]);
     assert!(std::fs::read_to_string(&page).unwrap().contains("What counters say: stat.csv"));
     let ran = run(&["advise", &counters]);
     assert!(ran.code == 4 && ran.out.contains("give --cpu-max"), "{}", ran.out);
@@ -113,13 +113,14 @@ fn wrong_inputs_are_refused_by_name() {
         (vec!["advise", &service, "--workers", "3"], "are for tables"),
         (vec!["advise", &service, "--cpu-max", "two"], "millicores (`2000m`)"),
         (vec!["advise", &service, "--cpu-max", "5m"], "below 1 ms"),
-        (vec!["advise", &odd], "neither a log of requests nor samples of counters"),
+        (vec!["advise", &odd], "nothing that `advise` reads"),
         (vec!["advise", &log], "--workers N"),
         (vec!["advise", &log, "--workers", "2", "--cpu-max", "500 100000"], "below 1 ms"),
         (vec!["advise", &log, "--workers", "2", "--cpu-max", "2"], "too few"),
         (vec!["advise", &counters, "--profile", "v5.4"], "take --seed only"),
         (vec!["advise", &odd, "--comm", "x"], "are for traces"),
         (vec!["advise", &text], "See `fairground list formats`"),
+        (vec!["advise"], "<INPUTS>..."),
         (vec!["advise", &trace], "does not tell which threads are in which cgroup"),
         (vec!["advise", &trace, "--comm", "java*"], "no thread of a.txt is called `java*`"),
         (vec!["advise", &trace, "--comm", "web"], "is woken and sleeps again"),

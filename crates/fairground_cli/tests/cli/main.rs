@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests are tests")]
 
 mod advise;
+mod advise_inputs;
 mod bad_input;
 mod docs;
 mod examples;

@@ -3,13 +3,16 @@
 //! ```text
 //! draw.rs    a service, its machine, its neighbours and its goal
 //! truth.rs   the smallest limit by brute force, with seeds that `advise` does not use
+//! known.rs   truths of an earlier exam
 //! score.rs   how near the answers are, kind by kind
 //! ```
 
 mod draw;
+mod known;
 mod score;
 mod truth;
 
 pub use draw::{KINDS, Kind, Service, draw};
+pub use known::Truths;
 pub use score::{Advised, Nearness, examine_services, nearness, services_table};
 pub use truth::{Truth, truth};

@@ -1,7 +1,8 @@
 //! How near the answers are, kind by kind.
 
 use super::draw::{KINDS, Kind, Service, draw};
-use super::truth::{GROUP, Truth, misses, truth};
+use super::known::Truths;
+use super::truth::{GROUP, Truth, misses};
 use crate::delay::read;
 use fairground_advise::{AdviseOptions, Goal, advise};
 use fairground_model::CpuMax;
@@ -36,21 +37,22 @@ const FRESH: (u64, u64) = (100, 90_000_000);
 pub fn examine_services(
     kinds: &[&str],
     seeds: RangeInclusive<u64>,
+    truths: &mut Truths,
     mut each: impl FnMut(&Advised),
 ) -> Result<Vec<Advised>, Error> {
     let chosen = KINDS.iter().filter(|kind| kinds.is_empty() || kinds.contains(&kind.name));
     let draws = chosen.flat_map(|kind| seeds.clone().map(|seed| draw(kind, seed)));
     draws
         .map(|service| {
-            let row = asked(service)?;
+            let row = asked(service, truths)?;
             each(&row);
             Ok(row)
         })
         .collect()
 }
 
-fn asked(service: Service) -> Result<Advised, Error> {
-    let truth = truth(&service)?;
+fn asked(service: Service, truths: &mut Truths) -> Result<Advised, Error> {
+    let truth = truths.of(&service)?;
     let mut row = Advised { service, truth, answer: Ok(None), fresh_percent: None, runs: (0, 0), took: Duration::ZERO };
     let Some(truth) = &row.truth else { return Ok(row) };
     let base = read(row.service.kind, &row.service.text)?;
