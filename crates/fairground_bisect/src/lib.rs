@@ -9,38 +9,50 @@
 //!
 //! ```text
 //! 1. the ends        both kernels with the same seeds; a difference that could be chance, or is too small, ends the search
-//! 2. the history     each version between at which a row changed, in order: which steps move the metric? (runs.rs)
+//! 2. the history     each version between at which a row changed, in order: which steps move the metric?
 //! 3. the rows        within such a step: rows that the core can run apart only together are one unit (units.rs);
-//!                    the smallest set of units that carries the metric over to the other side (search.rs)
-//! 4. the remainder   what the changes that were found leave over
+//!                    the smallest set of units that carries the metric over to the other side (search.rs),
+//!                    and the earlier rows without which that set does nothing (hunt.rs)
+//! 4. the rest        what is left over with these changes is searched as a whole
+//! 5. the others      without the change, is the metric where it is with it? Then other rows do the same
 //! ```
 //!
 //! A state counts as carried over if its mean lies nearer to the end of the step than to its beginning. The search takes the
 //! shortest prefix of the units that does so. Its last unit is needed; it is kept, and the search goes on before it. So two
 //! changes that act only together are found in twice the runs of one. At the end each unit that can be left out is.
 //!
+//! Few seeds are made first, and more only where they do not tell (decide.rs). What does nothing is seen without a test: the
+//! digests of the runs are equal.
+//!
 //! States between the kernels that can be run otherwise are mixes of rows: they are consistent, and not held against a
 //! recording.
 
+mod decide;
+mod effect;
+mod hunt;
 mod runs;
 mod search;
 mod show;
 mod units;
 
-pub use runs::Effect;
+pub use effect::Effect;
 pub use show::{document, summary, tables};
 
 use fairground::compare::{self, CompareOptions};
 use fairground_metrics::Metric;
 use fairground_scenario::{Control, Error, Scenario};
 use fairground_sched::profile::{Change, Profile};
-use runs::Runs;
-use search::Trial;
+use hunt::Set;
+use runs::{FIRST, Runs, Stop};
 
 /// So many steps of the history are taken apart, those that move the metric most.
 const STEPS_AT_MOST: usize = 3;
-/// So many changes are named of a step.
-const CHANGES_AT_MOST: usize = 3;
+/// So many changes are named.
+const CHANGES_AT_MOST: usize = 4;
+/// Steps of the history, and what is left over, are looked at with so many seeds at most.
+const SEEDS_OF_STEP: usize = 8;
+/// A change is looked for if it may do this part of the whole difference.
+const PART: i128 = 4;
 
 /// What is asked.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -55,7 +67,7 @@ pub struct BisectOptions {
     pub metric: String,
     /// The least change of its mean that matters, in thousandths of the first side's.
     pub worth_permille: u64,
-    /// The number of seeds, from the scenario's on.
+    /// The number of seeds at most, from the scenario's on.
     pub runs: u64,
 }
 
@@ -70,19 +82,21 @@ pub struct Step {
     pub rows: usize,
     /// What it did to the metric.
     pub effect: Effect,
+    /// Whether it is taken for one that moves it.
+    pub moves: bool,
 }
 
 /// A change that moved the metric: one row, or several that act only together.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Culprit {
-    /// The step in which it lies.
-    pub step: usize,
     /// Its rows: what they were, what they became, and since when.
     pub rows: Vec<Change>,
-    /// What it does to the metric alone, from the state before it.
+    /// What it does to the metric, from the first side with the changes that are named before it.
     pub effect: Effect,
     /// What each of its units does alone, if it has several.
     pub alone: Vec<(String, Effect)>,
+    /// Rows that would have done the same without it.
+    pub instead: Vec<&'static str>,
 }
 
 /// The answer.
@@ -102,10 +116,10 @@ pub struct Bisected {
     pub steps: Vec<Step>,
     /// What moved the metric, in order of the history.
     pub culprits: Vec<Culprit>,
-    /// What is left over of the difference's sum.
+    /// What is left over of the mean difference.
     pub remainder: i128,
-    /// The seeds.
-    pub runs: u64,
+    /// Seeds that it took to know the whole difference.
+    pub seeds: usize,
     /// How many runs were made.
     pub made: usize,
 }
@@ -126,117 +140,153 @@ pub fn bisect(scenario: &Scenario, options: &BisectOptions, control: Control<'_>
         ..CompareOptions::default()
     };
     let (a, b) = compare::sides(scenario, &sides)?;
-    let (a, b) = (a.profile, b.profile);
-    let mut runs = Runs::new(scenario, options, control);
-    let Some(metric) = runs.metric(&[a.clone(), b.clone()])? else { return Ok(None) };
-    let Some(effect) = runs.effect(&a, &b)? else { return Ok(None) };
-    let rows = a.rows_apart(&b).len();
-    let made = runs.made();
-    let mut found = Bisected {
-        metric,
-        a: a.clone(),
-        b: b.clone(),
-        rows,
-        effect,
-        steps: Vec::new(),
-        culprits: Vec::new(),
-        remainder: 0,
-        runs: options.runs.max(1),
-        made,
-    };
+    between(scenario, [&a.profile, &b.profile], options, control)
+}
+
+/// The same between two profiles that need no name, such as mixes of kernels.
+pub fn between(
+    scenario: &Scenario,
+    sides: [&Profile; 2],
+    options: &BisectOptions,
+    control: Control<'_>,
+) -> Result<Option<Bisected>, Error> {
+    let mut runs = Runs::new(scenario, &options.metric, options.worth_permille, options.runs, control);
+    match found(&mut runs, sides, options.worth_permille) {
+        Ok(found) => Ok(Some(found)),
+        Err(Stop::Interrupted) => Ok(None),
+        Err(Stop::Failed(error)) => Err(error),
+    }
+}
+
+fn found(runs: &mut Runs<'_>, [a, b]: [&Profile; 2], worth_permille: u64) -> Result<Bisected, Stop> {
+    let (effect, seeds) = runs.ends(a, b)?;
+    let metric = runs.metric().expect("invariant: both ends have run").clone();
+    let rows = a.rows_apart(b).len();
+    let (steps, culprits) = (Vec::new(), Vec::new());
+    let mut found =
+        Bisected { metric, a: a.clone(), b: b.clone(), rows, effect, steps, culprits, remainder: 0, seeds, made: runs.made() };
     if found.effect.moves {
-        let way = a.way_to(&b);
-        if runs.make(&way)?.is_none() {
-            return Ok(None);
+        let worth = found.effect.before() * i128::from(worth_permille) / 1000;
+        let size = (found.effect.mean().abs() / PART).max(worth).max(1);
+        let way = a.way_to(b);
+        found.steps = history(runs, &way, size)?;
+        let mut search = Search { runs, a, b, size, seeds, with: a.clone(), culprits: Vec::new() };
+        for step in movers(&found.steps) {
+            search.step(&way[step], &way[step + 1])?;
         }
-        for pair in way.windows(2) {
-            let Some(effect) = runs.effect(&pair[0], &pair[1])? else { return Ok(None) };
-            let (from, to, rows) = (pair[0].full_name(), pair[1].full_name(), pair[0].rows_apart(&pair[1]).len());
-            found.steps.push(Step { from, to, rows, effect });
-        }
-        for (step, before, after) in movers(&found, &way, &a, &b) {
-            let Some(culprits) = culprits(&mut runs, step, before, after)? else { return Ok(None) };
-            found.culprits.extend(culprits);
-        }
-        let explained: i128 = found.culprits.iter().map(|culprit| culprit.effect.difference()).sum();
-        found.remainder = found.effect.difference() - explained;
+        search.rest()?;
+        search.others()?;
+        let explained = search.runs.effect(a, &search.with, seeds)?;
+        found.remainder = found.effect.mean() - explained.mean();
+        found.culprits = search.culprits;
     }
     found.made = runs.made();
-    Ok(Some(found))
+    Ok(found)
 }
 
-/// The steps that move the metric, in order; if none does by itself, the whole way is one.
-fn movers(found: &Bisected, way: &[Profile], a: &Profile, b: &Profile) -> Vec<(usize, Profile, Profile)> {
-    let mut steps: Vec<usize> = (0..found.steps.len()).filter(|&step| found.steps[step].effect.moves).collect();
-    if steps.is_empty() {
-        return vec![(found.steps.len().saturating_sub(1), a.clone(), b.clone())];
+/// The metric at each state of the way.
+fn history(runs: &mut Runs<'_>, way: &[Profile], size: i128) -> Result<Vec<Step>, Stop> {
+    runs.make(&way.iter().collect::<Vec<_>>(), FIRST)?;
+    let mut steps = Vec::new();
+    for pair in way.windows(2) {
+        let moves = runs.lies_apart(&pair[0], &pair[1], size, SEEDS_OF_STEP)?;
+        let effect = runs.effect(&pair[0], &pair[1], FIRST)?;
+        let (from, to) = (pair[0].name.clone(), pair[1].name.clone());
+        steps.push(Step { from, to, rows: pair[0].rows_apart(&pair[1]).len(), effect, moves });
     }
-    steps.sort_by_key(|&step| std::cmp::Reverse(found.steps[step].effect.difference().unsigned_abs()));
-    steps.truncate(STEPS_AT_MOST);
-    steps.sort_unstable();
-    steps.into_iter().map(|step| (step, way[step].clone(), way[step + 1].clone())).collect()
+    Ok(steps)
 }
 
-/// What moves the metric within a step: the first set of changes, then what else the rest of the step holds.
-fn culprits(runs: &mut Runs<'_>, step: usize, before: Profile, after: Profile) -> Result<Option<Vec<Culprit>>, Error> {
-    let mut found = Vec::new();
-    let mut before = before;
-    while found.len() < CHANGES_AT_MOST {
-        let Some(left) = runs.effect(&before, &after)? else { return Ok(None) };
-        if !left.moves && !found.is_empty() {
-            break;
-        }
-        let units = units::units(&before, &after);
-        let mut way = Way { runs, before: &before, after: &after, units: &units };
-        let Some(needed) = search::smallest(&mut way, units.len())? else { return Ok(None) };
-        if needed.is_empty() {
-            break;
-        }
-        let rows = way.rows(&needed);
-        let Ok(with) = before.with_rows(&after, &rows) else { break };
-        let Some(effect) = runs.effect(&before, &with)? else { return Ok(None) };
-        let mut alone = Vec::new();
-        for unit in needed.iter().filter(|_| needed.len() > 1).map(|&unit| &units[unit]) {
-            if let Ok(one) = before.with_rows(&after, unit) {
-                let Some(effect) = runs.effect(&before, &one)? else { return Ok(None) };
-                alone.push((unit.join(", "), effect));
+/// The steps that move the metric most, in order.
+fn movers(steps: &[Step]) -> Vec<usize> {
+    let mut movers: Vec<usize> = (0..steps.len()).filter(|&step| steps[step].moves).collect();
+    movers.sort_by_key(|&step| std::cmp::Reverse(steps[step].effect.mean().abs()));
+    movers.truncate(STEPS_AT_MOST);
+    movers.sort_unstable();
+    movers
+}
+
+/// The search for changes, with those that were found.
+struct Search<'s, 'r> {
+    runs: &'s mut Runs<'r>,
+    a: &'s Profile,
+    b: &'s Profile,
+    /// A change of so much is looked for.
+    size: i128,
+    /// Seeds over which effects are told.
+    seeds: usize,
+    /// The first side with the changes that were found.
+    with: Profile,
+    culprits: Vec<Culprit>,
+}
+
+impl Search<'_, '_> {
+    /// What moves the metric within a step of the history, and what earlier rows it needs for that.
+    fn step(&mut self, before: &Profile, after: &Profile) -> Result<(), Stop> {
+        let Some(set) = hunt::between(self.runs, before, after)? else { return Ok(()) };
+        let with = self.with.clone();
+        let set = hunt::with_what_it_needs(self.runs, &with, set, (before, after))?;
+        self.take(&set)
+    }
+
+    /// What is left over between the changes that were found and the second side, as often as it is enough.
+    fn rest(&mut self) -> Result<(), Stop> {
+        while self.culprits.len() < CHANGES_AT_MOST {
+            let with = self.with.clone();
+            let most = self.seeds.max(SEEDS_OF_STEP);
+            if !self.culprits.is_empty() && !self.runs.lies_apart(&with, self.b, self.size, most)? {
+                break;
+            }
+            let before = self.culprits.len();
+            if let Some(set) = hunt::between(self.runs, &with, self.b)? {
+                self.take(&set)?;
+            }
+            if self.culprits.len() == before {
+                break;
             }
         }
-        let changes = before.changes(&after).into_iter().filter(|change| rows.contains(&change.to.name)).collect();
-        found.push(Culprit { step, rows: changes, effect, alone });
-        before = with;
+        Ok(())
     }
-    Ok(Some(found))
-}
 
-/// A step, with the units of its rows.
-struct Way<'a, 'r> {
-    runs: &'a mut Runs<'r>,
-    before: &'a Profile,
-    after: &'a Profile,
-    units: &'a [Vec<&'static str>],
-}
-
-impl Way<'_, '_> {
-    fn rows(&self, units: &[usize]) -> Vec<&'static str> {
-        let mut rows: Vec<&'static str> = units.iter().flat_map(|&unit| self.units[unit].iter().copied()).collect();
-        rows.sort_unstable();
-        rows.dedup();
-        rows
-    }
-    fn mix(&self, units: &[usize]) -> Option<Profile> {
-        self.before.with_rows(self.after, &self.rows(units)).ok()
-    }
-}
-
-impl Trial<Error> for Way<'_, '_> {
-    fn runs(&self, units: &[usize]) -> bool {
-        self.mix(units).is_some()
-    }
-    fn carries(&mut self, units: &[usize]) -> Result<Option<bool>, Error> {
-        match self.mix(units) {
-            None => Ok(Some(false)),
-            Some(mixed) => self.runs.is_nearer_to(&mixed, self.before, self.after),
+    /// Notes a set that was found. Units that add up, rather than act together, are changes of their own.
+    fn take(&mut self, set: &Set) -> Result<(), Stop> {
+        let Some(state) = set.on(&self.with) else { return Ok(()) };
+        let effect = self.runs.effect(&self.with, &state, self.seeds)?;
+        let mut alone = Vec::new();
+        if set.units.len() > 1 {
+            for unit in &set.units {
+                let Ok(one) = self.with.with_rows(&set.after, unit) else { continue };
+                alone.push((unit.clone(), self.runs.effect(&self.with, &one, self.seeds)?));
+            }
+            let sum: i128 = alone.iter().map(|(_, effect)| effect.mean()).sum();
+            let add_up = (effect.mean() - sum).abs() * 3 <= effect.mean().abs();
+            if add_up && alone.len() == set.units.len() && alone.iter().all(|(_, effect)| effect.moves) {
+                for (unit, _) in alone {
+                    self.take(&Set { units: vec![unit], after: set.after.clone() })?;
+                }
+                return Ok(());
+            }
         }
+        let rows = set.rows();
+        let changes = self.with.changes(&state).into_iter().filter(|change| rows.contains(&change.to.name)).collect();
+        let alone = alone.into_iter().map(|(unit, effect)| (unit.join(", "), effect)).collect();
+        self.culprits.push(Culprit { rows: changes, effect, alone, instead: Vec::new() });
+        self.with = state;
+        Ok(())
+    }
+
+    /// Whether the second side without a change stays where it is, since other rows do the same: of a change that explains most.
+    fn others(&mut self) -> Result<(), Stop> {
+        let [culprit] = self.culprits.as_slice() else { return Ok(()) };
+        let rows: Vec<&'static str> = culprit.rows.iter().map(|change| change.to.name).collect();
+        let Ok(without) = self.b.with_rows(self.a, &rows) else { return Ok(()) };
+        if !self.runs.carries(self.a, &without, (self.a, self.b))? {
+            return Ok(());
+        }
+        let others = hunt::between(self.runs, self.a, &without)?;
+        if let (Some(others), Some(culprit)) = (others, self.culprits.first_mut()) {
+            culprit.instead = others.rows();
+        }
+        Ok(())
     }
 }

@@ -1,6 +1,7 @@
 //! Runs of states with the same seeds, each made once.
 
-use crate::BisectOptions;
+use crate::decide::{Noise, Says, is_away, is_nearer, is_there};
+use crate::effect::Effect;
 use fairground::run::{self, RunEnding, RunOptions};
 use fairground_metrics::{Metric, Paired, Rule, Verdict};
 use fairground_model::NullSink;
@@ -9,93 +10,126 @@ use fairground_sched::profile::Profile;
 use fairground_stdx::nearest;
 use rayon::prelude::*;
 
-/// What a difference between two states does to the metric.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Effect {
-    /// The metric before it, as held, for each seed.
-    pub from: Vec<u64>,
-    /// The same after it.
-    pub to: Vec<u64>,
-    /// Whether that is more than chance, and enough to matter.
-    pub moves: bool,
+/// So many seeds are looked at first of a state.
+pub(crate) const FIRST: usize = 2;
+/// The ends are looked at with so many seeds, one after the other.
+const LOOKS: [usize; 3] = [8, 24, 64];
+/// The error of all looks together is one in this many.
+const ERROR_ONE_IN: u64 = 20;
+
+/// Why a search ended before its answer.
+pub(crate) enum Stop {
+    /// The caller stopped it.
+    Interrupted,
+    /// A run failed.
+    Failed(Error),
 }
 
-impl Effect {
-    /// The sum of the differences.
-    pub fn difference(&self) -> i128 {
-        self.differences().iter().sum()
+impl From<Error> for Stop {
+    fn from(error: Error) -> Stop {
+        Stop::Failed(error)
     }
-    /// The differences, one for each seed.
-    pub fn differences(&self) -> Vec<i128> {
-        self.from.iter().zip(&self.to).map(|(&from, &to)| i128::from(to) - i128::from(from)).collect()
-    }
-    /// The sum before it.
-    pub fn before(&self) -> i128 {
-        self.from.iter().map(|&value| i128::from(value)).sum()
-    }
+}
+
+/// A state with what its runs gave.
+struct Known {
+    state: Profile,
+    /// The metric for each seed, from the first on.
+    values: Vec<u64>,
+    /// The digest of the first run.
+    digest: u128,
 }
 
 /// The runs of a search.
 pub(crate) struct Runs<'a> {
     scenario: &'a Scenario,
-    options: &'a BisectOptions,
     control: Control<'a>,
-    /// Each state that was run, with the metric for each seed.
-    known: Vec<(Profile, Vec<u64>)>,
+    name: &'a str,
+    /// Seeds at most.
+    most: usize,
+    /// What matters, in thousandths of the mean of the beginning.
+    worth_permille: u64,
+    known: Vec<Known>,
     metric: Option<Metric>,
+    /// That of the differences between the ends.
+    noise: Noise,
 }
 
 impl<'a> Runs<'a> {
-    pub(crate) fn new(scenario: &'a Scenario, options: &'a BisectOptions, control: Control<'a>) -> Runs<'a> {
-        Runs { scenario, options, control, known: Vec::new(), metric: None }
+    pub(crate) fn new(
+        scenario: &'a Scenario,
+        metric: &'a str,
+        worth_permille: u64,
+        seeds: u64,
+        control: Control<'a>,
+    ) -> Runs<'a> {
+        let most = usize::try_from(seeds.max(1)).unwrap_or(usize::MAX);
+        let noise = Noise::of(&[]);
+        Runs { scenario, control, name: metric, most, worth_permille, known: Vec::new(), metric: None, noise }
     }
     /// How many runs were made.
     pub(crate) fn made(&self) -> usize {
-        self.known.len() * self.options.runs.max(1) as usize
+        self.known.iter().map(|known| known.values.len()).sum()
     }
-    /// The metric, from the first runs; `None` if the caller stopped it.
-    pub(crate) fn metric(&mut self, states: &[Profile]) -> Result<Option<Metric>, Error> {
-        if self.make(states)?.is_none() {
-            return Ok(None);
-        }
-        Ok(self.metric.clone())
+    /// The metric, with no value, once anything ran.
+    pub(crate) fn metric(&self) -> Option<&Metric> {
+        self.metric.as_ref()
+    }
+    /// How many seeds are made of a state, from so many on, until a test is decided.
+    fn counts(&self, first: usize, most: usize) -> Vec<usize> {
+        let most = most.min(self.most);
+        let doubled = std::iter::successors(Some(first.min(most)), |count| Some(count * 2)).take_while(|&count| count < most);
+        doubled.chain([most]).collect()
     }
 
-    /// Runs the states that were not run yet, on all CPUs of this host; `None` if the caller stopped it.
-    pub(crate) fn make(&mut self, states: &[Profile]) -> Result<Option<()>, Error> {
-        let mut new: Vec<&Profile> = Vec::new();
-        for state in states {
-            if self.values(state).is_none() && !new.iter().any(|other| acts_alike(other, state)) {
-                new.push(state);
-            }
-        }
-        let seeds = self.options.runs.max(1);
-        let jobs: Vec<Scenario> = new
+    /// Runs these states with at least so many seeds, on all CPUs of this host.
+    pub(crate) fn make(&mut self, states: &[&Profile], seeds: usize) -> Result<(), Stop> {
+        let mut places: Vec<usize> = states.iter().map(|state| self.place(state)).collect();
+        places.sort_unstable();
+        places.dedup();
+        let lacking = |place: &usize| self.known[*place].values.len()..seeds.min(self.most);
+        let jobs: Vec<(usize, Scenario)> = places
             .iter()
-            .flat_map(|state| {
-                let side = self.scenario.with_profile((*state).clone());
-                (0..seeds).map(move |run| side.with_seed(side.seed.wrapping_add(run))).collect::<Vec<_>>()
+            .flat_map(|place| {
+                let side = self.scenario.with_profile(self.known[*place].state.clone());
+                lacking(place).map(move |run| (*place, side.with_seed(side.seed.wrapping_add(run as u64)))).collect::<Vec<_>>()
             })
             .collect();
         let control = self.control;
-        let ran: Result<Vec<_>, Error> =
-            jobs.par_iter().map(|job| run::run(job, &RunOptions::default(), &mut NullSink, control.quiet())).collect();
+        let ran: Result<Vec<_>, Error> = jobs
+            .par_iter()
+            .map(|(_, job)| run::run(job, &RunOptions::default(), &mut NullSink, control.quiet()))
+            .collect();
         let ran = ran?;
         if ran.iter().any(|outcome| outcome.ending == RunEnding::Interrupted) {
-            return Ok(None);
+            return Err(Stop::Interrupted);
         }
-        for (state, outcomes) in new.into_iter().zip(ran.chunks(seeds as usize)) {
-            let values: Result<Vec<u64>, Error> = outcomes.iter().map(|outcome| self.read(&outcome.metrics)).collect();
-            self.known.push((state.clone(), values?));
+        for ((place, _), outcome) in jobs.iter().zip(&ran) {
+            let value = self.read(&outcome.metrics)?;
+            let known = &mut self.known[*place];
+            if known.values.is_empty() {
+                known.digest = outcome.digest;
+            }
+            known.values.push(value);
         }
-        self.control.at(self.known.len() as u64, self.known.len() as u64 + 1);
-        Ok(Some(()))
+        let made = self.made() as u64;
+        self.control.at(made, made + 1);
+        Ok(())
+    }
+
+    /// Where a state stands among those that are known, whatever it is called.
+    fn place(&mut self, state: &Profile) -> usize {
+        if let Some(place) = self.known.iter().position(|known| known.state.rows_apart(state).is_empty()) {
+            return place;
+        }
+        self.known.push(Known { state: state.clone(), values: Vec::new(), digest: 0 });
+        self.known.len() - 1
     }
 
     /// The metric of a run.
     fn read(&mut self, metrics: &[Metric]) -> Result<u64, Error> {
-        let name = &self.options.metric;
-        if let Some(metric) = metrics.iter().find(|metric| metric.name == *name) {
+        let name = self.name;
+        if let Some(metric) = metrics.iter().find(|metric| metric.name == name) {
             self.metric.get_or_insert_with(|| Metric { value: 0, ..metric.clone() });
             return Ok(metric.value);
         }
@@ -104,36 +138,94 @@ impl<'a> Runs<'a> {
         Err(Error::one("--metric", format!("no run has a metric `{name}`"), hint))
     }
 
-    fn values(&self, state: &Profile) -> Option<&Vec<u64>> {
-        self.known.iter().find(|row| acts_alike(&row.0, state)).map(|row| &row.1)
+    /// The differences between two states, pair by pair, with at least so many seeds.
+    fn differences(&mut self, from: &Profile, to: &Profile, seeds: usize) -> Result<Vec<i128>, Stop> {
+        self.make(&[from, to], seeds)?;
+        let (from, to) = (self.place(from), self.place(to));
+        let pairs = self.known[from].values.iter().zip(&self.known[to].values);
+        Ok(pairs.map(|(&from, &to)| i128::from(to) - i128::from(from)).collect())
     }
 
-    /// What lies between two states; `None` if the caller stopped it.
-    pub(crate) fn effect(&mut self, from: &Profile, to: &Profile) -> Result<Option<Effect>, Error> {
-        if self.make(&[from.clone(), to.clone()])?.is_none() {
-            return Ok(None);
+    /// What lies between two states, over so many seeds at least.
+    pub(crate) fn effect(&mut self, from: &Profile, to: &Profile, seeds: usize) -> Result<Effect, Stop> {
+        self.effect_by(from, to, seeds, ERROR_ONE_IN)
+    }
+
+    fn effect_by(&mut self, from: &Profile, to: &Profile, seeds: usize, p_one_in: u64) -> Result<Effect, Stop> {
+        self.make(&[from, to], seeds)?;
+        let values = [from, to].map(|state| self.place(state)).map(|place| self.known[place].values.clone());
+        let [mut from, mut to] = values;
+        let pairs = from.len().min(to.len());
+        from.truncate(pairs);
+        to.truncate(pairs);
+        let metric = self.metric.as_ref().expect("invariant: what was run has been read");
+        let paired = Paired { name: String::new(), unit: metric.unit, better: metric.better, a: from, b: to };
+        let compared = paired.compare(Rule { p_one_in, worth_permille: self.worth_permille });
+        let moves = !matches!(compared.verdict, Verdict::NoDifference | Verdict::Inconclusive);
+        let settled = moves || compared.verdict == Verdict::NoDifference;
+        Ok(Effect { from: paired.a, to: paired.b, interval: compared.effect.interval, moves, settled })
+    }
+
+    /// What lies between the ends, with the number of seeds that it took to know. Its noise counts in all later tests.
+    pub(crate) fn ends(&mut self, a: &Profile, b: &Profile) -> Result<(Effect, usize), Stop> {
+        let mut looks: Vec<usize> = LOOKS.into_iter().filter(|&look| look < self.most).collect();
+        if self.most <= LOOKS[LOOKS.len() - 1] {
+            looks.push(self.most);
         }
-        let (Some(from), Some(to), Some(metric)) = (self.values(from), self.values(to), &self.metric) else { return Ok(None) };
-        let pairs =
-            Paired { name: metric.name.clone(), unit: metric.unit, better: metric.better, a: from.clone(), b: to.clone() };
-        let rule = Rule { worth_permille: self.options.worth_permille, ..Rule::default() };
-        let verdict = pairs.compare(rule).verdict;
-        let moves = !matches!(verdict, Verdict::NoDifference | Verdict::Inconclusive);
-        Ok(Some(Effect { from: from.clone(), to: to.clone(), moves }))
-    }
-
-    /// Whether the mean of a state lies nearer to `after` than to `before`.
-    pub(crate) fn is_nearer_to(&mut self, state: &Profile, before: &Profile, after: &Profile) -> Result<Option<bool>, Error> {
-        if self.make(std::slice::from_ref(state))?.is_none() {
-            return Ok(None);
+        let error_one_in = ERROR_ONE_IN * looks.len() as u64;
+        let mut seen = None;
+        for look in looks {
+            let effect = self.effect_by(a, b, look, error_one_in)?;
+            self.noise = Noise::of(&effect.differences());
+            let settled = effect.settled;
+            seen = Some((effect, look));
+            if settled {
+                break;
+            }
         }
-        let sum = |state: &Profile| self.values(state).map(|values| values.iter().map(|&value| i128::from(value)).sum::<i128>());
-        let (Some(here), Some(from), Some(to)) = (sum(state), sum(before), sum(after)) else { return Ok(None) };
-        Ok(Some(here.abs_diff(to) < here.abs_diff(from)))
+        Ok(seen.expect("invariant: there is a look at least"))
     }
-}
 
-/// Whether two profiles run alike, whatever they are called.
-fn acts_alike(a: &Profile, b: &Profile) -> bool {
-    a.rows_apart(b).is_empty()
+    /// Whether what lies between `base` and `state` is what lies between `ends`, rather than nothing. With equal first runs it is
+    /// nothing, without a test: the rows between were not asked, or gave the same answers.
+    pub(crate) fn carries(&mut self, base: &Profile, state: &Profile, ends: (&Profile, &Profile)) -> Result<bool, Stop> {
+        self.make(&[base, state], FIRST)?;
+        let mut differences = Vec::new();
+        let mut size = (0, 1);
+        for seeds in self.counts(FIRST, usize::MAX) {
+            let whole = self.differences(ends.0, ends.1, seeds)?;
+            size = (whole.iter().sum(), whole.len() as i128);
+            differences = self.differences(base, state, seeds)?;
+            if seeds <= FIRST && self.runs_equally(base, state) && differences.iter().all(|&difference| difference == 0) {
+                return Ok(false);
+            }
+            match is_there(&differences, size, self.noise) {
+                Says::Yes => return Ok(true),
+                Says::No => return Ok(false),
+                Says::Open => {}
+            }
+        }
+        Ok(is_nearer(&differences, size))
+    }
+
+    fn runs_equally(&mut self, a: &Profile, b: &Profile) -> bool {
+        let (a, b) = (self.place(a), self.place(b));
+        self.known[a].digest == self.known[b].digest
+    }
+
+    /// Whether two states lie at least `size` apart, by at most so many seeds; what stays open does not.
+    pub(crate) fn lies_apart(&mut self, from: &Profile, to: &Profile, size: i128, most: usize) -> Result<bool, Stop> {
+        for seeds in self.counts(FIRST, most) {
+            let differences = self.differences(from, to, seeds)?;
+            let mean = differences.iter().sum::<i128>() / differences.len().max(1) as i128;
+            match is_away(&differences, size, self.noise) {
+                Says::Yes => return Ok(mean.abs() >= size),
+                Says::No => return Ok(false),
+                // Not worth another look.
+                Says::Open if mean.abs() < size => return Ok(false),
+                Says::Open => {}
+            }
+        }
+        Ok(false)
+    }
 }

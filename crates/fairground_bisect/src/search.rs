@@ -4,31 +4,26 @@
 pub(crate) trait Trial<E> {
     /// Whether the core can run a mix with these units.
     fn runs(&self, units: &[usize]) -> bool;
-    /// Whether the metric of that mix lies nearer to the end than to the beginning; `None` if the caller stopped it.
-    fn carries(&mut self, units: &[usize]) -> Result<Option<bool>, E>;
+    /// Whether the metric of that mix lies nearer to the end than to the beginning.
+    fn carries(&mut self, units: &[usize]) -> Result<bool, E>;
 }
 
-/// The units of `count` that are needed, in order; none if all together do not carry it. `None` if the caller stopped it.
+/// The units of `count` that are needed, in order; none if all together do not carry it.
 ///
 /// The shortest prefix that carries it over ends with a unit that is needed. That one is kept, and the search goes on before it.
-pub(crate) fn smallest<E>(trial: &mut impl Trial<E>, count: usize) -> Result<Option<Vec<usize>>, E> {
+pub(crate) fn smallest<E>(trial: &mut impl Trial<E>, count: usize) -> Result<Vec<usize>, E> {
     let mut needed: Vec<usize> = Vec::new();
     let mut open = count;
-    loop {
-        let Some(done) = trial.carries(&needed)? else { return Ok(None) };
-        if done {
-            break;
-        }
+    while needed.is_empty() || !trial.carries(&needed)? {
         let ends: Vec<usize> = (1..=open).filter(|&end| trial.runs(&prefix(end, &needed))).collect();
-        let Some(last) = ends.len().checked_sub(1) else { return Ok(Some(Vec::new())) };
-        let Some(all) = trial.carries(&prefix(ends[last], &needed))? else { return Ok(None) };
-        if !all {
-            return Ok(Some(Vec::new()));
+        let Some(last) = ends.len().checked_sub(1) else { return Ok(Vec::new()) };
+        if !trial.carries(&prefix(ends[last], &needed))? {
+            return Ok(Vec::new());
         }
         let (mut low, mut high) = (0, last);
         while low < high {
             let middle = (low + high) / 2;
-            let Some(done) = trial.carries(&prefix(ends[middle], &needed))? else { return Ok(None) };
+            let done = trial.carries(&prefix(ends[middle], &needed))?;
             if done { high = middle } else { low = middle + 1 }
         }
         // Several, if the prefixes between cannot be run.
@@ -39,15 +34,11 @@ pub(crate) fn smallest<E>(trial: &mut impl Trial<E>, count: usize) -> Result<Opt
     // What can be left out is.
     for unit in needed.clone() {
         let less: Vec<usize> = needed.iter().copied().filter(|&other| other != unit).collect();
-        if less.is_empty() || !trial.runs(&less) {
-            continue;
-        }
-        let Some(done) = trial.carries(&less)? else { return Ok(None) };
-        if done {
+        if !less.is_empty() && trial.runs(&less) && trial.carries(&less)? {
             needed = less;
         }
     }
-    Ok(Some(needed))
+    Ok(needed)
 }
 
 fn prefix(end: usize, needed: &[usize]) -> Vec<usize> {
@@ -73,15 +64,15 @@ mod tests {
             let there = self.together.iter().filter(|unit| units.contains(unit)).count();
             there == 0 || there == self.together.len()
         }
-        fn carries(&mut self, units: &[usize]) -> Result<Option<bool>, ()> {
+        fn carries(&mut self, units: &[usize]) -> Result<bool, ()> {
             self.asked += 1;
-            Ok(Some(self.all.iter().all(|unit| units.contains(unit))))
+            Ok(self.all.iter().all(|unit| units.contains(unit)))
         }
     }
 
     fn search(all: &[usize], together: &[usize], count: usize) -> (Vec<usize>, usize) {
         let mut trial = Planted { all: all.to_vec(), together: together.to_vec(), asked: 0 };
-        let found = smallest(&mut trial, count).unwrap().unwrap();
+        let found = smallest(&mut trial, count).unwrap();
         (found, trial.asked)
     }
 
@@ -113,7 +104,7 @@ mod tests {
     #[test]
     fn what_nothing_carries_is_not_found() {
         let mut never = Planted { all: vec![100], together: Vec::new(), asked: 0 };
-        assert_eq!(smallest(&mut never, 10), Ok(Some(Vec::new())));
-        assert_eq!(smallest(&mut never, 0), Ok(Some(Vec::new())));
+        assert_eq!(smallest(&mut never, 10), Ok(Vec::new()));
+        assert_eq!(smallest(&mut never, 0), Ok(Vec::new()));
     }
 }

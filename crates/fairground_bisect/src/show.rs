@@ -10,52 +10,68 @@ use serde_json::{Value, json};
 /// A few lines: what moved, by how much, and which change did it.
 pub fn summary(found: &Bisected) -> String {
     let (name, effect) = (&found.metric.name, &found.effect);
-    let (from, to) = (mean(found, effect.before()), mean(found, effect.before() + effect.difference()));
+    let (from, to) = (value(found, effect.before()), value(found, effect.after()));
     let sides = format!("{} to {}", found.a.full_name(), found.b.full_name());
-    let mut text = format!("{name}: {from} to {to} ({}) from {sides}, {} seeds.\n", percent(effect), found.runs);
+    let mut text = format!("{name}: {from} to {to} ({}) from {sides}, {} seeds.\n", percent(effect), found.seeds);
     if !effect.moves {
-        return text + "That is less than what matters, or may be chance: nothing was searched.\n";
+        let why = if effect.settled { "That is less than what matters" } else { "That is less than what matters, or may be chance" };
+        return text + &format!("{why}: nothing was searched. {} runs were made.\n", found.made);
     }
     for culprit in &found.culprits {
-        let names: Vec<&str> = culprit.rows.iter().map(|row| row.to.name).collect();
-        let since = culprit.rows.iter().filter_map(|row| row.since).max();
-        let since = since.map_or_else(|| "no kernel, but a setting or patch".to_string(), |since| since.to_string());
-        text += &format!(
-            "Moved by {} ({since}): {}, {} % of the difference.\n",
-            names.join(" with "),
-            percent(&culprit.effect),
-            share(culprit.effect.difference(), effect.difference()).text
-        );
-        for row in &culprit.rows {
-            text += &format!("  {}: {} to {}. {}\n", row.to.name, row.from.value, row.to.value, row.to.sentence);
-        }
-        if culprit.alone.len() > 1 {
-            text += "  They act together only: alone they do not carry the metric over.\n";
-        }
+        text += &of_culprit(found, culprit);
     }
     if found.culprits.is_empty() {
         text += "No change, and no set of them that can be run, carries the metric over.\n";
     } else {
-        let left = share(found.remainder, effect.difference()).text;
+        let left = share(found.remainder, effect.mean()).text;
         text += &format!("Left over: {left} % of the difference, which these changes do not explain.\n");
     }
     text + &format!("{} rows differ; {} runs were made.\n", found.rows, found.made)
 }
 
-fn mean(found: &Bisected, sum: i128) -> String {
-    format_metric(u64::try_from(sum.max(0) / i128::from(found.runs.max(1))).unwrap_or(u64::MAX), found.metric.unit)
+fn of_culprit(found: &Bisected, culprit: &Culprit) -> String {
+    let effect = &culprit.effect;
+    let names: Vec<&str> = culprit.rows.iter().map(|row| row.to.name).collect();
+    let since = culprit.rows.iter().filter_map(|row| row.since).max();
+    let since = since.map_or_else(|| "no kernel, but a setting or patch".to_string(), |since| since.to_string());
+    let share = share(effect.mean(), found.effect.mean()).text;
+    let mut text =
+        format!("Moved by {} ({since}): {}{}, {share} % of the difference.\n", names.join(" with "), percent(effect), spread(effect));
+    for row in &culprit.rows {
+        text += &format!("  {}: {} to {}. {}\n", row.to.name, row.from.value, row.to.value, row.to.sentence);
+        for commit in row.commits() {
+            text += &format!("    commit {commit}\n");
+        }
+    }
+    if culprit.alone.len() > 1 {
+        text += "  They act together only: alone they do not carry the metric over.\n";
+    }
+    if !culprit.instead.is_empty() {
+        text += &format!("  Without it the metric moves as far, by {}.\n", culprit.instead.join(" with "));
+    }
+    text
+}
+
+fn value(found: &Bisected, mean: i128) -> String {
+    format_metric(u64::try_from(mean.max(0)).unwrap_or(u64::MAX), found.metric.unit)
 }
 
 /// The change of the mean, with its sign.
 fn percent(effect: &Effect) -> String {
-    match effect.before() {
-        0 => "from 0".to_string(),
-        before => {
-            let tenths = effect.difference() * 1000 / before;
-            let sign = if tenths < 0 { '-' } else { '+' };
-            format!("{sign}{}.{} %", tenths.unsigned_abs() / 10, tenths.unsigned_abs() % 10)
-        }
+    if effect.before() == 0 { "from 0".to_string() } else { signed(effect.mean() * 1000 / effect.before()) + " %" }
+}
+
+/// The interval of the change, where there is one.
+fn spread(effect: &Effect) -> String {
+    let of = |end: i128| signed(end * 1000 / effect.before());
+    match effect.interval {
+        Some((low, high)) if effect.before() != 0 => format!(" (95 %: {} to {} %)", of(low), of(high)),
+        _ => String::new(),
     }
+}
+
+fn signed(tenths: i128) -> String {
+    format!("{}{}.{}", if tenths < 0 { '-' } else { '+' }, tenths.unsigned_abs() / 10, tenths.unsigned_abs() % 10)
 }
 
 /// A part of a whole, in percent; both may be negative.
@@ -74,8 +90,8 @@ pub fn tables(found: &Bisected) -> Vec<Table> {
 
 fn history(found: &Bisected) -> Table {
     let columns = columns![
-        left "from", left "to", right "rows", right "before" "before_ns", right "after" "after_ns", right "change" "change",
-        left "moves",
+        left "from", left "to", right "rows", right "seeds", right "before" "before", right "after" "after",
+        right "change" "change", left "moves",
     ];
     let mut table = Table::new("history", "along the history", columns);
     for step in &found.steps {
@@ -84,10 +100,11 @@ fn history(found: &Bisected) -> Table {
             step.from.as_str().into(),
             step.to.as_str().into(),
             Cell::count(step.rows as u64),
-            mean(found, effect.before()).into(),
-            mean(found, effect.before() + effect.difference()).into(),
+            Cell::count(effect.from.len() as u64),
+            value(found, effect.before()).into(),
+            value(found, effect.after()).into(),
             percent(effect).into(),
-            if effect.moves { "yes" } else { "" }.into(),
+            if step.moves { "yes" } else { "" }.into(),
         ]);
     }
     table
@@ -128,7 +145,16 @@ pub fn document(scenario: &Scenario, found: &Bisected) -> Document {
 fn culprit(culprit: &Culprit) -> Value {
     let rows = culprit.rows.iter().map(|row| {
         let since = row.since.map(|since| since.to_string());
-        json!({ "name": row.to.name, "from": row.from.value, "to": row.to.value, "since": since, "sentence": row.to.sentence })
+        let commits: Vec<String> = row.commits().map(|commit| commit.to_string()).collect();
+        let (name, from, to) = (row.to.name, &row.from.value, &row.to.value);
+        json!({ "name": name, "from": from, "to": to, "since": since, "commits": commits, "sentence": row.to.sentence })
     });
-    json!({ "rows": rows.collect::<Vec<Value>>(), "before": culprit.effect.from, "after": culprit.effect.to })
+    let interval = culprit.effect.interval.map(|(low, high)| [low, high].map(|end| i64::try_from(end).unwrap_or(i64::MAX)));
+    json!({
+        "rows": rows.collect::<Vec<Value>>(),
+        "before": culprit.effect.from,
+        "after": culprit.effect.to,
+        "interval_95": interval,
+        "instead": culprit.instead,
+    })
 }

@@ -2,7 +2,8 @@
 
 use fairground_sched::profile::Profile;
 
-/// The rows that differ, in units: each can be taken over from the state before, without another one outside of it.
+/// The rows that differ, in units: each can be taken over from the state before, without another one outside of it. They stand in
+/// the order in which kernels changed them; a unit that holds another one stands behind it.
 ///
 /// A row that cannot be taken alone brings what it needs: of all rows those are dropped, one after the other, without which the
 /// mix can still be run.
@@ -25,6 +26,10 @@ pub(crate) fn units(before: &Profile, after: &Profile) -> Vec<Vec<&'static str>>
             units.push(unit);
         }
     }
+    let changes = before.changes(after);
+    // What no kernel made comes last. On the way back the youngest comes first.
+    let place = |row: &str| changes.iter().position(|change| change.to.name == row).unwrap_or(usize::MAX);
+    units.sort_by_cached_key(|unit| (unit.iter().map(|row| place(row)).max(), unit.len()));
     units
 }
 
@@ -41,5 +46,20 @@ mod tests {
         assert!(units.iter().any(|unit| unit.len() == 1), "{units:?}");
         assert!(units.iter().all(|unit| a.with_rows(&b, unit).is_ok()));
         assert!(a.rows_apart(&b).iter().all(|row| units.iter().any(|unit| unit.contains(row))));
+    }
+
+    #[test]
+    fn units_stand_in_the_order_of_history() {
+        let (a, b) = (Profile::parse("v6.1").unwrap(), Profile::parse("v6.12").unwrap());
+        let place = |row: &str, units: &[Vec<&str>]| units.iter().position(|unit| unit.contains(&row)).unwrap();
+        let there = units(&a, &b);
+        assert!(place("unthrottle", &there) < place("tg_load_update", &there));
+        assert!(place("tg_load_update", &there) < place("task_slice", &there));
+        let back = units(&b, &a);
+        assert!(place("tg_load_update", &back) < place("unthrottle", &back));
+        for (at, unit) in there.iter().enumerate() {
+            let holds = |other: &Vec<&str>| other.len() < unit.len() && other.iter().all(|row| unit.contains(row));
+            assert!(there[at..].iter().all(|other| !holds(other)), "{unit:?}");
+        }
     }
 }

@@ -61,21 +61,21 @@ impl Profile {
         Ok(with)
     }
 
-    /// The states of mainline from this kernel to that of `other`, both ends as they are: one for each version between at
-    /// which a row changes. What a user set stays as it is at the beginning until the last state.
+    /// The states from this profile to `other`, both ends as they are: one for each mainline version between at which a row
+    /// changes. Only rows that differ at the ends do so on the way: what one kernel changed and a later one, or the stable kernels of
+    /// both ends, took back is no change. What a user or a patch set stays as it is at the beginning until the last state.
     pub fn way_to(&self, other: &Profile) -> Vec<Profile> {
         let is_back = self.base > other.base;
         let (old, new) = if is_back { (other, self) } else { (self, other) };
-        let plain = Profile::query(old.base);
-        let set: Vec<&'static str> = plain.rows_apart(old);
+        let set = [old, new].map(|end| Profile::query(end.base).rows_apart(end));
+        let by_kernels = old.rows_apart(new).into_iter().filter(|row| set.iter().all(|set| !set.contains(row)));
+        let rows: Vec<&'static str> = by_kernels.collect();
         let between = std::iter::successors(Some(old.base.next()), |version| Some(version.next()));
         let mut way = vec![old.clone()];
         for version in between.take_while(|&version| version < new.base) {
-            let mainline = Profile::query_mainline(version);
-            let Ok(state) = mainline.with_rows(old, &set) else { continue };
-            let state = Profile { name: version.to_string(), base: version, ..state };
+            let Ok(state) = old.with_rows(&Profile::query_mainline(version), &rows) else { continue };
             if way.last().is_none_or(|last| !last.rows_apart(&state).is_empty()) {
-                way.push(state);
+                way.push(Profile { name: version.to_string(), base: version, ..state });
             }
         }
         way.push(new.clone());
@@ -142,5 +142,28 @@ mod tests {
         assert!(way[1..way.len() - 1].iter().all(|state| state.feats.has(Feat::NEXT_BUDDY)));
         let back: Vec<String> = b.way_to(&a).into_iter().map(|state| state.name).collect();
         assert_eq!(back, way.into_iter().rev().map(|state| state.name).collect::<Vec<_>>());
+    }
+
+    /// NI_RANDOM and `newidle_batch` are in the stable kernels of both ends, and in no mainline one between.
+    #[test]
+    fn what_is_equal_at_both_ends_changes_nowhere_between() {
+        let way = kernel("v6.1").way_to(&kernel("v6.12"));
+        for pair in way.windows(2) {
+            let rows = pair[0].rows_apart(&pair[1]);
+            assert!(!rows.contains(&"newidle_batch") && !rows.contains(&"NI_RANDOM"), "{}: {rows:?}", pair[1].name);
+        }
+        let all: usize = way.windows(2).map(|pair| pair[0].rows_apart(&pair[1]).len()).sum();
+        assert!(all >= way[0].rows_apart(&way[way.len() - 1]).len());
+    }
+
+    #[test]
+    fn a_mix_of_two_kernels_is_reached_version_by_version() {
+        let (a, b) = (kernel("v6.1"), kernel("v6.12"));
+        let mix = a.with_rows(&b, &["tg_load_update", "hrtick", "lb_task_order"]).unwrap();
+        let way = a.way_to(&mix);
+        let names: Vec<&str> = way.iter().map(|state| state.name.as_str()).collect();
+        assert_eq!(names, ["v6.1", "v6.7", "v6.1"]);
+        assert_eq!(way[0].rows_apart(&way[1]), ["tg_load_update"]);
+        assert_eq!(way[1].rows_apart(&way[2]), ["hrtick", "lb_task_order"]);
     }
 }

@@ -2,6 +2,7 @@
 //! what was changed from there. It is a query over the tables' histories; nothing is listed per version.
 
 mod changes;
+mod commits;
 mod error;
 mod idle_switches;
 mod known;
@@ -11,6 +12,7 @@ mod rules;
 mod tests;
 
 pub use changes::{Change, ChangeKind};
+pub use commits::Commit;
 pub use error::ProfileError;
 pub use known::{Known, KnownKind};
 pub use mix::BASE_SLICE;

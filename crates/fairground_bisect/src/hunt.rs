@@ -1,0 +1,116 @@
+//! Which rows between two states carry the metric over, and what else they need.
+
+use crate::runs::{Runs, Stop};
+use crate::search::{self, Trial};
+use crate::units::units;
+use fairground_sched::profile::Profile;
+
+/// Rows that move the metric together.
+pub(crate) struct Set {
+    /// In units that the core can run apart.
+    pub(crate) units: Vec<Vec<&'static str>>,
+    /// The state from which the rows are taken.
+    pub(crate) after: Profile,
+}
+
+impl Set {
+    /// The rows of all units.
+    pub(crate) fn rows(&self) -> Vec<&'static str> {
+        flat(&self.units)
+    }
+    /// A state with these rows; none if the core cannot run it.
+    pub(crate) fn on(&self, state: &Profile) -> Option<Profile> {
+        state.with_rows(&self.after, &self.rows()).ok()
+    }
+}
+
+fn flat(units: &[Vec<&'static str>]) -> Vec<&'static str> {
+    let mut rows: Vec<&'static str> = units.iter().flatten().copied().collect();
+    rows.sort_unstable();
+    rows.dedup();
+    rows
+}
+
+/// The smallest set of rows between two states that carries the metric over; none if all together do not.
+pub(crate) fn between(runs: &mut Runs<'_>, before: &Profile, after: &Profile) -> Result<Option<Set>, Stop> {
+    let units = units(before, after);
+    let mut way = Way { runs, before, after, units: &units, fixed: &[], ends: (before, after) };
+    let needed = search::smallest(&mut way, units.len())?;
+    let mut needed: Vec<Vec<&'static str>> = needed.into_iter().map(|unit| units[unit].clone()).collect();
+    if needed.is_empty() {
+        return Ok(None);
+    }
+    // A row that came with others, and is not needed with them.
+    for row in flat(&needed).into_iter().filter(|_| needed.iter().any(|unit| unit.len() > 1)).collect::<Vec<_>>() {
+        let mut less: Vec<Vec<&'static str>> =
+            needed.iter().map(|unit| unit.iter().copied().filter(|&kept| kept != row).collect()).collect();
+        less.retain(|unit: &Vec<&'static str>| !unit.is_empty());
+        let Ok(state) = before.with_rows(after, &flat(&less)) else { continue };
+        if !less.is_empty() && way.runs.carries(before, &state, (before, after))? {
+            needed = less;
+        }
+    }
+    Ok(Some(Set { units: needed, after: after.clone() }))
+}
+
+/// Adds to a set, found between two states of a way that begins at `first`, the earlier rows without which it does nothing.
+pub(crate) fn with_what_it_needs(
+    runs: &mut Runs<'_>,
+    first: &Profile,
+    set: Set,
+    ends: (&Profile, &Profile),
+) -> Result<Set, Stop> {
+    let alone = set.on(first);
+    if first.rows_apart(ends.0).is_empty() {
+        return Ok(set);
+    }
+    if let Some(alone) = alone
+        && runs.carries(first, &alone, ends)?
+    {
+        return Ok(set);
+    }
+    let fixed = set.rows();
+    let units: Vec<Vec<&'static str>> = units(first, ends.0);
+    let mut way = Way { runs, before: first, after: ends.1, units: &units, fixed: &fixed, ends };
+    let needed = search::smallest(&mut way, units.len())?;
+    let earlier = needed.into_iter().map(|unit| units[unit].clone());
+    Ok(Set { units: earlier.chain(set.units).collect(), after: set.after })
+}
+
+/// A span of rows, in units. What is asked of a set of them is whether `fixed` carries the metric over beside it.
+struct Way<'a, 'r> {
+    runs: &'a mut Runs<'r>,
+    before: &'a Profile,
+    after: &'a Profile,
+    units: &'a [Vec<&'static str>],
+    /// Rows whose effect is asked for; that of the units themselves without any.
+    fixed: &'a [&'static str],
+    /// Between which states lies what is to be carried over.
+    ends: (&'a Profile, &'a Profile),
+}
+
+impl Way<'_, '_> {
+    /// The states between which the effect lies: without and with what is asked for.
+    fn states(&self, units: &[usize]) -> Option<(Profile, Profile)> {
+        let mut rows: Vec<&'static str> = units.iter().flat_map(|&unit| self.units[unit].iter().copied()).collect();
+        let base = if self.fixed.is_empty() {
+            self.before.clone()
+        } else {
+            rows.retain(|row| !self.fixed.contains(row));
+            self.before.with_rows(self.after, &rows).ok()?
+        };
+        rows.extend(self.fixed);
+        Some((base, self.before.with_rows(self.after, &rows).ok()?))
+    }
+}
+
+impl Trial<Stop> for Way<'_, '_> {
+    fn runs(&self, units: &[usize]) -> bool {
+        self.states(units).is_some()
+    }
+    fn carries(&mut self, units: &[usize]) -> Result<bool, Stop> {
+        let Some((base, state)) = self.states(units) else { return Ok(false) };
+        let ends = self.ends;
+        self.runs.carries(&base, &state, ends)
+    }
+}
