@@ -202,6 +202,7 @@ fn profile_changes(p: &Profile, q: &Profile) -> Vec<ProfileChange> {
 }
 
 fn profile_change(change: Change) -> ProfileChange {
+    let commits = change.commits().map(|commit| commit.to_string()).collect();
     let Change { since, kind, from, to } = change;
     let (gone, new) = (to.value == "-", from.value == "-");
     let headline = match kind {
@@ -230,5 +231,6 @@ fn profile_change(change: Change) -> ProfileChange {
         after: to.value,
         headline,
         sentence,
+        commits,
     }
 }

@@ -260,7 +260,7 @@ impl Search<'_, '_> {
             }
             let sum: i128 = alone.iter().map(|(_, effect)| effect.mean()).sum();
             let add_up = (effect.mean() - sum).abs() * 3 <= effect.mean().abs();
-            if add_up && alone.len() == set.units.len() && alone.iter().all(|(_, effect)| effect.moves) {
+            if add_up && alone.len() == set.units.len() && alone.iter().all(|(_, effect)| effect.mean().abs() >= self.size) {
                 for (unit, _) in alone {
                     self.take(&Set { units: vec![unit], after: set.after.clone() })?;
                 }

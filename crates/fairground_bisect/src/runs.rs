@@ -36,8 +36,8 @@ struct Known {
     state: Profile,
     /// The metric for each seed, from the first on.
     values: Vec<u64>,
-    /// The digest of the first run.
-    digest: u128,
+    /// The digest of each run.
+    digests: Vec<u128>,
 }
 
 /// The runs of a search.
@@ -107,10 +107,8 @@ impl<'a> Runs<'a> {
         for ((place, _), outcome) in jobs.iter().zip(&ran) {
             let value = self.read(&outcome.metrics)?;
             let known = &mut self.known[*place];
-            if known.values.is_empty() {
-                known.digest = outcome.digest;
-            }
             known.values.push(value);
+            known.digests.push(outcome.digest);
         }
         let made = self.made() as u64;
         self.control.at(made, made + 1);
@@ -122,7 +120,7 @@ impl<'a> Runs<'a> {
         if let Some(place) = self.known.iter().position(|known| known.state.rows_apart(state).is_empty()) {
             return place;
         }
-        self.known.push(Known { state: state.clone(), values: Vec::new(), digest: 0 });
+        self.known.push(Known { state: state.clone(), values: Vec::new(), digests: Vec::new() });
         self.known.len() - 1
     }
 
@@ -155,7 +153,7 @@ impl<'a> Runs<'a> {
         self.make(&[from, to], seeds)?;
         let values = [from, to].map(|state| self.place(state)).map(|place| self.known[place].values.clone());
         let [mut from, mut to] = values;
-        let pairs = from.len().min(to.len());
+        let pairs = from.len().min(to.len()).min(self.most);
         from.truncate(pairs);
         to.truncate(pairs);
         let metric = self.metric.as_ref().expect("invariant: what was run has been read");
@@ -168,6 +166,15 @@ impl<'a> Runs<'a> {
 
     /// What lies between the ends, with the number of seeds that it took to know. Its noise counts in all later tests.
     pub(crate) fn ends(&mut self, a: &Profile, b: &Profile) -> Result<(Effect, usize), Stop> {
+        // Where the seed decides nothing, one run of a state tells all.
+        self.make(&[a, b], FIRST)?;
+        if self.most >= FIRST && [a, b].iter().all(|state| self.ignores_seed(state)) {
+            self.most = 1;
+            let mut effect = self.effect_by(a, b, 1, 1)?;
+            let worth = effect.before() * i128::from(self.worth_permille) / 1000;
+            (effect.moves, effect.settled) = (effect.mean() != 0 && effect.mean().abs() >= worth, true);
+            return Ok((effect, 1));
+        }
         let mut looks: Vec<usize> = LOOKS.into_iter().filter(|&look| look < self.most).collect();
         if self.most <= LOOKS[LOOKS.len() - 1] {
             looks.push(self.most);
@@ -186,7 +193,7 @@ impl<'a> Runs<'a> {
         Ok(seen.expect("invariant: there is a look at least"))
     }
 
-    /// Whether what lies between `base` and `state` is what lies between `ends`, rather than nothing. With equal first runs it is
+    /// Whether what lies between `base` and `state` is what lies between `ends`, rather than nothing. With equal runs it is
     /// nothing, without a test: the rows between were not asked, or gave the same answers.
     pub(crate) fn carries(&mut self, base: &Profile, state: &Profile, ends: (&Profile, &Profile)) -> Result<bool, Stop> {
         self.make(&[base, state], FIRST)?;
@@ -196,7 +203,7 @@ impl<'a> Runs<'a> {
             let whole = self.differences(ends.0, ends.1, seeds)?;
             size = (whole.iter().sum(), whole.len() as i128);
             differences = self.differences(base, state, seeds)?;
-            if seeds <= FIRST && self.runs_equally(base, state) && differences.iter().all(|&difference| difference == 0) {
+            if self.runs_equally(base, state) {
                 return Ok(false);
             }
             match is_there(&differences, size, self.noise) {
@@ -208,9 +215,14 @@ impl<'a> Runs<'a> {
         Ok(is_nearer(&differences, size))
     }
 
+    fn ignores_seed(&mut self, state: &Profile) -> bool {
+        let place = self.place(state);
+        self.known[place].digests.windows(2).all(|pair| pair[0] == pair[1])
+    }
+
     fn runs_equally(&mut self, a: &Profile, b: &Profile) -> bool {
         let (a, b) = (self.place(a), self.place(b));
-        self.known[a].digest == self.known[b].digest
+        self.known[a].digests.iter().zip(&self.known[b].digests).all(|(a, b)| a == b)
     }
 
     /// Whether two states lie at least `size` apart, by at most so many seeds; what stays open does not.

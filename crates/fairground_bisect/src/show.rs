@@ -12,7 +12,7 @@ pub fn summary(found: &Bisected) -> String {
     let (name, effect) = (&found.metric.name, &found.effect);
     let (from, to) = (value(found, effect.before()), value(found, effect.after()));
     let sides = format!("{} to {}", found.a.full_name(), found.b.full_name());
-    let mut text = format!("{name}: {from} to {to} ({}) from {sides}, {} seeds.\n", percent(effect), found.seeds);
+    let mut text = format!("{name}: {from} to {to} ({}) from {sides}, {}.\n", percent(effect), seeds(found.seeds));
     if !effect.moves {
         let why = if effect.settled { "That is less than what matters" } else { "That is less than what matters, or may be chance" };
         return text + &format!("{why}: nothing was searched. {} runs were made.\n", found.made);
@@ -27,6 +27,13 @@ pub fn summary(found: &Bisected) -> String {
         text += &format!("Left over: {left} % of the difference, which these changes do not explain.\n");
     }
     text + &format!("{} rows differ; {} runs were made.\n", found.rows, found.made)
+}
+
+fn seeds(count: usize) -> String {
+    match count {
+        1 => "one run each, since the seed decides nothing in it".to_string(),
+        count => format!("{count} seeds"),
+    }
 }
 
 fn of_culprit(found: &Bisected, culprit: &Culprit) -> String {

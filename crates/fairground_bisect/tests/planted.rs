@@ -1,6 +1,6 @@
 //! Planted changes: one row that moves a metric among others that do not, and the search must name it and nothing else.
 
-#![allow(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may stop at the first surprise")]
 
 use fairground_bisect::{BisectOptions, Bisected, bisect, summary};
 use fairground_scenario::{Control, Overrides, Scenario};
@@ -22,7 +22,7 @@ fn searched(kernel: &str, b: Option<&str>, changes: &[&str]) -> Bisected {
         changes: changes.iter().map(|change| change.to_string()).collect(),
         metric: "wakeup_latency_us.p50".to_string(),
         worth_permille: 100,
-        runs: 6,
+        runs: 24,
     };
     bisect(&scenario(kernel), &options, Control::none()).unwrap().unwrap()
 }
@@ -66,12 +66,62 @@ fn an_upgrade_is_searched_along_its_history() {
         changes: Vec::new(),
         metric: "wakeup_latency_us.p99".to_string(),
         worth_permille: 20,
-        runs: 6,
+        runs: 24,
     };
     let found = bisect(&example, &options, Control::none()).unwrap().unwrap();
     assert!(found.effect.moves, "{}", summary(&found));
-    assert!(found.steps.len() > 3 && found.steps.iter().any(|step| step.to == "v6.6" && step.effect.moves));
+    assert!(found.steps.len() > 3 && found.steps.iter().any(|step| step.to == "v6.6" && step.moves));
     assert!(named(&found).contains(&"pick"), "{}", summary(&found));
+    let said = summary(&found);
+    assert!(said.contains("commit 147f3efaa241 \"sched/fair: Implement an EEVDF-like scheduling policy\""), "{said}");
+    assert!(found.made <= 120, "{} runs", found.made);
     let again = bisect(&example, &options, Control::none()).unwrap().unwrap();
     assert_eq!(found, again);
+}
+
+/// Each row does nothing without the other, and they lie in different versions.
+#[test]
+fn two_rows_that_act_only_together_are_named_together() {
+    let changes = ["WAKEUP_PREEMPTION", "sched_wakeup_granularity_ns=1ms", "NO_LB_MIN", "NO_NONTASK_CAPACITY"];
+    let base = scenario("5.19");
+    let set = base.profile.clone().with_feature("NO_WAKEUP_PREEMPTION").unwrap();
+    let blocked = base.with_profile(set.with_tunable("sched_wakeup_granularity_ns", "900ms").unwrap());
+    let options = BisectOptions {
+        a: None,
+        b: None,
+        changes: changes.iter().map(|change| change.to_string()).collect(),
+        metric: "wakeup_latency_us.p50".to_string(),
+        worth_permille: 100,
+        runs: 24,
+    };
+    let found = bisect(&blocked, &options, Control::none()).unwrap().unwrap();
+    assert_eq!(named(&found), ["WAKEUP_PREEMPTION", "sched_wakeup_granularity_ns"], "{}", summary(&found));
+    assert!(found.culprits.len() == 1 && summary(&found).contains("They act together only"), "{}", summary(&found));
+}
+
+/// Either of two changes does it: one is named, and the other one with it.
+#[test]
+fn a_change_that_would_have_done_the_same_is_told() {
+    let changes = ["NO_WAKEUP_PREEMPTION", "sched_wakeup_granularity_ns=900ms", "NO_NONTASK_CAPACITY"];
+    let found = searched("5.19", None, &changes);
+    let [culprit] = found.culprits.as_slice() else { panic!("{}", summary(&found)) };
+    assert_eq!(culprit.rows.len() + culprit.instead.len(), 2, "{}", summary(&found));
+}
+
+#[test]
+fn one_run_tells_all_where_the_seed_decides_nothing() {
+    let text = "duration = \"1s\"\n[machine]\npreset = \"smp-1\"\n[profile]\nkernel = \"5.19\"\n[[workload]]\n\
+                tasks = [{ name = \"hog\", hog = true, count = 2 }, { name = \"worker\", run = \"1ms\", period = \"16ms\" }]\n";
+    let fixed = Scenario::parse("fixed", text, Path::new(""), &Overrides::default()).unwrap();
+    let options = BisectOptions {
+        a: None,
+        b: None,
+        changes: vec!["NO_WAKEUP_PREEMPTION".to_string(), "NO_NONTASK_CAPACITY".to_string()],
+        metric: "wakeup_latency_us.p50".to_string(),
+        worth_permille: 100,
+        runs: 64,
+    };
+    let found = bisect(&fixed, &options, Control::none()).unwrap().unwrap();
+    assert_eq!((named(&found), found.seeds), (vec!["WAKEUP_PREEMPTION"], 1), "{}", summary(&found));
+    assert!(found.made <= 20, "{}", found.made);
 }

@@ -6,6 +6,8 @@
 //! delay.rs    the worst delay of a task from the records: what shows that the cause is one
 //! answer.rs   what `explain` says          remedy.rs  whether its remedy helps
 //! score.rs    how much of it is right      page.rs    the table of docs/answers.md
+//! rows/       planted changes between two states of the scheduler, and whether `bisect` names them alone
+//! sides/      two sides that differ by nothing, or by a known effect, and what `compare` says
 //! services/   random services with a goal, and how near the limit is that `advise` answers
 //! ```
 //!
@@ -17,14 +19,20 @@ mod dice;
 pub mod page;
 mod planted;
 mod remedy;
+mod rows;
 mod scene;
 mod score;
 mod services;
+mod sides;
 
 pub use answer::{Answer, ask};
 pub use delay::{read, worst_delay};
 pub use planted::{Family, Planted, families, plant};
+pub use rows::{
+    Draft, Draw, KINDS_OF_CHANGE, PlantedChange, Searched, changes_table, examine_changes, found_percent, plant_change,
+};
 pub use score::{Asked, FLOORS, FLOORS_OF_FAMILY, Right, examine, percent, table};
 pub use services::{
     Advised, KINDS, Kind, Nearness, Service, Truth, Truths, draw, examine_services, nearness, services_table, truth,
 };
+pub use sides::{Compared, KNOBS, Knob, OneDeviation, SidesExam, examine_sides, one_deviation, sides_table};

@@ -1,9 +1,10 @@
-//! `fairground_exam explain` plants delays, `fairground_exam advise` draws services: they ask, and print how many answers are right.
+//! `fairground_exam explain` plants delays, `fairground_exam bisect` plants changes of the scheduler, `fairground_exam advise` draws
+//! services: they ask, and print how many answers are right.
 
 use clap::{Parser, Subcommand};
 use fairground_exam::{
-    Asked, FLOORS, Family, KINDS, Nearness, Truths, examine, examine_services, families, nearness, page, percent, services_table,
-    table,
+    Asked, FLOORS, Family, KINDS, KINDS_OF_CHANGE, Nearness, Truths, changes_table, examine, examine_changes, examine_services,
+    examine_sides, families, found_percent, nearness, page, percent, services_table, sides_table, table,
 };
 use fairground_scenario::Error;
 use std::fs;
@@ -23,8 +24,35 @@ struct Args {
 enum Exam {
     /// Planted delays, and what `explain` says of them
     Explain(Explain),
+    /// Planted changes between two states of the scheduler, and what `bisect` names
+    Bisect(Bisect),
+    /// Two sides that differ by nothing, or by a known effect, and what `compare` says
+    Compare(Compare),
     /// Random services with a goal, and how near the limit is that `advise` answers
     Advise(Advise),
+}
+
+#[derive(clap::Args)]
+struct Bisect {
+    /// The seeds: one, or the first and the last
+    #[arg(long, default_value = "1..5", value_name = "A..B", value_parser = seeds)]
+    seeds: RangeInclusive<u64>,
+    /// Only this kind of change; may be given again
+    #[arg(long, value_name = "NAME")]
+    kind: Vec<String>,
+    /// Also print what was said where it is not all right
+    #[arg(long)]
+    show_misses: bool,
+    /// Fail if fewer of a hundred are found alone
+    #[arg(long, value_name = "PERCENT", default_value_t = 0)]
+    floor: usize,
+}
+
+#[derive(clap::Args)]
+struct Compare {
+    /// The seeds: one, or the first and the last
+    #[arg(long, default_value = "1..4", value_name = "A..B", value_parser = seeds)]
+    seeds: RangeInclusive<u64>,
 }
 
 #[derive(clap::Args)]
@@ -76,6 +104,8 @@ fn seeds(text: &str) -> Result<RangeInclusive<u64>, String> {
 fn main() -> ExitCode {
     let result = match Args::parse().exam {
         Exam::Explain(args) => run(&args),
+        Exam::Bisect(args) => of_changes(&args),
+        Exam::Compare(args) => of_sides(&args),
         Exam::Advise(args) => of_services(&args),
     };
     match result {
@@ -121,6 +151,34 @@ fn run(args: &Explain) -> Result<ExitCode, Error> {
         eprintln!("below the floors of {} % causes, {} % remedies and {} % who ran", FLOORS.cause, FLOORS.lever, FLOORS.who);
         return Ok(ExitCode::FAILURE);
     }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn of_changes(args: &Bisect) -> Result<ExitCode, Error> {
+    let names: Vec<&str> = KINDS_OF_CHANGE.iter().map(|row| row.1).collect();
+    if let Some(unknown) = args.kind.iter().find(|name| !names.contains(&name.as_str())) {
+        let hint = format!("One of {}.", names.join(", "));
+        return Err(Error::one("--kind", format!("no kind of change is called `{unknown}`"), hint));
+    }
+    let kinds: Vec<&str> = args.kind.iter().map(String::as_str).collect();
+    let rows = examine_changes(&kinds, args.seeds.clone(), |row| {
+        eprintln!("{}", row.story());
+        if args.show_misses && !row.is_alone() {
+            eprintln!("{}\n{}", row.planted.draw.text, row.said);
+        }
+    })?;
+    print!("{}", changes_table(&rows));
+    let right = found_percent(&rows.iter().collect::<Vec<_>>());
+    if right < args.floor {
+        eprintln!("{right} % are found alone, below the floor of {} %", args.floor);
+        return Ok(ExitCode::FAILURE);
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn of_sides(args: &Compare) -> Result<ExitCode, Error> {
+    let exam = examine_sides(args.seeds.clone(), |line| eprintln!("{line}"))?;
+    print!("{}", sides_table(&exam));
     Ok(ExitCode::SUCCESS)
 }
 

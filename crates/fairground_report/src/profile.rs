@@ -21,16 +21,20 @@ pub struct ProfileChange {
     pub headline: String,
     /// What that means, in sentences.
     pub sentence: String,
+    /// The commits that made it, as far as they are known.
+    pub commits: Vec<String>,
 }
 
 /// What differs between the profiles named `p` and `q`.
 pub fn profile_diff_table(p: &str, q: &str, changes: &[ProfileChange]) -> Table {
     let columns = columns![
         left "since", left "kind", left "what" "name", left "before", left "after", left "meaning" "sentence",
+        left "commits" "commits",
     ];
     let mut table = Table::new("profile_diff", format!("From {p} to {q}"), columns);
     for change in changes {
-        let cells = [&change.since, change.kind, &change.name, &change.before, &change.after, &change.sentence];
+        let commits = change.commits.join("; ");
+        let cells = [&change.since, change.kind, &change.name, &change.before, &change.after, &change.sentence, &commits];
         table.push(cells.map(Into::into).into());
     }
     table.note(count(changes.len()));
@@ -63,6 +67,7 @@ pub fn release_notes(p: &str, q: &str, back: bool, changes: &[ProfileChange]) ->
         }
         wrap(&mut text, "  ", &format!("{} ({}): {}", change.name, change.kind, change.headline));
         wrap(&mut text, "      ", &change.sentence);
+        change.commits.iter().for_each(|commit| wrap(&mut text, "      ", &format!("commit {commit}")));
     }
     text
 }
@@ -99,6 +104,7 @@ mod tests {
             headline: "new, on".into(),
             sentence: "The search for an idle CPU is limited by the load of the cache, which is a domain of CPUs that share one."
                 .into(),
+            commits: vec!["70fb5ccf2ebb \"sched/fair: Introduce SIS_UTIL\"".into()],
         }
     }
 
@@ -108,9 +114,9 @@ mod tests {
         change.sentence = "Less is looked at.".into();
         expect![[r#"
             From v5.19 to v6.1
-            since  kind     what      before  after  meaning
-            -----  -------  --------  ------  -----  ------------------
-            v6.0   feature  SIS_UTIL  -       on     Less is looked at.
+            since  kind     what      before  after  meaning             commits
+            -----  -------  --------  ------  -----  ------------------  -----------------------------------------------
+            v6.0   feature  SIS_UTIL  -       on     Less is looked at.  70fb5ccf2ebb "sched/fair: Introduce SIS_UTIL"
             1 change
         "#]]
         .assert_eq(&profile_diff_table("v5.19", "v6.1", &[change]).to_string());
@@ -118,7 +124,8 @@ mod tests {
 
     #[test]
     fn notes() {
-        let patch = ProfileChange { since: String::new(), name: "SIS_MORE".into(), sentence: "More.".into(), ..sis_util() };
+        let (since, name, sentence) = (String::new(), "SIS_MORE".into(), "More.".into());
+        let patch = ProfileChange { since, name, sentence, commits: Vec::new(), ..sis_util() };
         expect![[r#"
             From v5.19 to v6.1: 2 changes
 
@@ -126,6 +133,7 @@ mod tests {
               SIS_UTIL (feature): new, on
                   The search for an idle CPU is limited by the load of the cache, which is a domain of CPUs that
                   share one.
+                  commit 70fb5ccf2ebb "sched/fair: Introduce SIS_UTIL"
 
             By patches and settings
               SIS_MORE (feature): new, on

@@ -218,7 +218,7 @@ pub(super) const ROOMS: &[Room] = &[
     Room {
         name: "fairground_exam",
         layer: 7,
-        uses: &[STDX, MODEL, METRICS, REPORT, SCENARIO, FACADE, EXPLAIN, ADVISE],
+        uses: &[STDX, MODEL, SCHED, METRICS, REPORT, SCENARIO, FACADE, BISECT, EXPLAIN, ADVISE],
         tests_use: &[],
         libraries: None,
         absent: "`fairground_exam` knows nothing of how an answer is found: it asks as a user does, and measures the truth by runs of its own",

@@ -5,14 +5,15 @@ use crate::interrupt::{self, EXIT_INTERRUPTED};
 use crate::progress::Bar;
 use crate::show;
 use fairground::input::RunInput;
+use fairground::replay::Replay;
 use fairground_bisect::{self as bisect, BisectOptions};
-use fairground_scenario::{Control, Error};
+use fairground_scenario::{Control, Error, trace_file};
 use std::path::PathBuf;
 
 /// Find which change of the kernel moved a metric between two profiles: along the history, then row by row.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// A scenario, an rt-app file, or the folder of a recorded experiment
+    /// A scenario, an rt-app file, the folder of a recorded experiment, or a trace, which is replayed
     scenario: PathBuf,
     /// The first profile; the scenario's if left out
     #[arg(long, value_name = "PROFILE")]
@@ -29,16 +30,20 @@ pub(crate) struct Args {
     /// The least change of its mean that matters
     #[arg(long, value_name = "PERCENT", default_value = "2%")]
     worth: String,
-    /// The number of seeds; fewer than six can decide nothing
-    #[arg(long, value_name = "N", default_value_t = 6)]
+    /// The number of seeds at most: few are made first, more where they do not tell. Fewer than six can decide nothing
+    #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u64).range(1..=10_000))]
     runs: u64,
     #[command(flatten)]
     change: ScenarioFlags,
 }
 
 pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
-    let input = RunInput::open(&args.scenario, &args.change.overrides())?;
-    let scenario = input.scenario();
+    let scenario = &if !args.scenario.is_dir() && trace_file::is_trace(&args.scenario) {
+        Replay::load(&args.scenario, &args.change.overrides(), false)?.scenario
+    } else {
+        RunInput::open(&args.scenario, &args.change.overrides())?.scenario().clone()
+    };
+    show::notes(&scenario.notes);
     let options = BisectOptions {
         a: args.a.clone(),
         b: args.b.clone(),

@@ -217,6 +217,10 @@ impl Tunables {
     pub(crate) fn base_slice_apart(&self, other: &Tunables) -> bool {
         self.base_slice_ns != other.base_slice_ns
     }
+    /// The kernel's own request on one CPU, in ns.
+    pub(crate) fn own_base_slice_ns(&self) -> u64 {
+        self.base_slice_ns
+    }
     /// Takes the kernel's own request.
     pub(crate) fn take_base_slice(&mut self, other: &Tunables) {
         self.base_slice_ns = other.base_slice_ns;

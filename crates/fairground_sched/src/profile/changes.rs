@@ -1,6 +1,6 @@
 //! What kernels changed on the way from one profile to another, change by change, with the version of each.
 
-use super::{DiffRow, Profile, Row};
+use super::{BASE_SLICE, DiffRow, Profile, Row};
 use crate::fair::tunables::TUNABLES;
 use fairground_model::features::Feat;
 use fairground_model::version::KernelVersion;
@@ -37,6 +37,9 @@ fn state(seams: &[Row], name: &'static str, version: KernelVersion) -> String {
     }
     if let Some(row) = seams.iter().find(|row| row.name == name) {
         return row.value.clone();
+    }
+    if name == BASE_SLICE {
+        return Profile::query(version).base_slice_row().value;
     }
     let there = TUNABLES.iter().any(|row| row.name == name && row.is_in(version));
     if there { "there" } else { "-" }.to_string()
@@ -90,7 +93,16 @@ impl Profile {
             };
             rows.push(DiffRow { name: tunable.name, from: state(self), to: state(other) });
         }
+        if self.tunables.base_slice_apart(&other.tunables) {
+            rows.push(DiffRow { name: BASE_SLICE, from: self.base_slice_row(), to: other.base_slice_row() });
+        }
         rows
+    }
+
+    /// The kernel's own request.
+    fn base_slice_row(&self) -> Row {
+        let value = self.tunables.own_base_slice_ns().to_string();
+        Row { name: BASE_SLICE, value, sentence: "The request of an entity on one CPU where nobody has set it, in ns (EEVDF)." }
     }
 
     /// The state that the kernel of this profile has by itself, of a row of it.
@@ -104,7 +116,7 @@ impl Profile {
 fn kind(name: &str) -> ChangeKind {
     match () {
         () if Feat::by_name(name).is_some() => ChangeKind::Feature,
-        () if TUNABLES.iter().any(|row| row.name == name) => ChangeKind::Tunable,
+        () if name == BASE_SLICE || TUNABLES.iter().any(|row| row.name == name) => ChangeKind::Tunable,
         () => ChangeKind::Seam,
     }
 }
@@ -114,6 +126,7 @@ fn made_row(ends: &DiffRow, value: &str) -> Row {
     let sentence = match () {
         () if ends.from.value == value => ends.from.sentence,
         () if ends.to.value == value => ends.to.sentence,
+        () if ends.name == BASE_SLICE => ends.to.sentence,
         () => Profile::sentence_of(ends.name, value),
     };
     Row { name: ends.name, value: value.to_string(), sentence }

@@ -1,0 +1,138 @@
+//! What `compare` says of the sides.
+
+use super::knobs::KNOBS;
+use super::truth::{OneDeviation, one_deviation, runs};
+use crate::delay::read;
+use fairground_metrics::{Comparison, Paired, Rule, Verdict, compare_all};
+use fairground_report::{Cell, Table, columns};
+use fairground_scenario::Error;
+use std::ops::RangeInclusive;
+
+/// Comparisons of each pair of sides, with seeds of their own.
+const TIMES: u64 = 5;
+/// Pairs of a comparison with a known effect.
+const PAIRS: u64 = 20;
+/// Pairs of a comparison of equal sides: the default.
+const NULL_PAIRS: u64 = 12;
+
+/// What comparisons of a kind said.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Compared {
+    /// Draws whose truth is known.
+    pub draws: u64,
+    /// Draws without a metric that moves by one standard deviation.
+    pub discarded: u64,
+    /// Comparisons that were made.
+    pub comparisons: u64,
+    /// Metrics in all of them.
+    pub metrics: u64,
+    /// With a verdict for the metric that moves, and in the right direction.
+    pub found: u64,
+    /// The same where only that metric was tested.
+    pub found_alone: u64,
+    /// With a verdict on any metric, where nothing differs.
+    pub wrong: u64,
+}
+
+/// What came out of an exam.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct SidesExam {
+    /// Sides that differ by their seeds only.
+    pub null: Compared,
+    /// For each kind of difference.
+    pub kinds: Vec<(&'static str, Compared)>,
+}
+
+impl SidesExam {
+    /// All kinds of differences together.
+    pub fn all(&self) -> Compared {
+        self.kinds.iter().fold(Compared::default(), |all, (_, kind)| Compared {
+            draws: all.draws + kind.draws,
+            discarded: all.discarded + kind.discarded,
+            comparisons: all.comparisons + kind.comparisons,
+            metrics: all.metrics + kind.metrics,
+            found: all.found + kind.found,
+            found_alone: all.found_alone + kind.found_alone,
+            wrong: 0,
+        })
+    }
+}
+
+/// Draws sides for each seed, and compares them.
+pub fn examine_sides(seeds: RangeInclusive<u64>, mut each: impl FnMut(&str)) -> Result<SidesExam, Error> {
+    let mut exam = SidesExam::default();
+    for knob in &KNOBS {
+        let mut own = Compared::default();
+        for seed in seeds.clone() {
+            null(&knob.text(seed, 0), &mut exam.null)?;
+            let Some(sides) = one_deviation(knob, seed)? else {
+                own.discarded += 1;
+                continue;
+            };
+            own.draws += 1;
+            let before = own.found;
+            for time in 0..TIMES {
+                effect(&sides, time, &mut own)?;
+            }
+            let OneDeviation { metric, permille, .. } = &sides;
+            each(&format!("{} {seed}: {metric} by {permille} of 1000, found in {} of {TIMES}", knob.name, own.found - before));
+        }
+        exam.kinds.push((knob.name, own));
+    }
+    Ok(exam)
+}
+
+fn effect(sides: &OneDeviation, time: u64, own: &mut Compared) -> Result<(), Error> {
+    let from = 70_000_000 + time * 1_000;
+    let (a, b) = (runs(&read("a", &sides.a)?, from, PAIRS)?, runs(&read("b", &sides.b)?, from, PAIRS)?);
+    let pairs = Paired::collect(&a, &b);
+    let rule = Rule::default();
+    let is_right = |row: &Comparison| is_verdict(row) && (row.effect.estimate > 0) == (sides.permille > 0);
+    own.comparisons += 1;
+    own.metrics += pairs.len() as u64;
+    own.found += u64::from(compare_all(&pairs, rule).iter().any(|row| row.name == sides.metric && is_right(row)));
+    own.found_alone += u64::from(pairs.iter().any(|pair| pair.name == sides.metric && is_right(&pair.compare(rule))));
+    Ok(())
+}
+
+fn null(text: &str, own: &mut Compared) -> Result<(), Error> {
+    let side = read("null", text)?;
+    own.draws += 1;
+    for time in 0..TIMES {
+        let from = 80_000_000 + time * 1_000;
+        let (a, b) = (runs(&side, from, NULL_PAIRS)?, runs(&side, from + 500, NULL_PAIRS)?);
+        let pairs = Paired::collect(&a, &b);
+        own.comparisons += 1;
+        own.metrics += pairs.len() as u64;
+        own.wrong += u64::from(compare_all(&pairs, Rule::default()).iter().any(is_verdict));
+    }
+    Ok(())
+}
+
+fn is_verdict(row: &Comparison) -> bool {
+    matches!(row.verdict, Verdict::Better | Verdict::Worse | Verdict::Differs)
+}
+
+/// A row per kind.
+pub fn sides_table(exam: &SidesExam) -> Table {
+    let columns = columns![
+        left "planted", right "draws", right "discarded", right "comparisons", right "metrics", right "found %" "found_pct",
+        right "alone %" "alone_pct", right "false %" "false_pct"
+    ];
+    let mut table = Table::new("sides", "Known differences and what compare says", columns);
+    let percent = |part: u64, whole: u64| Cell::from(part * 100 / whole.max(1));
+    let mut push = |name: &str, own: &Compared, is_null: bool| {
+        let mean = own.metrics / own.comparisons.max(1);
+        let mut cells: Vec<Cell> = vec![name.into()];
+        cells.extend([own.draws, own.discarded, own.comparisons, mean].map(Cell::from));
+        let dash = || Cell::from("-");
+        cells.push(if is_null { dash() } else { percent(own.found, own.comparisons) });
+        cells.push(if is_null { dash() } else { percent(own.found_alone, own.comparisons) });
+        cells.push(if is_null { Cell::from(format!("{}.{}", own.wrong * 100 / own.comparisons.max(1), own.wrong * 1000 / own.comparisons.max(1) % 10)) } else { dash() });
+        table.push(cells);
+    };
+    push("nothing", &exam.null, true);
+    exam.kinds.iter().for_each(|(name, own)| push(name, own, false));
+    push("all", &exam.all(), false);
+    table
+}
