@@ -1,6 +1,6 @@
 //! Which rows between two states carry the metric over, and what else they need.
 
-use crate::runs::{Runs, Stop};
+use crate::runs::{HALF, QUARTER, Runs, Stop};
 use crate::search::{self, Trial};
 use crate::units::units;
 use fairground_sched::profile::Profile;
@@ -36,7 +36,9 @@ pub(crate) fn between(runs: &mut Runs<'_>, before: &Profile, after: &Profile) ->
     let units = units(before, after);
     let mut way = Way { runs, before, after, units: &units, fixed: &[], ends: (before, after) };
     let needed = search::smallest(&mut way, units.len())?;
+    let needed = way.less(needed)?;
     let mut needed: Vec<Vec<&'static str>> = needed.into_iter().map(|unit| units[unit].clone()).collect();
+    let Ok(whole) = before.with_rows(after, &flat(&needed)) else { return Ok(None) };
     if needed.is_empty() {
         return Ok(None);
     }
@@ -46,7 +48,7 @@ pub(crate) fn between(runs: &mut Runs<'_>, before: &Profile, after: &Profile) ->
             needed.iter().map(|unit| unit.iter().copied().filter(|&kept| kept != row).collect()).collect();
         less.retain(|unit: &Vec<&'static str>| !unit.is_empty());
         let Ok(state) = before.with_rows(after, &flat(&less)) else { continue };
-        if !less.is_empty() && way.runs.carries(before, &state, (before, after))? {
+        if !less.is_empty() && way.runs.carries(before, &state, (before, &whole), HALF)? {
             needed = less;
         }
     }
@@ -65,7 +67,7 @@ pub(crate) fn with_what_it_needs(
         return Ok(set);
     }
     if let Some(alone) = alone
-        && runs.carries(first, &alone, ends)?
+        && runs.carries(first, &alone, ends, QUARTER)?
     {
         return Ok(set);
     }
@@ -73,6 +75,7 @@ pub(crate) fn with_what_it_needs(
     let units: Vec<Vec<&'static str>> = units(first, ends.0);
     let mut way = Way { runs, before: first, after: ends.1, units: &units, fixed: &fixed, ends };
     let needed = search::smallest(&mut way, units.len())?;
+    let needed = way.less(needed)?;
     let earlier = needed.into_iter().map(|unit| units[unit].clone());
     Ok(Set { units: earlier.chain(set.units).collect(), after: set.after })
 }
@@ -90,6 +93,19 @@ struct Way<'a, 'r> {
 }
 
 impl Way<'_, '_> {
+    /// The units without those that add little to what all of them do.
+    fn less(&mut self, units: Vec<usize>) -> Result<Vec<usize>, Stop> {
+        let Some(whole) = self.states(&units) else { return Ok(units) };
+        let mut kept = units.clone();
+        for unit in units.into_iter().filter(|_| kept.len() > 1).collect::<Vec<_>>() {
+            let less: Vec<usize> = kept.iter().copied().filter(|&other| other != unit).collect();
+            let Some((base, state)) = self.states(&less).filter(|_| !less.is_empty()) else { continue };
+            if self.runs.carries(&base, &state, (&whole.0, &whole.1), HALF)? {
+                kept = less;
+            }
+        }
+        Ok(kept)
+    }
     /// The states between which the effect lies: without and with what is asked for.
     fn states(&self, units: &[usize]) -> Option<(Profile, Profile)> {
         let mut rows: Vec<&'static str> = units.iter().flat_map(|&unit| self.units[unit].iter().copied()).collect();
@@ -111,6 +127,6 @@ impl Trial<Stop> for Way<'_, '_> {
     fn carries(&mut self, units: &[usize]) -> Result<bool, Stop> {
         let Some((base, state)) = self.states(units) else { return Ok(false) };
         let ends = self.ends;
-        self.runs.carries(&base, &state, ends)
+        self.runs.carries(&base, &state, ends, HALF)
     }
 }

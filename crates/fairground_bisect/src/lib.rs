@@ -43,12 +43,12 @@ use fairground_metrics::Metric;
 use fairground_scenario::{Control, Error, Scenario};
 use fairground_sched::profile::{Change, Profile};
 use hunt::Set;
-use runs::{FIRST, Runs, Stop};
+use runs::{FIRST, HALF, Runs, Stop};
 
 /// So many steps of the history are taken apart, those that move the metric most.
 const STEPS_AT_MOST: usize = 3;
 /// So many changes are named.
-const CHANGES_AT_MOST: usize = 4;
+const CHANGES_AT_MOST: usize = 6;
 /// Steps of the history, and what is left over, are looked at with so many seeds at most.
 const SEEDS_OF_STEP: usize = 8;
 /// A change is looked for if it may do this part of the whole difference.
@@ -221,12 +221,21 @@ struct Search<'s, 'r> {
 }
 
 impl Search<'_, '_> {
-    /// What moves the metric within a step of the history, and what earlier rows it needs for that.
+    /// What moves the metric within a step of the history, and what earlier rows it needs for that; then what is left of the step.
     fn step(&mut self, before: &Profile, after: &Profile) -> Result<(), Stop> {
-        let Some(set) = hunt::between(self.runs, before, after)? else { return Ok(()) };
-        let with = self.with.clone();
-        let set = hunt::with_what_it_needs(self.runs, &with, set, (before, after))?;
-        self.take(&set)
+        let mut from = before.clone();
+        while self.culprits.len() < CHANGES_AT_MOST {
+            let Some(set) = hunt::between(self.runs, &from, after)? else { break };
+            let Some(next) = set.on(&from) else { break };
+            let with = self.with.clone();
+            let set = hunt::with_what_it_needs(self.runs, &with, set, (&from, after))?;
+            self.take(&set)?;
+            from = next;
+            if !self.runs.lies_apart(&from, after, self.size, SEEDS_OF_STEP)? {
+                break;
+            }
+        }
+        Ok(())
     }
 
     /// What is left over between the changes that were found and the second side, as often as it is enough.
@@ -268,7 +277,7 @@ impl Search<'_, '_> {
             }
         }
         let rows = set.rows();
-        let changes = self.with.changes(&state).into_iter().filter(|change| rows.contains(&change.to.name)).collect();
+        let changes = self.a.changes(&set.after).into_iter().filter(|change| rows.contains(&change.to.name)).collect();
         let alone = alone.into_iter().map(|(unit, effect)| (unit.join(", "), effect)).collect();
         self.culprits.push(Culprit { rows: changes, effect, alone, instead: Vec::new() });
         self.with = state;
@@ -280,7 +289,7 @@ impl Search<'_, '_> {
         let [culprit] = self.culprits.as_slice() else { return Ok(()) };
         let rows: Vec<&'static str> = culprit.rows.iter().map(|change| change.to.name).collect();
         let Ok(without) = self.b.with_rows(self.a, &rows) else { return Ok(()) };
-        if !self.runs.carries(self.a, &without, (self.a, self.b))? {
+        if !self.runs.carries(self.a, &without, (self.a, self.b), HALF)? {
             return Ok(());
         }
         let others = hunt::between(self.runs, self.a, &without)?;

@@ -17,6 +17,11 @@ const LOOKS: [usize; 3] = [8, 24, 64];
 /// The error of all looks together is one in this many.
 const ERROR_ONE_IN: u64 = 20;
 
+/// A state is carried over from half of what lies between the ends on: the test asks for all of it, or nothing.
+pub(crate) const HALF: i128 = 1;
+/// The same from a quarter on: it asks for half of it.
+pub(crate) const QUARTER: i128 = 2;
+
 /// Why a search ended before its answer.
 pub(crate) enum Stop {
     /// The caller stopped it.
@@ -193,15 +198,21 @@ impl<'a> Runs<'a> {
         Ok(seen.expect("invariant: there is a look at least"))
     }
 
-    /// Whether what lies between `base` and `state` is what lies between `ends`, rather than nothing. With equal runs it is
+    /// Whether what lies between `base` and `state` is what lies between `ends`, or a `part` of it, rather than nothing. With equal runs it is
     /// nothing, without a test: the rows between were not asked, or gave the same answers.
-    pub(crate) fn carries(&mut self, base: &Profile, state: &Profile, ends: (&Profile, &Profile)) -> Result<bool, Stop> {
+    pub(crate) fn carries(
+        &mut self,
+        base: &Profile,
+        state: &Profile,
+        ends: (&Profile, &Profile),
+        part: i128,
+    ) -> Result<bool, Stop> {
         self.make(&[base, state], FIRST)?;
         let mut differences = Vec::new();
         let mut size = (0, 1);
         for seeds in self.counts(FIRST, usize::MAX) {
             let whole = self.differences(ends.0, ends.1, seeds)?;
-            size = (whole.iter().sum(), whole.len() as i128);
+            size = (whole.iter().sum(), whole.len() as i128 * part);
             differences = self.differences(base, state, seeds)?;
             if self.runs_equally(base, state) {
                 return Ok(false);

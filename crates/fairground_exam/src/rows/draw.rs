@@ -158,10 +158,10 @@ fn runnable(a: &Profile, source: &Profile, planted: &[&'static str], rows: Vec<&
 
 /// A machine and what runs on it.
 fn scene(dice: &mut Dice) -> Scene {
-    let cpus = dice.one_of(&[1, 2, 2, 3, 4, 4, 6, 8]);
+    let cpus = dice.one_of(&[1, 2, 2, 3, 4, 4, 6]);
     let mut scene = Scene {
         seed: dice.between(1, 1_000_000),
-        duration_ms: dice.between(500, 1_500),
+        duration_ms: dice.between(300, 900),
         cpus,
         shape: dice.between(0, 4),
         hz: dice.one_of(&[100, 250, 250, 1000]),
@@ -205,7 +205,7 @@ fn scene(dice: &mut Dice) -> Scene {
 
 /// Tasks that work and sleep, for random times.
 fn sleepers(scene: &mut Scene, name: &str, dice: &mut Dice, more: &str) {
-    let count = dice.between(1, scene.cpus * 3);
+    let count = dice.between(1, scene.cpus * 2);
     let (run, sleep) = (dice.between(50, 3_000), dice.between(200, 8_000));
     let (runs, sleeps) = (run * dice.between(1, 6), sleep * dice.between(1, 6));
     let nice = dice.one_of(&["", "", "", ", nice = 3", ", nice = -3"]);
