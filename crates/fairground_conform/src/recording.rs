@@ -1,7 +1,7 @@
 //! A recording as the comparison needs it: scheduling events in order, and what is known of tasks along the way.
 
-use fairground_model::{Sink, TaskInfo, TraceEvent};
-use fairground_stdx::{CpuId, Id, IndexVec, Instant, Ns, TaskId};
+use fairground_model::{Decision, Reason, Sink, TaskInfo, TraceEvent, Who};
+use fairground_stdx::{CpuId, Id, IndexVec, Instant, Ns, TaskId, TgId};
 
 /// One event of the recording.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -25,6 +25,44 @@ pub struct PrioChange {
     pub prio: i32,
 }
 
+/// What a recording tells of a quota: no kernel's tracepoints do, but probes of recorders and our own decisions.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct QuotaAct {
+    /// The number of the first event after it.
+    pub before: usize,
+    /// When.
+    pub at: Instant,
+    /// The CPU that did it.
+    pub cpu: CpuId,
+    /// What it did.
+    pub what: QuotaChange,
+    /// It was written as the kernel function was entered, so that the accounts that it makes come later; else as it was left.
+    pub at_entry: bool,
+}
+
+/// What becomes of a queue with a quota, or of a task below one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum QuotaChange {
+    /// The group's queue is throttled, on this CPU if that is told.
+    Throttle(TgId, Option<CpuId>),
+    /// The group's queue on this CPU is released.
+    Release(TgId, CpuId),
+    /// A running task below a throttled queue stops on its way back to user mode.
+    Stop(TaskId),
+}
+
+impl QuotaChange {
+    /// What a decision of the core tells of quotas.
+    fn of(decision: &Decision) -> Option<QuotaChange> {
+        match (decision.reason, Decision::who(decision.a)) {
+            (Reason::Throttle, Who::Group(group)) => Some(QuotaChange::Throttle(group, None)),
+            (Reason::Unthrottle, Who::Group(group)) => Some(QuotaChange::Release(group, CpuId::new(decision.b))),
+            (Reason::ThrottleWork, Who::Task(task)) => Some(QuotaChange::Stop(task)),
+            _ => None,
+        }
+    }
+}
+
 /// A recording. It is a sink: readers of traces fill it.
 #[derive(Clone, Debug)]
 pub struct Recording {
@@ -34,6 +72,8 @@ pub struct Recording {
     pub records: Vec<Record>,
     /// Priorities that changed, in order.
     pub prio_changes: Vec<PrioChange>,
+    /// What it tells of quotas, in order.
+    pub quota_acts: Vec<QuotaAct>,
     /// The numbers of the events that no recorder wrote, in order.
     inferred: Vec<usize>,
     prios: Vec<i32>,
@@ -47,6 +87,7 @@ impl Default for Recording {
             tasks: IndexVec::new(),
             records: Vec::new(),
             prio_changes: Vec::new(),
+            quota_acts: Vec::new(),
             inferred: Vec::new(),
             prios: Vec::new(),
             newborn: Vec::new(),
@@ -60,6 +101,13 @@ impl Recording {
         let own = self.records.iter().map(|record| record.cpu.index() + 1);
         let named = self.records.iter().flat_map(|record| cpus_of(&record.event)).flatten().map(|cpu| cpu.index() + 1);
         own.chain(named).max().unwrap_or(0)
+    }
+    /// Takes in what a recorder's probes tell of quotas, in order of time.
+    pub fn add_quota_probes(&mut self, probes: impl IntoIterator<Item = (Instant, CpuId, QuotaChange)>) {
+        for (at, cpu, what) in probes {
+            let before = self.records.partition_point(|record| record.at < at);
+            self.quota_acts.push(QuotaAct { before, at, cpu, what, at_entry: true });
+        }
     }
     /// Whether the event of this number follows from others and was not recorded: what it decides is no kernel's answer.
     pub fn is_inferred(&self, index: usize) -> bool {
@@ -119,6 +167,11 @@ impl Sink for Recording {
             TraceEvent::SchedProcessFork { child, .. } => self.newborn.push(child),
             TraceEvent::SchedWakeupNew { task, .. } => self.newborn.retain(|&born| born != task),
             _ => {}
+        }
+        if let TraceEvent::Decision(decision) = event
+            && let Some(what) = QuotaChange::of(decision)
+        {
+            self.quota_acts.push(QuotaAct { before: self.records.len(), at, cpu, what, at_entry: false });
         }
         if matters(event) {
             self.records.push(Record { at, cpu, event: *event });

@@ -30,6 +30,12 @@ impl Lockstep<'_> {
         if self.curr(cpu) != Some(task) {
             return self.fact("accounts of run time of tasks that do not run");
         }
+        if mark == Mark::Quota {
+            if !self.taken.remove(&index) {
+                self.owe(cpu, owed);
+            }
+            return;
+        }
         if self.joins(index, cpu, owed) {
             return;
         }

@@ -3,6 +3,7 @@
 use super::Lockstep;
 use crate::outcome::{Choice, Kind, Mismatch};
 use fairground_model::{Decision, Reason};
+use fairground_sched::Followed;
 use fairground_stdx::{CpuId, Id, Instant, Ns, TaskId};
 
 /// Questions so close together share one outcome: a tick and the wake-ups of its soft interrupt.
@@ -208,7 +209,7 @@ impl Lockstep<'_> {
     fn ask_pick(&mut self, cpu: CpuId, curr: TaskId) -> Option<TaskId> {
         let answer = self.world.call(cpu, cpu, |sched, cx| {
             let leaving = sched.schedule_begin(cx);
-            sched.schedule_following(cx, leaving, Some(curr)).0
+            sched.schedule_following(cx, leaving, Some(curr)).answer
         });
         self.hear_accounts(cpu);
         answer
@@ -240,7 +241,8 @@ impl Lockstep<'_> {
     }
 
     /// Compares a pick. `candidates` counts all that could have been picked.
-    pub(super) fn picked(&mut self, at: Instant, cpu: CpuId, recorded: Option<TaskId>, core: Option<TaskId>, candidates: u32) {
+    pub(super) fn picked(&mut self, at: Instant, cpu: CpuId, recorded: Option<TaskId>, followed: Followed, candidates: u32) {
+        let core = followed.answer;
         self.cpus[cpu].instead = None;
         if candidates < 2 || self.recording.is_inferred(self.next) {
             return;
@@ -248,6 +250,9 @@ impl Lockstep<'_> {
         let agree = recorded == core;
         self.kinds.entry(Kind::Pick).or_default().all.count(agree);
         if !agree {
+            if followed.moved_group {
+                self.fact("picks after which a group was moved in virtual time to where the record has it");
+            }
             self.cpus[cpu].instead = Some(core);
             let reason = self.world.ear.decisions.iter().rev().find(|heard| is_pick(heard.reason)).copied();
             self.mismatch(at, cpu, Kind::Pick, (Choice::Task(recorded), Choice::Task(core)), reason);

@@ -42,8 +42,8 @@
 //!
 //! This file walks through the records. `accounts.rs`: run time and clocks. `wake.rs`: wake-ups and forks. `switch.rs`:
 //! schedule(). `decide.rs`: questions, their outcome, the verdict. `first_sight.rs`: what lies before the record.
-//! `queue.rs` and `moves.rs`: migrations; `places.rs`: choices of CPUs; `groups.rs`: tasks that go to a group. Quota
-//! accounts are replayed apart from this, in `crate::quota`.
+//! `queue.rs` and `moves.rs`: migrations; `places.rs`: choices of CPUs; `groups.rs`: tasks that go to a group; `quota.rs`:
+//! queues that are throttled and released. Quota accounts are replayed apart from this, in `crate::quota`.
 //!
 //! # Read also
 //!
@@ -57,6 +57,7 @@ mod groups;
 mod moves;
 mod places;
 mod queue;
+mod quota;
 mod switch;
 #[cfg(test)]
 mod tests;
@@ -71,7 +72,7 @@ use fairground_model::{MachineView, TaskGroupSpec, TaskInfo, TaskSpec, TraceEven
 use fairground_sched::{Leaving, Profile, TaskState};
 use fairground_stdx::{CpuId, CpuMask, IndexVec, Instant, Ns, ProgramId, TaskId, TgId, Vruntime};
 use places::Places;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 /// What a comparison is made with.
@@ -120,6 +121,10 @@ struct Cpu {
     floor_guessed: bool,
     /// Whom the core would have run since its last differing answer.
     instead: Option<Option<TaskId>>,
+    /// Queues that are throttled by what this CPU does next: of which group, on which CPU.
+    exhausted: Vec<(TgId, CpuId)>,
+    /// What ran here stops for want of quota.
+    quota_stop: bool,
 }
 
 /// What the drive knows of a task beside the core.
@@ -171,12 +176,15 @@ pub struct Lockstep<'r> {
     places: Places,
     next: usize,
     next_prio: usize,
+    next_act: usize,
+    /// Accounts that acts of quota before them have made.
+    taken: BTreeSet<usize>,
 }
 
 impl<'r> Lockstep<'r> {
     /// Reads the recording and sets the core up as it was at its beginning.
     pub fn new(recording: &'r Recording, setup: &Setup) -> Lockstep<'r> {
-        let known = Known { tick: setup.tick, fork_accounts: setup.profile.fork_accounts_parent() };
+        let known = Known { tick: setup.tick, fork_accounts: setup.profile.fork_accounts_parent(), stops_tasks: !setup.profile.throttle.dequeues_queues() };
         let reading = Reading::new(recording, setup.machine.cpus.len(), known);
         Lockstep::over(recording, Rc::new(reading), setup)
     }
@@ -194,6 +202,8 @@ impl<'r> Lockstep<'r> {
                 floor_known: false,
                 floor_guessed: false,
                 instead: None,
+                exhausted: Vec::new(),
+                quota_stop: false,
             });
         }
         let places = Places::new(&reading, setup);
@@ -215,10 +225,13 @@ impl<'r> Lockstep<'r> {
             places,
             next: 0,
             next_prio: 0,
+            next_act: 0,
+            taken: BTreeSet::new(),
         };
         for group in setup.groups.iter() {
             drive.world.sched.add_group(group);
         }
+        drive.follow_limits(setup);
         drive.add_tasks(&setup.machine.online, &setup.allowed);
         drive.find_joins(&setup.members);
         drive.adopt_start();
@@ -237,7 +250,9 @@ impl<'r> Lockstep<'r> {
         let end = self.len().min(self.next.saturating_add(count));
         while self.next < end {
             self.prio_changes();
+            self.quota_acts();
             self.record(self.next);
+            self.end_exhausted(self.next);
             self.next += 1;
         }
         self.next

@@ -16,7 +16,7 @@ impl Lockstep<'_> {
         let candidates = self.world.sched.cfs_rq(cpu).h_nr_runnable;
         let answer = self.world.call(cpu, cpu, |sched, cx| {
             let leaving = sched.schedule_begin(cx);
-            sched.schedule_following(cx, leaving, Some(curr)).0
+            sched.schedule_following(cx, leaving, Some(curr))
         });
         self.picked(at, cpu, Some(curr), answer, candidates);
         self.hear_accounts(cpu);
@@ -52,6 +52,9 @@ impl Lockstep<'_> {
             (Some(_), PrevState::Running) if next.is_some() && fair_next.is_none() => {
                 self.overtaken(cpu);
             }
+            (Some(_), PrevState::Running) if self.cpus[cpu].quota_stop => {
+                self.drop_group(cpu, "preemption questions that the end of a quota overtook");
+            }
             (Some(_), PrevState::Running) => self.rescheduled(cpu, false),
             (Some(_), state) => {
                 self.overtaken(cpu);
@@ -76,7 +79,7 @@ impl Lockstep<'_> {
                 self.set_nice(prev, nice);
             }
         }
-        self.cpus[cpu].running = next;
+        (self.cpus[cpu].running, self.cpus[cpu].quota_stop) = (next, false);
     }
 
     fn leave_and_enter(&mut self, cpu: CpuId, at: Instant, next: Option<TaskId>, fair_next: Option<TaskId>) {
@@ -88,9 +91,9 @@ impl Lockstep<'_> {
             return self.hear_accounts(cpu);
         }
         let candidates = self.world.sched.cfs_rq(cpu).h_nr_runnable;
-        let answer = self.world.call(cpu, cpu, |sched, cx| sched.schedule_following(cx, leaving, fair_next).0);
+        let answer = self.world.call(cpu, cpu, |sched, cx| sched.schedule_following(cx, leaving, fair_next));
         self.picked(at, cpu, fair_next, answer, candidates);
-        if fair_next.is_none() && answer.is_some() {
+        if fair_next.is_none() && answer.answer.is_some() {
             self.fact("CPUs that go idle although the core has a task for them: records are missing");
         }
         self.hear_accounts(cpu);
@@ -130,6 +133,7 @@ impl Lockstep<'_> {
 
     /// Makes sure that `task` waits (or runs) on `cpu`, if lost records left it elsewhere.
     pub(super) fn force_queued(&mut self, index: usize, task: TaskId, cpu: CpuId) {
+        self.release_who_runs(task);
         let row = self.world.sched.task(task);
         match row.state {
             TaskState::Running | TaskState::Queued if row.cpu == cpu => {}

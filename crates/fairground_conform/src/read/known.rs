@@ -10,6 +10,8 @@ pub struct Known {
     pub tick: Option<Ns>,
     /// Whether this kernel accounts the parent's run time when it places a child, inside fork().
     pub fork_accounts: bool,
+    /// Whether tasks below a throttled queue stop one by one, on their way back to user mode.
+    pub stops_tasks: bool,
 }
 
 /// Whether a task is of the fair class: priorities 100 to 139; smaller ones are real-time, deadline and stop.

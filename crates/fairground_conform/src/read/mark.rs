@@ -41,6 +41,8 @@ pub enum Mark {
     EndOfJob,
     /// Account that nothing around it explains: a schedule() that kept the task, a change of nice, or a clock read.
     Bare,
+    /// Account that a release of a throttled queue makes, or a task that stops for want of quota.
+    Quota,
     /// Account of a task that does not run, or is not fair.
     Foreign,
     /// Migration inside a wake-up.

@@ -5,6 +5,7 @@
 
 mod known;
 mod mark;
+mod quota;
 mod start;
 mod tick_phase;
 
@@ -30,6 +31,8 @@ pub struct Reading {
     pub start: Start,
     /// Whether run time was recorded; otherwise timestamps must do.
     pub has_runtime: bool,
+    /// For each act of quota the account of run time that it makes.
+    pub(crate) quota_accounts: Vec<Option<usize>>,
     pub(crate) order: Order,
     pub(crate) wakes: Vec<Wake>,
     pub(crate) occupancy: Occupancy,
@@ -42,12 +45,14 @@ impl Reading {
         let order = Order::new(recording, nr_cpus);
         let start = Start::find(recording, nr_cpus);
         let ticks = tick_phase::find_all(recording, nr_cpus, &start, known.tick);
-        let (marks, reads_clock) = mark::mark_all(recording, &order, &start, &ticks, known);
+        let (mut marks, reads_clock) = mark::mark_all(recording, &order, &start, &ticks, known);
+        let quota_accounts = quota::accounts(recording, &start, known.stops_tasks);
+        quota_accounts.iter().flatten().for_each(|&account| marks[account] = Mark::Quota);
         let has_runtime =
             recording.records.iter().any(|record| matches!(record.event, fairground_model::TraceEvent::SchedStatRuntime { .. }));
         let wakes = wakes(recording, &order);
         let occupancy = Occupancy::new(recording, &order, &start, &wakes);
         let batches = batches(recording, &order, &start, &marks);
-        Reading { marks, reads_clock, ticks, start, has_runtime, order, wakes, occupancy, batches }
+        Reading { marks, reads_clock, ticks, start, has_runtime, quota_accounts, order, wakes, occupancy, batches }
     }
 }

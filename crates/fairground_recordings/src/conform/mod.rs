@@ -153,7 +153,7 @@ pub fn conform(path: &Path, options: &ConformOptions, control: Control<'_>) -> R
     }
     let profile = facts.profile_of(options, system.as_ref(), is_set, (&name, stats.kernel_release.as_deref()))?;
     let profile = facts.switched(profile, &workload);
-    let (groups, members) = workload::groups(&workload, &recording.tasks);
+    let (mut groups, members) = workload::groups(&workload, &recording.tasks);
     let quota = quota::of_set(&quota::Inputs {
         path,
         workload: &workload,
@@ -166,6 +166,7 @@ pub fn conform(path: &Path, options: &ConformOptions, control: Control<'_>) -> R
         keep: options.keep.max(KEPT_QUOTA_MISSES),
         is_held: !facts.stands_in,
     })?;
+    recording.add_quota_probes(quota::changes(path, &workload, &recording, &mut groups, &members)?);
     let setup = Setup {
         profile: profile.clone(),
         machine: machine.view(),

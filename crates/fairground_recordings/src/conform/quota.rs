@@ -2,14 +2,15 @@
 
 use super::workload::{self, Limits};
 use crate::quota_record::{Members, QuotaRecord};
-use fairground_conform::{Below, Quota, QuotaOutcome, QuotaSetup, Recording, Tally, replay};
+use fairground_conform::{Below, Quota, QuotaChange, QuotaOutcome, QuotaSetup, Recording, Tally, cpus_of_queues, replay};
 use fairground_formats::ImportStats;
 use fairground_machine::Machine;
 use fairground_metrics::Window;
 use fairground_model::{CpuMax, QuotaCall, QuotaProbe, TaskGroupSpec};
 use fairground_scenario::{Error, guard, trace_file};
 use fairground_sched::Profile;
-use fairground_stdx::{IndexVec, Instant, TaskId, TgId};
+use fairground_stdx::{CpuId, IndexVec, Instant, TaskId, TgId};
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// What a recording has of quota, and what came of a replay.
@@ -98,6 +99,52 @@ fn owners(
     limits.iter().for_each(|limit| groups[limit.0].limit = limit.2);
     let members = members.iter().map(|&(task, group)| (recording.tasks[task].pid, group)).collect();
     QuotaRecord::read(probes, &Members { groups: &groups, members })
+}
+
+/// When queues of a set are throttled and released, by its probes, and tasks below them stop. The groups get their limits.
+pub(super) fn changes(
+    path: &Path,
+    workload: &str,
+    recording: &Recording,
+    groups: &mut IndexVec<TgId, TaskGroupSpec>,
+    members: &[(TaskId, TgId)],
+) -> Result<Vec<(Instant, CpuId, QuotaChange)>, Error> {
+    let limits = match workload::limits(workload) {
+        Limits::Groups(limits) if !limits.is_empty() => limits,
+        _ => return Ok(Vec::new()),
+    };
+    let probes = trace_file::open(path)?.quota_probes();
+    let queues: BTreeMap<u32, (TgId, CpuId)> = match limits.as_slice() {
+        [only] => {
+            let pids: BTreeSet<u32> = members.iter().map(|row| recording.tasks[row.0].pid).collect();
+            cpus_of_queues(&probes, |pid| pids.contains(&pid)).into_iter().map(|(queue, cpu)| (queue, (only.0, cpu))).collect()
+        }
+        several => owners(several, groups, members, recording, &probes).queues,
+    };
+    limits.iter().for_each(|limit| groups[limit.0].limit = limit.2);
+    let pids: BTreeMap<u32, TaskId> = members.iter().map(|row| (recording.tasks[row.0].pid, row.0)).collect();
+    let changes = probes.iter().enumerate().filter_map(|(row, probe)| {
+        let what = match probe.call {
+            QuotaCall::Throttle { queue, .. } if is_throttled_by(&probes[row + 1..], queue) => {
+                queues.get(&queue).map(|&(group, cpu)| QuotaChange::Throttle(group, Some(cpu)))
+            }
+            QuotaCall::Unthrottle { queue, .. } => queues.get(&queue).map(|&(group, cpu)| QuotaChange::Release(group, cpu)),
+            QuotaCall::ThrottleWork { task } => pids.get(&task).copied().map(QuotaChange::Stop),
+            _ => None,
+        };
+        Some((probe.at, probe.cpu, what?))
+    });
+    Ok(changes.collect())
+}
+
+/// Whether a queue that asked was throttled: it is released before it asks again. One that got something asks again.
+fn is_throttled_by(later: &[QuotaProbe], asked: u32) -> bool {
+    let next = later.iter().find_map(|probe| match probe.call {
+        QuotaCall::Throttle { queue, .. } if queue == asked => Some(false),
+        QuotaCall::Unthrottle { queue, .. } if queue == asked => Some(true),
+        _ => None,
+    });
+    next == Some(true)
 }
 
 /// Replays the accounts of a set; `None` if nothing in it has a quota.

@@ -9,7 +9,7 @@ impl Level<'_> {
     ///
     /// Kernel: fair.c __enqueue_entity(), v4.12–
     #[inline(always)]
-    pub(super) fn enqueue_in_order(&mut self) {
+    pub(crate) fn enqueue_in_order(&mut self) {
         step("__enqueue_entity");
         match self.profile.pick.is_eevdf() {
             false => self.cfs_rq.timeline.insert(self.se.vruntime, self.id),
@@ -21,7 +21,7 @@ impl Level<'_> {
     ///
     /// Kernel: fair.c __dequeue_entity(), v4.12–
     #[inline(always)]
-    pub(super) fn dequeue_from_order(&mut self) {
+    pub(crate) fn dequeue_from_order(&mut self) {
         let present = match self.profile.pick.is_eevdf() {
             false => self.cfs_rq.timeline.remove(self.se.vruntime, self.id),
             true => self.dequeue_by_deadline(),

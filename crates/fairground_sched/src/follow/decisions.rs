@@ -4,7 +4,7 @@
 //! Nothing here tells the core a virtual time, but for tasks and queues whose past lies before the record.
 
 use crate::Sched;
-use crate::core::{Arrival, Leaving, Switch, WakeFlags, Waking};
+use crate::core::{Arrival, Leaving, WakeFlags, Waking};
 use crate::ctx::Ctx;
 use crate::fair::select_task_rq::Wake;
 use crate::fair::weight::{LoadWeight, calc_delta_fair};
@@ -17,6 +17,15 @@ use fairground_stdx::{CfsRqId, CpuId, Instant, Ns, SeId, TaskId, Vruntime};
 
 /// How far behind its queue a sleeper counts whose past is not known and not recorded later: longer than any credit.
 const SLEPT_LONG_NS: u64 = 1 << 32;
+
+/// What the core answered where a record was followed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Followed {
+    /// Whom it would have run.
+    pub answer: Option<TaskId>,
+    /// Whether the entity of a group was moved in virtual time, so that the record is right.
+    pub moved_group: bool,
+}
 
 impl Sched {
     /// When the run time of `task` was last accounted, if it is accounted for at all.
@@ -67,21 +76,19 @@ impl Sched {
         self.pick_task(cx);
     }
 
-    /// The second part: asks who shall run, then lets the task of `follow` run, whatever the answer was. Returns the
-    /// answer too. The followed task must be queued here, or be the current one and not have left the queue.
-    pub fn schedule_following(
-        &mut self,
-        cx: &mut Ctx<'_, '_>,
-        leaving: Leaving,
-        follow: Option<TaskId>,
-    ) -> (Option<TaskId>, Switch) {
+    /// The second part: asks who shall run, then lets the task of `follow` run, whatever the answer was. The followed task must be
+    /// queued here, or be the current one and not have left the queue.
+    pub fn schedule_following(&mut self, cx: &mut Ctx<'_, '_>, leaving: Leaving, follow: Option<TaskId>) -> Followed {
         let answer = self.pick_next_task(cx, leaving.prev);
+        let differs = follow.filter(|_| answer.is_some() && answer != follow);
+        let moved_group = differs.is_some_and(|task| self.learn_group_place(task));
         if follow.is_none() && leaving.prev.is_some() {
             // The moves of a newidle balance are in the record; that it began here is not.
             let rq = &mut self.rqs[cx.cpu];
             rq.lb.idle_stamp = rq.clocks.clock;
         }
-        (answer, self.switch_at_once(cx, leaving, follow))
+        self.switch_at_once(cx, leaving, follow);
+        Followed { answer, moved_group }
     }
 
     /// The second part where a task of a higher class takes the CPU: the fair class is not asked, its running task is
@@ -93,12 +100,11 @@ impl Sched {
     }
 
     /// A record does not tell how long a switch took: it is over when it is recorded.
-    fn switch_at_once(&mut self, cx: &mut Ctx<'_, '_>, leaving: Leaving, next: Option<TaskId>) -> Switch {
+    fn switch_at_once(&mut self, cx: &mut Ctx<'_, '_>, leaving: Leaving, next: Option<TaskId>) {
         let switch = self.switch_to(cx, leaving, next);
         if let Some(prev) = switch.prev.filter(|_| switch.prev != switch.next) {
             self.finish_task_switch(prev);
         }
-        switch
     }
 
     /// A queued task is taken off its queue, which `cx.cpu` is, and bound to `target`: the first half of a recorded move.

@@ -3,6 +3,7 @@
 //! Nothing in the rules calls this folder. It calls what tasks would, and sets what lies before the record.
 
 mod decisions;
+mod group_places;
 mod quota;
 
-pub use decisions::QueueSeat;
+pub use decisions::{Followed, QueueSeat};

@@ -5,7 +5,8 @@
 use crate::Sched;
 use crate::ctx::Ctx;
 use crate::fair::bandwidth::Distribution;
-use fairground_stdx::{CfsRqId, CpuId, Ns, TgId};
+use fairground_model::CpuMax;
+use fairground_stdx::{CfsRqId, CpuId, Ns, TaskId, TgId};
 
 impl Sched {
     /// What ran on the group's queue of `cx.cpu` is charged to its account.
@@ -74,6 +75,61 @@ impl Sched {
             }
             _ => {}
         }
+    }
+
+    /// The limit of a group whose throttles and releases a record tells: its accounts charge nothing by themselves.
+    pub fn follow_limit(&mut self, group: TgId, limit: CpuMax) {
+        self.begin_with_limit(group, limit);
+        if let Some(pool) = self.pool(group) {
+            pool.accounts.iter_mut().for_each(|account| account.enabled = false);
+        }
+    }
+
+    /// The group's queue on `cpu` is about to be throttled, by the record: where the core comes to its account next, nothing is left
+    /// there, nor in the pool.
+    pub fn follow_exhausted(&mut self, group: TgId, cpu: CpuId) {
+        if let Some(pool) = self.pool(group) {
+            pool.empty();
+            pool.reset(cpu, 0);
+            pool.accounts[cpu].enabled = true;
+        }
+    }
+
+    /// Since [`Sched::follow_exhausted`] the core has passed the place at which the group's queue on `cx.cpu` is throttled: at the latest
+    /// now it is.
+    pub fn follow_throttled(&mut self, cx: &mut Ctx<'_, '_>, group: TgId) {
+        let cpu = cx.cpu;
+        let Some(pool) = self.pool(group) else { return };
+        pool.accounts[cpu].enabled = false;
+        if !pool.accounts[cpu].throttled {
+            let queue = self.group_queue(Some(group), cpu);
+            self.update_rq_clock(cx, cpu);
+            self.throttle_queue(cx, queue);
+        }
+    }
+
+    /// The group's queue on `cpu` is released by `cx.cpu`, by the record. False: it was not throttled.
+    pub fn follow_released(&mut self, cx: &mut Ctx<'_, '_>, group: TgId, cpu: CpuId) -> bool {
+        let queue = self.group_queue(Some(group), cpu);
+        let Some(pool) = self.pool(group) else { return false };
+        pool.accounts[cpu].enabled = false;
+        let throttled = pool.accounts[cpu].throttled;
+        if throttled {
+            self.unthrottle_cfs_rq(cx, queue);
+        }
+        throttled
+    }
+
+    /// Whether the group's queue on `cpu` is throttled.
+    pub fn is_group_throttled(&self, group: TgId, cpu: CpuId) -> bool {
+        self.cfs_bandwidth(group).is_some_and(|pool| pool.accounts[cpu].throttled)
+    }
+
+    /// A group whose throttled queue keeps a task from running.
+    pub fn group_that_holds(&self, task: TaskId) -> Option<TgId> {
+        let row = &self.tasks[task];
+        let path = std::iter::successors(row.group, |&group| self.groups[group].parent);
+        path.into_iter().find(|&group| self.is_group_throttled(group, row.cpu))
     }
 
     /// A release that was on its way to a CPU is not any more.

@@ -186,6 +186,11 @@ impl CfsBandwidth {
         self.books.lost += i128::from(had - remaining);
     }
 
+    /// What the pool has is lost.
+    pub(crate) fn empty(&mut self) {
+        self.books.lost += i128::from(std::mem::take(&mut self.runtime));
+    }
+
     /// Takes `slack` from an account and gives it to the pool; without `to_pool` it is lost.
     pub(super) fn give_back(&mut self, cpu: CpuId, slack: u64, to_pool: bool) {
         self.accounts[cpu].remaining -= slack as i64;

@@ -19,6 +19,12 @@ impl Sched {
         if self.assign_cfs_rq_runtime(cx, queue, target) {
             return false;
         }
+        self.throttle_queue(cx, queue);
+        true
+    }
+
+    /// The account of a queue is used up, and the pool has nothing.
+    pub(crate) fn throttle_queue(&mut self, cx: &mut Ctx<'_, '_>, queue: CfsRqId) {
         let (cpu, group, se) = self.group_queue_names(queue);
         self.pool(group).expect("invariant: an account has a pool").line_up(cpu);
         self.throttle_below(cx, group, cpu);
@@ -39,14 +45,13 @@ impl Sched {
         self.fair_server_follows(cx, cpu);
         self.lines.write(cx, cpu);
         cx.decide_who(Reason::Throttle, Decision::group(group), debt);
-        true
     }
 
     /// Releases a throttled queue; it goes on unless one above it is throttled. Where tasks stop by themselves, a queue that has
     /// used up its payment meanwhile stays throttled.
     ///
     /// Kernel: fair.c unthrottle_cfs_rq(), v4.12–
-    pub(super) fn unthrottle_cfs_rq(&mut self, cx: &mut Ctx<'_, '_>, queue: CfsRqId) {
+    pub(crate) fn unthrottle_cfs_rq(&mut self, cx: &mut Ctx<'_, '_>, queue: CfsRqId) {
         let (cpu, group, se) = self.group_queue_names(queue);
         let rule = self.profile.throttle;
         self.charge_up_to_now(cx, queue);

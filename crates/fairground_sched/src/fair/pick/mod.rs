@@ -82,7 +82,7 @@ impl Sched {
 
     /// Kernel: fair.c pick_next_entity(), v4.12–
     #[inline]
-    fn pick_next_entity(&mut self, cfs_rq: CfsRqId, curr: Option<SeId>) -> Option<Picked> {
+    pub(crate) fn pick_next_entity(&mut self, cfs_rq: CfsRqId, curr: Option<SeId>) -> Option<Picked> {
         match self.profile.pick {
             Pick::Leftmost => self.pick_leftmost(cfs_rq, curr),
             Pick::EligibleByVruntime | Pick::EligibleByDeadline => self.pick_buddy_or_eevdf(cfs_rq),

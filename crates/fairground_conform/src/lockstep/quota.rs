@@ -1,0 +1,148 @@
+//! Queues with a quota: they are throttled and released when the record says so. Whether the core's accounts would have done it then is
+//! asked apart from this (`crate::quota`), so that a nanosecond that is missing there spoils no pick here.
+//!
+//! ```text
+//! throttle   the queue leaves where the kernel checks it: in the pick, or as the last one is put down, or as the first comes
+//! stop       (from v6.18) the running task leaves its queue on its way to user mode
+//! release    whoever waits below comes back; what runs on that CPU is accounted first
+//! ```
+
+use super::{Lockstep, Owed, Setup};
+use crate::recording::{QuotaAct, QuotaChange};
+use fairground_model::TraceEvent;
+use fairground_sched::TaskState;
+use fairground_stdx::{CpuId, TaskId, TgId};
+
+impl Lockstep<'_> {
+    /// Groups with a quota, where the record tells when their queues are throttled. Without that they have their weights only.
+    pub(super) fn follow_limits(&mut self, setup: &Setup) {
+        if self.recording.quota_acts.is_empty() {
+            return;
+        }
+        for (group, spec) in setup.groups.iter_enumerated().filter(|row| row.1.limit.quota.is_some()) {
+            self.world.sched.follow_limit(group, spec.limit);
+        }
+    }
+
+    /// What was done about quotas before the next record.
+    pub(super) fn quota_acts(&mut self) {
+        while let Some(act) = self.recording.quota_acts.get(self.next_act).copied().filter(|act| act.before <= self.next) {
+            let account = self.reading.quota_accounts[self.next_act];
+            self.next_act += 1;
+            self.world.at = act.at;
+            match act.what {
+                QuotaChange::Throttle(group, on) => {
+                    let cpu = on.unwrap_or_else(|| self.throttled_where(group, &act));
+                    self.throttle(group, cpu, act.cpu);
+                }
+                QuotaChange::Release(group, cpu) => self.release(group, cpu, &act, account),
+                QuotaChange::Stop(task) => self.stop(task, account),
+            }
+        }
+    }
+
+    /// On which CPU a queue is throttled where the record does not tell: that of the task that is queued next, if it is of the group;
+    /// else the CPU that throttles it.
+    fn throttled_where(&self, group: TgId, act: &QuotaAct) -> CpuId {
+        let own = self.recording.records[act.before..].iter().find(|record| record.cpu == act.cpu);
+        match own.map(|record| record.event) {
+            Some(TraceEvent::SchedWakeup { task, target_cpu } | TraceEvent::SchedWakeupNew { task, target_cpu })
+                if self.is_below(task, group) =>
+            {
+                target_cpu
+            }
+            _ => act.cpu,
+        }
+    }
+
+    fn is_below(&self, task: TaskId, group: TgId) -> bool {
+        let own = self.world.sched.task(task).group;
+        std::iter::successors(own, |&group| self.world.sched.group(group).parent).any(|above| above == group)
+    }
+
+    fn throttle(&mut self, group: TgId, cpu: CpuId, by: CpuId) {
+        if self.world.sched.is_group_throttled(group, cpu) {
+            return self.fact("throttles of queues that are throttled already");
+        }
+        let stops = self.curr(cpu).is_some_and(|task| self.is_below(task, group));
+        if !self.world.sched.profile().throttle.dequeues_queues() {
+            return self.throttle_now(group, cpu);
+        }
+        self.cpus[cpu].quota_stop |= stops;
+        self.world.sched.follow_exhausted(group, cpu);
+        self.cpus[by].exhausted.push((group, cpu));
+    }
+
+    fn throttle_now(&mut self, group: TgId, cpu: CpuId) {
+        self.world.call(cpu, cpu, |sched, cx| sched.follow_throttled(cx, group));
+        self.hear_accounts(cpu);
+    }
+
+    /// After a record that is no mere part of an act: what its CPU was about to throttle is throttled.
+    pub(super) fn end_exhausted(&mut self, index: usize) {
+        let record = &self.recording.records[index];
+        if matches!(record.event, TraceEvent::SchedStatRuntime { .. } | TraceEvent::SchedWaking { .. }) {
+            return;
+        }
+        for (group, cpu) in std::mem::take(&mut self.cpus[record.cpu].exhausted) {
+            self.throttle_now(group, cpu);
+        }
+    }
+
+    fn release(&mut self, group: TgId, cpu: CpuId, act: &QuotaAct, account: Option<usize>) {
+        for mover in self.cpus.ids() {
+            // One that is released again before it was left has been throttled.
+            let exhausted = &mut self.cpus[mover].exhausted;
+            exhausted.retain(|&row| row != (group, cpu));
+        }
+        self.take_account(cpu, account);
+        if self.curr(cpu).is_none() {
+            self.world.idle_until(cpu, act.at);
+        }
+        if !self.world.call(act.cpu, cpu, |sched, cx| sched.follow_released(cx, group, cpu)) {
+            self.fact("releases of queues that were not throttled");
+        }
+        self.hear_accounts(cpu);
+    }
+
+    /// A running task leaves its queue for want of quota.
+    fn stop(&mut self, task: TaskId, account: Option<usize>) {
+        let cpu = self.world.sched.task(task).cpu;
+        if self.curr(cpu) != Some(task) || self.state(task) != TaskState::Running {
+            return self.fact("tasks that stop for want of quota and do not run");
+        }
+        self.take_account(cpu, account);
+        if self.world.sched.group_that_holds(task).is_none() {
+            return self.fact("tasks that stop for want of quota although none of their queues is throttled");
+        }
+        self.drop_group(cpu, "preemption questions that the end of a quota overtook");
+        self.cpus[cpu].quota_stop = true;
+        self.world.call(cpu, cpu, |sched, cx| sched.throttle_cfs_rq_work(cx));
+        self.hear_accounts(cpu);
+    }
+
+    /// The account that comes later in the record is made now.
+    fn take_account(&mut self, cpu: CpuId, account: Option<usize>) {
+        let Some(index) = account.filter(|&index| index >= self.next) else { return };
+        if let TraceEvent::SchedStatRuntime { task, runtime, vruntime } = self.recording.records[index].event
+            && self.curr(cpu) == Some(task)
+        {
+            self.taken.insert(index);
+            self.owe(cpu, Owed { task, runtime, vruntime });
+        }
+    }
+
+    /// Before a task gets the CPU by the record: whatever holds it back by the core is released.
+    pub(super) fn release_who_runs(&mut self, task: TaskId) {
+        let cpu = self.world.sched.task(task).cpu;
+        let held = match self.world.sched.profile().throttle.dequeues_queues() {
+            true => matches!(self.state(task), TaskState::Queued | TaskState::Running),
+            false => self.state(task) == TaskState::Limbo,
+        };
+        while held && let Some(group) = self.world.sched.group_that_holds(task) {
+            self.fact("tasks of throttled groups that get the CPU: their queue is released");
+            self.world.call(cpu, cpu, |sched, cx| sched.follow_released(cx, group, cpu));
+            self.hear_accounts(cpu);
+        }
+    }
+}
