@@ -32,7 +32,7 @@ pub fn fit(recording: &Recording, setup: &Setup, stopped: &dyn Fn() -> bool) -> 
     if !setup.profile.pick.is_eevdf() {
         return None;
     }
-    let known = Known { tick: setup.tick, fork_accounts: setup.profile.fork_accounts_parent() };
+    let known = Known::of(&setup.profile, setup.tick);
     let reading = Rc::new(Reading::new(recording, setup.machine.cpus.len(), known));
     let walk = |lags: Vec<(TaskId, i64)>, keep: usize| {
         let mut lockstep = Lockstep::over(recording, Rc::clone(&reading), &Setup { lags, keep, ..setup.clone() });

@@ -9,6 +9,10 @@ use fairground_stdx::{CpuId, Instant, Ns, TaskId};
 
 /// No account is longer than this: a running task is accounted for at every tick, without ticks still once in a while.
 const LONGEST_ACCOUNT: Ns = Ns(3_600_000_000_000);
+/// The load that is left on idle CPUs is aged so often while others are busy.
+///
+/// Kernel: fair.c nohz_balancer_kick() with LOAD_AVG_PERIOD, v4.17–
+const BLOCKED_LOAD_PERIOD: Ns = Ns::from_ms(32);
 
 impl Lockstep<'_> {
     /// One `sched_stat_runtime`: the clock moves; where no other record follows that belongs to the same act, the
@@ -141,6 +145,30 @@ impl Lockstep<'_> {
         self.world.call(cpu, cpu, entry);
         self.asked(cpu, cpu, at, Kind::TickPreempt, was_due);
         self.hear_accounts(cpu);
+        self.age_loads(cpu, at);
+    }
+
+    /// After a tick: its soft interrupt ages the loads of its CPU, and now and then those that are left on idle ones.
+    fn age_loads(&mut self, cpu: CpuId, at: Instant) {
+        if !self.has_groups {
+            return;
+        }
+        self.world.call(cpu, cpu, |sched, cx| sched.follow_balance_softirq(cx));
+        if at < self.next_blocked {
+            return;
+        }
+        self.next_blocked = at + BLOCKED_LOAD_PERIOD;
+        for idle in self.cpus.ids().filter(|&idle| self.cpus[idle].running.is_none()).collect::<Vec<CpuId>>() {
+            self.age_idle(idle, at);
+        }
+    }
+
+    /// What is left on a CPU that is, or goes, idle is aged.
+    pub(super) fn age_idle(&mut self, cpu: CpuId, at: Instant) {
+        if self.has_groups {
+            self.world.idle_until(cpu, at);
+            self.world.call(cpu, cpu, |sched, cx| sched.follow_blocked_load(cx));
+        }
     }
 
     /// A mere account. Kernels in which any account may end a turn are asked that too.

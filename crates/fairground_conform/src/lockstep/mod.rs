@@ -177,6 +177,10 @@ pub struct Lockstep<'r> {
     next: usize,
     next_prio: usize,
     next_act: usize,
+    /// Whether any task is in a group: what groups weigh depends on when loads are aged.
+    has_groups: bool,
+    /// When loads that are left on idle CPUs are aged next.
+    next_blocked: Instant,
     /// Accounts that acts of quota before them have made.
     taken: BTreeSet<usize>,
 }
@@ -184,7 +188,7 @@ pub struct Lockstep<'r> {
 impl<'r> Lockstep<'r> {
     /// Reads the recording and sets the core up as it was at its beginning.
     pub fn new(recording: &'r Recording, setup: &Setup) -> Lockstep<'r> {
-        let known = Known { tick: setup.tick, fork_accounts: setup.profile.fork_accounts_parent(), stops_tasks: !setup.profile.throttle.dequeues_queues() };
+        let known = Known::of(&setup.profile, setup.tick);
         let reading = Reading::new(recording, setup.machine.cpus.len(), known);
         Lockstep::over(recording, Rc::new(reading), setup)
     }
@@ -226,6 +230,8 @@ impl<'r> Lockstep<'r> {
             next: 0,
             next_prio: 0,
             next_act: 0,
+            has_groups: !setup.groups.is_empty(),
+            next_blocked: Instant::ZERO,
             taken: BTreeSet::new(),
         };
         for group in setup.groups.iter() {

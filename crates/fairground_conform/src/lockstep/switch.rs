@@ -97,6 +97,9 @@ impl Lockstep<'_> {
             self.fact("CPUs that go idle although the core has a task for them: records are missing");
         }
         self.hear_accounts(cpu);
+        if next.is_none() {
+            self.age_idle(cpu, at);
+        }
     }
 
     /// The first half of schedule(), unless it is done already.

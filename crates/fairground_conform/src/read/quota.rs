@@ -4,7 +4,7 @@
 use super::Start;
 use crate::recording::{QuotaAct, QuotaChange, Record, Recording};
 use fairground_model::TraceEvent;
-use fairground_stdx::{CpuId, IndexVec, Ns, TaskId};
+use fairground_stdx::{Ns, TaskId};
 
 /// The account is so near.
 const NEAR: Ns = Ns::from_us(50);

@@ -19,7 +19,7 @@ use fairground_model::features::FeatSet;
 use fairground_model::{Mistakes, TaskInfo};
 use fairground_scenario::{Control, Error, Overrides, guard, trace_file};
 use fairground_sched::Profile;
-use fairground_stdx::{IndexVec, TaskId};
+use fairground_stdx::{IndexVec, TaskId, TgId};
 use std::path::Path;
 
 /// Records walked through between two looks at the caller's flag.
@@ -53,6 +53,8 @@ pub struct Conformance {
     pub feats: FeatSet,
     /// The tasks.
     pub tasks: IndexVec<TaskId, TaskInfo>,
+    /// The groups, by their paths.
+    pub groups: IndexVec<TgId, String>,
     /// What came out.
     pub outcome: Outcome,
     /// The same with fitted lags of kernel threads, if that was asked for and changes anything.
@@ -126,6 +128,10 @@ impl Conformance {
     pub fn row(&self, kind: Kind) -> KindTally {
         self.outcome.kinds.get(&kind).copied().unwrap_or_default()
     }
+    /// A group by its path.
+    pub(crate) fn group_name(&self, group: TgId) -> String {
+        self.groups.get(group).map_or_else(|| format!("group {group}"), |path| format!("group {path}"))
+    }
     /// A task as `name-pid`.
     pub(crate) fn task_name(&self, task: TaskId) -> String {
         self.tasks.get(task).map_or_else(|| format!("task {task}"), |info| format!("{}-{}", info.name, info.pid))
@@ -187,6 +193,7 @@ pub fn conform(path: &Path, options: &ConformOptions, control: Control<'_>) -> R
         profile: profile.name.clone(),
         feats: profile.feats,
         tasks: recording.tasks,
+        groups: setup.groups.iter().map(|group| group.name.clone()).collect(),
         outcome,
         fitted,
         quota,

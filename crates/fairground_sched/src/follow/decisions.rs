@@ -91,6 +91,20 @@ impl Sched {
         Followed { answer, moved_group }
     }
 
+    /// The soft interrupt after a tick of `cx.cpu`: the moves of balance are in the record, that loads are aged by it is not.
+    ///
+    /// Kernel: fair.c run_rebalance_domains(), sched_balance_softirq() from v6.10, v4.12–
+    pub fn follow_balance_softirq(&mut self, cx: &mut Ctx<'_, '_>) {
+        self.softirq_without_moves(cx);
+    }
+
+    /// The load that is left on the idle `cx.cpu` is aged: as it goes idle, or by a busy CPU for it.
+    ///
+    /// Kernel: fair.c newidle_balance(), update_nohz_stats() with update_blocked_averages(), v4.12–
+    pub fn follow_blocked_load(&mut self, cx: &mut Ctx<'_, '_>) {
+        self.update_blocked_averages(cx, cx.cpu);
+    }
+
     /// The second part where a task of a higher class takes the CPU: the fair class is not asked, its running task is
     /// put down. From then on the fair class has no current task here.
     ///

@@ -12,20 +12,17 @@ const UNIT_NS: i64 = 1 << 10;
 const FARTHEST_NS: i64 = 1 << 32;
 
 impl Sched {
-    /// A record shows that `task` runs next, where the core would run another: if a group stands where the two part, its entity is
-    /// moved by the least that makes the record right. False: no move of a group would.
+    /// A record shows that `task` runs next, where the core would run another: if they are in different groups where the two part, the
+    /// entity above `task` moves forward by the least that makes the record right. False: that would not make it right.
     pub(super) fn learn_group_place(&mut self, task: TaskId) -> bool {
         let path = std::iter::successors(Some(self.tasks[task].se), |&se| self.ses[se].parent);
         let path: Vec<SeId> = path.collect();
         for se in path.into_iter().rev() {
             let Some(picked) = self.pick_of_level(se) else { return false };
             if picked != se {
-                let is_group = |se: SeId| self.ses[se].my_q.is_some();
-                return match (is_group(se), is_group(picked)) {
-                    (true, _) => self.move_until_picked(se, se, -1),
-                    (false, true) => self.move_until_picked(se, picked, 1),
-                    (false, false) => false,
-                };
+                // Beside a task it may be the task whose past is not known.
+                let between_groups = [se, picked].iter().all(|&se| self.ses[se].my_q.is_some());
+                return between_groups && self.move_until_picked(se);
             }
         }
         false
@@ -38,28 +35,28 @@ impl Sched {
         self.pick_next_entity(queue, curr).map(|picked| picked.se)
     }
 
-    /// Moves `moved` in the direction `sign` until `wanted`, on the same queue, is picked there.
-    fn move_until_picked(&mut self, wanted: SeId, moved: SeId, sign: i64) -> bool {
-        if !self.ses[moved].on_rq || self.ses[moved].sched_delayed {
+    /// Moves `se` forward until it is picked.
+    fn move_until_picked(&mut self, se: SeId) -> bool {
+        if !self.ses[se].on_rq || self.ses[se].sched_delayed {
             return false;
         }
         let (mut near, mut far) = (0, UNIT_NS);
-        self.shift(moved, sign * far);
-        while self.pick_of_level(wanted) != Some(wanted) {
-            self.shift(moved, sign * far);
+        self.shift(se, -far);
+        while self.pick_of_level(se) != Some(se) {
+            self.shift(se, -far);
             (near, far) = (far, far * 2);
             if far > FARTHEST_NS {
-                self.shift(moved, -sign * far);
+                self.shift(se, far);
                 return false;
             }
         }
         while far - near > UNIT_NS {
             let middle = near + (far - near) / 2;
-            self.shift(moved, -sign * (far - middle));
-            if self.pick_of_level(wanted) == Some(wanted) {
+            self.shift(se, far - middle);
+            if self.pick_of_level(se) == Some(se) {
                 far = middle;
             } else {
-                self.shift(moved, sign * (far - middle));
+                self.shift(se, middle - far);
                 near = middle;
             }
         }

@@ -2,11 +2,11 @@
 
 use super::super::Conformance;
 use fairground_conform::{Choice, Mismatch};
-use fairground_model::{Decision, IdKind};
+use fairground_model::{Decision, IdKind, Who};
 use fairground_report::units::format_ns;
 use fairground_report::{Cell, Table, columns};
 use fairground_sched::QueueSeat;
-use fairground_stdx::{Ns, TaskId, Vruntime};
+use fairground_stdx::{Ns, Vruntime};
 use serde_json::{Value, json};
 
 /// Time, CPU, kind, both choices, the rule, what is in doubt, and the queue.
@@ -45,7 +45,10 @@ pub fn parting(conformance: &Conformance, mismatch: &Mismatch) -> [String; 3] {
 fn sentence(conformance: &Conformance, decision: Decision) -> String {
     let (kind_a, kind_b) = decision.reason.ids();
     let shown = |kind: IdKind, id: u32| match kind {
-        IdKind::Task => conformance.task_name(TaskId::new(id)),
+        IdKind::Task => match Decision::who(id) {
+            Who::Task(task) => conformance.task_name(task),
+            Who::Group(group) => conformance.group_name(group),
+        },
         IdKind::Cpu | IdKind::Ns => id.to_string(),
         IdKind::None => String::new(),
     };

@@ -103,6 +103,24 @@ impl Sched {
         step
     }
 
+    /// The balance softirq of `cx.cpu`, if it is raised, but for its moves: loads are aged, and the domains that were due wait again.
+    pub(crate) fn softirq_without_moves(&mut self, cx: &mut Ctx<'_, '_>) {
+        let lb = &mut self.rqs[cx.cpu].lb;
+        if !std::mem::take(&mut lb.softirq_raised) {
+            return;
+        }
+        let idle = if lb.idle_at_tick { CpuIdleType::Idle } else { CpuIdleType::NotIdle };
+        self.update_blocked_averages(cx, cx.cpu);
+        let mut work = self.begin_rebalance(cx, cx.cpu, idle);
+        while let Some(sd) = work.sd {
+            match self.is_due(cx, &work, sd) {
+                true => self.balanced(cx, &mut work, sd, 0),
+                false => self.note_next_balance(cx, &mut work, sd),
+            }
+        }
+        self.end_rebalance(cx, &work);
+    }
+
     fn begin_softirq(&mut self, cx: &Ctx<'_, '_>) -> Softirq {
         let lb = &mut self.rqs[cx.cpu].lb;
         lb.softirq_raised = false;
