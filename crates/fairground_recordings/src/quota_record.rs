@@ -283,16 +283,19 @@ fn queues(probes: &[QuotaProbe], members: &Members<'_>) -> BTreeMap<u32, SeenQue
         if kinds.is_empty() {
             continue;
         }
-        let all: u32 = kinds.values().sum();
-        let groups = kinds
-            .into_iter()
-            .filter(|row| row.1 * RARE_ONE_IN >= all)
-            .map(|row| row.0)
-            .reduce(|all, one| all.intersection(&one).copied().collect())
-            .unwrap_or_default();
-        seen.insert(queue, SeenQueue { cpu, groups });
+        seen.insert(queue, SeenQueue { cpu, groups: in_common(&kinds) });
     }
     seen
+}
+
+/// The groups above all tasks that ran as a queue was throttled, but for rare ones: somebody may be woken there. If there are none, those
+/// of most throttles.
+fn in_common(kinds: &BTreeMap<BTreeSet<TgId>, u32>) -> BTreeSet<TgId> {
+    let all: u32 = kinds.values().sum();
+    let usual = kinds.iter().filter(|row| row.1 * RARE_ONE_IN >= all).map(|row| row.0.clone());
+    let common = usual.reduce(|all, one| all.intersection(&one).copied().collect()).unwrap_or_default();
+    let usual_by_far = kinds.iter().find(|row| row.1 * 2 > all).map(|row| row.0.clone());
+    if common.is_empty() { usual_by_far.unwrap_or_default() } else { common }
 }
 
 #[cfg(test)]
