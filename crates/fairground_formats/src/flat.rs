@@ -16,7 +16,7 @@
 //! | cfs_sample | | | | | | nr_running | util_avg | load_avg |
 //! | se_sample | the task | | | | | util_avg | | |
 
-use fairground_model::{Decision, IdKind, PrevState, Reason, Section, TaskInfo, TraceEvent, WakeContext};
+use fairground_model::{Decision, IdKind, PrevState, Reason, Section, TaskInfo, TraceEvent, WakeContext, Who};
 use fairground_stdx::{CpuId, CpuMask, MarkerId, Ns, TaskId, Vruntime};
 
 /// Largest task or marker number that a reader accepts: hostile numbers must not fill the memory.
@@ -60,7 +60,10 @@ pub(crate) fn tasks_of(event: &TraceEvent) -> [Option<TaskId>; 2] {
         | TraceEvent::SeSample { task, .. } => [Some(task), None],
         TraceEvent::Decision(Decision { reason, a, b }) => {
             let (of_a, of_b) = reason.ids();
-            let task = |kind: IdKind, id: u32| (kind == IdKind::Task).then(|| TaskId::new(id));
+            let task = |kind: IdKind, id: u32| match Decision::who(id) {
+                Who::Task(task) if kind == IdKind::Task => Some(task),
+                Who::Task(_) | Who::Group(_) => None,
+            };
             [task(of_a, a), task(of_b, b)]
         }
         TraceEvent::CpuFrequency { .. } | TraceEvent::KernelSection { .. } | TraceEvent::CfsSample { .. } => [None, None],

@@ -128,6 +128,7 @@ fn walked(recording: &Recording, kernel: &str) -> fairground_conform::Outcome {
         tick: None,
         keep: 3,
         lags: Vec::new(),
+        specs: Vec::new(),
         allowed: Vec::new(),
         groups: fairground_stdx::IndexVec::new(),
         members: Vec::new(),

@@ -18,6 +18,9 @@ pub(crate) struct Args {
     trace: PathBuf,
     #[command(flatten)]
     change: ScenarioFlags,
+    /// The scenario that made the trace: it tells groups, quotas, policies, the kernel and the machine
+    #[arg(long, value_name = "FILE")]
+    scenario: Option<PathBuf>,
     /// Show only where record and model part, with the state and the rule, from the first one on
     #[arg(long)]
     first_mismatch: bool,
@@ -38,7 +41,9 @@ fn parse_percent(text: &str) -> Result<f64, String> {
 
 pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
     let keep = if args.first_mismatch { ALL } else { 1 };
-    let options = ConformOptions { overrides: args.change.overrides(), keep, fit: args.fit_lags, ..ConformOptions::default() };
+    let scenario = args.scenario.clone();
+    let options =
+        ConformOptions { overrides: args.change.overrides(), keep, scenario, fit: args.fit_lags, ..ConformOptions::default() };
     let bar = Bar::new("comparing");
     let made = conform::conform(&args.trace, &options, Control::new(interrupt::flag(), &bar));
     bar.finish();

@@ -68,7 +68,7 @@ use crate::read::{Known, Mark, Reading, is_fair};
 use crate::recording::{Record, Recording};
 use crate::world::World;
 use decide::{Group, Patience};
-use fairground_model::{MachineView, TaskGroupSpec, TaskInfo, TaskSpec, TraceEvent};
+use fairground_model::{MachineView, Start, TaskGroupSpec, TaskInfo, TaskSpec, TraceEvent};
 use fairground_sched::{Leaving, Profile, TaskState};
 use fairground_stdx::{CpuId, CpuMask, IndexVec, Instant, Ns, ProgramId, TaskId, TgId, Vruntime};
 use places::Places;
@@ -88,6 +88,8 @@ pub struct Setup {
     pub keep: usize,
     /// Lags with which tasks slept before the record began (EEVDF); 0 for all others.
     pub lags: Vec<(TaskId, i64)>,
+    /// Tasks of which a scenario tells what they are when they begin.
+    pub specs: Vec<(TaskId, TaskSpec)>,
     /// Tasks that may use some CPUs only, where something other than the trace tells.
     pub allowed: Vec<(TaskId, CpuMask)>,
     /// The CPU cgroups, parents first.
@@ -238,7 +240,7 @@ impl<'r> Lockstep<'r> {
             drive.world.sched.add_group(group);
         }
         drive.follow_limits(setup);
-        drive.add_tasks(&setup.machine.online, &setup.allowed);
+        drive.add_tasks(setup);
         drive.find_joins(&setup.members);
         drive.adopt_start();
         drive
@@ -282,15 +284,22 @@ impl<'r> Lockstep<'r> {
         }
     }
 
-    fn add_tasks(&mut self, online: &CpuMask, allowed: &[(TaskId, CpuMask)]) {
+    fn add_tasks(&mut self, setup: &Setup) {
+        let online = setup.machine.online;
         for (id, info) in self.recording.tasks.iter_enumerated() {
             let fair = is_fair(&self.recording.tasks, id);
-            let only = allowed.iter().any(|row| row.0 == id && row.1.weight() == 1);
+            let told = setup.specs.iter().find(|row| row.0 == id && fair).map(|row| &row.1);
+            let allowed = told.and_then(|spec| spec.affinity).map(|mask| mask.and(&online)).filter(|mask| !mask.is_empty());
+            let only = setup.allowed.iter().any(|row| row.0 == id && row.1.weight() == 1) || allowed.is_some_and(|mask| mask.weight() == 1);
             let pinned = !fair || only || self.cpus.len() == 1 || self.recording.is_per_cpu_thread(id);
-            self.rows.push(Row { fair, pinned, ..Row::default() });
-            let mut spec = TaskSpec::new(info.name.clone(), ProgramId::new(0));
+            let slept = told.is_some_and(|spec| spec.start == Start::Asleep);
+            self.rows.push(Row { fair, pinned, known: slept, ..Row::default() });
+            let mut spec = told.cloned().unwrap_or_else(|| TaskSpec::new(info.name.clone(), ProgramId::new(0)));
             spec.nice = if fair { nice_of(info) } else { 0 };
-            self.world.sched.add_task(&spec, *online);
+            self.world.sched.add_task(&spec, allowed.unwrap_or(online));
+            if slept {
+                self.world.sched.begin_asleep(id);
+            }
         }
     }
     /// Priorities that changed before the next record.

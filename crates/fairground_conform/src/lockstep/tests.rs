@@ -50,6 +50,7 @@ fn compare_on(nr_cpus: usize, recording: &Recording, kernel: &str) -> Outcome {
         tick: Some(Ns(TICK)),
         keep: 10,
         lags: Vec::new(),
+        specs: Vec::new(),
         allowed: Vec::new(),
         groups: IndexVec::new(),
         members: Vec::new(),

@@ -84,6 +84,7 @@ impl Script {
             tick: Some(Ns(TICK)),
             keep: 5,
             lags: Vec::new(),
+            specs: Vec::new(),
             allowed: Vec::new(),
             groups: IndexVec::new(),
             members: Vec::new(),

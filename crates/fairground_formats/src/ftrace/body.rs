@@ -6,6 +6,7 @@
 use crate::ftrace::line::EventLine;
 use crate::ftrace::state;
 use crate::import::{NameTable, RawEvent, Who};
+use fairground_model::Reason;
 
 /// Why the fields gave no event.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -19,6 +20,9 @@ pub(super) enum BodyError {
 /// Places that are tried as the border between two tasks. A name of the kernel (15 bytes) holds 3 at
 /// most; without a bound a hostile line would cost the square of its length.
 const BORDERS_TRIED: usize = 16;
+
+/// The highest number of a group that is read.
+const MOST_GROUPS: u32 = 1 << 20;
 
 /// Reads the fields of `line`'s event.
 pub(super) fn parse(line: &EventLine<'_>, names: &mut NameTable) -> Result<RawEvent, BodyError> {
@@ -38,9 +42,31 @@ pub(super) fn parse(line: &EventLine<'_>, names: &mut NameTable) -> Result<RawEv
         "sched_process_fork" => fork(body, names),
         "sched_process_exit" => exit(body, names),
         "cpu_frequency" => frequency(body),
+        "tracing_mark_write" => return quota(body).ok_or(BodyError::NotUsed),
         _ => return Err(BodyError::NotUsed),
     };
     event.ok_or(BodyError::Malformed)
+}
+
+/// What our own runs tell of quotas: `I|7|unthrottle: group 0 has quota again and goes on on CPU 3`.
+fn quota(body: &str) -> Option<RawEvent> {
+    let (pid, text) = body.trim_start().strip_prefix("I|")?.split_once('|')?;
+    let (slug, sentence) = text.split_once(": ")?;
+    let is = |reason: Reason| slug == reason.slug();
+    if is(Reason::ThrottleWork) {
+        let task = Who { pid: number(pid)?, prio: None, name: None, name_is_stale: false };
+        return Some(RawEvent::ThrottleWork { task });
+    }
+    if !is(Reason::Throttle) && !is(Reason::Unthrottle) {
+        return None;
+    }
+    let mut numbers = sentence.strip_prefix("group ")?.split(|c: char| !c.is_ascii_digit()).filter(|word| !word.is_empty());
+    let group = number(numbers.next()?).filter(|&group: &u32| group <= MOST_GROUPS)?;
+    let other = number(numbers.next()?)?;
+    Some(match is(Reason::Throttle) {
+        true => RawEvent::Throttle { group, debt_ns: other },
+        false => RawEvent::Unthrottle { group, cpu: other },
+    })
 }
 
 fn switch(body: &str, names: &mut NameTable) -> Option<RawEvent> {

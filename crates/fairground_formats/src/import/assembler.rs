@@ -3,8 +3,8 @@
 use crate::import::order::OrderWindow;
 use crate::import::tasks::{Role, TaskDirectory};
 use crate::import::{Feed, ImportStats, NameTable, RawEvent, RawRecord, Who};
-use fairground_model::{PrevState, TraceEvent, WakeContext};
-use fairground_stdx::{CpuId, Ns, TaskId, Vruntime};
+use fairground_model::{Decision, PrevState, Reason, TraceEvent, WakeContext};
+use fairground_stdx::{CpuId, Ns, TaskId, TgId, Vruntime};
 
 /// Sorts records, finds their tasks and hands them on as events.
 pub(crate) struct Assembler<'a> {
@@ -114,8 +114,17 @@ impl<'a> Assembler<'a> {
                 TraceEvent::SchedProcessExit { task: gone }
             }
             RawEvent::CpuFrequency { cpu, khz } => TraceEvent::CpuFrequency { cpu: CpuId::new(cpu), khz },
+            RawEvent::Throttle { group, debt_ns } => decision(Reason::Throttle, Decision::group(TgId::new(group)), debt_ns),
+            RawEvent::Unthrottle { group, cpu } => decision(Reason::Unthrottle, Decision::group(TgId::new(group)), cpu),
+            RawEvent::ThrottleWork { task } => {
+                decision(Reason::ThrottleWork, self.resolve(task, Role::Mentioned)?.get(), 0)
+            }
         })
     }
+}
+
+fn decision(reason: Reason, a: u32, b: u32) -> TraceEvent {
+    TraceEvent::Decision(Decision { reason, a, b })
 }
 
 /// Who caused a wake-up. `current` is the task of the waking CPU. A hard interrupt is nobody's doing;

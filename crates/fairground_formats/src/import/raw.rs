@@ -30,6 +30,10 @@ pub(crate) enum RawEvent {
     Fork { parent: Who, child: Who },
     Exit { task: Who },
     CpuFrequency { cpu: u32, khz: u32 },
+    /// What our own runs tell of quotas.
+    Throttle { group: u32, debt_ns: u32 },
+    Unthrottle { group: u32, cpu: u32 },
+    ThrottleWork { task: Who },
 }
 
 impl RawEvent {
@@ -40,7 +44,7 @@ impl RawEvent {
             | RawEvent::Wakeup { target_cpu, .. }
             | RawEvent::WakeupNew { target_cpu, .. } => [Some(target_cpu), None],
             RawEvent::MigrateTask { orig_cpu, dest_cpu, .. } => [Some(orig_cpu), Some(dest_cpu)],
-            RawEvent::CpuFrequency { cpu, .. } => [Some(cpu), None],
+            RawEvent::CpuFrequency { cpu, .. } | RawEvent::Unthrottle { cpu, .. } => [Some(cpu), None],
             _ => [None, None],
         }
     }

@@ -1,6 +1,7 @@
 //! `conform`: decision by decision, does the model do what the recorded kernel did?
 
 mod quota;
+mod scenario;
 mod share;
 mod show;
 mod workload;
@@ -20,7 +21,7 @@ use fairground_model::{Mistakes, TaskInfo};
 use fairground_scenario::{Control, Error, Overrides, guard, trace_file};
 use fairground_sched::Profile;
 use fairground_stdx::{IndexVec, TaskId, TgId};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Records walked through between two looks at the caller's flag.
 const BATCH: usize = 4096;
@@ -34,6 +35,8 @@ pub struct ConformOptions {
     pub overrides: Overrides,
     /// Disagreements to keep with their state; at least one is kept.
     pub keep: usize,
+    /// A scenario that tells of groups, quotas and tasks what the trace does not.
+    pub scenario: Option<PathBuf>,
     /// Whether unknown lags of kernel threads are fitted too.
     pub fit: bool,
     /// The part of the record that is read; nothing is known of what lies before it.
@@ -150,16 +153,23 @@ pub fn conform(path: &Path, options: &ConformOptions, control: Control<'_>) -> R
     let mut facts = Facts { notes: import_notes(&name, &stats), no_threshold: None, stands_in: false };
     let workload = workload::read(folder);
     facts.groups(&workload);
-    let machine = machine_of(options, system.as_ref(), recording.nr_cpus(), &mut facts.notes)?;
+    let scenario = options.scenario.as_deref().map(|path| scenario::load(path, &options.overrides)).transpose()?;
+    let machine = match &scenario {
+        Some(scenario) => machine_told(&scenario.machine, recording.nr_cpus())?,
+        None => machine_of(options, system.as_ref(), recording.nr_cpus(), &mut facts.notes)?,
+    };
     let is_set = folder.join("workload.txt").is_file();
-    if !is_set {
-        facts
-            .notes
-            .push("a trace does not tell groups (cgroups, autogroups): all tasks count as tasks of the root group".to_string());
-    }
-    let profile = facts.profile_of(options, system.as_ref(), is_set, (&name, stats.kernel_release.as_deref()))?;
+    let profile = match &scenario {
+        Some(scenario) => scenario.profile.clone(),
+        None => facts.profile_of(options, system.as_ref(), is_set, (&name, stats.kernel_release.as_deref()))?,
+    };
     let profile = facts.switched(profile, &workload);
     let (mut groups, members) = workload::groups(&workload, &recording.tasks);
+    let mut told = scenario.as_ref().map_or_else(scenario::Told::default, |scenario| scenario::told(scenario, &recording.tasks));
+    facts.told(is_set, scenario.is_some(), &mut told);
+    if scenario.is_some() {
+        groups = told.groups;
+    }
     let quota = quota::of_set(&quota::Inputs {
         path,
         workload: &workload,
@@ -176,10 +186,11 @@ pub fn conform(path: &Path, options: &ConformOptions, control: Control<'_>) -> R
     let setup = Setup {
         profile: profile.clone(),
         machine: machine.view(),
-        tick: system.is_some().then_some(machine.tick),
+        tick: (system.is_some() || scenario.is_some()).then_some(machine.tick),
         keep: options.keep.max(1),
         lags: Vec::new(),
-        allowed: workload::allowed(&workload, &recording.tasks),
+        specs: told.specs,
+        allowed: workload::allowed(&workload, &recording.tasks).into_iter().chain(told.allowed).collect(),
         groups,
         members,
     };
@@ -282,6 +293,15 @@ fn machine_of(
     }
 }
 
+/// A machine that a scenario tells.
+fn machine_told(machine: &Machine, nr_cpus: usize) -> Result<Machine, Error> {
+    if machine.cpus.len() < nr_cpus {
+        let message = format!("its machine has {} CPUs, the recording names {nr_cpus}", machine.cpus.len());
+        return Err(Error::one("--scenario", message, "Give the scenario of this recording, or `--machine`."));
+    }
+    Ok(machine.clone())
+}
+
 /// What is found out about a recording on the way.
 struct Facts {
     notes: Vec<String>,
@@ -299,6 +319,16 @@ impl Facts {
                  releases alone"
                     .to_string(),
             );
+        }
+    }
+    /// What is known of groups beside the trace, and what a scenario does that is not followed.
+    fn told(&mut self, is_set: bool, by_scenario: bool, told: &mut scenario::Told) {
+        if !is_set && !by_scenario {
+            let note = "a trace does not tell groups (cgroups, autogroups): all tasks count as tasks of the root group; `--scenario` tells them";
+            self.notes.push(note.to_string());
+        }
+        if let Some(why) = told.beyond.take() {
+            self.without_threshold(why);
         }
     }
     /// The features that the set's workload switches. One that the profile does not have changes nothing.
