@@ -3,12 +3,14 @@
 use super::{Lockstep, Owed};
 use crate::outcome::{Kind, VruntimeError};
 use crate::read::Mark;
-use fairground_model::TraceEvent;
+use fairground_model::{PrevState, TraceEvent};
 use fairground_sched::{Ctx, Sched};
 use fairground_stdx::{CpuId, Instant, Ns, TaskId};
 
 /// No account is longer than this: a running task is accounted for at every tick, without ticks still once in a while.
 const LONGEST_ACCOUNT: Ns = Ns(3_600_000_000_000);
+/// What is accounted by a wake-up comes so soon after it.
+const AT_ONCE: Ns = Ns::from_us(1);
 /// The load that is left on idle CPUs is aged so often while others are busy.
 ///
 /// Kernel: fair.c nohz_balancer_kick() with LOAD_AVG_PERIOD, v4.17–
@@ -34,11 +36,11 @@ impl Lockstep<'_> {
         if self.curr(cpu) != Some(task) {
             return self.fact("accounts of run time of tasks that do not run");
         }
-        if mark == Mark::Quota {
-            if !self.taken.remove(&index) {
-                self.owe(cpu, owed);
-            }
+        if self.taken.remove(&index) {
             return;
+        }
+        if mark == Mark::Quota {
+            return self.owe(cpu, owed);
         }
         if self.joins(index, cpu, owed) {
             return;
@@ -90,8 +92,40 @@ impl Lockstep<'_> {
         self.settle(cpu);
         self.attribute(cpu, owed.task, owed.runtime);
         self.world.clocks[cpu] = self.world.sched.accounted_until(owed.task) + owed.runtime;
+        self.cpus[cpu].behind = self.world.at.saturating_since(self.world.clocks[cpu]);
         // The core makes no account of no time.
         self.cpus[cpu].owed = (owed.runtime > Ns::ZERO).then_some(owed);
+    }
+
+    /// Before `task` comes to a queue of `cpu`, or leaves one, at `at`: if somebody of another queue runs there, only the groups above him
+    /// are accounted, and of that there is no record. Then the clock follows timestamps, up to his next account.
+    pub(super) fn bring_clock(&mut self, cpu: CpuId, task: TaskId, at: Instant) {
+        let Some(curr) = self.curr(cpu).filter(|_| self.has_groups && self.cpus[cpu].owed.is_none()) else { return };
+        let group = |task: TaskId| self.world.sched.task(task).group;
+        if group(curr) == group(task) {
+            return;
+        }
+        let now = Instant::from_ns(at.ns().saturating_sub(self.cpus[cpu].behind.0));
+        let next = self.reading.order.next_account(curr, self.next);
+        let limit = match next.map(|next| self.recording.records[next].event) {
+            Some(TraceEvent::SchedStatRuntime { runtime, .. }) => self.world.sched.accounted_until(curr) + runtime,
+            _ => Instant::MAX,
+        };
+        let same = next.filter(|&next| self.is_same_reading(cpu, curr, next));
+        self.cpus[cpu].ahead = same;
+        self.world.clocks[cpu] = self.world.clocks[cpu].max(if same.is_some() { limit } else { now.min(limit) });
+    }
+
+    /// Whether the account `next` goes by the same reading of the clock: it comes at once, in the test whether the wakee preempts, or is that
+    /// of a schedule() that takes the CPU from `curr` and does not read the clock again.
+    fn is_same_reading(&self, cpu: CpuId, curr: TaskId, next: usize) -> bool {
+        let records = &self.recording.records;
+        let writer = records[self.next].cpu;
+        let at_once = self.reading.order.next(self.next) == Some(next) && records[next].at.since(records[self.next].at) <= AT_ONCE;
+        let switch = self.reading.order.next(next).map(|switch| records[switch].event);
+        let preempts = matches!(switch, Some(TraceEvent::SchedSwitch { prev, prev_state: PrevState::Running, .. }) if prev == Some(curr));
+        let alone = records[self.next + 1..next].iter().all(|record| record.cpu != cpu);
+        (at_once && records[next].cpu == writer) || (preempts && alone)
     }
 
     /// An account that no call of the core made yet is made now.
@@ -108,7 +142,8 @@ impl Lockstep<'_> {
     /// Compares the accounts that the core just made on `cpu` with the one that is owed.
     pub(super) fn hear_accounts(&mut self, cpu: CpuId) {
         for heard in std::mem::take(&mut self.world.ear.accounts) {
-            let Some(owed) = self.cpus[cpu].owed.filter(|owed| owed.task == heard.task && owed.runtime == heard.runtime) else {
+            let is_that = |owed: &Owed| owed.task == heard.task && owed.runtime == heard.runtime;
+            let Some(owed) = self.cpus[cpu].owed.filter(is_that).or_else(|| self.take_ahead(cpu).filter(is_that)) else {
                 if self.reading.has_runtime {
                     self.fact("accounts of run time that the core made and the record does not have");
                 }
@@ -126,6 +161,15 @@ impl Lockstep<'_> {
                 self.vruntime_errors.push(VruntimeError { at, cpu, task: owed.task, recorded, core: ours });
             }
         }
+    }
+
+    /// The account that comes next in the record and that the core has made already.
+    fn take_ahead(&mut self, cpu: CpuId) -> Option<Owed> {
+        let index = self.cpus[cpu].ahead.take()?;
+        let TraceEvent::SchedStatRuntime { task, runtime, vruntime } = self.recording.records[index].event else { return None };
+        self.taken.insert(index);
+        self.attribute(cpu, task, runtime);
+        Some(Owed { task, runtime, vruntime })
     }
 
     /// Books run time: to the task that ran, and to the one that would have run by the core's answers.

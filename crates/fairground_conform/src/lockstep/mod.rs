@@ -111,6 +111,10 @@ struct Cpu {
     /// The task that runs by the record, of any class.
     running: Option<TaskId>,
     owed: Option<Owed>,
+    /// How far the queue's clock is behind the records.
+    behind: Ns,
+    /// The account that comes next and goes by the present reading of the clock.
+    ahead: Option<usize>,
     /// A schedule() between its halves, while tasks are pulled here.
     leaving: Option<Leaving>,
     /// Tasks that this CPU took off a queue and has not queued yet.
@@ -202,6 +206,8 @@ impl<'r> Lockstep<'r> {
             cpus.push(Cpu {
                 running: reading.start.running[cpu],
                 owed: None,
+                behind: Ns::ZERO,
+                ahead: None,
                 leaving: None,
                 in_flight: Vec::new(),
                 group: None,

@@ -36,6 +36,7 @@ impl Lockstep<'_> {
             return self.fact("migrations of tasks that do not wait on the CPU that they leave");
         }
         self.close_stale(from, Ns::ZERO);
+        self.bring_clock(from, task, at);
         let was_due = self.world.sched.resched_due(from);
         self.world.call(from, from, |sched, cx| sched.detach_task(cx, task, to));
         if self.world.sched.account_may_resched() {
@@ -100,6 +101,7 @@ impl Lockstep<'_> {
             self.world.idle_until(cpu, at);
         }
         self.close_stale(cpu, Ns::ZERO);
+        self.bring_clock(cpu, task, at);
         let was_due = self.world.sched.resched_due(cpu);
         self.world.call(cpu, cpu, |sched, cx| sched.attach_task(cx, task));
         if self.cpus[cpu].leaving.is_none() {

@@ -43,6 +43,7 @@ impl Lockstep<'_> {
         if self.state(task) == TaskState::Delayed && self.world.sched.task(task).cpu != target {
             self.finish_delayed(task);
         }
+        self.bring_clock(target, task, at);
         let was_due = self.world.sched.resched_due(target);
         match self.state(task) {
             TaskState::Waking => {}
@@ -128,6 +129,7 @@ impl Lockstep<'_> {
             self.world.call(writer, target, |sched, cx| sched.sched_fork(cx, None, task));
             self.fact("births without a fork in the record");
         }
+        self.bring_clock(target, task, at);
         let was_due = self.world.sched.resched_due(target);
         self.world.call(writer, target, |sched, cx| sched.wake_up_new_task(cx, task, Some(target)));
         self.asked(writer, target, at, Kind::WakeupPreempt, was_due);
