@@ -42,6 +42,12 @@ impl Lockstep<'_> {
         if mark == Mark::Quota {
             return self.owe(cpu, owed);
         }
+        let same_reading = self.cpus[cpu].ahead.take() == Some(index);
+        if same_reading && matches!(mark, Mark::Bare | Mark::EndOfJob) {
+            // The wake-up before it did not account the task: schedule() did, which kept it.
+            self.owe(cpu, owed);
+            return self.kept(index, cpu, at);
+        }
         if self.joins(index, cpu, owed) {
             return;
         }
@@ -142,6 +148,7 @@ impl Lockstep<'_> {
     /// Compares the accounts that the core just made on `cpu` with the one that is owed.
     pub(super) fn hear_accounts(&mut self, cpu: CpuId) {
         for heard in std::mem::take(&mut self.world.ear.accounts) {
+            if std::env::var("DBG").is_ok() { eprintln!("{} heard {heard:?} owed {} ahead {:?} rec {}", self.world.at.ns(), self.cpus[cpu].owed.is_some(), self.cpus[cpu].ahead, self.next); }
             let is_that = |owed: &Owed| owed.task == heard.task && owed.runtime == heard.runtime;
             let Some(owed) = self.cpus[cpu].owed.filter(is_that).or_else(|| self.take_ahead(cpu).filter(is_that)) else {
                 if self.reading.has_runtime {
