@@ -42,11 +42,12 @@ impl Lockstep<'_> {
         if mark == Mark::Quota {
             return self.owe(cpu, owed);
         }
-        let same_reading = self.cpus[cpu].ahead.take() == Some(index);
-        if same_reading && matches!(mark, Mark::Bare | Mark::EndOfJob) {
-            // The wake-up before it did not account the task: schedule() did, which kept it.
+        if self.cpus[cpu].ahead.take() == Some(index) {
+            // The wake-up before it did not account the task: schedule() did, which kept it if no switch follows.
             self.owe(cpu, owed);
-            return self.kept(index, cpu, at);
+            let next = self.reading.order.next(index).map(|next| self.recording.records[next].event);
+            let leaves = matches!(next, Some(TraceEvent::SchedSwitch { prev, .. }) if prev == Some(task));
+            return if leaves { () } else { self.kept(index, cpu, at) };
         }
         if self.joins(index, cpu, owed) {
             return;
