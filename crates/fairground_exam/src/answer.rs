@@ -19,7 +19,8 @@ pub struct Answer {
 /// Asks about the worst delay of the task. An error is an answer too: a wrong one.
 pub fn ask(planted: &Planted) -> Result<Answer, Error> {
     let scenario = read("planted", &planted.text)?;
-    let options = ExplainOptions { task: Some(planted.task.clone()), ..ExplainOptions::default() };
+    let options =
+        ExplainOptions { task: Some(planted.task.clone()).filter(|task| !task.is_empty()), ..ExplainOptions::default() };
     let explanation = explain(&scenario, &options, Control::none())?;
     let explanation = explanation.ok_or_else(|| Error::one("exam", "nobody stopped the run, and yet it stopped", ""))?;
     Ok(Answer {

@@ -7,7 +7,7 @@ use fairground::run::{self, RunOptions};
 use fairground_model::event::Section;
 use fairground_model::{LockAct, LockEvent, PrevState, Sink, TaskInfo, TraceEvent};
 use fairground_scenario::{Control, Error, Overrides, Scenario};
-use fairground_stdx::{CpuId, Instant, Ns, TaskId};
+use fairground_stdx::{CpuId, Instant, MarkerId, Ns, TaskId};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -20,20 +20,37 @@ fn read_with(name: &str, text: &str, overrides: &Overrides) -> Result<Scenario, 
     Scenario::parse(name, text, Path::new(""), overrides)
 }
 
-/// The worst delay of the task of this name in a run of this scenario. `sleep` is how long each of its sleeps is meant to
-/// last, if they are all equal.
-pub fn worst_delay(text: &str, task: &str, sleep: Option<Ns>) -> Result<Ns, Error> {
-    worst_delay_with(text, &Overrides::default(), task, sleep)
+/// What of a task is measured.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Measure {
+    /// Each delay by itself. `sleep` is how long each of its sleeps is meant to last, if they are all equal.
+    Delays {
+        /// That length.
+        sleep: Option<Ns>,
+    },
+    /// By how much more than this time each of its rounds begins after the one before. A round begins when the task runs for
+    /// the first time after it slept.
+    Rounds {
+        /// That time.
+        every: Ns,
+    },
+    /// The time from the arrival of a request to its answer, whoever serves it.
+    Requests,
+}
+
+/// The worst delay of the task of this name in a run of this scenario.
+pub fn worst_delay(text: &str, task: &str, measure: Measure) -> Result<Ns, Error> {
+    worst_delay_with(text, &Overrides::default(), task, measure)
 }
 
 /// The same with changes.
-pub(crate) fn worst_delay_with(text: &str, overrides: &Overrides, task: &str, sleep: Option<Ns>) -> Result<Ns, Error> {
+pub(crate) fn worst_delay_with(text: &str, overrides: &Overrides, task: &str, measure: Measure) -> Result<Ns, Error> {
     let scenario = read_with("planted", text, overrides)?;
-    let mut sink = Delays { name: task.to_string(), sleep, tasks: BTreeMap::new(), worst: Ns::ZERO };
+    let markers = scenario.tasks().markers.iter_enumerated().filter(|row| row.1.name == "request_latency").map(|row| row.0);
+    let mut sink =
+        Delays { name: task.to_string(), measure, markers: markers.collect(), tasks: BTreeMap::new(), worst: Ns::ZERO };
     let outcome = run::run(&scenario, &RunOptions::default(), &mut sink, Control::none())?;
-    let end = outcome.end();
-    let open: Vec<Instant> = sink.tasks.values().filter_map(|state| state.since()).collect();
-    open.into_iter().for_each(|since| sink.ended(since, end));
+    sink.end(outcome.end());
     Ok(sink.worst)
 }
 
@@ -48,6 +65,10 @@ struct State {
     asleep: Option<Instant>,
     /// The CPU on which it runs.
     on: Option<CpuId>,
+    /// Whether it has not run since it slept.
+    rested: bool,
+    /// When its present round began.
+    round: Option<Instant>,
 }
 
 impl State {
@@ -60,18 +81,39 @@ impl State {
 /// The sink.
 struct Delays {
     name: String,
-    sleep: Option<Ns>,
+    measure: Measure,
+    markers: Vec<MarkerId>,
     tasks: BTreeMap<TaskId, State>,
     worst: Ns,
 }
 
 impl Delays {
     fn ended(&mut self, since: Instant, at: Instant) {
-        self.worst = self.worst.max(at.saturating_since(since));
+        if let Measure::Delays { .. } = self.measure {
+            self.worst = self.worst.max(at.saturating_since(since));
+        }
+    }
+    /// A round begins, or there will be no other one.
+    fn round(&mut self, since: Instant, at: Instant) {
+        if let Measure::Rounds { every } = self.measure {
+            self.worst = self.worst.max(Ns(at.saturating_since(since).0.saturating_sub(every.0)));
+        }
+    }
+    /// The run ends.
+    fn end(&mut self, end: Instant) {
+        let open: Vec<State> = self.tasks.values().copied().collect();
+        for state in open {
+            if let Some(since) = state.since() {
+                self.ended(since, end);
+            }
+            if let Some(since) = state.round {
+                self.round(since, end);
+            }
+        }
     }
     /// A task became runnable.
     fn woken(&mut self, task: TaskId, at: Instant) {
-        let sleep = self.sleep;
+        let Measure::Delays { sleep } = self.measure else { return };
         let Some(state) = self.tasks.get_mut(&task) else { return };
         if state.on.is_some() || state.runnable.is_some() {
             return;
@@ -96,12 +138,17 @@ impl Sink for Delays {
                     state.on = None;
                     match prev_state {
                         PrevState::Running => state.runnable = Some(at),
-                        _ => state.asleep = Some(at),
+                        _ => (state.asleep, state.rested) = (Some(at), true),
                     }
                 }
                 let Some(state) = next.and_then(|next| self.tasks.get_mut(&next)) else { return };
                 state.on = Some(cpu);
                 let runnable = state.runnable.take();
+                let round = if std::mem::take(&mut state.rested) { state.round.replace(at) } else { None };
+                if let Some(since) = round {
+                    self.round(since, at);
+                }
+                let Some(state) = next.and_then(|next| self.tasks.get(&next)) else { return };
                 if let Some(since) = runnable.filter(|_| state.waits.is_none()) {
                     self.ended(since, at);
                 }
@@ -110,6 +157,9 @@ impl Sink for Delays {
                 if self.tasks.values().any(|state| state.on == Some(cpu)) =>
             {
                 self.ended(at, at + took);
+            }
+            TraceEvent::Marker { marker, value, .. } if self.measure == Measure::Requests && self.markers.contains(&marker) => {
+                self.worst = self.worst.max(Ns(value));
             }
             _ => {}
         }

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! planted/    families: how a delay of one kind is made, and the same scenario without its cause
+//! second/     further families: scenes as people meet them, written without a look at `explain`
 //!   dice.rs   the draws: machine, kernel, lengths, names     scene.rs   the text of the scenario
 //! delay.rs    the worst delay of a task from the records: what shows that the cause is one
 //! answer.rs   what `explain` says          remedy.rs  whether its remedy helps
@@ -22,12 +23,13 @@ mod remedy;
 mod rows;
 mod scene;
 mod score;
+mod second;
 mod services;
 mod sides;
 
 pub use answer::{Answer, ask};
-pub use delay::{read, worst_delay};
-pub use planted::{Family, Planted, families, plant};
+pub use delay::{Measure, read, worst_delay};
+pub use planted::{Family, Planted, families, plant, second_families};
 pub use rows::{
     Draft, Draw, KINDS_OF_CHANGE, PlantedChange, Searched, changes_table, examine_changes, found_percent, plant_change,
 };

@@ -4,7 +4,7 @@
 use clap::{Parser, Subcommand};
 use fairground_exam::{
     Asked, FLOORS, Family, KINDS, KINDS_OF_CHANGE, Nearness, Truths, changes_table, examine, examine_changes, examine_services,
-    examine_sides, families, found_percent, nearness, page, percent, services_table, sides_table, table,
+    examine_sides, families, found_percent, nearness, page, percent, second_families, services_table, sides_table, table,
 };
 use fairground_scenario::Error;
 use std::fs;
@@ -79,6 +79,9 @@ struct Explain {
     /// Only this family; may be given again
     #[arg(long, value_name = "NAME")]
     family: Vec<String>,
+    /// The second exam, with scenes as people meet them
+    #[arg(long)]
+    second: bool,
     /// Show so many answers that are not all right
     #[arg(long, value_name = "N", default_value_t = 0)]
     show_misses: usize,
@@ -118,10 +121,11 @@ fn main() -> ExitCode {
 }
 
 fn run(args: &Explain) -> Result<ExitCode, Error> {
-    let chosen: Vec<&'static Family> =
-        families().filter(|family| args.family.is_empty() || args.family.iter().any(|name| name == family.name)).collect();
+    let all: Vec<&'static Family> = if args.second { second_families().collect() } else { families().collect() };
+    let is_chosen = |family: &Family| args.family.is_empty() || args.family.iter().any(|name| name == family.name);
+    let chosen: Vec<&'static Family> = all.iter().copied().filter(|family| is_chosen(family)).collect();
     if let Some(unknown) = args.family.iter().find(|name| chosen.iter().all(|family| family.name != name.as_str())) {
-        let names: Vec<&str> = families().map(|family| family.name).collect();
+        let names: Vec<&str> = all.iter().map(|family| family.name).collect();
         return Err(Error::one("--family", format!("no family is called `{unknown}`"), format!("One of {}.", names.join(", "))));
     }
     let asked = examine(&chosen, args.seeds.clone())?;

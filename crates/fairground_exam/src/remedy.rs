@@ -37,6 +37,7 @@ fn is_shown(planted: &Planted, change: &str) -> Option<bool> {
             text += &format!("\n[[at]]\ntime = \"0s\"\ndo = \"{change}\"\n");
         } else if let Some((name, value)) = change.split_once('=') {
             match name {
+                "workers" => text = with_workers(&text, value),
                 "kernel" => overrides.profile = Some(value.to_string()),
                 "hz" => overrides.set.push(format!("machine.hz={value}")),
                 _ => overrides.set.push(change.to_string()),
@@ -45,8 +46,15 @@ fn is_shown(planted: &Planted, change: &str) -> Option<bool> {
             overrides.features.push(change.to_string());
         }
     }
-    let left = worst_delay_with(&text, &overrides, &planted.task, planted.sleep);
+    let left = worst_delay_with(&text, &overrides, &planted.task, planted.measure);
     left.ok().map(|left| is_truth((planted.delays.0, left)))
+}
+
+/// The scenario with so many workers of its service.
+fn with_workers(text: &str, workers: &str) -> String {
+    const KEY: &str = "workers = ";
+    let Some((before, after)) = text.split_once(KEY) else { return text.to_string() };
+    format!("{before}{KEY}{workers}{}", after.trim_start_matches(|letter: char| letter.is_ascii_digit()))
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! A scenario in the making: what families put together, and its text.
 
+use crate::delay::Measure;
 use std::fmt::Write as _;
 
 /// A row of `tasks`.
@@ -35,13 +36,19 @@ pub(crate) struct Scene {
     pub(crate) groups: Vec<(String, Vec<String>)>,
     /// Names of locks with their kinds.
     pub(crate) locks: Vec<(String, String)>,
-    /// Names of pipes.
+    /// Pipes: `NAME = 1`, with the messages that fit.
     pub(crate) pipes: Vec<String>,
+    /// Words of memory: `NAME = 0`, with what each holds at first.
+    pub(crate) words: Vec<String>,
     pub(crate) tasks: Vec<Row>,
     /// Named workloads: name and arguments.
     pub(crate) workloads: Vec<(&'static str, String)>,
     /// Times and changes.
     pub(crate) changes: Vec<(String, String)>,
+    /// Further tables, as text.
+    pub(crate) tables: Vec<String>,
+    /// What is measured, if not each delay of the task by itself.
+    pub(crate) measure: Option<Measure>,
 }
 
 impl Scene {
@@ -62,7 +69,7 @@ impl Scene {
         let does = format!("do = [\"sleep {length}\", \"write {feeder}\"], cpus = \"{cpu}\", policy = \"fifo:99\"");
         row.fields = format!("{before}\"read {feeder}\"{after}");
         self.task(&feeder, does);
-        self.pipes.push(feeder);
+        self.pipes.push(format!("{feeder} = 1"));
     }
     /// Puts a task into the group with the ample quota, if there is one and the task is a fair one without a group.
     pub(crate) fn put_into_ample(&mut self, task: &str) {
@@ -93,7 +100,7 @@ impl Scene {
     /// The scenario as a file.
     pub(crate) fn text(&self) -> String {
         let mut text = format!("seed     = {}\nduration = \"{}ms\"\n\n[machine]\n", self.seed, self.duration_ms);
-        let lists_cpus = self.machine.iter().any(|line| line.starts_with("cpu "));
+        let lists_cpus = self.machine.iter().any(|line| ["cpu ", "preset ", "cores "].iter().any(|key| line.starts_with(key)));
         let half = self.cpus / 2;
         let _ = match self.shape {
             _ if lists_cpus => Ok(()),
@@ -119,19 +126,21 @@ impl Scene {
             let _ = writeln!(text, "\n[[group]]\npath = \"{path}\"");
             files.iter().for_each(|line| text += &format!("{line}\n"));
         }
-        text += "\n[[workload]]\n";
-        if !self.locks.is_empty() {
-            let rows = self.locks.iter().map(|(name, kind)| format!("{name} = \"{kind}\"")).collect();
-            let _ = writeln!(text, "locks = {{ {} }}", quoted(rows));
+        if !self.tasks.is_empty() {
+            text += "\n[[workload]]\n";
+            let locks: Vec<String> = self.locks.iter().map(|(name, kind)| format!("{name} = \"{kind}\"")).collect();
+            for (key, rows) in [("locks", &locks), ("pipes", &self.pipes), ("words", &self.words)] {
+                if !rows.is_empty() {
+                    let _ = writeln!(text, "{key} = {{ {} }}", rows.join(", "));
+                }
+            }
+            text += "tasks = [\n";
+            for row in &self.tasks {
+                let _ = writeln!(text, "    {{ name = \"{}\", {} }},", row.name, row.fields);
+            }
+            text += "]\n";
         }
-        if !self.pipes.is_empty() {
-            let _ = writeln!(text, "pipes = {{ {} }}", quoted(self.pipes.iter().map(|name| format!("{name} = 1")).collect()));
-        }
-        text += "tasks = [\n";
-        for row in &self.tasks {
-            let _ = writeln!(text, "    {{ name = \"{}\", {} }},", row.name, row.fields);
-        }
-        text += "]\n";
+        self.tables.iter().for_each(|table| text += &format!("\n{table}\n"));
         for (name, args) in &self.workloads {
             let _ = writeln!(text, "\n[[workload]]\nname = \"{name}\"\nargs = {{ {args} }}");
         }

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may stop at the first surprise")]
 
-use fairground_exam::worst_delay;
+use fairground_exam::{Measure, worst_delay};
 use fairground_stdx::Ns;
 
 /// A machine of two CPUs without prices, and these tables.
@@ -11,7 +11,7 @@ fn delay(tables: &str, sleep: Option<Ns>) -> Ns {
         "duration = \"500ms\"\n[machine]\npreset = \"smp-2\"\nhz = 1000\ncosts = \"zero\"\n[profile]\nkernel = \"6.1\"\n\
          preemption = \"full\"\nperiod_phase = \"boot\"\n{tables}"
     );
-    worst_delay(&text, "worker", sleep).unwrap()
+    worst_delay(&text, "worker", Measure::Delays { sleep }).unwrap()
 }
 
 #[test]

@@ -15,7 +15,7 @@ mod stage;
 mod waits;
 mod weight;
 
-use crate::delay::worst_delay;
+use crate::delay::{Measure, worst_delay};
 use crate::dice::Dice;
 use crate::scene::Scene;
 use fairground_scenario::Error;
@@ -27,20 +27,20 @@ pub struct Family {
     pub name: &'static str,
     /// What is planted, as a sentence.
     pub sentence: &'static str,
-    plant: Plant,
+    pub(crate) plant: Plant,
 }
 
 /// Makes the scenario; without the cause if the second argument is false. Both ways make the same draws.
-type Plant = fn(&mut Dice, bool) -> Plot;
+pub(crate) type Plant = fn(&mut Dice, bool) -> Plot;
 
 /// What a family makes.
 pub(crate) struct Plot {
-    scene: Scene,
-    task: String,
-    causes: Vec<&'static str>,
-    levers: Vec<&'static str>,
-    who: Vec<String>,
-    sleep: Option<Ns>,
+    pub(crate) scene: Scene,
+    pub(crate) task: String,
+    pub(crate) causes: Vec<&'static str>,
+    pub(crate) levers: Vec<&'static str>,
+    pub(crate) who: Vec<String>,
+    pub(crate) sleep: Option<Ns>,
 }
 
 /// A planted delay with its truth.
@@ -50,7 +50,7 @@ pub struct Planted {
     pub text: String,
     /// The same without the cause.
     pub without: String,
-    /// The task that is late.
+    /// The task that is late; none is named if requests are.
     pub task: String,
     /// Causes that are right, by their short names.
     pub causes: Vec<&'static str>,
@@ -58,8 +58,8 @@ pub struct Planted {
     pub levers: Vec<&'static str>,
     /// Who ran, used up the pool or held the lock; nobody if there is none.
     pub who: Vec<String>,
-    /// How long each sleep of the task is meant to last, where a late timer is part of the delay.
-    pub sleep: Option<Ns>,
+    /// What is measured.
+    pub measure: Measure,
     /// The worst delay of the task, and that without the cause.
     pub delays: (Ns, Ns),
     /// How many draws before it showed no truth.
@@ -68,6 +68,8 @@ pub struct Planted {
 
 /// So many draws in a row may show no truth.
 const DRAWS: u32 = 50;
+/// The cause of no delay.
+pub(crate) const NOTHING: &str = "none";
 /// A shorter delay is none.
 const LEAST: Ns = Ns::from_us(200);
 
@@ -88,10 +90,12 @@ pub fn plant(family: &Family, seed: u64) -> Result<Planted, Error> {
         let without = without.text();
         assert!(dice == same, "invariant: both ways of {} make the same draws", family.name);
         dice = dice.again();
+        let measure = scene.measure.unwrap_or(Measure::Delays { sleep });
         let text = scene.text();
-        let delays = (worst_delay(&text, &task, sleep)?, worst_delay(&without, &task, sleep)?);
-        if is_truth(delays) {
-            return Ok(Planted { text, without, task, causes, levers, who, sleep, delays, discarded });
+        let delays = (worst_delay(&text, &task, measure)?, worst_delay(&without, &task, measure)?);
+        let is_shown = if causes == [NOTHING] { delays == (Ns::ZERO, Ns::ZERO) } else { is_truth(delays) };
+        if is_shown {
+            return Ok(Planted { text, without, task, causes, levers, who, measure, delays, discarded });
         }
     }
     let message = format!("{} draws of the family {} show no truth for seed {seed}", DRAWS, family.name);
@@ -103,7 +107,12 @@ pub(crate) fn is_truth((with, without): (Ns, Ns)) -> bool {
     with >= LEAST && without.0.saturating_mul(2) <= with.0
 }
 
-/// All families.
+/// The families of the second exam: scenes as people meet them.
+pub fn second_families() -> impl Iterator<Item = &'static Family> {
+    crate::second::FAMILIES.iter().flat_map(|rows| rows.iter())
+}
+
+/// The families of the first exam.
 pub fn families() -> impl Iterator<Item = &'static Family> {
     let all = [
         quota::FAMILIES,
