@@ -46,7 +46,8 @@ pub fn worst_delay(text: &str, task: &str, measure: Measure) -> Result<Ns, Error
 /// The same with changes.
 pub(crate) fn worst_delay_with(text: &str, overrides: &Overrides, task: &str, measure: Measure) -> Result<Ns, Error> {
     let scenario = read_with("planted", text, overrides)?;
-    let markers = scenario.tasks().markers.iter_enumerated().filter(|row| row.1.name == "request_latency").map(|row| row.0);
+    let set = scenario.tasks();
+    let markers = set.markers.iter_enumerated().filter(|row| row.1.name == "request_latency").map(|row| row.0);
     let mut sink =
         Delays { name: task.to_string(), measure, markers: markers.collect(), tasks: BTreeMap::new(), worst: Ns::ZERO };
     let outcome = run::run(&scenario, &RunOptions::default(), &mut sink, Control::none())?;

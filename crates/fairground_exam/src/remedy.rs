@@ -25,7 +25,7 @@ pub(crate) fn is_right(planted: &Planted, change: Option<&str>) -> bool {
 /// Whether the run itself makes a change of this kind, or the opposite one.
 fn is_set_later(planted: &Planted, kind: &str) -> bool {
     let opposite = if kind == "online" { "offline" } else { kind };
-    planted.text.contains(&format!("do = \"{opposite} "))
+    [format!("do = \"{opposite} "), format!("[\"{kind} "), format!(", \"{kind} ")].iter().any(|set| planted.text.contains(set))
 }
 
 /// Whether the worst delay is at most half with this change from the beginning on, if it can be made there.

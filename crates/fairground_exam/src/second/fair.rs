@@ -1,13 +1,13 @@
 //! Weights, sessions, slices, and what another kernel would do.
 
-use super::{ALL, CFS, cpus, path, plot, stage};
+use super::{ALL, CFS, EEVDF, cpus, path, plot, stage};
 use crate::dice::Dice;
 use crate::planted::{Family, Plot};
 
 pub(super) const FAMILIES: &[Family] = &[
     Family { name: "light-ancestor", sentence: "a group three levels up weighs next to nothing", plant: ancestor },
     Family { name: "autogroup", sentence: "the task shares an autogroup with a large build", plant: autogroup },
-    Family { name: "parity", sentence: "long slices on a kernel that lets them run to parity", plant: parity },
+    Family { name: "long-requests", sentence: "the requests of EEVDF are long", plant: requests },
     Family { name: "crowd", sentence: "a crowd of messages on the CPUs of the task", plant: crowd },
     Family { name: "own-batch", sentence: "the task makes itself SCHED_BATCH", plant: batch },
     Family { name: "long-granularity", sentence: "slices of CFS are long, and a crowd computes", plant: granularity },
@@ -48,12 +48,12 @@ fn autogroup(dice: &mut Dice, planted: bool) -> Plot {
     plot(scene, &worker, &causes, &["nice", "policy", "sched_autogroup_enabled", "session"], &who)
 }
 
-fn parity(dice: &mut Dice, planted: bool) -> Plot {
-    let mut scene = stage(dice, &["6.6", "6.12", "6.14"], 1);
+fn requests(dice: &mut Dice, planted: bool) -> Plot {
+    let mut scene = stage(dice, EEVDF, 1);
     scene.tasks.clear();
     scene.hz = 1000;
-    scene.tunable("sched_base_slice_ns", format!("{}ms", dice.between(15, 40)));
-    scene.features.push(if planted { "RUN_TO_PARITY" } else { "NO_RUN_TO_PARITY" }.into());
+    let slice = dice.between(15, 40);
+    scene.tunable("sched_base_slice_ns", format!("{}ms", if planted { slice } else { 1 }));
     let (worker, hog, sleep) = (dice.name(), dice.name(), dice.us(20_000, 45_000));
     scene.task(&worker, format!("do = [\"run 200us\", \"sleep {sleep}\"]"));
     scene.task(&hog, "hog = true, start = \"1ms\"");

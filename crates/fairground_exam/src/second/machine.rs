@@ -13,7 +13,7 @@ pub(super) const FAMILIES: &[Family] = &[
     Family { name: "interrupts-on-both", sentence: "devices interrupt both CPUs that a task may use", plant: interrupts },
     Family { name: "steal-burst", sentence: "the host takes the CPU away, rarely and for long", plant: steal },
     Family { name: "coarse-ticks", sentence: "requests end at ticks of 10 ms only", plant: ticks },
-    Family { name: "lazy", sentence: "lazy preemption waits for a tick of 10 ms", plant: lazy },
+    Family { name: "lazy", sentence: "lazy preemption of a task in the kernel waits for a tick of 10 ms", plant: lazy },
     Family { name: "deep-idle-message", sentence: "a message wakes a CPU from a deep idle state", plant: idle },
     Family { name: "own-slack", sentence: "the task asked for a large timer slack itself", plant: slack },
 ];
@@ -109,11 +109,10 @@ fn lazy(dice: &mut Dice, planted: bool) -> Plot {
     let mut scene = stage(dice, &["6.14", "6.18", "7.2"], 1);
     scene.preemption = Some(if planted { "lazy" } else { "full" });
     scene.hz = 100;
-    scene.features.push("NO_RUN_TO_PARITY".into());
     let (worker, hog, sleep) = (dice.name(), dice.name(), dice.us(4_000, 9_000));
-    scene.task(&worker, format!("do = [\"run 100us\", \"sleep {sleep}\"]"));
-    scene.task(&hog, "hog = true, start = \"1ms\"");
-    plot(scene, &worker, &["resched-pending", "tick"], &["preemption", "hz"], &[hog])
+    scene.task(&worker, format!("do = [\"run 100us\", \"sleep {sleep}\"], slice = \"300us\""));
+    scene.task(&hog, "do = [\"kernel 20ms..40ms\"], start = \"1ms\"");
+    plot(scene, &worker, &["resched-pending", "kernel-section"], &["preemption", "hz"], &[hog])
 }
 
 fn idle(dice: &mut Dice, planted: bool) -> Plot {
