@@ -68,6 +68,7 @@ causes! {
     LockHolderThrottled Here "lock-holder-throttled" "the task waited for a lock whose holder was throttled";
     LockHolderPreempted Here "lock-holder-preempted" "the task waited for a lock whose holder could run, but had no CPU";
     LockHolderAsleep Here "lock-holder-asleep" "the task waited for a lock whose holder slept";
+    WorkersBusy Here "workers-busy" "the request waited in its queue: all who serve it were at work with others";
     KernelTime Here "kernel-time" "the kernel itself ran";
     IdleExit Here "idle-exit" "the CPU left its idle state";
     IpiFlight Here "ipi-flight" "the CPU was idle: the interrupt that wakes it was on its way";

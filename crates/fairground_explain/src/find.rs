@@ -2,8 +2,8 @@
 
 use super::late::{Late, Progress};
 use super::percentile::Percentile;
-use fairground_model::{LockEvent, Sink, TraceEvent};
-use fairground_stdx::{CpuId, Id, Instant, Ns, TaskId};
+use fairground_model::{LockEvent, MessageEvent, Sink, TraceEvent, WakeContext};
+use fairground_stdx::{CpuId, Id, Instant, Ns, PipeId, TaskId};
 
 /// What a task waited for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -18,6 +18,8 @@ pub enum Kind {
     Lock,
     /// To go on after an interrupt, or until the host gave its CPU back.
     Interrupted,
+    /// A message: to be read by one of those who read its pipe, and to be dealt with.
+    Request,
 }
 
 impl Kind {
@@ -29,6 +31,7 @@ impl Kind {
             Kind::Preempted => "preemption",
             Kind::Lock => "lock",
             Kind::Interrupted => "interruption",
+            Kind::Request => "request",
         }
     }
 }
@@ -36,11 +39,14 @@ impl Kind {
 /// A time for which a task should have run and did not.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Delay {
-    /// Who waited.
+    /// Who waited; of a request, who read it.
     pub task: TaskId,
+    /// Who was woken late for that, where another task than the late one is asked about: it is the last in a chain of wake-ups
+    /// that begins with the late one.
+    pub wakes: Option<TaskId>,
     /// For what.
     pub kind: Kind,
-    /// When it should have run: its timer was due, it was woken, it was taken off its CPU, it asked for the lock.
+    /// When it should have run: its timer was due, it was woken, it was taken off its CPU, it asked for the lock, the message was written.
     pub from: Instant,
     /// When it went on, or the end of the run.
     pub until: Instant,
@@ -48,29 +54,56 @@ pub struct Delay {
     pub ran: bool,
     /// When it last began to run before its last sleep, or at all if it never slept.
     pub(super) back: Instant,
+    /// The message, if it is one that waits.
+    pub request: Option<Request>,
+}
+
+/// A message that is written, read and dealt with.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Request {
+    /// Its pipe.
+    pub pipe: PipeId,
+    /// Its number there.
+    pub number: u64,
+    /// When it was read.
+    pub read: Instant,
+    /// Whether it waited until somebody had time for it: nobody slept who could have read it.
+    pub queued: bool,
+    /// How long who read it computed and slept for it. That is no delay.
+    pub own: Ns,
 }
 
 impl Delay {
-    /// How long it was.
+    /// How long it was, without the work for a request itself.
     pub fn length(&self) -> Ns {
-        self.until.since(self.from)
+        self.until.since(self.from).saturating_sub(self.request.map_or(Ns::ZERO, |request| request.own))
+    }
+    /// Who is late: who waited, or whom that woke late.
+    pub fn whose(&self) -> TaskId {
+        self.wakes.unwrap_or(self.task)
+    }
+    /// Whether it can be asked about. What is said of a message that somebody slept for is said of its reader.
+    pub(super) fn is_a_delay(&self) -> bool {
+        self.request.is_none_or(|request| request.queued)
     }
 }
 
-/// Collects the delays of the watched tasks.
+/// Collects the delays of the watched tasks, and those of others that made them late by waking them late.
 #[derive(Clone)]
 pub(super) struct Delays {
     rows: Vec<Option<Late>>,
-    /// The watched task that has each CPU.
+    /// Whose delays are collected, by row.
+    watched: Vec<bool>,
+    /// The followed task that has each CPU.
     curr: Vec<Option<TaskId>>,
     found: Vec<Delay>,
 }
 
 impl Delays {
-    /// Watches the tasks for which `watched` says so, by row.
+    /// Watches the tasks for which `watched` says so, by row. All are followed, as any of them may wake one of those.
     pub(super) fn new(watched: &[bool], cpus: usize) -> Delays {
-        let rows = watched.iter().zip(0..).map(|(&watched, row)| watched.then(|| Late::new(TaskId::new(row)))).collect();
-        Delays { rows, curr: vec![None; cpus], found: Vec::new() }
+        let rows = (0..watched.len()).map(|row| Some(Late::new(TaskId::from_index(row)))).collect();
+        Delays { rows, watched: watched.to_vec(), curr: vec![None; cpus], found: Vec::new() }
     }
     /// Follows one task, which has a CPU since an instant, or has none.
     pub(super) fn of_one(task: TaskId, runs: Option<(CpuId, Instant)>, cpus: usize) -> Delays {
@@ -80,7 +113,8 @@ impl Delays {
         if let Some((cpu, _)) = runs {
             curr[cpu.index()] = Some(task);
         }
-        Delays { rows, curr, found: Vec::new() }
+        let watched = (0..=task.index()).map(|row| row == task.index()).collect();
+        Delays { rows, watched, curr, found: Vec::new() }
     }
     /// How far a followed task has come.
     pub(super) fn progress(&self, task: TaskId, now: Instant) -> Option<Progress> {
@@ -88,12 +122,13 @@ impl Delays {
     }
     /// Which tasks were woken at least once, by row.
     pub(super) fn sleepers(&self) -> Vec<bool> {
-        self.rows.iter().map(|row| row.as_ref().is_some_and(Late::was_woken)).collect()
+        let was_woken = |(row, &watched): (&Option<Late>, &bool)| watched && row.as_ref().is_some_and(Late::was_woken);
+        self.rows.iter().zip(&self.watched).map(was_woken).collect()
     }
     /// The delays in order of their ends; those that had not ended end with the run.
     pub(super) fn found(mut self, end: Instant) -> Vec<Delay> {
-        for row in self.rows.iter_mut().flatten() {
-            self.found.extend(row.finish(end));
+        for (row, _) in self.rows.iter_mut().zip(&self.watched).filter(|row| *row.1) {
+            self.found.extend(row.as_mut().map_or_else(Vec::new, |row| row.finish(end)));
         }
         // An interrupt may outlast the run.
         for delay in self.found.iter_mut().filter(|delay| delay.until > end) {
@@ -103,8 +138,23 @@ impl Delays {
         self.found
     }
     fn tell(&mut self, task: TaskId, what: impl FnOnce(&mut Late) -> Option<Delay>) {
-        if let Some(row) = self.rows.get_mut(task.index()).and_then(Option::as_mut) {
-            self.found.extend(what(row));
+        if let Some(row) = self.rows.get_mut(task.index()).and_then(Option::as_mut)
+            && let Some(delay) = what(row)
+        {
+            row.note(delay);
+            self.found.extend(self.watched[task.index()].then_some(delay));
+        }
+    }
+    /// A task is woken by another one. If that was late before, the wake-up is.
+    fn inherit(&mut self, waker: TaskId, woken: TaskId, at: Instant) {
+        let row = |task: TaskId| self.rows.get(task.index()).and_then(Option::as_ref);
+        let (Some(by), Some(own)) = (row(waker), row(woken)) else { return };
+        let worst = by.worst().filter(|worst| worst.task != woken && own.is_new_from(waker, worst));
+        if let Some(row) = self.rows.get_mut(woken.index()).and_then(Option::as_mut)
+            && row.woken_by(waker, worst, at)
+            && self.watched[woken.index()]
+        {
+            self.found.extend(worst.map(|worst| Delay { wakes: Some(woken), ..worst }));
         }
     }
 }
@@ -112,7 +162,16 @@ impl Delays {
 impl Sink for Delays {
     fn record(&mut self, at: Instant, cpu: CpuId, event: &TraceEvent) {
         match *event {
-            TraceEvent::SchedWaking { task, .. } => self.tell(task, |row| row.woken(at)),
+            TraceEvent::SchedWaking { task, waker, context, .. } => {
+                match waker.filter(|&waker| context == WakeContext::Task && waker != task) {
+                    Some(waker) => self.inherit(waker, task, at),
+                    None => self.tell(task, |row| {
+                        row.woken_by_none();
+                        None
+                    }),
+                }
+                self.tell(task, |row| row.woken(at));
+            }
             TraceEvent::SchedWakeupNew { task, .. } => self.tell(task, |row| row.started(at)),
             TraceEvent::SchedSwitch { prev, prev_state, next } => {
                 if let Some(prev) = prev {
@@ -139,6 +198,9 @@ impl Sink for Delays {
     }
     fn lock(&mut self, at: Instant, _cpu: CpuId, event: &LockEvent) {
         self.tell(event.task, |row| row.lock(at, event.act));
+    }
+    fn message(&mut self, at: Instant, event: &MessageEvent) {
+        self.tell(event.task, |row| row.message(at, event));
     }
 }
 
@@ -175,6 +237,8 @@ mod tests {
             until: Instant::from_ns(length),
             ran: true,
             back: Instant::ZERO,
+            wakes: None,
+            request: None,
         };
         let found: Vec<Delay> = (1..=200).map(delay).collect();
         for (text, length, later) in [("99", 198, 3), ("50", 100, 101), ("100", 200, 1), ("0.001", 1, 200)] {

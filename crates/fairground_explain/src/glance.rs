@@ -32,8 +32,16 @@ fn glance(scenario: &Scenario, before: Simulation, wait: &WorstWait, at_most: Ns
     let WorstWait { task, from, length, .. } = *wait;
     let looked = || {
         let set = scenario.tasks();
-        let delay =
-            Delay { task, kind: Kind::WakeUp, from, until: from + length.min(at_most), ran: length <= at_most, back: from };
+        let delay = Delay {
+            task,
+            wakes: None,
+            kind: Kind::WakeUp,
+            from,
+            until: from + length.min(at_most),
+            ran: length <= at_most,
+            back: from,
+            request: None,
+        };
         let mut past = Past::new(set.tasks.len(), set.groups.len(), scenario.machine.cpus.len());
         let mut run = before;
         run.run_until(from, &mut past).map_err(|stopped| scenario.stopped(&stopped))?;

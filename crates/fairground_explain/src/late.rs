@@ -5,11 +5,17 @@
 //!  switched out while it could run ─► switched in
 //!  asks for a lock ─► goes on with it      whatever happens between: it sleeps, is woken, waits for a CPU, loses again
 //!  on its CPU: interrupts and theft, back to back
+//!  a message is written ─► read ─► the next one is asked for, or its reader ends
 //! ```
+//!
+//! A delay of one task is one of another if it wakes that afterwards, before it sleeps again.
 
-use super::find::{Delay, Kind};
-use fairground_model::{LockAct, PrevState, Section};
+use super::find::{Delay, Kind, Request};
+use fairground_model::{LockAct, MessageAct, MessageEvent, PrevState, Section};
 use fairground_stdx::{Instant, Ns, TaskId};
+
+/// Of so many tasks it is known when they woke one last.
+const WAKERS_AT_MOST: usize = 8;
 
 /// How far a task has come since it is followed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -45,6 +51,25 @@ pub(super) struct Late {
     locks: u32,
     /// What interrupts and the host took of its time on a CPU since then.
     lost: Ns,
+    /// How long it slept since it is followed, and since when it sleeps.
+    slept: Ns,
+    sleeps_since: Option<Instant>,
+    /// The message with which it is at work.
+    open: Option<Open>,
+    /// The worst delay since it was last woken, its own or that of who woke it.
+    worst: Option<Delay>,
+    /// Who woke it last, and when.
+    wakers: Vec<(TaskId, Instant)>,
+}
+
+/// A message that somebody is at work with.
+#[derive(Clone, Copy)]
+struct Open {
+    written: Instant,
+    request: Request,
+    /// How long its reader had run and slept before.
+    ran: Ns,
+    slept: Ns,
 }
 
 impl Late {
@@ -62,6 +87,11 @@ impl Late {
             wakings: 0,
             locks: 0,
             lost: Ns::ZERO,
+            slept: Ns::ZERO,
+            sleeps_since: None,
+            open: None,
+            worst: None,
+            wakers: Vec::new(),
         }
     }
     /// The task has its CPU already.
@@ -86,7 +116,57 @@ impl Late {
 
     fn delay(&self, kind: Kind, from: Instant, until: Instant, ran: bool) -> Delay {
         let back = self.ran_before_sleep.unwrap_or(self.switched_in_at).min(from);
-        Delay { task: self.task, kind, from, until, ran, back }
+        Delay { task: self.task, wakes: None, kind, from, until, ran, back, request: None }
+    }
+    /// One of its delays is over.
+    pub(super) fn note(&mut self, delay: Delay) {
+        if delay.is_a_delay() && self.worst.is_none_or(|worst| delay.length() > worst.length()) {
+            self.worst = Some(delay);
+        }
+    }
+    /// The worst delay since it was last woken.
+    pub(super) fn worst(&self) -> Option<Delay> {
+        self.worst
+    }
+    /// Whether this waker has not woken it since that delay.
+    pub(super) fn is_new_from(&self, waker: TaskId, delay: &Delay) -> bool {
+        self.wakers.iter().all(|row| row.0 != waker || row.1 < delay.until)
+    }
+    /// It is woken by a task whose worst delay this is. Whether that begins anything: who has not left its CPU or waits for a
+    /// lock just goes on.
+    pub(super) fn woken_by(&mut self, waker: TaskId, worst: Option<Delay>, at: Instant) -> bool {
+        self.wakers.retain(|row| row.0 != waker);
+        self.wakers.truncate(WAKERS_AT_MOST - 1);
+        self.wakers.insert(0, (waker, at));
+        let begins = !self.is_running() && !self.is_for_lock();
+        if begins {
+            self.worst = worst;
+        }
+        begins
+    }
+    /// It is woken by a timer or a device.
+    pub(super) fn woken_by_none(&mut self) {
+        if !self.is_for_lock() {
+            self.worst = None;
+        }
+    }
+    /// It asks for a message, or has one.
+    pub(super) fn message(&mut self, at: Instant, event: &MessageEvent) -> Option<Delay> {
+        match event.act {
+            MessageAct::Asks => self.end_request(at, true),
+            MessageAct::Has { number, written, slept } => {
+                let request = Request { pipe: event.pipe, number, read: at, queued: !slept && written < at, own: Ns::ZERO };
+                self.open = Some(Open { written, request, ran: self.ran(at), slept: self.slept });
+                None
+            }
+        }
+    }
+    fn end_request(&mut self, at: Instant, ran: bool) -> Option<Delay> {
+        let Open { written, request, ran: ran_before, slept } = self.open.take()?;
+        let asleep = self.sleeps_since.map_or(Ns::ZERO, |since| at.saturating_since(since));
+        let own = (self.ran(at) + self.slept + asleep).saturating_sub(ran_before + slept);
+        let request = Request { own, ..request };
+        Some(Delay { back: Instant::ZERO, request: Some(request), ..self.delay(Kind::Request, written, at, ran) })
     }
     fn end(&mut self, until: Instant, ran: bool) -> Option<Delay> {
         let (kind, from) = self.waits.take()?;
@@ -108,6 +188,9 @@ impl Late {
     /// A task that has not left its CPU yet just goes on.
     pub(super) fn woken(&mut self, at: Instant) -> Option<Delay> {
         let due = self.due.take().filter(|&due| due <= at);
+        if let Some(since) = self.sleeps_since.take() {
+            self.slept += at.saturating_since(since);
+        }
         if !self.is_running() {
             self.wakings += 1;
             self.begin(Kind::WakeUp, due.unwrap_or(at));
@@ -135,7 +218,7 @@ impl Late {
             // A sleep for a lock is a part of the wait.
             _ if self.is_for_lock() => {}
             // What the sleep asked for was said while it ran.
-            _ => (self.ran_before_sleep, self.due) = (Some(self.switched_in_at), None),
+            _ => (self.ran_before_sleep, self.due, self.sleeps_since) = (Some(self.switched_in_at), None, Some(at)),
         }
         ended
     }
@@ -172,7 +255,8 @@ impl Late {
     }
     /// The run is over: a task that waits has not gone on.
     pub(super) fn finish(&mut self, end: Instant) -> Vec<Delay> {
-        self.end_interruption().into_iter().chain(self.end(end, false)).collect()
+        let request = self.end_request(end, false);
+        self.end_interruption().into_iter().chain(self.end(end, false)).chain(request).collect()
     }
     fn is_for_lock(&self) -> bool {
         matches!(self.waits, Some((Kind::Lock, _)))

@@ -4,7 +4,7 @@ use super::cause::Cause;
 use super::one::Explained;
 use super::parts::{Keeps, Who};
 use super::what_if::{NO_DEEP_IDLE, NO_INTERRUPTS, NO_STEAL, QUEUED_LOAD};
-use fairground_model::{TaskSet, TaskSpec, event};
+use fairground_model::{Instr, TaskSet, TaskSpec, event};
 use fairground_scenario::Scenario;
 use fairground_sched::Profile;
 use fairground_sched::profile::{Known, KnownKind};
@@ -32,12 +32,42 @@ impl<'a> Named<'a> {
     fn name(&self, task: TaskId) -> &str {
         self.set.tasks.get(task).map_or("?", |spec| spec.name.as_str())
     }
+    /// Those who share the work of the late one: of a request all who run its reader's program, else nobody but itself.
+    fn team(&self) -> Vec<&str> {
+        let own = &self.set.tasks[self.one.delay.task];
+        if self.one.delay.request.is_none() {
+            return vec![own.name.as_str()];
+        }
+        let alike = self.set.tasks.iter().filter(|spec| spec.program == own.program);
+        let mut names: Vec<&str> = alike.map(|spec| spec.name.as_str()).collect();
+        names.dedup();
+        names.truncate(OTHERS_AT_MOST);
+        names
+    }
+    /// A change of each of them.
+    fn of_team(&self, text: &str) -> String {
+        let acts: Vec<String> = self.team().iter().map(|name| text.replace("{task}", name)).collect();
+        acts.join("; ")
+    }
+    /// Whether the program of a task makes changes of this kind itself, so that none from outside lasts.
+    pub(super) fn sets_itself(&self, text: &str) -> bool {
+        let sets = |part: &str| {
+            let Some((kind, rest)) = part.trim().split_once(' ') else { return false };
+            let mut tasks = self
+                .set
+                .tasks
+                .iter()
+                .filter(|spec| rest.strip_prefix(spec.name.as_str()).is_some_and(|rest| rest.starts_with(' ')));
+            tasks.any(|spec| self.set.programs[spec.program].code.iter().any(|step| is_of_kind(step, kind)))
+        };
+        text.split(';').any(sets)
+    }
     /// The tasks that ran instead, had the lock, or ran instead of who had it: each once, the longest first.
     fn others(&self) -> Vec<&str> {
         let mut names: Vec<&str> = Vec::new();
         for task in self.one.parts.tasks() {
             let name = self.name(task);
-            if name != self.task() && !names.contains(&name) {
+            if !self.team().contains(&name) && !names.contains(&name) {
                 names.push(name);
             }
         }
@@ -129,7 +159,7 @@ impl<'a> Named<'a> {
             Cause::Stolen => texts(&[NO_STEAL]),
             Cause::LockHolderPreempted => idle(self.instead_of_holders()),
             Cause::CpuOffline => vec![format!("online {}", self.offline())],
-            Cause::Affinity => vec![format!("affinity {task} {}", self.cpus())],
+            Cause::Affinity => vec![self.of_team(&format!("affinity {{task}} {}", self.cpus()))],
             Cause::SearchCut => [texts(&["NO_SIS_PROP", "NO_SIS_UTIL"]), self.to_idle_cpu()].concat(),
             Cause::OtherCache | Cause::IdleCpuTaken => {
                 [texts(&["NO_WA_WEIGHT", "NO_WA_IDLE", "NO_TTWU_QUEUE"]), self.to_idle_cpu()].concat()
@@ -154,6 +184,7 @@ impl<'a> Named<'a> {
             | Cause::ReschedPending
             | Cause::KernelTime
             | Cause::IpiFlight
+            | Cause::WorkersBusy
             | Cause::OnTheWay => Vec::new(),
         }
     }
@@ -209,7 +240,6 @@ impl<'a> Named<'a> {
 
     /// What people can change where a task waits behind others, for its quota, or for a lock.
     pub(super) fn remedies(&self) -> Vec<String> {
-        let task = self.task();
         let mut texts = self.bursts();
         for group in self.throttled() {
             let path = self.path(group);
@@ -220,7 +250,13 @@ impl<'a> Named<'a> {
             }
         }
         let named = ["nice {task} -20", "slice {task} 100us", "affinity {task} {all}"];
-        texts.extend(named.iter().map(|text| text.replace("{task}", task).replace("{all}", &self.cpus().to_string())));
+        texts.extend(named.iter().map(|text| self.of_team(&text.replace("{all}", &self.cpus().to_string()))));
+        if [Cause::RealTime, Cause::Deadline].iter().any(|&cause| self.one.is_worth(self.one.parts.of(cause))) {
+            texts.extend(all(self.others().iter().map(|name| format!("policy {name} idle")).collect()));
+        }
+        if !self.scenario.machine.policies.is_empty() {
+            texts.push(format!("governor {} performance", self.cpus()));
+        }
         for other in self.others().iter().take(2) {
             texts.push(format!("nice {other} 19"));
         }
@@ -264,6 +300,18 @@ impl<'a> Named<'a> {
             (Profile::parse(base).ok()?.base == self.scenario.profile.base).then(|| overlay.to_string())
         })
         .collect()
+    }
+}
+
+/// Whether a step of a program makes a change of this kind.
+fn is_of_kind(step: &Instr, kind: &str) -> bool {
+    match step {
+        Instr::SetNice { .. } => kind == "nice",
+        Instr::SetPolicy { .. } => matches!(kind, "policy" | "nice"),
+        Instr::SetSlice { .. } => kind == "slice",
+        Instr::SetAffinity { .. } => kind == "affinity",
+        Instr::SetTimerSlack { .. } => kind == "slack",
+        _ => false,
     }
 }
 

@@ -108,6 +108,12 @@ impl Explanation {
     fn helps(&self, row: &Outcome) -> bool {
         row.left().is_some_and(|left| self.one.is_worth(self.one.delay.length().saturating_sub(left)))
     }
+    /// What the time went to: each cause with its share in thousandths, the greatest first. Causes elsewhere have none.
+    pub fn shares(&self) -> Vec<(Cause, u64)> {
+        let whole = self.one.parts.total().0.max(1);
+        let share = |cause: Cause| (cause, (u128::from(self.one.parts.of(cause).0) * 1000 / u128::from(whole)) as u64);
+        self.one.here().into_iter().map(share).collect()
+    }
     /// Who ran instead, used the quota up or had the lock, for longest; `None` if no task did.
     pub fn who_ran(&self) -> Option<&str> {
         let of_pool = || self.pool.as_ref().and_then(|pool| pool.used.first()).map(|row| row.0);
@@ -222,15 +228,22 @@ impl Asked {
     fn that_count(&self, found: Vec<Delay>, sleepers: &[bool]) -> Vec<Delay> {
         let all = self.named || !sleepers.contains(&true);
         let counts = |delay: &Delay| match self.percentile {
-            None if delay.kind == Kind::Start && !self.forked[delay.task.index()] => self.at.is_some(),
-            None => all || sleepers[delay.task.index()],
-            Some(_) => delay.kind == Kind::WakeUp,
+            None if delay.kind == Kind::Start && !self.is_forked(delay.task) => self.at.is_some(),
+            None => all || sleepers[delay.whose().index()],
+            Some(_) => delay.kind == Kind::WakeUp && delay.wakes.is_none(),
         };
         found.into_iter().filter(counts).collect()
+    }
+    fn is_forked(&self, task: TaskId) -> bool {
+        self.forked.get(task.index()).is_some_and(|&forked| forked)
     }
 
     /// The delay that is meant, and all that belong to the table of a percentile.
     fn choose(&self, scenario: &Scenario, found: &[Delay], end: Instant) -> Result<(Delay, Vec<Delay>), Error> {
+        // A delay that made others late is asked about itself, if its task is one of those that are.
+        let is_asked = |row: &&Delay| row.is_a_delay() && (row.wakes.is_none() || !self.watched[row.task.index()]);
+        let found: Vec<Delay> = found.iter().filter(is_asked).copied().collect();
+        let found = &found[..];
         let chosen = match (self.at, self.percentile) {
             (Some(at), _) => find::at(found, at).map(|delay| (delay, Vec::new())),
             (None, Some(percentile)) => find::from_percentile(found, percentile),

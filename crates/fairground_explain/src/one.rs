@@ -181,5 +181,6 @@ pub(super) const fn is_crowding(cause: Cause) -> bool {
             | Cause::LockHolderThrottled
             | Cause::LockHolderPreempted
             | Cause::LockHolderAsleep
+            | Cause::WorkersBusy
     )
 }

@@ -16,7 +16,7 @@
 use super::cause::{Cause, Place};
 use super::levers::Named;
 use super::one::{Explained, LEAST_PCT};
-use super::what_if::{Change, Lab, Outcome};
+use super::what_if::{Change, Lab, Outcome, WORKERS, WORKERS_AT_MOST};
 use super::whole::WholeRuns;
 use fairground_model::TaskSet;
 use fairground_scenario::{Error, Scenario};
@@ -24,6 +24,8 @@ use fairground_stdx::Ns;
 
 /// What a change says that makes others yield.
 const YIELDS: &str = " idle";
+/// Workers are doubled so often at most.
+const DOUBLED_AT_MOST: u32 = 4;
 /// So many changes are tried at most.
 const CHANGES_AT_MOST: usize = 40;
 
@@ -82,13 +84,17 @@ impl Suspect {
             (None, _) => self.time.0,
         })
     }
-    /// Causes with which half of the delay goes, and which go before all that the kernel's own rules did here: first of all a
-    /// CPU that was free, then what somebody had set.
+    /// Causes with which half of the delay goes, and which go before all that the kernel's own rules did here: first of all CPUs
+    /// that were taken away, then others that go before the task by a class or a weight that somebody gave them, then a CPU that
+    /// was free, then what somebody had set.
     fn rank(&self, length: Ns) -> u32 {
         let was_set = matches!(self.cause, Cause::NoWakeupPreemption | Cause::BatchPolicy | Cause::IdlePolicy | Cause::Burst);
+        let goes_first = matches!(self.cause, Cause::RealTime | Cause::Deadline | Cause::HeavierTask);
         let saved = self.removal.as_ref().map_or(Ns::ZERO, |row| row.1);
         match self.cause.place() {
             _ if saved.0 * 2 < length.0 => 0,
+            _ if self.cause == Cause::CpuOffline => 4,
+            Place::Here if goes_first && self.time.0 * 2 >= length.0 => 3,
             Place::Elsewhere => 2,
             Place::Here => u32::from(was_set),
         }
@@ -136,6 +142,10 @@ pub(super) fn prove(
     here.extend(one.first().filter(|first| !here.contains(first)));
     let many = one.parts.is_many_turns();
     for cause in elsewhere.into_iter().chain(here) {
+        if cause == Cause::WorkersBusy {
+            suspects.push(workers(scenario, one, &mut tried, &mut whole)?);
+            continue;
+        }
         let mut best: Option<(String, Ns)> = None;
         let removals = named.removals(cause);
         let removable = !removals.is_empty();
@@ -157,6 +167,7 @@ pub(super) fn prove(
     for text in named.remedies().into_iter().chain(named.overlays()) {
         tried.outcome(&text)?;
     }
+    both(&suspects, length, &mut tried)?;
     let mut outcomes = tried.outcomes;
     suspects.sort_by_key(|suspect| std::cmp::Reverse((suspect.rank(length), rounded(suspect.score(length), length))));
     if suspects.first().is_none_or(|first| first.score(length) == Ns::ZERO) {
@@ -172,13 +183,14 @@ pub(super) fn prove(
     let own = suspects.first().and_then(|first| first.removal.as_ref()).map(|removal| removal.0.as_str());
     // The cause's own stands first if it saves half. Of changes that save about as much, those that make others yield stand last.
     let place = |row: &Outcome| {
-        let with = row.delay.map_or(u64::MAX, |with| with.0.saturating_mul(20) / length.0.max(1));
+        let with = row.left().map_or(u64::MAX, |with| with.0.saturating_mul(20) / length.0.max(1));
         let is_own = own == Some(row.change.as_str()) && with <= 10;
         (!is_own || row.change.contains(YIELDS), with, row.change.contains(YIELDS), row.delay)
     };
     outcomes.sort_by_key(|row| place(row));
     let cause = suspects.first().map(|first| first.cause);
-    let untried = whole.judge(one, cause, &named.to_begin_with(), &mut outcomes)?;
+    let own = |text: &str| named.sets_itself(text);
+    let untried = whole.judge(one, (cause, &own), &named.to_begin_with(), &mut outcomes)?;
     Ok(Proof { suspects, confidence, outcomes, untried })
 }
 
@@ -202,6 +214,48 @@ fn burst(
     let saved = row.left().map_or(Ns::ZERO, |left| length.saturating_sub(left));
     let halves = saved.0 * 2 >= length.0;
     Ok(halves.then_some(Suspect { cause: Cause::Burst, time, many, removable: true, removal: Some((text, saved)) }))
+}
+
+/// More workers: no run can begin to have them in its middle, so whole runs tell, each with twice as many, until the delay halves.
+fn workers(scenario: &Scenario, one: &Explained, tried: &mut Tried<'_, '_>, whole: &mut WholeRuns<'_>) -> Result<Suspect, Error> {
+    let (length, time) = (one.delay.length(), one.parts.of(Cause::WorkersBusy));
+    let mut suspect = Suspect { cause: Cause::WorkersBusy, time, many: false, removable: false, removal: None };
+    let Some((_, service)) = scenario.service() else { return Ok(suspect) };
+    for double in 1..=DOUBLED_AT_MOST {
+        let number = service.workers.saturating_mul(1 << double).min(WORKERS_AT_MOST);
+        let text = format!("{WORKERS}{number}");
+        let Some(left) = whole.try_text(&text)? else { break };
+        tried.outcomes.push(Outcome { change: text.clone(), delay: None, whole: Some(left) });
+        let saved = length.saturating_sub(left);
+        suspect.removable = true;
+        if suspect.removal.as_ref().is_none_or(|best| saved > best.1) {
+            suspect.removal = Some((text, saved));
+        }
+        if saved.0 * 2 >= length.0 || number == WORKERS_AT_MOST {
+            break;
+        }
+    }
+    Ok(suspect)
+}
+
+/// Where no change halves the delay: what takes away the two causes that had most of the time, together.
+fn both(suspects: &[Suspect], length: Ns, tried: &mut Tried<'_, '_>) -> Result<(), Error> {
+    let halves = |row: &Outcome| row.left().is_some_and(|left| left.0.saturating_mul(2) <= length.0);
+    if tried.outcomes.iter().any(halves) {
+        return Ok(());
+    }
+    let is_worth = |time: Ns| time.0 * 100 >= length.0 * LEAST_PCT;
+    let mut rows: Vec<&Suspect> = suspects.iter().filter(|row| is_worth(row.time)).collect();
+    rows.sort_by_key(|row| std::cmp::Reverse(row.time));
+    let texts: Vec<&str> = rows.iter().filter_map(|row| Some(row.removal.as_ref()?.0.as_str())).collect();
+    if let [first, second, ..] = texts[..]
+        && first != second
+        && !first.starts_with(WORKERS)
+        && !second.starts_with(WORKERS)
+    {
+        tried.outcome(&format!("{first}; {second}"))?;
+    }
+    Ok(())
 }
 
 /// A score in twentieths of the delay.

@@ -3,6 +3,7 @@
 use super::cause::Cause;
 use super::find::Delay;
 use super::hold::{Hold, hold};
+use super::late::is_interruption;
 use super::lock;
 use super::parts::{Parts, Who};
 use super::past::Past;
@@ -10,7 +11,7 @@ use fairground_model::reason::Question;
 use fairground_model::{Decision, Mode, Section, Sink, TraceEvent, Verdict};
 use fairground_sched::TaskState;
 use fairground_sim::Simulation;
-use fairground_stdx::{CpuId, Instant, Ns};
+use fairground_stdx::{CpuId, Instant, Ns, TgId};
 
 /// What one step of the run brought.
 #[derive(Default)]
@@ -47,6 +48,8 @@ impl Sink for Step {
 enum State {
     /// It has its CPU, but something interrupts it.
     Running,
+    /// It is at work with the request that is asked about, or sleeps for it.
+    AtWork,
     /// On no queue: its CPU is being chosen, or it is on its way there.
     OnTheWay,
     /// Asleep, though its timer is due.
@@ -155,8 +158,10 @@ impl Watch {
                     State::Behind(who, hold(simulation, &self.past, own.cpu, task, other, now))
                 }
             },
-            TaskState::Running => lock().unwrap_or(State::Running),
-            TaskState::Asleep | TaskState::Delayed | TaskState::OffCpuPending => lock().unwrap_or(State::TimerDue),
+            TaskState::Running => lock().unwrap_or_else(|| self.at_work(own.group, now).unwrap_or(State::Running)),
+            TaskState::Asleep | TaskState::Delayed | TaskState::OffCpuPending => {
+                lock().unwrap_or_else(|| self.at_work(own.group, now).unwrap_or(State::TimerDue))
+            }
             TaskState::New | TaskState::Waking | TaskState::Migrating | TaskState::Dead => State::OnTheWay,
         };
         if let State::Kept(_, Who::Holder(holder, _)) = state {
@@ -165,11 +170,28 @@ impl Watch {
         self.state = state;
     }
 
+    /// What who reads a request is about while he computes or sleeps: another request, or this one.
+    fn at_work(&self, group: Option<TgId>, now: Instant) -> Option<State> {
+        let request = self.delay.request?;
+        Some(match now < request.read {
+            true => State::Kept(Cause::WorkersBusy, Who::Task(self.delay.task, group)),
+            false => State::AtWork,
+        })
+    }
+
     /// The time up to `until` goes to who had the CPU: first the kernel, as far as it was at work.
     fn account(&mut self, until: Instant) {
         let mut from = self.since;
         if let State::Kept(cause, who) = self.state {
             return self.parts.add(self.cpu, who, (cause, None), from, until);
+        }
+        if let State::AtWork = self.state {
+            let kernel = self.past.kernel(self.cpu).filter(|row| is_interruption(row.0));
+            if let Some((section, ends)) = kernel {
+                let to = ends.clamp(from, until.max(from));
+                self.parts.add(self.cpu, Who::Kernel(section), (of_section(section), None), from, to);
+            }
+            return;
         }
         let leaving = (Section::IdleExit, Cause::IdleExit, self.leaves_idle_until);
         let kernel = self.past.kernel(self.cpu).map(|(section, ends)| match section {
@@ -186,7 +208,7 @@ impl Watch {
         let (cause, who) = match self.state {
             State::Behind(who, hold) => return self.account_hold(who, hold, from, until.max(from)),
             State::Running => (Cause::Interrupt, Who::Nobody),
-            State::OnTheWay | State::Kept(..) => (Cause::OnTheWay, Who::Nobody),
+            State::OnTheWay | State::AtWork | State::Kept(..) => (Cause::OnTheWay, Who::Nobody),
             State::TimerDue => match self.irqs_off {
                 Some(who) => (Cause::IrqsOff, who),
                 None => (Cause::TimerLate, Who::Nobody),

@@ -6,14 +6,14 @@
 //! same progress of the task: its first run after that sleep, the same lock, or the same time on a CPU. What it was late
 //! on the way is compared.
 
-use super::find::{Delay, Delays, Kind};
+use super::find::{Delay, Delays, Kind, Request};
 use super::late::Progress;
-use fairground_model::{Sink, TimedChange};
+use fairground_model::{MessageAct, MessageEvent, Sink, TimedChange, TraceEvent};
 use fairground_scenario::{Error, Overrides, Scenario};
 use fairground_sched::profile::ProfileError;
 use fairground_sched::{Profile, TaskState};
 use fairground_sim::{Flow, Simulation, Stopped};
-use fairground_stdx::{Instant, Ns, TaskId, units};
+use fairground_stdx::{CpuId, Instant, Ns, TaskId, units};
 
 /// A changed run is followed for so many times the delay beyond its end, and for no less than [`AT_LEAST`].
 const PATIENCE: u64 = 20;
@@ -43,10 +43,14 @@ const WITHOUT: [(&str, Without); 4] = [
     (NO_DEEP_IDLE, Without::DeepIdle),
 ];
 
+/// The most workers that a service has.
+pub(super) const WORKERS_AT_MOST: u32 = 1024;
 /// What stands before a setting of the machine, as `--set` has it.
 const MACHINE: &str = "machine.";
 /// What stands before the name of another kernel.
 const KERNEL: &str = "kernel=";
+/// What stands before a number of workers.
+pub(super) const WORKERS: &str = "workers=";
 
 /// Balance reads the load that is queued.
 pub const QUEUED_LOAD: &str = "queued-load";
@@ -77,7 +81,7 @@ pub struct Change {
 impl Change {
     /// An overlay (`independent-runnable`), a feature (`NO_WAKEUP_PREEMPTION`), a tunable (`sched_wakeup_granularity_ns=0`), a
     /// seam (`preemption=full`), a change of `[[at]]` (`affinity worker 0-3`), a timer slack (`slack worker 1us`), another kernel
-    /// (`kernel=6.12`), a setting of the machine (`machine.hz=1000`), or one of [`QUEUED_LOAD`] and the other names of
+    /// (`kernel=6.12`), a number of workers of the service (`workers=16`), a setting of the machine (`machine.hz=1000`), or one of [`QUEUED_LOAD`] and the other names of
     /// this module. Several stand with `;` between them.
     pub fn parse(text: &str, scenario: &Scenario) -> Result<Change, Error> {
         let mut change = Change {
@@ -101,6 +105,8 @@ impl Change {
                 let before = change.before(scenario);
                 let machine = set.machine(Some(before.machine.clone()), &mut Vec::new())?;
                 change.rebuilt = machine.map(|machine| Box::new(before.with_machine(machine)));
+            } else if let Some(workers) = part.strip_prefix(WORKERS) {
+                change.rebuilt = Some(Box::new(with_workers(change.before(scenario), workers)?));
             } else if let Some(name) = part.strip_prefix(KERNEL) {
                 let kernel = Profile::parse(name).map_err(wrong)?;
                 change.rebuilt = Some(Box::new(change.before(scenario).with_profile(kernel)));
@@ -193,6 +199,24 @@ fn slack(words: &str, scenario: &Scenario) -> Result<Vec<(TaskId, Ns)>, Error> {
     }
 }
 
+/// The scenario with so many workers of its service.
+fn with_workers(scenario: &Scenario, workers: &str) -> Result<Scenario, Error> {
+    let wrong = |message: String, hint: &str| Error::one("command line", format!("--what-if: {message}"), hint);
+    let Some((row, service)) = scenario.service() else {
+        return Err(wrong(
+            format!("`workers={workers}`: no workload is a service"),
+            "Workers are those of the workload `service`.",
+        ));
+    };
+    let number = workers.trim().parse().ok().filter(|number| (1..=WORKERS_AT_MOST).contains(number));
+    let Some(workers) = number else {
+        return Err(wrong(format!("`{workers}` is no number of workers"), "Write 1 to 1024, as in `workers=16`."));
+    };
+    let mut service = service.clone();
+    service.workers = workers;
+    Ok(scenario.with_service(row, service))
+}
+
 /// What is wrong with a profile, as a mistake of the command line.
 fn wrong(error: ProfileError) -> Error {
     Error::one("command line", format!("--what-if: {}", error.message), error.hint)
@@ -240,7 +264,7 @@ pub(super) struct Lab<'s> {
     delay: Delay,
     /// How far the task had come when the delay began.
     before: Progress,
-    /// How late it was up to its end, as it was.
+    /// How late it was up to its end, as it was; of a request, how long it took in all.
     late: Ns,
 }
 
@@ -253,7 +277,10 @@ impl<'s> Lab<'s> {
         let unknown = Progress { ran: Ns::ZERO, wakings: 0, locks: 0, is_running: false };
         let before = way.progress(delay.task, delay.from).unwrap_or(unknown);
         let mut lab = Lab { scenario, start, delay, before, late: Ns::ZERO };
-        lab.late = lab.follow(run, way, false)?.0;
+        lab.late = match delay.request {
+            None => lab.follow(run, way, false)?.0,
+            Some(request) => lab.follow_request(lab.start.clone(), request, false)?.unwrap_or(delay.until.since(delay.from)),
+        };
         Ok(lab)
     }
 
@@ -269,8 +296,16 @@ impl<'s> Lab<'s> {
         let outside = change.outside(self.scenario, start_of(&self.delay), self.delay.until)?;
         outside.into_iter().for_each(|change| run.add_change(change));
         change.take_away(&mut run);
-        let way = follows(&run, self.delay.task);
-        let (late, reached) = self.follow(run, way, change.reads_queued_load())?;
+        let (late, reached) = match self.delay.request {
+            None => {
+                let way = follows(&run, self.delay.task);
+                self.follow(run, way, change.reads_queued_load())?
+            }
+            Some(request) => {
+                let took = self.follow_request(run, request, change.reads_queued_load())?;
+                (took.unwrap_or_default(), took.is_some())
+            }
+        };
         let with = (self.delay.length().0 + late.0).saturating_sub(self.late.0);
         Ok(Outcome { change: change.text.clone(), delay: reached.then_some(Ns(with)), whole: None })
     }
@@ -290,6 +325,21 @@ impl<'s> Lab<'s> {
         Ok((Ns(way.found(now).iter().map(|delay| delay.length().0).sum()), reached))
     }
 
+    /// How long a request takes, whoever reads it: from when it is written to when it was dealt with. `None`: it did not come so far.
+    fn follow_request(&self, mut run: Simulation, request: Request, queued_load: bool) -> Result<Option<Ns>, Error> {
+        let last = self.delay.until + Ns(self.delay.length().0.saturating_mul(PATIENCE)).max(AT_LEAST);
+        let mut way = Served { request, reader: None, written: self.delay.from, done: None };
+        while way.done.is_none() && run.now() < last {
+            if queued_load {
+                run.read_queued_loads();
+            }
+            if run.step(&mut way).map_err(|stopped| self.scenario.stopped(&stopped))? == Flow::Done {
+                break;
+            }
+        }
+        Ok(way.done.map(|done| done.saturating_since(way.written)))
+    }
+
     /// Whether the task has come as far as it was when the delay was over.
     fn is_there(&self, way: &Delays, now: Instant) -> bool {
         let Some(here) = way.progress(self.delay.task, now) else { return false };
@@ -297,7 +347,34 @@ impl<'s> Lab<'s> {
             Kind::WakeUp => here.is_running && here.wakings > self.before.wakings,
             Kind::Start => here.is_running,
             Kind::Lock => here.locks > self.before.locks,
-            Kind::Preempted | Kind::Interrupted => here.ran > self.before.ran,
+            Kind::Preempted | Kind::Interrupted | Kind::Request => here.ran > self.before.ran,
+        }
+    }
+}
+
+/// Follows one message until it was dealt with.
+struct Served {
+    request: Request,
+    reader: Option<TaskId>,
+    written: Instant,
+    done: Option<Instant>,
+}
+
+impl Sink for Served {
+    fn record(&mut self, at: Instant, _cpu: CpuId, event: &TraceEvent) {
+        if let TraceEvent::SchedProcessExit { task } = *event
+            && self.reader == Some(task)
+        {
+            self.done = Some(at);
+        }
+    }
+    fn message(&mut self, at: Instant, event: &MessageEvent) {
+        match event.act {
+            MessageAct::Has { number, written, .. } if (event.pipe, number) == (self.request.pipe, self.request.number) => {
+                (self.reader, self.written) = (Some(event.task), written);
+            }
+            MessageAct::Asks if self.reader == Some(event.task) => self.done = self.done.or(Some(at)),
+            _ => {}
         }
     }
 }

@@ -11,7 +11,7 @@ use super::one::Explained;
 use super::what_if::{Change, Outcome};
 use fairground_scenario::{Error, Scenario};
 use fairground_sim::Flow;
-use fairground_stdx::{Id, Instant, Ns, TaskId};
+use fairground_stdx::{Id, Instant, Ns};
 
 /// So many events (ticks, switches and wake-ups) may all whole runs of one answer have together: about a second of work.
 const EVENTS_AT_MOST: u64 = 1_000_000;
@@ -20,12 +20,21 @@ const RUNS_AT_MOST: u32 = 16;
 /// Into so many parts a run is cut, after each of which its events are counted.
 const PARTS: u64 = 64;
 
+/// Whether two delays are put in one order: those of requests of one pipe, and all others of one task.
+fn is_alike(row: &Delay, delay: &Delay) -> bool {
+    match (row.request, delay.request) {
+        (Some(row), Some(delay)) => row.pipe == delay.pipe,
+        (None, None) => row.whose() == delay.whose(),
+        _ => false,
+    }
+}
+
 /// Whole runs with changes.
 pub(super) struct WholeRuns<'s> {
     scenario: &'s Scenario,
     asked: &'s Asked,
-    task: TaskId,
-    /// The place of the delay among those of its task, from 0: the longest.
+    delay: Delay,
+    /// The place of the delay among those of its task, or among the requests of its pipe, from 0: the longest.
     rank: usize,
     /// How many events one run has.
     each: u64,
@@ -36,28 +45,30 @@ pub(super) struct WholeRuns<'s> {
 impl<'s> WholeRuns<'s> {
     /// `delays` are those of the run as it is, `events` are its events.
     pub(super) fn new(scenario: &'s Scenario, asked: &'s Asked, delays: &[Delay], delay: &Delay, events: u64) -> WholeRuns<'s> {
-        let longer = |row: &&Delay| row.task == delay.task && row.length() > delay.length();
+        let longer = |row: &&Delay| is_alike(row, delay) && row.length() > delay.length();
         let rank = delays.iter().filter(longer).count();
         let (events_left, runs_left) = (EVENTS_AT_MOST, RUNS_AT_MOST);
-        WholeRuns { scenario, asked, task: delay.task, rank, each: events, events_left, runs_left }
+        WholeRuns { scenario, asked, delay: *delay, rank, each: events, events_left, runs_left }
     }
 
     /// Tries changes that help the delay, in their order, until one halves that of the same rank in the whole run. If none does,
     /// or the cause is that ticks are far apart, those with which a run must begin are tried too, and are remedies if they do.
-    /// What helps the whole run comes first, what does not comes last. The answer are changes that nobody could try: the run is
+    /// What a program sets itself is judged from the state before the delay. What helps the whole run comes first, what does not comes last. The answer are changes that nobody could try: the run is
     /// too long, and nothing else helps.
     pub(super) fn judge(
         &mut self,
         one: &Explained,
-        cause: Option<Cause>,
+        (cause, is_set_by_itself): (Option<Cause>, &dyn Fn(&str) -> bool),
         to_begin_with: &[String],
         outcomes: &mut Vec<Outcome>,
     ) -> Result<Vec<String>, Error> {
         let length = one.delay.length();
         let saved = |with: Option<Ns>| with.map_or(Ns::ZERO, |with| length.saturating_sub(with));
-        let halves = |row: &Outcome| saved(row.whole).0 * 2 >= length.0;
+        // What a program sets itself cannot be set for it at the beginning of a run.
+        let counted = |row: &Outcome| if is_set_by_itself(&row.change) { row.delay } else { row.whole };
+        let halves = |row: &Outcome| saved(counted(row)).0 * 2 >= length.0;
         for row in outcomes.iter_mut().filter(|row| row.whole.is_some() || one.is_worth(saved(row.delay))) {
-            if row.whole.is_none() {
+            if row.whole.is_none() && !is_set_by_itself(&row.change) {
                 row.whole = self.try_text(&row.change)?;
             }
             if halves(row) {
@@ -75,7 +86,7 @@ impl<'s> WholeRuns<'s> {
                 untried.extend((row.whole.is_none() && !self.is_affordable()).then(|| text.clone()));
             }
         }
-        outcomes.sort_by_key(|row| match row.whole {
+        outcomes.sort_by_key(|row| match counted(row) {
             Some(_) if halves(row) => 0,
             Some(_) if one.is_worth(saved(row.whole)) => 1,
             None if one.is_worth(saved(row.delay)) => 2,
@@ -109,7 +120,10 @@ impl<'s> WholeRuns<'s> {
     /// The delay of the same rank; `None` if the run was given up.
     fn run(&mut self, change: &Change) -> Result<Option<Ns>, Error> {
         let mut run = change.whole(self.scenario)?;
-        let watched: Vec<bool> = (0..=self.task.index()).map(|row| row == self.task.index()).collect();
+        // Of a request all who read its pipe are looked at: with more workers there are more tasks.
+        let late = self.delay.whose().index();
+        let all = self.delay.request.is_some() && !self.asked.named;
+        let watched: Vec<bool> = run.sched().task_ids().map(|task| all || task.index() == late).collect();
         let mut delays = Delays::new(&watched, run.sched().cpu_ids().count());
         let end = run.end().ns();
         self.runs_left = self.runs_left.saturating_sub(1);
@@ -126,7 +140,8 @@ impl<'s> WholeRuns<'s> {
             return Ok(None);
         }
         let sleepers = delays.sleepers();
-        let mut lengths: Vec<Ns> = self.asked.that_count(delays.found(run.now()), &sleepers).iter().map(Delay::length).collect();
+        let counted = self.asked.that_count(delays.found(run.now()), &sleepers);
+        let mut lengths: Vec<Ns> = counted.iter().filter(|row| is_alike(row, &self.delay)).map(Delay::length).collect();
         lengths.sort_unstable();
         Ok(Some(lengths.iter().rev().nth(self.rank).copied().unwrap_or(Ns::ZERO)))
     }

@@ -5,6 +5,7 @@ use crate::digest::Digest;
 use crate::distributed::Distributed;
 use crate::event::TraceEvent;
 use crate::lock_event::LockEvent;
+use crate::message_event::MessageEvent;
 use fairground_stdx::{CpuId, Instant, TaskId};
 
 /// What is known of a task beside its row number.
@@ -44,6 +45,8 @@ pub trait Sink {
     fn distributed(&mut self, _at: Instant, _cpu: CpuId, _call: &Distributed) {}
     /// A task waits for a lock, holds or releases it. No record: it is not in the digest.
     fn lock(&mut self, _at: Instant, _cpu: CpuId, _event: &LockEvent) {}
+    /// A task asks for a message of a pipe, or has one. No record: it is not in the digest.
+    fn message(&mut self, _at: Instant, _event: &MessageEvent) {}
     /// The timer of a task that sleeps has rung; it was due at `due`. No record: it is not in the digest.
     fn timer(&mut self, _at: Instant, _cpu: CpuId, _task: TaskId, _due: Instant) {}
     /// schedule() accounted its running task, which can go on, and its clock had not moved since the last account. A kernel's would have,
@@ -99,6 +102,10 @@ impl<A: Sink + ?Sized, B: Sink + ?Sized> Sink for (&mut A, &mut B) {
         self.0.lock(at, cpu, event);
         self.1.lock(at, cpu, event);
     }
+    fn message(&mut self, at: Instant, event: &MessageEvent) {
+        self.0.message(at, event);
+        self.1.message(at, event);
+    }
     fn timer(&mut self, at: Instant, cpu: CpuId, task: TaskId, due: Instant) {
         self.0.timer(at, cpu, task, due);
         self.1.timer(at, cpu, task, due);
@@ -142,6 +149,9 @@ impl Sink for Vec<Box<dyn Sink + '_>> {
     }
     fn lock(&mut self, at: Instant, cpu: CpuId, event: &LockEvent) {
         self.iter_mut().for_each(|sink| sink.lock(at, cpu, event));
+    }
+    fn message(&mut self, at: Instant, event: &MessageEvent) {
+        self.iter_mut().for_each(|sink| sink.message(at, event));
     }
     fn timer(&mut self, at: Instant, cpu: CpuId, task: TaskId, due: Instant) {
         self.iter_mut().for_each(|sink| sink.timer(at, cpu, task, due));
@@ -198,6 +208,10 @@ impl<'a> Recorder<'a> {
     /// Passes on what a task does with a lock.
     pub fn lock(&mut self, at: Instant, cpu: CpuId, event: &LockEvent) {
         self.sink.lock(at, cpu, event);
+    }
+    /// Passes on what a task does with a message.
+    pub fn message(&mut self, at: Instant, event: &MessageEvent) {
+        self.sink.message(at, event);
     }
     /// Passes on that the timer of a task has rung.
     pub fn timer(&mut self, at: Instant, cpu: CpuId, task: TaskId, due: Instant) {

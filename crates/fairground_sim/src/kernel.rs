@@ -242,7 +242,7 @@ impl Simulation {
                 self.schedule(rec, cpu)
             }
             Then::PipeWrite { pipe, value, slept } => self.pipe_write(cpu, pipe, value, slept),
-            Then::PipeRead { pipe, into, slept } => self.pipe_read(cpu, pipe, into, slept),
+            Then::PipeRead { pipe, into, slept } => self.pipe_read(rec, cpu, pipe, into, slept),
             Then::PipePoll(pipe) => self.pipe_poll(cpu, pipe),
             Then::PipeWake(pipe, wakes) => self.pipe_wake(cpu, pipe, wakes),
             Then::UnixSend { sock, bytes } => self.unix_send(rec, cpu, sock, bytes),

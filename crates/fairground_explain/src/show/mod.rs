@@ -29,7 +29,8 @@ pub fn document(scenario: &Scenario, explanation: &Explanation) -> Document {
         .set("notes", scenario.notes.clone())
         .set("delays", explanation.delays)
         .set("percentile", explanation.percentile.map(|percentile| percentile.to_string()))
-        .set("task", explanation.names.task(one.delay.task))
+        .set("task", explanation.names.task(one.delay.whose()))
+        .set("waker", one.delay.wakes.map(|_| explanation.names.task(one.delay.task)))
         .set("group", explanation.names.group(one.group))
         .set("cpu", one.cpu.get())
         .set("kind", one.delay.kind.name())
@@ -37,6 +38,15 @@ pub fn document(scenario: &Scenario, explanation: &Explanation) -> Document {
         .set("until_ns", one.delay.until.ns())
         .set("unfinished", !one.delay.ran)
         .set("delay_ns", one.delay.length().0)
+        .set("request", one.delay.request.as_ref().map(|row| json!({ "read_ns": row.read.ns(), "own_ns": row.own.0 })))
+        .set(
+            "shares",
+            explanation
+                .shares()
+                .iter()
+                .map(|row| json!({ "cause": row.0.slug(), "share_permille": row.1 }))
+                .collect::<Vec<Value>>(),
+        )
         .set("who_ran", explanation.who_ran())
         .set("confidence", explanation.proof.confidence.name())
         .set("suspects", explanation.proof.suspects.iter().map(|row| suspect(row, one.delay.length())).collect::<Vec<Value>>())

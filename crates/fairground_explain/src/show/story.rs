@@ -43,12 +43,31 @@ fn headline(one: &Explained, names: &Names) -> String {
         Kind::Preempted => "when it was taken off its CPU",
         Kind::Lock => "when it asked for a lock",
         Kind::Interrupted => "when it was interrupted",
+        Kind::Request => "when it came",
     };
     let end = match delay.ran {
         true => format!("to {}, when it went on on CPU {}", format_at(delay.until), one.cpu),
         false => format!("to the end of the run at {}, and had not gone on then", format_at(delay.until)),
     };
     let (who, length) = (names.task_in(delay.task, one.group), format_ns(delay.length()));
+    if let Some(request) = &delay.request {
+        let (read, done) = (format_at(request.read), format_at(delay.until));
+        let end = if delay.ran {
+            format!("it was dealt with at {done}")
+        } else {
+            format!("it was not dealt with at the end of the run, {done}")
+        };
+        let text = format!(
+            "A request was late by {length}: it came at {}, {who} read it at {read}, and {end}.\n",
+            format_at(delay.from)
+        );
+        return text + &format!("The work for it, {}, is no delay.\n", format_ns(request.own));
+    }
+    if let Some(woken) = delay.wakes {
+        let text =
+            format!("{} was late because of {who}, which should have woken it: that was late by {length},", names.task(woken));
+        return text + &format!(" from {}, {began}, {end}.\n", format_at(delay.from));
+    }
     format!("{who} was late by {length}: from {}, {began}, {end}.\n", format_at(delay.from))
 }
 
@@ -68,12 +87,10 @@ fn cause(explanation: &Explanation) -> String {
         Confidence::Unproved => " Nothing that was tried made the delay shorter.",
     };
     let mut text = format!("Cause: {}: {}.{sure}\n", one.cause.slug(), one.cause.sentence());
-    let whole = one.delay.length().0.max(1);
-    let pct = |cause: &Cause| (u128::from(one.parts.of(*cause).0) * 100 / u128::from(whole)) as u64;
-    let here = one.here();
-    if here.first().is_some_and(|first| pct(first) < ALONE_PCT) {
+    let shares = explanation.shares();
+    if shares.first().is_some_and(|first| first.1 < ALONE_PCT * 10) {
         let shares: Vec<String> =
-            here.iter().take(MIXED_AT_MOST).map(|cause| format!("{} {} %", cause.slug(), pct(cause))).collect();
+            shares.iter().take(MIXED_AT_MOST).map(|(cause, share)| format!("{} {} %", cause.slug(), share / 10)).collect();
         text += &format!("Its time is mixed: {}.\n", shares.join(", "));
     }
     text

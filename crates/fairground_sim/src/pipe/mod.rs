@@ -5,9 +5,9 @@ mod pages;
 use crate::cpu::Then;
 use crate::kernel::Next;
 use crate::simulation::Simulation;
-use fairground_model::{Op, PipeSpec, Section};
+use fairground_model::{MessageAct, MessageEvent, Op, PipeSpec, Recorder, Section};
 use fairground_sched::seam::PipeWakeup;
-use fairground_stdx::{CpuId, PipeId, TaskId};
+use fairground_stdx::{CpuId, Instant, PipeId, TaskId};
 use pages::Pages;
 use std::collections::VecDeque;
 
@@ -19,7 +19,10 @@ pub(crate) struct Pipe {
     pages: Option<Pages>,
     /// Whether wake-ups at its ends are synchronous.
     pub(crate) sync: bool,
-    messages: VecDeque<u64>,
+    /// Messages with the instants at which they were written.
+    messages: VecDeque<(u64, Instant)>,
+    /// How many were read.
+    read: u64,
     readers: VecDeque<TaskId>,
     writers: VecDeque<TaskId>,
     /// Who waits for a message that somebody else may read.
@@ -43,13 +46,14 @@ impl Pipe {
             pages: spec.bytes.map(|bytes| Pages::new(capacity, bytes)),
             sync: spec.sync,
             messages: VecDeque::with_capacity(capacity.min(64)),
+            read: 0,
             readers: VecDeque::with_capacity(2),
             writers: VecDeque::with_capacity(2),
             pollers: VecDeque::new(),
         }
     }
     /// Takes a message in and says whom to wake for it; `None`: there is no room.
-    fn write(&mut self, value: u64, slept: bool, rule: PipeWakeup) -> Option<Wakes> {
+    fn write(&mut self, value: u64, now: Instant, slept: bool, rule: PipeWakeup) -> Option<Wakes> {
         let was_empty = self.messages.is_empty();
         let room = match &mut self.pages {
             None => self.messages.len() < self.capacity,
@@ -64,12 +68,13 @@ impl Pipe {
                 Wakes { readers: rule.after_write(was_empty), writers: slept && !rule.wakes_all() && !pages.is_full() }
             }
         };
-        self.messages.push_back(value);
+        self.messages.push_back((value, now));
         Some(wakes)
     }
     /// Gives the oldest message out and says whom to wake for that; `None`: there is none.
-    fn read(&mut self, slept: bool, rule: PipeWakeup) -> Option<(u64, Wakes)> {
-        let value = self.messages.pop_front()?;
+    fn read(&mut self, slept: bool, rule: PipeWakeup) -> Option<(u64, Instant, Wakes)> {
+        let (value, written) = self.messages.pop_front()?;
+        self.read += 1;
         let wakes = match &mut self.pages {
             None => Wakes { readers: false, writers: true },
             Some(pages) => {
@@ -79,7 +84,7 @@ impl Pipe {
                 Wakes { readers: slept && !rule.wakes_all() && more, writers: rule.after_read(was_full, freed) }
             }
         };
-        Some((value, wakes))
+        Some((value, written, wakes))
     }
     /// Whether a wake-up is that of a queue of messages without a size, in which it is for one task at the other end.
     fn wakes_one(&self) -> bool {
@@ -123,7 +128,7 @@ impl Simulation {
         let task = self.sched.rq(cpu).curr.expect("invariant: a task is in its system call");
         let rule = self.sched.profile().pipe_wakeup;
         let end = &mut self.pipes[pipe];
-        let Some(wakes) = end.write(value, slept, rule) else {
+        let Some(wakes) = end.write(value, self.now, slept, rule) else {
             end.writers.push_back(task);
             return self.sleep_in(cpu, task, Then::PipeWrite { pipe, value, slept: true });
         };
@@ -133,14 +138,20 @@ impl Simulation {
 
     /// Kernel: pipe.c pipe_read(), v4.12–
     #[inline(never)]
-    pub(crate) fn pipe_read(&mut self, cpu: CpuId, pipe: PipeId, into: u8, slept: bool) -> Next {
+    pub(crate) fn pipe_read(&mut self, rec: &mut Recorder<'_>, cpu: CpuId, pipe: PipeId, into: u8, slept: bool) -> Next {
         let task = self.sched.rq(cpu).curr.expect("invariant: a task is in its system call");
         let rule = self.sched.profile().pipe_wakeup;
+        let now = self.now;
+        let mut tell = |act| rec.message(now, &MessageEvent { pipe, task, act });
+        if !slept {
+            tell(MessageAct::Asks);
+        }
         let end = &mut self.pipes[pipe];
-        let Some((value, wakes)) = end.read(slept, rule) else {
+        let Some((value, written, wakes)) = end.read(slept, rule) else {
             end.readers.push_back(task);
             return self.sleep_in(cpu, task, Then::PipeRead { pipe, into, slept: true });
         };
+        tell(MessageAct::Has { number: end.read, written, slept });
         let then = if end.wakes_one() { Then::WakeWriter(pipe) } else { Then::PipeWake(pipe, wakes) };
         self.tasks[task].frame.set(into, value);
         self.cpus[cpu].meter.count(Op::PipeOp);
