@@ -49,7 +49,7 @@ pub(super) fn hold(simulation: &Simulation, past: &Past, cpu: CpuId, waiter: Tas
     if other.kthread {
         return by(Cause::KernelThread);
     }
-    if sched.rq(cpu).need_resched {
+    if sched.rq(cpu).need_resched || sched.rq(cpu).need_resched_lazy {
         return by(pending(simulation, cpu));
     }
     if rivals.own_is_idle && !rivals.other_is_idle {

@@ -2,9 +2,10 @@
 
 use super::cause::Cause;
 use super::one::Explained;
+use super::own::is_of_kind;
 use super::parts::{Keeps, Who};
 use super::what_if::{NO_DEEP_IDLE, NO_INTERRUPTS, NO_STEAL, QUEUED_LOAD};
-use fairground_model::{Instr, TaskSet, TaskSpec, event};
+use fairground_model::{TaskSet, TaskSpec, event};
 use fairground_scenario::Scenario;
 use fairground_sched::Profile;
 use fairground_sched::profile::{Known, KnownKind};
@@ -20,11 +21,13 @@ pub(super) struct Named<'a> {
     scenario: &'a Scenario,
     set: &'a TaskSet,
     one: &'a Explained,
+    /// Whether a task was named.
+    named: bool,
 }
 
 impl<'a> Named<'a> {
-    pub(super) fn new(scenario: &'a Scenario, set: &'a TaskSet, one: &'a Explained) -> Named<'a> {
-        Named { scenario, set, one }
+    pub(super) fn new(scenario: &'a Scenario, set: &'a TaskSet, one: &'a Explained, named: bool) -> Named<'a> {
+        Named { scenario, set, one, named }
     }
     fn task(&self) -> &str {
         &self.set.tasks[self.one.delay.task].name
@@ -32,10 +35,11 @@ impl<'a> Named<'a> {
     fn name(&self, task: TaskId) -> &str {
         self.set.tasks.get(task).map_or("?", |spec| spec.name.as_str())
     }
-    /// Those who share the work of the late one: of a request all who run its reader's program, else nobody but itself.
+    /// Those who share the work of the late one: of a request, or of a service that is asked about as a whole, all who run the
+    /// same program; else nobody but itself.
     fn team(&self) -> Vec<&str> {
         let own = &self.set.tasks[self.one.delay.task];
-        if self.one.delay.request.is_none() {
+        if self.one.delay.request.is_none() && (self.named || self.scenario.service().is_none()) {
             return vec![own.name.as_str()];
         }
         let alike = self.set.tasks.iter().filter(|spec| spec.program == own.program);
@@ -142,7 +146,9 @@ impl<'a> Named<'a> {
             Cause::BatchPolicy => vec![format!("policy {task} other")],
             // Where one of them makes room for the next, all must go.
             Cause::RealTime | Cause::Deadline => {
-                [self.others(), self.other_real_time()].into_iter().flat_map(|names| ordinary(&names)).collect()
+                let all = [self.others(), self.other_real_time()];
+                let yields = all.iter().flat_map(|names| idle(names.clone())).collect::<Vec<_>>();
+                all.iter().flat_map(|names| ordinary(names)).chain(yields).collect()
             }
             Cause::SleeperCredit => texts(&["GENTLE_FAIR_SLEEPERS", "NO_FAIR_SLEEPERS"]),
             Cause::WithinWakeupGranularity => texts(&["sched_wakeup_granularity_ns=0"]),
@@ -251,9 +257,6 @@ impl<'a> Named<'a> {
         }
         let named = ["nice {task} -20", "slice {task} 100us", "affinity {task} {all}"];
         texts.extend(named.iter().map(|text| self.of_team(&text.replace("{all}", &self.cpus().to_string()))));
-        if [Cause::RealTime, Cause::Deadline].iter().any(|&cause| self.one.is_worth(self.one.parts.of(cause))) {
-            texts.extend(all(self.others().iter().map(|name| format!("policy {name} idle")).collect()));
-        }
         if !self.scenario.machine.policies.is_empty() {
             texts.push(format!("governor {} performance", self.cpus()));
         }
@@ -300,18 +303,6 @@ impl<'a> Named<'a> {
             (Profile::parse(base).ok()?.base == self.scenario.profile.base).then(|| overlay.to_string())
         })
         .collect()
-    }
-}
-
-/// Whether a step of a program makes a change of this kind.
-fn is_of_kind(step: &Instr, kind: &str) -> bool {
-    match step {
-        Instr::SetNice { .. } => kind == "nice",
-        Instr::SetPolicy { .. } => matches!(kind, "policy" | "nice"),
-        Instr::SetSlice { .. } => kind == "slice",
-        Instr::SetAffinity { .. } => kind == "affinity",
-        Instr::SetTimerSlack { .. } => kind == "slack",
-        _ => false,
     }
 }
 

@@ -27,6 +27,7 @@ mod late;
 mod levers;
 mod lock;
 mod one;
+mod own;
 mod parts;
 mod past;
 mod percentile;
@@ -238,10 +239,17 @@ impl Asked {
         self.forked.get(task.index()).is_some_and(|&forked| forked)
     }
 
+    /// Whether a request is a delay of the task that is asked about. Where one task alone reads a pipe, its own work is none.
+    fn asks_for_requests(&self, scenario: &Scenario) -> bool {
+        !self.named || scenario.service().is_some()
+    }
     /// The delay that is meant, and all that belong to the table of a percentile.
     fn choose(&self, scenario: &Scenario, found: &[Delay], end: Instant) -> Result<(Delay, Vec<Delay>), Error> {
         // A delay that made others late is asked about itself, if its task is one of those that are.
-        let is_asked = |row: &&Delay| row.is_a_delay() && (row.wakes.is_none() || !self.watched[row.task.index()]);
+        let requests = self.asks_for_requests(scenario);
+        let is_asked = |row: &&Delay| {
+            row.is_a_delay() && (requests || row.request.is_none()) && (row.wakes.is_none() || !self.watched[row.task.index()])
+        };
         let found: Vec<Delay> = found.iter().filter(is_asked).copied().collect();
         let found = &found[..];
         let chosen = match (self.at, self.percentile) {

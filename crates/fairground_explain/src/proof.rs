@@ -5,7 +5,7 @@
 //!
 //! - A rule of its own (a quota, a feature, a policy): the mean of the two, since a rule often leads to the next one, which
 //!   then has the time.
-//! - Others that were ahead and would have to yield: half of the smaller one, since that removes every wait for a CPU; all of
+//! - Others that were ahead and would have to yield: half of the smaller one, since that removes every wait for a CPU; most of
 //!   it if many had their turns.
 //! - On another CPU: what the removal saves.
 //! - A state that no change removes: its time, since the account of the time is exact.
@@ -26,6 +26,8 @@ use fairground_stdx::Ns;
 const YIELDS: &str = " idle";
 /// Workers are doubled so often at most.
 const DOUBLED_AT_MOST: u32 = 4;
+/// That many tasks had their turns scores so many twentieths of what making them yield saves: a rule must explain more.
+const MANY_IN_20: u64 = 17;
 /// So many changes are tried at most.
 const CHANGES_AT_MOST: usize = 40;
 
@@ -73,11 +75,11 @@ impl Suspect {
     /// What it explains of a delay of this length.
     pub fn score(&self, length: Ns) -> Ns {
         let saved = self.removal.as_ref().map(|row| row.1.min(length));
-        let half = if self.many { 1 } else { 2 };
         Ns(match (saved, self.cause.place()) {
             (Some(saved), _) if saved.0 * 100 < length.0 * LEAST_PCT => 0,
             (Some(saved), Place::Elsewhere) => saved.0,
-            (Some(saved), Place::Here) if is_generic(self.cause) => self.time.min(saved).0 / half,
+            (Some(saved), Place::Here) if is_generic(self.cause) && self.many => self.time.min(saved).0 / 20 * MANY_IN_20,
+            (Some(saved), Place::Here) if is_generic(self.cause) => self.time.min(saved).0 / 2,
             (Some(saved), Place::Here) => (self.time.0 + saved.0) / 2,
             // What could be tried is so already, and the task waits all the same.
             (None, Place::Here) if self.removable => self.time.0 / 2,
@@ -89,12 +91,24 @@ impl Suspect {
     /// was free, then what somebody had set.
     fn rank(&self, length: Ns) -> u32 {
         let was_set = matches!(self.cause, Cause::NoWakeupPreemption | Cause::BatchPolicy | Cause::IdlePolicy | Cause::Burst);
-        let goes_first = matches!(self.cause, Cause::RealTime | Cause::Deadline | Cause::HeavierTask);
+        let goes_first = matches!(
+            self.cause,
+            Cause::RealTime
+                | Cause::Deadline
+                | Cause::HeavierTask
+                | Cause::IdlePolicy
+                | Cause::KernelSection
+                | Cause::PreemptOff
+                | Cause::IrqsOff
+        );
+        let is_shown = self.time.0 * 2 >= length.0;
         let saved = self.removal.as_ref().map_or(Ns::ZERO, |row| row.1);
         match self.cause.place() {
+            // Nobody can take it away, and the account of the time is exact.
+            Place::Here if goes_first && is_shown && !self.removable => 3,
             _ if saved.0 * 2 < length.0 => 0,
             _ if self.cause == Cause::CpuOffline => 4,
-            Place::Here if goes_first && self.time.0 * 2 >= length.0 => 3,
+            Place::Here if goes_first && is_shown => 3,
             Place::Elsewhere => 2,
             Place::Here => u32::from(was_set),
         }
@@ -127,7 +141,7 @@ pub(super) fn prove(
     lab: &Lab<'_>,
     mut whole: WholeRuns<'_>,
 ) -> Result<Proof, Error> {
-    let named = Named::new(scenario, set, one);
+    let named = Named::new(scenario, set, one, whole.is_named());
     let length = one.delay.length();
     let mut tried = Tried { lab, scenario, outcomes: Vec::new() };
     let mut elsewhere = one.elsewhere();
@@ -150,8 +164,12 @@ pub(super) fn prove(
         let removals = named.removals(cause);
         let removable = !removals.is_empty();
         for text in removals {
-            let Some(outcome) = tried.outcome(&text)? else { continue };
-            let saved = outcome.delay.map_or(Ns::ZERO, |with| length.saturating_sub(with));
+            let Some(mut outcome) = tried.outcome(&text)? else { continue };
+            if named.sets_itself(&text) {
+                outcome.whole = whole.try_text(&text)?;
+                tried.outcomes.iter_mut().filter(|row| row.change == text).for_each(|row| row.whole = outcome.whole);
+            }
+            let saved = outcome.left().map_or(Ns::ZERO, |with| length.saturating_sub(with));
             if best.as_ref().is_none_or(|best| saved > best.1) {
                 best = Some((text, saved));
             }
@@ -163,11 +181,14 @@ pub(super) fn prove(
         let time = if cause == Cause::HeavierTask { one.parts.behind_heavier() } else { one.parts.of(cause) };
         suspects.push(Suspect { cause, time, removal: best, many, removable });
     }
+    if many {
+        share_ticks(&mut suspects);
+    }
     suspects.extend(burst(&named, one, &mut tried, &mut whole, many)?);
     for text in named.remedies().into_iter().chain(named.overlays()) {
         tried.outcome(&text)?;
     }
-    both(&suspects, length, &mut tried)?;
+    let both = both(&suspects, length, &mut tried)?;
     let mut outcomes = tried.outcomes;
     suspects.sort_by_key(|suspect| std::cmp::Reverse((suspect.rank(length), rounded(suspect.score(length), length))));
     if suspects.first().is_none_or(|first| first.score(length) == Ns::ZERO) {
@@ -185,7 +206,7 @@ pub(super) fn prove(
     let place = |row: &Outcome| {
         let with = row.left().map_or(u64::MAX, |with| with.0.saturating_mul(20) / length.0.max(1));
         let is_own = own == Some(row.change.as_str()) && with <= 10;
-        (!is_own || row.change.contains(YIELDS), with, row.change.contains(YIELDS), row.delay)
+        (both.as_ref() == Some(&row.change), !is_own || row.change.contains(YIELDS), with, row.change.contains(YIELDS), row.delay)
     };
     outcomes.sort_by_key(|row| place(row));
     let cause = suspects.first().map(|first| first.cause);
@@ -216,6 +237,14 @@ fn burst(
     Ok(halves.then_some(Suspect { cause: Cause::Burst, time, many, removable: true, removal: Some((text, saved)) }))
 }
 
+/// Where many tasks have their turns, what a tick comes late for is still time behind others: it counts for the first of the
+/// causes that say no more than that, too.
+fn share_ticks(suspects: &mut [Suspect]) {
+    let ticks = suspects.iter().find(|row| row.cause == Cause::TickGranularity).map_or(Ns::ZERO, |row| row.time);
+    let generic = suspects.iter_mut().filter(|row| is_generic(row.cause)).max_by_key(|row| row.time);
+    generic.into_iter().for_each(|row| row.time = row.time + ticks);
+}
+
 /// More workers: no run can begin to have them in its middle, so whole runs tell, each with twice as many, until the delay halves.
 fn workers(scenario: &Scenario, one: &Explained, tried: &mut Tried<'_, '_>, whole: &mut WholeRuns<'_>) -> Result<Suspect, Error> {
     let (length, time) = (one.delay.length(), one.parts.of(Cause::WorkersBusy));
@@ -238,13 +267,9 @@ fn workers(scenario: &Scenario, one: &Explained, tried: &mut Tried<'_, '_>, whol
     Ok(suspect)
 }
 
-/// Where no change halves the delay: what takes away the two causes that had most of the time, together.
-fn both(suspects: &[Suspect], length: Ns, tried: &mut Tried<'_, '_>) -> Result<(), Error> {
-    let halves = |row: &Outcome| row.left().is_some_and(|left| left.0.saturating_mul(2) <= length.0);
-    if tried.outcomes.iter().any(halves) {
-        return Ok(());
-    }
-    let is_worth = |time: Ns| time.0 * 100 >= length.0 * LEAST_PCT;
+/// What takes away the two causes that had most of the time, together: it is a remedy if nothing else is.
+fn both(suspects: &[Suspect], length: Ns, tried: &mut Tried<'_, '_>) -> Result<Option<String>, Error> {
+    let is_worth = |time: Ns| time.0 * 5 >= length.0;
     let mut rows: Vec<&Suspect> = suspects.iter().filter(|row| is_worth(row.time)).collect();
     rows.sort_by_key(|row| std::cmp::Reverse(row.time));
     let texts: Vec<&str> = rows.iter().filter_map(|row| Some(row.removal.as_ref()?.0.as_str())).collect();
@@ -253,9 +278,10 @@ fn both(suspects: &[Suspect], length: Ns, tried: &mut Tried<'_, '_>) -> Result<(
         && !first.starts_with(WORKERS)
         && !second.starts_with(WORKERS)
     {
-        tried.outcome(&format!("{first}; {second}"))?;
+        let text = format!("{first}; {second}");
+        return Ok(tried.outcome(&text)?.map(|_| text));
     }
-    Ok(())
+    Ok(None)
 }
 
 /// A score in twentieths of the delay.

@@ -8,6 +8,7 @@
 
 use super::find::{Delay, Delays, Kind, Request};
 use super::late::Progress;
+use super::own;
 use fairground_model::{MessageAct, MessageEvent, Sink, TimedChange, TraceEvent};
 use fairground_scenario::{Error, Overrides, Scenario};
 use fairground_sched::profile::ProfileError;
@@ -179,6 +180,14 @@ impl Change {
         let mut setup = changed.setup()?;
         setup.tasks.changes.extend(self.outside(&changed, Instant::ZERO, Instant::MAX)?);
         setup.tasks.changes.sort_by_key(|change| change.at);
+        for &(task, slack) in &self.slack {
+            own::keep(&mut setup.tasks, task, &own::Kept::Slack(slack));
+        }
+        for change in self.outside(&changed, Instant::ZERO, Instant::ZERO)? {
+            if let Some((task, kept)) = own::Kept::of(&change.change) {
+                own::keep(&mut setup.tasks, task, &kept);
+            }
+        }
         let mut run = Simulation::new(setup).map_err(|mistakes| scenario.wrong(mistakes))?;
         self.take_away(&mut run);
         Ok(run)

@@ -43,6 +43,10 @@ pub(super) struct WholeRuns<'s> {
 }
 
 impl<'s> WholeRuns<'s> {
+    /// Whether a task was named.
+    pub(super) fn is_named(&self) -> bool {
+        self.asked.named
+    }
     /// `delays` are those of the run as it is, `events` are its events.
     pub(super) fn new(scenario: &'s Scenario, asked: &'s Asked, delays: &[Delay], delay: &Delay, events: u64) -> WholeRuns<'s> {
         let longer = |row: &&Delay| is_alike(row, delay) && row.length() > delay.length();
@@ -53,7 +57,7 @@ impl<'s> WholeRuns<'s> {
 
     /// Tries changes that help the delay, in their order, until one halves that of the same rank in the whole run. If none does,
     /// or the cause is that ticks are far apart, those with which a run must begin are tried too, and are remedies if they do.
-    /// What a program sets itself is judged from the state before the delay. What helps the whole run comes first, what does not comes last. The answer are changes that nobody could try: the run is
+    /// What helps the whole run comes first, what does not comes last. The answer are changes that nobody could try: the run is
     /// too long, and nothing else helps.
     pub(super) fn judge(
         &mut self,
@@ -64,11 +68,11 @@ impl<'s> WholeRuns<'s> {
     ) -> Result<Vec<String>, Error> {
         let length = one.delay.length();
         let saved = |with: Option<Ns>| with.map_or(Ns::ZERO, |with| length.saturating_sub(with));
-        // What a program sets itself cannot be set for it at the beginning of a run.
-        let counted = |row: &Outcome| if is_set_by_itself(&row.change) { row.delay } else { row.whole };
-        let halves = |row: &Outcome| saved(counted(row)).0 * 2 >= length.0;
-        for row in outcomes.iter_mut().filter(|row| row.whole.is_some() || one.is_worth(saved(row.delay))) {
-            if row.whole.is_none() && !is_set_by_itself(&row.change) {
+        let halves = |row: &Outcome| saved(row.whole).0 * 2 >= length.0;
+        // What a program sets itself is not set for it from the state before the delay on, but in a run that begins with it.
+        let counts = |row: &Outcome| row.whole.is_some() || one.is_worth(saved(row.delay)) || is_set_by_itself(&row.change);
+        for row in outcomes.iter_mut().filter(|row| counts(row)) {
+            if row.whole.is_none() {
                 row.whole = self.try_text(&row.change)?;
             }
             if halves(row) {
@@ -86,7 +90,7 @@ impl<'s> WholeRuns<'s> {
                 untried.extend((row.whole.is_none() && !self.is_affordable()).then(|| text.clone()));
             }
         }
-        outcomes.sort_by_key(|row| match counted(row) {
+        outcomes.sort_by_key(|row| match row.whole {
             Some(_) if halves(row) => 0,
             Some(_) if one.is_worth(saved(row.whole)) => 1,
             None if one.is_worth(saved(row.delay)) => 2,

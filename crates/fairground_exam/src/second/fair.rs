@@ -43,7 +43,7 @@ fn autogroup(dice: &mut Dice, planted: bool) -> Plot {
     scene.task(&worker, format!("do = [\"run {run}\", \"sleep 300us\"], session = \"{session}\""));
     scene.task(&cc, format!("hog = true, count = {many}, session = \"make\", start = \"1ms\""));
     scene.task(&player, "do = [\"run 2ms\", \"sleep 8ms\"], session = \"music\", start = \"1ms\"");
-    let who: Vec<String> = (0..many).map(|row| format!("{cc}-{row}")).collect();
+    let who: Vec<String> = (0..many).map(|row| format!("{cc}-{row}")).chain([player]).collect();
     let causes = ["queue-length", "heavier-task", "earlier-deadline", "protected", "not-eligible"];
     plot(scene, &worker, &causes, &["nice", "policy", "sched_autogroup_enabled", "session"], &who)
 }
@@ -70,7 +70,7 @@ fn crowd(dice: &mut Dice, planted: bool) -> Plot {
     let (run, pause) = (dice.us(1_500, 3_000), dice.us(300, 900));
     let most = if planted { many } else { 2 };
     scene.task(&worker, format!("do = [\"run 2ms\", \"sleep {pause}\"]"));
-    scene.task(&others, format!("do = [\"run {run}\", \"sleep 50us\"], count = {most}"));
+    scene.task(&others, format!("do = [\"run {run}\", \"sleep 50us\"], count = {most}, start = \"1ms\""));
     let who: Vec<String> = (0..many).map(|row| format!("{others}-{row}")).collect();
     let causes = ["queue-length", "earlier-deadline", "protected", "not-eligible", "wakeup-granularity", "tick"];
     plot(scene, &worker, &causes, &["nice", "policy", "cpus", "slice"], &who)
