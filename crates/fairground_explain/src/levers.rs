@@ -5,7 +5,7 @@ use super::one::Explained;
 use super::own::is_of_kind;
 use super::parts::{Keeps, Who};
 use super::what_if::{NO_DEEP_IDLE, NO_INTERRUPTS, NO_STEAL, QUEUED_LOAD};
-use fairground_model::{TaskSet, TaskSpec, event};
+use fairground_model::{DEFAULT_SHARES, Policy, TaskSet, TaskSpec, event};
 use fairground_scenario::Scenario;
 use fairground_sched::Profile;
 use fairground_sched::profile::{Known, KnownKind};
@@ -92,9 +92,10 @@ impl<'a> Named<'a> {
         });
         names
     }
-    /// The other real-time tasks.
+    /// The other tasks that go before all fair ones.
     fn other_real_time(&self) -> Vec<&str> {
-        let is_other = |spec: &&TaskSpec| spec.policy.is_rt() && spec.name != self.task();
+        let is_urgent = |policy: &Policy| policy.is_rt() || matches!(policy, Policy::Deadline { .. });
+        let is_other = |spec: &&TaskSpec| is_urgent(&spec.policy) && spec.name != self.task();
         self.set.tasks.iter().filter(is_other).map(|spec| spec.name.as_str()).take(OTHERS_AT_MOST).collect()
     }
     fn holders(&self) -> Vec<TaskId> {
@@ -157,7 +158,7 @@ impl<'a> Named<'a> {
             Cause::Protected => texts(&["NO_RUN_TO_PARITY"]),
             Cause::DelayedDequeue => texts(&["NO_DELAY_DEQUEUE", "NO_DELAY_DEQUEUE; NO_PLACE_LAG"]),
             Cause::Buddy => texts(&["NO_NEXT_BUDDY", "NO_LAST_BUDDY"]),
-            Cause::TickGranularity => texts(&["HRTICK"]),
+            Cause::TickGranularity => texts(&["HRTICK"]).into_iter().chain(self.finer_ticks()).collect(),
             Cause::KernelSection => texts(&["preemption=full"]),
             Cause::TimerLate => vec![format!("slack {task} 0ns")],
             Cause::IdleExit => texts(&[NO_DEEP_IDLE]),
@@ -230,7 +231,24 @@ impl<'a> Named<'a> {
                 acts.push(act);
             }
         }
-        if acts.is_empty() { acts } else { vec![acts.join("; ")] }
+        [all(acts), self.greater_weight()].concat()
+    }
+
+    /// The groups that stood for the task where it was compared get the weight of those that were heavier.
+    fn greater_weight(&self) -> Vec<String> {
+        let mut acts: Vec<String> = Vec::new();
+        for meeting in self.one.parts.rows().iter().filter(|part| part.heavier).filter_map(|part| part.meeting) {
+            let event::Who::Group(waited) = meeting.waited else { continue };
+            let shares = match meeting.ran {
+                event::Who::Group(ran) => self.set.groups.get(ran).map_or(DEFAULT_SHARES, |spec| spec.shares),
+                event::Who::Task(_) => DEFAULT_SHARES,
+            };
+            let act = format!("cpu.weight {} {}", self.path(waited), (shares * 100 / 1024).clamp(1, 10_000));
+            if !acts.contains(&act) {
+                acts.push(act);
+            }
+        }
+        all(acts)
     }
 
     /// The largest burst that a kernel takes, which is the quota, for each group that was throttled and has less.
@@ -287,12 +305,16 @@ impl<'a> Named<'a> {
         texts
     }
 
+    /// The greatest HZ, if this machine has a lower one.
+    fn finer_ticks(&self) -> Option<String> {
+        (self.scenario.machine.hz < HZ_MOST).then(|| format!("machine.hz={HZ_MOST}"))
+    }
+
     /// Changes with which a run must begin: another HZ, and the latest kernel.
     pub(super) fn to_begin_with(&self) -> Vec<String> {
         let is_kernel = |row: &Known| row.kind == KnownKind::Modelled && !row.name.contains('+');
         let latest = Profile::known().into_iter().rfind(is_kernel).map(|row| format!("kernel={}", row.name));
-        let hz = (self.scenario.machine.hz < HZ_MOST).then(|| format!("machine.hz={HZ_MOST}"));
-        hz.into_iter().chain(latest).collect()
+        self.finer_ticks().into_iter().chain(latest).collect()
     }
 
     /// The overlays that are modelled for this kernel.

@@ -5,7 +5,7 @@
 //!
 //! - A rule of its own (a quota, a feature, a policy): the mean of the two, since a rule often leads to the next one, which
 //!   then has the time.
-//! - Others that were ahead and would have to yield: half of the smaller one, since that removes every wait for a CPU; most of
+//! - Others that were ahead and would have to yield: half of the smaller one, since that removes every wait for a CPU; all of
 //!   it if many had their turns.
 //! - On another CPU: what the removal saves.
 //! - A state that no change removes: its time, since the account of the time is exact.
@@ -26,8 +26,6 @@ use fairground_stdx::Ns;
 const YIELDS: &str = " idle";
 /// Workers are doubled so often at most.
 const DOUBLED_AT_MOST: u32 = 4;
-/// That many tasks had their turns scores so many twentieths of what making them yield saves: a rule must explain more.
-const MANY_IN_20: u64 = 17;
 /// So many changes are tried at most.
 const CHANGES_AT_MOST: usize = 40;
 
@@ -75,11 +73,11 @@ impl Suspect {
     /// What it explains of a delay of this length.
     pub fn score(&self, length: Ns) -> Ns {
         let saved = self.removal.as_ref().map(|row| row.1.min(length));
+        let half = if self.many { 1 } else { 2 };
         Ns(match (saved, self.cause.place()) {
             (Some(saved), _) if saved.0 * 100 < length.0 * LEAST_PCT => 0,
             (Some(saved), Place::Elsewhere) => saved.0,
-            (Some(saved), Place::Here) if is_generic(self.cause) && self.many => self.time.min(saved).0 / 20 * MANY_IN_20,
-            (Some(saved), Place::Here) if is_generic(self.cause) => self.time.min(saved).0 / 2,
+            (Some(saved), Place::Here) if is_generic(self.cause) => self.time.min(saved).0 / half,
             (Some(saved), Place::Here) => (self.time.0 + saved.0) / 2,
             // What could be tried is so already, and the task waits all the same.
             (None, Place::Here) if self.removable => self.time.0 / 2,
@@ -164,12 +162,15 @@ pub(super) fn prove(
         let removals = named.removals(cause);
         let removable = !removals.is_empty();
         for text in removals {
-            let Some(mut outcome) = tried.outcome(&text)? else { continue };
-            if named.sets_itself(&text) {
-                outcome.whole = whole.try_text(&text)?;
-                tried.outcomes.iter_mut().filter(|row| row.change == text).for_each(|row| row.whole = outcome.whole);
+            let Some(outcome) = tried.outcome(&text)? else { continue };
+            let mut saved = outcome.delay.map_or(Ns::ZERO, |with| length.saturating_sub(with));
+            // A task that was not taken off its queue while it slept does not move at its next wake-up.
+            let moves = matches!(cause, Cause::Affinity | Cause::CpuOffline) && saved.0 * 2 < length.0;
+            if named.sets_itself(&text) || moves || outcome.delay.is_none() {
+                let left = whole.try_text(&text)?;
+                tried.outcomes.iter_mut().filter(|row| row.change == text).for_each(|row| row.whole = left);
+                saved = saved.max(left.map_or(Ns::ZERO, |left| length.saturating_sub(left)));
             }
-            let saved = outcome.left().map_or(Ns::ZERO, |with| length.saturating_sub(with));
             if best.as_ref().is_none_or(|best| saved > best.1) {
                 best = Some((text, saved));
             }
@@ -180,9 +181,6 @@ pub(super) fn prove(
         }
         let time = if cause == Cause::HeavierTask { one.parts.behind_heavier() } else { one.parts.of(cause) };
         suspects.push(Suspect { cause, time, removal: best, many, removable });
-    }
-    if many {
-        share_ticks(&mut suspects);
     }
     suspects.extend(burst(&named, one, &mut tried, &mut whole, many)?);
     for text in named.remedies().into_iter().chain(named.overlays()) {
@@ -235,14 +233,6 @@ fn burst(
     let saved = row.left().map_or(Ns::ZERO, |left| length.saturating_sub(left));
     let halves = saved.0 * 2 >= length.0;
     Ok(halves.then_some(Suspect { cause: Cause::Burst, time, many, removable: true, removal: Some((text, saved)) }))
-}
-
-/// Where many tasks have their turns, what a tick comes late for is still time behind others: it counts for the first of the
-/// causes that say no more than that, too.
-fn share_ticks(suspects: &mut [Suspect]) {
-    let ticks = suspects.iter().find(|row| row.cause == Cause::TickGranularity).map_or(Ns::ZERO, |row| row.time);
-    let generic = suspects.iter_mut().filter(|row| is_generic(row.cause)).max_by_key(|row| row.time);
-    generic.into_iter().for_each(|row| row.time = row.time + ticks);
 }
 
 /// More workers: no run can begin to have them in its middle, so whole runs tell, each with twice as many, until the delay halves.

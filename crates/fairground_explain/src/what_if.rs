@@ -9,7 +9,7 @@
 use super::find::{Delay, Delays, Kind, Request};
 use super::late::Progress;
 use super::own;
-use fairground_model::{MessageAct, MessageEvent, Sink, TimedChange, TraceEvent};
+use fairground_model::{MessageAct, MessageEvent, Sink, Start, TimedChange, TraceEvent};
 use fairground_scenario::{Error, Overrides, Scenario};
 use fairground_sched::profile::ProfileError;
 use fairground_sched::{Profile, TaskState};
@@ -132,13 +132,24 @@ impl Change {
     pub(super) fn is_from_the_beginning(&self) -> bool {
         self.rebuilt.is_some()
     }
-    /// The changes from outside, made at `from` and again after each change of the scenario before `until`, which might take them
+    /// The changes from outside, made at `from`, those of forked tasks at `again`, and again after each change of the scenario before `until`, which might take them
     /// back.
-    fn outside(&self, scenario: &Scenario, from: Instant, until: Instant) -> Result<Vec<TimedChange>, Error> {
+    fn outside(&self, scenario: &Scenario, from: Instant, again: Instant, until: Instant) -> Result<Vec<TimedChange>, Error> {
         let mut instants = vec![from];
-        if !self.acts.is_empty() {
-            instants.extend(scenario.tasks().changes.iter().map(|change| change.at).filter(|&at| at > from && at < until));
+        let set = scenario.tasks();
+        let forked = |act: &String| {
+            let is_named =
+                |name: &str| act.split_once(' ').is_some_and(|(_, rest)| rest.split_once(' ').is_some_and(|row| row.0 == name));
+            set.tasks.iter().any(|spec| spec.start == Start::Forked && is_named(&spec.name))
+        };
+        // A forked task is as its parent was: what is set before counts no more.
+        if self.acts.iter().any(forked) {
+            instants.extend((again > from).then_some(again));
         }
+        if !self.acts.is_empty() {
+            instants.extend(set.changes.iter().map(|change| change.at).filter(|&at| at > from && at < until));
+        }
+        instants.sort_unstable();
         instants.dedup();
         let made = instants.iter().flat_map(|&at| self.acts.iter().map(move |act| scenario.changes(act, at, "--what-if")));
         Ok(made.collect::<Result<Vec<_>, _>>()?.concat())
@@ -178,12 +189,12 @@ impl Change {
             changed.profile = (**profile).clone();
         }
         let mut setup = changed.setup()?;
-        setup.tasks.changes.extend(self.outside(&changed, Instant::ZERO, Instant::MAX)?);
+        setup.tasks.changes.extend(self.outside(&changed, Instant::ZERO, Instant::ZERO, Instant::MAX)?);
         setup.tasks.changes.sort_by_key(|change| change.at);
         for &(task, slack) in &self.slack {
             own::keep(&mut setup.tasks, task, &own::Kept::Slack(slack));
         }
-        for change in self.outside(&changed, Instant::ZERO, Instant::ZERO)? {
+        for change in self.outside(&changed, Instant::ZERO, Instant::ZERO, Instant::ZERO)? {
             if let Some((task, kept)) = own::Kept::of(&change.change) {
                 own::keep(&mut setup.tasks, task, &kept);
             }
@@ -302,7 +313,7 @@ impl<'s> Lab<'s> {
         if let Some(profile) = &change.profile {
             run.change_profile((**profile).clone(), &change.text).map_err(wrong)?;
         }
-        let outside = change.outside(self.scenario, start_of(&self.delay), self.delay.until)?;
+        let outside = change.outside(self.scenario, start_of(&self.delay), self.delay.from, self.delay.until)?;
         outside.into_iter().for_each(|change| run.add_change(change));
         change.take_away(&mut run);
         let (late, reached) = match self.delay.request {

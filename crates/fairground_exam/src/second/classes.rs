@@ -48,7 +48,7 @@ fn rtapp(dice: &mut Dice, planted: bool) -> Plot {
     scene.tables.push(format!(
         "[[workload]]\nrtapp_text = '''{{ \"tasks\" : {{\n\
          \"{worker}\" : {{ \"loop\" : -1, \"cpus\" : [ 0 ], \"run\" : 400, \"timer\" : {{ \"ref\" : \"t\", \"period\" : 5000 }} }},\n\
-         \"{other}\" : {{ \"loop\" : -1, {policy}, \"cpus\" : [ 0 ], \"run\" : {run}, \"sleep\" : {rest} }} }} }}'''"
+         \"{other}\" : {{ \"delay\" : 2000, \"loop\" : -1, {policy}, \"cpus\" : [ 0 ], \"run\" : {run}, \"sleep\" : {rest} }} }} }}'''"
     ));
     plot(scene, &format!("{worker}-0"), &["real-time"], &["policy", "affinity"], &[format!("{other}-1")])
 }

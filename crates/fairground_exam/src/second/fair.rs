@@ -44,7 +44,8 @@ fn autogroup(dice: &mut Dice, planted: bool) -> Plot {
     scene.task(&cc, format!("hog = true, count = {many}, session = \"make\", start = \"1ms\""));
     scene.task(&player, "do = [\"run 2ms\", \"sleep 8ms\"], session = \"music\", start = \"1ms\"");
     let who: Vec<String> = (0..many).map(|row| format!("{cc}-{row}")).chain([player]).collect();
-    let causes = ["queue-length", "heavier-task", "earlier-deadline", "protected", "not-eligible"];
+    // With coarse ticks each turn is longer: finer ones halve the delay too.
+    let causes = ["queue-length", "heavier-task", "earlier-deadline", "protected", "not-eligible", "tick"];
     plot(scene, &worker, &causes, &["nice", "policy", "sched_autogroup_enabled", "session"], &who)
 }
 

@@ -47,7 +47,10 @@ fn slow(dice: &mut Dice, planted: bool) -> Plot {
     let (worker, other, priority) = (dice.name(), dice.name(), dice.between(1, 99));
     let (run, pause) = (dice.us(3_000, 6_000), dice.us(30_000, 60_000));
     scene.task(&worker, "do = [\"run 100us\", \"sleep 4ms\"], cpus = \"0\"");
-    scene.task(&other, format!("do = [\"run {run}\", \"sleep {pause}\"], cpus = \"0\", policy = \"fifo:{priority}\""));
+    scene.task(
+        &other,
+        format!("do = [\"run {run}\", \"sleep {pause}\"], cpus = \"0\", policy = \"fifo:{priority}\", start = \"2ms\""),
+    );
     plot(scene, &worker, &["slow-cpu", "real-time"], &["governor", "frequency", "policy", "affinity"], &[other])
 }
 

@@ -57,7 +57,8 @@ fn storm(dice: &mut Dice, planted: bool) -> Plot {
         }
     }
     let who: Vec<String> = (0..many).map(|row| format!("{other}-{row}")).collect();
-    plot(scene, &child, &["queue-length"], &[NONE, "nice", "policy", "cpus"], &who)
+    // With coarse ticks each turn is longer: finer ones halve the delay too.
+    plot(scene, &child, &["queue-length", "tick"], &[NONE, "nice", "policy", "cpus"], &who)
 }
 
 fn both(dice: &mut Dice, planted: bool) -> Plot {

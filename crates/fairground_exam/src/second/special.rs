@@ -60,7 +60,7 @@ fn decoys(dice: &mut Dice, planted: bool) -> Plot {
     scene.task(&holder, format!("do = [\"lock {lock}\", \"sleep 80ms\", \"unlock {lock}\", \"sleep 5ms\"], cpus = \"3\""));
     scene.task(&waiter, format!("do = [\"lock {lock}\", \"run 50us\", \"unlock {lock}\", \"sleep 5ms\"], cpus = \"4\""));
     let policy = if planted { format!("fifo:{priority}") } else { "idle".into() };
-    scene.task(&real, format!("do = [\"run {run}\", \"sleep {pause}\"], cpus = \"0\", policy = \"{policy}\""));
+    scene.task(&real, format!("do = [\"run {run}\", \"sleep {pause}\"], cpus = \"0\", policy = \"{policy}\", start = \"2ms\""));
     plot(scene, &worker, &["real-time"], &["policy", "affinity"], &[real])
 }
 
