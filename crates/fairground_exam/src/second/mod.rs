@@ -2,6 +2,7 @@
 //! are built differently from those of the first: chains of tasks that wake one another, services with requests, rt-app
 //! files, machines of other shapes.
 
+mod again;
 mod chains;
 mod classes;
 mod fair;
@@ -28,6 +29,7 @@ pub(crate) const FAMILIES: &[&[Family]] = &[
     fair::FAMILIES,
     locks::FAMILIES,
     special::FAMILIES,
+    again::FAMILIES,
 ];
 
 /// Kernels with CFS.
