@@ -1,7 +1,7 @@
 //! What `explain` says of a planted delay, read as a user reads it.
 
 use crate::delay::read;
-use crate::planted::Planted;
+use crate::planted::{NOTHING, Planted};
 use fairground_explain::{ExplainOptions, explain};
 use fairground_scenario::{Control, Error};
 
@@ -23,6 +23,9 @@ pub fn ask(planted: &Planted) -> Result<Answer, Error> {
         ExplainOptions { task: Some(planted.task.clone()).filter(|task| !task.is_empty()), ..ExplainOptions::default() };
     let explanation = explain(&scenario, &options, Control::none())?;
     let explanation = explanation.ok_or_else(|| Error::one("exam", "nobody stopped the run, and yet it stopped", ""))?;
+    let Some(explanation) = explanation.late() else {
+        return Ok(Answer { cause: NOTHING, lever: None, who: None });
+    };
     Ok(Answer {
         cause: explanation.one.cause.slug(),
         lever: explanation.remedy().map(|outcome| outcome.change.clone()),

@@ -1,7 +1,7 @@
 //! How many answers are right, family by family.
 
 use crate::answer::{Answer, ask};
-use crate::planted::{Family, NOTHING, Planted, plant};
+use crate::planted::{Family, Planted, plant};
 use crate::remedy;
 use fairground_report::{Cell, Table, columns};
 use fairground_scenario::Error;
@@ -56,10 +56,7 @@ pub fn examine(families: &[&'static Family], seeds: RangeInclusive<u64>) -> Resu
 fn asked(family: &Family, seed: u64) -> Result<Asked, Error> {
     let planted = plant(family, seed)?;
     let answer = ask(&planted).map_err(|error| error.to_string());
-    // Where nothing is late, no answer is right.
-    let is_nothing = planted.causes == [NOTHING];
-    let none = Right { cause: is_nothing, lever: is_nothing, who: is_nothing };
-    let right = answer.as_ref().map_or(none, |answer| Right {
+    let right = answer.as_ref().map_or(Right::default(), |answer| Right {
         cause: planted.causes.contains(&answer.cause),
         lever: remedy::is_right(&planted, answer.lever.as_deref()),
         who: answer.who.as_ref().map_or(planted.who.is_empty(), |who| planted.who.contains(who)),

@@ -118,8 +118,10 @@ impl<'a> Named<'a> {
     fn path(&self, group: TgId) -> &str {
         self.set.groups.get(group).map_or("/", |spec| spec.name.as_str())
     }
+    /// All CPUs but those that stand for other machines.
     fn cpus(&self) -> CpuMask {
-        CpuMask::first_n(self.scenario.machine.cpus.len())
+        let all = CpuMask::first_n(self.scenario.machine.cpus.len());
+        if self.set.tasks[self.one.delay.task].measured { all.and_not(&self.one.reserved) } else { all }
     }
     fn offline(&self) -> CpuMask {
         self.one.offline

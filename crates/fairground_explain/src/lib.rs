@@ -17,6 +17,7 @@
 //! The run is deterministic, so a copy comes to the same state; what is asked of it in detail changes nothing.
 
 mod aggregate;
+mod also;
 mod beside;
 mod cause;
 mod elsewhere;
@@ -53,7 +54,7 @@ pub use percentile::Percentile;
 pub use pool::PoolStory;
 pub use proof::{Confidence, Proof, Suspect};
 pub use recorded::{Ran, RecordedOptions, RecordedStory, RecordedWait, is_recording, recorded};
-pub use show::{document, story, tables};
+pub use show::{document, document_of_none, story, story_of_none, tables};
 pub use verdicts::{Misread, Miss};
 pub use what_if::{Change, NO_DEEP_IDLE, NO_INTERRUPTS, NO_STEAL, Outcome, QUEUED_LOAD};
 
@@ -79,6 +80,30 @@ pub struct ExplainOptions {
 }
 
 /// The answer.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Answer {
+    /// A delay, explained.
+    Late(Box<Explanation>),
+    /// There is none, and so no cause.
+    NeverLate {
+        /// The task that was asked about, if one was named.
+        task: Option<String>,
+        /// Digest of the records of the whole run.
+        digest: u128,
+    },
+}
+
+impl Answer {
+    /// The delay, if there is one.
+    pub fn late(self) -> Option<Explanation> {
+        match self {
+            Answer::Late(explanation) => Some(*explanation),
+            Answer::NeverLate { .. } => None,
+        }
+    }
+}
+
+/// A delay with its cause.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Explanation {
     /// How many delays were looked at.
@@ -131,7 +156,7 @@ impl Explanation {
 }
 
 /// Explains a delay of a scenario; `None` if the caller stopped it.
-pub fn explain(scenario: &Scenario, options: &ExplainOptions, control: Control<'_>) -> Result<Option<Explanation>, Error> {
+pub fn explain(scenario: &Scenario, options: &ExplainOptions, control: Control<'_>) -> Result<Option<Answer>, Error> {
     let asked = Asked::read(scenario, options)?;
     let made = guard::catch(|| explained(scenario, options, &asked, control));
     made.map_err(|broken| Error::Broken(Box::new(broken)))?
@@ -142,14 +167,16 @@ fn explained(
     options: &ExplainOptions,
     asked: &Asked,
     control: Control<'_>,
-) -> Result<Option<Explanation>, Error> {
+) -> Result<Option<Answer>, Error> {
     let Some(FirstRun { delays, sleepers, mut replay, digest, end, events }) =
         Replay::first_run(scenario, &asked.watched, control)?
     else {
         return Ok(None);
     };
     let delays = asked.that_count(delays, &sleepers);
-    let (delay, later) = asked.choose(scenario, &delays, end)?;
+    let Some((delay, later)) = asked.choose(scenario, &delays, end)? else {
+        return Ok(Some(Answer::NeverLate { task: options.task.clone(), digest }));
+    };
     let changes = options.what_if.iter().map(|text| Change::parse(text, scenario)).collect::<Result<Vec<_>, _>>()?;
     let set = scenario.tasks();
     let (start, past) = replay.to(delay.from)?;
@@ -157,24 +184,28 @@ fn explained(
     let lab = what_if::Lab::new(scenario, replay.to(what_if::start_of(&delay))?.0.clone(), delay)?;
     let mut whole = WholeRuns::new(scenario, asked, &delays, &delay, events);
     let proof = match changes.is_empty() {
-        true => proof::prove(scenario, &set, &one, &lab, whole)?,
+        true => {
+            let mut proof = proof::prove(scenario, &set, &one, &lab, &mut whole)?;
+            one.cause = proof.suspects.first().map_or(one.cause, |first| first.cause);
+            also::look((scenario, &set), &mut replay, &delays, &one, (&mut proof, &mut whole))?;
+            proof
+        }
         false => Proof {
             suspects: Vec::new(),
             confidence: Confidence::Unproved,
             outcomes: changes.iter().map(|change| whole.beside(change, lab.outcome(change)?)).collect::<Result<_, _>>()?,
+            also: None,
             untried: Vec::new(),
         },
     };
-    if let Some(first) = proof.suspects.first() {
-        one.cause = first.cause;
-    }
     let pool = pool::story(scenario, &mut replay, &one)?;
     let aggregate = asked.percentile.map(|_| aggregate::aggregate(scenario, &mut replay, later, control)).transpose()?;
     if aggregate.as_ref().is_some_and(|aggregate| aggregate.interrupted) {
         return Ok(None);
     }
     let (delays, percentile, names) = (delays.len() as u64, asked.percentile, Names::of(&set));
-    Ok(Some(Explanation { delays, percentile, one, proof, pool, aggregate, names, digest }))
+    let explanation = Explanation { delays, percentile, one, proof, pool, aggregate, names, digest };
+    Ok(Some(Answer::Late(Box::new(explanation))))
 }
 
 /// The options, read.
@@ -243,8 +274,8 @@ impl Asked {
     fn asks_for_requests(&self, scenario: &Scenario) -> bool {
         !self.named || scenario.service().is_some()
     }
-    /// The delay that is meant, and all that belong to the table of a percentile.
-    fn choose(&self, scenario: &Scenario, found: &[Delay], end: Instant) -> Result<(Delay, Vec<Delay>), Error> {
+    /// The delay that is meant, and all that belong to the table of a percentile; `None` if there is none at all.
+    fn choose(&self, scenario: &Scenario, found: &[Delay], end: Instant) -> Result<Option<(Delay, Vec<Delay>)>, Error> {
         // A delay that made others late is asked about itself, if its task is one of those that are.
         let requests = self.asks_for_requests(scenario);
         let is_asked = |row: &&Delay| {
@@ -257,21 +288,17 @@ impl Asked {
             (None, Some(percentile)) => find::from_percentile(found, percentile),
             (None, None) => find::worst(found).map(|delay| (delay, Vec::new())),
         };
-        chosen.ok_or_else(|| match self.at {
-            Some(at) if at >= end => Error::one(
+        let Some(at) = self.at.filter(|_| chosen.is_none()) else { return Ok(chosen) };
+        Err(match at >= end {
+            true => Error::one(
                 "command line",
                 format!("--at: the run ends at {}, before {}", Ns(end.ns()), Ns(at.ns())),
                 "Choose an earlier time, or a longer duration.",
             ),
-            Some(at) => Error::one(
+            false => Error::one(
                 scenario.name(),
                 format!("none of these tasks was late after {}", Ns(at.ns())),
                 "Choose an earlier time, or another task.",
-            ),
-            None => Error::one(
-                scenario.name(),
-                "none of these tasks was ever late: each ran whenever it could",
-                "Choose another task, or a longer duration.",
             ),
         })
     }

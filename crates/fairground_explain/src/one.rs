@@ -29,6 +29,8 @@ pub struct Explained {
     pub placement: Option<Placement>,
     /// CPUs that stood idle meanwhile.
     pub idle: Vec<IdleCpu>,
+    /// CPUs of tasks that are not measured, such as the clients of a service: they stand for other machines.
+    pub reserved: CpuMask,
     /// CPUs that the task may use and that were off line.
     pub offline: CpuMask,
     /// Balances on behalf of those that could have taken it, in order of time.
@@ -62,9 +64,23 @@ pub(super) fn explain_one(scenario: &Scenario, start: &Simulation, past: &Past, 
     let (idle, placement) = elsewhere.found(run.sched(), waited_on.unwrap_or(cpu));
     let misses = misses.judged(start).map_err(stopped)?;
     let row = run.sched().task(delay.task);
+    let mut reserved = CpuMask::first_n(0);
+    for spec in scenario.tasks().tasks.iter().filter(|spec| !spec.measured) {
+        reserved = spec.affinity.map_or(reserved, |cpus| reserved.or(&cpus));
+    }
     let (group, offline) = (row.group, run.offline().and(&row.cpus_allowed));
-    let mut one =
-        Explained { delay, group, cpu, parts: watch.parts(), placement, idle, offline, misses, cause: Cause::QueueLength };
+    let mut one = Explained {
+        delay,
+        group,
+        cpu,
+        parts: watch.parts(),
+        placement,
+        idle,
+        reserved,
+        offline,
+        misses,
+        cause: Cause::QueueLength,
+    };
     one.cause = one.likeliest();
     Ok(one)
 }
@@ -72,7 +88,8 @@ pub(super) fn explain_one(scenario: &Scenario, start: &Simulation, past: &Past, 
 impl Explained {
     /// The CPU that the task could have used longest: idle for the longest time among those allowed, or not.
     pub(super) fn longest_idle(&self, allowed: bool) -> Option<&IdleCpu> {
-        self.idle.iter().filter(|row| row.allowed == allowed).max_by_key(|row| (row.total, std::cmp::Reverse(row.cpu)))
+        let counts = |row: &&IdleCpu| row.allowed == allowed && (allowed || !self.reserved.contains(row.cpu));
+        self.idle.iter().filter(counts).max_by_key(|row| (row.total, std::cmp::Reverse(row.cpu)))
     }
 
     /// Whether a length of time is at least half of the delay.

@@ -14,6 +14,7 @@
 //! delay goes with a cause on another CPU, or with one that somebody set (a policy, WAKEUP_PREEMPTION, a burst), that goes first.
 
 use super::cause::{Cause, Place};
+use super::find::Delay;
 use super::levers::Named;
 use super::one::{Explained, LEAST_PCT};
 use super::what_if::{Change, Lab, Outcome, WORKERS, WORKERS_AT_MOST};
@@ -127,6 +128,8 @@ pub struct Proof {
     pub confidence: Confidence,
     /// All changes that were tried, those that save most first.
     pub outcomes: Vec<Outcome>,
+    /// Another delay of the task that is about as long for another cause, where the one change is not enough: it must go too.
+    pub also: Option<(Cause, Delay)>,
     /// Changes with which a run must begin, where nothing helps and the run is too long to be made again.
     pub untried: Vec<String>,
 }
@@ -137,7 +140,7 @@ pub(super) fn prove(
     set: &TaskSet,
     one: &Explained,
     lab: &Lab<'_>,
-    mut whole: WholeRuns<'_>,
+    whole: &mut WholeRuns<'_>,
 ) -> Result<Proof, Error> {
     let named = Named::new(scenario, set, one, whole.is_named());
     let length = one.delay.length();
@@ -155,7 +158,7 @@ pub(super) fn prove(
     let many = one.parts.is_many_turns();
     for cause in elsewhere.into_iter().chain(here) {
         if cause == Cause::WorkersBusy {
-            suspects.push(workers(scenario, one, &mut tried, &mut whole)?);
+            suspects.push(workers(scenario, one, &mut tried, whole)?);
             continue;
         }
         let mut best: Option<(String, Ns)> = None;
@@ -182,7 +185,7 @@ pub(super) fn prove(
         let time = if cause == Cause::HeavierTask { one.parts.behind_heavier() } else { one.parts.of(cause) };
         suspects.push(Suspect { cause, time, removal: best, many, removable });
     }
-    suspects.extend(burst(&named, one, &mut tried, &mut whole, many)?);
+    suspects.extend(burst(&named, one, &mut tried, whole, many)?);
     for text in named.remedies().into_iter().chain(named.overlays()) {
         tried.outcome(&text)?;
     }
@@ -210,7 +213,7 @@ pub(super) fn prove(
     let cause = suspects.first().map(|first| first.cause);
     let own = |text: &str| named.sets_itself(text);
     let untried = whole.judge(one, (cause, &own), &named.to_begin_with(), &mut outcomes)?;
-    Ok(Proof { suspects, confidence, outcomes, untried })
+    Ok(Proof { suspects, confidence, outcomes, also: None, untried })
 }
 
 /// A burst of work is the cause of a throttled group if the quota is enough in the long run: with all of its unused quota kept, the

@@ -3,10 +3,11 @@
 //! A record tells who ran, and when. It does not tell by which rule: that is what `conform` asks the model.
 
 use crate::beside::Beside;
+use crate::late::is_interruption;
 use fairground::interval;
 use fairground::perf_sched::{self, Origin, Source};
 use fairground_metrics::Interval;
-use fairground_model::{PrevState, Sink, TaskInfo, TraceEvent};
+use fairground_model::{PrevState, Section, Sink, TaskInfo, TraceEvent};
 use fairground_report::units::format_ns;
 use fairground_report::{Cell, Table, columns};
 use fairground_scenario::{Control, Error, Overrides};
@@ -77,6 +78,12 @@ pub struct RecordedStory {
     pub ran: Vec<Ran>,
     /// CPUs that idled meanwhile, and for how long, the longest first.
     pub idle: Vec<(CpuId, Ns)>,
+    /// What interrupts, softirqs and the host took of that time, by kind, with how often; `None` if nothing of that is recorded.
+    pub taken: Option<BTreeMap<&'static str, (Ns, u64)>>,
+    /// Whether any wake-up is recorded.
+    pub wakeups: bool,
+    /// How many tasks the name that was asked for stands for, if there are several.
+    pub twins: Option<usize>,
     /// What the model says of the same decisions; else why it is not asked.
     pub beside: Result<Beside, String>,
     names: BTreeMap<TaskId, TaskInfo>,
@@ -109,6 +116,8 @@ pub fn recorded(path: &Path, options: &RecordedOptions, control: Control<'_>) ->
         let hint = near.map_or("`fairground latency` lists the tasks.".to_string(), |near| format!("Did you mean `{near}`?"));
         return Err(Error::one("command line", format!("--task: no task of the recording is called `{wanted}`"), hint));
     }
+    let same = names.keys().filter(|&&task| named(task)).count();
+    let (wakeups, twins) = (waits.wakeups, options.task.as_ref().and(Some(same)).filter(|&same| same > 1));
     let mut found: Vec<RecordedWait> =
         waits.found.into_iter().filter(|wait| named(wait.task) && window.overlap(wait.from, wait.until).is_some()).collect();
     let one = match at {
@@ -137,9 +146,12 @@ pub fn recorded(path: &Path, options: &RecordedOptions, control: Control<'_>) ->
     let count = found.len();
     found.sort_by_key(|wait| (std::cmp::Reverse(wait.length()), wait.from));
     found.truncate(options.top);
-    let (ran, idle) = meanwhile.finish();
+    let meanwhile = meanwhile.finish();
+    let idle = meanwhile.idle();
+    let Meanwhile { ran, taken, tells_interrupts, .. } = meanwhile;
+    let taken = tells_interrupts.then_some(taken);
     let beside = Beside::ask(path, &one, &ran, &options.overrides, control.quiet());
-    Ok(RecordedStory { origin, waits: count, top: found, one, ran, idle, beside, names })
+    Ok(RecordedStory { origin, waits: count, top: found, one, ran, idle, taken, wakeups, twins, beside, names })
 }
 
 /// All waits of a record.
@@ -148,6 +160,7 @@ struct Waits {
     names: BTreeMap<TaskId, TaskInfo>,
     open: BTreeMap<TaskId, (Instant, bool)>,
     running: BTreeMap<TaskId, ()>,
+    wakeups: bool,
     found: Vec<RecordedWait>,
 }
 
@@ -162,6 +175,7 @@ impl Sink for Waits {
             | TraceEvent::SchedWakeupNew { task, .. }
                 if !self.running.contains_key(&task) =>
             {
+                self.wakeups = true;
                 self.open.entry(task).or_insert((at, false));
             }
             TraceEvent::SchedSwitch { prev, prev_state, next } => {
@@ -192,11 +206,25 @@ struct Meanwhile {
     curr: BTreeMap<CpuId, (Instant, Option<TaskId>)>,
     ran: Vec<Ran>,
     idle: BTreeMap<CpuId, Ns>,
+    /// What interrupts, softirqs and the host took of the CPU where the task waited.
+    taken: BTreeMap<&'static str, (Ns, u64)>,
+    /// Whether anything of that kind is recorded at all.
+    tells_interrupts: bool,
 }
 
 impl Meanwhile {
     fn new(wait: RecordedWait) -> Meanwhile {
-        Meanwhile { wait, cpu: None, curr: BTreeMap::new(), ran: Vec::new(), idle: BTreeMap::new() }
+        let (curr, idle, taken) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+        Meanwhile { wait, cpu: None, curr, ran: Vec::new(), idle, taken, tells_interrupts: false }
+    }
+    /// A part of the kernel was at work.
+    fn takes(&mut self, cpu: CpuId, section: Section, from: Instant, took: Ns) {
+        self.tells_interrupts = true;
+        let (from, to) = (from.max(self.wait.from), (from + took).min(self.wait.until));
+        if self.cpu == Some(cpu) && from < to {
+            let row = self.taken.entry(section.name()).or_insert((Ns::ZERO, 0));
+            *row = (row.0 + to.since(from), row.1 + 1);
+        }
     }
     /// What a CPU ran since an instant ends now.
     fn ends(&mut self, cpu: CpuId, at: Instant) {
@@ -226,13 +254,18 @@ impl Meanwhile {
             self.cpu = Some(cpu).or(own);
         }
     }
-    fn finish(mut self) -> (Vec<Ran>, Vec<(CpuId, Ns)>) {
+    fn finish(mut self) -> Self {
         let (until, cpus) = (self.wait.until, self.curr.keys().copied().collect::<Vec<_>>());
         cpus.into_iter().for_each(|cpu| self.ends(cpu, until));
         let waited_on = self.ran.iter().map(|row| row.cpu).collect::<Vec<_>>();
-        let mut idle: Vec<(CpuId, Ns)> = self.idle.into_iter().filter(|row| !waited_on.contains(&row.0)).collect();
+        self.idle.retain(|cpu, _| !waited_on.contains(cpu));
+        self
+    }
+    /// The other CPUs that idled, the longest first.
+    fn idle(&self) -> Vec<(CpuId, Ns)> {
+        let mut idle: Vec<(CpuId, Ns)> = self.idle.iter().map(|row| (*row.0, *row.1)).collect();
         idle.sort_by_key(|row| (std::cmp::Reverse(row.1), row.0));
-        (self.ran, idle)
+        idle
     }
 }
 
@@ -254,8 +287,12 @@ impl Sink for Meanwhile {
             TraceEvent::SchedMigrateTask { task, dest_cpu, .. } if task == self.wait.task && at <= self.wait.until => {
                 self.moves(dest_cpu, at);
             }
+            TraceEvent::KernelSection { section, took } if is_interruption(section) => self.takes(cpu, section, at, took),
             _ => {}
         }
+    }
+    fn wants_samples(&self) -> bool {
+        true
     }
 }
 
@@ -288,6 +325,24 @@ impl RecordedStory {
             Some((cpu, time)) => format!("CPU {cpu} idled for {} of the time.\n", format_ns(*time)),
             None => "No other CPU is seen to idle.\n".to_string(),
         };
+        let of_name =
+            |count: &usize| format!("{count} tasks of the record have that name; this is the longest wait of them all.\n");
+        text += &self.twins.as_ref().map_or_else(String::new, of_name);
+        text += &match &self.taken {
+            Some(taken) if taken.is_empty() => "No interrupt, softirq or theft is recorded on its CPU meanwhile.\n".to_string(),
+            Some(taken) => {
+                let rows: Vec<String> =
+                    taken.iter().map(|(name, (time, count))| format!("{name} {} in {count}", format_ns(*time))).collect();
+                format!("Of that time the kernel or the host took: {}.\n", rows.join(", "))
+            }
+            None => {
+                "Not recorded: interrupts, softirqs, stolen time, throttling. Their time counts for the task that they stopped.\n"
+                    .to_string()
+            }
+        };
+        if !self.wakeups {
+            text += "No wake-up is recorded: only waits after a task was taken off its CPU are seen.\n";
+        }
         text + "The record tells who ran, not by which rule. "
             + &match &self.beside {
                 Ok(beside) => beside.summary(),
@@ -347,6 +402,8 @@ impl RecordedStory {
             .set("delay_ns", self.one.length().0)
             .set("kind", if self.one.preempted { "preemption" } else { "wake-up" })
             .set("waits", self.waits as u64)
+            .set("interrupts_recorded", self.taken.is_some())
+            .set("wakeups_recorded", self.wakeups)
             .set("model", self.beside.as_ref().ok().map(|beside| beside.made.profile.clone()))
             .set("story", self.summary())
             .set_tables(&self.tables());

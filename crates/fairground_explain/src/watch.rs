@@ -183,6 +183,13 @@ impl Watch {
     fn account(&mut self, until: Instant) {
         let mut from = self.since;
         if let State::Kept(cause, who) = self.state {
+            // What takes the CPU from a holder that runs takes the lock's time.
+            let lost = self.past.kernel(self.cpu).filter(|row| cause == Cause::LockHeld && is_interruption(row.0));
+            if let Some((section, ends)) = lost {
+                let to = ends.clamp(from, until.max(from));
+                self.parts.add(self.cpu, Who::Kernel(section), (of_section(section), None), from, to);
+                from = to;
+            }
             return self.parts.add(self.cpu, who, (cause, None), from, until);
         }
         if let State::AtWork = self.state {

@@ -91,7 +91,7 @@ fn worker(what_if: Option<&str>) -> ExplainOptions {
 fn explained(name: &str, text: &str, options: &ExplainOptions) -> Explanation {
     let scenario =
         Scenario::parse(name, text, Path::new(""), &Overrides::default()).unwrap_or_else(|error| panic!("{name}: {error}"));
-    explain(&scenario, options, Control::none()).unwrap_or_else(|error| panic!("{name}: {error}")).unwrap()
+    explain(&scenario, options, Control::none()).unwrap_or_else(|error| panic!("{name}: {error}")).unwrap().late().unwrap()
 }
 
 /// No running kernel takes another HZ: the run begins with it.

@@ -6,7 +6,7 @@ use crate::progress::Bar;
 use crate::show;
 use fairground::input::RunInput;
 use fairground::interval::Interval;
-use fairground_explain::{self as explain, ExplainOptions, RecordedOptions};
+use fairground_explain::{self as explain, Answer, ExplainOptions, RecordedOptions};
 use fairground_scenario::{Control, Error};
 use std::path::PathBuf;
 
@@ -36,8 +36,8 @@ pub(crate) struct Args {
     time: TimeFlags,
     /// Try this change from the state before the task last slept: an overlay, a feature (NO_WAKEUP_PREEMPTION), a tunable
     /// (sched_wakeup_granularity_ns=0), a seam (preemption=full), a change of [[at]] ("affinity worker 0-3"), "slack worker 1us",
-    /// queued-load, no-interrupts, no-steal or no-deep-idle; from the beginning of the run: another kernel (kernel=6.12) or machine
-    /// (machine.hz=1000); several with ; between them. Else what is plausible
+    /// queued-load, no-interrupts, no-steal or no-deep-idle; from the beginning of the run: another kernel (kernel=6.12), machine
+    /// (machine.hz=1000) or number of workers of a service (workers=16); several with ; between them. Else what is plausible
     #[arg(long = "what-if", value_name = "CHANGE")]
     what_if: Vec<String>,
     #[command(flatten)]
@@ -65,9 +65,19 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
     bar.finish();
     let explained = explained?;
     show::notes(&scenario.notes);
-    let Some(explanation) = explained else {
-        eprintln!("interrupted: nothing is explained");
-        return Ok(EXIT_INTERRUPTED);
+    let explanation = match explained {
+        None => {
+            eprintln!("interrupted: nothing is explained");
+            return Ok(EXIT_INTERRUPTED);
+        }
+        Some(Answer::NeverLate { task, digest }) => {
+            match json {
+                true => show::document(&explain::document_of_none(scenario, task.as_deref(), digest))?,
+                false => show::text(&explain::story_of_none(task.as_deref()))?,
+            }
+            return Ok(0);
+        }
+        Some(Answer::Late(explanation)) => explanation,
     };
     if json {
         show::document(&explain::document(scenario, &explanation))?;

@@ -14,6 +14,32 @@ use fairground_sched::GroupReading;
 use fairground_stdx::Ns;
 use serde_json::{Value, json};
 
+/// What is said where nobody was late.
+pub fn story_of_none(task: Option<&str>) -> String {
+    match task {
+        Some(task) => format!("{task} was never late: it ran whenever it could. So there is no cause.\n"),
+        None => "No task was ever late: each ran whenever it could. So there is no cause.\n".to_string(),
+    }
+}
+
+/// The document of `explain --json` where nobody was late.
+pub fn document_of_none(scenario: &Scenario, task: Option<&str>, digest: u128) -> Document {
+    let inputs = [Input::new(&scenario.name(), scenario.digest())];
+    let mut document = Document::new("explain", &inputs, Some(scenario.seed), Some(digest));
+    document
+        .set("title", scenario.title.as_str())
+        .set("notes", scenario.notes.clone())
+        .set("delays", 0)
+        .set("task", task)
+        .set("delay_ns", 0)
+        .set("cause", Value::Null)
+        .set("causes", Vec::<Value>::new())
+        .set("shares", Vec::<Value>::new())
+        .set("who_ran", Value::Null)
+        .set("story", story_of_none(task));
+    document
+}
+
 /// The document of `explain --json`.
 pub fn document(scenario: &Scenario, explanation: &Explanation) -> Document {
     let one = &explanation.one;
@@ -50,6 +76,14 @@ pub fn document(scenario: &Scenario, explanation: &Explanation) -> Document {
         .set("who_ran", explanation.who_ran())
         .set("confidence", explanation.proof.confidence.name())
         .set("suspects", explanation.proof.suspects.iter().map(|row| suspect(row, one.delay.length())).collect::<Vec<Value>>())
+        .set(
+            "also",
+            explanation
+                .proof
+                .also
+                .as_ref()
+                .map(|row| json!({ "cause": row.0.slug(), "from_ns": row.1.from.ns(), "delay_ns": row.1.length().0 })),
+        )
         .set("untried", explanation.proof.untried.clone())
         .set("quota", explanation.pool.as_ref().map(|pool| quota(pool, &explanation.names)))
         .set("cause", one.cause.slug())

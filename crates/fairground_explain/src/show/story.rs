@@ -87,6 +87,14 @@ fn cause(explanation: &Explanation) -> String {
         Confidence::Unproved => " Nothing that was tried made the delay shorter.",
     };
     let mut text = format!("Cause: {}: {}.{sure}\n", one.cause.slug(), one.cause.sentence());
+    if let Some((cause, delay)) = &explanation.proof.also {
+        let (from, length) = (format_at(delay.from), format_ns(delay.length()));
+        text += &format!(
+            "Another delay, of {length} from {from} on, has another cause, and must go too: {}: {}.\n",
+            cause.slug(),
+            cause.sentence()
+        );
+    }
     let shares = explanation.shares();
     if shares.first().is_some_and(|first| first.1 < ALONE_PCT * 10) {
         let shares: Vec<String> =
