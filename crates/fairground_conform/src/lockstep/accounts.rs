@@ -25,7 +25,7 @@ impl Lockstep<'_> {
         if owed.runtime > LONGEST_ACCOUNT {
             return self.fact("accounts of more than an hour of run time, which no kernel makes: left out");
         }
-        let mark = self.mark(index);
+        let mark = self.tick_or_hrtick(index, writer, at, task);
         if mark == Mark::Foreign {
             if self.rows[task].fair {
                 self.fact("accounts of run time of tasks that do not run");
@@ -94,12 +94,28 @@ impl Lockstep<'_> {
         }
     }
 
+    /// What an account is part of. Shortly before a tick it may be an hrtick that was due: then the tick comes next.
+    fn tick_or_hrtick(&mut self, index: usize, writer: CpuId, at: Instant, task: TaskId) -> Mark {
+        let mark = self.mark(index);
+        let cpu = self.world.sched.task(task).cpu;
+        let before = self.reading.ticks[cpu].is_some_and(|phase| phase.is_before(at.ns()));
+        match mark {
+            Mark::Tick if before && writer == cpu && self.world.hrtick_fired(cpu) => {
+                self.cpus[cpu].tick_comes = true;
+                Mark::Bare
+            }
+            Mark::Bare | Mark::EndOfJob if !before && std::mem::take(&mut self.cpus[cpu].tick_comes) => Mark::Tick,
+            _ => mark,
+        }
+    }
+
     /// The clock of `cpu` moves so that the next account of its running task has the recorded length.
     pub(super) fn owe(&mut self, cpu: CpuId, owed: Owed) {
         self.settle(cpu);
         self.attribute(cpu, owed.task, owed.runtime);
         self.world.clocks[cpu] = self.world.sched.accounted_until(owed.task) + owed.runtime;
         self.cpus[cpu].behind = self.world.at.saturating_since(self.world.clocks[cpu]);
+        self.cpus[cpu].owed_at = self.world.at;
         // The core makes no account of no time.
         self.cpus[cpu].owed = (owed.runtime > Ns::ZERO).then_some(owed);
     }
@@ -107,20 +123,28 @@ impl Lockstep<'_> {
     /// Before `task` comes to a queue of `cpu`, or leaves one, at `at`: if somebody of another queue runs there, only the groups above him
     /// are accounted, and of that there is no record. Then the clock follows timestamps, up to his next account.
     pub(super) fn bring_clock(&mut self, cpu: CpuId, task: TaskId, at: Instant) {
-        let Some(curr) = self.curr(cpu).filter(|_| self.has_groups && self.cpus[cpu].owed.is_none()) else { return };
+        if self.cpus[cpu].owed.is_some() {
+            self.enqueue_lag = at.saturating_since(self.cpus[cpu].owed_at);
+            return;
+        }
+        let Some(curr) = self.curr(cpu).filter(|_| self.has_groups) else { return };
         let group = |task: TaskId| self.world.sched.task(task).group;
         if group(curr) == group(task) {
             return;
         }
-        let now = Instant::from_ns(at.ns().saturating_sub(self.cpus[cpu].behind.0));
-        let next = self.reading.order.next_account(curr, self.next);
+        let late = self.cpus[cpu].behind.0 + self.enqueue_lag.0;
+        let now = Instant::from_ns(at.ns().saturating_sub(late));
+        let next = self.reading.order.next_account(curr, self.next + 1);
         let limit = match next.map(|next| self.recording.records[next].event) {
             Some(TraceEvent::SchedStatRuntime { runtime, .. }) => self.world.sched.accounted_until(curr) + runtime,
             _ => Instant::MAX,
         };
         let same = next.filter(|&next| self.is_same_reading(cpu, curr, next));
+        let clock = self.world.clocks[cpu];
+        let to = clock.max(if same.is_some() { limit } else { now.min(limit) });
+        self.close_stale(cpu, to.since(clock));
         self.cpus[cpu].ahead = same;
-        self.world.clocks[cpu] = self.world.clocks[cpu].max(if same.is_some() { limit } else { now.min(limit) });
+        self.world.clocks[cpu] = to;
     }
 
     /// Whether the account `next` goes by the same reading of the clock: it comes at once, in the test whether the wakee preempts, or is that
@@ -215,7 +239,7 @@ impl Lockstep<'_> {
         }
     }
 
-    /// What is left on a CPU that is, or goes, idle is aged.
+    /// The load that is left on a CPU that is, or goes, idle is aged.
     pub(super) fn age_idle(&mut self, cpu: CpuId, at: Instant) {
         if self.has_groups {
             self.world.idle_until(cpu, at);

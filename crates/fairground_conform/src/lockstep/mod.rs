@@ -113,6 +113,8 @@ struct Cpu {
     owed: Option<Owed>,
     /// How far the queue's clock is behind the records.
     behind: Ns,
+    /// When the last account was written.
+    owed_at: Instant,
     /// The account that comes next and goes by the present reading of the clock.
     ahead: Option<usize>,
     /// A schedule() between its halves, while tasks are pulled here.
@@ -131,6 +133,8 @@ struct Cpu {
     exhausted: Vec<(TgId, CpuId)>,
     /// What ran here stops for want of quota.
     quota_stop: bool,
+    /// An hrtick was taken for the tick that comes next.
+    tick_comes: bool,
 }
 
 /// What the drive knows of a task beside the core.
@@ -185,6 +189,8 @@ pub struct Lockstep<'r> {
     next_act: usize,
     /// Whether any task is in a group: what groups weigh depends on when loads are aged.
     has_groups: bool,
+    /// How long after the account that it makes an arrival on a queue was last written.
+    enqueue_lag: Ns,
     /// When loads that are left on idle CPUs are aged next.
     next_blocked: Instant,
     /// Accounts that acts of quota before them have made.
@@ -207,6 +213,7 @@ impl<'r> Lockstep<'r> {
                 running: reading.start.running[cpu],
                 owed: None,
                 behind: Ns::ZERO,
+                owed_at: Instant::ZERO,
                 ahead: None,
                 leaving: None,
                 in_flight: Vec::new(),
@@ -216,6 +223,7 @@ impl<'r> Lockstep<'r> {
                 instead: None,
                 exhausted: Vec::new(),
                 quota_stop: false,
+                tick_comes: false,
             });
         }
         let places = Places::new(&reading, setup);
@@ -239,6 +247,7 @@ impl<'r> Lockstep<'r> {
             next_prio: 0,
             next_act: 0,
             has_groups: !setup.groups.is_empty(),
+            enqueue_lag: Ns::ZERO,
             next_blocked: Instant::ZERO,
             taken: BTreeSet::new(),
         };

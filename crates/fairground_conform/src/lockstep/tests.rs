@@ -2,10 +2,10 @@
 
 use super::{Lockstep, Setup};
 use crate::outcome::{Kind, Outcome};
-use crate::recording::Recording;
-use fairground_model::{MachineView, PrevState, Sink, TaskInfo, TraceEvent, WakeContext};
+use crate::recording::{QuotaChange, Recording};
+use fairground_model::{CpuMax, MachineView, PrevState, Sink, TaskGroupSpec, TaskInfo, TaskSpec, TraceEvent, WakeContext};
 use fairground_sched::Profile;
-use fairground_stdx::{CpuId, IndexVec, Instant, Ns, TaskId, Vruntime};
+use fairground_stdx::{CpuId, IndexVec, Instant, Ns, TaskId, TgId, Vruntime};
 
 const TICK: u64 = 4_000_000;
 
@@ -42,11 +42,15 @@ fn compare(recording: &Recording, kernel: &str) -> Outcome {
 }
 
 fn compare_on(nr_cpus: usize, recording: &Recording, kernel: &str) -> Outcome {
-    let machine = MachineView::flat(nr_cpus, Ns(TICK));
-    let profile = Profile::parse(kernel).expect("a modelled kernel");
-    let setup = Setup {
-        profile,
-        machine,
+    let mut lockstep = Lockstep::new(recording, &setup_on(nr_cpus, kernel));
+    lockstep.advance(usize::MAX);
+    lockstep.finish()
+}
+
+fn setup_on(nr_cpus: usize, kernel: &str) -> Setup {
+    Setup {
+        profile: Profile::parse(kernel).expect("a modelled kernel"),
+        machine: MachineView::flat(nr_cpus, Ns(TICK)),
         tick: Some(Ns(TICK)),
         keep: 10,
         lags: Vec::new(),
@@ -54,10 +58,7 @@ fn compare_on(nr_cpus: usize, recording: &Recording, kernel: &str) -> Outcome {
         allowed: Vec::new(),
         groups: IndexVec::new(),
         members: Vec::new(),
-    };
-    let mut lockstep = Lockstep::new(recording, &setup);
-    lockstep.advance(usize::MAX);
-    lockstep.finish()
+    }
 }
 
 #[test]
@@ -87,6 +88,45 @@ fn wakes(after: &[(u64, TraceEvent)]) -> Recording {
     events.extend([(at, waking), (at + 1_000, ran(0, TICK / 2, at)), (at + 2_000, wakeup)]);
     events.extend(after.iter().map(|(later, event)| (at + later, *event)));
     recording(2, &events)
+}
+
+/// Two hogs in groups of one CPU; that of group 0 is throttled at the second tick and released at the fourth, by a recorder's probes.
+fn throttled(kernel: &str, tells: bool) -> Outcome {
+    let mut events = vec![(1_000, switch(None, PrevState::Running, Some(0)))];
+    let [waking, wakeup] = wake(1);
+    events.extend([(2_000, waking), (3_000, wakeup)]);
+    events.extend([(TICK, ran(0, TICK, TICK)), (2 * TICK, ran(0, TICK, 2 * TICK))]);
+    events.push((2 * TICK + 9_000, switch(Some(0), PrevState::Running, Some(1))));
+    events.extend((3..=9).map(|tick| (tick * TICK, ran(1, TICK, tick * TICK))));
+    events.push((9 * TICK + 5_000, switch(Some(1), PrevState::Sleeping, None)));
+    let mut recording = recording(2, &events);
+    let (group, cpu) = (TgId::new(0), CpuId::new(0));
+    if tells {
+        let acts = [(2 * TICK + 8_000, QuotaChange::Throttle(group, Some(cpu))), (20 * TICK, QuotaChange::Release(group, cpu))];
+        recording.add_quota_probes(acts.map(|(at, what)| (Instant::from_ns(at), cpu, what)));
+    }
+    let limit = CpuMax { quota: Some(Ns::from_ms(10)), period: Ns::from_ms(100), burst: Ns::ZERO };
+    let groups = ["/a", "/b"].map(|name| TaskGroupSpec { limit, ..TaskGroupSpec::new(name, None) });
+    let spec = |row: u32| TaskSpec { group: Some(TgId::new(row)), ..TaskSpec::new("hog", fairground_stdx::ProgramId::new(0)) };
+    let setup = Setup {
+        specs: vec![(task(0), spec(0)), (task(1), spec(1))],
+        groups: groups.into_iter().collect(),
+        ..setup_on(1, kernel)
+    };
+    let mut lockstep = Lockstep::new(&recording, &setup);
+    lockstep.advance(usize::MAX);
+    lockstep.finish()
+}
+
+#[test]
+fn a_throttled_queue_is_no_candidate() {
+    for kernel in ["v5.10", "v6.1", "v6.6", "v6.12"] {
+        let (followed, not) = (throttled(kernel, true), throttled(kernel, false));
+        assert!(followed.mismatches.is_empty(), "{kernel}: {:?}", followed.mismatches);
+        // All ticks after the first switch find two candidates, if the first group is not throttled.
+        let asked = |outcome: &Outcome| outcome.kinds[&Kind::TickPreempt].all.decisions + outcome.kinds[&Kind::TickPreempt].unclear;
+        assert!(asked(&followed) + 5 < asked(&not), "{kernel}: {} and {}", asked(&followed), asked(&not));
+    }
 }
 
 #[test]

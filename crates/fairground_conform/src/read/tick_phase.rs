@@ -41,6 +41,11 @@ impl TickPhase {
         let since = at.checked_sub(phase)? + self.before.0;
         (since % length <= self.before.0 + self.after.0).then_some(since / length)
     }
+    /// Whether `at` lies nearer to the tick after it than to the one before it, and not just there.
+    pub(crate) fn is_before(&self, at: u64) -> bool {
+        let since = (at + self.length.0 - self.phase.0 % self.length.0) % self.length.0;
+        since > self.length.0 / 2 && since + BIN_NS < self.length.0
+    }
     /// Whether `at` lies at most so long after a tick.
     pub(crate) fn is_after(&self, at: u64, within: u64) -> bool {
         (at + self.length.0 - self.phase.0 + self.before.0) % self.length.0 <= self.before.0 + within

@@ -66,6 +66,17 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_group_in_a_decision_is_no_task() {
+        let group = fairground_model::Decision::group(fairground_stdx::TgId::new(1));
+        let row = flat::tasks_of(&fairground_model::TraceEvent::Decision(fairground_model::Decision {
+            reason: fairground_model::Reason::PickOnly,
+            a: group,
+            b: 0,
+        }));
+        assert_eq!(row, [None, None]);
+    }
+
+    #[test]
     fn quotes_protect_commas_and_quotes() {
         assert_eq!(split("a,\"b,\"\"c\"\"\",").unwrap(), ["a", "b,\"c\"", ""]);
         assert_eq!(split("a,\"b"), None);

@@ -249,6 +249,21 @@ mod tests {
     }
 
     #[test]
+    fn what_our_runs_tell_of_quotas_is_read_and_nothing_else_of_their_marks() {
+        let mark = |body: &str| read("tracing_mark_write", body).map(|row| row.0);
+        let used = "I|7|throttle: group 2 has used up its quota, and 30 ns beyond, and stops here";
+        assert_eq!(mark(used), Ok(RawEvent::Throttle { group: 2, debt_ns: 30 }));
+        let again = "I|0|unthrottle: group 2 has quota again and goes on on CPU 3";
+        assert_eq!(mark(again), Ok(RawEvent::Unthrottle { group: 2, cpu: 3 }));
+        let left = mark("I|7|throttle-work: a (7) has left its queue on its way back to user mode, and waits for quota");
+        assert!(matches!(left, Ok(RawEvent::ThrottleWork { task }) if task.pid == 7));
+        for other in ["I|7|pick-only: group 2 is the only candidate", "C|7|latency|4", "I|7|throttle: group", "I||throttle", "B|7|f", ""] {
+            assert_eq!(mark(other), Err(BodyError::NotUsed), "{other}");
+        }
+        assert_eq!(mark("I|7|unthrottle: group 4294967295 goes on on CPU 3"), Err(BodyError::NotUsed));
+    }
+
+    #[test]
     fn names_may_hold_anything() {
         let names = ["bash", "Web Content", "a ==> b", "x prev_pid=9", "k/u8:2-ev", "[0] <1>: =>", " ", "", "a:1 [2] R", "é"];
         for prev in names {

@@ -315,8 +315,8 @@ impl Facts {
     fn groups(&mut self, workload: &str) {
         if workload::is_beyond(workload) {
             self.without_threshold(
-                "run queues do not follow quotas (cpu.max): groups have their weights only there, and a threshold applies to throttles and \
-                 releases alone"
+                "queues with a quota (cpu.max) are throttled and released when the record's probes say so, and a threshold applies to \
+                 throttles and releases alone"
                     .to_string(),
             );
         }

@@ -98,7 +98,7 @@ impl Sched {
         self.softirq_without_moves(cx);
     }
 
-    /// The load that is left on the idle `cx.cpu` is aged: as it goes idle, or by a busy CPU for it.
+    /// The load that is left on `cx.cpu` is aged: as it goes idle, or by a busy CPU later.
     ///
     /// Kernel: fair.c newidle_balance(), update_nohz_stats() with update_blocked_averages(), v4.12–
     pub fn follow_blocked_load(&mut self, cx: &mut Ctx<'_, '_>) {

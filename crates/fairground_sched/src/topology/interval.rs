@@ -35,6 +35,13 @@ impl Topology {
 }
 
 impl SchedDomain {
+    /// Nothing could be moved: it will be longer until the next try.
+    pub(crate) fn wait_longer(&mut self) {
+        if self.balance_interval < self.max_interval {
+            self.balance_interval *= 2;
+        }
+    }
+
     /// jiffies at which it is due, so many after its last balance.
     pub(crate) fn due_at(&self, interval: u64) -> u64 {
         self.last_balance.saturating_add_unsigned(interval).max(0) as u64

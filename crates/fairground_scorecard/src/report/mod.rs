@@ -76,8 +76,8 @@ fn introduction(commit: &str) -> Vec<String> {
     vec![
         "Each decision of a recorded kernel is put to our core in the recorded state, and each recorded workload is run by us. Where \
          tasks are in no group, most misses are in sets whose records are incomplete (hackbench, idle-search). In groups agreement is \
-         far lower, since one early difference moves all later picks of that record. Run queues do not follow quotas in this \
-         comparison, so decisions of groups with a quota are only shown. CSV files hold every figure ([columns](fidelity/README.md))."
+         lower, since what groups weigh depends on loads that no record has. Queues with a quota are throttled and released as the record's \
+         probes say; decisions there are only shown. CSV files hold every figure ([columns](fidelity/README.md))."
             .to_string(),
         format!(
             "Measured at `{commit}` by `{COMMAND}` from the recorded sets in [recordings](../recordings/README.md). Do not edit this page: \

@@ -114,7 +114,10 @@ impl Sched {
         let mut work = self.begin_rebalance(cx, cx.cpu, idle);
         while let Some(sd) = work.sd {
             match self.is_due(cx, &work, sd) {
-                true => self.balanced(cx, &mut work, sd, 0),
+                true => {
+                    self.topology.domains[sd].wait_longer();
+                    self.balanced(cx, &mut work, sd, 0);
+                }
                 false => self.note_next_balance(cx, &mut work, sd),
             }
         }
