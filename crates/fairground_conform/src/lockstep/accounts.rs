@@ -152,9 +152,11 @@ impl Lockstep<'_> {
     fn is_same_reading(&self, cpu: CpuId, curr: TaskId, next: usize) -> bool {
         let records = &self.recording.records;
         let writer = records[self.next].cpu;
-        let at_once = self.reading.order.next(self.next) == Some(next) && records[next].at.since(records[self.next].at) <= AT_ONCE;
+        let at_once =
+            self.reading.order.next(self.next) == Some(next) && records[next].at.since(records[self.next].at) <= AT_ONCE;
         let switch = self.reading.order.next(next).map(|switch| records[switch].event);
-        let preempts = matches!(switch, Some(TraceEvent::SchedSwitch { prev, prev_state: PrevState::Running, .. }) if prev == Some(curr));
+        let preempts =
+            matches!(switch, Some(TraceEvent::SchedSwitch { prev, prev_state: PrevState::Running, .. }) if prev == Some(curr));
         let alone = records[self.next + 1..next].iter().all(|record| record.cpu != cpu);
         (at_once && records[next].cpu == writer) || (preempts && alone)
     }
@@ -173,7 +175,15 @@ impl Lockstep<'_> {
     /// Compares the accounts that the core just made on `cpu` with the one that is owed.
     pub(super) fn hear_accounts(&mut self, cpu: CpuId) {
         for heard in std::mem::take(&mut self.world.ear.accounts) {
-            if std::env::var("DBG").is_ok() { eprintln!("{} heard {heard:?} owed {} ahead {:?} rec {}", self.world.at.ns(), self.cpus[cpu].owed.is_some(), self.cpus[cpu].ahead, self.next); }
+            if std::env::var("DBG").is_ok() {
+                eprintln!(
+                    "{} heard {heard:?} owed {} ahead {:?} rec {}",
+                    self.world.at.ns(),
+                    self.cpus[cpu].owed.is_some(),
+                    self.cpus[cpu].ahead,
+                    self.next
+                );
+            }
             let is_that = |owed: &Owed| owed.task == heard.task && owed.runtime == heard.runtime;
             let Some(owed) = self.cpus[cpu].owed.filter(is_that).or_else(|| self.take_ahead(cpu).filter(is_that)) else {
                 if self.reading.has_runtime {

@@ -305,7 +305,8 @@ impl<'r> Lockstep<'r> {
             let fair = is_fair(&self.recording.tasks, id);
             let told = setup.specs.iter().find(|row| row.0 == id && fair).map(|row| &row.1);
             let allowed = told.and_then(|spec| spec.affinity).map(|mask| mask.and(&online)).filter(|mask| !mask.is_empty());
-            let only = setup.allowed.iter().any(|row| row.0 == id && row.1.weight() == 1) || allowed.is_some_and(|mask| mask.weight() == 1);
+            let only = setup.allowed.iter().any(|row| row.0 == id && row.1.weight() == 1)
+                || allowed.is_some_and(|mask| mask.weight() == 1);
             let pinned = !fair || only || self.cpus.len() == 1 || self.recording.is_per_cpu_thread(id);
             let slept = told.is_some_and(|spec| spec.start == Start::Asleep);
             self.rows.push(Row { fair, pinned, known: slept, ..Row::default() });

@@ -124,7 +124,8 @@ fn a_throttled_queue_is_no_candidate() {
         let (followed, not) = (throttled(kernel, true), throttled(kernel, false));
         assert!(followed.mismatches.is_empty(), "{kernel}: {:?}", followed.mismatches);
         // All ticks after the first switch find two candidates, if the first group is not throttled.
-        let asked = |outcome: &Outcome| outcome.kinds[&Kind::TickPreempt].all.decisions + outcome.kinds[&Kind::TickPreempt].unclear;
+        let asked =
+            |outcome: &Outcome| outcome.kinds[&Kind::TickPreempt].all.decisions + outcome.kinds[&Kind::TickPreempt].unclear;
         assert!(asked(&followed) + 5 < asked(&not), "{kernel}: {} and {}", asked(&followed), asked(&not));
     }
 }

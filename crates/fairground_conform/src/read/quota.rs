@@ -38,8 +38,15 @@ fn account_of(recording: &Recording, act: &QuotaAct, task: TaskId, comes_later: 
     let is_near = |record: &Record| record.at.ns().abs_diff(act.at.ns()) <= NEAR.0;
     let is_own = |record: &Record| record.cpu == act.cpu;
     let index = match comes_later {
-        true => records[act.before..].iter().take_while(|record| is_near(record)).position(is_own).map(|offset| act.before + offset),
-        false => records[..act.before].iter().rev().take_while(|record| is_near(record)).position(is_own).map(|back| act.before - 1 - back),
+        true => {
+            records[act.before..].iter().take_while(|record| is_near(record)).position(is_own).map(|offset| act.before + offset)
+        }
+        false => records[..act.before]
+            .iter()
+            .rev()
+            .take_while(|record| is_near(record))
+            .position(is_own)
+            .map(|back| act.before - 1 - back),
     }?;
     matches!(records[index].event, TraceEvent::SchedStatRuntime { task: ran, .. } if ran == task).then_some(index)
 }

@@ -257,7 +257,9 @@ mod tests {
         assert_eq!(mark(again), Ok(RawEvent::Unthrottle { group: 2, cpu: 3 }));
         let left = mark("I|7|throttle-work: a (7) has left its queue on its way back to user mode, and waits for quota");
         assert!(matches!(left, Ok(RawEvent::ThrottleWork { task }) if task.pid == 7));
-        for other in ["I|7|pick-only: group 2 is the only candidate", "C|7|latency|4", "I|7|throttle: group", "I||throttle", "B|7|f", ""] {
+        for other in
+            ["I|7|pick-only: group 2 is the only candidate", "C|7|latency|4", "I|7|throttle: group", "I||throttle", "B|7|f", ""]
+        {
             assert_eq!(mark(other), Err(BodyError::NotUsed), "{other}");
         }
         assert_eq!(mark("I|7|unthrottle: group 4294967295 goes on on CPU 3"), Err(BodyError::NotUsed));

@@ -116,9 +116,7 @@ impl<'a> Assembler<'a> {
             RawEvent::CpuFrequency { cpu, khz } => TraceEvent::CpuFrequency { cpu: CpuId::new(cpu), khz },
             RawEvent::Throttle { group, debt_ns } => decision(Reason::Throttle, Decision::group(TgId::new(group)), debt_ns),
             RawEvent::Unthrottle { group, cpu } => decision(Reason::Unthrottle, Decision::group(TgId::new(group)), cpu),
-            RawEvent::ThrottleWork { task } => {
-                decision(Reason::ThrottleWork, self.resolve(task, Role::Mentioned)?.get(), 0)
-            }
+            RawEvent::ThrottleWork { task } => decision(Reason::ThrottleWork, self.resolve(task, Role::Mentioned)?.get(), 0),
         })
     }
 }

@@ -21,19 +21,58 @@ pub(crate) struct RawRecord {
 /// The kernel's tracepoints with their fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RawEvent {
-    Waking { task: Who, target_cpu: u32, current: Who, context: Option<WakeContext> },
-    Wakeup { task: Who, target_cpu: u32 },
-    WakeupNew { task: Who, target_cpu: u32 },
-    Switch { prev: Who, prev_state: PrevState, next: Who },
-    MigrateTask { task: Who, orig_cpu: u32, dest_cpu: u32 },
-    StatRuntime { task: Who, runtime: u64, vruntime: Option<u64> },
-    Fork { parent: Who, child: Who },
-    Exit { task: Who },
-    CpuFrequency { cpu: u32, khz: u32 },
+    Waking {
+        task: Who,
+        target_cpu: u32,
+        current: Who,
+        context: Option<WakeContext>,
+    },
+    Wakeup {
+        task: Who,
+        target_cpu: u32,
+    },
+    WakeupNew {
+        task: Who,
+        target_cpu: u32,
+    },
+    Switch {
+        prev: Who,
+        prev_state: PrevState,
+        next: Who,
+    },
+    MigrateTask {
+        task: Who,
+        orig_cpu: u32,
+        dest_cpu: u32,
+    },
+    StatRuntime {
+        task: Who,
+        runtime: u64,
+        vruntime: Option<u64>,
+    },
+    Fork {
+        parent: Who,
+        child: Who,
+    },
+    Exit {
+        task: Who,
+    },
+    CpuFrequency {
+        cpu: u32,
+        khz: u32,
+    },
     /// What our own runs tell of quotas.
-    Throttle { group: u32, debt_ns: u32 },
-    Unthrottle { group: u32, cpu: u32 },
-    ThrottleWork { task: Who },
+    Throttle {
+        group: u32,
+        debt_ns: u32,
+    },
+    Unthrottle {
+        group: u32,
+        cpu: u32,
+    },
+    ThrottleWork {
+        task: Who,
+    },
 }
 
 impl RawEvent {
