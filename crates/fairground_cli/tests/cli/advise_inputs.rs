@@ -130,7 +130,7 @@ fn an_access_log_is_a_service_whose_cpu_times_are_told_beside_it() {
     let halved = ok(&[&args[..], &["--cpu-per-request", "5ms"]].concat());
     let demand = |document: &serde_json::Value| document["demand_ns_per_s"].as_u64().unwrap();
     assert!((demand(&alone.json()) / 2).abs_diff(demand(&halved.json())) < 100_000_000);
-    assert!(halved.err.contains("5ms of CPU time in the mean"), "{}", halved.err);
+    assert!(halved.err.contains("5.00 ms of CPU time in the mean"), "{}", halved.err);
     // Counters of the same service: 2 CPUs by 200 requests per second.
     let counted = ok(&[&args[..], &[&example("counters.json")]].concat());
     assert!(demand(&counted.json()).abs_diff(1_960_000_000) < 150_000_000, "{}", counted.err);

@@ -103,3 +103,22 @@ fn names_are_quoted_in_queries() {
     let queries = ask("http://x").queries(&select).unwrap();
     assert_eq!(queries[1], "container_cpu_cfs_periods_total{namespace=\"shop\",pod=\"web-1\",container=\"app\"}[6h]");
 }
+
+/// One that takes the connection and says nothing, and one that never ends.
+#[test]
+fn a_server_that_never_answers_is_given_up() {
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", silent.local_addr().unwrap());
+    let given_up = |url: &str| ask(url).samples_within(&web(), Duration::from_millis(300)).unwrap_err().to_string();
+    assert!(given_up(&url).contains("no answer in time; asked: container_cpu_usage_seconds_total"), "{}", given_up(&url));
+    let endless = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", endless.local_addr().unwrap());
+    std::thread::spawn(move || {
+        let (mut stream, _) = endless.accept().unwrap();
+        stream.write_all(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n").unwrap();
+        while stream.write_all(b"1\r\n \r\n").is_ok() {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    });
+    assert!(given_up(&url).contains("no answer in time"), "{}", url);
+}
