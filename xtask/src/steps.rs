@@ -58,6 +58,22 @@ const NIGHTLY: &[(&str, Act)] = &[
             &[],
         ),
     ),
+    (
+        "planted changes",
+        Act::Cargo(
+            &[
+                "run", "--release", "--quiet", "--package", "fairground_exam", "--", "bisect", "--seeds", "1001..1025", "--floor", "95",
+            ],
+            &[],
+        ),
+    ),
+    (
+        "sides with known differences",
+        Act::Cargo(
+            &["run", "--release", "--quiet", "--package", "fairground_exam", "--", "compare", "--seeds", "1001..1020", "--check"],
+            &[],
+        ),
+    ),
     ("slow tests", Act::Cargo(&["test", "--release", "--workspace", "--", "--ignored"], &[])),
     ("release page", Act::Tool(dist::run)),
     ("mdBook", Act::Cargo(&["install", "mdbook", "--no-default-features", "--features", "search"], &[])),

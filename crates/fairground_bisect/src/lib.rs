@@ -99,6 +99,19 @@ pub struct Culprit {
     pub instead: Vec<&'static str>,
 }
 
+impl Culprit {
+    /// The names of its rows. A row that several kernels changed stands in `rows` once for each.
+    pub fn names(&self) -> Vec<&'static str> {
+        let mut names: Vec<&'static str> = Vec::new();
+        self.rows.iter().map(|row| row.to.name).for_each(|name| {
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        });
+        names
+    }
+}
+
 /// The answer.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Bisected {
@@ -287,7 +300,7 @@ impl Search<'_, '_> {
     /// Whether the second side without a change stays where it is, since other rows do the same: of a change that explains most.
     fn others(&mut self) -> Result<(), Stop> {
         let [culprit] = self.culprits.as_slice() else { return Ok(()) };
-        let rows: Vec<&'static str> = culprit.rows.iter().map(|change| change.to.name).collect();
+        let rows = culprit.names();
         let Ok(without) = self.b.with_rows(self.a, &rows) else { return Ok(()) };
         if !self.runs.carries(self.a, &without, (self.a, self.b), HALF)? {
             return Ok(());

@@ -38,14 +38,15 @@ fn seeds(count: usize) -> String {
 
 fn of_culprit(found: &Bisected, culprit: &Culprit) -> String {
     let effect = &culprit.effect;
-    let names: Vec<&str> = culprit.rows.iter().map(|row| row.to.name).collect();
-    let since = culprit.rows.iter().filter_map(|row| row.since).max();
-    let since = since.map_or_else(|| "no kernel, but a setting or patch".to_string(), |since| since.to_string());
+    let last = culprit.rows.iter().filter_map(|row| row.since).max();
+    let since = last.map_or_else(|| "no kernel, but a setting or patch".to_string(), |since| since.to_string());
     let share = share(effect.mean(), found.effect.mean()).text;
     let mut text =
-        format!("Moved by {} ({since}): {}{}, {share} % of the difference.\n", names.join(" with "), percent(effect), spread(effect));
+        format!("Moved by {} ({since}): {}{}, {share} % of the difference.\n", culprit.names().join(" with "), percent(effect), spread(effect));
     for row in &culprit.rows {
-        text += &format!("  {}: {} to {}. {}\n", row.to.name, row.from.value, row.to.value, row.to.sentence);
+        // A change of another version than that of the headline tells its own.
+        let own = row.since.filter(|own| Some(*own) != last).map_or(String::new(), |own| format!(" ({own})"));
+        text += &format!("  {}{own}: {} to {}. {}\n", row.to.name, row.from.value, row.to.value, row.to.sentence);
         for commit in row.commits() {
             text += &format!("    commit {commit}\n");
         }

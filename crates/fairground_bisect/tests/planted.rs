@@ -28,7 +28,7 @@ fn searched(kernel: &str, b: Option<&str>, changes: &[&str]) -> Bisected {
 }
 
 fn named(found: &Bisected) -> Vec<&str> {
-    found.culprits.iter().flat_map(|culprit| &culprit.rows).map(|row| row.to.name).collect()
+    found.culprits.iter().flat_map(|culprit| culprit.names()).collect()
 }
 
 /// Switches that do nothing for these tasks.

@@ -53,6 +53,9 @@ struct Compare {
     /// The seeds: one, or the first and the last
     #[arg(long, default_value = "1..4", value_name = "A..B", value_parser = seeds)]
     seeds: RangeInclusive<u64>,
+    /// Fail if fewer than 80 of 100 effects are found, or more than 5 of 100 comparisons of equal sides have a verdict, within chance
+    #[arg(long)]
+    check: bool,
 }
 
 #[derive(clap::Args)]
@@ -183,6 +186,10 @@ fn of_changes(args: &Bisect) -> Result<ExitCode, Error> {
 fn of_sides(args: &Compare) -> Result<ExitCode, Error> {
     let exam = examine_sides(args.seeds.clone(), |line| eprintln!("{line}"))?;
     print!("{}", sides_table(&exam));
+    if args.check && !exam.is_good() {
+        eprintln!("fewer than 80 % are found, or more than 5 % of the verdicts are false, beyond chance");
+        return Ok(ExitCode::FAILURE);
+    }
     Ok(ExitCode::SUCCESS)
 }
 

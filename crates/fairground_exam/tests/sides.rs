@@ -8,11 +8,8 @@ use fairground_exam::{KNOBS, examine_sides};
 fn equal_sides_have_few_verdicts_and_known_effects_are_found() {
     let exam = examine_sides(1..=2, |_| {}).unwrap();
     assert_eq!((exam.kinds.len(), exam.null.comparisons), (KNOBS.len(), 2 * 5 * KNOBS.len() as u64));
-    // Of 50 comparisons 2.5 are to be expected at 5 %; more than 7 come once in a hundred times.
-    assert!(exam.null.wrong <= 7, "{:?}", exam.null);
     let all = exam.all();
-    assert!(all.comparisons >= 10, "{all:?}");
-    assert!(all.found * 100 >= all.comparisons * 70 && all.found_alone >= all.found, "{all:?}");
+    assert!(all.comparisons >= 10 && exam.is_good(), "{exam:?}");
 }
 
 #[test]

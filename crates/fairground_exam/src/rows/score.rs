@@ -90,7 +90,7 @@ fn searched(kind: &'static str, seed: u64, planted: PlantedChange) -> Result<Sea
     let found: Option<Bisected> = between(&scenario, [&planted.draw.a, &b], &options, Control::none())?;
     let (mut named, mut made, mut said) = (Vec::new(), 0, String::new());
     if let Some(found) = found {
-        named = found.culprits.iter().map(|culprit| culprit.rows.iter().map(|row| row.to.name).collect()).collect();
+        named = found.culprits.iter().map(fairground_bisect::Culprit::names).collect();
         made = found.made;
         said = summary(&found);
     }

@@ -78,6 +78,10 @@ fn effect(draw: &Draw, dice: &mut Dice) -> Result<Option<(String, i128)>, Error>
     // Chance of one in a hundred.
     let Some(alone) = of(&a, &with).filter(|pair| moves(pair, 100)) else { return Ok(None) };
     let effect = sum(&alone);
+    // At the border of what matters an answer would be a matter of luck.
+    if permille(&alone).unsigned_abs() * 4 < u128::from(WORTH_PERMILLE) * 5 {
+        return Ok(None);
+    }
     // What others do beside it is nothing like it: far less, or less and perhaps nothing.
     let is_little = |from: &[Vec<Metric>], to: &[Vec<Metric>]| {
         of(from, to).is_some_and(|pair| {

@@ -19,7 +19,7 @@ mod stats;
 
 pub use interval::Effect;
 pub use max_t::PValue;
-use max_t::max_t;
+use max_t::{Row, max_t};
 pub use stats::SideStats;
 
 use crate::metric::{Better, Metric, Unit};
@@ -103,16 +103,17 @@ impl Paired {
     pub fn compare(&self, rule: Rule) -> Comparison {
         compare_all(std::slice::from_ref(self), rule).remove(0)
     }
-    fn differences(&self) -> Vec<i128> {
-        self.a.iter().zip(&self.b).map(|(&a, &b)| i128::from(b) - i128::from(a)).collect()
+    fn row(&self) -> Row {
+        let pairs = || self.a.iter().zip(&self.b).map(|(&a, &b)| (i128::from(a), i128::from(b)));
+        Row { differences: pairs().map(|(a, b)| b - a).collect(), sums: pairs().map(|(a, b)| a + b).collect() }
     }
 }
 
 /// What the pairs of all metrics of a comparison say: the chance of any false verdict among them is at most that of the rule.
 pub fn compare_all(metrics: &[Paired], rule: Rule) -> Vec<Comparison> {
-    let rows: Vec<Vec<i128>> = metrics.iter().map(Paired::differences).collect();
+    let rows: Vec<Row> = metrics.iter().map(Paired::row).collect();
     let p = max_t(&rows);
-    metrics.iter().zip(&rows).zip(p).map(|((metric, differences), p)| judged(metric, differences, p, rule)).collect()
+    metrics.iter().zip(&rows).zip(p).map(|((metric, row), p)| judged(metric, &row.differences, p, rule)).collect()
 }
 
 fn judged(metric: &Paired, differences: &[i128], p: PValue, rule: Rule) -> Comparison {
