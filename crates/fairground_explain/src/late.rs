@@ -45,6 +45,8 @@ pub(super) struct Late {
     /// When its last stretch on a CPU before its last sleep began, and its last stretch of all.
     ran_before_sleep: Option<Instant>,
     switched_in_at: Instant,
+    /// The first of these before its last sleep.
+    ran_before_that: Option<Instant>,
     /// How long it ran before it got its CPU, how often it was woken, and how often it had a lock, all since it is followed.
     ran_before: Ns,
     wakings: u32,
@@ -82,6 +84,7 @@ impl Late {
             due: None,
             interrupted: None,
             ran_before_sleep: None,
+            ran_before_that: None,
             switched_in_at: Instant::ZERO,
             ran_before: Ns::ZERO,
             wakings: 0,
@@ -218,13 +221,20 @@ impl Late {
             // A sleep for a lock is a part of the wait.
             _ if self.is_for_lock() => {}
             // What the sleep asked for was said while it ran.
-            _ => (self.ran_before_sleep, self.due, self.sleeps_since) = (Some(self.switched_in_at), None, Some(at)),
+            _ => {
+                self.ran_before_that = self.ran_before_sleep.replace(self.switched_in_at);
+                (self.due, self.sleeps_since) = (None, Some(at));
+            }
         }
         ended
     }
     pub(super) fn lock(&mut self, at: Instant, act: LockAct) -> Option<Delay> {
         match act {
             LockAct::Waits => {
+                // It may be told only after the task has left its CPU: the sleep is for the lock.
+                if !self.is_running() && self.waits.is_none() {
+                    (self.ran_before_sleep, self.sleeps_since) = (self.ran_before_that, None);
+                }
                 self.begin(Kind::Lock, at);
                 None
             }

@@ -187,7 +187,7 @@ fn explained(
         true => {
             let mut proof = proof::prove(scenario, &set, &one, &lab, &mut whole)?;
             one.cause = proof.suspects.first().map_or(one.cause, |first| first.cause);
-            also::look((scenario, &set), &mut replay, &delays, &one, (&mut proof, &mut whole))?;
+            also::look((scenario, &set), &one, (&mut proof, &mut whole))?;
             proof
         }
         false => Proof {

@@ -128,7 +128,7 @@ pub struct Proof {
     pub confidence: Confidence,
     /// All changes that were tried, those that save most first.
     pub outcomes: Vec<Outcome>,
-    /// Another delay of the task that is about as long for another cause, where the one change is not enough: it must go too.
+    /// Where the one change is not enough: the delay that is about as long in a run that begins with it, and its cause.
     pub also: Option<(Cause, Delay)>,
     /// Changes with which a run must begin, where nothing helps and the run is too long to be made again.
     pub untried: Vec<String>,

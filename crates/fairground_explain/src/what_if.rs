@@ -119,7 +119,7 @@ impl Change {
         Ok(change)
     }
     /// The scenario with another machine or kernel, if there is one.
-    fn before<'a>(&'a self, scenario: &'a Scenario) -> &'a Scenario {
+    pub(super) fn before<'a>(&'a self, scenario: &'a Scenario) -> &'a Scenario {
         self.rebuilt.as_deref().unwrap_or(scenario)
     }
     /// Whether it changes nothing.

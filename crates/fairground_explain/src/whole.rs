@@ -9,9 +9,10 @@ use super::cause::Cause;
 use super::find::{Delay, Delays};
 use super::one::Explained;
 use super::what_if::{Change, Outcome};
+use fairground_model::TaskSpec;
 use fairground_scenario::{Error, Scenario};
 use fairground_sim::Flow;
-use fairground_stdx::{Id, Instant, Ns};
+use fairground_stdx::{Instant, Ns, TaskId};
 
 /// So many events (ticks, switches and wake-ups) may all whole runs of one answer have together: about a second of work.
 const EVENTS_AT_MOST: u64 = 1_000_000;
@@ -20,11 +21,12 @@ const RUNS_AT_MOST: u32 = 16;
 /// Into so many parts a run is cut, after each of which its events are counted.
 const PARTS: u64 = 64;
 
-/// Whether two delays are put in one order: those of requests of one pipe, and all others of one task.
-fn is_alike(row: &Delay, delay: &Delay) -> bool {
+/// Whether two delays are put in one order: those of requests of one pipe, and all others of the task that was named, or of all tasks
+/// that are asked about if none was.
+fn is_alike(row: &Delay, delay: &Delay, named: bool) -> bool {
     match (row.request, delay.request) {
         (Some(row), Some(delay)) => row.pipe == delay.pipe,
-        (None, None) => row.whose() == delay.whose(),
+        (None, None) => !named || row.whose() == delay.whose(),
         _ => false,
     }
 }
@@ -34,7 +36,7 @@ pub(super) struct WholeRuns<'s> {
     scenario: &'s Scenario,
     asked: &'s Asked,
     delay: Delay,
-    /// The place of the delay among those of its task, or among the requests of its pipe, from 0: the longest.
+    /// The place of the delay among those with which it is compared, from 0: the longest.
     rank: usize,
     /// How many events one run has.
     each: u64,
@@ -49,7 +51,7 @@ impl<'s> WholeRuns<'s> {
     }
     /// `delays` are those of the run as it is, `events` are its events.
     pub(super) fn new(scenario: &'s Scenario, asked: &'s Asked, delays: &[Delay], delay: &Delay, events: u64) -> WholeRuns<'s> {
-        let longer = |row: &&Delay| is_alike(row, delay) && row.length() > delay.length();
+        let longer = |row: &&Delay| is_alike(row, delay, asked.named) && row.length() > delay.length();
         let rank = delays.iter().filter(longer).count();
         let (events_left, runs_left) = (EVENTS_AT_MOST, RUNS_AT_MOST);
         WholeRuns { scenario, asked, delay: *delay, rank, each: events, events_left, runs_left }
@@ -121,13 +123,24 @@ impl<'s> WholeRuns<'s> {
         self.runs_left > 0 && self.each <= self.events_left
     }
 
+    /// The delay of the same rank in a run that begins with a change; `None` if no run is affordable, or there is none.
+    pub(super) fn delay_with(&mut self, change: &Change) -> Result<Option<Delay>, Error> {
+        let ordered = if self.is_affordable() { self.ordered(change)? } else { None };
+        Ok(ordered.and_then(|rows| rows.get(self.rank).copied()))
+    }
+
     /// The delay of the same rank; `None` if the run was given up.
     fn run(&mut self, change: &Change) -> Result<Option<Ns>, Error> {
+        Ok(self.ordered(change)?.map(|rows| rows.get(self.rank).map_or(Ns::ZERO, Delay::length)))
+    }
+
+    /// The delays that are put in order, the longest first; `None` if the run was given up.
+    fn ordered(&mut self, change: &Change) -> Result<Option<Vec<Delay>>, Error> {
         let mut run = change.whole(self.scenario)?;
-        // Of a request all who read its pipe are looked at: with more workers there are more tasks.
-        let late = self.delay.whose().index();
-        let all = self.delay.request.is_some() && !self.asked.named;
-        let watched: Vec<bool> = run.sched().task_ids().map(|task| all || task.index() == late).collect();
+        // With more workers there are more tasks.
+        let (late, set) = (self.delay.whose(), change.before(self.scenario).tasks());
+        let is_asked = |(task, spec): (TaskId, &TaskSpec)| if self.asked.named { task == late } else { spec.measured };
+        let watched: Vec<bool> = set.tasks.iter_enumerated().map(is_asked).collect();
         let mut delays = Delays::new(&watched, run.sched().cpu_ids().count());
         let end = run.end().ns();
         self.runs_left = self.runs_left.saturating_sub(1);
@@ -144,9 +157,9 @@ impl<'s> WholeRuns<'s> {
             return Ok(None);
         }
         let sleepers = delays.sleepers();
-        let counted = self.asked.that_count(delays.found(run.now()), &sleepers);
-        let mut lengths: Vec<Ns> = counted.iter().filter(|row| is_alike(row, &self.delay)).map(Delay::length).collect();
-        lengths.sort_unstable();
-        Ok(Some(lengths.iter().rev().nth(self.rank).copied().unwrap_or(Ns::ZERO)))
+        let mut counted = self.asked.that_count(delays.found(run.now()), &sleepers);
+        counted.retain(|row| is_alike(row, &self.delay, self.asked.named));
+        counted.sort_by_key(|row| std::cmp::Reverse(row.length()));
+        Ok(Some(counted))
     }
 }

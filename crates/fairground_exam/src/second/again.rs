@@ -184,7 +184,7 @@ fn holder(dice: &mut Dice, planted: bool) -> Plot {
     scene.duration_ms = 1_500;
     let (worker, holder, hog, lock) = (dice.name(), dice.name(), dice.name(), dice.name());
     scene.locks.push((lock.clone(), "futex".into()));
-    let (hold, pause, nice) = (dice.us(1_000, 2_500), dice.us(2_000, 5_000), dice.between(12, 20));
+    let (hold, pause, nice) = (dice.us(4_000, 9_000), dice.us(2_000, 5_000), dice.between(12, 20));
     scene.task(&worker, format!("do = [\"lock {lock}\", \"run 50us\", \"unlock {lock}\", \"sleep 3ms\"], cpus = \"0\""));
     scene.task(&holder, format!("do = [\"lock {lock}\", \"run {hold}\", \"unlock {lock}\", \"sleep {pause}\"], cpus = \"1\""));
     let nice = if planted { format!("-{nice}") } else { "19".into() };

@@ -45,6 +45,7 @@ fn storm(dice: &mut Dice, planted: bool) -> Plot {
     let count = cpus(dice, 1, 2);
     let mut scene = stage(dice, CFS, count);
     scene.tasks.clear();
+    scene.hz = 1000;
     let (parent, child, other) = (dice.name(), dice.name(), dice.name());
     let (many, run) = (dice.between(10, 20), dice.us(8_000, 20_000));
     let forks: Vec<String> = (0..if planted { many } else { 0 }).map(|row| format!("\"fork {other}-{row}\"")).collect();
@@ -57,8 +58,7 @@ fn storm(dice: &mut Dice, planted: bool) -> Plot {
         }
     }
     let who: Vec<String> = (0..many).map(|row| format!("{other}-{row}")).collect();
-    // With coarse ticks each turn is longer: finer ones halve the delay too.
-    plot(scene, &child, &["queue-length", "tick"], &[NONE, "nice", "policy", "cpus"], &who)
+    plot(scene, &child, &["queue-length"], &[NONE, "nice", "policy", "cpus"], &who)
 }
 
 fn both(dice: &mut Dice, planted: bool) -> Plot {

@@ -90,7 +90,7 @@ fn cause(explanation: &Explanation) -> String {
     if let Some((cause, delay)) = &explanation.proof.also {
         let (from, length) = (format_at(delay.from), format_ns(delay.length()));
         text += &format!(
-            "Another delay, of {length} from {from} on, has another cause, and must go too: {}: {}.\n",
+            "Without it another delay, of {length} from {from} on, has another cause, which must go too: {}: {}.\n",
             cause.slug(),
             cause.sentence()
         );
