@@ -9,7 +9,9 @@ use crate::perf_sched::{self, Origin, Source};
 use fairground_metrics::timehist::{ReadyMark, Share, Windows};
 use fairground_metrics::{Better, FEWEST_PAIRS, Metric, Paired, Rule, Verdict, compare_all};
 use fairground_model::NullSink;
+use fairground_report::compare::overall;
 use fairground_report::compare_traces::{SideBySide, figures_table, verdicts_table};
+use fairground_report::units::format_ns;
 use fairground_report::{Document, Table};
 use fairground_scenario::{Control, Error};
 use fairground_stdx::{Ns, nearest};
@@ -34,13 +36,12 @@ pub struct ComparedTraces {
     pub origins: [Origin; 2],
     /// One line: what the windows say.
     pub verdict: String,
+    /// The figures that some window of either lacks.
+    pub unpaired: Vec<String>,
     /// Figures by name of tasks, and what the windows say of those of all tasks chosen.
     pub tables: Vec<Table>,
     exit_code: u8,
 }
-
-/// Names of tasks in the table of figures; those with most time on CPUs in either recording.
-const NAMES_SHOWN: usize = 20;
 
 /// Reads both recordings twice: for their lengths, and window by window.
 pub fn compare_traces(paths: [&Path; 2], options: &TraceOptions, control: Control<'_>) -> Result<ComparedTraces, Error> {
@@ -99,13 +100,12 @@ fn side_by_side(origins: [Origin; 2], sides: [Side; 2], window: Ns, options: &Tr
         .collect();
     let on_cpu = |row: &SideBySide| row.sides.iter().flatten().map(|share| share.on_cpu).max();
     rows.sort_by_key(|row| std::cmp::Reverse(on_cpu(row)));
-    let further = rows.len().saturating_sub(NAMES_SHOWN);
-    rows.truncate(NAMES_SHOWN);
     let time = Ns(window.0.saturating_mul(options.windows));
-    let mut tables = vec![figures_table(&rows, time, further)];
+    let mut tables = vec![figures_table(&rows, time)];
     if options.windows < FEWEST_PAIRS {
-        let verdict = format!("Nothing is decided: {} windows are too few, {FEWEST_PAIRS} are the fewest.", options.windows);
-        return ComparedTraces { origins, verdict, tables, exit_code: 4 };
+        let too_few = if options.windows == 1 { "1 window is".to_string() } else { format!("{} windows are", options.windows) };
+        let verdict = format!("Nothing is decided: {too_few} too few, {FEWEST_PAIRS} are the fewest (--windows {FEWEST_PAIRS}).");
+        return ComparedTraces { origins, verdict, unpaired: Vec::new(), tables, exit_code: 4 };
     }
     let samples = sides.each_ref().map(|side| samples(side, options, &keeps));
     let pairs = Paired::collect(&samples[0], &samples[1]);
@@ -114,14 +114,8 @@ fn side_by_side(origins: [Origin; 2], sides: [Side; 2], window: Ns, options: &Tr
     let count = |verdict| judged.iter().filter(|row| row.verdict == verdict).count();
     let undecided = judged.iter().any(|row| row.better != Better::Neither && row.verdict == Verdict::Inconclusive);
     let has_delays = judged.iter().any(|row| row.better != Better::Neither);
-    let verdict = format!(
-        "B is worse in {}, better in {}, otherwise different in {} figures; no difference in {}, undecided {}.",
-        count(Verdict::Worse),
-        count(Verdict::Better),
-        count(Verdict::Differs),
-        count(Verdict::NoDifference),
-        count(Verdict::Inconclusive)
-    );
+    let verdict = overall("B", &judged.iter().map(|row| row.verdict).collect::<Vec<_>>());
+    let unpaired = Paired::left_out(&samples[0], &samples[1]);
     let exit_code = if count(Verdict::Worse) > 0 {
         1
     } else if undecided || !has_delays {
@@ -130,7 +124,7 @@ fn side_by_side(origins: [Origin; 2], sides: [Side; 2], window: Ns, options: &Tr
         0
     };
     tables.push(verdicts_table(&judged, options.windows, window));
-    ComparedTraces { origins, verdict, tables, exit_code }
+    ComparedTraces { origins, verdict, unpaired, tables, exit_code }
 }
 
 /// The figures of each window: of all tasks chosen together, and of each name that was asked for.
@@ -153,6 +147,20 @@ impl ComparedTraces {
     /// 0 no figure speaks against B, 1 one is worse, 4 the windows do not tell.
     pub fn exit_code(&self) -> u8 {
         self.exit_code
+    }
+    /// What came out, in at most ten lines.
+    pub fn summary(&self) -> Vec<String> {
+        let side = |letter: &str, origin: &Origin| {
+            let length = origin.extent.last.saturating_since(origin.extent.first);
+            format!("{letter:<12}{}, {} long", origin.name(), format_ns(length))
+        };
+        let mut lines = vec![self.verdict.clone(), side("A", &self.origins[0]), side("B", &self.origins[1])];
+        if !self.unpaired.is_empty() {
+            let names = self.unpaired.iter().take(4).cloned().collect::<Vec<_>>().join(", ");
+            let more = if self.unpaired.len() > 4 { ", ..." } else { "" };
+            lines.push(format!("not tested  {names}{more}: some window of A or B lacks them"));
+        }
+        lines
     }
     /// Notes on both recordings.
     pub fn notes(&self) -> Vec<String> {

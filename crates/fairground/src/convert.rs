@@ -4,6 +4,7 @@ use crate::interval::Extent;
 use crate::output::Outputs;
 use fairground_formats::{ImportStats, WriterOptions};
 use fairground_metrics::{Clip, Interval};
+use fairground_report::units::{format_count, format_ns};
 use fairground_report::{Document, Input};
 use fairground_scenario::{Error, trace_file};
 use std::path::{Path, PathBuf};
@@ -27,6 +28,29 @@ impl Converted {
         let mut notes: Vec<String> = self.stats.warnings().map(|note| format!("Warning: {note}")).collect();
         notes.push(format!("{} events read as {}, {} not used", self.stats.events, self.stats.format, self.stats.not_used));
         notes
+    }
+    /// What was written, in at most ten lines.
+    pub fn summary(&self) -> Vec<String> {
+        let stats = &self.stats;
+        let length = stats.last_at.saturating_since(stats.first_at);
+        let put_in = stats.warnings().count();
+        let odd = match put_in {
+            0 => "nothing odd in it".to_string(),
+            1 => "one warning".to_string(),
+            many => format!("{many} warnings"),
+        };
+        vec![
+            format!("{}, read as {}, is now {}", self.name, stats.format, self.output.display()),
+            format!(
+                "{} events in {} on {} CPUs; {} not used, {} unreadable, {} lost; {odd}",
+                format_count(stats.events),
+                format_ns(length),
+                stats.nr_cpus(),
+                format_count(stats.not_used),
+                format_count(stats.skipped),
+                format_count(stats.lost_events)
+            ),
+        ]
     }
     /// The document of `convert --json`.
     pub fn document(&self) -> Document {

@@ -114,22 +114,23 @@ pub fn diff_table(diff: &RunsDiff) -> Table {
     if let Some(record) = &diff.b {
         push("B", record);
     }
-    table.note(match (diff.differs(), diff.a.is_some(), diff.b.is_some()) {
-        (false, ..) if diff.interrupted => format!("no difference in the first {} records; then it was interrupted", diff.equal),
-        (false, ..) => format!("no difference: {} records are equal", diff.equal),
-        (true, true, true) => format!("the runs differ after {} equal records", diff.equal),
-        (true, true, false) => format!("B ends after {} equal records", diff.equal),
-        (true, ..) => format!("A ends after {} equal records", diff.equal),
-    });
     table
 }
 
-/// What is compared, in two lines.
-pub fn heading(a: &Scenario, b: &Scenario) -> String {
+/// Where the runs part, and what was compared.
+pub fn summary(diff: &RunsDiff, a: &Scenario, b: &Scenario) -> Vec<String> {
     let line = |side: &str, scenario: &Scenario| {
-        format!("{side}: {}, {}, seed {}\n", scenario.name(), scenario.profile.full_name(), scenario.seed)
+        format!("{side}: {}, {}, seed {}", scenario.name(), scenario.profile.full_name(), scenario.seed)
     };
-    line("A", a) + &line("B", b)
+    let equal = diff.equal;
+    let verdict = match (diff.differs(), diff.a.or(diff.b), diff.a.is_some(), diff.b.is_some()) {
+        (false, ..) if diff.interrupted => format!("No difference in the first {equal} records; then it was interrupted."),
+        (false, ..) => format!("No difference: {equal} records are equal."),
+        (true, Some((at, ..)), true, true) => format!("The runs differ after {equal} equal records, at {} ns.", at.ns()),
+        (true, _, true, _) => format!("B ends after {equal} equal records."),
+        (true, ..) => format!("A ends after {equal} equal records."),
+    };
+    vec![verdict, line("A", a), line("B", b)]
 }
 
 /// The document of `diff-runs --json`.
@@ -140,6 +141,7 @@ pub fn document(diff: &RunsDiff, a: &Scenario, b: &Scenario) -> Document {
         .set("digest_b", hex(diff.digests.1))
         .set("differs", diff.differs())
         .set("equal_records", diff.equal)
+        .set("summary", summary(diff, a, b))
         .set("partial", diff.interrupted)
         .set_tables(&[diff_table(diff)]);
     document

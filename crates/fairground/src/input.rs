@@ -1,7 +1,8 @@
 //! What can be run: a scenario, an rt-app file, the folder of a recorded set, or a workload by its name.
 
 use fairground_recordings::RecordedSet;
-use fairground_scenario::{Error, Overrides, Parts, Scenario, Source, Workload, text_file::read_text};
+use fairground_scenario::text_file::{is_stdin, name_of, read_text};
+use fairground_scenario::{Error, Overrides, Parts, Scenario, Source, Workload};
 use fairground_workload::{args_of_flags, flags_text};
 use std::path::Path;
 
@@ -15,8 +16,16 @@ pub enum RunInput {
 }
 
 impl RunInput {
-    /// Reads what `path` names: a folder is a recorded set, `.json` is an rt-app file, everything else a scenario.
+    /// Reads what `path` names: a folder is a recorded set, `.json` is an rt-app file, everything else a scenario. `-` is stdin, and
+    /// what begins with a brace or a comment of JSON is an rt-app file there.
     pub fn open(path: &Path, overrides: &Overrides) -> Result<RunInput, Error> {
+        if is_stdin(path) {
+            let (name, text) = (name_of(path), read_text(path)?);
+            return Ok(RunInput::Scenario(Box::new(match text.trim_start().starts_with(['{', '/']) {
+                true => rtapp(name, "stdin", text, overrides)?,
+                false => Scenario::parse(&name, &text, Path::new(""), overrides)?,
+            })));
+        }
         if path.is_dir() {
             if !RecordedSet::is_set(path) {
                 let message = "this folder has no `workload.txt`";
@@ -29,7 +38,8 @@ impl RunInput {
             return Ok(RunInput::Set(Box::new(RecordedSet::open(path, overrides)?)));
         }
         if path.extension().is_some_and(|ending| ending == "json") {
-            return Ok(RunInput::Scenario(Box::new(rtapp(path, overrides)?)));
+            let label = path.file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
+            return Ok(RunInput::Scenario(Box::new(rtapp(name_of(path), &label, read_text(path)?, overrides)?)));
         }
         Ok(RunInput::Scenario(Box::new(Scenario::load(path, overrides)?)))
     }
@@ -54,11 +64,9 @@ impl RunInput {
     }
 }
 
-fn rtapp(path: &Path, overrides: &Overrides) -> Result<Scenario, Error> {
-    let text = read_text(path)?;
-    let name = path.display().to_string();
+fn rtapp(name: String, label: &str, text: String, overrides: &Overrides) -> Result<Scenario, Error> {
     let mut workload = Workload::rtapp(&text).map_err(|wrong| Error::input(name.clone(), text.clone(), wrong))?;
-    workload.label = path.file_stem().map_or(workload.label, |stem| stem.to_string_lossy().into_owned());
+    workload.label = label.to_string();
     let title = Some(workload.label.clone());
     let mut parts = Parts::of_workload(Source { name, text }, workload, overrides)?;
     parts.title = title;

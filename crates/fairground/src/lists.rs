@@ -105,12 +105,10 @@ fn feature_table() -> Table {
     table
 }
 
-/// Governors with their tunables and the defaults of those that do not follow from the policy. People read a tunable a line, so that
-/// the table is not wider than a terminal.
+/// Governors with their tunables and the defaults of those that do not follow from the policy.
 fn governor_table() -> Table {
     let columns = columns![left "governors" "name", left "tunables", left "what it is" "sentence"];
     let mut table = Table::new("governors", "", columns);
-    let mut lines = Table::new("governors", "", columns![left "governors", left "what it is"]);
     for kind in GovernorKind::ALL {
         let row = kind.row();
         let tunable = |&(tunable, default): &(Tunable, Option<u64>)| {
@@ -118,11 +116,8 @@ fn governor_table() -> Table {
             format!("{}{default}", tunable.row().key)
         };
         let tunables: Vec<String> = row.tunables.iter().map(tunable).collect();
-        lines.push(vec![row.name.into(), row.sentence.into()]);
-        tunables.iter().for_each(|tunable| lines.push(vec!["".into(), format!("  {tunable}").into()]));
         table.push(vec![row.name.into(), tunables.join(", ").into(), row.sentence.into()]);
     }
-    lines.to_string().lines().for_each(|line| table.line(line));
     table
 }
 
@@ -192,9 +187,10 @@ pub fn profile_diff(p: &Profile, q: &Profile) -> Table {
     profile_report::profile_diff_table(&p.name, &q.name, &profile_changes(p, q))
 }
 
-/// `profile diff`: what changed between two profiles, as release notes.
-pub fn profile_notes(p: &Profile, q: &Profile) -> String {
-    profile_report::release_notes(&p.name, &q.name, p.base > q.base, &profile_changes(p, q))
+/// `profile diff`: what changed between two profiles, as release notes in lines of so many columns.
+pub fn profile_notes(p: &Profile, q: &Profile, width: Option<usize>) -> String {
+    let width = width.unwrap_or(profile_report::NOTES_WIDTH);
+    profile_report::release_notes(&p.name, &q.name, p.base > q.base, &profile_changes(p, q), width)
 }
 
 fn profile_changes(p: &Profile, q: &Profile) -> Vec<ProfileChange> {

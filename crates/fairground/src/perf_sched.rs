@@ -7,18 +7,18 @@ use fairground_metrics::Interval;
 use fairground_metrics::timehist::{Contention, SchedLatency, TimeHist};
 use fairground_model::{Sink, TaskInfo};
 use fairground_recordings::RecordedSet;
-use fairground_report::timehist::latency_table;
+use fairground_report::timehist::{latency_summary, latency_table};
 use fairground_report::waits::{antagonists_table, histogram_table, percentiles_table, queues_table};
 use fairground_report::{Document, Input, Table};
-use fairground_scenario::{Control, Error, Overrides, trace_file};
-use fairground_stdx::{CpuMask, Instant};
+use fairground_scenario::{Control, Error, Overrides, text_file::is_stdin, trace_file};
+use fairground_stdx::{CpuMask, Instant, nearest};
 use serde_json::Value;
 use std::path::Path;
 
 pub use fairground_metrics::timehist::{ReadyMark, Summary, TimeHistLine};
 pub use fairground_report::timehist::{
-    LatencyOrder, TimeHistColumns, summary_table as timehist_summary, timehist_heading, timehist_json as timehist_value,
-    timehist_line, wakeup_json as wakeup_value, wakeup_line,
+    LatencyOrder, TimeHistColumns, summary_lines as timehist_summary_lines, summary_table as timehist_summary, timehist_heading,
+    timehist_json as timehist_value, timehist_line, wakeup_json as wakeup_value, wakeup_line,
 };
 
 /// Where records come from.
@@ -47,6 +47,10 @@ pub struct Origin {
 }
 
 impl Origin {
+    /// The name of what was read, without folders.
+    pub fn name(&self) -> &str {
+        self.input.name()
+    }
     /// What was read, with its digest.
     pub fn input(&self) -> Input {
         self.input.clone()
@@ -71,6 +75,7 @@ pub fn feed(path: &Path, source: &Source, sink: &mut dyn Sink, control: Control<
 pub fn is_scenario(path: &Path, source: &Source) -> bool {
     let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
     match ending {
+        _ if is_stdin(path) => true,
         _ if path.is_dir() => source.simulate || (!trace_file::is_in_folder(path) && RecordedSet::is_set(path)),
         "toml" => true,
         "json" => !trace_file::is_trace(path),
@@ -199,6 +204,8 @@ pub struct LatencyOptions {
 pub struct Latency {
     /// Where they come from.
     pub origin: Origin,
+    /// What came out, in at most ten lines.
+    pub summary: Vec<String>,
     /// The tables that were asked for, that of perf first.
     pub tables: Vec<Table>,
 }
@@ -218,9 +225,21 @@ impl Latency {
         contention.finish(extent.last);
         // Names are those that tasks had last, so they are known only now.
         let mut rows = latency.finish(options.by_task || filter.tasks.iter().any(|task| task.parse::<u32>().is_ok()));
+        let is_known = |task: &String| {
+            let is_it = |name: &str, pid: Option<u32>| name == task || pid.is_some_and(|pid| task.parse() == Ok(pid));
+            rows.rows.iter().any(|row| is_it(&row.name, row.pid))
+                || rows.pending.iter().any(|row| is_it(&row.name, Some(row.pid)))
+        };
+        if let Some(unknown) = filter.tasks.iter().find(|task| !is_known(task)) {
+            let hint = nearest::hint(unknown, "Tasks are", rows.rows.iter().map(|row| row.name.as_str()).take(20));
+            let message = format!("--task: no task called `{unknown}` runs or waits in `{}`", origin.name());
+            return Err(Error::one("command line", message, hint));
+        }
         rows.rows.retain(|row| filter.names(&row.name, row.pid));
         rows.pending.retain(|row| filter.names(&row.name, Some(row.pid)));
-        let mut tables = vec![latency_table(&rows, *order, extent.last, if options.clock { extent.epoch_ns } else { 0 })];
+        let epoch_ns = if options.clock { extent.epoch_ns } else { 0 };
+        let summary = latency_summary(origin.name(), &rows, epoch_ns);
+        let mut tables = vec![latency_table(&rows, *order, extent.last, epoch_ns)];
         if options.percentiles {
             tables.push(percentiles_table(&rows, *order));
         }
@@ -234,12 +253,12 @@ impl Latency {
             let keep = |name: &str, pid: u32| filter.names(name, Some(pid));
             tables.push(antagonists_table(&contention.antagonists(), contention.left_out(), options.by_task, keep));
         }
-        Ok(Latency { origin, tables })
+        Ok(Latency { origin, summary, tables })
     }
     /// The document of `latency --json`.
     pub fn document(&self) -> Document {
         let mut document = self.origin.document("latency");
-        document.set_tables(&self.tables);
+        document.set("summary", self.summary.clone()).set_tables(&self.tables);
         document
     }
 }

@@ -2,13 +2,15 @@
 
 use fairground_formats::schedstat::{self, Layout, SchedStatFile};
 use fairground_formats::unpack;
-use fairground_metrics::schedstat::difference;
+use fairground_metrics::schedstat::{difference, total_of_cpus};
 use fairground_model::{Digest, SchedStat};
 use fairground_report::schedstat::tables;
+use fairground_report::units::{format_count, format_ns};
 use fairground_report::{Document, Input, Table};
 use fairground_scenario::Error;
 use fairground_sched::Sched;
 use fairground_sched::seam::SchedstatText;
+use fairground_stdx::Ns;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
@@ -84,6 +86,31 @@ impl Counters {
         Ok(Counters { inputs, title, version: after.file.version, stat: made.stat, notes: made.notes })
     }
 
+    /// What was counted, in at most ten lines.
+    pub fn summary(&self) -> Vec<String> {
+        let cpus = &self.stat.cpus;
+        let all = total_of_cpus(&self.stat);
+        let (ran, waited, slices) = (all.rq_cpu_time, all.run_delay, all.pcount);
+        let mean = Ns(waited.checked_div(slices).unwrap_or(0));
+        let mut lines = vec![
+            self.title.clone(),
+            format!(
+                "CPUs        {}: tasks ran {} and waited {}, before each of {} turns {}",
+                cpus.len(),
+                format_ns(Ns(ran)),
+                format_ns(Ns(waited)),
+                format_count(slices),
+                format_ns(mean)
+            ),
+        ];
+        let most = cpus.iter().reduce(|most, cpu| if cpu.stats.run_delay > most.stats.run_delay { cpu } else { most });
+        lines.extend(
+            most.filter(|cpu| cpu.stats.run_delay > 0)
+                .map(|cpu| format!("most waits  on CPU {}: {}", cpu.cpu, format_ns(Ns(cpu.stats.run_delay)))),
+        );
+        lines
+    }
+
     /// The tables, with a line for each CPU or for all together.
     pub fn tables(&self, detail: Detail) -> Vec<Table> {
         tables(&self.stat, detail)
@@ -93,7 +120,7 @@ impl Counters {
     pub fn document(&self, detail: Detail) -> Document {
         let mut document = Document::new("schedstat", &self.inputs, None, None);
         document.set("title", self.title.as_str()).set("version", self.version).set("jiffies", self.stat.timestamp);
-        document.set("notes", self.notes.clone()).set_tables(&self.tables(detail));
+        document.set("notes", self.notes.clone()).set("summary", self.summary()).set_tables(&self.tables(detail));
         document
     }
 }

@@ -9,7 +9,8 @@ use super::text::printable;
 use super::trace::{TraceCase, TraceOptions};
 use super::{AdviseOptions, subject};
 use fairground_model::CpuMax;
-use fairground_scenario::{Error, Overrides, Scenario, text_file::read_text, trace_file};
+use fairground_scenario::text_file::{is_stdin, name_of, read_text};
+use fairground_scenario::{Error, Overrides, Scenario, trace_file};
 use fairground_stdx::{Ns, units::parse_ns};
 use fairground_workload::replay::Loop;
 use std::fs::{self, File};
@@ -109,9 +110,9 @@ struct Inputs {
 
 impl Inputs {
     fn add(&mut self, path: &Path, options: &InputOptions) -> Result<(), Error> {
-        let name = path.display().to_string();
+        let name = name_of(path);
         self.names.push(name.clone());
-        if path.extension().is_some_and(|ending| ending == "toml") {
+        if is_stdin(path) || path.extension().is_some_and(|ending| ending == "toml") {
             return set(&mut self.scenario, path.to_path_buf(), &name);
         }
         if path.is_dir() {

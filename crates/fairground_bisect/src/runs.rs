@@ -101,10 +101,8 @@ impl<'a> Runs<'a> {
             })
             .collect();
         let control = self.control;
-        let ran: Result<Vec<_>, Error> = jobs
-            .par_iter()
-            .map(|(_, job)| run::run(job, &RunOptions::default(), &mut NullSink, control.quiet()))
-            .collect();
+        let ran: Result<Vec<_>, Error> =
+            jobs.par_iter().map(|(_, job)| run::run(job, &RunOptions::default(), &mut NullSink, control.quiet())).collect();
         let ran = ran?;
         if ran.iter().any(|outcome| outcome.ending == RunEnding::Interrupted) {
             return Err(Stop::Interrupted);

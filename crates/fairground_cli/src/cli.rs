@@ -1,19 +1,124 @@
-//! Commands and flags.
+//! The command line: flags that all commands have, and a help in groups.
 
-use crate::commands::Command;
-use clap::Parser;
+use crate::commands::{Command, GROUPS};
+use crate::style::{Color, StyleFlags};
+use clap::{CommandFactory, FromArgMatches, Parser};
 
 /// The Linux fair scheduler as a simulator: a workload in, an explained schedule out.
 #[derive(Parser)]
 #[command(name = "fairground", version, propagate_version = true, arg_required_else_help = true)]
-#[command(
-    after_help = "Exit codes: 0 fine; 1 a verdict went against you; 2 the input is wrong; 3 the world (disk, missing file); \
-                        4 inconclusive; 101 our bug; 130 interrupted."
-)]
+#[command(after_help = "`fairground COMMAND --help` has the flags of a command, and examples.\n\
+                  Exit codes: 0 fine; 1 a verdict went against you; 2 the input is wrong; 3 the world (disk, missing file); \
+                  4 inconclusive; 101 our bug; 130 interrupted.")]
 pub(crate) struct Cli {
-    /// Print exactly one JSON document on stdout.
-    #[arg(long, global = true)]
-    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) style: StyleFlags,
     #[command(subcommand)]
     pub(crate) command: Command,
+}
+
+/// Reads the command line of this process; prints help and errors, and ends it then.
+pub(crate) fn parse() -> Cli {
+    let color = Color::asked(std::env::args().skip(1)).of_clap();
+    let matches = command().color(color).get_matches();
+    Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
+}
+
+/// The commands with their examples, and a help that has them by question.
+pub(crate) fn command() -> clap::Command {
+    let all = GROUPS.iter().flat_map(|group| group.1);
+    let command = all.fold(Cli::command(), |command, (file, examples)| {
+        command.mut_subcommand(name_of(file), |one| one.after_help(shown(examples)))
+    });
+    let groups = groups(&command);
+    command.help_template(format!(
+        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{groups}Options:\n{{options}}\n\n{{after-help}}"
+    ))
+}
+
+/// A command as it is typed, from the name of its file.
+fn name_of(file: &str) -> String {
+    file.replace('_', "-")
+}
+
+/// What is to be seen of examples: each command, and above it what it does.
+fn shown(examples: &[(&str, &str)]) -> String {
+    let lines = examples.iter().map(|(command, what)| format!("  # {what}\n  fairground {command}\n"));
+    format!("Examples:\n{}", lines.collect::<String>())
+}
+
+/// The commands by question.
+fn groups(command: &clap::Command) -> String {
+    let widest = GROUPS.iter().flat_map(|group| group.1).map(|row| row.0.len()).max().unwrap_or(0);
+    let mut text = String::new();
+    for (question, commands) in GROUPS {
+        text += &format!("{question}\n");
+        for (file, _) in *commands {
+            let name = name_of(file);
+            let about = command.find_subcommand(&name).and_then(clap::Command::get_about).map(ToString::to_string);
+            text += &format!("  {name:<widest$}  {}\n", about.unwrap_or_default());
+        }
+        text.push('\n');
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    /// The words of an example, as a shell takes them apart.
+    fn words(example: &str) -> Vec<String> {
+        let mut words = vec!["fairground".to_string()];
+        let typed = example.split(" > ").next().unwrap_or_default();
+        for (place, part) in typed.split('\'').enumerate() {
+            match place % 2 {
+                1 => words.push(part.to_string()),
+                _ => words.extend(part.split_whitespace().map(str::to_string)),
+            }
+        }
+        words
+    }
+
+    #[test]
+    fn every_command_is_in_one_group_and_has_two_examples_that_are_right() {
+        let mut command = command();
+        command.build();
+        let known: BTreeSet<String> = command.get_subcommands().map(|one| one.get_name().to_string()).collect();
+        let grouped: Vec<String> = GROUPS.iter().flat_map(|group| group.1).map(|row| name_of(row.0)).collect();
+        assert_eq!(grouped.len() + 1, known.len(), "each once, and `help`");
+        for (file, examples) in GROUPS.iter().flat_map(|group| group.1) {
+            assert!(known.contains(&name_of(file)) && examples.len() >= 2, "{file}");
+            for (example, what) in *examples {
+                assert!(example.starts_with(&name_of(file)) && !what.is_empty(), "{example}");
+                assert!("  fairground ".len() + example.len() <= 80, "{example}: a command that is folded cannot be copied");
+                let read = super::command().try_get_matches_from(words(example));
+                assert!(read.is_ok(), "{example}: {}", read.unwrap_err());
+            }
+        }
+    }
+
+    #[test]
+    fn every_option_is_under_a_heading() {
+        let mut command = command();
+        command.build();
+        for one in command.get_subcommands().filter(|one| one.get_name() != "help") {
+            let bare = one.get_opts().filter(|option| option.get_help_heading().is_none()).count();
+            let all = one.get_opts().count();
+            assert!(all < 12 || bare <= 11, "{}: {bare} of {all} options stand under no heading", one.get_name());
+            // What a command has besides stands under no heading of a group.
+            let strays = ["output", "metrics", "runs", "threads", "worth"]
+                .into_iter()
+                .filter(|name| one.get_opts().any(|option| option.get_id() == name && option.get_help_heading().is_some()));
+            assert_eq!(strays.collect::<Vec<_>>(), Vec::<&str>::new(), "{}", one.get_name());
+        }
+    }
+
+    #[test]
+    fn the_help_fits_eighty_columns() {
+        let text = command().term_width(80).render_help().to_string();
+        let wide: Vec<&str> = text.lines().filter(|line| line.chars().count() > 80).collect();
+        assert!(wide.is_empty(), "{wide:#?}");
+    }
 }

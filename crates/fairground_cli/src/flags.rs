@@ -12,6 +12,7 @@ const MAX_SEED: u64 = i64::MAX as u64;
 
 /// The two sides of a comparison.
 #[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "The two sides")]
 pub(crate) struct SidesFlags {
     /// Profile of the baseline; the scenario's own if left out
     #[arg(long, value_name = "PROFILE")]
@@ -27,7 +28,7 @@ pub(crate) struct SidesFlags {
 /// What is run.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct InputFlags {
-    /// A scenario (.toml), an rt-app file (.json) or the folder of a recorded experiment
+    /// A scenario (.toml), an rt-app file (.json) or the folder of a recorded experiment; - is stdin
     #[arg(required_unless_present = "workload", conflicts_with = "workload")]
     scenario: Option<PathBuf>,
     /// A workload by its name; the flags of the real program follow behind `--`
@@ -59,6 +60,7 @@ impl InputFlags {
 
 /// What flags change of a scenario.
 #[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "What is changed of the scenario")]
 pub(crate) struct ScenarioFlags {
     /// Kernel and overlays, such as v5.19 or v4.20+align-vruntime
     #[arg(long, value_name = "PROFILE")]
@@ -85,6 +87,7 @@ pub(crate) struct ScenarioFlags {
 
 /// Where the records of `latency` and `timehist` come from, and what counts as the time of a wake-up.
 #[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Which records")]
 pub(crate) struct RecordFlags {
     /// Count a wake-up from `waking` (the waker begins; the default where the trace has it) or from `wakeup` (it is queued)
     #[arg(long, value_name = "RECORD", value_enum, default_value = "waking")]
@@ -98,6 +101,7 @@ pub(crate) struct RecordFlags {
 
 /// The part of a record that counts.
 #[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Which time")]
 pub(crate) struct TimeFlags {
     /// Only this part: each of A and B in seconds as perf and trace-cmd print them (2105.336885), or from the beginning of the
     /// trace (+1.5, 200ms); either may be left out
@@ -113,6 +117,7 @@ impl TimeFlags {
 
 /// By which clock times are shown.
 #[derive(Args, Clone, Copy, Debug)]
+#[command(next_help_heading = "Which time")]
 pub(crate) struct ClockFlags {
     /// Times count from the first event (start), or are those of the recording's own clock, as perf and trace-cmd print them (recorded)
     #[arg(long, value_name = "CLOCK", value_enum, default_value = "start")]

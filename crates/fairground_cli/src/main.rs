@@ -6,13 +6,14 @@ mod flags;
 mod interrupt;
 mod progress;
 mod show;
+mod style;
 
-use clap::Parser;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let cli = cli::Cli::parse();
-    let json = cli.json;
+    let cli = cli::parse();
+    cli.style.apply();
+    let json = cli.style.json;
     match commands::dispatch(cli) {
         Ok(code) => ExitCode::from(code),
         Err(error) => show::error(&error, json),

@@ -1,8 +1,9 @@
 //! Text and errors for people, documents for programs.
 
+use crate::style::{self, layout};
 use annotate_snippets::renderer::DecorStyle;
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
-use fairground_report::{Document, Table};
+use fairground_report::{Document, Table, paragraph};
 use fairground_scenario::error::{Mistake, Mistakes};
 use fairground_scenario::{Error, FileMistakes, guard};
 use std::borrow::Cow;
@@ -20,22 +21,40 @@ pub(crate) fn text(text: &str) -> Result<(), Error> {
     }
 }
 
-/// Lines that are printed while they are made. A reader that went away is no failure; then nothing more is printed.
+/// Bytes of lines that are kept back until the summary above them is known; of more lines the summary stands below.
+const KEPT_BACK: usize = 4 << 20;
+
+/// Lines with a summary. Beyond [`KEPT_BACK`] they are printed while they are made. A reader that went away is no failure; then
+/// nothing more is printed.
 pub(crate) struct Lines {
     out: io::BufWriter<io::Stdout>,
+    kept: String,
+    is_printing: bool,
     failure: Option<io::Error>,
 }
 
 impl Lines {
     pub(crate) fn new() -> Lines {
-        Lines { out: io::BufWriter::new(io::stdout()), failure: None }
+        Lines { out: io::BufWriter::new(io::stdout()), kept: String::new(), is_printing: false, failure: None }
     }
     pub(crate) fn push(&mut self, line: &str) {
-        if self.failure.is_none() {
-            self.failure = self.out.write_all(line.as_bytes()).err();
+        self.kept.push_str(line);
+        if self.is_printing || self.kept.len() > KEPT_BACK {
+            self.is_printing = true;
+            self.print();
         }
     }
-    pub(crate) fn finish(mut self) -> Result<(), Error> {
+    fn print(&mut self) {
+        if self.failure.is_none() {
+            self.failure = self.out.write_all(self.kept.as_bytes()).err();
+        }
+        self.kept.clear();
+    }
+    pub(crate) fn finish(mut self, summary: &[String]) -> Result<(), Error> {
+        let text = summary.join("\n");
+        let summary = layout().width.map_or_else(|| text.clone(), |width| paragraph::wrapped(&text, width));
+        self.kept = if self.is_printing { format!("\n{summary}\n") } else { format!("{summary}\n\n{}", self.kept) };
+        self.print();
         match self.failure.take().map_or_else(|| self.out.flush(), Err) {
             Err(cause) if cause.kind() != ErrorKind::BrokenPipe => {
                 Err(Error::World { what: "cannot write to stdout".into(), cause })
@@ -50,9 +69,27 @@ pub(crate) fn document(document: &Document) -> Result<(), Error> {
     text(&document.to_string())
 }
 
-/// Prints tables with an empty line between them.
+/// Prints tables with an empty line between them, as narrow and as short as was asked for.
 pub(crate) fn tables(tables: &[Table]) -> Result<(), Error> {
-    text(&tables.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))
+    text(&tables.iter().map(|table| table.laid_out(layout())).collect::<Vec<_>>().join("\n"))
+}
+
+/// Prints lines for people, folded where they are wider than the terminal. In Markdown they stand as they are.
+pub(crate) fn lines(lines: &str) -> Result<(), Error> {
+    let shown = layout();
+    let wrapped = |width| paragraph::wrapped(lines, width);
+    let body = shown.width.map_or_else(|| lines.to_string(), wrapped);
+    if shown.is_markdown { text(&format!("```\n{}\n```\n", body.trim_end())) } else { text(&body) }
+}
+
+/// Prints a summary, an empty line, and tables.
+pub(crate) fn summary_and_tables(summary: &[String], shown: &[Table]) -> Result<(), Error> {
+    lines(&(summary.join("\n") + "\n"))?;
+    if shown.is_empty() {
+        return Ok(());
+    }
+    text("\n")?;
+    tables(shown)
 }
 
 /// Prints one table, or the document that holds it.
@@ -67,8 +104,10 @@ pub(crate) fn table_or_json(command: &str, table: Table, json: bool) -> Result<(
 
 /// Notes on stderr: what was assumed, read before you trust the result.
 pub(crate) fn notes(notes: &[String]) {
+    let width = style::columns_of_stderr();
     for note in notes {
-        eprintln!("note: {note}");
+        let line = format!("note: {note}");
+        eprintln!("{}", width.map_or_else(|| line.clone(), |width| paragraph::wrapped(&line, width)));
     }
 }
 

@@ -13,6 +13,8 @@ pub enum Unit {
     Count,
     /// Held in thousandths of a percent, shown in percent.
     Percent,
+    /// Held in thousandths per second, shown per second.
+    Rate,
 }
 
 impl Unit {
@@ -24,13 +26,14 @@ impl Unit {
             Unit::Ms => "ms",
             Unit::Count => "",
             Unit::Percent => "%",
+            Unit::Rate => "1/s",
         }
     }
     /// How many of what is held make one of what is shown.
     pub const fn scale(self) -> u64 {
         match self {
             Unit::Ns | Unit::Count => 1,
-            Unit::Us | Unit::Percent => 1_000,
+            Unit::Us | Unit::Percent | Unit::Rate => 1_000,
             Unit::Ms => 1_000_000,
         }
     }

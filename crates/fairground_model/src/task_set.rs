@@ -175,6 +175,8 @@ pub enum MarkerUnit {
     WholeUs,
     /// Nanoseconds too, of a program that counts each whole microsecond by itself.
     EachUs,
+    /// Nanoseconds that were left until something was due: more is better.
+    Left,
     /// A plain number per second. Its values too are counted in those buckets.
     PerSecond,
     /// A plain number.

@@ -2,8 +2,8 @@
 
 use crate::columns;
 use crate::document::{Document, Input};
-use crate::table::{Cell, Table, number};
-use crate::units::{decimal, format_mean, format_metric};
+use crate::table::{Cell, ROWS, Table, number};
+use crate::units::{counted, decimal, format_mean, format_metric};
 use fairground_metrics::{Comparison, FEWEST_PAIRS, SideStats, Unit, Verdict};
 use serde_json::{Value, json};
 
@@ -40,36 +40,72 @@ impl CompareReport {
     pub fn any_worse(&self) -> bool {
         self.rows.iter().any(|row| row.comparison.verdict == Verdict::Worse)
     }
+    fn pairs(&self) -> usize {
+        self.rows.iter().map(|row| row.comparison.pairs).max().unwrap_or(0)
+    }
     /// One line: what all rows together say.
     pub fn verdict(&self) -> String {
         let count = |verdict| self.rows.iter().filter(|row| row.comparison.verdict == verdict).count();
-        let pairs = self.rows.iter().map(|row| row.comparison.pairs).max().unwrap_or(0);
-        if (pairs as u64) < FEWEST_PAIRS && self.rows.iter().any(|row| row.comparison.verdict == Verdict::Inconclusive) {
-            return format!(
-                "Nothing is decided: {pairs} pairs are too few, {FEWEST_PAIRS} are the fewest (--runs {FEWEST_PAIRS})."
-            );
+        let pairs = self.pairs();
+        if self.rows.is_empty() {
+            return format!("No difference: each of {} metrics is 0 in every run of both sides.", self.tested);
         }
-        let (worse, better, differ) = (count(Verdict::Worse), count(Verdict::Better), count(Verdict::Differs));
-        let (same, open) = (count(Verdict::NoDifference), count(Verdict::Inconclusive));
-        let word = match (worse, better, differ, open) {
-            (0, 0, 0, 0) => "No difference",
-            (0, 0, 0, _) => "No difference was shown",
-            (0, 0, _, _) => "Different, neither better nor worse",
-            (0, _, _, _) => "Better",
-            (_, 0, _, _) => "Worse",
-            _ => "Mixed",
-        };
+        if (pairs as u64) < FEWEST_PAIRS && count(Verdict::Inconclusive) > 0 {
+            let too_few = if pairs == 1 { "one pair is too few".to_string() } else { format!("{pairs} pairs are too few") };
+            return format!("Nothing is decided: {too_few}, {FEWEST_PAIRS} are the fewest (--runs {FEWEST_PAIRS}).");
+        }
+        overall(&self.b, &self.rows.iter().map(|row| row.comparison.verdict).collect::<Vec<_>>())
+    }
+    /// At most four lines: the largest effects that were decided, and what would decide the rest.
+    pub fn highlights(&self) -> Vec<String> {
+        let kinds = [(Verdict::Worse, "worse"), (Verdict::Better, "better"), (Verdict::Differs, "differs")];
+        let mut lines: Vec<String> = kinds.into_iter().filter_map(|(verdict, word)| self.largest(verdict, word)).collect();
+        let open = self.rows.iter().any(|row| row.comparison.verdict == Verdict::Inconclusive);
         // Each metric may be the one whose differences all have one sign in some choice of the signs.
         let needed = 1 + (20 * self.tested as u64).next_power_of_two().ilog2() as usize;
-        let hint = match open > 0 && pairs < needed {
-            true => format!(" {} metrics need about {needed} pairs (--runs), or name fewer (--metric).", self.tested),
-            false => String::new(),
+        let pairs = self.pairs();
+        if open && pairs < needed && pairs as u64 >= FEWEST_PAIRS {
+            lines.push(format!(
+                "undecided   {} metrics need about {needed} pairs (--runs), or name fewer (--metric)",
+                self.tested
+            ));
+        }
+        lines
+    }
+    /// The rows as people read them: of many those that were decided first, the largest effects first.
+    fn ordered(&self) -> Vec<&CompareRow> {
+        let mut rows: Vec<&CompareRow> = self.rows.iter().collect();
+        if rows.len() > ROWS {
+            let rank = |row: &CompareRow| match row.comparison.verdict {
+                Verdict::Worse => 0,
+                Verdict::Better => 1,
+                Verdict::Differs => 2,
+                Verdict::Inconclusive => 3,
+                Verdict::NoDifference => 4,
+            };
+            rows.sort_by(|a, b| rank(a).cmp(&rank(b)).then_with(|| part(&b.comparison).total_cmp(&part(&a.comparison))));
+        }
+        rows
+    }
+    /// The largest effects with this verdict, in parts of the baseline.
+    fn largest(&self, verdict: Verdict, word: &str) -> Option<String> {
+        const SHOWN: usize = 3;
+        let mut rows: Vec<&Comparison> =
+            self.rows.iter().map(|row| &row.comparison).filter(|row| row.verdict == verdict).collect();
+        rows.sort_by(|a, b| part(b).total_cmp(&part(a)));
+        let shown = |row: &&Comparison| {
+            let percent = percent_cell(row).text;
+            let part = match percent.as_str() {
+                "-" => String::new(),
+                factor if factor.starts_with('x') => format!(" ({factor})"),
+                percent => format!(" ({percent} %)"),
+            };
+            format!("{} {}{part}", row.name, signed(row.effect.estimate, row.unit).text)
         };
-        format!(
-            "{word}: {} is worse in {worse}, better in {better}, otherwise different in {differ} metrics; no difference in {same}, \
-             undecided {open}.{hint}",
-            self.b
-        )
+        let more = rows.len().saturating_sub(SHOWN);
+        let texts: Vec<String> = rows.iter().take(SHOWN).map(shown).collect();
+        let more = if more > 0 { format!(", and {more} more") } else { String::new() };
+        (!texts.is_empty()).then(|| format!("{word:<12}{}{more}", texts.join(", ")))
     }
     /// `metric  baseline  effect  %  verdict`, at most 75 columns for names of up to 28.
     pub fn table(&self) -> Table {
@@ -77,7 +113,8 @@ impl CompareReport {
             left "metric", right "baseline" "baseline", right "effect" "effect", right "%" "effect_pct", left "verdict",
         ];
         let mut table = Table::new("compare", format!("{} (baseline) against {}", self.a, self.b), columns);
-        for row in &self.rows {
+        table.grows("metrics", &[]);
+        for row in self.ordered() {
             let comparison = &row.comparison;
             table.push(vec![
                 comparison.name.clone().into(),
@@ -87,12 +124,12 @@ impl CompareReport {
                 comparison.verdict.name().into(),
             ]);
         }
-        let pairs = self.rows.iter().map(|row| row.comparison.pairs).max().unwrap_or(0);
+        let pairs = self.pairs();
         let cases: Vec<String> = self.rows.iter().map(|row| format!("{}, {}", row.case, row.load)).collect();
         if let Some(case) = cases.first() {
             table.note(case.clone());
         }
-        table.note(format!("{pairs} pairs of equal seeds; effect: the median change (Hodges-Lehmann)"));
+        table.note(format!("{} of equal seeds; effect: the median change (Hodges-Lehmann)", counted(pairs as u64, "pair")));
         table.note(format!("verdicts: two-sided, at most 5 % false ones among all {} metrics (maxT)", self.tested));
         table.note(format!(
             "an effect below {}.{} % of the baseline does not matter",
@@ -110,7 +147,8 @@ impl CompareReport {
             left "metric", left "better", right "effect from" "effect_low", right "to" "effect_high", right "p",
         ];
         let mut table = Table::new("compare_values", "Intervals of the effects (95 %)", columns);
-        for row in &self.rows {
+        table.grows("metrics", &[]);
+        for row in self.ordered() {
             let comparison = &row.comparison;
             let end = |value: Option<i128>| value.map_or_else(Cell::empty, |value| signed(value, comparison.unit));
             let (low, high) = comparison.effect.interval.unzip();
@@ -139,6 +177,30 @@ impl CompareReport {
     }
 }
 
+/// One sentence on the verdicts of many metrics. `b` is the side that is judged.
+pub fn overall(b: &str, verdicts: &[Verdict]) -> String {
+    let count = |wanted: Verdict| verdicts.iter().filter(|verdict| **verdict == wanted).count();
+    let (worse, better, differ) = (count(Verdict::Worse), count(Verdict::Better), count(Verdict::Differs));
+    let (same, open) = (count(Verdict::NoDifference), count(Verdict::Inconclusive));
+    let word = match (worse, better, differ, open) {
+        (0, 0, 0, 0) => "No difference",
+        (0, 0, 0, _) => "No difference was shown",
+        (0, 0, _, _) => "Different, neither better nor worse",
+        (0, _, _, _) => "Better",
+        (_, 0, _, _) => "Worse",
+        _ => "Mixed",
+    };
+    format!(
+        "{word}: {b} is worse in {worse}, better in {better}, otherwise different in {differ} metrics; no difference in {same}, \
+         undecided {open}."
+    )
+}
+
+/// The size of an effect in parts of the baseline's mean.
+#[allow(clippy::cast_precision_loss, reason = "for display only")]
+fn part(comparison: &Comparison) -> f64 {
+    comparison.effect.estimate.unsigned_abs() as f64 / comparison.a.mean.max(f64::MIN_POSITIVE)
+}
 /// A difference with its sign and unit.
 pub(crate) fn signed(value: i128, unit: Unit) -> Cell {
     let size = u64::try_from(value.unsigned_abs()).unwrap_or(u64::MAX);

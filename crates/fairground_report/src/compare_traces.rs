@@ -18,12 +18,14 @@ pub struct SideBySide {
 }
 
 /// Two rows for each name: A and B. `time` is the length of the part of each recording that counts.
-pub fn figures_table(rows: &[SideBySide], time: Ns, further: usize) -> Table {
+pub fn figures_table(rows: &[SideBySide], time: Ns) -> Table {
     let columns = columns![
         left "task", left "in" "side", right "woken p50" "wakeup_p50_ns", right "p99" "wakeup_p99_ns", right "max" "wakeup_max_ns",
-        right "preempted p50" "preempted_p50_ns", right "p99" "preempted_p99_ns", right "cpu %" "cpu_pct", right "switches", right "migrations",
+        spare right "preempted p50" "preempted_p50_ns", spare right "p99" "preempted_p99_ns", right "cpu %" "cpu_pct", right "switches",
+        spare right "migrations",
     ];
     let mut table = Table::new("figures", format!("Tasks of A and B, of {} each", format_ns(time)), columns);
+    table.grows_by(2, "names, which ran less in both");
     for row in rows {
         for (side, share) in ["A", "B"].into_iter().zip(&row.sides) {
             let Some(share) = share else {
@@ -49,9 +51,6 @@ pub fn figures_table(rows: &[SideBySide], time: Ns, further: usize) -> Table {
             ]);
         }
     }
-    if further > 0 {
-        table.note(format!("{further} further names ran less in both; --task shows one"));
-    }
     table.note("woken: delays after wake-ups; preempted: those after a switch away from a task that could have gone on; cpu %: of one CPU");
     table
 }
@@ -59,8 +58,8 @@ pub fn figures_table(rows: &[SideBySide], time: Ns, further: usize) -> Table {
 /// What windows say of each figure.
 pub fn verdicts_table(rows: &[Comparison], windows: u64, length: Ns) -> Table {
     let columns = columns![
-        left "figure of a window" "metric", right "A" "a", right "effect" "effect", right "%" "effect_pct", right "from" "effect_low",
-        right "to" "effect_high", right "p", left "B is" "verdict",
+        left "figure of a window" "metric", right "A" "a", right "effect" "effect", right "%" "effect_pct", spare right "from" "effect_low",
+        spare right "to" "effect_high", spare right "p", left "B is" "verdict",
     ];
     let mut table = Table::new("verdicts", "A against B, window by window", columns);
     for row in rows {

@@ -22,6 +22,13 @@ impl Input {
     }
 }
 
+impl Input {
+    /// Its name, without folders.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+}
+
 /// A digest as everywhere in output: 32 hexadecimal digits.
 pub fn hex(digest: u128) -> String {
     format!("{digest:032x}")

@@ -1,4 +1,4 @@
-//! Numbers to people and programs: tables that can be pasted into a mail, CSV, JSON documents.
+//! Numbers to people and programs: tables that can be pasted into a mail, Markdown, CSV, JSON documents.
 //!
 //! Nothing here computes a result or decides anything; wall-clock time appears only where a caller
 //! hands it in.
@@ -9,6 +9,7 @@ pub mod document;
 pub mod hgrm;
 pub mod list;
 pub mod page;
+pub mod paragraph;
 pub mod profile;
 pub mod reproduce;
 pub mod run;
@@ -27,4 +28,4 @@ pub use page::Page;
 pub use profile::ProfileChange;
 pub use reproduce::{Band, Calibration, Claim, Kind, Quantity, Reproduction, ReproductionRow, Simulated};
 pub use run::RunFacts;
-pub use table::{Align, Cell, Column, Table};
+pub use table::{Align, Cell, Column, Layout, Table};

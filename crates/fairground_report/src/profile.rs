@@ -49,11 +49,11 @@ fn count(changes: usize) -> String {
     }
 }
 
-/// Columns of a line of release notes.
-const NOTES_WIDTH: usize = 100;
+/// Columns of a line of release notes where nobody says otherwise.
+pub const NOTES_WIDTH: usize = 100;
 
-/// The same to be read: version by version. `back`: `q` is the older one, so the changes are undone.
-pub fn release_notes(p: &str, q: &str, back: bool, changes: &[ProfileChange]) -> String {
+/// The same to be read, in lines of `width` columns: version by version. `back`: `q` is the older one, so the changes are undone.
+pub fn release_notes(p: &str, q: &str, back: bool, changes: &[ProfileChange], width: usize) -> String {
     let mut text = format!("From {p} to {q}: {}\n", count(changes.len()));
     let mut since = None;
     for change in changes {
@@ -65,19 +65,19 @@ pub fn release_notes(p: &str, q: &str, back: bool, changes: &[ProfileChange]) ->
             }
             since = Some(&change.since);
         }
-        wrap(&mut text, "  ", &format!("{} ({}): {}", change.name, change.kind, change.headline));
-        wrap(&mut text, "      ", &change.sentence);
-        change.commits.iter().for_each(|commit| wrap(&mut text, "      ", &format!("commit {commit}")));
+        wrap(&mut text, "  ", &format!("{} ({}): {}", change.name, change.kind, change.headline), width);
+        wrap(&mut text, "      ", &change.sentence, width);
+        change.commits.iter().for_each(|commit| wrap(&mut text, "      ", &format!("commit {commit}"), width));
     }
     text
 }
 
-/// Writes words in lines that begin with `indent` and are not longer than [`NOTES_WIDTH`], unless one word is.
-fn wrap(text: &mut String, indent: &str, words: &str) {
+/// Writes words in lines that begin with `indent` and are not longer than `width`, unless one word is.
+fn wrap(text: &mut String, indent: &str, words: &str, width: usize) {
     let mut line = String::new();
     for word in words.split(' ') {
         let longer = line.chars().count() + 1 + word.chars().count();
-        if !line.is_empty() && indent.len() + longer > NOTES_WIDTH {
+        if !line.is_empty() && indent.len() + longer > width {
             _ = writeln!(text, "{indent}{line}");
             line.clear();
         }
@@ -139,13 +139,13 @@ mod tests {
               SIS_MORE (feature): new, on
                   More.
         "#]]
-        .assert_eq(&release_notes("v5.19", "v6.1", false, &[sis_util(), patch]));
-        assert!(release_notes("v6.1", "v5.19", true, &[sis_util()]).contains("\nv6.0 (undone)\n"));
+        .assert_eq(&release_notes("v5.19", "v6.1", false, &[sis_util(), patch], NOTES_WIDTH));
+        assert!(release_notes("v6.1", "v5.19", true, &[sis_util()], NOTES_WIDTH).contains("\nv6.0 (undone)\n"));
     }
 
     #[test]
     fn equal_profiles_say_so() {
         assert!(profile_diff_table("v5.1", "v5.1", &[]).to_string().ends_with("nothing differs\n"));
-        assert_eq!(release_notes("v5.1", "v5.1", false, &[]), "From v5.1 to v5.1: nothing differs\n");
+        assert_eq!(release_notes("v5.1", "v5.1", false, &[], NOTES_WIDTH), "From v5.1 to v5.1: nothing differs\n");
     }
 }

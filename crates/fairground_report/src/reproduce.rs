@@ -203,6 +203,27 @@ impl Reproduction {
     pub fn holds(&self) -> bool {
         self.rows.iter().all(|row| row.within() != Some(false)) && self.claims.iter().all(|claim| claim.holds)
     }
+    /// What came out, in at most ten lines: how many published figures ours lie beside, and which do not.
+    pub fn summary(&self) -> Vec<String> {
+        const NAMED: usize = 6;
+        let judged = self.rows.iter().filter(|row| row.within().is_some()).count();
+        let outside: Vec<&str> = self.rows.iter().filter(|row| row.within() == Some(false)).map(|row| row.id.as_str()).collect();
+        let held = self.claims.iter().filter(|claim| claim.holds).count();
+        let word = if self.holds() { "Agrees" } else { "Differs" };
+        let mut lines = vec![format!(
+            "{word}: {}: {} of {judged} judged figures lie in their bands, {held} of {} claims hold",
+            self.experiment,
+            judged - outside.len(),
+            self.claims.len()
+        )];
+        if !outside.is_empty() {
+            let more = outside.len().saturating_sub(NAMED);
+            let names = outside.into_iter().take(NAMED).collect::<Vec<_>>().join(", ");
+            let more = if more > 0 { format!(", and {more} more") } else { String::new() };
+            lines.push(format!("outside     {names}{more}"));
+        }
+        lines
+    }
     /// `id  unit  published  simulated [lo..hi]  band  within  kind`, claims and prices under it.
     pub fn table(&self) -> Table {
         let columns = columns![
@@ -237,6 +258,7 @@ impl Reproduction {
         document
             .set("experiment", self.experiment.as_str())
             .set("quick", self.quick)
+            .set("summary", self.summary())
             .set("rows", self.rows.iter().map(row_json).collect::<Vec<_>>())
             .set("claims", claims)
             .set("calibration", calibration);

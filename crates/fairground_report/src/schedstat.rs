@@ -10,6 +10,8 @@ use fairground_stdx::Ns;
 /// How the counters of a CPU are headed, in the order of [`RqStats::NAMES`].
 const CPU_TITLES: [&str; 8] =
     ["yields", "schedule()", "to idle", "wake-ups", "onto itself", "run time", "run delay", "timeslices"];
+/// Which of them a narrow terminal does without.
+const SPARE: std::ops::Range<usize> = 0..2;
 /// Which of them are lengths of time, ns.
 const CPU_TIMES: std::ops::Range<usize> = 5..7;
 
@@ -38,7 +40,8 @@ fn cpu_table(stat: &SchedStat, detail: Detail) -> Table {
     let mut columns = columns![left "CPU" "cpu"];
     for (place, (title, name)) in CPU_TITLES.iter().zip(RqStats::NAMES).enumerate() {
         let unit = if CPU_TIMES.contains(&place) { "_ns" } else { "" };
-        columns.push(Column::right(*title, format!("{name}{unit}")));
+        let column = Column::right(*title, format!("{name}{unit}"));
+        columns.push(if SPARE.contains(&place) { column.spare() } else { column });
     }
     columns.extend((1..=added).map(|number| Column::right(format!("added {number}"), format!("added_{number}"))));
     let mut table = Table::new("cpus", "CPUs", columns);

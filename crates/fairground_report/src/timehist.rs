@@ -2,7 +2,8 @@
 
 use crate::columns;
 use crate::table::{Cell, Table};
-use crate::units::{fixed, format_ns};
+use crate::units::{counted, fixed, format_ns};
+use fairground_metrics::Histogram;
 use fairground_metrics::timehist::{LatencyRow, LatencyTable, Summary, TimeHistRow, WakeupRow};
 use fairground_model::TaskInfo;
 use fairground_stdx::{Instant, Ns};
@@ -55,10 +56,11 @@ pub(crate) fn in_order(latency: &LatencyTable, order: LatencyOrder) -> Vec<&Late
 pub fn latency_table(latency: &LatencyTable, order: LatencyOrder, end: Instant, epoch_ns: u64) -> Table {
     let columns = columns![
         left "task", right "runtime ms" "runtime_ns", right "switches", right "avg delay ms" "delay_avg_ns",
-        right "max delay ms" "delay_max_ns", right "max delay start s" "delay_max_start_ns",
-        right "max delay end s" "delay_max_end_ns",
+        right "max delay ms" "delay_max_ns", right "max start s" "delay_max_start_ns",
+        spare right "max end s" "delay_max_end_ns",
     ];
     let mut table = Table::new("latency", "Scheduling latency", columns);
+    table.grows("tasks", &[]);
     let time = |at: Instant| {
         let clock_ns = epoch_ns.saturating_add(at.ns());
         Cell::new(clock(clock_ns), clock_ns)
@@ -86,6 +88,33 @@ pub fn latency_table(latency: &LatencyTable, order: LatencyOrder, end: Instant, 
     table
 }
 
+/// What the table says, in a few lines.
+pub fn latency_summary(name: &str, latency: &LatencyTable, epoch_ns: u64) -> Vec<String> {
+    let mut all = Histogram::new();
+    for row in &latency.rows {
+        all.merge(&row.after_wakeup);
+        all.merge(&row.after_preemption);
+    }
+    let tasks: u64 = latency.rows.iter().map(|row| row.tasks).sum();
+    let mut lines = vec![match all.len() {
+        0 => format!("{name}: {} that did not wait", counted(tasks, "task")),
+        delays => format!(
+            "{name}: {}, {} of {} in the mean, p99 {}",
+            counted(tasks, "task"),
+            counted(delays, "delay"),
+            format_ns(Ns(all.mean())),
+            format_ns(Ns(all.quantile(990)))
+        ),
+    }];
+    let longest = latency.rows.iter().reduce(|most, row| if row.max.length > most.max.length { row } else { most });
+    lines.extend(longest.filter(|row| row.max.length > Ns::ZERO).map(|row| {
+        let time = |at: Instant| clock(epoch_ns.saturating_add(at.ns()));
+        let (from, to) = (time(row.max.from), time(row.max.to));
+        format!("longest     {} waited {}, from {from} to {to} s", name_of(row), format_ns(row.max.length))
+    }));
+    lines
+}
+
 fn keys(row: &LatencyRow, order: LatencyOrder) -> [u64; 4] {
     let (avg, max, switches, runtime) = (row.avg().0, row.max.length.0, row.switches, row.runtime.0);
     match order {
@@ -103,52 +132,71 @@ pub struct TimeHistColumns {
     pub state: bool,
     /// Times of the recording's own clock; else from the first event.
     pub clock: bool,
+    /// Fits 80 columns: three digits of each time less.
+    pub narrow: bool,
 }
 
+/// Columns of text that lines take which are not narrow.
+pub const WIDE: usize = 100;
+/// How wide columns are: time, CPU, task, wait, class, delay, run.
+const WIDTHS: [usize; 7] = [15, 6, 25, 13, 7, 13, 13];
+const NARROW: [usize; 7] = [12, 4, 22, 9, 7, 9, 9];
+
 impl TimeHistColumns {
+    /// Those that fit a terminal.
+    pub fn fitting(self, width: Option<usize>) -> TimeHistColumns {
+        TimeHistColumns { narrow: width.is_some_and(|width| width < WIDE), ..self }
+    }
     fn time(self, at: Instant, clock_ns: u64) -> String {
-        clock(if self.clock { clock_ns } else { at.ns() })
+        let ns = if self.clock { clock_ns } else { at.ns() };
+        if self.narrow { fixed(ns / 1000, 1_000_000, 6) } else { clock(ns) }
+    }
+    fn ms(self, length: Ns) -> String {
+        if self.narrow { fixed(length.0, 1_000_000, 3) } else { ms(length) }
+    }
+    fn cpu(self, cpu: u32) -> String {
+        if self.narrow { format!("{cpu:04}") } else { format!("[{cpu:04}]") }
+    }
+    fn line(self, cells: [&str; 7], state: &str) -> String {
+        let [time, cpu, task, wait, class, delay, run] = if self.narrow { NARROW } else { WIDTHS };
+        let state = if self.state { format!(" {state}") } else { String::new() };
+        let left = format!("{:>time$} {:>cpu$} {:<task$} {:>wait$}", cells[0], cells[1], cells[2], cells[3]);
+        format!("{left} {:<class$} {:>delay$} {:>run$}{state}\n", cells[4], cells[5], cells[6])
     }
 }
 
 /// The headings above lines of [`timehist_line`].
 pub fn timehist_heading(shown: TimeHistColumns) -> String {
-    let rule = |width: usize| "-".repeat(width);
-    let line = |cells: [&str; 7]| {
-        let [time, cpu, task, wait, class, delay, run] = cells;
-        format!("{time:>17} {cpu:>6}  {task:<24} {wait:>14} {class:<8} {delay:>14} {run:>14}")
-    };
-    let state = |text: &str| if shown.state { format!(" {text}\n") } else { "\n".to_string() };
-    let rules = [17, 6, 24, 14, 8, 14, 14].map(rule);
-    line(["time s", "cpu", "task[pid]", "wait ms", "class", "sch delay ms", "run ms"])
-        + &state("state")
-        + &line(rules.each_ref().map(String::as_str))
-        + &state("-----")
+    let widths = if shown.narrow { NARROW } else { WIDTHS };
+    let rules = widths.map(|width| "-".repeat(width));
+    let delay = if shown.narrow { "delay ms" } else { "sch delay ms" };
+    shown.line(["time s", "cpu", "task[pid]", "wait ms", "class", delay, "run ms"], "S")
+        + &shown.line(rules.each_ref().map(String::as_str), "-")
 }
 
 /// One switch away from a task as a line.
 pub fn timehist_line(row: &TimeHistRow, info: &TaskInfo, shown: TimeHistColumns) -> String {
-    let state = if shown.state { format!(" {}", row.state.letter()) } else { String::new() };
-    let known = |length: Option<Ns>| length.map_or_else(|| "-".to_string(), ms);
-    format!(
-        "{:>17} [{:04}]  {:<24} {:>14} {:<8} {:>14} {:>14}{state}\n",
+    let known = |length: Option<Ns>| length.map_or_else(|| "-".to_string(), |length| shown.ms(length));
+    let cells = [
         shown.time(row.at, row.clock_ns),
-        row.cpu.get(),
+        shown.cpu(row.cpu.get()),
         format!("{}[{}]", info.name, info.pid),
         known(row.wait.map(|wait| wait.length)),
-        row.wait.map_or("-", |wait| wait.class.name()),
-        ms(row.delay),
+        row.wait.map_or("-", |wait| wait.class.name()).to_string(),
+        shown.ms(row.delay),
         known(row.run),
-    )
+    ];
+    shown.line(cells.each_ref().map(String::as_str), &row.state.letter().to_string())
 }
 
 /// A wake-up as a line; who ran there, if anybody, is the waker.
 pub fn wakeup_line(row: &WakeupRow<'_>, shown: TimeHistColumns) -> String {
     let named = |info: &TaskInfo| format!("{}[{}]", info.name, info.pid);
+    let [time, cpu, task, ..] = if shown.narrow { NARROW } else { WIDTHS };
     format!(
-        "{:>17} [{:04}]  {:<24} awakened: {}\n",
+        "{:>time$} {:>cpu$} {:<task$} awakened: {}\n",
         shown.time(row.at, row.clock_ns),
-        row.cpu.get(),
+        shown.cpu(row.cpu.get()),
         row.waker.map_or("<idle>".to_string(), named),
         named(row.task),
     )
@@ -183,15 +231,38 @@ pub fn timehist_json(row: &TimeHistRow, info: &TaskInfo) -> Value {
     })
 }
 
+/// The sums over all tasks, in a few lines.
+pub fn summary_lines(name: &str, summary: &Summary) -> Vec<String> {
+    let rows: Vec<_> = summary.rows().collect();
+    if rows.is_empty() {
+        return vec![format!("{name}: no switch away from such a task, or on such a CPU, is in the record")];
+    }
+    let turns: u64 = rows.iter().map(|row| row.run.count).sum();
+    let (ran, waited) = (rows.iter().map(|row| row.run.total.0).sum(), rows.iter().map(|row| row.delay.total.0).sum());
+    let waits = match rows.iter().any(|row| row.delay.count > 0) {
+        true => format!("waited {} for a CPU after wake-ups", format_ns(Ns(waited))),
+        false => "are not seen to wait after a wake-up".to_string(),
+    };
+    let (turns, tasks) = (counted(turns, "turn"), counted(rows.len() as u64, "task"));
+    let mut lines = vec![format!("{name}: {turns} of {tasks}, which ran {} and {waits}", format_ns(Ns(ran)))];
+    let longest = rows.iter().reduce(|most, row| if row.delay.max > most.delay.max { row } else { most });
+    lines.extend(longest.filter(|row| row.delay.max > Ns::ZERO).map(|row| {
+        let at = clock(row.delay.max_at.ns());
+        format!("longest     {}[{}] waited {}, until {at} s", row.info.name, row.info.pid, format_ns(row.delay.max))
+    }));
+    lines
+}
+
 /// Sums by task.
 pub fn summary_table(summary: &Summary) -> Table {
     let columns = columns![
-        left "task", right "pid", right "runs", right "run ms" "run_ns", right "min" "run_min_ns",
-        right "avg" "run_avg_ns", right "max" "run_max_ns", right "preempt ms" "preempt_ns",
-        right "iowait ms" "iowait_ns", right "sleep ms" "sleep_ns", right "delays", right "delay ms" "delay_ns",
+        left "task", right "pid", right "runs", right "run ms" "run_ns", spare right "min" "run_min_ns",
+        spare right "avg" "run_avg_ns", spare right "max" "run_max_ns", spare right "preempt ms" "preempt_ns",
+        spare right "iowait ms" "iowait_ns", spare right "sleep ms" "sleep_ns", right "delays", right "delay ms" "delay_ns",
         right "max delay" "delay_max_ns", right "at s" "delay_max_at_ns",
     ];
     let mut table = Table::new("timehist_summary", "Times by task", columns);
+    table.grows("tasks", &["delay_max_ns", "run_ns"]);
     let time = |length: Ns| Cell::new(ms(length), length.0);
     for row in summary.rows() {
         let [preempt, iowait, sleep] = row.waits.map(|wait| time(wait.total));
@@ -220,7 +291,6 @@ pub fn summary_table(summary: &Summary) -> Table {
 mod tests {
     use super::*;
     use expect_test::expect;
-    use fairground_metrics::Histogram;
     use fairground_metrics::timehist::{LongestDelay, PendingDelay, Wait, WaitClass};
     use fairground_model::PrevState;
     use fairground_stdx::{CpuId, TaskId};

@@ -36,12 +36,19 @@ pub fn format_count(count: u64) -> String {
     grouped
 }
 
+/// A count with the word for what is counted: `1 task`, `48 tasks`.
+pub fn counted(count: u64, word: &str) -> String {
+    format!("{} {word}{}", format_count(count), if count == 1 { "" } else { "s" })
+}
+
 /// A metric's value, as held, in its unit.
 pub fn format_metric(value: u64, unit: Unit) -> String {
     match unit {
         Unit::Ns | Unit::Us | Unit::Ms => format_ns(Ns(value)),
         Unit::Count => format_count(value),
-        Unit::Percent => format!("{} %", fixed(value, unit.scale(), 2)),
+        // Below one percent with all digits.
+        Unit::Percent => format!("{} %", fixed(value, unit.scale(), if (1..unit.scale()).contains(&value) { 3 } else { 2 })),
+        Unit::Rate => format!("{}/s", fixed(value, unit.scale(), 1)),
     }
 }
 
@@ -81,5 +88,8 @@ mod tests {
     fn counts_are_grouped() {
         assert_eq!([0, 999, 1_000, 12_345_678].map(format_count), ["0", "999", "1 000", "12 345 678"]);
         assert_eq!(format_metric(12_345, Unit::Percent), "12.35 %");
+        assert_eq!([63, 0].map(|value| format_metric(value, Unit::Percent)), ["0.063 %", "0.00 %"]);
+        assert_eq!([counted(1, "task"), counted(1_056, "task")], ["1 task", "1 056 tasks"]);
+        assert_eq!(format_metric(43_127, Unit::Rate), "43.1/s");
     }
 }

@@ -13,10 +13,11 @@ use std::collections::BTreeMap;
 /// Percentiles of delays, those after wake-ups and those after preemptions apart.
 pub fn percentiles_table(latency: &LatencyTable, order: LatencyOrder) -> Table {
     let columns = columns![
-        left "task", left "after", right "delays", right "p50" "p50_ns", right "p90" "p90_ns", right "p99" "p99_ns",
-        right "p99.9" "p99_9_ns", right "max" "max_ns", right "sum" "sum_ns",
+        left "task", left "after", right "delays", right "p50" "p50_ns", spare right "p90" "p90_ns", right "p99" "p99_ns",
+        spare right "p99.9" "p99_9_ns", right "max" "max_ns", right "sum" "sum_ns",
     ];
     let mut table = Table::new("percentiles", "Delays after wake-ups and after preemptions", columns);
+    table.grows("rows", &[]);
     for row in in_order(latency, order) {
         for (after, delays) in [("wake-up", &row.after_wakeup), ("preemption", &row.after_preemption)] {
             if delays.is_empty() {
@@ -32,15 +33,15 @@ pub fn percentiles_table(latency: &LatencyTable, order: LatencyOrder) -> Table {
 }
 
 /// Columns of the longest bar of a histogram.
-const BAR: u64 = 40;
+const BAR: u64 = 30;
 
 /// How many delays there are of each length, in powers of two of a nanosecond.
 pub fn histogram_table(latency: &LatencyTable) -> Table {
     let columns = columns![
-        right "from" "from_ns", right "to" "to_ns", right "after wake-ups" "after_wakeup", right "after preemptions" "after_preemption",
+        right "from" "from_ns", right "to" "to_ns", right "wake-ups" "after_wakeup", right "preemptions" "after_preemption",
         left "all" "bar",
     ];
-    let mut table = Table::new("histogram", "Delays by length", columns);
+    let mut table = Table::new("histogram", "Delays by length, after wake-ups and after preemptions", columns);
     let (mut woken, mut preempted) = (Histogram::new(), Histogram::new());
     for row in &latency.rows {
         woken.merge(&row.after_wakeup);
@@ -77,10 +78,11 @@ fn share(part: Ns, whole: Ns) -> Cell {
 pub fn queues_table(contention: &Contention) -> Table {
     let columns = columns![
         right "cpu", right "mean depth" "depth_mean", right "max" "depth_max", right "idle %" "idle_pct", right "1 %" "depth_1_pct",
-        right "2 %" "depth_2_pct", right "3-4 %" "depth_3_4_pct", right "5-7 %" "depth_5_7_pct", right "8+ %" "depth_8_pct",
-        right "queued" "queued_ns", right "while another idled" "queued_while_idle_ns",
+        spare right "2 %" "depth_2_pct", spare right "3-4 %" "depth_3_4_pct", spare right "5-7 %" "depth_5_7_pct",
+        spare right "8+ %" "depth_8_pct", right "queued" "queued_ns", right "beside idle" "queued_while_idle_ns",
     ];
     let mut table = Table::new("queues", "Runnable tasks of each CPU, the running one included", columns);
+    table.grows("CPUs", &["queued_while_idle_ns", "queued_ns"]);
     for (cpu, row) in contention.queues() {
         let watched = row.watched();
         let of = |depths: std::ops::Range<usize>| share(Ns(row.depth[depths].iter().map(|time| time.0).sum()), watched);
@@ -101,7 +103,7 @@ pub fn queues_table(contention: &Contention) -> Table {
     }
     let both = contention.queued_while_idle();
     table.note(format!(
-        "some task waited behind another while another CPU idled: {} in all; which CPUs it may use is in no record",
+        "beside idle: some task waited behind another while another CPU idled: {} in all; which CPUs it may use is in no record",
         format_ns(both)
     ));
     table
@@ -118,6 +120,7 @@ pub fn antagonists_table(antagonists: &[Antagonist], left_out: Ns, by_task: bool
     let columns =
         columns![left "task", right "waited" "waited_ns", left "who ran" "ran", right "for" "time_ns", right "%" "share_pct"];
     let mut table = Table::new("antagonists", "Who ran while a task waited on that CPU", columns);
+    table.grows("rows", &[]);
     let mut waiters: BTreeMap<String, BTreeMap<String, Ns>> = BTreeMap::new();
     let name =
         |info: &fairground_model::TaskInfo| if by_task { format!("{}:{}", info.name, info.pid) } else { info.name.clone() };

@@ -113,11 +113,11 @@ pub struct Source {
 }
 
 impl Scenario {
-    /// Reads the scenario file at `path`, changed by `overrides`.
+    /// Reads the scenario file at `path`, or stdin for `-`, changed by `overrides`.
     pub fn load(path: &Path, overrides: &Overrides) -> Result<Scenario, Error> {
         let text = text_file::read_text(path)?;
         let folder = path.parent().unwrap_or(Path::new(""));
-        Scenario::parse(&path.display().to_string(), &text, folder, overrides)
+        Scenario::parse(&text_file::name_of(path), &text, folder, overrides)
     }
     /// Reads a scenario; files that it names are looked for in `folder`. All mistakes are reported together.
     pub fn parse(name: &str, text: &str, folder: &Path, overrides: &Overrides) -> Result<Scenario, Error> {

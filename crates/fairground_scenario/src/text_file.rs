@@ -2,6 +2,7 @@
 
 use crate::error::Error;
 use std::fs;
+use std::io::Read;
 use std::path::Path;
 
 /// Writes a small text at once.
@@ -9,15 +10,28 @@ pub fn write_text(target: &Path, text: &str) -> Result<(), Error> {
     fs::write(target, text).map_err(|cause| Error::world("write", target, cause))
 }
 
-/// Reads a text that somebody wrote. Bytes that are no UTF-8 are the input's fault, not the disk's.
+/// Whether a path stands for stdin, as `-` does on the command line.
+pub fn is_stdin(path: &Path) -> bool {
+    path.as_os_str() == "-"
+}
+
+/// What a file is called in messages and documents.
+pub fn name_of(path: &Path) -> String {
+    if is_stdin(path) { "<stdin>".to_string() } else { path.display().to_string() }
+}
+
+/// Reads a text that somebody wrote, from stdin where the path is `-`. Bytes that are no UTF-8 are the input's fault, not the disk's.
 pub fn read_text(path: &Path) -> Result<String, Error> {
-    let bytes = fs::read(path).map_err(|cause| Error::world("read", path, cause))?;
+    let read = || {
+        if !is_stdin(path) {
+            return fs::read(path);
+        }
+        let mut bytes = Vec::new();
+        std::io::stdin().lock().read_to_end(&mut bytes).map(|_| bytes)
+    };
+    let bytes = read().map_err(|cause| Error::world("read", Path::new(&name_of(path)), cause))?;
     String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
-        Error::one(
-            path.display().to_string(),
-            format!("byte {at} is no UTF-8 text"),
-            "Is it a binary file? Scenarios are plain text.",
-        )
+        Error::one(name_of(path), format!("byte {at} is no UTF-8 text"), "Is it a binary file? Scenarios are plain text.")
     })
 }

@@ -55,6 +55,11 @@ pub fn open(path: &Path) -> Result<Source, Error> {
     let name = path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
     let beside = path.with_file_name(TASKS);
     let tasks = if name.starts_with(SET_TRACE) && beside.is_file() { read(&beside)? } else { Vec::new() };
+    if path.extension().is_some_and(|ending| ending == "toml") && path.is_file() {
+        let message = "this is a scenario, and a recording is wanted";
+        let hint = format!("`fairground run {0} -o {0}.json` runs it and writes a trace.", path.display());
+        return Err(Error::one(path.display().to_string(), message, hint));
+    }
     let digest = digest_of(&path)?;
     let file = File::open(&path).map_err(|cause| Error::world("read", &path, cause))?;
     Ok(Source { name, digest, path, file, tasks })

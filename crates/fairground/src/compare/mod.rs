@@ -51,6 +51,8 @@ pub struct Compared {
     pub sides: [Scenario; 2],
     /// What CPUs did in the first pair, if that was asked for.
     pub timelines: Option<[Timeline; 2]>,
+    /// The metrics that not every run has: they cannot be paired.
+    pub unpaired: Vec<String>,
 }
 
 impl Compared {
@@ -99,7 +101,9 @@ pub fn compare(scenario: &Scenario, options: &CompareOptions, control: Control<'
     };
     let mut digest = Digest::default();
     outcomes.iter().for_each(|outcome| digest.bytes(&outcome.digest.to_le_bytes()));
-    let pairs = chosen(Paired::collect(&side(0), &side(1)), &options.metrics)?;
+    let (a_runs, b_runs) = (side(0), side(1));
+    let pairs = chosen(Paired::collect(&a_runs, &b_runs), &options.metrics)?;
+    let unpaired = Paired::left_out(&a_runs, &b_runs);
     let rule = Rule { worth_permille: options.worth_permille.unwrap_or(Rule::default().worth_permille), ..Rule::default() };
     let judged = pairs.iter().zip(compare_all(&pairs, rule)).filter(|(pair, comparison)| is_shown(pair, comparison));
     let rows = judged.map(|(_, comparison)| CompareRow { case: scenario.title.clone(), load: load(scenario), comparison });
@@ -112,7 +116,7 @@ pub fn compare(scenario: &Scenario, options: &CompareOptions, control: Control<'
         rows: rows.collect(),
     };
     let timelines = timelines.into_iter().flatten().collect::<Vec<_>>().try_into().ok();
-    Ok(Compared { report, differences, digest: digest.value(), interrupted, outcomes, sides: [a, b], timelines })
+    Ok(Compared { report, differences, digest: digest.value(), interrupted, outcomes, sides: [a, b], timelines, unpaired })
 }
 
 /// The metrics that were asked for.

@@ -8,11 +8,49 @@ use fairground_metrics::{Histogram, Timeline};
 use fairground_model::MarkerUnit;
 use fairground_report::document::hex;
 use fairground_report::page::{Block, Page, Series};
+use fairground_report::units::{counted, format_ns};
 use fairground_report::{Cell, Column, Document, Input, Table, columns};
 use fairground_scenario::{Scenario, metrics::marker_values};
 use serde_json::json;
 
 impl Compared {
+    /// What came out, in at most ten lines: the verdict first.
+    pub fn summary(&self, scenario: &Scenario) -> Vec<String> {
+        let mut lines = vec![self.report.verdict()];
+        if self.interrupted {
+            lines.insert(0, "PARTIAL: the comparison was interrupted, which decides nothing".to_string());
+        }
+        lines.extend(self.report.highlights());
+        let pairs = self.outcomes.len() / 2;
+        let runs = counted(pairs as u64, "pair");
+        let (machine, length) = (&scenario.machine, format_ns(scenario.duration));
+        let cpus = counted(machine.cpus.len() as u64, "CPU");
+        lines.push(format!(
+            "runs        {runs} of {}, seeds from {}, {} ({cpus}), {length} each",
+            scenario.title, scenario.seed, machine.name
+        ));
+        if self.is_the_same_run() {
+            lines.push("seeds       change nothing here: all pairs are the same pair, so effects are exact".to_string());
+        }
+        if !self.unpaired.is_empty() {
+            let names: Vec<&str> = self.unpaired.iter().take(3).map(String::as_str).collect();
+            let more = if self.unpaired.len() > 3 { ", ..." } else { "" };
+            lines.push(format!("not tested  {} metrics that not every run has: {}{more}", self.unpaired.len(), names.join(", ")));
+        }
+        let first: Vec<&str> = self.differences.iter().take(4).map(|row| row.name).collect();
+        let more = if self.differences.len() > 4 { ", ..." } else { "" };
+        lines.push(format!("differ in   {}: {}{more}", self.differences.len(), first.join(", ")));
+        lines
+    }
+    /// Whether each side ran the same whatever the seed was.
+    fn is_the_same_run(&self) -> bool {
+        let side = |index: usize| {
+            let mut digests = self.outcomes.iter().skip(index).step_by(2).map(|outcome| outcome.digest);
+            let first = digests.next();
+            digests.all(|digest| Some(digest) == first)
+        };
+        self.outcomes.len() > 2 && side(0) && side(1)
+    }
     /// The document of `compare --json`.
     pub fn document(&self, scenario: &Scenario) -> Document {
         let inputs = [Input::new(&scenario.name(), scenario.digest())];
@@ -23,6 +61,7 @@ impl Compared {
             .map(|row| json!({ "name": row.name, "baseline": row.from.value, "compare": row.to.value }))
             .collect();
         document.set("differences", differences).set("partial", self.interrupted);
+        document.set("summary", self.summary(scenario)).set("unpaired", self.unpaired.clone());
         document
     }
     /// One row per run: side, seed, digests, and all its named numbers.
@@ -98,9 +137,7 @@ fn compare_page(scenario: &Scenario, compared: &Compared, sides: [Side<'_>; 2]) 
         .fact("first seed", scenario.seed.to_string())
         .fact("scenario", format!("{:032x}", scenario.digest()))
         .fact("digest", format!("{:032x}", compared.digest));
-    if compared.interrupted {
-        page.push(Block::Text("PARTIAL: the comparison was interrupted, which decides nothing.".to_string()));
-    }
+    page.push(Block::Snippet("What came out".to_string(), compared.summary(scenario).join("\n")));
     page.heading("Verdicts").push(Block::Table(report.table())).push(Block::Table(report.values_table()));
     page.heading("Latency");
     let latencies = |side: &Side<'_>| series(side, |run| run.report.latency.clone());
@@ -126,7 +163,7 @@ fn markers(scenario: &Scenario, sides: &[Side<'_>; 2]) -> Vec<Block> {
     let times = set
         .markers
         .iter_enumerated()
-        .filter(|row| matches!(row.1.unit, MarkerUnit::Ns | MarkerUnit::WholeUs | MarkerUnit::EachUs));
+        .filter(|row| matches!(row.1.unit, MarkerUnit::Ns | MarkerUnit::Left | MarkerUnit::WholeUs | MarkerUnit::EachUs));
     times
         .map(|(marker, spec)| {
             let of_run = |run: &RunOutcome| marker_values(&run.report, &run.tasks, &(0..run.tasks.tasks.len()), marker);

@@ -7,12 +7,13 @@ mod show;
 #[cfg(test)]
 mod tests;
 
-pub use outcome::{Case, MetricCases, Prices, Sensitivity};
+use outcome::judged;
+pub use outcome::{Case, MetricCases, Prices, Sensitivity, Sign};
 
 use crate::compare::{self, CompareOptions};
 use crate::run::{self, RunEnding, RunOptions};
 use fairground_machine::Machine;
-use fairground_metrics::Metric;
+use fairground_metrics::{Metric, Rule};
 use fairground_model::{CostClass, Digest, MarkerUnit, NullSink, TaskSet, TimeSpent};
 use fairground_scenario::{Control, Error, Scenario, metrics::metrics_to_come};
 use fairground_stdx::Factor;
@@ -36,6 +37,8 @@ pub struct SensitivityOptions {
     pub changes: Vec<String>,
     /// Seeds from the scenario's on; values are their means.
     pub runs: u64,
+    /// The smallest effect that matters, in thousandths of a mean; half a percent if left out.
+    pub worth_permille: Option<u64>,
     /// Threads; 0 = one per CPU of this host.
     pub threads: usize,
 }
@@ -54,6 +57,7 @@ pub fn sensitivity(scenario: &Scenario, options: &SensitivityOptions, control: C
         sides: sides(scenario, options)?,
         metrics: chosen(&scenario.tasks(), &options.metrics)?,
         seeds: options.runs.max(1),
+        rule: Rule { worth_permille: options.worth_permille.unwrap_or(Rule::default().worth_permille), ..Rule::default() },
         pool: pool(options.threads)?,
     };
     // All machines are made before the first run: a price that gets too expensive is found at once.
@@ -79,6 +83,7 @@ struct Plan {
     sides: Vec<Scenario>,
     metrics: Vec<Metric>,
     seeds: u64,
+    rule: Rule,
     pool: rayon::ThreadPool,
 }
 
@@ -121,16 +126,16 @@ impl Plan {
     }
     fn collect(&self, scenario: &Scenario, settings: &[(Prices, Machine)], unused: Vec<CostClass>, done: &[One]) -> Sensitivity {
         let of_setting = self.runs_of(1) as usize;
-        // The sum over the seeds of a metric on one side.
-        let sum = |runs: &[One], side: usize, name: &str| {
-            let values = runs.iter().skip(side).step_by(self.sides.len());
-            let values = values.flat_map(|one| one.metrics.iter().filter(|metric| metric.name == name));
-            values.map(|metric| u128::from(metric.value)).sum::<u128>()
+        // A metric on one side, seed by seed.
+        let values = |runs: &[One], side: usize, name: &str| -> Vec<u64> {
+            let own = runs.iter().skip(side).step_by(self.sides.len());
+            let found = own.map(|one| one.metrics.iter().find(|metric| metric.name == name).map(|metric| metric.value));
+            found.map(Option::unwrap_or_default).collect()
         };
         let case = |prices: Prices, runs: &[One], name: &str| Case {
             prices,
-            a: sum(runs, 0, name),
-            b: (self.sides.len() > 1).then(|| sum(runs, 1, name)),
+            a: values(runs, 0, name),
+            b: (self.sides.len() > 1).then(|| values(runs, 1, name)),
         };
         let cases_of = |metric: &Metric| MetricCases {
             metric: metric.clone(),
@@ -138,11 +143,14 @@ impl Plan {
         };
         let mut digest = Digest::default();
         done.iter().for_each(|one| digest.bytes(&one.digest.to_le_bytes()));
+        let metrics: Vec<MetricCases> = self.metrics.iter().map(cases_of).collect();
         Sensitivity {
+            judged: judged(&metrics, self.rule),
+            worth_permille: self.rule.worth_permille,
             title: scenario.title.clone(),
             sides: self.sides.iter().map(|side| side.profile.full_name()).collect(),
             seeds: self.seeds,
-            metrics: self.metrics.iter().map(cases_of).collect(),
+            metrics,
             spent: done.first().map(|one| one.spent.clone()),
             unused,
             digest: digest.value(),
@@ -184,6 +192,7 @@ fn default_metrics(tasks: &TaskSet, known: &[Metric]) -> Vec<String> {
             MarkerUnit::Count if is_known(&rate) => vec![rate],
             MarkerUnit::Count => vec![format!("{name}.mean")],
             MarkerUnit::PerSecond => vec![format!("{name}.p50")],
+            MarkerUnit::Left => vec![format!("{name}.p50")],
             MarkerUnit::Ns | MarkerUnit::WholeUs | MarkerUnit::EachUs => vec![format!("{name}.p50"), format!("{name}.p99")],
         }
     };

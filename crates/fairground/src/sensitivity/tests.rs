@@ -1,5 +1,7 @@
+use super::outcome::is_shown;
 use super::*;
 use fairground_scenario::Overrides;
+use fairground_stdx::{RngStream, StreamKind};
 use std::path::Path;
 
 /// Four tasks that sleep and compute on two CPUs.
@@ -44,7 +46,7 @@ fn a_setting_is_a_run_on_a_machine_with_these_prices() {
     let outcome = run::run(&scenario.with_machine(machine), &RunOptions::default(), &mut NullSink, Control::none()).unwrap();
     let value = outcome.metrics.iter().find(|metric| metric.name == "wakeup_latency_us.p99").unwrap().value;
     let found = look(&metric("wakeup_latency_us.p99"));
-    assert_eq!(found.metrics[0].scaled(CostClass::Switch, Factor::HALF).unwrap().a, u128::from(value));
+    assert_eq!(found.metrics[0].scaled(CostClass::Switch, Factor::HALF).unwrap().a, [value]);
 }
 
 #[test]
@@ -54,13 +56,41 @@ fn two_sides_are_held_against_each_other_at_each_price() {
     assert_eq!(found.sides, ["v5.19", "v5.19 NO_WAKEUP_PREEMPTION"]);
     let row = &found.metrics[0];
     assert!(row.cases.iter().all(|case| case.b.is_some() && case.sign().is_some()));
-    let text = found.tables()[0].to_string();
-    assert!(text.contains("the sign "), "{text}");
+    assert!(found.summary()[0].starts_with("Nothing is decided: 1 seed is too few"), "{:?}", found.summary());
+    assert_eq!(found.exit_code(), 4);
+}
+
+/// With six seeds the effect is tested at each price, and the verdict says whether it holds.
+#[test]
+fn six_seeds_decide_whether_an_effect_holds() {
+    let changes = vec!["NO_WAKEUP_PREEMPTION".to_string()];
+    let found = look(&SensitivityOptions { changes, runs: 6, ..metric("wakeup_latency_us.p99") });
+    let summary = found.summary();
+    let shown = is_shown(&found.judged[0][0]);
+    assert_eq!(shown, !summary[0].starts_with("No effect"), "{summary:?}");
+    assert!(summary.len() <= 10 && found.with_sign(Sign::Turned).is_empty(), "{summary:?}");
+    let one = look(&SensitivityOptions { runs: 6, ..metric("kernel_pct") });
+    assert!(one.summary()[0].starts_with("1 of 1 metrics change with assumed prices"), "{:?}", one.summary());
+    assert_eq!(one.exit_code(), 0);
+}
+
+/// Two metrics without an effect, at many prices: a sign that differs by chance is no turned sign.
+#[test]
+fn noise_does_not_turn_a_sign() {
+    let mut rng = RngStream::new(7, StreamKind::Vopr, 0);
+    let mut noise = || -> Vec<u64> { (0..12).map(|_| 1_000 + rng.between(0, 50)).collect() };
+    let prices = CostClass::ALL.iter().flat_map(|&class| FACTORS.map(|factor| Prices::Scaled(class, factor)));
+    let cases = std::iter::once(Prices::AsGiven).chain(prices);
+    let cases: Vec<Case> = cases.map(|prices| Case { prices, a: noise(), b: Some(noise()) }).collect();
+    let metrics = vec![MetricCases { metric: metric_named("x"), cases }];
+    assert!(metrics[0].turned().next().is_some(), "by their sums some signs differ");
+    let judged = judged(&metrics, Rule::default());
+    assert!(judged[0].iter().all(|comparison| !is_shown(comparison)));
 }
 
 #[test]
 fn signs_and_changes_are_exact() {
-    let case = |prices, a, b| Case { prices, a, b };
+    let case = |prices, a, b: Option<u64>| Case { prices, a: vec![a], b: b.map(|b| vec![b]) };
     let given = case(Prices::AsGiven, 200, Some(300));
     let scaled = case(Prices::Scaled(CostClass::Scan, Factor::DOUBLE), 400, Some(300));
     assert_eq!((given.effect(), given.sign()), (Some(5_000), Some(1)));
@@ -73,8 +103,9 @@ fn signs_and_changes_are_exact() {
         [4, 2].map(|a| case(Prices::AsGiven, a, None).change(&case(Prices::AsGiven, 3, None))),
         [Some(3_333), Some(-3_333)]
     );
+    let turned = scaled.prices;
     let row = MetricCases { metric: metric_named("x"), cases: vec![given, scaled] };
-    assert_eq!(row.turned().collect::<Vec<_>>(), [scaled.prices]);
+    assert_eq!(row.turned().collect::<Vec<_>>(), [turned]);
 }
 
 fn metric_named(name: &str) -> Metric {

@@ -49,7 +49,7 @@ impl Journal {
     }
 }
 
-const UNITS: [Unit; 5] = [Unit::Ns, Unit::Us, Unit::Ms, Unit::Count, Unit::Percent];
+const UNITS: [Unit; 6] = [Unit::Ns, Unit::Us, Unit::Ms, Unit::Count, Unit::Percent, Unit::Rate];
 const BETTER: [Better; 3] = [Better::Lower, Better::Higher, Better::Neither];
 
 fn write_line(row: &Row) -> Value {

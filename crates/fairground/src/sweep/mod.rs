@@ -6,14 +6,15 @@ mod show;
 mod spec;
 
 pub use row::{Outcome, Row};
-pub use show::{sweep_document, sweep_file, sweep_table};
+pub use show::{sweep_document, sweep_file, sweep_summary, sweep_table};
 pub use spec::{Axis, AxisKind, SweepSpec};
 
 use crate::run::{self, RunEnding, RunOptions};
 use fairground_model::{Digest, Mistakes, NullSink};
 use fairground_report::Input;
 use fairground_report::document::hex;
-use fairground_scenario::{BandResult, Control, Error, FileMistakes, Overrides, Scenario, text_file::read_text};
+use fairground_scenario::text_file::{is_stdin, name_of, read_text};
+use fairground_scenario::{BandResult, Control, Error, FileMistakes, Overrides, Scenario};
 use journal::Journal;
 use rayon::prelude::*;
 use std::path::{Path, PathBuf};
@@ -75,7 +76,7 @@ impl Sweep {
     /// the first run and not after a night.
     pub fn load(path: &Path) -> Result<Sweep, Error> {
         let text = read_text(path)?;
-        let spec = SweepSpec::parse(&text).map_err(|wrong| Error::input(path.display().to_string(), text.clone(), wrong))?;
+        let spec = SweepSpec::parse(&text).map_err(|wrong| Error::input(name_of(path), text.clone(), wrong))?;
         let base = path.parent().unwrap_or(Path::new("")).join(&spec.base);
         let base_text = read_text(&base)?;
         let digest_of = |text: &str| {
@@ -83,12 +84,12 @@ impl Sweep {
             digest.bytes(text.as_bytes());
             digest.value()
         };
-        let mut journal = path.as_os_str().to_os_string();
+        let mut journal = if is_stdin(path) { "stdin".into() } else { path.as_os_str().to_os_string() };
         journal.push(".journal");
         let sweep = Sweep {
             base_name: base.display().to_string(),
             base_folder: base.parent().unwrap_or(Path::new("")).to_path_buf(),
-            name: path.display().to_string(),
+            name: name_of(path),
             input_digest: digest_of(&text),
             base_digest: digest_of(&base_text),
             base_text,

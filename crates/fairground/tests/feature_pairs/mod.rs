@@ -157,7 +157,7 @@ fn the_page_of_kernels_is_made_from_the_tables() {
          with the version that made it. Both may be any kernel from v4.12 to v7.2, also those that cannot be run, since their state is in\n\
          the tables; `--json` prints the same as a table. It covers what the simulator models, and nothing else.\n\n\
          ```text\n{}```\n",
-        lists::profile_notes(&p, &q)
+        lists::profile_notes(&p, &q, None)
     );
     expect_file!["../../../../docs/kernels.md"].assert_eq(&page);
 }

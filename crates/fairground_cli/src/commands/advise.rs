@@ -1,5 +1,6 @@
 //! `fairground advise`.
 
+use super::Example;
 use crate::flags::ScenarioFlags;
 use crate::interrupt::{self, EXIT_INTERRUPTED};
 use crate::progress::Bar;
@@ -19,7 +20,7 @@ use std::path::PathBuf;
 /// stand beside any of them and says the limit. docs/advise.md has all of them, the queries, and how to read the answer.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Scenario, logs, counters, trace, pod: files, or a folder of them
+    /// Scenario (- is one on stdin), logs, counters, trace, pod: files, or a folder of them
     #[arg(required_unless_present = "prometheus")]
     inputs: Vec<PathBuf>,
     /// Ask this server for the counters of --pod, such as http://localhost:9090; HTTP from this machine
@@ -80,6 +81,13 @@ pub(crate) struct Args {
     #[command(flatten)]
     change: ScenarioFlags,
 }
+
+/// Examples of the help.
+pub(crate) const EXAMPLES: &[Example] = &[
+    ("advise scenarios/examples/service.toml --goal p99=50ms", "the smallest cpu.max with which the p99 is 50 ms"),
+    ("advise requests.csv --workers 8 --cpu-max 2000m --goal p99=100ms", "the same from a log of requests"),
+    ("advise trace.dat --comm 'nginx*' --cpu-max 2 --goal p99=5ms", "the same from a recording"),
+];
 
 pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
     let goals = args.goals.iter().map(|goal| Goal::parse(goal)).collect::<Result<Vec<Goal>, Error>>()?;

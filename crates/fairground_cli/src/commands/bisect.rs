@@ -1,5 +1,6 @@
 //! `fairground bisect`.
 
+use super::Example;
 use crate::flags::{ScenarioFlags, permille};
 use crate::interrupt::{self, EXIT_INTERRUPTED};
 use crate::progress::Bar;
@@ -13,7 +14,7 @@ use std::path::PathBuf;
 /// Find which change of the kernel moved a metric between two profiles: along the history, then row by row.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// A scenario, an rt-app file, the folder of a recorded experiment, or a trace, which is replayed
+    /// A scenario, an rt-app file, the folder of a recorded experiment, or a trace, which is replayed; - is a scenario on stdin
     scenario: PathBuf,
     /// The first profile; the scenario's if left out
     #[arg(long, value_name = "PROFILE")]
@@ -36,6 +37,12 @@ pub(crate) struct Args {
     #[command(flatten)]
     change: ScenarioFlags,
 }
+
+/// Examples of the help.
+pub(crate) const EXAMPLES: &[Example] = &[
+    ("bisect a.toml --a v6.1 --b v6.12 --metric wakeup_latency_us.p99", "which change between two kernels moved the p99"),
+    ("bisect a.toml --a v5.19 --b v6.6 --metric switches --worth 5%", "likewise, for changes of 5 % or more"),
+];
 
 pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
     let scenario = &if !args.scenario.is_dir() && trace_file::is_trace(&args.scenario) {
@@ -62,7 +69,7 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
     if json {
         show::document(&bisect::document(scenario, &found))?;
     } else {
-        show::text(&(bisect::summary(&found) + "\n"))?;
+        show::lines(&(bisect::summary(&found) + "\n"))?;
         show::tables(&bisect::tables(&found))?;
     }
     Ok(found.exit_code())

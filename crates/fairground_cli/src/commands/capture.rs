@@ -1,5 +1,6 @@
 //! `fairground capture`.
 
+use super::Example;
 use crate::show;
 use fairground::capture;
 use fairground_scenario::{Error, text_file};
@@ -20,6 +21,12 @@ enum Command {
         output: Option<PathBuf>,
     },
 }
+
+/// Examples of the help.
+pub(crate) const EXAMPLES: &[Example] = &[
+    ("capture machine -o host.toml", "this host as a machine file, for `--machine host.toml`"),
+    ("capture machine", "the same on stdout"),
+];
 
 pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
     let Command::Machine { output } = &args.command;

@@ -1,5 +1,6 @@
 //! `fairground compare`.
 
+use super::Example;
 use crate::flags::{ScenarioFlags, SidesFlags, permille};
 use crate::interrupt::{self, EXIT_INTERRUPTED};
 use crate::progress::Bar;
@@ -14,7 +15,7 @@ use std::path::{Path, PathBuf};
 /// Compare two profiles of a scenario over paired seeds, or two recordings.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// A scenario (.toml), an rt-app file (.json) or the folder of a recorded experiment; a trace if there are two
+    /// A scenario (.toml), an rt-app file (.json) or the folder of a recorded experiment, - for stdin; a trace if there are two
     scenario: PathBuf,
     /// A second trace: tasks of equal names are held against each other
     other: Option<PathBuf>,
@@ -24,8 +25,6 @@ pub(crate) struct Args {
     /// Of traces: into how many windows each is split; these are the samples
     #[arg(long, value_name = "N", default_value_t = 12, requires = "other", value_parser = clap::value_parser!(u64).range(1..=1_000))]
     windows: u64,
-    #[command(flatten)]
-    sides: SidesFlags,
     /// Only this metric, as `fairground list metrics` names it; may be repeated. Fewer metrics need fewer pairs
     #[arg(long = "metric", value_name = "NAME")]
     metrics: Vec<String>,
@@ -40,10 +39,20 @@ pub(crate) struct Args {
     #[arg(short, long = "output", value_name = "FILE")]
     output: Vec<PathBuf>,
     #[command(flatten)]
+    sides: SidesFlags,
+    #[command(flatten)]
     change: ScenarioFlags,
 }
 
 const KINDS: [ResultKind; 4] = [ResultKind::Html, ResultKind::Json, ResultKind::Csv, ResultKind::Parquet];
+
+/// Examples of the help.
+pub(crate) const EXAMPLES: &[Example] = &[
+    ("compare scenarios/examples/hog-and-player.toml --a v5.19 --b v6.12", "what a kernel upgrade changes"),
+    ("compare a.toml --change NO_WAKEUP_PREEMPTION --runs 20", "what one switch changes, over 20 pairs of seeds"),
+    ("compare a.toml --b v6.12 --metric wakeup_latency_us.p99 --markdown", "one metric, as a table for a mail"),
+    ("compare before.dat after.dat --task nginx", "two recordings"),
+];
 
 pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
     let overrides = args.change.overrides();
@@ -74,8 +83,10 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
     if json {
         show::document(&compared.document(input.scenario()))?;
     } else {
-        show::text(&(compared.report.verdict() + "\n\n"))?;
-        show::tables(&[compared.report.table(), compared.report.values_table()])?;
+        show::summary_and_tables(
+            &compared.summary(input.scenario()),
+            &[compared.report.table(), compared.report.values_table()],
+        )?;
     }
     if compared.interrupted {
         eprintln!("interrupted: the table holds what was simulated until then, which decides nothing");
@@ -102,8 +113,7 @@ fn traces(args: &Args, other: &Path, json: bool) -> Result<u8, Error> {
     if json {
         show::document(&compared.document())?;
     } else {
-        show::text(&format!("{}\n\n", compared.verdict))?;
-        show::tables(&compared.tables)?;
+        show::summary_and_tables(&compared.summary(), &compared.tables)?;
     }
     Ok(compared.exit_code())
 }

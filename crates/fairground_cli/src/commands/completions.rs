@@ -1,9 +1,10 @@
 //! `fairground completions`.
 
-use crate::cli::Cli;
+use super::Example;
+use crate::cli;
 use crate::show;
+use clap::Arg;
 use clap::builder::PossibleValuesParser;
-use clap::{Arg, CommandFactory};
 use clap_complete::Shell;
 use fairground::lists::{self, Listed};
 use fairground_scenario::Error;
@@ -26,9 +27,15 @@ const NAMED: [(&str, Listed); 7] = [
     ("change", Listed::Features),
 ];
 
+/// Examples of the help.
+pub(crate) const EXAMPLES: &[Example] = &[
+    ("completions bash > /etc/bash_completion.d/fairground", "for all users of bash"),
+    ("completions zsh > ~/.zfunc/_fairground", "for zsh"),
+];
+
 pub(crate) fn run(args: &Args, _json: bool) -> Result<u8, Error> {
     let mut text = Vec::new();
-    clap_complete::generate(args.shell, &mut with_names(Cli::command()), "fairground", &mut text);
+    clap_complete::generate(args.shell, &mut with_names(cli::command()), "fairground", &mut text);
     show::text(&String::from_utf8_lossy(&text))?;
     Ok(0)
 }

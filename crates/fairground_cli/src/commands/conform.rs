@@ -1,5 +1,6 @@
 //! `fairground conform`.
 
+use super::Example;
 use crate::flags::ScenarioFlags;
 use crate::interrupt::{self, EXIT_INTERRUPTED};
 use crate::progress::Bar;
@@ -16,8 +17,6 @@ const ALL: usize = 1000;
 pub(crate) struct Args {
     /// A trace, or the folder of a recorded experiment
     trace: PathBuf,
-    #[command(flatten)]
-    change: ScenarioFlags,
     /// The scenario that made the trace: it tells groups, quotas, policies, the kernel and the machine
     #[arg(long, value_name = "FILE")]
     scenario: Option<PathBuf>,
@@ -30,6 +29,8 @@ pub(crate) struct Args {
     /// Exit with 1 if a kind of decision agrees in less than so many percent
     #[arg(long, value_name = "PCT", value_parser = parse_percent)]
     threshold: Option<f64>,
+    #[command(flatten)]
+    change: ScenarioFlags,
 }
 
 fn parse_percent(text: &str) -> Result<f64, String> {
@@ -38,6 +39,16 @@ fn parse_percent(text: &str) -> Result<f64, String> {
         _ => Err("a percentage from 0 to 100".to_string()),
     }
 }
+
+/// Examples of the help.
+pub(crate) const EXAMPLES: &[Example] = &[
+    ("conform trace.dat --profile v6.12", "does the model decide as that kernel did?"),
+    (
+        "conform recordings/k6.1-press-8cpu/c_press24_120 --first-mismatch",
+        "where record and model part, with the state and the rule",
+    ),
+    ("conform trace.dat --threshold 99", "exit with 1 below 99 %"),
+];
 
 pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
     let keep = if args.first_mismatch { ALL } else { 1 };
@@ -62,17 +73,15 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
 }
 
 fn print(made: &Conformance, only_mismatches: bool) -> Result<(), Error> {
-    show::text(&conform::heading(made))?;
-    if !only_mismatches {
-        show::tables(&conform::tables(made))?;
-    }
+    let tables = if only_mismatches { Vec::new() } else { conform::tables(made) };
+    show::summary_and_tables(&conform::summary(made), &tables)?;
     let shown = if only_mismatches { made.outcome.mismatches.len() } else { 1 };
     for (number, mismatch) in made.outcome.mismatches.iter().take(shown).enumerate() {
         let title = if number == 0 { "\nFirst disagreement, " } else { "\n" };
-        show::text(&format!("{title}{}", conform::explain(made, mismatch)))?;
+        show::lines(&format!("{title}{}", conform::explain(made, mismatch)))?;
     }
     if made.outcome.mismatches.is_empty() {
-        show::text("\nno disagreement\n")?;
+        show::lines("\nno disagreement\n")?;
     }
     Ok(())
 }

@@ -1,5 +1,6 @@
 //! `fairground convert`.
 
+use super::Example;
 use crate::flags::TimeFlags;
 use crate::show;
 use fairground::convert;
@@ -20,12 +21,20 @@ pub(crate) struct Args {
     time: TimeFlags,
 }
 
+/// Examples of the help.
+pub(crate) const EXAMPLES: &[Example] = &[
+    ("convert trace.dat trace.pftrace", "for ui.perfetto.dev"),
+    ("convert perf.data part.txt --time 2105.1,2105.4", "a part of it, as text of ftrace"),
+];
+
 pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
     let converted = convert::convert(&args.input, &args.output, args.time.interval()?, args.strict)?;
     show::notes(&converted.notes());
     show::written(&converted.output);
     if json {
         show::document(&converted.document())?;
+    } else {
+        show::summary_and_tables(&converted.summary(), &[])?;
     }
     Ok(0)
 }

@@ -1,5 +1,6 @@
 //! `fairground diff-runs`.
 
+use super::Example;
 use crate::flags::ScenarioFlags;
 use crate::interrupt::{self, EXIT_INTERRUPTED};
 use crate::progress::Bar;
@@ -7,6 +8,7 @@ use crate::show;
 use fairground::compare::{self, CompareOptions};
 use fairground::diff_runs;
 use fairground::input::RunInput;
+use fairground_scenario::text_file::is_stdin;
 use fairground_scenario::{Control, Error};
 use std::path::PathBuf;
 
@@ -30,8 +32,18 @@ pub(crate) struct Args {
     change: ScenarioFlags,
 }
 
+/// Examples of the help.
+pub(crate) const EXAMPLES: &[Example] = &[
+    ("diff-runs a.toml --a v5.19 --b v6.12", "where a run under one kernel leaves that under another"),
+    ("diff-runs old.toml new.toml", "where two scenarios part"),
+];
+
 pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
     let overrides = args.change.overrides();
+    if is_stdin(&args.a_scenario) && args.b_scenario.as_deref().is_some_and(is_stdin) {
+        let message = "stdin can be read once only";
+        return Err(Error::one("command line", message, "Give a file for one of both, or one scenario and `--a`, `--b`."));
+    }
     let first = RunInput::open(&args.a_scenario, &overrides)?;
     let (a, b) = match &args.b_scenario {
         Some(path) => (first.scenario().clone(), RunInput::open(path, &overrides)?.scenario().clone()),
@@ -52,8 +64,7 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
     if json {
         show::document(&diff_runs::document(&diff, &a, &b))?;
     } else {
-        show::text(&diff_runs::heading(&a, &b))?;
-        show::tables(&[diff_runs::diff_table(&diff)])?;
+        show::summary_and_tables(&diff_runs::summary(&diff, &a, &b), &[diff_runs::diff_table(&diff)])?;
     }
     match diff.interrupted {
         true => Ok(EXIT_INTERRUPTED),

@@ -1,5 +1,6 @@
 //! `fairground explain`.
 
+use super::Example;
 use crate::flags::{ScenarioFlags, TimeFlags};
 use crate::interrupt::{self, EXIT_INTERRUPTED};
 use crate::progress::Bar;
@@ -15,7 +16,7 @@ use std::path::PathBuf;
 /// its CPU, and while it waits for a lock.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// A scenario, an rt-app file, the folder of a recorded experiment, or a trace
+    /// A scenario, an rt-app file, the folder of a recorded experiment, or a trace; - is a scenario on stdin
     scenario: PathBuf,
     /// Only delays of tasks of this name
     #[arg(long, value_name = "NAME")]
@@ -32,8 +33,6 @@ pub(crate) struct Args {
     /// Of a trace: so many of the longest waits are listed
     #[arg(long, value_name = "N", default_value_t = 10)]
     top: usize,
-    #[command(flatten)]
-    time: TimeFlags,
     /// Try this change from the state before the task last slept: an overlay, a feature (NO_WAKEUP_PREEMPTION), a tunable
     /// (sched_wakeup_granularity_ns=0), a seam (preemption=full), a change of [[at]] ("affinity worker 0-3"), "slack worker 1us",
     /// queued-load, no-interrupts, no-steal or no-deep-idle; from the beginning of the run: another kernel (kernel=6.12), machine
@@ -41,8 +40,20 @@ pub(crate) struct Args {
     #[arg(long = "what-if", value_name = "CHANGE")]
     what_if: Vec<String>,
     #[command(flatten)]
+    time: TimeFlags,
+    #[command(flatten)]
     change: ScenarioFlags,
 }
+
+/// Examples of the help.
+pub(crate) const EXAMPLES: &[Example] = &[
+    (
+        "explain scenarios/examples/hog-and-player.toml --task player",
+        "the longest delay of a task: its cause, and what would help",
+    ),
+    ("explain a.toml --task worker --at 1.25s --what-if 'nice worker -5'", "the delay at that time, with one thing changed"),
+    ("explain trace.dat --task nginx --top 3", "the longest waits in a recording, and who ran meanwhile"),
+];
 
 pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
     if explain::is_recording(&args.scenario) {
@@ -82,7 +93,7 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
     if json {
         show::document(&explain::document(scenario, &explanation))?;
     } else {
-        show::text(&(explain::story(&explanation) + "\n"))?;
+        show::lines(&(explain::story(&explanation) + "\n"))?;
         show::tables(&explain::tables(&explanation))?;
     }
     Ok(0)
@@ -113,7 +124,7 @@ fn recorded(args: &Args, json: bool) -> Result<u8, Error> {
     if json {
         show::document(&told.document())?;
     } else {
-        show::text(&(told.summary() + "\n"))?;
+        show::lines(&(told.summary() + "\n"))?;
         show::tables(&told.tables())?;
     }
     Ok(0)

@@ -1,5 +1,6 @@
 //! `fairground latency`.
 
+use super::Example;
 use crate::flags::{ClockFlags, RecordFlags, TimeFlags};
 use crate::interrupt::{self, EXIT_INTERRUPTED};
 use crate::progress::Bar;
@@ -11,10 +12,8 @@ use std::path::PathBuf;
 /// Show how long tasks wait from becoming runnable to running, as `perf sched latency` does.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// A trace, a scenario, or the folder of a recorded experiment
+    /// A trace, a scenario, or the folder of a recorded experiment; - is a scenario on stdin
     input: PathBuf,
-    #[command(flatten)]
-    records: RecordFlags,
     /// A line for each task, not for each command
     #[arg(short = 'p', long)]
     pids: bool,
@@ -24,10 +23,6 @@ pub(crate) struct Args {
     /// Only this task, by name or pid; queues are those of all
     #[arg(long = "task", value_name = "TASK")]
     tasks: Vec<String>,
-    #[command(flatten)]
-    time: TimeFlags,
-    #[command(flatten)]
-    clock: ClockFlags,
     /// Percentiles too, delays after wake-ups and after preemptions apart
     #[arg(long)]
     percentiles: bool,
@@ -40,6 +35,12 @@ pub(crate) struct Args {
     /// Who ran while each task waited, too
     #[arg(long)]
     antagonists: bool,
+    #[command(flatten)]
+    time: TimeFlags,
+    #[command(flatten)]
+    clock: ClockFlags,
+    #[command(flatten)]
+    records: RecordFlags,
 }
 
 #[derive(clap::ValueEnum, Clone, Copy, Debug)]
@@ -49,6 +50,16 @@ enum Key {
     Switch,
     Runtime,
 }
+
+/// Examples of the help.
+pub(crate) const EXAMPLES: &[Example] = &[
+    ("latency scenarios/examples/hog-and-player.toml --percentiles", "mean and longest delay of each task, and percentiles"),
+    (
+        "latency perf.data --task nginx --antagonists --time 2105.1,2105.4",
+        "who ran while a task waited, in a part of a recording",
+    ),
+    ("latency trace.dat --sort max --queues", "the longest delays first, and how deep queues were"),
+];
 
 pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
     let order = match args.sort {
@@ -77,7 +88,7 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
     if json {
         show::document(&latency.document())?;
     } else {
-        show::tables(&latency.tables)?;
+        show::summary_and_tables(&latency.summary, &latency.tables)?;
     }
     Ok(if latency.origin.partial { EXIT_INTERRUPTED } else { 0 })
 }

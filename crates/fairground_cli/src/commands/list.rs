@@ -1,5 +1,6 @@
 //! `fairground list`.
 
+use super::Example;
 use crate::show;
 use clap::builder::PossibleValuesParser;
 use fairground::domains::domain_table;
@@ -57,6 +58,13 @@ impl Args {
         Ok(0)
     }
 }
+
+/// Examples of the help.
+pub(crate) const EXAMPLES: &[Example] = &[
+    ("list profiles", "the kernels that can be run; one is the default"),
+    ("list metrics", "what `--metric` and `[expect]` can name"),
+    ("list domains --machine epyc-9654-2s --cpu 0", "the scheduling domains of a machine"),
+];
 
 pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
     if args.what == DOMAINS && !args.schema {

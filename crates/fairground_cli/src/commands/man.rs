@@ -1,8 +1,8 @@
 //! `fairground man`.
 
-use crate::cli::Cli;
+use super::Example;
+use crate::cli;
 use crate::show;
-use clap::CommandFactory;
 use fairground_scenario::Error;
 use std::path::PathBuf;
 
@@ -14,9 +14,13 @@ pub(crate) struct Args {
     output: Option<PathBuf>,
 }
 
+/// Examples of the help.
+pub(crate) const EXAMPLES: &[Example] =
+    &[("man > fairground.1", "all pages in one"), ("man --output man", "a page for each command, into a folder")];
+
 pub(crate) fn run(args: &Args, _json: bool) -> Result<u8, Error> {
     if let Some(folder) = &args.output {
-        let made = std::fs::create_dir_all(folder).and_then(|()| clap_mangen::generate_to(Cli::command(), folder));
+        let made = std::fs::create_dir_all(folder).and_then(|()| clap_mangen::generate_to(cli::command(), folder));
         made.map_err(|cause| Error::world("write", folder, cause))?;
         return Ok(0);
     }
@@ -26,7 +30,7 @@ pub(crate) fn run(args: &Args, _json: bool) -> Result<u8, Error> {
             .render(text)
             .map_err(|cause| Error::World { what: "cannot make the manual page".into(), cause })
     };
-    let command = Cli::command();
+    let command = cli::command();
     page(command.clone(), &mut text)?;
     for part in command.get_subcommands().filter(|part| !part.is_hide_set()) {
         page(part.clone(), &mut text)?;

@@ -25,60 +25,82 @@ mod vopr;
 use crate::cli::Cli;
 use fairground_scenario::Error;
 
+/// The arguments of a command behind `fairground`, and what it does.
+pub(crate) type Example = (&'static str, &'static str);
+/// A question, and the commands that answer it: their files and examples.
+pub(crate) type Group = (&'static str, &'static [(&'static str, &'static [Example])]);
+
 macro_rules! commands {
-    ($($(#[$sentence:meta])* $variant:ident $file:ident;)*) => {
+    ($($question:literal { $($(#[$sentence:meta])* $variant:ident $file:ident;)* })*) => {
         #[derive(clap::Subcommand)]
-        pub(crate) enum Command { $($(#[$sentence])* $variant($file::Args),)* }
+        pub(crate) enum Command { $($($(#[$sentence])* $variant($file::Args),)*)* }
 
         /// Runs a command and gives its exit code.
         pub(crate) fn dispatch(cli: Cli) -> Result<u8, Error> {
-            match cli.command { $(Command::$variant(args) => $file::run(&args, cli.json),)* }
+            match cli.command { $($(Command::$variant(args) => $file::run(&args, cli.style.json),)*)* }
         }
+
+        /// All commands by the question that they answer.
+        pub(crate) const GROUPS: &[Group] = &[$(($question, &[$((stringify!($file), $file::EXAMPLES)),*])),*];
     };
 }
 
 // In the order of the help.
 commands! {
-    /// Run one simulation and print its tables
-    Run run;
-    /// Compare two profiles over paired seeds
-    Compare compare;
-    /// Run a published experiment and show our numbers beside its own
-    Reproduce reproduce;
-    /// Run a recorded trace on another machine or profile
-    Replay replay;
-    /// Compare a recorded trace with the model, decision by decision
-    Conform conform;
-    /// Explain why a task was late
-    Explain explain;
-    /// Find which change of the kernel moved a metric
-    Bisect bisect;
-    /// Find the smallest CPU limit that meets a goal, and say what the present one does
-    Advise advise;
-    /// Show what a result rests on: each class of costs times 0.5 and times 2
-    Sensitivity sensitivity;
-    /// Run every combination of a sweep file
-    Sweep sweep;
-    /// Convert between trace formats
-    Convert convert;
-    /// Show counters of /proc/schedstat, or what was counted between two snapshots
-    Schedstat schedstat;
-    /// Show how long tasks wait for a CPU, as `perf sched latency` does
-    Latency latency;
-    /// Show what each task did until each switch, as `perf sched timehist` does
-    Timehist timehist;
-    /// List what there is
-    List list;
-    /// Show a profile, or what changed between two
-    Profile profile;
-    /// Write a description of this host
-    Capture capture;
-    /// Find the first record in which two runs differ
-    DiffRuns diff_runs;
-    /// Run random whole systems under every invariant
-    Vopr vopr;
-    /// Print completions for a shell
-    Completions completions;
-    /// Print the manual pages
-    Man man;
+    "What happens in a run?" {
+        /// Run one simulation and print its tables
+        Run run;
+        /// Run a recorded trace on another machine or profile
+        Replay replay;
+        /// Show how long tasks wait for a CPU, as `perf sched latency` does
+        Latency latency;
+        /// Show each turn of each task, as `perf sched timehist` does
+        Timehist timehist;
+    }
+    "Why was a task late?" {
+        /// Explain a delay: who ran instead, by which rule, what would help
+        Explain explain;
+    }
+    "What does a change do?" {
+        /// Compare two profiles over paired seeds, or two recordings
+        Compare compare;
+        /// Find which change of the kernel moved a metric
+        Bisect bisect;
+        /// Run every combination of a sweep file
+        Sweep sweep;
+        /// Show what a result rests on: each class of costs x 0.5 and x 2
+        Sensitivity sensitivity;
+        /// Find the first record in which two runs differ
+        DiffRuns diff_runs;
+    }
+    "Which CPU limit does a service need?" {
+        /// Find the smallest limit that meets a goal; judge the present one
+        Advise advise;
+    }
+    "Is the model right?" {
+        /// Compare a recorded trace with the model, decision by decision
+        Conform conform;
+        /// Run a published experiment and show our figures beside its own
+        Reproduce reproduce;
+        /// Run random whole systems under every invariant
+        Vopr vopr;
+    }
+    "What is in these files?" {
+        /// Convert between trace formats
+        Convert convert;
+        /// Show counters of /proc/schedstat, or what two snapshots counted
+        Schedstat schedstat;
+    }
+    "What is there, and how do I set it up?" {
+        /// List kernels, features, machines, workloads, metrics and more
+        List list;
+        /// Show a profile, or what changed between two
+        Profile profile;
+        /// Write a description of this host
+        Capture capture;
+        /// Print completions for a shell
+        Completions completions;
+        /// Print the manual pages
+        Man man;
+    }
 }

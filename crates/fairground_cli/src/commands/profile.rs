@@ -1,6 +1,8 @@
 //! `fairground profile`.
 
+use super::Example;
 use crate::show;
+use crate::style::layout;
 use fairground::lists;
 use fairground_scenario::Error;
 
@@ -26,13 +28,19 @@ enum Command {
     },
 }
 
+/// Examples of the help.
+pub(crate) const EXAMPLES: &[Example] = &[
+    ("profile diff v6.5 v6.6", "what changed between two kernels, as release notes"),
+    ("profile show v6.12", "every switch, rule and tunable of a kernel"),
+];
+
 pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
     let table = match &args.command {
         Command::Show { profile } => lists::profile_table(&lists::profile_to_show(profile)?),
         Command::Diff { p, q } => {
             let (p, q) = (lists::profile_to_show(p)?, lists::profile_to_show(q)?);
             if !json {
-                show::text(&lists::profile_notes(&p, &q))?;
+                show::text(&lists::profile_notes(&p, &q, layout().width))?;
                 return Ok(0);
             }
             lists::profile_diff(&p, &q)

@@ -1,10 +1,12 @@
 //! `fairground replay`.
 
+use super::Example;
 use super::run::command_line;
 use crate::flags::ScenarioFlags;
 use crate::interrupt::{self, EXIT_INTERRUPTED};
 use crate::progress::Bar;
 use crate::show;
+use crate::style::is_full;
 use fairground::output::Outputs;
 use fairground::replay::Replay;
 
@@ -18,8 +20,6 @@ use std::path::PathBuf;
 pub(crate) struct Args {
     /// A trace, or the folder of a recorded experiment
     trace: PathBuf,
-    #[command(flatten)]
-    change: ScenarioFlags,
     /// Also write a trace, its ending chooses the format: .pftrace, .txt, .json, .csv, .parquet; or what came out of the whole run: .html (a
     /// page with tables, curves and a timeline), .hgrm (wake-up latencies), .schedstat (counters at the end)
     #[arg(short, long = "output", value_name = "FILE")]
@@ -30,7 +30,15 @@ pub(crate) struct Args {
     /// Stop before this event: ticks, switches and wake-ups are counted. Files of -o are written up to there, as FILE.partial
     #[arg(long, value_name = "N")]
     stop_before_event: Option<u64>,
+    #[command(flatten)]
+    change: ScenarioFlags,
 }
+
+/// Examples of the help.
+pub(crate) const EXAMPLES: &[Example] = &[
+    ("replay trace.dat --machine lap8 --profile v6.12", "the load of a recording on a laptop with 8 CPUs under v6.12"),
+    ("replay perf.data --machine smp-4 -o replay.pftrace", "and a trace of it for ui.perfetto.dev"),
+];
 
 pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
     let replay = Replay::load(&args.trace, &args.change.overrides(), args.strict)?;
@@ -50,10 +58,10 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
     if json {
         show::document(&replay.document(&outcome))?;
     } else {
-        let mut shown = run::run_tables(scenario, &outcome);
-        shown.push(beside);
-        show::tables(&shown)?;
-        show::text(&format!("\n{}\n", run::summary(scenario, &outcome).join("\n")))?;
+        let mut shown = vec![beside];
+        shown.extend(run::run_tables(scenario, &outcome));
+        let shown = if is_full() { shown } else { run::shortened(shown) };
+        show::summary_and_tables(&run::summary(scenario, &outcome), &shown)?;
         eprintln!("{}", run::speed(&outcome));
     }
     Ok(if outcome.ending == RunEnding::Interrupted { EXIT_INTERRUPTED } else { 0 })

@@ -1,5 +1,6 @@
 //! `fairground reproduce`.
 
+use super::Example;
 use crate::interrupt::{self, EXIT_INTERRUPTED};
 use crate::progress::Bar;
 use crate::show;
@@ -20,6 +21,12 @@ pub(crate) struct Args {
     keep: Option<PathBuf>,
 }
 
+/// Examples of the help.
+pub(crate) const EXAMPLES: &[Example] = &[
+    ("reproduce runnable-propagation --quick", "schbench in groups, with fewer rows, in some 10 s"),
+    ("reproduce all", "all published experiments, in hours"),
+];
+
 pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
     let experiments = reproduce::find(&args.name)?;
     if args.keep.is_some() && !experiments.iter().any(|experiment| experiment.takes_hours) {
@@ -34,7 +41,8 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
         let reproduced = (experiment.run)(&ReproduceOptions { quick: args.quick, keep: args.keep.clone() }, control)?;
         if !json {
             let reproduction = &reproduced.reproduction;
-            show::tables(&[&[reproduction.table()], &reproduction.tables[..]].concat())?;
+            let tables = [&[reproduction.table()], &reproduction.tables[..]].concat();
+            show::summary_and_tables(&reproduction.summary(), &tables)?;
         }
         done.push(reproduced);
         if control.stopped() {

@@ -1,9 +1,11 @@
 //! `fairground run`.
 
+use super::Example;
 use crate::flags::{InputFlags, ScenarioFlags};
 use crate::interrupt::{self, EXIT_INTERRUPTED};
 use crate::progress::Bar;
 use crate::show;
+use crate::style::is_full;
 use fairground::input::RunInput;
 use fairground::output::Outputs;
 use fairground::run::{self, RunEnding, RunOptions, RunOutcome, WorstWait};
@@ -18,8 +20,6 @@ use std::path::PathBuf;
 pub(crate) struct Args {
     #[command(flatten)]
     input: InputFlags,
-    #[command(flatten)]
-    change: ScenarioFlags,
     /// Also write a trace, its ending chooses the format: .pftrace, .txt, .json, .csv, .parquet; or what came out of the whole run: .html (a
     /// page with tables, curves and a timeline), .hgrm (wake-up latencies), .schedstat (counters at the end)
     #[arg(short, long = "output", value_name = "FILE")]
@@ -30,16 +30,23 @@ pub(crate) struct Args {
     /// Also show how well searches for an idle CPU did, and a histogram of how long they took; documents always have both
     #[arg(long)]
     searches: bool,
-    /// Show every row of every table: else of many tasks, groups and CPUs those with the largest figures; documents always have all
-    #[arg(long)]
-    full: bool,
     /// Check every invariant again and again
     #[arg(long)]
     paranoid: bool,
     /// Stop before this event: ticks, switches and wake-ups are counted. Files of -o are written up to there, as FILE.partial
     #[arg(long, value_name = "N")]
     stop_before_event: Option<u64>,
+    #[command(flatten)]
+    change: ScenarioFlags,
 }
+
+/// Examples of the help.
+pub(crate) const EXAMPLES: &[Example] = &[
+    ("run scenarios/examples/nice.toml", "the tables of a scenario, and what happened in ten lines"),
+    ("run scenarios/examples/quota.toml -o quota.html", "the same as a page with a timeline"),
+    ("run --workload hackbench --machine smp-4 -- -g 1 -l 20", "a benchmark by its name, with its own flags"),
+    ("run - --profile v6.12", "a scenario from stdin, under another kernel"),
+];
 
 pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
     let overrides = args.change.overrides();
@@ -73,7 +80,7 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
     }
     let checked = figures.map(|(set, figures)| (set, set.check(figures, outcome.end(), &outcome.quotas)));
     let passes = checked.as_ref().is_none_or(|(_, (_, check))| check.passes());
-    print(scenario, &outcome, checked, Shown { json, searches: args.searches, full: args.full })?;
+    print(scenario, &outcome, checked, Shown { json, searches: args.searches })?;
     Ok(exit_code(&outcome, passes))
 }
 
@@ -88,7 +95,6 @@ fn ask(args: &Args, scenario: &Scenario, worst: &WorstWait) -> Option<String> {
 struct Shown {
     json: bool,
     searches: bool,
-    full: bool,
 }
 
 type Checked<'s> = (&'s RecordedSet, (FigureMap, Check));
@@ -105,12 +111,12 @@ fn print(scenario: &Scenario, outcome: &RunOutcome, checked: Option<Checked<'_>>
     if shown.searches {
         all.extend(run::search_tables(scenario, outcome));
     }
-    if !shown.full {
+    if !is_full() {
         all = run::shortened(all);
     }
     all.extend(checked.map(|(_, (_, check))| figures::expect_table(&check)));
     show::tables(&all)?;
-    show::text(&format!("\n{}\n", run::summary(scenario, outcome).join("\n")))?;
+    show::lines(&format!("\n{}\n", run::summary(scenario, outcome).join("\n")))?;
     eprintln!("{}", run::speed(outcome));
     Ok(())
 }

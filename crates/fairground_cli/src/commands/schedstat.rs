@@ -1,5 +1,6 @@
 //! `fairground schedstat`.
 
+use super::Example;
 use crate::show;
 use fairground::schedstat::{Counters, Detail};
 use fairground_scenario::Error;
@@ -17,6 +18,12 @@ pub(crate) struct Args {
     total: bool,
 }
 
+/// Examples of the help.
+pub(crate) const EXAMPLES: &[Example] = &[
+    ("schedstat before.txt after.txt", "what was counted between two `cat /proc/schedstat`"),
+    ("schedstat end.schedstat --total", "sums over the CPUs of one snapshot, such as `run -o end.schedstat` writes"),
+];
+
 pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
     let counters = Counters::load(&args.file, args.later.as_deref())?;
     let detail = if args.total { Detail::Total } else { Detail::PerCpu };
@@ -24,8 +31,7 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
     if json {
         show::document(&counters.document(detail))?;
     } else {
-        show::text(&format!("{}\n\n", counters.title))?;
-        show::tables(&counters.tables(detail))?;
+        show::summary_and_tables(&counters.summary(), &counters.tables(detail))?;
     }
     Ok(0)
 }

@@ -1,6 +1,7 @@
 //! `fairground sensitivity`.
 
-use crate::flags::{InputFlags, ScenarioFlags, SidesFlags};
+use super::Example;
+use crate::flags::{InputFlags, ScenarioFlags, SidesFlags, permille};
 use crate::interrupt::{self, EXIT_INTERRUPTED};
 use crate::progress::Bar;
 use crate::show;
@@ -14,34 +15,51 @@ use fairground_scenario::{Control, Error};
 pub(crate) struct Args {
     #[command(flatten)]
     input: InputFlags,
-    #[command(flatten)]
-    sides: SidesFlags,
     /// A metric by its name in `run --json`; without any those that the workloads measure, and the latency of wake-ups
     #[arg(long = "metric", value_name = "METRIC")]
     metrics: Vec<String>,
-    /// Number of seeds, of which the means are taken
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=10_000))]
+    /// The smallest effect that matters
+    #[arg(long, value_name = "PERCENT", default_value = "0.5%")]
+    worth: String,
+    /// Number of seeds, of which the means are taken; fewer than six can decide nothing
+    #[arg(long, value_name = "N", default_value_t = 12, value_parser = clap::value_parser!(u64).range(1..=10_000))]
     runs: u64,
     /// Threads; 0 = one per CPU of this host
     #[arg(long, value_name = "N", default_value_t = 0)]
     threads: usize,
     #[command(flatten)]
+    sides: SidesFlags,
+    #[command(flatten)]
     change: ScenarioFlags,
 }
+
+/// Examples of the help.
+pub(crate) const EXAMPLES: &[Example] = &[
+    ("sensitivity scenarios/examples/hog-and-player.toml", "how far each figure rests on assumed costs"),
+    ("sensitivity a.toml --change NO_WAKEUP_PREEMPTION --worth 2%", "whether a difference holds at other costs"),
+];
 
 pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
     let input = args.input.open(&args.change.overrides())?;
     show::notes(&input.scenario().notes);
     let bar = Bar::new("scaling prices");
     let SidesFlags { a, b, changes } = args.sides.clone();
-    let options = SensitivityOptions { metrics: args.metrics.clone(), a, b, changes, runs: args.runs, threads: args.threads };
+    let options = SensitivityOptions {
+        metrics: args.metrics.clone(),
+        a,
+        b,
+        changes,
+        runs: args.runs,
+        worth_permille: Some(permille("--worth", &args.worth)?),
+        threads: args.threads,
+    };
     let found = sensitivity::sensitivity(input.scenario(), &options, Control::new(interrupt::flag(), &bar));
     bar.finish();
     let found = found?;
     if json {
         show::document(&found.document(input.scenario()))?;
     } else {
-        show::tables(&found.tables())?;
+        show::summary_and_tables(&found.summary(), &found.tables())?;
     }
     if found.interrupted {
         eprintln!("interrupted: the tables hold what was simulated until then, which says nothing");

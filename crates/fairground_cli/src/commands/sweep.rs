@@ -1,17 +1,18 @@
 //! `fairground sweep`.
 
+use super::Example;
 use crate::interrupt::{self, EXIT_INTERRUPTED};
 use crate::progress::Bar;
 use crate::show;
 use fairground::output::{ResultFiles, ResultKind};
-use fairground::sweep::{Sweep, SweepOptions, sweep_document, sweep_file, sweep_table};
+use fairground::sweep::{Sweep, SweepOptions, sweep_document, sweep_file, sweep_summary, sweep_table};
 use fairground_scenario::{Control, Error};
 use std::path::PathBuf;
 
 /// Run every combination of a sweep file.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The sweep file (.toml): base scenario and axes
+    /// The sweep file (.toml): base scenario and axes; - is stdin
     sweep: PathBuf,
     /// Also write the results; its ending chooses the format: .csv, .json, .parquet, .html
     #[arg(short, long = "output", value_name = "FILE")]
@@ -38,6 +39,12 @@ enum Engine {
     Local,
 }
 
+/// Examples of the help.
+pub(crate) const EXAMPLES: &[Example] = &[
+    ("sweep scenarios/sweeps/latency.toml", "every combination of the axes in a file"),
+    ("sweep scenarios/sweeps/latency.toml -o latency.csv --fresh", "anew, with a line per run in a file"),
+];
+
 pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
     let Engine::Local = args.engine;
     let sweep = Sweep::load(&args.sweep)?;
@@ -54,7 +61,7 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
     if json {
         show::document(&document)?;
     } else {
-        show::tables(&[sweep_table(&swept)])?;
+        show::summary_and_tables(&sweep_summary(&swept), &[sweep_table(&swept)])?;
     }
     if swept.resumed > 0 {
         eprintln!("{} of {} runs were finished before", swept.resumed, swept.rows.len());

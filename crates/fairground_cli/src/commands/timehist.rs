@@ -1,9 +1,11 @@
 //! `fairground timehist`.
 
+use super::Example;
 use crate::flags::{ClockFlags, RecordFlags, TimeFlags};
 use crate::interrupt::{self, EXIT_INTERRUPTED};
 use crate::progress::Bar;
 use crate::show::{self, Lines};
+use crate::style::layout;
 use fairground::perf_sched::{self, Filter, Summary, TimeHistColumns, TimeHistLine};
 use fairground_scenario::{Control, Error};
 use std::path::PathBuf;
@@ -11,10 +13,8 @@ use std::path::PathBuf;
 /// Show what each task did until each switch away from it, as `perf sched timehist` does.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// A trace, a scenario, or the folder of a recorded experiment
+    /// A trace, a scenario, or the folder of a recorded experiment; - is a scenario on stdin
     input: PathBuf,
-    #[command(flatten)]
-    records: RecordFlags,
     /// Only this task, by name or pid
     #[arg(long = "task", value_name = "TASK")]
     tasks: Vec<String>,
@@ -34,11 +34,21 @@ pub(crate) struct Args {
     time: TimeFlags,
     #[command(flatten)]
     clock: ClockFlags,
+    #[command(flatten)]
+    records: RecordFlags,
 }
+
+/// Examples of the help.
+pub(crate) const EXAMPLES: &[Example] = &[
+    ("timehist scenarios/examples/nice.toml --task plus", "each turn of a task on a CPU"),
+    ("timehist trace.dat --cpu 0-3 --state --wakeups --clock recorded", "with states and wake-ups, by the recording's own clock"),
+    ("timehist trace.dat --summary", "sums by task"),
+];
 
 pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
     let filter = Filter::new(args.tasks.clone(), args.cpu.as_deref(), args.time.interval()?)?;
-    let columns = TimeHistColumns { state: args.state, clock: args.clock.is_recorded() };
+    let columns = TimeHistColumns { state: args.state, clock: args.clock.is_recorded(), ..TimeHistColumns::default() };
+    let columns = columns.fitting(layout().width);
     let (source, mark) = (args.records.source(), args.records.mark());
     // Lines appear while the work goes on: then they are the progress that is shown.
     let bar = Bar::new("simulating");
@@ -46,14 +56,15 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
     let control = if json || args.summary { control } else { control.quiet() };
     let (mut rows, mut summary) = (Vec::new(), Summary::default());
     let mut lines = Lines::new();
-    let mut shown = 0_u64;
     if !json && !args.summary {
         lines.push(&perf_sched::timehist_heading(columns));
     }
     let origin = perf_sched::timehist(&args.input, &source, mark, &filter, args.wakeups, control, |line| {
-        shown += 1;
+        if let TimeHistLine::Switch(row, info) = &line {
+            summary.add(row, info);
+        }
         match line {
-            TimeHistLine::Switch(row, info) if args.summary => summary.add(row, info),
+            TimeHistLine::Switch(..) if args.summary => {}
             TimeHistLine::Switch(row, info) if json => rows.push(perf_sched::timehist_value(row, info)),
             TimeHistLine::Switch(row, info) => lines.push(&perf_sched::timehist_line(row, info, columns)),
             TimeHistLine::Wakeup(row) if json => rows.push(perf_sched::wakeup_value(&row)),
@@ -62,15 +73,14 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
     });
     bar.finish();
     let origin = origin?;
-    lines.finish()?;
     show::notes(&origin.notes);
-    if shown == 0 {
-        eprintln!("warning: no switch away from such a task, or on such a CPU, is in the record");
-    }
+    let said = perf_sched::timehist_summary_lines(origin.name(), &summary);
     if json {
         show::document(&perf_sched::timehist_document(&origin, rows, args.summary.then_some(&summary)))?;
     } else if args.summary {
-        show::tables(&[perf_sched::timehist_summary(&summary)])?;
+        show::summary_and_tables(&said, &[perf_sched::timehist_summary(&summary)])?;
+    } else {
+        lines.finish(&said)?;
     }
     Ok(if origin.partial { EXIT_INTERRUPTED } else { 0 })
 }

@@ -1,8 +1,10 @@
 //! `fairground vopr`.
 
+use super::Example;
 use crate::interrupt::{self, EXIT_INTERRUPTED};
 use crate::progress::Bar;
 use crate::show;
+use crate::style::is_full;
 use fairground::output::write_result;
 use fairground_report::Document;
 use fairground_scenario::{Control, Error, Overrides, Scenario};
@@ -40,6 +42,8 @@ pub(crate) struct Args {
     output: Option<PathBuf>,
 }
 
+/// Rules that are named of those that never decided.
+const NAMED: usize = 8;
 /// Runs if nothing is said about how many.
 const RUNS: u64 = 1_000;
 /// Runs of `--smoke`.
@@ -54,6 +58,12 @@ fn seeds(text: &str) -> Result<Range<u64>, String> {
     let (low, high) = (number(low)?, number(high)?);
     if low < high { Ok(low..high) } else { Err(wrong()) }
 }
+
+/// Examples of the help.
+pub(crate) const EXAMPLES: &[Example] = &[
+    ("vopr --seed 1 --runs 1000", "a thousand random systems with every invariant checked"),
+    ("vopr --replay vopr-17.toml -o smaller.toml", "a failing one again, made smaller"),
+];
 
 pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
     let found = match &args.replay {
@@ -73,7 +83,7 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
     if json {
         show::document(&document(&found, written.as_deref(), command.as_deref()))?;
     } else {
-        show::text(&summary(&found))?;
+        show::lines(&summary(&found))?;
     }
     if let (Some(failure), Some(command)) = (&found.failure, &command) {
         eprintln!("broken invariant: {}", failure.what);
@@ -123,7 +133,10 @@ fn summary(found: &Found) -> String {
     let missed: Vec<&str> = coverage.missed().map(|reason| reason.slug()).collect();
     text.push_str(&format!("rules that decided: {}", coverage.reasons.len()));
     if !missed.is_empty() {
-        text.push_str(&format!("; never: {}", missed.join(", ")));
+        let shown = if is_full() { missed.len() } else { NAMED.min(missed.len()) };
+        let more = missed.len() - shown;
+        let more = if more > 0 { format!(", and {more} more (--full)") } else { String::new() };
+        text.push_str(&format!("; never: {}{more}", missed[..shown].join(", ")));
     }
     text + "\n"
 }

@@ -3,6 +3,55 @@
 use crate::support::{Folder, SMALL, ok, run};
 use expect_test::expect;
 
+/// A trace of switches only, a task that nobody knows, a time outside, a scenario where a trace is wanted, one pair only.
+#[test]
+fn what_a_recording_does_not_hold_is_said() {
+    let folder = Folder::new();
+    let set = crate::support::recording("k6.1-press-8cpu/c_press24_120");
+    let (all, only) = (folder.path("all.txt"), folder.path("only.txt"));
+    ok(&["convert", &set, &all]);
+    let kept: String = folder
+        .read("all.txt")
+        .split_inclusive('\n')
+        .filter(|line| line.starts_with('#') || line.contains("sched_switch:"))
+        .collect();
+    folder.file("only.txt", kept);
+    for args in [
+        &["latency", &only][..],
+        &["timehist", &only, "--summary"],
+        &["explain", &only],
+        &["conform", &only, "--machine", "smp-8"],
+        &["replay", &only],
+    ] {
+        let ran = ok(args);
+        assert!(ran.err.contains("never recorded: sched_waking"), "{args:?}: {}", ran.err);
+    }
+    assert!(ok(&["timehist", &only, "--summary"]).out.contains("are not seen to wait after a wake-up"));
+    let compared = run(&["compare", &only, &set]);
+    assert!(compared.out.contains("not tested") && compared.out.contains("lacks them"), "{}", compared.out);
+    let few = run(&["compare", &set, &set, "--windows", "1"]);
+    assert!(few.code == 4 && few.out.starts_with("Nothing is decided: 1 window is too few"), "{}", few.out);
+
+    let near = run(&["latency", &set, "--task", "press9"]);
+    assert!(near.code == 2 && near.err.contains("Did you mean `press"), "{}", near.err);
+    // One that never waits is no unknown one.
+    let small = folder.file("alone.toml", SMALL.replace("{ name = \"hog\", hog = true, count = 2 }, ", ""));
+    let alone = ok(&["latency", &small, "--task", "player"]);
+    assert!(alone.out.contains("player"), "{}", alone.out);
+    for args in [&["conform", &small][..], &["replay", &small], &["convert", &small, &all]] {
+        let ran = run(args);
+        assert!(ran.code == 2 && ran.err.contains("this is a scenario, and a recording is wanted"), "{args:?}: {}", ran.err);
+    }
+    for args in
+        [&["latency", &set, "--time", "99,100"][..], &["timehist", &set, "--time", "99,100"], &["explain", &only, "--at", "99"]]
+    {
+        let ran = run(args);
+        assert!(ran.code == 2 && ran.err.contains("is not in the trace: it goes from"), "{args:?}: {}", ran.err);
+    }
+    let one = run(&["compare", &small, "--change", "NO_WAKEUP_PREEMPTION", "--runs", "1"]);
+    assert!(one.code == 4 || one.out.starts_with("No difference"), "{}", one.out);
+}
+
 #[test]
 fn five_mistakes_are_all_shown_with_line_and_hint() {
     let folder = Folder::new();

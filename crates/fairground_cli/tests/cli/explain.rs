@@ -9,7 +9,7 @@ fn delay(name: &str) -> String {
 #[test]
 fn a_late_wakeup_is_told_as_a_story_and_as_a_document() {
     let path = delay("cache-hot");
-    let told = ok(&["explain", &path, "--task", "worker"]).out;
+    let told = ok(&["explain", &path, "--task", "worker", "--full"]).out;
     for part in [
         "worker was late by 4.80 ms: from 5.20 ms, when its timer was due, to 10.00 ms, when it went on on CPU 0",
         "Cause: cache-hot: ",
@@ -138,10 +138,10 @@ fn of_a_trace_it_is_told_where_the_model_parts_from_it() {
         "-o",
         &trace,
     ]);
-    let own = ["explain", &trace, "--task", "player", "--profile", "v5.19", "--feature", "NO_WAKEUP_PREEMPTION"];
+    let own = ["explain", &trace, "--full", "--task", "player", "--profile", "v5.19", "--feature", "NO_WAKEUP_PREEMPTION"];
     let told = ok(&own).out;
     assert!(told.contains("would have decided the same"), "{told}");
-    let told = ok(&["explain", &trace, "--task", "player", "--profile", "v5.19"]).out;
+    let told = ok(&["explain", &trace, "--task", "player", "--profile", "v5.19", "--full"]).out;
     assert!(told.contains("parts from the record") && told.contains("where the model would have done otherwise"), "{told}");
     let document = ok(&["explain", &trace, "--task", "player", "--profile", "v5.19", "--json"]).json();
     let tables = document["tables"].as_array().unwrap();

@@ -7,7 +7,7 @@ use expect_test::expect;
 fn formats_are_listed() {
     expect![[r#"
         formats    ending      read  write  what it is
-        ---------  ----------  ----  -----  ------------------------------------------------------------------------
+        ---------  ----------  ----  -----  ----------------------------------------------------------------
         perf-data  .data       yes   -      perf.data of perf sched record or perf record -e 'sched:*'
         trace-dat  .dat        yes   -      trace.dat of trace-cmd record, versions 6 and 7
         perfetto   .pftrace    yes   yes    Perfetto trace, for ui.perfetto.dev
@@ -16,7 +16,8 @@ fn formats_are_listed() {
         json       .json       yes   yes    One JSON document with a record a line
         systrace   .html       yes   -      Page of systrace or atrace with trace text in it, packed or not
         ftrace     .txt        yes   yes    Trace text of ftrace, trace-cmd report and perf script
-        parquet    .parquet    -     yes    Columnar table with a row per event, or per run of a sweep or comparison
+        parquet    .parquet    -     yes    Columnar table with a row per event, or per run of a sweep or
+                                            comparison
         html       .html       -     yes    Page for a browser: tables, curves of latency, timeline of CPUs
         hgrm       .hgrm       -     yes    Percentiles of wake-up latency, for HdrHistogram's plotter
         schedstat  .schedstat  yes   yes    Counters as in /proc/schedstat, versions 15 to 17: no events
@@ -45,7 +46,7 @@ fn every_list_is_text_and_json() {
     assert!(ok(&["list", "governors"]).out.lines().all(|line| line.chars().count() <= 100));
     assert!(ok(&["list", "profiles"]).out.contains("v4.20+align-vruntime"));
     assert!(ok(&["list", "profiles"]).out.contains("(not modelled yet)"));
-    let profiles = ok(&["list", "profiles"]).out;
+    let profiles = ok(&["list", "profiles", "--full"]).out;
     let default: Vec<&str> = profiles.lines().filter(|line| line.ends_with(" (default)")).collect();
     assert!(matches!(default[..], [line] if line.starts_with("v7.2 ")), "{default:?}");
     // It is the one of a run and of domains that name none.

@@ -3,6 +3,7 @@
 
 mod advise;
 mod advise_inputs;
+mod agree;
 mod bad_input;
 mod docs;
 mod examples;
@@ -16,5 +17,6 @@ mod run;
 mod sensitivity;
 mod statistics;
 mod support;
+mod terminal;
 mod traces;
 mod vopr;

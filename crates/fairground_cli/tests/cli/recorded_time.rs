@@ -81,8 +81,8 @@ fn timehist_shows_states_and_wake_ups() {
     let folder = Folder::new();
     let trace = folder.file("trace.txt", TEXT);
     let text = ok(&["timehist", &trace, "--task", "worker", "--state", "--wakeups", "--clock", "recorded"]).out;
-    assert!(text.contains("run ms state\n"), "{text}");
-    assert!(text.contains("2105.336885000 [0001]  <idle>                   awakened: worker[11]\n"), "{text}");
+    assert!(text.contains("run ms S\n"), "{text}");
+    assert!(text.contains("2105.336885000 [0001] <idle>                    awakened: worker[11]\n"), "{text}");
     let states: Vec<&str> =
         text.lines().filter(|line| line.contains("worker[11]  ")).filter_map(|line| line.split(' ').next_back()).collect();
     assert_eq!(states, ["S", "R", "S"], "{text}");

@@ -10,7 +10,7 @@ fn text_shows_tasks_and_the_last_lines_say_what_was_run() {
     let folder = Folder::new();
     let ran = ok(&["run", &folder.file("small.toml", SMALL)]);
     for part in
-        ["\nCPUs\n", "\nWhy decisions fell\n", "\nMetrics\n", "\nsmall: v5.19 on smp-1 (1 CPUs), seed 1, 1.00 s simulated\n"]
+        ["\nCPUs\n", "\nWhy decisions fell\n", "\nMetrics\n", "\nsmall: v5.19 on smp-1 (1 CPU), seed 1, 1.00 s simulated\n"]
     {
         assert!(ran.out.contains(part), "{part}: {}", ran.out);
     }
@@ -31,6 +31,8 @@ fn the_summary_names_the_worst_wait_and_its_cause() {
         let out = ok(&["run", path]).out;
         let summary: Vec<&str> = out.rsplit("\n\n").next().unwrap().lines().collect();
         assert!(summary.len() <= 10, "{summary:#?}");
+        let whole = ok(&["run", path, "--full"]).out;
+        let summary: Vec<&str> = whole.rsplit("\n\n").next().unwrap().lines().collect();
         let line = |begins: &str| summary.iter().find_map(|line| line.trim_start().strip_prefix(begins)).unwrap().trim_start();
         assert!(line("cause ").starts_with(&format!("{cause}: ")), "{summary:#?}");
         let words: Vec<&str> = line("more ").split(' ').skip(1).chain(["--json"]).collect();
@@ -90,6 +92,7 @@ fn the_document_holds_what_is_promised() {
             "schema",
             "seed",
             "simulated_ns",
+            "summary",
             "tables",
             "ticks",
             "title",

@@ -10,7 +10,7 @@ fn priced(folder: &Folder) -> String {
 fn one_side_shows_the_metric_at_each_price() {
     let folder = Folder::new();
     let ran = ok(&["sensitivity", &priced(&folder), "--metric", "kernel_pct", "--threads", "2"]);
-    for part in ["kernel_pct: ", " at the given prices", "\ntimer ", "x 0.5", "not used by these runs: ", "1 seed"] {
+    for part in ["kernel_pct: ", " at the given prices", "\ntimer ", "x 0.5", "by these runs: ", "12 seeds"] {
         assert!(ran.out.contains(part), "{part}: {}", ran.out);
     }
     assert!(!ran.out.contains("sign"), "{}", ran.out);
@@ -21,8 +21,10 @@ fn two_sides_say_whether_the_sign_holds() {
     let folder = Folder::new();
     let args = ["sensitivity", &priced(&folder), "--change", "NO_WAKEUP_PREEMPTION", "--metric", "tasks.player.max_wait_ms"];
     let ran = ok(&args);
-    assert!(ran.out.trim_end().ends_with("the sign holds for every class, times each factor"), "{}", ran.out);
-    let document = ok(&[&args[..], &["--json", "--runs", "2"]].concat()).json();
+    assert!(ran.out.starts_with("The effect of v5.19 NO_WAKEUP_PREEMPTION holds: 1 of 1 metrics"), "{}", ran.out);
+    let few = run(&[&args[..], &["--runs", "2"]].concat());
+    assert!(few.code == 4 && few.out.starts_with("Nothing is decided: 2 seeds are too few"), "{}", few.out);
+    let document = run(&[&args[..], &["--json", "--runs", "2"]].concat()).json();
     assert_eq!(
         (&document["command"], &document["sign_holds"], &document["seeds"]),
         (&"sensitivity".into(), &true.into(), &2.into())

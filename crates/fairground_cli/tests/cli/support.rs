@@ -22,6 +22,10 @@ impl Ran {
 pub(crate) fn command(args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_fairground"));
     command.args(args).current_dir(workspace()).stdin(Stdio::null());
+    // Of these the output depends.
+    for name in ["COLUMNS", "NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE"] {
+        command.env_remove(name);
+    }
     command
 }
 

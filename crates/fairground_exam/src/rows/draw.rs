@@ -137,8 +137,7 @@ fn pair(gate: &Gate, mut scene: Scene, dice: &mut Dice) -> Result<Option<Draw>, 
     let Ok((a, source)) = made() else { return Ok(None) };
     let planted = gate.rows.to_vec();
     let share = dice.one_of(&[15, 30, 50, 80]);
-    let beside =
-        a.rows_apart(&source).into_iter().filter(|row| !planted.contains(row)).filter(|_| dice.chance(share)).collect();
+    let beside = a.rows_apart(&source).into_iter().filter(|row| !planted.contains(row)).filter(|_| dice.chance(share)).collect();
     let beside = runnable(&a, &source, &planted, beside);
     Ok(Some(Draw { text: scene.text(), a, source, planted, beside }))
 }

@@ -12,5 +12,5 @@ mod score;
 mod truth;
 
 pub use draw::{Draft, Draw, KINDS_OF_CHANGE};
-pub use score::{Searched, examine_changes, changes_table, found_percent};
+pub use score::{Searched, changes_table, examine_changes, found_percent};
 pub use truth::{PlantedChange, plant_change};

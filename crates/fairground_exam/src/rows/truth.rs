@@ -66,8 +66,7 @@ fn effect(draw: &Draw, dice: &mut Dice) -> Result<Option<(String, i128)>, Error>
     let (few_a, few_alone) = (ran(&base, &draw.a, FIRST_FROM, FEW)?, ran(&base, &alone, FIRST_FROM, FEW)?);
     // A metric may be chosen by what is seen first: the truth is told by other seeds.
     let is_moved = |pair: &Paired| is_asked_for(&pair.name) && permille(pair).unsigned_abs() >= u128::from(WORTH_PERMILLE);
-    let moved: Vec<String> =
-        Paired::collect(&few_a.0, &few_alone.0).into_iter().filter(is_moved).map(|pair| pair.name).collect();
+    let moved: Vec<String> = Paired::collect(&few_a.0, &few_alone.0).into_iter().filter(is_moved).map(|pair| pair.name).collect();
     if moved.is_empty() {
         return Ok(None);
     }

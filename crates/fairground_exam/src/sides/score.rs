@@ -136,7 +136,11 @@ pub fn sides_table(exam: &SidesExam) -> Table {
         let dash = || Cell::from("-");
         cells.push(if is_null { dash() } else { percent(own.found, own.comparisons) });
         cells.push(if is_null { dash() } else { percent(own.found_alone, own.comparisons) });
-        cells.push(if is_null { Cell::from(format!("{}.{}", own.wrong * 100 / own.comparisons.max(1), own.wrong * 1000 / own.comparisons.max(1) % 10)) } else { dash() });
+        cells.push(if is_null {
+            Cell::from(format!("{}.{}", own.wrong * 100 / own.comparisons.max(1), own.wrong * 1000 / own.comparisons.max(1) % 10))
+        } else {
+            dash()
+        });
         table.push(cells);
     };
     push("nothing", &exam.null, true);

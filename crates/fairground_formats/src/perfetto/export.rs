@@ -129,7 +129,7 @@ impl<'w> PerfettoWriter<'w> {
                     .options
                     .markers
                     .get(marker)
-                    .is_some_and(|spec| matches!(spec.unit, MarkerUnit::Ns | MarkerUnit::WholeUs | MarkerUnit::EachUs));
+                    .is_some_and(|spec| !matches!(spec.unit, MarkerUnit::Count | MarkerUnit::PerSecond));
                 let unit = if is_time { CounterUnit::TimeNs } else { CounterUnit::Count };
                 (self.options.marker_name(marker), unit)
             }

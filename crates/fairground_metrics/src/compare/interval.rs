@@ -35,7 +35,9 @@ impl Effect {
             _ => (sums[middle - 1] + sums[middle]) / 2,
         };
         let cut = cut(values.len());
-        let interval = cut.checked_sub(1).map(|first| (sums[first] / 2, sums[sums.len() - 1 - first] / 2));
+        // Halves are rounded outwards, so that the interval loses nothing.
+        let interval =
+            cut.checked_sub(1).map(|first| (sums[first].div_euclid(2), -(-sums[sums.len() - 1 - first]).div_euclid(2)));
         Effect { estimate: twice / 2, interval }
     }
     /// Whether the whole interval lies within this distance from 0.
@@ -98,6 +100,8 @@ mod tests {
         assert_eq!(Effect::of(&[10, 20]), Effect { estimate: 15, interval: None });
         assert_eq!(Effect::of(&[]), Effect { estimate: 0, interval: None });
         assert!(Effect::of(&[-1, 0, 1, 0, 1, -1]).is_within(1) && !effect.is_within(5));
+        assert_eq!(Effect::of(&[-1, 0, 0, 0, 0, -2]).interval, Some((-2, 0)));
+        assert_eq!(Effect::of(&[1, 0, 0, 0, 0, 0, 0, -1]).interval, Some((-1, 1)));
     }
 
     #[test]

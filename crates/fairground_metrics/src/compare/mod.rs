@@ -23,6 +23,7 @@ use max_t::{Row, max_t};
 pub use stats::SideStats;
 
 use crate::metric::{Better, Metric, Unit};
+use std::collections::BTreeMap;
 
 /// The fewest pairs that can decide anything.
 pub const FEWEST_PAIRS: u64 = 6;
@@ -99,6 +100,14 @@ impl Paired {
         };
         first.iter().filter_map(pair).collect()
     }
+    /// The names of the metrics that some runs have, and not all.
+    pub fn left_out(a: &[Vec<Metric>], b: &[Vec<Metric>]) -> Vec<String> {
+        let mut runs_with: BTreeMap<&str, usize> = BTreeMap::new();
+        for metric in a.iter().chain(b).flatten() {
+            *runs_with.entry(&metric.name).or_default() += 1;
+        }
+        runs_with.into_iter().filter(|row| row.1 < a.len() + b.len()).map(|row| row.0.to_string()).collect()
+    }
     /// What the pairs of this metric alone say. Values without a partner do not count.
     pub fn compare(&self, rule: Rule) -> Comparison {
         compare_all(std::slice::from_ref(self), rule).remove(0)
@@ -124,9 +133,11 @@ fn judged(metric: &Paired, differences: &[i128], p: PValue, rule: Rule) -> Compa
     // A thousandth of the mean, times what matters.
     let worth = sum * u128::from(rule.worth_permille) / (1000 * pairs.max(1) as u128);
     let matters = effect.estimate != 0 && effect.estimate.unsigned_abs() >= worth;
+    // What is tested is the mean. A median change that points the other way is no effect that could be named.
+    let agrees = differences.iter().sum::<i128>().signum() == effect.estimate.signum();
     let verdict = if pairs > 0 && differences.iter().all(|&difference| difference == 0) {
         Verdict::NoDifference
-    } else if matters && p.at_most_one_in(rule.p_one_in) {
+    } else if matters && agrees && p.at_most_one_in(rule.p_one_in) {
         direction(effect.estimate, metric.better)
     } else if effect.is_within(worth) {
         Verdict::NoDifference

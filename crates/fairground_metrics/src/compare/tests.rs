@@ -57,6 +57,48 @@ fn only_metrics_of_all_runs_are_paired() {
 }
 
 #[test]
+fn metrics_that_not_every_run_has_are_named() {
+    let run = |names: &[&str]| -> Vec<Metric> {
+        names.iter().map(|name| Metric::new(*name, 1, Unit::Count, Better::Neither)).collect()
+    };
+    let (a, b) = ([run(&["x", "y"]), run(&["x", "y"])], [run(&["x", "z"]), run(&["x", "y"])]);
+    assert_eq!(Paired::left_out(&a, &b), ["y", "z"]);
+    assert_eq!(Paired::collect(&a, &b).len(), 1);
+}
+
+/// Six of 22 changes are wild ones for the worse: the mean goes up, the median down. Neither may be claimed.
+#[test]
+fn an_effect_whose_mean_points_the_other_way_is_not_claimed() {
+    let (a, mut b) = (vec![100_000u64; 22], vec![99_000u64; 22]);
+    for pair in 0..6 {
+        b[pair] = 200_000;
+    }
+    let comparison = paired(Better::Lower, &a, &b).compare(Rule::default());
+    assert!(comparison.effect.estimate < 0 && comparison.b.mean > comparison.a.mean, "{comparison:?}");
+    assert_eq!(comparison.verdict, Verdict::Inconclusive, "{comparison:?}");
+}
+
+/// Half of the pairs are ties: they count as no evidence for either side.
+#[test]
+fn ties_and_constant_metrics_decide_nothing_by_themselves() {
+    let a = [50u64; 12];
+    let with = |changed: usize| -> Vec<u64> { (0..12).map(|pair| if pair < changed { 60 } else { 50 }).collect() };
+    assert_eq!(verdict(Better::Lower, &a, &with(5)), Verdict::Inconclusive);
+    assert_eq!(verdict(Better::Lower, &a, &with(12)), Verdict::Worse);
+    // A constant one beside others neither helps nor hinders them.
+    let rows = [paired(Better::Lower, &a, &with(12)), paired(Better::Lower, &a, &a), paired(Better::Lower, &[0; 12], &[0; 12])];
+    let judged: Vec<Verdict> = compare_all(&rows, Rule::default()).iter().map(|row| row.verdict).collect();
+    assert_eq!(judged, [Verdict::Worse, Verdict::NoDifference, Verdict::NoDifference]);
+}
+
+#[test]
+fn the_largest_values_do_not_overflow() {
+    let (a, b) = ([0u64; 8], [u64::MAX; 8]);
+    assert_eq!(verdict(Better::Lower, &a, &b), Verdict::Worse);
+    assert_eq!(verdict(Better::Lower, &b, &a), Verdict::Better);
+}
+
+#[test]
 fn statistics_for_the_eye() {
     let comparison = paired(Better::Lower, &[90, 100, 110], &[45, 50, 55]).compare(Rule::default());
     assert_eq!((comparison.a.mean, comparison.a.median, comparison.a.min, comparison.a.max), (100.0, 100, 90, 110));

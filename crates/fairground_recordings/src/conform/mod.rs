@@ -8,7 +8,7 @@ mod workload;
 
 pub use quota::{QuotaReplay, RecordedQuotas, recorded_quotas};
 pub use share::percent;
-pub use show::{document, explain, heading, parting, tables};
+pub use show::{document, explain, parting, summary, tables};
 
 use crate::kernel::{profile_of_release, version_of};
 use crate::system::System;

@@ -76,15 +76,16 @@ pub fn metrics_table(metrics: &[Metric]) -> Table {
 /// task of the run starts, in the order of their ids; a run without groups has none.
 pub fn task_table(report: &RunReport, groups: &[&str]) -> Table {
     let mut columns = columns![
-        left "task", right "nice", right "runs", right "run ms" "run_ns", right "%cpu" "cpu_pct", right "switches",
-        right "invol" "switches_involuntary", right "migr" "migrations", right "wait max" "wait_max_ns",
-        right "wakeups", right "lat p50" "wakeup_latency_p50_ns", right "lat p99" "wakeup_latency_p99_ns",
+        left "task", right "nice", spare right "runs", right "run ms" "run_ns", right "%cpu" "cpu_pct", right "switches",
+        spare right "invol" "switches_involuntary", spare right "migr" "migrations", right "wait max" "wait_max_ns",
+        spare right "wakeups", spare right "lat p50" "wakeup_latency_p50_ns", right "lat p99" "wakeup_latency_p99_ns",
         right "lat max" "wakeup_latency_max_ns",
     ];
     if !groups.is_empty() {
         columns.push(Column::left("group", "group"));
     }
     let mut table = Table::new("tasks", "Tasks", columns);
+    table.grows("tasks", &["wakeup_latency_max_ns", "wakeup_latency_p99_ns", "wait_max_ns"]);
     for task in &report.tasks {
         let mut row: Vec<Cell> = vec![
             task.info.name.clone().into(),
@@ -116,6 +117,7 @@ pub fn cpu_table(report: &RunReport) -> Table {
         right "kernel ms" "kernel_ns", right "kernel %" "kernel_pct", right "switches",
     ];
     let mut table = Table::new("cpus", "CPUs", columns);
+    table.grows("CPUs", &["busy_ns", "kernel_ns"]);
     let ms = |time: Ns| Cell::new(fixed(time.0, 1_000_000, 3), time.0);
     for cpu in &report.cpus {
         table.push(vec![
@@ -146,6 +148,7 @@ pub fn section_table(report: &RunReport) -> Table {
 pub fn reason_table(report: &RunReport) -> Table {
     let columns = columns![left "reason", right "count", left "rule"];
     let mut table = Table::new("reasons", "Why decisions fell", columns);
+    table.grows("rules", &["count"]);
     for row in &report.reasons {
         let rule = row.reason.sentence().replace("{a}", "A").replace("{b}", "B");
         table.push(vec![row.reason.slug().into(), Cell::count(row.count), rule.into()]);

@@ -1,11 +1,15 @@
-//! One table for all outputs: text that can be pasted into a mail, CSV, JSON.
+//! One table for all outputs: text and Markdown that can be pasted into a mail, CSV, JSON.
 
 mod cell;
 mod csv;
+mod fit;
 mod json;
+mod layout;
+mod markdown;
 mod text;
 
 pub use cell::{Cell, number};
+pub use layout::{Layout, ROWS};
 
 /// On which side a column's cells are flush.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -25,31 +29,41 @@ pub struct Column {
     pub key: String,
     /// On which side its cells are flush.
     pub align: Align,
+    /// Whether people can do without it where the table is too wide.
+    pub is_spare: bool,
 }
 
 impl Column {
     /// A column of words.
     pub fn left(title: impl Into<String>, key: impl Into<String>) -> Column {
-        Column { title: title.into(), key: key.into(), align: Align::Left }
+        Column { title: title.into(), key: key.into(), align: Align::Left, is_spare: false }
     }
     /// A column of numbers.
     pub fn right(title: impl Into<String>, key: impl Into<String>) -> Column {
-        Column { title: title.into(), key: key.into(), align: Align::Right }
+        Column { align: Align::Right, ..Column::left(title, key) }
+    }
+    /// The same, and the first to go where the table is too wide.
+    pub fn spare(self) -> Column {
+        Column { is_spare: true, ..self }
     }
 }
 
-/// The columns of a table in order: side, title, and the key where it is another word than the title.
+/// The columns of a table in order: side, title, and the key where it is another word than the title. The word `spare` before it
+/// marks one that goes first where the table is too wide.
 ///
 /// ```
 /// use fairground_report::{Column, columns};
-/// let columns = columns![left "task", right "wait ms" "wait_ns"];
-/// assert_eq!(columns, [Column::left("task", "task"), Column::right("wait ms", "wait_ns")]);
+/// let columns = columns![left "task", right "wait ms" "wait_ns", spare right "runs"];
+/// assert_eq!(columns, [Column::left("task", "task"), Column::right("wait ms", "wait_ns"), Column::right("runs", "runs").spare()]);
 /// ```
 #[macro_export]
 macro_rules! columns {
+    (@one spare $side:ident $title:literal $($key:literal)?) => { $crate::columns!(@one $side $title $($key)?).spare() };
     (@one $side:ident $title:literal) => { $crate::Column::$side($title, $title) };
     (@one $side:ident $title:literal $key:literal) => { $crate::Column::$side($title, $key) };
-    ($($side:ident $title:literal $($key:literal)?),* $(,)?) => { vec![$($crate::columns!(@one $side $title $($key)?)),*] };
+    ($($($word:ident)+ $title:literal $($key:literal)?),* $(,)?) => {
+        vec![$($crate::columns!(@one $($word)+ $title $($key)?)),*]
+    };
 }
 
 /// A table: each row has a cell for each column.
@@ -63,12 +77,34 @@ pub struct Table {
     rows: Vec<Vec<Cell>>,
     notes: Vec<String>,
     lines: Vec<String>,
+    long: Option<Long>,
+}
+
+/// That a table grows with what it is made of.
+#[derive(Clone, PartialEq, Debug)]
+struct Long {
+    /// What a row is.
+    what: &'static str,
+    /// The keys of the columns by which a row is among the worst; without any the first rows are.
+    by: &'static [&'static str],
+    /// How many rows belong together.
+    each: usize,
 }
 
 impl Table {
     /// A table without rows.
     pub fn new(name: impl Into<String>, title: impl Into<String>, columns: Vec<Column>) -> Table {
-        Table { title: title.into(), name: name.into(), columns, rows: Vec::new(), notes: Vec::new(), lines: Vec::new() }
+        let (rows, notes, lines) = (Vec::new(), Vec::new(), Vec::new());
+        Table { title: title.into(), name: name.into(), columns, rows, notes, lines, long: None }
+    }
+    /// Says that the table grows with what it is made of, and what a row is. People see the rows with the largest figures in the
+    /// columns with these keys, or without keys the first ones ([`Layout`]); documents and files have all.
+    pub fn grows(&mut self, what: &'static str, by: &'static [&'static str]) {
+        self.long = Some(Long { what, by, each: 1 });
+    }
+    /// The same of a table in which so many rows stand for one thing, one below the other.
+    pub fn grows_by(&mut self, each: usize, what: &'static str) {
+        self.long = Some(Long { what, by: &[], each });
     }
     /// Lines of text, which people read indented by two columns.
     pub fn of_lines(name: &str, title: impl Into<String>, lines: impl IntoIterator<Item = impl AsRef<str>>) -> Table {
@@ -99,19 +135,6 @@ impl Table {
         let before = self.rows.len();
         self.rows.retain(is_kept);
         before - self.rows.len()
-    }
-    /// Of more rows than `most` keeps those with the largest whole numbers in the columns with these keys, the largest first, and
-    /// says how many it left out.
-    pub fn keep_largest(&mut self, most: usize, by: &[&str]) -> usize {
-        let left_out = self.rows.len().saturating_sub(most);
-        if left_out > 0 {
-            let places: Vec<usize> = by.iter().filter_map(|key| self.columns.iter().position(|row| row.key == *key)).collect();
-            let figure = |row: &Vec<Cell>, place: usize| row[place].data.as_u64().unwrap_or(0);
-            let figures = |row: &Vec<Cell>| -> Vec<u64> { places.iter().map(|&place| figure(row, place)).collect() };
-            self.rows.sort_by_cached_key(|row| std::cmp::Reverse(figures(row)));
-            self.rows.truncate(most);
-        }
-        left_out
     }
     /// The columns.
     pub fn columns(&self) -> &[Column] {

@@ -8,8 +8,8 @@ pub use quota::{QuotaRow, quota_rows};
 
 use fairground_metrics::latency::RUN_METRICS;
 use fairground_metrics::{Better, Histogram, MarkerReport, Metric, MetricRow, PlatHistogram, RunReport, RunStats, Unit};
-use fairground_model::{MarkerUnit, TaskSet};
-use fairground_stdx::{Id, Instant, MarkerId, Ns};
+use fairground_model::{Instr, MarkerUnit, TaskSet};
+use fairground_stdx::{Id, Instant, MarkerId, Ns, TaskId};
 use locks::{ALL_LOCKS_METRICS, LOCK_METRICS, LOCK_TASK_METRICS, LOCK_WAIT_METRICS, lock_metrics};
 use quota::{QUOTA_METRICS, quota_metrics};
 use std::collections::BTreeMap;
@@ -35,6 +35,15 @@ pub fn metrics(report: &RunReport, tasks: &TaskSet, locks: &LockOutcome, quotas:
             let row = report.tasks.iter().find(|row| row.task == id);
             let times = row.map_or((Ns::ZERO, Ns::ZERO), |row| (row.runtime, row.max_wait));
             metrics.extend(TASK_METRICS.iter().map(|metric| metric.of(&format!("tasks.{name}."), &times)));
+            for (marker, spec) in tasks.markers.iter_enumerated().filter(|row| row.1.unit == MarkerUnit::Left) {
+                if makes(tasks, id, marker) {
+                    let own = report.markers.iter().find(|row| row.task == id && row.marker == marker);
+                    let values = own.map_or_else(Histogram::new, |row| row.values.clone());
+                    metrics.extend(
+                        TASK_LEFT_METRICS.iter().map(|metric| metric.of(&format!("tasks.{name}.{}_us.", spec.name), &values)),
+                    );
+                }
+            }
         }
     }
     metrics.extend(lock_metrics(locks));
@@ -82,6 +91,7 @@ pub fn described() -> Vec<Described> {
     let mut all = rows("", &RUN_METRICS);
     all.extend(markers);
     all.extend(rows("tasks.TASK.", &TASK_METRICS));
+    all.extend(rows("tasks.TASK.slack_us.", &TASK_LEFT_METRICS));
     all.extend(rows("locks.LOCK.", &LOCK_METRICS));
     all.extend(rows("locks.LOCK.MODE.", &LOCK_WAIT_METRICS));
     all.extend(rows("tasks.TASK.", &LOCK_TASK_METRICS));
@@ -105,6 +115,27 @@ static TASK_METRICS: [MetricRow<TaskTimes>; 2] = [
     MetricRow::new("max_wait_ms", Unit::Ms, Better::Lower, "The longest that it was runnable and did not run", |times| times.1.0),
 ];
 
+/// The metrics of what each task had left until it was due.
+static TASK_LEFT_METRICS: [MetricRow<Histogram>; 2] = [
+    MetricRow::new("mean", Unit::Us, Better::Higher, "The mean time that the task had left until its timer expired", |left| {
+        left.mean()
+    }),
+    MetricRow::new("p1", Unit::Us, Better::Higher, "The task had less left in 1 % of its rounds; 0 where it was late", |left| {
+        left.quantile(10)
+    }),
+];
+
+/// Whether the program of a task makes a measurement.
+fn makes(tasks: &TaskSet, task: TaskId, wanted: MarkerId) -> bool {
+    let is_it = |instr: &Instr| match instr {
+        Instr::MarkSince { marker, .. } | Instr::MarkBetween { marker, .. } | Instr::MarkValue { marker, .. } => {
+            *marker == wanted
+        }
+        _ => false,
+    };
+    tasks.tasks.get(task).and_then(|spec| tasks.programs.get(spec.program)).is_some_and(|program| program.code.iter().any(is_it))
+}
+
 /// What the measured tasks of a run have measured of one thing.
 struct Marked {
     kind: MarkerUnit,
@@ -121,13 +152,15 @@ impl Marked {
         let held = match kind {
             MarkerUnit::WholeUs => Some(1000),
             MarkerUnit::PerSecond => Some(1),
-            MarkerUnit::Ns | MarkerUnit::Count | MarkerUnit::EachUs => None,
+            MarkerUnit::Ns | MarkerUnit::Left | MarkerUnit::Count | MarkerUnit::EachUs => None,
         };
-        let window = tasks.window.filter(|_| kind == MarkerUnit::Count);
-        let per_second = window.map(|(from, to)| {
-            let to = to.min(Instant::ZERO + report.length).max(from);
-            let per_second = (values.sum() * 1_000_000_000).checked_div(u128::from(to.since(from).0)).unwrap_or(0);
-            u64::try_from(per_second).unwrap_or(u64::MAX)
+        let per_second = (kind == MarkerUnit::Count).then(|| {
+            let end = Instant::ZERO + report.length;
+            let (from, to) = tasks.window.unwrap_or((Instant::ZERO, end));
+            let length = to.min(end).max(from).since(from);
+            // In thousandths, rounded down.
+            let held = (values.sum() * 1_000_000_000_000).checked_div(u128::from(length.0)).unwrap_or(0);
+            u64::try_from(held).unwrap_or(u64::MAX)
         });
         let buckets = held.map(|held| (marker_buckets(report, tasks, &all, marker), held));
         Marked { kind, values, buckets, per_second }
@@ -135,6 +168,7 @@ impl Marked {
     fn unit(&self) -> (Unit, Better) {
         match self.kind {
             MarkerUnit::Ns | MarkerUnit::WholeUs | MarkerUnit::EachUs => (Unit::Us, Better::Lower),
+            MarkerUnit::Left => (Unit::Us, Better::Higher),
             MarkerUnit::Count => (Unit::Count, Better::Neither),
             MarkerUnit::PerSecond => (Unit::Count, Better::Higher),
         }
@@ -167,11 +201,12 @@ const fn marker(
 }
 
 const MORE: Option<(Unit, Better)> = Some((Unit::Count, Better::Higher));
+const PER_SECOND: Option<(Unit, Better)> = Some((Unit::Rate, Better::Higher));
 
 /// The metrics of each measurement of a workload, over all measured tasks that make it.
 static MARKER_METRICS: [MarkerRow; 11] = [
     marker("count", MORE, "How many values were measured", |marked| Some(marked.values.len())),
-    marker("per_second", MORE, "Their sum per second of the window, where only a window counts", |marked| marked.per_second),
+    marker("per_second", PER_SECOND, "Their sum per second of the window, or of the run without one", |marked| marked.per_second),
     marker("mean", None, "Their mean", |marked| Some(marked.values.mean())),
     marker("p50", None, "Their median", |marked| marked.percentile(50_000)),
     marker("p75", None, "75 % are at most this (measurements in schbench's buckets)", |marked| marked.of_buckets(75_000)),

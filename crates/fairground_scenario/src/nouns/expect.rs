@@ -132,6 +132,14 @@ fn read_limit(metric: &Metric, value: Spanned<&Value>, m: &mut Mistakes) -> Opti
             (count.map(|count| (count, count.to_string())), "a whole number")
         }
         Unit::Percent => (value.value.as_str().and_then(percent), "a share in quotes: \"95%\""),
+        Unit::Rate => {
+            let whole = value.value.as_integer().and_then(|number| u64::try_from(number).ok()?.checked_mul(1000));
+            let whole = whole.map(|held| (held, (held / 1000).to_string()));
+            (
+                whole.or_else(|| value.value.as_str().and_then(thousandths)),
+                "a number per second, in quotes if it has a point: \"43.5\"",
+            )
+        }
     };
     if found.is_none() {
         m.at(value.span, format!("no value for `{}`", metric.name), format!("Write {want}."));
@@ -141,7 +149,12 @@ fn read_limit(metric: &Metric, value: Spanned<&Value>, m: &mut Mistakes) -> Opti
 
 /// `99.5%` in thousandths of a percent.
 fn percent(text: &str) -> Option<(u64, String)> {
-    let (whole, places) = text.strip_suffix('%')?.split_once('.').unwrap_or((text.strip_suffix('%')?, ""));
+    Some((thousandths(text.strip_suffix('%')?)?.0, text.to_string()))
+}
+
+/// `43.5` in thousandths.
+fn thousandths(text: &str) -> Option<(u64, String)> {
+    let (whole, places) = text.split_once('.').unwrap_or((text, ""));
     if places.len() > 3 || whole.is_empty() {
         return None;
     }

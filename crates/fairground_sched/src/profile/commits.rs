@@ -205,7 +205,10 @@ static COMMITS: &[Commit] = &[
     commit("4929a4e6faa0", "sched/fair: Scale bandwidth quota and period without losing quota/period ratio precision"),
     commit("512ac999d275", "sched/fair: Fix bandwidth timer clock drift condition"),
     commit("51ce83ed523b", "sched: reduce sched slice for SCHED_IDLE entities"),
-    commit("52262ee567ad", "sched/fair: Allow a per-CPU kthread waking a task to stack on the same CPU, to fix XFS performance regression"),
+    commit(
+        "52262ee567ad",
+        "sched/fair: Allow a per-CPU kthread waking a task to stack on the same CPU, to fix XFS performance regression",
+    ),
     commit("54a58a787791", "sched/fair: Implement DELAY_ZERO"),
     commit("57abff067a08", "sched/fair: Rework find_idlest_group()"),
     commit("5e963f2bd465", "sched/fair: Commit to EEVDF"),
@@ -297,8 +300,9 @@ mod tests {
     fn each_commit_belongs_to_a_change_of_the_tables() {
         // All changes of kernels whose tables there are, in pairs of neighbours and over the whole span.
         let first = Profile::parse("v4.12").unwrap();
-        let versions: Vec<KernelVersion> =
-            std::iter::successors(Some(first.base), |version| Some(version.next())).take_while(|&version| version <= v(7, 2)).collect();
+        let versions: Vec<KernelVersion> = std::iter::successors(Some(first.base), |version| Some(version.next()))
+            .take_while(|&version| version <= v(7, 2))
+            .collect();
         let shown = |version: KernelVersion| Profile::parse_to_show(&version.to_string()).unwrap();
         let mut known: BTreeSet<(&str, KernelVersion)> = BTreeSet::new();
         for pair in versions.windows(2) {
@@ -308,7 +312,11 @@ mod tests {
         }
         for row in MADE_BY {
             assert!(known.contains(&(row.name, row.since)), "{} did not change in {}", row.name, row.since);
-            assert!(!row.ids.is_empty() && row.ids.iter().all(|id| COMMITS.iter().any(|commit| commit.id == *id)), "{}", row.name);
+            assert!(
+                !row.ids.is_empty() && row.ids.iter().all(|id| COMMITS.iter().any(|commit| commit.id == *id)),
+                "{}",
+                row.name
+            );
         }
         let rows: BTreeSet<_> = MADE_BY.iter().map(|row| (row.name, row.since)).collect();
         assert_eq!(rows.len(), MADE_BY.len(), "a change stands here twice");
@@ -319,8 +327,14 @@ mod tests {
         let ids: BTreeSet<&str> = COMMITS.iter().map(|commit| commit.id).collect();
         assert_eq!(ids.len(), COMMITS.len());
         for commit in COMMITS {
-            assert!(commit.id.len() == 12 && commit.id.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b)), "{commit}");
-            assert!(commit.subject.contains(' ') && !commit.subject.ends_with('.') || commit.subject.ends_with("tick."), "{commit}");
+            assert!(
+                commit.id.len() == 12 && commit.id.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b)),
+                "{commit}"
+            );
+            assert!(
+                commit.subject.contains(' ') && !commit.subject.ends_with('.') || commit.subject.ends_with("tick."),
+                "{commit}"
+            );
             assert!(MADE_BY.iter().any(|row| row.ids.contains(&commit.id)), "{commit} made nothing");
         }
     }

@@ -31,7 +31,8 @@ pub(super) fn compile(threads: &[Thread], default_policy: RtPolicy, mistakes: &m
     let markers = Markers {
         period: marker(&mut set, "period", MarkerUnit::Ns),
         timer_latency: marker(&mut set, "timer_latency", MarkerUnit::Ns),
-        slack: marker(&mut set, "slack", MarkerUnit::Ns),
+        slack: marker(&mut set, "slack", MarkerUnit::Left),
+        overrun: marker(&mut set, "overrun", MarkerUnit::Ns),
     };
     group::make(threads, &mut set, mistakes);
     let births = fork::births(threads, mistakes);
@@ -127,6 +128,7 @@ struct Markers {
     period: MarkerId,
     timer_latency: MarkerId,
     slack: MarkerId,
+    overrun: MarkerId,
 }
 
 struct Compiler<'t> {
@@ -303,6 +305,8 @@ impl Compiler<'_> {
         program.push(Instr::TimerWait { reg, period: timer.period, mode });
         program.push(Instr::MarkSince { marker: self.markers.timer_latency, reg });
         program.push(Instr::MarkBetween { marker: self.markers.slack, early: SCRATCH, late: reg });
+        // rt-app's slack is negative where this is more than 0.
+        program.push(Instr::MarkBetween { marker: self.markers.overrun, early: reg, late: SCRATCH });
     }
 }
 

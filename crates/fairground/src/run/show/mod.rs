@@ -91,7 +91,10 @@ pub fn run_document(scenario: &Scenario, outcome: &RunOutcome) -> Document {
     tables.push(time_spent::time_by_op_table(&outcome.spent));
     tables.extend(search_tables(scenario, outcome));
     let mut document = report::run_document(&inputs, &facts, &outcome.metrics, &tables);
-    document.set("title", scenario.title.as_str()).set("partial", outcome.is_partial());
+    document
+        .set("title", scenario.title.as_str())
+        .set("summary", summary(scenario, outcome))
+        .set("partial", outcome.is_partial());
     document.set("ticks", outcome.counts.ticks).set("notes", scenario.notes.clone());
     if !outcome.bands.is_empty() {
         document.set("holds", outcome.holds());

@@ -17,13 +17,12 @@ const MIN_WAKEUPS: u64 = 10;
 /// Tables, curves of latency and the timeline of a run, if it was collected.
 pub(crate) fn run_page(scenario: &Scenario, outcome: &RunOutcome, timeline: Option<Timeline>) -> Page {
     let mut page = page(&scenario.title, "run", scenario);
-    let counts = outcome.counts;
     page.fact("profile", scenario.profile.full_name())
         .fact("seed", outcome.seed.to_string())
         .fact("simulated", format_ns(outcome.simulated))
-        .fact("switches", format_count(counts.switches))
-        .fact("wake-ups", format_count(counts.wakeups))
-        .fact("migrations", format_count(counts.migrations))
+        .fact("switches", format_count(outcome.report.switches))
+        .fact("wake-ups", format_count(outcome.report.wakeups))
+        .fact("migrations", format_count(outcome.report.migrations))
         .fact("scenario", format!("{:032x}", outcome.scenario_digest))
         .fact("digest", format!("{:032x}", outcome.digest));
     page.push(Block::Snippet("What happened".to_string(), summary(scenario, outcome).join("\n")));
@@ -54,7 +53,7 @@ fn curves(page: &mut Page, outcome: &RunOutcome) {
     let note = format!("From sched_waking to the switch to the task; {} wake-ups.", format_count(report.latency.len()));
     page.push(Block::Chart(latency_chart("Wake-up latency", series, note)));
     for (marker, spec) in outcome.tasks.markers.iter_enumerated() {
-        if !matches!(spec.unit, MarkerUnit::Ns | MarkerUnit::WholeUs | MarkerUnit::EachUs) {
+        if !matches!(spec.unit, MarkerUnit::Ns | MarkerUnit::Left | MarkerUnit::WholeUs | MarkerUnit::EachUs) {
             continue;
         }
         let values = marker_values(report, &outcome.tasks, &(0..outcome.tasks.tasks.len()), marker);

@@ -2,7 +2,7 @@
 
 use crate::run::{RunEnding, RunOutcome, WorstWait};
 use fairground_metrics::Metric;
-use fairground_report::units::{fixed, format_count, format_metric, format_ns};
+use fairground_report::units::{counted, fixed, format_count, format_metric, format_ns};
 use fairground_scenario::{BandResult, Scenario};
 use fairground_stdx::{Ns, TaskId};
 
@@ -18,8 +18,7 @@ pub fn summary(scenario: &Scenario, outcome: &RunOutcome) -> Vec<String> {
         lines.extend(worst.ask.iter().map(|command| format!("  more      {command}")));
     }
     lines.extend(expected(&outcome.bands));
-    lines.push(format!("scenario    {:032x}", outcome.scenario_digest));
-    lines.push(format!("digest      {:032x}", outcome.digest));
+    lines.push(format!("digest      {:032x} of scenario {:032x}", outcome.digest, outcome.scenario_digest));
     lines
 }
 
@@ -30,11 +29,11 @@ fn what_ran(scenario: &Scenario, outcome: &RunOutcome) -> String {
         RunEnding::AtEvent => format!("PARTIAL: stopped at {} before an event, as asked: ", outcome.simulated),
     };
     format!(
-        "{partial}{}: {} on {} ({} CPUs), seed {}, {} simulated",
+        "{partial}{}: {} on {} ({}), seed {}, {} simulated",
         scenario.title,
         scenario.profile.full_name(),
         scenario.machine.name,
-        scenario.machine.cpus.len(),
+        counted(scenario.machine.cpus.len() as u64, "CPU"),
         outcome.seed,
         format_ns(outcome.simulated),
     )
@@ -46,15 +45,13 @@ fn metric<'a>(outcome: &'a RunOutcome, name: &str) -> Option<&'a Metric> {
 
 fn cpus(outcome: &RunOutcome) -> String {
     let share = |name| metric(outcome, name).map_or_else(String::new, |metric| format_metric(metric.value, metric.unit));
-    let counts = outcome.counts;
     format!(
-        "CPUs        {} busy, {} in the kernel; {} ticks, {} switches, {} wake-ups, {} migrations",
+        "CPUs        {} busy, {} in the kernel; {} switches, {} wake-ups, {} migrations",
         share("busy_pct"),
         share("kernel_pct"),
-        format_count(counts.ticks),
-        format_count(counts.switches),
-        format_count(counts.wakeups),
-        format_count(counts.migrations),
+        format_count(outcome.report.switches),
+        format_count(outcome.report.wakeups),
+        format_count(outcome.report.migrations),
     )
 }
 

@@ -27,6 +27,7 @@ pub(super) fn group_table(outcome: &RunOutcome, profile: &Profile) -> Table {
         right "run ms" "run_ns", right "%cpu" "cpu_pct", right "% of all" "share_pct",
     ];
     let mut table = Table::new("groups", "Groups, by where tasks started", columns);
+    table.grows("groups", &["run_ns"]);
     let set = &outcome.tasks;
     let starts = set.first_groups();
     let mut rows: IndexVec<TgId, (u64, Ns)> = set.groups.iter().map(|_| (0, Ns::ZERO)).collect();
@@ -66,10 +67,11 @@ pub(super) fn quota_table(rows: &[QuotaRow]) -> Table {
     let columns = columns![
         left "group", right "cpu.max us" "cpu_max_us", right "burst us" "cpu_max_burst_us", right "used ms" "used_ns",
         right "periods" "nr_periods", right "throttled" "nr_throttled", right "%" "throttled_pct",
-        right "throttled ms" "throttled_ns", right "bursts" "nr_bursts", right "burst ms" "burst_ns",
-        right "debt ms" "debt_ns_max",
+        right "throttled ms" "throttled_ns", spare right "bursts" "nr_bursts", spare right "burst ms" "burst_ns",
+        spare right "debt ms" "debt_ns_max",
     ];
     let mut table = Table::new("quota", "Quota (cpu.max, cpu.stat)", columns);
+    table.grows("groups", &["throttled_ns", "used_ns"]);
     for QuotaRow { group, limit, stats, used } in rows {
         let percent = (stats.nr_throttled * 10_000).checked_div(stats.nr_periods).unwrap_or(0);
         table.push(vec![
@@ -108,6 +110,7 @@ fn hold_table(locks: &[LockReport]) -> Table {
         right "chain" "longest_chain", right "hung" "hung_tasks",
     ];
     let mut table = Table::new("locks", "Locks", columns);
+    table.grows("locks", &["throttled_hold_wait_ns", "hold_ns_max"]);
     for lock in locks {
         table.push(vec![
             lock.name.clone().into(),
@@ -131,11 +134,12 @@ fn hold_table(locks: &[LockReport]) -> Table {
 fn wait_table(locks: &[LockReport]) -> Table {
     let columns = columns![
         left "lock", left "to" "mode", right "waits", right "contended", right "mean ms" "wait_ns_mean",
-        right "p99 ms" "wait_ns_p99", right "max ms" "wait_ns_max", right "running ms" "holder_running_ns",
-        right "waiting ms" "holder_waiting_ns", right "asleep ms" "holder_asleep_ns",
+        right "p99 ms" "wait_ns_p99", right "max ms" "wait_ns_max", spare right "running ms" "holder_running_ns",
+        spare right "waiting ms" "holder_waiting_ns", spare right "asleep ms" "holder_asleep_ns",
         right "throttled ms" "holder_throttled_ns",
     ];
     let mut table = Table::new("lock_waits", "Waits for locks", columns);
+    table.grows("rows", &["wait_ns_max", "wait_ns_p99"]);
     for (lock, (mode, name)) in locks.iter().flat_map(|lock| LOCK_MODES.map(|mode| (lock, mode))) {
         let LockWaits { times, contended, while_holder } = lock.waits(mode);
         if times.count() == 0 && *contended == 0 {

@@ -13,14 +13,24 @@ use super::share::percent;
 use decisions::error_percent;
 use fairground_conform::{Kind, KindTally, Outcome, Tally};
 use fairground_report::units::format_count;
-use fairground_report::{Document, Input, Table};
+use fairground_report::{Cell, Document, Input, Table};
 use serde_json::{Map, Value, json};
 use tally::{quota_of, tally};
 
-/// What was compared, in a line.
-pub fn heading(conformance: &Conformance) -> String {
-    let records = format_count(conformance.outcome.records);
-    format!("{}: {records} records against {}\n", conformance.name, conformance.profile)
+/// What was compared, and how far record and model agree: two lines.
+pub fn summary(conformance: &Conformance) -> Vec<String> {
+    let outcome = &conformance.outcome;
+    let records = format_count(outcome.records);
+    let compared = format!("{}: {records} records against {}", conformance.name, conformance.profile);
+    let share = |kind: Kind| {
+        let all = outcome.kinds.get(&kind).map(|row| row.all).filter(|all| all.decisions > 0)?;
+        let percent = Cell::percent(all.agree.saturating_mul(10_000) / all.decisions).text;
+        Some(format!("{} {percent} of {}", kind.name(), format_count(all.decisions)))
+    };
+    let shares: Vec<String> =
+        [Kind::Pick, Kind::WakeupPreempt, Kind::TickPreempt, Kind::SelectCpu].into_iter().filter_map(share).collect();
+    let agree = if shares.is_empty() { "nothing: no decision was compared".to_string() } else { shares.join(", ") };
+    vec![compared, format!("agree in    {agree}")]
 }
 
 /// All tables that have something to say.
@@ -39,6 +49,7 @@ pub fn document(conformance: &Conformance) -> Document {
     let mut document = Document::new("conform", &inputs, None, Some(conformance.digest));
     let vruntimes = conformance.outcome.vruntimes;
     document
+        .set("summary", summary(conformance))
         .set("profile", conformance.profile.as_str())
         .set("records", conformance.outcome.records)
         .set("partial", conformance.interrupted)
