@@ -62,7 +62,17 @@ const NIGHTLY: &[(&str, Act)] = &[
         "planted changes",
         Act::Cargo(
             &[
-                "run", "--release", "--quiet", "--package", "fairground_exam", "--", "bisect", "--seeds", "1001..1025", "--floor", "95",
+                "run",
+                "--release",
+                "--quiet",
+                "--package",
+                "fairground_exam",
+                "--",
+                "bisect",
+                "--seeds",
+                "1001..1025",
+                "--floor",
+                "95",
             ],
             &[],
         ),

@@ -14,7 +14,8 @@ pub fn summary(found: &Bisected) -> String {
     let sides = format!("{} to {}", found.a.full_name(), found.b.full_name());
     let mut text = format!("{name}: {from} to {to} ({}) from {sides}, {}.\n", percent(effect), seeds(found.seeds));
     if !effect.moves {
-        let why = if effect.settled { "That is less than what matters" } else { "That is less than what matters, or may be chance" };
+        let why =
+            if effect.settled { "That is less than what matters" } else { "That is less than what matters, or may be chance" };
         return text + &format!("{why}: nothing was searched. {} runs were made.\n", found.made);
     }
     for culprit in &found.culprits {
@@ -41,8 +42,12 @@ fn of_culprit(found: &Bisected, culprit: &Culprit) -> String {
     let last = culprit.rows.iter().filter_map(|row| row.since).max();
     let since = last.map_or_else(|| "no kernel, but a setting or patch".to_string(), |since| since.to_string());
     let share = share(effect.mean(), found.effect.mean()).text;
-    let mut text =
-        format!("Moved by {} ({since}): {}{}, {share} % of the difference.\n", culprit.names().join(" with "), percent(effect), spread(effect));
+    let mut text = format!(
+        "Moved by {} ({since}): {}{}, {share} % of the difference.\n",
+        culprit.names().join(" with "),
+        percent(effect),
+        spread(effect)
+    );
     for row in &culprit.rows {
         // A change of another version than that of the headline tells its own.
         let own = row.since.filter(|own| Some(*own) != last).map_or(String::new(), |own| format!(" ({own})"));

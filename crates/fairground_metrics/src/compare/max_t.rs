@@ -123,7 +123,8 @@ impl Metric {
         let squares: u128 = differences.iter().map(|&difference| u128::from(difference.unsigned_abs()).pow(2)).sum();
         let distances = distances.iter().map(|distance| (distance.unsigned_abs() / groups.max(1) as u128) >> shift);
         // One degree of freedom less than the squares of the differences have.
-        let scatter = distances.map(|distance| distance.pow(2)).sum::<u128>() / (groups - 1).max(1) as u128 * groups.max(1) as u128;
+        let scatter =
+            distances.map(|distance| distance.pow(2)).sum::<u128>() / (groups - 1).max(1) as u128 * groups.max(1) as u128;
         let scale = squares.min(scatter.max(squares / 4));
         Metric { differences, root: scale.isqrt() as u64 }
     }
