@@ -68,7 +68,7 @@ mod tests {
     #[test]
     fn a_group_in_a_decision_is_no_task() {
         let group = fairground_model::Decision::group(fairground_stdx::TgId::new(1));
-        let row = flat::tasks_of(&fairground_model::TraceEvent::Decision(fairground_model::Decision {
+        let row = crate::flat::tasks_of(&fairground_model::TraceEvent::Decision(fairground_model::Decision {
             reason: fairground_model::Reason::PickOnly,
             a: group,
             b: 0,
