@@ -6,6 +6,7 @@ use crate::table::{Cell, ROWS, Table, number};
 use crate::units::{counted, decimal, format_mean, format_metric};
 use fairground_metrics::{Comparison, FEWEST_PAIRS, SideStats, Unit, Verdict};
 use serde_json::{Value, json};
+use std::cmp::Ordering;
 
 /// One metric of one case under one load.
 #[derive(Clone, PartialEq, Debug)]
@@ -83,7 +84,7 @@ impl CompareReport {
                 Verdict::Inconclusive => 3,
                 Verdict::NoDifference => 4,
             };
-            rows.sort_by(|a, b| rank(a).cmp(&rank(b)).then_with(|| part(&b.comparison).total_cmp(&part(&a.comparison))));
+            rows.sort_by(|a, b| rank(a).cmp(&rank(b)).then_with(|| larger_first(&a.comparison, &b.comparison)));
         }
         rows
     }
@@ -92,7 +93,7 @@ impl CompareReport {
         const SHOWN: usize = 3;
         let mut rows: Vec<&Comparison> =
             self.rows.iter().map(|row| &row.comparison).filter(|row| row.verdict == verdict).collect();
-        rows.sort_by(|a, b| part(b).total_cmp(&part(a)));
+        rows.sort_by(|a, b| larger_first(a, b));
         let shown = |row: &&Comparison| {
             let percent = percent_cell(row).text;
             let part = match percent.as_str() {
@@ -194,6 +195,12 @@ pub fn overall(b: &str, verdicts: &[Verdict]) -> String {
         "{word}: {b} is worse in {worse}, better in {better}, otherwise different in {differ} metrics; no difference in {same}, \
          undecided {open}."
     )
+}
+
+/// Metrics of the whole run before those of single tasks, larger effects first.
+fn larger_first(a: &Comparison, b: &Comparison) -> Ordering {
+    let of_task = |row: &Comparison| row.name.starts_with("tasks.");
+    of_task(a).cmp(&of_task(b)).then_with(|| part(b).total_cmp(&part(a)))
 }
 
 /// The size of an effect in parts of the baseline's mean.

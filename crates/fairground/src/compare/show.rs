@@ -11,6 +11,7 @@ use fairground_report::page::{Block, Page, Series};
 use fairground_report::units::{counted, format_ns};
 use fairground_report::{Cell, Column, Document, Input, Table, columns};
 use fairground_scenario::{Scenario, metrics::marker_values};
+use fairground_stdx::Ns;
 use serde_json::json;
 
 impl Compared {
@@ -23,7 +24,7 @@ impl Compared {
         lines.extend(self.report.highlights());
         let pairs = self.outcomes.len() / 2;
         let runs = counted(pairs as u64, "pair");
-        let (machine, length) = (&scenario.machine, format_ns(scenario.duration));
+        let (machine, length) = (&scenario.machine, format_ns(self.outcomes.first().map_or(Ns::ZERO, |run| run.simulated)));
         let cpus = counted(machine.cpus.len() as u64, "CPU");
         lines.push(format!(
             "runs        {runs} of {}, seeds from {}, {} ({cpus}), {length} each",

@@ -84,7 +84,7 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
         Some(Answer::NeverLate { task, digest }) => {
             match json {
                 true => show::document(&explain::document_of_none(scenario, task.as_deref(), digest))?,
-                false => show::text(&explain::story_of_none(task.as_deref()))?,
+                false => show::lines(&explain::story_of_none(task.as_deref()))?,
             }
             return Ok(0);
         }

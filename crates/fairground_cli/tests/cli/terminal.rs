@@ -42,6 +42,8 @@ fn commands(folder: &Folder) -> Vec<Vec<String>> {
         "explain PRICED --task player",
         "explain SET/trace.csv.zst --task press09",
         "vopr --seed 1 --runs 2",
+        "bisect PRICED --change NO_WAKEUP_PREEMPTION --metric wakeup_latency_us.p99 --runs 6",
+        "advise examples/advise/counters.json --goal p99=60ms --fit-runs 100",
         "list features",
         "list metrics",
         "list reasons",
