@@ -80,9 +80,9 @@ pub struct Step {
     pub to: String,
     /// How many rows it changed.
     pub rows: usize,
-    /// What it did to the metric.
+    /// What it did to the metric, over the first seeds.
     pub effect: Effect,
-    /// Whether it is taken for one that moves it.
+    /// Whether it is taken for one that moves it, by as many seeds as that took.
     pub moves: bool,
 }
 
@@ -203,7 +203,7 @@ fn history(runs: &mut Runs<'_>, way: &[Profile], size: i128) -> Result<Vec<Step>
     let mut steps = Vec::new();
     for pair in way.windows(2) {
         let moves = runs.lies_apart(&pair[0], &pair[1], size, SEEDS_OF_STEP)?;
-        let effect = runs.effect(&pair[0], &pair[1], FIRST)?;
+        let effect = runs.first_effect(&pair[0], &pair[1])?;
         let (from, to) = (pair[0].name.clone(), pair[1].name.clone());
         steps.push(Step { from, to, rows: pair[0].rows_apart(&pair[1]).len(), effect, moves });
     }

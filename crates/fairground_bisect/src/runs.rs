@@ -152,6 +152,15 @@ impl<'a> Runs<'a> {
         self.effect_by(from, to, seeds, ERROR_ONE_IN)
     }
 
+    /// The same over the first seeds only, whatever is known.
+    pub(crate) fn first_effect(&mut self, from: &Profile, to: &Profile) -> Result<Effect, Stop> {
+        let mut effect = self.effect(from, to, FIRST)?;
+        effect.from.truncate(FIRST);
+        effect.to.truncate(FIRST);
+        effect.interval = None;
+        Ok(effect)
+    }
+
     fn effect_by(&mut self, from: &Profile, to: &Profile, seeds: usize, p_one_in: u64) -> Result<Effect, Stop> {
         self.make(&[from, to], seeds)?;
         let values = [from, to].map(|state| self.place(state)).map(|place| self.known[place].values.clone());

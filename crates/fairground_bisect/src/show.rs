@@ -103,17 +103,20 @@ pub fn tables(found: &Bisected) -> Vec<Table> {
 
 fn history(found: &Bisected) -> Table {
     let columns = columns![
-        left "from", left "to", right "rows", right "seeds", right "before" "before", right "after" "after",
-        right "change" "change", left "moves",
+        left "from", left "to", right "rows", right "before" "before", right "after" "after", right "change" "change",
+        left "moves",
     ];
-    let mut table = Table::new("history", "along the history", columns);
+    let title = match found.steps.first().map_or(0, |step| step.effect.from.len()) {
+        1 => "along the history".to_string(),
+        count => format!("along the history, over {count} seeds"),
+    };
+    let mut table = Table::new("history", title, columns);
     for step in &found.steps {
         let effect = &step.effect;
         table.push(vec![
             step.from.as_str().into(),
             step.to.as_str().into(),
             Cell::count(step.rows as u64),
-            Cell::count(effect.from.len() as u64),
             value(found, effect.before()).into(),
             value(found, effect.after()).into(),
             percent(effect).into(),

@@ -91,9 +91,11 @@ fn any_kernel_of_the_tables_is_shown() {
               Now: As rq-clock-pelt; a CPU that goes idle also syncs and remembers its clocks, so that
               sleepers who leave it decay. Before: Time is scaled by capacity, then frequency; lost idle
               time is tested once, when the CPU goes idle.
+              commit e2f3e35f1f5a "sched/fair: Decay task PELT values during wakeup migration"
           migrate_detach (seam): after-dequeue → with-dequeue
               Now: At once, by the dequeue itself: before the groups above it get their weights. Before: At
               once, when the task has left its queue.
+              commit e1f078f50478 "sched/fair: Combine detach into dequeue when migrating task"
           recent_used_cpu (seam): always-unchecked → always
               Now: The previous CPU at every wake-up that reaches this point. Before: The previous CPU at
               every wake-up that reaches this point; the affinity check uses the new value (a kernel bug).
@@ -104,13 +106,18 @@ fn any_kernel_of_the_tables_is_shown() {
           start_node (seam): room → small-imbalance
               Now: The local node has more tasks than imb_numa_nr allows, or over two idle CPUs fewer.
               Before: The local node has more tasks than imb_numa_nr allows.
+              commit cb29a5c19d2d "sched/numa: Apply imbalance limitations consistently"
           remote_wakeup (seam): on-cpu → idle-target
               Now: Those onto another cache, and those onto a CPU where nothing is runnable. Before: Those
               onto another cache, and those of a task that is still on its CPU if no more than one is
               runnable there.
+              commit f3dd3f674555 "sched: Remove the limitation of WF_ON_CPU on wakelist if wakee cpu is
+              idle"
           numa_allowance (seam): quarter → eighth
               Now: One for each cache of a node; an eighth of its CPUs if there is one cache. Before: One
               for each cache of a node; a quarter of its CPUs if there is one cache.
+              commit 026b98a93bbd "sched/numa: Adjust imb_numa_nr to a better approximation of memory
+              channels"
           numa_imbalance (seam): halved-few → few
               Now: A difference of at most two tasks, while the local group has few tasks (imb_numa_nr).
               Before: At most two tasks to move, while the local group has few tasks (imb_numa_nr).
@@ -126,8 +133,12 @@ fn any_kernel_of_the_tables_is_shown() {
               left out.
           SIS_PROP (feature): off, was on
               The search for an idle CPU visits as many as average idle time and cost of a visit allow.
+              commit 70fb5ccf2ebb "sched/fair: Introduce SIS_UTIL to search idle CPU based on sum of
+              util_avg"
           SIS_UTIL (feature): new, on
               The search for an idle CPU visits the fewer, the more the cache domain is used.
+              commit 70fb5ccf2ebb "sched/fair: Introduce SIS_UTIL to search idle CPU based on sum of
+              util_avg"
     "#]]
     .assert_eq(&ok(&["profile", "diff", "v5.19", "v6.0"]).out);
     let there = ok(&["profile", "diff", "v5.18", "v6.6", "--json"]).json();

@@ -4,7 +4,7 @@ use super::knobs::Knob;
 use crate::delay::read;
 use crate::dice::Dice;
 use fairground::run::{self, RunOptions};
-use fairground_metrics::{Metric, Paired};
+use fairground_metrics::{Metric, Paired, Rule};
 use fairground_model::NullSink;
 use fairground_scenario::{Control, Error, Scenario};
 use rayon::prelude::*;
@@ -56,8 +56,10 @@ pub fn one_deviation(knob: &Knob, seed: u64) -> Result<Option<OneDeviation>, Err
         let middle = (low + high) / 2;
         let found = effect(middle, SEEDS_FROM + 1_000, SEEDS[1])?.abs();
         if ONE.contains(&found) {
-            let permille = effect(middle, SEEDS_FROM + 2_000, SEEDS[2])?;
-            let is_one = ONE.contains(&permille.abs());
+            let told = at(middle, SEEDS_FROM + 2_000, SEEDS[2])?;
+            let Some(pair) = told.iter().find(|pair| pair.name == metric) else { return Ok(None) };
+            let permille = deviations(pair);
+            let is_one = ONE.contains(&permille.abs()) && matters(pair);
             return Ok(is_one.then(|| OneDeviation { b: text(middle), a, metric, permille }));
         }
         if found < *ONE.start() { low = middle } else { high = middle }
@@ -74,6 +76,13 @@ pub(super) fn runs(side: &Scenario, from: u64, count: u64) -> Result<Vec<Vec<Met
             run::run(&side, &RunOptions::default(), &mut NullSink, Control::none()).map(|outcome| outcome.metrics)
         })
         .collect()
+}
+
+/// Whether the mean difference is clearly above what matters to `compare`, half a percent: less is no verdict, by its rule.
+fn matters(pair: &Paired) -> bool {
+    let sum = |values: &[u64]| values.iter().map(|&value| u128::from(value)).sum::<u128>();
+    let (a, b) = (sum(&pair.a), sum(&pair.b));
+    a.abs_diff(b) * 1000 >= a * u128::from(Rule::default().worth_permille) * 5 / 4
 }
 
 /// The mean difference in thousandths of the standard deviation of the differences; 0 if they do not scatter.
