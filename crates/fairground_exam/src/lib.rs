@@ -33,7 +33,7 @@ pub use planted::{Family, Planted, families, plant, second_families};
 pub use rows::{
     Draft, Draw, KINDS_OF_CHANGE, PlantedChange, Searched, changes_table, examine_changes, found_percent, plant_change,
 };
-pub use score::{Asked, FLOORS, FLOORS_OF_FAMILY, Right, examine, percent, table};
+pub use score::{Asked, FLOORS, FLOORS_OF_FAMILY, FLOORS_OF_SECOND, Right, examine, percent, table};
 pub use services::{
     Advised, KINDS, Kind, Nearness, Service, Truth, Truths, draw, examine_services, nearness, services_table, truth,
 };

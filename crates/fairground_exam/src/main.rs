@@ -3,8 +3,9 @@
 
 use clap::{Parser, Subcommand};
 use fairground_exam::{
-    Asked, FLOORS, Family, KINDS, KINDS_OF_CHANGE, Nearness, Truths, changes_table, examine, examine_changes, examine_services,
-    examine_sides, families, found_percent, nearness, page, percent, second_families, services_table, sides_table, table,
+    Asked, FLOORS, FLOORS_OF_SECOND, Family, KINDS, KINDS_OF_CHANGE, Nearness, Truths, changes_table, examine, examine_changes,
+    examine_services, examine_sides, families, found_percent, nearness, page, percent, second_families, services_table,
+    sides_table, table,
 };
 use fairground_scenario::Error;
 use std::fs;
@@ -144,18 +145,19 @@ fn run(args: &Explain) -> Result<ExitCode, Error> {
     }
     let lines = page::lines(&chosen, &table);
     if let Some(path) = &args.page {
-        write(path, &page::with(&read(path)?, &lines)?)?;
+        write(path, &page::with(&read(path)?, &lines, args.second)?)?;
     }
     if let Some(path) = &args.check {
         let written = read(path)?;
-        if page::with(&written, &lines)? != written {
+        if page::with(&written, &lines, args.second)? != written {
             eprintln!("{}: the table is another one: write it by --page", path.display());
             return Ok(ExitCode::FAILURE);
         }
     }
     let right = percent(&asked.iter().collect::<Vec<_>>());
-    if args.family.is_empty() && !right.is_above(&FLOORS) {
-        eprintln!("below the floors of {} % causes, {} % remedies and {} % who ran", FLOORS.cause, FLOORS.lever, FLOORS.who);
+    let floors = if args.second { FLOORS_OF_SECOND } else { FLOORS };
+    if args.family.is_empty() && !right.is_above(&floors) {
+        eprintln!("below the floors of {} % causes, {} % remedies and {} % who ran", floors.cause, floors.lever, floors.who);
         return Ok(ExitCode::FAILURE);
     }
     Ok(ExitCode::SUCCESS)

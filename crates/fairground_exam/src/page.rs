@@ -4,8 +4,14 @@ use crate::planted::Family;
 use fairground_report::Table;
 use fairground_scenario::Error;
 
-const BEGIN: &str = "<!-- by `cargo run --release -p fairground_exam -- explain --page docs/answers.md` -->\n";
-const END: &str = "<!-- end of explain -->";
+/// The comments between which a table stands.
+type Place = [&'static str; 2];
+const FIRST: Place =
+    ["<!-- by `cargo run --release -p fairground_exam -- explain --page docs/answers.md` -->\n", "<!-- end of explain -->"];
+const SECOND: Place = [
+    "<!-- by `cargo run --release -p fairground_exam -- explain --second --page docs/answers.md` -->\n",
+    "<!-- end of the second exam -->",
+];
 
 /// The table as Markdown, with the sentence of each family.
 pub fn lines(families: &[&'static Family], table: &Table) -> String {
@@ -19,13 +25,14 @@ pub fn lines(families: &[&'static Family], table: &Table) -> String {
     text
 }
 
-/// A page with these lines between its two comments.
-pub fn with(page: &str, lines: &str) -> Result<String, Error> {
-    let parts = page.split_once(BEGIN).and_then(|(before, rest)| Some((before, rest.split_once(END)?.1)));
+/// A page with these lines between the two comments of the first or of the second exam.
+pub fn with(page: &str, lines: &str, second: bool) -> Result<String, Error> {
+    let [begin, end] = if second { SECOND } else { FIRST };
+    let parts = page.split_once(begin).and_then(|(before, rest)| Some((before, rest.split_once(end)?.1)));
     let (before, after) = parts.ok_or_else(|| {
-        Error::one("the page", "lacks the two comments between which the table stands", format!("Write {}", BEGIN.trim()))
+        Error::one("the page", "lacks the two comments between which the table stands", format!("Write {}", begin.trim()))
     })?;
-    Ok(format!("{before}{BEGIN}\n{lines}\n{END}{after}"))
+    Ok(format!("{before}{begin}\n{lines}\n{end}{after}"))
 }
 
 #[cfg(test)]
@@ -34,8 +41,10 @@ mod tests {
 
     #[test]
     fn only_what_stands_between_the_comments_is_written() {
-        let page = format!("a\n{BEGIN}old\n{END}\nb\n");
-        assert_eq!(with(&page, "new\n").ok(), Some(format!("a\n{BEGIN}\nnew\n\n{END}\nb\n")));
-        assert!(with("a\n", "new\n").is_err());
+        for (second, [begin, end]) in [(false, FIRST), (true, SECOND)] {
+            let page = format!("a\n{begin}old\n{end}\nb\n");
+            assert_eq!(with(&page, "new\n", second).ok(), Some(format!("a\n{begin}\nnew\n\n{end}\nb\n")));
+            assert!(with("a\n", "new\n", second).is_err());
+        }
     }
 }

@@ -5,7 +5,7 @@ use super::one::Explained;
 use super::own::is_of_kind;
 use super::parts::{Keeps, Who};
 use super::what_if::{NO_DEEP_IDLE, NO_INTERRUPTS, NO_STEAL, QUEUED_LOAD};
-use fairground_model::{DEFAULT_SHARES, Policy, TaskSet, TaskSpec, event};
+use fairground_model::{DEFAULT_SHARES, Policy, Start, TaskSet, TaskSpec, event};
 use fairground_scenario::Scenario;
 use fairground_sched::Profile;
 use fairground_sched::profile::{Known, KnownKind};
@@ -52,6 +52,11 @@ impl<'a> Named<'a> {
     fn of_team(&self, text: &str) -> String {
         let acts: Vec<String> = self.team().iter().map(|name| text.replace("{task}", name)).collect();
         acts.join("; ")
+    }
+    /// Whether one of the tasks that a change names is forked: it cannot be changed before that.
+    pub(super) fn names_forked(&self, text: &str) -> bool {
+        let is_named = |spec: &TaskSpec| text.split("; ").filter_map(|act| act.split(' ').nth(1)).any(|name| name == spec.name);
+        self.set.tasks.iter().any(|spec| spec.start == Start::Forked && is_named(spec))
     }
     /// Whether the program of a task makes changes of this kind itself, so that none from outside lasts.
     pub(super) fn sets_itself(&self, text: &str) -> bool {

@@ -1,7 +1,7 @@
 //! What programs set of their own tasks: policy, nice value, slice, affinity and timer slack. A change from outside does not
 //! outlast that, so a run that begins with the change has other programs: they set the new value.
 
-use fairground_model::{Change, Instr, Policy, TaskSet};
+use fairground_model::{Change, Instr, Policy, Start, TaskSet};
 use fairground_stdx::{CpuMask, Ns, TaskId};
 
 /// A value that is kept, whatever the program sets.
@@ -40,6 +40,15 @@ impl Kept {
 /// Keeps a value of a task: wherever its program sets another one, it sets this.
 pub(super) fn keep(set: &mut TaskSet, task: TaskId, kept: &Kept) {
     let Some(own) = set.tasks.get(task).map(|spec| spec.program) else { return };
+    let spec = &mut set.tasks[task];
+    // A forked task that has no value of its own has that of its parent, and does not exist at the beginning.
+    if spec.start == Start::Forked {
+        match *kept {
+            Kept::Nice(nice) => spec.nice = nice,
+            Kept::Policy(policy) => spec.policy = policy,
+            _ => {}
+        }
+    }
     let mut program = set.programs[own].clone();
     let mut changed = false;
     for step in &mut program.code {

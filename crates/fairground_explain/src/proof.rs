@@ -6,11 +6,11 @@
 //! - A rule of its own (a quota, a feature, a policy): the mean of the two, since a rule often leads to the next one, which
 //!   then has the time.
 //! - Others that were ahead and would have to yield: half of the smaller one, since that removes every wait for a CPU; all of
-//!   it if many had their turns.
+//!   it if many had their turns. No less than half of that for the time alone: a new task waits its turn behind them all the same.
 //! - On another CPU: what the removal saves.
 //! - A state that no change removes: its time, since the account of the time is exact.
 //!
-//! A cause whose removal saves less than a twentieth scores nothing. The one with the highest score is named. But if half of the
+//! Any other cause whose removal saves less than a twentieth scores nothing. The one with the highest score is named. But if half of the
 //! delay goes with a cause on another CPU, or with one that somebody set (a policy, WAKEUP_PREEMPTION, a burst), that goes first.
 
 use super::cause::{Cause, Place};
@@ -76,9 +76,10 @@ impl Suspect {
         let saved = self.removal.as_ref().map(|row| row.1.min(length));
         let half = if self.many { 1 } else { 2 };
         Ns(match (saved, self.cause.place()) {
+            // To make others yield is not to be without them: they may have their turns all the same.
+            (Some(saved), Place::Here) if is_generic(self.cause) => (self.time.min(saved).0 / half).max(self.time.0 / half / 2),
             (Some(saved), _) if saved.0 * 100 < length.0 * LEAST_PCT => 0,
             (Some(saved), Place::Elsewhere) => saved.0,
-            (Some(saved), Place::Here) if is_generic(self.cause) => self.time.min(saved).0 / half,
             (Some(saved), Place::Here) => (self.time.0 + saved.0) / 2,
             // What could be tried is so already, and the task waits all the same.
             (None, Place::Here) if self.removable => self.time.0 / 2,
@@ -169,7 +170,7 @@ pub(super) fn prove(
             let mut saved = outcome.delay.map_or(Ns::ZERO, |with| length.saturating_sub(with));
             // A task that was not taken off its queue while it slept does not move at its next wake-up.
             let moves = matches!(cause, Cause::Affinity | Cause::CpuOffline) && saved.0 * 2 < length.0;
-            if named.sets_itself(&text) || moves || outcome.delay.is_none() {
+            if named.sets_itself(&text) || named.names_forked(&text) || moves || outcome.delay.is_none() {
                 let left = whole.try_text(&text)?;
                 tried.outcomes.iter_mut().filter(|row| row.change == text).for_each(|row| row.whole = left);
                 saved = saved.max(left.map_or(Ns::ZERO, |left| length.saturating_sub(left)));

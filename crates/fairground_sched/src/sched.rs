@@ -241,8 +241,11 @@ impl Sched {
     /// From now on another form of the profile holds, with other features or tunables: as writes to the kernel's
     /// debugfs. `change` is what it is called; it cannot join a run if it changes what the tables mean.
     pub fn change_profile(&mut self, changed: Profile, change: &str) -> Result<(), ProfileError> {
-        let meaning =
-            |profile: &Profile| (profile.pelt, profile.pelt_clock, profile.pick, profile.place, profile.scale_load_down);
+        // Where throttled tasks are is another thing by each rule.
+        let meaning = |profile: &Profile| {
+            let load = (profile.pelt, profile.pelt_clock, profile.scale_load_down);
+            (load, profile.pick, profile.place, profile.throttle)
+        };
         if meaning(&changed) != meaning(&self.profile) {
             return Err(ProfileError::not_in_mid_run(change));
         }
