@@ -90,6 +90,10 @@ pub struct KindTally {
     /// Agreements of which the record fits both answers: schedule() may keep the task without a trace, an account may be
     /// that of a schedule() or a read of the clock, and another switch may come first.
     pub unclear: u64,
+    /// Those that rest on no guess of what lies before the record, where guesses are learnt.
+    pub told: Tally,
+    /// Decisions from which a guess was learnt: they are in no other count.
+    pub lessons: u64,
 }
 
 /// What one side chose.
@@ -181,6 +185,8 @@ pub struct Outcome {
     pub vruntimes: Vruntimes,
     /// The first virtual times that differ.
     pub vruntime_errors: Vec<VruntimeError>,
+    /// Picks beside a waiting real-time or deadline task: the higher priority first.
+    pub classes: Tally,
     /// Run time of each task.
     pub shares: IndexVec<TaskId, Share>,
     /// Disagreements, the first ones in full.

@@ -3,7 +3,7 @@
 use crate::balance::Verdict;
 use crate::digest::Digest;
 use crate::distributed::Distributed;
-use crate::event::TraceEvent;
+use crate::event::{TraceEvent, WakeContext};
 use crate::lock_event::LockEvent;
 use crate::message_event::MessageEvent;
 use fairground_stdx::{CpuId, Instant, TaskId};
@@ -29,6 +29,8 @@ pub trait Sink {
     fn record(&mut self, at: Instant, cpu: CpuId, event: &TraceEvent);
     /// The CPU's current task (`None`: the idle task) when it wrote the record that comes next, where a recording tells.
     fn context(&mut self, _cpu: CpuId, _current: Option<TaskId>) {}
+    /// Where the record that comes next was written, a wake-up, if a recording tells: an interrupt is nobody's doing.
+    fn interrupted(&mut self, _context: WakeContext) {}
     /// A record that no recorder wrote: it follows from others, which could not be otherwise.
     fn inferred(&mut self, at: Instant, cpu: CpuId, event: &TraceEvent) {
         self.record(at, cpu, event);

@@ -132,6 +132,7 @@ fn walked(recording: &Recording, kernel: &str) -> fairground_conform::Outcome {
         allowed: Vec::new(),
         groups: fairground_stdx::IndexVec::new(),
         members: Vec::new(),
+        learns: false,
     };
     let mut lockstep = Lockstep::new(recording, &setup);
     lockstep.advance(usize::MAX);

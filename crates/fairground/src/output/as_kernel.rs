@@ -7,7 +7,7 @@
 
 use super::stopper::Stoppers;
 use fairground_formats::TraceWriter;
-use fairground_model::{Distributed, LockEvent, Sink, TaskInfo, TraceEvent, Verdict};
+use fairground_model::{Distributed, LockEvent, Sink, TaskInfo, TraceEvent, Verdict, WakeContext};
 use fairground_stdx::{CpuId, Instant, Ns, TaskId};
 use std::io;
 
@@ -43,6 +43,9 @@ impl Sink for AsKernel {
     }
     fn context(&mut self, cpu: CpuId, current: Option<TaskId>) {
         self.writer.context(cpu, current);
+    }
+    fn interrupted(&mut self, context: WakeContext) {
+        self.writer.interrupted(context);
     }
     fn listens(&self) -> bool {
         self.writer.listens()

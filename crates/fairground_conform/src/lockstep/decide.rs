@@ -1,6 +1,7 @@
 //! Questions about preemption, their outcome in the record, and the verdict.
 
 use super::Lockstep;
+use super::guess::Asked;
 use crate::outcome::{Choice, Kind, Mismatch};
 use fairground_model::{Decision, Reason};
 use fairground_sched::Followed;
@@ -57,9 +58,21 @@ pub(super) struct Group {
     remote: bool,
     /// Whether nobody else could run, so that nothing is judged: only a sleeper in delayed dequeue is looked at.
     alone: bool,
+    /// The wakees that it was about.
+    asked: Vec<Asked>,
 }
 
 impl Lockstep<'_> {
+    /// The core was just asked whether `wakee`, which was queued on `cpu`, preempts the running task.
+    pub(super) fn asked_about(&mut self, wakee: TaskId, writer: CpuId, cpu: CpuId, at: Instant, was_due: bool) {
+        self.asked(writer, cpu, at, Kind::WakeupPreempt, was_due);
+        let Some(curr) = self.curr(cpu).filter(|_| self.learns) else { return };
+        let lead = self.world.sched.wakeup_lead(curr, wakee);
+        if let Some(group) = &mut self.cpus[cpu].group {
+            group.asked.push(Asked { wakee, lead });
+        }
+    }
+
     /// The core was just asked, on `cpu` by `writer`, whether the running task shall give way. `was_due`: a reschedule
     /// was due before already.
     pub(super) fn asked(&mut self, writer: CpuId, cpu: CpuId, at: Instant, kind: Kind, was_due: bool) {
@@ -93,7 +106,8 @@ impl Lockstep<'_> {
             }
             empty => {
                 let (last, since, unclear) = (now, Ns::ZERO, false);
-                *empty = Some(Group { at, last, kind, reason: heard, curr, since, unclear, waits, remote, alone });
+                let asked = Vec::new();
+                *empty = Some(Group { at, last, kind, reason: heard, curr, since, unclear, waits, remote, alone, asked });
             }
         }
     }
@@ -156,19 +170,21 @@ impl Lockstep<'_> {
         if !due {
             if group.unclear {
                 self.count_unclear(group.kind);
+            } else {
+                self.bind_guesses(group.curr, &group.asked);
             }
-            return self.verdict(cpu, &group, false, false);
+            return self.verdict(cpu, &group, (false, None), false);
         }
         if self.is_unseen(cpu) && self.ask_pick(cpu, group.curr) == Some(group.curr) {
-            self.tally(group.kind, false, true);
+            self.tally(cpu, group.kind, false, true);
             return self.count_unclear(group.kind);
         }
-        self.verdict(cpu, &group, false, true);
+        self.verdict(cpu, &group, (false, None), true);
         self.world.sched.follow_need_resched(cpu, false);
     }
 
-    /// The record shows a reschedule on `cpu`, which `kept` the task or not.
-    pub(super) fn rescheduled(&mut self, cpu: CpuId, kept: bool) {
+    /// The record shows a reschedule on `cpu`, which `kept` the task, or after which `next` runs.
+    pub(super) fn rescheduled(&mut self, cpu: CpuId, kept: bool, next: Option<TaskId>) {
         let Some(group) = self.cpus[cpu].group.take() else {
             if self.world.sched.cfs_rq(cpu).h_nr_runnable > 1 {
                 self.fact("reschedules that no recorded question explains (a yield, a call of schedule())");
@@ -182,7 +198,10 @@ impl Lockstep<'_> {
         if group.unclear && kept {
             self.count_unclear(group.kind);
         }
-        self.verdict(cpu, &group, true, due);
+        if due && !group.unclear {
+            self.bind_guesses(group.curr, &group.asked);
+        }
+        self.verdict(cpu, &group, (true, next), due);
     }
 
     /// Questions of `cpu` whose outcome the record cannot show.
@@ -203,7 +222,7 @@ impl Lockstep<'_> {
         }
         let due = self.world.sched.resched_due(cpu);
         self.count_unclear(group.kind);
-        self.verdict(cpu, &group, due, due);
+        self.verdict(cpu, &group, (due, None), due);
     }
 
     fn ask_pick(&mut self, cpu: CpuId, curr: TaskId) -> Option<TaskId> {
@@ -219,14 +238,27 @@ impl Lockstep<'_> {
         self.kinds.entry(kind).or_default().unclear += 1;
     }
 
-    fn tally(&mut self, kind: Kind, did: bool, agree: bool) {
+    fn tally(&mut self, cpu: CpuId, kind: Kind, did: bool, agree: bool) {
+        let rests = self.rests_on_guess(cpu);
         let row = self.kinds.entry(kind).or_default();
         row.all.count(agree);
+        if !rests {
+            row.told.count(agree);
+        }
         if did { row.did.count(agree) } else { row.did_not.count(agree) }
     }
 
-    fn verdict(&mut self, cpu: CpuId, group: &Group, recorded: bool, core: bool) {
-        self.tally(group.kind, recorded, recorded == core);
+    /// `recorded`: whether the kernel rescheduled, and whom it ran then.
+    fn verdict(&mut self, cpu: CpuId, group: &Group, (recorded, next): (bool, Option<TaskId>), core: bool) {
+        if recorded != core && group.kind == Kind::WakeupPreempt {
+            let is_lesson = self.learn_from_wakeup(cpu, group.curr, &group.asked, next);
+            self.follow_buddies(&group.asked, next);
+            if is_lesson {
+                self.kinds.entry(group.kind).or_default().lessons += 1;
+                return;
+            }
+        }
+        self.tally(cpu, group.kind, recorded, recorded == core);
         if recorded == core {
             return;
         }
@@ -248,7 +280,17 @@ impl Lockstep<'_> {
             return;
         }
         let agree = recorded == core;
-        self.kinds.entry(Kind::Pick).or_default().all.count(agree);
+        let rests = self.rests_on_guess(cpu);
+        let is_lesson = !agree && core.is_some() && recorded.is_some_and(|recorded| self.learn_from_pick(cpu, recorded));
+        let row = self.kinds.entry(Kind::Pick).or_default();
+        if is_lesson {
+            row.lessons += 1;
+            return;
+        }
+        row.all.count(agree);
+        if !rests {
+            row.told.count(agree);
+        }
         if !agree {
             if followed.moved_group {
                 self.fact("picks after which a group was moved in virtual time to where the record has it");

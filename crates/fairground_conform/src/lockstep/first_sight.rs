@@ -45,15 +45,23 @@ impl Lockstep<'_> {
         self.vruntimes.adopted += u64::from(vruntime.is_some());
         (self.rows[task].known, self.rows[task].unknown_past) = (true, true);
         self.world.call(cpu, cpu, |sched, cx| sched.adopt_queued(cx, task, vruntime));
+        if vruntime.is_none() {
+            self.guess(task, false);
+        }
         self.hear_accounts(cpu);
     }
 
     /// A task of unknown past wakes on `cpu`: it slept there with the virtual time that its first account tells.
     pub(super) fn adopt_wakee(&mut self, index: usize, task: TaskId, cpu: CpuId) {
-        let vruntime = self.vruntime_at(task, index);
-        self.vruntimes.adopted += u64::from(vruntime.is_some());
+        let told = self.vruntime_at(task, index);
+        self.vruntimes.adopted += u64::from(told.is_some());
+        // Of a task that was seen before the core knows it.
+        let vruntime = told.or_else(|| self.learns.then(|| self.own_vruntime(task, cpu)).flatten());
+        if vruntime.is_none() {
+            self.guess(task, !self.world.sched.profile().pick.is_eevdf());
+        }
         (self.rows[task].known, self.rows[task].unknown_past) = (true, true);
-        if let Some(placed) = vruntime.filter(|_| !self.cpus[cpu].floor_known) {
+        if let Some(placed) = told.filter(|_| !self.cpus[cpu].floor_known) {
             // Nobody is placed more than the credit before the floor; a long sleeper just there.
             let highest = placed.plus(self.world.sched.sleeper_credit_of(task));
             let guessed = std::mem::replace(&mut self.cpus[cpu].floor_guessed, true);
@@ -67,12 +75,24 @@ impl Lockstep<'_> {
         }
     }
 
+    /// The virtual time of a sleeper that the core knows, as it would be on `cpu`.
+    fn own_vruntime(&self, task: TaskId, cpu: CpuId) -> Option<Vruntime> {
+        let from = self.world.sched.task(task).cpu;
+        let (old, new) = (self.world.sched.cfs_rq(from).min_vruntime, self.world.sched.cfs_rq(cpu).min_vruntime);
+        self.rows[task].known.then(|| self.world.sched.se(task).vruntime.minus(old.0).plus(new.0))
+    }
+
     /// A known task sleeps no longer although no wake-up was recorded.
     pub(super) fn revive(&mut self, task: TaskId, cpu: CpuId) {
         if self.state(task) == TaskState::Delayed {
             self.finish_delayed(task);
         }
         self.world.sched.adopt_sleeper(task, cpu, None);
+        self.wake_at_once(task, cpu);
+    }
+
+    /// A sleeper is queued on `cpu`.
+    pub(super) fn wake_at_once(&mut self, task: TaskId, cpu: CpuId) {
         self.world.call(cpu, cpu, |sched, cx| {
             sched.ttwu_select_following(cx, task, super::wake::WAKE);
             sched.ttwu_activate(cx, task, cpu);

@@ -41,7 +41,8 @@
 //! # The parts
 //!
 //! This file walks through the records. `accounts.rs`: run time and clocks. `wake.rs`: wake-ups and forks. `switch.rs`:
-//! schedule(). `decide.rs`: questions, their outcome, the verdict. `first_sight.rs`: what lies before the record.
+//! schedule(). `decide.rs`: questions, their outcome, the verdict. `first_sight.rs`: what lies before the record;
+//! `guess.rs`: what nothing tells of it; `class.rs`: tasks of other classes.
 //! `queue.rs` and `moves.rs`: migrations; `places.rs`: choices of CPUs; `groups.rs`: tasks that go to a group; `quota.rs`:
 //! queues that are throttled and released. Quota accounts are replayed apart from this, in `crate::quota`.
 //!
@@ -51,9 +52,11 @@
 //! 16-recordings-placement.md, recordings/ORACLE.md; Documentation/trace/events.rst.
 
 mod accounts;
+mod class;
 mod decide;
 mod first_sight;
 mod groups;
+mod guess;
 mod moves;
 mod places;
 mod queue;
@@ -63,14 +66,16 @@ mod switch;
 mod tests;
 mod wake;
 
-use crate::outcome::{Kind, KindTally, Mismatch, Outcome, Share, VruntimeError, Vruntimes};
+use crate::outcome::{Kind, KindTally, Mismatch, Outcome, Share, Tally, VruntimeError, Vruntimes};
 use crate::read::{Known, Mark, Reading, is_fair};
 use crate::recording::{Record, Recording};
 use crate::world::World;
+use class::Other;
 use decide::{Group, Patience};
 use fairground_model::{MachineView, Start, TaskGroupSpec, TaskInfo, TaskSpec, TraceEvent};
 use fairground_sched::{Leaving, Profile, TaskState};
 use fairground_stdx::{CpuId, CpuMask, IndexVec, Instant, Ns, ProgramId, TaskId, TgId, Vruntime};
+use guess::Guess;
 use places::Places;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -96,6 +101,8 @@ pub struct Setup {
     pub groups: IndexVec<TgId, TaskGroupSpec>,
     /// Tasks that go to a group while the record runs; the record shows when.
     pub members: Vec<(TaskId, TgId)>,
+    /// Whether places in virtual time that nothing tells are learnt from the first decisions that depend on them.
+    pub learns: bool,
 }
 
 /// An account that was read and that the next call of the core shall make.
@@ -141,10 +148,16 @@ struct Cpu {
 #[derive(Clone, Copy, Default)]
 struct Row {
     fair: bool,
+    prio: i32,
+    /// Where it is while it is not fair, and how often another one of less priority got the CPU since.
+    other: Other,
+    passed_over: u32,
     /// Whether the core has heard of it.
     known: bool,
     /// It slept before the record began.
     unknown_past: bool,
+    /// Its place in virtual time, where nothing tells it.
+    guess: Option<Guess>,
     /// The priority that it gets at its first own act, where that is not its parent's.
     nice_due: Option<i8>,
     /// Its run time since it last woke.
@@ -181,6 +194,9 @@ pub struct Lockstep<'r> {
     mismatches: Vec<Mismatch>,
     keep: usize,
     lags: Vec<(TaskId, i64)>,
+    learns: bool,
+    /// Picks beside a waiting task of another class than the fair one.
+    classes: Tally,
     facts: BTreeMap<&'static str, u64>,
     patience: Patience,
     places: Places,
@@ -240,6 +256,8 @@ impl<'r> Lockstep<'r> {
             mismatches: Vec::new(),
             keep: setup.keep,
             lags: setup.lags.clone(),
+            learns: setup.learns,
+            classes: Tally::default(),
             facts: BTreeMap::new(),
             patience: Patience::new(nr_cpus),
             places,
@@ -293,6 +311,7 @@ impl<'r> Lockstep<'r> {
             vruntimes: self.vruntimes,
             vruntime_errors: self.vruntime_errors,
             shares: self.shares,
+            classes: self.classes,
             mismatches: self.mismatches,
             facts: self.facts,
             records: self.next as u64,
@@ -309,7 +328,7 @@ impl<'r> Lockstep<'r> {
                 || allowed.is_some_and(|mask| mask.weight() == 1);
             let pinned = !fair || only || self.cpus.len() == 1 || self.recording.is_per_cpu_thread(id);
             let slept = told.is_some_and(|spec| spec.start == Start::Asleep);
-            self.rows.push(Row { fair, pinned, known: slept, ..Row::default() });
+            self.rows.push(Row { fair, prio: info.prio, pinned, known: slept, ..Row::default() });
             let mut spec = told.cloned().unwrap_or_else(|| TaskSpec::new(info.name.clone(), ProgramId::new(0)));
             spec.nice = if fair { nice_of(info) } else { 0 };
             self.world.sched.add_task(&spec, allowed.unwrap_or(online));
@@ -322,11 +341,11 @@ impl<'r> Lockstep<'r> {
     fn prio_changes(&mut self) {
         while let Some(change) = self.recording.prio_changes.get(self.next_prio).filter(|change| change.before <= self.next) {
             self.next_prio += 1;
-            let nice = i8::try_from(change.prio - 120).unwrap_or(0).clamp(-20, 19);
-            if self.rows[change.task].fair && (100..140).contains(&change.prio) {
-                self.set_nice(change.task, nice);
-            } else {
-                self.fact("changes of priority between the fair class and others (not modelled yet)");
+            self.rows[change.task].prio = change.prio;
+            match (self.rows[change.task].fair, nice_of_prio(change.prio)) {
+                (true, Some(nice)) => self.set_nice(change.task, nice),
+                (false, None) => {}
+                _ => self.change_class(change.task, change.prio),
             }
         }
     }
@@ -391,5 +410,10 @@ impl<'r> Lockstep<'r> {
 }
 
 fn nice_of(info: &TaskInfo) -> i8 {
-    i8::try_from(info.prio - 120).unwrap_or(0).clamp(-20, 19)
+    nice_of_prio(info.prio).unwrap_or(0)
+}
+
+/// The nice value of a priority of the fair class.
+fn nice_of_prio(prio: i32) -> Option<i8> {
+    (100..140).contains(&prio).then(|| i8::try_from(prio - 120).unwrap_or(0))
 }

@@ -1,6 +1,7 @@
 //! Migrations of waiting tasks, as recorded.
 
 use super::Lockstep;
+use super::class::Other;
 use super::wake::WAKE;
 use crate::outcome::Kind;
 use crate::read::Mark;
@@ -15,6 +16,9 @@ impl Lockstep<'_> {
         self.land(index, task, at);
         let mark = self.mark(index);
         if !self.rows[task].fair {
+            if let Other::Waits(_) = self.rows[task].other {
+                self.follow_other(task, Other::Waits(to));
+            }
             return;
         }
         if mark == Mark::WakeMove {
@@ -105,7 +109,7 @@ impl Lockstep<'_> {
         let was_due = self.world.sched.resched_due(cpu);
         self.world.call(cpu, cpu, |sched, cx| sched.attach_task(cx, task));
         if self.cpus[cpu].leaving.is_none() {
-            self.asked(writer, cpu, at, Kind::WakeupPreempt, was_due);
+            self.asked_about(task, writer, cpu, at, was_due);
         }
         self.hear_accounts(cpu);
     }

@@ -1,6 +1,7 @@
 //! schedule(): the core is asked who shall run, then the record is followed.
 
 use super::Lockstep;
+use super::class::Other;
 use fairground_model::PrevState;
 use fairground_sched::TaskState;
 use fairground_stdx::{CpuId, Instant, TaskId};
@@ -12,7 +13,7 @@ impl Lockstep<'_> {
     /// schedule() kept the running task of `cpu`.
     pub(super) fn kept(&mut self, _index: usize, cpu: CpuId, at: Instant) {
         let Some(curr) = self.curr(cpu) else { return };
-        self.rescheduled(cpu, true);
+        self.rescheduled(cpu, true, Some(curr));
         let candidates = self.world.sched.cfs_rq(cpu).h_nr_runnable;
         let answer = self.world.call(cpu, cpu, |sched, cx| {
             let leaving = sched.schedule_begin(cx);
@@ -55,7 +56,7 @@ impl Lockstep<'_> {
             (Some(_), PrevState::Running) if self.cpus[cpu].quota_stop => {
                 self.drop_group(cpu, "preemption questions that the end of a quota overtook");
             }
-            (Some(_), PrevState::Running) => self.rescheduled(cpu, false),
+            (Some(_), PrevState::Running) => self.rescheduled(cpu, false, fair_next),
             (Some(_), state) => {
                 self.overtaken(cpu);
                 if self.cpus[cpu].leaving.is_none() {
@@ -66,6 +67,15 @@ impl Lockstep<'_> {
         if let Some(task) = fair_next {
             self.land(index, task, at);
             self.force_queued(index, task, cpu);
+        }
+        self.schedule_begin(cpu);
+        self.judge_class(cpu, prev, next);
+        if let Some(prev) = prev {
+            let waits = prev_state == PrevState::Running;
+            self.follow_other(prev, if waits { Other::Waits(cpu) } else { Other::Away });
+        }
+        if let Some(next) = next {
+            self.follow_other(next, Other::Runs(cpu));
         }
         self.leave_and_enter(cpu, at, next, fair_next);
         self.world.sched.follow_other_class(cpu, next.is_some() && fair_next.is_none());

@@ -7,6 +7,8 @@ use fairground_model::{CpuMax, MachineView, PrevState, Sink, TaskGroupSpec, Task
 use fairground_sched::Profile;
 use fairground_stdx::{CpuId, IndexVec, Instant, Ns, TaskId, TgId, Vruntime};
 
+mod past;
+
 const TICK: u64 = 4_000_000;
 
 fn task(row: u32) -> TaskId {
@@ -58,6 +60,7 @@ fn setup_on(nr_cpus: usize, kernel: &str) -> Setup {
         allowed: Vec::new(),
         groups: IndexVec::new(),
         members: Vec::new(),
+        learns: false,
     }
 }
 

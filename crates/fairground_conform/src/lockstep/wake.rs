@@ -1,7 +1,9 @@
 //! Wake-ups and births.
 
 use super::Lockstep;
+use super::class::Other;
 use crate::outcome::Kind;
+use crate::places::Wake;
 use fairground_model::WakeContext;
 use fairground_sched::{TaskState, WakeFlags};
 use fairground_stdx::{CpuId, Instant, Ns, TaskId};
@@ -11,7 +13,8 @@ pub(super) const WAKE: WakeFlags = WakeFlags { sync: false, context: WakeContext
 impl Lockstep<'_> {
     /// A wake-up begins.
     pub(super) fn waking(&mut self, writer: CpuId, at: Instant, task: TaskId, prev_cpu: CpuId) {
-        let choice = self.next_wake().filter(|_| !self.recording.is_inferred(self.next));
+        let is_inferred = self.recording.is_inferred(self.next);
+        let choice = self.next_wake().filter(|wake| !is_inferred || self.is_told_by_wakeup(wake));
         if !self.rows[task].fair {
             return;
         }
@@ -25,9 +28,18 @@ impl Lockstep<'_> {
         }
     }
 
+    /// Whether a wake-up whose beginning is missing tells what was chosen where: by its `sched_wakeup`, if that was written by the waker's
+    /// CPU. An interrupt on the wakee's CPU may finish what another one began.
+    fn is_told_by_wakeup(&self, wake: &Wake) -> bool {
+        !self.recording.is_inferred(wake.queued as usize) && (wake.waker.is_some() || wake.this != wake.target)
+    }
+
     /// The wakee is queued.
     pub(super) fn wakeup(&mut self, index: usize, writer: CpuId, at: Instant, task: TaskId, target: CpuId) {
         if !self.rows[task].fair {
+            if !matches!(self.rows[task].other, Other::Runs(_)) {
+                self.follow_other(task, Other::Waits(target));
+            }
             return;
         }
         self.arrived(task);
@@ -37,7 +49,9 @@ impl Lockstep<'_> {
             self.world.idle_until(target, at);
         }
         let is_inferred = self.recording.is_inferred(index);
-        if !self.rows[task].known || (is_inferred && matches!(self.state(task), TaskState::Asleep | TaskState::OffCpuPending)) {
+        let adopted =
+            !self.rows[task].known || (is_inferred && matches!(self.state(task), TaskState::Asleep | TaskState::OffCpuPending));
+        if adopted {
             self.adopt_wakee(index, task, target);
         }
         if self.state(task) == TaskState::Delayed && self.world.sched.task(task).cpu != target {
@@ -54,7 +68,7 @@ impl Lockstep<'_> {
                 let cpu = self.world.sched.task(task).cpu;
                 self.world.call(writer, cpu, |sched, cx| sched.ttwu_select_following(cx, task, WAKE));
                 if self.state(task) != TaskState::Waking {
-                    self.asked(writer, cpu, at, Kind::WakeupPreempt, was_due);
+                    self.asked_about(task, writer, cpu, at, was_due);
                     return self.hear_accounts(cpu);
                 }
             }
@@ -71,7 +85,10 @@ impl Lockstep<'_> {
             true => sched.ttwu_activate_migrated(cx, task),
             false => sched.ttwu_activate(cx, task, target),
         });
-        self.asked(writer, target, at, Kind::WakeupPreempt, was_due);
+        if !adopted {
+            self.end_guess_if_placed(task);
+        }
+        self.asked_about(task, writer, target, at, was_due);
         self.hear_accounts(target);
     }
 
@@ -109,6 +126,7 @@ impl Lockstep<'_> {
     /// A new task is queued for the first time.
     pub(super) fn wakeup_new(&mut self, index: usize, writer: CpuId, at: Instant, task: TaskId, target: CpuId) {
         if !self.rows[task].fair {
+            self.follow_other(task, Other::Waits(target));
             return;
         }
         if self.state(task) != TaskState::New {
@@ -132,7 +150,7 @@ impl Lockstep<'_> {
         self.bring_clock(target, task, at);
         let was_due = self.world.sched.resched_due(target);
         self.world.call(writer, target, |sched, cx| sched.wake_up_new_task(cx, task, Some(target)));
-        self.asked(writer, target, at, Kind::WakeupPreempt, was_due);
+        self.asked_about(task, writer, target, at, was_due);
         self.hear_accounts(target);
     }
 }

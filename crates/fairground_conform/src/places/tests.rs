@@ -88,6 +88,7 @@ impl Script {
             allowed: Vec::new(),
             groups: IndexVec::new(),
             members: Vec::new(),
+            learns: false,
         };
         let mut lockstep = Lockstep::new(&recording, &setup);
         lockstep.advance(usize::MAX);

@@ -35,7 +35,10 @@ pub(super) fn parse(line: &EventLine<'_>, names: &mut NameTable) -> Result<RawEv
             current: Who { pid: line.current_pid, prio: None, name: Some(names.intern(line.current_name)), name_is_stale: true },
             context: line.context,
         }),
-        "sched_wakeup" => wakee(body, names).map(|(task, target_cpu)| RawEvent::Wakeup { task, target_cpu }),
+        "sched_wakeup" => {
+            let context = line.context;
+            wakee(body, names).map(|(task, target_cpu)| RawEvent::Wakeup { task, target_cpu, context })
+        }
         "sched_wakeup_new" => wakee(body, names).map(|(task, target_cpu)| RawEvent::WakeupNew { task, target_cpu }),
         "sched_migrate_task" => migrate(body, names),
         "sched_stat_runtime" => runtime(body, names),
@@ -298,7 +301,7 @@ mod tests {
             "  my task:7 [120]<CPU:003>",
         ] {
             let (event, names) = read("sched_wakeup", body).unwrap();
-            let RawEvent::Wakeup { task, target_cpu: 3 } = event else { panic!("{event:?}") };
+            let RawEvent::Wakeup { task, target_cpu: 3, context: None } = event else { panic!("{event:?}") };
             assert_eq!(short(task, &names), ("my task".to_string(), 7, Some(120)), "{body}");
         }
         let (event, _) = read("sched_waking", "comm=x pid=7 prio=120 target_cpu=003").unwrap();

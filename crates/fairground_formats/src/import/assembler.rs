@@ -59,6 +59,9 @@ impl<'a> Assembler<'a> {
                 if let Some(current) = record.current.and_then(|pid| self.tasks.current(pid)) {
                     self.feed.sink.context(CpuId::new(record.cpu), current);
                 }
+                if let RawEvent::Wakeup { context: Some(context), .. } = record.event {
+                    self.feed.sink.interrupted(context);
+                }
                 record.event.cpus().into_iter().flatten().for_each(|cpu| self.feed.stats.cpus.insert(CpuId::new(cpu)));
                 self.feed.emit(record.at_ns, record.cpu, record.line, &event);
             }
@@ -81,7 +84,7 @@ impl<'a> Assembler<'a> {
                     context,
                 }
             }
-            RawEvent::Wakeup { task, target_cpu } => {
+            RawEvent::Wakeup { task, target_cpu, .. } => {
                 TraceEvent::SchedWakeup { task: self.resolve(task, Role::Runs)?, target_cpu: CpuId::new(target_cpu) }
             }
             RawEvent::WakeupNew { task, target_cpu } => {
@@ -128,7 +131,7 @@ fn decision(reason: Reason, a: u32, b: u32) -> TraceEvent {
 /// Who caused a wake-up. `current` is the task of the waking CPU. A hard interrupt is nobody's doing;
 /// the idle task wakes nobody itself, so a wake-up from it comes from an interrupt whatever the
 /// recorder says; a soft interrupt may be the doing of the current task (loopback network) or not.
-fn waking_cause(current: Option<TaskId>, context: Option<WakeContext>) -> (Option<TaskId>, WakeContext) {
+pub(super) fn waking_cause(current: Option<TaskId>, context: Option<WakeContext>) -> (Option<TaskId>, WakeContext) {
     match (current, context) {
         (_, Some(WakeContext::Hardirq)) => (None, WakeContext::Hardirq),
         (None, Some(WakeContext::Softirq)) => (None, WakeContext::Softirq),

@@ -10,6 +10,9 @@ const NEEDED: [(&str, &str); 4] = [
     ("sched_wakeup", "where wakees were queued"),
     ("sched_stat_runtime", "exact run times"),
 ];
+/// What no event tells of the time before a recording, and what is taken instead.
+const NOT_TOLD: &str = "not told: groups with their weights and limits, policies, tunables (each task counts as a normal one of the root group, \
+                        with the weight of its nice value)";
 /// Where it says how to do better.
 const PAGE: &str = "docs/how-to-record.md";
 
@@ -17,6 +20,10 @@ impl ImportStats {
     /// The needed events of which there is not one, with what that costs.
     fn never_recorded(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
         NEEDED.into_iter().filter(|row| self.events > 0 && !self.kinds.contains_key(row.0))
+    }
+    /// Whether a description of the workload lies beside it, which tells groups.
+    fn has_workload(&self) -> bool {
+        self.format == crate::recorded::NAME
     }
     /// One line on what is missing from the recording, what was put in for it, and what that costs.
     pub fn quality(&self) -> String {
@@ -42,9 +49,13 @@ impl ImportStats {
         if !never.is_empty() {
             parts.push(format!("never recorded: {}", never.join(", ")));
         }
-        match parts.is_empty() {
-            true => "recording quality: nothing lost, nothing put in".to_string(),
-            false => format!("recording quality: {}; {PAGE} shows how to record more", parts.join("; ")),
+        let found = match parts.is_empty() {
+            true => "nothing lost, nothing put in".to_string(),
+            false => format!("{}; {PAGE} shows how to record more", parts.join("; ")),
+        };
+        match self.events > 0 && !self.has_workload() {
+            true => format!("recording quality: {found}; {NOT_TOLD}"),
+            false => format!("recording quality: {found}"),
         }
     }
     /// The line, and the warnings below it.

@@ -30,6 +30,7 @@ pub(crate) enum RawEvent {
     Wakeup {
         task: Who,
         target_cpu: u32,
+        context: Option<WakeContext>,
     },
     WakeupNew {
         task: Who,

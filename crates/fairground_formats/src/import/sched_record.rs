@@ -27,7 +27,7 @@ struct TaskFields {
 #[derive(Clone, Debug)]
 enum Kind {
     Waking { task: TaskFields, target_cpu: Field, context: Option<Field> },
-    Wakeup { task: TaskFields, target_cpu: Field },
+    Wakeup { task: TaskFields, target_cpu: Field, context: Option<Field> },
     WakeupNew { task: TaskFields, target_cpu: Field },
     Switch { prev: TaskFields, prev_state: StateField, next: TaskFields },
     MigrateTask { task: TaskFields, orig_cpu: Field, dest_cpu: Field },
@@ -64,7 +64,10 @@ impl SchedRecord {
                 let context = format.field("common_flags").cloned();
                 Kind::Waking { task: task("")?, target_cpu: find("target_cpu")?, context }
             }
-            "sched_wakeup" => Kind::Wakeup { task: task("")?, target_cpu: find("target_cpu")? },
+            "sched_wakeup" => {
+                let context = format.field("common_flags").cloned();
+                Kind::Wakeup { task: task("")?, target_cpu: find("target_cpu")?, context }
+            }
             "sched_wakeup_new" => Kind::WakeupNew { task: task("")?, target_cpu: find("target_cpu")? },
             "sched_switch" => {
                 let prev_state = StateField { field: find("prev_state")?, letters: letters(format) };
@@ -95,9 +98,11 @@ impl SchedRecord {
                 current,
                 context: context.as_ref().and_then(|flags| fields.context(flags)),
             },
-            Kind::Wakeup { task, target_cpu } => {
-                RawEvent::Wakeup { task: fields.who(task)?, target_cpu: fields.number(target_cpu)? }
-            }
+            Kind::Wakeup { task, target_cpu, context } => RawEvent::Wakeup {
+                task: fields.who(task)?,
+                target_cpu: fields.number(target_cpu)?,
+                context: context.as_ref().and_then(|flags| fields.context(flags)),
+            },
             Kind::WakeupNew { task, target_cpu } => {
                 RawEvent::WakeupNew { task: fields.who(task)?, target_cpu: fields.number(target_cpu)? }
             }

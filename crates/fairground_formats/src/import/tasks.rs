@@ -10,6 +10,10 @@ pub(crate) const UNKNOWN_NAME: &str = "<...>";
 /// Priority of a fair task at nice 0: MAX_RT_PRIO (100) + 20.
 pub(crate) const DEFAULT_PRIO: i32 = 120;
 
+/// Priorities of the kernel: -1 of a deadline task, up to 139 of nice 19. Some recorders count those of wake-ups otherwise than those of
+/// switches, and write what none can be.
+const PRIOS: std::ops::Range<i32> = -1..140;
+
 /// How far a task has come. A process id may be used again once its task is gone.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Life {
@@ -47,6 +51,7 @@ impl TaskDirectory {
             return None;
         }
         let name = who.name.map(|id| names.get(id)).filter(|&name| name != UNKNOWN_NAME);
+        let prio = who.prio.filter(|prio| PRIOS.contains(prio));
         let known = self.by_pid.get(&who.pid).copied().filter(|&(_, life)| match role {
             Role::Mentioned => true,
             Role::Runs => life < Life::Gone,
@@ -55,7 +60,7 @@ impl TaskDirectory {
         });
         let Some((task, _)) = known else {
             let name = name.unwrap_or(UNKNOWN_NAME).to_string();
-            let info = TaskInfo { name, pid: who.pid, prio: who.prio.unwrap_or(DEFAULT_PRIO) };
+            let info = TaskInfo { name, pid: who.pid, prio: prio.unwrap_or(DEFAULT_PRIO) };
             let task = self.infos.push(info);
             self.by_pid.insert(who.pid, (task, Life::Alive));
             sink.task(task, &self.infos[task]);
@@ -63,7 +68,7 @@ impl TaskDirectory {
         };
         let info = &mut self.infos[task];
         let name = name.filter(|_| !who.name_is_stale || info.name == UNKNOWN_NAME).filter(|&name| name != info.name);
-        let prio = who.prio.filter(|&prio| prio != info.prio);
+        let prio = prio.filter(|&prio| prio != info.prio);
         if name.is_some() || prio.is_some() {
             name.into_iter().for_each(|name| info.name = name.to_string());
             prio.into_iter().for_each(|prio| info.prio = prio);

@@ -102,6 +102,11 @@ impl<'a> FtraceEvent<'a> {
                     let context = self.flags.map(wake_context);
                     Meaning::Used(RawEvent::Waking { task, target_cpu: body.natural(5)?, current, context })
                 }
+                SCHED_WAKEUP => {
+                    let task = body.task([1, 2, 3], reading)?;
+                    let context = self.flags.map(wake_context);
+                    Meaning::Used(RawEvent::Wakeup { task, target_cpu: body.natural(5)?, context })
+                }
                 number => Meaning::Used(body.event(number, reading)?),
             })
         });
@@ -168,7 +173,6 @@ impl<'a> Body<'a> {
                 prev_state: reading.state_bits.state(self.0[4]?.number()?),
                 next: self.task([5, 6, 7], reading)?,
             },
-            SCHED_WAKEUP => RawEvent::Wakeup { task: self.task([1, 2, 3], reading)?, target_cpu: self.natural(5)? },
             SCHED_WAKEUP_NEW => RawEvent::WakeupNew { task: self.task([1, 2, 3], reading)?, target_cpu: self.natural(5)? },
             SCHED_MIGRATE_TASK => RawEvent::MigrateTask {
                 task: self.task([1, 2, 3], reading)?,

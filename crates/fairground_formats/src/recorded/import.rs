@@ -84,7 +84,7 @@ impl Import<'_> {
                 next: self.who(c)?,
             },
             "wa" => RawEvent::Waking { task: self.who(a)?, target_cpu: number(b)?, current: self.who(c)?, context: None },
-            "wu" => RawEvent::Wakeup { task: self.who(a)?, target_cpu: number(b)? },
+            "wu" => RawEvent::Wakeup { task: self.who(a)?, target_cpu: number(b)?, context: None },
             "wn" => RawEvent::WakeupNew { task: self.who(a)?, target_cpu: number(b)? },
             "mi" => RawEvent::MigrateTask { task: self.who(a)?, orig_cpu: number(b)?, dest_cpu: number(c)? },
             "rt" => {

@@ -193,10 +193,13 @@ pub fn conform(path: &Path, options: &ConformOptions, control: Control<'_>) -> R
         allowed: workload::allowed(&workload, &recording.tasks).into_iter().chain(told.allowed).collect(),
         groups,
         members,
+        // A set begins before its workload: little of its past is missing, and the page on fidelity takes that as it is.
+        learns: !is_set && scenario.is_none(),
     };
     let (outcome, fitted) = walk(&recording, &setup, options.fit, control)?;
     // A search for lags that was stopped found none.
     let interrupted = outcome.records < recording.records.len() as u64 || (options.fit && fitted.is_none() && control.stopped());
+    facts.cost_of_guesses(&outcome);
     facts.notes.extend(outcome.facts.iter().map(|(what, count)| format!("{count} {what}")));
     Ok(Conformance {
         name: set_name(path).unwrap_or(name),
@@ -340,6 +343,21 @@ impl Facts {
             }
         }
         profile
+    }
+    /// What is left when no decision rests on a guess of the past of tasks: rules, and what no trace tells.
+    fn cost_of_guesses(&mut self, outcome: &Outcome) {
+        let rows = [Kind::Pick, Kind::WakeupPreempt].into_iter().filter_map(|kind| outcome.kinds.get(&kind));
+        let (mut differ, mut told) = (0, 0);
+        for row in rows.filter(|row| row.told.decisions > 0) {
+            differ += row.all.decisions - row.all.agree;
+            told += row.told.decisions - row.told.agree;
+        }
+        if differ > 0 {
+            self.notes.push(format!(
+                "{differ} picks and wake-ups disagree, {told} of them between tasks whose places the record tells: there unknown groups, policies, \
+                 tunables and our rules are left as causes"
+            ));
+        }
     }
     fn without_threshold(&mut self, why: String) {
         self.notes.push(why.clone());

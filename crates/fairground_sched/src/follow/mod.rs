@@ -4,6 +4,8 @@
 
 mod decisions;
 mod group_places;
+mod past;
 mod quota;
 
 pub use decisions::{Followed, QueueSeat};
+pub use past::WakeupLead;

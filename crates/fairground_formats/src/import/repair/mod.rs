@@ -23,7 +23,7 @@
 //!   is not there. So no wait is claimed that nothing shows. A CPU that idled meanwhile proves that the task did not wait
 //!   there; the rule claims that in all cases.
 //! - The **beginning of a wake-up** (`sched_waking`), where none is recorded, stands directly before the move or the `sched_wakeup` of
-//!   a task that slept. Its waker is the task that ran there.
+//!   a task that slept. Its waker is the task that ran there, unless the record says that an interrupt wrote it.
 //! - A **switch to a task that was woken on an idle CPU** stands directly behind the wake-up: a CPU does not idle beside a runnable
 //!   task.
 //! - A **switch away** stands behind the last account of the task's run time: schedule() writes one, and whoever runs on is accounted
@@ -48,6 +48,7 @@ mod tests;
 
 pub use inferred::Inferred;
 
+use crate::import::assembler::waking_cause;
 use fairground_model::{PrevState, Sink, TaskInfo, TraceEvent, WakeContext};
 use fairground_stdx::{CpuId, Id, Instant, TaskId};
 use held::{Held, Item, Owner, Place};
@@ -106,6 +107,8 @@ pub struct Repair<'a> {
     /// For each CPU the tasks that were queued there and may wait still.
     queued: Vec<Vec<TaskId>>,
     context: Option<Option<TaskId>>,
+    /// Where the next record, a wake-up, was written.
+    interrupted: Option<WakeContext>,
     /// Whether beginnings of wake-ups are recorded.
     has_waking: bool,
     inferred: Inferred,
@@ -115,7 +118,17 @@ impl<'a> Repair<'a> {
     /// Hands everything on to `sink`.
     pub fn new(sink: &'a mut dyn Sink) -> Repair<'a> {
         let (held, cpus, tasks) = (Held::default(), Vec::new(), Vec::new());
-        Repair { sink, held, cpus, tasks, queued: Vec::new(), context: None, has_waking: false, inferred: Inferred::default() }
+        Repair {
+            sink,
+            held,
+            cpus,
+            tasks,
+            queued: Vec::new(),
+            context: None,
+            interrupted: None,
+            has_waking: false,
+            inferred: Inferred::default(),
+        }
     }
     /// Ends the recording; says what was added.
     pub fn finish(mut self) -> Inferred {
@@ -295,8 +308,7 @@ impl<'a> Repair<'a> {
         let row = *self.task_row(task);
         if let (State::Asleep, Some(target_cpu), false) = (row.state, row.last_cpu, self.has_waking) {
             self.inferred.wakings += 1;
-            let waker = current.flatten();
-            let context = if waker.is_some() { WakeContext::Task } else { WakeContext::Hardirq };
+            let (waker, context) = waking_cause(current.flatten(), self.interrupted);
             self.held.insert(here, cpu, TraceEvent::SchedWaking { task, target_cpu, waker, context });
             self.task_row(task).state = State::Waking;
         }
@@ -423,6 +435,7 @@ impl Sink for Repair<'_> {
         }
         let current = current.or(self.cpu(cpu).current);
         self.event((here, after), cpu, event, current);
+        self.interrupted = None;
         self.held.push(Item::Record(at, cpu, *event));
         match self.held.holds_too_much(HELD_MAX) {
             Some(Owner::Cpu(cpu)) => self.close(cpu),
@@ -433,6 +446,9 @@ impl Sink for Repair<'_> {
     }
     fn context(&mut self, _cpu: CpuId, current: Option<TaskId>) {
         self.context = Some(current);
+    }
+    fn interrupted(&mut self, context: WakeContext) {
+        self.interrupted = Some(context);
     }
     fn listens(&self) -> bool {
         self.sink.listens()

@@ -109,6 +109,32 @@ fn a_task_that_gets_another_cpu_than_it_waits_for_was_moved() {
     assert_eq!(put_in(&rows)[1..], [(20, 1, moved)]);
 }
 
+/// Without sched_waking the wake-up itself tells who woke whom: the task that ran there, unless an interrupt wrote it.
+#[test]
+fn who_woke_whom_is_told_by_the_wakeup() {
+    let waking_of = |context: Option<WakeContext>| {
+        let mut all = All::default();
+        let mut repair = Repair::new(&mut all);
+        let cpu = |number| CpuId::new(number);
+        let mut record = |at, on, event, context: Option<WakeContext>| {
+            context.into_iter().for_each(|context| repair.interrupted(context));
+            repair.record(Instant::from_ns(at), cpu(on), &event);
+        };
+        record(10, 0, switch(Some(A), PrevState::Sleeping, Some(B)), None);
+        record(20, 0, wakeup(A, 1), context);
+        repair.finish();
+        all.0.into_iter().find_map(|row| match row.2 {
+            TraceEvent::SchedWaking { task, target_cpu, waker, context } => Some((row.0, task, target_cpu, waker, context)),
+            _ => None,
+        })
+    };
+    let told = |waker, context| Some((20, A, CpuId::new(0), waker, context));
+    assert_eq!(waking_of(None), told(Some(B), WakeContext::Task));
+    assert_eq!(waking_of(Some(WakeContext::Task)), told(Some(B), WakeContext::Task));
+    assert_eq!(waking_of(Some(WakeContext::Softirq)), told(Some(B), WakeContext::Softirq));
+    assert_eq!(waking_of(Some(WakeContext::Hardirq)), told(None, WakeContext::Hardirq));
+}
+
 /// Any records at all, of four tasks on three CPUs.
 fn any_row() -> impl Strategy<Value = Row> {
     let task = || prop::option::of((0..4u32).prop_map(TaskId::new));

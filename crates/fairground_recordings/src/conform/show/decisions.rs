@@ -55,6 +55,15 @@ fn notes(conformance: &Conformance, table: &mut Table) {
     } else {
         table.note("vruntime: not recorded");
     }
+    let classes = conformance.outcome.classes;
+    if classes.decisions > 0 {
+        table.note(format!(
+            "real-time tasks: the higher priority first in {} of {} picks ({:.2} %) beside one that waits; they are in no other row",
+            format_count(classes.agree),
+            format_count(classes.decisions),
+            percent(classes.agree, classes.decisions),
+        ));
+    }
     table.note("`both`: several questions that share one outcome, counted apart; `unclear`: the record fits both answers");
     table.note(
         "select_cpu: the same CPU to the number; what the rules allow stands below. migrate: moves of a kind that was possible",
@@ -82,6 +91,25 @@ pub(super) fn shares_table(conformance: &Conformance) -> Table {
 /// |given - ran| / ran, in percent.
 pub(super) fn error_percent(ran: Ns, given: Ns) -> f64 {
     percent(ran.0.abs_diff(given.0), ran.0)
+}
+
+/// The headline beside the one without decisions that rest on a guess of what lies before the record.
+pub(super) fn told_table(conformance: &Conformance) -> Option<Table> {
+    let columns = columns![
+        left "decision" "kind", right "lessons", right "decisions", right "agree %" "agree_pct", right "told" "told",
+        right "agree %" "told_agree_pct",
+    ];
+    let rows = Kind::ALL.into_iter().map(|kind| (kind, conformance.row(kind)));
+    let rows: Vec<_> = rows.filter(|(_, row)| row.lessons > 0 || (row.told.decisions > 0 && row.told != row.all)).collect();
+    let mut table = Table::new("told", "Without decisions that rest on what lies before the record", columns);
+    for (kind, row) in &rows {
+        let cells = [Cell::count(row.lessons), Cell::count(row.all.decisions), share(row.all)];
+        let told = [Cell::count(row.told.decisions), share(row.told)];
+        table.push([kind.name().into()].into_iter().chain(cells).chain(told).collect());
+    }
+    table.note("`lessons`: decisions from which places of tasks before the record were learnt; they are in no other count");
+    table.note("`told`: decisions between tasks whose places follow from the record");
+    (!rows.is_empty()).then_some(table)
 }
 
 /// The headline beside the one with fitted lags.

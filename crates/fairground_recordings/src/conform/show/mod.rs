@@ -38,6 +38,7 @@ pub fn tables(conformance: &Conformance) -> Vec<Table> {
     let mut tables = vec![decisions::table(conformance), decisions::shares_table(conformance)];
     tables.extend(places::placement_table(conformance));
     tables.extend(places::moves_table(conformance));
+    tables.extend(decisions::told_table(conformance));
     tables.extend(decisions::fitted_table(conformance));
     tables.extend(quota::quota_table(conformance));
     tables
@@ -64,6 +65,7 @@ pub fn document(conformance: &Conformance) -> Document {
                 "largest_difference": vruntimes.largest,
             }),
         )
+        .set("real_time", tally(conformance.outcome.classes))
         .set("placement", places::placement_json(conformance))
         .set("moves", places::moves_json(conformance))
         .set("quota", quota::quota_json(conformance))
@@ -98,6 +100,10 @@ fn kind_json(kind: Kind, row: KindTally) -> Value {
         value["did"] = tally(row.did);
         value["did_not"] = tally(row.did_not);
         value["unclear"] = row.unclear.into();
+    }
+    if row.told.decisions > 0 || row.lessons > 0 {
+        value["told"] = tally(row.told);
+        value["lessons"] = row.lessons.into();
     }
     value
 }

@@ -23,7 +23,7 @@ impl Sched {
     ///
     /// Kernel: fair.c wakeup_gran(), v4.12–v6.5
     #[inline]
-    fn wakeup_gran(&mut self, se: SeId) -> u64 {
+    pub(crate) fn wakeup_gran(&mut self, se: SeId) -> u64 {
         let granularity = self.tunables.wakeup_granularity_ns;
         calc_delta_fair(self.profile.scale_load_down, granularity, &mut self.ses[se].load)
     }
