@@ -239,10 +239,10 @@ impl Lockstep<'_> {
     }
 
     fn tally(&mut self, cpu: CpuId, kind: Kind, did: bool, agree: bool) {
-        let rests = self.rests_on_guess(cpu);
+        let is_told = self.is_told(cpu);
         let row = self.kinds.entry(kind).or_default();
         row.all.count(agree);
-        if !rests {
+        if is_told {
             row.told.count(agree);
         }
         if did { row.did.count(agree) } else { row.did_not.count(agree) }
@@ -280,7 +280,7 @@ impl Lockstep<'_> {
             return;
         }
         let agree = recorded == core;
-        let rests = self.rests_on_guess(cpu);
+        let is_told = self.is_told(cpu);
         let is_lesson = !agree && core.is_some() && recorded.is_some_and(|recorded| self.learn_from_pick(cpu, recorded));
         let row = self.kinds.entry(Kind::Pick).or_default();
         if is_lesson {
@@ -288,7 +288,7 @@ impl Lockstep<'_> {
             return;
         }
         row.all.count(agree);
-        if !rests {
+        if is_told {
             row.told.count(agree);
         }
         if !agree {

@@ -8,6 +8,9 @@ use fairground_model::TraceEvent;
 use fairground_sched::TaskState;
 use fairground_stdx::{CpuId, TaskId, Vruntime};
 
+/// Virtual times on one queue are never this far apart: a turn at nice 19 is 2 s of virtual time at most.
+const ONE_QUEUE_NS: u64 = 1 << 32;
+
 impl Lockstep<'_> {
     /// Puts everybody where he was when the record began.
     pub(super) fn adopt_start(&mut self) {
@@ -39,9 +42,22 @@ impl Lockstep<'_> {
         }
     }
 
+    /// The same, if it can be one of the root queue of `cpu`. Virtual times that lie seconds apart are those of different groups, of which
+    /// the record says nothing else.
+    fn vruntime_on(&mut self, task: TaskId, from: usize, cpu: CpuId) -> Option<Vruntime> {
+        let told = self.vruntime_at(task, from)?;
+        let row = &self.cpus[cpu];
+        let floor = self.world.sched.cfs_rq(cpu).min_vruntime;
+        if self.learns && (row.floor_known || row.floor_guessed) && told.since(floor).unsigned_abs() > ONE_QUEUE_NS {
+            self.fact("virtual times of other queues: groups of which the trace does not tell");
+            return None;
+        }
+        Some(told)
+    }
+
     /// Queues a task of unknown past on `cpu`.
     pub(super) fn adopt_here(&mut self, index: usize, task: TaskId, cpu: CpuId) {
-        let vruntime = self.vruntime_at(task, index);
+        let vruntime = self.vruntime_on(task, index, cpu);
         self.vruntimes.adopted += u64::from(vruntime.is_some());
         (self.rows[task].known, self.rows[task].unknown_past) = (true, true);
         self.world.call(cpu, cpu, |sched, cx| sched.adopt_queued(cx, task, vruntime));
@@ -53,7 +69,7 @@ impl Lockstep<'_> {
 
     /// A task of unknown past wakes on `cpu`: it slept there with the virtual time that its first account tells.
     pub(super) fn adopt_wakee(&mut self, index: usize, task: TaskId, cpu: CpuId) {
-        let told = self.vruntime_at(task, index);
+        let told = self.vruntime_on(task, index, cpu);
         self.vruntimes.adopted += u64::from(told.is_some());
         // Of a task that was seen before the core knows it.
         let vruntime = told.or_else(|| self.learns.then(|| self.own_vruntime(task, cpu)).flatten());
@@ -105,7 +121,7 @@ impl Lockstep<'_> {
         if self.cpus[cpu].floor_known || self.is_in_group(task) {
             return;
         }
-        if let Some(placed) = self.vruntime_at(task, index) {
+        if let Some(placed) = self.vruntime_on(task, index, cpu) {
             let relative = self.world.sched.se(task).vruntime;
             self.world.sched.adopt_min_vruntime(cpu, placed.minus(relative.0));
             self.cpus[cpu].floor_known = true;
@@ -123,7 +139,7 @@ impl Lockstep<'_> {
         if self.cpus[cpu].floor_known || self.rows[task].unknown_past || self.is_in_group(task) {
             return;
         }
-        let Some(placed) = self.vruntime_at(task, index) else { return };
+        let Some(placed) = self.vruntime_on(task, index, cpu) else { return };
         let (own, credit) = (self.world.sched.se(task).vruntime, self.world.sched.sleeper_credit_of(task));
         let from = self.world.sched.task(task).cpu;
         let floor = if self.rows[task].bound || from != cpu {

@@ -68,9 +68,9 @@ impl Lockstep<'_> {
         }
     }
 
-    /// Whether what is decided on `cpu` rests on a guess.
-    pub(super) fn rests_on_guess(&self, cpu: CpuId) -> bool {
-        self.learns && self.world.sched.queue_seats(cpu).iter().any(|seat| self.rows[seat.task].guess.is_some())
+    /// Whether what is decided on `cpu` rests on no guess.
+    pub(super) fn is_told(&self, cpu: CpuId) -> bool {
+        self.learns && self.world.sched.queue_seats(cpu).iter().all(|seat| self.rows[seat.task].guess.is_none())
     }
 
     fn allows(&self, task: TaskId, by: i64) -> bool {
