@@ -11,7 +11,7 @@
 //!
 //! - A decision that differs, and would agree if a guess were another one, is a *lesson*: the guess moves. A
 //!   lesson is no decision of the comparison: it is counted apart, neither as agreement nor as disagreement.
-//! - It lies between what lessons and decisions that agreed allow. Where that is open to one side it moves a wake-up granularity
+//! - It lies between what lessons and decisions that agreed allow. Where that is open to one side it moves a wake-up granularity, or half a request,
 //!   further than it must, else half of the way to the other bound. It is moved at most [`LESSONS_MAX`] times; after that it stands,
 //!   and what differs is a disagreement.
 //! - Sleepers of CFS were placed at the end of their credit, so they can only be further on.
@@ -145,7 +145,9 @@ impl Lockstep<'_> {
             }
         }
         let is_lesson = !moves.is_empty();
-        moves.into_iter().for_each(|(task, by)| self.move_guess(task, by, 0));
+        // In EEVDF at the bound itself the next turns would fall either way: half a request further they do not.
+        let spread = seat.request.map_or(0, |request| request.deadline.since(seat.vruntime).max(0) / 2);
+        moves.into_iter().for_each(|(task, by)| self.move_guess(task, by, spread));
         is_lesson
     }
 

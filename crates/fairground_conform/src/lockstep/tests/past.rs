@@ -188,10 +188,10 @@ fn walked(steps: &[(u8, u32, u32, bool, Option<i32>)]) -> Recording {
                 let sleeps = sleeps || next.is_none();
                 let prev_state = if sleeps { PrevState::Sleeping } else { PrevState::Running };
                 recording.record(at, here, &switch(running, prev_state, next));
-                for row in running {
+                if let Some(row) = running {
                     places[row as usize] = if sleeps { Place::Asleep } else { Place::Waits(cpu) };
                 }
-                for row in next {
+                if let Some(row) = next {
                     places[row as usize] = Place::Runs(cpu);
                 }
             }
