@@ -18,6 +18,7 @@ fn learn(recording: &Recording, nr_cpus: usize, kernel: &str) -> Outcome {
         tick: None,
         keep: 10,
         lags: Vec::new(),
+        specs: Vec::new(),
         allowed: Vec::new(),
         groups: IndexVec::new(),
         members: Vec::new(),
