@@ -47,7 +47,10 @@ impl Lockstep<'_> {
             self.owe(cpu, owed);
             let next = self.reading.order.next(index).map(|next| self.recording.records[next].event);
             let leaves = matches!(next, Some(TraceEvent::SchedSwitch { prev, .. }) if prev == Some(task));
-            return if leaves { () } else { self.kept(index, cpu, at) };
+            if !leaves {
+                self.kept(index, cpu, at);
+            }
+            return;
         }
         if self.joins(index, cpu, owed) {
             return;
@@ -175,15 +178,6 @@ impl Lockstep<'_> {
     /// Compares the accounts that the core just made on `cpu` with the one that is owed.
     pub(super) fn hear_accounts(&mut self, cpu: CpuId) {
         for heard in std::mem::take(&mut self.world.ear.accounts) {
-            if std::env::var("DBG").is_ok() {
-                eprintln!(
-                    "{} heard {heard:?} owed {} ahead {:?} rec {}",
-                    self.world.at.ns(),
-                    self.cpus[cpu].owed.is_some(),
-                    self.cpus[cpu].ahead,
-                    self.next
-                );
-            }
             let is_that = |owed: &Owed| owed.task == heard.task && owed.runtime == heard.runtime;
             let Some(owed) = self.cpus[cpu].owed.filter(is_that).or_else(|| self.take_ahead(cpu).filter(is_that)) else {
                 if self.reading.has_runtime {
