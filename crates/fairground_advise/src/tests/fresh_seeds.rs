@@ -89,3 +89,22 @@ fn one_run_that_misses_the_goal_without_a_limit_is_no_reason_for_none() {
     let found = search(&lab, CpuMax::UNLIMITED, 2_000_000_000, &options).unwrap();
     assert_eq!((found.limit, found.misses, found.confidence), (None, 59, 100));
 }
+
+/// Requests of 20 ms that come every 100 ms: which seeds are hard with a period of 250 or 20 ms is not which are with 100 ms, since how requests lie to
+/// periods decides alone.
+#[test]
+fn other_periods_and_bursts_meet_the_goal_with_seeds_that_were_not_tried() {
+    let args = "arrivals = \"fixed\", every = \"100ms\", service = \"20ms\", spread = \"const\", workers = 2";
+    let base = service("100000 100000", args, 8);
+    let goals = vec![Goal::parse("p99=21ms").unwrap()];
+    let options = AdviseOptions { goals: goals.clone(), seeds: Some(59), ..AdviseOptions::default() };
+    let found = advise(&base, &options, Control::none()).unwrap();
+    assert!(found.alternatives.len() >= 6, "{:?}", found.alternatives);
+    let fresh = base.with_seed(FRESH);
+    let lab = service_lab(&fresh);
+    for row in &found.alternatives {
+        let samples = lab.samples(&[Variant::new(row.limit)], 20).unwrap().remove(0);
+        let holds = samples.iter().filter(|sample| sample.holds(&goals)).count();
+        assert!(holds >= 16, "{}: {holds} of 20", row.limit);
+    }
+}
