@@ -24,8 +24,8 @@ pub fn summary(found: &Bisected) -> String {
     if found.culprits.is_empty() {
         text += "No change, and no set of them that can be run, carries the metric over.\n";
     } else {
-        let left = share(found.remainder, effect.mean()).text;
-        text += &format!("Left over: {left} % of the difference, which these changes do not explain.\n");
+        let left = part_of_difference(found.remainder, effect.mean());
+        text += &format!("Left over: {left}, which these changes do not explain.\n");
     }
     text + &format!("{} rows differ; {} runs were made.\n", found.rows, found.made)
 }
@@ -41,13 +41,10 @@ fn of_culprit(found: &Bisected, culprit: &Culprit) -> String {
     let effect = &culprit.effect;
     let last = culprit.rows.iter().filter_map(|row| row.since).max();
     let since = last.map_or_else(|| "no kernel, but a setting or patch".to_string(), |since| since.to_string());
-    let share = share(effect.mean(), found.effect.mean()).text;
-    let mut text = format!(
-        "Moved by {} ({since}): {}{}, {share} % of the difference.\n",
-        culprit.names().join(" with "),
-        percent(effect),
-        spread(effect)
-    );
+    let share = part_of_difference(effect.mean(), found.effect.mean());
+    let (names, change) = (culprit.names().join(" with "), amount(found, effect.mean()));
+    let (percent, spread) = (percent(effect), spread(found, effect));
+    let mut text = format!("Moved by {names} ({since}): {change} ({percent}{spread}), {share}.\n");
     for row in &culprit.rows {
         // A change of another version than that of the headline tells its own.
         let own = row.since.filter(|own| Some(*own) != last).map_or(String::new(), |own| format!(" ({own})"));
@@ -69,17 +66,34 @@ fn value(found: &Bisected, mean: i128) -> String {
     format_metric(u64::try_from(mean.max(0)).unwrap_or(u64::MAX), found.metric.unit)
 }
 
-/// The change of the mean, with its sign.
+/// The change of the mean, with its sign; as a factor where it is large.
 fn percent(effect: &Effect) -> String {
-    if effect.before() == 0 { "from 0".to_string() } else { signed(effect.mean() * 1000 / effect.before()) + " %" }
+    let (before, after) = (effect.before(), effect.after());
+    match before {
+        0 => "from 0".to_string(),
+        before if after >= before * 11 => format!("x {}", after / before),
+        before => signed(effect.mean() * 1000 / before) + " %",
+    }
 }
 
 /// The interval of the change, where there is one.
-fn spread(effect: &Effect) -> String {
-    let of = |end: i128| signed(end * 1000 / effect.before());
-    match effect.interval {
-        Some((low, high)) if effect.before() != 0 => format!(" (95 %: {} to {} %)", of(low), of(high)),
-        _ => String::new(),
+fn spread(found: &Bisected, effect: &Effect) -> String {
+    let of = |end: i128| amount(found, end);
+    effect.interval.map_or(String::new(), |(low, high)| format!("; 95 %: {} to {}", of(low), of(high)))
+}
+
+/// A difference in the unit of the metric, with its sign.
+fn amount(found: &Bisected, difference: i128) -> String {
+    format!("{}{}", if difference < 0 { '-' } else { '+' }, value(found, difference.abs()))
+}
+
+/// What a change does as a part of the whole difference; both may be negative.
+fn part_of_difference(part: i128, whole: i128) -> String {
+    match part.checked_div(whole).unwrap_or(0) {
+        times if times.abs() >= 10 => {
+            format!("{} times the difference{}", times.abs(), if times < 0 { ", the other way" } else { "" })
+        }
+        _ => share(part, whole).text + " % of the difference",
     }
 }
 

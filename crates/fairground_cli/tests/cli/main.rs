@@ -5,6 +5,7 @@ mod advise;
 mod advise_inputs;
 mod agree;
 mod bad_input;
+mod bisect;
 mod docs;
 mod examples;
 mod experiments;
