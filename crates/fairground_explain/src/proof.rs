@@ -182,6 +182,10 @@ pub(super) fn prove(
             if matches!(cause, Cause::Throttled | Cause::LockHolderThrottled) {
                 break;
             }
+            // A kernel with other ticks is another one: where a switch does, it is not tried.
+            if cause == Cause::TickGranularity && saved.0 * 2 >= length.0 {
+                break;
+            }
         }
         let time = if cause == Cause::HeavierTask { one.parts.behind_heavier() } else { one.parts.of(cause) };
         suspects.push(Suspect { cause, time, removal: best, many, removable });

@@ -20,6 +20,8 @@ use fairground_stdx::{CpuId, Instant, Ns, TaskId, units};
 const PATIENCE: u64 = 20;
 /// See [`PATIENCE`].
 const AT_LEAST: Ns = Ns::from_ms(100);
+/// So long after its start a task is there for all who look.
+const BEGUN_AFTER: Ns = Ns::from_us(100);
 /// What-ifs start no longer before a delay than this and four times its length.
 const BACK_AT_MOST: Ns = Ns::from_ms(50);
 
@@ -137,14 +139,18 @@ impl Change {
     fn outside(&self, scenario: &Scenario, from: Instant, again: Instant, until: Instant) -> Result<Vec<TimedChange>, Error> {
         let mut instants = vec![from];
         let set = scenario.tasks();
-        let forked = |act: &String| {
-            let is_named =
-                |name: &str| act.split_once(' ').is_some_and(|(_, rest)| rest.split_once(' ').is_some_and(|row| row.0 == name));
-            set.tasks.iter().any(|spec| spec.start == Start::Forked && is_named(&spec.name))
+        let is_named = |name: &str| {
+            let mut words = self.acts.iter().filter_map(|act| act.split_once(' ')?.1.split_once(' '));
+            words.any(|row| row.0 == name)
         };
-        // A forked task is as its parent was: what is set before counts no more.
-        if self.acts.iter().any(forked) {
-            instants.extend((again > from).then_some(again));
+        // A task that has not begun cannot be changed; a forked one is as its parent was.
+        for spec in set.tasks.iter().filter(|spec| is_named(&spec.name)) {
+            let begins = match spec.start {
+                Start::At(at) if at > from && at + BEGUN_AFTER < until => Some(at + BEGUN_AFTER),
+                Start::Forked if again > from => Some(again),
+                _ => None,
+            };
+            instants.extend(begins);
         }
         if !self.acts.is_empty() {
             instants.extend(set.changes.iter().map(|change| change.at).filter(|&at| at > from && at < until));

@@ -83,7 +83,7 @@ impl<'s> WholeRuns<'s> {
         }
         let mut untried = Vec::new();
         if cause == Some(Cause::TickGranularity) || !outcomes.iter().any(halves) {
-            for text in to_begin_with {
+            for text in to_begin_with.iter().filter(|text| outcomes.iter().all(|row| row.change != **text)).collect::<Vec<_>>() {
                 let row = Outcome { change: text.clone(), delay: None, whole: self.try_text(text)? };
                 if halves(&row) {
                     outcomes.push(row);

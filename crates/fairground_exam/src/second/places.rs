@@ -47,7 +47,7 @@ fn storm(dice: &mut Dice, planted: bool) -> Plot {
     scene.tasks.clear();
     scene.hz = 1000;
     let (parent, child, other) = (dice.name(), dice.name(), dice.name());
-    let (many, run) = (dice.between(10, 20), dice.us(8_000, 20_000));
+    let (many, run) = (dice.between(16, 24), dice.us(8_000, 20_000));
     let forks: Vec<String> = (0..if planted { many } else { 0 }).map(|row| format!("\"fork {other}-{row}\"")).collect();
     let steps = forks.into_iter().chain([format!("\"fork {child}\""), "\"exit\"".to_string()]).collect::<Vec<_>>().join(", ");
     scene.task(&parent, format!("program = [\"sleep 20ms\", {steps}]"));
