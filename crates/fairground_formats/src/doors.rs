@@ -1,9 +1,11 @@
 //! The doors: a file of any format, packed or not, becomes events.
 
+use crate::ctf;
+use crate::folder::{self, Folder};
 use crate::foreign;
 use crate::import::zstd::{MAGIC as ZSTD_MAGIC, ZstdReader};
 use crate::import::{ImportStats, RecordedTrace, Recording, Repair};
-use crate::registry::{Beside, Form, Format, ImportError, Reader, Sought, form_of};
+use crate::registry::{Beside, Form, Format, ImportError, ReadSeek, Reader, form_of, reader_of_folder};
 use fairground_model::Sink;
 use flate2::bufread::MultiGzDecoder;
 use std::io::{self, BufReader, Cursor, Read, Seek, SeekFrom};
@@ -45,8 +47,51 @@ pub fn read_file_into(
     file.seek(SeekFrom::Start(start)).map_err(unreadable)?;
     match form_of(head.get_ref(), name).map(|form| form.reader) {
         Some(Reader::Sought(read)) => read(&mut file, name, sink),
+        None if folder::archive(head.get_ref()) => read_archive(&mut file, head.get_ref(), name, sink),
         _ => read_into(file, name, tasks_csv, sink),
     }
+}
+
+/// Reads the trace that the files of an archive make up.
+fn read_archive(source: &mut dyn ReadSeek, head: &[u8], name: &str, sink: &mut dyn Sink) -> Result<ImportStats, ImportError> {
+    match folder::open(source, head) {
+        Ok(Some(mut files)) if is_trace_folder(files.names()) => read_folder_into(&mut *files, name, sink),
+        Ok(_) => Err(not_read(head, name)),
+        Err(error) => Err(ImportError::Unreadable { name: name.to_string(), error: error.to_string() }),
+    }
+}
+
+/// Whether a folder with files of these names holds a trace of several files.
+pub fn is_trace_folder(names: &[String]) -> bool {
+    reader_of_folder(names).is_some()
+}
+
+/// Whether the plain bytes of a file look like one of the several of a trace: its folder is to be read.
+pub fn is_of_trace_folder(source: impl Read) -> bool {
+    ctf::is_part(Peeked::new(source).head())
+}
+
+/// Reads the trace that the files of a folder make up.
+pub fn read_folder_into(folder: &mut dyn Folder, name: &str, sink: &mut dyn Sink) -> Result<ImportStats, ImportError> {
+    match reader_of_folder(folder.names()) {
+        Some(read) => read(folder, name, sink),
+        None => Err(ImportError::Unknown { name: name.to_string() }),
+    }
+}
+
+/// Like [`read_folder_into`], repaired.
+pub fn read_repaired_folder_into(folder: &mut dyn Folder, name: &str, sink: &mut dyn Sink) -> Result<ImportStats, ImportError> {
+    let mut repair = Repair::new(sink);
+    let mut stats = read_folder_into(folder, name, &mut repair)?;
+    stats.inferred = repair.finish();
+    Ok(stats)
+}
+
+/// Like [`read_repaired_folder_into`], into memory.
+pub fn read_repaired_folder(folder: &mut dyn Folder, name: &str) -> Result<RecordedTrace, ImportError> {
+    let mut recording = Recording::default();
+    let stats = read_repaired_folder_into(folder, name, &mut recording)?;
+    Ok(recording.into_trace(stats))
 }
 
 /// Like [`read_file_into`]; what the records prove but no recorder wrote is put between them (see [`Repair`]).
@@ -77,7 +122,12 @@ pub fn read_repaired(file: impl Read + Seek, name: &str, tasks_csv: &[u8]) -> Re
 }
 
 /// Reads a format that goes to and fro from a source that does not: it is held in memory.
-fn read_held(source: impl Read, name: &str, read: Sought, sink: &mut dyn Sink) -> Result<ImportStats, ImportError> {
+fn read_held(
+    source: impl Read,
+    name: &str,
+    read: impl FnOnce(&mut dyn ReadSeek, &str, &mut dyn Sink) -> Result<ImportStats, ImportError>,
+    sink: &mut dyn Sink,
+) -> Result<ImportStats, ImportError> {
     let mut held = Vec::new();
     let outcome = source.take(HELD_MAX + 1).read_to_end(&mut held);
     if held.len() as u64 > HELD_MAX {
@@ -123,20 +173,41 @@ fn read_packed(
 }
 
 fn read_plain(source: Peeked<impl Read>, name: &str, tasks_csv: &[u8], sink: &mut dyn Sink) -> Result<ImportStats, ImportError> {
-    let Some(form) = form_of(source.head(), name) else {
-        let name = name.to_string();
-        return Err(match foreign::seems(source.head(), &name) {
-            Some((why, hint)) => ImportError::Unusable { name, why, hint },
-            None => ImportError::Unknown { name },
-        });
-    };
-    read_form(form, source, Beside { name, tasks_csv }, sink)
+    let head = source.head();
+    match form_of(head, name) {
+        Some(form) => read_form(form, source, Beside { name, tasks_csv }, sink),
+        None if folder::archive(head) => {
+            let head = head.to_vec();
+            read_held(source, name, |held, name, sink| read_archive(held, &head, name, sink), sink)
+        }
+        None => Err(not_read(head, name)),
+    }
+}
+
+/// Why a file of no form is not read.
+fn not_read(head: &[u8], name: &str) -> ImportError {
+    let name = name.to_string();
+    match foreign::seems(head, &name) {
+        Some((why, hint)) => ImportError::Unusable { name, why, hint },
+        None => ImportError::Unknown { name },
+    }
 }
 
 fn read_form(form: &Form, source: impl Read, beside: Beside<'_>, sink: &mut dyn Sink) -> Result<ImportStats, ImportError> {
     match form.reader {
         Reader::Sought(read) => read_held(source, beside.name, read, sink),
         Reader::Streamed(read) => read(&mut BufReader::new(source), beside, sink),
+        Reader::Parted(_, read) => {
+            let read_parts = |held: &mut dyn ReadSeek, name: &str, sink: &mut dyn Sink| {
+                let head = Peeked::new(&mut *held).head;
+                match folder::open(held, head.get_ref()) {
+                    Ok(Some(mut files)) => read(&mut *files, name, sink),
+                    Ok(None) => Err(not_read(head.get_ref(), name)),
+                    Err(error) => Err(ImportError::Unreadable { name: name.to_string(), error: error.to_string() }),
+                }
+            };
+            read_held(source, beside.name, read_parts, sink)
+        }
     }
 }
 

@@ -1,5 +1,7 @@
 //! Files that are not read, told by their content: what they seem to be, and what to do instead.
 
+use crate::ctf;
+
 /// A kind of file that is not read.
 struct Foreign {
     /// Whether a file of this name, with these first bytes, is one.
@@ -10,13 +12,6 @@ struct Foreign {
 
 /// Where a tar archive says that it is one.
 const TAR_MAGIC_AT: usize = 257;
-/// Packet magics of the Common Trace Format 1.8: of metadata, and of streams.
-const CTF_MAGICS: [u32; 2] = [0x75d1_1d57, 0xc1fc_1fc1];
-
-fn begins_with_number(head: &[u8], number: u32) -> bool {
-    head.starts_with(&number.to_le_bytes()) || head.starts_with(&number.to_be_bytes())
-}
-
 fn contains(head: &[u8], text: &[u8]) -> bool {
     head.windows(text.len()).any(|window| window == text)
 }
@@ -28,19 +23,19 @@ fn is_part_of_cpu(name: &str) -> bool {
 
 static FOREIGN: [Foreign; 12] = [
     Foreign {
-        is_it: |head, _| head.starts_with(b"/* CTF ") || CTF_MAGICS.iter().any(|&magic| begins_with_number(head, magic)),
-        what: "a file of a CTF trace (LTTng), which is not read",
-        hint: "record with `trace-cmd record` or `perf record` (docs/how-to-record.md)",
+        is_it: |head, _| ctf::is_part(head),
+        what: "one file of a CTF trace (LTTng), which consists of several",
+        hint: "give the folder that it lies in, or an archive of that folder",
     },
     Foreign {
         is_it: |head, _| head.get(TAR_MAGIC_AT..).is_some_and(|rest| rest.starts_with(b"ustar")),
         what: "a tar archive",
-        hint: "unpack it and give the trace in it; the raw buffers of a SchedViz collection are not read",
+        hint: "unpack it and give the trace in it; archives of a CTF trace or a SchedViz collection are read as they are",
     },
     Foreign {
         is_it: |head, _| head.starts_with(b"PK\x03\x04"),
         what: "a zip archive",
-        hint: "unpack it and give the trace in it",
+        hint: "unpack it and give the trace in it; archives of a CTF trace are read as they are",
     },
     Foreign {
         is_it: |head, _| head.starts_with(b"\xfd7zXZ\0"),
@@ -101,14 +96,13 @@ mod tests {
     #[test]
     fn files_that_are_not_read_are_named() {
         let tar = [vec![b'a'; super::TAR_MAGIC_AT], b"ustar\x0000".to_vec()].concat();
-        let metadata = super::CTF_MAGICS[0].to_be_bytes();
+        let metadata = 0x75d1_1d57_u32.to_be_bytes();
         let said = |bytes: &[u8], name: &str| read_any(bytes, name).map(|_| ()).map_err(|error| error.to_string()).unwrap_err();
         for (bytes, name, part) in [
-            (&b"/* CTF 1.8 */\ntypealias integer"[..], "metadata", "a CTF trace (LTTng), which is not read; record with"),
+            (&b"/* CTF 1.8 */\ntypealias integer"[..], "metadata", "a CTF trace (LTTng), which consists of several; give the folder"),
             (&metadata, "metadata", "a CTF trace"),
             (&tar, "collection.tar", "SchedViz"),
-            (b"PK\x03\x04....", "t.zip", "a zip archive; unpack it"),
-            (b"\xfd7zXZ\0....", "t.xz", "`xz -d`"),
+                        (b"\xfd7zXZ\0....", "t.xz", "`xz -d`"),
             (b"BZh91AY", "t.bz2", "bzip2"),
             (b"\x04\x22\x4d\x18..", "t.lz4", "lz4"),
             (b"\x7fELF\x02", "core", "a core dump"),

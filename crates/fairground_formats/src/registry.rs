@@ -2,12 +2,13 @@
 
 use crate::csv::CsvWriter;
 use crate::export::{TraceWriter, WriterOptions};
+use crate::folder::Folder;
 use crate::ftrace::FtraceWriter;
 use crate::import::ImportStats;
 use crate::json::JsonWriter;
 use crate::parquet::ParquetWriter;
 use crate::perfetto::PerfettoWriter;
-use crate::{csv, ftrace, json, parquet, perf_data, perfetto, recorded, schedstat, systrace, trace_dat};
+use crate::{csv, ctf, ftrace, json, parquet, perf_data, perfetto, recorded, schedstat, schedviz, systrace, trace_dat};
 use fairground_model::Sink;
 use std::fmt;
 use std::io::{BufRead, Read, Seek, Write};
@@ -72,12 +73,16 @@ pub(crate) struct Beside<'a> {
 type Streamed = fn(&mut dyn BufRead, Beside<'_>, &mut dyn Sink) -> Result<ImportStats, ImportError>;
 /// Reads a form whose parts lie far apart, so that reading goes to and fro.
 pub(crate) type Sought = fn(&mut dyn ReadSeek, &str, &mut dyn Sink) -> Result<ImportStats, ImportError>;
+/// Reads a form that consists of several files.
+pub(crate) type Parted = fn(&mut dyn Folder, &str, &mut dyn Sink) -> Result<ImportStats, ImportError>;
 
 /// The reader of a form.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Reader {
     Streamed(Streamed),
     Sought(Sought),
+    /// The first function says whether a folder with files of these names holds such a trace.
+    Parted(fn(&[String]) -> bool, Parted),
 }
 
 /// A source that can be read from any place: a plain file, or bytes in memory.
@@ -92,12 +97,16 @@ const fn streamed(sniff: fn(&[u8]) -> bool, read: Streamed) -> Form {
     Form { sniff, named: |_, _| false, reader: Reader::Streamed(read) }
 }
 
+const fn parted(holds: fn(&[String]) -> bool, read: Parted) -> Form {
+    Form { sniff: |_| false, named: |_, _| false, reader: Reader::Parted(holds, read) }
+}
+
 fn ends(name: &str, endings: &[&str]) -> bool {
     endings.iter().any(|ending| name.ends_with(ending))
 }
 
 /// The rows in the order in which they are asked whether a file is of theirs: trace text last, as other formats may hold lines of it.
-static FORMATS: [Format; 12] = [
+static FORMATS: [Format; 14] = [
     Format {
         name: perf_data::NAME,
         ending: "data",
@@ -125,6 +134,20 @@ static FORMATS: [Format; 12] = [
             reader: Reader::Streamed(|source, _, sink| Ok(perfetto::read(source, sink))),
         }]),
         write: Writing::Events(|out, options| Box::new(PerfettoWriter::new(out, options))),
+    },
+    Format {
+        name: ctf::NAME,
+        ending: "ctf",
+        sentence: "Folder of a CTF trace of LTTng or perf, or an archive of it",
+        read: Reading::Events(&[parted(ctf::holds, ctf::read)]),
+        write: Writing::No,
+    },
+    Format {
+        name: schedviz::NAME,
+        ending: "tar.gz",
+        sentence: "Collection of SchedViz: an archive of raw ring buffers, or its folder",
+        read: Reading::Events(&[parted(schedviz::holds, schedviz::read)]),
+        write: Writing::No,
     },
     Format {
         name: recorded::NAME,
@@ -224,6 +247,14 @@ pub fn formats() -> &'static [Format] {
 pub(crate) fn form_of(head: &[u8], name: &str) -> Option<&'static Form> {
     let forms = || FORMATS.iter().flat_map(Format::forms);
     forms().find(|form| (form.sniff)(head)).or_else(|| forms().find(|form| (form.named)(head, name)))
+}
+
+/// The reader of the trace that a folder with files of these names holds.
+pub(crate) fn reader_of_folder(names: &[String]) -> Option<Parted> {
+    FORMATS.iter().flat_map(Format::forms).find_map(|form| match form.reader {
+        Reader::Parted(holds, read) if holds(names) => Some(read),
+        _ => None,
+    })
 }
 
 /// Why there is no writer for an ending.

@@ -2,6 +2,7 @@
 
 mod bad_input;
 mod common;
+mod ctf;
 mod doors;
 mod golden_sets;
 mod perf_data;
@@ -11,5 +12,6 @@ mod repair;
 mod round_trip;
 mod samples;
 mod schedstat;
+mod schedviz;
 mod systrace;
 mod trace_dat;

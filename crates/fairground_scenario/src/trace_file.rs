@@ -1,9 +1,15 @@
-//! Recorded traces as inputs: a file of any format that is read, or the folder of a recorded set.
+//! Recorded traces as inputs: a file of any format that is read, the folder of a recorded set, or one that is a trace itself.
+
+mod files;
 
 use crate::error::Error;
 use fairground_formats::recorded::read_quota_probes;
-use fairground_formats::{ImportError, ImportStats, RecordedTrace, read_file_into, read_repaired, read_repaired_into};
+use fairground_formats::{
+    ImportError, ImportStats, RecordedTrace, is_of_trace_folder, is_trace_folder, read_file_into, read_folder_into, read_repaired,
+    read_repaired_folder, read_repaired_folder_into, read_repaired_into,
+};
 use fairground_model::{Digest, QuotaProbe, Sink};
+use files::Files;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
@@ -34,14 +40,23 @@ pub struct Source {
     /// Digest of the bytes.
     pub digest: u128,
     path: PathBuf,
-    file: File,
-    tasks: Vec<u8>,
+    input: Input,
+}
+
+/// What is read.
+enum Input {
+    File {
+        file: File,
+        /// What stands beside the trace of a recorded experiment.
+        tasks: Vec<u8>,
+    },
+    /// A trace of several files.
+    Folder(Files),
 }
 
 /// Whether a file is a trace by its content.
 pub fn is_trace(path: &Path) -> bool {
-    let name = path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
-    File::open(path).is_ok_and(|file| fairground_formats::is_trace(file, &name))
+    File::open(path).is_ok_and(|file| fairground_formats::is_trace(file, &name_of(path)))
 }
 
 /// Whether a folder holds the trace of a recorded experiment.
@@ -49,10 +64,14 @@ pub fn is_in_folder(folder: &Path) -> bool {
     folder.join(TRACE).is_file()
 }
 
-/// Opens a trace: a file, or the one in a set's folder.
+/// Opens a trace: a file, the one in a set's folder, or a folder that is a trace, by itself or by one of its files.
 pub fn open(path: &Path) -> Result<Source, Error> {
+    if let Some(files) = folder_of(path)? {
+        let name = name_of(path);
+        return Ok(Source { name, digest: files.digest()?, path: path.to_path_buf(), input: Input::Folder(files) });
+    }
     let path = if path.is_dir() { trace_of_folder(path)? } else { path.to_path_buf() };
-    let name = path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+    let name = name_of(&path);
     let beside = path.with_file_name(TASKS);
     let tasks = if name.starts_with(SET_TRACE) && beside.is_file() { read(&beside)? } else { Vec::new() };
     if path.extension().is_some_and(|ending| ending == "toml") && path.is_file() {
@@ -60,9 +79,30 @@ pub fn open(path: &Path) -> Result<Source, Error> {
         let hint = format!("`fairground run {0} -o {0}.json` runs it and writes a trace.", path.display());
         return Err(Error::one(path.display().to_string(), message, hint));
     }
-    let digest = digest_of(&path)?;
+    let mut digest = Digest::default();
+    add_file(&mut digest, &path)?;
     let file = File::open(&path).map_err(|cause| Error::world("read", &path, cause))?;
-    Ok(Source { name, digest, path, file, tasks })
+    Ok(Source { name, digest: digest.value(), path, input: Input::File { file, tasks } })
+}
+
+fn name_of(path: &Path) -> String {
+    path.file_name().map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned())
+}
+
+/// The files of the trace of several files that a path means: its folder, or one of its files.
+fn folder_of(path: &Path) -> Result<Option<Files>, Error> {
+    let folder = if path.is_dir() {
+        if is_in_folder(path) {
+            return Ok(None);
+        }
+        path.to_path_buf()
+    } else if File::open(path).is_ok_and(is_of_trace_folder) {
+        path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new(".")).to_path_buf()
+    } else {
+        return Ok(None);
+    };
+    let files = Files::of(&folder)?;
+    Ok(is_trace_folder(fairground_formats::Folder::names(&files)).then_some(files))
 }
 
 /// The trace of a recorded experiment's folder.
@@ -71,22 +111,34 @@ fn trace_of_folder(folder: &Path) -> Result<PathBuf, Error> {
     if trace.is_file() {
         return Ok(trace);
     }
-    let hint = "Give a trace, or the folder of one recorded experiment: a family of them is compared one by one.";
+    let hint = "Give a trace, or the folder of one recorded experiment: a family of them is compared one by one. A folder that is a \
+                trace itself (CTF of LTTng, SchedViz) holds `metadata`, or `formats` and `traces`.";
     Err(Error::one(folder.display().to_string(), format!("there is no {TRACE} in this folder"), hint))
 }
 
 impl Source {
     /// Hands the events to a sink, with those that follow from them: memory is bounded.
     pub fn read_into(self, sink: &mut dyn Sink) -> Result<ImportStats, Error> {
-        read_repaired_into(self.file, &self.name, &self.tasks, sink).map_err(|error| no_trace(&self.path, &error))
+        let stats = match self.input {
+            Input::File { file, tasks } => read_repaired_into(file, &self.name, &tasks, sink),
+            Input::Folder(mut files) => read_repaired_folder_into(&mut files, &self.name, sink),
+        };
+        stats.map_err(|error| no_trace(&self.path, &error))
     }
     /// Hands the events to a sink as they were recorded.
     pub fn read_as_recorded(self, sink: &mut dyn Sink) -> Result<ImportStats, Error> {
-        read_file_into(self.file, &self.name, &self.tasks, sink).map_err(|error| no_trace(&self.path, &error))
+        let stats = match self.input {
+            Input::File { file, tasks } => read_file_into(file, &self.name, &tasks, sink),
+            Input::Folder(mut files) => read_folder_into(&mut files, &self.name, sink),
+        };
+        stats.map_err(|error| no_trace(&self.path, &error))
     }
     /// The probes of quota of a recorded set; no other format has any.
     pub fn quota_probes(self) -> Vec<QuotaProbe> {
-        if self.name.starts_with(SET_TRACE) { read_quota_probes(self.file).0 } else { Vec::new() }
+        match self.input {
+            Input::File { file, .. } if self.name.starts_with(SET_TRACE) => read_quota_probes(file).0,
+            _ => Vec::new(),
+        }
     }
 }
 
@@ -97,8 +149,12 @@ fn no_trace(path: &Path, error: &ImportError) -> Error {
 impl TraceFile {
     /// Reads a trace. Dirty content is noted in its statistics; only what is no trace at all is an error.
     pub fn load(path: &Path) -> Result<TraceFile, Error> {
-        let Source { name, digest, path, file, tasks } = open(path)?;
-        let trace = read_repaired(file, &name, &tasks).map_err(|error| no_trace(&path, &error))?;
+        let Source { name, digest, path, input } = open(path)?;
+        let trace = match input {
+            Input::File { file, tasks } => read_repaired(file, &name, &tasks),
+            Input::Folder(mut files) => read_repaired_folder(&mut files, &name),
+        };
+        let trace = trace.map_err(|error| no_trace(&path, &error))?;
         Ok(TraceFile { name, path, digest, trace })
     }
     /// The trace of a set's folder, if it has one.
@@ -118,14 +174,14 @@ fn read(path: &Path) -> Result<Vec<u8>, Error> {
     fs::read(path).map_err(|cause| Error::world("read", path, cause))
 }
 
-/// Digest of a file of any size.
-fn digest_of(path: &Path) -> Result<u128, Error> {
+/// Takes a file of any size into a digest.
+fn add_file(digest: &mut Digest, path: &Path) -> Result<(), Error> {
     use std::io::Read;
     let mut file = File::open(path).map_err(|cause| Error::world("read", path, cause))?;
-    let (mut digest, mut block) = (Digest::default(), vec![0; 1 << 16]);
+    let mut block = vec![0; 1 << 16];
     loop {
         match file.read(&mut block).map_err(|cause| Error::world("read", path, cause))? {
-            0 => return Ok(digest.value()),
+            0 => return Ok(()),
             length => digest.bytes(&block[..length]),
         }
     }

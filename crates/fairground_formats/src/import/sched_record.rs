@@ -181,11 +181,15 @@ impl Fields<'_, '_, '_> {
         Some(state_from_letters(has).unwrap_or(PrevState::Running))
     }
     fn context(&self, flags: &Field) -> Option<WakeContext> {
-        let has = |flag: u64| self.integer(flags).map(|flags| flags & flag != 0);
-        Some(match (has(FLAG_HARDIRQ | FLAG_NMI)?, has(FLAG_SOFTIRQ)?) {
-            (true, _) => WakeContext::Hardirq,
-            (_, true) => WakeContext::Softirq,
-            _ => WakeContext::Task,
-        })
+        self.integer(flags).map(context_of)
+    }
+}
+
+/// What ran when a record with these `common_flags` was written.
+pub(crate) fn context_of(flags: u64) -> WakeContext {
+    match (flags & (FLAG_HARDIRQ | FLAG_NMI) != 0, flags & FLAG_SOFTIRQ != 0) {
+        (true, _) => WakeContext::Hardirq,
+        (_, true) => WakeContext::Softirq,
+        _ => WakeContext::Task,
     }
 }

@@ -143,6 +143,14 @@ impl ImportStats {
         self.skipped += 1;
         self.warn(line, what);
     }
+    /// Whether the model can hold a CPU of this number, whose data are left out as a whole if not.
+    pub(crate) fn holds_cpu(&mut self, cpu: u32) -> bool {
+        let holds = (cpu as usize) < CpuMask::CAPACITY;
+        if !holds {
+            self.skip(0, &format!("the data of CPUs {} and above were left out", CpuMask::CAPACITY));
+        }
+        holds
+    }
     /// A record that was understood and is of no use.
     pub(crate) fn unused(&mut self, line: u64, what: &str) {
         self.not_used += 1;

@@ -153,7 +153,7 @@ fn chosen_clock(text: &str) -> Option<String> {
 
 /// `dropped events: 12` among a CPU's statistics: they found the buffer full. Overwritten ones are
 /// told by the pages themselves.
-fn dropped_events(text: &str, stats: &mut ImportStats) {
+pub(super) fn dropped_events(text: &str, stats: &mut ImportStats) {
     let dropped = text.lines().find_map(|line| line.trim().strip_prefix("dropped events:")?.trim().parse::<u64>().ok());
     if let Some(dropped) = dropped.filter(|&dropped| dropped > 0) {
         stats.lost(0, Some(dropped));

@@ -1,11 +1,13 @@
 //! From a trace.dat to events.
 
+use crate::import::event_format::ByteOrder;
 use crate::import::{Assembler, Feed, ImportStats, RawRecord};
 use crate::registry::{ImportError, ReadSeek};
-use crate::trace_dat::description::{Buffer, Cycles, Description};
+use crate::trace_dat::description::{Buffer, CpuData, Cycles, Description, dropped_events};
 use crate::trace_dat::fields::Broken;
-use crate::trace_dat::file::{File, Head, MAGIC};
+use crate::trace_dat::file::{File, Head, MAGIC, checked_page_size};
 use crate::trace_dat::merge::Merge;
+use crate::trace_dat::page::PageLayout;
 use crate::trace_dat::stream::{CpuStream, Pages};
 use crate::trace_dat::tracepoints::Tracepoints;
 use crate::trace_dat::{version6, version7};
@@ -120,6 +122,48 @@ fn read_events(
         }
     }
     Ok(())
+}
+
+/// The pages of a ring buffer that lie outside a trace.dat, with what describes them.
+pub(crate) struct RawBuffer {
+    /// The text of `events/header_page`.
+    pub(crate) header_page: String,
+    /// System and description of each tracepoint.
+    pub(crate) formats: Vec<(String, String)>,
+    /// Each CPU's statistics.
+    pub(crate) statistics: Vec<String>,
+    /// Number of each CPU, and where its pages begin and how long they are.
+    pub(crate) cpus: Vec<(u32, u64, u64)>,
+}
+
+/// Reads such pages; why nothing can be read, as the rest of a sentence about them.
+pub(crate) fn read_raw(source: &mut dyn ReadSeek, raw: RawBuffer, import: &mut Assembler<'_>) -> Result<(), String> {
+    let layout = PageLayout::parse(&raw.header_page).map_err(|Broken(why)| why)?;
+    let page_size = checked_page_size(layout.page_size()).map_err(|Broken(why)| why)?;
+    let mut file = File::new(source).map_err(|error| format!("cannot be read: {error}"))?;
+    let order = order_of_pages(&mut file, &layout, page_size, &raw).map_err(|Broken(why)| why)?;
+    let mut description = Description::new(Tracepoints::new(order));
+    description.page = Some(layout);
+    raw.formats.iter().for_each(|(system, text)| description.tracepoints.add(system, text, import.stats()));
+    raw.statistics.iter().for_each(|text| dropped_events(text, import.stats()));
+    let cpus = raw.cpus.iter().filter(|&&(cpu, ..)| import.stats().holds_cpu(cpu));
+    let cpus = cpus.map(|&(cpu, offset, size)| CpuData { cpu, offset, size }).collect();
+    let buffer = Buffer { name: String::new(), clock: None, page_size, packed: false, cpus };
+    let head = Head { version: String::new(), order, page_size, rest: 0 };
+    read_events(&mut file, &head, &description, &buffer, None, import).map_err(|Broken(why)| why)
+}
+
+/// The byte order in which the first pages make sense.
+fn order_of_pages(file: &mut File<'_>, layout: &PageLayout, page_size: u64, raw: &RawBuffer) -> Result<ByteOrder, Broken> {
+    let mut page = Vec::new();
+    for &(_, offset, size) in raw.cpus.iter().filter(|&&(.., size)| size > 0) {
+        file.read_at(offset, size.min(page_size) as usize, &mut page)?;
+        let makes_sense = |order: &ByteOrder| layout.header(&page, page_size as usize, *order).is_some();
+        if let Some(order) = [ByteOrder::Little, ByteOrder::Big].into_iter().find(makes_sense) {
+            return Ok(order);
+        }
+    }
+    Ok(ByteOrder::Little)
 }
 
 impl Cycles {

@@ -12,6 +12,7 @@ mod tracepoints;
 mod version6;
 mod version7;
 
+pub(crate) use import::{RawBuffer, read_raw};
 pub use import::{read, sniff};
 
 /// The format's name in the registry.

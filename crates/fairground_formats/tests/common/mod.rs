@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "each test binary uses its own part")]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test stops where it fails")]
 
+pub(crate) mod files;
 pub(crate) mod pftrace;
 
 use fairground_formats::{WriterOptions, writer_with};
