@@ -5,7 +5,7 @@ use crate::interval::Extent;
 use crate::run::{self, RunOptions};
 use fairground_metrics::Interval;
 use fairground_metrics::timehist::{Contention, SchedLatency, TimeHist};
-use fairground_model::{Sink, TaskInfo};
+use fairground_model::{Sink, TaskInfo, cgroup};
 use fairground_recordings::RecordedSet;
 use fairground_report::timehist::{latency_summary, latency_table};
 use fairground_report::waits::{antagonists_table, histogram_table, percentiles_table, queues_table};
@@ -120,6 +120,8 @@ pub struct Filter {
     pub tasks: Vec<String>,
     /// CPUs; `None` = all.
     pub cpus: Option<CpuMask>,
+    /// Paths of control groups, with the groups below them; none = all tasks, also those whose group is not told.
+    pub groups: Vec<String>,
     /// The part of the record.
     pub interval: Interval,
 }
@@ -131,7 +133,21 @@ impl Filter {
             let hint = format!("Write it as 0-3,8, with numbers below {}.", CpuMask::CAPACITY);
             CpuMask::parse_list(list).ok_or_else(|| Error::one("command line", format!("`{list}` is no list of CPUs"), hint))
         };
-        Ok(Filter { tasks, cpus: cpus.map(read).transpose()?, interval })
+        Ok(Filter { tasks, cpus: cpus.map(read).transpose()?, groups: Vec::new(), interval })
+    }
+    /// Only tasks of these groups and those below them.
+    pub fn in_groups(self, groups: &[String]) -> Result<Filter, Error> {
+        for path in groups {
+            cgroup::check_path(path)
+                .map_err(|(message, hint)| Error::one("command line", format!("--cgroup: {message}"), hint))?;
+        }
+        Ok(Filter { groups: groups.to_vec(), ..self })
+    }
+    fn has_group(&self, group: Option<&str>) -> bool {
+        let below = |path: &str, wanted: &str| {
+            path.strip_prefix(wanted.trim_end_matches('/')).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        self.groups.is_empty() || group.is_some_and(|path| self.groups.iter().any(|wanted| below(path, wanted)))
     }
     fn names(&self, name: &str, pid: Option<u32>) -> bool {
         self.tasks.is_empty() || self.tasks.iter().any(|task| task == name || pid.is_some_and(|pid| task.parse() == Ok(pid)))
@@ -139,8 +155,8 @@ impl Filter {
     fn shows(&self, line: TimeHistLine<'_>) -> bool {
         let named = |info: &TaskInfo| self.names(&info.name, Some(info.pid));
         let (cpu, is_named) = match line {
-            TimeHistLine::Switch(row, info) => (row.cpu, named(info)),
-            TimeHistLine::Wakeup(row) => (row.cpu, named(row.task) || row.waker.is_some_and(named)),
+            TimeHistLine::Switch(row, info, group) => (row.cpu, named(info) && self.has_group(group)),
+            TimeHistLine::Wakeup(row) => (row.cpu, self.groups.is_empty() && (named(row.task) || row.waker.is_some_and(named))),
         };
         is_named && self.cpus.is_none_or(|cpus| cpus.contains(cpu))
     }
@@ -224,7 +240,8 @@ impl Latency {
         extent.check_interval(filter.interval)?;
         contention.finish(extent.last);
         // Names are those that tasks had last, so they are known only now.
-        let mut rows = latency.finish(options.by_task || filter.tasks.iter().any(|task| task.parse::<u32>().is_ok()));
+        let mut rows = latency
+            .finish(options.by_task || !filter.groups.is_empty() || filter.tasks.iter().any(|task| task.parse::<u32>().is_ok()));
         let is_known = |task: &String| {
             let is_it = |name: &str, pid: Option<u32>| name == task || pid.is_some_and(|pid| task.parse() == Ok(pid));
             rows.rows.iter().any(|row| is_it(&row.name, row.pid))
@@ -235,8 +252,8 @@ impl Latency {
             let message = format!("--task: no task called `{unknown}` runs or waits in `{}`", origin.name());
             return Err(Error::one("command line", message, hint));
         }
-        rows.rows.retain(|row| filter.names(&row.name, row.pid));
-        rows.pending.retain(|row| filter.names(&row.name, Some(row.pid)));
+        rows.rows.retain(|row| filter.names(&row.name, row.pid) && filter.has_group(row.group.as_deref()));
+        rows.pending.retain(|row| filter.names(&row.name, Some(row.pid)) && filter.has_group(row.group.as_deref()));
         let epoch_ns = if options.clock { extent.epoch_ns } else { 0 };
         let summary = latency_summary(origin.name(), &rows, epoch_ns);
         let mut tables = vec![latency_table(&rows, *order, extent.last, epoch_ns)];

@@ -7,6 +7,7 @@ use fairground_recordings::System;
 use fairground_scenario::{Error, Overrides, Scenario, quoted, trace_file::TraceFile};
 use fairground_stdx::{Id, IndexVec, Ns, TaskId};
 use fairground_workload::replay::{Loop, WhatIf, what_if};
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// What a trace does not say.
@@ -139,12 +140,15 @@ fn place(file: &TraceFile, group: &str, options: &TraceOptions, overrides: &Over
     Scenario::parse(&file.path.display().to_string(), &toml, Path::new(""), overrides)
 }
 
-/// Which threads are looked at. A trace of the scheduler does not tell in which group a thread is.
+/// Which threads are looked at: those that are named, else those of the group, where the trace tells groups.
 fn members(file: &TraceFile, options: &TraceOptions) -> Result<IndexVec<TaskId, bool>, Error> {
     let tasks = &file.trace.tasks;
     let seen = || format!("Threads with the most run time: {}.", busiest(file).join(", "));
+    if options.comms.is_empty() && !file.trace.groups.is_empty() {
+        return members_of_group(file, options.cgroup.as_deref());
+    }
     if options.comms.is_empty() {
-        let message = "a trace of the scheduler does not tell which threads are in which cgroup";
+        let message = "this trace does not tell which threads are in which cgroup";
         let hint = format!("Name the container's threads: --comm 'java*' --comm worker. {}", seen());
         return Err(Error::one(file.name.clone(), message, hint));
     }
@@ -159,10 +163,33 @@ fn members(file: &TraceFile, options: &TraceOptions) -> Result<IndexVec<TaskId, 
     Ok(tasks.iter().map(is_named).collect())
 }
 
+/// The threads that were in a group, or one below it, last.
+fn members_of_group(file: &TraceFile, wanted: Option<&str>) -> Result<IndexVec<TaskId, bool>, Error> {
+    let groups: BTreeMap<TaskId, &str> = file.trace.groups.iter().map(|of| (of.task, of.path.as_str())).collect();
+    let is_in = |path: &str| {
+        let rest = path.strip_prefix(wanted.unwrap_or_default().trim_end_matches('/'));
+        wanted.is_some() && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
+    if !groups.values().any(|path| is_in(path)) {
+        let message = match wanted {
+            Some(wanted) => format!("no thread of {} is told to be in group {wanted}", file.name),
+            None => format!("neither threads nor a group of {} are named", file.name),
+        };
+        let told: BTreeSet<&str> = groups.into_values().collect();
+        let told: Vec<&str> = told.into_iter().take(10).collect();
+        return Err(Error::one(
+            "--cgroup",
+            message,
+            format!("The trace tells threads of {}: name one, or --comm.", told.join(", ")),
+        ));
+    }
+    Ok((0..file.trace.tasks.len()).map(|row| groups.get(&TaskId::from_index(row)).is_some_and(|path| is_in(path))).collect())
+}
+
 /// Names of threads by run time, at most ten.
 fn busiest(file: &TraceFile) -> Vec<String> {
     let mut ran: IndexVec<TaskId, u64> = IndexVec::filled(0, file.trace.tasks.len());
-    let mut since: std::collections::BTreeMap<u32, (TaskId, u64)> = std::collections::BTreeMap::new();
+    let mut since: BTreeMap<u32, (TaskId, u64)> = BTreeMap::new();
     for (at, cpu, event) in &file.trace.events {
         if let TraceEvent::SchedSwitch { next, .. } = event {
             let ended = match next {

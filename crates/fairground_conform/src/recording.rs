@@ -2,6 +2,7 @@
 
 use fairground_model::{Decision, Reason, Sink, TaskInfo, TraceEvent, Who};
 use fairground_stdx::{CpuId, Id, IndexVec, Instant, Ns, TaskId, TgId};
+use std::collections::BTreeMap;
 
 /// One event of the recording.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -74,6 +75,8 @@ pub struct Recording {
     pub prio_changes: Vec<PrioChange>,
     /// What it tells of quotas, in order.
     pub quota_acts: Vec<QuotaAct>,
+    /// The path of the control group that a task was told to be in last, where the recording tells groups.
+    pub groups: BTreeMap<TaskId, String>,
     /// The numbers of the events that no recorder wrote, in order.
     inferred: Vec<usize>,
     prios: Vec<i32>,
@@ -88,6 +91,7 @@ impl Default for Recording {
             records: Vec::new(),
             prio_changes: Vec::new(),
             quota_acts: Vec::new(),
+            groups: BTreeMap::new(),
             inferred: Vec::new(),
             prios: Vec::new(),
             newborn: Vec::new(),
@@ -161,6 +165,9 @@ impl Sink for Recording {
             }
         }
         *prio = info.prio;
+    }
+    fn group(&mut self, task: TaskId, path: &str) {
+        self.groups.insert(task, path.to_string());
     }
     fn record(&mut self, at: Instant, cpu: CpuId, event: &TraceEvent) {
         match *event {

@@ -87,6 +87,8 @@ pub struct RecordedStory {
     /// What the model says of the same decisions; else why it is not asked.
     pub beside: Result<Beside, String>,
     names: BTreeMap<TaskId, TaskInfo>,
+    /// The path of each task's control group, where the record tells it.
+    groups: BTreeMap<TaskId, String>,
 }
 
 /// Whether a path is a recording, and neither a scenario nor a set that is simulated.
@@ -105,7 +107,7 @@ pub fn recorded(path: &Path, options: &RecordedOptions, control: Control<'_>) ->
         extent.check("--at", moment)?;
     }
     let (at, window) = (moment.and_then(|moment| moment.instant(extent.epoch_ns)), options.interval.window(extent.epoch_ns));
-    let names = waits.names;
+    let (names, groups) = (waits.names, waits.groups);
     let named = |task: TaskId| match (&options.task, names.get(&task)) {
         (None, _) => true,
         (Some(wanted), Some(info)) => info.name == *wanted || wanted.parse() == Ok(info.pid),
@@ -151,13 +153,14 @@ pub fn recorded(path: &Path, options: &RecordedOptions, control: Control<'_>) ->
     let Meanwhile { ran, taken, tells_interrupts, .. } = meanwhile;
     let taken = tells_interrupts.then_some(taken);
     let beside = Beside::ask(path, &one, &ran, &options.overrides, control.quiet());
-    Ok(RecordedStory { origin, waits: count, top: found, one, ran, idle, taken, wakeups, twins, beside, names })
+    Ok(RecordedStory { origin, waits: count, top: found, one, ran, idle, taken, wakeups, twins, beside, names, groups })
 }
 
 /// All waits of a record.
 #[derive(Default)]
 struct Waits {
     names: BTreeMap<TaskId, TaskInfo>,
+    groups: BTreeMap<TaskId, String>,
     open: BTreeMap<TaskId, (Instant, bool)>,
     running: BTreeMap<TaskId, ()>,
     wakeups: bool,
@@ -167,6 +170,9 @@ struct Waits {
 impl Sink for Waits {
     fn task(&mut self, task: TaskId, info: &TaskInfo) {
         self.names.insert(task, info.clone());
+    }
+    fn group(&mut self, task: TaskId, path: &str) {
+        self.groups.insert(task, path.to_string());
     }
     fn record(&mut self, at: Instant, _cpu: CpuId, event: &TraceEvent) {
         match *event {
@@ -304,20 +310,25 @@ impl RecordedStory {
     fn name(&self, task: TaskId) -> String {
         self.names.get(&task).map_or_else(|| format!("task {}", task.index()), |info| format!("{}:{}", info.name, info.pid))
     }
+    /// The name, with the group where it is told.
+    fn name_in_group(&self, task: TaskId) -> String {
+        let group = self.groups.get(&task).map_or_else(String::new, |path| format!(" of group {path}"));
+        self.name(task) + &group
+    }
     /// A few lines: who waited, for how long, and what ran meanwhile.
     pub fn summary(&self) -> String {
         let one = &self.one;
         let began = if one.preempted { "when it was taken off its CPU" } else { "when it was woken" };
         let mut text = format!(
             "{} waited {}: from {}, {began}, to {}.\n",
-            self.name(one.task),
+            self.name_in_group(one.task),
             format_ns(one.length()),
             self.seconds(one.from),
             self.seconds(one.until)
         );
         text += "While it waited the recorded kernel ran on its CPU:\n";
         for (who, cpu, time, stretches) in self.sums().into_iter().take(6) {
-            let who = who.map_or("(idle)".to_string(), |task| self.name(task));
+            let who = who.map_or("(idle)".to_string(), |task| self.name_in_group(task));
             let times = if stretches == 1 { String::new() } else { format!(" in {stretches} stretches") };
             text += &format!("  {:>10}  {who} on CPU {cpu}{times}\n", format_ns(time));
         }
@@ -363,15 +374,21 @@ impl RecordedStory {
     }
     /// The longest waits, what ran during the one that is told, and CPUs that idled.
     pub fn tables(&self) -> Vec<Table> {
-        let mut top = Table::new(
-            "waits",
-            format!("the longest of {} waits", self.waits),
-            columns![left "task", right "waited" "wait_ns", right "from" "from_ns", right "to" "until_ns", left "after"],
-        );
+        let mut columns =
+            columns![left "task", right "waited" "wait_ns", right "from" "from_ns", right "to" "until_ns", left "after"];
+        if !self.groups.is_empty() {
+            columns.extend(columns![left "group"]);
+        }
+        let mut top = Table::new("waits", format!("the longest of {} waits", self.waits), columns);
         for wait in &self.top {
             let after = if wait.preempted { "preemption" } else { "wake-up" };
             let at = |at: Instant| Cell::new(self.seconds(at), at.ns());
-            top.push(vec![self.name(wait.task).into(), Cell::ns(wait.length()), at(wait.from), at(wait.until), after.into()]);
+            let mut cells =
+                vec![self.name(wait.task).into(), Cell::ns(wait.length()), at(wait.from), at(wait.until), after.into()];
+            if !self.groups.is_empty() {
+                cells.push(self.groups.get(&wait.task).map_or_else(Cell::empty, |path| path.as_str().into()));
+            }
+            top.push(cells);
         }
         let mut ran = Table::new(
             "ran",

@@ -99,10 +99,14 @@ mod tests {
         let metadata = 0x75d1_1d57_u32.to_be_bytes();
         let said = |bytes: &[u8], name: &str| read_any(bytes, name).map(|_| ()).map_err(|error| error.to_string()).unwrap_err();
         for (bytes, name, part) in [
-            (&b"/* CTF 1.8 */\ntypealias integer"[..], "metadata", "a CTF trace (LTTng), which consists of several; give the folder"),
+            (
+                &b"/* CTF 1.8 */\ntypealias integer"[..],
+                "metadata",
+                "a CTF trace (LTTng), which consists of several; give the folder",
+            ),
             (&metadata, "metadata", "a CTF trace"),
             (&tar, "collection.tar", "SchedViz"),
-                        (b"\xfd7zXZ\0....", "t.xz", "`xz -d`"),
+            (b"\xfd7zXZ\0....", "t.xz", "`xz -d`"),
             (b"BZh91AY", "t.bz2", "bzip2"),
             (b"\x04\x22\x4d\x18..", "t.lz4", "lz4"),
             (b"\x7fELF\x02", "core", "a core dump"),

@@ -24,10 +24,10 @@ mod systrace;
 pub mod trace_dat;
 
 pub use doors::{
-    is_of_trace_folder, is_trace, is_trace_folder, read_any, read_as, read_file, read_file_into, read_folder_into, read_into, read_repaired, read_repaired_folder,
-    read_repaired_folder_into, read_repaired_into, read_set, unpack,
+    is_of_trace_folder, is_trace, is_trace_folder, read_any, read_as, read_file, read_file_into, read_folder_into, read_into,
+    read_repaired, read_repaired_folder, read_repaired_folder_into, read_repaired_into, read_set, unpack,
 };
 pub use export::{TraceWriter, WriterOptions};
 pub use folder::{Folder, read_source_at};
-pub use import::{ImportStats, Inferred, Note, RecordedTrace, Repair, Severity};
+pub use import::{GroupOf, ImportStats, Inferred, Note, RecordedTrace, Repair, Severity};
 pub use registry::{Format, FormatError, ImportError, ReadSeek, formats, writer_for, writer_with};

@@ -5,6 +5,7 @@ mod common;
 mod ctf;
 mod doors;
 mod golden_sets;
+mod groups;
 mod perf_data;
 mod perfetto;
 mod perfetto_import;

@@ -130,7 +130,14 @@ impl Writer {
 }
 
 /// A packet: its header, then what `events` writes, then room up to 4096 bytes.
-fn packet(is_little: bool, cpu: u64, times: (u64, u64), discarded: u64, sequence: u64, events: impl FnOnce(&mut Writer)) -> Vec<u8> {
+fn packet(
+    is_little: bool,
+    cpu: u64,
+    times: (u64, u64),
+    discarded: u64,
+    sequence: u64,
+    events: impl FnOnce(&mut Writer),
+) -> Vec<u8> {
     let mut w = Writer { is_little, bytes: Vec::new() };
     w.number(0xc1fc_1fc1, 4);
     w.bytes.extend([9; 16]);
@@ -182,10 +189,14 @@ fn compact_events_of_both_byte_orders() {
         let times: Vec<u64> = trace.events.iter().map(|(at, ..)| at.ns()).collect();
         let (long, next) = ((5 << 27) - 10, (6 << 27) + 1 - 10);
         assert_eq!(times, [0, 1490, long, long + 2000, next], "{}", notes(&trace));
-        let states: Vec<PrevState> = trace.events.iter().filter_map(|(_, _, event)| match event {
-            TraceEvent::SchedSwitch { prev: Some(_), prev_state, .. } => Some(*prev_state),
-            _ => None,
-        });
+        let states: Vec<PrevState> = trace
+            .events
+            .iter()
+            .filter_map(|(_, _, event)| match event {
+                TraceEvent::SchedSwitch { prev: Some(_), prev_state, .. } => Some(*prev_state),
+                _ => None,
+            })
+            .collect();
         // The kernel of the trace is 4.9: 64 is TASK_DEAD, which a kernel since 4.14 shows as 16.
         assert_eq!(states, [PrevState::DiskSleep, PrevState::Dead]);
         let tasks: Vec<(&str, u32, i32)> = trace.tasks.iter().map(|task| (task.name.as_str(), task.pid, task.prio)).collect();
@@ -227,7 +238,11 @@ fn what_is_no_stream_or_no_description_is_named() {
     };
     let streams = lttng(true);
     assert!(error(&[("metadata", b"")]).unwrap_err().contains("describes no stream"));
-    assert!(error(&[("metadata", b"trace { major = 1;\n x := integer { size = 65; };")]).unwrap_err().contains("line 2 of `metadata`"));
+    assert!(
+        error(&[("metadata", b"trace { major = 1;\n x := integer { size = 65; };")])
+            .unwrap_err()
+            .contains("line 2 of `metadata`")
+    );
     assert!(error(&[("metadata", b"\x1e{}")]).unwrap_err().contains("CTF 2"));
     assert!(error(&[("metadata", &streams[2].1)]).unwrap().contains("no scheduling event"));
     assert!(error(&[("metadata", &streams[2].1), ("a", b"text")]).unwrap().contains("`a` is no stream"));

@@ -121,6 +121,9 @@ impl Sink for Clip<'_> {
     fn task(&mut self, task: TaskId, info: &TaskInfo) {
         self.sink.task(task, info);
     }
+    fn group(&mut self, task: TaskId, path: &str) {
+        self.sink.group(task, path);
+    }
     fn record(&mut self, at: Instant, cpu: CpuId, event: &TraceEvent) {
         if self.window.holds(at) {
             self.sink.record(at, cpu, event);

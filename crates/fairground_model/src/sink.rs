@@ -25,6 +25,9 @@ pub trait Sink {
     fn epoch(&mut self, _clock_ns: u64) {}
     /// A task is introduced (or its name or priority changed). Comes before the task's first record.
     fn task(&mut self, _task: TaskId, _info: &TaskInfo) {}
+    /// The path of the control group that a task is in from the next record on, where a recording tells it. Comes behind the task's
+    /// introduction.
+    fn group(&mut self, _task: TaskId, _path: &str) {}
     /// One record. Times never go back.
     fn record(&mut self, at: Instant, cpu: CpuId, event: &TraceEvent);
     /// The CPU's current task (`None`: the idle task) when it wrote the record that comes next, where a recording tells.
@@ -82,6 +85,10 @@ impl<A: Sink + ?Sized, B: Sink + ?Sized> Sink for (&mut A, &mut B) {
         self.0.task(task, info);
         self.1.task(task, info);
     }
+    fn group(&mut self, task: TaskId, path: &str) {
+        self.0.group(task, path);
+        self.1.group(task, path);
+    }
     fn record(&mut self, at: Instant, cpu: CpuId, event: &TraceEvent) {
         if !event.is_sample() || self.0.wants_samples() {
             self.0.record(at, cpu, event);
@@ -132,6 +139,9 @@ impl Sink for Vec<Box<dyn Sink + '_>> {
     }
     fn task(&mut self, task: TaskId, info: &TaskInfo) {
         self.iter_mut().for_each(|sink| sink.task(task, info));
+    }
+    fn group(&mut self, task: TaskId, path: &str) {
+        self.iter_mut().for_each(|sink| sink.group(task, path));
     }
     fn record(&mut self, at: Instant, cpu: CpuId, event: &TraceEvent) {
         for sink in self.iter_mut() {

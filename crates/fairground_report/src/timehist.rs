@@ -54,11 +54,15 @@ pub(crate) fn in_order(latency: &LatencyTable, order: LatencyOrder) -> Vec<&Late
 
 /// The table of `perf sched latency`; times are those of a clock that shows `epoch_ns` at the instant 0.
 pub fn latency_table(latency: &LatencyTable, order: LatencyOrder, end: Instant, epoch_ns: u64) -> Table {
-    let columns = columns![
+    let mut columns = columns![
         left "task", right "runtime ms" "runtime_ns", right "switches", right "avg delay ms" "delay_avg_ns",
         right "max delay ms" "delay_max_ns", right "max start s" "delay_max_start_ns",
         spare right "max end s" "delay_max_end_ns",
     ];
+    let has_groups = latency.rows.iter().any(|row| row.group.is_some());
+    if has_groups {
+        columns.extend(columns![left "group"]);
+    }
     let mut table = Table::new("latency", "Scheduling latency", columns);
     table.grows("tasks", &[]);
     let time = |at: Instant| {
@@ -66,7 +70,7 @@ pub fn latency_table(latency: &LatencyTable, order: LatencyOrder, end: Instant, 
         Cell::new(clock(clock_ns), clock_ns)
     };
     for row in in_order(latency, order) {
-        table.push(vec![
+        let mut cells = vec![
             name_of(row).into(),
             Cell::new(ms(row.runtime), row.runtime.0),
             Cell::count(row.switches),
@@ -74,7 +78,11 @@ pub fn latency_table(latency: &LatencyTable, order: LatencyOrder, end: Instant, 
             Cell::new(ms(row.max.length), row.max.length.0),
             time(row.max.from),
             time(row.max.to),
-        ]);
+        ];
+        if has_groups {
+            cells.push(row.group.clone().map_or_else(Cell::empty, Cell::from));
+        }
+        table.push(cells);
     }
     if let Some(longest) = latency.pending.first() {
         table.note(format!(
@@ -174,8 +182,8 @@ pub fn timehist_heading(shown: TimeHistColumns) -> String {
         + &shown.line(rules.each_ref().map(String::as_str), "-")
 }
 
-/// One switch away from a task as a line.
-pub fn timehist_line(row: &TimeHistRow, info: &TaskInfo, shown: TimeHistColumns) -> String {
+/// One switch away from a task as a line; its control group stands at the end where the trace tells it.
+pub fn timehist_line(row: &TimeHistRow, info: &TaskInfo, group: Option<&str>, shown: TimeHistColumns) -> String {
     let known = |length: Option<Ns>| length.map_or_else(|| "-".to_string(), |length| shown.ms(length));
     let cells = [
         shown.time(row.at, row.clock_ns),
@@ -186,7 +194,11 @@ pub fn timehist_line(row: &TimeHistRow, info: &TaskInfo, shown: TimeHistColumns)
         shown.ms(row.delay),
         known(row.run),
     ];
-    shown.line(cells.each_ref().map(String::as_str), &row.state.letter().to_string())
+    let line = shown.line(cells.each_ref().map(String::as_str), &row.state.letter().to_string());
+    match group {
+        Some(path) => format!("{} {path}\n", line.trim_end_matches('\n')),
+        None => line,
+    }
 }
 
 /// A wake-up as a line; who ran there, if anybody, is the waker.
@@ -216,8 +228,8 @@ pub fn wakeup_json(row: &WakeupRow<'_>) -> Value {
 }
 
 /// One switch away from a task as an object; what the trace does not tell is null.
-pub fn timehist_json(row: &TimeHistRow, info: &TaskInfo) -> Value {
-    json!({
+pub fn timehist_json(row: &TimeHistRow, info: &TaskInfo, group: Option<&str>) -> Value {
+    let mut object = json!({
         "time_ns": row.at.ns(),
         "clock_ns": row.clock_ns,
         "cpu": row.cpu.get(),
@@ -228,7 +240,11 @@ pub fn timehist_json(row: &TimeHistRow, info: &TaskInfo) -> Value {
         "delay_ns": row.delay.0,
         "run_ns": row.run.map(|run| run.0),
         "state": row.state.letter(),
-    })
+    });
+    if let Some(path) = group {
+        object["group"] = path.into();
+    }
+    object
 }
 
 /// The sums over all tasks, in a few lines.
@@ -316,7 +332,7 @@ mod tests {
 
     #[test]
     fn lines_stand_under_their_headings() {
-        let lines = rows().map(|(row, info)| timehist_line(&row, &info, TimeHistColumns::default()));
+        let lines = rows().map(|(row, info)| timehist_line(&row, &info, None, TimeHistColumns::default()));
         expect![[r#"
                        time s    cpu  task[pid]                       wait ms class      sch delay ms         run ms
             ----------------- ------  ------------------------ -------------- -------- -------------- --------------
@@ -325,7 +341,10 @@ mod tests {
         "#]]
         .assert_eq(&(timehist_heading(TimeHistColumns::default()) + &lines.concat()));
         let [(row, info), _] = rows();
-        expect![[r#"{"time_ns":1000000040,"clock_ns":71000000040,"cpu":3,"task":"player","pid":7,"wait_ns":11,"wait_class":"iowait","delay_ns":6,"run_ns":9000000,"state":"S"}"#]].assert_eq(&timehist_json(&row, &info).to_string());
+        expect![[r#"{"time_ns":1000000040,"clock_ns":71000000040,"cpu":3,"task":"player","pid":7,"wait_ns":11,"wait_class":"iowait","delay_ns":6,"run_ns":9000000,"state":"S"}"#]].assert_eq(&timehist_json(&row, &info, None).to_string());
+        let told = timehist_line(&row, &info, Some("/web"), TimeHistColumns { state: true, ..TimeHistColumns::default() });
+        assert!(told.ends_with("9.000000 S /web\n"), "{told}");
+        assert_eq!(timehist_json(&row, &info, Some("/web"))["group"], "/web");
     }
 
     #[test]
@@ -346,6 +365,7 @@ mod tests {
         let row = |name: &str, pid, switches, total, longest| LatencyRow {
             name: name.into(),
             pid,
+            group: None,
             tasks: 3,
             runtime: Ns(longest * 1000),
             switches,
@@ -355,7 +375,7 @@ mod tests {
             after_preemption: Histogram::new(),
         };
         let rows = vec![row("many", None, 1000, 2_000_000, 4_000), row("one", Some(7), 1, 3_000, 3_000)];
-        let pending = vec![PendingDelay { name: "one".into(), pid: 7, from: Instant::from_ns(1_000) }];
+        let pending = vec![PendingDelay { name: "one".into(), pid: 7, group: None, from: Instant::from_ns(1_000) }];
         let table = LatencyTable { rows, pending };
         expect![[r#"
             Scheduling latency

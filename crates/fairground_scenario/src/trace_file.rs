@@ -5,8 +5,8 @@ mod files;
 use crate::error::Error;
 use fairground_formats::recorded::read_quota_probes;
 use fairground_formats::{
-    ImportError, ImportStats, RecordedTrace, is_of_trace_folder, is_trace_folder, read_file_into, read_folder_into, read_repaired,
-    read_repaired_folder, read_repaired_folder_into, read_repaired_into,
+    ImportError, ImportStats, RecordedTrace, is_of_trace_folder, is_trace_folder, read_file_into, read_folder_into,
+    read_repaired, read_repaired_folder, read_repaired_folder_into, read_repaired_into,
 };
 use fairground_model::{Digest, QuotaProbe, Sink};
 use files::Files;

@@ -23,6 +23,9 @@ pub(crate) struct Args {
     /// Only this task, by name or pid; queues are those of all
     #[arg(long = "task", value_name = "TASK")]
     tasks: Vec<String>,
+    /// Only tasks of this control group and those below it, where the trace tells groups; a line for each task
+    #[arg(long = "cgroup", value_name = "PATH")]
+    cgroups: Vec<String>,
     /// Percentiles too, delays after wake-ups and after preemptions apart
     #[arg(long)]
     percentiles: bool,
@@ -71,7 +74,7 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
     let options = LatencyOptions {
         mark: args.records.mark(),
         by_task: args.pids,
-        filter: Filter::new(args.tasks.clone(), None, args.time.interval()?)?,
+        filter: Filter::new(args.tasks.clone(), None, args.time.interval()?)?.in_groups(&args.cgroups)?,
         order,
         clock: args.clock.is_recorded(),
         percentiles: args.percentiles,

@@ -18,6 +18,9 @@ pub(crate) struct Args {
     /// Only this task, by name or pid
     #[arg(long = "task", value_name = "TASK")]
     tasks: Vec<String>,
+    /// Only tasks of this control group and those below it, where the trace tells groups
+    #[arg(long = "cgroup", value_name = "PATH", conflicts_with = "wakeups")]
+    cgroups: Vec<String>,
     /// Only these CPUs, such as 0-3,8
     #[arg(long, value_name = "LIST")]
     cpu: Option<String>,
@@ -46,7 +49,7 @@ pub(crate) const EXAMPLES: &[Example] = &[
 ];
 
 pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
-    let filter = Filter::new(args.tasks.clone(), args.cpu.as_deref(), args.time.interval()?)?;
+    let filter = Filter::new(args.tasks.clone(), args.cpu.as_deref(), args.time.interval()?)?.in_groups(&args.cgroups)?;
     let columns = TimeHistColumns { state: args.state, clock: args.clock.is_recorded(), ..TimeHistColumns::default() };
     let columns = columns.fitting(layout().width);
     let (source, mark) = (args.records.source(), args.records.mark());
@@ -60,13 +63,13 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
         lines.push(&perf_sched::timehist_heading(columns));
     }
     let origin = perf_sched::timehist(&args.input, &source, mark, &filter, args.wakeups, control, |line| {
-        if let TimeHistLine::Switch(row, info) = &line {
+        if let TimeHistLine::Switch(row, info, _) = &line {
             summary.add(row, info);
         }
         match line {
             TimeHistLine::Switch(..) if args.summary => {}
-            TimeHistLine::Switch(row, info) if json => rows.push(perf_sched::timehist_value(row, info)),
-            TimeHistLine::Switch(row, info) => lines.push(&perf_sched::timehist_line(row, info, columns)),
+            TimeHistLine::Switch(row, info, group) if json => rows.push(perf_sched::timehist_value(row, info, group)),
+            TimeHistLine::Switch(row, info, group) => lines.push(&perf_sched::timehist_line(row, info, group, columns)),
             TimeHistLine::Wakeup(row) if json => rows.push(perf_sched::wakeup_value(&row)),
             TimeHistLine::Wakeup(row) => lines.push(&perf_sched::wakeup_line(&row, columns)),
         }

@@ -52,7 +52,9 @@ impl Kind {
             _ => {
                 let is_timer = |suffix: &str| matches!(own.strip_suffix(suffix), Some("hrtimer_expire" | "timer_hrtimer_expire"));
                 let is_vector = group == "irq_vectors" || own.starts_with("x86_irq_vectors_");
-                let is = |suffix: &str| own == format!("irq_handler{suffix}") || is_timer(suffix) || (is_vector && own.ends_with(suffix));
+                let is = |suffix: &str| {
+                    own == format!("irq_handler{suffix}") || is_timer(suffix) || (is_vector && own.ends_with(suffix))
+                };
                 match () {
                     () if is("_entry") => Kind::Interrupt(WakeContext::Hardirq, true),
                     () if is("_exit") => Kind::Interrupt(WakeContext::Hardirq, false),
@@ -161,7 +163,11 @@ impl Reading<'_, '_, '_> {
                     context: flags.or_else(|| running.context(cpu)),
                 }
             }
-            Kind::Wakeup => RawEvent::Wakeup { task: self.who(&TASK)?, target_cpu: self.number("target_cpu")? },
+            Kind::Wakeup => RawEvent::Wakeup {
+                task: self.who(&TASK)?,
+                target_cpu: self.number("target_cpu")?,
+                context: self.integer("common_flags").map(context_of).or_else(|| running.context(cpu)),
+            },
             Kind::WakeupNew => RawEvent::WakeupNew { task: self.who(&TASK)?, target_cpu: self.number("target_cpu")? },
             Kind::Switch => RawEvent::Switch { prev: self.who(&PREV)?, prev_state: self.state()?, next: self.who(&NEXT)? },
             Kind::MigrateTask => RawEvent::MigrateTask {

@@ -117,11 +117,12 @@ fn read_events<'m>(
     // Time and row of each stream that has an event; equal times in the order of rows.
     let mut heads = BinaryHeap::new();
     let (mut count, mut running) = (0, CurrentTasks::default());
-    let mut advance = |row: usize, streams: &mut Vec<Stream<'m>>, heads: &mut BinaryHeap<_>, count, import: &mut Assembler<'_>| {
-        if streams[row].advance(folder, trace, count + 1, import.stats()) {
-            heads.extend(streams[row].event.map(|event| Reverse((event.at_ns, row))));
-        }
-    };
+    let mut advance =
+        |row: usize, streams: &mut Vec<Stream<'m>>, heads: &mut BinaryHeap<_>, count, import: &mut Assembler<'_>| {
+            if streams[row].advance(folder, trace, count + 1, import.stats()) {
+                heads.extend(streams[row].event.map(|event| Reverse((event.at_ns, row))));
+            }
+        };
     (0..streams.len()).for_each(|row| advance(row, &mut streams, &mut heads, count, import));
     while let Some(Reverse((_, row))) = heads.pop() {
         count += 1;

@@ -14,7 +14,7 @@ pub(crate) struct Joined<'f> {
 impl<'f> Joined<'f> {
     /// Joins files, by their places in the folder.
     pub(crate) fn new(folder: &'f mut dyn Folder, parts: &[usize]) -> Joined<'f> {
-        let mut end = 0;
+        let mut end = 0_u64;
         let files = parts.iter().map(|&part| {
             let start = end;
             end = start.saturating_add(folder.size(part));
@@ -47,7 +47,8 @@ impl Read for Joined<'_> {
 impl Seek for Joined<'_> {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
         let end = self.files.last().map_or(0, |file| file.2);
-        let from = |base: u64, by: i64| base.checked_add_signed(by).ok_or_else(|| io::Error::other("a place before the beginning"));
+        let from =
+            |base: u64, by: i64| base.checked_add_signed(by).ok_or_else(|| io::Error::other("a place before the beginning"));
         self.at = match to {
             SeekFrom::Start(at) => at,
             SeekFrom::End(by) => from(end, by)?,

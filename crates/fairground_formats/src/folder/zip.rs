@@ -51,7 +51,8 @@ impl<'s> Zip<'s> {
         let mut tail = Vec::new();
         read_source_at(source, tail_at, (length - tail_at) as usize, &mut tail)?;
         let end = tail.windows(END.len()).rposition(|window| window == END);
-        let number = |bytes: &[u8], at: usize, length: usize| bytes.get(at..at + length).map(|field| ByteOrder::Little.unsigned(field));
+        let number =
+            |bytes: &[u8], at: usize, length: usize| bytes.get(at..at + length).map(|field| ByteOrder::Little.unsigned(field));
         let list = end.and_then(|at| Some((number(&tail, at + 16, 4)?, number(&tail, at + 12, 4)?)));
         let Some((list_at, list_length)) = list else { return Err(io::Error::other("the list at its end is cut off")) };
         let mut list = Vec::new();

@@ -46,6 +46,7 @@ pub(super) fn parse(line: &EventLine<'_>, names: &mut NameTable) -> Result<RawEv
         "sched_process_exit" => exit(body, names),
         "cpu_frequency" => frequency(body),
         "tracing_mark_write" => return quota(body).ok_or(BodyError::NotUsed),
+        "cgroup_attach_task" | "cgroup_transfer_tasks" => attach(body, names),
         _ => return Err(BodyError::NotUsed),
     };
     event.ok_or(BodyError::Malformed)
@@ -185,6 +186,19 @@ fn exit(body: &str, names: &mut NameTable) -> Option<RawEvent> {
 fn frequency(body: &str) -> Option<RawEvent> {
     let (left, cpu) = take_last(body.trim_start(), " cpu_id=")?;
     Some(RawEvent::CpuFrequency { cpu: number(cpu)?, khz: number(left.strip_prefix("state=")?)? })
+}
+
+/// `dst_root=0 dst_id=9 dst_level=2 dst_path=/a/b pid=1 comm=a`.
+fn attach(body: &str, names: &mut NameTable) -> Option<RawEvent> {
+    const COMM: &str = " comm=";
+    let root = number::<u64>(body.trim_start().strip_prefix("dst_root=")?)?;
+    let (_, rest) = body.split_once(" dst_path=")?;
+    let (path, pid, name) = rest.match_indices(COMM).take(BORDERS_TRIED).find_map(|(at, _)| {
+        let (path, pid) = take_last(&rest[..at], " pid=")?;
+        number::<u32>(pid).map(|_| (path, pid, &rest[at + COMM.len()..]))
+    })?;
+    let path = names.intern(path);
+    Some(RawEvent::Group { task: who(name, pid, None, names)?, path, is_v1: root != 0 })
 }
 
 /// `comm=a pid=1 prio=120`.

@@ -2,9 +2,10 @@
 
 use crate::import::order::OrderWindow;
 use crate::import::tasks::{Role, TaskDirectory};
-use crate::import::{Feed, ImportStats, NameTable, RawEvent, RawRecord, Who};
+use crate::import::{Feed, ImportStats, NameId, NameTable, RawEvent, RawRecord, Who};
 use fairground_model::{Decision, PrevState, Reason, TraceEvent, WakeContext};
 use fairground_stdx::{CpuId, Ns, TaskId, TgId, Vruntime};
+use std::collections::BTreeMap;
 
 /// Sorts records, finds their tasks and hands them on as events.
 pub(crate) struct Assembler<'a> {
@@ -12,6 +13,8 @@ pub(crate) struct Assembler<'a> {
     feed: Feed<'a>,
     window: OrderWindow,
     tasks: TaskDirectory,
+    /// The group of each task that is known to be in one.
+    groups: BTreeMap<TaskId, NameId>,
     newest_ns: u64,
 }
 
@@ -22,6 +25,7 @@ impl<'a> Assembler<'a> {
             feed,
             window: OrderWindow::default(),
             tasks: TaskDirectory::default(),
+            groups: BTreeMap::new(),
             newest_ns: 0,
         }
     }
@@ -54,6 +58,14 @@ impl<'a> Assembler<'a> {
         self.feed.finish()
     }
     fn deliver(&mut self, record: RawRecord) {
+        if let RawEvent::Group { task, path, is_v1 } = record.event {
+            match self.resolve(task, Role::Mentioned) {
+                Some(_) if is_v1 => self.feed.stats.unused(record.line, "moves in a hierarchy of cgroup v1 are not used"),
+                Some(task) => self.set_group(task, path),
+                None => {}
+            }
+            return;
+        }
         match self.event(record.event) {
             Some(event) => {
                 if let Some(current) = record.current.and_then(|pid| self.tasks.current(pid)) {
@@ -66,6 +78,15 @@ impl<'a> Assembler<'a> {
                 self.feed.emit(record.at_ns, record.cpu, record.line, &event);
             }
             None => self.feed.stats.unused(record.line, "a record about the idle task is not used"),
+        }
+    }
+    /// A task is in a group from now on.
+    fn set_group(&mut self, task: TaskId, path: NameId) {
+        let before = self.groups.insert(task, path);
+        if before != Some(path) {
+            self.feed.stats.grouped_tasks += u64::from(before.is_none());
+            self.feed.stats.group_moves += u64::from(before.is_some());
+            self.feed.sink.group(task, self.names.get(path));
         }
     }
     fn resolve(&mut self, who: Who, role: Role) -> Option<TaskId> {
@@ -109,7 +130,11 @@ impl<'a> Assembler<'a> {
             },
             RawEvent::Fork { parent, child } => {
                 let parent = self.resolve(parent, Role::Mentioned);
-                TraceEvent::SchedProcessFork { parent, child: self.resolve(child, Role::Child)? }
+                let child = self.resolve(child, Role::Child)?;
+                if let Some(&path) = parent.and_then(|parent| self.groups.get(&parent)) {
+                    self.set_group(child, path);
+                }
+                TraceEvent::SchedProcessFork { parent, child }
             }
             RawEvent::Exit { task } => {
                 let gone = self.resolve(task, Role::Mentioned)?;
@@ -120,6 +145,7 @@ impl<'a> Assembler<'a> {
             RawEvent::Throttle { group, debt_ns } => decision(Reason::Throttle, Decision::group(TgId::new(group)), debt_ns),
             RawEvent::Unthrottle { group, cpu } => decision(Reason::Unthrottle, Decision::group(TgId::new(group)), cpu),
             RawEvent::ThrottleWork { task } => decision(Reason::ThrottleWork, self.resolve(task, Role::Mentioned)?.get(), 0),
+            RawEvent::Group { .. } => return None,
         })
     }
 }

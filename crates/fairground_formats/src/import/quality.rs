@@ -49,9 +49,13 @@ impl ImportStats {
         if !never.is_empty() {
             parts.push(format!("never recorded: {}", never.join(", ")));
         }
+        let groups = match self.grouped_tasks {
+            0 => String::new(),
+            tasks => format!("; groups of {tasks} tasks are told, their weights are not (they count as 100)"),
+        };
         let found = match parts.is_empty() {
-            true => "nothing lost, nothing put in".to_string(),
-            false => format!("{}; {PAGE} shows how to record more", parts.join("; ")),
+            true => format!("nothing lost, nothing put in{groups}"),
+            false => format!("{}{groups}; {PAGE} shows how to record more", parts.join("; ")),
         };
         match self.events > 0 && !self.has_workload() {
             true => format!("recording quality: {found}; {NOT_TOLD}"),
@@ -68,12 +72,17 @@ impl ImportStats {
         let inferred: serde_json::Map<String, Value> =
             self.inferred.rows().into_iter().map(|(name, _, count)| (name.to_string(), count.into())).collect();
         let never: Vec<&str> = self.never_recorded().map(|row| row.0).collect();
-        json!({
+        let mut quality = json!({
             "events": self.events,
             "lost_events": self.lost_events,
             "skipped": self.skipped,
             "inferred": inferred,
             "never_recorded": never,
-        })
+        });
+        if self.grouped_tasks > 0 {
+            quality["grouped_tasks"] = self.grouped_tasks.into();
+            quality["group_moves"] = self.group_moves.into();
+        }
+        quality
     }
 }

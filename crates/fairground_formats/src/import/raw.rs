@@ -74,6 +74,12 @@ pub(crate) enum RawEvent {
     ThrottleWork {
         task: Who,
     },
+    /// No event: the task is in the group of this path from there on. Each hierarchy of cgroup v1 has its own groups.
+    Group {
+        task: Who,
+        path: NameId,
+        is_v1: bool,
+    },
 }
 
 impl RawEvent {

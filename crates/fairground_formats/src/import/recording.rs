@@ -12,8 +12,21 @@ pub struct RecordedTrace {
     pub tasks: IndexVec<TaskId, TaskInfo>,
     /// The events in order of time.
     pub events: Vec<(Instant, CpuId, TraceEvent)>,
+    /// The groups of tasks, where the recording tells them, in order of time.
+    pub groups: Vec<GroupOf>,
     /// What was counted and noted.
     pub stats: ImportStats,
+}
+
+/// The control group that a task is in from an event on.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct GroupOf {
+    /// The place of the first such event.
+    pub before: usize,
+    /// The task.
+    pub task: TaskId,
+    /// The path of the group, from the root of the hierarchy.
+    pub path: String,
 }
 
 /// The sink that collects a recording.
@@ -21,11 +34,12 @@ pub struct RecordedTrace {
 pub(crate) struct Recording {
     tasks: IndexVec<TaskId, TaskInfo>,
     events: Vec<(Instant, CpuId, TraceEvent)>,
+    groups: Vec<GroupOf>,
 }
 
 impl Recording {
     pub(crate) fn into_trace(self, stats: ImportStats) -> RecordedTrace {
-        RecordedTrace { tasks: self.tasks, events: self.events, stats }
+        RecordedTrace { tasks: self.tasks, events: self.events, groups: self.groups, stats }
     }
 }
 
@@ -35,6 +49,9 @@ impl Sink for Recording {
             self.tasks.push(TaskInfo { name: UNKNOWN_NAME.to_string(), pid: 0, prio: DEFAULT_PRIO });
         }
         self.tasks[task] = info.clone();
+    }
+    fn group(&mut self, task: TaskId, path: &str) {
+        self.groups.push(GroupOf { before: self.events.len(), task, path: path.to_string() });
     }
     fn record(&mut self, at: Instant, cpu: CpuId, event: &TraceEvent) {
         self.events.push((at, cpu, *event));

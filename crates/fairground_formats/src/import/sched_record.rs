@@ -35,6 +35,7 @@ enum Kind {
     Fork { parent: TaskFields, child: TaskFields },
     Exit { task: TaskFields },
     CpuFrequency { cpu: Field, khz: Field },
+    Attach { task: TaskFields, root: Field, path: Field },
 }
 
 /// The place of `prev_state` and the letters of its bits, which differ between kernels.
@@ -82,6 +83,9 @@ impl SchedRecord {
             }
             "sched_process_fork" => Kind::Fork { parent: task("parent_")?, child: task("child_")? },
             "sched_process_exit" => Kind::Exit { task: task("")? },
+            "cgroup_attach_task" | "cgroup_transfer_tasks" => {
+                Kind::Attach { task: task("")?, root: find("dst_root")?, path: find("dst_path")? }
+            }
             "cpu_frequency" => Kind::CpuFrequency { cpu: find("cpu_id")?, khz: find("state")? },
             _ => return Ok(None),
         };
@@ -124,6 +128,11 @@ impl SchedRecord {
             },
             Kind::Fork { parent, child } => RawEvent::Fork { parent: fields.who(parent)?, child: fields.who(child)? },
             Kind::Exit { task } => RawEvent::Exit { task: fields.who(task)? },
+            Kind::Attach { task, root, path } => {
+                let path = String::from_utf8_lossy(path.text(record, self.order)?);
+                let path = fields.import.names.intern(&path);
+                RawEvent::Group { task: fields.who(task)?, path, is_v1: fields.integer(root)? != 0 }
+            }
             Kind::CpuFrequency { cpu, khz } => {
                 RawEvent::CpuFrequency { cpu: fields.number(cpu)?, khz: u32::try_from(fields.integer(khz)?).ok()? }
             }

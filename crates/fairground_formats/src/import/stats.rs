@@ -63,6 +63,10 @@ pub struct ImportStats {
     pub lost_events: u64,
     /// Records that follow from others and were put between them.
     pub inferred: Inferred,
+    /// Tasks whose control group the recording tells.
+    pub grouped_tasks: u64,
+    /// How often such a task went to another group.
+    pub group_moves: u64,
     /// How often a record was earlier than the one before it.
     pub time_went_back: u64,
     /// Records that came too late to be sorted in and were given the time of the one before.
@@ -96,6 +100,8 @@ impl ImportStats {
             not_used: 0,
             lost_events: 0,
             inferred: Inferred::default(),
+            grouped_tasks: 0,
+            group_moves: 0,
             time_went_back: 0,
             clamped: 0,
             cpus: CpuMask::EMPTY,

@@ -2,6 +2,7 @@
 
 mod attrs;
 mod bytes;
+mod cgroups;
 mod header;
 mod import;
 mod inflater;

@@ -26,6 +26,8 @@ pub(super) struct SampleLayout {
     read: Option<u64>,
     has_callchain: bool,
     has_raw: bool,
+    /// Bytes between the raw record and the number of the control group, if that is in the samples and can be found.
+    cgroup: Option<u64>,
 }
 
 /// What is used of a sample.
@@ -39,6 +41,8 @@ pub(super) struct Sample<'a> {
     pub(super) tid: Option<u32>,
     /// The tracepoint's record.
     pub(super) raw: &'a [u8],
+    /// The number of the current task's control group.
+    pub(super) cgroup: Option<u64>,
 }
 
 impl SampleLayout {
@@ -69,6 +73,7 @@ impl SampleLayout {
             read: format.contains(SampleFormat::READ).then_some(read_format),
             has_callchain: format.contains(SampleFormat::CALLCHAIN),
             has_raw: format.contains(SampleFormat::RAW),
+            cgroup: before_cgroup(format),
         }
     }
     /// What is needed and not in the samples.
@@ -98,8 +103,24 @@ impl SampleLayout {
             return None;
         }
         let size = rest.u32()?;
-        Some(Sample { at_ns, cpu, tid, raw: rest.take(u64::from(size))? })
+        let raw = rest.take(u64::from(size))?;
+        let cgroup = self.cgroup.and_then(|before| rest.take(before).and_then(|_| rest.u64()));
+        Some(Sample { at_ns, cpu, tid, raw, cgroup })
     }
+}
+
+/// Bytes between the raw record and the control group: parts of 8 bytes. `None` if there is no group, or parts whose length differs
+/// stand before it.
+fn before_cgroup(format: SampleFormat) -> Option<u64> {
+    let unknown = SampleFormat::BRANCH_STACK | SampleFormat::REGS_USER | SampleFormat::STACK_USER | SampleFormat::REGS_INTR;
+    let fixed = [
+        SampleFormat::WEIGHT | SampleFormat::WEIGHT_STRUCT,
+        SampleFormat::DATA_SRC,
+        SampleFormat::TRANSACTION,
+        SampleFormat::PHYS_ADDR,
+    ];
+    let is_told = format.contains(SampleFormat::CGROUP) && !format.intersects(unknown);
+    is_told.then(|| 8 * fixed.into_iter().filter(|&part| format.intersects(part)).count() as u64)
 }
 
 /// Passes over the values of one counter, or of a group of them.
@@ -133,13 +154,27 @@ mod tests {
         let all = all | SampleFormat::ID | SampleFormat::STREAM_ID | SampleFormat::PERIOD;
         let body = with_raw(words(&[1, 2, 5 << 32 | 4, 77, 3, 4, 5, 6, 7]));
         let sample = SampleLayout::new(all, 0).parse(&body, ByteOrder::Little).unwrap();
-        assert_eq!(sample, Sample { at_ns: 77, cpu: 6, tid: Some(5), raw: b"raw" });
+        assert_eq!(sample, Sample { at_ns: 77, cpu: 6, tid: Some(5), raw: b"raw", cgroup: None });
         let body = with_raw(words(&[77, 6]));
         let sample = SampleLayout::new(least, 0).parse(&body, ByteOrder::Little).unwrap();
-        assert_eq!(sample, Sample { at_ns: 77, cpu: 6, tid: None, raw: b"raw" });
+        assert_eq!(sample, Sample { at_ns: 77, cpu: 6, tid: None, raw: b"raw", cgroup: None });
         for length in 0..body.len() - 1 {
             assert_eq!(SampleLayout::new(least, 0).parse(&body[..length], ByteOrder::Little), None);
         }
+    }
+
+    #[test]
+    fn the_control_group_stands_behind_the_raw_record() {
+        let least = SampleFormat::TIME | SampleFormat::CPU | SampleFormat::RAW | SampleFormat::CGROUP;
+        let raw = [4, 0, 0, 0, b'r', b'a', b'w', 0];
+        let group = |format: SampleFormat, behind: &[u64]| {
+            let body = [&words(&[77, 6])[..], &raw, &words(behind)].concat();
+            SampleLayout::new(format, 0).parse(&body, ByteOrder::Little).unwrap().cgroup
+        };
+        assert_eq!(group(least, &[25]), Some(25));
+        assert_eq!(group(least | SampleFormat::WEIGHT | SampleFormat::DATA_SRC, &[1, 2, 25, 3]), Some(25));
+        assert_eq!(group(least | SampleFormat::STACK_USER, &[0, 25]), None, "parts of other lengths stand before it");
+        assert_eq!(group(least, &[]), None);
     }
 
     #[test]

@@ -1,9 +1,10 @@
 //! From perf's records to events.
 
 use crate::import::event_format::ByteOrder;
-use crate::import::{Assembler, Feed, ImportStats, NameId, RawRecord, Who};
+use crate::import::{Assembler, Feed, ImportStats, NameId, RawEvent, RawRecord, Who};
 use crate::perf_data::attrs::{Attrs, EventAttr};
 use crate::perf_data::bytes::Bytes;
+use crate::perf_data::cgroups::Cgroups;
 use crate::perf_data::header::Feature;
 use crate::perf_data::inflater::Inflater;
 use crate::perf_data::notes;
@@ -52,6 +53,7 @@ pub(super) struct Session<'a> {
     attrs: Attrs,
     tracepoints: Tracepoints,
     comms: BTreeMap<u32, NameId>,
+    cgroups: Cgroups,
     rounds: Rounds,
     /// Of a packed recording.
     inflater: Option<Inflater>,
@@ -71,6 +73,7 @@ impl<'a> Session<'a> {
             attrs: Attrs::new(order),
             tracepoints: Tracepoints::default(),
             comms: BTreeMap::new(),
+            cgroups: Cgroups::default(),
             rounds: Rounds::new(),
             inflater: None,
             inflated: Vec::new(),
@@ -139,8 +142,18 @@ impl<'a> Session<'a> {
             RecordType::SAMPLE => self.sample(record.body),
             RecordType::LOST | RecordType::COMM => self.lost_or_comm(record),
             RecordType::LOST_SAMPLES => self.lost_samples(record),
+            RecordType::CGROUP => self.cgroup(record.body),
             RecordType::THROTTLE => self.import.stats().lost(self.number, None),
             _ => self.not_used(),
+        }
+    }
+    fn cgroup(&mut self, body: &[u8]) {
+        let mut bytes = Bytes::new(body, self.order);
+        match (bytes.u64(), bytes.until_zero()) {
+            (Some(number), Some(path)) => {
+                self.cgroups.learn(number, self.import.names.intern(&String::from_utf8_lossy(path)));
+            }
+            _ => self.too_short(),
         }
     }
     fn not_used(&mut self) {
@@ -178,7 +191,13 @@ impl<'a> Session<'a> {
         let current = Who { pid, prio: None, name: self.comms.get(&pid).copied(), name_is_stale: true };
         let event = fields.event(sample.raw, current, self.number, &mut self.import);
         let event = event.ok_or_else(|| left_out("its fields could not be read"))?;
-        Ok(RawRecord { at_ns: sample.at_ns, cpu: sample.cpu, line: self.number, event, current: recorded })
+        let record = RawRecord { at_ns: sample.at_ns, cpu: sample.cpu, line: self.number, event, current: recorded };
+        let changed = sample.cgroup.zip(recorded).and_then(|(number, pid)| self.cgroups.of_current(pid, number, &event));
+        if let Some(path) = changed {
+            let event = RawEvent::Group { task: current, path, is_v1: false };
+            self.rounds.push(RawRecord { event, current: None, ..record }, |record| self.import.push(record));
+        }
+        Ok(record)
     }
     fn lost_or_comm(&mut self, record: PerfRecord<'_>) {
         let Some(&EventAttr { parse_info, .. }) = self.attrs.events().first() else {

@@ -14,6 +14,8 @@ const COMMON_FLAGS: u32 = 5;
 const CPU_FREQUENCY: u32 = 11;
 const SCHED_WAKEUP: u32 = 17;
 const SCHED_WAKING: u32 = 20;
+const CGROUP_ATTACH_TASK: u32 = 67;
+const CGROUP_TRANSFER_TASKS: u32 = 71;
 const SCHED_WAKEUP_NEW: u32 = 114;
 const TASK_NEWTASK: u32 = 235;
 const TASK_RENAME: u32 = 236;
@@ -125,6 +127,8 @@ fn tracepoint(number: u32) -> Option<&'static str> {
         SCHED_MIGRATE_TASK => "sched_migrate_task",
         SCHED_PROCESS_FORK => "sched_process_fork",
         SCHED_PROCESS_EXIT => "sched_process_exit",
+        CGROUP_ATTACH_TASK => "cgroup_attach_task",
+        CGROUP_TRANSFER_TASKS => "cgroup_transfer_tasks",
         TASK_NEWTASK => "task_newtask",
         TASK_RENAME => "task_rename",
         _ => return None,
@@ -184,6 +188,11 @@ impl<'a> Body<'a> {
             }
             CPU_FREQUENCY => RawEvent::CpuFrequency { cpu: self.natural(2)?, khz: self.0[1]?.number()?.try_into().ok()? },
             SCHED_PROCESS_EXIT => RawEvent::Exit { task: self.task([1, 2, 4], reading)? },
+            CGROUP_ATTACH_TASK | CGROUP_TRANSFER_TASKS => RawEvent::Group {
+                task: self.task([4, 3, 0], reading)?,
+                path: reading.name(self.0[7]?.bytes()?),
+                is_v1: self.int32(1).is_some_and(|root| root != 0),
+            },
             _ => return None,
         })
     }

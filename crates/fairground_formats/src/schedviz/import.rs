@@ -38,7 +38,8 @@ fn read_collection(folder: &mut dyn Folder, import: &mut Assembler<'_>) -> Resul
     let Some((header_page, base)) = found else {
         return Err("is a collection of SchedViz that was recorded by bpftrace, which is not modelled yet".to_string());
     };
-    let mut raw = RawBuffer { header_page: text(folder, header_page)?, formats: Vec::new(), statistics: Vec::new(), cpus: Vec::new() };
+    let mut raw =
+        RawBuffer { header_page: text(folder, header_page)?, formats: Vec::new(), statistics: Vec::new(), cpus: Vec::new() };
     let mut traces = Vec::new();
     for (part, name) in names.iter().enumerate() {
         let Some(name) = name.strip_prefix(base) else { continue };
@@ -56,7 +57,9 @@ fn read_collection(folder: &mut dyn Folder, import: &mut Assembler<'_>) -> Resul
     let parts: Vec<usize> = traces.iter().map(|&(_, part)| part).collect();
     let mut pages = Joined::new(folder, &parts);
     raw.cpus = traces.iter().zip(pages.places()).map(|(&(cpu, _), (offset, size))| (cpu, offset, size)).collect();
-    import.stats().info(0, "the collection does not name its clock; that of `trace.sh` is `local`, which may differ between CPUs");
+    import
+        .stats()
+        .info(0, "the collection does not name its clock; that of `trace.sh` is `local`, which may differ between CPUs");
     read_raw(&mut pages, raw, import)
 }
 

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test stops where it fails")]
 
 mod compact;
+mod groups;
 mod packed;
 
 use crate::common::pftrace::{Form, encode, file, packet};

@@ -44,8 +44,8 @@ pub struct WakeupRow<'a> {
 /// One line of the history.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TimeHistLine<'a> {
-    /// A switch away from a task.
-    Switch(&'a TimeHistRow, &'a TaskInfo),
+    /// A switch away from a task, with the path of its control group where the trace tells it.
+    Switch(&'a TimeHistRow, &'a TaskInfo, Option<&'a str>),
     /// A wake-up.
     Wakeup(WakeupRow<'a>),
 }
@@ -53,6 +53,7 @@ pub enum TimeHistLine<'a> {
 #[derive(Clone, Debug, Default)]
 struct Row {
     info: TaskInfo,
+    group: Option<String>,
     /// When it was last switched out, and as what.
     out: Option<(Instant, PrevState)>,
     /// The first wake-up since then.
@@ -97,7 +98,8 @@ impl<F: FnMut(TimeHistLine<'_>)> TimeHist<F> {
             };
             if self.window.holds(at) {
                 let row = TimeHistRow { at, clock_ns: self.epoch_ns.saturating_add(at.ns()), cpu, task, run, wait, delay, state };
-                (self.each)(TimeHistLine::Switch(&row, &self.tasks[task.index()].info));
+                let known = &self.tasks[task.index()];
+                (self.each)(TimeHistLine::Switch(&row, &known.info, known.group.as_deref()));
             }
         }
         if let Some(task) = next {
@@ -136,6 +138,9 @@ impl<F: FnMut(TimeHistLine<'_>)> Sink for TimeHist<F> {
     }
     fn task(&mut self, task: TaskId, info: &TaskInfo) {
         self.row(task).info = info.clone();
+    }
+    fn group(&mut self, task: TaskId, path: &str) {
+        self.row(task).group = Some(path.to_string());
     }
     fn record(&mut self, at: Instant, cpu: CpuId, event: &TraceEvent) {
         if let Some(task) = self.wakes.woken(event) {

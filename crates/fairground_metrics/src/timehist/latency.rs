@@ -25,6 +25,8 @@ pub struct LatencyRow {
     pub name: String,
     /// The pid, if it is one task.
     pub pid: Option<u32>,
+    /// The path of its control group, where the trace tells it and it is the same for all its tasks.
+    pub group: Option<String>,
     /// How many tasks it is.
     pub tasks: u64,
     /// Time that was accounted to it, or where the trace does not tell that, its time on CPUs.
@@ -55,6 +57,8 @@ pub struct PendingDelay {
     pub name: String,
     /// The pid.
     pub pid: u32,
+    /// The path of its control group, where the trace tells it.
+    pub group: Option<String>,
     /// Since when.
     pub from: Instant,
 }
@@ -82,6 +86,7 @@ enum Doing {
 #[derive(Clone, Debug, Default)]
 struct Row {
     info: TaskInfo,
+    group: Option<String>,
     doing: Doing,
     accounted: Ns,
     on_cpu: Ns,
@@ -157,13 +162,14 @@ impl SchedLatency {
         let mut pending = Vec::new();
         for row in self.rows {
             if let Doing::Waits(from, _) = row.doing {
-                pending.push(PendingDelay { name: row.info.name.clone(), pid: row.info.pid, from });
+                pending.push(PendingDelay { name: row.info.name.clone(), pid: row.info.pid, group: row.group.clone(), from });
             }
             let runtime = if has_accounts { row.accounted } else { row.on_cpu };
             let place = if by_task { None } else { Some(*places.entry(row.info.name.clone()).or_insert(rows.len())) };
             match place.and_then(|place| rows.get_mut(place)) {
                 Some(known) => {
                     known.pid = None;
+                    known.group = known.group.take().filter(|path| row.group.as_ref() == Some(path));
                     known.tasks += 1;
                     known.runtime += runtime;
                     known.switches += row.switches;
@@ -177,6 +183,7 @@ impl SchedLatency {
                 None => rows.push(LatencyRow {
                     name: row.info.name,
                     pid: Some(row.info.pid),
+                    group: row.group,
                     tasks: 1,
                     runtime,
                     switches: row.switches,
@@ -199,6 +206,9 @@ impl Sink for SchedLatency {
     }
     fn task(&mut self, task: TaskId, info: &TaskInfo) {
         self.row(task).info = info.clone();
+    }
+    fn group(&mut self, task: TaskId, path: &str) {
+        self.row(task).group = Some(path.to_string());
     }
     fn record(&mut self, at: Instant, _cpu: CpuId, event: &TraceEvent) {
         if let Some(task) = self.wakes.woken(event) {

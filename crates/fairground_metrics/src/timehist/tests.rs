@@ -30,7 +30,7 @@ fn feed(sink: &mut dyn Sink, steps: &[(u64, Does)]) {
 fn rows(mark: ReadyMark, steps: &[(u64, Does)]) -> Vec<TimeHistRow> {
     let mut rows = Vec::new();
     let each = |line: TimeHistLine<'_>| match line {
-        TimeHistLine::Switch(row, _) => rows.push(*row),
+        TimeHistLine::Switch(row, ..) => rows.push(*row),
         TimeHistLine::Wakeup(_) => {}
     };
     feed(&mut TimeHist::new(mark, Interval::default(), false, each), steps);
@@ -103,7 +103,7 @@ fn the_summary_knows_when_the_longest_times_were() {
     ];
     let mut summary = Summary::default();
     let each = |line: TimeHistLine<'_>| match line {
-        TimeHistLine::Switch(row, info) => summary.add(row, info),
+        TimeHistLine::Switch(row, info, _) => summary.add(row, info),
         TimeHistLine::Wakeup(_) => {}
     };
     feed(&mut TimeHist::new(ReadyMark::Waking, Interval::default(), false, each), &steps);
@@ -136,7 +136,7 @@ fn the_latency_table_counts_preemptions_too() {
     let row = &table.rows[0];
     assert_eq!((row.pid, row.tasks, row.runtime, row.switches, row.avg()), (None, 2, Ns(15), 3, Ns(5)));
     assert_eq!((row.max.length, row.max.from.ns(), row.max.to.ns()), (Ns(11), 20, 31));
-    assert_eq!(table.pending, [PendingDelay { name: "task".into(), pid: 7, from: Instant::from_ns(44) }]);
+    assert_eq!(table.pending, [PendingDelay { name: "task".into(), pid: 7, group: None, from: Instant::from_ns(44) }]);
 }
 
 #[test]

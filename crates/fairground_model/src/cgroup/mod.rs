@@ -10,7 +10,7 @@ pub use files::{FileWrite, GroupFile, GroupWrite, Version};
 use crate::mistake::Wrong;
 use crate::policy::SCHED_PRIO_TO_WEIGHT;
 use crate::task_set::{DEFAULT_SHARES, TaskGroupSpec};
-use fairground_stdx::{IndexVec, TgId};
+use fairground_stdx::{IndexVec, TaskId, TgId};
 use std::ops::RangeInclusive;
 
 /// The root group's path.
@@ -31,6 +31,9 @@ const MAX_NAME: usize = 255;
 ///
 /// 16 are more than container managers nest; the kernel itself allows any number (cgroup.max.depth).
 const MAX_DEPTH: usize = 16;
+
+/// Groups of a recording that are made.
+const RECORDED_MAX: usize = 4096;
 
 /// The shares of a cpu.weight: weight * 1024 / 100 to nearest.
 ///
@@ -113,6 +116,18 @@ pub fn parent(path: &str) -> Option<&str> {
     path.rsplit_once('/').map(|row| row.0).filter(|path| !path.is_empty())
 }
 
+/// The groups that tasks are in, parents first and of default weight, with the row of each task that is in one. Tasks of the root, of a
+/// path that no group can have, and of groups beyond [`RECORDED_MAX`] are in none.
+pub fn of_tasks<'p>(paths: impl IntoIterator<Item = (TaskId, &'p str)>) -> (IndexVec<TgId, TaskGroupSpec>, Vec<(TaskId, TgId)>) {
+    let (mut groups, mut members) = (IndexVec::new(), Vec::new());
+    for (task, path) in paths {
+        if path != ROOT && check_path(path).is_ok() && groups.len() < RECORDED_MAX {
+            members.push((task, make(&mut groups, path)));
+        }
+    }
+    (groups, members)
+}
+
 /// The row of the group at `path` below the root. It is made, and those above it, if it is not there, as `mkdir -p` does.
 pub fn make(groups: &mut IndexVec<TgId, TaskGroupSpec>, path: &str) -> TgId {
     if let Some((id, _)) = groups.iter_enumerated().find(|row| row.1.name == path) {
@@ -125,6 +140,21 @@ pub fn make(groups: &mut IndexVec<TgId, TaskGroupSpec>, path: &str) -> TgId {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn groups_of_a_recording_are_made_with_those_above_them() {
+        let task = TaskId::new;
+        let paths = [(task(0), "/"), (task(1), "/a/b"), (task(2), "/a"), (task(3), "/c d"), (task(4), "/a/b"), (task(5), "/..")];
+        let (groups, members) = of_tasks(paths);
+        let names: Vec<(&str, Option<u32>)> =
+            groups.iter().map(|group| (group.name.as_str(), group.parent.map(TgId::get))).collect();
+        assert_eq!(names, [("/a", None), ("/a/b", Some(0))]);
+        let members: Vec<(u32, u32)> = members.into_iter().map(|(task, group)| (task.get(), group.get())).collect();
+        assert_eq!(members, [(1, 1), (2, 0), (4, 1)]);
+        let many: Vec<(TaskId, String)> = (0..5000).map(|row| (task(row), format!("/g{row}"))).collect();
+        let (groups, members) = of_tasks(many.iter().map(|(task, path)| (*task, path.as_str())));
+        assert_eq!((groups.len(), members.len()), (RECORDED_MAX, RECORDED_MAX));
+    }
 
     /// Model: 03 T01
     #[test]

@@ -17,7 +17,7 @@ use fairground_formats::ImportStats;
 use fairground_machine::Machine;
 use fairground_metrics::{Clip, Interval};
 use fairground_model::features::FeatSet;
-use fairground_model::{Mistakes, TaskInfo};
+use fairground_model::{Mistakes, TaskInfo, cgroup};
 use fairground_scenario::{Control, Error, Overrides, guard, trace_file};
 use fairground_sched::Profile;
 use fairground_stdx::{IndexVec, TaskId, TgId};
@@ -164,9 +164,13 @@ pub fn conform(path: &Path, options: &ConformOptions, control: Control<'_>) -> R
         None => facts.profile_of(options, system.as_ref(), is_set, (&name, stats.kernel_release.as_deref()))?,
     };
     let profile = facts.switched(profile, &workload);
-    let (mut groups, members) = workload::groups(&workload, &recording.tasks);
+    let (mut groups, members) = match is_set || scenario.is_some() {
+        true => workload::groups(&workload, &recording.tasks),
+        false => cgroup::of_tasks(recording.groups.iter().map(|(&task, path)| (task, path.as_str()))),
+    };
     let mut told = scenario.as_ref().map_or_else(scenario::Told::default, |scenario| scenario::told(scenario, &recording.tasks));
-    facts.told(is_set, scenario.is_some(), &mut told);
+    let note = (!is_set && scenario.is_none()).then(|| group_note(groups.len(), members.len(), &stats));
+    facts.told(note, &mut told);
     if scenario.is_some() {
         groups = told.groups;
     }
@@ -216,6 +220,22 @@ pub fn conform(path: &Path, options: &ConformOptions, control: Control<'_>) -> R
         no_threshold: facts.no_threshold,
         interrupted,
     })
+}
+
+/// What a trace tells of groups, and what not.
+fn group_note(groups: usize, members: usize, stats: &ImportStats) -> String {
+    if stats.grouped_tasks == 0 {
+        return "a trace does not tell groups (cgroups, autogroups): all tasks count as tasks of the root group; `--scenario` tells them"
+            .to_string();
+    }
+    let moves = match stats.group_moves {
+        0 => String::new(),
+        moves => format!("; {moves} moves are not followed: a task counts as of its last group"),
+    };
+    format!(
+        "groups are those of the trace: {members} tasks in {groups} groups, each of weight 100 and with cpu control, as the trace does not \
+         tell either{moves}"
+    )
 }
 
 /// Nothing is simulated: there are no random streams, and the recording says how long it is.
@@ -325,11 +345,8 @@ impl Facts {
         }
     }
     /// What is known of groups beside the trace, and what a scenario does that is not followed.
-    fn told(&mut self, is_set: bool, by_scenario: bool, told: &mut scenario::Told) {
-        if !is_set && !by_scenario {
-            let note = "a trace does not tell groups (cgroups, autogroups): all tasks count as tasks of the root group; `--scenario` tells them";
-            self.notes.push(note.to_string());
-        }
+    fn told(&mut self, note: Option<String>, told: &mut scenario::Told) {
+        self.notes.extend(note);
         if let Some(why) = told.beyond.take() {
             self.without_threshold(why);
         }

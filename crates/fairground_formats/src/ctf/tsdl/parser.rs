@@ -232,7 +232,9 @@ impl<'t> Parser<'t> {
     fn named(&self, name: &str) -> Result<Rc<Type>, Wrong> {
         match self.known(name) {
             Some(of) => Ok(of),
-            None => self.wrong(&format!("names the type `{}`, which it does not describe", name.chars().take(60).collect::<String>())),
+            None => {
+                self.wrong(&format!("names the type `{}`, which it does not describe", name.chars().take(60).collect::<String>()))
+            }
         }
     }
     /// A type that is written out, or a tagged one. None = something else stands here.

@@ -44,12 +44,17 @@ pub(crate) enum Shape {
     Int(IntType),
     Enum(IntType, Vec<Label>),
     /// Its bits are passed over.
-    Float { bits: u32 },
+    Float {
+        bits: u32,
+    },
     /// Bytes up to a zero.
     Text,
     Struct(Vec<Field>),
     /// One of the options: the one that the enumeration of that name shows.
-    Variant { tag: String, options: Vec<Field> },
+    Variant {
+        tag: String,
+        options: Vec<Field>,
+    },
     Array(Rc<Type>, u64),
     /// As many elements as the field of that name says.
     Sequence(Rc<Type>, String),

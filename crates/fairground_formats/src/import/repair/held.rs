@@ -7,6 +7,8 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 /// What a reader hands on.
 pub(super) enum Item {
     Task(TaskId, TaskInfo),
+    /// The group that a task is in from there on.
+    Group(TaskId, String),
     Record(Instant, CpuId, TraceEvent),
 }
 
@@ -74,6 +76,7 @@ impl Held {
             self.release_inserted(sink);
             match self.items.pop_front() {
                 Some(Item::Task(task, info)) => sink.task(task, &info),
+                Some(Item::Group(task, path)) => sink.group(task, &path),
                 Some(Item::Record(at, cpu, event)) => {
                     self.released_at = at;
                     sink.record(at, cpu, &event);

@@ -424,6 +424,10 @@ impl Sink for Repair<'_> {
         self.held.push(Item::Task(task, info.clone()));
         self.held.release(self.sink);
     }
+    fn group(&mut self, task: TaskId, path: &str) {
+        self.held.push(Item::Group(task, path.to_string()));
+        self.held.release(self.sink);
+    }
     fn record(&mut self, at: Instant, cpu: CpuId, event: &TraceEvent) {
         let here = self.held.end(at);
         let after = Place { before: here.before + 1, at };
