@@ -33,7 +33,7 @@ impl<'s> Tar<'s> {
         let (mut at, mut block, mut long_name) = (0, Vec::new(), None);
         while tar.names.len() < PARTS_MAX {
             read_source_at(tar.source, at, BLOCK as usize, &mut block)?;
-            if !sniff(&block) {
+            if block.len() < BLOCK as usize || !sniff(&block) {
                 break;
             }
             let Some(size) = number(&block[124..136]) else { break };
