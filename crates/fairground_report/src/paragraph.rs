@@ -20,18 +20,22 @@ fn wrapped_line(line: &str, width: usize) -> String {
     if line.trim_start().starts_with(COMMAND) || line.chars().skip(hang(line)).collect::<String>().starts_with(COMMAND) {
         return line.to_string();
     }
-    let hang = hang(line).min(width / 2);
+    // A word that fits by itself must fit behind the hang, too.
+    let longest = line.split(' ').map(|word| word.chars().count()).filter(|&length| length <= width).max().unwrap_or(0);
+    let hang = hang(line).min(width / 2).min(width.saturating_sub(longest));
     let mut lines = Vec::new();
     let mut rest: Vec<char> = line.chars().collect();
     loop {
         let indent = if lines.is_empty() { 0 } else { hang };
         let room = width.saturating_sub(indent).max(1);
-        // The first line keeps what stands before its text.
-        let from = if lines.is_empty() { rest.iter().position(|letter| *letter != ' ').unwrap_or(0).max(hang) } else { 0 };
+        // The first line keeps what stands before its text, its label too if it can.
+        let from = if lines.is_empty() { rest.iter().position(|letter| *letter != ' ').unwrap_or(0) } else { 0 };
+        let kept = if lines.is_empty() { from.max(hang) } else { 0 };
         let cut = match rest.len() <= room {
             true => None,
             false => {
-                let before = rest[..=room].iter().rposition(|letter| *letter == ' ').filter(|&at| at > from);
+                let last = rest[..=room].iter().rposition(|letter| *letter == ' ');
+                let before = last.filter(|&at| at > kept).or(last.filter(|&at| at > from));
                 before.or_else(|| rest.iter().skip(from + 1).position(|letter| *letter == ' ').map(|at| at + from + 1))
             }
         };
@@ -102,6 +106,8 @@ mod tests {
             wrapped("press09 waited for a long time, behind others", 24),
             "press09 waited for a\n  long time, behind\n  others"
         );
+        // The label goes alone where the next word fits by itself only.
+        assert_eq!(wrapped("  ä,,,a,ä   aä,ä,aaa,a,äa", 24), "  ä,,,a,ä\n           aä,ä,aaa,a,äa");
         let command = "  more      fairground explain scenario.toml --task player";
         assert_eq!(wrapped(command, 30), command);
         assert_eq!(wrapped("one-word-that-is-longer than", 10), "one-word-that-is-longer\n  than");
@@ -110,7 +116,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_word_is_lost_and_lines_fit(text in "( {0,3}[a-zä,]{1,9}){0,30}", width in 24usize..90) {
+        fn no_word_is_lost_and_lines_fit(text in "( {1,3}[a-zä,]{1,9}){0,30}", width in 24usize..90) {
             let shown = wrapped(&text, width);
             let words = |text: &str| text.split_whitespace().map(str::to_string).collect::<Vec<_>>();
             prop_assert_eq!(words(&shown), words(&text));

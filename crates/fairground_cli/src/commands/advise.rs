@@ -13,6 +13,9 @@ use fairground_advise::{
 use fairground_scenario::{Control, Error, Scenario};
 use std::path::PathBuf;
 
+/// The heading of flags that say what an input does not.
+const INPUT: &str = "What the input does not say";
+
 /// Find the smallest CPU limit that meets a goal, and say what the present one does.
 ///
 /// Inputs are told by their content: a scenario with a workload `service`; a log of requests (a table, or an access log of nginx or Envoy with
@@ -24,25 +27,25 @@ pub(crate) struct Args {
     #[arg(required_unless_present = "prometheus")]
     inputs: Vec<PathBuf>,
     /// Ask this server for the counters of --pod, such as http://localhost:9090; HTTP from this machine
-    #[arg(long, value_name = "URL", requires = "pod")]
+    #[arg(long, value_name = "URL", requires = "pod", help_heading = INPUT)]
     prometheus: Option<String>,
     /// With --prometheus: how far back
-    #[arg(long, value_name = "TIME", default_value = "6h")]
+    #[arg(long, value_name = "TIME", default_value = "6h", help_heading = INPUT)]
     last: String,
     /// The pod, where an input has several; * and ? stand for letters
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", help_heading = INPUT)]
     pod: Option<String>,
     /// The container, where a pod has several
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", help_heading = INPUT)]
     container: Option<String>,
     /// The namespace, where an input has several
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", help_heading = INPUT)]
     namespace: Option<String>,
     /// Of an access log: nginx' `log_format` or Envoy's `text_format`, such as '$msec $request_time'; `envoy` is its default
-    #[arg(long, value_name = "FORMAT")]
+    #[arg(long, value_name = "FORMAT", help_heading = INPUT)]
     log_format: Option<String>,
     /// Of a log without CPU times: the CPU time of a request in the mean, such as 3ms
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", help_heading = INPUT)]
     cpu_per_request: Option<String>,
     /// The group whose limit is looked for; may be left out if there is one only. Of a trace: how it is called
     #[arg(long, value_name = "PATH")]
@@ -60,19 +63,19 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", default_value_t = 20_000, value_parser = clap::value_parser!(u64).range(100..=10_000_000))]
     fit_runs: u64,
     /// Of a log: threads that serve the requests; of counters, if they are known
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024), help_heading = INPUT)]
     workers: Option<u32>,
     /// Of a log or of counters: CPUs that the service may use; 8 if left out
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000), help_heading = INPUT)]
     cpus: Option<u32>,
     /// The present limit: CPUs (2), millicores (2000m), percent of a CPU (200%), max, or as in cpu.max ("200000 100000"); that of a scenario is replaced
     #[arg(long, value_name = "LIMIT")]
     cpu_max: Option<String>,
     /// Of a trace: names of the threads in the group, such as 'java*'; * and ? stand for letters
-    #[arg(long = "comm", value_name = "PATTERN")]
+    #[arg(long = "comm", value_name = "PATTERN", help_heading = INPUT)]
     comms: Vec<String>,
     /// Of a trace: what comes from outside comes as long after a thread slept as recorded, and not at its recorded time
-    #[arg(long)]
+    #[arg(long, help_heading = INPUT)]
     closed_loop: bool,
     /// Also write the advice; its ending chooses the format: .html (a page with the curve, a heat map, the slowest request
     /// and all tables), .json, .parquet (a row per run)

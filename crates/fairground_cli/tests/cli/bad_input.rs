@@ -20,7 +20,7 @@ fn what_a_recording_does_not_hold_is_said() {
         &["latency", &only][..],
         &["timehist", &only, "--summary"],
         &["explain", &only],
-        &["conform", &only, "--machine", "smp-8"],
+        &["conform", &only, "--machine", "smp-8", "--profile", "v6.1"],
         &["replay", &only],
     ] {
         let ran = ok(args);
