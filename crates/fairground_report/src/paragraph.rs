@@ -6,6 +6,9 @@ const LABEL: usize = 24;
 /// How a command begins.
 const COMMAND: &str = "fairground ";
 
+/// Units stay on the line of their figure.
+const UNITS: [&str; 5] = ["ns", "us", "ms", "s", "%"];
+
 /// The text in lines of at most `width` columns, broken at blanks. What a line continues is indented: by two columns more than the
 /// line, or if it begins with a label and two blanks, to what stands behind them. A longer word stays whole, and so does a command:
 /// nobody could copy its parts.
@@ -34,7 +37,7 @@ fn wrapped_line(line: &str, width: usize) -> String {
         let cut = match rest.len() <= room {
             true => None,
             false => {
-                let last = rest[..=room].iter().rposition(|letter| *letter == ' ');
+                let last = (0..=room).rev().find(|&at| rest[at] == ' ' && !is_before_unit(&rest, at));
                 let before = last.filter(|&at| at > kept).or(last.filter(|&at| at > from));
                 before.or_else(|| rest.iter().skip(from + 1).position(|letter| *letter == ' ').map(|at| at + from + 1))
             }
@@ -48,6 +51,13 @@ fn wrapped_line(line: &str, width: usize) -> String {
         rest = rest[cut..].iter().copied().skip_while(|letter| *letter == ' ').collect();
     }
     lines.join("\n")
+}
+
+/// Whether the blank at this place stands between a figure and its unit.
+fn is_before_unit(line: &[char], at: usize) -> bool {
+    let is_figure = at > 0 && line[at - 1].is_ascii_digit();
+    let word: String = line[at + 1..].iter().take_while(|letter| letter.is_alphabetic() || **letter == '%').collect();
+    is_figure && UNITS.contains(&word.as_str())
 }
 
 /// Where lines begin that continue this one.

@@ -115,7 +115,7 @@ mod tests {
         expect![[r#"
             From v5.19 to v6.1
             since  kind     what      before  after  meaning             commits
-            -----  -------  --------  ------  -----  ------------------  -----------------------------------------------
+            -----  -------  --------  ------  -----  ------------------  ---------------------------------------------
             v6.0   feature  SIS_UTIL  -       on     Less is looked at.  70fb5ccf2ebb "sched/fair: Introduce SIS_UTIL"
             1 change
         "#]]

@@ -334,10 +334,10 @@ mod tests {
     fn lines_stand_under_their_headings() {
         let lines = rows().map(|(row, info)| timehist_line(&row, &info, None, TimeHistColumns::default()));
         expect![[r#"
-                       time s    cpu  task[pid]                       wait ms class      sch delay ms         run ms
-            ----------------- ------  ------------------------ -------------- -------- -------------- --------------
-                  1.000000040 [0003]  player[7]                      0.000011 iowait         0.000006       9.000000
-                  0.000000050 [0003]  kworker/3:1[31]                       - -              0.000000              -
+                     time s    cpu task[pid]                       wait ms class    sch delay ms        run ms
+            --------------- ------ ------------------------- ------------- ------- ------------- -------------
+                1.000000040 [0003] player[7]                      0.000011 iowait       0.000006      9.000000
+                0.000000050 [0003] kworker/3:1[31]                       - -            0.000000             -
         "#]]
         .assert_eq(&(timehist_heading(TimeHistColumns::default()) + &lines.concat()));
         let [(row, info), _] = rows();
@@ -379,10 +379,10 @@ mod tests {
         let table = LatencyTable { rows, pending };
         expect![[r#"
             Scheduling latency
-            task      runtime ms  switches  avg delay ms  max delay ms  max delay start s  max delay end s
-            --------  ----------  --------  ------------  ------------  -----------------  ---------------
-            one:7       3.000000         1      0.003000      0.003000        0.000000005      0.000003005
-            many:(3)    4.000000     1 000      0.002000      0.004000        0.000000005      0.000004005
+            task      runtime ms  switches  avg delay ms  max delay ms  max start s    max end s
+            --------  ----------  --------  ------------  ------------  -----------  -----------
+            one:7       3.000000         1      0.003000      0.003000  0.000000005  0.000003005
+            many:(3)    4.000000     1 000      0.002000      0.004000  0.000000005  0.000004005
             1 waiting at the end, not counted; longest one:7, for 8.00 us
         "#]]
         .assert_eq(&latency_table(&table, LatencyOrder::Avg, Instant::from_ns(9_000), 0).to_string());

@@ -12,7 +12,8 @@ fn formats_are_listed() {
         trace-dat  .dat        yes   -      trace.dat of trace-cmd record, versions 6 and 7
         perfetto   .pftrace    yes   yes    Perfetto trace, for ui.perfetto.dev
         ctf        .ctf        yes   -      Folder of a CTF trace of LTTng or perf, or an archive of it
-        schedviz   .tar.gz     yes   -      Collection of SchedViz: an archive of raw ring buffers, or its folder
+        schedviz   .tar.gz     yes   -      Collection of SchedViz: an archive of raw ring buffers, or its
+                                            folder
         recorded   .csv.zst    yes   -      trace.csv.zst of a recorded experiment, with tasks.csv beside it
         csv        .csv        yes   yes    Table with a line per record
         json       .json       yes   yes    One JSON document with a record a line

@@ -86,7 +86,11 @@ fn two_recordings_are_held_against_each_other_window_by_window() {
     ok(&["run", small, "--profile", "v5.19", "--duration", "4s", "--feature", "NO_WAKEUP_PREEMPTION", "-o", &b]);
     ok(&["run", small, "--profile", "v5.19", "--duration", "2s", "-o", &short]);
     let same = ok(&["compare", &a, &a]);
-    assert!(same.out.starts_with("B is worse in 0, better in 0, otherwise different in 0 figures;"), "{}", same.out);
+    assert!(
+        same.out.starts_with("No difference: B is worse in 0, better in 0, otherwise different in 0 metrics;"),
+        "{}",
+        same.out
+    );
     let ran = run(&["compare", &a, &b, "--task", "player", "--json"]);
     assert_eq!(ran.code, 1, "{}{}", ran.out, ran.err);
     let document = ran.json();

@@ -77,6 +77,8 @@ pub struct Table {
     rows: Vec<Vec<Cell>>,
     notes: Vec<String>,
     lines: Vec<String>,
+    /// Whether the lines are sentences, which may be folded.
+    is_prose: bool,
     long: Option<Long>,
 }
 
@@ -95,7 +97,7 @@ impl Table {
     /// A table without rows.
     pub fn new(name: impl Into<String>, title: impl Into<String>, columns: Vec<Column>) -> Table {
         let (rows, notes, lines) = (Vec::new(), Vec::new(), Vec::new());
-        Table { title: title.into(), name: name.into(), columns, rows, notes, lines, long: None }
+        Table { title: title.into(), name: name.into(), columns, rows, notes, lines, is_prose: false, long: None }
     }
     /// Says that the table grows with what it is made of, and what a row is. People see the rows with the largest figures in the
     /// columns with these keys, or without keys the first ones ([`Layout`]); documents and files have all.
@@ -109,6 +111,7 @@ impl Table {
     /// Lines of text, which people read indented by two columns.
     pub fn of_lines(name: &str, title: impl Into<String>, lines: impl IntoIterator<Item = impl AsRef<str>>) -> Table {
         let mut table = Table::new(name, title, columns![left "line"]);
+        table.is_prose = true;
         for line in lines {
             table.line(format!("  {}", line.as_ref()));
             table.push(vec![line.as_ref().trim().into()]);

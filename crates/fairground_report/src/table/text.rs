@@ -35,7 +35,8 @@ impl Table {
             text.extend(fitted.note().map(|note| paragraph(&note, width)));
         }
         // Other programs' lines stay as they are.
-        self.lines.iter().for_each(|line| text += &format!("{line}\n"));
+        let folds = width.filter(|_| self.is_prose);
+        self.lines.iter().for_each(|line| text += &paragraph(line, folds));
         text.extend(self.notes.iter().map(|note| paragraph(note, width)));
         text
     }
