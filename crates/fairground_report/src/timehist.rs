@@ -194,7 +194,7 @@ pub fn timehist_line(row: &TimeHistRow, info: &TaskInfo, group: Option<&str>, sh
         shown.ms(row.delay),
         known(row.run),
     ];
-    let line = shown.line(cells.each_ref().map(String::as_str), &row.state.letter().to_string());
+    let line = shown.line(cells.each_ref().map(String::as_str), row.state.letter());
     match group {
         Some(path) => format!("{} {path}\n", line.trim_end_matches('\n')),
         None => line,

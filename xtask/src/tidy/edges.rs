@@ -100,8 +100,8 @@ pub(super) const ROOMS: &[Room] = &[
         tests_use: &[],
         libraries: Some(&[]),
         absent: "`fairground_conform` drives the entry points and compares; it never writes what a record says into the core's \
-                 state. There are two exceptions: tasks and queues whose past lies before the record, and quota accounts that were \
-                 found to differ",
+                 state. There are three exceptions: tasks and queues whose past lies before the record, quota accounts that were \
+                 found to differ, and a group that a recorded pick shows to be elsewhere in virtual time",
     },
     Room {
         name: WORKLOAD,

@@ -70,9 +70,7 @@ fn metrics_that_not_every_run_has_are_named() {
 #[test]
 fn an_effect_whose_mean_points_the_other_way_is_not_claimed() {
     let (a, mut b) = (vec![100_000u64; 22], vec![99_000u64; 22]);
-    for pair in 0..6 {
-        b[pair] = 200_000;
-    }
+    b[..6].fill(200_000);
     let comparison = paired(Better::Lower, &a, &b).compare(Rule::default());
     assert!(comparison.effect.estimate < 0 && comparison.b.mean > comparison.a.mean, "{comparison:?}");
     assert_eq!(comparison.verdict, Verdict::Inconclusive, "{comparison:?}");

@@ -126,11 +126,11 @@ fn block(parser: &mut Parser<'_>) -> Result<Block, Wrong> {
             let of = parser.specifier()?;
             block.types.insert(name, of);
         } else {
-            parser.expect("=")?;
+            parser.demand("=")?;
             let value = parser.value()?;
             block.values.insert(name, value);
         }
-        parser.expect(";")?;
+        parser.demand(";")?;
     }
     Ok(block)
 }

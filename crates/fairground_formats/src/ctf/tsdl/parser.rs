@@ -76,7 +76,7 @@ impl<'t> Parser<'t> {
         }
         Ok(follows)
     }
-    pub(super) fn expect(&mut self, sign: &str) -> Result<(), Wrong> {
+    pub(super) fn demand(&mut self, sign: &str) -> Result<(), Wrong> {
         if self.take_if(sign)? { Ok(()) } else { self.wrong(&format!("has something else where `{sign}` should stand")) }
     }
     fn take_word(&mut self, word: &str) -> Result<bool, Wrong> {
@@ -94,7 +94,7 @@ impl<'t> Parser<'t> {
     }
     /// Opens a block: brackets with names of their own.
     pub(super) fn open(&mut self) -> Result<(), Wrong> {
-        self.expect("{")?;
+        self.demand("{")?;
         self.nested += 1;
         self.scopes.push(BTreeMap::new());
         if self.nested > NESTED_MAX { self.wrong("has brackets that lie too deep in each other") } else { Ok(()) }
@@ -113,7 +113,7 @@ impl<'t> Parser<'t> {
     }
     /// Passes over a block.
     pub(super) fn skip_block(&mut self) -> Result<(), Wrong> {
-        self.expect("{")?;
+        self.demand("{")?;
         let mut open = 1_u32;
         while open > 0 {
             match self.take()? {
@@ -135,7 +135,10 @@ impl<'t> Parser<'t> {
         Ok(path)
     }
     fn signed_number(&mut self) -> Result<i128, Wrong> {
-        let is_negative = self.take_if("-")? || (self.take_if("+")? && false);
+        let is_negative = self.take_if("-")?;
+        if !is_negative {
+            self.take_if("+")?;
+        }
         match self.take()? {
             Token::Number(number) => Ok(if is_negative { -number } else { number }),
             _ => self.wrong("has something else where a number should stand"),
@@ -168,7 +171,7 @@ impl<'t> Parser<'t> {
     pub(super) fn definition(&mut self) -> Result<bool, Wrong> {
         if self.take_word("typealias")? {
             let of = self.specifier()?;
-            self.expect(":=")?;
+            self.demand(":=")?;
             let mut name = self.word()?.to_string();
             while let Token::Word(word) = self.peek() {
                 name = format!("{name} {word}");
@@ -183,7 +186,7 @@ impl<'t> Parser<'t> {
         } else {
             return Ok(false);
         }
-        self.expect(";")?;
+        self.demand(";")?;
         Ok(true)
     }
     /// A type and the name that is declared with it.
@@ -203,7 +206,7 @@ impl<'t> Parser<'t> {
         let mut lengths = Vec::new();
         while self.take_if("[")? {
             lengths.push(self.value()?);
-            self.expect("]")?;
+            self.demand("]")?;
         }
         for length in lengths.into_iter().rev() {
             let shape = match length {
@@ -269,9 +272,9 @@ impl<'t> Parser<'t> {
         self.open()?;
         while !self.closes()? {
             let name = self.path()?;
-            self.expect("=")?;
+            self.demand("=")?;
             let value = self.value()?;
-            self.expect(";")?;
+            self.demand(";")?;
             attributes.insert(name, value);
         }
         Ok(attributes)
@@ -330,7 +333,7 @@ impl<'t> Parser<'t> {
                 continue;
             }
             let (name, of) = self.declaration()?;
-            self.expect(";")?;
+            self.demand(";")?;
             fields.push(Field { name: plain(&name).to_string(), of });
         }
         Ok(fields)
@@ -343,10 +346,10 @@ impl<'t> Parser<'t> {
         let fields = self.fields()?;
         let mut align = 1;
         if self.take_word("align")? {
-            self.expect("(")?;
+            self.demand("(")?;
             let value = self.value()?;
             align = self.alignment(Some(&value), 1)?;
-            self.expect(")")?;
+            self.demand(")")?;
         }
         let of = self.checked(Shape::Struct(fields), align)?;
         if let Some(tag) = tag {
@@ -359,7 +362,7 @@ impl<'t> Parser<'t> {
         let mut tag = String::new();
         if self.take_if("<")? {
             tag = last_name(&self.path()?);
-            self.expect(">")?;
+            self.demand(">")?;
         }
         let options = if self.follows("{") {
             self.fields()?
