@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What passes between the engine and a core: one table of functions, one ring of requests, plain structs.
+ *
+ * The rule: the engine calls, the core answers by a number and leaves requests; it never calls back. So a call is a
+ * step of a machine without time, and a fault in it ends the call and nothing else.
+ *
+ * An answer below 0 is an error number of Linux; FG_BROKEN says that the core stopped in this or an earlier call, and
+ * fault() why. Times are ns, CPUs and tasks are numbers from 0. The Rust side is crates/fairground_kcore/src/abi.rs.
+ */
+#ifndef FG_ABI_H
+#define FG_ABI_H
+
+#define FG_ABI_VERSION 1
+#define FG_BROKEN (-10000)
+
+typedef unsigned long long fg_u64;
+typedef long long fg_s64;
+typedef unsigned int fg_u32;
+typedef int fg_s32;
+
+/* What the core asks of the engine. */
+enum fg_kind {
+	FG_RESCHED = 1,	/* reschedule interrupt to `cpu` */
+	FG_CALL,	/* function call interrupt to `cpu` */
+	FG_SOFTIRQ,	/* softirq number `a` was raised on `cpu` */
+	FG_TIMER,	/* timer `a` of `cpu` is due at `b` ns */
+	FG_UNTIMER,	/* timer `a` is no longer wanted */
+	FG_SWITCH,	/* `cpu` goes from task `a` to task `b` */
+	FG_STOP,	/* the stopper of `cpu` has work and is runnable */
+	FG_WARN,	/* a WARN was met; its text is the last line of log() */
+	FG_FREQ,	/* the governor is to look at `cpu`, flags `a` */
+};
+
+/* 32 bytes. A task of `FG_SWITCH`: its number, FG_IDLE or FG_STOPPER. */
+struct fg_request {
+	fg_u32 kind;
+	fg_u32 cpu;
+	fg_u64 time;
+	fg_u64 a;
+	fg_u64 b;
+};
+#define FG_IDLE 0xffffffffull
+#define FG_STOPPER 0xfffffffeull
+
+/* The machine. All tables have `cpus` rows; `distance` has nodes * nodes. */
+struct fg_machine {
+	fg_u32 cpus;
+	fg_u32 nodes;
+	fg_u64 seed;			/* of the random numbers that the core draws */
+	fg_u64 now;			/* ns at boot: a multiple of 1024 and of the tick, not 0 */
+	const fg_u32 *core;		/* CPUs of one core are SMT siblings */
+	const fg_u32 *cluster;
+	const fg_u32 *package;		/* CPUs that share the last level of cache */
+	const fg_u32 *node;
+	const fg_u32 *capacity;		/* 1024 = the largest CPU */
+	const fg_u32 *distance;
+};
+
+/* A new task. */
+struct fg_fork {
+	fg_s32 nice;
+	fg_u32 policy;			/* SCHED_NORMAL, SCHED_FIFO … as in Linux */
+	fg_u32 priority;		/* of real-time tasks, 1..99 */
+	fg_u32 group;			/* 0 = the root group */
+	const char *name;
+};
+
+/* Policy and what goes with it, as sched_setattr() takes them. */
+struct fg_policy {
+	fg_u32 policy;
+	fg_s32 nice;
+	fg_u32 priority;
+	fg_u32 flags;
+	fg_u64 runtime, deadline, period;
+	fg_u32 clamp_min, clamp_max;
+};
+
+/* How a task is woken. */
+enum fg_wake { FG_WAKE_TIMER, FG_WAKE_TASK, FG_WAKE_SYNC };
+
+/* Why schedule() is called. */
+enum fg_schedule { FG_PREEMPTED, FG_SLEEPS, FG_SLEEPS_UNINTERRUPTIBLE, FG_YIELDS, FG_EXITS };
+
+struct fg_task_view {
+	fg_u64 vruntime, deadline, slice, sum_exec, weight;
+	fg_s64 vlag;
+	fg_u64 load_avg, runnable_avg, util_avg, last_update;
+	fg_u64 load_sum, runnable_sum, util_sum;
+	fg_u32 cpu, state, on_rq, on_cpu, prio, delayed, group, util_est;
+};
+
+struct fg_queue_view {
+	fg_u64 weight, min_vruntime, load_avg, runnable_avg, util_avg;
+	fg_s64 runtime_remaining;
+	fg_u32 nr_queued, h_nr_queued, throttled, pad;
+};
+
+struct fg_cpu_view {
+	fg_u64 clock, clock_task, clock_pelt, next_balance, nr_switches, capacity;
+	fg_u32 nr_running, running, nr_idle_scan, pad;
+};
+
+struct fg_domain_view {
+	char name[16];
+	fg_u64 last_balance, max_newidle_cost;
+	fg_u32 weight, flags, balance_interval, first_cpu;
+	fg_u32 span[16];		/* the first 512 CPUs */
+};
+
+/* Why the core stopped. */
+enum fg_fault_kind { FG_FINE, FG_BUG, FG_OOPS, FG_LOOP, FG_DEAD_LOCK, FG_TRAP, FG_FULL, FG_UNABLE };
+
+struct fg_fault {
+	fg_u32 kind;
+	fg_u32 line;			/* of `file`, for a BUG */
+	const char *file;
+	const char *what;		/* function of a BUG, symbol of a trap, memory that ran out */
+	fg_u64 address;			/* of an oops */
+	fg_u64 caller;			/* offset of the instruction in the library */
+};
+
+struct fg_table {
+	fg_u32 abi;
+	fg_u32 size;			/* of this struct */
+	const char *release;		/* of the tree: "6.12.117" */
+	const char *identity;		/* what the library was built from */
+	fg_u32 hz;
+	fg_u32 preemption;		/* 0 none, 1 voluntary, 2 full, 3 lazy */
+
+	fg_s64 (*boot)(const struct fg_machine *machine);
+	const struct fg_fault *(*fault)(void);
+	const struct fg_request *(*requests)(fg_u32 *count);
+	const char *(*log)(void);
+	void (*signalled)(fg_u32 kind, fg_u64 address, fg_u64 caller);
+
+	fg_s64 (*feature)(const char *name, fg_u32 on);
+	fg_s64 (*tunable)(const char *name, fg_u64 value);
+
+	fg_s64 (*jiffies)(fg_u64 now, fg_u64 count);
+	fg_s64 (*fork)(fg_u32 cpu, fg_u64 now, const struct fg_fork *how);
+	fg_s64 (*start)(fg_u32 cpu, fg_u64 now, fg_u32 task);
+	fg_s64 (*wake)(fg_u32 cpu, fg_u64 now, fg_u32 task, fg_u32 how);
+	fg_s64 (*schedule)(fg_u32 cpu, fg_u64 now, fg_u32 why);
+	fg_s64 (*tick)(fg_u32 cpu, fg_u64 now);
+	fg_s64 (*softirq)(fg_u32 cpu, fg_u64 now, fg_u32 number);
+	fg_s64 (*ipi)(fg_u32 cpu, fg_u64 now, fg_u32 kind);
+	fg_s64 (*timer)(fg_u32 cpu, fg_u64 now, fg_u32 timer);
+	fg_s64 (*stopper)(fg_u32 cpu, fg_u64 now);
+	fg_s64 (*exit)(fg_u32 cpu, fg_u64 now);
+	fg_s64 (*nice)(fg_u32 cpu, fg_u64 now, fg_u32 task, fg_s32 nice);
+	fg_s64 (*affinity)(fg_u32 cpu, fg_u64 now, fg_u32 task, const fg_u32 *cpus, fg_u32 count);
+	fg_s64 (*policy)(fg_u32 cpu, fg_u64 now, fg_u32 task, const struct fg_policy *policy);
+	fg_s64 (*group_new)(fg_u32 cpu, fg_u64 now, fg_u32 parent);
+	fg_s64 (*group_file)(fg_u32 cpu, fg_u64 now, fg_u32 group, const char *file, fg_s64 value);
+	fg_s64 (*group_move)(fg_u32 cpu, fg_u64 now, fg_u32 task, fg_u32 group);
+	fg_s64 (*hotplug)(fg_u32 cpu, fg_u64 now, fg_u32 on);
+	fg_s64 (*frequency)(fg_u32 cpu, fg_u64 now, fg_u32 scale);
+
+	fg_s64 (*view_task)(fg_u32 task, struct fg_task_view *view);
+	fg_s64 (*view_queue)(fg_u32 group, fg_u32 cpu, struct fg_queue_view *view);
+	fg_s64 (*view_cpu)(fg_u32 cpu, struct fg_cpu_view *view);
+	fg_s64 (*view_domain)(fg_u32 cpu, fg_u32 level, struct fg_domain_view *view);
+	fg_s64 (*set_domain)(fg_u32 cpu, fg_u32 level, fg_u64 last_balance, fg_s64 nr_idle_scan);
+};
+
+/* The one symbol that a library exports. */
+const struct fg_table *fairground_kcore(void);
+#endif

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Interrupts between CPUs and softirqs: requests to the engine, which delivers them when their time has come. */
+#include "fg.h"
+#include <linux/interrupt.h>
+#include <asm/irq_regs.h>
+
+DEFINE_PER_CPU_ALIGNED(irq_cpustat_t, irq_stat);
+DEFINE_PER_CPU(struct pt_regs *, __irq_regs);
+
+static void (*fg_softirqs[NR_SOFTIRQS])(
+#ifndef FG_HAS_SOFTIRQ_VOID
+	struct softirq_action *
+#else
+	void
+#endif
+	);
+
+void arch_smp_send_reschedule(int cpu) { fg_request(FG_RESCHED, cpu, 0, 0); }
+void arch_send_call_function_single_ipi(int cpu) { fg_request(FG_CALL, cpu, 0, 0); }
+
+void arch_send_call_function_ipi_mask(const struct cpumask *mask)
+{
+	int cpu;
+
+	for_each_cpu(cpu, mask)
+		fg_request(FG_CALL, cpu, 0, 0);
+}
+
+#ifdef FG_HAS_SOFTIRQ_VOID
+void open_softirq(int number, void (*action)(void)) { fg_softirqs[number] = action; }
+#else
+void open_softirq(int number, void (*action)(struct softirq_action *)) { fg_softirqs[number] = action; }
+#endif
+
+void raise_softirq(unsigned int number) { fg_request(FG_SOFTIRQ, fg_cpu, number, 0); }
+void raise_softirq_irqoff(unsigned int number) { raise_softirq(number); }
+void __raise_softirq_irqoff(unsigned int number) { raise_softirq(number); }
+
+fg_s64 fg_softirq(u32 cpu, u64 now, u32 number);
+static fg_s64 fg_softirq_body(u32 number)
+{
+	if (number >= NR_SOFTIRQS || !fg_softirqs[number])
+		return -ENOENT;
+	__preempt_count_add(SOFTIRQ_OFFSET);
+#ifdef FG_HAS_SOFTIRQ_VOID
+	fg_softirqs[number]();
+#else
+	fg_softirqs[number](NULL);
+#endif
+	__preempt_count_sub(SOFTIRQ_OFFSET);
+	return 0;
+}
+fg_s64 fg_softirq(u32 cpu, u64 now, u32 number) { return FG_CALL(cpu, now, fg_softirq_body(number)); }
+
+fg_s64 fg_ipi(u32 cpu, u64 now, u32 kind);
+static fg_s64 fg_ipi_body(u32 kind)
+{
+	fg_interrupt_begin();
+	if (kind == FG_RESCHED)
+		scheduler_ipi();
+	else
+		generic_smp_call_function_single_interrupt();
+	fg_interrupt_end();
+	return 0;
+}
+fg_s64 fg_ipi(u32 cpu, u64 now, u32 kind) { return FG_CALL(cpu, now, fg_ipi_body(kind)); }

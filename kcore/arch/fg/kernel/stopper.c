@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The stopper: a task per CPU above all others, which runs works that must not share the CPU with anybody.
+ *
+ * A work is queued and the stopper is woken; when the engine sees it running, it calls stopper(), which does the works
+ * and sleeps. stop_one_cpu() would wait for its end, which one host thread cannot: it is refused by name.
+ */
+#include "fg.h"
+#include <linux/stop_machine.h>
+
+struct fg_stopper {
+	struct task_struct *task;
+	struct list_head works;
+};
+
+static struct fg_stopper fg_stoppers[NR_CPUS];
+
+void fg_stopper_boot(int cpu)
+{
+	struct task_struct *task = fg_new_task("stopper");
+	struct fg_stopper *stopper = &fg_stoppers[cpu];
+
+	INIT_LIST_HEAD(&stopper->works);
+	stopper->task = task;
+	fg_set_css(task, 0);
+	task->flags |= PF_KTHREAD | PF_NO_SETAFFINITY;
+	fg_dress(task, 0, 0);
+	cpumask_copy(&task->cpus_mask, cpumask_of(cpu));
+	task->nr_cpus_allowed = 1;
+	__set_task_cpu(task, cpu);
+	fg_set_state(task, TASK_INTERRUPTIBLE);
+	sched_set_stop_task(cpu, task);
+}
+
+bool stop_one_cpu_nowait(unsigned int cpu, cpu_stop_fn_t function, void *argument, struct cpu_stop_work *work)
+{
+	struct fg_stopper *stopper = &fg_stoppers[cpu];
+
+	*work = (struct cpu_stop_work) { .fn = function, .arg = argument };
+	list_add_tail(&work->list, &stopper->works);
+	fg_request(FG_STOP, cpu, 0, 0);
+	wake_up_process(stopper->task);
+	return true;
+}
+
+static fg_s64 fg_stopper_body(void)
+{
+	struct fg_stopper *stopper = &fg_stoppers[fg_cpu];
+
+	if (current != stopper->task)
+		return -EINVAL;
+	while (!list_empty(&stopper->works)) {
+		struct cpu_stop_work *work = list_first_entry(&stopper->works, struct cpu_stop_work, list);
+
+		list_del_init(&work->list);
+		preempt_disable();
+		work->fn(work->arg);
+		preempt_enable_no_resched();
+	}
+	set_current_state(TASK_INTERRUPTIBLE);
+	schedule();
+	return fg_name_of(current);
+}
+
+fg_s64 fg_stopper(u32 cpu, u64 now);
+fg_s64 fg_stopper(u32 cpu, u64 now) { return FG_CALL(cpu, now, fg_stopper_body()); }

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The table that the engine gets: the one thing that the library exports. */
+#include "fg.h"
+#include <generated/utsrelease.h>
+
+/* Each function is defined in the file that does its work. */
+fg_s64 fg_boot(const struct fg_machine *machine);
+const struct fg_fault *fg_get_fault(void);
+const struct fg_request *fg_requests(u32 *count);
+void fg_signalled(u32 kind, u64 address, u64 caller);
+fg_s64 fg_feature(const char *name, u32 on);
+fg_s64 fg_tunable(const char *name, u64 value);
+fg_s64 fg_jiffies(u64 now, u64 count);
+fg_s64 fg_fork(u32 cpu, u64 now, const struct fg_fork *how);
+fg_s64 fg_start(u32 cpu, u64 now, u32 task);
+fg_s64 fg_wake(u32 cpu, u64 now, u32 task, u32 how);
+fg_s64 fg_schedule(u32 cpu, u64 now, u32 why);
+fg_s64 fg_tick(u32 cpu, u64 now);
+fg_s64 fg_softirq(u32 cpu, u64 now, u32 number);
+fg_s64 fg_ipi(u32 cpu, u64 now, u32 kind);
+fg_s64 fg_timer(u32 cpu, u64 now, u32 timer);
+fg_s64 fg_stopper(u32 cpu, u64 now);
+fg_s64 fg_exit(u32 cpu, u64 now);
+fg_s64 fg_nice(u32 cpu, u64 now, u32 task, s32 nice);
+fg_s64 fg_affinity(u32 cpu, u64 now, u32 task, const u32 *cpus, u32 count);
+fg_s64 fg_set_policy(u32 cpu, u64 now, u32 task, const struct fg_policy *policy);
+fg_s64 fg_group_new(u32 cpu, u64 now, u32 parent);
+fg_s64 fg_group_file(u32 cpu, u64 now, u32 group, const char *file, s64 value);
+fg_s64 fg_group_move(u32 cpu, u64 now, u32 task, u32 group);
+fg_s64 fg_set_frequency(u32 cpu, u64 now, u32 scale);
+fg_s64 fg_view_task(u32 task, struct fg_task_view *view);
+fg_s64 fg_view_queue(u32 group, u32 cpu, struct fg_queue_view *view);
+fg_s64 fg_view_cpu(u32 cpu, struct fg_cpu_view *view);
+fg_s64 fg_view_domain(u32 cpu, u32 level, struct fg_domain_view *view);
+fg_s64 fg_set_domain(u32 cpu, u32 level, u64 last_balance, s64 nr_idle_scan);
+
+/* CPUs cannot be taken off line yet: their last step waits for the stopper. */
+static fg_s64 fg_hotplug(u32 cpu, u64 now, u32 on) { return -EOPNOTSUPP; }
+
+static const struct fg_table fg_table = {
+	.abi = FG_ABI_VERSION,
+	.size = sizeof(struct fg_table),
+	.release = UTS_RELEASE,
+	.identity = fg_identity,
+	.hz = HZ,
+	.preemption = IS_ENABLED(CONFIG_PREEMPT_LAZY) ? 3 : IS_ENABLED(CONFIG_PREEMPTION) ? 2 :
+		      IS_ENABLED(CONFIG_PREEMPT_VOLUNTARY) ? 1 : 0,
+	.boot = fg_boot,
+	.fault = fg_get_fault,
+	.requests = fg_requests,
+	.log = fg_log,
+	.signalled = fg_signalled,
+	.feature = fg_feature,
+	.tunable = fg_tunable,
+	.jiffies = fg_jiffies,
+	.fork = fg_fork,
+	.start = fg_start,
+	.wake = fg_wake,
+	.schedule = fg_schedule,
+	.tick = fg_tick,
+	.softirq = fg_softirq,
+	.ipi = fg_ipi,
+	.timer = fg_timer,
+	.stopper = fg_stopper,
+	.exit = fg_exit,
+	.nice = fg_nice,
+	.affinity = fg_affinity,
+	.policy = fg_set_policy,
+	.group_new = fg_group_new,
+	.group_file = fg_group_file,
+	.group_move = fg_group_move,
+	.hotplug = fg_hotplug,
+	.frequency = fg_set_frequency,
+	.view_task = fg_view_task,
+	.view_queue = fg_view_queue,
+	.view_cpu = fg_view_cpu,
+	.view_domain = fg_view_domain,
+	.set_domain = fg_set_domain,
+};
+
+__attribute__((visibility("default"))) const struct fg_table *fairground_kcore(void)
+{
+	return &fg_table;
+}

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Tasks: what a fork copies from the first task of the tree, and the calls that change one.
+ *
+ * fork() of a kernel copies the whole struct of the parent and then repairs it. Only what the scheduler reads is
+ * repaired here: the parent is always the first task as it was linked, so that a child does not depend on who ran.
+ */
+#include "fg.h"
+#include <linux/sched/task.h>
+#include <uapi/linux/sched/types.h>
+
+#define FG_TASKS (1 << 20)
+
+static struct task_struct *fg_tasks[FG_TASKS];
+static struct task_struct fg_first;
+static u32 fg_task_count = 1;		/* 0 is the first task of the tree */
+
+struct task_struct *fg_task(u32 number)
+{
+	return number && number < fg_task_count ? fg_tasks[number] : NULL;
+}
+
+void fg_keep_first(void);
+void fg_keep_first(void) { fg_first = init_task; }
+
+struct task_struct *fg_new_task(const char *name)
+{
+	struct task_struct *task;
+
+	if (fg_task_count == FG_TASKS)
+		fg_stop(FG_FULL, "tasks", 0);
+	task = fg_allocate(sizeof(*task));
+	*task = fg_first;
+	task->pid = task->tgid = fg_task_count;
+	fg_tasks[fg_task_count++] = task;
+	fg_copy_name(task->comm, name, sizeof(task->comm));
+	refcount_set(&task->usage, 2);
+	INIT_LIST_HEAD(&task->tasks);
+	INIT_LIST_HEAD(&task->children);
+	INIT_LIST_HEAD(&task->sibling);
+	INIT_LIST_HEAD(&task->rt.run_list);
+	task->group_leader = task->real_parent = task;
+	task->cpus_ptr = &task->cpus_mask;
+	raw_spin_lock_init(&task->pi_lock);
+#ifdef CONFIG_RT_MUTEXES
+	task->pi_waiters = RB_ROOT_CACHED;
+#endif
+	task->flags = 0;
+	task_thread_info(task)->flags = 0;
+	return task;
+}
+
+/* The struct that a fork copies has the weight of its parent: the averages of the child begin from it. */
+static void fg_take_weight(struct task_struct *task, int nice)
+{
+	int row = nice - MIN_NICE;
+
+	task->static_prio = task->normal_prio = task->prio = NICE_TO_PRIO(nice);
+	task->se.load.weight = scale_load(sched_prio_to_weight[row]);
+	task->se.load.inv_weight = sched_prio_to_wmult[row];
+}
+
+/* The steps of a fork that are the scheduler's. */
+int fg_dress(struct task_struct *task, int nice, u32 group)
+{
+	struct kernel_clone_args arguments = { };
+	int wrong;
+
+	fg_take_weight(task, nice);
+	fg_set_css(task, group);
+	task->policy = SCHED_NORMAL;
+	arguments.cset = rcu_dereference_raw(task->cgroups);
+	wrong = sched_fork(0, task);
+	if (wrong)
+		return wrong;
+#ifdef FG_HAS_CGROUP_FORK
+	sched_cgroup_fork(task, &arguments);
+	sched_post_fork(task);
+#else
+	sched_post_fork(task, &arguments);
+#endif
+	return 0;
+}
+
+static fg_s64 fg_fork_body(const struct fg_fork *how)
+{
+	struct sched_attr attr = {
+		.size = sizeof(attr), .sched_policy = how->policy, .sched_nice = how->nice, .sched_priority = how->priority,
+	};
+	struct task_struct *task;
+	int wrong;
+
+	if (how->nice < MIN_NICE || how->nice > MAX_NICE || !fg_group(how->group))
+		return -EINVAL;
+	task = fg_new_task(how->name);
+	wrong = fg_dress(task, how->nice, how->group);
+	if (!wrong && how->policy != SCHED_NORMAL)
+		wrong = sched_setattr_nocheck(task, &attr);
+	return wrong ? wrong : task->pid;
+}
+
+fg_s64 fg_fork(u32 cpu, u64 now, const struct fg_fork *how);
+fg_s64 fg_fork(u32 cpu, u64 now, const struct fg_fork *how) { return FG_CALL(cpu, now, fg_fork_body(how)); }
+
+static fg_s64 fg_start_body(u32 number)
+{
+	struct task_struct *task = fg_task(number);
+
+	if (!task)
+		return -ESRCH;
+	wake_up_new_task(task);
+	return task_cpu(task);
+}
+
+fg_s64 fg_start(u32 cpu, u64 now, u32 number);
+fg_s64 fg_start(u32 cpu, u64 now, u32 number) { return FG_CALL(cpu, now, fg_start_body(number)); }
+
+/* A timer wakes in an interrupt, a task by a call; the answer is the CPU on which the task will run. */
+static fg_s64 fg_wake_body(u32 number, u32 how)
+{
+	struct task_struct *task = fg_task(number);
+	wait_queue_entry_t entry = { .private = task };
+
+	if (!task)
+		return -ESRCH;
+	if (how == FG_WAKE_TIMER) {
+		fg_interrupt_begin();
+		wake_up_process(task);
+		fg_interrupt_end();
+	} else {
+		default_wake_function(&entry, TASK_NORMAL, how == FG_WAKE_SYNC ? WF_SYNC : 0, NULL);
+	}
+	return task_cpu(task);
+}
+
+fg_s64 fg_wake(u32 cpu, u64 now, u32 number, u32 how);
+fg_s64 fg_wake(u32 cpu, u64 now, u32 number, u32 how) { return FG_CALL(cpu, now, fg_wake_body(number, how)); }
+
+/*
+ * schedule() of the running task. It says by its state whether it sleeps; the idle task has a door of its own. A task
+ * that ends gives its last state here: the tail of do_task_dead() must not run as somebody else.
+ */
+static fg_s64 fg_schedule_body(u32 why)
+{
+	bool is_idle = is_idle_task(current);
+
+	if (is_idle && why != FG_PREEMPTED)
+		return -EINVAL;
+	if (why == FG_SLEEPS)
+		set_current_state(TASK_INTERRUPTIBLE);
+	if (why == FG_SLEEPS_UNINTERRUPTIBLE)
+		set_current_state(TASK_UNINTERRUPTIBLE);
+	if (why == FG_EXITS) {
+		current->flags |= PF_EXITING;
+		set_special_state(TASK_DEAD);
+	}
+	if (is_idle)
+		schedule_idle();
+	else if (why == FG_YIELDS)
+		yield();
+	else
+		schedule();
+	return fg_name_of(current);
+}
+
+fg_s64 fg_schedule(u32 cpu, u64 now, u32 why);
+fg_s64 fg_schedule(u32 cpu, u64 now, u32 why) { return FG_CALL(cpu, now, fg_schedule_body(why)); }
+fg_s64 fg_exit(u32 cpu, u64 now);
+fg_s64 fg_exit(u32 cpu, u64 now) { return FG_CALL(cpu, now, fg_schedule_body(FG_EXITS)); }
+
+static fg_s64 fg_nice_body(u32 number, int nice)
+{
+	struct task_struct *task = fg_task(number);
+
+	if (!task)
+		return -ESRCH;
+	if (nice < MIN_NICE || nice > MAX_NICE)
+		return -EINVAL;
+	set_user_nice(task, nice);
+	return 0;
+}
+
+fg_s64 fg_nice(u32 cpu, u64 now, u32 number, s32 nice);
+fg_s64 fg_nice(u32 cpu, u64 now, u32 number, s32 nice) { return FG_CALL(cpu, now, fg_nice_body(number, nice)); }
+
+static fg_s64 fg_affinity_body(u32 number, const u32 *cpus, u32 count)
+{
+	static struct cpumask mask;
+	struct task_struct *task = fg_task(number);
+	u32 row;
+
+	if (!task)
+		return -ESRCH;
+	cpumask_clear(&mask);
+	for (row = 0; row < count; row++) {
+		if (cpus[row] >= fg_cpus)
+			return -EINVAL;
+		cpumask_set_cpu(cpus[row], &mask);
+	}
+	return set_cpus_allowed_ptr(task, &mask);
+}
+
+fg_s64 fg_affinity(u32 cpu, u64 now, u32 number, const u32 *cpus, u32 count);
+fg_s64 fg_affinity(u32 cpu, u64 now, u32 number, const u32 *cpus, u32 count)
+{
+	return FG_CALL(cpu, now, fg_affinity_body(number, cpus, count));
+}
+
+static fg_s64 fg_policy_body(u32 number, const struct fg_policy *how)
+{
+	struct task_struct *task = fg_task(number);
+	struct sched_attr attr = {
+		.size = sizeof(attr), .sched_policy = how->policy, .sched_flags = how->flags,
+		.sched_nice = how->nice, .sched_priority = how->priority,
+		.sched_runtime = how->runtime, .sched_deadline = how->deadline, .sched_period = how->period,
+		.sched_util_min = how->clamp_min, .sched_util_max = how->clamp_max,
+	};
+
+	return task ? sched_setattr_nocheck(task, &attr) : -ESRCH;
+}
+
+fg_s64 fg_set_policy(u32 cpu, u64 now, u32 number, const struct fg_policy *how);
+fg_s64 fg_set_policy(u32 cpu, u64 now, u32 number, const struct fg_policy *how)
+{
+	return FG_CALL(cpu, now, fg_policy_body(number, how));
+}

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: GPL-2.0
+/* What the engine may look at between two calls. Views change nothing; a field that a tree lacks is 0. */
+#include "fg.h"
+
+static void fg_view_entity(const struct sched_entity *se, struct fg_task_view *view)
+{
+	view->vruntime = se->vruntime;
+	view->sum_exec = se->sum_exec_runtime;
+	view->weight = scale_load_down(se->load.weight);
+	view->on_rq = se->on_rq;
+	view->load_avg = se->avg.load_avg;
+	view->runnable_avg = se->avg.runnable_avg;
+	view->util_avg = se->avg.util_avg;
+	view->load_sum = se->avg.load_sum;
+	view->runnable_sum = se->avg.runnable_sum;
+	view->util_sum = se->avg.util_sum;
+	view->last_update = se->avg.last_update_time;
+#ifdef FG_HAS_DEADLINE
+	view->deadline = se->deadline;
+	view->vlag = se->vlag;
+	view->slice = se->slice;
+#endif
+#ifdef FG_HAS_DELAYED
+	view->delayed = se->sched_delayed;
+#endif
+}
+
+fg_s64 fg_view_task(u32 number, struct fg_task_view *view);
+fg_s64 fg_view_task(u32 number, struct fg_task_view *view)
+{
+	const struct task_struct *task = fg_task(number);
+
+	if (!task)
+		return -ESRCH;
+	*view = (struct fg_task_view) { };
+	fg_view_entity(&task->se, view);
+	view->cpu = task_cpu(task);
+#ifdef FG_HAS_UNDERSCORED_STATE
+	view->state = task->__state;
+#else
+	view->state = task->state;
+#endif
+	view->on_cpu = task->on_cpu;
+	view->prio = task->prio;
+	return 0;
+}
+
+fg_s64 fg_view_queue(u32 number, u32 cpu, struct fg_queue_view *view);
+fg_s64 fg_view_queue(u32 number, u32 cpu, struct fg_queue_view *view)
+{
+	struct task_group *group = fg_group(number);
+	const struct cfs_rq *queue;
+
+	if (!group || cpu >= fg_cpus)
+		return -EINVAL;
+	*view = (struct fg_queue_view) { };
+#ifdef FG_HAS_TG_CFS_RQ
+	queue = tg_cfs_rq(group, cpu);
+#else
+	queue = group->cfs_rq[cpu];
+#endif
+	view->weight = scale_load_down(queue->load.weight);
+#ifdef FG_HAS_MIN_VRUNTIME
+	view->min_vruntime = queue->min_vruntime;
+#endif
+#ifdef FG_HAS_ZERO_VRUNTIME
+	view->min_vruntime = queue->zero_vruntime;
+#endif
+	view->load_avg = queue->avg.load_avg;
+	view->runnable_avg = queue->avg.runnable_avg;
+	view->util_avg = queue->avg.util_avg;
+#ifdef FG_HAS_NR_QUEUED
+	view->nr_queued = queue->nr_queued;
+#else
+	view->nr_queued = queue->nr_running;
+#endif
+#ifdef FG_HAS_H_NR_QUEUED
+	view->h_nr_queued = queue->h_nr_queued;
+#else
+	view->h_nr_queued = queue->h_nr_running;
+#endif
+#ifdef CONFIG_CFS_BANDWIDTH
+	view->runtime_remaining = queue->runtime_remaining;
+	view->throttled = queue->throttled;
+#endif
+	return 0;
+}
+
+fg_s64 fg_view_cpu(u32 cpu, struct fg_cpu_view *view);
+fg_s64 fg_view_cpu(u32 cpu, struct fg_cpu_view *view)
+{
+	struct rq *rq;
+	struct sched_domain_shared *shared;
+
+	if (cpu >= fg_cpus)
+		return -EINVAL;
+	*view = (struct fg_cpu_view) { };
+	rq = cpu_rq(cpu);
+	view->clock = rq->clock;
+	view->clock_task = rq->clock_task;
+	view->clock_pelt = rq->clock_pelt;
+	view->next_balance = rq->next_balance;
+	view->nr_switches = rq->nr_switches;
+	view->capacity = rq->cpu_capacity;
+	view->nr_running = rq->nr_running;
+	view->running = fg_name_of(fg_running[cpu]);
+#ifdef FG_HAS_NR_IDLE_SCAN
+	shared = rcu_dereference_raw(per_cpu(sd_llc_shared, cpu));
+	view->nr_idle_scan = shared ? shared->nr_idle_scan : 0;
+#endif
+	return 0;
+}
+
+static struct sched_domain *fg_domain(u32 cpu, u32 level)
+{
+	struct sched_domain *domain = cpu < fg_cpus ? rcu_dereference_raw(cpu_rq(cpu)->sd) : NULL;
+
+	while (domain && level--)
+		domain = rcu_dereference_raw(domain->parent);
+	return domain;
+}
+
+fg_s64 fg_view_domain(u32 cpu, u32 level, struct fg_domain_view *view);
+fg_s64 fg_view_domain(u32 cpu, u32 level, struct fg_domain_view *view)
+{
+	struct sched_domain *domain = fg_domain(cpu, level);
+	int member;
+
+	if (!domain)
+		return -ENOENT;
+	*view = (struct fg_domain_view) { };
+#ifdef FG_HAS_DOMAIN_NAME
+	if (domain->name)
+		fg_copy_name(view->name, domain->name, sizeof(view->name));
+#endif
+	view->last_balance = domain->last_balance;
+	view->max_newidle_cost = domain->max_newidle_lb_cost;
+	view->weight = domain->span_weight;
+	view->flags = domain->flags;
+	view->balance_interval = domain->balance_interval;
+	view->first_cpu = cpumask_first(sched_domain_span(domain));
+	for_each_cpu(member, sched_domain_span(domain))
+		if (member < 512)
+			view->span[member / 32] |= 1u << (member % 32);
+	return 0;
+}
+
+/* Domains start at boot, with nothing known; an engine that begins in the middle of a life sets what they have seen. */
+fg_s64 fg_set_domain(u32 cpu, u32 level, u64 last_balance, fg_s64 nr_idle_scan);
+fg_s64 fg_set_domain(u32 cpu, u32 level, u64 last_balance, fg_s64 nr_idle_scan)
+{
+	struct sched_domain *domain = fg_domain(cpu, level);
+
+	if (!domain)
+		return -ENOENT;
+	domain->last_balance = last_balance;
+#ifdef FG_HAS_NR_IDLE_SCAN
+	if (nr_idle_scan >= 0 && domain->shared)
+		domain->shared->nr_idle_scan = nr_idle_scan;
+#endif
+	return 0;
+}
+
+/* The switches of features.h, by name. Without debugging they are constants of the compiler, so a build has it on. */
+#define SCHED_FEAT(name, enabled) #name,
+static const char *const fg_features[] = {
+#include "features.h"
+};
+#undef SCHED_FEAT
+
+fg_s64 fg_feature(const char *name, u32 on);
+fg_s64 fg_feature(const char *name, u32 on)
+{
+	u32 row;
+
+	for (row = 0; row < ARRAY_SIZE(fg_features); row++) {
+		if (strcmp(fg_features[row], name))
+			continue;
+		if (on > 1)
+			return !!(sysctl_sched_features & (1ul << row));
+		sysctl_sched_features &= ~(1ul << row);
+		sysctl_sched_features |= (unsigned long)on << row;
+		return 0;
+	}
+	return -ENOENT;
+}
+
+/* Tunables by the names of the tree's files, each in the unit of that file. */
+fg_s64 fg_tunable(const char *name, u64 value);
+fg_s64 fg_tunable(const char *name, u64 value)
+{
+#ifdef FG_HAS_BASE_SLICE
+	if (!strcmp(name, "base_slice_ns"))
+		return sysctl_sched_base_slice = value, 0;
+#endif
+#ifdef FG_HAS_LATENCY
+	if (!strcmp(name, "latency_ns"))
+		return sysctl_sched_latency = value, 0;
+	if (!strcmp(name, "min_granularity_ns"))
+		return sysctl_sched_min_granularity = value, 0;
+	if (!strcmp(name, "wakeup_granularity_ns"))
+		return sysctl_sched_wakeup_granularity = value, 0;
+#endif
+	if (!strcmp(name, "migration_cost_ns"))
+		return *(u32 *)&sysctl_sched_migration_cost = value, 0;
+	if (!strcmp(name, "nr_migrate"))
+		return *(u32 *)&sysctl_sched_nr_migrate = value, 0;
+	return -ENOENT;
+}
