@@ -86,6 +86,14 @@ fg_s64 fg_view_queue(u32 number, u32 cpu, struct fg_queue_view *view)
 	return 0;
 }
 
+/* 1: at once; 2: at the next return to user mode, as a lazy request asks. */
+static u32 fg_must_schedule(struct task_struct *task)
+{
+	if (test_tsk_need_resched(task))
+		return 1;
+	return test_tsk_thread_flag(task, TIF_NEED_RESCHED_LAZY) ? 2 : 0;
+}
+
 fg_s64 fg_view_cpu(u32 cpu, struct fg_cpu_view *view);
 fg_s64 fg_view_cpu(u32 cpu, struct fg_cpu_view *view)
 {
@@ -104,6 +112,7 @@ fg_s64 fg_view_cpu(u32 cpu, struct fg_cpu_view *view)
 	view->capacity = rq->cpu_capacity;
 	view->nr_running = rq->nr_running;
 	view->running = fg_name_of(fg_running[cpu]);
+	view->need_resched = fg_must_schedule(fg_running[cpu]);
 #ifdef FG_HAS_NR_IDLE_SCAN
 	shared = rcu_dereference_raw(per_cpu(sd_llc_shared, cpu));
 	view->nr_idle_scan = shared ? shared->nr_idle_scan : 0;

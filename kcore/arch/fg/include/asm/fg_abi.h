@@ -98,7 +98,7 @@ struct fg_queue_view {
 
 struct fg_cpu_view {
 	fg_u64 clock, clock_task, clock_pelt, next_balance, nr_switches, capacity;
-	fg_u32 nr_running, running, nr_idle_scan, pad;
+	fg_u32 nr_running, running, nr_idle_scan, need_resched;
 };
 
 struct fg_domain_view {

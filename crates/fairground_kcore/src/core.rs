@@ -1,0 +1,358 @@
+//! An instance of a core: the entry points of a scheduler, each a call into the library.
+
+use crate::abi::{
+    BROKEN, CpuView, DomainView, ForkTables, MachineTables, Policy, QueueView, Request, Table, TaskView,
+};
+use crate::library::{Library, text};
+use crate::signals;
+use crate::stopped::{CallError, Stop};
+use crate::symbols::Symbols;
+use std::ffi::{CString, c_char};
+use std::marker::PhantomData;
+use std::path::Path;
+
+/// The machine that a core boots on: one row per CPU in each table, and a square of distances between nodes.
+#[derive(Clone, Debug)]
+#[allow(missing_docs, reason = "one row per CPU")]
+pub struct Hardware {
+    pub core: Vec<u32>,
+    pub cluster: Vec<u32>,
+    /// CPUs that share the last level of cache.
+    pub package: Vec<u32>,
+    pub node: Vec<u32>,
+    /// 1024 = the largest CPU.
+    pub capacity: Vec<u32>,
+    pub distance: Vec<u32>,
+    /// Of the random numbers that the core draws.
+    pub seed: u64,
+    /// The time at boot: not 0, which load tracking takes for "never".
+    pub now_ns: u64,
+}
+
+impl Hardware {
+    /// `cpus` equal CPUs that share a cache, booted at `now_ns`.
+    pub fn flat(cpus: u32, now_ns: u64) -> Hardware {
+        let (each, same) = ((0..cpus).collect::<Vec<_>>(), vec![0; cpus as usize]);
+        Hardware {
+            core: each.clone(),
+            cluster: each,
+            package: same.clone(),
+            node: same,
+            capacity: vec![1024; cpus as usize],
+            distance: vec![10],
+            seed: 1,
+            now_ns,
+        }
+    }
+
+    /// The number of CPUs and of nodes, if the tables agree.
+    fn sizes(&self) -> Option<(u32, u32)> {
+        let cpus = self.core.len();
+        let rows = [&self.cluster, &self.package, &self.node, &self.capacity];
+        let nodes = self.node.iter().max()? + 1;
+        let agree = rows.iter().all(|table| table.len() == cpus) && self.distance.len() as u64 == u64::from(nodes).pow(2);
+        agree.then_some((u32::try_from(cpus).ok()?, nodes))
+    }
+}
+
+/// A task to be made.
+#[derive(Clone, Debug, Default)]
+pub struct Fork {
+    /// Its name; 15 bytes of it count.
+    pub name: String,
+    /// -20..19.
+    pub nice: i32,
+    /// The policy's number in Linux; 0 = SCHED_NORMAL.
+    pub policy: u32,
+    /// Of real-time tasks, 1..99.
+    pub priority: u32,
+    /// 0 = the root group.
+    pub group: u32,
+}
+
+/// From where a task is woken.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Wake {
+    /// From a timer, in an interrupt.
+    Timer,
+    /// By the running task.
+    Task,
+    /// By the running task, which is about to sleep.
+    Sync,
+}
+
+/// Why a CPU is to choose.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Why {
+    /// It was asked to.
+    Preempted,
+    /// The task sleeps.
+    Sleeps,
+    /// The task sleeps and takes no signal.
+    SleepsUninterruptible,
+    /// The task yields.
+    Yields,
+}
+
+/// A loaded and booted core. It belongs to the thread that made it, whose signals tell its faults.
+pub struct KernelCore {
+    library: Library,
+    symbols: Symbols,
+    boot_ns: u64,
+    thread: PhantomData<*const ()>,
+}
+
+impl KernelCore {
+    /// Loads a private copy of the library at `path`. `identity` is what it must have been built from; `None` takes any.
+    pub fn load(path: &Path, identity: Option<&str>) -> Result<KernelCore, String> {
+        let core = KernelCore { library: Library::load(path)?, symbols: Symbols::beside(path), boot_ns: 0, thread: PhantomData };
+        let is = core.identity();
+        match identity {
+            Some(wanted) if wanted != is => {
+                Err(format!("{}: was built from another tree ({is}, wanted {wanted}). Build the tree anew", path.display()))
+            }
+            _ => Ok(core),
+        }
+    }
+
+    /// The release of the tree: `6.12.117`.
+    pub fn release(&self) -> String {
+        // SAFETY: a constant text of the library.
+        unsafe { text(self.table().release) }
+    }
+    /// What the library was built from.
+    pub fn identity(&self) -> String {
+        // SAFETY: a constant text of the library.
+        unsafe { text(self.table().identity) }
+    }
+    /// Ticks per second.
+    pub fn hz(&self) -> u32 {
+        self.table().hz
+    }
+    /// What the kernel printed, its warnings among them.
+    pub fn log(&self) -> String {
+        // SAFETY: takes nothing, gives the address of a buffer of the library.
+        let log = unsafe { (self.table().log)() };
+        // SAFETY: the buffer ends with a zero.
+        unsafe { text(log) }
+    }
+    /// What the last call asked of the engine, in the order in which it was asked.
+    pub fn requests(&self) -> &[Request] {
+        let mut count = 0;
+        // SAFETY: fills the count and gives the start of a ring that only a call changes; a call needs `&mut self`.
+        let first = unsafe { (self.table().requests)(&raw mut count) };
+        // SAFETY: the ring has so many rows.
+        unsafe { std::slice::from_raw_parts(first, count as usize) }
+    }
+    /// The fault, if the core has stopped.
+    pub fn stopped(&self) -> Option<Stop> {
+        // SAFETY: takes nothing, gives the address of a struct of the library.
+        let fault = unsafe { (self.table().fault)() };
+        // SAFETY: the struct is there as long as the library.
+        let fault = unsafe { &*fault };
+        // SAFETY: its texts are constants of the library.
+        unsafe { Stop::read(fault, &self.symbols) }
+    }
+
+    fn table(&self) -> &Table {
+        self.library.table()
+    }
+
+    fn call(&mut self, call: impl FnOnce(&Table) -> i64) -> Result<u64, CallError> {
+        let table = self.library.table();
+        let answer = signals::inside(table, || call(table));
+        match (answer, self.stopped()) {
+            (BROKEN, Some(stop)) => Err(CallError::Stopped(stop)),
+            (0.., _) => Ok(answer as u64),
+            _ => Err(CallError::Refused(answer)),
+        }
+    }
+
+    /// Boots on that machine. Once.
+    pub fn boot(&mut self, hardware: &Hardware) -> Result<(), CallError> {
+        let Some((cpus, nodes)) = hardware.sizes() else { return Err(CallError::Refused(-i64::from(libc::EINVAL))) };
+        let tables = MachineTables {
+            cpus,
+            nodes,
+            seed: hardware.seed,
+            now: hardware.now_ns,
+            core: hardware.core.as_ptr(),
+            cluster: hardware.cluster.as_ptr(),
+            package: hardware.package.as_ptr(),
+            node: hardware.node.as_ptr(),
+            capacity: hardware.capacity.as_ptr(),
+            distance: hardware.distance.as_ptr(),
+        };
+        self.boot_ns = hardware.now_ns;
+        // SAFETY: all tables have the rows that the interface asks for, and the core copies them.
+        self.call(|table| unsafe { (table.boot)(&raw const tables) }).map(|_| ())
+    }
+    /// Switches a feature of features.h.
+    pub fn feature(&mut self, name: &str, on: bool) -> Result<(), CallError> {
+        let name = c_text(name)?;
+        let pointer: *const c_char = name.as_ptr();
+        // SAFETY: the name ends with a zero.
+        self.call(|table| unsafe { (table.feature)(pointer, u32::from(on)) }).map(|_| ())
+    }
+    /// Whether a feature is on; `None` if the tree has none of that name.
+    pub fn has_feature(&mut self, name: &str) -> Option<bool> {
+        let name = c_text(name).ok()?;
+        let pointer: *const c_char = name.as_ptr();
+        // SAFETY: the name ends with a zero.
+        self.call(|table| unsafe { (table.feature)(pointer, 2) }).ok().map(|on| on != 0)
+    }
+    /// Sets a tunable by the name of its file, in that file's unit.
+    pub fn tunable(&mut self, name: &str, value: u64) -> Result<(), CallError> {
+        let name = c_text(name)?;
+        let pointer: *const c_char = name.as_ptr();
+        // SAFETY: the name ends with a zero.
+        self.call(|table| unsafe { (table.tunable)(pointer, value) }).map(|_| ())
+    }
+
+    /// The timekeeper of the machine counts jiffies.
+    pub fn count_jiffies(&mut self, now_ns: u64, count: u64) -> Result<(), CallError> {
+        // SAFETY: numbers only.
+        self.call(|table| unsafe { (table.jiffies)(now_ns, count) }).map(|_| ())
+    }
+    /// Makes a task, which does not run yet; the answer is its number.
+    pub fn fork(&mut self, cpu: u32, now_ns: u64, how: &Fork) -> Result<u32, CallError> {
+        let name = c_text(&how.name)?;
+        let Fork { nice, policy, priority, group, .. } = *how;
+        let tables = ForkTables { nice, policy, priority, group, name: name.as_ptr() };
+        // SAFETY: the struct and its name are valid during the call, and the core copies them.
+        self.call(|table| unsafe { (table.fork)(cpu, now_ns, &raw const tables) }).map(|task| task as u32)
+    }
+    /// wake_up_new_task(); the answer is the CPU.
+    pub fn wake_up_new_task(&mut self, cpu: u32, now_ns: u64, task: u32) -> Result<u32, CallError> {
+        // SAFETY: numbers only.
+        self.call(|table| unsafe { (table.start)(cpu, now_ns, task) }).map(|cpu| cpu as u32)
+    }
+    /// try_to_wake_up(); the answer is the CPU on which the task will run.
+    pub fn wake(&mut self, cpu: u32, now_ns: u64, task: u32, how: Wake) -> Result<u32, CallError> {
+        // SAFETY: numbers only.
+        self.call(|table| unsafe { (table.wake)(cpu, now_ns, task, how as u32) }).map(|cpu| cpu as u32)
+    }
+    /// schedule(); the answer is the task that runs now, or [`crate::IDLE`] or [`crate::STOPPER`].
+    pub fn schedule(&mut self, cpu: u32, now_ns: u64, why: Why) -> Result<u64, CallError> {
+        // SAFETY: numbers only.
+        self.call(|table| unsafe { (table.schedule)(cpu, now_ns, why as u32) })
+    }
+    /// sched_tick(), in an interrupt.
+    pub fn tick(&mut self, cpu: u32, now_ns: u64) -> Result<(), CallError> {
+        // SAFETY: numbers only.
+        self.call(|table| unsafe { (table.tick)(cpu, now_ns) }).map(|_| ())
+    }
+    /// Runs a softirq that was raised.
+    pub fn softirq(&mut self, cpu: u32, now_ns: u64, number: u32) -> Result<(), CallError> {
+        // SAFETY: numbers only.
+        self.call(|table| unsafe { (table.softirq)(cpu, now_ns, number) }).map(|_| ())
+    }
+    /// Delivers an interrupt of another CPU: the reschedule interrupt, or the one with function calls.
+    pub fn ipi(&mut self, cpu: u32, now_ns: u64, resched: bool) -> Result<(), CallError> {
+        // SAFETY: numbers only.
+        self.call(|table| unsafe { (table.ipi)(cpu, now_ns, if resched { 1 } else { 2 }) }).map(|_| ())
+    }
+    /// Fires a timer by the number of its request.
+    pub fn timer(&mut self, cpu: u32, now_ns: u64, timer: u32) -> Result<(), CallError> {
+        // SAFETY: numbers only.
+        self.call(|table| unsafe { (table.timer)(cpu, now_ns, timer) }).map(|_| ())
+    }
+    /// The running stopper does its works and sleeps; the answer is as of [`KernelCore::schedule`].
+    pub fn stopper(&mut self, cpu: u32, now_ns: u64) -> Result<u64, CallError> {
+        // SAFETY: numbers only.
+        self.call(|table| unsafe { (table.stopper)(cpu, now_ns) })
+    }
+    /// The running task ends; the answer is as of [`KernelCore::schedule`].
+    pub fn exit(&mut self, cpu: u32, now_ns: u64) -> Result<u64, CallError> {
+        // SAFETY: numbers only.
+        self.call(|table| unsafe { (table.exit)(cpu, now_ns) })
+    }
+    /// set_user_nice().
+    pub fn nice(&mut self, cpu: u32, now_ns: u64, task: u32, nice: i32) -> Result<(), CallError> {
+        // SAFETY: numbers only.
+        self.call(|table| unsafe { (table.nice)(cpu, now_ns, task, nice) }).map(|_| ())
+    }
+    /// set_cpus_allowed_ptr().
+    pub fn affinity(&mut self, cpu: u32, now_ns: u64, task: u32, cpus: &[u32]) -> Result<(), CallError> {
+        let (first, count) = (cpus.as_ptr(), cpus.len() as u32);
+        // SAFETY: the table has so many rows, and the core copies them.
+        self.call(|table| unsafe { (table.affinity)(cpu, now_ns, task, first, count) }).map(|_| ())
+    }
+    /// sched_setattr().
+    pub fn policy(&mut self, cpu: u32, now_ns: u64, task: u32, policy: &Policy) -> Result<(), CallError> {
+        let policy: *const Policy = policy;
+        // SAFETY: the struct is valid during the call.
+        self.call(|table| unsafe { (table.policy)(cpu, now_ns, task, policy) }).map(|_| ())
+    }
+    /// Makes a group below `parent`; the answer is its number.
+    pub fn group_new(&mut self, cpu: u32, now_ns: u64, parent: u32) -> Result<u32, CallError> {
+        // SAFETY: numbers only.
+        self.call(|table| unsafe { (table.group_new)(cpu, now_ns, parent) }).map(|group| group as u32)
+    }
+    /// Writes a number to a file of a group, by the controller's name for it: `shares`, `cfs_quota_us`, `weight`.
+    pub fn group_file(&mut self, cpu: u32, now_ns: u64, group: u32, file: &str, value: i64) -> Result<(), CallError> {
+        let file = c_text(file)?;
+        let pointer: *const c_char = file.as_ptr();
+        // SAFETY: the name ends with a zero.
+        self.call(|table| unsafe { (table.group_file)(cpu, now_ns, group, pointer, value) }).map(|_| ())
+    }
+    /// Moves a task to a group.
+    pub fn group_move(&mut self, cpu: u32, now_ns: u64, task: u32, group: u32) -> Result<(), CallError> {
+        // SAFETY: numbers only.
+        self.call(|table| unsafe { (table.group_move)(cpu, now_ns, task, group) }).map(|_| ())
+    }
+    /// Takes a CPU off line, or back.
+    pub fn hotplug(&mut self, cpu: u32, now_ns: u64, on: bool) -> Result<(), CallError> {
+        // SAFETY: numbers only.
+        self.call(|table| unsafe { (table.hotplug)(cpu, now_ns, u32::from(on)) }).map(|_| ())
+    }
+    /// Sets at which frequency a CPU runs: 1024 = its highest.
+    pub fn frequency(&mut self, cpu: u32, now_ns: u64, scale: u32) -> Result<(), CallError> {
+        // SAFETY: numbers only.
+        self.call(|table| unsafe { (table.frequency)(cpu, now_ns, scale) }).map(|_| ())
+    }
+
+    /// A task; `None` if there is none of that number.
+    pub fn task(&self, task: u32) -> Option<TaskView> {
+        let mut view = TaskView::default();
+        // SAFETY: fills the struct.
+        let answer = unsafe { (self.table().view_task)(task, &raw mut view) };
+        (answer == 0).then_some(view)
+    }
+    /// The queue of a group on a CPU.
+    pub fn queue(&self, group: u32, cpu: u32) -> Option<QueueView> {
+        let mut view = QueueView::default();
+        // SAFETY: fills the struct.
+        let answer = unsafe { (self.table().view_queue)(group, cpu, &raw mut view) };
+        (answer == 0).then_some(view)
+    }
+    /// A run queue.
+    pub fn cpu(&self, cpu: u32) -> Option<CpuView> {
+        let mut view = CpuView::default();
+        // SAFETY: fills the struct.
+        let answer = unsafe { (self.table().view_cpu)(cpu, &raw mut view) };
+        (answer == 0).then_some(view)
+    }
+    /// A domain of a CPU, from the smallest, which is 0.
+    pub fn domain(&self, cpu: u32, level: u32) -> Option<DomainView> {
+        let mut view = DomainView::EMPTY;
+        // SAFETY: fills the struct.
+        let answer = unsafe { (self.table().view_domain)(cpu, level, &raw mut view) };
+        (answer == 0).then_some(view)
+    }
+    /// Sets when a domain was balanced last, in jiffies of the core, and how many CPUs a search for an idle one looks at.
+    pub fn set_domain(&mut self, cpu: u32, level: u32, last_balance: u64, scan: Option<u32>) -> Result<(), CallError> {
+        let scan = scan.map_or(-1, i64::from);
+        // SAFETY: numbers only.
+        self.call(|table| unsafe { (table.set_domain)(cpu, level, last_balance, scan) }).map(|_| ())
+    }
+    /// The time at which the core booted, in ns.
+    pub fn boot_ns(&self) -> u64 {
+        self.boot_ns
+    }
+}
+
+/// A text for the core; one that holds a zero is refused.
+fn c_text(text: &str) -> Result<CString, CallError> {
+    CString::new(text).map_err(|_| CallError::Refused(-i64::from(libc::EINVAL)))
+}

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A core without a kernel: one FIFO per CPU, to test the interface where no tree is had.
+ *
+ * A tick rotates, a wake-up queues at the tail of the task's CPU and asks for a reschedule, a sleeper leaves. The
+ * arguments of some calls provoke the faults that a kernel can have: see fake_fault().
+ */
+#include <stdio.h>
+#include <string.h>
+#include "fg_abi.h"
+
+#define CPUS 64
+#define TASKS 256
+#define RING 1024
+#define EINVAL 22
+#define ESRCH 3
+#define ENOENT 2
+
+static struct {
+	unsigned cpu, queued, nice;
+	unsigned long long ran, since;
+} tasks[TASKS];
+static unsigned queue[CPUS][TASKS], length[CPUS], cpus, forked = 1, rotate[CPUS];
+static struct fg_request ring[RING];
+static unsigned asked;
+static struct fg_fault fault;
+static char words[256];
+static void *way_out[5];
+static int inside;
+static unsigned long long last;
+extern const char __ehdr_start[] __attribute__((visibility("hidden")));
+
+static void stop(unsigned kind, const char *what, unsigned long long caller)
+{
+	fault.kind = kind;
+	fault.what = what;
+	fault.caller = caller;
+	inside = 0;
+	__builtin_longjmp(way_out, 1);
+}
+
+static void signalled(fg_u32 kind, fg_u64 address, fg_u64 caller)
+{
+	if (!inside)
+		return;
+	fault.address = address;
+	stop(kind, kind == FG_LOOP ? "an endless loop" : "an invalid access", caller - (unsigned long)__ehdr_start);
+}
+
+#define CALL(cpu, now, body)								\
+	if (fault.kind || __builtin_setjmp(way_out))					\
+		return FG_BROKEN;							\
+	if ((cpu) >= cpus || (now) < last)						\
+		return -EINVAL;								\
+	inside = 1;									\
+	last = (now);									\
+	asked = 0;									\
+	fg_s64 answer = (body);								\
+	inside = 0;									\
+	return answer
+
+static void ask(unsigned kind, unsigned cpu, fg_u64 a, fg_u64 b)
+{
+	ring[asked++] = (struct fg_request) { .kind = kind, .cpu = cpu, .time = last, .a = a, .b = b };
+}
+
+static fg_u64 head(unsigned cpu) { return length[cpu] ? queue[cpu][0] : FG_IDLE; }
+
+static void enqueue(unsigned task)
+{
+	queue[tasks[task].cpu][length[tasks[task].cpu]++] = task;
+	tasks[task].queued = 1;
+}
+
+static void dequeue(unsigned cpu)
+{
+	tasks[queue[cpu][0]].queued = 0;
+	memmove(queue[cpu], queue[cpu] + 1, --length[cpu] * sizeof(unsigned));
+}
+
+/* What a patch may do wrong. */
+__attribute__((noinline)) static fg_s64 fake_fault(const char *name)
+{
+	static volatile int forever = 1;
+	static int *volatile nowhere = (int *)16;
+
+	if (!strcmp(name, "OOPS"))
+		*nowhere = 1;
+	if (!strcmp(name, "LOOP"))
+		while (forever)
+			;
+	if (!strcmp(name, "BUG")) {
+		fault.file = "kernel/sched/fair.c";
+		fault.line = 4711;
+		stop(FG_BUG, "pick_next_entity", 0);
+	}
+	if (!strcmp(name, "TRAP"))
+		stop(FG_TRAP, "new_thing", (unsigned long)__builtin_return_address(0) - (unsigned long)__ehdr_start);
+	if (!strcmp(name, "WARN")) {
+		strcpy(words, "WARNING: kernel/sched/core.c:12 \033[31m\n");
+		ask(FG_WARN, 0, 0, 0);
+		return 0;
+	}
+	return -ENOENT;
+}
+
+static fg_s64 feature(const char *name, fg_u32 on) { CALL(0, last, fake_fault(name)); }
+static fg_s64 tunable(const char *name, fg_u64 value) { return -ENOENT; }
+
+static fg_s64 boot(const struct fg_machine *machine)
+{
+	if (cpus || !machine->cpus || machine->cpus > CPUS || !machine->now)
+		return -EINVAL;
+	cpus = machine->cpus;
+	last = machine->now;
+	return 0;
+}
+
+static fg_s64 do_fork(const struct fg_fork *how)
+{
+	if (forked == TASKS)
+		stop(FG_FULL, "tasks", 0);
+	tasks[forked].nice = how->nice;
+	return forked++;
+}
+static fg_s64 fork_(fg_u32 cpu, fg_u64 now, const struct fg_fork *how) { CALL(cpu, now, do_fork(how)); }
+
+static fg_s64 do_wake(unsigned task)
+{
+	if (!task || task >= forked)
+		return -ESRCH;
+	if (!tasks[task].queued) {
+		enqueue(task);
+		ask(FG_RESCHED, tasks[task].cpu, 0, 0);
+	}
+	return tasks[task].cpu;
+}
+
+static fg_s64 do_start(unsigned task)
+{
+	if (task && task < forked)
+		tasks[task].cpu = (task - 1) % cpus;
+	return do_wake(task);
+}
+static fg_s64 start(fg_u32 cpu, fg_u64 now, fg_u32 task) { CALL(cpu, now, do_start(task)); }
+static fg_s64 wake(fg_u32 cpu, fg_u64 now, fg_u32 task, fg_u32 how) { CALL(cpu, now, do_wake(task)); }
+
+static fg_s64 do_schedule(unsigned cpu, unsigned why)
+{
+	static fg_u64 running[CPUS];
+	fg_u64 before = running[cpu] ? running[cpu] : FG_IDLE, next;
+
+	if (why != FG_PREEMPTED && before == FG_IDLE)
+		return -EINVAL;
+	if (before != FG_IDLE) {
+		tasks[before].ran += last - tasks[before].since;
+		tasks[before].since = last;
+	}
+	if (why == FG_SLEEPS || why == FG_SLEEPS_UNINTERRUPTIBLE || why == FG_EXITS)
+		dequeue(cpu);
+	else if (before != FG_IDLE && (rotate[cpu] || why == FG_YIELDS)) {
+		dequeue(cpu);
+		enqueue(before);
+	}
+	rotate[cpu] = 0;
+	next = head(cpu);
+	if (next != before)
+		ask(FG_SWITCH, cpu, before, next);
+	if (next != FG_IDLE)
+		tasks[next].since = last;
+	running[cpu] = next;
+	return next;
+}
+static fg_s64 schedule(fg_u32 cpu, fg_u64 now, fg_u32 why) { CALL(cpu, now, do_schedule(cpu, why)); }
+static fg_s64 exit_(fg_u32 cpu, fg_u64 now) { CALL(cpu, now, do_schedule(cpu, FG_EXITS)); }
+
+static fg_s64 do_tick(unsigned cpu)
+{
+	rotate[cpu] = length[cpu] > 1;
+	if (rotate[cpu])
+		ask(FG_RESCHED, cpu, 0, 0);
+	return 0;
+}
+static fg_s64 tick(fg_u32 cpu, fg_u64 now) { CALL(cpu, now, do_tick(cpu)); }
+
+static fg_s64 jiffies(fg_u64 now, fg_u64 count) { return 0; }
+static fg_s64 number(fg_u32 cpu, fg_u64 now, fg_u32 which) { CALL(cpu, now, 0); }
+static fg_s64 numbers(fg_u32 cpu, fg_u64 now, fg_u32 a, fg_u32 b) { CALL(cpu, now, -EINVAL); }
+static fg_s64 nothing(fg_u32 cpu, fg_u64 now) { CALL(cpu, now, -EINVAL); }
+static fg_s64 set_nice(fg_u32 cpu, fg_u64 now, fg_u32 task, fg_s32 nice) { CALL(cpu, now, nice > 19 ? -EINVAL : 0); }
+static fg_s64 affinity(fg_u32 cpu, fg_u64 now, fg_u32 task, const fg_u32 *list, fg_u32 count) { CALL(cpu, now, count ? 0 : -EINVAL); }
+static fg_s64 policy(fg_u32 cpu, fg_u64 now, fg_u32 task, const struct fg_policy *how) { CALL(cpu, now, how->priority > 99 ? -EINVAL : 0); }
+static fg_s64 group_file(fg_u32 cpu, fg_u64 now, fg_u32 group, const char *file, fg_s64 value) { CALL(cpu, now, -ENOENT); }
+
+static fg_s64 view_task(fg_u32 task, struct fg_task_view *view)
+{
+	if (!task || task >= forked)
+		return -ESRCH;
+	*view = (struct fg_task_view) { .sum_exec = tasks[task].ran, .cpu = tasks[task].cpu, .on_rq = tasks[task].queued, .util_est = 7 };
+	return 0;
+}
+static fg_s64 view_queue(fg_u32 group, fg_u32 cpu, struct fg_queue_view *view)
+{
+	*view = (struct fg_queue_view) { .h_nr_queued = length[cpu % CPUS], .runtime_remaining = -5 };
+	return 0;
+}
+static fg_s64 view_cpu(fg_u32 cpu, struct fg_cpu_view *view)
+{
+	*view = (struct fg_cpu_view) { .nr_running = length[cpu % CPUS], .clock = last, .nr_idle_scan = 9 };
+	return 0;
+}
+static fg_s64 view_domain(fg_u32 cpu, fg_u32 level, struct fg_domain_view *view)
+{
+	if (level)
+		return -ENOENT;
+	*view = (struct fg_domain_view) { .name = "MC", .weight = cpus, .span = { 3 } };
+	return 0;
+}
+static fg_s64 set_domain(fg_u32 cpu, fg_u32 level, fg_u64 at, fg_s64 scan) { return level ? -ENOENT : 0; }
+
+static const struct fg_fault *get_fault(void) { return &fault; }
+static const struct fg_request *requests(fg_u32 *count) { *count = asked; return ring; }
+static const char *get_log(void) { return words; }
+
+#ifndef FAKE_ABI
+#define FAKE_ABI FG_ABI_VERSION
+#endif
+
+static const struct fg_table table = {
+	.abi = FAKE_ABI, .size = sizeof(table), .release = "fake", .identity = "fake-1", .hz = 250,
+	.boot = boot, .fault = get_fault, .requests = requests, .log = get_log, .signalled = signalled,
+	.feature = feature, .tunable = tunable, .jiffies = jiffies, .fork = fork_, .start = start, .wake = wake,
+	.schedule = schedule, .tick = tick, .softirq = number, .ipi = number, .timer = number, .stopper = nothing, .exit = exit_,
+	.nice = set_nice, .affinity = affinity, .policy = policy, .group_new = number, .group_file = group_file,
+	.group_move = numbers, .hotplug = number, .frequency = number,
+	.view_task = view_task, .view_queue = view_queue, .view_cpu = view_cpu, .view_domain = view_domain,
+	.set_domain = set_domain,
+};
+
+const struct fg_table *fairground_kcore(void) { return &table; }

@@ -1,0 +1,161 @@
+//! The interface, by a core of one FIFO per CPU in C: no kernel tree is needed, a C compiler is.
+
+use fairground_kcore::{CallError, Fork, Hardware, IDLE, KernelCore, Kind, Policy, StopKind, Wake, Why};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const MS: u64 = 1_000_000;
+const BOOT: u64 = 4_096 * MS;
+
+/// The library of the fake core. A machine without a C compiler fails here: nothing of this interface can be tested then.
+fn library(name: &str, flags: &[&str]) -> PathBuf {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    std::fs::create_dir_all(&folder).unwrap();
+    let library = folder.join("core.so");
+    let mut compiler = Command::new("cc");
+    compiler.args(["-O1", "-w", "-shared", "-fPIC"]).args(flags).arg("-I").arg(root.join("../../kcore/arch/fg/include/asm"));
+    let status = compiler.arg("-o").arg(&library).arg(root.join("tests/fake/core.c")).status();
+    let hint = "these tests compile a small core in C: install a C compiler (Debian: apt install gcc)";
+    assert!(status.expect(hint).success(), "cc cannot compile tests/fake/core.c; {hint}");
+    let symbols = Command::new("nm").args(["-n", "--defined-only"]).arg(&library).output().expect(hint);
+    std::fs::write(folder.join("core.symbols"), symbols.stdout).unwrap();
+    library
+}
+
+fn booted(name: &str, cpus: u32) -> KernelCore {
+    let mut core = KernelCore::load(&library(name, &[]), Some("fake-1")).unwrap();
+    core.boot(&Hardware::flat(cpus, BOOT)).unwrap();
+    core
+}
+
+fn hogs(core: &mut KernelCore, count: u32) -> Vec<u32> {
+    let mut make = |row| {
+        let task = core.fork(0, BOOT, &Fork { name: format!("hog{row}"), ..Fork::default() }).unwrap();
+        core.wake_up_new_task(0, BOOT, task).unwrap();
+        task
+    };
+    (0..count).map(&mut make).collect()
+}
+
+#[test]
+fn hogs_of_the_fake_core_take_turns_at_each_tick() {
+    let mut core = booted("turns", 1);
+    assert_eq!(hogs(&mut core, 3), [1, 2, 3]);
+    assert_eq!(core.schedule(0, BOOT, Why::Preempted).unwrap(), 1);
+    let mut who = Vec::new();
+    for tick in 1..=6 {
+        let now = BOOT + tick * 4 * MS;
+        core.tick(0, now).unwrap();
+        let asked: Vec<_> = core.requests().iter().map(|request| (request.kind(), request.cpu, request.time_ns)).collect();
+        assert_eq!(asked, [(Some(Kind::Resched), 0, now)]);
+        who.push(core.schedule(0, now, Why::Preempted).unwrap());
+        let switch = core.requests()[0];
+        assert_eq!((switch.kind(), switch.b), (Some(Kind::Switch), who[who.len() - 1]));
+    }
+    assert_eq!(who, [2, 3, 1, 2, 3, 1]);
+    assert_eq!(core.task(1).map(|task| task.sum_exec_ns), Some(8 * MS));
+}
+
+#[test]
+fn a_sleeper_leaves_and_comes_back_by_a_wake_up() {
+    let mut core = booted("sleeper", 2);
+    hogs(&mut core, 1);
+    assert_eq!(core.schedule(0, BOOT, Why::Preempted).unwrap(), 1);
+    assert_eq!(core.schedule(0, BOOT + MS, Why::Sleeps).unwrap(), IDLE);
+    assert_eq!(core.task(1).map(|task| task.on_rq), Some(0));
+    assert_eq!(core.wake(1, BOOT + 2 * MS, 1, Wake::Timer).unwrap(), 0);
+    assert_eq!(core.schedule(0, BOOT + 2 * MS, Why::Preempted).unwrap(), 1);
+    assert_eq!(core.exit(0, BOOT + 3 * MS).unwrap(), IDLE);
+}
+
+#[test]
+fn views_have_the_fields_of_the_header_at_their_places() {
+    let mut core = booted("views", 2);
+    hogs(&mut core, 2);
+    assert_eq!((core.release().as_str(), core.hz(), core.boot_ns()), ("fake", 250, BOOT));
+    assert_eq!(core.task(1).map(|task| (task.util_est, task.on_rq)), Some((7, 1)));
+    assert_eq!(core.queue(0, 1).map(|queue| (queue.runtime_remaining_ns, queue.h_nr_queued)), Some((-5, 1)));
+    assert_eq!(core.cpu(0).map(|cpu| (cpu.clock_ns, cpu.nr_idle_scan, cpu.nr_running)), Some((BOOT, 9, 1)));
+    let domain = core.domain(0, 0).unwrap();
+    assert_eq!((domain.name().as_str(), domain.weight, domain.spans(1), domain.spans(2)), ("MC", 2, true, false));
+    assert_eq!(core.domain(0, 1), None);
+}
+
+#[test]
+fn what_a_core_refuses_is_an_error_and_the_core_goes_on() {
+    let mut core = booted("refuses", 1);
+    let refused = |answer: Result<u32, CallError>| matches!(answer, Err(CallError::Refused(number)) if number < 0);
+    assert!(refused(core.wake(0, BOOT, 99, Wake::Task)));
+    assert!(refused(core.wake(7, BOOT, 1, Wake::Task)));
+    assert!(core.nice(0, BOOT, 1, 40).is_err());
+    assert!(core.policy(0, BOOT, 1, &Policy { priority: 100, ..Policy::default() }).is_err());
+    assert!(core.affinity(0, BOOT, 1, &[]).is_err());
+    assert!(core.fork(0, BOOT, &Fork { name: "a\0b".into(), ..Fork::default() }).is_err());
+    assert!(core.boot(&Hardware::flat(1, BOOT)).is_err(), "a core boots once");
+    let mut uneven = Hardware::flat(2, BOOT);
+    uneven.node.pop();
+    assert!(booted("uneven", 1).boot(&uneven).is_err());
+    assert_eq!(hogs(&mut core, 1), [1]);
+}
+
+/// The process survives each kind of fault, and says what and where.
+#[test]
+fn a_fault_of_the_core_ends_the_call_and_nothing_else() {
+    let told = [
+        ("BUG", StopKind::Bug, "the kernel's own BUG in pick_next_entity() at kernel/sched/fair.c:4711"),
+        ("OOPS", StopKind::Oops, "the kernel's own oops in fake_fault(): invalid access to address 0x10"),
+        ("LOOP", StopKind::Loop, "the kernel loops without end in fake_fault(): an endless loop"),
+        ("TRAP", StopKind::Trap, "the kernel calls `new_thing` in feature()"),
+    ];
+    for (name, kind, words) in told {
+        let mut core = booted(&format!("fault-{name}"), 1);
+        let Err(CallError::Stopped(stop)) = core.feature(name, true) else { panic!("{name} does not stop the core") };
+        assert_eq!(stop.kind, kind);
+        assert!(stop.to_string().starts_with(words), "{stop}");
+        assert_eq!(core.schedule(0, BOOT, Why::Preempted), Err(CallError::Stopped(stop)), "a stopped core takes no call");
+    }
+}
+
+#[test]
+fn a_full_table_is_a_fault_with_its_name() {
+    let mut core = booted("full", 1);
+    let made = (0..300).find_map(|_| core.fork(0, BOOT, &Fork::default()).err());
+    let Some(CallError::Stopped(stop)) = made else { panic!("{made:?}") };
+    assert_eq!((stop.kind, stop.what.as_str()), (StopKind::Full, "tasks"));
+}
+
+#[test]
+fn a_warning_is_a_request_and_its_text_is_escaped() {
+    let mut core = booted("warning", 1);
+    core.feature("WARN", true).unwrap();
+    assert_eq!(core.requests()[0].kind(), Some(Kind::Warn));
+    assert_eq!(core.log(), "WARNING: kernel/sched/core.c:12 \\u{1b}[31m\n");
+}
+
+/// Each instance has variables of its own, though all come from one file.
+#[test]
+fn forty_instances_do_not_see_each_other() {
+    let library = library("forty", &[]);
+    let mut cores: Vec<KernelCore> = (0..40).map(|_| KernelCore::load(&library, None).unwrap()).collect();
+    for (row, core) in cores.iter_mut().enumerate() {
+        core.boot(&Hardware::flat(1, BOOT)).unwrap();
+        assert_eq!(hogs(core, row as u32 + 1).last(), Some(&(row as u32 + 1)));
+    }
+    let Err(CallError::Stopped(_)) = cores[7].feature("OOPS", true) else { panic!("no fault") };
+    assert!(cores.iter().enumerate().all(|(row, core)| core.stopped().is_some() == (row == 7)));
+}
+
+#[test]
+fn a_library_of_another_tree_or_interface_is_refused() {
+    let why = |answer: Result<KernelCore, String>| answer.err().unwrap_or_default();
+    let good = library("identity", &[]);
+    let other = why(KernelCore::load(&good, Some("fake-2")));
+    assert!(other.contains("was built from another tree (fake-1, wanted fake-2)"), "{other}");
+    let old = why(KernelCore::load(&library("interface", &["-DFAKE_ABI=99"]), None));
+    assert!(old.contains("has interface 99 of") && old.ends_with("Build the tree anew"), "{old}");
+    let text = Path::new(env!("CARGO_TARGET_TMPDIR")).join("no-library.so");
+    std::fs::write(&text, "no library").unwrap();
+    assert!(why(KernelCore::load(&text, None)).contains("is no core"));
+    assert!(why(KernelCore::load(Path::new("/nowhere.so"), None)).starts_with("/nowhere.so: "));
+}
