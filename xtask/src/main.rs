@@ -8,6 +8,7 @@ mod digests;
 mod dist;
 mod fidelity;
 mod instructions;
+mod kernel_sources;
 mod licences;
 mod pictures;
 mod record;
@@ -39,6 +40,7 @@ const TOOLS: &[Tool] = &[
     ("licences", "refuses what may not ship and writes docs/licences.md; with --check compares it", licences::run),
     ("dist", "makes what a release page holds: program, man pages, completions, checksums, list of parts", dist::run),
     ("record", "boots a stock kernel in an emulator, runs experiments and writes a recorded set; --help says how", record::run),
+    ("kernel-sources", "fetches kernel trees for the tests of the core in C: all series, or those named", kernel_sources::run),
     ("ci", "everything that a change must pass", steps::ci),
     ("nightly", "the slow things: ignored tests in release, full reproductions, long random runs, benches", steps::nightly),
 ];

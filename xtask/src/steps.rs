@@ -2,7 +2,7 @@
 //!
 //! Every step is a command that a developer can type. The names and times of the steps go to stderr.
 
-use crate::{book, digests, dist, fidelity, instructions, licences, record, reproduce, tidy};
+use crate::{book, digests, dist, fidelity, instructions, kernel_sources, licences, record, reproduce, tidy};
 use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
@@ -85,6 +85,11 @@ const NIGHTLY: &[(&str, Act)] = &[
         ),
     ),
     ("slow tests", Act::Cargo(&["test", "--release", "--workspace", "--", "--ignored"], &[])),
+    ("kernel sources", Act::Tool(kernel_sources::fetch)),
+    (
+        "the core in C",
+        Act::Cargo(&["test", "--release", "--package", "fairground_vopr", "--features", "trees", "--test", "trees"], &[]),
+    ),
     ("release page", Act::Tool(dist::run)),
     ("mdBook", Act::Cargo(&["install", "mdbook", "--no-default-features", "--features", "search"], &[])),
     ("book", Act::Tool(book::run)),

@@ -15,6 +15,7 @@
 //! | run a recorded trace on another machine or kernel | [`replay::Replay`] |
 //! | turn one trace format into another | [`convert::convert`] |
 //! | describe this host as a machine file | [`capture::capture_machine`] |
+//! | build the scheduler of a kernel tree as a library | `kernels::build`, on Linux |
 //!
 //! # Shapes, units, errors
 //!
@@ -167,6 +168,8 @@ pub mod diff_runs;
 pub mod domains;
 pub mod input;
 pub mod interval;
+#[cfg(target_os = "linux")]
+pub mod kernels;
 pub mod lists;
 pub mod output;
 pub mod pages;

@@ -22,6 +22,7 @@ const STDX: &str = "fairground_stdx";
 const MODEL: &str = "fairground_model";
 const SCHED: &str = "fairground_sched";
 const MACHINE: &str = "fairground_machine";
+const KCORE: &str = "fairground_kcore";
 const SIM: &str = "fairground_sim";
 const CONFORM: &str = "fairground_conform";
 const WORKLOAD: &str = "fairground_workload";
@@ -83,6 +84,14 @@ pub(super) const ROOMS: &[Room] = &[
         libraries: None,
         absent: "`fairground_machine` knows no scheduler: what is priced is the list of `Op`s in the model, and no price depends \
                  on a decision",
+    },
+    Room {
+        name: KCORE,
+        layer: 1,
+        uses: &[],
+        tests_use: &[],
+        libraries: Some(&["libc"]),
+        absent: "`fairground_kcore` has no rule of scheduling: what a core decides is decided by the tree that it was built from",
     },
     Room {
         name: SIM,
@@ -154,7 +163,7 @@ pub(super) const ROOMS: &[Room] = &[
     Room {
         name: FACADE,
         layer: 5,
-        uses: &[STDX, MODEL, SCHED, MACHINE, SIM, WORKLOAD, FORMATS, METRICS, REPORT, SCENARIO, RECORDINGS],
+        uses: &[STDX, MODEL, SCHED, MACHINE, SIM, WORKLOAD, FORMATS, METRICS, REPORT, SCENARIO, RECORDINGS, KCORE],
         tests_use: &[],
         libraries: None,
         absent: "`fairground` has no rule of the scheduler and no price of its own: it puts the rooms together",
@@ -203,7 +212,7 @@ pub(super) const ROOMS: &[Room] = &[
         name: VOPR,
         layer: 7,
         uses: &[STDX, MODEL, SCHED, MACHINE, SIM, WORKLOAD, METRICS, SCENARIO],
-        tests_use: &[],
+        tests_use: &[(KCORE, "the core is held against the schedulers of kernel trees")],
         libraries: None,
         absent: "`fairground_vopr` is used by the command alone: no result that a user gets depends on it",
     },

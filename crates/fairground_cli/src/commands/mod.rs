@@ -9,6 +9,7 @@ mod conform;
 mod convert;
 mod diff_runs;
 mod explain;
+mod kernel;
 mod latency;
 mod list;
 mod man;
@@ -96,6 +97,8 @@ commands! {
         List list;
         /// Show a profile, or what changed between two
         Profile profile;
+        /// Build the scheduler of a kernel tree as a library
+        Kernel kernel;
         /// Write a description of this host
         Capture capture;
         /// Print completions for a shell

@@ -10,6 +10,7 @@ mod docs;
 mod examples;
 mod experiments;
 mod explain;
+mod kernel;
 mod lists;
 mod outputs;
 mod pages;

@@ -84,11 +84,13 @@ static fg_s64 fg_boot_cpus(u64 now)
 	fg_group_boot();
 	fg_irqs_on = 1;
 	sched_clock_init();
+	init_task.flags |= PF_IDLE;
 	for (cpu = 1; cpu < fg_cpus; cpu++) {
 		struct task_struct *idle = fg_new_task("swapper");
 
 		fg_set_css(idle, 0);
 		init_idle(idle, cpu);
+		idle->flags |= PF_IDLE;		/* as each sets when its loop begins */
 		fg_running[cpu] = idle;
 	}
 	for (cpu = 0; cpu < fg_cpus; cpu++)

@@ -17,7 +17,7 @@ unsigned long __per_cpu_offset[NR_CPUS];
 /* The number by which the engine knows a task. */
 u64 fg_name_of(struct task_struct *task)
 {
-	if (task->flags & PF_IDLE || task == &init_task)
+	if (is_idle_task(task))
 		return FG_IDLE;
 	return task->sched_class == &stop_sched_class ? FG_STOPPER : task->pid;
 }

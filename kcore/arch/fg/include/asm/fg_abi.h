@@ -48,7 +48,7 @@ struct fg_machine {
 	fg_u32 cpus;
 	fg_u32 nodes;
 	fg_u64 seed;			/* of the random numbers that the core draws */
-	fg_u64 now;			/* ns at boot: a multiple of 1024 and of the tick, not 0 */
+	fg_u64 now;			/* ns at boot: a multiple of 2^20 and of the tick, not 0 */
 	const fg_u32 *core;		/* CPUs of one core are SMT siblings */
 	const fg_u32 *cluster;
 	const fg_u32 *package;		/* CPUs that share the last level of cache */

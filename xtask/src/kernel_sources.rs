@@ -1,0 +1,190 @@
+//! `cargo xtask kernel-sources [VERSION...]`: kernel trees for tests of the core in C, from Debian's source packages.
+//!
+//! The trees are the upstream tarballs of those packages, without Debian's patches and without what a build of the
+//! scheduler does not read. They lie in target/kernel-sources, or below `FAIRGROUND_KERNEL_SOURCES`, never in the tree.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The series of profiles, each with the release whose recordings we have: the first choice.
+const SERIES: [(&str, &str); 6] =
+    [("5.10", "5.10.223"), ("6.1", "6.1.192"), ("6.6", ""), ("6.12", "6.12.107"), ("6.18", "6.18.15"), ("7.2", "7.2.12")];
+
+/// What is unpacked: all of the folders that the build compiles from, the headers, and what Kconfig and make read.
+const WANTED: &[&str] = &[
+    "*/COPYING", "*Kconfig*", "*Makefile*", "*Kbuild*", "*/kernel/*", "*/include/*", "*/lib/*", "*/scripts/*", "*/init/*",
+    "*/arch/x86/*", "*/tools/include/*", "*/tools/objtool/*", "*/mm/*.h", "*/fs/*.h", "*/io_uring/*.h", "*/block/*.h",
+    "*/security/*.h", "*/net/*.h",
+];
+const UNWANTED: &[&str] = &["*/tools/testing/*", "*/tools/perf/*", "*/drivers/*.c", "*/Documentation/*.rst"];
+
+/// `cargo xtask kernel-sources [VERSION...]`. A version is a series (`6.12`) or a release (`6.12.107`).
+pub(crate) fn run(root: &Path) -> bool {
+    let asked: Vec<String> = std::env::args().skip(2).collect();
+    if asked.is_empty() {
+        return fetch(root);
+    }
+    done(root, &asked)
+}
+
+/// All series: the step of `cargo xtask nightly`.
+pub(crate) fn fetch(root: &Path) -> bool {
+    done(root, &SERIES.map(|row| row.0.to_string()))
+}
+
+fn done(root: &Path, wanted: &[String]) -> bool {
+    for version in wanted {
+        if !version.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') || version.split('.').count() < 2 {
+            eprintln!("`{}` is no version such as 6.12 or 6.12.107", version.escape_default());
+            return false;
+        }
+    }
+    match fetch_all(root, wanted) {
+        Ok(lines) => {
+            lines.iter().for_each(|line| println!("{line}"));
+            true
+        }
+        Err(why) => {
+            eprintln!("{why}");
+            false
+        }
+    }
+}
+
+fn fetch_all(root: &Path, wanted: &[String]) -> Result<Vec<String>, String> {
+    let place = std::env::var_os("FAIRGROUND_KERNEL_SOURCES").map_or_else(|| root.join("target/kernel-sources"), PathBuf::from);
+    let apt = Apt::new(root, &place)?;
+    let mut known: Option<Vec<String>> = None;
+    let mut lines = Vec::new();
+    for version in wanted {
+        let tree = place.join(series(version));
+        if let Some(has) = release_of(&tree).filter(|has| is_of(has, version)) {
+            lines.push(format!("{version:<9} {has}: {}", tree.display()));
+            continue;
+        }
+        if known.is_none() {
+            known = Some(apt.versions()?);
+        }
+        let Some(package) = choice(version, known.as_deref().unwrap_or_default()) else {
+            lines.push(format!("{version:<9} not had: no release of it is in the archive (kcore/sources.list)"));
+            continue;
+        };
+        apt.unpack(&package, &tree)?;
+        let has = release_of(&tree).ok_or_else(|| format!("{}: has no Makefile", tree.display()))?;
+        lines.push(format!("{version:<9} {has}: {}", tree.display()));
+    }
+    Ok(lines)
+}
+
+/// `6.12` of `6.12.107`.
+fn series(version: &str) -> String {
+    version.split('.').take(2).collect::<Vec<_>>().join(".")
+}
+
+/// Whether a release is that version, or of that series.
+fn is_of(release: &str, version: &str) -> bool {
+    release.strip_prefix(version).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+}
+
+/// The package version to fetch: of a release that one; of a series the one of our recordings, or else its newest.
+fn choice(version: &str, known: &[String]) -> Option<String> {
+    let upstream = |package: &str| package.split('-').next().unwrap_or_default().to_string();
+    let first = SERIES.iter().find(|row| row.0 == version).map_or("", |row| row.1);
+    let number = |package: &&String| upstream(package).split('.').nth(2).and_then(|sub| sub.parse::<u32>().ok()).unwrap_or(0);
+    let of_release = |release: &str| known.iter().find(|package| upstream(package) == release).cloned();
+    of_release(first).or_else(|| known.iter().filter(|package| is_of(&upstream(package), version)).max_by_key(number).cloned())
+}
+
+/// The release of an unpacked tree, by its Makefile.
+fn release_of(tree: &Path) -> Option<String> {
+    let makefile = fs::read_to_string(tree.join("Makefile")).ok()?;
+    let value = |name: &str| {
+        let line = makefile.lines().take(10).find(|line| line.split([' ', '=']).next() == Some(name))?;
+        Some(line.split_once('=')?.1.trim().to_string())
+    };
+    Some(format!("{}.{}.{}", value("VERSION")?, value("PATCHLEVEL")?, value("SUBLEVEL")?))
+}
+
+/// Debian's tools, with lists and downloads of our own.
+struct Apt {
+    place: PathBuf,
+    list: PathBuf,
+}
+
+impl Apt {
+    fn new(root: &Path, place: &Path) -> Result<Apt, String> {
+        for folder in ["apt/lists/partial", "apt/cache/archives/partial", "downloads"] {
+            fs::create_dir_all(place.join(folder)).map_err(|error| format!("{}: {error}", place.display()))?;
+        }
+        let place = place.canonicalize().map_err(|error| format!("{}: {error}", place.display()))?;
+        let list = root.join("kcore/sources.list").canonicalize().map_err(|error| format!("kcore/sources.list: {error}"))?;
+        Ok(Apt { place, list })
+    }
+
+    fn command(&self, name: &str) -> Command {
+        let mut command = Command::new(name);
+        command.current_dir(self.place.join("downloads"));
+        command.args(["-o", "Dir::Etc::SourceParts=-", "-o", "APT::Sandbox::User=root", "-o", "Acquire::Languages=none", "-q"]);
+        for (what, path) in [
+            ("Etc::SourceList", self.list.clone()),
+            ("State::Lists", self.place.join("apt/lists")),
+            ("Cache", self.place.join("apt/cache")),
+        ] {
+            command.arg("-o").arg(format!("Dir::{what}={}", path.display()));
+        }
+        command
+    }
+
+    /// The versions of the source package `linux` that the archive has.
+    fn versions(&self) -> Result<Vec<String>, String> {
+        said("reading the lists of sources", self.command("apt-get").arg("update"))?;
+        let text = said("listing the sources", self.command("apt-cache").args(["showsrc", "linux"]))?;
+        Ok(text.lines().filter_map(|line| line.strip_prefix("Version: ")).map(str::to_string).collect())
+    }
+
+    fn unpack(&self, package: &str, tree: &Path) -> Result<(), String> {
+        eprintln!("fetching linux {package}");
+        said("downloading", self.command("apt-get").args(["source", "--download-only", &format!("linux={package}")]))?;
+        let upstream = package.split('-').next().unwrap_or_default();
+        let tarball = self.place.join(format!("downloads/linux_{upstream}.orig.tar.xz"));
+        let partial = tree.with_extension("partial");
+        for old in [&partial, tree] {
+            if old.exists() {
+                fs::remove_dir_all(old).map_err(|error| format!("{}: {error}", old.display()))?;
+            }
+        }
+        fs::create_dir_all(&partial).map_err(|error| format!("{}: {error}", partial.display()))?;
+        let mut tar = Command::new("tar");
+        tar.arg("-C").arg(&partial).args(["-xJf"]).arg(&tarball).args(["--strip-components=1", "--wildcards"]);
+        tar.args(UNWANTED.iter().map(|pattern| format!("--exclude={pattern}"))).args(WANTED);
+        said("unpacking", &mut tar)?;
+        fs::rename(&partial, tree).map_err(|error| format!("{}: {error}", tree.display()))?;
+        fs::remove_file(&tarball).map_err(|error| format!("{}: {error}", tarball.display()))
+    }
+}
+
+/// Runs it; the answer is what it printed, the error what it complained of.
+fn said(what: &str, command: &mut Command) -> Result<String, String> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    let output = command.output().map_err(|error| format!("{what}: {name}: {error}. On Debian: apt install apt dpkg-dev xz-utils"))?;
+    if output.status.success() {
+        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+    }
+    Err(format!("{what}: {name} failed: {}", String::from_utf8_lossy(&output.stderr).trim()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_series_is_the_release_of_our_recordings_or_its_newest() {
+        let known = ["6.12.107-1", "6.12.9-1", "6.12.118-1", "6.1.9-1", "7.2.13-1"].map(String::from);
+        assert_eq!(choice("6.12", &known).as_deref(), Some("6.12.107-1"));
+        assert_eq!(choice("6.12", &known[1..]).as_deref(), Some("6.12.118-1"));
+        assert_eq!(choice("6.12.9", &known).as_deref(), Some("6.12.9-1"));
+        assert_eq!(choice("6.1", &known).as_deref(), Some("6.1.9-1"));
+        assert_eq!(choice("6.6", &known), None);
+    }
+}
