@@ -14,10 +14,9 @@ const SERIES: [(&str, &str); 6] =
 /// What is unpacked: all of the folders that the build compiles from, the headers, and what Kconfig and make read.
 const WANTED: &[&str] = &[
     "*/COPYING", "*Kconfig*", "*Makefile*", "*Kbuild*", "*/kernel/*", "*/include/*", "*/lib/*", "*/scripts/*", "*/init/*",
-    "*/arch/x86/*", "*/tools/include/*", "*/tools/objtool/*", "*/mm/*.h", "*/fs/*.h", "*/io_uring/*.h", "*/block/*.h",
-    "*/security/*.h", "*/net/*.h",
+    "*/arch/x86/*", "*.h",
 ];
-const UNWANTED: &[&str] = &["*/tools/testing/*", "*/tools/perf/*", "*/drivers/*.c", "*/Documentation/*.rst"];
+const UNWANTED: &[&str] = &["*/drivers/*.[chS]", "*/tools/testing/*", "*/tools/perf/*", "*/Documentation/*.rst"];
 
 /// `cargo xtask kernel-sources [VERSION...]`. A version is a series (`6.12`) or a release (`6.12.107`).
 pub(crate) fn run(root: &Path) -> bool {
@@ -143,11 +142,17 @@ impl Apt {
         Ok(text.lines().filter_map(|line| line.strip_prefix("Version: ")).map(str::to_string).collect())
     }
 
+    /// Fetches the upstream tarball, which stays in the archive longer than the package's other files, and unpacks it.
     fn unpack(&self, package: &str, tree: &Path) -> Result<(), String> {
         eprintln!("fetching linux {package}");
-        said("downloading", self.command("apt-get").args(["source", "--download-only", &format!("linux={package}")]))?;
-        let upstream = package.split('-').next().unwrap_or_default();
-        let tarball = self.place.join(format!("downloads/linux_{upstream}.orig.tar.xz"));
+        let source = format!("linux={package}");
+        let listed = said("listing the files", self.command("apt-get").args(["source", "--print-uris", "--download-only", &source]))?;
+        let tarball = self.place.join(format!("downloads/linux_{}.orig.tar.xz", package.split('-').next().unwrap_or_default()));
+        if !tarball.is_file() {
+            let (address, digest) = orig(&listed).ok_or_else(|| format!("linux {package}: its list of files has no orig.tar.xz"))?;
+            let mut helper = Command::new("/usr/lib/apt/apt-helper");
+            said("downloading", helper.args(["-o", "APT::Sandbox::User=root", "download-file"]).arg(address).arg(&tarball).arg(digest))?;
+        }
         let partial = tree.with_extension("partial");
         for old in [&partial, tree] {
             if old.exists() {
@@ -162,6 +167,12 @@ impl Apt {
         fs::rename(&partial, tree).map_err(|error| format!("{}: {error}", tree.display()))?;
         fs::remove_file(&tarball).map_err(|error| format!("{}: {error}", tarball.display()))
     }
+}
+
+/// Address and digest of the upstream tarball, of the lines `'ADDRESS' FILE BYTES SHA256:DIGEST`.
+fn orig(listed: &str) -> Option<(&str, &str)> {
+    let line = listed.lines().find(|line| line.contains(".orig.tar.xz ") && line.starts_with('\''))?;
+    Some((line.split('\'').nth(1)?, line.split_whitespace().last().filter(|word| word.starts_with("SHA256:"))?))
 }
 
 /// Runs it; the answer is what it printed, the error what it complained of.
@@ -186,5 +197,13 @@ mod tests {
         assert_eq!(choice("6.12.9", &known).as_deref(), Some("6.12.9-1"));
         assert_eq!(choice("6.1", &known).as_deref(), Some("6.1.9-1"));
         assert_eq!(choice("6.6", &known), None);
+    }
+
+    #[test]
+    fn the_tarball_is_found_among_the_files_of_a_package() {
+        let listed = "Need to get 3 kB\n'http://x/linux_6.18.15-1.dsc' linux.dsc 12 SHA256:aa\n\
+                      'http://x/linux_6.18.15.orig.tar.xz' linux_6.18.15.orig.tar.xz 99 SHA256:bb\n";
+        assert_eq!(orig(listed), Some(("http://x/linux_6.18.15.orig.tar.xz", "SHA256:bb")));
+        assert_eq!(orig("nothing\n"), None);
     }
 }

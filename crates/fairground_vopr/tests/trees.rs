@@ -6,5 +6,6 @@ mod trees {
     pub(crate) mod builds;
     pub(crate) mod driver;
     pub(crate) mod ours;
+    pub(crate) mod patches;
     pub(crate) mod switches;
 }

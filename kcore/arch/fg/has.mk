@@ -34,5 +34,6 @@ FG_HAS := \
 	$(call fg-has,TG_CFS_RQ,kernel/sched/sched.h,tg_cfs_rq.) \
 	$(call fg-has,TIMER_IS_QUEUED,include/linux/hrtimer_types.h,is_queued;) \
 	$(call fg-has,VDSO_PAGE,include/vdso/page.h,define.PAGE_SHIFT) \
+	$(call fg-has,ZERO_PAGE,include/linux/pgtable.h,define ZERO_PAGE) \
 	$(call fg-has,ZERO_VRUNTIME,kernel/sched/sched.h,zero_vruntime;) \
 	$(call fg-has,UNDERSCORED_STATE,include/linux/sched.h,__state;)

@@ -69,7 +69,8 @@ pub(crate) struct Driver {
     ticked: usize,
     now: u64,
     pub(crate) switches: Vec<Switch>,
-    pub(crate) wakeups: u64,
+    /// Each wake-up: when, who, and on which CPU.
+    pub(crate) wakeups: Vec<(u64, u32, u32)>,
 }
 
 impl Driver {
@@ -86,7 +87,7 @@ impl Driver {
             ticked: 0,
             now: BOOT_NS,
             switches: Vec::new(),
-            wakeups: 0,
+            wakeups: Vec::new(),
         }
     }
 
@@ -169,8 +170,8 @@ impl Driver {
         for row in 0..self.tasks.len() {
             if self.tasks[row].wakes.is_some_and(|(on, at)| on == cpu && at <= self.now) {
                 self.tasks[row].wakes = None;
-                self.wakeups += 1;
-                self.core.wake(cpu, self.now, self.numbers[row], Wake::Timer).unwrap();
+                let to = self.core.wake(cpu, self.now, self.numbers[row], Wake::Timer).unwrap();
+                self.wakeups.push((self.now - BOOT_NS, row as u32, to));
                 self.take_requests(cpu);
             }
         }
@@ -237,6 +238,8 @@ impl Driver {
             match request.kind().unwrap() {
                 Kind::Resched => cpu.resched = true,
                 Kind::Call => cpu.call = true,
+                // A softirq is pending or not: raised twice it runs once.
+                Kind::Softirq if cpu.softirqs.contains(&(request.a as u32)) => {}
                 Kind::Softirq => cpu.softirqs.push(request.a as u32),
                 Kind::Timer => drop(self.timers.insert(request.a, (request.cpu, request.b))),
                 Kind::Untimer => drop(self.timers.remove(&request.a)),

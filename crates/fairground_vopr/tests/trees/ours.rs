@@ -8,12 +8,17 @@ use fairground_sim::{Flow, Setup, Simulation};
 use fairground_stdx::{CpuId, Instant, Ns, TaskId};
 
 #[derive(Default)]
-struct Seen(Vec<(u64, u32, Option<TaskId>, Option<TaskId>)>);
+struct Seen {
+    switches: Vec<(u64, u32, Option<TaskId>, Option<TaskId>)>,
+    wakeups: Vec<(u64, u32, u32)>,
+}
 
 impl Sink for Seen {
     fn record(&mut self, at: Instant, cpu: CpuId, event: &TraceEvent) {
-        if let TraceEvent::SchedSwitch { prev, next, .. } = *event {
-            self.0.push((at.ns(), cpu.get(), prev, next));
+        match *event {
+            TraceEvent::SchedSwitch { prev, next, .. } => self.switches.push((at.ns(), cpu.get(), prev, next)),
+            TraceEvent::SchedWakeup { task, target_cpu } => self.wakeups.push((at.ns(), task.get(), target_cpu.get())),
+            _ => {}
         }
     }
 }
@@ -43,20 +48,20 @@ pub(crate) fn simulation(profile: Profile, jobs: &[Job], cpus: usize, length_ns:
     Simulation::new(Setup { machine, profile, tasks, seed: 1, duration: Ns(length_ns), paranoid: false }).unwrap()
 }
 
-/// All switches of a run.
-pub(crate) fn switches(mut simulation: Simulation) -> Vec<Switch> {
+/// All switches of a run, and each wake-up: when, who, and on which CPU.
+pub(crate) fn switches(mut simulation: Simulation) -> (Vec<Switch>, Vec<(u64, u32, u32)>) {
     let (mut seen, mut all) = (Seen::default(), Vec::new());
     loop {
         let flow = simulation.step(&mut seen).unwrap();
         let sched = simulation.sched();
         let numbers = |task: Option<TaskId>| task.map_or((0, 0), |task| (sched.se(task).vruntime.0, sched.se_avg(task).util_avg.into()));
-        for (at_ns, cpu, prev, next) in seen.0.drain(..) {
+        for (at_ns, cpu, prev, next) in seen.switches.drain(..) {
             let row = |task: Option<TaskId>| task.map(TaskId::get);
             let (prev_numbers, next_numbers) = (numbers(prev), numbers(next));
             all.push(Switch { at_ns, cpu, prev: row(prev), next: row(next), prev_numbers, next_numbers });
         }
         if flow == Flow::Done {
-            return all;
+            return (all, seen.wakeups);
         }
     }
 }

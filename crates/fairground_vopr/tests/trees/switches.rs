@@ -35,11 +35,13 @@ fn compare(series: &str, profile: &str, jobs: &[Job], cpus: u32) -> (Vec<Switch>
     }
     driver.start(jobs);
     driver.run(LENGTH_NS);
-    let ours = ours::switches(ours);
+    let (ours, woken) = ours::switches(ours);
     let same = driver.switches.iter().zip(&ours).take_while(|(theirs, ours)| theirs == ours).count();
     let (theirs, longest) = (driver.switches, same.saturating_sub(3));
     if same < theirs.len().max(ours.len()) {
         eprintln!("{series}: first difference at switch {same} of {} and {}", theirs.len(), ours.len());
+        let place = driver.wakeups.iter().zip(&woken).find(|(theirs, ours)| theirs != ours);
+        eprintln!("  first wake-up that differs (ns, task, CPU), kernel and ours: {place:?}");
         for (name, list) in [("kernel", &theirs), ("ours", &ours)] {
             list.iter().skip(longest).take(5).for_each(|switch| eprintln!("  {name:6} {switch:?}"));
         }

@@ -12,6 +12,9 @@
 #define pgprot_noncached(prot) (prot)
 #define pgprot_writecombine pgprot_noncached
 #define swapper_pg_dir ((pgd_t *)0)
+#ifndef FG_HAS_ZERO_PAGE
+#define ZERO_PAGE(vaddr) ((struct page *)0)
+#endif
 #define __swp_type(x) 0
 #define __swp_offset(x) 0
 #define __swp_entry(type, offset) ((swp_entry_t) { 0 })
