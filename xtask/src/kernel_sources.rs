@@ -13,8 +13,17 @@ const SERIES: [(&str, &str); 6] =
 
 /// What is unpacked: all of the folders that the build compiles from, the headers, and what Kconfig and make read.
 const WANTED: &[&str] = &[
-    "*/COPYING", "*Kconfig*", "*Makefile*", "*Kbuild*", "*/kernel/*", "*/include/*", "*/lib/*", "*/scripts/*", "*/init/*",
-    "*/arch/x86/*", "*.h",
+    "*/COPYING",
+    "*Kconfig*",
+    "*Makefile*",
+    "*Kbuild*",
+    "*/kernel/*",
+    "*/include/*",
+    "*/lib/*",
+    "*/scripts/*",
+    "*/init/*",
+    "*/arch/x86/*",
+    "*.h",
 ];
 const UNWANTED: &[&str] = &["*/drivers/*.[chS]", "*/tools/testing/*", "*/tools/perf/*", "*/Documentation/*.rst"];
 
@@ -146,12 +155,17 @@ impl Apt {
     fn unpack(&self, package: &str, tree: &Path) -> Result<(), String> {
         eprintln!("fetching linux {package}");
         let source = format!("linux={package}");
-        let listed = said("listing the files", self.command("apt-get").args(["source", "--print-uris", "--download-only", &source]))?;
+        let listed =
+            said("listing the files", self.command("apt-get").args(["source", "--print-uris", "--download-only", &source]))?;
         let tarball = self.place.join(format!("downloads/linux_{}.orig.tar.xz", package.split('-').next().unwrap_or_default()));
         if !tarball.is_file() {
-            let (address, digest) = orig(&listed).ok_or_else(|| format!("linux {package}: its list of files has no orig.tar.xz"))?;
+            let (address, digest) =
+                orig(&listed).ok_or_else(|| format!("linux {package}: its list of files has no orig.tar.xz"))?;
             let mut helper = Command::new("/usr/lib/apt/apt-helper");
-            said("downloading", helper.args(["-o", "APT::Sandbox::User=root", "download-file"]).arg(address).arg(&tarball).arg(digest))?;
+            said(
+                "downloading",
+                helper.args(["-o", "APT::Sandbox::User=root", "download-file"]).arg(address).arg(&tarball).arg(digest),
+            )?;
         }
         let partial = tree.with_extension("partial");
         for old in [&partial, tree] {
@@ -178,7 +192,8 @@ fn orig(listed: &str) -> Option<(&str, &str)> {
 /// Runs it; the answer is what it printed, the error what it complained of.
 fn said(what: &str, command: &mut Command) -> Result<String, String> {
     let name = command.get_program().to_string_lossy().into_owned();
-    let output = command.output().map_err(|error| format!("{what}: {name}: {error}. On Debian: apt install apt dpkg-dev xz-utils"))?;
+    let output =
+        command.output().map_err(|error| format!("{what}: {name}: {error}. On Debian: apt install apt dpkg-dev xz-utils"))?;
     if output.status.success() {
         return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
     }

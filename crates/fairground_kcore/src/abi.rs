@@ -35,17 +35,8 @@ pub enum Kind {
     Frequency,
 }
 
-const KINDS: [Kind; 9] = [
-    Kind::Resched,
-    Kind::Call,
-    Kind::Softirq,
-    Kind::Timer,
-    Kind::Untimer,
-    Kind::Switch,
-    Kind::Stop,
-    Kind::Warn,
-    Kind::Frequency,
-];
+const KINDS: [Kind; 9] =
+    [Kind::Resched, Kind::Call, Kind::Softirq, Kind::Timer, Kind::Untimer, Kind::Switch, Kind::Stop, Kind::Warn, Kind::Frequency];
 
 /// One request of the ring.
 #[repr(C)]

@@ -1,8 +1,6 @@
 //! An instance of a core: the entry points of a scheduler, each a call into the library.
 
-use crate::abi::{
-    BROKEN, CpuView, DomainView, ForkTables, MachineTables, Policy, QueueView, Request, Table, TaskView,
-};
+use crate::abi::{BROKEN, CpuView, DomainView, ForkTables, MachineTables, Policy, QueueView, Request, Table, TaskView};
 use crate::library::{Library, text};
 use crate::signals;
 use crate::stopped::{CallError, Stop};

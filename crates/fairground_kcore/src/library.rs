@@ -34,7 +34,9 @@ impl Library {
         // SAFETY: the handle is of a loaded library, and the name ends with a zero.
         let symbol = unsafe { libc::dlsym(self.handle, c"fairground_kcore".as_ptr()) };
         if symbol.is_null() {
-            return Err("has no symbol `fairground_kcore`, so it is no core. Build one with `fairground kernel build TREE`".into());
+            return Err(
+                "has no symbol `fairground_kcore`, so it is no core. Build one with `fairground kernel build TREE`".into()
+            );
         }
         // SAFETY: the symbol is a function of this type by the interface; it has no arguments.
         let entry = unsafe { std::mem::transmute::<Handle, Entry>(symbol) };
@@ -92,6 +94,7 @@ pub(crate) unsafe fn text(pointer: *const std::ffi::c_char) -> String {
     }
     // SAFETY: by the caller.
     let bytes = unsafe { CStr::from_ptr(pointer) };
-    let escape = |sign: char| if sign.is_control() && sign != '\n' { sign.escape_default().to_string() } else { sign.to_string() };
+    let escape =
+        |sign: char| if sign.is_control() && sign != '\n' { sign.escape_default().to_string() } else { sign.to_string() };
     bytes.to_string_lossy().chars().map(escape).collect()
 }

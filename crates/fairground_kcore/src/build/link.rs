@@ -13,9 +13,27 @@ use std::path::Path;
 
 /// Objects of the tree that compute only: the scheduler's helpers.
 pub(super) const HELPERS: &[&str] = &[
-    "init/init_task", "kernel/locking/mutex", "kernel/locking/spinlock", "kernel/smp", "kernel/time/time", "lib/bitmap",
-    "lib/bsearch", "lib/cpumask", "lib/ctype", "lib/find_bit", "lib/hweight", "lib/list_sort", "lib/llist", "lib/math/div64",
-    "lib/math/gcd", "lib/math/int_sqrt", "lib/math/reciprocal_div", "lib/plist", "lib/random32", "lib/rbtree", "lib/sort",
+    "init/init_task",
+    "kernel/locking/mutex",
+    "kernel/locking/spinlock",
+    "kernel/smp",
+    "kernel/time/time",
+    "lib/bitmap",
+    "lib/bsearch",
+    "lib/cpumask",
+    "lib/ctype",
+    "lib/find_bit",
+    "lib/hweight",
+    "lib/list_sort",
+    "lib/llist",
+    "lib/math/div64",
+    "lib/math/gcd",
+    "lib/math/int_sqrt",
+    "lib/math/reciprocal_div",
+    "lib/plist",
+    "lib/random32",
+    "lib/rbtree",
+    "lib/sort",
     "lib/timerqueue",
 ];
 /// What the host's C library and the script of the linker give.
@@ -35,18 +53,32 @@ pub(super) fn link(overlay: &Path, build: &Path, identity: &str) -> Result<Vec<S
     let mut script = tool("gcc", build);
     script.args(["-E", "-P", "-x", "c", "-D__KERNEL__", "-DLINKER_SCRIPT", "-D__ASSEMBLY__", "-D__ASSEMBLER__"]);
     for (place, folder) in [
-        (overlay, "arch/fg/include"), (build, "arch/fg/include/generated"), (overlay, "include"), (build, "include"),
-        (overlay, "arch/fg/include/uapi"), (build, "arch/fg/include/generated/uapi"), (overlay, "include/uapi"),
+        (overlay, "arch/fg/include"),
+        (build, "arch/fg/include/generated"),
+        (overlay, "include"),
+        (build, "include"),
+        (overlay, "arch/fg/include/uapi"),
+        (build, "arch/fg/include/generated/uapi"),
+        (overlay, "include/uapi"),
         (build, "include/generated/uapi"),
     ] {
         script.arg("-I").arg(place.join(folder));
     }
     script.arg("-include").arg(overlay.join("include/linux/kconfig.h")).args(has(build)).args(["core.lds.S", "-o", "core.lds"]);
     run(&mut script)?;
-    let flags = ["-O2", "-fPIC", "-fvisibility=hidden", "-fno-builtin", "-fcf-protection=none", "-w", "-c", "stubs.c", "-o", "stubs.o"];
+    let flags =
+        ["-O2", "-fPIC", "-fvisibility=hidden", "-fno-builtin", "-fcf-protection=none", "-w", "-c", "stubs.c", "-o", "stubs.o"];
     run(tool("gcc", build).args(flags))?;
     let mut linker = tool("gcc", build);
-    linker.args(["-shared", "-o", "core.so", "-Wl,-T,core.lds", "-Wl,-z,noexecstack", "-Wl,--no-undefined", "-Wl,--whole-archive"]);
+    linker.args([
+        "-shared",
+        "-o",
+        "core.so",
+        "-Wl,-T,core.lds",
+        "-Wl,-z,noexecstack",
+        "-Wl,--no-undefined",
+        "-Wl,--whole-archive",
+    ]);
     linker.args(&objects[..2]).arg("-Wl,--no-whole-archive").args(&objects[2..]).arg("stubs.o");
     run(&mut linker)?;
     let symbols = run(tool("nm", build).args(["-n", "--defined-only", "core.so"]))?;

@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 use tree::{Hash, Tree};
 
 /// The series that the shim was tried with.
-pub const TRIED: &[&str] = &["6.1", "6.12", "7.2"];
+pub const TRIED: &[&str] = &["6.1", "6.12", "6.18", "7.2"];
 
 /// What is to be built.
 #[derive(Clone, Debug)]
@@ -112,14 +112,18 @@ fn compile(tree: &Tree, config: &str, fragment: &str, identity: &str, jobs: u32,
     make(&["allnoconfig"]).map_err(|said| format!("{}: cannot be configured:\n{}", tree.path.display(), last_lines(&said)))?;
     let taken = fs::read_to_string(build.join(".config")).unwrap_or_default();
     let mut notes = config::refused(fragment, &taken);
-    let helpers: Vec<String> =
-        link::HELPERS.iter().filter(|name| tree.path.join(format!("{name}.c")).exists()).map(|name| format!("{name}.o")).collect();
+    let helpers: Vec<String> = link::HELPERS
+        .iter()
+        .filter(|name| tree.path.join(format!("{name}.c")).exists())
+        .map(|name| format!("{name}.o"))
+        .collect();
     let mut goals = vec!["kernel/sched/", "arch/fg/kernel/"];
     goals.extend(helpers.iter().map(String::as_str));
     make(&goals).map_err(|said| does_not_compile(&said, tree, &overlay))?;
     let unknown = link::link(&overlay, &build, identity)
         .map_err(|said| format!("{}: cannot be linked:\n{}", tree.path.display(), last_lines(&said)))?;
-    notes.extend(unknown.into_iter().map(|what| format!("not supported yet: {what}. A run that gets there stops with that name")));
+    notes
+        .extend(unknown.into_iter().map(|what| format!("not supported yet: {what}. A run that gets there stops with that name")));
     keep(tree, identity, &build, &notes, store)?;
     Ok(notes)
 }
@@ -131,7 +135,9 @@ fn does_not_compile(said: &str, tree: &Tree, overlay: &Path) -> String {
     let shown = tree.path.display();
     match found.iter().find(|line| line.contains("error:")) {
         None => format!("{shown}: does not compile:\n{}", last_lines(said)),
-        Some(first) if first.starts_with(&ours) || found.iter().all(|line| !line.contains("error:") || line.starts_with(&ours)) => {
+        Some(first)
+            if first.starts_with(&ours) || found.iter().all(|line| !line.contains("error:") || line.starts_with(&ours)) =>
+        {
             format!(
                 "{shown}: release {} is not supported: what it has does not fit this program, which was tried with {}:\n{}",
                 tree.release,

@@ -64,7 +64,8 @@ fn files(from: &Path, to: &Path) -> Result<(), String> {
             continue;
         }
         let is_object = [".o", ".a", ".ko", ".mod", ".order", ".cmd"].iter().any(|end| name.ends_with(end));
-        let was_made = all.iter().any(|(other, _)| other.strip_prefix('.').and_then(|rest| rest.strip_suffix(".cmd")) == Some(name));
+        let was_made =
+            all.iter().any(|(other, _)| other.strip_prefix('.').and_then(|rest| rest.strip_suffix(".cmd")) == Some(name));
         if !is_object && !was_made {
             link(path, &to.join(name))?;
         }

@@ -5,7 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// What a build needs of a tree. Anything else may be missing.
-const NEEDED: &[&str] = &["Makefile", "Kconfig", "kernel/sched/sched.h", "kernel/sched/fair.c", "include/linux/sched.h", "scripts"];
+const NEEDED: &[&str] =
+    &["Makefile", "Kconfig", "kernel/sched/sched.h", "kernel/sched/fair.c", "include/linux/sched.h", "scripts"];
 /// Headers that appeared with what the shim stands on; a tree without them is too old.
 const TOO_OLD: &[(&str, &str)] = &[
     ("include/linux/atomic/atomic-instrumented.h", "atomic operations with the prefix arch_ (since v5.14)"),
@@ -40,7 +41,10 @@ impl Tree {
         let path = path.canonicalize().map_err(|error| format!("{shown}: {error}"))?;
         let missing: Vec<&str> = NEEDED.iter().copied().filter(|name| !path.join(name).exists()).collect();
         if missing.len() > NEEDED.len() / 2 {
-            return Err(format!("{shown}: is no kernel tree: {} are missing. Name the folder that holds the kernel's Makefile", missing.join(", ")));
+            return Err(format!(
+                "{shown}: is no kernel tree: {} are missing. Name the folder that holds the kernel's Makefile",
+                missing.join(", ")
+            ));
         }
         if let Some(name) = missing.first() {
             return Err(format!("{shown}: {name} is missing, so this is no whole kernel tree"));

@@ -54,7 +54,8 @@ pub(crate) fn switches(mut simulation: Simulation) -> (Vec<Switch>, Vec<(u64, u3
     loop {
         let flow = simulation.step(&mut seen).unwrap();
         let sched = simulation.sched();
-        let numbers = |task: Option<TaskId>| task.map_or((0, 0), |task| (sched.se(task).vruntime.0, sched.se_avg(task).util_avg.into()));
+        let numbers =
+            |task: Option<TaskId>| task.map_or((0, 0), |task| (sched.se(task).vruntime.0, sched.se_avg(task).util_avg.into()));
         for (at_ns, cpu, prev, next) in seen.switches.drain(..) {
             let row = |task: Option<TaskId>| task.map(TaskId::get);
             let (prev_numbers, next_numbers) = (numbers(prev), numbers(next));
