@@ -217,7 +217,7 @@ pub(super) fn prove(
     outcomes.sort_by_key(|row| place(row));
     let cause = suspects.first().map(|first| first.cause);
     let own = |text: &str| named.sets_itself(text);
-    let untried = whole.judge(one, (cause, &own), &named.to_begin_with(), &mut outcomes)?;
+    let untried = whole.judge(one, cause, &own, &named.to_begin_with(), &mut outcomes)?;
     Ok(Proof { suspects, confidence, outcomes, also: None, untried })
 }
 

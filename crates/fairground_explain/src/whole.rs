@@ -64,7 +64,8 @@ impl<'s> WholeRuns<'s> {
     pub(super) fn judge(
         &mut self,
         one: &Explained,
-        (cause, is_set_by_itself): (Option<Cause>, &dyn Fn(&str) -> bool),
+        cause: Option<Cause>,
+        is_set_by_itself: &dyn Fn(&str) -> bool,
         to_begin_with: &[String],
         outcomes: &mut Vec<Outcome>,
     ) -> Result<Vec<String>, Error> {

@@ -1,7 +1,13 @@
 //! `fairground kernel`.
 
+use super::Example;
 use fairground_scenario::Error;
 use std::path::PathBuf;
+
+pub(crate) const EXAMPLES: &[Example] = &[
+    ("kernel build ~/linux --as base", "the scheduler of a kernel tree, under this name"),
+    ("kernel list", "which kernels are built"),
+];
 
 /// Build the scheduler of a kernel tree as a library, or list those that are built.
 #[derive(clap::Args)]

@@ -10,7 +10,7 @@ const P50: [&str; 2] = ["--metric", "wakeup_latency_us.p50"];
 #[test]
 fn the_row_is_named_with_what_it_does() {
     let folder = Folder::new();
-    let path = folder.file("steady.toml", STEADY.to_string());
+    let path = folder.file("steady.toml", STEADY);
     let ran = ok(&[&["bisect", &path][..], &CHANGES, &P50].concat());
     for part in
         ["Moved by WAKEUP_PREEMPTION (no kernel, but a setting or patch): +", "100.0 % of the difference", "2 rows differ"]
@@ -25,7 +25,7 @@ fn the_row_is_named_with_what_it_does() {
 #[test]
 fn a_trace_is_replayed() {
     let folder = Folder::new();
-    let (path, trace) = (folder.file("steady.toml", STEADY.to_string()), folder.path("steady.txt"));
+    let (path, trace) = (folder.file("steady.toml", STEADY), folder.path("steady.txt"));
     ok(&["run", &path, "-o", &trace]);
     let ran = ok(&[&["bisect", &trace, "--profile", "5.19"][..], &CHANGES, &P50].concat());
     assert!(
@@ -39,7 +39,7 @@ fn a_trace_is_replayed() {
 #[test]
 fn wrong_metrics_and_sides_are_refused() {
     let folder = Folder::new();
-    let path = folder.file("steady.toml", STEADY.to_string());
+    let path = folder.file("steady.toml", STEADY);
     let ran = run(&[&["bisect", &path, "--metric", "wakeup_latency_us.p5"][..], &CHANGES].concat());
     assert!(ran.code == 2 && ran.err.contains("Did you mean `wakeup_latency_us.p50`?"), "{}", ran.err);
     let ran = run(&[&["bisect", &path][..], &P50].concat());
