@@ -117,7 +117,7 @@ pub fn parent(path: &str) -> Option<&str> {
 }
 
 /// The groups that tasks are in, parents first and of default weight, with the row of each task that is in one. Tasks of the root, of a
-/// path that no group can have, and of groups beyond 4,096 of them are in none.
+/// path that no group can have, and of groups beyond the 4,096th are in none.
 pub fn of_tasks<'p>(paths: impl IntoIterator<Item = (TaskId, &'p str)>) -> (IndexVec<TgId, TaskGroupSpec>, Vec<(TaskId, TgId)>) {
     let (mut groups, mut members) = (IndexVec::new(), Vec::new());
     for (task, path) in paths {
