@@ -3,6 +3,7 @@
 //! The trees are the upstream tarballs of those packages, without Debian's patches and without what a build of the
 //! scheduler does not read. They lie in target/kernel-sources, or below `FAIRGROUND_KERNEL_SOURCES`, never in the tree.
 
+use std::cmp::Reverse;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -10,6 +11,9 @@ use std::process::Command;
 /// The series of profiles, each with the release whose recordings we have: the first choice.
 const SERIES: [(&str, &str); 6] =
     [("5.10", "5.10.223"), ("6.1", "6.1.192"), ("6.6", ""), ("6.12", "6.12.107"), ("6.18", "6.18.15"), ("7.2", "7.2.12")];
+
+/// So many releases of a series are tried.
+const TRIES: usize = 4;
 
 /// What is unpacked: all of the folders that the build compiles from, the headers, and what Kconfig and make read.
 const WANTED: &[&str] = &[
@@ -74,15 +78,27 @@ fn fetch_all(root: &Path, wanted: &[String]) -> Result<Vec<String>, String> {
         if known.is_none() {
             known = Some(apt.versions()?);
         }
-        let Some(package) = choice(version, known.as_deref().unwrap_or_default()) else {
-            lines.push(format!("{version:<9} not had: no release of it is in the archive (kcore/sources.list)"));
-            continue;
-        };
-        apt.unpack(&package, &tree)?;
-        let has = release_of(&tree).ok_or_else(|| format!("{}: has no Makefile", tree.display()))?;
-        lines.push(format!("{version:<9} {has}: {}", tree.display()));
+        let choices = choices(version, known.as_deref().unwrap_or_default());
+        lines.push(match fetch_first(&apt, &choices, &tree) {
+            Some(has) => format!("{version:<9} {has}: {}", tree.display()),
+            None if choices.is_empty() => {
+                format!("{version:<9} not had: no release of it is in the archive (kcore/sources.list)")
+            }
+            None => format!("{version:<9} not had: none of {} could be fetched", choices.join(", ")),
+        });
     }
     Ok(lines)
+}
+
+/// Unpacks the first of the packages that can be had: the archive lists a release for some time after its file is gone.
+fn fetch_first(apt: &Apt, choices: &[String], tree: &Path) -> Option<String> {
+    choices.iter().find_map(|package| match apt.unpack(package, tree) {
+        Ok(()) => release_of(tree),
+        Err(why) => {
+            eprintln!("{why}");
+            None
+        }
+    })
 }
 
 /// `6.12` of `6.12.107`.
@@ -95,13 +111,16 @@ fn is_of(release: &str, version: &str) -> bool {
     release.strip_prefix(version).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }
 
-/// The package version to fetch: of a release that one; of a series the one of our recordings, or else its newest.
-fn choice(version: &str, known: &[String]) -> Option<String> {
+/// The package versions to try, in order: of a release its own; of a series that of our recordings, then the newest.
+fn choices(version: &str, known: &[String]) -> Vec<String> {
     let upstream = |package: &str| package.split('-').next().unwrap_or_default().to_string();
     let first = SERIES.iter().find(|row| row.0 == version).map_or("", |row| row.1);
-    let number = |package: &&String| upstream(package).split('.').nth(2).and_then(|sub| sub.parse::<u32>().ok()).unwrap_or(0);
-    let of_release = |release: &str| known.iter().find(|package| upstream(package) == release).cloned();
-    of_release(first).or_else(|| known.iter().filter(|package| is_of(&upstream(package), version)).max_by_key(number).cloned())
+    let number = |package: &String| upstream(package).split('.').nth(2).and_then(|sub| sub.parse::<u32>().ok()).unwrap_or(0);
+    let mut found: Vec<String> = known.iter().filter(|package| is_of(&upstream(package), version)).cloned().collect();
+    found.sort_by_key(|package| (upstream(package) != first, Reverse(number(package))));
+    found.dedup_by_key(|package| upstream(package));
+    found.truncate(TRIES);
+    found
 }
 
 /// The release of an unpacked tree, by its Makefile.
@@ -205,13 +224,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_series_is_the_release_of_our_recordings_or_its_newest() {
-        let known = ["6.12.107-1", "6.12.9-1", "6.12.118-1", "6.1.9-1", "7.2.13-1"].map(String::from);
-        assert_eq!(choice("6.12", &known).as_deref(), Some("6.12.107-1"));
-        assert_eq!(choice("6.12", &known[1..]).as_deref(), Some("6.12.118-1"));
-        assert_eq!(choice("6.12.9", &known).as_deref(), Some("6.12.9-1"));
-        assert_eq!(choice("6.1", &known).as_deref(), Some("6.1.9-1"));
-        assert_eq!(choice("6.6", &known), None);
+    fn a_series_is_the_release_of_our_recordings_or_else_its_newest() {
+        let known = ["6.12.107-1", "6.12.9-1", "6.12.118-1", "6.12.118-2", "6.1.9-1", "7.2.13-1"].map(String::from);
+        assert_eq!(choices("6.12", &known), ["6.12.107-1", "6.12.118-1", "6.12.9-1"]);
+        assert_eq!(choices("6.12", &known[1..])[0], "6.12.118-1");
+        assert_eq!(choices("6.12.9", &known), ["6.12.9-1"]);
+        assert_eq!(choices("6.1", &known), ["6.1.9-1"]);
+        assert!(choices("6.6", &known).is_empty());
     }
 
     #[test]
