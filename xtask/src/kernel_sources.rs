@@ -1,7 +1,7 @@
 //! `cargo xtask kernel-sources [VERSION...]`: kernel trees for tests of the core in C, from Debian's source packages.
 //!
-//! The trees are the upstream tarballs of those packages, without Debian's patches and without what a build of the
-//! scheduler does not read. They lie in target/kernel-sources, or below `FAIRGROUND_KERNEL_SOURCES`, never in the tree.
+//! The trees are the upstream tarballs of those packages, without Debian's patches. Where the archive has lost the tarball, the
+//! package linux-source-X.Y serves, which has them. What a build of the scheduler does not read is left out. They lie in target/kernel-sources, or below `FAIRGROUND_KERNEL_SOURCES`, never in the tree.
 
 use std::cmp::Reverse;
 use std::fs;
@@ -79,8 +79,12 @@ fn fetch_all(root: &Path, wanted: &[String]) -> Result<Vec<String>, String> {
             known = Some(apt.versions()?);
         }
         let choices = choices(version, known.as_deref().unwrap_or_default());
+        let patched =
+            || apt.unpack_patched(version, &tree).map_err(|why| eprintln!("{why}")).ok().and_then(|()| release_of(&tree));
+        let place = tree.display();
         lines.push(match fetch_first(&apt, &choices, &tree) {
-            Some(has) => format!("{version:<9} {has}: {}", tree.display()),
+            Some(has) => format!("{version:<9} {has}: {place}"),
+            None if let Some(has) = patched() => format!("{version:<9} {has}, with Debian's patches: {place}"),
             None if choices.is_empty() => {
                 format!("{version:<9} not had: no release of it is in the archive (kcore/sources.list)")
             }
@@ -186,20 +190,46 @@ impl Apt {
                 helper.args(["-o", "APT::Sandbox::User=root", "download-file"]).arg(address).arg(&tarball).arg(digest),
             )?;
         }
-        let partial = tree.with_extension("partial");
-        for old in [&partial, tree] {
-            if old.exists() {
-                fs::remove_dir_all(old).map_err(|error| format!("{}: {error}", old.display()))?;
-            }
-        }
-        fs::create_dir_all(&partial).map_err(|error| format!("{}: {error}", partial.display()))?;
         let mut tar = Command::new("tar");
-        tar.arg("-C").arg(&partial).args(["-xJf"]).arg(&tarball).args(["--strip-components=1", "--wildcards"]);
-        tar.args(UNWANTED.iter().map(|pattern| format!("--exclude={pattern}"))).args(WANTED);
-        said("unpacking", &mut tar)?;
-        fs::rename(&partial, tree).map_err(|error| format!("{}: {error}", tree.display()))?;
+        tar.arg("-xJf").arg(&tarball);
+        unpack_with(&mut tar, tree)?;
         fs::remove_file(&tarball).map_err(|error| format!("{}: {error}", tarball.display()))
     }
+
+    /// Fetches the package linux-source-X.Y of a series, which holds the tree with Debian's patches, and unpacks it.
+    fn unpack_patched(&self, series: &str, tree: &Path) -> Result<(), String> {
+        let name = format!("linux-source-{series}");
+        eprintln!("fetching {name}");
+        let downloads = self.place.join("downloads");
+        said("downloading", self.command("apt-get").args(["download", &name]))?;
+        let files = fs::read_dir(&downloads).map_err(|error| format!("{}: {error}", downloads.display()))?;
+        let is_ours =
+            |path: &PathBuf| path.file_name().is_some_and(|file| file.to_string_lossy().starts_with(&format!("{name}_")));
+        let package = files.flatten().map(|entry| entry.path()).find(is_ours).ok_or_else(|| format!("{name}: no file came"))?;
+        let inner = self.place.join("downloads/patched");
+        said("unpacking", Command::new("dpkg-deb").arg("-x").arg(&package).arg(&inner))?;
+        let mut tar = Command::new("tar");
+        tar.arg("-xJf").arg(inner.join(format!("usr/src/{name}.tar.xz")));
+        unpack_with(&mut tar, tree)?;
+        fs::remove_dir_all(&inner)
+            .and_then(|()| fs::remove_file(&package))
+            .map_err(|error| format!("{}: {error}", inner.display()))
+    }
+}
+
+/// Unpacks what is wanted of a tarball into `tree`, which stands whole or not at all.
+fn unpack_with(tar: &mut Command, tree: &Path) -> Result<(), String> {
+    let partial = tree.with_extension("partial");
+    for old in [&partial, tree] {
+        if old.exists() {
+            fs::remove_dir_all(old).map_err(|error| format!("{}: {error}", old.display()))?;
+        }
+    }
+    fs::create_dir_all(&partial).map_err(|error| format!("{}: {error}", partial.display()))?;
+    tar.arg("-C").arg(&partial).args(["--strip-components=1", "--wildcards"]);
+    tar.args(UNWANTED.iter().map(|pattern| format!("--exclude={pattern}"))).args(WANTED);
+    said("unpacking", tar)?;
+    fs::rename(&partial, tree).map_err(|error| format!("{}: {error}", tree.display()))
 }
 
 /// Address and digest of the upstream tarball, of the lines `'ADDRESS' FILE BYTES SHA256:DIGEST`.
