@@ -35,6 +35,8 @@ pub(crate) enum Then {
     Switched(Option<TaskId>),
     /// Back to the current task: reschedule if that is due, else go on with what it wants.
     Resume,
+    /// On with what the current task wants, from where nobody looks at the reschedule flags: it is in user mode.
+    GoOn,
     /// The current task leaves its queue before it returns to user mode, if that is throttled.
     ThrottleWork,
     /// In an interrupt: wake the next task whose timer has expired.

@@ -206,6 +206,10 @@ impl Simulation {
             Then::Stopper(prev) => self.stopper(rec, cpu, prev),
             Then::Switched(prev) => self.switched(rec, cpu, prev),
             Then::Resume => self.resume(rec, cpu),
+            Then::GoOn => {
+                let task = self.sched.rq(cpu).curr.expect("invariant: who is in user mode is current");
+                self.go_on_with_task(rec, cpu, task)
+            }
             Then::ThrottleWork => self.throttle_work(rec, cpu),
             Then::ExpireTimers => self.expire_timers(rec, cpu),
             Then::GivenBack { took, told } => self.given_back(cpu, took, told),
@@ -300,12 +304,30 @@ impl Simulation {
     /// never on its way there: between two stretches of work it goes on as within one.
     pub(crate) fn resume(&mut self, rec: &mut Recorder<'_>, cpu: CpuId) -> Next {
         let Some(task) = self.sched.rq(cpu).curr else { return self.schedule(rec, cpu) };
-        let row = &self.tasks[task];
         match self.sched.exit_to_user(cpu) {
             UserReturn::Resched if !self.in_kernel(task) || self.preempts_in_kernel(cpu, task) => return self.schedule(rec, cpu),
             UserReturn::ThrottleWork if !self.in_kernel(task) => return self.go_on(cpu, Then::ThrottleWork),
             _ => {}
         }
+        self.go_on_with_task(rec, cpu, task)
+    }
+
+    /// Where a step leads for which the current task did not enter the kernel: from user mode there is no way to the
+    /// reschedule flags but an interrupt.
+    ///
+    /// ```text
+    /// user | user | user            nobody looks between them
+    /// user | system call | user     at the end of the call
+    /// user ^ user                   at the end of the interrupt
+    /// ```
+    #[inline]
+    pub(crate) fn without_entry(&self, task: TaskId) -> Then {
+        if self.in_kernel(task) { Then::Resume } else { Then::GoOn }
+    }
+
+    /// The current task goes on with what it wants, or is asked for that.
+    fn go_on_with_task(&mut self, rec: &mut Recorder<'_>, cpu: CpuId, task: TaskId) -> Next {
+        let row = &self.tasks[task];
         if row.refill > Ns::ZERO {
             return self.compute(cpu, task, self.now);
         }
@@ -410,6 +432,7 @@ impl Simulation {
             Doing::Compute => {
                 (row.doing, row.then) = (Doing::Kernel, Then::Resume);
                 if let Some(task) = self.sched.rq(cpu).curr {
+                    self.cpus[cpu].then = self.without_entry(task);
                     self.task_is_done(cpu, task);
                 }
             }

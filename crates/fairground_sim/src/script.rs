@@ -64,7 +64,8 @@ impl Simulation {
         for cpu in self.machine.cpus.ids() {
             let rq = self.sched.rq(cpu);
             let due = rq.need_resched || (cpu == acting && rq.resched_on_user_return());
-            if due && self.cpus[cpu].doing != Doing::Kernel {
+            let row = &self.cpus[cpu];
+            if due && (row.doing != Doing::Kernel || row.then == Then::GoOn) {
                 self.send_ipi(cpu, self.now);
             }
         }

@@ -22,7 +22,7 @@ impl Simulation {
                 return self.stop(Stopped::NoProgress { task: self.tasks[task].info.name.clone(), at: self.now });
             }
             match step {
-                Step::Mark { marker, value } if self.is_free_to_go_on(cpu) => {
+                Step::Mark { marker, value } if self.is_free_to_go_on(cpu, task) => {
                     rec.record(self.now, cpu, TraceEvent::Marker { task, marker, value });
                 }
                 _ => return self.carry_out(rec, cpu, task, step),
@@ -30,10 +30,12 @@ impl Simulation {
         }
     }
 
-    /// Whether a step that takes no time leads to the next one: nothing is to be paid, and neither another task nor an interrupt is due.
+    /// Whether a step that takes no time leads to the next one: nothing is to be paid, no interrupt is due, and the task is
+    /// in user mode or no other one is due.
     #[inline]
-    fn is_free_to_go_on(&self, cpu: CpuId) -> bool {
-        self.cpus[cpu].owes_nothing() && self.sched.exit_to_user(cpu) == UserReturn::Run && !self.queue.irq_is_late(cpu)
+    fn is_free_to_go_on(&self, cpu: CpuId, task: TaskId) -> bool {
+        let nobody_is_due = || !self.in_kernel(task) || self.sched.exit_to_user(cpu) == UserReturn::Run;
+        self.cpus[cpu].owes_nothing() && !self.queue.irq_is_late(cpu) && nobody_is_due()
     }
 
     #[inline(always)]
@@ -127,7 +129,7 @@ impl Simulation {
             }
             Step::Mark { marker, value } => {
                 rec.record(self.now, cpu, TraceEvent::Marker { task, marker, value });
-                self.pay(cpu, Section::Syscall, Then::Resume)
+                self.pay(cpu, Section::Syscall, self.without_entry(task))
             }
             Step::Exit | Step::Stuck => self.exit(rec, cpu, task),
         }
@@ -160,7 +162,7 @@ impl Simulation {
     fn want(&mut self, cpu: CpuId, task: TaskId, want: Want, mode: Mode) -> Next {
         let row = &mut self.tasks[task];
         (row.want, row.mode) = (want, mode);
-        self.pay(cpu, Section::Syscall, Then::Resume)
+        self.pay(cpu, Section::Syscall, self.without_entry(task))
     }
 
     /// A system call, unless the task is in one already.

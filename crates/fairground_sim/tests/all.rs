@@ -37,5 +37,6 @@ mod sockets;
 mod task_throttle;
 mod thread_clock;
 mod timers;
+mod user_mode;
 mod v7_2;
 mod watchdog;

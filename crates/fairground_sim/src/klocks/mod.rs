@@ -270,11 +270,16 @@ impl Simulation {
             self.cpus[cpu].meter.count(Op::FutexOp);
             return self.syscall(cpu, Then::LockSlow { lock, mode });
         }
-        self.lock_slow(cpu, lock, mode)
+        self.ask_for_lock(cpu, lock, mode, self.without_entry(task))
     }
 
     /// The current task asks for a lock, or looks again whether it has it.
     pub(crate) fn lock_slow(&mut self, cpu: CpuId, lock: LockId, mode: LockMode) -> Next {
+        self.ask_for_lock(cpu, lock, mode, Then::Resume)
+    }
+
+    /// The same; `then` follows if it gets the lock.
+    fn ask_for_lock(&mut self, cpu: CpuId, lock: LockId, mode: LockMode, then: Then) -> Next {
         let task = self.sched.rq(cpu).curr.expect("invariant: who takes a lock is current");
         // Between the release and the waiter that was woken nobody may have used it.
         self.klocks.use_lock(lock, self.now, &self.sched);
@@ -287,7 +292,7 @@ impl Simulation {
         if answer == Answer::Got {
             self.klocks.has_got(task, lock, mode, self.now);
             self.count_lock(cpu, lock);
-            return self.after_lock(cpu);
+            return self.after_lock(cpu, then);
         }
         if self.klocks.waits[task].is_none() {
             self.klocks.begins_to_wait(task, lock, mode, self.now);
@@ -304,9 +309,9 @@ impl Simulation {
         self.cpus[cpu].meter.count(if of_kernel { Op::KernelLock } else { Op::FutexFast });
     }
 
-    fn after_lock(&mut self, cpu: CpuId) -> Next {
+    fn after_lock(&mut self, cpu: CpuId, then: Then) -> Next {
         match self.cpus[cpu].wake_q.is_empty() {
-            true => self.pay(cpu, Section::Syscall, Then::Resume),
+            true => self.pay(cpu, Section::Syscall, then),
             false => self.go_on(cpu, Then::WakeUpQ { sync: false }),
         }
     }
@@ -359,7 +364,7 @@ impl Simulation {
         (locker.held, locker.held_of_kernel) = (locker.held - 1, locker.held_of_kernel - u32::from(of_kernel));
         self.call_spinners(Some(lock), None);
         if of_kernel || !contended {
-            return self.after_lock(cpu);
+            return self.after_lock(cpu, self.without_entry(task));
         }
         self.cpus[cpu].meter.count(Op::FutexOp);
         self.syscall(cpu, Then::WakeUpQ { sync: false })
@@ -375,7 +380,7 @@ impl Simulation {
         }
         self.klocks.note(task, lock, LockMode::Read, LockAct::Holds);
         self.count_lock(cpu, lock);
-        self.after_lock(cpu)
+        self.after_lock(cpu, self.without_entry(task))
     }
 
     /// A lock is free: who spins for it first looks again. Or its `owner` has left its CPU: all do. Who is interrupted looks when it goes on.
