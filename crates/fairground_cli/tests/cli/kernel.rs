@@ -10,7 +10,8 @@ fn a_folder_that_is_no_kernel_is_refused_by_what_is_missing() {
     let tree = std::path::Path::new(&path).parent().unwrap().display().to_string();
     let ran = run(&["kernel", "build", &tree]);
     assert_eq!((ran.code, ran.out.as_str()), (2, ""));
-    assert!(ran.err.contains("is no kernel tree") && ran.err.contains("kernel/sched/fair.c"), "{}", ran.err);
+    assert!(ran.err.contains(&format!("error: kernel: `{tree}` is no kernel tree, ")), "{}", ran.err);
+    assert!(ran.err.contains("kernel/sched/fair.c"), "{}", ran.err);
 }
 
 #[test]
@@ -26,7 +27,11 @@ fn a_tree_that_is_too_old_says_what_it_lacks() {
     }
     let ran = run(&["kernel", "build", &tree.display().to_string()]);
     assert_eq!(ran.code, 2);
-    assert!(ran.err.contains("release 4.19.1 is not supported") && ran.err.contains("kernel/sched in four units"), "{}", ran.err);
+    assert!(
+        ran.err.contains("has release 4.19.1, which is not supported") && ran.err.contains("kernel/sched in four units"),
+        "{}",
+        ran.err
+    );
 }
 
 #[test]

@@ -109,7 +109,7 @@ fn compile(tree: &Tree, config: &str, fragment: &str, identity: &str, jobs: u32,
         command.arg(format!("KCONFIG_ALLCONFIG={}", lines.display())).args(goals);
         run(&mut command)
     };
-    make(&["allnoconfig"]).map_err(|said| format!("{}: cannot be configured:\n{}", tree.path.display(), last_lines(&said)))?;
+    make(&["allnoconfig"]).map_err(|said| format!("`{}` cannot be configured:\n{}", tree.path.display(), last_lines(&said)))?;
     let taken = fs::read_to_string(build.join(".config")).unwrap_or_default();
     let mut notes = config::refused(fragment, &taken);
     let helpers: Vec<String> = link::HELPERS
@@ -121,7 +121,7 @@ fn compile(tree: &Tree, config: &str, fragment: &str, identity: &str, jobs: u32,
     goals.extend(helpers.iter().map(String::as_str));
     make(&goals).map_err(|said| does_not_compile(&said, tree, &overlay))?;
     let unknown = link::link(&overlay, &build, identity)
-        .map_err(|said| format!("{}: cannot be linked:\n{}", tree.path.display(), last_lines(&said)))?;
+        .map_err(|said| format!("`{}` cannot be linked:\n{}", tree.path.display(), last_lines(&said)))?;
     notes
         .extend(unknown.into_iter().map(|what| format!("not supported yet: {what}. A run that gets there stops with that name")));
     keep(tree, identity, &build, &notes, store)?;
@@ -134,18 +134,18 @@ fn does_not_compile(said: &str, tree: &Tree, overlay: &Path) -> String {
     let ours = format!("{}/arch/fg/", tree.path.display());
     let shown = tree.path.display();
     match found.iter().find(|line| line.contains("error:")) {
-        None => format!("{shown}: does not compile:\n{}", last_lines(said)),
+        None => format!("`{shown}` does not compile:\n{}", last_lines(said)),
         Some(first)
             if first.starts_with(&ours) || found.iter().all(|line| !line.contains("error:") || line.starts_with(&ours)) =>
         {
             format!(
-                "{shown}: release {} is not supported: what it has does not fit this program, which was tried with {}:\n{}",
+                "`{shown}` has release {}, which is not supported, as it does not fit this program, which was tried with {}:\n{}",
                 tree.release,
                 TRIED.join(", "),
                 found.join("\n")
             )
         }
-        Some(_) => format!("{shown}: does not compile:\n{}", found.join("\n")),
+        Some(_) => format!("`{shown}` does not compile:\n{}", found.join("\n")),
     }
 }
 

@@ -38,23 +38,24 @@ pub(super) struct Tree {
 impl Tree {
     pub(super) fn open(path: &Path) -> Result<Tree, String> {
         let shown = path.display();
-        let path = path.canonicalize().map_err(|error| format!("{shown}: {error}"))?;
+        let path = path.canonicalize().map_err(|error| format!("`{shown}` cannot be opened: {error}"))?;
         let missing: Vec<&str> = NEEDED.iter().copied().filter(|name| !path.join(name).exists()).collect();
         if missing.len() > NEEDED.len() / 2 {
             return Err(format!(
-                "{shown}: is no kernel tree: {} are missing. Name the folder that holds the kernel's Makefile",
+                "`{shown}` is no kernel tree, {} are missing. Name the folder that holds the kernel's Makefile",
                 missing.join(", ")
             ));
         }
         if let Some(name) = missing.first() {
-            return Err(format!("{shown}: {name} is missing, so this is no whole kernel tree"));
+            return Err(format!("`{shown}` is no whole kernel tree, {name} is missing"));
         }
-        let makefile = fs::read_to_string(path.join("Makefile")).map_err(|error| format!("{shown}/Makefile: {error}"))?;
+        let makefile =
+            fs::read_to_string(path.join("Makefile")).map_err(|error| format!("`{shown}/Makefile` cannot be read: {error}"))?;
         let release = release(&makefile)
-            .ok_or_else(|| format!("{shown}/Makefile: has no VERSION and PATCHLEVEL, so this is no kernel's"))?;
+            .ok_or_else(|| format!("`{shown}/Makefile` has no VERSION and PATCHLEVEL, so it is no kernel's"))?;
         let lacks: Vec<&str> = TOO_OLD.iter().filter(|row| !path.join(row.0).exists()).map(|row| row.1).collect();
         if !lacks.is_empty() {
-            return Err(format!("{shown}: release {release} is not supported: it lacks {}", lacks.join(" and ")));
+            return Err(format!("`{shown}` has release {release}, which is not supported, as it lacks {}", lacks.join(" and ")));
         }
         Ok(Tree { path, release })
     }
@@ -139,7 +140,7 @@ mod tests {
         let why = Tree::open(Path::new(env!("CARGO_MANIFEST_DIR"))).err().unwrap_or_default();
         assert!(why.contains("is no kernel tree") && why.contains("kernel/sched/sched.h"), "{why}");
         let why = Tree::open(Path::new("/nowhere/at/all")).err().unwrap_or_default();
-        assert!(why.starts_with("/nowhere/at/all: "), "{why}");
+        assert!(why.starts_with("`/nowhere/at/all` cannot be opened: "), "{why}");
     }
 
     #[test]
