@@ -3,7 +3,7 @@
 use clap::{Args, ValueEnum};
 use fairground::input::RunInput;
 use fairground::interval::{self, Interval};
-use fairground::perf_sched::{ReadyMark, Source};
+use fairground::perf_sched::{Filter, ReadyMark, Source};
 use fairground_scenario::{Error, Overrides};
 use std::path::{Path, PathBuf};
 
@@ -83,6 +83,32 @@ pub(crate) struct ScenarioFlags {
     /// How long is simulated, with its unit: 10s
     #[arg(long, value_name = "TIME")]
     duration: Option<String>,
+}
+
+/// What `latency` and `timehist` look at, and how.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct WatchFlags {
+    /// A trace, a scenario, or the folder of a recorded experiment; - is a scenario on stdin
+    pub(crate) input: PathBuf,
+    /// Only this task, by name or pid
+    #[arg(long = "task", value_name = "TASK")]
+    tasks: Vec<String>,
+    /// Only tasks of this control group and those below it, where the trace tells groups
+    #[arg(long = "cgroup", value_name = "PATH")]
+    cgroups: Vec<String>,
+    #[command(flatten)]
+    time: TimeFlags,
+    #[command(flatten)]
+    pub(crate) clock: ClockFlags,
+    #[command(flatten)]
+    pub(crate) records: RecordFlags,
+}
+
+impl WatchFlags {
+    /// Which tasks are shown, of these CPUs if they are given.
+    pub(crate) fn filter(&self, cpus: Option<&str>) -> Result<Filter, Error> {
+        Filter::new(self.tasks.clone(), cpus, self.time.interval()?)?.in_groups(&self.cgroups)
+    }
 }
 
 /// Where the records of `latency` and `timehist` come from, and what counts as the time of a wake-up.

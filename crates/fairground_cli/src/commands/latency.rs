@@ -1,49 +1,36 @@
 //! `fairground latency`.
 
 use super::Example;
-use crate::flags::{ClockFlags, RecordFlags, TimeFlags};
+use crate::flags::WatchFlags;
 use crate::interrupt::{self, EXIT_INTERRUPTED};
 use crate::progress::Bar;
 use crate::show;
-use fairground::perf_sched::{Filter, Latency, LatencyOptions, LatencyOrder};
+use fairground::perf_sched::{Latency, LatencyOptions, LatencyOrder};
 use fairground_scenario::{Control, Error};
-use std::path::PathBuf;
 
 /// Show how long tasks wait from becoming runnable to running, as `perf sched latency` does.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// A trace, a scenario, or the folder of a recorded experiment; - is a scenario on stdin
-    input: PathBuf,
-    /// A line for each task, not for each command
+    #[command(flatten)]
+    watch: WatchFlags,
+    /// A line for each task, not for each command; so it is with --cgroup
     #[arg(short = 'p', long)]
     pids: bool,
     /// What the lines are ordered by, largest first
     #[arg(short, long, value_name = "KEY", value_enum, default_value = "avg")]
     sort: Key,
-    /// Only this task, by name or pid; queues are those of all
-    #[arg(long = "task", value_name = "TASK")]
-    tasks: Vec<String>,
-    /// Only tasks of this control group and those below it, where the trace tells groups; a line for each task
-    #[arg(long = "cgroup", value_name = "PATH")]
-    cgroups: Vec<String>,
     /// Percentiles too, delays after wake-ups and after preemptions apart
     #[arg(long)]
     percentiles: bool,
     /// How many delays there are of each length too
     #[arg(long)]
     histogram: bool,
-    /// The depth of each CPU's queue too, and for how long tasks were queued while another CPU idled
+    /// The depth of each CPU's queue too, and for how long tasks were queued while another CPU idled; of all tasks
     #[arg(long)]
     queues: bool,
     /// Who ran while each task waited, too
     #[arg(long)]
     antagonists: bool,
-    #[command(flatten)]
-    time: TimeFlags,
-    #[command(flatten)]
-    clock: ClockFlags,
-    #[command(flatten)]
-    records: RecordFlags,
 }
 
 #[derive(clap::ValueEnum, Clone, Copy, Debug)]
@@ -72,11 +59,11 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
         Key::Runtime => LatencyOrder::Runtime,
     };
     let options = LatencyOptions {
-        mark: args.records.mark(),
+        mark: args.watch.records.mark(),
         by_task: args.pids,
-        filter: Filter::new(args.tasks.clone(), None, args.time.interval()?)?.in_groups(&args.cgroups)?,
+        filter: args.watch.filter(None)?,
         order,
-        clock: args.clock.is_recorded(),
+        clock: args.watch.clock.is_recorded(),
         percentiles: args.percentiles,
         histogram: args.histogram,
         queues: args.queues,
@@ -84,7 +71,7 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
     };
     let bar = Bar::new("simulating");
     let control = Control::new(interrupt::flag(), &bar);
-    let latency = Latency::of(&args.input, &args.records.source(), &options, control);
+    let latency = Latency::of(&args.watch.input, &args.watch.records.source(), &options, control);
     bar.finish();
     let latency = latency?;
     show::notes(&latency.origin.notes);

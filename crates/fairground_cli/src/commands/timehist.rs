@@ -1,26 +1,19 @@
 //! `fairground timehist`.
 
 use super::Example;
-use crate::flags::{ClockFlags, RecordFlags, TimeFlags};
+use crate::flags::WatchFlags;
 use crate::interrupt::{self, EXIT_INTERRUPTED};
 use crate::progress::Bar;
 use crate::show::{self, Lines};
 use crate::style::layout;
-use fairground::perf_sched::{self, Filter, Summary, TimeHistColumns, TimeHistLine};
+use fairground::perf_sched::{self, Summary, TimeHistColumns, TimeHistLine};
 use fairground_scenario::{Control, Error};
-use std::path::PathBuf;
 
 /// Show what each task did until each switch away from it, as `perf sched timehist` does.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// A trace, a scenario, or the folder of a recorded experiment; - is a scenario on stdin
-    input: PathBuf,
-    /// Only this task, by name or pid
-    #[arg(long = "task", value_name = "TASK")]
-    tasks: Vec<String>,
-    /// Only tasks of this control group and those below it, where the trace tells groups
-    #[arg(long = "cgroup", value_name = "PATH", conflicts_with = "wakeups")]
-    cgroups: Vec<String>,
+    #[command(flatten)]
+    watch: WatchFlags,
     /// Only these CPUs, such as 0-3,8
     #[arg(long, value_name = "LIST")]
     cpu: Option<String>,
@@ -31,14 +24,8 @@ pub(crate) struct Args {
     #[arg(long)]
     state: bool,
     /// Also a line for each wake-up
-    #[arg(short, long, conflicts_with = "summary")]
+    #[arg(short, long, conflicts_with_all = ["summary", "cgroups"])]
     wakeups: bool,
-    #[command(flatten)]
-    time: TimeFlags,
-    #[command(flatten)]
-    clock: ClockFlags,
-    #[command(flatten)]
-    records: RecordFlags,
 }
 
 /// Examples of the help.
@@ -49,10 +36,10 @@ pub(crate) const EXAMPLES: &[Example] = &[
 ];
 
 pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
-    let filter = Filter::new(args.tasks.clone(), args.cpu.as_deref(), args.time.interval()?)?.in_groups(&args.cgroups)?;
-    let columns = TimeHistColumns { state: args.state, clock: args.clock.is_recorded(), ..TimeHistColumns::default() };
+    let filter = args.watch.filter(args.cpu.as_deref())?;
+    let columns = TimeHistColumns { state: args.state, clock: args.watch.clock.is_recorded(), ..TimeHistColumns::default() };
     let columns = columns.fitting(layout().width);
-    let (source, mark) = (args.records.source(), args.records.mark());
+    let (source, mark) = (args.watch.records.source(), args.watch.records.mark());
     // Lines appear while the work goes on: then they are the progress that is shown.
     let bar = Bar::new("simulating");
     let control = Control::new(interrupt::flag(), &bar);
@@ -62,7 +49,7 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
     if !json && !args.summary {
         lines.push(&perf_sched::timehist_heading(columns));
     }
-    let origin = perf_sched::timehist(&args.input, &source, mark, &filter, args.wakeups, control, |line| {
+    let origin = perf_sched::timehist(&args.watch.input, &source, mark, &filter, args.wakeups, control, |line| {
         if let TimeHistLine::Switch(row, info, _) = &line {
             summary.add(row, info);
         }
