@@ -66,7 +66,7 @@ pub(crate) enum Then {
     /// Go on with the search for a CPU for a woken task.
     Search { wakee: TaskId, flags: WakeFlags, after: AfterWake },
     /// Queue a woken task, for which a CPU was selected in the phase before.
-    Activate { wakee: TaskId, target: CpuId, after: AfterWake },
+    Activate { wakee: TaskId, flags: WakeFlags, target: CpuId, after: AfterWake },
     /// The interrupt is over.
     IrqExit,
     /// The next phase of the softirqs that are served.

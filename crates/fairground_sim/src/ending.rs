@@ -85,6 +85,13 @@ pub enum Stopped {
         /// When.
         at: Instant,
     },
+    /// The other core beside ours differs, or cannot go on.
+    OtherCore {
+        /// In its own words.
+        why: String,
+        /// When.
+        at: Instant,
+    },
 }
 
 /// What a task cannot do with locks.
@@ -140,6 +147,7 @@ impl Stopped {
                 "Let its reader receive what is sent; flow control and retransmission are not modelled."
             }
             Stopped::NotAdmitted { why, .. } => why.hint(),
+            Stopped::OtherCore { .. } => "Run the scenario with a profile of ours to see what it does there.",
             Stopped::GroupBusy { .. } => {
                 "Move tasks out, let them end, or remove the groups below first; a group that a task starts in later stays."
             }
@@ -164,6 +172,7 @@ impl std::fmt::Display for Stopped {
                 lock.as_ref().map_or(Ok(()), |lock| write!(f, ": `{lock}`"))
             }
             Stopped::PacketLost { full, at } => write!(f, "a packet is lost at {}: {full} is full", Ns(at.ns())),
+            Stopped::OtherCore { why, at } => write!(f, "at {}: {why}", Ns(at.ns())),
             Stopped::NotAdmitted { task, why, at } => {
                 write!(f, "task `{task}` becomes no deadline task at {}: {why}", Ns(at.ns()))
             }

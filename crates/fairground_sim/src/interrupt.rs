@@ -2,6 +2,7 @@
 
 use crate::cpu::{AfterWake, Doing, Interrupted, Then};
 use crate::kernel::Next;
+use crate::other_core::Entry;
 use crate::queue::Slot;
 use crate::simulation::Simulation;
 use crate::softirq::Server;
@@ -45,6 +46,7 @@ impl Simulation {
         if ticks {
             self.ticks += 1;
             self.core_locked(rec, cpu, cpu, |sched, cx| sched.sched_tick(cx));
+            self.tell(cpu, Entry::Tick);
         }
         if polled || self.ipi_due(cpu) {
             if !polled {
@@ -91,6 +93,7 @@ impl Simulation {
         if std::mem::take(&mut self.cpus[cpu].nohz_kick) {
             self.core(rec, cpu, |sched, cx| sched.nohz_csd_func(cx));
         }
+        self.tell(cpu, Entry::Ipi);
     }
 
     fn irq_enter(&mut self, cpu: CpuId, section: Section) {
@@ -128,6 +131,7 @@ impl Simulation {
             Timer::Hrtick(_) => self.go_on(cpu, Then::Hrtick),
             Timer::RtPeriod => {
                 self.core(rec, cpu, |sched, cx| sched.sched_rt_period_timer(cx));
+                self.tell(cpu, Entry::Timer);
                 self.go_on(cpu, Then::ExpireTimers)
             }
             Timer::Frequency(policy) => {
@@ -136,11 +140,15 @@ impl Simulation {
             }
             Timer::Deadline(timer) => {
                 self.core(rec, cpu, |sched, cx| sched.dl_timer(cx, timer));
+                self.tell(cpu, Entry::Timer);
                 self.go_on(cpu, Then::ExpireTimers)
             }
             Timer::Slack(group) => match self.core(rec, cpu, |sched, cx| sched.sched_cfs_slack_timer(cx, group)) {
                 Some(distribution) => self.go_on(cpu, Then::Distribute(distribution)),
-                None => self.go_on(cpu, Then::ExpireTimers),
+                None => {
+                    self.tell(cpu, Entry::Timer);
+                    self.go_on(cpu, Then::ExpireTimers)
+                }
             },
         }
     }
@@ -154,6 +162,7 @@ impl Simulation {
             return wait;
         }
         self.core_locked(rec, cpu, cpu, |sched, cx| sched.hrtick(cx));
+        self.tell(cpu, Entry::Timer);
         self.go_on(cpu, Then::ExpireTimers)
     }
 
@@ -170,6 +179,9 @@ impl Simulation {
                 None => self.core_locked(rec, cpu, rq, run),
             },
         };
+        if !more {
+            self.tell(cpu, Entry::Timer);
+        }
         self.pay(cpu, Section::HrtimerInterrupt, if more { Then::PeriodTimer(tick) } else { Then::ExpireTimers })
     }
 
@@ -185,6 +197,9 @@ impl Simulation {
                 None => self.core_locked(rec, cpu, rq, run),
             },
         };
+        if !more {
+            self.tell(cpu, Entry::Timer);
+        }
         self.pay(cpu, Section::HrtimerInterrupt, if more { Then::Distribute(distribution) } else { Then::ExpireTimers })
     }
 
@@ -225,6 +240,7 @@ impl Simulation {
         self.jiffies.tick(cpu, self.now);
         let due = self.cpus[cpu].tick.advance(self.now);
         self.core_locked(rec, cpu, cpu, |sched, cx| sched.sched_tick(cx));
+        self.tell(cpu, Entry::Tick);
         due
     }
 

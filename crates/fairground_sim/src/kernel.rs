@@ -1,6 +1,7 @@
 //! Phases of kernel work on a CPU: call the core, price what it counted, spend that, go on.
 
 use crate::cpu::{Doing, Then};
+use crate::other_core::Entry;
 use crate::queue::Slot;
 use crate::simulation::Simulation;
 use crate::task::Want;
@@ -219,7 +220,7 @@ impl Simulation {
                 self.select(cpu, wakee, flags, after, waking)
             }
             Then::Wake { wakee, flags, after } => self.wake(rec, cpu, wakee, flags, after),
-            Then::Activate { wakee, target, after } => self.activate(rec, cpu, wakee, target, after),
+            Then::Activate { wakee, flags, target, after } => self.activate(rec, cpu, (wakee, flags), target, after),
             Then::WakeNew(child) => self.wake_new(rec, cpu, child),
             Then::ActivateNew { child, target } => self.activate_new(rec, cpu, child, target),
             Then::Locked => self.locked(rec, cpu),
@@ -243,6 +244,7 @@ impl Simulation {
                     return wait;
                 }
                 self.core_locked(rec, cpu, cpu, |sched, cx| sched.sched_yield(cx));
+                self.tell(cpu, Entry::Yield);
                 self.schedule(rec, cpu)
             }
             Then::PipeWrite { pipe, value, slept } => self.pipe_write(cpu, pipe, value, slept),

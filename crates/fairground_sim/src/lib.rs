@@ -41,7 +41,7 @@
 //! `pipe/`, `net/`, `memory.rs` (futexes), `klocks/` (locks of tasks). How CPUs get there: `schedule.rs`,
 //! `interrupt.rs`, `tick.rs`, `timers.rs`, `softirq/`, `idle.rs`, `hotplug.rs`, `script.rs`. What costs time besides:
 //! `locks.rs` (run-queue locks), `cache.rs`, `smt.rs`, `frequency.rs`, `noise.rs`, and `turns.rs` for emulated
-//! machines. Where time went: `account.rs`.
+//! machines. Where time went: `account.rs`. Who else hears of each entry into the scheduler: `other_core/`.
 //!
 //! # What changed in kernels
 //!
@@ -71,6 +71,7 @@ mod locks;
 mod memory;
 mod net;
 mod noise;
+mod other_core;
 mod pipe;
 pub mod queue;
 mod schedule;
@@ -87,5 +88,6 @@ mod wake;
 
 pub use ending::{Ending, Misuse, RunEnd, Stopped};
 pub use klocks::{Deadlock, HolderIs, LockReport, LockWaits, MAX_TASKS_TOLD_APART};
+pub use other_core::{Entry, OtherCore, Site};
 pub use queue::QueueKind;
 pub use simulation::{Counts, Flow, Setup, Simulation};

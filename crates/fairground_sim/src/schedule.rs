@@ -2,6 +2,7 @@
 
 use crate::cpu::{Doing, Then};
 use crate::kernel::Next;
+use crate::other_core::Entry;
 use crate::queue::Slot;
 use crate::simulation::Simulation;
 use fairground_model::{Recorder, Section};
@@ -127,6 +128,7 @@ impl Simulation {
             self.leave_cache(cpu, task);
             self.lock_owner_leaves(task);
         }
+        self.tell(cpu, Entry::Schedule { prev_state: switch.prev_state });
         left
     }
 

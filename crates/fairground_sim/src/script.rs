@@ -2,6 +2,7 @@
 
 use crate::cpu::{Doing, Then};
 use crate::ending::Stopped;
+use crate::other_core::Entry;
 use crate::queue::Slot;
 use crate::simulation::Simulation;
 use fairground_model::{Change, Prices, Recorder, Start, TaskSet, TimedChange, Turns};
@@ -58,7 +59,14 @@ impl Simulation {
         };
         match act {
             Act::Start(task) => self.start(rec, cpu, task),
-            Act::Change(change) => self.change(rec, cpu, *change),
+            Act::Change(change) => {
+                let row = self.script_next;
+                self.change(rec, cpu, (*change).clone());
+                // A hotplug may have been put off.
+                if self.script_next == row {
+                    self.tell(cpu, Entry::Change(&change));
+                }
+            }
         }
         let acting = cpu;
         for cpu in self.machine.cpus.ids() {
@@ -94,8 +102,14 @@ impl Simulation {
             sched.wake_up_new_task(cx, task, wanted);
             Ok(())
         });
-        if let Err(why) = born {
-            self.not_admitted(task, why);
+        match born {
+            Ok(()) => {
+                self.tell(cpu, Entry::Fork { parent: None, child: task });
+                self.tell(cpu, Entry::WakeNew { child: task, wanted });
+            }
+            Err(why) => {
+                self.not_admitted(task, why);
+            }
         }
     }
 

@@ -10,6 +10,7 @@ use crate::locks::Locks;
 use crate::memory::Memory;
 use crate::net::Socket;
 use crate::noise::{Noise, sources};
+use crate::other_core::Beside;
 use crate::pipe::Pipe;
 use crate::queue::{Class, Queue, QueueKind};
 use crate::script::{Scripted, script_of};
@@ -118,6 +119,7 @@ pub struct Simulation {
     pub(crate) live_tasks: usize,
     pub(crate) ticks: u64,
     pub(crate) stopped: Option<Stopped>,
+    pub(crate) beside: Beside,
     /// Up to where a CPU may go on by itself when its own next event is the first of all.
     pub(crate) horizon: Instant,
     /// Set when there may be no more to do: all tasks have ended, or the run stopped.
@@ -187,6 +189,7 @@ impl Simulation {
             now: Instant::ZERO,
             ticks: 0,
             stopped: None,
+            beside: Beside::default(),
             horizon: Instant::ZERO,
             over: false,
             paranoid,

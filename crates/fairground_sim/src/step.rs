@@ -3,9 +3,10 @@
 use crate::cpu::{AfterWake, Then};
 use crate::ending::{Misuse, Stopped};
 use crate::kernel::Next;
+use crate::other_core::Entry;
 use crate::simulation::{STEPS_AT_ONE_INSTANT, Simulation};
 use crate::task::Want;
-use fairground_model::{Mode, Op, PrevState, Recorder, Section, Step, Surroundings, TraceEvent, WakeContext};
+use fairground_model::{Change, Mode, Op, PrevState, Recorder, Section, Step, Surroundings, TraceEvent, WakeContext};
 use fairground_sched::{Refused, UserReturn, WakeFlags};
 use fairground_stdx::{CpuId, Instant, Ns, TaskId};
 
@@ -99,6 +100,7 @@ impl Simulation {
             }
             Step::SetNice { nice } => {
                 self.core(rec, cpu, |sched, cx| sched.set_user_nice(cx, task, nice));
+                self.tell(cpu, Entry::Change(&Change::Nice { task, nice }));
                 self.renice(rec, task);
                 self.syscall(cpu, Then::Resume)
             }
@@ -106,20 +108,24 @@ impl Simulation {
                 if let Err(why) = self.core(rec, cpu, |sched, cx| sched.sched_setscheduler(cx, task, policy)) {
                     return self.not_admitted(task, why);
                 }
+                self.tell(cpu, Entry::Change(&Change::Policy { task, policy }));
                 self.tell_prio(rec, task);
                 self.syscall(cpu, Then::Resume)
             }
             Step::SetSlice { slice } => {
                 self.core(rec, cpu, |sched, cx| sched.set_slice(cx, task, slice));
+                self.tell(cpu, Entry::Change(&Change::Slice { task, slice }));
                 self.syscall(cpu, Then::Resume)
             }
             Step::SetClamp { clamp } => {
                 // What the task asked for and may not have is EINVAL for it.
                 self.core(rec, cpu, |sched, cx| sched.set_clamp(cx, task, clamp));
+                self.tell(cpu, Entry::Change(&Change::Clamp { task, clamp }));
                 self.syscall(cpu, Then::Resume)
             }
             Step::SetGroup { group } => {
                 self.core(rec, cpu, |sched, cx| sched.sched_move_task(cx, task, group));
+                self.tell(cpu, Entry::Change(&Change::Group { task, group }));
                 self.syscall(cpu, Then::Resume)
             }
             Step::SetAffinity => self.set_own_affinity(rec, cpu, task),
@@ -245,6 +251,7 @@ impl Simulation {
         self.tasks[parent].live_children += 1;
         self.tasks[child].parent = Some(parent);
         self.core(rec, cpu, |sched, cx| sched.sched_fork(cx, Some(parent), child));
+        self.tell(cpu, Entry::Fork { parent: Some(parent), child });
         if let Err(why) = self.core(rec, cpu, |sched, cx| sched.admit_new_task(cx, child)) {
             return self.not_admitted(child, why);
         }
@@ -268,6 +275,7 @@ impl Simulation {
             return wait;
         }
         self.core_locked(rec, cpu, target, |sched, cx| sched.activate_new_task(cx, child, target));
+        self.tell(cpu, Entry::WakeNew { child, wanted: self.tasks[child].first_cpu });
         self.syscall(cpu, Then::Resume)
     }
 
@@ -285,6 +293,7 @@ impl Simulation {
         let cpus = row.frame.affinity(&self.programs[row.program]).copied();
         if let Some(cpus) = cpus.filter(|cpus| cpus.intersects(&self.view.online)) {
             self.core(rec, cpu, |sched, cx| sched.set_cpus_allowed(cx, task, cpus));
+            self.tell(cpu, Entry::Change(&Change::Affinity { task, cpus }));
         }
         self.syscall(cpu, Then::Resume)
     }

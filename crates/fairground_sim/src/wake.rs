@@ -2,6 +2,7 @@
 
 use crate::cpu::{AfterWake, Then};
 use crate::kernel::Next;
+use crate::other_core::Entry;
 use crate::simulation::Simulation;
 use fairground_model::{Recorder, Section};
 use fairground_sched::{Ctx, Sched, WakeFlags, Waking};
@@ -25,9 +26,12 @@ impl Simulation {
     pub(crate) fn select(&mut self, cpu: CpuId, wakee: TaskId, flags: WakeFlags, after: AfterWake, waking: Waking) -> Next {
         let then = match waking {
             Waking::Searching => Then::Search { wakee, flags, after },
-            Waking::Selected(target) => Then::Activate { wakee, target, after },
+            Waking::Selected(target) => Then::Activate { wakee, flags, target, after },
             Waking::OnCpu => Then::SpinOnCpu { wakee, flags, after },
-            Waking::OnWakeList | Waking::StillQueued | Waking::Nothing => after.then(),
+            Waking::OnWakeList | Waking::StillQueued | Waking::Nothing => {
+                self.tell(cpu, Entry::Wake { wakee, flags });
+                after.then()
+            }
         };
         self.pay(cpu, Section::TryToWakeUp, then)
     }
@@ -38,20 +42,21 @@ impl Simulation {
         &mut self,
         rec: &mut Recorder<'_>,
         cpu: CpuId,
-        wakee: TaskId,
+        (wakee, flags): (TaskId, WakeFlags),
         target: CpuId,
         after: AfterWake,
     ) -> Next {
         let locks =
             self.locks.is_granted(cpu, target) || (self.locks.exist() && !self.sched.ttwu_is_left_to_target(cpu, wakee, target));
         if locks {
-            if let Some(wait) = self.lock(cpu, target, Section::TryToWakeUp, Then::Activate { wakee, target, after }) {
+            if let Some(wait) = self.lock(cpu, target, Section::TryToWakeUp, Then::Activate { wakee, flags, target, after }) {
                 return wait;
             }
             self.core_locked(rec, cpu, target, |sched, cx| sched.ttwu_activate(cx, wakee, target));
         } else {
             self.core(rec, cpu, |sched, cx| sched.ttwu_queue(cx, wakee, target));
         }
+        self.tell(cpu, Entry::Wake { wakee, flags });
         self.pay(cpu, Section::TryToWakeUp, after.then())
     }
 

@@ -25,6 +25,7 @@ mod jitter;
 mod kernel_sections;
 mod locks;
 mod noise;
+mod other_core;
 mod pipes;
 mod quota;
 mod quota_cases;

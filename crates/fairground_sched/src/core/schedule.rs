@@ -17,6 +17,8 @@ use fairground_stdx::{CpuId, Instant, TaskId};
 pub struct Switch {
     /// The task that was current; `None` = idle.
     pub prev: Option<TaskId>,
+    /// What it is from now on.
+    pub prev_state: PrevState,
     /// The task that is current now; `None` = idle.
     pub next: Option<TaskId>,
 }
@@ -183,7 +185,7 @@ impl Sched {
             }
         }
         self.hrtick_schedule_exit(cx);
-        Switch { prev, next }
+        Switch { prev, prev_state, next }
     }
 
     /// Whether a task may stand on a queue where it may no longer run: it sleeps and is queued still, or its affinity changed while

@@ -13,6 +13,7 @@
 use crate::cpu::{AfterWake, Interrupted, Then};
 use crate::kernel::Next;
 use crate::net::Backlog;
+use crate::other_core::Entry;
 use crate::queue::Slot;
 use crate::simulation::Simulation;
 use crate::task::Want;
@@ -149,6 +150,9 @@ impl Simulation {
         };
         let over = step == BalanceStep::Done;
         self.softirqs[cpu].serving().sched = !over;
+        if over {
+            self.tell(cpu, Entry::Softirq);
+        }
         self.pay(cpu, Section::SchedSoftirq, if over { Then::SoftirqRound } else { Then::Softirq })
     }
 
