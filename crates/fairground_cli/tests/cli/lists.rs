@@ -87,7 +87,7 @@ fn profiles_are_shown_and_compared() {
 #[test]
 fn any_kernel_of_the_tables_is_shown() {
     expect![[r#"
-        From v5.19 to v6.0: 13 changes
+        From v5.19 to v6.0: 12 changes
 
         v6.0
           pelt_clock (seam): rq-clock-pelt → rq-clock-pelt-idle
@@ -95,10 +95,6 @@ fn any_kernel_of_the_tables_is_shown() {
               sleepers who leave it decay. Before: Time is scaled by capacity, then frequency; lost idle
               time is tested once, when the CPU goes idle.
               commit e2f3e35f1f5a "sched/fair: Decay task PELT values during wakeup migration"
-          migrate_detach (seam): after-dequeue → with-dequeue
-              Now: At once, by the dequeue itself: before the groups above it get their weights. Before: At
-              once, when the task has left its queue.
-              commit e1f078f50478 "sched/fair: Combine detach into dequeue when migrating task"
           recent_used_cpu (seam): always-unchecked → always
               Now: The previous CPU at every wake-up that reaches this point. Before: The previous CPU at
               every wake-up that reaches this point; the affinity check uses the new value (a kernel bug).

@@ -140,6 +140,9 @@ fn changes_are_told_version_by_version() {
     assert_eq!(told("SIS_UTIL"), [step("v6.0", "-", "on")]);
     assert_eq!(told("SIS_PROP"), [step("v6.0", "on", "off")]);
     assert_eq!(told("sched_latency_ns"), [step("v6.6", "there", "-")]);
+    // Both are of one series of August 2022, when v6.0 had its features.
+    assert_eq!(told("migrate_detach"), [step("v6.1", "after-dequeue", "with-dequeue")]);
+    assert_eq!(told("attach_new"), [step("v6.1", "before-enqueue", "at-enqueue")]);
     assert!(changes.is_sorted_by_key(|change| change.since));
     let back = show("v6.6").changes(&show("v5.18"));
     assert_eq!(back.len(), changes.len());

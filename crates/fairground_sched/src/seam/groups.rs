@@ -56,7 +56,7 @@ seams! {
         AfterDequeue "after-dequeue" "At once, when the task has left its queue.",
         WithDequeue "with-dequeue" "At once, by the dequeue itself: before the groups above it get their weights.",
     }
-    history { v(4, 12) => AtNextUpdate, v(4, 15) => AfterDequeue, v(6, 0) => WithDequeue, }
+    history { v(4, 12) => AtNextUpdate, v(4, 15) => AfterDequeue, v(6, 1) => WithDequeue, }
 
     /// What request an entity of a group has.
     GroupSlice = group_slice {
