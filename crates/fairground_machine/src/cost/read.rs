@@ -7,6 +7,7 @@ use crate::suggest::{self, clip};
 use fairground_model::{Mistakes, Op};
 use fairground_stdx::units::{UnitError, parse_ns};
 use std::ops::Range;
+use std::sync::OnceLock;
 use toml_edit::{Item, TableLike};
 
 /// The price list of a new machine.
@@ -26,11 +27,14 @@ const PRESETS: [(&str, &str); 10] = [
     ("kvm-guest", include_str!("../prices/kvm-guest.toml")),
 ];
 
+/// The price lists that come with us, each read when it is first asked for: a scenario's digest asks with every run.
+static READ: [OnceLock<Result<CostModel, Mistakes>>; PRESETS.len()] = [const { OnceLock::new() }; PRESETS.len()];
+
 impl CostModel {
     /// The price list `name`.
     pub fn preset(name: &str) -> Result<CostModel, Mistakes> {
-        match PRESETS.iter().find(|(preset, _)| *preset == name) {
-            Some((_, text)) => parse(text),
+        match PRESETS.iter().position(|(preset, _)| *preset == name) {
+            Some(place) => READ[place].get_or_init(|| parse(PRESETS[place].1)).clone(),
             None => {
                 let names: Vec<&str> = CostModel::names().collect();
                 Err(Mistakes::one(format!("unknown price list `{}`", clip(name)), suggest::hint(name, &names)))
