@@ -11,6 +11,7 @@ use super::verdict::is_unstable;
 use fairground_model::CpuMax;
 use fairground_scenario::Error;
 use fairground_stdx::Ns;
+use rayon::prelude::*;
 
 /// A period and burst, and what limit it needs about.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -90,9 +91,6 @@ pub(super) fn has_bursts(lab: &Lab<'_>) -> bool {
     lab.can_run(&Variant::new(CpuMax { quota: Some(quota), period: CpuMax::DEFAULT_PERIOD, burst: quota }))
 }
 
-/// So many seeds that did not decide the answer try what those that did have shown.
-const TRIED: usize = 5;
-
 /// What other periods and bursts need, the cheapest first.
 pub(super) fn alternatives(
     lab: &Lab<'_>,
@@ -102,39 +100,70 @@ pub(super) fn alternatives(
     found: &Smallest,
 ) -> Result<Vec<Alternative>, Error> {
     let Some(CpuMax { quota: Some(_), .. }) = found.limit else { return Ok(Vec::new()) };
-    let usual = limits(lab, now, now.period, Bursts::AsNow);
-    let (seeds, own): (Vec<u64>, Vec<usize>) = found.deciding.iter().copied().unzip();
     let bursts = if has_bursts(lab) { &[Bursts::Zero, Bursts::OfQuota][..] } else { &[Bursts::Zero] };
-    let periods = PERIODS_MS.map(Ns::from_ms);
-    let others = bursts.iter().flat_map(|&bursts| periods.iter().map(move |&period| (period, bursts)));
-    // The present period without a burst is searched with all seeds, if there is none now.
-    let others = others.filter(|&(period, bursts)| period != now.period || bursts == Bursts::OfQuota || now.burst != Ns::ZERO);
-    let tried: Vec<u64> = (0..).filter(|seed| !seeds.contains(seed)).take(TRIED).collect();
-    let mut rows = Vec::new();
-    // Neighbours in this order need limits near each other.
-    let mut hint = found.place;
-    for (period, bursts) in others {
-        let limits = limits(lab, now, period, bursts);
-        // Short periods have no small quotas: counted from the end, places mean the same CPUs.
-        let shift = usual.len() as i64 - limits.len() as i64;
-        let search = Search { lab, goals, limits };
-        let mut moves: Vec<i64> = search
-            .of_seeds(&seeds, usize::try_from(hint as i64 - shift).unwrap_or(0))?
-            .into_iter()
-            .zip(&own)
-            .map(|(place, own)| place as i64 + shift - *own as i64)
-            .collect();
-        moves.sort_unstable();
-        let place = found.place as i64 - shift + moves.get(moves.len() / 2).copied().unwrap_or(0);
-        hint = usize::try_from(place + shift).unwrap_or(0);
-        // Less than the service uses would do for one run only.
-        let stable = search.limits.partition_point(|limit| is_unstable(demand, *limit));
-        // Seeds that are hard with one period need not be those that are hard with another.
-        let place = search.enough_for(&tried, usize::try_from(place).unwrap_or(0).max(stable))?;
-        let limit = search.limits.get(place).copied();
-        rows.extend(limit.filter(|limit| limit.quota.is_some()).map(|limit| Alternative { limit, set_in: SetIn::of(limit) }));
-    }
+    let around = Around { lab, now, goals, demand, found };
+    // Periods in this order need limits near each other, so each begins where the one before ended.
+    let rows: Vec<Vec<Alternative>> =
+        bursts.par_iter().map(|&bursts| around.with_bursts(bursts)).collect::<Result<Vec<Vec<Alternative>>, Error>>()?;
+    let mut rows = rows.concat();
     let share = |limit: CpuMax| limit.quota.map(|quota| u128::from(quota.0) * 1_000_000_000 / u128::from(limit.period.0.max(1)));
     rows.sort_by_key(|row| (share(row.limit), row.set_in, row.limit.period));
     Ok(rows)
+}
+
+/// So many seeds that did not decide the answer try what those that did have shown.
+const TRIED: usize = 5;
+
+/// What other limits are held against.
+struct Around<'a> {
+    lab: &'a Lab<'a>,
+    now: CpuMax,
+    goals: &'a [Goal],
+    demand: u64,
+    found: &'a Smallest,
+}
+
+impl Around<'_> {
+    /// What the periods need with such bursts.
+    fn with_bursts(&self, bursts: Bursts) -> Result<Vec<Alternative>, Error> {
+        let now = self.now;
+        // The present period without a burst is searched with all seeds, if there is none now.
+        let is_other = |period: &Ns| *period != now.period || bursts == Bursts::OfQuota || now.burst != Ns::ZERO;
+        let (mut rows, mut by) = (Vec::new(), 0);
+        for period in PERIODS_MS.map(Ns::from_ms).into_iter().filter(is_other) {
+            let limit;
+            (limit, by) = self.needs(period, bursts, by)?;
+            rows.extend(limit.filter(|limit| limit.quota.is_some()).map(|limit| Alternative { limit, set_in: SetIn::of(limit) }));
+        }
+        Ok(rows)
+    }
+
+    /// The limit that a period and burst need, and by how many steps it lies above the answer. It is looked for from `by` steps on.
+    fn needs(&self, period: Ns, bursts: Bursts, by: i64) -> Result<(Option<CpuMax>, i64), Error> {
+        let Around { lab, now, goals, demand, found } = *self;
+        let limits = limits(lab, now, period, bursts);
+        // Short periods have no small quotas: counted from the end, places mean the same CPUs.
+        let shift = self::limits(lab, now, now.period, Bursts::AsNow).len() as i64 - limits.len() as i64;
+        let place = |usual: usize, by: i64| usize::try_from(usual as i64 + by - shift).unwrap_or(0);
+        let search = Search { lab, goals, limits };
+        // The middle of three lies between the other two. They have the same requests, and move about as far.
+        let (mut moves, mut by): (Vec<i64>, i64) = (Vec::new(), by);
+        for &(seed, own) in &found.deciding {
+            let among = match moves[..] {
+                [least, most] => (place(own, least), place(own, most)),
+                _ => (0, search.limits.len()),
+            };
+            let found = search.of_seed(seed, among, place(own, by), if moves.is_empty() { 2 } else { 1 })?;
+            by = found as i64 + shift - own as i64;
+            moves.push(by);
+            moves.sort_unstable();
+        }
+        let by = moves.get(moves.len() / 2).copied().unwrap_or(0);
+        // Less than the service uses would do for one run only.
+        let stable = search.limits.partition_point(|limit| is_unstable(demand, *limit));
+        // Seeds that are hard with one period need not be those that are hard with another.
+        let tried: Vec<u64> = (0..).filter(|seed| found.deciding.iter().all(|row| row.0 != *seed)).take(TRIED).collect();
+        let enough = search.enough_for(&tried, place(found.place, by).max(stable))?;
+        Ok((search.limits.get(enough).copied(), by))
+    }
 }

@@ -138,18 +138,24 @@ impl Search<'_> {
         }
     }
 
-    /// The smallest limits of single seeds, as places.
-    pub(super) fn of_seeds(&self, seeds: &[u64], hint: usize) -> Result<Vec<usize>, Error> {
-        let mut known: Vec<Known> = seeds.iter().map(|&seed| self.unknown(seed)).collect();
-        self.settle(&mut known, hint, 2)?;
-        Ok(known.iter().map(|one| one.low).collect())
+    /// The smallest limit of a single seed, as a place among those from `among.0` to `among.1`. It is looked for from place `hint` on, with steps
+    /// of `stride` that double.
+    pub(super) fn of_seed(&self, seed: u64, among: (usize, usize), hint: usize, stride: usize) -> Result<usize, Error> {
+        let (low, high) = (among.0.min(self.limits.len()), among.1.min(self.limits.len()));
+        let mut known = [Known { low, high, ..self.unknown(seed) }];
+        self.settle(&mut known, hint.min(high.saturating_sub(1)), stride)?;
+        Ok(known[0].low)
     }
 
-    /// The first place from `from` on at which all of these seeds meet the goal that meet it at all.
+    /// The first place from `from` on at which all of these seeds meet the goal that meet it at all. Each is tried where those before it do, since only
+    /// the hardest one counts.
     pub(super) fn enough_for(&self, seeds: &[u64], from: usize) -> Result<usize, Error> {
-        let mut known: Vec<Known> = seeds.iter().map(|&seed| Known { low: from, ..self.unknown(seed) }).collect();
-        self.settle(&mut known, from, 2)?;
-        Ok(known.iter().map(|one| one.low).filter(|low| *low < self.limits.len()).max().unwrap_or(from))
+        let (mut place, none) = (from, self.limits.len());
+        for &seed in seeds {
+            let own = self.of_seed(seed, (place, none), place, 2)?;
+            place = if own < none { own } else { place };
+        }
+        Ok(place)
     }
 
     fn unknown(&self, seed: u64) -> Known {
