@@ -5,14 +5,21 @@
 //!
 //! ```text
 //! t = |sum of differences| / scale                                 the scale does not depend on the signs
-//! p of the metric with the largest t     share of choices whose largest t of all metrics is at least that
+//! u = t² - ln(metrics of its kind)                                 a metric among many needs more
+//! p of the metric with the largest u     share of choices whose largest u of all metrics is at least that
 //! p of the next one                      the same over the metrics that are left, and no less than the p before
 //! ```
 //!
-//! The scale is what makes metrics comparable. It is the root of the sum of squared differences, or what follows from the sums a + b
-//! of both sides, if that is less: if seeds make no pairs alike, differences and sums scatter equally, and the sums do so about their
-//! mean, so that an effect does not blow their scatter up. It is at least half of that root. Both are the same whichever side of a
-//! pair is called which, so the test stays exact.
+//! The scale is what makes metrics comparable. Its square is the mean of two: the sum of squared differences, and what follows from the
+//! sums a + b of both sides, if that is less: if seeds make no pairs alike, differences and sums scatter equally, and the sums do so
+//! about their mean, so that an effect does not blow their scatter up. The second is at least a quarter of the first, so that t of no
+//! metric is more than 1.3 times as wide as that of others when signs are flipped: the widest one would decide for all.
+//!
+//! There are two kinds of metrics: those of single tasks, and those of the whole run, which are fewer and asked for more often. The chance that
+//! a metric goes beyond t falls about as e^(-t²/2). So the chance of error that each of a kind of n metrics has is in proportion to
+//! 1/√n: 64 tasks do not drown the run.
+//!
+//! Scale and kinds are the same whichever side of a pair is called which, so the test stays exact.
 //!
 //! That is the step-down maxT procedure of Westfall and Young (Resampling-Based Multiple Testing, 1993, algorithm 2.8). The chance of
 //! any false verdict among all metrics of a comparison is at most the level. Correlated metrics, such as percentiles of one
@@ -59,6 +66,8 @@ pub(super) struct Row {
     pub(super) differences: Vec<i128>,
     /// The sums of both sides.
     pub(super) sums: Vec<i128>,
+    /// Whether it is a metric of a single task.
+    pub(super) is_of_task: bool,
 }
 
 /// The two-sided p of each metric, corrected over all of them.
@@ -67,15 +76,22 @@ pub(super) fn max_t(rows: &[Row]) -> Vec<PValue> {
     let metrics: Vec<Metric> = rows.iter().map(|row| Metric::new(&row.differences[..pairs], &row.sums[..pairs])).collect();
     let groups = pairs.min(MAX_GROUPS);
     let all = if groups <= ALL_CHOICES { 1 << groups.saturating_sub(1) } else { CHOICES };
-    let observed: Vec<u64> = metrics.iter().map(|metric| metric.t(0)).collect();
+    // Metrics that never differ can have no verdict, and count for nothing.
+    let count = |is_of_task: bool| {
+        let is_one = |row: &(&Row, &Metric)| row.0.is_of_task == is_of_task && row.1.root > 0;
+        rows.iter().zip(&metrics).filter(is_one).count() as u64
+    };
+    let shares = [false, true].map(|is_of_task| logarithm(count(is_of_task)));
+    let u = |row: usize, signs: u64| metrics[row].squared_t(signs) - shares[usize::from(rows[row].is_of_task)];
+    let observed: Vec<i64> = (0..rows.len()).map(|row| u(row, 0)).collect();
     let mut order: Vec<usize> = (0..metrics.len()).collect();
     order.sort_by_key(|&row| (std::cmp::Reverse(observed[row]), row));
     let mut extreme = vec![0u64; metrics.len()];
     for choice in 0..all {
         let signs = if groups <= ALL_CHOICES { choice } else { scattered(choice) };
-        let mut largest = 0;
+        let mut largest = i64::MIN;
         for &row in order.iter().rev() {
-            largest = metrics[row].t(signs).max(largest);
+            largest = u(row, signs).max(largest);
             extreme[row] += u64::from(largest >= observed[row]);
         }
     }
@@ -85,6 +101,12 @@ pub(super) fn max_t(rows: &[Row]) -> Vec<PValue> {
         extreme[row] = least;
     }
     extreme.into_iter().map(|extreme| PValue { extreme, all }).collect()
+}
+
+/// The natural logarithm with twice [`FRACTION`] bits behind the point: the area under 1/x from 1 on, by the values in the middle of each
+/// stretch of 1. It is right to 4 %; 0 of 0.
+fn logarithm(number: u64) -> i64 {
+    (1..number).map(|from| (2_i64 << (2 * FRACTION)) / (2 * from as i64 + 1)).sum()
 }
 
 /// Signs without a pattern: a bit for each group, none set for 0. SplitMix64's mixing (Steele, Lea, Flood 2014).
@@ -125,15 +147,16 @@ impl Metric {
         // One degree of freedom less than the squares of the differences have.
         let scatter =
             distances.map(|distance| distance.pow(2)).sum::<u128>() / (groups - 1).max(1) as u128 * groups.max(1) as u128;
-        let scale = squares.min(scatter.max(squares / 4));
+        let scale = squares / 2 + squares.min(scatter.max(squares / 4)) / 2;
         Metric { differences, root: scale.isqrt() as u64 }
     }
-    /// t with these signs: a set bit turns the group of its place round.
-    fn t(&self, signs: u64) -> u64 {
+    /// The square of t with these signs: a set bit turns the group of its place round.
+    fn squared_t(&self, signs: u64) -> i64 {
         let turned = |place: usize, difference: i64| if signs >> place & 1 == 1 { -difference } else { difference };
         let sum: i64 = self.differences.iter().enumerate().map(|(place, &difference)| turned(place, difference)).sum();
         let t = (u128::from(sum.unsigned_abs()) << FRACTION).checked_div(u128::from(self.root)).unwrap_or(0);
-        t as u64
+        // t is at most 1.3 times the root of 64 groups.
+        (t * t) as i64
     }
 }
 
@@ -145,7 +168,7 @@ mod tests {
 
     /// Pairs of which only the differences are known: one side is 0.
     fn row(differences: &[i128]) -> Row {
-        Row { differences: differences.to_vec(), sums: differences.to_vec() }
+        Row { differences: differences.to_vec(), sums: differences.to_vec(), is_of_task: false }
     }
 
     fn one(differences: &[i128]) -> PValue {
@@ -183,8 +206,8 @@ mod tests {
     }
 
     /// Metrics of one comparison, of which the first moves by `effect` thousandths of the deviation of its differences. Of what moves a
-    /// pair, `alike` percent are common to both sides.
-    fn family(rng: &mut RngStream, metrics: usize, pairs: usize, effect: i128, alike: u128) -> Vec<Row> {
+    /// pair, `alike` percent are common to both sides. The first `of_run` are metrics of the run, the others of tasks.
+    fn family(rng: &mut RngStream, metrics: usize, pairs: usize, effect: i128, alike: u128, of_run: usize) -> Vec<Row> {
         let [both, a, b] = [(); 3].map(|()| side(rng, metrics, pairs));
         // Shares of variances; the differences have a deviation of 1000.
         let (shared, own) = (1000 * alike.isqrt(), 1000 * (100 - alike).isqrt());
@@ -194,7 +217,8 @@ mod tests {
             let shift = if number == 0 { effect } else { 0 };
             let pair = |at: usize| (value(both[number][at], a[number][at]), value(both[number][at], b[number][at]) + shift);
             let pairs: Vec<(i128, i128)> = (0..pairs).map(pair).collect();
-            Row { differences: pairs.iter().map(|(a, b)| b - a).collect(), sums: pairs.iter().map(|(a, b)| a + b).collect() }
+            let (differences, sums) = (pairs.iter().map(|(a, b)| b - a).collect(), pairs.iter().map(|(a, b)| a + b).collect());
+            Row { differences, sums, is_of_task: number >= of_run }
         };
         (0..metrics).map(row).collect()
     }
@@ -207,15 +231,34 @@ mod tests {
         for alike in [0, 50] {
             let mut shares = Vec::new();
             for pairs in [6, 8, 12] {
-                let wrong = (0..400).filter(|_| any(&family(&mut rng, 37, pairs, 0, alike))).count();
+                let wrong = (0..400).filter(|_| any(&family(&mut rng, 37, pairs, 0, alike, 15))).count();
                 shares.push((pairs, wrong));
                 assert!(wrong <= 30, "{wrong} of 400 with {pairs} pairs, 20 are to be expected");
             }
             let first = |rows: &[Row]| max_t(rows)[0].at_most_one_in(20);
-            let found = (0..100).filter(|_| first(&family(&mut rng, 37, 20, 1000, alike))).count();
-            let alone = (0..100).filter(|_| first(&family(&mut rng, 1, 20, 1000, alike))).count();
+            let found = (0..100).filter(|_| first(&family(&mut rng, 37, 20, 1000, alike, 37))).count();
+            let alone = (0..100).filter(|_| first(&family(&mut rng, 1, 20, 1000, alike, 1))).count();
             println!("alike {alike}: found {found}, alone {alone} of 100; false {shares:?} of 400");
             assert!(found >= [80, 68][usize::from(alike > 0)] && alone >= 95, "{found} and {alone} of 100; false {shares:?}");
+        }
+    }
+
+    /// 15 metrics of the run beside 128 of tasks: an effect on the first is found nearly as often as beside 15 alone.
+    #[test]
+    fn many_tasks_do_not_drown_the_run() {
+        let mut rng = RngStream::new(2, StreamKind::Vopr, 0);
+        let first = |rows: &[Row]| max_t(rows)[0].at_most_one_in(20);
+        let mut found = |of_run: usize| (0..60).filter(|_| first(&family(&mut rng, 143, 20, 1000, 0, of_run))).count();
+        let (beside_tasks, one_kind) = (found(15), found(143));
+        println!("beside tasks {beside_tasks}, if all were of the run {one_kind} of 60");
+        assert!(beside_tasks > one_kind && beside_tasks >= 45, "{beside_tasks} and {one_kind} of 60");
+    }
+
+    #[test]
+    fn logarithms_are_right_to_four_percent() {
+        for (number, ln) in [(0, 0.0), (1, 0.0), (2, 0.6931), (15, 2.708), (64, 4.1589), (1000, 6.9078)] {
+            let found = logarithm(number) as f64 / (1_u64 << (2 * FRACTION)) as f64;
+            assert!(found <= ln && found >= ln * 0.96, "{number}: {found} {ln}");
         }
     }
 

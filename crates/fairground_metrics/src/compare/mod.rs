@@ -114,7 +114,8 @@ impl Paired {
     }
     fn row(&self) -> Row {
         let pairs = || self.a.iter().zip(&self.b).map(|(&a, &b)| (i128::from(a), i128::from(b)));
-        Row { differences: pairs().map(|(a, b)| b - a).collect(), sums: pairs().map(|(a, b)| a + b).collect() }
+        let (differences, sums) = (pairs().map(|(a, b)| b - a).collect(), pairs().map(|(a, b)| a + b).collect());
+        Row { differences, sums, is_of_task: self.name.starts_with("tasks.") }
     }
 }
 
