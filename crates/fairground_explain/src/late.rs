@@ -283,6 +283,7 @@ pub(super) const fn is_interruption(section: Section) -> bool {
             | Section::SchedSoftirq
             | Section::NetRxSoftirq
             | Section::DeviceInterrupt
+            | Section::Softirq
             | Section::Stolen
     )
 }

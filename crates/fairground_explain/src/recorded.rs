@@ -150,8 +150,8 @@ pub fn recorded(path: &Path, options: &RecordedOptions, control: Control<'_>) ->
     found.truncate(options.top);
     let meanwhile = meanwhile.finish();
     let idle = meanwhile.idle();
-    let Meanwhile { ran, taken, tells_interrupts, .. } = meanwhile;
-    let taken = tells_interrupts.then_some(taken);
+    let taken = meanwhile.tells_interrupts.then(|| meanwhile.taken());
+    let ran = meanwhile.ran;
     let beside = Beside::ask(path, &one, &ran, &options.overrides, control.quiet());
     Ok(RecordedStory { origin, waits: count, top: found, one, ran, idle, taken, wakeups, twins, beside, names, groups })
 }
@@ -212,25 +212,37 @@ struct Meanwhile {
     curr: BTreeMap<CpuId, (Instant, Option<TaskId>)>,
     ran: Vec<Ran>,
     idle: BTreeMap<CpuId, Ns>,
-    /// What interrupts, softirqs and the host took of the CPU where the task waited.
-    taken: BTreeMap<&'static str, (Ns, u64)>,
+    /// When interrupts, softirqs and the host had CPUs during the wait. Where the task waits may be told only later.
+    sections: Vec<(CpuId, Section, Instant, Instant)>,
     /// Whether anything of that kind is recorded at all.
     tells_interrupts: bool,
 }
 
 impl Meanwhile {
     fn new(wait: RecordedWait) -> Meanwhile {
-        let (curr, idle, taken) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
-        Meanwhile { wait, cpu: None, curr, ran: Vec::new(), idle, taken, tells_interrupts: false }
+        let (curr, idle) = (BTreeMap::new(), BTreeMap::new());
+        Meanwhile { wait, cpu: None, curr, ran: Vec::new(), idle, sections: Vec::new(), tells_interrupts: false }
     }
     /// A part of the kernel was at work.
     fn takes(&mut self, cpu: CpuId, section: Section, from: Instant, took: Ns) {
         self.tells_interrupts = true;
         let (from, to) = (from.max(self.wait.from), (from + took).min(self.wait.until));
-        if self.cpu == Some(cpu) && from < to {
-            let row = self.taken.entry(section.name()).or_insert((Ns::ZERO, 0));
-            *row = (row.0 + to.since(from), row.1 + 1);
+        if from < to {
+            self.sections.push((cpu, section, from, to));
         }
+    }
+    /// What they took of the CPUs where the task waited, while it waited there; by kind, with how often.
+    fn taken(&self) -> BTreeMap<&'static str, (Ns, u64)> {
+        let mut taken = BTreeMap::new();
+        for &(cpu, section, from, to) in &self.sections {
+            let there = self.ran.iter().filter(|ran| ran.cpu == cpu);
+            let time: u64 = there.map(|ran| to.min(ran.to).saturating_since(from.max(ran.from)).0).sum();
+            if time > 0 {
+                let row = taken.entry(section.name()).or_insert((Ns::ZERO, 0));
+                *row = (row.0 + Ns(time), row.1 + 1);
+            }
+        }
+        taken
     }
     /// What a CPU ran since an instant ends now.
     fn ends(&mut self, cpu: CpuId, at: Instant) {
@@ -342,9 +354,10 @@ impl RecordedStory {
         text += &match &self.taken {
             Some(taken) if taken.is_empty() => "No interrupt, softirq or theft is recorded on its CPU meanwhile.\n".to_string(),
             Some(taken) => {
+                let times = |count: u64| if count == 1 { String::new() } else { format!(" in {count} stretches") };
                 let rows: Vec<String> =
-                    taken.iter().map(|(name, (time, count))| format!("{name} {} in {count}", format_ns(*time))).collect();
-                format!("Of that time the kernel or the host took: {}.\n", rows.join(", "))
+                    taken.iter().map(|(name, (time, count))| format!("{name} {}{}", format_ns(*time), times(*count))).collect();
+                format!("Of that time interrupts, softirqs and the host took: {}.\n", rows.join(", "))
             }
             None => {
                 "Not recorded: interrupts, softirqs, stolen time, throttling. Their time counts for the task that they stopped.\n"
@@ -399,11 +412,19 @@ impl RecordedStory {
             let who = who.map_or("(idle)".to_string(), |task| self.name(task));
             ran.push(vec![who.into(), u64::from(cpu.get()).into(), Cell::ns(time), (stretches as u64).into()]);
         }
+        let mut taken = Table::new(
+            "taken",
+            "what interrupts and the host took of that",
+            columns![left "what", right "time" "time_ns", right "stretches"],
+        );
+        for (what, (time, stretches)) in self.taken.iter().flatten() {
+            taken.push(vec![(*what).into(), Cell::ns(*time), (*stretches).into()]);
+        }
         let mut idle = Table::new("idle_cpus", "CPUs that idled meanwhile", columns![right "cpu", right "idle for" "total_ns"]);
         for (cpu, time) in &self.idle {
             idle.push(vec![u64::from(cpu.get()).into(), Cell::ns(*time)]);
         }
-        let mut tables = vec![ran];
+        let mut tables = vec![ran, taken];
         tables.extend(self.beside.as_ref().ok().map(|beside| beside.table(&self.origin.extent)));
         tables.extend([idle, top]);
         tables.retain(|table| !table.rows().is_empty());

@@ -252,7 +252,8 @@ const fn of_section(section: Section) -> Cause {
         | Section::RescheduleIpi
         | Section::SchedSoftirq
         | Section::NetRxSoftirq
-        | Section::DeviceInterrupt => Cause::Interrupt,
+        | Section::DeviceInterrupt
+        | Section::Softirq => Cause::Interrupt,
         Section::Schedule
         | Section::TryToWakeUp
         | Section::Syscall

@@ -6,7 +6,7 @@
 mod writer;
 
 use fairground_formats::{ImportError, RecordedTrace, read_any, read_file, read_file_into, read_into};
-use fairground_model::{NullSink, PrevState, TraceEvent, WakeContext};
+use fairground_model::{NullSink, PrevState, Section, TraceEvent, WakeContext};
 use fairground_stdx::{CpuId, Ns, TaskId, Vruntime};
 use proptest::prelude::*;
 use std::fs::{self, File};
@@ -224,6 +224,32 @@ fn every_variant_gives_the_same_events() {
             ]
         );
         assert_eq!(trace.stats.offset_ns, 1_200);
+    }
+}
+
+/// The handler of one CPU outlasts events of another one, and is put where it began.
+#[test]
+fn interrupts_are_stretches_of_time() {
+    for layout in variants() {
+        let items = [
+            Item::Sample("irq_handler_entry", 1_000, 0, 0, 5, vec![n(24), n(0)]),
+            Item::Sample("irq_handler_exit", 1_070, 0, 0, 5, vec![n(24), n(1)]),
+            Item::Sample("softirq_entry", 1_080, 0, 0, 5, vec![n(7)]),
+            Item::Sample("sched_wakeup", 1_085, 1, 0, 0, vec![t("b"), n(8), n(120), n(1)]),
+            Item::Sample("softirq_exit", 1_100, 0, 0, 5, vec![n(7)]),
+            Item::Sample("softirq_exit", 1_200, 0, 0, 5, vec![n(1)]),
+            mark(),
+        ];
+        let trace = read_bytes(&layout.file(&items));
+        let section = |section, took| TraceEvent::KernelSection { section, took: Ns(took) };
+        let events: Vec<(u64, TraceEvent)> = trace.events.iter().map(|row| (row.0.ns(), row.2)).collect();
+        let wakeup = TraceEvent::SchedWakeup { task: TaskId::new(0), target_cpu: CpuId::new(1) };
+        assert_eq!(
+            events,
+            [(0, section(Section::DeviceInterrupt, 70)), (80, section(Section::SchedSoftirq, 20)), (85, wakeup)],
+            "{layout:?}"
+        );
+        assert!(notes(&trace).contains("the exit of an interrupt whose entry is not recorded"), "{}", notes(&trace));
     }
 }
 

@@ -6,7 +6,7 @@
 mod writer;
 
 use fairground_formats::{ImportError, RecordedTrace, read_any, read_file};
-use fairground_model::{PrevState, TraceEvent, WakeContext};
+use fairground_model::{PrevState, Section, TraceEvent, WakeContext};
 use fairground_stdx::{CpuId, Ns, TaskId, Vruntime};
 use std::io::Cursor;
 use std::path::{Path, PathBuf};
@@ -111,6 +111,37 @@ fn every_variant_gives_the_same_events() {
         assert_eq!(stats.kernel_release.as_deref(), Some("6.12.3-test"));
         let piped = read_any(&file[..], "-").unwrap();
         assert_eq!(piped, trace, "from a pipe");
+    }
+}
+
+/// A soft interrupt with a hard one in it: each nanosecond goes to the inner one.
+#[test]
+fn interrupts_are_stretches_of_time() {
+    use writer::Kind::{Int, String, U32};
+    for mut layout in variants() {
+        layout.formats.push(("irq_handler_entry", vec![("irq", Int), ("name", String)]));
+        layout.formats.push(("irq_handler_exit", vec![("irq", Int), ("ret", Int)]));
+        layout.formats.extend(["softirq_entry", "softirq_exit"].map(|name| (name, vec![("vec", U32)])));
+        let at = |after: u64| 1_000_000_000_000 + after;
+        let records = vec![
+            record(at(0), "sched_switch", 7, &[t("a"), n(7), n(120), n(1), t("b"), n(8), n(120)]),
+            record(at(100), "softirq_entry", 8, &[n(3)]),
+            record(at(130), "irq_handler_entry", 8, &[n(24), t("eth0")]),
+            record(at(150), "irq_handler_exit", 8, &[n(24), n(1)]),
+            record(at(200), "softirq_exit", 8, &[n(3)]),
+        ];
+        let trace = read(layout.file(&[vec![page(records)]])).unwrap();
+        let section = |section, took| TraceEvent::KernelSection { section, took: Ns(took) };
+        assert_eq!(
+            events(&trace)[1..],
+            [
+                (100, 0, section(Section::NetRxSoftirq, 30)),
+                (130, 0, section(Section::DeviceInterrupt, 20)),
+                (150, 0, section(Section::NetRxSoftirq, 50)),
+            ],
+            "{layout:?}"
+        );
+        assert!(trace.stats.is_clean() && trace.stats.not_used == 0, "{}", notes(&trace));
     }
 }
 

@@ -233,11 +233,13 @@ pub enum Section {
     DeviceInterrupt,
     /// The host runs something else on the physical CPU.
     Stolen,
+    /// Another soft interrupt (timers, RCU, block devices). Recordings of real kernels tell of it; no run has it.
+    Softirq,
 }
 
 impl Section {
     /// All sections in order.
-    pub const ALL: [Section; 15] = [
+    pub const ALL: [Section; 16] = [
         Section::SchedTick,
         Section::Schedule,
         Section::TryToWakeUp,
@@ -253,6 +255,7 @@ impl Section {
         Section::CacheRefill,
         Section::DeviceInterrupt,
         Section::Stolen,
+        Section::Softirq,
     ];
     /// The name in traces and tables.
     pub const fn name(self) -> &'static str {
@@ -272,6 +275,7 @@ impl Section {
             Section::CacheRefill => "cache_refill",
             Section::DeviceInterrupt => "device_interrupt",
             Section::Stolen => "stolen",
+            Section::Softirq => "softirq",
         }
     }
 }

@@ -125,6 +125,31 @@ fn of_a_trace_it_is_told_who_ran_meanwhile() {
 }
 
 /// A run is a record of the model itself: asked in the same states it decides the same. Without preemption by wake-ups it does not, and the rule is named.
+/// The device's interrupt lies in the wait: its time is told, wherever it began.
+#[test]
+fn of_a_trace_it_is_told_what_interrupts_took() {
+    let folder = Folder::new();
+    let trace = folder.path("trace.txt");
+    let lines = [
+        "          <idle>-0       [000] d..3.     1.000000: sched_switch: prev_comm=swapper/0 prev_pid=0 prev_prio=120 prev_state=R ==> next_comm=hog next_pid=10 next_prio=120",
+        "             hog-10      [000] d.h2.     1.000900: irq_handler_entry: irq=24 name=eth0",
+        "             hog-10      [000] d.h3.     1.001000: sched_waking: comm=worker pid=11 prio=120 target_cpu=000",
+        "             hog-10      [000] d.h3.     1.001001: sched_wakeup: comm=worker pid=11 prio=120 target_cpu=000",
+        "             hog-10      [000] d.h2.     1.001300: irq_handler_exit: irq=24 ret=handled",
+        "             hog-10      [000] ..s1.     1.001400: softirq_entry: vec=3 [action=NET_RX]",
+        "             hog-10      [000] ..s1.     1.001600: softirq_exit: vec=3 [action=NET_RX]",
+        "             hog-10      [000] d..3.     1.005000: sched_switch: prev_comm=hog prev_pid=10 prev_prio=120 prev_state=R ==> next_comm=worker next_pid=11 next_prio=120",
+        "             hog-10      [001] d..3.     1.005500: irq_handler_entry: irq=25 name=eth1",
+        "             hog-10      [001] d..3.     1.005600: irq_handler_exit: irq=25 ret=handled",
+    ];
+    std::fs::write(&trace, lines.join("\n") + "\n").unwrap();
+    let told = ok(&["explain", &trace, "--task", "worker"]).out.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(told.contains("worker:11 waited 4.00 ms: from 1.001000 s, when it was woken, to 1.005000 s."), "{told}");
+    let taken = "Of that time interrupts, softirqs and the host took: device_interrupt 299.00 us, net_rx_softirq 200.00 us.";
+    assert!(told.contains(taken), "{told}");
+    assert!(!told.contains("Not recorded: interrupts"), "{told}");
+}
+
 #[test]
 fn of_a_trace_it_is_told_where_the_model_parts_from_it() {
     let folder = Folder::new();

@@ -3,6 +3,7 @@
 use super::bits::{Value, Values};
 use super::current::CurrentTasks;
 use crate::ftrace::state_from_bits;
+use crate::import::interruptions::HandlerEvent;
 use crate::import::sched_record::context_of;
 use crate::import::{Assembler, RawEvent, Who};
 use fairground_model::{PrevState, WakeContext};
@@ -148,6 +149,16 @@ impl Reading<'_, '_, '_> {
             () if has(OLD_SLEEPS) => PrevState::Sleeping,
             () => PrevState::Running,
         })
+    }
+    /// The beginning or end of a handler whose time counts, by the name of the event.
+    pub(super) fn handler(&self, name: &str) -> Option<RawEvent> {
+        let own = name.rsplit_once(':').map_or(name, |row| row.1);
+        // LTTng puts the group before some names.
+        let own = own.strip_prefix("x86_irq_vectors_").unwrap_or(own);
+        let own = own.strip_prefix("irq_").filter(|rest| rest.starts_with("softirq_")).unwrap_or(own);
+        let event = HandlerEvent::of(own)?;
+        let handler = event.handler(self.number(event.field)?);
+        Some(if event.enters { RawEvent::Enters(handler) } else { RawEvent::Leaves(handler) })
     }
     /// The event; `None` if a field is missing or holds an impossible number.
     pub(super) fn event(&mut self, kind: Kind, cpu: u32, running: &CurrentTasks) -> Option<RawEvent> {

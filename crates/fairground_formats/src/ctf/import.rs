@@ -143,7 +143,10 @@ fn deliver(stream: &Stream<'_>, number: u64, has_old_states: bool, running: &mut
     };
     if let Kind::Interrupt(context, begins) = current.kind {
         running.interrupt(cpu, context, begins);
-        return reading.import.stats().unused(number, "beginnings and ends of interrupts only tell who woke a task");
+        let Some(event) = reading.handler(&current.class.name) else {
+            return reading.import.stats().unused(number, "beginnings and ends of such interrupts only tell who woke a task");
+        };
+        return import.push(RawRecord { at_ns: current.at_ns, cpu, line: number, event, current: None });
     }
     let Some(event) = reading.event(current.kind, cpu, running) else {
         let what = format!("the fields of a `{}` could not be read: it was left out", name());

@@ -5,6 +5,7 @@
 
 use crate::ftrace::line::EventLine;
 use crate::ftrace::state;
+use crate::import::interruptions::HandlerEvent;
 use crate::import::{NameTable, RawEvent, Who};
 use fairground_model::Reason;
 
@@ -47,7 +48,10 @@ pub(super) fn parse(line: &EventLine<'_>, names: &mut NameTable) -> Result<RawEv
         "cpu_frequency" => frequency(body),
         "tracing_mark_write" => return quota(body).ok_or(BodyError::NotUsed),
         "cgroup_attach_task" | "cgroup_transfer_tasks" => attach(body, names),
-        _ => return Err(BodyError::NotUsed),
+        name => match HandlerEvent::of(name) {
+            Some(event) => handler(body, event),
+            None => return Err(BodyError::NotUsed),
+        },
     };
     event.ok_or(BodyError::Malformed)
 }
@@ -188,6 +192,13 @@ fn frequency(body: &str) -> Option<RawEvent> {
     Some(RawEvent::CpuFrequency { cpu: number(cpu)?, khz: number(left.strip_prefix("state=")?)? })
 }
 
+/// `irq=24 name=eth0`, `irq=24 ret=handled`, `vec=3 [action=NET_RX]`, `vector=236`.
+fn handler(body: &str, event: HandlerEvent) -> Option<RawEvent> {
+    let value = body.trim_start().strip_prefix(event.field)?.strip_prefix('=')?;
+    let handler = event.handler(number(value)?);
+    Some(if event.enters { RawEvent::Enters(handler) } else { RawEvent::Leaves(handler) })
+}
+
 /// `dst_root=0 dst_id=9 dst_level=2 dst_path=/a/b pid=1 comm=a`.
 fn attach(body: &str, names: &mut NameTable) -> Option<RawEvent> {
     const COMM: &str = " comm=";
@@ -243,7 +254,8 @@ fn wrapping_number(text: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fairground_model::PrevState;
+    use crate::import::interruptions::Handler;
+    use fairground_model::{PrevState, Section};
 
     /// Name, pid and priority.
     type Short = (String, u32, Option<i32>);
@@ -346,7 +358,14 @@ mod tests {
             Ok(RawEvent::Exit { task: Who { pid: 7, prio: Some(120), .. } })
         ));
         assert_eq!(event("cpu_frequency", "state=729000 cpu_id=3"), Ok(RawEvent::CpuFrequency { cpu: 3, khz: 729_000 }));
-        assert_eq!(event("irq_handler_entry", "irq=1"), Err(BodyError::NotUsed));
+        let handler = |section, number| Handler { section, number };
+        let device = handler(Section::DeviceInterrupt, 24);
+        assert_eq!(event("irq_handler_entry", "irq=24 name=eth0"), Ok(RawEvent::Enters(device)));
+        assert_eq!(event("irq_handler_exit", "irq=24 ret=handled"), Ok(RawEvent::Leaves(device)));
+        let net = handler(Section::NetRxSoftirq, 3);
+        assert_eq!(event("softirq_entry", "vec=3 [action=NET_RX]"), Ok(RawEvent::Enters(net)));
+        assert_eq!(event("softirq_exit", "vec=3"), Ok(RawEvent::Leaves(net)));
+        assert_eq!(event("softirq_raise", "vec=3 [action=NET_RX]"), Err(BodyError::NotUsed));
     }
 
     #[test]
@@ -359,6 +378,8 @@ mod tests {
             ("sched_wakeup", "comm=a pid=1 prio=120"),
             ("sched_process_fork", "comm=a pid=1"),
             ("cpu_frequency", "state=729000"),
+            ("irq_handler_entry", "irq=-1 name=eth0"),
+            ("softirq_exit", "action=NET_RX"),
             ("cpu_frequency", "state=729000 cpu_id=-1"),
             ("cpu_frequency", "state=4294967296 cpu_id=0"),
         ] {

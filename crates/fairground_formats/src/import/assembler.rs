@@ -1,5 +1,6 @@
 //! From raw records in any order to events in order.
 
+use crate::import::interruptions::{Interruptions, Stretch};
 use crate::import::order::OrderWindow;
 use crate::import::tasks::{Role, TaskDirectory};
 use crate::import::{Feed, ImportStats, NameId, NameTable, RawEvent, RawRecord, Who};
@@ -16,6 +17,9 @@ pub(crate) struct Assembler<'a> {
     /// The group of each task that is known to be in one.
     groups: BTreeMap<TaskId, NameId>,
     newest_ns: u64,
+    /// The time of the latest record that was handed on.
+    delivered_ns: u64,
+    interruptions: Interruptions,
 }
 
 impl<'a> Assembler<'a> {
@@ -27,6 +31,8 @@ impl<'a> Assembler<'a> {
             tasks: TaskDirectory::default(),
             groups: BTreeMap::new(),
             newest_ns: 0,
+            delivered_ns: 0,
+            interruptions: Interruptions::default(),
         }
     }
     /// Where notes go.
@@ -46,7 +52,36 @@ impl<'a> Assembler<'a> {
             self.feed.stats.info(record.line, "records are not in order of time: they were sorted");
         }
         self.newest_ns = record.at_ns;
+        match record.event {
+            RawEvent::Enters(handler) => {
+                let before = self.interruptions.enter(record.cpu, record.at_ns, handler);
+                self.took(record, before);
+            }
+            RawEvent::Leaves(handler) => match self.interruptions.leave(record.cpu, record.at_ns, handler) {
+                Ok(own) => self.took(record, own),
+                Err(()) => self.feed.stats.unused(record.line, "the exit of an interrupt whose entry is not recorded"),
+            },
+            RawEvent::Switch { .. } => {
+                self.interruptions.switch(record.cpu);
+                self.hold(record);
+            }
+            _ => self.hold(record),
+        }
+    }
+    /// A stretch of a handler, once its end is read: it goes to its beginning, if records so old are still held.
+    fn took(&mut self, record: RawRecord, stretch: Option<Stretch>) {
+        let Some(Stretch { section, from_ns, took_ns }) = stretch else { return };
+        let at_ns = from_ns.max(self.delivered_ns);
+        if at_ns > from_ns {
+            self.feed.stats.info(record.line, "the beginning of an interrupt is too long ago: it counts from later on");
+        }
+        let took_ns = (from_ns + took_ns).saturating_sub(at_ns);
+        self.hold(RawRecord { at_ns, event: RawEvent::Took { section, took_ns }, current: None, ..record });
+    }
+    /// Into the window.
+    fn hold(&mut self, record: RawRecord) {
         if let Some(earliest) = self.window.push(record) {
+            self.delivered_ns = earliest.at_ns.max(self.delivered_ns);
             self.deliver(earliest);
         }
     }
@@ -142,10 +177,11 @@ impl<'a> Assembler<'a> {
                 TraceEvent::SchedProcessExit { task: gone }
             }
             RawEvent::CpuFrequency { cpu, khz } => TraceEvent::CpuFrequency { cpu: CpuId::new(cpu), khz },
+            RawEvent::Took { section, took_ns } => TraceEvent::KernelSection { section, took: Ns(took_ns) },
             RawEvent::Throttle { group, debt_ns } => decision(Reason::Throttle, Decision::group(TgId::new(group)), debt_ns),
             RawEvent::Unthrottle { group, cpu } => decision(Reason::Unthrottle, Decision::group(TgId::new(group)), cpu),
             RawEvent::ThrottleWork { task } => decision(Reason::ThrottleWork, self.resolve(task, Role::Mentioned)?.get(), 0),
-            RawEvent::Group { .. } => return None,
+            RawEvent::Group { .. } | RawEvent::Enters(_) | RawEvent::Leaves(_) => return None,
         })
     }
 }

@@ -4,6 +4,7 @@
 mod assembler;
 pub(crate) mod event_format;
 mod feed;
+pub(crate) mod interruptions;
 mod lines;
 mod order;
 mod own;

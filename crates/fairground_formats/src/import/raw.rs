@@ -1,6 +1,7 @@
 //! A record as it stands in a trace: tasks are process ids with names.
 
-use fairground_model::{PrevState, WakeContext};
+use crate::import::interruptions::Handler;
+use fairground_model::{PrevState, Section, WakeContext};
 use std::collections::BTreeMap;
 
 /// One record before its process ids are turned into task rows.
@@ -61,6 +62,15 @@ pub(crate) enum RawEvent {
     CpuFrequency {
         cpu: u32,
         khz: u32,
+    },
+    /// A handler of interrupts begins.
+    Enters(Handler),
+    /// It is done.
+    Leaves(Handler),
+    /// For so long it had the CPU.
+    Took {
+        section: Section,
+        took_ns: u64,
     },
     /// What our own runs tell of quotas.
     Throttle {

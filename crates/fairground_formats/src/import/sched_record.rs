@@ -1,7 +1,8 @@
-//! From the binary record of a tracepoint of the scheduler, or of frequencies, to an event, by the names of its fields.
+//! From the binary record of a tracepoint of the scheduler, of frequencies or of interrupts to an event, by the names of its fields.
 
 use crate::ftrace::{state_from_bits, state_from_letters};
 use crate::import::event_format::{ByteOrder, EventFormat, Field};
+use crate::import::interruptions::HandlerEvent;
 use crate::import::{Assembler, RawEvent, Who};
 use fairground_model::{PrevState, WakeContext};
 use std::borrow::Cow;
@@ -35,6 +36,7 @@ enum Kind {
     Fork { parent: TaskFields, child: TaskFields },
     Exit { task: TaskFields },
     CpuFrequency { cpu: Field, khz: Field },
+    Handler { event: HandlerEvent, number: Field },
     Attach { task: TaskFields, root: Field, path: Field },
 }
 
@@ -87,7 +89,10 @@ impl SchedRecord {
                 Kind::Attach { task: task("")?, root: find("dst_root")?, path: find("dst_path")? }
             }
             "cpu_frequency" => Kind::CpuFrequency { cpu: find("cpu_id")?, khz: find("state")? },
-            _ => return Ok(None),
+            name => match HandlerEvent::of(name) {
+                Some(event) => Kind::Handler { event, number: find(event.field)? },
+                None => return Ok(None),
+            },
         };
         Ok(Some(SchedRecord { kind, order }))
     }
@@ -132,6 +137,10 @@ impl SchedRecord {
                 let path = String::from_utf8_lossy(path.text(record, self.order)?);
                 let path = fields.import.names.intern(&path);
                 RawEvent::Group { task: fields.who(task)?, path, is_v1: fields.integer(root)? != 0 }
+            }
+            Kind::Handler { event, number } => {
+                let handler = event.handler(fields.number(number)?);
+                if event.enters { RawEvent::Enters(handler) } else { RawEvent::Leaves(handler) }
             }
             Kind::CpuFrequency { cpu, khz } => {
                 RawEvent::CpuFrequency { cpu: fields.number(cpu)?, khz: u32::try_from(fields.integer(khz)?).ok()? }

@@ -6,7 +6,7 @@ use crate::import::{Assembler, ImportStats, NameId, RawEvent, Who};
 use std::collections::BTreeMap;
 
 /// The systems of the tracepoints that are used.
-const USED: [&str; 3] = ["sched", "power", "cgroup"];
+const USED: [&str; 5] = ["sched", "power", "cgroup", "irq", "irq_vectors"];
 /// Characters of an unused tracepoint's name that a note shows.
 const NAME_SHOWN: usize = 60;
 

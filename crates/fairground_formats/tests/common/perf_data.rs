@@ -59,7 +59,7 @@ pub(crate) enum Value {
     Text(&'static str),
 }
 
-const TRACEPOINTS: [(&str, &[(&str, usize)]); 9] = [
+const TRACEPOINTS: [(&str, &[(&str, usize)]); 13] = [
     (
         "sched_switch",
         &[
@@ -83,6 +83,10 @@ const TRACEPOINTS: [(&str, &[(&str, usize)]); 9] = [
     ),
     ("sched_process_exit", &[("char comm[16]", 16), ("pid_t pid", 4), ("int prio", 4)]),
     ("cpu_frequency", &[("u32 state", 4), ("u32 cpu_id", 4)]),
+    ("irq_handler_entry", &[("int irq", 4), ("__data_loc char[] name", 4)]),
+    ("irq_handler_exit", &[("int irq", 4), ("int ret", 4)]),
+    ("softirq_entry", &[("unsigned int vec", 4)]),
+    ("softirq_exit", &[("unsigned int vec", 4)]),
 ];
 
 impl Layout {
