@@ -33,7 +33,7 @@ pub(super) fn look(
     let removal = Named::new(scenario, set, &other, whole.is_named()).removals(other.cause).into_iter().next();
     let Some(text) = removal.filter(|text| other.cause != one.cause && *text != own) else { return Ok(()) };
     let change = format!("{own}; {text}");
-    let row = Outcome { whole: whole.try_text(&change)?, change, delay: None };
+    let row = Outcome { whole: whole.try_text(&change)?, change, delay: None, pairs: None };
     if halves(&row) {
         proof.outcomes.insert(0, row);
         proof.also = Some((other.cause, delay));

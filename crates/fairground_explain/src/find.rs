@@ -3,7 +3,9 @@
 use super::late::{Late, Progress};
 use super::percentile::Percentile;
 use fairground_model::{LockEvent, MessageEvent, Sink, TraceEvent, WakeContext};
+use fairground_sim::Simulation;
 use fairground_stdx::{CpuId, Id, Instant, Ns, PipeId, TaskId};
+use std::collections::BTreeMap;
 
 /// What a task waited for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -65,8 +67,8 @@ pub struct Request {
     pub pipe: PipeId,
     /// Its number there.
     pub number: u64,
-    /// When it was read.
-    pub read: Instant,
+    /// When it was read; `None` if nobody had read it at the end of the run.
+    pub read: Option<Instant>,
     /// Whether it waited until somebody had time for it: nobody slept who could have read it.
     pub queued: bool,
     /// How long who read it computed and slept for it. That is no delay.
@@ -96,6 +98,8 @@ pub(super) struct Delays {
     watched: Vec<bool>,
     /// The followed task that has each CPU.
     curr: Vec<Option<TaskId>>,
+    /// Who read each pipe last, of those who have not ended.
+    readers: BTreeMap<PipeId, TaskId>,
     found: Vec<Delay>,
 }
 
@@ -103,7 +107,7 @@ impl Delays {
     /// Watches the tasks for which `watched` says so, by row. All are followed, as any of them may wake one of those.
     pub(super) fn new(watched: &[bool], cpus: usize) -> Delays {
         let rows = (0..watched.len()).map(|row| Some(Late::new(TaskId::from_index(row)))).collect();
-        Delays { rows, watched: watched.to_vec(), curr: vec![None; cpus], found: Vec::new() }
+        Delays { rows, watched: watched.to_vec(), curr: vec![None; cpus], readers: BTreeMap::new(), found: Vec::new() }
     }
     /// Follows one task, which has a CPU since an instant, or has none.
     pub(super) fn of_one(task: TaskId, runs: Option<(CpuId, Instant)>, cpus: usize) -> Delays {
@@ -114,7 +118,7 @@ impl Delays {
             curr[cpu.index()] = Some(task);
         }
         let watched = (0..=task.index()).map(|row| row == task.index()).collect();
-        Delays { rows, watched, curr, found: Vec::new() }
+        Delays { rows, watched, curr, readers: BTreeMap::new(), found: Vec::new() }
     }
     /// How far a followed task has come.
     pub(super) fn progress(&self, task: TaskId, now: Instant) -> Option<Progress> {
@@ -124,6 +128,19 @@ impl Delays {
     pub(super) fn sleepers(&self) -> Vec<bool> {
         let was_woken = |(row, &watched): (&Option<Late>, &bool)| watched && row.as_ref().is_some_and(Late::was_woken);
         self.rows.iter().zip(&self.watched).map(was_woken).collect()
+    }
+    /// The run is over: messages that nobody has read wait still, for who read their pipe last. If that one has ended, nobody is
+    /// to read them.
+    pub(super) fn add_unread(&mut self, run: &Simulation) {
+        let end = run.now();
+        for (pipe, number, written) in run.unread_messages() {
+            let Some(&task) = self.readers.get(&pipe).filter(|task| self.watched.get(task.index()) == Some(&true)) else {
+                continue;
+            };
+            let request = Some(Request { pipe, number, read: None, queued: true, own: Ns::ZERO });
+            let (kind, ran, back) = (Kind::Request, false, Instant::ZERO);
+            self.found.push(Delay { task, wakes: None, kind, from: written, until: end, ran, back, request });
+        }
     }
     /// The delays in order of their ends; those that had not ended end with the run.
     pub(super) fn found(mut self, end: Instant) -> Vec<Delay> {
@@ -182,6 +199,7 @@ impl Sink for Delays {
                 }
                 self.curr[cpu.index()] = next.filter(|next| self.rows.get(next.index()).is_some_and(Option::is_some));
             }
+            TraceEvent::SchedProcessExit { task } => self.readers.retain(|_, reader| *reader != task),
             TraceEvent::KernelSection { section, took } => {
                 if let Some(task) = self.curr[cpu.index()] {
                     self.tell(task, |row| row.interrupted(at, section, took));
@@ -200,6 +218,7 @@ impl Sink for Delays {
         self.tell(event.task, |row| row.lock(at, event.act));
     }
     fn message(&mut self, at: Instant, event: &MessageEvent) {
+        self.readers.insert(event.pipe, event.task);
         self.tell(event.task, |row| row.message(at, event));
     }
 }
@@ -227,6 +246,86 @@ pub(super) fn from_percentile(found: &[Delay], percentile: Percentile) -> Option
 #[cfg(test)]
 mod tests {
     use super::*;
+    use fairground_model::{MessageAct, PrevState};
+
+    const PRODUCER: TaskId = TaskId::new(0);
+    const CONSUMER: TaskId = TaskId::new(1);
+    const OTHER: TaskId = TaskId::new(2);
+    const CPU: CpuId = CpuId::new(0);
+
+    fn at(us: u64) -> Instant {
+        Instant::from_ns(us * 1000)
+    }
+    fn waking(task: TaskId, waker: Option<TaskId>) -> TraceEvent {
+        let context = if waker.is_some() { WakeContext::Task } else { WakeContext::Hardirq };
+        TraceEvent::SchedWaking { task, target_cpu: CPU, waker, context }
+    }
+    fn switch(prev: Option<TaskId>, prev_state: PrevState, next: Option<TaskId>) -> TraceEvent {
+        TraceEvent::SchedSwitch { prev, prev_state, next }
+    }
+    /// Only the delays of the consumer count.
+    fn delays() -> Delays {
+        Delays::new(&[false, true, false], 1)
+    }
+    /// Task, whom it woke late, from and until in us.
+    fn rows(delays: Delays, end_us: u64) -> Vec<(TaskId, Option<TaskId>, u64, u64)> {
+        let found = delays.found(at(end_us));
+        found.iter().map(|row| (row.task, row.wakes, row.from.ns() / 1000, row.until.ns() / 1000)).collect()
+    }
+
+    /// The producer's timer is due at 50, and it runs at 300. It wakes the consumer, which is late by that, too.
+    #[test]
+    fn a_delay_is_handed_on_to_whom_the_late_task_wakes() {
+        let mut delays = delays();
+        delays.timer(at(50), CPU, PRODUCER, at(50));
+        delays.record(at(100), CPU, &waking(PRODUCER, None));
+        delays.record(at(300), CPU, &switch(Some(OTHER), PrevState::Running, Some(PRODUCER)));
+        delays.record(at(350), CPU, &waking(CONSUMER, Some(PRODUCER)));
+        delays.record(at(360), CPU, &switch(Some(PRODUCER), PrevState::Sleeping, Some(CONSUMER)));
+        // The same delay is handed on once, however often it wakes the other one.
+        delays.record(at(400), CPU, &switch(Some(CONSUMER), PrevState::Sleeping, Some(PRODUCER)));
+        delays.record(at(410), CPU, &waking(CONSUMER, Some(PRODUCER)));
+        delays.record(at(420), CPU, &switch(Some(PRODUCER), PrevState::Sleeping, Some(CONSUMER)));
+        let found = rows(delays, 500);
+        assert_eq!(found, [(PRODUCER, Some(CONSUMER), 50, 300), (CONSUMER, None, 350, 360), (CONSUMER, None, 410, 420)]);
+    }
+
+    /// Whoever wakes it after a sleep of its own is not late by what was before.
+    #[test]
+    fn a_chain_ends_where_a_timer_wakes_the_waker() {
+        let mut delays = delays();
+        delays.record(at(100), CPU, &waking(PRODUCER, None));
+        delays.record(at(300), CPU, &switch(None, PrevState::Running, Some(PRODUCER)));
+        delays.record(at(310), CPU, &switch(Some(PRODUCER), PrevState::Sleeping, None));
+        delays.record(at(600), CPU, &waking(PRODUCER, None));
+        delays.record(at(600), CPU, &switch(None, PrevState::Running, Some(PRODUCER)));
+        delays.record(at(610), CPU, &waking(CONSUMER, Some(PRODUCER)));
+        delays.record(at(620), CPU, &switch(Some(PRODUCER), PrevState::Sleeping, Some(CONSUMER)));
+        assert_eq!(rows(delays, 700), [(CONSUMER, None, 610, 620)]);
+    }
+
+    /// Two messages, written at 100 and 120: the second one waits until the first is dealt with, and the work is no delay.
+    #[test]
+    fn a_request_waits_until_its_reader_has_time() {
+        let mut delays = delays();
+        let message = |us, act| (at(us), MessageEvent { pipe: PipeId::new(0), task: CONSUMER, act });
+        let has = |number, written, slept| MessageAct::Has { number, written: at(written), slept };
+        delays.record(at(90), CPU, &switch(None, PrevState::Running, Some(CONSUMER)));
+        for (at, event) in [
+            message(110, has(1, 100, true)),
+            message(300, MessageAct::Asks),
+            message(300, has(2, 120, false)),
+            message(400, MessageAct::Asks),
+        ] {
+            delays.message(at, &event);
+        }
+        let found = delays.found(at(500));
+        let requests: Vec<&Delay> = found.iter().filter(|row| row.kind == Kind::Request).collect();
+        let told: Vec<(u64, bool, Ns)> =
+            requests.iter().map(|row| (row.request.unwrap().number, row.is_a_delay(), row.length())).collect();
+        assert_eq!(told, [(1, false, Ns(10_000)), (2, true, Ns(180_000))]);
+        assert!(requests.iter().all(|row| row.ran && row.task == CONSUMER));
+    }
 
     #[test]
     fn a_percentile_is_the_nearest_rank() {

@@ -158,7 +158,7 @@ impl Late {
         match event.act {
             MessageAct::Asks => self.end_request(at, true),
             MessageAct::Has { number, written, slept } => {
-                let request = Request { pipe: event.pipe, number, read: at, queued: !slept && written < at, own: Ns::ZERO };
+                let request = Request { pipe: event.pipe, number, read: Some(at), queued: !slept && written < at, own: Ns::ZERO };
                 self.open = Some(Open { written, request, ran: self.ran(at), slept: self.slept });
                 None
             }

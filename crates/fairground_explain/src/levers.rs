@@ -1,15 +1,15 @@
 //! What could be changed against a cause: the change that takes the cause itself away, and changes that people can make.
 
 use super::cause::Cause;
-use super::one::Explained;
+use super::one::{Explained, is_crowding};
 use super::own::is_of_kind;
 use super::parts::{Keeps, Who};
-use super::what_if::{NO_DEEP_IDLE, NO_INTERRUPTS, NO_STEAL, QUEUED_LOAD};
+use super::what_if::{CPUS, NO_DEEP_IDLE, NO_INTERRUPTS, NO_STEAL, QUEUED_LOAD};
 use fairground_model::{DEFAULT_SHARES, Policy, Start, TaskSet, TaskSpec, event};
 use fairground_scenario::Scenario;
 use fairground_sched::Profile;
 use fairground_sched::profile::{Known, KnownKind};
-use fairground_stdx::{CpuMask, TaskId, TgId};
+use fairground_stdx::{CpuMask, Ns, TaskId, TgId};
 
 /// The greatest HZ that a kernel is built with.
 const HZ_MOST: u32 = 1000;
@@ -317,11 +317,19 @@ impl<'a> Named<'a> {
         (self.scenario.machine.hz < HZ_MOST).then(|| format!("machine.hz={HZ_MOST}"))
     }
 
-    /// Changes with which a run must begin: another HZ, and the latest kernel.
+    /// Twice as many CPUs, if it waited behind others, or for somebody who did.
+    fn more_cpus(&self) -> Option<String> {
+        let is_behind = |cause: Cause| is_crowding(cause) || matches!(cause, Cause::LockHolderPreempted | Cause::WorkersBusy);
+        let behind = self.one.parts.rows().iter().filter(|part| is_behind(part.cause)).map(|part| part.time.0).sum();
+        let twice = self.scenario.machine.cpus.len() * 2;
+        (self.one.is_worth(Ns(behind)) && twice <= CpuMask::CAPACITY).then(|| format!("{CPUS}{twice}"))
+    }
+
+    /// Changes with which a run must begin: another HZ, the latest kernel, and more CPUs.
     pub(super) fn to_begin_with(&self) -> Vec<String> {
         let is_kernel = |row: &Known| row.kind == KnownKind::Modelled && !row.name.contains('+');
         let latest = Profile::known().into_iter().rfind(is_kernel).map(|row| format!("kernel={}", row.name));
-        self.finer_ticks().into_iter().chain(latest).collect()
+        self.finer_ticks().into_iter().chain(latest).chain(self.more_cpus()).collect()
     }
 
     /// The overlays that are modelled for this kernel.

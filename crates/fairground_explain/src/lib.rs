@@ -56,13 +56,14 @@ pub use proof::{Confidence, Proof, Suspect};
 pub use recorded::{Ran, RecordedOptions, RecordedStory, RecordedWait, is_recording, recorded};
 pub use show::{document, document_of_none, story, story_of_none, tables};
 pub use verdicts::{Misread, Miss};
-pub use what_if::{Change, NO_DEEP_IDLE, NO_INTERRUPTS, NO_STEAL, Outcome, QUEUED_LOAD};
+pub use what_if::{Change, NO_DEEP_IDLE, NO_INTERRUPTS, NO_STEAL, Outcome, Pairs, QUEUED_LOAD};
 
 use fairground_model::cgroup::ROOT;
 use fairground_model::{Start, TaskSet, event};
 use fairground_scenario::{Control, Error, Scenario, guard};
 use fairground_stdx::nearest;
 use fairground_stdx::{Id, Instant, Ns, TaskId, TgId, units};
+use levers::Named;
 use replay::{FirstRun, Replay};
 use whole::WholeRuns;
 
@@ -132,7 +133,7 @@ impl Explanation {
     }
     /// Whether a change saves a twentieth of the delay.
     fn helps(&self, row: &Outcome) -> bool {
-        row.left().is_some_and(|left| self.one.is_worth(self.one.delay.length().saturating_sub(left)))
+        row.holds() && row.left().is_some_and(|left| self.one.is_worth(self.one.delay.length().saturating_sub(left)))
     }
     /// What the time went to: each cause with its share in thousandths, the greatest first. Causes elsewhere have none.
     pub fn shares(&self) -> Vec<(Cause, u64)> {
@@ -188,6 +189,8 @@ fn explained(
             let mut proof = proof::prove(scenario, &set, &one, &lab, &mut whole)?;
             one.cause = proof.suspects.first().map_or(one.cause, |first| first.cause);
             also::look((scenario, &set), &one, (&mut proof, &mut whole))?;
+            let last = Named::new(scenario, &set, &one, asked.named).to_begin_with();
+            proof.untried = whole.begin_with(&one, &last, &mut proof.outcomes)?;
             proof
         }
         false => Proof {

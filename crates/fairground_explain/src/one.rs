@@ -102,7 +102,7 @@ impl Explained {
     }
     /// Whether a length of time counts at all.
     pub(super) fn is_worth(&self, length: Ns) -> bool {
-        length.0 * 100 >= self.delay.length().0 * LEAST_PCT && length > Ns::ZERO
+        is_share(length, self.delay.length())
     }
 
     /// What the account of the time says, before anything is tried. First of all what is proved: a balance that, but for a
@@ -177,6 +177,11 @@ impl Explained {
         }
         causes
     }
+}
+
+/// Whether a part of a length of time counts at all.
+pub(super) const fn is_share(part: Ns, whole: Ns) -> bool {
+    part.0 * 100 >= whole.0 * LEAST_PCT && part.0 > 0
 }
 
 /// Whether a cause comes from others on the same CPU, so that another CPU would have been the way out.

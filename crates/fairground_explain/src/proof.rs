@@ -131,7 +131,7 @@ pub struct Proof {
     pub outcomes: Vec<Outcome>,
     /// Where the one change is not enough: the delay that is about as long in a run that begins with it, and its cause.
     pub also: Option<(Cause, Delay)>,
-    /// Changes with which a run must begin, where nothing helps and the run is too long to be made again.
+    /// Changes with which a run must begin that were left out, since the run is too long to be made again so often.
     pub untried: Vec<String>,
 }
 
@@ -215,10 +215,8 @@ pub(super) fn prove(
         (both.as_ref() == Some(&row.change), !is_own || row.change.contains(YIELDS), with, row.change.contains(YIELDS), row.delay)
     };
     outcomes.sort_by_key(|row| place(row));
-    let cause = suspects.first().map(|first| first.cause);
-    let own = |text: &str| named.sets_itself(text);
-    let untried = whole.judge(one, cause, &own, &named.to_begin_with(), &mut outcomes)?;
-    Ok(Proof { suspects, confidence, outcomes, also: None, untried })
+    whole.judge(one, &|text| named.sets_itself(text), &mut outcomes)?;
+    Ok(Proof { suspects, confidence, outcomes, also: None, untried: Vec::new() })
 }
 
 /// A burst of work is the cause of a throttled group if the quota is enough in the long run: with all of its unused quota kept, the
@@ -252,7 +250,7 @@ fn workers(scenario: &Scenario, one: &Explained, tried: &mut Tried<'_, '_>, whol
         let number = service.workers.saturating_mul(1 << double).min(WORKERS_AT_MOST);
         let text = format!("{WORKERS}{number}");
         let Some(left) = whole.try_text(&text)? else { break };
-        tried.outcomes.push(Outcome { change: text.clone(), delay: None, whole: Some(left) });
+        tried.outcomes.push(Outcome { change: text.clone(), delay: None, whole: Some(left), pairs: None });
         let saved = length.saturating_sub(left);
         suspect.removable = true;
         if suspect.removal.as_ref().is_none_or(|best| saved > best.1) {

@@ -62,6 +62,7 @@ impl<'s> Replay<'s> {
             }
         }
         let sleepers = delays.sleepers();
+        delays.add_unread(&run);
         let (digest, end, events) = (run.digest(), run.now(), run.counts().events());
         let replay = Replay { scenario, run: copies[0].0.clone(), past: copies[0].1.clone(), copies };
         Ok(Some(FirstRun { delays: delays.found(end), sleepers, replay, digest, end, events }))

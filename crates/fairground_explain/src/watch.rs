@@ -173,7 +173,7 @@ impl Watch {
     /// What who reads a request is about while he computes or sleeps: another request, or this one.
     fn at_work(&self, group: Option<TgId>, now: Instant) -> Option<State> {
         let request = self.delay.request?;
-        Some(match now < request.read {
+        Some(match request.read.is_none_or(|read| now < read) {
             true => State::Kept(Cause::WorkersBusy, Who::Task(self.delay.task, group)),
             false => State::AtWork,
         })

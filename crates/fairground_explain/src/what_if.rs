@@ -14,7 +14,7 @@ use fairground_scenario::{Error, Overrides, Scenario};
 use fairground_sched::profile::ProfileError;
 use fairground_sched::{Profile, TaskState};
 use fairground_sim::{Flow, Simulation, Stopped};
-use fairground_stdx::{CpuId, Instant, Ns, TaskId, units};
+use fairground_stdx::{CpuId, CpuMask, Instant, Ns, TaskId, units};
 
 /// A changed run is followed for so many times the delay beyond its end, and for no less than [`AT_LEAST`].
 const PATIENCE: u64 = 20;
@@ -52,6 +52,8 @@ pub(super) const WORKERS_AT_MOST: u32 = 1024;
 const MACHINE: &str = "machine.";
 /// What stands before the name of another kernel.
 const KERNEL: &str = "kernel=";
+/// What stands before a number of CPUs.
+pub(super) const CPUS: &str = "cpus=";
 /// What stands before a number of workers.
 pub(super) const WORKERS: &str = "workers=";
 
@@ -82,19 +84,18 @@ pub struct Change {
 }
 
 impl Change {
+    /// Nothing is changed.
+    pub(super) fn none() -> Change {
+        let (acts, without, slack) = (Vec::new(), Vec::new(), Vec::new());
+        Change { text: String::new(), profile: None, rebuilt: None, acts, without, slack }
+    }
     /// An overlay (`independent-runnable`), a feature (`NO_WAKEUP_PREEMPTION`), a tunable (`sched_wakeup_granularity_ns=0`), a
     /// seam (`preemption=full`), a change of `[[at]]` (`affinity worker 0-3`), a timer slack (`slack worker 1us`), another kernel
-    /// (`kernel=6.12`), a number of workers of the service (`workers=16`), a setting of the machine (`machine.hz=1000`), or one of [`QUEUED_LOAD`] and the other names of
-    /// this module. Several stand with `;` between them.
+    /// (`kernel=6.12`), a number of workers of the service (`workers=16`), a greater number of CPUs (`cpus=8`), a setting of the
+    /// machine (`machine.hz=1000`), or one of [`QUEUED_LOAD`] and the other names of this module. Several stand with `;` between
+    /// them.
     pub fn parse(text: &str, scenario: &Scenario) -> Result<Change, Error> {
-        let mut change = Change {
-            text: text.trim().to_string(),
-            profile: None,
-            rebuilt: None,
-            acts: Vec::new(),
-            without: Vec::new(),
-            slack: Vec::new(),
-        };
+        let mut change = Change { text: text.trim().to_string(), ..Change::none() };
         for part in text.split(';').map(str::trim) {
             if let Some((_, without)) = WITHOUT.iter().find(|row| row.0 == part) {
                 change.without.push(*without);
@@ -110,9 +111,13 @@ impl Change {
                 change.rebuilt = machine.map(|machine| Box::new(before.with_machine(machine)));
             } else if let Some(workers) = part.strip_prefix(WORKERS) {
                 change.rebuilt = Some(Box::new(with_workers(change.before(scenario), workers)?));
+            } else if let Some(cpus) = part.strip_prefix(CPUS) {
+                change.rebuilt = Some(Box::new(with_cpus(change.before(scenario), cpus)?));
             } else if let Some(name) = part.strip_prefix(KERNEL) {
-                let kernel = Profile::parse(name).map_err(wrong)?;
-                change.rebuilt = Some(Box::new(change.before(scenario).with_profile(kernel)));
+                let before = change.before(scenario);
+                // What the scenario sets beside its kernel stays: nobody asked to drop it.
+                let kernel = Profile::parse(name).and_then(|kernel| kernel.with_settings_of(&before.profile)).map_err(wrong)?;
+                change.rebuilt = Some(Box::new(before.with_profile(kernel)));
             } else {
                 let before = change.profile.take().map_or_else(|| change.before(scenario).profile.clone(), |profile| *profile);
                 change.profile = Some(Box::new(changed(before, part).map_err(wrong)?));
@@ -190,7 +195,13 @@ impl Change {
     }
     /// A run that begins with the change.
     pub(super) fn whole(&self, scenario: &Scenario) -> Result<Simulation, Error> {
-        let mut changed = self.before(scenario).clone();
+        self.whole_of(self.before(scenario).clone())
+    }
+    /// The same with another seed.
+    pub(super) fn whole_with_seed(&self, scenario: &Scenario, seed: u64) -> Result<Simulation, Error> {
+        self.whole_of(self.before(scenario).with_seed(seed))
+    }
+    fn whole_of(&self, mut changed: Scenario) -> Result<Simulation, Error> {
         if let Some(profile) = &self.profile {
             changed.profile = (**profile).clone();
         }
@@ -205,7 +216,7 @@ impl Change {
                 own::keep(&mut setup.tasks, task, &kept);
             }
         }
-        let mut run = Simulation::new(setup).map_err(|mistakes| scenario.wrong(mistakes))?;
+        let mut run = Simulation::new(setup).map_err(|mistakes| changed.wrong(mistakes))?;
         self.take_away(&mut run);
         Ok(run)
     }
@@ -243,6 +254,27 @@ fn with_workers(scenario: &Scenario, workers: &str) -> Result<Scenario, Error> {
     Ok(scenario.with_service(row, service))
 }
 
+/// The scenario on a machine with more CPUs. What is bound to some of them stays so.
+fn with_cpus(scenario: &Scenario, cpus: &str) -> Result<Scenario, Error> {
+    let own = scenario.machine.cpus.len();
+    match cpus.trim().parse::<usize>() {
+        Ok(count) if (own..=CpuMask::CAPACITY).contains(&count) => Ok(scenario.with_machine(scenario.machine.with_cpus(count))),
+        Ok(count) if (1..own).contains(&count) => Err(Error::one(
+            "command line",
+            format!("--what-if: `cpus={cpus}`: the machine has {own} CPUs already"),
+            format!(
+                "For fewer CPUs take some off line: `--what-if \"offline {}\"`.",
+                CpuMask::first_n(own).and_not(&CpuMask::first_n(count))
+            ),
+        )),
+        _ => Err(Error::one(
+            "command line",
+            format!("--what-if: `cpus={cpus}`: no such number of CPUs"),
+            format!("Write {own} to {}, as in `cpus={}`.", CpuMask::CAPACITY, 2 * own),
+        )),
+    }
+}
+
 /// What is wrong with a profile, as a mistake of the command line.
 fn wrong(error: ProfileError) -> Error {
     Error::one("command line", format!("--what-if: {}", error.message), error.hint)
@@ -258,6 +290,15 @@ fn changed(profile: Profile, text: &str) -> Result<Profile, ProfileError> {
     }
 }
 
+/// Pairs of runs with other seeds, each with a change and without it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Pairs {
+    /// In how many of them the delay of the same rank is shorter by a twentieth at least.
+    pub hold: u32,
+    /// How many there are.
+    pub of: u32,
+}
+
 /// What a change makes of a delay.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Outcome {
@@ -268,12 +309,18 @@ pub struct Outcome {
     pub delay: Option<Ns>,
     /// The delay of the same rank among those of the task in a run that begins with the change; `None` if that was not tried.
     pub whole: Option<Ns>,
+    /// Whether that holds with other seeds, of a change with which a run must begin; `None` if it was not tried.
+    pub pairs: Option<Pairs>,
 }
 
 impl Outcome {
     /// What is left of the delay: in the whole run if that was tried.
     pub fn left(&self) -> Option<Ns> {
         self.whole.or(self.delay)
+    }
+    /// Whether other seeds do not refute it: it holds in at least three quarters of their pairs.
+    pub fn holds(&self) -> bool {
+        self.pairs.is_none_or(|pairs| pairs.hold * 4 >= pairs.of * 3)
     }
 }
 
@@ -313,7 +360,7 @@ impl<'s> Lab<'s> {
     /// Follows the run with a change. One with which a run must begin has no outcome here.
     pub(super) fn outcome(&self, change: &Change) -> Result<Outcome, Error> {
         if change.rebuilt.is_some() {
-            return Ok(Outcome { change: change.text.clone(), delay: None, whole: None });
+            return Ok(Outcome { change: change.text.clone(), delay: None, whole: None, pairs: None });
         }
         let mut run = self.start.clone();
         if let Some(profile) = &change.profile {
@@ -333,7 +380,7 @@ impl<'s> Lab<'s> {
             }
         };
         let with = (self.delay.length().0 + late.0).saturating_sub(self.late.0);
-        Ok(Outcome { change: change.text.clone(), delay: reached.then_some(Ns(with)), whole: None })
+        Ok(Outcome { change: change.text.clone(), delay: reached.then_some(Ns(with)), whole: None, pairs: None })
     }
 
     /// How late the task is on the way to the end of the delay, and whether it comes there.

@@ -3,7 +3,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may stop at the first surprise")]
 
-use fairground_explain::{Cause, ExplainOptions, Explanation, explain};
+use fairground_explain::{Cause, Delay, ExplainOptions, Explanation, Kind, Pairs, explain, story};
 use fairground_scenario::{Control, Overrides, Scenario};
 use fairground_stdx::Ns;
 use std::path::Path;
@@ -102,6 +102,102 @@ fn a_change_of_hz_is_made_from_the_beginning() {
     assert_eq!(outcome.delay, None);
     assert!(outcome.whole.unwrap().0 * 2 <= late.one.delay.length().0, "{outcome:?}");
     assert_eq!(late.remedy(), Some(outcome));
+}
+
+/// A message is written every 2 ms, and the work for it takes 5: what nobody has read at the end waits longest.
+#[test]
+fn a_message_that_nobody_reads_is_a_delay() {
+    let text = r#"
+        seed = 1
+        duration = "100ms"
+        [machine]
+        preset = "smp-2"
+        [profile]
+        kernel = "6.12"
+        [[workload]]
+        pipes = { inbox = 64 }
+        tasks = [
+            { name = "client", do = ["sleep 2ms", "write inbox"], cpus = "1" },
+            { name = "server", do = ["read inbox", "run 5ms"], cpus = "0" },
+        ]
+    "#;
+    let late = explained("inbox", text, &ExplainOptions::default());
+    let Delay { kind, ran, request, until, .. } = late.one.delay;
+    assert_eq!((kind, ran, request.map(|row| row.read)), (Kind::Request, false, Some(None)));
+    assert_eq!((late.one.cause, until.ns()), (Cause::WorkersBusy, 100_000_000));
+    assert_eq!(late.one.parts.total(), late.one.delay.length(), "each nanosecond is in one part");
+    let story = story(&late);
+    assert!(
+        story.starts_with("A request had waited for ") && story.contains("nobody had read it at the end of the run"),
+        "{story}"
+    );
+}
+
+/// The quota makes the longest delays, and a real-time task one that is nearly as long: one change is not enough, and both causes are
+/// named.
+#[test]
+fn two_causes_are_named_together() {
+    let text = r#"
+        seed = 1
+        duration = "600ms"
+        [machine]
+        preset = "smp-1"
+        [profile]
+        kernel = "6.12"
+        [[group]]
+        path = "/pod"
+        "cpu.max" = "50000 100000"
+        [[workload]]
+        tasks = [
+            { name = "worker", do = ["run 1ms", "sleep 20us"], group = "/pod" },
+            { name = "other", program = ["sleep 309ms", "run 44ms", "exit"], policy = "fifo:5" },
+        ]
+    "#;
+    let late = explained("two", text, &worker(None));
+    let (other, _) = late.proof.also.unwrap_or_else(|| panic!("{:?}", late.proof.outcomes));
+    assert_eq!((late.one.cause, other), (Cause::Throttled, Cause::RealTime));
+    let remedy = late.remedy().unwrap();
+    assert!(remedy.change.contains("cpu.max /pod max") && remedy.change.contains("policy other other"), "{remedy:?}");
+    assert!(story(&late).contains("has another cause, which must go too"), "{}", story(&late));
+}
+
+/// Four jobs of one real-time priority take turns on one CPU: whoever yields, another one waits as long. So levers with which a run
+/// must begin are tried, and hold with other seeds.
+const TURNS: &str = r#"
+    seed = 3
+    duration = "400ms"
+    [machine]
+    preset = "smp-1"
+    [profile]
+    kernel = "6.12"
+    [[workload]]
+    tasks = [{ name = "job", do = ["run 5ms", "sleep 9ms"], count = 4, policy = "fifo:10" }]
+"#;
+
+#[test]
+fn more_cpus_are_tried_last_and_hold_with_other_seeds() {
+    let late = explained("turns", TURNS, &ExplainOptions::default());
+    let remedy = late.remedy().unwrap_or_else(|| panic!("{:?}", late.proof.outcomes));
+    assert_eq!(remedy.change, "cpus=2", "{:?}", late.proof.outcomes);
+    assert!(remedy.whole.unwrap().0 * 2 <= late.one.delay.length().0, "{remedy:?}");
+    assert_eq!(remedy.pairs, Some(Pairs { hold: 4, of: 4 }));
+    assert!(late.proof.untried.is_empty());
+    let story = story(&late);
+    assert!(story.contains("With 4 of 4 other seeds it is shorter with it, too."), "{story}");
+}
+
+#[test]
+fn a_number_of_cpus_is_asked_for() {
+    let asked = |change: &str| ExplainOptions { what_if: vec![change.to_string()], ..ExplainOptions::default() };
+    let late = explained("turns", TURNS, &asked("cpus=4"));
+    let outcome = &late.proof.outcomes[0];
+    assert!(outcome.whole.unwrap().0 * 10 <= late.one.delay.length().0, "{outcome:?}");
+    let scenario = Scenario::parse("turns", TURNS, Path::new(""), &Overrides::default()).unwrap();
+    for (change, part) in [("cpus=0", "no such number of CPUs"), ("cpus=x", "no such number"), ("cpus=100000", "no such number")]
+    {
+        let error = explain(&scenario, &asked(change), Control::none()).unwrap_err().to_string();
+        assert!(error.contains(part), "{change}: {error}");
+    }
 }
 
 #[test]

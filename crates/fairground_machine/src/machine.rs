@@ -7,7 +7,7 @@ use crate::idle::{IdleGovernor, IdleState};
 use fairground_model::machine_view::{CpuView, DomainLevels, RECLAIM_DISTANCE};
 use fairground_model::{CostClass, FreqPolicy, MachineView, Mistakes};
 use fairground_stdx::time::NSEC_PER_SEC;
-use fairground_stdx::{CpuId, CpuMask, Factor, IndexVec, Ns};
+use fairground_stdx::{CpuId, CpuMask, Factor, Id, IndexVec, Ns};
 use std::collections::BTreeMap;
 
 /// The distance of a NUMA node to itself.
@@ -191,6 +191,22 @@ impl Machine {
             false => alone >> 20,
         } as u64)
     }
+    /// The machine with more CPUs of the same kinds: each new one is the twin of one that is there, under the same caches and in the
+    /// same node, and the twins of the threads of a core are one core. They are numbered behind those that are there, in their order.
+    pub fn with_cpus(&self, count: usize) -> Machine {
+        let mut machine = self.clone();
+        let own = self.cpus.len();
+        let cores = self.cpus.iter().map(|cpu| cpu.core + 1).max().unwrap_or(0);
+        for cpu in own..count {
+            let (twin, round) = (CpuId::from_index(cpu % own), (cpu / own) as u32);
+            let core = self.cpus[twin].core + round * cores;
+            machine.cpus.push(CpuSpec { core, ..self.cpus[twin].clone() });
+            for policy in machine.policies.iter_mut().filter(|policy| policy.cpus.contains(twin)) {
+                policy.cpus.insert(CpuId::from_index(cpu));
+            }
+        }
+        machine
+    }
     /// Multiplies what a class costs here: its prices, and for exits from idle also the time that each state takes to leave.
     /// What the table of states says of them stays, as governor and scheduler go by that.
     pub fn scale_class(&mut self, class: CostClass, factor: Factor, why: &str) -> Result<(), Mistakes> {
@@ -235,6 +251,28 @@ mod tests {
         machine.cpus[cpu].freq_capacity = 512;
         assert_eq!(machine.work_lasts(cpu, Ns(1_000), true).0, 3_226);
         assert_eq!(machine.work_done(cpu, Ns(3_226), true).0, 1_000);
+    }
+
+    #[test]
+    fn more_cpus_are_twins_of_those_that_are_there() {
+        for preset in ["smp-3", "lap8", "hikey", "spr-2x56", "sm8150"] {
+            let machine = Machine::preset(preset).unwrap();
+            let twice = machine.with_cpus(2 * machine.cpus.len());
+            assert!(twice.validate().is_ok(), "{preset}");
+            let (before, after) = (machine.view(), twice.view());
+            assert_eq!(after.cpus.len(), 2 * before.cpus.len());
+            for (cpu, spec) in before.cpus.iter_enumerated() {
+                let twin = &after.cpus[CpuId::from_index(before.cpus.len() + cpu.index())];
+                assert_eq!(
+                    (after.cpus[cpu].smt, twin.smt.weight()),
+                    (spec.smt, spec.smt.weight()),
+                    "{preset}: cores keep their threads"
+                );
+                assert_eq!((twin.capacity, twin.node, twin.llc), (spec.capacity, spec.node, after.cpus[cpu].llc));
+                assert_eq!(twin.llc.weight(), 2 * spec.llc.weight(), "{preset}: the cache is shared");
+            }
+            assert_eq!(machine.with_cpus(machine.cpus.len()), machine);
+        }
     }
 
     #[test]

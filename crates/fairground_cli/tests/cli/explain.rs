@@ -11,7 +11,7 @@ fn a_late_wakeup_is_told_as_a_story_and_as_a_document() {
     let path = delay("cache-hot");
     let told = ok(&["explain", &path, "--task", "worker", "--full"]).out;
     for part in [
-        "worker was late by 4.80 ms: from 5.20 ms, when its timer was due, to 10.00 ms, when it went on on CPU 0",
+        "worker was late by 4.80 ms: from 0.005200 s, when its timer was due, to 0.010000 s, when it went on on CPU 0",
         "Cause: cache-hot: ",
         "4.75 ms  hog on CPU 0: WAKEUP_PREEMPTION is off",
         "the waiting task stayed: it counts as cache hot",

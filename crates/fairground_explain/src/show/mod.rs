@@ -11,7 +11,7 @@ use crate::{Cause, Explanation, Keeps, Meeting, Misread, Names, Place, PoolStory
 use fairground_report::{Document, Input};
 use fairground_scenario::Scenario;
 use fairground_sched::GroupReading;
-use fairground_stdx::Ns;
+use fairground_stdx::{Instant, Ns};
 use serde_json::{Value, json};
 
 /// What is said where nobody was late.
@@ -64,7 +64,10 @@ pub fn document(scenario: &Scenario, explanation: &Explanation) -> Document {
         .set("until_ns", one.delay.until.ns())
         .set("unfinished", !one.delay.ran)
         .set("delay_ns", one.delay.length().0)
-        .set("request", one.delay.request.as_ref().map(|row| json!({ "read_ns": row.read.ns(), "own_ns": row.own.0 })))
+        .set(
+            "request",
+            one.delay.request.as_ref().map(|row| json!({ "read_ns": row.read.map(Instant::ns), "own_ns": row.own.0 })),
+        )
         .set(
             "shares",
             explanation
@@ -94,6 +97,11 @@ pub fn document(scenario: &Scenario, explanation: &Explanation) -> Document {
         .set("story", story(explanation))
         .set_tables(&tables(explanation));
     document
+}
+
+/// An instant of the run in seconds, as perf prints them.
+fn seconds(at: Instant) -> String {
+    format!("{}.{:06}", at.ns() / 1_000_000_000, at.ns() % 1_000_000_000 / 1000)
 }
 
 fn misread(row: &Misread, names: &Names) -> Value {

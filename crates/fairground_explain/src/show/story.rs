@@ -1,8 +1,8 @@
 //! The answer as a short story: what happened, by which rules, what stood idle, what would have helped.
 
-use super::{finding, met, short, who};
+use super::{finding, met, seconds, short, who};
 use crate::verdicts::Miss;
-use crate::{Cause, Confidence, Explained, Explanation, Kind, Names, Outcome, Part, PoolStory};
+use crate::{Cause, Confidence, Explained, Explanation, Kind, Names, Outcome, Pairs, Part, PoolStory};
 use fairground_model::{IdKind, Reason};
 use fairground_report::units::format_ns;
 use fairground_stdx::{Instant, Ns, TaskId};
@@ -51,7 +51,13 @@ fn headline(one: &Explained, names: &Names) -> String {
     };
     let (who, length) = (names.task_in(delay.task, one.group), format_ns(delay.length()));
     if let Some(request) = &delay.request {
-        let (read, done) = (format_at(request.read), format_at(delay.until));
+        let done = format_at(delay.until);
+        let Some(read) = request.read.map(format_at) else {
+            let came = format_at(delay.from);
+            return format!(
+                "A request had waited for {length}: it came at {came}, and nobody had read it at the end of the run, {done}. Who reads there is {who}.\n"
+            );
+        };
         let end = if delay.ran {
             format!("it was dealt with at {done}")
         } else {
@@ -73,7 +79,7 @@ fn headline(one: &Explained, names: &Names) -> String {
 
 /// An instant of the run.
 fn format_at(at: Instant) -> String {
-    format_ns(Ns(at.ns()))
+    seconds(at) + " s"
 }
 
 /// The cause, how sure it is, and the shares if there are several.
@@ -225,6 +231,11 @@ fn misled(one: &Explained, names: &Names) -> String {
 /// The change that helps most. One that shortens this delay and leaves the whole run as late is none.
 fn helped(explanation: &Explanation) -> String {
     let outcomes = &explanation.proof.outcomes;
+    let to_try: Vec<String> = explanation.proof.untried.iter().map(|text| format!("`--what-if {text}`")).collect();
+    let untried = match to_try.is_empty() {
+        true => String::new(),
+        false => format!("Left out, since the run is too long to be made again for them: {}.\n", to_try.join(", ")),
+    };
     let Some(remedy) = explanation.remedy() else {
         let only_this =
             |row: &&Outcome| row.whole.is_some() && row.delay.is_some_and(|with| with < explanation.one.delay.length());
@@ -235,9 +246,7 @@ fn helped(explanation: &Explanation) -> String {
             None if outcomes.is_empty() => String::new(),
             None => "None of the changes that were tried would have made it shorter.\n".to_string(),
         };
-        let to_try: Vec<String> = explanation.proof.untried.iter().map(|text| format!("`--what-if {text}`")).collect();
-        let rest = format!("The run is too long to be made again here. To be tried: {}.\n", to_try.join(", "));
-        return if to_try.is_empty() { text } else { text + &rest };
+        return text + &untried;
     };
     let change = short(&remedy.change);
     let here = remedy.delay.map(|with| {
@@ -246,7 +255,12 @@ fn helped(explanation: &Explanation) -> String {
     let whole = remedy
         .whole
         .map(|with| format!("In a run that begins with `{change}` the delay of the same rank is {}.\n", format_ns(with)));
-    here.unwrap_or_default() + &whole.unwrap_or_default()
+    let pairs = match remedy.pairs {
+        Some(Pairs { hold, of }) => format!("With {hold} of {of} other seeds it is shorter with it, too.\n"),
+        None if remedy.delay.is_none() => "That was tried with this seed only.\n".to_string(),
+        None => String::new(),
+    };
+    here.unwrap_or_default() + &whole.unwrap_or_default() + &pairs + &untried
 }
 
 /// A decision about the waiting task in words.

@@ -1,14 +1,14 @@
 //! The tables of an answer.
 
-use super::{finding, met, short, who};
+use super::{finding, met, seconds, short, who};
 use crate::one::LEAST_PCT;
 use crate::verdicts::Miss;
-use crate::{Aggregate, Explained, Explanation, Names};
+use crate::{Aggregate, Explained, Explanation, Names, Pairs};
 use fairground_metrics::Decimal;
 use fairground_report::units::format_ns;
 use fairground_report::{Cell, Column, Table, columns};
 use fairground_stdx::{Instant, Ns};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// So many rows of balances are shown.
 const BALANCES_SHOWN: usize = 20;
@@ -56,7 +56,7 @@ fn parts(one: &Explained, names: &Names) -> Table {
 /// The same in order of time. One stretch says no more than its part.
 fn stretches(one: &Explained, names: &Names) -> Table {
     let columns = columns![
-        right "after" "after_ns", right "at" "from_ns", right "for" "time_ns", left "state" "cause", left "who" "who",
+        right "after" "after_ns", right "at s" "from_ns", right "for" "time_ns", left "state" "cause", left "who" "who",
         right "cpu",
     ];
     let mut table = Table::new("stretches", "in order of time", columns);
@@ -83,7 +83,7 @@ fn stretches(one: &Explained, names: &Names) -> Table {
 
 /// An instant of the run.
 fn at(at: Instant) -> Cell {
-    Cell::ns(Ns(at.ns()))
+    Cell::new(seconds(at), at.ns())
 }
 
 /// Who used the pool up.
@@ -143,13 +143,17 @@ fn balances(one: &Explained) -> Table {
 
 /// Changes that save something worth it; all that were asked for.
 fn outcomes(explanation: &Explanation) -> Table {
-    let columns = columns![
+    let mut columns = columns![
         left "change", right "delay" "delay_ns", right "saved" "saved_ns", right "whole run" "whole_ns",
     ];
+    let asked = explanation.proof.suspects.is_empty();
+    let shown: Vec<_> = explanation.proof.outcomes.iter().filter(|row| asked || explanation.helps(row)).collect();
+    let has_pairs = shown.iter().any(|row| row.pairs.is_some());
+    if has_pairs {
+        columns.push(Column::right("other seeds", "other_seeds"));
+    }
     let mut table = Table::new("what_if", "with one thing changed", columns);
     let before = explanation.one.delay.length();
-    let asked = explanation.proof.suspects.is_empty();
-    let shown = explanation.proof.outcomes.iter().filter(|row| asked || explanation.helps(row));
     for row in shown {
         let (delay, saved) = match row.delay {
             Some(delay) if delay <= before => (Cell::ns(delay), Cell::ns(before - delay)),
@@ -158,12 +162,18 @@ fn outcomes(explanation: &Explanation) -> Table {
             None => (Cell::new("did not run", Value::Null), Cell::empty()),
         };
         let whole = row.whole.map_or_else(Cell::empty, Cell::ns);
-        table.push(vec![Cell::new(short(&row.change), row.change.as_str()), delay, saved, whole]);
+        let mut cells = vec![Cell::new(short(&row.change), row.change.as_str()), delay, saved, whole];
+        let pairs = |Pairs { hold, of }| Cell::new(format!("{hold} of {of}"), json!({ "hold": hold, "of": of }));
+        cells.extend(has_pairs.then(|| row.pairs.map_or_else(Cell::empty, pairs)));
+        table.push(cells);
     }
     if !table.rows().is_empty() {
         table.note(
             "delay: from the state before its last sleep; whole run: the delay of the same rank in a run that begins with it",
         );
+        if has_pairs {
+            table.note("other seeds: in how many of their pairs of runs the delay of the same rank is shorter with it");
+        }
     }
     let hidden = explanation.proof.outcomes.len() - table.rows().len();
     if hidden > 0 && !table.rows().is_empty() {

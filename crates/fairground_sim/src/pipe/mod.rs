@@ -86,6 +86,10 @@ impl Pipe {
         };
         Some((value, written, wakes))
     }
+    /// The messages that nobody has read: their numbers in the order in which they were written, and when that was.
+    fn unread(&self) -> impl Iterator<Item = (u64, Instant)> {
+        self.messages.iter().zip(1..).map(|(&(_, written), place)| (self.read + place, written))
+    }
     /// Whether a wake-up is that of a queue of messages without a size, in which it is for one task at the other end.
     fn wakes_one(&self) -> bool {
         self.pages.is_none() && self.pollers.is_empty()
@@ -122,6 +126,11 @@ impl Pipe {
 }
 
 impl Simulation {
+    /// The messages of all pipes that nobody has read so far: pipe, number in it from 1 on, and when it was written.
+    pub fn unread_messages(&self) -> impl Iterator<Item = (PipeId, u64, Instant)> {
+        self.pipes.iter_enumerated().flat_map(|(pipe, row)| row.unread().map(move |(number, written)| (pipe, number, written)))
+    }
+
     /// Kernel: pipe.c pipe_write(), v4.12–
     #[inline(never)]
     pub(crate) fn pipe_write(&mut self, cpu: CpuId, pipe: PipeId, value: u64, slept: bool) -> Next {
