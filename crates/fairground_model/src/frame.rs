@@ -66,7 +66,7 @@ pub enum Step {
     /// See [`Instr::Exec`].
     Exec,
     /// See [`Instr::ThreadClock`].
-    ThreadClock,
+    ThreadClock { into: Option<Reg> },
     /// See [`Instr::SetNice`].
     SetNice { nice: i8 },
     /// See [`Instr::SetPolicy`].
@@ -240,7 +240,7 @@ impl Frame {
             Instr::WaitChildren => return Some(Step::WaitChildren),
             Instr::Yield => return Some(Step::Yield),
             Instr::Exec => return Some(Step::Exec),
-            Instr::ThreadClock => return Some(Step::ThreadClock),
+            Instr::ThreadClock { into } => return Some(Step::ThreadClock { into }),
             Instr::SetNice { nice } => return Some(Step::SetNice { nice }),
             Instr::SetPolicy { policy } => return Some(Step::SetPolicy { policy }),
             Instr::SetSlice { slice } => return Some(Step::SetSlice { slice }),

@@ -201,7 +201,8 @@ pub enum Instr {
     /// Becomes another program (execve): a good moment to move, since nothing of it is in a cache.
     Exec,
     /// Looks at its own CPU time (clock_gettime of CLOCK_THREAD_CPUTIME_ID), which is accounted for that.
-    ThreadClock,
+    /// What it shows goes into the register, if one is named.
+    ThreadClock { into: Option<Reg> },
     /// Changes its own nice value.
     SetNice { nice: i8 },
     /// Changes its own policy.

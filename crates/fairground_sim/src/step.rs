@@ -94,8 +94,12 @@ impl Simulation {
                 self.core(rec, cpu, |sched, cx| sched.sched_exec(cx));
                 self.syscall(cpu, Then::Resume)
             }
-            Step::ThreadClock => {
+            Step::ThreadClock { into } => {
                 self.core(rec, cpu, |sched, cx| sched.account_curr(cx));
+                if let Some(reg) = into {
+                    let shows = self.sched.se(task).sum_exec_runtime;
+                    self.tasks[task].frame.set(reg, shows);
+                }
                 self.syscall(cpu, Then::Resume)
             }
             Step::SetNice { nice } => {

@@ -9,7 +9,7 @@ const KERNELS: [&str; 4] = ["v4.12", "v5.19", "v6.6", "v6.18"];
 
 /// System calls without end.
 fn caller() -> Vec<Instr> {
-    vec![Instr::ThreadClock, repeat(u64::MAX)]
+    vec![Instr::ThreadClock { into: None }, repeat(u64::MAX)]
 }
 
 #[test]

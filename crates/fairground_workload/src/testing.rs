@@ -105,7 +105,8 @@ pub(crate) fn steps(program: &Program, count: usize) -> Vec<(u64, Step)> {
             Step::Run { work, .. } => now += work.0,
             Step::RunTime { time, .. } | Step::SleepFor(time) | Step::Io(time) => now += time.0,
             Step::RunUntil { at } | Step::SleepUntil(at) => now = now.max(at.ns()),
-            Step::Read { into, .. } => frame.set(into, now),
+            // Alone on its CPU, but for its sleeps: nobody looks at the clock across one.
+            Step::Read { into, .. } | Step::ThreadClock { into: Some(into) } => frame.set(into, now),
             Step::Exit | Step::Stuck => break,
             _ => {}
         }

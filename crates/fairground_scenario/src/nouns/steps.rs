@@ -5,7 +5,7 @@
 //! sleep 2ms   sleep 2ms..4ms   now r0          timer r0 10ms absolute             slack 50us
 //! write PIPE  write PIPE r1    read PIPE       read PIPE r1   fork TASK           wait       yield    exit
 //! nice 5      affinity 0-3     policy batch    slice 5ms      jump 0              repeat 5 to 0 c1
-//! cgroup /web/api              until r0        thread-clock   exec
+//! cgroup /web/api              until r0        thread-clock   thread-clock r2             exec
 //! ```
 //!
 //! [`memory_steps`] and [`lock_steps`] have more.
@@ -81,6 +81,8 @@ fn instr(text: &str, names: &Names) -> Result<Instr, Wrong> {
         }),
         "io" => length(value).map(|time| Instr::Io { time }),
         "now" => register(value).map(|reg| Instr::Now { reg }),
+        "thread-clock" if value.is_empty() => Ok(Instr::ThreadClock { into: None }),
+        "thread-clock" => register(value).map(|reg| Instr::ThreadClock { into: Some(reg) }),
         "until" => register(value).map(|reg| Instr::RunUntil { reg }),
         "timer" => timer(value),
         "slack" => length(value).map(|slack| Instr::SetTimerSlack { slack }),
@@ -118,7 +120,6 @@ fn plain(verb: &str, value: &str) -> Result<Instr, Wrong> {
         "exec" => Instr::Exec,
         "wait" => Instr::WaitChildren,
         "exit" => Instr::Exit,
-        "thread-clock" => Instr::ThreadClock,
         "setsid" => {
             let hint = "Say which session the task is of from its start on: `session = \"NAME\"` beside its name.";
             return Err(("`setsid` is not modelled yet as a step".to_string(), hint.to_string()));
@@ -207,7 +208,8 @@ pub(crate) fn text(instr: &Instr, names: &Names) -> Option<String> {
         Instr::WaitChildren => "wait".to_string(),
         Instr::Yield => "yield".to_string(),
         Instr::Exec => "exec".to_string(),
-        Instr::ThreadClock => "thread-clock".to_string(),
+        Instr::ThreadClock { into: None } => "thread-clock".to_string(),
+        Instr::ThreadClock { into: Some(reg) } => format!("thread-clock r{reg}"),
         Instr::SetNice { nice } => format!("nice {nice}"),
         Instr::SetPolicy { policy } => format!("policy {}", words::policy_name(policy)),
         Instr::SetSlice { slice } => format!("slice {}", words::slice_name(slice)),
@@ -324,6 +326,7 @@ mod tests {
             "exec",
             "exit",
             "thread-clock",
+            "thread-clock r2",
             "nice -5",
             "policy batch",
             "slice base",

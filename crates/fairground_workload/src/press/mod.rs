@@ -2,6 +2,7 @@
 
 use crate::build::marker;
 use crate::param::{Param, Values};
+use crate::recorded::work;
 use crate::table::{Aggregate, Column, Figure};
 use crate::workload::Workload;
 use fairground_model::{Instr, MarkerUnit, Mistakes, Mode, PipeSpec, Program, Start, TaskSet, TaskSpec};
@@ -65,6 +66,7 @@ fn build(values: &Values, mistakes: &mut Mistakes) -> TaskSet {
         every,
         futex: values.switch("futex"),
         work: values.time("work"),
+        by_clock: false,
         rounds: Some(values.count("rounds")).filter(|&rounds| rounds > 0),
         first_round: None,
     })
@@ -78,6 +80,8 @@ pub(crate) struct Press {
     /// Whether processes are woken by futexes and not by pipes.
     pub(crate) futex: bool,
     pub(crate) work: Ns,
+    /// Whether a process ends its work by its own CPU clock, as the program of the recordings does; else it is on the CPU for that long.
+    pub(crate) by_clock: bool,
     /// `None` = without end.
     pub(crate) rounds: Option<u64>,
     /// When the first round is; `None` = [`LEAD`] after the last fork.
@@ -144,15 +148,17 @@ fn rounds(parent: &mut Program, press: &Press, pipes: &[PipeId]) {
 
 fn child(pipe: PipeId, press: &Press, [first_run, response, jobs]: [MarkerId; 3]) -> Program {
     let stamp = 0;
-    let mut program = Program {
-        code: vec![
-            Instr::Read { pipe, into: stamp },
-            Instr::MarkSince { marker: first_run, reg: stamp },
-            Instr::RunTime { time: press.work, mode: Mode::User },
-            Instr::MarkSince { marker: response, reg: stamp },
-            Instr::MarkValue { marker: jobs, value: 1 },
-        ],
-    };
+    let mut program = Program::default();
+    program.push(Instr::Read { pipe, into: stamp });
+    program.push(Instr::MarkSince { marker: first_run, reg: stamp });
+    match press.by_clock {
+        true => work(&mut program, press.work),
+        false => {
+            program.push(Instr::RunTime { time: press.work, mode: Mode::User });
+        }
+    }
+    program.push(Instr::MarkSince { marker: response, reg: stamp });
+    program.push(Instr::MarkValue { marker: jobs, value: 1 });
     match press.rounds {
         None => {
             program.push(Instr::Jump { to: 0 });

@@ -17,6 +17,7 @@ use fairground_stdx::{Instant, PipeId};
 pub use housekeeping::{Housekeeping, housekeeping};
 use msg::MSG_LEAD;
 use options::Command;
+pub(crate) use programs::work;
 use programs::{EXEC, LEAD, Launch, PRESS_LEAD, RAMP_REST, RAMP_SLEEP};
 use script::{Act, Script};
 pub use starts::Starts;

@@ -5,7 +5,7 @@ use super::msg;
 use super::options::{Command, HogTask, PeriodicTask};
 use crate::build::marker;
 use crate::press::{Press, press};
-use fairground_model::{Instr, MarkerUnit, Mode, PipeSpec, Program, Start, TaskSet, TaskSpec};
+use fairground_model::{Arithmetic, Instr, MarkerUnit, Mode, PipeSpec, Program, Start, TaskSet, TaskSpec, Test, Value};
 use fairground_stdx::{Instant, Ns, PipeId, TaskId};
 
 /// What a `wl` computes before its first system call: exec, page faults, the C library. Recorded: 547 us
@@ -31,6 +31,10 @@ pub(super) const SLACK: Ns = Ns(1);
 pub(super) const START: u8 = 0;
 /// Register: when the loop ends, or the present job was due.
 pub(super) const DUE: u8 = 1;
+/// Registers that [`work`] uses: when it ends by the thread clock, what that shows, what is lacking.
+const WORK_REGS: [u8; 3] = [5, 6, 7];
+/// What may be lacking where `wl` ends its work.
+const NEAR_ENOUGH: Ns = Ns(200);
 
 /// When a `wl` starts.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -65,6 +69,7 @@ pub(super) fn build(command: &Command, launch: Launch, groups: &Groups) -> (Task
                 every: *period,
                 futex: false,
                 work: *work,
+                by_clock: true,
                 rounds: Some(*rounds),
                 first_round,
             });
@@ -187,7 +192,7 @@ fn child(set: &mut TaskSet, task: &HogTask, body: &Body, start: &Common) -> Prog
             program.push(Instr::Add { reg: DUE, time: dur });
             program.push(Instr::SleepUntil { reg: START });
             program.push(Instr::Run { work: SECOND_TOUCH, mode: Mode::User });
-            program.push(Instr::ThreadClock);
+            program.push(Instr::ThreadClock { into: None });
             program.push(Instr::RunUntil { reg: DUE });
         }
         Body::Periodic { run, period, jobs } => periodic(set, &mut program, run, period, jobs),
@@ -196,12 +201,30 @@ fn child(set: &mut TaskSet, task: &HogTask, body: &Body, start: &Common) -> Prog
     program
 }
 
-/// Computes until its own CPU time has gone on by `time`. Looking at that brings the scheduler's account up to
-/// date, so a request that has been served is noticed there and not at the next tick.
-pub(super) fn work(program: &mut Program, time: Ns) {
-    program.push(Instr::ThreadClock);
-    program.push(Instr::RunTime { time, mode: Mode::User });
-    program.push(Instr::ThreadClock);
+/// Computes until its own CPU time has gone on by `time`. What it lacks is waited for by the clock on the wall, then it looks
+/// again: after the first stretch a few times, the more the more others run beside it.
+///
+/// Looking brings the scheduler's account up to date, so a request that has been served is noticed there and not at the next tick.
+///
+/// ```text
+/// end = thread clock + time
+/// top: c = thread clock;  c + 200 ns >= end: done
+///      until (now + end - c);  again from top
+/// ```
+pub(crate) fn work(program: &mut Program, time: Ns) {
+    let (end, shown, lacks) = (WORK_REGS[0], WORK_REGS[1], WORK_REGS[2]);
+    program.push(Instr::ThreadClock { into: Some(end) });
+    program.push(Instr::Calculate { reg: end, by: Arithmetic::Plus, value: Value::Const(time.0) });
+    let top = program.push(Instr::ThreadClock { into: Some(shown) });
+    program.push(Instr::Let { reg: lacks, value: Value::Reg(end) });
+    program.push(Instr::Calculate { reg: lacks, by: Arithmetic::Minus, value: Value::Reg(shown) });
+    // Five instructions further on the loop is over.
+    let done = top + 8;
+    program.push(Instr::JumpIf { reg: lacks, is: Test::AtMost, value: Value::Const(NEAR_ENOUGH.0), to: done });
+    program.push(Instr::Now { reg: shown });
+    program.push(Instr::Calculate { reg: shown, by: Arithmetic::Plus, value: Value::Reg(lacks) });
+    program.push(Instr::RunUntil { reg: shown });
+    program.push(Instr::Jump { to: top });
 }
 
 /// Jobs are due at start + k * period. A late job begins at once, so their number is known.

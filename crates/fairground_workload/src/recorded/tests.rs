@@ -58,7 +58,7 @@ fn a_periodic_task_has_as_many_jobs_as_wl() {
         let set = read(text).tasks;
         let steps = testing::steps(set.programs.iter().next().unwrap(), 10_000);
         assert_eq!(steps.last().unwrap().1, Step::Exit);
-        steps.iter().filter(|row| matches!(row.1, Step::RunTime { .. })).count()
+        steps.iter().filter(|row| matches!(row.1, Step::RunUntil { .. })).count()
     };
     assert_eq!(runs("wl periodic tasks=p:1000:10000 dur=1500"), 150);
     assert_eq!(runs("wl periodic tasks=p:1000:16000 dur=1200"), 75);
