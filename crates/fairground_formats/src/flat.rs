@@ -15,9 +15,10 @@
 //! | marker | the task | | | | | value | marker | |
 //! | cfs_sample | | | | | | nr_running | util_avg | load_avg |
 //! | se_sample | the task | | | | | util_avg | | |
+//! | queue_act | the task | | | the queue's CPU | read, age, tell, hrtick, join | clock ns | group | |
 
-use fairground_model::{Decision, IdKind, PrevState, Reason, Section, TaskInfo, TraceEvent, WakeContext, Who};
-use fairground_stdx::{CpuId, CpuMask, MarkerId, Ns, TaskId, Vruntime};
+use fairground_model::{Decision, IdKind, PrevState, QueueAct, Reason, Section, TaskInfo, TraceEvent, WakeContext, Who};
+use fairground_stdx::{CpuId, CpuMask, MarkerId, Ns, TaskId, TgId, Vruntime};
 
 /// Largest task or marker number that a reader accepts: hostile numbers must not fill the memory.
 const ROW_MAX: u32 = 1 << 20;
@@ -42,6 +43,7 @@ pub(crate) fn event_name(event: &TraceEvent) -> &'static str {
         TraceEvent::Marker { .. } => "marker",
         TraceEvent::CfsSample { .. } => "cfs_sample",
         TraceEvent::SeSample { .. } => "se_sample",
+        TraceEvent::QueueAct { .. } => "queue_act",
     }
 }
 
@@ -66,6 +68,7 @@ pub(crate) fn tasks_of(event: &TraceEvent) -> [Option<TaskId>; 2] {
             };
             [task(of_a, a), task(of_b, b)]
         }
+        TraceEvent::QueueAct { task, .. } => [task, None],
         TraceEvent::CpuFrequency { .. } | TraceEvent::KernelSection { .. } | TraceEvent::CfsSample { .. } => [None, None],
     }
 }
@@ -191,6 +194,12 @@ impl Row {
                 row.with(Column::Value, nr_running).with(Column::Value2, util_avg).with(Column::Value3, load_avg)
             }
             TraceEvent::SeSample { task, util_avg } => about(row, task).with(Column::Value, util_avg),
+            TraceEvent::QueueAct { act, cpu, clock, group, task } => row
+                .saying(act.name())
+                .with_some(Column::Task, task.map(TaskId::get))
+                .with(Column::ToCpu, cpu.get())
+                .with(Column::Value, clock.0)
+                .with_some(Column::Value2, group.map(TgId::get)),
         }
     }
 
@@ -253,6 +262,13 @@ impl Row {
                 load_avg: self.need(Column::Value3)?,
             },
             "se_sample" => TraceEvent::SeSample { task: task()?, util_avg: self.need(Column::Value)? },
+            "queue_act" => TraceEvent::QueueAct {
+                act: self.find(&QueueAct::ALL, QueueAct::name)?,
+                cpu: self.cpu(Column::ToCpu)?,
+                clock: Ns(self.need(Column::Value)?),
+                group: self.maybe_group(Column::Value2)?,
+                task: self.maybe_task(Column::Task)?,
+            },
             _ => return Err("an event of an unknown name was left out".to_string()),
         })
     }
@@ -274,6 +290,9 @@ impl Row {
     }
     fn maybe_task(&self, column: Column) -> Result<Option<TaskId>, String> {
         if self.numbers[column as usize].is_none() { Ok(None) } else { self.task(column).map(Some) }
+    }
+    fn maybe_group(&self, column: Column) -> Result<Option<TgId>, String> {
+        if self.numbers[column as usize].is_none() { Ok(None) } else { self.bounded(column).map(|row| Some(TgId::new(row))) }
     }
     fn cpu(&self, column: Column) -> Result<CpuId, String> {
         let cpu: u32 = self.need(column)?;

@@ -74,7 +74,10 @@ impl Digest {
             TraceEvent::Decision(decision) => (9, pair(decision.a as u64, decision.b as u64), decision.reason as u64),
             TraceEvent::Marker { task: who, marker, value } => (10, pair(task(Some(who)), marker.index() as u64), value),
             TraceEvent::CpuFrequency { cpu: changed, khz } => (11, changed.get() as u64, khz as u64),
-            TraceEvent::KernelSection { .. } | TraceEvent::CfsSample { .. } | TraceEvent::SeSample { .. } => return,
+            TraceEvent::KernelSection { .. }
+            | TraceEvent::CfsSample { .. }
+            | TraceEvent::SeSample { .. }
+            | TraceEvent::QueueAct { .. } => return,
         };
         self.records += 1;
         let head = at.ns() << 14 | (cpu.get() as u64) << 4 | kind;

@@ -113,13 +113,72 @@ pub enum TraceEvent {
         /// Its util_avg.
         util_avg: u32,
     },
+    /// Sample for those who follow a record: what is done with a run queue and shows in no other record.
+    QueueAct {
+        /// What is done.
+        act: QueueAct,
+        /// The CPU of the run queue.
+        cpu: CpuId,
+        /// What its task clock shows, ns.
+        clock: Ns,
+        /// The group that it is about; `None`: the root group, or no group.
+        group: Option<TgId>,
+        /// The task that it is about.
+        task: Option<TaskId>,
+    },
+}
+
+/// What is done with a run queue and shows in no tracepoint of the scheduler.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum QueueAct {
+    /// Its clock was read and loads are updated, where no account of run time tells the reading. Only systems with groups tell it.
+    ///
+    /// Kernel: pelt.h trace_pelt_cfs_tp(), v5.3–
+    Read,
+    /// The loads that are left there are aged from outside.
+    ///
+    /// Kernel: fair.c update_blocked_averages(), v4.12–
+    Age,
+    /// The queue of the group there tells its load, where kernels do that once a millisecond at most.
+    ///
+    /// Kernel: fair.c update_tg_load_avg(), v6.7–
+    Tell,
+    /// Its hrtick fires.
+    ///
+    /// Kernel: core.c hrtick() with trace_hrtimer_expire_entry(), v4.12–
+    Hrtick,
+    /// A task comes to another group.
+    ///
+    /// Kernel: core.c sched_move_task() behind trace_cgroup_attach_task(), v4.12–
+    Join,
+}
+
+impl QueueAct {
+    /// All of them.
+    pub const ALL: [QueueAct; 5] = [QueueAct::Read, QueueAct::Age, QueueAct::Tell, QueueAct::Hrtick, QueueAct::Join];
+    /// Its name in files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            QueueAct::Read => "read",
+            QueueAct::Age => "age",
+            QueueAct::Tell => "tell",
+            QueueAct::Hrtick => "hrtick",
+            QueueAct::Join => "join",
+        }
+    }
 }
 
 impl TraceEvent {
     /// Whether this is a sample: something that can be left out without changing what happened.
     #[inline]
     pub const fn is_sample(&self) -> bool {
-        matches!(self, TraceEvent::KernelSection { .. } | TraceEvent::CfsSample { .. } | TraceEvent::SeSample { .. })
+        matches!(
+            self,
+            TraceEvent::KernelSection { .. }
+                | TraceEvent::CfsSample { .. }
+                | TraceEvent::SeSample { .. }
+                | TraceEvent::QueueAct { .. }
+        )
     }
 }
 

@@ -40,7 +40,7 @@ pub use cost_class::CostClass;
 pub use cpu_max::{CpuMax, Refused};
 pub use digest::Digest;
 pub use distributed::Distributed;
-pub use event::{Decision, PrevState, Section, TraceEvent, WakeContext, Who};
+pub use event::{Decision, PrevState, QueueAct, Section, TraceEvent, WakeContext, Who};
 pub use frame::{Frame, Step, Surroundings};
 pub use freq::{FreqPolicy, Opp};
 pub use governor::{Governor, GovernorKind, Tunable, TunableUnit};

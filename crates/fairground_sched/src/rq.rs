@@ -32,6 +32,8 @@ pub struct Rq {
     /// The clocks.
     pub clocks: RqClocks,
     pub(crate) clock_skip: ClockSkip,
+    /// The last reading of the task clock that a sample told, or did not have to.
+    pub(crate) told_clock: u64,
     /// Interrupt time in all, and how much of it the clock has already taken out.
     pub(crate) irq_time: Ns,
     pub(crate) prev_irq_time: Ns,

@@ -73,6 +73,8 @@ pub struct Sched {
     pub(crate) idle_search_times: Log2Histogram,
     /// Some task has had policy SCHED_IDLE, or some group was idle.
     pub(crate) has_idle_policy: bool,
+    /// Whether queues tell their groups their load when a record says so, and not once a millisecond.
+    pub(crate) tells_by_record: bool,
     pub(crate) nr_switches: u64,
     pub(crate) nr_wakeups: u64,
     pub(crate) nr_migrations: u64,
@@ -113,6 +115,7 @@ impl Sched {
             searches: Searches::new(nr_cpus),
             idle_search_times: Log2Histogram::new(),
             has_idle_policy: false,
+            tells_by_record: false,
             nr_switches: 0,
             nr_wakeups: 0,
             nr_migrations: 0,
@@ -362,6 +365,7 @@ fn new_rq(cfs: CfsRqId, capacity: u32, clock_ahead: Ns) -> Rq {
         dl: DlRq::default(),
         clocks: RqClocks { clock: start, clock_task: start, clock_pelt: start, ..RqClocks::default() },
         clock_skip: ClockSkip::default(),
+        told_clock: 0,
         irq_time: Ns::ZERO,
         prev_irq_time: Ns::ZERO,
         steal_time: Ns::ZERO,

@@ -3,11 +3,12 @@
 //!
 //! Names may hold anything, even what looks like a field, so fields are taken from the right.
 
+use crate::ftrace::QUEUE_ACT;
 use crate::ftrace::line::EventLine;
 use crate::ftrace::state;
 use crate::import::interruptions::HandlerEvent;
 use crate::import::{NameTable, RawEvent, Who};
-use fairground_model::Reason;
+use fairground_model::{QueueAct, Reason};
 
 /// Why the fields gave no event.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -47,6 +48,8 @@ pub(super) fn parse(line: &EventLine<'_>, names: &mut NameTable) -> Result<RawEv
         "sched_process_exit" => exit(body, names),
         "cpu_frequency" => frequency(body),
         "tracing_mark_write" => return quota(body).ok_or(BodyError::NotUsed),
+        QUEUE_ACT => queue_act(body),
+        "hrtimer_expire_entry" => return hrtick(line).ok_or(BodyError::NotUsed),
         "cgroup_attach_task" | "cgroup_transfer_tasks" => attach(body, names),
         name => match HandlerEvent::of(name) {
             Some(event) => handler(body, event),
@@ -75,6 +78,30 @@ fn quota(body: &str) -> Option<RawEvent> {
         true => RawEvent::Throttle { group, debt_ns: other },
         false => RawEvent::Unthrottle { group, cpu: other },
     })
+}
+
+/// `cpu=001 clock=123456789 act=tell group=2 pid=77`.
+fn queue_act(body: &str) -> Option<RawEvent> {
+    let field = |key: &str| body.split_ascii_whitespace().find_map(|word| word.strip_prefix(key)?.strip_prefix('='));
+    let name = field("act")?;
+    let group = field("group").map(|text| number(text).filter(|&group: &u32| group <= MOST_GROUPS));
+    let pid = field("pid").map(number);
+    Some(RawEvent::QueueAct {
+        act: QueueAct::ALL.into_iter().find(|act| act.name() == name)?,
+        cpu: number(field("cpu")?)?,
+        clock: number(field("clock")?)?,
+        group: if group == Some(None) { return None } else { group.flatten() },
+        task: match pid {
+            Some(pid) => Some(Who { pid: pid?, prio: None, name: None, name_is_stale: false }),
+            None => None,
+        },
+    })
+}
+
+/// `hrtimer=00000000a7dd30d5 function=hrtick now=9172033104`: the timer's clock is not that of the run queue.
+fn hrtick(line: &EventLine<'_>) -> Option<RawEvent> {
+    let is_hrtick = line.body.split_ascii_whitespace().any(|word| word == "function=hrtick");
+    is_hrtick.then_some(RawEvent::QueueAct { act: QueueAct::Hrtick, cpu: line.cpu, clock: 0, group: None, task: None })
 }
 
 fn switch(body: &str, names: &mut NameTable) -> Option<RawEvent> {

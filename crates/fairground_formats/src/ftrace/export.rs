@@ -1,5 +1,6 @@
 //! Events as trace text, with times in ns as `trace-cmd report -t` and `perf script --ns` print them.
 
+use super::QUEUE_ACT;
 use crate::export::{Output, Shown, TaskTable, TraceWriter, WriterOptions, sentence};
 use fairground_model::{Sink, TaskInfo, TraceEvent, WakeContext};
 use fairground_stdx::{CpuId, Id, Instant, TaskId};
@@ -107,6 +108,11 @@ impl<'w> FtraceWriter<'w> {
             TraceEvent::Marker { task, marker, value } => {
                 format!("tracing_mark_write: C|{}|{}|{value}", self.tasks.get(task).pid, self.options.marker_name(marker))
             }
+            TraceEvent::QueueAct { act, cpu, clock, group, task } => {
+                let group = group.map_or(String::new(), |group| format!(" group={group}"));
+                let task = task.map_or(String::new(), |task| format!(" pid={}", self.tasks.get(task).pid));
+                format!("{QUEUE_ACT}: cpu={:03} clock={} act={}{group}{task}", cpu.get(), clock.0, act.name())
+            }
             TraceEvent::KernelSection { .. } | TraceEvent::CfsSample { .. } | TraceEvent::SeSample { .. } => return None,
         })
     }
@@ -126,6 +132,9 @@ impl Sink for FtraceWriter<'_> {
         let (seconds, below) = (at.ns() / 1_000_000_000, at.ns() % 1_000_000_000);
         let line = format!("{column:>22} [{:03}] d.{interrupt}2. {seconds:5}.{below:09}: {body}\n", cpu.get());
         self.output.write(line.as_bytes());
+    }
+    fn wants_samples(&self) -> bool {
+        true
     }
 }
 

@@ -181,6 +181,13 @@ impl<'a> Assembler<'a> {
             RawEvent::Throttle { group, debt_ns } => decision(Reason::Throttle, Decision::group(TgId::new(group)), debt_ns),
             RawEvent::Unthrottle { group, cpu } => decision(Reason::Unthrottle, Decision::group(TgId::new(group)), cpu),
             RawEvent::ThrottleWork { task } => decision(Reason::ThrottleWork, self.resolve(task, Role::Mentioned)?.get(), 0),
+            RawEvent::QueueAct { act, cpu, clock, group, task } => TraceEvent::QueueAct {
+                act,
+                cpu: CpuId::new(cpu),
+                clock: Ns(clock),
+                group: group.map(TgId::new),
+                task: task.and_then(|task| self.resolve(task, Role::Mentioned)),
+            },
             RawEvent::Group { .. } | RawEvent::Enters(_) | RawEvent::Leaves(_) => return None,
         })
     }

@@ -1,7 +1,7 @@
 //! A record as it stands in a trace: tasks are process ids with names.
 
 use crate::import::interruptions::Handler;
-use fairground_model::{PrevState, Section, WakeContext};
+use fairground_model::{PrevState, QueueAct, Section, WakeContext};
 use std::collections::BTreeMap;
 
 /// One record before its process ids are turned into task rows.
@@ -84,6 +84,14 @@ pub(crate) enum RawEvent {
     ThrottleWork {
         task: Who,
     },
+    /// What our own runs tell of run queues; `hrtick` stands in kernels' traces too.
+    QueueAct {
+        act: QueueAct,
+        cpu: u32,
+        clock: u64,
+        group: Option<u32>,
+        task: Option<Who>,
+    },
     /// No event: the task is in the group of this path from there on. Each hierarchy of cgroup v1 has its own groups.
     Group {
         task: Who,
@@ -100,7 +108,9 @@ impl RawEvent {
             | RawEvent::Wakeup { target_cpu, .. }
             | RawEvent::WakeupNew { target_cpu, .. } => [Some(target_cpu), None],
             RawEvent::MigrateTask { orig_cpu, dest_cpu, .. } => [Some(orig_cpu), Some(dest_cpu)],
-            RawEvent::CpuFrequency { cpu, .. } | RawEvent::Unthrottle { cpu, .. } => [Some(cpu), None],
+            RawEvent::CpuFrequency { cpu, .. } | RawEvent::Unthrottle { cpu, .. } | RawEvent::QueueAct { cpu, .. } => {
+                [Some(cpu), None]
+            }
             _ => [None, None],
         }
     }

@@ -315,6 +315,7 @@ impl Sink for PerfettoWriter<'_> {
             TraceEvent::SeSample { task, util_avg } => {
                 self.counter_if_changed(at, Track::TaskUtil(task), u64::from(util_avg));
             }
+            TraceEvent::QueueAct { .. } => {}
             _ => self.scheduling_event(at, cpu, event),
         }
     }

@@ -7,8 +7,8 @@ pub(crate) mod pftrace;
 
 use fairground_formats::{WriterOptions, writer_with};
 use fairground_model::reason::IdKind;
-use fairground_model::{Decision, PrevState, Reason, Section, TaskInfo, TraceEvent, WakeContext};
-use fairground_stdx::{CpuId, Instant, MarkerId, Ns, TaskId, Vruntime};
+use fairground_model::{Decision, PrevState, QueueAct, Reason, Section, TaskInfo, TraceEvent, WakeContext};
+use fairground_stdx::{CpuId, Instant, MarkerId, Ns, TaskId, TgId, Vruntime};
 use proptest::prelude::*;
 
 /// Tasks and what happened to them.
@@ -57,6 +57,14 @@ pub(crate) fn tracepoint() -> impl Strategy<Value = TraceEvent> {
     ]
 }
 
+/// What is done with a run queue.
+pub(crate) fn queue_act() -> impl Strategy<Value = TraceEvent> {
+    let group = proptest::option::of((0..9u32).prop_map(TgId::new));
+    (0..QueueAct::ALL.len(), cpu(), any::<u64>(), group, proptest::option::of(task())).prop_map(
+        |(act, cpu, clock, group, task)| TraceEvent::QueueAct { act: QueueAct::ALL[act], cpu, clock: Ns(clock), group, task },
+    )
+}
+
 /// Any event.
 pub(crate) fn event() -> impl Strategy<Value = TraceEvent> {
     let id = |kind: IdKind, id: u32| if kind == IdKind::None { 0 } else { id };
@@ -72,6 +80,7 @@ pub(crate) fn event() -> impl Strategy<Value = TraceEvent> {
         1 => (any::<u32>(), any::<u32>(), any::<u64>())
             .prop_map(|(nr_running, util_avg, load_avg)| TraceEvent::CfsSample { nr_running, util_avg, load_avg }),
         1 => (task(), any::<u32>()).prop_map(|(task, util_avg)| TraceEvent::SeSample { task, util_avg }),
+        1 => queue_act(),
     ]
 }
 

@@ -136,7 +136,8 @@ impl RunStats {
             | TraceEvent::SchedProcessExit { .. }
             | TraceEvent::CpuFrequency { .. }
             | TraceEvent::CfsSample { .. }
-            | TraceEvent::SeSample { .. } => {}
+            | TraceEvent::SeSample { .. }
+            | TraceEvent::QueueAct { .. } => {}
         }
     }
     fn switch(&mut self, at: Instant, cpu: CpuId, prev: Option<TaskId>, prev_state: PrevState, next: Option<TaskId>) {

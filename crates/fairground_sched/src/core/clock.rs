@@ -10,9 +10,9 @@ use crate::Sched;
 use crate::ctx::Ctx;
 use crate::rq::Rq;
 use crate::seam::{ExcessSteal, ScaleRtCapacity};
-use fairground_model::Op;
 use fairground_model::features::Feat;
-use fairground_stdx::{CpuId, Ns};
+use fairground_model::{Op, QueueAct, TraceEvent};
+use fairground_stdx::{CpuId, Ns, TaskId, TgId};
 
 impl Rq {
     /// Of what was stolen and is not taken out yet, as much as there is room for in `room` ns. What is beyond waits for the next reading,
@@ -70,6 +70,27 @@ impl Sched {
                 }
             }
         }
+    }
+
+    /// Tells the reading of the clock of `cpu` at which loads are updated, if no account of run time of the running task tells it: those
+    /// who follow the record must make the update at the same time. What groups weigh depends on it.
+    #[cold]
+    pub(crate) fn tell_clock(&mut self, cx: &mut Ctx<'_, '_>, cpu: CpuId) {
+        let rq = &mut self.rqs[cpu];
+        let clock = rq.clocks.clock_task;
+        if self.groups.is_empty() || std::mem::replace(&mut rq.told_clock, clock) == clock {
+            return;
+        }
+        let is_accounted = |task: TaskId| self.is_fair(task) && self.se(task).exec_start == clock;
+        if !self.rqs[cpu].curr.is_some_and(is_accounted) {
+            self.tell(cx, cpu, QueueAct::Read, (None, None));
+        }
+    }
+
+    /// Tells what is done with the queue of `cpu`, at its present clock. Samples must be wanted.
+    pub(crate) fn tell(&self, cx: &mut Ctx<'_, '_>, cpu: CpuId, act: QueueAct, (group, task): (Option<TgId>, Option<TaskId>)) {
+        let clock = Ns(self.rqs[cpu].clocks.clock_task);
+        cx.record(TraceEvent::QueueAct { act, cpu, clock, group, task });
     }
 
     /// The next schedule() on `cpu` will reuse the present reading: a wake-up or a yield has just read it.

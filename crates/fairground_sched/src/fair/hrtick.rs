@@ -17,7 +17,7 @@ use crate::fair::weight::NICE_0_LOAD;
 use crate::rq::Urgency;
 use crate::seam::{Hrtick, RepeatedPick};
 use fairground_model::features::Feat;
-use fairground_model::{Op, Reason};
+use fairground_model::{Op, QueueAct, Reason};
 use fairground_stdx::{CpuId, Instant, TaskId};
 
 /// The least time that the timer is armed for.
@@ -258,6 +258,9 @@ impl Sched {
     pub fn hrtick(&mut self, cx: &mut Ctx<'_, '_>) {
         self.rqs[cx.cpu].hrtick.armed = None;
         self.update_rq_clock(cx, cx.cpu);
+        if cx.trace.wants_samples() {
+            self.tell(cx, cx.cpu, QueueAct::Hrtick, (None, None));
+        }
         let Some(task) = self.rqs[cx.cpu].curr else { return };
         if self.is_rt(task) {
             return self.task_tick_rt(cx, task);

@@ -11,9 +11,9 @@ use crate::pelt::{CfsRqLoad, PeltClockRule, PeltFamily, SeLoad};
 use crate::profile::Profile;
 use crate::seam::ScaleLoadDown;
 use crate::seam::{AttachNew, GroupLoad, MigrateDetach};
-use fairground_model::Op;
 use fairground_model::features::Feat;
-use fairground_stdx::{CfsRqId, SeId, TaskId};
+use fairground_model::{Op, QueueAct, TraceEvent};
+use fairground_stdx::{CfsRqId, Ns, SeId, TaskId};
 
 impl Sched {
     /// Ages an entity and its queue, attaches one that comes from elsewhere, and lets what happened go up through groups.
@@ -22,6 +22,9 @@ impl Sched {
     #[inline]
     pub(crate) fn update_load_avg(&mut self, cx: &mut Ctx<'_, '_>, se: SeId, tell: Tell) {
         step("update_load_avg");
+        if cx.trace.wants_samples() {
+            self.tell_clock(cx, self.cfs_rqs[self.ses[se].cfs_rq].cpu);
+        }
         let mut level = self.level(se);
         let decayed = level.age(cx);
         let root_of = (decayed && level.cfs_rq.tg.is_none()).then_some(level.cfs_rq.cpu);
@@ -37,6 +40,9 @@ impl Sched {
     ///
     /// Kernel: fair.c update_cfs_rq_load_avg(), v4.12–
     pub(crate) fn update_cfs_rq_load_avg(&mut self, cx: &mut Ctx<'_, '_>, cfs_rq: CfsRqId) -> bool {
+        if cx.trace.wants_samples() {
+            self.tell_clock(cx, self.cfs_rqs[cfs_rq].cpu);
+        }
         let (pelt, down) = (self.profile.pelt, self.profile.scale_load_down);
         let (queue, avg) = (&mut self.cfs_rqs[cfs_rq], &mut self.pelt_cfs[cfs_rq]);
         let now = self.bandwidth.clock_pelt(cfs_rq, self.rqs[queue.cpu].clocks.pelt(self.profile.pelt_clock));
@@ -98,7 +104,14 @@ impl Sched {
         let now = match self.profile.pelt_clock {
             PeltClockRule::RqClockPeltIdle if rq.curr.is_none() => match self.bandwidth.stood_still(cfs_rq) {
                 u64::MAX => queue_time,
-                still => rq.clocks.idle_estimate(cx.sched_clock_cpu(cpu), still, queue_time),
+                still => {
+                    let now = cx.sched_clock_cpu(cpu);
+                    if cx.trace.wants_samples() && !self.groups.is_empty() {
+                        let clock = Ns(rq.clocks.clock_task + now.saturating_sub(rq.clocks.clock));
+                        cx.record(TraceEvent::QueueAct { act: QueueAct::Read, cpu, clock, group: None, task: None });
+                    }
+                    rq.clocks.idle_estimate(now, still, queue_time)
+                }
             },
             _ => queue_time,
         };
@@ -138,7 +151,7 @@ impl Sched {
     /// Takes the averages of an entity, which are up to date, off those of its queue.
     ///
     /// Kernel: fair.c detach_entity_load_avg(), v4.12–
-    pub(crate) fn detach_entity_load_avg(&mut self, cx: &Ctx<'_, '_>, se: SeId) {
+    pub(crate) fn detach_entity_load_avg(&mut self, cx: &mut Ctx<'_, '_>, se: SeId) {
         let cfs_rq = self.ses[se].cfs_rq;
         let weight = self.profile.scale_load_down.apply(self.ses[se].load.weight());
         let sum = self.profile.pelt.detach(&mut self.pelt_cfs[cfs_rq], &self.pelt_se[se], weight);

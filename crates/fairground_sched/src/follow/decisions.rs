@@ -13,7 +13,7 @@ use crate::profile::Profile;
 use crate::seam::{NewidleBatch, Preemption};
 use crate::task::TaskState;
 use fairground_model::features::Feat;
-use fairground_stdx::{CfsRqId, CpuId, Instant, Ns, SeId, TaskId, Vruntime};
+use fairground_stdx::{CfsRqId, CpuId, Instant, Ns, SeId, TaskId, TgId, Vruntime};
 
 /// How far behind its queue a sleeper counts whose past is not known and not recorded later: longer than any credit.
 const SLEPT_LONG_NS: u64 = 1 << 32;
@@ -103,6 +103,24 @@ impl Sched {
     /// Kernel: fair.c newidle_balance(), update_nohz_stats() with update_blocked_averages(), v4.12–
     pub fn follow_blocked_load(&mut self, cx: &mut Ctx<'_, '_>) {
         self.update_blocked_averages(cx, cx.cpu);
+    }
+
+    /// Whether there is a group of this number.
+    pub fn has_group(&self, group: TgId) -> bool {
+        self.groups.get(group).is_some()
+    }
+
+    /// From now on queues tell their groups their load only where [`Sched::follow_tell`] says so.
+    pub fn follow_tells(&mut self) {
+        self.tells_by_record = true;
+    }
+
+    /// The queue of `group` on `cpu` tells its load when the core comes to that next.
+    ///
+    /// Kernel: fair.c update_tg_load_avg(), v6.7–
+    pub fn follow_tell(&mut self, group: TgId, cpu: CpuId) {
+        let queue = self.group_queue(Some(group), cpu);
+        self.cfs_rqs[queue].last_update_tg_load_avg = 0;
     }
 
     /// The second part where a task of a higher class takes the CPU: the fair class is not asked, its running task is

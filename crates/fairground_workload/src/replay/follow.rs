@@ -95,7 +95,8 @@ impl<'t> Follower<'t> {
             | TraceEvent::KernelSection { .. }
             | TraceEvent::Marker { .. }
             | TraceEvent::CfsSample { .. }
-            | TraceEvent::SeSample { .. } => {}
+            | TraceEvent::SeSample { .. }
+            | TraceEvent::QueueAct { .. } => {}
         }
     }
     /// The end: everything that still runs has run until now.

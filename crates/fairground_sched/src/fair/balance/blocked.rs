@@ -2,7 +2,7 @@
 
 use crate::Sched;
 use crate::ctx::Ctx;
-use fairground_model::Op;
+use fairground_model::{Op, QueueAct};
 use fairground_stdx::CpuId;
 
 impl Sched {
@@ -12,6 +12,10 @@ impl Sched {
     pub fn update_blocked_averages(&mut self, cx: &mut Ctx<'_, '_>, cpu: CpuId) {
         self.count_rq_lock(cx, cpu);
         self.update_rq_clock(cx, cpu);
+        if cx.trace.wants_samples() && !self.rqs[cpu].leaf_cfs_rqs.is_empty() {
+            self.rqs[cpu].told_clock = self.rqs[cpu].clocks.clock_task;
+            self.tell(cx, cpu, QueueAct::Age, (None, None));
+        }
         self.count_scalings_of_others(cx, cpu);
         self.update_blocked_others(cx, cpu);
         let in_groups = self.update_blocked_groups(cx, cpu);

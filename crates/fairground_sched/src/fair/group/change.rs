@@ -8,7 +8,7 @@ use crate::fair::weight::{SCHED_FIXEDPOINT_SHIFT, WEIGHT_IDLEPRIO};
 use crate::fair::{DequeueFlags, EnqueueFlags};
 use crate::seam::MoveRunning;
 use crate::task::TaskState;
-use fairground_model::{CpuMax, DEFAULT_SHARES};
+use fairground_model::{CpuMax, DEFAULT_SHARES, QueueAct};
 use fairground_stdx::{CfsRqId, CpuId, SeId, TaskId, TgId};
 
 /// Most that cpu.shares may be.
@@ -42,6 +42,9 @@ impl Sched {
         let cpu = self.tasks[task].cpu;
         if self.tasks[task].group == group {
             return;
+        }
+        if cx.trace.wants_samples() {
+            self.tell(cx, cpu, QueueAct::Join, (group, Some(task)));
         }
         match self.tasks[task].state {
             TaskState::Dead => return,

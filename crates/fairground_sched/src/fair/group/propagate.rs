@@ -45,7 +45,7 @@ impl Sched {
     /// The part of [`Sched::update_load_avg`] that concerns groups: the entity takes what changed below it, and the group
     /// of its queue is told.
     #[inline(never)]
-    pub(crate) fn update_load_of_groups(&mut self, cx: &Ctx<'_, '_>, se: SeId, decayed: bool, tell: Tell) {
+    pub(crate) fn update_load_of_groups(&mut self, cx: &mut Ctx<'_, '_>, se: SeId, decayed: bool, tell: Tell) {
         let queue = self.ses[se].cfs_rq;
         let propagated = self.ses[se].my_q.is_some_and(|below| self.propagate_entity_load_avg(cx, se, below));
         if let Some(tg) = self.cfs_rqs[queue].tg
@@ -178,7 +178,7 @@ impl Sched {
     }
 
     /// A queue got load, or lost it, by other means than time: its group is told.
-    pub(crate) fn tell_group(&mut self, cx: &Ctx<'_, '_>, queue: CfsRqId) {
+    pub(crate) fn tell_group(&mut self, cx: &mut Ctx<'_, '_>, queue: CfsRqId) {
         if let Some(tg) = self.cfs_rqs[queue].tg {
             self.update_tg_load_avg(cx, queue, tg);
         }

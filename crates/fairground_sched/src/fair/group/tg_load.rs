@@ -3,6 +3,7 @@
 use crate::Sched;
 use crate::ctx::Ctx;
 use crate::seam::TgLoadUpdate;
+use fairground_model::QueueAct;
 use fairground_stdx::{CfsRqId, TgId};
 
 /// Loads that changed by less than this part of what was told are not worth a write to a line that all CPUs share.
@@ -16,20 +17,27 @@ impl Sched {
     /// |load_avg - told| > told / 64
     ///
     /// Kernel: fair.c update_tg_load_avg(), v4.12–
-    pub(super) fn update_tg_load_avg(&mut self, cx: &Ctx<'_, '_>, queue: CfsRqId, tg: TgId) {
+    pub(super) fn update_tg_load_avg(&mut self, cx: &mut Ctx<'_, '_>, queue: CfsRqId, tg: TgId) {
         let (load, cfs_rq) = (self.pelt_cfs[queue].load_avg, &mut self.cfs_rqs[queue]);
         // A call on another CPU that began later may have told already.
         let now = cx.sched_clock_cpu(cfs_rq.cpu);
-        let too_soon = now.saturating_sub(cfs_rq.last_update_tg_load_avg) < RATE_LIMIT_NS;
-        if too_soon && self.profile.tg_load_update == TgLoadUpdate::OnceAMillisecond {
+        let is_limited = self.profile.tg_load_update == TgLoadUpdate::OnceAMillisecond;
+        let too_soon = match self.tells_by_record {
+            true => cfs_rq.last_update_tg_load_avg != 0,
+            false => now.saturating_sub(cfs_rq.last_update_tg_load_avg) < RATE_LIMIT_NS,
+        };
+        if too_soon && is_limited {
             return;
         }
         let told = cfs_rq.tg_load_avg_contrib;
         if load.abs_diff(told) > told / TOLD_PART {
             cfs_rq.tg_load_avg_contrib = load;
             cfs_rq.last_update_tg_load_avg = now;
-            let sum = &mut self.groups[tg].load_avg;
+            let (cpu, sum) = (cfs_rq.cpu, &mut self.groups[tg].load_avg);
             *sum = *sum - told + load;
+            if is_limited && cx.trace.wants_samples() {
+                self.tell(cx, cpu, QueueAct::Tell, (Some(tg), None));
+            }
         }
     }
 }
