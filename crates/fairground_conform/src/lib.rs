@@ -28,4 +28,4 @@ pub use outcome::{Choice, Kind, KindTally, Mismatch, NOTABLE_PERCENT, Outcome, S
 pub use places::{BatchRule, MoveKind, MoveTally, Moves, PlaceRule, Placement, RuleTally, Unexplained};
 pub use quota::{Below, Quota, QuotaMiss, QuotaOutcome, QuotaSetup, Seen, cpus_of_queues, replay};
 pub use read::{Known, Reading};
-pub use recording::{PrioChange, QuotaAct, QuotaChange, Record, Recording};
+pub use recording::{PrioChange, QueueRecord, QuotaAct, QuotaChange, Record, Recording};

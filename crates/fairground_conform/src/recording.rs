@@ -1,6 +1,6 @@
 //! A recording as the comparison needs it: scheduling events in order, and what is known of tasks along the way.
 
-use fairground_model::{Decision, Reason, Sink, TaskInfo, TraceEvent, Who};
+use fairground_model::{Decision, QueueAct, Reason, Sink, TaskInfo, TraceEvent, Who};
 use fairground_stdx::{CpuId, Id, IndexVec, Instant, Ns, TaskId, TgId};
 use std::collections::BTreeMap;
 
@@ -64,6 +64,29 @@ impl QuotaChange {
     }
 }
 
+/// What a recording tells of a run queue beside the tracepoints: our own do.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct QueueRecord {
+    /// The number of the first event after it.
+    pub before: usize,
+    /// The number of the first act of quota after it.
+    pub before_quota: usize,
+    /// When.
+    pub at: Instant,
+    /// The CPU that did it.
+    pub writer: CpuId,
+    /// What it did.
+    pub act: QueueAct,
+    /// With whose queue.
+    pub cpu: CpuId,
+    /// What its task clock shows, ns.
+    pub clock: Ns,
+    /// The group that it is about.
+    pub group: Option<TgId>,
+    /// The task that it is about.
+    pub task: Option<TaskId>,
+}
+
 /// A recording. It is a sink: readers of traces fill it.
 #[derive(Clone, Debug)]
 pub struct Recording {
@@ -75,6 +98,8 @@ pub struct Recording {
     pub prio_changes: Vec<PrioChange>,
     /// What it tells of quotas, in order.
     pub quota_acts: Vec<QuotaAct>,
+    /// What it tells of run queues, in order.
+    pub queue_acts: Vec<QueueRecord>,
     /// The path of the control group that a task was told to be in last, where the recording tells groups.
     pub groups: BTreeMap<TaskId, String>,
     /// The numbers of the events that no recorder wrote, in order.
@@ -91,6 +116,7 @@ impl Default for Recording {
             records: Vec::new(),
             prio_changes: Vec::new(),
             quota_acts: Vec::new(),
+            queue_acts: Vec::new(),
             groups: BTreeMap::new(),
             inferred: Vec::new(),
             prios: Vec::new(),
@@ -179,6 +205,10 @@ impl Sink for Recording {
             && let Some(what) = QuotaChange::of(decision)
         {
             self.quota_acts.push(QuotaAct { before: self.records.len(), at, cpu, what, at_entry: false });
+        }
+        if let TraceEvent::QueueAct { act, cpu: of, clock, group, task } = *event {
+            let (before, before_quota) = (self.records.len(), self.quota_acts.len());
+            self.queue_acts.push(QueueRecord { before, before_quota, at, writer: cpu, act, cpu: of, clock, group, task });
         }
         if matters(event) {
             self.records.push(Record { at, cpu, event: *event });

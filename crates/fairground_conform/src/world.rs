@@ -46,6 +46,8 @@ pub(crate) struct World {
     pub(crate) clocks: IndexVec<CpuId, Instant>,
     /// The time of the record that is looked at.
     pub(crate) at: Instant,
+    /// The record tells clocks: timestamps move none.
+    pub(crate) clocks_are_told: bool,
     hrticks: IndexVec<CpuId, Hrtick>,
     machine: MachineView,
     meter: Meter,
@@ -62,6 +64,7 @@ impl World {
             ear: Ear::default(),
             clocks: IndexVec::filled(Instant::ZERO, nr_cpus),
             at: Instant::ZERO,
+            clocks_are_told: false,
             hrticks: IndexVec::filled(Hrtick::default(), nr_cpus),
             machine,
             meter: Meter::free(),
@@ -109,8 +112,14 @@ impl World {
     pub(crate) fn hrtick_fired(&self, cpu: CpuId) -> bool {
         self.hrticks[cpu].fires.is_some_and(|fires| fires <= self.at)
     }
+    /// How far the clock of `cpu` is ahead of the others.
+    pub(crate) fn clock_ahead(&self, cpu: CpuId) -> Ns {
+        self.machine.cpus[cpu].clock_ahead
+    }
     /// The clock of an idle CPU follows real time.
     pub(crate) fn idle_until(&mut self, cpu: CpuId, at: Instant) {
-        self.clocks[cpu] = self.clocks[cpu].max(at);
+        if !self.clocks_are_told {
+            self.clocks[cpu] = self.clocks[cpu].max(at);
+        }
     }
 }

@@ -124,16 +124,52 @@ fn hold(kernel: &str, cpus: u64, seeds: std::ops::Range<u64>, ending: &str, grou
     picks
 }
 
+/// The same for a system in which the scheduler's own work takes time.
+fn hold_with_prices(kernel: &str, cpus: u64, seed: u64, groups: Groups) -> u64 {
+    let text = with_prices(seed, cpus, groups);
+    let made = compared(&text, kernel, cpus, "txt");
+    let wrong = disagreements(&made, groups);
+    assert!(wrong.is_empty(), "seed {seed}, {cpus} CPUs, {kernel}: {}\n{text}", wrong.join(", "));
+    made.row(Kind::Pick).all.decisions
+}
+
+fn with_prices(seed: u64, cpus: u64, groups: Groups) -> String {
+    scenario(seed, cpus, groups).replace("costs = \"zero\"\n", "")
+}
+
+/// Holds at least so many percent of the picks of random systems.
+fn share_of_picks(kernel: &str, sizes: &[u64], seeds: std::ops::Range<u64>, groups: Groups, least: f64) {
+    let mut all = (0, 0);
+    for (&cpus, seed) in sizes.iter().flat_map(|cpus| seeds.clone().map(move |seed| (cpus, seed))) {
+        let picks = compared(&with_prices(seed, cpus, groups), kernel, cpus, "txt").row(Kind::Pick).all;
+        all = (all.0 + picks.agree, all.1 + picks.decisions);
+    }
+    assert!(all.1 > 300, "{kernel}: {} picks", all.1);
+    let share = 100.0 * all.0 as f64 / all.1 as f64;
+    assert!(share >= least, "{kernel}: {share:.2} % of {} picks agree", all.1);
+}
+
 #[test]
 fn our_own_traces_agree_in_every_decision() {
     for kernel in KERNELS {
-        let picks: u64 =
-            (1..=4).filter(|&cpus| cpus == 1 || kernel != "v7.2").map(|cpus| hold(kernel, cpus, 0..3, "txt", Groups::None)).sum();
+        let picks: u64 = (1..=4).map(|cpus| hold(kernel, cpus, 0..3, "txt", Groups::None)).sum();
         assert!(picks > 2_000, "{kernel}: {picks} picks");
     }
 }
 
-/// Where the scheduler's own work takes no time, all moments are in the record.
+/// When clocks are read and loads are aged is in the record: in `fairground_queue`.
+#[test]
+fn our_own_traces_with_groups_agree_on_several_cpus() {
+    for kernel in KERNELS {
+        let picks: u64 = [1, 2, 4]
+            .map(|cpus| (0..3).map(|seed| hold_with_prices(kernel, cpus, seed, Groups::Weights)).sum::<u64>())
+            .iter()
+            .sum();
+        assert!(picks > 1_500, "{kernel}: {picks} picks");
+    }
+}
+
+/// Where the scheduler's own work takes no time.
 #[test]
 fn our_own_traces_with_groups_and_quotas_agree_on_one_cpu() {
     for kernel in KERNELS {
@@ -142,21 +178,11 @@ fn our_own_traces_with_groups_and_quotas_agree_on_one_cpu() {
     }
 }
 
-/// What groups weigh depends on when loads of other CPUs are aged, and where work takes time a wake-up's clock is known to some 10 ns.
+/// What a throttled queue leaves behind on a CPU that runs empty is not followed exactly.
 #[test]
-fn nearly_all_picks_between_our_own_groups_agree_with_prices_and_on_several_cpus() {
+fn nearly_all_picks_between_our_own_groups_with_quotas_agree_on_several_cpus() {
     for kernel in KERNELS {
-        for (cpus, least) in [(1, 99.5), (2, 92.0), (4, 96.0)] {
-            let mut all = (0, 0);
-            for (seed, groups) in (0..3).flat_map(|seed| [(seed, Groups::Weights), (seed, Groups::Quotas)]) {
-                let text = scenario(seed, cpus, groups).replace("costs = \"zero\"\n", "");
-                let picks = compared(&text, kernel, cpus, "txt").row(Kind::Pick).all;
-                all = (all.0 + picks.agree, all.1 + picks.decisions);
-            }
-            assert!(all.1 > 300, "{kernel}, {cpus} CPUs: {} picks", all.1);
-            let share = 100.0 * all.0 as f64 / all.1 as f64;
-            assert!(share >= least, "{kernel}, {cpus} CPUs: {share:.2} % of {} picks agree", all.1);
-        }
+        share_of_picks(kernel, &[1, 2, 4], 0..3, Groups::Quotas, 99.0);
     }
 }
 
@@ -166,17 +192,6 @@ fn our_own_traces_agree_in_each_format_that_has_all_records() {
         hold("v6.12", 2, 3..5, ending, Groups::None);
         hold("v6.18", 1, 3..5, ending, Groups::Quotas);
     }
-}
-
-/// An hrtick of v7.2 may be told apart from other accounts by less than interrupts take.
-#[test]
-fn nearly_all_picks_of_our_own_traces_of_v7_2_agree_on_several_cpus() {
-    let mut all = (0, 0);
-    for (cpus, seed) in (2..=4).flat_map(|cpus| (0..4).map(move |seed| (cpus, seed))) {
-        let picks = compared(&scenario(seed, cpus, Groups::None), "v7.2", cpus, "txt").row(Kind::Pick).all;
-        all = (all.0 + picks.agree, all.1 + picks.decisions);
-    }
-    assert!(all.1 > 4_000 && all.0 * 1_000 >= all.1 * 995, "{} of {} picks agree", all.0, all.1);
 }
 
 #[test]
@@ -193,8 +208,17 @@ fn many_of_our_own_traces_with_groups_and_quotas_agree_on_one_cpu() {
 #[ignore = "takes minutes: for the nightly run"]
 fn many_of_our_own_traces_agree_in_every_decision() {
     for kernel in KERNELS {
-        (1..=4).filter(|&cpus| cpus == 1 || kernel != "v7.2").for_each(|cpus| {
+        (1..=4).for_each(|cpus| {
             hold(kernel, cpus, 0..60, "txt", Groups::None);
         });
+    }
+}
+
+#[test]
+#[ignore = "takes minutes: for the nightly run"]
+fn nearly_all_picks_of_many_of_our_own_traces_with_groups_agree_on_several_cpus() {
+    for kernel in KERNELS {
+        share_of_picks(kernel, &[2, 3, 4], 0..30, Groups::Weights, 99.9);
+        share_of_picks(kernel, &[2, 3, 4], 0..30, Groups::Quotas, 98.0);
     }
 }

@@ -57,7 +57,7 @@ impl Lockstep<'_> {
         }
         match mark {
             Mark::Enqueue => {
-                self.close_stale(cpu, owed.runtime);
+                self.close_stale(cpu, self.moves_clock(cpu, owed));
                 self.owe(cpu, owed);
                 if !self.world.sched.account_may_resched() {
                     // Others may read the floor of this queue before the wake-up is written.
@@ -70,7 +70,7 @@ impl Lockstep<'_> {
                 self.begin_sleep(index, cpu);
             }
             Mark::Attach => {
-                self.close_stale(cpu, owed.runtime);
+                self.close_stale(cpu, self.moves_clock(cpu, owed));
                 self.owe(cpu, owed);
                 self.attach_all(index, writer, at);
             }
@@ -85,13 +85,18 @@ impl Lockstep<'_> {
             }
             Mark::Bare | Mark::EndOfJob | Mark::Tick if self.changes_nice(index, owed) => self.change_nice(cpu, at, owed),
             Mark::Tick => {
-                self.close_stale(cpu, owed.runtime);
+                self.close_stale(cpu, self.moves_clock(cpu, owed));
                 self.owe(cpu, owed);
                 self.tick(cpu, at, Sched::sched_tick);
             }
+            Mark::Hrtick => {
+                self.close_stale(cpu, self.moves_clock(cpu, owed));
+                self.owe(cpu, owed);
+                self.tick(cpu, at, Sched::hrtick);
+            }
             Mark::Bare | Mark::EndOfJob => self.bare(index, writer, cpu, at, owed),
             _ => {
-                self.close_stale(cpu, owed.runtime);
+                self.close_stale(cpu, self.moves_clock(cpu, owed));
                 self.owe(cpu, owed);
             }
         }
@@ -100,6 +105,9 @@ impl Lockstep<'_> {
     /// What an account is part of. Shortly before a tick it may be an hrtick that was due: then the tick comes next.
     fn tick_or_hrtick(&mut self, index: usize, writer: CpuId, at: Instant, task: TaskId) -> Mark {
         let mark = self.mark(index);
+        if self.reading.tells_hrticks {
+            return mark;
+        }
         let cpu = self.world.sched.task(task).cpu;
         let before = self.reading.ticks[cpu].is_some_and(|phase| phase.is_before(at.ns()));
         match mark {
@@ -142,12 +150,31 @@ impl Lockstep<'_> {
             Some(TraceEvent::SchedStatRuntime { runtime, .. }) => self.world.sched.accounted_until(curr) + runtime,
             _ => Instant::MAX,
         };
-        let same = next.filter(|&next| self.is_same_reading(cpu, curr, next));
         let clock = self.world.clocks[cpu];
+        if self.told.clocks {
+            self.cpus[cpu].ahead = next.filter(|&next| limit == clock && self.is_of_schedule(cpu, next));
+            return;
+        }
+        let same = next.filter(|&next| self.is_same_reading(cpu, curr, next));
         let to = clock.max(if same.is_some() { limit } else { now.min(limit) });
         self.close_stale(cpu, to.since(clock));
         self.cpus[cpu].ahead = same;
         self.world.clocks[cpu] = to;
+    }
+
+    /// Whether an account at the present clock of `cpu` is no act of its own. At the same instant a tick may come on a CPU that another
+    /// one has just acted on.
+    fn is_of_schedule(&self, cpu: CpuId, next: usize) -> bool {
+        match self.mark(next) {
+            Mark::Tick => self.recording.records[self.next].cpu == cpu,
+            Mark::Hrtick | Mark::Detach | Mark::Attach | Mark::Enqueue | Mark::Fork => false,
+            _ => true,
+        }
+    }
+
+    /// By how much an account moves the clock of `cpu`, which may have been read since the last one.
+    fn moves_clock(&self, cpu: CpuId, owed: Owed) -> Ns {
+        (self.world.sched.accounted_until(owed.task) + owed.runtime).saturating_since(self.world.clocks[cpu])
     }
 
     /// Whether the account `next` goes by the same reading of the clock: it comes at once, in the test whether the wakee preempts, or is that
@@ -220,7 +247,7 @@ impl Lockstep<'_> {
     }
 
     /// A tick, or an hrtick.
-    fn tick(&mut self, cpu: CpuId, at: Instant, entry: fn(&mut Sched, &mut Ctx<'_, '_>)) {
+    pub(super) fn tick(&mut self, cpu: CpuId, at: Instant, entry: fn(&mut Sched, &mut Ctx<'_, '_>)) {
         let was_due = self.world.sched.resched_due(cpu);
         self.world.call(cpu, cpu, entry);
         self.asked(cpu, cpu, at, Kind::TickPreempt, was_due);
@@ -230,7 +257,7 @@ impl Lockstep<'_> {
 
     /// After a tick: its soft interrupt ages the loads of its CPU, and now and then those that are left on idle ones.
     fn age_loads(&mut self, cpu: CpuId, at: Instant) {
-        if !self.has_groups {
+        if !self.has_groups || self.told.clocks {
             return;
         }
         self.world.call(cpu, cpu, |sched, cx| sched.follow_balance_softirq(cx));
@@ -245,7 +272,7 @@ impl Lockstep<'_> {
 
     /// The load that is left on a CPU that is, or goes, idle is aged.
     pub(super) fn age_idle(&mut self, cpu: CpuId, at: Instant) {
-        if self.has_groups {
+        if self.has_groups && !self.told.clocks {
             self.world.idle_until(cpu, at);
             self.world.call(cpu, cpu, |sched, cx| sched.follow_blocked_load(cx));
         }
@@ -279,7 +306,7 @@ impl Lockstep<'_> {
     /// The act of a child by which it gets another nice value.
     fn change_nice(&mut self, cpu: CpuId, at: Instant, owed: Owed) {
         let Some(nice) = self.rows[owed.task].nice_due.take() else { return };
-        self.close_stale(cpu, owed.runtime);
+        self.close_stale(cpu, self.moves_clock(cpu, owed));
         self.owe(cpu, owed);
         let was_due = self.world.sched.resched_due(cpu);
         self.world.call(cpu, cpu, |sched, cx| sched.set_user_nice(cx, owed.task, nice));
@@ -289,14 +316,14 @@ impl Lockstep<'_> {
 
     /// An account that nothing around it explains.
     fn bare(&mut self, index: usize, writer: CpuId, cpu: CpuId, at: Instant, owed: Owed) {
-        let kept = writer == cpu && self.is_outcome(cpu, owed.runtime, self.mark(index) == Mark::EndOfJob);
+        let kept = writer == cpu && self.is_outcome(cpu, self.moves_clock(cpu, owed), self.mark(index) == Mark::EndOfJob);
         if kept {
             self.owe(cpu, owed);
             self.kept(index, cpu, at);
         } else {
-            self.close_stale(cpu, owed.runtime);
+            self.close_stale(cpu, self.moves_clock(cpu, owed));
             self.owe(cpu, owed);
-            match writer == cpu && self.world.hrtick_fired(cpu) {
+            match writer == cpu && !self.reading.tells_hrticks && self.world.hrtick_fired(cpu) {
                 true => self.tick(cpu, at, Sched::hrtick),
                 false => self.update(cpu, at),
             }

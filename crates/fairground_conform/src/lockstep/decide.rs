@@ -146,7 +146,12 @@ impl Lockstep<'_> {
     /// Whether the schedule() that is due would leave no record if it kept the running task.
     fn is_unseen(&self, cpu: CpuId) -> bool {
         let sched = &self.world.sched;
-        sched.resched_due(cpu) && sched.skips_next_clock_update(cpu) && self.cpus[cpu].leaving.is_none()
+        // Where the clock was read since the last account of who runs, schedule() accounts him.
+        let is_accounted = |task: TaskId| sched.accounted_until(task) >= self.world.clocks[cpu];
+        sched.resched_due(cpu)
+            && sched.skips_next_clock_update(cpu)
+            && self.cpus[cpu].leaving.is_none()
+            && (!self.told.clocks || self.curr(cpu).is_some_and(is_accounted))
     }
 
     /// Before the account with which the running task goes to sleep: a schedule() that was due came before that, and kept it.

@@ -65,11 +65,7 @@ impl Lockstep<'_> {
         let Some((_, group)) = self.rows[owed.task].joins.take_if(|joins| joins.0 == index) else { return false };
         self.close_stale(cpu, owed.runtime);
         self.owe(cpu, owed);
-        let was_due = self.world.sched.resched_due(cpu);
-        self.world.call(cpu, cpu, |sched, cx| sched.sched_move_task(cx, owed.task, Some(group)));
-        self.hear_accounts(cpu);
-        // That the move asks for a reschedule is left to the record: whoever runs next is asked about there.
-        self.world.sched.follow_need_resched(cpu, was_due);
+        self.join(owed.task, Some(group));
         true
     }
 }

@@ -64,6 +64,7 @@ mod quota;
 mod switch;
 #[cfg(test)]
 mod tests;
+mod told;
 mod wake;
 
 use crate::outcome::{Kind, KindTally, Mismatch, Outcome, Share, Tally, VruntimeError, Vruntimes};
@@ -79,6 +80,7 @@ use guess::Guess;
 use places::Places;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
+use told::Told;
 
 /// What a comparison is made with.
 #[derive(Clone, Debug)]
@@ -211,6 +213,7 @@ pub struct Lockstep<'r> {
     next_blocked: Instant,
     /// Accounts that acts of quota before them have made.
     taken: BTreeSet<usize>,
+    told: Told,
 }
 
 impl<'r> Lockstep<'r> {
@@ -268,10 +271,12 @@ impl<'r> Lockstep<'r> {
             enqueue_lag: Ns::ZERO,
             next_blocked: Instant::ZERO,
             taken: BTreeSet::new(),
+            told: Told::default(),
         };
         for group in setup.groups.iter() {
             drive.world.sched.add_group(group);
         }
+        drive.begin_told();
         drive.follow_limits(setup);
         drive.add_tasks(setup);
         drive.find_joins(&setup.members);
@@ -291,7 +296,8 @@ impl<'r> Lockstep<'r> {
         let end = self.len().min(self.next.saturating_add(count));
         while self.next < end {
             self.prio_changes();
-            self.quota_acts();
+            self.acts();
+            self.grant_tells(self.recording.records[self.next].cpu);
             self.record(self.next);
             self.end_exhausted(self.next);
             self.next += 1;

@@ -32,6 +32,10 @@ impl Lockstep<'_> {
             if self.cpus[to].leaving.is_none() {
                 self.begin_sleep(index, to);
             }
+            if self.curr(to).is_some() {
+                // Who leaves for want of quota does not sleep.
+                self.schedule_begin(to);
+            }
             self.world.call(to, to, |sched, cx| sched.schedule_found_nothing(cx));
         }
         let row = self.world.sched.task(task);
@@ -59,8 +63,10 @@ impl Lockstep<'_> {
         if matches!(self.state(task), TaskState::Asleep | TaskState::OffCpuPending) && self.rows[task].known {
             self.world.call(writer, target, |sched, cx| sched.ttwu_select_following(cx, task, WAKE));
         }
-        if self.state(task) == TaskState::Waking && self.world.sched.task(task).cpu != target {
-            self.world.call(writer, target, |sched, cx| sched.ttwu_migrate(cx, task, target));
+        let old = self.world.sched.task(task).cpu;
+        if self.state(task) == TaskState::Waking && old != target {
+            self.read_clock_ahead(writer, old);
+            self.world.call(writer, old, |sched, cx| sched.ttwu_migrate(cx, task, target));
             self.rows[task].bound = true;
         }
     }
@@ -68,6 +74,7 @@ impl Lockstep<'_> {
     /// Whether the same CPU goes on with another migration, or with the account that comes before the arrival.
     fn arrival_follows(&self, index: usize, way: (CpuId, CpuId)) -> bool {
         self.reading.order.next(index).is_some_and(|next| match self.recording.records[next].event {
+            TraceEvent::SchedStatRuntime { .. } if self.mark(next) == Mark::Detach => self.arrival_follows(next, way),
             TraceEvent::SchedStatRuntime { .. } => self.mark(next) == Mark::Attach,
             TraceEvent::SchedMigrateTask { orig_cpu, dest_cpu, .. } => {
                 (orig_cpu, dest_cpu) == way && matches!(self.mark(next), Mark::Move | Mark::Pull)
@@ -105,6 +112,7 @@ impl Lockstep<'_> {
             self.world.idle_until(cpu, at);
         }
         self.close_stale(cpu, Ns::ZERO);
+        self.read_clock_ahead(writer, cpu);
         self.bring_clock(cpu, task, at);
         let was_due = self.world.sched.resched_due(cpu);
         self.world.call(cpu, cpu, |sched, cx| sched.attach_task(cx, task));

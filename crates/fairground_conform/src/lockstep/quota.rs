@@ -24,9 +24,15 @@ impl Lockstep<'_> {
         }
     }
 
-    /// What was done about quotas before the next record.
-    pub(super) fn quota_acts(&mut self) {
-        while let Some(act) = self.recording.quota_acts.get(self.next_act).copied().filter(|act| act.before <= self.next) {
+    /// What was done about queues and quotas before the next record.
+    pub(super) fn acts(&mut self) {
+        loop {
+            if self.next_told(self.next).is_some() {
+                self.follow_told();
+                continue;
+            }
+            let act = self.recording.quota_acts.get(self.next_act).copied();
+            let Some(act) = act.filter(|act| act.before <= self.next) else { return };
             let account = self.reading.quota_accounts[self.next_act];
             self.next_act += 1;
             self.world.at = act.at;
@@ -99,6 +105,7 @@ impl Lockstep<'_> {
         if self.curr(cpu).is_none() {
             self.world.idle_until(cpu, act.at);
         }
+        self.read_clock_ahead(act.cpu, cpu);
         if !self.world.call(act.cpu, cpu, |sched, cx| sched.follow_released(cx, group, cpu)) {
             self.fact("releases of queues that were not throttled");
         }

@@ -2,9 +2,10 @@
 
 use super::{Known, Start, TickPhase, is_fair};
 use crate::order::Order;
-use crate::recording::Recording;
-use fairground_model::{PrevState, TraceEvent};
-use fairground_stdx::{CpuId, Id, IndexVec, TaskId};
+use crate::recording::{QueueRecord, QuotaAct, QuotaChange, Recording};
+use fairground_model::{PrevState, QueueAct, TraceEvent};
+use fairground_stdx::{CpuId, Id, IndexVec, Ns, TaskId};
+use std::collections::BTreeSet;
 
 /// A task that ends its job reads its clock at most so often before it sleeps.
 const READS_AT_END: usize = 2;
@@ -15,6 +16,9 @@ const SAME_INTERRUPT_NS: u64 = 60_000;
 
 /// An account so long after the one before is no outcome of anything that was asked there.
 const LONG_AFTER_NS: u64 = 200_000;
+
+/// A call of our own runs takes no longer.
+const ONE_CALL_NS: u64 = 20_000;
 
 /// So many such accounts make a task one that reads its own clock now and then.
 const NOW_AND_THEN: u32 = 2;
@@ -27,6 +31,8 @@ pub enum Mark {
     Plain,
     /// Account of a tick.
     Tick,
+    /// Account of an hrtick, where the record tells it.
+    Hrtick,
     /// Account before a task is queued; the wake-up follows.
     Enqueue,
     /// Account inside fork().
@@ -88,7 +94,7 @@ pub(super) fn mark_all(
     order: &Order,
     start: &Start,
     ticks: &IndexVec<CpuId, Option<TickPhase>>,
-    known: Known,
+    (known, hrticks): (Known, &BTreeSet<usize>),
 ) -> (Vec<Mark>, Vec<bool>) {
     let nr_cpus = ticks.len();
     let mut pass = Pass {
@@ -96,6 +102,7 @@ pub(super) fn mark_all(
         order,
         ticks,
         known,
+        hrticks,
         running: Running::new(start, recording.tasks.len()),
         ticked: vec![None; nr_cpus],
         woken_at: vec![None; nr_cpus],
@@ -112,6 +119,7 @@ struct Pass<'a> {
     order: &'a Order,
     ticks: &'a IndexVec<CpuId, Option<TickPhase>>,
     known: Known,
+    hrticks: &'a BTreeSet<usize>,
     running: Running,
     /// The number of the last tick of each CPU.
     ticked: Vec<Option<u64>>,
@@ -145,7 +153,7 @@ impl Pass<'_> {
             TraceEvent::SchedMigrateTask { task, dest_cpu, .. } => {
                 self.marks[index] = match () {
                     () if self.waking[task.index()] => Mark::WakeMove,
-                    () if dest_cpu == cpu && self.sleeps_next(index, cpu) => Mark::Pull,
+                    () if dest_cpu == cpu && (self.sleeps_next(index, cpu) || self.stops_for_quota(index, cpu)) => Mark::Pull,
                     () => Mark::Move,
                 };
             }
@@ -162,19 +170,28 @@ impl Pass<'_> {
             Some(cpu) if is_fair(&self.recording.tasks, task) => cpu,
             _ => return Mark::Foreign,
         };
+        if self.hrticks.contains(&index) {
+            return Mark::Hrtick;
+        }
         let arrived = |prev: usize| matches!(self.event(prev), TraceEvent::SchedMigrateTask { dest_cpu, .. } if dest_cpu == cpu && self.marks[prev] != Mark::WakeMove);
-        if self.order.prev(index).is_some_and(arrived) {
+        let attaches = |prev: usize| arrived(prev) && self.is_one_call(prev, index) && !self.is_read_between(cpu, prev, index);
+        if self.order.prev(index).is_some_and(attaches) {
             return Mark::Attach;
         }
         let own = writer == cpu;
         let Some(next) = self.order.next(index) else {
             return if own { self.tick_or(index, cpu, Mark::Bare) } else { Mark::Bare };
         };
+        let is_one_call = self.recording.queue_acts.is_empty() || self.at(index) == self.at(next);
         match self.event(next) {
-            TraceEvent::SchedWakeup { target_cpu, .. } | TraceEvent::SchedWakeupNew { target_cpu, .. } if target_cpu == cpu => {
+            TraceEvent::SchedWakeup { target_cpu, .. } | TraceEvent::SchedWakeupNew { target_cpu, .. }
+                if target_cpu == cpu && is_one_call =>
+            {
                 Mark::Enqueue
             }
-            TraceEvent::SchedMigrateTask { task: moved, orig_cpu, .. } if orig_cpu == cpu && !self.waking[moved.index()] => {
+            TraceEvent::SchedMigrateTask { task: moved, orig_cpu, .. }
+                if orig_cpu == cpu && is_one_call && !self.waking[moved.index()] =>
+            {
                 Mark::Detach
             }
             _ if !own => Mark::Bare,
@@ -200,7 +217,9 @@ impl Pass<'_> {
     /// A tick if the record is the first in the window of one.
     fn tick_or(&mut self, index: usize, cpu: CpuId, otherwise: Mark) -> Mark {
         let number = self.ticks[cpu].and_then(|phase| phase.number_at(self.at(index)));
-        if number.is_none() || number == self.ticked[cpu.index()] {
+        // Only a schedule() is written down without run time: that of a tick was accounted by another CPU at the same instant.
+        let is_empty = matches!(self.event(index), TraceEvent::SchedStatRuntime { runtime, .. } if runtime == Ns::ZERO);
+        if number.is_none() || number == self.ticked[cpu.index()] || is_empty {
             return otherwise;
         }
         self.ticked[cpu.index()] = number;
@@ -212,6 +231,26 @@ impl Pass<'_> {
     /// Whether, but for accounts and migrations, the CPU's next act is to switch away from a task that sleeps.
     fn sleeps_next(&self, index: usize, cpu: CpuId) -> bool {
         self.running.on[cpu].is_some_and(|running| self.sleeps_after_balance(index, running))
+    }
+    /// Whether what runs on `cpu` has just left its queue for want of quota, as our own runs tell, so that the CPU runs empty.
+    fn stops_for_quota(&self, index: usize, cpu: CpuId) -> bool {
+        let acts = &self.recording.quota_acts;
+        let behind = acts.partition_point(|act| act.before <= index);
+        let is_now = |act: &QuotaAct| act.cpu == cpu && self.at(index).saturating_sub(act.at.ns()) <= ONE_CALL_NS;
+        let stops = |act: &QuotaAct| matches!(act.what, QuotaChange::Stop(_) | QuotaChange::Throttle(..));
+        let last = acts[..behind].iter().rev().find(|act| act.cpu == cpu);
+        !self.recording.queue_acts.is_empty() && last.is_some_and(|act| is_now(act) && stops(act)) && self.switches_next(index)
+    }
+    /// Whether, but for accounts and migrations, the next act of the CPU is a switch.
+    fn switches_next(&self, index: usize) -> bool {
+        let mut next = self.order.next(index);
+        while let Some(at) = next {
+            match self.event(at) {
+                TraceEvent::SchedStatRuntime { .. } | TraceEvent::SchedMigrateTask { .. } => next = self.order.next(at),
+                event => return matches!(event, TraceEvent::SchedSwitch { .. }) && self.is_one_call(index, at),
+            }
+        }
+        false
     }
     /// Whether `task`, which leaves the queue at this account, leaves its CPU empty so that others are pulled there.
     fn pulls_next(&self, index: usize, cpu: CpuId, task: TaskId) -> bool {
@@ -234,11 +273,25 @@ impl Pass<'_> {
                 TraceEvent::SchedStatRuntime { task: ran, .. } if ran == task && accounts > 0 => return false,
                 TraceEvent::SchedStatRuntime { task: ran, .. } => accounts += u32::from(ran == task),
                 TraceEvent::SchedMigrateTask { .. } => {}
-                _ => return self.sleeps_at(at, task),
+                _ => return self.sleeps_at(at, task) && self.is_one_call(index, at),
             }
             next = self.order.next(at);
         }
         false
+    }
+    /// Whether a call that is at the first record may still be at the second one. The CPUs of recorders may share a host in
+    /// turns, and a call takes as long as turns do; those of our own runs do not.
+    fn is_one_call(&self, first: usize, last: usize) -> bool {
+        self.recording.queue_acts.is_empty() || self.at(last) - self.at(first) <= ONE_CALL_NS
+    }
+    /// Whether `cpu` read its clock between the two records, in an earlier call than that of the second one, as our own runs tell: what
+    /// came there needed no account.
+    fn is_read_between(&self, cpu: CpuId, first: usize, last: usize) -> bool {
+        let rows = &self.recording.queue_acts;
+        let begin = rows.partition_point(|row| row.before <= first);
+        let at = self.recording.records[last].at;
+        let is_that = |row: &&QueueRecord| row.act == QueueAct::Read && row.cpu == cpu && row.at < at;
+        rows[begin..].iter().take_while(|row| row.before <= last).any(|row| is_that(&row))
     }
     fn sleeps_at(&self, index: usize, task: TaskId) -> bool {
         match self.event(index) {

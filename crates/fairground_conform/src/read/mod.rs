@@ -3,6 +3,7 @@
 //! `sched_stat_runtime` marks one `update_curr`, but not why it was made. The events that the same CPU wrote just
 //! before and after say so ([`Mark`]); ticks are known by their phase.
 
+mod hrtick;
 mod known;
 mod mark;
 mod quota;
@@ -18,6 +19,7 @@ use crate::order::Order;
 use crate::places::{Batch, Occupancy, Wake, batches, wakes};
 use crate::recording::Recording;
 use fairground_stdx::{CpuId, IndexVec};
+use std::collections::BTreeSet;
 
 /// What was read out of a recording.
 pub struct Reading {
@@ -33,6 +35,10 @@ pub struct Reading {
     pub has_runtime: bool,
     /// For each act of quota the account of run time that it makes.
     pub(crate) quota_accounts: Vec<Option<usize>>,
+    /// Whether the record tells when hrticks fire; else they are guessed.
+    pub tells_hrticks: bool,
+    /// The numbers of those of them, among the rows about queues, that made an account.
+    pub(crate) accounted_hrticks: BTreeSet<usize>,
     pub(crate) order: Order,
     pub(crate) wakes: Vec<Wake>,
     pub(crate) occupancy: Occupancy,
@@ -45,7 +51,9 @@ impl Reading {
         let order = Order::new(recording, nr_cpus);
         let start = Start::find(recording, nr_cpus);
         let ticks = tick_phase::find_all(recording, nr_cpus, &start, known.tick);
-        let (mut marks, reads_clock) = mark::mark_all(recording, &order, &start, &ticks, known);
+        let hrticks = hrtick::accounts(recording);
+        let accounts = hrticks.values().copied().collect();
+        let (mut marks, reads_clock) = mark::mark_all(recording, &order, &start, &ticks, (known, &accounts));
         let quota_accounts = quota::accounts(recording, &start, known.stops_tasks);
         quota_accounts.iter().flatten().for_each(|&account| marks[account] = Mark::Quota);
         let has_runtime =
@@ -53,6 +61,21 @@ impl Reading {
         let wakes = wakes(recording, &order);
         let occupancy = Occupancy::new(recording, &order, &start, &wakes);
         let batches = batches(recording, &order, &start, &marks);
-        Reading { marks, reads_clock, ticks, start, has_runtime, quota_accounts, order, wakes, occupancy, batches }
+        let tells_hrticks = !recording.queue_acts.is_empty();
+        let accounted_hrticks = hrticks.into_keys().collect();
+        Reading {
+            marks,
+            reads_clock,
+            ticks,
+            start,
+            has_runtime,
+            quota_accounts,
+            tells_hrticks,
+            accounted_hrticks,
+            order,
+            wakes,
+            occupancy,
+            batches,
+        }
     }
 }

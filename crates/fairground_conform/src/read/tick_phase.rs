@@ -64,7 +64,12 @@ pub(super) fn find_all(
     let mut ticks = IndexVec::new();
     let gap = if nr_cpus > 1 { GAP_SMP_NS } else { GAP_NS };
     for times in &quiet {
-        ticks.push(length.and_then(|length| find(times, length, gap)));
+        let mut phase = length.and_then(|length| find(times, length, gap));
+        // Our own ticks never come early.
+        if let Some(phase) = phase.as_mut().filter(|_| !recording.queue_acts.is_empty()) {
+            phase.before = Ns(BIN_NS);
+        }
+        ticks.push(phase);
     }
     ticks
 }
