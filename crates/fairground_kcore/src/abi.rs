@@ -4,7 +4,7 @@
 use std::ffi::{c_char, c_void};
 
 /// The version of the interface. A library of another version is refused.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 /// The answer of a core that has stopped.
 pub(crate) const BROKEN: i64 = -10_000;
 /// The idle task in a [`Kind::Switch`].
@@ -139,6 +139,7 @@ pub struct QueueView {
     pub runnable_avg: u64,
     pub util_avg: u64,
     pub runtime_remaining_ns: i64,
+    pub pool_ns: u64,
     pub nr_queued: u32,
     pub h_nr_queued: u32,
     pub throttled: u32,
@@ -156,6 +157,7 @@ pub struct CpuView {
     pub next_balance: u64,
     pub nr_switches: u64,
     pub capacity: u64,
+    pub avg_idle_ns: u64,
     pub nr_running: u32,
     pub running: u32,
     pub nr_idle_scan: u32,
@@ -175,6 +177,8 @@ pub struct DomainView {
     pub flags: u32,
     pub balance_interval: u32,
     pub first_cpu: u32,
+    pub nr_balance_failed: u32,
+    pad: u32,
     span: [u32; 16],
 }
 
@@ -187,6 +191,8 @@ impl DomainView {
         flags: 0,
         balance_interval: 0,
         first_cpu: 0,
+        nr_balance_failed: 0,
+        pad: 0,
         span: [0; 16],
     };
 
@@ -254,6 +260,7 @@ pub(crate) struct Table {
     pub(crate) view_cpu: unsafe extern "C" fn(u32, *mut CpuView) -> i64,
     pub(crate) view_domain: unsafe extern "C" fn(u32, u32, *mut DomainView) -> i64,
     pub(crate) set_domain: unsafe extern "C" fn(u32, u32, u64, i64) -> i64,
+    pub(crate) set_idle_since: unsafe extern "C" fn(u32, u64) -> i64,
 }
 
 /// The one symbol of a library.

@@ -36,7 +36,7 @@ u64 fg_name_of(struct task_struct *task);
 /* tasks.c */
 struct task_struct *fg_task(u32 number);
 struct task_struct *fg_new_task(const char *name);
-int fg_dress(struct task_struct *task, int nice, u32 group);
+int fg_dress(struct task_struct *task, int nice, u32 policy, u32 group);
 
 /* A name is cut to its place, and ends with a zero. */
 static inline void fg_copy_name(char *place, const char *name, size_t bytes)

@@ -50,29 +50,37 @@ struct task_struct *fg_new_task(const char *name)
 	return task;
 }
 
-/* The struct that a fork copies has the weight of its parent: the averages of the child begin from it. */
-static void fg_take_weight(struct task_struct *task, int nice)
+/*
+ * The struct that a fork copies has policy and weight of its parent: the averages of the child begin from them. A policy
+ * of a higher class is given to the child later.
+ */
+static void fg_take_weight(struct task_struct *task, int nice, u32 policy)
 {
 	int row = nice - MIN_NICE;
 
+	task->policy = policy == SCHED_BATCH || policy == SCHED_IDLE ? policy : SCHED_NORMAL;
 	task->static_prio = task->normal_prio = task->prio = NICE_TO_PRIO(nice);
 	task->se.load.weight = scale_load(sched_prio_to_weight[row]);
 	task->se.load.inv_weight = sched_prio_to_wmult[row];
+	if (policy == SCHED_IDLE) {
+		task->se.load.weight = scale_load(WEIGHT_IDLEPRIO);
+		task->se.load.inv_weight = WMULT_IDLEPRIO;
+	}
 }
 
 /* The steps of a fork that are the scheduler's. */
-int fg_dress(struct task_struct *task, int nice, u32 group)
+int fg_dress(struct task_struct *task, int nice, u32 policy, u32 group)
 {
 	struct kernel_clone_args arguments = { };
 	int wrong;
 
-	fg_take_weight(task, nice);
+	fg_take_weight(task, nice, policy);
 	fg_set_css(task, group);
-	task->policy = SCHED_NORMAL;
 	arguments.cset = rcu_dereference_raw(task->cgroups);
 	wrong = sched_fork(0, task);
 	if (wrong)
 		return wrong;
+	task->prio = task->normal_prio = NICE_TO_PRIO(nice);	/* a parent's, which is no concern of ours */
 #ifdef FG_HAS_CGROUP_FORK
 	sched_cgroup_fork(task, &arguments);
 	sched_post_fork(task);
@@ -93,8 +101,8 @@ static fg_s64 fg_fork_body(const struct fg_fork *how)
 	if (how->nice < MIN_NICE || how->nice > MAX_NICE || !fg_group(how->group))
 		return -EINVAL;
 	task = fg_new_task(how->name);
-	wrong = fg_dress(task, how->nice, how->group);
-	if (!wrong && how->policy != SCHED_NORMAL)
+	wrong = fg_dress(task, how->nice, how->policy, how->group);
+	if (!wrong && task->policy != how->policy)
 		wrong = sched_setattr_nocheck(task, &attr);
 	return wrong ? wrong : task->pid;
 }

@@ -82,6 +82,7 @@ fg_s64 fg_view_queue(u32 number, u32 cpu, struct fg_queue_view *view)
 #ifdef CONFIG_CFS_BANDWIDTH
 	view->runtime_remaining = queue->runtime_remaining;
 	view->throttled = queue->throttled;
+	view->pool = group->cfs_bandwidth.runtime;
 #endif
 	return 0;
 }
@@ -110,6 +111,7 @@ fg_s64 fg_view_cpu(u32 cpu, struct fg_cpu_view *view)
 	view->next_balance = rq->next_balance;
 	view->nr_switches = rq->nr_switches;
 	view->capacity = rq->cpu_capacity;
+	view->avg_idle = rq->avg_idle;
 	view->nr_running = rq->nr_running;
 	view->running = fg_name_of(fg_running[cpu]);
 	view->need_resched = fg_must_schedule(fg_running[cpu]);
@@ -147,6 +149,7 @@ fg_s64 fg_view_domain(u32 cpu, u32 level, struct fg_domain_view *view)
 	view->weight = domain->span_weight;
 	view->flags = domain->flags;
 	view->balance_interval = domain->balance_interval;
+	view->nr_balance_failed = domain->nr_balance_failed;
 	view->first_cpu = cpumask_first(sched_domain_span(domain));
 	for_each_cpu(member, sched_domain_span(domain))
 		if (member < 512)
@@ -167,6 +170,16 @@ fg_s64 fg_set_domain(u32 cpu, u32 level, u64 last_balance, fg_s64 nr_idle_scan)
 	if (nr_idle_scan >= 0 && domain->shared)
 		domain->shared->nr_idle_scan = nr_idle_scan;
 #endif
+	return 0;
+}
+
+/* A CPU that has idled since its boot never went idle by schedule(), which notes when that was. */
+fg_s64 fg_set_idle_since(u32 cpu, u64 ns);
+fg_s64 fg_set_idle_since(u32 cpu, u64 ns)
+{
+	if (cpu >= fg_cpus)
+		return -EINVAL;
+	cpu_rq(cpu)->idle_stamp = ns;
 	return 0;
 }
 

@@ -11,7 +11,7 @@
 #ifndef FG_ABI_H
 #define FG_ABI_H
 
-#define FG_ABI_VERSION 1
+#define FG_ABI_VERSION 2
 #define FG_BROKEN (-10000)
 
 typedef unsigned long long fg_u64;
@@ -93,18 +93,19 @@ struct fg_task_view {
 struct fg_queue_view {
 	fg_u64 weight, min_vruntime, load_avg, runnable_avg, util_avg;
 	fg_s64 runtime_remaining;
+	fg_u64 pool;			/* what no CPU of the group has yet, ns */
 	fg_u32 nr_queued, h_nr_queued, throttled, pad;
 };
 
 struct fg_cpu_view {
-	fg_u64 clock, clock_task, clock_pelt, next_balance, nr_switches, capacity;
+	fg_u64 clock, clock_task, clock_pelt, next_balance, nr_switches, capacity, avg_idle;
 	fg_u32 nr_running, running, nr_idle_scan, need_resched;
 };
 
 struct fg_domain_view {
 	char name[16];
 	fg_u64 last_balance, max_newidle_cost;
-	fg_u32 weight, flags, balance_interval, first_cpu;
+	fg_u32 weight, flags, balance_interval, first_cpu, nr_balance_failed, pad;
 	fg_u32 span[16];		/* the first 512 CPUs */
 };
 
@@ -162,6 +163,7 @@ struct fg_table {
 	fg_s64 (*view_cpu)(fg_u32 cpu, struct fg_cpu_view *view);
 	fg_s64 (*view_domain)(fg_u32 cpu, fg_u32 level, struct fg_domain_view *view);
 	fg_s64 (*set_domain)(fg_u32 cpu, fg_u32 level, fg_u64 last_balance, fg_s64 nr_idle_scan);
+	fg_s64 (*set_idle_since)(fg_u32 cpu, fg_u64 ns);
 };
 
 /* The one symbol that a library exports. */
