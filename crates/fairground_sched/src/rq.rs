@@ -131,6 +131,8 @@ pub(crate) struct RqBalance {
     pub(crate) idle_at_tick: bool,
     /// Newidle balance left it to the idle loop to age the load of idle CPUs (NOHZ_NEWILB_KICK).
     pub(crate) stats_pass_due: bool,
+    /// Newidle balance ended with fair tasks on the queue.
+    pub(crate) newidle_found: bool,
     /// It is not counted among the busy CPUs of its cache.
     pub(crate) counted_idle: bool,
     /// jiffy in which its load was last aged on behalf of others.
@@ -177,6 +179,7 @@ impl RqBalance {
             nohz_idle_balance: NohzKick::default(),
             idle_at_tick: false,
             stats_pass_due: false,
+            newidle_found: false,
             counted_idle: false,
             last_blocked_load_update_tick: 0,
             idle_wakees: WakeeFlips::default(),

@@ -22,7 +22,7 @@ impl Simulation {
             let leaving = sched.schedule_start(cx);
             match leaving.found_nothing() && sched.wants_newidle_balance(cx.cpu, &leaving) {
                 true => Err(leaving),
-                false => Ok(sched.schedule_finish(cx, leaving)),
+                false => sched.schedule_finish(cx, leaving).ok_or(leaving),
             }
         });
         match switch {
@@ -59,6 +59,8 @@ impl Simulation {
             return self.schedule_stopper(rec, cpu, Some(leaving));
         }
         let switch = self.core_locked(rec, cpu, cpu, |sched, cx| sched.schedule_finish(cx, leaving));
+        // What was found is gone again: once more.
+        let Some(switch) = switch else { return self.pay(cpu, Section::Schedule, Then::NewidleBalance(leaving)) };
         let prev = self.left(cpu, switch);
         self.pay(cpu, Section::Schedule, Then::Switched(prev))
     }

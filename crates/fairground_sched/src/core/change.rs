@@ -5,6 +5,7 @@ use crate::core::Arrival;
 use crate::ctx::Ctx;
 use crate::deadline::Refused;
 use crate::fair::{DequeueFlags, EnqueueFlags};
+use crate::seam::NicePreempt;
 use fairground_model::{Policy, Reason};
 use fairground_stdx::{CpuId, CpuMask, Ns, TaskId};
 
@@ -31,6 +32,11 @@ impl Sched {
     pub fn sched_setscheduler(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, policy: Policy) -> Result<(), Refused> {
         let old = self.tasks[task].policy;
         if old == policy {
+            let has_own_slice = self.ses[self.tasks[task].se].custom_slice;
+            if matches!(old, Policy::Normal | Policy::Batch) && self.profile.task_slice.is_custom() && !has_own_slice {
+                // It asks for no slice, which is never the one that it has: it is taken off its queue and put back.
+                self.change_off_queue(cx, task, |_| {});
+            }
             return Ok(());
         }
         if !old.is_fair() || !policy.is_fair() {
@@ -110,15 +116,19 @@ impl Sched {
         queued
     }
 
-    /// After a change of priority: the running task gives way if it became less urgent, a queued one may preempt.
+    /// After a change of priority: the running task gives way if it became less urgent, a queued one may preempt. Who is the only
+    /// entity of its CPU's queue has nobody to give way to.
     ///
-    /// Kernel: fair.c prio_changed_fair(), v4.12–
+    /// Kernel: fair.c prio_changed_fair(), v5.6– (core.c set_user_nice() before)
     fn prio_changed(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, old: i32) {
-        let cpu = self.tasks[task].cpu;
-        if self.rqs[cpu].curr != Some(task) {
-            self.check_preempt_curr(cx, cpu, task, Arrival::Plain);
-        } else if self.tasks[task].prio() > old {
-            self.resched_curr(cx, cpu);
+        let (cpu, prio) = (self.tasks[task].cpu, self.tasks[task].prio());
+        let runs = self.rqs[cpu].curr == Some(task);
+        match self.profile.nice_preempt {
+            NicePreempt::AsWakeUp if self.cfs_rq(cpu).nr_running == 1 => {}
+            NicePreempt::AsWakeUp if !runs => self.check_preempt_curr(cx, cpu, task, Arrival::Plain),
+            NicePreempt::Reschedules if !runs && prio >= old => {}
+            NicePreempt::AsWakeUp if prio <= old => {}
+            NicePreempt::Reschedules | NicePreempt::AsWakeUp => self.resched_curr(cx, cpu),
         }
     }
 

@@ -76,10 +76,14 @@ impl Sched {
     /// Kernel: core.c __schedule(), v4.12–
     pub fn schedule(&mut self, cx: &mut Ctx<'_, '_>) -> Switch {
         let leaving = self.schedule_start(cx);
-        if leaving.found_nothing() && self.wants_newidle_balance(cx.cpu, &leaving) {
-            while self.newidle_balance(cx) == BalanceStep::More {}
-        }
-        let switch = self.schedule_finish(cx, leaving);
+        let switch = loop {
+            if leaving.found_nothing() && self.wants_newidle_balance(cx.cpu, &leaving) {
+                while self.newidle_balance(cx) == BalanceStep::More {}
+            }
+            if let Some(switch) = self.schedule_finish(cx, leaving) {
+                break switch;
+            }
+        };
         if let Some(prev) = switch.prev.filter(|_| switch.prev != switch.next) {
             self.finish_task_switch(prev);
         }
@@ -115,16 +119,28 @@ impl Sched {
         }
     }
 
-    /// The second part: the switch. What was queued in between is picked only if nothing had been before.
+    /// The second part: the switch. What was queued in between is picked only if nothing had been before. `None`: newidle balance
+    /// has found tasks, and the pick has put them all down again, since they sleep or are out of quota. The CPU balances once more.
     ///
-    /// Kernel: core.c __schedule() from pick_next_task() on, v4.12–
+    /// Kernel: core.c __schedule() from pick_next_task() on, with fair.c pick_next_task_fair() after `idle:`, v4.12–
     #[inline]
-    pub fn schedule_finish(&mut self, cx: &mut Ctx<'_, '_>, leaving: Leaving) -> Switch {
-        let next = leaving.picked.or_else(|| self.pick_next_task(cx, leaving.prev));
+    pub fn schedule_finish(&mut self, cx: &mut Ctx<'_, '_>, leaving: Leaving) -> Option<Switch> {
+        let found = std::mem::take(&mut self.rqs[cx.cpu].lb.newidle_found);
+        let next = match leaving.picked {
+            Some(task) => Some(task),
+            None => {
+                let picked = self.pick_task(cx);
+                if picked.is_none() && found && self.wants_newidle_balance(cx.cpu, &leaving) {
+                    return None;
+                }
+                self.picked_anew(cx, leaving.prev, picked);
+                picked
+            }
+        };
         if std::mem::take(&mut self.rqs[cx.cpu].stop_running) {
             self.note_idleness(cx.cpu);
         }
-        self.switch_to(cx, leaving, next)
+        Some(self.switch_to(cx, leaving, next))
     }
 
     /// The first part of schedule(): a task that goes to sleep or must move leaves the queue.
@@ -235,6 +251,9 @@ impl Sched {
             self.dl_server_update_idle_time(cx.cpu);
         }
         self.rqs[cx.cpu].curr = next;
+        if let Some(task) = prev.filter(|&task| prev_state == PrevState::Dead && self.is_fair(task)) {
+            self.task_dead_fair(cx, task);
+        }
         if next.is_none() {
             self.dl_server_idles(cx.cpu);
         }
@@ -247,6 +266,12 @@ impl Sched {
     /// Kernel: core.c pick_next_task(), v4.12–
     pub(crate) fn pick_next_task(&mut self, cx: &mut Ctx<'_, '_>, prev: Option<TaskId>) -> Option<TaskId> {
         let picked = self.pick_task(cx);
+        self.picked_anew(cx, prev, picked);
+        picked
+    }
+
+    /// What follows from a pick that was made when the CPU had looked for tasks elsewhere, or might have.
+    fn picked_anew(&mut self, cx: &mut Ctx<'_, '_>, prev: Option<TaskId>, picked: Option<TaskId>) {
         if picked.is_none_or(|task| self.is_fair(task)) {
             self.update_misfit_status(cx, cx.cpu, picked);
         }
@@ -256,7 +281,6 @@ impl Sched {
             }
             cx.decide(Reason::PickIdle, None, 0);
         }
-        picked
     }
 
     /// Puts `prev` back into its order and takes `next` out of it.

@@ -42,7 +42,8 @@ impl Sched {
     /// Kernel: core.c __schedule() with stop_task.c pick_next_task_stop(), v4.12–
     pub fn schedule_stopper(&mut self, cx: &mut Ctx<'_, '_>, leaving: Option<Leaving>) -> Switch {
         let leaving = leaving.unwrap_or_else(|| self.leave_cpu(cx));
-        self.rqs[cx.cpu].stop_running = true;
+        let rq = &mut self.rqs[cx.cpu];
+        (rq.stop_running, rq.lb.newidle_found) = (true, false);
         self.note_idleness(cx.cpu);
         self.switch_to(cx, leaving, None)
     }

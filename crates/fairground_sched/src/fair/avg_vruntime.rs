@@ -1,15 +1,16 @@
 //! EEVDF: the average of virtual time, and who is not ahead of it.
 //!
 //! ```text
-//! key(se)  = se.vruntime - zero                  zero = min_vruntime up to v6.18
+//! key(se)  = se.vruntime - zero                  zero = min_vruntime in mainline up to v6.18
 //! S, W     = sum of w * key, sum of w            over all queued entities, the running one included
 //! average  = zero + floor(S / W)
 //! eligible = lag >= 0  <=>  S >= key * W         exact: no division
 //! ```
 //!
 //! Seam `avg_vruntime`: up to v6.18 zero follows the smallest virtual time and w is a weight of 1024 for nice 0; from v7.2 on zero goes
-//! to the average itself whenever that is asked for, so that keys stay small, and w is the full weight. Sums are kept in 128 bits,
-//! which no queue overflows.
+//! to the average itself whenever that is asked for, so that keys stay small, and w is the full weight. The recorded stable kernel 6.12
+//! has the one without the other. Where zero lies shows only where a queue has run empty. Sums are kept in 128 bits, which no queue
+//! overflows.
 //!
 //! The running entity is in no sum, since its virtual time moves; it is added when somebody asks.
 
@@ -71,7 +72,7 @@ impl Sched {
     /// Kernel: fair.c avg_vruntime(), v6.6–
     pub(crate) fn settled_average(&mut self, cfs_rq: CfsRqId) -> Vruntime {
         let average = self.averages(cfs_rq).avg_vruntime();
-        if self.profile.avg_vruntime == AvgVruntime::Zero {
+        if self.profile.avg_vruntime != AvgVruntime::MinVruntime {
             self.cfs_rqs[cfs_rq].move_zero_of_averages(average);
         }
         average

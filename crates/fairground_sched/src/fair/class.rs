@@ -146,6 +146,7 @@ impl Sched {
                 self.ses[se].vruntime = self.ses[se].vruntime.minus(floor);
             }
             self.remove_entity_load_avg(cx, se);
+            self.migrate_se_pelt_lag(cx, se);
         } else {
             match self.profile.migrate_detach {
                 // What it has on the old queue stays there: nobody thought of that.
@@ -157,6 +158,13 @@ impl Sched {
         }
         self.pelt_se[se].last_update_time = 0;
         self.ses[se].exec_start = 0;
+    }
+
+    /// A task has ended: what it has in the averages of its queue goes with it.
+    ///
+    /// Kernel: fair.c task_dead_fair(), v4.12–
+    pub(crate) fn task_dead_fair(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId) {
+        self.remove_entity_load_avg(cx, self.tasks[task].se);
     }
 
     /// The weight of a task follows its nice value and policy.

@@ -9,6 +9,7 @@ use crate::ctx::Ctx;
 use crate::fair::SchedEntity;
 use crate::fair::balance::End;
 use crate::pelt::UtilEstSample;
+use crate::seam::SchedIdleCpu;
 use fairground_model::{Op, Policy};
 use fairground_stdx::{SeId, TaskId};
 
@@ -120,6 +121,8 @@ impl Sched {
     ) -> bool {
         let (sleeps, left) = (flags.has(DequeueFlags::SLEEP), counted.tasks);
         let (mut level, mut slice) = (Some(first), None);
+        let cpu = self.cfs_rqs[self.ses[first].cfs_rq].cpu;
+        let was_sched_idle = self.sched_idle_cpu(cpu);
         while let Some(se) = level {
             let cfs_rq = self.ses[se].cfs_rq;
             if !self.dequeue_entity(cx, se, flags) {
@@ -154,8 +157,11 @@ impl Sched {
             }
             level = self.next_level(cx, se);
         }
-        let cpu = self.cfs_rqs[self.ses[first].cfs_rq].cpu;
         self.rqs[cpu].nr_running -= left;
+        if !was_sched_idle && self.sched_idle_cpu(cpu) && self.profile.sched_idle_cpu != SchedIdleCpu::Busy {
+            // Only idle tasks are left: who is more important elsewhere is pulled at the next tick.
+            self.rqs[cpu].lb.next_balance = cx.jiffies;
+        }
         self.note_idleness(cpu);
         self.fair_server_follows(cx, cpu);
         true

@@ -92,31 +92,36 @@ impl Sched {
         self.cfs_rq_util_change(cx, self.cfs_rqs[cfs_rq].cpu);
     }
 
-    /// A sleeper leaves its CPU: it is aged up to what that CPU's queue knows, and is noted in the `removed`
+    /// A sleeper leaves its CPU, or a task ends: it is aged up to what that CPU's queue knows, and is noted in the `removed`
     /// that the queue empties at its next update.
     ///
-    /// Kernel: fair.c remove_entity_load_avg(), migrate_se_pelt_lag() from v6.0, v4.12–
+    /// Kernel: fair.c remove_entity_load_avg(), v4.12–
     pub(crate) fn remove_entity_load_avg(&mut self, cx: &mut Ctx<'_, '_>, se: SeId) {
         let cfs_rq = self.ses[se].cfs_rq;
-        let cpu = self.cfs_rqs[cfs_rq].cpu;
-        let queue_time = self.pelt_cfs[cfs_rq].last_update_time;
-        let rq = &self.rqs[cpu];
-        let now = match self.profile.pelt_clock {
-            PeltClockRule::RqClockPeltIdle if rq.curr.is_none() => match self.bandwidth.stood_still(cfs_rq) {
-                u64::MAX => queue_time,
-                still => {
-                    let now = cx.sched_clock_cpu(cpu);
-                    if cx.trace.wants_samples() && !self.groups.is_empty() {
-                        let clock = Ns(rq.clocks.clock_task + now.saturating_sub(rq.clocks.clock));
-                        cx.record(TraceEvent::QueueAct { act: QueueAct::Read, cpu, clock, group: None, task: None });
-                    }
-                    rq.clocks.idle_estimate(now, still, queue_time)
-                }
-            },
-            _ => queue_time,
-        };
-        self.sync_entity(cx, se, now);
+        self.sync_entity(cx, se, self.pelt_cfs[cfs_rq].last_update_time);
         self.profile.pelt.remove(&mut self.cfs_rqs[cfs_rq].removed, &mut self.pelt_se[se]);
+    }
+
+    /// A sleeper that was removed from an idle CPU: the queue's time has stood still there since nobody looked, and the sleeper is
+    /// aged by an estimate of that. What was removed stays as it was.
+    ///
+    /// Kernel: fair.c migrate_se_pelt_lag(), v6.0–
+    pub(crate) fn migrate_se_pelt_lag(&mut self, cx: &mut Ctx<'_, '_>, se: SeId) {
+        let cfs_rq = self.ses[se].cfs_rq;
+        let cpu = self.cfs_rqs[cfs_rq].cpu;
+        let (rq, still) = (&self.rqs[cpu], self.bandwidth.stood_still(cfs_rq));
+        if self.profile.pelt_clock != PeltClockRule::RqClockPeltIdle || rq.curr.is_some() || still == u64::MAX {
+            return;
+        }
+        let queue_time = self.pelt_cfs[cfs_rq].last_update_time;
+        let now = cx.sched_clock_cpu(cpu);
+        if cx.trace.wants_samples() && !self.groups.is_empty() {
+            let clock = Ns(rq.clocks.clock_task + now.saturating_sub(rq.clocks.clock));
+            cx.record(TraceEvent::QueueAct { act: QueueAct::Read, cpu, clock, group: None, task: None });
+        }
+        let now = rq.clocks.idle_estimate(now, still, queue_time);
+        self.pelt_se[se].last_update_time = queue_time;
+        self.sync_entity(cx, se, now);
     }
 
     /// Takes the averages of an entity that is on no queue off those of its queue, and of all above it.
@@ -186,7 +191,7 @@ impl Sched {
         let cfs_rq = self.ses[se].cfs_rq;
         let (old, new) = (down.apply(self.ses[se].load.weight()), down.apply(load.weight()));
         if self.profile.place.keeps_lag() {
-            self.ses[se].scale_lag(load);
+            self.ses[se].scale_lag(self.profile.reweight, load);
         }
         self.ses[se].load = load;
         if self.pelt_se[se].last_update_time != 0 {

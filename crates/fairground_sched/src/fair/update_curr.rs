@@ -88,11 +88,11 @@ impl Level<'_> {
         let renewed = self.update_deadline();
         match self.profile.avg_vruntime {
             AvgVruntime::MinVruntime => self.cfs_rq.raise_zero_of_averages(self.se.on_rq.then_some(self.se.vruntime)),
-            AvgVruntime::Zero if renewed => {
+            AvgVruntime::ZeroShifted | AvgVruntime::Zero if renewed => {
                 let average = self.cfs_rq.averages(self.profile, Some(self.se)).avg_vruntime();
                 self.cfs_rq.move_zero_of_averages(average);
             }
-            AvgVruntime::Zero => {}
+            AvgVruntime::ZeroShifted | AvgVruntime::Zero => {}
         }
         record_runtime(cx, self.se, ran);
         (ran, self.turn_is_over(renewed))

@@ -5,7 +5,7 @@
 
 use crate::Sched;
 use crate::ctx::Ctx;
-use crate::seam::Yield;
+use crate::seam::{AvgVruntime, Yield};
 use fairground_model::{Policy, Reason};
 use fairground_stdx::{SeId, TaskId};
 
@@ -53,7 +53,10 @@ impl Sched {
         }
         self.ses[se].vruntime = self.ses[se].deadline;
         self.push_deadline(se);
-        self.update_min_vruntime(cfs_rq);
+        match self.profile.avg_vruntime {
+            AvgVruntime::MinVruntime => self.update_min_vruntime(cfs_rq),
+            AvgVruntime::ZeroShifted | AvgVruntime::Zero => drop(self.settled_average(cfs_rq)),
+        }
         Reason::YieldForfeit
     }
 }

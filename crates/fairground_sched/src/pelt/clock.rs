@@ -142,7 +142,11 @@ impl RqClocks {
     /// Kernel: fair.c migrate_se_pelt_lag(), v6.0–
     pub fn idle_estimate(&self, sched_clock: u64, throttled_ns: u64, last_update_time: u64) -> u64 {
         let frozen = self.clock_pelt_idle.saturating_sub(throttled_ns);
-        (frozen + sched_clock.saturating_sub(self.clock_idle)).max(last_update_time)
+        if frozen < last_update_time {
+            // Another CPU has looked since: nothing is added to what it saw.
+            return last_update_time;
+        }
+        frozen + sched_clock.saturating_sub(self.clock_idle)
     }
 
     /// The time by which the scaled clock is behind is lost, once: a CPU may go idle again before its clock has

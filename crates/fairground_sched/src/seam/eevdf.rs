@@ -9,9 +9,10 @@ seams! {
     /// What the averages of virtual time are relative to, and by which weights they go.
     AvgVruntime = avg_vruntime {
         MinVruntime "min-vruntime" "Relative to min_vruntime, which never goes back, by weights that are shifted down by 10 places.",
-        Zero "zero" "Relative to a point that is moved to the average whenever that is asked for, by full weights.",
+        ZeroShifted "zero-shifted" "Relative to a point that is moved to the average whenever that is asked for, by weights that are shifted down.",
+        Zero "zero" "The same by full weights.",
     }
-    history { v(4, 12) => MinVruntime, v(7, 2) => Zero, }
+    history { v(4, 12) => MinVruntime, v(6, 12) => ZeroShifted, v(6, 14) => MinVruntime, v(7, 2) => Zero, }
 
     /// How much lag an entity can have.
     LagLimit = lag_limit {
@@ -49,7 +50,7 @@ impl AvgVruntime {
     #[inline]
     pub const fn weight(self, down: ScaleLoadDown, weight: u64) -> u64 {
         match self {
-            AvgVruntime::MinVruntime => down.apply(weight),
+            AvgVruntime::MinVruntime | AvgVruntime::ZeroShifted => down.apply(weight),
             AvgVruntime::Zero => weight,
         }
     }

@@ -54,7 +54,10 @@ seams! {
         PushDeadline "push-deadline" "The task's deadline moves on by a request.",
         ForfeitRequest "forfeit-request" "An eligible task goes to its deadline in virtual time and gets a new one.",
     }
-    history { v(4, 12) => SkipBuddy, v(6, 6) => PushDeadline, v(6, 18) => ForfeitRequest, }
+    history {
+        v(4, 12) => SkipBuddy, v(6, 6) => PushDeadline, v(6, 12) => ForfeitRequest, v(6, 14) => PushDeadline,
+        v(6, 18) => ForfeitRequest,
+    }
 
     /// When a running task gives way to a reschedule that the fair class asks for.
     Preemption = preemption {
@@ -65,6 +68,13 @@ seams! {
             "On its return to user mode; other CPUs are not interrupted for that, and at the next tick it gives way in the kernel too.",
     }
     history { v(4, 12) => Voluntary, v(6, 18) => Lazy, }
+
+    /// Who gives way when a nice value changes.
+    NicePreempt = nice_preempt {
+        Reschedules "reschedules" "Who runs, whether it became less urgent itself or a queued task became more urgent.",
+        AsWakeUp "as-wake-up" "Who runs, if it became less urgent and is not alone; a queued task preempts as if it were woken.",
+    }
+    history { v(4, 12) => Reschedules, v(5, 6) => AsWakeUp, }
 
     /// When the running entity is preempted by its own run time.
     TickPreempt = tick_preempt {

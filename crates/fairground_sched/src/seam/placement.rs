@@ -93,8 +93,12 @@ seams! {
         LoadOrSpare "load-or-spare" "The most spare capacity of all that CPUs have (exec), else clearly less load.",
         LoadOrSpareLeft "load-or-spare-left" "Likewise, but what interrupts and other classes take is not spare.",
         GroupType "group-type" "The least busy type of group, then idle CPUs or load, as balance counts them.",
+        AllowedCpus "allowed-cpus" "Likewise, by those CPUs of a group only that the task may use (the recorded stable kernels 6.1 and 6.12 too).",
     }
-    history { v(4, 12) => LoadOrSpare, v(4, 16) => LoadOrSpareLeft, v(5, 5) => GroupType, }
+    history {
+        v(4, 12) => LoadOrSpare, v(4, 16) => LoadOrSpareLeft, v(5, 5) => GroupType, v(6, 1) => AllowedCpus, v(6, 6) => GroupType,
+        v(6, 12) => AllowedCpus, v(6, 14) => GroupType, v(7, 2) => AllowedCpus,
+    }
 
     /// When a task starts on another node.
     StartNode = start_node {

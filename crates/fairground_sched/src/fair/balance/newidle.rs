@@ -179,11 +179,15 @@ impl Sched {
                 }
                 return BalanceStep::More;
             }
+            let first = self.profile.newidle_cost == NewidleCost::Measured;
             let domain = &self.topology.domains[sd];
             let (avg_idle, needed) = (self.rqs[cx.cpu].lb.avg_idle, work.curr_cost + domain.max_newidle_lb_cost);
-            if avg_idle < needed {
-                cx.no_balance(cx.cpu, Some(sd), CpuIdleType::NewlyIdle, BalanceFinding::ShortIdle, (avg_idle, needed));
+            let short = avg_idle < needed;
+            if first || short {
                 self.update_next_balance(work, sd);
+            }
+            if short {
+                cx.no_balance(cx.cpu, Some(sd), CpuIdleType::NewlyIdle, BalanceFinding::ShortIdle, (avg_idle, needed));
                 work.sd = None;
             } else if let Err(finding) = self.dares_newidle(cx, work, sd) {
                 cx.no_balance(cx.cpu, Some(sd), CpuIdleType::NewlyIdle, finding, (0, 0));
@@ -254,7 +258,9 @@ impl Sched {
 
     /// A domain is done: the next larger one follows, unless the CPU has got something to do.
     fn go_on_newidle(&mut self, cx: &Ctx<'_, '_>, work: &mut Newidle, sd: SdId, continue_balancing: bool) {
-        self.update_next_balance(work, sd);
+        if self.profile.newidle_cost == NewidleCost::Fixed {
+            self.update_next_balance(work, sd);
+        }
         let rq = &self.rqs[cx.cpu];
         let fed = match self.profile.should_we_balance {
             // A pending wake-up shows from v5.19 on; before, wakees of the same cache are never pending.
@@ -264,7 +270,8 @@ impl Sched {
         work.sd = self.topology.domains[sd].parent.filter(|_| !work.pulled && !fed);
     }
 
-    /// An idle CPU balances a domain earlier than a busy one.
+    /// An idle CPU balances a domain earlier than a busy one. Up to v5.15 the interval is the one that the balance has left behind,
+    /// since then the one before it.
     ///
     /// Kernel: fair.c update_next_balance(), v4.12–
     fn update_next_balance(&self, work: &mut Newidle, sd: SdId) {
@@ -277,7 +284,8 @@ impl Sched {
         let rq = &mut self.rqs[cx.cpu];
         rq.lb.max_idle_balance_cost = rq.lb.max_idle_balance_cost.max(work.curr_cost);
         rq.lb.next_balance = rq.lb.next_balance.min(work.next_balance);
-        if work.pulled || rq.nr_running > 0 {
+        rq.lb.newidle_found = work.pulled || rq.nr_running > 0;
+        if rq.lb.newidle_found {
             rq.lb.idle_stamp = 0;
         } else {
             rq.lb.stats_pass_due = stats_later;

@@ -56,7 +56,7 @@ use crate::fair::group::Tell;
 use crate::fair::steps::step;
 use crate::fair::weight::{LoadWeight, calc_delta_fair};
 use crate::fair::{DequeueFlags, EnqueueFlags, SchedEntity};
-use crate::seam::{CurrentPlace, DelayedLag, LagLimit};
+use crate::seam::{CurrentPlace, DelayedLag, LagLimit, Reweight};
 use fairground_model::Reason;
 use fairground_model::features::Feat;
 use fairground_stdx::{CfsRqId, SeId, Vruntime};
@@ -203,13 +203,14 @@ fn inflated(vlag: i64, queue: u64, weight: u64) -> i64 {
 }
 
 impl SchedEntity {
-    /// Scales the lag of an entity on no queue to a new weight, so that weight * vlag stays the same.
+    /// Scales the lag of an entity on no queue to a new weight, so that weight * vlag stays the same, and from v6.13 on what it
+    /// has left of its request.
     ///
     /// Kernel: fair.c reweight_entity(), v6.6–
-    pub(crate) fn scale_lag(&mut self, new: LoadWeight) {
+    pub(crate) fn scale_lag(&mut self, rule: Reweight, new: LoadWeight) {
         let (old, new) = (i128::from(self.load.weight()), i128::from(new.weight()));
         self.vlag = (i128::from(self.vlag) * old / new) as i64;
-        if self.rel_deadline {
+        if self.rel_deadline && rule != Reweight::AroundAverage {
             self.deadline = Vruntime((i128::from(self.deadline.since(Vruntime(0))) * old / new) as u64);
         }
     }

@@ -1,6 +1,7 @@
 //! Tests of the fair class that span more than one file, and the queue that they turn by hand (`bench.rs`).
 
 pub(super) mod bench;
+mod beside_kernels;
 mod cfs;
 mod eevdf;
 mod run_delay;

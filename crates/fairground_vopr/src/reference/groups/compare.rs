@@ -179,6 +179,7 @@ impl Core {
         let marks = before.sched.clone();
         before.call(cpu, |sched, cx| sched.settle(cx));
         let switch = self.call(cpu, |sched, cx| sched.schedule_finish(cx, leaving));
+        let switch = switch.ok_or("asks for a balance, though none was made")?;
         if let Some(prev) = switch.prev.filter(|_| switch.prev != switch.next) {
             self.sched.finish_task_switch(prev);
         }

@@ -4,7 +4,7 @@ use super::load_margin;
 use crate::Sched;
 use crate::ctx::Ctx;
 use crate::fair::balance::group::{GroupSums, GroupType, group_has_capacity, group_is_overloaded};
-use crate::seam::StartNode;
+use crate::seam::{IdlestGroup, StartNode};
 use crate::task::TaskState;
 use crate::topology::SdFlags;
 use crate::uclamp::Fit;
@@ -111,7 +111,10 @@ impl Sched {
     fn wakeup_stats(&self, cx: &mut Ctx<'_, '_>, task: TaskId, h_load: u64, sd: SdId, group: SgId) -> GroupStats {
         let asym = self.topology.domains[sd].flags.has(SdFlags::ASYM_CPUCAPACITY);
         let demand = self.demand_of(task);
-        let (span, mut misfit, mut load, mut idle_cpus) = (self.topology.groups[group].span, asym, 0, 0);
+        let (mut span, mut misfit, mut load, mut idle_cpus) = (self.topology.groups[group].span, asym, 0, 0);
+        if self.profile.idlest_group == IdlestGroup::AllowedCpus {
+            span = span.and(&self.tasks[task].cpus_allowed);
+        }
         let mut sums = GroupSums {
             group_weight: u64::from(self.topology.groups[group].group_weight),
             group_capacity: self.topology.groups[group].capacity,

@@ -110,7 +110,7 @@ impl Sched {
     fn capacity_spare_without(&self, cpu: CpuId, task: TaskId) -> u64 {
         let capacity = match self.profile.idlest_group {
             IdlestGroup::LoadOrSpareLeft => self.capacity_of(cpu),
-            IdlestGroup::LoadOrSpare | IdlestGroup::GroupType => self.capacity_orig_of(cpu),
+            IdlestGroup::LoadOrSpare | IdlestGroup::GroupType | IdlestGroup::AllowedCpus => self.capacity_orig_of(cpu),
         };
         capacity.saturating_sub(self.cpu_util_without(cpu, task))
     }

@@ -33,7 +33,7 @@ impl Sched {
             IdlestGroup::LoadOrSpare | IdlestGroup::LoadOrSpareLeft => {
                 self.idlest_group_by_load(cx, placing.task, sd, local_cpu, kind)
             }
-            IdlestGroup::GroupType => self.idlest_group_by_type(cx, placing.task, sd, local_cpu),
+            IdlestGroup::GroupType | IdlestGroup::AllowedCpus => self.idlest_group_by_type(cx, placing.task, sd, local_cpu),
         }
     }
 }

@@ -444,3 +444,21 @@ fn children_stay_on_the_parents_node_up_to_the_numa_allowance() {
     // v5.10: as long as there is an idle CPU.
     assert_eq!(children_that_stay("v5.10"), 111);
 }
+
+/// A child that may use one CPU of each of two cores, one of them its busy parent's. By all CPUs the other core has more idle ones;
+/// by those that the child may use both have one, and it stays near.
+#[test]
+fn a_child_counts_only_the_cpus_that_it_may_use_where_kernels_do() {
+    for (kernel, chosen) in [("v5.10", 5), ("v6.1", 4), ("v6.6", 5), ("v6.12", 4), ("v6.14", 5), ("v6.18", 5), ("v7.2", 4)] {
+        let mut machine = TestMachine::new(kernel, preset("lap8"));
+        let parent = machine.running(0);
+        let spec = fairground_model::TaskSpec::new("child", fairground_stdx::ProgramId::new(0));
+        let allowed = fairground_stdx::CpuMask::parse_list("4,5").unwrap();
+        let child = machine.sched.add_task(&spec, allowed);
+        let target = machine.on(0, |sched, cx| {
+            sched.sched_fork(cx, Some(parent), child);
+            sched.wake_up_new_task(cx, child, None)
+        });
+        assert_eq!(target, cpu(chosen), "{kernel}");
+    }
+}
