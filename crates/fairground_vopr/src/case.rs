@@ -1,7 +1,7 @@
 //! A case: everything that decides a random run, as a value that can be printed and made smaller.
 
 use crate::dice::Dice;
-use crate::generate;
+use crate::generate::{self, Told};
 use fairground_machine::Machine;
 use fairground_model::TaskSet;
 use fairground_scenario as scenario;
@@ -45,6 +45,12 @@ impl Case {
         generate::hotplug(&mut Dice::new(seed, 6), case.machine.cpus.len(), duration, &mut plugged.tasks);
         // A task may be bound to a CPU that is off line then: such a mix is refused.
         if Simulation::new(plugged.setup()).is_ok() { plugged } else { case }
+    }
+
+    /// The case of a seed of which another core beside ours can be told all, under that kernel and tick rate.
+    pub fn told(seed: u64, profile: &Profile, hz: u32, what: Told) -> Case {
+        let (machine, duration, tasks) = generate::told(seed, profile, hz, what);
+        Case { seed, machine, profile: profile.clone(), tasks, duration }
     }
 
     /// The run of a scenario file.

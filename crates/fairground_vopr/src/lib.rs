@@ -21,5 +21,7 @@ mod shrink;
 
 pub use case::Case;
 pub use coverage::Coverage;
+pub use generate::Told;
 pub use hunt::{Found, Hunt, hunt, replay, time_limit};
 pub use run::{CaseReport, Failure, Watch, failure_as_it_is, failure_of, run_case, run_case_watched, run_this};
+pub use shrink::shrink;

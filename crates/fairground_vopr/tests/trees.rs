@@ -3,7 +3,9 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test stops where it fails")]
 
 mod trees {
+    pub(crate) mod beside;
     pub(crate) mod builds;
+    pub(crate) mod differ;
     pub(crate) mod driver;
     pub(crate) mod ours;
     pub(crate) mod patches;

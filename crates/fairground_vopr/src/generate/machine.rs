@@ -32,7 +32,7 @@ const MEDIUM: u64 = 16;
 const BIG: u64 = 64;
 
 /// A nesting of levels with as many CPUs as fit.
-fn shape(dice: &mut Dice) -> Regular {
+pub(super) fn shape(dice: &mut Dice) -> Regular {
     let most = match dice.index(40) {
         0 => BIG,
         1..6 => MEDIUM,

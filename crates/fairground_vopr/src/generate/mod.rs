@@ -12,6 +12,7 @@ mod programs;
 mod real_time;
 mod recorded;
 mod tasks;
+mod told;
 
 pub(crate) use capacity::capacity;
 pub(crate) use deadline::deadline;
@@ -24,6 +25,8 @@ pub(crate) use profile::profile;
 pub(crate) use real_time::real_time;
 pub(crate) use recorded::recorded;
 pub(crate) use tasks::tasks;
+pub use told::Told;
+pub(crate) use told::told;
 
 use crate::dice::Dice;
 use fairground_stdx::Ns;

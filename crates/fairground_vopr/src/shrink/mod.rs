@@ -13,7 +13,7 @@ const ROUNDS: usize = 8;
 const ATTEMPTS: u32 = 3_000;
 
 /// The smallest case that was found of which `fails` still says so.
-pub(crate) fn shrink(case: Case, fails: impl FnMut(&Case) -> bool) -> Case {
+pub fn shrink(case: Case, fails: impl FnMut(&Case) -> bool) -> Case {
     let mut search = Search { small: case, fails, left: ATTEMPTS };
     for _ in 0..ROUNDS {
         let before = search.small.clone();

@@ -1,0 +1,70 @@
+//! Systems of which a core beside ours is told all: free operations, ticks that never stop, fair tasks that no one moves by force.
+
+use super::machine::shape;
+use super::{duration, groups, tasks};
+use crate::dice::Dice;
+use fairground_machine::machine::tick_of;
+use fairground_machine::{CostModel, Machine};
+use fairground_model::{Change, CpuMax, Instr, TaskSet};
+use fairground_sched::Profile;
+use fairground_stdx::Ns;
+
+/// Which mechanisms a system has besides tasks on CPUs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Told {
+    /// None: hogs, sleepers, pipes, locks, forks, nice values, policies of the fair class, affinity from the start.
+    Tasks,
+    /// Groups, their weights, cpu.idle, and tasks that move between them.
+    Groups,
+    /// Groups with quotas too.
+    Quotas,
+}
+
+pub(crate) fn told(seed: u64, profile: &Profile, hz: u32, what: Told) -> (Machine, Ns, TaskSet) {
+    let mut machine = machine(&mut Dice::new(seed, 30), hz);
+    machine.name = "random".into();
+    let duration = duration(&mut Dice::new(seed, 31), machine.cpus.len());
+    let mut set = tasks(&mut Dice::new(seed, 32), &machine, profile, duration);
+    if what != Told::Tasks {
+        let mut dice = Dice::new(seed, 33);
+        for _ in 0..8 {
+            groups(&mut dice, profile, duration, &mut set);
+            if set.groups.len() > 0 {
+                break;
+            }
+        }
+    }
+    only_told(&mut set, what);
+    (machine, duration, set)
+}
+
+fn machine(dice: &mut Dice, hz: u32) -> Machine {
+    let mut machine = Machine::new("random", shape(dice).cpus(), Vec::new());
+    let nodes = machine.cpus.iter().map(|cpu| cpu.node as usize + 1).max().unwrap_or(1);
+    machine.distances = (0..nodes).map(|from| (0..nodes).map(|to| if from == to { 10 } else { 20 }).collect()).collect();
+    (machine.hz, machine.tick, machine.nohz_idle) = (hz, tick_of(hz), false);
+    machine.costs = CostModel::preset("zero").expect("invariant: a price list that comes with us");
+    machine
+}
+
+/// Leaves out what no entry tells of, and what a core cannot do.
+fn only_told(set: &mut TaskSet, what: Told) {
+    set.changes.retain(|timed| match timed.change {
+        Change::Nice { .. } => true,
+        Change::Policy { policy, .. } => policy.is_fair(),
+        Change::Group { .. } | Change::Shares { .. } | Change::GroupIdle { .. } => what != Told::Tasks,
+        _ => false,
+    });
+    for instr in set.programs.iter_mut().flat_map(|program| &mut program.code) {
+        let untold = matches!(instr, Instr::Exec | Instr::ThreadClock | Instr::SetSlice { .. } | Instr::SetAffinity { .. });
+        if untold {
+            *instr = Instr::Yield;
+        }
+    }
+    for task in set.tasks.iter_mut() {
+        (task.first_cpu, task.slice) = (None, None);
+    }
+    if what != Told::Quotas {
+        set.groups.iter_mut().for_each(|group| group.limit = CpuMax::UNLIMITED);
+    }
+}

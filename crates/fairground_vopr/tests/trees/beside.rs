@@ -1,0 +1,478 @@
+//! A kernel's core beside ours, behind the one engine: it makes each entry that ours has made, and both are compared.
+//!
+//! ```text
+//! entry of ours, done ─► the same entry of the kernel ─► who runs, flags, tasks, queues, domains: the first difference stops
+//! ```
+//!
+//! What the kernel asks for (interrupts, softirqs, timers) is not carried out: ours has asked for the same, and its entries
+//! come. That both have asked is compared.
+
+use fairground_kcore::{CallError, Fork, Hardware, IDLE, KernelCore, Kind, Policy as Attr, STOPPER, Wake, Why};
+use fairground_machine::Machine;
+use fairground_model::TaskGroupSpec;
+use fairground_model::features::Feat;
+use fairground_model::{Change, CpuMax, Policy, PrevState, WakeContext};
+use fairground_sched::{SCHED_CLOCK_AT_START, Sched, TaskState, WakeFlags};
+use fairground_sim::{Entry, OtherCore, Simulation, Site};
+use fairground_stdx::{CpuId, Id, IndexVec, TaskId, TgId};
+use std::cell::RefCell;
+use std::collections::{BTreeMap, VecDeque};
+use std::rc::Rc;
+
+/// The core boots at a time that is a multiple of the tick and of a period of load tracking, 2^20 ns: the queues, which have
+/// decayed since 0, are then at the start of a period, as in a run that begins at 0.
+const BOOT_NS: u64 = 4096 * 4_000_000;
+/// So many entries before a difference are shown.
+const SHOWN: usize = 16;
+/// How errors of the second kind begin: the core cannot do what was asked.
+pub(crate) const UNABLE: &str = "the kernel's core cannot go on";
+
+/// What became of a run with two cores.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct Compared {
+    /// Entries after which all was compared.
+    pub(crate) calls: u64,
+    /// The last entries.
+    pub(crate) last: VecDeque<String>,
+}
+
+#[derive(Default, Clone)]
+struct Pending {
+    resched: bool,
+    call: bool,
+    softirqs: Vec<u32>,
+    yields: bool,
+}
+
+pub(crate) struct Beside {
+    core: KernelCore,
+    cpus: Vec<Pending>,
+    tasks: BTreeMap<TaskId, u32>,
+    names: BTreeMap<u64, TaskId>,
+    groups: Vec<u32>,
+    timers: BTreeMap<u64, (u32, u64)>,
+    jiffies: u64,
+    /// The core's jiffies when it booted.
+    boot_jiffies: u64,
+    eevdf: bool,
+    compared: Rc<RefCell<Compared>>,
+}
+
+/// The machine as the core gets it. Numbers of cores, clusters and caches are unique in ours already.
+fn hardware(machine: &Machine, seed: u64) -> Hardware {
+    let cpus = || machine.cpus.iter();
+    let cluster = |cpu: &fairground_machine::CpuSpec| cpu.cluster.unwrap_or(1 << 20 | cpu.core);
+    Hardware {
+        core: cpus().map(|cpu| cpu.core).collect(),
+        cluster: cpus().map(cluster).collect(),
+        package: cpus().map(|cpu| cpu.llc).collect(),
+        node: cpus().map(|cpu| cpu.node).collect(),
+        capacity: cpus().map(|cpu| cpu.capacity).collect(),
+        distance: machine.distances.iter().flatten().copied().collect(),
+        seed,
+        now_ns: BOOT_NS,
+    }
+}
+
+impl Beside {
+    /// Boots the core for a run of ours that has not begun, and begins in the middle of the same life: domains were balanced
+    /// before, searches may look at all CPUs, and every CPU has gone idle just before.
+    pub(crate) fn new(
+        mut core: KernelCore,
+        ours: &Simulation,
+        machine: &Machine,
+        groups: &IndexVec<TgId, TaskGroupSpec>,
+        seed: u64,
+    ) -> Result<(Beside, Rc<RefCell<Compared>>), CallError> {
+        let sched = ours.sched();
+        core.boot(&hardware(machine, seed))?;
+        for &feat in Feat::ALL {
+            let name = feat.row().name;
+            match core.has_feature(name) {
+                Some(_) if sched.profile().has_feature(feat) => core.feature(name, sched.profile().feats.has(feat))?,
+                // A stable kernel has it and the profile has not.
+                Some(true) if name == "NI_RANDOM" => core.feature(name, false)?,
+                _ => {}
+            }
+        }
+        let cpus = machine.cpus.len();
+        let compared = Rc::new(RefCell::new(Compared::default()));
+        let boot_jiffies = core.cpu(0).unwrap().next_balance;
+        let mut beside = Beside {
+            core,
+            cpus: vec![Pending::default(); cpus],
+            tasks: BTreeMap::new(),
+            names: BTreeMap::new(),
+            groups: Vec::new(),
+            timers: BTreeMap::new(),
+            jiffies: 0,
+            boot_jiffies,
+            eevdf: sched.profile().has_feature(Feat::PLACE_LAG),
+            compared: Rc::clone(&compared),
+        };
+        for id in sched.cpu_ids() {
+            beside.begin_as(sched, id)?;
+        }
+        for group in groups.iter() {
+            let parent = group.parent.map_or(0, |parent| beside.groups[parent.index()]);
+            let row = beside.core.group_new(0, BOOT_NS, parent)?;
+            beside.groups.push(row);
+            if group.idle {
+                beside.core.group_file(0, BOOT_NS, row, "idle", 1)?;
+            } else if group.shares != 1024 {
+                beside.core.group_file(0, BOOT_NS, row, "shares", group.shares as i64)?;
+            }
+            beside.limit(0, BOOT_NS, row, group.limit, CpuMax::UNLIMITED)?;
+        }
+        Ok((beside, compared))
+    }
+
+    fn begin_as(&mut self, sched: &Sched, id: CpuId) -> Result<(), CallError> {
+        let (mut domain, mut level) = (sched.topology().cpus[id].base, 0);
+        while let Some(sd) = domain {
+            let row = &sched.topology().domains[sd];
+            let Some(theirs) = self.core.domain(id.get(), level) else { break };
+            assert_eq!(
+                (theirs.weight, theirs.balance_interval),
+                (row.span_weight, row.balance_interval),
+                "CPU {id:?}, domain {level}"
+            );
+            let at = self.boot_jiffies.wrapping_add_signed(row.last_balance);
+            self.core.set_domain(id.get(), level, at, sched.nr_idle_scan(id))?;
+            (domain, level) = (row.parent, level + 1);
+        }
+        assert_eq!((domain, self.core.domain(id.get(), level)), (None, None), "CPU {id:?} has as many domains as in ours");
+        self.core.set_idle_since(id.get(), BOOT_NS)
+    }
+
+    fn limit(&mut self, cpu: u32, now: u64, row: u32, limit: CpuMax, was: CpuMax) -> Result<(), CallError> {
+        let us = |ns: u64| (ns / 1000) as i64;
+        if limit == was {
+            return Ok(());
+        }
+        // One file after the other must be valid in between: without a quota first, then period, quota, burst.
+        if was.burst.0 > 0 {
+            self.core.group_file(cpu, now, row, "cfs_burst_us", 0)?;
+        }
+        if limit.period != was.period {
+            self.core.group_file(cpu, now, row, "cfs_period_us", us(limit.period.0))?;
+        }
+        self.core.group_file(cpu, now, row, "cfs_quota_us", limit.quota.map_or(-1, |quota| us(quota.0)))?;
+        if limit.burst.0 > 0 {
+            self.core.group_file(cpu, now, row, "cfs_burst_us", us(limit.burst.0))?;
+        }
+        Ok(())
+    }
+
+    /// The kernel makes the entry.
+    fn enter(&mut self, ours: &Sched, site: Site, entry: Entry<'_>) -> Result<(), Trouble> {
+        let (cpu, now) = (site.cpu.get(), BOOT_NS + site.now.ns());
+        if site.jiffies > self.jiffies {
+            self.core.count_jiffies(now, site.jiffies - self.jiffies)?;
+            self.jiffies = site.jiffies;
+        }
+        match entry {
+            Entry::Fork { child, .. } => self.fork(ours, cpu, now, child)?,
+            Entry::WakeNew { wanted: Some(_), .. } => {
+                return Err(Trouble::Untold("a task that starts on a CPU of the scenario's choice"));
+            }
+            Entry::WakeNew { child, wanted: None } => {
+                self.core.wake_up_new_task(cpu, now, self.tasks[&child])?;
+            }
+            Entry::Wake { wakee, flags } => {
+                let how = match flags {
+                    WakeFlags { context: WakeContext::Task, sync: true } => Wake::Sync,
+                    WakeFlags { context: WakeContext::Task, sync: false } => Wake::Task,
+                    WakeFlags { context: WakeContext::Hardirq, .. } => Wake::Timer,
+                    WakeFlags { context: WakeContext::Softirq, .. } => {
+                        return Err(Trouble::Untold("a wake-up in a soft interrupt"));
+                    }
+                };
+                self.core.wake(cpu, now, self.tasks[&wakee], how)?;
+            }
+            Entry::Yield => self.cpus[cpu as usize].yields = true,
+            Entry::Schedule { prev_state } => self.schedule(cpu, now, prev_state)?,
+            Entry::Tick => self.core.tick(cpu, now)?,
+            Entry::Softirq => {
+                let raised = std::mem::take(&mut self.cpus[cpu as usize].softirqs);
+                if raised.is_empty() {
+                    return Err(Trouble::Differs(vec![format!("softirq of CPU {cpu}: not raised in the kernel")]));
+                }
+                for softirq in raised {
+                    self.core.softirq(cpu, now, softirq)?;
+                    self.take_requests();
+                }
+            }
+            Entry::Ipi => {
+                let row = &mut self.cpus[cpu as usize];
+                let (resched, call) = (std::mem::take(&mut row.resched), std::mem::take(&mut row.call));
+                if call {
+                    self.core.ipi(cpu, now, false)?;
+                    self.take_requests();
+                }
+                if resched {
+                    self.core.ipi(cpu, now, true)?;
+                }
+            }
+            Entry::Timer => {
+                let due: Vec<u64> =
+                    self.timers.iter().filter(|(_, row)| row.0 == cpu && row.1 <= now).map(|row| *row.0).collect();
+                if due.is_empty() {
+                    return Err(Trouble::Differs(vec![format!(
+                        "timer of CPU {cpu}: none is due in the kernel; it has {:?}",
+                        self.timers
+                    )]));
+                }
+                for timer in due {
+                    self.timers.remove(&timer);
+                    self.core.timer(cpu, now, timer as u32)?;
+                    self.take_requests();
+                }
+            }
+            Entry::Change(change) => self.change(ours, cpu, now, change)?,
+        }
+        self.take_requests();
+        Ok(())
+    }
+
+    fn fork(&mut self, ours: &Sched, cpu: u32, now: u64, child: TaskId) -> Result<(), CallError> {
+        let task = ours.task(child);
+        let policy = match task.policy {
+            Policy::Normal => 0,
+            Policy::Batch => 3,
+            Policy::Idle => 5,
+            _ => return Err(CallError::Refused(-22)),
+        };
+        let group = task.group.map_or(0, |group| self.groups[group.index()]);
+        let how = Fork { name: format!("t{}", child.get()), nice: task.nice.into(), policy, group, ..Fork::default() };
+        let row = self.core.fork(cpu, now, &how)?;
+        self.take_requests();
+        let cpus: Vec<u32> = ours.cpu_ids().filter(|&cpu| task.cpus_allowed.contains(cpu)).map(CpuId::get).collect();
+        if cpus.len() < self.cpus.len() {
+            self.core.affinity(cpu, now, row, &cpus)?;
+        }
+        self.tasks.insert(child, row);
+        self.names.insert(row.into(), child);
+        Ok(())
+    }
+
+    fn schedule(&mut self, cpu: u32, now: u64, prev_state: PrevState) -> Result<(), CallError> {
+        let running = self.core.cpu(cpu).unwrap().running;
+        let yields = std::mem::take(&mut self.cpus[cpu as usize].yields);
+        if u64::from(running) == STOPPER {
+            return self.core.stopper(cpu, now).map(|_| ());
+        }
+        let why = match prev_state {
+            PrevState::Dead => return self.core.exit(cpu, now).map(|_| ()),
+            PrevState::Running if yields => Why::Yields,
+            PrevState::Running => Why::Preempted,
+            PrevState::Sleeping | PrevState::IdleWait => Why::Sleeps,
+            PrevState::DiskSleep => Why::SleepsUninterruptible,
+        };
+        self.core.schedule(cpu, now, why).map(|_| ())
+    }
+
+    fn change(&mut self, ours: &Sched, cpu: u32, now: u64, change: &Change) -> Result<(), Trouble> {
+        let row = |task: &TaskId| self.tasks.get(task).copied();
+        match change {
+            // What has not been made yet is made as it is by then.
+            Change::Nice { task, nice } => match row(task) {
+                Some(row) if ours.task(*task).state != TaskState::Dead => self.core.nice(cpu, now, row, (*nice).into())?,
+                _ => {}
+            },
+            Change::Policy { task, policy } => {
+                let number = match policy {
+                    Policy::Normal => 0,
+                    Policy::Batch => 3,
+                    Policy::Idle => 5,
+                    _ => return Err(Trouble::Untold("a policy above the fair class")),
+                };
+                if let Some(row) = row(task).filter(|_| ours.task(*task).state != TaskState::Dead) {
+                    let attr = Attr { policy: number, nice: ours.task(*task).nice.into(), ..Attr::default() };
+                    self.core.policy(cpu, now, row, &attr)?;
+                }
+            }
+            Change::Group { task, group } => {
+                if let Some(row) = row(task).filter(|_| ours.task(*task).state != TaskState::Dead) {
+                    let group = group.map_or(0, |group| self.groups[group.index()]);
+                    self.core.group_move(cpu, now, row, group)?;
+                }
+            }
+            Change::Shares { group, shares } => {
+                self.core.group_file(cpu, now, self.groups[group.index()], "shares", *shares as i64)?;
+            }
+            Change::GroupIdle { group, idle } => {
+                self.core.group_file(cpu, now, self.groups[group.index()], "idle", (*idle).into())?;
+            }
+            _ => return Err(Trouble::Untold("a change that no entry of the core makes")),
+        }
+        Ok(())
+    }
+
+    fn take_requests(&mut self) {
+        for request in self.core.requests().to_vec() {
+            let row = &mut self.cpus[request.cpu as usize];
+            match request.kind() {
+                Some(Kind::Resched) => row.resched = true,
+                Some(Kind::Call) => row.call = true,
+                Some(Kind::Softirq) if !row.softirqs.contains(&(request.a as u32)) => row.softirqs.push(request.a as u32),
+                Some(Kind::Timer) => drop(self.timers.insert(request.a, (request.cpu, request.b))),
+                Some(Kind::Untimer) => drop(self.timers.remove(&request.a)),
+                _ => {}
+            }
+        }
+    }
+
+    /// Everything that may be looked at, kernel and ours.
+    fn differences(&self, ours: &Sched, cpu_of_call: u32) -> Vec<String> {
+        let mut all = Differences::default();
+        for cpu in ours.cpu_ids() {
+            let (row, theirs) = (ours.rq(cpu), self.core.cpu(cpu.get()).unwrap());
+            let runs = match u64::from(theirs.running) {
+                IDLE => "idle".into(),
+                STOPPER => "stopper".into(),
+                task => self.names.get(&task).map_or(format!("unknown {task}"), |task| format!("t{}", task.get())),
+            };
+            let our_runs = match row.curr {
+                Some(task) => format!("t{}", task.get()),
+                None if row.stop_running => "stopper".into(),
+                None => "idle".into(),
+            };
+            let who = format!("CPU {}", cpu.get());
+            all.add(&who, "runs", runs, our_runs);
+        }
+        for (&task, &row) in &self.tasks {
+            if !matches!(ours.task(task).state, TaskState::Dead | TaskState::New) {
+                self.task(ours, task, row, &mut all);
+            }
+        }
+        for cpu in ours.cpu_ids() {
+            let (row, theirs) = (ours.rq(cpu), self.core.cpu(cpu.get()).unwrap());
+            let (who, balance) = (format!("CPU {}", cpu.get()), ours.balance_state(cpu));
+            let stopper = u32::from(row.stop_running || ours.stop_work_due(cpu));
+            all.add(&who, "nr_running", theirs.nr_running, row.nr_running + stopper);
+            all.add(&who, "need_resched", theirs.need_resched != 0, row.need_resched || row.need_resched_lazy);
+            all.add(
+                &who,
+                "next_balance",
+                (theirs.next_balance.wrapping_sub(self.boot_jiffies) as i64).max(0),
+                balance.next_balance as i64,
+            );
+            all.add(&who, "avg_idle", theirs.avg_idle_ns, balance.avg_idle);
+            all.add(
+                &who,
+                "nr_idle_scan",
+                Some(theirs.nr_idle_scan).filter(|_| ours.nr_idle_scan(cpu).is_some()),
+                ours.nr_idle_scan(cpu),
+            );
+            let pending = &self.cpus[cpu.get() as usize];
+            if cpu.get() == cpu_of_call {
+                all.add(&who, "softirq", !pending.softirqs.is_empty(), balance.softirq_raised);
+            }
+            let (mut domain, mut level) = (ours.topology().cpus[cpu].base, 0);
+            while let Some(sd) = domain {
+                let (row, theirs) = (&ours.topology().domains[sd], self.core.domain(cpu.get(), level).unwrap());
+                let who = format!("CPU {} domain {level}", cpu.get());
+                all.add(&who, "last_balance", theirs.last_balance.wrapping_sub(self.boot_jiffies) as i64, row.last_balance);
+                all.add(&who, "balance_interval", theirs.balance_interval, row.balance_interval);
+                all.add(&who, "nr_balance_failed", theirs.nr_balance_failed, row.nr_balance_failed);
+                (domain, level) = (row.parent, level + 1);
+            }
+            self.queue(ours, 0, cpu, row.cfs, &mut all);
+        }
+        all.0
+    }
+
+    fn task(&self, ours: &Sched, task: TaskId, row: u32, all: &mut Differences) {
+        let (se, avg, theirs) = (ours.se(task), ours.se_avg(task), self.core.task(row).unwrap());
+        let who = format!("t{}", task.get());
+        all.add(&who, "cpu", theirs.cpu, ours.task(task).cpu.get());
+        all.add(&who, "on_rq", theirs.on_rq != 0, se.on_rq);
+        all.add(&who, "weight", theirs.weight, se.load.weight() >> 10);
+        if self.eevdf {
+            all.add(&who, "delayed", theirs.delayed != 0, se.sched_delayed);
+        }
+        if se.on_rq && theirs.on_rq != 0 {
+            all.add(&who, "vruntime", theirs.vruntime as i64, se.vruntime.0 as i64);
+            all.add(&who, "sum_exec", theirs.sum_exec_ns, se.sum_exec_runtime);
+            if self.eevdf {
+                all.add(&who, "deadline", theirs.deadline as i64, se.deadline.0 as i64);
+                all.add(&who, "slice", theirs.slice_ns, se.slice);
+            }
+        } else if self.eevdf {
+            all.add(&who, "vlag", theirs.vlag, se.vlag);
+        }
+        all.add(&who, "load_avg", theirs.load_avg, avg.load_avg);
+        all.add(&who, "runnable_avg", theirs.runnable_avg, avg.runnable_avg);
+        all.add(&who, "util_avg", theirs.util_avg, avg.util_avg.into());
+        all.add(&who, "load_sum", theirs.load_sum, avg.load_sum);
+        all.add(&who, "runnable_sum", theirs.runnable_sum, avg.runnable_sum);
+        all.add(&who, "util_sum", theirs.util_sum, avg.util_sum.into());
+        let since = |at: u64, start: u64| (at != 0).then(|| at.wrapping_sub(start) as i64);
+        all.add(&who, "last_update", since(theirs.last_update_ns, BOOT_NS), since(avg.last_update_time, SCHED_CLOCK_AT_START));
+    }
+
+    fn queue(&self, ours: &Sched, group: u32, cpu: CpuId, queue: fairground_stdx::CfsRqId, all: &mut Differences) {
+        let (row, avg, theirs) = (ours.queue(queue), ours.queue_avg(queue), self.core.queue(group, cpu.get()).unwrap());
+        let who = format!("queue of group {group} on CPU {}", cpu.get());
+        all.add(&who, "nr_queued", theirs.nr_queued, row.nr_running);
+        all.add(&who, "h_nr_queued", theirs.h_nr_queued, row.h_nr_running);
+        all.add(&who, "weight", theirs.weight, row.load.weight() >> 10);
+        all.add(&who, "min_vruntime", theirs.min_vruntime as i64, row.min_vruntime.0 as i64);
+        all.add(&who, "load_avg", theirs.load_avg, avg.load_avg);
+        all.add(&who, "runnable_avg", theirs.runnable_avg, avg.runnable_avg);
+        all.add(&who, "util_avg", theirs.util_avg, avg.util_avg.into());
+    }
+}
+
+/// What differs, one sentence each.
+#[derive(Default)]
+struct Differences(Vec<String>);
+
+impl Differences {
+    fn add<T: PartialEq + std::fmt::Debug>(&mut self, who: &str, what: &str, theirs: T, ours: T) {
+        if theirs != ours {
+            self.0.push(format!("{what} of {who}: kernel {theirs:?}, ours {ours:?}"));
+        }
+    }
+}
+
+/// Why a run with two cores stops.
+enum Trouble {
+    Core(CallError),
+    Differs(Vec<String>),
+    /// The engine does not tell enough of that, or the core has no entry for it.
+    Untold(&'static str),
+}
+
+impl From<CallError> for Trouble {
+    fn from(error: CallError) -> Trouble {
+        Trouble::Core(error)
+    }
+}
+
+impl OtherCore for Beside {
+    fn entered(&mut self, ours: &Sched, site: Site, entry: Entry<'_>) -> Result<(), String> {
+        let told = format!("{:>12} ns CPU {} {entry:?}", site.now.ns(), site.cpu.get());
+        {
+            let mut compared = self.compared.borrow_mut();
+            compared.last.push_back(told);
+            if compared.last.len() > SHOWN {
+                compared.last.pop_front();
+            }
+        }
+        let differs = match self.enter(ours, site, entry) {
+            Err(Trouble::Core(error)) => return Err(format!("{UNABLE}: {error}\n{}", self.core.log())),
+            Err(Trouble::Untold(what)) => return Err(format!("{UNABLE}: {what}")),
+            Err(Trouble::Differs(what)) => what,
+            // yield() is one with its schedule(), which comes next. Who is started from outside is queued in ours already.
+            Ok(()) if matches!(entry, Entry::Yield | Entry::Fork { parent: None, .. }) => return Ok(()),
+            Ok(()) => self.differences(ours, site.cpu.get()),
+        };
+        self.compared.borrow_mut().calls += 1;
+        match differs.is_empty() {
+            true => Ok(()),
+            false => Err(differs.join("\n")),
+        }
+    }
+}
