@@ -185,13 +185,23 @@ pub struct Recorder<'a> {
     sink: &'a mut dyn Sink,
     samples: bool,
     verdicts: bool,
+    decisions: bool,
 }
 
 impl<'a> Recorder<'a> {
     /// A recorder that digests every record and passes it on to `sink`.
     pub fn new(digest: &'a mut Digest, sink: &'a mut dyn Sink) -> Recorder<'a> {
         let (samples, verdicts) = (sink.wants_samples(), sink.wants_verdicts());
-        Recorder { digest, sink, samples, verdicts }
+        Recorder { digest, sink, samples, verdicts, decisions: true }
+    }
+    /// From now on our core does not tell why: another one decides.
+    pub fn without_decisions(&mut self) {
+        self.decisions = false;
+    }
+    /// Whether our core tells why.
+    #[inline]
+    pub fn takes_decisions(&self) -> bool {
+        self.decisions
     }
     /// Takes one record.
     #[inline]

@@ -178,12 +178,14 @@ impl Ctx<'_, '_> {
     /// Records a decision about one task.
     #[inline]
     pub(crate) fn decide(&mut self, reason: Reason, a: Option<TaskId>, b: u32) {
-        self.record(TraceEvent::Decision(Decision { reason, a: a.map_or(0, TaskId::get), b }));
+        self.decide_who(reason, a.map_or(0, TaskId::get), b);
     }
     /// Records a decision about an entity, and perhaps another one, as [`crate::fair::SchedEntity::who`] calls them.
     #[inline]
     pub(crate) fn decide_who(&mut self, reason: Reason, a: u32, b: u32) {
-        self.record(TraceEvent::Decision(Decision { reason, a, b }));
+        if self.trace.takes_decisions() {
+            self.record(TraceEvent::Decision(Decision { reason, a, b }));
+        }
     }
     /// Records a decision about two tasks.
     #[inline]

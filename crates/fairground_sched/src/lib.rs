@@ -55,7 +55,7 @@ pub use crate::ctx::{Ctx, Request, SCHED_CLOCK_AT_START};
 pub use crate::deadline::{DlSe, DlTimer, Refused};
 pub use crate::fair::balance::BalanceStep;
 pub use crate::fair::bandwidth::{Account, BandwidthStats, Distribution, PeriodTick, Spans};
-pub use crate::follow::{Followed, QueueSeat, WakeupLead};
+pub use crate::follow::{Astray, Followed, QueueSeat, WakeupLead};
 pub use crate::inspect::{BalanceState, GroupReading, LoadReading, Rivals};
 pub use crate::profile::Profile;
 pub use crate::rq::Rq;

@@ -49,6 +49,8 @@ pub struct Sched {
     pub(crate) uclamps: Uclamps,
     /// Which warnings there were.
     pub(crate) warned: Warned,
+    /// Another core decides.
+    pub(crate) led: bool,
     /// Frequencies and who chooses them.
     pub(crate) cpufreq: Cpufreq,
     /// What the deadline queues of all CPUs share.
@@ -103,6 +105,7 @@ impl Sched {
             bandwidth: Bandwidth::default(),
             rt: RtRoot::default(),
             warned: Warned::default(),
+            led: false,
             cpufreq: Cpufreq::new(machine),
             dl_root: DlRoot::default(),
             balance_works: (0..nr_cpus).map(|_| BalanceWork::None).collect(),

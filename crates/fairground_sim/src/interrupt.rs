@@ -45,8 +45,7 @@ impl Simulation {
         }
         if ticks {
             self.ticks += 1;
-            self.core_locked(rec, cpu, cpu, |sched, cx| sched.sched_tick(cx));
-            self.tell(cpu, Entry::Tick);
+            self.sched_tick(rec, cpu);
         }
         if polled || self.ipi_due(cpu) {
             if !polled {
@@ -79,7 +78,10 @@ impl Simulation {
     pub(crate) fn scheduler_ipi(&mut self, rec: &mut Recorder<'_>, cpu: CpuId) {
         self.queue.set(cpu, Slot::Ipi, None);
         if self.sched.ttwu_pending(cpu) {
-            self.core_locked(rec, cpu, cpu, |sched, cx| sched.sched_ttwu_pending(cx));
+            match self.beside.leads() {
+                true => self.core(rec, cpu, |sched, cx| sched.led_wake_list(cx)),
+                false => self.core_locked(rec, cpu, cpu, |sched, cx| sched.sched_ttwu_pending(cx)),
+            }
         }
         while self.sched.cfsb_csd_pending(cpu) {
             self.core_locked(rec, cpu, cpu, |sched, cx| sched.cfsb_csd_unthrottle(cx));
@@ -93,7 +95,7 @@ impl Simulation {
         if std::mem::take(&mut self.cpus[cpu].nohz_kick) {
             self.core(rec, cpu, |sched, cx| sched.nohz_csd_func(cx));
         }
-        self.tell(cpu, Entry::Ipi);
+        self.enter(rec, cpu, Entry::Ipi);
     }
 
     fn irq_enter(&mut self, cpu: CpuId, section: Section) {
@@ -129,9 +131,13 @@ impl Simulation {
             }
             Timer::Period(group) => self.go_on(cpu, Then::PeriodTimer(PeriodTick::new(group))),
             Timer::Hrtick(_) => self.go_on(cpu, Then::Hrtick),
+            Timer::Leader(_) => {
+                self.enter(rec, cpu, Entry::Timer);
+                self.go_on(cpu, Then::ExpireTimers)
+            }
             Timer::RtPeriod => {
                 self.core(rec, cpu, |sched, cx| sched.sched_rt_period_timer(cx));
-                self.tell(cpu, Entry::Timer);
+                self.enter(rec, cpu, Entry::Timer);
                 self.go_on(cpu, Then::ExpireTimers)
             }
             Timer::Frequency(policy) => {
@@ -140,13 +146,13 @@ impl Simulation {
             }
             Timer::Deadline(timer) => {
                 self.core(rec, cpu, |sched, cx| sched.dl_timer(cx, timer));
-                self.tell(cpu, Entry::Timer);
+                self.enter(rec, cpu, Entry::Timer);
                 self.go_on(cpu, Then::ExpireTimers)
             }
             Timer::Slack(group) => match self.core(rec, cpu, |sched, cx| sched.sched_cfs_slack_timer(cx, group)) {
                 Some(distribution) => self.go_on(cpu, Then::Distribute(distribution)),
                 None => {
-                    self.tell(cpu, Entry::Timer);
+                    self.enter(rec, cpu, Entry::Timer);
                     self.go_on(cpu, Then::ExpireTimers)
                 }
             },
@@ -162,7 +168,7 @@ impl Simulation {
             return wait;
         }
         self.core_locked(rec, cpu, cpu, |sched, cx| sched.hrtick(cx));
-        self.tell(cpu, Entry::Timer);
+        self.enter(rec, cpu, Entry::Timer);
         self.go_on(cpu, Then::ExpireTimers)
     }
 
@@ -180,7 +186,7 @@ impl Simulation {
             },
         };
         if !more {
-            self.tell(cpu, Entry::Timer);
+            self.enter(rec, cpu, Entry::Timer);
         }
         self.pay(cpu, Section::HrtimerInterrupt, if more { Then::PeriodTimer(tick) } else { Then::ExpireTimers })
     }
@@ -198,7 +204,7 @@ impl Simulation {
             },
         };
         if !more {
-            self.tell(cpu, Entry::Timer);
+            self.enter(rec, cpu, Entry::Timer);
         }
         self.pay(cpu, Section::HrtimerInterrupt, if more { Then::Distribute(distribution) } else { Then::ExpireTimers })
     }
@@ -239,9 +245,17 @@ impl Simulation {
         self.ticks += 1;
         self.jiffies.tick(cpu, self.now);
         let due = self.cpus[cpu].tick.advance(self.now);
-        self.core_locked(rec, cpu, cpu, |sched, cx| sched.sched_tick(cx));
-        self.tell(cpu, Entry::Tick);
+        self.sched_tick(rec, cpu);
         due
+    }
+
+    #[inline(always)]
+    fn sched_tick(&mut self, rec: &mut Recorder<'_>, cpu: CpuId) {
+        match self.beside.leads() {
+            true => self.core(rec, cpu, |sched, cx| sched.led_tick(cx)),
+            false => self.core_locked(rec, cpu, cpu, |sched, cx| sched.sched_tick(cx)),
+        }
+        self.enter(rec, cpu, Entry::Tick);
     }
 
     /// The tick of `cpu`. Returns whether a phase of the kernel follows.

@@ -61,6 +61,9 @@ impl Simulation {
 
     #[inline(never)]
     fn send_requests(&mut self, from: CpuId) {
+        if self.beside.leads() {
+            return self.requests.clear();
+        }
         while let Some(request) = self.requests.pop() {
             let (cpu, at) = match request {
                 Request::ReschedIpi { cpu, at }
@@ -131,7 +134,7 @@ impl Simulation {
         }
     }
 
-    fn arm_timer_at(&mut self, cpu: CpuId, timer: Timer, at: Instant) {
+    pub(crate) fn arm_timer_at(&mut self, cpu: CpuId, timer: Timer, at: Instant) {
         let at = at.max(self.now);
         self.queue.arm_timer(self.timer_base(cpu), self.timer_id(timer), at, at);
     }
@@ -243,8 +246,10 @@ impl Simulation {
                 if let Some(wait) = self.lock(cpu, cpu, Section::Syscall, Then::Yield) {
                     return wait;
                 }
-                self.core_locked(rec, cpu, cpu, |sched, cx| sched.sched_yield(cx));
-                self.tell(cpu, Entry::Yield);
+                if !self.beside.leads() {
+                    self.core_locked(rec, cpu, cpu, |sched, cx| sched.sched_yield(cx));
+                }
+                self.enter(rec, cpu, Entry::Yield);
                 self.schedule(rec, cpu)
             }
             Then::PipeWrite { pipe, value, slept } => self.pipe_write(cpu, pipe, value, slept),

@@ -12,6 +12,9 @@ use fairground_stdx::{CpuId, Instant, TaskId};
 impl Simulation {
     /// schedule() up to the switch, or up to newidle balance where nothing is left to run.
     pub(crate) fn schedule(&mut self, rec: &mut Recorder<'_>, cpu: CpuId) -> Next {
+        if self.beside.leads() {
+            return self.led_schedule(rec, cpu);
+        }
         if let Some(wait) = self.lock(cpu, cpu, Section::Schedule, Then::Schedule) {
             return wait;
         }
@@ -124,7 +127,7 @@ impl Simulation {
     }
 
     /// The task that a switch takes off `cpu`.
-    fn left(&mut self, cpu: CpuId, switch: Switch) -> Option<TaskId> {
+    pub(crate) fn left(&mut self, cpu: CpuId, switch: Switch) -> Option<TaskId> {
         let left = switch.prev.filter(|_| switch.prev != switch.next);
         if let Some(task) = left {
             self.leave_cache(cpu, task);

@@ -57,6 +57,8 @@ impl Simulation {
             Act::Start(task) => self.sched.task(*task).cpu,
             Act::Change(_) => CpuId::new(0),
         };
+        // A core that leads is asked outside of the calls that are free anyway.
+        let prices = self.beside.leads().then(|| self.cpus[cpu].meter.use_prices(Prices::Free));
         match act {
             Act::Start(task) => self.start(rec, cpu, task),
             Act::Change(change) => {
@@ -64,9 +66,12 @@ impl Simulation {
                 self.change(rec, cpu, (*change).clone());
                 // A hotplug may have been put off.
                 if self.script_next == row {
-                    self.tell(cpu, Entry::Change(&change));
+                    self.enter(rec, cpu, Entry::Change(&change));
                 }
             }
+        }
+        if let Some(prices) = prices {
+            self.cpus[cpu].meter.use_prices(prices);
         }
         let acting = cpu;
         for cpu in self.machine.cpus.ids() {
@@ -99,13 +104,18 @@ impl Simulation {
         let born = self.core_from_outside(rec, cpu, |sched, cx| {
             sched.sched_fork(cx, None, task);
             sched.admit_new_task(cx, task)?;
-            sched.wake_up_new_task(cx, task, wanted);
+            if !sched.is_led() {
+                sched.wake_up_new_task(cx, task, wanted);
+            }
             Ok(())
         });
         match born {
             Ok(()) => {
-                self.tell(cpu, Entry::Fork { parent: None, child: task });
-                self.tell(cpu, Entry::WakeNew { child: task, wanted });
+                self.enter(rec, cpu, Entry::Fork { parent: None, child: task });
+                match self.beside.leads() {
+                    true => drop(self.led_wake_new(rec, cpu, task)),
+                    false => self.tell(cpu, Entry::WakeNew { child: task, wanted }),
+                }
             }
             Err(why) => {
                 self.not_admitted(task, why);
@@ -119,9 +129,10 @@ impl Simulation {
                 self.core_from_outside(rec, cpu, |sched, cx| sched.set_user_nice(cx, task, nice));
                 self.renice(rec, task);
             }
-            Change::Affinity { task, cpus } => {
-                self.core_from_outside(rec, cpu, |sched, cx| sched.set_cpus_allowed(cx, task, cpus));
-            }
+            Change::Affinity { task, cpus } => match self.beside.leads() {
+                true => self.sched.led_affinity(task, cpus),
+                false => drop(self.core_from_outside(rec, cpu, |sched, cx| sched.set_cpus_allowed(cx, task, cpus))),
+            },
             Change::Policy { task, policy } => {
                 let done = self.core_from_outside(rec, cpu, |sched, cx| sched.sched_setscheduler(cx, task, policy));
                 match done {
@@ -141,6 +152,8 @@ impl Simulation {
             Change::Shares { group, shares } => {
                 self.core_from_outside(rec, cpu, |sched, cx| sched.sched_group_set_shares(cx, group, shares));
             }
+            // Those of a core that leads are its own.
+            Change::CpuMax { .. } | Change::Feature(_) if self.beside.leads() => {}
             Change::CpuMax { group, limit } => {
                 self.core_from_outside(rec, cpu, |sched, cx| sched.tg_set_cfs_bandwidth(cx, group, limit));
             }

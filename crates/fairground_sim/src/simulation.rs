@@ -137,13 +137,29 @@ impl Simulation {
     }
     /// A run at its beginning, with an event queue of the caller's choice.
     pub fn with_queue(kind: QueueKind, setup: Setup) -> Result<Simulation, Mistakes> {
+        Simulation::build(kind, setup, Beside::Nobody)
+    }
+
+    pub(crate) fn build(kind: QueueKind, setup: Setup, beside: Beside) -> Result<Simulation, Mistakes> {
         setup.machine.validate()?;
+        if let Some(tree) = setup.profile.tree().filter(|_| !beside.leads()) {
+            let mut mistakes = Mistakes::default();
+            let message = format!(
+                "`{}`: a kernel tree decides in `run`, `compare`, `judge` and `sweep` only, and this asks our own rules",
+                tree.name
+            );
+            mistakes.whole(message, "Name a kernel of ours, such as `v6.12`.");
+            return Err(mistakes);
+        }
         let Setup { mut machine, profile, tasks: mut set, seed, duration, paranoid } = setup;
         machine.start_governors();
         set.add_ksoftirqd(machine.cpus.len());
         let allowed = check(&machine, &profile, &set, duration)?;
         let mut sched = Sched::new(profile, &machine.view());
         sched.set_seed(seed);
+        if beside.leads() {
+            sched.begin_led();
+        }
         let priced = |op| machine.costs.price_ps(op) > 0;
         if [Op::ScanDirty, Op::ScanSocket, Op::ScanContend].into_iter().any(priced) {
             sched.track_lines(&machine.view(), priced(Op::ScanContend));
@@ -165,13 +181,17 @@ impl Simulation {
         let noise = sources(&set.noise, &machine, seed);
         let mut simulation = Simulation {
             view: machine.view(),
-            queue: Queue::new(kind, machine.cpus.len(), nr_timers(set.tasks.len(), set.groups.len(), &machine) + noise.len()),
+            queue: Queue::new(
+                kind,
+                machine.cpus.len(),
+                nr_timers(set.tasks.len(), set.groups.len(), &machine) + noise.len() + beside.nr_timers(),
+            ),
             noise,
             jiffies: Jiffies::new(machine.tick),
             pipes: set.pipes.iter().map(Pipe::new).collect(),
             klocks: Klocks::new(&set),
             memory: Memory::new(set.words),
-            locks: Locks::new(&machine),
+            locks: if beside.leads() { Locks::default() } else { Locks::new(&machine) },
             caches: Caches::new(&machine),
             softirqs: machine.cpus.ids().map(|_| Softirqs::new(!set.socks.is_empty())).collect(),
             socks: set.socks.iter().map(Socket::new).collect(),
@@ -189,7 +209,7 @@ impl Simulation {
             now: Instant::ZERO,
             ticks: 0,
             stopped: None,
-            beside: Beside::default(),
+            beside,
             horizon: Instant::ZERO,
             over: false,
             paranoid,
@@ -197,11 +217,23 @@ impl Simulation {
             ended: None,
         };
         simulation.machine.cpus.ids().for_each(|cpu| simulation.set_prices(cpu));
-        limits.into_iter().for_each(|(group, limit)| simulation.sched.begin_with_limit(group, limit));
+        match simulation.beside.leads() {
+            true => simulation.begin_beside()?,
+            false => limits.into_iter().for_each(|(group, limit)| simulation.sched.begin_with_limit(group, limit)),
+        }
         simulation.begin_idle();
         simulation.arm_first_timers();
         simulation.arm_noise();
         Ok(simulation)
+    }
+
+    /// Another core that leads begins too. It has the limits of groups, and ours has none.
+    fn begin_beside(&mut self) -> Result<(), Mistakes> {
+        self.beside.begin(&self.sched).map_err(|why| {
+            let mut mistakes = Mistakes::default();
+            mistakes.whole(why, "Run the scenario with a profile of ours.");
+            mistakes
+        })
     }
 
     /// All CPUs idle when a run begins: with their ticks, or long without.
@@ -237,6 +269,9 @@ impl Simulation {
     pub fn run_until(&mut self, at: Instant, sink: &mut dyn Sink) -> Result<Flow, Stopped> {
         let mut digest = self.digest;
         let mut rec = Recorder::new(&mut digest, sink);
+        if self.beside.leads() {
+            rec.without_decisions();
+        }
         let flow = loop {
             self.horizon = self.horizon_before(at);
             while !self.over
@@ -258,6 +293,9 @@ impl Simulation {
     pub fn step(&mut self, sink: &mut dyn Sink) -> Result<Flow, Stopped> {
         let mut digest = self.digest;
         let mut rec = Recorder::new(&mut digest, sink);
+        if self.beside.leads() {
+            rec.without_decisions();
+        }
         let mut flow = Flow::More;
         self.horizon = Instant::ZERO;
         if !self.over

@@ -104,7 +104,7 @@ impl Simulation {
             }
             Step::SetNice { nice } => {
                 self.core(rec, cpu, |sched, cx| sched.set_user_nice(cx, task, nice));
-                self.tell(cpu, Entry::Change(&Change::Nice { task, nice }));
+                self.enter(rec, cpu, Entry::Change(&Change::Nice { task, nice }));
                 self.renice(rec, task);
                 self.syscall(cpu, Then::Resume)
             }
@@ -112,24 +112,24 @@ impl Simulation {
                 if let Err(why) = self.core(rec, cpu, |sched, cx| sched.sched_setscheduler(cx, task, policy)) {
                     return self.not_admitted(task, why);
                 }
-                self.tell(cpu, Entry::Change(&Change::Policy { task, policy }));
+                self.enter(rec, cpu, Entry::Change(&Change::Policy { task, policy }));
                 self.tell_prio(rec, task);
                 self.syscall(cpu, Then::Resume)
             }
             Step::SetSlice { slice } => {
                 self.core(rec, cpu, |sched, cx| sched.set_slice(cx, task, slice));
-                self.tell(cpu, Entry::Change(&Change::Slice { task, slice }));
+                self.enter(rec, cpu, Entry::Change(&Change::Slice { task, slice }));
                 self.syscall(cpu, Then::Resume)
             }
             Step::SetClamp { clamp } => {
                 // What the task asked for and may not have is EINVAL for it.
                 self.core(rec, cpu, |sched, cx| sched.set_clamp(cx, task, clamp));
-                self.tell(cpu, Entry::Change(&Change::Clamp { task, clamp }));
+                self.enter(rec, cpu, Entry::Change(&Change::Clamp { task, clamp }));
                 self.syscall(cpu, Then::Resume)
             }
             Step::SetGroup { group } => {
                 self.core(rec, cpu, |sched, cx| sched.sched_move_task(cx, task, group));
-                self.tell(cpu, Entry::Change(&Change::Group { task, group }));
+                self.enter(rec, cpu, Entry::Change(&Change::Group { task, group }));
                 self.syscall(cpu, Then::Resume)
             }
             Step::SetAffinity => self.set_own_affinity(rec, cpu, task),
@@ -255,7 +255,7 @@ impl Simulation {
         self.tasks[parent].live_children += 1;
         self.tasks[child].parent = Some(parent);
         self.core(rec, cpu, |sched, cx| sched.sched_fork(cx, Some(parent), child));
-        self.tell(cpu, Entry::Fork { parent: Some(parent), child });
+        self.enter(rec, cpu, Entry::Fork { parent: Some(parent), child });
         if let Err(why) = self.core(rec, cpu, |sched, cx| sched.admit_new_task(cx, child)) {
             return self.not_admitted(child, why);
         }
@@ -268,6 +268,9 @@ impl Simulation {
     /// Kernel: fork.c kernel_clone(), _do_fork() before v5.10, v4.12–
     #[inline(never)]
     pub(crate) fn wake_new(&mut self, rec: &mut Recorder<'_>, cpu: CpuId, child: TaskId) -> Next {
+        if self.beside.leads() {
+            return if self.led_wake_new(rec, cpu, child) { self.syscall(cpu, Then::Resume) } else { Next::Left };
+        }
         let wanted = self.tasks[child].first_cpu;
         let target = self.core(rec, cpu, |sched, cx| sched.select_new_task(cx, child, wanted));
         self.activate_new(rec, cpu, child, target)
@@ -296,8 +299,11 @@ impl Simulation {
         let row = &self.tasks[task];
         let cpus = row.frame.affinity(&self.programs[row.program]).copied();
         if let Some(cpus) = cpus.filter(|cpus| cpus.intersects(&self.view.online)) {
-            self.core(rec, cpu, |sched, cx| sched.set_cpus_allowed(cx, task, cpus));
-            self.tell(cpu, Entry::Change(&Change::Affinity { task, cpus }));
+            match self.beside.leads() {
+                true => self.sched.led_affinity(task, cpus),
+                false => drop(self.core(rec, cpu, |sched, cx| sched.set_cpus_allowed(cx, task, cpus))),
+            }
+            self.enter(rec, cpu, Entry::Change(&Change::Affinity { task, cpus }));
         }
         self.syscall(cpu, Then::Resume)
     }

@@ -27,6 +27,8 @@ pub(crate) enum Timer {
     Frequency(usize),
     /// A source of noise disturbs its CPU.
     Noise(usize),
+    /// One of another core that leads.
+    Leader(usize),
 }
 
 /// How many timers there are, but for those of noise.
@@ -78,6 +80,10 @@ impl Simulation {
                 behind_groups(1 + nr_cpus + dl_timers(self.tasks.len(), nr_cpus) + policy)
             }
             Timer::Noise(row) => TimerId::from_index(nr_timers(self.tasks.len(), self.sched.nr_groups(), &self.machine) + row),
+            Timer::Leader(number) => {
+                let ours = nr_timers(self.tasks.len(), self.sched.nr_groups(), &self.machine) + self.noise.len();
+                TimerId::from_index(ours + number)
+            }
         }
     }
 
@@ -93,7 +99,8 @@ impl Simulation {
                     None => Timer::Deadline(dl_timer(row, self.tasks.len())),
                     Some(policy) => match policy.checked_sub(self.machine.policies.len()) {
                         None => Timer::Frequency(policy),
-                        Some(noise) => Timer::Noise(noise),
+                        Some(noise) if noise < self.noise.len() => Timer::Noise(noise),
+                        Some(row) => Timer::Leader(row - self.noise.len()),
                     },
                 },
             },

@@ -11,6 +11,9 @@ use fairground_stdx::{CpuId, Instant, Ns, TaskId};
 impl Simulation {
     /// First phase of waking `wakee` from `cpu`; the second follows when the search is paid.
     pub(crate) fn wake(&mut self, rec: &mut Recorder<'_>, cpu: CpuId, wakee: TaskId, flags: WakeFlags, after: AfterWake) -> Next {
+        if self.beside.leads() {
+            return self.led_wake(rec, cpu, wakee, flags, after);
+        }
         if let Some(rq) = self.sched.ttwu_delayed_on(wakee).filter(|_| self.locks.exist()) {
             if let Some(wait) = self.lock(cpu, rq, Section::TryToWakeUp, Then::Wake { wakee, flags, after }) {
                 return wait;

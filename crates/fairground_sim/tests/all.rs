@@ -23,6 +23,7 @@ mod hrtick;
 mod jitter;
 #[path = "kernel_sections/main.rs"]
 mod kernel_sections;
+mod led;
 mod locks;
 mod noise;
 mod other_core;

@@ -2,7 +2,7 @@
 
 use crate::common::{Build, MS, US, priced_machine, setup, sleep, work};
 use fairground_model::{Change, Instr, NullSink, PrevState, TaskSet};
-use fairground_sched::Sched;
+use fairground_sched::{Sched, TaskState};
 use fairground_sim::{Entry, OtherCore, Setup, Simulation, Site, Stopped};
 use fairground_stdx::TaskId;
 use std::cell::RefCell;
@@ -37,7 +37,7 @@ impl OtherCore for Ears {
             Entry::Tick => heard.ticks += 1,
             Entry::Wake { wakee, .. } => heard.wakes.push(wakee),
             Entry::WakeNew { child, .. } => {
-                assert_eq!(ours.task(child).cpu, site.cpu, "one CPU");
+                assert_eq!(ours.task(child).state, TaskState::Queued);
                 heard.born.push(child);
             }
             Entry::Yield => heard.yields += 1,
@@ -60,7 +60,7 @@ fn some_of_all(prices: &str) -> Setup {
     set.tasks[child].start = fairground_model::Start::Forked;
     set.task("parent", vec![sleep(3 * MS), Instr::Fork { task: child }, Instr::WaitChildren]);
     set.at(5 * MS, Change::Nice { task: TaskId::new(0), nice: 5 });
-    setup(priced_machine(1, prices), "v6.12", set, 100 * MS)
+    setup(priced_machine(2, prices), "v6.12", set, 100 * MS)
 }
 
 fn run(prices: &str, heard: Option<&Rc<RefCell<Heard>>>) -> (Simulation, Result<(), Stopped>) {
@@ -86,7 +86,7 @@ fn it_hears_of_every_entry_and_changes_nothing() {
         assert_eq!(heard.wakes.len() as u64, counts.wakeups, "{prices}");
         assert_eq!(heard.born, [0, 1, 3, 2].map(TaskId::new), "{prices}");
         assert_eq!(heard.changes, 2, "by the task and from outside");
-        assert!(heard.yields > 20 && heard.softirqs > 0 && heard.jiffies > 20, "{prices}");
+        assert!(heard.yields > 5 && heard.softirqs > 0 && heard.jiffies > 10, "{prices}");
     }
 }
 

@@ -366,7 +366,7 @@ impl Sched {
     #[inline]
     pub(crate) fn resched_curr_as(&mut self, cx: &mut Ctx<'_, '_>, cpu: CpuId, urgency: Urgency) {
         let rq = &mut self.rqs[cpu];
-        if rq.need_resched {
+        if rq.need_resched || self.led {
             return;
         }
         if urgency == Urgency::Lazy && self.profile.preemption == Preemption::Lazy && rq.curr.is_some() {

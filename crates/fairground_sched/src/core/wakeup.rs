@@ -164,7 +164,7 @@ impl Sched {
         Waking::StillQueued
     }
 
-    fn record_waking(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, flags: WakeFlags) {
+    pub(crate) fn record_waking(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, flags: WakeFlags) {
         let waker = self.rqs[cx.cpu].curr.filter(|_| flags.context != WakeContext::Hardirq);
         cx.record(TraceEvent::SchedWaking { task, target_cpu: self.tasks[task].cpu, waker, context: flags.context });
     }

@@ -10,12 +10,14 @@ mod mix;
 mod rules;
 #[cfg(test)]
 mod tests;
+mod tree;
 
 pub use changes::{Change, ChangeKind};
 pub use commits::Commit;
 pub use error::ProfileError;
 pub use known::{Known, KnownKind};
 pub use mix::BASE_SLICE;
+pub use tree::{PREFIX as TREE_PREFIX, Tree};
 
 use crate::fair::tunables::Tunables;
 use crate::seam::*;
@@ -119,8 +121,11 @@ impl Profile {
         }
     }
 
-    /// Reads a name such as `v4.20+align-vruntime`: a kernel and overlays.
+    /// Reads a name such as `v4.20+align-vruntime`: a kernel and overlays; or the whole name of a [`Tree`].
     pub fn parse(text: &str) -> Result<Profile, ProfileError> {
+        if text.trim().starts_with(tree::PREFIX) {
+            return Profile::of_tree(text.trim());
+        }
         let mut parts = text.trim().split('+');
         let base = parts.next().unwrap_or_default();
         let version = KernelVersion::parse(base).ok_or_else(|| ProfileError::unknown_profile(base))?;
@@ -145,6 +150,7 @@ impl Profile {
 
     /// Adds an overlay: an unmerged patch, under the name of [`Profile::known`].
     pub fn with_overlay(mut self, name: &str) -> Result<Profile, ProfileError> {
+        self.refuse_in_tree(name)?;
         let overlay = known::overlay(name).ok_or_else(|| ProfileError::unknown_overlay(name))?;
         if !overlay.modelled() {
             return Err(ProfileError::not_modelled_yet(&format!("{}+{name}", self.name)));
@@ -210,6 +216,7 @@ impl Profile {
 
     /// Sets one seam to one of its variants.
     pub fn with_seam(mut self, seam: &str, variant: &str) -> Result<Profile, ProfileError> {
+        self.refuse_in_tree(seam)?;
         self.set_seam(seam, variant)?;
         rules::check(self)
     }

@@ -314,3 +314,22 @@ fn seams_are_well_formed() {
     check::<DetachAmount>();
     check::<ActiveBalance>();
 }
+
+#[test]
+fn the_whole_name_of_a_tree_is_a_profile_with_the_rows_of_its_release() {
+    let name = "tree:my+patch@6.12.117-0123456789ab";
+    let profile = Profile::parse(name).unwrap();
+    let tree = profile.tree().unwrap();
+    assert_eq!((tree.name, tree.release, tree.digest), ("my+patch", "6.12.117", "0123456789ab"));
+    assert_eq!((profile.name.as_str(), tree.profile_name().as_str(), profile.full_name().as_str()), (name, name, name));
+    assert_eq!(Profile { name: "v6.12".to_string(), ..profile.clone() }, Profile::parse("v6.12").unwrap());
+    assert_eq!(Profile::parse("v6.12").unwrap().tree(), None);
+    // Its features can be switched, as in its debugfs; our rules cannot.
+    assert_eq!(profile.clone().with_feature("NEXT_BUDDY").unwrap().full_name(), format!("{name} NEXT_BUDDY"));
+    let refused = |wrong: Result<Profile, ProfileError>| wrong.unwrap_err().message;
+    for wrong in [profile.clone().with_seam("pick", "cfs"), profile.clone().with_overlay("x")] {
+        assert!(refused(wrong).ends_with("changes a rule of ours, and tree `my+patch` decides by its own"));
+    }
+    assert!(refused(Profile::parse("tree:base")).contains("is a kernel tree, which is not taken here"));
+    assert!(refused(Profile::parse("tree:base@9.9.1-01")).contains("no rows for release 9.9.1"));
+}

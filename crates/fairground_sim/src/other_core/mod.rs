@@ -7,25 +7,36 @@
 //!
 //! # The rule
 //!
-//! One engine, one queue of events, one [`Entry`] after the other. The other core *watches*: it hears of each entry when ours
-//! has done it, and can look at ours.
+//! One engine, one queue of events, one [`Entry`] after the other. The other core either *watches* ([`OtherCore`]): it hears
+//! of each entry when ours has done it, and can look at ours. Or it *leads* ([`LeadingCore`]): it decides, the engine carries
+//! that out, and the tables of our core follow (`fairground_sched`, `follow/led.rs`), so that records, times and averages
+//! are kept as in any run.
 //!
 //! ```text
-//! event ─► phase ─► our core ─► requests ─► queue of events
-//!            └────► Entry, and our core after it ─► the other core: a difference stops the run
+//! watches:  event ─► phase ─► our core ─► requests ─► queue of events
+//!                      └────► Entry, and our core after it ─► the other core: a difference stops the run
+//!
+//! leads:    event ─► Entry ─► the other core ─► Led: who runs, where, who was moved; interrupts, timers ─► queue of events
+//!                                                └─► our core's tables, which count what that costs
 //! ```
 //!
-//! An entry is told when its last phase is over. So where operations cost time, the other core does at its end what ours
-//! has done in between: only with free operations both do the same at the same instant.
+//! To a core that watches an entry is told when its last phase is over. So where operations cost time, it does at the end
+//! what ours has done in between: only with free operations both do the same at the same instant.
+//!
+//! A core that leads does each entry in one go, at its beginning; its price is paid afterwards. So a search, a balance and
+//! a wait for a lock take no time, and nobody can spoil them. Priced is what our tables count as they follow: switches,
+//! queueing, ticks, interrupts, wake lists and free locks.
 //!
 //! # What is not told
 //!
 //! Ticks that stop and begin again on idle CPUs, frequencies that governors choose, `sched_exec`, the throttle work of a task
 //! on its way to user mode, and reads of a task's run time.
 
+mod lead;
+
 use crate::ending::Stopped;
 use crate::simulation::Simulation;
-use fairground_model::{Change, PrevState};
+use fairground_model::{Change, PrevState, Recorder};
 use fairground_sched::{Sched, WakeFlags};
 use fairground_stdx::{CpuId, Instant, TaskId};
 
@@ -90,40 +101,128 @@ pub trait OtherCore {
     fn entered(&mut self, ours: &Sched, site: Site, entry: Entry<'_>) -> Result<(), String>;
 }
 
+/// A scheduler that decides in place of ours.
+pub trait LeadingCore {
+    /// How many timers it has at once, at most.
+    fn nr_timers(&self) -> usize;
+    /// The run is about to begin: tasks that have slept since before it are asleep in `ours`.
+    fn begin(&mut self, ours: &Sched) -> Result<(), String>;
+    /// The engine makes an entry. Of a fork our tables hold the child already, of all others they are as before. What came of
+    /// it goes to `led`, which is empty. An error ends the run.
+    fn enter(&mut self, ours: &Sched, site: Site, entry: Entry<'_>, led: &mut Led) -> Result<(), String>;
+}
+
+/// What a leading core has done and wants.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Led {
+    /// Of [`Entry::Schedule`]: who runs; `None` is the idle task.
+    pub next: Option<TaskId>,
+    /// Of [`Entry::Wake`] and [`Entry::WakeNew`]: on which CPU the task is.
+    pub target: Option<CpuId>,
+    /// Of [`Entry::Wake`]: it is on that CPU's wake list, and queued with the next [`Entry::Ipi`] there.
+    pub listed: bool,
+    /// Tasks that were moved, and where to.
+    pub moved: Vec<(TaskId, CpuId)>,
+    /// Reschedule flags that may have changed: of which CPU, at once, at the next return to user mode.
+    pub flags: Vec<(CpuId, bool, bool)>,
+    /// CPUs that are to be interrupted.
+    pub ipis: Vec<CpuId>,
+    /// The softirq that balances was raised on the CPU that made the entry.
+    pub softirq: bool,
+    /// Timers by their number: when they are due; `None`: no more.
+    pub timers: Vec<(usize, Option<Instant>)>,
+}
+
+impl Led {
+    fn clear(&mut self) {
+        (self.next, self.target, self.listed, self.softirq) = (None, None, false, false);
+        self.moved.clear();
+        self.flags.clear();
+        self.ipis.clear();
+        self.timers.clear();
+    }
+}
+
 /// Who besides our core hears of entries.
 #[derive(Default)]
-pub(crate) struct Beside(Option<Box<dyn OtherCore>>);
+pub(crate) enum Beside {
+    /// Nobody.
+    #[default]
+    Nobody,
+    /// One who watches.
+    Watches(Box<dyn OtherCore>),
+    /// One who decides, and what it decided last.
+    Leads(Box<dyn LeadingCore>, Led),
+}
+
+impl Beside {
+    #[inline(always)]
+    pub(crate) fn leads(&self) -> bool {
+        matches!(self, Beside::Leads(..))
+    }
+    /// How many timers it has at most.
+    pub(crate) fn nr_timers(&self) -> usize {
+        match self {
+            Beside::Leads(leader, _) => leader.nr_timers(),
+            _ => 0,
+        }
+    }
+    /// The run is about to begin.
+    pub(crate) fn begin(&mut self, ours: &Sched) -> Result<(), String> {
+        match self {
+            Beside::Leads(leader, _) => leader.begin(ours),
+            _ => Ok(()),
+        }
+    }
+}
 
 /// A copy of a run is ours alone: what stands beside it cannot be copied.
 impl Clone for Beside {
     fn clone(&self) -> Beside {
-        assert!(self.0.is_none(), "invariant: a run with another core beside it is not copied");
-        Beside(None)
+        assert!(matches!(self, Beside::Nobody), "invariant: a run with another core beside it is not copied");
+        Beside::Nobody
     }
 }
 
 impl Simulation {
     /// From now on another core hears of each entry. Before the first event, or it lacks the past.
     pub fn watch_with(&mut self, other: Box<dyn OtherCore>) {
-        self.beside = Beside(Some(other));
+        self.beside = Beside::Watches(other);
     }
 
-    /// An entry of `cpu` is over.
+    /// An entry of `cpu` is over: whoever watches hears of it.
     #[inline(always)]
     pub(crate) fn tell(&mut self, cpu: CpuId, entry: Entry<'_>) {
-        if self.beside.0.is_some() {
-            self.tell_other(cpu, entry);
+        if !matches!(self.beside, Beside::Nobody) {
+            self.tell_watcher(cpu, entry);
+        }
+    }
+
+    /// The same; whoever leads makes the entry now, of which our tables need to know nothing but who was moved.
+    #[inline(always)]
+    pub(crate) fn enter(&mut self, rec: &mut Recorder<'_>, cpu: CpuId, entry: Entry<'_>) {
+        if !matches!(self.beside, Beside::Nobody) {
+            self.enter_other(rec, cpu, entry);
         }
     }
 
     #[cold]
-    fn tell_other(&mut self, cpu: CpuId, entry: Entry<'_>) {
-        let Some(other) = &mut self.beside.0 else { return };
+    fn tell_watcher(&mut self, cpu: CpuId, entry: Entry<'_>) {
+        let Beside::Watches(other) = &mut self.beside else { return };
         let site = Site { now: self.now, cpu, jiffies: self.jiffies.count() };
         if let Err(why) = other.entered(&self.sched, site, entry)
             && self.stopped.is_none()
         {
             self.stop(Stopped::OtherCore { why, at: self.now });
+        }
+    }
+
+    #[cold]
+    fn enter_other(&mut self, rec: &mut Recorder<'_>, cpu: CpuId, entry: Entry<'_>) {
+        match self.beside.leads() {
+            true if self.ask(cpu, entry) => self.obey(rec, cpu),
+            true => {}
+            false => self.tell_watcher(cpu, entry),
         }
     }
 }

@@ -143,6 +143,12 @@ impl Simulation {
 
     /// One phase of the balance softirq.
     pub(crate) fn sched_softirq(&mut self, rec: &mut Recorder<'_>, cpu: CpuId) -> Next {
+        if self.beside.leads() {
+            self.sched.led_softirq(cpu, false);
+            self.softirqs[cpu].serving().sched = false;
+            self.enter(rec, cpu, Entry::Softirq);
+            return self.pay(cpu, Section::SchedSoftirq, Then::SoftirqRound);
+        }
         let balance = |sched: &mut Sched, cx: &mut Ctx<'_, '_>| sched.run_rebalance_domains(cx);
         let step = match self.balance_phase(rec, cpu, None, Section::SchedSoftirq, Then::SchedSoftirq, balance) {
             Ok(step) => step,
@@ -151,7 +157,7 @@ impl Simulation {
         let over = step == BalanceStep::Done;
         self.softirqs[cpu].serving().sched = !over;
         if over {
-            self.tell(cpu, Entry::Softirq);
+            self.enter(rec, cpu, Entry::Softirq);
         }
         self.pay(cpu, Section::SchedSoftirq, if over { Then::SoftirqRound } else { Then::Softirq })
     }

@@ -1,0 +1,140 @@
+//! Another core decides: its entries, and what the engine does with what it decided.
+
+use super::{Beside, Entry, Led, Site};
+use crate::cpu::{AfterWake, Then};
+use crate::ending::Stopped;
+use crate::kernel::Next;
+use crate::simulation::{Setup, Simulation};
+use crate::timers::Timer;
+use fairground_model::{Mistakes, Op, Recorder, Section};
+use fairground_sched::{Ctx, Sched, WakeFlags};
+use fairground_stdx::{CpuId, Ns, TaskId};
+
+impl Simulation {
+    /// A run at its beginning in which `leader` decides. All CPUs tick, idle ones too, and run-queue locks are never waited for.
+    pub fn led_by(mut setup: Setup, leader: Box<dyn super::LeadingCore>) -> Result<Simulation, Mistakes> {
+        setup.machine.nohz_idle = false;
+        Simulation::build(crate::QueueKind::Fast, setup, Beside::Leads(leader, Led::default()))
+    }
+
+    /// Makes an entry into the core that leads. False: the run ends with that.
+    pub(super) fn ask(&mut self, cpu: CpuId, entry: Entry<'_>) -> bool {
+        let Beside::Leads(leader, led) = &mut self.beside else { return false };
+        led.clear();
+        let site = Site { now: self.now, cpu, jiffies: self.jiffies.count() };
+        match leader.enter(&self.sched, site, entry, led) {
+            Ok(()) => true,
+            Err(why) => {
+                self.go_astray(why);
+                false
+            }
+        }
+    }
+
+    /// The other core cannot go on, or our tables cannot follow it.
+    fn go_astray(&mut self, why: String) -> Next {
+        match self.stopped {
+            Some(_) => Next::Left,
+            None => self.stop(Stopped::OtherCore { why, at: self.now }),
+        }
+    }
+
+    /// Carries out what the last entry of `cpu` has brought, but for what it answered.
+    pub(super) fn obey(&mut self, rec: &mut Recorder<'_>, cpu: CpuId) {
+        let Beside::Leads(_, led) = &mut self.beside else { return };
+        let led = std::mem::take(led);
+        if !led.moved.is_empty() {
+            self.core(rec, cpu, |sched, cx| sched.led_moves(cx, &led.moved));
+        }
+        for &(cpu, at_once, lazy) in &led.flags {
+            self.sched.led_need_resched(cpu, at_once, lazy);
+        }
+        if led.softirq {
+            self.sched.led_softirq(cpu, true);
+        }
+        for &target in &led.ipis {
+            self.led_ipi(cpu, target);
+        }
+        for &(number, due) in &led.timers {
+            self.queue.cancel_timer(self.timer_id(Timer::Leader(number)));
+            if let Some(at) = due {
+                self.arm_timer_at(cpu, Timer::Leader(number), at);
+            }
+        }
+        if let Beside::Leads(_, room) = &mut self.beside {
+            *room = led;
+        }
+    }
+
+    fn led_ipi(&mut self, from: CpuId, to: CpuId) {
+        let polls = self.polls(to);
+        let meter = &mut self.cpus[from].meter;
+        let mut at = self.now + Ns(meter.so_far_ns());
+        if !polls {
+            meter.count(Op::IpiSend);
+            meter.note(Op::IpiFlight);
+            at = at + Ns(meter.price_ps(Op::IpiFlight) / 1000);
+        }
+        self.send_ipi(to, at);
+    }
+
+    /// schedule(), newidle balance and the stopper included.
+    pub(crate) fn led_schedule(&mut self, rec: &mut Recorder<'_>, cpu: CpuId) -> Next {
+        let prev_state = self.sched.announced_state(cpu);
+        if !self.ask(cpu, Entry::Schedule { prev_state }) {
+            return Next::Left;
+        }
+        let Beside::Leads(_, led) = &mut self.beside else { return Next::Left };
+        let (next, moved) = (led.next, std::mem::take(&mut led.moved));
+        let switch = self.core(rec, cpu, |sched, cx| sched.led_schedule(cx, &moved, next));
+        let switch = match switch {
+            Ok(switch) => switch,
+            Err(astray) => {
+                let name = &self.tasks[astray.task].info.name;
+                return self
+                    .go_astray(format!("our tables lost track: CPU {cpu} runs `{name}`, which is {:?} there", astray.state));
+            }
+        };
+        self.left(cpu, switch);
+        self.obey(rec, cpu);
+        // The leaving task is off its CPU already.
+        self.pay(cpu, Section::Schedule, Then::Switched(None))
+    }
+
+    /// try_to_wake_up().
+    pub(crate) fn led_wake(
+        &mut self,
+        rec: &mut Recorder<'_>,
+        cpu: CpuId,
+        wakee: TaskId,
+        flags: WakeFlags,
+        after: AfterWake,
+    ) -> Next {
+        if self.sched.led_is_asleep(wakee) {
+            if !self.ask(cpu, Entry::Wake { wakee, flags }) {
+                return Next::Left;
+            }
+            let Beside::Leads(_, Led { target: Some(target), listed, .. }) = self.beside else {
+                return self.go_astray("a wake-up came to no CPU".to_owned());
+            };
+            self.core(rec, cpu, |sched, cx| sched.led_wake(cx, wakee, flags, target, listed));
+            self.obey(rec, cpu);
+        }
+        self.pay(cpu, Section::TryToWakeUp, after.then())
+    }
+
+    /// wake_up_new_task(). False: the run ends with that.
+    pub(crate) fn led_wake_new(&mut self, rec: &mut Recorder<'_>, cpu: CpuId, child: TaskId) -> bool {
+        let wanted = self.tasks[child].first_cpu;
+        if !self.ask(cpu, Entry::WakeNew { child, wanted }) {
+            return false;
+        }
+        let Beside::Leads(_, Led { target: Some(target), .. }) = self.beside else {
+            self.go_astray("a new task came to no CPU".to_owned());
+            return false;
+        };
+        self.core(rec, cpu, |sched: &mut Sched, cx: &mut Ctx<'_, '_>| sched.led_wake_new(cx, child, target));
+        self.obey(rec, cpu);
+        true
+    }
+}

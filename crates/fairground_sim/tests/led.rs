@@ -1,0 +1,191 @@
+//! Another core that decides: turns of two ticks, first come first served, and an idle CPU steals.
+
+use crate::common::{Build, MS, US, priced_machine, setup, sleep, work};
+use fairground_model::{Change, Instr, PrevState, Sink, TaskSet, TraceEvent};
+use fairground_sched::{Sched, TaskState};
+use fairground_sim::{Entry, LeadingCore, Led, Setup, Simulation, Site, Stopped};
+use fairground_stdx::{CpuId, Id, Instant, Ns, TaskId};
+use std::collections::{BTreeMap, VecDeque};
+
+/// The core: each CPU has a line; its task of the moment is in no line.
+struct Turns {
+    lines: Vec<VecDeque<TaskId>>,
+    running: Vec<Option<TaskId>>,
+    ticks: Vec<u32>,
+    homes: BTreeMap<TaskId, CpuId>,
+    /// Wake-ups of other CPUs go by their lists.
+    lists: bool,
+    /// A fault: it runs a task that sleeps.
+    runs_sleepers: bool,
+}
+
+impl Turns {
+    fn new(cpus: usize, lists: bool) -> Turns {
+        let lines = vec![VecDeque::new(); cpus];
+        Turns { lines, running: vec![None; cpus], ticks: vec![0; cpus], homes: BTreeMap::new(), lists, runs_sleepers: false }
+    }
+    fn line_up(&mut self, task: TaskId, cpu: CpuId, led: &mut Led) {
+        self.homes.insert(task, cpu);
+        self.lines[cpu.index()].push_back(task);
+        if self.running[cpu.index()].is_none() {
+            led.flags.push((cpu, true, false));
+        }
+    }
+    fn schedule(&mut self, cpu: CpuId, state: PrevState, led: &mut Led) {
+        let here = cpu.index();
+        let left = self.running[here].take();
+        match left {
+            Some(task) if state == PrevState::Running => self.lines[here].push_back(task),
+            Some(task) if self.runs_sleepers => return led.next = Some(task),
+            _ => {}
+        }
+        if self.lines[here].is_empty()
+            && let Some(task) = self.lines.iter_mut().max_by_key(|line| line.len()).and_then(VecDeque::pop_back)
+        {
+            led.moved.push((task, cpu));
+            self.homes.insert(task, cpu);
+            self.lines[here].push_back(task);
+        }
+        led.next = self.lines[here].pop_front();
+        (self.running[here], self.ticks[here]) = (led.next, 0);
+        led.flags.push((cpu, false, false));
+    }
+}
+
+impl LeadingCore for Turns {
+    fn nr_timers(&self) -> usize {
+        1
+    }
+    fn begin(&mut self, ours: &Sched) -> Result<(), String> {
+        match ours.task_ids().any(|task| ours.task(task).state == TaskState::Asleep) {
+            true => Err("nobody may have slept before".to_owned()),
+            false => Ok(()),
+        }
+    }
+    fn enter(&mut self, ours: &Sched, site: Site, entry: Entry<'_>, led: &mut Led) -> Result<(), String> {
+        let here = site.cpu.index();
+        match entry {
+            Entry::Schedule { prev_state } => self.schedule(site.cpu, prev_state, led),
+            Entry::WakeNew { child, .. } => {
+                let shortest = (0..self.lines.len()).min_by_key(|&cpu| self.lines[cpu].len() + self.running[cpu].iter().len());
+                let cpu = CpuId::from_index(shortest.unwrap());
+                self.line_up(child, cpu, led);
+                led.target = Some(cpu);
+                led.ipis.extend((cpu != site.cpu).then_some(cpu));
+            }
+            Entry::Wake { wakee, .. } => {
+                let cpu = self.homes[&wakee];
+                led.target = Some(cpu);
+                led.listed = self.lists && cpu != site.cpu;
+                led.ipis.extend((cpu != site.cpu).then_some(cpu));
+                if !led.listed {
+                    self.line_up(wakee, cpu, led);
+                }
+            }
+            Entry::Ipi => {
+                let listed = ours.task_ids().filter(|&task| ours.task(task).state == TaskState::Queued);
+                for task in listed.filter(|&task| ours.task(task).cpu == site.cpu) {
+                    if !self.lines[here].contains(&task) {
+                        self.line_up(task, site.cpu, led);
+                    }
+                }
+            }
+            Entry::Tick => {
+                self.ticks[here] += 1;
+                let over = self.running[here].is_some() && self.ticks[here].is_multiple_of(2);
+                led.flags.push((site.cpu, over && !self.lines[here].is_empty(), false));
+                led.timers.push((0, Some(site.now + Ns(100))));
+            }
+            Entry::Timer | Entry::Fork { .. } | Entry::Yield | Entry::Softirq | Entry::Change(_) => {}
+        }
+        Ok(())
+    }
+}
+
+#[derive(Default)]
+struct Log {
+    switches: Vec<(u64, Option<u32>)>,
+    decisions: u64,
+    migrations: u64,
+    wakeups: u64,
+}
+
+impl Sink for Log {
+    fn record(&mut self, at: Instant, cpu: CpuId, event: &TraceEvent) {
+        match event {
+            TraceEvent::SchedSwitch { next, .. } if cpu.get() == 0 => self.switches.push((at.ns(), next.map(TaskId::get))),
+            TraceEvent::Decision(_) => self.decisions += 1,
+            TraceEvent::SchedMigrateTask { .. } => self.migrations += 1,
+            TraceEvent::SchedWakeup { .. } => self.wakeups += 1,
+            _ => {}
+        }
+    }
+}
+
+fn led(setup: Setup, turns: Turns) -> (Simulation, Log, Result<(), Stopped>) {
+    let mut simulation = Simulation::led_by(setup, Box::new(turns)).unwrap();
+    let mut log = Log::default();
+    let end = simulation.run(&mut log).map(drop);
+    (simulation, log, end)
+}
+
+fn hogs(count: usize) -> TaskSet {
+    let mut set = TaskSet::default();
+    for nr in 0..count {
+        set.task(&format!("hog{nr}"), vec![work(u64::MAX)]);
+    }
+    set
+}
+
+#[test]
+fn it_says_whose_turn_it_is() {
+    let setup = setup(priced_machine(1, "zero"), "v6.12", hogs(3), 100 * MS);
+    let tick = setup.machine.tick.0;
+    let (simulation, log, end) = led(setup, Turns::new(1, false));
+    end.unwrap();
+    // Nobody of ours would give turns of two ticks to each.
+    let turns: Vec<(u64, Option<u32>)> = (0..log.switches.len() as u64).map(|nr| (2 * nr * tick, Some(nr as u32 % 3))).collect();
+    assert_eq!(log.switches, turns);
+    assert!(turns.len() > 10 && log.decisions == 0, "our core does not say why");
+    let ran: u64 = simulation.sched().task_ids().map(|task| simulation.sched().se(task).sum_exec_runtime).sum();
+    assert_eq!(ran, 100 * MS, "run time is accounted");
+}
+
+fn sleepers() -> TaskSet {
+    let mut set = hogs(1);
+    for nr in 0..7 {
+        set.task(&format!("t{nr}"), vec![work((200 + 70 * nr) * US), sleep((500 + 130 * nr) * US), Instr::Jump { to: 0 }]);
+    }
+    let child = set.task("child", vec![work(MS)]);
+    set.tasks[child].start = fairground_model::Start::Forked;
+    set.task("parent", vec![sleep(3 * MS), Instr::Fork { task: child }, Instr::WaitChildren]);
+    set.at(5 * MS, Change::Nice { task: TaskId::new(0), nice: 5 });
+    set
+}
+
+#[test]
+fn it_moves_tasks_and_uses_wake_lists() {
+    for (prices, lists) in [("zero", false), ("zero", true), ("xeon-spr", false), ("xeon-spr", true)] {
+        let run = || {
+            let mut setup = setup(priced_machine(3, prices), "v6.12", sleepers(), 100 * MS);
+            setup.paranoid = true;
+            led(setup, Turns::new(3, lists))
+        };
+        let ((first, log, end), (second, ..)) = (run(), run());
+        end.unwrap();
+        assert_eq!(first.digest(), second.digest(), "{prices}");
+        assert!(log.migrations > 5 && log.wakeups > 200, "{prices}: {} {}", log.migrations, log.wakeups);
+        assert_eq!(log.wakeups, first.counts().wakeups, "{prices}");
+        let ran = |row: u32| first.sched().se(TaskId::new(row)).sum_exec_runtime;
+        assert!((1..8).all(|row| ran(row) > 5 * MS), "{prices}: all sleepers run");
+    }
+}
+
+#[test]
+fn where_our_tables_cannot_follow_the_run_ends() {
+    let mut turns = Turns::new(1, false);
+    turns.runs_sleepers = true;
+    let (_, _, end) = led(setup(priced_machine(1, "zero"), "v6.12", sleepers(), 100 * MS), turns);
+    let why = end.unwrap_err().to_string();
+    assert!(why.contains("our tables lost track: CPU 0 runs `t0`, which is OffCpuPending"), "{why}");
+}
