@@ -90,6 +90,10 @@ const NIGHTLY: &[(&str, Act)] = &[
         "the core in C",
         Act::Cargo(&["test", "--release", "--package", "fairground_vopr", "--features", "trees", "--test", "trees"], &[]),
     ),
+    (
+        "a patch, from a tree to a verdict",
+        Act::Cargo(&["test", "--release", "--package", "fairground_cli", "--features", "trees", "--test", "cli", "--", "kernel::"], &[]),
+    ),
     ("release page", Act::Tool(dist::run)),
     ("mdBook", Act::Cargo(&["install", "mdbook", "--no-default-features", "--features", "search"], &[])),
     ("book", Act::Tool(book::run)),

@@ -9,6 +9,7 @@
 //! | read a scenario, an rt-app file or a recorded set | [`input::RunInput::open`] |
 //! | simulate one scenario | [`run::run`] |
 //! | hold two kernels or settings against each other over paired seeds | [`compare::compare`] |
+//! | judge a kernel against another over a battery of cases | [`judge::judge`] |
 //! | run every combination of the axes of a file | [`sweep::Sweep`] |
 //! | ask whether a result rests on assumed costs | [`sensitivity::sensitivity`] |
 //! | find the first record in which two kernels differ | [`diff_runs::diff_runs`] |
@@ -168,6 +169,7 @@ pub mod diff_runs;
 pub mod domains;
 pub mod input;
 pub mod interval;
+pub mod judge;
 #[cfg(target_os = "linux")]
 pub mod kernels;
 pub mod lists;
@@ -179,3 +181,5 @@ pub mod run;
 pub mod schedstat;
 pub mod sensitivity;
 pub mod sweep;
+#[cfg(target_os = "linux")]
+mod tree;

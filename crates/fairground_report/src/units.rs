@@ -53,7 +53,7 @@ pub fn format_metric(value: u64, unit: Unit) -> String {
 }
 
 /// The mean of one side in the metric's unit.
-pub(crate) fn format_mean(side: &SideStats, unit: Unit) -> String {
+pub fn format_mean(side: &SideStats, unit: Unit) -> String {
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "for display only; means are not negative")]
     let rounded = side.mean.round() as u64;
     format_metric(rounded, unit)

@@ -48,7 +48,7 @@ impl Overrides {
         if let Some(name) = &self.profile {
             // What the input sets beside its kernel stays: nobody asked to drop it.
             let kept = |profile: Profile| current.as_ref().map_or(Ok(profile.clone()), |base| profile.with_settings_of(base));
-            current = keep(Profile::parse(name).and_then(kept), "--profile", &mut wrong).or(current);
+            current = keep(profile::named(name).and_then(kept), "--profile", &mut wrong).or(current);
         }
         for name in &self.features {
             let Some(profile) = current.clone() else { break };

@@ -147,7 +147,7 @@ pub(super) const ROOMS: &[Room] = &[
     Room {
         name: SCENARIO,
         layer: 4,
-        uses: &[STDX, MODEL, SCHED, MACHINE, SIM, WORKLOAD, FORMATS, METRICS],
+        uses: &[STDX, MODEL, SCHED, MACHINE, KCORE, SIM, WORKLOAD, FORMATS, METRICS],
         tests_use: &[],
         libraries: None,
         absent: "`fairground_scenario` runs nothing: it reads, checks, changes and prints what decides a run",

@@ -154,7 +154,7 @@ pub fn baseline(scenario: &Scenario, name: Option<&str>) -> Result<Scenario, Err
 
 fn named(flag: &str, name: Option<&str>, base: &Profile) -> Result<Profile, Error> {
     let Some(name) = name else { return Ok(base.clone()) };
-    let parsed = Profile::parse(name).and_then(|profile| profile.with_settings_of(base));
+    let parsed = profile::named(name).and_then(|profile| profile.with_settings_of(base));
     parsed.map_err(|wrong| Error::one(flag, wrong.message, wrong.hint))
 }
 

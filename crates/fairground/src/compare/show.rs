@@ -40,7 +40,10 @@ impl Compared {
         }
         let first: Vec<&str> = self.differences.iter().take(4).map(|row| row.name).collect();
         let more = if self.differences.len() > 4 { ", ..." } else { "" };
-        lines.push(format!("differ in   {}: {}{more}", self.differences.len(), first.join(", ")));
+        lines.push(match self.sides.iter().any(|side| side.profile.tree().is_some()) {
+            true => "differ in   what their kernels do: a tree decides by its own rules".to_string(),
+            false => format!("differ in   {}: {}{more}", self.differences.len(), first.join(", ")),
+        });
         lines
     }
     /// Whether each side ran the same whatever the seed was.

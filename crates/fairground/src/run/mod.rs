@@ -11,14 +11,14 @@ use crate::schedstat;
 use fairground_formats::schedstat::SchedStatFile;
 use fairground_metrics::latency::SectionTime;
 use fairground_metrics::{Metric, RunReport, RunStats};
-use fairground_model::{Sink, SisStats, TaskSet, TimeSpent};
+use fairground_model::{Mistakes, Sink, SisStats, TaskSet, TimeSpent};
 use fairground_scenario::{
     self as scenario, BandResult, Control, Error, Scenario,
     guard::{self, Broken, BrokenRun},
     metrics::{self, LockOutcome, QuotaRow, quota_rows},
 };
 use fairground_sched::FreqReport;
-use fairground_sim::{Counts, Ending, Flow, Simulation};
+use fairground_sim::{Counts, Ending, Flow, Setup, Simulation};
 use fairground_stdx::{Instant, Log2Histogram, Ns};
 use std::time::Duration;
 use worst::Copies;
@@ -122,7 +122,7 @@ pub fn run(scenario: &Scenario, options: &RunOptions, sink: &mut dyn Sink, contr
     simulate(scenario, options, sink, control, None)
 }
 
-/// The same, with a copy of the run from before its worst wait; none if that began with the run.
+/// The same, with a copy of the run from before its worst wait; none if that began with the run, or a kernel tree decides.
 pub fn run_with_copy(
     scenario: &Scenario,
     options: &RunOptions,
@@ -135,6 +135,15 @@ pub fn run_with_copy(
     Ok((outcome, copy))
 }
 
+/// The run at its beginning: our core decides, or the kernel tree that the profile names.
+fn begin(setup: Setup) -> Result<Simulation, Mistakes> {
+    #[cfg(target_os = "linux")]
+    if let Some(tree) = setup.profile.clone().tree() {
+        return crate::tree::simulation(setup, tree);
+    }
+    Simulation::new(setup)
+}
+
 fn simulate(
     scenario: &Scenario,
     options: &RunOptions,
@@ -143,9 +152,11 @@ fn simulate(
     copies: Option<&mut Copies>,
 ) -> Result<RunOutcome, Error> {
     let mut setup = scenario.setup()?;
+    // What a kernel tree remembers cannot be copied.
+    let copies = copies.filter(|_| setup.profile.tree().is_none());
     setup.paranoid = options.paranoid;
     let tasks = setup.tasks.clone();
-    let built = guard::catch(|| Simulation::new(setup)).map_err(|broken| Error::Broken(Box::new(broken)))?;
+    let built = guard::catch(|| begin(setup)).map_err(|broken| Error::Broken(Box::new(broken)))?;
     let mut simulation = built.map_err(|mistakes| scenario.wrong(mistakes))?;
     let mut stats =
         RunStats::new(Instant::ZERO, scenario.machine.cpus.len()).with_markers(&tasks.markers).measured_in(tasks.window);
@@ -164,7 +175,8 @@ fn simulate(
     let mut report = stats.finish(simulation.now());
     book_kernel_time(&mut report, &simulation);
     let locks = LockOutcome::of(&simulation, &tasks);
-    let quotas = quota_rows(&simulation);
+    // A kernel tree has its quotas for itself: ours counted nothing.
+    let quotas = if scenario.profile.tree().is_some() { Vec::new() } else { quota_rows(&simulation) };
     let metrics = metrics::metrics(&report, &tasks, &locks, &quotas);
     let worst = WorstWait::of(&report, &tasks);
     Ok(RunOutcome {

@@ -9,6 +9,7 @@ mod conform;
 mod convert;
 mod diff_runs;
 mod explain;
+mod judge;
 mod kernel;
 mod latency;
 mod list;
@@ -65,6 +66,8 @@ commands! {
     "What does a change do?" {
         /// Compare two profiles over paired seeds, or two recordings
         Compare compare;
+        /// Judge a kernel against another over a battery of cases, as a mail
+        Judge judge;
         /// Find which change of the kernel moved a metric
         Bisect bisect;
         /// Run every combination of a sweep file

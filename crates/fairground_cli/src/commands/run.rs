@@ -84,8 +84,11 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
     Ok(exit_code(&outcome, passes))
 }
 
-/// The command that tells more of the worst wait.
+/// The command that tells more of the worst wait; none where a kernel tree decides.
 fn ask(args: &Args, scenario: &Scenario, worst: &WorstWait) -> Option<String> {
+    if scenario.profile.tree().is_some() {
+        return None;
+    }
     let (path, name) = (args.input.path()?, scenario.tasks().tasks.get(worst.task)?.name.clone());
     let words = ["explain".to_string(), path.display().to_string(), "--task".to_string(), name, "--at".to_string(), worst.at()];
     Some(as_typed(words.into_iter().chain(args.change.words())))

@@ -1,7 +1,8 @@
-//! `fairground kernel`: what is said of a folder that cannot be built.
+//! `fairground kernel`: what is said of a folder that cannot be built; and runs in which a library decides.
 #![cfg(target_os = "linux")]
 
-use crate::support::{Folder, run};
+use crate::support::{Folder, Ran, SMALL, command, run, workspace};
+use std::path::Path;
 
 #[test]
 fn a_folder_that_is_no_kernel_is_refused_by_what_is_missing() {
@@ -39,4 +40,131 @@ fn a_name_that_is_no_word_is_refused() {
     let ran = run(&["kernel", "build", ".", "--as", "../x"]);
     assert_eq!(ran.code, 2);
     assert!(ran.err.contains("is no name for a kernel"), "{}", ran.err);
+}
+
+/// The libraries of a store, of a core with one FIFO per CPU: a tick rotates, nobody is ever moved.
+fn fifos(folder: &Folder, names: &[(&str, &str)]) -> String {
+    let store = Path::new(&folder.path("kernels")).to_path_buf();
+    for (name, identity) in names {
+        let core = store.join("cores").join(identity);
+        std::fs::create_dir_all(&core).unwrap();
+        std::fs::create_dir_all(store.join("names")).unwrap();
+        std::fs::write(store.join("names").join(name), identity).unwrap();
+        std::fs::write(core.join("about"), "release: 6.12.99\ntree: /fifo\n").unwrap();
+        std::fs::write(core.join("core.symbols"), "").unwrap();
+        let kcore = workspace().join("crates/fairground_kcore/tests/fake/core.c");
+        let mut compiler = std::process::Command::new("cc");
+        compiler.args(["-O1", "-w", "-shared", "-fPIC"]).arg(format!("-DFAKE_IDENTITY=\"{identity}\""));
+        compiler.arg("-I").arg(workspace().join("kcore/arch/fg/include/asm")).arg("-o").arg(core.join("core.so")).arg(kcore);
+        assert!(compiler.status().expect("a C compiler (Debian: apt install gcc)").success());
+    }
+    store.display().to_string()
+}
+
+fn with(store: &str, args: &[&str]) -> Ran {
+    let output = command(args).env("FAIRGROUND_KERNELS", store).output().unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    Ran { code: output.status.code().unwrap_or(-1), out: text(output.stdout), err: text(output.stderr) }
+}
+
+const FIFO: (&str, &str) = ("fifo", "0123456789abcdef");
+
+#[test]
+fn a_library_decides_a_run_and_its_digest_is_part_of_the_scenario() {
+    let folder = Folder::new();
+    let store = fifos(&folder, &[FIFO]);
+    let small = folder.file("small.toml", SMALL);
+    let ran = with(&store, &["run", &small, "--profile", "tree:fifo"]);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    assert!(
+        ran.out.contains("\nsmall: tree:fifo@6.12.99-0123456789ab on smp-1 (1 CPU), seed 1, 1.00 s simulated\n"),
+        "{}",
+        ran.out
+    );
+    // Turns of one tick of 4 ms: no kernel of ours has slices like that. The player waits for both hogs.
+    let metric = |name: &str| {
+        let document = with(&store, &["run", &small, "--profile", "tree:fifo", "--json"]).json();
+        let metrics = document["metrics"].as_array().unwrap().clone();
+        let row = metrics.iter().find(|row| row["name"] == name).unwrap_or_else(|| panic!("{name}: {metrics:?}"));
+        row["value"].as_f64().unwrap()
+    };
+    assert!((440.0..460.0).contains(&metric("tasks.hog-0.runtime_ms")), "{}", metric("tasks.hog-0.runtime_ms"));
+    assert!(!ran.out.contains("\nWhy decisions fell\n"), "our core does not say why: {}", ran.out);
+    assert_eq!(ran.out, with(&store, &["run", &small, "--profile", "tree:fifo"]).out);
+    // The canonical scenario has the whole name, and runs.
+    let printed = with(&store, &["run", &small, "--profile", "tree:fifo", "--print-scenario"]).out;
+    assert!(printed.contains("kernel = \"tree:fifo@6.12.99-0123456789ab\""), "{printed}");
+    let again = with(&store, &["run", &folder.file("again.toml", &printed)]);
+    assert_eq!((again.code, again.out.contains("tree:fifo@")), (0, true), "{}", again.err);
+    // When the name stands for another library, it is refused.
+    let other = folder.path("empty");
+    let anew = fifos(&folder, &[("fifo", "fedcba9876543210")]);
+    let ran = with(&anew, &["run", &folder.path("again.toml")]);
+    assert!(ran.code == 2 && ran.err.contains("was built anew: it is fedcba987654 now"), "{}", ran.err);
+    let ran = with(&other, &["run", &small, "--profile", "tree:fifo"]);
+    assert!(ran.code == 2 && ran.err.contains("no kernel is named `fifo`"), "{}", ran.err);
+}
+
+#[test]
+fn a_library_is_compared_with_a_kernel_of_ours_and_with_another_library() {
+    let folder = Folder::new();
+    let store = fifos(&folder, &[FIFO, ("twin", "00112233445566")]);
+    let small = folder.file("small.toml", SMALL);
+    let ours = with(&store, &["compare", &small, "--a", "v6.12", "--b", "tree:fifo", "--runs", "5"]);
+    assert!(matches!(ours.code, 0 | 1 | 4), "{}", ours.err);
+    assert!(ours.out.contains("tree:fifo@6.12.99-0123456789ab") && ours.out.contains("switches"), "{}", ours.out);
+    let twins = with(&store, &["compare", &small, "--a", "tree:fifo", "--b", "tree:twin", "--runs", "5"]);
+    assert_eq!(twins.code, 0, "the same C: {}\n{}", twins.out, twins.err);
+}
+
+#[test]
+fn what_a_library_cannot_have_is_refused_by_name_before_the_run() {
+    let folder = Folder::new();
+    let store = fifos(&folder, &[FIFO]);
+    let refused = |name: &str, text: String, words: &str, args: &[&str]| {
+        let path = folder.file(name, text);
+        let mut all = vec!["run", &path, "--profile", "tree:fifo"];
+        all.extend(args);
+        let ran = with(&store, &all);
+        assert!(ran.code == 2 && ran.out.is_empty() && ran.err.contains(words), "{name}: {}", ran.err);
+    };
+    let rt = SMALL.replace("hog = true, count", "policy = \"fifo\", priority = 5, hog = true, count");
+    refused("rt.toml", rt, "a run over a tree cannot have real-time and deadline tasks yet", &[]);
+    refused("hz.toml", SMALL.to_string(), "kernel `fifo` was built for 250", &["--set", "machine.hz=1000"]);
+    refused("rule.toml", SMALL.to_string(), "changes a rule of ours, and tree `fifo` decides by its own", &["--set", "pick=cfs"]);
+    let path = folder.file("small.toml", SMALL);
+    for words in [["explain", &path, "--profile", "tree:fifo"], ["run", &path, "--profile", "tree:none"]] {
+        let ran = with(&store, &words);
+        assert!(ran.code == 2 && ran.err.contains("tree"), "{words:?}: {}", ran.err);
+    }
+}
+
+/// docs/your-patch.md with the tree that `cargo xtask kernel-sources` fetches, and its one-line patch.
+#[cfg(feature = "trees")]
+#[test]
+fn a_tree_and_its_patched_copy_are_built_and_compared() {
+    let (folder, store) = (Folder::new(), Folder::new());
+    let store = store.path("kernels");
+    let root = std::env::var_os("FAIRGROUND_KERNEL_SOURCES").map_or(workspace().join("target/kernel-sources"), Into::into);
+    let (base, patched) = (root.join("6.12"), folder.path("patched"));
+    assert!(base.join("Makefile").is_file(), "{}: no kernel tree. Run `cargo xtask kernel-sources 6.12`", base.display());
+    let copied = std::process::Command::new("cp").arg("-a").arg(&base).arg(&patched).status().unwrap();
+    assert!(copied.success());
+    let fair = Path::new(&patched).join("kernel/sched/fair.c");
+    let text = std::fs::read_to_string(&fair).unwrap();
+    let line = "normalized_sysctl_sched_base_slice\t= 700000ULL";
+    assert_eq!(text.matches(line).count(), 1);
+    std::fs::write(&fair, text.replace(line, "normalized_sysctl_sched_base_slice\t= 6000000ULL")).unwrap();
+    for (tree, name) in [(base.display().to_string(), "base"), (patched, "patched")] {
+        let ran = with(&store, &["kernel", "build", &tree, "--as", name]);
+        assert_eq!(ran.code, 0, "{}", ran.err);
+    }
+    let compared =
+        with(&store, &["compare", "scenarios/features/crowd.toml", "--a", "tree:base", "--b", "tree:patched", "--json"]);
+    let rows = compared.json()["rows"].as_array().unwrap().clone();
+    let row = |name: &str| rows.iter().find(|row| row["metric"] == name).unwrap_or_else(|| panic!("{name}: {rows:?}")).clone();
+    // Longer slices switch less often.
+    assert_eq!(row("switches")["verdict"], "differs", "{rows:?}");
+    let again = with(&store, &["compare", "scenarios/features/crowd.toml", "--a", "tree:base", "--b", "tree:patched", "--json"]);
+    assert_eq!(again.out, compared.out, "the same runs");
 }

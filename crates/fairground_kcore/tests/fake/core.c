@@ -20,7 +20,7 @@ static struct {
 	unsigned cpu, queued, nice;
 	unsigned long long ran, since;
 } tasks[TASKS];
-static unsigned queue[CPUS][TASKS], length[CPUS], cpus, forked = 1, rotate[CPUS];
+static unsigned queue[CPUS][TASKS], length[CPUS], cpus, forked = 1, rotate[CPUS], resched[CPUS];
 static struct fg_request ring[RING];
 static unsigned asked;
 static struct fg_fault fault;
@@ -131,6 +131,7 @@ static fg_s64 do_wake(unsigned task)
 		return -ESRCH;
 	if (!tasks[task].queued) {
 		enqueue(task);
+		resched[tasks[task].cpu] = 1;
 		ask(FG_RESCHED, tasks[task].cpu, 0, 0);
 	}
 	return tasks[task].cpu;
@@ -162,7 +163,7 @@ static fg_s64 do_schedule(unsigned cpu, unsigned why)
 		dequeue(cpu);
 		enqueue(before);
 	}
-	rotate[cpu] = 0;
+	rotate[cpu] = resched[cpu] = 0;
 	next = head(cpu);
 	if (next != before)
 		ask(FG_SWITCH, cpu, before, next);
@@ -177,8 +178,10 @@ static fg_s64 exit_(fg_u32 cpu, fg_u64 now) { CALL(cpu, now, do_schedule(cpu, FG
 static fg_s64 do_tick(unsigned cpu)
 {
 	rotate[cpu] = length[cpu] > 1;
-	if (rotate[cpu])
+	if (rotate[cpu]) {
+		resched[cpu] = 1;
 		ask(FG_RESCHED, cpu, 0, 0);
+	}
 	return 0;
 }
 static fg_s64 tick(fg_u32 cpu, fg_u64 now) { CALL(cpu, now, do_tick(cpu)); }
@@ -206,7 +209,7 @@ static fg_s64 view_queue(fg_u32 group, fg_u32 cpu, struct fg_queue_view *view)
 }
 static fg_s64 view_cpu(fg_u32 cpu, struct fg_cpu_view *view)
 {
-	*view = (struct fg_cpu_view) { .nr_running = length[cpu % CPUS], .clock = last, .nr_idle_scan = 9 };
+	*view = (struct fg_cpu_view) { .nr_running = length[cpu % CPUS], .clock = last, .nr_idle_scan = 9, .need_resched = resched[cpu % CPUS] };
 	return 0;
 }
 static fg_s64 view_domain(fg_u32 cpu, fg_u32 level, struct fg_domain_view *view)
@@ -223,12 +226,15 @@ static const struct fg_fault *get_fault(void) { return &fault; }
 static const struct fg_request *requests(fg_u32 *count) { *count = asked; return ring; }
 static const char *get_log(void) { return words; }
 
+#ifndef FAKE_IDENTITY
+#define FAKE_IDENTITY "fake-1"
+#endif
 #ifndef FAKE_ABI
 #define FAKE_ABI FG_ABI_VERSION
 #endif
 
 static const struct fg_table table = {
-	.abi = FAKE_ABI, .size = sizeof(table), .release = "fake", .identity = "fake-1", .hz = 250,
+	.abi = FAKE_ABI, .size = sizeof(table), .release = "fake", .identity = FAKE_IDENTITY, .hz = 250,
 	.boot = boot, .fault = get_fault, .requests = requests, .log = get_log, .signalled = signalled,
 	.feature = feature, .tunable = tunable, .jiffies = jiffies, .fork = fork_, .start = start, .wake = wake,
 	.schedule = schedule, .tick = tick, .softirq = number, .ipi = number, .timer = number, .stopper = nothing, .exit = exit_,

@@ -16,6 +16,7 @@ pub mod profile;
 pub(crate) mod step_args;
 pub(crate) mod steps;
 pub(crate) mod tasks;
+pub(crate) mod tree;
 pub(crate) mod verbs;
 pub(crate) mod words;
 pub(crate) mod workload;

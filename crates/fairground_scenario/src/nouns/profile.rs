@@ -1,6 +1,9 @@
 //! `[profile]`: a kernel, overlays of unmerged patches, features, tunables, and seams by name.
 
 use crate::nouns::autogroup::{self, SCHED_AUTOGROUP_ENABLED};
+#[cfg(target_os = "linux")]
+pub use crate::nouns::tree::library;
+pub use crate::nouns::tree::named;
 use crate::text::canonical;
 use crate::text::fields::Fields;
 use fairground_model::Mistakes;
@@ -35,11 +38,9 @@ pub(crate) fn read(mut table: Fields<'_>, m: &mut Mistakes) -> Option<Kernel> {
         }
         return None;
     };
-    let mut name = kernel.value.to_string();
-    let mut profile = keep(Profile::parse(&name), kernel.span, m)?;
+    let mut profile = keep(named(kernel.value), kernel.span, m)?;
     for overlay in overlays {
-        name = format!("{name}+{}", overlay.value);
-        profile = keep(Profile::parse(&name), overlay.span, m)?;
+        profile = keep(profile.with_overlay(overlay.value), overlay.span, m)?;
     }
     for feature in features {
         profile = keep(profile.clone().with_feature(feature.value), feature.span, m).unwrap_or(profile);

@@ -1,0 +1,161 @@
+//! The verdict as a mail: at most 75 columns.
+
+use super::{Judged, JudgedCase};
+use fairground_metrics::{Comparison, Verdict};
+use fairground_report::units::{counted, format_mean};
+use std::cmp::Ordering;
+
+const COLUMNS: usize = 75;
+/// Rows of one kind that a mail shows for a case.
+const SHOWN: usize = 4;
+
+impl Judged {
+    /// The verdict in words: what got worse, what better, by how much and where; then the cases without a difference.
+    pub fn mail(&self) -> String {
+        let [a, b] = &self.sides;
+        let mut lines = vec![format!("Subject: [judge] {}", self.verdict()), String::new()];
+        if self.interrupted {
+            lines.push("PARTIAL: it was interrupted, which decides nothing.".to_string());
+        }
+        lines.push(format!("baseline  {a}"));
+        lines.push(format!("against   {b}"));
+        let cases = counted(self.cases.len() as u64, "case");
+        lines.push(format!("battery   {}: {cases}, {} each", self.battery.name(), counted(self.pairs, "pair")));
+        for (verdict, title) in [(Verdict::Worse, "Worse"), (Verdict::Better, "Better"), (Verdict::Differs, "Different")] {
+            lines.extend(self.section(verdict, title));
+        }
+        let same: Vec<&str> = self.cases.iter().filter(|case| is_same(case)).map(|case| case.title.as_str()).collect();
+        if !same.is_empty() {
+            lines.extend([String::new(), "No difference".to_string()]);
+            lines.extend(same.iter().map(|title| format!("  {title}")));
+        }
+        if !self.left_out.is_empty() {
+            lines.extend([String::new(), "Left out".to_string()]);
+            lines.extend(self.left_out.iter().map(|(title, why)| format!("  {title}: {why}")));
+        }
+        lines.extend([
+            String::new(),
+            "Verdicts: pairs of equal seeds, at most 5 % false ones in a case.".to_string(),
+            format!("Digest of all runs: {:032x}", self.digest),
+        ]);
+        lines.iter().flat_map(|line| wrapped(line)).map(|line| line + "\n").collect()
+    }
+
+    fn verdict(&self) -> String {
+        let (worse, better) = (self.count(Verdict::Worse), self.count(Verdict::Better));
+        match (worse, better) {
+            (0, 0) if self.cases.is_empty() => "nothing could be run".to_string(),
+            (0, 0) => "nothing is better or worse".to_string(),
+            (0, better) => format!("better in {}", counted(better as u64, "metric")),
+            (worse, 0) => format!("worse in {}", counted(worse as u64, "metric")),
+            (worse, better) => {
+                format!("worse in {}, better in {}", counted(worse as u64, "metric"), counted(better as u64, "metric"))
+            }
+        }
+    }
+
+    fn section(&self, verdict: Verdict, title: &str) -> Vec<String> {
+        let mut lines = Vec::new();
+        for case in &self.cases {
+            let mut rows: Vec<&Comparison> = case.rows.iter().filter(|row| row.verdict == verdict).collect();
+            rows.sort_by(|a, b| larger_first(a, b));
+            if rows.is_empty() {
+                continue;
+            }
+            lines.push(format!("  {}", case.title));
+            lines.extend(rows.iter().take(SHOWN).map(|row| row_line(row)));
+            if rows.len() > SHOWN {
+                lines.push(format!("    and {} more", rows.len() - SHOWN));
+            }
+        }
+        match lines.is_empty() {
+            true => lines,
+            false => [String::new(), title.to_string()].into_iter().chain(lines).collect(),
+        }
+    }
+}
+
+fn row_line(row: &Comparison) -> String {
+    let change = row.change_percent().map_or("from 0".to_string(), |percent| format!("{percent:+.1} %"));
+    format!("    {:<34} {:>12} {:>12} {:>9}", row.name, format_mean(&row.a, row.unit), format_mean(&row.b, row.unit), change)
+}
+
+fn larger_first(a: &Comparison, b: &Comparison) -> Ordering {
+    let size = |row: &Comparison| row.change_percent().map_or(f64::INFINITY, f64::abs);
+    size(b).total_cmp(&size(a)).then_with(|| a.name.cmp(&b.name))
+}
+
+fn is_same(case: &JudgedCase) -> bool {
+    case.rows.iter().all(|row| matches!(row.verdict, Verdict::NoDifference | Verdict::Inconclusive))
+}
+
+/// A line in as many as it needs; what follows is indented.
+fn wrapped(line: &str) -> Vec<String> {
+    if line.chars().count() <= COLUMNS {
+        return vec![line.to_string()];
+    }
+    let indent = " ".repeat(line.chars().take_while(|&c| c == ' ').count() + 2);
+    let (mut lines, mut current) = (Vec::new(), String::new());
+    for word in line.split(' ') {
+        if current.trim().is_empty() {
+            current.push_str(word);
+            current.push_str(if word.is_empty() { " " } else { "" });
+        } else if current.chars().count() + 1 + word.chars().count() > COLUMNS {
+            lines.push(std::mem::replace(&mut current, format!("{indent}{word}")));
+        } else {
+            current.push(' ');
+            current.push_str(word);
+        }
+    }
+    lines.push(current);
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::judge::{Battery, JudgeOptions, judge};
+    use fairground_scenario::Control;
+
+    #[test]
+    fn long_lines_are_broken_at_words_and_indented() {
+        let line = format!("  left out: {}", "word ".repeat(30).trim_end());
+        let lines = wrapped(&line);
+        assert!(lines.len() > 1 && lines.iter().all(|line| line.chars().count() <= COLUMNS), "{lines:#?}");
+        assert!(lines[0].starts_with("  left out: word") && lines[1].starts_with("    word"), "{lines:#?}");
+        assert_eq!(lines.concat().replace(' ', ""), line.replace(' ', ""));
+        assert_eq!(wrapped("short"), ["short"]);
+    }
+
+    /// Without preemption by wake-ups sleepers wait for hogs.
+    #[test]
+    fn a_kernel_against_one_that_does_less_is_judged_in_75_columns() {
+        let options = JudgeOptions {
+            a: "v6.12".into(),
+            b: "v5.10".into(),
+            battery: Battery::Quick,
+            only: vec!["mixed".into(), "pipe".into()],
+            runs: Some(6),
+        };
+        let judged = judge(&options, Control::none()).unwrap();
+        assert_eq!((judged.cases.len(), judged.left_out.len()), (3, 0), "{:?}", judged.left_out);
+        let mail = judged.mail();
+        assert!(mail.lines().all(|line| line.chars().count() <= COLUMNS), "{mail}");
+        assert!(mail.starts_with("Subject: [judge] ") && mail.contains("baseline  v6.12\n"), "{mail}");
+        assert!(judged.count(Verdict::Worse) + judged.count(Verdict::Better) > 0, "{mail}");
+        assert_eq!(judge(&options, Control::none()).unwrap().mail(), mail, "the same runs");
+    }
+
+    /// Every case of both batteries is a scenario that our core takes.
+    #[test]
+    fn every_case_is_a_scenario() {
+        for battery in [Battery::Quick, Battery::Full] {
+            for case in battery.cases() {
+                let text = case.scenario();
+                let parsed = fairground_scenario::Scenario::parse(case.name, &text, "".as_ref(), &Default::default());
+                let scenario = parsed.unwrap_or_else(|why| panic!("{}: {why}\n{text}", case.name));
+                assert!(fairground_sim::Simulation::new(scenario.setup().unwrap()).is_ok(), "{text}");
+            }
+        }
+    }
+}

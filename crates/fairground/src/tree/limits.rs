@@ -1,0 +1,71 @@
+//! What a run over a tree cannot have yet, said by name before it begins.
+
+use fairground_model::{Change, Instr, Mistakes, Policy, UtilClamp};
+use fairground_sim::Setup;
+use fairground_stdx::Ns;
+use std::collections::BTreeSet;
+
+/// Refuses what the engine cannot ask of the tree `name`, which was built with `hz` ticks per second.
+pub(super) fn check(setup: &Setup, name: &str, hz: u32) -> Result<(), Mistakes> {
+    let mut wrong = Mistakes::default();
+    if setup.machine.hz != hz {
+        wrong.whole(
+            format!("the machine ticks {} times a second, and kernel `{name}` was built for {hz}", setup.machine.hz),
+            format!(
+                "Add `--set machine.hz={hz}`, or build the tree with `--config FILE`, where FILE has the line CONFIG_HZ_{}=y.",
+                setup.machine.hz
+            ),
+        );
+    }
+    for what in missing(setup) {
+        wrong.whole(
+            format!("kernel `{name}`: a run over a tree cannot have {what} yet"),
+            "Leave it out, or take a profile of ours: docs/kernel-core.md lists what trees lack.",
+        );
+    }
+    wrong.or(())
+}
+
+fn missing(setup: &Setup) -> BTreeSet<&'static str> {
+    let tasks = &setup.tasks;
+    let mut found = BTreeSet::new();
+    let mut note = |is: bool, what: &'static str| {
+        if is {
+            found.insert(what);
+        }
+    };
+    note(!setup.machine.policies.is_empty(), "frequencies that a governor chooses");
+    note(setup.machine.round_of_turns > Ns::ZERO, "CPUs that take turns, as on emulated machines");
+    note(tasks.tasks.iter().any(|task| !task.policy.is_fair()), REAL_TIME);
+    let clamped = |clamp: UtilClamp| clamp != UtilClamp::default();
+    note(tasks.tasks.iter().any(|task| clamped(task.clamp)), CLAMPS);
+    note(tasks.groups.iter().any(|group| clamped(group.clamp)), CLAMPS);
+    for instr in tasks.programs.iter().flat_map(|program| &program.code) {
+        note(matches!(instr, Instr::Exec), "execve() (the step `exec`)");
+        note(matches!(instr, Instr::SetPolicy { policy } if !policy.is_fair()), REAL_TIME);
+        note(matches!(instr, Instr::SetClamp { .. }), CLAMPS);
+    }
+    for timed in &tasks.changes {
+        match &timed.change {
+            Change::Policy { policy, .. } => note(!Policy::is_fair(*policy), REAL_TIME),
+            Change::Clamp { .. } | Change::GroupClamp { .. } => note(true, CLAMPS),
+            Change::Hotplug { .. } => note(true, "CPUs that go off line"),
+            Change::RemoveGroup { .. } => note(true, "groups that are removed"),
+            Change::FreqCapacity { .. } | Change::Governor { .. } => note(true, "frequencies that change"),
+            Change::Pressure { .. } => note(true, "CPUs that lose capacity"),
+            Change::Watchdog { .. } => note(true, "watchdogs"),
+            Change::Nice { .. }
+            | Change::Affinity { .. }
+            | Change::Slice { .. }
+            | Change::Group { .. }
+            | Change::Shares { .. }
+            | Change::CpuMax { .. }
+            | Change::GroupIdle { .. }
+            | Change::Feature(_) => {}
+        }
+    }
+    found
+}
+
+const REAL_TIME: &str = "real-time and deadline tasks";
+const CLAMPS: &str = "utilization clamps";

@@ -1,0 +1,492 @@
+//! Runs in which the scheduler of a kernel tree decides.
+//!
+//! The engine makes an entry, the library answers and leaves requests, and both go back as what the engine knows: tasks by
+//! their rows, instants from the beginning of the run. The library boots at a time that is a multiple of the tick and of a
+//! period of load tracking, so that its averages are at the start of a period, as in a run that begins at 0.
+
+mod limits;
+
+use fairground_kcore::{CallError, Fork, Hardware, IDLE, KernelCore, Kind, Policy as Attributes, STOPPER, Wake, Why};
+use fairground_model::features::{Feat, FeatWrite};
+use fairground_model::{Change, CpuMax, Mistakes, Policy, PrevState, TaskGroupSpec, TaskSpec, WakeContext};
+use fairground_scenario::profile;
+use fairground_sched::profile::{Profile, Tree};
+use fairground_sched::{Sched, TaskState};
+use fairground_sim::{Entry, LeadingCore, Led, Setup, Simulation, Site};
+use fairground_stdx::{CpuId, CpuMask, Id, IndexVec, Instant, Ns, TaskId, TgId};
+use std::collections::BTreeMap;
+
+/// The core boots after so many ticks: a multiple of 2^20 ns, a period of load tracking, whatever the tick.
+const BOOT_TICKS: u64 = 1 << 20;
+/// The numbers of policies in Linux.
+const SCHED_NORMAL: u32 = 0;
+const SCHED_BATCH: u32 = 3;
+const SCHED_IDLE: u32 = 5;
+
+/// A run at its beginning in which that tree decides.
+pub(crate) fn simulation(setup: Setup, tree: Tree<'_>) -> Result<Simulation, Mistakes> {
+    let one = |message: String, hint: &str| {
+        let mut mistakes = Mistakes::default();
+        mistakes.whole(message, hint);
+        mistakes
+    };
+    let named = profile::library(tree.name, Some(tree.digest)).map_err(|wrong| one(wrong.message, &wrong.hint))?;
+    let core = KernelCore::load(&named.library, Some(&named.identity))
+        .map_err(|why| one(why, "docs/kernel-core.md says what a tree and a machine need"))?;
+    led_by(setup, tree.name, core)
+}
+
+/// The same with a core that is loaded already.
+fn led_by(setup: Setup, name: &str, core: KernelCore) -> Result<Simulation, Mistakes> {
+    limits::check(&setup, name, core.hz())?;
+    let core = TreeCore::new(&setup, name, core);
+    Simulation::led_by(setup, Box::new(core))
+}
+
+/// What waits for a CPU of the core.
+#[derive(Clone, Default)]
+struct Waiting {
+    resched: bool,
+    call: bool,
+    softirqs: Vec<u32>,
+    /// Its task has called sched_yield(), which schedule() is a part of.
+    yields: bool,
+}
+
+/// The library, and which of its numbers is whose.
+struct TreeCore {
+    name: String,
+    core: KernelCore,
+    boot_ns: u64,
+    jiffies: u64,
+    hardware: Hardware,
+    specs: IndexVec<TaskId, TaskSpec>,
+    group_specs: IndexVec<TgId, TaskGroupSpec>,
+    switches: Vec<FeatWrite>,
+    /// Tunables by the names of the tree's files, which begin without `sched_`.
+    tunables: Vec<(String, u64)>,
+    /// The number of each task and group in the core.
+    tasks: BTreeMap<TaskId, u32>,
+    groups: Vec<u32>,
+    rows: BTreeMap<u64, TaskId>,
+    /// Where each task was last.
+    homes: BTreeMap<TaskId, CpuId>,
+    running: Vec<u64>,
+    waiting: Vec<Waiting>,
+    /// What it has asked for since the last entry.
+    asked: Led,
+    /// Timers that run: the CPU, and when they are due in the core's time.
+    timers: BTreeMap<u64, (u32, u64)>,
+}
+
+impl TreeCore {
+    fn new(setup: &Setup, name: &str, core: KernelCore) -> TreeCore {
+        let cpus = &setup.machine.cpus;
+        let boot_ns = setup.machine.tick.0 * BOOT_TICKS;
+        let hardware = Hardware {
+            core: cpus.iter().map(|cpu| cpu.core).collect(),
+            cluster: cpus.iter().map(|cpu| cpu.cluster.unwrap_or(cpu.core)).collect(),
+            package: cpus.iter().map(|cpu| cpu.llc).collect(),
+            node: cpus.iter().map(|cpu| cpu.node).collect(),
+            capacity: cpus.iter().map(|cpu| cpu.capacity).collect(),
+            distance: setup.machine.distances.iter().flatten().copied().collect(),
+            seed: setup.seed,
+            now_ns: boot_ns,
+        };
+        let base = Profile::kernel(setup.profile.base).map_or(setup.profile.feats, |base| base.feats);
+        let turned = |feat: Feat| base.has(feat) != setup.profile.feats.has(feat);
+        // What the timers of the machine can do decides this one's default, and an architecture of ours says nothing of that.
+        let of_machine = |feat: Feat| feat == Feat::HRTICK && setup.profile.has_feature(feat);
+        let turned = Feat::ALL.iter().filter(|&&feat| turned(feat) || of_machine(feat));
+        TreeCore {
+            name: name.to_string(),
+            core,
+            boot_ns,
+            jiffies: 0,
+            hardware,
+            specs: setup.tasks.tasks.clone(),
+            group_specs: setup.tasks.groups.clone(),
+            switches: turned.map(|&feat| FeatWrite { feat, on: setup.profile.feats.has(feat) }).collect(),
+            tunables: setup.profile.tunables.overrides().map(|(row, value)| (row.name.replace("sched_", ""), value)).collect(),
+            tasks: BTreeMap::new(),
+            groups: Vec::new(),
+            rows: BTreeMap::new(),
+            homes: BTreeMap::new(),
+            running: vec![IDLE; cpus.len()],
+            waiting: vec![Waiting::default(); cpus.len()],
+            asked: Led::default(),
+            timers: BTreeMap::new(),
+        }
+    }
+
+    /// What a setting came to, in words that say whose it is. A setting asks for nothing.
+    fn set<T>(&self, answer: Result<T, CallError>) -> Result<T, String> {
+        answer.map_err(|error| format!("kernel `{}`: {error}", self.name))
+    }
+
+    /// What an entry came to. What it asked for is noted.
+    fn said<T>(&mut self, answer: Result<T, CallError>) -> Result<T, String> {
+        let answer = self.set(answer)?;
+        self.take()?;
+        Ok(answer)
+    }
+
+    fn number(&self, task: TaskId) -> Result<u32, String> {
+        self.tasks.get(&task).copied().ok_or_else(|| format!("kernel `{}`: {task} is not made yet", self.name))
+    }
+
+    fn group(&self, group: Option<TgId>) -> u32 {
+        group.and_then(|group| self.groups.get(group.index())).copied().unwrap_or(0)
+    }
+
+    fn fork(&mut self, ours: &Sched, cpu: u32, now: u64, child: TaskId) -> Result<(), String> {
+        let row = ours.task(child);
+        let how = Fork {
+            name: format!("t{}", child.get()),
+            nice: row.nice.into(),
+            policy: policy_number(row.policy),
+            priority: 0,
+            group: self.group(row.group),
+        };
+        let number = self.core.fork(cpu, now, &how);
+        let number = self.said(number)?;
+        self.tasks.insert(child, number);
+        self.rows.insert(number.into(), child);
+        self.homes.insert(child, row.cpu);
+        if row.cpus_allowed.weight() < self.waiting.len() {
+            self.allow(cpu, now, number, &row.cpus_allowed)?;
+        }
+        if let Some(slice) = self.specs.get(child).and_then(|spec| spec.slice) {
+            self.set_slice(ours, (cpu, now), child, Some(slice))?;
+        }
+        Ok(())
+    }
+
+    fn allow(&mut self, cpu: u32, now: u64, number: u32, cpus: &CpuMask) -> Result<(), String> {
+        let list: Vec<u32> = cpus.iter().map(CpuId::get).filter(|&cpu| (cpu as usize) < self.waiting.len()).collect();
+        let answer = self.core.affinity(cpu, now, number, &list);
+        self.said(answer)
+    }
+
+    fn set_slice(&mut self, ours: &Sched, (cpu, now): (u32, u64), task: TaskId, slice: Option<Ns>) -> Result<(), String> {
+        let row = ours.task(task);
+        let (policy, nice) = (policy_number(row.policy), row.nice.into());
+        let attributes = Attributes { policy, nice, runtime_ns: slice.map_or(0, |slice| slice.0), ..Attributes::default() };
+        let number = self.number(task)?;
+        let answer = self.core.policy(cpu, now, number, &attributes);
+        self.said(answer)
+    }
+
+    fn schedule(&mut self, (cpu, now): (u32, u64), prev_state: PrevState, led: &mut Led) -> Result<(), String> {
+        let yields = std::mem::take(&mut self.waiting[cpu as usize].yields);
+        let before = self.running[cpu as usize];
+        let answer = match prev_state {
+            PrevState::Dead => self.core.exit(cpu, now),
+            PrevState::DiskSleep => self.core.schedule(cpu, now, Why::SleepsUninterruptible),
+            PrevState::Sleeping | PrevState::IdleWait => self.core.schedule(cpu, now, Why::Sleeps),
+            PrevState::Running if yields && before != IDLE => self.core.schedule(cpu, now, Why::Yields),
+            PrevState::Running => self.core.schedule(cpu, now, Why::Preempted),
+        };
+        let mut next = self.said(answer)?;
+        // The stopper does its works in no time, and then somebody else runs.
+        let stopped = next == STOPPER;
+        while next == STOPPER {
+            let answer = self.core.stopper(cpu, now);
+            next = self.said(answer)?;
+        }
+        self.running[cpu as usize] = next;
+        if next != IDLE {
+            let row = self.rows.get(&next).copied();
+            led.next = Some(row.ok_or_else(|| format!("kernel `{}`: CPU {cpu} runs task {next}, which nobody made", self.name))?);
+        }
+        let pulled = led.next.is_some_and(|task| self.homes.get(&task).is_none_or(|home| home.get() != cpu));
+        if pulled || stopped || before == IDLE || prev_state != PrevState::Running {
+            self.find_moved(led);
+        }
+        Ok(())
+    }
+
+    fn change(&mut self, ours: &Sched, (cpu, now): (u32, u64), change: &Change, led: &mut Led) -> Result<(), String> {
+        let answer = match *change {
+            Change::Nice { task, nice } => {
+                let number = self.number(task)?;
+                self.core.nice(cpu, now, number, nice.into())
+            }
+            Change::Affinity { task, ref cpus } => {
+                let number = self.number(task)?;
+                self.allow(cpu, now, number, cpus)?;
+                self.find_moved(led);
+                return Ok(());
+            }
+            Change::Policy { task, policy } => {
+                let nice = ours.task(task).nice.into();
+                let number = self.number(task)?;
+                let attributes = Attributes { policy: policy_number(policy), nice, ..Attributes::default() };
+                self.core.policy(cpu, now, number, &attributes)
+            }
+            Change::Slice { task, slice } => {
+                self.set_slice(ours, (cpu, now), task, slice)?;
+                Ok(())
+            }
+            Change::Group { task, group } => {
+                let number = self.number(task)?;
+                self.core.group_move(cpu, now, number, self.group(group))
+            }
+            Change::Shares { group, shares } => self.core.group_file(cpu, now, self.group(Some(group)), "shares", shares as i64),
+            Change::GroupIdle { group, idle } => self.core.group_file(cpu, now, self.group(Some(group)), "idle", i64::from(idle)),
+            Change::CpuMax { group, limit } => {
+                let group = self.group(Some(group));
+                self.limit((cpu, now), group, limit)?;
+                Ok(())
+            }
+            Change::Feature(FeatWrite { feat, on }) => {
+                let answer = self.core.feature(feat.row().name, on);
+                return self.set(answer);
+            }
+            _ => return Err(format!("kernel `{}`: {change:?} is not taken by a tree yet", self.name)),
+        };
+        self.said(answer)
+    }
+
+    /// A quota that is no more than the burst must not be seen in between: first nothing is limited.
+    fn limit(&mut self, (cpu, now): (u32, u64), group: u32, limit: CpuMax) -> Result<(), String> {
+        let us = |time: Ns| (time.0 / 1000) as i64;
+        let quota = limit.quota.map_or(-1, us);
+        let rows = [("cfs_burst_us", 0), ("cfs_quota_us", -1), ("cfs_period_us", us(limit.period)), ("cfs_quota_us", quota)];
+        let burst = (limit.burst > Ns::ZERO).then_some(("cfs_burst_us", us(limit.burst)));
+        for (file, value) in rows.into_iter().chain(burst) {
+            let answer = self.core.group_file(cpu, now, group, file, value);
+            self.said(answer)?;
+        }
+        Ok(())
+    }
+
+    /// What the last call asked for.
+    fn take(&mut self) -> Result<(), String> {
+        let led = &mut self.asked;
+        for request in self.core.requests() {
+            let waiting = &mut self.waiting[request.cpu as usize];
+            match request.kind() {
+                Some(Kind::Resched) => {
+                    waiting.resched = true;
+                    led.ipis.push(CpuId::new(request.cpu));
+                }
+                Some(Kind::Call) => {
+                    waiting.call = true;
+                    led.ipis.push(CpuId::new(request.cpu));
+                }
+                // A softirq is pending or not: raised twice it runs once.
+                Some(Kind::Softirq) => {
+                    let number = request.a as u32;
+                    if !waiting.softirqs.contains(&number) {
+                        waiting.softirqs.push(number);
+                    }
+                    led.softirq = true;
+                }
+                Some(Kind::Timer) => {
+                    self.timers.insert(request.a, (request.cpu, request.b));
+                    let due = Instant::from_ns(request.b.saturating_sub(self.boot_ns));
+                    led.timers.push((request.a as usize, Some(due).filter(|&due| due < Instant::MAX)));
+                }
+                Some(Kind::Untimer) => {
+                    self.timers.remove(&request.a);
+                    led.timers.push((request.a as usize, None));
+                }
+                // The switch is the answer of schedule(), and a stopper that has work is woken as any task.
+                Some(Kind::Switch | Kind::Stop) => {}
+                Some(Kind::Warn) => return Err(format!("kernel `{}` warns: {}", self.name, self.core.log().trim())),
+                Some(Kind::Frequency) | None => {
+                    return Err(format!("kernel `{}` asks for what the engine does not know: {request:?}", self.name));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn flags_of(&self, cpu: u32) -> (CpuId, bool, bool) {
+        let flags = self.core.cpu(cpu).map_or(0, |view| view.need_resched);
+        (CpuId::new(cpu), flags == 1, flags == 2)
+    }
+
+    /// The tasks that are elsewhere than they were.
+    fn find_moved(&mut self, led: &mut Led) {
+        for (&task, &number) in &self.tasks {
+            let Some(cpu) = self.core.task(number).map(|view| CpuId::new(view.cpu)) else { continue };
+            if self.homes.insert(task, cpu) != Some(cpu) {
+                led.moved.push((task, cpu));
+            }
+        }
+    }
+
+    fn begin_domains(&mut self, ours: &Sched, cpu: CpuId) -> Result<(), String> {
+        let mut domain = ours.topology().cpus[cpu].base;
+        let mut level = 0;
+        while let Some(sd) = domain
+            && let Some(view) = self.core.domain(cpu.get(), level)
+        {
+            let row = &ours.topology().domains[sd];
+            let last = view.last_balance.wrapping_add_signed(row.last_balance);
+            let answer = self.core.set_domain(cpu.get(), level, last, ours.nr_idle_scan(cpu));
+            self.set(answer)?;
+            (domain, level) = (row.parent, level + 1);
+        }
+        Ok(())
+    }
+
+    /// A task that has slept since before the run: it is made, runs for no time, and sleeps.
+    fn begin_asleep(&mut self, ours: &Sched, task: TaskId) -> Result<(), String> {
+        let now = self.boot_ns;
+        self.fork(ours, 0, now, task)?;
+        let number = self.number(task)?;
+        let cpu = self.core.wake_up_new_task(0, now, number);
+        let cpu = self.said(cpu)?;
+        let picked = self.core.schedule(cpu, now, Why::Preempted);
+        if self.said(picked)? != u64::from(number) {
+            return Err(format!("kernel `{}`: a task on an idle CPU does not run", self.name));
+        }
+        let left = self.core.schedule(cpu, now, Why::Sleeps);
+        self.said(left)?;
+        self.homes.insert(task, CpuId::new(cpu));
+        Ok(())
+    }
+}
+
+impl LeadingCore for TreeCore {
+    /// Period and slack of each group, a turn and a server of each CPU, those of deadline tasks, and the real-time period.
+    fn nr_timers(&self) -> usize {
+        2 * (self.group_specs.len() + 1) + 4 * self.waiting.len() + 2 * self.specs.len() + 2
+    }
+
+    fn begin(&mut self, ours: &Sched) -> Result<(), String> {
+        let booted = self.core.boot(&self.hardware.clone());
+        self.said(booted)?;
+        for FeatWrite { feat, on } in std::mem::take(&mut self.switches) {
+            let answer = self.core.feature(feat.row().name, on);
+            self.set(answer).map_err(|why| format!("{why} (feature {})", feat.row().name))?;
+        }
+        for (name, value) in std::mem::take(&mut self.tunables) {
+            let answer = self.core.tunable(&name, value);
+            self.set(answer).map_err(|why| format!("{why} (tunable sched_{name})"))?;
+        }
+        let at = (0, self.boot_ns);
+        for spec in self.group_specs.clone().iter() {
+            let parent = self.group(spec.parent);
+            let made = self.core.group_new(0, self.boot_ns, parent);
+            let number = self.said(made)?;
+            self.groups.push(number);
+            if spec.shares != fairground_model::DEFAULT_SHARES {
+                let answer = self.core.group_file(0, self.boot_ns, number, "shares", spec.shares as i64);
+                self.said(answer)?;
+            }
+            if spec.idle {
+                let answer = self.core.group_file(0, self.boot_ns, number, "idle", 1);
+                self.said(answer)?;
+            }
+            if spec.limit.quota.is_some() {
+                self.limit(at, number, spec.limit)?;
+            }
+        }
+        for cpu in ours.cpu_ids() {
+            self.begin_domains(ours, cpu)?;
+        }
+        for task in ours.task_ids().filter(|&task| ours.task(task).state == TaskState::Asleep) {
+            self.begin_asleep(ours, task)?;
+        }
+        // Nobody has anything to run yet.
+        self.waiting.fill(Waiting::default());
+        self.asked.ipis.clear();
+        self.asked.softirq = false;
+        Ok(())
+    }
+
+    fn enter(&mut self, ours: &Sched, site: Site, entry: Entry<'_>, led: &mut Led) -> Result<(), String> {
+        let (cpu, now) = (site.cpu.get(), self.boot_ns + site.now.ns());
+        let waited = site.jiffies - std::mem::replace(&mut self.jiffies, site.jiffies);
+        if waited > 0 {
+            let counted = self.core.count_jiffies(now, waited);
+            self.set(counted)?;
+        }
+        match entry {
+            Entry::Fork { child, .. } => {
+                self.fork(ours, cpu, now, child)?;
+            }
+            Entry::WakeNew { child, wanted } => {
+                let number = self.number(child)?;
+                if let Some(wanted) = wanted {
+                    self.allow(cpu, now, number, &CpuMask::only(wanted))?;
+                }
+                let target = self.core.wake_up_new_task(cpu, now, number);
+                let target = CpuId::new(self.said(target)?);
+                if wanted.is_some() {
+                    self.allow(cpu, now, number, &ours.task(child).cpus_allowed)?;
+                }
+                self.homes.insert(child, target);
+                led.target = Some(target);
+            }
+            Entry::Wake { wakee, flags } => {
+                let number = self.number(wakee)?;
+                let how = match flags.context {
+                    WakeContext::Hardirq | WakeContext::Softirq => Wake::Timer,
+                    WakeContext::Task if flags.sync => Wake::Sync,
+                    WakeContext::Task => Wake::Task,
+                };
+                let target = self.core.wake(cpu, now, number, how);
+                let target = CpuId::new(self.said(target)?);
+                self.homes.insert(wakee, target);
+                led.target = Some(target);
+                led.listed = self.core.task(number).is_some_and(|view| view.on_rq == 0);
+            }
+            Entry::Yield => self.waiting[site.cpu.index()].yields = true,
+            Entry::Schedule { prev_state } => self.schedule((cpu, now), prev_state, led)?,
+            Entry::Tick => {
+                let answer = self.core.tick(cpu, now);
+                self.said(answer)?;
+            }
+            Entry::Softirq => {
+                for number in std::mem::take(&mut self.waiting[site.cpu.index()].softirqs) {
+                    let answer = self.core.softirq(cpu, now, number);
+                    self.said(answer)?;
+                }
+                self.find_moved(led);
+            }
+            Entry::Ipi => {
+                let waiting = &mut self.waiting[site.cpu.index()];
+                let asked = [(false, std::mem::take(&mut waiting.call)), (true, std::mem::take(&mut waiting.resched))];
+                for (resched, _) in asked.into_iter().filter(|row| row.1) {
+                    let answer = self.core.ipi(cpu, now, resched);
+                    self.said(answer)?;
+                }
+                self.find_moved(led);
+            }
+            Entry::Timer => {
+                let due: Vec<u64> =
+                    self.timers.iter().filter(|(_, row)| row.0 == cpu && row.1 <= now).map(|row| *row.0).collect();
+                for timer in due {
+                    self.timers.remove(&timer);
+                    let answer = self.core.timer(cpu, now, timer as u32);
+                    self.said(answer)?;
+                }
+                self.find_moved(led);
+            }
+            Entry::Change(change) => self.change(ours, (cpu, now), change, led)?,
+        }
+        // Those of the boot too, with the first entry.
+        let asked = std::mem::take(&mut self.asked);
+        (led.ipis, led.timers, led.softirq) = (asked.ipis, asked.timers, asked.softirq);
+        // Its own flag a CPU sets without an interrupt.
+        led.ipis.retain(|&target| target != site.cpu);
+        led.ipis.dedup();
+        let flags: Vec<_> = led.ipis.iter().copied().chain([site.cpu]).map(|cpu| self.flags_of(cpu.get())).collect();
+        led.flags.extend(flags);
+        Ok(())
+    }
+}
+
+fn policy_number(policy: Policy) -> u32 {
+    match policy {
+        Policy::Batch => SCHED_BATCH,
+        Policy::Idle => SCHED_IDLE,
+        // Others are refused before the run.
+        _ => SCHED_NORMAL,
+    }
+}

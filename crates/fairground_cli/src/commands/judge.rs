@@ -1,0 +1,52 @@
+//! `fairground judge`.
+
+use super::Example;
+use crate::interrupt::{self, EXIT_INTERRUPTED};
+use crate::progress::Bar;
+use crate::show;
+use fairground::judge::{self, Battery, JudgeOptions};
+use fairground_scenario::{Control, Error};
+
+pub(crate) const EXAMPLES: &[Example] = &[
+    ("judge --a tree:base --b tree:patched", "a patch against the tree that it is for"),
+    ("judge --a v6.1 --b v6.12 --only pipe", "one case, under two kernels of ours"),
+];
+
+/// Judge a kernel against another over a battery of cases, as a mail.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// The baseline: a kernel, or tree:NAME
+    #[arg(long, value_name = "PROFILE")]
+    a: String,
+    /// The other side
+    #[arg(long, value_name = "PROFILE")]
+    b: String,
+    /// quick (minutes) or full (an hour)
+    #[arg(long, value_name = "NAME", default_value = "quick", value_parser = ["quick", "full"])]
+    battery: String,
+    /// Only this case; may be repeated
+    #[arg(long, value_name = "CASE")]
+    only: Vec<String>,
+    /// Number of pairs of each case
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000))]
+    runs: Option<u64>,
+}
+
+pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
+    let options = JudgeOptions {
+        a: args.a.clone(),
+        b: args.b.clone(),
+        battery: Battery::by_name(&args.battery).unwrap_or_default(),
+        only: args.only.clone(),
+        runs: args.runs,
+    };
+    let bar = Bar::new("judging");
+    let judged = judge::judge(&options, Control::new(interrupt::flag(), &bar));
+    bar.finish();
+    let judged = judged?;
+    match json {
+        true => show::document(&judged.document())?,
+        false => show::text(&judged.mail())?,
+    }
+    Ok(if judged.interrupted { EXIT_INTERRUPTED } else { judged.exit_code() })
+}
