@@ -73,7 +73,7 @@ impl Simulation {
         if !polls {
             meter.count(Op::IpiSend);
             meter.note(Op::IpiFlight);
-            at = at + Ns(meter.price_ps(Op::IpiFlight) / 1000);
+            at += Ns(meter.price_ps(Op::IpiFlight) / 1000);
         }
         self.send_ipi(to, at);
     }
