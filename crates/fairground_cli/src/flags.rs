@@ -85,7 +85,7 @@ pub(crate) struct ScenarioFlags {
     duration: Option<String>,
 }
 
-/// What `latency` and `timehist` look at, and how.
+/// What `latency` and `timehist` look at, and how. Its groups have headings that would hold for flags behind it: it stands last.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct WatchFlags {
     /// A trace, a scenario, or the folder of a recorded experiment; - is a scenario on stdin

@@ -11,8 +11,6 @@ use fairground_scenario::{Control, Error};
 /// Show how long tasks wait from becoming runnable to running, as `perf sched latency` does.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    #[command(flatten)]
-    watch: WatchFlags,
     /// A line for each task, not for each command; so it is with --cgroup
     #[arg(short = 'p', long)]
     pids: bool,
@@ -31,6 +29,8 @@ pub(crate) struct Args {
     /// Who ran while each task waited, too
     #[arg(long)]
     antagonists: bool,
+    #[command(flatten)]
+    watch: WatchFlags,
 }
 
 #[derive(clap::ValueEnum, Clone, Copy, Debug)]

@@ -12,8 +12,6 @@ use fairground_scenario::{Control, Error};
 /// Show what each task did until each switch away from it, as `perf sched timehist` does.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    #[command(flatten)]
-    watch: WatchFlags,
     /// Only these CPUs, such as 0-3,8
     #[arg(long, value_name = "LIST")]
     cpu: Option<String>,
@@ -26,6 +24,8 @@ pub(crate) struct Args {
     /// Also a line for each wake-up
     #[arg(short, long, conflicts_with_all = ["summary", "cgroups"])]
     wakeups: bool,
+    #[command(flatten)]
+    watch: WatchFlags,
 }
 
 /// Examples of the help.
