@@ -80,7 +80,7 @@ struct TreeCore {
 }
 
 impl TreeCore {
-    fn new(setup: &Setup, name: &str, core: KernelCore) -> TreeCore {
+    fn new(setup: &Setup, name: &str, mut core: KernelCore) -> TreeCore {
         let cpus = &setup.machine.cpus;
         let boot_ns = setup.machine.tick.0 * BOOT_TICKS;
         let hardware = Hardware {
@@ -96,7 +96,8 @@ impl TreeCore {
         let base = Profile::kernel(setup.profile.base).map_or(setup.profile.feats, |base| base.feats);
         let turned = |feat: Feat| base.has(feat) != setup.profile.feats.has(feat);
         // What the timers of the machine can do decides this one's default, and an architecture of ours says nothing of that.
-        let of_machine = |feat: Feat| feat == Feat::HRTICK && setup.profile.has_feature(feat);
+        let has_hrtick = core.has_feature(Feat::HRTICK.row().name).is_some();
+        let of_machine = |feat: Feat| feat == Feat::HRTICK && has_hrtick && setup.profile.has_feature(feat);
         let turned = Feat::ALL.iter().filter(|&&feat| turned(feat) || of_machine(feat));
         TreeCore {
             name: name.to_string(),

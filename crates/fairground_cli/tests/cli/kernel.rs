@@ -82,13 +82,7 @@ fn a_library_decides_a_run_and_its_digest_is_part_of_the_scenario() {
         ran.out
     );
     // Turns of one tick of 4 ms: no kernel of ours has slices like that. The player waits for both hogs.
-    let metric = |name: &str| {
-        let document = with(&store, &["run", &small, "--profile", "tree:fifo", "--json"]).json();
-        let metrics = document["metrics"].as_array().unwrap().clone();
-        let row = metrics.iter().find(|row| row["name"] == name).unwrap_or_else(|| panic!("{name}: {metrics:?}"));
-        row["value"].as_f64().unwrap()
-    };
-    assert!((440.0..460.0).contains(&metric("tasks.hog-0.runtime_ms")), "{}", metric("tasks.hog-0.runtime_ms"));
+    assert!(ran.out.contains("\ntasks.hog-0.runtime_ms     448.000  ms\n"), "{}", ran.out);
     assert!(!ran.out.contains("\nWhy decisions fell\n"), "our core does not say why: {}", ran.out);
     assert_eq!(ran.out, with(&store, &["run", &small, "--profile", "tree:fifo"]).out);
     // The canonical scenario has the whole name, and runs.
@@ -110,10 +104,10 @@ fn a_library_is_compared_with_a_kernel_of_ours_and_with_another_library() {
     let folder = Folder::new();
     let store = fifos(&folder, &[FIFO, ("twin", "00112233445566")]);
     let small = folder.file("small.toml", SMALL);
-    let ours = with(&store, &["compare", &small, "--a", "v6.12", "--b", "tree:fifo", "--runs", "5"]);
+    let ours = with(&store, &["compare", &small, "--a", "v6.12", "--b", "tree:fifo", "--runs", "6"]);
     assert!(matches!(ours.code, 0 | 1 | 4), "{}", ours.err);
     assert!(ours.out.contains("tree:fifo@6.12.99-0123456789ab") && ours.out.contains("switches"), "{}", ours.out);
-    let twins = with(&store, &["compare", &small, "--a", "tree:fifo", "--b", "tree:twin", "--runs", "5"]);
+    let twins = with(&store, &["compare", &small, "--a", "tree:fifo", "--b", "tree:twin", "--runs", "6"]);
     assert_eq!(twins.code, 0, "the same C: {}\n{}", twins.out, twins.err);
 }
 
@@ -128,7 +122,7 @@ fn what_a_library_cannot_have_is_refused_by_name_before_the_run() {
         let ran = with(&store, &all);
         assert!(ran.code == 2 && ran.out.is_empty() && ran.err.contains(words), "{name}: {}", ran.err);
     };
-    let rt = SMALL.replace("hog = true, count", "policy = \"fifo\", priority = 5, hog = true, count");
+    let rt = SMALL.replace("hog = true, count", "policy = \"fifo:5\", hog = true, count");
     refused("rt.toml", rt, "a run over a tree cannot have real-time and deadline tasks yet", &[]);
     refused("hz.toml", SMALL.to_string(), "kernel `fifo` was built for 250", &["--set", "machine.hz=1000"]);
     refused("rule.toml", SMALL.to_string(), "changes a rule of ours, and tree `fifo` decides by its own", &["--set", "pick=cfs"]);
