@@ -98,7 +98,7 @@ fn hogs_of_v6_6_begin_with_a_whole_request() {
     );
 }
 
-/// Kernels before v6.18 move the deadline of whoever yields; v6.18 moves an eligible one to its deadline.
+/// Kernels before v6.18 move the deadline of whoever yields; v6.18 and the recorded 6.12 move an eligible one to its deadline.
 ///
 /// Model: 02 T19
 #[test]
@@ -118,7 +118,7 @@ fn yield_moves_the_deadline_and_in_v6_18_an_eligible_tasks_vruntime() {
         let first = yields(&mut bench);
         let request = deadline.wrapping_sub(start);
         match kernel {
-            "v6.18" => assert_eq!(first, (Some(Reason::YieldForfeit), request, 3 * MS)),
+            "v6.12" | "v6.18" => assert_eq!(first, (Some(Reason::YieldForfeit), request, 3 * MS)),
             _ => assert_eq!(first, (Some(Reason::YieldDeadline), 0, 3 * MS), "{kernel}"),
         }
         bench.sched.check().unwrap();
@@ -126,7 +126,7 @@ fn yield_moves_the_deadline_and_in_v6_18_an_eligible_tasks_vruntime() {
         bench.at(100_000);
         let second = yields(&mut bench);
         match kernel {
-            "v6.18" => assert_eq!(second, (Some(Reason::YieldNotEligible), request + 100_000, 3 * MS)),
+            "v6.12" | "v6.18" => assert_eq!(second, (Some(Reason::YieldNotEligible), request + 100_000, 3 * MS)),
             _ => assert_eq!(second, (Some(Reason::YieldDeadline), 100_000, 6 * MS), "{kernel}"),
         }
         assert_eq!(bench.schedule(), b, "{kernel}");
