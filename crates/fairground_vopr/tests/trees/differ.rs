@@ -158,6 +158,7 @@ const OPEN_6_12: &[(u64, &str)] = &[
     (29, "load_avg"),
     (32, "load_avg"),
     (37, "load_avg"),
+    (39, "load_avg"),
 ];
 
 #[test]
