@@ -33,6 +33,8 @@ const FIRST_FROM: u64 = 60_000_000;
 const FEW: u64 = 4;
 /// Seeds of the truth.
 const SEEDS: u64 = 24;
+/// Seeds that tell the effect of a draw once it is chosen: from where, and how many.
+const AGAIN: (u64, u64) = (55_000_000, 48);
 /// What other rows do is at most this part of the effect, or this part of it where it may be nothing.
 const FAR_LESS: i128 = 6;
 const LESS: i128 = 3;
@@ -74,36 +76,38 @@ fn effect(draw: &Draw, dice: &mut Dice) -> Result<Option<(String, i128)>, Error>
     let many = |state: &Profile| Ok::<_, Error>(ran(&base, state, SEEDS_FROM, SEEDS)?.0);
     let of = |from: &[Vec<Metric>], to: &[Vec<Metric>]| Paired::collect(from, to).into_iter().find(|pair| pair.name == name);
     let (a, with) = (many(&draw.a)?, many(&alone)?);
-    // Chance of one in a hundred.
-    let Some(alone) = of(&a, &with).filter(|pair| moves(pair, 100)) else { return Ok(None) };
-    let effect = sum(&alone);
-    // At the border of what matters an answer would be a matter of luck.
-    if permille(&alone).unsigned_abs() * 4 < u128::from(WORTH_PERMILLE) * 5 {
-        return Ok(None);
-    }
+    // By chance once in a hundred; and at the border of what matters an answer would be a matter of luck.
+    let is_shown = |pair: &Paired| moves(pair, 100) && permille(pair).unsigned_abs() * 4 >= u128::from(WORTH_PERMILLE) * 5;
+    let Some(shown) = of(&a, &with).filter(is_shown) else { return Ok(None) };
+    let effect = sum(&shown);
     // What others do beside it is nothing like it: far less, or less and perhaps nothing.
-    let is_little = |from: &[Vec<Metric>], to: &[Vec<Metric>]| {
+    let is_little = |effect: i128, from: &[Vec<Metric>], to: &[Vec<Metric>]| {
         of(from, to).is_some_and(|pair| {
             let part = |parts: i128| sum(&pair).abs() * parts <= effect.abs();
             part(FAR_LESS) || part(LESS) && !moves(&pair, 20)
         })
     };
     // The rows beside the planted ones, without them and with them.
-    if !is_little(&a, &many(&rest)?) || !is_little(&with, &many(&b)?) {
+    if !is_little(effect, &a, &many(&rest)?) || !is_little(effect, &with, &many(&b)?) {
         return Ok(None);
     }
-    if let [first, second] = draw.planted.as_slice()
-        && draw.with(&[first]).is_ok()
-    {
-        // Two rows: each by itself does nothing like it.
-        for row in [first, second] {
-            let Ok(one) = draw.with(&[row]) else { return Ok(None) };
-            if !is_little(&a, &many(&one)?) {
-                return Ok(None);
-            }
+    // None of several planted rows can be left out: without it they cannot be run, or do nothing like it.
+    for row in draw.planted.iter().filter(|_| draw.planted.len() > 1) {
+        let others: Vec<&'static str> = draw.planted.iter().copied().filter(|other| other != row).collect();
+        if let Ok(less) = draw.with(&others)
+            && !is_little(effect, &a, &many(&less)?)
+        {
+            return Ok(None);
         }
     }
-    Ok(Some((name, permille(&alone))))
+    // The draw is kept since these seeds show an effect and no other, and of hundreds of draws some do so by chance. Other seeds tell.
+    let again = |state: &Profile| Ok::<_, Error>(ran(&base, state, AGAIN.0, AGAIN.1)?.0);
+    let with = again(&alone)?;
+    let told = of(&again(&draw.a)?, &with).filter(|pair| is_shown(pair) && sum(pair).signum() == effect.signum());
+    match told {
+        Some(told) if is_little(sum(&told), &with, &again(&b)?) => Ok(Some((name, permille(&told)))),
+        _ => Ok(None),
+    }
 }
 
 /// Metrics that people ask for: no single tasks, and no extremes, which need more seeds than anybody makes.
