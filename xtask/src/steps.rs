@@ -54,7 +54,7 @@ const NIGHTLY: &[(&str, Act)] = &[
     (
         "random services",
         Act::Cargo(
-            &["run", "--release", "--quiet", "--package", "fairground_exam", "--", "advise", "--seeds", "1001..1002"],
+            &["run", "--release", "--quiet", "--package", "fairground_exam", "--", "advise", "--seeds", "1001..1002", "--check"],
             &[],
         ),
     ),

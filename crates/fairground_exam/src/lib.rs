@@ -35,6 +35,6 @@ pub use rows::{
 };
 pub use score::{Asked, FLOORS, FLOORS_OF_FAMILY, FLOORS_OF_SECOND, Right, examine, percent, table};
 pub use services::{
-    Advised, KINDS, Kind, Nearness, Service, Truth, Truths, draw, examine_services, nearness, services_table, truth,
+    Advised, KINDS, Kind, Nearness, Service, Truth, Truths, are_good, draw, examine_services, nearness, services_table, truth,
 };
 pub use sides::{Compared, KNOBS, Knob, OneDeviation, SidesExam, examine_sides, one_deviation, sides_table};

@@ -3,9 +3,9 @@
 
 use clap::{Parser, Subcommand};
 use fairground_exam::{
-    Asked, FLOORS, FLOORS_OF_SECOND, Family, KINDS, KINDS_OF_CHANGE, Nearness, Truths, changes_table, examine, examine_changes,
-    examine_services, examine_sides, families, found_percent, nearness, page, percent, second_families, services_table,
-    sides_table, table,
+    Asked, FLOORS, FLOORS_OF_SECOND, Family, KINDS, KINDS_OF_CHANGE, Nearness, Truths, are_good, changes_table, examine,
+    examine_changes, examine_services, examine_sides, families, found_percent, nearness, page, percent, second_families,
+    services_table, sides_table, table,
 };
 use fairground_scenario::Error;
 use std::fs;
@@ -73,6 +73,9 @@ struct Advise {
     /// Keep what brute force found in this file, and take what is there from it: for another try with the same model
     #[arg(long, value_name = "FILE")]
     truths: Option<PathBuf>,
+    /// Fail if fewer than 90 of 100 answers are near, one is wrong about none, or fewer than 95 of 100 fresh runs hold, within chance
+    #[arg(long)]
+    check: bool,
 }
 
 #[derive(clap::Args)]
@@ -215,6 +218,10 @@ fn of_services(args: &Advise) -> Result<ExitCode, Error> {
         for row in missed {
             write(&folder.join(format!("{}-{}.toml", row.service.kind, row.service.seed)), &row.service.text)?;
         }
+    }
+    if args.check && !are_good(&rows) {
+        eprintln!("fewer than 90 % are near, one is wrong about none, or fewer than 95 % of fresh runs hold, beyond chance");
+        return Ok(ExitCode::FAILURE);
     }
     Ok(ExitCode::SUCCESS)
 }

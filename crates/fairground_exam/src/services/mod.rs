@@ -14,5 +14,6 @@ mod truth;
 
 pub use draw::{KINDS, Kind, Service, draw};
 pub use known::Truths;
-pub use score::{Advised, Nearness, examine_services, nearness, services_table};
+pub(crate) use score::reaches;
+pub use score::{Advised, Nearness, are_good, examine_services, nearness, services_table};
 pub use truth::{Truth, truth};

@@ -99,6 +99,23 @@ pub fn nearness(row: &Advised) -> Option<Nearness> {
     })
 }
 
+/// Whether 90 of 100 answers are within 5 %, none is wrong about whether a limit is enough, and 95 of 100 fresh runs hold: within two standard
+/// deviations of chance.
+pub fn are_good(rows: &[Advised]) -> bool {
+    let found: Vec<Nearness> = rows.iter().filter_map(nearness).collect();
+    let limits = found.iter().filter(|one| matches!(one, Nearness::Near(_) | Nearness::Far(_))).count() as u64;
+    let near = found.iter().filter(|one| matches!(one, Nearness::Near(_))).count() as u64;
+    let fresh: Vec<u64> = rows.iter().filter_map(|row| row.fresh_percent).collect();
+    let is_wrong = found.contains(&Nearness::Wrong);
+    !is_wrong && reaches(near, limits, 90) && reaches(fresh.iter().sum(), fresh.len() as u64 * FRESH.0, 95)
+}
+
+/// Whether a part of a whole is so many percent of it, within two standard deviations: a share of p percent of n scatters by
+/// sqrt(n p (100 - p)) / 100.
+pub(crate) fn reaches(part: u64, whole: u64, percent: u64) -> bool {
+    part * 100 + (whole * percent * (100 - percent)).isqrt() * 2 >= whole * percent
+}
+
 /// A row per kind, and one for all.
 pub fn services_table(rows: &[Advised]) -> Table {
     let columns = columns![

@@ -3,6 +3,7 @@
 use super::knobs::KNOBS;
 use super::truth::{OneDeviation, one_deviation, runs};
 use crate::delay::read;
+use crate::services::reaches;
 use fairground_metrics::{Comparison, Paired, Rule, Verdict, compare_all};
 use fairground_report::{Cell, Table, columns};
 use fairground_scenario::Error;
@@ -47,10 +48,7 @@ impl SidesExam {
     /// Whether 80 % of the effects are found and 5 % of the verdicts on equal sides are false, within two standard deviations of chance.
     pub fn is_good(&self) -> bool {
         let (all, null) = (self.all(), &self.null);
-        // A share of p percent of n scatters by sqrt(n p (100 - p)) / 100.
-        let scatter = |count: u64, percent: u64| (count * percent * (100 - percent)).isqrt() * 2;
-        let found = all.found * 100 + scatter(all.comparisons, 80) >= all.comparisons * 80;
-        found && null.wrong * 100 <= null.comparisons * 5 + scatter(null.comparisons, 5)
+        reaches(all.found, all.comparisons, 80) && reaches(null.comparisons - null.wrong, null.comparisons, 95)
     }
     /// All kinds of differences together.
     pub fn all(&self) -> Compared {
