@@ -40,12 +40,20 @@ pub enum Measure {
 
 /// The worst delay of the task of this name in a run of this scenario.
 pub fn worst_delay(text: &str, task: &str, measure: Measure) -> Result<Ns, Error> {
-    worst_delay_with(text, &Overrides::default(), task, measure)
+    worst_delay_with(text, (&Overrides::default(), None), task, measure)
 }
 
-/// The same with changes.
-pub(crate) fn worst_delay_with(text: &str, overrides: &Overrides, task: &str, measure: Measure) -> Result<Ns, Error> {
-    let scenario = read_with("planted", text, overrides)?;
+/// The same with changes, and with so many CPUs.
+pub(crate) fn worst_delay_with(
+    text: &str,
+    (overrides, cpus): (&Overrides, Option<usize>),
+    task: &str,
+    measure: Measure,
+) -> Result<Ns, Error> {
+    let mut scenario = read_with("planted", text, overrides)?;
+    if let Some(cpus) = cpus {
+        scenario = scenario.with_machine(scenario.machine.with_cpus(cpus));
+    }
     let set = scenario.tasks();
     let markers = set.markers.iter_enumerated().filter(|row| row.1.name == "request_latency").map(|row| row.0);
     let mut sink =

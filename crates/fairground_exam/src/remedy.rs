@@ -31,13 +31,14 @@ fn is_set_later(planted: &Planted, kind: &str) -> bool {
 /// Whether the worst delay is at most half with this change from the beginning on, if it can be made there.
 fn is_shown(planted: &Planted, change: &str) -> Option<bool> {
     let mut text = planted.text.clone();
-    let mut overrides = Overrides::default();
+    let (mut overrides, mut cpus) = (Overrides::default(), None);
     for change in change.split(AND) {
         if change.contains(char::is_whitespace) {
             text += &format!("\n[[at]]\ntime = \"0s\"\ndo = \"{change}\"\n");
         } else if let Some((name, value)) = change.split_once('=') {
             match name {
                 "workers" => text = with_workers(&text, value),
+                "cpus" => cpus = value.parse().ok(),
                 "kernel" => overrides.profile = Some(value.to_string()),
                 "hz" => overrides.set.push(format!("machine.hz={value}")),
                 _ => overrides.set.push(change.to_string()),
@@ -46,7 +47,7 @@ fn is_shown(planted: &Planted, change: &str) -> Option<bool> {
             overrides.features.push(change.to_string());
         }
     }
-    let left = worst_delay_with(&text, &overrides, &planted.task, planted.measure);
+    let left = worst_delay_with(&text, (&overrides, cpus), &planted.task, planted.measure);
     left.ok().map(|left| is_truth((planted.delays.0, left)))
 }
 

@@ -12,6 +12,7 @@ mod places;
 mod quota;
 mod services;
 mod special;
+mod unequal;
 
 use crate::dice::Dice;
 use crate::planted::{Family, Plot};
@@ -30,6 +31,7 @@ pub(crate) const FAMILIES: &[&[Family]] = &[
     locks::FAMILIES,
     special::FAMILIES,
     again::FAMILIES,
+    unequal::FAMILIES,
 ];
 
 /// Kernels with CFS.
