@@ -92,7 +92,10 @@ const NIGHTLY: &[(&str, Act)] = &[
     ),
     (
         "a patch, from a tree to a verdict",
-        Act::Cargo(&["test", "--release", "--package", "fairground_cli", "--features", "trees", "--test", "cli", "--", "kernel::"], &[]),
+        Act::Cargo(
+            &["test", "--release", "--package", "fairground_cli", "--features", "trees", "--test", "cli", "--", "kernel::"],
+            &[],
+        ),
     ),
     ("release page", Act::Tool(dist::run)),
     ("mdBook", Act::Cargo(&["install", "mdbook", "--no-default-features", "--features", "search"], &[])),

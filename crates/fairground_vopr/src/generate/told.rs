@@ -29,7 +29,7 @@ pub(crate) fn told(seed: u64, profile: &Profile, hz: u32, what: Told) -> (Machin
         let mut dice = Dice::new(seed, 33);
         for _ in 0..8 {
             groups(&mut dice, profile, duration, &mut set);
-            if set.groups.len() > 0 {
+            if !set.groups.is_empty() {
                 break;
             }
         }
@@ -56,7 +56,8 @@ fn only_told(set: &mut TaskSet, what: Told) {
         _ => false,
     });
     for instr in set.programs.iter_mut().flat_map(|program| &mut program.code) {
-        let untold = matches!(instr, Instr::Exec | Instr::ThreadClock | Instr::SetSlice { .. } | Instr::SetAffinity { .. });
+        let untold =
+            matches!(instr, Instr::Exec | Instr::ThreadClock { .. } | Instr::SetSlice { .. } | Instr::SetAffinity { .. });
         if untold {
             *instr = Instr::Yield;
         }
