@@ -5,6 +5,7 @@
 #[path = "common/perf_data.rs"]
 mod writer;
 
+use crate::common::folder::Folder;
 use fairground_formats::{ImportError, RecordedTrace, read_any, read_file, read_file_into, read_into};
 use fairground_model::{NullSink, PrevState, Section, TraceEvent, WakeContext};
 use fairground_stdx::{CpuId, Ns, TaskId, Vruntime};
@@ -14,22 +15,6 @@ use std::io::{Cursor, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use writer::{Item, Layout, Value};
-
-/// A folder of this test run that goes away at its end.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Folder {
-        let path = std::env::temp_dir().join(format!("fairground-{name}-{}", std::process::id()));
-        fs::create_dir_all(&path).unwrap();
-        Folder(path)
-    }
-}
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
 
 /// What is recorded: processes that start, sleep, talk through a pipe and end.
 const WORK: &str = "for i in 1 2 3; do sleep 0.01; ls / | wc -l; done > /dev/null";

@@ -5,6 +5,7 @@
 #[path = "common/trace_dat.rs"]
 mod writer;
 
+use crate::common::folder::Folder;
 use fairground_formats::{ImportError, RecordedTrace, read_any, read_file};
 use fairground_model::{PrevState, Section, TraceEvent, WakeContext};
 use fairground_stdx::{CpuId, Ns, TaskId, Vruntime};
@@ -398,20 +399,6 @@ fn report(file: &Path) -> RecordedTrace {
 fn open(file: &Path) -> RecordedTrace {
     read_file(std::fs::File::open(file).unwrap(), "trace.dat", &[]).unwrap()
 }
-/// A folder that is gone after the test.
-struct Folder(PathBuf);
-impl Folder {
-    fn new(name: &str) -> Folder {
-        let folder = std::env::temp_dir().join(format!("fairground-trace-dat-{name}-{}", std::process::id()));
-        std::fs::create_dir_all(&folder).unwrap();
-        Folder(folder)
-    }
-}
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
 /// The same recording in every version and packing that the installed tool can write.
 fn converted(file: &Path, folder: &Folder) -> Vec<PathBuf> {
     let kinds = [("6", "none"), ("7", "none"), ("7", "zstd"), ("7", "zlib")];
@@ -433,7 +420,7 @@ fn the_real_tool_reads_our_files_as_we_do_and_we_read_what_it_makes_of_them() {
     if !has_trace_cmd() {
         return;
     }
-    let folder = Folder::new("written");
+    let folder = Folder::new("trace-dat-written");
     for (row, layout) in variants().into_iter().filter(|layout| layout.packing != "zlib").enumerate() {
         let layout = Layout { page_size: 4096, ..layout };
         let mut pages = pages();
@@ -490,7 +477,7 @@ fn recorded_by_the_real_tool() {
     if !has_trace_cmd() {
         return;
     }
-    let folder = Folder::new("recorded");
+    let folder = Folder::new("trace-dat-recorded");
     let file = match recorded(&folder) {
         Ok(file) => file,
         Err(why) => return eprintln!("skipped: {why}"),

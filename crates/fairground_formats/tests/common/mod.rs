@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test stops where it fails")]
 
 pub(crate) mod files;
+pub(crate) mod folder;
 pub(crate) mod pftrace;
 
 use fairground_formats::{WriterOptions, writer_with};

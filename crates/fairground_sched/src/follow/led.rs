@@ -8,7 +8,6 @@ use crate::Sched;
 use crate::core::{Switch, WakeFlags};
 use crate::ctx::Ctx;
 use crate::fair::{DequeueFlags, EnqueueFlags};
-use crate::seam::ForkPlace;
 use crate::task::{Task, TaskState};
 use fairground_model::features::Feat;
 use fairground_model::{Op, PrevState, TraceEvent};
@@ -56,15 +55,7 @@ impl Sched {
     pub fn led_wake_new(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, target: CpuId) {
         self.tasks[task].recent_used_cpu = self.tasks[task].cpu;
         self.set_task_rq(task, target);
-        self.count_rq_lock(cx, target);
-        self.update_rq_clock(cx, target);
-        self.post_init_entity_util_avg(cx, task);
-        let flags = match self.profile.fork_place {
-            ForkPlace::AtFork => EnqueueFlags::empty(),
-            ForkPlace::AtEnqueue => EnqueueFlags::INITIAL,
-        };
-        self.activate_task(cx, task, flags);
-        cx.record(TraceEvent::SchedWakeupNew { task, target_cpu: target });
+        self.activate_new_task(cx, task, target);
     }
 
     /// Whether a wake-up finds a task to wake. One that has only announced its sleep takes that back.
