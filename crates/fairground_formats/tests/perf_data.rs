@@ -12,7 +12,7 @@ use fairground_stdx::{CpuId, Ns, TaskId, Vruntime};
 use proptest::prelude::*;
 use std::fs::{self, File};
 use std::io::{Cursor, Read};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use writer::{Item, Layout, Value};
 
