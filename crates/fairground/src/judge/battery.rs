@@ -155,7 +155,11 @@ const CASES: &[Case] = &[
         &["sm8150", "juno-r0"],
         "1s",
         "[[workload]]\ntasks = [\n\
-         { name = \"frame\", do = [\"run 2ms..5ms\", \"sleep 11ms..14ms\"], count = 2 },\n\
-         { name = \"back\", do = [\"run 3ms..9ms\", \"sleep 20ms..60ms\"], count = 4 },\n]",
+         { name = \"render\", do = [\"run 2ms..5ms\", \"sleep 11ms..14ms\"], mm = 1 },\n\
+         { name = \"compose\", do = [\"run 2ms..5ms\", \"sleep 11ms..14ms\"], mm = 2 },\n\
+         { name = \"mail\", do = [\"run 3ms..9ms\", \"sleep 20ms..60ms\"], mm = 3 },\n\
+         { name = \"photos\", do = [\"run 3ms..9ms\", \"sleep 20ms..60ms\"], mm = 4 },\n\
+         { name = \"music\", do = [\"run 3ms..9ms\", \"sleep 20ms..60ms\"], mm = 5 },\n\
+         { name = \"index\", do = [\"run 3ms..9ms\", \"sleep 20ms..60ms\"], mm = 6 },\n]",
     ),
 ];

@@ -127,9 +127,12 @@ fn what_a_library_cannot_have_is_refused_by_name_before_the_run() {
     refused("hz.toml", SMALL.to_string(), "kernel `fifo` was built for 250", &["--set", "machine.hz=1000"]);
     refused("rule.toml", SMALL.to_string(), "changes a rule of ours, and tree `fifo` decides by its own", &["--set", "pick=cfs"]);
     let path = folder.file("small.toml", SMALL);
-    for words in [["explain", &path, "--profile", "tree:fifo"], ["run", &path, "--profile", "tree:none"]] {
+    for (words, told) in [
+        (["explain", &path, "--profile", "tree:fifo"], "tree"),
+        (["run", &path, "--profile", "tree:none"], "no kernel is named `none`"),
+    ] {
         let ran = with(&store, &words);
-        assert!(ran.code == 2 && ran.err.contains("tree"), "{words:?}: {}", ran.err);
+        assert!(ran.code == 2 && ran.err.contains(told), "{words:?}: {}", ran.err);
     }
 }
 
