@@ -160,18 +160,18 @@ impl Reference {
                 Event::Fork(task) => self.fork(task),
                 Event::BurstEnds => {
                     self.pause();
-                    self.go_on();
+                    self.go_on(false);
                 }
                 Event::Interrupt => {
                     self.pause();
                     self.wake_all();
-                    self.go_on();
+                    self.go_on(true);
                 }
                 Event::Tick => {
                     self.pause();
                     self.next_tick = Some(self.now + self.tick);
                     self.tick_of_curr();
-                    self.go_on();
+                    self.go_on(true);
                 }
             }
         }
@@ -205,10 +205,11 @@ impl Reference {
         }
     }
 
-    /// Reschedules as long as that is due, and lets the current task take its next step.
-    fn go_on(&mut self) {
+    /// Lets the current task take its next step. Who comes from the kernel `looks` at the flag first; between two stretches of
+    /// user mode nobody does.
+    fn go_on(&mut self, mut looks: bool) {
         loop {
-            if self.resched {
+            if looks && self.resched {
                 self.schedule(false);
                 continue;
             }
@@ -229,6 +230,7 @@ impl Reference {
                     self.update_curr();
                     self.tasks[curr].state = State::Asleep { until: self.now + sleep };
                     self.schedule(true);
+                    looks = true;
                 }
                 (None, _, _) => (task.left, task.ran) = (Some(task.habit.run), true),
             }

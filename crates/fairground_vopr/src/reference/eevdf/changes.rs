@@ -22,16 +22,20 @@ impl Reference {
         }
         let weight = weight_of(self.tasks[task].habit.policy, nice);
         self.change_off_queue(cpu, task, |fair| fair.reweight(task, weight));
-        if self.fair.queues[cpu].curr == Some(task) {
+        if self.fair.on_queue(cpu).len() == 1 {
+            // It is alone: there is nobody to give way to.
+        } else if self.fair.queues[cpu].curr == Some(task) {
             self.cpus[cpu].resched |= nice > old;
         } else if self.fair.entities[task].on_rq {
             self.check_preempt(cpu, task, false);
         }
     }
 
-    /// Another policy is another weight, but no other priority: nobody is preempted by it.
+    /// Another policy is another weight, but no other priority: nobody is preempted by it. Where tasks can have slices of their own, the
+    /// same policy asked for again takes a task without one off its queue too: it asks for no slice, which is never the one it has.
     pub(super) fn set_policy(&mut self, cpu: usize, task: usize, policy: Policy) {
-        if std::mem::replace(&mut self.tasks[task].habit.policy, policy) != policy {
+        let asks_for_slice = policy != Policy::Idle && self.fair.kernel.has_own_slices && !self.fair.entities[task].own_slice;
+        if std::mem::replace(&mut self.tasks[task].habit.policy, policy) != policy || asks_for_slice {
             let weight = weight_of(policy, self.tasks[task].nice);
             self.change_off_queue(cpu, task, |fair| fair.reweight(task, weight));
         }

@@ -62,6 +62,8 @@ pub(super) struct Kernel {
     pub(super) lazy: bool,
     /// An empty queue starts again from the average that was asked for last, not from its smallest virtual time.
     pub(super) zero_follows_average: bool,
+    /// Another weight scales what is left of a request, too.
+    pub(super) scales_requests: bool,
     /// Lag goes up to the largest request of the queue and a tick, not to two requests of its own (or a tick).
     pub(super) lag_by_largest: bool,
     /// A delayed sleeper owes no more than when it went to sleep, and gains nothing (DELAY_ZERO).
@@ -85,12 +87,16 @@ const V6_6: Kernel = Kernel {
     idle_loses_protection: false,
     lazy: false,
     zero_follows_average: false,
+    scales_requests: false,
     lag_by_largest: false,
     delayed_lag_bounded: false,
     forks_wait: false,
     base_slice: 750_000,
 };
+/// The recorded stable kernel: 6.12.107.
 const V6_12: Kernel = Kernel {
+    yields: Yield::ForfeitsRequest,
+    zero_follows_average: true,
     unprotected: Unprotected::StopsIfNotEligible,
     ties: Ties::ArrivalThenRunning,
     first_request_lasts: true,
@@ -102,7 +108,14 @@ const V6_12: Kernel = Kernel {
     base_slice: 700_000,
     ..V6_6
 };
-const V6_14: Kernel = Kernel { idle_loses_protection: false, base_slice: 750_000, ..V6_12 };
+const V6_14: Kernel = Kernel {
+    yields: Yield::PutsDeadlineOff,
+    zero_follows_average: false,
+    scales_requests: true,
+    idle_loses_protection: false,
+    base_slice: 750_000,
+    ..V6_12
+};
 const V6_18: Kernel = Kernel {
     protection: Protection::UpToVprot,
     unprotected: Unprotected::Stops,

@@ -146,19 +146,19 @@ impl Reference {
             }
             Event::BurstEnds(cpu) => {
                 self.pause(cpu);
-                self.go_on(cpu);
+                self.go_on(cpu, false);
             }
             Event::Interrupt(cpu) => {
                 self.cpus[cpu].interrupt = None;
                 self.pause(cpu);
                 self.wake_all(cpu);
-                self.go_on(cpu);
+                self.go_on(cpu, true);
             }
             Event::Tick(cpu) => {
                 self.pause(cpu);
                 self.cpus[cpu].next_tick = Some(self.tick_after_now(cpu));
                 self.tick(cpu);
-                self.go_on(cpu);
+                self.go_on(cpu, true);
             }
         }
         true
@@ -226,10 +226,11 @@ impl Reference {
         }
     }
 
-    /// Reschedules as long as that is due, and lets the current task act until it computes.
-    fn go_on(&mut self, cpu: usize) {
+    /// Lets the current task act until it computes. Who comes from the kernel `looks` at the flags first; between two stretches of
+    /// user mode nobody does.
+    fn go_on(&mut self, cpu: usize, mut looks: bool) {
         loop {
-            if self.cpus[cpu].resched || self.cpus[cpu].resched_lazy {
+            if looks && (self.cpus[cpu].resched || self.cpus[cpu].resched_lazy) {
                 self.schedule(cpu, None);
                 continue;
             }
@@ -247,6 +248,7 @@ impl Reference {
             }
             let act = task.habit.act(task.next_act);
             task.next_act += 1;
+            looks |= !matches!(act, Some(Act::Run(_)));
             self.act(cpu, curr, act);
         }
     }

@@ -225,10 +225,13 @@ impl Fair {
                 self.queues[queue].waiting.retain(|&other| other != row);
                 self.enqueue(queue, row, false);
             }
-        } else if self.has.delay_zero && self.lag(queue, row) > 0 {
-            self.queues[queue].waiting.retain(|&other| other != row);
-            self.entities[row].lag = 0;
-            self.enqueue(queue, row, false);
+        } else if self.has.delay_zero {
+            self.settle(queue);
+            if self.lag(queue, row) > 0 {
+                self.queues[queue].waiting.retain(|&other| other != row);
+                self.entities[row].lag = 0;
+                self.enqueue(queue, row, false);
+            }
         }
         self.entities[row].delayed = false;
     }
@@ -239,7 +242,7 @@ impl Fair {
         let old = std::mem::replace(&mut entity.weight, weight);
         let (old, new) = (i128::from(old.weight), entity.w());
         entity.lag = entity.lag * old / new;
-        if entity.relative {
+        if entity.relative && self.kernel.scales_requests {
             entity.deadline = entity.deadline * old / new;
         }
     }
@@ -390,6 +393,7 @@ impl Fair {
             Yield::ForfeitsRequest if eligible => {
                 entity.vruntime = entity.deadline;
                 entity.deadline += entity.request();
+                self.settle(queue);
                 self.raise_min_vruntime(queue);
             }
             Yield::ForfeitsRequest => {}

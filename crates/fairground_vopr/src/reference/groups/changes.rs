@@ -43,18 +43,21 @@ impl Model {
     pub(super) fn wake(&mut self, task: usize, cpu: usize) {
         if self.tasks[task].cpu != cpu {
             self.add_to_removed(self.tasks[task].entity);
+            self.age_by_estimate(self.tasks[task].entity);
             self.bind(task, cpu);
         }
         self.enqueue(task);
     }
 
-    /// A sleeper leaves its queue without the lock: remove_entity_load_avg() and migrate_se_pelt_lag().
+    /// A task has ended: task_dead_fair().
+    pub(super) fn end(&mut self, task: usize) {
+        self.add_to_removed(self.tasks[task].entity);
+    }
+
+    /// A sleeper leaves its queue without the lock: remove_entity_load_avg().
     fn add_to_removed(&mut self, entity: usize) {
         let queue = self.entities[entity].queue;
-        let known = self.queues[queue].avg.last_update_time;
-        let idle = self.seen.idle_clock[self.queues[queue].cpu].filter(|_| self.rules.estimates_idle_clock);
-        let now = idle.map_or(known, |estimate| estimate.max(known));
-        self.entities[entity].age_blocked(&self.rules, now);
+        self.entities[entity].age_blocked(&self.rules, self.queues[queue].avg.last_update_time);
         let avg = &mut self.entities[entity].avg;
         let time = match self.rules.family {
             PeltFamily::A => 0,
@@ -64,6 +67,18 @@ impl Model {
         let gone = &mut self.queues[queue].gone;
         *gone = (gone.0 + 1, gone.1 + avg.load_avg, gone.2 + u64::from(avg.util_avg), gone.3 + time);
         avg.last_update_time = 0;
+    }
+
+    /// A sleeper that was removed from an idle CPU is aged as if somebody had looked at that queue: migrate_se_pelt_lag(). Nothing is
+    /// added if another CPU has looked since it is idle.
+    fn age_by_estimate(&mut self, entity: usize) {
+        let queue = self.entities[entity].queue;
+        let known = self.queues[queue].avg.last_update_time;
+        let idle = self.seen.idle_clock[self.queues[queue].cpu].filter(|_| self.rules.estimates_idle_clock);
+        let Some((frozen, since)) = idle.filter(|&(frozen, _)| frozen >= known) else { return };
+        self.entities[entity].avg.last_update_time = known;
+        self.entities[entity].age_blocked(&self.rules, frozen + since);
+        self.entities[entity].avg.last_update_time = 0;
     }
 
     /// A queued task moves to `cpu`.

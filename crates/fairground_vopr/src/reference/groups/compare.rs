@@ -228,7 +228,7 @@ impl Core {
     }
 
     /// What the model takes from the core after a call that concerned `cpu`.
-    fn seen(&self, cpu: usize, idle_clock: Vec<Option<u64>>) -> Seen {
+    fn seen(&self, cpu: usize, idle_clock: Vec<Option<(u64, u64)>>) -> Seen {
         let rule = self.sched.profile().pelt_clock;
         let delays = self.decisions.0.iter().filter_map(|decision| {
             let leaves = match decision.reason {
@@ -258,12 +258,12 @@ impl Core {
         }
     }
 
-    /// Where the clock of load tracking of each idle CPU would be.
-    fn idle_clocks(&self) -> Vec<Option<u64>> {
+    /// Of each idle CPU: its clock of load tracking when it went idle, and the time since.
+    fn idle_clocks(&self) -> Vec<Option<(u64, u64)>> {
         let now = self.now + SCHED_CLOCK_AT_START;
         let clock = |cpu| {
             let rq = self.sched.rq(cpu);
-            rq.curr.is_none().then(|| rq.clocks.clock_pelt_idle + now - rq.clocks.clock_idle)
+            rq.curr.is_none().then(|| (rq.clocks.clock_pelt_idle, now - rq.clocks.clock_idle))
         };
         self.sched.cpu_ids().map(clock).collect()
     }
@@ -367,6 +367,9 @@ fn make(model: &mut Model, call: Call, done: &Done, core: &Core, before: &[(Task
             }
             if prev != next {
                 model.switch(prev, next);
+            }
+            if let Some(task) = prev.filter(|_| matches!(call, Call::Exit(_))) {
+                model.end(task);
             }
         }
         Call::Migrate(task, cpu) => model.migrate(task, cpu),

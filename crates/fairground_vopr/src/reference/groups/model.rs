@@ -18,8 +18,8 @@ pub(super) struct Task {
 pub(super) struct Seen {
     /// The clocks of load tracking, by CPU.
     pub(super) clock: Vec<u64>,
-    /// Where the clock of each CPU would be by now if it is idle.
-    pub(super) idle_clock: Vec<Option<u64>>,
+    /// Of each idle CPU: its clock of load tracking when it went idle, and the time since.
+    pub(super) idle_clock: Vec<Option<(u64, u64)>>,
     /// The clock of all.
     pub(super) now: u64,
     /// Who was found to sleep on its queue (`true`: it leaves, `false`: it is runnable again), in order.
