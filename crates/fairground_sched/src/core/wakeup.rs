@@ -199,10 +199,9 @@ impl Sched {
         migrated
     }
 
-    /// The wakee is queued on its CPU, and may preempt what runs there.
-    ///
-    /// Kernel: core.c ttwu_do_activate(), v4.12–
-    pub(super) fn ttwu_do_activate(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, migrated: bool) {
+    /// The wakee is queued on its CPU, under the lock of that one.
+    #[inline]
+    pub(crate) fn queue_wakee(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, migrated: bool) {
         let cpu = self.tasks[task].cpu;
         let flags = if migrated { EnqueueFlags::WAKEUP.with(EnqueueFlags::MIGRATED) } else { EnqueueFlags::WAKEUP };
         self.count_rq_lock(cx, cpu);
@@ -210,6 +209,14 @@ impl Sched {
         self.activate_task(cx, task, flags);
         self.nr_wakeups += 1;
         cx.record(TraceEvent::SchedWakeup { task, target_cpu: cpu });
+    }
+
+    /// The wakee is queued on its CPU, and may preempt what runs there.
+    ///
+    /// Kernel: core.c ttwu_do_activate(), v4.12–
+    pub(super) fn ttwu_do_activate(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, migrated: bool) {
+        self.queue_wakee(cx, task, migrated);
+        let cpu = self.tasks[task].cpu;
         let arrival = match std::mem::take(&mut self.tasks[task].wakes_sync) {
             true => Arrival::Sync { selected: only_cpu(&self.tasks[task].cpus_allowed).is_none() },
             false => Arrival::Plain,

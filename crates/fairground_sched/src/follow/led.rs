@@ -10,7 +10,7 @@ use crate::ctx::Ctx;
 use crate::fair::{DequeueFlags, EnqueueFlags};
 use crate::task::{Task, TaskState};
 use fairground_model::features::Feat;
-use fairground_model::{Op, PrevState, TraceEvent};
+use fairground_model::{Op, PrevState};
 use fairground_stdx::{CpuId, CpuMask, TaskId};
 
 /// The two cores have gone apart: what the other one decided cannot be done here.
@@ -83,7 +83,7 @@ impl Sched {
             self.rqs[target].wake_list.push(task);
             self.note_idleness(target);
         } else {
-            self.led_activate(cx, task, migrated);
+            self.queue_wakee(cx, task, migrated);
         }
         self.ttwu_stat(cx.cpu, target);
     }
@@ -92,19 +92,9 @@ impl Sched {
     pub fn led_wake_list(&mut self, cx: &mut Ctx<'_, '_>) {
         for task in std::mem::take(&mut self.rqs[cx.cpu].wake_list) {
             cx.meter.count(Op::WakeListTask);
-            self.led_activate(cx, task, self.tasks[task].sched_remote_wakeup);
+            self.queue_wakee(cx, task, self.tasks[task].sched_remote_wakeup);
         }
         self.note_idleness(cx.cpu);
-    }
-
-    fn led_activate(&mut self, cx: &mut Ctx<'_, '_>, task: TaskId, migrated: bool) {
-        let cpu = self.tasks[task].cpu;
-        let flags = if migrated { EnqueueFlags::WAKEUP.with(EnqueueFlags::MIGRATED) } else { EnqueueFlags::WAKEUP };
-        self.count_rq_lock(cx, cpu);
-        self.update_rq_clock(cx, cpu);
-        self.activate_task(cx, task, flags);
-        self.nr_wakeups += 1;
-        cx.record(TraceEvent::SchedWakeup { task, target_cpu: cpu });
     }
 
     /// schedule() on `cx.cpu`: the current task leaves if it sleeps, tasks are moved, and `next` runs.

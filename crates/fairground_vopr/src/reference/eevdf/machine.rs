@@ -456,7 +456,12 @@ impl Reference {
             self.facts.push(Fact::Switch { at: self.now, cpu, prev, next });
         }
         (self.cpus[cpu].resched, self.cpus[cpu].resched_lazy) = (false, false);
-        if let Some(task) = moves {
+        // A sleeper that stays queued may have been forbidden this CPU while it ran.
+        let sleeper = prev.filter(|&task| leaves.is_some() && self.fair.entities[task].delayed && self.tasks[task].pinned != cpu);
+        if let Some(task) = sleeper {
+            self.dequeue(task, Leave::Move);
+        }
+        if let Some(task) = moves.or(sleeper) {
             let target = self.tasks[task].pinned;
             self.enqueue(task, target, false);
             self.check_preempt(target, task, false);
