@@ -249,7 +249,7 @@ mod tests {
     #[test]
     fn small_counters_do_not_drown_what_moves_in_every_pair() {
         let moved = Row { differences: vec![1000; 12], sums: vec![5000; 12], is_of_task: false };
-        let counter = |at: usize| i128::from(at % 3 == 0);
+        let counter = |at: usize| i128::from(at.is_multiple_of(3));
         let counted = Row { differences: (0..12).map(counter).collect(), sums: (0..12).map(counter).collect(), is_of_task: true };
         let p = max_t(&[moved, counted]);
         assert!(p[0].at_most_one_in(20), "{:?}", p[0]);
