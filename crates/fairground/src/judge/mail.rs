@@ -2,6 +2,7 @@
 
 use super::{Judged, JudgedCase};
 use fairground_metrics::{Comparison, Verdict};
+use fairground_report::paragraph::wrapped;
 use fairground_report::units::{counted, format_mean};
 use std::cmp::Ordering;
 
@@ -24,10 +25,12 @@ impl Judged {
         for (verdict, title) in [(Verdict::Worse, "Worse"), (Verdict::Better, "Better"), (Verdict::Differs, "Different")] {
             lines.extend(self.section(verdict, title));
         }
-        let same: Vec<&str> = self.cases.iter().filter(|case| is_same(case)).map(|case| case.title.as_str()).collect();
-        if !same.is_empty() {
-            lines.extend([String::new(), "No difference".to_string()]);
-            lines.extend(same.iter().map(|title| format!("  {title}")));
+        for (is_same, title) in [(true, "No difference"), (false, "Not decided; more pairs (--runs) may show a difference")] {
+            let cases: Vec<&JudgedCase> = self.cases.iter().filter(|case| is_undecided(case) == Some(is_same)).collect();
+            if !cases.is_empty() {
+                lines.extend([String::new(), title.to_string()]);
+                lines.extend(cases.iter().map(|case| format!("  {}", case.title)));
+            }
         }
         if !self.left_out.is_empty() {
             lines.extend([String::new(), "Left out".to_string()]);
@@ -38,13 +41,14 @@ impl Judged {
             "Verdicts: pairs of equal seeds, at most 5 % false ones in a case.".to_string(),
             format!("Digest of all runs: {:032x}", self.digest),
         ]);
-        lines.iter().flat_map(|line| wrapped(line)).map(|line| line + "\n").collect()
+        wrapped(&(lines.join("\n") + "\n"), COLUMNS)
     }
 
     fn verdict(&self) -> String {
         let (worse, better) = (self.count(Verdict::Worse), self.count(Verdict::Better));
         match (worse, better) {
             (0, 0) if self.cases.is_empty() => "nothing could be run".to_string(),
+            (0, 0) if self.count(Verdict::Inconclusive) > 0 => "nothing is shown to be better or worse".to_string(),
             (0, 0) => "nothing is better or worse".to_string(),
             (0, better) => format!("better in {}", counted(better as u64, "metric")),
             (worse, 0) => format!("worse in {}", counted(worse as u64, "metric")),
@@ -85,30 +89,11 @@ fn larger_first(a: &Comparison, b: &Comparison) -> Ordering {
     size(b).total_cmp(&size(a)).then_with(|| a.name.cmp(&b.name))
 }
 
-fn is_same(case: &JudgedCase) -> bool {
-    case.rows.iter().all(|row| matches!(row.verdict, Verdict::NoDifference | Verdict::Inconclusive))
-}
-
-/// A line in as many as it needs; what follows is indented.
-fn wrapped(line: &str) -> Vec<String> {
-    if line.chars().count() <= COLUMNS {
-        return vec![line.to_string()];
-    }
-    let indent = " ".repeat(line.chars().take_while(|&c| c == ' ').count() + 2);
-    let (mut lines, mut current) = (Vec::new(), String::new());
-    for word in line.split(' ') {
-        if current.trim().is_empty() {
-            current.push_str(word);
-            current.push_str(if word.is_empty() { " " } else { "" });
-        } else if current.chars().count() + 1 + word.chars().count() > COLUMNS {
-            lines.push(std::mem::replace(&mut current, format!("{indent}{word}")));
-        } else {
-            current.push(' ');
-            current.push_str(word);
-        }
-    }
-    lines.push(current);
-    lines
+/// Whether nothing is decided in a case, and whether that is since nothing differs: else more pairs might decide.
+fn is_undecided(case: &JudgedCase) -> Option<bool> {
+    let is = |verdict: Verdict| move |row: &Comparison| row.verdict == verdict;
+    let (no_difference, inconclusive) = (is(Verdict::NoDifference), is(Verdict::Inconclusive));
+    case.rows.iter().all(|row| no_difference(row) || inconclusive(row)).then(|| case.rows.iter().all(no_difference))
 }
 
 #[cfg(test)]
@@ -117,14 +102,22 @@ mod tests {
     use crate::judge::{Battery, JudgeOptions, judge};
     use fairground_scenario::Control;
 
+    /// A case of which nothing is known is no case without a difference.
     #[test]
-    fn long_lines_are_broken_at_words_and_indented() {
-        let line = format!("  left out: {}", "word ".repeat(30).trim_end());
-        let lines = wrapped(&line);
-        assert!(lines.len() > 1 && lines.iter().all(|line| line.chars().count() <= COLUMNS), "{lines:#?}");
-        assert!(lines[0].starts_with("  left out: word") && lines[1].starts_with("    word"), "{lines:#?}");
-        assert_eq!(lines.concat().replace(' ', ""), line.replace(' ', ""));
-        assert_eq!(wrapped("short"), ["short"]);
+    fn what_is_not_decided_is_not_called_equal() {
+        let options = JudgeOptions {
+            a: "v6.12".into(),
+            b: "v6.14".into(),
+            battery: Battery::Quick,
+            only: vec!["mixed".into()],
+            runs: Some(2),
+        };
+        let judged = judge(&options, Control::none()).unwrap();
+        let mail = judged.mail();
+        assert!(judged.count(Verdict::Inconclusive) > 0 && judged.count(Verdict::Worse) == 0, "two pairs decide nothing: {mail}");
+        assert!(mail.contains("Not decided") && !mail.contains("No difference"), "{mail}");
+        assert!(mail.starts_with("Subject: [judge] nothing is shown to be better or worse\n"), "{mail}");
+        assert_eq!(judged.exit_code(), 4);
     }
 
     /// Without preemption by wake-ups sleepers wait for hogs.

@@ -60,11 +60,11 @@ pub struct Judged {
 }
 
 impl Judged {
-    /// 0 nothing is worse, 1 something is, 4 nothing could be run.
+    /// 0 nothing is worse, 1 something is, 4 nothing is shown to be worse and something is not decided, or nothing could be run.
     pub fn exit_code(&self) -> u8 {
         match () {
-            () if self.cases.is_empty() => 4,
             () if self.count(Verdict::Worse) > 0 => 1,
+            () if self.cases.is_empty() || self.count(Verdict::Inconclusive) > 0 => 4,
             () => 0,
         }
     }
