@@ -15,6 +15,8 @@ use fairground_stdx::{CpuMask, Ns, TaskId, TgId};
 const HZ_MOST: u32 = 1000;
 /// Of the tasks that ran instead so many are taken away together.
 const OTHERS_AT_MOST: usize = 32;
+/// Credit follows from the latency: of 1 ms, half a millisecond is the most that a sleeper gets.
+const SHORT_LATENCY: &str = "sched_latency_ns=1000000";
 
 /// The names that levers speak of.
 pub(super) struct Named<'a> {
@@ -158,7 +160,7 @@ impl<'a> Named<'a> {
                 let yields = all.iter().flat_map(|names| idle(names.clone())).collect::<Vec<_>>();
                 all.iter().flat_map(|names| ordinary(names)).chain(yields).collect()
             }
-            Cause::SleeperCredit => texts(&["GENTLE_FAIR_SLEEPERS", "NO_FAIR_SLEEPERS"]),
+            Cause::SleeperCredit => texts(&["GENTLE_FAIR_SLEEPERS", SHORT_LATENCY]),
             Cause::WithinWakeupGranularity => texts(&["sched_wakeup_granularity_ns=0"]),
             Cause::NoWakeupPreemption => texts(&["WAKEUP_PREEMPTION"]),
             Cause::ShorterSlice => vec![format!("slice {task} 100us"), "NO_PREEMPT_SHORT".to_string()],
@@ -297,7 +299,7 @@ impl<'a> Named<'a> {
         let tunables = [
             "HRTICK",
             "sched_min_granularity_ns=100000",
-            "sched_latency_ns=1000000",
+            SHORT_LATENCY,
             "sched_base_slice_ns=100000",
             "sched_wakeup_granularity_ns=0",
             "NO_RUN_TO_PARITY",
