@@ -1,6 +1,10 @@
 //! A against B: two profiles of one scenario over paired seeds.
 
+mod decisions;
 mod show;
+
+pub use decisions::Shift;
+pub(crate) use decisions::shifts_table;
 
 use crate::pages;
 use crate::run::{self, RunEnding, RunOptions, RunOutcome};

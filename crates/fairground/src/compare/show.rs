@@ -1,6 +1,6 @@
 //! A comparison as a table of runs, as a document and as a page.
 
-use super::Compared;
+use super::{Compared, shifts_table};
 use crate::output::{ResultKind, table_parquet};
 use crate::pages::{latency_chart, page, percentile_series, timeline_block};
 use crate::run::RunOutcome;
@@ -157,6 +157,7 @@ fn compare_page(scenario: &Scenario, compared: &Compared, sides: [Side<'_>; 2]) 
     for (name, scenario, timeline) in [a, b].into_iter().flatten() {
         page.push(Block::Timeline(timeline_block(format!("{name}, seed {}", scenario.seed), scenario, timeline)));
     }
+    page.heading("Decisions").push(Block::Table(shifts_table(&compared.shifts())));
     page.heading("What differs").push(Block::Table(differences(compared)));
     page
 }

@@ -1,9 +1,10 @@
 //! The verdict as a mail: at most 75 columns.
 
 use super::{Judged, JudgedCase};
+use crate::compare::Shift;
 use fairground_metrics::{Comparison, Verdict};
 use fairground_report::paragraph::wrapped;
-use fairground_report::units::{counted, format_mean};
+use fairground_report::units::{counted, format_count, format_mean};
 use std::cmp::Ordering;
 
 const COLUMNS: usize = 75;
@@ -32,6 +33,7 @@ impl Judged {
                 lines.extend(cases.iter().map(|case| format!("  {}", case.title)));
             }
         }
+        lines.extend(self.decisions());
         if !self.left_out.is_empty() {
             lines.extend([String::new(), "Left out".to_string()]);
             lines.extend(self.left_out.iter().map(|(title, why)| format!("  {title}: {why}")));
@@ -61,7 +63,7 @@ impl Judged {
     fn section(&self, verdict: Verdict, title: &str) -> Vec<String> {
         let mut lines = Vec::new();
         for case in &self.cases {
-            let mut rows: Vec<&Comparison> = case.rows.iter().filter(|row| row.verdict == verdict).collect();
+            let mut rows: Vec<&Comparison> = case.rows().filter(|row| row.verdict == verdict).collect();
             rows.sort_by(|a, b| larger_first(a, b));
             if rows.is_empty() {
                 continue;
@@ -77,6 +79,30 @@ impl Judged {
             false => [String::new(), title.to_string()].into_iter().chain(lines).collect(),
         }
     }
+
+    /// Behind each decided case: which rules decided more or less often.
+    fn decisions(&self) -> Vec<String> {
+        let mut lines = Vec::new();
+        for case in self.cases.iter().filter(|case| case.is_decided() && !case.shifts.is_empty()) {
+            lines.push(format!("  {}", case.title));
+            lines.extend(case.shifts.iter().take(SHOWN).map(shift_line));
+        }
+        match lines.is_empty() {
+            true => lines,
+            false => {
+                let title = "Decisions, per run; `fairground list reasons` has the rules".to_string();
+                [String::new(), title].into_iter().chain(lines).collect()
+            }
+        }
+    }
+}
+
+fn shift_line(shift: &Shift) -> String {
+    let change = match shift.a {
+        0 => "from 0".to_string(),
+        a => format!("{:+.1} %", (shift.b as f64 - a as f64) / a as f64 * 100.0),
+    };
+    format!("    {:<34} {:>12} {:>12} {:>9}", shift.reason.slug(), format_count(shift.a), format_count(shift.b), change)
 }
 
 fn row_line(row: &Comparison) -> String {
@@ -93,7 +119,7 @@ fn larger_first(a: &Comparison, b: &Comparison) -> Ordering {
 fn is_undecided(case: &JudgedCase) -> Option<bool> {
     let is = |verdict: Verdict| move |row: &Comparison| row.verdict == verdict;
     let (no_difference, inconclusive) = (is(Verdict::NoDifference), is(Verdict::Inconclusive));
-    case.rows.iter().all(|row| no_difference(row) || inconclusive(row)).then(|| case.rows.iter().all(no_difference))
+    case.rows().all(|row| no_difference(row) || inconclusive(row)).then(|| case.rows().all(no_difference))
 }
 
 #[cfg(test)]
@@ -136,6 +162,7 @@ mod tests {
         assert!(mail.lines().all(|line| line.chars().count() <= COLUMNS), "{mail}");
         assert!(mail.starts_with("Subject: [judge] ") && mail.contains("baseline  v6.12\n"), "{mail}");
         assert!(judged.count(Verdict::Worse) + judged.count(Verdict::Better) > 0, "{mail}");
+        assert!(mail.contains("\nDecisions, per run") && mail.contains("    pick-eligible-deadline "), "{mail}");
         assert_eq!(judge(&options, Control::none()).unwrap().mail(), mail, "the same runs");
     }
 

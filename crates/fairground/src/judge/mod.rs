@@ -5,13 +5,14 @@
 
 mod battery;
 mod mail;
+mod page;
 
 pub use battery::Battery;
 
-use crate::compare::{CompareOptions, Compared, compare};
+use crate::compare::{CompareOptions, Compared, Shift, compare};
 use fairground_metrics::{Comparison, Verdict};
 use fairground_model::Digest;
-use fairground_report::Document;
+use fairground_report::{CompareReport, Document};
 use fairground_scenario::{Control, Error, Overrides, Scenario};
 use serde_json::json;
 use std::path::Path;
@@ -37,7 +38,19 @@ pub struct JudgedCase {
     /// Its name: `hackbench on smp-4`.
     pub title: String,
     /// Its metrics, but for those of single tasks.
-    pub rows: Vec<Comparison>,
+    pub report: CompareReport,
+    /// The rules that decided more often on one side.
+    pub shifts: Vec<Shift>,
+}
+
+impl JudgedCase {
+    fn rows(&self) -> impl Iterator<Item = &Comparison> {
+        self.report.rows.iter().map(|row| &row.comparison)
+    }
+    /// Whether a metric got worse, better or otherwise different.
+    fn is_decided(&self) -> bool {
+        self.rows().any(|row| !matches!(row.verdict, Verdict::NoDifference | Verdict::Inconclusive))
+    }
 }
 
 /// A verdict.
@@ -71,7 +84,7 @@ impl Judged {
 
     /// In how many metrics of all cases that is the verdict.
     pub(super) fn count(&self, verdict: Verdict) -> usize {
-        self.cases.iter().flat_map(|case| &case.rows).filter(|row| row.verdict == verdict).count()
+        self.cases.iter().flat_map(JudgedCase::rows).filter(|row| row.verdict == verdict).count()
     }
 
     /// The document of `judge --json`.
@@ -80,13 +93,14 @@ impl Judged {
             json!({ "case": case.title, "metric": row.name, "unit": row.unit.name(), "baseline": row.a.mean, "compare": row.b.mean,
                     "effect": row.effect.estimate, "verdict": row.verdict.name() })
         };
-        let rows: Vec<_> =
-            self.cases.iter().flat_map(|case| case.rows.iter().map(move |comparison| row(case, comparison))).collect();
+        let rows: Vec<_> = self.cases.iter().flat_map(|case| case.rows().map(move |comparison| row(case, comparison))).collect();
+        let shift = |case: &JudgedCase, shift: &Shift| json!({ "case": case.title, "rule": shift.reason.slug(), "baseline": shift.a, "compare": shift.b });
+        let shifts: Vec<_> = self.cases.iter().flat_map(|case| case.shifts.iter().map(move |row| shift(case, row))).collect();
         let left_out: Vec<_> = self.left_out.iter().map(|(case, why)| json!({ "case": case, "why": why })).collect();
         let mut document = Document::new("judge", &[], Some(1), Some(self.digest));
         document.set("baseline", self.sides[0].clone()).set("compare", self.sides[1].clone());
         document.set("battery", self.battery.name()).set("pairs", self.pairs).set("partial", self.interrupted);
-        document.set("rows", rows).set("left_out", left_out);
+        document.set("rows", rows).set("decisions", shifts).set("left_out", left_out);
         document
     }
 }
@@ -139,8 +153,10 @@ pub fn judge(options: &JudgeOptions, control: Control<'_>) -> Result<Judged, Err
 
 /// Single tasks of a benchmark are nobody's goal.
 fn of_case(title: String, compared: Compared) -> JudgedCase {
-    let rows = compared.report.rows.into_iter().map(|row| row.comparison);
-    JudgedCase { title, rows: rows.filter(|row| !row.name.starts_with("tasks.")).collect() }
+    let shifts = compared.shifts();
+    let mut report = compared.report;
+    report.rows.retain(|row| !row.comparison.name.starts_with("tasks."));
+    JudgedCase { title, report, shifts }
 }
 
 /// The first mistake without where it stands: a case is no file of the user's.

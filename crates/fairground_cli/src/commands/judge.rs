@@ -5,11 +5,13 @@ use crate::interrupt::{self, EXIT_INTERRUPTED};
 use crate::progress::Bar;
 use crate::show;
 use fairground::judge::{self, Battery, JudgeOptions};
+use fairground::output::{ResultFiles, ResultKind};
 use fairground_scenario::{Control, Error};
+use std::path::PathBuf;
 
 pub(crate) const EXAMPLES: &[Example] = &[
     ("judge --a tree:base --b tree:patched", "a patch against the tree that it is for"),
-    ("judge --a v6.1 --b v6.12 --only pipe", "one case, under two kernels of ours"),
+    ("judge --a v6.1 --b v6.12 --only pipe -o pipe.html", "one case, under two kernels of ours, with a page"),
 ];
 
 /// Judge a kernel against another over a battery of cases, as a mail.
@@ -30,7 +32,12 @@ pub(crate) struct Args {
     /// Number of pairs of each case
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000))]
     runs: Option<u64>,
+    /// Also write the verdict; its ending chooses the format: .html (a page: the mail, then all metrics and decisions of each case) or .json
+    #[arg(short, long = "output", value_name = "FILE")]
+    output: Vec<PathBuf>,
 }
+
+const KINDS: [ResultKind; 2] = [ResultKind::Html, ResultKind::Json];
 
 pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
     let options = JudgeOptions {
@@ -40,10 +47,14 @@ pub(crate) fn run(args: &Args, json: bool) -> Result<u8, Error> {
         only: args.only.clone(),
         runs: args.runs,
     };
+    let files = ResultFiles::open(&args.output, "judge", &KINDS)?;
     let bar = Bar::new("judging");
     let judged = judge::judge(&options, Control::new(interrupt::flag(), &bar));
     bar.finish();
     let judged = judged?;
+    for path in files.finish(!judged.interrupted, |kind| judged.file(kind))? {
+        show::written(&path);
+    }
     match json {
         true => show::document(&judged.document())?,
         false => show::text(&judged.mail())?,
