@@ -24,7 +24,7 @@ const HZ: [u32; 2] = [1000, 250];
 /// What a stage of the script lasts.
 const STAGE: Ns = Ns::from_secs(20);
 /// What counts of a stage in the quick form.
-const QUICK: Ns = Ns::from_secs(2);
+const QUICK: Ns = Ns::from_secs(1);
 /// The run of the patch whose timer released all queues itself had another quota, of which nothing is told. With that of the script
 /// the CPUs that are released first empty the pool before all have had their turn.
 const INLINE_QUOTAS_MS: [u64; 2] = [2000, 15_000];
