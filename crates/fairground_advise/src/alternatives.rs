@@ -6,7 +6,7 @@
 
 use super::Goal;
 use super::lab::{Lab, Variant};
-use super::smallest::{Search, Smallest, quotas};
+use super::smallest::{Search, Seed, Smallest, quotas};
 use super::verdict::is_unstable;
 use fairground_model::CpuMax;
 use fairground_scenario::Error;
@@ -145,7 +145,7 @@ impl Around<'_> {
         // Short periods have no small quotas: counted from the end, places mean the same CPUs.
         let shift = self::limits(lab, now, now.period, Bursts::AsNow).len() as i64 - limits.len() as i64;
         let place = |usual: usize, by: i64| usize::try_from(usual as i64 + by - shift).unwrap_or(0);
-        let search = Search { lab, goals, limits };
+        let search = Search::new(lab, goals, limits);
         // The middle of three lies between the other two. They have the same requests, and move about as far.
         let (mut moves, mut by): (Vec<i64>, i64) = (Vec::new(), by);
         for &(seed, own) in &found.deciding {
@@ -153,7 +153,7 @@ impl Around<'_> {
                 [least, most] => (place(own, least), place(own, most)),
                 _ => (0, search.limits.len()),
             };
-            let found = search.of_seed(seed, among, place(own, by), if moves.is_empty() { 2 } else { 1 })?;
+            let found = search.of_seed(found.seed(seed), among, place(own, by), if moves.is_empty() { 2 } else { 1 })?;
             by = found as i64 + shift - own as i64;
             moves.push(by);
             moves.sort_unstable();
@@ -162,7 +162,8 @@ impl Around<'_> {
         // Less than the service uses would do for one run only.
         let stable = search.limits.partition_point(|limit| is_unstable(demand, *limit));
         // Seeds that are hard with one period need not be those that are hard with another.
-        let tried: Vec<u64> = (0..).filter(|seed| found.deciding.iter().all(|row| row.0 != *seed)).take(TRIED).collect();
+        let others = (0..).filter(|seed| found.deciding.iter().all(|row| row.0 != *seed));
+        let tried: Vec<Seed> = others.take(TRIED).map(|nr| found.seed(nr)).collect();
         let enough = search.enough_for(&tried, place(found.place, by).max(stable))?;
         Ok((search.limits.get(enough).copied(), by))
     }

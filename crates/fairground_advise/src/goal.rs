@@ -29,6 +29,10 @@ impl Goal {
         }
         Ok(Goal { permille, most })
     }
+    /// The place of its percentile among so many requests, counted from 1: the smallest that has that share up to it.
+    pub(super) fn rank(self, count: u64) -> u64 {
+        rank(count, self.permille)
+    }
     /// `p99`, `p99.9`.
     pub fn name(self) -> String {
         percentile_name(self.permille)
@@ -39,6 +43,11 @@ impl std::fmt::Display for Goal {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{} <= {}", self.name(), self.most)
     }
+}
+
+/// The place of a percentile among so many requests, counted from 1.
+pub(super) fn rank(count: u64, permille: u64) -> u64 {
+    (count * permille).div_ceil(1000).max(1)
 }
 
 /// `p50`, `p99.9`.

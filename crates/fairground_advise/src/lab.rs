@@ -1,15 +1,17 @@
 //! Runs of one service under different limits. One seed stands for the same requests under all of them.
 
+use super::goal::Goal;
 use super::runs::Runs;
 use super::sample::Sample;
-use fairground::run::{self, RunEnding, RunOptions, RunOutcome};
-use fairground_metrics::Histogram;
-use fairground_model::{CpuMax, Instr, NullSink, Sink, TaskSet};
-use fairground_scenario::{Control, Error, Scenario, metrics::marker_values};
+use super::tally::{Counted, Tally};
+use fairground::run::{self, Measured, MeasuredEnding, RunOptions, RunOutcome};
+use fairground_model::{CpuMax, Sink, TaskSet};
+use fairground_scenario::{Control, Error, Scenario};
 use fairground_sched::profile::Profile;
-use fairground_stdx::{Ns, RngStream, StreamKind, TgId};
+use fairground_sim::Setup;
+use fairground_stdx::{Instant, Ns, RngStream, StreamKind};
 use fairground_workload::replay::RESPONSE;
-use fairground_workload::service::Service;
+use fairground_workload::service::{Arrivals, Service};
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -29,6 +31,13 @@ impl Variant {
     pub(super) fn new(limit: CpuMax) -> Variant {
         Variant { limit, service: None, profile: None, alone: false }
     }
+}
+
+/// A variant that is ready to be run with any seed.
+pub(super) struct Bench {
+    scenario: Scenario,
+    /// What its runs have in common, if that is all but the seed.
+    setup: Option<Setup>,
 }
 
 /// What is run under different limits.
@@ -78,16 +87,53 @@ impl Lab<'_> {
     pub(super) fn can_run(&self, variant: &Variant) -> bool {
         self.scenario(variant).setup().is_ok_and(|setup| fairground_sim::Simulation::new(setup).is_ok())
     }
-    /// One run; seeds count from that of the scenario.
-    pub(super) fn sample(&self, scenario: &Scenario, seed: u64) -> Result<Sample, Error> {
-        let scenario = self.seeded(scenario, seed);
-        let start = self.start(scenario.seed);
-        let outcome = run::run(&scenario, &RunOptions::default(), &mut NullSink, self.control.quiet())?;
+    /// What a variant needs to be run.
+    pub(super) fn bench(&self, variant: &Variant) -> Result<Bench, Error> {
+        let scenario = self.scenario(variant);
+        // A recording begins at another instant with each seed, so that each has its own tasks.
+        let setup = matches!(self.subject, Subject::Service(_)).then(|| scenario.setup()).transpose()?;
+        Ok(Bench { scenario, setup })
+    }
+    /// One whole run; seeds count from that of the scenario.
+    pub(super) fn sample(&self, bench: &Bench, seed: u64) -> Result<Sample, Error> {
+        self.decide(bench, seed, &[], None)
+    }
+    /// One run that ends as soon as it is decided whether the goals are met. `most` are the requests that it may have, if that is known.
+    pub(super) fn decide(&self, bench: &Bench, seed: u64, goals: &[Goal], most: Option<u64>) -> Result<Sample, Error> {
+        let (scenario, setup) = match &bench.setup {
+            // Its seed alone differs, which is in the setup.
+            Some(setup) => (None, Setup { seed: self.base.seed.wrapping_add(seed), ..setup.clone() }),
+            None => {
+                let scenario = self.seeded(&bench.scenario, seed);
+                let setup = scenario.setup()?;
+                (Some(scenario), setup)
+            }
+        };
+        let scenario = scenario.as_ref().unwrap_or(&bench.scenario);
+        let (start, seed) = (self.start(setup.seed), setup.seed);
+        let tasks = setup.tasks.clone();
+        let most = if goals.is_empty() { None } else { self.listed().or(most) };
+        let mut tally = Tally::new(&tasks, self.marker(), &self.group, goals, most);
+        let ran = run::measure(scenario, setup, &mut tally, |tally| tally.decided().is_some(), self.control.quiet())?;
         let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;
         self.control.at(done, self.expected.load(Ordering::Relaxed).max(done));
-        let sample = self.kept(&outcome, start);
-        self.runs.add(&scenario, &self.group, &sample);
+        let sample = self.kept(tally.finish(Instant::ZERO + ran.simulated), &ran, &tasks, start);
+        self.runs.add(scenario, seed, &self.group, &sample);
         Ok(sample)
+    }
+    /// How many requests there are in every run, if they are listed.
+    fn listed(&self) -> Option<u64> {
+        match self.subject {
+            Subject::Trace(pieces) => Some(pieces),
+            Subject::Service(_) => match &self.base.service()?.1.arrivals {
+                Arrivals::Listed(all) => Some(all.len() as u64),
+                _ => None,
+            },
+        }
+    }
+    /// Whether requests come whatever the answers are.
+    fn is_open(&self) -> bool {
+        self.base.service().is_some_and(|row| !matches!(row.1.arrivals, Arrivals::Closed { .. }))
     }
     /// The scenario of one seed.
     pub(super) fn seeded(&self, scenario: &Scenario, seed: u64) -> Scenario {
@@ -117,76 +163,49 @@ impl Lab<'_> {
     }
     /// All variants with the seeds from 0 on, on all CPUs of this host: in the order of the variants, then of the seeds.
     pub(super) fn samples(&self, variants: &[Variant], seeds: u64) -> Result<Vec<Vec<Sample>>, Error> {
-        let scenarios = variants.iter().map(|variant| self.scenario(variant)).collect::<Vec<_>>();
-        let jobs: Vec<(&Scenario, u64)> =
-            scenarios.iter().flat_map(|scenario| (0..seeds).map(move |seed| (scenario, seed))).collect();
-        let all = jobs.par_iter().map(|(scenario, seed)| self.sample(scenario, *seed)).collect::<Result<Vec<Sample>, Error>>()?;
+        let benches = variants.iter().map(|variant| self.bench(variant)).collect::<Result<Vec<Bench>, Error>>()?;
+        let jobs: Vec<(&Bench, u64)> = benches.iter().flat_map(|bench| (0..seeds).map(move |seed| (bench, seed))).collect();
+        let all = jobs.par_iter().map(|(bench, seed)| self.sample(bench, *seed)).collect::<Result<Vec<Sample>, Error>>()?;
         Ok(all.chunks(seeds.max(1) as usize).map(<[Sample]>::to_vec).collect())
     }
 
-    fn kept(&self, outcome: &RunOutcome, start: Ns) -> Sample {
-        let (report, tasks) = (&outcome.report, &outcome.tasks);
-        let marker = |name: &str| tasks.markers.iter_enumerated().find(|row| row.1.name == name).map(|row| row.0);
-        let all = 0..tasks.tasks.len();
-        let measured = |name| marker(name).map_or_else(Histogram::new, |id| marker_values(report, tasks, &all, id));
-        let (latency, late) = match self.subject {
+    fn kept(&self, counted: Counted, ran: &Measured, tasks: &TaskSet, start: Ns) -> Sample {
+        let done = counted.latency.len();
+        let late = match self.subject {
             Subject::Service(_) => {
-                // Requests are counted by the clients, which are not measured.
-                let offered: u64 =
-                    report.markers.iter().filter(|row| Some(row.marker) == marker("requests")).map(|row| row.values.len()).sum();
-                let latency = measured(self.marker());
                 // Each worker may be at a request when the run ends, which says nothing.
                 let workers = tasks.tasks.iter().filter(|task| task.measured).count() as u64;
-                let late = offered.saturating_sub(latency.len()).saturating_sub(workers);
-                (latency, late)
+                counted.offered.saturating_sub(done).saturating_sub(workers)
             }
-            Subject::Trace(pieces) => {
-                let latency = measured(self.marker());
-                let late = pieces.saturating_sub(latency.len());
-                (latency, late)
-            }
+            Subject::Trace(pieces) => pieces.saturating_sub(done),
         };
-        let quota = outcome.quotas.iter().find(|row| row.group == self.group);
-        let used = report.tasks.iter().filter(|row| is_inside(tasks, row.task, &self.group)).map(|row| row.runtime.0).sum();
-        let (from, to) = outcome.window();
-        let window = to.since(from).saturating_sub(start);
+        let quota = ran.quotas.iter().find(|row| row.group == self.group);
+        let end = Instant::ZERO + ran.simulated;
+        let (from, to) = tasks.window.unwrap_or((Instant::ZERO, end));
+        let window = to.min(end).saturating_since(from).saturating_sub(start);
         // The whole recording has been offered a second before the end: what is not done then is late.
         let backlog = match self.subject {
             Subject::Trace(_) => u128::from(u64::MAX),
-            Subject::Service(_) => u128::from(late) * u128::from(window.0) / u128::from(latency.len().max(1)),
+            Subject::Service(_) => u128::from(late) * u128::from(window.0) / u128::from(done.max(1)),
         };
         Sample {
             late,
             backlog: Ns(u64::try_from(backlog).unwrap_or(u64::MAX)),
-            good: if matches!(self.subject, Subject::Trace(_)) { latency.len() } else { measured("good").len() },
-            timeouts: measured("timeouts").len(),
+            good: if matches!(self.subject, Subject::Trace(_)) { done } else { counted.good },
+            timeouts: counted.timeouts,
             nr_periods: quota.map_or(0, |row| row.stats.nr_periods),
             nr_throttled: quota.map_or(0, |row| row.stats.nr_throttled),
-            used: Ns(used),
-            length: outcome.simulated.saturating_sub(start),
+            used: counted.used,
+            length: ran.simulated.saturating_sub(start),
             window,
-            events: outcome.counts.events(),
-            digest: outcome.digest,
-            interrupted: outcome.ending == RunEnding::Interrupted,
-            latency,
+            events: ran.counts.events(),
+            digest: ran.digest,
+            interrupted: ran.ending == MeasuredEnding::Interrupted,
+            // Clients that share CPUs may be a little late with their last requests.
+            most: (ran.ending == MeasuredEnding::Complete && self.is_open())
+                .then_some(counted.arrived + counted.arrived / 100 + 1),
+            decided: counted.decided.filter(|_| ran.ending == MeasuredEnding::Decided),
+            latency: counted.latency,
         }
     }
-}
-
-/// Whether a task is in the group or below it: clients leave it at once.
-fn is_inside(tasks: &TaskSet, task: fairground_stdx::TaskId, path: &str) -> bool {
-    let Some(spec) = tasks.tasks.get(task) else { return false };
-    let leaves = tasks.programs[spec.program].code.contains(&Instr::SetGroup { group: None });
-    !leaves && lies_below(tasks, spec.group, path)
-}
-
-fn lies_below(tasks: &TaskSet, group: Option<TgId>, path: &str) -> bool {
-    let mut next = group;
-    while let Some(id) = next {
-        if tasks.groups[id].name == path {
-            return true;
-        }
-        next = tasks.groups[id].parent;
-    }
-    false
 }

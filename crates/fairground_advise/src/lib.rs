@@ -39,8 +39,8 @@
 //!
 //! # The parts
 //!
-//! Inputs: `input.rs`, `sources/` (a file for each kind of text), `log.rs` (requests), `trace.rs`, `counters.rs`. Runs: `lab.rs`, `sample.rs`,
-//! `runs.rs`. Answers: `smallest.rs` for `goal.rs` with what `seeds.rs` proves, `alternatives.rs` (periods and bursts), `reached.rs`
+//! Inputs: `input.rs`, `sources/` (a file for each kind of text), `log.rs` (requests), `trace.rs`, `counters.rs`. Runs: `lab.rs`, `tally.rs`,
+//! `sample.rs`, `runs.rs`. Answers: `smallest.rs` for `goal.rs` with what `seeds.rs` proves, `alternatives.rs` (periods and bursts), `reached.rs`
 //! (the headline), `curve.rs`, `options.rs` (what else may be changed), `verdict.rs`, with the intervals of `bootstrap.rs`. `slow/`: where one slow request spent its time. `fit/`: what counters leave
 //! open.
 //!
@@ -70,6 +70,7 @@ mod show;
 mod slow;
 mod smallest;
 mod sources;
+mod tally;
 #[cfg(test)]
 mod tests;
 mod text;
@@ -117,8 +118,8 @@ pub struct AdviseOptions {
     pub check: u64,
 }
 
-/// Events that a search without a number of seeds may take, about: some seconds of two CPUs.
-const EVENTS: u64 = 16_000_000;
+/// Events that a search without a number of seeds may take, about: a few seconds of two CPUs.
+const EVENTS: u64 = 12_000_000;
 
 /// Fresh seeds are this far behind those that are searched with.
 const FRESH: u64 = 1_000_000;
@@ -362,7 +363,7 @@ fn search(lab: &Lab<'_>, limit: CpuMax, demand: u64, options: &AdviseOptions) ->
     let likely = quota(demand / 100 * 120, limit.period);
     let hint = limits.partition_point(|tried| tried.quota.is_some_and(|quota| quota < likely));
     let count = options.seeds.map_or(Seeds::Events(EVENTS), |seeds| Seeds::Exactly(seeds.max(2)));
-    Search { lab, goals: &options.goals, limits }.smallest(hint, count)
+    Search::new(lab, &options.goals, limits).smallest(hint, count)
 }
 
 /// Runs the answer and the next smaller step with fresh seeds.

@@ -29,7 +29,7 @@ pub(super) const PERCENTILES: [(u64, &str); 5] =
 type Figure = fn(&Sample) -> u64;
 
 /// What came of a run beside percentiles, by column.
-pub(super) const RESULTS: [(&str, Figure); 8] = [
+pub(super) const RESULTS: [(&str, Figure); 9] = [
     ("requests", Sample::requests),
     ("late", Sample::late),
     ("good", |sample| sample.good),
@@ -38,6 +38,8 @@ pub(super) const RESULTS: [(&str, Figure); 8] = [
     ("nr_throttled", |sample| sample.nr_throttled),
     ("used_ns", |sample| sample.used.0),
     ("simulated_ns", |sample| sample.length.0),
+    // All figures of such a run are up to where it ended.
+    ("ended_early", |sample| u64::from(sample.decided.is_some())),
 ];
 
 /// The runs so far; threads add to it in any order.
@@ -45,8 +47,8 @@ pub(super) const RESULTS: [(&str, Figure); 8] = [
 pub(super) struct Runs(Arc<Mutex<Vec<Run>>>);
 
 impl Runs {
-    /// Adds a run of a scenario, its limit being that of the group at `path`.
-    pub(super) fn add(&self, scenario: &Scenario, path: &str, sample: &Sample) {
+    /// Adds a run of a scenario with a seed, its limit being that of the group at `path`.
+    pub(super) fn add(&self, scenario: &Scenario, seed: u64, path: &str, sample: &Sample) {
         let limit = scenario.group_limit(path).unwrap_or(CpuMax::UNLIMITED);
         let service = scenario.service().map(|row| row.1);
         let collector = |service: &fairground_workload::service::Service| {
@@ -60,7 +62,7 @@ impl Runs {
             period_us: limit.period.0 / 1000,
             quota_us: limit.quota.map(|quota| quota.0 / 1000),
             burst_us: limit.burst.0 / 1000,
-            seed: scenario.seed,
+            seed,
             percentiles: PERCENTILES.map(|row| sample.percentile(row.0)),
             results: RESULTS.map(|row| (row.1)(sample)),
             digest: sample.digest,

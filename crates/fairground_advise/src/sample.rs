@@ -1,7 +1,7 @@
 //! What is kept of one run.
 
 use super::bootstrap::NEVER;
-use super::goal::Goal;
+use super::goal::{Goal, rank};
 use fairground_metrics::Histogram;
 use fairground_stdx::Ns;
 
@@ -26,6 +26,10 @@ pub(super) struct Sample {
     pub(super) events: u64,
     pub(super) digest: u128,
     pub(super) interrupted: bool,
+    /// Most requests that another run of this seed has, if they do not depend on answers and this run is complete.
+    pub(super) most: Option<u64>,
+    /// Whether the goals are met, if the run ended as soon as that was certain. All figures are up to then.
+    pub(super) decided: Option<bool>,
 }
 
 impl Sample {
@@ -36,7 +40,7 @@ impl Sample {
         if done == 0 {
             return NEVER;
         }
-        let rank = |count: u64| (count * permille).div_ceil(1000).max(1);
+        let rank = |count: u64| rank(count, permille);
         let of_done = self.latency.at_rank(rank(done));
         if self.late == 0 || self.backlog.0 <= of_done {
             return of_done;
@@ -44,7 +48,11 @@ impl Sample {
         let rank = rank(done + self.late);
         if rank > done { NEVER } else { self.latency.at_rank(rank) }
     }
+    /// Whether it meets the goals, which are those of its decision if it ended early.
     pub(super) fn holds(&self, goals: &[Goal]) -> bool {
+        if let Some(decided) = self.decided {
+            return decided;
+        }
         goals.iter().all(|goal| self.percentile(goal.permille) <= goal.most.0)
     }
     /// Requests that still wait at the end.
@@ -78,6 +86,8 @@ mod tests {
             events: 0,
             digest: 0,
             interrupted: false,
+            most: None,
+            decided: None,
         }
     }
 

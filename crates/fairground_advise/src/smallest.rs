@@ -12,18 +12,20 @@
 //!
 //! The answer is an order statistic: with `n` seeds the smallest limit that as few of them miss as [`seeds::allowed`] says. So nothing is
 //! assumed about how seeds spread. Only seeds near the answer are looked at closely: all run at one limit low enough that
-//! some fail, and those go up until they hold.
+//! some fail. Those try limits between, all at once, until the two order statistics are known that prove a limit and that it is not enough.
+//! A seed that lies on one side whatever comes is not run again. A run ends as soon as it is decided ([`super::tally`]).
 //!
 //! More seeds are taken while they would bring the answer down by more than a step: the seeds above the limit
 //! where all ran say how long the tail is.
 
 use super::goal::Goal;
-use super::lab::{Lab, Variant};
+use super::lab::{Bench, Lab, Variant};
 use super::seeds;
 use fairground_model::{CpuMax, Digest};
 use fairground_scenario::Error;
 use fairground_stdx::Ns;
 use rayon::prelude::*;
+use std::sync::OnceLock;
 
 /// The smallest limit, and how sure it is.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -45,6 +47,8 @@ pub struct Smallest {
     pub(super) deciding: Vec<(u64, usize)>,
     /// The place of the answer.
     pub(super) place: usize,
+    /// Most requests that a run of each seed has, as far as that is known.
+    pub(super) most: Vec<Option<u64>>,
     /// Digest of all runs that decided.
     pub(super) digest: u128,
     pub(super) interrupted: bool,
@@ -90,6 +94,22 @@ pub(super) struct Search<'a> {
     pub(super) goals: &'a [Goal],
     /// Limits in rising order; the last is none.
     pub(super) limits: Vec<CpuMax>,
+    /// What each needs to be run, once it is.
+    benches: Vec<OnceLock<Bench>>,
+}
+
+/// A seed, and the most requests that a run of it has, if that is known.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Seed {
+    pub(super) nr: u64,
+    pub(super) most: Option<u64>,
+}
+
+impl Smallest {
+    /// A seed with what the search learnt of it.
+    pub(super) fn seed(&self, nr: u64) -> Seed {
+        Seed { nr, most: usize::try_from(nr).ok().and_then(|row| self.most.get(row).copied().flatten()) }
+    }
 }
 
 /// What is known of one seed: it misses the goal at all places below `low`, and holds from `high` on. `high` is beyond the last place
@@ -98,16 +118,25 @@ struct Known {
     seed: u64,
     low: usize,
     high: usize,
+    /// Most requests that a run of it has, if that is known.
+    most: Option<u64>,
     digest: Digest,
     events: u64,
     runs: u64,
     interrupted: bool,
 }
 
-/// Seeds of which all is found out first, to learn where to look.
+/// Seeds of which all is found out first, to learn where to look; and those of them that go before, since the others lie near these.
 const FIRST: u64 = 8;
+const BEFORE: usize = 2;
 
-impl Search<'_> {
+impl<'a> Search<'a> {
+    /// A search among limits in rising order, the last of which is none.
+    pub(super) fn new(lab: &'a Lab<'a>, goals: &'a [Goal], limits: Vec<CpuMax>) -> Search<'a> {
+        let benches = limits.iter().map(|_| OnceLock::new()).collect();
+        Search { lab, goals, limits, benches }
+    }
+
     /// The smallest limit. The first seeds are looked for from place `hint` on.
     pub(super) fn smallest(&self, hint: usize, count: Seeds) -> Result<Smallest, Error> {
         let mut known = Vec::new();
@@ -115,41 +144,45 @@ impl Search<'_> {
             Seeds::Exactly(count) => seeds::useful(count),
             Seeds::Events(_) => seeds::LEAST,
         };
-        self.add(&mut known, FIRST.min(wanted));
+        self.add(&mut known, (BEFORE as u64).min(wanted));
         self.settle(&mut known, hint, FIRST as usize)?;
-        let mut own: Vec<usize> = known.iter().map(|one| one.low).collect();
-        own.sort_unstable();
+        let about = known.iter().map(|one| one.low).sum::<usize>() / known.len().max(1);
+        self.add(&mut known, FIRST.min(wanted));
+        let rest = known.len().min(BEFORE);
+        self.probe(&mut known[rest..], about.min(self.limits.len() - 1))?;
         // Nearly all hold there, and some do not.
-        let mut place = own[own.len().saturating_sub(2)].saturating_sub(1).min(self.limits.len() - 1);
+        let second = self.largest(&mut known, 1)?;
+        let mut place = second.saturating_sub(1).min(self.limits.len() - 1);
         loop {
             self.add(&mut known, wanted);
             place = self.above(&mut known, place, seeds::refuted(wanted))?;
+            let tail = self.tail(&mut known, place)?;
             let more = match count {
-                Seeds::Events(most) => self.more(&known, place, most),
+                Seeds::Events(most) => self.more(&known, &tail, most),
                 Seeds::Exactly(_) => None,
             };
             match more {
                 Some(more) if !self.lab.control.stopped() => {
-                    place = closer(&known, place, more);
+                    place = tail.closer(more).min(self.limits.len() - 1);
                     wanted = more;
                 }
-                _ => return Ok(self.answer(&known)),
+                _ => return self.answer(&mut known),
             }
         }
     }
 
     /// The smallest limit of a single seed, as a place among those from `among.0` to `among.1`. It is looked for from place `hint` on, with steps
     /// of `stride` that double.
-    pub(super) fn of_seed(&self, seed: u64, among: (usize, usize), hint: usize, stride: usize) -> Result<usize, Error> {
+    pub(super) fn of_seed(&self, seed: Seed, among: (usize, usize), hint: usize, stride: usize) -> Result<usize, Error> {
         let (low, high) = (among.0.min(self.limits.len()), among.1.min(self.limits.len()));
-        let mut known = [Known { low, high, ..self.unknown(seed) }];
+        let mut known = [Known { low, high, most: seed.most, ..self.unknown(seed.nr) }];
         self.settle(&mut known, hint.min(high.saturating_sub(1)), stride)?;
         Ok(known[0].low)
     }
 
     /// The first place from `from` on at which all of these seeds meet the goal that meet it at all. Each is tried where those before it do, since only
     /// the hardest one counts.
-    pub(super) fn enough_for(&self, seeds: &[u64], from: usize) -> Result<usize, Error> {
+    pub(super) fn enough_for(&self, seeds: &[Seed], from: usize) -> Result<usize, Error> {
         let (mut place, none) = (from, self.limits.len());
         for &seed in seeds {
             let own = self.of_seed(seed, (place, none), place, 2)?;
@@ -159,7 +192,8 @@ impl Search<'_> {
     }
 
     fn unknown(&self, seed: u64) -> Known {
-        Known { seed, low: 0, high: self.limits.len(), digest: Digest::default(), events: 0, runs: 0, interrupted: false }
+        let high = self.limits.len();
+        Known { seed, low: 0, high, most: None, digest: Digest::default(), events: 0, runs: 0, interrupted: false }
     }
     fn add(&self, known: &mut Vec<Known>, wanted: u64) {
         (known.len() as u64..wanted).for_each(|seed| known.push(self.unknown(seed)));
@@ -167,7 +201,15 @@ impl Search<'_> {
 
     /// Whether the goal holds with a seed at a place.
     fn step(&self, one: &mut Known, place: usize) -> Result<(), Error> {
-        let sample = self.lab.sample(&self.lab.scenario(&Variant::new(self.limits[place])), one.seed)?;
+        let bench = match self.benches[place].get() {
+            Some(bench) => bench,
+            None => {
+                let bench = self.lab.bench(&Variant::new(self.limits[place]))?;
+                self.benches[place].get_or_init(|| bench)
+            }
+        };
+        let sample = self.lab.decide(bench, one.seed, self.goals, one.most)?;
+        one.most = one.most.or(sample.most);
         one.digest.bytes(&sample.digest.to_le_bytes());
         one.events += sample.events;
         one.runs += 1;
@@ -199,44 +241,70 @@ impl Search<'_> {
         })
     }
 
-    /// Runs all seeds at a place, lower ones until at least `wanted` miss the goal there, and settles those. Returns the place.
+    /// Runs those seeds at a place of which it is open whether they meet the goal there.
+    fn probe(&self, known: &mut [Known], place: usize) -> Result<(), Error> {
+        let open = known.par_iter_mut().filter(|one| one.low <= place && place < one.high);
+        open.try_for_each(|one| self.step(one, place))
+    }
+
+    /// Runs all seeds at a place, lower ones until at least `wanted` miss the goal there. Returns the place.
     fn above(&self, known: &mut [Known], from: usize, wanted: u64) -> Result<usize, Error> {
         let (mut place, mut stride) = (from, 2);
         loop {
-            let open = known.par_iter_mut().filter(|one| one.low <= place && place < one.high);
-            open.try_for_each(|one| self.step(one, place))?;
+            self.probe(known, place)?;
             if missed(known, place) >= wanted || place == 0 || self.lab.control.stopped() {
-                break;
+                return Ok(place);
             }
             place = place.saturating_sub(stride);
             stride *= 2;
         }
-        let mut failed: Vec<&mut Known> = known.iter_mut().filter(|one| one.low > place).collect();
-        failed.par_iter_mut().try_for_each(|one| {
-            let next = one.low;
-            self.settle(std::slice::from_mut(*one), next, 2)
-        })?;
-        Ok(place)
+    }
+
+    /// The smallest limit of the seed that has so many before it, the largest first, as a place. It is found by halves for all seeds at once:
+    /// those that lie on one side whatever comes are not run.
+    fn largest(&self, known: &mut [Known], before: usize) -> Result<usize, Error> {
+        let mut stride = 2;
+        loop {
+            let low = at(known.iter().map(|one| one.low), before);
+            let high = at(known.iter().map(|one| one.high), before);
+            if low >= high || self.lab.control.stopped() {
+                return Ok(low);
+            }
+            let next = if high == self.limits.len() { low + stride - 1 } else { low + (high - low) / 2 };
+            self.probe(known, next.min(high - 1))?;
+            stride *= 2;
+        }
+    }
+
+    /// The tail of the smallest limits beyond a place that all seeds have tried.
+    fn tail(&self, known: &mut [Known], place: usize) -> Result<Tail, Error> {
+        let count = known.len() as u64;
+        let (refuted, proves) = (seeds::refuted(count), seeds::allowed(count).unwrap_or(0));
+        let refutes = self.largest(known, refuted as usize - 1)?;
+        let proof = self.largest(known, proves as usize)?;
+        // Beyond a place smallest limits thin out about exponentially. Of those beyond the proof only that is known, and no more is asked.
+        let above: Vec<&Known> = known.iter().filter(|one| one.low > place).collect();
+        let beyond = |one: &&Known| (one.low.min(proof) + one.high.min(proof)).saturating_sub(2 * place);
+        let halves: usize = above.iter().map(beyond).sum();
+        let seen = (above.len() as u64).saturating_sub(proves).max(1);
+        let share = above.len() as f64 / (count + 1) as f64;
+        Ok(Tail { place, share, refutes, proof, excess: halves as f64 / 2.0 / seen as f64 })
     }
 
     /// How many seeds to take in all, if more would help and `most` events allow it.
-    fn more(&self, known: &[Known], place: usize, most: u64) -> Option<u64> {
+    fn more(&self, known: &[Known], tail: &Tail, most: u64) -> Option<u64> {
         let count = known.len() as u64;
         let each = known.iter().map(|one| one.events + one.runs * SET_UP).sum::<u64>() / count.max(1);
         let can_have = |more: u64| more <= MOST && each.saturating_mul(more) <= most;
-        let misses = missed(known, self.limits.len() - 1);
-        if misses > seeds::allowed(count).unwrap_or(0) {
-            // Whether the goal can be met at all is open.
-            return (misses < seeds::refuted(count)).then(|| seeds::next(count)).filter(|&more| can_have(more));
+        if tail.proof == self.limits.len() {
+            // Whether the goal can be met at all is open, unless it is refuted.
+            return (tail.refutes < self.limits.len()).then(|| seeds::next(count)).filter(|&more| can_have(more));
         }
-        // Beyond a place the smallest limits of seeds thin out about exponentially. The answer lies as far above the true
-        // limit as the mean excess times the logarithm of the true share by that which the order statistic leaves above itself.
-        let above: Vec<usize> = known.iter().map(|one| one.low).filter(|low| *low > place).collect();
-        let excess = above.iter().map(|low| low - place).sum::<usize>() as f64 / above.len().max(1) as f64;
+        // The answer lies as far above the true limit as the mean excess times the logarithm of the true share by that which the order
+        // statistic leaves above itself.
         let is_narrow = |count: u64| {
             let ratio = (count + 1) as f64 / 20.0 / (seeds::allowed(count).unwrap_or(0) + 1) as f64;
-            // The logarithm, right to a hundredth from 1 to 3.
-            excess * 2.0 * (ratio - 1.0) / (ratio + 1.0) <= NARROW
+            tail.excess * logarithm(ratio) <= NARROW
         };
         let mut more = count;
         while !is_narrow(more) && can_have(seeds::next(more)) {
@@ -245,32 +313,81 @@ impl Search<'_> {
         (more > count).then_some(more)
     }
 
-    fn answer(&self, known: &[Known]) -> Smallest {
+    fn answer(&self, known: &mut [Known]) -> Result<Smallest, Error> {
         let count = known.len() as u64;
-        let mut own: Vec<(usize, u64)> = known.iter().map(|one| (one.low, one.seed)).collect();
-        own.sort_unstable_by_key(|&(low, seed)| (std::cmp::Reverse(low), seed));
-        let unmet = missed(known, self.limits.len() - 1);
-        let refuted = seeds::refuted(count);
-        let at = |misses: u64| own.get(usize::try_from(misses).unwrap_or(usize::MAX)).map_or(0, |row| row.0);
-        let proves = seeds::allowed(count).unwrap_or(0);
-        let proved = self.limits.get(at(proves)).copied();
-        let allowed = if proved.is_some_and(|limit| limit.quota.is_some()) { proves } else { unproved(count, proves, unmet) };
-        let place = at(allowed);
+        let (refuted, proves) = (seeds::refuted(count), seeds::allowed(count).unwrap_or(0));
+        let proved = self.limits.get(self.largest(known, proves as usize)?).copied();
+        let allowed = if proved.is_some_and(|limit| limit.quota.is_some()) {
+            proves
+        } else {
+            self.probe(known, self.limits.len() - 1)?;
+            unproved(count, proves, missed(known, self.limits.len() - 1))
+        };
+        let place = self.largest(known, allowed as usize)?;
+        let below = self.largest(known, refuted as usize - 1)?.checked_sub(1).map(|place| self.limits[place]);
         let limit = self.limits.get(place).copied();
-        let misses = missed(known, place.min(self.limits.len() - 1));
-        let below = at(refuted - 1).checked_sub(1).map(|place| self.limits[place]);
+        let shown = place.min(self.limits.len() - 1);
+        self.probe(known, shown)?;
+        let misses = missed(known, shown);
         let confidence = match limit {
             Some(_) => seeds::confidence_percent(misses, count),
             None => 100 - seeds::confidence_percent(misses.saturating_sub(1), count),
         };
-        // The seed that decided, and those beside it.
-        let from = usize::try_from(allowed).unwrap_or(0).saturating_sub(1).min(own.len().saturating_sub(DECIDING));
-        let deciding = own.iter().skip(from).take(DECIDING).map(|&(low, seed)| (seed, low)).collect();
+        let deciding = self.deciding(known, allowed as usize)?;
         let mut digest = Digest::default();
         known.iter().for_each(|one| digest.bytes(&one.digest.value().to_le_bytes()));
+        let digest = digest.value();
         let interrupted = known.iter().any(|one| one.interrupted) || self.lab.control.stopped();
-        Smallest { limit, proved, below, misses, seeds: count, confidence, deciding, place, digest: digest.value(), interrupted }
+        let most = known.iter().map(|one| one.most).collect();
+        Ok(Smallest { limit, proved, below, misses, seeds: count, confidence, deciding, place, most, digest, interrupted })
     }
+
+    /// The seed that decided, which has so many before it, and those beside it.
+    fn deciding(&self, known: &mut [Known], allowed: usize) -> Result<Vec<(u64, usize)>, Error> {
+        let from = allowed.saturating_sub(1).min(known.len().saturating_sub(DECIDING));
+        let mut order: Vec<usize> = (0..known.len()).collect();
+        order.sort_unstable_by_key(|&row| (std::cmp::Reverse(known[row].low), known[row].seed));
+        let mut own = Vec::new();
+        for row in order.into_iter().skip(from).take(DECIDING) {
+            let next = known[row].low;
+            self.settle(&mut known[row..=row], next, 2)?;
+            own.push((known[row].seed, known[row].low));
+        }
+        Ok(own)
+    }
+}
+
+/// The tail of the smallest limits of seeds.
+struct Tail {
+    /// A place that all seeds have tried, and the share of them that misses the goal there.
+    place: usize,
+    share: f64,
+    /// The smallest limit of the seed that proves that smaller ones are not enough, and of the one that proves a limit.
+    refutes: usize,
+    proof: usize,
+    /// By how many places those beyond a place lie beyond it, in the mean.
+    excess: f64,
+}
+
+impl Tail {
+    /// A place that some more than are wanted of `more` seeds miss, so that it is rarely too high: all would have to be run again.
+    fn closer(&self, more: u64) -> usize {
+        let wanted = seeds::refuted(more);
+        let share = (wanted + 2 * wanted.isqrt()) as f64 / more.max(1) as f64;
+        self.place + (self.excess * logarithm((self.share / share).max(1.0))) as usize
+    }
+}
+
+/// The logarithm of a ratio, right to a hundredth from 1 to 3. Only quotients: the same on every machine.
+fn logarithm(ratio: f64) -> f64 {
+    2.0 * (ratio - 1.0) / (ratio + 1.0)
+}
+
+/// The value that has so many before it, the largest first; 0 beyond the last.
+fn at(values: impl Iterator<Item = usize>, before: usize) -> usize {
+    let mut all: Vec<usize> = values.collect();
+    all.sort_unstable_by(|one, other| other.cmp(one));
+    all.get(before).copied().unwrap_or(0)
 }
 
 /// How many of so many seeds may miss the goal with an answer that cannot be proved, since as many or nearly as many miss it without a limit:
@@ -288,15 +405,6 @@ const SET_UP: u64 = 7_000;
 const MOST: u64 = 410;
 /// Seeds with which other periods and bursts are compared.
 const DECIDING: usize = 3;
-
-/// A place at which a few more miss the goal than are wanted of `count` seeds, as far as is known: seeds that come later begin there.
-fn closer(known: &[Known], place: usize, count: u64) -> usize {
-    let mut own: Vec<usize> = known.iter().map(|one| one.low).collect();
-    own.sort_unstable_by(|one, other| other.cmp(one));
-    let wanted = seeds::refuted(count) * known.len() as u64 * 5 / (4 * count.max(1)) + 1;
-    let at = own.get(usize::try_from(wanted).unwrap_or(usize::MAX)).copied().unwrap_or(0);
-    at.saturating_sub(1).max(place)
-}
 
 /// Seeds that miss the goal at a place.
 fn missed(known: &[Known], place: usize) -> u64 {

@@ -167,16 +167,11 @@ fn simulate(
         drive(&mut simulation, &mut heard, options.stop_before_event, control)
     });
     let wall = began.elapsed();
-    let ending = match ended {
-        Ok(Ok(ending)) => ending,
-        Ok(Err(stopped)) => return Err(scenario.stopped(&stopped)),
-        Err(broken) => return Err(Error::Broken(Box::new(located(broken, &simulation, scenario, options)))),
-    };
+    let ending = ended_well(ended, &simulation, scenario, options)?;
     let mut report = stats.finish(simulation.now());
     book_kernel_time(&mut report, &simulation);
     let locks = LockOutcome::of(&simulation, &tasks);
-    // A kernel tree has its quotas for itself: ours counted nothing.
-    let quotas = if scenario.profile.tree().is_some() { Vec::new() } else { quota_rows(&simulation) };
+    let quotas = quotas(&simulation, scenario);
     let metrics = metrics::metrics(&report, &tasks, &locks, &quotas);
     let worst = WorstWait::of(&report, &tasks);
     Ok(RunOutcome {
@@ -200,6 +195,89 @@ fn simulate(
         metrics,
         tasks,
     })
+}
+
+/// What is left of a run of which only a sink was asked.
+#[derive(Clone, Debug)]
+pub struct Measured {
+    /// Digest of the records up to where it ended.
+    pub digest: u128,
+    /// Simulated time.
+    pub simulated: Ns,
+    /// What was counted.
+    pub counts: Counts,
+    /// The groups that have, or had, a quota.
+    pub quotas: Vec<QuotaRow>,
+    /// Why it ended.
+    pub ending: MeasuredEnding,
+}
+
+/// Why such a run ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum MeasuredEnding {
+    /// It was complete.
+    Complete,
+    /// What was asked was decided before.
+    Decided,
+    /// The caller stopped it.
+    Interrupted,
+}
+
+/// Runs a scenario for what `sink` takes from it, without the statistics: for callers that make hundreds of runs and ask each for little.
+/// `setup` is that of the scenario, perhaps with another seed. The run ends as soon as `is_decided` says that the rest changes nothing.
+pub fn measure<S: Sink>(
+    scenario: &Scenario,
+    setup: Setup,
+    sink: &mut S,
+    is_decided: impl Fn(&S) -> bool,
+    control: Control<'_>,
+) -> Result<Measured, Error> {
+    let options = RunOptions::default();
+    let built = guard::catch(|| begin(setup)).map_err(|broken| Error::Broken(Box::new(broken)))?;
+    let mut simulation = built.map_err(|mistakes| scenario.wrong(mistakes))?;
+    let ended = guard::catch(|| {
+        simulation.introduce(sink);
+        let mut batches = Batches::of(&simulation);
+        loop {
+            let until = batches.next(&simulation);
+            if simulation.run_until(until, sink)? == Flow::Done {
+                return Ok(MeasuredEnding::Complete);
+            }
+            if is_decided(sink) {
+                return Ok(MeasuredEnding::Decided);
+            }
+            if control.stopped() {
+                return Ok(MeasuredEnding::Interrupted);
+            }
+        }
+    });
+    let ending = ended_well(ended, &simulation, scenario, &options)?;
+    Ok(Measured {
+        digest: simulation.digest(),
+        simulated: simulation.now().since(Instant::ZERO),
+        counts: simulation.counts(),
+        quotas: quotas(&simulation, scenario),
+        ending,
+    })
+}
+
+/// What a run came to, if it neither got stuck nor broke an invariant.
+fn ended_well<T>(
+    ended: Result<Result<T, fairground_sim::Stopped>, Broken>,
+    simulation: &Simulation,
+    scenario: &Scenario,
+    options: &RunOptions,
+) -> Result<T, Error> {
+    match ended {
+        Ok(Ok(ending)) => Ok(ending),
+        Ok(Err(stopped)) => Err(scenario.stopped(&stopped)),
+        Err(broken) => Err(Error::Broken(Box::new(located(broken, simulation, scenario, options)))),
+    }
+}
+
+/// The quotas at the end. A kernel tree has its own for itself: ours counted nothing.
+fn quotas(simulation: &Simulation, scenario: &Scenario) -> Vec<QuotaRow> {
+    if scenario.profile.tree().is_some() { Vec::new() } else { quota_rows(simulation) }
 }
 
 /// Books the kernel time that the engine counted: it is not in the stream unless a sink asks for samples.
@@ -234,7 +312,25 @@ impl Heard<'_> {
     }
 }
 
-/// Runs in batches, so that it can be stopped and watched.
+/// A run is cut into batches, so that it can be stopped and watched.
+struct Batches {
+    each: Ns,
+    until: Instant,
+}
+
+impl Batches {
+    fn of(simulation: &Simulation) -> Batches {
+        let each = Ns((simulation.end().ns() / BATCHES).clamp(BATCH_MIN.0, BATCH_MAX.0));
+        Batches { each, until: Instant::ZERO }
+    }
+    /// Where the next one ends. Past the end of the run nothing is left but to finish, however far away the next event would be.
+    fn next(&mut self, simulation: &Simulation) -> Instant {
+        self.until = if self.until >= simulation.end() { Instant::MAX } else { self.until + self.each };
+        self.until
+    }
+}
+
+/// Runs in batches.
 fn drive(
     simulation: &mut Simulation,
     heard: &mut Heard<'_>,
@@ -242,12 +338,10 @@ fn drive(
     control: Control<'_>,
 ) -> Result<RunEnding, fairground_sim::Stopped> {
     let total = simulation.end().ns();
-    let batch = Ns((total / BATCHES).clamp(BATCH_MIN.0, BATCH_MAX.0));
-    let mut until = Instant::ZERO;
+    let mut batches = Batches::of(simulation);
     for nr in 0.. {
         heard.look(simulation, nr);
-        // Past the end nothing is left but to finish, however far away the next event would be.
-        until = if until >= simulation.end() { Instant::MAX } else { until + batch };
+        let until = batches.next(simulation);
         let flow = match stop_before {
             None => heard.with(|sink| simulation.run_until(until, sink))?,
             Some(limit) => {

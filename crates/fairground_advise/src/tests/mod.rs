@@ -1,5 +1,6 @@
 mod fresh_seeds;
 mod slow;
+mod tally;
 mod trace;
 
 use super::*;

@@ -38,6 +38,10 @@ impl Histogram {
         self.sum += other.sum;
         self.max = self.max.max(other.max);
     }
+    /// As what a value stands in percentiles, but for the largest of all: the end of its class, at most one percent more.
+    pub fn shown(value: u64) -> u64 {
+        classes::highest_of(classes::class_of(value))
+    }
     /// The number of values.
     pub fn len(&self) -> u64 {
         self.len
