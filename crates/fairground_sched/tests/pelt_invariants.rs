@@ -39,7 +39,7 @@ proptest! {
         let (mut now, mut sa) = (0, SchedAvg::default());
         let top = match family {
             PeltFamily::A | PeltFamily::B => cap_scale(u64::from(scale.freq), scale.cpu),
-            PeltFamily::C | PeltFamily::DSynced | PeltFamily::D => 1024,
+            PeltFamily::C | PeltFamily::DSynced | PeltFamily::D | PeltFamily::DWhole => 1024,
         };
         for step in steps {
             apply(family, &mut now, &mut sa, step, scale);

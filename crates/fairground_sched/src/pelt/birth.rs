@@ -40,7 +40,7 @@ impl PeltFamily {
                 sa.period_contrib = FULL_PERIOD_CONTRIB;
             }
             PeltFamily::C => sa.runnable_avg = weight,
-            PeltFamily::DSynced | PeltFamily::D => {}
+            PeltFamily::DSynced | PeltFamily::D | PeltFamily::DWhole => {}
         }
     }
 
@@ -51,7 +51,7 @@ impl PeltFamily {
     pub fn init_group(self, sa: &mut SchedAvg, cfs: &SchedAvg) {
         let (last_update_time, period_contrib) = match self {
             PeltFamily::A => (cfs.last_update_time.max(SCHED_CLOCK_AT_START), FULL_PERIOD_CONTRIB),
-            PeltFamily::B | PeltFamily::C | PeltFamily::DSynced | PeltFamily::D => (SCHED_CLOCK_AT_START, 0),
+            PeltFamily::B | PeltFamily::C | PeltFamily::DSynced | PeltFamily::D | PeltFamily::DWhole => (SCHED_CLOCK_AT_START, 0),
         };
         *sa = SchedAvg { last_update_time, period_contrib, ..SchedAvg::default() };
     }
@@ -70,7 +70,7 @@ impl PeltFamily {
         match self {
             PeltFamily::A => sa.util_sum = util * LOAD_AVG_MAX as u32,
             PeltFamily::B | PeltFamily::C => {}
-            PeltFamily::DSynced | PeltFamily::D => sa.runnable_avg = u64::from(util),
+            PeltFamily::DSynced | PeltFamily::D | PeltFamily::DWhole => sa.runnable_avg = u64::from(util),
         }
     }
 }

@@ -46,6 +46,7 @@ macro_rules! monomorphic {
             PeltFamily::C => PeltFamily::C.$method($($arg),*),
             PeltFamily::DSynced => PeltFamily::DSynced.$method($($arg),*),
             PeltFamily::D => PeltFamily::D.$method($($arg),*),
+            PeltFamily::DWhole => PeltFamily::DWhole.$method($($arg),*),
         }
     };
 }
@@ -61,7 +62,7 @@ impl PeltFamily {
     #[inline]
     pub(crate) fn queue_runnable(self, nr_runnable: u32, second_weight: u64, weight: u64) -> u64 {
         match self {
-            PeltFamily::DSynced | PeltFamily::D => u64::from(nr_runnable),
+            PeltFamily::DSynced | PeltFamily::D | PeltFamily::DWhole => u64::from(nr_runnable),
             PeltFamily::B | PeltFamily::C => second_weight,
             PeltFamily::A => weight,
         }
@@ -70,7 +71,7 @@ impl PeltFamily {
     /// Whether `runnable_avg` counts runnable tasks.
     #[inline(always)]
     pub const fn counts_tasks(self) -> bool {
-        matches!(self, PeltFamily::DSynced | PeltFamily::D)
+        matches!(self, PeltFamily::DSynced | PeltFamily::D | PeltFamily::DWhole)
     }
 
     /// How often an update at `now` scales by frequency and capacity: once if time has passed that it counts, in the families that
@@ -81,7 +82,7 @@ impl PeltFamily {
     pub(crate) fn scalings(self, now: u64, sa: &SchedAvg) -> u64 {
         match self {
             PeltFamily::A | PeltFamily::B => u64::from(Stretch::counts(sa, now)),
-            PeltFamily::C | PeltFamily::DSynced | PeltFamily::D => 0,
+            PeltFamily::C | PeltFamily::DSynced | PeltFamily::D | PeltFamily::DWhole => 0,
         }
     }
 
@@ -96,7 +97,7 @@ impl PeltFamily {
             PeltFamily::B => {
                 u64::from(Stretch::counts(sa, rq_clock.wrapping_sub(running_ns))) + u64::from(Stretch::is_counted(running_ns))
             }
-            PeltFamily::C | PeltFamily::DSynced | PeltFamily::D => 1,
+            PeltFamily::C | PeltFamily::DSynced | PeltFamily::D | PeltFamily::DWhole => 1,
         }
     }
 
@@ -172,7 +173,7 @@ impl PeltFamily {
             PeltFamily::B | PeltFamily::C => {
                 Rates { load: queued, runnable: queued, util: self.util_rate(running && on_rq, scale) }
             }
-            PeltFamily::DSynced | PeltFamily::D => Rates {
+            PeltFamily::DSynced | PeltFamily::D | PeltFamily::DWhole => Rates {
                 load: queued,
                 runnable: if on_rq { runnable << SCHED_CAPACITY_SHIFT } else { 0 },
                 util: self.util_rate(running && on_rq, scale),
@@ -197,7 +198,7 @@ impl PeltFamily {
             PeltFamily::B | PeltFamily::C => {
                 Rates { load: weight, runnable: if some { runnable } else { 0 }, util: self.util_rate(running && some, scale) }
             }
-            PeltFamily::DSynced | PeltFamily::D => Rates {
+            PeltFamily::DSynced | PeltFamily::D | PeltFamily::DWhole => Rates {
                 load: weight,
                 runnable: if some { runnable << SCHED_CAPACITY_SHIFT } else { 0 },
                 util: self.util_rate(running && some, scale),
@@ -239,7 +240,9 @@ impl PeltFamily {
         let busy_ns = match self {
             PeltFamily::A => return false,
             PeltFamily::B => running_ns,
-            PeltFamily::C | PeltFamily::DSynced | PeltFamily::D => cap_scale(cap_scale(running_ns, scale.freq), scale.cpu),
+            PeltFamily::C | PeltFamily::DSynced | PeltFamily::D | PeltFamily::DWhole => {
+                cap_scale(cap_scale(running_ns, scale.freq), scale.cpu)
+            }
         };
         let freq = self.contribution_scale(scale);
         let quiet = Stretch::since_update(sa, rq_clock.wrapping_sub(busy_ns)).step_util(sa, 0, freq);
@@ -275,7 +278,7 @@ impl PeltFamily {
                 sa.load_avg = factors.load.wrapping_mul(sa.load_sum) / divider;
                 sa.runnable_avg = factors.runnable.wrapping_mul(sa.runnable_sum) / divider;
             }
-            PeltFamily::DSynced | PeltFamily::D => {
+            PeltFamily::DSynced | PeltFamily::D | PeltFamily::DWhole => {
                 sa.load_avg = factors.load.wrapping_mul(sa.load_sum) / divider;
                 sa.runnable_avg = sa.runnable_sum / divider;
             }
@@ -287,7 +290,7 @@ impl PeltFamily {
     pub(super) const fn divider(self, sa: &SchedAvg) -> u64 {
         match self {
             PeltFamily::A => LOAD_AVG_MAX,
-            PeltFamily::B | PeltFamily::C | PeltFamily::DSynced | PeltFamily::D => pelt_divider(sa),
+            PeltFamily::B | PeltFamily::C | PeltFamily::DSynced | PeltFamily::D | PeltFamily::DWhole => pelt_divider(sa),
         }
     }
 
@@ -296,7 +299,7 @@ impl PeltFamily {
     const fn contribution_scale(self, scale: Scale) -> u32 {
         match self {
             PeltFamily::A | PeltFamily::B => scale.freq,
-            PeltFamily::C | PeltFamily::DSynced | PeltFamily::D => SCHED_CAPACITY_SCALE as u32,
+            PeltFamily::C | PeltFamily::DSynced | PeltFamily::D | PeltFamily::DWhole => SCHED_CAPACITY_SCALE as u32,
         }
     }
 
@@ -305,7 +308,7 @@ impl PeltFamily {
         match (running, self) {
             (false, _) => 0,
             (true, PeltFamily::A | PeltFamily::B) => scale.cpu,
-            (true, PeltFamily::C | PeltFamily::DSynced | PeltFamily::D) => SCHED_CAPACITY_SCALE as u32,
+            (true, PeltFamily::C | PeltFamily::DSynced | PeltFamily::D | PeltFamily::DWhole) => SCHED_CAPACITY_SCALE as u32,
         }
     }
 
@@ -313,7 +316,7 @@ impl PeltFamily {
         let on = running as u64;
         let runnable = match self {
             PeltFamily::A | PeltFamily::B | PeltFamily::C => on,
-            PeltFamily::DSynced | PeltFamily::D => on << SCHED_CAPACITY_SHIFT,
+            PeltFamily::DSynced | PeltFamily::D | PeltFamily::DWhole => on << SCHED_CAPACITY_SHIFT,
         };
         Rates { load: on, runnable, util: self.util_rate(running, scale) }
     }

@@ -37,7 +37,7 @@ impl PeltFamily {
             self.rebuild_sums(se, weight);
         }
         cfs.load_avg += se.load_avg;
-        cfs.load_sum = cfs.load_sum.wrapping_add(self.queue_load_sum(se, weight));
+        cfs.load_sum = self.joined(cfs.load_sum.wrapping_add(self.queue_load_sum(se, weight)), cfs.load_avg);
         cfs.util_avg += se.util_avg;
         cfs.util_sum += se.util_sum;
         if self.counts_tasks() {
@@ -66,7 +66,7 @@ impl PeltFamily {
                 cfs.util_sum = util_sum(cfs.util_avg, divider as u32);
                 cfs.runnable_sum = cfs.runnable_avg * divider;
             }
-            PeltFamily::D => floor_sums(cfs),
+            PeltFamily::D | PeltFamily::DWhole => self.floor_sums(cfs),
             PeltFamily::A | PeltFamily::B | PeltFamily::C => {}
         }
         self.to_propagate((se.load_sum as i64).wrapping_neg())
@@ -83,7 +83,7 @@ impl PeltFamily {
         removed.runnable = removed.runnable.wrapping_add(match self {
             PeltFamily::A => 0,
             PeltFamily::B | PeltFamily::C => se.load_sum,
-            PeltFamily::DSynced | PeltFamily::D => se.runnable_avg,
+            PeltFamily::DSynced | PeltFamily::D | PeltFamily::DWhole => se.runnable_avg,
         });
         se.last_update_time = 0;
     }
@@ -107,14 +107,14 @@ impl PeltFamily {
         match self {
             PeltFamily::A => 0,
             PeltFamily::B | PeltFamily::C => (gone.runnable as i64).wrapping_neg(),
-            PeltFamily::DSynced | PeltFamily::D => {
+            PeltFamily::DSynced | PeltFamily::D | PeltFamily::DWhole => {
                 sub_positive(&mut cfs.runnable_avg, gone.runnable);
                 sub_positive(&mut cfs.runnable_sum, gone.runnable * divider);
                 if self == PeltFamily::DSynced {
                     cfs.load_sum = cfs.load_avg.wrapping_mul(divider);
                     cfs.runnable_sum = cfs.runnable_avg * divider;
                 }
-                floor_sums(cfs);
+                self.floor_sums(cfs);
                 -((gone.runnable * divider) as i64) >> SCHED_CAPACITY_SHIFT
             }
         }
@@ -146,8 +146,45 @@ impl PeltFamily {
         match self {
             PeltFamily::A => Some((se.load_avg, se.load_sum)),
             PeltFamily::B | PeltFamily::C => Some((se.runnable_avg, runnable_weight.wrapping_mul(se.runnable_sum))),
-            PeltFamily::DSynced | PeltFamily::D => None,
+            PeltFamily::DSynced | PeltFamily::D | PeltFamily::DWhole => None,
         }
+    }
+
+    /// What is left of a sum when something went: no less than its average needs at the start of a period,
+    ///
+    /// ```text
+    /// d        max(low 32 bits of the sum, low 32 bits of avg * PELT_MIN_DIVIDER)
+    /// d-whole  max(sum, avg * PELT_MIN_DIVIDER)
+    /// ```
+    ///
+    /// In family D that is a maximum of 32 bits, and the sums of load and of runnable tasks have 64. From load_avg
+    /// 2^32 / 47742 = 89,962 on a queue's sum may be beyond 32 bits, and two tasks of nice -20 have 177,522. With the next one to
+    /// leave the queue loses that much at its next update: a fault of the kernel.
+    ///
+    /// Kernel: fair.c dequeue_load_avg(), detach_entity_load_avg(), update_tg_cfs_load(), v5.17–
+    #[inline]
+    pub(super) fn left(self, sum: u64, avg: u64) -> u64 {
+        let least = avg.wrapping_mul(PELT_MIN_DIVIDER);
+        match self {
+            PeltFamily::A | PeltFamily::B | PeltFamily::C | PeltFamily::DSynced => sum,
+            PeltFamily::D => u64::from((sum as u32).max(least as u32)),
+            PeltFamily::DWhole => sum.max(least),
+        }
+    }
+
+    /// A queue's sum of load when something has joined.
+    ///
+    /// Kernel: fair.c enqueue_load_avg(), v7.0–
+    #[inline]
+    pub(super) fn joined(self, sum: u64, avg: u64) -> u64 {
+        if self == PeltFamily::DWhole { self.left(sum, avg) } else { sum }
+    }
+
+    /// What is left of all three sums; that of utilisation has 32 bits in any family.
+    fn floor_sums(self, sa: &mut SchedAvg) {
+        sa.load_sum = self.left(sa.load_sum, sa.load_avg);
+        sa.runnable_sum = self.left(sa.runnable_sum, sa.runnable_avg);
+        sa.util_sum = sa.util_sum.max(util_sum(sa.util_avg, PELT_MIN_DIVIDER as u32));
     }
 
     /// Sums from averages, for the place in the period that the queue is at.
@@ -168,7 +205,9 @@ impl PeltFamily {
     const fn queue_load_sum(self, se: &SchedAvg, weight: u64) -> u64 {
         match self {
             PeltFamily::A => se.load_sum,
-            PeltFamily::B | PeltFamily::C | PeltFamily::DSynced | PeltFamily::D => weight.wrapping_mul(se.load_sum),
+            PeltFamily::B | PeltFamily::C | PeltFamily::DSynced | PeltFamily::D | PeltFamily::DWhole => {
+                weight.wrapping_mul(se.load_sum)
+            }
         }
     }
 
@@ -176,7 +215,7 @@ impl PeltFamily {
     const fn to_propagate(self, sum: i64) -> i64 {
         match self {
             PeltFamily::A => 0,
-            PeltFamily::B | PeltFamily::C | PeltFamily::DSynced | PeltFamily::D => sum,
+            PeltFamily::B | PeltFamily::C | PeltFamily::DSynced | PeltFamily::D | PeltFamily::DWhole => sum,
         }
     }
 }
@@ -189,9 +228,63 @@ pub(super) fn sub_positive(value: &mut u64, less: u64) {
     *value = value.saturating_sub(less);
 }
 
-/// No sum may fall below what its average needs at the start of a period.
-fn floor_sums(sa: &mut SchedAvg) {
-    sa.load_sum = sa.load_sum.max(sa.load_avg.wrapping_mul(PELT_MIN_DIVIDER));
-    sa.runnable_sum = sa.runnable_sum.max(sa.runnable_avg * PELT_MIN_DIVIDER);
-    sa.util_sum = sa.util_sum.max(util_sum(sa.util_avg, PELT_MIN_DIVIDER as u32));
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pelt::{CfsRqLoad, Scale};
+
+    const MINUS_20: u64 = 88_761;
+    const TIME: u64 = 46_718;
+
+    /// Two tasks of nice -20 stay when one of nice 0 leaves: sum and, after the next period, average of what stays.
+    fn what_stays(family: PeltFamily, leave: fn(PeltFamily, &mut SchedAvg)) -> (u64, u64) {
+        let load = 2 * MINUS_20 + 1024;
+        let mut cfs = SchedAvg { load_avg: load, load_sum: load * TIME, ..SchedAvg::default() };
+        leave(family, &mut cfs);
+        let sum = cfs.load_sum;
+        let weight = 2 * MINUS_20;
+        family.update_cfs_rq(1024 * 1024, &mut cfs, CfsRqLoad { weight, runnable: 2, running: true }, Scale::FULL);
+        (sum, cfs.load_avg)
+    }
+
+    fn of_nice_0() -> SchedAvg {
+        SchedAvg { load_avg: 1024, load_sum: TIME, ..SchedAvg::default() }
+    }
+
+    #[test]
+    fn two_urgent_tasks_lose_load_when_a_third_leaves() {
+        let ways: [fn(PeltFamily, &mut SchedAvg); 3] = [
+            |family, cfs| {
+                family.detach(cfs, &of_nice_0(), 1024);
+            },
+            |family, cfs| {
+                let mut removed = Removed::default();
+                family.remove(&mut removed, &mut of_nice_0());
+                family.consume_removed(cfs, &mut removed);
+            },
+            // Its new weight is its old one: what stays is cut, and then it comes back.
+            |family, cfs| family.reweight(cfs, &mut of_nice_0(), 1024, 1024, 1024),
+        ];
+        let whole = 2 * MINUS_20 * TIME;
+        let cut = whole - (1 << 32);
+        for (way, comes_back) in ways.into_iter().zip([0, 0, 1024 * TIME]) {
+            assert_eq!(what_stays(PeltFamily::D, way).0, cut + comes_back);
+            for family in [PeltFamily::DSynced, PeltFamily::DWhole] {
+                assert_eq!(what_stays(family, way).0, whole + comes_back, "{family:?}");
+            }
+        }
+        let [kept, less] = [PeltFamily::DWhole, PeltFamily::D].map(|family| what_stays(family, ways[0]).1);
+        assert!(kept.abs_diff(2 * MINUS_20) < 10, "{kept}");
+        assert!((88_000..=92_000).contains(&(kept - less)), "{kept}, {less}");
+    }
+
+    /// The sum of a queue is 10 short of what its average needs: with d-whole one that joins finds and mends that.
+    #[test]
+    fn who_joins_lifts_the_sum_of_load() {
+        for (family, short) in [(PeltFamily::D, 10), (PeltFamily::DWhole, 0)] {
+            let mut cfs = SchedAvg { load_avg: 1024, load_sum: 1024 * TIME - 10, ..SchedAvg::default() };
+            family.attach(&mut cfs, &mut of_nice_0(), 1024);
+            assert_eq!((cfs.load_avg, cfs.load_sum), (2048, 2048 * TIME - short), "{family:?}");
+        }
+    }
 }

@@ -54,7 +54,7 @@ impl PeltFamily {
         (se.util_avg, se.util_sum) = (group.util_avg, sum);
         parent.util_avg = add_positive(u64::from(parent.util_avg), delta) as u32;
         parent.util_sum = match self {
-            PeltFamily::D => {
+            PeltFamily::D | PeltFamily::DWhole => {
                 let moved = add_positive(u64::from(parent.util_sum), delta_sum) as u32;
                 moved.max(util_sum(parent.util_avg, PELT_MIN_DIVIDER as u32))
             }
@@ -71,13 +71,17 @@ impl PeltFamily {
             return;
         }
         let divider = self.propagation_divider(parent);
-        let sum = group.runnable_avg * divider;
+        let sum = match self {
+            // The kernel has it in 32 bits on the way.
+            PeltFamily::D => u64::from((group.runnable_avg * divider) as u32),
+            _ => group.runnable_avg * divider,
+        };
         let delta_sum = sum as i64 - se.runnable_sum as i64;
         (se.runnable_avg, se.runnable_sum) = (group.runnable_avg, sum);
         parent.runnable_avg = add_positive(parent.runnable_avg, delta);
         parent.runnable_sum = match self {
             PeltFamily::DSynced => parent.runnable_avg * divider,
-            _ => add_positive(parent.runnable_sum, delta_sum).max(parent.runnable_avg * PELT_MIN_DIVIDER),
+            _ => self.left(add_positive(parent.runnable_sum, delta_sum), parent.runnable_avg),
         };
     }
 
@@ -150,8 +154,7 @@ impl PeltFamily {
         parent.load_avg = add_positive(parent.load_avg, delta_avg);
         parent.load_sum = match self {
             PeltFamily::DSynced => parent.load_avg.wrapping_mul(divider),
-            PeltFamily::D => add_positive(parent.load_sum, delta_sum).max(parent.load_avg.wrapping_mul(PELT_MIN_DIVIDER)),
-            _ => add_positive(parent.load_sum, delta_sum),
+            _ => self.left(add_positive(parent.load_sum, delta_sum), parent.load_avg),
         };
         if self.counts_tasks() {
             return;
@@ -172,7 +175,7 @@ impl PeltFamily {
     const fn propagation_divider(self, parent: &SchedAvg) -> u64 {
         match self {
             PeltFamily::A | PeltFamily::B | PeltFamily::C => LOAD_AVG_MAX,
-            PeltFamily::DSynced | PeltFamily::D => self.divider(parent),
+            PeltFamily::DSynced | PeltFamily::D | PeltFamily::DWhole => self.divider(parent),
         }
     }
 }

@@ -11,9 +11,11 @@ seams! {
         B "b" "As family a, with runnable load of entities too, unweighted sums of entities, and a divider that moves within the period.",
         C "c" "As family b, but time is scaled, not contributions.",
         DSynced "d-synced" "As family d, but most sums are made anew from their averages where something leaves or is propagated.",
-        D "d" "As family c, with runnable_avg, which counts runnable tasks, in place of runnable load.",
+        D "d" "As family c, with runnable_avg, which counts runnable tasks, in place of runnable load; what is left of a queue's sums \
+               is cut to 32 bits where something leaves or is propagated, so that a queue with much load loses it.",
+        DWhole "d-whole" "As family d, but nothing is cut, and a queue's sum of load is floored where something joins, too.",
     }
-    history { v(4, 12) => A, v(4, 20) => B, v(5, 1) => C, v(5, 7) => DSynced, v(5, 17) => D, }
+    history { v(4, 12) => A, v(4, 20) => B, v(5, 1) => C, v(5, 7) => DSynced, v(5, 17) => D, v(7, 0) => DWhole, }
 
     /// Which time load tracking reads, and what becomes of idle time that a slow CPU did not have.
     PeltClockRule = pelt_clock {

@@ -29,7 +29,7 @@ fn golden(family: PeltFamily) -> Vec<(u64, SchedAvg)> {
             let runnable = match family {
                 PeltFamily::A => 0,
                 PeltFamily::B | PeltFamily::C => 1024,
-                PeltFamily::DSynced | PeltFamily::D => tasks,
+                PeltFamily::DSynced | PeltFamily::D | PeltFamily::DWhole => tasks,
             };
             family.update_se(now, &mut sa, SeLoad { on_rq, runnable, running, weight: 1024 }, scale);
             (now, sa)

@@ -23,7 +23,7 @@ impl Model {
             match self.rules.family {
                 PeltFamily::A => own.util_sum = (util * LOAD_AVG_MAX) as u32,
                 PeltFamily::B | PeltFamily::C => {}
-                PeltFamily::DSynced | PeltFamily::D => own.runnable_avg = util,
+                PeltFamily::DSynced | PeltFamily::D | PeltFamily::DWhole => own.runnable_avg = util,
             }
         }
         if !self.rules.joins_when_queued {
@@ -62,7 +62,7 @@ impl Model {
         let time = match self.rules.family {
             PeltFamily::A => 0,
             PeltFamily::B | PeltFamily::C => avg.load_sum,
-            PeltFamily::DSynced | PeltFamily::D => avg.runnable_avg,
+            PeltFamily::DSynced | PeltFamily::D | PeltFamily::DWhole => avg.runnable_avg,
         };
         let gone = &mut self.queues[queue].gone;
         *gone = (gone.0 + 1, gone.1 + avg.load_avg, gone.2 + u64::from(avg.util_avg), gone.3 + time);

@@ -62,10 +62,23 @@ pub(super) fn divider(family: PeltFamily, avg: &SchedAvg) -> u64 {
     if family == PeltFamily::A { LOAD_AVG_MAX } else { PELT_MIN_DIVIDER + u64::from(avg.period_contrib) }
 }
 
-/// No sum is less than its average needs.
-fn lift(avg: &mut SchedAvg) {
-    avg.load_sum = avg.load_sum.max(avg.load_avg * PELT_MIN_DIVIDER);
-    avg.runnable_sum = avg.runnable_sum.max(avg.runnable_avg * PELT_MIN_DIVIDER);
+/// Whether the averages count runnable tasks.
+fn counts(family: PeltFamily) -> bool {
+    matches!(family, PeltFamily::D | PeltFamily::DWhole)
+}
+
+/// No sum is less than its average needs. Up to v6.18 the comparison sees 32 bits of each, and leaves no more.
+fn lifted(family: PeltFamily, sum: u64, avg: u64) -> u64 {
+    let needed = avg * PELT_MIN_DIVIDER;
+    match family {
+        PeltFamily::D => (sum % (1 << 32)).max(needed % (1 << 32)),
+        _ => sum.max(needed),
+    }
+}
+
+fn lift(family: PeltFamily, avg: &mut SchedAvg) {
+    avg.load_sum = lifted(family, avg.load_sum, avg.load_avg);
+    avg.runnable_sum = lifted(family, avg.runnable_sum, avg.runnable_avg);
     avg.util_sum = avg.util_sum.max(avg.util_avg * PELT_MIN_DIVIDER as u32);
 }
 
@@ -112,10 +125,10 @@ impl Queue {
                 PeltFamily::A => 0,
                 PeltFamily::B | PeltFamily::C => -(time as i64),
                 PeltFamily::DSynced => unreachable!("invariant: no profile of this model has it"),
-                PeltFamily::D => {
+                PeltFamily::D | PeltFamily::DWhole => {
                     less(&mut avg.runnable_avg, time);
                     less(&mut avg.runnable_sum, time * by);
-                    lift(avg);
+                    lift(rules.family, avg);
                     (-((time * by) as i64)).div_euclid(1024)
                 }
             };
@@ -141,7 +154,7 @@ impl Queue {
             let by = divider(family, se);
             se.util_sum = se.util_avg * by as u32;
             whole = se.load_avg * by;
-            if family == PeltFamily::D {
+            if counts(family) {
                 se.runnable_sum = se.runnable_avg * by;
                 se.load_sum = if weight < whole { whole / weight } else { 1 };
                 self.avg.runnable_avg += se.runnable_avg;
@@ -154,6 +167,9 @@ impl Queue {
         }
         self.avg.load_avg += se.load_avg;
         self.avg.load_sum += whole;
+        if family == PeltFamily::DWhole {
+            self.avg.load_sum = lifted(family, self.avg.load_sum, self.avg.load_avg);
+        }
         self.avg.util_avg += se.util_avg;
         self.avg.util_sum += se.util_sum;
         self.changes(if family == PeltFamily::A { 0 } else { se.load_sum as i64 });
@@ -166,10 +182,10 @@ impl Queue {
         less(&mut avg.load_sum, if family == PeltFamily::A { se.load_sum } else { weight * se.load_sum });
         avg.util_avg = avg.util_avg.saturating_sub(se.util_avg);
         avg.util_sum = avg.util_sum.saturating_sub(se.util_sum);
-        if family == PeltFamily::D {
+        if counts(family) {
             less(&mut avg.runnable_avg, se.runnable_avg);
             less(&mut avg.runnable_sum, se.runnable_sum);
-            lift(avg);
+            lift(rules.family, avg);
         }
         self.changes(if family == PeltFamily::A { 0 } else { -(se.load_sum as i64) });
     }
@@ -240,9 +256,9 @@ impl Entity {
             less(&mut queue.avg.load_avg, self.avg.load_avg);
             less(&mut queue.avg.load_sum, rules.down(self.weight) * self.avg.load_sum);
         }
-        if rules.family == PeltFamily::D {
+        if counts(rules.family) {
             // Recorded on 6.1: what is left of the sum is no less than the average needs at the start of a period.
-            queue.avg.load_sum = queue.avg.load_sum.max(queue.avg.load_avg * (LOAD_AVG_MAX - 1024));
+            queue.avg.load_sum = lifted(rules.family, queue.avg.load_sum, queue.avg.load_avg);
         }
         self.weight = weight;
         if rules.propagation == Propagation::RunnableSum && self.below.is_some() {
@@ -256,6 +272,9 @@ impl Entity {
             }
             queue.avg.load_avg += self.avg.load_avg;
             queue.avg.load_sum += rules.down(weight) * self.avg.load_sum;
+            if rules.family == PeltFamily::DWhole {
+                queue.avg.load_sum = lifted(rules.family, queue.avg.load_sum, queue.avg.load_avg);
+            }
         }
         if self.on {
             queue.load += self.weight;
@@ -267,7 +286,7 @@ impl Entity {
 
     /// update_tg_cfs_util() and the two beside it: utilisation, runnable tasks and load of the queue `below` reach the entity and `above`.
     pub(super) fn take(&mut self, rules: &Rules, above: &mut Queue, below: &Queue, change: i64, share: u64) {
-        let (d, parent, group) = (rules.family == PeltFamily::D, &mut above.avg, &below.avg);
+        let (d, parent, group) = (counts(rules.family), &mut above.avg, &below.avg);
         let by = if d { divider(rules.family, parent) } else { LOAD_AVG_MAX };
         let util = i64::from(group.util_avg) - i64::from(self.avg.util_avg);
         if util != 0 {
@@ -282,12 +301,12 @@ impl Entity {
         }
         let tasks = group.runnable_avg as i64 - self.avg.runnable_avg as i64;
         if d && tasks != 0 {
-            let sum = group.runnable_avg * by;
+            let sum = if rules.family == PeltFamily::D { group.runnable_avg * by % (1 << 32) } else { group.runnable_avg * by };
             let moved = sum as i64 - self.avg.runnable_sum as i64;
             (self.avg.runnable_avg, self.avg.runnable_sum) = (group.runnable_avg, sum);
             plus(&mut parent.runnable_avg, tasks);
             plus(&mut parent.runnable_sum, moved);
-            parent.runnable_sum = parent.runnable_sum.max(parent.runnable_avg * PELT_MIN_DIVIDER);
+            parent.runnable_sum = lifted(rules.family, parent.runnable_sum, parent.runnable_avg);
         }
         match rules.propagation {
             Propagation::Averages | Propagation::AveragesAndRunnableLoad => self.take_average(rules, above, share),
@@ -321,7 +340,7 @@ impl Entity {
         let time = time.max(u64::from(self.avg.util_sum >> 10));
         let load = weight * time / by;
         let delta = load as i64 - self.avg.load_avg as i64;
-        let d = rules.family == PeltFamily::D;
+        let d = counts(rules.family);
         if d && delta == 0 {
             return;
         }
@@ -329,7 +348,7 @@ impl Entity {
         plus(&mut above.avg.load_sum, (weight * time) as i64 - (weight * self.avg.load_sum) as i64);
         (self.avg.load_avg, self.avg.load_sum) = (load, time);
         if d {
-            above.avg.load_sum = above.avg.load_sum.max(above.avg.load_avg * PELT_MIN_DIVIDER);
+            above.avg.load_sum = lifted(rules.family, above.avg.load_sum, above.avg.load_avg);
             return;
         }
         let second = rules.down(self.second);
