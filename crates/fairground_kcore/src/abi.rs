@@ -4,7 +4,7 @@
 use std::ffi::{c_char, c_void};
 
 /// The version of the interface. A library of another version is refused.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 /// The answer of a core that has stopped.
 pub(crate) const BROKEN: i64 = -10_000;
 /// The idle task in a [`Kind::Switch`].
@@ -81,6 +81,7 @@ pub(crate) struct ForkTables {
     pub(crate) policy: u32,
     pub(crate) priority: u32,
     pub(crate) group: u32,
+    pub(crate) outside: u32,
     pub(crate) name: *const c_char,
 }
 

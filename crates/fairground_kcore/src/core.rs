@@ -66,6 +66,8 @@ pub struct Fork {
     pub priority: u32,
     /// 0 = the root group.
     pub group: u32,
+    /// Whether it comes from outside, and not from the running task.
+    pub outside: bool,
 }
 
 /// From where a task is woken.
@@ -215,8 +217,8 @@ impl KernelCore {
     /// Makes a task, which does not run yet; the answer is its number.
     pub fn fork(&mut self, cpu: u32, now_ns: u64, how: &Fork) -> Result<u32, CallError> {
         let name = c_text(&how.name)?;
-        let Fork { nice, policy, priority, group, .. } = *how;
-        let tables = ForkTables { nice, policy, priority, group, name: name.as_ptr() };
+        let Fork { nice, policy, priority, group, outside, .. } = *how;
+        let tables = ForkTables { nice, policy, priority, group, outside: outside.into(), name: name.as_ptr() };
         // SAFETY: the struct and its name are valid during the call, and the core copies them.
         self.call(|table| unsafe { (table.fork)(cpu, now_ns, &raw const tables) }).map(|task| task as u32)
     }

@@ -140,7 +140,7 @@ impl TreeCore {
         group.and_then(|group| self.groups.get(group.index())).copied().unwrap_or(0)
     }
 
-    fn fork(&mut self, ours: &Sched, cpu: u32, now: u64, child: TaskId) -> Result<(), String> {
+    fn fork(&mut self, ours: &Sched, (cpu, now): (u32, u64), parent: Option<TaskId>, child: TaskId) -> Result<(), String> {
         let row = ours.task(child);
         let how = Fork {
             name: format!("t{}", child.get()),
@@ -148,6 +148,7 @@ impl TreeCore {
             policy: policy_number(row.policy),
             priority: 0,
             group: self.group(row.group),
+            outside: parent.is_none(),
         };
         let number = self.core.fork(cpu, now, &how);
         let number = self.said(number)?;
@@ -337,7 +338,7 @@ impl TreeCore {
     /// A task that has slept since before the run: it is made, runs for no time, and sleeps.
     fn begin_asleep(&mut self, ours: &Sched, task: TaskId) -> Result<(), String> {
         let now = self.boot_ns;
-        self.fork(ours, 0, now, task)?;
+        self.fork(ours, (0, now), None, task)?;
         let number = self.number(task)?;
         let cpu = self.core.wake_up_new_task(0, now, number);
         let cpu = self.said(cpu)?;
@@ -408,8 +409,8 @@ impl LeadingCore for TreeCore {
             self.set(counted)?;
         }
         match entry {
-            Entry::Fork { child, .. } => {
-                self.fork(ours, cpu, now, child)?;
+            Entry::Fork { parent, child } => {
+                self.fork(ours, (cpu, now), parent, child)?;
             }
             Entry::WakeNew { child, wanted } => {
                 let number = self.number(child)?;

@@ -172,7 +172,7 @@ impl Beside {
             self.jiffies = site.jiffies;
         }
         match entry {
-            Entry::Fork { child, .. } => self.fork(ours, cpu, now, child)?,
+            Entry::Fork { parent, child } => self.fork(ours, (cpu, now), parent, child)?,
             Entry::WakeNew { wanted: Some(_), .. } => {
                 return Err(Trouble::Untold("a task that starts on a CPU of the scenario's choice"));
             }
@@ -235,7 +235,7 @@ impl Beside {
         Ok(())
     }
 
-    fn fork(&mut self, ours: &Sched, cpu: u32, now: u64, child: TaskId) -> Result<(), CallError> {
+    fn fork(&mut self, ours: &Sched, (cpu, now): (u32, u64), parent: Option<TaskId>, child: TaskId) -> Result<(), CallError> {
         let task = ours.task(child);
         let policy = match task.policy {
             Policy::Normal => 0,
@@ -244,7 +244,14 @@ impl Beside {
             _ => return Err(CallError::Refused(-22)),
         };
         let group = task.group.map_or(0, |group| self.groups[group.index()]);
-        let how = Fork { name: format!("t{}", child.get()), nice: task.nice.into(), policy, group, ..Fork::default() };
+        let how = Fork {
+            name: format!("t{}", child.get()),
+            nice: task.nice.into(),
+            policy,
+            group,
+            outside: parent.is_none(),
+            ..Fork::default()
+        };
         let row = self.core.fork(cpu, now, &how)?;
         self.take_requests();
         let cpus: Vec<u32> = ours.cpu_ids().filter(|&cpu| task.cpus_allowed.contains(cpu)).map(CpuId::get).collect();

@@ -90,6 +90,29 @@ int fg_dress(struct task_struct *task, int nice, u32 policy, u32 group)
 	return 0;
 }
 
+/*
+ * Who forks if no task does. Trees that place a child at fork go by the queue of the current task and by that task's
+ * virtual time, and account it. A task from outside has nobody there: its parent stands at the minimum of the queue and has
+ * nothing to account, and the queue is a copy.
+ */
+static struct task_struct *fg_outsider(u32 group)
+{
+#ifdef FG_HAS_FORK_PLACE
+	static struct task_struct outsider;
+	static struct cfs_rq queue;
+
+	queue = *fg_group(group)->cfs_rq[fg_cpu];
+	outsider = fg_first;
+	outsider.se.cfs_rq = &queue;
+	queue.curr = &outsider.se;
+	outsider.se.vruntime = queue.min_vruntime;
+	outsider.se.exec_start = S64_MAX;
+	return &outsider;
+#else
+	return current;
+#endif
+}
+
 static fg_s64 fg_fork_body(const struct fg_fork *how)
 {
 	struct sched_attr attr = {
@@ -101,7 +124,10 @@ static fg_s64 fg_fork_body(const struct fg_fork *how)
 	if (how->nice < MIN_NICE || how->nice > MAX_NICE || !fg_group(how->group))
 		return -EINVAL;
 	task = fg_new_task(how->name);
+	if (how->outside)
+		fg_current = fg_outsider(how->group);
 	wrong = fg_dress(task, how->nice, how->policy, how->group);
+	fg_current = fg_running[fg_cpu];
 	if (!wrong && task->policy != how->policy)
 		wrong = sched_setattr_nocheck(task, &attr);
 	return wrong ? wrong : task->pid;

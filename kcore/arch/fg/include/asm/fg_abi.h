@@ -11,7 +11,7 @@
 #ifndef FG_ABI_H
 #define FG_ABI_H
 
-#define FG_ABI_VERSION 2
+#define FG_ABI_VERSION 3
 #define FG_BROKEN (-10000)
 
 typedef unsigned long long fg_u64;
@@ -63,6 +63,7 @@ struct fg_fork {
 	fg_u32 policy;			/* SCHED_NORMAL, SCHED_FIFO … as in Linux */
 	fg_u32 priority;		/* of real-time tasks, 1..99 */
 	fg_u32 group;			/* 0 = the root group */
+	fg_u32 outside;			/* 1: not by the running task */
 	const char *name;
 };
 
