@@ -7,7 +7,7 @@ use crate::fair::DequeueFlags;
 use crate::fair::balance::BalanceStep;
 use crate::rq::Urgency;
 use crate::rt::RtRq;
-use crate::seam::{Preemption, RepeatedPick};
+use crate::seam::{IdleTimeEnd, Preemption, RepeatedPick};
 use crate::task::TaskState;
 use fairground_model::{Op, PrevState, Reason, TraceEvent};
 use fairground_stdx::{CpuId, Instant, TaskId};
@@ -175,6 +175,9 @@ impl Sched {
     /// Kernel: core.c __schedule() from pick_next_task() on, v4.12–
     pub(crate) fn switch_to(&mut self, cx: &mut Ctx<'_, '_>, leaving: Leaving, next: Option<TaskId>) -> Switch {
         let Leaving { prev, prev_state, moving, .. } = leaving;
+        if prev.is_none() && (next.is_some() || self.rqs[cx.cpu].stop_running) {
+            self.put_prev_task_idle(cx);
+        }
         self.put_prev_set_next_task(cx, prev, next);
         self.hrtick_at_pick(cx, prev, next);
         if next.is_none() && !self.rqs[cx.cpu].stop_running {
@@ -305,6 +308,15 @@ impl Sched {
         match next {
             Some(task) => self.set_next_task_fair(cx, task),
             None => self.rqs[cx.cpu].stats.sched_goidle += u64::from(!self.rqs[cx.cpu].stop_running),
+        }
+    }
+
+    /// The idle task of `cx.cpu` is put down.
+    ///
+    /// Kernel: idle.c put_prev_task_idle(), v7.0–
+    fn put_prev_task_idle(&mut self, cx: &Ctx<'_, '_>) {
+        if self.profile.idle_time_end == IdleTimeEnd::PutIdle {
+            self.update_avg_idle(cx, cx.cpu);
         }
     }
 

@@ -12,6 +12,7 @@ use crate::Sched;
 use crate::ctx::Ctx;
 use crate::fair::EnqueueFlags;
 use crate::fair::select_task_rq::{Wake, only_cpu};
+use crate::seam::IdleTimeEnd;
 use crate::task::TaskState;
 use fairground_model::{MachineView, Op, TraceEvent, WakeContext};
 use fairground_stdx::{CpuId, TaskId};
@@ -223,7 +224,9 @@ impl Sched {
         };
         self.check_preempt_curr(cx, cpu, task, arrival);
         self.task_woken(cx, task);
-        self.update_avg_idle(cx, cpu);
+        if self.profile.idle_time_end == IdleTimeEnd::WakeUp {
+            self.update_avg_idle(cx, cpu);
+        }
         self.leave_if_forbidden(cx, task);
     }
 

@@ -9,8 +9,8 @@
 //!
 //! Seam `avg_vruntime`: up to v6.18 zero follows the smallest virtual time and w is a weight of 1024 for nice 0; from v7.2 on zero goes
 //! to the average itself whenever that is asked for, so that keys stay small, and w is the full weight. The recorded stable kernel 6.12
-//! has the one without the other. Where zero lies shows only where a queue has run empty. Sums are kept in 128 bits, which no queue
-//! overflows.
+//! has the one without the other, and in that of 6.18 zero goes to the average whenever one joins those that wait, or leaves them.
+//! Where zero lies shows only where a queue has run empty. Sums are kept in 128 bits, which no queue overflows.
 //!
 //! The running entity is in no sum, since its virtual time moves; it is added when somebody asks.
 
@@ -72,10 +72,22 @@ impl Sched {
     /// Kernel: fair.c avg_vruntime(), v6.6–
     pub(crate) fn settled_average(&mut self, cfs_rq: CfsRqId) -> Vruntime {
         let average = self.averages(cfs_rq).avg_vruntime();
-        if self.profile.avg_vruntime != AvgVruntime::MinVruntime {
+        if self.profile.avg_vruntime.settles_when_asked() {
             self.cfs_rqs[cfs_rq].move_zero_of_averages(average);
         }
         average
+    }
+
+    /// One has joined those that wait on `cfs_rq`, or has left them: zero may follow. One that has just been put back counts twice,
+    /// since it is still the current one.
+    ///
+    /// Kernel: fair.c __enqueue_entity(), __dequeue_entity() with update_zero_vruntime(), v6.18 stable
+    #[inline]
+    pub(crate) fn waiting_changed(&mut self, cfs_rq: CfsRqId) {
+        if self.profile.avg_vruntime == AvgVruntime::ZeroQueued {
+            let average = self.averages(cfs_rq).avg_vruntime();
+            self.cfs_rqs[cfs_rq].move_zero_of_averages(average);
+        }
     }
 }
 

@@ -100,6 +100,7 @@ impl Sched {
         self.check_cfs_rq_runtime(cx, cfs_rq);
         if self.ses[se].on_rq {
             self.level(se).enqueue_in_order();
+            self.waiting_changed(cfs_rq);
             self.update_load_avg(cx, se, Tell::Nobody);
         }
         self.cfs_rqs[cfs_rq].curr = None;
@@ -111,6 +112,7 @@ impl Sched {
         let mut level = self.level(se);
         if level.se.on_rq {
             level.dequeue_from_order();
+            self.waiting_changed(self.ses[se].cfs_rq);
             self.update_load_avg(cx, se, Tell::Group);
             level = self.level(se);
             if level.profile.pick.is_eevdf() {

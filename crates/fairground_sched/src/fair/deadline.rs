@@ -8,9 +8,9 @@ use super::level::Level;
 use crate::Sched;
 use crate::ctx::Ctx;
 use crate::fair::SchedEntity;
-use crate::fair::weight::calc_delta_fair;
+use crate::fair::weight::{Division, calc_delta_fair};
 use crate::rq::Urgency;
-use crate::seam::{Protection, ScaleLoadDown};
+use crate::seam::Protection;
 use fairground_model::Reason;
 use fairground_model::features::Feat;
 use fairground_stdx::SeId;
@@ -18,8 +18,8 @@ use fairground_stdx::SeId;
 impl SchedEntity {
     /// Its request in virtual time.
     #[inline]
-    pub(crate) fn virtual_request(&mut self, down: ScaleLoadDown) -> u64 {
-        calc_delta_fair(down, self.slice, &mut self.load)
+    pub(crate) fn virtual_request(&mut self, how: Division) -> u64 {
+        calc_delta_fair(how, self.slice, &mut self.load)
     }
 }
 
@@ -35,7 +35,7 @@ impl Level<'_> {
         if !self.se.custom_slice {
             self.se.slice = self.tunables.base_slice_ns;
         }
-        self.se.deadline = self.se.vruntime.plus(self.se.virtual_request(self.profile.scale_load_down));
+        self.se.deadline = self.se.vruntime.plus(self.se.virtual_request(self.profile.division()));
         true
     }
 

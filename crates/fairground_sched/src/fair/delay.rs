@@ -137,10 +137,12 @@ impl Sched {
         let is_curr = self.cfs_rqs[cfs_rq].curr == Some(se);
         if !is_curr {
             self.level(se).dequeue_from_order();
+            self.waiting_changed(cfs_rq);
         }
         self.place_entity_by_lag(cx, cfs_rq, se, false);
         if !is_curr {
             self.level(se).enqueue_in_order();
+            self.waiting_changed(cfs_rq);
         }
     }
 }

@@ -12,8 +12,8 @@
 use super::level::Level;
 use crate::Sched;
 use crate::fair::SchedEntity;
-use crate::fair::weight::calc_delta_fair;
-use crate::seam::{Protection, ScaleLoadDown};
+use crate::fair::weight::{Division, calc_delta_fair};
+use crate::seam::Protection;
 use fairground_model::features::{Feat, FeatSet};
 use fairground_stdx::{CfsRqId, SeId};
 
@@ -46,8 +46,8 @@ impl SchedEntity {
     }
 
     /// Its protection ends at the latest when it has run `slice` from here.
-    fn protect_no_longer_than(&mut self, down: ScaleLoadDown, slice: u64) {
-        let end = self.vruntime.plus(calc_delta_fair(down, slice, &mut self.load));
+    fn protect_no_longer_than(&mut self, how: Division, slice: u64) {
+        let end = self.vruntime.plus(calc_delta_fair(how, slice, &mut self.load));
         self.vprot = self.vprot.min(end);
     }
 }
@@ -79,7 +79,7 @@ impl Level<'_> {
             false => self.tunables.normalized_base_slice_ns,
         };
         if limit < self.se.slice {
-            self.se.protect_no_longer_than(self.profile.scale_load_down, limit);
+            self.se.protect_no_longer_than(self.profile.division(), limit);
         }
     }
 }
@@ -89,9 +89,9 @@ impl Sched {
     ///
     /// Kernel: fair.c update_protect_slice(), v6.17–
     pub(super) fn shrink_protection(&mut self, cfs_rq: CfsRqId, curr: SeId) {
-        let down = self.profile.scale_load_down;
+        let how = self.profile.division();
         let waiting = self.cfs_rqs[cfs_rq].deadlines.min_slice().unwrap_or(u64::MAX);
         let entity = &mut self.ses[curr];
-        entity.protect_no_longer_than(down, waiting.min(entity.slice));
+        entity.protect_no_longer_than(how, waiting.min(entity.slice));
     }
 }

@@ -7,9 +7,9 @@
 //! ```
 
 use crate::Sched;
-use crate::fair::weight::{LoadWeight, calc_delta, calc_delta_fair};
+use crate::fair::weight::{Division, LoadWeight, calc_delta, calc_delta_fair};
 use crate::fair::{CfsRq, SchedEntity};
-use crate::seam::{IdleEntity, ScaleLoadDown};
+use crate::seam::IdleEntity;
 use fairground_model::features::Feat;
 use fairground_stdx::{Ns, SeId, TaskId};
 
@@ -30,10 +30,10 @@ impl Sched {
     /// Kernel: fair.c sched_slice(), v4.12–v6.5
     #[inline]
     pub(crate) fn sched_slice(&mut self, se: SeId) -> u64 {
-        let (down, mut entity) = (self.profile.scale_load_down, &self.ses[se]);
+        let (how, mut entity) = (self.profile.division(), &self.ses[se]);
         let (mut slice, floor) = self.period_and_floor(entity);
         loop {
-            slice = share_of(down, slice, entity, &mut self.cfs_rqs[entity.cfs_rq].load);
+            slice = share_of(how, slice, entity, &mut self.cfs_rqs[entity.cfs_rq].load);
             match entity.parent {
                 Some(parent) => entity = &self.ses[parent],
                 None => return slice.max(floor),
@@ -48,7 +48,7 @@ impl Sched {
 
     /// The same for an entity, be it a task's or a group's: what a tick compares with on its queue.
     pub fn sched_slice_of_entity(&self, entity: &SchedEntity) -> Ns {
-        let down = self.profile.scale_load_down;
+        let how = self.profile.division();
         if self.profile.pick.is_eevdf() {
             return Ns(entity.slice);
         }
@@ -57,7 +57,7 @@ impl Sched {
         while let Some(entity) = level {
             // A copy: what looks must not leave the inverse of the weight behind.
             let mut load = self.cfs_rqs[entity.cfs_rq].load;
-            slice = share_of(down, slice, entity, &mut load);
+            slice = share_of(how, slice, entity, &mut load);
             level = entity.parent.map(|parent| &self.ses[parent]);
         }
         Ns(slice.max(floor))
@@ -97,18 +97,18 @@ impl Sched {
     /// Kernel: fair.c sched_vslice(), v4.12–v6.5
     pub(crate) fn sched_vslice(&mut self, se: SeId) -> u64 {
         let slice = self.sched_slice(se);
-        calc_delta_fair(self.profile.scale_load_down, slice, &mut self.ses[se].load)
+        calc_delta_fair(self.profile.division(), slice, &mut self.ses[se].load)
     }
 }
 
 /// The share of `se` in a time of its queue, whose load is `load`, as if it were queued there.
 #[inline]
-fn share_of(down: ScaleLoadDown, time: u64, se: &SchedEntity, load: &mut LoadWeight) -> u64 {
+fn share_of(how: Division, time: u64, se: &SchedEntity, load: &mut LoadWeight) -> u64 {
     let weight = se.load.weight();
     if se.on_rq {
-        return calc_delta(down, time, weight, load);
+        return calc_delta(how, time, weight, load);
     }
     let mut with_it = *load;
     with_it.add(weight);
-    calc_delta(down, time, weight, &mut with_it)
+    calc_delta(how, time, weight, &mut with_it)
 }

@@ -10,9 +10,9 @@ use crate::Sched;
 use crate::ctx::Ctx;
 use crate::fair::level::Level;
 use crate::fair::steps::step;
-use crate::fair::weight::calc_delta_fair;
+use crate::fair::weight::{Division, calc_delta_fair};
 use crate::fair::{CfsRq, SchedEntity};
-use crate::seam::{AvgVruntime, ScaleLoadDown, TickPreempt};
+use crate::seam::{AvgVruntime, TickPreempt};
 use fairground_model::{Reason, TraceEvent};
 use fairground_stdx::{CfsRqId, Ns, SeId, Vruntime};
 
@@ -28,7 +28,7 @@ impl Sched {
         match self.profile.tick_preempt {
             TickPreempt::CfsSlice | TickPreempt::AlignRightmost => {
                 let now = self.rqs[queue.cpu].clocks.clock_task;
-                let ran = account(cx, self.profile.scale_load_down, now, queue, &mut self.ses[curr]);
+                let ran = account(cx, self.profile.division(), now, queue, &mut self.ses[curr]);
                 self.account_cfs_rq_runtime(cx, cfs_rq, ran);
             }
             TickPreempt::Deadline => self.update_curr_request(cx, curr),
@@ -75,7 +75,7 @@ impl Level<'_> {
     /// Kernel: fair.c update_curr(), v4.12–v6.5
     #[inline]
     pub(crate) fn account(&mut self, cx: &mut Ctx<'_, '_>) -> Ns {
-        account(cx, self.profile.scale_load_down, self.rq.clocks.clock_task, self.cfs_rq, self.se)
+        account(cx, self.profile.division(), self.rq.clocks.clock_task, self.cfs_rq, self.se)
     }
 
     /// Accounts the entity, which runs, and its request. Returns how long it ran, and why its turn is over, if it is.
@@ -84,15 +84,15 @@ impl Level<'_> {
     // Not inlined: CFS keeps its registers.
     #[inline(never)]
     pub(super) fn account_request(&mut self, cx: &mut Ctx<'_, '_>) -> (Ns, Option<Reason>) {
-        let Some(ran) = charge(self.profile.scale_load_down, self.rq.clocks.clock_task, self.se) else { return (Ns::ZERO, None) };
+        let Some(ran) = charge(self.profile.division(), self.rq.clocks.clock_task, self.se) else { return (Ns::ZERO, None) };
         let renewed = self.update_deadline();
         match self.profile.avg_vruntime {
             AvgVruntime::MinVruntime => self.cfs_rq.raise_zero_of_averages(self.se.on_rq.then_some(self.se.vruntime)),
-            AvgVruntime::ZeroShifted | AvgVruntime::Zero if renewed => {
+            rule if renewed && rule.settles_when_asked() => {
                 let average = self.cfs_rq.averages(self.profile, Some(self.se)).avg_vruntime();
                 self.cfs_rq.move_zero_of_averages(average);
             }
-            AvgVruntime::ZeroShifted | AvgVruntime::Zero => {}
+            AvgVruntime::ZeroShifted | AvgVruntime::ZeroQueued | AvgVruntime::Zero => {}
         }
         record_runtime(cx, self.se, ran);
         (ran, self.turn_is_over(renewed))
@@ -103,8 +103,8 @@ impl Level<'_> {
 ///
 /// Kernel: fair.c update_curr(), v4.12–v6.5
 #[inline]
-fn account(cx: &mut Ctx<'_, '_>, down: ScaleLoadDown, now: u64, queue: &mut CfsRq, se: &mut SchedEntity) -> Ns {
-    let Some(ran) = charge(down, now, se) else { return Ns::ZERO };
+fn account(cx: &mut Ctx<'_, '_>, how: Division, now: u64, queue: &mut CfsRq, se: &mut SchedEntity) -> Ns {
+    let Some(ran) = charge(how, now, se) else { return Ns::ZERO };
     raise_min_vruntime(queue, se.on_rq.then_some(se.vruntime));
     record_runtime(cx, se, ran);
     ran
@@ -112,9 +112,9 @@ fn account(cx: &mut Ctx<'_, '_>, down: ScaleLoadDown, now: u64, queue: &mut CfsR
 
 /// Charges `se` with what it has run since the last account, if it has.
 #[inline]
-fn charge(down: ScaleLoadDown, now: u64, se: &mut SchedEntity) -> Option<Ns> {
+fn charge(how: Division, now: u64, se: &mut SchedEntity) -> Option<Ns> {
     let delta = se.account_until(now)?;
-    se.vruntime = se.vruntime.plus(calc_delta_fair(down, delta.0, &mut se.load));
+    se.vruntime = se.vruntime.plus(calc_delta_fair(how, delta.0, &mut se.load));
     Some(delta)
 }
 

@@ -1,6 +1,7 @@
 //! Weights of nice levels, and the fixed-point division of a run time by a weight.
 
-use crate::seam::ScaleLoadDown;
+use crate::profile::Profile;
+use crate::seam::{CalcDelta, ScaleLoadDown};
 use fairground_model::policy::SCHED_PRIO_TO_WEIGHT;
 
 /// Binary places that stored weights have more than those of the nice table.
@@ -114,11 +115,39 @@ impl LoadWeight {
     }
 }
 
-/// delta * weight / lw by multiplication with the inverse; truncating, so a few ns are lost.
+/// How run times are divided by weights.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Division {
+    down: ScaleLoadDown,
+    rule: CalcDelta,
+}
+
+impl Profile {
+    /// How this kernel divides run times by weights.
+    #[inline]
+    pub(crate) const fn division(&self) -> Division {
+        Division { down: self.scale_load_down, rule: self.calc_delta }
+    }
+}
+
+/// delta * weight / lw, cut to whole ns.
+///
+/// ```text
+/// inverse   delta * (weight * 2^32 / lw) / 2^32       a few ns are lost
+/// exact     delta * weight / lw                       the product is one of 64 bits: 4.9 h at nice 0
+/// ```
 ///
 /// Kernel: fair.c __calc_delta(), v4.12–
 #[inline]
-pub fn calc_delta(down: ScaleLoadDown, delta: u64, weight: u64, lw: &mut LoadWeight) -> u64 {
+pub fn calc_delta(how: Division, delta: u64, weight: u64, lw: &mut LoadWeight) -> u64 {
+    match how.rule {
+        CalcDelta::Inverse => by_inverse(how.down, delta, weight, lw),
+        CalcDelta::Exact => delta.wrapping_mul(weight) / lw.weight,
+    }
+}
+
+#[inline]
+fn by_inverse(down: ScaleLoadDown, delta: u64, weight: u64, lw: &mut LoadWeight) -> u64 {
     let (fact, first) = shrink_to_32_bits(down.apply(weight));
     let (fact, second) = shrink_to_32_bits(fact * u64::from(lw.inverse(down)));
     let product = u128::from(delta) * u128::from(fact);
@@ -136,8 +165,8 @@ const fn shrink_to_32_bits(fact: u64) -> (u64, u32) {
 ///
 /// Kernel: fair.c calc_delta_fair(), v4.12–
 #[inline]
-pub fn calc_delta_fair(down: ScaleLoadDown, delta: u64, lw: &mut LoadWeight) -> u64 {
-    if lw.weight == NICE_0_LOAD { delta } else { calc_delta(down, delta, NICE_0_LOAD, lw) }
+pub fn calc_delta_fair(how: Division, delta: u64, lw: &mut LoadWeight) -> u64 {
+    if lw.weight == NICE_0_LOAD { delta } else { calc_delta(how, delta, NICE_0_LOAD, lw) }
 }
 
 #[cfg(test)]
@@ -147,6 +176,8 @@ mod tests {
     use proptest::prelude::*;
 
     const DOWN: ScaleLoadDown = ScaleLoadDown::FloorTwo;
+    const BY_INVERSE: Division = Division { down: DOWN, rule: CalcDelta::Inverse };
+    const EXACT: Division = Division { down: DOWN, rule: CalcDelta::Exact };
 
     /// The definition with its loops, as the reference model has it.
     fn slow_calc_delta(delta: u64, weight: u64, inverse: u64) -> u64 {
@@ -172,6 +203,16 @@ mod tests {
         assert_eq!(SCHED_PRIO_TO_WMULT, known);
     }
 
+    /// 24 ms at nice 19 are 24 * 1024 / 15 = 1638.4 ms, and at SCHED_IDLE 8192 ms.
+    #[test]
+    fn a_division_loses_nothing() {
+        for (how, nice_19, idle) in [(BY_INVERSE, 1_638_399_999, 8_191_999_998), (EXACT, 1_638_400_000, 8_192_000_000)] {
+            assert_eq!(calc_delta_fair(how, 24_000_000, &mut LoadWeight::nice(19)), nice_19);
+            assert_eq!(calc_delta_fair(how, 24_000_000, &mut LoadWeight::idle_policy()), idle);
+            assert_eq!(calc_delta_fair(how, 24_000_001, &mut LoadWeight::nice(0)), 24_000_001);
+        }
+    }
+
     #[test]
     fn lazy_inverse_of_sums() {
         assert_eq!(LoadWeight::new(NICE_0_LOAD).inverse(DOWN), 4_194_303);
@@ -190,11 +231,11 @@ mod tests {
     fn virtual_time_of_a_millisecond() {
         let known = [(-20, 11_536), (-10, 107_247), (-5, 328_099), (-1, 801_879), (0, 1_000_000), (1, 1_248_780), (5, 3_056_716)];
         for (nice, vtime) in known.into_iter().chain([(10, 9_309_090), (19, 68_266_666)]) {
-            assert_eq!(calc_delta_fair(DOWN, 1_000_000, &mut LoadWeight::nice(nice)), vtime, "nice {nice}");
+            assert_eq!(calc_delta_fair(BY_INVERSE, 1_000_000, &mut LoadWeight::nice(nice)), vtime, "nice {nice}");
         }
-        assert_eq!(calc_delta_fair(DOWN, 1_000_000, &mut LoadWeight::idle_policy()), 341_333_333);
-        assert_eq!(calc_delta_fair(DOWN, 24_000_000, &mut LoadWeight::nice(19)), 1_638_399_999);
-        assert_eq!(calc_delta_fair(DOWN, 24_000_000, &mut LoadWeight::nice(5)), 73_361_194);
+        assert_eq!(calc_delta_fair(BY_INVERSE, 1_000_000, &mut LoadWeight::idle_policy()), 341_333_333);
+        assert_eq!(calc_delta_fair(BY_INVERSE, 24_000_000, &mut LoadWeight::nice(19)), 1_638_399_999);
+        assert_eq!(calc_delta_fair(BY_INVERSE, 24_000_000, &mut LoadWeight::nice(5)), 73_361_194);
     }
 
     #[test]
@@ -209,7 +250,7 @@ mod tests {
         fn equals_the_loops(delta in 0u64..1 << 50, weight in 2u64..1 << 30, load in 2u64..1 << 36) {
             let mut lw = LoadWeight::new(load << 10);
             let inverse = u64::from(lw.inverse(DOWN));
-            prop_assert_eq!(calc_delta(DOWN, delta, weight << 10, &mut lw), slow_calc_delta(delta, weight, inverse));
+            prop_assert_eq!(calc_delta(BY_INVERSE, delta, weight << 10, &mut lw), slow_calc_delta(delta, weight, inverse));
         }
     }
 }

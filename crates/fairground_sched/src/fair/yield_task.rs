@@ -42,7 +42,7 @@ impl Sched {
 
     fn push_deadline(&mut self, se: SeId) {
         let entity = &mut self.ses[se];
-        let request = entity.virtual_request(self.profile.scale_load_down);
+        let request = entity.virtual_request(self.profile.division());
         entity.deadline = entity.deadline.plus(request);
     }
 
@@ -56,6 +56,7 @@ impl Sched {
         match self.profile.avg_vruntime {
             AvgVruntime::MinVruntime => self.update_min_vruntime(cfs_rq),
             AvgVruntime::ZeroShifted | AvgVruntime::Zero => drop(self.settled_average(cfs_rq)),
+            AvgVruntime::ZeroQueued => {}
         }
         Reason::YieldForfeit
     }

@@ -272,7 +272,7 @@ impl Sched {
     /// The virtual time of `task` before an account of `runtime` that brought it to `after`.
     pub fn vruntime_before(&self, task: TaskId, runtime: Ns, after: Vruntime) -> Vruntime {
         let mut load = self.se(task).load;
-        after.minus(calc_delta_fair(self.profile.scale_load_down, runtime.0, &mut load))
+        after.minus(calc_delta_fair(self.profile.division(), runtime.0, &mut load))
     }
 
     /// How far before the floor of its queue this kernel places `task` when it wakes after a long sleep.
@@ -398,7 +398,7 @@ impl Sched {
 impl Profile {
     /// By how much `runtime` moves the virtual time of a task of that nice value.
     pub fn vruntime_at_nice(&self, nice: i8, runtime: Ns) -> u64 {
-        calc_delta_fair(self.scale_load_down, runtime.0, &mut LoadWeight::nice(nice))
+        calc_delta_fair(self.division(), runtime.0, &mut LoadWeight::nice(nice))
     }
 
     /// Whether fork() accounts the parent's run time in this kernel, since the child is placed there.

@@ -10,9 +10,19 @@ seams! {
     AvgVruntime = avg_vruntime {
         MinVruntime "min-vruntime" "Relative to min_vruntime, which never goes back, by weights that are shifted down by 10 places.",
         ZeroShifted "zero-shifted" "Relative to a point that is moved to the average whenever that is asked for, by weights that are shifted down.",
-        Zero "zero" "The same by full weights.",
+        ZeroQueued "zero-queued"
+            "Relative to a point that is moved to the average whenever one joins those that wait, or leaves them, by shifted weights.",
+        Zero "zero" "As zero-shifted, by full weights.",
     }
-    history { v(4, 12) => MinVruntime, v(6, 12) => ZeroShifted, v(6, 14) => MinVruntime, v(7, 2) => Zero, }
+    // The recorded stable kernels 6.12.107 and 6.18.15 have forms of their own of what v6.19 brought.
+    history { v(4, 12) => MinVruntime, v(6, 12) => ZeroShifted, v(6, 14) => MinVruntime, v(6, 18) => ZeroQueued, v(7, 2) => Zero, }
+
+    /// How a run time is divided by a weight.
+    CalcDelta = calc_delta {
+        Inverse "inverse" "By multiplication with an inverse of 32 bits, which loses a few ns.",
+        Exact "exact" "By division.",
+    }
+    history { v(4, 12) => Inverse, v(7, 2) => Exact, }
 
     /// How much lag an entity can have.
     LagLimit = lag_limit {
@@ -44,13 +54,19 @@ seams! {
 }
 
 impl AvgVruntime {
+    /// Whether the point that the sums are relative to goes to the average whenever that is asked for.
+    #[inline]
+    pub(crate) const fn settles_when_asked(self) -> bool {
+        matches!(self, AvgVruntime::ZeroShifted | AvgVruntime::Zero)
+    }
+
     /// The weight with which an entity stands in the sums.
     ///
     /// Kernel: fair.c avg_vruntime_weight(), v7.2– (scale_load_down() before)
     #[inline]
     pub const fn weight(self, down: ScaleLoadDown, weight: u64) -> u64 {
         match self {
-            AvgVruntime::MinVruntime | AvgVruntime::ZeroShifted => down.apply(weight),
+            AvgVruntime::MinVruntime | AvgVruntime::ZeroShifted | AvgVruntime::ZeroQueued => down.apply(weight),
             AvgVruntime::Zero => weight,
         }
     }

@@ -14,6 +14,13 @@ seams! {
     }
     history { v(4, 12) => OtherCache, v(5, 8) => OnCpu, v(6, 0) => IdleTarget, }
 
+    /// What ends an idle time of a CPU, whose length goes into the average.
+    IdleTimeEnd = idle_time_end {
+        WakeUp "wake-up" "A wake-up that queues a task there.",
+        PutIdle "put-idle" "That the idle task is put down, for whomever.",
+    }
+    history { v(4, 12) => WakeUp, v(7, 0) => PutIdle, }
+
     /// Whether soft interrupts wait for their thread once it has been asked.
     SoftirqHandover = softirq_handover {
         Thread "thread" "While ksoftirqd of a CPU wants to run, soft interrupts raised there are left to it.",

@@ -41,6 +41,7 @@ impl Sched {
                 self.update_entity_lag(cx, cfs_rq, se);
                 if !is_curr {
                     self.level(se).dequeue_from_order();
+                    self.waiting_changed(cfs_rq);
                 }
                 let scales_protection = is_curr && self.profile.reweight == Reweight::WithProtection;
                 self.ses[se].scale_around(average, weight, scales_protection);
@@ -52,6 +53,7 @@ impl Sched {
                 // The order is by deadline: out of it before that becomes relative.
                 if !is_curr {
                     self.level(se).dequeue_from_order();
+                    self.waiting_changed(cfs_rq);
                 }
                 let entity = &mut self.ses[se];
                 entity.deadline = entity.deadline.minus(entity.vruntime.0);
@@ -67,6 +69,7 @@ impl Sched {
     fn put_back_reweighted(&mut self, cfs_rq: CfsRqId, se: SeId, is_curr: bool) {
         if !is_curr {
             self.level(se).enqueue_in_order();
+            self.waiting_changed(cfs_rq);
         }
         self.update_min_vruntime(cfs_rq);
     }

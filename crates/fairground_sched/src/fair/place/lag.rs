@@ -56,7 +56,7 @@ use crate::fair::group::Tell;
 use crate::fair::steps::step;
 use crate::fair::weight::{LoadWeight, calc_delta_fair};
 use crate::fair::{DequeueFlags, EnqueueFlags, SchedEntity};
-use crate::seam::{CurrentPlace, DelayedLag, LagLimit, Reweight};
+use crate::seam::{AvgVruntime, CurrentPlace, DelayedLag, LagLimit, Reweight};
 use fairground_model::Reason;
 use fairground_model::features::Feat;
 use fairground_stdx::{CfsRqId, SeId, Vruntime};
@@ -79,7 +79,9 @@ impl Sched {
         level.account_entity_enqueue(idle);
         if !is_curr {
             level.enqueue_in_order();
+            self.waiting_changed(cfs_rq);
         }
+        let level = self.level(se);
         level.se.on_rq = true;
         if level.cfs_rq.nr_running == 1 {
             self.first_on_queue(cx, cfs_rq);
@@ -109,6 +111,8 @@ impl Sched {
         let mut level = self.level(se);
         if level.cfs_rq.curr != Some(se) {
             level.dequeue_from_order();
+            self.waiting_changed(cfs_rq);
+            level = self.level(se);
         }
         if relative {
             level.se.deadline = level.se.deadline.minus(level.se.vruntime.0);
@@ -127,14 +131,15 @@ impl Sched {
         true
     }
 
-    /// Stores the lag of `se` in `vlag`. Returns whether it was clamped because the entity is in delayed dequeue.
+    /// Stores the lag of `se` in `vlag`. Returns whether that is another one than by its place: it was over the limit, or the entity
+    /// is in delayed dequeue.
     ///
     /// Kernel: fair.c update_entity_lag(), v6.6–
     pub(crate) fn update_entity_lag(&mut self, cx: &Ctx<'_, '_>, cfs_rq: CfsRqId, se: SeId) -> bool {
         let average = self.settled_average(cfs_rq);
         let longest = self.lag_limit(cx, cfs_rq, se);
         let entity = &mut self.ses[se];
-        let limit = calc_delta_fair(self.profile.scale_load_down, longest, &mut entity.load) as i64;
+        let limit = calc_delta_fair(self.profile.division(), longest, &mut entity.load) as i64;
         let vlag = average.since(entity.vruntime).clamp(-limit, limit);
         let bounded = match self.profile.delayed_lag {
             DelayedLag::Bounded if entity.sched_delayed => {
@@ -144,7 +149,7 @@ impl Sched {
             DelayedLag::AsItIs | DelayedLag::Bounded => vlag,
         };
         entity.vlag = bounded;
-        bounded != vlag
+        bounded != average.since(entity.vruntime)
     }
 
     /// The largest lag that `se` may have, as run time in ns.
@@ -169,7 +174,7 @@ impl Sched {
         step("place_entity");
         let (average, weight) = (self.settled_average(cfs_rq), self.averages(cfs_rq).weight());
         let avg_weight = self.profile.avg_weight(self.ses[se].load.weight());
-        let down = self.profile.scale_load_down;
+        let how = self.profile.division();
         let feats = self.profile.feats;
         let base_slice = self.tunables.base_slice_ns;
         let entity = &mut self.ses[se];
@@ -179,12 +184,18 @@ impl Sched {
         let keeps_lag = feats.has(Feat::PLACE_LAG) && weight > 0 && entity.vlag != 0;
         let lag = if keeps_lag { inflated(entity.vlag, weight, avg_weight) } else { 0 };
         entity.vruntime = average.minus(lag as u64);
+        let zero_follows = keeps_lag && avg_weight > weight && self.profile.avg_vruntime == AvgVruntime::Zero;
+        if zero_follows {
+            // The newcomer is heavier than the queue, and the average will be near it.
+            let queue = &mut self.cfs_rqs[cfs_rq];
+            queue.move_zero_of_averages(queue.min_vruntime.minus(lag as u64));
+        }
         let who = entity.who();
         if entity.rel_deadline {
             entity.deadline = entity.vruntime.plus(entity.deadline.0);
             entity.rel_deadline = false;
         } else {
-            let request = entity.virtual_request(down);
+            let request = entity.virtual_request(how);
             let halved = initial && feats.has(Feat::PLACE_DEADLINE_INITIAL);
             entity.deadline = entity.vruntime.plus(if halved { request / 2 } else { request });
         }

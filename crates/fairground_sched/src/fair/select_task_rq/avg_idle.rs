@@ -30,7 +30,7 @@ impl Sched {
         IdleEstimate { avg_idle: lb.avg_idle, wake_avg_idle: lb.wake_avg_idle, wake_stamp: lb.wake_stamp }
     }
 
-    /// A wake-up ends an idle time of `cpu`: its length goes into the average, which is at most twice what balancing
+    /// An idle time of `cpu` ends (seam `idle_time_end`): its length goes into the average, which is at most twice what balancing
     /// while idle costs. From v5.12 to v6.6 half of it is what searches of this CPU may use up.
     ///
     /// Kernel: core.c ttwu_do_wakeup(), ttwu_do_activate() from v6.2, update_rq_avg_idle() from v7.0, v4.12–

@@ -53,11 +53,12 @@ fn calc_delta_fair_scales_time_by_the_inverse_weight() {
         (24_000_000, 19, 1_638_399_999),
         (24_000_000, 5, 73_361_194),
     ];
-    for down in [ScaleLoadDown::Shift, ScaleLoadDown::FloorTwo] {
+    for kernel in ["v4.12", "v6.1", "v6.18"] {
+        let how = Profile::parse(kernel).unwrap().division();
         for (delta, nice, virtual_ns) in table {
-            assert_eq!(calc_delta_fair(down, delta, &mut LoadWeight::nice(nice)), virtual_ns, "{delta} ns at nice {nice}");
+            assert_eq!(calc_delta_fair(how, delta, &mut LoadWeight::nice(nice)), virtual_ns, "{delta} ns at nice {nice}");
         }
-        assert_eq!(calc_delta_fair(down, 1_000_000, &mut load_weight(Policy::Idle, 0)), 341_333_333);
+        assert_eq!(calc_delta_fair(how, 1_000_000, &mut load_weight(Policy::Idle, 0)), 341_333_333);
     }
 }
 

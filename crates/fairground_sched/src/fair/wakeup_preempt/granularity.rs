@@ -25,7 +25,7 @@ impl Sched {
     #[inline]
     pub(crate) fn wakeup_gran(&mut self, se: SeId) -> u64 {
         let granularity = self.tunables.wakeup_granularity_ns;
-        calc_delta_fair(self.profile.scale_load_down, granularity, &mut self.ses[se].load)
+        calc_delta_fair(self.profile.division(), granularity, &mut self.ses[se].load)
     }
 
     /// How far `se` is before `curr`; both stand on one queue.
