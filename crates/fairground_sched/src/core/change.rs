@@ -34,8 +34,9 @@ impl Sched {
         if old == policy {
             let has_own_slice = self.ses[self.tasks[task].se].custom_slice;
             if matches!(old, Policy::Normal | Policy::Batch) && self.profile.task_slice.is_custom() && !has_own_slice {
-                // It asks for no slice, which is never the one that it has: it is taken off its queue and put back.
-                self.change_off_queue(cx, task, |_| {});
+                // It asks for no slice, which is never the one that it has: it is taken off its queue, gets its weight anew, and is put
+                // back. A sleeper's part in the load of its queue is then what it was when the sleeper was last looked at.
+                self.change_off_queue(cx, task, |sched| sched.reweight_task(task));
             }
             return Ok(());
         }

@@ -59,9 +59,9 @@ pub struct RqClocks {
     pub clock_pelt: u64,
     /// Idle time that is not shown as idle, since the CPU had no spare time.
     pub lost_idle_time: u64,
-    /// `clock` when the CPU last went idle (v6.0 on).
+    /// `clock` when it was last read while the CPU idled (v6.0 on).
     pub clock_idle: u64,
-    /// [`RqClocks::rq_clock_pelt`] when the CPU last went idle (v6.0 on).
+    /// [`RqClocks::rq_clock_pelt`] by then (v6.0 on).
     pub clock_pelt_idle: u64,
 }
 
@@ -90,7 +90,19 @@ impl RqClocks {
         if rule == PeltClockRule::ClockPeltAsMailed && overloaded() {
             self.lose_idle_time();
         }
+        self.sync_idle(rule);
+    }
+
+    /// The scaled clock of an idle CPU is in step with its task clock. From v6.0 on both are remembered each time: what idles and
+    /// ticks, or is looked at by another CPU, has younger marks than when it went idle.
+    ///
+    /// Kernel: pelt.h _update_idle_rq_clock_pelt(), v6.0– (update_rq_clock_pelt() before)
+    #[inline]
+    fn sync_idle(&mut self, rule: PeltClockRule) {
         self.clock_pelt = self.clock_task;
+        if rule == PeltClockRule::RqClockPeltIdle {
+            (self.clock_idle, self.clock_pelt_idle) = (self.clock, self.rq_clock_pelt());
+        }
     }
 
     /// The fair class found nothing to run and the CPU is about to go idle.
@@ -109,9 +121,7 @@ impl RqClocks {
                 if overloaded() {
                     self.lose_idle_time();
                 }
-                self.clock_pelt = self.clock_task;
-                self.clock_idle = self.clock;
-                self.clock_pelt_idle = self.rq_clock_pelt();
+                self.sync_idle(rule);
             }
         }
     }
@@ -136,7 +146,7 @@ impl RqClocks {
     }
 
     /// What the scaled clock of an idle CPU would show at `sched_clock`, for a sleeper who leaves it:
-    /// its clocks stand still since it went idle. `throttled_ns` is the time that the task's queue was
+    /// its clocks stand still since it went idle, or since they were read last. `throttled_ns` is the time that the task's queue was
     /// throttled, `last_update_time` that of the queue.
     ///
     /// Kernel: fair.c migrate_se_pelt_lag(), v6.0–
@@ -173,6 +183,19 @@ mod tests {
         assert_eq!(clocks.idle_estimate(1700, 0, 0), 1200, "idle time counts in full");
         assert_eq!(clocks.idle_estimate(1700, 200, 0), 1000, "throttled time does not");
         assert_eq!(clocks.idle_estimate(1700, 200, 1100), 1100, "never before the queue's own time");
+    }
+
+    /// A CPU goes idle at 1000 and ticks at 5000: a queue that was looked at then has a younger time, and yet time goes on.
+    #[test]
+    fn an_idle_cpu_that_is_looked_at_has_younger_marks() {
+        let rule = PeltClockRule::RqClockPeltIdle;
+        let mut clocks = RqClocks::default();
+        clocks.update(rule, 1000, 1000, false, Scale::FULL, || false);
+        clocks.enter_idle(rule, || false);
+        clocks.update(rule, 4000, 4000, true, Scale::FULL, || false);
+        assert_eq!((clocks.clock_idle, clocks.clock_pelt_idle), (5000, 5000));
+        assert_eq!(clocks.idle_estimate(7000, 0, 5000), 7000);
+        assert_eq!(clocks.idle_estimate(7000, 0, 5001), 5001);
     }
 
     #[test]

@@ -141,6 +141,28 @@ fn the_same_policy_again_accounts_who_runs_where_tasks_may_have_slices() {
     }
 }
 
+/// A task sleeps for 30 ms, and its queue is looked at then. Its weight, given again, puts back what it had when it went to sleep.
+#[test]
+fn the_same_policy_again_gives_a_sleeper_its_load_back() {
+    for (kernel, gains) in [("v5.10", false), ("v6.6", false), ("v6.12", true), ("v6.18", true), ("v7.2", true)] {
+        let mut bench = bench(kernel);
+        let task = bench.normal(0);
+        bench.schedule();
+        bench.leaves(20 * MS, PrevState::Sleeping);
+        let had = bench.sched.se_avg(task).load_avg;
+        bench.now = Instant::from_ns(50 * MS);
+        let root = bench.sched.rqs[CPU].cfs;
+        bench.call(|sched, cx| {
+            sched.update_rq_clock(cx, CPU);
+            sched.update_cfs_rq_load_avg(cx, root);
+        });
+        let left = bench.sched.cfs_avg(CPU).load_avg;
+        assert!(left < had, "{kernel}: {left} of {had}");
+        bench.call(|sched, cx| sched.sched_setscheduler(cx, task, Policy::Normal)).unwrap();
+        assert_eq!(bench.sched.cfs_avg(CPU).load_avg, if gains { had } else { left }, "{kernel}");
+    }
+}
+
 /// Newidle balance ended with tasks, and none of them can run: the CPU must not idle before it has looked again.
 #[test]
 fn what_is_found_and_cannot_run_has_the_cpu_balance_again() {
