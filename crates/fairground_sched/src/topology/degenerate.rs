@@ -60,8 +60,8 @@ pub(super) fn prune(profile: &Profile, topology: &mut Topology, chain: Chain) ->
     while let Some(parent) = rest.next() {
         match kept.last_mut() {
             Some(sd) if sd_parent_degenerate(rule, sd, &parent) => {
-                if let (GroupFlags::KeptChild, Some(next)) = (profile.group_flags, rest.peek()) {
-                    topology.groups[next.first_group].flags = sd.flags;
+                if let (GroupFlags::KeptChild, Some(next)) = (profile.group_flags, rest.peek_mut()) {
+                    set_local_flags(topology, next, sd.flags);
                 }
                 sd.flags = sd.flags.with(parent.flags.and(SdFlags::PREFER_SIBLING));
             }
@@ -70,9 +70,17 @@ pub(super) fn prune(profile: &Profile, topology: &mut Topology, chain: Chain) ->
     }
     if kept.first().is_some_and(|sd| sd_degenerate(rule, sd)) {
         kept.remove(0);
-        if let Some(base) = kept.first() {
-            topology.groups[base.first_group].flags = SdFlags::EMPTY;
+        if let Some(base) = kept.first_mut() {
+            set_local_flags(topology, base, SdFlags::EMPTY);
         }
     }
     kept
+}
+
+/// The group of `sd` that holds its CPU has other flags. A ring of groups that do not intersect is one for all its CPUs.
+fn set_local_flags(topology: &mut Topology, sd: &mut SchedDomain, flags: SdFlags) {
+    match sd.flags.intersects(SdFlags::NUMA.with(SdFlags::OVERLAP)) {
+        true => sd.local_flags = Some(flags),
+        false => topology.groups[sd.first_group].flags = flags,
+    }
 }

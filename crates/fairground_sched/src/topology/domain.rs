@@ -37,6 +37,7 @@ pub(super) fn sd_init(
         groups: 0..0,
         ring_start: 0,
         first_group: SgId::new(0),
+        local_flags: None,
         min_interval: weight,
         max_interval: MAX_INTERVAL_FACTOR * weight,
         busy_factor: if profile.domain_init.is_short() { 16 } else { 32 },

@@ -85,6 +85,9 @@ pub struct SchedDomain {
     pub ring_start: u32,
     /// The group there: the one that holds `cpu`.
     pub first_group: SgId,
+    /// The flags of that group, if they are others than those that other CPUs' domains see: of domains between nodes, each CPU has
+    /// groups of its own, and only in them do the flags follow domains that are removed.
+    pub local_flags: Option<SdFlags>,
     /// Bounds of the balance interval, ms.
     pub min_interval: u32,
     /// The upper bound, ms.
@@ -158,7 +161,8 @@ pub struct SchedGroup {
     pub balance_mask: CpuMask,
     /// How many cores they belong to (from v6.6).
     pub cores: u32,
-    /// The flags of the child domain (from v5.15; empty at the lowest level).
+    /// The flags of the child domain (from v5.15; empty at the lowest level), also where that is removed since a smaller one
+    /// spans the same. Of the group that holds the CPU see [`SchedDomain::local_flags`].
     pub flags: SdFlags,
     /// The CPU of the highest priority (ASYM_PACKING).
     pub asym_prefer_cpu: CpuId,

@@ -130,6 +130,26 @@ fn an_epyc_of_two_sockets_has_24_caches() {
     assert!(!topology.domains[sd(&topology, 0, 3)].flags.intersects(eager));
 }
 
+/// Nodes of one core with two threads: the domains between thread and node are removed. Between nodes each CPU has groups of its own,
+/// and only its own node's is marked as a core by that; the other one keeps the flags of what was removed.
+#[test]
+fn another_node_of_one_core_is_no_group_of_threads() {
+    let shape = Regular { sockets: 2, nodes: 1, llcs: 1, clusters: None, cores: 1, threads: 2, ..Regular::default() };
+    let mut machine = Machine::new("two cores", shape.cpus(), Vec::new());
+    machine.distances = vec![vec![10, 20], vec![20, 10]];
+    for (kernel, local) in [("v6.1", None), ("v6.12", Some(true)), ("v7.2", Some(true))] {
+        let topology = build(kernel, &machine.view());
+        let between = sd(&topology, 0, 1);
+        let domain = &topology.domains[between];
+        let is_core = |flags: SdFlags| flags.has(SdFlags::SHARE_CPUCAPACITY);
+        assert_eq!(domain.local_flags.map(is_core), local, "{kernel}");
+        for group in topology.groups_of(between) {
+            let flags = topology.groups[group].flags;
+            assert!(!is_core(flags) && flags.has(SdFlags::PREFER_SIBLING), "{kernel}: {flags:?}");
+        }
+    }
+}
+
 /// Model: 05 T06
 #[test]
 fn the_numa_allowance_is_28_tasks_in_v5_19_and_14_in_v6_14() {

@@ -24,7 +24,7 @@ impl Sched {
         let preferred = sched_asym_prefer(env.dst_cpu, row.asym_prefer_cpu);
         match self.profile.asym_packing {
             AsymPacking::Priority => preferred,
-            AsymPacking::BusyThreads => self.relieves_busy_threads(sds, group_is_smt, busy_cpus, preferred),
+            AsymPacking::BusyThreads => self.relieves_busy_threads(env.sd, sds, group_is_smt, busy_cpus, preferred),
             AsymPacking::IdleCore => {
                 (!group_is_smt || busy_cpus == 1) && self.uses_asym_prio(cx, env.sd, env.dst_cpu) && preferred
             }
@@ -32,9 +32,10 @@ impl Sched {
     }
 
     /// Kernel: fair.c asym_smt_can_pull_tasks(), v5.16–v6.4
-    fn relieves_busy_threads(&self, sds: &SdLbStats, group_is_smt: bool, busy_cpus: u64, preferred: bool) -> bool {
+    fn relieves_busy_threads(&self, sd: SdId, sds: &SdLbStats, group_is_smt: bool, busy_cpus: u64, preferred: bool) -> bool {
         let local = &sds.local_stat;
-        let local_is_smt = self.topology.groups[sds.local].flags.has(SdFlags::SHARE_CPUCAPACITY);
+        let local_flags = self.topology.domains[sd].local_flags.unwrap_or(self.topology.groups[sds.local].flags);
+        let local_is_smt = local_flags.has(SdFlags::SHARE_CPUCAPACITY);
         match (local_is_smt, group_is_smt) {
             (false, _) => busy_cpus >= 2 || preferred,
             (true, true) => busy_cpus == local.sums.group_weight - local.idle_cpus + 1 && preferred,

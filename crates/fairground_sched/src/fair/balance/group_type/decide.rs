@@ -36,7 +36,7 @@ impl Pair<'_> {
         if !self.balancer_is_idle() {
             return false;
         }
-        if busiest.group_type == GroupType::SmtBalance && smt_vs_nonsmt_groups(self.local_group, self.busiest_group) {
+        if busiest.group_type == GroupType::SmtBalance && smt_vs_nonsmt_groups(self.local_flags(), self.busiest_group.flags) {
             return true;
         }
         let moves_the_hole = busiest.sums.group_weight > 1 && local.idle_cpus <= busiest.idle_cpus + 1;

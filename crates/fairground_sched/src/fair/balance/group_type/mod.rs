@@ -137,6 +137,10 @@ impl Pair<'_> {
     const fn local(&self) -> &SgLbStats {
         &self.sds.local_stat
     }
+    /// The flags of the local group, as this CPU's domain sees it.
+    fn local_flags(&self) -> SdFlags {
+        self.domain.local_flags.unwrap_or(self.local_group.flags)
+    }
     const fn busiest(&self) -> &SgLbStats {
         &self.sds.busiest_stat
     }
@@ -148,6 +152,6 @@ impl Pair<'_> {
 /// Whether exactly one of two groups is a core with several threads.
 ///
 /// Kernel: fair.c smt_vs_nonsmt_groups(), v6.6–
-fn smt_vs_nonsmt_groups(a: &SchedGroup, b: &SchedGroup) -> bool {
-    a.flags.has(SdFlags::SHARE_CPUCAPACITY) != b.flags.has(SdFlags::SHARE_CPUCAPACITY)
+fn smt_vs_nonsmt_groups(a: SdFlags, b: SdFlags) -> bool {
+    a.has(SdFlags::SHARE_CPUCAPACITY) != b.has(SdFlags::SHARE_CPUCAPACITY)
 }

@@ -78,7 +78,7 @@ impl Sched {
     /// are others.
     fn has_less_spare(&self, best: &Candidate<'_>, one: &Candidate<'_>) -> bool {
         let by_cores = self.profile.sibling_balance == SiblingBalance::ByCores;
-        if by_cores && smt_vs_nonsmt_groups(best.group, one.group) {
+        if by_cores && smt_vs_nonsmt_groups(best.group.flags, one.group.flags) {
             return !(one.group.flags.has(SdFlags::SHARE_CPUCAPACITY) && one.stat.sum_h_nr_running <= 1);
         }
         let (tasks, best_tasks) = (one.stat.sums.sum_nr_running, best.stat.sums.sum_nr_running);

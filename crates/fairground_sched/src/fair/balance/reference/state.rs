@@ -202,6 +202,8 @@ impl State {
         let row = &self.sched.topology.groups[group];
         let looked_at = row.span.iter().filter(|&cpu| self.env.cpus.contains(cpu));
         let capacities = || row.span.iter().map(|cpu| self.plain_cpu(cpu).capacity);
+        let domain = &self.sched.topology.domains[self.env.sd];
+        let flags = domain.local_flags.filter(|_| group == domain.first_group).unwrap_or(row.flags);
         PlainGroup {
             cpus: looked_at.map(|cpu| self.plain_cpu(cpu)).collect(),
             capacity: capacities().sum(),
@@ -209,7 +211,7 @@ impl State {
             max_capacity: capacities().max().unwrap(),
             weight: row.span.weight() as i128,
             cores: i128::from(row.cores),
-            smt: row.flags.has(SdFlags::SHARE_CPUCAPACITY),
+            smt: flags.has(SdFlags::SHARE_CPUCAPACITY),
             spreads: row.flags.has(SdFlags::PREFER_SIBLING),
             imbalance_flag: row.imbalance,
         }
