@@ -141,10 +141,14 @@ pub struct QueueView {
     pub util_avg: u64,
     pub runtime_remaining_ns: i64,
     pub pool_ns: u64,
+    pub group_load_avg: u64,
+    pub entity_weight: u64,
+    pub entity_vruntime: u64,
+    pub entity_load_avg: u64,
     pub nr_queued: u32,
     pub h_nr_queued: u32,
     pub throttled: u32,
-    pad: u32,
+    pub entity_on_rq: u32,
 }
 
 /// A run queue.

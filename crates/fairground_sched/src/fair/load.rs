@@ -7,10 +7,9 @@ use crate::fair::level::Level;
 use crate::fair::steps::step;
 use crate::fair::weight::LoadWeight;
 use crate::fair::{CfsRq, SchedEntity};
-use crate::pelt::{CfsRqLoad, PeltClockRule, PeltFamily, SeLoad};
+use crate::pelt::{CfsRqLoad, PeltFamily, SeLoad};
 use crate::profile::Profile;
-use crate::seam::ScaleLoadDown;
-use crate::seam::{AttachNew, GroupLoad, MigrateDetach};
+use crate::seam::{AttachNew, GroupLoad, MigrateDetach, ScaleLoadDown, SleeperClock};
 use fairground_model::features::Feat;
 use fairground_model::{Op, QueueAct, TraceEvent};
 use fairground_stdx::{CfsRqId, Ns, SeId, TaskId};
@@ -110,7 +109,7 @@ impl Sched {
         let cfs_rq = self.ses[se].cfs_rq;
         let cpu = self.cfs_rqs[cfs_rq].cpu;
         let (rq, still) = (&self.rqs[cpu], self.bandwidth.stood_still(cfs_rq));
-        if self.profile.pelt_clock != PeltClockRule::RqClockPeltIdle || rq.curr.is_some() || still == u64::MAX {
+        if self.profile.sleeper_clock == SleeperClock::AsRead || rq.curr.is_some() || still == u64::MAX {
             return;
         }
         let queue_time = self.pelt_cfs[cfs_rq].last_update_time;

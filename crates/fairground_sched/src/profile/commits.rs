@@ -104,6 +104,7 @@ static MADE_BY: &[MadeBy] = &[
     made("numa_allowance", v(6, 0), &["026b98a93bbd"]),
     made("pelt_clock", v(6, 0), &["e2f3e35f1f5a"]),
     made("remote_wakeup", v(6, 0), &["f3dd3f674555"]),
+    made("sleeper_clock", v(6, 0), &["e2f3e35f1f5a"]),
     made("start_node", v(6, 0), &["cb29a5c19d2d"]),
     made("long_sleeper", v(6, 1), &["829c1651e9c4"]),
     made("migrate_detach", v(6, 1), &["e1f078f50478"]),

@@ -28,6 +28,13 @@ seams! {
     }
     history { v(4, 12) => ScaledContribution, v(5, 1) => RqClockPelt, v(6, 0) => RqClockPeltIdle, }
 
+    /// Up to when a sleeper is aged that leaves an idle CPU, whose clocks stand still.
+    SleeperClock = sleeper_clock {
+        AsRead "as-read" "Up to the last reading of the clock (any kernel built without NO_HZ).",
+        Estimated "estimated" "Up to now, by an estimate of what the clock would show.",
+    }
+    history { v(4, 12) => AsRead, v(6, 0) => Estimated, }
+
     /// How much utilisation a new task is given.
     PostInit = post_init {
         FullScale "full-scale" "A new task gets up to half of what is left of 1024.",

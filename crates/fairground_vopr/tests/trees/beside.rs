@@ -23,7 +23,7 @@ use std::rc::Rc;
 /// decayed since 0, are then at the start of a period, as in a run that begins at 0.
 const BOOT_NS: u64 = 4096 * 4_000_000;
 /// So many entries before a difference are shown.
-const SHOWN: usize = 16;
+const SHOWN: usize = 24;
 /// How errors of the second kind begin: the core cannot do what was asked.
 pub(crate) const UNABLE: &str = "the kernel's core cannot go on";
 
@@ -55,6 +55,8 @@ pub(crate) struct Beside {
     /// The core's jiffies when it booted.
     boot_jiffies: u64,
     eevdf: bool,
+    /// A difference was found.
+    differ: bool,
     compared: Rc<RefCell<Compared>>,
 }
 
@@ -108,6 +110,7 @@ impl Beside {
             jiffies: 0,
             boot_jiffies,
             eevdf: sched.profile().has_feature(Feat::PLACE_LAG),
+            differ: false,
             compared: Rc::clone(&compared),
         };
         for id in sched.cpu_ids() {
@@ -386,8 +389,45 @@ impl Beside {
                 (domain, level) = (row.parent, level + 1);
             }
             self.queue(ours, 0, cpu, row.cfs, &mut all);
+            for (group, &row) in self.groups.iter().enumerate() {
+                self.group(ours, TgId::new(group as u32), row, cpu, &mut all);
+            }
         }
         all.0
+    }
+
+    /// The queue of a group on a CPU, what stands for it above, and its part of a quota.
+    fn group(&self, ours: &Sched, group: TgId, row: u32, cpu: CpuId, all: &mut Differences) {
+        let Some((queue, se)) = ours.group_on(group, cpu) else { return };
+        self.queue(ours, row, cpu, queue, all);
+        let (theirs, entity) = (self.core.queue(row, cpu.get()).unwrap(), ours.entity(se));
+        let who = format!("entity of group {row} on CPU {}", cpu.get());
+        all.add(&who, "on_rq", theirs.entity_on_rq != 0, entity.on_rq);
+        all.add(&who, "load_avg", theirs.entity_load_avg, ours.entity_avg(se).load_avg);
+        if entity.on_rq && theirs.entity_on_rq != 0 {
+            all.add(&who, "weight", theirs.entity_weight, ours.profile().scale_load_down.apply(entity.load.weight()));
+            all.add(&who, "vruntime", theirs.entity_vruntime as i64, entity.vruntime.0 as i64);
+        }
+        let who = format!("group {row}");
+        all.add(&who, "load_avg", theirs.group_load_avg, ours.group(group).load_avg);
+        if let Some(pool) = ours.cfs_bandwidth(group).filter(|pool| pool.limit.quota.is_some()) {
+            let account = &pool.accounts()[cpu];
+            all.add(&who, "pool", theirs.pool_ns, pool.runtime);
+            all.add(&format!("{who} on CPU {}", cpu.get()), "remaining", theirs.runtime_remaining_ns, account.remaining);
+            all.add(&format!("{who} on CPU {}", cpu.get()), "throttled", theirs.throttled != 0, account.throttled);
+        }
+    }
+
+    /// Who runs on each CPU of the kernel and how many want to, for the list of the last entries; in brackets, if ours has others.
+    fn runs_where(&self, ours: &Sched) -> String {
+        let cpus = ours.cpu_ids().map(|cpu| {
+            let (row, theirs) = (ours.rq(cpu), self.core.cpu(cpu.get()).unwrap());
+            let name = |task: Option<&TaskId>| task.map_or("-".into(), |task| format!("t{}", task.get()));
+            let kernel = format!("{}/{}", name(self.names.get(&theirs.running.into())), theirs.nr_running);
+            let our = format!("{}/{}", name(row.curr.as_ref()), row.nr_running);
+            if our == kernel { kernel } else { format!("{kernel} [{our}]") }
+        });
+        format!(" → {}", cpus.collect::<Vec<_>>().join(" "))
     }
 
     fn task(&self, ours: &Sched, task: TaskId, row: u32, all: &mut Differences) {
@@ -460,6 +500,10 @@ impl From<CallError> for Trouble {
 
 impl OtherCore for Beside {
     fn entered(&mut self, ours: &Sched, site: Site, entry: Entry<'_>) -> Result<(), String> {
+        if self.differ {
+            // The run ends with that; what the engine does before it does is compared no more.
+            return Ok(());
+        }
         let told = format!("{:>12} ns CPU {} {entry:?}", site.now.ns(), site.cpu.get());
         {
             let mut compared = self.compared.borrow_mut();
@@ -476,10 +520,18 @@ impl OtherCore for Beside {
             Ok(()) if matches!(entry, Entry::Yield | Entry::Fork { parent: None, .. }) => return Ok(()),
             Ok(()) => self.differences(ours, site.cpu.get()),
         };
-        self.compared.borrow_mut().calls += 1;
+        let mut compared = self.compared.borrow_mut();
+        compared.calls += 1;
+        if let Some(last) = compared.last.back_mut() {
+            last.push_str(&self.runs_where(ours));
+        }
         match differs.is_empty() {
             true => Ok(()),
-            false => Err(differs.join("\n")),
+            false => {
+                drop(compared);
+                self.differ = true;
+                Err(differs.join("\n"))
+            }
         }
     }
 }

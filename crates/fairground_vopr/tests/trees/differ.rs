@@ -31,11 +31,11 @@ pub(crate) enum End {
 }
 
 /// Our profile for a tree as these tests build it: no preemption of the kernel, so that newidle balance takes what the
-/// imbalance asks for, and no random skip of newidle balance, which draws from two streams here and there.
+/// imbalance asks for, no NO_HZ, so that no clock of an idle CPU is estimated, and no random skip of newidle balance, which draws from two streams here and there.
 pub(crate) fn profile(series: &str) -> Profile {
     let profile = Profile::parse(&format!("v{series}")).unwrap();
     let sure = profile.clone().with_feature("NO_NI_RANDOM").unwrap_or(profile);
-    let rows = [("preemption", "none"), ("newidle_batch", "imbalance")];
+    let rows = [("preemption", "none"), ("newidle_batch", "imbalance"), ("sleeper_clock", "as-read")];
     rows.iter().fold(sure, |profile, (seam, variant)| profile.with_seam(seam, variant).unwrap())
 }
 

@@ -50,15 +50,25 @@ fg_s64 fg_view_queue(u32 number, u32 cpu, struct fg_queue_view *view)
 {
 	struct task_group *group = fg_group(number);
 	const struct cfs_rq *queue;
+	const struct sched_entity *entity;
 
 	if (!group || cpu >= fg_cpus)
 		return -EINVAL;
 	*view = (struct fg_queue_view) { };
 #ifdef FG_HAS_TG_CFS_RQ
 	queue = tg_cfs_rq(group, cpu);
+	entity = group->parent ? tg_se(group, cpu) : NULL;
 #else
 	queue = group->cfs_rq[cpu];
+	entity = group->parent ? group->se[cpu] : NULL;
 #endif
+	view->group_load_avg = atomic_long_read(&group->load_avg);
+	if (entity) {
+		view->entity_weight = scale_load_down(entity->load.weight);
+		view->entity_vruntime = entity->vruntime;
+		view->entity_load_avg = entity->avg.load_avg;
+		view->entity_on_rq = entity->on_rq;
+	}
 	view->weight = scale_load_down(queue->load.weight);
 #ifdef FG_HAS_MIN_VRUNTIME
 	view->min_vruntime = queue->min_vruntime;
