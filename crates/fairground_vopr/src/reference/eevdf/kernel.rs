@@ -38,6 +38,17 @@ pub(super) enum Yield {
     ForfeitsRequest,
 }
 
+/// From where in virtual time an empty queue starts again.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum EmptyQueue {
+    /// From the smallest virtual time that it has had.
+    Floor,
+    /// From the average that was asked for last.
+    LastAsked,
+    /// From the average when somebody joined or left those that wait.
+    LastJoinedOrLeft,
+}
+
 /// A kernel with EEVDF.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Kernel {
@@ -60,8 +71,10 @@ pub(super) struct Kernel {
     /// Accounts and wake-ups ask for a reschedule lazily: no other CPU is interrupted for it, and it does
     /// not stop the checks of further wake-ups.
     pub(super) lazy: bool,
-    /// An empty queue starts again from the average that was asked for last, not from its smallest virtual time.
-    pub(super) zero_follows_average: bool,
+    /// Where a queue that is left empty starts again.
+    pub(super) empty_queue: EmptyQueue,
+    /// Run times are divided by weights, and not multiplied by inverses of 32 bits.
+    pub(super) divides: bool,
     /// Another weight scales what is left of a request, too.
     pub(super) scales_requests: bool,
     /// Lag goes up to the largest request of the queue and a tick, not to two requests of its own (or a tick).
@@ -86,7 +99,8 @@ const V6_6: Kernel = Kernel {
     has_own_slices: false,
     idle_loses_protection: false,
     lazy: false,
-    zero_follows_average: false,
+    empty_queue: EmptyQueue::Floor,
+    divides: false,
     scales_requests: false,
     lag_by_largest: false,
     delayed_lag_bounded: false,
@@ -96,7 +110,7 @@ const V6_6: Kernel = Kernel {
 /// The recorded stable kernel: 6.12.107.
 const V6_12: Kernel = Kernel {
     yields: Yield::ForfeitsRequest,
-    zero_follows_average: true,
+    empty_queue: EmptyQueue::LastAsked,
     unprotected: Unprotected::StopsIfNotEligible,
     ties: Ties::ArrivalThenRunning,
     first_request_lasts: true,
@@ -110,13 +124,15 @@ const V6_12: Kernel = Kernel {
 };
 const V6_14: Kernel = Kernel {
     yields: Yield::PutsDeadlineOff,
-    zero_follows_average: false,
+    empty_queue: EmptyQueue::Floor,
     scales_requests: true,
     idle_loses_protection: false,
     base_slice: 750_000,
     ..V6_12
 };
+/// The recorded stable kernel: 6.18.15.
 const V6_18: Kernel = Kernel {
+    empty_queue: EmptyQueue::LastJoinedOrLeft,
     protection: Protection::UpToVprot,
     unprotected: Unprotected::Stops,
     yields: Yield::ForfeitsRequest,
@@ -127,8 +143,14 @@ const V6_18: Kernel = Kernel {
 };
 
 /// Without its HRTICK: here only ticks, and what tasks do, end turns.
-const V7_2: Kernel =
-    Kernel { zero_follows_average: true, lag_by_largest: true, delayed_lag_bounded: true, forks_wait: true, ..V6_18 };
+const V7_2: Kernel = Kernel {
+    empty_queue: EmptyQueue::LastAsked,
+    divides: true,
+    lag_by_largest: true,
+    delayed_lag_bounded: true,
+    forks_wait: true,
+    ..V6_18
+};
 
 /// The switches that matter here; what a kernel does not have is off.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -88,6 +88,7 @@ impl Reference {
     pub fn new(setting: &Setting, habits: &[Habit], changes: &[Change]) -> Reference {
         let entity = |habit: &Habit| {
             let mut entity = Entity::new(weight_of(habit.policy, habit.nice), setting.slice());
+            entity.divides = setting.kernel.divides;
             if setting.kernel.has_own_slices {
                 (entity.slice, entity.own_slice) = (granted(habit.slice, setting), habit.slice.is_some());
             }

@@ -1,12 +1,14 @@
 //! Entities and queues as plain lists. Every sum is taken afresh, in 128 bits, whenever it is asked for.
 
 use super::super::rules::Weight;
-use super::kernel::{Kernel, Protection, Switches, Ties, Unprotected, Yield};
+use super::kernel::{EmptyQueue, Kernel, Protection, Switches, Ties, Unprotected, Yield};
 
 /// A task in virtual time. All times are in ns; virtual ones count from the first minimum of the queues.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Entity {
     pub(super) weight: Weight,
+    /// Its kernel divides by the weight itself.
+    pub(super) divides: bool,
     pub(super) vruntime: i128,
     /// Measured from `vruntime` while `relative` is set.
     pub(super) deadline: i128,
@@ -27,6 +29,7 @@ impl Entity {
     pub(super) fn new(weight: Weight, slice: u64) -> Entity {
         Entity {
             weight,
+            divides: false,
             vruntime: 0,
             deadline: 0,
             relative: false,
@@ -44,7 +47,10 @@ impl Entity {
     }
 
     fn virtual_time(&self, delta: u64) -> i128 {
-        i128::from(self.weight.virtual_time(delta))
+        match self.divides {
+            true => i128::from(delta) * 1024 / self.w(),
+            false => i128::from(self.weight.virtual_time(delta)),
+        }
     }
 
     /// The virtual length of its request.
@@ -120,8 +126,22 @@ impl Fair {
 
     /// The average, for who is placed by it: a queue that is left empty starts again from there.
     fn settle(&mut self, queue: usize) {
-        if self.kernel.zero_follows_average {
+        if self.kernel.empty_queue == EmptyQueue::LastAsked {
             self.queues[queue].min_vruntime = self.average(queue);
+        }
+    }
+
+    /// Somebody has joined those that wait, or has left them; `again`: who has joined, and is the current one still, counts twice.
+    fn waiting_changed(&mut self, queue: usize, again: Option<usize>) {
+        if self.kernel.empty_queue != EmptyQueue::LastJoinedOrLeft {
+            return;
+        }
+        let (mut moment, mut weight) = self.sums(queue);
+        if let Some(entity) = again.map(|row| &self.entities[row]) {
+            (moment, weight) = (moment + entity.w() * entity.vruntime, weight + entity.w());
+        }
+        if weight > 0 {
+            self.queues[queue].min_vruntime = moment.div_euclid(weight);
         }
     }
 
@@ -148,7 +168,7 @@ impl Fair {
     }
 
     pub(super) fn raise_min_vruntime(&mut self, queue: usize) {
-        if self.kernel.zero_follows_average {
+        if self.kernel.empty_queue != EmptyQueue::Floor {
             return;
         }
         if let Some(least) = self.on_queue(queue).into_iter().map(|row| self.entities[row].vruntime).min() {
@@ -167,6 +187,10 @@ impl Fair {
             lag = entity.lag * (weight + entity.w()) / weight;
         }
         entity.vruntime = self.average(queue) - lag;
+        if self.kernel.divides && entity.w() > weight && lag != 0 {
+            // Heavier than all that are there: where it stands is nearer to the coming average.
+            self.queues[queue].min_vruntime = entity.vruntime;
+        }
         if entity.relative {
             (entity.relative, entity.deadline) = (false, entity.vruntime + entity.deadline);
         } else {
@@ -181,6 +205,7 @@ impl Fair {
         self.place(queue, row, initial);
         self.entities[row].on_rq = true;
         self.queues[queue].waiting.push(row);
+        self.waiting_changed(queue, None);
     }
 
     /// Takes an entity off its queue; false if it has to stay there, delayed.
@@ -207,8 +232,11 @@ impl Fair {
         if matches!(how, Leave::Restore | Leave::Move) && self.has.place_rel_deadline {
             (entity.relative, entity.deadline) = (true, entity.deadline - entity.vruntime);
         }
-        entity.on_rq = false;
-        self.queues[queue].waiting.retain(|&other| other != row);
+        if self.queues[queue].curr != Some(row) {
+            self.queues[queue].waiting.retain(|&other| other != row);
+            self.waiting_changed(queue, None);
+        }
+        self.entities[row].on_rq = false;
         if how != Leave::Restore {
             self.raise_min_vruntime(queue);
         }
@@ -219,7 +247,7 @@ impl Fair {
     pub(super) fn requeue(&mut self, queue: usize, row: usize) {
         if self.kernel.delayed_lag_bounded {
             self.settle(queue);
-            let (kept, is) = (self.kept_lag(queue, row), self.lag(queue, row));
+            let (kept, is) = (self.kept_lag(queue, row), self.average(queue) - self.entities[row].vruntime);
             self.entities[row].lag = kept;
             if kept != is {
                 self.queues[queue].waiting.retain(|&other| other != row);
@@ -229,6 +257,7 @@ impl Fair {
             self.settle(queue);
             if self.lag(queue, row) > 0 {
                 self.queues[queue].waiting.retain(|&other| other != row);
+                self.waiting_changed(queue, None);
                 self.entities[row].lag = 0;
                 self.enqueue(queue, row, false);
             }
@@ -291,6 +320,7 @@ impl Fair {
         };
         self.queues[queue].next_buddy.take_if(|marked| *marked == row);
         self.queues[queue].waiting.retain(|&other| other != row);
+        self.waiting_changed(queue, None);
         self.queues[queue].curr = Some(row);
         let entity = &mut self.entities[row];
         let mut protection = entity.deadline;
@@ -303,7 +333,11 @@ impl Fair {
     /// The running entity loses the CPU.
     pub(super) fn put_prev(&mut self, queue: usize) {
         let Queue { waiting, curr, .. } = &mut self.queues[queue];
-        waiting.extend(curr.take().filter(|&row| self.entities[row].on_rq));
+        let back = curr.take().filter(|&row| self.entities[row].on_rq);
+        waiting.extend(back);
+        if back.is_some() {
+            self.waiting_changed(queue, back);
+        }
     }
 
     /// Who runs next, a delayed entity too.
