@@ -81,7 +81,7 @@ impl Sched {
     /// One has joined those that wait on `cfs_rq`, or has left them: zero may follow. One that has just been put back counts twice,
     /// since it is still the current one.
     ///
-    /// Kernel: fair.c __enqueue_entity(), __dequeue_entity() with update_zero_vruntime(), v6.18 stable
+    /// Kernel: fair.c __enqueue_entity(), __dequeue_entity() with update_zero_vruntime(), v6.18–v6.18
     #[inline]
     pub(crate) fn waiting_changed(&mut self, cfs_rq: CfsRqId) {
         if self.profile.avg_vruntime == AvgVruntime::ZeroQueued {

@@ -7,12 +7,14 @@
 //! What the kernel asks for (interrupts, softirqs, timers) is not carried out: ours has asked for the same, and its entries
 //! come. That both have asked is compared.
 
-use fairground_kcore::{CallError, Fork, Hardware, IDLE, KernelCore, Kind, Policy as Attr, STOPPER, Wake, Why};
+mod compare;
+
+use fairground_kcore::{CallError, Fork, Hardware, KernelCore, Kind, Policy as Attr, STOPPER, Wake, Why};
 use fairground_machine::Machine;
 use fairground_model::TaskGroupSpec;
 use fairground_model::features::Feat;
 use fairground_model::{Change, CpuMax, Policy, PrevState, WakeContext};
-use fairground_sched::{SCHED_CLOCK_AT_START, Sched, TaskState, WakeFlags};
+use fairground_sched::{Sched, TaskState, WakeFlags};
 use fairground_sim::{Entry, OtherCore, Simulation, Site};
 use fairground_stdx::{CpuId, Id, IndexVec, TaskId, TgId};
 use std::cell::RefCell;
@@ -330,156 +332,6 @@ impl Beside {
                 Some(Kind::Untimer) => drop(self.timers.remove(&request.a)),
                 _ => {}
             }
-        }
-    }
-
-    /// Everything that may be looked at, kernel and ours.
-    fn differences(&self, ours: &Sched, cpu_of_call: u32) -> Vec<String> {
-        let mut all = Differences::default();
-        for cpu in ours.cpu_ids() {
-            let (row, theirs) = (ours.rq(cpu), self.core.cpu(cpu.get()).unwrap());
-            let runs = match u64::from(theirs.running) {
-                IDLE => "idle".into(),
-                STOPPER => "stopper".into(),
-                task => self.names.get(&task).map_or(format!("unknown {task}"), |task| format!("t{}", task.get())),
-            };
-            let our_runs = match row.curr {
-                Some(task) => format!("t{}", task.get()),
-                None if row.stop_running => "stopper".into(),
-                None => "idle".into(),
-            };
-            let who = format!("CPU {}", cpu.get());
-            all.add(&who, "runs", runs, our_runs);
-        }
-        for (&task, &row) in &self.tasks {
-            if !matches!(ours.task(task).state, TaskState::Dead | TaskState::New) {
-                self.task(ours, task, row, &mut all);
-            }
-        }
-        for cpu in ours.cpu_ids() {
-            let (row, theirs) = (ours.rq(cpu), self.core.cpu(cpu.get()).unwrap());
-            let (who, balance) = (format!("CPU {}", cpu.get()), ours.balance_state(cpu));
-            let stopper = u32::from(row.stop_running || ours.stop_work_due(cpu));
-            all.add(&who, "nr_running", theirs.nr_running, row.nr_running + stopper);
-            all.add(&who, "need_resched", theirs.need_resched != 0, row.need_resched || row.need_resched_lazy);
-            all.add(
-                &who,
-                "next_balance",
-                (theirs.next_balance.wrapping_sub(self.boot_jiffies) as i64).max(0),
-                balance.next_balance as i64,
-            );
-            all.add(&who, "avg_idle", theirs.avg_idle_ns, balance.avg_idle);
-            all.add(
-                &who,
-                "nr_idle_scan",
-                Some(theirs.nr_idle_scan).filter(|_| ours.nr_idle_scan(cpu).is_some()),
-                ours.nr_idle_scan(cpu),
-            );
-            let pending = &self.cpus[cpu.get() as usize];
-            if cpu.get() == cpu_of_call {
-                all.add(&who, "softirq", !pending.softirqs.is_empty(), balance.softirq_raised);
-            }
-            let (mut domain, mut level) = (ours.topology().cpus[cpu].base, 0);
-            while let Some(sd) = domain {
-                let (row, theirs) = (&ours.topology().domains[sd], self.core.domain(cpu.get(), level).unwrap());
-                let who = format!("CPU {} domain {level}", cpu.get());
-                all.add(&who, "last_balance", theirs.last_balance.wrapping_sub(self.boot_jiffies) as i64, row.last_balance);
-                all.add(&who, "balance_interval", theirs.balance_interval, row.balance_interval);
-                all.add(&who, "nr_balance_failed", theirs.nr_balance_failed, row.nr_balance_failed);
-                (domain, level) = (row.parent, level + 1);
-            }
-            self.queue(ours, 0, cpu, row.cfs, &mut all);
-            for (group, &row) in self.groups.iter().enumerate() {
-                self.group(ours, TgId::new(group as u32), row, cpu, &mut all);
-            }
-        }
-        all.0
-    }
-
-    /// The queue of a group on a CPU, what stands for it above, and its part of a quota.
-    fn group(&self, ours: &Sched, group: TgId, row: u32, cpu: CpuId, all: &mut Differences) {
-        let Some((queue, se)) = ours.group_on(group, cpu) else { return };
-        self.queue(ours, row, cpu, queue, all);
-        let (theirs, entity) = (self.core.queue(row, cpu.get()).unwrap(), ours.entity(se));
-        let who = format!("entity of group {row} on CPU {}", cpu.get());
-        all.add(&who, "on_rq", theirs.entity_on_rq != 0, entity.on_rq);
-        all.add(&who, "load_avg", theirs.entity_load_avg, ours.entity_avg(se).load_avg);
-        if entity.on_rq && theirs.entity_on_rq != 0 {
-            all.add(&who, "weight", theirs.entity_weight, ours.profile().scale_load_down.apply(entity.load.weight()));
-            all.add(&who, "vruntime", theirs.entity_vruntime as i64, entity.vruntime.0 as i64);
-        }
-        let who = format!("group {row}");
-        all.add(&who, "load_avg", theirs.group_load_avg, ours.group(group).load_avg);
-        if let Some(pool) = ours.cfs_bandwidth(group).filter(|pool| pool.limit.quota.is_some()) {
-            let account = &pool.accounts()[cpu];
-            all.add(&who, "pool", theirs.pool_ns, pool.runtime);
-            all.add(&format!("{who} on CPU {}", cpu.get()), "remaining", theirs.runtime_remaining_ns, account.remaining);
-            all.add(&format!("{who} on CPU {}", cpu.get()), "throttled", theirs.throttled != 0, account.throttled);
-        }
-    }
-
-    /// Who runs on each CPU of the kernel and how many want to, for the list of the last entries; in brackets, if ours has others.
-    fn runs_where(&self, ours: &Sched) -> String {
-        let cpus = ours.cpu_ids().map(|cpu| {
-            let (row, theirs) = (ours.rq(cpu), self.core.cpu(cpu.get()).unwrap());
-            let name = |task: Option<&TaskId>| task.map_or("-".into(), |task| format!("t{}", task.get()));
-            let kernel = format!("{}/{}", name(self.names.get(&theirs.running.into())), theirs.nr_running);
-            let our = format!("{}/{}", name(row.curr.as_ref()), row.nr_running);
-            if our == kernel { kernel } else { format!("{kernel} [{our}]") }
-        });
-        format!(" → {}", cpus.collect::<Vec<_>>().join(" "))
-    }
-
-    fn task(&self, ours: &Sched, task: TaskId, row: u32, all: &mut Differences) {
-        let (se, avg, theirs) = (ours.se(task), ours.se_avg(task), self.core.task(row).unwrap());
-        let who = format!("t{}", task.get());
-        all.add(&who, "cpu", theirs.cpu, ours.task(task).cpu.get());
-        all.add(&who, "on_rq", theirs.on_rq != 0, se.on_rq);
-        all.add(&who, "weight", theirs.weight, se.load.weight() >> 10);
-        if self.eevdf {
-            all.add(&who, "delayed", theirs.delayed != 0, se.sched_delayed);
-        }
-        if se.on_rq && theirs.on_rq != 0 {
-            all.add(&who, "vruntime", theirs.vruntime as i64, se.vruntime.0 as i64);
-            all.add(&who, "sum_exec", theirs.sum_exec_ns, se.sum_exec_runtime);
-            if self.eevdf {
-                all.add(&who, "deadline", theirs.deadline as i64, se.deadline.0 as i64);
-                all.add(&who, "slice", theirs.slice_ns, se.slice);
-            }
-        } else if self.eevdf {
-            all.add(&who, "vlag", theirs.vlag, se.vlag);
-        }
-        all.add(&who, "load_avg", theirs.load_avg, avg.load_avg);
-        all.add(&who, "runnable_avg", theirs.runnable_avg, avg.runnable_avg);
-        all.add(&who, "util_avg", theirs.util_avg, avg.util_avg.into());
-        all.add(&who, "load_sum", theirs.load_sum, avg.load_sum);
-        all.add(&who, "runnable_sum", theirs.runnable_sum, avg.runnable_sum);
-        all.add(&who, "util_sum", theirs.util_sum, avg.util_sum.into());
-        let since = |at: u64, start: u64| (at != 0).then(|| at.wrapping_sub(start) as i64);
-        all.add(&who, "last_update", since(theirs.last_update_ns, BOOT_NS), since(avg.last_update_time, SCHED_CLOCK_AT_START));
-    }
-
-    fn queue(&self, ours: &Sched, group: u32, cpu: CpuId, queue: fairground_stdx::CfsRqId, all: &mut Differences) {
-        let (row, avg, theirs) = (ours.queue(queue), ours.queue_avg(queue), self.core.queue(group, cpu.get()).unwrap());
-        let who = format!("queue of group {group} on CPU {}", cpu.get());
-        all.add(&who, "nr_queued", theirs.nr_queued, row.nr_running);
-        all.add(&who, "h_nr_queued", theirs.h_nr_queued, row.h_nr_running);
-        all.add(&who, "weight", theirs.weight, row.load.weight() >> 10);
-        all.add(&who, "min_vruntime", theirs.min_vruntime as i64, row.min_vruntime.0 as i64);
-        all.add(&who, "load_avg", theirs.load_avg, avg.load_avg);
-        all.add(&who, "runnable_avg", theirs.runnable_avg, avg.runnable_avg);
-        all.add(&who, "util_avg", theirs.util_avg, avg.util_avg.into());
-    }
-}
-
-/// What differs, one sentence each.
-#[derive(Default)]
-struct Differences(Vec<String>);
-
-impl Differences {
-    fn add<T: PartialEq + std::fmt::Debug>(&mut self, who: &str, what: &str, theirs: T, ours: T) {
-        if theirs != ours {
-            self.0.push(format!("{what} of {who}: kernel {theirs:?}, ours {ours:?}"));
         }
     }
 }
