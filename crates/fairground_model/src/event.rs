@@ -151,11 +151,42 @@ pub enum QueueAct {
     ///
     /// Kernel: core.c sched_move_task() behind trace_cgroup_attach_task(), v4.12–
     Join,
+    /// A tick finds a fair task running there.
+    ///
+    /// Kernel: core.c scheduler_tick(), sched_tick() from v6.10, v4.12–
+    Tick,
+    /// schedule() begins there, called by a fair task, or by the idle one while somebody is on the queue.
+    ///
+    /// Kernel: core.c __schedule(), v4.12–
+    Schedule,
+    /// The queue of the group there is throttled.
+    ///
+    /// Kernel: fair.c throttle_cfs_rq(), v4.12–
+    Throttle,
+    /// The queue of the group there is released.
+    ///
+    /// Kernel: fair.c unthrottle_cfs_rq(), v4.12–
+    Release,
+    /// The running task leaves its queue for want of quota.
+    ///
+    /// Kernel: fair.c throttle_cfs_rq_work(), v6.18–
+    Stop,
 }
 
 impl QueueAct {
     /// All of them.
-    pub const ALL: [QueueAct; 5] = [QueueAct::Read, QueueAct::Age, QueueAct::Tell, QueueAct::Hrtick, QueueAct::Join];
+    pub const ALL: [QueueAct; 10] = [
+        QueueAct::Read,
+        QueueAct::Age,
+        QueueAct::Tell,
+        QueueAct::Hrtick,
+        QueueAct::Join,
+        QueueAct::Tick,
+        QueueAct::Schedule,
+        QueueAct::Throttle,
+        QueueAct::Release,
+        QueueAct::Stop,
+    ];
     /// Its name in files.
     pub const fn name(self) -> &'static str {
         match self {
@@ -164,6 +195,11 @@ impl QueueAct {
             QueueAct::Tell => "tell",
             QueueAct::Hrtick => "hrtick",
             QueueAct::Join => "join",
+            QueueAct::Tick => "tick",
+            QueueAct::Schedule => "schedule",
+            QueueAct::Throttle => "throttle",
+            QueueAct::Release => "release",
+            QueueAct::Stop => "stop",
         }
     }
 }

@@ -93,6 +93,23 @@ impl Sched {
         cx.record(TraceEvent::QueueAct { act, cpu, clock, group, task });
     }
 
+    /// Tells that a tick or schedule() begins on `cx.cpu`, which need not make an account of who runs there. On an idle CPU only
+    /// schedule() with somebody on the queue does anything: it may be a sleeper in delayed dequeue.
+    #[inline]
+    pub(crate) fn tell_call(&self, cx: &mut Ctx<'_, '_>, act: QueueAct) {
+        if !cx.trace.wants_samples() {
+            return;
+        }
+        let rq = &self.rqs[cx.cpu];
+        let matters = match rq.curr {
+            Some(task) => self.is_fair(task),
+            None => act == QueueAct::Schedule && self.cfs_rqs[rq.cfs].nr_running > 0,
+        };
+        if matters {
+            self.tell(cx, cx.cpu, act, (None, None));
+        }
+    }
+
     /// The next schedule() on `cpu` will reuse the present reading: a wake-up or a yield has just read it.
     ///
     /// Kernel: sched.h rq_clock_skip_update(), v4.12–

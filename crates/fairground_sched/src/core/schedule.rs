@@ -9,7 +9,7 @@ use crate::rq::Urgency;
 use crate::rt::RtRq;
 use crate::seam::{IdleTimeEnd, Preemption, RepeatedPick};
 use crate::task::TaskState;
-use fairground_model::{Op, PrevState, Reason, TraceEvent};
+use fairground_model::{Op, PrevState, QueueAct, Reason, TraceEvent};
 use fairground_stdx::{CpuId, Instant, TaskId};
 
 /// What schedule() did.
@@ -152,6 +152,7 @@ impl Sched {
         let skip = &mut self.rqs[cpu].clock_skip;
         skip.active = std::mem::take(&mut skip.requested);
         self.update_rq_clock(cx, cpu);
+        self.tell_call(cx, QueueAct::Schedule);
 
         self.rqs[cpu].stats.sched_count += 1;
         let prev = self.rqs[cpu].curr;

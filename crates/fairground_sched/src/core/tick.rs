@@ -3,7 +3,7 @@
 use crate::Sched;
 use crate::ctx::Ctx;
 use fairground_model::features::Feat;
-use fairground_model::{Op, Reason, TraceEvent};
+use fairground_model::{Op, QueueAct, Reason, TraceEvent};
 use fairground_stdx::TaskId;
 
 impl Sched {
@@ -14,6 +14,7 @@ impl Sched {
     pub fn sched_tick(&mut self, cx: &mut Ctx<'_, '_>) {
         let cpu = cx.cpu;
         self.update_rq_clock(cx, cpu);
+        self.tell_call(cx, QueueAct::Tick);
         self.update_hw_load_avg(cpu);
         if let Some(task) = self.rqs[cpu].curr {
             if self.rqs[cpu].need_resched_lazy {

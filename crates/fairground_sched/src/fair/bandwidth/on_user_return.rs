@@ -15,7 +15,7 @@ use crate::ctx::{Ctx, Request};
 use crate::fair::{DequeueFlags, EnqueueFlags};
 use crate::seam::{Throttle, ThrottleAt, ThrottledTime};
 use crate::task::TaskState;
-use fairground_model::{Op, Reason};
+use fairground_model::{Op, QueueAct, Reason};
 use fairground_stdx::{CfsRqId, TaskId};
 
 impl Sched {
@@ -83,6 +83,9 @@ impl Sched {
             return;
         }
         self.update_rq_clock(cx, cpu);
+        if cx.trace.wants_samples() {
+            self.tell(cx, cpu, QueueAct::Stop, (None, Some(task)));
+        }
         let without_delay = match self.profile.throttle {
             Throttle::OnUserReturnV1 => DequeueFlags::SPECIAL,
             Throttle::OnUserReturn | Throttle::CfsRqDequeue => DequeueFlags::THROTTLE,

@@ -3,7 +3,7 @@
 use crate::Sched;
 use crate::ctx::Ctx;
 use crate::seam::{Throttle, ThrottledTime};
-use fairground_model::{Decision, Reason};
+use fairground_model::{Decision, QueueAct, Reason};
 use fairground_stdx::{CfsRqId, CpuId, Ns, SeId, TgId};
 
 impl Sched {
@@ -26,6 +26,9 @@ impl Sched {
     /// The account of a queue is used up, and the pool has nothing.
     pub(crate) fn throttle_queue(&mut self, cx: &mut Ctx<'_, '_>, queue: CfsRqId) {
         let (cpu, group, se) = self.group_queue_names(queue);
+        if cx.trace.wants_samples() {
+            self.tell(cx, cpu, QueueAct::Throttle, (Some(group), None));
+        }
         self.pool(group).expect("invariant: an account has a pool").line_up(cpu);
         self.throttle_below(cx, group, cpu);
         if self.profile.throttle == Throttle::CfsRqDequeue {
@@ -60,6 +63,9 @@ impl Sched {
             return;
         }
         self.update_rq_clock(cx, cpu);
+        if cx.trace.wants_samples() {
+            self.tell(cx, cpu, QueueAct::Release, (Some(group), None));
+        }
         let clock = self.rqs[cpu].clocks.clock;
         let pool = self.pool(group).expect("invariant: an account has a pool");
         let account = &mut pool.accounts[cpu];

@@ -43,19 +43,21 @@ impl Sched {
         if self.tasks[task].group == group {
             return;
         }
+        let state = self.tasks[task].state;
+        if state == TaskState::Dead {
+            return;
+        }
+        if state != TaskState::New {
+            self.count_rq_lock(cx, cpu);
+            self.update_rq_clock(cx, cpu);
+        }
         if cx.trace.wants_samples() {
             self.tell(cx, cpu, QueueAct::Join, (group, Some(task)));
         }
-        match self.tasks[task].state {
-            TaskState::Dead => return,
-            TaskState::New => {
-                self.tasks[task].group = group;
-                return self.set_task_rq(task, cpu);
-            }
-            _ => {}
+        if state == TaskState::New {
+            self.tasks[task].group = group;
+            return self.set_task_rq(task, cpu);
         }
-        self.count_rq_lock(cx, cpu);
-        self.update_rq_clock(cx, cpu);
         let queued = self.tasks[task].state.is_on_rq();
         self.sched_change(cx, task, DequeueFlags::SAVE.with(DequeueFlags::MOVE), |sched, cx| {
             match sched.is_fair(task) {
